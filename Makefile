@@ -1,0 +1,63 @@
+# The front door. The build itself is CMakeLists.txt; the packages it needs are in tools/setup.sh.
+PREFIX ?= /usr/local
+BUILD := build
+JOBS := $(shell nproc 2>/dev/null || echo 2)
+DEMO := $(BUILD)/pathgcn train sbm --out $(BUILD)/demo --overwrite --seeds 3
+SOURCES = $(shell find include src tests examples -name '*.[ch]')
+
+MAKEFLAGS += --no-print-directory
+
+all: setup build
+
+help:
+	@echo 'make               install missing packages, build $(BUILD)/pathgcn and the libraries'
+	@echo 'make demo          build, then train a first model'
+	@echo 'make test          build with warnings as errors, run all tests'
+	@echo 'make test-full     in addition: sanitizers, clang, valgrind'
+	@echo 'make bench         time a training step beside PyTorch (needs PATHGCN_DATA)'
+	@echo 'make install       to PREFIX (now $(PREFIX)), below DESTDIR if set'
+	@echo 'make format        clang-format all C files; format-check only looks'
+	@echo 'make clean         remove the build directories'
+
+setup:
+	@tools/setup.sh build
+
+build:
+	@cmake -S . -B $(BUILD) $(CONFIGURE) --log-level=WARNING
+	@cmake --build $(BUILD) -j$(JOBS)
+
+demo: setup build
+	$(DEMO)
+
+test: CONFIGURE = -DPATHGCN_TESTS=ON -DPATHGCN_WERROR=ON
+test: setup-test build
+	@ctest --test-dir $(BUILD) -j$(JOBS) --output-on-failure
+
+test-full: setup-full test
+	@tools/test-full.sh
+
+bench: setup-bench build
+	@bench/step.sh
+
+setup-test setup-full setup-bench:
+	@tools/setup.sh $(@:setup-%=%)
+
+# The program needs no ldconfig, programs that link -lpathgcn do.
+install: CONFIGURE = -DCMAKE_INSTALL_PREFIX=$(PREFIX)
+install: setup build
+	@DESTDIR=$(DESTDIR) cmake --install $(BUILD)
+	@if [ -z '$(DESTDIR)' ] && [ "$$(id -u)" = 0 ]; then ldconfig; fi
+
+format:
+	@clang-format -i $(SOURCES)
+
+format-check:
+	@clang-format --dry-run --Werror $(SOURCES)
+
+clean:
+	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan $(BUILD)-clang
+
+.PHONY: all help setup build demo test test-full bench install format format-check clean \
+	setup-test setup-full setup-bench
+# `make -j` must not build while packages are still being installed.
+.NOTPARALLEL:

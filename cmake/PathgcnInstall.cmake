@@ -1,0 +1,44 @@
+# What `cmake --install` copies, and the two ways other projects find it: pkg-config and
+# find_package(pathgcn), with the targets pathgcn::pathgcn and pathgcn::pathgcn_static.
+include(CMakePackageConfigHelpers)
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/pathgcn)
+
+# Two export sets, so that a user of the shared library needs none of the libraries below it.
+install(TARGETS pathgcn EXPORT pathgcnShared)
+install(TARGETS pathgcn_static EXPORT pathgcnStatic)
+install(FILES include/pathgcn/pathgcn.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/pathgcn)
+install(EXPORT pathgcnShared NAMESPACE pathgcn:: DESTINATION ${package_dir})
+install(EXPORT pathgcnStatic NAMESPACE pathgcn:: DESTINATION ${package_dir})
+
+configure_package_config_file(cmake/pathgcnConfig.cmake.in pathgcnConfig.cmake
+                              INSTALL_DESTINATION ${package_dir})
+# Before 1.0 a minor version may change the interface.
+write_basic_package_version_file(pathgcnConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/pathgcnConfig.cmake
+              ${CMAKE_CURRENT_BINARY_DIR}/pathgcnConfigVersion.cmake cmake/PathgcnDependencies.cmake
+        DESTINATION ${package_dir})
+
+# pathgcn.pc finds its prefix from its own place, so that `cmake --install --prefix` may move it.
+# OpenBLAS stands in Libs.private, because its own .pc file asks for libgfortran when it is required
+# from a static link, which a link with the shared OpenBLAS does not need.
+if(TARGET PkgConfig::PATHGCN_OPENBLAS)
+    list(JOIN PATHGCN_OPENBLAS_LDFLAGS " " pc_openblas)
+else()
+    set(pc_openblas -lopenblas)
+endif()
+file(RELATIVE_PATH pc_to_prefix ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+string(REGEX REPLACE "/$" "" pc_to_prefix "${pc_to_prefix}")
+file(RELATIVE_PATH pc_libdir ${CMAKE_INSTALL_PREFIX} ${CMAKE_INSTALL_FULL_LIBDIR})
+file(RELATIVE_PATH pc_includedir ${CMAKE_INSTALL_PREFIX} ${CMAKE_INSTALL_FULL_INCLUDEDIR})
+configure_file(cmake/pathgcn.pc.in pathgcn.pc @ONLY)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/pathgcn.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+if(TARGET pathgcn_program)
+    install(TARGETS pathgcn_program)
+    if(NOT CMAKE_CROSSCOMPILING OR EXISTS ${PATHGCN_MAN_PAGE})
+        install(FILES ${PATHGCN_MAN_PAGE} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+    endif()
+    install(FILES completions/pathgcn.bash RENAME pathgcn OPTIONAL
+            DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+endif()
+install(FILES LICENSE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR} OPTIONAL)

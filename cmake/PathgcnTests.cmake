@@ -1,0 +1,63 @@
+# Tests for ctest, by label: unit (tests/unit/test_*.c), e2e (tests/e2e/*.sh) and example
+# (examples/*.c, which see the public header and the shared library only).
+find_package(PkgConfig QUIET)
+if(PKG_CONFIG_FOUND)
+    pkg_check_modules(CMOCKA QUIET IMPORTED_TARGET cmocka)
+endif()
+if(NOT TARGET PkgConfig::CMOCKA)
+    message(FATAL_ERROR "The tests need cmocka, which was not found. Run `tools/setup.sh test`, or "
+                        "on Debian and Ubuntu: apt-get install pkg-config libcmocka-dev")
+endif()
+
+set(test_environment
+    PATHGCN=${CMAKE_CURRENT_BINARY_DIR}/pathgcn
+    PATHGCN_SOURCE=${CMAKE_CURRENT_SOURCE_DIR}
+    PATHGCN_BUILD=${CMAKE_CURRENT_BINARY_DIR}
+    PATHGCN_CC=${CMAKE_C_COMPILER}
+    PATHGCN_SANITIZE=${PATHGCN_SANITIZE}
+    UBSAN_OPTIONS=print_stacktrace=1)
+
+# name, label, command...; exit code 77 is a skipped test.
+function(pathgcn_test name label)
+    add_test(NAME ${name} COMMAND ${ARGN} WORKING_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR})
+    set_tests_properties(${name} PROPERTIES LABELS ${label} TIMEOUT 120 SKIP_RETURN_CODE 77
+                         ENVIRONMENT "${test_environment}")
+endfunction()
+
+file(GLOB reference_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/tests/ref/*.c)
+set(reference_library "")
+if(reference_sources)
+    set(reference_library pathgcn_reference)
+    add_library(pathgcn_reference STATIC ${reference_sources})
+    pathgcn_compile(pathgcn_reference)
+    target_include_directories(pathgcn_reference PUBLIC ${CMAKE_CURRENT_SOURCE_DIR}/tests)
+    target_link_libraries(pathgcn_reference PUBLIC pathgcn_inside)
+endif()
+
+file(GLOB unit_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/tests/unit/test_*.c)
+foreach(source IN LISTS unit_sources)
+    get_filename_component(program ${source} NAME_WE)
+    string(REGEX REPLACE "^test_" "" name ${program})
+    add_executable(${program} ${source})
+    pathgcn_compile(${program})
+    target_include_directories(${program} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/tests)
+    target_link_libraries(${program} PRIVATE ${reference_library} pathgcn_inside PkgConfig::CMOCKA)
+    pathgcn_test(${name} unit ${program})
+endforeach()
+
+if(TARGET pathgcn_program)
+    file(GLOB e2e_scripts CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/tests/e2e/*.sh)
+    foreach(script IN LISTS e2e_scripts)
+        get_filename_component(name ${script} NAME_WE)
+        pathgcn_test(e2e.${name} e2e bash ${script})
+    endforeach()
+endif()
+
+file(GLOB example_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/examples/*.c)
+foreach(source IN LISTS example_sources)
+    get_filename_component(name ${source} NAME_WE)
+    add_executable(example_${name} ${source})
+    pathgcn_compile(example_${name})
+    target_link_libraries(example_${name} PRIVATE pathgcn m)
+    pathgcn_test(example.${name} example example_${name})
+endforeach()

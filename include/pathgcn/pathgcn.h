@@ -1,0 +1,421 @@
+/* pathgcn: graph networks whose spatial operator is learnt from sampled paths.
+ *
+ * A C library for the method of "pathGCN: Learning General Graph Spatial Operators from Paths"
+ * (ICML 2022). The usual order of calls, from arrays to probabilities:
+ *
+ *     pgcn_graph_from_edges -> pgcn_dataset_from_arrays -> pgcn_train -> pgcn_model_predict
+ *
+ * Conventions
+ *   - Every call that can fail returns pgcn_status; pgcn_last_error() then holds one sentence that
+ *     says what was found, where, and what to do. Nothing prints, nothing exits, and after an error
+ *     the arguments are as they were and no result is left half-made.
+ *   - Pointers that come in are borrowed for the call and copied where they are needed later,
+ *     unless the text says "taken". Pointers that come out of accessors are borrowed and live as
+ *     long as the object. Handles that come out are owned by the caller: pgcn_x_free(), which
+ *     takes NULL.
+ *   - Option structs start with their own size and are filled by pgcn_x_default(); change fields
+ *     after that. A program compiled against an older header keeps working.
+ *   - A handle may be read by many threads at once and changed by one.
+ *   - Same build, same machine, same seed: same bits, whatever the number of threads and whether
+ *     or not the run was interrupted and resumed.
+ *
+ * Letters as in the paper: n nodes, m edges, c channels, k nodes of a path, p paths per node,
+ * L layers. Matrices are row-major. */
+#ifndef PATHGCN_H
+#define PATHGCN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define PGCN_API __attribute__((visibility("default")))
+#else
+#define PGCN_API
+#endif
+
+#define PGCN_VERSION "0.1.0"
+
+/* A node. Offsets and sizes are 64 bit everywhere. */
+typedef int32_t pgcn_node;
+
+/* ---- errors ------------------------------------------------------------------------------ */
+
+typedef enum pgcn_status {
+    PGCN_OK = 0,
+    PGCN_ERR_ARGUMENT = 1, /* an option or argument is wrong */
+    PGCN_ERR_MEMORY = 2,
+    PGCN_ERR_IO = 3,       /* a file cannot be opened, read or written */
+    PGCN_ERR_FORMAT = 4,   /* a file or array holds something it must not hold */
+    PGCN_ERR_MISMATCH = 5, /* two things that are each fine do not belong together */
+    PGCN_ERR_NUMERIC = 6,  /* a loss or weight became NaN or infinite */
+    PGCN_ERR_SYSTEM = 7    /* the operating system refused (threads) */
+} pgcn_status;
+
+/* The sentence of the last error of this thread; "" before the first. Valid until the next
+ * failing call of the same thread. */
+PGCN_API const char *pgcn_last_error(void);
+/* A short name of a status, e.g. "malformed data". Never NULL. */
+PGCN_API const char *pgcn_status_name(pgcn_status status);
+
+/* ---- the library ------------------------------------------------------------------------- */
+
+typedef struct pgcn_info {
+    const char *version;
+    const char *isa;       /* instruction set of the kernels in use: baseline, avx2, avx512 */
+    const char *isa_built; /* those this build holds, separated by spaces */
+    const char *blas;      /* the BLAS in use and its own CPU detection */
+    const char *compiler;
+    int cores; /* usable by this process */
+} pgcn_info;
+PGCN_API pgcn_info pgcn_info_get(void);
+
+/* Replaces malloc for everything the library allocates; NULL restores the default. Call it
+ * before any other function, from one thread. `alloc` returns `bytes` bytes at a multiple of
+ * `align`, or NULL. */
+typedef struct pgcn_allocator {
+    void *(*alloc)(size_t bytes, size_t align, void *context);
+    void (*free)(void *block, void *context);
+    void *context;
+} pgcn_allocator;
+PGCN_API void pgcn_set_allocator(const pgcn_allocator *allocator);
+
+/* Writes a file that appears complete or not at all: to a temporary name beside it, synced, then
+ * renamed. An old file of that name is untouched after an error (PGCN_ERR_IO). */
+PGCN_API pgcn_status pgcn_file_write(const char *path, const void *data, size_t bytes);
+
+/* ---- graph ------------------------------------------------------------------------------- */
+
+typedef struct pgcn_graph pgcn_graph;
+
+typedef struct pgcn_graph_opts {
+    size_t size;
+    bool directed;        /* false: each edge is walked both ways */
+    bool keep_self_loops; /* false: edges from a node to itself are dropped */
+} pgcn_graph_opts;
+PGCN_API pgcn_graph_opts pgcn_graph_opts_default(void); /* undirected, self-loops dropped */
+
+/* Builds the compressed adjacency from m edges (source[e], target[e]).
+ *   weight  NULL, or m finite positive numbers.
+ *   opts    NULL for the default.
+ * Equal edges are merged: weights add up, an unweighted edge stays one edge. Neighbours are
+ * sorted. Nodes without edges are fine; n >= 1.
+ * Errors: PGCN_ERR_ARGUMENT (n, m), PGCN_ERR_FORMAT (an id outside 0..n-1 or a bad weight, with
+ * the number of the edge), PGCN_ERR_MEMORY. Cost O(n + m log(max degree)). */
+PGCN_API pgcn_status pgcn_graph_from_edges(int64_t n, int64_t m, const pgcn_node *source,
+                                           const pgcn_node *target, const float *weight,
+                                           const pgcn_graph_opts *opts, pgcn_graph **out);
+PGCN_API void pgcn_graph_free(pgcn_graph *graph);
+PGCN_API int64_t pgcn_graph_nodes(const pgcn_graph *graph);
+/* Stored adjacency entries: twice the edges of an undirected graph (a self-loop counts once). */
+PGCN_API int64_t pgcn_graph_entries(const pgcn_graph *graph);
+/* Borrowed CSR arrays: offset [n+1], neighbour [entries], weight [entries] or NULL. */
+PGCN_API void pgcn_graph_csr(const pgcn_graph *graph, const int64_t **offset,
+                             const pgcn_node **neighbour, const float **weight);
+
+/* ---- paths ------------------------------------------------------------------------------- */
+
+typedef enum pgcn_walk {
+    PGCN_WALK_UNIFORM = 0,
+    PGCN_WALK_WEIGHTED = 1, /* next node in proportion to the edge weight */
+    PGCN_WALK_NODE2VEC = 2  /* second order: weight / return_p back, weight near, / inout_q far */
+} pgcn_walk;
+
+typedef struct pgcn_paths_opts {
+    size_t size;
+    pgcn_walk walk;
+    int length;     /* k >= 1: nodes of a path, its start included */
+    int paths;      /* p >= 1: paths from each start */
+    float return_p; /* node2vec p > 0 */
+    float inout_q;  /* node2vec q > 0 */
+    bool may_stay;  /* staying is one more choice of every step (a self-loop of weight 1);
+                        not with node2vec */
+    uint64_t seed;
+    uint64_t draw; /* another draw, another independent sample; < 2^32 */
+    int threads;   /* 0: one per core */
+} pgcn_paths_opts;
+PGCN_API pgcn_paths_opts pgcn_paths_opts_default(void); /* uniform, k = 5, p = 5 */
+
+/* Samples opts->paths walks from each start.
+ *   starts  NULL for all nodes in order (n_starts is then ignored), or n_starts node ids.
+ *   out     [n_starts or n, p, k] node ids, the caller's array.
+ * out[..][0] is the start. A walk that cannot go on stays where it is: there is never a -1.
+ * Errors: PGCN_ERR_ARGUMENT, PGCN_ERR_MEMORY. Cost O(starts p k) for uniform walks. */
+PGCN_API pgcn_status pgcn_paths_sample(const pgcn_graph *graph, const pgcn_paths_opts *opts,
+                                       const pgcn_node *starts, int64_t n_starts, pgcn_node *out);
+
+/* Writes paths as a NumPy array, int32 [starts, p, k], atomically. */
+PGCN_API pgcn_status pgcn_paths_save(const char *path, const pgcn_node *paths, int64_t n_starts,
+                                     int p, int k);
+
+/* ---- data sets --------------------------------------------------------------------------- */
+
+typedef struct pgcn_dataset pgcn_dataset;
+
+/* One data set from plain arrays. Exactly one of (features) and (x_offset, x_column, x_value)
+ * is given. Everything is copied. */
+typedef struct pgcn_dataset_arrays {
+    size_t size;
+    const char *name;
+    const pgcn_graph *graph;
+    int64_t n_features;
+    const float *features;   /* [n, n_features] dense, finite */
+    const int64_t *x_offset; /* [n+1] CSR features */
+    const int32_t *x_column; /* [nnz], ascending in each row */
+    const float *x_value;    /* [nnz], finite */
+    const int32_t *label;    /* [n] 0..n_classes-1, or -1: no label */
+    int n_classes;           /* 0: the largest label + 1 */
+    int n_splits;            /* >= 1 */
+    const uint8_t *train;    /* [n_splits, n], 0 or 1 each; a node is in at most one of the three */
+    const uint8_t *val;
+    const uint8_t *test;
+} pgcn_dataset_arrays;
+PGCN_API pgcn_dataset_arrays pgcn_dataset_arrays_default(void);
+PGCN_API pgcn_status pgcn_dataset_from_arrays(const pgcn_dataset_arrays *arrays,
+                                              pgcn_dataset **out);
+
+typedef struct pgcn_dataset_opts {
+    size_t size;
+    const char *data_dir; /* where named sets are; NULL: environment variable PATHGCN_DATA */
+    bool directed;        /* use the directed edge list where the set has one */
+    bool keep_self_loops;
+} pgcn_dataset_opts;
+PGCN_API pgcn_dataset_opts pgcn_dataset_opts_default(void);
+
+/* Loads by name. In this order: a built-in set ("karate", "sbm", "grid"; settings follow a colon:
+ * "sbm:nodes=2000,homophily=0.1"), a folder of that path, a folder of that name in data_dir.
+ * docs/FORMATS.md describes the folder. Errors name the file and the record. */
+PGCN_API pgcn_status pgcn_dataset_load(const char *name, const pgcn_dataset_opts *opts,
+                                       pgcn_dataset **out);
+PGCN_API void pgcn_dataset_free(pgcn_dataset *data);
+
+typedef struct pgcn_dataset_info {
+    const char *name;
+    const char *fingerprint; /* SHA-256 of graph, features and labels, 64 hex digits */
+    int64_t nodes;
+    int64_t edges; /* undirected: pairs; directed: arcs; self-loops included */
+    int64_t self_loops;
+    int64_t isolated; /* nodes without any edge */
+    int64_t max_degree;
+    int64_t features;
+    int64_t feature_nonzeros;
+    bool sparse_features;
+    bool directed;
+    bool weighted;
+    int classes;
+    int64_t unlabelled;
+    double edge_homophily; /* share of edges that join equal labels; NaN without edges */
+    int splits;
+} pgcn_dataset_info;
+PGCN_API pgcn_dataset_info pgcn_dataset_describe(const pgcn_dataset *data);
+PGCN_API const pgcn_graph *pgcn_dataset_graph(const pgcn_dataset *data);
+PGCN_API const int32_t *pgcn_dataset_labels(const pgcn_dataset *data); /* [n], -1: none */
+/* Name of split i ("public", "0", "1", ...), its masks [n] and sizes. NULL if i is out of range. */
+PGCN_API const char *pgcn_dataset_split(const pgcn_dataset *data, int i, const uint8_t **train,
+                                        const uint8_t **val, const uint8_t **test);
+
+/* Built-in names with one line each, for a listing: NULL after the last. */
+PGCN_API const char *pgcn_builtin_name(int i, const char **summary);
+
+/* ---- configuration ----------------------------------------------------------------------- */
+
+typedef enum pgcn_kernel {
+    PGCN_KERNEL_GLOBAL = 0,    /* s [k], shared by all layers and channels */
+    PGCN_KERNEL_LAYER = 1,     /* s [L, k] */
+    PGCN_KERNEL_DEPTHWISE = 2, /* s [L, k, c] */
+    PGCN_KERNEL_FULL = 3       /* W [L, k, c, c], no separate 1x1 */
+} pgcn_kernel;
+typedef enum pgcn_kernel_start {
+    PGCN_START_SMOOTH = 0,   /* s_i proportional to (1-a)^i, sum 1; a from `hops` */
+    PGCN_START_IDENTITY = 1, /* s = (1, 0, ..., 0) */
+    PGCN_START_RANDOM = 2    /* s_i ~ N(0, 1/k) */
+} pgcn_kernel_start;
+typedef enum pgcn_mix {
+    PGCN_MIX_IDENTITY = 0, /* 1x1 weights start at I and decay towards I */
+    PGCN_MIX_RANDOM = 1    /* Glorot start, decay towards 0 */
+} pgcn_mix;
+typedef enum pgcn_residual {
+    PGCN_RESIDUAL_NONE = 0,
+    PGCN_RESIDUAL_INITIAL = 1, /* U = (1 - alpha) K H + alpha H0 */
+    PGCN_RESIDUAL_PREVIOUS = 2 /* U = (1 - alpha) K H + alpha H  */
+} pgcn_residual;
+typedef enum pgcn_scaling {
+    PGCN_SCALING_WALK = 0,     /* the paper: rows of D^-1 A */
+    PGCN_SCALING_SYMMETRIC = 1 /* visits scaled by sqrt(d_start / d_visited): D^-1/2 A D^-1/2 */
+} pgcn_scaling;
+typedef enum pgcn_form {
+    PGCN_FORM_SAMPLED = 0,
+    PGCN_FORM_EXACT = 1 /* powers of the transition matrix instead of paths */
+} pgcn_form;
+typedef enum pgcn_select {
+    PGCN_SELECT_LOSS = 0, /* keep the weights of the epoch with the least validation loss */
+    PGCN_SELECT_ACCURACY = 1
+} pgcn_select;
+typedef enum pgcn_normalise {
+    PGCN_NORMALISE_AUTO = 0, /* rows for sparse features, none for dense ones */
+    PGCN_NORMALISE_NONE = 1,
+    PGCN_NORMALISE_ROWS = 2 /* each feature row divided by its sum */
+} pgcn_normalise;
+
+/* Everything that defines a model and its training. Each field is also a command-line option and
+ * a key of pgcn_config_set(): pgcn_config_field() lists them with type, range and meaning. */
+typedef struct pgcn_config {
+    size_t size;
+    /* model */
+    int layers;      /* L */
+    int channels;    /* c */
+    int path_length; /* k */
+    int paths;       /* p */
+    pgcn_kernel kernel;
+    pgcn_kernel_start kernel_start;
+    double hops;         /* expected hops of the smooth start, summed over the layers */
+    double kernel_noise; /* standard deviation added to the kernel start */
+    pgcn_mix mix;
+    pgcn_residual residual;
+    double alpha;
+    pgcn_scaling scaling;
+    bool self_loops; /* a walk may stay: one extra choice at every step */
+    bool batch_norm;
+    pgcn_walk walk;
+    double return_p, inout_q;
+    double dropout;
+    double drop_rows; /* rate of whole rows of H0 dropped */
+    pgcn_normalise normalise;
+    /* training */
+    pgcn_form train_form;
+    int samples;                       /* S: independent samples of paths and dropout per step */
+    double consistency;                /* lambda */
+    double temperature;                /* T of the sharpened target */
+    int consistency_ramp;              /* epochs over which lambda rises linearly */
+    double lr_ends, lr_mix, lr_kernel; /* opening and closing layers, 1x1, path kernels */
+    double wd_ends, wd_mix, wd_kernel;
+    int resample_every;   /* steps between two samples of paths; 0: never again */
+    bool paths_per_layer; /* a sample per layer instead of one for all */
+    int epochs;
+    int patience; /* epochs without better validation loss or accuracy; 0: never stop */
+    pgcn_select select;
+    int eval_every;
+    bool allow_missing_class; /* train although a class has no training node */
+    char split[16];           /* "auto", "public" or a number */
+    uint64_t seed;
+    /* the run: no influence on the result */
+    int threads;
+} pgcn_config;
+
+/* The recipe that works best on citation graphs at two layers. */
+PGCN_API pgcn_config pgcn_config_default(void);
+/* The default changed to what is known to suit a named data set ("cora", "texas", ...); the
+ * default for other names. */
+PGCN_API pgcn_config pgcn_config_for(const char *dataset);
+/* Sets one field from text, e.g. ("dropout", "0.5"). PGCN_ERR_ARGUMENT says what is accepted. */
+PGCN_API pgcn_status pgcn_config_set(pgcn_config *config, const char *key, const char *value);
+/* Writes the value of a field as text into `out` (at least 32 bytes). */
+PGCN_API pgcn_status pgcn_config_get(const pgcn_config *config, const char *key, char *out,
+                                     size_t out_bytes);
+/* Checks fields against each other; the sentence names the field and the fix. */
+PGCN_API pgcn_status pgcn_config_check(const pgcn_config *config);
+
+typedef struct pgcn_field {
+    const char *key;     /* "path-length" */
+    const char *accepts; /* "1..4096", "smooth | identity | random", "yes | no" */
+    const char *help;    /* one line */
+    const char *group;   /* "model", "training", "run" */
+} pgcn_field;
+/* Field i, or false after the last. */
+PGCN_API bool pgcn_config_field(int i, pgcn_field *out);
+
+/* ---- training ---------------------------------------------------------------------------- */
+
+typedef struct pgcn_trainer pgcn_trainer;
+typedef struct pgcn_model pgcn_model;
+
+/* What an epoch did. Accuracies are in percent, here and everywhere. val_* and test_* are measured
+ * after the step, in the exact form (or on one sample, for node2vec walks), and are NaN where not
+ * evaluated. */
+typedef struct pgcn_epoch {
+    int64_t epoch; /* from 1 */
+    double train_loss;
+    double val_loss, val_accuracy, test_accuracy;
+    bool best;      /* the weights of this epoch were kept */
+    double step_ms; /* sampling, forward, backward and Adam, without the evaluation; not kept in
+                       checkpoints: 0 for epochs before a resume */
+} pgcn_epoch;
+
+/* Borrows `data` until the trainer is freed. Checks data and configuration against each other
+ * before any work. Allocates all that training needs. */
+PGCN_API pgcn_status pgcn_trainer_new(const pgcn_dataset *data, const pgcn_config *config,
+                                      pgcn_trainer **out);
+PGCN_API void pgcn_trainer_free(pgcn_trainer *trainer);
+/* One epoch: sample, forward, backward, Adam, evaluation. PGCN_ERR_NUMERIC if the loss is not
+ * finite; the trainer then still holds the last good best weights. `out` may be NULL. */
+PGCN_API pgcn_status pgcn_trainer_epoch(pgcn_trainer *trainer, pgcn_epoch *out);
+/* True when the epochs are used up or patience has run out. */
+PGCN_API bool pgcn_trainer_finished(const pgcn_trainer *trainer);
+/* The epochs so far, borrowed until the next call that changes the trainer. */
+PGCN_API const pgcn_epoch *pgcn_trainer_history(const pgcn_trainer *trainer, int64_t *count);
+/* The split in use, e.g. "public". */
+PGCN_API const char *pgcn_trainer_split(const pgcn_trainer *trainer);
+/* Writes everything needed to go on (weights, best weights, Adam moments, history) to `path`,
+ * atomically; and takes it back. Resuming checks that data, configuration and version are those
+ * of the checkpoint: PGCN_ERR_MISMATCH otherwise. Only `epochs`, `patience` and `threads` may
+ * differ. */
+PGCN_API pgcn_status pgcn_trainer_save(const pgcn_trainer *trainer, const char *path);
+PGCN_API pgcn_status pgcn_trainer_resume(pgcn_trainer *trainer, const char *path);
+/* A model with the best weights so far (a copy). */
+PGCN_API pgcn_status pgcn_trainer_model(const pgcn_trainer *trainer, pgcn_model **out);
+
+/* Trains to the end and returns the model with the best weights. */
+PGCN_API pgcn_status pgcn_train(const pgcn_dataset *data, const pgcn_config *config,
+                                pgcn_model **out);
+
+/* ---- models ------------------------------------------------------------------------------ */
+
+PGCN_API pgcn_status pgcn_model_load(const char *path, pgcn_model **out);
+/* safetensors, atomically. docs/FORMATS.md names the tensors. */
+PGCN_API pgcn_status pgcn_model_save(const pgcn_model *model, const char *path);
+PGCN_API void pgcn_model_free(pgcn_model *model);
+PGCN_API const pgcn_config *pgcn_model_config(const pgcn_model *model);
+/* Name and fingerprint of the data set it was trained on, the split, and the epoch kept. */
+PGCN_API const char *pgcn_model_dataset(const pgcn_model *model);
+PGCN_API const char *pgcn_model_fingerprint(const pgcn_model *model);
+PGCN_API const char *pgcn_model_split(const pgcn_model *model);
+PGCN_API int64_t pgcn_model_epoch(const pgcn_model *model);
+PGCN_API int pgcn_model_classes(const pgcn_model *model);
+PGCN_API int64_t pgcn_model_parameters(const pgcn_model *model);
+
+typedef struct pgcn_inference {
+    size_t size;
+    int draws;     /* 0: deterministic; N >= 1: mean and deviation over N samples of paths */
+    uint64_t seed; /* of the draws */
+    int threads;
+} pgcn_inference;
+PGCN_API pgcn_inference pgcn_inference_default(void); /* deterministic */
+/* "deterministic" or "stochastic:N". */
+PGCN_API pgcn_status pgcn_inference_parse(const char *text, pgcn_inference *inference);
+
+/* Class probabilities of every node.
+ *   probability  [n, classes], the caller's.
+ *   deviation    [n, classes] over the draws, or NULL. Zero when deterministic.
+ * The data set must have the features the model was trained with (their number); labels are not
+ * looked at. */
+PGCN_API pgcn_status pgcn_model_predict(const pgcn_model *model, const pgcn_dataset *data,
+                                        const pgcn_inference *inference, float *probability,
+                                        float *deviation);
+
+typedef struct pgcn_scores {
+    double train_accuracy, val_accuracy, test_accuracy; /* percent, mean over the draws */
+    double train_deviation, val_deviation, test_deviation;
+    double test_loss, val_loss;
+} pgcn_scores;
+/* Accuracy on the model's split of `data` (its own name of the split is looked up there). */
+PGCN_API pgcn_status pgcn_model_evaluate(const pgcn_model *model, const pgcn_dataset *data,
+                                         const pgcn_inference *inference, pgcn_scores *out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

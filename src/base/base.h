@@ -1,0 +1,126 @@
+/* base: what every other room stands on, and which knows none of them.
+ *
+ * Comes in: nothing. Goes out: errors with a sentence, checked memory, counter-based random
+ * numbers (rng.h), and a thread pool whose results do not depend on the number of threads.
+ * Next room: io (files) and graph. */
+#ifndef PGCN_BASE_H
+#define PGCN_BASE_H
+
+#include "pathgcn/pathgcn.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* ---- errors (status.c) ------------------------------------------------------------------- */
+
+/* Stores the sentence for pgcn_last_error() (thread-local) and returns `code`, so that a check
+ * is one line: `if (k < 1) return pgcn_i_fail(PGCN_ERR_ARGUMENT, "...", ...);` */
+pgcn_status pgcn_i_fail(pgcn_status code, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Puts "<prefix>: " in front of the sentence of an error on its way up, and returns `code`. */
+pgcn_status pgcn_i_fail_in(pgcn_status code, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+#define PGCN_TRY(call)                                                                             \
+    do {                                                                                           \
+        pgcn_status pgcn_try_status = (call);                                                      \
+        if (pgcn_try_status != PGCN_OK) return pgcn_try_status;                                    \
+    } while (0)
+
+/* The same where something is held: sets the local `status` and goes to `fail`. */
+#define PGCN_TRY_GOTO(call)                                                                        \
+    do {                                                                                           \
+        status = (call);                                                                           \
+        if (status != PGCN_OK) goto fail;                                                          \
+    } while (0)
+
+/* ---- option structs (status.c) ------------------------------------------------------------- */
+
+/* Lays the caller's option struct `given` (it starts with its size_t size) over the default in
+ * `known`: only what both sides know is copied, so old and new programs work. NULL changes
+ * nothing. `maker` names the function that fills such a struct, for the error. */
+pgcn_status pgcn_i_opts_over(void *known, size_t known_bytes, const void *given, const char *maker);
+
+/* ---- memory (memory.c) ------------------------------------------------------------------- */
+
+#define PGCN_ALIGN 64 /* one cache line, one AVX-512 register */
+
+/* Checked size arithmetic: false on overflow, *out is then undefined. */
+static inline bool pgcn_i_mul(int64_t a, int64_t b, int64_t *out) {
+    return !__builtin_mul_overflow(a, b, out);
+}
+static inline bool pgcn_i_add(int64_t a, int64_t b, int64_t *out) {
+    return !__builtin_add_overflow(a, b, out);
+}
+
+/* All heap memory of the library comes from here. Zeroed, 64-byte aligned, count * size checked
+ * for overflow; NULL sets the error PGCN_ERR_MEMORY. pgcn_i_free(NULL) is fine. */
+void *pgcn_i_alloc(int64_t count, size_t size);
+void pgcn_i_free(void *block);
+char *pgcn_i_strdup(const char *text);
+/* Number of pgcn_i_alloc calls so far in the process (the "training allocates nothing" test). */
+int64_t pgcn_i_alloc_count(void);
+
+/* An arena owns every array of one long-lived object: filled while the object is built, freed
+ * in one call. Zero-initialise to create. One writer at a time. */
+typedef struct pgcn_i_arena {
+    void *last;    /* list of blocks, newest first */
+    int64_t bytes; /* sum of what was asked for */
+} pgcn_i_arena;
+void *pgcn_i_arena_alloc(pgcn_i_arena *arena, int64_t count, size_t size); /* zeroed, aligned */
+char *pgcn_i_arena_strdup(pgcn_i_arena *arena, const char *text);
+void pgcn_i_arena_free(pgcn_i_arena *arena);
+
+/* p = NEW_ARRAY(arena, count): typed arena allocation, NULL on failure with the error set. */
+#define PGCN_I_ARRAY(arena, type, count)                                                           \
+    ((type *)pgcn_i_arena_alloc((arena), (count), sizeof(type)))
+
+/* ---- threads (parallel.c) ---------------------------------------------------------------- */
+
+typedef struct pgcn_i_pool pgcn_i_pool;
+
+/* threads = 0: one per usable core. The calling thread is one of them. */
+pgcn_status pgcn_i_pool_new(int threads, pgcn_i_pool **out);
+void pgcn_i_pool_free(pgcn_i_pool *pool);
+int pgcn_i_pool_threads(const pgcn_i_pool *pool);
+int pgcn_i_cores(void); /* cores this process may use (affinity mask) */
+
+/* Runs task 0 .. n_tasks-1, each exactly once, on any worker in any order; returns when all are
+ * done. `worker` (0 .. threads-1) only selects scratch memory. A task writes only to places that
+ * belong to its number, so results cannot depend on scheduling. Nothing in a task can fail. No
+ * nesting. Tasks must cut the data at places that do not depend on the number of threads. */
+typedef void (*pgcn_i_task)(void *context, int64_t task, int worker);
+void pgcn_i_parallel(pgcn_i_pool *pool, int64_t n_tasks, pgcn_i_task run, void *context);
+
+/* Rows are cut into blocks whose size depends on the number of rows only, never on the threads.
+ * Blocks: for loops that write their own rows. Groups: fewer and larger, for loops that also fill
+ * a partial sum per group (gradients of weights), so that partial sums stay small on large graphs;
+ * they are then added in the order of their numbers. */
+enum { PGCN_BLOCK_ROWS = 64, PGCN_MAX_BLOCKS = 1024, PGCN_MAX_GROUPS = 32 };
+typedef struct pgcn_i_blocks {
+    int64_t rows, size, count;
+} pgcn_i_blocks;
+static inline pgcn_i_blocks pgcn_i_cut(int64_t rows, int64_t most, int64_t multiple) {
+    int64_t size = (rows + most - 1) / most;
+    size = (size + multiple - 1) / multiple * multiple;
+    if (size < multiple) size = multiple;
+    return (pgcn_i_blocks){rows, size, (rows + size - 1) / size};
+}
+static inline pgcn_i_blocks pgcn_i_blocks_of(int64_t rows) {
+    return pgcn_i_cut(rows, PGCN_MAX_BLOCKS, PGCN_BLOCK_ROWS);
+}
+static inline pgcn_i_blocks pgcn_i_groups_of(int64_t rows) {
+    return pgcn_i_cut(rows, PGCN_MAX_GROUPS, PGCN_BLOCK_ROWS);
+}
+static inline int64_t pgcn_i_block_begin(pgcn_i_blocks blocks, int64_t block) {
+    return block * blocks.size;
+}
+static inline int64_t pgcn_i_block_end(pgcn_i_blocks blocks, int64_t block) {
+    int64_t end = (block + 1) * blocks.size;
+    return end < blocks.rows ? end : blocks.rows;
+}
+
+#endif

@@ -1,0 +1,179 @@
+/* The thread pool. A step of a small graph is a few dozen short parallel loops, so starting one must
+ * cost microseconds: workers spin for a moment before they sleep, and tasks are taken from an
+ * atomic counter. What a task computes depends on its number only (see base.h), so neither the
+ * number of threads nor their order can change a result.
+ *
+ * Why not OpenMP: the number of threads belongs to one trainer and not to the process, a service
+ * that embeds us keeps its own settings, and ThreadSanitizer sees through pthreads. */
+#define _GNU_SOURCE
+#include "base/base.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <string.h>
+#include <unistd.h>
+
+#if defined(__x86_64__) || defined(__i386__)
+#define cpu_relax() __builtin_ia32_pause()
+#else
+#define cpu_relax() ((void)0)
+#endif
+
+/* About 20 microseconds: longer than the gap between two loops of a step, shorter than a wake-up.
+ * No spinning when there are more threads than cores: the one we wait for needs ours. */
+enum { SPINS = 2000 };
+
+struct pgcn_i_pool {
+    int threads, spins;
+    /* The current loop. Written by the caller before `generation` is raised, read by workers
+     * after they saw it, so the atomic orders them. */
+    pgcn_i_task run;
+    void *context;
+    int64_t n_tasks;
+    _Alignas(64) atomic_llong next_task;
+    _Alignas(64) atomic_int busy; /* workers that have not finished this loop */
+    _Alignas(64) atomic_uint generation;
+    atomic_bool stop;
+    pthread_mutex_t lock;
+    pthread_cond_t wake, done;
+    int sleepers; /* under lock */
+    bool caller_waits;
+    pthread_t *thread;
+    struct worker {
+        pgcn_i_pool *pool;
+        int index;
+    } * worker;
+};
+
+int pgcn_i_cores(void) {
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) == 0) {
+        int count = CPU_COUNT(&set);
+        if (count > 0) return count;
+    }
+    long online = sysconf(_SC_NPROCESSORS_ONLN);
+    return online > 0 ? (int)online : 1;
+}
+
+static void take_tasks(pgcn_i_pool *pool, int worker) {
+    for (;;) {
+        int64_t task = atomic_fetch_add_explicit(&pool->next_task, 1, memory_order_relaxed);
+        if (task >= pool->n_tasks) return;
+        pool->run(pool->context, task, worker);
+    }
+}
+
+/* Waits until `generation` differs from `seen`: spins, then sleeps. */
+static unsigned await_work(pgcn_i_pool *pool, unsigned seen) {
+    unsigned now;
+    for (int i = 0; i < pool->spins; i++) {
+        now = atomic_load_explicit(&pool->generation, memory_order_acquire);
+        if (now != seen) return now;
+        cpu_relax();
+    }
+    pthread_mutex_lock(&pool->lock);
+    pool->sleepers++;
+    while ((now = atomic_load_explicit(&pool->generation, memory_order_acquire)) == seen)
+        pthread_cond_wait(&pool->wake, &pool->lock);
+    pool->sleepers--;
+    pthread_mutex_unlock(&pool->lock);
+    return now;
+}
+
+static void *worker_main(void *argument) {
+    struct worker *me = argument;
+    pgcn_i_pool *pool = me->pool;
+    unsigned seen = 0;
+    for (;;) {
+        seen = await_work(pool, seen);
+        if (atomic_load_explicit(&pool->stop, memory_order_acquire)) return NULL;
+        take_tasks(pool, me->index);
+        if (atomic_fetch_sub_explicit(&pool->busy, 1, memory_order_acq_rel) == 1) {
+            pthread_mutex_lock(&pool->lock);
+            if (pool->caller_waits) pthread_cond_signal(&pool->done);
+            pthread_mutex_unlock(&pool->lock);
+        }
+    }
+}
+
+static void announce(pgcn_i_pool *pool) {
+    pthread_mutex_lock(&pool->lock);
+    atomic_fetch_add_explicit(&pool->generation, 1, memory_order_release);
+    if (pool->sleepers > 0) pthread_cond_broadcast(&pool->wake);
+    pthread_mutex_unlock(&pool->lock);
+}
+
+void pgcn_i_parallel(pgcn_i_pool *pool, int64_t n_tasks, pgcn_i_task run, void *context) {
+    if (pool->threads == 1 || n_tasks <= 1) {
+        for (int64_t task = 0; task < n_tasks; task++) run(context, task, 0);
+        return;
+    }
+    pool->run = run;
+    pool->context = context;
+    pool->n_tasks = n_tasks;
+    atomic_store_explicit(&pool->next_task, 0, memory_order_relaxed);
+    atomic_store_explicit(&pool->busy, pool->threads - 1, memory_order_relaxed);
+    announce(pool);
+    take_tasks(pool, 0);
+    for (int i = 0; i < pool->spins; i++) {
+        if (atomic_load_explicit(&pool->busy, memory_order_acquire) == 0) return;
+        cpu_relax();
+    }
+    pthread_mutex_lock(&pool->lock);
+    pool->caller_waits = true;
+    while (atomic_load_explicit(&pool->busy, memory_order_acquire) != 0)
+        pthread_cond_wait(&pool->done, &pool->lock);
+    pool->caller_waits = false;
+    pthread_mutex_unlock(&pool->lock);
+}
+
+int pgcn_i_pool_threads(const pgcn_i_pool *pool) {
+    return pool->threads;
+}
+
+void pgcn_i_pool_free(pgcn_i_pool *pool) {
+    if (!pool) return;
+    atomic_store_explicit(&pool->stop, true, memory_order_release);
+    announce(pool);
+    for (int i = 1; i < pool->threads; i++) pthread_join(pool->thread[i], NULL);
+    pthread_cond_destroy(&pool->wake);
+    pthread_cond_destroy(&pool->done);
+    pthread_mutex_destroy(&pool->lock);
+    pgcn_i_free(pool->thread);
+    pgcn_i_free(pool->worker);
+    pgcn_i_free(pool);
+}
+
+pgcn_status pgcn_i_pool_new(int threads, pgcn_i_pool **out) {
+    if (threads < 0 || threads > 1024)
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT,
+                           "threads is %d: give 1 to 1024, or 0 for one per core", threads);
+    int cores = pgcn_i_cores();
+    if (threads == 0) threads = cores;
+    pgcn_i_pool *pool = pgcn_i_alloc(1, sizeof *pool);
+    if (!pool) return PGCN_ERR_MEMORY;
+    pool->threads = 1; /* grows as threads start, so that a failure frees only what is there */
+    pool->spins = threads <= cores ? SPINS : 0;
+    pthread_mutex_init(&pool->lock, NULL);
+    pthread_cond_init(&pool->wake, NULL);
+    pthread_cond_init(&pool->done, NULL);
+    pool->thread = pgcn_i_alloc(threads, sizeof *pool->thread);
+    pool->worker = pgcn_i_alloc(threads, sizeof *pool->worker);
+    if (!pool->thread || !pool->worker) {
+        pgcn_i_pool_free(pool);
+        return PGCN_ERR_MEMORY;
+    }
+    for (int i = 1; i < threads; i++) {
+        pool->worker[i] = (struct worker){pool, i};
+        int error = pthread_create(&pool->thread[i], NULL, worker_main, &pool->worker[i]);
+        if (error) {
+            pgcn_i_pool_free(pool);
+            return pgcn_i_fail(PGCN_ERR_SYSTEM, "could not start thread %d of %d: %s", i + 1,
+                               threads, strerror(error));
+        }
+        pool->threads = i + 1;
+    }
+    *out = pool;
+    return PGCN_OK;
+}

@@ -1,0 +1,450 @@
+/* Data sets that need no file: Zachary's karate club, a contextual stochastic block model and a
+ * checkerboard grid. Every random number is a function of (seed, what it is for, element), so a
+ * name always means the same data. Called by pgcn_dataset_load. Serial, thread-safe. */
+#include "data/data.h"
+
+#include "base/rng.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SPLITS = 10 };
+
+/* What a random number is for; the `layer` of its counter. */
+enum { DRAW_ORDER = 0, DRAW_EDGE = 1, DRAW_MEAN = 2, DRAW_FEATURE = 3, DRAW_SPLIT = 4 };
+
+static pgcn_i_rng_domain domain_of(uint64_t seed, int what, int split) {
+    return pgcn_i_rng_domain_of(seed, PGCN_I_RNG_DATA, split, what, 0);
+}
+
+/* ---- settings after the colon ------------------------------------------------------------ */
+
+typedef struct setting {
+    const char *key;
+    double value, low, high;
+    bool whole;
+} setting;
+
+enum { MAX_SETTINGS = 7 };
+enum { SBM_NODES, SBM_CLASSES, SBM_DEGREE, SBM_HOMOPHILY, SBM_FEATURES, SBM_NOISE, SBM_SEED };
+enum { GRID_ROWS, GRID_COLS, GRID_NOISE, GRID_SEED };
+
+#define SEED_MOST  9007199254740992.0 /* 2^53: whole in a double */
+#define NODES_MOST 10000000.0
+
+typedef struct builtin builtin;
+struct builtin {
+    const char *name, *summary;
+    pgcn_status (*make)(const char *name, const setting *settings, pgcn_dataset **out);
+    setting settings[MAX_SETTINGS]; /* up to the first without a key */
+};
+
+static pgcn_status make_karate(const char *name, const setting *settings, pgcn_dataset **out);
+static pgcn_status make_sbm(const char *name, const setting *settings, pgcn_dataset **out);
+static pgcn_status make_grid(const char *name, const setting *settings, pgcn_dataset **out);
+
+/* clang-format off */
+static const builtin builtins[] = {
+    {"karate", "Zachary's karate club: 34 members, 78 friendships, 2 factions (no settings)",
+     make_karate, {{0}}},
+    {"sbm", "block model with Gaussian features: nodes=1000,classes=4,degree=10,homophily=0.8,"
+     "features=32,noise=2,seed=0",
+     make_sbm,
+     {[SBM_NODES]     = {"nodes", 1000, 10, NODES_MOST, true},
+      [SBM_CLASSES]   = {"classes", 4, 2, 100, true},
+      [SBM_DEGREE]    = {"degree", 10, 0, 1000, false},
+      [SBM_HOMOPHILY] = {"homophily", 0.8, 0, 1, false},
+      [SBM_FEATURES]  = {"features", 32, 1, 10000, true},
+      [SBM_NOISE]     = {"noise", 2, 0, 1e6, false},
+      [SBM_SEED]      = {"seed", 0, 0, SEED_MOST, true}}},
+    {"grid", "checkerboard on a grid, neighbours always differ: rows=20,cols=20,noise=1,seed=0",
+     make_grid,
+     {[GRID_ROWS]  = {"rows", 20, 2, 10000, true},
+      [GRID_COLS]  = {"cols", 20, 2, 10000, true},
+      [GRID_NOISE] = {"noise", 1, 0, 1e6, false},
+      [GRID_SEED]  = {"seed", 0, 0, SEED_MOST, true}}},
+};
+/* clang-format on */
+enum { BUILTINS = sizeof builtins / sizeof builtins[0] };
+
+const char *pgcn_builtin_name(int i, const char **summary) {
+    if (i < 0 || i >= BUILTINS) return NULL;
+    if (summary) *summary = builtins[i].summary;
+    return builtins[i].name;
+}
+
+/* "nodes (10 to 10000000), classes (2 to 100), ..." */
+static void accepted_settings(const setting *settings, char *text, size_t bytes) {
+    size_t used = 0;
+    snprintf(text, bytes, "none");
+    for (int i = 0; i < MAX_SETTINGS && settings[i].key && used < bytes; i++) {
+        int more = snprintf(text + used, bytes - used, "%s%s (%.16g to %.16g)", i ? ", " : "",
+                            settings[i].key, settings[i].low, settings[i].high);
+        used += more > 0 ? (size_t)more : 0;
+    }
+}
+
+/* One "key=value" of `length` bytes. */
+static pgcn_status parse_setting(const char *name, const char *text, size_t length,
+                                 setting *settings) {
+    char accepted[512];
+    accepted_settings(settings, accepted, sizeof accepted);
+    const char *equals = memchr(text, '=', length);
+    size_t key_length = equals ? (size_t)(equals - text) : length;
+    int shown = (int)(length < 60 ? length : 60);
+    setting *found = NULL;
+    for (int i = 0; i < MAX_SETTINGS && settings[i].key; i++)
+        if (strlen(settings[i].key) == key_length &&
+            strncmp(settings[i].key, text, key_length) == 0)
+            found = &settings[i];
+    if (!found || !equals)
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT,
+                           "data set '%.200s': '%.*s' is not a setting with a value; accepted "
+                           "settings: %s",
+                           name, shown, text, accepted);
+    char number[64] = "", *end = number;
+    size_t number_length = length - key_length - 1;
+    double value = NAN;
+    if (number_length > 0 && number_length < sizeof number) {
+        memcpy(number, equals + 1, number_length);
+        value = strtod(number, &end);
+    }
+    if (end == number || *end != '\0' || !(value >= found->low && value <= found->high) ||
+        (found->whole && value != floor(value)))
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT,
+                           "data set '%.200s': the setting '%.*s' is not %s from %.16g to %.16g; "
+                           "accepted settings: %s",
+                           name, shown, text, found->whole ? "a whole number" : "a number",
+                           found->low, found->high, accepted);
+    found->value = value;
+    return PGCN_OK;
+}
+
+pgcn_status pgcn_i_builtin_load(const char *name, bool *found, pgcn_dataset **out) {
+    const char *colon = strchr(name, ':');
+    size_t length = colon ? (size_t)(colon - name) : strlen(name);
+    const builtin *which = NULL;
+    for (int i = 0; i < BUILTINS; i++)
+        if (strlen(builtins[i].name) == length && strncmp(builtins[i].name, name, length) == 0)
+            which = &builtins[i];
+    *found = which != NULL;
+    if (!which) return PGCN_OK;
+    setting settings[MAX_SETTINGS];
+    memcpy(settings, which->settings, sizeof settings);
+    for (const char *text = colon ? colon + 1 : ""; *text;) {
+        size_t item = strcspn(text, ",");
+        PGCN_TRY(parse_setting(name, text, item, settings));
+        text += item;
+        if (*text == ',') text++;
+    }
+    return which->make(name, settings, out);
+}
+
+/* ---- splits ------------------------------------------------------------------------------ */
+
+/* A permutation of 0..n-1 (Fisher-Yates). Each step has an element of its own: a single stream
+ * would end after 2^18 words. */
+static void shuffle(pgcn_i_rng_domain domain, int64_t n, pgcn_node *order) {
+    for (int64_t i = 0; i < n; i++) order[i] = (pgcn_node)i;
+    for (int64_t i = n - 1; i > 0; i--) {
+        pgcn_i_stream stream = pgcn_i_stream_of(domain, (uint64_t)i);
+        int64_t j = pgcn_i_bounded(&stream, (uint32_t)i + 1);
+        pgcn_node swap = order[i];
+        order[i] = order[j];
+        order[j] = swap;
+    }
+}
+
+/* Draws the ten splits: in a random order, the first train_quota[c] nodes of class c train, the
+ * next val_quota[c] validate and the rest test. */
+static pgcn_status draw_splits(pgcn_i_arena *arena, uint64_t seed, int64_t n, const int32_t *label,
+                               int classes, const int64_t *train_quota, const int64_t *val_quota,
+                               pgcn_i_dataset_parts *parts) {
+    pgcn_i_split *split = PGCN_I_ARRAY(arena, pgcn_i_split, SPLITS);
+    pgcn_node *order = PGCN_I_ARRAY(arena, pgcn_node, n);
+    int64_t *seen = PGCN_I_ARRAY(arena, int64_t, classes);
+    if (!split || !order || !seen) return PGCN_ERR_MEMORY;
+    for (int s = 0; s < SPLITS; s++) {
+        uint8_t *train = PGCN_I_ARRAY(arena, uint8_t, n), *val = PGCN_I_ARRAY(arena, uint8_t, n),
+                *test = PGCN_I_ARRAY(arena, uint8_t, n);
+        if (!train || !val || !test) return PGCN_ERR_MEMORY;
+        shuffle(domain_of(seed, DRAW_SPLIT, s), n, order);
+        memset(seen, 0, (size_t)classes * sizeof *seen);
+        for (int64_t i = 0; i < n; i++) {
+            int32_t class = label[order[i]];
+            int64_t rank = seen[class]++;
+            uint8_t *mask = rank < train_quota[class]                      ? train
+                            : rank < train_quota[class] + val_quota[class] ? val
+                                                                           : test;
+            mask[order[i]] = 1;
+        }
+        snprintf(split[s].name, sizeof split[s].name, "%d", s);
+        split[s].train = train;
+        split[s].val = val;
+        split[s].test = test;
+    }
+    parts->split = split;
+    parts->splits = SPLITS;
+    return PGCN_OK;
+}
+
+/* Like the public splits of the citation graphs: 20 training nodes per class (a tenth of a small
+ * class) and 500 validation nodes (a fifth of a small graph) spread evenly over the classes. */
+static pgcn_status draw_usual_splits(pgcn_i_arena *arena, uint64_t seed, int64_t n,
+                                     const int32_t *label, int classes,
+                                     pgcn_i_dataset_parts *parts) {
+    int64_t *train = PGCN_I_ARRAY(arena, int64_t, classes);
+    int64_t *val = PGCN_I_ARRAY(arena, int64_t, classes);
+    if (!train || !val) return PGCN_ERR_MEMORY;
+    for (int64_t i = 0; i < n; i++) train[label[i]]++; /* first the size of the class */
+    int64_t val_total = n / 5 < 500 ? n / 5 : 500;
+    for (int c = 0; c < classes; c++) {
+        int64_t tenth = train[c] / 10;
+        train[c] = tenth < 1 ? 1 : tenth < 20 ? tenth : 20;
+        val[c] = val_total / classes + (c < val_total % classes);
+    }
+    return draw_splits(arena, seed, n, label, classes, train, val, parts);
+}
+
+/* ---- karate ------------------------------------------------------------------------------ */
+
+enum { KARATE_NODES = 34, KARATE_EDGES = 78 };
+
+/* W. W. Zachary, An information flow model for conflict and fission in small groups (1977),
+ * members counted from 0: node 0 is the instructor Mr. Hi, node 33 the officer. */
+/* clang-format off */
+static const pgcn_node karate_edge[KARATE_EDGES][2] = {
+    {0, 1}, {0, 2}, {1, 2}, {0, 3}, {1, 3}, {2, 3}, {0, 4}, {0, 5}, {0, 6}, {4, 6},
+    {5, 6}, {0, 7}, {1, 7}, {2, 7}, {3, 7}, {0, 8}, {2, 8}, {2, 9}, {0, 10}, {4, 10},
+    {5, 10}, {0, 11}, {0, 12}, {3, 12}, {0, 13}, {1, 13}, {2, 13}, {3, 13}, {5, 16}, {6, 16},
+    {0, 17}, {1, 17}, {0, 19}, {1, 19}, {0, 21}, {1, 21}, {23, 25}, {24, 25}, {2, 27}, {23, 27},
+    {24, 27}, {2, 28}, {23, 29}, {26, 29}, {1, 30}, {8, 30}, {0, 31}, {24, 31}, {25, 31}, {28, 31},
+    {2, 32}, {8, 32}, {14, 32}, {15, 32}, {18, 32}, {20, 32}, {22, 32}, {23, 32}, {29, 32},
+    {30, 32}, {31, 32}, {8, 33}, {9, 33}, {13, 33}, {14, 33}, {15, 33}, {18, 33}, {19, 33},
+    {20, 33}, {22, 33}, {23, 33}, {26, 33}, {27, 33}, {28, 33}, {29, 33}, {30, 33}, {31, 33},
+    {32, 33},
+};
+/* The club a member joined after the fission: 0 Mr. Hi's, 1 the officer's. */
+static const int32_t karate_club[KARATE_NODES] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 1, 0,
+    0, 1, 0, 1, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
+};
+/* clang-format on */
+
+static pgcn_status make_karate(const char *name, const setting *settings, pgcn_dataset **out) {
+    (void)settings;
+    static const int64_t quota[2] = {4, 4};
+    pgcn_node source[KARATE_EDGES], target[KARATE_EDGES];
+    int64_t offset[KARATE_NODES + 1];
+    int32_t column[KARATE_NODES];
+    float value[KARATE_NODES];
+    for (int e = 0; e < KARATE_EDGES; e++) {
+        source[e] = karate_edge[e][0];
+        target[e] = karate_edge[e][1];
+    }
+    for (int i = 0; i < KARATE_NODES; i++) { /* members have no features: who they are is one */
+        offset[i] = i;
+        column[i] = i;
+        value[i] = 1.0f;
+    }
+    offset[KARATE_NODES] = KARATE_NODES;
+    pgcn_i_dataset_parts parts = {.name = name,
+                                  .where = name,
+                                  .x = {.n = KARATE_NODES,
+                                        .columns = KARATE_NODES,
+                                        .nonzeros = KARATE_NODES,
+                                        .offset = offset,
+                                        .column = column,
+                                        .value = value},
+                                  .label = karate_club,
+                                  .classes = 2};
+    pgcn_i_arena arena = {0};
+    pgcn_status status;
+    PGCN_TRY_GOTO(draw_splits(&arena, 0, KARATE_NODES, karate_club, 2, quota, quota, &parts));
+    PGCN_TRY_GOTO(pgcn_graph_from_edges(KARATE_NODES, KARATE_EDGES, source, target, NULL, NULL,
+                                        &parts.graph));
+    status = pgcn_i_dataset_build(&parts, out);
+fail:
+    pgcn_i_arena_free(&arena);
+    return status;
+}
+
+/* ---- sbm --------------------------------------------------------------------------------- */
+
+/* Length of the class means. At the default noise of 2 and 32 features, the nearest of the class
+ * means estimated from 20 training nodes each finds 66 to 70 per cent of the test labels (seeds
+ * 0, 1, 2), and 99 per cent after averaging each node with its neighbours twice. */
+static const double sbm_mean_length = 3.5;
+
+/* Classes are blocks of a random order of the nodes: class c holds positions
+ * block_begin(c) .. block_begin(c + 1) - 1 of it. */
+typedef struct blocks {
+    int64_t n;
+    int classes;
+    const pgcn_node *order;  /* [n] */
+    const int32_t *label;    /* [n] by node */
+    const int64_t *position; /* [n] by node */
+} blocks;
+
+static int64_t block_begin(const blocks *model, int class) {
+    return model->n * class / model->classes;
+}
+
+/* Draw e: a node, then with probability `homophily` another one of its class, else one of the
+ * other classes. Never the node itself. */
+static void draw_edge(const blocks *model, pgcn_i_rng_domain domain, int64_t e, double homophily,
+                      pgcn_node *source, pgcn_node *target) {
+    pgcn_i_stream stream = pgcn_i_stream_of(domain, (uint64_t)e);
+    pgcn_node node = (pgcn_node)pgcn_i_bounded(&stream, (uint32_t)model->n);
+    int class = model->label[node];
+    int64_t begin = block_begin(model, class), end = block_begin(model, class + 1), place;
+    if (pgcn_i_unit_double(&stream) < homophily) {
+        place = begin + pgcn_i_bounded(&stream, (uint32_t)(end - begin - 1));
+        if (place >= model->position[node]) place++; /* skips the node itself */
+    } else {
+        place = pgcn_i_bounded(&stream, (uint32_t)(model->n - (end - begin)));
+        if (place >= begin) place += end - begin; /* skips its class */
+    }
+    *source = node;
+    *target = model->order[place];
+}
+
+static pgcn_status draw_sbm_graph(const blocks *model, const setting *settings, pgcn_graph **out) {
+    double draws = floor((double)model->n * settings[SBM_DEGREE].value / 2.0 + 0.5);
+    int64_t m = (int64_t)draws; /* at most 10^7 * 10^3 / 2 */
+    pgcn_i_rng_domain domain = domain_of((uint64_t)settings[SBM_SEED].value, DRAW_EDGE, 0);
+    pgcn_i_arena arena = {0};
+    pgcn_node *source = PGCN_I_ARRAY(&arena, pgcn_node, m);
+    pgcn_node *target = PGCN_I_ARRAY(&arena, pgcn_node, m);
+    pgcn_status status = PGCN_ERR_MEMORY;
+    if (source && target) {
+        for (int64_t e = 0; e < m; e++)
+            draw_edge(model, domain, e, settings[SBM_HOMOPHILY].value, &source[e], &target[e]);
+        status = pgcn_graph_from_edges(model->n, m, source, target, NULL, NULL, out);
+    }
+    pgcn_i_arena_free(&arena); /* before the features come: the peak stays lower */
+    return status;
+}
+
+/* x = mean of the class + noise * N(0, I); the means are random directions of one length. */
+static pgcn_status draw_sbm_features(pgcn_i_arena *arena, const blocks *model,
+                                     const setting *settings, pgcn_i_features *x) {
+    uint64_t seed = (uint64_t)settings[SBM_SEED].value;
+    int64_t columns = (int64_t)settings[SBM_FEATURES].value, count;
+    if (!pgcn_i_mul(model->n, columns, &count))
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT, "sbm: nodes times features is too large");
+    float *dense = PGCN_I_ARRAY(arena, float, count);
+    double *mean = PGCN_I_ARRAY(arena, double, model->classes *columns);
+    if (!dense || !mean) return PGCN_ERR_MEMORY;
+    for (int c = 0; c < model->classes; c++) {
+        pgcn_i_stream stream = pgcn_i_stream_of(domain_of(seed, DRAW_MEAN, 0), (uint64_t)c);
+        double *row = mean + c * columns, squares = 0;
+        for (int64_t f = 0; f < columns; f++) {
+            row[f] = pgcn_i_normal(&stream);
+            squares += row[f] * row[f];
+        }
+        for (int64_t f = 0; f < columns; f++) row[f] *= sbm_mean_length / sqrt(squares);
+    }
+    for (int64_t i = 0; i < model->n; i++) {
+        pgcn_i_stream stream = pgcn_i_stream_of(domain_of(seed, DRAW_FEATURE, 0), (uint64_t)i);
+        const double *row = mean + model->label[i] * columns;
+        for (int64_t f = 0; f < columns; f++)
+            dense[i * columns + f] =
+                (float)(row[f] + settings[SBM_NOISE].value * pgcn_i_normal(&stream));
+    }
+    *x = (pgcn_i_features){.n = model->n, .columns = columns, .dense = dense};
+    return PGCN_OK;
+}
+
+static pgcn_status make_sbm(const char *name, const setting *settings, pgcn_dataset **out) {
+    pgcn_status status = PGCN_ERR_MEMORY;
+    pgcn_i_arena arena = {0};
+    uint64_t seed = (uint64_t)settings[SBM_SEED].value;
+    int64_t n = (int64_t)settings[SBM_NODES].value;
+    int classes = (int)settings[SBM_CLASSES].value;
+    pgcn_i_dataset_parts parts = {.name = name, .where = name, .classes = classes};
+    if (n < 3 * (int64_t)classes)
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT,
+                           "data set '%.200s': nodes=%lld is too few for classes=%d, expected at "
+                           "least three nodes per class",
+                           name, (long long)n, classes);
+    pgcn_node *order = PGCN_I_ARRAY(&arena, pgcn_node, n);
+    int32_t *label = PGCN_I_ARRAY(&arena, int32_t, n);
+    int64_t *position = PGCN_I_ARRAY(&arena, int64_t, n);
+    if (!order || !label || !position) goto fail;
+    blocks model = {n, classes, order, label, position};
+    shuffle(domain_of(seed, DRAW_ORDER, 0), n, order);
+    for (int c = 0; c < classes; c++)
+        for (int64_t at = block_begin(&model, c); at < block_begin(&model, c + 1); at++) {
+            label[order[at]] = c;
+            position[order[at]] = at;
+        }
+    parts.label = label;
+    PGCN_TRY_GOTO(draw_sbm_graph(&model, settings, &parts.graph));
+    status = draw_sbm_features(&arena, &model, settings, &parts.x);
+    if (status == PGCN_OK) status = draw_usual_splits(&arena, seed, n, label, classes, &parts);
+    if (status == PGCN_OK)
+        status = pgcn_i_dataset_build(&parts, out);
+    else
+        pgcn_graph_free(parts.graph); /* build takes it otherwise */
+fail:
+    pgcn_i_arena_free(&arena);
+    return status;
+}
+
+/* ---- grid -------------------------------------------------------------------------------- */
+
+enum { GRID_FEATURES = 8 }; /* two noisy indicators of the class, six columns of noise */
+
+static pgcn_status draw_grid_graph(int64_t rows, int64_t cols, pgcn_graph **out) {
+    pgcn_i_arena arena = {0};
+    int64_t m = 0, most = 2 * rows * cols;
+    pgcn_node *source = PGCN_I_ARRAY(&arena, pgcn_node, most);
+    pgcn_node *target = PGCN_I_ARRAY(&arena, pgcn_node, most);
+    pgcn_status status = PGCN_ERR_MEMORY;
+    if (source && target) {
+        for (int64_t i = 0; i < rows * cols; i++) {
+            if (i % cols + 1 < cols) source[m] = (pgcn_node)i, target[m++] = (pgcn_node)(i + 1);
+            if (i / cols + 1 < rows) source[m] = (pgcn_node)i, target[m++] = (pgcn_node)(i + cols);
+        }
+        status = pgcn_graph_from_edges(rows * cols, m, source, target, NULL, NULL, out);
+    }
+    pgcn_i_arena_free(&arena);
+    return status;
+}
+
+/* Neighbours always have the other class: averaging mixes the two, and an operator that can
+ * subtract neighbours (an edge detector) keeps them apart. */
+static pgcn_status make_grid(const char *name, const setting *settings, pgcn_dataset **out) {
+    pgcn_status status = PGCN_ERR_MEMORY;
+    pgcn_i_arena arena = {0};
+    int64_t rows = (int64_t)settings[GRID_ROWS].value, cols = (int64_t)settings[GRID_COLS].value;
+    int64_t n = rows * cols; /* at most 10^8 */
+    uint64_t seed = (uint64_t)settings[GRID_SEED].value;
+    pgcn_i_dataset_parts parts = {.name = name, .where = name, .classes = 2};
+    if (n < 10 || n > (int64_t)NODES_MOST)
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT,
+                           "data set '%.200s': rows=%lld and cols=%lld make %lld nodes, expected "
+                           "10 to %.0f",
+                           name, (long long)rows, (long long)cols, (long long)n, NODES_MOST);
+    int32_t *label = PGCN_I_ARRAY(&arena, int32_t, n);
+    float *dense = PGCN_I_ARRAY(&arena, float, n *GRID_FEATURES);
+    if (!label || !dense) goto fail;
+    for (int64_t i = 0; i < n; i++) {
+        pgcn_i_stream stream = pgcn_i_stream_of(domain_of(seed, DRAW_FEATURE, 0), (uint64_t)i);
+        label[i] = (int32_t)((i / cols + i % cols) % 2);
+        for (int f = 0; f < GRID_FEATURES; f++)
+            dense[i * GRID_FEATURES + f] =
+                (float)((f == label[i]) + settings[GRID_NOISE].value * pgcn_i_normal(&stream));
+    }
+    parts.label = label;
+    parts.x = (pgcn_i_features){.n = n, .columns = GRID_FEATURES, .dense = dense};
+    PGCN_TRY_GOTO(draw_usual_splits(&arena, seed, n, label, 2, &parts));
+    PGCN_TRY_GOTO(draw_grid_graph(rows, cols, &parts.graph));
+    status = pgcn_i_dataset_build(&parts, out);
+fail:
+    pgcn_i_arena_free(&arena);
+    return status;
+}

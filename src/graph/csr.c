@@ -1,0 +1,245 @@
+/* The graph: from edge arrays to a checked, sorted, merged CSR, in O(n + m).
+ *
+ * Two counting sorts order the arcs by (source, target) and keep the input order of equal ones:
+ * first by target (the incoming lists), then the transpose of that. So equal edges are added in
+ * the order they came, in both directions alike, and an undirected graph is exactly symmetric.
+ * Serial; called once per graph. The transpose is also used by operator.c and paths/visits.c. */
+#include "graph/graph.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+pgcn_graph_opts pgcn_graph_opts_default(void) {
+    return (pgcn_graph_opts){.size = sizeof(pgcn_graph_opts)};
+}
+
+/* ---- transpose --------------------------------------------------------------------------- */
+
+void pgcn_i_csr_transpose_block(const pgcn_i_csr *in, int64_t row_begin, int64_t row_end,
+                                int64_t column_begin, int64_t column_end, pgcn_i_csr *out) {
+    int64_t columns = column_end - column_begin;
+    if (columns <= 0) return;
+    const int64_t first = in->offset[row_begin], last = in->offset[row_end];
+    const pgcn_node *column = in->column;
+    /* The block's own offsets serve as counters and then as cursors: no scratch. */
+    int64_t *cursor = out->offset + column_begin;
+    memset(cursor, 0, (size_t)columns * sizeof *cursor);
+    for (int64_t e = first; e < last; e++) cursor[column[e] - column_begin]++;
+    int64_t place = first;
+    for (int64_t c = 0; c < columns; c++) {
+        int64_t count = cursor[c];
+        cursor[c] = place;
+        place += count;
+    }
+    if (in->value) {
+        for (int64_t row = row_begin; row < row_end; row++) {
+            for (int64_t e = in->offset[row]; e < in->offset[row + 1]; e++) {
+                int64_t to = cursor[column[e] - column_begin]++;
+                out->column[to] = (pgcn_node)row;
+                out->value[to] = in->value[e];
+            }
+        }
+    } else {
+        for (int64_t row = row_begin; row < row_end; row++)
+            for (int64_t e = in->offset[row]; e < in->offset[row + 1]; e++)
+                out->column[cursor[column[e] - column_begin]++] = (pgcn_node)row;
+    }
+    /* Each cursor now stands at the end of its row, the start of the next one. */
+    memmove(cursor + 1, cursor, (size_t)(columns - 1) * sizeof *cursor);
+    cursor[0] = first;
+}
+
+pgcn_status pgcn_i_csr_alloc(pgcn_i_arena *arena, int64_t rows, int64_t entries, bool with_value,
+                             pgcn_i_csr *out) {
+    out->rows = rows;
+    out->offset = PGCN_I_ARRAY(arena, int64_t, rows + 1);
+    out->column = out->offset ? PGCN_I_ARRAY(arena, pgcn_node, entries) : NULL;
+    out->value = out->column && with_value ? PGCN_I_ARRAY(arena, float, entries) : NULL;
+    return out->column && (out->value || !with_value) ? PGCN_OK : PGCN_ERR_MEMORY;
+}
+
+pgcn_status pgcn_i_csr_transpose(const pgcn_i_csr *in, int64_t columns, pgcn_i_arena *arena,
+                                 pgcn_i_csr *out) {
+    int64_t entries = in->offset[in->rows];
+    pgcn_i_csr result;
+    PGCN_TRY(pgcn_i_csr_alloc(arena, columns, entries, in->value != NULL, &result));
+    pgcn_i_csr_transpose_block(in, 0, in->rows, 0, columns, &result);
+    result.offset[columns] = entries;
+    *out = result;
+    return PGCN_OK;
+}
+
+/* ---- building ---------------------------------------------------------------------------- */
+
+typedef struct edge_list {
+    int64_t n, m;
+    const pgcn_node *source, *target; /* [m] */
+    const float *weight;              /* [m] or NULL */
+    bool directed, keep_self_loops;
+} edge_list;
+
+static pgcn_status check_edges(const edge_list *edges) {
+    if (edges->n < 1 || edges->n > INT32_MAX)
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT, "building a graph: n is %lld, but must be 1 to %d",
+                           (long long)edges->n, INT32_MAX);
+    if (edges->m < 0)
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT, "building a graph: m is %lld, but must be >= 0",
+                           (long long)edges->m);
+    if (edges->m > 0 && (!edges->source || !edges->target))
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT,
+                           "building a graph: m is %lld, but source or target is NULL; give both "
+                           "arrays",
+                           (long long)edges->m);
+    for (int64_t e = 0; e < edges->m; e++) {
+        pgcn_node a = edges->source[e], b = edges->target[e];
+        if (a < 0 || a >= edges->n || b < 0 || b >= edges->n)
+            return pgcn_i_fail(PGCN_ERR_FORMAT,
+                               "building a graph: edge %lld is (%d, %d), but node ids must be 0 "
+                               "to %lld; number nodes from 0 or raise n",
+                               (long long)e, a, b, (long long)edges->n - 1);
+        if (edges->weight && !(edges->weight[e] > 0 && isfinite(edges->weight[e])))
+            return pgcn_i_fail(PGCN_ERR_FORMAT,
+                               "building a graph: edge %lld (%d, %d) has weight %g, but weights "
+                               "must be finite and > 0; leave edges of weight 0 out",
+                               (long long)e, a, b, (double)edges->weight[e]);
+    }
+    return PGCN_OK;
+}
+
+/* The incoming lists: row b holds every a with an arc a -> b, in the order of the edges. */
+static pgcn_status gather_incoming(const edge_list *edges, pgcn_i_arena *arena,
+                                   pgcn_i_csr *incoming) {
+    int64_t arcs_most;
+    if (!pgcn_i_mul(edges->m, edges->directed ? 1 : 2, &arcs_most))
+        return pgcn_i_fail(PGCN_ERR_MEMORY, "building a graph: %lld edges are too many",
+                           (long long)edges->m);
+    PGCN_TRY(pgcn_i_csr_alloc(arena, edges->n, arcs_most, edges->weight != NULL, incoming));
+    int64_t *cursor = incoming->offset + 1; /* counts, then starts, then ends of the rows */
+    for (int64_t e = 0; e < edges->m; e++) {
+        pgcn_node a = edges->source[e], b = edges->target[e];
+        if (a == b && !edges->keep_self_loops) continue;
+        cursor[b]++;
+        if (!edges->directed && a != b) cursor[a]++;
+    }
+    int64_t place = 0;
+    for (int64_t row = 0; row < edges->n; row++) {
+        int64_t count = cursor[row];
+        cursor[row] = place;
+        place += count;
+    }
+    for (int64_t e = 0; e < edges->m; e++) {
+        pgcn_node a = edges->source[e], b = edges->target[e];
+        if (a == b && !edges->keep_self_loops) continue;
+        int64_t to = cursor[b]++;
+        incoming->column[to] = a;
+        if (edges->weight) incoming->value[to] = edges->weight[e];
+        if (edges->directed || a == b) continue;
+        to = cursor[a]++;
+        incoming->column[to] = b;
+        if (edges->weight) incoming->value[to] = edges->weight[e];
+    }
+    return PGCN_OK;
+}
+
+static int64_t count_distinct(const pgcn_i_csr *arcs) {
+    int64_t distinct = 0;
+    for (int64_t row = 0; row < arcs->rows; row++)
+        for (int64_t e = arcs->offset[row]; e < arcs->offset[row + 1]; e++)
+            distinct += e == arcs->offset[row] || arcs->column[e] != arcs->column[e - 1];
+    return distinct;
+}
+
+/* Copies sorted arcs, equal ones once with the sum of their weights. A row must add up to a float:
+ * degrees and transition probabilities are made of it. */
+static pgcn_status merge_equal(const pgcn_i_csr *arcs, pgcn_i_csr *merged) {
+    int64_t to = 0;
+    for (int64_t row = 0; row < arcs->rows; row++) {
+        merged->offset[row] = to;
+        double row_sum = 0;
+        for (int64_t e = arcs->offset[row], end = arcs->offset[row + 1]; e < end; to++) {
+            pgcn_node node = arcs->column[e];
+            double sum = 0;
+            for (; e < end && arcs->column[e] == node; e++)
+                if (arcs->value) sum += (double)arcs->value[e];
+            merged->column[to] = node;
+            if (merged->value) merged->value[to] = (float)fmin(sum, FLT_MAX);
+            row_sum += sum;
+        }
+        if (row_sum > (double)FLT_MAX)
+            return pgcn_i_fail(PGCN_ERR_FORMAT,
+                               "building a graph: the edge weights at node %lld add up to %g, "
+                               "more than a float can hold; scale the weights down",
+                               (long long)row, row_sum);
+    }
+    merged->offset[arcs->rows] = to;
+    return PGCN_OK;
+}
+
+static pgcn_status build(const edge_list *edges, pgcn_i_arena *work, pgcn_i_arena *kept,
+                         pgcn_i_csr *out) {
+    pgcn_i_csr incoming, arcs;
+    PGCN_TRY(gather_incoming(edges, work, &incoming));
+    pgcn_i_arena incoming_arena = *work; /* freed before the result is made: it is the peak */
+    *work = (pgcn_i_arena){0};
+    pgcn_status status = pgcn_i_csr_transpose(&incoming, edges->n, work, &arcs);
+    pgcn_i_arena_free(&incoming_arena);
+    PGCN_TRY(status);
+    PGCN_TRY(pgcn_i_csr_alloc(kept, edges->n, count_distinct(&arcs), edges->weight != NULL, out));
+    return merge_equal(&arcs, out);
+}
+
+pgcn_status pgcn_graph_from_edges(int64_t n, int64_t m, const pgcn_node *source,
+                                  const pgcn_node *target, const float *weight,
+                                  const pgcn_graph_opts *opts, pgcn_graph **out) {
+    pgcn_graph_opts set = pgcn_graph_opts_default();
+    PGCN_TRY(pgcn_i_opts_over(&set, sizeof set, opts, "pgcn_graph_opts_default"));
+    if (!out)
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT,
+                           "building a graph: out is NULL; give the address of a pgcn_graph *");
+    edge_list edges = {n, m, source, target, weight, set.directed, set.keep_self_loops};
+    PGCN_TRY(check_edges(&edges));
+
+    pgcn_i_arena work = {0}, kept = {0};
+    pgcn_status status = PGCN_ERR_MEMORY;
+    pgcn_graph *graph = PGCN_I_ARRAY(&kept, pgcn_graph, 1);
+    pgcn_i_csr csr;
+    if (graph) status = build(&edges, &work, &kept, &csr);
+    pgcn_i_arena_free(&work);
+    if (status != PGCN_OK) {
+        pgcn_i_arena_free(&kept);
+        return status;
+    }
+    *graph = (pgcn_graph){.arena = kept,
+                          .n = n,
+                          .entries = csr.offset[n],
+                          .directed = set.directed,
+                          .offset = csr.offset,
+                          .neighbour = csr.column,
+                          .weight = csr.value};
+    *out = graph;
+    return PGCN_OK;
+}
+
+void pgcn_graph_free(pgcn_graph *graph) {
+    if (!graph) return;
+    pgcn_i_arena arena = graph->arena; /* the struct itself lives in it */
+    pgcn_i_arena_free(&arena);
+}
+
+/* ---- reading ----------------------------------------------------------------------------- */
+
+int64_t pgcn_graph_nodes(const pgcn_graph *graph) {
+    return graph->n;
+}
+
+int64_t pgcn_graph_entries(const pgcn_graph *graph) {
+    return graph->entries;
+}
+
+void pgcn_graph_csr(const pgcn_graph *graph, const int64_t **offset, const pgcn_node **neighbour,
+                    const float **weight) {
+    if (offset) *offset = graph->offset;
+    if (neighbour) *neighbour = graph->neighbour;
+    if (weight) *weight = graph->weight;
+}

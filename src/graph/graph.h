@@ -1,0 +1,57 @@
+/* graph: the adjacency that walks run on and operators are made of.
+ *
+ * Comes in: edge arrays. Goes out: one checked, sorted CSR (pgcn_graph) and, from it, the sparse
+ * operators of the deterministic form. Nothing after this room checks a node id again.
+ * Next room: data (features, labels, splits) and paths (walks). */
+#ifndef PGCN_GRAPH_H
+#define PGCN_GRAPH_H
+
+#include "base/base.h"
+
+struct pgcn_graph {
+    pgcn_i_arena arena;
+    int64_t n;
+    int64_t entries;
+    bool directed;
+    const int64_t *offset;      /* [n+1] */
+    const pgcn_node *neighbour; /* [entries], ascending in each row */
+    const float *weight;        /* [entries] or NULL */
+};
+
+/* A sparse matrix with values: one hop of the visit lists, or a transition matrix. */
+typedef struct pgcn_i_csr {
+    int64_t rows;
+    int64_t *offset;   /* [rows+1] */
+    pgcn_node *column; /* [offset[rows]] */
+    float *value;      /* [offset[rows]] */
+} pgcn_i_csr;
+
+/* The operator whose powers are the expectation of the walks (paper, eq. "pathExpectation"), and
+ * its transpose for the backward pass.
+ *   self_loops   one extra unit choice to stay at every node (A + I)
+ *   weighted     entries in proportion to the edge weights, else uniform
+ *   symmetric    D^-1/2 A D^-1/2 instead of D^-1 A
+ * A node without neighbours (and without self_loops) has the single entry 1 on the diagonal: its
+ * walk stays. `degree` [n] receives the (weighted) degree used, self-loop included; an isolated
+ * node has 1. `transposed` may be NULL. All arrays live in `arena`. */
+pgcn_status pgcn_i_graph_operator(const pgcn_graph *graph, bool self_loops, bool weighted,
+                                  bool symmetric, pgcn_i_arena *arena, pgcn_i_csr *out,
+                                  pgcn_i_csr *transposed, float **degree);
+
+/* Arrays for a matrix of that size, zero; value NULL if not asked for. */
+pgcn_status pgcn_i_csr_alloc(pgcn_i_arena *arena, int64_t rows, int64_t entries, bool with_value,
+                             pgcn_i_csr *out);
+
+/* out = transpose of `in` (rows of out = `columns`), rows ascending; arrays in `arena`. */
+pgcn_status pgcn_i_csr_transpose(const pgcn_i_csr *in, int64_t columns, pgcn_i_arena *arena,
+                                 pgcn_i_csr *out);
+
+/* The same into arrays that are there, for a diagonal block: rows row_begin .. row_end-1 of `in`,
+ * whose columns all lie in column_begin .. column_end-1. The block's entries fill the places
+ * in->offset[row_begin] .. in->offset[row_end]-1 of out, so blocks never meet and may run in
+ * parallel; the caller writes the last offset, out->offset[out->rows]. A counting sort: equal
+ * columns keep the order of `in`. Values may be NULL in both. */
+void pgcn_i_csr_transpose_block(const pgcn_i_csr *in, int64_t row_begin, int64_t row_end,
+                                int64_t column_begin, int64_t column_end, pgcn_i_csr *out);
+
+#endif

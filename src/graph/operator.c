@@ -1,0 +1,84 @@
+/* The deterministic form of the path convolution: the operator T whose powers are what the sampled
+ * visit lists S_i tend to (paper, "pathExpectation": the mean over walks from j is row j of T^i).
+ *
+ *     T = D^-1 A   or, symmetric,   D^-1/2 A D^-1/2,     A + I in place of A with self_loops
+ *
+ * Serial, once per model and graph; called by nn. */
+#include "graph/graph.h"
+
+#include <math.h>
+
+/* Where the extra diagonal entry of a row goes, and whether it adds to a self-loop of the graph. */
+typedef struct diagonal {
+    bool added; /* one more choice: to stay */
+    bool merged;
+    int64_t entries; /* of the row with it */
+} diagonal;
+
+static diagonal diagonal_of(const pgcn_graph *graph, int64_t row, bool self_loops) {
+    int64_t begin = graph->offset[row], end = graph->offset[row + 1];
+    diagonal d = {.added = self_loops || begin == end};
+    for (int64_t e = begin; d.added && e < end && graph->neighbour[e] <= row; e++)
+        d.merged = graph->neighbour[e] == row;
+    d.entries = end - begin + (d.added && !d.merged);
+    return d;
+}
+
+/* Row `row` of A or A + I, ascending; returns the sum. */
+static double fill_row(const pgcn_graph *graph, int64_t row, diagonal d, bool weighted,
+                       pgcn_node *column, float *value) {
+    double sum = 0;
+    int64_t to = 0;
+    bool diagonal_due = d.added && !d.merged;
+    for (int64_t e = graph->offset[row]; e < graph->offset[row + 1]; e++) {
+        pgcn_node node = graph->neighbour[e];
+        if (diagonal_due && node > row) {
+            column[to] = (pgcn_node)row;
+            value[to++] = 1;
+            sum += 1;
+            diagonal_due = false;
+        }
+        float entry = weighted ? graph->weight[e] : 1;
+        if (d.merged && node == row) entry += 1;
+        column[to] = node;
+        value[to++] = entry;
+        sum += (double)entry;
+    }
+    if (diagonal_due) {
+        column[to] = (pgcn_node)row;
+        value[to] = 1;
+        sum += 1;
+    }
+    return sum;
+}
+
+pgcn_status pgcn_i_graph_operator(const pgcn_graph *graph, bool self_loops, bool weighted,
+                                  bool symmetric, pgcn_i_arena *arena, pgcn_i_csr *out,
+                                  pgcn_i_csr *transposed, float **degree) {
+    weighted = weighted && graph->weight;
+    int64_t n = graph->n, entries = 0;
+    for (int64_t row = 0; row < n; row++) entries += diagonal_of(graph, row, self_loops).entries;
+    pgcn_i_csr csr;
+    PGCN_TRY(pgcn_i_csr_alloc(arena, n, entries, true, &csr));
+    float *sum = PGCN_I_ARRAY(arena, float, n);
+    if (!sum) return PGCN_ERR_MEMORY;
+
+    for (int64_t row = 0; row < n; row++) {
+        diagonal d = diagonal_of(graph, row, self_loops);
+        int64_t begin = csr.offset[row], end = csr.offset[row + 1] = begin + d.entries;
+        double row_sum = fill_row(graph, row, d, weighted, csr.column + begin, csr.value + begin);
+        sum[row] = (float)row_sum;
+        if (symmetric) continue; /* needs the sums of all rows */
+        for (int64_t e = begin; e < end; e++)
+            csr.value[e] = (float)((double)csr.value[e] / row_sum);
+    }
+    for (int64_t row = 0; symmetric && row < n; row++)
+        for (int64_t e = csr.offset[row]; e < csr.offset[row + 1]; e++)
+            csr.value[e] =
+                (float)((double)csr.value[e] / sqrt((double)sum[row] * (double)sum[csr.column[e]]));
+
+    if (transposed) PGCN_TRY(pgcn_i_csr_transpose(&csr, n, arena, transposed));
+    *out = csr;
+    *degree = sum;
+    return PGCN_OK;
+}

@@ -1,0 +1,359 @@
+/* NumPy .npy files, versions 1.0 to 3.0:
+ *
+ *   "\x93NUMPY" major minor | header length (u16 in 1.0, u32 after) | header | data
+ *
+ * The header is the text of a Python dictionary with the keys descr, fortran_order and shape. A
+ * small strict parser reads just that; nothing is evaluated and nothing is allocated before type,
+ * shape and length of the file agree. Called by the data room. Thread-safe. */
+#include "io/io.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { MAX_RANK = 4, MAX_HEADER_BYTES = 1 << 16, ALIGNMENT = 64 };
+static const char magic[6] = {'\x93', 'N', 'U', 'M', 'P', 'Y'};
+
+static const struct {
+    const char *name, *descr;
+    int64_t bytes;
+} types[] = {
+    [PGCN_I_U8] = {"uint8", "|u1", 1},    [PGCN_I_I32] = {"int32", "<i4", 4},
+    [PGCN_I_I64] = {"int64", "<i8", 8},   [PGCN_I_F32] = {"float32", "<f4", 4},
+    [PGCN_I_F64] = {"float64", "<f8", 8},
+};
+enum { TYPES = sizeof types / sizeof types[0] };
+
+int64_t pgcn_i_dtype_bytes(pgcn_i_dtype dtype) {
+    return types[dtype].bytes;
+}
+const char *pgcn_i_dtype_name(pgcn_i_dtype dtype) {
+    return types[dtype].name;
+}
+
+bool pgcn_i_array_size(const int64_t *shape, int rank, pgcn_i_dtype dtype, int64_t *count,
+                       int64_t *bytes) {
+    /* Zeros are left out of the product that is checked: (0, 2^62, 2^62) is refused, as in NumPy. */
+    int64_t product = 1;
+    bool empty = false;
+    for (int i = 0; i < rank; i++) {
+        if (shape[i] == 0)
+            empty = true;
+        else if (shape[i] < 0 || !pgcn_i_mul(product, shape[i], &product))
+            return false;
+    }
+    if (!pgcn_i_mul(product, types[dtype].bytes, bytes)) return false;
+    if (empty) *bytes = 0;
+    *count = empty ? 0 : product;
+    return true;
+}
+
+void pgcn_i_shape_text(pgcn_i_dtype dtype, int rank, const int64_t *shape,
+                       char out[PGCN_I_SHAPE_TEXT]) {
+    int used = snprintf(out, PGCN_I_SHAPE_TEXT, "%s [", types[dtype].name);
+    for (int i = 0; i < rank && used < PGCN_I_SHAPE_TEXT; i++)
+        used += snprintf(out + used, (size_t)(PGCN_I_SHAPE_TEXT - used), "%s%lld", i ? ", " : "",
+                         (long long)shape[i]);
+    if (used < PGCN_I_SHAPE_TEXT) snprintf(out + used, (size_t)(PGCN_I_SHAPE_TEXT - used), "]");
+}
+
+/* ---- the header -------------------------------------------------------------------------- */
+
+typedef struct parser {
+    const char *at, *end;
+    const char *path;
+} parser;
+
+static pgcn_status bad_header(const parser *text, const char *expected) {
+    int shown = (int)(text->end - text->at < 20 ? text->end - text->at : 20);
+    for (int i = 0; i < shown; i++) /* the rest of a hostile header is not for a terminal */
+        if (text->at[i] < ' ' || text->at[i] > '~') shown = i;
+    return pgcn_i_fail(PGCN_ERR_FORMAT,
+                       "reading '%s': its .npy header has '%.*s' where %s is expected; write it "
+                       "again with np.save()",
+                       text->path, shown, text->at, expected);
+}
+
+static void skip_space(parser *text) {
+    while (text->at < text->end && (*text->at == ' ' || *text->at == '\n')) text->at++;
+}
+
+/* Takes one character, with space before it. */
+static bool take(parser *text, char wanted) {
+    skip_space(text);
+    if (text->at == text->end || *text->at != wanted) return false;
+    text->at++;
+    return true;
+}
+
+/* Takes a word such as True, which nothing may continue. */
+static bool take_word(parser *text, const char *word) {
+    skip_space(text);
+    size_t length = strlen(word);
+    if ((size_t)(text->end - text->at) < length || memcmp(text->at, word, length) != 0)
+        return false;
+    text->at += length;
+    return true;
+}
+
+/* A quoted string without escapes, copied into out. */
+static pgcn_status take_string(parser *text, char *out, size_t out_bytes, const char *what) {
+    skip_space(text);
+    char quote = text->at < text->end ? *text->at : '\0';
+    if (quote != '\'' && quote != '"') return bad_header(text, what);
+    const char *from = text->at + 1;
+    const char *to = memchr(from, quote, (size_t)(text->end - from));
+    if (!to || (size_t)(to - from) >= out_bytes || memchr(from, '\\', (size_t)(to - from)))
+        return bad_header(text, what);
+    memcpy(out, from, (size_t)(to - from));
+    out[to - from] = '\0';
+    text->at = to + 1;
+    return PGCN_OK;
+}
+
+/* A tuple of whole numbers: (), (3,), (3, 2) and (3, 2,). */
+static pgcn_status take_shape(parser *text, pgcn_i_array *out) {
+    if (!take(text, '(')) return bad_header(text, "the shape, a tuple such as (3, 2),");
+    bool comma = true;
+    out->rank = 0;
+    while (!take(text, ')')) {
+        if (!comma || text->at == text->end || *text->at < '0' || *text->at > '9')
+            return bad_header(text, "a whole number of the shape");
+        if (out->rank == MAX_RANK)
+            return pgcn_i_fail(PGCN_ERR_FORMAT,
+                               "reading '%s': the array has more than %d dimensions, expected at "
+                               "most %d; use a.reshape()",
+                               text->path, MAX_RANK, MAX_RANK);
+        int64_t value = 0;
+        for (; text->at < text->end && *text->at >= '0' && *text->at <= '9'; text->at++)
+            if (!pgcn_i_mul(value, 10, &value) || !pgcn_i_add(value, *text->at - '0', &value))
+                return bad_header(text, "a dimension below 2^63");
+        out->shape[out->rank++] = value;
+        comma = take(text, ',');
+    }
+    if (out->rank == 1 && !comma) return bad_header(text, "a tuple: (3,), not (3)");
+    return PGCN_OK;
+}
+
+/* The type of an array, or a sentence that says how to convert it. */
+static pgcn_status find_type(const char *path, const char *descr, pgcn_i_dtype *out) {
+    if (strcmp(descr, "|b1") == 0) {
+        *out = PGCN_I_U8; /* NumPy's bool is one byte, 0 or 1 */
+        return PGCN_OK;
+    }
+    for (int i = 0; i < TYPES; i++)
+        if (strcmp(descr, types[i].descr) == 0) {
+            *out = (pgcn_i_dtype)i;
+            return PGCN_OK;
+        }
+    const char *problem = "", *fix = "use a.astype('<f4') for numbers, '<i4' for ids";
+    char kind = descr[0] ? descr[1] : '\0';
+    if (descr[0] == 'O' || kind == 'O') {
+        problem = " (Python objects, which are never read)";
+        fix = "save each plain array by itself, e.g. a.astype('<f4')";
+    } else if (kind == 'U' || kind == 'S' || kind == 'V') {
+        problem = " (text or raw bytes)";
+        fix = "number the values and save np.ascontiguousarray(a).astype('<i4')";
+    } else if (kind == 'f' || kind == 'c') {
+        fix = "use np.ascontiguousarray(a).astype('<f4')";
+    } else if (kind == 'i' || kind == 'u') {
+        fix = "use np.ascontiguousarray(a).astype('<i4')";
+    }
+    if (descr[0] == '>') problem = " (big-endian)";
+    return pgcn_i_fail(PGCN_ERR_FORMAT,
+                       "reading '%s': the array is of type '%s'%s, expected one of '<i4', '<i8', "
+                       "'<f4', '<f8', '|u1', '|b1'; %s",
+                       path, descr, problem, fix);
+}
+
+static pgcn_status parse_header(parser *text, pgcn_i_array *out) {
+    enum { DESCR = 1, ORDER = 2, SHAPE = 4, ALL = 7 };
+    int seen = 0;
+    bool fortran = false, comma = true;
+    if (!take(text, '{')) return bad_header(text, "a dictionary");
+    while (!take(text, '}')) {
+        char key[16], descr[16];
+        if (!comma) return bad_header(text, "a comma or the end of the dictionary");
+        PGCN_TRY(take_string(text, key, sizeof key, "a key in quotes"));
+        int which = strcmp(key, "descr") == 0           ? DESCR
+                    : strcmp(key, "fortran_order") == 0 ? ORDER
+                    : strcmp(key, "shape") == 0         ? SHAPE
+                                                        : 0;
+        if (which == 0 || (seen & which))
+            return pgcn_i_fail(PGCN_ERR_FORMAT,
+                               "reading '%s': its .npy header has the key '%s' %s, expected "
+                               "'descr', 'fortran_order' and 'shape' once each; write it again "
+                               "with np.save()",
+                               text->path, key, which ? "twice" : "which is unknown");
+        seen |= which;
+        if (!take(text, ':')) return bad_header(text, "a colon");
+        if (which == DESCR) {
+            skip_space(text);
+            if (text->at < text->end && *text->at == '[')
+                return pgcn_i_fail(PGCN_ERR_FORMAT,
+                                   "reading '%s': the array is structured (it has named fields), "
+                                   "expected one plain type; save each field by itself, e.g. "
+                                   "np.ascontiguousarray(a['field'])",
+                                   text->path);
+            PGCN_TRY(take_string(text, descr, sizeof descr, "a type such as '<i4'"));
+            PGCN_TRY(find_type(text->path, descr, &out->dtype));
+        } else if (which == ORDER) {
+            fortran = take_word(text, "True");
+            if (!fortran && !take_word(text, "False")) return bad_header(text, "True or False");
+        } else {
+            PGCN_TRY(take_shape(text, out));
+        }
+        comma = take(text, ',');
+    }
+    skip_space(text);
+    if (text->at != text->end) return bad_header(text, "nothing more");
+    if (seen != ALL)
+        return pgcn_i_fail(PGCN_ERR_FORMAT,
+                           "reading '%s': its .npy header lacks %s%s%s, expected 'descr', "
+                           "'fortran_order' and 'shape'; write it again with np.save()",
+                           text->path, seen & DESCR ? "" : "'descr' ",
+                           seen & ORDER ? "" : "'fortran_order' ", seen & SHAPE ? "" : "'shape'");
+    if (fortran && out->rank > 1)
+        return pgcn_i_fail(PGCN_ERR_FORMAT,
+                           "reading '%s': the array is stored column by column (Fortran order), "
+                           "expected C order; save np.ascontiguousarray(a)",
+                           text->path);
+    return PGCN_OK;
+}
+
+/* Reads and checks everything before the data; the reader is then at the first data byte. */
+static pgcn_status read_header(pgcn_i_reader *reader, pgcn_i_array *out, int64_t *data_bytes) {
+    unsigned char start[12];
+    const char *path = reader->path;
+    if (reader->bytes < 10)
+        return pgcn_i_fail(PGCN_ERR_FORMAT,
+                           "reading '%s': it has %lld bytes, too few for a .npy file; write it "
+                           "with np.save()",
+                           path, (long long)reader->bytes);
+    PGCN_TRY(pgcn_i_reader_read(reader, start, 10));
+    if (memcmp(start, magic, sizeof magic) != 0)
+        return pgcn_i_fail(PGCN_ERR_FORMAT,
+                           "reading '%s': it does not start with the mark of a .npy file; write "
+                           "it with np.save()",
+                           path);
+    if (start[6] < 1 || start[6] > 3 || start[7] != 0)
+        return pgcn_i_fail(PGCN_ERR_FORMAT,
+                           "reading '%s': .npy version %d.%d, expected 1.0, 2.0 or 3.0; write it "
+                           "with np.save()",
+                           path, start[6], start[7]);
+    int64_t header_at = 10, length = start[8] | start[9] << 8;
+    if (start[6] > 1) {
+        header_at = 12;
+        if (reader->bytes < header_at)
+            length = INT64_MAX;
+        else {
+            PGCN_TRY(pgcn_i_reader_read(reader, start + 10, 2));
+            length |= (int64_t)start[10] << 16 | (int64_t)start[11] << 24;
+        }
+    }
+    if (length > reader->bytes - header_at || length > MAX_HEADER_BYTES)
+        return pgcn_i_fail(PGCN_ERR_FORMAT,
+                           "reading '%s': its .npy header claims %lld bytes, but the file has %lld "
+                           "in all and a header at most %d; the file is damaged, write it again",
+                           path, (long long)length, (long long)reader->bytes, MAX_HEADER_BYTES);
+    char header[MAX_HEADER_BYTES];
+    PGCN_TRY(pgcn_i_reader_read(reader, header, length));
+    parser text = {header, header + length, path};
+    *out = (pgcn_i_array){0};
+    PGCN_TRY(parse_header(&text, out));
+
+    char shape[PGCN_I_SHAPE_TEXT];
+    pgcn_i_shape_text(out->dtype, out->rank, out->shape, shape);
+    int64_t left = reader->bytes - header_at - length;
+    if (!pgcn_i_array_size(out->shape, out->rank, out->dtype, &out->count, data_bytes))
+        return pgcn_i_fail(PGCN_ERR_FORMAT,
+                           "reading '%s': an array %s is larger than any memory; the file is "
+                           "damaged, write it again",
+                           path, shape);
+    if (left != *data_bytes)
+        return pgcn_i_fail(PGCN_ERR_FORMAT,
+                           "reading '%s': an array %s needs %lld bytes of data, but the file has "
+                           "%lld (it is %s); write it again with np.save()",
+                           path, shape, (long long)*data_bytes, (long long)left,
+                           left < *data_bytes ? "cut short" : "too long");
+    return PGCN_OK;
+}
+
+/* ---- reading and writing ----------------------------------------------------------------- */
+
+/* required_rank < 0: any type and rank. */
+static pgcn_status read_array(const char *path, pgcn_i_arena *arena, pgcn_i_dtype required,
+                              int required_rank, pgcn_i_array *out) {
+    pgcn_i_reader reader;
+    pgcn_i_array array;
+    int64_t data_bytes;
+    pgcn_status status;
+    PGCN_TRY(pgcn_i_reader_open(&reader, path));
+    PGCN_TRY_GOTO(read_header(&reader, &array, &data_bytes));
+    if (required_rank >= 0 && (array.dtype != required || array.rank != required_rank)) {
+        char shape[PGCN_I_SHAPE_TEXT];
+        pgcn_i_shape_text(array.dtype, array.rank, array.shape, shape);
+        status = pgcn_i_fail(PGCN_ERR_FORMAT,
+                             "reading '%s': found an array %s, expected %s with %d dimension%s; "
+                             "convert with np.ascontiguousarray(a).astype('%s')%s",
+                             path, shape, types[required].name, required_rank,
+                             required_rank == 1 ? "" : "s", types[required].descr,
+                             array.rank == required_rank ? "" : " after a.reshape()");
+        goto fail;
+    }
+    array.data = pgcn_i_arena_alloc(arena, data_bytes, 1);
+    if (!array.data) {
+        status = PGCN_ERR_MEMORY;
+        goto fail;
+    }
+    PGCN_TRY_GOTO(pgcn_i_reader_read(&reader, array.data, data_bytes));
+    *out = array;
+fail:
+    pgcn_i_reader_close(&reader);
+    return status;
+}
+
+pgcn_status pgcn_i_npy_read(const char *path, pgcn_i_arena *arena, pgcn_i_array *out) {
+    return read_array(path, arena, PGCN_I_U8, -1, out);
+}
+
+pgcn_status pgcn_i_npy_read_as(const char *path, pgcn_i_arena *arena, pgcn_i_dtype dtype, int rank,
+                               pgcn_i_array *out) {
+    return read_array(path, arena, dtype, rank, out);
+}
+
+pgcn_status pgcn_i_npy_write(const char *path, const pgcn_i_array *array) {
+    int64_t count, bytes;
+    if (array->rank < 0 || array->rank > MAX_RANK ||
+        !pgcn_i_array_size(array->shape, array->rank, array->dtype, &count, &bytes))
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT, "cannot write '%s': the array has no valid shape",
+                           path);
+    /* 10 bytes of start and 246 of header at most: always a multiple of 64 in all. */
+    char header[256];
+    int used = 10;
+    used +=
+        snprintf(header + used, sizeof header - 10,
+                 "{'descr': '%s', 'fortran_order': False, 'shape': (", types[array->dtype].descr);
+    for (int i = 0; i < array->rank; i++)
+        used += snprintf(header + used, sizeof header - (size_t)used, i ? ", %lld" : "%lld",
+                         (long long)array->shape[i]);
+    used += snprintf(header + used, sizeof header - (size_t)used, "%s), }",
+                     array->rank == 1 ? "," : "");
+    int total = (used + 1 + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    memset(header + used, ' ', (size_t)(total - used - 1));
+    header[total - 1] = '\n';
+    memcpy(header, magic, sizeof magic);
+    header[6] = 1;
+    header[7] = 0;
+    header[8] = (char)((total - 10) & 0xff);
+    header[9] = (char)((total - 10) >> 8);
+
+    pgcn_i_atomic_file file;
+    PGCN_TRY(pgcn_i_atomic_open(&file, path));
+    pgcn_status status;
+    PGCN_TRY_GOTO(pgcn_i_atomic_write(&file, header, total));
+    PGCN_TRY_GOTO(pgcn_i_atomic_write(&file, array->data, bytes));
+    PGCN_TRY_GOTO(pgcn_i_atomic_commit(&file));
+fail:
+    pgcn_i_atomic_abort(&file);
+    return status;
+}

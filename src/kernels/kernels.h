@@ -1,0 +1,147 @@
+/* kernels: the hot loops, and only these. No threads, no allocation, no failure: every function
+ * works on the rows (or elements) begin .. end-1 that the caller gives it.
+ *
+ * Comes in: raw arrays. Goes out: raw arrays. Next room: nn (ops that cut rows into blocks, hand
+ * them to threads and add up partial sums in a fixed order).
+ *
+ * One binary, several instruction sets: each file of this room but dispatch.c and gemm.c is
+ * compiled once per set (PGCN_ISA) and fills one table; pgcn_i_kernels_get() picks one at run time.
+ * Sums run over visits, edges or rows in index order and vectors lie along the channels, so the
+ * width of a register never changes the order of a sum.
+ *
+ * Letters: n nodes, c channels, k path length. [a, b] row-major. Destination first, like memcpy. */
+#ifndef PGCN_KERNELS_H
+#define PGCN_KERNELS_H
+
+#include "base/base.h"
+#include "base/rng.h"
+#include "graph/graph.h"
+
+typedef struct pgcn_i_adam_step {
+    float lr, decay, beta1, beta2, epsilon;
+    float correct1, correct2; /* 1 / (1 - beta^t) */
+} pgcn_i_adam_step;
+
+typedef struct pgcn_i_kernels {
+    const char *isa;
+
+    /* -- path convolution (pathconv.c); hop [k-1] as in pgcn_i_visits, s [k, c] -- */
+
+    /* out[r] = s_0 (.) h[r] + sum_{i>=1} s_i (.) sum_e w_e h[u_e] */
+    void (*pathconv_forward)(float *out, const float *h, const float *s, const pgcn_i_csr *hop,
+                             int k, int64_t begin, int64_t end, int64_t c);
+    /* t_0 = g[u], t_i[u] = sum_e w_e g[j_e] over row u of S_i^T:
+     * dh[u] (= or +=) sum_i s_i (.) t_i;   ds[i] += h[u] (.) t_i,  ds [k, c] is this group's own */
+    void (*pathconv_backward)(float *dh, float *ds, const float *g, const float *h, const float *s,
+                              const pgcn_i_csr *hop_t, int k, int64_t begin, int64_t end, int64_t c,
+                              bool add);
+    /* out[r - begin] = sum_e value_e x[column_e]: a tile of a sparse product */
+    void (*gather)(float *out, const float *x, const pgcn_i_csr *a, int64_t begin, int64_t end,
+                   int64_t c);
+    /* Horner's step of the deterministic form: out[r] = sum_e value_e x[column_e] + s (.) h[r] */
+    void (*horner)(float *out, const float *x, const pgcn_i_csr *a, const float *s, const float *h,
+                   int64_t begin, int64_t end, int64_t c);
+    /* dh[r] (= or +=) s (.) q[r];  ds += h[r] (.) q[r]: one power in the backward pass of it */
+    void (*scale_dot)(float *dh, float *ds, const float *q, const float *h, const float *s,
+                      int64_t begin, int64_t end, int64_t c, bool add);
+
+    /* -- sparse input layer (spmm.c) -- */
+
+    /* out[r] = bias + sum_e value_e w[column_e]; zero values (dropped) are skipped; bias may be
+     * NULL; relu applies max(., 0). Rows begin..end-1 of offset/column/value, out row r. */
+    void (*csr_linear)(float *out, const int64_t *offset, const int32_t *column, const float *value,
+                       const float *w, const float *bias, bool relu, int64_t begin, int64_t end,
+                       int64_t c);
+    /* Feature rows begin..end-1: dw[f] = sum_s sum_e value[s * nnz + position_e] g[s * n + row_e]
+     * over the entries e of column f (offset_t, row_t, position_t: the CSC of the input). */
+    void (*csr_linear_grad)(float *dw, const int64_t *offset_t, const int32_t *row_t,
+                            const int64_t *position_t, const float *value, int64_t nnz,
+                            const float *g, int64_t n, int samples, int64_t begin, int64_t end,
+                            int64_t c);
+
+    /* -- element-wise (elementwise.c); element ranges unless rows and c are given -- */
+
+    void (*bias_relu)(float *x, const float *bias, bool relu, int64_t begin, int64_t end,
+                      int64_t c); /* in place, bias may be NULL */
+    void (*relu_backward)(float *dx, const float *g, const float *y, int64_t begin, int64_t end,
+                          bool add); /* dx = g where y > 0 */
+    void (*axpby)(float *out, float a, const float *x, float b, const float *y, int64_t begin,
+                  int64_t end); /* out = a x + b y */
+    void (*scale)(float *out, float a, const float *x, int64_t begin, int64_t end, bool add);
+    void (*column_sum)(float *sum, const float *x, int64_t begin, int64_t end,
+                       int64_t c); /* sum[ch] += over rows */
+    void (*adam)(float *w, float *m, float *v, const float *g, const float *start,
+                 const pgcn_i_adam_step *step, int64_t begin,
+                 int64_t end); /* g + decay (w - start); start NULL: 0 */
+
+    /* -- dropout (dropout.c). Element e is decided by 16 bits: lane e % 8 of the four words of
+     * philox(element e / 8); dropped when lane < threshold; kept values times `scale`.
+     * Lanes: low half of word 0, high half of word 0, low half of word 1, ... -- */
+
+    void (*dropout)(float *out, uint8_t *kept, const float *x, pgcn_i_rng_domain domain,
+                    uint32_t threshold, float scale, int64_t begin, int64_t end,
+                    int64_t first_element); /* element of x[i] is first_element + i; kept may be
+                                               NULL; begin + first_element is a multiple of 8 */
+    void (*dropout_backward)(float *dx, const float *g, const uint8_t *kept, float scale,
+                             int64_t begin, int64_t end, bool add);
+
+    /* -- batch norm (norm.c) -- */
+
+    void (*square_deviation_sum)(float *sum, const float *x, const float *mean, int64_t begin,
+                                 int64_t end, int64_t c); /* sum[ch] += (x - mean)^2 */
+    void (*norm_forward)(float *y, const float *x, const float *mean, const float *inv_std,
+                         const float *gamma, const float *beta, int64_t begin, int64_t end,
+                         int64_t c); /* gamma, beta may be NULL: 1, 0 */
+    void (*norm_sums)(float *sum_g, float *sum_gx, const float *g, const float *x,
+                      const float *mean, const float *inv_std, int64_t begin, int64_t end,
+                      int64_t c); /* sum_g += g;  sum_gx += g (.) xhat */
+    void (*norm_backward)(float *dx, const float *g, const float *x, const float *mean,
+                          const float *inv_std, const float *gamma, const float *sum_g,
+                          const float *sum_gx, float inv_rows, int64_t begin, int64_t end,
+                          int64_t c, bool add);
+    /* dx = gamma inv_std (g - sum_g inv_rows - xhat sum_gx inv_rows) */
+
+    /* -- losses (loss.c). c = classes. Sums are returned in double -- */
+
+    /* probability[r] = softmax(logits[r]) */
+    void (*softmax)(float *probability, const float *logits, int64_t begin, int64_t end, int64_t c);
+    /* Rows of stacked samples: node = r % n. Where mask[node] (NULL: everywhere) and label >= 0:
+     * loss += -log p[label] (from the logits, stable), hits += argmax == label, and, if dlogits,
+     * dlogits[r] = scale (p - onehot); other rows of dlogits are set to 0. */
+    void (*cross_entropy)(double *loss, int64_t *hits, float *dlogits, const float *logits,
+                          const float *probability, const int32_t *label, const uint8_t *mask,
+                          int64_t n, float scale, int64_t begin, int64_t end, int64_t c);
+    /* Multi-label: loss += sum_ch softplus form of BCE; dlogits = scale (sigmoid - target).
+     * target [n, c] 0/1, mask [n] or NULL. */
+    void (*binary_cross_entropy)(double *loss, float *dlogits, const float *logits,
+                                 const uint8_t *target, const uint8_t *mask, int64_t n, float scale,
+                                 int64_t begin, int64_t end, int64_t c);
+    /* Consistency over samples, nodes begin..end-1: target = sharpen_T(mean_s p_s), without
+     * gradient; loss += sum_s ||p_s - target||^2; dlogits[s n + j] += the gradient of
+     * scale * that sum, through the softmax. dlogits may be NULL. */
+    void (*consistency)(double *loss, float *dlogits, const float *probability, int64_t n,
+                        int samples, float temperature, float scale, int64_t begin, int64_t end,
+                        int64_t c);
+
+    /* -- pooling (elementwise.c): graphs begin..end-1 of `offset` [graphs+1] -- */
+    void (*segment_sum)(float *out, const float *x, const int64_t *offset, int64_t begin,
+                        int64_t end, int64_t c);
+    void (*segment_spread)(float *dx, const float *g, const int64_t *offset, int64_t begin,
+                           int64_t end, int64_t c, bool add); /* dx[row of graph] = g[graph] */
+} pgcn_i_kernels;
+
+/* The table in use: the best the processor has, or the one that the environment variable
+ * PATHGCN_ISA names (baseline, avx2, avx512). Never NULL. */
+const pgcn_i_kernels *pgcn_i_kernels_get(void);
+/* Table by name, NULL if not built or not supported here (tests compare all of them). */
+const pgcn_i_kernels *pgcn_i_kernels_named(const char *isa);
+const char *pgcn_i_kernels_built(void); /* "baseline avx2 avx512" */
+
+/* C[m, n] = A[m, k] B[k, n] + beta C, row-major with leading dimensions; single-threaded BLAS on
+ * the calling thread (gemm.c). transpose_x: x is stored transposed. */
+void pgcn_i_gemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k,
+                 const float *a, int64_t lda, const float *b, int64_t ldb, float beta, float *c,
+                 int64_t ldc);
+const char *pgcn_i_blas_name(void);
+
+#endif

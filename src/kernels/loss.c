@@ -1,0 +1,264 @@
+/* Softmax and the losses on logits, with their gradients: cross entropy, binary cross entropy of
+ * multi-label sets, and the consistency between samples of one node.
+ *
+ * Rows are short (2 to 121 classes), so exponentials run over many rows at once where they can.
+ * Sums of losses are kept in double. NaN in the logits comes out as NaN: the trainer looks at the
+ * loss. No threads here: callers (nn, train) give each task its own rows. */
+#include "kernels/isa.h"
+
+#include <math.h>
+
+/* exp(x) for x <= 0, a vector at a time (expf: one at a time, 3 ns each):
+ * exp(x) = 2^m exp(r), m = round(x / ln 2), |r| <= ln 2 / 2, and exp(r) = 1 + r + r^2 q(r), where q
+ * interpolates at the Chebyshev points. Relative error below 2e-7 down to -87; 0 below -87.3,
+ * where 2^m would no longer be a normal number. NaN stays NaN. */
+ALWAYS_INLINE vec exp_of_negative(vec x) {
+    const float least = -87.3f;
+    /* Adding 1.5 * 2^23 leaves m in the low bits of the float, rounded to nearest. */
+    const float round_shift = 12582912.0f;
+    vec_int too_small = x < least;
+    vec clamped = vec_select(too_small, least + (vec){0}, x);
+    vec shifted = clamped * 1.44269504f + round_shift;
+    vec m = shifted - round_shift;
+    vec r = clamped - m * 0.693359375f; /* ln 2 in two parts; m times the first is exact */
+    r = r + m * 2.12194440e-4f;
+    vec q = 1.39261836e-3f + (vec){0};
+    q = q * r + 8.36317905e-3f;
+    q = q * r + 4.16665546e-2f;
+    q = q * r + 1.66665770e-1f;
+    q = q * r + 0.5f;
+    vec exp_r = 1.0f + (r + r * r * q);
+    vec_int power = ((vec_int)shifted + 127) << 23;
+    return exp_r * (vec)(power & ~too_small);
+}
+
+ALWAYS_INLINE void exp_block(int64_t ch, int vectors, int lanes, float *out, const float *x,
+                             float max) {
+    for (int v = 0; v < vectors; v++, ch += LANES)
+        vec_store(out + ch, exp_of_negative(vec_load(x + ch, lanes) - max), lanes);
+}
+
+ALWAYS_INLINE void scale_block(int64_t ch, int vectors, int lanes, float *out, const float *x,
+                               float a) {
+    for (int v = 0; v < vectors; v++, ch += LANES)
+        vec_store(out + ch, a * vec_load(x + ch, lanes), lanes);
+}
+
+static void softmax(float *probability, const float *logits, int64_t begin, int64_t end,
+                    int64_t c) {
+    /* Two passes over a tile: a sum right after the masked stores of its row would wait for them
+     * to reach the cache. */
+    enum { TILE_ROWS = 32 };
+    for (int64_t tile = begin; tile < end; tile += TILE_ROWS) {
+        int64_t tile_end = end - tile < TILE_ROWS ? end : tile + TILE_ROWS;
+        for (int64_t r = tile; r < tile_end; r++) {
+            const float *row = logits + r * c;
+            float max = row[0];
+            for (int64_t ch = 1; ch < c; ch++) max = row[ch] > max ? row[ch] : max;
+            EACH_CHANNEL_BLOCK(c, exp_block, probability + r * c, row, max);
+        }
+        for (int64_t r = tile; r < tile_end; r++) {
+            float *row = probability + r * c, sum = 0.0f;
+            for (int64_t ch = 0; ch < c; ch++) sum += row[ch];
+            EACH_CHANNEL_BLOCK(c, scale_block, row, row, 1.0f / sum);
+        }
+    }
+}
+
+static void cross_entropy(double *loss, int64_t *hits, float *dlogits, const float *logits,
+                          const float *probability, const int32_t *label, const uint8_t *mask,
+                          int64_t n, float scale, int64_t begin, int64_t end, int64_t c) {
+    for (int64_t r = begin; r < end; r++) {
+        int64_t node = r % n;
+        float *d_row = dlogits ? dlogits + r * c : NULL;
+        if ((mask && !mask[node]) || label[node] < 0) {
+            if (d_row) memset(d_row, 0, (size_t)c * sizeof *d_row);
+            continue;
+        }
+        const float *row = logits + r * c, *p_row = probability + r * c;
+        int64_t best = 0;
+        for (int64_t ch = 1; ch < c; ch++) best = row[ch] > row[best] ? ch : best;
+        /* log sum exp(logits) = max - log p[argmax], and that p is at least 1 / c: no second
+         * exponential, and no logarithm of a tiny p[label]. */
+        *loss += (double)(row[best] - row[label[node]]) - (double)logf(p_row[best]);
+        *hits += best == label[node];
+        if (!d_row) continue;
+        EACH_CHANNEL_BLOCK(c, scale_block, d_row, p_row, scale);
+        d_row[label[node]] = scale * (p_row[label[node]] - 1.0f);
+    }
+}
+
+/* -log of the likelihood of 0/1 targets t: sum_ch max(x, 0) - t x + log(1 + exp(-|x|)).
+ * The logarithms of a chunk become one logarithm of a product, at most 2^LOGITS in double. */
+enum { LOGITS = 128 };
+typedef struct logit_chunk {
+    float target[LOGITS], linear[LOGITS], exponential[LOGITS];
+} logit_chunk;
+
+ALWAYS_INLINE void binary_block(int64_t ch, int vectors, int lanes, logit_chunk *chunk,
+                                float *d_row, const float *row, float scale) {
+    for (int v = 0; v < vectors; v++, ch += LANES) {
+        vec x = vec_load(row + ch, lanes), t = vec_load(chunk->target + ch, LANES);
+        vec_int negative = x < 0.0f;
+        vec e = exp_of_negative(vec_select(negative, x, -x));
+        vec_store(chunk->linear + ch, vec_relu(x) - t * x, LANES);
+        vec_store(chunk->exponential + ch, e, LANES);
+        if (!d_row) continue;
+        vec sigmoid = vec_select(negative, e, 1.0f + (vec){0}) / (1.0f + e);
+        vec_store(d_row + ch, scale * (sigmoid - t), lanes);
+    }
+}
+
+static double binary_cross_entropy_row(float *d_row, const float *row, const uint8_t *target,
+                                       float scale, int64_t c) {
+    logit_chunk chunk = {.target = {0}};
+    double loss = 0.0;
+    for (int64_t first = 0; first < c; first += LOGITS) {
+        int64_t count = c - first < LOGITS ? c - first : LOGITS;
+        for (int64_t i = 0; i < count; i++) chunk.target[i] = (float)target[first + i];
+        EACH_CHANNEL_BLOCK(count, binary_block, &chunk, d_row ? d_row + first : NULL, row + first,
+                           scale);
+        double product = 1.0;
+        for (int64_t i = 0; i < count; i++) {
+            loss += (double)chunk.linear[i];
+            product *= 1.0 + (double)chunk.exponential[i];
+        }
+        loss += log(product);
+    }
+    return loss;
+}
+
+static void binary_cross_entropy(double *loss, float *dlogits, const float *logits,
+                                 const uint8_t *target, const uint8_t *mask, int64_t n, float scale,
+                                 int64_t begin, int64_t end, int64_t c) {
+    for (int64_t r = begin; r < end; r++) {
+        int64_t node = r % n;
+        float *d_row = dlogits ? dlogits + r * c : NULL;
+        if (mask && !mask[node]) {
+            if (d_row) memset(d_row, 0, (size_t)c * sizeof *d_row);
+            continue;
+        }
+        *loss += binary_cross_entropy_row(d_row, logits + r * c, target + node * c, scale, c);
+    }
+}
+
+/* ---- consistency ------------------------------------------------------------------------- */
+
+/* The samples of one node, and the part of its sharpened mean that is in memory: all of it up to
+ * CLASSES classes; above that it is computed again, part by part, because kernels have no heap. */
+enum { CLASSES = 256 };
+typedef struct node_samples {
+    const float *probability; /* of sample 0 */
+    int64_t stride;           /* from a sample to the next: n c */
+    int samples;
+    float power;              /* 1 / T */
+    float factor;             /* of the sum of the samples, before it is raised to `power` */
+    int64_t held;             /* first class of `sharpened`, or -1 */
+    float sharpened[CLASSES]; /* (factor * sum)^power */
+} node_samples;
+
+/* sum[i] = factor * sum_s p_s[first + i]; whole vectors are stored, which `sum` has room for. */
+ALWAYS_INLINE void mean_block(int64_t i, int vectors, int lanes, float *sum,
+                              const node_samples *node, int64_t first, float factor) {
+    for (int v = 0; v < vectors; v++, i += LANES) {
+        vec total = {0};
+        for (int s = 0; s < node->samples; s++)
+            total += vec_load(node->probability + s * node->stride + first + i, lanes);
+        vec_store(sum + i, factor * total, LANES);
+    }
+}
+
+static const float *sharpened_part(node_samples *node, int64_t first, int64_t count) {
+    float *part = node->sharpened;
+    if (node->held == first) return part;
+    EACH_CHANNEL_BLOCK(count, mean_block, part, node, first, node->factor);
+    if (node->power == 2.0f) { /* T = 1/2, the usual choice: powf would be most of the time */
+        for (int64_t i = 0; i < count; i++) part[i] *= part[i];
+    } else {
+        for (int64_t i = 0; i < count; i++) part[i] = powf(part[i], node->power);
+    }
+    node->held = first;
+    return part;
+}
+
+static int64_t part_size(int64_t first, int64_t c) {
+    return c - first < CLASSES ? c - first : CLASSES;
+}
+
+/* Scales the means by the largest of them, so that high powers cannot all underflow; the result
+ * is normalised anyway. Squares need no such care: the largest mean is at least 1 / c. */
+static float mean_factor(node_samples *node, int64_t c) {
+    if (node->power == 2.0f) return 1.0f / (float)node->samples;
+    float largest = 0.0f;
+    for (int64_t first = 0; first < c; first += CLASSES) {
+        int64_t count = part_size(first, c);
+        EACH_CHANNEL_BLOCK(count, mean_block, node->sharpened, node, first, 1.0f);
+        for (int64_t i = 0; i < count; i++)
+            largest = node->sharpened[i] > largest ? node->sharpened[i] : largest;
+    }
+    return 1.0f / largest;
+}
+
+/* d += factor p (.) (p - target - dot), target = inverse * sharpened. */
+ALWAYS_INLINE void consistency_block(int64_t i, int vectors, int lanes, float *d, const float *p,
+                                     const float *sharpened, float inverse, float dot,
+                                     float factor) {
+    for (int v = 0; v < vectors; v++, i += LANES) {
+        vec p_i = vec_load(p + i, lanes);
+        vec difference = p_i - inverse * vec_load(sharpened + i, lanes);
+        vec_store(d + i, vec_load(d + i, lanes) + factor * p_i * (difference - dot), lanes);
+    }
+}
+
+/* With d = 2 scale (p_s - target), the gradient through the softmax is p_s (.) (d - <d, p_s>). */
+static double consistency_node(float *dlogits, node_samples *node, float scale, int64_t c) {
+    node->factor = mean_factor(node, c);
+    node->held = -1;
+    float norm = 0.0f;
+    for (int64_t first = 0; first < c; first += CLASSES) {
+        int64_t count = part_size(first, c);
+        const float *part = sharpened_part(node, first, count);
+        for (int64_t i = 0; i < count; i++) norm += part[i];
+    }
+    float inverse = 1.0f / norm;
+    double loss = 0.0;
+    for (int s = 0; s < node->samples; s++) {
+        const float *p = node->probability + s * node->stride;
+        float squares = 0.0f, dot = 0.0f;
+        for (int64_t first = 0; first < c; first += CLASSES) {
+            int64_t count = part_size(first, c);
+            const float *part = sharpened_part(node, first, count);
+            for (int64_t i = 0; i < count; i++) {
+                float difference = p[first + i] - inverse * part[i];
+                squares += difference * difference;
+                dot += difference * p[first + i];
+            }
+        }
+        loss += (double)squares;
+        if (!dlogits) continue;
+        for (int64_t first = 0; first < c; first += CLASSES) {
+            int64_t count = part_size(first, c);
+            const float *part = sharpened_part(node, first, count);
+            EACH_CHANNEL_BLOCK(count, consistency_block, dlogits + s * node->stride + first,
+                               p + first, part, inverse, dot, 2.0f * scale);
+        }
+    }
+    return loss;
+}
+
+static void consistency(double *loss, float *dlogits, const float *probability, int64_t n,
+                        int samples, float temperature, float scale, int64_t begin, int64_t end,
+                        int64_t c) {
+    node_samples node = {.stride = n * c, .samples = samples, .power = 1.0f / temperature};
+    for (int64_t j = begin; j < end; j++) {
+        node.probability = probability + j * c;
+        *loss += consistency_node(dlogits ? dlogits + j * c : NULL, &node, scale, c);
+    }
+}
+
+void PGCN_I_ISA(pgcn_i_fill_loss)(pgcn_i_kernels *table) {
+    table->softmax = softmax;
+    table->cross_entropy = cross_entropy;
+    table->binary_cross_entropy = binary_cross_entropy;
+    table->consistency = consistency;
+}

@@ -1,0 +1,67 @@
+/* paths: random walks, and the visit lists that the path convolution reads.
+ *
+ * Comes in: a graph. Goes out: for every hop i = 1..k-1 the sparse matrix S_i (row j: which nodes
+ * the p walks from j visit at hop i, equal visits merged, with weights) and its transpose.
+ * Next room: kernels (the loops over these lists). */
+#ifndef PGCN_PATHS_H
+#define PGCN_PATHS_H
+
+#include "base/base.h"
+#include "base/rng.h"
+#include "graph/graph.h"
+
+enum { PGCN_MAX_PATH_LENGTH = 4096, PGCN_MAX_PATHS = 65536 };
+
+/* The rule of one step, checked once and then used inside parallel loops where nothing can fail. */
+typedef struct pgcn_i_walker {
+    const pgcn_graph *graph;
+    pgcn_walk walk;
+    int k, p;
+    float return_p, inout_q;
+    bool may_stay;
+    const double *cumulative; /* [entries] running sums of the weights of a row, or NULL; double,
+                                 so that small weights count after large ones */
+    /* node2vec: 1/p, 1, 1/q for the classes return, near, far; and each one's share of the largest
+     * in units of 2^-32, the chance that a candidate of that class is taken */
+    double bias[3];
+    uint64_t accept[3];
+    int attempts; /* candidates refused before the row is scanned instead */
+    pgcn_i_arena arena;
+} pgcn_i_walker;
+
+/* Checks the options against the graph and prepares what the walk needs. Graph is borrowed. */
+pgcn_status pgcn_i_walker_init(pgcn_i_walker *walker, const pgcn_graph *graph,
+                               const pgcn_paths_opts *opts);
+void pgcn_i_walker_free(pgcn_i_walker *walker);
+
+/* out [n_starts, p, k]. starts NULL: all nodes. A walk's random element is start * p + path, so
+ * the same start gives the same walks in any list of starts. Never allocates. */
+void pgcn_i_walks(const pgcn_i_walker *walker, pgcn_i_pool *pool, pgcn_i_rng_domain domain,
+                  const pgcn_node *starts, int64_t n_starts, pgcn_node *out);
+
+/* The visit lists of `samples` stacked samples: row s * n + j is node j in sample s, and its
+ * visits are rows of the same sample. hop[i-1] belongs to hop i; hop 0 is the identity and is not
+ * stored. A visit's weight is count / p, times sqrt(degree[j] / degree[u]) when `degree` is given
+ * (symmetric scaling). Entries of a row ascend. Capacity is fixed at the start: no allocation
+ * when sampling again. */
+typedef struct pgcn_i_visits {
+    pgcn_i_arena arena;
+    int64_t n; /* nodes of the graph */
+    int samples;
+    int k, p;
+    int64_t rows;      /* samples * n */
+    pgcn_i_csr *hop;   /* [k-1] S_i */
+    pgcn_i_csr *hop_t; /* [k-1] S_i transposed; NULL when made without */
+    pgcn_node *walks;  /* [n, p, k] of each sample in turn: [samples, n, p, k] */
+} pgcn_i_visits;
+
+pgcn_status pgcn_i_visits_new(const pgcn_i_walker *walker, int samples, bool with_transpose,
+                              pgcn_i_visits **out);
+void pgcn_i_visits_free(pgcn_i_visits *visits);
+
+/* Draws sample s with the domain (seed, purpose, step, layer, s) and rebuilds all lists. */
+void pgcn_i_visits_sample(pgcn_i_visits *visits, const pgcn_i_walker *walker, pgcn_i_pool *pool,
+                          uint64_t seed, pgcn_i_purpose purpose, int64_t step, int layer,
+                          const float *degree);
+
+#endif

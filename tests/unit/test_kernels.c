@@ -1,0 +1,555 @@
+/* Kernels with a row of channels against the references in double, for every instruction set that
+ * this processor has, over channel counts around the widths of vectors. The destination starts
+ * with a mark, so that rows outside begin..end are seen to be untouched. Also the choice of the
+ * instruction set. Losses: test_kernels_loss.c; dropout: test_kernels_dropout.c; the dense product:
+ * test_gemm.c. */
+#include "ref/reference.h"
+#include "kernels_help.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Sums of at most a few dozen products of floats near 1: a few times 2^-24, against the largest. */
+#define TOLERANCE 2e-6
+
+enum { N = 23, BEGIN = 3, END = 19, K = 4 };
+
+/* ---- path convolution ---------------------------------------------------------------------- */
+
+typedef struct walk_case {
+    int64_t c;
+    int k;
+    float *h, *s, *g; /* [N, c], [k, c], [N, c] */
+    double *h_d, *s_d, *g_d;
+    pgcn_i_csr hop[K - 1], hop_t[K - 1];
+} walk_case;
+
+static walk_case walk_case_new(int64_t c, int k) {
+    walk_case w = {.c = c, .k = k};
+    w.h = ref_random_floats(1, N * c), w.h_d = ref_doubles(w.h, N * c);
+    w.s = ref_random_floats(2, k * c), w.s_d = ref_doubles(w.s, k * c);
+    w.g = ref_random_floats(3, N * c), w.g_d = ref_doubles(w.g, N * c);
+    for (int i = 0; i < K - 1; i++) {
+        w.hop[i] = ref_random_csr(10 + (uint64_t)i, N, N);
+        w.hop_t[i] = ref_csr_transposed(&w.hop[i], N);
+    }
+    return w;
+}
+
+static void walk_case_free(walk_case *w) {
+    free(w->h), free(w->s), free(w->g);
+    free(w->h_d), free(w->s_d), free(w->g_d);
+    for (int i = 0; i < K - 1; i++) ref_csr_free(&w->hop[i]), ref_csr_free(&w->hop_t[i]);
+}
+
+static void test_pathconv_forward_all_sizes_match_reference(void **state) {
+    (void)state;
+    FOR_EACH_SIZE(c) {
+        for (int k = 1; k <= K; k += K - 1) { /* a path of one node has no hops */
+            walk_case w = walk_case_new(c, k);
+            double *want = ref_zeros(N * c);
+            ref_pathconv_forward(want, w.h_d, w.s_d, w.hop, k, N, c);
+            FOR_EACH_TABLE(table) {
+                float *out = ref_filled_floats(MARK, N * c);
+                table->pathconv_forward(out, w.h, w.s, w.hop, k, BEGIN, END, c);
+                check_rows(table, "pathconv_forward", out, want, N, BEGIN, END, c, TOLERANCE);
+                free(out);
+            }
+            free(want);
+            walk_case_free(&w);
+        }
+    }
+}
+
+static void test_pathconv_backward_all_sizes_match_reference(void **state) {
+    (void)state;
+    FOR_EACH_SIZE(c) {
+        walk_case w = walk_case_new(c, K);
+        double *dh = ref_zeros(N * c), *ds = ref_zeros(K * c);
+        ref_pathconv_backward(dh, ds, w.g_d, w.h_d, w.s_d, w.hop, K, N, c);
+        FOR_EACH_TABLE(table) {
+            for (int add = 0; add <= 1; add++) {
+                /* In two groups with a ds each, as nn calls it; old content is 0.5 or ignored. */
+                float *got = ref_filled_floats(add ? 0.5f : NAN, N * c);
+                float *ds_low = ref_filled_floats(0.25f, K * c);
+                float *ds_high = ref_filled_floats(0.0f, K * c);
+                table->pathconv_backward(got, ds_low, w.g, w.h, w.s, w.hop_t, K, 0, 7, c, add);
+                table->pathconv_backward(got, ds_high, w.g, w.h, w.s, w.hop_t, K, 7, N, c, add);
+                for (int64_t i = 0; i < N * c; i++) got[i] -= add ? 0.5f : 0.0f;
+                for (int64_t i = 0; i < K * c; i++) ds_low[i] += ds_high[i] - 0.25f;
+                check(table, "pathconv_backward dh", c, got, dh, N * c, TOLERANCE);
+                check(table, "pathconv_backward ds", c, ds_low, ds, K * c, TOLERANCE);
+                free(got), free(ds_low), free(ds_high);
+            }
+        }
+        free(dh), free(ds);
+        walk_case_free(&w);
+    }
+}
+
+/* <g, pathconv(h; s)> as a function of h, or of s where s_varies. */
+typedef struct inner_product {
+    const walk_case *w;
+    bool s_varies;
+} inner_product;
+
+static double pathconv_inner_product(const double *x, void *context) {
+    const inner_product *f = context;
+    const walk_case *w = f->w;
+    double *out = ref_zeros(N * w->c), sum = 0.0;
+    ref_pathconv_forward(out, f->s_varies ? w->h_d : x, f->s_varies ? x : w->s_d, w->hop, w->k, N,
+                         w->c);
+    for (int64_t i = 0; i < N * w->c; i++) sum += out[i] * w->g_d[i];
+    free(out);
+    return sum;
+}
+
+static void test_pathconv_backward_matches_finite_differences(void **state) {
+    (void)state;
+    const int64_t c = 5;
+    walk_case w = walk_case_new(c, K);
+    double *dh = ref_zeros(N * c), *ds = ref_zeros(K * c);
+    ref_central_differences(dh, w.h_d, N * c, pathconv_inner_product, &(inner_product){&w, false});
+    ref_central_differences(ds, w.s_d, K * c, pathconv_inner_product, &(inner_product){&w, true});
+    FOR_EACH_TABLE(table) {
+        float *dh_got = ref_filled_floats(NAN, N * c), *ds_got = ref_filled_floats(0.0f, K * c);
+        table->pathconv_backward(dh_got, ds_got, w.g, w.h, w.s, w.hop_t, K, 0, N, c, false);
+        check(table, "dh by differences", c, dh_got, dh, N * c, TOLERANCE);
+        check(table, "ds by differences", c, ds_got, ds, K * c, TOLERANCE);
+        free(dh_got), free(ds_got);
+    }
+    free(dh), free(ds);
+    walk_case_free(&w);
+}
+
+static void test_gather_and_horner_all_sizes_match_reference(void **state) {
+    (void)state;
+    FOR_EACH_SIZE(c) {
+        walk_case w = walk_case_new(c, K);
+        double *product = ref_zeros(N * c), *horner = ref_zeros(N * c);
+        ref_csr_product(product, &w.hop[0], w.h_d, c);
+        for (int64_t i = 0; i < N * c; i++) horner[i] = product[i] + w.s_d[i % c] * w.g_d[i];
+        FOR_EACH_TABLE(table) {
+            float *tile = ref_filled_floats(MARK, (END - BEGIN) * c);
+            table->gather(tile, w.h, &w.hop[0], BEGIN, END, c);
+            check(table, "gather", c, tile, product + BEGIN * c, (END - BEGIN) * c, TOLERANCE);
+            float *out = ref_filled_floats(MARK, N * c);
+            table->horner(out, w.h, &w.hop[0], w.s, w.g, BEGIN, END, c);
+            check_rows(table, "horner", out, horner, N, BEGIN, END, c, TOLERANCE);
+            free(tile), free(out);
+        }
+        free(product), free(horner);
+        walk_case_free(&w);
+    }
+}
+
+static void test_scale_dot_all_sizes_match_reference(void **state) {
+    (void)state;
+    FOR_EACH_SIZE(c) {
+        walk_case w = walk_case_new(c, K);
+        double *dh = ref_zeros(N * c), *ds = ref_zeros(c);
+        for (int64_t i = BEGIN * c; i < END * c; i++) ds[i % c] += w.h_d[i] * w.g_d[i];
+        FOR_EACH_TABLE(table) {
+            for (int add = 0; add <= 1; add++) {
+                float *got = ref_filled_floats(MARK, N * c), *sum = ref_filled_floats(0.0f, c);
+                for (int64_t i = 0; i < N * c; i++)
+                    dh[i] = w.s_d[i % c] * w.g_d[i] + (add ? (double)MARK : 0.0);
+                table->scale_dot(got, sum, w.g, w.h, w.s, BEGIN, END, c, add);
+                check_rows(table, "scale_dot dh", got, dh, N, BEGIN, END, c, TOLERANCE);
+                check(table, "scale_dot ds", c, sum, ds, c, TOLERANCE);
+                free(got), free(sum);
+            }
+        }
+        free(dh), free(ds);
+        walk_case_free(&w);
+    }
+}
+
+/* ---- sparse input layer -------------------------------------------------------------------- */
+
+/* Features whose row 5 has 600 entries: more than are packed at once. Every third value is 0. */
+enum { FEATURES = 601, SAMPLES = 2 };
+typedef struct sparse_case {
+    int64_t offset[N + 1], nnz;
+    int32_t *column;
+    float *value; /* [SAMPLES, nnz] */
+    int64_t *offset_t, *position_t;
+    int32_t *row_t;
+} sparse_case;
+
+static sparse_case sparse_case_new(void) {
+    pgcn_i_csr a = ref_random_csr(20, N, FEATURES);
+    sparse_case x = {.nnz = a.offset[N] - (a.offset[6] - a.offset[5]) + 600};
+    x.column = calloc((size_t)x.nnz, sizeof *x.column);
+    x.value = ref_random_floats(21, SAMPLES * x.nnz);
+    for (int64_t i = 0; i < SAMPLES * x.nnz; i += 3) x.value[i] = 0.0f;
+    x.offset_t = calloc(FEATURES + 1, sizeof *x.offset_t);
+    x.position_t = calloc((size_t)x.nnz, sizeof *x.position_t);
+    x.row_t = calloc((size_t)x.nnz, sizeof *x.row_t);
+    for (int r = 0; r < N; r++) {
+        int64_t at = x.offset[r];
+        for (int64_t e = 0; e < (r == 5 ? 600 : a.offset[r + 1] - a.offset[r]); e++)
+            x.column[at++] = r == 5 ? (int32_t)e : a.column[a.offset[r] + e];
+        x.offset[r + 1] = at;
+    }
+    int64_t at = 0;
+    for (int f = 0; f < FEATURES; f++) {
+        for (int r = 0; r < N; r++)
+            for (int64_t e = x.offset[r]; e < x.offset[r + 1]; e++)
+                if (x.column[e] == f) x.row_t[at] = r, x.position_t[at++] = e;
+        x.offset_t[f + 1] = at;
+    }
+    ref_csr_free(&a);
+    return x;
+}
+
+static void sparse_case_free(sparse_case *x) {
+    free(x->column), free(x->value), free(x->offset_t), free(x->position_t), free(x->row_t);
+}
+
+static void test_csr_linear_all_sizes_match_dense_reference(void **state) {
+    (void)state;
+    sparse_case x = sparse_case_new();
+    double *dense = ref_zeros(N * FEATURES);
+    ref_csr_to_dense(dense, x.offset, x.column, x.value, N, FEATURES);
+    FOR_EACH_SIZE(c) {
+        float *w = ref_random_floats(22, FEATURES * c), *bias = ref_random_floats(23, c);
+        double *w_d = ref_doubles(w, FEATURES * c), *bias_d = ref_doubles(bias, c);
+        double *want = ref_zeros(N * c);
+        for (int options = 0; options < 4; options++) {
+            bool with_bias = options & 1, relu = options & 2;
+            ref_linear(want, dense, w_d, with_bias ? bias_d : NULL, relu, N, FEATURES, c);
+            FOR_EACH_TABLE(table) {
+                float *out = ref_filled_floats(MARK, N * c);
+                table->csr_linear(out, x.offset, x.column, x.value, w, with_bias ? bias : NULL,
+                                  relu, BEGIN, END, c);
+                check_rows(table, "csr_linear", out, want, N, BEGIN, END, c, TOLERANCE);
+                free(out);
+            }
+        }
+        free(w), free(bias), free(w_d), free(bias_d), free(want);
+    }
+    free(dense);
+    sparse_case_free(&x);
+}
+
+static void test_csr_linear_dropped_entry_is_not_read(void **state) {
+    (void)state;
+    const int64_t offset[] = {0, 2};
+    const int32_t column[] = {0, 1};
+    const float value[] = {0.0f, 2.0f}, w[] = {NAN, 3.0f};
+    FOR_EACH_TABLE(table) {
+        float out = MARK;
+        table->csr_linear(&out, offset, column, value, w, NULL, false, 0, 1, 1);
+        assert_true(out == 6.0f);
+    }
+}
+
+static void test_csr_linear_grad_all_sizes_match_dense_reference(void **state) {
+    (void)state;
+    sparse_case x = sparse_case_new();
+    enum { FROM = 2, TO = FEATURES - 1 };
+    double *dense = ref_zeros(SAMPLES * N * FEATURES);
+    for (int s = 0; s < SAMPLES; s++)
+        ref_csr_to_dense(dense + s * N * FEATURES, x.offset, x.column, x.value + s * x.nnz, N,
+                         FEATURES);
+    FOR_EACH_SIZE(c) {
+        float *g = ref_random_floats(24, SAMPLES * N * c);
+        double *g_d = ref_doubles(g, SAMPLES * N * c), *want = ref_zeros(FEATURES * c);
+        ref_gemm(true, false, FEATURES, c, SAMPLES * N, dense, g_d, 0.0, want);
+        FOR_EACH_TABLE(table) {
+            float *dw = ref_filled_floats(MARK, FEATURES * c);
+            table->csr_linear_grad(dw, x.offset_t, x.row_t, x.position_t, x.value, x.nnz, g, N,
+                                   SAMPLES, FROM, TO, c);
+            check_rows(table, "csr_linear_grad", dw, want, FEATURES, FROM, TO, c, TOLERANCE);
+            free(dw);
+        }
+        free(g), free(g_d), free(want);
+    }
+    free(dense);
+    sparse_case_free(&x);
+}
+
+/* ---- batch norm ---------------------------------------------------------------------------- */
+
+typedef struct norm_case {
+    int64_t c;
+    const double *g, *gamma, *beta;
+} norm_case;
+
+static const double EPSILON = 1e-5;
+
+static double norm_inner_product(const double *x, void *context) {
+    const norm_case *f = context;
+    double *y = ref_zeros(N * f->c), *mean = ref_zeros(f->c), *inv_std = ref_zeros(f->c);
+    ref_batch_norm(y, mean, inv_std, x, f->gamma, f->beta, EPSILON, N, f->c);
+    double sum = 0.0;
+    for (int64_t i = 0; i < N * f->c; i++) sum += y[i] * f->g[i];
+    free(y), free(mean), free(inv_std);
+    return sum;
+}
+
+/* All four kernels of a batch norm in their order; want_dx may be NULL. */
+static void check_norm(const pgcn_i_kernels *table, int64_t c, const float *x, const float *g,
+                       const float *gamma, const float *beta, const double *want_y,
+                       const double *want_dx) {
+    float *mean = ref_filled_floats(0.0f, c), *inv_std = ref_filled_floats(0.0f, c);
+    float *y = ref_filled_floats(MARK, N * c), *dx = ref_filled_floats(2.0f, N * c);
+    float *sum_g = ref_filled_floats(0.0f, c), *sum_gx = ref_filled_floats(0.0f, c);
+    table->column_sum(mean, x, 0, N, c);
+    for (int64_t ch = 0; ch < c; ch++) mean[ch] /= N;
+    table->square_deviation_sum(inv_std, x, mean, 0, N, c);
+    for (int64_t ch = 0; ch < c; ch++) inv_std[ch] = 1.0f / sqrtf(inv_std[ch] / N + (float)EPSILON);
+    table->norm_forward(y, x, mean, inv_std, gamma, beta, BEGIN, END, c);
+    check_rows(table, "norm_forward", y, want_y, N, BEGIN, END, c, 5e-6);
+    table->norm_sums(sum_g, sum_gx, g, x, mean, inv_std, 0, N, c);
+    table->norm_backward(dx, g, x, mean, inv_std, gamma, sum_g, sum_gx, 1.0f / N, 0, 9, c, true);
+    table->norm_backward(dx, g, x, mean, inv_std, gamma, sum_g, sum_gx, 1.0f / N, 9, N, c, false);
+    for (int64_t i = 0; i < 9 * c; i++) dx[i] -= 2.0f; /* the rows that were added to */
+    if (want_dx) check(table, "norm_backward", c, dx, want_dx, N * c, 5e-6);
+    free(mean), free(inv_std), free(y), free(dx), free(sum_g), free(sum_gx);
+}
+
+static void test_norm_all_sizes_match_reference_and_differences(void **state) {
+    (void)state;
+    FOR_EACH_SIZE(c) {
+        float *x = ref_random_floats(30, N * c), *g = ref_random_floats(31, N * c);
+        float *gamma = ref_random_floats(32, c), *beta = ref_random_floats(33, c);
+        for (int64_t i = 0; i < N * c; i++) x[i] += 3.0f; /* away from 0, where sums could cancel */
+        double *x_d = ref_doubles(x, N * c), *g_d = ref_doubles(g, N * c);
+        double *gamma_d = ref_doubles(gamma, c), *beta_d = ref_doubles(beta, c);
+        double *y = ref_zeros(N * c), *dx = ref_zeros(N * c);
+        double *mean = ref_zeros(c), *inv_std = ref_zeros(c);
+        for (int affine = 0; affine <= 1; affine++) {
+            norm_case f = {c, g_d, affine ? gamma_d : NULL, affine ? beta_d : NULL};
+            ref_batch_norm(y, mean, inv_std, x_d, f.gamma, f.beta, EPSILON, N, c);
+            bool differences = c <= 17; /* they cost (N c)^2 */
+            if (differences) ref_central_differences(dx, x_d, N * c, norm_inner_product, &f);
+            FOR_EACH_TABLE(table)
+            check_norm(table, c, x, g, affine ? gamma : NULL, affine ? beta : NULL, y,
+                       differences ? dx : NULL);
+        }
+        free(x), free(g), free(gamma), free(beta), free(x_d), free(g_d), free(gamma_d);
+        free(beta_d), free(y), free(dx), free(mean), free(inv_std);
+    }
+}
+
+/* ---- element-wise -------------------------------------------------------------------------- */
+
+static void test_bias_relu_all_sizes_match_formula(void **state) {
+    (void)state;
+    FOR_EACH_SIZE(c) {
+        float *x = ref_random_floats(40, N * c), *bias = ref_random_floats(41, c);
+        double *want = ref_zeros(N * c);
+        for (int options = 0; options < 4; options++) {
+            bool with_bias = options & 1, relu = options & 2;
+            for (int64_t i = 0; i < N * c; i++) {
+                bool inside = i >= BEGIN * c && i < END * c;
+                want[i] = (double)x[i] + (inside && with_bias ? (double)bias[i % c] : 0.0);
+                if (inside && relu && want[i] < 0.0) want[i] = 0.0;
+            }
+            FOR_EACH_TABLE(table) {
+                float *got = ref_filled_floats(0.0f, N * c);
+                memcpy(got, x, (size_t)(N * c) * sizeof *got);
+                table->bias_relu(got, with_bias ? bias : NULL, relu, BEGIN, END, c);
+                check(table, "bias_relu", c, got, want, N * c, TOLERANCE);
+                free(got);
+            }
+        }
+        free(x), free(bias), free(want);
+    }
+}
+
+static void test_relu_nan_stays_nan(void **state) {
+    (void)state;
+    const int64_t offset[] = {0, 1};
+    const int32_t column[] = {0};
+    const float one = 1.0f, bias = 0.5f;
+    FOR_EACH_TABLE(table) {
+        float x = NAN, y = NAN, out = 0.0f;
+        const float w = NAN;
+        table->bias_relu(&x, NULL, true, 0, 1, 1);
+        table->bias_relu(&y, &bias, true, 0, 1, 1);
+        table->csr_linear(&out, offset, column, &one, &w, NULL, true, 0, 1, 1);
+        assert_true(isnan(x) && isnan(y) && isnan(out));
+    }
+}
+
+/* relu_backward, axpby and scale, out of place and in place, on elements 3 .. count-2. */
+static void test_elementwise_ranges_match_formulas(void **state) {
+    (void)state;
+    FOR_EACH_SIZE(size) {
+        int64_t count = size + 5, from = 3, to = count - 1;
+        float *x = ref_random_floats(42, count), *y = ref_random_floats(43, count);
+        double *want = ref_zeros(count);
+        FOR_EACH_TABLE(table) {
+            for (int add = 0; add <= 1; add++) {
+                float *got = ref_filled_floats(MARK, count);
+                double old = add ? (double)MARK : 0.0;
+                for (int64_t i = 0; i < count; i++)
+                    want[i] = old + (y[i] > 0.0f ? (double)x[i] : 0.0);
+                table->relu_backward(got, x, y, from, to, add);
+                check_rows(table, "relu_backward", got, want, count, from, to, 1, TOLERANCE);
+                free(got);
+                got = ref_filled_floats(MARK, count);
+                for (int64_t i = 0; i < count; i++) want[i] = old + 0.3 * (double)x[i];
+                table->scale(got, 0.3f, x, from, to, add);
+                check_rows(table, "scale", got, want, count, from, to, 1, TOLERANCE);
+                free(got);
+            }
+            float *got = ref_filled_floats(MARK, count);
+            for (int64_t i = 0; i < count; i++) want[i] = 0.9 * (double)MARK - 2.0 * (double)y[i];
+            table->axpby(got, 0.9f, got, -2.0f, y, from, to); /* in place */
+            check_rows(table, "axpby", got, want, count, from, to, 1, TOLERANCE);
+            free(got);
+        }
+        free(x), free(y), free(want);
+    }
+}
+
+static void test_adam_three_steps_match_reference(void **state) {
+    (void)state;
+    FOR_EACH_SIZE(size) {
+        int64_t count = size + 4, from = 1, to = count - 3;
+        float *g = ref_random_floats(51, 3 * count), *start = ref_random_floats(52, count);
+        double *g_d = ref_doubles(g, 3 * count), *start_d = ref_doubles(start, count);
+        FOR_EACH_TABLE(table) {
+            for (int with_start = 0; with_start <= 1; with_start++) {
+                float *w = ref_random_floats(50, count), *m = ref_filled_floats(0.0f, count);
+                float *v = ref_filled_floats(0.0f, count);
+                double *w_d = ref_doubles(w, count), *m_d = ref_zeros(count);
+                double *v_d = ref_zeros(count);
+                float kept_first = w[0], kept_last = w[count - 1];
+                for (int t = 0; t < 3; t++) {
+                    pgcn_i_adam_step step = {.lr = 0.01f,
+                                             .decay = 0.05f,
+                                             .beta1 = 0.9f,
+                                             .beta2 = 0.999f,
+                                             .epsilon = 1e-8f};
+                    step.correct1 = (float)(1.0 / (1.0 - pow(0.9, t + 1)));
+                    step.correct2 = (float)(1.0 / (1.0 - pow(0.999, t + 1)));
+                    table->adam(w, m, v, g + t * count, with_start ? start : NULL, &step, from, to);
+                    ref_adam(w_d + from, m_d + from, v_d + from, g_d + t * count + from,
+                             with_start ? start_d + from : NULL, &step, to - from);
+                }
+                check(table, "adam w", size, w, w_d, count, TOLERANCE);
+                check(table, "adam m", size, m, m_d, count, TOLERANCE);
+                /* 1 - beta2 is one float, so v has the rounding of 0.001 relative to 1 */
+                check(table, "adam v", size, v, v_d, count, 2e-5);
+                assert_true(w[0] == kept_first && w[count - 1] == kept_last);
+                free(w), free(m), free(v), free(w_d), free(m_d), free(v_d);
+            }
+        }
+        free(g), free(start), free(g_d), free(start_d);
+    }
+}
+
+static void test_segments_with_an_empty_graph_match_formula(void **state) {
+    (void)state;
+    enum { GRAPHS = 4 };
+    const int64_t offset[GRAPHS + 1] = {0, 5, 5, 6, N}; /* graph 1 is empty */
+    FOR_EACH_SIZE(c) {
+        float *x = ref_random_floats(60, N * c), *g = ref_random_floats(61, GRAPHS * c);
+        double *sum = ref_zeros(GRAPHS * c), *spread = ref_zeros(N * c);
+        for (int graph = 0; graph < GRAPHS; graph++)
+            for (int64_t r = offset[graph]; r < offset[graph + 1]; r++)
+                for (int64_t ch = 0; ch < c; ch++) {
+                    sum[graph * c + ch] += (double)x[r * c + ch];
+                    spread[r * c + ch] = (double)g[graph * c + ch];
+                }
+        FOR_EACH_TABLE(table) {
+            float *out = ref_filled_floats(MARK, GRAPHS * c);
+            table->segment_sum(out, x, offset, 0, 3, c);
+            check_rows(table, "segment_sum", out, sum, GRAPHS, 0, 3, c, TOLERANCE);
+            float *dx = ref_filled_floats(MARK, N * c);
+            table->segment_spread(dx, g, offset, 1, GRAPHS, c, false);
+            check_rows(table, "segment_spread", dx, spread, N, 5, N, c, TOLERANCE);
+            table->segment_spread(dx, g, offset, 1, GRAPHS, c, true);
+            for (int64_t i = 5 * c; i < N * c; i++) dx[i] *= 0.5f;
+            check_rows(table, "segment_spread, added", dx, spread, N, 5, N, c, TOLERANCE);
+            free(out), free(dx);
+        }
+        free(x), free(g), free(sum), free(spread);
+    }
+}
+
+/* ---- choice of the instruction set --------------------------------------------------------- */
+
+/* The name chosen in a fresh process, where PATHGCN_ISA is `value` (NULL: unset): the choice is made
+ * once, and this process must not have made it yet. */
+static void isa_chosen_with(const char *value, char name[16]) {
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        if (value) {
+            setenv("PATHGCN_ISA", value, 1);
+        } else {
+            unsetenv("PATHGCN_ISA");
+        }
+        char isa[16] = {0};
+        strncpy(isa, pgcn_i_kernels_get()->isa, sizeof isa - 1);
+        _exit(write(ends[1], isa, sizeof isa) == (ssize_t)sizeof isa ? 0 : 1);
+    }
+    int status = 1;
+    assert_int_equal(read(ends[0], name, 16), 16);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    close(ends[0]), close(ends[1]);
+}
+
+static void test_dispatch_environment_chooses_or_falls_back_to_best(void **state) {
+    (void)state;
+    char best[16], name[16];
+    isa_chosen_with(NULL, best);
+    const char *last = NULL;
+    FOR_EACH_TABLE(table) {
+        isa_chosen_with(table->isa, name);
+        assert_string_equal(name, table->isa);
+        last = table->isa;
+    }
+    assert_string_equal(best, last);
+    isa_chosen_with("sse9", name);
+    assert_string_equal(name, best);
+    isa_chosen_with("", name);
+    assert_string_equal(name, best);
+    assert_null(pgcn_i_kernels_named("sse9"));
+    assert_non_null(strstr(pgcn_i_kernels_built(), best));
+}
+
+static void test_dispatch_every_table_is_full(void **state) {
+    (void)state;
+    FOR_EACH_TABLE(table) {
+        /* A table is a name and function pointers, all of one size. */
+        void (*function[sizeof *table / sizeof(void (*)(void))])(void);
+        memcpy(function, table, sizeof *table);
+        for (size_t i = 0; i < sizeof function / sizeof function[0]; i++)
+            assert_true(function[i] != NULL);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_dispatch_environment_chooses_or_falls_back_to_best),
+        cmocka_unit_test(test_dispatch_every_table_is_full),
+        cmocka_unit_test(test_pathconv_forward_all_sizes_match_reference),
+        cmocka_unit_test(test_pathconv_backward_all_sizes_match_reference),
+        cmocka_unit_test(test_pathconv_backward_matches_finite_differences),
+        cmocka_unit_test(test_gather_and_horner_all_sizes_match_reference),
+        cmocka_unit_test(test_scale_dot_all_sizes_match_reference),
+        cmocka_unit_test(test_csr_linear_all_sizes_match_dense_reference),
+        cmocka_unit_test(test_csr_linear_dropped_entry_is_not_read),
+        cmocka_unit_test(test_csr_linear_grad_all_sizes_match_dense_reference),
+        cmocka_unit_test(test_norm_all_sizes_match_reference_and_differences),
+        cmocka_unit_test(test_bias_relu_all_sizes_match_formula),
+        cmocka_unit_test(test_relu_nan_stays_nan),
+        cmocka_unit_test(test_elementwise_ranges_match_formulas),
+        cmocka_unit_test(test_adam_three_steps_match_reference),
+        cmocka_unit_test(test_segments_with_an_empty_graph_match_formula),
+    };
+    return cmocka_run_group_tests_name("kernels", tests, NULL, NULL);
+}

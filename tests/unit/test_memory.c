@@ -1,0 +1,188 @@
+/* Memory: the arena, overflow, and every allocation of graph, walker, paths and visits failing
+ * once: the answer is PGCN_ERR_MEMORY with a sentence, and nothing stays behind. */
+#include "sampling_help.h"
+
+/* Static, and taken off again by a teardown: a failing test leaves by a long jump. */
+static struct faulty { int64_t calls, fail_at, live; } hook;
+
+static void *faulty_alloc(size_t bytes, size_t align, void *context) {
+    (void)context;
+    if (hook.calls++ == hook.fail_at) return NULL;
+    hook.live++;
+    return aligned_alloc(align, bytes);
+}
+
+static void faulty_free(void *block, void *context) {
+    (void)context;
+    hook.live--;
+    free(block);
+}
+
+static void fail_allocation(int64_t number) {
+    static const pgcn_allocator allocator = {faulty_alloc, faulty_free, NULL};
+    hook = (struct faulty){.fail_at = number};
+    pgcn_set_allocator(&allocator);
+}
+
+static int restore_allocator(void **state) {
+    (void)state;
+    pgcn_set_allocator(NULL);
+    return 0;
+}
+
+/* Runs `build` with allocation 0, 1, 2, ... failing until it succeeds; returns how many failed. */
+static int64_t try_every_failure(pgcn_status (*build)(void)) {
+    int64_t failures = 0;
+    for (;; failures++) {
+        fail_allocation(failures);
+        pgcn_status status = build();
+        assert_int_equal(hook.live, 0);
+        if (status == PGCN_OK) {
+            assert_int_equal(hook.calls, failures);
+            return failures;
+        }
+        must_fail(status, PGCN_ERR_MEMORY, "out of memory");
+    }
+}
+
+static const pgcn_node SOURCE[] = {0, 1, 2, 0, 1}, TARGET[] = {1, 2, 3, 3, 0};
+static const float WEIGHT[] = {1, 2, 3, 4, 5};
+
+static pgcn_status build_graph(void) {
+    pgcn_graph *graph = NULL;
+    pgcn_status status = pgcn_graph_from_edges(4, 5, SOURCE, TARGET, WEIGHT, NULL, &graph);
+    if (status != PGCN_OK) assert_null(graph);
+    pgcn_graph_free(graph);
+    return status;
+}
+
+static pgcn_status build_operator(void) {
+    pgcn_graph *graph = NULL;
+    pgcn_i_arena arena = {0};
+    pgcn_i_csr forward, backward;
+    float *degree = NULL;
+    PGCN_TRY(pgcn_graph_from_edges(4, 5, SOURCE, TARGET, WEIGHT, NULL, &graph));
+    pgcn_status status =
+        pgcn_i_graph_operator(graph, true, true, true, &arena, &forward, &backward, &degree);
+    pgcn_i_arena_free(&arena);
+    pgcn_graph_free(graph);
+    return status;
+}
+
+static pgcn_status build_paths(void) {
+    pgcn_graph *graph = NULL;
+    pgcn_node out[4 * 2 * 3];
+    PGCN_TRY(pgcn_graph_from_edges(4, 5, SOURCE, TARGET, WEIGHT, NULL, &graph));
+    pgcn_paths_opts opts = pgcn_paths_opts_default();
+    opts.walk = PGCN_WALK_NODE2VEC;
+    opts.paths = 2;
+    opts.length = 3;
+    opts.threads = 2;
+    pgcn_status status = pgcn_paths_sample(graph, &opts, NULL, 0, out);
+    pgcn_graph_free(graph);
+    return status;
+}
+
+static pgcn_status build_visits(void) {
+    pgcn_graph *graph = NULL;
+    pgcn_i_walker walker = {0};
+    pgcn_i_visits *visits = NULL;
+    pgcn_paths_opts opts = pgcn_paths_opts_default();
+    opts.walk = PGCN_WALK_WEIGHTED;
+    PGCN_TRY(pgcn_graph_from_edges(4, 5, SOURCE, TARGET, WEIGHT, NULL, &graph));
+    pgcn_status status = pgcn_i_walker_init(&walker, graph, &opts);
+    if (status == PGCN_OK) {
+        status = pgcn_i_visits_new(&walker, 2, true, &visits);
+        if (status != PGCN_OK) assert_non_null(strstr(pgcn_last_error(), "visit lists"));
+    }
+    pgcn_i_visits_free(visits);
+    pgcn_i_walker_free(&walker);
+    pgcn_graph_free(graph);
+    return status;
+}
+
+static void test_memory_every_failing_allocation_is_a_clean_error(void **state) {
+    (void)state;
+    int64_t graph = try_every_failure(build_graph);
+    assert_true(graph >= 9); /* the struct and three arrays in three places */
+    assert_true(try_every_failure(build_operator) >= graph + 7);
+    assert_true(try_every_failure(build_paths) >= graph + 4);
+    assert_true(try_every_failure(build_visits) >= graph + 1 + 4 + 4 * 6);
+}
+
+static void test_arena_blocks_are_zero_aligned_and_freed_together(void **state) {
+    (void)state;
+    fail_allocation(-1);
+    pgcn_i_arena arena = {0};
+    int64_t expected_bytes = 0;
+    for (int64_t count = 0; count < 200; count += 7) {
+        uint32_t *block = PGCN_I_ARRAY(&arena, uint32_t, count);
+        assert_non_null(block);
+        assert_int_equal((uintptr_t)block % PGCN_ALIGN, 0);
+        for (int64_t i = 0; i < count; i++) {
+            assert_int_equal(block[i], 0);
+            block[i] = 0xffffffffu; /* the next block must be zero all the same */
+        }
+        expected_bytes += count * 4;
+    }
+    char *text = pgcn_i_arena_strdup(&arena, "paths");
+    assert_string_equal(text, "paths");
+    assert_int_equal(arena.bytes, expected_bytes + 6);
+    assert_true(hook.live > 0);
+    pgcn_i_arena_free(&arena);
+    assert_int_equal(hook.live, 0);
+    assert_int_equal(arena.bytes, 0);
+    pgcn_i_arena_free(&arena); /* twice is fine */
+}
+
+static void test_alloc_too_large_is_refused_without_asking(void **state) {
+    (void)state;
+    fail_allocation(-1);
+    pgcn_i_arena arena = {0};
+    const struct {
+        int64_t count;
+        size_t size;
+    } bad[] = {
+        {INT64_MAX, 8}, {INT64_MAX / 8 + 1, 8}, {INT64_MAX, 1}, {-1, 4}, {2, (size_t)INT64_MAX}};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        assert_null(pgcn_i_alloc(bad[i].count, bad[i].size));
+        assert_null(pgcn_i_arena_alloc(&arena, bad[i].count, bad[i].size));
+        assert_non_null(strstr(pgcn_last_error(), "cannot allocate"));
+    }
+    assert_null(pgcn_i_alloc(1, SIZE_MAX));
+    assert_int_equal(hook.calls, 0);
+}
+
+static void test_sampling_again_allocates_nothing(void **state) {
+    (void)state;
+    pgcn_graph *graph = random_graph(100, 300, true, false, false, 51);
+    pgcn_paths_opts opts = pgcn_paths_opts_default();
+    opts.walk = PGCN_WALK_NODE2VEC;
+    pgcn_i_walker walker;
+    pgcn_i_visits *visits = NULL;
+    pgcn_i_pool *pool = NULL;
+    must(pgcn_i_walker_init(&walker, graph, &opts));
+    must(pgcn_i_visits_new(&walker, 2, true, &visits));
+    must(pgcn_i_pool_new(2, &pool));
+    int64_t before = pgcn_i_alloc_count();
+    for (int step = 0; step < 10; step++)
+        pgcn_i_visits_sample(visits, &walker, pool, 1, PGCN_I_RNG_WALK, step, 0, NULL);
+    assert_int_equal(pgcn_i_alloc_count(), before);
+    pgcn_i_pool_free(pool);
+    pgcn_i_visits_free(visits);
+    pgcn_i_walker_free(&walker);
+    pgcn_graph_free(graph);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_memory_every_failing_allocation_is_a_clean_error,
+                                  restore_allocator),
+        cmocka_unit_test_teardown(test_arena_blocks_are_zero_aligned_and_freed_together,
+                                  restore_allocator),
+        cmocka_unit_test_teardown(test_alloc_too_large_is_refused_without_asking,
+                                  restore_allocator),
+        cmocka_unit_test(test_sampling_again_allocates_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

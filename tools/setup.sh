@@ -1,0 +1,74 @@
+#!/usr/bin/env bash
+# Installs the Debian packages that a target of the Makefile needs and that are missing; says
+# nothing when all are there. On other systems it only checks, and says what to install.
+#
+#   tools/setup.sh [build | test | full | bench]
+set -euo pipefail
+
+# Alternatives are separated by |; the first is the one that gets installed. OpenBLAS must be the
+# pthread flavour, the only one that several threads may call at once (src/kernels/gemm.c).
+build=(gcc libc6-dev make binutils cmake "pkg-config|pkgconf" libjansson-dev libssl-dev
+    libopenblas-pthread-dev)
+modules=(jansson libcrypto openblas)
+case "${1:-build}" in
+build) needs=("${build[@]}") ;;
+test) needs=("${build[@]}" libcmocka-dev) modules+=(cmocka) ;;
+full) needs=("${build[@]}" libcmocka-dev clang libclang-rt-14-dev valgrind clang-format
+    python3-numpy) modules+=(cmocka) ;;
+bench) needs=("${build[@]}" python3-torch python3-numpy) ;;
+*)
+    echo "usage: tools/setup.sh [build | test | full | bench]" >&2
+    exit 2
+    ;;
+esac
+
+if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
+    missing=()
+    for tool in cc cmake make objcopy pkg-config; do
+        command -v "$tool" >/dev/null || missing+=("$tool")
+    done
+    for module in "${modules[@]}"; do
+        pkg-config --exists "$module" 2>/dev/null || missing+=("$module (library and headers)")
+    done
+    [ ${#missing[@]} -eq 0 ] && exit 0
+    printf 'pathgcn: please install these first, then repeat:\n' >&2
+    printf '  %s\n' "${missing[@]}" >&2
+    exit 1
+fi
+
+# One query for all names; unknown names are simply not in the answer.
+IFS='|' read -r -a names <<<"$(IFS='|' && echo "${needs[*]}")"
+# shellcheck disable=SC2016 # dpkg-query expands ${...} itself
+present=$(dpkg-query -W -f='${db:Status-Abbrev} ${Package}\n' "${names[@]}" 2>/dev/null |
+    awk '$1 == "ii" { print $2 }' || true)
+missing=()
+for need in "${needs[@]}"; do
+    grep -qxE "$need" <<<"$present" || missing+=("${need%%|*}")
+done
+[ ${#missing[@]} -eq 0 ] && exit 0
+
+as_root=()
+if [ "$(id -u)" -ne 0 ]; then
+    if ! command -v sudo >/dev/null; then
+        echo "pathgcn: these packages are missing; as root, run" >&2
+        echo "  apt-get install --no-install-recommends ${missing[*]}" >&2
+        exit 1
+    fi
+    as_root=(sudo)
+fi
+
+echo "pathgcn: installing ${missing[*]}"
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+apt() {
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -y \
+        -o DPkg::Lock::Timeout=120 -o Dpkg::Use-Pty=0 "$@" >"$log" 2>&1
+}
+# Package lists that are absent or old show as a failed install: only then fetch them.
+if ! apt install --no-install-recommends "${missing[@]}"; then
+    if ! apt update || ! apt install --no-install-recommends "${missing[@]}"; then
+        tail -n 15 "$log" >&2
+        echo "pathgcn: apt-get could not install the packages above; see its message" >&2
+        exit 1
+    fi
+fi
