@@ -1,0 +1,84 @@
+/* The command line. It knows the public header and nothing else of the library, so whatever a
+ * command does a program can do too. One file per command; options.c parses and writes help,
+ * output.c prints tables, progress and files. */
+#ifndef PGCN_CLI_H
+#define PGCN_CLI_H
+
+#include "pathgcn/pathgcn.h"
+
+#include <jansson.h>
+#include <stdio.h>
+
+enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
+
+/* ---- options.c ------------------------------------------------------------------------------ */
+
+typedef struct cli_option {
+    const char *name;   /* without the dashes */
+    const char *value;  /* what stands for its value in the help; NULL: a flag */
+    const char *preset; /* shown as the default; may be NULL */
+    const char *help;
+    const char **text; /* receives the value */
+    bool *flag;        /* or is set to true */
+} cli_option;
+
+typedef struct cli_command {
+    const char *name, *summary;
+    const char *arguments;     /* "NAME|DIR", "MODEL [NAME|DIR]" */
+    const char *text;          /* paragraphs of explanation */
+    const char *examples;      /* lines */
+    const char *config_groups; /* groups of pgcn_config_field() that are options too, or NULL */
+    int (*run)(int argc, char **argv);
+} cli_command;
+
+extern const cli_command cli_train, cli_eval, cli_predict, cli_paths, cli_data, cli_info;
+
+enum { CLI_MAX_SETTINGS = 256, CLI_MAX_WORDS = 8 };
+typedef struct cli_arguments {
+    int words;
+    const char *word[CLI_MAX_WORDS];
+    int settings; /* --key value of pgcn_config fields, in order */
+    const char *key[CLI_MAX_SETTINGS], *value[CLI_MAX_SETTINGS];
+} cli_arguments;
+
+/* Parses everything after the command's name. Returns -1 to go on, or the exit code: after --help
+ * (EXIT_DONE) or a mistake (EXIT_USAGE, message printed). `options` ends with a NULL name. */
+int cli_parse(const cli_command *command, const cli_option *options, int least_words,
+              int most_words, int argc, char **argv, cli_arguments *out);
+/* Applies the collected settings; EXIT_USAGE with a message, or -1. */
+int cli_apply(const cli_command *command, const cli_arguments *arguments, pgcn_config *config);
+/* A whole number within bounds, or a message and false. */
+bool cli_number(const cli_command *command, const char *option, const char *text, long long low,
+                long long high, long long *out);
+void cli_write_help(FILE *out, const cli_command *command, const cli_option *options);
+/* Where --help goes: standard output unless the manual collects it. */
+extern FILE *cli_help_stream;
+
+/* ---- output.c ------------------------------------------------------------------------------- */
+
+/* "pathgcn COMMAND: message" on standard error. */
+void cli_complain(const cli_command *command, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* The last error of the library in that form; returns the exit code that fits `status`. */
+int cli_failed(const cli_command *command, pgcn_status status);
+/* One JSON line on standard output; takes `object`. */
+int cli_print_json(const cli_command *command, json_t *object);
+double cli_now(void);             /* seconds */
+int64_t cli_peak_rss_bytes(void); /* of this process so far */
+bool cli_make_directory(const cli_command *command, const char *path);
+void cli_format_duration(double seconds, char out[32]);
+void cli_format_count(int64_t count, char out[32]); /* 1,234,567 */
+
+/* Loads a data set with the --data option; prints the error. */
+int cli_load_dataset(const cli_command *command, const char *name, const char *data_dir,
+                     pgcn_dataset **out);
+
+/* ---- manual.c: `pathgcn manual` prints the man page, made of the help texts ------------------- */
+
+int cli_manual(void);
+
+/* ---- main.c --------------------------------------------------------------------------------- */
+
+extern const cli_command *const cli_commands[]; /* NULL at the end */
+
+#endif

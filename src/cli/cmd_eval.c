@@ -1,0 +1,248 @@
+/* pathgcn eval and pathgcn predict: a model file, the data set it names (or another), and either the
+ * accuracies on its split or a prediction for every node. */
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int run_eval(int argc, char **argv);
+static int run_predict(int argc, char **argv);
+
+const cli_command cli_eval = {
+    .name = "eval",
+    .summary = "accuracy of a model",
+    .arguments = "MODEL [NAME|DIR]",
+    .text =
+        "Loads MODEL (model.safetensors) and the data set it was trained on (or the one given) "
+        "and\n"
+        "reports accuracy on the split of its training. Deterministic inference uses powers of "
+        "the\n"
+        "transition matrix; stochastic:N draws N samples of paths and reports mean and deviation.",
+    .examples =
+        "  pathgcn eval runs/karate/model.safetensors\n"
+        "  pathgcn eval runs/cora/model.safetensors --data data --inference stochastic:10\n",
+    .run = run_eval,
+};
+
+const cli_command cli_predict = {
+    .name = "predict",
+    .summary = "the most likely class of every node",
+    .arguments = "MODEL [NAME|DIR]",
+    .text =
+        "Writes one line per node: node,label,probability; with stochastic:N also the deviation\n"
+        "of the probability over the draws. A file name that ends in .json gets JSON.",
+    .examples = "  pathgcn predict runs/karate/model.safetensors --out predictions.csv\n"
+                "  pathgcn predict runs/cora/model.safetensors --inference stochastic:20 --all\n",
+    .run = run_predict,
+};
+
+/* What both read from the command line, and what both load. */
+typedef struct request {
+    const char *data_dir, *inference_text, *seed_text, *threads_text, *out;
+    bool json, all;
+    pgcn_inference inference;
+    pgcn_model *model;
+    pgcn_dataset *data;
+} request;
+
+#define COMMON_OPTIONS(r)                                                                          \
+    {"data", "DIR", "PATHGCN_DATA", "folder that holds named data sets", &(r).data_dir, NULL},     \
+        {"inference",         "FORM", "deterministic", "deterministic, or stochastic:N",           \
+         &(r).inference_text, NULL},                                                               \
+        {"seed", "S", "0", "seed of the stochastic draws", &(r).seed_text, NULL}, {                \
+        "threads", "T", "0", "threads; 0: one per core", &(r).threads_text, NULL                   \
+    }
+#define NO_MORE_OPTIONS                                                                            \
+    { NULL, NULL, NULL, NULL, NULL, NULL }
+
+static const request empty_request = {
+    .inference_text = "deterministic", .seed_text = "0", .threads_text = "0"};
+
+static void release(request *r) {
+    pgcn_model_free(r->model);
+    pgcn_dataset_free(r->data);
+}
+
+static int load(const cli_command *command, const cli_arguments *arguments, request *r) {
+    long long seed, threads;
+    if (!cli_number(command, "seed", r->seed_text, 0, INT64_MAX, &seed) ||
+        !cli_number(command, "threads", r->threads_text, 0, 1024, &threads))
+        return EXIT_USAGE;
+    r->inference = pgcn_inference_default();
+    r->inference.seed = (uint64_t)seed;
+    r->inference.threads = (int)threads;
+    pgcn_status status = pgcn_inference_parse(r->inference_text, &r->inference);
+    if (status == PGCN_OK) status = pgcn_model_load(arguments->word[0], &r->model);
+    if (status != PGCN_OK) return cli_failed(command, status);
+    bool own_data = arguments->words == 1;
+    int code =
+        cli_load_dataset(command, own_data ? pgcn_model_dataset(r->model) : arguments->word[1],
+                         r->data_dir, &r->data);
+    if (code >= 0) return code;
+    const char *found = pgcn_dataset_describe(r->data).fingerprint;
+    if (own_data && strcmp(found, pgcn_model_fingerprint(r->model)) != 0) {
+        cli_complain(
+            command,
+            "%s was trained on another version of %s: its fingerprint is %.12s..., that of "
+            "the data found is %.12s...; name the data set after the model to use it anyway",
+            arguments->word[0], pgcn_model_dataset(r->model), pgcn_model_fingerprint(r->model),
+            found);
+        return EXIT_FAILED;
+    }
+    return -1;
+}
+
+/* ---- eval ---------------------------------------------------------------------------------------- */
+
+static int run_eval(int argc, char **argv) {
+    request r = empty_request;
+    const cli_option options[] = {
+        COMMON_OPTIONS(r),
+        {"json", NULL, NULL, "print one JSON line instead of the table", NULL, &r.json},
+        NO_MORE_OPTIONS};
+    cli_arguments arguments;
+    pgcn_scores scores;
+    int code = cli_parse(&cli_eval, options, 1, 2, argc, argv, &arguments);
+    if (code >= 0) return code;
+    code = load(&cli_eval, &arguments, &r);
+    pgcn_status status =
+        code < 0 ? pgcn_model_evaluate(r.model, r.data, &r.inference, &scores) : PGCN_OK;
+    if (status != PGCN_OK) code = cli_failed(&cli_eval, status);
+    if (code < 0 && r.json) {
+        code = cli_print_json(
+            &cli_eval,
+            json_pack("{s:s, s:s, s:s, s:i, s:I, s:s, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f}",
+                      "dataset", pgcn_dataset_describe(r.data).name, "split",
+                      pgcn_model_split(r.model), "inference", r.inference_text, "draws",
+                      r.inference.draws, "epoch", (json_int_t)pgcn_model_epoch(r.model),
+                      "accuracy_unit", "percent", "train_accuracy", scores.train_accuracy,
+                      "val_accuracy", scores.val_accuracy, "test_accuracy", scores.test_accuracy,
+                      "train_accuracy_std", scores.train_deviation, "val_accuracy_std",
+                      scores.val_deviation, "test_accuracy_std", scores.test_deviation, "val_loss",
+                      scores.val_loss, "test_loss", scores.test_loss));
+    } else if (code < 0) {
+        printf("%s, split %s, %s inference, weights of epoch %lld\n\n",
+               pgcn_dataset_describe(r.data).name, pgcn_model_split(r.model), r.inference_text,
+               (long long)pgcn_model_epoch(r.model));
+        printf("%-12s %10s %10s\n", "nodes", "accuracy %", "deviation");
+        printf("%-12s %10.2f %10.2f\n", "training", scores.train_accuracy, scores.train_deviation);
+        printf("%-12s %10.2f %10.2f\n", "validation", scores.val_accuracy, scores.val_deviation);
+        printf("%-12s %10.2f %10.2f\n", "test", scores.test_accuracy, scores.test_deviation);
+        code = EXIT_DONE;
+    }
+    release(&r);
+    return code;
+}
+
+/* ---- predict --------------------------------------------------------------------------------------- */
+
+static int best_class(const float *probability, int classes) {
+    int best = 0;
+    for (int c = 1; c < classes; c++)
+        if (probability[c] > probability[best]) best = c;
+    return best;
+}
+
+static void write_csv(FILE *out, const request *r, int64_t n, int classes, const float *probability,
+                      const float *deviation) {
+    bool drawn = r->inference.draws > 0;
+    fprintf(out, "node,label,probability%s", drawn ? ",deviation" : "");
+    for (int c = 0; c < classes && r->all; c++) fprintf(out, ",p%d", c);
+    fputc('\n', out);
+    for (int64_t j = 0; j < n; j++) {
+        const float *p = probability + j * classes;
+        int label = best_class(p, classes);
+        fprintf(out, "%lld,%d,%.9g", (long long)j, label, (double)p[label]);
+        if (drawn) fprintf(out, ",%.9g", (double)deviation[j * classes + label]);
+        for (int c = 0; c < classes && r->all; c++) fprintf(out, ",%.9g", (double)p[c]);
+        fputc('\n', out);
+    }
+}
+
+static void write_json(FILE *out, const request *r, int64_t n, int classes,
+                       const float *probability, const float *deviation) {
+    bool drawn = r->inference.draws > 0;
+    json_t *dataset = json_string(pgcn_dataset_describe(r->data).name);
+    fprintf(out, "{\"dataset\":");
+    if (dataset) json_dumpf(dataset, out, JSON_ENCODE_ANY);
+    json_decref(dataset);
+    fprintf(out, ",\"inference\":\"%s\",\"classes\":%d,\"predictions\":[", r->inference_text,
+            classes);
+    for (int64_t j = 0; j < n; j++) {
+        const float *p = probability + j * classes;
+        int label = best_class(p, classes);
+        fprintf(out, "%s\n{\"node\":%lld,\"label\":%d,\"probability\":%.9g", j ? "," : "",
+                (long long)j, label, (double)p[label]);
+        if (drawn) fprintf(out, ",\"deviation\":%.9g", (double)deviation[j * classes + label]);
+        for (int c = 0; c < classes && r->all; c++)
+            fprintf(out, "%s%.9g%s", c ? "," : ",\"probabilities\":[", (double)p[c],
+                    c + 1 == classes ? "]" : "");
+        fputc('}', out);
+    }
+    fprintf(out, "\n]}\n");
+}
+
+static int write_predictions(const request *r, const float *probability, const float *deviation) {
+    int64_t n = pgcn_dataset_describe(r->data).nodes;
+    int classes = pgcn_model_classes(r->model);
+    size_t suffix = r->out ? strlen(r->out) : 0, bytes = 0;
+    bool json = r->json || (suffix > 5 && strcmp(r->out + suffix - 5, ".json") == 0);
+    char *text = NULL;
+    FILE *out = open_memstream(&text, &bytes);
+    if (!out) {
+        cli_complain(&cli_predict, "out of memory");
+        return EXIT_FAILED;
+    }
+    (json ? write_json : write_csv)(out, r, n, classes, probability, deviation);
+    bool fine = fclose(out) == 0;
+    int code = EXIT_DONE;
+    if (!fine) {
+        cli_complain(&cli_predict, "out of memory for the predictions of %lld nodes", (long long)n);
+        code = EXIT_FAILED;
+    } else if (!r->out) {
+        if (fwrite(text, 1, bytes, stdout) != bytes || fflush(stdout) != 0) {
+            cli_complain(&cli_predict, "cannot write to standard output: %s", strerror(errno));
+            code = EXIT_FAILED;
+        }
+    } else {
+        pgcn_status status = pgcn_file_write(r->out, text, bytes);
+        if (status != PGCN_OK) code = cli_failed(&cli_predict, status);
+    }
+    free(text);
+    return code;
+}
+
+static int run_predict(int argc, char **argv) {
+    request r = empty_request;
+    const cli_option options[] = {
+        {"out", "FILE", "standard output", "where to write; .json for JSON", &r.out, NULL},
+        COMMON_OPTIONS(r),
+        {"all", NULL, NULL, "also the probabilities of all classes", NULL, &r.all},
+        {"json", NULL, NULL, "JSON whatever the name of the file", NULL, &r.json},
+        NO_MORE_OPTIONS};
+    cli_arguments arguments;
+    int code = cli_parse(&cli_predict, options, 1, 2, argc, argv, &arguments);
+    if (code >= 0) return code;
+    code = load(&cli_predict, &arguments, &r);
+    if (code < 0) {
+        size_t count =
+            (size_t)pgcn_dataset_describe(r.data).nodes * (size_t)pgcn_model_classes(r.model);
+        float *probability = calloc(count, sizeof *probability);
+        float *deviation = calloc(count, sizeof *deviation);
+        pgcn_status status = PGCN_ERR_MEMORY;
+        if (!probability || !deviation) {
+            cli_complain(&cli_predict, "out of memory for %zu probabilities", count);
+            code = EXIT_FAILED;
+        } else if ((status = pgcn_model_predict(r.model, r.data, &r.inference, probability,
+                                                deviation)) != PGCN_OK) {
+            code = cli_failed(&cli_predict, status);
+        } else {
+            code = write_predictions(&r, probability, deviation);
+        }
+        free(probability);
+        free(deviation);
+    }
+    release(&r);
+    return code;
+}

@@ -1,0 +1,36 @@
+/* pathgcn info: what this build is and what it runs on; the first thing to put in a bug report. */
+#include "cli/cli.h"
+
+#include <stdlib.h>
+
+static int run(int argc, char **argv);
+
+const cli_command cli_info = {
+    .name = "info",
+    .summary = "version, instruction set, threads, BLAS",
+    .arguments = "",
+    .text = "Prints what this program was built from and what it found on this machine.",
+    .examples = "  pathgcn info\n",
+    .run = run,
+};
+
+static int run(int argc, char **argv) {
+    bool json = false;
+    const cli_option options[] = {{"json", NULL, NULL, "print one JSON line", NULL, &json},
+                                  {NULL, NULL, NULL, NULL, NULL, NULL}};
+    cli_arguments arguments;
+    int code = cli_parse(&cli_info, options, 0, 0, argc, argv, &arguments);
+    if (code >= 0) return code;
+    pgcn_info info = pgcn_info_get();
+    const char *data = getenv("PATHGCN_DATA");
+    if (json)
+        return cli_print_json(&cli_info,
+                              json_pack("{s:s, s:s, s:s, s:i, s:s, s:s, s:s?}", "version",
+                                        info.version, "isa", info.isa, "isa_built", info.isa_built,
+                                        "threads", info.cores, "blas", info.blas, "compiler",
+                                        info.compiler, "data", data));
+    printf("%-10s %s\n%-10s %s (built for: %s)\n%-10s %d\n%-10s %s\n%-10s %s\n%-10s %s\n",
+           "version", info.version, "isa", info.isa, info.isa_built, "threads", info.cores, "blas",
+           info.blas, "compiler", info.compiler, "data", data ? data : "PATHGCN_DATA is not set");
+    return EXIT_DONE;
+}

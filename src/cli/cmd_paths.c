@@ -1,0 +1,183 @@
+/* pathgcn paths: random walks to a file, for people who want the paths and not the network. */
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int run(int argc, char **argv);
+
+const cli_command cli_paths = {
+    .name = "paths",
+    .summary = "sample random walks to a file",
+    .arguments = "NAME|DIR",
+    .text =
+        "Samples p walks of k nodes from every node (or from --starts) and writes them: as a\n"
+        "NumPy array int32 [starts, p, k] when the file's name ends in .npy, else as CSV, a walk\n"
+        "a line: start,path,node0,node1,... A walk that cannot go on stays where it is. The same\n"
+        "seed gives the same walks at any number of threads.",
+    .examples =
+        "  pathgcn paths karate --path-length 4 --paths 2 --starts 0,33\n"
+        "  pathgcn paths cora --walk node2vec --return-p 4 --inout-q 0.25 --out walks.npy\n",
+    .config_groups = NULL,
+    .run = run,
+};
+
+typedef struct request {
+    const char *data_dir, *out, *starts_text;
+    const char *length, *paths, *walk, *p, *q, *seed, *draw, *threads;
+    bool may_stay;
+} request;
+
+static bool real_number(const char *option, const char *text, float *out) {
+    char *end;
+    *out = strtof(text, &end);
+    if (end != text && *end == '\0') return true;
+    cli_complain(&cli_paths, "--%s is '%s', expected a number above 0", option, text);
+    return false;
+}
+
+static bool walk_options(const request *r, pgcn_paths_opts *opts) {
+    long long length, paths, seed, draw, threads;
+    const char *walks[] = {"uniform", "weighted", "node2vec"};
+    if (!cli_number(&cli_paths, "path-length", r->length, 1, 4096, &length) ||
+        !cli_number(&cli_paths, "paths", r->paths, 1, 65536, &paths) ||
+        !cli_number(&cli_paths, "seed", r->seed, 0, INT64_MAX, &seed) ||
+        !cli_number(&cli_paths, "draw", r->draw, 0, UINT32_MAX, &draw) ||
+        !cli_number(&cli_paths, "threads", r->threads, 0, 1024, &threads) ||
+        !real_number("return-p", r->p, &opts->return_p) ||
+        !real_number("inout-q", r->q, &opts->inout_q))
+        return false;
+    opts->length = (int)length;
+    opts->paths = (int)paths;
+    opts->seed = (uint64_t)seed;
+    opts->draw = (uint64_t)draw;
+    opts->threads = (int)threads;
+    opts->may_stay = r->may_stay;
+    for (int i = 0; i < 3; i++)
+        if (strcmp(r->walk, walks[i]) == 0) {
+            opts->walk = (pgcn_walk)i;
+            return true;
+        }
+    cli_complain(&cli_paths, "--walk is '%s', expected uniform | weighted | node2vec", r->walk);
+    return false;
+}
+
+/* "0,5,33" to node ids; NULL and 0 for all nodes. */
+static bool parse_starts(const char *text, int64_t n, pgcn_node **out, int64_t *count) {
+    *out = NULL;
+    *count = 0;
+    if (!text) return true;
+    *out = malloc((strlen(text) + 1) * sizeof **out);
+    for (const char *place = text; *out;) {
+        char *end;
+        long long node = strtoll(place, &end, 10);
+        if (end == place || (*end && *end != ',') || node < 0 || node >= n) {
+            cli_complain(&cli_paths,
+                         "--starts is '%s': number %lld is not a node; expected ids from 0 to %lld "
+                         "separated by commas",
+                         text, (long long)*count + 1, (long long)n - 1);
+            free(*out);
+            *out = NULL;
+            return false;
+        }
+        (*out)[(*count)++] = (pgcn_node)node;
+        if (!*end) return true;
+        place = end + 1;
+    }
+    cli_complain(&cli_paths, "out of memory");
+    return false;
+}
+
+static int write_csv(const char *path, const pgcn_node *walks, int64_t starts, int p, int k) {
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *out = path ? open_memstream(&text, &bytes) : stdout;
+    if (!out) {
+        cli_complain(&cli_paths, "out of memory");
+        return EXIT_FAILED;
+    }
+    fprintf(out, "start,path");
+    for (int i = 0; i < k; i++) fprintf(out, ",node%d", i);
+    for (int64_t w = 0; w < starts * p; w++) {
+        fprintf(out, "\n%d,%lld", (int)walks[w * k], (long long)(w % p));
+        for (int i = 0; i < k; i++) fprintf(out, ",%d", (int)walks[w * k + i]);
+    }
+    fputc('\n', out);
+    if ((path ? fclose(out) : fflush(out)) != 0) {
+        cli_complain(&cli_paths, "cannot write the walks: %s", strerror(errno));
+        free(text);
+        return EXIT_FAILED;
+    }
+    pgcn_status status = path ? pgcn_file_write(path, text, bytes) : PGCN_OK;
+    free(text);
+    return status == PGCN_OK ? EXIT_DONE : cli_failed(&cli_paths, status);
+}
+
+static int sample_and_write(const request *r, const pgcn_graph *graph,
+                            const pgcn_paths_opts *opts) {
+    pgcn_node *starts;
+    int64_t n_starts;
+    if (!parse_starts(r->starts_text, pgcn_graph_nodes(graph), &starts, &n_starts))
+        return EXIT_USAGE;
+    if (!starts) n_starts = pgcn_graph_nodes(graph);
+    pgcn_node *walks =
+        calloc((size_t)n_starts, (size_t)opts->paths * (size_t)opts->length * sizeof *walks);
+    int code;
+    pgcn_status status = PGCN_OK;
+    if (!walks) {
+        cli_complain(&cli_paths, "out of memory for %lld x %d walks of %d nodes",
+                     (long long)n_starts, opts->paths, opts->length);
+        code = EXIT_FAILED;
+    } else if ((status = pgcn_paths_sample(graph, opts, starts, n_starts, walks)) != PGCN_OK) {
+        code = cli_failed(&cli_paths, status);
+    } else {
+        size_t length = r->out ? strlen(r->out) : 0;
+        if (length > 4 && strcmp(r->out + length - 4, ".npy") == 0) {
+            status = pgcn_paths_save(r->out, walks, n_starts, opts->paths, opts->length);
+            code = status == PGCN_OK ? EXIT_DONE : cli_failed(&cli_paths, status);
+        } else {
+            code = write_csv(r->out, walks, n_starts, opts->paths, opts->length);
+        }
+    }
+    free(starts);
+    free(walks);
+    return code;
+}
+
+static int run(int argc, char **argv) {
+    request r = {.length = "5",
+                 .paths = "5",
+                 .walk = "uniform",
+                 .p = "1",
+                 .q = "1",
+                 .seed = "0",
+                 .draw = "0",
+                 .threads = "0"};
+    const cli_option options[] = {
+        {"out", "FILE", "standard output", "where to write; .npy for NumPy, else CSV", &r.out,
+         NULL},
+        {"data", "DIR", "PATHGCN_DATA", "folder that holds named data sets", &r.data_dir, NULL},
+        {"path-length", "K", "5", "nodes of a walk, its start included", &r.length, NULL},
+        {"paths", "P", "5", "walks from each start", &r.paths, NULL},
+        {"starts", "IDS", "all nodes", "node ids separated by commas", &r.starts_text, NULL},
+        {"walk", "KIND", "uniform", "uniform, weighted or node2vec", &r.walk, NULL},
+        {"return-p", "P", "1", "node2vec p", &r.p, NULL},
+        {"inout-q", "Q", "1", "node2vec q", &r.q, NULL},
+        {"may-stay", NULL, NULL, "staying is one more choice of every step", NULL, &r.may_stay},
+        {"seed", "S", "0", "seed", &r.seed, NULL},
+        {"draw", "D", "0", "another number, another sample of the same seed", &r.draw, NULL},
+        {"threads", "T", "0", "threads; 0: one per core", &r.threads, NULL},
+        {NULL, NULL, NULL, NULL, NULL, NULL}};
+    cli_arguments arguments;
+    pgcn_paths_opts opts = pgcn_paths_opts_default();
+    pgcn_dataset *data;
+    int code = cli_parse(&cli_paths, options, 1, 1, argc, argv, &arguments);
+    if (code >= 0) return code;
+    if (!walk_options(&r, &opts)) return EXIT_USAGE;
+    code = cli_load_dataset(&cli_paths, arguments.word[0], r.data_dir, &data);
+    if (code >= 0) return code;
+    code = sample_and_write(&r, pgcn_dataset_graph(data), &opts);
+    pgcn_dataset_free(data);
+    return code;
+}

@@ -1,0 +1,57 @@
+/* The man page, printed as roff from the same tables as --help, so that it cannot fall behind. The
+ * build runs `pathgcn manual` and installs what it prints. */
+#include "cli/cli.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Text as roff shows it unchanged: backslashes doubled, dashes that stay dashes, and no line that
+ * begins like a request. */
+static void write_verbatim(const char *text) {
+    bool line_start = true;
+    printf(".nf\n");
+    for (; *text; text++) {
+        if (line_start && (*text == '.' || *text == '\'')) printf("\\&");
+        if (*text == '\\')
+            printf("\\e");
+        else if (*text == '-')
+            printf("\\-");
+        else
+            putchar(*text);
+        line_start = *text == '\n';
+    }
+    printf(".fi\n");
+}
+
+int cli_manual(void) {
+    static char help_option[] = "--help";
+    char *help_arguments[] = {help_option, NULL};
+    printf(".TH PATHGCN 1 \"\" \"pathgcn %s\" \"User Commands\"\n", PGCN_VERSION);
+    printf(".SH NAME\npathgcn \\- graph networks whose spatial operator is learnt from paths\n");
+    printf(".SH SYNOPSIS\n.B pathgcn\n.I COMMAND\n[arguments] [options]\n");
+    printf(
+        ".SH DESCRIPTION\n"
+        "Trains, evaluates and runs pathGCN models (ICML 2022) for node classification. The same\n"
+        "seed gives the same bits at any number of threads, interrupted or not.\n");
+    for (int i = 0; cli_commands[i]; i++) {
+        char *text = NULL;
+        size_t bytes = 0;
+        cli_help_stream = open_memstream(&text, &bytes);
+        if (!cli_help_stream) {
+            cli_complain(NULL, "out of memory while writing the manual");
+            return EXIT_FAILED;
+        }
+        cli_commands[i]->run(1, help_arguments);
+        fclose(cli_help_stream);
+        cli_help_stream = NULL;
+        printf(".SH \"pathgcn %s\"\n", cli_commands[i]->name);
+        write_verbatim(text);
+        free(text);
+    }
+    printf(
+        ".SH ENVIRONMENT\n.TP\n.B PATHGCN_DATA\nThe folder that holds named data sets.\n"
+        ".TP\n.B PATHGCN_ISA\nInstruction set of the kernels (baseline, avx2, avx512) instead of "
+        "the best one.\n");
+    printf(".SH \"EXIT STATUS\"\n0 done, 1 failed, 2 wrong usage.\n");
+    return EXIT_DONE;
+}

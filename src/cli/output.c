@@ -1,0 +1,108 @@
+/* Messages, numbers for people, and the few things all commands do with files. */
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+void cli_complain(const cli_command *command, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    fprintf(stderr, "pathgcn%s%s: ", command ? " " : "", command ? command->name : "");
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+    va_end(arguments);
+}
+
+int cli_failed(const cli_command *command, pgcn_status status) {
+    cli_complain(command, "%s", pgcn_last_error());
+    return status == PGCN_ERR_ARGUMENT ? EXIT_USAGE : EXIT_FAILED;
+}
+
+int cli_print_json(const cli_command *command, json_t *object) {
+    char *text = object ? json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(10)) : NULL;
+    json_decref(object);
+    if (!text) {
+        cli_complain(command, "out of memory while writing JSON");
+        return EXIT_FAILED;
+    }
+    printf("%s\n", text);
+    free(text);
+    if (fflush(stdout) != 0) {
+        cli_complain(command, "cannot write to standard output: %s", strerror(errno));
+        return EXIT_FAILED;
+    }
+    return EXIT_DONE;
+}
+
+double cli_now(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+int64_t cli_peak_rss_bytes(void) {
+    struct rusage usage;
+    return getrusage(RUSAGE_SELF, &usage) == 0 ? (int64_t)usage.ru_maxrss * 1024 : 0;
+}
+
+bool cli_make_directory(const cli_command *command, const char *path) {
+    char part[4096];
+    size_t length = strlen(path);
+    if (length == 0 || length >= sizeof part) {
+        cli_complain(command, "the directory name '%.64s' is %s", path,
+                     length ? "too long" : "empty");
+        return false;
+    }
+    for (size_t i = 1; i <= length; i++) {
+        if (path[i] != '/' && path[i] != '\0') continue;
+        memcpy(part, path, i);
+        part[i] = '\0';
+        struct stat entry;
+        if (mkdir(part, 0777) != 0 && !(stat(part, &entry) == 0 && S_ISDIR(entry.st_mode))) {
+            cli_complain(command, "cannot make the directory %s: %s; choose another --out", part,
+                         strerror(errno));
+            return false;
+        }
+    }
+    if (access(path, W_OK) != 0) {
+        cli_complain(command, "cannot write to the directory %s: %s; choose another --out", path,
+                     strerror(errno));
+        return false;
+    }
+    return true;
+}
+
+void cli_format_duration(double seconds, char out[32]) {
+    long whole = seconds > 0 && seconds < 1e8 ? (long)(seconds + 0.5) : 0;
+    if (whole < 60)
+        snprintf(out, 32, "%lds", whole);
+    else if (whole < 3600)
+        snprintf(out, 32, "%ldm%02lds", whole / 60, whole % 60);
+    else
+        snprintf(out, 32, "%ldh%02ldm", whole / 3600, whole / 60 % 60);
+}
+
+void cli_format_count(int64_t count, char out[32]) {
+    char digits[32];
+    int length = snprintf(digits, sizeof digits, "%lld", (long long)count), place = 0;
+    for (int i = 0; i < length; i++) {
+        if (i > 0 && (length - i) % 3 == 0) out[place++] = ',';
+        out[place++] = digits[i];
+    }
+    out[place] = '\0';
+}
+
+int cli_load_dataset(const cli_command *command, const char *name, const char *data_dir,
+                     pgcn_dataset **out) {
+    pgcn_dataset_opts opts = pgcn_dataset_opts_default();
+    opts.data_dir = data_dir;
+    pgcn_status status = pgcn_dataset_load(name, &opts, out);
+    if (status == PGCN_OK) return -1;
+    return cli_failed(command, status);
+}

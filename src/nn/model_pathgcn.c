@@ -1,0 +1,198 @@
+/* The paper's network for node classification (its appendix, "pathGCN architecture"), with the
+ * residual forms and starts of the recipes. Read pgcn_i_pathgcn_record beside that table:
+ *
+ *   n x c_in   Dropout, 1x1 convolution, ReLU      -> n x c       embed.weight, embed.bias
+ *   n x c      L x pathGCN block                   -> n x c       layers.<l>.kernel, .weight
+ *   n x c      Dropout, 1x1 convolution            -> n x c_out   classifier.weight, .bias */
+#include "nn/nn.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- parameters ---------------------------------------------------------------------------- */
+
+static bool shares_kernel(const pgcn_config *config) {
+    return config->kernel == PGCN_KERNEL_GLOBAL;
+}
+static bool has_mix(const pgcn_config *config) {
+    return config->kernel != PGCN_KERNEL_FULL;
+}
+
+/* The order of declaration is the order in files. */
+pgcn_status pgcn_i_pathgcn_declare(pgcn_i_params *params, const pgcn_config *config,
+                                   int64_t features, int classes) {
+    int64_t c = config->channels, k = config->path_length;
+    PGCN_TRY(pgcn_i_params_init(params, 5 + 4 * config->layers));
+    pgcn_i_params_add(params, PGCN_I_GROUP_ENDS, false, 2, features, c, 0, "embed.weight");
+    pgcn_i_params_add(params, PGCN_I_GROUP_ENDS, false, 1, c, 0, 0, "embed.bias");
+    if (shares_kernel(config))
+        pgcn_i_params_add(params, PGCN_I_GROUP_KERNEL, true, 1, k, 0, 0, "kernel");
+    for (int l = 0; l < config->layers; l++) {
+        switch (config->kernel) {
+        case PGCN_KERNEL_GLOBAL: break;
+        case PGCN_KERNEL_LAYER:
+            pgcn_i_params_add(params, PGCN_I_GROUP_KERNEL, true, 1, k, 0, 0, "layers.%d.kernel", l);
+            break;
+        case PGCN_KERNEL_DEPTHWISE:
+            pgcn_i_params_add(params, PGCN_I_GROUP_KERNEL, true, 2, k, c, 0, "layers.%d.kernel", l);
+            break;
+        case PGCN_KERNEL_FULL:
+            pgcn_i_params_add(params, PGCN_I_GROUP_KERNEL, true, 3, k, c, c, "layers.%d.kernel", l);
+            break;
+        }
+        if (has_mix(config))
+            pgcn_i_params_add(params, PGCN_I_GROUP_MIX, config->mix == PGCN_MIX_IDENTITY, 2, c, c,
+                              0, "layers.%d.weight", l);
+        if (config->batch_norm) {
+            pgcn_i_params_add(params, PGCN_I_GROUP_BUFFER, false, 1, c, 0, 0, "layers.%d.norm.mean",
+                              l);
+            pgcn_i_params_add(params, PGCN_I_GROUP_BUFFER, false, 1, c, 0, 0,
+                              "layers.%d.norm.variance", l);
+        }
+    }
+    pgcn_i_params_add(params, PGCN_I_GROUP_ENDS, false, 2, c, classes, 0, "classifier.weight");
+    pgcn_i_params_add(params, PGCN_I_GROUP_ENDS, false, 1, classes, 0, 0, "classifier.bias");
+    return PGCN_OK;
+}
+
+static pgcn_i_param *named(const pgcn_i_params *params, const char *name) {
+    for (int i = 0; i < params->count; i++)
+        if (strcmp(params->param[i].name, name) == 0) return &params->param[i];
+    return NULL;
+}
+
+static pgcn_i_param *of_layer(const pgcn_i_params *params, int layer, const char *part) {
+    char name[48];
+    snprintf(name, sizeof name, "layers.%d.%s", layer, part);
+    return named(params, name);
+}
+
+/* ---- start --------------------------------------------------------------------------------- */
+
+/* Expected hops of one layer whose kernel is proportional to (1-a)^i. */
+static double mean_hops(double a, int k) {
+    double weight = 1, sum = 0, hops = 0;
+    for (int i = 0; i < k; i++, weight *= 1 - a) sum += weight, hops += i * weight;
+    return hops / sum;
+}
+
+/* The decay a for which all layers together walk config->hops hops (bisection: mean_hops falls
+ * with a). So a deep network reaches as far as a shallow one at the start. */
+static double smooth_decay(const pgcn_config *config) {
+    double low = 0, high = 1, wanted = config->hops / config->layers;
+    if (mean_hops(0, config->path_length) <= wanted) return 0;
+    for (int i = 0; i < 60; i++) {
+        double middle = 0.5 * (low + high);
+        *(mean_hops(middle, config->path_length) > wanted ? &low : &high) = middle;
+    }
+    return high;
+}
+
+static void kernel_profile(const pgcn_config *config, double *s) {
+    int k = config->path_length;
+    double a = smooth_decay(config), weight = 1, sum = 0;
+    for (int i = 0; i < k; i++, weight *= 1 - a) sum += s[i] = weight;
+    for (int i = 0; i < k; i++) s[i] /= sum;
+    if (config->kernel_start == PGCN_START_IDENTITY)
+        for (int i = 0; i < k; i++) s[i] = i == 0;
+    if (config->kernel_start == PGCN_START_RANDOM)
+        for (int i = 0; i < k; i++) s[i] = 0;
+}
+
+/* Every hop's part of the kernel: the profile, the same for all channels (on the diagonal of a
+ * full kernel), plus noise where asked for. Each weight has random numbers of its own. */
+static void start_kernel(float *value, const pgcn_i_param *param, const pgcn_config *config,
+                         pgcn_i_rng_domain domain) {
+    int64_t k = param->shape[0], each = param->count / k;
+    double profile[PGCN_MAX_PATH_LENGTH];
+    double deviation = config->kernel_start == PGCN_START_RANDOM ? 1 / sqrt((double)k) : 0;
+    if (config->kernel == PGCN_KERNEL_FULL) deviation /= sqrt((double)config->channels);
+    kernel_profile(config, profile);
+    for (int64_t i = 0; i < k; i++)
+        for (int64_t e = 0; e < each; e++) {
+            bool diagonal = param->rank < 3 || e / param->shape[2] == e % param->shape[2];
+            pgcn_i_stream random = pgcn_i_stream_of(domain, (uint64_t)(i * each + e));
+            double s = diagonal ? profile[i] : 0;
+            s += deviation * pgcn_i_normal(&random);
+            s += config->kernel_noise * pgcn_i_normal(&random);
+            value[i * each + e] = (float)s;
+        }
+}
+
+static void start_glorot(float *value, const pgcn_i_param *param, pgcn_i_rng_domain domain) {
+    double limit = sqrt(6.0 / (double)(param->shape[0] + param->shape[1]));
+    for (int64_t e = 0; e < param->count; e++) {
+        pgcn_i_stream random = pgcn_i_stream_of(domain, (uint64_t)e);
+        value[e] = (float)((2 * pgcn_i_unit_double(&random) - 1) * limit);
+    }
+}
+
+void pgcn_i_pathgcn_start(pgcn_i_params *params, const pgcn_config *config) {
+    for (int i = 0; i < params->count; i++) {
+        const pgcn_i_param *param = &params->param[i];
+        float *value = pgcn_i_value_of(params, param);
+        pgcn_i_rng_domain domain = pgcn_i_rng_domain_of(config->seed, PGCN_I_RNG_INIT, 0, i, 0);
+        switch (param->group) {
+        case PGCN_I_GROUP_ENDS: /* biases start at 0 */
+            if (param->rank == 2) start_glorot(value, param, domain);
+            break;
+        case PGCN_I_GROUP_MIX:
+            if (config->mix == PGCN_MIX_RANDOM)
+                start_glorot(value, param, domain);
+            else
+                for (int64_t e = 0; e < param->shape[0]; e++) value[e * param->shape[1] + e] = 1;
+            break;
+        case PGCN_I_GROUP_KERNEL: start_kernel(value, param, config, domain); break;
+        case PGCN_I_GROUP_BUFFER: /* running mean 0, running variance 1 */
+            if (strstr(param->name, "variance"))
+                for (int64_t e = 0; e < param->count; e++) value[e] = 1;
+            break;
+        case PGCN_I_GROUPS: break;
+        }
+    }
+    if (params->start)
+        memcpy(params->start, params->value, (size_t)params->total * sizeof *params->value);
+}
+
+/* ---- the network --------------------------------------------------------------------------- */
+
+int pgcn_i_pathgcn_ops(const pgcn_config *config) {
+    return 4 + 5 * config->layers;
+}
+
+/* One block:  H' = ReLU( BN( ((1 - alpha) K H + alpha R) W ) ),  R = H0, H or nothing. */
+static pgcn_i_value *record_block(pgcn_i_tape *tape, const pgcn_config *config, int layer,
+                                  pgcn_i_value *h, pgcn_i_value *h0,
+                                  const pgcn_i_operator *operator) {
+    const pgcn_i_params *params = tape->params;
+    pgcn_i_param *kernel =
+        shares_kernel(config) ? named(params, "kernel") : of_layer(params, layer, "kernel");
+    pgcn_i_value *x =
+        pgcn_i_op_pathconv(tape, h, operator, config->path_length, config->kernel, kernel);
+    if (config->residual == PGCN_RESIDUAL_INITIAL) x = pgcn_i_op_mix(tape, x, h0, config->alpha);
+    if (config->residual == PGCN_RESIDUAL_PREVIOUS) x = pgcn_i_op_mix(tape, x, h, config->alpha);
+    bool relu_now = !config->batch_norm;
+    if (has_mix(config))
+        x = pgcn_i_op_linear(tape, x, of_layer(params, layer, "weight"), NULL, relu_now);
+    if (config->batch_norm)
+        x = pgcn_i_op_batch_norm(tape, x, NULL, NULL, of_layer(params, layer, "norm.mean"),
+                                 of_layer(params, layer, "norm.variance"));
+    return has_mix(config) && relu_now ? x : pgcn_i_op_relu(tape, x);
+}
+
+pgcn_i_value *pgcn_i_pathgcn_record(pgcn_i_tape *tape, const pgcn_config *config,
+                                    const pgcn_i_input *input, const pgcn_i_operator *operators,
+                                    int samples) {
+    const pgcn_i_params *params = tape->params;
+    pgcn_i_value *h =
+        pgcn_i_op_input(tape, input, samples, config->dropout, named(params, "embed.weight"),
+                        named(params, "embed.bias"), true);
+    h = pgcn_i_op_drop_rows(tape, h, config->drop_rows);
+    pgcn_i_value *h0 = h;
+    for (int l = 0; l < config->layers; l++)
+        h = record_block(tape, config, l, h, h0, &operators[config->paths_per_layer ? l : 0]);
+    h = pgcn_i_op_dropout(tape, h, config->dropout);
+    return pgcn_i_op_linear(tape, h, named(params, "classifier.weight"),
+                            named(params, "classifier.bias"), false);
+}

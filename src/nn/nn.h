@@ -1,0 +1,238 @@
+/* nn: parameters, the tape of coarse operations, and the network of the paper made from them.
+ *
+ * Comes in: a data set's features, visit lists or transition matrices. Goes out: logits and exact
+ * gradients. An operation cuts its rows into fixed blocks, runs kernels on them in the pool and
+ * adds partial sums in block order. Next room: train (loss, Adam, epochs, checkpoints).
+ *
+ * A tape is recorded once per run: recording allocates everything, running allocates nothing. */
+#ifndef PGCN_NN_H
+#define PGCN_NN_H
+
+#include "base/base.h"
+#include "base/rng.h"
+#include "data/data.h"
+#include "kernels/kernels.h"
+#include "paths/paths.h"
+
+/* ---- parameters (params.c) --------------------------------------------------------------- */
+
+typedef enum pgcn_i_group {
+    PGCN_I_GROUP_ENDS = 0,   /* opening and closing layers */
+    PGCN_I_GROUP_MIX = 1,    /* 1x1 convolutions */
+    PGCN_I_GROUP_KERNEL = 2, /* path kernels */
+    PGCN_I_GROUP_BUFFER = 3, /* running statistics: saved, not trained */
+    PGCN_I_GROUPS = 4
+} pgcn_i_group;
+
+typedef struct pgcn_i_param {
+    char name[48]; /* the name of the tensor in files */
+    pgcn_i_group group;
+    int rank;
+    int64_t shape[3];
+    int64_t count;
+    int64_t first;       /* place in each block of pgcn_i_params */
+    bool decay_to_start; /* weight decay pulls towards the start instead of 0 */
+} pgcn_i_param;
+
+/* All parameters in one block; gradients, moments, start and best weights in blocks alike. */
+typedef struct pgcn_i_params {
+    pgcn_i_arena arena;
+    int count, capacity;
+    pgcn_i_param *param;
+    int64_t total;
+    float *value;                       /* [total] */
+    float *start, *grad, *m, *v, *best; /* NULL unless made for training */
+} pgcn_i_params;
+
+pgcn_status pgcn_i_params_init(pgcn_i_params *params, int capacity);
+/* Declares the next parameter; rank 1..3. The pointer lives as long as params. */
+pgcn_i_param *pgcn_i_params_add(pgcn_i_params *params, pgcn_i_group group, bool decay_to_start,
+                                int rank, int64_t a, int64_t b, int64_t c, const char *format, ...)
+    __attribute__((format(printf, 8, 9)));
+/* Allocates the blocks once all are declared. */
+pgcn_status pgcn_i_params_allocate(pgcn_i_params *params, bool training);
+void pgcn_i_params_free(pgcn_i_params *params);
+static inline float *pgcn_i_value_of(const pgcn_i_params *params, const pgcn_i_param *param) {
+    return params->value + param->first;
+}
+
+/* ---- input (input.c) --------------------------------------------------------------------- */
+
+/* Features as the first layer reads them: preprocessed, and for sparse ones with the columns
+ * (CSC) that the gradient of the first weights runs over. */
+typedef struct pgcn_i_input {
+    pgcn_i_arena arena;
+    int64_t n, columns, nonzeros;
+    const int64_t *offset; /* CSR, NULL when dense */
+    const int32_t *column;
+    const float *value;
+    const int64_t *offset_t; /* CSC: [columns+1] */
+    const int32_t *row_t;
+    const int64_t *position_t; /* index of the entry in CSR order */
+    const float *dense;        /* [n, columns], NULL when sparse */
+} pgcn_i_input;
+pgcn_status pgcn_i_input_new(const pgcn_i_features *features, pgcn_normalise normalise,
+                             bool with_columns, pgcn_i_input **out);
+void pgcn_i_input_free(pgcn_i_input *input);
+
+/* ---- tape (tape.c) ----------------------------------------------------------------------- */
+
+typedef struct pgcn_i_value {
+    float *data; /* [rows, cols] */
+    float *grad; /* [rows, cols], NULL on a tape without gradients */
+    int64_t rows, cols;
+} pgcn_i_value;
+
+/* The spatial operator of a layer: sampled visit lists or the exact transition matrix, on
+ * `samples` stacked copies of n nodes. */
+typedef struct pgcn_i_operator {
+    int64_t n;
+    int samples;
+    const pgcn_i_visits *visits; /* sampled; NULL: exact */
+    const pgcn_i_csr *exact, *exact_t;
+} pgcn_i_operator;
+
+typedef struct pgcn_i_tape pgcn_i_tape;
+typedef struct pgcn_i_op pgcn_i_op;
+
+struct pgcn_i_op {
+    void (*forward)(pgcn_i_tape *tape, pgcn_i_op *op);
+    void (*backward)(pgcn_i_tape *tape, pgcn_i_op *op);
+    pgcn_i_value *in[2], *out;
+    pgcn_i_param *param[2];
+    bool add_in[2], add_param[2]; /* the gradient is added to what is there, else written */
+    int index;                    /* place on the tape: the layer of its random numbers */
+    bool relu;
+    /* what only some operations use */
+    const pgcn_i_input *input;
+    const pgcn_i_operator *operator;
+    const int64_t *segment; /* sum-pool: rows of each graph, [graphs+1] */
+    pgcn_kernel kernel;
+    int samples, k;
+    double rate; /* dropout */
+    float alpha;
+    uint8_t *kept;            /* dropout */
+    float *buffer[3];         /* what each operation says */
+    pgcn_i_param *running[2]; /* batch norm: mean and variance */
+};
+
+struct pgcn_i_tape {
+    pgcn_i_arena arena;
+    pgcn_i_pool *pool; /* borrowed */
+    const pgcn_i_kernels *kernels;
+    pgcn_i_params *params; /* borrowed */
+    bool with_grad;        /* also: dropout on, batch statistics */
+    pgcn_status status;    /* first failure while recording */
+    int count, capacity;
+    pgcn_i_op *op;
+    int64_t partial_floats; /* of one group, the largest of all operations */
+    int64_t tile_floats;    /* of one worker */
+    int64_t power_floats;   /* of each of the two */
+    float *partial;         /* [groups, partial_floats] */
+    float *power[2];        /* powers of the exact operator, shared by all operations */
+    float *tile;            /* [threads, tile_floats] */
+    uint64_t seed;          /* set before running */
+    int64_t step;
+};
+
+pgcn_status pgcn_i_tape_init(pgcn_i_tape *tape, pgcn_i_pool *pool, pgcn_i_params *params,
+                             int capacity, bool with_grad);
+void pgcn_i_tape_free(pgcn_i_tape *tape);
+/* After the last operation: decides who writes and who adds gradients, allocates scratch.
+ * Returns the first failure of recording. */
+pgcn_status pgcn_i_tape_finish(pgcn_i_tape *tape);
+void pgcn_i_tape_forward(pgcn_i_tape *tape);
+/* The gradient of the last value is set by the caller (the loss). */
+void pgcn_i_tape_backward(pgcn_i_tape *tape);
+
+/* For the files that define operations. Once recording has failed they return NULL and do
+ * nothing, so that a network is recorded without a check after every line. */
+pgcn_i_value *pgcn_i_tape_value(pgcn_i_tape *tape, int64_t rows, int64_t cols);
+pgcn_i_op *pgcn_i_tape_op(pgcn_i_tape *tape, pgcn_i_value *a, pgcn_i_value *b, int64_t rows,
+                          int64_t cols);
+float *pgcn_i_tape_floats(pgcn_i_tape *tape, int64_t count);
+void pgcn_i_tape_need(pgcn_i_tape *tape, int64_t partial_floats, int64_t tile_floats);
+void pgcn_i_tape_need_powers(pgcn_i_tape *tape, int64_t floats);
+static inline float *pgcn_i_tile(const pgcn_i_tape *tape, int worker) {
+    return tape->tile + worker * tape->tile_floats;
+}
+static inline float *pgcn_i_partial(const pgcn_i_tape *tape, int64_t group) {
+    return tape->partial + group * tape->partial_floats;
+}
+/* grad (= or +=) sum over groups, in order, of partial[group][first ..], count floats. */
+void pgcn_i_tape_reduce(pgcn_i_tape *tape, float *grad, bool add, int64_t groups, int64_t first,
+                        int64_t count);
+
+/* ---- operations: each records one line of the network ------------------------------------ */
+
+/* ops_input.c: Dropout(X) W + b, ReLU, for `samples` stacked copies of X */
+pgcn_i_value *pgcn_i_op_input(pgcn_i_tape *tape, const pgcn_i_input *input, int samples,
+                              double dropout, pgcn_i_param *w, pgcn_i_param *b, bool relu);
+/* ops_dense.c */
+pgcn_i_value *pgcn_i_op_linear(pgcn_i_tape *tape, pgcn_i_value *x, pgcn_i_param *w, pgcn_i_param *b,
+                               bool relu); /* b may be NULL */
+pgcn_i_value *pgcn_i_op_relu(pgcn_i_tape *tape, pgcn_i_value *x);
+pgcn_i_value *pgcn_i_op_dropout(pgcn_i_tape *tape, pgcn_i_value *x, double rate);
+pgcn_i_value *pgcn_i_op_drop_rows(pgcn_i_tape *tape, pgcn_i_value *x, double rate);
+/* (1 - alpha) a + alpha b */
+pgcn_i_value *pgcn_i_op_mix(pgcn_i_tape *tape, pgcn_i_value *a, pgcn_i_value *b, double alpha);
+/* gamma, beta may be NULL (no affine part) */
+pgcn_i_value *pgcn_i_op_batch_norm(pgcn_i_tape *tape, pgcn_i_value *x, pgcn_i_param *gamma,
+                                   pgcn_i_param *beta, pgcn_i_param *running_mean,
+                                   pgcn_i_param *running_var);
+pgcn_i_value *pgcn_i_op_sum_pool(pgcn_i_tape *tape, pgcn_i_value *x, const int64_t *offset,
+                                 int64_t graphs);
+/* ops_path.c: sum_i s_i (.) S_i H, or sum_i S_i H W_i for the full kernel.
+ * s: [k] (global, per layer), [k, c] (depth-wise) or [k, c, c] (full). The operator is read when
+ * the tape runs, so it may be resampled between runs. */
+pgcn_i_value *pgcn_i_op_pathconv(pgcn_i_tape *tape, pgcn_i_value *h,
+                                 const pgcn_i_operator *operator, int k, pgcn_kernel kernel,
+                                 pgcn_i_param *s);
+
+/* ---- losses (loss.c): not on the tape; they write the gradient of its last value ----------- */
+
+typedef struct pgcn_i_loss {
+    pgcn_i_arena arena;
+    int64_t n;
+    int samples, classes;
+    float *probability; /* [samples * n, classes] */
+    double *loss;       /* per block */
+    double *consistency;
+    int64_t *hits;
+} pgcn_i_loss;
+typedef struct pgcn_i_loss_terms {
+    double cross_entropy; /* mean over masked nodes and samples */
+    double consistency;   /* mean over nodes and samples, without lambda */
+    double accuracy;      /* over masked nodes and samples */
+} pgcn_i_loss_terms;
+pgcn_status pgcn_i_loss_init(pgcn_i_loss *loss, int64_t n, int samples, int classes);
+void pgcn_i_loss_free(pgcn_i_loss *loss);
+/* Softmax cross-entropy on masked nodes plus lambda times the consistency term of the recipes.
+ * masked: number of labelled nodes in the mask (> 0). logits->grad is written if there is one. */
+pgcn_i_loss_terms pgcn_i_loss_run(pgcn_i_loss *loss, pgcn_i_tape *tape, pgcn_i_value *logits,
+                                  const int32_t *label, const uint8_t *mask, int64_t masked,
+                                  double lambda, double temperature);
+/* loss->probability = softmax(logits), for inference; */
+void pgcn_i_softmax_run(pgcn_i_loss *loss, pgcn_i_tape *tape, const pgcn_i_value *logits);
+/* then cross-entropy and accuracy of the masked nodes of any number of masks; no gradient. */
+pgcn_i_loss_terms pgcn_i_score_run(pgcn_i_loss *loss, pgcn_i_tape *tape, const pgcn_i_value *logits,
+                                   const int32_t *label, const uint8_t *mask, int64_t masked);
+/* Mean over masked rows of the sum over the labels of the binary cross-entropy. target [n, cols] */
+double pgcn_i_binary_loss_run(pgcn_i_loss *loss, pgcn_i_tape *tape, pgcn_i_value *logits,
+                              const uint8_t *target, const uint8_t *mask, int64_t masked);
+
+/* ---- the network (model_pathgcn.c) ------------------------------------------------------- */
+
+/* Declares the parameters of the architecture in the order of the file, */
+pgcn_status pgcn_i_pathgcn_declare(pgcn_i_params *params, const pgcn_config *config,
+                                   int64_t features, int classes);
+/* gives them their start (value, and start if present), */
+void pgcn_i_pathgcn_start(pgcn_i_params *params, const pgcn_config *config);
+/* and records the network on a tape: training (dropout, samples) or inference. `operators` has
+ * one entry, or one per layer when config->paths_per_layer. Returns the logits. */
+pgcn_i_value *pgcn_i_pathgcn_record(pgcn_i_tape *tape, const pgcn_config *config,
+                                    const pgcn_i_input *input, const pgcn_i_operator *operators,
+                                    int samples);
+int pgcn_i_pathgcn_ops(const pgcn_config *config); /* operations to make room for */
+
+#endif

@@ -1,0 +1,32 @@
+/* What the files that define operations share: one job handed to the pool, and the dropout rule. */
+#ifndef PGCN_OPS_H
+#define PGCN_OPS_H
+
+#include "nn/nn.h"
+
+typedef struct pgcn_i_job {
+    pgcn_i_tape *tape;
+    pgcn_i_op *op;
+    pgcn_i_blocks blocks; /* of the rows (of one sample, where an operation says so) */
+    int step;             /* which pass of an operation of several passes */
+} pgcn_i_job;
+
+static inline void pgcn_i_run(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_blocks blocks, int64_t tasks,
+                              int step, pgcn_i_task task) {
+    pgcn_i_job job = {tape, op, blocks, step};
+    pgcn_i_parallel(tape->pool, tasks, task, &job);
+}
+
+/* 16 random bits decide an element, so the rate is rounded to a multiple of 1/65536 and the scale
+ * of what is kept is exactly the inverse of the share that is kept. */
+static inline uint32_t pgcn_i_drop_threshold(double rate) {
+    return (uint32_t)(rate * 65536 + 0.5);
+}
+static inline float pgcn_i_drop_scale(double rate) {
+    return 65536.0f / (float)(65536 - pgcn_i_drop_threshold(rate));
+}
+
+/* ops_path_full.c: the part of pgcn_i_op_pathconv for c x c weights per hop. */
+void pgcn_i_op_pathconv_full(pgcn_i_tape *tape, pgcn_i_op *op);
+
+#endif

@@ -1,0 +1,190 @@
+/* The opening layer: H0 = ReLU(Dropout(X) W + b), for `samples` stacked copies of X with dropout of
+ * their own.
+ *
+ * Sparse X: dropout is drawn on the non-zeros only and the dense n x features matrix is never made
+ * (on Cora it would be 99 % zeros and most of the time of a step). The gradient of W runs over the
+ * columns of X. Dense X: tiles of 64 rows are dropped, multiplied and forgotten; the backward pass
+ * draws the same dropout again instead of storing it. */
+#include "nn/ops.h"
+
+#include <string.h>
+
+static pgcn_i_rng_domain input_domain(const pgcn_i_tape *tape, int sample) {
+    return pgcn_i_rng_domain_of(tape->seed, PGCN_I_RNG_DROPOUT_INPUT, tape->step, 0, sample);
+}
+
+/* ---- the part both have: g = dy where y > 0, db = sum g ------------------------------------ */
+
+static void relu_bias_task(void *context, int64_t group, int worker) {
+    (void)worker;
+    const pgcn_i_job *job = context;
+    const pgcn_i_op *op = job->op;
+    int64_t c = op->out->cols, begin = pgcn_i_block_begin(job->blocks, group);
+    int64_t end = pgcn_i_block_end(job->blocks, group);
+    float *partial = pgcn_i_partial(job->tape, group);
+    if (op->relu)
+        job->tape->kernels->relu_backward(op->out->grad, op->out->grad, op->out->data, begin * c,
+                                          end * c, false);
+    memset(partial, 0, (size_t)c * sizeof *partial);
+    job->tape->kernels->column_sum(partial, op->out->grad, begin, end, c);
+}
+
+static void relu_bias_backward(pgcn_i_tape *tape, pgcn_i_op *op) {
+    pgcn_i_blocks groups = pgcn_i_groups_of(op->out->rows);
+    pgcn_i_run(tape, op, groups, groups.count, 0, relu_bias_task);
+    pgcn_i_tape_reduce(tape, tape->params->grad + op->param[1]->first, op->add_param[1],
+                       groups.count, 0, op->param[1]->count);
+}
+
+/* ---- sparse -------------------------------------------------------------------------------- */
+
+enum { DROPPED = 0 }; /* op->buffer: values after dropout, [samples, nonzeros] */
+
+static const float *values_of(const pgcn_i_op *op, int64_t sample) {
+    return op->buffer[DROPPED] ? op->buffer[DROPPED] + sample * op->input->nonzeros
+                               : op->input->value;
+}
+
+static void sparse_drop_task(void *context, int64_t task, int worker) {
+    (void)worker;
+    const pgcn_i_job *job = context;
+    const pgcn_i_op *op = job->op;
+    int64_t sample = task / job->blocks.count, block = task % job->blocks.count;
+    job->tape->kernels->dropout(op->buffer[DROPPED] + sample * op->input->nonzeros, NULL,
+                                op->input->value, input_domain(job->tape, (int)sample),
+                                pgcn_i_drop_threshold(op->rate), pgcn_i_drop_scale(op->rate),
+                                pgcn_i_block_begin(job->blocks, block),
+                                pgcn_i_block_end(job->blocks, block), 0);
+}
+
+static void sparse_forward_task(void *context, int64_t task, int worker) {
+    (void)worker;
+    const pgcn_i_job *job = context;
+    const pgcn_i_op *op = job->op;
+    const pgcn_i_input *x = op->input;
+    int64_t sample = task / job->blocks.count, block = task % job->blocks.count;
+    job->tape->kernels->csr_linear(op->out->data + sample * x->n * op->out->cols, x->offset,
+                                   x->column, values_of(op, sample),
+                                   pgcn_i_value_of(job->tape->params, op->param[0]),
+                                   pgcn_i_value_of(job->tape->params, op->param[1]), op->relu,
+                                   pgcn_i_block_begin(job->blocks, block),
+                                   pgcn_i_block_end(job->blocks, block), op->out->cols);
+}
+
+static void sparse_forward(pgcn_i_tape *tape, pgcn_i_op *op) {
+    if (op->buffer[DROPPED]) {
+        pgcn_i_blocks entries = pgcn_i_cut(op->input->nonzeros, PGCN_MAX_BLOCKS, 4096);
+        pgcn_i_run(tape, op, entries, entries.count * op->samples, 0, sparse_drop_task);
+    }
+    pgcn_i_blocks blocks = pgcn_i_blocks_of(op->input->n);
+    pgcn_i_run(tape, op, blocks, blocks.count * op->samples, 0, sparse_forward_task);
+}
+
+static void sparse_grad_task(void *context, int64_t task, int worker) {
+    (void)worker;
+    const pgcn_i_job *job = context;
+    const pgcn_i_op *op = job->op;
+    const pgcn_i_input *x = op->input;
+    job->tape->kernels->csr_linear_grad(
+        job->tape->params->grad + op->param[0]->first, x->offset_t, x->row_t, x->position_t,
+        values_of(op, 0), op->buffer[DROPPED] ? x->nonzeros : 0, op->out->grad, x->n, op->samples,
+        pgcn_i_block_begin(job->blocks, task), pgcn_i_block_end(job->blocks, task), op->out->cols);
+}
+
+static void sparse_backward(pgcn_i_tape *tape, pgcn_i_op *op) {
+    relu_bias_backward(tape, op);
+    pgcn_i_blocks features = pgcn_i_cut(op->input->columns, PGCN_MAX_BLOCKS, 16);
+    pgcn_i_run(tape, op, features, features.count, 0, sparse_grad_task);
+}
+
+/* ---- dense --------------------------------------------------------------------------------- */
+
+/* The rows begin..end-1 of sample s after dropout: in the worker's tile, or X itself. */
+static const float *dense_rows(const pgcn_i_tape *tape, const pgcn_i_op *op, int sample,
+                               int64_t begin, int64_t end, int worker) {
+    int64_t f = op->input->columns;
+    const float *rows = op->input->dense + begin * f;
+    if (op->rate <= 0) return rows;
+    float *tile = pgcn_i_tile(tape, worker);
+    tape->kernels->dropout(tile, NULL, rows, input_domain(tape, sample),
+                           pgcn_i_drop_threshold(op->rate), pgcn_i_drop_scale(op->rate), 0,
+                           (end - begin) * f, begin * f);
+    return tile;
+}
+
+static void dense_forward_task(void *context, int64_t task, int worker) {
+    const pgcn_i_job *job = context;
+    const pgcn_i_op *op = job->op;
+    const pgcn_i_params *params = job->tape->params;
+    int64_t c = op->out->cols, f = op->input->columns;
+    int64_t sample = task / job->blocks.count, block = task % job->blocks.count;
+    int64_t last = pgcn_i_block_end(job->blocks, block);
+    for (int64_t begin = pgcn_i_block_begin(job->blocks, block); begin < last;
+         begin += PGCN_BLOCK_ROWS) {
+        int64_t end = begin + PGCN_BLOCK_ROWS < last ? begin + PGCN_BLOCK_ROWS : last;
+        const float *x = dense_rows(job->tape, op, (int)sample, begin, end, worker);
+        float *y = op->out->data + (sample * op->input->n + begin) * c;
+        pgcn_i_gemm(false, false, end - begin, c, f, x, f, pgcn_i_value_of(params, op->param[0]), c,
+                    0.0f, y, c);
+        job->tape->kernels->bias_relu(y, pgcn_i_value_of(params, op->param[1]), op->relu, 0,
+                                      end - begin, c);
+    }
+}
+
+static void dense_forward(pgcn_i_tape *tape, pgcn_i_op *op) {
+    pgcn_i_blocks blocks = pgcn_i_blocks_of(op->input->n);
+    pgcn_i_run(tape, op, blocks, blocks.count * op->samples, 0, dense_forward_task);
+}
+
+/* A group takes the same rows of every sample in turn, so there are no more groups than without
+ * samples. */
+static void dense_grad_task(void *context, int64_t group, int worker) {
+    const pgcn_i_job *job = context;
+    const pgcn_i_op *op = job->op;
+    int64_t c = op->out->cols, f = op->input->columns;
+    float *partial = pgcn_i_partial(job->tape, group);
+    int64_t first = pgcn_i_block_begin(job->blocks, group);
+    int64_t last = pgcn_i_block_end(job->blocks, group);
+    for (int sample = 0; sample < op->samples; sample++)
+        for (int64_t begin = first; begin < last; begin += PGCN_BLOCK_ROWS) {
+            int64_t end = begin + PGCN_BLOCK_ROWS < last ? begin + PGCN_BLOCK_ROWS : last;
+            const float *x = dense_rows(job->tape, op, sample, begin, end, worker);
+            pgcn_i_gemm(true, false, f, c, end - begin, x, f,
+                        op->out->grad + (sample * op->input->n + begin) * c, c,
+                        sample > 0 || begin > first ? 1.0f : 0.0f, partial, c);
+        }
+}
+
+static void dense_backward(pgcn_i_tape *tape, pgcn_i_op *op) {
+    relu_bias_backward(tape, op);
+    pgcn_i_blocks groups = pgcn_i_groups_of(op->input->n);
+    pgcn_i_run(tape, op, groups, groups.count, 0, dense_grad_task);
+    pgcn_i_tape_reduce(tape, tape->params->grad + op->param[0]->first, op->add_param[0],
+                       groups.count, 0, op->param[0]->count);
+}
+
+/* ---- recording ----------------------------------------------------------------------------- */
+
+pgcn_i_value *pgcn_i_op_input(pgcn_i_tape *tape, const pgcn_i_input *input, int samples,
+                              double dropout, pgcn_i_param *w, pgcn_i_param *b, bool relu) {
+    if (tape->status != PGCN_OK) return NULL;
+    pgcn_i_op *op = pgcn_i_tape_op(tape, NULL, NULL, input->n * samples, w->shape[1]);
+    if (!op) return NULL;
+    op->input = input;
+    op->samples = samples;
+    op->rate = tape->with_grad ? dropout : 0;
+    op->param[0] = w;
+    op->param[1] = b;
+    op->relu = relu;
+    if (input->dense) {
+        op->forward = dense_forward;
+        op->backward = dense_backward;
+        pgcn_i_tape_need(tape, w->count, op->rate > 0 ? PGCN_BLOCK_ROWS * input->columns : 0);
+    } else {
+        op->forward = sparse_forward;
+        op->backward = sparse_backward;
+        if (op->rate > 0) op->buffer[DROPPED] = pgcn_i_tape_floats(tape, input->nonzeros * samples);
+        pgcn_i_tape_need(tape, w->shape[1], 0);
+    }
+    return op->out;
+}

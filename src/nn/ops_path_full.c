@@ -1,0 +1,168 @@
+/* The full path convolution: c x c weights for every hop, like an ordinary convolution.
+ *
+ *   sampled  y = sum_i S_i h W_i          exact  y = sum_i T^i h W_i   (Horner: r = T r + h W_i)
+ *
+ * Backward with q_i = S_i^T g or (T^T)^i g:   dh = sum_i q_i W_i^T    dW_i = h^T q_i
+ *
+ * Tiles of 64 rows are gathered and multiplied while they are in the cache. The set-up is shared
+ * with ops_path.c, which calls pgcn_i_op_pathconv_full. */
+#include "nn/ops.h"
+
+static const float *weight_of(const pgcn_i_tape *tape, const pgcn_i_op *op, int hop) {
+    return pgcn_i_value_of(tape->params, op->param[0]) + hop * op->out->cols * op->out->cols;
+}
+
+/* Calls `tile` for 64 rows at a time of a block of one sample (exact) or of all rows (sampled). */
+typedef void (*tile_function)(const pgcn_i_job *job, int64_t stack, int64_t begin, int64_t end,
+                              int64_t group, int worker);
+static void for_tiles(const pgcn_i_job *job, int64_t stack, int64_t block, int worker,
+                      tile_function tile) {
+    int64_t last = pgcn_i_block_end(job->blocks, block);
+    for (int64_t begin = pgcn_i_block_begin(job->blocks, block); begin < last;
+         begin += PGCN_BLOCK_ROWS)
+        tile(job, stack, begin, begin + PGCN_BLOCK_ROWS < last ? begin + PGCN_BLOCK_ROWS : last,
+             block, worker);
+}
+
+/* dh[rows] (= or +=) q W_i^T;  dW_i += h[rows]^T q, for one tile q of hop i. */
+static void tile_gradient(const pgcn_i_job *job, const float *q, int hop, int64_t first_row,
+                          int64_t rows, int64_t group, bool first) {
+    const pgcn_i_op *op = job->op;
+    int64_t c = op->out->cols;
+    pgcn_i_gemm(false, true, rows, c, c, q, c, weight_of(job->tape, op, hop), c,
+                hop > 0 || op->add_in[0] ? 1.0f : 0.0f, op->in[0]->grad + first_row * c, c);
+    pgcn_i_gemm(true, false, c, c, rows, op->in[0]->data + first_row * c, c, q, c,
+                first ? 0.0f : 1.0f, pgcn_i_partial(job->tape, group) + hop * c * c, c);
+}
+
+/* ---- sampled ------------------------------------------------------------------------------- */
+
+static void sampled_forward_tile(const pgcn_i_job *job, int64_t stack, int64_t begin, int64_t end,
+                                 int64_t group, int worker) {
+    (void)stack, (void)group;
+    const pgcn_i_op *op = job->op;
+    int64_t c = op->out->cols;
+    float *tile = pgcn_i_tile(job->tape, worker);
+    for (int i = 0; i < op->k; i++) {
+        const float *z = op->in[0]->data + begin * c;
+        if (i > 0) {
+            job->tape->kernels->gather(tile, op->in[0]->data, &op->operator->visits->hop[i - 1],
+                                       begin, end, c);
+            z = tile;
+        }
+        pgcn_i_gemm(false, false, end - begin, c, c, z, c, weight_of(job->tape, op, i), c,
+                    i > 0 ? 1.0f : 0.0f, op->out->data + begin * c, c);
+    }
+}
+
+static void sampled_backward_tile(const pgcn_i_job *job, int64_t stack, int64_t begin, int64_t end,
+                                  int64_t group, int worker) {
+    (void)stack;
+    const pgcn_i_op *op = job->op;
+    int64_t c = op->out->cols;
+    float *tile = pgcn_i_tile(job->tape, worker);
+    bool first = begin == pgcn_i_block_begin(job->blocks, group);
+    for (int i = 0; i < op->k; i++) {
+        const float *q = op->out->grad + begin * c;
+        if (i > 0) {
+            job->tape->kernels->gather(tile, op->out->grad, &op->operator->visits->hop_t[i - 1],
+                                       begin, end, c);
+            q = tile;
+        }
+        tile_gradient(job, q, i, begin, end - begin, group, first);
+    }
+}
+
+static void sampled_forward_task(void *context, int64_t task, int worker) {
+    for_tiles(context, 0, task, worker, sampled_forward_tile);
+}
+static void sampled_backward_task(void *context, int64_t group, int worker) {
+    for_tiles(context, 0, group, worker, sampled_backward_tile);
+}
+
+static void sampled_forward(pgcn_i_tape *tape, pgcn_i_op *op) {
+    pgcn_i_blocks blocks = pgcn_i_blocks_of(op->out->rows);
+    pgcn_i_run(tape, op, blocks, blocks.count, 0, sampled_forward_task);
+}
+
+static void weight_gradient(pgcn_i_tape *tape, pgcn_i_op *op, int64_t groups) {
+    pgcn_i_tape_reduce(tape, tape->params->grad + op->param[0]->first, op->add_param[0], groups, 0,
+                       op->param[0]->count);
+}
+
+static void sampled_backward(pgcn_i_tape *tape, pgcn_i_op *op) {
+    pgcn_i_blocks groups = pgcn_i_groups_of(op->out->rows);
+    pgcn_i_run(tape, op, groups, groups.count, 0, sampled_backward_task);
+    weight_gradient(tape, op, groups.count);
+}
+
+/* ---- exact --------------------------------------------------------------------------------- */
+
+/* Pass t = 0 .. k-1 of Horner's rule with hop i = k-1-t:  r = T r + h W_i, into one of two buffers
+ * in turn, the last into the result. */
+static float *horner_target(const pgcn_i_tape *tape, const pgcn_i_op *op, int pass) {
+    return pass == op->k - 1 ? op->out->data : tape->power[pass % 2];
+}
+
+static void exact_forward_tile(const pgcn_i_job *job, int64_t stack, int64_t begin, int64_t end,
+                               int64_t group, int worker) {
+    (void)group, (void)worker;
+    const pgcn_i_op *op = job->op;
+    int64_t c = op->out->cols;
+    float *target = horner_target(job->tape, op, job->step) + (stack + begin) * c;
+    if (job->step > 0)
+        job->tape->kernels->gather(target, horner_target(job->tape, op, job->step - 1) + stack * c,
+                                   op->operator->exact, begin, end, c);
+    pgcn_i_gemm(false, false, end - begin, c, c, op->in[0]->data + (stack + begin) * c, c,
+                weight_of(job->tape, op, op->k - 1 - job->step), c, job->step > 0 ? 1.0f : 0.0f,
+                target, c);
+}
+
+static void exact_forward_task(void *context, int64_t task, int worker) {
+    const pgcn_i_job *job = context;
+    for_tiles(job, task / job->blocks.count * job->op->operator->n, task % job->blocks.count,
+              worker, exact_forward_tile);
+}
+
+static void exact_forward(pgcn_i_tape *tape, pgcn_i_op *op) {
+    pgcn_i_blocks blocks = pgcn_i_blocks_of(op->operator->n);
+    for (int pass = 0; pass < op->k; pass++)
+        pgcn_i_run(tape, op, blocks, blocks.count * op->samples, pass, exact_forward_task);
+}
+
+/* Pass i:  q_i = T^T q_{i-1}, q_0 = g. */
+static void exact_backward_tile(const pgcn_i_job *job, int64_t stack, int64_t begin, int64_t end,
+                                int64_t group, int worker) {
+    (void)worker;
+    const pgcn_i_op *op = job->op;
+    int i = job->step;
+    int64_t c = op->out->cols;
+    const float *q = op->out->grad + (stack + begin) * c;
+    if (i > 0) {
+        const float *before = i > 1 ? job->tape->power[(i - 1) % 2] : op->out->grad;
+        float *power = job->tape->power[i % 2] + (stack + begin) * c;
+        job->tape->kernels->gather(power, before + stack * c, op->operator->exact_t, begin, end, c);
+        q = power;
+    }
+    tile_gradient(job, q, i, stack + begin, end - begin, group,
+                  stack == 0 && begin == pgcn_i_block_begin(job->blocks, group));
+}
+
+static void exact_backward_task(void *context, int64_t group, int worker) {
+    const pgcn_i_job *job = context;
+    for (int sample = 0; sample < job->op->samples; sample++)
+        for_tiles(job, sample * job->op->operator->n, group, worker, exact_backward_tile);
+}
+
+static void exact_backward(pgcn_i_tape *tape, pgcn_i_op *op) {
+    pgcn_i_blocks groups = pgcn_i_groups_of(op->operator->n);
+    for (int i = 0; i < op->k; i++)
+        pgcn_i_run(tape, op, groups, groups.count, i, exact_backward_task);
+    weight_gradient(tape, op, groups.count);
+}
+
+void pgcn_i_op_pathconv_full(pgcn_i_tape *tape, pgcn_i_op *op) {
+    op->forward = op->operator->visits ? sampled_forward : exact_forward;
+    op->backward = op->operator->visits ? sampled_backward : exact_backward;
+    pgcn_i_tape_need(tape, op->param[0]->count, PGCN_BLOCK_ROWS * op->out->cols);
+}

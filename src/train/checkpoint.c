@@ -1,0 +1,332 @@
+/* Files: the checkpoint of a run and the model that comes out of it, both safetensors with the whole
+ * configuration, the fingerprint of the data and the history as metadata (docs/FORMATS.md).
+ *
+ * Nothing that depends on the machine's speed or the number of threads is written, so equal runs
+ * give equal bytes. No generator state is needed: random numbers are functions of the step. */
+#include "train/train.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CHECKPOINT_FORMAT "pathgcn-checkpoint"
+#define MODEL_FORMAT      "pathgcn-model"
+#define FORMAT_VERSION    "1"
+
+/* ---- history ------------------------------------------------------------------------------------ */
+
+static json_t *number_or_null(double value) {
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+json_t *pgcn_i_history_to_json(const pgcn_epoch *history, int64_t count) {
+    json_t *list = json_array();
+    for (int64_t i = 0; list && i < count; i++)
+        json_array_append_new(
+            list,
+            json_pack("{s:I, s:o, s:o, s:o, s:o, s:b}", "epoch", (json_int_t)history[i].epoch,
+                      "train_loss", number_or_null(history[i].train_loss), "val_loss",
+                      number_or_null(history[i].val_loss), "val_accuracy",
+                      number_or_null(history[i].val_accuracy), "test_accuracy",
+                      number_or_null(history[i].test_accuracy), "best", (int)history[i].best));
+    return list;
+}
+
+static bool real_of(const json_t *object, const char *key, double *out) {
+    const json_t *value = json_object_get(object, key);
+    *out = json_is_number(value) ? json_number_value(value) : NAN;
+    return json_is_number(value) || json_is_null(value);
+}
+
+static bool epoch_of(const json_t *object, pgcn_epoch *out) {
+    *out = (pgcn_epoch){.epoch = json_integer_value(json_object_get(object, "epoch"))};
+    return real_of(object, "train_loss", &out->train_loss) &&
+           real_of(object, "val_loss", &out->val_loss) &&
+           real_of(object, "val_accuracy", &out->val_accuracy) &&
+           real_of(object, "test_accuracy", &out->test_accuracy) && isfinite(out->train_loss) &&
+           isnan(out->val_loss) == isnan(out->val_accuracy);
+}
+
+/* ---- metadata ------------------------------------------------------------------------------------ */
+
+static void put(json_t *metadata, const char *key, const char *text) {
+    json_object_set_new(metadata, key, json_string(text));
+}
+static void put_number(json_t *metadata, const char *key, int64_t value) {
+    char text[32];
+    snprintf(text, sizeof text, "%lld", (long long)value);
+    put(metadata, key, text);
+}
+
+/* Takes `object` and stores it as text. */
+static void put_json(json_t *metadata, const char *key, json_t *object) {
+    char *text = object ? json_dumps(object, JSON_COMPACT) : NULL;
+    if (text) put(metadata, key, text);
+    free(text);
+    json_decref(object);
+}
+
+static json_t *metadata_of(const char *format, const pgcn_config *config, const char *dataset,
+                           const char *fingerprint, const char *split) {
+    json_t *metadata = json_object();
+    put(metadata, "format", format);
+    put(metadata, "format_version", FORMAT_VERSION);
+    put(metadata, "pathgcn_version", PGCN_VERSION);
+    put(metadata, "dataset", dataset);
+    put(metadata, "fingerprint", fingerprint);
+    put(metadata, "split", split);
+    put_json(metadata, "config", pgcn_i_config_to_json(config));
+    return metadata;
+}
+
+static pgcn_status check_format(const pgcn_i_safetensors *file, const char *format) {
+    const char *found = "", *version = "";
+    if (pgcn_i_safetensors_text(file, "format", &found) != PGCN_OK || strcmp(found, format) != 0)
+        return pgcn_i_fail(
+            PGCN_ERR_FORMAT,
+            "%s is %s%s, expected a %s file (a run leaves model.safetensors for eval "
+            "and predict, checkpoint.safetensors for --resume)",
+            file->path, *found ? "a " : "not a file of pathgcn", found, format);
+    PGCN_TRY(pgcn_i_safetensors_text(file, "format_version", &version));
+    if (strcmp(version, FORMAT_VERSION) != 0)
+        return pgcn_i_fail(PGCN_ERR_MISMATCH,
+                           "%s has format version %s and this pathgcn %s reads version %s; use the "
+                           "pathgcn that wrote it or train again",
+                           file->path, version, PGCN_VERSION, FORMAT_VERSION);
+    return PGCN_OK;
+}
+
+static pgcn_status read_config(const pgcn_i_safetensors *file, pgcn_config *out) {
+    const char *text;
+    PGCN_TRY(pgcn_i_safetensors_text(file, "config", &text));
+    json_t *object = json_loads(text, 0, NULL);
+    pgcn_status status = pgcn_i_config_from_json(object, file->path, out);
+    json_decref(object);
+    return status;
+}
+
+static pgcn_status read_number(const pgcn_i_safetensors *file, const char *key, int64_t low,
+                               int64_t high, int64_t *out) {
+    const char *text;
+    char *end;
+    PGCN_TRY(pgcn_i_safetensors_text(file, key, &text));
+    *out = strtoll(text, &end, 10);
+    if (end == text || *end || *out < low || *out > high)
+        return pgcn_i_fail(PGCN_ERR_FORMAT, "%s: %s is '%s', expected a number from %lld to %lld",
+                           file->path, key, text, (long long)low, (long long)high);
+    return PGCN_OK;
+}
+
+static pgcn_status read_text(const pgcn_i_safetensors *file, const char *key, char *out,
+                             size_t bytes) {
+    const char *text;
+    PGCN_TRY(pgcn_i_safetensors_text(file, key, &text));
+    if (strlen(text) >= bytes)
+        return pgcn_i_fail(PGCN_ERR_FORMAT, "%s: %s is longer than %zu characters", file->path, key,
+                           bytes - 1);
+    memcpy(out, text, strlen(text) + 1);
+    return PGCN_OK;
+}
+
+/* ---- tensors --------------------------------------------------------------------------------------- */
+
+typedef struct block {
+    const char *prefix; /* of the tensor names */
+    float *data;        /* laid out like pgcn_i_params */
+} block;
+
+static pgcn_status write_blocks(const char *path, const pgcn_i_params *params, const block *blocks,
+                                int count, json_t *metadata) {
+    int64_t tensors = (int64_t)count * params->count;
+    pgcn_i_arena arena = {0};
+    pgcn_status status = PGCN_ERR_MEMORY;
+    pgcn_i_tensor *tensor = PGCN_I_ARRAY(&arena, pgcn_i_tensor, tensors);
+    if (!tensor) goto fail;
+    for (int64_t i = 0; i < tensors; i++) {
+        const block *b = &blocks[i / params->count];
+        const pgcn_i_param *param = &params->param[i % params->count];
+        char name[96];
+        snprintf(name, sizeof name, "%s%s", b->prefix, param->name);
+        tensor[i] =
+            (pgcn_i_tensor){.name = pgcn_i_arena_strdup(&arena, name),
+                            .array = {.dtype = PGCN_I_F32,
+                                      .rank = param->rank,
+                                      .shape = {param->shape[0], param->shape[1], param->shape[2]},
+                                      .count = param->count,
+                                      .data = b->data + param->first}};
+        if (!tensor[i].name) goto fail;
+    }
+    status = pgcn_i_safetensors_write(path, tensor, (int)tensors, metadata);
+fail:
+    pgcn_i_arena_free(&arena);
+    return status;
+}
+
+/* Every tensor must be there with its shape and finite; `target` is written only then. */
+static pgcn_status read_block(const pgcn_i_safetensors *file, const pgcn_i_params *params,
+                              block target) {
+    for (int pass = 0; pass < 2; pass++)
+        for (int i = 0; i < params->count; i++) {
+            const pgcn_i_param *param = &params->param[i];
+            char name[96];
+            const void *data;
+            snprintf(name, sizeof name, "%s%s", target.prefix, param->name);
+            PGCN_TRY(pgcn_i_safetensors_tensor(file, name, PGCN_I_F32, param->rank, param->shape,
+                                               &data));
+            const float *values = data;
+            for (int64_t e = 0; e < param->count; e++)
+                if (!isfinite(values[e]))
+                    return pgcn_i_fail(PGCN_ERR_FORMAT,
+                                       "%s: element %lld of tensor %s is not finite", file->path,
+                                       (long long)e, name);
+            if (pass == 1)
+                memcpy(target.data + param->first, data, (size_t)param->count * sizeof(float));
+        }
+    return PGCN_OK;
+}
+
+/* ---- checkpoints -------------------------------------------------------------------------------------- */
+
+pgcn_status pgcn_i_checkpoint_write(const char *path, const pgcn_trainer *trainer) {
+    const pgcn_i_params *params = &trainer->params;
+    json_t *metadata = metadata_of(CHECKPOINT_FORMAT, &trainer->config, trainer->data->name,
+                                   trainer->data->fingerprint, trainer->split->name);
+    put_number(metadata, "epoch", trainer->progress.epochs);
+    put_json(metadata, "history",
+             pgcn_i_history_to_json(trainer->progress.history, trainer->progress.epochs));
+    const block blocks[] = {{"", params->value},
+                            {"best.", params->best},
+                            {"adam.m.", params->m},
+                            {"adam.v.", params->v}};
+    pgcn_status status = write_blocks(path, params, blocks, 4, metadata);
+    json_decref(metadata);
+    return status;
+}
+
+/* Replays the history, which also restores the best epoch and what patience looks at. */
+static pgcn_status read_history(const pgcn_i_safetensors *file, pgcn_trainer *trainer,
+                                pgcn_i_progress *progress) {
+    const char *text;
+    int64_t epochs;
+    PGCN_TRY(read_number(file, "epoch", 0, trainer->config.epochs, &epochs));
+    PGCN_TRY(pgcn_i_safetensors_text(file, "history", &text));
+    json_t *list = json_loads(text, 0, NULL);
+    bool fine = json_is_array(list) && (int64_t)json_array_size(list) == epochs;
+    *progress = (pgcn_i_progress){.history = trainer->progress.history, .best = -1};
+    for (int64_t i = 0; fine && i < epochs; i++) {
+        pgcn_epoch epoch;
+        fine = epoch_of(json_array_get(list, (size_t)i), &epoch) && epoch.epoch == i + 1;
+        if (fine) pgcn_i_progress_add(progress, trainer->config.select, epoch);
+    }
+    json_decref(list);
+    return fine ? PGCN_OK
+                : pgcn_i_fail(PGCN_ERR_FORMAT, "%s: its history is not the list of its %lld epochs",
+                              file->path, (long long)epochs);
+}
+
+static pgcn_status same_run(const pgcn_i_safetensors *file, const pgcn_trainer *trainer) {
+    pgcn_config config;
+    char fingerprint[65], split[16], dataset[256];
+    PGCN_TRY(check_format(file, CHECKPOINT_FORMAT));
+    PGCN_TRY(read_config(file, &config));
+    PGCN_TRY(read_text(file, "dataset", dataset, sizeof dataset));
+    PGCN_TRY(read_text(file, "fingerprint", fingerprint, sizeof fingerprint));
+    PGCN_TRY(read_text(file, "split", split, sizeof split));
+    if (strcmp(fingerprint, trainer->data->fingerprint) != 0)
+        return pgcn_i_fail(PGCN_ERR_MISMATCH,
+                           "%s is of data set %s (fingerprint %.12s...), not of %s (%.12s...); "
+                           "resume with the same data or train into another directory",
+                           file->path, dataset, fingerprint, trainer->data->name,
+                           trainer->data->fingerprint);
+    const char *key = pgcn_i_config_difference(&config, &trainer->config);
+    if (key) {
+        char was[64], is[64];
+        pgcn_config_get(&config, key, was, sizeof was);
+        pgcn_config_get(&trainer->config, key, is, sizeof is);
+        return pgcn_i_fail(
+            PGCN_ERR_MISMATCH,
+            "%s was trained with %s %s and not %s; resume with the same options (only "
+            "epochs, patience and threads may change)",
+            file->path, key, was, is);
+    }
+    if (strcmp(split, trainer->split->name) != 0)
+        return pgcn_i_fail(PGCN_ERR_MISMATCH, "%s was trained on split %s and not %s", file->path,
+                           split, trainer->split->name);
+    return PGCN_OK;
+}
+
+pgcn_status pgcn_i_checkpoint_read(const char *path, pgcn_trainer *trainer) {
+    pgcn_i_safetensors *file;
+    const pgcn_i_params *params = &trainer->params;
+    const block blocks[] = {{"", params->value},
+                            {"best.", params->best},
+                            {"adam.m.", params->m},
+                            {"adam.v.", params->v}};
+    pgcn_i_progress progress;
+    PGCN_TRY(pgcn_i_safetensors_read(path, &file));
+    pgcn_status status = same_run(file, trainer);
+    if (status == PGCN_OK) status = read_history(file, trainer, &progress);
+    for (int i = 0; i < 4 && status == PGCN_OK; i++) status = read_block(file, params, blocks[i]);
+    if (status == PGCN_OK) trainer->progress = progress;
+    pgcn_i_safetensors_free(file);
+    return status;
+}
+
+/* ---- models --------------------------------------------------------------------------------------------- */
+
+pgcn_status pgcn_model_save(const pgcn_model *model, const char *path) {
+    json_t *metadata =
+        metadata_of(MODEL_FORMAT, &model->config, model->dataset, model->fingerprint, model->split);
+    put_number(metadata, "epoch", model->epoch);
+    put_number(metadata, "features", model->features);
+    put_number(metadata, "classes", model->classes);
+    put(metadata, "history", model->history);
+    const block weights = {"", model->params.value};
+    pgcn_status status = write_blocks(path, &model->params, &weights, 1, metadata);
+    json_decref(metadata);
+    return status;
+}
+
+static pgcn_status fill_model(const pgcn_i_safetensors *file, pgcn_model *model) {
+    int64_t classes;
+    const char *history;
+    PGCN_TRY(check_format(file, MODEL_FORMAT));
+    PGCN_TRY(read_config(file, &model->config));
+    PGCN_TRY(read_text(file, "dataset", model->dataset, sizeof model->dataset));
+    PGCN_TRY(read_text(file, "fingerprint", model->fingerprint, sizeof model->fingerprint));
+    PGCN_TRY(read_text(file, "split", model->split, sizeof model->split));
+    PGCN_TRY(read_number(file, "epoch", 0, INT64_MAX, &model->epoch));
+    PGCN_TRY(read_number(file, "features", 1, INT32_MAX, &model->features));
+    PGCN_TRY(read_number(file, "classes", 1, INT32_MAX, &classes));
+    PGCN_TRY(pgcn_i_safetensors_text(file, "history", &history));
+    model->classes = (int)classes;
+    model->history = pgcn_i_strdup(history);
+    if (!model->history) return PGCN_ERR_MEMORY;
+    PGCN_TRY(
+        pgcn_i_pathgcn_declare(&model->params, &model->config, model->features, model->classes));
+    /* The largest tensor was checked against the length of the file; the sum of what the
+     * configuration asks for is checked tensor by tensor before anything is allocated. */
+    for (int i = 0; i < model->params.count; i++) {
+        const pgcn_i_param *param = &model->params.param[i];
+        const void *data;
+        PGCN_TRY(pgcn_i_safetensors_tensor(file, param->name, PGCN_I_F32, param->rank, param->shape,
+                                           &data));
+    }
+    PGCN_TRY(pgcn_i_params_allocate(&model->params, false));
+    return read_block(file, &model->params, (block){"", model->params.value});
+}
+
+pgcn_status pgcn_model_load(const char *path, pgcn_model **out) {
+    pgcn_i_safetensors *file;
+    PGCN_TRY(pgcn_i_safetensors_read(path, &file));
+    pgcn_model *model = pgcn_i_alloc(1, sizeof *model);
+    pgcn_status status = model ? fill_model(file, model) : PGCN_ERR_MEMORY;
+    pgcn_i_safetensors_free(file);
+    if (status != PGCN_OK) {
+        pgcn_model_free(model);
+        return status;
+    }
+    *out = model;
+    return PGCN_OK;
+}

@@ -1,0 +1,387 @@
+/* The configuration as a table: name, type, range and meaning of every field, once. The command
+ * line, its help, the checkpoint's JSON and the recipes are all driven by it. */
+#include "train/train.h"
+
+#include <errno.h>
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef enum field_type {
+    FIELD_INT,
+    FIELD_REAL,
+    FIELD_BOOL,
+    FIELD_ENUM,
+    FIELD_SEED,
+    FIELD_SPLIT
+} field_type;
+
+typedef struct field {
+    const char *key;
+    field_type type;
+    size_t place;
+    double low, high;    /* inclusive */
+    const char *choices; /* enumerators in order, separated by " | " */
+    const char *help;
+    const char *group;
+} field;
+
+#define AT(name) offsetof(pgcn_config, name)
+#define INT(key, name, low, high, help)                                                            \
+    { key, FIELD_INT, AT(name), low, high, NULL, help, GROUP }
+#define REAL(key, name, low, high, help)                                                           \
+    { key, FIELD_REAL, AT(name), low, high, NULL, help, GROUP }
+#define BOOL(key, name, help)                                                                      \
+    { key, FIELD_BOOL, AT(name), 0, 1, "no | yes", help, GROUP }
+#define ENUM(key, name, choices, help)                                                             \
+    { key, FIELD_ENUM, AT(name), 0, 0, choices, help, GROUP }
+
+/* clang-format off */
+static const field fields[] = {
+#define GROUP "model"
+    INT ("layers", layers, 1, 4096, "path layers L"),
+    INT ("channels", channels, 1, 65536, "channels c of the hidden layers"),
+    INT ("path-length", path_length, 1, PGCN_MAX_PATH_LENGTH, "nodes k of a path, its start included; 1 is an MLP"),
+    INT ("paths", paths, 1, PGCN_MAX_PATHS, "random walks p from every node"),
+    ENUM("kernel", kernel, "global | layer | depthwise | full", "what has path weights of its own: all layers together, a layer, a channel, or every pair of channels"),
+    ENUM("kernel-start", kernel_start, "smooth | identity | random", "path weights before training"),
+    REAL("hops", hops, 0, 1e6, "hops that a smooth start walks on average, over all layers together"),
+    REAL("kernel-noise", kernel_noise, 0, 100, "standard deviation of noise added to the kernel start"),
+    ENUM("mix", mix, "identity | random", "1x1 weights before training; identity also decays towards the identity"),
+    ENUM("residual", residual, "none | initial | previous", "what a layer's result is mixed with: nothing, the embedding H0, its input"),
+    REAL("alpha", alpha, 0, 1, "share of the residual"),
+    ENUM("scaling", scaling, "walk | symmetric", "visits averaged as walked (rows of D^-1 A), or scaled to D^-1/2 A D^-1/2"),
+    BOOL("self-loops", self_loops, "staying is one extra choice of every step"),
+    BOOL("batch-norm", batch_norm, "batch norm before the ReLU of every layer"),
+    ENUM("walk", walk, "uniform | weighted | node2vec", "how a walk chooses its next node"),
+    REAL("return-p", return_p, 1e-6, 1e6, "node2vec p: large values avoid going back"),
+    REAL("inout-q", inout_q, 1e-6, 1e6, "node2vec q: large values stay near"),
+    REAL("dropout", dropout, 0, 0.999, "share of inputs dropped before the first and the last layer"),
+    REAL("drop-rows", drop_rows, 0, 0.999, "share of nodes whose embedding is dropped"),
+    ENUM("normalise", normalise, "auto | none | rows", "divide each feature row by its sum; auto: if features are sparse"),
+#undef GROUP
+#define GROUP "training"
+    ENUM("train-form", train_form, "sampled | exact", "train on sampled paths or on the exact operator"),
+    INT ("samples", samples, 1, 64, "independent samples S of paths and dropout per step"),
+    REAL("consistency", consistency, 0, 1e6, "weight of the consistency loss between samples"),
+    REAL("temperature", temperature, 0.01, 100, "temperature of its sharpened target"),
+    INT ("consistency-ramp", consistency_ramp, 0, 1000000, "epochs over which that weight rises from 0"),
+    REAL("lr-ends", lr_ends, 0, 100, "learning rate of the first and last layer"),
+    REAL("lr-mix", lr_mix, 0, 100, "learning rate of the 1x1 convolutions"),
+    REAL("lr-kernel", lr_kernel, 0, 100, "learning rate of the path kernels; 0 freezes them"),
+    REAL("wd-ends", wd_ends, 0, 1e6, "weight decay of the first and last layer"),
+    REAL("wd-mix", wd_mix, 0, 1e6, "weight decay of the 1x1 convolutions, towards their start"),
+    REAL("wd-kernel", wd_kernel, 0, 1e6, "weight decay of the path kernels, towards their start"),
+    INT ("resample-every", resample_every, 0, 1000000, "steps between two samples of paths; 0: one sample for ever"),
+    BOOL("paths-per-layer", paths_per_layer, "a sample of paths for each layer instead of one for all"),
+    INT ("epochs", epochs, 1, 1000000, "most epochs"),
+    INT ("patience", patience, 0, 1000000, "stop after so many epochs without better validation loss or accuracy; 0: never"),
+    ENUM("select", select, "loss | accuracy", "which validation figure chooses the weights that are kept"),
+    INT ("eval-every", eval_every, 1, 1000000, "epochs between two evaluations"),
+    BOOL("allow-missing-class", allow_missing_class, "train although a class has no training node"),
+    {"split", FIELD_SPLIT, AT(split), 0, 0, "auto | public | 0, 1, 2, ...", "which split; auto: public, or else the seed's number modulo the splits", GROUP},
+    {"seed", FIELD_SEED, AT(seed), 0, 0, "0..18446744073709551615", "seed of all random numbers", GROUP},
+#undef GROUP
+#define GROUP "run"
+    INT ("threads", threads, 0, 1024, "threads; 0: one per core; no influence on any result"),
+#undef GROUP
+};
+/* clang-format on */
+enum { FIELDS = sizeof fields / sizeof *fields };
+
+/* The semi-supervised recipe for citation graphs at two layers. */
+pgcn_config pgcn_config_default(void) {
+    return (pgcn_config){
+        .size = sizeof(pgcn_config),
+        .layers = 2,
+        .channels = 64,
+        .path_length = 5,
+        .paths = 5,
+        .kernel = PGCN_KERNEL_DEPTHWISE,
+        .kernel_start = PGCN_START_SMOOTH,
+        .hops = 4,
+        .mix = PGCN_MIX_IDENTITY,
+        .residual = PGCN_RESIDUAL_INITIAL,
+        .alpha = 0.1,
+        .scaling = PGCN_SCALING_SYMMETRIC,
+        .self_loops = true,
+        .return_p = 1,
+        .inout_q = 1,
+        .dropout = 0.6,
+        .samples = 2,
+        .consistency = 1.5,
+        .temperature = 0.5,
+        .consistency_ramp = 100,
+        .lr_ends = 1e-2,
+        .lr_mix = 1e-2,
+        .lr_kernel = 1e-2,
+        .wd_ends = 5e-4,
+        .wd_mix = 2,
+        .wd_kernel = 1,
+        .resample_every = 1,
+        .epochs = 1500,
+        .patience = 100,
+        .eval_every = 1,
+        .split = "auto",
+    };
+}
+
+pgcn_status pgcn_i_config_copy(const pgcn_config *given, pgcn_config *out) {
+    *out = pgcn_config_default();
+    return pgcn_i_opts_over(out, sizeof *out, given, "pgcn_config_default");
+}
+
+/* ---- text to field and back ------------------------------------------------------------------ */
+
+static const field *find_field(const char *key) {
+    for (int i = 0; i < FIELDS; i++)
+        if (strcmp(fields[i].key, key) == 0) return &fields[i];
+    return NULL;
+}
+
+static void accepted(const field *f, char *out, size_t bytes) {
+    if (f->choices)
+        snprintf(out, bytes, "%s", f->choices);
+    else
+        snprintf(out, bytes, "%.10g..%.10g", f->low, f->high);
+}
+
+bool pgcn_config_field(int i, pgcn_field *out) {
+    static _Thread_local char text[64];
+    if (i < 0 || i >= FIELDS) return false;
+    accepted(&fields[i], text, sizeof text);
+    *out = (pgcn_field){fields[i].key, text, fields[i].help, fields[i].group};
+    return true;
+}
+
+/* Index of `value` in "a | b | c", -1 if it is not there; and the word at an index. */
+static int choice_index(const char *choices, const char *value) {
+    size_t length = strlen(value);
+    for (int index = 0;; index++) {
+        size_t word = strcspn(choices, " ");
+        if (word == length && memcmp(choices, value, word) == 0) return index;
+        choices += word;
+        if (strncmp(choices, " | ", 3) != 0) return -1;
+        choices += 3;
+    }
+}
+static void choice_word(const char *choices, int index, char *out, size_t bytes) {
+    while (index-- > 0) choices = strstr(choices, " | ") + 3;
+    snprintf(out, bytes, "%.*s", (int)strcspn(choices, " "), choices);
+}
+
+static pgcn_status refuse(const field *f, const char *value) {
+    char range[128];
+    accepted(f, range, sizeof range);
+    return pgcn_i_fail(PGCN_ERR_ARGUMENT, "%s is '%s', expected %s (%s)", f->key, value, range,
+                       f->help);
+}
+
+static bool parse_real(const field *f, const char *value, double *out) {
+    char *end;
+    errno = 0;
+    *out = strtod(value, &end);
+    return end != value && *end == '\0' && errno == 0 && isfinite(*out) && *out >= f->low &&
+           *out <= f->high;
+}
+
+/* Whole numbers only: 1e3 is fine, 2.5 is not. */
+static bool parse_int(const field *f, const char *value, int *out) {
+    double number;
+    if (!parse_real(f, value, &number) || number != floor(number)) return false;
+    *out = (int)number;
+    return true;
+}
+
+static bool parse_seed(const char *value, uint64_t *out) {
+    char *end;
+    errno = 0;
+    *out = strtoull(value, &end, 10);
+    return value[0] >= '0' && value[0] <= '9' && *end == '\0' && errno == 0;
+}
+
+static bool parse_bool(const char *value, bool *out) {
+    *out = strcmp(value, "yes") == 0 || strcmp(value, "true") == 0 || strcmp(value, "1") == 0;
+    return *out || strcmp(value, "no") == 0 || strcmp(value, "false") == 0 ||
+           strcmp(value, "0") == 0;
+}
+
+static bool valid_split(const char *value) {
+    size_t digits = strspn(value, "0123456789");
+    return strcmp(value, "auto") == 0 || strcmp(value, "public") == 0 ||
+           (digits > 0 && digits < 10 && value[digits] == '\0');
+}
+
+pgcn_status pgcn_config_set(pgcn_config *config, const char *key, const char *value) {
+    const field *f = find_field(key);
+    if (!f)
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT,
+                           "there is no setting '%s' (pathgcn train --help lists them)", key);
+    void *place = (char *)config + f->place;
+    bool fine = false;
+    switch (f->type) {
+    case FIELD_INT: fine = parse_int(f, value, place); break;
+    case FIELD_REAL: {
+        double number;
+        fine = parse_real(f, value, &number);
+        if (fine) *(double *)place = number;
+        break;
+    }
+    case FIELD_BOOL: {
+        bool truth;
+        fine = parse_bool(value, &truth);
+        if (fine) *(bool *)place = truth;
+        break;
+    }
+    case FIELD_ENUM: {
+        int index = choice_index(f->choices, value);
+        fine = index >= 0;
+        if (fine) *(int *)place = index;
+        break;
+    }
+    case FIELD_SEED: {
+        uint64_t seed;
+        fine = parse_seed(value, &seed);
+        if (fine) *(uint64_t *)place = seed;
+        break;
+    }
+    case FIELD_SPLIT:
+        fine = valid_split(value);
+        if (fine) snprintf(place, sizeof config->split, "%s", value);
+        break;
+    }
+    return fine ? PGCN_OK : refuse(f, value);
+}
+
+/* The shortest text that reads back as the same number. */
+static void write_real(double value, char *out, size_t bytes) {
+    for (int digits = 6; digits <= 17; digits++) {
+        snprintf(out, bytes, "%.*g", digits, value);
+        if (strtod(out, NULL) == value) return;
+    }
+}
+
+static void write_field(const pgcn_config *config, const field *f, char *out, size_t bytes) {
+    const void *place = (const char *)config + f->place;
+    switch (f->type) {
+    case FIELD_INT: snprintf(out, bytes, "%d", *(const int *)place); break;
+    case FIELD_REAL: write_real(*(const double *)place, out, bytes); break;
+    case FIELD_BOOL: snprintf(out, bytes, "%s", *(const bool *)place ? "yes" : "no"); break;
+    case FIELD_ENUM: choice_word(f->choices, *(const int *)place, out, bytes); break;
+    case FIELD_SEED:
+        snprintf(out, bytes, "%llu", (unsigned long long)*(const uint64_t *)place);
+        break;
+    case FIELD_SPLIT: snprintf(out, bytes, "%s", (const char *)place); break;
+    }
+}
+
+pgcn_status pgcn_config_get(const pgcn_config *config, const char *key, char *out,
+                            size_t out_bytes) {
+    const field *f = find_field(key);
+    if (!f) return pgcn_i_fail(PGCN_ERR_ARGUMENT, "there is no setting '%s'", key);
+    write_field(config, f, out, out_bytes);
+    return PGCN_OK;
+}
+
+/* ---- checks ------------------------------------------------------------------------------------ */
+
+pgcn_status pgcn_config_check(const pgcn_config *given) {
+    pgcn_config config;
+    PGCN_TRY(pgcn_i_config_copy(given, &config));
+    for (int i = 0; i < FIELDS; i++) { /* a struct filled by hand gets the checks of the text */
+        char text[64];
+        const field *f = &fields[i];
+        const void *place = (const char *)&config + f->place;
+        if (f->type == FIELD_ENUM) {
+            int choices = 1;
+            for (const char *bar = f->choices; (bar = strchr(bar, '|')); bar++) choices++;
+            if (*(const int *)place < 0 || *(const int *)place >= choices)
+                return pgcn_i_fail(PGCN_ERR_ARGUMENT, "%s is number %d, expected %s", f->key,
+                                   *(const int *)place, f->choices);
+            continue;
+        }
+        if (f->type == FIELD_BOOL || f->type == FIELD_SEED) continue;
+        if (f->type == FIELD_SPLIT && !memchr(place, 0, sizeof config.split))
+            return pgcn_i_fail(PGCN_ERR_ARGUMENT, "split is not a text that ends");
+        write_field(&config, f, text, sizeof text);
+        pgcn_config copy = config;
+        PGCN_TRY(pgcn_config_set(&copy, f->key, text));
+    }
+    if (config.walk == PGCN_WALK_NODE2VEC && config.self_loops)
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT,
+                           "walk is node2vec and self-loops is yes: a walk that may stay has no "
+                           "previous node to compare with; set self-loops to no");
+    if (config.walk == PGCN_WALK_NODE2VEC && config.train_form == PGCN_FORM_EXACT)
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT,
+                           "train-form is exact and walk is node2vec: its walks have a memory and "
+                           "no exact form; set train-form to sampled");
+    if (config.samples == 1 && config.consistency > 0)
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT,
+                           "consistency is %g and samples is 1: there is nothing to be consistent "
+                           "with; set consistency to 0 or samples to 2",
+                           config.consistency);
+    return PGCN_OK;
+}
+
+/* ---- JSON and recipes ---------------------------------------------------------------------------- */
+
+static bool is_run_field(const field *f) {
+    return strcmp(f->group, "run") == 0;
+}
+
+json_t *pgcn_i_config_to_json(const pgcn_config *config) {
+    json_t *object = json_object();
+    for (int i = 0; object && i < FIELDS; i++) {
+        char text[64];
+        if (is_run_field(&fields[i])) continue;
+        write_field(config, &fields[i], text, sizeof text);
+        json_object_set_new(object, fields[i].key, json_string(text));
+    }
+    return object;
+}
+
+pgcn_status pgcn_i_config_from_json(json_t *object, const char *where, pgcn_config *out) {
+    pgcn_config config = pgcn_config_default();
+    const char *key;
+    json_t *value;
+    if (!json_is_object(object))
+        return pgcn_i_fail(PGCN_ERR_FORMAT, "%s: its configuration is not a JSON object", where);
+    json_object_foreach(object, key, value) {
+        if (!json_is_string(value))
+            return pgcn_i_fail(PGCN_ERR_FORMAT, "%s: configuration '%s' is not a string", where,
+                               key);
+        pgcn_status status = pgcn_config_set(&config, key, json_string_value(value));
+        if (status != PGCN_OK)
+            return pgcn_i_fail_in(PGCN_ERR_FORMAT, "%s: its configuration cannot be used", where);
+    }
+    pgcn_status status = pgcn_config_check(&config);
+    if (status != PGCN_OK)
+        return pgcn_i_fail_in(PGCN_ERR_FORMAT, "%s: its configuration cannot be used", where);
+    *out = config;
+    return PGCN_OK;
+}
+
+const char *pgcn_i_config_difference(const pgcn_config *a, const pgcn_config *b) {
+    for (int i = 0; i < FIELDS; i++) {
+        char left[64], right[64];
+        const field *f = &fields[i];
+        if (is_run_field(f) || strcmp(f->key, "epochs") == 0 || strcmp(f->key, "patience") == 0)
+            continue;
+        write_field(a, f, left, sizeof left);
+        write_field(b, f, right, sizeof right);
+        if (strcmp(left, right) != 0) return f->key;
+    }
+    return NULL;
+}
+
+pgcn_status pgcn_i_config_apply(pgcn_config *config, const char *settings) {
+    char key[64], value[64];
+    int used;
+    while (sscanf(settings, " %63[^= ]=%63s%n", key, value, &used) == 2) {
+        PGCN_TRY(pgcn_config_set(config, key, value));
+        settings += used;
+    }
+    return PGCN_OK;
+}

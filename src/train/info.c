@@ -1,0 +1,13 @@
+/* What this library is and runs on: for `pathgcn info` and for bug reports. */
+#include "kernels/kernels.h"
+
+pgcn_info pgcn_info_get(void) {
+    return (pgcn_info){
+        .version = PGCN_VERSION,
+        .isa = pgcn_i_kernels_get()->isa,
+        .isa_built = pgcn_i_kernels_built(),
+        .blas = pgcn_i_blas_name(),
+        .compiler = __VERSION__,
+        .cores = pgcn_i_cores(),
+    };
+}

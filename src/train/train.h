@@ -1,0 +1,99 @@
+/* train: from a data set and a configuration to the weights that did best on validation.
+ *
+ * Comes in: pgcn_dataset, pgcn_config. Goes out: pgcn_model, checkpoints, predictions.
+ * One epoch, in order: trainer.c samples paths (paths), runs the tape forward (nn), the loss, the
+ * tape backward, Adam, then the evaluation tape and the bookkeeping of the best epoch.
+ * Next room: the command line, which sees only the public header. */
+#ifndef PGCN_TRAIN_H
+#define PGCN_TRAIN_H
+
+#include "nn/nn.h"
+
+/* ---- configuration (config.c, recipe.c) ---------------------------------------------------- */
+
+/* {"layers": "2", ...}: every field but those of the run, as text. New reference. */
+json_t *pgcn_i_config_to_json(const pgcn_config *config);
+pgcn_status pgcn_i_config_from_json(json_t *object, const char *where, pgcn_config *out);
+/* First key in which two configurations differ, other than those a resumed run may change (epochs,
+ * patience, threads); NULL if there is none. */
+const char *pgcn_i_config_difference(const pgcn_config *a, const pgcn_config *b);
+/* The caller's configuration over the defaults (pgcn_i_opts_over). NULL: the defaults. */
+pgcn_status pgcn_i_config_copy(const pgcn_config *given, pgcn_config *out);
+/* "key=value key=value" over a configuration; our own text, so it cannot fail but by our mistake. */
+pgcn_status pgcn_i_config_apply(pgcn_config *config, const char *settings);
+
+/* ---- the graph side of a network (spatial.c) ----------------------------------------------- */
+
+typedef struct pgcn_i_spatial {
+    pgcn_i_arena arena;
+    pgcn_i_walker walker;
+    bool has_exact; /* not for node2vec: its walks have memory, no power of T fits */
+    pgcn_i_csr exact, exact_t;
+    float *degree;             /* [n] */
+    const float *visit_degree; /* degree with symmetric scaling, else NULL */
+} pgcn_i_spatial;
+pgcn_status pgcn_i_spatial_init(pgcn_i_spatial *spatial, const pgcn_graph *graph,
+                                const pgcn_config *config);
+void pgcn_i_spatial_free(pgcn_i_spatial *spatial);
+
+/* ---- models (model.c) ----------------------------------------------------------------------- */
+
+struct pgcn_model {
+    pgcn_config config;
+    int64_t features;
+    int classes;
+    char dataset[256];
+    char fingerprint[65];
+    char split[16];
+    int64_t epoch;
+    char *history; /* JSON array of the epochs, owned */
+    pgcn_i_params params;
+};
+
+/* ---- checkpoints (checkpoint.c) -------------------------------------------------------------- */
+
+/* Where a run stands, apart from the weights. */
+typedef struct pgcn_i_progress {
+    pgcn_epoch *history; /* [config.epochs] */
+    int64_t epochs;      /* done */
+    int64_t best;        /* index into history, -1: none yet */
+    int64_t improved;    /* epoch that last had a better validation loss or accuracy */
+    double least_loss, most_accuracy;
+} pgcn_i_progress;
+
+json_t *pgcn_i_history_to_json(const pgcn_epoch *history, int64_t count);
+pgcn_status pgcn_i_checkpoint_write(const char *path, const pgcn_trainer *trainer);
+pgcn_status pgcn_i_checkpoint_read(const char *path, pgcn_trainer *trainer);
+
+/* ---- the trainer (trainer.c) ------------------------------------------------------------------ */
+
+struct pgcn_trainer {
+    pgcn_i_arena arena;
+    const pgcn_dataset *data;
+    pgcn_config config;
+    const pgcn_i_split *split;
+    int64_t train_nodes, val_nodes, test_nodes; /* labelled ones */
+    pgcn_i_pool *pool;
+    pgcn_i_params params;
+    pgcn_i_input *input;
+    pgcn_i_spatial spatial;
+    int samplers;               /* 1, or L with paths_per_layer; 0 when trained in exact form */
+    pgcn_i_visits **visits;     /* [samplers] */
+    pgcn_i_visits *eval_visits; /* only where there is no exact form */
+    pgcn_i_operator *train_operators, *eval_operators; /* [L] */
+    pgcn_i_tape train_tape, eval_tape;
+    pgcn_i_value *train_logits, *eval_logits;
+    pgcn_i_loss train_loss, eval_loss;
+    int64_t sampled_step; /* the step whose sample the visits hold, -1: none */
+    pgcn_i_progress progress;
+};
+
+/* Puts an epoch at the end of the history, says whether its weights are the best so far and
+ * updates what patience looks at. Resuming replays the history through it. */
+bool pgcn_i_progress_add(pgcn_i_progress *progress, pgcn_select select, pgcn_epoch epoch);
+
+/* adam.c: one step over all parameters with the rates and decays of their groups; t from 1. */
+void pgcn_i_adam_all(pgcn_i_params *params, pgcn_i_pool *pool, const pgcn_config *config,
+                     int64_t t);
+
+#endif
