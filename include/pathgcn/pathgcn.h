@@ -406,12 +406,17 @@ PGCN_API pgcn_status pgcn_model_predict(const pgcn_model *model, const pgcn_data
                                         const pgcn_inference *inference, float *probability,
                                         float *deviation);
 
+/* What a model scores on a part of the nodes, in percent. */
+typedef struct pgcn_score {
+    double accuracy;       /* of the prediction: the mean of the probabilities over the draws */
+    double draw_accuracy;  /* mean over the draws of the accuracy of a single one */
+    double draw_deviation; /* and its standard deviation; 0 when deterministic */
+    double loss;           /* mean cross-entropy of the prediction */
+} pgcn_score;
 typedef struct pgcn_scores {
-    double train_accuracy, val_accuracy, test_accuracy; /* percent, mean over the draws */
-    double train_deviation, val_deviation, test_deviation;
-    double test_loss, val_loss;
+    pgcn_score train, val, test;
 } pgcn_scores;
-/* Accuracy on the model's split of `data` (its own name of the split is looked up there). */
+/* Scores on the model's split of `data` (its own name of the split is looked up there). */
 PGCN_API pgcn_status pgcn_model_evaluate(const pgcn_model *model, const pgcn_dataset *data,
                                          const pgcn_inference *inference, pgcn_scores *out);
 

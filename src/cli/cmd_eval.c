@@ -13,12 +13,13 @@ const cli_command cli_eval = {
     .name = "eval",
     .summary = "accuracy of a model",
     .arguments = "MODEL [NAME|DIR]",
-    .text =
-        "Loads MODEL (model.safetensors) and the data set it was trained on (or the one given) "
-        "and\n"
-        "reports accuracy on the split of its training. Deterministic inference uses powers of "
-        "the\n"
-        "transition matrix; stochastic:N draws N samples of paths and reports mean and deviation.",
+    .text = "Loads MODEL (model.safetensors) and the data set it was trained on (or the one given) "
+            "and\n"
+            "reports accuracy on the split of its training. Deterministic inference uses powers of "
+            "the\n"
+            "transition matrix; stochastic:N draws N samples of paths, predicts their mean, and "
+            "reports\n"
+            "beside it how a single draw does: mean and deviation.",
     .examples =
         "  pathgcn eval runs/karate/model.safetensors\n"
         "  pathgcn eval runs/cora/model.safetensors --data data --inference stochastic:10\n",
@@ -95,6 +96,55 @@ static int load(const cli_command *command, const cli_arguments *arguments, requ
 
 /* ---- eval ---------------------------------------------------------------------------------------- */
 
+static int print_eval_json(const request *r, const pgcn_scores *scores) {
+    const struct {
+        const char *name;
+        const pgcn_score *score;
+    } parts[] = {{"train", &scores->train}, {"val", &scores->val}, {"test", &scores->test}};
+    json_t *object = json_pack(
+        "{s:s, s:s, s:s, s:i, s:I, s:s}", "dataset", pgcn_dataset_describe(r->data).name, "split",
+        pgcn_model_split(r->model), "inference", r->inference_text, "draws", r->inference.draws,
+        "epoch", (json_int_t)pgcn_model_epoch(r->model), "accuracy_unit", "percent");
+    for (int i = 0; i < 3; i++) {
+        const pgcn_score *score = parts[i].score;
+        const struct {
+            const char *suffix;
+            double value;
+        } entries[] = {{"accuracy", score->accuracy},
+                       {"accuracy_of_single_draws_mean", score->draw_accuracy},
+                       {"accuracy_of_single_draws_std", score->draw_deviation},
+                       {"loss", score->loss}};
+        for (int j = 0; j < 4; j++) {
+            char key[64];
+            snprintf(key, sizeof key, "%s_%s", parts[i].name, entries[j].suffix);
+            json_object_set_new(object, key, json_real(entries[j].value));
+        }
+    }
+    return cli_print_json(&cli_eval, object);
+}
+
+static int print_eval_table(const request *r, const pgcn_scores *scores) {
+    printf("%s, split %s, %s inference, weights of epoch %lld\n\n",
+           pgcn_dataset_describe(r->data).name, pgcn_model_split(r->model), r->inference_text,
+           (long long)pgcn_model_epoch(r->model));
+    const struct {
+        const char *name;
+        const pgcn_score *score;
+    } parts[] = {
+        {"training", &scores->train}, {"validation", &scores->val}, {"test", &scores->test}};
+    bool drawn = r->inference.draws > 0;
+    printf("%-12s %10s %10s", "nodes", "accuracy %", "loss");
+    printf(drawn ? "   %s\n" : "\n", "a single draw: mean, deviation");
+    for (int i = 0; i < 3; i++) {
+        const pgcn_score *score = parts[i].score;
+        printf("%-12s %10.2f %10.4f", parts[i].name, score->accuracy, score->loss);
+        if (drawn) printf("   %.2f, %.2f", score->draw_accuracy, score->draw_deviation);
+        putchar('\n');
+    }
+    if (drawn) printf("\nAccuracy is that of the mean of the %d draws.\n", r->inference.draws);
+    return EXIT_DONE;
+}
+
 static int run_eval(int argc, char **argv) {
     request r = empty_request;
     const cli_option options[] = {
@@ -109,28 +159,7 @@ static int run_eval(int argc, char **argv) {
     pgcn_status status =
         code < 0 ? pgcn_model_evaluate(r.model, r.data, &r.inference, &scores) : PGCN_OK;
     if (status != PGCN_OK) code = cli_failed(&cli_eval, status);
-    if (code < 0 && r.json) {
-        code = cli_print_json(
-            &cli_eval,
-            json_pack("{s:s, s:s, s:s, s:i, s:I, s:s, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f}",
-                      "dataset", pgcn_dataset_describe(r.data).name, "split",
-                      pgcn_model_split(r.model), "inference", r.inference_text, "draws",
-                      r.inference.draws, "epoch", (json_int_t)pgcn_model_epoch(r.model),
-                      "accuracy_unit", "percent", "train_accuracy", scores.train_accuracy,
-                      "val_accuracy", scores.val_accuracy, "test_accuracy", scores.test_accuracy,
-                      "train_accuracy_std", scores.train_deviation, "val_accuracy_std",
-                      scores.val_deviation, "test_accuracy_std", scores.test_deviation, "val_loss",
-                      scores.val_loss, "test_loss", scores.test_loss));
-    } else if (code < 0) {
-        printf("%s, split %s, %s inference, weights of epoch %lld\n\n",
-               pgcn_dataset_describe(r.data).name, pgcn_model_split(r.model), r.inference_text,
-               (long long)pgcn_model_epoch(r.model));
-        printf("%-12s %10s %10s\n", "nodes", "accuracy %", "deviation");
-        printf("%-12s %10.2f %10.2f\n", "training", scores.train_accuracy, scores.train_deviation);
-        printf("%-12s %10.2f %10.2f\n", "validation", scores.val_accuracy, scores.val_deviation);
-        printf("%-12s %10.2f %10.2f\n", "test", scores.test_accuracy, scores.test_deviation);
-        code = EXIT_DONE;
-    }
+    if (code < 0) code = r.json ? print_eval_json(&r, &scores) : print_eval_table(&r, &scores);
     release(&r);
     return code;
 }

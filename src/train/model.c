@@ -183,61 +183,91 @@ static void session_run(session *s, int draw) {
     pgcn_i_tape_forward(&s->tape);
 }
 
+/* Sums over the draws: probabilities and their squares. */
+typedef struct draws {
+    int64_t count; /* n * classes */
+    int runs;
+    double *sum, *squares;
+    pgcn_i_loss loss; /* holds the softmax of the last draw */
+} draws;
+
+static pgcn_status draws_init(draws *d, const session *s, int64_t n, int classes) {
+    *d = (draws){.count = n * classes, .runs = session_runs(s)};
+    PGCN_TRY(pgcn_i_loss_init(&d->loss, n, 1, classes));
+    d->sum = PGCN_I_ARRAY(&d->loss.arena, double, d->count);
+    d->squares = PGCN_I_ARRAY(&d->loss.arena, double, d->count);
+    return d->sum && d->squares ? PGCN_OK : PGCN_ERR_MEMORY;
+}
+
+static void draws_add(draws *d, session *s, int draw) {
+    session_run(s, draw);
+    pgcn_i_softmax_run(&d->loss, &s->tape, s->logits);
+    for (int64_t i = 0; i < d->count; i++) {
+        double p = (double)d->loss.probability[i];
+        d->sum[i] += p;
+        d->squares[i] += p * p;
+    }
+}
+
+/* Mean and sample deviation of `runs` values from their sum and sum of squares. */
+static double deviation_of(double sum, double squares, int runs) {
+    double variance = runs > 1 ? (squares - sum * sum / runs) / (runs - 1) : 0;
+    return variance > 0 ? sqrt(variance) : 0;
+}
+
 pgcn_status pgcn_model_predict(const pgcn_model *model, const pgcn_dataset *data,
                                const pgcn_inference *inference, float *probability,
                                float *deviation) {
     session s;
-    pgcn_i_loss softmax = {0};
+    draws d;
     PGCN_TRY(session_open(&s, model, data, inference));
-    int64_t count = data->graph->n * model->classes;
-    double *sum = pgcn_i_alloc(count, sizeof *sum), *squares = pgcn_i_alloc(count, sizeof *squares);
-    pgcn_status status = sum && squares ? PGCN_OK : PGCN_ERR_MEMORY;
-    if (status == PGCN_OK) status = pgcn_i_loss_init(&softmax, data->graph->n, 1, model->classes);
-    for (int draw = 0; status == PGCN_OK && draw < session_runs(&s); draw++) {
-        session_run(&s, draw);
-        pgcn_i_softmax_run(&softmax, &s.tape, s.logits);
-        const float *p = softmax.probability;
-        for (int64_t i = 0; i < count; i++) {
-            sum[i] += (double)p[i];
-            squares[i] += (double)p[i] * (double)p[i];
-        }
+    pgcn_status status = draws_init(&d, &s, data->graph->n, model->classes);
+    for (int draw = 0; status == PGCN_OK && draw < d.runs; draw++) draws_add(&d, &s, draw);
+    for (int64_t i = 0; status == PGCN_OK && i < d.count; i++) {
+        probability[i] = (float)(d.sum[i] / d.runs);
+        if (deviation) deviation[i] = (float)deviation_of(d.sum[i], d.squares[i], d.runs);
     }
-    for (int64_t i = 0; status == PGCN_OK && i < count; i++) {
-        double runs = session_runs(&s), mean = sum[i] / runs;
-        double variance = runs > 1 ? (squares[i] - sum[i] * mean) / (runs - 1) : 0;
-        probability[i] = (float)mean;
-        if (deviation) deviation[i] = variance > 0 ? (float)sqrt(variance) : 0.0f;
-    }
-    pgcn_i_loss_free(&softmax);
-    pgcn_i_free(sum);
-    pgcn_i_free(squares);
+    pgcn_i_loss_free(&d.loss);
     session_close(&s);
     return status;
 }
 
-/* Mean and deviation over the draws, one value at a time. */
-typedef struct moments {
-    double sum, squares;
-    int count;
-} moments;
-static void moments_add(moments *m, double value) {
-    m->sum += value;
-    m->squares += value * value;
-    m->count++;
+/* ---- scores --------------------------------------------------------------------------------------- */
+
+/* Share of the masked nodes whose most probable class is their label, and their mean loss. */
+typedef struct part_score {
+    double accuracy, loss;
+} part_score;
+static part_score score_part(const double *probability, const pgcn_dataset *data, int classes,
+                             const uint8_t *mask) {
+    int64_t nodes = 0, hits = 0;
+    double loss = 0;
+    for (int64_t j = 0; j < data->graph->n; j++) {
+        if (!mask[j] || data->label[j] < 0) continue;
+        const double *p = probability + j * classes;
+        int best = 0;
+        double total = 0;
+        for (int c = 0; c < classes; c++) {
+            if (p[c] > p[best]) best = c;
+            total += p[c];
+        }
+        nodes++;
+        hits += best == data->label[j];
+        loss -= log(fmax(p[data->label[j]] / total, 1e-300));
+    }
+    if (nodes == 0) return (part_score){NAN, NAN};
+    return (part_score){100.0 * (double)hits / (double)nodes, loss / (double)nodes};
 }
-static double moments_mean(const moments *m) {
-    return m->sum / m->count;
-}
-static double moments_deviation(const moments *m) {
-    double variance = m->count > 1 ? (m->squares - m->sum * m->sum / m->count) / (m->count - 1) : 0;
-    return variance > 0 ? sqrt(variance) : 0;
+
+static const pgcn_i_split *split_of(const pgcn_model *model, const pgcn_dataset *data) {
+    for (int i = 0; i < data->splits; i++)
+        if (strcmp(data->split[i].name, model->split) == 0) return &data->split[i];
+    return NULL;
 }
 
 pgcn_status pgcn_model_evaluate(const pgcn_model *model, const pgcn_dataset *data,
                                 const pgcn_inference *inference, pgcn_scores *out) {
-    const pgcn_i_split *split = NULL;
-    for (int i = 0; i < data->splits; i++)
-        if (strcmp(data->split[i].name, model->split) == 0) split = &data->split[i];
+    const pgcn_i_split *split = split_of(model, data);
     if (!split)
         return pgcn_i_fail(
             PGCN_ERR_MISMATCH,
@@ -246,36 +276,31 @@ pgcn_status pgcn_model_evaluate(const pgcn_model *model, const pgcn_dataset *dat
     if (data->classes > model->classes)
         return pgcn_i_fail(PGCN_ERR_MISMATCH, "the model knows %d classes and data set %s has %d",
                            model->classes, data->name, data->classes);
-    const uint8_t *masks[3] = {split->train, split->val, split->test};
-    int64_t masked[3] = {0};
-    for (int part = 0; part < 3; part++)
-        for (int64_t j = 0; j < data->graph->n; j++)
-            masked[part] += masks[part][j] && data->label[j] >= 0;
     session s;
-    pgcn_i_loss loss;
-    moments accuracy[3] = {{0}}, losses[3] = {{0}};
+    draws d;
     PGCN_TRY(session_open(&s, model, data, inference));
-    pgcn_status status = pgcn_i_loss_init(&loss, data->graph->n, 1, model->classes);
-    for (int draw = 0; status == PGCN_OK && draw < session_runs(&s); draw++) {
-        session_run(&s, draw);
-        pgcn_i_softmax_run(&loss, &s.tape, s.logits);
+    pgcn_status status = draws_init(&d, &s, data->graph->n, model->classes);
+    double *single = pgcn_i_alloc(d.count, sizeof *single);
+    if (!single) status = PGCN_ERR_MEMORY;
+    const uint8_t *masks[3] = {split->train, split->val, split->test};
+    double sum[3] = {0}, squares[3] = {0};
+    for (int draw = 0; status == PGCN_OK && draw < d.runs; draw++) {
+        draws_add(&d, &s, draw);
+        for (int64_t i = 0; i < d.count; i++) single[i] = (double)d.loss.probability[i];
         for (int part = 0; part < 3; part++) {
-            pgcn_i_loss_terms terms =
-                pgcn_i_score_run(&loss, &s.tape, s.logits, data->label, masks[part], masked[part]);
-            moments_add(&accuracy[part], 100 * terms.accuracy);
-            moments_add(&losses[part], terms.cross_entropy);
+            double accuracy = score_part(single, data, model->classes, masks[part]).accuracy;
+            sum[part] += accuracy;
+            squares[part] += accuracy * accuracy;
         }
     }
-    if (status == PGCN_OK)
-        *out = (pgcn_scores){.train_accuracy = moments_mean(&accuracy[0]),
-                             .val_accuracy = moments_mean(&accuracy[1]),
-                             .test_accuracy = moments_mean(&accuracy[2]),
-                             .train_deviation = moments_deviation(&accuracy[0]),
-                             .val_deviation = moments_deviation(&accuracy[1]),
-                             .test_deviation = moments_deviation(&accuracy[2]),
-                             .test_loss = moments_mean(&losses[2]),
-                             .val_loss = moments_mean(&losses[1])};
-    pgcn_i_loss_free(&loss);
+    pgcn_score *scores[3] = {&out->train, &out->val, &out->test};
+    for (int part = 0; status == PGCN_OK && part < 3; part++) {
+        part_score mean = score_part(d.sum, data, model->classes, masks[part]);
+        *scores[part] = (pgcn_score){mean.accuracy, sum[part] / d.runs,
+                                     deviation_of(sum[part], squares[part], d.runs), mean.loss};
+    }
+    pgcn_i_free(single);
+    pgcn_i_loss_free(&d.loss);
     session_close(&s);
     return status;
 }
