@@ -187,7 +187,8 @@ typedef struct pgcn_dataset_opts {
 PGCN_API pgcn_dataset_opts pgcn_dataset_opts_default(void);
 
 /* Loads by name. In this order: a built-in set ("karate", "sbm", "grid"; settings follow a colon:
- * "sbm:nodes=2000,homophily=0.1"), a folder of that path, a folder of that name in data_dir.
+ * "sbm:nodes=2000,homophily=0.1"), a folder of that path, a folder of that name in data_dir; these
+ * two take the settings "film:directed" and "film:self-loops", like the options of that name.
  * docs/FORMATS.md describes the folder. Errors name the file and the record. */
 PGCN_API pgcn_status pgcn_dataset_load(const char *name, const pgcn_dataset_opts *opts,
                                        pgcn_dataset **out);

@@ -450,15 +450,42 @@ static pgcn_status not_found(const char *name, const char *data_dir, bool from_e
                        name, builtin, source, data_dir, folders);
 }
 
-/* "data/cora/" is called "cora". */
-static pgcn_status load_path(const char *path, const pgcn_dataset_opts *opts, pgcn_dataset **out) {
+/* "data/cora/" is called "cora"; with settings, "data/film/:directed" is "film:directed". */
+static pgcn_status load_path(const char *path, const char *settings, const pgcn_dataset_opts *opts,
+                             pgcn_dataset **out) {
     size_t end = strlen(path);
     while (end > 1 && path[end - 1] == '/') end--;
     size_t begin = end;
     while (begin > 0 && path[begin - 1] != '/') begin--;
     char directory[PGCN_I_PATH_BYTES]; /* a directory that exists has a path which fits */
+    char name[PGCN_I_PATH_BYTES + 64];
     snprintf(directory, sizeof directory, "%.*s", (int)end, path);
-    return pgcn_i_folder_load(directory, directory + begin, opts, out);
+    snprintf(name, sizeof name, "%s%s", directory + begin, settings);
+    return pgcn_i_folder_load(directory, name, opts, out);
+}
+
+/* Cuts "film:directed,self-loops" into "film" and what follows from the rest. A colon that no such
+ * word follows belongs to the name. Settings are part of the name, so that a model remembers which
+ * graph it was trained on. */
+static const char *take_settings(const char *name, char *base, size_t bytes,
+                                 pgcn_dataset_opts *set) {
+    const char *colon = strrchr(name, ':');
+    pgcn_dataset_opts changed = *set;
+    const char *word = colon ? colon + 1 : "";
+    while (*word) {
+        size_t length = strcspn(word, ",");
+        if (length == 8 && strncmp(word, "directed", 8) == 0)
+            changed.directed = true;
+        else if (length == 10 && strncmp(word, "self-loops", 10) == 0)
+            changed.keep_self_loops = true;
+        else
+            break;
+        word += length + (word[length] == ',');
+    }
+    bool settings = colon && colon[1] && !*word;
+    snprintf(base, bytes, "%.*s", settings ? (int)(colon - name) : (int)strlen(name), name);
+    if (settings) *set = changed;
+    return settings ? colon : "";
 }
 
 pgcn_status pgcn_dataset_load(const char *name, const pgcn_dataset_opts *opts, pgcn_dataset **out) {
@@ -479,13 +506,15 @@ pgcn_status pgcn_dataset_load(const char *name, const pgcn_dataset_opts *opts, p
         *out = builtin;
         return PGCN_OK;
     }
-    if (pgcn_i_is_directory(name)) return load_path(name, &set, out);
+    char base[PGCN_I_PATH_BYTES];
+    const char *settings = take_settings(name, base, sizeof base, &set);
+    if (pgcn_i_is_directory(base)) return load_path(base, settings, &set, out);
     const char *data_dir = set.data_dir ? set.data_dir : getenv("PATHGCN_DATA");
     if (data_dir && !*data_dir) data_dir = NULL;
     if (data_dir) {
         char path[PGCN_I_PATH_BYTES];
-        PGCN_TRY(pgcn_i_path_join(path, data_dir, name));
-        if (pgcn_i_is_directory(path)) return load_path(path, &set, out);
+        PGCN_TRY(pgcn_i_path_join(path, data_dir, base));
+        if (pgcn_i_is_directory(path)) return load_path(path, settings, &set, out);
     }
     return not_found(name, data_dir, !set.data_dir);
 }

@@ -328,6 +328,16 @@ static void test_folder_extensions_are_read(void **state) {
     data = load(scratch_path("set"), &opts);
     assert_true(pgcn_dataset_describe(data).directed);
     assert_int_equal(pgcn_dataset_describe(data).edges, 3);
+
+    /* The same by the name, which the data set then keeps. */
+    char name[PGCN_I_PATH_BYTES + 32];
+    snprintf(name, sizeof name, "%s/:directed,self-loops", scratch_path("set"));
+    pgcn_dataset *named = load(name, NULL);
+    assert_string_equal(named->fingerprint, data->fingerprint);
+    assert_string_equal(named->name, "set:directed,self-loops");
+    snprintf(name, sizeof name, "%s:directed,selfloops", scratch_path("set"));
+    assert_load_fails(name, NULL, PGCN_ERR_ARGUMENT, "no data set");
+    pgcn_dataset_free(named);
     pgcn_dataset_free(data);
 }
 
