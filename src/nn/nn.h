@@ -98,6 +98,7 @@ typedef struct pgcn_i_op pgcn_i_op;
 struct pgcn_i_op {
     void (*forward)(pgcn_i_tape *tape, pgcn_i_op *op);
     void (*backward)(pgcn_i_tape *tape, pgcn_i_op *op);
+    pgcn_i_task forward_task, backward_task; /* for operations of one loop over blocks each way */
     pgcn_i_value *in[2], *out;
     pgcn_i_param *param[2];
     bool add_in[2], add_param[2]; /* the gradient is added to what is there, else written */

@@ -25,11 +25,6 @@ static void linear_forward_task(void *context, int64_t task, int worker) {
                                       op->relu, begin, end, out);
 }
 
-static void linear_forward(pgcn_i_tape *tape, pgcn_i_op *op) {
-    pgcn_i_blocks blocks = pgcn_i_blocks_of(op->out->rows);
-    pgcn_i_run(tape, op, blocks, blocks.count, 0, linear_forward_task);
-}
-
 /* g = dy where y > 0;  dx = g W^T;  dW = x^T g;  db = sum g.
  * Sixty-four rows at a time, so that g is still in the cache for all three. */
 static void linear_backward_task(void *context, int64_t group, int worker) {
@@ -73,13 +68,21 @@ pgcn_i_value *pgcn_i_op_linear(pgcn_i_tape *tape, pgcn_i_value *x, pgcn_i_param 
     if (tape->status != PGCN_OK) return NULL;
     pgcn_i_op *op = pgcn_i_tape_op(tape, x, NULL, x->rows, w->shape[1]);
     if (!op) return NULL;
-    op->forward = linear_forward;
+    op->forward = pgcn_i_forward_blocks;
+    op->forward_task = linear_forward_task;
     op->backward = linear_backward;
     op->param[0] = w;
     op->param[1] = b;
     op->relu = relu;
     pgcn_i_tape_need(tape, w->count + w->shape[1], 0);
     return op->out;
+}
+
+static void by_blocks(pgcn_i_op *op, pgcn_i_task forward, pgcn_i_task backward) {
+    op->forward = pgcn_i_forward_blocks;
+    op->backward = pgcn_i_backward_blocks;
+    op->forward_task = forward;
+    op->backward_task = backward;
 }
 
 /* ---- ReLU ---------------------------------------------------------------------------------- */
@@ -99,27 +102,16 @@ static void relu_backward_task(void *context, int64_t task, int worker) {
     (void)worker;
     const pgcn_i_job *job = context;
     const pgcn_i_op *op = job->op;
-    int64_t begin = pgcn_i_block_begin(job->blocks, task) * op->out->cols;
-    int64_t end = pgcn_i_block_end(job->blocks, task) * op->out->cols;
-    job->tape->kernels->relu_backward(op->in[0]->grad, op->out->grad, op->out->data, begin, end,
-                                      op->add_in[0]);
-}
-
-static void relu_forward(pgcn_i_tape *tape, pgcn_i_op *op) {
-    pgcn_i_blocks blocks = pgcn_i_blocks_of(op->out->rows);
-    pgcn_i_run(tape, op, blocks, blocks.count, 0, relu_forward_task);
-}
-static void relu_backward(pgcn_i_tape *tape, pgcn_i_op *op) {
-    pgcn_i_blocks blocks = pgcn_i_blocks_of(op->out->rows);
-    pgcn_i_run(tape, op, blocks, blocks.count, 0, relu_backward_task);
+    pgcn_i_range range = pgcn_i_elements(job, task);
+    job->tape->kernels->relu_backward(op->in[0]->grad, op->out->grad, op->out->data, range.begin,
+                                      range.end, op->add_in[0]);
 }
 
 pgcn_i_value *pgcn_i_op_relu(pgcn_i_tape *tape, pgcn_i_value *x) {
     if (tape->status != PGCN_OK) return NULL;
     pgcn_i_op *op = pgcn_i_tape_op(tape, x, NULL, x->rows, x->cols);
     if (!op) return NULL;
-    op->forward = relu_forward;
-    op->backward = relu_backward;
+    by_blocks(op, relu_forward_task, relu_backward_task);
     return op->out;
 }
 
@@ -132,30 +124,20 @@ static void dropout_forward_task(void *context, int64_t task, int worker) {
     pgcn_i_rng_domain domain =
         pgcn_i_rng_domain_of(job->tape->seed, PGCN_I_RNG_DROPOUT, job->tape->step, op->index, 0);
     /* Blocks are multiples of 64 rows, so every range starts at a multiple of 8 elements. */
-    int64_t begin = pgcn_i_block_begin(job->blocks, task) * op->out->cols;
-    int64_t end = pgcn_i_block_end(job->blocks, task) * op->out->cols;
+    pgcn_i_range range = pgcn_i_elements(job, task);
     job->tape->kernels->dropout(op->out->data, op->kept, op->in[0]->data, domain,
-                                pgcn_i_drop_threshold(op->rate), pgcn_i_drop_scale(op->rate), begin,
-                                end, 0);
+                                pgcn_i_drop_threshold(op->rate), pgcn_i_drop_scale(op->rate),
+                                range.begin, range.end, 0);
 }
 
 static void dropout_backward_task(void *context, int64_t task, int worker) {
     (void)worker;
     const pgcn_i_job *job = context;
     const pgcn_i_op *op = job->op;
-    int64_t begin = pgcn_i_block_begin(job->blocks, task) * op->out->cols;
-    int64_t end = pgcn_i_block_end(job->blocks, task) * op->out->cols;
+    pgcn_i_range range = pgcn_i_elements(job, task);
     job->tape->kernels->dropout_backward(op->in[0]->grad, op->out->grad, op->kept,
-                                         pgcn_i_drop_scale(op->rate), begin, end, op->add_in[0]);
-}
-
-static void dropout_forward(pgcn_i_tape *tape, pgcn_i_op *op) {
-    pgcn_i_blocks blocks = pgcn_i_blocks_of(op->out->rows);
-    pgcn_i_run(tape, op, blocks, blocks.count, 0, dropout_forward_task);
-}
-static void dropout_backward(pgcn_i_tape *tape, pgcn_i_op *op) {
-    pgcn_i_blocks blocks = pgcn_i_blocks_of(op->out->rows);
-    pgcn_i_run(tape, op, blocks, blocks.count, 0, dropout_backward_task);
+                                         pgcn_i_drop_scale(op->rate), range.begin, range.end,
+                                         op->add_in[0]);
 }
 
 pgcn_i_value *pgcn_i_op_dropout(pgcn_i_tape *tape, pgcn_i_value *x, double rate) {
@@ -163,8 +145,7 @@ pgcn_i_value *pgcn_i_op_dropout(pgcn_i_tape *tape, pgcn_i_value *x, double rate)
     if (!tape->with_grad || rate <= 0) return x; /* inference keeps everything */
     pgcn_i_op *op = pgcn_i_tape_op(tape, x, NULL, x->rows, x->cols);
     if (!op) return NULL;
-    op->forward = dropout_forward;
-    op->backward = dropout_backward;
+    by_blocks(op, dropout_forward_task, dropout_backward_task);
     op->rate = rate;
     op->kept = PGCN_I_ARRAY(&tape->arena, uint8_t, x->rows * x->cols);
     if (!op->kept) tape->status = PGCN_ERR_MEMORY;
@@ -200,22 +181,12 @@ static void drop_rows_backward_task(void *context, int64_t task, int worker) {
                                   row * c, (row + 1) * c, op->add_in[0]);
 }
 
-static void drop_rows_forward(pgcn_i_tape *tape, pgcn_i_op *op) {
-    pgcn_i_blocks blocks = pgcn_i_blocks_of(op->out->rows);
-    pgcn_i_run(tape, op, blocks, blocks.count, 0, drop_rows_forward_task);
-}
-static void drop_rows_backward(pgcn_i_tape *tape, pgcn_i_op *op) {
-    pgcn_i_blocks blocks = pgcn_i_blocks_of(op->out->rows);
-    pgcn_i_run(tape, op, blocks, blocks.count, 0, drop_rows_backward_task);
-}
-
 pgcn_i_value *pgcn_i_op_drop_rows(pgcn_i_tape *tape, pgcn_i_value *x, double rate) {
     if (tape->status != PGCN_OK) return NULL;
     if (!tape->with_grad || rate <= 0) return x;
     pgcn_i_op *op = pgcn_i_tape_op(tape, x, NULL, x->rows, x->cols);
     if (!op) return NULL;
-    op->forward = drop_rows_forward;
-    op->backward = drop_rows_backward;
+    by_blocks(op, drop_rows_forward_task, drop_rows_backward_task);
     op->rate = rate;
     op->kept = PGCN_I_ARRAY(&tape->arena, uint8_t, x->rows);
     if (!op->kept) tape->status = PGCN_ERR_MEMORY;
@@ -228,38 +199,27 @@ static void mix_forward_task(void *context, int64_t task, int worker) {
     (void)worker;
     const pgcn_i_job *job = context;
     const pgcn_i_op *op = job->op;
-    int64_t begin = pgcn_i_block_begin(job->blocks, task) * op->out->cols;
-    int64_t end = pgcn_i_block_end(job->blocks, task) * op->out->cols;
+    pgcn_i_range range = pgcn_i_elements(job, task);
     job->tape->kernels->axpby(op->out->data, 1.0f - op->alpha, op->in[0]->data, op->alpha,
-                              op->in[1]->data, begin, end);
+                              op->in[1]->data, range.begin, range.end);
 }
 
 static void mix_backward_task(void *context, int64_t task, int worker) {
     (void)worker;
     const pgcn_i_job *job = context;
     const pgcn_i_op *op = job->op;
-    int64_t begin = pgcn_i_block_begin(job->blocks, task) * op->out->cols;
-    int64_t end = pgcn_i_block_end(job->blocks, task) * op->out->cols;
+    pgcn_i_range range = pgcn_i_elements(job, task);
     const float *g = op->out->grad;
-    job->tape->kernels->scale(op->in[0]->grad, 1.0f - op->alpha, g, begin, end, op->add_in[0]);
-    job->tape->kernels->scale(op->in[1]->grad, op->alpha, g, begin, end, op->add_in[1]);
-}
-
-static void mix_forward(pgcn_i_tape *tape, pgcn_i_op *op) {
-    pgcn_i_blocks blocks = pgcn_i_blocks_of(op->out->rows);
-    pgcn_i_run(tape, op, blocks, blocks.count, 0, mix_forward_task);
-}
-static void mix_backward(pgcn_i_tape *tape, pgcn_i_op *op) {
-    pgcn_i_blocks blocks = pgcn_i_blocks_of(op->out->rows);
-    pgcn_i_run(tape, op, blocks, blocks.count, 0, mix_backward_task);
+    job->tape->kernels->scale(op->in[0]->grad, 1.0f - op->alpha, g, range.begin, range.end,
+                              op->add_in[0]);
+    job->tape->kernels->scale(op->in[1]->grad, op->alpha, g, range.begin, range.end, op->add_in[1]);
 }
 
 pgcn_i_value *pgcn_i_op_mix(pgcn_i_tape *tape, pgcn_i_value *a, pgcn_i_value *b, double alpha) {
     if (tape->status != PGCN_OK) return NULL;
     pgcn_i_op *op = pgcn_i_tape_op(tape, a, b, a->rows, a->cols);
     if (!op) return NULL;
-    op->forward = mix_forward;
-    op->backward = mix_backward;
+    by_blocks(op, mix_forward_task, mix_backward_task);
     op->alpha = (float)alpha;
     return op->out;
 }
@@ -284,22 +244,12 @@ static void pool_backward_task(void *context, int64_t task, int worker) {
         pgcn_i_block_end(job->blocks, task), op->out->cols, op->add_in[0]);
 }
 
-static void pool_forward(pgcn_i_tape *tape, pgcn_i_op *op) {
-    pgcn_i_blocks blocks = pgcn_i_blocks_of(op->out->rows);
-    pgcn_i_run(tape, op, blocks, blocks.count, 0, pool_forward_task);
-}
-static void pool_backward(pgcn_i_tape *tape, pgcn_i_op *op) {
-    pgcn_i_blocks blocks = pgcn_i_blocks_of(op->out->rows);
-    pgcn_i_run(tape, op, blocks, blocks.count, 0, pool_backward_task);
-}
-
 pgcn_i_value *pgcn_i_op_sum_pool(pgcn_i_tape *tape, pgcn_i_value *x, const int64_t *offset,
                                  int64_t graphs) {
     if (tape->status != PGCN_OK) return NULL;
     pgcn_i_op *op = pgcn_i_tape_op(tape, x, NULL, graphs, x->cols);
     if (!op) return NULL;
-    op->forward = pool_forward;
-    op->backward = pool_backward;
+    by_blocks(op, pool_forward_task, pool_backward_task);
     op->segment = offset;
     return op->out;
 }
