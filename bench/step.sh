@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # One training step on Cora: pathgcn beside two PyTorch versions of the same step, in one run.
 # PyTorch is timed before and after pathgcn and its better median counts, so that a machine that
-# gets busier in between cannot flatter us. Prints a table and one JSON line.
+# gets busier in between cannot flatter us. OpenBLAS gets one thread the first time and all the
+# second: below PyTorch's own threads either may be the faster. Prints a table and one JSON line.
 #
 #   PATHGCN_DATA=<folder with cora/> bench/step.sh          (or: make bench)
 set -euo pipefail
@@ -19,9 +20,10 @@ command=("$pathgcn" train cora --layers 2 --path-length 5 --paths 5 --channels 6
     --consistency 0 --epochs 300 --patience 0 --threads "$threads" --json)
 
 read -r LOAD _ </proc/loadavg # before we add to it
-"$python" bench/pytorch_step.py --threads "$threads" >"$scratch/pytorch"
+OPENBLAS_NUM_THREADS=1 "$python" bench/pytorch_step.py --threads "$threads" >"$scratch/pytorch"
 "${command[@]}" --out "$scratch/run" >"$scratch/pathgcn"
-"$python" bench/pytorch_step.py --threads "$threads" >>"$scratch/pytorch"
+OPENBLAS_NUM_THREADS=$threads "$python" bench/pytorch_step.py --threads "$threads" \
+    >>"$scratch/pytorch"
 
 export LOAD COMMIT COMMAND="${command[*]}"
 COMMIT=$(git describe --always --dirty 2>/dev/null || echo unknown)

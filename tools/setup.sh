@@ -12,7 +12,7 @@ build=(gcc libc6-dev make binutils cmake "pkg-config|pkgconf" libjansson-dev lib
 modules=(jansson libcrypto openblas)
 case "${1:-build}" in
 build) needs=("${build[@]}") ;;
-test) needs=("${build[@]}" libcmocka-dev) modules+=(cmocka) ;;
+test) needs=("${build[@]}" libcmocka-dev python3-numpy) modules+=(cmocka) ;;
 full) needs=("${build[@]}" libcmocka-dev clang libclang-rt-14-dev valgrind clang-format
     python3-numpy) modules+=(cmocka) ;;
 bench) needs=("${build[@]}" python3-torch python3-numpy) ;;

@@ -80,6 +80,12 @@ static json_t *metadata_of(const char *format, const pgcn_config *config, const 
     return metadata;
 }
 
+/* A key that could not be stored (no memory) must not cost the old file its metadata. */
+static pgcn_status complete(const char *path, json_t *metadata, size_t keys) {
+    if (json_object_size(metadata) == keys) return PGCN_OK;
+    return pgcn_i_fail(PGCN_ERR_MEMORY, "cannot write %s: out of memory for its metadata", path);
+}
+
 static pgcn_status check_format(const pgcn_i_safetensors *file, const char *format) {
     const char *found = "", *version = "";
     if (pgcn_i_safetensors_text(file, "format", &found) != PGCN_OK || strcmp(found, format) != 0)
@@ -199,7 +205,8 @@ pgcn_status pgcn_i_checkpoint_write(const char *path, const pgcn_trainer *traine
                             {"best.", params->best},
                             {"adam.m.", params->m},
                             {"adam.v.", params->v}};
-    pgcn_status status = write_blocks(path, params, blocks, 4, metadata);
+    pgcn_status status = complete(path, metadata, 9);
+    if (status == PGCN_OK) status = write_blocks(path, params, blocks, 4, metadata);
     json_decref(metadata);
     return status;
 }
@@ -283,7 +290,8 @@ pgcn_status pgcn_model_save(const pgcn_model *model, const char *path) {
     put_number(metadata, "classes", model->classes);
     put(metadata, "history", model->history);
     const block weights = {"", model->params.value};
-    pgcn_status status = write_blocks(path, &model->params, &weights, 1, metadata);
+    pgcn_status status = complete(path, metadata, 11);
+    if (status == PGCN_OK) status = write_blocks(path, &model->params, &weights, 1, metadata);
     json_decref(metadata);
     return status;
 }

@@ -257,10 +257,24 @@ static pgcn_status record_tapes(pgcn_trainer *trainer) {
     return pgcn_i_loss_init(&trainer->eval_loss, n, 1, classes);
 }
 
+/* Checkpoints hold the name as JSON text; better refused now than after hours of training. */
+static pgcn_status check_name(const pgcn_dataset *data) {
+    json_t *text = json_string(data->name);
+    bool utf8 = text != NULL;
+    json_decref(text);
+    if (utf8 && strlen(data->name) < sizeof((pgcn_model *)0)->dataset) return PGCN_OK;
+    return pgcn_i_fail(
+        PGCN_ERR_ARGUMENT,
+        "the name of the data set, '%.64s', is not UTF-8 or is longer than %zu bytes; "
+        "rename its folder",
+        data->name, sizeof((pgcn_model *)0)->dataset - 1);
+}
+
 static pgcn_status set_up(pgcn_trainer *trainer) {
     const pgcn_dataset *data = trainer->data;
     const pgcn_config *config = &trainer->config;
     PGCN_TRY(pgcn_config_check(config));
+    PGCN_TRY(check_name(data));
     PGCN_TRY(choose_split(trainer));
     PGCN_TRY(count_nodes(trainer));
     PGCN_TRY(pgcn_i_pool_new(config->threads, &trainer->pool));
