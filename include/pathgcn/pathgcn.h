@@ -351,8 +351,9 @@ typedef struct pgcn_epoch {
 PGCN_API pgcn_status pgcn_trainer_new(const pgcn_dataset *data, const pgcn_config *config,
                                       pgcn_trainer **out);
 PGCN_API void pgcn_trainer_free(pgcn_trainer *trainer);
-/* One epoch: sample, forward, backward, Adam, evaluation. PGCN_ERR_NUMERIC if the loss is not
- * finite; the trainer then still holds the last good best weights. `out` may be NULL. */
+/* One epoch: sample, forward, backward, Adam, evaluation. PGCN_ERR_NUMERIC if a loss is not
+ * finite: the epoch is then not in the history, the best weights so far are still there, and the
+ * state can be saved if it is that of the epoch before. `out` may be NULL. */
 PGCN_API pgcn_status pgcn_trainer_epoch(pgcn_trainer *trainer, pgcn_epoch *out);
 /* True when the epochs are used up or patience has run out. */
 PGCN_API bool pgcn_trainer_finished(const pgcn_trainer *trainer);

@@ -194,8 +194,21 @@ static pgcn_status read_block(const pgcn_i_safetensors *file, const pgcn_i_param
 
 /* ---- checkpoints -------------------------------------------------------------------------------------- */
 
+/* A checkpoint is a state that can go on: a run that broke keeps the one it wrote before. */
+static pgcn_status check_weights(const pgcn_trainer *trainer) {
+    bool finite = !trainer->broken;
+    for (int64_t i = 0; finite && i < trainer->params.total; i++)
+        finite = isfinite(trainer->params.value[i]);
+    if (finite) return PGCN_OK;
+    return pgcn_i_fail(PGCN_ERR_NUMERIC,
+                       "no checkpoint was written: the weights after epoch %lld are not finite or "
+                       "give a loss that is not",
+                       (long long)trainer->progress.epochs);
+}
+
 pgcn_status pgcn_i_checkpoint_write(const char *path, const pgcn_trainer *trainer) {
     const pgcn_i_params *params = &trainer->params;
+    PGCN_TRY(check_weights(trainer));
     json_t *metadata = metadata_of(CHECKPOINT_FORMAT, &trainer->config, trainer->data->name,
                                    trainer->data->fingerprint, trainer->split->name);
     put_number(metadata, "epoch", trainer->progress.epochs);

@@ -86,6 +86,7 @@ struct pgcn_trainer {
     pgcn_i_loss train_loss, eval_loss;
     int64_t sampled_step; /* the step whose sample the visits hold, -1: none */
     pgcn_i_progress progress;
+    bool broken; /* the last step led to a validation loss that is not finite */
 };
 
 /* Puts an epoch at the end of the history, says whether its weights are the best so far and
