@@ -105,7 +105,7 @@ PGCN_API pgcn_graph_opts pgcn_graph_opts_default(void); /* undirected, self-loop
  * Equal edges are merged: weights add up, an unweighted edge stays one edge. Neighbours are
  * sorted. Nodes without edges are fine; n >= 1.
  * Errors: PGCN_ERR_ARGUMENT (n, m), PGCN_ERR_FORMAT (an id outside 0..n-1 or a bad weight, with
- * the number of the edge), PGCN_ERR_MEMORY. Cost O(n + m log(max degree)). */
+ * the number of the edge), PGCN_ERR_MEMORY. Cost O(n + m). */
 PGCN_API pgcn_status pgcn_graph_from_edges(int64_t n, int64_t m, const pgcn_node *source,
                                            const pgcn_node *target, const float *weight,
                                            const pgcn_graph_opts *opts, pgcn_graph **out);
@@ -401,6 +401,7 @@ PGCN_API pgcn_status pgcn_inference_parse(const char *text, pgcn_inference *infe
 
 /* Class probabilities of every node.
  *   probability  [n, classes], the caller's.
+ *   inference    NULL for the default, deterministic.
  *   deviation    [n, classes] over the draws, or NULL. Zero when deterministic.
  * The data set must have the features the model was trained with (their number); labels are not
  * looked at. */

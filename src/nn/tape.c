@@ -30,8 +30,14 @@ float *pgcn_i_tape_floats(pgcn_i_tape *tape, int64_t count) {
 pgcn_i_value *pgcn_i_tape_value(pgcn_i_tape *tape, int64_t rows, int64_t cols) {
     if (tape->status != PGCN_OK) return NULL;
     int64_t count;
+    if (!pgcn_i_mul(rows, cols, &count)) {
+        tape->status = pgcn_i_fail(PGCN_ERR_MEMORY,
+                                   "cannot allocate a value of %lld x %lld numbers: too large",
+                                   (long long)rows, (long long)cols);
+        return NULL;
+    }
     pgcn_i_value *value = PGCN_I_ARRAY(&tape->arena, pgcn_i_value, 1);
-    if (!value || !pgcn_i_mul(rows, cols, &count)) {
+    if (!value) {
         tape->status = PGCN_ERR_MEMORY;
         return NULL;
     }

@@ -169,15 +169,18 @@ fail:
     return status;
 }
 
-/* Every tensor must be there with its shape and finite; `target` is written only then. */
-static pgcn_status read_block(const pgcn_i_safetensors *file, const pgcn_i_params *params,
-                              block target) {
+/* Every tensor of all blocks must be there with its shape and finite; the blocks are written only
+ * then. */
+static pgcn_status read_blocks(const pgcn_i_safetensors *file, const pgcn_i_params *params,
+                               const block *blocks, int count) {
+    int64_t tensors = (int64_t)count * params->count;
     for (int pass = 0; pass < 2; pass++)
-        for (int i = 0; i < params->count; i++) {
-            const pgcn_i_param *param = &params->param[i];
+        for (int64_t i = 0; i < tensors; i++) {
+            const block *target = &blocks[i / params->count];
+            const pgcn_i_param *param = &params->param[i % params->count];
             char name[96];
             const void *data;
-            snprintf(name, sizeof name, "%s%s", target.prefix, param->name);
+            snprintf(name, sizeof name, "%s%s", target->prefix, param->name);
             PGCN_TRY(pgcn_i_safetensors_tensor(file, name, PGCN_I_F32, param->rank, param->shape,
                                                &data));
             const float *values = data;
@@ -187,18 +190,20 @@ static pgcn_status read_block(const pgcn_i_safetensors *file, const pgcn_i_param
                                        "%s: element %lld of tensor %s is not finite", file->path,
                                        (long long)e, name);
             if (pass == 1)
-                memcpy(target.data + param->first, data, (size_t)param->count * sizeof(float));
+                memcpy(target->data + param->first, data, (size_t)param->count * sizeof(float));
         }
     return PGCN_OK;
 }
 
 /* ---- checkpoints -------------------------------------------------------------------------------------- */
 
-/* A checkpoint is a state that can go on: a run that broke keeps the one it wrote before. */
+/* A checkpoint is a state that can go on: a run that broke keeps the one it wrote before. Moments
+ * may overflow before the weights do. */
 static pgcn_status check_weights(const pgcn_trainer *trainer) {
+    const pgcn_i_params *params = &trainer->params;
     bool finite = !trainer->broken;
-    for (int64_t i = 0; finite && i < trainer->params.total; i++)
-        finite = isfinite(trainer->params.value[i]);
+    for (int64_t i = 0; finite && i < params->total; i++)
+        finite = isfinite(params->value[i]) && isfinite(params->m[i]) && isfinite(params->v[i]);
     if (finite) return PGCN_OK;
     return pgcn_i_fail(PGCN_ERR_NUMERIC,
                        "no checkpoint was written: the weights after epoch %lld are not finite or "
@@ -224,16 +229,23 @@ pgcn_status pgcn_i_checkpoint_write(const char *path, const pgcn_trainer *traine
     return status;
 }
 
-/* Replays the history, which also restores the best epoch and what patience looks at. */
-static pgcn_status read_history(const pgcn_i_safetensors *file, pgcn_trainer *trainer,
-                                pgcn_i_progress *progress) {
+/* Replays the history into a list of its own (in `scratch`), which also restores the best epoch and
+ * what patience looks at. */
+static pgcn_status read_history(const pgcn_i_safetensors *file, const pgcn_trainer *trainer,
+                                pgcn_i_arena *scratch, pgcn_i_progress *progress) {
     const char *text;
     int64_t epochs;
-    PGCN_TRY(read_number(file, "epoch", 0, trainer->config.epochs, &epochs));
+    PGCN_TRY(read_number(file, "epoch", 0, INT32_MAX, &epochs));
     PGCN_TRY(pgcn_i_safetensors_text(file, "history", &text));
+    if (epochs > trainer->config.epochs)
+        return pgcn_i_fail(PGCN_ERR_MISMATCH,
+                           "%s is of epoch %lld and epochs is %d; set epochs to at least that",
+                           file->path, (long long)epochs, trainer->config.epochs);
+    *progress = (pgcn_i_progress){.best = -1};
+    progress->history = PGCN_I_ARRAY(scratch, pgcn_epoch, epochs);
+    if (!progress->history) return PGCN_ERR_MEMORY;
     json_t *list = json_loads(text, 0, NULL);
     bool fine = json_is_array(list) && (int64_t)json_array_size(list) == epochs;
-    *progress = (pgcn_i_progress){.history = trainer->progress.history, .best = -1};
     for (int64_t i = 0; fine && i < epochs; i++) {
         pgcn_epoch epoch;
         fine = epoch_of(json_array_get(list, (size_t)i), &epoch) && epoch.epoch == i + 1;
@@ -283,12 +295,19 @@ pgcn_status pgcn_i_checkpoint_read(const char *path, pgcn_trainer *trainer) {
                             {"best.", params->best},
                             {"adam.m.", params->m},
                             {"adam.v.", params->v}};
+    pgcn_epoch *history = trainer->progress.history;
+    pgcn_i_arena scratch = {0};
     pgcn_i_progress progress;
     PGCN_TRY(pgcn_i_safetensors_read(path, &file));
     pgcn_status status = same_run(file, trainer);
-    if (status == PGCN_OK) status = read_history(file, trainer, &progress);
-    for (int i = 0; i < 4 && status == PGCN_OK; i++) status = read_block(file, params, blocks[i]);
-    if (status == PGCN_OK) trainer->progress = progress;
+    if (status == PGCN_OK) status = read_history(file, trainer, &scratch, &progress);
+    if (status == PGCN_OK) status = read_blocks(file, params, blocks, 4);
+    if (status == PGCN_OK) { /* from here on nothing can fail: the trainer changes as a whole */
+        memcpy(history, progress.history, (size_t)progress.epochs * sizeof *history);
+        trainer->progress = progress;
+        trainer->progress.history = history;
+    }
+    pgcn_i_arena_free(&scratch);
     pgcn_i_safetensors_free(file);
     return status;
 }
@@ -335,7 +354,7 @@ static pgcn_status fill_model(const pgcn_i_safetensors *file, pgcn_model *model)
                                            &data));
     }
     PGCN_TRY(pgcn_i_params_allocate(&model->params, false));
-    return read_block(file, &model->params, (block){"", model->params.value});
+    return read_blocks(file, &model->params, &(block){"", model->params.value}, 1);
 }
 
 pgcn_status pgcn_model_load(const char *path, pgcn_model **out) {

@@ -135,10 +135,16 @@ pgcn_status pgcn_i_config_copy(const pgcn_config *given, pgcn_config *out) {
 
 /* ---- text to field and back ------------------------------------------------------------------ */
 
-static const field *find_field(const char *key) {
+/* The field of that name in a struct of `size` bytes: one filled by a program that was compiled
+ * against an older header ends before the newer fields. */
+static pgcn_status find_field(const char *key, size_t size, const field **out) {
     for (int i = 0; i < FIELDS; i++)
-        if (strcmp(fields[i].key, key) == 0) return &fields[i];
-    return NULL;
+        if (strcmp(fields[i].key, key) == 0 && fields[i].place < size) {
+            *out = &fields[i];
+            return PGCN_OK;
+        }
+    return pgcn_i_fail(PGCN_ERR_ARGUMENT,
+                       "there is no setting '%s' (pathgcn train --help lists them)", key);
 }
 
 static void accepted(const field *f, char *out, size_t bytes) {
@@ -215,10 +221,8 @@ static bool valid_split(const char *value) {
 }
 
 pgcn_status pgcn_config_set(pgcn_config *config, const char *key, const char *value) {
-    const field *f = find_field(key);
-    if (!f)
-        return pgcn_i_fail(PGCN_ERR_ARGUMENT,
-                           "there is no setting '%s' (pathgcn train --help lists them)", key);
+    const field *f;
+    PGCN_TRY(find_field(key, config->size, &f));
     void *place = (char *)config + f->place;
     bool fine = false;
     switch (f->type) {
@@ -279,8 +283,8 @@ static void write_field(const pgcn_config *config, const field *f, char *out, si
 
 pgcn_status pgcn_config_get(const pgcn_config *config, const char *key, char *out,
                             size_t out_bytes) {
-    const field *f = find_field(key);
-    if (!f) return pgcn_i_fail(PGCN_ERR_ARGUMENT, "there is no setting '%s'", key);
+    const field *f;
+    PGCN_TRY(find_field(key, config->size, &f));
     write_field(config, f, out, out_bytes);
     return PGCN_OK;
 }
@@ -322,6 +326,11 @@ pgcn_status pgcn_config_check(const pgcn_config *given) {
                            "consistency is %g and samples is 1: there is nothing to be consistent "
                            "with; set consistency to 0 or samples to 2",
                            config.consistency);
+    if (config.patience > 0 && config.patience < config.eval_every)
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT,
+                           "patience is %d and eval-every is %d: training would stop before it was "
+                           "evaluated; set patience to 0 or to at least %d",
+                           config.patience, config.eval_every, config.eval_every);
     return PGCN_OK;
 }
 

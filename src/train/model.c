@@ -88,15 +88,19 @@ pgcn_inference pgcn_inference_default(void) {
 }
 
 pgcn_status pgcn_inference_parse(const char *text, pgcn_inference *inference) {
-    int draws, used = 0;
+    static const char stochastic[] = "stochastic:";
     if (strcmp(text, "deterministic") == 0) {
         inference->draws = 0;
         return PGCN_OK;
     }
-    if (sscanf(text, "stochastic:%d%n", &draws, &used) == 1 && text[used] == '\0' && draws >= 1 &&
-        draws <= 1000000) {
-        inference->draws = draws;
-        return PGCN_OK;
+    if (strncmp(text, stochastic, strlen(stochastic)) == 0) {
+        const char *number = text + strlen(stochastic);
+        size_t digits = strspn(number, "0123456789"); /* seven cannot overflow */
+        long draws = digits > 0 && digits <= 7 && number[digits] == '\0' ? atol(number) : 0;
+        if (draws >= 1 && draws <= 1000000) {
+            inference->draws = (int)draws;
+            return PGCN_OK;
+        }
     }
     return pgcn_i_fail(PGCN_ERR_ARGUMENT,
                        "inference is '%s', expected deterministic or stochastic:N with N from 1 to "
@@ -256,7 +260,8 @@ static part_score score_part(const double *probability, const pgcn_dataset *data
         loss -= log(fmax(p[data->label[j]] / total, 1e-300));
     }
     if (nodes == 0) return (part_score){NAN, NAN};
-    return (part_score){100.0 * (double)hits / (double)nodes, loss / (double)nodes};
+    /* rounded like the accuracies of the history, so that both are equal */
+    return (part_score){100 * ((double)hits / (double)nodes), loss / (double)nodes};
 }
 
 static const pgcn_i_split *split_of(const pgcn_model *model, const pgcn_dataset *data) {

@@ -158,6 +158,7 @@ pgcn_status pgcn_trainer_save(const pgcn_trainer *trainer, const char *path) {
 pgcn_status pgcn_trainer_resume(pgcn_trainer *trainer, const char *path) {
     PGCN_TRY(pgcn_i_checkpoint_read(path, trainer));
     trainer->sampled_step = -1; /* the sample of the next step is drawn again from its number */
+    trainer->broken = false;
     return PGCN_OK;
 }
 

@@ -1,0 +1,137 @@
+/* For the tests of the tape and of the network: the whole network of a configuration on a small
+ * random graph, recorded and ready to run, without a trainer around it. */
+#ifndef PGCN_NETWORK_HELP_H
+#define PGCN_NETWORK_HELP_H
+
+#include "nn_help.h"
+
+enum { NET_FEATURES = 11, NET_CLASSES = 3 };
+
+/* What the network is run on. A few nodes have no edges, no features or no label. */
+typedef struct problem {
+    int64_t n, masked;
+    pgcn_graph *graph;
+    pgcn_i_csr csr; /* features */
+    pgcn_i_features x;
+    int32_t *label;
+    uint8_t *mask;
+} problem;
+
+static inline problem problem_new(int64_t n) {
+    problem p = {.n = n, .graph = random_graph(n, 2 * n, true, false, false, 3)};
+    pgcn_i_stream random = test_stream(4);
+    p.csr = ref_random_csr(5, n, NET_FEATURES);
+    p.x = (pgcn_i_features){.n = n,
+                            .columns = NET_FEATURES,
+                            .nonzeros = p.csr.offset[n],
+                            .offset = p.csr.offset,
+                            .column = p.csr.column,
+                            .value = p.csr.value};
+    p.label = calloc((size_t)n, sizeof *p.label);
+    p.mask = calloc((size_t)n, 1);
+    for (int64_t j = 0; j < n; j++) {
+        p.label[j] = (int32_t)pgcn_i_bounded(&random, NET_CLASSES + 1) - 1;
+        p.mask[j] = pgcn_i_bounded(&random, 3) > 0;
+        p.masked += p.mask[j] && p.label[j] >= 0;
+    }
+    return p;
+}
+
+static inline void problem_free(problem *p) {
+    pgcn_graph_free(p->graph);
+    ref_csr_free(&p->csr);
+    free(p->label), free(p->mask);
+}
+
+typedef struct network {
+    const problem *problem;
+    pgcn_config config;
+    int samplers; /* 0: exact */
+    pgcn_i_pool *pool;
+    pgcn_i_input *input;
+    pgcn_i_spatial spatial;
+    pgcn_i_params params;
+    pgcn_i_visits *visits[8];
+    pgcn_i_operator operators[8];
+    pgcn_i_tape tape;
+    pgcn_i_value *logits;
+    pgcn_i_loss loss;
+} network;
+
+/* Everything but the tape; then the tape, whose recording may fail in the tests of memory. */
+static inline void network_prepare(network *net, const problem *p, const char *text, int threads) {
+    *net = (network){.problem = p, .config = settings(text)};
+    pgcn_config *config = &net->config;
+    must(pgcn_config_check(config));
+    must(pgcn_i_pool_new(threads, &net->pool));
+    must(pgcn_i_input_new(&p->x, config->normalise, true, &net->input));
+    must(pgcn_i_spatial_init(&net->spatial, p->graph, config));
+    must(pgcn_i_pathgcn_declare(&net->params, config, NET_FEATURES, NET_CLASSES));
+    must(pgcn_i_params_allocate(&net->params, true));
+    pgcn_i_pathgcn_start(&net->params, config);
+    if (config->train_form == PGCN_FORM_SAMPLED)
+        net->samplers = config->paths_per_layer ? config->layers : 1;
+    assert_true(config->layers <= 8);
+    for (int l = 0; l < config->layers; l++) {
+        net->operators[l] = (pgcn_i_operator){.n = p->n,
+                                              .samples = config->samples,
+                                              .exact = &net->spatial.exact,
+                                              .exact_t = &net->spatial.exact_t};
+        if (l >= net->samplers) continue;
+        must(pgcn_i_visits_new(&net->spatial.walker, config->samples, true, &net->visits[l]));
+        pgcn_i_visits_sample(net->visits[l], &net->spatial.walker, net->pool, config->seed,
+                             PGCN_I_RNG_WALK, 0, l, net->spatial.visit_degree);
+        net->operators[l].visits = net->visits[l];
+    }
+    must(pgcn_i_loss_init(&net->loss, p->n, config->samples, NET_CLASSES));
+}
+
+static inline pgcn_status network_record(network *net, bool with_grad) {
+    const pgcn_config *config = &net->config;
+    PGCN_TRY(pgcn_i_tape_init(&net->tape, net->pool, &net->params, pgcn_i_pathgcn_ops(config),
+                              with_grad));
+    net->tape.seed = config->seed;
+    net->logits =
+        pgcn_i_pathgcn_record(&net->tape, config, net->input, net->operators, config->samples);
+    return pgcn_i_tape_finish(&net->tape);
+}
+
+static inline void network_open(network *net, const problem *p, const char *text, int threads) {
+    network_prepare(net, p, text, threads);
+    must(network_record(net, true));
+}
+
+static inline void network_close(network *net) {
+    pgcn_i_loss_free(&net->loss);
+    pgcn_i_tape_free(&net->tape);
+    for (int l = 0; l < net->samplers; l++) pgcn_i_visits_free(net->visits[l]);
+    pgcn_i_params_free(&net->params);
+    pgcn_i_spatial_free(&net->spatial);
+    pgcn_i_input_free(net->input);
+    pgcn_i_pool_free(net->pool);
+}
+
+/* Moves every weight a little, so that no gradient is special: s is no longer a constant, W no
+ * longer the identity, biases no longer 0. Running statistics stay. */
+static inline void network_shake(network *net) {
+    float *noise = ref_random_floats(6, net->params.total);
+    for (int i = 0; i < net->params.count; i++) {
+        const pgcn_i_param *param = &net->params.param[i];
+        for (int64_t e = 0; e < param->count && param->group != PGCN_I_GROUP_BUFFER; e++)
+            net->params.value[param->first + e] += 0.3f * noise[param->first + e];
+    }
+    free(noise);
+}
+
+/* Forward, loss, backward. Returns the whole loss. */
+static inline double network_run(network *net) {
+    const problem *p = net->problem;
+    pgcn_i_tape_forward(&net->tape);
+    pgcn_i_loss_terms terms =
+        pgcn_i_loss_run(&net->loss, &net->tape, net->logits, p->label, p->mask, p->masked,
+                        net->config.consistency, net->config.temperature);
+    if (net->tape.with_grad) pgcn_i_tape_backward(&net->tape);
+    return terms.cross_entropy + net->config.consistency * terms.consistency;
+}
+
+#endif

@@ -1,0 +1,649 @@
+/* Every operation and loss in one table of cases, over channel counts around the widths of vectors:
+ * its value against a plain reference in double, and its gradients against finite differences of
+ * that reference (same paths, same dropout), which is sharper than differences in float. Every
+ * gradient is also taken a second time in adding mode, on top of what is there. */
+#include "nn_help.h"
+
+/* Sums of up to some hundred products in float; errors relative to the largest of an array. */
+#define VALUE_TOLERANCE    5e-6
+#define GRADIENT_TOLERANCE 3e-5
+/* Gradients of an array below this are rounding. */
+#define GRADIENT_LEAST 1e-3
+
+enum { K = 4, P = 3, COLUMNS = 19 };
+static const double ALPHA = 0.3, LAMBDA = 0.7;
+
+typedef struct bench bench;
+
+/* Two operands at most: values or parameters. The reference reads b->x[0..3]: the two leaves, then
+ * the two parameters. */
+enum { LEAF = 0, PARAM = 2, ARRAYS = 4 };
+
+typedef struct op_kind {
+    void (*declare)(bench *b);
+    pgcn_i_value *(*record)(bench *b);
+    void (*reference)(const bench *b, double *out);
+    double (*loss)(bench *b); /* instead of record and reference: writes the gradient of leaf 0 */
+    double (*loss_reference)(const bench *b);
+} op_kind;
+
+typedef struct op_case {
+    const char *name;
+    const op_kind *kind;
+    int samples;
+    double rate; /* dropout, or the temperature of the consistency */
+    bool relu, bias, sparse, exact;
+    pgcn_kernel kernel;
+    bool square; /* cost grows with c^2: no 257 channels */
+} op_case;
+
+struct bench {
+    const op_case *test;
+    int64_t n, c, rows, outputs; /* rows = samples n; outputs: columns of a linear layer */
+    pgcn_i_pool *pool;
+    pgcn_i_params params;
+    pgcn_i_tape tape;
+    pgcn_i_value *leaf[2], *out;
+    pgcn_i_param *param[4]; /* trained ones, then running mean and variance */
+    pgcn_graph *graph;
+    pgcn_i_spatial spatial;
+    pgcn_i_visits *visits;
+    pgcn_i_operator operator;
+    pgcn_i_input *input;
+    int64_t segment[7];
+    int32_t *label;
+    uint8_t *mask, *target;
+    int64_t masked;
+    double *frozen; /* target of the consistency */
+    double *x[ARRAYS];
+    int64_t count[ARRAYS];
+    double *weight; /* of the outputs in the scalar whose gradient is taken */
+    double *value;  /* room for outputs */
+};
+
+static pgcn_i_rng_domain domain(const bench *b, pgcn_i_purpose purpose, int sample) {
+    return pgcn_i_rng_domain_of(b->tape.seed, purpose, b->tape.step, 0, sample);
+}
+
+static void add_param(bench *b, int i, int rank, int64_t p, int64_t q, int64_t r) {
+    pgcn_i_group group = i < 2 ? PGCN_I_GROUP_MIX : PGCN_I_GROUP_BUFFER;
+    b->param[i] = pgcn_i_params_add(&b->params, group, false, rank, p, q, r, "p%d", i);
+}
+
+/* ---- input layer --------------------------------------------------------------------------------- */
+
+static void input_declare(bench *b) {
+    float *dense = ref_random_floats(11, b->n * COLUMNS);
+    pgcn_i_features x = {.n = b->n, .columns = COLUMNS, .dense = dense};
+    pgcn_i_csr csr = ref_random_csr(12, b->n, COLUMNS);
+    if (b->test->sparse)
+        x = (pgcn_i_features){.n = b->n,
+                              .columns = COLUMNS,
+                              .nonzeros = csr.offset[b->n],
+                              .offset = csr.offset,
+                              .column = csr.column,
+                              .value = csr.value};
+    must(pgcn_i_input_new(&x, PGCN_NORMALISE_NONE, true, &b->input));
+    free(dense);
+    ref_csr_free(&csr);
+    add_param(b, 0, 2, COLUMNS, b->c, 0);
+    add_param(b, 1, 1, b->c, 0, 0);
+}
+
+static pgcn_i_value *input_record(bench *b) {
+    return pgcn_i_op_input(&b->tape, b->input, b->test->samples, b->test->rate, b->param[0],
+                           b->param[1], b->test->relu);
+}
+
+static void input_reference(const bench *b, double *out) {
+    const pgcn_i_input *input = b->input;
+    double *x = ref_zeros(b->n * COLUMNS);
+    for (int s = 0; s < b->test->samples; s++) {
+        pgcn_i_rng_domain random = domain(b, PGCN_I_RNG_DROPOUT_INPUT, s);
+        memset(x, 0, (size_t)(b->n * COLUMNS) * sizeof *x);
+        for (int64_t r = 0; r < b->n; r++)
+            if (input->dense)
+                for (int64_t e = r * COLUMNS; e < (r + 1) * COLUMNS; e++)
+                    x[e] = (double)input->dense[e] * dropout_factor(random, b->test->rate, e);
+            else
+                for (int64_t e = input->offset[r]; e < input->offset[r + 1]; e++)
+                    x[r * COLUMNS + input->column[e]] =
+                        (double)input->value[e] * dropout_factor(random, b->test->rate, e);
+        ref_linear(out + s * b->n * b->c, x, b->x[PARAM], b->x[PARAM + 1], b->test->relu, b->n,
+                   COLUMNS, b->c);
+    }
+    free(x);
+}
+
+/* ---- dense rows ---------------------------------------------------------------------------------- */
+
+static void one_leaf(bench *b) {
+    b->leaf[0] = pgcn_i_tape_value(&b->tape, b->rows, b->c);
+}
+static void two_leaves(bench *b) {
+    one_leaf(b);
+    b->leaf[1] = pgcn_i_tape_value(&b->tape, b->rows, b->c);
+}
+
+static void linear_declare(bench *b) {
+    one_leaf(b);
+    b->outputs = b->c * 2 / 3 + 1;
+    add_param(b, 0, 2, b->c, b->outputs, 0);
+    if (b->test->bias) add_param(b, 1, 1, b->outputs, 0, 0);
+}
+static pgcn_i_value *linear_record(bench *b) {
+    return pgcn_i_op_linear(&b->tape, b->leaf[0], b->param[0], b->param[1], b->test->relu);
+}
+static void linear_reference(const bench *b, double *out) {
+    ref_linear(out, b->x[LEAF], b->x[PARAM], b->x[PARAM + 1], b->test->relu, b->rows, b->c,
+               b->outputs);
+}
+
+static pgcn_i_value *relu_record(bench *b) {
+    return pgcn_i_op_relu(&b->tape, b->leaf[0]);
+}
+static void relu_reference(const bench *b, double *out) {
+    for (int64_t e = 0; e < b->rows * b->c; e++) out[e] = b->x[LEAF][e] > 0 ? b->x[LEAF][e] : 0;
+}
+
+static pgcn_i_value *dropout_record(bench *b) {
+    return pgcn_i_op_dropout(&b->tape, b->leaf[0], b->test->rate);
+}
+static void dropout_reference(const bench *b, double *out) {
+    for (int64_t e = 0; e < b->rows * b->c; e++)
+        out[e] = b->x[LEAF][e] * dropout_factor(domain(b, PGCN_I_RNG_DROPOUT, 0), b->test->rate, e);
+}
+
+static pgcn_i_value *drop_rows_record(bench *b) {
+    return pgcn_i_op_drop_rows(&b->tape, b->leaf[0], b->test->rate);
+}
+static void drop_rows_reference(const bench *b, double *out) {
+    for (int64_t e = 0; e < b->rows * b->c; e++)
+        out[e] = b->x[LEAF][e] *
+                 dropout_row_factor(domain(b, PGCN_I_RNG_DROP_ROWS, 0), b->test->rate, e / b->c);
+}
+
+static pgcn_i_value *mix_record(bench *b) {
+    return pgcn_i_op_mix(&b->tape, b->leaf[0], b->leaf[1] ? b->leaf[1] : b->leaf[0], ALPHA);
+}
+static void mix_reference(const bench *b, double *out) {
+    const double *second = b->x[LEAF + 1] ? b->x[LEAF + 1] : b->x[LEAF];
+    for (int64_t e = 0; e < b->rows * b->c; e++)
+        out[e] = (1 - ALPHA) * b->x[LEAF][e] + ALPHA * second[e];
+}
+
+static void norm_declare(bench *b) {
+    one_leaf(b);
+    for (int i = b->test->bias ? 0 : 2; i < 4; i++) add_param(b, i, 1, b->c, 0, 0);
+}
+static pgcn_i_value *norm_record(bench *b) {
+    return pgcn_i_op_batch_norm(&b->tape, b->leaf[0], b->param[0], b->param[1], b->param[2],
+                                b->param[3]);
+}
+static void norm_reference(const bench *b, double *out) {
+    double *mean = ref_zeros(b->c), *inv_std = ref_zeros(b->c);
+    ref_batch_norm(out, mean, inv_std, b->x[LEAF], b->x[PARAM], b->x[PARAM + 1], 1e-5, b->rows,
+                   b->c);
+    free(mean), free(inv_std);
+}
+
+/* Six graphs: sizes 0, 5, 1, 0, most, 2. */
+static void pool_declare(bench *b) {
+    const int64_t segment[] = {0, 0, 5, 6, 6, b->rows - 2, b->rows};
+    memcpy(b->segment, segment, sizeof segment);
+    one_leaf(b);
+}
+static pgcn_i_value *pool_record(bench *b) {
+    return pgcn_i_op_sum_pool(&b->tape, b->leaf[0], b->segment, 6);
+}
+static void pool_reference(const bench *b, double *out) {
+    memset(out, 0, (size_t)(6 * b->c) * sizeof *out);
+    for (int graph = 0; graph < 6; graph++)
+        for (int64_t e = b->segment[graph] * b->c; e < b->segment[graph + 1] * b->c; e++)
+            out[graph * b->c + e % b->c] += b->x[LEAF][e];
+}
+
+/* ---- path convolution ---------------------------------------------------------------------------- */
+
+static void path_declare(bench *b) {
+    pgcn_config config = settings("self-loops=no scaling=symmetric path-length=4 paths=3");
+    b->graph = random_graph(b->n, 2 * b->n, false, false, false, 21);
+    must(pgcn_i_spatial_init(&b->spatial, b->graph, &config));
+    b->operator=(pgcn_i_operator){.n = b->n, .samples = b->test->samples};
+    if (b->test->exact) {
+        b->operator.exact = & b->spatial.exact;
+        b->operator.exact_t = & b->spatial.exact_t;
+    } else {
+        must(pgcn_i_visits_new(&b->spatial.walker, b->test->samples, true, &b->visits));
+        pgcn_i_visits_sample(b->visits, &b->spatial.walker, b->pool, 5, PGCN_I_RNG_WALK, 0, 0,
+                             b->spatial.visit_degree);
+        b->operator.visits = b->visits;
+    }
+    one_leaf(b);
+    const int rank[] = {1, 1, 2, 3};
+    add_param(b, 0, rank[b->test->kernel], K, b->c, b->c);
+}
+
+static pgcn_i_value *path_record(bench *b) {
+    return pgcn_i_op_pathconv(&b->tape, b->leaf[0], &b->operator, K, b->test->kernel, b->param[0]);
+}
+
+/* z = S_i h, or T z in place of the power before. */
+static void next_hop(const bench *b, int i, const double *h, double *z) {
+    int64_t each = b->n * b->c;
+    if (!b->test->exact) {
+        ref_csr_product(z, &b->visits->hop[i - 1], h, b->c);
+        return;
+    }
+    double *before = ref_zeros(b->rows * b->c);
+    memcpy(before, z, (size_t)(b->rows * b->c) * sizeof *z);
+    for (int s = 0; s < b->test->samples; s++)
+        ref_csr_product(z + s * each, &b->spatial.exact, before + s * each, b->c);
+    free(before);
+}
+
+static void path_reference(const bench *b, double *out) {
+    int64_t c = b->c, count = b->rows * c;
+    const double *h = b->x[LEAF], *s = b->x[PARAM];
+    double *z = ref_zeros(count), *term = ref_zeros(count);
+    memcpy(z, h, (size_t)count * sizeof *z);
+    memset(out, 0, (size_t)count * sizeof *out);
+    for (int i = 0; i < K; i++) {
+        if (i > 0) next_hop(b, i, h, z);
+        if (b->test->kernel == PGCN_KERNEL_FULL)
+            ref_gemm(false, false, b->rows, c, c, z, s + i * c * c, 0, term);
+        for (int64_t e = 0; e < count; e++) {
+            if (b->test->kernel == PGCN_KERNEL_DEPTHWISE) term[e] = s[i * c + e % c] * z[e];
+            if (b->test->kernel < PGCN_KERNEL_DEPTHWISE) term[e] = s[i] * z[e];
+            out[e] += term[e];
+        }
+    }
+    free(z), free(term);
+}
+
+/* ---- losses ---------------------------------------------------------------------------------------- */
+
+/* About a quarter of the nodes has no label, half are masked, and some masked ones lack a label. */
+static void loss_declare(bench *b) {
+    pgcn_i_stream random = test_stream(31);
+    one_leaf(b);
+    b->label = calloc((size_t)b->n, sizeof *b->label);
+    b->mask = calloc((size_t)b->n, 1);
+    b->target = calloc((size_t)(b->n * b->c), 1);
+    for (int64_t j = 0; j < b->n; j++) {
+        b->label[j] = (int32_t)pgcn_i_bounded(&random, (uint32_t)b->c);
+        if (pgcn_i_bounded(&random, 4) == 0) b->label[j] = -1;
+        b->mask[j] = pgcn_i_bounded(&random, 2) == 0;
+    }
+    for (int64_t e = 0; e < b->n * b->c; e++) b->target[e] = pgcn_i_bounded(&random, 2) == 0;
+}
+
+/* Rows of the mask that count; the frozen target is of the logits before any difference. */
+static void loss_prepare(bench *b, bool labels_count) {
+    for (int64_t j = 0; j < b->n; j++)
+        b->masked += b->mask[j] && (!labels_count || b->label[j] >= 0);
+    assert_true(b->masked > 0);
+    b->frozen = ref_zeros(b->n * b->c);
+    double temperature = b->test->rate > 0 ? b->test->rate : 1;
+    ref_consistency_target(b->frozen, b->x[LEAF], b->n, b->test->samples, temperature, b->c);
+}
+
+static double softmax_loss(bench *b) {
+    pgcn_i_loss loss;
+    loss_prepare(b, true);
+    must(pgcn_i_loss_init(&loss, b->n, b->test->samples, (int)b->c));
+    double lambda = b->test->rate > 0 ? LAMBDA : 0;
+    pgcn_i_loss_terms terms = pgcn_i_loss_run(&loss, &b->tape, b->leaf[0], b->label, b->mask,
+                                              b->masked, lambda, b->test->rate);
+    int64_t hits = 0;
+    for (int64_t r = 0; r < b->rows; r++) {
+        int64_t best = 0;
+        for (int64_t ch = 1; ch < b->c; ch++)
+            if (b->x[LEAF][r * b->c + ch] > b->x[LEAF][r * b->c + best]) best = ch;
+        hits += b->mask[r % b->n] && b->label[r % b->n] == best;
+    }
+    if (b->test->samples == 1) { /* scoring, which has no gradient, says the same */
+        pgcn_i_softmax_run(&loss, &b->tape, b->leaf[0]);
+        pgcn_i_loss_terms score =
+            pgcn_i_score_run(&loss, &b->tape, b->leaf[0], b->label, b->mask, b->masked);
+        assert_true(score.cross_entropy == terms.cross_entropy);
+        assert_true(score.accuracy == terms.accuracy);
+    }
+    pgcn_i_loss_free(&loss);
+    assert_true(terms.accuracy == (double)hits / (double)(b->masked * b->test->samples));
+    return terms.cross_entropy + lambda * terms.consistency;
+}
+static double softmax_loss_reference(const bench *b) {
+    double loss = ref_cross_entropy(b->x[LEAF], b->label, b->mask, b->n, b->rows, b->c) /
+                  (double)(b->masked * b->test->samples);
+    if (b->test->rate > 0)
+        loss += LAMBDA * ref_consistency(b->x[LEAF], b->frozen, b->n, b->test->samples, b->c) /
+                (double)b->rows;
+    return loss;
+}
+
+static double binary_loss(bench *b) {
+    pgcn_i_loss loss;
+    loss_prepare(b, false);
+    must(pgcn_i_loss_init(&loss, b->n, b->test->samples, (int)b->c));
+    double value =
+        pgcn_i_binary_loss_run(&loss, &b->tape, b->leaf[0], b->target, b->mask, b->masked);
+    pgcn_i_loss_free(&loss);
+    return value;
+}
+static double binary_loss_reference(const bench *b) {
+    return ref_binary_cross_entropy(b->x[LEAF], b->target, b->mask, b->n, b->rows, b->c) /
+           (double)(b->masked * b->test->samples);
+}
+
+/* ---- the table --------------------------------------------------------------------------------------- */
+
+/* clang-format off */
+static const op_kind INPUT     = {input_declare, input_record, input_reference, NULL, NULL};
+static const op_kind LINEAR    = {linear_declare, linear_record, linear_reference, NULL, NULL};
+static const op_kind RELU      = {one_leaf, relu_record, relu_reference, NULL, NULL};
+static const op_kind DROPOUT   = {one_leaf, dropout_record, dropout_reference, NULL, NULL};
+static const op_kind DROP_ROWS = {one_leaf, drop_rows_record, drop_rows_reference, NULL, NULL};
+static const op_kind MIX       = {two_leaves, mix_record, mix_reference, NULL, NULL};
+static const op_kind MIX_TWICE = {one_leaf, mix_record, mix_reference, NULL, NULL};
+static const op_kind NORM      = {norm_declare, norm_record, norm_reference, NULL, NULL};
+static const op_kind POOL      = {pool_declare, pool_record, pool_reference, NULL, NULL};
+static const op_kind PATH      = {path_declare, path_record, path_reference, NULL, NULL};
+static const op_kind SOFTMAX   = {loss_declare, NULL, NULL, softmax_loss, softmax_loss_reference};
+static const op_kind BINARY    = {loss_declare, NULL, NULL, binary_loss, binary_loss_reference};
+
+#define PATHS(word, which, big)                                                                         \
+    {.name = "pathconv " word " sampled",   .kind = &PATH, .samples = 1, .kernel = which, .square = big}, \
+    {.name = "pathconv " word " sampled 2", .kind = &PATH, .samples = 2, .kernel = which, .square = big}, \
+    {.name = "pathconv " word " exact",     .kind = &PATH, .samples = 1, .kernel = which, .square = big, .exact = true}, \
+    {.name = "pathconv " word " exact 2",   .kind = &PATH, .samples = 2, .kernel = which, .square = big, .exact = true}
+
+static const op_case cases[] = {
+    {.name = "input sparse",           .kind = &INPUT, .samples = 1, .sparse = true, .relu = true},
+    {.name = "input sparse no relu",   .kind = &INPUT, .samples = 2, .sparse = true},
+    {.name = "input sparse dropout",   .kind = &INPUT, .samples = 1, .sparse = true, .relu = true, .rate = 0.6},
+    {.name = "input sparse dropout 2", .kind = &INPUT, .samples = 2, .sparse = true, .relu = true, .rate = 0.3},
+    {.name = "input dense",            .kind = &INPUT, .samples = 1, .relu = true},
+    {.name = "input dense no relu",    .kind = &INPUT, .samples = 2},
+    {.name = "input dense dropout",    .kind = &INPUT, .samples = 1, .relu = true, .rate = 0.6},
+    {.name = "input dense dropout 2",  .kind = &INPUT, .samples = 2, .relu = true, .rate = 0.3},
+    {.name = "linear",                 .kind = &LINEAR, .samples = 1, .square = true},
+    {.name = "linear bias",            .kind = &LINEAR, .samples = 1, .square = true, .bias = true},
+    {.name = "linear relu",            .kind = &LINEAR, .samples = 1, .square = true, .relu = true},
+    {.name = "linear bias relu",       .kind = &LINEAR, .samples = 2, .square = true, .bias = true, .relu = true},
+    {.name = "relu",                   .kind = &RELU, .samples = 1},
+    {.name = "dropout",                .kind = &DROPOUT, .samples = 1, .rate = 0.5},
+    {.name = "dropout 2",              .kind = &DROPOUT, .samples = 2, .rate = 0.1},
+    {.name = "drop rows",              .kind = &DROP_ROWS, .samples = 2, .rate = 0.5},
+    {.name = "mix",                    .kind = &MIX, .samples = 1},
+    {.name = "mix twice",              .kind = &MIX_TWICE, .samples = 1},
+    {.name = "batch norm",             .kind = &NORM, .samples = 1},
+    {.name = "batch norm affine",      .kind = &NORM, .samples = 2, .bias = true},
+    {.name = "sum-pool",               .kind = &POOL, .samples = 1},
+    PATHS("global", PGCN_KERNEL_GLOBAL, false),
+    PATHS("layer", PGCN_KERNEL_LAYER, false),
+    PATHS("depthwise", PGCN_KERNEL_DEPTHWISE, false),
+    PATHS("full", PGCN_KERNEL_FULL, true),
+    {.name = "softmax",                .kind = &SOFTMAX, .samples = 1},
+    {.name = "softmax 2",              .kind = &SOFTMAX, .samples = 2},
+    {.name = "consistency",            .kind = &SOFTMAX, .samples = 2, .rate = 0.5},
+    {.name = "consistency 3",          .kind = &SOFTMAX, .samples = 3, .rate = 0.3},
+    {.name = "binary",                 .kind = &BINARY, .samples = 1},
+    {.name = "binary 2",               .kind = &BINARY, .samples = 2},
+};
+/* clang-format on */
+enum { CASES = sizeof cases / sizeof *cases };
+
+/* ---- running a case ------------------------------------------------------------------------------------ */
+
+static double bench_objective(void *context) {
+    bench *b = context;
+    if (b->test->kind->loss) return b->test->kind->loss_reference(b);
+    b->test->kind->reference(b, b->value);
+    double sum = 0;
+    for (int64_t e = 0; e < b->out->rows * b->out->cols; e++) sum += b->weight[e] * b->value[e];
+    return sum;
+}
+
+/* Random leaves and parameters, as floats for the tape and as doubles for the reference. */
+static void bench_fill(bench *b) {
+    must(pgcn_i_params_allocate(&b->params, true));
+    for (int i = 0; i < 2; i++) {
+        if (b->leaf[i]) {
+            b->count[LEAF + i] = b->leaf[i]->rows * b->leaf[i]->cols;
+            float *random = ref_random_floats(40 + (uint64_t)i, b->count[LEAF + i]);
+            memcpy(b->leaf[i]->data, random, (size_t)b->count[LEAF + i] * sizeof *random);
+            b->x[LEAF + i] = ref_doubles(random, b->count[LEAF + i]);
+            free(random);
+        }
+        if (b->param[i]) {
+            b->count[PARAM + i] = b->param[i]->count;
+            float *random = ref_random_floats(50 + (uint64_t)i, b->count[PARAM + i]);
+            memcpy(pgcn_i_value_of(&b->params, b->param[i]), random,
+                   (size_t)b->count[PARAM + i] * sizeof *random);
+            b->x[PARAM + i] = ref_doubles(random, b->count[PARAM + i]);
+            free(random);
+        }
+    }
+}
+
+static void bench_open(bench *b, const op_case *test, int64_t n, int64_t c) {
+    *b = (bench){.test = test, .n = n, .c = c, .rows = n * test->samples};
+    must(pgcn_i_pool_new(2, &b->pool));
+    must(pgcn_i_params_init(&b->params, 4));
+    must(pgcn_i_tape_init(&b->tape, b->pool, &b->params, 1, true));
+    b->tape.seed = 77;
+    b->tape.step = 3;
+    test->kind->declare(b);
+    if (test->kind->record) b->out = test->kind->record(b);
+    bench_fill(b);
+    must(pgcn_i_tape_finish(&b->tape));
+}
+
+static void bench_close(bench *b) {
+    pgcn_i_tape_free(&b->tape);
+    pgcn_i_params_free(&b->params);
+    pgcn_i_visits_free(b->visits);
+    pgcn_i_spatial_free(&b->spatial);
+    pgcn_i_input_free(b->input);
+    pgcn_graph_free(b->graph);
+    pgcn_i_pool_free(b->pool);
+    for (int i = 0; i < ARRAYS; i++) free(b->x[i]);
+    free(b->label), free(b->mask), free(b->target), free(b->frozen), free(b->weight),
+        free(b->value);
+}
+
+static float *gradient_of(bench *b, int array) {
+    return array < PARAM ? b->leaf[array]->grad : b->params.grad + b->param[array - PARAM]->first;
+}
+
+/* Forward against the reference; then the gradient of sum(weight (.) out) is on the tape. */
+static void bench_run(bench *b, const char *label) {
+    if (b->test->kind->loss) {
+        double got = b->test->kind->loss(b), want = b->test->kind->loss_reference(b);
+        if (!(fabs(got - want) <= VALUE_TOLERANCE * (fabs(want) + 0.1)))
+            fail_msg("%s: loss %.9g, expected %.9g", label, got, want);
+        return;
+    }
+    int64_t count = b->out->rows * b->out->cols;
+    float *weight = ref_random_floats(60, count);
+    b->weight = ref_doubles(weight, count);
+    b->value = ref_zeros(count);
+    pgcn_i_tape_forward(&b->tape);
+    b->test->kind->reference(b, b->value);
+    check_values(label, b->out->data, b->value, count, VALUE_TOLERANCE);
+    memcpy(b->out->grad, weight, (size_t)count * sizeof *weight);
+    pgcn_i_tape_backward(&b->tape);
+    free(weight);
+}
+
+/* The same gradients added to marks: only what another operation left before may differ. The first
+ * weights over sparse features are used by one operation alone and have no adding form. */
+static void check_adding(bench *b, const char *label) {
+    const float mark = 0.5f;
+    pgcn_i_op *op = &b->tape.op[0];
+    float *once[ARRAYS] = {0};
+    for (int a = 0; a < ARRAYS; a++) {
+        if (!b->x[a] || (a == PARAM && b->test->sparse)) continue;
+        once[a] = ref_filled_floats(0, b->count[a]);
+        memcpy(once[a], gradient_of(b, a), (size_t)b->count[a] * sizeof *once[a]);
+        for (int64_t e = 0; e < b->count[a]; e++) gradient_of(b, a)[e] = mark;
+    }
+    for (int i = 0; i < 2; i++) op->add_in[i] = op->add_param[i] = true;
+    for (int64_t e = 0; e < b->out->rows * b->out->cols; e++)
+        b->out->grad[e] = (float)b->weight[e]; /* ReLU masks it in place */
+    pgcn_i_tape_backward(&b->tape);
+    for (int a = 0; a < ARRAYS; a++) {
+        if (!once[a]) continue;
+        double *want = ref_doubles(once[a], b->count[a]);
+        for (int64_t e = 0; e < b->count[a]; e++) want[e] += (double)mark;
+        check_values(label, gradient_of(b, a), want, b->count[a], VALUE_TOLERANCE);
+        free(want), free(once[a]);
+    }
+}
+
+static void run_case(const op_case *test, int64_t n, int64_t c, int singles) {
+    static const char *const array_names[] = {"leaf 0", "leaf 1", "parameter 0", "parameter 1"};
+    char label[128];
+    bench b;
+    snprintf(label, sizeof label, "%s, n = %lld, c = %lld", test->name, (long long)n, (long long)c);
+    bench_open(&b, test, n, c);
+    bench_run(&b, label);
+    for (int a = 0; a < ARRAYS; a++) {
+        char which[192];
+        if (!b.x[a]) continue;
+        snprintf(which, sizeof which, "%s, %s", label, array_names[a]);
+        check_gradient(which, gradient_of(&b, a), b.x[a], b.count[a], bench_objective, &b, singles,
+                       GRADIENT_TOLERANCE, GRADIENT_LEAST);
+    }
+    if (!test->kind->loss) check_adding(&b, label);
+    bench_close(&b);
+}
+
+/* ---- tests ------------------------------------------------------------------------------------------------ */
+
+static void test_ops_all_cases_and_sizes_match_reference_and_differences(void **state) {
+    (void)state;
+    static const int64_t sizes[] = {1, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 257};
+    for (int i = 0; i < CASES; i++)
+        for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+            if (sizes[s] < 100 || !cases[i].square)
+                run_case(&cases[i], 37, sizes[s], sizes[s] < 20 ? 8 : 3);
+}
+
+/* 200 rows: several blocks and groups. 2200: several tiles of 64 rows in a group. */
+static void test_ops_many_rows_match_reference_and_differences(void **state) {
+    (void)state;
+    for (int i = 0; i < CASES; i++) {
+        run_case(&cases[i], 200, 9, 4);
+        run_case(&cases[i], 2200, 3, 2);
+    }
+}
+
+/* Above 65536 rows a block has several tiles: what multiplies by tiles must still meet all rows. */
+static void test_ops_blocks_of_several_tiles_match_reference(void **state) {
+    (void)state;
+    for (int i = 0; i < CASES; i++)
+        if ((cases[i].kind == &INPUT && !cases[i].sparse && cases[i].rate > 0) ||
+            (cases[i].kind == &PATH && cases[i].kernel == PGCN_KERNEL_FULL))
+            if (cases[i].samples == 1) run_case(&cases[i], 66000, 2, 1);
+}
+
+static void test_batch_norm_statistics_training_and_inference(void **state) {
+    (void)state;
+    const op_case test = {.name = "batch norm", .kind = &NORM, .samples = 1, .bias = true};
+    bench b;
+    bench_open(&b, &test, 50, 3);
+    float *mean = pgcn_i_value_of(&b.params, b.param[2]);
+    float *variance = pgcn_i_value_of(&b.params, b.param[3]);
+    for (int ch = 0; ch < 3; ch++) mean[ch] = 2.0f, variance[ch] = 3.0f;
+    pgcn_i_tape_forward(&b.tape);
+    for (int ch = 0; ch < 3; ch++) { /* a tenth of the way to this batch; unbiased variance */
+        double sum = 0, squares = 0;
+        for (int r = 0; r < 50; r++) sum += b.x[LEAF][r * 3 + ch];
+        for (int r = 0; r < 50; r++) squares += pow(b.x[LEAF][r * 3 + ch] - sum / 50, 2);
+        assert_close((double)mean[ch], 2 + 0.1 * (sum / 50 - 2), 1e-6);
+        assert_close((double)variance[ch], 3 + 0.1 * (squares / 49 - 3), 1e-6);
+    }
+    pgcn_i_tape tape; /* inference reads the running ones and leaves them alone */
+    must(pgcn_i_tape_init(&tape, b.pool, &b.params, 1, false));
+    pgcn_i_value *x = pgcn_i_tape_value(&tape, 50, 3);
+    pgcn_i_value *y =
+        pgcn_i_op_batch_norm(&tape, x, b.param[0], b.param[1], b.param[2], b.param[3]);
+    must(pgcn_i_tape_finish(&tape));
+    memcpy(x->data, b.leaf[0]->data, 150 * sizeof *x->data);
+    float kept[2] = {mean[1], variance[1]};
+    pgcn_i_tape_forward(&tape);
+    assert_true(mean[1] == kept[0] && variance[1] == kept[1]);
+    for (int e = 0; e < 150; e++) {
+        int ch = e % 3;
+        double hat = (b.x[LEAF][e] - (double)mean[ch]) / sqrt((double)variance[ch] + 1e-5);
+        assert_close((double)y->data[e], b.x[PARAM][ch] * hat + b.x[PARAM + 1][ch], 1e-5);
+    }
+    pgcn_i_tape_free(&tape);
+    bench_close(&b);
+}
+
+/* Another step, another dropout; the same step, the same. Rates are right to four deviations. */
+static void test_dropout_depends_on_step_only(void **state) {
+    (void)state;
+    const op_case test = {.name = "dropout", .kind = &DROPOUT, .samples = 1, .rate = 0.3};
+    bench b;
+    bench_open(&b, &test, 100, 40);
+    for (int e = 0; e < 4000; e++) b.leaf[0]->data[e] = 1.0f;
+    float *first = ref_filled_floats(0, 4000);
+    pgcn_i_tape_forward(&b.tape);
+    memcpy(first, b.out->data, 4000 * sizeof *first);
+    pgcn_i_tape_forward(&b.tape);
+    assert_memory_equal(first, b.out->data, 4000 * sizeof *first);
+    b.tape.step++;
+    pgcn_i_tape_forward(&b.tape);
+    int dropped = 0, changed = 0;
+    for (int e = 0; e < 4000; e++) {
+        dropped += b.out->data[e] == 0.0f;
+        changed += b.out->data[e] != first[e];
+    }
+    assert_true(abs(dropped - 1200) < 4 * sqrt(4000 * 0.3 * 0.7));
+    assert_true(abs(changed - 1680) < 4 * sqrt(4000 * 0.42 * 0.58));
+    free(first);
+    bench_close(&b);
+}
+
+static void test_input_rows_normalised_by_their_magnitudes(void **state) {
+    (void)state;
+    const float dense[6] = {1, -3, 0, 0, 2, 2};
+    const int64_t offset[] = {0, 2, 2, 4};
+    const int32_t column[] = {0, 1, 0, 1};
+    const float value[] = {1, -3, 2, 2}, wanted[6] = {0.25f, -0.75f, 0, 0, 0.5f, 0.5f};
+    pgcn_i_features x = {.n = 3, .columns = 2, .dense = dense};
+    pgcn_i_features sparse = {
+        .n = 3, .columns = 2, .nonzeros = 4, .offset = offset, .column = column, .value = value};
+    pgcn_i_input *input;
+    must(pgcn_i_input_new(&x, PGCN_NORMALISE_ROWS, true, &input));
+    assert_memory_equal(input->dense, wanted, sizeof wanted);
+    pgcn_i_input_free(input);
+    must(pgcn_i_input_new(&x, PGCN_NORMALISE_AUTO, true, &input));
+    assert_memory_equal(input->dense, dense, sizeof dense);
+    pgcn_i_input_free(input);
+    must(pgcn_i_input_new(&sparse, PGCN_NORMALISE_NONE, true, &input));
+    assert_memory_equal(input->value, value, sizeof value);
+    pgcn_i_input_free(input);
+    must(pgcn_i_input_new(&sparse, PGCN_NORMALISE_AUTO, true, &input));
+    assert_true(input->value[1] == wanted[1] && input->value[3] == wanted[5]);
+    assert_int_equal(input->offset_t[1], 2); /* column 0: rows 0 and 2, entries 0 and 2 */
+    assert_int_equal(input->row_t[1], 2);
+    assert_int_equal(input->position_t[1], 2);
+    pgcn_i_input_free(input);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_ops_all_cases_and_sizes_match_reference_and_differences),
+        cmocka_unit_test(test_ops_many_rows_match_reference_and_differences),
+        cmocka_unit_test(test_ops_blocks_of_several_tiles_match_reference),
+        cmocka_unit_test(test_batch_norm_statistics_training_and_inference),
+        cmocka_unit_test(test_dropout_depends_on_step_only),
+        cmocka_unit_test(test_input_rows_normalised_by_their_magnitudes),
+    };
+    return cmocka_run_group_tests_name("ops", tests, NULL, NULL);
+}

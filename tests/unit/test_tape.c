@@ -1,0 +1,234 @@
+/* The tape itself: gradients of what several operations use, the same bits for any number of
+ * threads, recording that fails at any allocation, and tapes without gradients. The operations are
+ * in test_ops.c, the network in test_model.c. */
+#include "network_help.h"
+
+#include "scratch_help.h"
+
+/* ---- values and parameters used several times ------------------------------------------------ */
+
+enum { ROWS = 21, C = 5, LAYERS = 3, HOPS = 3 };
+static const double ALPHA = 0.2;
+
+/* H_0 = relu(x), H_{l+1} = mix(pathconv(H_l; s), H_0): H_0 is used LAYERS + 1 times, and one s by
+ * all layers. */
+typedef struct chain {
+    pgcn_graph *graph;
+    pgcn_i_spatial spatial;
+    pgcn_i_operator operator;
+    pgcn_i_pool *pool;
+    pgcn_i_params params;
+    pgcn_i_tape tape;
+    pgcn_i_value *x, *out;
+    double *x_d, s_d[HOPS], *weight;
+} chain;
+
+static double chain_objective(void *context) {
+    chain *ch = context;
+    enum { COUNT = ROWS * C };
+    double h0[COUNT], h[COUNT], z[COUNT], power[COUNT], sum = 0;
+    for (int e = 0; e < COUNT; e++) h[e] = h0[e] = ch->x_d[e] > 0 ? ch->x_d[e] : 0;
+    for (int l = 0; l < LAYERS; l++) {
+        memcpy(z, h, sizeof z);
+        for (int e = 0; e < COUNT; e++) h[e] = ALPHA * h0[e] + (1 - ALPHA) * ch->s_d[0] * z[e];
+        for (int i = 1; i < HOPS; i++) {
+            ref_csr_product(power, &ch->spatial.exact, z, C);
+            memcpy(z, power, sizeof z);
+            for (int e = 0; e < COUNT; e++) h[e] += (1 - ALPHA) * ch->s_d[i] * z[e];
+        }
+    }
+    for (int e = 0; e < COUNT; e++) sum += ch->weight[e] * h[e];
+    return sum;
+}
+
+static void test_tape_value_and_kernel_used_by_all_layers_gradients_add_up(void **state) {
+    (void)state;
+    chain ch = {.graph = random_graph(ROWS, 30, false, false, false, 1)};
+    pgcn_config config = settings("path-length=3");
+    float *x = ref_random_floats(2, ROWS * C), *weight = ref_random_floats(3, ROWS * C);
+    must(pgcn_i_spatial_init(&ch.spatial, ch.graph, &config));
+    ch.operator=(pgcn_i_operator){
+        .n = ROWS, .samples = 1, .exact = &ch.spatial.exact, .exact_t = &ch.spatial.exact_t};
+    must(pgcn_i_pool_new(1, &ch.pool));
+    must(pgcn_i_params_init(&ch.params, 1));
+    pgcn_i_param *s =
+        pgcn_i_params_add(&ch.params, PGCN_I_GROUP_KERNEL, false, 1, HOPS, 0, 0, "kernel");
+    must(pgcn_i_params_allocate(&ch.params, true));
+    must(pgcn_i_tape_init(&ch.tape, ch.pool, &ch.params, 1 + 2 * LAYERS, true));
+    ch.x = pgcn_i_tape_value(&ch.tape, ROWS, C);
+    pgcn_i_value *h0 = pgcn_i_op_relu(&ch.tape, ch.x);
+    ch.out = h0;
+    for (int l = 0; l < LAYERS; l++) {
+        ch.out = pgcn_i_op_pathconv(&ch.tape, ch.out, &ch.operator, HOPS, PGCN_KERNEL_GLOBAL, s);
+        ch.out = pgcn_i_op_mix(&ch.tape, ch.out, h0, ALPHA);
+    }
+    must(pgcn_i_tape_finish(&ch.tape));
+    memcpy(ch.x->data, x, ROWS * C * sizeof *x);
+    ch.x_d = ref_doubles(x, ROWS * C);
+    ch.weight = ref_doubles(weight, ROWS * C);
+    for (int i = 0; i < HOPS; i++) {
+        ch.params.value[i] = 0.6f / (float)(i + 1);
+        ch.s_d[i] = (double)ch.params.value[i];
+    }
+    for (int run = 0; run < 2; run++) { /* the second must not add to the first */
+        pgcn_i_tape_forward(&ch.tape);
+        memcpy(ch.out->grad, weight, ROWS * C * sizeof *weight);
+        pgcn_i_tape_backward(&ch.tape);
+    }
+    check_gradient("x", ch.x->grad, ch.x_d, ROWS * C, chain_objective, &ch, 64, 1e-5, 0.1);
+    check_gradient("s", ch.params.grad, ch.s_d, HOPS, chain_objective, &ch, 64, 1e-5, 0.1);
+    pgcn_i_tape_free(&ch.tape);
+    pgcn_i_params_free(&ch.params);
+    pgcn_i_pool_free(ch.pool);
+    pgcn_i_spatial_free(&ch.spatial);
+    pgcn_graph_free(ch.graph);
+    free(ch.x_d), free(ch.weight), free(x), free(weight);
+}
+
+/* ---- threads ----------------------------------------------------------------------------------- */
+
+/* Between them: all kernels, both forms, every operation of the network. */
+static const char *const networks[] = {
+    "channels=33 layers=2 path-length=4 drop-rows=0.3",
+    "channels=17 layers=3 path-length=3 kernel=global residual=previous train-form=exact",
+    "channels=16 layers=2 path-length=3 kernel=layer batch-norm=yes paths-per-layer=yes",
+    "channels=9 layers=2 path-length=3 kernel=full batch-norm=yes residual=none",
+    "channels=9 layers=2 path-length=3 kernel=full train-form=exact samples=3",
+};
+enum { NETWORKS = sizeof networks / sizeof *networks };
+
+static void assert_same_bits(const float *a, const float *b, int64_t count, const char *what,
+                             int number, int threads) {
+    if (memcmp(a, b, (size_t)count * sizeof *a) != 0)
+        fail_msg("network %d, %s: other bits with %d threads", number, what, threads);
+}
+
+static void test_tape_thread_matrix_same_bits(void **state) {
+    (void)state;
+    problem p = problem_new(300); /* several blocks and groups of rows */
+    for (int i = 0; i < NETWORKS; i++) {
+        network one;
+        network_open(&one, &p, networks[i], 1);
+        double loss = network_run(&one);
+        for (int t = 1; t < THREAD_CASES; t++) {
+            network many;
+            network_open(&many, &p, networks[i], THREADS[t]);
+            assert_true(network_run(&many) == loss);
+            assert_int_equal(one.tape.count, many.tape.count);
+            for (int o = 0; o < one.tape.count; o++) {
+                const pgcn_i_value *a = one.tape.op[o].out, *b = many.tape.op[o].out;
+                assert_same_bits(a->data, b->data, a->rows * a->cols, "value", i, THREADS[t]);
+                assert_same_bits(a->grad, b->grad, a->rows * a->cols, "gradient", i, THREADS[t]);
+            }
+            assert_same_bits(one.params.grad, many.params.grad, one.params.total,
+                             "gradient of weights", i, THREADS[t]);
+            assert_same_bits(one.params.value, many.params.value, one.params.total,
+                             "running statistics", i, THREADS[t]);
+            network_close(&many);
+        }
+        network_close(&one);
+    }
+    problem_free(&p);
+}
+
+/* ---- memory ------------------------------------------------------------------------------------ */
+
+static network *recorded;
+static bool recorded_with_grad;
+static pgcn_status record_once(void) {
+    pgcn_status status = network_record(recorded, recorded_with_grad);
+    pgcn_i_tape_free(&recorded->tape);
+    return status;
+}
+
+static void test_tape_recording_without_memory_fails_cleanly(void **state) {
+    (void)state;
+    problem p = problem_new(20);
+    for (int i = 0; i < NETWORKS; i++)
+        for (int with_grad = 0; with_grad <= 1; with_grad++) {
+            network net;
+            network_prepare(&net, &p, networks[i], 1);
+            recorded = &net;
+            recorded_with_grad = with_grad;
+            assert_true(fail_every_allocation(record_once) > 10);
+            network_close(&net);
+        }
+    problem_free(&p);
+}
+
+static void test_tape_running_allocates_nothing(void **state) {
+    (void)state;
+    problem p = problem_new(100);
+    for (int i = 0; i < NETWORKS; i++) {
+        network net;
+        network_open(&net, &p, networks[i], 2);
+        int64_t before = pgcn_i_alloc_count();
+        network_run(&net);
+        assert_int_equal(pgcn_i_alloc_count(), before);
+        network_close(&net);
+    }
+    problem_free(&p);
+}
+
+static void test_tape_too_many_operations_is_an_error(void **state) {
+    (void)state;
+    pgcn_i_params params = {0};
+    pgcn_i_pool *pool;
+    pgcn_i_tape tape;
+    must(pgcn_i_pool_new(1, &pool));
+    must(pgcn_i_tape_init(&tape, pool, &params, 2, true));
+    pgcn_i_value *x = pgcn_i_tape_value(&tape, 3, 3);
+    x = pgcn_i_op_relu(&tape, pgcn_i_op_relu(&tape, x));
+    assert_non_null(x);
+    x = pgcn_i_op_relu(&tape, x);
+    assert_null(x);
+    assert_null(pgcn_i_op_mix(&tape, x, x, 0.5));                            /* goes on quietly, */
+    must_fail(pgcn_i_tape_finish(&tape), PGCN_ERR_ARGUMENT, "2 operations"); /* and says so here */
+    pgcn_i_tape_free(&tape);
+    pgcn_i_pool_free(pool);
+}
+
+static void test_tape_size_beyond_memory_is_an_error(void **state) {
+    (void)state;
+    pgcn_i_params params = {0};
+    pgcn_i_pool *pool;
+    pgcn_i_tape tape;
+    must(pgcn_i_pool_new(1, &pool));
+    must(pgcn_i_tape_init(&tape, pool, &params, 2, true));
+    assert_null(pgcn_i_tape_value(&tape, INT64_MAX / 2, 3));
+    must_fail(pgcn_i_tape_finish(&tape), PGCN_ERR_MEMORY, "4611686018427387903 x 3");
+    pgcn_i_tape_free(&tape);
+    pgcn_i_pool_free(pool);
+}
+
+/* ---- inference ---------------------------------------------------------------------------------- */
+
+static void test_tape_without_gradients_drops_nothing(void **state) {
+    (void)state;
+    pgcn_i_params params = {0};
+    pgcn_i_pool *pool;
+    pgcn_i_tape tape;
+    must(pgcn_i_pool_new(1, &pool));
+    must(pgcn_i_tape_init(&tape, pool, &params, 2, false));
+    pgcn_i_value *x = pgcn_i_tape_value(&tape, 3, 3);
+    assert_null(x->grad);
+    assert_ptr_equal(pgcn_i_op_dropout(&tape, x, 0.5), x);
+    assert_ptr_equal(pgcn_i_op_drop_rows(&tape, x, 0.5), x);
+    assert_int_equal(tape.count, 0);
+    must(pgcn_i_tape_finish(&tape));
+    pgcn_i_tape_free(&tape);
+    pgcn_i_pool_free(pool);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_tape_value_and_kernel_used_by_all_layers_gradients_add_up),
+        cmocka_unit_test(test_tape_thread_matrix_same_bits),
+        cmocka_unit_test(test_tape_recording_without_memory_fails_cleanly),
+        cmocka_unit_test(test_tape_running_allocates_nothing),
+        cmocka_unit_test(test_tape_too_many_operations_is_an_error),
+        cmocka_unit_test(test_tape_size_beyond_memory_is_an_error),
+        cmocka_unit_test(test_tape_without_gradients_drops_nothing),
+    };
+    return cmocka_run_group_tests_name("tape", tests, NULL, NULL);
+}
