@@ -47,7 +47,6 @@ endforeach()
 
 if(TARGET pathgcn_program)
     file(GLOB e2e_scripts CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/tests/e2e/*.sh)
-    list(FILTER e2e_scripts EXCLUDE REGEX "/lib\\.sh$") # what the scripts share
     foreach(script IN LISTS e2e_scripts)
         get_filename_component(name ${script} NAME_WE)
         pathgcn_test(e2e.${name} e2e bash ${script})

@@ -1,6 +1,9 @@
 /* The command line. It knows the public header and nothing else of the library, so whatever a
- * command does a program can do too. One file per command; options.c parses and writes help,
- * output.c prints tables, progress and files. */
+ * command does a program can do too. One file per command (train has three, see train.h);
+ * options.c parses and writes help, output.c has messages, numbers for people and directories.
+ *
+ * Errors are one line on standard error. Standard output is checked once, by main(), when a
+ * command is done: commands print without looking. */
 #ifndef PGCN_CLI_H
 #define PGCN_CLI_H
 
@@ -51,27 +54,37 @@ int cli_apply(const cli_command *command, const cli_arguments *arguments, pgcn_c
 bool cli_number(const cli_command *command, const char *option, const char *text, long long low,
                 long long high, long long *out);
 void cli_write_help(FILE *out, const cli_command *command, const cli_option *options);
+/* What may have been meant by `name`: keeps the nearest of the candidates it is offered. */
+typedef struct cli_guess {
+    const char *name, *best;
+    size_t distance;
+} cli_guess;
+cli_guess cli_guess_start(const char *name);
+void cli_guess_offer(cli_guess *guess, const char *candidate);
 /* Where --help goes: standard output unless the manual collects it. */
 extern FILE *cli_help_stream;
 
 /* ---- output.c ------------------------------------------------------------------------------- */
 
-/* "pathgcn COMMAND: message" on standard error. */
+/* "pathgcn COMMAND: message" on standard error, in one line whatever the message quotes. */
 void cli_complain(const cli_command *command, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* The last error of the library in that form; returns the exit code that fits `status`. */
 int cli_failed(const cli_command *command, pgcn_status status);
 /* One JSON line on standard output; takes `object`. */
 int cli_print_json(const cli_command *command, json_t *object);
+json_t *cli_json_real(double value); /* null for NaN and infinities */
+/* A word as a shell reads it back: quoted where it must be. */
+void cli_print_quoted(FILE *out, const char *word);
 double cli_now(void);             /* seconds */
 int64_t cli_peak_rss_bytes(void); /* of this process so far */
 bool cli_make_directory(const cli_command *command, const char *path);
 void cli_format_duration(double seconds, char out[32]);
 void cli_format_count(int64_t count, char out[32]); /* 1,234,567 */
 
-/* Loads a data set with the --data option; prints the error. */
+/* Loads a data set with the --data option; prints the error, with `advice` at its end. */
 int cli_load_dataset(const cli_command *command, const char *name, const char *data_dir,
-                     pgcn_dataset **out);
+                     const char *advice, pgcn_dataset **out);
 
 /* ---- manual.c: `pathgcn manual` prints the man page, made of the help texts ------------------- */
 
@@ -80,5 +93,6 @@ int cli_manual(void);
 /* ---- main.c --------------------------------------------------------------------------------- */
 
 extern const cli_command *const cli_commands[]; /* NULL at the end */
+extern const char *cli_program;                 /* as it was called, for commands to repeat */
 
 #endif

@@ -2,6 +2,7 @@
 #include "cli/cli.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,31 +28,48 @@ static int by_name(const void *a, const void *b) {
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Folders of `directory` that hold edges.npy. Returns their number; names are the caller's. */
-static size_t folders(const char *directory, char ***out) {
+static bool holds(const char *directory, const char *folder, const char *file) {
+    char path[4096];
+    struct stat found;
+    return (size_t)snprintf(path, sizeof path, "%s/%s/%s", directory, folder, file) < sizeof path &&
+           stat(path, &found) == 0;
+}
+
+/* Folders of `directory` that hold one graph. Returns false if it cannot be read; the names are the
+ * caller's. */
+static bool folders(const char *directory, char ***out, size_t *count) {
     DIR *stream = opendir(directory);
-    size_t count = 0;
     *out = NULL;
-    for (struct dirent *entry; stream && (entry = readdir(stream));) {
-        char path[4096];
-        struct stat found;
-        snprintf(path, sizeof path, "%.3000s/%s/edges.npy", directory, entry->d_name);
-        if (entry->d_name[0] == '.' || stat(path, &found) != 0) continue;
-        char **more = realloc(*out, (count + 1) * sizeof **out);
+    *count = 0;
+    if (!stream) return false;
+    for (struct dirent *entry; (entry = readdir(stream));) {
+        const char *name = entry->d_name;
+        if (name[0] == '.' || !holds(directory, name, "edges.npy") ||
+            holds(directory, name, "graph_ptr.npy"))
+            continue;
+        char **more = realloc(*out, (*count + 1) * sizeof **out);
         if (!more) break;
         *out = more;
-        if (((*out)[count] = strdup(entry->d_name))) count++;
+        if (((*out)[*count] = strdup(name))) (*count)++;
     }
-    if (stream) closedir(stream);
-    if (count) qsort(*out, count, sizeof **out, by_name);
-    return count;
+    closedir(stream);
+    if (*count) qsort(*out, *count, sizeof **out, by_name);
+    return true;
 }
 
 static int list(const char *directory, bool json) {
     const char *name, *summary;
     char **found = NULL;
+    size_t count = 0;
     if (!directory) directory = getenv("PATHGCN_DATA");
-    size_t count = directory ? folders(directory, &found) : 0;
+    if (directory && !*directory) directory = NULL;
+    if (directory && !folders(directory, &found, &count)) {
+        cli_complain(&cli_data,
+                     "cannot list the data directory '%s': %s; correct --data or "
+                     "PATHGCN_DATA",
+                     directory, strerror(errno));
+        return EXIT_FAILED;
+    }
     json_t *builtin = json_array(), *stored = json_array();
     for (int i = 0; (name = pgcn_builtin_name(i, &summary)); i++)
         json_array_append_new(builtin, json_pack("{s:s, s:s}", "name", name, "summary", summary));
@@ -108,10 +126,13 @@ static void print_info(const pgcn_dataset *data, const pgcn_dataset_info *info,
     print_count("unlabelled nodes", info->unlabelled);
     printf("%-20s", "class sizes");
     for (int c = 0; c < info->classes; c++) printf(" %lld", (long long)class_size[c]);
-    printf("\n%-20s %.3f  (%s)\n", "edge homophily", info->edge_homophily,
-           info->edge_homophily > 0.5
-               ? "neighbours are mostly alike: the default smoothing start fits"
-               : "neighbours are mostly unlike: try --kernel-start identity --self-loops no");
+    if (isnan(info->edge_homophily))
+        printf("\n%-20s none: no edge joins two labelled nodes\n", "edge homophily");
+    else
+        printf("\n%-20s %.3f  (%s)\n", "edge homophily", info->edge_homophily,
+               info->edge_homophily > 0.5
+                   ? "neighbours are mostly alike: the default smoothing start fits"
+                   : "neighbours are mostly unlike: try --kernel-start identity --self-loops no");
     printf("%-20s %s\n\n%-8s %10s %10s %10s\n", "fingerprint", info->fingerprint, "split", "train",
            "val", "test");
     const uint8_t *train, *val, *test;
@@ -148,7 +169,7 @@ static json_t *info_to_json(const pgcn_dataset *data, const pgcn_dataset_info *i
 
 static int describe(const char *name, const char *data_dir, bool json) {
     pgcn_dataset *data;
-    int code = cli_load_dataset(&cli_data, name, data_dir, &data);
+    int code = cli_load_dataset(&cli_data, name, data_dir, "", &data);
     if (code >= 0) return code;
     pgcn_dataset_info info = pgcn_dataset_describe(data);
     const int32_t *label = pgcn_dataset_labels(data);
@@ -183,6 +204,10 @@ static int run(int argc, char **argv) {
     if (strcmp(arguments.word[0], "list") == 0 && arguments.words == 1) return list(data_dir, json);
     if (strcmp(arguments.word[0], "info") == 0 && arguments.words == 2)
         return describe(arguments.word[1], data_dir, json);
-    cli_complain(&cli_data, "usage: pathgcn data list, or pathgcn data info NAME|DIR");
+    cli_complain(&cli_data,
+                 "'%s%s%s' is not understood; usage: pathgcn data list, or pathgcn data "
+                 "info NAME|DIR",
+                 arguments.word[0], arguments.words > 1 ? " " : "",
+                 arguments.words > 1 ? arguments.word[1] : "");
     return EXIT_USAGE;
 }

@@ -2,7 +2,6 @@
  * accuracies on its split or a prediction for every node. */
 #include "cli/cli.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,13 +12,11 @@ const cli_command cli_eval = {
     .name = "eval",
     .summary = "accuracy of a model",
     .arguments = "MODEL [NAME|DIR]",
-    .text = "Loads MODEL (model.safetensors) and the data set it was trained on (or the one given) "
-            "and\n"
-            "reports accuracy on the split of its training. Deterministic inference uses powers of "
-            "the\n"
-            "transition matrix; stochastic:N draws N samples of paths, predicts their mean, and "
-            "reports\n"
-            "beside it how a single draw does: mean and deviation.",
+    .text =
+        "Loads MODEL (model.safetensors) and the data set it was trained on (or the one given) and\n"
+        "reports accuracy on the split of its training. Deterministic inference uses powers of the\n"
+        "transition matrix; stochastic:N draws N samples of paths, predicts their mean, and reports\n"
+        "beside it how a single draw does: mean and deviation.",
     .examples =
         "  pathgcn eval runs/karate/model.safetensors\n"
         "  pathgcn eval runs/cora/model.safetensors --data data --inference stochastic:10\n",
@@ -47,13 +44,14 @@ typedef struct request {
     pgcn_dataset *data;
 } request;
 
+/* clang-format off */
 #define COMMON_OPTIONS(r)                                                                          \
     {"data", "DIR", "PATHGCN_DATA", "folder that holds named data sets", &(r).data_dir, NULL},     \
-        {"inference",         "FORM", "deterministic", "deterministic, or stochastic:N",           \
-         &(r).inference_text, NULL},                                                               \
-        {"seed", "S", "0", "seed of the stochastic draws", &(r).seed_text, NULL}, {                \
-        "threads", "T", "0", "threads; 0: one per core", &(r).threads_text, NULL                   \
-    }
+    {"inference", "deterministic | stochastic:N", "deterministic",                                 \
+     "the exact operator, or the mean of N draws", &(r).inference_text, NULL},                     \
+    {"seed", "S", "0", "seed of the stochastic draws", &(r).seed_text, NULL},                      \
+    {"threads", "T", "0", "threads; 0: one per core", &(r).threads_text, NULL}
+/* clang-format on */
 #define NO_MORE_OPTIONS                                                                            \
     { NULL, NULL, NULL, NULL, NULL, NULL }
 
@@ -77,9 +75,9 @@ static int load(const cli_command *command, const cli_arguments *arguments, requ
     if (status == PGCN_OK) status = pgcn_model_load(arguments->word[0], &r->model);
     if (status != PGCN_OK) return cli_failed(command, status);
     bool own_data = arguments->words == 1;
-    int code =
-        cli_load_dataset(command, own_data ? pgcn_model_dataset(r->model) : arguments->word[1],
-                         r->data_dir, &r->data);
+    int code = cli_load_dataset(
+        command, own_data ? pgcn_model_dataset(r->model) : arguments->word[1], r->data_dir,
+        own_data ? "; or name the data set after the model, if it is elsewhere" : "", &r->data);
     if (code >= 0) return code;
     const char *found = pgcn_dataset_describe(r->data).fingerprint;
     if (own_data && strcmp(found, pgcn_model_fingerprint(r->model)) != 0) {
@@ -117,7 +115,7 @@ static int print_eval_json(const request *r, const pgcn_scores *scores) {
         for (int j = 0; j < 4; j++) {
             char key[64];
             snprintf(key, sizeof key, "%s_%s", parts[i].name, entries[j].suffix);
-            json_object_set_new(object, key, json_real(entries[j].value));
+            json_object_set_new(object, key, cli_json_real(entries[j].value));
         }
     }
     return cli_print_json(&cli_eval, object);
@@ -230,10 +228,7 @@ static int write_predictions(const request *r, const float *probability, const f
         cli_complain(&cli_predict, "out of memory for the predictions of %lld nodes", (long long)n);
         code = EXIT_FAILED;
     } else if (!r->out) {
-        if (fwrite(text, 1, bytes, stdout) != bytes || fflush(stdout) != 0) {
-            cli_complain(&cli_predict, "cannot write to standard output: %s", strerror(errno));
-            code = EXIT_FAILED;
-        }
+        fwrite(text, 1, bytes, stdout);
     } else {
         pgcn_status status = pgcn_file_write(r->out, text, bytes);
         if (status != PGCN_OK) code = cli_failed(&cli_predict, status);

@@ -1,7 +1,7 @@
 /* pathgcn paths: random walks to a file, for people who want the paths and not the network. */
 #include "cli/cli.h"
 
-#include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,7 +32,7 @@ typedef struct request {
 static bool real_number(const char *option, const char *text, float *out) {
     char *end;
     *out = strtof(text, &end);
-    if (end != text && *end == '\0') return true;
+    if (end != text && *end == '\0' && isfinite(*out) && *out > 0) return true;
     cli_complain(&cli_paths, "--%s is '%s', expected a number above 0", option, text);
     return false;
 }
@@ -99,17 +99,19 @@ static int write_csv(const char *path, const pgcn_node *walks, int64_t starts, i
     }
     fprintf(out, "start,path");
     for (int i = 0; i < k; i++) fprintf(out, ",node%d", i);
-    for (int64_t w = 0; w < starts * p; w++) {
+    for (int64_t w = 0; w < starts * p && !ferror(out); w++) {
         fprintf(out, "\n%d,%lld", (int)walks[w * k], (long long)(w % p));
         for (int i = 0; i < k; i++) fprintf(out, ",%d", (int)walks[w * k + i]);
     }
     fputc('\n', out);
-    if ((path ? fclose(out) : fflush(out)) != 0) {
-        cli_complain(&cli_paths, "cannot write the walks: %s", strerror(errno));
+    if (!path) return EXIT_DONE;
+    if (fclose(out) != 0) {
+        cli_complain(&cli_paths, "out of memory for the text of %lld walks; write .npy instead",
+                     (long long)starts * p);
         free(text);
         return EXIT_FAILED;
     }
-    pgcn_status status = path ? pgcn_file_write(path, text, bytes) : PGCN_OK;
+    pgcn_status status = pgcn_file_write(path, text, bytes);
     free(text);
     return status == PGCN_OK ? EXIT_DONE : cli_failed(&cli_paths, status);
 }
@@ -161,7 +163,8 @@ static int run(int argc, char **argv) {
         {"path-length", "K", "5", "nodes of a walk, its start included", &r.length, NULL},
         {"paths", "P", "5", "walks from each start", &r.paths, NULL},
         {"starts", "IDS", "all nodes", "node ids separated by commas", &r.starts_text, NULL},
-        {"walk", "KIND", "uniform", "uniform, weighted or node2vec", &r.walk, NULL},
+        {"walk", "uniform | weighted | node2vec", "uniform", "how a walk chooses its next node",
+         &r.walk, NULL},
         {"return-p", "P", "1", "node2vec p", &r.p, NULL},
         {"inout-q", "Q", "1", "node2vec q", &r.q, NULL},
         {"may-stay", NULL, NULL, "staying is one more choice of every step", NULL, &r.may_stay},
@@ -175,7 +178,7 @@ static int run(int argc, char **argv) {
     int code = cli_parse(&cli_paths, options, 1, 1, argc, argv, &arguments);
     if (code >= 0) return code;
     if (!walk_options(&r, &opts)) return EXIT_USAGE;
-    code = cli_load_dataset(&cli_paths, arguments.word[0], r.data_dir, &data);
+    code = cli_load_dataset(&cli_paths, arguments.word[0], r.data_dir, "", &data);
     if (code >= 0) return code;
     code = sample_and_write(&r, pgcn_dataset_graph(data), &opts);
     pgcn_dataset_free(data);

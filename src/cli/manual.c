@@ -50,8 +50,7 @@ int cli_manual(void) {
     }
     printf(
         ".SH ENVIRONMENT\n.TP\n.B PATHGCN_DATA\nThe folder that holds named data sets.\n"
-        ".TP\n.B PATHGCN_ISA\nInstruction set of the kernels (baseline, avx2, avx512) instead of "
-        "the best one.\n");
+        ".TP\n.B PATHGCN_ISA\nInstruction set of the kernels (baseline, avx2, avx512) instead of the best one.\n");
     printf(".SH \"EXIT STATUS\"\n0 done, 1 failed, 2 wrong usage.\n");
     return EXIT_DONE;
 }

@@ -47,31 +47,40 @@ static size_t edit_distance(const char *a, const char *b) {
     return row[columns];
 }
 
-static const char *nearest(const cli_command *command, const cli_option *options,
-                           const char *name) {
-    const char *best = NULL;
-    size_t least = 4; /* further away is no help */
-    pgcn_field field;
-    for (; options->name; options++) {
-        size_t distance = edit_distance(name, options->name);
-        if (distance < least) least = distance, best = options->name;
-    }
-    for (int i = 0; pgcn_config_field(i, &field); i++) {
-        size_t distance = in_groups(command, &field) ? edit_distance(name, field.key) : least;
-        if (distance < least) least = distance, best = field.key;
-    }
-    return best;
+/* More than a third of the letters wrong is another word; a beginning is always the word. */
+cli_guess cli_guess_start(const char *name) {
+    return (cli_guess){.name = name, .distance = strlen(name) / 3 + 2};
+}
+
+void cli_guess_offer(cli_guess *guess, const char *candidate) {
+    size_t length = strlen(guess->name);
+    size_t distance = edit_distance(guess->name, candidate);
+    if (length > 1 && strncmp(guess->name, candidate, length) == 0) distance = 0;
+    if (distance >= guess->distance) return;
+    guess->distance = distance;
+    guess->best = candidate;
 }
 
 static int unknown(const cli_command *command, const cli_option *options, const char *name) {
-    const char *guess = nearest(command, options, name);
+    cli_guess guess = cli_guess_start(name);
+    pgcn_field field;
+    for (; options->name; options++) cli_guess_offer(&guess, options->name);
+    for (int i = 0; pgcn_config_field(i, &field); i++)
+        if (in_groups(command, &field)) cli_guess_offer(&guess, field.key);
     cli_complain(command, "there is no option --%s%s%s%s; pathgcn %s --help lists them", name,
-                 guess ? " (did you mean --" : "", guess ? guess : "", guess ? "?)" : "",
-                 command->name);
+                 guess.best ? " (did you mean --" : "", guess.best ? guess.best : "",
+                 guess.best ? "?)" : "", command->name);
     return EXIT_USAGE;
 }
 
 /* ---- parsing ------------------------------------------------------------------------------------- */
+
+static bool is_yes_or_no(const char *text) {
+    static const char *const words[] = {"yes", "no", "true", "false", "1", "0"};
+    for (size_t i = 0; text && i < sizeof words / sizeof *words; i++)
+        if (strcmp(text, words[i]) == 0) return true;
+    return false;
+}
 
 /* --name value, --name=value, and for yes/no settings also plain --name. */
 static int parse_option(const cli_command *command, const cli_option *options, int argc,
@@ -86,7 +95,7 @@ static int parse_option(const cli_command *command, const cli_option *options, i
         return unknown(command, options, key);
     if (option && option->flag) {
         if (equals) {
-            cli_complain(command, "--%s takes no value", key);
+            cli_complain(command, "--%s takes no value, leave out '%s'", key, equals);
             return EXIT_USAGE;
         }
         *option->flag = true;
@@ -94,7 +103,7 @@ static int parse_option(const cli_command *command, const cli_option *options, i
     }
     const char *value = equals ? equals + 1 : *i + 1 < argc ? argv[*i + 1] : NULL;
     bool yes_no = !option && strcmp(field.accepts, "no | yes") == 0;
-    if (yes_no && !equals && (!value || (strcmp(value, "yes") != 0 && strcmp(value, "no") != 0)))
+    if (yes_no && !equals && !is_yes_or_no(value))
         value = "yes";
     else if (!equals)
         (*i)++;
@@ -108,7 +117,7 @@ static int parse_option(const cli_command *command, const cli_option *options, i
         return -1;
     }
     if (out->settings == CLI_MAX_SETTINGS) {
-        cli_complain(command, "more than %d options", CLI_MAX_SETTINGS);
+        cli_complain(command, "there are more than %d settings; give each once", CLI_MAX_SETTINGS);
         return EXIT_USAGE;
     }
     out->key[out->settings] = field.key;
@@ -130,7 +139,10 @@ int cli_parse(const cli_command *command, const cli_option *options, int least_w
             int code = parse_option(command, options, argc, argv, &i, out);
             if (code >= 0) return code;
         } else if (!only_words && argv[i][0] == '-' && argv[i][1]) {
-            cli_complain(command, "options begin with two dashes: '%s'", argv[i]);
+            cli_complain(command,
+                         "'%s' is no option, they begin with two dashes; pathgcn %s "
+                         "--help lists them, and ./%s is a file of that name",
+                         argv[i], command->name, argv[i]);
             return EXIT_USAGE;
         } else if (out->words == most_words) {
             cli_complain(command, "'%s' is one argument too many; usage: pathgcn %s %s [options]",
@@ -141,8 +153,9 @@ int cli_parse(const cli_command *command, const cli_option *options, int least_w
         }
     }
     if (out->words < least_words) {
-        cli_complain(command, "an argument is missing; usage: pathgcn %s %s [options]",
-                     command->name, command->arguments);
+        cli_complain(command, "%s is missing; usage: pathgcn %s %s [options]",
+                     out->words ? "the second argument" : "the first argument", command->name,
+                     command->arguments);
         return EXIT_USAGE;
     }
     return -1;
@@ -170,14 +183,31 @@ bool cli_number(const cli_command *command, const char *option, const char *text
 
 /* ---- help ------------------------------------------------------------------------------------------ */
 
+enum { HELP_COLUMN = 36, HELP_WIDTH = 100 };
+
+/* "  --name value", then the explanation from a column of its own, wrapped. Two spaces or a line
+ * break end the value, which the completion of the shell relies on. */
 static void write_line(FILE *out, const char *name, const char *value, const char *help,
                        const char *preset) {
-    char left[96];
-    snprintf(left, sizeof left, "--%s%s%s", name, value ? " " : "", value ? value : "");
-    fprintf(out, "  %-34s%s", left,
-            strlen(left) > 33 ? "\n                                    " : "");
-    fprintf(out, "%s", help);
-    if (preset && *preset) fprintf(out, " [%s]", preset);
+    char text[512];
+    snprintf(text, sizeof text, "%s%s%s%s", help, preset && *preset ? " [" : "",
+             preset ? preset : "", preset && *preset ? "]" : "");
+    int column = fprintf(out, "  --%s%s%s", name, value ? " " : "", value ? value : "");
+    if (column > HELP_COLUMN - 2) {
+        fputc('\n', out);
+        column = 0;
+    }
+    column += fprintf(out, "%*s", HELP_COLUMN - column, "");
+    for (const char *word = text; *word;) {
+        int length = (int)strcspn(word, " ");
+        if (word > text && column + 1 + length > HELP_WIDTH)
+            column = fprintf(out, "\n%*s", HELP_COLUMN, "") - 1;
+        else if (word > text)
+            column += fprintf(out, " ");
+        column += fprintf(out, "%.*s", length, word);
+        word += length;
+        word += strspn(word, " ");
+    }
     fputc('\n', out);
 }
 

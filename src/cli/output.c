@@ -1,7 +1,9 @@
 /* Messages, numbers for people, and the few things all commands do with files. */
 #include "cli/cli.h"
 
+#include <ctype.h>
 #include <errno.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,13 +12,17 @@
 #include <time.h>
 #include <unistd.h>
 
+/* Names come from the user and from files: a line break or an escape in one must neither break the
+ * sentence in two nor reach the terminal. */
 void cli_complain(const cli_command *command, const char *format, ...) {
+    char message[8192];
     va_list arguments;
     va_start(arguments, format);
-    fprintf(stderr, "pathgcn%s%s: ", command ? " " : "", command ? command->name : "");
-    vfprintf(stderr, format, arguments);
-    fputc('\n', stderr);
+    vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
+    for (char *c = message; *c; c++)
+        if (iscntrl((unsigned char)*c)) *c = '?';
+    fprintf(stderr, "pathgcn%s%s: %s\n", command ? " " : "", command ? command->name : "", message);
 }
 
 int cli_failed(const cli_command *command, pgcn_status status) {
@@ -33,11 +39,28 @@ int cli_print_json(const cli_command *command, json_t *object) {
     }
     printf("%s\n", text);
     free(text);
-    if (fflush(stdout) != 0) {
-        cli_complain(command, "cannot write to standard output: %s", strerror(errno));
-        return EXIT_FAILED;
-    }
     return EXIT_DONE;
+}
+
+json_t *cli_json_real(double value) {
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+void cli_print_quoted(FILE *out, const char *word) {
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "-_./:=,+@%";
+    if (*word && word[strspn(word, plain)] == '\0') {
+        fputs(word, out);
+        return;
+    }
+    fputc('\'', out);
+    for (; *word; word++) {
+        if (*word == '\'')
+            fputs("'\\''", out);
+        else
+            fputc(*word, out);
+    }
+    fputc('\'', out);
 }
 
 double cli_now(void) {
@@ -99,10 +122,15 @@ void cli_format_count(int64_t count, char out[32]) {
 }
 
 int cli_load_dataset(const cli_command *command, const char *name, const char *data_dir,
-                     pgcn_dataset **out) {
+                     const char *advice, pgcn_dataset **out) {
     pgcn_dataset_opts opts = pgcn_dataset_opts_default();
     opts.data_dir = data_dir;
+    if (!*name) {
+        cli_complain(command, "the name of the data set is empty; pathgcn data list shows names");
+        return EXIT_USAGE;
+    }
     pgcn_status status = pgcn_dataset_load(name, &opts, out);
     if (status == PGCN_OK) return -1;
-    return cli_failed(command, status);
+    cli_complain(command, "%s%s", pgcn_last_error(), advice);
+    return status == PGCN_ERR_ARGUMENT ? EXIT_USAGE : EXIT_FAILED;
 }

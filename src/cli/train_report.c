@@ -1,0 +1,133 @@
+/* What a training came to: per seed, over the seeds, as a table and as JSON. Called by train_run.c
+ * and cmd_train.c. */
+#include "cli/train.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* ---- one seed --------------------------------------------------------------------------------- */
+
+static int compare_doubles(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median(double *values, int64_t count) {
+    if (count == 0) return 0;
+    qsort(values, (size_t)count, sizeof *values, compare_doubles);
+    return count % 2 ? values[count / 2] : 0.5 * (values[count / 2 - 1] + values[count / 2]);
+}
+
+void cli_train_summarise(const pgcn_trainer *trainer, train_outcome *out) {
+    int64_t count, timed = 0;
+    const pgcn_epoch *history = pgcn_trainer_history(trainer, &count);
+    double *times = malloc((size_t)(count + 1) * sizeof *times);
+    out->epochs = count;
+    out->val_accuracy = out->test_accuracy = NAN;
+    for (int64_t i = 0; i < count; i++) {
+        const pgcn_epoch *epoch = &history[i];
+        if (epoch->best) {
+            out->best_epoch = epoch->epoch;
+            out->val_accuracy = epoch->val_accuracy;
+            out->test_accuracy = epoch->test_accuracy;
+        }
+        if (epoch->test_accuracy > out->best_test_accuracy)
+            out->best_test_accuracy = epoch->test_accuracy;
+        if (times && epoch->step_ms > 0) times[timed++] = epoch->step_ms;
+    }
+    out->step_ms = times ? median(times, timed) : 0;
+    snprintf(out->split, sizeof out->split, "%s", pgcn_trainer_split(trainer));
+    free(times);
+}
+
+json_t *cli_train_seed_to_json(uint64_t seed) {
+    if (seed <= INT64_MAX) return json_integer((json_int_t)seed);
+    char text[32];
+    snprintf(text, sizeof text, "%llu", (unsigned long long)seed);
+    return json_string(text);
+}
+
+json_t *cli_train_outcome_to_json(const train_outcome *o) {
+    return json_pack(
+        "{s:o, s:s, s:I, s:I, s:o, s:o, s:o, s:f, s:f}", "seed", cli_train_seed_to_json(o->seed),
+        "split", o->split, "epochs", (json_int_t)o->epochs, "best_epoch", (json_int_t)o->best_epoch,
+        "val_accuracy", cli_json_real(o->val_accuracy), "test_accuracy",
+        cli_json_real(o->test_accuracy), "best_epoch_test_accuracy",
+        cli_json_real(o->best_test_accuracy), "step_ms_median", o->step_ms, "seconds", o->seconds);
+}
+
+void cli_train_recall_times(const char *result_path, train_outcome *outcome) {
+    json_t *result = json_load_file(result_path, 0, NULL);
+    outcome->step_ms = json_number_value(json_object_get(result, "step_ms_median"));
+    outcome->seconds = json_number_value(json_object_get(result, "seconds"));
+    json_decref(result);
+}
+
+/* ---- all seeds -------------------------------------------------------------------------------- */
+
+typedef struct spread {
+    double mean, deviation; /* deviation: of a sample, 0 for one run */
+} spread;
+
+static spread spread_of(const train_outcome *runs, long long count, size_t place) {
+    spread s = {0, 0};
+    for (long long i = 0; i < count; i++)
+        s.mean += *(const double *)((const char *)&runs[i] + place) / (double)count;
+    for (long long i = 0; i < count && count > 1; i++) {
+        double d = *(const double *)((const char *)&runs[i] + place) - s.mean;
+        s.deviation += d * d / (double)(count - 1);
+    }
+    s.deviation = sqrt(s.deviation);
+    return s;
+}
+#define SPREAD(field) spread_of(runs, request->seeds, offsetof(train_outcome, field))
+
+void cli_train_print_table(const train_request *request, const char *name,
+                           const train_outcome *runs) {
+    spread val = SPREAD(val_accuracy), test = SPREAD(test_accuracy);
+    char over[96] = "";
+    printf("%-6s %-7s %7s %10s %9s %9s %11s\n", "seed", "split", "epochs", "best epoch", "val %",
+           "test %", "ms per step");
+    for (long long i = 0; i < request->seeds; i++)
+        printf("%-6llu %-7s %7lld %10lld %9.2f %9.2f %11.3f\n", (unsigned long long)runs[i].seed,
+               runs[i].split, (long long)runs[i].epochs, (long long)runs[i].best_epoch,
+               runs[i].val_accuracy, runs[i].test_accuracy, runs[i].step_ms);
+    if (request->seeds > 1) {
+        printf("%-33s %9.2f %9.2f %11.3f\n", "mean", val.mean, test.mean, SPREAD(step_ms).mean);
+        printf("%-33s %9.2f %9.2f\n", "deviation", val.deviation, test.deviation);
+        snprintf(over, sizeof over, " (mean of %lld seeds, deviation %.2f)", request->seeds,
+                 test.deviation);
+    }
+    printf(
+        "\n%s: test accuracy %.2f%%%s at the epoch chosen on validation.\nModel: %s/model.safetensors\n",
+        name, test.mean, over, request->out);
+}
+
+json_t *cli_train_summary(const train_request *request, const pgcn_dataset_info *info,
+                          const pgcn_config *config, const train_outcome *runs) {
+    double total_epochs = 0;
+    json_t *list = json_array(), *settings = json_object();
+    pgcn_field field;
+    for (long long i = 0; i < request->seeds; i++) {
+        total_epochs += (double)runs[i].epochs;
+        json_array_append_new(list, cli_train_outcome_to_json(&runs[i]));
+    }
+    for (int i = 0; pgcn_config_field(i, &field); i++) {
+        char text[64];
+        pgcn_config_get(config, field.key, text, sizeof text);
+        json_object_set_new(settings, field.key, json_string(text));
+    }
+    spread test = SPREAD(test_accuracy), val = SPREAD(val_accuracy);
+    spread best = SPREAD(best_test_accuracy);
+    return json_pack(
+        "{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:f, s:f, s:I, s:I, s:s, s:s, s:o, s:o}",
+        "dataset", info->name, "accuracy_unit", "percent", "test_accuracy_mean",
+        cli_json_real(test.mean), "test_accuracy_std", cli_json_real(test.deviation),
+        "val_accuracy_mean", cli_json_real(val.mean), "val_accuracy_std",
+        cli_json_real(val.deviation), "best_epoch_test_accuracy_mean", cli_json_real(best.mean),
+        "best_epoch_test_accuracy_std", cli_json_real(best.deviation), "seeds",
+        (json_int_t)request->seeds, "epochs", total_epochs / (double)request->seeds,
+        "step_ms_median", SPREAD(step_ms).mean, "peak_rss_bytes", (json_int_t)cli_peak_rss_bytes(),
+        "parameters", (json_int_t)runs[0].parameters, "fingerprint", info->fingerprint, "out",
+        request->out, "config", settings, "runs", list);
+}

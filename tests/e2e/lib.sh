@@ -1,0 +1,185 @@
+#!/usr/bin/env bash
+# What the end-to-end tests share: a directory of their own, assertions that show what went wrong,
+# and data folders written without any help. `source` it first. ctest runs every script of this
+# folder; run by itself, this one checks that its assertions can fail.
+set -euo pipefail
+: "${PATHGCN:?set PATHGCN to the program, e.g. PATHGCN=build/pathgcn}"
+PATHGCN=$(realpath "$PATHGCN")
+PATHGCN_SOURCE=$(realpath "${PATHGCN_SOURCE:-$(dirname "${BASH_SOURCE[0]}")/../..}")
+# Cora is used where it is; a relative path is meant from where `make` was called.
+cora=""
+for candidate in "${PATHGCN_DATA:-/nonexistent}" "$PATHGCN_SOURCE/${PATHGCN_DATA:-nonexistent}"; do
+    [ -z "$cora" ] && [ -d "$candidate/cora" ] && cora=$(realpath "$candidate/cora")
+done
+unset PATHGCN_DATA
+# shellcheck disable=SC2034 # for the scripts
+sanitized=${PATHGCN_SANITIZE:-} # the program is then many times slower: do less
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+mkdir "$scratch/work"
+cd "$scratch/work"
+out=$scratch/stdout err=$scratch/stderr
+
+pathgcn() { "$PATHGCN" "$@"; }
+
+fail() {
+    echo "FAILED: $*" >&2
+    exit 1
+}
+skip() {
+    echo "SKIPPED: $*"
+    exit 77
+}
+show_last() {
+    echo "--- standard output:" && head -n 20 "$out" && echo "--- standard error:" && head -n 20 "$err"
+} >&2
+
+# run CODE COMMAND...: its output is in $out and $err, and it must exit with CODE.
+run() {
+    local wanted=$1 code=0
+    shift
+    "$@" >"$out" 2>"$err" </dev/null || code=$?
+    [ "$code" = "$wanted" ] && return
+    show_last
+    fail "exit code $code, expected $wanted: $*"
+}
+
+# holds FILE TEXT...: every TEXT is somewhere in the file.
+holds() {
+    local file=$1 text
+    shift
+    for text; do
+        grep -qF -e "$text" "$file" && continue
+        show_last
+        fail "'$text' is not in $file"
+    done
+}
+
+# refused CODE 'words|more words' ARGUMENTS...: the program says so in one sentence, and nothing else.
+refused() {
+    local code=$1 words=$2 text
+    shift 2
+    run "$code" pathgcn "$@"
+    [ ! -s "$out" ] || { show_last && fail "printed on standard output: pathgcn $*"; }
+    [ "$(wc -l <"$err")" = 1 ] || { show_last && fail "more or less than one line: pathgcn $*"; }
+    grep -qE '^pathgcn[a-z ]*: .{20,}' "$err" || { show_last && fail "no sentence: pathgcn $*"; }
+    while IFS= read -r text; do holds "$err" "$text"; done < <(tr '|' '\n' <<<"$words")
+}
+
+sha() { sha256sum "$1" | cut -d ' ' -f 1; }
+
+# same WHAT FILE FILE: byte for byte.
+same() { cmp "$2" "$3" >&2 || fail "$1: $2 and $3 differ"; }
+
+# same_runs WHAT DIR DIR: everything a run leaves that does not hold times.
+same_runs() {
+    local file
+    for file in checkpoint.safetensors model.safetensors history.jsonl; do
+        [ -s "$2/$file" ] || fail "$1: $2/$file is missing"
+        same "$1" "$2/$file" "$3/$file"
+    done
+}
+
+no_leftovers() { # DIR...
+    local found
+    found=$(find "$@" -name '*.tmp')
+    [ -z "$found" ] || fail "temporary files are left: $found"
+}
+
+# json FILE KEY: the number or text of a key of the outermost object of the last line.
+json() {
+    local value
+    value=$(tail -n 1 "$1" | grep -oE "\"$2\":(\"[^\"]*\"|[-+0-9.eE]+)" | head -n 1) ||
+        { show_last && fail "no key $2 in $1"; }
+    value=${value#*:}
+    value=${value#\"}
+    echo "${value%\"}"
+}
+
+# ---- data folders --------------------------------------------------------------------------------
+
+# npy FILE TYPE SHAPE: a .npy file with that header; the data come from standard input.
+npy() {
+    local header="{'descr': '$2', 'fortran_order': False, 'shape': $3, }"
+    local length=$(((${#header} + 11 + 63) / 64 * 64 - 10))
+    {
+        printf '\x93NUMPY\x01\x00'
+        # shellcheck disable=SC2059 # the format is the escaped length
+        printf "\\x$(printf %02x $((length & 255)))\\x$(printf %02x $((length >> 8)))"
+        printf "%-$((length - 1))s\n" "$header"
+        cat
+    } >"$1"
+}
+u8() { # NUMBER...
+    local n
+    for n; do printf '%b' "\\x$(printf %02x $((n & 255)))"; done
+}
+i32() {
+    local n
+    for n; do u8 "$n" $((n >> 8)) $((n >> 16)) $((n >> 24)); done
+}
+f32() { # of the numbers below only
+    local n
+    for n; do
+        case $n in
+            0) i32 0 ;;
+            0.5) i32 $((0x3f000000)) ;;
+            1) i32 $((0x3f800000)) ;;
+            nan) i32 $((0x7fc00000)) ;;
+            inf) i32 $((0x7f800000)) ;;
+            *) fail "f32 does not know $n" ;;
+        esac
+    done
+}
+
+# ring DIR: twelve nodes, 0 to 10 in a ring and 11 alone; label = node modulo 2; features tell the
+# label of most. Training 0-3, validation 4-7, test 8-11.
+ring() {
+    mkdir -p "$1"
+    local node edges=() x=() y=()
+    for node in {0..10}; do edges+=("$node" $(((node + 1) % 11))); done
+    for node in {0..11}; do
+        y+=($((node % 2)))
+        if ((node % 2)); then x+=(0 1 0.5); else x+=(1 0 0.5); fi
+    done
+    i32 "${edges[@]}" | npy "$1/edges.npy" '<i4' '(11, 2)'
+    f32 "${x[@]}" | npy "$1/x.npy" '<f4' '(12, 3)'
+    i32 "${y[@]}" | npy "$1/y.npy" '<i4' '(12,)'
+    u8 1 1 1 1 0 0 0 0 0 0 0 0 | npy "$1/train_mask.npy" '|u1' '(12,)'
+    u8 0 0 0 0 1 1 1 1 0 0 0 0 | npy "$1/val_mask.npy" '|u1' '(12,)'
+    u8 0 0 0 0 0 0 0 0 1 1 1 1 | npy "$1/test_mask.npy" '|u1' '(12,)'
+}
+
+# ---- by itself -----------------------------------------------------------------------------------
+
+if [ "${BASH_SOURCE[0]}" = "$0" ]; then
+    must_fail() { if ("$@") >"$scratch/inner" 2>&1; then fail "this assertion cannot fail: $*"; fi; }
+    echo one >a
+    echo two >b
+    run 0 true
+    run 1 false
+    must_fail run 0 false
+    must_fail run 1 true
+    holds a one
+    must_fail holds a two
+    must_fail holds a one two
+    same "two copies" a a
+    must_fail same "two files" a b
+    refused 2 "no command 'nonsense'|--help" nonsense
+    must_fail refused 1 "no command" nonsense
+    must_fail refused 2 "no command|absent words" nonsense
+    must_fail refused 0 "version" --version
+    must_fail refused 2 "Usage"
+    touch x.tmp
+    must_fail no_leftovers .
+    ring folder
+    run 0 pathgcn data info folder --json
+    [ "$(json "$out" nodes) $(json "$out" edges) $(json "$out" isolated)" = "12 11 1" ] ||
+        fail "the ring is not a ring"
+    must_fail json "$out" absent
+    mkdir one two
+    echo 1 | tee one/checkpoint.safetensors one/model.safetensors >one/history.jsonl
+    must_fail same_runs "runs" one two
+    cp one/* two
+    same_runs "runs" one two
+fi

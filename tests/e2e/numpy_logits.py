@@ -1,0 +1,163 @@
+"""Recomputes the predictions of a model file with NumPy, from docs/FORMATS.md alone.
+
+    numpy_logits.py make DIRECTORY [sparse]       writes a data folder
+    numpy_logits.py check DIRECTORY MODEL CSV     compares with `pathgcn predict --all`
+
+Nothing of pathgcn is used: the safetensors file is read by hand, the operator is a dense matrix,
+and all sums are in double precision. Exit code 1 and a sentence if a probability differs by more
+than the tolerance.
+"""
+import json
+import os
+import struct
+import sys
+
+import numpy as np
+
+TOLERANCE = 1e-5
+NORM_EPSILON = 1e-5
+
+
+def make(directory, sparse):
+    """61 nodes in 3 communities, two of them isolated; weighted edges; 19 features."""
+    rng = np.random.default_rng(7)
+    n, features, classes = 61, 19, 3
+    y = rng.integers(0, classes, n).astype("<i4")
+    pairs = [(u, v) for u in range(2, n) for v in range(u + 1, n)
+             if rng.random() < (0.2 if y[u] == y[v] else 0.04)]
+    edges = np.array(pairs, dtype="<i4")
+    x = (rng.normal(size=(n, features)) + 1.5 * np.eye(classes, features)[y]).astype("<f4")
+    part = np.arange(n) % 3
+    os.makedirs(directory, exist_ok=True)
+
+    def save(name, array):
+        np.save(os.path.join(directory, name), np.ascontiguousarray(array))
+
+    save("edges.npy", edges)
+    save("edge_weight.npy", rng.uniform(0.5, 2, len(edges)).astype("<f4"))
+    save("y.npy", y)
+    for index, name in enumerate(["train", "val", "test"]):
+        save(f"{name}_mask.npy", (part == index).astype("|u1"))
+    if not sparse:
+        save("x.npy", x)
+        return
+    x[np.abs(x) < 0.8] = 0
+    x[5] = 0  # a row without features
+    rows, columns = np.nonzero(x)
+    save("x_indptr.npy", np.searchsorted(rows, np.arange(n + 1)).astype("<i8"))
+    save("x_indices.npy", columns.astype("<i4"))
+    save("x_data.npy", x[rows, columns])
+
+
+def read_safetensors(path):
+    """8 bytes: length of the header, little-endian; the header, JSON; the data."""
+    with open(path, "rb") as file:
+        content = file.read()
+    (length,) = struct.unpack("<Q", content[:8])
+    header = json.loads(content[8:8 + length])
+    metadata = header.pop("__metadata__")
+    tensors = {}
+    for name, entry in header.items():
+        assert entry["dtype"] == "F32", name
+        begin, end = entry["data_offsets"]
+        data = np.frombuffer(content[8 + length + begin:8 + length + end], "<f4")
+        tensors[name] = data.reshape(entry["shape"]).astype(np.float64)
+    return metadata, tensors
+
+
+def read_features(directory, normalise):
+    def load(name):
+        return np.load(os.path.join(directory, name))
+
+    n = len(load("y.npy"))
+    sparse = os.path.exists(os.path.join(directory, "x_indptr.npy"))
+    if sparse:
+        indptr, indices, data = load("x_indptr.npy"), load("x_indices.npy"), load("x_data.npy")
+        x = np.zeros((n, indices.max() + 1))
+        for node in range(n):
+            row = slice(indptr[node], indptr[node + 1])
+            x[node, indices[row]] = data[row]
+    else:
+        x = load("x.npy").astype(np.float64)
+    if normalise == "rows" or (normalise == "auto" and sparse):
+        total = np.abs(x).sum(axis=1, keepdims=True)
+        x = np.divide(x, total, out=np.zeros_like(x), where=total > 0)
+    return x
+
+
+def operator(directory, config):
+    """T = D^-1 A or D^-1/2 A D^-1/2; a node that cannot go anywhere stays."""
+    n = len(np.load(os.path.join(directory, "y.npy")))
+    edges = np.load(os.path.join(directory, "edges.npy"))
+    weight = np.ones(len(edges))
+    if config["walk"] == "weighted":
+        weight = np.load(os.path.join(directory, "edge_weight.npy")).astype(np.float64)
+    a = np.zeros((n, n))
+    a[edges[:, 0], edges[:, 1]] = weight
+    a[edges[:, 1], edges[:, 0]] = weight
+    stays = np.ones(n) if config["self-loops"] == "yes" else (a.sum(axis=1) == 0).astype(float)
+    a += np.diag(stays)
+    degree = a.sum(axis=1)
+    if config["scaling"] == "symmetric":
+        return a / np.sqrt(np.outer(degree, degree))
+    return a / degree[:, None]
+
+
+def path_convolution(h, t, kernel):
+    """sum_i s_i (.) T^i H, or sum_i T^i H W_i for a full kernel."""
+    result = np.zeros_like(h)
+    for s in kernel:
+        result += h @ s if s.ndim == 2 else h * s
+        h = t @ h
+    return result
+
+
+def probabilities(directory, model):
+    metadata, w = read_safetensors(model)
+    config = json.loads(metadata["config"])
+    assert metadata["format"] == "pathgcn-model" and metadata["format_version"] == "1"
+    x = read_features(directory, config["normalise"])
+    t = operator(directory, config)
+    alpha = float(config["alpha"])
+    h = np.maximum(x @ w["embed.weight"] + w["embed.bias"], 0)
+    h0 = h
+    for layer in range(int(config["layers"])):
+        def of_layer(part):
+            return w[f"layers.{layer}.{part}"]
+
+        u = path_convolution(h, t, w["kernel"] if "kernel" in w else of_layer("kernel"))
+        residual = {"none": None, "initial": h0, "previous": h}[config["residual"]]
+        if residual is not None:
+            u = (1 - alpha) * u + alpha * residual
+        if config["kernel"] != "full":
+            u = u @ of_layer("weight")
+        if config["batch-norm"] == "yes":
+            u = (u - of_layer("norm.mean")) / np.sqrt(of_layer("norm.variance") + NORM_EPSILON)
+        h = np.maximum(u, 0)
+    logits = h @ w["classifier.weight"] + w["classifier.bias"]
+    e = np.exp(logits - logits.max(axis=1, keepdims=True))
+    return e / e.sum(axis=1, keepdims=True)
+
+
+def check(directory, model, predictions):
+    expected = probabilities(directory, model)
+    found = np.loadtxt(predictions, delimiter=",", skiprows=1)
+    if not np.array_equal(found[:, 0], np.arange(len(expected))):
+        sys.exit(f"{predictions}: the nodes are not 0 .. {len(expected) - 1}")
+    difference = np.abs(found[:, 3:] - expected)
+    if not difference.max() <= TOLERANCE:
+        node, label = np.unravel_index(np.nanargmax(difference), difference.shape)
+        sys.exit(f"{predictions}: node {node} has probability {found[node, 3 + label]:.9g} of class "
+                 f"{label}, NumPy computes {expected[node, label]:.9g}")
+    spread = expected.max() - expected.min()
+    if spread < 0.2:  # a constant would agree with anything
+        sys.exit(f"{model}: the probabilities hardly differ ({spread:.3g}); the test says nothing")
+    print(f"largest difference {difference.max():.1e}, probabilities from {expected.min():.3f} to "
+          f"{expected.max():.3f}")
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "make":
+        make(sys.argv[2], sys.argv[3:] == ["sparse"])
+    else:
+        check(*sys.argv[2:5])

@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# A model file and its data are enough to compute what the program predicts: numpy_logits.py does it
+# from the documented tensors and equations, for every form of the network.
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+python=""
+for candidate in python3 /usr/bin/python3; do
+    if "$candidate" -c 'import numpy' 2>/dev/null; then python=$candidate && break; fi
+done
+[ -n "$python" ] || skip "NumPy is not installed (Debian: apt-get install python3-numpy)"
+script=$PATHGCN_SOURCE/tests/e2e/numpy_logits.py
+
+"$python" "$script" make dense
+"$python" "$script" make sparse sparse
+# weights that are far from their start and tell the nodes apart
+fast=(--epochs 40 --patience 0 --channels 12 --dropout 0.2 --lr-ends 0.05 --wd-mix 0.01 --wd-kernel 0.01)
+agrees() { # folder, train arguments...
+    run 0 pathgcn train "$@" "${fast[@]}" --out run --quiet
+    run 0 pathgcn predict run/model.safetensors --all --out predictions.csv
+    run 0 "$python" "$script" check "$1" run/model.safetensors predictions.csv
+    echo "$(cat "$out"): $*"
+}
+agrees dense
+agrees sparse
+agrees dense --normalise rows
+agrees sparse --normalise none --scaling walk
+agrees dense --scaling walk --self-loops no --residual none
+agrees dense --scaling symmetric --self-loops no --residual previous --alpha 0.4
+agrees dense --walk weighted --self-loops no
+agrees dense --walk weighted --scaling walk --kernel layer
+agrees dense --kernel global --layers 3 --path-length 4
+agrees dense --kernel layer --kernel-start random --layers 4
+agrees dense --kernel depthwise --kernel-noise 0.3 --path-length 2
+agrees dense --kernel full --layers 2 --path-length 3
+agrees sparse --kernel full --batch-norm --scaling walk
+agrees dense --batch-norm --mix random --residual initial
+agrees dense --batch-norm --kernel global --residual none --train-form exact
+agrees dense --path-length 1 --layers 1
+
+# the comparison can fail: another model of the same shape does not agree
+cp predictions.csv old.csv
+run 0 pathgcn train dense "${fast[@]}" --path-length 1 --layers 1 --seed 1 --out run --quiet
+run 1 "$python" "$script" check dense run/model.safetensors old.csv
+holds "$err" "NumPy computes"

@@ -1,0 +1,215 @@
+#!/usr/bin/env bash
+# What the commands print and write: the keys scripts rely on, CSV and JSON that others can read,
+# and figures that agree with each other.
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+python=$(command -v python3 || true)
+
+# parses FILE: the whole file is one JSON value, for a parser that is not ours.
+parses() {
+    if [ -n "$python" ]; then
+        "$python" -m json.tool "$1" >/dev/null || fail "$1 is not JSON"
+    else
+        grep -qE '^[{]' "$1" || fail "$1 is not JSON"
+    fi
+}
+about() { # VALUE VALUE TOLERANCE
+    awk -v a="$1" -v b="$2" -v t="$3" 'BEGIN { exit !(a - b <= t && b - a <= t) }' ||
+        fail "$1 and $2 are further apart than $3"
+}
+
+# ---- train ---------------------------------------------------------------------------------------
+
+run 0 pathgcn train sbm --epochs 40 --seeds 2 --out seeds --json
+[ "$(wc -l <"$out")" = 1 ] || fail "--json printed more than one line"
+[ ! -s "$err" ] || { show_last && fail "progress although standard error is no terminal"; }
+parses "$out"
+for key in dataset test_accuracy_mean test_accuracy_std val_accuracy_mean \
+    best_epoch_test_accuracy_mean seeds epochs step_ms_median peak_rss_bytes; do
+    json "$out" $key >/dev/null
+done
+[ "$(json "$out" dataset) $(json "$out" seeds) $(json "$out" epochs)" = "sbm 2 40.0" ] || fail "wrong figures"
+cp "$out" train.json
+for seed in 0 1; do
+    [ "$(wc -l <seeds/seed-$seed/history.jsonl)" = 40 ] || fail "history.jsonl has not one line per epoch"
+    head -n 1 seeds/seed-$seed/history.jsonl >line && parses line
+    parses seeds/seed-$seed/result.json
+done
+for key in epoch train_loss val_loss val_accuracy test_accuracy; do json line $key >/dev/null; done
+for file in model.safetensors history.jsonl; do [ -s seeds/$file ] || fail "no seeds/$file"; done
+
+# mean and deviation are those of the runs
+a=$(json <(tr -d ' \n' <seeds/seed-0/result.json) test_accuracy)
+b=$(json <(tr -d ' \n' <seeds/seed-1/result.json) test_accuracy)
+about "$(json train.json test_accuracy_mean)" "$(awk "BEGIN { print ($a + $b) / 2 }")" 1e-3
+about "$(json train.json test_accuracy_std)" "$(awk "BEGIN { print sqrt(($a - $b) ^ 2 / 2) }")" 1e-3
+
+run 0 pathgcn train karate --epochs 5 --seeds 3 --out table
+holds "$out" seed "best epoch" mean deviation "mean of 3 seeds" table/model.safetensors
+[ "$(grep -cE '^[012] ' "$out")" = 3 ] || { show_last && fail "not a line per seed"; }
+run 0 pathgcn train karate --epochs 5
+[ -s runs/karate/model.safetensors ] || fail "no default directory"
+run 0 pathgcn train karate --epochs 3 --seed 18446744073709551615 --out large --json
+parses "$out"
+
+# ---- eval ----------------------------------------------------------------------------------------
+
+for seed in 0 1; do
+    run 0 pathgcn eval seeds/seed-$seed/model.safetensors --json
+    parses "$out"
+    cp "$out" eval.json
+    for part in test val; do
+        about "$(json eval.json ${part}_accuracy)" \
+            "$(json <(tr -d ' \n' <seeds/seed-$seed/result.json) ${part}_accuracy)" 1e-6
+    done
+done
+run 0 pathgcn eval seeds/seed-1/model.safetensors --inference stochastic:10 --json
+parses "$out"
+about "$(json "$out" test_accuracy)" "$(json eval.json test_accuracy)" 5
+about "$(json "$out" test_accuracy_of_single_draws_mean)" "$(json eval.json test_accuracy)" 10
+awk -v d="$(json "$out" test_accuracy_of_single_draws_std)" 'BEGIN { exit !(d > 0 && d < 10) }' ||
+    fail "no deviation over the draws"
+for threads in 1 3; do
+    run 0 pathgcn eval seeds/model.safetensors --inference stochastic:3 --seed 5 --threads $threads
+    cp "$out" eval-$threads
+done
+same "eval with 1 and 3 threads" eval-1 eval-3
+holds eval-1 training validation "test" "stochastic:3" "deviation"
+
+# ---- predict -------------------------------------------------------------------------------------
+
+ring ring # its labels and masks are known here
+run 0 pathgcn train ring --epochs 60 --patience 0 --channels 8 --out ring-run --quiet
+ring_model=ring-run/model.safetensors
+run 0 pathgcn predict $ring_model
+[ "$(head -n 1 "$out")" = node,label,probability ] || { show_last && fail "the CSV header"; }
+[ "$(wc -l <"$out")" = 13 ] || fail "not one line per node and a header"
+awk -F, 'NR > 1 && ($1 != NR - 2 || $2 !~ /^[01]$/ || $3 < 0.5 || $3 > 1) { exit 1 }' "$out" ||
+    { show_last && fail "a line of the CSV"; }
+cp "$out" predictions.csv
+run 0 pathgcn eval $ring_model --json
+about "$(json "$out" test_accuracy)" \
+    "$(awk -F, '$1 >= 8 && NR > 1 { right += $2 == $1 % 2 } END { print 100 * right / 4 }' predictions.csv)" 1e-4
+about "$(json "$out" train_accuracy)" \
+    "$(awk -F, '$1 < 4 && NR > 1 { right += $2 == $1 % 2 } END { print 100 * right / 4 }' predictions.csv)" 1e-4
+
+run 0 pathgcn predict $ring_model --out again.csv
+[ ! -s "$out" ] || fail "predict --out also printed"
+same "predict --out" predictions.csv again.csv
+run 0 pathgcn predict $ring_model --out predictions.json
+parses predictions.json
+[ "$(grep -c '"node":' predictions.json)" = 12 ] || fail "not one JSON entry per node"
+run 0 pathgcn predict $ring_model --json --all --inference stochastic:4
+parses "$out"
+holds "$out" '"deviation":' '"probabilities":['
+run 0 pathgcn predict $ring_model --all --inference stochastic:4
+[ "$(head -n 1 "$out")" = node,label,probability,deviation,p0,p1 ] || fail "the header of --all"
+awk -F, 'NR > 1 && ($5 + $6 < 0.9999 || $5 + $6 > 1.0001) { exit 1 }' "$out" || fail "not probabilities"
+
+# ---- paths ---------------------------------------------------------------------------------------
+
+valid_walks() { # 1 if staying is allowed: every step follows the ring; node 11 has no edge and stays
+    awk -F, -v stay="$1" '
+        NR == 1 { if ($0 != "start,path,node0,node1,node2,node3") exit 1; next }
+        { if ($1 != $3 || $1 != int((NR - 2) / 3) || $2 != (NR - 2) % 3) exit 1 }
+        { for (i = 4; i <= 6; i++) {
+              step = ($i - $(i - 1) + 22) % 11
+              if ($(i - 1) == 11 ? $i != 11 : (step != 1 && step != 10 && !(stay && step == 0))) exit 1
+              if (step == 0 && $i != 11) stays++ } }
+        END { exit stay && !stays }' "$out" || { show_last && fail "these are not walks on the ring"; }
+}
+run 0 pathgcn paths ring --path-length 4 --paths 3
+[ "$(wc -l <"$out")" = 37 ] || fail "not 12 x 3 walks and a header"
+valid_walks 0
+cp "$out" walks.csv
+run 0 pathgcn paths ring --path-length 4 --paths 3 --may-stay
+valid_walks 1
+for threads in 1 7; do
+    run 0 pathgcn paths ring --path-length 4 --paths 3 --threads $threads --out walks-$threads.csv
+    same "paths with $threads threads" walks.csv walks-$threads.csv
+    run 0 pathgcn paths sbm --walk node2vec --return-p 4 --threads $threads --out walks-$threads.npy
+done
+same "node2vec walks with 1 and 7 threads" walks-1.npy walks-7.npy
+holds walks-1.npy "'<i4'" "(1000, 5, 5)"
+run 0 pathgcn paths ring --path-length 4 --paths 3 --out walks.npy
+holds walks.npy "(12, 3, 4)"
+[ "$(tail -c 576 walks.npy | od -An -v -t d4 -w16 | tr -s ' ' , | cut -c 2-)" = \
+    "$(tail -n +2 walks.csv | cut -d, -f 3-)" ] || fail "walks.npy and walks.csv differ"
+run 0 pathgcn paths karate --starts 33,0 --paths 1 --path-length 1
+[ "$(tr '\n' ' ' <"$out")" = "start,path,node0 33,0,33 0,0,0 " ] || fail "--starts"
+run 0 pathgcn paths ring --path-length 4 --paths 3 --draw 1
+! cmp -s "$out" walks.csv || fail "--draw does nothing"
+
+# ---- data, info ----------------------------------------------------------------------------------
+
+mkdir sets
+mv ring sets/ring
+run 0 pathgcn data list --data sets
+holds "$out" karate sbm grid sets ring
+run 0 pathgcn data list --data sets --json
+parses "$out"
+holds "$out" '"stored":["ring"]' '"name":"karate"'
+run 0 pathgcn data info ring --data sets
+holds "$out" "nodes                12" "isolated nodes       1" "public" "class sizes          6 6"
+run 0 env PATHGCN_DATA=sets "$PATHGCN" data info ring --json
+parses "$out"
+holds "$out" '"nodes":12' '"edges":11' '"isolated":1' '"train":4' '"class_sizes":[6,6]'
+run 0 pathgcn data info karate --json
+holds "$out" '"nodes":34' '"edges":78' '"classes":2'
+run 0 pathgcn info
+holds "$out" version isa threads blas compiler
+run 0 pathgcn info --json
+parses "$out"
+run 0 pathgcn --version
+holds "$out" "pathgcn $(sed -n 's/^#define PGCN_VERSION "\(.*\)"/\1/p' "$PATHGCN_SOURCE/include/pathgcn/pathgcn.h")"
+
+# ---- help, manual --------------------------------------------------------------------------------
+
+run 0 pathgcn --help
+holds "$out" train eval predict paths data info "First steps" "Exit codes"
+run 2 pathgcn
+for command in train eval predict paths data info; do
+    run 0 pathgcn $command --help
+    holds "$out" "Usage: pathgcn $command" "Examples:" "--help"
+    cp "$out" help
+    run 0 pathgcn help $command
+    same "help $command" help "$out"
+    awk 'length > 101 { exit 1 }' help || fail "the help of $command has lines wider than 100 columns"
+done
+run 0 pathgcn train --help
+cp "$out" help
+tr ',{}' '\n' <train.json | sed -n '/"layers"/,/"threads"/s/^"\([a-z-]*\)":.*/\1/p' >keys
+[ "$(wc -l <keys)" -gt 30 ] || fail "the configuration has too few keys: $(cat keys)"
+while read -r key; do holds help "--$key "; done <keys
+
+run 0 pathgcn manual
+cp "$out" pathgcn.1
+holds pathgcn.1 ".TH PATHGCN 1" "PATHGCN_DATA" "EXIT STATUS"
+if command -v groff >/dev/null; then
+    run 0 groff -man -Tutf8 -ww -z pathgcn.1
+    [ ! -s "$err" ] || { show_last && fail "groff complains of the manual"; }
+fi
+if command -v mandoc >/dev/null; then run 0 mandoc -T lint -W error pathgcn.1; fi
+if command -v man >/dev/null; then
+    run 0 env MANPAGER=cat MANWIDTH=100 man --warnings -l pathgcn.1
+    [ ! -s "$err" ] || { show_last && fail "man complains of the manual"; }
+fi
+
+# ---- progress ------------------------------------------------------------------------------------
+
+on_terminal() { # columns, train arguments...: what a terminal of that width is sent
+    local columns=$1
+    shift
+    run 0 script -qec "stty cols $columns && '$PATHGCN' train $*" /dev/null
+    tr '\r' '\n' <"$out" | sed 's/\x1b\[K//; /^seed/,$d' >screen # without the table
+}
+if command -v script >/dev/null; then
+    on_terminal 120 sbm --epochs 60 --out terminal
+    holds screen "[#" "epoch " "/60" "loss " "val " "epochs/s" "left"
+    on_terminal 50 sbm --epochs 60 --seeds 2 --out terminal
+    holds screen "epoch " "/60" "run 1/2" "val "
+    awk 'length > 50 { exit 1 }' screen || fail "progress wider than the terminal"
+    on_terminal 120 sbm --epochs 60 --out terminal --quiet
+    ! grep -q "epochs/s" screen || fail "--quiet shows progress"
+else
+    echo "no script(1): the progress on a terminal was left out"
+fi
