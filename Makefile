@@ -16,6 +16,7 @@ help:
 	@echo 'make test-full     in addition: sanitizers, clang, valgrind'
 	@echo 'make bench         time a training step beside PyTorch (needs PATHGCN_DATA)'
 	@echo 'make install       to PREFIX (now $(PREFIX)), below DESTDIR if set'
+	@echo 'make docs          write docs/api.md from the header'
 	@echo 'make format        clang-format all C files; format-check only looks'
 	@echo 'make clean         remove the build directories'
 
@@ -51,13 +52,16 @@ install: setup build
 format:
 	@clang-format -i $(SOURCES)
 
+docs:
+	@tools/make_api_docs.sh > docs/api.md
+
 format-check:
 	@clang-format --dry-run --Werror $(SOURCES)
 
 clean:
 	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan $(BUILD)-clang
 
-.PHONY: all help setup build demo test test-full bench install format format-check clean \
+.PHONY: all help setup build demo test test-full bench install docs format format-check clean \
 	setup-test setup-full setup-bench
 # `make -j` must not build while packages are still being installed.
 .NOTPARALLEL:
