@@ -33,12 +33,6 @@ static void relu_backward(float *dx, const float *g, const float *y, int64_t beg
     }
 }
 
-static void axpby(float *out, float a, const float *x, float b, const float *y, int64_t begin,
-                  int64_t end) {
-    INDEPENDENT_ITERATIONS
-    for (int64_t i = begin; i < end; i++) out[i] = a * x[i] + b * y[i];
-}
-
 static void scale(float *out, float a, const float *x, int64_t begin, int64_t end, bool add) {
     if (add) {
         INDEPENDENT_ITERATIONS
@@ -97,7 +91,6 @@ static void segment_spread(float *dx, const float *g, const int64_t *offset, int
 void PGCN_I_ISA(pgcn_i_fill_elementwise)(pgcn_i_kernels *table) {
     table->bias_relu = bias_relu;
     table->relu_backward = relu_backward;
-    table->axpby = axpby;
     table->scale = scale;
     table->column_sum = column_sum;
     table->adam = adam;

@@ -65,9 +65,8 @@ typedef struct pgcn_i_kernels {
                       int64_t c); /* in place, bias may be NULL */
     void (*relu_backward)(float *dx, const float *g, const float *y, int64_t begin, int64_t end,
                           bool add); /* dx = g where y > 0 */
-    void (*axpby)(float *out, float a, const float *x, float b, const float *y, int64_t begin,
-                  int64_t end); /* out = a x + b y */
-    void (*scale)(float *out, float a, const float *x, int64_t begin, int64_t end, bool add);
+    void (*scale)(float *out, float a, const float *x, int64_t begin, int64_t end,
+                  bool add); /* out (= or +=) a x */
     void (*column_sum)(float *sum, const float *x, int64_t begin, int64_t end,
                        int64_t c); /* sum[ch] += over rows */
     void (*adam)(float *w, float *m, float *v, const float *g, const float *start,

@@ -158,7 +158,7 @@ void pgcn_i_pathgcn_start(pgcn_i_params *params, const pgcn_config *config) {
 /* ---- the network --------------------------------------------------------------------------- */
 
 int pgcn_i_pathgcn_ops(const pgcn_config *config) {
-    return 4 + 5 * config->layers;
+    return 4 + 4 * config->layers;
 }
 
 /* One block:  H' = ReLU( BN( ((1 - alpha) K H + alpha R) W ) ),  R = H0, H or nothing. */
@@ -168,10 +168,11 @@ static pgcn_i_value *record_block(pgcn_i_tape *tape, const pgcn_config *config, 
     const pgcn_i_params *params = tape->params;
     pgcn_i_param *kernel =
         shares_kernel(config) ? named(params, "kernel") : of_layer(params, layer, "kernel");
-    pgcn_i_value *x =
-        pgcn_i_op_pathconv(tape, h, operator, config->path_length, config->kernel, kernel);
-    if (config->residual == PGCN_RESIDUAL_INITIAL) x = pgcn_i_op_mix(tape, x, h0, config->alpha);
-    if (config->residual == PGCN_RESIDUAL_PREVIOUS) x = pgcn_i_op_mix(tape, x, h, config->alpha);
+    pgcn_i_value *residual = config->residual == PGCN_RESIDUAL_INITIAL    ? h0
+                             : config->residual == PGCN_RESIDUAL_PREVIOUS ? h
+                                                                          : NULL;
+    pgcn_i_value *x = pgcn_i_op_pathconv(tape, h, operator, config->path_length, config->kernel,
+                                         kernel, residual, config->alpha);
     bool relu_now = !config->batch_norm;
     if (has_mix(config))
         x = pgcn_i_op_linear(tape, x, of_layer(params, layer, "weight"), NULL, relu_now);

@@ -175,20 +175,18 @@ pgcn_i_value *pgcn_i_op_linear(pgcn_i_tape *tape, pgcn_i_value *x, pgcn_i_param 
 pgcn_i_value *pgcn_i_op_relu(pgcn_i_tape *tape, pgcn_i_value *x);
 pgcn_i_value *pgcn_i_op_dropout(pgcn_i_tape *tape, pgcn_i_value *x, double rate);
 pgcn_i_value *pgcn_i_op_drop_rows(pgcn_i_tape *tape, pgcn_i_value *x, double rate);
-/* (1 - alpha) a + alpha b */
-pgcn_i_value *pgcn_i_op_mix(pgcn_i_tape *tape, pgcn_i_value *a, pgcn_i_value *b, double alpha);
 /* gamma, beta may be NULL (no affine part) */
 pgcn_i_value *pgcn_i_op_batch_norm(pgcn_i_tape *tape, pgcn_i_value *x, pgcn_i_param *gamma,
                                    pgcn_i_param *beta, pgcn_i_param *running_mean,
                                    pgcn_i_param *running_var);
 pgcn_i_value *pgcn_i_op_sum_pool(pgcn_i_tape *tape, pgcn_i_value *x, const int64_t *offset,
                                  int64_t graphs);
-/* ops_path.c: sum_i s_i (.) S_i H, or sum_i S_i H W_i for the full kernel.
- * s: [k] (global, per layer), [k, c] (depth-wise) or [k, c, c] (full). The operator is read when
- * the tape runs, so it may be resampled between runs. */
+/* ops_path.c: (1 - alpha) sum_i s_i (.) S_i H + alpha R, or sum_i S_i H W_i for the full kernel; R
+ * may be NULL (alpha is then 0) and may be H. s: [k] (global, per layer), [k, c] (depth-wise) or
+ * [k, c, c] (full). The operator is read when the tape runs, so it may be resampled between. */
 pgcn_i_value *pgcn_i_op_pathconv(pgcn_i_tape *tape, pgcn_i_value *h,
                                  const pgcn_i_operator *operator, int k, pgcn_kernel kernel,
-                                 pgcn_i_param *s);
+                                 pgcn_i_param *s, pgcn_i_value *residual, double alpha);
 
 /* ---- losses (loss.c): not on the tape; they write the gradient of its last value ----------- */
 

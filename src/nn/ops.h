@@ -45,7 +45,18 @@ static inline float pgcn_i_drop_scale(double rate) {
     return 65536.0f / (float)(65536 - pgcn_i_drop_threshold(rate));
 }
 
-/* ops_path_full.c: the part of pgcn_i_op_pathconv for c x c weights per hop. */
+/* ---- shared by ops_path.c and ops_path_full.c ------------------------------------------------ */
+
+enum { PATH_KERNEL = 0, PATH_KERNEL_GRAD = 1 }; /* op->buffer: [k, c], or [k, c, c] */
+/* Fills buffer[PATH_KERNEL] from the parameter: times (1 - alpha), spread over the channels. */
+void pgcn_i_path_kernel(const pgcn_i_tape *tape, const pgcn_i_op *op);
+/* The gradient of the parameter from the partial sums of the groups. */
+void pgcn_i_path_kernel_gradient(pgcn_i_tape *tape, const pgcn_i_op *op, int64_t groups);
+/* y += alpha r and dr (= or +=) alpha g for the rows begin .. end-1, while they are in the cache. */
+void pgcn_i_path_residual(const pgcn_i_tape *tape, const pgcn_i_op *op, int64_t begin, int64_t end);
+void pgcn_i_path_residual_gradient(const pgcn_i_tape *tape, const pgcn_i_op *op, int64_t begin,
+                                   int64_t end);
+/* The part of pgcn_i_op_pathconv for c x c weights per hop. */
 void pgcn_i_op_pathconv_full(pgcn_i_tape *tape, pgcn_i_op *op);
 
 #endif

@@ -1,4 +1,4 @@
-/* Operations on dense rows: linear, ReLU, dropout, mixing, batch norm, sum-pool.
+/* Operations on dense rows: linear, ReLU, dropout, sum-pool.
  *
  * Each is a pair forward/backward over the same rows. Forward loops run over blocks; backward
  * loops that also sum a gradient of weights run over groups, one partial sum each (base.h). */
@@ -190,37 +190,6 @@ pgcn_i_value *pgcn_i_op_drop_rows(pgcn_i_tape *tape, pgcn_i_value *x, double rat
     op->rate = rate;
     op->kept = PGCN_I_ARRAY(&tape->arena, uint8_t, x->rows);
     if (!op->kept) tape->status = PGCN_ERR_MEMORY;
-    return op->out;
-}
-
-/* ---- mixing: y = (1 - alpha) a + alpha b --------------------------------------------------- */
-
-static void mix_forward_task(void *context, int64_t task, int worker) {
-    (void)worker;
-    const pgcn_i_job *job = context;
-    const pgcn_i_op *op = job->op;
-    pgcn_i_range range = pgcn_i_elements(job, task);
-    job->tape->kernels->axpby(op->out->data, 1.0f - op->alpha, op->in[0]->data, op->alpha,
-                              op->in[1]->data, range.begin, range.end);
-}
-
-static void mix_backward_task(void *context, int64_t task, int worker) {
-    (void)worker;
-    const pgcn_i_job *job = context;
-    const pgcn_i_op *op = job->op;
-    pgcn_i_range range = pgcn_i_elements(job, task);
-    const float *g = op->out->grad;
-    job->tape->kernels->scale(op->in[0]->grad, 1.0f - op->alpha, g, range.begin, range.end,
-                              op->add_in[0]);
-    job->tape->kernels->scale(op->in[1]->grad, op->alpha, g, range.begin, range.end, op->add_in[1]);
-}
-
-pgcn_i_value *pgcn_i_op_mix(pgcn_i_tape *tape, pgcn_i_value *a, pgcn_i_value *b, double alpha) {
-    if (tape->status != PGCN_OK) return NULL;
-    pgcn_i_op *op = pgcn_i_tape_op(tape, a, b, a->rows, a->cols);
-    if (!op) return NULL;
-    by_blocks(op, mix_forward_task, mix_backward_task);
-    op->alpha = (float)alpha;
     return op->out;
 }
 

@@ -4,12 +4,13 @@
  *
  * Backward with q_i = S_i^T g or (T^T)^i g:   dh = sum_i q_i W_i^T    dW_i = h^T q_i
  *
- * Tiles of 64 rows are gathered and multiplied while they are in the cache. The set-up is shared
- * with ops_path.c, which calls pgcn_i_op_pathconv_full. */
+ * Tiles of 64 rows are gathered and multiplied while they are in the cache. The residual, the
+ * factor (1 - alpha) in W and the set-up are those of ops_path.c, which calls
+ * pgcn_i_op_pathconv_full. */
 #include "nn/ops.h"
 
-static const float *weight_of(const pgcn_i_tape *tape, const pgcn_i_op *op, int hop) {
-    return pgcn_i_value_of(tape->params, op->param[0]) + hop * op->out->cols * op->out->cols;
+static const float *weight_of(const pgcn_i_op *op, int hop) {
+    return op->buffer[PATH_KERNEL] + hop * op->out->cols * op->out->cols;
 }
 
 /* Calls `tile` for 64 rows at a time of a block of one sample (exact) or of all rows (sampled). */
@@ -29,8 +30,9 @@ static void tile_gradient(const pgcn_i_job *job, const float *q, int hop, int64_
                           int64_t rows, int64_t group, bool first) {
     const pgcn_i_op *op = job->op;
     int64_t c = op->out->cols;
-    pgcn_i_gemm(false, true, rows, c, c, q, c, weight_of(job->tape, op, hop), c,
+    pgcn_i_gemm(false, true, rows, c, c, q, c, weight_of(op, hop), c,
                 hop > 0 || op->add_in[0] ? 1.0f : 0.0f, op->in[0]->grad + first_row * c, c);
+    if (hop == 0) pgcn_i_path_residual_gradient(job->tape, op, first_row, first_row + rows);
     pgcn_i_gemm(true, false, c, c, rows, op->in[0]->data + first_row * c, c, q, c,
                 first ? 0.0f : 1.0f, pgcn_i_partial(job->tape, group) + hop * c * c, c);
 }
@@ -50,9 +52,10 @@ static void sampled_forward_tile(const pgcn_i_job *job, int64_t stack, int64_t b
                                        begin, end, c);
             z = tile;
         }
-        pgcn_i_gemm(false, false, end - begin, c, c, z, c, weight_of(job->tape, op, i), c,
-                    i > 0 ? 1.0f : 0.0f, op->out->data + begin * c, c);
+        pgcn_i_gemm(false, false, end - begin, c, c, z, c, weight_of(op, i), c, i > 0 ? 1.0f : 0.0f,
+                    op->out->data + begin * c, c);
     }
+    pgcn_i_path_residual(job->tape, op, begin, end);
 }
 
 static void sampled_backward_tile(const pgcn_i_job *job, int64_t stack, int64_t begin, int64_t end,
@@ -81,19 +84,14 @@ static void sampled_backward_task(void *context, int64_t group, int worker) {
 }
 
 static void sampled_forward(pgcn_i_tape *tape, pgcn_i_op *op) {
-    pgcn_i_blocks blocks = pgcn_i_blocks_of(op->out->rows);
-    pgcn_i_run(tape, op, blocks, blocks.count, 0, sampled_forward_task);
-}
-
-static void weight_gradient(pgcn_i_tape *tape, pgcn_i_op *op, int64_t groups) {
-    pgcn_i_tape_reduce(tape, tape->params->grad + op->param[0]->first, op->add_param[0], groups, 0,
-                       op->param[0]->count);
+    pgcn_i_path_kernel(tape, op);
+    pgcn_i_forward_blocks(tape, op);
 }
 
 static void sampled_backward(pgcn_i_tape *tape, pgcn_i_op *op) {
     pgcn_i_blocks groups = pgcn_i_groups_of(op->out->rows);
     pgcn_i_run(tape, op, groups, groups.count, 0, sampled_backward_task);
-    weight_gradient(tape, op, groups.count);
+    pgcn_i_path_kernel_gradient(tape, op, groups.count);
 }
 
 /* ---- exact --------------------------------------------------------------------------------- */
@@ -114,8 +112,8 @@ static void exact_forward_tile(const pgcn_i_job *job, int64_t stack, int64_t beg
         job->tape->kernels->gather(target, horner_target(job->tape, op, job->step - 1) + stack * c,
                                    op->operator->exact, begin, end, c);
     pgcn_i_gemm(false, false, end - begin, c, c, op->in[0]->data + (stack + begin) * c, c,
-                weight_of(job->tape, op, op->k - 1 - job->step), c, job->step > 0 ? 1.0f : 0.0f,
-                target, c);
+                weight_of(op, op->k - 1 - job->step), c, job->step > 0 ? 1.0f : 0.0f, target, c);
+    if (job->step == op->k - 1) pgcn_i_path_residual(job->tape, op, stack + begin, stack + end);
 }
 
 static void exact_forward_task(void *context, int64_t task, int worker) {
@@ -126,6 +124,7 @@ static void exact_forward_task(void *context, int64_t task, int worker) {
 
 static void exact_forward(pgcn_i_tape *tape, pgcn_i_op *op) {
     pgcn_i_blocks blocks = pgcn_i_blocks_of(op->operator->n);
+    pgcn_i_path_kernel(tape, op);
     for (int pass = 0; pass < op->k; pass++)
         pgcn_i_run(tape, op, blocks, blocks.count * op->samples, pass, exact_forward_task);
 }
@@ -158,11 +157,12 @@ static void exact_backward(pgcn_i_tape *tape, pgcn_i_op *op) {
     pgcn_i_blocks groups = pgcn_i_groups_of(op->operator->n);
     for (int i = 0; i < op->k; i++)
         pgcn_i_run(tape, op, groups, groups.count, i, exact_backward_task);
-    weight_gradient(tape, op, groups.count);
+    pgcn_i_path_kernel_gradient(tape, op, groups.count);
 }
 
 void pgcn_i_op_pathconv_full(pgcn_i_tape *tape, pgcn_i_op *op) {
     op->forward = op->operator->visits ? sampled_forward : exact_forward;
     op->backward = op->operator->visits ? sampled_backward : exact_backward;
-    pgcn_i_tape_need(tape, op->param[0]->count, PGCN_BLOCK_ROWS * op->out->cols);
+    op->forward_task = sampled_forward_task;
+    pgcn_i_tape_need(tape, 0, PGCN_BLOCK_ROWS * op->out->cols);
 }

@@ -34,7 +34,8 @@ typedef struct op_case {
     double rate; /* dropout, or the temperature of the consistency */
     bool relu, bias, sparse, exact;
     pgcn_kernel kernel;
-    bool square; /* cost grows with c^2: no 257 channels */
+    pgcn_residual residual; /* INITIAL: another value; PREVIOUS: the input itself */
+    bool square;            /* cost grows with c^2: no 257 channels */
 } op_case;
 
 struct bench {
@@ -120,11 +121,6 @@ static void input_reference(const bench *b, double *out) {
 static void one_leaf(bench *b) {
     b->leaf[0] = pgcn_i_tape_value(&b->tape, b->rows, b->c);
 }
-static void two_leaves(bench *b) {
-    one_leaf(b);
-    b->leaf[1] = pgcn_i_tape_value(&b->tape, b->rows, b->c);
-}
-
 static void linear_declare(bench *b) {
     one_leaf(b);
     b->outputs = b->c * 2 / 3 + 1;
@@ -161,15 +157,6 @@ static void drop_rows_reference(const bench *b, double *out) {
     for (int64_t e = 0; e < b->rows * b->c; e++)
         out[e] = b->x[LEAF][e] *
                  dropout_row_factor(domain(b, PGCN_I_RNG_DROP_ROWS, 0), b->test->rate, e / b->c);
-}
-
-static pgcn_i_value *mix_record(bench *b) {
-    return pgcn_i_op_mix(&b->tape, b->leaf[0], b->leaf[1] ? b->leaf[1] : b->leaf[0], ALPHA);
-}
-static void mix_reference(const bench *b, double *out) {
-    const double *second = b->x[LEAF + 1] ? b->x[LEAF + 1] : b->x[LEAF];
-    for (int64_t e = 0; e < b->rows * b->c; e++)
-        out[e] = (1 - ALPHA) * b->x[LEAF][e] + ALPHA * second[e];
 }
 
 static void norm_declare(bench *b) {
@@ -220,12 +207,16 @@ static void path_declare(bench *b) {
         b->operator.visits = b->visits;
     }
     one_leaf(b);
+    if (b->test->residual == PGCN_RESIDUAL_INITIAL)
+        b->leaf[1] = pgcn_i_tape_value(&b->tape, b->rows, b->c);
     const int rank[] = {1, 1, 2, 3};
     add_param(b, 0, rank[b->test->kernel], K, b->c, b->c);
 }
 
 static pgcn_i_value *path_record(bench *b) {
-    return pgcn_i_op_pathconv(&b->tape, b->leaf[0], &b->operator, K, b->test->kernel, b->param[0]);
+    pgcn_i_value *residual[] = {NULL, b->leaf[1], b->leaf[0]};
+    return pgcn_i_op_pathconv(&b->tape, b->leaf[0], &b->operator, K, b->test->kernel, b->param[0],
+                              residual[b->test->residual], ALPHA);
 }
 
 /* z = S_i h, or T z in place of the power before. */
@@ -258,6 +249,8 @@ static void path_reference(const bench *b, double *out) {
             out[e] += term[e];
         }
     }
+    const double *residual[] = {NULL, b->x[LEAF + 1], h}, *r = residual[b->test->residual];
+    for (int64_t e = 0; r && e < count; e++) out[e] = (1 - ALPHA) * out[e] + ALPHA * r[e];
     free(z), free(term);
 }
 
@@ -344,8 +337,6 @@ static const op_kind LINEAR    = {linear_declare, linear_record, linear_referenc
 static const op_kind RELU      = {one_leaf, relu_record, relu_reference, NULL, NULL};
 static const op_kind DROPOUT   = {one_leaf, dropout_record, dropout_reference, NULL, NULL};
 static const op_kind DROP_ROWS = {one_leaf, drop_rows_record, drop_rows_reference, NULL, NULL};
-static const op_kind MIX       = {two_leaves, mix_record, mix_reference, NULL, NULL};
-static const op_kind MIX_TWICE = {one_leaf, mix_record, mix_reference, NULL, NULL};
 static const op_kind NORM      = {norm_declare, norm_record, norm_reference, NULL, NULL};
 static const op_kind POOL      = {pool_declare, pool_record, pool_reference, NULL, NULL};
 static const op_kind PATH      = {path_declare, path_record, path_reference, NULL, NULL};
@@ -356,7 +347,11 @@ static const op_kind BINARY    = {loss_declare, NULL, NULL, binary_loss, binary_
     {.name = "pathconv " word " sampled",   .kind = &PATH, .samples = 1, .kernel = which, .square = big}, \
     {.name = "pathconv " word " sampled 2", .kind = &PATH, .samples = 2, .kernel = which, .square = big}, \
     {.name = "pathconv " word " exact",     .kind = &PATH, .samples = 1, .kernel = which, .square = big, .exact = true}, \
-    {.name = "pathconv " word " exact 2",   .kind = &PATH, .samples = 2, .kernel = which, .square = big, .exact = true}
+    {.name = "pathconv " word " exact 2",   .kind = &PATH, .samples = 2, .kernel = which, .square = big, .exact = true}, \
+    {.name = "pathconv " word " sampled + r", .kind = &PATH, .samples = 2, .kernel = which, .square = big, .residual = PGCN_RESIDUAL_INITIAL}, \
+    {.name = "pathconv " word " sampled + h", .kind = &PATH, .samples = 1, .kernel = which, .square = big, .residual = PGCN_RESIDUAL_PREVIOUS}, \
+    {.name = "pathconv " word " exact + r",   .kind = &PATH, .samples = 2, .kernel = which, .square = big, .exact = true, .residual = PGCN_RESIDUAL_INITIAL}, \
+    {.name = "pathconv " word " exact + h",   .kind = &PATH, .samples = 1, .kernel = which, .square = big, .exact = true, .residual = PGCN_RESIDUAL_PREVIOUS}
 
 static const op_case cases[] = {
     {.name = "input sparse",           .kind = &INPUT, .samples = 1, .sparse = true, .relu = true},
@@ -375,8 +370,6 @@ static const op_case cases[] = {
     {.name = "dropout",                .kind = &DROPOUT, .samples = 1, .rate = 0.5},
     {.name = "dropout 2",              .kind = &DROPOUT, .samples = 2, .rate = 0.1},
     {.name = "drop rows",              .kind = &DROP_ROWS, .samples = 2, .rate = 0.5},
-    {.name = "mix",                    .kind = &MIX, .samples = 1},
-    {.name = "mix twice",              .kind = &MIX_TWICE, .samples = 1},
     {.name = "batch norm",             .kind = &NORM, .samples = 1},
     {.name = "batch norm affine",      .kind = &NORM, .samples = 2, .bias = true},
     {.name = "sum-pool",               .kind = &POOL, .samples = 1},

@@ -10,7 +10,7 @@
 enum { ROWS = 21, C = 5, LAYERS = 3, HOPS = 3 };
 static const double ALPHA = 0.2;
 
-/* H_0 = relu(x), H_{l+1} = mix(pathconv(H_l; s), H_0): H_0 is used LAYERS + 1 times, and one s by
+/* H_0 = relu(x), H_{l+1} = pathconv(H_l; s) mixed with H_0: H_0 is used LAYERS + 1 times, and one s by
  * all layers. */
 typedef struct chain {
     pgcn_graph *graph;
@@ -54,14 +54,13 @@ static void test_tape_value_and_kernel_used_by_all_layers_gradients_add_up(void 
     pgcn_i_param *s =
         pgcn_i_params_add(&ch.params, PGCN_I_GROUP_KERNEL, false, 1, HOPS, 0, 0, "kernel");
     must(pgcn_i_params_allocate(&ch.params, true));
-    must(pgcn_i_tape_init(&ch.tape, ch.pool, &ch.params, 1 + 2 * LAYERS, true));
+    must(pgcn_i_tape_init(&ch.tape, ch.pool, &ch.params, 1 + LAYERS, true));
     ch.x = pgcn_i_tape_value(&ch.tape, ROWS, C);
     pgcn_i_value *h0 = pgcn_i_op_relu(&ch.tape, ch.x);
     ch.out = h0;
-    for (int l = 0; l < LAYERS; l++) {
-        ch.out = pgcn_i_op_pathconv(&ch.tape, ch.out, &ch.operator, HOPS, PGCN_KERNEL_GLOBAL, s);
-        ch.out = pgcn_i_op_mix(&ch.tape, ch.out, h0, ALPHA);
-    }
+    for (int l = 0; l < LAYERS; l++)
+        ch.out = pgcn_i_op_pathconv(&ch.tape, ch.out, &ch.operator, HOPS, PGCN_KERNEL_GLOBAL, s, h0,
+                                    ALPHA);
     must(pgcn_i_tape_finish(&ch.tape));
     memcpy(ch.x->data, x, ROWS * C * sizeof *x);
     ch.x_d = ref_doubles(x, ROWS * C);
@@ -182,7 +181,7 @@ static void test_tape_too_many_operations_is_an_error(void **state) {
     assert_non_null(x);
     x = pgcn_i_op_relu(&tape, x);
     assert_null(x);
-    assert_null(pgcn_i_op_mix(&tape, x, x, 0.5));                            /* goes on quietly, */
+    assert_null(pgcn_i_op_dropout(&tape, x, 0.5));                           /* goes on quietly, */
     must_fail(pgcn_i_tape_finish(&tape), PGCN_ERR_ARGUMENT, "2 operations"); /* and says so here */
     pgcn_i_tape_free(&tape);
     pgcn_i_pool_free(pool);
