@@ -202,7 +202,7 @@ on_terminal() { # columns, train arguments...: what a terminal of that width is 
     run 0 script -qec "stty cols $columns && '$PATHGCN' train $*" /dev/null
     tr '\r' '\n' <"$out" | sed 's/\x1b\[K//; /^seed/,$d' >screen # without the table
 }
-if command -v script >/dev/null; then
+if script -qec true /dev/null >/dev/null 2>&1 </dev/null; then
     on_terminal 120 sbm --epochs 60 --out terminal
     holds screen "[#" "epoch " "/60" "loss " "val " "epochs/s" "left"
     on_terminal 50 sbm --epochs 60 --seeds 2 --out terminal
@@ -211,5 +211,5 @@ if command -v script >/dev/null; then
     on_terminal 120 sbm --epochs 60 --out terminal --quiet
     ! grep -q "epochs/s" screen || fail "--quiet shows progress"
 else
-    echo "no script(1): the progress on a terminal was left out"
+    echo "no script(1) or no pseudo-terminals here: the progress on a terminal was left out"
 fi
