@@ -85,7 +85,8 @@ typedef struct pgcn_allocator {
 PGCN_API void pgcn_set_allocator(const pgcn_allocator *allocator);
 
 /* Writes a file that appears complete or not at all: to a temporary name beside it, synced, then
- * renamed. An old file of that name is untouched after an error (PGCN_ERR_IO). */
+ * renamed. An old file of that name is untouched after an error (PGCN_ERR_IO). All files of the
+ * library are written like this; a program that is killed meanwhile leaves .pathgcn-*.tmp. */
 PGCN_API pgcn_status pgcn_file_write(const char *path, const void *data, size_t bytes);
 
 /* ---- graph ------------------------------------------------------------------------------- */

@@ -3,8 +3,10 @@
  * the files. Nothing of an older run is touched before everything that can be wrong was checked. */
 #include "cli/train.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <fnmatch.h>
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -93,7 +95,7 @@ static void meter_clear(const meter *m) {
 typedef struct run_files {
     const char *directory;
     int lock; /* the directory, held against a second program */
-    bool started, finished;
+    bool locked, started, finished;
     char checkpoint[TRAIN_PATH_BYTES], model[TRAIN_PATH_BYTES];
     char history[TRAIN_PATH_BYTES], result[TRAIN_PATH_BYTES];
 } run_files;
@@ -111,13 +113,28 @@ static bool may_be_written(const char *path) {
 
 static bool lock_directory(run_files *files) {
     files->lock = open(files->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (files->lock < 0 || flock(files->lock, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
+    files->locked = files->lock >= 0 && flock(files->lock, LOCK_EX | LOCK_NB) == 0;
+    if (files->locked || files->lock < 0 || errno != EWOULDBLOCK)
         return true; /* some file systems cannot lock: then nobody is kept out */
     cli_complain(&cli_train,
                  "another pathgcn is training in '%s' at this moment; wait for it or "
                  "choose another --out",
                  files->directory);
     return false;
+}
+
+/* A program killed while it wrote leaves a temporary file (pgcn_file_write says its name); under the
+ * lock nobody else can be writing one here. */
+static void remove_leftovers(const run_files *files) {
+    DIR *stream = opendir(files->directory);
+    for (struct dirent *entry; stream && (entry = readdir(stream));) {
+        char path[TRAIN_PATH_BYTES];
+        if (fnmatch(".pathgcn-*.tmp", entry->d_name, 0) == 0 &&
+            (size_t)snprintf(path, sizeof path, "%s/%s", files->directory, entry->d_name) <
+                sizeof path)
+            unlink(path);
+    }
+    if (stream) closedir(stream);
 }
 
 /* An interrupted run is somebody's work: it is continued or, with --overwrite, started again. */
@@ -132,6 +149,7 @@ static int open_directory(const train_request *r, const char *directory, run_fil
         !may_be_written(files->checkpoint) || !may_be_written(files->model) ||
         !may_be_written(files->history) || !may_be_written(files->result))
         return EXIT_FAILED;
+    if (files->locked) remove_leftovers(files);
     files->started = access(files->checkpoint, F_OK) == 0;
     files->finished = files->started && access(files->model, F_OK) == 0 &&
                       access(files->history, F_OK) == 0 && access(files->result, F_OK) == 0;

@@ -47,7 +47,9 @@ kill_and_resume() { # name, train arguments...
         whole=$((whole / 2)) kills=0
     done
     [ ! -e "$name-killed/result.json" ] || fail "a killed run says that it is finished"
+    touch "$name-killed/.pathgcn-1-0.tmp" # what a kill in the middle of a save leaves
     run 0 pathgcn train "$@" --quiet --out "$name-killed" --checkpoint-every 5 --resume
+    no_leftovers "$name-killed"
     same_runs "killed three times: $*" "$name-whole" "$name-killed"
     echo "killed three times and resumed: $* ($(sha "$name-killed/checkpoint.safetensors"))"
 }
