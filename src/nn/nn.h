@@ -79,7 +79,8 @@ void pgcn_i_input_free(pgcn_i_input *input);
 
 typedef struct pgcn_i_value {
     float *data; /* [rows, cols] */
-    float *grad; /* [rows, cols], NULL on a tape without gradients */
+    float *grad; /* [rows, cols], NULL on a tape without gradients; that of an operation's result
+                    shares its memory with others whose time does not overlap */
     int64_t rows, cols;
 } pgcn_i_value;
 

@@ -1,7 +1,10 @@
 /* The tape: a list of coarse operations recorded once, run forwards, then backwards in reverse.
  *
- * Who writes a gradient first is decided when recording ends: on the way back the last consumer of
- * a value writes its gradient and the earlier ones add to it, so nothing is ever set to zero. */
+ * Two things are decided when recording ends. Who writes a gradient first: on the way back the last
+ * consumer of a value writes its gradient and the earlier ones add to it, so nothing is ever set
+ * to zero. And where gradients live: that of a value is needed from its last consumer down to the
+ * operation that made it, so a deep network has as many buffers as are needed at once (a chain:
+ * two, and one for the embedding that all layers mix in) and they stay in the cache. */
 #include "nn/nn.h"
 
 pgcn_status pgcn_i_tape_init(pgcn_i_tape *tape, pgcn_i_pool *pool, pgcn_i_params *params,
@@ -27,7 +30,7 @@ float *pgcn_i_tape_floats(pgcn_i_tape *tape, int64_t count) {
     return floats;
 }
 
-pgcn_i_value *pgcn_i_tape_value(pgcn_i_tape *tape, int64_t rows, int64_t cols) {
+static pgcn_i_value *new_value(pgcn_i_tape *tape, int64_t rows, int64_t cols) {
     if (tape->status != PGCN_OK) return NULL;
     int64_t count;
     if (!pgcn_i_mul(rows, cols, &count)) {
@@ -43,13 +46,18 @@ pgcn_i_value *pgcn_i_tape_value(pgcn_i_tape *tape, int64_t rows, int64_t cols) {
     }
     *value = (pgcn_i_value){.rows = rows, .cols = cols};
     value->data = pgcn_i_tape_floats(tape, count);
-    if (tape->with_grad) value->grad = pgcn_i_tape_floats(tape, count);
+    return tape->status == PGCN_OK ? value : NULL;
+}
+
+pgcn_i_value *pgcn_i_tape_value(pgcn_i_tape *tape, int64_t rows, int64_t cols) {
+    pgcn_i_value *value = new_value(tape, rows, cols);
+    if (value && tape->with_grad) value->grad = pgcn_i_tape_floats(tape, rows * cols);
     return tape->status == PGCN_OK ? value : NULL;
 }
 
 pgcn_i_op *pgcn_i_tape_op(pgcn_i_tape *tape, pgcn_i_value *a, pgcn_i_value *b, int64_t rows,
                           int64_t cols) {
-    pgcn_i_value *out = pgcn_i_tape_value(tape, rows, cols);
+    pgcn_i_value *out = new_value(tape, rows, cols); /* its gradient is planned at the end */
     if (!out) return NULL;
     if (tape->count == tape->capacity) {
         tape->status = pgcn_i_fail(PGCN_ERR_ARGUMENT, "internal: a tape of %d operations is full",
@@ -84,8 +92,41 @@ static bool param_used_after(const pgcn_i_tape *tape, int from, const pgcn_i_par
     return false;
 }
 
+/* Buffers that no gradient needs any more. */
+typedef struct spare {
+    float *floats;
+    int64_t count;
+} spare;
+
+static float *take_buffer(pgcn_i_tape *tape, spare *spares, int *n_spares, int64_t count) {
+    for (int i = *n_spares - 1; i >= 0; i--) /* the last one given back is the warmest */
+        if (spares[i].count == count) {
+            float *floats = spares[i].floats;
+            spares[i] = spares[--*n_spares];
+            return floats;
+        }
+    return pgcn_i_tape_floats(tape, count);
+}
+
+/* Walks the tape as the backward pass does. A result that nobody uses has the caller's gradient. */
+static void plan_gradients(pgcn_i_tape *tape) {
+    int n_spares = 0;
+    spare *spares = PGCN_I_ARRAY(&tape->arena, spare, tape->count);
+    if (!spares) tape->status = PGCN_ERR_MEMORY;
+    for (int i = tape->count - 1; i >= 0 && tape->status == PGCN_OK; i--) {
+        pgcn_i_op *op = &tape->op[i];
+        pgcn_i_value *values[3] = {op->out, op->in[0], op->in[1]};
+        for (int j = 0; j < 3; j++)
+            if (values[j] && !values[j]->grad)
+                values[j]->grad =
+                    take_buffer(tape, spares, &n_spares, values[j]->rows * values[j]->cols);
+        spares[n_spares++] = (spare){op->out->grad, op->out->rows * op->out->cols};
+    }
+}
+
 pgcn_status pgcn_i_tape_finish(pgcn_i_tape *tape) {
     if (tape->status != PGCN_OK) return tape->status;
+    if (tape->with_grad) plan_gradients(tape);
     for (int i = 0; i < tape->count; i++) {
         pgcn_i_op *op = &tape->op[i];
         for (int j = 0; j < 2; j++) {
