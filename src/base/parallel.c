@@ -1,7 +1,9 @@
 /* The thread pool. A step of a small graph is a few dozen short parallel loops, so starting one must
- * cost microseconds: workers spin for a moment before they sleep, and tasks are taken from an
- * atomic counter. What a task computes depends on its number only (see base.h), so neither the
- * number of threads nor their order can change a result.
+ * cost microseconds: workers spin for a moment before they sleep. Each worker has a range of the
+ * tasks of its own, the same part of every loop, so that rows which one loop wrote are still in
+ * that core's cache when the next loop reads them; when its range is done it helps the others.
+ * What a task computes depends on its number only (see base.h), so neither the number of threads
+ * nor their order can change a result.
  *
  * Why not OpenMP: the number of threads belongs to one trainer and not to the process, a service
  * that embeds us keeps its own settings, and ThreadSanitizer sees through pthreads. */
@@ -24,14 +26,19 @@
  * No spinning when there are more threads than cores: the one we wait for needs ours. */
 enum { SPINS = 2000 };
 
+struct worker {
+    _Alignas(64) atomic_llong next; /* task of its range that nobody has taken yet */
+    int64_t end;                    /* of its range; written like the fields of the loop below */
+    pgcn_i_pool *pool;
+    int index;
+};
+
 struct pgcn_i_pool {
     int threads, spins;
     /* The current loop. Written by the caller before `generation` is raised, read by workers
      * after they saw it, so the atomic orders them. */
     pgcn_i_task run;
     void *context;
-    int64_t n_tasks;
-    _Alignas(64) atomic_llong next_task;
     _Alignas(64) atomic_int busy; /* workers that have not finished this loop */
     _Alignas(64) atomic_uint generation;
     atomic_bool stop;
@@ -40,10 +47,7 @@ struct pgcn_i_pool {
     int sleepers; /* under lock */
     bool caller_waits;
     pthread_t *thread;
-    struct worker {
-        pgcn_i_pool *pool;
-        int index;
-    } * worker;
+    struct worker *worker; /* [threads], the caller is number 0 */
 };
 
 int pgcn_i_cores(void) {
@@ -56,11 +60,14 @@ int pgcn_i_cores(void) {
     return online > 0 ? (int)online : 1;
 }
 
-static void take_tasks(pgcn_i_pool *pool, int worker) {
-    for (;;) {
-        int64_t task = atomic_fetch_add_explicit(&pool->next_task, 1, memory_order_relaxed);
-        if (task >= pool->n_tasks) return;
-        pool->run(pool->context, task, worker);
+static void take_tasks(pgcn_i_pool *pool, int me) {
+    for (int i = 0; i < pool->threads; i++) {
+        struct worker *owner = &pool->worker[(me + i) % pool->threads];
+        for (;;) {
+            int64_t task = atomic_fetch_add_explicit(&owner->next, 1, memory_order_relaxed);
+            if (task >= owner->end) break;
+            pool->run(pool->context, task, me);
+        }
     }
 }
 
@@ -111,8 +118,11 @@ void pgcn_i_parallel(pgcn_i_pool *pool, int64_t n_tasks, pgcn_i_task run, void *
     }
     pool->run = run;
     pool->context = context;
-    pool->n_tasks = n_tasks;
-    atomic_store_explicit(&pool->next_task, 0, memory_order_relaxed);
+    for (int i = 0; i < pool->threads; i++) {
+        atomic_store_explicit(&pool->worker[i].next, n_tasks * i / pool->threads,
+                              memory_order_relaxed);
+        pool->worker[i].end = n_tasks * (i + 1) / pool->threads;
+    }
     atomic_store_explicit(&pool->busy, pool->threads - 1, memory_order_relaxed);
     announce(pool);
     take_tasks(pool, 0);
@@ -165,7 +175,8 @@ pgcn_status pgcn_i_pool_new(int threads, pgcn_i_pool **out) {
         return PGCN_ERR_MEMORY;
     }
     for (int i = 1; i < threads; i++) {
-        pool->worker[i] = (struct worker){pool, i};
+        pool->worker[i].pool = pool;
+        pool->worker[i].index = i;
         int error = pthread_create(&pool->thread[i], NULL, worker_main, &pool->worker[i]);
         if (error) {
             pgcn_i_pool_free(pool);
