@@ -60,7 +60,8 @@ target_include_directories(pathgcn INTERFACE ${pathgcn_public_include})
 target_link_libraries(pathgcn PRIVATE ${PATHGCN_DEPENDENCIES})
 set(version_script ${CMAKE_CURRENT_SOURCE_DIR}/cmake/pathgcn.map)
 target_link_options(pathgcn PRIVATE -Wl,--version-script=${version_script})
-set_target_properties(pathgcn PROPERTIES LINKER_LANGUAGE C VERSION ${PROJECT_VERSION} SOVERSION 0
+set_target_properties(pathgcn PROPERTIES LINKER_LANGUAGE C VERSION ${PROJECT_VERSION}
+                      SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
                       LINK_DEPENDS ${version_script})
 
 # An archive cannot hide a symbol that two of its members share. So its members become one object,

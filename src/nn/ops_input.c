@@ -91,6 +91,7 @@ static void sparse_grad_task(void *context, int64_t task, int worker) {
         pgcn_i_block_begin(job->blocks, task), pgcn_i_block_end(job->blocks, task), op->out->cols);
 }
 
+/* The gradient of W is written and not added: a network has one opening layer. */
 static void sparse_backward(pgcn_i_tape *tape, pgcn_i_op *op) {
     relu_bias_backward(tape, op);
     pgcn_i_blocks features = pgcn_i_cut(op->input->columns, PGCN_MAX_BLOCKS, 16);
