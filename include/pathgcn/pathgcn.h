@@ -262,7 +262,7 @@ typedef enum pgcn_select {
 typedef enum pgcn_normalise {
     PGCN_NORMALISE_AUTO = 0, /* rows for sparse features, none for dense ones */
     PGCN_NORMALISE_NONE = 1,
-    PGCN_NORMALISE_ROWS = 2 /* each feature row divided by its sum */
+    PGCN_NORMALISE_ROWS = 2 /* each feature row divided by the sum of its magnitudes */
 } pgcn_normalise;
 
 /* Everything that defines a model and its training. Each field is also a command-line option and

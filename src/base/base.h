@@ -74,7 +74,7 @@ void *pgcn_i_arena_alloc(pgcn_i_arena *arena, int64_t count, size_t size); /* ze
 char *pgcn_i_arena_strdup(pgcn_i_arena *arena, const char *text);
 void pgcn_i_arena_free(pgcn_i_arena *arena);
 
-/* p = NEW_ARRAY(arena, count): typed arena allocation, NULL on failure with the error set. */
+/* p = PGCN_I_ARRAY(arena, float, count): typed, NULL on failure with the error set. */
 #define PGCN_I_ARRAY(arena, type, count)                                                           \
     ((type *)pgcn_i_arena_alloc((arena), (count), sizeof(type)))
 

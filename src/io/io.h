@@ -57,7 +57,6 @@ typedef enum pgcn_i_dtype {
     PGCN_I_F64
 } pgcn_i_dtype;
 int64_t pgcn_i_dtype_bytes(pgcn_i_dtype dtype);
-const char *pgcn_i_dtype_name(pgcn_i_dtype dtype); /* "int32" */
 
 typedef struct pgcn_i_array {
     pgcn_i_dtype dtype;

@@ -26,9 +26,6 @@ enum { TYPES = sizeof types / sizeof types[0] };
 int64_t pgcn_i_dtype_bytes(pgcn_i_dtype dtype) {
     return types[dtype].bytes;
 }
-const char *pgcn_i_dtype_name(pgcn_i_dtype dtype) {
-    return types[dtype].name;
-}
 
 bool pgcn_i_array_size(const int64_t *shape, int rank, pgcn_i_dtype dtype, int64_t *count,
                        int64_t *bytes) {

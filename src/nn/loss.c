@@ -6,8 +6,6 @@
  * Blocks of nodes, all samples of a node in one block; block sums are added in order. */
 #include "nn/nn.h"
 
-#include <math.h>
-
 pgcn_status pgcn_i_loss_init(pgcn_i_loss *loss, int64_t n, int samples, int classes) {
     *loss = (pgcn_i_loss){.n = n, .samples = samples, .classes = classes};
     int64_t blocks = pgcn_i_blocks_of(n).count;
@@ -35,6 +33,21 @@ typedef struct loss_job {
     bool consistency;
     pgcn_i_blocks blocks;
 } loss_job;
+
+/* The sums of the blocks, in their order, as means. */
+static pgcn_i_loss_terms add_up(const pgcn_i_loss *loss, double masked_rows, double all_rows) {
+    pgcn_i_loss_terms terms = {0};
+    int64_t hits = 0, blocks = pgcn_i_blocks_of(loss->n).count;
+    for (int64_t block = 0; block < blocks; block++) {
+        terms.cross_entropy += loss->loss[block];
+        terms.consistency += loss->consistency[block];
+        hits += loss->hits[block];
+    }
+    terms.cross_entropy /= masked_rows;
+    terms.consistency /= all_rows;
+    terms.accuracy = (double)hits / masked_rows;
+    return terms;
+}
 
 static void train_task(void *context, int64_t task, int worker) {
     (void)worker;
@@ -75,17 +88,7 @@ pgcn_i_loss_terms pgcn_i_loss_run(pgcn_i_loss *loss, pgcn_i_tape *tape, pgcn_i_v
                     .consistency = lambda > 0,
                     .blocks = pgcn_i_blocks_of(loss->n)};
     pgcn_i_parallel(tape->pool, job.blocks.count, train_task, &job);
-    pgcn_i_loss_terms terms = {0};
-    int64_t hits = 0;
-    for (int64_t block = 0; block < job.blocks.count; block++) {
-        terms.cross_entropy += loss->loss[block];
-        terms.consistency += loss->consistency[block];
-        hits += loss->hits[block];
-    }
-    terms.cross_entropy /= masked_rows;
-    terms.consistency /= all_rows;
-    terms.accuracy = (double)hits / masked_rows;
-    return terms;
+    return add_up(loss, masked_rows, all_rows);
 }
 
 static void softmax_task(void *context, int64_t task, int worker) {
@@ -109,6 +112,7 @@ static void score_task(void *context, int64_t task, int worker) {
     const loss_job *job = context;
     pgcn_i_loss *loss = job->loss;
     loss->loss[task] = 0;
+    loss->consistency[task] = 0;
     loss->hits[task] = 0;
     job->kernels->cross_entropy(&loss->loss[task], &loss->hits[task], NULL, job->logits->data,
                                 loss->probability, job->label, job->mask, loss->n, 0.0f,
@@ -125,15 +129,7 @@ pgcn_i_loss_terms pgcn_i_score_run(pgcn_i_loss *loss, pgcn_i_tape *tape, const p
                     .mask = mask,
                     .blocks = pgcn_i_blocks_of(loss->n)};
     pgcn_i_parallel(tape->pool, job.blocks.count, score_task, &job);
-    pgcn_i_loss_terms terms = {0};
-    int64_t hits = 0;
-    for (int64_t block = 0; block < job.blocks.count; block++) {
-        terms.cross_entropy += loss->loss[block];
-        hits += loss->hits[block];
-    }
-    terms.cross_entropy /= (double)masked;
-    terms.accuracy = (double)hits / (double)masked;
-    return terms;
+    return add_up(loss, (double)masked, (double)loss->n);
 }
 
 static void binary_task(void *context, int64_t task, int worker) {

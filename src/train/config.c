@@ -60,7 +60,7 @@ static const field fields[] = {
     REAL("inout-q", inout_q, 1e-6, 1e6, "node2vec q: large values stay near"),
     REAL("dropout", dropout, 0, 0.999, "share of inputs dropped before the first and the last layer"),
     REAL("drop-rows", drop_rows, 0, 0.999, "share of nodes whose embedding is dropped"),
-    ENUM("normalise", normalise, "auto | none | rows", "divide each feature row by its sum; auto: if features are sparse"),
+    ENUM("normalise", normalise, "auto | none | rows", "divide each feature row by the sum of its magnitudes; auto: if features are sparse"),
 #undef GROUP
 #define GROUP "training"
     ENUM("train-form", train_form, "sampled | exact", "train on sampled paths or on the exact operator"),
@@ -185,12 +185,16 @@ static pgcn_status refuse(const field *f, const char *value) {
                        f->help);
 }
 
+/* Each writes *out only if the text is accepted. */
 static bool parse_real(const field *f, const char *value, double *out) {
     char *end;
     errno = 0;
-    *out = strtod(value, &end);
-    return end != value && *end == '\0' && errno == 0 && isfinite(*out) && *out >= f->low &&
-           *out <= f->high;
+    double number = strtod(value, &end);
+    if (end == value || *end != '\0' || errno != 0 || !isfinite(number) || number < f->low ||
+        number > f->high)
+        return false;
+    *out = number;
+    return true;
 }
 
 /* Whole numbers only: 1e3 is fine, 2.5 is not. */
@@ -204,20 +208,35 @@ static bool parse_int(const field *f, const char *value, int *out) {
 static bool parse_seed(const char *value, uint64_t *out) {
     char *end;
     errno = 0;
-    *out = strtoull(value, &end, 10);
-    return value[0] >= '0' && value[0] <= '9' && *end == '\0' && errno == 0;
+    uint64_t seed = strtoull(value, &end, 10);
+    if (value[0] < '0' || value[0] > '9' || *end != '\0' || errno != 0) return false;
+    *out = seed;
+    return true;
 }
 
 static bool parse_bool(const char *value, bool *out) {
-    *out = strcmp(value, "yes") == 0 || strcmp(value, "true") == 0 || strcmp(value, "1") == 0;
-    return *out || strcmp(value, "no") == 0 || strcmp(value, "false") == 0 ||
-           strcmp(value, "0") == 0;
+    static const char *const words[] = {"no", "yes", "false", "true", "0", "1"};
+    for (int i = 0; i < 6; i++)
+        if (strcmp(value, words[i]) == 0) {
+            *out = i % 2;
+            return true;
+        }
+    return false;
 }
 
-static bool valid_split(const char *value) {
+static bool parse_choice(const field *f, const char *value, int *out) {
+    int index = choice_index(f->choices, value);
+    if (index >= 0) *out = index;
+    return index >= 0;
+}
+
+static bool parse_split(const char *value, char *out, size_t bytes) {
     size_t digits = strspn(value, "0123456789");
-    return strcmp(value, "auto") == 0 || strcmp(value, "public") == 0 ||
-           (digits > 0 && digits < 10 && value[digits] == '\0');
+    if (strcmp(value, "auto") != 0 && strcmp(value, "public") != 0 &&
+        (digits == 0 || digits >= 10 || value[digits] != '\0'))
+        return false;
+    snprintf(out, bytes, "%s", value);
+    return true;
 }
 
 pgcn_status pgcn_config_set(pgcn_config *config, const char *key, const char *value) {
@@ -227,34 +246,11 @@ pgcn_status pgcn_config_set(pgcn_config *config, const char *key, const char *va
     bool fine = false;
     switch (f->type) {
     case FIELD_INT: fine = parse_int(f, value, place); break;
-    case FIELD_REAL: {
-        double number;
-        fine = parse_real(f, value, &number);
-        if (fine) *(double *)place = number;
-        break;
-    }
-    case FIELD_BOOL: {
-        bool truth;
-        fine = parse_bool(value, &truth);
-        if (fine) *(bool *)place = truth;
-        break;
-    }
-    case FIELD_ENUM: {
-        int index = choice_index(f->choices, value);
-        fine = index >= 0;
-        if (fine) *(int *)place = index;
-        break;
-    }
-    case FIELD_SEED: {
-        uint64_t seed;
-        fine = parse_seed(value, &seed);
-        if (fine) *(uint64_t *)place = seed;
-        break;
-    }
-    case FIELD_SPLIT:
-        fine = valid_split(value);
-        if (fine) snprintf(place, sizeof config->split, "%s", value);
-        break;
+    case FIELD_REAL: fine = parse_real(f, value, place); break;
+    case FIELD_BOOL: fine = parse_bool(value, place); break;
+    case FIELD_ENUM: fine = parse_choice(f, value, place); break;
+    case FIELD_SEED: fine = parse_seed(value, place); break;
+    case FIELD_SPLIT: fine = parse_split(value, place, sizeof config->split); break;
     }
     return fine ? PGCN_OK : refuse(f, value);
 }
