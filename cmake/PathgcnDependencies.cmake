@@ -1,4 +1,5 @@
-# The libraries pathgcn stands on: jansson, OpenBLAS, libcrypto, threads, libm.
+# The libraries pathgcn stands on: jansson, OpenBLAS, libcrypto, libzip, libcurl, ISA-L (gzip),
+# threads, libm.
 #
 # Read by the build and, installed beside pathgcnConfig.cmake, by projects that link the static
 # library. Sets PATHGCN_DEPENDENCIES (what to link), PATHGCN_DEPENDENCIES_FOUND and, if something is
@@ -41,6 +42,9 @@ endmacro()
 
 pathgcn_find(JANSSON jansson jansson jansson.h libjansson-dev)
 pathgcn_find(OPENBLAS openblas openblas cblas.h libopenblas-pthread-dev)
+pathgcn_find(LIBZIP libzip zip zip.h libzip-dev)
+pathgcn_find(LIBCURL libcurl curl curl/curl.h libcurl4-openssl-dev)
+pathgcn_find(ISAL libisal isal isa-l.h libisal-dev)
 if(NOT TARGET OpenSSL::Crypto)
     list(APPEND missing_libraries libcrypto)
     list(APPEND missing_packages libssl-dev)
@@ -50,8 +54,8 @@ if(NOT TARGET Threads::Threads)
     list(APPEND missing_packages libc6-dev)
 endif()
 
-set(PATHGCN_DEPENDENCIES pathgcn_dep::OPENBLAS pathgcn_dep::JANSSON OpenSSL::Crypto
-    Threads::Threads m)
+set(PATHGCN_DEPENDENCIES pathgcn_dep::OPENBLAS pathgcn_dep::JANSSON pathgcn_dep::LIBZIP
+    pathgcn_dep::LIBCURL pathgcn_dep::ISAL OpenSSL::Crypto Threads::Threads m)
 if(missing_libraries)
     set(PATHGCN_DEPENDENCIES_FOUND FALSE)
     string(REPLACE ";" ", " missing_libraries "${missing_libraries}")

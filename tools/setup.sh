@@ -8,8 +8,8 @@ set -euo pipefail
 # Alternatives are separated by |; the first is the one that gets installed. OpenBLAS must be the
 # pthread flavour, the only one that several threads may call at once (src/kernels/gemm.c).
 build=(gcc libc6-dev make binutils cmake "pkg-config|pkgconf" libjansson-dev libssl-dev
-    libopenblas-pthread-dev)
-modules=(jansson libcrypto openblas)
+    libopenblas-pthread-dev libzip-dev libcurl4-openssl-dev libisal-dev)
+modules=(jansson libcrypto openblas libzip libcurl libisal)
 case "${1:-build}" in
 build) needs=("${build[@]}") ;;
 test) needs=("${build[@]}" libcmocka-dev python3-numpy) modules+=(cmocka) ;;

@@ -73,6 +73,23 @@ typedef struct pgcn_i_arena {
 void *pgcn_i_arena_alloc(pgcn_i_arena *arena, int64_t count, size_t size); /* zeroed, aligned */
 char *pgcn_i_arena_strdup(pgcn_i_arena *arena, const char *text);
 void pgcn_i_arena_free(pgcn_i_arena *arena);
+/* Gives one array back before the others; NULL is fine. */
+void pgcn_i_arena_drop(pgcn_i_arena *arena, const void *array);
+
+/* A growing array for readers that do not know yet how much will come. `data` moves when it grows.
+ * Zero-initialise to create. What lies beyond `bytes` is not initialised and, since the system
+ * gives pages when they are touched, costs nothing: reserve a prediction early and once. */
+typedef struct pgcn_i_buffer {
+    char *data;
+    int64_t bytes, capacity;
+} pgcn_i_buffer;
+pgcn_status pgcn_i_buffer_reserve(pgcn_i_buffer *buffer, int64_t capacity); /* at least */
+/* Room for `bytes` more at the end, which are counted at once; the address of the first. */
+void *pgcn_i_buffer_add(pgcn_i_buffer *buffer, int64_t bytes);
+void pgcn_i_buffer_free(pgcn_i_buffer *buffer);
+/* The arena takes the block as it is, without copying, and the buffer is empty again. Returns the
+ * array; an empty buffer gives an address too, or NULL when memory is out. */
+void *pgcn_i_arena_take(pgcn_i_arena *arena, pgcn_i_buffer *buffer);
 
 /* p = PGCN_I_ARRAY(arena, float, count): typed, NULL on failure with the error set. */
 #define PGCN_I_ARRAY(arena, type, count)                                                           \

@@ -27,15 +27,18 @@ int64_t pgcn_i_alloc_count(void) {
     return (int64_t)atomic_load(&allocations);
 }
 
-void *pgcn_i_alloc(int64_t count, size_t size) {
+static void *too_large(int64_t count, size_t size) {
+    pgcn_i_fail(PGCN_ERR_MEMORY, "cannot allocate %lld elements of %zu bytes: too large",
+                (long long)count, size);
+    return NULL;
+}
+
+/* From the hook: whole cache lines, at least one, as aligned_alloc wants it. */
+static void *take_block(int64_t count, size_t size, bool zero) {
     int64_t bytes;
     if (count < 0 || size > INT64_MAX || !pgcn_i_mul(count, (int64_t)size, &bytes) ||
-        bytes > INT64_MAX - PGCN_ALIGN || (uint64_t)bytes > SIZE_MAX - PGCN_ALIGN) {
-        pgcn_i_fail(PGCN_ERR_MEMORY, "cannot allocate %lld elements of %zu bytes: too large",
-                    (long long)count, size);
-        return NULL;
-    }
-    /* aligned_alloc wants a multiple of the alignment; an empty array is still a valid pointer. */
+        bytes > INT64_MAX - PGCN_ALIGN || (uint64_t)bytes > SIZE_MAX - PGCN_ALIGN)
+        return too_large(count, size);
     size_t rounded = ((size_t)bytes + PGCN_ALIGN - 1) / PGCN_ALIGN * PGCN_ALIGN;
     if (rounded == 0) rounded = PGCN_ALIGN;
     atomic_fetch_add_explicit(&allocations, 1, memory_order_relaxed);
@@ -47,8 +50,12 @@ void *pgcn_i_alloc(int64_t count, size_t size) {
                     (long long)bytes);
         return NULL;
     }
-    memset(block, 0, rounded);
+    if (zero) memset(block, 0, rounded);
     return block;
+}
+
+void *pgcn_i_alloc(int64_t count, size_t size) {
+    return take_block(count, size, true);
 }
 
 void pgcn_i_free(void *block) {
@@ -63,20 +70,20 @@ char *pgcn_i_strdup(const char *text) {
 }
 
 /* Each block starts with the address of the one before, padded to keep the data aligned. */
-void *pgcn_i_arena_alloc(pgcn_i_arena *arena, int64_t count, size_t size) {
-    int64_t bytes, with_header;
-    if (count < 0 || size > INT64_MAX || !pgcn_i_mul(count, (int64_t)size, &bytes) ||
-        !pgcn_i_add(bytes, PGCN_ALIGN, &with_header)) {
-        pgcn_i_fail(PGCN_ERR_MEMORY, "cannot allocate %lld elements of %zu bytes: too large",
-                    (long long)count, size);
-        return NULL;
-    }
-    char *block = pgcn_i_alloc(with_header, 1);
-    if (!block) return NULL;
+static void *keep_block(pgcn_i_arena *arena, char *block, int64_t bytes) {
     memcpy(block, &arena->last, sizeof arena->last);
     arena->last = block;
     arena->bytes += bytes;
     return block + PGCN_ALIGN;
+}
+
+void *pgcn_i_arena_alloc(pgcn_i_arena *arena, int64_t count, size_t size) {
+    int64_t bytes, with_header;
+    if (count < 0 || size > INT64_MAX || !pgcn_i_mul(count, (int64_t)size, &bytes) ||
+        !pgcn_i_add(bytes, PGCN_ALIGN, &with_header))
+        return too_large(count, size);
+    char *block = pgcn_i_alloc(with_header, 1);
+    return block ? keep_block(arena, block, bytes) : NULL;
 }
 
 char *pgcn_i_arena_strdup(pgcn_i_arena *arena, const char *text) {
@@ -95,4 +102,63 @@ void pgcn_i_arena_free(pgcn_i_arena *arena) {
         block = before;
     }
     *arena = (pgcn_i_arena){0};
+}
+
+void pgcn_i_arena_drop(pgcn_i_arena *arena, const void *array) {
+    void *after = NULL, *before;
+    for (void *block = arena->last; block && array; after = block, block = before) {
+        memcpy(&before, block, sizeof before);
+        if ((char *)block + PGCN_ALIGN != array) continue;
+        if (after)
+            memcpy(after, &before, sizeof before);
+        else
+            arena->last = before;
+        pgcn_i_free(block);
+        return;
+    }
+}
+
+/* ---- growing arrays: blocks of an arena that no arena has taken yet --------------------------- */
+
+pgcn_status pgcn_i_buffer_reserve(pgcn_i_buffer *buffer, int64_t capacity) {
+    int64_t with_header;
+    if (buffer->data && capacity <= buffer->capacity) return PGCN_OK;
+    if (!pgcn_i_add(capacity, PGCN_ALIGN, &with_header)) {
+        too_large(capacity, 1);
+        return PGCN_ERR_MEMORY;
+    }
+    char *block = take_block(with_header, 1, false);
+    if (!block) return PGCN_ERR_MEMORY;
+    if (buffer->bytes > 0) memcpy(block + PGCN_ALIGN, buffer->data, (size_t)buffer->bytes);
+    if (buffer->data) pgcn_i_free(buffer->data - PGCN_ALIGN);
+    buffer->data = block + PGCN_ALIGN;
+    buffer->capacity = capacity;
+    return PGCN_OK;
+}
+
+void *pgcn_i_buffer_add(pgcn_i_buffer *buffer, int64_t bytes) {
+    enum { FIRST = 4096 };
+    int64_t needed, half_more;
+    if (!pgcn_i_add(buffer->bytes, bytes, &needed)) return too_large(bytes, 1);
+    if (!buffer->data || needed > buffer->capacity) {
+        if (!pgcn_i_add(buffer->capacity, buffer->capacity / 2, &half_more)) half_more = needed;
+        int64_t capacity = half_more > needed ? half_more : needed;
+        if (pgcn_i_buffer_reserve(buffer, capacity > FIRST ? capacity : FIRST) != PGCN_OK)
+            return NULL;
+    }
+    char *at = buffer->data + buffer->bytes;
+    buffer->bytes = needed;
+    return at;
+}
+
+void pgcn_i_buffer_free(pgcn_i_buffer *buffer) {
+    if (buffer->data) pgcn_i_free(buffer->data - PGCN_ALIGN);
+    *buffer = (pgcn_i_buffer){0};
+}
+
+void *pgcn_i_arena_take(pgcn_i_arena *arena, pgcn_i_buffer *buffer) {
+    if (!buffer->data && pgcn_i_buffer_reserve(buffer, 0) != PGCN_OK) return NULL;
+    void *data = keep_block(arena, buffer->data - PGCN_ALIGN, buffer->bytes);
+    *buffer = (pgcn_i_buffer){0};
+    return data;
 }

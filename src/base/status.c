@@ -27,11 +27,18 @@ const char *pgcn_status_name(pgcn_status status) {
     return "unknown status";
 }
 
+/* Sentences quote what files hold, and a terminal must not obey it: one line, no escape codes. */
+static void make_printable(char *text) {
+    for (; *text; text++)
+        if ((unsigned char)*text < ' ' || *text == 0x7f) *text = '?';
+}
+
 pgcn_status pgcn_i_fail(pgcn_status code, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(last_message, sizeof last_message, format, arguments);
     va_end(arguments);
+    make_printable(last_message);
     return code;
 }
 
@@ -42,6 +49,7 @@ pgcn_status pgcn_i_fail_in(pgcn_status code, const char *format, ...) {
     va_start(arguments, format);
     vsnprintf(context, sizeof context, format, arguments);
     va_end(arguments);
+    make_printable(context);
     snprintf(last_message, sizeof last_message, "%s: %s", context, inner);
     return code;
 }

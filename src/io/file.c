@@ -5,6 +5,7 @@
 
 #include <openssl/evp.h>
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -34,6 +35,26 @@ bool pgcn_i_file_exists(const char *path) {
 bool pgcn_i_is_directory(const char *path) {
     struct stat about;
     return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
+}
+
+int pgcn_i_directory_find(const char *directory, const char *begins, const char *ends,
+                          char middle[PGCN_I_NAME_BYTES]) {
+    DIR *stream = opendir(directory);
+    size_t before = strlen(begins), after = strlen(ends);
+    int count = 0;
+    middle[0] = '\0';
+    for (struct dirent *entry; stream && (entry = readdir(stream));) {
+        const char *name = entry->d_name;
+        size_t length = strlen(name);
+        if (length <= before + after || memcmp(name, begins, before) != 0 ||
+            strcmp(name + length - after, ends) != 0)
+            continue;
+        char between[PGCN_I_NAME_BYTES];
+        snprintf(between, sizeof between, "%.*s", (int)(length - before - after), name + before);
+        if (count++ == 0 || strcmp(between, middle) < 0) strcpy(middle, between);
+    }
+    if (stream) closedir(stream);
+    return count;
 }
 
 /* ---- reading ----------------------------------------------------------------------------- */
@@ -259,6 +280,21 @@ pgcn_status pgcn_i_hash_finish(pgcn_i_hash *hash, char hex[65]) {
     if (!good) return pgcn_i_fail(PGCN_ERR_SYSTEM, "libcrypto failed to compute a SHA-256");
     for (int i = 0; i < 32; i++) snprintf(hex + 2 * i, 3, "%02x", (unsigned)digest[i]);
     return PGCN_OK;
+}
+
+pgcn_status pgcn_i_hash_reader(pgcn_i_reader *reader, int64_t bytes, char hex[65]) {
+    char piece[1 << 15];
+    pgcn_i_hash *hash = NULL;
+    PGCN_TRY(pgcn_i_hash_new(&hash));
+    pgcn_status status = PGCN_OK;
+    while (bytes > 0 && status == PGCN_OK) {
+        int64_t next = bytes < (int64_t)sizeof piece ? bytes : (int64_t)sizeof piece;
+        status = pgcn_i_reader_read(reader, piece, next);
+        if (status == PGCN_OK) pgcn_i_hash_add(hash, piece, next);
+        bytes -= next;
+    }
+    pgcn_status finished = pgcn_i_hash_finish(hash, hex); /* frees it in any case */
+    return status == PGCN_OK ? finished : status;
 }
 
 pgcn_status pgcn_file_write(const char *path, const void *data, size_t bytes) {

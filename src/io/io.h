@@ -13,6 +13,14 @@
 /* All our formats are little-endian and arrays go to disk and into hashes as they are. */
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "pathgcn needs a little-endian machine");
 
+/* How much of a file is looked at at once. The fuzz tests make it small, so that small inputs cross
+ * the edges of windows too. */
+#ifdef PGCN_SMALL_WINDOWS
+#define PGCN_I_WINDOW(bytes) ((bytes) < 1024 ? (bytes) : 1024)
+#else
+#define PGCN_I_WINDOW(bytes) (bytes)
+#endif
+
 /* ---- files (file.c) ---------------------------------------------------------------------- */
 
 enum { PGCN_I_PATH_BYTES = 4096 };
@@ -35,6 +43,11 @@ pgcn_status pgcn_i_file_read(const char *path, int64_t max_bytes, pgcn_i_arena *
                              int64_t *bytes);
 bool pgcn_i_file_exists(const char *path);
 bool pgcn_i_is_directory(const char *path);
+/* How many files of a directory have names that begin and end so, and are longer than both together;
+ * `middle` gets what stands between in the first of them by alphabet. 0 if it cannot be listed. */
+enum { PGCN_I_NAME_BYTES = 256 };
+int pgcn_i_directory_find(const char *directory, const char *begins, const char *ends,
+                          char middle[PGCN_I_NAME_BYTES]);
 
 /* A file that appears complete or not at all: written beside its final name, fsynced, renamed.
  * After any failure the temporary file is removed and the old file, if any, is untouched. */
@@ -54,7 +67,8 @@ typedef enum pgcn_i_dtype {
     PGCN_I_I32,
     PGCN_I_I64,
     PGCN_I_F32,
-    PGCN_I_F64
+    PGCN_I_F64,
+    PGCN_I_UCS4 /* text, in .npz only: the last dimension is the width in characters, '<U7' */
 } pgcn_i_dtype;
 int64_t pgcn_i_dtype_bytes(pgcn_i_dtype dtype);
 
@@ -65,6 +79,12 @@ typedef struct pgcn_i_array {
     int64_t count; /* product of the shape */
     void *data;    /* aligned, C order */
 } pgcn_i_array;
+
+/* An array with a name: an entry of an .npz or of a safetensors file. */
+typedef struct pgcn_i_tensor {
+    const char *name;
+    pgcn_i_array array;
+} pgcn_i_tensor;
 
 /* count = product of shape and bytes = its size; false on overflow or a negative dimension. */
 bool pgcn_i_array_size(const int64_t *shape, int rank, pgcn_i_dtype dtype, int64_t *count,
@@ -82,12 +102,169 @@ pgcn_status pgcn_i_npy_read_as(const char *path, pgcn_i_arena *arena, pgcn_i_dty
                                pgcn_i_array *out);
 pgcn_status pgcn_i_npy_write(const char *path, const pgcn_i_array *array);
 
-/* ---- tensors (safetensors.c) ------------------------------------------------------------- */
-
-typedef struct pgcn_i_tensor {
+/* The same for bytes that come front to back from elsewhere (a member of an archive). `name` stands
+ * in errors; `read` gives exactly the bytes asked for, or fails. */
+typedef struct pgcn_i_byte_source {
     const char *name;
-    pgcn_i_array array;
-} pgcn_i_tensor;
+    int64_t bytes; /* in all */
+    pgcn_status (*read)(void *context, void *data, int64_t bytes);
+    void *context;
+} pgcn_i_byte_source;
+enum {
+    PGCN_I_NPY_COLUMNS = 1, /* matrices in Fortran order are transposed, not refused */
+    PGCN_I_NPY_TEXT = 2     /* '<U7' is read as PGCN_I_UCS4, not refused */
+};
+pgcn_status pgcn_i_npy_parse(const pgcn_i_byte_source *input, unsigned also, pgcn_i_arena *arena,
+                             pgcn_i_array *out);
+/* All that stands before the data; returns its length, 0 if the shape is not valid. */
+enum { PGCN_I_NPY_HEADER = 256 };
+int pgcn_i_npy_header(const pgcn_i_array *array, char header[PGCN_I_NPY_HEADER],
+                      int64_t *data_bytes);
+
+/* ---- bytes, plain or gzip (gzip.c) -------------------------------------------------------- */
+
+/* A file that starts with the gzip magic is decompressed on the way, whatever its name; checksums,
+ * lengths and the end of the file are checked. It may become 1 GiB in any case and beyond that
+ * 100 times its own length: more is refused as a bomb. */
+typedef struct pgcn_i_bytes pgcn_i_bytes;
+pgcn_status pgcn_i_bytes_open(const char *path, pgcn_i_bytes **out);
+/* Up to `capacity` bytes; fewer only at the end (or beyond 2^30 in one call). */
+pgcn_status pgcn_i_bytes_read(pgcn_i_bytes *bytes, void *data, int64_t capacity, int64_t *got);
+const char *pgcn_i_bytes_path(const pgcn_i_bytes *bytes);
+int64_t pgcn_i_bytes_length(const pgcn_i_bytes *bytes); /* of the file as it is on disk */
+double pgcn_i_bytes_share(const pgcn_i_bytes *bytes);   /* of the file that was used, 0..1 */
+void pgcn_i_bytes_close(pgcn_i_bytes *bytes);           /* NULL is fine */
+
+/* ---- text, plain or gzip (text.c) --------------------------------------------------------- */
+
+/* A text file read line by line, by gzip.c. Memory is a few buffers plus the longest line, which may
+ * have 64 MiB. */
+typedef struct pgcn_i_text pgcn_i_text;
+pgcn_status pgcn_i_text_open(const char *path, pgcn_i_text **out);
+/* The next line without its end (\n or \r\n), with a NUL after it; borrowed until the next call.
+ * *line = NULL after the last one. A NUL inside a line is an error. */
+pgcn_status pgcn_i_text_line(pgcn_i_text *text, char **line, int64_t *length);
+int64_t pgcn_i_text_line_number(const pgcn_i_text *text); /* of the last line given, from 1 */
+/* Share of the file that was read, 0..1: to predict how long an array will become. */
+double pgcn_i_text_share(const pgcn_i_text *text);
+void pgcn_i_text_close(pgcn_i_text *text); /* NULL is fine */
+/* "reading 'FILE': line 17: " and the sentence: every error about a line. */
+pgcn_status pgcn_i_text_fail(const pgcn_i_text *text, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Cuts a line into cells, in place: they are in `cells` (of char *) until the line is gone. The delimiter
+ * is ',', ';', '\t', or ' ' for runs of blanks and tabs. Blanks around a cell are dropped; a cell in
+ * quotes may hold the delimiter and doubled quotes (RFC 4180). An error if a quote is not closed. */
+pgcn_status pgcn_i_text_split(const pgcn_i_text *text, char *line, char delimiter,
+                              pgcn_i_buffer *cells, int64_t *count);
+/* The first characters of something found in a file, without what a terminal would obey. */
+enum { PGCN_I_EXCERPT = 40 };
+void pgcn_i_text_excerpt(const char *found, int64_t length, char out[PGCN_I_EXCERPT]);
+
+/* Numbers at *at, which moves behind them; false (and *at stays) if there is none or it does not
+ * fit. Blanks before the number are not skipped. Locale-independent, correctly rounded, accepts
+ * what C prints (1, -2.5e-3, nan, inf); the string ends with a NUL or any other character. */
+bool pgcn_i_parse_i64(const char **at, int64_t *out);
+bool pgcn_i_parse_f32(const char **at, float *out);
+bool pgcn_i_parse_f64(const char **at, double *out);
+
+/* ---- tables of numbers in text, plain or gzip (table.c) ----------------------------------- */
+
+typedef struct pgcn_i_table_rule {
+    pgcn_i_dtype dtype; /* of the cells: PGCN_I_F32 (finite), PGCN_I_I32 or PGCN_I_I64 */
+    char delimiter;     /* as for pgcn_i_text_split */
+    bool ids;           /* the first cell of a row is an id, in front of `columns` numbers */
+    bool comments;      /* skip lines that start with # or % */
+    bool missing;       /* F32: an empty cell is NaN, and nan is allowed; with one column an empty
+                           line is such a cell */
+    int64_t columns;    /* numbers in every row */
+    int64_t skip;       /* lines before the first row */
+    int threads;        /* 0: one per core, if the file is large */
+} pgcn_i_table_rule;
+
+/* Rows in the order of the file. `cell` is reserved once, so that memory does not peak; give it to an
+ * arena with pgcn_i_arena_take. */
+typedef struct pgcn_i_table {
+    int64_t rows, columns;
+    pgcn_i_buffer cell; /* [rows, columns] */
+    pgcn_i_buffer id;   /* with rule.ids: the ids, a NUL after each */
+    pgcn_i_buffer line; /* with rule.ids: int64 [rows], the line of each row */
+    int64_t bad_column; /* after PGCN_ERR_FORMAT: of numbers, from 0; -1: another reason */
+} pgcn_i_table;
+/* Empty lines are skipped. The first bad line is an error that names line and column. The result does
+ * not depend on the number of threads. After a failure nothing has to be freed. */
+pgcn_status pgcn_i_table_read(const char *path, const pgcn_i_table_rule *rule, pgcn_i_table *out);
+void pgcn_i_table_free(pgcn_i_table *table);
+/* Several files at the same time, so that no core waits for a decompressor; the largest should be the
+ * first. The error is that of the first bad file in this order, and then no table has to be freed. */
+typedef struct pgcn_i_table_job {
+    const char *path;
+    pgcn_i_table_rule rule;
+    pgcn_i_table *out;
+} pgcn_i_table_job;
+pgcn_status pgcn_i_tables_read(const pgcn_i_table_job *jobs, int count);
+
+/* ---- zip archives of arrays (npz.c, by libzip) -------------------------------------------- */
+
+/* NumPy .npz. Sizes are checked against what deflate can have made of the bytes in the file, and
+ * with the bomb rule of text.c, before anything is allocated. */
+typedef struct pgcn_i_npz pgcn_i_npz;
+pgcn_status pgcn_i_npz_open(const char *path, pgcn_i_npz **out);
+bool pgcn_i_npz_has(const pgcn_i_npz *npz, const char *name); /* "train_mask", without .npy */
+/* Published files hold matrices in Fortran order: those are transposed. */
+pgcn_status pgcn_i_npz_read(pgcn_i_npz *npz, const char *name, pgcn_i_arena *arena,
+                            pgcn_i_array *out);
+/* Text, which must be there: PGCN_I_UCS4 [..., width]. */
+pgcn_status pgcn_i_npz_read_text(pgcn_i_npz *npz, const char *name, pgcn_i_arena *arena,
+                                 pgcn_i_array *out);
+void pgcn_i_npz_close(pgcn_i_npz *npz); /* NULL is fine */
+/* Deflated, atomic; the same arrays give the same bytes. */
+pgcn_status pgcn_i_npz_write(const char *path, const pgcn_i_tensor *arrays, int count);
+
+/* ---- JSON of any size (json_stream.c) ------------------------------------------------------- */
+
+/* A JSON document read from front to back, value by value; nothing of it is kept. For published
+ * graphs of a hundred megabytes and more, where a tree of values needs many times their length;
+ * small documents are jansson's. The caller asks for what it expects next and gets that or an error
+ * with line and byte. Strict: no NaN, no comments, at most 64 levels. */
+typedef struct pgcn_i_json pgcn_i_json;
+typedef enum pgcn_i_json_kind {
+    PGCN_I_JSON_OBJECT,
+    PGCN_I_JSON_ARRAY,
+    PGCN_I_JSON_TEXT,
+    PGCN_I_JSON_NUMBER,
+    PGCN_I_JSON_FLAG,
+    PGCN_I_JSON_NULL
+} pgcn_i_json_kind;
+pgcn_status pgcn_i_json_open(const char *path, pgcn_i_json **out);
+void pgcn_i_json_close(pgcn_i_json *json);                               /* NULL is fine */
+int64_t pgcn_i_json_bytes(const pgcn_i_json *json);                      /* length of the file */
+pgcn_status pgcn_i_json_peek(pgcn_i_json *json, pgcn_i_json_kind *kind); /* of the next value */
+/* Enters an object; its next key, or NULL after the last, when the object is left. The key is
+ * borrowed until the next key or text. Its value must be read or skipped before the next call. */
+pgcn_status pgcn_i_json_object(pgcn_i_json *json);
+pgcn_status pgcn_i_json_key(pgcn_i_json *json, const char **key);
+/* Enters an array; whether there is one more item, else the array is left. */
+pgcn_status pgcn_i_json_array(pgcn_i_json *json);
+pgcn_status pgcn_i_json_more(pgcn_i_json *json, bool *more);
+pgcn_status pgcn_i_json_i64(pgcn_i_json *json, int64_t *out); /* a whole number */
+pgcn_status pgcn_i_json_f32(pgcn_i_json *json, float *out);
+pgcn_status pgcn_i_json_flag(pgcn_i_json *json, bool *out);        /* true, false, 1 or 0 */
+pgcn_status pgcn_i_json_text(pgcn_i_json *json, const char **out); /* borrowed as a key is */
+pgcn_status pgcn_i_json_skip(pgcn_i_json *json);                   /* one value, whatever it is */
+pgcn_status pgcn_i_json_end(pgcn_i_json *json); /* nothing follows the outermost value */
+/* "reading 'FILE': line 1, byte 1234: " and the sentence. */
+pgcn_status pgcn_i_json_fail(const pgcn_i_json *json, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* ---- zip archives of files (unzip.c, by libzip) ------------------------------------------- */
+
+/* Unpacks all files of an archive into a directory, which exists. If everything in it lies in one
+ * folder, that folder is left out. An archive with anything but plain files inside itself (absolute
+ * paths, "..", links) or with a bomb is refused before anything is written. */
+pgcn_status pgcn_i_unzip(const char *path, const char *directory);
+
+/* ---- tensors (safetensors.c) ------------------------------------------------------------- */
 
 /* Metadata is an object of strings (the format allows nothing else) or NULL. Tensors are written
  * in the order given, without gaps (the format demands it), the first at a multiple of 8 bytes:
@@ -118,5 +295,7 @@ typedef struct pgcn_i_hash pgcn_i_hash;
 pgcn_status pgcn_i_hash_new(pgcn_i_hash **out);
 void pgcn_i_hash_add(pgcn_i_hash *hash, const void *data, int64_t bytes);
 pgcn_status pgcn_i_hash_finish(pgcn_i_hash *hash, char hex[65]); /* frees the hash */
+/* Of the next `bytes` bytes of an open file. */
+pgcn_status pgcn_i_hash_reader(pgcn_i_reader *reader, int64_t bytes, char hex[65]);
 
 #endif

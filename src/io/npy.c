@@ -1,13 +1,14 @@
-/* NumPy .npy files, versions 1.0 to 3.0:
+/* NumPy .npy, versions 1.0 to 3.0, as a file or as a member of an archive:
  *
  *   "\x93NUMPY" major minor | header length (u16 in 1.0, u32 after) | header | data
  *
  * The header is the text of a Python dictionary with the keys descr, fortran_order and shape. A
  * small strict parser reads just that; nothing is evaluated and nothing is allocated before type,
- * shape and length of the file agree. Called by the data room. Thread-safe. */
+ * shape and length of the file agree. Called by npz.c and the data room. Thread-safe. */
 #include "io/io.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { MAX_RANK = 4, MAX_HEADER_BYTES = 1 << 16, ALIGNMENT = 64 };
@@ -19,7 +20,7 @@ static const struct {
 } types[] = {
     [PGCN_I_U8] = {"uint8", "|u1", 1},    [PGCN_I_I32] = {"int32", "<i4", 4},
     [PGCN_I_I64] = {"int64", "<i8", 8},   [PGCN_I_F32] = {"float32", "<f4", 4},
-    [PGCN_I_F64] = {"float64", "<f8", 8},
+    [PGCN_I_F64] = {"float64", "<f8", 8}, [PGCN_I_UCS4] = {"text", "<U", 4},
 };
 enum { TYPES = sizeof types / sizeof types[0] };
 
@@ -58,6 +59,9 @@ void pgcn_i_shape_text(pgcn_i_dtype dtype, int rank, const int64_t *shape,
 typedef struct parser {
     const char *at, *end;
     const char *path;
+    unsigned also;  /* PGCN_I_NPY_* */
+    int64_t width;  /* characters of a string, for text */
+    bool by_column; /* Fortran order of more than one dimension */
 } parser;
 
 static pgcn_status bad_header(const parser *text, const char *expected) {
@@ -131,14 +135,26 @@ static pgcn_status take_shape(parser *text, pgcn_i_array *out) {
     return PGCN_OK;
 }
 
+/* '<U7': strings of seven characters, at most nine digits of them. */
+static bool take_text_type(parser *text, const char *descr) {
+    size_t digits = strncmp(descr, "<U", 2) == 0 ? strspn(descr + 2, "0123456789") : 0;
+    if (digits < 1 || digits > 9 || descr[2 + digits] != '\0') return false;
+    text->width = strtol(descr + 2, NULL, 10);
+    return text->width > 0;
+}
+
 /* The type of an array, or a sentence that says how to convert it. */
-static pgcn_status find_type(const char *path, const char *descr, pgcn_i_dtype *out) {
+static pgcn_status find_type(parser *text, const char *descr, pgcn_i_dtype *out) {
     if (strcmp(descr, "|b1") == 0) {
         *out = PGCN_I_U8; /* NumPy's bool is one byte, 0 or 1 */
         return PGCN_OK;
     }
+    if ((text->also & PGCN_I_NPY_TEXT) && take_text_type(text, descr)) {
+        *out = PGCN_I_UCS4;
+        return PGCN_OK;
+    }
     for (int i = 0; i < TYPES; i++)
-        if (strcmp(descr, types[i].descr) == 0) {
+        if (i != PGCN_I_UCS4 && strcmp(descr, types[i].descr) == 0) {
             *out = (pgcn_i_dtype)i;
             return PGCN_OK;
         }
@@ -159,7 +175,7 @@ static pgcn_status find_type(const char *path, const char *descr, pgcn_i_dtype *
     return pgcn_i_fail(PGCN_ERR_FORMAT,
                        "reading '%s': the array is of type '%s'%s, expected one of '<i4', '<i8', "
                        "'<f4', '<f8', '|u1', '|b1'; %s",
-                       path, descr, problem, fix);
+                       text->path, descr, problem, fix);
 }
 
 static pgcn_status parse_header(parser *text, pgcn_i_array *out) {
@@ -192,7 +208,7 @@ static pgcn_status parse_header(parser *text, pgcn_i_array *out) {
                                    "np.ascontiguousarray(a['field'])",
                                    text->path);
             PGCN_TRY(take_string(text, descr, sizeof descr, "a type such as '<i4'"));
-            PGCN_TRY(find_type(text->path, descr, &out->dtype));
+            PGCN_TRY(find_type(text, descr, &out->dtype));
         } else if (which == ORDER) {
             fortran = take_word(text, "True");
             if (!fortran && !take_word(text, "False")) return bad_header(text, "True or False");
@@ -209,132 +225,181 @@ static pgcn_status parse_header(parser *text, pgcn_i_array *out) {
                            "'fortran_order' and 'shape'; write it again with np.save()",
                            text->path, seen & DESCR ? "" : "'descr' ",
                            seen & ORDER ? "" : "'fortran_order' ", seen & SHAPE ? "" : "'shape'");
-    if (fortran && out->rank > 1)
+    bool transposable = (text->also & PGCN_I_NPY_COLUMNS) && !text->width && out->rank == 2;
+    if (fortran && out->rank > 1 && !transposable)
         return pgcn_i_fail(PGCN_ERR_FORMAT,
                            "reading '%s': the array is stored column by column (Fortran order), "
                            "expected C order; save np.ascontiguousarray(a)",
                            text->path);
+    text->by_column = fortran && out->rank > 1;
+    if (text->width && out->rank == MAX_RANK)
+        return pgcn_i_fail(PGCN_ERR_FORMAT,
+                           "reading '%s': the array of text has %d dimensions, expected fewer",
+                           text->path, MAX_RANK);
+    if (text->width) out->shape[out->rank++] = text->width;
     return PGCN_OK;
 }
 
-/* Reads and checks everything before the data; the reader is then at the first data byte. */
-static pgcn_status read_header(pgcn_i_reader *reader, pgcn_i_array *out, int64_t *data_bytes) {
+/* Magic, version and length of the header, *length; the input is then at its first byte, *at. */
+static pgcn_status read_start(const pgcn_i_byte_source *input, int64_t *at, int64_t *length) {
     unsigned char start[12];
-    const char *path = reader->path;
-    if (reader->bytes < 10)
+    if (input->bytes < 10)
         return pgcn_i_fail(PGCN_ERR_FORMAT,
                            "reading '%s': it has %lld bytes, too few for a .npy file; write it "
                            "with np.save()",
-                           path, (long long)reader->bytes);
-    PGCN_TRY(pgcn_i_reader_read(reader, start, 10));
+                           input->name, (long long)input->bytes);
+    PGCN_TRY(input->read(input->context, start, 10));
     if (memcmp(start, magic, sizeof magic) != 0)
         return pgcn_i_fail(PGCN_ERR_FORMAT,
                            "reading '%s': it does not start with the mark of a .npy file; write "
                            "it with np.save()",
-                           path);
+                           input->name);
     if (start[6] < 1 || start[6] > 3 || start[7] != 0)
         return pgcn_i_fail(PGCN_ERR_FORMAT,
                            "reading '%s': .npy version %d.%d, expected 1.0, 2.0 or 3.0; write it "
                            "with np.save()",
-                           path, start[6], start[7]);
-    int64_t header_at = 10, length = start[8] | start[9] << 8;
-    if (start[6] > 1) {
-        header_at = 12;
-        if (reader->bytes < header_at)
-            length = INT64_MAX;
-        else {
-            PGCN_TRY(pgcn_i_reader_read(reader, start + 10, 2));
-            length |= (int64_t)start[10] << 16 | (int64_t)start[11] << 24;
-        }
+                           input->name, start[6], start[7]);
+    *at = start[6] > 1 ? 12 : 10;
+    *length = start[8] | start[9] << 8;
+    if (input->bytes < *at) {
+        *length = INT64_MAX;
+    } else if (start[6] > 1) {
+        PGCN_TRY(input->read(input->context, start + 10, 2));
+        *length |= (int64_t)start[10] << 16 | (int64_t)start[11] << 24;
     }
-    if (length > reader->bytes - header_at || length > MAX_HEADER_BYTES)
+    if (*length > input->bytes - *at || *length > MAX_HEADER_BYTES)
         return pgcn_i_fail(PGCN_ERR_FORMAT,
                            "reading '%s': its .npy header claims %lld bytes, but the file has %lld "
                            "in all and a header at most %d; the file is damaged, write it again",
-                           path, (long long)length, (long long)reader->bytes, MAX_HEADER_BYTES);
+                           input->name, (long long)*length, (long long)input->bytes,
+                           MAX_HEADER_BYTES);
+    return PGCN_OK;
+}
+
+/* Reads and checks everything before the data; the input is then at the first data byte. */
+static pgcn_status read_header(const pgcn_i_byte_source *input, unsigned also, pgcn_i_array *out,
+                               int64_t *data_bytes, bool *by_column) {
     char header[MAX_HEADER_BYTES];
-    PGCN_TRY(pgcn_i_reader_read(reader, header, length));
-    parser text = {header, header + length, path};
+    int64_t header_at = 0, length = 0;
+    PGCN_TRY(read_start(input, &header_at, &length));
+    PGCN_TRY(input->read(input->context, header, length));
+    parser text = {.at = header, .end = header + length, .path = input->name, .also = also};
     *out = (pgcn_i_array){0};
     PGCN_TRY(parse_header(&text, out));
+    *by_column = text.by_column;
 
     char shape[PGCN_I_SHAPE_TEXT];
     pgcn_i_shape_text(out->dtype, out->rank, out->shape, shape);
-    int64_t left = reader->bytes - header_at - length;
+    int64_t left = input->bytes - header_at - length;
     if (!pgcn_i_array_size(out->shape, out->rank, out->dtype, &out->count, data_bytes))
         return pgcn_i_fail(PGCN_ERR_FORMAT,
                            "reading '%s': an array %s is larger than any memory; the file is "
                            "damaged, write it again",
-                           path, shape);
+                           input->name, shape);
     if (left != *data_bytes)
         return pgcn_i_fail(PGCN_ERR_FORMAT,
                            "reading '%s': an array %s needs %lld bytes of data, but the file has "
                            "%lld (it is %s); write it again with np.save()",
-                           path, shape, (long long)*data_bytes, (long long)left,
+                           input->name, shape, (long long)*data_bytes, (long long)left,
                            left < *data_bytes ? "cut short" : "too long");
     return PGCN_OK;
 }
 
 /* ---- reading and writing ----------------------------------------------------------------- */
 
+/* A matrix that is stored column by column, into rows. */
+static pgcn_status read_columns(const pgcn_i_byte_source *input, const pgcn_i_array *array,
+                                int64_t bytes) {
+    size_t size = (size_t)pgcn_i_dtype_bytes(array->dtype);
+    int64_t rows = array->shape[0], columns = array->shape[1];
+    char *stored = pgcn_i_alloc(bytes, 1);
+    if (!stored) return PGCN_ERR_MEMORY;
+    pgcn_status status = input->read(input->context, stored, bytes);
+    char *to = array->data;
+    for (int64_t row = 0; status == PGCN_OK && row < rows; row++)
+        for (int64_t column = 0; column < columns; column++, to += size)
+            memcpy(to, stored + (size_t)(column * rows + row) * size, size);
+    pgcn_i_free(stored);
+    return status;
+}
+
+static pgcn_status check_as(const char *name, const pgcn_i_array *array, pgcn_i_dtype required,
+                            int required_rank) {
+    if (array->dtype == required && array->rank == required_rank) return PGCN_OK;
+    char shape[PGCN_I_SHAPE_TEXT];
+    pgcn_i_shape_text(array->dtype, array->rank, array->shape, shape);
+    return pgcn_i_fail(PGCN_ERR_FORMAT,
+                       "reading '%s': found an array %s, expected %s with %d dimension%s; "
+                       "convert with np.ascontiguousarray(a).astype('%s')%s",
+                       name, shape, types[required].name, required_rank,
+                       required_rank == 1 ? "" : "s", types[required].descr,
+                       array->rank == required_rank ? "" : " after a.reshape()");
+}
+
 /* required_rank < 0: any type and rank. */
-static pgcn_status read_array(const char *path, pgcn_i_arena *arena, pgcn_i_dtype required,
-                              int required_rank, pgcn_i_array *out) {
-    pgcn_i_reader reader;
+static pgcn_status read_array(const pgcn_i_byte_source *input, unsigned also, pgcn_i_dtype required,
+                              int required_rank, pgcn_i_arena *arena, pgcn_i_array *out) {
     pgcn_i_array array;
     int64_t data_bytes;
-    pgcn_status status;
-    PGCN_TRY(pgcn_i_reader_open(&reader, path));
-    PGCN_TRY_GOTO(read_header(&reader, &array, &data_bytes));
-    if (required_rank >= 0 && (array.dtype != required || array.rank != required_rank)) {
-        char shape[PGCN_I_SHAPE_TEXT];
-        pgcn_i_shape_text(array.dtype, array.rank, array.shape, shape);
-        status = pgcn_i_fail(PGCN_ERR_FORMAT,
-                             "reading '%s': found an array %s, expected %s with %d dimension%s; "
-                             "convert with np.ascontiguousarray(a).astype('%s')%s",
-                             path, shape, types[required].name, required_rank,
-                             required_rank == 1 ? "" : "s", types[required].descr,
-                             array.rank == required_rank ? "" : " after a.reshape()");
-        goto fail;
-    }
+    bool by_column;
+    PGCN_TRY(read_header(input, also, &array, &data_bytes, &by_column));
+    if (required_rank >= 0) PGCN_TRY(check_as(input->name, &array, required, required_rank));
     array.data = pgcn_i_arena_alloc(arena, data_bytes, 1);
-    if (!array.data) {
-        status = PGCN_ERR_MEMORY;
-        goto fail;
-    }
-    PGCN_TRY_GOTO(pgcn_i_reader_read(&reader, array.data, data_bytes));
+    if (!array.data) return PGCN_ERR_MEMORY;
+    PGCN_TRY(by_column ? read_columns(input, &array, data_bytes)
+                       : input->read(input->context, array.data, data_bytes));
     *out = array;
-fail:
+    return PGCN_OK;
+}
+
+pgcn_status pgcn_i_npy_parse(const pgcn_i_byte_source *input, unsigned also, pgcn_i_arena *arena,
+                             pgcn_i_array *out) {
+    return read_array(input, also, PGCN_I_U8, -1, arena, out);
+}
+
+static pgcn_status read_from_file(void *reader, void *data, int64_t bytes) {
+    return pgcn_i_reader_read(reader, data, bytes);
+}
+
+static pgcn_status read_file(const char *path, pgcn_i_arena *arena, pgcn_i_dtype required,
+                             int required_rank, pgcn_i_array *out) {
+    pgcn_i_reader reader;
+    PGCN_TRY(pgcn_i_reader_open(&reader, path));
+    pgcn_i_byte_source input = {path, reader.bytes, read_from_file, &reader};
+    pgcn_status status = read_array(&input, 0, required, required_rank, arena, out);
     pgcn_i_reader_close(&reader);
     return status;
 }
 
 pgcn_status pgcn_i_npy_read(const char *path, pgcn_i_arena *arena, pgcn_i_array *out) {
-    return read_array(path, arena, PGCN_I_U8, -1, out);
+    return read_file(path, arena, PGCN_I_U8, -1, out);
 }
 
 pgcn_status pgcn_i_npy_read_as(const char *path, pgcn_i_arena *arena, pgcn_i_dtype dtype, int rank,
                                pgcn_i_array *out) {
-    return read_array(path, arena, dtype, rank, out);
+    return read_file(path, arena, dtype, rank, out);
 }
 
-pgcn_status pgcn_i_npy_write(const char *path, const pgcn_i_array *array) {
-    int64_t count, bytes;
+int pgcn_i_npy_header(const pgcn_i_array *array, char header[PGCN_I_NPY_HEADER],
+                      int64_t *data_bytes) {
+    int64_t count;
     if (array->rank < 0 || array->rank > MAX_RANK ||
-        !pgcn_i_array_size(array->shape, array->rank, array->dtype, &count, &bytes))
-        return pgcn_i_fail(PGCN_ERR_ARGUMENT, "cannot write '%s': the array has no valid shape",
-                           path);
+        !pgcn_i_array_size(array->shape, array->rank, array->dtype, &count, data_bytes))
+        return 0;
     /* 10 bytes of start and 246 of header at most: always a multiple of 64 in all. */
-    char header[256];
-    int used = 10;
+    int used = 10, rank = array->rank;
     used +=
-        snprintf(header + used, sizeof header - 10,
-                 "{'descr': '%s', 'fortran_order': False, 'shape': (", types[array->dtype].descr);
-    for (int i = 0; i < array->rank; i++)
-        used += snprintf(header + used, sizeof header - (size_t)used, i ? ", %lld" : "%lld",
+        snprintf(header + used, PGCN_I_NPY_HEADER - 10, "{'descr': '%s", types[array->dtype].descr);
+    if (array->dtype == PGCN_I_UCS4)
+        used += snprintf(header + used, PGCN_I_NPY_HEADER - (size_t)used, "%lld",
+                         (long long)array->shape[--rank]);
+    used += snprintf(header + used, PGCN_I_NPY_HEADER - (size_t)used,
+                     "', 'fortran_order': False, 'shape': (");
+    for (int i = 0; i < rank; i++)
+        used += snprintf(header + used, PGCN_I_NPY_HEADER - (size_t)used, i ? ", %lld" : "%lld",
                          (long long)array->shape[i]);
-    used += snprintf(header + used, sizeof header - (size_t)used, "%s), }",
-                     array->rank == 1 ? "," : "");
+    used +=
+        snprintf(header + used, PGCN_I_NPY_HEADER - (size_t)used, "%s), }", rank == 1 ? "," : "");
     int total = (used + 1 + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     memset(header + used, ' ', (size_t)(total - used - 1));
     header[total - 1] = '\n';
@@ -343,11 +408,20 @@ pgcn_status pgcn_i_npy_write(const char *path, const pgcn_i_array *array) {
     header[7] = 0;
     header[8] = (char)((total - 10) & 0xff);
     header[9] = (char)((total - 10) >> 8);
+    return total;
+}
 
+pgcn_status pgcn_i_npy_write(const char *path, const pgcn_i_array *array) {
+    char header[PGCN_I_NPY_HEADER];
+    int64_t bytes;
+    int header_bytes = pgcn_i_npy_header(array, header, &bytes);
+    if (header_bytes == 0)
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT, "cannot write '%s': the array has no valid shape",
+                           path);
     pgcn_i_atomic_file file;
     PGCN_TRY(pgcn_i_atomic_open(&file, path));
     pgcn_status status;
-    PGCN_TRY_GOTO(pgcn_i_atomic_write(&file, header, total));
+    PGCN_TRY_GOTO(pgcn_i_atomic_write(&file, header, header_bytes));
     PGCN_TRY_GOTO(pgcn_i_atomic_write(&file, array->data, bytes));
     PGCN_TRY_GOTO(pgcn_i_atomic_commit(&file));
 fail:

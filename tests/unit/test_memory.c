@@ -153,6 +153,50 @@ static void test_alloc_too_large_is_refused_without_asking(void **state) {
     assert_int_equal(hook.calls, 0);
 }
 
+static void test_buffer_grows_keeps_its_bytes_and_moves_into_an_arena(void **state) {
+    (void)state;
+    fail_allocation(-1);
+    pgcn_i_buffer buffer = {0};
+    pgcn_i_arena arena = {0};
+    for (int i = 0; i < 10000; i++) {
+        int *place = pgcn_i_buffer_add(&buffer, sizeof *place);
+        assert_non_null(place);
+        *place = i;
+    }
+    assert_int_equal(buffer.bytes, 10000 * sizeof(int));
+    assert_int_equal((uintptr_t)buffer.data % PGCN_ALIGN, 0);
+    char *reserved = (must(pgcn_i_buffer_reserve(&buffer, 1 << 20)), buffer.data);
+    assert_non_null(pgcn_i_buffer_add(&buffer, (1 << 20) - buffer.bytes));
+    assert_ptr_equal(buffer.data, reserved); /* what was reserved does not move */
+    int *taken = pgcn_i_arena_take(&arena, &buffer);
+    assert_ptr_equal(taken, reserved);
+    assert_null(buffer.data);
+    assert_int_equal(arena.bytes, 1 << 20);
+    for (int i = 0; i < 10000; i++) assert_int_equal(taken[i], i);
+    assert_non_null(pgcn_i_arena_take(&arena, &buffer)); /* an empty one is an array too */
+    assert_null(pgcn_i_buffer_add(&buffer, INT64_MAX));
+    pgcn_i_buffer_free(&buffer);
+    pgcn_i_arena_free(&arena);
+    assert_int_equal(hook.live, 0);
+}
+
+static void test_arena_gives_single_arrays_back_in_any_order(void **state) {
+    (void)state;
+    fail_allocation(-1);
+    pgcn_i_arena arena = {0};
+    char *array[4];
+    for (int i = 0; i < 4; i++) array[i] = PGCN_I_ARRAY(&arena, char, 100);
+    static const int order[4] = {1, 3, 0, 2}; /* in the middle, the newest, the oldest, the last */
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(hook.live, 4 - i);
+        pgcn_i_arena_drop(&arena, array[order[i]]);
+    }
+    assert_int_equal(hook.live, 0);
+    pgcn_i_arena_drop(&arena, NULL);
+    pgcn_i_arena_drop(&arena, "not in there");
+    pgcn_i_arena_free(&arena);
+}
+
 static void test_sampling_again_allocates_nothing(void **state) {
     (void)state;
     pgcn_graph *graph = random_graph(100, 300, true, false, false, 51);
@@ -181,6 +225,10 @@ int main(void) {
         cmocka_unit_test_teardown(test_arena_blocks_are_zero_aligned_and_freed_together,
                                   restore_allocator),
         cmocka_unit_test_teardown(test_alloc_too_large_is_refused_without_asking,
+                                  restore_allocator),
+        cmocka_unit_test_teardown(test_buffer_grows_keeps_its_bytes_and_moves_into_an_arena,
+                                  restore_allocator),
+        cmocka_unit_test_teardown(test_arena_gives_single_arrays_back_in_any_order,
                                   restore_allocator),
         cmocka_unit_test(test_sampling_again_allocates_nothing),
     };
