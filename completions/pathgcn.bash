@@ -22,6 +22,16 @@ _pathgcn_options() {
             *" "*) printf '%s\t%s\n' "${line%% *}" "${line#* }" ;;
             *) printf '%s\t\n' "$line" ;;
         esac
+    done < <("$1" "${@:2}" --help 2>/dev/null)
+}
+_pathgcn_parts() { # program, command: the parts of a command that has some
+    local line in_list=0
+    while IFS= read -r line; do
+        case $line in
+            "Parts"*) in_list=1 ;;
+            "  $2 "*) [ $in_list = 1 ] && line=${line#"  $2 "} && echo "${line%% *}" ;;
+            *) in_list=0 ;;
+        esac
     done < <("$1" "$2" --help 2>/dev/null)
 }
 
@@ -59,7 +69,7 @@ _pathgcn_offer_values() {
 }
 
 _pathgcn() {
-    local program=${COMP_WORDS[0]/#\~/$HOME} command=${COMP_WORDS[1]}
+    local program=${COMP_WORDS[0]/#\~/$HOME} command=${COMP_WORDS[1]} first=2
     local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
     local option value i data=() words=() names=() known=""
     COMPREPLY=()
@@ -73,6 +83,15 @@ _pathgcn() {
         _pathgcn_offer "${names[@]}"
         return
     fi
+    # "data info" is a command of two words
+    mapfile -t names < <(_pathgcn_parts "$program" "$command")
+    if [ ${#names[@]} -gt 0 ] && [ "$COMP_CWORD" = 2 ]; then
+        _pathgcn_offer "${names[@]}" --help
+        return
+    elif [ ${#names[@]} -gt 0 ]; then
+        command+=" ${COMP_WORDS[2]}"
+        first=3
+    fi
     # "--kernel=full" arrives as three words
     if [ "$current" = "=" ]; then
         current=""
@@ -83,9 +102,9 @@ _pathgcn() {
     while IFS=$'\t' read -r option value; do
         values[$option]=$value
         known+=$option$'\n'
-    done < <(_pathgcn_options "$program" "$command")
+    done < <(_pathgcn_options "$program" $command)
     # the words before this one that are not options or their values
-    for ((i = 2; i < COMP_CWORD; i++)); do
+    for ((i = first; i < COMP_CWORD; i++)); do
         option=${COMP_WORDS[i]}
         if [[ $option != --* ]]; then
             [ "$option" = "=" ] || words+=("$option")
@@ -105,13 +124,15 @@ _pathgcn() {
         return
     fi
     case $command/${#words[@]} in
-        data/0) _pathgcn_offer list info ;;
         eval/0 | predict/0) _pathgcn_offer_paths -f ;;
-        train/0 | paths/0 | eval/1 | predict/1 | data/1)
-            [ "$command/${words[0]-}" != data/list ] || return 0
+        "data fetch"/*)
+            mapfile -t names < <(_pathgcn_published "$program")
+            _pathgcn_offer "${names[@]}"
+            ;;
+        train/0 | paths/0 | eval/1 | predict/1 | "data info"/0 | "data check"/0 | "data convert"/0)
             mapfile -t names < <(_pathgcn_datasets "$program" "${data[@]}")
             _pathgcn_offer "${names[@]}"
-            _pathgcn_offer_paths -d
+            _pathgcn_offer_paths -f
             ;;
     esac
 }

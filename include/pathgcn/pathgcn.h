@@ -186,16 +186,56 @@ typedef struct pgcn_dataset_opts {
     const char *data_dir; /* where named sets are; NULL: environment variable PATHGCN_DATA */
     bool directed;        /* use the directed edge list where the set has one */
     bool keep_self_loops;
+    const char *steps; /* NULL, or steps as after the colon of a name; these come first */
 } pgcn_dataset_opts;
 PGCN_API pgcn_dataset_opts pgcn_dataset_opts_default(void);
 
 /* Loads by name. In this order: a built-in set ("karate", "sbm", "grid"; settings follow a colon:
- * "sbm:nodes=2000,homophily=0.1"), a folder of that path, a folder of that name in data_dir; these
- * two take the settings "film:directed" and "film:self-loops", like the options of that name.
- * docs/FORMATS.md describes the folder. Errors name the file and the record. */
+ * "sbm:nodes=2000,homophily=0.1"), a file or folder of that path in any format of docs/FORMATS.md,
+ * one of that name in data_dir, one that was fetched (pgcn_cache_directory). But for the built-in
+ * sets, steps may follow a colon, "film:directed,largest-component,stratified=60/20/20":
+ *   directed              keep the direction of the edges (the set must have one)
+ *   symmetrise            walk every edge both ways (the default)
+ *   self-loops            keep edges from a node to itself
+ *   largest-component     only the largest connected part of the graph
+ *   features=A+B          own, labels (one-hot node labels), degrees (one-hot), identity
+ *   stratified=T/V/S      splits by percentages of each class into train, validation, test
+ *   random=T/V/S          the same without regard to classes
+ *   per-class=T/V/S       T training items of each class, V validation, S test items (or "rest")
+ *   kfold=K               K stratified folds: one tests, the next validates, the others train
+ *   splits=N              how many splits are made (10), split-seed=S: the seed (0)
+ * Labelled nodes without any split get stratified=60/20/20. Errors name the file and the record. */
 PGCN_API pgcn_status pgcn_dataset_load(const char *name, const pgcn_dataset_opts *opts,
                                        pgcn_dataset **out);
+
+/* Your own graph: text files with delimiters (or .npy features), plain or gzip; docs/FORMATS.md has
+ * the rules. Ids may be any text and come back through pgcn_dataset_node_id(). */
+typedef struct pgcn_dataset_files {
+    size_t size;
+    const char *name;     /* NULL: the name of the edge file without its endings */
+    const char *edges;    /* required: from, to[, weight] */
+    const char *features; /* id, numbers; NULL: see the step `features` */
+    const char *labels;   /* id, class; or id and a 0/1 column per class; NULL: none */
+    const char *splits;   /* id, train | val | test; NULL: made on the spot */
+    const char *steps;    /* as above, or NULL */
+} pgcn_dataset_files;
+PGCN_API pgcn_dataset_files pgcn_dataset_files_default(void);
+PGCN_API pgcn_status pgcn_dataset_from_files(const pgcn_dataset_files *files, pgcn_dataset **out);
+
+/* Writes the container (.pgcn), which pgcn_dataset_load maps without copying; or .npz for Python. */
+PGCN_API pgcn_status pgcn_dataset_save(const pgcn_dataset *data, const char *path);
+PGCN_API pgcn_status pgcn_dataset_save_npz(const pgcn_dataset *data, const char *path);
+/* What pgcn_dataset_load leaves out to be fast: the SHA-256 of a container's bytes, and the
+ * fingerprint taken again. */
+PGCN_API pgcn_status pgcn_dataset_verify(const pgcn_dataset *data);
 PGCN_API void pgcn_dataset_free(pgcn_dataset *data);
+
+typedef enum pgcn_task {
+    PGCN_TASK_NONE = 0,       /* there are no labels */
+    PGCN_TASK_NODE = 1,       /* one class per node */
+    PGCN_TASK_MULTILABEL = 2, /* any number of classes per node */
+    PGCN_TASK_GRAPH = 3       /* one class per graph */
+} pgcn_task;
 
 typedef struct pgcn_dataset_info {
     const char *name;
@@ -214,16 +254,109 @@ typedef struct pgcn_dataset_info {
     int64_t unlabelled;
     double edge_homophily; /* share of edges that join equal labels; NaN without edges */
     int splits;
+    pgcn_task task;
+    int64_t graphs;             /* 1, or the number of graphs in the set */
+    int64_t items;              /* what is labelled and split: nodes, or graphs */
+    int folds;                  /* published folds of graphs, 0: none */
+    int64_t source_edges;       /* edges as they stand in the source, 0 where that is not known */
+    int64_t dropped_self_loops; /* self-loops of the source that were left out */
+    const char *format;         /* what it was read from: "Planetoid pickles" */
+    const char *steps;          /* the steps applied, "" if none */
+    const char *split_origin;   /* where the splits come from, NULL if there are none */
 } pgcn_dataset_info;
 PGCN_API pgcn_dataset_info pgcn_dataset_describe(const pgcn_dataset *data);
 PGCN_API const pgcn_graph *pgcn_dataset_graph(const pgcn_dataset *data);
-PGCN_API const int32_t *pgcn_dataset_labels(const pgcn_dataset *data); /* [n], -1: none */
-/* Name of split i ("public", "0", "1", ...), its masks [n] and sizes. NULL if i is out of range. */
+/* [items] one class each, -1: none; NULL for multi-label sets and those without labels. */
+PGCN_API const int32_t *pgcn_dataset_labels(const pgcn_dataset *data);
+/* [nodes, classes] 0 or 1 of a multi-label set, else NULL. */
+PGCN_API const uint8_t *pgcn_dataset_multilabels(const pgcn_dataset *data);
+/* The source's own name of node i, class c, feature j; NULL where it is just the number. */
+PGCN_API const char *pgcn_dataset_node_id(const pgcn_dataset *data, int64_t i);
+PGCN_API const char *pgcn_dataset_class_name(const pgcn_dataset *data, int c);
+PGCN_API const char *pgcn_dataset_feature_name(const pgcn_dataset *data, int64_t j);
+/* Facts about the data that a user should hear, one sentence each: NULL after the last. */
+PGCN_API const char *pgcn_dataset_note(const pgcn_dataset *data, int i);
+/* Name of split i ("public", "0", "1", ...), its masks [items]. NULL if i is out of range. */
 PGCN_API const char *pgcn_dataset_split(const pgcn_dataset *data, int i, const uint8_t **train,
                                         const uint8_t **val, const uint8_t **test);
 
 /* Built-in names with one line each, for a listing: NULL after the last. */
 PGCN_API const char *pgcn_builtin_name(int i, const char **summary);
+/* Formats that are read, in the order they are tried, with one line each: NULL after the last. */
+PGCN_API const char *pgcn_format_name(int i, const char **summary);
+/* The format a file or folder looks like, NULL if none. Looks at names and first bytes only. */
+PGCN_API const char *pgcn_format_of(const char *path);
+
+/* ---- download ------------------------------------------------------------------------------ */
+
+/* A published data set that pgcn_fetch() can bring here. All text is static. */
+typedef struct pgcn_published {
+    const char *name;      /* "cora": the folder it gets, and what pgcn_dataset_load() takes */
+    const char *alias;     /* another name of it ("actor" for film), or "" */
+    const char *summary;   /* one line */
+    const char *home;      /* where its files are published */
+    const char *licence;   /* what its publishers say, or that they say nothing */
+    const char *reference; /* the paper to cite */
+    const char *note;      /* something to know before using it, or "" */
+    bool graphs;           /* many graphs with a class each, not one with classes of nodes */
+    bool in_paper;         /* one of the fifteen of the pathGCN paper */
+    int files;             /* that are downloaded */
+    int64_t bytes;         /* of them, as far as known */
+} pgcn_published;
+/* Set i of the table, or false after the last. */
+PGCN_API bool pgcn_published_get(int i, pgcn_published *out);
+/* By name or alias, in any case of letters; false if there is none. */
+PGCN_API bool pgcn_published_find(const char *name, pgcn_published *out);
+
+/* Where fetched data sets lie, one folder each: $XDG_CACHE_HOME/pathgcn, or ~/.cache/pathgcn. NULL
+ * if the environment names neither. Valid until the next call of the same thread. */
+PGCN_API const char *pgcn_cache_directory(void);
+
+typedef struct pgcn_fetch_progress {
+    const char *name; /* of the data set */
+    const char *file;
+    int file_number, files; /* from 1 */
+    int64_t file_bytes;     /* of this file that are here, those of an earlier try included */
+    int64_t file_total;     /* 0: not known */
+    int64_t set_bytes;      /* of all files that are here */
+    int64_t set_total;      /* 0: not known */
+    int attempt;            /* from 1 */
+    bool waiting;           /* for the next attempt */
+} pgcn_fetch_progress;
+
+typedef struct pgcn_fetch_opts {
+    size_t size;
+    const char *directory; /* the set becomes a folder in it; NULL: pgcn_cache_directory() */
+    const char *mirror;    /* URL or directory that holds <name>/<file>, asked first; NULL: the
+                              environment variable PATHGCN_MIRROR, "": none */
+    bool mirror_only;      /* do not ask the home */
+    bool force;            /* fetch what is here already, too */
+    int retries;           /* of a transfer that broke, 0..100 */
+    double pause_seconds;  /* before the first retry, doubled each time, at most a minute */
+    double stall_seconds;  /* a transfer that brings nothing for so long has broken */
+    /* Called several times a second; false stops, and what came so far is kept for the next call.
+     * Or NULL. */
+    bool (*progress)(const pgcn_fetch_progress *progress, void *context);
+    void *context;
+} pgcn_fetch_opts;
+PGCN_API pgcn_fetch_opts pgcn_fetch_opts_default(void); /* four retries, pauses from 1 second */
+
+typedef struct pgcn_fetch_result {
+    char path[4096];    /* the folder of the set */
+    int fetched, kept;  /* files that came now, files that were here */
+    int64_t downloaded; /* bytes of this call */
+} pgcn_fetch_result;
+
+/* Brings a published set here: every file is downloaded beside its place, checked against the known
+ * SHA-256 and length, and the folder of the set appears when all of them are there. Files that are
+ * here and right are not fetched again; what an interrupted call brought is continued. http, https
+ * and file URLs; redirections to nothing but http and https, and from https to https only. An
+ * archive is unpacked unless it holds anything but plain files inside itself.
+ * `opts` NULL for the default, `out` may be NULL.
+ * Errors: PGCN_ERR_ARGUMENT (no such set), PGCN_ERR_IO (network, disk, stopped by `progress`),
+ * PGCN_ERR_FORMAT (not the file that is known). One call at a time per set and directory. */
+PGCN_API pgcn_status pgcn_fetch(const char *name, const pgcn_fetch_opts *opts,
+                                pgcn_fetch_result *out);
 
 /* ---- configuration ----------------------------------------------------------------------- */
 
@@ -260,9 +393,12 @@ typedef enum pgcn_select {
     PGCN_SELECT_ACCURACY = 1
 } pgcn_select;
 typedef enum pgcn_normalise {
-    PGCN_NORMALISE_AUTO = 0, /* rows for sparse features, none for dense ones */
+    PGCN_NORMALISE_AUTO = 0, /* rows for sparse features, standardise for dense ones */
     PGCN_NORMALISE_NONE = 1,
-    PGCN_NORMALISE_ROWS = 2 /* each feature row divided by the sum of its magnitudes */
+    PGCN_NORMALISE_ROWS = 2, /* each feature row divided by the sum of its magnitudes */
+    PGCN_NORMALISE_STANDARDISE =
+        3 /* each column minus its mean, divided by its deviation, both over
+                                      the training nodes and kept in the model */
 } pgcn_normalise;
 
 /* Everything that defines a model and its training. Each field is also a command-line option and
@@ -389,6 +525,8 @@ PGCN_API const char *pgcn_model_dataset(const pgcn_model *model);
 PGCN_API const char *pgcn_model_fingerprint(const pgcn_model *model);
 PGCN_API const char *pgcn_model_split(const pgcn_model *model);
 PGCN_API int64_t pgcn_model_epoch(const pgcn_model *model);
+/* The name of class c in the data it was trained on; NULL if classes had none. */
+PGCN_API const char *pgcn_model_class_name(const pgcn_model *model, int c);
 PGCN_API int pgcn_model_classes(const pgcn_model *model);
 PGCN_API int64_t pgcn_model_parameters(const pgcn_model *model);
 

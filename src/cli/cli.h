@@ -32,11 +32,13 @@ typedef struct cli_command {
     const char *examples;      /* lines */
     const char *config_groups; /* groups of pgcn_config_field() that are options too, or NULL */
     int (*run)(int argc, char **argv);
+    const struct cli_command *const *parts; /* "data info", ...: NULL at the end; or NULL */
 } cli_command;
 
 extern const cli_command cli_train, cli_eval, cli_predict, cli_paths, cli_data, cli_info;
+extern const cli_command cli_data_list, cli_data_info, cli_data_check, cli_data_convert, cli_fetch;
 
-enum { CLI_MAX_SETTINGS = 256, CLI_MAX_WORDS = 8 };
+enum { CLI_MAX_SETTINGS = 256, CLI_MAX_WORDS = 32 };
 typedef struct cli_arguments {
     int words;
     const char *word[CLI_MAX_WORDS];
@@ -82,9 +84,49 @@ bool cli_make_directory(const cli_command *command, const char *path);
 void cli_format_duration(double seconds, char out[32]);
 void cli_format_count(int64_t count, char out[32]); /* 1,234,567 */
 
-/* Loads a data set with the --data option; prints the error, with `advice` at its end. */
-int cli_load_dataset(const cli_command *command, const char *name, const char *data_dir,
+/* A cell as RFC 4180 wants it: quoted where it holds a comma, a quote or a line end. */
+void cli_put_cell(FILE *out, const char *text);
+/* The id that the data has for a node, as a cell; without ids its number. */
+void cli_put_id(FILE *out, const pgcn_dataset *data, int64_t node);
+
+/* ---- source.c ------------------------------------------------------------------------------- */
+
+/* Where a data set comes from, besides its name. */
+typedef struct cli_source {
+    const char *data_dir, *steps, *edges, *features, *labels, *splits, *name;
+} cli_source;
+/* clang-format off */
+#define CLI_SOURCE_OPTIONS(s)                                                                      \
+    {"data", "DIR", "PATHGCN_DATA", "folder that holds named data sets", &(s).data_dir, NULL},     \
+    {"prepare", "STEPS", NULL,                                                                     \
+     "steps, like those after the colon of a name: directed, self-loops, largest-component, "      \
+     "features=own+labels+degrees+identity, stratified=60/20/20, random=60/20/20, "                \
+     "per-class=20/500/1000, kfold=10, splits=10, split-seed=0", &(s).steps, NULL},                \
+    {"edges", "FILE", NULL, "your own graph: from,to[,weight] (text or gzip)", &(s).edges, NULL},  \
+    {"features", "FILE", NULL, "its features: id and numbers, or .npy", &(s).features, NULL},      \
+    {"labels", "FILE", NULL, "its classes: id,class; empty: to be predicted", &(s).labels, NULL},  \
+    {"splits", "FILE", NULL, "its split: id and train | val | test", &(s).splits, NULL},           \
+    {"name", "NAME", NULL, "what to call it; by default like the edge file", &(s).name, NULL}
+/* clang-format on */
+
+/* Loads it; prints the error, with `advice` at its end. `name` is NULL where --edges is given. */
+int cli_load_dataset(const cli_command *command, const char *name, const cli_source *source,
                      const char *advice, pgcn_dataset **out);
+/* What is missing or too much among them, said before any work. */
+bool cli_source_check(const cli_command *command, const char *name, const cli_source *source);
+void cli_print_notes(FILE *out, const pgcn_dataset *data); /* "note: ...", a line each */
+/* directory/data.json: how the data was loaded, with absolute paths; and from there, for the model file
+ * `model`: NULL if there is no such file, else what owns the strings. */
+bool cli_source_write(const cli_command *command, const char *directory, const char *dataset,
+                      const cli_source *source);
+json_t *cli_source_recall(const char *model, const char **dataset, cli_source *source);
+
+/* ---- terminal.c ----------------------------------------------------------------------------- */
+
+/* From now on the first Ctrl-C, SIGTERM or SIGHUP only makes cli_interrupted() true. */
+void cli_catch_signals(void);
+bool cli_interrupted(void);
+int cli_terminal_columns(void);
 
 /* ---- manual.c: `pathgcn manual` prints the man page, made of the help texts ------------------- */
 

@@ -1,4 +1,4 @@
-/* pathgcn data list and pathgcn data info. */
+/* pathgcn data: list, info, check, convert; and fetch, which is cmd_fetch.c. */
 #include "cli/cli.h"
 
 #include <dirent.h>
@@ -6,99 +6,262 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 static int run(int argc, char **argv);
+static int run_list(int argc, char **argv);
+static int run_info(int argc, char **argv);
+static int run_check(int argc, char **argv);
+static int run_convert(int argc, char **argv);
+
+static const cli_command *const parts[] = {&cli_data_list,    &cli_data_info, &cli_data_check,
+                                           &cli_data_convert, &cli_fetch,     NULL};
 
 const cli_command cli_data = {
     .name = "data",
-    .summary = "list data sets, or tell what is in one",
-    .arguments = "list | info NAME|DIR",
+    .summary = "look at, convert and download data sets",
+    .arguments = "list | info | check | convert | fetch",
     .text =
-        "'list' shows the built-in graphs and the folders in --data or PATHGCN_DATA. 'info' reads\n"
-        "a data set completely, checks it, and prints counts, degrees, homophily, the sizes of\n"
-        "its splits and its fingerprint.",
+        "Data sets are named (built in, in --data or PATHGCN_DATA, or downloaded), are files and\n"
+        "folders in the formats of the field, or are your own CSV files.",
     .examples = "  pathgcn data list\n"
                 "  pathgcn data info karate\n"
-                "  pathgcn data info sbm:nodes=500,homophily=0.2 --json\n",
+                "  pathgcn data fetch cora\n",
     .run = run,
+    .parts = parts,
 };
+
+const cli_command cli_data_list = {
+    .name = "data list",
+    .summary = "names and formats that can be given",
+    .arguments = "",
+    .text =
+        "The built-in graphs, and what lies in --data (or PATHGCN_DATA) and in the cache of 'data\n"
+        "fetch'. With --formats, the formats that are read instead.",
+    .examples = "  pathgcn data list\n"
+                "  pathgcn data list --formats\n",
+    .run = run_list,
+};
+
+const cli_command cli_data_info = {
+    .name = "data info",
+    .summary = "what is in a data set",
+    .arguments = "[NAME|PATH]",
+    .text =
+        "Reads a data set completely, checks it, and prints counts, degrees, homophily, class sizes,\n"
+        "the sizes of its splits, its fingerprint, and notes on what should be known about it.",
+    .examples =
+        "  pathgcn data info karate\n"
+        "  pathgcn data info sbm:nodes=500,homophily=0.2 --json\n"
+        "  pathgcn data info --edges follows.csv --features people.csv --labels known.csv\n",
+    .run = run_info,
+};
+
+const cli_command cli_data_check = {
+    .name = "data check",
+    .summary = "whether a data set is sound",
+    .arguments = "[NAME|PATH]",
+    .text = "Reads and checks everything, as every command does, and beyond that the SHA-256 of a\n"
+            "container and its fingerprint. Prints one line; the exit code is 0 if all is well.",
+    .examples = "  pathgcn data check karate\n",
+    .run = run_check,
+};
+
+const cli_command cli_data_convert = {
+    .name = "data convert",
+    .summary = "write a data set as one file",
+    .arguments = "[NAME|PATH]",
+    .text =
+        "Turns anything that can be read into one file: FILE.pgcn, the container that loads by\n"
+        "mmap at once, or FILE.npz, which Python reads with numpy.load (docs/FORMATS.md describes\n"
+        "both). Steps of --prepare are applied and recorded.",
+    .examples = "  pathgcn data convert karate --out karate.pgcn\n"
+                "  pathgcn data convert sbm:nodes=500 --prepare largest-component --out sbm.npz\n",
+    .run = run_convert,
+};
+
+static int run(int argc, char **argv) {
+    static const cli_option none[] = {{NULL, NULL, NULL, NULL, NULL, NULL}};
+    cli_arguments arguments;
+    cli_guess guess = cli_guess_start(argc > 0 ? argv[0] : "");
+    for (int i = 0; argc > 0 && parts[i]; i++) {
+        const char *name = parts[i]->name + strlen("data ");
+        if (strcmp(argv[0], name) == 0) return parts[i]->run(argc - 1, argv + 1);
+        cli_guess_offer(&guess, name);
+    }
+    int code = cli_parse(&cli_data, none, 1, CLI_MAX_WORDS, argc, argv, &arguments);
+    if (code >= 0) return code;
+    cli_complain(&cli_data, "'%s' is not understood%s%s%s; usage: pathgcn data %s", argv[0],
+                 guess.best ? " (did you mean " : "", guess.best ? guess.best : "",
+                 guess.best ? "?)" : "", cli_data.arguments);
+    return EXIT_USAGE;
+}
+
+/* ---- list ------------------------------------------------------------------------------------- */
 
 static int by_name(const void *a, const void *b) {
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static bool holds(const char *directory, const char *folder, const char *file) {
-    char path[4096];
-    struct stat found;
-    return (size_t)snprintf(path, sizeof path, "%s/%s/%s", directory, folder, file) < sizeof path &&
-           stat(path, &found) == 0;
+typedef struct listing {
+    char **name;
+    size_t count;
+} listing;
+
+static void listing_free(listing *list) {
+    for (size_t i = 0; i < list->count; i++) free(list->name[i]);
+    free(list->name);
 }
 
-/* Folders of `directory` that hold one graph. Returns false if it cannot be read; the names are the
- * caller's. */
-static bool folders(const char *directory, char ***out, size_t *count) {
+/* The data sets in `directory`, by name; false if it cannot be read. */
+static bool listing_fill(const char *directory, listing *list) {
     DIR *stream = opendir(directory);
-    *out = NULL;
-    *count = 0;
+    *list = (listing){NULL, 0};
     if (!stream) return false;
     for (struct dirent *entry; (entry = readdir(stream));) {
-        const char *name = entry->d_name;
-        if (name[0] == '.' || !holds(directory, name, "edges.npy") ||
-            holds(directory, name, "graph_ptr.npy"))
+        char path[4096];
+        if (entry->d_name[0] == '.' ||
+            (size_t)snprintf(path, sizeof path, "%s/%s", directory, entry->d_name) >= sizeof path)
             continue;
-        char **more = realloc(*out, (*count + 1) * sizeof **out);
+        if (!pgcn_format_of(path)) continue;
+        char **more = realloc(list->name, (list->count + 1) * sizeof *more);
         if (!more) break;
-        *out = more;
-        if (((*out)[*count] = strdup(name))) (*count)++;
+        list->name = more;
+        if ((list->name[list->count] = strdup(entry->d_name))) list->count++;
     }
     closedir(stream);
-    if (*count) qsort(*out, *count, sizeof **out, by_name);
+    if (list->count) qsort(list->name, list->count, sizeof *list->name, by_name);
     return true;
 }
 
-static int list(const char *directory, bool json) {
+static json_t *listing_to_json(const listing *list) {
+    json_t *names = json_array();
+    for (size_t i = 0; i < list->count; i++)
+        json_array_append_new(names, json_string(list->name[i]));
+    return names;
+}
+
+static void print_listing(const char *title, const char *directory, const listing *list) {
+    printf("\n%s, in %s:%s\n", title, directory, list->count ? "" : " none");
+    for (size_t i = 0; i < list->count; i++) printf("  %s\n", list->name[i]);
+}
+
+static int print_formats(bool json) {
     const char *name, *summary;
-    char **found = NULL;
-    size_t count = 0;
+    json_t *formats = json_array();
+    for (int i = 0; (name = pgcn_format_name(i, &summary)); i++) {
+        if (!json) printf("  %-12s %s\n", name, summary);
+        json_array_append_new(formats, json_pack("{s:s, s:s}", "name", name, "summary", summary));
+    }
+    if (json) return cli_print_json(&cli_data_list, json_pack("{s:o}", "formats", formats));
+    json_decref(formats);
+    return EXIT_DONE;
+}
+
+static void print_builtin(void) {
+    const char *name, *summary;
+    printf("Built in:\n");
+    for (int i = 0; (name = pgcn_builtin_name(i, &summary)); i++)
+        printf("  %-12s %s\n", name, summary);
+}
+
+static json_t *builtin_to_json(void) {
+    const char *name, *summary;
+    json_t *list = json_array();
+    for (int i = 0; (name = pgcn_builtin_name(i, &summary)); i++)
+        json_array_append_new(list, json_pack("{s:s, s:s}", "name", name, "summary", summary));
+    return list;
+}
+
+static int run_list(int argc, char **argv) {
+    const char *directory = NULL;
+    bool json = false, formats = false;
+    const cli_option options[] = {
+        {"data", "DIR", "PATHGCN_DATA", "folder that holds named data sets", &directory, NULL},
+        {"formats", NULL, NULL, "the formats that are read", NULL, &formats},
+        {"json", NULL, NULL, "print one JSON line", NULL, &json},
+        {NULL, NULL, NULL, NULL, NULL, NULL}};
+    cli_arguments arguments;
+    listing stored, fetched;
+    int code = cli_parse(&cli_data_list, options, 0, 0, argc, argv, &arguments);
+    if (code >= 0) return code;
+    if (formats) return print_formats(json);
     if (!directory) directory = getenv("PATHGCN_DATA");
     if (directory && !*directory) directory = NULL;
-    if (directory && !folders(directory, &found, &count)) {
-        cli_complain(&cli_data,
-                     "cannot list the data directory '%s': %s; correct --data or "
-                     "PATHGCN_DATA",
+    if (directory && !listing_fill(directory, &stored)) {
+        cli_complain(&cli_data_list,
+                     "cannot list the data directory '%s': %s; correct --data or PATHGCN_DATA",
                      directory, strerror(errno));
         return EXIT_FAILED;
     }
-    json_t *builtin = json_array(), *stored = json_array();
-    for (int i = 0; (name = pgcn_builtin_name(i, &summary)); i++)
-        json_array_append_new(builtin, json_pack("{s:s, s:s}", "name", name, "summary", summary));
-    for (size_t i = 0; i < count; i++) json_array_append_new(stored, json_string(found[i]));
-    int code = EXIT_DONE;
+    if (!directory) stored = (listing){NULL, 0};
+    const char *cache = pgcn_cache_directory();
+    if (!cache || !listing_fill(cache, &fetched)) fetched = (listing){NULL, 0};
+    code = EXIT_DONE;
     if (json) {
-        code = cli_print_json(&cli_data, json_pack("{s:O, s:O, s:s?}", "built_in", builtin,
-                                                   "stored", stored, "data", directory));
+        code = cli_print_json(
+            &cli_data_list, json_pack("{s:o, s:o, s:s?, s:o, s:s?}", "built_in", builtin_to_json(),
+                                      "stored", listing_to_json(&stored), "data", directory,
+                                      "fetched", listing_to_json(&fetched), "cache", cache));
     } else {
-        printf("Built in:\n");
-        for (int i = 0; (name = pgcn_builtin_name(i, &summary)); i++)
-            printf("  %-12s %s\n", name, summary);
+        print_builtin();
         if (!directory)
             printf("\nOn disk: none (PATHGCN_DATA is not set and --data not given)\n");
         else
-            printf("\nOn disk, in %s:%s\n", directory, count ? "" : " none");
-        for (size_t i = 0; i < count; i++) printf("  %s\n", found[i]);
+            print_listing("On disk", directory, &stored);
+        if (fetched.count > 0) print_listing("Downloaded", cache, &fetched);
     }
-    for (size_t i = 0; i < count; i++) free(found[i]);
-    free(found);
-    json_decref(builtin);
-    json_decref(stored);
+    listing_free(&stored);
+    listing_free(&fetched);
     return code;
 }
+
+/* ---- info ------------------------------------------------------------------------------------- */
 
 static int64_t mask_size(const uint8_t *mask, int64_t n) {
     int64_t size = 0;
     for (int64_t j = 0; j < n; j++) size += mask[j];
     return size;
+}
+
+/* How many items have each class: of multi-label sets an item counts in each of its classes. The
+ * caller's to free; NULL without memory. */
+static int64_t *count_classes(const pgcn_dataset *data, const pgcn_dataset_info *info) {
+    int64_t *size = calloc((size_t)info->classes + 1, sizeof *size);
+    const int32_t *label = pgcn_dataset_labels(data);
+    const uint8_t *labels = pgcn_dataset_multilabels(data);
+    for (int64_t j = 0; size && label && j < info->items; j++)
+        if (label[j] >= 0) size[label[j]]++;
+    for (int64_t j = 0; size && labels && j < info->items; j++)
+        for (int c = 0; c < info->classes; c++) size[c] += labels[j * info->classes + c];
+    return size;
+}
+
+static int by_degree(const void *a, const void *b) {
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Quartiles: least, lower, median, upper, largest. False without memory. */
+static bool degree_quartiles(const pgcn_dataset *data, int64_t quartile[5]) {
+    const pgcn_graph *graph = pgcn_dataset_graph(data);
+    const int64_t *offset;
+    int64_t n = pgcn_graph_nodes(graph), *degree = calloc((size_t)n, sizeof *degree);
+    if (!degree) return false;
+    pgcn_graph_csr(graph, &offset, NULL, NULL);
+    for (int64_t i = 0; i < n; i++) degree[i] = offset[i + 1] - offset[i];
+    qsort(degree, (size_t)n, sizeof *degree, by_degree);
+    for (int q = 0; q < 5; q++) quartile[q] = degree[(n - 1) * q / 4];
+    free(degree);
+    return true;
+}
+
+static const char *task_of(pgcn_task task) {
+    switch (task) {
+    case PGCN_TASK_NODE: return "one class per node";
+    case PGCN_TASK_MULTILABEL: return "several labels per node";
+    case PGCN_TASK_GRAPH: return "one class per graph";
+    default: return "none: there are no labels";
+    }
 }
 
 static void print_count(const char *label, int64_t count) {
@@ -107,107 +270,239 @@ static void print_count(const char *label, int64_t count) {
     printf("%-20s %s\n", label, text);
 }
 
+static void print_graph(const pgcn_dataset *data, const pgcn_dataset_info *info) {
+    int64_t q[5];
+    char dropped[32];
+    if (info->graphs > 1) print_count("graphs", info->graphs);
+    print_count("nodes", info->nodes);
+    print_count(info->directed ? "arcs" : "edges", info->edges);
+    if (info->source_edges > 0) print_count("lines in the source", info->source_edges);
+    cli_format_count(info->dropped_self_loops, dropped);
+    if (info->dropped_self_loops > 0)
+        printf("%-20s %lld, %s were left out (the step self-loops keeps them)\n", "self-loops",
+               (long long)info->self_loops, dropped);
+    else
+        print_count("self-loops", info->self_loops);
+    print_count("isolated nodes", info->isolated);
+    printf("%-20s %.2f\n", "mean degree",
+           (double)pgcn_graph_entries(pgcn_dataset_graph(data)) / (double)info->nodes);
+    if (degree_quartiles(data, q))
+        printf("%-20s %lld least, %lld %lld %lld quartiles, %lld largest\n", "degrees",
+               (long long)q[0], (long long)q[1], (long long)q[2], (long long)q[3], (long long)q[4]);
+    printf("%-20s %s\n", "edge weights", info->weighted ? "yes" : "no");
+}
+
+static void print_classes(const pgcn_dataset *data, const pgcn_dataset_info *info,
+                          const int64_t *class_size) {
+    enum { MOST_SHOWN = 40 };
+    printf("%-20s %s\n", "to learn", task_of(info->task));
+    if (info->task == PGCN_TASK_NONE) return;
+    print_count("classes", info->classes);
+    print_count(info->task == PGCN_TASK_GRAPH ? "unlabelled graphs" : "unlabelled nodes",
+                info->unlabelled);
+    printf("%-20s", "class sizes");
+    for (int c = 0; c < info->classes && c < MOST_SHOWN; c++) {
+        const char *name = pgcn_dataset_class_name(data, c);
+        printf(name ? " %s:%lld" : "%s %lld", name ? name : "", (long long)class_size[c]);
+    }
+    printf(info->classes > MOST_SHOWN ? " ...\n" : "\n");
+    if (info->task != PGCN_TASK_NODE) return;
+    if (isnan(info->edge_homophily))
+        printf("%-20s none: no edge joins two labelled nodes\n", "edge homophily");
+    else
+        printf("%-20s %.3f  (%s)\n", "edge homophily", info->edge_homophily,
+               info->edge_homophily > 0.5
+                   ? "neighbours are mostly alike: the default smoothing start fits"
+                   : "neighbours are mostly unlike: try --kernel-start identity --self-loops no");
+}
+
+static void print_splits(const pgcn_dataset *data, const pgcn_dataset_info *info) {
+    const uint8_t *train, *val, *test;
+    const char *name;
+    if (info->folds > 0) print_count("published folds", info->folds);
+    if (info->splits == 0) return;
+    printf("%-20s %s\n\n%-8s %10s %10s %10s\n", "splits",
+           info->split_origin ? info->split_origin : "given", "split", "train", "val", "test");
+    for (int i = 0; (name = pgcn_dataset_split(data, i, &train, &val, &test)); i++)
+        printf("%-8s %10lld %10lld %10lld\n", name, (long long)mask_size(train, info->items),
+               (long long)mask_size(val, info->items), (long long)mask_size(test, info->items));
+}
+
 static void print_info(const pgcn_dataset *data, const pgcn_dataset_info *info,
                        const int64_t *class_size) {
     printf("%s\n\n", info->name);
-    print_count("nodes", info->nodes);
-    print_count(info->directed ? "arcs" : "edges", info->edges);
-    print_count("self-loops", info->self_loops);
-    print_count("isolated nodes", info->isolated);
-    print_count("largest degree", info->max_degree);
-    printf("%-20s %.2f\n", "mean degree",
-           (double)pgcn_graph_entries(pgcn_dataset_graph(data)) / (double)info->nodes);
-    printf("%-20s %s\n", "edge weights", info->weighted ? "yes" : "no");
+    printf("%-20s %s\n", "read from", info->format);
+    if (*info->steps) printf("%-20s %s\n", "steps", info->steps);
+    print_graph(data, info);
     print_count("features", info->features);
     printf("%-20s %s, %.2f%% filled\n", "feature storage",
            info->sparse_features ? "sparse" : "dense",
            100 * (double)info->feature_nonzeros / ((double)info->nodes * (double)info->features));
-    print_count("classes", info->classes);
-    print_count("unlabelled nodes", info->unlabelled);
-    printf("%-20s", "class sizes");
-    for (int c = 0; c < info->classes; c++) printf(" %lld", (long long)class_size[c]);
-    if (isnan(info->edge_homophily))
-        printf("\n%-20s none: no edge joins two labelled nodes\n", "edge homophily");
-    else
-        printf("\n%-20s %.3f  (%s)\n", "edge homophily", info->edge_homophily,
-               info->edge_homophily > 0.5
-                   ? "neighbours are mostly alike: the default smoothing start fits"
-                   : "neighbours are mostly unlike: try --kernel-start identity --self-loops no");
-    printf("%-20s %s\n\n%-8s %10s %10s %10s\n", "fingerprint", info->fingerprint, "split", "train",
-           "val", "test");
+    print_classes(data, info, class_size);
+    printf("%-20s %s\n", "fingerprint", info->fingerprint);
+    print_splits(data, info);
+    if (pgcn_dataset_note(data, 0)) putchar('\n');
+    cli_print_notes(stdout, data);
+}
+
+static json_t *splits_to_json(const pgcn_dataset *data, const pgcn_dataset_info *info) {
+    json_t *splits = json_array();
     const uint8_t *train, *val, *test;
     const char *name;
     for (int i = 0; (name = pgcn_dataset_split(data, i, &train, &val, &test)); i++)
-        printf("%-8s %10lld %10lld %10lld\n", name, (long long)mask_size(train, info->nodes),
-               (long long)mask_size(val, info->nodes), (long long)mask_size(test, info->nodes));
+        json_array_append_new(splits, json_pack("{s:s, s:I, s:I, s:I}", "name", name, "train",
+                                                (json_int_t)mask_size(train, info->items), "val",
+                                                (json_int_t)mask_size(val, info->items), "test",
+                                                (json_int_t)mask_size(test, info->items)));
+    return splits;
 }
 
 static json_t *info_to_json(const pgcn_dataset *data, const pgcn_dataset_info *info,
                             const int64_t *class_size) {
-    json_t *splits = json_array(), *sizes = json_array();
-    const uint8_t *train, *val, *test;
-    const char *name;
-    for (int c = 0; c < info->classes; c++)
+    static const char *const tasks[] = {"none", "node", "multi-label", "graph"};
+    json_t *sizes = json_array(), *names = json_array(), *notes = json_array(),
+           *degrees = json_array();
+    const char *text;
+    int64_t q[5];
+    for (int c = 0; c < info->classes; c++) {
         json_array_append_new(sizes, json_integer(class_size[c]));
-    for (int i = 0; (name = pgcn_dataset_split(data, i, &train, &val, &test)); i++)
-        json_array_append_new(splits, json_pack("{s:s, s:I, s:I, s:I}", "name", name, "train",
-                                                (json_int_t)mask_size(train, info->nodes), "val",
-                                                (json_int_t)mask_size(val, info->nodes), "test",
-                                                (json_int_t)mask_size(test, info->nodes)));
-    return json_pack(
-        "{s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:b, s:b, s:i, s:I, s:o, s:o, s:o}",
-        "dataset", info->name, "fingerprint", info->fingerprint, "nodes", (json_int_t)info->nodes,
-        "edges", (json_int_t)info->edges, "self_loops", (json_int_t)info->self_loops, "isolated",
-        (json_int_t)info->isolated, "max_degree", (json_int_t)info->max_degree, "features",
+        if ((text = pgcn_dataset_class_name(data, c)))
+            json_array_append_new(names, json_string(text));
+    }
+    for (int i = 0; (text = pgcn_dataset_note(data, i)); i++)
+        json_array_append_new(notes, json_string(text));
+    for (int i = 0; i < 5 && degree_quartiles(data, q); i++)
+        json_array_append_new(degrees, json_integer(q[i]));
+    json_t *object =
+        json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}",
+                  "dataset", info->name, "fingerprint", info->fingerprint, "format", info->format,
+                  "steps", info->steps, "task", tasks[info->task], "graphs",
+                  (json_int_t)info->graphs, "nodes", (json_int_t)info->nodes, "edges",
+                  (json_int_t)info->edges, "source_edges", (json_int_t)info->source_edges,
+                  "self_loops", (json_int_t)info->self_loops, "dropped_self_loops",
+                  (json_int_t)info->dropped_self_loops, "isolated", (json_int_t)info->isolated,
+                  "max_degree", (json_int_t)info->max_degree, "degree_quartiles", degrees);
+    json_t *rest = json_pack(
+        "{s:I, s:I, s:b, s:b, s:b, s:i, s:I, s:o, s:o, s:o, s:i, s:s?, s:o, s:o}", "features",
         (json_int_t)info->features, "feature_nonzeros", (json_int_t)info->feature_nonzeros,
         "sparse_features", (int)info->sparse_features, "directed", (int)info->directed, "weighted",
         (int)info->weighted, "classes", info->classes, "unlabelled", (json_int_t)info->unlabelled,
-        "edge_homophily",
-        isfinite(info->edge_homophily) ? json_real(info->edge_homophily) : json_null(),
-        "class_sizes", sizes, "splits", splits);
+        "edge_homophily", cli_json_real(info->edge_homophily), "class_sizes", sizes, "class_names",
+        names, "folds", info->folds, "split_origin", info->split_origin, "splits",
+        splits_to_json(data, info), "notes", notes);
+    if (json_object_update(object, rest) != 0) { /* out of memory: nothing is better than half */
+        json_decref(object);
+        object = NULL;
+    }
+    json_decref(rest);
+    return object;
 }
 
-static int describe(const char *name, const char *data_dir, bool json) {
+/* What info, check and convert share. */
+typedef struct request {
+    cli_source source;
+    const char *out;
+    bool json;
+} request;
+
+static int parse_and_load(const cli_command *command, const cli_option *options, int argc,
+                          char **argv, request *r, pgcn_dataset **out) {
+    cli_arguments arguments;
+    int code = cli_parse(command, options, 0, 1, argc, argv, &arguments);
+    if (code >= 0) return code;
+    return cli_load_dataset(command, arguments.words > 0 ? arguments.word[0] : NULL, &r->source, "",
+                            out);
+}
+
+static int run_info(int argc, char **argv) {
+    request r = {0};
+    const cli_option options[] = {CLI_SOURCE_OPTIONS(r.source),
+                                  {"json", NULL, NULL, "print one JSON line", NULL, &r.json},
+                                  {NULL, NULL, NULL, NULL, NULL, NULL}};
     pgcn_dataset *data;
-    int code = cli_load_dataset(&cli_data, name, data_dir, "", &data);
+    int code = parse_and_load(&cli_data_info, options, argc, argv, &r, &data);
     if (code >= 0) return code;
     pgcn_dataset_info info = pgcn_dataset_describe(data);
-    const int32_t *label = pgcn_dataset_labels(data);
-    int64_t *class_size = calloc((size_t)info.classes + 1, sizeof *class_size);
-    if (!class_size) {
-        cli_complain(&cli_data, "out of memory");
-        pgcn_dataset_free(data);
-        return EXIT_FAILED;
-    }
-    for (int64_t j = 0; j < info.nodes; j++)
-        if (label[j] >= 0) class_size[label[j]]++;
+    int64_t *class_size = count_classes(data, &info);
     code = EXIT_DONE;
-    if (json)
-        code = cli_print_json(&cli_data, info_to_json(data, &info, class_size));
-    else
+    if (!class_size) {
+        cli_complain(&cli_data_info, "out of memory");
+        code = EXIT_FAILED;
+    } else if (r.json) {
+        code = cli_print_json(&cli_data_info, info_to_json(data, &info, class_size));
+    } else {
         print_info(data, &info, class_size);
+    }
     free(class_size);
     pgcn_dataset_free(data);
     return code;
 }
 
-static int run(int argc, char **argv) {
-    const char *data_dir = NULL;
-    bool json = false;
-    const cli_option options[] = {
-        {"data", "DIR", "PATHGCN_DATA", "folder that holds named data sets", &data_dir, NULL},
-        {"json", NULL, NULL, "print one JSON line", NULL, &json},
-        {NULL, NULL, NULL, NULL, NULL, NULL}};
-    cli_arguments arguments;
-    int code = cli_parse(&cli_data, options, 1, 2, argc, argv, &arguments);
+/* ---- check and convert -------------------------------------------------------------------------- */
+
+static int run_check(int argc, char **argv) {
+    request r = {0};
+    const cli_option options[] = {CLI_SOURCE_OPTIONS(r.source),
+                                  {"json", NULL, NULL, "print one JSON line", NULL, &r.json},
+                                  {NULL, NULL, NULL, NULL, NULL, NULL}};
+    pgcn_dataset *data;
+    int code = parse_and_load(&cli_data_check, options, argc, argv, &r, &data);
     if (code >= 0) return code;
-    if (strcmp(arguments.word[0], "list") == 0 && arguments.words == 1) return list(data_dir, json);
-    if (strcmp(arguments.word[0], "info") == 0 && arguments.words == 2)
-        return describe(arguments.word[1], data_dir, json);
-    cli_complain(&cli_data,
-                 "'%s%s%s' is not understood; usage: pathgcn data list, or pathgcn data "
-                 "info NAME|DIR",
-                 arguments.word[0], arguments.words > 1 ? " " : "",
-                 arguments.words > 1 ? arguments.word[1] : "");
-    return EXIT_USAGE;
+    pgcn_dataset_info info = pgcn_dataset_describe(data);
+    pgcn_status status = pgcn_dataset_verify(data);
+    code = EXIT_DONE;
+    if (status != PGCN_OK) {
+        code = cli_failed(&cli_data_check, status);
+    } else if (r.json) {
+        code =
+            cli_print_json(&cli_data_check, json_pack("{s:s, s:b, s:s}", "dataset", info.name,
+                                                      "sound", 1, "fingerprint", info.fingerprint));
+    } else {
+        printf("%s: sound, %lld nodes, fingerprint %s\n", info.name, (long long)info.nodes,
+               info.fingerprint);
+    }
+    pgcn_dataset_free(data);
+    return code;
+}
+
+static bool ends_in(const char *text, const char *ending) {
+    size_t length = strlen(text), letters = strlen(ending);
+    return length > letters && strcmp(text + length - letters, ending) == 0;
+}
+
+static int run_convert(int argc, char **argv) {
+    request r = {0};
+    const cli_option options[] = {
+        {"out", "FILE", NULL, "FILE.pgcn or FILE.npz; required", &r.out, NULL},
+        CLI_SOURCE_OPTIONS(r.source),
+        {"json", NULL, NULL, "print one JSON line", NULL, &r.json},
+        {NULL, NULL, NULL, NULL, NULL, NULL}};
+    pgcn_dataset *data;
+    cli_arguments arguments;
+    int code = cli_parse(&cli_data_convert, options, 0, 1, argc, argv, &arguments);
+    if (code >= 0) return code;
+    bool npz = r.out && ends_in(r.out, ".npz");
+    if (!r.out || (!npz && !ends_in(r.out, ".pgcn"))) {
+        cli_complain(&cli_data_convert,
+                     "--out is %s%s%s, expected the name of a file that ends in .pgcn or .npz",
+                     r.out ? "'" : "missing", r.out ? r.out : "", r.out ? "'" : "");
+        return EXIT_USAGE;
+    }
+    code = cli_load_dataset(&cli_data_convert, arguments.words > 0 ? arguments.word[0] : NULL,
+                            &r.source, "", &data);
+    if (code >= 0) return code;
+    pgcn_status status = npz ? pgcn_dataset_save_npz(data, r.out) : pgcn_dataset_save(data, r.out);
+    pgcn_dataset_info info = pgcn_dataset_describe(data);
+    code = EXIT_DONE;
+    if (status != PGCN_OK)
+        code = cli_failed(&cli_data_convert, status);
+    else if (r.json)
+        code = cli_print_json(&cli_data_convert,
+                              json_pack("{s:s, s:s, s:s}", "dataset", info.name, "out", r.out,
+                                        "fingerprint", info.fingerprint));
+    else
+        printf("%s: %lld nodes, %lld edges written to %s\n", info.name, (long long)info.nodes,
+               (long long)info.edges, r.out);
+    pgcn_dataset_free(data);
+    return code;
 }

@@ -11,7 +11,7 @@ static int run_predict(int argc, char **argv);
 const cli_command cli_eval = {
     .name = "eval",
     .summary = "accuracy of a model",
-    .arguments = "MODEL [NAME|DIR]",
+    .arguments = "MODEL [NAME|PATH]",
     .text =
         "Loads MODEL (model.safetensors) and the data set it was trained on (or the one given) and\n"
         "reports accuracy on the split of its training. Deterministic inference uses powers of the\n"
@@ -26,10 +26,13 @@ const cli_command cli_eval = {
 const cli_command cli_predict = {
     .name = "predict",
     .summary = "the most likely class of every node",
-    .arguments = "MODEL [NAME|DIR]",
+    .arguments = "MODEL [NAME|PATH]",
     .text =
         "Writes one line per node: node,label,probability; with stochastic:N also the deviation\n"
-        "of the probability over the draws. A file name that ends in .json gets JSON.",
+        "of the probability over the draws. Nodes and classes have the names of the data. Without\n"
+        "a data set, that of the training is read again (data.json beside the model tells where it\n"
+        "is). --unlabelled leaves out the nodes whose class was given. A file name that ends in\n"
+        ".json gets JSON.",
     .examples = "  pathgcn predict runs/karate/model.safetensors --out predictions.csv\n"
                 "  pathgcn predict runs/cora/model.safetensors --inference stochastic:20 --all\n",
     .run = run_predict,
@@ -37,8 +40,9 @@ const cli_command cli_predict = {
 
 /* What both read from the command line, and what both load. */
 typedef struct request {
-    const char *data_dir, *inference_text, *seed_text, *threads_text, *out;
-    bool json, all;
+    cli_source source;
+    const char *inference_text, *seed_text, *threads_text, *out;
+    bool json, all, unlabelled;
     pgcn_inference inference;
     pgcn_model *model;
     pgcn_dataset *data;
@@ -46,7 +50,7 @@ typedef struct request {
 
 /* clang-format off */
 #define COMMON_OPTIONS(r)                                                                          \
-    {"data", "DIR", "PATHGCN_DATA", "folder that holds named data sets", &(r).data_dir, NULL},     \
+    CLI_SOURCE_OPTIONS((r).source),                                                                \
     {"inference", "deterministic | stochastic:N", "deterministic",                                 \
      "the exact operator, or the mean of N draws", &(r).inference_text, NULL},                     \
     {"seed", "S", "0", "seed of the stochastic draws", &(r).seed_text, NULL},                      \
@@ -74,10 +78,15 @@ static int load(const cli_command *command, const cli_arguments *arguments, requ
     pgcn_status status = pgcn_inference_parse(r->inference_text, &r->inference);
     if (status == PGCN_OK) status = pgcn_model_load(arguments->word[0], &r->model);
     if (status != PGCN_OK) return cli_failed(command, status);
-    bool own_data = arguments->words == 1;
+    bool own_data = arguments->words == 1 && !r->source.edges;
+    const char *name = arguments->words > 1 ? arguments->word[1] : NULL;
+    json_t *record = own_data ? cli_source_recall(arguments->word[0], &name, &r->source) : NULL;
+    if (own_data && !record) name = pgcn_model_dataset(r->model);
     int code = cli_load_dataset(
-        command, own_data ? pgcn_model_dataset(r->model) : arguments->word[1], r->data_dir,
+        command, name, &r->source,
         own_data ? "; or name the data set after the model, if it is elsewhere" : "", &r->data);
+    json_decref(record);
+    r->source = (cli_source){0}; /* its words may have been the record's */
     if (code >= 0) return code;
     const char *found = pgcn_dataset_describe(r->data).fingerprint;
     if (own_data && strcmp(found, pgcn_model_fingerprint(r->model)) != 0) {
@@ -171,16 +180,49 @@ static int best_class(const float *probability, int classes) {
     return best;
 }
 
+static void put_json_text(FILE *out, const char *text) {
+    json_t *value = json_string(text);
+    if (!value) value = json_stringn_nocheck("", 0); /* not UTF-8: JSON cannot hold it */
+    json_dumpf(value, out, JSON_ENCODE_ANY);
+    json_decref(value);
+}
+
+/* The name that the source has for it, or else its number. */
+static void put_name(FILE *out, const char *name, int64_t number, bool json) {
+    if (!name)
+        fprintf(out, "%lld", (long long)number);
+    else if (json)
+        put_json_text(out, name);
+    else
+        cli_put_cell(out, name);
+}
+
+static bool is_wanted(const request *r, const int32_t *label, int64_t node) {
+    return !r->unlabelled || !label || label[node] < 0;
+}
+
 static void write_csv(FILE *out, const request *r, int64_t n, int classes, const float *probability,
                       const float *deviation) {
     bool drawn = r->inference.draws > 0;
+    const int32_t *known = pgcn_dataset_labels(r->data);
     fprintf(out, "node,label,probability%s", drawn ? ",deviation" : "");
-    for (int c = 0; c < classes && r->all; c++) fprintf(out, ",p%d", c);
+    for (int c = 0; c < classes && r->all; c++) {
+        fputc(',', out);
+        const char *name = pgcn_model_class_name(r->model, c);
+        if (name)
+            cli_put_cell(out, name);
+        else
+            fprintf(out, "p%d", c);
+    }
     fputc('\n', out);
     for (int64_t j = 0; j < n; j++) {
         const float *p = probability + j * classes;
         int label = best_class(p, classes);
-        fprintf(out, "%lld,%d,%.9g", (long long)j, label, (double)p[label]);
+        if (!is_wanted(r, known, j)) continue;
+        cli_put_id(out, r->data, j);
+        fputc(',', out);
+        put_name(out, pgcn_model_class_name(r->model, label), label, false);
+        fprintf(out, ",%.9g", (double)p[label]);
         if (drawn) fprintf(out, ",%.9g", (double)deviation[j * classes + label]);
         for (int c = 0; c < classes && r->all; c++) fprintf(out, ",%.9g", (double)p[c]);
         fputc('\n', out);
@@ -189,18 +231,27 @@ static void write_csv(FILE *out, const request *r, int64_t n, int classes, const
 
 static void write_json(FILE *out, const request *r, int64_t n, int classes,
                        const float *probability, const float *deviation) {
-    bool drawn = r->inference.draws > 0;
-    json_t *dataset = json_string(pgcn_dataset_describe(r->data).name);
+    bool drawn = r->inference.draws > 0, first = true;
+    const int32_t *known = pgcn_dataset_labels(r->data);
     fprintf(out, "{\"dataset\":");
-    if (dataset) json_dumpf(dataset, out, JSON_ENCODE_ANY);
-    json_decref(dataset);
-    fprintf(out, ",\"inference\":\"%s\",\"classes\":%d,\"predictions\":[", r->inference_text,
-            classes);
+    put_json_text(out, pgcn_dataset_describe(r->data).name);
+    fprintf(out, ",\"inference\":\"%s\",\"classes\":%d", r->inference_text, classes);
+    for (int c = 0; c < classes && pgcn_model_class_name(r->model, c); c++) {
+        fputs(c ? "," : ",\"class_names\":[", out);
+        put_json_text(out, pgcn_model_class_name(r->model, c));
+        if (c + 1 == classes) fputc(']', out);
+    }
+    fprintf(out, ",\"predictions\":[");
     for (int64_t j = 0; j < n; j++) {
         const float *p = probability + j * classes;
         int label = best_class(p, classes);
-        fprintf(out, "%s\n{\"node\":%lld,\"label\":%d,\"probability\":%.9g", j ? "," : "",
-                (long long)j, label, (double)p[label]);
+        if (!is_wanted(r, known, j)) continue;
+        fprintf(out, "%s\n{\"node\":", first ? "" : ",");
+        first = false;
+        put_name(out, pgcn_dataset_node_id(r->data, j), j, true);
+        fputs(",\"label\":", out);
+        put_name(out, pgcn_model_class_name(r->model, label), label, true);
+        fprintf(out, ",\"probability\":%.9g", (double)p[label]);
         if (drawn) fprintf(out, ",\"deviation\":%.9g", (double)deviation[j * classes + label]);
         for (int c = 0; c < classes && r->all; c++)
             fprintf(out, "%s%.9g%s", c ? "," : ",\"probabilities\":[", (double)p[c],
@@ -243,6 +294,7 @@ static int run_predict(int argc, char **argv) {
         {"out", "FILE", "standard output", "where to write; .json for JSON", &r.out, NULL},
         COMMON_OPTIONS(r),
         {"all", NULL, NULL, "also the probabilities of all classes", NULL, &r.all},
+        {"unlabelled", NULL, NULL, "only nodes whose class was not given", NULL, &r.unlabelled},
         {"json", NULL, NULL, "JSON whatever the name of the file", NULL, &r.json},
         NO_MORE_OPTIONS};
     cli_arguments arguments;

@@ -10,12 +10,13 @@ static int run(int argc, char **argv);
 const cli_command cli_paths = {
     .name = "paths",
     .summary = "sample random walks to a file",
-    .arguments = "NAME|DIR",
+    .arguments = "[NAME|PATH]",
     .text =
         "Samples p walks of k nodes from every node (or from --starts) and writes them: as a\n"
         "NumPy array int32 [starts, p, k] when the file's name ends in .npy, else as CSV, a walk\n"
-        "a line: start,path,node0,node1,... A walk that cannot go on stays where it is. The same\n"
-        "seed gives the same walks at any number of threads.",
+        "a line: start,path,node0,node1,... with the ids of the data (the array has the numbers of\n"
+        "the nodes, from 0). A walk that cannot go on stays where it is. The same seed gives the\n"
+        "same walks at any number of threads.",
     .examples =
         "  pathgcn paths karate --path-length 4 --paths 2 --starts 0,33\n"
         "  pathgcn paths cora --walk node2vec --return-p 4 --inout-q 0.25 --out walks.npy\n",
@@ -24,7 +25,8 @@ const cli_command cli_paths = {
 };
 
 typedef struct request {
-    const char *data_dir, *out, *starts_text;
+    cli_source source;
+    const char *out, *starts_text;
     const char *length, *paths, *walk, *p, *q, *seed, *draw, *threads;
     bool may_stay;
 } request;
@@ -63,33 +65,57 @@ static bool walk_options(const request *r, pgcn_paths_opts *opts) {
     return false;
 }
 
-/* "0,5,33" to node ids; NULL and 0 for all nodes. */
-static bool parse_starts(const char *text, int64_t n, pgcn_node **out, int64_t *count) {
+/* The node with this id, -1 if there is none. Few starts are given by hand: a search each is fine. */
+static int64_t find_node(const pgcn_dataset *data, const char *id, size_t length) {
+    int64_t n = pgcn_dataset_describe(data).nodes;
+    if (pgcn_dataset_node_id(data, 0)) {
+        for (int64_t i = 0; i < n; i++) {
+            const char *name = pgcn_dataset_node_id(data, i);
+            if (strlen(name) == length && memcmp(name, id, length) == 0) return i;
+        }
+        return -1;
+    }
+    char *end;
+    long long node = strtoll(id, &end, 10);
+    return end == id + length && length > 0 && node >= 0 && node < n ? node : -1;
+}
+
+/* "0,5,33" to nodes; NULL and 0 for all nodes. */
+static bool parse_starts(const char *text, const pgcn_dataset *data, pgcn_node **out,
+                         int64_t *count) {
     *out = NULL;
     *count = 0;
     if (!text) return true;
     *out = malloc((strlen(text) + 1) * sizeof **out);
-    for (const char *place = text; *out;) {
-        char *end;
-        long long node = strtoll(place, &end, 10);
-        if (end == place || (*end && *end != ',') || node < 0 || node >= n) {
-            cli_complain(&cli_paths,
-                         "--starts is '%s': number %lld is not a node; expected ids from 0 to %lld "
-                         "separated by commas",
-                         text, (long long)*count + 1, (long long)n - 1);
+    if (!*out) {
+        cli_complain(&cli_paths, "out of memory");
+        return false;
+    }
+    for (const char *id = text;;) {
+        size_t length = strcspn(id, ",");
+        int64_t node = find_node(data, id, length);
+        if (node < 0) {
+            cli_complain(
+                &cli_paths,
+                pgcn_dataset_node_id(data, 0)
+                    ? "--starts is '%s': number %lld is not a node; expected ids as they "
+                      "stand in the data, separated by commas"
+                    : "--starts is '%s': number %lld is not a node; expected ids from 0 to "
+                      "%lld separated by commas",
+                text, (long long)*count + 1, (long long)pgcn_dataset_describe(data).nodes - 1);
             free(*out);
             *out = NULL;
             return false;
         }
         (*out)[(*count)++] = (pgcn_node)node;
-        if (!*end) return true;
-        place = end + 1;
+        id += length;
+        if (!*id) return true;
+        id++;
     }
-    cli_complain(&cli_paths, "out of memory");
-    return false;
 }
 
-static int write_csv(const char *path, const pgcn_node *walks, int64_t starts, int p, int k) {
+static int write_csv(const char *path, const pgcn_dataset *data, const pgcn_node *walks,
+                     int64_t starts, int p, int k) {
     char *text = NULL;
     size_t bytes = 0;
     FILE *out = path ? open_memstream(&text, &bytes) : stdout;
@@ -100,8 +126,13 @@ static int write_csv(const char *path, const pgcn_node *walks, int64_t starts, i
     fprintf(out, "start,path");
     for (int i = 0; i < k; i++) fprintf(out, ",node%d", i);
     for (int64_t w = 0; w < starts * p && !ferror(out); w++) {
-        fprintf(out, "\n%d,%lld", (int)walks[w * k], (long long)(w % p));
-        for (int i = 0; i < k; i++) fprintf(out, ",%d", (int)walks[w * k + i]);
+        fputc('\n', out);
+        cli_put_id(out, data, walks[w * k]);
+        fprintf(out, ",%lld", (long long)(w % p));
+        for (int i = 0; i < k; i++) {
+            fputc(',', out);
+            cli_put_id(out, data, walks[w * k + i]);
+        }
     }
     fputc('\n', out);
     if (!path) return EXIT_DONE;
@@ -116,12 +147,12 @@ static int write_csv(const char *path, const pgcn_node *walks, int64_t starts, i
     return status == PGCN_OK ? EXIT_DONE : cli_failed(&cli_paths, status);
 }
 
-static int sample_and_write(const request *r, const pgcn_graph *graph,
+static int sample_and_write(const request *r, const pgcn_dataset *data,
                             const pgcn_paths_opts *opts) {
+    const pgcn_graph *graph = pgcn_dataset_graph(data);
     pgcn_node *starts;
     int64_t n_starts;
-    if (!parse_starts(r->starts_text, pgcn_graph_nodes(graph), &starts, &n_starts))
-        return EXIT_USAGE;
+    if (!parse_starts(r->starts_text, data, &starts, &n_starts)) return EXIT_USAGE;
     if (!starts) n_starts = pgcn_graph_nodes(graph);
     pgcn_node *walks =
         calloc((size_t)n_starts, (size_t)opts->paths * (size_t)opts->length * sizeof *walks);
@@ -139,7 +170,7 @@ static int sample_and_write(const request *r, const pgcn_graph *graph,
             status = pgcn_paths_save(r->out, walks, n_starts, opts->paths, opts->length);
             code = status == PGCN_OK ? EXIT_DONE : cli_failed(&cli_paths, status);
         } else {
-            code = write_csv(r->out, walks, n_starts, opts->paths, opts->length);
+            code = write_csv(r->out, data, walks, n_starts, opts->paths, opts->length);
         }
     }
     free(starts);
@@ -159,7 +190,7 @@ static int run(int argc, char **argv) {
     const cli_option options[] = {
         {"out", "FILE", "standard output", "where to write; .npy for NumPy, else CSV", &r.out,
          NULL},
-        {"data", "DIR", "PATHGCN_DATA", "folder that holds named data sets", &r.data_dir, NULL},
+        CLI_SOURCE_OPTIONS(r.source),
         {"path-length", "K", "5", "nodes of a walk, its start included", &r.length, NULL},
         {"paths", "P", "5", "walks from each start", &r.paths, NULL},
         {"starts", "IDS", "all nodes", "node ids separated by commas", &r.starts_text, NULL},
@@ -175,12 +206,13 @@ static int run(int argc, char **argv) {
     cli_arguments arguments;
     pgcn_paths_opts opts = pgcn_paths_opts_default();
     pgcn_dataset *data;
-    int code = cli_parse(&cli_paths, options, 1, 1, argc, argv, &arguments);
+    int code = cli_parse(&cli_paths, options, 0, 1, argc, argv, &arguments);
     if (code >= 0) return code;
     if (!walk_options(&r, &opts)) return EXIT_USAGE;
-    code = cli_load_dataset(&cli_paths, arguments.word[0], r.data_dir, "", &data);
+    code = cli_load_dataset(&cli_paths, arguments.words > 0 ? arguments.word[0] : NULL, &r.source,
+                            "", &data);
     if (code >= 0) return code;
-    code = sample_and_write(&r, pgcn_dataset_graph(data), &opts);
+    code = sample_and_write(&r, data, &opts);
     pgcn_dataset_free(data);
     return code;
 }

@@ -9,17 +9,19 @@ static int run(int argc, char **argv);
 const cli_command cli_train = {
     .name = "train",
     .summary = "train a model and leave it in a directory",
-    .arguments = "NAME|DIR",
+    .arguments = "[NAME|PATH]",
     .text =
-        "NAME is a built-in graph (karate, sbm, grid), a data set in --data or PATHGCN_DATA, or the\n"
-        "path of a folder. Settings start from what is known to suit that data set; options\n"
-        "override them. The epoch is chosen on validation nodes, the test nodes are only reported.\n"
+        "NAME is a built-in graph (karate, sbm, grid), a data set in --data or PATHGCN_DATA, or one\n"
+        "that 'data fetch' brought; PATH a file or folder in any format of 'data list --formats'.\n"
+        "Your own graph is given by --edges, --features and --labels instead. Settings start from\n"
+        "what is known to suit that data set; options override them. The epoch is chosen on\n"
+        "validation nodes, the test nodes are only reported.\n"
         "\n"
         "The directory gets model.safetensors (the best weights), history.jsonl (a line per epoch),\n"
-        "checkpoint.safetensors (to resume) and result.json. With --seeds N > 1 each run has its own\n"
-        "folder seed-S in there, and model.safetensors is the one that did best on validation.\n"
-        "Ctrl-C finishes the epoch and saves; the same command with --resume goes on, and ends with\n"
-        "the same bits as if it had not been interrupted.\n"
+        "checkpoint.safetensors (to resume), result.json and data.json (where the data is). With\n"
+        "--seeds N > 1 each run has its own folder seed-S in there, and model.safetensors is the one\n"
+        "that did best on validation. Ctrl-C finishes the epoch and saves; the same command with\n"
+        "--resume goes on, and ends with the same bits as if it had not been interrupted.\n"
         "\n"
         "A setting that another one rules out gives way unless it is given too: --samples 1 switches\n"
         "--consistency off, and --walk node2vec switches --self-loops off.",
@@ -29,6 +31,7 @@ const cli_command cli_train = {
                 "  PATHGCN_DATA=data pathgcn train cora --seeds 10\n"
                 "  pathgcn train cora --data data --walk node2vec --return-p 4\n"
                 "  pathgcn train data/cora --layers 8 --out runs/deep --resume\n"
+                "  pathgcn train --edges follows.csv --features people.csv --labels known.csv\n"
                 "  pathgcn train cora --split 0 --json | tail -n 1\n",
     .config_groups = "model training run",
     .run = run,
@@ -136,6 +139,8 @@ static int train_all(const train_request *r, const pgcn_dataset *data, pgcn_conf
     }
     config.seed = first_seed;
     if (code < 0 && r->seeds > 1) code = choose_model(r, runs);
+    if (code < 0 && r->seeds > 1 && !cli_source_write(&cli_train, r->out, r->dataset, &r->source))
+        code = EXIT_FAILED;
     if (code < 0 && r->json) {
         code = cli_print_json(&cli_train, cli_train_summary(r, &info, &config, runs));
     } else if (code < 0) {
@@ -151,27 +156,27 @@ static int train_all(const train_request *r, const pgcn_dataset *data, pgcn_conf
 /* runs/NAME, with what a name may hold and a folder should not replaced; "." and ".." are the path
  * of a data set but no name. */
 static void default_out(const char *name, char out[TRAIN_PATH_BYTES]) {
-    size_t length = strlen(name);
-    while (length > 1 && name[length - 1] == '/') length--;
-    const char *begin = name + length;
-    while (begin > name && begin[-1] != '/') begin--;
-    int letters = (int)(name + length - begin);
-    if (strspn(begin, "./") >= (size_t)letters)
-        snprintf(out, TRAIN_PATH_BYTES, "runs/data");
-    else
-        snprintf(out, TRAIN_PATH_BYTES, "runs/%.*s", letters, begin);
+    if (strspn(name, ".") == strlen(name)) name = "data";
+    snprintf(out, TRAIN_PATH_BYTES, "runs/%s", name);
     for (char *c = out + 5; *c; c++)
-        if (strchr(":,= ", *c)) *c = '-';
+        if (strchr(":,=/ ", *c)) *c = '-';
 }
 
-static int load_and_train(const train_request *r, const cli_arguments *arguments) {
+static int load_and_train(train_request *r, const cli_arguments *arguments) {
     pgcn_dataset *data;
+    char out[TRAIN_PATH_BYTES];
     pgcn_config config = pgcn_config_default();
     int code = cli_apply(&cli_train, arguments, &config); /* typing errors before a long load */
     if (code >= 0) return code;
-    code = cli_load_dataset(&cli_train, r->dataset, r->data_dir, "", &data);
+    code = cli_load_dataset(&cli_train, r->dataset, &r->source, "", &data);
     if (code >= 0) return code;
-    config = pgcn_config_for(pgcn_dataset_describe(data).name);
+    if (!r->quiet) cli_print_notes(stderr, data);
+    const char *name = pgcn_dataset_describe(data).name;
+    if (!r->out) {
+        default_out(name, out);
+        r->out = out;
+    }
+    config = pgcn_config_for(name);
     code = configure(arguments, &config);
     if (code < 0 && (uint64_t)r->seeds - 1 > UINT64_MAX - config.seed) {
         cli_complain(&cli_train,
@@ -180,7 +185,7 @@ static int load_and_train(const train_request *r, const cli_arguments *arguments
         code = EXIT_USAGE;
     }
     if (code < 0) {
-        cli_train_catch_signals();
+        cli_catch_signals();
         code = train_all(r, data, config);
     }
     pgcn_dataset_free(data);
@@ -191,7 +196,7 @@ static int run(int argc, char **argv) {
     train_request r = {.seeds_text = "1", .every_text = "0", .argv = argv, .argc = argc};
     const cli_option options[] = {
         {"out", "DIR", "runs/NAME", "directory for the model and its files", &r.out, NULL},
-        {"data", "DIR", "PATHGCN_DATA", "folder that holds named data sets", &r.data_dir, NULL},
+        CLI_SOURCE_OPTIONS(r.source),
         {"seeds", "N", "1", "train N times, with seeds S, S+1, ...: mean and deviation",
          &r.seeds_text, NULL},
         {"resume", NULL, NULL, "go on from the checkpoint in --out, if there is one", NULL,
@@ -204,8 +209,7 @@ static int run(int argc, char **argv) {
         {"quiet", NULL, NULL, "no progress", NULL, &r.quiet},
         {NULL, NULL, NULL, NULL, NULL, NULL}};
     cli_arguments arguments;
-    char out[TRAIN_PATH_BYTES];
-    int code = cli_parse(&cli_train, options, 1, 1, argc, argv, &arguments);
+    int code = cli_parse(&cli_train, options, 0, 1, argc, argv, &arguments);
     if (code >= 0) return code;
     if (!cli_number(&cli_train, "seeds", r.seeds_text, 1, 100000, &r.seeds) ||
         !cli_number(&cli_train, "checkpoint-every", r.every_text, 0, 1000000, &r.checkpoint_every))
@@ -219,10 +223,7 @@ static int run(int argc, char **argv) {
         cli_complain(&cli_train, "--out is empty, expected the name of a directory");
         return EXIT_USAGE;
     }
-    r.dataset = arguments.word[0];
-    if (!r.out) {
-        default_out(r.dataset, out);
-        r.out = out;
-    }
+    r.dataset = arguments.words > 0 ? arguments.word[0] : NULL;
+    if (!cli_source_check(&cli_train, r.dataset, &r.source)) return EXIT_USAGE;
     return load_and_train(&r, &arguments);
 }

@@ -39,9 +39,9 @@ static void occupy_standard_streams(void) {
 static int run_command(int argc, char **argv) {
     const char *name = argv[1];
     static char help_option[] = "--help";
-    char *help_arguments[] = {help_option, NULL};
     bool help = strcmp(name, "help") == 0;
-    if (help && argc > 2) name = argv[2]; /* "help train" is "train --help" */
+    if (help && argc > 2) name = argv[2]; /* "help data info" is "data info --help" */
+    char *help_arguments[] = {argc > 3 ? argv[3] : help_option, help_option, NULL};
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
         write_usage(stdout);
         return EXIT_DONE;
@@ -54,7 +54,7 @@ static int run_command(int argc, char **argv) {
     cli_guess guess = cli_guess_start(name);
     for (int i = 0; cli_commands[i]; i++) {
         if (strcmp(cli_commands[i]->name, name) == 0)
-            return help ? cli_commands[i]->run(1, help_arguments)
+            return help ? cli_commands[i]->run(argc > 3 ? 2 : 1, help_arguments)
                         : cli_commands[i]->run(argc - 2, argv + 2);
         cli_guess_offer(&guess, cli_commands[i]->name);
     }

@@ -23,9 +23,27 @@ static void write_verbatim(const char *text) {
     printf(".fi\n");
 }
 
-int cli_manual(void) {
+/* The help of a command and of its parts, a section each. False without memory. */
+static bool write_command(const cli_command *command) {
     static char help_option[] = "--help";
     char *help_arguments[] = {help_option, NULL};
+    char *text = NULL;
+    size_t bytes = 0;
+    cli_help_stream = open_memstream(&text, &bytes);
+    if (!cli_help_stream) return false;
+    command->run(1, help_arguments);
+    fclose(cli_help_stream);
+    cli_help_stream = NULL;
+    printf(".SH \"pathgcn %s\"\n", command->name);
+    write_verbatim(text);
+    free(text);
+    bool fine = true;
+    for (int i = 0; fine && command->parts && command->parts[i]; i++)
+        fine = write_command(command->parts[i]);
+    return fine;
+}
+
+int cli_manual(void) {
     printf(".TH PATHGCN 1 \"\" \"pathgcn %s\" \"User Commands\"\n", PGCN_VERSION);
     printf(".SH NAME\npathgcn \\- graph networks whose spatial operator is learnt from paths\n");
     printf(".SH SYNOPSIS\n.B pathgcn\n.I COMMAND\n[arguments] [options]\n");
@@ -33,23 +51,15 @@ int cli_manual(void) {
         ".SH DESCRIPTION\n"
         "Trains, evaluates and runs pathGCN models (ICML 2022) for node classification. The same\n"
         "seed gives the same bits at any number of threads, interrupted or not.\n");
-    for (int i = 0; cli_commands[i]; i++) {
-        char *text = NULL;
-        size_t bytes = 0;
-        cli_help_stream = open_memstream(&text, &bytes);
-        if (!cli_help_stream) {
+    for (int i = 0; cli_commands[i]; i++)
+        if (!write_command(cli_commands[i])) {
             cli_complain(NULL, "out of memory while writing the manual");
             return EXIT_FAILED;
         }
-        cli_commands[i]->run(1, help_arguments);
-        fclose(cli_help_stream);
-        cli_help_stream = NULL;
-        printf(".SH \"pathgcn %s\"\n", cli_commands[i]->name);
-        write_verbatim(text);
-        free(text);
-    }
     printf(
         ".SH ENVIRONMENT\n.TP\n.B PATHGCN_DATA\nThe folder that holds named data sets.\n"
+        ".TP\n.B PATHGCN_MIRROR\nA URL or directory that 'data fetch' asks first.\n"
+        ".TP\n.B XDG_CACHE_HOME\nWhere downloaded data sets lie, in pathgcn (default: ~/.cache).\n"
         ".TP\n.B PATHGCN_ISA\nInstruction set of the kernels (baseline, avx2, avx512) instead of the best one.\n");
     printf(".SH \"EXIT STATUS\"\n0 done, 1 failed, 2 wrong usage.\n");
     return EXIT_DONE;

@@ -145,8 +145,9 @@ int cli_parse(const cli_command *command, const cli_option *options, int least_w
                          argv[i], command->name, argv[i]);
             return EXIT_USAGE;
         } else if (out->words == most_words) {
-            cli_complain(command, "'%s' is one argument too many; usage: pathgcn %s %s [options]",
-                         argv[i], command->name, command->arguments);
+            cli_complain(command, "'%s' is one argument too many; usage: pathgcn %s%s%s [options]",
+                         argv[i], command->name, *command->arguments ? " " : "",
+                         command->arguments);
             return EXIT_USAGE;
         } else {
             out->word[out->words++] = argv[i];
@@ -226,8 +227,12 @@ static void write_fields(FILE *out, const cli_command *command, const char *grou
 }
 
 void cli_write_help(FILE *out, const cli_command *command, const cli_option *options) {
-    fprintf(out, "pathgcn %s: %s\n\nUsage: pathgcn %s %s [options]\n\n%s\n", command->name,
-            command->summary, command->name, command->arguments, command->text);
+    fprintf(out, "pathgcn %s: %s\n\nUsage: pathgcn %s%s%s [options]\n\n%s\n", command->name,
+            command->summary, command->name, *command->arguments ? " " : "", command->arguments,
+            command->text);
+    if (command->parts) fprintf(out, "\nParts, each with its own --help:\n");
+    for (int i = 0; command->parts && command->parts[i]; i++)
+        fprintf(out, "  %-18s%s\n", command->parts[i]->name, command->parts[i]->summary);
     fprintf(out, "\nExamples:\n%s\nOptions (default in brackets):\n", command->examples);
     for (; options->name; options++)
         write_line(out, options->name, options->value, options->help, options->preset);

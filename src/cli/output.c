@@ -121,16 +121,23 @@ void cli_format_count(int64_t count, char out[32]) {
     out[place] = '\0';
 }
 
-int cli_load_dataset(const cli_command *command, const char *name, const char *data_dir,
-                     const char *advice, pgcn_dataset **out) {
-    pgcn_dataset_opts opts = pgcn_dataset_opts_default();
-    opts.data_dir = data_dir;
-    if (!*name) {
-        cli_complain(command, "the name of the data set is empty; pathgcn data list shows names");
-        return EXIT_USAGE;
+void cli_put_cell(FILE *out, const char *text) {
+    if (!strpbrk(text, ",\"\n\r")) {
+        fputs(text, out);
+        return;
     }
-    pgcn_status status = pgcn_dataset_load(name, &opts, out);
-    if (status == PGCN_OK) return -1;
-    cli_complain(command, "%s%s", pgcn_last_error(), advice);
-    return status == PGCN_ERR_ARGUMENT ? EXIT_USAGE : EXIT_FAILED;
+    fputc('"', out);
+    for (; *text; text++) {
+        if (*text == '"') fputc('"', out);
+        fputc(*text, out);
+    }
+    fputc('"', out);
+}
+
+void cli_put_id(FILE *out, const pgcn_dataset *data, int64_t node) {
+    const char *id = pgcn_dataset_node_id(data, node);
+    if (id)
+        cli_put_cell(out, id);
+    else
+        fprintf(out, "%lld", (long long)node);
 }

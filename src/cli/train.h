@@ -8,7 +8,9 @@
 enum { TRAIN_PATH_BYTES = 4096 };
 
 typedef struct train_request {
-    const char *dataset, *out, *data_dir, *seeds_text, *every_text;
+    const char *dataset; /* NULL: the files of `source` */
+    cli_source source;
+    const char *out, *seeds_text, *every_text;
     bool resume, overwrite, json, quiet;
     long long seeds, checkpoint_every;
     char **argv; /* for the sentence that says how to resume */
@@ -29,8 +31,6 @@ bool cli_train_join(char out[TRAIN_PATH_BYTES], const char *directory, const cha
 
 /* ---- train_run.c ---------------------------------------------------------------------------- */
 
-/* From now on Ctrl-C, SIGTERM and SIGHUP end a run after its epoch. */
-void cli_train_catch_signals(void);
 /* Trains number `run` of request->seeds in `directory` and leaves its files there. Returns -1, or
  * the exit code with the message printed. */
 int cli_train_run(const train_request *request, const pgcn_dataset *data, const pgcn_config *config,

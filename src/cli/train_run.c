@@ -8,33 +8,13 @@
 #include <fcntl.h>
 #include <fnmatch.h>
 #include <math.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 enum { CHECKPOINT_SECONDS = 10 };
-
-/* ---- Ctrl-C ----------------------------------------------------------------------------------- */
-
-static volatile sig_atomic_t interrupted;
-
-static void on_signal(int number) {
-    interrupted = 1;
-    signal(number, SIG_DFL); /* a second one ends the program at once */
-}
-
-void cli_train_catch_signals(void) {
-    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART}, before;
-    sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-    if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN) /* not under nohup */
-        sigaction(SIGHUP, &action, NULL);
-}
 
 /* ---- progress --------------------------------------------------------------------------------- */
 
@@ -58,11 +38,6 @@ static void meter_start(meter *m, const pgcn_trainer *trainer) {
     m->begin = cli_now();
 }
 
-static int terminal_columns(void) {
-    struct winsize size;
-    return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
-}
-
 /* One line that never wraps: on a narrow terminal first the bar goes, then the speed. */
 static void meter_show(meter *m, const pgcn_epoch *epoch, int epochs) {
     double now = cli_now();
@@ -70,7 +45,7 @@ static void meter_show(meter *m, const pgcn_epoch *epoch, int epochs) {
     if (!m->on || now - m->shown < 0.1) return;
     m->shown = now;
     double speed = (double)(epoch->epoch - m->first_epoch) / (now - m->begin);
-    int columns = terminal_columns() - 1, filled = (int)(20 * epoch->epoch / epochs);
+    int columns = cli_terminal_columns() - 1, filled = (int)(20 * epoch->epoch / epochs);
     char left[32], run[48] = "", bar[48], core[160], rate[96], line[400];
     cli_format_duration((double)(epochs - epoch->epoch) / speed, left);
     if (m->runs > 1) snprintf(run, sizeof run, "run %lld/%lld  ", m->run, m->runs);
@@ -201,7 +176,8 @@ static pgcn_status run_epochs(const train_request *r, pgcn_trainer *trainer,
                               meter *m, bool *history_fine) {
     double saved = cli_now();
     pgcn_status status = PGCN_OK;
-    while (status == PGCN_OK && *history_fine && !interrupted && !pgcn_trainer_finished(trainer)) {
+    while (status == PGCN_OK && *history_fine && !cli_interrupted() &&
+           !pgcn_trainer_finished(trainer)) {
         pgcn_epoch epoch;
         status = pgcn_trainer_epoch(trainer, &epoch);
         if (status != PGCN_OK) break;
@@ -279,6 +255,7 @@ static int leave_files(const train_request *r, const pgcn_trainer *trainer, cons
     if (status == PGCN_ERR_NUMERIC) return stop_at_error(trainer, files, status, out);
     if (status == PGCN_OK && out->best_epoch > 0) status = take_model(trainer, files, true, out);
     if (status != PGCN_OK) return cli_failed(&cli_train, status);
+    if (!cli_source_write(&cli_train, files->directory, r->dataset, &r->source)) return EXIT_FAILED;
     if (!pgcn_trainer_finished(trainer)) {
         say_how_to_resume(r, files, out->epochs);
         return EXIT_FAILED;

@@ -3,21 +3,12 @@
  * name always means the same data. Called by pgcn_dataset_load. Serial, thread-safe. */
 #include "data/data.h"
 
-#include "base/rng.h"
-
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { SPLITS = 10 };
-
-/* What a random number is for; the `layer` of its counter. */
-enum { DRAW_ORDER = 0, DRAW_EDGE = 1, DRAW_MEAN = 2, DRAW_FEATURE = 3, DRAW_SPLIT = 4 };
-
-static pgcn_i_rng_domain domain_of(uint64_t seed, int what, int split) {
-    return pgcn_i_rng_domain_of(seed, PGCN_I_RNG_DATA, split, what, 0);
-}
 
 /* ---- settings after the colon ------------------------------------------------------------ */
 
@@ -37,13 +28,13 @@ enum { GRID_ROWS, GRID_COLS, GRID_NOISE, GRID_SEED };
 typedef struct builtin builtin;
 struct builtin {
     const char *name, *summary;
-    pgcn_status (*make)(const char *name, const setting *settings, pgcn_dataset **out);
+    pgcn_status (*make)(const char *name, const setting *settings, pgcn_i_source *source);
     setting settings[MAX_SETTINGS]; /* up to the first without a key */
 };
 
-static pgcn_status make_karate(const char *name, const setting *settings, pgcn_dataset **out);
-static pgcn_status make_sbm(const char *name, const setting *settings, pgcn_dataset **out);
-static pgcn_status make_grid(const char *name, const setting *settings, pgcn_dataset **out);
+static pgcn_status make_karate(const char *name, const setting *settings, pgcn_i_source *source);
+static pgcn_status make_sbm(const char *name, const setting *settings, pgcn_i_source *source);
+static pgcn_status make_grid(const char *name, const setting *settings, pgcn_i_source *source);
 
 /* clang-format off */
 static const builtin builtins[] = {
@@ -122,7 +113,7 @@ static pgcn_status parse_setting(const char *name, const char *text, size_t leng
     return PGCN_OK;
 }
 
-pgcn_status pgcn_i_builtin_load(const char *name, bool *found, pgcn_dataset **out) {
+pgcn_status pgcn_i_builtin_read(const char *name, bool *found, pgcn_i_source *source) {
     const char *colon = strchr(name, ':');
     size_t length = colon ? (size_t)(colon - name) : strlen(name);
     const builtin *which = NULL;
@@ -139,73 +130,28 @@ pgcn_status pgcn_i_builtin_load(const char *name, bool *found, pgcn_dataset **ou
         text += item;
         if (*text == ',') text++;
     }
-    return which->make(name, settings, out);
+    source->format = "built in";
+    source->split_origin = "made here: so many per class, seeded like the graph";
+    return which->make(name, settings, source);
 }
 
 /* ---- splits ------------------------------------------------------------------------------ */
 
-/* A permutation of 0..n-1 (Fisher-Yates). Each step has an element of its own: a single stream
- * would end after 2^18 words. */
-static void shuffle(pgcn_i_rng_domain domain, int64_t n, pgcn_node *order) {
-    for (int64_t i = 0; i < n; i++) order[i] = (pgcn_node)i;
-    for (int64_t i = n - 1; i > 0; i--) {
-        pgcn_i_stream stream = pgcn_i_stream_of(domain, (uint64_t)i);
-        int64_t j = pgcn_i_bounded(&stream, (uint32_t)i + 1);
-        pgcn_node swap = order[i];
-        order[i] = order[j];
-        order[j] = swap;
-    }
-}
-
-/* Draws the ten splits: in a random order, the first train_quota[c] nodes of class c train, the
- * next val_quota[c] validate and the rest test. */
-static pgcn_status draw_splits(pgcn_i_arena *arena, uint64_t seed, int64_t n, const int32_t *label,
-                               int classes, const int64_t *train_quota, const int64_t *val_quota,
-                               pgcn_i_dataset_parts *parts) {
-    pgcn_i_split *split = PGCN_I_ARRAY(arena, pgcn_i_split, SPLITS);
-    pgcn_node *order = PGCN_I_ARRAY(arena, pgcn_node, n);
-    int64_t *seen = PGCN_I_ARRAY(arena, int64_t, classes);
-    if (!split || !order || !seen) return PGCN_ERR_MEMORY;
-    for (int s = 0; s < SPLITS; s++) {
-        uint8_t *train = PGCN_I_ARRAY(arena, uint8_t, n), *val = PGCN_I_ARRAY(arena, uint8_t, n),
-                *test = PGCN_I_ARRAY(arena, uint8_t, n);
-        if (!train || !val || !test) return PGCN_ERR_MEMORY;
-        shuffle(domain_of(seed, DRAW_SPLIT, s), n, order);
-        memset(seen, 0, (size_t)classes * sizeof *seen);
-        for (int64_t i = 0; i < n; i++) {
-            int32_t class = label[order[i]];
-            int64_t rank = seen[class]++;
-            uint8_t *mask = rank < train_quota[class]                      ? train
-                            : rank < train_quota[class] + val_quota[class] ? val
-                                                                           : test;
-            mask[order[i]] = 1;
-        }
-        snprintf(split[s].name, sizeof split[s].name, "%d", s);
-        split[s].train = train;
-        split[s].val = val;
-        split[s].test = test;
-    }
-    parts->split = split;
-    parts->splits = SPLITS;
-    return PGCN_OK;
-}
-
 /* Like the public splits of the citation graphs: 20 training nodes per class (a tenth of a small
  * class) and 500 validation nodes (a fifth of a small graph) spread evenly over the classes. */
-static pgcn_status draw_usual_splits(pgcn_i_arena *arena, uint64_t seed, int64_t n,
-                                     const int32_t *label, int classes,
-                                     pgcn_i_dataset_parts *parts) {
-    int64_t *train = PGCN_I_ARRAY(arena, int64_t, classes);
-    int64_t *val = PGCN_I_ARRAY(arena, int64_t, classes);
+static pgcn_status draw_usual_splits(pgcn_i_source *source, uint64_t seed) {
+    int64_t *train = PGCN_I_ARRAY(&source->arena, int64_t, source->classes);
+    int64_t *val = PGCN_I_ARRAY(&source->arena, int64_t, source->classes);
     if (!train || !val) return PGCN_ERR_MEMORY;
-    for (int64_t i = 0; i < n; i++) train[label[i]]++; /* first the size of the class */
-    int64_t val_total = n / 5 < 500 ? n / 5 : 500;
-    for (int c = 0; c < classes; c++) {
+    int64_t n = source->nodes, val_total = n / 5 < 500 ? n / 5 : 500;
+    for (int64_t i = 0; i < n; i++) train[source->label[i]]++; /* first the size of the class */
+    for (int c = 0; c < source->classes; c++) {
         int64_t tenth = train[c] / 10;
         train[c] = tenth < 1 ? 1 : tenth < 20 ? tenth : 20;
-        val[c] = val_total / classes + (c < val_total % classes);
+        val[c] = val_total / source->classes + (c < val_total % source->classes);
     }
-    return draw_splits(arena, seed, n, label, classes, train, val, parts);
+    return pgcn_i_draw_splits(source, seed, SPLITS, n, source->label, source->classes, train, val,
+                              NULL);
 }
 
 /* ---- karate ------------------------------------------------------------------------------ */
@@ -233,42 +179,36 @@ static const int32_t karate_club[KARATE_NODES] = {
 };
 /* clang-format on */
 
-static pgcn_status make_karate(const char *name, const setting *settings, pgcn_dataset **out) {
+static pgcn_status make_karate(const char *name, const setting *settings, pgcn_i_source *source) {
+    (void)name;
     (void)settings;
     static const int64_t quota[2] = {4, 4};
-    pgcn_node source[KARATE_EDGES], target[KARATE_EDGES];
-    int64_t offset[KARATE_NODES + 1];
-    int32_t column[KARATE_NODES];
-    float value[KARATE_NODES];
+    pgcn_node from[KARATE_EDGES], to[KARATE_EDGES];
     for (int e = 0; e < KARATE_EDGES; e++) {
-        source[e] = karate_edge[e][0];
-        target[e] = karate_edge[e][1];
+        from[e] = karate_edge[e][0];
+        to[e] = karate_edge[e][1];
     }
+    int64_t *offset = PGCN_I_ARRAY(&source->arena, int64_t, KARATE_NODES + 1);
+    int32_t *column = PGCN_I_ARRAY(&source->arena, int32_t, KARATE_NODES);
+    float *value = PGCN_I_ARRAY(&source->arena, float, KARATE_NODES);
+    if (!offset || !column || !value) return PGCN_ERR_MEMORY;
     for (int i = 0; i < KARATE_NODES; i++) { /* members have no features: who they are is one */
-        offset[i] = i;
+        offset[i + 1] = i + 1;
         column[i] = i;
         value[i] = 1.0f;
     }
-    offset[KARATE_NODES] = KARATE_NODES;
-    pgcn_i_dataset_parts parts = {.name = name,
-                                  .where = name,
-                                  .x = {.n = KARATE_NODES,
-                                        .columns = KARATE_NODES,
-                                        .nonzeros = KARATE_NODES,
-                                        .offset = offset,
-                                        .column = column,
-                                        .value = value},
-                                  .label = karate_club,
-                                  .classes = 2};
-    pgcn_i_arena arena = {0};
-    pgcn_status status;
-    PGCN_TRY_GOTO(draw_splits(&arena, 0, KARATE_NODES, karate_club, 2, quota, quota, &parts));
-    PGCN_TRY_GOTO(pgcn_graph_from_edges(KARATE_NODES, KARATE_EDGES, source, target, NULL, NULL,
-                                        &parts.graph));
-    status = pgcn_i_dataset_build(&parts, out);
-fail:
-    pgcn_i_arena_free(&arena);
-    return status;
+    source->nodes = KARATE_NODES;
+    source->label = karate_club;
+    source->classes = 2;
+    source->x = (pgcn_i_features){.n = KARATE_NODES,
+                                  .columns = KARATE_NODES,
+                                  .nonzeros = KARATE_NODES,
+                                  .offset = offset,
+                                  .column = column,
+                                  .value = value};
+    PGCN_TRY(
+        pgcn_i_draw_splits(source, 0, SPLITS, KARATE_NODES, karate_club, 2, quota, quota, NULL));
+    return pgcn_graph_from_edges(KARATE_NODES, KARATE_EDGES, from, to, NULL, NULL, &source->graph);
 }
 
 /* ---- sbm --------------------------------------------------------------------------------- */
@@ -314,7 +254,8 @@ static void draw_edge(const blocks *model, pgcn_i_rng_domain domain, int64_t e, 
 static pgcn_status draw_sbm_graph(const blocks *model, const setting *settings, pgcn_graph **out) {
     double draws = floor((double)model->n * settings[SBM_DEGREE].value / 2.0 + 0.5);
     int64_t m = (int64_t)draws; /* at most 10^7 * 10^3 / 2 */
-    pgcn_i_rng_domain domain = domain_of((uint64_t)settings[SBM_SEED].value, DRAW_EDGE, 0);
+    pgcn_i_rng_domain domain =
+        pgcn_i_data_domain((uint64_t)settings[SBM_SEED].value, PGCN_I_DRAW_EDGE, 0);
     pgcn_i_arena arena = {0};
     pgcn_node *source = PGCN_I_ARRAY(&arena, pgcn_node, m);
     pgcn_node *target = PGCN_I_ARRAY(&arena, pgcn_node, m);
@@ -339,7 +280,8 @@ static pgcn_status draw_sbm_features(pgcn_i_arena *arena, const blocks *model,
     double *mean = PGCN_I_ARRAY(arena, double, model->classes *columns);
     if (!dense || !mean) return PGCN_ERR_MEMORY;
     for (int c = 0; c < model->classes; c++) {
-        pgcn_i_stream stream = pgcn_i_stream_of(domain_of(seed, DRAW_MEAN, 0), (uint64_t)c);
+        pgcn_i_stream stream =
+            pgcn_i_stream_of(pgcn_i_data_domain(seed, PGCN_I_DRAW_MEAN, 0), (uint64_t)c);
         double *row = mean + c * columns, squares = 0;
         for (int64_t f = 0; f < columns; f++) {
             row[f] = pgcn_i_normal(&stream);
@@ -348,7 +290,8 @@ static pgcn_status draw_sbm_features(pgcn_i_arena *arena, const blocks *model,
         for (int64_t f = 0; f < columns; f++) row[f] *= sbm_mean_length / sqrt(squares);
     }
     for (int64_t i = 0; i < model->n; i++) {
-        pgcn_i_stream stream = pgcn_i_stream_of(domain_of(seed, DRAW_FEATURE, 0), (uint64_t)i);
+        pgcn_i_stream stream =
+            pgcn_i_stream_of(pgcn_i_data_domain(seed, PGCN_I_DRAW_FEATURE, 0), (uint64_t)i);
         const double *row = mean + model->label[i] * columns;
         for (int64_t f = 0; f < columns; f++)
             dense[i * columns + f] =
@@ -358,40 +301,33 @@ static pgcn_status draw_sbm_features(pgcn_i_arena *arena, const blocks *model,
     return PGCN_OK;
 }
 
-static pgcn_status make_sbm(const char *name, const setting *settings, pgcn_dataset **out) {
-    pgcn_status status = PGCN_ERR_MEMORY;
-    pgcn_i_arena arena = {0};
+static pgcn_status make_sbm(const char *name, const setting *settings, pgcn_i_source *source) {
     uint64_t seed = (uint64_t)settings[SBM_SEED].value;
     int64_t n = (int64_t)settings[SBM_NODES].value;
     int classes = (int)settings[SBM_CLASSES].value;
-    pgcn_i_dataset_parts parts = {.name = name, .where = name, .classes = classes};
     if (n < 3 * (int64_t)classes)
         return pgcn_i_fail(PGCN_ERR_ARGUMENT,
                            "data set '%.200s': nodes=%lld is too few for classes=%d, expected at "
                            "least three nodes per class",
                            name, (long long)n, classes);
-    pgcn_node *order = PGCN_I_ARRAY(&arena, pgcn_node, n);
-    int32_t *label = PGCN_I_ARRAY(&arena, int32_t, n);
-    int64_t *position = PGCN_I_ARRAY(&arena, int64_t, n);
-    if (!order || !label || !position) goto fail;
+    int32_t *label = PGCN_I_ARRAY(&source->arena, int32_t, n);
+    pgcn_node *order = PGCN_I_ARRAY(&source->edge_arena, pgcn_node, n);
+    int64_t *position = PGCN_I_ARRAY(&source->edge_arena, int64_t, n);
+    if (!order || !label || !position) return PGCN_ERR_MEMORY;
     blocks model = {n, classes, order, label, position};
-    shuffle(domain_of(seed, DRAW_ORDER, 0), n, order);
+    pgcn_i_shuffle(pgcn_i_data_domain(seed, PGCN_I_DRAW_ORDER, 0), n, order);
     for (int c = 0; c < classes; c++)
         for (int64_t at = block_begin(&model, c); at < block_begin(&model, c + 1); at++) {
             label[order[at]] = c;
             position[order[at]] = at;
         }
-    parts.label = label;
-    PGCN_TRY_GOTO(draw_sbm_graph(&model, settings, &parts.graph));
-    status = draw_sbm_features(&arena, &model, settings, &parts.x);
-    if (status == PGCN_OK) status = draw_usual_splits(&arena, seed, n, label, classes, &parts);
-    if (status == PGCN_OK)
-        status = pgcn_i_dataset_build(&parts, out);
-    else
-        pgcn_graph_free(parts.graph); /* build takes it otherwise */
-fail:
-    pgcn_i_arena_free(&arena);
-    return status;
+    source->nodes = n;
+    source->label = label;
+    source->classes = classes;
+    PGCN_TRY(draw_sbm_graph(&model, settings, &source->graph));
+    PGCN_TRY(draw_sbm_features(&source->arena, &model, settings, &source->x));
+    pgcn_i_arena_free(&source->edge_arena);
+    return draw_usual_splits(source, seed);
 }
 
 /* ---- grid -------------------------------------------------------------------------------- */
@@ -417,34 +353,30 @@ static pgcn_status draw_grid_graph(int64_t rows, int64_t cols, pgcn_graph **out)
 
 /* Neighbours always have the other class: averaging mixes the two, and an operator that can
  * subtract neighbours (an edge detector) keeps them apart. */
-static pgcn_status make_grid(const char *name, const setting *settings, pgcn_dataset **out) {
-    pgcn_status status = PGCN_ERR_MEMORY;
-    pgcn_i_arena arena = {0};
+static pgcn_status make_grid(const char *name, const setting *settings, pgcn_i_source *source) {
     int64_t rows = (int64_t)settings[GRID_ROWS].value, cols = (int64_t)settings[GRID_COLS].value;
     int64_t n = rows * cols; /* at most 10^8 */
     uint64_t seed = (uint64_t)settings[GRID_SEED].value;
-    pgcn_i_dataset_parts parts = {.name = name, .where = name, .classes = 2};
     if (n < 10 || n > (int64_t)NODES_MOST)
         return pgcn_i_fail(PGCN_ERR_ARGUMENT,
                            "data set '%.200s': rows=%lld and cols=%lld make %lld nodes, expected "
                            "10 to %.0f",
                            name, (long long)rows, (long long)cols, (long long)n, NODES_MOST);
-    int32_t *label = PGCN_I_ARRAY(&arena, int32_t, n);
-    float *dense = PGCN_I_ARRAY(&arena, float, n *GRID_FEATURES);
-    if (!label || !dense) goto fail;
+    int32_t *label = PGCN_I_ARRAY(&source->arena, int32_t, n);
+    float *dense = PGCN_I_ARRAY(&source->arena, float, n *GRID_FEATURES);
+    if (!label || !dense) return PGCN_ERR_MEMORY;
     for (int64_t i = 0; i < n; i++) {
-        pgcn_i_stream stream = pgcn_i_stream_of(domain_of(seed, DRAW_FEATURE, 0), (uint64_t)i);
+        pgcn_i_stream stream =
+            pgcn_i_stream_of(pgcn_i_data_domain(seed, PGCN_I_DRAW_FEATURE, 0), (uint64_t)i);
         label[i] = (int32_t)((i / cols + i % cols) % 2);
         for (int f = 0; f < GRID_FEATURES; f++)
             dense[i * GRID_FEATURES + f] =
                 (float)((f == label[i]) + settings[GRID_NOISE].value * pgcn_i_normal(&stream));
     }
-    parts.label = label;
-    parts.x = (pgcn_i_features){.n = n, .columns = GRID_FEATURES, .dense = dense};
-    PGCN_TRY_GOTO(draw_usual_splits(&arena, seed, n, label, 2, &parts));
-    PGCN_TRY_GOTO(draw_grid_graph(rows, cols, &parts.graph));
-    status = pgcn_i_dataset_build(&parts, out);
-fail:
-    pgcn_i_arena_free(&arena);
-    return status;
+    source->nodes = n;
+    source->label = label;
+    source->classes = 2;
+    source->x = (pgcn_i_features){.n = n, .columns = GRID_FEATURES, .dense = dense};
+    PGCN_TRY(draw_usual_splits(source, seed));
+    return draw_grid_graph(rows, cols, &source->graph);
 }

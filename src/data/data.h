@@ -1,16 +1,20 @@
-/* data: a graph with features, labels and splits, whatever it was read from.
+/* data: graphs with features, labels and splits, whatever they were read from.
  *
- * Comes in: a name, a folder or the caller's arrays. Goes out: one pgcn_dataset, validated: every
- * later room may trust ids, labels, masks and that all features are finite.
+ * Comes in: a name, a path or the caller's arrays. One reader per format (formats.c lists them) turns
+ * files into a pgcn_i_source: what was found, as it was found. prepare.c applies the named steps
+ * (largest component, features from degrees, splits made on the spot). dataset.c checks all of it and
+ * makes the pgcn_dataset. Goes out: one pgcn_dataset; every later room may trust ids, labels, masks
+ * and that all features are finite.
  * Next room: paths, then nn and train. */
 #ifndef PGCN_DATA_H
 #define PGCN_DATA_H
 
 #include "base/base.h"
+#include "base/rng.h"
 #include "graph/graph.h"
 #include "io/io.h"
 
-/* Features: sparse (CSR) or dense, never both. */
+/* Features: sparse (CSR) or dense, never both. columns = 0: there are none. */
 typedef struct pgcn_i_features {
     int64_t n, columns;
     int64_t nonzeros;      /* sparse: stored entries; dense: counted by dataset.c */
@@ -20,19 +24,194 @@ typedef struct pgcn_i_features {
     const float *dense;    /* [n, columns], NULL when sparse */
 } pgcn_i_features;
 
+/* Items are nodes, or graphs where graphs are classified. */
 typedef struct pgcn_i_split {
     char name[16];        /* "public", "0", "1", ... */
-    const uint8_t *train; /* [n] */
+    const uint8_t *train; /* [items] */
     const uint8_t *val;
     const uint8_t *test;
 } pgcn_i_split;
 
+/* A table of strings: name i begins at text + offset[i] and ends with a NUL. count = 0: no names, the
+ * numbers 0, 1, ... are the names. */
+typedef struct pgcn_i_names {
+    int64_t count;
+    const int64_t *offset; /* [count+1] */
+    const char *text;      /* [offset[count]] */
+} pgcn_i_names;
+
+enum { PGCN_I_MAX_NOTES = 8 };
+
+/* What a reader found. It fills what its files hold and leaves the rest zero; all arrays live in
+ * `arena` (edges in `edge_arena`, which is freed when the graph is built). Readers check what is
+ * special to their files (that every array fits its file, line numbers in errors); ranges and
+ * finiteness are checked by dataset.c, once for all. */
+typedef struct pgcn_i_source {
+    pgcn_i_arena arena, edge_arena;
+    const char *format; /* "Planetoid pickles": static text */
+    int64_t nodes;
+
+    /* the graph: edges as they stand in the file, or already compressed */
+    int64_t edges;
+    const pgcn_node *edge_from, *edge_to; /* [edges] */
+    const float *edge_weight;             /* [edges] or NULL */
+    const int32_t *edge_label; /* [edges] or NULL: codes; read, but used by no model yet */
+    const char *edge_file; /* where they stand, for errors: "edges.npy"; static text, or NULL */
+    bool directed;             /* a -> b does not mean b -> a: 'directed' may keep it so */
+    int64_t dropped_self_loops; /* nodes that had one and lost it: counted by prepare.c */
+    pgcn_graph *graph;         /* or this, owned; then there are no edges */
+
+    pgcn_i_features x;         /* given features; node attributes of graph sets */
+    const int32_t *node_label; /* [nodes] codes from 0, of graph sets: features=labels; or NULL */
+
+    /* what is learnt: label, or labels, or graph_label, or none of them */
+    const int32_t *label;       /* [nodes] one class each, -1: not known */
+    const uint8_t *labels;      /* [nodes, classes] 0 or 1, several may be 1 */
+    const uint8_t *label_known; /* [nodes] only with `labels`; NULL: all are known */
+    int classes;                /* 0: the largest label + 1 */
+    int64_t graphs;             /* 0: one graph */
+    const int32_t *graph_of;    /* [nodes] 0..graphs-1; ascending where graphs are classified */
+    const int32_t *graph_label; /* [graphs] */
+    const int32_t *fold;        /* [graphs] the published test fold, -1: in none; or NULL */
+
+    int splits;
+    pgcn_i_split *split;
+    const char *split_origin; /* "ten Geom-GCN splits (48/32/20)": static text, or NULL */
+
+    pgcn_i_names node_id, class_name, feature_name;
+    int notes;                          /* facts the user should hear, one sentence each */
+    const char *note[PGCN_I_MAX_NOTES]; /* static text or in `arena` */
+    char fingerprint[65];               /* of a container, which has it stored; else empty */
+    const char *own_name;               /* of a container: the name it was saved under; else NULL */
+    const char *own_steps;              /* and the steps that were applied before; or NULL */
+    const char *container_path;         /* of a container, to verify it; in `arena` */
+    void *mapping;                      /* of a container: arrays point into it; owned */
+    int64_t mapping_bytes;
+} pgcn_i_source;
+
+/* source.c: what readers share. */
+void pgcn_i_source_free(pgcn_i_source *source);
+pgcn_status pgcn_i_source_note(pgcn_i_source *source, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* Class codes of any value become 0.. in ascending order of the code; class_name gets the codes as
+ * text unless they are 0..C-1 already. `missing`: this code means -1 (INT64_MIN: none). */
+pgcn_status pgcn_i_source_number_classes(pgcn_i_source *source, const int64_t *code, int64_t count,
+                                         int64_t missing, const int32_t **out, int *classes,
+                                         pgcn_i_names *names);
+/* Masks of one split in the arena, zero, named by number; the caller fills them. */
+pgcn_status pgcn_i_source_masks(pgcn_i_source *source, int64_t items, uint8_t *mask[3]);
+/* Takes nodes without a label out of all masks, which are the source's own: nothing can be learnt or
+ * scored there. (The Geom-GCN masks of citeseer hold its 15 unlabelled nodes.) */
+void pgcn_i_source_unmask(pgcn_i_source *source);
+/* A dense matrix [n, columns] as features: kept dense, or stored as CSR when at most a tenth of it is
+ * not zero. `dense` belongs to source->arena already. */
+pgcn_status pgcn_i_source_features(pgcn_i_source *source, const float *dense, int64_t n,
+                                   int64_t columns);
+
+/* Nodes, or graphs where graphs are classified: what has a label and stands in a split. */
+int64_t pgcn_i_source_items(const pgcn_i_source *source);
+
+/* ---- the steps (prepare.c, splits.c) -------------------------------------------------------- */
+
+/* What stands after the colon of a name, or in --prepare:
+ * "directed,largest-component,features=own+degrees,stratified=60/20/20,splits=5,split-seed=1". */
+typedef struct pgcn_i_steps {
+    bool directed, symmetrise, self_loops, largest_component;
+    bool features_own, features_labels, features_degrees, features_identity; /* none: the default */
+    char split_kind; /* 0: as given, 's' stratified, 'r' random, 'c' per class, 'k' folds */
+    double split[3]; /* fractions of train, val, test; counts per class, in all, in all for 'c' */
+    int split_count; /* how many splits are made, or folds */
+    uint64_t split_seed;
+} pgcn_i_steps;
+/* Reads a list of steps over what is in `out` (start from zero). *known = false, and no error, if a
+ * word is no step: then a colon may be part of a path. */
+pgcn_status pgcn_i_steps_parse(const char *text, pgcn_i_steps *out, bool *known);
+enum { PGCN_I_STEPS_TEXT = 512 };
+void pgcn_i_steps_text(const pgcn_i_steps *steps, char out[PGCN_I_STEPS_TEXT]); /* canonical */
+
+/* Makes source->graph of the edges, whose arrays are given back: they are the peak otherwise. */
+pgcn_status pgcn_i_prepare_graph(pgcn_i_source *source, const pgcn_i_steps *steps,
+                                 const char *where);
+/* The other steps, on a source whose graph, features and labels were checked. */
+pgcn_status pgcn_i_prepare(pgcn_i_source *source, const pgcn_i_steps *steps, const char *where);
+
+/* splits.c: replaces the splits by those that steps->split_kind asks for. */
+pgcn_status pgcn_i_make_splits(pgcn_i_source *source, const pgcn_i_steps *steps);
+/* `count` splits by quotas: in a random order, the first train_quota[c] items of class c train, the next
+ * val_quota[c] validate, the next test_quota[c] test (NULL: all others). Appends. */
+pgcn_status pgcn_i_draw_splits(pgcn_i_source *source, uint64_t seed, int count, int64_t items,
+                               const int32_t *class_of, int classes, const int64_t *train_quota,
+                               const int64_t *val_quota, const int64_t *test_quota);
+/* What a random number of this room is for; the `layer` of its counter. */
+typedef enum pgcn_i_draw {
+    PGCN_I_DRAW_ORDER = 0,
+    PGCN_I_DRAW_EDGE = 1,
+    PGCN_I_DRAW_MEAN = 2,
+    PGCN_I_DRAW_FEATURE = 3,
+    PGCN_I_DRAW_SPLIT = 4
+} pgcn_i_draw;
+pgcn_i_rng_domain pgcn_i_data_domain(uint64_t seed, pgcn_i_draw what, int number);
+void pgcn_i_shuffle(pgcn_i_rng_domain domain, int64_t n, pgcn_node *order); /* of 0..n-1 */
+
+/* ---- readers, one file per format (formats.c has the table) ---------------------------------- */
+
+/* Whether `path` (a file or a directory) looks like this format: by names and first bytes only. And
+ * the reader: fills `source` (zero on entry; the caller frees it, also after a failure). */
+typedef bool (*pgcn_i_format_detect)(const char *path);
+typedef pgcn_status (*pgcn_i_format_read)(const char *path, const pgcn_i_steps *steps,
+                                          pgcn_i_source *source);
+typedef struct pgcn_i_format {
+    const char *name;    /* "planetoid" */
+    const char *summary; /* "ind.NAME.* pickles of Planetoid" */
+    pgcn_i_format_detect detect;
+    pgcn_i_format_read read;
+} pgcn_i_format;
+extern const pgcn_i_format pgcn_i_formats[]; /* in the order they are tried; name NULL at the end */
+const pgcn_i_format *pgcn_i_format_find(const char *path); /* NULL: none knows it */
+
+#define PGCN_I_READER(name)                                                                        \
+    bool pgcn_i_##name##_detect(const char *path);                                                 \
+    pgcn_status pgcn_i_##name##_read(const char *path, const pgcn_i_steps *steps,                  \
+                                     pgcn_i_source *source)
+PGCN_I_READER(container);     /* container.c: our own file */
+PGCN_I_READER(folder);        /* folder.c: .npy files of docs/FORMATS.md, one graph or many */
+PGCN_I_READER(planetoid);     /* planetoid.c: ind.NAME.* */
+PGCN_I_READER(geom);          /* geom.c: out1_*.txt of Geom-GCN */
+PGCN_I_READER(tu);            /* tu.c: NAME_A.txt, ... of TU Dortmund */
+PGCN_I_READER(gin);           /* gin.c: NAME.txt with 10fold_idx */
+PGCN_I_READER(npz_graph);     /* npz_graph.c: gnn-benchmark and heterophilous-graphs */
+PGCN_I_READER(ogb);           /* ogb.c: raw/edge.csv.gz, ... of OGB node properties */
+PGCN_I_READER(wikics);        /* wikics.c: data.json */
+PGCN_I_READER(graphsage);     /* graphsage.c: PREFIX-G.json, ... */
+PGCN_I_READER(dgl_ppi);       /* dgl_ppi.c: train_graph.json, train_feats.npy, ... */
+PGCN_I_READER(matrix_market); /* matrix_market.c: .mtx */
+PGCN_I_READER(edge_list);     /* edge_list.c: two or three columns of text */
+#undef PGCN_I_READER
+
+/* own_files.c: a user's graph in text files (features also .npy); all but `edges` may be NULL. */
+typedef struct pgcn_i_own_files {
+    const char *edges, *features, *labels, *splits;
+} pgcn_i_own_files;
+pgcn_status pgcn_i_own_files_read(const pgcn_i_own_files *files, pgcn_i_source *source);
+
+/* container.c: whether the bytes of the file have the SHA-256 it tells. */
+pgcn_status pgcn_i_container_verify(const char *path);
+
+/* geom.c: splits/NAME_split_0.6_0.2_I.npz beside any data set of n nodes; none is fine. Appends to
+ * the splits that are there, unlabelled nodes are taken out of the masks. */
+pgcn_status pgcn_i_geom_splits(const char *directory, pgcn_i_source *source);
+
+/* ---- data sets (dataset.c) -------------------------------------------------------------------- */
+
 struct pgcn_dataset {
-    pgcn_i_arena arena;
+    pgcn_i_source from; /* what was read and prepared, checked; owns every array */
     char *name;
-    pgcn_graph *graph; /* owned */
+    char steps[PGCN_I_STEPS_TEXT];
+    pgcn_task task;
+    /* shortcuts into `from` for the rooms below */
+    pgcn_graph *graph;
     pgcn_i_features x;
-    const int32_t *label; /* [n], -1: none */
+    const int32_t *label; /* [n], -1: none; NULL unless nodes have one class each */
     int classes;
     int splits;
     pgcn_i_split *split;
@@ -40,25 +219,12 @@ struct pgcn_dataset {
     pgcn_dataset_info info; /* counted once, while everything is checked */
 };
 
-/* dataset.c: checks all of it, copies it, takes the fingerprint. `split` names and masks given by
- * the reader; `where` names the source in errors ("data/cora"). Graph is taken even on failure. */
-typedef struct pgcn_i_dataset_parts {
-    const char *name, *where;
-    pgcn_graph *graph;
-    pgcn_i_features x;
-    const int32_t *label;
-    int classes; /* 0: largest label + 1 */
-    int splits;
-    const pgcn_i_split *split;
-} pgcn_i_dataset_parts;
-pgcn_status pgcn_i_dataset_build(const pgcn_i_dataset_parts *parts, pgcn_dataset **out);
+/* Builds the graph, checks all of it, applies the steps, takes the fingerprint. `where` names the
+ * source in errors ("data/cora"). Takes what `source` owns, also on failure. */
+pgcn_status pgcn_i_dataset_build(const char *name, const char *where, const pgcn_i_steps *steps,
+                                 pgcn_i_source *source, pgcn_dataset **out);
 
 /* builtin.c: karate, sbm, grid. *found tells whether `name` (before a colon) is one of them. */
-pgcn_status pgcn_i_builtin_load(const char *name, bool *found, pgcn_dataset **out);
-
-/* folder.c: the .npy folder of docs/FORMATS.md; and whether a directory looks like one. */
-bool pgcn_i_folder_is_dataset(const char *directory);
-pgcn_status pgcn_i_folder_load(const char *directory, const char *name,
-                               const pgcn_dataset_opts *opts, pgcn_dataset **out);
+pgcn_status pgcn_i_builtin_read(const char *name, bool *found, pgcn_i_source *source);
 
 #endif

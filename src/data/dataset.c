@@ -1,10 +1,11 @@
 /* Data sets: the one place where a graph, features, labels and splits are checked against each
- * other, copied and fingerprinted (pgcn_i_dataset_build), and the way from a name to a reader
+ * other, prepared and fingerprinted (pgcn_i_dataset_build), and the way from a name to a reader
  * (pgcn_dataset_load). After this file nobody checks a label, a mask or a feature again.
  * Serial; a finished data set is read-only and may be shared by threads. */
 #include "data/data.h"
 
 #include <dirent.h>
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,21 +53,41 @@ static pgcn_status check_sparse(const char *where, const pgcn_i_features *x) {
     return PGCN_OK;
 }
 
-static pgcn_status check_dense(const char *where, const pgcn_i_features *x) {
+/* Counts what is not zero on the way. Blocks of fixed length, so that the compiler makes vectors of
+ * them: this reads the largest array of a data set. */
+static pgcn_status check_dense(const char *where, pgcn_i_features *x) {
+    enum { BLOCK = 1024 };
     int64_t count;
     if (!pgcn_i_mul(x->n, x->columns, &count))
         return pgcn_i_fail(PGCN_ERR_ARGUMENT, "%s: %lld x %lld features are too many", where,
                            (long long)x->n, (long long)x->columns);
-    for (int64_t i = 0; i < count; i++)
-        if (!isfinite(x->dense[i]))
+    int64_t nonzeros = 0, at = 0;
+    bool finite = true;
+    for (; at + BLOCK <= count && finite; at += BLOCK) {
+        const float *block = x->dense + at;
+        int32_t filled = 0, bad = 0;
+        for (int i = 0; i < BLOCK; i++) {
+            filled += block[i] != 0.0f;
+            bad += !(fabsf(block[i]) <= FLT_MAX);
+        }
+        nonzeros += filled;
+        finite = bad == 0;
+    }
+    if (!finite) at -= BLOCK;
+    for (; at < count; at++) {
+        nonzeros += x->dense[at] != 0.0f;
+        if (!isfinite(x->dense[at]))
             return pgcn_i_fail(PGCN_ERR_FORMAT,
                                "%s: feature %lld of node %lld is %g, expected a finite number",
-                               where, (long long)(i % x->columns), (long long)(i / x->columns),
-                               (double)x->dense[i]);
+                               where, (long long)(at % x->columns), (long long)(at / x->columns),
+                               (double)x->dense[at]);
+    }
+    x->nonzeros = nonzeros;
     return PGCN_OK;
 }
 
-static pgcn_status check_features(const char *where, const pgcn_i_features *x, int64_t n) {
+static pgcn_status check_features(const char *where, pgcn_i_features *x, int64_t n) {
+    if (x->columns == 0 && !x->dense && !x->offset) return PGCN_OK; /* prepare.c makes some */
     if (x->columns < 1 || x->columns > INT32_MAX)
         return pgcn_i_fail(PGCN_ERR_ARGUMENT,
                            "%s: nodes have %lld features, expected 1 to %d; without features use "
@@ -86,128 +107,189 @@ static pgcn_status check_features(const char *where, const pgcn_i_features *x, i
     return sparse ? check_sparse(where, x) : check_dense(where, x);
 }
 
-/* *classes comes in as given (0: unknown) and goes out as used. */
-static pgcn_status check_labels(const char *where, const int32_t *label, int64_t n, int *classes) {
-    if (!label) return pgcn_i_fail(PGCN_ERR_ARGUMENT, "%s: there are no labels", where);
+/* *classes comes in as given (0: unknown) and goes out as used. `item`: what has the label. */
+static pgcn_status check_labels(const char *where, const char *item, const int32_t *label,
+                                int64_t n, int *classes) {
     if (*classes < 0 || *classes > MAX_CLASSES)
         return pgcn_i_fail(PGCN_ERR_ARGUMENT, "%s: the number of classes is %d, expected 1 to %d",
                            where, *classes, MAX_CLASSES);
-    /* More classes than nodes cannot come from a numbering of the classes. */
+    /* More classes than items cannot come from a numbering of the classes. */
     int64_t most = *classes > 0 ? *classes : n < MAX_CLASSES ? n : MAX_CLASSES;
     int32_t largest = -1;
     for (int64_t i = 0; i < n; i++) {
         if (label[i] < -1 || label[i] >= most)
             return pgcn_i_fail(PGCN_ERR_FORMAT,
-                               "%s: node %lld has label %d, expected 0..%lld, or -1 for no label; "
+                               "%s: %s %lld has label %d, expected 0..%lld, or -1 for no label; "
                                "number the classes from 0 without gaps",
-                               where, (long long)i, label[i], (long long)most - 1);
+                               where, item, (long long)i, label[i], (long long)most - 1);
         if (label[i] > largest) largest = label[i];
     }
     if (largest < 0)
-        return pgcn_i_fail(PGCN_ERR_FORMAT, "%s: no node has a label; training needs some", where);
+        return pgcn_i_fail(PGCN_ERR_FORMAT, "%s: no %s has a label; training needs some", where,
+                           item);
     if (*classes == 0) *classes = largest + 1;
     return PGCN_OK;
 }
 
-static pgcn_status check_split(const char *where, const pgcn_i_split *split, int64_t n,
-                               const int32_t *label) {
+static pgcn_status check_multilabels(const char *where, const pgcn_i_source *source) {
+    int64_t count;
+    if (source->classes < 1 || source->classes > MAX_CLASSES ||
+        !pgcn_i_mul(source->nodes, source->classes, &count))
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT, "%s: the number of classes is %d, expected 1 to %d",
+                           where, source->classes, MAX_CLASSES);
+    for (int64_t i = 0; i < count; i++)
+        if (source->labels[i] > 1)
+            return pgcn_i_fail(PGCN_ERR_FORMAT,
+                               "%s: label %lld of node %lld is %d, expected 0 or 1", where,
+                               (long long)(i % source->classes), (long long)(i / source->classes),
+                               source->labels[i]);
+    for (int64_t i = 0; source->label_known && i < source->nodes; i++)
+        if (source->label_known[i] > 1)
+            return pgcn_i_fail(PGCN_ERR_FORMAT,
+                               "%s: whether the labels of node %lld are known is %d, expected 0 or "
+                               "1",
+                               where, (long long)i, source->label_known[i]);
+    return PGCN_OK;
+}
+
+/* Graphs of one set: every node in one of them, no edge between two, in order where they are what is
+ * classified. */
+static pgcn_status check_graphs(const char *where, const pgcn_i_source *source) {
+    const pgcn_graph *graph = source->graph;
+    if (source->graphs < 1 || source->graphs > source->nodes || !source->graph_of)
+        return pgcn_i_fail(
+            PGCN_ERR_FORMAT,
+            "%s: there are %lld graphs for %lld nodes, expected at least one node in "
+            "each",
+            where, (long long)source->graphs, (long long)source->nodes);
+    for (int64_t i = 0; i < source->nodes; i++) {
+        int32_t in = source->graph_of[i];
+        if (in < 0 || in >= source->graphs)
+            return pgcn_i_fail(PGCN_ERR_FORMAT, "%s: node %lld is in graph %d, expected 0..%lld",
+                               where, (long long)i, in, (long long)source->graphs - 1);
+        if (source->graph_label && i > 0 && in < source->graph_of[i - 1])
+            return pgcn_i_fail(PGCN_ERR_FORMAT,
+                               "%s: node %lld is in graph %d after a node of graph %d; nodes must "
+                               "stand in the order of their graphs",
+                               where, (long long)i, in, source->graph_of[i - 1]);
+    }
+    for (int64_t u = 0; u < graph->n; u++)
+        for (int64_t e = graph->offset[u]; e < graph->offset[u + 1]; e++)
+            if (source->graph_of[graph->neighbour[e]] != source->graph_of[u])
+                return pgcn_i_fail(
+                    PGCN_ERR_FORMAT,
+                    "%s: an edge joins node %lld of graph %d and node %d of graph %d", where,
+                    (long long)u, source->graph_of[u], graph->neighbour[e],
+                    source->graph_of[graph->neighbour[e]]);
+    for (int64_t g = 0; source->fold && g < source->graphs; g++)
+        if (source->fold[g] < -1 || source->fold[g] >= source->graphs)
+            return pgcn_i_fail(PGCN_ERR_FORMAT, "%s: graph %lld is in fold %d", where, (long long)g,
+                               source->fold[g]);
+    return PGCN_OK;
+}
+
+static bool has_label(const pgcn_i_source *source, int64_t item) {
+    const int32_t *label = source->graph_label ? source->graph_label : source->label;
+    if (label) return label[item] >= 0;
+    return source->labels && (!source->label_known || source->label_known[item]);
+}
+
+static pgcn_status check_split(const char *where, const pgcn_i_source *source,
+                               const pgcn_i_split *split) {
     static const char *const part[3] = {"train", "validation", "test"};
+    const char *item = source->graph_label ? "graph" : "node";
     const uint8_t *mask[3] = {split->train, split->val, split->test};
-    int64_t size[3] = {0};
+    int64_t size[3] = {0}, items = pgcn_i_source_items(source);
     for (int k = 0; k < 3; k++)
         if (!mask[k])
             return pgcn_i_fail(PGCN_ERR_ARGUMENT, "%s: split '%s' has no %s mask", where,
                                split->name, part[k]);
-    for (int64_t i = 0; i < n; i++) {
+    for (int64_t i = 0; i < items; i++) {
         int memberships = 0;
         for (int k = 0; k < 3; k++) {
             if (mask[k][i] > 1)
                 return pgcn_i_fail(PGCN_ERR_FORMAT,
-                                   "%s: the %s mask of split '%s' has %d at node %lld, expected 0 "
+                                   "%s: the %s mask of split '%s' has %d at %s %lld, expected 0 "
                                    "or 1",
-                                   where, part[k], split->name, mask[k][i], (long long)i);
+                                   where, part[k], split->name, mask[k][i], item, (long long)i);
             size[k] += mask[k][i];
             memberships += mask[k][i];
         }
         if (memberships > 1)
             return pgcn_i_fail(PGCN_ERR_FORMAT,
-                               "%s: node %lld is in %d masks of split '%s', expected at most one "
+                               "%s: %s %lld is in %d masks of split '%s', expected at most one "
                                "of train, validation and test",
-                               where, (long long)i, memberships, split->name);
-        if (memberships == 1 && label[i] < 0)
+                               where, item, (long long)i, memberships, split->name);
+        if (memberships == 1 && !has_label(source, i))
             return pgcn_i_fail(PGCN_ERR_FORMAT,
-                               "%s: node %lld is in a mask of split '%s' but has no label; take "
+                               "%s: %s %lld is in a mask of split '%s' but has no label; take "
                                "it out of the masks",
-                               where, (long long)i, split->name);
+                               where, item, (long long)i, split->name);
     }
     for (int k = 0; k < 3; k++)
         if (size[k] == 0)
             return pgcn_i_fail(PGCN_ERR_FORMAT,
-                               "%s: split '%s' has no %s node, expected at least one", where,
-                               split->name, part[k]);
+                               "%s: split '%s' has no %s %s, expected at least one", where,
+                               split->name, part[k], item);
     return PGCN_OK;
 }
 
-static pgcn_status check_parts(const pgcn_i_dataset_parts *parts, int *classes) {
-    int64_t n = parts->graph->n;
-    PGCN_TRY(check_features(parts->where, &parts->x, n));
-    PGCN_TRY(check_labels(parts->where, parts->label, n, classes));
-    if (parts->splits < 1)
-        return pgcn_i_fail(PGCN_ERR_ARGUMENT,
-                           "%s: there are %d splits into train, validation and test nodes, "
-                           "expected at least one",
-                           parts->where, parts->splits);
-    for (int s = 0; s < parts->splits; s++)
-        PGCN_TRY(check_split(parts->where, &parts->split[s], n, parts->label));
+/* Names must be strings inside their table: a container may say anything. */
+static pgcn_status check_names(const char *where, const char *what, const pgcn_i_names *names,
+                               int64_t expected) {
+    if (names->count == 0) return PGCN_OK;
+    bool fits = names->count == expected && names->offset[0] == 0;
+    for (int64_t i = 0; fits && i < names->count; i++)
+        fits = names->offset[i + 1] > names->offset[i];
+    for (int64_t i = 0; fits && i < names->count; i++)
+        fits = names->text[names->offset[i + 1] - 1] == '\0';
+    if (!fits)
+        return pgcn_i_fail(PGCN_ERR_FORMAT, "%s: the table of %s names does not hold %lld strings",
+                           where, what, (long long)expected);
     return PGCN_OK;
 }
 
-/* ---- copy, count, fingerprint ------------------------------------------------------------ */
-
-static const void *copy(pgcn_i_arena *arena, const void *from, int64_t count, size_t size) {
-    void *to = pgcn_i_arena_alloc(arena, count, size);
-    if (to && count > 0) memcpy(to, from, (size_t)count * size);
-    return to;
+/* All that a reader may have got wrong, before any step uses it. */
+static pgcn_status check_source(const char *where, pgcn_i_source *source) {
+    int kinds = (source->label != NULL) + (source->labels != NULL) + (source->graph_label != NULL);
+    if (source->nodes != source->graph->n)
+        return pgcn_i_fail(PGCN_ERR_MISMATCH, "%s: there are %lld nodes, but the graph has %lld",
+                           where, (long long)source->nodes, (long long)source->graph->n);
+    if (kinds > 1)
+        return pgcn_i_fail(PGCN_ERR_FORMAT, "%s: there are labels of several kinds, expected one",
+                           where);
+    PGCN_TRY(check_features(where, &source->x, source->nodes));
+    for (int64_t i = 0; source->node_label && i < source->nodes; i++)
+        if (source->node_label[i] < 0 || source->node_label[i] >= MAX_CLASSES)
+            return pgcn_i_fail(PGCN_ERR_FORMAT,
+                               "%s: the node label of node %lld is %d, expected 0..%d", where,
+                               (long long)i, source->node_label[i], MAX_CLASSES - 1);
+    if (source->graphs > 0 || source->graph_label) PGCN_TRY(check_graphs(where, source));
+    if (source->label)
+        PGCN_TRY(check_labels(where, "node", source->label, source->nodes, &source->classes));
+    if (source->labels) PGCN_TRY(check_multilabels(where, source));
+    if (source->graph_label)
+        PGCN_TRY(
+            check_labels(where, "graph", source->graph_label, source->graphs, &source->classes));
+    if (kinds == 0) source->classes = 0;
+    PGCN_TRY(check_names(where, "node", &source->node_id, source->nodes));
+    PGCN_TRY(check_names(where, "class", &source->class_name, source->classes));
+    return check_names(where, "feature", &source->feature_name, source->x.columns);
 }
 
-static pgcn_status copy_parts(pgcn_dataset *data, const pgcn_i_dataset_parts *parts) {
-    pgcn_i_arena *arena = &data->arena;
-    const pgcn_i_features *x = &parts->x;
-    int64_t n = parts->graph->n;
-    data->name = pgcn_i_arena_strdup(arena, parts->name);
-    data->label = copy(arena, parts->label, n, sizeof *parts->label);
-    data->split = PGCN_I_ARRAY(arena, pgcn_i_split, parts->splits);
-    if (!data->name || !data->label || !data->split) return PGCN_ERR_MEMORY;
-    data->splits = parts->splits;
-    data->x = (pgcn_i_features){.n = n, .columns = x->columns, .nonzeros = x->nonzeros};
-    if (x->dense) {
-        int64_t count = n * x->columns; /* check_dense has seen that this fits */
-        data->x.dense = copy(arena, x->dense, count, sizeof *x->dense);
-        if (!data->x.dense) return PGCN_ERR_MEMORY;
-        data->x.nonzeros = 0;
-        for (int64_t i = 0; i < count; i++) data->x.nonzeros += x->dense[i] != 0.0f;
-    } else {
-        data->x.offset = copy(arena, x->offset, n + 1, sizeof *x->offset);
-        data->x.column = copy(arena, x->column, x->nonzeros, sizeof *x->column);
-        data->x.value = copy(arena, x->value, x->nonzeros, sizeof *x->value);
-        if (!data->x.offset || !data->x.column || !data->x.value) return PGCN_ERR_MEMORY;
-    }
-    for (int s = 0; s < parts->splits; s++) {
-        const pgcn_i_split *from = &parts->split[s];
-        pgcn_i_split *to = &data->split[s];
-        memcpy(to->name, from->name, sizeof to->name);
-        to->train = copy(arena, from->train, n, 1);
-        to->val = copy(arena, from->val, n, 1);
-        to->test = copy(arena, from->test, n, 1);
-        if (!to->train || !to->val || !to->test) return PGCN_ERR_MEMORY;
-    }
-    return PGCN_OK;
+/* ---- count, fingerprint ------------------------------------------------------------------ */
+
+static int64_t count_unlabelled(const pgcn_i_source *source) {
+    int64_t items = pgcn_i_source_items(source), without = 0;
+    for (int64_t i = 0; i < items; i++) without += !has_label(source, i);
+    return without;
 }
 
 /* Everything pgcn_dataset_describe() tells. An undirected pair is stored twice and counted once;
  * a self-loop is stored once. */
 static pgcn_status count_all(pgcn_dataset *data) {
     const pgcn_graph *graph = data->graph;
+    const pgcn_i_source *from = &data->from;
     pgcn_dataset_info info = {.name = data->name,
                               .fingerprint = data->fingerprint,
                               .nodes = graph->n,
@@ -217,7 +299,18 @@ static pgcn_status count_all(pgcn_dataset *data) {
                               .directed = graph->directed,
                               .weighted = graph->weight != NULL,
                               .classes = data->classes,
-                              .splits = data->splits};
+                              .splits = data->splits,
+                              .unlabelled = count_unlabelled(from),
+                              .task = data->task,
+                              .graphs = from->graphs > 0 ? from->graphs : 1,
+                              .items = pgcn_i_source_items(from),
+                              .source_edges = from->edges,
+                              .dropped_self_loops = from->dropped_self_loops,
+                              .format = from->format ? from->format : "arrays",
+                              .steps = data->steps,
+                              .split_origin = data->splits > 0 ? from->split_origin : NULL};
+    for (int64_t g = 0; from->fold && g < from->graphs; g++)
+        if (from->fold[g] >= info.folds) info.folds = from->fold[g] + 1;
     uint8_t *touched = pgcn_i_alloc(graph->n, 1); /* a directed edge touches its target too */
     if (!touched) return PGCN_ERR_MEMORY;
     int64_t compared = 0, equal = 0;
@@ -225,15 +318,14 @@ static pgcn_status count_all(pgcn_dataset *data) {
         int64_t begin = graph->offset[u], end = graph->offset[u + 1];
         if (end - begin > info.max_degree) info.max_degree = end - begin;
         if (end > begin) touched[u] = 1;
-        info.unlabelled += data->label[u] < 0;
         for (int64_t e = begin; e < end; e++) {
             pgcn_node v = graph->neighbour[e];
-            touched[v] = 1;
+            if (graph->directed) touched[v] = 1;
             if (!graph->directed && v < u) continue;
             info.edges++;
             if (v == u) {
                 info.self_loops++;
-            } else if (data->label[u] >= 0 && data->label[v] >= 0) {
+            } else if (data->label && data->label[u] >= 0 && data->label[v] >= 0) {
                 compared++;
                 equal += data->label[u] == data->label[v];
             }
@@ -250,9 +342,32 @@ static void add_number(pgcn_i_hash *hash, int64_t number) {
     pgcn_i_hash_add(hash, &number, sizeof number);
 }
 
+/* Labels of one class per node close the hash; other tasks have a number before theirs that no label
+ * can be. */
+static void add_labels(pgcn_i_hash *hash, const pgcn_dataset *data) {
+    const pgcn_i_source *from = &data->from;
+    int64_t n = data->graph->n;
+    if (data->task != PGCN_TASK_NODE) add_number(hash, -1 - (int64_t)data->task);
+    if (data->label) pgcn_i_hash_add(hash, data->label, n * (int64_t)sizeof *data->label);
+    if (from->labels) {
+        for (int64_t i = 0; i < n; i++) {
+            uint8_t known = !from->label_known || from->label_known[i];
+            pgcn_i_hash_add(hash, &known, 1);
+        }
+        pgcn_i_hash_add(hash, from->labels, n * data->classes);
+    }
+    if (from->graphs > 0) {
+        add_number(hash, from->graphs);
+        pgcn_i_hash_add(hash, from->graph_of, n * (int64_t)sizeof *from->graph_of);
+    }
+    if (from->graph_label)
+        pgcn_i_hash_add(hash, from->graph_label, from->graphs * (int64_t)sizeof *from->graph_label);
+    add_number(hash, data->classes);
+}
+
 /* SHA-256 of the numbers a model depends on, little-endian, each array after its length. Neither
  * the name nor the splits: the same data under another name is the same data. */
-static pgcn_status take_fingerprint(pgcn_dataset *data) {
+static pgcn_status take_fingerprint(const pgcn_dataset *data, char fingerprint[65]) {
     static const char tag[16] = "pathgcn-data-1";
     const pgcn_graph *graph = data->graph;
     const pgcn_i_features *x = &data->x;
@@ -277,37 +392,85 @@ static pgcn_status take_fingerprint(pgcn_dataset *data) {
     } else {
         pgcn_i_hash_add(hash, x->dense, x->n * x->columns * (int64_t)sizeof *x->dense);
     }
-    pgcn_i_hash_add(hash, data->label, graph->n * (int64_t)sizeof *data->label);
-    add_number(hash, data->classes);
-    return pgcn_i_hash_finish(hash, data->fingerprint);
+    add_labels(hash, data);
+    return pgcn_i_hash_finish(hash, fingerprint);
 }
 
-pgcn_status pgcn_i_dataset_build(const pgcn_i_dataset_parts *parts, pgcn_dataset **out) {
-    pgcn_status status;
-    int classes = parts->classes;
+/* ---- the whole --------------------------------------------------------------------------- */
+
+static bool is_changed_by(const pgcn_i_steps *steps) {
+    return steps->symmetrise || steps->largest_component || steps->features_own ||
+           steps->features_labels || steps->features_degrees || steps->features_identity;
+}
+
+static pgcn_status build(pgcn_dataset *data, const char *name, const char *where,
+                         const pgcn_i_steps *steps) {
+    pgcn_i_source *from = &data->from;
+    data->name = pgcn_i_arena_strdup(&from->arena, name);
+    if (!data->name) return PGCN_ERR_MEMORY;
+    PGCN_TRY(pgcn_i_prepare_graph(from, steps, where));
+    PGCN_TRY(check_source(where, from));
+    PGCN_TRY(pgcn_i_prepare(from, steps, where));
+    for (int s = 0; s < from->splits; s++) PGCN_TRY(check_split(where, from, &from->split[s]));
+    char steps_now[PGCN_I_STEPS_TEXT];
+    pgcn_i_steps_text(steps, steps_now);
+    const char *before = from->own_steps ? from->own_steps : "";
+    snprintf(data->steps, sizeof data->steps, "%.250s%s%.250s", before,
+             *before && *steps_now ? "," : "", steps_now);
+    data->task = from->graph_label ? PGCN_TASK_GRAPH
+                 : from->labels    ? PGCN_TASK_MULTILABEL
+                 : from->label     ? PGCN_TASK_NODE
+                                   : PGCN_TASK_NONE;
+    data->graph = from->graph;
+    data->x = from->x;
+    data->label = from->label;
+    data->classes = from->classes;
+    data->splits = from->splits;
+    data->split = from->split;
+    PGCN_TRY(count_all(data));
+    /* A container has it stored; pgcn_dataset_verify() looks whether it is right. */
+    if (from->fingerprint[0] && !is_changed_by(steps)) {
+        memcpy(data->fingerprint, from->fingerprint, sizeof data->fingerprint);
+        return PGCN_OK;
+    }
+    return take_fingerprint(data, data->fingerprint);
+}
+
+pgcn_status pgcn_i_dataset_build(const char *name, const char *where, const pgcn_i_steps *steps,
+                                 pgcn_i_source *source, pgcn_dataset **out) {
     pgcn_dataset *data = pgcn_i_alloc(1, sizeof *data);
     if (!data) {
-        pgcn_graph_free(parts->graph);
+        pgcn_i_source_free(source);
         return PGCN_ERR_MEMORY;
     }
-    data->graph = parts->graph;
-    PGCN_TRY_GOTO(check_parts(parts, &classes));
-    data->classes = classes;
-    PGCN_TRY_GOTO(copy_parts(data, parts));
-    PGCN_TRY_GOTO(count_all(data));
-    PGCN_TRY_GOTO(take_fingerprint(data));
+    data->from = *source;
+    *source = (pgcn_i_source){0};
+    pgcn_status status = build(data, name, where, steps);
+    if (status != PGCN_OK) {
+        pgcn_dataset_free(data);
+        return status;
+    }
     *out = data;
     return PGCN_OK;
-fail:
-    pgcn_dataset_free(data);
-    return status;
 }
 
 void pgcn_dataset_free(pgcn_dataset *data) {
     if (!data) return;
-    pgcn_graph_free(data->graph);
-    pgcn_i_arena_free(&data->arena);
+    pgcn_i_source_free(&data->from);
     pgcn_i_free(data);
+}
+
+pgcn_status pgcn_dataset_verify(const pgcn_dataset *data) {
+    char found[65];
+    if (data->from.container_path && data->from.mapping)
+        PGCN_TRY(pgcn_i_container_verify(data->from.container_path));
+    PGCN_TRY(take_fingerprint(data, found));
+    if (strcmp(found, data->fingerprint) != 0)
+        return pgcn_i_fail(PGCN_ERR_FORMAT,
+                           "data set %s: its fingerprint is said to be %.12s... and is %.12s...; "
+                           "the file was changed or damaged",
+                           data->name, data->fingerprint, found);
+    return PGCN_OK;
 }
 
 /* ---- from arrays ------------------------------------------------------------------------- */
@@ -316,30 +479,62 @@ pgcn_dataset_arrays pgcn_dataset_arrays_default(void) {
     return (pgcn_dataset_arrays){.size = sizeof(pgcn_dataset_arrays), .name = "arrays"};
 }
 
-/* The caller keeps his graph, so the data set gets its own: built again from its edges. */
+/* The caller keeps what is his: everything is copied into the source. NULL stays NULL. */
+static bool copy(pgcn_i_arena *arena, const void *from, int64_t count, size_t size, void *to) {
+    if (!from) return true;
+    void *array = pgcn_i_arena_alloc(arena, count, size);
+    if (array && count > 0) memcpy(array, from, (size_t)count * size);
+    memcpy(to, &array, sizeof array);
+    return array != NULL;
+}
+#define COPY(arena, from, count, to) copy(arena, from, count, sizeof *(from), &(to))
+
 static pgcn_status copy_graph(const pgcn_graph *graph, pgcn_graph **out) {
-    pgcn_status status = PGCN_ERR_MEMORY;
-    pgcn_i_arena scratch = {0};
-    pgcn_graph_opts opts = pgcn_graph_opts_default();
-    opts.directed = graph->directed;
-    opts.keep_self_loops = true;
-    pgcn_node *source = PGCN_I_ARRAY(&scratch, pgcn_node, graph->entries);
-    pgcn_node *target = PGCN_I_ARRAY(&scratch, pgcn_node, graph->entries);
-    float *weight = graph->weight ? PGCN_I_ARRAY(&scratch, float, graph->entries) : NULL;
-    if (source && target && (weight || !graph->weight)) {
-        int64_t m = 0;
-        for (int64_t u = 0; u < graph->n; u++)
-            for (int64_t e = graph->offset[u]; e < graph->offset[u + 1]; e++) {
-                if (!graph->directed && graph->neighbour[e] < u) continue; /* each pair once */
-                source[m] = (pgcn_node)u;
-                target[m] = graph->neighbour[e];
-                if (weight) weight[m] = graph->weight[e];
-                m++;
-            }
-        status = pgcn_graph_from_edges(graph->n, m, source, target, weight, &opts, out);
+    pgcn_i_arena arena = {0};
+    pgcn_graph *twin = PGCN_I_ARRAY(&arena, pgcn_graph, 1);
+    if (!twin || !COPY(&arena, graph->offset, graph->n + 1, twin->offset) ||
+        !COPY(&arena, graph->neighbour, graph->entries, twin->neighbour) ||
+        !COPY(&arena, graph->weight, graph->entries, twin->weight)) {
+        pgcn_i_arena_free(&arena);
+        return PGCN_ERR_MEMORY;
     }
-    pgcn_i_arena_free(&scratch);
-    return status;
+    twin->n = graph->n;
+    twin->entries = graph->entries;
+    twin->directed = graph->directed;
+    twin->arena = arena;
+    *out = twin;
+    return PGCN_OK;
+}
+
+static pgcn_status copy_arrays(const pgcn_dataset_arrays *set, pgcn_i_source *source) {
+    int64_t n = set->graph->n, dense = 0;
+    int64_t nonzeros = set->x_offset ? set->x_offset[n] : 0;
+    if (set->features && (set->n_features < 0 || !pgcn_i_mul(n, set->n_features, &dense)))
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT,
+                           "pgcn_dataset_from_arrays: %lld features of %lld nodes are too many",
+                           (long long)set->n_features, (long long)n);
+    if (nonzeros < 0)
+        return pgcn_i_fail(PGCN_ERR_FORMAT,
+                           "%s: the feature row offsets run from %lld to %lld, expected them to "
+                           "ascend",
+                           set->name, (long long)set->x_offset[0], (long long)nonzeros);
+    *source = (pgcn_i_source){.nodes = n, .format = "arrays", .classes = set->n_classes};
+    pgcn_i_arena *arena = &source->arena;
+    source->x = (pgcn_i_features){.n = n, .columns = set->n_features, .nonzeros = nonzeros};
+    if (!COPY(arena, set->features, dense, source->x.dense) ||
+        !COPY(arena, set->x_offset, n + 1, source->x.offset) ||
+        !COPY(arena, set->x_column, nonzeros, source->x.column) ||
+        !COPY(arena, set->x_value, nonzeros, source->x.value) ||
+        !COPY(arena, set->label, n, source->label))
+        return PGCN_ERR_MEMORY;
+    for (int s = 0; s < set->n_splits; s++) {
+        uint8_t *mask[3];
+        PGCN_TRY(pgcn_i_source_masks(source, n, mask));
+        memcpy(mask[0], set->train + (int64_t)s * n, (size_t)n);
+        memcpy(mask[1], set->val + (int64_t)s * n, (size_t)n);
+        memcpy(mask[2], set->test + (int64_t)s * n, (size_t)n);
+    }
+    return copy_graph(set->graph, &source->graph);
 }
 
 pgcn_status pgcn_dataset_from_arrays(const pgcn_dataset_arrays *arrays, pgcn_dataset **out) {
@@ -351,35 +546,79 @@ pgcn_status pgcn_dataset_from_arrays(const pgcn_dataset_arrays *arrays, pgcn_dat
         return pgcn_i_fail(PGCN_ERR_ARGUMENT,
                            "pgcn_dataset_from_arrays: name, graph, train, val, test and n_splits "
                            ">= 1 must be given");
-    int64_t n = set.graph->n, mask_bytes;
-    if (!pgcn_i_mul(n, set.n_splits, &mask_bytes))
+    int64_t mask_bytes;
+    if (!pgcn_i_mul(set.graph->n, set.n_splits, &mask_bytes))
         return pgcn_i_fail(PGCN_ERR_ARGUMENT,
                            "pgcn_dataset_from_arrays: %d splits of %lld nodes are too many",
-                           set.n_splits, (long long)n);
-    pgcn_i_dataset_parts parts = {.name = set.name,
-                                  .where = set.name,
-                                  .x = {.n = n,
-                                        .columns = set.n_features,
-                                        .nonzeros = set.x_offset ? set.x_offset[n] : 0,
-                                        .offset = set.x_offset,
-                                        .column = set.x_column,
-                                        .value = set.x_value,
-                                        .dense = set.features},
-                                  .label = set.label,
-                                  .classes = set.n_classes,
-                                  .splits = set.n_splits};
-    pgcn_i_split *split = pgcn_i_alloc(set.n_splits, sizeof *split);
-    if (!split) return PGCN_ERR_MEMORY;
-    for (int s = 0; s < set.n_splits; s++) {
-        snprintf(split[s].name, sizeof split[s].name, "%d", s);
-        split[s].train = set.train + (int64_t)s * n;
-        split[s].val = set.val + (int64_t)s * n;
-        split[s].test = set.test + (int64_t)s * n;
+                           set.n_splits, (long long)set.graph->n);
+    if (!set.label || (!set.features && !set.x_offset))
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT, "%s: there are no %s", set.name,
+                           set.label ? "features" : "labels");
+    pgcn_i_source source = {0};
+    pgcn_i_steps as_given = {0};
+    pgcn_status status = copy_arrays(&set, &source);
+    if (status == PGCN_OK) return pgcn_i_dataset_build(set.name, set.name, &as_given, &source, out);
+    pgcn_i_source_free(&source);
+    return status;
+}
+
+/* ---- from the user's own files ----------------------------------------------------------- */
+
+pgcn_dataset_files pgcn_dataset_files_default(void) {
+    return (pgcn_dataset_files){.size = sizeof(pgcn_dataset_files)};
+}
+
+/* The last part of a path; without endings like ".csv.gz" where they are of no meaning. */
+static void name_of(const char *path, bool cut_endings, char *out, size_t bytes) {
+    size_t end = strlen(path);
+    while (end > 1 && path[end - 1] == '/') end--;
+    size_t begin = end;
+    while (begin > 0 && path[begin - 1] != '/') begin--;
+    if (cut_endings) {
+        const char *dot = memchr(path + begin + 1, '.', end > begin ? end - begin - 1 : 0);
+        if (dot) end = (size_t)(dot - path);
     }
-    parts.split = split;
-    pgcn_status status = copy_graph(set.graph, &parts.graph);
-    if (status == PGCN_OK) status = pgcn_i_dataset_build(&parts, out);
-    pgcn_i_free(split);
+    snprintf(out, bytes, "%.*s", (int)(end - begin), path + begin);
+}
+
+static pgcn_status parse_steps(const char *text, pgcn_i_steps *steps) {
+    bool known = true;
+    if (text) PGCN_TRY(pgcn_i_steps_parse(text, steps, &known));
+    if (!known)
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT,
+                           "'%.200s' is no list of steps, expected e.g. "
+                           "directed,largest-component,features=degrees,stratified=60/20/20",
+                           text);
+    return PGCN_OK;
+}
+
+/* The steps are part of the name, so that a model remembers which graph it was trained on. */
+static void add_steps(char *name, size_t bytes, const pgcn_i_steps *steps) {
+    char text[PGCN_I_STEPS_TEXT];
+    size_t used = strlen(name);
+    pgcn_i_steps_text(steps, text);
+    if (*text) snprintf(name + used, bytes - used, ":%s", text);
+}
+
+pgcn_status pgcn_dataset_from_files(const pgcn_dataset_files *files, pgcn_dataset **out) {
+    pgcn_dataset_files set = pgcn_dataset_files_default();
+    PGCN_TRY(pgcn_i_opts_over(&set, sizeof set, files, "pgcn_dataset_files_default"));
+    if (!set.edges || !*set.edges || !out)
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT, "pgcn_dataset_from_files: there is no edge file, or "
+                                              "no place for the result");
+    pgcn_i_steps steps = {0};
+    PGCN_TRY(parse_steps(set.steps, &steps));
+    char name[PGCN_I_PATH_BYTES];
+    if (set.name)
+        snprintf(name, sizeof name, "%s", set.name);
+    else
+        name_of(set.edges, true, name, sizeof name);
+    add_steps(name, sizeof name, &steps);
+    pgcn_i_own_files own = {set.edges, set.features, set.labels, set.splits};
+    pgcn_i_source source = {0};
+    pgcn_status status = pgcn_i_own_files_read(&own, &source);
+    if (status == PGCN_OK) return pgcn_i_dataset_build(name, set.edges, &steps, &source, out);
+    pgcn_i_source_free(&source);
     return status;
 }
 
@@ -412,7 +651,7 @@ static void list_folders(const char *directory, char *text, size_t bytes) {
             char path[PGCN_I_PATH_BYTES];
             if (entry->d_name[0] == '.') continue;
             if (pgcn_i_path_join(path, directory, entry->d_name) != PGCN_OK) continue;
-            if (!pgcn_i_folder_is_dataset(path)) continue;
+            if (!pgcn_i_format_find(path)) continue;
             name[count] = pgcn_i_arena_strdup(&scratch, entry->d_name);
             if (name[count]) count++;
         }
@@ -426,66 +665,93 @@ static void list_folders(const char *directory, char *text, size_t bytes) {
     pgcn_i_arena_free(&scratch);
 }
 
-static pgcn_status not_found(const char *name, const char *data_dir, bool from_environment) {
-    char builtin[256] = "", folders[1024] = "";
+static pgcn_status not_found(const char *name, const char *base, const char *data_dir,
+                             bool from_environment) {
+    char builtin[256] = "", folders[1024] = "", fetch[256] = "";
     const char *each;
     for (int i = 0; (each = pgcn_builtin_name(i, NULL)); i++)
         append(builtin, sizeof builtin, i ? ", " : "", each);
+    pgcn_published published;
+    if (pgcn_published_find(base, &published))
+        snprintf(fetch, sizeof fetch, "; 'pathgcn data fetch %.100s' downloads it", base);
     const char *source = from_environment ? "PATHGCN_DATA" : "the data directory";
     if (!data_dir)
-        return pgcn_i_fail(PGCN_ERR_ARGUMENT,
-                           "no data set '%s': it is neither built in (%s) nor a folder, and "
-                           "PATHGCN_DATA is not set; set it to the directory of your data sets or "
-                           "give the path of a folder",
-                           name, builtin);
+        return pgcn_i_fail(
+            PGCN_ERR_ARGUMENT,
+            "no data set '%s': it is neither built in (%s) nor a file or folder, and "
+            "PATHGCN_DATA is not set; set it to the directory of your data sets or "
+            "give the path of a file or folder%s",
+            name, builtin, fetch);
     if (!pgcn_i_is_directory(data_dir))
-        return pgcn_i_fail(PGCN_ERR_ARGUMENT,
-                           "no data set '%s': it is neither built in (%s) nor a folder, and %s, "
-                           "'%s', is not a directory; correct it or give the path of a folder",
-                           name, builtin, source, data_dir);
+        return pgcn_i_fail(
+            PGCN_ERR_ARGUMENT,
+            "no data set '%s': it is neither built in (%s) nor a file or folder, and "
+            "%s, '%s', is not a directory; correct it or give the path of a file or "
+            "folder%s",
+            name, builtin, source, data_dir, fetch);
     list_folders(data_dir, folders, sizeof folders);
-    return pgcn_i_fail(PGCN_ERR_ARGUMENT,
-                       "no data set '%s': it is neither built in (%s) nor a folder, and %s, '%s', "
-                       "has no folder of that name; it has: %s",
-                       name, builtin, source, data_dir, folders);
+    return pgcn_i_fail(
+        PGCN_ERR_ARGUMENT,
+        "no data set '%s': it is neither built in (%s) nor a file or folder, and %s, "
+        "'%s', has none of that name; it has: %s%s",
+        name, builtin, source, data_dir, folders, fetch);
 }
 
-/* "data/cora/" is called "cora"; with settings, "data/film/:directed" is "film:directed". */
-static pgcn_status load_path(const char *path, const char *settings, const pgcn_dataset_opts *opts,
-                             pgcn_dataset **out) {
-    size_t end = strlen(path);
-    while (end > 1 && path[end - 1] == '/') end--;
-    size_t begin = end;
-    while (begin > 0 && path[begin - 1] != '/') begin--;
-    char directory[PGCN_I_PATH_BYTES]; /* a directory that exists has a path which fits */
-    char name[PGCN_I_PATH_BYTES + 64];
-    snprintf(directory, sizeof directory, "%.*s", (int)end, path);
-    snprintf(name, sizeof name, "%s%s", directory + begin, settings);
-    return pgcn_i_folder_load(directory, name, opts, out);
-}
-
-/* Cuts "film:directed,self-loops" into "film" and what follows from the rest. A colon that no such
- * word follows belongs to the name. Settings are part of the name, so that a model remembers which
- * graph it was trained on. */
-static const char *take_settings(const char *name, char *base, size_t bytes,
-                                 pgcn_dataset_opts *set) {
-    const char *colon = strrchr(name, ':');
-    pgcn_dataset_opts changed = *set;
-    const char *word = colon ? colon + 1 : "";
-    while (*word) {
-        size_t length = strcspn(word, ",");
-        if (length == 8 && strncmp(word, "directed", 8) == 0)
-            changed.directed = true;
-        else if (length == 10 && strncmp(word, "self-loops", 10) == 0)
-            changed.keep_self_loops = true;
-        else
-            break;
-        word += length + (word[length] == ',');
+/* "data/cora/" is called "cora" and so is "cora.npz"; a container knows its name. */
+static pgcn_status load_path(const char *path, const pgcn_i_steps *steps, pgcn_dataset **out) {
+    const pgcn_i_format *format = pgcn_i_format_find(path);
+    if (!format)
+        return pgcn_i_fail(PGCN_ERR_FORMAT,
+                           "'%s' is in no format that pathgcn reads (docs/FORMATS.md lists them); "
+                           "your own CSV files are given by --edges, --features and --labels",
+                           path);
+    pgcn_i_source source = {0};
+    pgcn_status status = format->read(path, steps, &source);
+    if (status != PGCN_OK) {
+        pgcn_i_source_free(&source);
+        return status;
     }
-    bool settings = colon && colon[1] && !*word;
-    snprintf(base, bytes, "%.*s", settings ? (int)(colon - name) : (int)strlen(name), name);
-    if (settings) *set = changed;
-    return settings ? colon : "";
+    char name[PGCN_I_PATH_BYTES];
+    if (source.own_name)
+        snprintf(name, sizeof name, "%s", source.own_name);
+    else
+        name_of(path, !pgcn_i_is_directory(path), name, sizeof name);
+    add_steps(name, sizeof name, steps);
+    return pgcn_i_dataset_build(name, path, steps, &source, out);
+}
+
+/* Cuts "film:directed,self-loops" into "film" and the steps that follow. A colon that no step follows
+ * belongs to the name. */
+static pgcn_status take_steps(const char *name, char *base, size_t bytes, pgcn_i_steps *steps) {
+    const char *colon = strrchr(name, ':');
+    bool known = false;
+    if (colon && colon[1]) PGCN_TRY(pgcn_i_steps_parse(colon + 1, steps, &known));
+    snprintf(base, bytes, "%.*s", known ? (int)(colon - name) : (int)strlen(name), name);
+    return PGCN_OK;
+}
+
+static pgcn_status load_builtin(const char *name, const pgcn_i_steps *steps, bool *found,
+                                pgcn_dataset **out) {
+    pgcn_i_source source = {0};
+    pgcn_status status = pgcn_i_builtin_read(name, found, &source);
+    if (status == PGCN_OK && *found) {
+        char full[PGCN_I_PATH_BYTES];
+        snprintf(full, sizeof full, "%s", name);
+        add_steps(full, sizeof full, steps);
+        return pgcn_i_dataset_build(full, name, steps, &source, out);
+    }
+    pgcn_i_source_free(&source);
+    return status;
+}
+
+/* A folder of that name in `directory`, or a container. */
+static bool find_in(const char *directory, const char *base, char path[PGCN_I_PATH_BYTES]) {
+    char file[PGCN_I_PATH_BYTES];
+    if (!directory || !*directory || !*base) return false;
+    if (pgcn_i_path_join(path, directory, base) != PGCN_OK) return false;
+    if (pgcn_i_is_directory(path) || pgcn_i_file_exists(path)) return true;
+    if ((size_t)snprintf(file, sizeof file, "%s.pgcn", base) >= sizeof file) return false;
+    return pgcn_i_path_join(path, directory, file) == PGCN_OK && pgcn_i_file_exists(path);
 }
 
 pgcn_status pgcn_dataset_load(const char *name, const pgcn_dataset_opts *opts, pgcn_dataset **out) {
@@ -495,28 +761,22 @@ pgcn_status pgcn_dataset_load(const char *name, const pgcn_dataset_opts *opts, p
         return pgcn_i_fail(PGCN_ERR_ARGUMENT, "pgcn_dataset_load: the name of the data set is "
                                               "empty, or there is no place for the result");
     bool found = false;
-    pgcn_dataset *builtin = NULL;
-    PGCN_TRY(pgcn_i_builtin_load(name, &found, &builtin));
-    if (found && set.directed) {
-        pgcn_dataset_free(builtin);
-        return pgcn_i_fail(PGCN_ERR_ARGUMENT,
-                           "data set '%s' has no directed edges; load it without 'directed'", name);
-    }
-    if (found) {
-        *out = builtin;
-        return PGCN_OK;
-    }
-    char base[PGCN_I_PATH_BYTES];
-    const char *settings = take_settings(name, base, sizeof base, &set);
-    if (pgcn_i_is_directory(base)) return load_path(base, settings, &set, out);
+    pgcn_i_steps steps = {.directed = set.directed, .self_loops = set.keep_self_loops};
+    PGCN_TRY(parse_steps(set.steps, &steps));
+    pgcn_status status = load_builtin(name, &steps, &found, out);
+    if (status != PGCN_OK || found) return status;
+    char base[PGCN_I_PATH_BYTES], path[PGCN_I_PATH_BYTES];
+    PGCN_TRY(take_steps(name, base, sizeof base, &steps));
+    if (pgcn_i_is_directory(base) || pgcn_i_file_exists(base)) return load_path(base, &steps, out);
     const char *data_dir = set.data_dir ? set.data_dir : getenv("PATHGCN_DATA");
     if (data_dir && !*data_dir) data_dir = NULL;
-    if (data_dir) {
-        char path[PGCN_I_PATH_BYTES];
-        PGCN_TRY(pgcn_i_path_join(path, data_dir, base));
-        if (pgcn_i_is_directory(path)) return load_path(path, settings, &set, out);
-    }
-    return not_found(name, data_dir, !set.data_dir);
+    const char *places[] = {data_dir, pgcn_cache_directory()};
+    pgcn_published published = {.name = ""};
+    pgcn_published_find(base, &published); /* "actor" is published as film */
+    for (int i = 0; i < 2; i++)
+        if (find_in(places[i], base, path) || find_in(places[i], published.name, path))
+            return load_path(path, &steps, out);
+    return not_found(name, base, data_dir, !set.data_dir);
 }
 
 /* ---- reading ----------------------------------------------------------------------------- */
@@ -528,7 +788,26 @@ const pgcn_graph *pgcn_dataset_graph(const pgcn_dataset *data) {
     return data->graph;
 }
 const int32_t *pgcn_dataset_labels(const pgcn_dataset *data) {
-    return data->label;
+    return data->from.graph_label ? data->from.graph_label : data->label;
+}
+const uint8_t *pgcn_dataset_multilabels(const pgcn_dataset *data) {
+    return data->from.labels;
+}
+
+static const char *name_at(const pgcn_i_names *names, int64_t i) {
+    return i >= 0 && i < names->count ? names->text + names->offset[i] : NULL;
+}
+const char *pgcn_dataset_node_id(const pgcn_dataset *data, int64_t i) {
+    return name_at(&data->from.node_id, i);
+}
+const char *pgcn_dataset_class_name(const pgcn_dataset *data, int c) {
+    return name_at(&data->from.class_name, c);
+}
+const char *pgcn_dataset_feature_name(const pgcn_dataset *data, int64_t j) {
+    return name_at(&data->from.feature_name, j);
+}
+const char *pgcn_dataset_note(const pgcn_dataset *data, int i) {
+    return i >= 0 && i < data->from.notes ? data->from.note[i] : NULL;
 }
 
 const char *pgcn_dataset_split(const pgcn_dataset *data, int i, const uint8_t **train,

@@ -1,15 +1,24 @@
-/* A data set in a folder of .npy files:
+/* A data set in a folder of .npy files. One graph:
  *
  *   edges.npy            int32 [m, 2]         edges_directed.npy   int32 [m, 2] (for `directed`)
  *   edge_weight.npy      float32 [m]          optional, in the order of edges.npy
  *   x_indptr.npy         int64 [n+1]  } CSR features;   or   x.npy   float32 [n, f] dense ones
  *   x_indices.npy        int32 [nnz]  }
  *   x_data.npy           float32 [nnz]}       info.txt   optional; only "features <f>" is read
- *   y.npy                int32 [n]            -1: no label
+ *   y.npy                int32 [n]            -1: no label; or uint8 [n, C]: several labels per node
  *   unlabelled.npy       int32 [u]            optional: nodes whose label is not known
  *   label_known.npy      uint8 [n]            optional: 0 where the label is not known
+ *   graph_id.npy         int32 [n]            optional: which of several graphs a node is in
  *   {train,val,test}_mask.npy           uint8 [n]       split "public"
  *   splits/{train,val,test}_masks.npy   uint8 [s, n]    splits "0" .. "s-1"
+ *
+ * Many graphs with a class each have graph_ptr.npy:
+ *
+ *   graph_ptr.npy        int64 [G+1]          nodes of graph g: graph_ptr[g] .. graph_ptr[g+1]-1
+ *   edges.npy            int32 [m, 2]         ids of all graphs together
+ *   y.npy                int32 [G]            node_label.npy       int32 [N] optional, codes from 0
+ *   node_attr.npy        float32 [N, a]       optional
+ *   edge_label.npy       int32 [m] optional   fold.npy   int32 [G] optional: test fold, -1: in none
  *
  * edge_weight.npy and x.npy are ours; the rest is the layout of the published benchmark folders.
  * Only what is special to files is checked here; dataset.c checks the rest. Thread-safe. */
@@ -21,8 +30,9 @@
 
 typedef struct folder {
     const char *path;
-    pgcn_i_arena arena; /* everything read, until dataset.c has copied it */
+    pgcn_i_source *source;
     int64_t n;
+    const int64_t *graph_begin; /* [graphs+1] of many graphs */
 } folder;
 
 static bool has(const folder *from, const char *file) {
@@ -30,17 +40,17 @@ static bool has(const folder *from, const char *file) {
     return pgcn_i_path_join(path, from->path, file) == PGCN_OK && pgcn_i_file_exists(path);
 }
 
-bool pgcn_i_folder_is_dataset(const char *directory) {
-    folder from = {.path = directory};
-    return has(&from, "edges.npy") && !has(&from, "graph_ptr.npy");
+bool pgcn_i_folder_detect(const char *path) {
+    folder from = {.path = path};
+    return has(&from, "edges.npy") || has(&from, "y.npy"); /* one missing is an error, told */
 }
 
 /* Reads one array, and requires `rows` of them if rows >= 0. */
-static pgcn_status read_file(folder *from, const char *file, pgcn_i_dtype dtype, int rank,
-                             int64_t rows, pgcn_i_array *out) {
+static pgcn_status read_into(folder *from, pgcn_i_arena *arena, const char *file,
+                             pgcn_i_dtype dtype, int rank, int64_t rows, pgcn_i_array *out) {
     char path[PGCN_I_PATH_BYTES];
     PGCN_TRY(pgcn_i_path_join(path, from->path, file));
-    PGCN_TRY(pgcn_i_npy_read_as(path, &from->arena, dtype, rank, out));
+    PGCN_TRY(pgcn_i_npy_read_as(path, arena, dtype, rank, out));
     if (rows >= 0 && out->shape[0] != rows)
         return pgcn_i_fail(PGCN_ERR_MISMATCH,
                            "reading '%s': it has %lld rows, expected %lld as the other files of "
@@ -49,67 +59,91 @@ static pgcn_status read_file(folder *from, const char *file, pgcn_i_dtype dtype,
     return PGCN_OK;
 }
 
+static pgcn_status read_file(folder *from, const char *file, pgcn_i_dtype dtype, int rank,
+                             int64_t rows, pgcn_i_array *out) {
+    return read_into(from, &from->source->arena, file, dtype, rank, rows, out);
+}
+
+/* An array that may be missing: NULL then. */
+static pgcn_status read_optional(folder *from, const char *file, pgcn_i_dtype dtype, int64_t rows,
+                                 void *to) {
+    pgcn_i_array array = {0};
+    if (has(from, file)) PGCN_TRY(read_file(from, file, dtype, 1, rows, &array));
+    memcpy(to, &array.data, sizeof array.data);
+    return PGCN_OK;
+}
+
 /* ---- labels ------------------------------------------------------------------------------ */
 
-static pgcn_status read_labels(folder *from, const int32_t **out) {
+static pgcn_status drop_listed_labels(folder *from, int32_t *label) {
+    pgcn_i_array other;
+    PGCN_TRY(read_file(from, "unlabelled.npy", PGCN_I_I32, 1, -1, &other));
+    const int32_t *node = other.data;
+    for (int64_t i = 0; i < other.count; i++) {
+        if (node[i] < 0 || node[i] >= from->n)
+            return pgcn_i_fail(PGCN_ERR_FORMAT,
+                               "reading '%s/unlabelled.npy': record %lld is node %d, expected "
+                               "0..%lld",
+                               from->path, (long long)i, node[i], (long long)from->n - 1);
+        label[node[i]] = -1;
+    }
+    return PGCN_OK;
+}
+
+/* Only the mask itself is checked here when labels are a matrix: dataset.c does it then. */
+static pgcn_status drop_unknown_labels(folder *from, int32_t *label) {
+    const uint8_t *known;
+    PGCN_TRY(read_optional(from, "label_known.npy", PGCN_I_U8, from->n, &known));
+    from->source->label_known = label ? NULL : known;
+    for (int64_t i = 0; label && known && i < from->n; i++) {
+        if (known[i] > 1)
+            return pgcn_i_fail(PGCN_ERR_FORMAT,
+                               "reading '%s/label_known.npy': node %lld has %d, expected 0 or 1",
+                               from->path, (long long)i, known[i]);
+        if (!known[i]) label[i] = -1;
+    }
+    return PGCN_OK;
+}
+
+static pgcn_status read_labels(folder *from) {
     char path[PGCN_I_PATH_BYTES];
-    pgcn_i_array y, other;
+    pgcn_i_array y;
     PGCN_TRY(pgcn_i_path_join(path, from->path, "y.npy"));
-    PGCN_TRY(pgcn_i_npy_read(path, &from->arena, &y));
-    if (y.rank == 2)
-        return pgcn_i_fail(PGCN_ERR_FORMAT,
-                           "reading '%s': it has %lld label columns per node; multi-label data "
-                           "sets are not supported by this version",
-                           path, (long long)y.shape[1]);
-    if (y.dtype != PGCN_I_I32 || y.rank != 1 || y.count == 0) {
+    PGCN_TRY(pgcn_i_npy_read(path, &from->source->arena, &y));
+    bool several = y.dtype == PGCN_I_U8 && y.rank == 2 && y.shape[1] <= INT32_MAX;
+    bool single = y.dtype == PGCN_I_I32 && y.rank == 1;
+    if ((!several && !single) || y.count == 0) {
         char shape[PGCN_I_SHAPE_TEXT];
         pgcn_i_shape_text(y.dtype, y.rank, y.shape, shape);
         return pgcn_i_fail(PGCN_ERR_FORMAT,
                            "reading '%s': found an array %s, expected int32 [n] with one label "
-                           "per node and at least one node; convert with a.astype('<i4')",
+                           "per node, or uint8 [n, C] with 0 or 1 for each of C labels, and at "
+                           "least one node; convert with a.astype('<i4')",
                            path, shape);
     }
-    from->n = y.count;
-    int32_t *label = y.data;
-    if (has(from, "unlabelled.npy")) {
-        PGCN_TRY(read_file(from, "unlabelled.npy", PGCN_I_I32, 1, -1, &other));
-        const int32_t *node = other.data;
-        for (int64_t i = 0; i < other.count; i++) {
-            if (node[i] < 0 || node[i] >= from->n)
-                return pgcn_i_fail(PGCN_ERR_FORMAT,
-                                   "reading '%s/unlabelled.npy': record %lld is node %d, expected "
-                                   "0..%lld",
-                                   from->path, (long long)i, node[i], (long long)from->n - 1);
-            label[node[i]] = -1;
-        }
+    from->source->nodes = from->n = y.shape[0];
+    if (several) {
+        from->source->labels = y.data;
+        from->source->classes = (int)y.shape[1];
+        return drop_unknown_labels(from, NULL);
     }
-    if (has(from, "label_known.npy")) {
-        PGCN_TRY(read_file(from, "label_known.npy", PGCN_I_U8, 1, from->n, &other));
-        const uint8_t *known = other.data;
-        for (int64_t i = 0; i < from->n; i++) {
-            if (known[i] > 1)
-                return pgcn_i_fail(PGCN_ERR_FORMAT,
-                                   "reading '%s/label_known.npy': node %lld has %d, expected 0 or "
-                                   "1",
-                                   from->path, (long long)i, known[i]);
-            if (!known[i]) label[i] = -1;
-        }
-    }
-    *out = label;
-    return PGCN_OK;
+    from->source->label = y.data;
+    if (has(from, "unlabelled.npy")) PGCN_TRY(drop_listed_labels(from, y.data));
+    return drop_unknown_labels(from, y.data);
 }
 
 /* ---- graph ------------------------------------------------------------------------------- */
 
-static pgcn_status read_edges(folder *from, const pgcn_dataset_opts *opts, pgcn_graph **out) {
-    const char *file = opts->directed ? "edges_directed.npy" : "edges.npy";
+static pgcn_status read_edges(folder *from, const pgcn_i_steps *steps) {
+    pgcn_i_source *source = from->source;
+    const char *file = steps->directed ? "edges_directed.npy" : "edges.npy";
     pgcn_i_array edges, weight = {0};
-    if (opts->directed && !has(from, file))
+    if (steps->directed && !has(from, file))
         return pgcn_i_fail(PGCN_ERR_ARGUMENT,
                            "data set '%s' has no directed edges (edges_directed.npy is missing); "
                            "load it without 'directed'",
                            from->path);
-    PGCN_TRY(read_file(from, file, PGCN_I_I32, 2, -1, &edges));
+    PGCN_TRY(read_into(from, &source->edge_arena, file, PGCN_I_I32, 2, -1, &edges));
     int64_t m = edges.shape[0];
     if (edges.shape[1] != 2)
         return pgcn_i_fail(PGCN_ERR_FORMAT,
@@ -117,36 +151,29 @@ static pgcn_status read_edges(folder *from, const pgcn_dataset_opts *opts, pgcn_
                            "use a.T if the array is [2, m]",
                            from->path, file, (long long)edges.shape[1]);
     if (has(from, "edge_weight.npy")) {
-        if (opts->directed)
+        if (steps->directed)
             return pgcn_i_fail(PGCN_ERR_FORMAT,
                                "data set '%s': edge_weight.npy belongs to edges.npy, directed "
                                "edges have no weights in this version; load it without 'directed'",
                                from->path);
-        PGCN_TRY(read_file(from, "edge_weight.npy", PGCN_I_F32, 1, m, &weight));
+        PGCN_TRY(
+            read_into(from, &source->edge_arena, "edge_weight.npy", PGCN_I_F32, 1, m, &weight));
     }
-    pgcn_node *source = PGCN_I_ARRAY(&from->arena, pgcn_node, m);
-    pgcn_node *target = PGCN_I_ARRAY(&from->arena, pgcn_node, m);
-    if (!source || !target) return PGCN_ERR_MEMORY;
+    pgcn_node *edge_from = PGCN_I_ARRAY(&source->edge_arena, pgcn_node, m);
+    pgcn_node *edge_to = PGCN_I_ARRAY(&source->edge_arena, pgcn_node, m);
+    if (!edge_from || !edge_to) return PGCN_ERR_MEMORY;
     const int32_t *pair = edges.data;
     for (int64_t e = 0; e < m; e++) {
-        source[e] = pair[2 * e];
-        target[e] = pair[2 * e + 1];
+        edge_from[e] = pair[2 * e];
+        edge_to[e] = pair[2 * e + 1];
     }
-    pgcn_graph_opts graph_opts = pgcn_graph_opts_default();
-    graph_opts.directed = opts->directed;
-    graph_opts.keep_self_loops = opts->keep_self_loops;
-    pgcn_status status =
-        pgcn_graph_from_edges(from->n, m, source, target, weight.data, &graph_opts, out);
-    if (status != PGCN_OK) return pgcn_i_fail_in(status, "reading '%s/%s'", from->path, file);
+    source->edges = m;
+    source->edge_from = edge_from;
+    source->edge_to = edge_to;
+    source->edge_weight = weight.data;
+    source->edge_file = file;
+    source->directed = steps->directed;
     return PGCN_OK;
-}
-
-/* The edge arrays are the largest of a big folder: they go before anything else is made. */
-static pgcn_status read_graph(const folder *from, const pgcn_dataset_opts *opts, pgcn_graph **out) {
-    folder edges_only = {.path = from->path, .n = from->n};
-    pgcn_status status = read_edges(&edges_only, opts, out);
-    pgcn_i_arena_free(&edges_only.arena);
-    return status;
 }
 
 /* ---- features ---------------------------------------------------------------------------- */
@@ -160,7 +187,7 @@ static pgcn_status read_columns_told(folder *from, int64_t *out) {
     *out = 0;
     if (!has(from, "info.txt")) return PGCN_OK;
     PGCN_TRY(pgcn_i_path_join(path, from->path, "info.txt"));
-    PGCN_TRY(pgcn_i_file_read(path, MAX_BYTES, &from->arena, &text, &bytes));
+    PGCN_TRY(pgcn_i_file_read(path, MAX_BYTES, &from->source->arena, &text, &bytes));
     static const char key[] = "features ";
     const char *line = text;
     while (line && strncmp(line, key, sizeof key - 1) != 0) {
@@ -195,15 +222,24 @@ static pgcn_status read_sparse(folder *from, pgcn_i_features *x) {
     return PGCN_OK;
 }
 
-static pgcn_status read_features(folder *from, pgcn_i_features *x) {
+static pgcn_status read_features(folder *from, const pgcn_i_steps *steps, pgcn_i_features *x) {
     bool dense = has(from, "x.npy"), sparse = has(from, "x_indptr.npy");
     *x = (pgcn_i_features){.n = from->n};
-    if (dense == sparse)
-        return pgcn_i_fail(PGCN_ERR_FORMAT,
-                           "data set '%s' has %s, expected features once: x.npy (dense), or "
-                           "x_indptr.npy, x_indices.npy and x_data.npy (CSR)",
-                           from->path, dense ? "both dense and CSR features" : "no features");
+    if (dense && sparse)
+        return pgcn_i_fail(
+            PGCN_ERR_FORMAT,
+            "data set '%s' has both dense and CSR features, expected them once: x.npy "
+            "(dense), or x_indptr.npy, x_indices.npy and x_data.npy (CSR)",
+            from->path);
     if (sparse) return read_sparse(from, x);
+    if (!dense && (steps->features_identity || steps->features_degrees)) return PGCN_OK;
+    if (!dense)
+        return pgcn_i_fail(
+            PGCN_ERR_FORMAT,
+            "data set '%s' has no features, expected x.npy (dense), or x_indptr.npy, "
+            "x_indices.npy and x_data.npy (CSR); without any, ask for "
+            "'features=identity' or 'features=degrees'",
+            from->path);
     pgcn_i_array array;
     PGCN_TRY(read_file(from, "x.npy", PGCN_I_F32, 2, from->n, &array));
     x->columns = array.shape[1];
@@ -213,7 +249,7 @@ static pgcn_status read_features(folder *from, pgcn_i_features *x) {
 
 /* ---- splits ------------------------------------------------------------------------------ */
 
-enum { PARTS = 3 };
+enum { PARTS = 3, MOST_SPLITS = 10000 };
 static const char *const public_file[PARTS] = {"train_mask.npy", "val_mask.npy", "test_mask.npy"};
 static const char *const split_file[PARTS] = {"splits/train_masks.npy", "splits/val_masks.npy",
                                               "splits/test_masks.npy"};
@@ -237,78 +273,135 @@ static pgcn_status have_masks(const folder *from, const char *const file[PARTS],
     return PGCN_OK;
 }
 
-/* The Geom-GCN masks of citeseer hold its 15 nodes without features and label (140 times over the
- * ten splits). Nothing can be learnt or scored there, so they leave the masks. */
-static void drop_unlabelled(uint8_t *mask, int64_t n, const int32_t *label) {
-    for (int64_t i = 0; i < n; i++)
-        if (label[i] == -1 && mask[i] == 1) mask[i] = 0;
+static pgcn_status read_public_split(folder *from) {
+    pgcn_i_array one;
+    uint8_t *mask[PARTS];
+    PGCN_TRY(pgcn_i_source_masks(from->source, from->n, mask));
+    snprintf(from->source->split[0].name, sizeof from->source->split[0].name, "public");
+    for (int k = 0; k < PARTS; k++) {
+        PGCN_TRY(read_file(from, public_file[k], PGCN_I_U8, 1, from->n, &one));
+        memcpy(mask[k], one.data, (size_t)from->n);
+        pgcn_i_arena_drop(&from->source->arena, one.data);
+    }
+    return PGCN_OK;
 }
 
-static pgcn_status read_splits(folder *from, const int32_t *label, const pgcn_i_split **out,
-                               int *count) {
+static pgcn_status read_numbered_splits(folder *from) {
+    pgcn_i_array many[PARTS];
+    int64_t splits = 0;
+    for (int k = 0; k < PARTS; k++) {
+        PGCN_TRY(read_file(from, split_file[k], PGCN_I_U8, 2, k ? splits : -1, &many[k]));
+        splits = many[k].shape[0];
+        if (many[k].shape[1] != from->n || splits < 1 || splits > MOST_SPLITS)
+            return pgcn_i_fail(PGCN_ERR_MISMATCH,
+                               "reading '%s/%s': found masks [%lld, %lld], expected 1 to %d "
+                               "splits of %lld nodes",
+                               from->path, split_file[k], (long long)splits,
+                               (long long)many[k].shape[1], MOST_SPLITS, (long long)from->n);
+    }
+    for (int64_t s = 0; s < splits; s++) {
+        uint8_t *mask[PARTS];
+        PGCN_TRY(pgcn_i_source_masks(from->source, from->n, mask));
+        for (int k = 0; k < PARTS; k++)
+            memcpy(mask[k], (const uint8_t *)many[k].data + s * from->n, (size_t)from->n);
+    }
+    for (int k = 0; k < PARTS; k++) pgcn_i_arena_drop(&from->source->arena, many[k].data);
+    return PGCN_OK;
+}
+
+static pgcn_status read_splits(folder *from) {
     bool has_public, has_numbered;
-    pgcn_i_array one[PARTS], many[PARTS];
-    int64_t numbered = 0, n = from->n;
     PGCN_TRY(have_masks(from, public_file, &has_public));
     PGCN_TRY(have_masks(from, split_file, &has_numbered));
-    if (!has_public && !has_numbered)
+    if (has_public) PGCN_TRY(read_public_split(from));
+    if (has_numbered) PGCN_TRY(read_numbered_splits(from));
+    if (has_public || has_numbered) from->source->split_origin = "given with the data";
+    pgcn_i_source_unmask(from->source);
+    return PGCN_OK;
+}
+
+/* ---- many graphs ------------------------------------------------------------------------- */
+
+static pgcn_status read_graph_pointers(folder *from) {
+    pgcn_i_source *source = from->source;
+    pgcn_i_array pointer;
+    PGCN_TRY(read_file(from, "graph_ptr.npy", PGCN_I_I64, 1, -1, &pointer));
+    const int64_t *begin = pointer.data;
+    source->graphs = pointer.count - 1;
+    if (source->graphs < 1 || begin[0] != 0)
         return pgcn_i_fail(PGCN_ERR_FORMAT,
-                           "data set '%s' has no split: neither train_mask.npy, val_mask.npy and "
-                           "test_mask.npy (uint8 [n]) nor splits/train_masks.npy, val_masks.npy "
-                           "and test_masks.npy (uint8 [splits, n]); add one of them",
+                           "reading '%s/graph_ptr.npy': expected int64 [graphs+1] that starts with "
+                           "0, for at least one graph",
                            from->path);
-    for (int k = 0; k < PARTS; k++) {
-        if (has_public) PGCN_TRY(read_file(from, public_file[k], PGCN_I_U8, 1, n, &one[k]));
-        if (!has_numbered) continue;
-        PGCN_TRY(read_file(from, split_file[k], PGCN_I_U8, 2, k ? numbered : -1, &many[k]));
-        numbered = many[k].shape[0];
-        if (many[k].shape[1] != n || numbered < 1 || numbered > 10000)
-            return pgcn_i_fail(PGCN_ERR_MISMATCH,
-                               "reading '%s/%s': found masks [%lld, %lld], expected 1 to 10000 "
-                               "splits of %lld nodes",
-                               from->path, split_file[k], (long long)numbered,
-                               (long long)many[k].shape[1], (long long)n);
-    }
-    *count = (int)numbered + has_public;
-    pgcn_i_split *split = PGCN_I_ARRAY(&from->arena, pgcn_i_split, *count);
-    if (!split) return PGCN_ERR_MEMORY;
-    for (int s = 0; s < *count; s++) {
-        int number = s - has_public; /* -1: the public one, which is the first */
-        uint8_t *mask[PARTS];
-        for (int k = 0; k < PARTS; k++) {
-            mask[k] = number < 0 ? one[k].data : (uint8_t *)many[k].data + number * n;
-            drop_unlabelled(mask[k], n, label);
-        }
-        if (number < 0)
-            snprintf(split[s].name, sizeof split[s].name, "public");
-        else
-            snprintf(split[s].name, sizeof split[s].name, "%d", number);
-        split[s].train = mask[0];
-        split[s].val = mask[1];
-        split[s].test = mask[2];
-    }
-    *out = split;
+    for (int64_t g = 0; g < source->graphs; g++)
+        if (begin[g + 1] <= begin[g] || begin[g + 1] > INT32_MAX)
+            return pgcn_i_fail(PGCN_ERR_FORMAT,
+                               "reading '%s/graph_ptr.npy': graph %lld has the nodes %lld to %lld, "
+                               "expected at least one node in each graph and at most %d in all",
+                               from->path, (long long)g, (long long)begin[g],
+                               (long long)begin[g + 1] - 1, INT32_MAX);
+    source->nodes = from->n = begin[source->graphs];
+    from->graph_begin = begin;
+    return PGCN_OK;
+}
+
+/* Nodes that have no label, no attribute and no edge stand in no file but by their number: a number
+ * that nothing else bears out is not worth gigabytes. */
+static pgcn_status number_graphs(folder *from) {
+    enum { ALWAYS_FINE = 1000000 };
+    pgcn_i_source *source = from->source;
+    int64_t borne_out = 2 * source->edges + source->graphs;
+    if (!source->node_label && source->x.columns == 0 && from->n > ALWAYS_FINE &&
+        from->n > borne_out)
+        return pgcn_i_fail(
+            PGCN_ERR_FORMAT,
+            "reading '%s/graph_ptr.npy': it tells of %lld nodes, but there are only "
+            "%lld edges and neither node_label.npy nor node_attr.npy; add one of them",
+            from->path, (long long)from->n, (long long)source->edges);
+    int32_t *graph_of = PGCN_I_ARRAY(&source->arena, int32_t, from->n);
+    if (!graph_of) return PGCN_ERR_MEMORY;
+    for (int64_t g = 0; g < source->graphs; g++)
+        for (int64_t i = from->graph_begin[g]; i < from->graph_begin[g + 1]; i++)
+            graph_of[i] = (int32_t)g;
+    source->graph_of = graph_of;
     return PGCN_OK;
 }
 
 /* ---- the whole --------------------------------------------------------------------------- */
 
-pgcn_status pgcn_i_folder_load(const char *directory, const char *name,
-                               const pgcn_dataset_opts *opts, pgcn_dataset **out) {
-    pgcn_status status;
-    folder from = {.path = directory};
-    pgcn_i_dataset_parts parts = {.name = name, .where = directory};
-    if (has(&from, "graph_ptr.npy"))
-        return pgcn_i_fail(PGCN_ERR_FORMAT,
-                           "data set '%s' holds many graphs (graph_ptr.npy); graph classification "
-                           "data sets are not supported by this version",
-                           directory);
-    PGCN_TRY_GOTO(read_labels(&from, &parts.label));
-    PGCN_TRY_GOTO(read_features(&from, &parts.x));
-    PGCN_TRY_GOTO(read_splits(&from, parts.label, &parts.split, &parts.splits));
-    PGCN_TRY_GOTO(read_graph(&from, opts, &parts.graph));
-    status = pgcn_i_dataset_build(&parts, out);
-fail:
-    pgcn_i_arena_free(&from.arena);
-    return status;
+static pgcn_status read_many_graphs(folder *from, const pgcn_i_steps *steps) {
+    pgcn_i_source *source = from->source;
+    pgcn_i_array array;
+    source->format = "folder of NumPy arrays, many graphs";
+    PGCN_TRY(read_graph_pointers(from));
+    PGCN_TRY(read_file(from, "y.npy", PGCN_I_I32, 1, source->graphs, &array));
+    source->graph_label = array.data;
+    PGCN_TRY(read_edges(from, steps));
+    PGCN_TRY(read_optional(from, "node_label.npy", PGCN_I_I32, from->n, &source->node_label));
+    PGCN_TRY(read_optional(from, "edge_label.npy", PGCN_I_I32, source->edges, &source->edge_label));
+    PGCN_TRY(read_optional(from, "fold.npy", PGCN_I_I32, source->graphs, &source->fold));
+    if (has(from, "node_attr.npy")) {
+        PGCN_TRY(read_file(from, "node_attr.npy", PGCN_I_F32, 2, from->n, &array));
+        source->x = (pgcn_i_features){.n = from->n, .columns = array.shape[1], .dense = array.data};
+    }
+    return number_graphs(from);
+}
+
+static pgcn_status read_one_graph(folder *from, const pgcn_i_steps *steps) {
+    pgcn_i_source *source = from->source;
+    source->format = "folder of NumPy arrays";
+    PGCN_TRY(read_labels(from));
+    PGCN_TRY(read_features(from, steps, &source->x));
+    PGCN_TRY(read_splits(from));
+    PGCN_TRY(read_edges(from, steps));
+    PGCN_TRY(read_optional(from, "graph_id.npy", PGCN_I_I32, from->n, &source->graph_of));
+    for (int64_t i = 0; source->graph_of && i < from->n; i++)
+        if (source->graph_of[i] >= source->graphs) source->graphs = source->graph_of[i] + 1;
+    return PGCN_OK;
+}
+
+pgcn_status pgcn_i_folder_read(const char *path, const pgcn_i_steps *steps, pgcn_i_source *source) {
+    folder from = {.path = path, .source = source};
+    return has(&from, "graph_ptr.npy") ? read_many_graphs(&from, steps)
+                                       : read_one_graph(&from, steps);
 }

@@ -227,6 +227,123 @@ void pgcn_graph_free(pgcn_graph *graph) {
     pgcn_i_arena_free(&arena);
 }
 
+/* ---- checking ---------------------------------------------------------------------------- */
+
+static pgcn_status check_offsets(const pgcn_graph *graph) {
+    const int64_t *offset = graph->offset, n = graph->n;
+    if (offset[0] != 0 || offset[n] != graph->entries)
+        return pgcn_i_fail(PGCN_ERR_FORMAT,
+                           "the rows of the adjacency run from %lld to %lld, expected 0 to %lld",
+                           (long long)offset[0], (long long)offset[n], (long long)graph->entries);
+    int64_t falls = 0;
+    for (int64_t u = 0; u < n; u++) falls += offset[u + 1] < offset[u];
+    if (falls > 0)
+        return pgcn_i_fail(PGCN_ERR_FORMAT, "%lld rows of the adjacency end before they begin",
+                           (long long)falls);
+    return PGCN_OK;
+}
+
+/* Where the first row that is not a list of ascending nodes goes wrong. */
+static pgcn_status tell_bad_row(const pgcn_graph *graph) {
+    for (int64_t u = 0; u < graph->n; u++)
+        for (int64_t e = graph->offset[u], begin = e; e < graph->offset[u + 1]; e++) {
+            pgcn_node v = graph->neighbour[e];
+            if (v < 0 || v >= graph->n)
+                return pgcn_i_fail(PGCN_ERR_FORMAT,
+                                   "node %lld has the neighbour %d, expected 0..%lld", (long long)u,
+                                   v, (long long)graph->n - 1);
+            if (e > begin && v <= graph->neighbour[e - 1])
+                return pgcn_i_fail(
+                    PGCN_ERR_FORMAT,
+                    "node %lld has the neighbour %d after %d, expected them to ascend",
+                    (long long)u, v, graph->neighbour[e - 1]);
+        }
+    return PGCN_OK;
+}
+
+/* A neighbour that is not larger than the one before it may only stand where a row begins: both are
+ * counted over the whole array, without looking at rows, and compared. */
+static pgcn_status check_neighbours(const pgcn_graph *graph) {
+    const pgcn_node *neighbour = graph->neighbour;
+    pgcn_node least = 0, most = -1;
+    int64_t falls = 0, allowed = 0;
+    for (int64_t e = 0; e < graph->entries; e++) {
+        least = neighbour[e] < least ? neighbour[e] : least;
+        most = neighbour[e] > most ? neighbour[e] : most;
+    }
+    for (int64_t e = 1; e < graph->entries; e++) falls += neighbour[e] <= neighbour[e - 1];
+    for (int64_t u = 1; u < graph->n; u++) {
+        int64_t e = graph->offset[u];
+        bool first_of_row = e > 0 && e < graph->offset[u + 1];
+        allowed += first_of_row && neighbour[e] <= neighbour[e - 1];
+    }
+    return least < 0 || most >= graph->n || falls != allowed ? tell_bad_row(graph) : PGCN_OK;
+}
+
+static pgcn_status check_weights(const pgcn_graph *graph) {
+    for (int64_t u = 0; u < graph->n; u++) {
+        double sum = 0;
+        for (int64_t e = graph->offset[u]; e < graph->offset[u + 1]; e++) {
+            float weight = graph->weight[e];
+            if (!(weight > 0 && weight <= FLT_MAX))
+                return pgcn_i_fail(PGCN_ERR_FORMAT,
+                                   "node %lld has an edge of weight %g, expected a finite number "
+                                   "above 0",
+                                   (long long)u, (double)weight);
+            sum += (double)weight;
+        }
+        if (sum > (double)FLT_MAX)
+            return pgcn_i_fail(PGCN_ERR_FORMAT,
+                               "the edge weights at node %lld add up to %g, more than a float can "
+                               "hold",
+                               (long long)u, sum);
+    }
+    return PGCN_OK;
+}
+
+static pgcn_status one_way(const pgcn_graph *graph, int64_t u, pgcn_node v) {
+    return pgcn_i_fail(PGCN_ERR_FORMAT,
+                       "the edge between nodes %lld and %d is not the same in both directions%s, "
+                       "expected an undirected graph",
+                       (long long)u, v, graph->weight ? " or has two weights" : "");
+}
+
+/* Rows are met in ascending order, so the smaller neighbours of v are found one after the other:
+ * cursor[v] is the next of them. When row u is reached, all of its smaller neighbours were met. */
+static pgcn_status check_symmetric(const pgcn_graph *graph, int64_t *cursor) {
+    const int64_t *offset = graph->offset;
+    const pgcn_node *neighbour = graph->neighbour;
+    memcpy(cursor, offset, (size_t)graph->n * sizeof *cursor);
+    for (int64_t u = 0; u < graph->n; u++) {
+        int64_t e = cursor[u], end = offset[u + 1];
+        if (e < end && neighbour[e] < u) return one_way(graph, u, neighbour[e]);
+        if (e < end && neighbour[e] == u) e++;
+        for (; e < end; e++) {
+            pgcn_node v = neighbour[e];
+            int64_t back = cursor[v]++;
+            if (back >= offset[v + 1] || neighbour[back] != u ||
+                (graph->weight && graph->weight[back] != graph->weight[e]))
+                return one_way(graph, u, v);
+        }
+    }
+    return PGCN_OK;
+}
+
+pgcn_status pgcn_i_graph_check(const pgcn_graph *graph) {
+    if (graph->n < 1 || graph->n > INT32_MAX || graph->entries < 0)
+        return pgcn_i_fail(PGCN_ERR_FORMAT, "the graph has %lld nodes, expected 1 to %d",
+                           (long long)graph->n, INT32_MAX);
+    PGCN_TRY(check_offsets(graph));
+    PGCN_TRY(check_neighbours(graph));
+    if (graph->weight) PGCN_TRY(check_weights(graph));
+    if (graph->directed) return PGCN_OK;
+    int64_t *cursor = pgcn_i_alloc(graph->n, sizeof *cursor);
+    if (!cursor) return PGCN_ERR_MEMORY;
+    pgcn_status status = check_symmetric(graph, cursor);
+    pgcn_i_free(cursor);
+    return status;
+}
+
 /* ---- reading ----------------------------------------------------------------------------- */
 
 int64_t pgcn_graph_nodes(const pgcn_graph *graph) {

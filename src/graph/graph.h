@@ -18,6 +18,12 @@ struct pgcn_graph {
     const float *weight;        /* [entries] or NULL */
 };
 
+/* What pgcn_graph_from_edges promises, for arrays that come from a file: offsets ascend from 0 to
+ * `entries`, neighbours are nodes and ascend in each row, weights are finite and positive, and an
+ * undirected graph is symmetric. The sentence starts at "node 3 ..."; the caller says where. O(n + m),
+ * a few passes that the compiler makes vectors of: large graphs are checked at each load. */
+pgcn_status pgcn_i_graph_check(const pgcn_graph *graph);
+
 /* A sparse matrix with values: one hop of the visit lists, or a transition matrix. */
 typedef struct pgcn_i_csr {
     int64_t rows;

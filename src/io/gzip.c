@@ -135,8 +135,7 @@ static pgcn_status begin_member(pgcn_i_bytes *bytes) {
     struct inflate_state *state = bytes->inflate;
     if (state->next_in[0] != 0x1f)
         return damaged(bytes, "found bytes after the end of the compressed data that are no gzip");
-    isal_inflate_reset(state);
-    state->crc_flag = ISAL_GZIP;
+    isal_inflate_reset(state); /* keeps crc_flag and the buffers */
     bytes->between = false;
     return PGCN_OK;
 }

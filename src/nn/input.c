@@ -17,6 +17,70 @@ static void normalise_rows(float *value, const int64_t *offset, int64_t n) {
     }
 }
 
+/* Adds up the columns over the masked rows, or the squares of their distance to `mean`. An entry that
+ * is not stored is zero and counts like any other. Doubles, in the order of the rows. */
+static void sum_columns(const pgcn_i_features *x, const uint8_t *mask, const double *mean,
+                        double *sum) {
+    int64_t f = x->columns;
+    for (int64_t r = 0; r < x->n; r++) {
+        if (!mask[r]) continue;
+        for (int64_t j = 0; mean && x->offset && j < f; j++) sum[j] += mean[j] * mean[j];
+        int64_t begin = x->offset ? x->offset[r] : r * f,
+                end = x->offset ? x->offset[r + 1] : begin + f;
+        for (int64_t e = begin; e < end; e++) {
+            int64_t j = x->offset ? x->column[e] : e - begin;
+            double value = (double)(x->offset ? x->value[e] : x->dense[e]);
+            double distance = mean ? value - mean[j] : 0;
+            double as_zero = mean && x->offset ? mean[j] * mean[j] : 0;
+            sum[j] += mean ? distance * distance - as_zero : value;
+        }
+    }
+}
+
+pgcn_status pgcn_i_standard_of(const pgcn_i_features *x, const uint8_t *mask, pgcn_i_standard out) {
+    int64_t nodes = 0;
+    double *mean = pgcn_i_alloc(x->columns, sizeof *mean);
+    double *squares = pgcn_i_alloc(x->columns, sizeof *squares);
+    if (mean && squares) {
+        for (int64_t r = 0; r < x->n; r++) nodes += mask[r];
+        sum_columns(x, mask, NULL, mean);
+        for (int64_t j = 0; j < x->columns; j++) mean[j] /= (double)nodes;
+        sum_columns(x, mask, mean, squares);
+    }
+    for (int64_t j = 0; mean && squares && j < x->columns; j++) {
+        float deviation = (float)sqrt(fmax(squares[j], 0) / (double)nodes);
+        out.mean[j] = (float)mean[j];
+        out.deviation[j] = deviation > 1e-6f * (float)fabs(mean[j]) ? deviation : 1;
+    }
+    pgcn_status status = mean && squares ? PGCN_OK : PGCN_ERR_MEMORY;
+    pgcn_i_free(mean);
+    pgcn_i_free(squares);
+    return status;
+}
+
+/* Standardised features are dense, whatever they were: a zero is no longer zero. */
+static pgcn_status fill_standardised(pgcn_i_input *input, const pgcn_i_features *x,
+                                     pgcn_i_standard standard) {
+    int64_t count;
+    if (!pgcn_i_mul(x->n, x->columns, &count))
+        return pgcn_i_fail(PGCN_ERR_MEMORY, "%lld x %lld standardised features are too many",
+                           (long long)x->n, (long long)x->columns);
+    float *value = PGCN_I_ARRAY(&input->arena, float, count);
+    if (!value) return PGCN_ERR_MEMORY;
+    if (x->dense) memcpy(value, x->dense, (size_t)count * sizeof *value);
+    for (int64_t r = 0; r < x->n; r++) {
+        float *row = value + r * x->columns;
+        for (int64_t e = x->offset ? x->offset[r] : 0; x->offset && e < x->offset[r + 1]; e++)
+            row[x->column[e]] = x->value[e];
+        for (int64_t j = 0; j < x->columns; j++)
+            row[j] = (row[j] - standard.mean[j]) / standard.deviation[j];
+    }
+    input->n = x->n;
+    input->columns = x->columns;
+    input->dense = value;
+    return PGCN_OK;
+}
+
 static pgcn_status index_columns(pgcn_i_input *input) {
     int64_t *offset = PGCN_I_ARRAY(&input->arena, int64_t, input->columns + 1);
     int32_t *row = PGCN_I_ARRAY(&input->arena, int32_t, input->nonzeros);
@@ -45,6 +109,7 @@ static pgcn_status index_columns(pgcn_i_input *input) {
 static pgcn_status fill(pgcn_i_input *input, const pgcn_i_features *x, pgcn_normalise normalise,
                         bool with_columns) {
     bool sparse = x->offset != NULL;
+    /* The trainer has decided what AUTO means; models of version 0.1 left it to be decided here. */
     bool rows = normalise == PGCN_NORMALISE_ROWS || (normalise == PGCN_NORMALISE_AUTO && sparse);
     int64_t count = sparse ? x->nonzeros : x->n * x->columns;
     float *value = PGCN_I_ARRAY(&input->arena, float, count);
@@ -72,10 +137,12 @@ static pgcn_status fill(pgcn_i_input *input, const pgcn_i_features *x, pgcn_norm
 }
 
 pgcn_status pgcn_i_input_new(const pgcn_i_features *features, pgcn_normalise normalise,
-                             bool with_columns, pgcn_i_input **out) {
+                             pgcn_i_standard standard, bool with_columns, pgcn_i_input **out) {
     pgcn_i_input *input = pgcn_i_alloc(1, sizeof *input);
     if (!input) return PGCN_ERR_MEMORY;
-    pgcn_status status = fill(input, features, normalise, with_columns);
+    pgcn_status status = normalise == PGCN_NORMALISE_STANDARDISE
+                             ? fill_standardised(input, features, standard)
+                             : fill(input, features, normalise, with_columns);
     if (status != PGCN_OK) {
         pgcn_i_input_free(input);
         return status;

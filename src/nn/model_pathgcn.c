@@ -23,7 +23,11 @@ static bool has_mix(const pgcn_config *config) {
 pgcn_status pgcn_i_pathgcn_declare(pgcn_i_params *params, const pgcn_config *config,
                                    int64_t features, int classes) {
     int64_t c = config->channels, k = config->path_length;
-    PGCN_TRY(pgcn_i_params_init(params, 5 + 4 * config->layers));
+    PGCN_TRY(pgcn_i_params_init(params, 7 + 4 * config->layers));
+    if (config->normalise == PGCN_NORMALISE_STANDARDISE) {
+        pgcn_i_params_add(params, PGCN_I_GROUP_BUFFER, false, 1, features, 0, 0, "input.mean");
+        pgcn_i_params_add(params, PGCN_I_GROUP_BUFFER, false, 1, features, 0, 0, "input.deviation");
+    }
     pgcn_i_params_add(params, PGCN_I_GROUP_ENDS, false, 2, features, c, 0, "embed.weight");
     pgcn_i_params_add(params, PGCN_I_GROUP_ENDS, false, 1, c, 0, 0, "embed.bias");
     if (shares_kernel(config))
@@ -66,6 +70,13 @@ static pgcn_i_param *of_layer(const pgcn_i_params *params, int layer, const char
     char name[48];
     snprintf(name, sizeof name, "layers.%d.%s", layer, part);
     return named(params, name);
+}
+
+pgcn_i_standard pgcn_i_pathgcn_standard(const pgcn_i_params *params) {
+    const pgcn_i_param *mean = named(params, "input.mean");
+    const pgcn_i_param *deviation = named(params, "input.deviation");
+    if (!mean || !deviation) return (pgcn_i_standard){NULL, NULL};
+    return (pgcn_i_standard){pgcn_i_value_of(params, mean), pgcn_i_value_of(params, deviation)};
 }
 
 /* ---- start --------------------------------------------------------------------------------- */

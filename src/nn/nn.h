@@ -71,8 +71,16 @@ typedef struct pgcn_i_input {
     const int64_t *position_t; /* index of the entry in CSR order */
     const float *dense;        /* [n, columns], NULL when sparse */
 } pgcn_i_input;
+/* Mean and deviation of each column, for PGCN_NORMALISE_STANDARDISE; part of the model, so that unseen
+ * nodes are treated like those of the training. NULL otherwise. */
+typedef struct pgcn_i_standard {
+    float *mean, *deviation; /* [columns] */
+} pgcn_i_standard;
+/* Over the nodes of `mask` (population deviation; 1 for a column that is constant there). */
+pgcn_status pgcn_i_standard_of(const pgcn_i_features *features, const uint8_t *mask,
+                               pgcn_i_standard out);
 pgcn_status pgcn_i_input_new(const pgcn_i_features *features, pgcn_normalise normalise,
-                             bool with_columns, pgcn_i_input **out);
+                             pgcn_i_standard standard, bool with_columns, pgcn_i_input **out);
 void pgcn_i_input_free(pgcn_i_input *input);
 
 /* ---- tape (tape.c) ----------------------------------------------------------------------- */
@@ -228,6 +236,8 @@ pgcn_status pgcn_i_pathgcn_declare(pgcn_i_params *params, const pgcn_config *con
                                    int64_t features, int classes);
 /* gives them their start (value, and start if present), */
 void pgcn_i_pathgcn_start(pgcn_i_params *params, const pgcn_config *config);
+/* tells where the statistics of the features are kept (NULL: features are not standardised), */
+pgcn_i_standard pgcn_i_pathgcn_standard(const pgcn_i_params *params);
 /* and records the network on a tape: training (dropout, samples) or inference. `operators` has
  * one entry, or one per layer when config->paths_per_layer. Returns the logits. */
 pgcn_i_value *pgcn_i_pathgcn_record(pgcn_i_tape *tape, const pgcn_config *config,

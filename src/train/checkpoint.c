@@ -321,11 +321,25 @@ pgcn_status pgcn_model_save(const pgcn_model *model, const char *path) {
     put_number(metadata, "features", model->features);
     put_number(metadata, "classes", model->classes);
     put(metadata, "history", model->history);
+    if (model->class_names) put_json(metadata, "class_names", json_incref(model->class_names));
     const block weights = {"", model->params.value};
-    pgcn_status status = complete(path, metadata, 11);
+    pgcn_status status = complete(path, metadata, model->class_names ? 12 : 11);
     if (status == PGCN_OK) status = write_blocks(path, &model->params, &weights, 1, metadata);
     json_decref(metadata);
     return status;
+}
+
+/* Optional: only where classes have names. */
+static pgcn_status read_class_names(const pgcn_i_safetensors *file, pgcn_model *model) {
+    const char *text = json_string_value(json_object_get(file->metadata, "class_names"));
+    if (!text) return PGCN_OK;
+    model->class_names = json_loads(text, 0, NULL);
+    bool fine = json_array_size(model->class_names) == (size_t)model->classes;
+    for (int c = 0; fine && c < model->classes; c++)
+        fine = json_is_string(json_array_get(model->class_names, (size_t)c));
+    return fine ? PGCN_OK
+                : pgcn_i_fail(PGCN_ERR_FORMAT, "%s: class_names is not a list of %d strings",
+                              file->path, model->classes);
 }
 
 static pgcn_status fill_model(const pgcn_i_safetensors *file, pgcn_model *model) {
@@ -341,6 +355,7 @@ static pgcn_status fill_model(const pgcn_i_safetensors *file, pgcn_model *model)
     PGCN_TRY(read_number(file, "classes", 1, INT32_MAX, &classes));
     PGCN_TRY(pgcn_i_safetensors_text(file, "history", &history));
     model->classes = (int)classes;
+    PGCN_TRY(read_class_names(file, model));
     model->history = pgcn_i_strdup(history);
     if (!model->history) return PGCN_ERR_MEMORY;
     PGCN_TRY(

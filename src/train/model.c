@@ -27,6 +27,14 @@ static pgcn_status copy_best(const pgcn_trainer *trainer, pgcn_model *model) {
     model->history = text ? pgcn_i_strdup(text) : NULL;
     free(text);
     if (!model->history) return PGCN_ERR_MEMORY;
+    if (trainer->data->from.class_name.count > 0) {
+        model->class_names = json_array();
+        for (int c = 0; c < model->classes; c++)
+            json_array_append_new(model->class_names,
+                                  json_string(pgcn_dataset_class_name(trainer->data, c)));
+        if (json_array_size(model->class_names) != (size_t)model->classes)
+            return pgcn_i_fail(PGCN_ERR_MEMORY, "out of memory for the names of the classes");
+    }
     PGCN_TRY(
         pgcn_i_pathgcn_declare(&model->params, &model->config, model->features, model->classes));
     PGCN_TRY(pgcn_i_params_allocate(&model->params, false));
@@ -51,6 +59,7 @@ void pgcn_model_free(pgcn_model *model) {
     if (!model) return;
     pgcn_i_params_free(&model->params);
     pgcn_i_free(model->history);
+    json_decref(model->class_names);
     pgcn_i_free(model);
 }
 
@@ -71,6 +80,10 @@ int64_t pgcn_model_epoch(const pgcn_model *model) {
 }
 int pgcn_model_classes(const pgcn_model *model) {
     return model->classes;
+}
+
+const char *pgcn_model_class_name(const pgcn_model *model, int c) {
+    return c < 0 ? NULL : json_string_value(json_array_get(model->class_names, (size_t)c));
 }
 
 int64_t pgcn_model_parameters(const pgcn_model *model) {
@@ -144,7 +157,8 @@ static pgcn_status session_fill(session *s, const pgcn_model *model, const pgcn_
         return pgcn_i_fail(PGCN_ERR_ARGUMENT, "draws is %d, expected 0 or more",
                            s->inference.draws);
     PGCN_TRY(pgcn_i_pool_new(s->inference.threads, &s->pool));
-    PGCN_TRY(pgcn_i_input_new(&data->x, s->config.normalise, false, &s->input));
+    PGCN_TRY(pgcn_i_input_new(&data->x, s->config.normalise, pgcn_i_pathgcn_standard(&s->params),
+                              false, &s->input));
     PGCN_TRY(pgcn_i_spatial_init(&s->spatial, data->graph, &s->config));
     if (!sampled && !s->spatial.has_exact)
         return pgcn_i_fail(PGCN_ERR_ARGUMENT,
@@ -273,6 +287,10 @@ static const pgcn_i_split *split_of(const pgcn_model *model, const pgcn_dataset 
 pgcn_status pgcn_model_evaluate(const pgcn_model *model, const pgcn_dataset *data,
                                 const pgcn_inference *inference, pgcn_scores *out) {
     const pgcn_i_split *split = split_of(model, data);
+    if (data->task != PGCN_TASK_NODE)
+        return pgcn_i_fail(PGCN_ERR_MISMATCH,
+                           "the model predicts one class per node, which data set %s does not tell",
+                           data->name);
     if (!split)
         return pgcn_i_fail(
             PGCN_ERR_MISMATCH,

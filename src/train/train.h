@@ -46,7 +46,8 @@ struct pgcn_model {
     char fingerprint[65];
     char split[16];
     int64_t epoch;
-    char *history; /* JSON array of the epochs, owned */
+    char *history;       /* JSON array of the epochs, owned */
+    json_t *class_names; /* array of strings; NULL: classes have no names */
     pgcn_i_params params;
 };
 

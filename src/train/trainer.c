@@ -164,6 +164,27 @@ pgcn_status pgcn_trainer_resume(pgcn_trainer *trainer, const char *path) {
 
 /* ---- checks of data against configuration ---------------------------------------------------- */
 
+/* What this version trains; everything else can be looked at and converted. */
+static pgcn_status check_task(const pgcn_dataset *data) {
+    if (data->task == PGCN_TASK_MULTILABEL || data->task == PGCN_TASK_GRAPH)
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT,
+                           "data set %s has %s; this version trains on one class per node",
+                           data->name,
+                           data->task == PGCN_TASK_GRAPH ? "a class for each of its graphs"
+                                                         : "several labels per node");
+    if (data->task == PGCN_TASK_NONE)
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT,
+                           "data set %s has no labels to learn from; for your own files give "
+                           "--labels",
+                           data->name);
+    if (data->splits == 0)
+        return pgcn_i_fail(PGCN_ERR_MISMATCH,
+                           "data set %s has too few labelled nodes to be split into training, "
+                           "validation and test nodes; label more of them",
+                           data->name);
+    return PGCN_OK;
+}
+
 static pgcn_status choose_split(pgcn_trainer *trainer) {
     const pgcn_dataset *data = trainer->data;
     const char *wanted = trainer->config.split;
@@ -266,12 +287,22 @@ static pgcn_status record_tapes(pgcn_trainer *trainer) {
     return pgcn_i_loss_init(&trainer->eval_loss, n, 1, classes);
 }
 
-/* Checkpoints hold the name as JSON text; better refused now than after hours of training. */
-static pgcn_status check_name(const pgcn_dataset *data) {
-    json_t *text = json_string(data->name);
-    bool utf8 = text != NULL;
+static bool is_utf8(const char *name) {
+    json_t *text = json_string(name);
+    bool fine = text != NULL;
     json_decref(text);
-    if (utf8 && strlen(data->name) < sizeof((pgcn_model *)0)->dataset) return PGCN_OK;
+    return fine;
+}
+
+/* Checkpoints and models hold names as JSON text; better refused now than after hours of training. */
+static pgcn_status check_names(const pgcn_dataset *data) {
+    for (int c = 0; c < data->from.class_name.count; c++)
+        if (!is_utf8(pgcn_dataset_class_name(data, c)))
+            return pgcn_i_fail(PGCN_ERR_FORMAT,
+                               "the name of class %d of data set %s is not UTF-8 text; rename it",
+                               c, data->name);
+    if (is_utf8(data->name) && strlen(data->name) < sizeof((pgcn_model *)0)->dataset)
+        return PGCN_OK;
     return pgcn_i_fail(
         PGCN_ERR_ARGUMENT,
         "the name of the data set, '%.64s', is not UTF-8 or is longer than %zu bytes; "
@@ -283,15 +314,22 @@ static pgcn_status set_up(pgcn_trainer *trainer) {
     const pgcn_dataset *data = trainer->data;
     const pgcn_config *config = &trainer->config;
     PGCN_TRY(pgcn_config_check(config));
-    PGCN_TRY(check_name(data));
+    PGCN_TRY(check_names(data));
+    PGCN_TRY(check_task(data));
     PGCN_TRY(choose_split(trainer));
     PGCN_TRY(count_nodes(trainer));
+    /* Decided here once, so that the model says what was done whatever data it meets later. */
+    if (config->normalise == PGCN_NORMALISE_AUTO)
+        trainer->config.normalise =
+            data->x.offset ? PGCN_NORMALISE_ROWS : PGCN_NORMALISE_STANDARDISE;
     PGCN_TRY(pgcn_i_pool_new(config->threads, &trainer->pool));
-    PGCN_TRY(pgcn_i_input_new(&data->x, config->normalise, true, &trainer->input));
     PGCN_TRY(pgcn_i_spatial_init(&trainer->spatial, data->graph, config));
     PGCN_TRY(pgcn_i_pathgcn_declare(&trainer->params, config, data->x.columns, data->classes));
     PGCN_TRY(pgcn_i_params_allocate(&trainer->params, true));
     pgcn_i_pathgcn_start(&trainer->params, config);
+    const pgcn_i_standard standard = pgcn_i_pathgcn_standard(&trainer->params);
+    if (standard.mean) PGCN_TRY(pgcn_i_standard_of(&data->x, trainer->split->train, standard));
+    PGCN_TRY(pgcn_i_input_new(&data->x, config->normalise, standard, true, &trainer->input));
     PGCN_TRY(make_operators(trainer));
     PGCN_TRY(record_tapes(trainer));
     trainer->progress = (pgcn_i_progress){.best = -1};

@@ -37,7 +37,8 @@ exactly "--seeds --seed" train --seed
 exactly "--inference" eval m --inf
 
 # every option of every command that the help names
-for command in train eval predict paths data info; do
+for command in train eval predict paths "data list" "data info" "data check" "data convert" \
+    "data fetch" info; do
     run 0 pathgcn $command --help
     mapfile -t options < <(grep -oE '^  --[a-z-]+' "$out" | tr -d ' ')
     [ "${#options[@]}" -ge 2 ] || fail "the help of $command names no options"
@@ -63,11 +64,12 @@ exactly "" train karate --epochs ""
 mkdir -p sets/mine folder/inside
 ring sets/mine
 touch model.safetensors
-exactly "karate sbm grid folder sets" train ""
+exactly "karate sbm grid folder model.safetensors sets" train ""
 exactly "karate" train --batch-norm k
-exactly "karate sbm grid mine folder sets" train --data sets ""
-PATHGCN_DATA=sets exactly "mine" data info m
-exactly "list info" data ""
+exactly "karate sbm grid mine folder model.safetensors sets" train --data sets ""
+PATHGCN_DATA=sets exactly "mine model.safetensors" data info m
+exactly "list info check convert fetch --help" data ""
+exactly "check convert" data c
 exactly "" data list ""
 exactly "karate" eval model.safetensors k
 exactly "model.safetensors" predict m

@@ -37,6 +37,7 @@ done
 # -- commands ------------------------------------------------------------------------------------
 cd "$scratch/work"
 ring data/mygraph # stands for the reader's own data
+ln -s "$PATHGCN_SOURCE/examples" examples
 
 # Training is cut short, and data sets that are not here are only parsed: --help at the end still
 # refuses a wrong option before it.

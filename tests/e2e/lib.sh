@@ -11,6 +11,8 @@ cora=""
 for candidate in "${PATHGCN_DATA:-/nonexistent}" "$PATHGCN_SOURCE/${PATHGCN_DATA:-nonexistent}"; do
     [ -z "$cora" ] && [ -d "$candidate/cora" ] && cora=$(realpath "$candidate/cora")
 done
+raw="" # the published files as they are, where they are
+[ -z "$cora" ] || [ ! -d "${cora%/cora}/raw" ] || raw=${cora%/cora}/raw
 unset PATHGCN_DATA
 # shellcheck disable=SC2034 # for the scripts
 sanitized=${PATHGCN_SANITIZE:-} # the program is then many times slower: do less
@@ -18,6 +20,7 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 mkdir "$scratch/work"
 cd "$scratch/work"
+export XDG_CACHE_HOME=$scratch/cache # what the user has downloaded is of no concern
 out=$scratch/stdout err=$scratch/stderr
 
 pathgcn() { "$PATHGCN" "$@"; }

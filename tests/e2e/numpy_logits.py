@@ -117,6 +117,10 @@ def probabilities(directory, model):
     config = json.loads(metadata["config"])
     assert metadata["format"] == "pathgcn-model" and metadata["format_version"] == "1"
     x = read_features(directory, config["normalise"])
+    if config["normalise"] == "standardise":
+        train = np.load(os.path.join(directory, "train_mask.npy")).astype(bool)
+        assert np.allclose(w["input.mean"], x[train].mean(axis=0), atol=1e-6)
+        x = (x - w["input.mean"]) / w["input.deviation"]
     t = operator(directory, config)
     alpha = float(config["alpha"])
     h = np.maximum(x @ w["embed.weight"] + w["embed.bias"], 0)

@@ -23,6 +23,8 @@ agrees dense
 agrees sparse
 agrees dense --normalise rows
 agrees sparse --normalise none --scaling walk
+agrees dense --normalise standardise
+agrees sparse --normalise standardise --kernel layer
 agrees dense --scaling walk --self-loops no --residual none
 agrees dense --scaling symmetric --self-loops no --residual previous --alpha 0.4
 agrees dense --walk weighted --self-loops no

@@ -167,7 +167,8 @@ holds "$out" "pathgcn $(sed -n 's/^#define PGCN_VERSION "\(.*\)"/\1/p' "$PATHGCN
 run 0 pathgcn --help
 holds "$out" train eval predict paths data info "First steps" "Exit codes"
 run 2 pathgcn
-for command in train eval predict paths data info; do
+for command in train eval predict paths data info "data list" "data info" "data check" \
+    "data convert" "data fetch"; do
     run 0 pathgcn $command --help
     holds "$out" "Usage: pathgcn $command" "Examples:" "--help"
     cp "$out" help

@@ -64,7 +64,7 @@ static inline void network_prepare(network *net, const problem *p, const char *t
     pgcn_config *config = &net->config;
     must(pgcn_config_check(config));
     must(pgcn_i_pool_new(threads, &net->pool));
-    must(pgcn_i_input_new(&p->x, config->normalise, true, &net->input));
+    must(pgcn_i_input_new(&p->x, config->normalise, (pgcn_i_standard){0}, true, &net->input));
     must(pgcn_i_spatial_init(&net->spatial, p->graph, config));
     must(pgcn_i_pathgcn_declare(&net->params, config, NET_FEATURES, NET_CLASSES));
     must(pgcn_i_params_allocate(&net->params, true));

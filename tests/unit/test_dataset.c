@@ -286,7 +286,7 @@ static void test_folder_is_the_same_as_its_arrays(void **state) {
     pgcn_dataset *expected = example_load(&my);
     assert_string_equal(data->fingerprint, expected->fingerprint);
     pgcn_dataset_info info = pgcn_dataset_describe(data);
-    assert_string_equal(info.name, "set");
+    assert_string_equal(info.name, "set:self-loops"); /* what was asked for is in the name */
     assert_int_equal(info.splits, 3);
     assert_string_equal(pgcn_dataset_split(data, 0, NULL, NULL, NULL), "public");
     assert_string_equal(pgcn_dataset_split(data, 2, NULL, NULL, NULL), "1");
@@ -386,14 +386,14 @@ static void test_folder_that_does_not_fit_is_refused(void **state) {
         {PGCN_ERR_FORMAT, "use a.T"},                                        /* 1 */
         {PGCN_ERR_FORMAT, "found an array int64 [6, 2], expected int32"},    /* 2 */
         {PGCN_ERR_IO, "edges.npy"},                                          /* 3 */
-        {PGCN_ERR_FORMAT, "multi-label data sets are not supported by this version"},
-        {PGCN_ERR_FORMAT, "graph classification data sets are not supported by this version"},
+        {PGCN_ERR_FORMAT, "label 0 of node 0 is 7, expected 0 or 1"}, /* 4 */
+        {PGCN_ERR_FORMAT, "graph_ptr.npy': graph 0 has the nodes 0 to -1"},  /* 5 */
         {PGCN_ERR_FORMAT, "no features"},        /* 6 */
         {PGCN_ERR_FORMAT, "both dense and CSR"}, /* 7 */
         {PGCN_ERR_MISMATCH, "x_data.npy': it has 6 rows, expected 7"},
         {PGCN_ERR_MISMATCH, "x_indptr.npy': it has 6 rows, expected 7"},
         {PGCN_ERR_FORMAT, "val_mask.npy is missing"}, /* 10 */
-        {PGCN_ERR_FORMAT, "has no split: neither"},   /* 11 */
+        {PGCN_ERR_FORMAT, "an edge joins node"},      /* 11 */
         {PGCN_ERR_MISMATCH, "test_masks.npy': it has 1 rows, expected 2"},
         {PGCN_ERR_MISMATCH, "found masks [3, 4], expected"},    /* 13 */
         {PGCN_ERR_FORMAT, "int64 [6], expected int32 [n]"},     /* 14 */
@@ -420,18 +420,14 @@ static void test_folder_that_does_not_fit_is_refused(void **state) {
         case 1: put("edges.npy", PGCN_I_I32, 2, 2, 6, pairs); break;
         case 2: put("edges.npy", PGCN_I_I64, 2, 6, 2, wide); break;
         case 3: drop("edges.npy"); break;
-        case 4: put("y.npy", PGCN_I_U8, 2, 6, 2, wide); break;
+        case 4: put("y.npy", PGCN_I_U8, 2, 6, 2, bytes); break;
         case 5: put("graph_ptr.npy", PGCN_I_I64, 1, 2, 0, wide); break;
         case 6: drop("x_indptr.npy"); break;
         case 7: put("x.npy", PGCN_I_F32, 2, 6, 1, weights); break;
         case 8: put("x_data.npy", PGCN_I_F32, 1, 6, 0, weights); break;
         case 9: put("x_indptr.npy", PGCN_I_I64, 1, 6, 0, wide); break;
         case 10: drop("val_mask.npy"); break;
-        case 11:
-            drop("train_mask.npy"), drop("val_mask.npy"), drop("test_mask.npy");
-            drop("splits/train_masks.npy"), drop("splits/val_masks.npy");
-            drop("splits/test_masks.npy");
-            break;
+        case 11: put("graph_id.npy", PGCN_I_I32, 1, 6, 0, pairs[2]); break;
         case 12: put("splits/test_masks.npy", PGCN_I_U8, 2, 1, 6, bytes); break;
         case 13: put("splits/train_masks.npy", PGCN_I_U8, 2, 3, 4, bytes); break;
         case 14: put("y.npy", PGCN_I_I64, 1, 6, 0, wide); break;
@@ -557,7 +553,7 @@ static void test_real_sets_have_the_published_numbers(void **state) {
     for (size_t i = 0; i < sizeof sets / sizeof sets[0]; i++) {
         pgcn_dataset *data = load(sets[i].name, &opts);
         pgcn_dataset_info info = pgcn_dataset_describe(data);
-        assert_string_equal(info.name, sets[i].name);
+        assert_string_equal(info.steps, "self-loops");
         assert_int_equal(info.nodes, sets[i].nodes);
         assert_int_equal(info.edges, sets[i].edges);
         assert_int_equal(info.self_loops, sets[i].self_loops);
@@ -585,7 +581,7 @@ static void test_real_citeseer_masks_lose_the_unlabelled_nodes(void **state) {
     pgcn_dataset_free(data);
 }
 
-static void test_real_directed_and_unsupported_sets(void **state) {
+static void test_real_directed_sets(void **state) {
     (void)state;
     need_real_data();
     pgcn_dataset_opts opts = pgcn_dataset_opts_default();
@@ -596,9 +592,42 @@ static void test_real_directed_and_unsupported_sets(void **state) {
     assert_int_equal(pgcn_dataset_describe(data).edges, 325);
     pgcn_dataset_free(data);
     assert_load_fails("cora", &opts, PGCN_ERR_ARGUMENT, "has no directed edges");
-    assert_load_fails("ppi", NULL, PGCN_ERR_FORMAT, "multi-label data sets are not supported");
-    assert_load_fails("MUTAG", NULL, PGCN_ERR_FORMAT, "graph classification data sets are not");
     assert_load_fails("corra", NULL, PGCN_ERR_ARGUMENT, "citeseer, cora, cornell");
+}
+
+static void test_real_multilabel_and_graph_sets_are_read_and_not_trained(void **state) {
+    (void)state;
+    need_real_data();
+    pgcn_config config = pgcn_config_default();
+    pgcn_model *model = NULL;
+    pgcn_dataset *data = load("ppi:self-loops", NULL);
+    pgcn_dataset_info info = pgcn_dataset_describe(data);
+    assert_int_equal(info.task, PGCN_TASK_MULTILABEL);
+    assert_int_equal(info.nodes, 56944);
+    assert_int_equal(info.edges, 818716);
+    assert_int_equal(info.self_loops, 25084);
+    assert_int_equal(info.classes, 121);
+    assert_int_equal(info.unlabelled, 714);
+    assert_int_equal(info.graphs, 24);
+    assert_int_equal(sum(data->split[0].train, info.nodes), 44906 - 618);
+    assert_int_equal(pgcn_train(data, &config, &model), PGCN_ERR_ARGUMENT);
+    assert_error_says("several labels per node");
+    pgcn_dataset_free(data);
+    data = load("PTC-gin", NULL);
+    info = pgcn_dataset_describe(data);
+    assert_int_equal(info.task, PGCN_TASK_GRAPH);
+    assert_int_equal(info.graphs, 344);
+    assert_int_equal(info.items, 344);
+    assert_int_equal(info.nodes, 8792);
+    assert_int_equal(info.features, 19);
+    assert_int_equal(info.folds, 10);
+    assert_int_equal(pgcn_train(data, &config, &model), PGCN_ERR_ARGUMENT);
+    assert_error_says("a class for each of its graphs");
+    pgcn_dataset_free(data);
+    data = load("PROTEINS:features=own+labels+degrees", NULL);
+    info = pgcn_dataset_describe(data);
+    assert_int_equal(info.features, 1 + 3 + info.max_degree + 1);
+    pgcn_dataset_free(data);
 }
 
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, folder_make, scratch_remove)
@@ -619,7 +648,8 @@ int main(void) {
         IN_FOLDER(test_load_looks_in_the_option_then_the_environment),
         cmocka_unit_test(test_real_sets_have_the_published_numbers),
         cmocka_unit_test(test_real_citeseer_masks_lose_the_unlabelled_nodes),
-        cmocka_unit_test(test_real_directed_and_unsupported_sets),
+        cmocka_unit_test(test_real_directed_sets),
+        cmocka_unit_test(test_real_multilabel_and_graph_sets_are_read_and_not_trained),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,6 +11,8 @@
 #define GRADIENT_LEAST 1e-3
 
 enum { K = 4, P = 3, COLUMNS = 19 };
+static const pgcn_i_standard no_standard = {NULL, NULL};
+
 static const double ALPHA = 0.3, LAMBDA = 0.7;
 
 typedef struct bench bench;
@@ -84,7 +86,7 @@ static void input_declare(bench *b) {
                               .offset = csr.offset,
                               .column = csr.column,
                               .value = csr.value};
-    must(pgcn_i_input_new(&x, PGCN_NORMALISE_NONE, true, &b->input));
+    must(pgcn_i_input_new(&x, PGCN_NORMALISE_NONE, no_standard, true, &b->input));
     free(dense);
     ref_csr_free(&csr);
     add_param(b, 0, 2, COLUMNS, b->c, 0);
@@ -602,6 +604,32 @@ static void test_dropout_depends_on_step_only(void **state) {
     bench_close(&b);
 }
 
+/* Columns over the masked rows 0 and 2: mean 2 and deviation 1; mean -1.5, deviation 1.5; constant. */
+static void test_input_standardised_over_the_masked_rows_dense_and_sparse_alike(void **state) {
+    (void)state;
+    const float dense[9] = {1, -3, 0, 8, 8, 8, 3, 0, 0};
+    const int64_t offset[] = {0, 2, 5, 6};
+    const int32_t column[] = {0, 1, 0, 1, 2, 0};
+    const float value[] = {1, -3, 8, 8, 8, 3};
+    const uint8_t mask[3] = {1, 0, 1};
+    const float wanted[9] = {-1, -1, 0, 6, 9.5f / 1.5f, 8, 1, 1, 0};
+    pgcn_i_features x = {.n = 3, .columns = 3, .dense = dense};
+    pgcn_i_features sparse = {
+        .n = 3, .columns = 3, .nonzeros = 6, .offset = offset, .column = column, .value = value};
+    const pgcn_i_features *forms[2] = {&x, &sparse};
+    for (int form = 0; form < 2; form++) {
+        float mean[3], deviation[3];
+        pgcn_i_standard standard = {mean, deviation};
+        pgcn_i_input *input;
+        must(pgcn_i_standard_of(forms[form], mask, standard));
+        assert_true(mean[0] == 2 && mean[1] == -1.5f && mean[2] == 0);
+        assert_true(deviation[0] == 1 && deviation[1] == 1.5f && deviation[2] == 1);
+        must(pgcn_i_input_new(forms[form], PGCN_NORMALISE_STANDARDISE, standard, true, &input));
+        assert_memory_equal(input->dense, wanted, sizeof wanted);
+        pgcn_i_input_free(input);
+    }
+}
+
 static void test_input_rows_normalised_by_their_magnitudes(void **state) {
     (void)state;
     const float dense[6] = {1, -3, 0, 0, 2, 2};
@@ -612,16 +640,16 @@ static void test_input_rows_normalised_by_their_magnitudes(void **state) {
     pgcn_i_features sparse = {
         .n = 3, .columns = 2, .nonzeros = 4, .offset = offset, .column = column, .value = value};
     pgcn_i_input *input;
-    must(pgcn_i_input_new(&x, PGCN_NORMALISE_ROWS, true, &input));
+    must(pgcn_i_input_new(&x, PGCN_NORMALISE_ROWS, no_standard, true, &input));
     assert_memory_equal(input->dense, wanted, sizeof wanted);
     pgcn_i_input_free(input);
-    must(pgcn_i_input_new(&x, PGCN_NORMALISE_AUTO, true, &input));
+    must(pgcn_i_input_new(&x, PGCN_NORMALISE_AUTO, no_standard, true, &input));
     assert_memory_equal(input->dense, dense, sizeof dense);
     pgcn_i_input_free(input);
-    must(pgcn_i_input_new(&sparse, PGCN_NORMALISE_NONE, true, &input));
+    must(pgcn_i_input_new(&sparse, PGCN_NORMALISE_NONE, no_standard, true, &input));
     assert_memory_equal(input->value, value, sizeof value);
     pgcn_i_input_free(input);
-    must(pgcn_i_input_new(&sparse, PGCN_NORMALISE_AUTO, true, &input));
+    must(pgcn_i_input_new(&sparse, PGCN_NORMALISE_AUTO, no_standard, true, &input));
     assert_true(input->value[1] == wanted[1] && input->value[3] == wanted[5]);
     assert_int_equal(input->offset_t[1], 2); /* column 0: rows 0 and 2, entries 0 and 2 */
     assert_int_equal(input->row_t[1], 2);
@@ -637,6 +665,7 @@ int main(void) {
         cmocka_unit_test(test_batch_norm_statistics_training_and_inference),
         cmocka_unit_test(test_dropout_depends_on_step_only),
         cmocka_unit_test(test_input_rows_normalised_by_their_magnitudes),
+        cmocka_unit_test(test_input_standardised_over_the_masked_rows_dense_and_sparse_alike),
     };
     return cmocka_run_group_tests_name("ops", tests, NULL, NULL);
 }

@@ -56,7 +56,7 @@ static void test_text_lines_are_the_same_whatever_ends_them(void **state) {
     }
 }
 
-/* Lines of many lengths, some longer than every buffer. */
+/* Lines of many lengths, some longer than every buffer, and many short ones. */
 static char *make_long_lines(size_t *bytes) {
     static const size_t lengths[] = {0, 1, 70000, 3, 1500000, 262143, 262144, 0, 5};
     char *content = malloc(3000000), *to = content;
@@ -64,6 +64,7 @@ static char *make_long_lines(size_t *bytes) {
         for (size_t k = 0; k < lengths[i]; k++) *to++ = (char)('a' + (k * 7 + i) % 26);
         *to++ = '\n';
     }
+    for (int i = 0; i < 50000; i++) to += sprintf(to, "%d\n", i * i);
     *bytes = (size_t)(to - content);
     return content;
 }
@@ -484,7 +485,7 @@ static char *make_big_table(size_t *bytes, float *expected) {
         to += sprintf(to, i % 3 == 0 ? "n%d," : "%d,", i);
         for (int j = 0; j < BIG_COLUMNS; j++) {
             random = random * 1664525 + 1013904223;
-            double value = ((double)random - 0x1p31) * 0x1p-31;
+            double value = ((double)random - 0x1p31) * (random % 5 ? 0x1p-31 : 0x1p-21);
             to += sprintf(to, random % 7 ? "%.6f%c" : "%.12g%c", value,
                           j + 1 < BIG_COLUMNS ? ',' : '\n');
         }

@@ -1,0 +1,245 @@
+/* pathgcn data fetch: published data sets from their homes, or a mirror, into the cache, where
+ * every command finds them by name. The work is pgcn_fetch(); here are names, the bar and Ctrl-C.
+ * Called by cmd_data.c. */
+#include "cli/cli.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int run(int argc, char **argv);
+
+const cli_command cli_fetch = {
+    .name = "data fetch",
+    .summary = "download published data sets",
+    .arguments = "NAME...",
+    .text = "Brings data sets from where they are published to the cache ($XDG_CACHE_HOME/pathgcn\n"
+            "or ~/.cache/pathgcn), where 'pathgcn train NAME' finds them. --list shows them, each\n"
+            "with its licence and reference; docs/DATASETS.md has more. Every file is checked\n"
+            "against its known SHA-256, files that are here already are not fetched again, and a\n"
+            "download that broke off or was stopped by Ctrl-C goes on where it ended. A mirror is\n"
+            "a URL or a directory that holds NAME/FILE, for instance somebody else's cache; it is\n"
+            "asked before the home.",
+    .examples = "  pathgcn data fetch cora\n"
+                "  pathgcn data fetch cora texas MUTAG --out data\n"
+                "  pathgcn data fetch --all --mirror http://mirror.example.org/graphs\n"
+                "  pathgcn data fetch --list\n",
+    .run = run,
+};
+
+typedef struct request {
+    const char *out, *mirror, *retries_text, *pause_text;
+    bool all, list, mirror_only, force, json, quiet;
+    long long retries;
+    double pause;
+} request;
+
+/* ---- progress ------------------------------------------------------------------------------- */
+
+typedef struct meter {
+    bool on;
+    double begin, shown;
+    int64_t begin_bytes; /* that were here before */
+    const char *name;
+} meter;
+
+static void format_bytes(int64_t bytes, char out[32]) {
+    if (bytes < 1000)
+        snprintf(out, 32, "%lld bytes", (long long)bytes);
+    else if (bytes < 1000000)
+        snprintf(out, 32, "%.1f kB", (double)bytes / 1e3);
+    else
+        snprintf(out, 32, "%.1f MB", (double)bytes / 1e6);
+}
+
+static void show(const meter *m, const pgcn_fetch_progress *p) {
+    char here[32], total[40] = "", speed[48] = "", bar[48] = "", line[512], done[32];
+    double seconds = cli_now() - m->begin;
+    format_bytes(p->set_bytes, here);
+    if (p->set_total > 0) {
+        int filled = (int)(20 * (double)p->set_bytes / (double)p->set_total);
+        filled = filled > 20 ? 20 : filled;
+        format_bytes(p->set_total, done);
+        snprintf(total, sizeof total, " of %s", done);
+        snprintf(bar, sizeof bar, "[%.*s%.*s] ", filled, "####################", 20 - filled,
+                 "....................");
+    }
+    if (p->waiting) {
+        snprintf(speed, sizeof speed, "  waiting before attempt %d", p->attempt + 1);
+    } else if (seconds > 0.5) {
+        format_bytes((int64_t)((double)(p->set_bytes - m->begin_bytes) / seconds), done);
+        snprintf(speed, sizeof speed, "  %s/s", done);
+    }
+    snprintf(line, sizeof line, "%s %s%s%s%s  %d/%d %s", p->name, bar, here, total, speed,
+             p->file_number, p->files, p->file);
+    fprintf(stderr, "\r%.*s\033[K", cli_terminal_columns() - 1, line);
+    fflush(stderr);
+}
+
+static bool on_progress(const pgcn_fetch_progress *progress, void *context) {
+    meter *m = context;
+    double now = cli_now();
+    if (m->name != progress->name) {
+        m->name = progress->name;
+        m->begin = now;
+        m->begin_bytes = progress->set_bytes;
+    }
+    if (m->on && now - m->shown > 0.1) {
+        m->shown = now;
+        show(m, progress);
+    }
+    return !cli_interrupted();
+}
+
+/* ---- the list ------------------------------------------------------------------------------- */
+
+static json_t *published_to_json(const pgcn_published *set) {
+    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:i, s:I}", "name", set->name,
+                     "alias", set->alias, "task", set->graphs ? "graph" : "node", "summary",
+                     set->summary, "home", set->home, "licence", set->licence, "reference",
+                     set->reference, "note", set->note, "in_paper", (int)set->in_paper, "files",
+                     set->files, "bytes", (json_int_t)set->bytes);
+}
+
+static void print_published(const pgcn_published *set) {
+    char size[32] = "size not known";
+    if (set->bytes > 0) format_bytes(set->bytes, size);
+    printf("%s%s%s%s\n  %s\n  download:  %d file%s, %s, from %s\n  licence:   %s\n"
+           "  reference: %s\n",
+           set->name, *set->alias ? " (" : "", set->alias, *set->alias ? ")" : "", set->summary,
+           set->files, set->files == 1 ? "" : "s", size, set->home, set->licence, set->reference);
+    if (*set->note) printf("  note:      %s\n", set->note);
+}
+
+static int list(bool json) {
+    pgcn_published set;
+    if (json) {
+        json_t *all = json_array();
+        for (int i = 0; pgcn_published_get(i, &set); i++)
+            json_array_append_new(all, published_to_json(&set));
+        return cli_print_json(&cli_fetch, json_pack("{s:o}", "published", all));
+    }
+    for (int i = 0; pgcn_published_get(i, &set); i++) {
+        if (i > 0) putchar('\n');
+        print_published(&set);
+    }
+    return EXIT_DONE;
+}
+
+/* ---- fetching ------------------------------------------------------------------------------- */
+
+static void print_result(const pgcn_published *set, const pgcn_fetch_result *result) {
+    char size[32];
+    format_bytes(result->downloaded, size);
+    if (result->fetched == 0)
+        printf("%s: already complete in %s\n", set->name, result->path);
+    else
+        printf("%s: %d file%s fetched (%s), now in %s\n", set->name, result->fetched,
+               result->fetched == 1 ? "" : "s", size, result->path);
+    if (result->fetched == 0) return;
+    printf("  licence:   %s\n  reference: %s\n", set->licence, set->reference);
+    if (*set->note) printf("  note:      %s\n", set->note);
+}
+
+static int fetch_one(const request *r, meter *m, const char *name, json_t *fetched) {
+    pgcn_fetch_opts opts = pgcn_fetch_opts_default();
+    opts.directory = r->out;
+    opts.mirror = r->mirror;
+    opts.mirror_only = r->mirror_only;
+    opts.force = r->force;
+    opts.retries = (int)r->retries;
+    opts.pause_seconds = r->pause;
+    opts.progress = on_progress;
+    opts.context = m;
+    pgcn_fetch_result result;
+    pgcn_status status = pgcn_fetch(name, &opts, &result);
+    if (m->on) fprintf(stderr, "\r\033[K");
+    if (status != PGCN_OK) return cli_failed(&cli_fetch, status);
+    pgcn_published set;
+    if (!pgcn_published_find(name, &set)) return EXIT_FAILED;
+    if (r->json)
+        json_array_append_new(
+            fetched, json_pack("{s:s, s:s, s:i, s:i, s:I, s:s, s:s, s:s}", "name", set.name, "path",
+                               result.path, "fetched", result.fetched, "kept", result.kept,
+                               "downloaded_bytes", (json_int_t)result.downloaded, "licence",
+                               set.licence, "reference", set.reference, "note", set.note));
+    else if (!r->quiet)
+        print_result(&set, &result);
+    return EXIT_DONE;
+}
+
+static bool is_known(const char *name) {
+    pgcn_published set;
+    if (pgcn_published_find(name, &set)) return true;
+    cli_guess guess = cli_guess_start(name);
+    for (int i = 0; pgcn_published_get(i, &set); i++) {
+        cli_guess_offer(&guess, set.name);
+        if (*set.alias) cli_guess_offer(&guess, set.alias);
+    }
+    cli_complain(&cli_fetch, "no published data set is called '%s'%s%s%s; --list shows them", name,
+                 guess.best ? " (did you mean " : "", guess.best ? guess.best : "",
+                 guess.best ? "?)" : "");
+    return false;
+}
+
+/* The sets one after the other; one that fails does not keep the others away. */
+static int fetch_all(const request *r, const cli_arguments *arguments) {
+    meter m = {.on = !r->quiet && isatty(STDERR_FILENO)};
+    json_t *fetched = json_array();
+    pgcn_published set;
+    int worst = EXIT_DONE;
+    for (int i = 0; r->all && !cli_interrupted() && pgcn_published_get(i, &set); i++)
+        if (set.in_paper && fetch_one(r, &m, set.name, fetched) != EXIT_DONE) worst = EXIT_FAILED;
+    for (int i = 0; i < arguments->words && !cli_interrupted(); i++) {
+        int code = fetch_one(r, &m, arguments->word[i], fetched);
+        if (code > worst) worst = code;
+    }
+    if (r->json && json_array_size(fetched) > 0) {
+        int code = cli_print_json(&cli_fetch, json_pack("{s:o}", "fetched", fetched));
+        return worst != EXIT_DONE ? worst : code;
+    }
+    json_decref(fetched);
+    return worst;
+}
+
+static bool read_pause(request *r) {
+    char *end;
+    r->pause = strtod(r->pause_text, &end);
+    if (end != r->pause_text && *end == '\0' && r->pause >= 0 && r->pause <= 3600) return true;
+    cli_complain(&cli_fetch, "--pause is '%s', expected seconds from 0 to 3600", r->pause_text);
+    return false;
+}
+
+static int run(int argc, char **argv) {
+    request r = {.retries_text = "4", .pause_text = "1"};
+    const cli_option options[] = {
+        {"all", NULL, NULL, "the fifteen data sets of the paper", NULL, &r.all},
+        {"list", NULL, NULL, "only show what can be fetched, with licence and reference", NULL,
+         &r.list},
+        {"out", "DIR", "the cache", "where the folders of the data sets go", &r.out, NULL},
+        {"mirror", "URL|DIR", "PATHGCN_MIRROR", "place that holds NAME/FILE, asked before the home",
+         &r.mirror, NULL},
+        {"mirror-only", NULL, NULL, "do not ask the home", NULL, &r.mirror_only},
+        {"retries", "N", "4", "how often a transfer that broke is tried again", &r.retries_text,
+         NULL},
+        {"pause", "SECONDS", "1", "before the first retry; twice as long before each next",
+         &r.pause_text, NULL},
+        {"force", NULL, NULL, "fetch files that are here, too", NULL, &r.force},
+        {"json", NULL, NULL, "print one JSON line", NULL, &r.json},
+        {"quiet", NULL, NULL, "print only errors", NULL, &r.quiet},
+        {NULL, NULL, NULL, NULL, NULL, NULL}};
+    cli_arguments arguments;
+    int code = cli_parse(&cli_fetch, options, 0, CLI_MAX_WORDS, argc, argv, &arguments);
+    if (code >= 0) return code;
+    if (r.list) return list(r.json);
+    if (!cli_number(&cli_fetch, "retries", r.retries_text, 0, 100, &r.retries) || !read_pause(&r))
+        return EXIT_USAGE;
+    if (arguments.words == 0 && !r.all) {
+        cli_complain(&cli_fetch, "name a data set, or add --all; --list shows what there is");
+        return EXIT_USAGE;
+    }
+    for (int i = 0; i < arguments.words; i++)
+        if (!is_known(arguments.word[i])) return EXIT_USAGE;
+    cli_catch_signals();
+    return fetch_all(&r, &arguments);
+}

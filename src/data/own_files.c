@@ -1,0 +1,718 @@
+/* A user's own graph: up to four text files (delimited.c has the rules of cells and headers).
+ *
+ *   edges      from, to [, weight]         required
+ *   features   id, numbers...              or .npy [n, f]: row i is node i, ids are then 0..n-1
+ *   labels     id, class                   any text; ?, nan, NA or an empty cell: not known
+ *              id, 0/1, 0/1, ...           several columns: several classes may hold, named by the header
+ *   splits     id, train|val|test [, ...]  a column is a split; nodes not named are in no part
+ *
+ * Nodes are all ids of features, labels and edges, so a node may be in one file only: it has no edges, no
+ * label, or zeros as features. If all ids are whole numbers, nodes are in ascending order, else in the
+ * order of their first appearance in features, labels, edges. Ids are kept as text, unless they are
+ * exactly 0..n-1. An id twice in features, labels or splits is an error.
+ *
+ * Big arrays are not copied: features are permuted in place. Called by dataset.c and edge_list.c;
+ * thread-safe (table.c has its own threads). */
+#include "data/data.h"
+#include "data/delimited.h"
+#include "data/id_map.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct own {
+    const pgcn_i_own_files *files;
+    pgcn_i_source *source;
+    pgcn_i_arena scratch;
+    pgcn_i_id_map ids;
+    const char *id_column; /* above the ids in the header of the features; NULL: not known */
+    int64_t counted;       /* >= 0: ids are the numbers 0..counted-1 (features from .npy), no map */
+    int32_t *place;        /* [nodes] of the map's number in the final order; NULL: the same */
+    pgcn_i_buffer x;       /* [x_rows, x_columns] features in the order of the map */
+    int64_t x_rows, x_columns;
+    pgcn_i_buffer from, to, weight; /* int32 ids of the map; float */
+    pgcn_i_buffer label_node;       /* int32 node of each row of labels */
+    pgcn_i_layout label_layout;
+    pgcn_i_buffer label_line; /* int64 line of each row of labels */
+    pgcn_i_buffer label_text; /* one label column: the text of each row, with a NUL */
+    pgcn_i_buffer label_cell; /* several: uint8 of each cell, 2: not known */
+    int64_t *split_line;      /* [nodes] line of each node in the file of splits, 0: none yet */
+    uint8_t **mask;           /* [3 splits] */
+} own;
+
+static int64_t nodes_so_far(const own *in) {
+    return in->counted >= 0 ? in->counted : in->ids.count;
+}
+
+static pgcn_status not_counted(const own *in, const pgcn_i_rows *rows, const char *id) {
+    char shown[PGCN_I_EXCERPT];
+    pgcn_i_text_excerpt(id, (int64_t)strlen(id), shown);
+    return pgcn_i_text_fail(
+        rows->text,
+        "found the id '%s', expected a whole number from 0 to %lld: rows of '%s' "
+        "have no ids, so its row i is node i; give features as text with an id in "
+        "front of each row",
+        shown, (long long)in->counted - 1, in->files->features);
+}
+
+/* The node of an id; it is new if it was not seen before. */
+static pgcn_status node_of(own *in, const pgcn_i_rows *rows, const char *id, int64_t *node) {
+    if (*id == '\0')
+        return pgcn_i_text_fail(rows->text, "found an empty cell, expected the id of a node");
+    if (in->counted < 0) return pgcn_i_id_map_add(&in->ids, id, node);
+    const char *at = id;
+    if (!pgcn_i_parse_i64(&at, node) || *at != '\0' || *node < 0 || *node >= in->counted)
+        return not_counted(in, rows, id);
+    return PGCN_OK;
+}
+
+static const char *id_text(const own *in, int64_t node, char scratch[24]) {
+    if (in->counted < 0) return pgcn_i_id_map_text(&in->ids, node);
+    snprintf(scratch, 24, "%lld", (long long)node);
+    return scratch;
+}
+
+/* Finds how a file is laid out, and tells the user if a header was guessed. */
+static pgcn_status find_layout(own *in, const char *path, pgcn_i_role role, int64_t least_columns,
+                               const char *expected, pgcn_i_layout *out) {
+    PGCN_TRY(pgcn_i_layout_find(path, role, in->id_column, &in->scratch, out));
+    if (out->columns == 0)
+        return pgcn_i_fail(PGCN_ERR_FORMAT, "reading '%s': it has no rows, expected %s", path,
+                           expected);
+    if (out->columns < least_columns)
+        return pgcn_i_fail(
+            PGCN_ERR_FORMAT,
+            "reading '%s': its rows have %lld cell%s, expected %s; cells are separated "
+            "by commas, tabs, semicolons or blanks",
+            path, (long long)out->columns, out->columns == 1 ? "" : "s", expected);
+    if (!out->guessed) return PGCN_OK;
+    char shown[PGCN_I_EXCERPT];
+    const char *cell = out->header[out->columns - 1];
+    pgcn_i_text_excerpt(cell, (int64_t)strlen(cell), shown);
+    return pgcn_i_source_note(
+        in->source,
+        "line %lld of %s (its last cell is '%s') was taken as a header, not as "
+        "data",
+        (long long)out->header_line, path, shown);
+}
+
+/* Calls `take` for every row. */
+typedef pgcn_status (*take_row)(own *in, const pgcn_i_rows *rows, char **cell);
+
+static pgcn_status for_each_row(own *in, const pgcn_i_layout *layout, take_row take) {
+    pgcn_i_rows rows;
+    char **cell;
+    pgcn_status status;
+    PGCN_TRY_GOTO(pgcn_i_rows_open(&rows, layout));
+    for (;;) {
+        PGCN_TRY_GOTO(pgcn_i_rows_next(&rows, &cell));
+        if (!cell) break;
+        PGCN_TRY_GOTO(take(in, &rows, cell));
+    }
+fail:
+    pgcn_i_rows_close(&rows);
+    return status;
+}
+
+static pgcn_status push_i32(pgcn_i_buffer *buffer, int64_t value) {
+    int32_t *place = pgcn_i_buffer_add(buffer, (int64_t)sizeof *place);
+    if (!place) return PGCN_ERR_MEMORY;
+    *place = (int32_t)value; /* nodes are below INT32_MAX, see id_map.c */
+    return PGCN_OK;
+}
+
+/* Names in the arena of the source; empty if there is no header. */
+static pgcn_status name_columns(own *in, const pgcn_i_layout *layout, pgcn_i_names *out) {
+    if (!layout->header) return PGCN_OK;
+    int64_t count = layout->columns - 1, bytes = 0;
+    for (int64_t i = 1; i <= count; i++) bytes += (int64_t)strlen(layout->header[i]) + 1;
+    int64_t *offset = PGCN_I_ARRAY(&in->source->arena, int64_t, count + 1);
+    char *text = PGCN_I_ARRAY(&in->source->arena, char, bytes);
+    if (!offset || !text) return PGCN_ERR_MEMORY;
+    for (int64_t i = 0; i < count; i++) {
+        size_t length = strlen(layout->header[i + 1]) + 1;
+        memcpy(text + offset[i], layout->header[i + 1], length);
+        offset[i + 1] = offset[i] + (int64_t)length;
+    }
+    *out = (pgcn_i_names){count, offset, text};
+    return PGCN_OK;
+}
+
+/* ---- features ---------------------------------------------------------------------------------- */
+
+static pgcn_status bad_feature(const pgcn_i_layout *layout, int64_t column) {
+    char before[1024], name[PGCN_I_EXCERPT] = "";
+    snprintf(before, sizeof before, "%.1000s", pgcn_last_error());
+    if (layout->header) {
+        const char *full = layout->header[column + 1];
+        pgcn_i_text_excerpt(full, (int64_t)strlen(full), name);
+    }
+    return pgcn_i_fail(
+        PGCN_ERR_FORMAT,
+        "%s%s%s%s; features are numbers: write a category as one column of 0 and 1 for "
+        "each of its values, and put a number where one is missing",
+        before, *name ? " (feature '" : "", name, *name ? "')" : "");
+}
+
+/* The ids of the rows become the first nodes. */
+static pgcn_status number_rows(own *in, const char *path, const pgcn_i_table *table) {
+    const char *id = table->id.data;
+    for (int64_t row = 0; row < table->rows; row++, id += strlen(id) + 1) {
+        int64_t node;
+        PGCN_TRY(pgcn_i_id_map_add(&in->ids, id, &node));
+        if (node == row) continue;
+        const int64_t *line = (const int64_t *)(const void *)table->line.data;
+        char shown[PGCN_I_EXCERPT];
+        pgcn_i_text_excerpt(id, (int64_t)strlen(id), shown);
+        return pgcn_i_fail(
+            PGCN_ERR_FORMAT,
+            "reading '%s': line %lld: the id '%s' was already in line %lld, expected "
+            "each node once; remove one of the two",
+            path, (long long)line[row], shown, (long long)line[node]);
+    }
+    return PGCN_OK;
+}
+
+static pgcn_status read_text_features(own *in) {
+    const char *path = in->files->features;
+    pgcn_i_layout layout;
+    pgcn_i_table table;
+    PGCN_TRY(find_layout(in, path, PGCN_I_ROLE_FEATURES, 2, "an id and at least one number per row",
+                         &layout));
+    if (layout.header) in->id_column = layout.header[0];
+    pgcn_i_table_rule rule = {.dtype = PGCN_I_F32,
+                              .delimiter = layout.delimiter,
+                              .ids = true,
+                              .comments = true,
+                              .columns = layout.columns - 1,
+                              .skip = layout.header_line};
+    pgcn_status status = pgcn_i_table_read(path, &rule, &table);
+    if (status == PGCN_ERR_FORMAT && table.bad_column >= 0)
+        return bad_feature(&layout, table.bad_column);
+    if (status != PGCN_OK) return status;
+    status = number_rows(in, path, &table);
+    if (status == PGCN_OK) status = name_columns(in, &layout, &in->source->feature_name);
+    in->x_rows = table.rows;
+    in->x_columns = table.columns;
+    in->x = table.cell;
+    table.cell = (pgcn_i_buffer){0};
+    pgcn_i_table_free(&table);
+    return status;
+}
+
+static bool ends_with(const char *path, const char *ending) {
+    size_t length = strlen(path), tail = strlen(ending);
+    return length >= tail && strcmp(path + length - tail, ending) == 0;
+}
+
+/* Any numeric array becomes float32; whether it is finite is checked by dataset.c. */
+static pgcn_status read_npy_features(own *in) {
+    pgcn_i_array array;
+    PGCN_TRY(pgcn_i_npy_read(in->files->features, &in->source->arena, &array));
+    if (array.rank != 2 || array.shape[0] < 1 || array.shape[1] < 1 ||
+        array.shape[0] >= INT32_MAX) {
+        char shape[PGCN_I_SHAPE_TEXT];
+        pgcn_i_shape_text(array.dtype, array.rank, array.shape, shape);
+        return pgcn_i_fail(PGCN_ERR_FORMAT,
+                           "reading '%s': found an array %s, expected [nodes, features]; use "
+                           "a.reshape(nodes, -1)",
+                           in->files->features, shape);
+    }
+    const float *dense = array.data;
+    if (array.dtype != PGCN_I_F32) {
+        float *converted = PGCN_I_ARRAY(&in->source->arena, float, array.count);
+        if (!converted) return PGCN_ERR_MEMORY;
+        for (int64_t i = 0; i < array.count; i++)
+            converted[i] = array.dtype == PGCN_I_F64   ? (float)((double *)array.data)[i]
+                           : array.dtype == PGCN_I_I64 ? (float)((int64_t *)array.data)[i]
+                           : array.dtype == PGCN_I_I32 ? (float)((int32_t *)array.data)[i]
+                                                       : (float)((uint8_t *)array.data)[i];
+        pgcn_i_arena_drop(&in->source->arena, array.data);
+        dense = converted;
+    }
+    in->counted = array.shape[0];
+    return pgcn_i_source_features(in->source, dense, array.shape[0], array.shape[1]);
+}
+
+/* ---- labels ------------------------------------------------------------------------------------ */
+
+/* One byte per class: 0, 1, or 2 for not known, which holds for all of a node or for none. */
+static pgcn_status take_many_labels(own *in, const pgcn_i_rows *rows, char **cell,
+                                    int64_t classes) {
+    uint8_t *out = pgcn_i_buffer_add(&in->label_cell, classes);
+    int64_t unknown = 0;
+    if (!out) return PGCN_ERR_MEMORY;
+    for (int64_t i = 0; i < classes; i++) {
+        float value = -1;
+        const char *at = cell[i];
+        bool missing = pgcn_i_is_missing(at);
+        bool number = pgcn_i_parse_f32(&at, &value) && *at == '\0';
+        if (!missing && !(number && (value == 0 || value == 1))) {
+            char shown[PGCN_I_EXCERPT];
+            pgcn_i_text_excerpt(cell[i], (int64_t)strlen(cell[i]), shown);
+            return pgcn_i_text_fail(
+                rows->text,
+                "column %lld: found '%s', expected 0 or 1, since there are several "
+                "label columns; for one class per node give one column",
+                (long long)i + 2, shown);
+        }
+        out[i] = missing ? 2 : value == 1;
+        unknown += missing;
+    }
+    if (unknown > 0 && unknown < classes)
+        return pgcn_i_text_fail(
+            rows->text,
+            "%lld of %lld labels are not known, expected all labels of a node or "
+            "none; leave all its cells empty",
+            (long long)unknown, (long long)classes);
+    return PGCN_OK;
+}
+
+static pgcn_status take_label(own *in, const pgcn_i_rows *rows, char **cell) {
+    int64_t node, classes = in->label_layout.columns - 1;
+    PGCN_TRY(node_of(in, rows, cell[0], &node));
+    PGCN_TRY(push_i32(&in->label_node, node));
+    int64_t *line = pgcn_i_buffer_add(&in->label_line, (int64_t)sizeof *line);
+    if (!line) return PGCN_ERR_MEMORY;
+    *line = pgcn_i_text_line_number(rows->text);
+    if (classes > 1) return take_many_labels(in, rows, cell + 1, classes);
+    const char *label = pgcn_i_is_missing(cell[1]) ? "" : cell[1];
+    int64_t bytes = (int64_t)strlen(label) + 1;
+    char *text = pgcn_i_buffer_add(&in->label_text, bytes);
+    if (!text) return PGCN_ERR_MEMORY;
+    memcpy(text, label, (size_t)bytes);
+    return PGCN_OK;
+}
+
+static pgcn_status read_labels(own *in) {
+    PGCN_TRY(find_layout(in, in->files->labels, PGCN_I_ROLE_LABELS, 2, "an id and a label per row",
+                         &in->label_layout));
+    return for_each_row(in, &in->label_layout, take_label);
+}
+
+/* ---- edges ------------------------------------------------------------------------------------- */
+
+static pgcn_status take_edge(own *in, const pgcn_i_rows *rows, char **cell) {
+    int64_t from, to;
+    PGCN_TRY(node_of(in, rows, cell[0], &from));
+    PGCN_TRY(node_of(in, rows, cell[1], &to));
+    PGCN_TRY(push_i32(&in->from, from));
+    PGCN_TRY(push_i32(&in->to, to));
+    if (rows->layout->columns == 2) return PGCN_OK;
+    const char *at = cell[2];
+    float value;
+    if (!pgcn_i_parse_f32(&at, &value) || *at != '\0' || !isfinite(value)) {
+        char shown[PGCN_I_EXCERPT];
+        pgcn_i_text_excerpt(cell[2], (int64_t)strlen(cell[2]), shown);
+        return pgcn_i_text_fail(
+            rows->text,
+            "found the weight '%s', expected a finite number; the third column of "
+            "the edges is their weight: remove it if it is something else",
+            shown);
+    }
+    float *place = pgcn_i_buffer_add(&in->weight, (int64_t)sizeof *place);
+    if (!place) return PGCN_ERR_MEMORY;
+    *place = value;
+    return PGCN_OK;
+}
+
+static pgcn_status read_edges(own *in) {
+    pgcn_i_layout layout;
+    const char *path = in->files->edges;
+    PGCN_TRY(find_layout(in, path, PGCN_I_ROLE_EDGES, 2, "two ids and perhaps a weight per row",
+                         &layout));
+    if (layout.columns > 3)
+        return pgcn_i_fail(PGCN_ERR_FORMAT,
+                           "reading '%s': its rows have %lld cells, expected two ids and perhaps a "
+                           "weight; keep these columns only",
+                           path, (long long)layout.columns);
+    return for_each_row(in, &layout, take_edge);
+}
+
+/* ---- the order of the nodes -------------------------------------------------------------------- */
+
+typedef struct numbered {
+    int64_t value;
+    int32_t node;
+} numbered;
+
+static int by_value(const void *a, const void *b) {
+    int64_t x = ((const numbered *)a)->value, y = ((const numbered *)b)->value;
+    return (x > y) - (x < y);
+}
+
+/* "7", not "07", "+7" or "-0": what printing the number gives. */
+static bool is_plain_count(const char *text) {
+    return text[0] >= '0' && text[0] <= '9' && (text[0] != '0' || text[1] == '\0');
+}
+
+/* Sorts ids that are all whole numbers and finds where each node goes; *counted tells whether they are
+ * just 0..n-1. *whole = false: some id is no whole number, and nothing is done. */
+static pgcn_status sort_ids(own *in, bool *whole, bool *counted) {
+    int64_t n = in->ids.count;
+    numbered *id = PGCN_I_ARRAY(&in->scratch, numbered, n);
+    if (!id) return PGCN_ERR_MEMORY;
+    bool plain = true, sorted = true;
+    *whole = true;
+    for (int64_t i = 0; i < n && *whole; i++) {
+        const char *text = pgcn_i_id_map_text(&in->ids, i), *at = text;
+        *whole = pgcn_i_parse_i64(&at, &id[i].value) && *at == '\0';
+        id[i].node = (int32_t)i;
+        plain = plain && is_plain_count(text);
+        sorted = sorted && (i == 0 || id[i - 1].value < id[i].value);
+    }
+    if (!*whole) return PGCN_OK;
+    if (!sorted) {
+        qsort(id, (size_t)n, sizeof *id, by_value);
+        if (!(in->place = PGCN_I_ARRAY(&in->scratch, int32_t, n))) return PGCN_ERR_MEMORY;
+        for (int64_t i = 0; i < n; i++) in->place[id[i].node] = (int32_t)i;
+    }
+    for (int64_t i = 1; i < n; i++)
+        if (id[i].value == id[i - 1].value)
+            return pgcn_i_fail(
+                PGCN_ERR_FORMAT,
+                "the ids '%s' and '%s' are different texts of the same number, so it is "
+                "not clear whether they are one node; write each id the same way in "
+                "all files",
+                pgcn_i_id_map_text(&in->ids, id[i - 1].node),
+                pgcn_i_id_map_text(&in->ids, id[i].node));
+    *counted = plain && n > 0 && id[0].value == 0 && id[n - 1].value == n - 1;
+    return PGCN_OK;
+}
+
+static int64_t place_of(const own *in, int64_t node) {
+    return in->place ? in->place[node] : node;
+}
+
+static pgcn_status name_nodes(own *in) {
+    int64_t n = in->ids.count;
+    int64_t *offset = PGCN_I_ARRAY(&in->source->arena, int64_t, n + 1);
+    char *text = PGCN_I_ARRAY(&in->source->arena, char, in->ids.text.bytes);
+    if (!offset || !text) return PGCN_ERR_MEMORY;
+    for (int64_t i = 0; i < n; i++)
+        offset[place_of(in, i) + 1] = (int64_t)strlen(pgcn_i_id_map_text(&in->ids, i)) + 1;
+    for (int64_t i = 0; i < n; i++) offset[i + 1] += offset[i];
+    for (int64_t i = 0; i < n; i++)
+        strcpy(text + offset[place_of(in, i)], pgcn_i_id_map_text(&in->ids, i));
+    in->source->node_id = (pgcn_i_names){n, offset, text};
+    return PGCN_OK;
+}
+
+static pgcn_status order_nodes(own *in) {
+    bool whole = false, counted = in->counted >= 0;
+    in->source->nodes = nodes_so_far(in);
+    if (!counted) PGCN_TRY(sort_ids(in, &whole, &counted));
+    return counted ? PGCN_OK : name_nodes(in);
+}
+
+/* ---- everything in that order ------------------------------------------------------------------ */
+
+static pgcn_status place_edges(own *in) {
+    pgcn_i_source *source = in->source;
+    source->edges = in->from.bytes / (int64_t)sizeof(int32_t);
+    pgcn_i_buffer *side[2] = {&in->from, &in->to};
+    for (int k = 0; k < 2; k++) {
+        int32_t *node = pgcn_i_arena_take(&source->edge_arena, side[k]);
+        if (!node) return PGCN_ERR_MEMORY;
+        for (int64_t e = 0; in->place && e < source->edges; e++) node[e] = in->place[node[e]];
+        *(k == 0 ? &source->edge_from : &source->edge_to) = node;
+    }
+    source->directed = true;
+    if (in->weight.bytes == 0) return PGCN_OK;
+    source->edge_weight = pgcn_i_arena_take(&source->edge_arena, &in->weight);
+    return source->edge_weight ? PGCN_OK : PGCN_ERR_MEMORY;
+}
+
+/* Moves row i to row place[i], in place: along each cycle of the permutation. */
+static pgcn_status permute_rows(own *in, float *x) {
+    int64_t n = in->source->nodes, columns = in->x_columns;
+    uint8_t *done = PGCN_I_ARRAY(&in->scratch, uint8_t, n);
+    float *held = PGCN_I_ARRAY(&in->scratch, float, columns);
+    if (!done || !held) return PGCN_ERR_MEMORY;
+    for (int64_t first = 0; first < n; first++) {
+        if (done[first]) continue;
+        memcpy(held, x + first * columns, (size_t)columns * sizeof *x);
+        int64_t to = first;
+        do {
+            to = in->place[to];
+            float *row = x + to * columns;
+            for (int64_t j = 0; j < columns; j++) {
+                float old = row[j];
+                row[j] = held[j];
+                held[j] = old;
+            }
+            done[to] = 1;
+        } while (to != first);
+    }
+    return PGCN_OK;
+}
+
+/* Tells which nodes have no row of features; they get zeros. Almost none with a row means that the ids of
+ * the files do not match, and it would ask for memory that no file accounts for. */
+static pgcn_status tell_featureless(own *in) {
+    enum { MOST_PER_ROW = 10, SHOWN = 3 };
+    int64_t missing = in->source->nodes - in->x_rows;
+    char names[SHOWN * (PGCN_I_EXCERPT + 4)] = "";
+    for (int64_t i = 0; i < missing && i < SHOWN; i++) {
+        char shown[PGCN_I_EXCERPT];
+        const char *id = pgcn_i_id_map_text(&in->ids, in->x_rows + i);
+        pgcn_i_text_excerpt(id, (int64_t)strlen(id), shown);
+        size_t used = strlen(names);
+        snprintf(names + used, sizeof names - used, "%s'%s'", i ? ", " : "", shown);
+    }
+    if (missing / MOST_PER_ROW > in->x_rows)
+        return pgcn_i_fail(PGCN_ERR_MISMATCH,
+                           "%lld of %lld nodes are not in '%s' (%s, ...); are the ids of the files "
+                           "written the same way?",
+                           (long long)missing, (long long)in->source->nodes, in->files->features,
+                           names);
+    if (missing == 0) return PGCN_OK;
+    return pgcn_i_source_note(in->source, "%lld node%s not in %s and %s zeros as features: %s%s",
+                              (long long)missing, missing == 1 ? " is" : "s are",
+                              in->files->features, missing == 1 ? "has" : "have", names,
+                              missing > SHOWN ? ", ..." : "");
+}
+
+static pgcn_status place_features(own *in) {
+    if (in->x_columns == 0) return PGCN_OK; /* none, or from .npy and in place */
+    int64_t missing;
+    PGCN_TRY(tell_featureless(in));
+    if (!pgcn_i_mul(in->source->nodes - in->x_rows, in->x_columns * (int64_t)sizeof(float),
+                    &missing))
+        missing = INT64_MAX; /* refused by the next line */
+    char *zeros = pgcn_i_buffer_add(&in->x, missing);
+    if (!zeros) return PGCN_ERR_MEMORY;
+    memset(zeros, 0, (size_t)missing);
+    float *x = pgcn_i_arena_take(&in->source->arena, &in->x);
+    if (!x) return PGCN_ERR_MEMORY;
+    if (in->place) PGCN_TRY(permute_rows(in, x));
+    return pgcn_i_source_features(in->source, x, in->source->nodes, in->x_columns);
+}
+
+/* The row of labels of each node of the final order, or -1; a node twice is an error. */
+static pgcn_status find_label_rows(own *in, int64_t **out) {
+    int64_t n = in->source->nodes, rows = in->label_node.bytes / (int64_t)sizeof(int32_t);
+    const int32_t *node = (const int32_t *)(const void *)in->label_node.data;
+    const int64_t *line = (const int64_t *)(const void *)in->label_line.data;
+    int64_t *row_of = PGCN_I_ARRAY(&in->scratch, int64_t, n);
+    if (!row_of) return PGCN_ERR_MEMORY;
+    memset(row_of, -1, (size_t)n * sizeof *row_of);
+    for (int64_t row = 0; row < rows; row++) {
+        int64_t *place = &row_of[place_of(in, node[row])];
+        char scratch[24], shown[PGCN_I_EXCERPT];
+        if (*place >= 0) {
+            const char *id = id_text(in, node[row], scratch);
+            pgcn_i_text_excerpt(id, (int64_t)strlen(id), shown);
+            return pgcn_i_fail(
+                PGCN_ERR_FORMAT,
+                "reading '%s': line %lld: the id '%s' was already in line %lld, expected "
+                "each node once; for several labels of a node give a column of 0 and 1 "
+                "for each",
+                in->files->labels, (long long)line[row], shown, (long long)line[*place]);
+        }
+        *place = row;
+    }
+    *out = row_of;
+    return PGCN_OK;
+}
+
+static pgcn_status place_many_labels(own *in, const int64_t *row_of) {
+    pgcn_i_source *source = in->source;
+    int64_t n = source->nodes, classes = in->label_layout.columns - 1, count;
+    if (classes > INT32_MAX || !pgcn_i_mul(n, classes, &count))
+        return pgcn_i_fail(PGCN_ERR_FORMAT, "reading '%s': it has %lld label columns, too many",
+                           in->files->labels, (long long)classes);
+    uint8_t *labels = PGCN_I_ARRAY(&source->arena, uint8_t, count);
+    uint8_t *known = PGCN_I_ARRAY(&source->arena, uint8_t, n);
+    if (!labels || !known) return PGCN_ERR_MEMORY;
+    for (int64_t i = 0; i < n; i++) {
+        if (row_of[i] < 0) continue;
+        const uint8_t *row = (const uint8_t *)in->label_cell.data + row_of[i] * classes;
+        known[i] = row[0] != 2;
+        for (int64_t c = 0; known[i] && c < classes; c++) labels[i * classes + c] = row[c];
+    }
+    source->labels = labels;
+    source->label_known = known;
+    source->classes = (int)classes;
+    return name_columns(in, &in->label_layout, &source->class_name);
+}
+
+/* The text of each row of labels. */
+static pgcn_status list_label_texts(own *in, const char ***out) {
+    int64_t rows = in->label_node.bytes / (int64_t)sizeof(int32_t);
+    const char **text = PGCN_I_ARRAY(&in->scratch, const char *, rows), *at = in->label_text.data;
+    if (!text) return PGCN_ERR_MEMORY;
+    for (int64_t row = 0; row < rows; row++, at += strlen(at) + 1) text[row] = at;
+    *out = text;
+    return PGCN_OK;
+}
+
+static pgcn_status number_whole_labels(own *in, const char *const *text, const int64_t *row_of,
+                                       bool *whole) {
+    pgcn_i_source *source = in->source;
+    int64_t *code = PGCN_I_ARRAY(&in->scratch, int64_t, source->nodes), least = INT64_MAX;
+    if (!code) return PGCN_ERR_MEMORY;
+    *whole = true;
+    for (int64_t i = 0; i < source->nodes && *whole; i++) {
+        const char *at = row_of[i] < 0 ? "" : text[row_of[i]];
+        code[i] = INT64_MIN;
+        if (*at == '\0') continue;
+        *whole = pgcn_i_parse_i64(&at, &code[i]) && *at == '\0';
+        if (code[i] < least) least = code[i];
+    }
+    if (!*whole) return PGCN_OK;
+    PGCN_TRY(pgcn_i_source_number_classes(source, code, source->nodes, INT64_MIN, &source->label,
+                                          &source->classes, &source->class_name));
+    if (least != -1 || source->classes < 3) return PGCN_OK;
+    return pgcn_i_source_note(
+        source,
+        "the label -1 in %s is taken as a class like the others; write ? or leave "
+        "the cell empty if it means that the label is not known",
+        in->files->labels);
+}
+
+static int by_name(const void *a, const void *b) {
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Classes that are words: numbered in the order of their bytes. */
+static pgcn_status sort_classes(own *in, const pgcn_i_id_map *found, int32_t *rank) {
+    int64_t count = found->count;
+    const char **name = PGCN_I_ARRAY(&in->scratch, const char *, count);
+    int64_t *offset = PGCN_I_ARRAY(&in->source->arena, int64_t, count + 1);
+    char *text = PGCN_I_ARRAY(&in->source->arena, char, found->text.bytes);
+    if (!name || !offset || !text) return PGCN_ERR_MEMORY;
+    for (int64_t c = 0; c < count; c++) name[c] = pgcn_i_id_map_text(found, c);
+    qsort(name, (size_t)count, sizeof *name, by_name);
+    for (int64_t c = 0; c < count; c++) {
+        rank[pgcn_i_id_map_find(found, name[c])] = (int32_t)c;
+        strcpy(text + offset[c], name[c]);
+        offset[c + 1] = offset[c] + (int64_t)strlen(name[c]) + 1;
+    }
+    in->source->class_name = (pgcn_i_names){count, offset, text};
+    in->source->classes = (int)count;
+    return PGCN_OK;
+}
+
+static pgcn_status number_words(own *in, const char *const *text, const int64_t *row_of,
+                                pgcn_i_id_map *found) {
+    pgcn_i_source *source = in->source;
+    int32_t *label = PGCN_I_ARRAY(&source->arena, int32_t, source->nodes);
+    if (!label) return PGCN_ERR_MEMORY;
+    for (int64_t i = 0; i < source->nodes; i++) {
+        int64_t class = -1;
+        if (row_of[i] >= 0 && *text[row_of[i]])
+            PGCN_TRY(pgcn_i_id_map_add(found, text[row_of[i]], &class));
+        label[i] = (int32_t) class;
+    }
+    int32_t *rank = PGCN_I_ARRAY(&in->scratch, int32_t, found->count);
+    if (!rank) return PGCN_ERR_MEMORY;
+    PGCN_TRY(sort_classes(in, found, rank));
+    for (int64_t i = 0; i < source->nodes; i++)
+        if (label[i] >= 0) label[i] = rank[label[i]];
+    source->label = label;
+    return PGCN_OK;
+}
+
+static pgcn_status place_labels(own *in) {
+    int64_t *row_of = NULL;
+    const char **text = NULL;
+    bool whole = false;
+    if (!in->files->labels) return PGCN_OK;
+    PGCN_TRY(find_label_rows(in, &row_of));
+    if (in->label_layout.columns > 2) return place_many_labels(in, row_of);
+    PGCN_TRY(list_label_texts(in, &text));
+    PGCN_TRY(number_whole_labels(in, text, row_of, &whole));
+    if (whole) return PGCN_OK;
+    pgcn_i_id_map found = {0};
+    pgcn_status status = number_words(in, text, row_of, &found);
+    pgcn_i_id_map_free(&found);
+    return status;
+}
+
+/* ---- splits ------------------------------------------------------------------------------------ */
+
+enum { MAX_SPLITS = 1000 };
+
+static pgcn_status take_split(own *in, const pgcn_i_rows *rows, char **cell) {
+    int64_t node;
+    char shown[PGCN_I_EXCERPT];
+    pgcn_i_text_excerpt(cell[0], (int64_t)strlen(cell[0]), shown);
+    if (in->counted >= 0)
+        PGCN_TRY(node_of(in, rows, cell[0], &node));
+    else
+        node = pgcn_i_id_map_find(&in->ids, cell[0]);
+    if (node < 0)
+        return pgcn_i_text_fail(rows->text, "the id '%s' is in none of the other files", shown);
+    node = place_of(in, node);
+    if (in->split_line[node])
+        return pgcn_i_text_fail(
+            rows->text,
+            "the id '%s' was already in line %lld, expected each node once; for "
+            "several splits give a column for each",
+            shown, (long long)in->split_line[node]);
+    in->split_line[node] = pgcn_i_text_line_number(rows->text);
+    for (int64_t s = 0; s + 1 < rows->layout->columns; s++) {
+        int part = pgcn_i_part_of(cell[s + 1]);
+        if (part < 0) {
+            pgcn_i_text_excerpt(cell[s + 1], (int64_t)strlen(cell[s + 1]), shown);
+            return pgcn_i_text_fail(
+                rows->text,
+                "column %lld: found '%s', expected train, val, test or an empty "
+                "cell",
+                (long long)s + 2, shown);
+        }
+        if (part < 3) in->mask[3 * s + part][node] = 1;
+    }
+    return PGCN_OK;
+}
+
+static pgcn_status read_splits(own *in) {
+    pgcn_i_source *source = in->source;
+    pgcn_i_layout layout;
+    if (!in->files->splits) return PGCN_OK;
+    PGCN_TRY(find_layout(in, in->files->splits, PGCN_I_ROLE_SPLITS, 2,
+                         "an id and train, val or test per row", &layout));
+    int64_t splits = layout.columns - 1;
+    if (splits > MAX_SPLITS)
+        return pgcn_i_fail(PGCN_ERR_FORMAT, "reading '%s': it has %lld splits, expected at most %d",
+                           in->files->splits, (long long)splits, MAX_SPLITS);
+    in->mask = PGCN_I_ARRAY(&in->scratch, uint8_t *, 3 * splits);
+    in->split_line = PGCN_I_ARRAY(&in->scratch, int64_t, source->nodes);
+    if (!in->mask || !in->split_line) return PGCN_ERR_MEMORY;
+    for (int64_t s = 0; s < splits; s++)
+        PGCN_TRY(pgcn_i_source_masks(source, source->nodes, in->mask + 3 * s));
+    PGCN_TRY(for_each_row(in, &layout, take_split));
+    source->split_origin = "the given file of splits";
+    pgcn_i_source_unmask(source);
+    return PGCN_OK;
+}
+
+/* ---- all of it --------------------------------------------------------------------------------- */
+
+static pgcn_status read_files(own *in) {
+    if (in->files->features)
+        PGCN_TRY(ends_with(in->files->features, ".npy") ? read_npy_features(in)
+                                                        : read_text_features(in));
+    if (in->files->labels) PGCN_TRY(read_labels(in));
+    PGCN_TRY(read_edges(in));
+    PGCN_TRY(order_nodes(in));
+    PGCN_TRY(place_edges(in));
+    PGCN_TRY(place_features(in));
+    PGCN_TRY(place_labels(in));
+    return read_splits(in);
+}
+
+pgcn_status pgcn_i_own_files_read(const pgcn_i_own_files *files, pgcn_i_source *source) {
+    own in = {.files = files, .source = source, .counted = -1};
+    source->format = "your own files";
+    pgcn_status status = read_files(&in);
+    pgcn_i_buffer *buffer[] = {&in.x,          &in.from,       &in.to,         &in.weight,
+                               &in.label_node, &in.label_line, &in.label_text, &in.label_cell};
+    for (size_t i = 0; i < sizeof buffer / sizeof buffer[0]; i++) pgcn_i_buffer_free(buffer[i]);
+    pgcn_i_id_map_free(&in.ids);
+    pgcn_i_arena_free(&in.scratch);
+    return status;
+}

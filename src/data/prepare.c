@@ -1,0 +1,622 @@
+/* Named steps between a reader and a data set: they are part of the data set's name ("film:directed"),
+ * so that a model remembers what it was trained on, and `data info` lists them.
+ *
+ * Row normalisation and standardisation are not here: they depend on the split and on the model
+ * (--normalise). Serial, thread-safe. Called by dataset.c, which has checked ids and labels. */
+#include "data/data.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the words -------------------------------------------------------------------------------- */
+
+enum { DEFAULT_SPLITS = 10, MOST_SPLITS = 1000 };
+
+static pgcn_status bad_value(const char *word, size_t length, const char *expected) {
+    return pgcn_i_fail(PGCN_ERR_ARGUMENT, "step '%.*s': expected %s",
+                       (int)(length < 80 ? length : 80), word, expected);
+}
+
+/* "60/20/20" as fractions: percentages, or parts of 1 when they add up to no more. */
+static pgcn_status parse_fractions(const char *word, size_t length, const char *value,
+                                   pgcn_i_steps *steps) {
+    static const char expected[] =
+        "three numbers like 60/20/20 (percent of train, validation and test, each above 0, together "
+        "at most 100)";
+    double part[3], sum = 0;
+    for (int k = 0; k < 3; k++) {
+        if (!pgcn_i_parse_f64(&value, &part[k]) || !(part[k] > 0) || (k < 2 && *value++ != '/'))
+            return bad_value(word, length, expected);
+        sum += part[k];
+    }
+    if (value != word + length || !(sum <= 100 + 1e-9)) return bad_value(word, length, expected);
+    double whole = sum > 1 + 1e-9 ? 100 : 1;
+    for (int k = 0; k < 3; k++) steps->split[k] = part[k] / whole;
+    return PGCN_OK;
+}
+
+/* "20/500/1000" or "20/500/rest". */
+static pgcn_status parse_counts(const char *word, size_t length, const char *value,
+                                pgcn_i_steps *steps) {
+    static const char expected[] =
+        "three numbers like 20/500/1000 (train per class, validation, test; 'rest' for all others)";
+    for (int k = 0; k < 3; k++) {
+        int64_t count = INT32_MAX;
+        if (k == 2 && strncmp(value, "rest", 4) == 0)
+            value += 4;
+        else if (!pgcn_i_parse_i64(&value, &count))
+            return bad_value(word, length, expected);
+        if (count < 1 || count > INT32_MAX || (k < 2 && *value++ != '/'))
+            return bad_value(word, length, expected);
+        steps->split[k] = (double)count;
+    }
+    return value == word + length ? PGCN_OK : bad_value(word, length, expected);
+}
+
+static pgcn_status parse_whole(const char *word, size_t length, const char *value, int64_t low,
+                               int64_t high, int64_t *out) {
+    char expected[80];
+    snprintf(expected, sizeof expected, "a whole number from %lld to %lld", (long long)low,
+             (long long)high);
+    if (!pgcn_i_parse_i64(&value, out) || value != word + length || *out < low || *out > high)
+        return bad_value(word, length, expected);
+    return PGCN_OK;
+}
+
+static pgcn_status parse_features(const char *word, size_t length, const char *value,
+                                  pgcn_i_steps *steps) {
+    struct {
+        const char *name;
+        bool *flag;
+    } kinds[] = {{"own", &steps->features_own},
+                 {"labels", &steps->features_labels},
+                 {"degrees", &steps->features_degrees},
+                 {"identity", &steps->features_identity}};
+    for (int k = 0; k < 4; k++) *kinds[k].flag = false;
+    while (true) {
+        bool found = false;
+        size_t letters = strcspn(value, "+,");
+        for (int k = 0; k < 4; k++)
+            if (strlen(kinds[k].name) == letters && strncmp(value, kinds[k].name, letters) == 0)
+                found = *kinds[k].flag = true;
+        if (!found)
+            return bad_value(word, length,
+                             "features=own, labels, degrees or identity, several joined by +");
+        value += letters;
+        if (*value != '+') return PGCN_OK;
+        value++;
+    }
+}
+
+static bool is_word(const char *word, size_t length, const char *name) {
+    return strlen(name) == length && strncmp(word, name, length) == 0;
+}
+
+/* One step of `length` letters; *known = false if it is none. */
+static pgcn_status parse_step(const char *word, size_t length, pgcn_i_steps *steps, bool *known) {
+    const char *equals = memchr(word, '=', length);
+    size_t letters = equals ? (size_t)(equals - word) : length;
+    const char *value = equals ? equals + 1 : word + length;
+    static const struct {
+        const char *name;
+        char kind;
+    } splits[] = {{"stratified", 's'}, {"random", 'r'}, {"per-class", 'c'}, {"kfold", 'k'}};
+    int64_t number;
+    *known = true;
+    if (!equals && is_word(word, length, "directed")) {
+        steps->directed = true;
+        steps->symmetrise = false;
+    } else if (!equals && is_word(word, length, "symmetrise")) {
+        steps->symmetrise = true;
+        steps->directed = false;
+    } else if (!equals && is_word(word, length, "self-loops")) {
+        steps->self_loops = true;
+    } else if (!equals && is_word(word, length, "largest-component")) {
+        steps->largest_component = true;
+    } else if (equals && is_word(word, letters, "features")) {
+        return parse_features(word, length, value, steps);
+    } else if (equals && is_word(word, letters, "splits")) {
+        PGCN_TRY(parse_whole(word, length, value, 1, MOST_SPLITS, &number));
+        steps->split_count = (int)number;
+    } else if (equals && is_word(word, letters, "split-seed")) {
+        PGCN_TRY(parse_whole(word, length, value, 0, INT64_MAX, &number));
+        steps->split_seed = (uint64_t)number;
+    } else {
+        *known = false;
+        for (size_t i = 0; equals && i < sizeof splits / sizeof *splits; i++) {
+            if (!is_word(word, letters, splits[i].name)) continue;
+            *known = true;
+            steps->split_kind = splits[i].kind;
+            if (splits[i].kind == 'c') return parse_counts(word, length, value, steps);
+            if (splits[i].kind != 'k') return parse_fractions(word, length, value, steps);
+            PGCN_TRY(parse_whole(word, length, value, 3, MOST_SPLITS, &number));
+            steps->split_count = (int)number;
+        }
+    }
+    return PGCN_OK;
+}
+
+pgcn_status pgcn_i_steps_parse(const char *text, pgcn_i_steps *out, bool *known) {
+    pgcn_i_steps steps = *out;
+    *known = true;
+    while (*text && *known) {
+        size_t length = strcspn(text, ",");
+        PGCN_TRY(parse_step(text, length, &steps, known));
+        text += length + (text[length] == ',');
+    }
+    if (!*known) return PGCN_OK;
+    if (steps.split_count == 0) steps.split_count = DEFAULT_SPLITS;
+    *out = steps;
+    return PGCN_OK;
+}
+
+/* Appends ",word" to the text, which is large enough for all steps together. */
+static void add_word(char out[PGCN_I_STEPS_TEXT], const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+static void add_word(char out[PGCN_I_STEPS_TEXT], const char *format, ...) {
+    size_t used = strlen(out);
+    va_list arguments;
+    if (used > 0) used += (size_t)snprintf(out + used, PGCN_I_STEPS_TEXT - used, ",");
+    va_start(arguments, format);
+    vsnprintf(out + used, PGCN_I_STEPS_TEXT - used, format, arguments);
+    va_end(arguments);
+}
+
+void pgcn_i_steps_text(const pgcn_i_steps *steps, char out[PGCN_I_STEPS_TEXT]) {
+    const struct {
+        const char *name;
+        bool on;
+    } kinds[] = {{"own", steps->features_own},
+                 {"labels", steps->features_labels},
+                 {"degrees", steps->features_degrees},
+                 {"identity", steps->features_identity}};
+    char features[64] = "";
+    out[0] = '\0';
+    if (steps->directed) add_word(out, "directed");
+    if (steps->symmetrise) add_word(out, "symmetrise");
+    if (steps->self_loops) add_word(out, "self-loops");
+    if (steps->largest_component) add_word(out, "largest-component");
+    for (int k = 0; k < 4; k++)
+        if (kinds[k].on)
+            snprintf(features + strlen(features), sizeof features - strlen(features), "%s%s",
+                     *features ? "+" : "", kinds[k].name);
+    if (*features) add_word(out, "features=%s", features);
+    const double *part = steps->split;
+    if (steps->split_kind == 's' || steps->split_kind == 'r')
+        add_word(out, "%s=%.6g/%.6g/%.6g", steps->split_kind == 's' ? "stratified" : "random",
+                 100 * part[0], 100 * part[1], 100 * part[2]);
+    if (steps->split_kind == 'c' && part[2] < INT32_MAX)
+        add_word(out, "per-class=%.0f/%.0f/%.0f", part[0], part[1], part[2]);
+    else if (steps->split_kind == 'c')
+        add_word(out, "per-class=%.0f/%.0f/rest", part[0], part[1]);
+    if (steps->split_kind == 'k') add_word(out, "kfold=%d", steps->split_count);
+    if (steps->split_kind && steps->split_kind != 'k' && steps->split_count != DEFAULT_SPLITS)
+        add_word(out, "splits=%d", steps->split_count);
+    if (steps->split_kind && steps->split_seed)
+        add_word(out, "split-seed=%llu", (unsigned long long)steps->split_seed);
+}
+
+/* ---- the graph -------------------------------------------------------------------------------- */
+
+/* The arcs of a graph as edges again: all of them, or one of each pair. */
+static pgcn_status list_edges(const pgcn_graph *graph, pgcn_i_source *source) {
+    pgcn_node *from = PGCN_I_ARRAY(&source->edge_arena, pgcn_node, graph->entries);
+    pgcn_node *to = PGCN_I_ARRAY(&source->edge_arena, pgcn_node, graph->entries);
+    float *weight = NULL;
+    if (graph->weight) weight = PGCN_I_ARRAY(&source->edge_arena, float, graph->entries);
+    if (!from || !to || (graph->weight && !weight)) return PGCN_ERR_MEMORY;
+    int64_t m = 0;
+    for (int64_t u = 0; u < graph->n; u++)
+        for (int64_t e = graph->offset[u]; e < graph->offset[u + 1]; e++) {
+            if (!graph->directed && graph->neighbour[e] < u) continue;
+            from[m] = (pgcn_node)u;
+            to[m] = graph->neighbour[e];
+            if (weight) weight[m] = graph->weight[e];
+            m++;
+        }
+    source->edges = m;
+    source->edge_from = from;
+    source->edge_to = to;
+    source->edge_weight = weight;
+    source->directed = graph->directed;
+    return PGCN_OK;
+}
+
+/* A container or a built-in set comes with its graph: it can lose its direction, not gain one. */
+static pgcn_status keep_graph(pgcn_i_source *source, const pgcn_i_steps *steps, const char *where) {
+    if (steps->directed && !source->graph->directed)
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT,
+                           "data set '%s' has no directed edges; load it without 'directed', or "
+                           "convert its source again with it",
+                           where);
+    if (!steps->symmetrise || !source->graph->directed) return PGCN_OK;
+    PGCN_TRY(list_edges(source->graph, source));
+    pgcn_graph_free(source->graph);
+    source->graph = NULL;
+    return PGCN_OK;
+}
+
+/* Nodes with an edge to themselves: what the published counts call self-loops. */
+static pgcn_status count_self_loops(pgcn_i_source *source) {
+    uint8_t *has_one = pgcn_i_alloc(source->nodes, 1);
+    if (!has_one) return PGCN_ERR_MEMORY;
+    for (int64_t e = 0; e < source->edges; e++) {
+        pgcn_node node = source->edge_from[e];
+        if (node != source->edge_to[e] || has_one[node]) continue;
+        has_one[node] = 1;
+        source->dropped_self_loops++;
+    }
+    pgcn_i_free(has_one);
+    return PGCN_OK;
+}
+
+pgcn_status pgcn_i_prepare_graph(pgcn_i_source *source, const pgcn_i_steps *steps,
+                                 const char *where) {
+    bool keep_self_loops = steps->self_loops || source->graph;
+    if (source->graph) PGCN_TRY(keep_graph(source, steps, where));
+    if (source->graph) return PGCN_OK;
+    if (steps->directed && !source->directed)
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT,
+                           "data set '%s' has no directed edges; load it without 'directed'",
+                           where);
+    pgcn_graph_opts opts = pgcn_graph_opts_default();
+    opts.directed = steps->directed;
+    opts.keep_self_loops = keep_self_loops;
+    pgcn_status status =
+        pgcn_graph_from_edges(source->nodes, source->edges, source->edge_from, source->edge_to,
+                              source->edge_weight, &opts, &source->graph);
+    if (status != PGCN_OK)
+        return pgcn_i_fail_in(status, "reading '%s%s%s'", where, source->edge_file ? "/" : "",
+                              source->edge_file ? source->edge_file : "");
+    if (!keep_self_loops) PGCN_TRY(count_self_loops(source));
+    pgcn_i_arena_free(&source->edge_arena);
+    source->edge_from = source->edge_to = NULL;
+    source->edge_weight = NULL;
+    source->edge_label = NULL;
+    return PGCN_OK;
+}
+
+/* ---- largest component ------------------------------------------------------------------------ */
+
+static pgcn_node root_of(pgcn_node *parent, pgcn_node node) {
+    while (parent[node] != node) {
+        parent[node] = parent[parent[node]]; /* halves the way of the next search */
+        node = parent[node];
+    }
+    return node;
+}
+
+/* kept[new] = old, ascending, for the nodes of the largest component (weakly connected; of equal ones
+ * that of the smallest node). Roots are the smallest nodes of their components. */
+static pgcn_status find_component(const pgcn_graph *graph, pgcn_i_arena *scratch, pgcn_node **kept,
+                                  int64_t *count) {
+    pgcn_node *parent = PGCN_I_ARRAY(scratch, pgcn_node, graph->n);
+    int64_t *size = PGCN_I_ARRAY(scratch, int64_t, graph->n);
+    if (!parent || !size) return PGCN_ERR_MEMORY;
+    for (int64_t u = 0; u < graph->n; u++) parent[u] = (pgcn_node)u;
+    for (int64_t u = 0; u < graph->n; u++)
+        for (int64_t e = graph->offset[u]; e < graph->offset[u + 1]; e++) {
+            pgcn_node a = root_of(parent, (pgcn_node)u), b = root_of(parent, graph->neighbour[e]);
+            if (a < b)
+                parent[b] = a;
+            else
+                parent[a] = b;
+        }
+    int64_t best = 0;
+    for (int64_t u = 0; u < graph->n; u++) size[root_of(parent, (pgcn_node)u)]++;
+    for (int64_t u = 1; u < graph->n; u++)
+        if (size[u] > size[best]) best = u;
+    *count = 0;
+    *kept = PGCN_I_ARRAY(scratch, pgcn_node, size[best]);
+    if (!*kept) return PGCN_ERR_MEMORY;
+    for (int64_t u = 0; u < graph->n; u++)
+        if (root_of(parent, (pgcn_node)u) == best) (*kept)[(*count)++] = (pgcn_node)u;
+    return PGCN_OK;
+}
+
+/* The graph of the kept nodes. A component is closed: no edge leaves it. */
+static pgcn_status cut_graph(pgcn_i_source *source, const pgcn_node *kept, int64_t count,
+                             pgcn_i_arena *scratch) {
+    const pgcn_graph *graph = source->graph;
+    pgcn_node *number = PGCN_I_ARRAY(scratch, pgcn_node, graph->n);
+    if (!number) return PGCN_ERR_MEMORY;
+    for (int64_t i = 0; i < count; i++) number[kept[i]] = (pgcn_node)i;
+    int64_t edges_of_source = source->edges;
+    PGCN_TRY(list_edges(graph, source));
+    pgcn_node *from = (pgcn_node *)source->edge_from, *to = (pgcn_node *)source->edge_to;
+    float *weight = (float *)source->edge_weight;
+    int64_t m = 0;
+    for (int64_t e = 0; e < source->edges; e++) {
+        if (kept[number[from[e]]] != from[e]) continue;
+        if (weight) weight[m] = weight[e];
+        pgcn_node a = number[from[e]], b = number[to[e]];
+        from[m] = a;
+        to[m++] = b;
+    }
+    pgcn_graph_opts opts = pgcn_graph_opts_default();
+    opts.directed = graph->directed;
+    opts.keep_self_loops = true;
+    pgcn_graph *smaller;
+    PGCN_TRY(pgcn_graph_from_edges(count, m, from, to, weight, &opts, &smaller));
+    pgcn_graph_free(source->graph);
+    source->graph = smaller;
+    source->edges = edges_of_source; /* as a count of what was read */
+    pgcn_i_arena_free(&source->edge_arena);
+    source->edge_from = source->edge_to = NULL;
+    source->edge_weight = NULL;
+    return PGCN_OK;
+}
+
+/* The kept rows of an array whose rows have `row_bytes`; *array is replaced. */
+static pgcn_status cut_rows(pgcn_i_source *source, const pgcn_node *kept, int64_t count,
+                            int64_t row_bytes, const void *from, void *to) {
+    const char *old;
+    memcpy(&old, from, sizeof old);
+    if (!old) return PGCN_OK;
+    char *rows = pgcn_i_arena_alloc(&source->arena, count, (size_t)row_bytes);
+    if (!rows) return PGCN_ERR_MEMORY;
+    for (int64_t i = 0; i < count; i++)
+        memcpy(rows + i * row_bytes, old + kept[i] * row_bytes, (size_t)row_bytes);
+    memcpy(to, &rows, sizeof rows);
+    pgcn_i_arena_drop(&source->arena, old);
+    return PGCN_OK;
+}
+#define CUT_ROWS(source, kept, count, array, columns)                                              \
+    PGCN_TRY(                                                                                      \
+        cut_rows(source, kept, count, (int64_t)sizeof *(array) * (columns), &(array), &(array)))
+
+static pgcn_status cut_sparse(pgcn_i_source *source, const pgcn_node *kept, int64_t count) {
+    pgcn_i_features *x = &source->x;
+    int64_t *offset = PGCN_I_ARRAY(&source->arena, int64_t, count + 1), at = 0;
+    if (!offset) return PGCN_ERR_MEMORY;
+    for (int64_t i = 0; i < count; i++)
+        offset[i + 1] = offset[i] + x->offset[kept[i] + 1] - x->offset[kept[i]];
+    int32_t *column = PGCN_I_ARRAY(&source->arena, int32_t, offset[count]);
+    float *value = PGCN_I_ARRAY(&source->arena, float, offset[count]);
+    if (!column || !value) return PGCN_ERR_MEMORY;
+    for (int64_t i = 0; i < count; i++)
+        for (int64_t e = x->offset[kept[i]]; e < x->offset[kept[i] + 1]; e++) {
+            column[at] = x->column[e];
+            value[at++] = x->value[e];
+        }
+    pgcn_i_arena_drop(&source->arena, x->offset);
+    pgcn_i_arena_drop(&source->arena, x->column);
+    pgcn_i_arena_drop(&source->arena, x->value);
+    x->offset = offset;
+    x->column = column;
+    x->value = value;
+    x->nonzeros = at;
+    return PGCN_OK;
+}
+
+/* The kept nodes keep their names: without names, their old numbers become names. */
+static pgcn_status cut_names(pgcn_i_source *source, const pgcn_node *kept, int64_t count) {
+    enum { DIGITS = 12 };
+    const pgcn_i_names *old = &source->node_id;
+    int64_t *offset = PGCN_I_ARRAY(&source->arena, int64_t, count + 1);
+    if (!offset) return PGCN_ERR_MEMORY;
+    for (int64_t i = 0; i < count; i++)
+        offset[i + 1] =
+            offset[i] + (old->count > 0 ? old->offset[kept[i] + 1] - old->offset[kept[i]]
+                                        : 1 + snprintf(NULL, 0, "%d", kept[i]));
+    char *text = PGCN_I_ARRAY(&source->arena, char, offset[count]);
+    if (!text) return PGCN_ERR_MEMORY;
+    for (int64_t i = 0; i < count; i++) {
+        if (old->count > 0)
+            memcpy(text + offset[i], old->text + old->offset[kept[i]],
+                   (size_t)(offset[i + 1] - offset[i]));
+        else
+            snprintf(text + offset[i], DIGITS, "%d", kept[i]);
+    }
+    source->node_id = (pgcn_i_names){count, offset, text};
+    return PGCN_OK;
+}
+
+static pgcn_status keep_nodes(pgcn_i_source *source, const pgcn_node *kept, int64_t count,
+                              pgcn_i_arena *scratch) {
+    int64_t before = source->nodes;
+    PGCN_TRY(cut_graph(source, kept, count, scratch));
+    PGCN_TRY(cut_names(source, kept, count));
+    CUT_ROWS(source, kept, count, source->x.dense, source->x.columns);
+    if (source->x.offset) PGCN_TRY(cut_sparse(source, kept, count));
+    CUT_ROWS(source, kept, count, source->node_label, 1);
+    CUT_ROWS(source, kept, count, source->label, 1);
+    CUT_ROWS(source, kept, count, source->labels, source->classes);
+    CUT_ROWS(source, kept, count, source->label_known, 1);
+    CUT_ROWS(source, kept, count, source->graph_of, 1);
+    for (int s = 0; s < source->splits; s++) {
+        CUT_ROWS(source, kept, count, source->split[s].train, 1);
+        CUT_ROWS(source, kept, count, source->split[s].val, 1);
+        CUT_ROWS(source, kept, count, source->split[s].test, 1);
+    }
+    source->nodes = source->x.n = count;
+    return pgcn_i_source_note(source, "largest-component: %lld of %lld nodes are left",
+                              (long long)count, (long long)before);
+}
+
+static pgcn_status keep_largest_component(pgcn_i_source *source, const char *where) {
+    if (source->graphs > 0)
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT,
+                           "data set '%s' has %lld graphs; the step largest-component is for one "
+                           "graph",
+                           where, (long long)source->graphs);
+    pgcn_i_arena scratch = {0};
+    pgcn_node *kept;
+    int64_t count;
+    pgcn_status status = find_component(source->graph, &scratch, &kept, &count);
+    if (status == PGCN_OK && count < source->nodes)
+        status = keep_nodes(source, kept, count, &scratch);
+    pgcn_i_arena_free(&scratch);
+    return status;
+}
+
+/* ---- features --------------------------------------------------------------------------------- */
+
+/* Larger degrees share the last column: hubs of a large graph would make most columns empty. */
+enum { MOST_DEGREE = 1023 };
+
+typedef struct feature_blocks {
+    bool own, labels, degrees, identity;
+    int64_t own_columns, label_columns, degree_columns;
+} feature_blocks;
+
+static int64_t degree_of(const pgcn_graph *graph, int64_t node) {
+    int64_t degree = graph->offset[node + 1] - graph->offset[node];
+    return degree < MOST_DEGREE ? degree : MOST_DEGREE;
+}
+
+static int64_t own_entries(const pgcn_i_features *x, int64_t node) {
+    if (x->offset) return x->offset[node + 1] - x->offset[node];
+    int64_t entries = 0;
+    for (int64_t j = 0; j < x->columns; j++) entries += x->dense[node * x->columns + j] != 0.0f;
+    return entries;
+}
+
+/* Writes the given features of a node at `at`, returns the place behind them. */
+static int64_t put_own(const pgcn_i_features *x, int64_t node, int32_t *column, float *value,
+                       int64_t at) {
+    if (x->offset) {
+        for (int64_t e = x->offset[node]; e < x->offset[node + 1]; e++) {
+            column[at] = x->column[e];
+            value[at++] = x->value[e];
+        }
+        return at;
+    }
+    for (int64_t j = 0; j < x->columns; j++) {
+        if (x->dense[node * x->columns + j] == 0.0f) continue;
+        column[at] = (int32_t)j;
+        value[at++] = x->dense[node * x->columns + j];
+    }
+    return at;
+}
+
+static pgcn_status join_features(pgcn_i_source *source, const feature_blocks *blocks) {
+    const pgcn_i_features *own = &source->x;
+    int64_t n = source->nodes, at = 0;
+    int64_t columns = blocks->own_columns + blocks->label_columns + blocks->degree_columns +
+                      (blocks->identity ? n : 0);
+    if (columns > INT32_MAX)
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT,
+                           "%lld feature columns are too many, expected at most "
+                           "%d; choose other features",
+                           (long long)columns, INT32_MAX);
+    int64_t ones = blocks->labels + blocks->degrees + blocks->identity;
+    int64_t *offset = PGCN_I_ARRAY(&source->arena, int64_t, n + 1);
+    if (!offset) return PGCN_ERR_MEMORY;
+    for (int64_t i = 0; i < n; i++)
+        offset[i + 1] = offset[i] + ones + (blocks->own ? own_entries(own, i) : 0);
+    int32_t *column = PGCN_I_ARRAY(&source->arena, int32_t, offset[n]);
+    float *value = PGCN_I_ARRAY(&source->arena, float, offset[n]);
+    if (!column || !value) return PGCN_ERR_MEMORY;
+    for (int64_t i = 0; i < n; i++) {
+        int64_t first = blocks->own_columns;
+        if (blocks->own) at = put_own(own, i, column, value, at);
+        if (blocks->labels) column[at] = (int32_t)(first + source->node_label[i]), value[at++] = 1;
+        first += blocks->label_columns;
+        if (blocks->degrees)
+            column[at] = (int32_t)(first + degree_of(source->graph, i)), value[at++] = 1;
+        first += blocks->degree_columns;
+        if (blocks->identity) column[at] = (int32_t)(first + i), value[at++] = 1;
+    }
+    source->x = (pgcn_i_features){.n = n,
+                                  .columns = columns,
+                                  .nonzeros = at,
+                                  .offset = offset,
+                                  .column = column,
+                                  .value = value};
+    source->feature_name = (pgcn_i_names){0}; /* the columns are others now */
+    return PGCN_OK;
+}
+
+/* The default: what is given; of graph sets the node labels first, as all the literature does. */
+static feature_blocks choose_features(const pgcn_i_source *source, const pgcn_i_steps *steps) {
+    feature_blocks blocks = {.own = steps->features_own,
+                             .labels = steps->features_labels,
+                             .degrees = steps->features_degrees,
+                             .identity = steps->features_identity};
+    if (blocks.own || blocks.labels || blocks.degrees || blocks.identity) return blocks;
+    if (source->graph_label && source->node_label &&
+        !source->own_name) /* ours are chosen already */
+        blocks.labels = true;
+    else if (source->x.columns > 0)
+        blocks.own = true;
+    else if (source->graph_label)
+        blocks.degrees = true;
+    else
+        blocks.identity = true;
+    return blocks;
+}
+
+static pgcn_status make_features(pgcn_i_source *source, const pgcn_i_steps *steps,
+                                 const char *where) {
+    feature_blocks blocks = choose_features(source, steps);
+    bool asked = steps->features_own || steps->features_labels || steps->features_degrees ||
+                 steps->features_identity;
+    if ((blocks.own && source->x.columns == 0) || (blocks.labels && !source->node_label))
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT,
+                           "data set '%s' has no %s; choose other features, e.g. features=degrees",
+                           where, blocks.labels ? "node labels" : "features of its own");
+    if (blocks.own && !blocks.labels && !blocks.degrees && !blocks.identity) return PGCN_OK;
+    if (blocks.own) blocks.own_columns = source->x.columns;
+    for (int64_t i = 0; i < source->nodes; i++) {
+        if (blocks.labels && source->node_label[i] >= blocks.label_columns)
+            blocks.label_columns = (int64_t)source->node_label[i] + 1;
+        if (blocks.degrees && degree_of(source->graph, i) >= blocks.degree_columns)
+            blocks.degree_columns = degree_of(source->graph, i) + 1;
+    }
+    PGCN_TRY(join_features(source, &blocks));
+    if (!asked && blocks.identity)
+        return pgcn_i_source_note(source, "there are no features: every node gets a column of its "
+                                          "own (features=identity); features=degrees is the other "
+                                          "choice");
+    return PGCN_OK;
+}
+
+/* ---- all steps -------------------------------------------------------------------------------- */
+
+static bool has_empty_part(const pgcn_i_source *source) {
+    for (int s = 0; s < source->splits; s++) {
+        const pgcn_i_split *split = &source->split[s];
+        int64_t items = pgcn_i_source_items(source);
+        if (!memchr(split->train, 1, (size_t)items) || !memchr(split->val, 1, (size_t)items) ||
+            !memchr(split->test, 1, (size_t)items))
+            return true;
+    }
+    return false;
+}
+
+/* Labelled nodes without a split get one; fewer than three stay without, and training will say so.
+ * Classes of one or two nodes may leave a stratified part empty: then without regard to classes. */
+static pgcn_status make_missing_splits(pgcn_i_source *source) {
+    pgcn_i_steps usual = {
+        .split_kind = 's', .split = {0.6, 0.2, 0.2}, .split_count = DEFAULT_SPLITS};
+    int64_t labelled = 0;
+    for (int64_t i = 0; i < source->nodes; i++)
+        labelled += source->label    ? source->label[i] >= 0
+                    : source->labels ? !source->label_known || source->label_known[i]
+                                     : 0;
+    if (labelled < 3) return PGCN_OK;
+    if (source->labels) usual.split_kind = 'r';
+    PGCN_TRY(pgcn_i_make_splits(source, &usual));
+    if (has_empty_part(source)) {
+        usual.split_kind = 'r';
+        PGCN_TRY(pgcn_i_make_splits(source, &usual));
+    }
+    return pgcn_i_source_note(source,
+                              "there is no split: ten were made (%s=60/20/20 percent of the "
+                              "labelled nodes)",
+                              usual.split_kind == 's' ? "stratified" : "random");
+}
+
+pgcn_status pgcn_i_prepare(pgcn_i_source *source, const pgcn_i_steps *steps, const char *where) {
+    if (steps->largest_component) PGCN_TRY(keep_largest_component(source, where));
+    PGCN_TRY(make_features(source, steps, where));
+    if (steps->split_kind && !source->label && !source->labels && !source->graph_label)
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT, "data set '%s' has no labels, so it cannot be split",
+                           where);
+    if (steps->split_kind) return pgcn_i_make_splits(source, steps);
+    if (source->splits == 0 && !source->graph_label) return make_missing_splits(source);
+    return PGCN_OK;
+}

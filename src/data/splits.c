@@ -1,0 +1,201 @@
+/* Splits made on the spot, seeded: stratified, random, per class, folds. Items are nodes, or graphs
+ * where graphs are classified; items without a label are in no mask. Every random number is a function
+ * of (seed, split, item), so a split is the same everywhere. Serial, thread-safe. Called by prepare.c
+ * and builtin.c. */
+#include "data/data.h"
+
+#include "base/rng.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- random orders ------------------------------------------------------------------------- */
+
+pgcn_i_rng_domain pgcn_i_data_domain(uint64_t seed, pgcn_i_draw what, int number) {
+    return pgcn_i_rng_domain_of(seed, PGCN_I_RNG_DATA, number, (int)what, 0);
+}
+
+/* Fisher-Yates. Each step has an element of its own: a single stream would end after 2^18 words. */
+void pgcn_i_shuffle(pgcn_i_rng_domain domain, int64_t n, pgcn_node *order) {
+    for (int64_t i = 0; i < n; i++) order[i] = (pgcn_node)i;
+    for (int64_t i = n - 1; i > 0; i--) {
+        pgcn_i_stream stream = pgcn_i_stream_of(domain, (uint64_t)i);
+        int64_t j = pgcn_i_bounded(&stream, (uint32_t)i + 1);
+        pgcn_node swap = order[i];
+        order[i] = order[j];
+        order[j] = swap;
+    }
+}
+
+/* ---- by quotas ------------------------------------------------------------------------------ */
+
+pgcn_status pgcn_i_draw_splits(pgcn_i_source *source, uint64_t seed, int count, int64_t items,
+                               const int32_t *class_of, int classes, const int64_t *train_quota,
+                               const int64_t *val_quota, const int64_t *test_quota) {
+    pgcn_i_arena scratch = {0};
+    pgcn_status status = PGCN_ERR_MEMORY;
+    pgcn_node *order = PGCN_I_ARRAY(&scratch, pgcn_node, items);
+    int64_t *seen = PGCN_I_ARRAY(&scratch, int64_t, classes);
+    if (!order || !seen) goto fail;
+    for (int s = 0; s < count; s++) {
+        uint8_t *mask[3];
+        PGCN_TRY_GOTO(pgcn_i_source_masks(source, items, mask));
+        pgcn_i_shuffle(pgcn_i_data_domain(seed, PGCN_I_DRAW_SPLIT, s), items, order);
+        memset(seen, 0, (size_t)classes * sizeof *seen);
+        for (int64_t i = 0; i < items; i++) {
+            int32_t class = class_of[order[i]];
+            if (class < 0) continue;
+            int64_t rank = seen[class]++, train = train_quota[class];
+            int64_t val = train + val_quota[class];
+            if (rank < train)
+                mask[0][order[i]] = 1;
+            else if (rank < val)
+                mask[1][order[i]] = 1;
+            else if (!test_quota || rank < val + test_quota[class])
+                mask[2][order[i]] = 1;
+        }
+    }
+    status = PGCN_OK;
+fail:
+    pgcn_i_arena_free(&scratch);
+    return status;
+}
+
+/* ---- the kinds a step asks for -------------------------------------------------------------- */
+
+typedef struct items {
+    int64_t count;
+    int32_t *class_of; /* [count], -1: no label; all 0 where classes do not matter */
+    int classes;
+    int64_t *size; /* [classes] */
+} items;
+
+/* Multi-label items have no single class, and random splits ignore it: all are of class 0. */
+static pgcn_status collect_items(const pgcn_i_source *source, bool by_class, pgcn_i_arena *arena,
+                                 items *out) {
+    const int32_t *label = source->graph_label ? source->graph_label : source->label;
+    int64_t count = pgcn_i_source_items(source);
+    *out = (items){.count = count, .class_of = PGCN_I_ARRAY(arena, int32_t, count), .classes = 1};
+    if (!out->class_of) return PGCN_ERR_MEMORY;
+    for (int64_t i = 0; i < count; i++) {
+        bool known = label ? label[i] >= 0 : !source->label_known || source->label_known[i];
+        out->class_of[i] = !known ? -1 : by_class && label ? label[i] : 0;
+        if (out->class_of[i] >= out->classes) out->classes = out->class_of[i] + 1;
+    }
+    out->size = PGCN_I_ARRAY(arena, int64_t, out->classes);
+    if (!out->size) return PGCN_ERR_MEMORY;
+    for (int64_t i = 0; i < count; i++)
+        if (out->class_of[i] >= 0) out->size[out->class_of[i]]++;
+    return PGCN_OK;
+}
+
+/* Fractions of each class, rounded; a class of three items or more has one in every part that is asked
+ * for, and a smaller one trains first. */
+static void quotas_of_class(int64_t size, const double fraction[3], int64_t quota[3]) {
+    double upto = 0;
+    int64_t given = 0;
+    for (int k = 0; k < 3; k++) {
+        upto += fraction[k];
+        int64_t end = (int64_t)floor(upto * (double)size + 0.5);
+        quota[k] = end - given;
+        given = end;
+    }
+    for (int k = 0; k < 3; k++)
+        for (int from = 0; from < 3; from++)
+            if (fraction[k] > 0 && quota[k] == 0 && quota[from] > (k == 0 ? 0 : 1)) {
+                quota[from]--;
+                quota[k]++;
+                break;
+            }
+}
+
+static pgcn_status split_by_fractions(pgcn_i_source *source, const pgcn_i_steps *steps,
+                                      pgcn_i_arena *scratch) {
+    items all;
+    PGCN_TRY(collect_items(source, steps->split_kind == 's', scratch, &all));
+    int64_t *quota[3];
+    for (int k = 0; k < 3; k++)
+        if (!(quota[k] = PGCN_I_ARRAY(scratch, int64_t, all.classes))) return PGCN_ERR_MEMORY;
+    for (int c = 0; c < all.classes; c++) {
+        int64_t parts[3];
+        quotas_of_class(all.size[c], steps->split, parts);
+        for (int k = 0; k < 3; k++) quota[k][c] = parts[k];
+    }
+    return pgcn_i_draw_splits(source, steps->split_seed, steps->split_count, all.count,
+                              all.class_of, all.classes, quota[0], quota[1], quota[2]);
+}
+
+/* As Planetoid does: so many of each class train, so many of the rest validate and test. */
+static pgcn_status split_per_class(pgcn_i_source *source, const pgcn_i_steps *steps,
+                                   pgcn_i_arena *scratch) {
+    items all;
+    PGCN_TRY(collect_items(source, true, scratch, &all));
+    pgcn_node *order = PGCN_I_ARRAY(scratch, pgcn_node, all.count);
+    int64_t *seen = PGCN_I_ARRAY(scratch, int64_t, all.classes);
+    if (!order || !seen) return PGCN_ERR_MEMORY;
+    for (int s = 0; s < steps->split_count; s++) {
+        uint8_t *mask[3];
+        int64_t others = 0;
+        PGCN_TRY(pgcn_i_source_masks(source, all.count, mask));
+        pgcn_i_shuffle(pgcn_i_data_domain(steps->split_seed, PGCN_I_DRAW_SPLIT, s), all.count,
+                       order);
+        memset(seen, 0, (size_t)all.classes * sizeof *seen);
+        for (int64_t i = 0; i < all.count; i++) {
+            int32_t class = all.class_of[order[i]];
+            if (class < 0) continue;
+            if ((double)seen[class]++ < steps->split[0])
+                mask[0][order[i]] = 1;
+            else if ((double)others++ < steps->split[1])
+                mask[1][order[i]] = 1;
+            else if ((double)others <= steps->split[1] + steps->split[2])
+                mask[2][order[i]] = 1;
+        }
+    }
+    return PGCN_OK;
+}
+
+/* Stratified folds: items of a class are dealt out in turn, each class where the last one stopped, so
+ * that folds differ by one item at most. Fold f tests, the next one validates, the others train. */
+static pgcn_status split_in_folds(pgcn_i_source *source, const pgcn_i_steps *steps,
+                                  pgcn_i_arena *scratch) {
+    items all;
+    PGCN_TRY(collect_items(source, true, scratch, &all));
+    int folds = steps->split_count;
+    pgcn_node *order = PGCN_I_ARRAY(scratch, pgcn_node, all.count);
+    int32_t *fold = PGCN_I_ARRAY(scratch, int32_t, all.count);
+    int64_t *dealt = PGCN_I_ARRAY(scratch, int64_t, all.classes);
+    if (!order || !fold || !dealt) return PGCN_ERR_MEMORY;
+    for (int c = 1; c < all.classes; c++) dealt[c] = dealt[c - 1] + all.size[c - 1];
+    pgcn_i_shuffle(pgcn_i_data_domain(steps->split_seed, PGCN_I_DRAW_SPLIT, 0), all.count, order);
+    for (int64_t i = 0; i < all.count; i++) {
+        int32_t class = all.class_of[order[i]];
+        fold[order[i]] = class < 0 ? -1 : (int32_t)(dealt[class]++ % folds);
+    }
+    for (int f = 0; f < folds; f++) {
+        uint8_t *mask[3];
+        PGCN_TRY(pgcn_i_source_masks(source, all.count, mask));
+        for (int64_t i = 0; i < all.count; i++)
+            if (fold[i] >= 0) mask[fold[i] == f ? 2 : fold[i] == (f + 1) % folds ? 1 : 0][i] = 1;
+    }
+    return PGCN_OK;
+}
+
+static const char *origin_of(char kind) {
+    return kind == 's'   ? "made here: stratified by class"
+           : kind == 'r' ? "made here: random"
+           : kind == 'c' ? "made here: so many per class"
+                         : "made here: stratified folds, one tests and the next validates";
+}
+
+pgcn_status pgcn_i_make_splits(pgcn_i_source *source, const pgcn_i_steps *steps) {
+    pgcn_i_arena scratch = {0};
+    source->splits = 0;
+    source->split = NULL;
+    source->split_origin = origin_of(steps->split_kind);
+    pgcn_status status = steps->split_kind == 'c'   ? split_per_class(source, steps, &scratch)
+                         : steps->split_kind == 'k' ? split_in_folds(source, steps, &scratch)
+                                                    : split_by_fractions(source, steps, &scratch);
+    pgcn_i_arena_free(&scratch);
+    return status;
+}

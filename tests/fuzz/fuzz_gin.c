@@ -1,0 +1,8 @@
+/* GIN: src/data/gin.c. */
+#include "fuzz.h"
+
+const fuzz_target fuzz_target_is = {.bytes_per_byte = FUZZ_ORDINARY};
+
+pgcn_status fuzz_read(const char *path) {
+    return fuzz_dataset(path, pgcn_i_gin_detect, pgcn_i_gin_read);
+}

@@ -1,0 +1,8 @@
+/* Planetoid: src/data/planetoid.c and the unpickler src/io/pickle.c. */
+#include "fuzz.h"
+
+const fuzz_target fuzz_target_is = {.bytes_per_byte = FUZZ_ORDINARY};
+
+pgcn_status fuzz_read(const char *path) {
+    return fuzz_dataset(path, pgcn_i_planetoid_detect, pgcn_i_planetoid_read);
+}

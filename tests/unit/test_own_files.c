@@ -1,0 +1,560 @@
+/* own_files.c, delimited.c, id_map.c: the files people have become the graph they mean, and everything that
+ * could be meant in two ways is refused or told. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "dataset_help.h"
+#include "gzip_help.h"
+
+#include "data/id_map.h"
+
+#include <math.h>
+
+static pgcn_i_source source;
+
+static int begin(void **state) {
+    return scratch_make(state);
+}
+static int end(void **state) {
+    pgcn_i_source_free(&source);
+    return scratch_remove(state);
+}
+
+/* Reads files with these contents; NULL: no such file. */
+static pgcn_status read_own(const char *edges, const char *features, const char *labels,
+                            const char *splits) {
+    static char path[4][1024];
+    const char *content[4] = {edges, features, labels, splits};
+    static const char *name[4] = {"e.csv", "x.csv", "y.csv", "s.csv"};
+    for (int i = 0; i < 4; i++)
+        if (content[i]) strcpy(path[i], scratch_write(name[i], content[i], strlen(content[i])));
+    pgcn_i_own_files files = {path[0], features ? path[1] : NULL, labels ? path[2] : NULL,
+                              splits ? path[3] : NULL};
+    pgcn_i_source_free(&source);
+    return pgcn_i_own_files_read(&files, &source);
+}
+
+static void must_read(const char *edges, const char *features, const char *labels,
+                      const char *splits) {
+    if (read_own(edges, features, labels, splits) != PGCN_OK) fail_msg("%s", pgcn_last_error());
+}
+
+static void must_fail(const char *edges, const char *features, const char *labels,
+                      const char *splits, const char *says) {
+    pgcn_status status = read_own(edges, features, labels, splits);
+    if (status == PGCN_OK) fail_msg("accepted, expected an error about '%s'", says);
+    assert_true(status == PGCN_ERR_FORMAT || status == PGCN_ERR_MISMATCH);
+    assert_error_says(says);
+}
+
+static const char *name_of(const pgcn_i_names *names, int64_t i) {
+    return names->text + names->offset[i];
+}
+
+static void assert_names(const pgcn_i_names *names, const char *expected) {
+    char found[1024] = "";
+    for (int64_t i = 0; i < names->count; i++) strcat(strcat(found, name_of(names, i)), "|");
+    assert_string_equal(found, expected);
+}
+
+/* "0>1 1>2*0.5": the edges, with weights if there are any. */
+static void assert_edges(const char *expected) {
+    char found[1024] = "";
+    for (int64_t e = 0; e < source.edges; e++) {
+        char one[64];
+        sprintf(one, "%s%d>%d", e ? " " : "", source.edge_from[e], source.edge_to[e]);
+        if (source.edge_weight) sprintf(one + strlen(one), "*%g", (double)source.edge_weight[e]);
+        strcat(found, one);
+    }
+    assert_string_equal(found, expected);
+}
+
+static void assert_labels(const char *expected) {
+    char found[1024] = "";
+    for (int64_t i = 0; i < source.nodes; i++)
+        sprintf(found + strlen(found), "%s%d", i ? " " : "", source.label[i]);
+    assert_string_equal(found, expected);
+}
+
+/* Features as text, whether they are stored dense or sparse. */
+static void assert_features(const char *expected) {
+    char found[1024] = "";
+    for (int64_t i = 0; i < source.x.n; i++) {
+        for (int64_t j = 0; j < source.x.columns; j++) {
+            float value = 0;
+            if (source.x.dense) value = source.x.dense[i * source.x.columns + j];
+            for (int64_t k = source.x.offset ? source.x.offset[i] : 0;
+                 source.x.offset && k < source.x.offset[i + 1]; k++)
+                if (source.x.column[k] == j) value = source.x.value[k];
+            sprintf(found + strlen(found), "%s%g", j ? "," : "", (double)value);
+        }
+        strcat(found, ";");
+    }
+    assert_string_equal(found, expected);
+}
+
+static void assert_note(const char *says) {
+    for (int i = 0; i < source.notes; i++)
+        if (strstr(source.note[i], says)) return;
+    fail_msg("no note says '%s' (%d notes, the first is '%s')", says, source.notes,
+             source.notes ? source.note[0] : "");
+}
+
+/* ---- ids and order ----------------------------------------------------------------------------- */
+
+static void test_own_counted_ids_need_no_names(void **state) {
+    (void)state;
+    must_read("2,0\n0,1\n", NULL, NULL, NULL);
+    assert_int_equal(source.nodes, 3);
+    assert_int_equal(source.node_id.count, 0);
+    assert_edges("2>0 0>1");
+    assert_true(source.directed);
+    assert_int_equal(source.notes, 0);
+}
+
+static void test_own_integer_ids_with_gaps_are_sorted_and_kept(void **state) {
+    (void)state;
+    must_read("100,-5\n-5,7\n7,100\n", "7,1,2\n100,3,4\n-5,5,6\n", "100,1\n7,0\n", NULL);
+    assert_names(&source.node_id, "-5|7|100|");
+    assert_edges("2>0 0>1 1>2");
+    assert_features("5,6;1,2;3,4;");
+    assert_labels("-1 0 1");
+    must_read("0007,0008\n0008,0009\n", NULL, NULL, NULL);
+    assert_names(&source.node_id, "0007|0008|0009|");
+    must_read("0,01\n", NULL, NULL, NULL);
+    assert_names(&source.node_id, "0|01|");
+}
+
+static void test_own_text_ids_are_in_order_of_appearance(void **state) {
+    (void)state;
+    must_read("carol,dave\nalice,carol\n", "bob,1\nalice,2\n", "carol,red\nalice,blue\n", NULL);
+    assert_names(&source.node_id, "bob|alice|carol|dave|");
+    assert_edges("2>3 1>2");
+    assert_features("1;2;0;0;");
+    assert_labels("-1 0 1 -1");
+    assert_names(&source.class_name, "blue|red|");
+    assert_note("2 nodes are not in");
+    assert_note("'carol', 'dave'");
+}
+
+static void test_own_nodes_of_one_file_only_are_nodes(void **state) {
+    (void)state;
+    must_read("0,1\n", "0,1\n1,1\n2,1\n", "3,5\n0,5\n1,6\n", NULL);
+    assert_int_equal(source.nodes, 4);
+    assert_labels("0 1 -1 0");
+    assert_names(&source.class_name, "5|6|");
+    assert_note("1 node is not in");
+}
+
+static void test_own_same_number_in_two_texts_is_refused(void **state) {
+    (void)state;
+    must_fail("7,8\n07,8\n", NULL, NULL, NULL, "'7' and '07'");
+}
+
+static void test_own_features_shuffled_in_the_file_reach_their_nodes(void **state) {
+    (void)state;
+    enum { N = 1000 };
+    static char edges[64] = "0,1\n", features[N * 32], *to;
+    to = features;
+    for (int i = 0; i < N; i++) to += sprintf(to, "%d,%d,%d\n", i * 387 % N, i * 387 % N, 1);
+    must_read(edges, features, NULL, NULL);
+    assert_int_equal(source.nodes, N);
+    assert_int_equal(source.node_id.count, 0);
+    for (int i = 0; i < N; i++) assert_true(source.x.dense[2 * i] == (float)i);
+}
+
+/* ---- layout ------------------------------------------------------------------------------------ */
+
+static void test_own_files_of_any_layout_are_the_same_graph(void **state) {
+    (void)state;
+    static const char *edges[] = {
+        "a,b\nb,c\n",
+        "a\tb\nb\tc\n",
+        "a;b\nb;c\n",
+        "a b\nb c\n",
+        "  a   b  \n\tb\t c\n",
+        "a,b\r\nb,c\r\n",
+        "\xef\xbb\xbf"
+        "a,b\nb,c",
+        "# a graph\n% of three\n\na,b\n# middle\nb,c\n\n",
+        "source,target\na,b\nb,c\n",
+        "Source,TARGET\na,b\nb,c\n",
+        "\"from\"\t\"to\"\na\tb\nb\tc\n",
+        "\"a\",\"b\"\n\"b\",\"c\"\n",
+        " a , b \nb ,c\n",
+    };
+    for (size_t i = 0; i < sizeof edges / sizeof edges[0]; i++) {
+        must_read(edges[i], NULL, NULL, NULL);
+        assert_names(&source.node_id, "a|b|c|");
+        assert_edges("0>1 1>2");
+        assert_int_equal(source.notes, 0);
+    }
+}
+
+static void test_own_quoted_ids_may_hold_delimiters_and_quotes(void **state) {
+    (void)state;
+    must_read("\"a,1\",\"b \"\"x\"\"\"\n", "\"b \"\"x\"\"\",1\n\"a,1\",2\n", NULL, NULL);
+    assert_names(&source.node_id, "b \"x\"|a,1|");
+    assert_edges("1>0");
+    must_read("\"a,1\" b\nb \"c,2\"\n", NULL, NULL, NULL);
+    assert_names(&source.node_id, "a,1|b|c,2|");
+}
+
+static void test_own_headers_are_told_from_data(void **state) {
+    (void)state;
+    /* by what is below: told to the user */
+    must_read("paper,other\n0,1\n", NULL, NULL, NULL);
+    assert_edges("0>1");
+    assert_note("line 1 of");
+    must_read("a,b,strength\na,b,0.5\n", NULL, NULL, NULL);
+    assert_edges("0>1*0.5");
+    assert_note("'strength'");
+    /* by words */
+    must_read("0,1\n", "id,0,1\n0,5,6\n1,7,8\n", "node,label\n0,x\n1,y\n", NULL);
+    assert_features("5,6;7,8;");
+    assert_names(&source.feature_name, "0|1|");
+    assert_names(&source.class_name, "x|y|");
+    assert_int_equal(source.notes, 0);
+    /* as pandas and R write them */
+    must_read("0,1\n", ",0,1\n0,5,6\n1,7,8\n", NULL, NULL);
+    assert_names(&source.feature_name, "0|1|");
+    must_read("a b\n", "height width\na 5 6\nb 7 8\n", NULL, NULL);
+    assert_names(&source.feature_name, "height|width|");
+    assert_features("5,6;7,8;");
+    /* no header: numbers, or words where words are data */
+    must_read("a,b\nc,d\n", "a,1\nb,2\nc,3\nd,4\n", "a,red\nb,blue\n", NULL);
+    assert_int_equal(source.nodes, 4);
+    assert_int_equal(source.feature_name.count, 0);
+    assert_labels("1 0 -1 -1");
+    assert_int_equal(source.notes, 0);
+    must_read("0,1\n", NULL, "0,red\n1,blue\n", NULL);
+    assert_labels("1 0");
+    must_read("source,b\nb,c\n", NULL, NULL, NULL);
+    assert_int_equal(source.nodes, 3);
+}
+
+static void test_own_compressed_files_are_the_same(void **state) {
+    (void)state;
+    char edges[1024], labels[1024], features[1024];
+    strcpy(edges, scratch_gzip("edges.csv.gz", "a,b\nb,c\n", 8));
+    strcpy(features, scratch_gzip("x.csv.gz", "a,1\nb,2\nc,3\n", 12));
+    strcpy(labels, scratch_gzip("y.csv.gz", "a,0\nb,1\n", 8));
+    pgcn_i_own_files files = {edges, features, labels, NULL};
+    assert_int_equal(pgcn_i_own_files_read(&files, &source), PGCN_OK);
+    assert_features("1;2;3;");
+    assert_labels("0 1 -1");
+}
+
+/* ---- edges ------------------------------------------------------------------------------------- */
+
+static void test_own_weights_are_read(void **state) {
+    (void)state;
+    must_read("0,1,0.5\n1,2,2\n", NULL, NULL, NULL);
+    assert_edges("0>1*0.5 1>2*2");
+    must_read("from to weight\n0 1 0.5\n", NULL, NULL, NULL);
+    assert_edges("0>1*0.5");
+}
+
+static void test_own_bad_edges_are_refused(void **state) {
+    (void)state;
+    must_fail("", NULL, NULL, NULL, "it has no rows");
+    must_fail("# only\n\n", NULL, NULL, NULL, "it has no rows");
+    must_fail("a\nb\n", NULL, NULL, NULL, "1 cell, expected two ids");
+    must_fail("0,1\n1\n", NULL, NULL, NULL, "line 2: found 1 cells, expected 2");
+    must_fail("0,1\n1,2,3\n", NULL, NULL, NULL, "line 2: found 3 cells");
+    must_fail("0,1,1,1\n", NULL, NULL, NULL, "4 cells, expected two ids");
+    must_fail("0,1\n,2\n", NULL, NULL, NULL, "line 2: found an empty cell");
+    must_fail("0,1,1\n1,2,cites\n", NULL, NULL, NULL, "line 2: found the weight 'cites'");
+    must_fail("0,1,1\n1,2,nan\n", NULL, NULL, NULL, "the weight 'nan'");
+    must_fail("0,1,1\n1,2,\n", NULL, NULL, NULL, "the weight ''");
+    must_fail("0,1\n\"2,3\n", NULL, NULL, NULL, "quote is not closed");
+    pgcn_i_own_files files = {scratch_path("absent.csv"), NULL, NULL, NULL};
+    pgcn_i_source_free(&source);
+    assert_int_equal(pgcn_i_own_files_read(&files, &source), PGCN_ERR_IO);
+}
+
+/* ---- features ---------------------------------------------------------------------------------- */
+
+static void test_own_bad_features_are_refused_with_line_column_and_name(void **state) {
+    (void)state;
+    must_fail("0,1\n", "id,size,colour\n0,1,2\n1,2,red\n", NULL, NULL,
+              "line 3: column 3: found 'red'");
+    assert_error_says("feature 'colour'");
+    assert_error_says("category");
+    must_fail("0,1\n", "0,1,2\n1,2,?\n", NULL, NULL, "line 2: column 3: found '?'");
+    must_fail("0,1\n", "0,1,2\n1,2,\n", NULL, NULL, "found an empty cell");
+    must_fail("0,1\n", "0,1,2\n1,2,nan\n", NULL, NULL, "found 'nan'");
+    must_fail("0,1\n", "0,1,2\n1,2\n", NULL, NULL, "line 2: found 2 cells, expected 3");
+    must_fail("0,1\n", "0,1\n1,2\n\n0,3\n", NULL, NULL, "line 4: the id '0' was already in line 1");
+    must_fail("0,1\n", "0\n1\n", NULL, NULL, "1 cell, expected an id and at least one number");
+    must_fail("0,1\n", "id,a\n0,1,2\n", NULL, NULL, "header");
+    must_fail("0,1\n", "", NULL, NULL, "it has no rows");
+}
+
+static void test_own_ids_that_do_not_match_are_refused(void **state) {
+    (void)state;
+    static char edges[4000], *to = edges;
+    for (int i = 0; i < 100; i++) to += sprintf(to, "%d,%d\n", i, i + 1);
+    must_fail(edges, "n0,1\nn1,2\n", NULL, NULL, "101 of 103 nodes are not in");
+    assert_error_says("'0', '1', '2'");
+}
+
+static const char *write_npy(pgcn_i_dtype dtype, int64_t rows, int64_t columns, void *data) {
+    const char *path = scratch_path("x.npy");
+    pgcn_i_array array = {dtype, 2, {rows, columns}, rows * columns, data};
+    assert_int_equal(pgcn_i_npy_write(path, &array), PGCN_OK);
+    return path;
+}
+
+static void test_own_npy_features_belong_to_counted_nodes(void **state) {
+    (void)state;
+    float single[] = {1, 2, 3, 4, 5, 6};
+    double twice[] = {1, 2, 3, 4, 5, 6};
+    int64_t whole[] = {1, 2, 3, 4, 5, 6};
+    uint8_t small[] = {1, 2, 3, 4, 5, 6};
+    struct {
+        pgcn_i_dtype dtype;
+        void *data;
+    } cases[] = {
+        {PGCN_I_F32, single}, {PGCN_I_F64, twice}, {PGCN_I_I64, whole}, {PGCN_I_U8, small}};
+    char edges[1024], labels[1024], features[1024];
+    strcpy(edges, scratch_write("e.csv", "0,1\n", 4));
+    strcpy(labels, scratch_write("y.csv", "2,1\n0,0\n", 8));
+    for (int i = 0; i < 4; i++) {
+        strcpy(features, write_npy(cases[i].dtype, 3, 2, cases[i].data));
+        pgcn_i_source_free(&source);
+        pgcn_i_own_files files = {edges, features, labels, NULL};
+        assert_int_equal(pgcn_i_own_files_read(&files, &source), PGCN_OK);
+        assert_int_equal(source.nodes, 3);
+        assert_features("1,2;3,4;5,6;");
+        assert_labels("0 -1 1");
+        assert_int_equal(source.node_id.count, 0);
+    }
+    static const struct {
+        const char *edges, *says;
+    } bad[] = {{"0,3\n", "'3', expected a whole number from 0 to 2"},
+               {"0,-1\n", "'-1', expected a whole number"},
+               {"a,b\n", "'a', expected a whole number"},
+               {"0,1\n1,2.0\n", "line 2: found the id '2.0'"}};
+    for (int i = 0; i < 4; i++) {
+        strcpy(edges, scratch_write("e.csv", bad[i].edges, strlen(bad[i].edges)));
+        pgcn_i_source_free(&source);
+        pgcn_i_own_files files = {edges, features, NULL, NULL};
+        assert_int_equal(pgcn_i_own_files_read(&files, &source), PGCN_ERR_FORMAT);
+        assert_error_says(bad[i].says);
+    }
+    pgcn_i_array flat = {PGCN_I_F32, 1, {6}, 6, single};
+    assert_int_equal(pgcn_i_npy_write(features, &flat), PGCN_OK);
+    pgcn_i_own_files files = {edges, features, NULL, NULL};
+    pgcn_i_source_free(&source);
+    assert_int_equal(pgcn_i_own_files_read(&files, &source), PGCN_ERR_FORMAT);
+    assert_error_says("[nodes, features]");
+}
+
+/* ---- labels ------------------------------------------------------------------------------------ */
+
+static void test_own_labels_are_sorted_as_numbers_or_as_text(void **state) {
+    (void)state;
+    must_read("0,1\n1,2\n2,3\n", NULL, "0,10\n1,9\n2,100\n3,9\n", NULL);
+    assert_labels("1 0 2 0");
+    assert_names(&source.class_name, "9|10|100|");
+    assert_int_equal(source.classes, 3);
+    must_read("0,1\n1,2\n2,3\n", NULL, "0,b10\n1,b9\n2,B\n3,b9\n", NULL);
+    assert_labels("1 2 0 2");
+    assert_names(&source.class_name, "B|b10|b9|");
+    must_read("0,1\n", NULL, "0,1\n1,0\n", NULL);
+    assert_int_equal(source.class_name.count, 0);
+}
+
+static void test_own_missing_labels_are_not_known(void **state) {
+    (void)state;
+    must_read("0,1\n1,2\n2,3\n3,4\n4,5\n5,6\n", NULL, "0,x\n1,\n2,?\n3,nan\n4,NA\n5,N/A\n6,NaN\n",
+              NULL);
+    assert_labels("0 -1 -1 -1 -1 -1 -1");
+    assert_int_equal(source.classes, 1);
+    must_read("0,1\n1,2\n", NULL, "0,1\n1,?\n2,0\n", NULL);
+    assert_labels("1 -1 0");
+    must_read("0,1\n1,2\n", NULL, "0,1\n1,-1\n2,0\n", NULL);
+    assert_labels("2 0 1");
+    assert_note("-1");
+    must_read("0,1\n1,2\n", NULL, "0,1\n1,-1\n2,1\n", NULL);
+    assert_int_equal(source.notes, 0);
+}
+
+static void test_own_several_label_columns_are_yes_or_no(void **state) {
+    (void)state;
+    must_read("a,b\nb,c\nc,d\n", NULL, "id,drama,war,comedy\nb,1,0,1\na,0,1,0\nc,,,\n", NULL);
+    assert_null(source.label);
+    assert_int_equal(source.classes, 3);
+    assert_names(&source.class_name, "drama|war|comedy|");
+    const uint8_t labels[] = {1, 0, 1, 0, 1, 0, 0, 0, 0, 0, 0, 0}, known[] = {1, 1, 0, 0};
+    assert_names(&source.node_id, "b|a|c|d|");
+    assert_memory_equal(source.labels, labels, sizeof labels);
+    assert_memory_equal(source.label_known, known, sizeof known);
+    must_fail("a,b\n", NULL, "a,0,1\nb,1,2\n", NULL,
+              "line 2: column 3: found '2', expected 0 or 1");
+    must_fail("a,b\n", NULL, "a,0,1\nb,1,x\n", NULL, "found 'x'");
+    must_fail("a,b\n", NULL, "a,0,1\nb,1,\n", NULL, "1 of 2 labels are not known");
+    must_fail("a,b\n", NULL, "a,0,1\nb,?,1\n", NULL, "1 of 2 labels are not known");
+}
+
+static void test_own_label_twice_is_refused_with_both_lines(void **state) {
+    (void)state;
+    must_fail("a,b\n", NULL, "a,x\n\nb,y\na,z\n", NULL, "line 4: the id 'a' was already in line 1");
+    must_fail("a,b\n", NULL, "a,x\n,y\n", NULL, "line 2: found an empty cell");
+    must_fail("a,b\n", NULL, "a\nb\n", NULL, "1 cell, expected an id and a label");
+}
+
+/* ---- splits ------------------------------------------------------------------------------------ */
+
+static void assert_mask(const uint8_t *mask, const char *expected) {
+    for (int64_t i = 0; i < source.nodes; i++) assert_int_equal(mask[i], expected[i] - '0');
+}
+
+static void test_own_splits_are_the_columns_of_their_file(void **state) {
+    (void)state;
+    const char *edges = "a,b\nb,c\nc,d\n", *labels = "a,x\nb,y\nc,x\nd,y\n";
+    must_read(edges, NULL, labels, "a,train\nb,Val\nc,TEST\n");
+    assert_int_equal(source.splits, 1);
+    assert_string_equal(source.split[0].name, "0");
+    assert_mask(source.split[0].train, "1000");
+    assert_mask(source.split[0].val, "0100");
+    assert_mask(source.split[0].test, "0010");
+    must_read(edges, NULL, labels,
+              "id,first,second\nd,train,\nb,valid,test\na,test,validation\nc,-,none\n");
+    assert_int_equal(source.splits, 2);
+    assert_string_equal(source.split[1].name, "1");
+    assert_mask(source.split[0].train, "0001");
+    assert_mask(source.split[0].test, "1000");
+    assert_mask(source.split[1].val, "1000");
+    assert_mask(source.split[1].test, "0100");
+    must_read("9,5\n5,7\n", NULL, "9,x\n5,y\n7,?\n", "7,train\n9,train\n5,val\n");
+    assert_mask(source.split[0].train, "001"); /* 7 has no label: nothing to learn there */
+    assert_mask(source.split[0].val, "100");
+}
+
+static void test_own_bad_splits_are_refused(void **state) {
+    (void)state;
+    const char *edges = "0,1\n1,2\n", *labels = "0,x\n1,y\n2,x\n";
+    must_fail(edges, NULL, labels, "0,train\n1,trian\n", "line 2: column 2: found 'trian'");
+    must_fail(edges, NULL, labels, "0,trian\n1,train\n", "line 1: column 2: found 'trian'");
+    must_fail(edges, NULL, labels, "0,train\n3,val\n", "line 2: the id '3' is in none");
+    must_fail(edges, NULL, labels, "0,train\n1,val\n0,test\n",
+              "line 3: the id '0' was already in line 1");
+    must_fail(edges, NULL, labels, "0\n1\n", "1 cell, expected an id and train");
+}
+
+/* ---- the map of ids ---------------------------------------------------------------------------- */
+
+static void test_id_map_numbers_are_those_of_first_appearance(void **state) {
+    (void)state;
+    pgcn_i_id_map map = {0};
+    char id[32];
+    int64_t number;
+    assert_int_equal(pgcn_i_id_map_find(&map, "x"), -1);
+    for (int round = 0; round < 2; round++)
+        for (int i = 0; i < 100000; i++) {
+            sprintf(id, i % 2 ? "%d" : "long identifier of node %d", i * 7);
+            assert_int_equal(pgcn_i_id_map_add(&map, id, &number), PGCN_OK);
+            assert_int_equal(number, i);
+            assert_string_equal(pgcn_i_id_map_text(&map, i), id);
+        }
+    assert_int_equal(map.count, 100000);
+    assert_int_equal(pgcn_i_id_map_find(&map, "7"), 1);
+    assert_int_equal(pgcn_i_id_map_find(&map, "8"), -1);
+    assert_int_equal(pgcn_i_id_map_find(&map, ""), -1);
+    pgcn_i_id_map_free(&map);
+}
+
+/* ---- as a data set ----------------------------------------------------------------------------- */
+
+static char dataset_path[4][1024];
+
+static pgcn_status load_own(pgcn_dataset **out) {
+    pgcn_dataset_files files = pgcn_dataset_files_default();
+    files.edges = dataset_path[0];
+    files.features = dataset_path[1];
+    files.labels = dataset_path[2];
+    files.splits = dataset_path[3];
+    return pgcn_dataset_from_files(&files, out);
+}
+
+static pgcn_status load_and_free_own(void) {
+    pgcn_dataset *data;
+    PGCN_TRY(load_own(&data));
+    pgcn_dataset_free(data);
+    return PGCN_OK;
+}
+
+static void write_dataset(void) {
+    static const char *content[4] = {
+        "source,target,weight\nx,y,1\ny,z,2\nz,w,1\nw,v,1\n",
+        "id,a,b\nz,1,2\ny,3,4\nx,5,6\nw,7,8\nv,9,0\n",
+        "id,label\nx,red\ny,blue\nz,red\nw,blue\nv,?\n",
+        "x,train\ny,train\nz,val\nw,test\n",
+    };
+    static const char *name[4] = {"e.csv", "x.csv", "y.csv", "s.csv"};
+    for (int i = 0; i < 4; i++)
+        strcpy(dataset_path[i], scratch_write(name[i], content[i], strlen(content[i])));
+}
+
+static void test_own_files_make_a_data_set_with_the_ids_of_the_user(void **state) {
+    (void)state;
+    pgcn_dataset *data;
+    write_dataset();
+    if (load_own(&data) != PGCN_OK) fail_msg("%s", pgcn_last_error());
+    pgcn_dataset_info info = pgcn_dataset_describe(data);
+    assert_int_equal(info.nodes, 5);
+    assert_int_equal(info.edges, 4);
+    assert_int_equal(info.features, 2);
+    assert_int_equal(info.classes, 2);
+    assert_int_equal(info.unlabelled, 1);
+    assert_true(info.weighted);
+    assert_string_equal(pgcn_dataset_node_id(data, 0), "z");
+    assert_string_equal(pgcn_dataset_node_id(data, 3), "w");
+    pgcn_dataset_free(data);
+}
+
+static void test_own_files_every_failing_allocation_is_reported(void **state) {
+    (void)state;
+    write_dataset();
+    assert_true(fail_every_allocation(load_and_free_own) > 50);
+    const char *many = "id,a,b\nx,1,0\ny,0,1\nz,1,1\nw,0,0\nv,,\n";
+    strcpy(dataset_path[2], scratch_write("y.csv", many, strlen(many)));
+    assert_true(fail_every_allocation(load_and_free_own) > 50);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(test_own_counted_ids_need_no_names),
+        TEST(test_own_integer_ids_with_gaps_are_sorted_and_kept),
+        TEST(test_own_text_ids_are_in_order_of_appearance),
+        TEST(test_own_nodes_of_one_file_only_are_nodes),
+        TEST(test_own_same_number_in_two_texts_is_refused),
+        TEST(test_own_features_shuffled_in_the_file_reach_their_nodes),
+        TEST(test_own_files_of_any_layout_are_the_same_graph),
+        TEST(test_own_quoted_ids_may_hold_delimiters_and_quotes),
+        TEST(test_own_headers_are_told_from_data),
+        TEST(test_own_compressed_files_are_the_same),
+        TEST(test_own_weights_are_read),
+        TEST(test_own_bad_edges_are_refused),
+        TEST(test_own_bad_features_are_refused_with_line_column_and_name),
+        TEST(test_own_ids_that_do_not_match_are_refused),
+        TEST(test_own_npy_features_belong_to_counted_nodes),
+        TEST(test_own_labels_are_sorted_as_numbers_or_as_text),
+        TEST(test_own_missing_labels_are_not_known),
+        TEST(test_own_several_label_columns_are_yes_or_no),
+        TEST(test_own_label_twice_is_refused_with_both_lines),
+        TEST(test_own_splits_are_the_columns_of_their_file),
+        TEST(test_own_bad_splits_are_refused),
+        TEST(test_id_map_numbers_are_those_of_first_appearance),
+        TEST(test_own_files_make_a_data_set_with_the_ids_of_the_user),
+        TEST(test_own_files_every_failing_allocation_is_reported),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

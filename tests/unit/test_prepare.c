@@ -1,0 +1,399 @@
+/* The named steps: what they are called, and what they do to a small graph. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "dataset_help.h"
+
+/* ---- the words ------------------------------------------------------------------------------ */
+
+static void assert_reads_as(const char *text, const char *canonical) {
+    pgcn_i_steps steps = {0};
+    bool known;
+    char back[PGCN_I_STEPS_TEXT];
+    if (pgcn_i_steps_parse(text, &steps, &known) != PGCN_OK) fail_msg("%s", pgcn_last_error());
+    assert_true(known);
+    pgcn_i_steps_text(&steps, back);
+    assert_string_equal(back, canonical);
+}
+
+static void test_steps_are_read_and_written_in_one_form(void **state) {
+    (void)state;
+    assert_reads_as("", "");
+    assert_reads_as("directed", "directed");
+    assert_reads_as("self-loops,directed", "directed,self-loops");
+    assert_reads_as("directed,symmetrise", "symmetrise"); /* the last one holds */
+    assert_reads_as("features=degrees+own,largest-component",
+                    "largest-component,features=own+degrees");
+    assert_reads_as("features=own,features=identity", "features=identity");
+    assert_reads_as("stratified=60/20/20", "stratified=60/20/20");
+    assert_reads_as("stratified=0.6/0.2/0.2", "stratified=60/20/20");
+    assert_reads_as("random=5/5/90,splits=3,split-seed=7", "random=5/5/90,splits=3,split-seed=7");
+    assert_reads_as("per-class=20/500/1000", "per-class=20/500/1000");
+    assert_reads_as("per-class=20/500/rest,splits=10", "per-class=20/500/rest");
+    assert_reads_as("kfold=5", "kfold=5");
+}
+
+static void test_words_that_are_no_steps_belong_to_the_name(void **state) {
+    (void)state;
+    static const char *const names[] = {"nodes=5", "direct",      "directed=1", "features",
+                                        "kfold",   "directed,no", "C\\data"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        pgcn_i_steps steps = {0}, untouched = {0};
+        bool known = true;
+        assert_int_equal(pgcn_i_steps_parse(names[i], &steps, &known), PGCN_OK);
+        assert_false(known);
+        assert_memory_equal(&steps, &untouched, sizeof steps);
+    }
+}
+
+static void test_steps_with_wrong_values_say_what_is_expected(void **state) {
+    (void)state;
+    static const struct {
+        const char *text, *says;
+    } cases[] = {
+        {"stratified=60/20", "60/20/20"},
+        {"stratified=60/20/30", "at most 100"},
+        {"stratified=60/20/0", "above 0"},
+        {"stratified=60/20/20/1", "60/20/20"},
+        {"stratified=nan/20/20", "60/20/20"},
+        {"random=", "60/20/20"},
+        {"per-class=0/5/5", "20/500/1000"},
+        {"per-class=5/5", "20/500/1000"},
+        {"per-class=5/5/99999999999", "20/500/1000"},
+        {"kfold=2", "from 3 to 1000"},
+        {"splits=0", "from 1 to 1000"},
+        {"split-seed=-1", "from 0 to"},
+        {"features=", "own, labels, degrees or identity"},
+        {"features=own+", "own, labels, degrees or identity"},
+        {"features=colour", "own, labels, degrees or identity"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        pgcn_i_steps steps = {0};
+        bool known;
+        assert_int_equal(pgcn_i_steps_parse(cases[i].text, &steps, &known), PGCN_ERR_ARGUMENT);
+        assert_error_says(cases[i].says);
+    }
+}
+
+/* ---- a graph of seven nodes -------------------------------------------------------------------- *
+ * 5-1-3 and 1-1 (a loop), 0-2, 6-4; the component of 1, 3 and 5 is the largest. */
+
+enum { N = 7, M = 5, F = 2 };
+static const pgcn_node edge_from[M] = {5, 1, 1, 0, 6}, edge_to[M] = {1, 3, 1, 2, 4};
+static const int32_t label[N] = {0, 1, 0, 1, -1, 0, 1};
+static const float x[N * F] = {0, 1, 10, 11, 20, 21, 30, 31, 40, 41, 50, 51, 60, 61};
+
+static void *keep(pgcn_i_source *source, const void *array, size_t bytes) {
+    void *copy = pgcn_i_arena_alloc(&source->arena, (int64_t)bytes, 1);
+    assert_non_null(copy);
+    memcpy(copy, array, bytes);
+    return copy;
+}
+
+static pgcn_i_source seven(void) {
+    pgcn_i_source source = {.nodes = N, .edges = M, .directed = true, .format = "test"};
+    source.edge_from = keep(&source, edge_from, sizeof edge_from);
+    source.edge_to = keep(&source, edge_to, sizeof edge_to);
+    source.label = keep(&source, label, sizeof label);
+    source.x = (pgcn_i_features){.n = N, .columns = F, .dense = keep(&source, x, sizeof x)};
+    return source;
+}
+
+static pgcn_dataset *build(pgcn_i_source source, const char *text) {
+    pgcn_i_steps steps = {0};
+    pgcn_dataset *data = NULL;
+    bool known;
+    assert_int_equal(pgcn_i_steps_parse(text, &steps, &known), PGCN_OK);
+    assert_true(known);
+    if (pgcn_i_dataset_build("seven", "seven", &steps, &source, &data) != PGCN_OK)
+        fail_msg("%s", pgcn_last_error());
+    return data;
+}
+
+static void test_largest_component_keeps_rows_and_names_together(void **state) {
+    (void)state;
+    pgcn_dataset *data = build(seven(), "largest-component,self-loops");
+    pgcn_dataset_info info = pgcn_dataset_describe(data);
+    assert_int_equal(info.nodes, 3);
+    assert_int_equal(info.edges, 3);
+    assert_int_equal(info.self_loops, 1);
+    static const char *const ids[3] = {"1", "3", "5"};
+    static const int32_t labels[3] = {1, 1, 0};
+    static const float rows[6] = {10, 11, 30, 31, 50, 51};
+    for (int i = 0; i < 3; i++) assert_string_equal(pgcn_dataset_node_id(data, i), ids[i]);
+    assert_memory_equal(data->label, labels, sizeof labels);
+    assert_memory_equal(data->x.dense, rows, sizeof rows);
+    static const pgcn_node neighbours[5] = {0, 1, 2, 0, 0};
+    assert_memory_equal(data->graph->neighbour, neighbours, sizeof neighbours);
+    pgcn_dataset_free(data);
+}
+
+static void test_largest_component_cuts_sparse_features_masks_and_given_names(void **state) {
+    (void)state;
+    pgcn_i_source source = seven();
+    static const int64_t offset[N + 1] = {0, 1, 1, 2, 4, 5, 6, 7};
+    static const int32_t column[7] = {0, 1, 0, 1, 0, 1, 0};
+    static const float value[7] = {1, 2, 3, 4, 5, 6, 7};
+    source.x = (pgcn_i_features){.n = N,
+                                 .columns = 2,
+                                 .nonzeros = 7,
+                                 .offset = keep(&source, offset, sizeof offset),
+                                 .column = keep(&source, column, sizeof column),
+                                 .value = keep(&source, value, sizeof value)};
+    static const int64_t name_offset[N + 1] = {0, 2, 4, 6, 9, 11, 13, 15};
+    source.node_id = (pgcn_i_names){N, keep(&source, name_offset, sizeof name_offset),
+                                    keep(&source, "a\0b\0c\0dd\0e\0f\0g", 15)};
+    uint8_t *mask[3];
+    assert_int_equal(pgcn_i_source_masks(&source, N, mask), PGCN_OK);
+    mask[0][1] = mask[1][3] = mask[2][5] = mask[0][0] = 1;
+    pgcn_dataset *data = build(source, "largest-component");
+    static const int64_t offset_left[4] = {0, 0, 2, 3};
+    static const float value_left[3] = {3, 4, 6};
+    assert_memory_equal(data->x.offset, offset_left, sizeof offset_left);
+    assert_memory_equal(data->x.value, value_left, sizeof value_left);
+    assert_string_equal(pgcn_dataset_node_id(data, 1), "dd");
+    static const uint8_t first[3] = {1, 0, 0}, second[3] = {0, 1, 0}, third[3] = {0, 0, 1};
+    assert_memory_equal(data->split[0].train, first, 3);
+    assert_memory_equal(data->split[0].val, second, 3);
+    assert_memory_equal(data->split[0].test, third, 3);
+    assert_int_equal(pgcn_dataset_describe(data).dropped_self_loops, 1);
+    pgcn_dataset_free(data);
+}
+
+static void test_directed_keeps_arcs_and_the_default_symmetrises(void **state) {
+    (void)state;
+    pgcn_dataset *arcs = build(seven(), "directed"), *pairs = build(seven(), "");
+    assert_true(arcs->graph->directed);
+    assert_int_equal(arcs->graph->entries, 4);
+    assert_false(pairs->graph->directed);
+    assert_int_equal(pairs->graph->entries, 8);
+    assert_string_equal(pgcn_dataset_describe(arcs).steps, "directed");
+    assert_string_not_equal(arcs->fingerprint, pairs->fingerprint);
+    pgcn_dataset_free(arcs);
+    pgcn_dataset_free(pairs);
+}
+
+static void test_features_are_joined_from_their_kinds(void **state) {
+    (void)state;
+    pgcn_i_source source = seven();
+    static const int32_t node_label[N] = {0, 1, 2, 0, 1, 2, 0};
+    source.node_label = keep(&source, node_label, sizeof node_label);
+    pgcn_dataset *data = build(source, "features=own+labels+degrees+identity");
+    pgcn_dataset_info info = pgcn_dataset_describe(data);
+    assert_int_equal(info.features, 2 + 3 + 3 + 7); /* degrees are 0, 1 and 2 */
+    static const int32_t first[4] = {1, 2, 6, 8}, second[5] = {0, 1, 3, 7, 9};
+    assert_int_equal(data->x.offset[1], 4); /* its own 0 is not stored */
+    assert_memory_equal(data->x.column, first, sizeof first);
+    assert_memory_equal(data->x.column + 4, second, sizeof second);
+    assert_true(data->x.value[4] == 10 && data->x.value[5] == 11 && data->x.value[6] == 1);
+    pgcn_dataset_free(data);
+
+    source = seven();
+    source.x = (pgcn_i_features){0};
+    data = build(source, "");
+    info = pgcn_dataset_describe(data);
+    assert_int_equal(info.features, N); /* none are given: the identity */
+    assert_int_equal(info.feature_nonzeros, N);
+    assert_non_null(strstr(pgcn_dataset_note(data, 0), "features=identity"));
+    pgcn_dataset_free(data);
+}
+
+static void test_steps_that_the_data_does_not_allow_are_refused(void **state) {
+    (void)state;
+    static const struct {
+        const char *steps, *says;
+        bool undirected, unlabelled;
+    } cases[] = {{"directed", "has no directed edges", true, false},
+                 {"features=labels", "has no node labels", false, false},
+                 {"kfold=5", "has no labels", false, true}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        pgcn_i_source source = seven();
+        pgcn_i_steps steps = {0};
+        pgcn_dataset *data = NULL;
+        bool known;
+        if (cases[i].undirected) source.directed = false;
+        if (cases[i].unlabelled) source.label = NULL;
+        pgcn_i_steps_parse(cases[i].steps, &steps, &known);
+        assert_int_equal(pgcn_i_dataset_build("seven", "seven", &steps, &source, &data),
+                         PGCN_ERR_ARGUMENT);
+        assert_error_says(cases[i].says);
+        assert_null(data);
+    }
+}
+
+/* ---- splits ------------------------------------------------------------------------------------ */
+
+enum { MANY = 1000 };
+
+/* `MANY` nodes without edges: class 0 has 600, class 1 300, class 2 90, class 3 has 2, 8 have none. */
+static pgcn_i_source many(void) {
+    pgcn_i_source source = {.nodes = MANY, .format = "test"};
+    int32_t *class_of = PGCN_I_ARRAY(&source.arena, int32_t, MANY);
+    assert_non_null(class_of);
+    for (int i = 0; i < MANY; i++)
+        class_of[i] = i < 600 ? 0 : i < 900 ? 1 : i < 990 ? 2 : i < 992 ? 3 : -1;
+    source.label = class_of;
+    return source;
+}
+
+static void count_parts(const pgcn_dataset *data, int s, int64_t parts[3][4]) {
+    const pgcn_i_split *split = &data->split[s];
+    memset(parts, 0, 12 * sizeof **parts);
+    for (int i = 0; i < MANY; i++) {
+        int class = data->label[i];
+        int in = split->train[i] + split->val[i] + split->test[i];
+        assert_true(in <= 1 && (class >= 0 || in == 0));
+        if (class < 0) continue;
+        parts[0][class] += split->train[i];
+        parts[1][class] += split->val[i];
+        parts[2][class] += split->test[i];
+    }
+}
+
+static void test_stratified_splits_give_every_class_its_share(void **state) {
+    (void)state;
+    pgcn_dataset *data = build(many(), "stratified=60/20/20,splits=4");
+    static const int64_t wanted[3][4] = {{360, 180, 54, 1}, {120, 60, 18, 1}, {120, 60, 18, 0}};
+    int64_t parts[3][4];
+    assert_int_equal(data->splits, 4);
+    for (int s = 0; s < 4; s++) {
+        count_parts(data, s, parts);
+        assert_memory_equal(parts, wanted, sizeof wanted);
+        if (s > 0) assert_memory_not_equal(data->split[s].train, data->split[0].train, MANY);
+    }
+    pgcn_dataset *again = build(many(), "stratified=60/20/20,splits=4");
+    pgcn_dataset *other = build(many(), "stratified=60/20/20,splits=4,split-seed=1");
+    assert_memory_equal(data->split[3].val, again->split[3].val, MANY);
+    assert_memory_not_equal(data->split[3].val, other->split[3].val, MANY);
+    assert_string_equal(data->fingerprint, other->fingerprint); /* splits are not the data */
+    pgcn_dataset_free(data);
+    pgcn_dataset_free(again);
+    pgcn_dataset_free(other);
+}
+
+static void test_random_and_per_class_splits_have_the_sizes_asked_for(void **state) {
+    (void)state;
+    int64_t parts[3][4];
+    pgcn_dataset *data = build(many(), "random=10/20/30");
+    assert_int_equal(data->splits, 10);
+    count_parts(data, 9, parts);
+    for (int k = 0; k < 3; k++) {
+        int64_t total = parts[k][0] + parts[k][1] + parts[k][2] + parts[k][3];
+        assert_in_range(total, 99 * (k + 1), 100 * (k + 1)); /* of 992 labelled nodes */
+    }
+    pgcn_dataset_free(data);
+    data = build(many(), "per-class=20/100/200");
+    count_parts(data, 0, parts);
+    assert_true(parts[0][0] == 20 && parts[0][1] == 20 && parts[0][2] == 20 && parts[0][3] == 2);
+    assert_int_equal(sum(data->split[0].val, MANY), 100);
+    assert_int_equal(sum(data->split[0].test, MANY), 200);
+    pgcn_dataset_free(data);
+    data = build(many(), "per-class=20/100/rest");
+    assert_int_equal(sum(data->split[0].test, MANY), 992 - 62 - 100);
+    pgcn_dataset_free(data);
+}
+
+static void test_folds_test_every_labelled_node_once(void **state) {
+    (void)state;
+    pgcn_dataset *data = build(many(), "kfold=7");
+    int64_t tested[MANY] = {0}, parts[3][4];
+    assert_int_equal(data->splits, 7);
+    for (int f = 0; f < 7; f++) {
+        count_parts(data, f, parts);
+        static const int64_t least[3] = {600 / 7, 300 / 7, 90 / 7};
+        for (int c = 0; c < 3; c++) assert_in_range(parts[2][c], least[c], least[c] + 1);
+        assert_memory_equal(data->split[f].val, data->split[(f + 1) % 7].test, MANY);
+        int64_t size = sum(data->split[f].test, MANY);
+        assert_in_range(size, 992 / 7, 992 / 7 + 1);
+        for (int i = 0; i < MANY; i++) tested[i] += data->split[f].test[i];
+    }
+    for (int i = 0; i < MANY; i++) assert_int_equal(tested[i], data->label[i] >= 0);
+    pgcn_dataset_free(data);
+}
+
+static void test_labelled_nodes_without_a_split_get_one_and_a_note(void **state) {
+    (void)state;
+    pgcn_dataset *data = build(many(), "features=degrees");
+    assert_int_equal(data->splits, 10);
+    assert_non_null(strstr(pgcn_dataset_note(data, 0), "stratified=60/20/20"));
+    pgcn_dataset_free(data);
+    pgcn_i_source source = many();
+    source.label = NULL;
+    data = build(source, "features=degrees");
+    assert_int_equal(data->splits, 0);
+    assert_int_equal(data->task, PGCN_TASK_NONE);
+    pgcn_config config = pgcn_config_default();
+    pgcn_model *model;
+    assert_int_equal(pgcn_train(data, &config, &model), PGCN_ERR_ARGUMENT);
+    assert_error_says("no labels to learn from");
+    pgcn_dataset_free(data);
+}
+
+static void test_split_that_leaves_a_part_empty_is_refused(void **state) {
+    (void)state;
+    pgcn_i_source source = seven();
+    pgcn_i_steps steps = {0};
+    pgcn_dataset *data = NULL;
+    bool known;
+    pgcn_i_steps_parse("per-class=20/5/5", &steps, &known);
+    assert_int_equal(pgcn_i_dataset_build("seven", "seven", &steps, &source, &data),
+                     PGCN_ERR_FORMAT);
+    assert_error_says("has no validation node");
+}
+
+/* ---- memory ------------------------------------------------------------------------------------ */
+
+static pgcn_status everything(void) {
+
+    static const char text[] = "largest-component,features=own+degrees,stratified=40/30/30";
+    pgcn_i_source source = {.nodes = N, .edges = M, .format = "test"};
+    pgcn_i_steps steps = {0};
+    pgcn_dataset *data;
+    bool known;
+    int32_t *classes = PGCN_I_ARRAY(&source.arena, int32_t, N);
+    float *dense = PGCN_I_ARRAY(&source.arena, float, N *F);
+    pgcn_status status = PGCN_ERR_MEMORY;
+    if (classes && dense) {
+        for (int i = 0; i < N; i++) classes[i] = i % 2;
+        for (int i = 0; i < N * F; i++) dense[i] = x[i];
+        source.label = classes;
+        source.x = (pgcn_i_features){.n = N, .columns = F, .dense = dense};
+        source.edge_from = edge_from;
+        source.edge_to = edge_to;
+        pgcn_i_steps_parse(text, &steps, &known);
+        status = pgcn_i_dataset_build("seven", "seven", &steps, &source, &data);
+        if (status == PGCN_OK) pgcn_dataset_free(data);
+        return status;
+    }
+    pgcn_i_source_free(&source);
+    return status;
+}
+
+static void test_every_failing_allocation_of_the_steps_is_reported(void **state) {
+    (void)state;
+    assert_true(fail_every_allocation(everything) > 20);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_steps_are_read_and_written_in_one_form),
+        cmocka_unit_test(test_words_that_are_no_steps_belong_to_the_name),
+        cmocka_unit_test(test_steps_with_wrong_values_say_what_is_expected),
+        cmocka_unit_test(test_largest_component_keeps_rows_and_names_together),
+        cmocka_unit_test(test_largest_component_cuts_sparse_features_masks_and_given_names),
+        cmocka_unit_test(test_directed_keeps_arcs_and_the_default_symmetrises),
+        cmocka_unit_test(test_features_are_joined_from_their_kinds),
+        cmocka_unit_test(test_steps_that_the_data_does_not_allow_are_refused),
+        cmocka_unit_test(test_stratified_splits_give_every_class_its_share),
+        cmocka_unit_test(test_random_and_per_class_splits_have_the_sizes_asked_for),
+        cmocka_unit_test(test_folds_test_every_labelled_node_once),
+        cmocka_unit_test(test_labelled_nodes_without_a_split_get_one_and_a_note),
+        cmocka_unit_test(test_split_that_leaves_a_part_empty_is_refused),
+        cmocka_unit_test(test_every_failing_allocation_of_the_steps_is_reported),
+    };
+    return cmocka_run_group_tests_name("prepare", tests, NULL, NULL);
+}
