@@ -1,6 +1,7 @@
 # The front door. The build itself is CMakeLists.txt; the packages it needs are in tools/setup.sh.
 PREFIX ?= /usr/local
 BUILD := build
+SECONDS ?= 60
 JOBS := $(shell nproc 2>/dev/null || echo 2)
 DEMO := $(BUILD)/pathgcn train sbm --out $(BUILD)/demo --overwrite --seeds 3
 SOURCES = $(shell find include src tests examples -name '*.[ch]')
@@ -14,7 +15,8 @@ help:
 	@echo 'make demo          build, then train a first model'
 	@echo 'make test          build with warnings as errors, run all tests'
 	@echo 'make test-full     in addition: sanitizers, clang, valgrind'
-	@echo 'make bench         time a training step beside PyTorch (needs PATHGCN_DATA)'
+	@echo 'make bench         training step beside PyTorch (needs PATHGCN_DATA), loading beside pandas'
+	@echo 'make fuzz          libFuzzer on every reader, SECONDS each (now $(SECONDS))'
 	@echo 'make install       to PREFIX (now $(PREFIX)), below DESTDIR if set'
 	@echo 'make docs          write docs/api.md from the header'
 	@echo 'make format        clang-format all C files; format-check only looks'
@@ -39,6 +41,10 @@ test-full: setup-full test
 
 bench: setup-bench build
 	@bench/step.sh
+	@bench/load.sh
+
+fuzz: setup-full
+	@tools/fuzz.sh all $(SECONDS)
 
 setup-test setup-full setup-bench:
 	@tools/setup.sh $(@:setup-%=%)
@@ -59,9 +65,9 @@ format-check:
 	@clang-format --dry-run --Werror $(SOURCES)
 
 clean:
-	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan $(BUILD)-clang
+	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan $(BUILD)-clang $(BUILD)-fuzz
 
-.PHONY: all help setup build demo test test-full bench install docs format format-check clean \
+.PHONY: all help setup build demo test test-full bench fuzz install docs format format-check clean \
 	setup-test setup-full setup-bench
 # `make -j` must not build while packages are still being installed.
 .NOTPARALLEL:

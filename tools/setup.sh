@@ -15,7 +15,7 @@ build) needs=("${build[@]}") ;;
 test) needs=("${build[@]}" libcmocka-dev python3-numpy) modules+=(cmocka) ;;
 full) needs=("${build[@]}" libcmocka-dev clang libclang-rt-14-dev valgrind clang-format
     python3-numpy) modules+=(cmocka) ;;
-bench) needs=("${build[@]}" python3-torch python3-numpy) ;;
+bench) needs=("${build[@]}" python3-torch python3-numpy python3-pandas) ;;
 *)
     echo "usage: tools/setup.sh [build | test | full | bench]" >&2
     exit 2

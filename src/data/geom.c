@@ -67,13 +67,14 @@ static pgcn_status add_entry(node_table *nodes, int64_t column, float value) {
 static pgcn_status take_values(node_table *nodes, const char **at) {
     int64_t column = 0;
     for (bool more = true; more; column++) {
+        const char *cell = *at;
         float value = 0;
         if (**at == '0' && (*at)[1] == ',') /* nearly all of them */
             (*at)++;
         else if (!pgcn_i_parse_f32(at, &value) || !isfinite(value))
             return pgcn_i_text_fail(nodes->text,
                                     "feature %lld is '%.20s', expected a finite number",
-                                    (long long)column, *at);
+                                    (long long)column, cell);
         if (column == INT32_MAX) return pgcn_i_text_fail(nodes->text, "too many features");
         if (value != 0) PGCN_TRY(add_entry(nodes, column, value));
         more = **at == ',';

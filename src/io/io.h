@@ -145,7 +145,7 @@ pgcn_status pgcn_i_text_open(const char *path, pgcn_i_text **out);
  * *line = NULL after the last one. A NUL inside a line is an error. */
 pgcn_status pgcn_i_text_line(pgcn_i_text *text, char **line, int64_t *length);
 int64_t pgcn_i_text_line_number(const pgcn_i_text *text); /* of the last line given, from 1 */
-/* Share of the file that was read, 0..1: to predict how long an array will become. */
+/* Share of the file that was read, 0..1, estimated: to predict how long an array will become. */
 double pgcn_i_text_share(const pgcn_i_text *text);
 void pgcn_i_text_close(pgcn_i_text *text); /* NULL is fine */
 /* "reading 'FILE': line 17: " and the sentence: every error about a line. */

@@ -433,7 +433,8 @@ static void parse(const reading *in, slot *s) {
     const char *end = s->text.data + s->text.bytes;
     for (; r.at < end; s->lines++) {
         if (!is_skipped(&r) && !take_row(&r)) return;
-        r.at = (const char *)memchr(r.at, '\n', (size_t)(end - r.at)) + 1;
+        if (*r.at != '\n') r.at = memchr(r.at, '\n', (size_t)(end - r.at));
+        r.at++;
     }
 }
 
