@@ -56,10 +56,10 @@ typedef struct pgcn_i_source {
     const pgcn_node *edge_from, *edge_to; /* [edges] */
     const float *edge_weight;             /* [edges] or NULL */
     const int32_t *edge_label; /* [edges] or NULL: codes; read, but used by no model yet */
-    const char *edge_file; /* where they stand, for errors: "edges.npy"; static text, or NULL */
+    const char *edge_file;     /* where they stand, for errors: "edges.npy"; static text, or NULL */
     bool directed;             /* a -> b does not mean b -> a: 'directed' may keep it so */
     int64_t dropped_self_loops; /* nodes that had one and lost it: counted by prepare.c */
-    pgcn_graph *graph;         /* or this, owned; then there are no edges */
+    pgcn_graph *graph;          /* or this, owned; then there are no edges */
 
     pgcn_i_features x;         /* given features; node attributes of graph sets */
     const int32_t *node_label; /* [nodes] codes from 0, of graph sets: features=labels; or NULL */
@@ -223,6 +223,14 @@ struct pgcn_dataset {
  * source in errors ("data/cora"). Takes what `source` owns, also on failure. */
 pgcn_status pgcn_i_dataset_build(const char *name, const char *where, const pgcn_i_steps *steps,
                                  pgcn_i_source *source, pgcn_dataset **out);
+
+/* fingerprint.c: begun with the features while the graph is built, ended with the whole data set; drop
+ * it after the end and after any failure. NULL is fine everywhere: then all is done at the end. */
+typedef struct pgcn_i_fingerprint pgcn_i_fingerprint;
+pgcn_status pgcn_i_fingerprint_begin(const pgcn_i_features *x, pgcn_i_fingerprint **out);
+pgcn_status pgcn_i_fingerprint_end(pgcn_i_fingerprint *fingerprint, const pgcn_dataset *data,
+                                   char hex[65]);
+void pgcn_i_fingerprint_drop(pgcn_i_fingerprint *fingerprint);
 
 /* builtin.c: karate, sbm, grid. *found tells whether `name` (before a colon) is one of them. */
 pgcn_status pgcn_i_builtin_read(const char *name, bool *found, pgcn_i_source *source);

@@ -338,64 +338,6 @@ static pgcn_status count_all(pgcn_dataset *data) {
     return PGCN_OK;
 }
 
-static void add_number(pgcn_i_hash *hash, int64_t number) {
-    pgcn_i_hash_add(hash, &number, sizeof number);
-}
-
-/* Labels of one class per node close the hash; other tasks have a number before theirs that no label
- * can be. */
-static void add_labels(pgcn_i_hash *hash, const pgcn_dataset *data) {
-    const pgcn_i_source *from = &data->from;
-    int64_t n = data->graph->n;
-    if (data->task != PGCN_TASK_NODE) add_number(hash, -1 - (int64_t)data->task);
-    if (data->label) pgcn_i_hash_add(hash, data->label, n * (int64_t)sizeof *data->label);
-    if (from->labels) {
-        for (int64_t i = 0; i < n; i++) {
-            uint8_t known = !from->label_known || from->label_known[i];
-            pgcn_i_hash_add(hash, &known, 1);
-        }
-        pgcn_i_hash_add(hash, from->labels, n * data->classes);
-    }
-    if (from->graphs > 0) {
-        add_number(hash, from->graphs);
-        pgcn_i_hash_add(hash, from->graph_of, n * (int64_t)sizeof *from->graph_of);
-    }
-    if (from->graph_label)
-        pgcn_i_hash_add(hash, from->graph_label, from->graphs * (int64_t)sizeof *from->graph_label);
-    add_number(hash, data->classes);
-}
-
-/* SHA-256 of the numbers a model depends on, little-endian, each array after its length. Neither
- * the name nor the splits: the same data under another name is the same data. */
-static pgcn_status take_fingerprint(const pgcn_dataset *data, char fingerprint[65]) {
-    static const char tag[16] = "pathgcn-data-1";
-    const pgcn_graph *graph = data->graph;
-    const pgcn_i_features *x = &data->x;
-    pgcn_i_hash *hash;
-    PGCN_TRY(pgcn_i_hash_new(&hash));
-    pgcn_i_hash_add(hash, tag, sizeof tag);
-    add_number(hash, graph->n);
-    add_number(hash, graph->directed);
-    add_number(hash, graph->entries);
-    pgcn_i_hash_add(hash, graph->offset, (graph->n + 1) * (int64_t)sizeof *graph->offset);
-    pgcn_i_hash_add(hash, graph->neighbour, graph->entries * (int64_t)sizeof *graph->neighbour);
-    add_number(hash, graph->weight != NULL);
-    if (graph->weight)
-        pgcn_i_hash_add(hash, graph->weight, graph->entries * (int64_t)sizeof *graph->weight);
-    add_number(hash, x->offset != NULL);
-    add_number(hash, x->columns);
-    add_number(hash, x->nonzeros);
-    if (x->offset) {
-        pgcn_i_hash_add(hash, x->offset, (x->n + 1) * (int64_t)sizeof *x->offset);
-        pgcn_i_hash_add(hash, x->column, x->nonzeros * (int64_t)sizeof *x->column);
-        pgcn_i_hash_add(hash, x->value, x->nonzeros * (int64_t)sizeof *x->value);
-    } else {
-        pgcn_i_hash_add(hash, x->dense, x->n * x->columns * (int64_t)sizeof *x->dense);
-    }
-    add_labels(hash, data);
-    return pgcn_i_hash_finish(hash, fingerprint);
-}
-
 /* ---- the whole --------------------------------------------------------------------------- */
 
 static bool is_changed_by(const pgcn_i_steps *steps) {
@@ -403,11 +345,9 @@ static bool is_changed_by(const pgcn_i_steps *steps) {
            steps->features_labels || steps->features_degrees || steps->features_identity;
 }
 
-static pgcn_status build(pgcn_dataset *data, const char *name, const char *where,
-                         const pgcn_i_steps *steps) {
+static pgcn_status check_and_prepare(pgcn_dataset *data, const char *where,
+                                     const pgcn_i_steps *steps) {
     pgcn_i_source *from = &data->from;
-    data->name = pgcn_i_arena_strdup(&from->arena, name);
-    if (!data->name) return PGCN_ERR_MEMORY;
     PGCN_TRY(pgcn_i_prepare_graph(from, steps, where));
     PGCN_TRY(check_source(where, from));
     PGCN_TRY(pgcn_i_prepare(from, steps, where));
@@ -427,13 +367,25 @@ static pgcn_status build(pgcn_dataset *data, const char *name, const char *where
     data->classes = from->classes;
     data->splits = from->splits;
     data->split = from->split;
-    PGCN_TRY(count_all(data));
-    /* A container has it stored; pgcn_dataset_verify() looks whether it is right. */
-    if (from->fingerprint[0] && !is_changed_by(steps)) {
+    return count_all(data);
+}
+
+static pgcn_status build(pgcn_dataset *data, const char *name, const char *where,
+                         const pgcn_i_steps *steps) {
+    const pgcn_i_source *from = &data->from;
+    bool changed = is_changed_by(steps);
+    pgcn_i_fingerprint *fingerprint = NULL;
+    data->name = pgcn_i_arena_strdup(&data->from.arena, name);
+    if (!data->name) return PGCN_ERR_MEMORY;
+    bool stored = from->fingerprint[0] && !changed; /* pgcn_dataset_verify() looks if it is right */
+    if (!stored && !changed) PGCN_TRY(pgcn_i_fingerprint_begin(&from->x, &fingerprint));
+    pgcn_status status = check_and_prepare(data, where, steps);
+    if (status == PGCN_OK && stored)
         memcpy(data->fingerprint, from->fingerprint, sizeof data->fingerprint);
-        return PGCN_OK;
-    }
-    return take_fingerprint(data, data->fingerprint);
+    else if (status == PGCN_OK)
+        status = pgcn_i_fingerprint_end(fingerprint, data, data->fingerprint);
+    pgcn_i_fingerprint_drop(fingerprint);
+    return status;
 }
 
 pgcn_status pgcn_i_dataset_build(const char *name, const char *where, const pgcn_i_steps *steps,
@@ -464,7 +416,7 @@ pgcn_status pgcn_dataset_verify(const pgcn_dataset *data) {
     char found[65];
     if (data->from.container_path && data->from.mapping)
         PGCN_TRY(pgcn_i_container_verify(data->from.container_path));
-    PGCN_TRY(take_fingerprint(data, found));
+    PGCN_TRY(pgcn_i_fingerprint_end(NULL, data, found));
     if (strcmp(found, data->fingerprint) != 0)
         return pgcn_i_fail(PGCN_ERR_FORMAT,
                            "data set %s: its fingerprint is said to be %.12s... and is %.12s...; "

@@ -138,9 +138,10 @@ enum { SPARSE_BELOW_ONE_OF = 10 };
 pgcn_status pgcn_i_source_features(pgcn_i_source *source, const float *dense, int64_t n,
                                    int64_t columns) {
     int64_t count = n * columns, nonzeros = 0; /* the array exists: the product fits */
-    for (int64_t i = 0; i < count; i++) nonzeros += dense[i] != 0.0f;
-    source->x = (pgcn_i_features){.n = n, .columns = columns, .nonzeros = nonzeros, .dense = dense};
-    if (nonzeros > count / SPARSE_BELOW_ONE_OF || columns > INT32_MAX) return PGCN_OK;
+    int64_t most = count / SPARSE_BELOW_ONE_OF;
+    for (int64_t i = 0; i < count && nonzeros <= most; i++) nonzeros += dense[i] != 0.0f;
+    source->x = (pgcn_i_features){.n = n, .columns = columns, .dense = dense};
+    if (nonzeros > most || columns > INT32_MAX) return PGCN_OK;
     int64_t *offset = PGCN_I_ARRAY(&source->arena, int64_t, n + 1), at = 0;
     int32_t *column = PGCN_I_ARRAY(&source->arena, int32_t, nonzeros);
     float *value = PGCN_I_ARRAY(&source->arena, float, nonzeros);

@@ -222,13 +222,39 @@ static void test_builtin_names_can_be_listed_and_loaded(void **state) {
     assert_null(pgcn_builtin_name(-1, NULL));
 }
 
+/* Features of 9 MB are hashed beside the building of the graph, smaller ones and those of verify after
+ * it. A label that is wrong ends the loading while they are being hashed. */
+static void test_fingerprint_of_large_features_is_the_same_in_a_thread_of_its_own(void **state) {
+    (void)state;
+    enum { NODES = 70000, FEATURES = 32 };
+    pgcn_dataset *data = load("sbm:nodes=70000,degree=4", NULL), *bad = NULL;
+    if (pgcn_dataset_verify(data) != PGCN_OK) fail_msg("%s", pgcn_last_error());
+    int32_t *label = calloc(NODES, sizeof *label);
+    uint8_t *mask = calloc(NODES, 1);
+    assert_true(label && mask);
+    label[NODES - 1] = -7;
+    pgcn_dataset_arrays arrays = pgcn_dataset_arrays_default();
+    arrays.graph = data->graph;
+    arrays.n_features = FEATURES;
+    arrays.features = data->x.dense;
+    arrays.label = label;
+    arrays.n_splits = 1;
+    arrays.train = arrays.val = arrays.test = mask;
+    assert_int_equal(pgcn_dataset_from_arrays(&arrays, &bad), PGCN_ERR_FORMAT);
+    assert_error_says("node 69999 has label -7");
+    assert_null(bad);
+    free(label);
+    free(mask);
+    pgcn_dataset_free(data);
+}
+
 /* Computed apart, from the edge list and the byte layout. Another value means that models of older
  * versions no longer know their data. */
 static void test_fingerprint_of_karate_never_changes(void **state) {
     (void)state;
     pgcn_dataset *data = load("karate", NULL);
     assert_string_equal(pgcn_dataset_describe(data).fingerprint,
-                        "17b64bb3f061f20c98fdf23c0600b995fcf03b9c375b242c033ad4e94e1d1f39");
+                        "d9d8debaeb6c8eb18d76d966d3937f76816859865b5057ea469cabb83d28e27e");
     pgcn_dataset_free(data);
 }
 
@@ -269,6 +295,7 @@ int main(void) {
         cmocka_unit_test(test_builtin_wrong_setting_is_named_with_the_accepted_ones),
         cmocka_unit_test(test_builtin_names_can_be_listed_and_loaded),
         cmocka_unit_test(test_fingerprint_of_karate_never_changes),
+        cmocka_unit_test(test_fingerprint_of_large_features_is_the_same_in_a_thread_of_its_own),
         cmocka_unit_test(test_fingerprint_of_random_sets_follows_the_seed),
         cmocka_unit_test(test_builtin_every_failing_allocation_is_reported),
     };

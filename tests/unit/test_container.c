@@ -86,7 +86,11 @@ static void test_container_of_version_1_stays_readable(void **state) {
     (void)state;
     const char *source = getenv("PATHGCN_SOURCE");
     char path[PGCN_I_PATH_BYTES];
-    snprintf(path, sizeof path, "%s/tests/data/karate_v1.pgcn", source ? source : "/work/main");
+    if (!source) {
+        print_message("SKIPPED: PATHGCN_SOURCE is not set (ctest sets it)\n");
+        skip();
+    }
+    snprintf(path, sizeof path, "%s/tests/data/karate_v1.pgcn", source);
     pgcn_dataset *old = load(path, NULL), *data = load("karate", NULL);
     assert_same_dataset(data, old);
     assert_int_equal(pgcn_dataset_verify(old), PGCN_OK);
@@ -370,9 +374,10 @@ static void test_container_hostile_meta_is_refused(void **state) {
     }
     file_bytes whole = container_of(KIND_NAMED);
     char *fingerprint = strstr(data_of(&whole, "meta"), "\"fingerprint\":\"");
+    char digit = fingerprint[20];
     fingerprint[20] = 'G';
     assert_refused(&whole, "64 hex digits");
-    fingerprint[20] = fingerprint[21] == '0' ? '1' : '0';
+    fingerprint[20] = digit == '0' ? '1' : '0';
     pgcn_dataset *data;
     assert_int_equal(load_bytes(whole.data, whole.count, &data), PGCN_OK);
     assert_int_equal(pgcn_dataset_verify(data), PGCN_ERR_FORMAT);
