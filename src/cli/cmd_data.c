@@ -276,7 +276,7 @@ static void print_graph(const pgcn_dataset *data, const pgcn_dataset_info *info)
     if (info->graphs > 1) print_count("graphs", info->graphs);
     print_count("nodes", info->nodes);
     print_count(info->directed ? "arcs" : "edges", info->edges);
-    if (info->source_edges > 0) print_count("lines in the source", info->source_edges);
+    if (info->source_edges > 0) print_count("edges in the source", info->source_edges);
     cli_format_count(info->dropped_self_loops, dropped);
     if (info->dropped_self_loops > 0)
         printf("%-20s %lld, %s were left out (the step self-loops keeps them)\n", "self-loops",

@@ -177,8 +177,8 @@ static void test_own_files_of_any_layout_are_the_same_graph(void **state) {
         "a b\nb c\n",
         "  a   b  \n\tb\t c\n",
         "a,b\r\nb,c\r\n",
-        "\xef\xbb\xbf"
-        "a,b\nb,c",
+        ("\xef\xbb\xbf"
+         "a,b\nb,c"),
         "# a graph\n% of three\n\na,b\n# middle\nb,c\n\n",
         "source,target\na,b\nb,c\n",
         "Source,TARGET\na,b\nb,c\n",
