@@ -70,6 +70,22 @@ holds "$out" '"Smith, J.",0,' '"say ""hi""",0,' '007,0,' 'lonely,0,lonely,007'
 run 0 pathgcn paths --edges odd.csv --path-length 2 --paths 1 --starts lonely,007
 [ "$(wc -l <"$out")" = 3 ] || fail "--starts does not take ids"
 
+# ---- given splits, several labels per node, steps ---------------------------------------------------------
+
+{ echo member,first,second && tail -n +2 "$club/group.csv" | cut -d, -f1 |
+    awk 'BEGIN { split("train val test", part, " ") } { print $0 "," part[NR % 3 + 1] "," part[(NR + 1) % 3 + 1] }'; } >splits.csv
+run 0 pathgcn data info "${files[@]}" --splits splits.csv --json
+holds "$out" '"splits":[{"name":"0","train":25,"val":25,"test":25},{"name":"1","train":25,"val":25,"test":25}]'
+run 0 pathgcn train "${files[@]}" --splits splits.csv --split 1 --epochs 3 --out runs/given --quiet
+run 0 pathgcn eval runs/given/model.safetensors --json # data.json knows the file of splits too
+[ "$(json "$out" split)" = 1 ] || fail "another split than the one of the training"
+{ echo member,climbs,sprints && tail -n +2 "$club/people.csv" | awk -F, '{ print $1 "," NR % 2 "," (NR % 3 == 0) }'; } >several.csv
+run 0 pathgcn data info --edges "$club/friends.csv" --features "$club/people.csv" --labels several.csv
+holds "$out" "several labels per node" "climbs:75 sprints:50"
+run 0 pathgcn data info "${files[@]}" --prepare per-class=5/10/rest,splits=2,split-seed=3 --json
+holds "$out" '"splits":[{"name":"0","train":15,"val":10,"test":50},' '"steps":"per-class=5/10/rest,splits=2,split-seed=3"' \
+    '"dataset":"friends:per-class=5/10/rest,splits=2,split-seed=3"'
+
 # ---- a model and new labels --------------------------------------------------------------------------
 
 # known classes have changed: the model says so, and goes on when the files are named
