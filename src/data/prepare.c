@@ -224,13 +224,19 @@ static pgcn_status list_edges(const pgcn_graph *graph, pgcn_i_source *source) {
     return PGCN_OK;
 }
 
-/* A container or a built-in set comes with its graph: it can lose its direction, not gain one. */
+/* A container or a built-in set comes with its graph: it can lose its direction, but gain neither one
+ * nor the self-loops that were dropped. */
 static pgcn_status keep_graph(pgcn_i_source *source, const pgcn_i_steps *steps, const char *where) {
     if (steps->directed && !source->graph->directed)
         return pgcn_i_fail(PGCN_ERR_ARGUMENT,
                            "data set '%s' has no directed edges; load it without 'directed', or "
                            "convert its source again with it",
                            where);
+    if (steps->self_loops && source->dropped_self_loops > 0)
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT,
+                           "data set '%s' was saved without its %lld self-loops; load it without "
+                           "'self-loops', or convert its source again with it",
+                           where, (long long)source->dropped_self_loops);
     if (!steps->symmetrise || !source->graph->directed) return PGCN_OK;
     PGCN_TRY(list_edges(source->graph, source));
     pgcn_graph_free(source->graph);

@@ -46,6 +46,16 @@ PROTEINS-gin 43471 81044 0 162088 3 2 0 10
 NCI1-gin 122747 132753 0 265506 37 2 0 10
 LIST
 
+# a container cannot give back what was left out
+run 0 pathgcn data convert "$raw/texas" --out texas.pgcn
+refused 2 "texas.pgcn|16 self-loops|convert" data info texas.pgcn:self-loops
+refused 2 "texas.pgcn|no directed edges" data info texas.pgcn:directed
+run 0 pathgcn data convert "$raw/texas:directed" --out texas.pgcn
+run 0 pathgcn data info texas.pgcn:symmetrise --json
+symmetrised=$(json "$out" fingerprint)
+run 0 pathgcn data info "$raw/texas" --json
+[ "$(json "$out" fingerprint)" = "$symmetrised" ] || fail "a directed container does not symmetrise to the source"
+
 # what should be known is said where it applies
 run 0 pathgcn data info "$raw/cornell"
 holds "$out" "same file as that of Texas" "48/32/20"
