@@ -5,15 +5,49 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+
+/* Large blocks are mapped: they come zeroed, and go back to the system when they are freed. malloc would
+ * keep them after the first one is freed (its threshold moves), and the peak of a program that reads
+ * files, builds a graph and gives the edges back would depend on chance. In front of every block stands
+ * how it was made. Sanitizers see through malloc only, so they get no mapped blocks. */
+enum { LARGE_BYTES = 1 << 20 };
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define MAPS_LARGE_BLOCKS false
+#elif defined(__has_feature)
+#define MAPS_LARGE_BLOCKS (!__has_feature(address_sanitizer) && !__has_feature(thread_sanitizer))
+#else
+#define MAPS_LARGE_BLOCKS true
+#endif
+
+static bool is_mapped(size_t bytes) {
+    return MAPS_LARGE_BLOCKS && bytes >= LARGE_BYTES;
+}
 
 static void *default_alloc(size_t bytes, size_t align, void *context) {
     (void)context;
-    return aligned_alloc(align, bytes);
+    size_t whole = bytes + PGCN_ALIGN; /* align is PGCN_ALIGN, and the sum fits: see take_block */
+    char *start;
+    if (is_mapped(bytes)) {
+        start = mmap(NULL, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (start == MAP_FAILED) return NULL;
+    } else {
+        start = aligned_alloc(align, whole);
+        if (!start) return NULL;
+    }
+    memcpy(start, &bytes, sizeof bytes);
+    return start + PGCN_ALIGN;
 }
 
 static void default_free(void *block, void *context) {
     (void)context;
-    free(block);
+    char *start = (char *)block - PGCN_ALIGN;
+    size_t bytes;
+    memcpy(&bytes, start, sizeof bytes);
+    if (is_mapped(bytes))
+        munmap(start, bytes + PGCN_ALIGN);
+    else
+        free(start);
 }
 
 static pgcn_allocator hook = {default_alloc, default_free, NULL};
@@ -37,7 +71,7 @@ static void *too_large(int64_t count, size_t size) {
 static void *take_block(int64_t count, size_t size, bool zero) {
     int64_t bytes;
     if (count < 0 || size > INT64_MAX || !pgcn_i_mul(count, (int64_t)size, &bytes) ||
-        bytes > INT64_MAX - PGCN_ALIGN || (uint64_t)bytes > SIZE_MAX - PGCN_ALIGN)
+        bytes > INT64_MAX - 2 * PGCN_ALIGN || (uint64_t)bytes > SIZE_MAX - 2 * PGCN_ALIGN)
         return too_large(count, size);
     size_t rounded = ((size_t)bytes + PGCN_ALIGN - 1) / PGCN_ALIGN * PGCN_ALIGN;
     if (rounded == 0) rounded = PGCN_ALIGN;
@@ -50,7 +84,8 @@ static void *take_block(int64_t count, size_t size, bool zero) {
                     (long long)bytes);
         return NULL;
     }
-    if (zero) memset(block, 0, rounded);
+    bool fresh = hook.alloc == default_alloc && is_mapped(rounded); /* the system has zeroed it */
+    if (zero && !fresh) memset(block, 0, rounded);
     return block;
 }
 

@@ -180,6 +180,20 @@ static void test_buffer_grows_keeps_its_bytes_and_moves_into_an_arena(void **sta
     assert_int_equal(hook.live, 0);
 }
 
+static void test_large_blocks_are_zero_aligned_and_can_be_had_again(void **state) {
+    (void)state;
+    for (int round = 0; round < 3; round++)
+        for (int64_t bytes = (1 << 20) - 128; bytes <= 3 << 20; bytes += 64 + (bytes >> 2)) {
+            char *block = pgcn_i_alloc(bytes, 1);
+            assert_non_null(block);
+            assert_int_equal((uintptr_t)block % PGCN_ALIGN, 0);
+            for (int64_t i = 0; i < bytes; i++)
+                if (block[i] != 0) fail_msg("byte %lld of %lld", (long long)i, (long long)bytes);
+            memset(block, 0xff, (size_t)bytes);
+            pgcn_i_free(block);
+        }
+}
+
 static void test_arena_gives_single_arrays_back_in_any_order(void **state) {
     (void)state;
     fail_allocation(-1);
@@ -228,6 +242,7 @@ int main(void) {
                                   restore_allocator),
         cmocka_unit_test_teardown(test_buffer_grows_keeps_its_bytes_and_moves_into_an_arena,
                                   restore_allocator),
+        cmocka_unit_test(test_large_blocks_are_zero_aligned_and_can_be_had_again),
         cmocka_unit_test_teardown(test_arena_gives_single_arrays_back_in_any_order,
                                   restore_allocator),
         cmocka_unit_test(test_sampling_again_allocates_nothing),
