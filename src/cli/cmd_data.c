@@ -361,7 +361,7 @@ static json_t *info_to_json(const pgcn_dataset *data, const pgcn_dataset_info *i
                             const int64_t *class_size) {
     static const char *const tasks[] = {"none", "node", "multi-label", "graph"};
     json_t *sizes = json_array(), *names = json_array(), *notes = json_array(),
-           *degrees = json_array();
+           *degrees = json_array(), *columns = json_array();
     const char *text;
     int64_t q[5];
     for (int c = 0; c < info->classes; c++) {
@@ -369,6 +369,8 @@ static json_t *info_to_json(const pgcn_dataset *data, const pgcn_dataset_info *i
         if ((text = pgcn_dataset_class_name(data, c)))
             json_array_append_new(names, json_string(text));
     }
+    for (int64_t j = 0; (text = pgcn_dataset_feature_name(data, j)); j++)
+        json_array_append_new(columns, json_string(text));
     for (int i = 0; (text = pgcn_dataset_note(data, i)); i++)
         json_array_append_new(notes, json_string(text));
     for (int i = 0; i < 5 && degree_quartiles(data, q); i++)
@@ -383,13 +385,14 @@ static json_t *info_to_json(const pgcn_dataset *data, const pgcn_dataset_info *i
                   (json_int_t)info->dropped_self_loops, "isolated", (json_int_t)info->isolated,
                   "max_degree", (json_int_t)info->max_degree, "degree_quartiles", degrees);
     json_t *rest = json_pack(
-        "{s:I, s:I, s:b, s:b, s:b, s:i, s:I, s:o, s:o, s:o, s:i, s:s?, s:o, s:o}", "features",
+        "{s:I, s:I, s:o, s:b, s:b, s:b, s:i, s:I, s:o, s:o, s:o, s:i, s:s?, s:o, s:o}", "features",
         (json_int_t)info->features, "feature_nonzeros", (json_int_t)info->feature_nonzeros,
-        "sparse_features", (int)info->sparse_features, "directed", (int)info->directed, "weighted",
-        (int)info->weighted, "classes", info->classes, "unlabelled", (json_int_t)info->unlabelled,
-        "edge_homophily", cli_json_real(info->edge_homophily), "class_sizes", sizes, "class_names",
-        names, "folds", info->folds, "split_origin", info->split_origin, "splits",
-        splits_to_json(data, info), "notes", notes);
+        "feature_names", columns, "sparse_features", (int)info->sparse_features, "directed",
+        (int)info->directed, "weighted", (int)info->weighted, "classes", info->classes,
+        "unlabelled", (json_int_t)info->unlabelled, "edge_homophily",
+        cli_json_real(info->edge_homophily), "class_sizes", sizes, "class_names", names, "folds",
+        info->folds, "split_origin", info->split_origin, "splits", splits_to_json(data, info),
+        "notes", notes);
     if (json_object_update(object, rest) != 0) { /* out of memory: nothing is better than half */
         json_decref(object);
         object = NULL;

@@ -24,6 +24,7 @@ static void write_usage(FILE *out) {
         "\nFirst steps:\n"
         "  pathgcn train karate                    a built-in graph, in seconds\n"
         "  PATHGCN_DATA=data pathgcn train cora    a data set from the folder data/cora\n"
+        "  pathgcn train --edges e.csv --features x.csv --labels y.csv    your own graph\n"
         "  pathgcn predict runs/karate/model.safetensors --out predictions.csv\n"
         "\n'pathgcn COMMAND --help' explains a command, 'pathgcn manual' prints the man page.\nExit codes: 0 done, 1 failed, 2 wrong usage.\n");
 }

@@ -110,6 +110,7 @@ pgcn_status pgcn_i_source_features(pgcn_i_source *source, const float *dense, in
 
 /* Nodes, or graphs where graphs are classified: what has a label and stands in a split. */
 int64_t pgcn_i_source_items(const pgcn_i_source *source);
+bool pgcn_i_source_has_label(const pgcn_i_source *source, int64_t item);
 
 /* ---- the steps (prepare.c, splits.c) -------------------------------------------------------- */
 

@@ -188,12 +188,6 @@ static pgcn_status check_graphs(const char *where, const pgcn_i_source *source) 
     return PGCN_OK;
 }
 
-static bool has_label(const pgcn_i_source *source, int64_t item) {
-    const int32_t *label = source->graph_label ? source->graph_label : source->label;
-    if (label) return label[item] >= 0;
-    return source->labels && (!source->label_known || source->label_known[item]);
-}
-
 static pgcn_status check_split(const char *where, const pgcn_i_source *source,
                                const pgcn_i_split *split) {
     static const char *const part[3] = {"train", "validation", "test"};
@@ -220,7 +214,7 @@ static pgcn_status check_split(const char *where, const pgcn_i_source *source,
                                "%s: %s %lld is in %d masks of split '%s', expected at most one "
                                "of train, validation and test",
                                where, item, (long long)i, memberships, split->name);
-        if (memberships == 1 && !has_label(source, i))
+        if (memberships == 1 && !pgcn_i_source_has_label(source, i))
             return pgcn_i_fail(PGCN_ERR_FORMAT,
                                "%s: %s %lld is in a mask of split '%s' but has no label; take "
                                "it out of the masks",
@@ -281,7 +275,7 @@ static pgcn_status check_source(const char *where, pgcn_i_source *source) {
 
 static int64_t count_unlabelled(const pgcn_i_source *source) {
     int64_t items = pgcn_i_source_items(source), without = 0;
-    for (int64_t i = 0; i < items; i++) without += !has_label(source, i);
+    for (int64_t i = 0; i < items; i++) without += !pgcn_i_source_has_label(source, i);
     return without;
 }
 

@@ -278,6 +278,7 @@ pgcn_status pgcn_i_prepare_graph(pgcn_i_source *source, const pgcn_i_steps *step
                               source->edge_file ? source->edge_file : "");
     if (!keep_self_loops) PGCN_TRY(count_self_loops(source));
     pgcn_i_arena_free(&source->edge_arena);
+    pgcn_i_arena_drop(&source->arena, source->edge_label);
     source->edge_from = source->edge_to = NULL;
     source->edge_weight = NULL;
     source->edge_label = NULL;
@@ -599,10 +600,7 @@ static pgcn_status make_missing_splits(pgcn_i_source *source) {
     pgcn_i_steps usual = {
         .split_kind = 's', .split = {0.6, 0.2, 0.2}, .split_count = DEFAULT_SPLITS};
     int64_t labelled = 0;
-    for (int64_t i = 0; i < source->nodes; i++)
-        labelled += source->label    ? source->label[i] >= 0
-                    : source->labels ? !source->label_known || source->label_known[i]
-                                     : 0;
+    for (int64_t i = 0; i < source->nodes; i++) labelled += pgcn_i_source_has_label(source, i);
     if (labelled < 3) return PGCN_OK;
     if (source->labels) usual.split_kind = 'r';
     PGCN_TRY(pgcn_i_make_splits(source, &usual));

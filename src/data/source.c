@@ -33,6 +33,12 @@ int64_t pgcn_i_source_items(const pgcn_i_source *source) {
     return source->graph_label ? source->graphs : source->nodes;
 }
 
+bool pgcn_i_source_has_label(const pgcn_i_source *source, int64_t item) {
+    const int32_t *label = source->graph_label ? source->graph_label : source->label;
+    if (label) return label[item] >= 0;
+    return source->labels && (!source->label_known || source->label_known[item]);
+}
+
 /* ---- classes --------------------------------------------------------------------------------- */
 
 static int by_value(const void *a, const void *b) {
@@ -117,10 +123,7 @@ pgcn_status pgcn_i_source_masks(pgcn_i_source *source, int64_t items, uint8_t *m
 
 void pgcn_i_source_unmask(pgcn_i_source *source) {
     for (int64_t i = 0; i < source->nodes; i++) {
-        bool labelled = source->label    ? source->label[i] != -1
-                        : source->labels ? !source->label_known || source->label_known[i]
-                                         : false;
-        if (labelled) continue;
+        if (pgcn_i_source_has_label(source, i)) continue;
         for (int s = 0; s < source->splits; s++) {
             ((uint8_t *)source->split[s].train)[i] = 0;
             ((uint8_t *)source->split[s].val)[i] = 0;

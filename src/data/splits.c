@@ -79,7 +79,7 @@ static pgcn_status collect_items(const pgcn_i_source *source, bool by_class, pgc
     *out = (items){.count = count, .class_of = PGCN_I_ARRAY(arena, int32_t, count), .classes = 1};
     if (!out->class_of) return PGCN_ERR_MEMORY;
     for (int64_t i = 0; i < count; i++) {
-        bool known = label ? label[i] >= 0 : !source->label_known || source->label_known[i];
+        bool known = pgcn_i_source_has_label(source, i);
         out->class_of[i] = !known ? -1 : by_class && label ? label[i] : 0;
         if (out->class_of[i] >= out->classes) out->classes = out->class_of[i] + 1;
     }

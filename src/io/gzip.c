@@ -10,7 +10,6 @@
 #include <string.h>
 
 enum { INPUT_BYTES = PGCN_I_WINDOW(1 << 17), MAX_READ = 1 << 30 };
-static const int64_t always_allowed = INT64_C(1) << 30, allowed_times = 100;
 
 struct pgcn_i_bytes {
     pgcn_i_reader reader;
@@ -141,16 +140,12 @@ static pgcn_status begin_member(pgcn_i_bytes *bytes) {
 }
 
 static pgcn_status check_bomb(const pgcn_i_bytes *bytes, int64_t text_bytes) {
-    int64_t limit;
-    if (text_bytes <= always_allowed) return PGCN_OK;
-    if (!pgcn_i_mul(bytes->reader.bytes, allowed_times, &limit)) return PGCN_OK;
-    if (text_bytes <= limit) return PGCN_OK;
-    return pgcn_i_fail(
-        PGCN_ERR_FORMAT,
-        "decompressing '%s': its %lld bytes become more than 1 GiB and more than %lld "
-        "times their number, as in a file made to fill the memory; if the file is "
-        "yours, decompress it with gunzip and give the result",
-        bytes->path, (long long)bytes->reader.bytes, (long long)allowed_times);
+    if (text_bytes <= pgcn_i_unpacked_most(bytes->reader.bytes)) return PGCN_OK;
+    return pgcn_i_fail(PGCN_ERR_FORMAT,
+                       "decompressing '%s': its %lld bytes become more than 1 GiB and more than %d "
+                       "times their number, as in a file made to fill the memory; if the file is "
+                       "yours, decompress it with gunzip and give the result",
+                       bytes->path, (long long)bytes->reader.bytes, PGCN_I_BOMB_TIMES);
 }
 
 static pgcn_status read_gzip(pgcn_i_bytes *bytes, char *data, int64_t capacity, int64_t *got) {

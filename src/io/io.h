@@ -135,6 +135,16 @@ int64_t pgcn_i_bytes_length(const pgcn_i_bytes *bytes); /* of the file as it is 
 double pgcn_i_bytes_share(const pgcn_i_bytes *bytes);   /* of the file that was used, 0..1 */
 void pgcn_i_bytes_close(pgcn_i_bytes *bytes);           /* NULL is fine */
 
+/* What a compressed file may become before it is taken for a bomb: 1 GiB in any case, and beyond that
+ * a number of times its own length. The one rule for gzip, .npz and archives. */
+enum { PGCN_I_BOMB_TIMES = 100 };
+static inline int64_t pgcn_i_unpacked_most(int64_t packed_bytes) {
+    const int64_t always = INT64_C(1) << 30;
+    int64_t times;
+    if (!pgcn_i_mul(packed_bytes, PGCN_I_BOMB_TIMES, &times)) return INT64_MAX;
+    return times > always ? times : always;
+}
+
 /* ---- text, plain or gzip (text.c) --------------------------------------------------------- */
 
 /* A text file read line by line, by gzip.c. Memory is a few buffers plus the longest line, which may
@@ -207,7 +217,7 @@ pgcn_status pgcn_i_tables_read(const pgcn_i_table_job *jobs, int count);
 /* ---- zip archives of arrays (npz.c, by libzip) -------------------------------------------- */
 
 /* NumPy .npz. Sizes are checked against what deflate can have made of the bytes in the file, and
- * with the bomb rule of text.c, before anything is allocated. */
+ * with the bomb rule above, before anything is allocated. */
 typedef struct pgcn_i_npz pgcn_i_npz;
 pgcn_status pgcn_i_npz_open(const char *path, pgcn_i_npz **out);
 bool pgcn_i_npz_has(const pgcn_i_npz *npz, const char *name); /* "train_mask", without .npy */

@@ -15,8 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { DEFLATE_MOST = 1032, BOMB_FACTOR = 100, NAME_BYTES = 256, LEVEL = 6 };
-#define BOMB_FREE_BYTES ((int64_t)1 << 30)
+enum { DEFLATE_MOST = 1032, NAME_BYTES = 256, LEVEL = 6 };
 
 struct pgcn_i_npz {
     zip_t *archive;
@@ -113,9 +112,7 @@ static pgcn_status check_member(const pgcn_i_npz *npz, const char *where, const 
                            "which cannot be; the file is damaged, write it again",
                            where, (unsigned long long)about->size, (unsigned long long)packed,
                            (long long)npz->bytes);
-    int64_t allowed, total;
-    if (!pgcn_i_mul(npz->bytes, BOMB_FACTOR, &allowed)) allowed = INT64_MAX;
-    if (allowed < BOMB_FREE_BYTES) allowed = BOMB_FREE_BYTES;
+    int64_t allowed = pgcn_i_unpacked_most(npz->bytes), total;
     if (!pgcn_i_add(npz->read_bytes, (int64_t)about->size, &total) || total > allowed)
         return pgcn_i_fail(PGCN_ERR_FORMAT,
                            "reading '%s': with it the file of %lld bytes unpacks to more than %lld "

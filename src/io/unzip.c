@@ -18,8 +18,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { MOST_MEMBERS = 100000, MOST_NAME_BYTES = 1024, BOMB_FACTOR = 100, PIECE_BYTES = 1 << 16 };
-#define BOMB_FREE_BYTES ((int64_t)1 << 30)
+enum { MOST_MEMBERS = 100000, MOST_NAME_BYTES = 1024, PIECE_BYTES = 1 << 16 };
 
 typedef struct unzip {
     zip_t *archive;
@@ -134,9 +133,7 @@ static pgcn_status look_at(const unzip *from, zip_uint64_t i, const char **name,
 }
 
 static pgcn_status check_total(const unzip *from, int64_t total) {
-    int64_t allowed;
-    if (!pgcn_i_mul(from->bytes, BOMB_FACTOR, &allowed)) allowed = INT64_MAX;
-    if (allowed < BOMB_FREE_BYTES) allowed = BOMB_FREE_BYTES;
+    int64_t allowed = pgcn_i_unpacked_most(from->bytes);
     if (total <= allowed) return PGCN_OK;
     return pgcn_i_fail(PGCN_ERR_FORMAT,
                        "unpacking '%s': its %lld bytes claim to hold more than %lld, a zip bomb; "

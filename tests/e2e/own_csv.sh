@@ -33,6 +33,7 @@ awk -v got="$(json "$out" test_accuracy)" 'BEGIN { exit !(got > 70) }' || [ -n "
 
 run 0 pathgcn data info "${files[@]}" --json
 plain=$(json "$out" fingerprint)
+holds "$out" '"feature_names":["age","km_per_week","bikes","years"]' '"class_names":["gravel","road","track"]'
 looks_like() { # WHAT FILES...
     local what=$1
     shift
