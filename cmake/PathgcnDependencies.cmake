@@ -1,5 +1,5 @@
 # The libraries pathgcn stands on: jansson, OpenBLAS, libcrypto, libzip, libcurl, ISA-L (gzip),
-# threads, libm.
+# threads, libm; and LIBXSMM where there is one (x86-64 only).
 #
 # Read by the build and, installed beside pathgcnConfig.cmake, by projects that link the static
 # library. Sets PATHGCN_DEPENDENCIES (what to link), PATHGCN_DEPENDENCIES_FOUND and, if something is
@@ -56,6 +56,21 @@ endif()
 
 set(PATHGCN_DEPENDENCIES pathgcn_dep::OPENBLAS pathgcn_dep::JANSSON pathgcn_dep::LIBZIP
     pathgcn_dep::LIBCURL pathgcn_dep::ISAL OpenSSL::Crypto Threads::Threads m)
+# Without LIBXSMM all products go to OpenBLAS: slower with many channels, otherwise the same.
+if(NOT TARGET pathgcn_dep::LIBXSMM)
+    find_library(PATHGCN_LIBXSMM_LIBRARY xsmm)
+    find_path(PATHGCN_LIBXSMM_HEADER libxsmm.h)
+    if(PATHGCN_LIBXSMM_LIBRARY AND PATHGCN_LIBXSMM_HEADER)
+        add_library(pathgcn_dep::LIBXSMM INTERFACE IMPORTED)
+        set_target_properties(
+            pathgcn_dep::LIBXSMM PROPERTIES
+            INTERFACE_LINK_LIBRARIES "${PATHGCN_LIBXSMM_LIBRARY};${CMAKE_DL_LIBS}"
+            INTERFACE_COMPILE_DEFINITIONS PGCN_HAVE_LIBXSMM)
+    endif()
+endif()
+if(TARGET pathgcn_dep::LIBXSMM)
+    list(PREPEND PATHGCN_DEPENDENCIES pathgcn_dep::LIBXSMM)
+endif()
 if(missing_libraries)
     set(PATHGCN_DEPENDENCIES_FOUND FALSE)
     string(REPLACE ";" ", " missing_libraries "${missing_libraries}")

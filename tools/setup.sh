@@ -9,6 +9,8 @@ set -euo pipefail
 # pthread flavour, the only one that several threads may call at once (src/kernels/gemm.c).
 build=(gcc libc6-dev make binutils cmake "pkg-config|pkgconf" libjansson-dev libssl-dev
     libopenblas-pthread-dev libzip-dev libcurl4-openssl-dev libisal-dev)
+# Only made for x86-64, and the program does without.
+[ "$(uname -m)" = x86_64 ] && build+=(libxsmm-dev)
 modules=(jansson libcrypto openblas libzip libcurl libisal)
 case "${1:-build}" in
 build) needs=("${build[@]}") ;;

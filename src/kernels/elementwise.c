@@ -22,14 +22,14 @@ static void bias_relu(float *x, const float *bias, bool relu, int64_t begin, int
     }
 }
 
-static void relu_backward(float *dx, const float *g, const float *y, int64_t begin, int64_t end,
-                          bool add) {
+static void relu_backward(float *dx, const float *g, const float *y, float factor, int64_t begin,
+                          int64_t end, bool add) {
     if (add) {
         INDEPENDENT_ITERATIONS
-        for (int64_t i = begin; i < end; i++) dx[i] += keep_if(y[i] > 0.0f, g[i]);
+        for (int64_t i = begin; i < end; i++) dx[i] += keep_if(y[i] > 0.0f, factor * g[i]);
     } else {
         INDEPENDENT_ITERATIONS
-        for (int64_t i = begin; i < end; i++) dx[i] = keep_if(y[i] > 0.0f, g[i]);
+        for (int64_t i = begin; i < end; i++) dx[i] = keep_if(y[i] > 0.0f, factor * g[i]);
     }
 }
 

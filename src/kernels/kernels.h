@@ -22,19 +22,40 @@ typedef struct pgcn_i_adam_step {
     float correct1, correct2; /* 1 / (1 - beta^t) */
 } pgcn_i_adam_step;
 
+/* Rows of a matrix: row[0 .. count-1], or first .. first+count-1 where `row` is NULL. */
+typedef struct pgcn_i_rows {
+    const pgcn_node *row;
+    int64_t first, count;
+} pgcn_i_rows;
+static inline int64_t pgcn_i_row(pgcn_i_rows rows, int64_t i) {
+    return rows.row ? rows.row[i] : rows.first + i;
+}
+
+/* What a path convolution reads. A slab of the channels is given by pointers to its first channel
+ * and its width; rows of all arrays are c apart. */
+typedef struct pgcn_i_path_args {
+    const float *h;        /* [n, c], what is gathered */
+    const float *s;        /* [k, c] */
+    const pgcn_i_csr *hop; /* [k-1] as in pgcn_i_visits */
+    int k;
+    int64_t c, width;
+    const uint8_t
+        *live;     /* [n]: rows of h where it is 0 count as zero and are not read; NULL: none */
+    bool prefetch; /* h does not fit into the cache: ask for the next row's visits early */
+} pgcn_i_path_args;
+
 typedef struct pgcn_i_kernels {
     const char *isa;
 
-    /* -- path convolution (pathconv.c); hop [k-1] as in pgcn_i_visits, s [k, c] -- */
+    /* -- path convolution (pathconv.c) -- */
 
-    /* out[r] = s_0 (.) h[r] + sum_{i>=1} s_i (.) sum_e w_e h[u_e] */
-    void (*pathconv_forward)(float *out, const float *h, const float *s, const pgcn_i_csr *hop,
-                             int k, int64_t begin, int64_t end, int64_t c);
-    /* t_0 = g[u], t_i[u] = sum_e w_e g[j_e] over row u of S_i^T:
-     * dh[u] (= or +=) sum_i s_i (.) t_i;   ds[i] += h[u] (.) t_i,  ds [k, c] is this group's own */
-    void (*pathconv_backward)(float *dh, float *ds, const float *g, const float *h, const float *s,
-                              const pgcn_i_csr *hop_t, int k, int64_t begin, int64_t end, int64_t c,
-                              bool add);
+    /* Rows begin .. end-1:  out[r] = s_0 (.) h[r] + sum_{i>=1} s_i (.) sum_e w_e h[u_e] */
+    void (*pathconv_forward)(float *out, const pgcn_i_path_args *args, int64_t begin, int64_t end);
+    /* For the rows u, with args->h = the gradient g and args->hop = the transposed lists:
+     * t_0 = g[u], t_i = sum_e w_e g[j_e] over row u of S_i^T;
+     * dh[place of u in rows] = sum_i s_i (.) t_i;   ds[i] += h[u] (.) t_i, ds [k, c] */
+    void (*pathconv_backward)(float *dh, float *ds, const float *h, const pgcn_i_path_args *args,
+                              pgcn_i_rows rows);
     /* out[r - begin] = sum_e value_e x[column_e]: a tile of a sparse product */
     void (*gather)(float *out, const float *x, const pgcn_i_csr *a, int64_t begin, int64_t end,
                    int64_t c);
@@ -63,8 +84,8 @@ typedef struct pgcn_i_kernels {
 
     void (*bias_relu)(float *x, const float *bias, bool relu, int64_t begin, int64_t end,
                       int64_t c); /* in place, bias may be NULL */
-    void (*relu_backward)(float *dx, const float *g, const float *y, int64_t begin, int64_t end,
-                          bool add); /* dx = g where y > 0 */
+    void (*relu_backward)(float *dx, const float *g, const float *y, float scale, int64_t begin,
+                          int64_t end, bool add); /* dx = scale g where y > 0 */
     void (*scale)(float *out, float a, const float *x, int64_t begin, int64_t end,
                   bool add); /* out (= or +=) a x */
     void (*column_sum)(float *sum, const float *x, int64_t begin, int64_t end,

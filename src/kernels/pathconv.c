@@ -7,6 +7,8 @@
  * No threads here: callers (nn) give each task its own rows and its own ds. */
 #include "kernels/isa.h"
 
+enum { LINE_FLOATS = 16 }; /* a cache line */
+
 ALWAYS_INLINE void add_csr_row(vec *sum, int vectors, int lanes, const float *x,
                                const pgcn_i_csr *a, int64_t r, int64_t c) {
     int64_t first = a->offset[r];
@@ -14,61 +16,98 @@ ALWAYS_INLINE void add_csr_row(vec *sum, int vectors, int lanes, const float *x,
              c);
 }
 
-ALWAYS_INLINE void forward_block(int64_t ch, int vectors, int lanes, float *restrict out,
-                                 const float *h, const float *s, const pgcn_i_csr *hop, int k,
-                                 int64_t r, int64_t c) {
+/* Asks for the rows that row r will gather: without it every visit waits for the memory in turn. */
+static void prefetch_visits(const pgcn_i_path_args *args, int64_t r) {
+    for (int i = 0; i < args->k - 1; i++) {
+        const pgcn_i_csr *list = &args->hop[i];
+        for (int64_t e = list->offset[r]; e < list->offset[r + 1]; e++) {
+            if (args->live && !args->live[list->column[e]]) continue;
+            const float *row = args->h + list->column[e] * args->c;
+            for (int64_t ch = 0; ch < args->width; ch += LINE_FLOATS)
+                __builtin_prefetch(row + ch, 0, 3);
+        }
+    }
+}
+
+ALWAYS_INLINE void forward_block(int64_t ch, int vectors, int lanes, float *restrict out_row,
+                                 const pgcn_i_path_args *args, int64_t r) {
+    const int64_t c = args->c;
+    const float *s = args->s + ch, *h = args->h + ch;
     vec sum[VECTORS];
-    for (int v = 0; v < vectors; v++) {
-        int64_t at = ch + v * LANES;
-        sum[v] = vec_load(s + at, lanes) * vec_load(h + r * c + at, lanes);
-    }
-    for (int i = 1; i < k; i++) {
+    for (int v = 0; v < vectors; v++)
+        sum[v] = vec_load(s + v * LANES, lanes) * vec_load(h + r * c + v * LANES, lanes);
+    for (int i = 1; i < args->k; i++) {
         vec t[VECTORS] = {{0}};
-        add_csr_row(t, vectors, lanes, h + ch, &hop[i - 1], r, c);
-        for (int v = 0; v < vectors; v++)
-            sum[v] += vec_load(s + i * c + ch + v * LANES, lanes) * t[v];
+        add_csr_row(t, vectors, lanes, h, &args->hop[i - 1], r, c);
+        for (int v = 0; v < vectors; v++) sum[v] += vec_load(s + i * c + v * LANES, lanes) * t[v];
     }
-    for (int v = 0; v < vectors; v++) vec_store(out + r * c + ch + v * LANES, sum[v], lanes);
+    for (int v = 0; v < vectors; v++) vec_store(out_row + ch + v * LANES, sum[v], lanes);
 }
 
-static void pathconv_forward(float *out, const float *h, const float *s, const pgcn_i_csr *hop,
-                             int k, int64_t begin, int64_t end, int64_t c) {
-    for (int64_t r = begin; r < end; r++)
-        EACH_CHANNEL_BLOCK(c, forward_block, out, h, s, hop, k, r, c);
+static void pathconv_forward(float *out, const pgcn_i_path_args *args, int64_t begin, int64_t end) {
+    const pgcn_i_path_args a = *args; /* a copy that no store can change: stays in registers */
+    for (int64_t r = begin; r < end; r++) {
+        if (a.prefetch && r + 1 < end) prefetch_visits(&a, r + 1);
+        EACH_CHANNEL_BLOCK(a.width, forward_block, out + r * a.c, &a, r);
+    }
 }
 
-/* dh[u] += s_i (.) t_i,  ds_i += h[u] (.) t_i  for all hops i, with t_0 = g[u]. */
-ALWAYS_INLINE void backward_block(int64_t ch, int vectors, int lanes, float *restrict dh,
-                                  float *restrict ds, const float *g, const float *h,
-                                  const float *s, const pgcn_i_csr *hop_t, int k, int64_t u,
-                                  int64_t c, bool add) {
+/* As add_csr_row, but of the entries only those whose row is live: packed first, without a branch
+ * that nobody can predict. */
+ALWAYS_INLINE void add_live_row(vec *sum, int vectors, int lanes, const float *x,
+                                const pgcn_i_csr *a, int64_t r, const uint8_t *live, int64_t c) {
+    enum { CHUNK = 64 };
+    pgcn_node column[CHUNK];
+    float value[CHUNK];
+    for (int64_t e = a->offset[r], last = a->offset[r + 1]; e < last;) {
+        int64_t end = last - e > CHUNK ? e + CHUNK : last;
+        int count = 0;
+        for (; e < end; e++) {
+            column[count] = a->column[e];
+            value[count] = a->value[e];
+            count += live[a->column[e]] != 0;
+        }
+        add_rows(sum, vectors, lanes, x, column, value, count, c);
+    }
+}
+
+/* dh[u] = sum_i s_i (.) t_i,  ds_i += h[u] (.) t_i  for all hops i, with t_0 = g[u]. */
+ALWAYS_INLINE void backward_block(int64_t ch, int vectors, int lanes, float *restrict dh_row,
+                                  float *restrict ds, const float *h_row,
+                                  const pgcn_i_path_args *args, int64_t u) {
+    const int64_t c = args->c;
+    const float *s = args->s + ch, *g = args->h + ch;
     vec sum[VECTORS], h_u[VECTORS];
     for (int v = 0; v < vectors; v++) {
-        int64_t at = u * c + ch + v * LANES;
-        h_u[v] = vec_load(h + at, lanes);
-        sum[v] = add ? vec_load(dh + at, lanes) : (vec){0};
+        h_u[v] = vec_load(h_row + ch + v * LANES, lanes);
+        sum[v] = (vec){0};
     }
-    for (int i = 0; i < k; i++) {
+    for (int i = 0; i < args->k; i++) {
         vec t[VECTORS] = {{0}};
-        if (i == 0) {
-            for (int v = 0; v < vectors; v++) t[v] = vec_load(g + u * c + ch + v * LANES, lanes);
-        } else {
-            add_csr_row(t, vectors, lanes, g + ch, &hop_t[i - 1], u, c);
+        if (i > 0 && args->live) {
+            add_live_row(t, vectors, lanes, g, &args->hop[i - 1], u, args->live, c);
+        } else if (i > 0) {
+            add_csr_row(t, vectors, lanes, g, &args->hop[i - 1], u, c);
+        } else if (!args->live || args->live[u]) {
+            for (int v = 0; v < vectors; v++) t[v] = vec_load(g + u * c + v * LANES, lanes);
         }
         for (int v = 0; v < vectors; v++) {
             int64_t at = i * c + ch + v * LANES;
-            sum[v] += vec_load(s + at, lanes) * t[v];
+            sum[v] += vec_load(s + i * c + v * LANES, lanes) * t[v];
             vec_store(ds + at, vec_load(ds + at, lanes) + h_u[v] * t[v], lanes);
         }
     }
-    for (int v = 0; v < vectors; v++) vec_store(dh + u * c + ch + v * LANES, sum[v], lanes);
+    for (int v = 0; v < vectors; v++) vec_store(dh_row + ch + v * LANES, sum[v], lanes);
 }
 
-static void pathconv_backward(float *dh, float *ds, const float *g, const float *h, const float *s,
-                              const pgcn_i_csr *hop_t, int k, int64_t begin, int64_t end, int64_t c,
-                              bool add) {
-    for (int64_t u = begin; u < end; u++)
-        EACH_CHANNEL_BLOCK(c, backward_block, dh, ds, g, h, s, hop_t, k, u, c, add);
+static void pathconv_backward(float *dh, float *ds, const float *h, const pgcn_i_path_args *args,
+                              pgcn_i_rows rows) {
+    const pgcn_i_path_args a = *args;
+    for (int64_t i = 0; i < rows.count; i++) {
+        const int64_t u = pgcn_i_row(rows, i);
+        if (a.prefetch && i + 1 < rows.count) prefetch_visits(&a, pgcn_i_row(rows, i + 1));
+        EACH_CHANNEL_BLOCK(a.width, backward_block, dh + i * a.c, ds, h + u * a.c, &a, u);
+    }
 }
 
 /* out_row = sum_e value_e x[column_e] + s (.) h_row, the last term only where s is given. */

@@ -172,10 +172,10 @@ int pgcn_i_pathgcn_ops(const pgcn_config *config) {
     return 4 + 4 * config->layers;
 }
 
-/* One block:  H' = ReLU( BN( ((1 - alpha) K H + alpha R) W ) ),  R = H0, H or nothing. */
+/* One block:  H' = Dropout( ReLU( BN( ((1 - alpha) K H + alpha R) W ) ) ),  R = H0, H or nothing. */
 static pgcn_i_value *record_block(pgcn_i_tape *tape, const pgcn_config *config, int layer,
                                   pgcn_i_value *h, pgcn_i_value *h0,
-                                  const pgcn_i_operator *operator) {
+                                  const pgcn_i_operator *operator, double dropout) {
     const pgcn_i_params *params = tape->params;
     pgcn_i_param *kernel =
         shares_kernel(config) ? named(params, "kernel") : of_layer(params, layer, "kernel");
@@ -186,11 +186,12 @@ static pgcn_i_value *record_block(pgcn_i_tape *tape, const pgcn_config *config, 
                                          kernel, residual, config->alpha);
     bool relu_now = !config->batch_norm;
     if (has_mix(config))
-        x = pgcn_i_op_linear(tape, x, of_layer(params, layer, "weight"), NULL, relu_now);
+        x = pgcn_i_op_linear(tape, x, of_layer(params, layer, "weight"), NULL, relu_now, dropout);
     if (config->batch_norm)
         x = pgcn_i_op_batch_norm(tape, x, NULL, NULL, of_layer(params, layer, "norm.mean"),
                                  of_layer(params, layer, "norm.variance"));
-    return has_mix(config) && relu_now ? x : pgcn_i_op_relu(tape, x);
+    if (has_mix(config) && relu_now) return x;
+    return pgcn_i_op_dropout(tape, pgcn_i_op_relu(tape, x), dropout);
 }
 
 pgcn_i_value *pgcn_i_pathgcn_record(pgcn_i_tape *tape, const pgcn_config *config,
@@ -203,8 +204,8 @@ pgcn_i_value *pgcn_i_pathgcn_record(pgcn_i_tape *tape, const pgcn_config *config
     h = pgcn_i_op_drop_rows(tape, h, config->drop_rows);
     pgcn_i_value *h0 = h;
     for (int l = 0; l < config->layers; l++)
-        h = record_block(tape, config, l, h, h0, &operators[config->paths_per_layer ? l : 0]);
-    h = pgcn_i_op_dropout(tape, h, config->dropout);
+        h = record_block(tape, config, l, h, h0, &operators[config->paths_per_layer ? l : 0],
+                         l == config->layers - 1 ? config->dropout : 0);
     return pgcn_i_op_linear(tape, h, named(params, "classifier.weight"),
-                            named(params, "classifier.bias"), false);
+                            named(params, "classifier.bias"), false, 0);
 }

@@ -83,13 +83,14 @@ pgcn_status pgcn_i_input_new(const pgcn_i_features *features, pgcn_normalise nor
                              pgcn_i_standard standard, bool with_columns, pgcn_i_input **out);
 void pgcn_i_input_free(pgcn_i_input *input);
 
-/* ---- tape (tape.c) ----------------------------------------------------------------------- */
+/* ---- tape (tape.c, live.c) --------------------------------------------------------------- */
 
 typedef struct pgcn_i_value {
     float *data; /* [rows, cols] */
-    float *grad; /* [rows, cols], NULL on a tape without gradients; that of an operation's result
-                    shares its memory with others whose time does not overlap */
+    float *grad; /* [rows, cols]; NULL on a tape without gradients, and where only one tile of it
+                    is ever needed; shares its memory with others whose time does not overlap */
     int64_t rows, cols;
+    bool shared; /* several operations use it */
 } pgcn_i_value;
 
 /* The spatial operator of a layer: sampled visit lists or the exact transition matrix, on
@@ -101,17 +102,44 @@ typedef struct pgcn_i_operator {
     const pgcn_i_csr *exact, *exact_t;
 } pgcn_i_operator;
 
+/* Rows whose gradient may differ from zero. With 140 training nodes of 2708 most rows of the
+ * last layers have none, and the way back need not touch them. */
+typedef struct pgcn_i_live {
+    uint8_t *is;    /* [rows] */
+    pgcn_node *row; /* [count], ascending */
+    int64_t count;
+} pgcn_i_live;
+
 typedef struct pgcn_i_tape pgcn_i_tape;
 typedef struct pgcn_i_op pgcn_i_op;
 
+/* An operation works in two parts, each of which may be missing. What needs all rows of its input
+ * at once is done by `..._all`, which runs its own parallel loops. What needs only the same rows of
+ * its input is done by `..._rows`, for a tile of at most PGCN_BLOCK_ROWS rows; the tape runs the
+ * tiles of consecutive operations one after the other while they are in the cache. */
 struct pgcn_i_op {
-    void (*forward)(pgcn_i_tape *tape, pgcn_i_op *op);
-    void (*backward)(pgcn_i_tape *tape, pgcn_i_op *op);
-    pgcn_i_task forward_task, backward_task; /* for operations of one loop over blocks each way */
+    /* What depends on the parameters alone, once per pass: spread kernels, transposed weights. */
+    void (*refresh)(pgcn_i_tape *tape, pgcn_i_op *op);
+    void (*forward_all)(pgcn_i_tape *tape, pgcn_i_op *op);
+    void (*forward_rows)(pgcn_i_tape *tape, pgcn_i_op *op, int64_t begin, int64_t end, int worker);
+    /* Reads out->grad and writes in[0]->grad (or only prepares, where backward_rows follows). */
+    void (*backward_all)(pgcn_i_tape *tape, pgcn_i_op *op);
+    /* From the gradient g of these rows of the result (a tile that may be overwritten; NULL for
+     * an operation that is not row-wise: it reads out->grad) to dx, that of in[0]: tiles
+     * [rows, cols]. Adds gradients of parameters to `partial`. */
+    void (*backward_rows)(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, float *g, float *dx,
+                          float *partial, int worker);
+    /* After backward_rows: what the summed partial (buffer[0] for an operation that sets
+     * partial_to, else param) still needs. */
+    void (*backward_done)(pgcn_i_tape *tape, pgcn_i_op *op);
+    bool row_wise; /* forward and backward need the same rows only */
     pgcn_i_value *in[2], *out;
     pgcn_i_param *param[2];
     bool add_in[2], add_param[2]; /* the gradient is added to what is there, else written */
     int index;                    /* place on the tape: the layer of its random numbers */
+    int64_t partial_first;        /* place of its partial sums in those of a group, */
+    int64_t partial_floats;       /* and how many */
+    float *partial_to;            /* where their sum goes; NULL: the gradients of param[0], [1] */
     bool relu;
     /* what only some operations use */
     const pgcn_i_input *input;
@@ -122,9 +150,12 @@ struct pgcn_i_op {
     double rate; /* dropout */
     float alpha;
     uint8_t *kept;            /* dropout */
+    const pgcn_i_live *live;  /* path convolution: rows of out->grad that are not zero */
     float *buffer[3];         /* what each operation says */
     pgcn_i_param *running[2]; /* batch norm: mean and variance */
 };
+
+enum { PGCN_CHAIN_TILES = 2 }; /* an operation reads one and writes the other */
 
 struct pgcn_i_tape {
     pgcn_i_arena arena;
@@ -135,24 +166,30 @@ struct pgcn_i_tape {
     pgcn_status status;    /* first failure while recording */
     int count, capacity;
     pgcn_i_op *op;
-    int64_t partial_floats; /* of one group, the largest of all operations */
-    int64_t tile_floats;    /* of one worker */
-    int64_t power_floats;   /* of each of the two */
-    float *partial;         /* [groups, partial_floats] */
-    float *power[2];        /* powers of the exact operator, shared by all operations */
-    float *tile;            /* [threads, tile_floats] */
-    uint64_t seed;          /* set before running */
+    int64_t partial_floats;       /* of one group, the largest of all chains of operations */
+    int64_t tile_floats;          /* of one worker, for operations */
+    int64_t chain_floats;         /* of one tile between two operations */
+    int64_t power_floats;         /* of each of the two */
+    int64_t most_rows, most_cols; /* of all values */
+    float *partial;               /* [groups, partial_floats] */
+    float *power[2];              /* powers of the exact operator, shared by all operations */
+    float *tile;                  /* [threads, tile_floats + PGCN_CHAIN_TILES chain_floats] */
+    pgcn_i_live live_set[2];
+    int64_t *live_count;     /* [blocks] */
+    const pgcn_i_live *live; /* of the gradient on its way back: one of the two; NULL: all rows */
+    uint64_t seed;           /* set before running */
     int64_t step;
 };
 
 pgcn_status pgcn_i_tape_init(pgcn_i_tape *tape, pgcn_i_pool *pool, pgcn_i_params *params,
                              int capacity, bool with_grad);
 void pgcn_i_tape_free(pgcn_i_tape *tape);
-/* After the last operation: decides who writes and who adds gradients, allocates scratch.
+/* After the last operation: decides who writes and who adds gradients, plans and allocates memory.
  * Returns the first failure of recording. */
 pgcn_status pgcn_i_tape_finish(pgcn_i_tape *tape);
 void pgcn_i_tape_forward(pgcn_i_tape *tape);
-/* The gradient of the last value is set by the caller (the loss). */
+/* The gradient of the last value is set by the caller (the loss). Where it called
+ * pgcn_i_live_begin, only the live rows of it count. */
 void pgcn_i_tape_backward(pgcn_i_tape *tape);
 
 /* For the files that define operations. Once recording has failed they return NULL and do
@@ -161,10 +198,11 @@ pgcn_i_value *pgcn_i_tape_value(pgcn_i_tape *tape, int64_t rows, int64_t cols);
 pgcn_i_op *pgcn_i_tape_op(pgcn_i_tape *tape, pgcn_i_value *a, pgcn_i_value *b, int64_t rows,
                           int64_t cols);
 float *pgcn_i_tape_floats(pgcn_i_tape *tape, int64_t count);
+/* Scratch of a worker, and of the groups for loops in backward_all. */
 void pgcn_i_tape_need(pgcn_i_tape *tape, int64_t partial_floats, int64_t tile_floats);
 void pgcn_i_tape_need_powers(pgcn_i_tape *tape, int64_t floats);
 static inline float *pgcn_i_tile(const pgcn_i_tape *tape, int worker) {
-    return tape->tile + worker * tape->tile_floats;
+    return tape->tile + worker * (tape->tile_floats + PGCN_CHAIN_TILES * tape->chain_floats);
 }
 static inline float *pgcn_i_partial(const pgcn_i_tape *tape, int64_t group) {
     return tape->partial + group * tape->partial_floats;
@@ -173,6 +211,21 @@ static inline float *pgcn_i_partial(const pgcn_i_tape *tape, int64_t group) {
 void pgcn_i_tape_reduce(pgcn_i_tape *tape, float *grad, bool add, int64_t groups, int64_t first,
                         int64_t count);
 
+/* ---- rows without a gradient (live.c) ------------------------------------------------------ */
+
+/* Memory for the two sets of a tape whose values have at most `rows` rows. */
+pgcn_status pgcn_i_live_init(pgcn_i_tape *tape, int64_t rows);
+/* The set to fill in next: its flags are all zero. */
+pgcn_i_live *pgcn_i_live_next(pgcn_i_tape *tape, int64_t rows);
+/* Its flags are set: lists them and makes it the tape's; all rows when it is nearly all. */
+void pgcn_i_live_take(pgcn_i_tape *tape, pgcn_i_live *set, int64_t rows);
+/* The rows that the live rows visit, and themselves. */
+void pgcn_i_live_spread(pgcn_i_tape *tape, const pgcn_i_visits *visits, int64_t rows);
+/* Sets the rows of grad that are not live to zero, and forgets the set: for operations that read
+ * all rows. */
+void pgcn_i_live_fill(pgcn_i_tape *tape, pgcn_i_value *value);
+void pgcn_i_live_clear(pgcn_i_tape *tape, pgcn_i_value *value); /* all of grad to zero */
+
 /* ---- operations: each records one line of the network ------------------------------------ */
 
 /* ops_input.c: Dropout(X) W + b, ReLU, for `samples` stacked copies of X */
@@ -180,7 +233,7 @@ pgcn_i_value *pgcn_i_op_input(pgcn_i_tape *tape, const pgcn_i_input *input, int 
                               double dropout, pgcn_i_param *w, pgcn_i_param *b, bool relu);
 /* ops_dense.c */
 pgcn_i_value *pgcn_i_op_linear(pgcn_i_tape *tape, pgcn_i_value *x, pgcn_i_param *w, pgcn_i_param *b,
-                               bool relu); /* b may be NULL */
+                               bool relu, double dropout); /* b may be NULL; dropout after ReLU */
 pgcn_i_value *pgcn_i_op_relu(pgcn_i_tape *tape, pgcn_i_value *x);
 pgcn_i_value *pgcn_i_op_dropout(pgcn_i_tape *tape, pgcn_i_value *x, double rate);
 pgcn_i_value *pgcn_i_op_drop_rows(pgcn_i_tape *tape, pgcn_i_value *x, double rate);

@@ -23,8 +23,8 @@ static void relu_bias_task(void *context, int64_t group, int worker) {
     int64_t end = pgcn_i_block_end(job->blocks, group);
     float *partial = pgcn_i_partial(job->tape, group);
     if (op->relu)
-        job->tape->kernels->relu_backward(op->out->grad, op->out->grad, op->out->data, begin * c,
-                                          end * c, false);
+        job->tape->kernels->relu_backward(op->out->grad, op->out->grad, op->out->data, 1.0f,
+                                          begin * c, end * c, false);
     memset(partial, 0, (size_t)c * sizeof *partial);
     job->tape->kernels->column_sum(partial, op->out->grad, begin, end, c);
 }
@@ -57,27 +57,26 @@ static void sparse_drop_task(void *context, int64_t task, int worker) {
                                 pgcn_i_block_end(job->blocks, block), 0);
 }
 
-static void sparse_forward_task(void *context, int64_t task, int worker) {
+/* The rows begin .. end-1 of the stacked samples, cut where a sample ends. */
+static void sparse_forward(pgcn_i_tape *tape, pgcn_i_op *op, int64_t begin, int64_t end,
+                           int worker) {
     (void)worker;
-    const pgcn_i_job *job = context;
-    const pgcn_i_op *op = job->op;
     const pgcn_i_input *x = op->input;
-    int64_t sample = task / job->blocks.count, block = task % job->blocks.count;
-    job->tape->kernels->csr_linear(op->out->data + sample * x->n * op->out->cols, x->offset,
-                                   x->column, values_of(op, sample),
-                                   pgcn_i_value_of(job->tape->params, op->param[0]),
-                                   pgcn_i_value_of(job->tape->params, op->param[1]), op->relu,
-                                   pgcn_i_block_begin(job->blocks, block),
-                                   pgcn_i_block_end(job->blocks, block), op->out->cols);
+    const float *w = pgcn_i_value_of(tape->params, op->param[0]);
+    const float *bias = pgcn_i_value_of(tape->params, op->param[1]);
+    int64_t c = op->out->cols;
+    for (int64_t sample = begin / x->n; sample * x->n < end; sample++) {
+        int64_t first = sample * x->n;
+        tape->kernels->csr_linear(op->out->data + first * c, x->offset, x->column,
+                                  values_of(op, sample), w, bias, op->relu,
+                                  begin > first ? begin - first : 0,
+                                  end - first < x->n ? end - first : x->n, c);
+    }
 }
 
-static void sparse_forward(pgcn_i_tape *tape, pgcn_i_op *op) {
-    if (op->buffer[DROPPED]) {
-        pgcn_i_blocks entries = pgcn_i_cut(op->input->nonzeros, PGCN_MAX_BLOCKS, 4096);
-        pgcn_i_run(tape, op, entries, entries.count * op->samples, 0, sparse_drop_task);
-    }
-    pgcn_i_blocks blocks = pgcn_i_blocks_of(op->input->n);
-    pgcn_i_run(tape, op, blocks, blocks.count * op->samples, 0, sparse_forward_task);
+static void sparse_drop(pgcn_i_tape *tape, pgcn_i_op *op) {
+    pgcn_i_blocks entries = pgcn_i_cut(op->input->nonzeros, PGCN_MAX_BLOCKS, 4096);
+    pgcn_i_run(tape, op, entries, entries.count * op->samples, 0, sparse_drop_task);
 }
 
 static void sparse_grad_task(void *context, int64_t task, int worker) {
@@ -113,6 +112,7 @@ static const float *dense_rows(const pgcn_i_tape *tape, const pgcn_i_op *op, int
     return tile;
 }
 
+/* By samples, as dropout is drawn from the first row of each on, eight elements at a time. */
 static void dense_forward_task(void *context, int64_t task, int worker) {
     const pgcn_i_job *job = context;
     const pgcn_i_op *op = job->op;
@@ -178,13 +178,16 @@ pgcn_i_value *pgcn_i_op_input(pgcn_i_tape *tape, const pgcn_i_input *input, int 
     op->param[1] = b;
     op->relu = relu;
     if (input->dense) {
-        op->forward = dense_forward;
-        op->backward = dense_backward;
+        op->forward_all = dense_forward;
+        op->backward_all = dense_backward;
         pgcn_i_tape_need(tape, w->count, op->rate > 0 ? PGCN_BLOCK_ROWS * input->columns : 0);
     } else {
-        op->forward = sparse_forward;
-        op->backward = sparse_backward;
-        if (op->rate > 0) op->buffer[DROPPED] = pgcn_i_tape_floats(tape, input->nonzeros * samples);
+        if (op->rate > 0) {
+            op->forward_all = sparse_drop;
+            op->buffer[DROPPED] = pgcn_i_tape_floats(tape, input->nonzeros * samples);
+        }
+        op->forward_rows = sparse_forward;
+        op->backward_all = sparse_backward;
         pgcn_i_tape_need(tape, w->shape[1], 0);
     }
     return op->out;

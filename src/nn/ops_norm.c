@@ -31,14 +31,11 @@ static void sum_task(void *context, int64_t group, int worker) {
                                                  end, c);
 }
 
-static void apply_task(void *context, int64_t task, int worker) {
+static void norm_rows(pgcn_i_tape *tape, pgcn_i_op *op, int64_t begin, int64_t end, int worker) {
     (void)worker;
-    const pgcn_i_job *job = context;
-    const pgcn_i_op *op = job->op;
-    job->tape->kernels->norm_forward(
-        op->out->data, op->in[0]->data, op->buffer[MEAN], op->buffer[INV_STD],
-        optional(job->tape, op->param[0]), optional(job->tape, op->param[1]),
-        pgcn_i_block_begin(job->blocks, task), pgcn_i_block_end(job->blocks, task), op->out->cols);
+    tape->kernels->norm_forward(op->out->data, op->in[0]->data, op->buffer[MEAN],
+                                op->buffer[INV_STD], optional(tape, op->param[0]),
+                                optional(tape, op->param[1]), begin, end, op->out->cols);
 }
 
 static void batch_statistics(pgcn_i_tape *tape, pgcn_i_op *op) {
@@ -62,7 +59,7 @@ static void batch_statistics(pgcn_i_tape *tape, pgcn_i_op *op) {
     }
 }
 
-static void norm_forward(pgcn_i_tape *tape, pgcn_i_op *op) {
+static void norm_statistics(pgcn_i_tape *tape, pgcn_i_op *op) {
     if (tape->with_grad) {
         batch_statistics(tape, op);
     } else {
@@ -73,8 +70,6 @@ static void norm_forward(pgcn_i_tape *tape, pgcn_i_op *op) {
             op->buffer[INV_STD][ch] = 1.0f / sqrtf(running_var[ch] + EPSILON);
         }
     }
-    pgcn_i_blocks blocks = pgcn_i_blocks_of(op->out->rows);
-    pgcn_i_run(tape, op, blocks, blocks.count, 0, apply_task);
 }
 
 static void grad_sums_task(void *context, int64_t group, int worker) {
@@ -121,8 +116,9 @@ pgcn_i_value *pgcn_i_op_batch_norm(pgcn_i_tape *tape, pgcn_i_value *x, pgcn_i_pa
     if (tape->status != PGCN_OK) return NULL;
     pgcn_i_op *op = pgcn_i_tape_op(tape, x, NULL, x->rows, x->cols);
     if (!op) return NULL;
-    op->forward = norm_forward;
-    op->backward = norm_backward;
+    op->forward_all = norm_statistics;
+    op->forward_rows = norm_rows;
+    op->backward_all = norm_backward;
     op->param[0] = gamma;
     op->param[1] = beta;
     op->running[0] = running_mean;

@@ -37,25 +37,29 @@ static void tile_gradient(const pgcn_i_job *job, const float *q, int hop, int64_
                 first ? 0.0f : 1.0f, pgcn_i_partial(job->tape, group) + hop * c * c, c);
 }
 
+static void sum_kernel_gradient(pgcn_i_tape *tape, pgcn_i_op *op, int64_t groups) {
+    pgcn_i_tape_reduce(tape, op->buffer[PATH_KERNEL_GRAD], false, groups, 0,
+                       op->k * op->out->cols * op->out->cols);
+    pgcn_i_path_kernel_gradient(tape, op);
+}
+
 /* ---- sampled ------------------------------------------------------------------------------- */
 
-static void sampled_forward_tile(const pgcn_i_job *job, int64_t stack, int64_t begin, int64_t end,
-                                 int64_t group, int worker) {
-    (void)stack, (void)group;
-    const pgcn_i_op *op = job->op;
+static void sampled_forward(pgcn_i_tape *tape, pgcn_i_op *op, int64_t begin, int64_t end,
+                            int worker) {
     int64_t c = op->out->cols;
-    float *tile = pgcn_i_tile(job->tape, worker);
+    float *tile = pgcn_i_tile(tape, worker);
     for (int i = 0; i < op->k; i++) {
         const float *z = op->in[0]->data + begin * c;
         if (i > 0) {
-            job->tape->kernels->gather(tile, op->in[0]->data, &op->operator->visits->hop[i - 1],
-                                       begin, end, c);
+            tape->kernels->gather(tile, op->in[0]->data, &op->operator->visits->hop[i - 1], begin,
+                                  end, c);
             z = tile;
         }
         pgcn_i_gemm(false, false, end - begin, c, c, z, c, weight_of(op, i), c, i > 0 ? 1.0f : 0.0f,
                     op->out->data + begin * c, c);
     }
-    pgcn_i_path_residual(job->tape, op, begin, end);
+    pgcn_i_path_residual(tape, op, begin, end);
 }
 
 static void sampled_backward_tile(const pgcn_i_job *job, int64_t stack, int64_t begin, int64_t end,
@@ -76,22 +80,14 @@ static void sampled_backward_tile(const pgcn_i_job *job, int64_t stack, int64_t 
     }
 }
 
-static void sampled_forward_task(void *context, int64_t task, int worker) {
-    for_tiles(context, 0, task, worker, sampled_forward_tile);
-}
 static void sampled_backward_task(void *context, int64_t group, int worker) {
     for_tiles(context, 0, group, worker, sampled_backward_tile);
-}
-
-static void sampled_forward(pgcn_i_tape *tape, pgcn_i_op *op) {
-    pgcn_i_path_kernel(tape, op);
-    pgcn_i_forward_blocks(tape, op);
 }
 
 static void sampled_backward(pgcn_i_tape *tape, pgcn_i_op *op) {
     pgcn_i_blocks groups = pgcn_i_groups_of(op->out->rows);
     pgcn_i_run(tape, op, groups, groups.count, 0, sampled_backward_task);
-    pgcn_i_path_kernel_gradient(tape, op, groups.count);
+    sum_kernel_gradient(tape, op, groups.count);
 }
 
 /* ---- exact --------------------------------------------------------------------------------- */
@@ -124,7 +120,6 @@ static void exact_forward_task(void *context, int64_t task, int worker) {
 
 static void exact_forward(pgcn_i_tape *tape, pgcn_i_op *op) {
     pgcn_i_blocks blocks = pgcn_i_blocks_of(op->operator->n);
-    pgcn_i_path_kernel(tape, op);
     for (int pass = 0; pass < op->k; pass++)
         pgcn_i_run(tape, op, blocks, blocks.count * op->samples, pass, exact_forward_task);
 }
@@ -157,12 +152,14 @@ static void exact_backward(pgcn_i_tape *tape, pgcn_i_op *op) {
     pgcn_i_blocks groups = pgcn_i_groups_of(op->operator->n);
     for (int i = 0; i < op->k; i++)
         pgcn_i_run(tape, op, groups, groups.count, i, exact_backward_task);
-    pgcn_i_path_kernel_gradient(tape, op, groups.count);
+    sum_kernel_gradient(tape, op, groups.count);
 }
 
 void pgcn_i_op_pathconv_full(pgcn_i_tape *tape, pgcn_i_op *op) {
-    op->forward = op->operator->visits ? sampled_forward : exact_forward;
-    op->backward = op->operator->visits ? sampled_backward : exact_backward;
-    op->forward_task = sampled_forward_task;
-    pgcn_i_tape_need(tape, 0, PGCN_BLOCK_ROWS * op->out->cols);
+    if (op->operator->visits)
+        op->forward_rows = sampled_forward;
+    else
+        op->forward_all = exact_forward;
+    op->backward_all = op->operator->visits ? sampled_backward : exact_backward;
+    pgcn_i_tape_need(tape, op->k * op->out->cols * op->out->cols, PGCN_BLOCK_ROWS * op->out->cols);
 }

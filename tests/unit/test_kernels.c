@@ -45,6 +45,11 @@ static void walk_case_free(walk_case *w) {
     for (int i = 0; i < K - 1; i++) ref_csr_free(&w->hop[i]), ref_csr_free(&w->hop_t[i]);
 }
 
+static pgcn_i_path_args args_of(const walk_case *w, const float *rows, const pgcn_i_csr *hop) {
+    return (pgcn_i_path_args){
+        .h = rows, .s = w->s, .hop = hop, .k = w->k, .c = w->c, .width = w->c};
+}
+
 static void test_pathconv_forward_all_sizes_match_reference(void **state) {
     (void)state;
     FOR_EACH_SIZE(c) {
@@ -54,7 +59,8 @@ static void test_pathconv_forward_all_sizes_match_reference(void **state) {
             ref_pathconv_forward(want, w.h_d, w.s_d, w.hop, k, N, c);
             FOR_EACH_TABLE(table) {
                 float *out = ref_filled_floats(MARK, N * c);
-                table->pathconv_forward(out, w.h, w.s, w.hop, k, BEGIN, END, c);
+                pgcn_i_path_args args = args_of(&w, w.h, w.hop);
+                table->pathconv_forward(out, &args, BEGIN, END);
                 check_rows(table, "pathconv_forward", out, want, N, BEGIN, END, c, TOLERANCE);
                 free(out);
             }
@@ -64,6 +70,26 @@ static void test_pathconv_forward_all_sizes_match_reference(void **state) {
     }
 }
 
+/* Two slabs of the channels, asked for early, give what one call gives. */
+static void test_pathconv_forward_by_slabs_same_bits(void **state) {
+    (void)state;
+    const int64_t c = 37, cut = 16;
+    walk_case w = walk_case_new(c, K);
+    FOR_EACH_TABLE(table) {
+        float *whole = ref_filled_floats(MARK, N * c), *slabs = ref_filled_floats(MARK, N * c);
+        pgcn_i_path_args args = args_of(&w, w.h, w.hop);
+        table->pathconv_forward(whole, &args, BEGIN, END);
+        args.prefetch = true;
+        args.width = cut;
+        table->pathconv_forward(slabs, &args, BEGIN, END);
+        args.h += cut, args.s += cut, args.width = c - cut;
+        table->pathconv_forward(slabs + cut, &args, BEGIN, END);
+        assert_memory_equal(whole, slabs, (size_t)(N * c) * sizeof *whole);
+        free(whole), free(slabs);
+    }
+    walk_case_free(&w);
+}
+
 static void test_pathconv_backward_all_sizes_match_reference(void **state) {
     (void)state;
     FOR_EACH_SIZE(c) {
@@ -71,21 +97,57 @@ static void test_pathconv_backward_all_sizes_match_reference(void **state) {
         double *dh = ref_zeros(N * c), *ds = ref_zeros(K * c);
         ref_pathconv_backward(dh, ds, w.g_d, w.h_d, w.s_d, w.hop, K, N, c);
         FOR_EACH_TABLE(table) {
-            for (int add = 0; add <= 1; add++) {
-                /* In two groups with a ds each, as nn calls it; old content is 0.5 or ignored. */
-                float *got = ref_filled_floats(add ? 0.5f : NAN, N * c);
-                float *ds_low = ref_filled_floats(0.25f, K * c);
-                float *ds_high = ref_filled_floats(0.0f, K * c);
-                table->pathconv_backward(got, ds_low, w.g, w.h, w.s, w.hop_t, K, 0, 7, c, add);
-                table->pathconv_backward(got, ds_high, w.g, w.h, w.s, w.hop_t, K, 7, N, c, add);
-                for (int64_t i = 0; i < N * c; i++) got[i] -= add ? 0.5f : 0.0f;
-                for (int64_t i = 0; i < K * c; i++) ds_low[i] += ds_high[i] - 0.25f;
-                check(table, "pathconv_backward dh", c, got, dh, N * c, TOLERANCE);
-                check(table, "pathconv_backward ds", c, ds_low, ds, K * c, TOLERANCE);
-                free(got), free(ds_low), free(ds_high);
-            }
+            /* In two groups with a ds each, as nn calls it; old content of dh is ignored. */
+            float *got = ref_filled_floats(NAN, N * c);
+            float *ds_low = ref_filled_floats(0.25f, K * c);
+            float *ds_high = ref_filled_floats(0.0f, K * c);
+            pgcn_i_path_args args = args_of(&w, w.g, w.hop_t);
+            table->pathconv_backward(got, ds_low, w.h, &args, (pgcn_i_rows){NULL, 0, 7});
+            args.prefetch = true;
+            table->pathconv_backward(got + 7 * c, ds_high, w.h, &args,
+                                     (pgcn_i_rows){NULL, 7, N - 7});
+            for (int64_t i = 0; i < K * c; i++) ds_low[i] += ds_high[i] - 0.25f;
+            check(table, "pathconv_backward dh", c, got, dh, N * c, TOLERANCE);
+            check(table, "pathconv_backward ds", c, ds_low, ds, K * c, TOLERANCE);
+            free(got), free(ds_low), free(ds_high);
         }
         free(dh), free(ds);
+        walk_case_free(&w);
+    }
+}
+
+/* Rows that are not live hold NaN and count as zero; a list of rows gives tiles in its order. */
+static void test_pathconv_backward_of_live_rows_matches_reference(void **state) {
+    (void)state;
+    FOR_EACH_SIZE(c) {
+        walk_case w = walk_case_new(c, K);
+        uint8_t live[N];
+        pgcn_node list[N];
+        int64_t listed = 0;
+        for (int64_t j = 0; j < N; j++) {
+            live[j] = j % 3 != 1;
+            if (j % 4 != 2) list[listed++] = (pgcn_node)j;
+            for (int64_t ch = 0; ch < c && !live[j]; ch++) w.g_d[j * c + ch] = 0;
+            for (int64_t ch = 0; ch < c && !live[j]; ch++) w.g[j * c + ch] = NAN;
+        }
+        double *dh = ref_zeros(N * c), *ds = ref_zeros(K * c), *want = ref_zeros(N * c);
+        ref_pathconv_backward(dh, ds, w.g_d, w.h_d, w.s_d, w.hop, K, N, c);
+        for (int64_t i = 0; i < listed; i++)
+            memcpy(want + i * c, dh + list[i] * c, (size_t)c * sizeof *dh);
+        FOR_EACH_TABLE(table) {
+            float *got = ref_filled_floats(NAN, N * c), *part = ref_filled_floats(0.0f, K * c);
+            float *all = ref_filled_floats(NAN, N * c), *sum = ref_filled_floats(0.0f, K * c);
+            pgcn_i_path_args args = args_of(&w, w.g, w.hop_t);
+            args.live = live;
+            args.prefetch = true;
+            table->pathconv_backward(got, part, w.h, &args, (pgcn_i_rows){list, 0, listed});
+            check(table, "listed rows of dh", c, got, want, listed * c, TOLERANCE);
+            table->pathconv_backward(all, sum, w.h, &args, (pgcn_i_rows){NULL, 0, N});
+            check(table, "all rows of dh", c, all, dh, N * c, TOLERANCE);
+            check(table, "ds of live rows", c, sum, ds, K * c, TOLERANCE);
+            free(got), free(part), free(all), free(sum);
+        }
+        free(dh), free(ds), free(want);
         walk_case_free(&w);
     }
 }
@@ -116,7 +178,8 @@ static void test_pathconv_backward_matches_finite_differences(void **state) {
     ref_central_differences(ds, w.s_d, K * c, pathconv_inner_product, &(inner_product){&w, true});
     FOR_EACH_TABLE(table) {
         float *dh_got = ref_filled_floats(NAN, N * c), *ds_got = ref_filled_floats(0.0f, K * c);
-        table->pathconv_backward(dh_got, ds_got, w.g, w.h, w.s, w.hop_t, K, 0, N, c, false);
+        pgcn_i_path_args args = args_of(&w, w.g, w.hop_t);
+        table->pathconv_backward(dh_got, ds_got, w.h, &args, (pgcn_i_rows){NULL, 0, N});
         check(table, "dh by differences", c, dh_got, dh, N * c, TOLERANCE);
         check(table, "ds by differences", c, ds_got, ds, K * c, TOLERANCE);
         free(dh_got), free(ds_got);
@@ -390,8 +453,8 @@ static void test_elementwise_ranges_match_formulas(void **state) {
                 float *got = ref_filled_floats(MARK, count);
                 double old = add ? (double)MARK : 0.0;
                 for (int64_t i = 0; i < count; i++)
-                    want[i] = old + (y[i] > 0.0f ? (double)x[i] : 0.0);
-                table->relu_backward(got, x, y, from, to, add);
+                    want[i] = old + (y[i] > 0.0f ? 1.5 * (double)x[i] : 0.0);
+                table->relu_backward(got, x, y, 1.5f, from, to, add);
                 check_rows(table, "relu_backward", got, want, count, from, to, 1, TOLERANCE);
                 free(got);
                 got = ref_filled_floats(MARK, count);
@@ -537,7 +600,9 @@ int main(void) {
         cmocka_unit_test(test_dispatch_environment_chooses_or_falls_back_to_best),
         cmocka_unit_test(test_dispatch_every_table_is_full),
         cmocka_unit_test(test_pathconv_forward_all_sizes_match_reference),
+        cmocka_unit_test(test_pathconv_forward_by_slabs_same_bits),
         cmocka_unit_test(test_pathconv_backward_all_sizes_match_reference),
+        cmocka_unit_test(test_pathconv_backward_of_live_rows_matches_reference),
         cmocka_unit_test(test_pathconv_backward_matches_finite_differences),
         cmocka_unit_test(test_gather_and_horner_all_sizes_match_reference),
         cmocka_unit_test(test_scale_dot_all_sizes_match_reference),

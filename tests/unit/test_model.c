@@ -165,7 +165,7 @@ static void second_forward(const second *two, double *logits) {
         }
         for (int64_t e = 0; e < rows * c; e++) h[e] = h[e] > 0 ? h[e] : 0;
     }
-    pgcn_i_rng_domain drop = /* the last operation but one */
+    pgcn_i_rng_domain drop = /* the last operation before the classifier */
         pgcn_i_rng_domain_of(config->seed, PGCN_I_RNG_DROPOUT, net->tape.step, net->tape.count - 2,
                              0);
     for (int64_t e = 0; e < rows * c && net->tape.with_grad; e++)

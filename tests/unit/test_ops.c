@@ -130,11 +130,14 @@ static void linear_declare(bench *b) {
     if (b->test->bias) add_param(b, 1, 1, b->outputs, 0, 0);
 }
 static pgcn_i_value *linear_record(bench *b) {
-    return pgcn_i_op_linear(&b->tape, b->leaf[0], b->param[0], b->param[1], b->test->relu);
+    return pgcn_i_op_linear(&b->tape, b->leaf[0], b->param[0], b->param[1], b->test->relu,
+                            b->test->rate);
 }
 static void linear_reference(const bench *b, double *out) {
     ref_linear(out, b->x[LEAF], b->x[PARAM], b->x[PARAM + 1], b->test->relu, b->rows, b->c,
                b->outputs);
+    for (int64_t e = 0; e < b->rows * b->outputs && b->test->relu; e++)
+        out[e] *= dropout_factor(domain(b, PGCN_I_RNG_DROPOUT, 0), b->test->rate, e);
 }
 
 static pgcn_i_value *relu_record(bench *b) {
@@ -368,6 +371,7 @@ static const op_case cases[] = {
     {.name = "linear bias",            .kind = &LINEAR, .samples = 1, .square = true, .bias = true},
     {.name = "linear relu",            .kind = &LINEAR, .samples = 1, .square = true, .relu = true},
     {.name = "linear bias relu",       .kind = &LINEAR, .samples = 2, .square = true, .bias = true, .relu = true},
+    {.name = "linear relu dropout",    .kind = &LINEAR, .samples = 1, .square = true, .relu = true, .rate = 0.4},
     {.name = "relu",                   .kind = &RELU, .samples = 1},
     {.name = "dropout",                .kind = &DROPOUT, .samples = 1, .rate = 0.5},
     {.name = "dropout 2",              .kind = &DROPOUT, .samples = 2, .rate = 0.1},
