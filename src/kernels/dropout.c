@@ -62,10 +62,12 @@ static void draw_tile(uint16_t half[TILE], pgcn_i_rng_domain domain, uint64_t fi
 static void dropout(float *out, uint8_t *kept, const float *x, pgcn_i_rng_domain domain,
                     uint32_t threshold, float scale, int64_t begin, int64_t end,
                     int64_t first_element) {
-    uint16_t half[TILE];
-    for (int64_t at = begin; at < end; at += TILE) {
-        draw_tile(half, domain, (uint64_t)(first_element + at) / ELEMENTS_PER_COUNTER);
-        int64_t count = end - at < TILE ? end - at : TILE;
+    uint16_t drawn[TILE];
+    for (int64_t at = begin, count; at < end; at += count) {
+        int64_t skip = (first_element + at) % ELEMENTS_PER_COUNTER; /* 0 but for the first tile */
+        const uint16_t *half = drawn + skip;
+        draw_tile(drawn, domain, (uint64_t)(first_element + at) / ELEMENTS_PER_COUNTER);
+        count = end - at < TILE - skip ? end - at : TILE - skip;
         float *out_tile = out + at;
         const float *x_tile = x + at;
         INDEPENDENT_ITERATIONS

@@ -39,9 +39,8 @@ typedef struct pgcn_i_path_args {
     const pgcn_i_csr *hop; /* [k-1] as in pgcn_i_visits */
     int k;
     int64_t c, width;
-    const uint8_t
-        *live;     /* [n]: rows of h where it is 0 count as zero and are not read; NULL: none */
-    bool prefetch; /* h does not fit into the cache: ask for the next row's visits early */
+    const uint8_t *live; /* [n]: rows of h with 0 here count as zero and are not read, or NULL */
+    bool prefetch;       /* h does not fit into the cache: ask for the next row's visits early */
 } pgcn_i_path_args;
 
 typedef struct pgcn_i_kernels {
@@ -49,8 +48,8 @@ typedef struct pgcn_i_kernels {
 
     /* -- path convolution (pathconv.c) -- */
 
-    /* Rows begin .. end-1:  out[r] = s_0 (.) h[r] + sum_{i>=1} s_i (.) sum_e w_e h[u_e] */
-    void (*pathconv_forward)(float *out, const pgcn_i_path_args *args, int64_t begin, int64_t end);
+    /* out[r] = s_0 (.) h[r] + sum_{i>=1} s_i (.) sum_e w_e h[u_e] for the rows r */
+    void (*pathconv_forward)(float *out, const pgcn_i_path_args *args, pgcn_i_rows rows);
     /* For the rows u, with args->h = the gradient g and args->hop = the transposed lists:
      * t_0 = g[u], t_i = sum_e w_e g[j_e] over row u of S_i^T;
      * dh[place of u in rows] = sum_i s_i (.) t_i;   ds[i] += h[u] (.) t_i, ds [k, c] */
@@ -101,7 +100,7 @@ typedef struct pgcn_i_kernels {
     void (*dropout)(float *out, uint8_t *kept, const float *x, pgcn_i_rng_domain domain,
                     uint32_t threshold, float scale, int64_t begin, int64_t end,
                     int64_t first_element); /* element of x[i] is first_element + i; kept may be
-                                               NULL; begin + first_element is a multiple of 8 */
+                                               NULL */
     void (*dropout_backward)(float *dx, const float *g, const uint8_t *kept, float scale,
                              int64_t begin, int64_t end, bool add);
 

@@ -44,10 +44,11 @@ ALWAYS_INLINE void forward_block(int64_t ch, int vectors, int lanes, float *rest
     for (int v = 0; v < vectors; v++) vec_store(out_row + ch + v * LANES, sum[v], lanes);
 }
 
-static void pathconv_forward(float *out, const pgcn_i_path_args *args, int64_t begin, int64_t end) {
+static void pathconv_forward(float *out, const pgcn_i_path_args *args, pgcn_i_rows rows) {
     const pgcn_i_path_args a = *args; /* a copy that no store can change: stays in registers */
-    for (int64_t r = begin; r < end; r++) {
-        if (a.prefetch && r + 1 < end) prefetch_visits(&a, r + 1);
+    for (int64_t i = 0; i < rows.count; i++) {
+        const int64_t r = pgcn_i_row(rows, i);
+        if (a.prefetch && i + 1 < rows.count) prefetch_visits(&a, pgcn_i_row(rows, i + 1));
         EACH_CHANNEL_BLOCK(a.width, forward_block, out + r * a.c, &a, r);
     }
 }

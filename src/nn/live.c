@@ -1,11 +1,13 @@
-/* Which rows have a gradient. The loss of a semi-supervised set looks at a few nodes; on the way back
- * their gradient spreads by one path convolution after the other, and until it has reached
- * everybody, rows without one need no product and no gather. What is left out is exactly zero, so
- * the gradients are the same.
+/* Which rows matter. The loss of a semi-supervised set looks at a few nodes: of the last layer only
+ * their rows are needed, of the layer before also the rows that their paths visit, and so on, until
+ * the set is (nearly) everybody. All other rows need not be computed, and have no gradient. What
+ * is left out is never read or exactly zero, so the gradients are the same.
  *
- * Two sets are enough: that of the gradient that is read and that of the one being made. Flags are
- * set by whoever comes first, with relaxed atomics; lists follow from flags, in order, so nothing
- * depends on threads. Called by the loss (which starts it), the tape and the path convolution. */
+ * The sets belong to a sample of paths. They are found before the forward pass, from the last
+ * operation to the first: set 0 is that of the loss, each sampled path convolution makes the next
+ * from the one before, and operations that look at all rows (batch norm, the exact form) end it.
+ * Flags are set by whoever comes first, with relaxed atomics; lists follow from flags, in order,
+ * so nothing depends on threads. Called by the loss and by the tape. */
 #include "nn/nn.h"
 
 #include <string.h>
@@ -16,7 +18,7 @@ static bool nearly_all(int64_t count, int64_t rows) {
 }
 
 pgcn_status pgcn_i_live_init(pgcn_i_tape *tape, int64_t rows) {
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < PGCN_LIVE_SETS; i++) {
         tape->live_set[i].is = PGCN_I_ARRAY(&tape->arena, uint8_t, rows);
         tape->live_set[i].row = PGCN_I_ARRAY(&tape->arena, pgcn_node, rows);
         if (!tape->live_set[i].is || !tape->live_set[i].row) return PGCN_ERR_MEMORY;
@@ -25,19 +27,13 @@ pgcn_status pgcn_i_live_init(pgcn_i_tape *tape, int64_t rows) {
     return tape->live_count ? PGCN_OK : PGCN_ERR_MEMORY;
 }
 
-pgcn_i_live *pgcn_i_live_next(pgcn_i_tape *tape, int64_t rows) {
-    pgcn_i_live *set = &tape->live_set[tape->live == &tape->live_set[0]];
-    memset(set->is, 0, (size_t)rows);
-    return set;
-}
-
 /* ---- from flags to a list -------------------------------------------------------------------- */
 
 typedef struct live_job {
-    pgcn_i_tape *tape;
     const pgcn_i_visits *visits;
     const pgcn_i_live *from;
     pgcn_i_live *set;
+    int64_t *count; /* of live rows in the blocks before, [blocks + 1] */
     pgcn_i_value *value;
     pgcn_i_blocks blocks;
 } live_job;
@@ -47,28 +43,27 @@ static void count_task(void *context, int64_t task, int worker) {
     const live_job *job = context;
     int64_t end = pgcn_i_block_end(job->blocks, task), count = 0;
     for (int64_t r = pgcn_i_block_begin(job->blocks, task); r < end; r++) count += job->set->is[r];
-    job->tape->live_count[task + 1] = count;
+    job->count[task + 1] = count;
 }
 
 static void list_task(void *context, int64_t task, int worker) {
     (void)worker;
     const live_job *job = context;
-    int64_t end = pgcn_i_block_end(job->blocks, task), place = job->tape->live_count[task];
+    int64_t end = pgcn_i_block_end(job->blocks, task), place = job->count[task];
     for (int64_t r = pgcn_i_block_begin(job->blocks, task); r < end; r++)
         if (job->set->is[r]) job->set->row[place++] = (pgcn_node)r;
 }
 
-void pgcn_i_live_take(pgcn_i_tape *tape, pgcn_i_live *set, int64_t rows) {
-    live_job job = {.tape = tape, .set = set, .blocks = pgcn_i_blocks_of(rows)};
-    int64_t *before = tape->live_count;
+/* The set with its list, or NULL when it is nearly all rows. */
+static const pgcn_i_live *listed(pgcn_i_tape *tape, pgcn_i_live *set, int64_t rows) {
+    live_job job = {.set = set, .count = tape->live_count, .blocks = pgcn_i_blocks_of(rows)};
     pgcn_i_parallel(tape->pool, job.blocks.count, count_task, &job);
-    before[0] = 0;
-    for (int64_t block = 0; block < job.blocks.count; block++) before[block + 1] += before[block];
-    set->count = before[job.blocks.count];
-    tape->live = NULL;
-    if (nearly_all(set->count, rows)) return;
+    job.count[0] = 0;
+    for (int64_t b = 0; b < job.blocks.count; b++) job.count[b + 1] += job.count[b];
+    set->count = job.count[job.blocks.count];
+    if (nearly_all(set->count, rows)) return NULL;
     pgcn_i_parallel(tape->pool, job.blocks.count, list_task, &job);
-    tape->live = set;
+    return set;
 }
 
 /* ---- along the paths --------------------------------------------------------------------------- */
@@ -93,14 +88,47 @@ static void spread_task(void *context, int64_t task, int worker) {
     }
 }
 
-void pgcn_i_live_spread(pgcn_i_tape *tape, const pgcn_i_visits *visits, int64_t rows) {
-    live_job job = {.tape = tape,
-                    .visits = visits,
-                    .from = tape->live,
-                    .set = pgcn_i_live_next(tape, rows),
-                    .blocks = pgcn_i_blocks_of(tape->live->count)};
+/* The rows of a set and those that their paths visit. */
+static const pgcn_i_live *spread(pgcn_i_tape *tape, const pgcn_i_live *from,
+                                 const pgcn_i_visits *visits, int64_t rows) {
+    if (from + 1 == tape->live_set + PGCN_LIVE_SETS) return NULL;
+    live_job job = {.visits = visits,
+                    .from = from,
+                    .set = &tape->live_set[from - tape->live_set + 1],
+                    .blocks = pgcn_i_blocks_of(from->count)};
+    memset(job.set->is, 0, (size_t)rows);
     pgcn_i_parallel(tape->pool, job.blocks.count, spread_task, &job);
-    pgcn_i_live_take(tape, job.set, rows);
+    return listed(tape, job.set, rows);
+}
+
+/* ---- over the tape ------------------------------------------------------------------------------- */
+
+uint8_t *pgcn_i_live_first(pgcn_i_tape *tape) {
+    return tape->live_set[0].is;
+}
+
+void pgcn_i_live_all(pgcn_i_tape *tape) {
+    for (int i = 0; i < tape->count; i++)
+        tape->op[i].live_out = tape->op[i].live_in = tape->op[i].out->live = NULL;
+}
+
+/* Sets grow from the end to the beginning, so of two that a value needs the later one holds both:
+ * the last assignment on the way back is right. */
+void pgcn_i_live_spread(pgcn_i_tape *tape) {
+    int64_t rows = tape->op[tape->count - 1].out->rows;
+    const pgcn_i_live *set = listed(tape, &tape->live_set[0], rows);
+    for (int i = tape->count - 1; i >= 0; i--) {
+        pgcn_i_op *op = &tape->op[i];
+        if (i == tape->count - 1) op->out->live = set;
+        op->live_out = set = op->out->live;
+        if (set && op->spreads)
+            set = spread(tape, set, op->operator->visits, rows);
+        else if (!op->row_wise)
+            set = NULL;
+        op->live_in = set;
+        for (int j = 1; j >= 0; j--)
+            if (op->in[j]) op->in[j]->live = j == 0 ? set : op->live_out;
+    }
 }
 
 /* ---- back to all rows -------------------------------------------------------------------------- */
@@ -114,17 +142,7 @@ static void fill_task(void *context, int64_t task, int worker) {
             memset(job->value->grad + r * cols, 0, (size_t)cols * sizeof *job->value->grad);
 }
 
-static void fill(pgcn_i_tape *tape, pgcn_i_value *value, const pgcn_i_live *but) {
-    live_job job = {
-        .tape = tape, .from = but, .value = value, .blocks = pgcn_i_blocks_of(value->rows)};
+void pgcn_i_live_zero(pgcn_i_tape *tape, pgcn_i_value *value, const pgcn_i_live *but) {
+    live_job job = {.from = but, .value = value, .blocks = pgcn_i_blocks_of(value->rows)};
     pgcn_i_parallel(tape->pool, job.blocks.count, fill_task, &job);
-}
-
-void pgcn_i_live_fill(pgcn_i_tape *tape, pgcn_i_value *value) {
-    if (tape->live) fill(tape, value, tape->live);
-    tape->live = NULL;
-}
-
-void pgcn_i_live_clear(pgcn_i_tape *tape, pgcn_i_value *value) {
-    fill(tape, value, NULL);
 }

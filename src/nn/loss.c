@@ -31,7 +31,6 @@ typedef struct loss_job {
     const uint8_t *mask;
     float scale, consistency_scale, temperature;
     bool consistency;
-    pgcn_i_live *live; /* rows with a gradient; NULL: all */
     pgcn_i_blocks blocks;
 } loss_job;
 
@@ -50,6 +49,20 @@ static pgcn_i_loss_terms add_up(const pgcn_i_loss *loss, double masked_rows, dou
     return terms;
 }
 
+void pgcn_i_loss_rows(const pgcn_i_loss *loss, pgcn_i_tape *tape, const int32_t *label,
+                      const uint8_t *mask, double lambda) {
+    if (lambda > 0) {
+        pgcn_i_live_all(tape);
+        return;
+    }
+    uint8_t *is = pgcn_i_live_first(tape);
+    for (int64_t r = 0, j = 0; r < loss->n * loss->samples; r++) {
+        is[r] = mask[j] && label[j] >= 0;
+        if (++j == loss->n) j = 0;
+    }
+    pgcn_i_live_spread(tape);
+}
+
 static void train_task(void *context, int64_t task, int worker) {
     (void)worker;
     const loss_job *job = context;
@@ -66,8 +79,6 @@ static void train_task(void *context, int64_t task, int worker) {
         job->kernels->cross_entropy(&loss->loss[task], &loss->hits[task], job->logits->grad,
                                     job->logits->data, loss->probability, job->label, job->mask,
                                     loss->n, job->scale, first + begin, first + end, loss->classes);
-        for (int64_t j = begin; j < end && job->live; j++)
-            job->live->is[first + j] = (!job->mask || job->mask[j]) && job->label[j] >= 0;
     }
     if (job->consistency)
         job->kernels->consistency(&loss->consistency[task], job->logits->grad, loss->probability,
@@ -90,9 +101,7 @@ pgcn_i_loss_terms pgcn_i_loss_run(pgcn_i_loss *loss, pgcn_i_tape *tape, pgcn_i_v
                     .temperature = (float)temperature,
                     .consistency = lambda > 0,
                     .blocks = pgcn_i_blocks_of(loss->n)};
-    if (tape->with_grad && !job.consistency) job.live = pgcn_i_live_next(tape, logits->rows);
     pgcn_i_parallel(tape->pool, job.blocks.count, train_task, &job);
-    if (job.live) pgcn_i_live_take(tape, job.live, logits->rows);
     return add_up(loss, masked_rows, all_rows);
 }
 

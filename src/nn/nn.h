@@ -85,12 +85,20 @@ void pgcn_i_input_free(pgcn_i_input *input);
 
 /* ---- tape (tape.c, live.c) --------------------------------------------------------------- */
 
+/* Rows that matter: see live.c. */
+typedef struct pgcn_i_live {
+    uint8_t *is;    /* [rows] */
+    pgcn_node *row; /* [count], ascending */
+    int64_t count;
+} pgcn_i_live;
+
 typedef struct pgcn_i_value {
     float *data; /* [rows, cols] */
     float *grad; /* [rows, cols]; NULL on a tape without gradients, and where only one tile of it
                     is ever needed; shares its memory with others whose time does not overlap */
     int64_t rows, cols;
-    bool shared; /* several operations use it */
+    bool shared;             /* several operations use it */
+    const pgcn_i_live *live; /* rows that are computed and have a gradient; NULL: all */
 } pgcn_i_value;
 
 /* The spatial operator of a layer: sampled visit lists or the exact transition matrix, on
@@ -101,14 +109,6 @@ typedef struct pgcn_i_operator {
     const pgcn_i_visits *visits; /* sampled; NULL: exact */
     const pgcn_i_csr *exact, *exact_t;
 } pgcn_i_operator;
-
-/* Rows whose gradient may differ from zero. With 140 training nodes of 2708 most rows of the
- * last layers have none, and the way back need not touch them. */
-typedef struct pgcn_i_live {
-    uint8_t *is;    /* [rows] */
-    pgcn_node *row; /* [count], ascending */
-    int64_t count;
-} pgcn_i_live;
 
 typedef struct pgcn_i_tape pgcn_i_tape;
 typedef struct pgcn_i_op pgcn_i_op;
@@ -121,8 +121,8 @@ struct pgcn_i_op {
     /* What depends on the parameters alone, once per pass: spread kernels, transposed weights. */
     void (*refresh)(pgcn_i_tape *tape, pgcn_i_op *op);
     void (*forward_all)(pgcn_i_tape *tape, pgcn_i_op *op);
-    void (*forward_rows)(pgcn_i_tape *tape, pgcn_i_op *op, int64_t begin, int64_t end, int worker);
-    /* Reads out->grad and writes in[0]->grad (or only prepares, where backward_rows follows). */
+    void (*forward_rows)(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, int worker);
+    /* Reads all of out->grad and writes in[0]->grad. */
     void (*backward_all)(pgcn_i_tape *tape, pgcn_i_op *op);
     /* From the gradient g of these rows of the result (a tile that may be overwritten; NULL for
      * an operation that is not row-wise: it reads out->grad) to dx, that of in[0]: tiles
@@ -132,7 +132,9 @@ struct pgcn_i_op {
     /* After backward_rows: what the summed partial (buffer[0] for an operation that sets
      * partial_to, else param) still needs. */
     void (*backward_done)(pgcn_i_tape *tape, pgcn_i_op *op);
-    bool row_wise; /* forward and backward need the same rows only */
+    bool row_wise;                         /* forward and backward need the same rows only */
+    bool spreads;                          /* rows need those that visits leads to */
+    const pgcn_i_live *live_out, *live_in; /* rows of out that matter, and so of in[0] */
     pgcn_i_value *in[2], *out;
     pgcn_i_param *param[2];
     bool add_in[2], add_param[2]; /* the gradient is added to what is there, else written */
@@ -150,12 +152,14 @@ struct pgcn_i_op {
     double rate; /* dropout */
     float alpha;
     uint8_t *kept;            /* dropout */
-    const pgcn_i_live *live;  /* path convolution: rows of out->grad that are not zero */
     float *buffer[3];         /* what each operation says */
     pgcn_i_param *running[2]; /* batch norm: mean and variance */
 };
 
-enum { PGCN_CHAIN_TILES = 2 }; /* an operation reads one and writes the other */
+enum {
+    PGCN_CHAIN_TILES = 2, /* an operation reads one and writes the other */
+    PGCN_LIVE_SETS = 4    /* rows of the loss, and after one, two and three path convolutions */
+};
 
 struct pgcn_i_tape {
     pgcn_i_arena arena;
@@ -174,10 +178,9 @@ struct pgcn_i_tape {
     float *partial;               /* [groups, partial_floats] */
     float *power[2];              /* powers of the exact operator, shared by all operations */
     float *tile;                  /* [threads, tile_floats + PGCN_CHAIN_TILES chain_floats] */
-    pgcn_i_live live_set[2];
-    int64_t *live_count;     /* [blocks] */
-    const pgcn_i_live *live; /* of the gradient on its way back: one of the two; NULL: all rows */
-    uint64_t seed;           /* set before running */
+    pgcn_i_live live_set[PGCN_LIVE_SETS];
+    int64_t *live_count; /* [blocks + 1] */
+    uint64_t seed;       /* set before running */
     int64_t step;
 };
 
@@ -188,8 +191,7 @@ void pgcn_i_tape_free(pgcn_i_tape *tape);
  * Returns the first failure of recording. */
 pgcn_status pgcn_i_tape_finish(pgcn_i_tape *tape);
 void pgcn_i_tape_forward(pgcn_i_tape *tape);
-/* The gradient of the last value is set by the caller (the loss). Where it called
- * pgcn_i_live_begin, only the live rows of it count. */
+/* The gradient of the last value is set by the caller (the loss). */
 void pgcn_i_tape_backward(pgcn_i_tape *tape);
 
 /* For the files that define operations. Once recording has failed they return NULL and do
@@ -211,20 +213,18 @@ static inline float *pgcn_i_partial(const pgcn_i_tape *tape, int64_t group) {
 void pgcn_i_tape_reduce(pgcn_i_tape *tape, float *grad, bool add, int64_t groups, int64_t first,
                         int64_t count);
 
-/* ---- rows without a gradient (live.c) ------------------------------------------------------ */
+/* ---- rows that matter (live.c) ------------------------------------------------------------- */
 
-/* Memory for the two sets of a tape whose values have at most `rows` rows. */
+/* Memory for the sets of a tape whose values have at most `rows` rows. */
 pgcn_status pgcn_i_live_init(pgcn_i_tape *tape, int64_t rows);
-/* The set to fill in next: its flags are all zero. */
-pgcn_i_live *pgcn_i_live_next(pgcn_i_tape *tape, int64_t rows);
-/* Its flags are set: lists them and makes it the tape's; all rows when it is nearly all. */
-void pgcn_i_live_take(pgcn_i_tape *tape, pgcn_i_live *set, int64_t rows);
-/* The rows that the live rows visit, and themselves. */
-void pgcn_i_live_spread(pgcn_i_tape *tape, const pgcn_i_visits *visits, int64_t rows);
-/* Sets the rows of grad that are not live to zero, and forgets the set: for operations that read
- * all rows. */
-void pgcn_i_live_fill(pgcn_i_tape *tape, pgcn_i_value *value);
-void pgcn_i_live_clear(pgcn_i_tape *tape, pgcn_i_value *value); /* all of grad to zero */
+/* Before the forward pass: all rows matter (so it is at first), */
+void pgcn_i_live_all(pgcn_i_tape *tape);
+/* or, of the last value, those whose flag the caller sets here; and then */
+uint8_t *pgcn_i_live_first(pgcn_i_tape *tape);
+/* all sets of the tape follow, from the visit lists as they are now. */
+void pgcn_i_live_spread(pgcn_i_tape *tape);
+/* The rows of grad but those of a set (NULL: all rows) become zero. */
+void pgcn_i_live_zero(pgcn_i_tape *tape, pgcn_i_value *value, const pgcn_i_live *but);
 
 /* ---- operations: each records one line of the network ------------------------------------ */
 
@@ -268,6 +268,10 @@ typedef struct pgcn_i_loss_terms {
 } pgcn_i_loss_terms;
 pgcn_status pgcn_i_loss_init(pgcn_i_loss *loss, int64_t n, int samples, int classes);
 void pgcn_i_loss_free(pgcn_i_loss *loss);
+/* Before the forward pass: tells the tape which rows of the logits the loss will look at, all of
+ * them where lambda > 0. May be left out; then all rows are computed. */
+void pgcn_i_loss_rows(const pgcn_i_loss *loss, pgcn_i_tape *tape, const int32_t *label,
+                      const uint8_t *mask, double lambda);
 /* Softmax cross-entropy on masked nodes plus lambda times the consistency term of the recipes.
  * masked: number of labelled nodes in the mask (> 0). logits->grad is written if there is one. */
 pgcn_i_loss_terms pgcn_i_loss_run(pgcn_i_loss *loss, pgcn_i_tape *tape, pgcn_i_value *logits,

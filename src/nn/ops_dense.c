@@ -5,7 +5,7 @@
 #include <string.h>
 
 static pgcn_i_value *row_wise(pgcn_i_op *op,
-                              void (*forward)(pgcn_i_tape *, pgcn_i_op *, int64_t, int64_t, int),
+                              void (*forward)(pgcn_i_tape *, pgcn_i_op *, pgcn_i_rows, int),
                               void (*backward)(pgcn_i_tape *, pgcn_i_op *, pgcn_i_rows, float *,
                                                float *, float *, int)) {
     op->row_wise = true;
@@ -31,21 +31,38 @@ static void linear_refresh(pgcn_i_tape *tape, pgcn_i_op *op) {
         for (int64_t j = 0; j < out; j++) op->buffer[TRANSPOSED][j * in + i] = w[i * out + j];
 }
 
-static void linear_forward(pgcn_i_tape *tape, pgcn_i_op *op, int64_t begin, int64_t end,
-                           int worker) {
-    (void)worker;
+/* A product wants its rows side by side: those of a list are copied to a tile. */
+static const float *packed_rows(const pgcn_i_tape *tape, const pgcn_i_value *x, pgcn_i_rows rows,
+                                int worker) {
+    if (!rows.row) return x->data + rows.first * x->cols;
+    float *tile = pgcn_i_tile(tape, worker);
+    for (int64_t i = 0; i < rows.count; i++)
+        memcpy(tile + i * x->cols, x->data + rows.row[i] * x->cols, (size_t)x->cols * sizeof *tile);
+    return tile;
+}
+
+static void linear_drop(const pgcn_i_tape *tape, const pgcn_i_op *op, float *y, int64_t row,
+                        int64_t rows) {
+    int64_t out = op->out->cols;
+    tape->kernels->dropout(y, NULL, y, dropout_domain(tape, op), pgcn_i_drop_threshold(op->rate),
+                           pgcn_i_drop_scale(op->rate), 0, rows * out, row * out);
+}
+
+static void linear_forward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, int worker) {
     const pgcn_i_params *params = tape->params;
     int64_t in = op->in[0]->cols, out = op->out->cols;
-    float *y = op->out->data;
-    pgcn_i_gemm(false, false, end - begin, out, in, op->in[0]->data + begin * in, in,
-                pgcn_i_value_of(params, op->param[0]), out, 0.0f, y + begin * out, out);
+    float *y = rows.row ? pgcn_i_tile(tape, worker) + PGCN_BLOCK_ROWS * in
+                        : op->out->data + rows.first * out;
+    pgcn_i_gemm(false, false, rows.count, out, in, packed_rows(tape, op->in[0], rows, worker), in,
+                pgcn_i_value_of(params, op->param[0]), out, 0.0f, y, out);
     if (op->param[1] || op->relu)
         tape->kernels->bias_relu(y, op->param[1] ? pgcn_i_value_of(params, op->param[1]) : NULL,
-                                 op->relu, begin, end, out);
-    if (op->rate > 0) /* tiles begin at multiples of 64 rows, so at multiples of 8 elements */
-        tape->kernels->dropout(y, NULL, y, dropout_domain(tape, op),
-                               pgcn_i_drop_threshold(op->rate), pgcn_i_drop_scale(op->rate),
-                               begin * out, end * out, 0);
+                                 op->relu, 0, rows.count, out);
+    if (op->rate > 0 && !rows.row) linear_drop(tape, op, y, rows.first, rows.count);
+    for (int64_t i = 0; i < rows.count && rows.row; i++) {
+        if (op->rate > 0) linear_drop(tape, op, y + i * out, rows.row[i], 1);
+        memcpy(op->out->data + rows.row[i] * out, y + i * out, (size_t)out * sizeof *y);
+    }
 }
 
 /* g = dy where y > 0: what was dropped is zero there, like what ReLU cut off. */
@@ -65,14 +82,8 @@ static void linear_backward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, 
                             float *partial, int worker) {
     int64_t in = op->in[0]->cols, out = op->out->cols;
     if (op->relu) linear_mask(tape, op, rows, g);
-    const float *x = op->in[0]->data + rows.first * in;
-    if (rows.row) { /* a product wants its rows side by side */
-        float *tile = pgcn_i_tile(tape, worker);
-        for (int64_t i = 0; i < rows.count; i++)
-            memcpy(tile + i * in, op->in[0]->data + rows.row[i] * in, (size_t)in * sizeof *tile);
-        x = tile;
-    }
-    pgcn_i_gemm(true, false, in, out, rows.count, x, in, g, out, 1.0f, partial, out);
+    pgcn_i_gemm(true, false, in, out, rows.count, packed_rows(tape, op->in[0], rows, worker), in, g,
+                out, 1.0f, partial, out);
     if (op->param[1]) tape->kernels->column_sum(partial + in * out, g, 0, rows.count, out);
     pgcn_i_gemm(false, false, rows.count, in, out, g, out, op->buffer[TRANSPOSED], in, 0.0f, dx,
                 in);
@@ -91,19 +102,21 @@ pgcn_i_value *pgcn_i_op_linear(pgcn_i_tape *tape, pgcn_i_value *x, pgcn_i_param 
         op->refresh = linear_refresh;
         op->buffer[TRANSPOSED] = pgcn_i_tape_floats(tape, w->count);
         op->partial_floats = w->count + (b ? b->count : 0);
-        pgcn_i_tape_need(tape, 0, PGCN_BLOCK_ROWS * x->cols);
+        pgcn_i_tape_need(tape, 0, PGCN_BLOCK_ROWS * (w->shape[0] + w->shape[1]));
     }
     return row_wise(op, linear_forward, linear_backward);
 }
 
 /* ---- ReLU ---------------------------------------------------------------------------------- */
 
-static void relu_forward(pgcn_i_tape *tape, pgcn_i_op *op, int64_t begin, int64_t end, int worker) {
+static void relu_forward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, int worker) {
     (void)worker;
-    const pgcn_i_value *x = op->in[0], *y = op->out;
-    memcpy(y->data + begin * y->cols, x->data + begin * y->cols,
-           (size_t)((end - begin) * y->cols) * sizeof *y->data);
-    tape->kernels->bias_relu(y->data, NULL, true, begin, end, y->cols);
+    int64_t c = op->out->cols;
+    for (int64_t i = 0; i < rows.count; i++) {
+        int64_t at = pgcn_i_row(rows, i) * c;
+        memcpy(op->out->data + at, op->in[0]->data + at, (size_t)c * sizeof *op->out->data);
+        tape->kernels->bias_relu(op->out->data + at, NULL, true, 0, 1, c);
+    }
 }
 
 static void relu_backward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, float *g, float *dx,
@@ -123,13 +136,15 @@ pgcn_i_value *pgcn_i_op_relu(pgcn_i_tape *tape, pgcn_i_value *x) {
 
 /* ---- dropout of elements ------------------------------------------------------------------- */
 
-static void dropout_forward(pgcn_i_tape *tape, pgcn_i_op *op, int64_t begin, int64_t end,
-                            int worker) {
+static void dropout_forward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, int worker) {
     (void)worker;
     int64_t c = op->out->cols;
-    tape->kernels->dropout(op->out->data, op->kept, op->in[0]->data, dropout_domain(tape, op),
-                           pgcn_i_drop_threshold(op->rate), pgcn_i_drop_scale(op->rate), begin * c,
-                           end * c, 0);
+    for (int64_t i = 0; i < rows.count; i++) {
+        int64_t at = pgcn_i_row(rows, i) * c;
+        tape->kernels->dropout(op->out->data, op->kept, op->in[0]->data, dropout_domain(tape, op),
+                               pgcn_i_drop_threshold(op->rate), pgcn_i_drop_scale(op->rate), at,
+                               at + c, 0);
+    }
 }
 
 static void dropout_backward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, float *g,
@@ -158,13 +173,13 @@ static float row_factor(const pgcn_i_op *op, int64_t row) {
     return op->kept[row] ? pgcn_i_drop_scale(op->rate) : 0.0f;
 }
 
-static void drop_rows_forward(pgcn_i_tape *tape, pgcn_i_op *op, int64_t begin, int64_t end,
-                              int worker) {
+static void drop_rows_forward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, int worker) {
     (void)worker;
     pgcn_i_rng_domain domain =
         pgcn_i_rng_domain_of(tape->seed, PGCN_I_RNG_DROP_ROWS, tape->step, op->index, 0);
     int64_t c = op->out->cols;
-    for (int64_t row = begin; row < end; row++) {
+    for (int64_t i = 0; i < rows.count; i++) {
+        int64_t row = pgcn_i_row(rows, i);
         uint32_t word[4];
         pgcn_i_rng_words(domain, (uint64_t)row, 0, word);
         op->kept[row] = (word[0] >> 16) >= pgcn_i_drop_threshold(op->rate);

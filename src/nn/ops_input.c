@@ -57,20 +57,21 @@ static void sparse_drop_task(void *context, int64_t task, int worker) {
                                 pgcn_i_block_end(job->blocks, block), 0);
 }
 
-/* The rows begin .. end-1 of the stacked samples, cut where a sample ends. */
-static void sparse_forward(pgcn_i_tape *tape, pgcn_i_op *op, int64_t begin, int64_t end,
-                           int worker) {
+/* Rows of the stacked samples. A run of rows that follow each other is one call; it ends where its
+ * sample ends. */
+static void sparse_forward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, int worker) {
     (void)worker;
     const pgcn_i_input *x = op->input;
     const float *w = pgcn_i_value_of(tape->params, op->param[0]);
     const float *bias = pgcn_i_value_of(tape->params, op->param[1]);
     int64_t c = op->out->cols;
-    for (int64_t sample = begin / x->n; sample * x->n < end; sample++) {
-        int64_t first = sample * x->n;
-        tape->kernels->csr_linear(op->out->data + first * c, x->offset, x->column,
-                                  values_of(op, sample), w, bias, op->relu,
-                                  begin > first ? begin - first : 0,
-                                  end - first < x->n ? end - first : x->n, c);
+    for (int64_t i = 0, run; i < rows.count; i += run) {
+        int64_t row = pgcn_i_row(rows, i), sample = row / x->n, begin = row - sample * x->n;
+        for (run = 1;
+             i + run < rows.count && begin + run < x->n && pgcn_i_row(rows, i + run) == row + run;)
+            run++;
+        tape->kernels->csr_linear(op->out->data + sample * x->n * c, x->offset, x->column,
+                                  values_of(op, sample), w, bias, op->relu, begin, begin + run, c);
     }
 }
 

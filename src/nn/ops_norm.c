@@ -31,11 +31,12 @@ static void sum_task(void *context, int64_t group, int worker) {
                                                  end, c);
 }
 
-static void norm_rows(pgcn_i_tape *tape, pgcn_i_op *op, int64_t begin, int64_t end, int worker) {
+static void norm_rows(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, int worker) {
     (void)worker;
     tape->kernels->norm_forward(op->out->data, op->in[0]->data, op->buffer[MEAN],
                                 op->buffer[INV_STD], optional(tape, op->param[0]),
-                                optional(tape, op->param[1]), begin, end, op->out->cols);
+                                optional(tape, op->param[1]), rows.first, rows.first + rows.count,
+                                op->out->cols);
 }
 
 static void batch_statistics(pgcn_i_tape *tape, pgcn_i_op *op) {

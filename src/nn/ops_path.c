@@ -90,12 +90,17 @@ static pgcn_i_path_args path_args(const pgcn_i_op *op, const float *rows, const 
                               .prefetch = op->out->rows * c > NEAR_BYTES / (int64_t)sizeof *rows};
 }
 
-static void sampled_forward_rows(pgcn_i_tape *tape, pgcn_i_op *op, int64_t begin, int64_t end,
-                                 int worker) {
+static void residual_rows(const pgcn_i_tape *tape, const pgcn_i_op *op, pgcn_i_rows rows) {
+    if (!rows.row) pgcn_i_path_residual(tape, op, rows.first, rows.first + rows.count);
+    for (int64_t i = 0; i < rows.count && rows.row; i++)
+        pgcn_i_path_residual(tape, op, rows.row[i], rows.row[i] + 1);
+}
+
+static void sampled_forward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, int worker) {
     (void)worker;
     pgcn_i_path_args args = path_args(op, op->in[0]->data, op->operator->visits->hop, 0);
-    tape->kernels->pathconv_forward(op->out->data, &args, begin, end);
-    pgcn_i_path_residual(tape, op, begin, end);
+    tape->kernels->pathconv_forward(op->out->data, &args, rows);
+    residual_rows(tape, op, rows);
 }
 
 static void slab_forward_task(void *context, int64_t task, int worker) {
@@ -103,10 +108,11 @@ static void slab_forward_task(void *context, int64_t task, int worker) {
     const pgcn_i_job *job = context;
     const pgcn_i_op *op = job->op;
     int64_t slab = task / job->blocks.count, block = task % job->blocks.count;
+    int64_t begin = pgcn_i_block_begin(job->blocks, block);
+    pgcn_i_rows rows = {op->live_out ? op->live_out->row + begin : NULL, begin,
+                        pgcn_i_block_end(job->blocks, block) - begin};
     pgcn_i_path_args args = path_args(op, op->in[0]->data, op->operator->visits->hop, slab);
-    job->tape->kernels->pathconv_forward(op->out->data + slab * SLAB, &args,
-                                         pgcn_i_block_begin(job->blocks, block),
-                                         pgcn_i_block_end(job->blocks, block));
+    job->tape->kernels->pathconv_forward(op->out->data + slab * SLAB, &args, rows);
 }
 
 static int64_t slabs_of(const pgcn_i_op *op) {
@@ -114,47 +120,40 @@ static int64_t slabs_of(const pgcn_i_op *op) {
 }
 
 static void slab_forward(pgcn_i_tape *tape, pgcn_i_op *op) {
-    pgcn_i_blocks blocks = pgcn_i_blocks_of(op->out->rows);
+    pgcn_i_blocks blocks = pgcn_i_blocks_of(op->live_out ? op->live_out->count : op->out->rows);
     pgcn_i_run(tape, op, blocks, blocks.count * slabs_of(op), 0, slab_forward_task);
 }
 
 /* What is left when the slabs are there. */
-static void slab_forward_rows(pgcn_i_tape *tape, pgcn_i_op *op, int64_t begin, int64_t end,
-                              int worker) {
+static void slab_forward_rows(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, int worker) {
     (void)worker;
-    pgcn_i_path_residual(tape, op, begin, end);
-}
-
-/* Which rows the gradient reaches. */
-static void sampled_backward_all(pgcn_i_tape *tape, pgcn_i_op *op) {
-    op->live = tape->live;
-    if (op->live) pgcn_i_live_spread(tape, op->operator->visits, op->out->rows);
+    residual_rows(tape, op, rows);
 }
 
 /* dr += alpha g for the rows that have a gradient g; into dx where r is the input itself. */
-static void residual_rows(const pgcn_i_tape *tape, const pgcn_i_op *op, pgcn_i_rows rows,
-                          float *dx) {
+static void residual_gradient(const pgcn_i_tape *tape, const pgcn_i_op *op, pgcn_i_rows rows,
+                              float *dx) {
     const pgcn_i_value *r = op->in[1];
-    bool into_dx = r == op->in[0], add = into_dx || op->add_in[1] || op->live;
+    bool into_dx = r == op->in[0], add = into_dx || op->add_in[1] || op->live_out;
     int64_t c = op->out->cols;
     for (int64_t i = 0; i < rows.count; i++) {
         int64_t row = pgcn_i_row(rows, i);
-        if (op->live && !op->live->is[row]) continue;
+        if (op->live_out && !op->live_out->is[row]) continue;
         tape->kernels->scale(into_dx ? dx + i * c : r->grad + row * c, op->alpha,
                              op->out->grad + row * c, 0, c, add);
     }
 }
 
-static void sampled_backward_rows(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, float *g,
-                                  float *dx, float *partial, int worker) {
+static void sampled_backward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, float *g,
+                             float *dx, float *partial, int worker) {
     (void)g, (void)worker;
     for (int64_t slab = 0; slab < slabs_of(op); slab++) {
         pgcn_i_path_args args = path_args(op, op->out->grad, op->operator->visits->hop_t, slab);
-        args.live = op->live ? op->live->is : NULL;
+        args.live = op->live_out ? op->live_out->is : NULL;
         tape->kernels->pathconv_backward(dx + slab * SLAB, partial + slab * SLAB,
                                          op->in[0]->data + slab * SLAB, &args, rows);
     }
-    if (op->in[1]) residual_rows(tape, op, rows, dx);
+    if (op->in[1]) residual_gradient(tape, op, rows, dx);
 }
 
 /* ---- exact --------------------------------------------------------------------------------- */
@@ -179,7 +178,7 @@ static void horner_pass(const pgcn_i_tape *tape, const pgcn_i_op *op, int pass, 
                                  .k = length,
                                  .c = c,
                                  .width = c};
-        tape->kernels->pathconv_forward(target, &args, begin, end);
+        tape->kernels->pathconv_forward(target, &args, (pgcn_i_rows){NULL, begin, end - begin});
     } else {
         const float *power = horner_target(tape, op, pass - 1) + stack;
         tape->kernels->horner(target, power, op->operator->exact, s + (op->k - 2 - pass) * c, h,
@@ -203,10 +202,9 @@ static void exact_forward_all(pgcn_i_tape *tape, pgcn_i_op *op) {
 }
 
 /* and the rows of the last go on to the next operation. A tile may end in the next sample. */
-static void exact_forward_rows(pgcn_i_tape *tape, pgcn_i_op *op, int64_t begin, int64_t end,
-                               int worker) {
+static void exact_forward_rows(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, int worker) {
     (void)worker;
-    int64_t n = op->operator->n;
+    int64_t n = op->operator->n, begin = rows.first, end = rows.first + rows.count;
     int last = op->k < 2 ? 0 : op->k - 2;
     for (int64_t sample = begin / n; sample * n < end; sample++) {
         int64_t from = begin > sample * n ? begin - sample * n : 0;
@@ -274,9 +272,9 @@ pgcn_i_value *pgcn_i_op_pathconv(pgcn_i_tape *tape, pgcn_i_value *h,
         pgcn_i_op_pathconv_full(tape, op);
     } else if (operator->visits) {
         op->forward_all = is_narrow(op) ? NULL : slab_forward;
-        op->forward_rows = is_narrow(op) ? sampled_forward_rows : slab_forward_rows;
-        op->backward_all = sampled_backward_all;
-        op->backward_rows = sampled_backward_rows;
+        op->forward_rows = is_narrow(op) ? sampled_forward : slab_forward_rows;
+        op->spreads = true;
+        op->backward_rows = sampled_backward;
         op->backward_done = pgcn_i_path_kernel_gradient;
         op->partial_floats = kernel_floats(op);
         op->partial_to = op->buffer[PATH_KERNEL_GRAD];

@@ -45,9 +45,9 @@ static void sum_kernel_gradient(pgcn_i_tape *tape, pgcn_i_op *op, int64_t groups
 
 /* ---- sampled ------------------------------------------------------------------------------- */
 
-static void sampled_forward(pgcn_i_tape *tape, pgcn_i_op *op, int64_t begin, int64_t end,
-                            int worker) {
-    int64_t c = op->out->cols;
+/* All rows: the full kernel does not leave any out, see live.c. */
+static void sampled_forward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, int worker) {
+    int64_t c = op->out->cols, begin = rows.first, end = rows.first + rows.count;
     float *tile = pgcn_i_tile(tape, worker);
     for (int i = 0; i < op->k; i++) {
         const float *z = op->in[0]->data + begin * c;

@@ -260,17 +260,30 @@ pgcn_status pgcn_i_tape_finish(pgcn_i_tape *tape) {
 typedef struct stage_job {
     pgcn_i_tape *tape;
     int first, last; /* operations */
+    const pgcn_i_live *live;
     pgcn_i_blocks blocks;
 } stage_job;
 
+/* Batch norm, the exact form and the full kernel compute all rows. */
+static const pgcn_i_live *stage_live(const pgcn_i_op *op) {
+    return op->row_wise || op->spreads || op->input ? op->live_out : NULL;
+}
+
+/* A tile of a block that begins at place `begin` of the rows, or of the list of those that matter. */
+static pgcn_i_rows tile_rows(const pgcn_i_live *live, int64_t begin, int64_t end) {
+    int64_t count = end - begin < PGCN_BLOCK_ROWS ? end - begin : PGCN_BLOCK_ROWS;
+    return (pgcn_i_rows){live ? live->row + begin : NULL, begin, count};
+}
+
 static void stage_task(void *context, int64_t task, int worker) {
     const stage_job *job = context;
-    int64_t last = pgcn_i_block_end(job->blocks, task);
-    for (int64_t begin = pgcn_i_block_begin(job->blocks, task); begin < last;
+    pgcn_i_op *op = job->tape->op;
+    int64_t end = pgcn_i_block_end(job->blocks, task);
+    for (int64_t begin = pgcn_i_block_begin(job->blocks, task); begin < end;
          begin += PGCN_BLOCK_ROWS) {
-        int64_t end = begin + PGCN_BLOCK_ROWS < last ? begin + PGCN_BLOCK_ROWS : last;
+        pgcn_i_rows rows = tile_rows(job->live, begin, end);
         for (int i = job->first; i <= job->last; i++)
-            job->tape->op[i].forward_rows(job->tape, &job->tape->op[i], begin, end, worker);
+            op[i].forward_rows(job->tape, &op[i], rows, worker);
     }
 }
 
@@ -287,9 +300,60 @@ void pgcn_i_tape_forward(pgcn_i_tape *tape) {
         last = stage_end(tape, first);
         if (op->forward_all) op->forward_all(tape, op);
         if (!op->forward_rows) continue;
-        stage_job job = {tape, first, last, pgcn_i_blocks_of(op->out->rows)};
+        const pgcn_i_live *live = stage_live(op);
+        stage_job job = {tape, first, last, live,
+                         pgcn_i_blocks_of(live ? live->count : op->out->rows)};
         pgcn_i_parallel(tape->pool, job.blocks.count, stage_task, &job);
     }
+}
+
+/* ---- sums over groups ---------------------------------------------------------------------- */
+
+/* to (= or +=) the sum over groups of partial[group][first ..] */
+typedef struct group_sum {
+    float *to;
+    bool add;
+    int64_t first, count;
+} group_sum;
+
+enum { SUMS = 16, SUM_CHUNK = 1024 };
+typedef struct sum_job {
+    const pgcn_i_tape *tape;
+    int64_t groups;
+    int sums;
+    group_sum sum[SUMS];
+} sum_job;
+
+static int64_t chunks_of(const group_sum *sum) {
+    return (sum->count + SUM_CHUNK - 1) / SUM_CHUNK;
+}
+
+static void sum_task(void *context, int64_t task, int worker) {
+    (void)worker;
+    const sum_job *job = context;
+    const group_sum *sum = job->sum;
+    for (; task >= chunks_of(sum); sum++) task -= chunks_of(sum);
+    int64_t begin = task * SUM_CHUNK;
+    int64_t end = begin + SUM_CHUNK < sum->count ? begin + SUM_CHUNK : sum->count;
+    if (job->groups == 0 && !sum->add)
+        memset(sum->to + begin, 0, (size_t)(end - begin) * sizeof *sum->to);
+    for (int64_t group = 0; group < job->groups; group++) {
+        const float *part = pgcn_i_partial(job->tape, group) + sum->first;
+        job->tape->kernels->scale(sum->to, 1.0f, part, begin, end, group > 0 || sum->add);
+    }
+}
+
+static void run_sums(sum_job *job) {
+    int64_t tasks = 0;
+    for (int i = 0; i < job->sums; i++) tasks += chunks_of(&job->sum[i]);
+    pgcn_i_parallel(job->tape->pool, tasks, sum_task, job);
+    job->sums = 0;
+}
+
+void pgcn_i_tape_reduce(pgcn_i_tape *tape, float *grad, bool add, int64_t groups, int64_t first,
+                        int64_t count) {
+    sum_job job = {.tape = tape, .groups = groups, .sums = 1, .sum = {{grad, add, first, count}}};
+    run_sums(&job);
 }
 
 /* ---- backward -------------------------------------------------------------------------------- */
@@ -340,91 +404,63 @@ static void chain_tile(const chain_job *job, pgcn_i_rows rows, float *partial, i
 
 static void chain_task(void *context, int64_t group, int worker) {
     const chain_job *job = context;
-    const pgcn_i_live *live = job->tape->live;
     float *partial = pgcn_i_partial(job->tape, group);
     memset(partial, 0, (size_t)job->floats * sizeof *partial);
-    int64_t last = pgcn_i_block_end(job->groups, group);
-    for (int64_t begin = pgcn_i_block_begin(job->groups, group); begin < last;
-         begin += PGCN_BLOCK_ROWS) {
-        int64_t count = last - begin < PGCN_BLOCK_ROWS ? last - begin : PGCN_BLOCK_ROWS;
-        pgcn_i_rows rows = {live ? live->row + begin : NULL, begin, count};
-        chain_tile(job, rows, partial, worker);
-    }
+    int64_t end = pgcn_i_block_end(job->groups, group);
+    for (int64_t begin = pgcn_i_block_begin(job->groups, group); begin < end;
+         begin += PGCN_BLOCK_ROWS)
+        chain_tile(job, tile_rows(job->tape->op[job->top].live_in, begin, end), partial, worker);
 }
 
-/* The first writer of a value that several use writes the live rows only: the others are zero. */
+/* The first writer of a value that several use writes the rows that matter to it; the others, which
+ * later ones add to, start at zero. */
 static void clear_shared(pgcn_i_tape *tape, const pgcn_i_op *op) {
     for (int j = 0; j < 2; j++) {
         pgcn_i_value *value = op->in[j];
-        if (!value || !value->shared || users_of(tape, op->index + 1, value) > 0) continue;
-        pgcn_i_live_clear(tape, value);
+        if (op->live_out && value && value->shared && users_of(tape, op->index + 1, value) == 0)
+            pgcn_i_live_zero(tape, value, NULL);
     }
 }
 
-static void sum_partials(pgcn_i_tape *tape, const pgcn_i_op *op, int64_t groups) {
-    if (op->partial_to) {
-        pgcn_i_tape_reduce(tape, op->partial_to, false, groups, op->partial_first,
-                           op->partial_floats);
-        return;
+/* The gradients of the parameters of a chain, in one loop. */
+static void sum_partials(pgcn_i_tape *tape, int top, int end, int64_t groups) {
+    sum_job job = {.tape = tape, .groups = groups};
+    for (int i = top; i >= end; i--) {
+        const pgcn_i_op *op = &tape->op[i];
+        int64_t first = op->partial_first;
+        if (job.sums + 2 > SUMS) run_sums(&job);
+        if (op->partial_to)
+            job.sum[job.sums++] = (group_sum){op->partial_to, false, first, op->partial_floats};
+        for (int j = 0; j < 2 && !op->partial_to && op->param[j]; j++) {
+            float *grad = tape->params->grad + op->param[j]->first;
+            job.sum[job.sums++] = (group_sum){grad, op->add_param[j], first, op->param[j]->count};
+            first += op->param[j]->count;
+        }
     }
-    for (int64_t j = 0, first = op->partial_first; j < 2 && op->param[j]; j++) {
-        pgcn_i_tape_reduce(tape, tape->params->grad + op->param[j]->first, op->add_param[j], groups,
-                           first, op->param[j]->count);
-        first += op->param[j]->count;
-    }
+    run_sums(&job);
 }
 
 static void run_chain(pgcn_i_tape *tape, int top, int end) {
-    const pgcn_i_op *below = &tape->op[end];
-    int64_t rows = tape->live ? tape->live->count : below->in[0]->rows;
+    const pgcn_i_op *below = &tape->op[end], *op = &tape->op[top];
+    int64_t rows = op->live_in ? op->live_in->count : below->in[0]->rows;
     chain_job job = {.tape = tape, .top = top, .end = end, .groups = pgcn_i_groups_of(rows)};
     job.floats = below->partial_first + below->partial_floats;
     pgcn_i_parallel(tape->pool, job.groups.count, chain_task, &job);
-    for (int i = top; i >= end; i--) {
-        pgcn_i_op *op = &tape->op[i];
-        if (op->partial_floats > 0) sum_partials(tape, op, job.groups.count);
-        if (op->backward_done) op->backward_done(tape, op);
-    }
+    sum_partials(tape, top, end, job.groups.count);
+    for (int i = top; i >= end; i--)
+        if (tape->op[i].backward_done) tape->op[i].backward_done(tape, &tape->op[i]);
 }
 
 void pgcn_i_tape_backward(pgcn_i_tape *tape) {
     for (int top = tape->count - 1, end; top >= 0; top = end - 1) {
         pgcn_i_op *op = &tape->op[top];
         end = chain_end(tape, top);
-        for (int i = top; i >= end && tape->live; i--) clear_shared(tape, &tape->op[i]);
-        if (!op->backward_rows) pgcn_i_live_fill(tape, op->out);
-        if (op->backward_all) op->backward_all(tape, op);
-        if (op->backward_rows) run_chain(tape, top, end);
+        for (int i = top; i >= end; i--) clear_shared(tape, &tape->op[i]);
+        if (op->backward_rows) {
+            run_chain(tape, top, end);
+        } else {
+            if (op->live_out) pgcn_i_live_zero(tape, op->out, op->live_out);
+            op->backward_all(tape, op);
+        }
     }
-    tape->live = NULL;
-}
-
-/* ---- sums over groups ---------------------------------------------------------------------- */
-
-typedef struct reduce_job {
-    pgcn_i_tape *tape;
-    float *grad;
-    bool add;
-    int64_t groups, first, count;
-} reduce_job;
-
-enum { REDUCE_CHUNK = 1024 };
-
-static void reduce_task(void *context, int64_t task, int worker) {
-    (void)worker;
-    const reduce_job *job = context;
-    int64_t begin = task * REDUCE_CHUNK;
-    int64_t end = begin + REDUCE_CHUNK < job->count ? begin + REDUCE_CHUNK : job->count;
-    if (job->groups == 0 && !job->add)
-        memset(job->grad + begin, 0, (size_t)(end - begin) * sizeof *job->grad);
-    for (int64_t group = 0; group < job->groups; group++) {
-        const float *part = pgcn_i_partial(job->tape, group) + job->first;
-        job->tape->kernels->scale(job->grad, 1.0f, part, begin, end, group > 0 || job->add);
-    }
-}
-
-void pgcn_i_tape_reduce(pgcn_i_tape *tape, float *grad, bool add, int64_t groups, int64_t first,
-                        int64_t count) {
-    reduce_job job = {tape, grad, add, groups, first, count};
-    pgcn_i_parallel(tape->pool, (count + REDUCE_CHUNK - 1) / REDUCE_CHUNK, reduce_task, &job);
 }

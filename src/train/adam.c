@@ -4,24 +4,29 @@
 
 #include <math.h>
 
-enum { CHUNK = 16384 };
+enum { CHUNK = 8192 };
 
 typedef struct adam_job {
     pgcn_i_params *params;
     const pgcn_i_kernels *kernels;
-    const pgcn_i_param *param;
-    pgcn_i_adam_step step;
+    pgcn_i_adam_step step[PGCN_I_GROUPS]; /* lr 0: frozen */
 } adam_job;
+
+static int64_t chunks_of(const adam_job *job, const pgcn_i_param *param) {
+    return job->step[param->group].lr > 0 ? (param->count + CHUNK - 1) / CHUNK : 0;
+}
 
 static void adam_task(void *context, int64_t task, int worker) {
     (void)worker;
     const adam_job *job = context;
-    pgcn_i_params *p = job->params;
-    int64_t first = job->param->first, begin = task * CHUNK;
-    int64_t end = begin + CHUNK < job->param->count ? begin + CHUNK : job->param->count;
+    const pgcn_i_params *p = job->params;
+    const pgcn_i_param *param = p->param;
+    for (; task >= chunks_of(job, param); param++) task -= chunks_of(job, param);
+    int64_t first = param->first, begin = task * CHUNK;
+    int64_t end = begin + CHUNK < param->count ? begin + CHUNK : param->count;
     job->kernels->adam(p->value + first, p->m + first, p->v + first, p->grad + first,
-                       job->param->decay_to_start ? p->start + first : NULL, &job->step, begin,
-                       end);
+                       param->decay_to_start ? p->start + first : NULL, &job->step[param->group],
+                       begin, end);
 }
 
 void pgcn_i_adam_all(pgcn_i_params *params, pgcn_i_pool *pool, const pgcn_config *config,
@@ -36,16 +41,15 @@ void pgcn_i_adam_all(pgcn_i_params *params, pgcn_i_pool *pool, const pgcn_config
                             [PGCN_I_GROUP_BUFFER] = 0};
     const double beta1 = 0.9, beta2 = 0.999;
     adam_job job = {.params = params, .kernels = pgcn_i_kernels_get()};
-    for (int i = 0; i < params->count; i++) {
-        job.param = &params->param[i];
-        if (rate[job.param->group] <= 0) continue; /* frozen */
-        job.step = (pgcn_i_adam_step){.lr = (float)rate[job.param->group],
-                                      .decay = (float)decay[job.param->group],
-                                      .beta1 = (float)beta1,
-                                      .beta2 = (float)beta2,
-                                      .epsilon = 1e-8f,
-                                      .correct1 = (float)(1 / (1 - pow(beta1, (double)t))),
-                                      .correct2 = (float)(1 / (1 - pow(beta2, (double)t)))};
-        pgcn_i_parallel(pool, (job.param->count + CHUNK - 1) / CHUNK, adam_task, &job);
-    }
+    for (int group = 0; group < PGCN_I_GROUPS; group++)
+        job.step[group] = (pgcn_i_adam_step){.lr = (float)rate[group],
+                                             .decay = (float)decay[group],
+                                             .beta1 = (float)beta1,
+                                             .beta2 = (float)beta2,
+                                             .epsilon = 1e-8f,
+                                             .correct1 = (float)(1 / (1 - pow(beta1, (double)t))),
+                                             .correct2 = (float)(1 / (1 - pow(beta2, (double)t)))};
+    int64_t tasks = 0;
+    for (int i = 0; i < params->count; i++) tasks += chunks_of(&job, &params->param[i]);
+    pgcn_i_parallel(pool, tasks, adam_task, &job);
 }

@@ -39,8 +39,10 @@ static double run_step(pgcn_trainer *trainer, int64_t step) {
     sample_paths(trainer, step);
     tape->seed = config->seed;
     tape->step = step;
-    pgcn_i_tape_forward(tape);
     double lambda = consistency_weight(config, step);
+    pgcn_i_loss_rows(&trainer->train_loss, tape, trainer->data->label, trainer->split->train,
+                     lambda);
+    pgcn_i_tape_forward(tape);
     pgcn_i_loss_terms terms =
         pgcn_i_loss_run(&trainer->train_loss, tape, trainer->train_logits, trainer->data->label,
                         trainer->split->train, trainer->train_nodes, lambda, config->temperature);

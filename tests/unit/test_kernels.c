@@ -60,7 +60,7 @@ static void test_pathconv_forward_all_sizes_match_reference(void **state) {
             FOR_EACH_TABLE(table) {
                 float *out = ref_filled_floats(MARK, N * c);
                 pgcn_i_path_args args = args_of(&w, w.h, w.hop);
-                table->pathconv_forward(out, &args, BEGIN, END);
+                table->pathconv_forward(out, &args, (pgcn_i_rows){NULL, BEGIN, END - BEGIN});
                 check_rows(table, "pathconv_forward", out, want, N, BEGIN, END, c, TOLERANCE);
                 free(out);
             }
@@ -78,12 +78,12 @@ static void test_pathconv_forward_by_slabs_same_bits(void **state) {
     FOR_EACH_TABLE(table) {
         float *whole = ref_filled_floats(MARK, N * c), *slabs = ref_filled_floats(MARK, N * c);
         pgcn_i_path_args args = args_of(&w, w.h, w.hop);
-        table->pathconv_forward(whole, &args, BEGIN, END);
+        table->pathconv_forward(whole, &args, (pgcn_i_rows){NULL, BEGIN, END - BEGIN});
         args.prefetch = true;
         args.width = cut;
-        table->pathconv_forward(slabs, &args, BEGIN, END);
+        table->pathconv_forward(slabs, &args, (pgcn_i_rows){NULL, BEGIN, END - BEGIN});
         args.h += cut, args.s += cut, args.width = c - cut;
-        table->pathconv_forward(slabs + cut, &args, BEGIN, END);
+        table->pathconv_forward(slabs + cut, &args, (pgcn_i_rows){NULL, BEGIN, END - BEGIN});
         assert_memory_equal(whole, slabs, (size_t)(N * c) * sizeof *whole);
         free(whole), free(slabs);
     }
