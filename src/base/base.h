@@ -65,10 +65,13 @@ char *pgcn_i_strdup(const char *text);
 int64_t pgcn_i_alloc_count(void);
 
 /* An arena owns every array of one long-lived object: filled while the object is built, freed
- * in one call. Zero-initialise to create. One writer at a time. */
+ * in one call. Zero-initialise to create. One writer at a time.
+ * read_at_random, set before arrays are taken: large arrays will be read in no order, so the system
+ * is asked for huge pages (2 MiB), which miss the address cache far less often. */
 typedef struct pgcn_i_arena {
     void *last;    /* list of blocks, newest first */
     int64_t bytes; /* sum of what was asked for */
+    bool read_at_random;
 } pgcn_i_arena;
 void *pgcn_i_arena_alloc(pgcn_i_arena *arena, int64_t count, size_t size); /* zeroed, aligned */
 char *pgcn_i_arena_strdup(pgcn_i_arena *arena, const char *text);

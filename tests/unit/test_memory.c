@@ -2,6 +2,9 @@
  * once: the answer is PGCN_ERR_MEMORY with a sentence, and nothing stays behind. */
 #include "sampling_help.h"
 
+#include <stdio.h>
+#include <unistd.h>
+
 /* Static, and taken off again by a teardown: a failing test leaves by a long jump. */
 static struct faulty { int64_t calls, fail_at, live; } hook;
 
@@ -107,7 +110,7 @@ static void test_memory_every_failing_allocation_is_a_clean_error(void **state) 
     assert_true(graph >= 9); /* the struct and three arrays in three places */
     assert_true(try_every_failure(build_operator) >= graph + 7);
     assert_true(try_every_failure(build_paths) >= graph + 4);
-    assert_true(try_every_failure(build_visits) >= graph + 1 + 4 + 4 * 6);
+    assert_true(try_every_failure(build_visits) >= graph + 1 + 3 + 12 + 4 * 5);
 }
 
 static void test_arena_blocks_are_zero_aligned_and_freed_together(void **state) {
@@ -232,6 +235,78 @@ static void test_sampling_again_allocates_nothing(void **state) {
     pgcn_graph_free(graph);
 }
 
+/* What /proc/self/smaps says of the mapping that an address lies in; false where it cannot be read.
+ * */
+static bool mapping_of(const void *address, int64_t *bytes, bool *asks_for_huge) {
+    FILE *maps = fopen("/proc/self/smaps", "r");
+    char line[512];
+    bool inside = false, found = false;
+    while (maps && fgets(line, sizeof line, maps)) {
+        unsigned long long begin, end;
+        if (sscanf(line, "%llx-%llx ", &begin, &end) == 2 && strchr(line, ':') != line) {
+            inside = (uintptr_t)address >= begin && (uintptr_t)address < end;
+            if (inside) *bytes = (int64_t)(end - begin);
+        } else if (inside && strncmp(line, "VmFlags:", 8) == 0) {
+            *asks_for_huge = strstr(line, " hg") != NULL;
+            found = true;
+        }
+    }
+    if (maps) fclose(maps);
+    return found;
+}
+
+/* Address space of the process in pages, 0 where it cannot be read. */
+__attribute__((unused)) static long address_space(void) {
+    long pages = 0;
+    FILE *statm = fopen("/proc/self/statm", "r");
+    if (statm && fscanf(statm, "%ld", &pages) != 1) pages = 0;
+    if (statm) fclose(statm);
+    return pages;
+}
+
+/* Huge pages are asked for, at an address where they can begin, and no memory is added for them. */
+static void test_arena_read_at_random_asks_for_huge_pages(void **state) {
+    (void)state;
+    enum { MIB = 1 << 20, PAGE = 4096 };
+    pgcn_i_arena arena = {.read_at_random = true}, plain = {0};
+    const int64_t sizes[] = {100, MIB + 1, 2 * MIB, 7 * MIB + 12345};
+    for (int i = 0; i < 4; i++) {
+        for (int again = 0; again < 3; again++) {
+            char *array = PGCN_I_ARRAY(&arena, char, sizes[i]), *usual;
+            usual = PGCN_I_ARRAY(&plain, char, sizes[i]);
+            int64_t bytes = 0, usual_bytes = 0;
+            bool huge = false, usual_huge = true;
+            assert_true(array && usual);
+            assert_int_equal((uintptr_t)array % PGCN_ALIGN, 0);
+            for (int64_t b = 0; b < sizes[i]; b += 101) assert_int_equal(array[b], 0);
+            array[0] = array[sizes[i] - 1] = 1;
+            if (!mapping_of(array, &bytes, &huge) || !mapping_of(usual, &usual_bytes, &usual_huge))
+                continue;
+            assert_false(usual_huge);
+            if (huge) { /* not where the kernel has none, nor under a sanitizer */
+                assert_true(sizes[i] >= 2 * MIB);
+                assert_int_equal(((uintptr_t)array - 2 * PGCN_ALIGN) % (2 * MIB), 0);
+                assert_in_range(bytes, sizes[i], sizes[i] + 2 * PAGE);
+            }
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+            if (access("/sys/kernel/mm/transparent_hugepage", F_OK) == 0)
+                assert_int_equal(huge, sizes[i] >= 2 * MIB);
+#endif
+        }
+    }
+    pgcn_i_arena_free(&arena);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+    long before = address_space();
+    for (int again = 0; again < 50; again++) { /* what is mapped for the alignment goes back */
+        assert_non_null(PGCN_I_ARRAY(&arena, char, 3 * MIB));
+        pgcn_i_arena_free(&arena);
+    }
+    assert_true(address_space() - before < 8 * MIB / PAGE);
+#endif
+    assert_true(arena.read_at_random); /* what it is for does not change */
+    pgcn_i_arena_free(&plain);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_memory_every_failing_allocation_is_a_clean_error,
@@ -245,6 +320,7 @@ int main(void) {
         cmocka_unit_test(test_large_blocks_are_zero_aligned_and_can_be_had_again),
         cmocka_unit_test_teardown(test_arena_gives_single_arrays_back_in_any_order,
                                   restore_allocator),
+        cmocka_unit_test(test_arena_read_at_random_asks_for_huge_pages),
         cmocka_unit_test(test_sampling_again_allocates_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
