@@ -16,38 +16,37 @@ pgcn_graph_opts pgcn_graph_opts_default(void) {
 
 /* ---- transpose --------------------------------------------------------------------------- */
 
-void pgcn_i_csr_transpose_block(const pgcn_i_csr *in, int64_t row_begin, int64_t row_end,
-                                int64_t column_begin, int64_t column_end, pgcn_i_csr *out) {
-    int64_t columns = column_end - column_begin;
-    if (columns <= 0) return;
-    const int64_t first = in->offset[row_begin], last = in->offset[row_end];
-    const pgcn_node *column = in->column;
-    /* The block's own offsets serve as counters and then as cursors: no scratch. */
-    int64_t *cursor = out->offset + column_begin;
-    memset(cursor, 0, (size_t)columns * sizeof *cursor);
-    for (int64_t e = first; e < last; e++) cursor[column[e] - column_begin]++;
+/* A counting sort by column without scratch: the offsets of the result first count, then are where
+ * the next entry of each row goes, and at last stand at the ends, which are the next starts. */
+static void start_rows(int64_t *cursor, int64_t rows, const pgcn_node *column, int64_t first,
+                       int64_t last, int64_t row_begin) {
+    memset(cursor, 0, (size_t)rows * sizeof *cursor);
+    for (int64_t e = first; e < last; e++) cursor[column[e] - row_begin]++;
     int64_t place = first;
-    for (int64_t c = 0; c < columns; c++) {
-        int64_t count = cursor[c];
-        cursor[c] = place;
+    for (int64_t row = 0; row < rows; row++) {
+        int64_t count = cursor[row];
+        cursor[row] = place;
         place += count;
     }
-    if (in->value) {
-        for (int64_t row = row_begin; row < row_end; row++) {
-            for (int64_t e = in->offset[row]; e < in->offset[row + 1]; e++) {
-                int64_t to = cursor[column[e] - column_begin]++;
-                out->column[to] = (pgcn_node)row;
-                out->value[to] = in->value[e];
-            }
-        }
-    } else {
-        for (int64_t row = row_begin; row < row_end; row++)
-            for (int64_t e = in->offset[row]; e < in->offset[row + 1]; e++)
-                out->column[cursor[column[e] - column_begin]++] = (pgcn_node)row;
-    }
-    /* Each cursor now stands at the end of its row, the start of the next one. */
-    memmove(cursor + 1, cursor, (size_t)(columns - 1) * sizeof *cursor);
+}
+
+static void end_rows(int64_t *cursor, int64_t rows, int64_t first) {
+    if (rows > 1) memmove(cursor + 1, cursor, (size_t)(rows - 1) * sizeof *cursor);
     cursor[0] = first;
+}
+
+void pgcn_i_csr_transpose_part(const pgcn_i_entries *in, int64_t first, int64_t last,
+                               int64_t column_begin, int64_t column_end, pgcn_i_csr *out) {
+    int64_t rows = column_end - column_begin;
+    if (rows <= 0) return;
+    int64_t *cursor = out->offset + column_begin;
+    start_rows(cursor, rows, in->column, first, last, column_begin);
+    for (int64_t e = first; e < last; e++) {
+        int64_t to = cursor[in->column[e] - column_begin]++;
+        out->column[to] = in->row[e];
+        out->value[to] = in->value[e];
+    }
+    end_rows(cursor, rows, first);
 }
 
 pgcn_status pgcn_i_csr_alloc(pgcn_i_arena *arena, int64_t rows, int64_t entries, bool with_value,
@@ -64,7 +63,16 @@ pgcn_status pgcn_i_csr_transpose(const pgcn_i_csr *in, int64_t columns, pgcn_i_a
     int64_t entries = in->offset[in->rows];
     pgcn_i_csr result;
     PGCN_TRY(pgcn_i_csr_alloc(arena, columns, entries, in->value != NULL, &result));
-    pgcn_i_csr_transpose_block(in, 0, in->rows, 0, columns, &result);
+    int64_t *cursor = result.offset;
+    start_rows(cursor, columns, in->column, 0, entries, 0);
+    for (int64_t row = 0; row < in->rows; row++) {
+        for (int64_t e = in->offset[row]; e < in->offset[row + 1]; e++) {
+            int64_t to = cursor[in->column[e]]++;
+            result.column[to] = (pgcn_node)row;
+            if (in->value) result.value[to] = in->value[e];
+        }
+    }
+    end_rows(cursor, columns, 0);
     result.offset[columns] = entries;
     *out = result;
     return PGCN_OK;

@@ -52,12 +52,33 @@ pgcn_status pgcn_i_csr_alloc(pgcn_i_arena *arena, int64_t rows, int64_t entries,
 pgcn_status pgcn_i_csr_transpose(const pgcn_i_csr *in, int64_t columns, pgcn_i_arena *arena,
                                  pgcn_i_csr *out);
 
-/* The same into arrays that are there, for a diagonal block: rows row_begin .. row_end-1 of `in`,
- * whose columns all lie in column_begin .. column_end-1. The block's entries fill the places
- * in->offset[row_begin] .. in->offset[row_end]-1 of out, so blocks never meet and may run in
- * parallel; the caller writes the last offset, out->offset[out->rows]. A counting sort: equal
- * columns keep the order of `in`. Values may be NULL in both. */
-void pgcn_i_csr_transpose_block(const pgcn_i_csr *in, int64_t row_begin, int64_t row_end,
-                                int64_t column_begin, int64_t column_end, pgcn_i_csr *out);
+/* Entries of a matrix with their rows, as [count] arrays. */
+typedef struct pgcn_i_entries {
+    pgcn_node *row, *column;
+    float *value;
+} pgcn_i_entries;
+
+/* A part of a transpose, into arrays that are there: the entries first .. last-1 of `in`, whose
+ * columns all lie in column_begin .. column_end-1, become the rows column_begin .. column_end-1 of
+ * out and fill the same places first .. last-1, so parts never meet and may run in parallel. The
+ * caller writes the last offset, out->offset[out->rows]. A counting sort: equal columns keep the
+ * order of `in`. */
+void pgcn_i_csr_transpose_part(const pgcn_i_entries *in, int64_t first, int64_t last,
+                               int64_t column_begin, int64_t column_end, pgcn_i_csr *out);
+
+/* ---- orders (order.c) ---------------------------------------------------------------------- */
+
+typedef enum pgcn_i_order {
+    PGCN_I_ORDER_DEGREE = 0,
+    PGCN_I_ORDER_RCM = 1,
+    PGCN_I_ORDER_COMMUNITY = 2
+} pgcn_i_order;
+
+/* order[i] [n]: the node that comes to place i. */
+pgcn_status pgcn_i_graph_order(const pgcn_graph *graph, pgcn_i_order kind, pgcn_node *order);
+
+/* The same graph with node order[i] called i; number is the inverse, number[order[i]] = i. */
+pgcn_status pgcn_i_graph_renumber(const pgcn_graph *graph, const pgcn_node *order,
+                                  const pgcn_node *number, pgcn_graph **out);
 
 #endif

@@ -1,13 +1,14 @@
 /* Which instruction set to use: one table per set that this build holds, the best one that the
  * processor and the operating system support by default, another one by PATHGCN_ISA.
- * Tables are filled once and only read afterwards, from any thread. Called by nn, train and info. */
+ * Tables are filled once and only read afterwards, from any thread. Called by paths, nn, train and
+ * info. */
 #include "kernels/kernels.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The six files of a set (isa.h declares them for one set only: the one being compiled). */
+/* The seven files of a set (isa.h declares them for one set only: the one being compiled). */
 #define DECLARE_SET(set)                                                                           \
     void pgcn_i_fill_pathconv_##set(pgcn_i_kernels *table);                                        \
     void pgcn_i_fill_spmm_##set(pgcn_i_kernels *table);                                            \
@@ -15,6 +16,7 @@
     void pgcn_i_fill_dropout_##set(pgcn_i_kernels *table);                                         \
     void pgcn_i_fill_norm_##set(pgcn_i_kernels *table);                                            \
     void pgcn_i_fill_loss_##set(pgcn_i_kernels *table);                                            \
+    void pgcn_i_fill_walk_##set(pgcn_i_kernels *table);                                            \
     static void fill_##set(pgcn_i_kernels *table) {                                                \
         table->isa = #set;                                                                         \
         pgcn_i_fill_pathconv_##set(table);                                                         \
@@ -23,6 +25,7 @@
         pgcn_i_fill_dropout_##set(table);                                                          \
         pgcn_i_fill_norm_##set(table);                                                             \
         pgcn_i_fill_loss_##set(table);                                                             \
+        pgcn_i_fill_walk_##set(table);                                                             \
     }
 
 DECLARE_SET(baseline)

@@ -1,8 +1,8 @@
 /* kernels: the hot loops, and only these. No threads, no allocation, no failure: every function
  * works on the rows (or elements) begin .. end-1 that the caller gives it.
  *
- * Comes in: raw arrays. Goes out: raw arrays. Next room: nn (ops that cut rows into blocks, hand
- * them to threads and add up partial sums in a fixed order).
+ * Comes in: raw arrays. Goes out: raw arrays. Next rooms: paths (walks) and nn (ops), which
+ * cut rows into blocks, hand them to threads and add up partial sums in a fixed order.
  *
  * One binary, several instruction sets: each file of this room but dispatch.c and gemm.c is
  * compiled once per set (PGCN_ISA) and fills one table; pgcn_i_kernels_get() picks one at run time.
@@ -21,6 +21,23 @@ typedef struct pgcn_i_adam_step {
     float lr, decay, beta1, beta2, epsilon;
     float correct1, correct2; /* 1 / (1 - beta^t) */
 } pgcn_i_adam_step;
+
+/* What uniform walks read. Where it fits into a cache, the choices of every node are listed: row[u]
+ * is the first place of node u's in `choice` (high half) and their number (low half, at least 1: a
+ * node without neighbours has itself). row NULL: the graph's own arrays. */
+typedef struct pgcn_i_walk_steps {
+    const pgcn_graph *graph;
+    bool may_stay;           /* one more choice: the node itself, after its neighbours */
+    const uint64_t *row;     /* [n] or NULL */
+    const pgcn_node *choice; /* [entries + n] at most */
+} pgcn_i_walk_steps;
+
+enum {
+    PGCN_WALK_BATCH = 128, /* walks side by side at most: loads in flight, all of it in L1 */
+    PGCN_WALK_UNIT = 16,   /* their elements are read in such units */
+    PGCN_WALK_HOPS = 4,    /* that one block of random words is good for */
+    PGCN_TILE_ROWS = 16    /* rows whose visits are sorted side by side, one per vector lane */
+};
 
 /* Rows of a matrix: row[0 .. count-1], or first .. first+count-1 where `row` is NULL. */
 typedef struct pgcn_i_rows {
@@ -45,6 +62,29 @@ typedef struct pgcn_i_path_args {
 
 typedef struct pgcn_i_kernels {
     const char *isa;
+
+    /* -- uniform walks and their visits (walk.c) -- */
+
+    /* Hops 4 block + 1 .. 4 block + hops (at most PGCN_WALK_HOPS) of `count` walks: from
+     * nodes[0][b] over nodes[1][b] to nodes[hops][b], with the words of (element[b], block). True
+     * if a draw was refused somewhere (probability degree / 2^32): that walk needs more words, and
+     * the batch is of no use; pgcn_i_walk_one() of paths knows what to do. */
+    bool (*walk_hops)(pgcn_node (*nodes)[PGCN_WALK_BATCH], const pgcn_i_walk_steps *steps,
+                      pgcn_i_rng_domain domain, const uint64_t *element, uint32_t block, int hops,
+                      int count);
+    /* Sorts the p ids id[q][lane] of every lane; id [p, PGCN_TILE_ROWS] */
+    void (*sort_lanes)(pgcn_node *id, int64_t p);
+    /* distinct[lane] = how many different ids the lane has, after sorting */
+    void (*count_lanes)(int32_t *distinct, const pgcn_node *id, int64_t p);
+    /* Entries of the nodes first .. first + lanes - 1 after sorting: each lane's distinct ids from
+     * offset[lane] on, rows and columns `shift` higher, with the value count / p times root[row's
+     * node] times inverse_root[id]. out->row may be NULL */
+    void (*merge_lanes)(const pgcn_i_entries *out, const int64_t *offset, const pgcn_node *id,
+                        int64_t p, int lanes, pgcn_node first, pgcn_node shift, const float *root,
+                        const float *inverse_root);
+    /* sqrt(degree) and 1 / sqrt(degree), or 1 where degree is NULL */
+    void (*roots)(float *root, float *inverse_root, const float *degree, int64_t begin,
+                  int64_t end);
 
     /* -- path convolution (pathconv.c) -- */
 

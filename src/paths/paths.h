@@ -2,13 +2,14 @@
  *
  * Comes in: a graph. Goes out: for every hop i = 1..k-1 the sparse matrix S_i (row j: which nodes
  * the p walks from j visit at hop i, equal visits merged, with weights) and its transpose.
- * Next room: kernels (the loops over these lists). */
+ * Next room: nn (path convolutions over these lists). */
 #ifndef PGCN_PATHS_H
 #define PGCN_PATHS_H
 
 #include "base/base.h"
 #include "base/rng.h"
 #include "graph/graph.h"
+#include "kernels/kernels.h"
 
 enum { PGCN_MAX_PATH_LENGTH = 4096, PGCN_MAX_PATHS = 65536 };
 
@@ -25,7 +26,9 @@ typedef struct pgcn_i_walker {
      * in units of 2^-32, the chance that a candidate of that class is taken */
     double bias[3];
     uint64_t accept[3];
-    int attempts; /* candidates refused before the row is scanned instead */
+    int attempts;            /* candidates refused before the row is scanned instead */
+    pgcn_i_walk_steps steps; /* what the kernels of uniform walks read */
+    const pgcn_i_kernels *kernels;
     pgcn_i_arena arena;
 } pgcn_i_walker;
 
@@ -49,10 +52,10 @@ typedef struct pgcn_i_visits {
     int64_t n; /* nodes of the graph */
     int samples;
     int k, p;
-    int64_t rows;      /* samples * n */
-    pgcn_i_csr *hop;   /* [k-1] S_i */
-    pgcn_i_csr *hop_t; /* [k-1] S_i transposed; NULL when made without */
-    pgcn_node *walks;  /* [n, p, k] of each sample in turn: [samples, n, p, k] */
+    int64_t rows;                    /* samples * n */
+    pgcn_i_csr *hop;                 /* [k-1] S_i */
+    pgcn_i_csr *hop_t;               /* [k-1] S_i transposed; NULL when made without */
+    struct pgcn_i_visits_work *work; /* of visits.c */
 } pgcn_i_visits;
 
 pgcn_status pgcn_i_visits_new(const pgcn_i_walker *walker, int samples, bool with_transpose,

@@ -1,10 +1,9 @@
-/* Sampling of walks: the checks before, the cut into tasks, and the batched uniform walks.
+/* Sampling of walks: the checks before, the choices of every node, batches, and the cut into tasks.
  *
- * A step is a load that depends on the one before, so the uniform walks go in batches: the random
- * words of the whole batch first (no one depends on another), then hop by hop over the batch, so
- * that the loads of different walks overlap. Words are used in the order of pgcn_i_walk_one(): a walk
- * that meets a refused draw (probability degree / 2^32) has used one word more than the others,
- * and is simply walked again by that function.
+ * Uniform walks go in batches (kernels/walk.c): the random words of the whole batch first, then hop
+ * by hop over the batch. Words are used in the order of pgcn_i_walk_one(): a walk that meets a
+ * refused draw (probability degree / 2^32) has used one word more than the others, and its batch is
+ * simply walked again by that function.
  *
  * Parallel over fixed ranges of walks; a walk depends on its element alone. Called by users, by
  * visits.c, and by the command line. */
@@ -12,9 +11,12 @@
 #include "paths/steps.h"
 
 #include <math.h>
+#include <string.h>
 
-/* Enough loads in flight to hide the memory, small enough for words and nodes to stay in L1. */
-enum { BATCH = 32, TASK_WALKS = 256 };
+/* Choices are listed a second time where the list fits into the cache of a core or two: 1.4 ns per
+ * step against 2.7 on Cora, 2.2 against 3.6 on 20 000 nodes, 3.8 against 4.8 on 100 000, but 9.5
+ * against 5.5 on 169 000 nodes of 2.3 million entries, where asking for memory early counts. */
+enum { TASK_WALKS = 256, LISTED_CHOICES = 1 << 20 };
 
 /* ---- options ----------------------------------------------------------------------------- */
 
@@ -68,6 +70,26 @@ static double *running_sums(const pgcn_graph *graph, pgcn_i_arena *arena) {
     return cumulative;
 }
 
+/* See pgcn_i_walk_steps. */
+static pgcn_status list_choices(const pgcn_graph *graph, pgcn_i_arena *arena,
+                                pgcn_i_walk_steps *steps) {
+    uint64_t *row = PGCN_I_ARRAY(arena, uint64_t, graph->n);
+    pgcn_node *choice = PGCN_I_ARRAY(arena, pgcn_node, graph->entries + graph->n);
+    if (!row || !choice) return PGCN_ERR_MEMORY;
+    uint64_t place = 0;
+    for (int64_t u = 0; u < graph->n; u++) {
+        int64_t begin = graph->offset[u], degree = graph->offset[u + 1] - begin;
+        memcpy(choice + place, graph->neighbour + begin, (size_t)degree * sizeof *choice);
+        uint64_t choices = (uint64_t)degree;
+        if (steps->may_stay || degree == 0) choice[place + choices++] = (pgcn_node)u;
+        row[u] = place << 32 | choices;
+        place += choices;
+    }
+    steps->row = row;
+    steps->choice = choice;
+    return PGCN_OK;
+}
+
 pgcn_status pgcn_i_walker_init(pgcn_i_walker *walker, const pgcn_graph *graph,
                                const pgcn_paths_opts *opts) {
     PGCN_TRY(check_opts(opts));
@@ -77,7 +99,9 @@ pgcn_status pgcn_i_walker_init(pgcn_i_walker *walker, const pgcn_graph *graph,
                             .p = opts->paths,
                             .return_p = opts->return_p,
                             .inout_q = opts->inout_q,
-                            .may_stay = opts->may_stay};
+                            .may_stay = opts->may_stay,
+                            .steps = {.graph = graph, .may_stay = opts->may_stay},
+                            .kernels = pgcn_i_kernels_get()};
     /* Equal weights are no weights: the same walks as uniform ones, and as fast. */
     if (result.walk == PGCN_WALK_WEIGHTED && !graph->weight) result.walk = PGCN_WALK_UNIFORM;
     if (result.walk != PGCN_WALK_UNIFORM && graph->weight) {
@@ -85,6 +109,13 @@ pgcn_status pgcn_i_walker_init(pgcn_i_walker *walker, const pgcn_graph *graph,
         if (!result.cumulative) return PGCN_ERR_MEMORY;
     }
     if (result.walk == PGCN_WALK_NODE2VEC) pgcn_i_steps_prepare(&result);
+    if (result.walk == PGCN_WALK_UNIFORM && graph->entries + graph->n <= LISTED_CHOICES) {
+        pgcn_status status = list_choices(graph, &result.arena, &result.steps);
+        if (status != PGCN_OK) {
+            pgcn_i_arena_free(&result.arena);
+            return status;
+        }
+    }
     *walker = result;
     return PGCN_OK;
 }
@@ -94,91 +125,40 @@ void pgcn_i_walker_free(pgcn_i_walker *walker) {
     *walker = (pgcn_i_walker){0};
 }
 
-/* ---- batched uniform walks --------------------------------------------------------------- */
+/* ---- batches ----------------------------------------------------------------------------- */
 
-/* word[i][b] is word i of block `block` of walk b. Measured per walk and block: 6.6 ns with gcc,
- * 12 ns with clang; with the rounds outside and the batch in vectors 3.4 to 7 ns, depending on
- * compiler and instruction set. Not worth a second Philox while a step costs as much. */
-static void words_of_batch(pgcn_i_rng_domain domain, const uint64_t *element, uint32_t block,
-                           uint32_t (*word)[BATCH]) {
-    for (int b = 0; b < BATCH; b++) {
-        uint32_t out[4];
-        pgcn_i_rng_words(domain, element[b], block, out);
-        for (int i = 0; i < 4; i++) word[i][b] = out[i];
-    }
-}
-
-/* One hop of a batch; returns the walks (as bits) whose draw was refused. `stay` is a constant 0 or
- * 1 at both calls. Measured on a graph like Cora, ns per step: without staying a branch (1.4 to
- * 1.8) beats the mask (1.9 to 2.5), as it is always taken; with staying the mask (1.8 to 2.5)
- * beats the branch (3.8 to 4.2), which nobody can predict. */
-static inline __attribute__((always_inline)) uint32_t
-hop_of_batch(const pgcn_graph *graph, const uint32_t *word, uint32_t stay, pgcn_node *at) {
-    uint32_t refused = 0;
-    for (int b = 0; b < BATCH; b++) {
-        int64_t begin = graph->offset[at[b]];
-        uint32_t degree = (uint32_t)(graph->offset[at[b] + 1] - begin);
-        uint32_t choices = degree + stay;
-        uint64_t product = (uint64_t)word[b] * choices;
-        if (__builtin_expect((uint32_t)product < choices, 0) &&
-            (uint32_t)product < (0u - choices) % choices)
-            refused |= 1u << b;
-        uint32_t index = (uint32_t)(product >> 32);
-        if (stay) { /* staying reads the node itself: one load from a chosen address */
-            uintptr_t move = (uintptr_t)0 - (uintptr_t)(index < degree);
-            uintptr_t next = ((uintptr_t)(graph->neighbour + begin + index) & move) |
-                             ((uintptr_t)(at + b) & ~move);
-            at[b] = *(const pgcn_node *)next;
-        } else if (index < degree) {
-            at[b] = graph->neighbour[begin + index];
+/* False if a draw was refused: out is then of no use. */
+static bool uniform_batch(const pgcn_i_walker *walker, pgcn_i_rng_domain domain,
+                          const uint64_t *element, const pgcn_node *start, int count,
+                          pgcn_node *out, int64_t walk_stride, int64_t hop_stride) {
+    pgcn_node nodes[PGCN_WALK_HOPS + 1][PGCN_WALK_BATCH];
+    bool refused = false;
+    memcpy(nodes[0], start, (size_t)count * sizeof *start);
+    for (int done = 0; done < walker->k - 1; done += PGCN_WALK_HOPS) {
+        int left = walker->k - 1 - done, hops = left < PGCN_WALK_HOPS ? left : PGCN_WALK_HOPS;
+        refused |= walker->kernels->walk_hops(nodes, &walker->steps, domain, element,
+                                              (uint32_t)(done / PGCN_WALK_HOPS), hops, count);
+        for (int i = 0; i < hops; i++) {
+            pgcn_node *to = out + (done + i) * hop_stride;
+            if (walk_stride == 1) {
+                memcpy(to, nodes[i + 1], (size_t)count * sizeof *to);
+            } else {
+                for (int b = 0; b < count; b++, to += walk_stride) *to = nodes[i + 1][b];
+            }
         }
+        memcpy(nodes[0], nodes[hops], (size_t)count * sizeof *start);
     }
-    return refused;
+    return !refused;
 }
 
-/* BATCH walks from start[b] with element[b] into out[b * k]. */
-static void uniform_batch(const pgcn_i_walker *walker, pgcn_i_rng_domain domain,
-                          const pgcn_node *start, const uint64_t *element, int count,
-                          pgcn_node *out) {
-    const int k = walker->k;
-    uint32_t word[4][BATCH], refused = 0;
-    pgcn_node at[BATCH];
-    for (int b = 0; b < BATCH; b++) at[b] = start[b];
-    for (int b = 0; b < count; b++) out[(int64_t)b * k] = at[b];
-    for (int hop = 1; hop < k; hop++) {
-        int next_word = (hop - 1) % 4;
-        if (next_word == 0) words_of_batch(domain, element, (uint32_t)(hop - 1) / 4, word);
-        refused |= walker->may_stay ? hop_of_batch(walker->graph, word[next_word], 1, at)
-                                    : hop_of_batch(walker->graph, word[next_word], 0, at);
-        for (int b = 0; b < count; b++) out[(int64_t)b * k + hop] = at[b];
-    }
+void pgcn_i_walk_batch(const pgcn_i_walker *walker, pgcn_i_rng_domain domain,
+                       const uint64_t *element, const pgcn_node *start, int count, pgcn_node *out,
+                       int64_t walk_stride, int64_t hop_stride) {
+    if (walker->walk == PGCN_WALK_UNIFORM &&
+        uniform_batch(walker, domain, element, start, count, out, walk_stride, hop_stride))
+        return;
     for (int b = 0; b < count; b++)
-        if (refused >> b & 1)
-            pgcn_i_walk_one(walker, domain, element[b], start[b], out + (int64_t)b * k);
-}
-
-void pgcn_i_walk_range(const pgcn_i_walker *walker, pgcn_i_rng_domain domain,
-                       const pgcn_node *starts, int64_t first, int64_t last, pgcn_node *out) {
-    const int64_t p = walker->p, k = walker->k;
-    int64_t position = first / p, path = first % p;
-    for (int64_t walk = first; walk < last; walk += BATCH) {
-        int count = last - walk < BATCH ? (int)(last - walk) : BATCH;
-        pgcn_node start[BATCH];
-        uint64_t element[BATCH];
-        for (int b = 0; b < count; b++) {
-            start[b] = starts ? starts[position] : (pgcn_node)position;
-            element[b] = (uint64_t)start[b] * (uint64_t)p + (uint64_t)path;
-            if (++path == p) path = 0, position++;
-        }
-        if (walker->walk == PGCN_WALK_UNIFORM) {
-            /* The last batch is filled up with repetitions of its first walk. */
-            for (int b = count; b < BATCH; b++) start[b] = start[0], element[b] = element[0];
-            uniform_batch(walker, domain, start, element, count, out + walk * k);
-        } else {
-            for (int b = 0; b < count; b++)
-                pgcn_i_walk_one(walker, domain, element[b], start[b], out + (walk + b) * k);
-        }
-    }
+        pgcn_i_walk_one(walker, domain, element[b], start[b], out + b * walk_stride, hop_stride);
 }
 
 /* ---- all walks --------------------------------------------------------------------------- */
@@ -194,8 +174,24 @@ typedef struct walk_job {
 static void walk_task(void *context, int64_t task, int worker) {
     (void)worker;
     const walk_job *job = context;
-    pgcn_i_walk_range(job->walker, job->domain, job->starts, pgcn_i_block_begin(job->blocks, task),
-                      pgcn_i_block_end(job->blocks, task), job->out);
+    const int64_t p = job->walker->p, k = job->walker->k;
+    const int64_t first = pgcn_i_block_begin(job->blocks, task);
+    const int64_t last = pgcn_i_block_end(job->blocks, task);
+    int64_t position = first / p, path = first % p;
+    for (int64_t walk = first; walk < last; walk += PGCN_WALK_BATCH) {
+        int count = last - walk < PGCN_WALK_BATCH ? (int)(last - walk) : PGCN_WALK_BATCH;
+        pgcn_node start[PGCN_WALK_BATCH];
+        uint64_t element[PGCN_WALK_BATCH];
+        for (int b = 0; b < count; b++) {
+            start[b] = job->starts ? job->starts[position] : (pgcn_node)position;
+            element[b] = (uint64_t)start[b] * (uint64_t)p + (uint64_t)path;
+            job->out[(walk + b) * k] = start[b];
+            if (++path == p) path = 0, position++;
+        }
+        for (int b = count; b % PGCN_WALK_UNIT; b++) element[b] = 0;
+        pgcn_i_walk_batch(job->walker, job->domain, element, start, count, job->out + walk * k + 1,
+                          k, 1);
+    }
 }
 
 void pgcn_i_walks(const pgcn_i_walker *walker, pgcn_i_pool *pool, pgcn_i_rng_domain domain,

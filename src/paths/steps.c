@@ -128,11 +128,15 @@ static pgcn_node step_node2vec(const pgcn_i_walker *walker, pgcn_node previous, 
 }
 
 void pgcn_i_walk_one(const pgcn_i_walker *walker, pgcn_i_rng_domain domain, uint64_t element,
-                     pgcn_node start, pgcn_node *out) {
+                     pgcn_node start, pgcn_node *out, int64_t stride) {
     pgcn_i_stream stream = pgcn_i_stream_of(domain, element);
-    out[0] = start;
-    for (int hop = 1; hop < walker->k; hop++)
-        out[hop] = hop > 1 && walker->walk == PGCN_WALK_NODE2VEC
-                       ? step_node2vec(walker, out[hop - 2], out[hop - 1], &stream)
-                       : step_first_order(walker, out[hop - 1], &stream);
+    pgcn_node previous = start, at = start;
+    for (int hop = 1; hop < walker->k; hop++) {
+        pgcn_node next = hop > 1 && walker->walk == PGCN_WALK_NODE2VEC
+                             ? step_node2vec(walker, previous, at, &stream)
+                             : step_first_order(walker, at, &stream);
+        out[(hop - 1) * stride] = next;
+        previous = at;
+        at = next;
+    }
 }

@@ -14,19 +14,20 @@ enum { PGCN_CLASS_RETURN = 0, PGCN_CLASS_NEAR = 1, PGCN_CLASS_FAR = 2 };
 /* Sets bias, accept and attempts of a node2vec walker from k, return_p and inout_q. */
 void pgcn_i_steps_prepare(pgcn_i_walker *walker);
 
-/* Writes one walk of k nodes with its own stream of words. This is the definition of a walk; the
- * batched uniform walks of sample.c give the same bits.
+/* Writes hops 1 .. k-1 of one walk, hop h to out[(h - 1) * stride], with its own stream of words.
+ * This is the definition of a walk; the batched uniform walks give the same bits.
  *   uniform   one bounded draw among the neighbours (and staying, the last choice)
  *   weighted  one 53-bit draw (two words) located in the running sums of the row
  *   node2vec  first step uniform or weighted, later ones by rejection: a draw of a candidate as
  *             above, and a word to take it or not
  * A node without choices is the end: the walk stays there. */
 void pgcn_i_walk_one(const pgcn_i_walker *walker, pgcn_i_rng_domain domain, uint64_t element,
-                     pgcn_node start, pgcn_node *out);
+                     pgcn_node start, pgcn_node *out, int64_t stride);
 
-/* Walks first .. last-1 of the list [n_starts, p] (walk w starts at starts[w / p], or at node w / p
- * without a list), into out[w * k]. (sample.c) */
-void pgcn_i_walk_range(const pgcn_i_walker *walker, pgcn_i_rng_domain domain,
-                       const pgcn_node *starts, int64_t first, int64_t last, pgcn_node *out);
+/* The same for up to PGCN_WALK_BATCH walks: hop h of walk b to out[b * walk_stride + (h - 1) *
+ * hop_stride]. (sample.c) */
+void pgcn_i_walk_batch(const pgcn_i_walker *walker, pgcn_i_rng_domain domain,
+                       const uint64_t *element, const pgcn_node *start, int count, pgcn_node *out,
+                       int64_t walk_stride, int64_t hop_stride);
 
 #endif

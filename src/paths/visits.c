@@ -1,30 +1,106 @@
 /* Visit lists: the sparse matrices S_i of the path convolution and their transposes (paper,
  * eq. pathConv; S_i[j][u] = share of the p walks from j that are at u after i hops).
  *
- *   1. blocks of rows, parallel: walk, sort each row's p visits per hop, merge equal ones. A block
- *      packs its rows from the place begin * p on, which it alone owns: no scratch, no counting
- *      pass. Offsets are relative to the block for now.
- *   2. hops, parallel: the blocks are moved together and the offsets made absolute.
- *   3. (hop, sample) pairs, parallel: transpose by counting sort.
+ *   1. blocks of rows, parallel: walk a tile of 16 rows, sort the p visits of each row and hop, the
+ *      rows side by side in vectors, and count how many differ, per bucket of visited nodes.
+ *   2. the counts become places: where each block writes in each list, and in each bucket.
+ *   3. (hop, block), parallel: merge equal visits into one entry with a weight, at its place.
+ *   4. (hop, bucket), parallel: a counting sort of the bucket's entries is a part of the transpose.
  *
- * All cuts depend on the graph alone and each place has one writer, so the lists are the same for
- * any number of threads. Nothing is allocated after pgcn_i_visits_new(). Called by nn per step. */
+ * A bucket is a range of nodes small enough that its part of the transpose stays in a core's cache;
+ * a small graph has one. All cuts depend on the graph alone, each place has one writer, and blocks
+ * stand in the order of their rows, so the lists are the same for any number of threads. Nothing
+ * is allocated after pgcn_i_visits_new(). Called by nn per step. */
 #include "paths/steps.h"
 
-#include <math.h>
 #include <string.h>
 
-/* Rows sorted side by side by a network of min/max, one row per vector lane: no branches. Beyond
- * NETWORK visits its p^2 / 2 exchanges cost more than a heap sort. */
-enum { LANES = 16, NETWORK = 32, MAX_SAMPLES = 256 };
+enum {
+    ROWS = PGCN_TILE_ROWS,
+    MAX_SAMPLES = 256,
+    MAX_ROW_BLOCKS = 128,   /* of one sample */
+    MAX_BUCKET_BITS = 14,   /* nodes of a bucket: with 10 visits each they take 1.3 MB */
+    LEAST_BUCKETS = 8,      /* if there is more than one, so that threads have equal parts */
+    PARTED_BYTES = 1 << 22, /* hops are parted together as long as their entries take less */
+};
+
+/* What step 1 to 4 hand to each other. Blocks of rows and buckets are those of one sample. */
+typedef struct pgcn_i_visits_work {
+    pgcn_i_blocks blocks;
+    int64_t buckets;
+    int bucket_bits;        /* node u is in bucket u >> bucket_bits */
+    pgcn_node *sorted;      /* [k-1, capacity] visits of each tile [p, ROWS]; the memory is that of
+                               the columns of the transposes, which are written last */
+    int64_t capacity;       /* samples * whole tiles * p * ROWS */
+    int64_t *place;         /* [k-1, samples * blocks, buckets] counts, then places in the bucket */
+    int64_t *block_begin;   /* [k-1, samples * blocks + 1] places in the list */
+    int64_t *bucket_begin;  /* [k-1, samples * buckets + 1] */
+    pgcn_i_entries *parted; /* [hops_together] the entries of a list in the order of the buckets;
+                               NULL without transposes */
+    int hops_together;
+    float *root, *inverse_root; /* [n] of the degree, for symmetric scaling */
+} visits_work;
 
 /* ---- memory ------------------------------------------------------------------------------ */
+
+static pgcn_status alloc_parted(pgcn_i_arena *arena, const pgcn_i_visits *visits, int64_t entries) {
+    visits_work *work = visits->work;
+    /* With one bucket, columns and values have the order of the list and are not copied. */
+    const bool copied = work->buckets > 1;
+    const int64_t bytes = copied ? 12 : 4, hops = visits->k - 1;
+    int64_t together = PARTED_BYTES / bytes / entries;
+    together = together < 1 ? 1 : together > hops ? hops : together;
+    work->hops_together = (int)together;
+    work->parted = PGCN_I_ARRAY(arena, pgcn_i_entries, together);
+    for (int64_t i = 0; work->parted && i < together; i++) {
+        pgcn_i_entries *parted = &work->parted[i];
+        parted->row = PGCN_I_ARRAY(arena, pgcn_node, entries);
+        if (copied && parted->row) parted->column = PGCN_I_ARRAY(arena, pgcn_node, entries);
+        if (copied && parted->column) parted->value = PGCN_I_ARRAY(arena, float, entries);
+        if (!parted->row || (copied && !parted->value)) return PGCN_ERR_MEMORY;
+    }
+    return work->parted ? PGCN_OK : PGCN_ERR_MEMORY;
+}
+
+static void choose_buckets(visits_work *work, int64_t n) {
+    if (n <= 1 << MAX_BUCKET_BITS) {
+        work->bucket_bits = 31;
+        work->buckets = 1;
+        return;
+    }
+    work->bucket_bits = MAX_BUCKET_BITS;
+    while (n >> work->bucket_bits < LEAST_BUCKETS) work->bucket_bits--;
+    work->buckets = ((n - 1) >> work->bucket_bits) + 1;
+}
+
+static pgcn_status alloc_work(pgcn_i_arena *arena, pgcn_i_visits *visits, int64_t entries) {
+    visits_work *work = visits->work = PGCN_I_ARRAY(arena, visits_work, 1);
+    if (!work) return PGCN_ERR_MEMORY;
+    const int64_t n = visits->n, hops = visits->k - 1, tiles = (n + ROWS - 1) / ROWS;
+    work->blocks = pgcn_i_cut(n, MAX_ROW_BLOCKS, PGCN_BLOCK_ROWS);
+    work->hops_together = visits->k - 1;
+    choose_buckets(work, visits->hop_t ? n : 1);
+    int64_t blocks = visits->samples * work->blocks.count, nodes;
+    if (!pgcn_i_mul(visits->samples * tiles * ROWS, visits->p, &work->capacity) ||
+        !pgcn_i_mul(work->capacity, hops, &nodes))
+        return pgcn_i_fail(PGCN_ERR_MEMORY, "their size does not fit into 64 bits");
+    work->sorted = PGCN_I_ARRAY(arena, pgcn_node, nodes);
+    work->place = PGCN_I_ARRAY(arena, int64_t, hops * blocks * work->buckets);
+    work->block_begin = PGCN_I_ARRAY(arena, int64_t, hops * (blocks + 1));
+    work->bucket_begin = PGCN_I_ARRAY(arena, int64_t, hops * (visits->samples * work->buckets + 1));
+    work->root = PGCN_I_ARRAY(arena, float, n);
+    work->inverse_root = PGCN_I_ARRAY(arena, float, n);
+    if (!work->sorted || !work->place || !work->block_begin || !work->bucket_begin || !work->root ||
+        !work->inverse_root)
+        return PGCN_ERR_MEMORY;
+    return visits->hop_t && hops > 0 ? alloc_parted(arena, visits, entries) : PGCN_OK;
+}
 
 /* Everything in one arena, the struct included. */
 static pgcn_status alloc_visits(pgcn_i_arena *arena, const pgcn_i_walker *walker, int samples,
                                 int64_t rows, bool with_transpose, pgcn_i_visits **out) {
-    int64_t capacity, walk_nodes;
-    if (!pgcn_i_mul(rows, walker->p, &capacity) || !pgcn_i_mul(capacity, walker->k, &walk_nodes))
+    int64_t entries;
+    if (!pgcn_i_mul(rows, walker->p, &entries))
         return pgcn_i_fail(PGCN_ERR_MEMORY, "their size does not fit into 64 bits");
     int hops = walker->k - 1;
     pgcn_i_visits *visits = PGCN_I_ARRAY(arena, pgcn_i_visits, 1);
@@ -34,15 +110,18 @@ static pgcn_status alloc_visits(pgcn_i_arena *arena, const pgcn_i_walker *walker
                               .k = walker->k,
                               .p = walker->p,
                               .rows = rows,
-                              .hop = PGCN_I_ARRAY(arena, pgcn_i_csr, hops),
-                              .walks = PGCN_I_ARRAY(arena, pgcn_node, walk_nodes)};
+                              .hop = PGCN_I_ARRAY(arena, pgcn_i_csr, hops)};
     if (with_transpose) visits->hop_t = PGCN_I_ARRAY(arena, pgcn_i_csr, hops);
-    if (!visits->hop || !visits->walks || (with_transpose && !visits->hop_t))
-        return PGCN_ERR_MEMORY;
+    if (!visits->hop || (with_transpose && !visits->hop_t)) return PGCN_ERR_MEMORY;
+    PGCN_TRY(alloc_work(arena, visits, entries));
     for (int i = 0; i < hops; i++) {
-        PGCN_TRY(pgcn_i_csr_alloc(arena, rows, capacity, true, &visits->hop[i]));
-        if (with_transpose)
-            PGCN_TRY(pgcn_i_csr_alloc(arena, rows, capacity, true, &visits->hop_t[i]));
+        PGCN_TRY(pgcn_i_csr_alloc(arena, rows, entries, true, &visits->hop[i]));
+        if (!with_transpose) continue;
+        visits->hop_t[i] = (pgcn_i_csr){.rows = rows,
+                                        .offset = PGCN_I_ARRAY(arena, int64_t, rows + 1),
+                                        .column = visits->work->sorted + i * visits->work->capacity,
+                                        .value = PGCN_I_ARRAY(arena, float, entries)};
+        if (!visits->hop_t[i].offset || !visits->hop_t[i].value) return PGCN_ERR_MEMORY;
     }
     *out = visits;
     return PGCN_OK;
@@ -60,7 +139,7 @@ pgcn_status pgcn_i_visits_new(const pgcn_i_walker *walker, int samples, bool wit
                            "making visit lists: %d samples of %lld nodes are more than %d rows; "
                            "use fewer samples",
                            samples, (long long)n, INT32_MAX);
-    pgcn_i_arena arena = {0};
+    pgcn_i_arena arena = {.read_at_random = true}; /* lists are scattered and gathered */
     pgcn_i_visits *visits = NULL;
     pgcn_status status = alloc_visits(&arena, walker, samples, rows, with_transpose, &visits);
     if (status != PGCN_OK) {
@@ -81,181 +160,259 @@ void pgcn_i_visits_free(pgcn_i_visits *visits) {
     pgcn_i_arena_free(&arena);
 }
 
-/* ---- 1: walk and merge ------------------------------------------------------------------- */
+/* ---- 1: walk, sort, count ---------------------------------------------------------------- */
 
 typedef struct visits_job {
     pgcn_i_visits *visits;
+    const visits_work *work;
     const pgcn_i_walker *walker;
     uint64_t seed;
     pgcn_i_purpose purpose;
     int64_t step;
     int layer;
     const float *degree;
-    pgcn_i_blocks blocks; /* of the nodes of one sample */
+    int hop_begin, hops; /* of steps 3 and 4 */
 } visits_job;
 
-/* Odd-even transposition: p rounds sort p values, in every lane alike. */
-static void sort_lanes(pgcn_node (*id)[LANES], int p) {
-    for (int round = 0; round < p; round++) {
-        for (int q = round % 2; q + 1 < p; q += 2) {
-            for (int lane = 0; lane < LANES; lane++) {
-                pgcn_node a = id[q][lane], b = id[q + 1][lane];
-                id[q][lane] = a < b ? a : b;
-                id[q + 1][lane] = a < b ? b : a;
+/* A block of rows, of one sample. */
+typedef struct row_block {
+    int64_t index; /* among those of all samples */
+    int sample;
+    int64_t begin, end; /* nodes */
+} row_block;
+
+static row_block block_of(const visits_work *work, int64_t index) {
+    int64_t block = index % work->blocks.count;
+    return (row_block){.index = index,
+                       .sample = (int)(index / work->blocks.count),
+                       .begin = pgcn_i_block_begin(work->blocks, block),
+                       .end = pgcn_i_block_end(work->blocks, block)};
+}
+
+static int lanes_of(const row_block *block, int64_t first) {
+    return block->end - first < ROWS ? (int)(block->end - first) : ROWS;
+}
+
+static pgcn_node *tile_of(const visits_job *job, int hop, const row_block *block, int64_t first) {
+    int64_t tiles = (job->visits->n + ROWS - 1) / ROWS, tile = block->sample * tiles + first / ROWS;
+    return job->work->sorted + hop * job->work->capacity + tile * ROWS * job->visits->p;
+}
+
+static int64_t blocks_in(const visits_job *job) {
+    return job->visits->samples * job->work->blocks.count;
+}
+
+static int64_t *block_begin_of(const visits_job *job, int hop, const row_block *block) {
+    return job->work->block_begin + hop * (blocks_in(job) + 1) + block->index;
+}
+
+static int64_t *places_of(const visits_job *job, int hop, const row_block *block) {
+    return job->work->place + (hop * blocks_in(job) + block->index) * job->work->buckets;
+}
+
+static int64_t *buckets_of(const visits_job *job, int hop) {
+    return job->work->bucket_begin + hop * (job->visits->samples * job->work->buckets + 1);
+}
+
+/* The walks of ROWS rows from `first` on, path q of all rows side by side; a lane without a row
+ * repeats the first one. */
+static void walk_tile(const visits_job *job, pgcn_i_rng_domain domain, int64_t first, int lanes,
+                      pgcn_node *out) {
+    enum { MOST_PATHS = PGCN_WALK_BATCH / ROWS };
+    const int p = job->visits->p;
+    const int batches = (p + MOST_PATHS - 1) / MOST_PATHS, paths = (p + batches - 1) / batches;
+    for (int done = 0; done < p; done += paths) {
+        pgcn_node start[PGCN_WALK_BATCH];
+        uint64_t element[PGCN_WALK_BATCH];
+        int batch_paths = p - done < paths ? p - done : paths;
+        for (int q = 0; q < batch_paths; q++) {
+            for (int lane = 0; lane < ROWS; lane++) {
+                pgcn_node node = (pgcn_node)first + (lane < lanes ? lane : 0);
+                start[q * ROWS + lane] = node;
+                element[q * ROWS + lane] = (uint64_t)node * (uint64_t)p + (uint64_t)(done + q);
             }
         }
+        pgcn_i_walk_batch(job->walker, domain, element, start, batch_paths * ROWS,
+                          out + done * ROWS, 1, job->work->capacity);
     }
 }
 
-static void sift_down(pgcn_node *id, int64_t root, int64_t count) {
-    pgcn_node moving = id[root];
-    for (int64_t child; (child = 2 * root + 1) < count; root = child) {
-        if (child + 1 < count && id[child + 1] > id[child]) child++;
-        if (id[child] <= moving) break;
-        id[root] = id[child];
-    }
-    id[root] = moving;
-}
-
-/* Heap sort: O(p log p) whatever the input, and in place. */
-static void sort_many(pgcn_node *id, int64_t count) {
-    for (int64_t root = count / 2; root-- > 0;) sift_down(id, root, count);
-    for (int64_t end = count - 1; end > 0; end--) {
-        pgcn_node largest = id[0];
-        id[0] = id[end];
-        id[end] = largest;
-        sift_down(id, 0, end);
-    }
-}
-
-/* Writes the distinct ids of p sorted ones (stride apart) with their counts / p, `shift` added to
- * the ids; returns how many. Without branches: whether two walks meet cannot be predicted. Reads
- * id q before it writes place q at the latest, so it works in place. */
-static int64_t merge_row(const pgcn_node *id, int stride, int p, pgcn_node shift, pgcn_node *column,
-                         float *value) {
-    pgcn_node before = id[0];
-    int64_t last = 0;
-    int run = 1;
-    const float paths = (float)p;
-    column[0] = before + shift;
-    value[0] = 1 / paths;
-    for (int q = 1; q < p; q++) {
-        pgcn_node now = id[(int64_t)q * stride];
-        int differs = now != before;
-        last += differs;
-        run = differs ? 1 : run + 1;
-        column[last] = now + shift;
-        value[last] = (float)run / paths;
-        before = now;
-    }
-    return last + 1;
-}
-
-/* Symmetric scaling: the walks' D^-1 A becomes D^-1/2 A D^-1/2, times sqrt(d_j / d_u). */
-static void scale_row(const float *degree, pgcn_node node, pgcn_node shift, const pgcn_node *column,
-                      float *value, int64_t count) {
-    for (int64_t e = 0; e < count; e++) value[e] *= sqrtf(degree[node] / degree[column[e] - shift]);
-}
-
-/* Rows of up to LANES nodes from `first` on, one hop; appended at *place of the hop's arrays. */
-static void merge_tile(const visits_job *job, int sample, int64_t first, int lanes, int hop,
-                       int64_t block_begin, int64_t *place) {
-    pgcn_i_visits *visits = job->visits;
-    const int p = visits->p, k = visits->k;
-    const pgcn_i_csr *list = &visits->hop[hop - 1];
-    const pgcn_node shift = (pgcn_node)(sample * visits->n);
-    const int64_t row = shift + first;
-    const pgcn_node *walk = visits->walks + row * p * k + hop;
-    pgcn_node tile[NETWORK][LANES];
-    if (p <= NETWORK) {
-        for (int q = 0; q < p; q++) { /* lanes without a row repeat the first one */
-            for (int lane = 0; lane < LANES; lane++)
-                tile[q][lane] = walk[((int64_t)(lane < lanes ? lane : 0) * p + q) * k];
-        }
-        sort_lanes(tile, p);
-    }
+/* Distinct visits of a sorted tile: where each row starts within its block, and per bucket. */
+static void count_tile(const visits_job *job, const pgcn_node *id, int lanes, int64_t *offset,
+                       int64_t *place, int64_t *count) {
+    int32_t distinct[ROWS];
+    job->walker->kernels->count_lanes(distinct, id, job->visits->p);
     for (int lane = 0; lane < lanes; lane++) {
-        pgcn_node *column = list->column + *place;
-        float *value = list->value + *place;
-        int64_t count;
-        if (p <= NETWORK) {
-            count = merge_row(&tile[0][lane], LANES, p, shift, column, value);
-        } else { /* the row's own places hold its p visits while they are sorted */
-            for (int q = 0; q < p; q++) column[q] = walk[((int64_t)lane * p + q) * k];
-            sort_many(column, p);
-            count = merge_row(column, 1, p, shift, column, value);
+        offset[lane] = *place;
+        *place += distinct[lane];
+    }
+    if (job->work->buckets == 1) return;
+    const int bits = job->work->bucket_bits;
+    for (int lane = 0; lane < lanes; lane++) count[id[lane] >> bits]++;
+    for (int64_t q = 1; q < job->visits->p; q++) {
+        const pgcn_node *before = id + (q - 1) * ROWS, *now = id + q * ROWS;
+        for (int lane = 0; lane < lanes; lane++)
+            count[now[lane] >> bits] += now[lane] != before[lane];
+    }
+}
+
+static void walk_task(void *context, int64_t task, int worker) {
+    (void)worker;
+    const visits_job *job = context;
+    const pgcn_i_visits *visits = job->visits;
+    const row_block block = block_of(job->work, task);
+    const int hops = visits->k - 1;
+    pgcn_i_rng_domain domain =
+        pgcn_i_rng_domain_of(job->seed, job->purpose, job->step, job->layer, block.sample);
+    if (block.sample == 0)
+        job->walker->kernels->roots(job->work->root, job->work->inverse_root, job->degree,
+                                    block.begin, block.end);
+    for (int hop = 0; hop < hops; hop++) {
+        memset(places_of(job, hop, &block), 0, (size_t)job->work->buckets * sizeof(int64_t));
+        *block_begin_of(job, hop, &block) = 0;
+    }
+    for (int64_t first = block.begin; first < block.end; first += ROWS) {
+        int lanes = lanes_of(&block, first);
+        if (hops > 0) walk_tile(job, domain, first, lanes, tile_of(job, 0, &block, first));
+        for (int hop = 0; hop < hops; hop++) {
+            pgcn_node *tile = tile_of(job, hop, &block, first);
+            job->walker->kernels->sort_lanes(tile, visits->p);
+            count_tile(job, tile, lanes, visits->hop[hop].offset + block.sample * visits->n + first,
+                       block_begin_of(job, hop, &block), places_of(job, hop, &block));
         }
-        if (job->degree)
-            scale_row(job->degree, (pgcn_node)(first + lane), shift, column, value, count);
-        *place += count;
-        list->offset[row + lane + 1] = *place - block_begin * p;
+    }
+    if (job->work->buckets > 1) return;
+    for (int hop = 0; hop < hops; hop++)
+        *places_of(job, hop, &block) = *block_begin_of(job, hop, &block);
+}
+
+/* ---- 2: places --------------------------------------------------------------------------- */
+
+/* Counts of one hop and sample become places; `list_place` and `end` run on over the samples. */
+static void find_places(const visits_work *work, int64_t *place, int64_t *block_begin,
+                        int64_t *list_place, int64_t *end) {
+    const int64_t blocks = work->blocks.count, buckets = work->buckets;
+    int64_t bucket_place = *list_place;
+    memset(end, 0, (size_t)buckets * sizeof *end);
+    for (int64_t block = 0; block < blocks; block++) {
+        block_begin[block] = *list_place;
+        for (int64_t b = 0; b < buckets; b++) {
+            *list_place += place[block * buckets + b];
+            end[b] += place[block * buckets + b];
+        }
+    }
+    for (int64_t b = 0; b < buckets; b++) {
+        int64_t count = end[b];
+        end[b] = bucket_place;
+        bucket_place += count;
+    }
+    /* The entries of a bucket stand in the order of the blocks. */
+    for (int64_t block = 0; block < blocks; block++) {
+        for (int64_t b = 0; b < buckets; b++) {
+            int64_t count = place[block * buckets + b];
+            place[block * buckets + b] = end[b];
+            end[b] += count;
+        }
+    }
+}
+
+static void find_all_places(const visits_job *job) {
+    const pgcn_i_visits *visits = job->visits;
+    const visits_work *work = job->work;
+    for (int hop = 0; hop < visits->k - 1; hop++) {
+        int64_t list_place = 0, *bucket_begin = buckets_of(job, hop);
+        bucket_begin[0] = 0;
+        for (int sample = 0; sample < visits->samples; sample++) {
+            row_block first = block_of(work, sample * work->blocks.count);
+            find_places(work, places_of(job, hop, &first), block_begin_of(job, hop, &first),
+                        &list_place, bucket_begin + 1 + sample * work->buckets);
+        }
+        work->block_begin[(hop + 1) * (blocks_in(job) + 1) - 1] = list_place;
+        visits->hop[hop].offset[visits->rows] = list_place;
+        if (visits->hop_t) visits->hop_t[hop].offset[visits->rows] = list_place;
+    }
+}
+
+/* ---- 3: merge ---------------------------------------------------------------------------- */
+
+/* Copies the entries of some rows, which end at `last`, to their buckets; `place` is where each
+ * bucket's next entry of this block goes. */
+static void part_rows(const pgcn_i_csr *list, int64_t first_row, int rows, int64_t last,
+                      pgcn_node shift, int bits, int64_t *place, const pgcn_i_entries *out) {
+    for (int64_t row = first_row; row < first_row + rows; row++) {
+        int64_t row_end = row + 1 < first_row + rows ? list->offset[row + 1] : last;
+        for (int64_t e = list->offset[row]; e < row_end; e++) {
+            int64_t to = place[(list->column[e] - shift) >> bits]++;
+            out->row[to] = (pgcn_node)row;
+            out->column[to] = list->column[e];
+            out->value[to] = list->value[e];
+        }
     }
 }
 
 static void merge_task(void *context, int64_t task, int worker) {
     (void)worker;
     const visits_job *job = context;
-    pgcn_i_visits *visits = job->visits;
-    const int sample = (int)(task / job->blocks.count);
-    const int64_t block = task % job->blocks.count;
-    const int64_t begin = pgcn_i_block_begin(job->blocks, block);
-    const int64_t end = pgcn_i_block_end(job->blocks, block);
-    pgcn_i_rng_domain domain =
-        pgcn_i_rng_domain_of(job->seed, job->purpose, job->step, job->layer, sample);
-    pgcn_i_walk_range(job->walker, domain, NULL, begin * visits->p, end * visits->p,
-                      visits->walks + sample * visits->n * visits->p * visits->k);
-    const int64_t block_begin = sample * visits->n + begin;
-    for (int hop = 1; hop < visits->k; hop++) {
-        int64_t place = block_begin * visits->p;
-        for (int64_t first = begin; first < end; first += LANES)
-            merge_tile(job, sample, first, end - first < LANES ? (int)(end - first) : LANES, hop,
-                       block_begin, &place);
-    }
-}
-
-/* ---- 2: move together -------------------------------------------------------------------- */
-
-static void pack_task(void *context, int64_t task, int worker) {
-    (void)worker;
-    const visits_job *job = context;
     const pgcn_i_visits *visits = job->visits;
-    const pgcn_i_csr *list = &visits->hop[task];
-    int64_t place = 0;
-    list->offset[0] = 0;
-    for (int64_t i = 0; i < visits->samples * job->blocks.count; i++) {
-        int64_t shift = i / job->blocks.count * visits->n, block = i % job->blocks.count;
-        int64_t begin = shift + pgcn_i_block_begin(job->blocks, block);
-        int64_t end = shift + pgcn_i_block_end(job->blocks, block);
-        int64_t from = begin * visits->p, count = list->offset[end];
-        /* Blocks only move towards the front, in order, so none is overwritten before it moved. */
-        memmove(list->column + place, list->column + from, (size_t)count * sizeof *list->column);
-        memmove(list->value + place, list->value + from, (size_t)count * sizeof *list->value);
-        for (int64_t row = begin + 1; row <= end; row++) list->offset[row] += place;
-        place += count;
+    const visits_work *work = job->work;
+    /* All hops of a block after each other: its worker has just walked it. */
+    const row_block block = block_of(work, task / job->hops);
+    const int round_hop = (int)(task % job->hops), hop = job->hop_begin + round_hop;
+    const pgcn_i_csr *list = &visits->hop[hop];
+    const pgcn_i_entries *parted = work->parted ? &work->parted[round_hop] : NULL;
+    const pgcn_node shift = (pgcn_node)(block.sample * visits->n);
+    int64_t *offset = list->offset + shift;
+    const int64_t *begin = block_begin_of(job, hop, &block);
+    for (int64_t j = block.begin; j < block.end; j++) offset[j] += begin[0];
+    const pgcn_i_entries merged = {.row = parted && work->buckets == 1 ? parted->row : NULL,
+                                   .column = list->column,
+                                   .value = list->value};
+    for (int64_t first = block.begin; first < block.end; first += ROWS) {
+        const int lanes = lanes_of(&block, first);
+        job->walker->kernels->merge_lanes(&merged, offset + first, tile_of(job, hop, &block, first),
+                                          visits->p, lanes, (pgcn_node)first, shift, work->root,
+                                          work->inverse_root);
+        if (parted && work->buckets > 1)
+            part_rows(list, shift + first, lanes,
+                      first + lanes < block.end ? offset[first + lanes] : begin[1], shift,
+                      work->bucket_bits, places_of(job, hop, &block), parted);
     }
 }
 
-/* ---- 3: transpose ------------------------------------------------------------------------ */
+/* ---- 4: transpose ------------------------------------------------------------------------ */
 
 static void transpose_task(void *context, int64_t task, int worker) {
     (void)worker;
     const visits_job *job = context;
     const pgcn_i_visits *visits = job->visits;
-    int64_t hop = task / visits->samples, begin = task % visits->samples * visits->n;
-    pgcn_i_csr_transpose_block(&visits->hop[hop], begin, begin + visits->n, begin,
-                               begin + visits->n, &visits->hop_t[hop]);
+    const visits_work *work = job->work;
+    const int64_t parts = visits->samples * work->buckets;
+    const int round_hop = (int)(task / parts), hop = job->hop_begin + round_hop;
+    const int64_t part = task % parts, shift = part / work->buckets * visits->n;
+    const int64_t bucket = part % work->buckets, begin = bucket << work->bucket_bits;
+    const int64_t end = bucket + 1 < work->buckets ? begin + (1 << work->bucket_bits) : visits->n;
+    pgcn_i_entries parted = work->parted[round_hop];
+    if (work->buckets == 1) {
+        parted.column = visits->hop[hop].column;
+        parted.value = visits->hop[hop].value;
+    }
+    const int64_t *place = buckets_of(job, hop) + part;
+    pgcn_i_csr_transpose_part(&parted, place[0], place[1], shift + begin, shift + end,
+                              &visits->hop_t[hop]);
 }
 
 void pgcn_i_visits_sample(pgcn_i_visits *visits, const pgcn_i_walker *walker, pgcn_i_pool *pool,
                           uint64_t seed, pgcn_i_purpose purpose, int64_t step, int layer,
                           const float *degree) {
-    visits_job job = {visits, walker, seed,   purpose,
-                      step,   layer,  degree, pgcn_i_blocks_of(visits->n)};
-    int hops = visits->k - 1;
-    pgcn_i_parallel(pool, visits->samples * job.blocks.count, merge_task, &job);
-    pgcn_i_parallel(pool, hops, pack_task, &job);
-    if (!visits->hop_t) return;
-    for (int i = 0; i < hops; i++)
-        visits->hop_t[i].offset[visits->rows] = visits->hop[i].offset[visits->rows];
-    pgcn_i_parallel(pool, (int64_t)hops * visits->samples, transpose_task, &job);
+    const visits_work *work = visits->work;
+    visits_job job = {visits, work, walker, seed, purpose, step, layer, degree, 0, 0};
+    pgcn_i_parallel(pool, blocks_in(&job), walk_task, &job);
+    find_all_places(&job);
+    for (int left = visits->k - 1; left > 0; left -= job.hops) {
+        job.hop_begin = visits->k - 1 - left;
+        job.hops = left < work->hops_together ? left : work->hops_together;
+        pgcn_i_parallel(pool, job.hops * blocks_in(&job), merge_task, &job);
+        if (visits->hop_t)
+            pgcn_i_parallel(pool, job.hops * visits->samples * work->buckets, transpose_task, &job);
+    }
 }

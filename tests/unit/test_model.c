@@ -81,14 +81,19 @@ static void walk_hop(const second *two, int layer, int sample, int i, const doub
         free(before);
         return;
     }
-    const pgcn_i_visits *visits = net->visits[net->config.paths_per_layer ? layer : 0];
     int p = net->config.paths, k = net->config.path_length;
+    pgcn_node *walks = malloc((size_t)(n * p * k) * sizeof *walks);
+    pgcn_i_walks(&net->spatial.walker, net->pool,
+                 pgcn_i_rng_domain_of(net->config.seed, PGCN_I_RNG_WALK, 0,
+                                      net->config.paths_per_layer ? layer : 0, sample),
+                 NULL, 0, walks);
     memset(z, 0, (size_t)(n * c) * sizeof *z);
     for (int64_t j = 0; j < n; j++)
         for (int q = 0; q < p; q++) {
-            int64_t u = visits->walks[((sample * n + j) * p + q) * k + i];
+            int64_t u = walks[(j * p + q) * k + i];
             for (int64_t ch = 0; ch < c; ch++) z[j * c + ch] += x[u * c + ch] / p;
         }
+    free(walks);
 }
 
 /* out = A_l of one sample. */

@@ -148,26 +148,27 @@ static void test_trainer_resamples_paths_when_told(void **state) {
         char text[128];
         snprintf(text, sizeof text, QUICK "resample-every=%d", every);
         pgcn_trainer *trainer = trainer_of(data, text);
-        size_t bytes = (size_t)(2 * 34 * 5 * 5) * sizeof(pgcn_node);
-        pgcn_node *before = malloc(bytes);
+        const pgcn_i_csr *last = &trainer->visits[0]->hop[3];
+        pgcn_node before[2 * 34 * 5];
         for (int step = 0; step < 7; step++) {
-            memcpy(before, trainer->visits[0]->walks, bytes);
+            memcpy(before, last->column, sizeof before);
             run_epochs(trainer, 1);
-            bool fresh = memcmp(before, trainer->visits[0]->walks, bytes) != 0;
+            bool fresh = memcmp(before, last->column, sizeof before) != 0;
             assert_int_equal(fresh, step == 0 || (every > 0 && step % every == 0));
         }
         /* the two samples of a step differ */
-        assert_memory_not_equal(trainer->visits[0]->walks, trainer->visits[0]->walks + 34 * 5 * 5,
-                                bytes / 2);
-        free(before);
+        bool differ = last->offset[68] != 2 * last->offset[34];
+        for (int64_t e = 0; !differ && e < last->offset[34]; e++)
+            differ = last->column[e] + 34 != last->column[last->offset[34] + e];
+        assert_true(differ);
         pgcn_trainer_free(trainer);
     }
     pgcn_trainer *trainer = trainer_of(data, QUICK "paths-per-layer=yes layers=3");
     run_epochs(trainer, 1);
     assert_int_equal(trainer->samplers, 3);
     for (int l = 1; l < 3; l++)
-        assert_memory_not_equal(trainer->visits[0]->walks, trainer->visits[l]->walks,
-                                34 * 5 * 5 * sizeof(pgcn_node));
+        assert_memory_not_equal(trainer->visits[0]->hop[3].column,
+                                trainer->visits[l]->hop[3].column, 34 * 5 * sizeof(pgcn_node));
     pgcn_trainer_free(trainer);
     pgcn_dataset_free(data);
 }
