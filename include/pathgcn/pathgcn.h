@@ -190,10 +190,11 @@ typedef struct pgcn_dataset_opts {
 } pgcn_dataset_opts;
 PGCN_API pgcn_dataset_opts pgcn_dataset_opts_default(void);
 
-/* Loads by name. In this order: a built-in set ("karate", "sbm", "grid"; settings follow a colon:
- * "sbm:nodes=2000,homophily=0.1"), a file or folder of that path in any format of docs/FORMATS.md,
- * one of that name in data_dir, one that was fetched (pgcn_cache_directory). But for the built-in
- * sets, steps may follow a colon, "film:directed,largest-component,stratified=60/20/20":
+/* Loads by name. In this order: a built-in set ("karate", "sbm", "grid", "powerlaw"; settings
+ * follow a colon: "sbm:nodes=2000,homophily=0.1"), a file or folder of that path in any format of
+ * docs/FORMATS.md, one of that name in data_dir, one that was fetched (pgcn_cache_directory). Steps
+ * may follow a colon, "film:directed,largest-component,stratified=60/20/20", behind the settings of
+ * a built-in set:
  *   directed              keep the direction of the edges (the set must have one)
  *   symmetrise            walk every edge both ways (the default)
  *   self-loops            keep edges from a node to itself
@@ -204,6 +205,8 @@ PGCN_API pgcn_dataset_opts pgcn_dataset_opts_default(void);
  *   per-class=T/V/S       T training items of each class, V validation, S test items (or "rest")
  *   kfold=K               K stratified folds: one tests, the next validates, the others train
  *   splits=N              how many splits are made (10), split-seed=S: the seed (0)
+ *   order=HOW             nodes renumbered in memory: degree, rcm, community or random; see
+ *                         pgcn_dataset_order()
  * Labelled nodes without any split get stratified=60/20/20. Errors name the file and the record. */
 PGCN_API pgcn_status pgcn_dataset_load(const char *name, const pgcn_dataset_opts *opts,
                                        pgcn_dataset **out);
@@ -274,6 +277,12 @@ PGCN_API const uint8_t *pgcn_dataset_multilabels(const pgcn_dataset *data);
 PGCN_API const char *pgcn_dataset_node_id(const pgcn_dataset *data, int64_t i);
 PGCN_API const char *pgcn_dataset_class_name(const pgcn_dataset *data, int c);
 PGCN_API const char *pgcn_dataset_feature_name(const pgcn_dataset *data, int64_t j);
+/* Whether the step `order` has renumbered the nodes. Then number[i] is the number that row i of
+ * every array of this data set (graph, labels, masks, predictions) had without the step, and row[j]
+ * the row of number j; both [nodes], borrowed, and may be NULL. False: both are set to NULL, rows
+ * are numbers. */
+PGCN_API bool pgcn_dataset_order(const pgcn_dataset *data, const pgcn_node **number,
+                                 const pgcn_node **row);
 /* Facts about the data that a user should hear, one sentence each: NULL after the last. */
 PGCN_API const char *pgcn_dataset_note(const pgcn_dataset *data, int i);
 /* Name of split i ("public", "0", "1", ...), its masks [items]. NULL if i is out of range. */
@@ -442,8 +451,10 @@ typedef struct pgcn_config {
     bool allow_missing_class; /* train although a class has no training node */
     char split[16];           /* "auto", "public" or a number */
     uint64_t seed;
+    bool bf16; /* sampled visits are read in bf16, sums are in float */
     /* the run: no influence on the result */
     int threads;
+    bool recompute; /* less memory for deep networks: values are computed again, not kept */
 } pgcn_config;
 
 /* The recipe that works best on citation graphs at two layers. */
@@ -490,6 +501,19 @@ typedef struct pgcn_epoch {
 PGCN_API pgcn_status pgcn_trainer_new(const pgcn_dataset *data, const pgcn_config *config,
                                       pgcn_trainer **out);
 PGCN_API void pgcn_trainer_free(pgcn_trainer *trainer);
+/* What a training takes besides its data set and the program itself, in bytes. Most of it is
+ * untouched, and so costs nothing, before the first epoch: the moment to compare it with what is
+ * free. Visit lists count as far as they are expected to fill, by the walks of a few hundred nodes.
+ * */
+typedef struct pgcn_memory {
+    int64_t total;
+    int64_t values;   /* of the network, their gradients, and scratch: what `recompute` lowers */
+    int64_t paths;    /* visit lists and their transposes */
+    int64_t features; /* as the first layer reads them */
+    int64_t graph;    /* the exact operator, and tables for walks */
+    int64_t weights;  /* their gradients and moments, the best ones, the history */
+} pgcn_memory;
+PGCN_API pgcn_memory pgcn_trainer_memory(const pgcn_trainer *trainer);
 /* One epoch: sample, forward, backward, Adam, evaluation. PGCN_ERR_NUMERIC if a loss is not
  * finite: the epoch is then not in the history, the best weights so far are still there, and the
  * state can be saved if it is that of the epoch before. `out` may be NULL. */
@@ -502,8 +526,8 @@ PGCN_API const pgcn_epoch *pgcn_trainer_history(const pgcn_trainer *trainer, int
 PGCN_API const char *pgcn_trainer_split(const pgcn_trainer *trainer);
 /* Writes everything needed to go on (weights, best weights, Adam moments, history) to `path`,
  * atomically; and takes it back. Resuming checks that data, configuration and version are those
- * of the checkpoint: PGCN_ERR_MISMATCH otherwise. Only `epochs`, `patience` and `threads` may
- * differ. */
+ * of the checkpoint: PGCN_ERR_MISMATCH otherwise. Only `epochs`, `patience`, `threads` and
+ * `recompute` may differ. */
 PGCN_API pgcn_status pgcn_trainer_save(const pgcn_trainer *trainer, const char *path);
 PGCN_API pgcn_status pgcn_trainer_resume(pgcn_trainer *trainer, const char *path);
 /* A model with the best weights so far (a copy). */

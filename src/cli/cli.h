@@ -83,11 +83,16 @@ int64_t cli_peak_rss_bytes(void); /* of this process so far */
 bool cli_make_directory(const cli_command *command, const char *path);
 void cli_format_duration(double seconds, char out[32]);
 void cli_format_count(int64_t count, char out[32]); /* 1,234,567 */
+void cli_format_bytes(int64_t bytes, char out[32]); /* 1.2 MB */
 
 /* A cell as RFC 4180 wants it: quoted where it holds a comma, a quote or a line end. */
 void cli_put_cell(FILE *out, const char *text);
 /* The id that the data has for a node, as a cell; without ids its number. */
 void cli_put_id(FILE *out, const pgcn_dataset *data, int64_t node);
+/* Between the rows of the data set and the numbers that people know, which differ after the step
+ * `order`. */
+int64_t cli_node_number(const pgcn_dataset *data, int64_t row);
+int64_t cli_node_row(const pgcn_dataset *data, int64_t number);
 
 /* ---- source.c ------------------------------------------------------------------------------- */
 

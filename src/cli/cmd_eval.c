@@ -215,7 +215,8 @@ static void write_csv(FILE *out, const request *r, int64_t n, int classes, const
             fprintf(out, "p%d", c);
     }
     fputc('\n', out);
-    for (int64_t j = 0; j < n; j++) {
+    for (int64_t number = 0; number < n; number++) {
+        int64_t j = cli_node_row(r->data, number);
         const float *p = probability + j * classes;
         int label = best_class(p, classes);
         if (!is_wanted(r, known, j)) continue;
@@ -242,13 +243,14 @@ static void write_json(FILE *out, const request *r, int64_t n, int classes,
         if (c + 1 == classes) fputc(']', out);
     }
     fprintf(out, ",\"predictions\":[");
-    for (int64_t j = 0; j < n; j++) {
+    for (int64_t number = 0; number < n; number++) {
+        int64_t j = cli_node_row(r->data, number);
         const float *p = probability + j * classes;
         int label = best_class(p, classes);
         if (!is_wanted(r, known, j)) continue;
         fprintf(out, "%s\n{\"node\":", first ? "" : ",");
         first = false;
-        put_name(out, pgcn_dataset_node_id(r->data, j), j, true);
+        put_name(out, pgcn_dataset_node_id(r->data, j), number, true);
         fputs(",\"label\":", out);
         put_name(out, pgcn_model_class_name(r->model, label), label, true);
         fprintf(out, ",\"probability\":%.9g", (double)p[label]);

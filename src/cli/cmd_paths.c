@@ -77,15 +77,15 @@ static int64_t find_node(const pgcn_dataset *data, const char *id, size_t length
     }
     char *end;
     long long node = strtoll(id, &end, 10);
-    return end == id + length && length > 0 && node >= 0 && node < n ? node : -1;
+    bool known = end == id + length && length > 0 && node >= 0 && node < n;
+    return known ? cli_node_row(data, node) : -1;
 }
 
-/* "0,5,33" to nodes; NULL and 0 for all nodes. */
+/* "0,5,33" to nodes. */
 static bool parse_starts(const char *text, const pgcn_dataset *data, pgcn_node **out,
                          int64_t *count) {
     *out = NULL;
     *count = 0;
-    if (!text) return true;
     *out = malloc((strlen(text) + 1) * sizeof **out);
     if (!*out) {
         cli_complain(&cli_paths, "out of memory");
@@ -150,10 +150,12 @@ static int write_csv(const char *path, const pgcn_dataset *data, const pgcn_node
 static int sample_and_write(const request *r, const pgcn_dataset *data,
                             const pgcn_paths_opts *opts) {
     const pgcn_graph *graph = pgcn_dataset_graph(data);
-    pgcn_node *starts;
-    int64_t n_starts;
-    if (!parse_starts(r->starts_text, data, &starts, &n_starts)) return EXIT_USAGE;
-    if (!starts) n_starts = pgcn_graph_nodes(graph);
+    pgcn_node *starts = NULL;
+    int64_t n_starts = pgcn_graph_nodes(graph);
+    const pgcn_node *all = NULL; /* nodes by their numbers; NULL if they lie so */
+    if (r->starts_text && !parse_starts(r->starts_text, data, &starts, &n_starts))
+        return EXIT_USAGE;
+    if (!starts) pgcn_dataset_order(data, NULL, &all);
     pgcn_node *walks =
         calloc((size_t)n_starts, (size_t)opts->paths * (size_t)opts->length * sizeof *walks);
     int code;
@@ -162,11 +164,14 @@ static int sample_and_write(const request *r, const pgcn_dataset *data,
         cli_complain(&cli_paths, "out of memory for %lld x %d walks of %d nodes",
                      (long long)n_starts, opts->paths, opts->length);
         code = EXIT_FAILED;
-    } else if ((status = pgcn_paths_sample(graph, opts, starts, n_starts, walks)) != PGCN_OK) {
+    } else if ((status = pgcn_paths_sample(graph, opts, starts ? starts : all, n_starts, walks)) !=
+               PGCN_OK) {
         code = cli_failed(&cli_paths, status);
     } else {
         size_t length = r->out ? strlen(r->out) : 0;
         if (length > 4 && strcmp(r->out + length - 4, ".npy") == 0) {
+            for (int64_t i = 0; i < n_starts * opts->paths * opts->length; i++)
+                walks[i] = (pgcn_node)cli_node_number(data, walks[i]);
             status = pgcn_paths_save(r->out, walks, n_starts, opts->paths, opts->length);
             code = status == PGCN_OK ? EXIT_DONE : cli_failed(&cli_paths, status);
         } else {

@@ -121,6 +121,19 @@ void cli_format_count(int64_t count, char out[32]) {
     out[place] = '\0';
 }
 
+void cli_format_bytes(int64_t bytes, char out[32]) {
+    static const struct {
+        double size;
+        const char *name;
+    } units[] = {{1e9, "GB"}, {1e6, "MB"}, {1e3, "kB"}};
+    snprintf(out, 32, "%lld bytes", (long long)bytes);
+    for (int i = 0; i < 3; i++)
+        if ((double)bytes >= units[i].size) {
+            snprintf(out, 32, "%.1f %s", (double)bytes / units[i].size, units[i].name);
+            return;
+        }
+}
+
 void cli_put_cell(FILE *out, const char *text) {
     if (!strpbrk(text, ",\"\n\r")) {
         fputs(text, out);
@@ -139,5 +152,15 @@ void cli_put_id(FILE *out, const pgcn_dataset *data, int64_t node) {
     if (id)
         cli_put_cell(out, id);
     else
-        fprintf(out, "%lld", (long long)node);
+        fprintf(out, "%lld", (long long)cli_node_number(data, node));
+}
+
+int64_t cli_node_number(const pgcn_dataset *data, int64_t row) {
+    const pgcn_node *number;
+    return pgcn_dataset_order(data, &number, NULL) ? number[row] : row;
+}
+
+int64_t cli_node_row(const pgcn_dataset *data, int64_t number) {
+    const pgcn_node *row;
+    return pgcn_dataset_order(data, NULL, &row) ? row[number] : number;
 }

@@ -1,6 +1,7 @@
-/* Data sets that need no file: Zachary's karate club, a contextual stochastic block model and a
- * checkerboard grid. Every random number is a function of (seed, what it is for, element), so a
- * name always means the same data. Called by pgcn_dataset_load. Serial, thread-safe. */
+/* Data sets that need no file: Zachary's karate club, a contextual stochastic block model, a
+ * checkerboard grid and (in powerlaw.c) a large graph with hubs. Every random number is a function
+ * of (seed, what it is for, element), so a name always means the same data. Called by
+ * pgcn_dataset_load. Serial, thread-safe. */
 #include "data/data.h"
 
 #include <math.h>
@@ -18,28 +19,45 @@ typedef struct setting {
     bool whole;
 } setting;
 
-enum { MAX_SETTINGS = 7 };
+enum { MAX_SETTINGS = 8, MAX_SIZES = 2 };
 enum { SBM_NODES, SBM_CLASSES, SBM_DEGREE, SBM_HOMOPHILY, SBM_FEATURES, SBM_NOISE, SBM_SEED };
 enum { GRID_ROWS, GRID_COLS, GRID_NOISE, GRID_SEED };
+enum {
+    LAW_NODES,
+    LAW_EDGES,
+    LAW_FEATURES,
+    LAW_CLASSES,
+    LAW_EXPONENT,
+    LAW_HOMOPHILY,
+    LAW_LOCAL,
+    LAW_SEED
+};
 
 #define SEED_MOST  9007199254740992.0 /* 2^53: whole in a double */
 #define NODES_MOST 10000000.0
+
+/* "size=arxiv" stands for several settings. */
+typedef struct named_size {
+    const char *name, *settings;
+} named_size;
 
 typedef struct builtin builtin;
 struct builtin {
     const char *name, *summary;
     pgcn_status (*make)(const char *name, const setting *settings, pgcn_i_source *source);
     setting settings[MAX_SETTINGS]; /* up to the first without a key */
+    named_size sizes[MAX_SIZES];    /* up to the first without a name */
 };
 
 static pgcn_status make_karate(const char *name, const setting *settings, pgcn_i_source *source);
 static pgcn_status make_sbm(const char *name, const setting *settings, pgcn_i_source *source);
 static pgcn_status make_grid(const char *name, const setting *settings, pgcn_i_source *source);
+static pgcn_status make_powerlaw(const char *name, const setting *settings, pgcn_i_source *source);
 
 /* clang-format off */
 static const builtin builtins[] = {
     {"karate", "Zachary's karate club: 34 members, 78 friendships, 2 factions (no settings)",
-     make_karate, {{0}}},
+     make_karate, {{0}}, {{0}}},
     {"sbm", "block model with Gaussian features: nodes=1000,classes=4,degree=10,homophily=0.8,"
      "features=32,noise=2,seed=0",
      make_sbm,
@@ -49,13 +67,29 @@ static const builtin builtins[] = {
       [SBM_HOMOPHILY] = {"homophily", 0.8, 0, 1, false},
       [SBM_FEATURES]  = {"features", 32, 1, 10000, true},
       [SBM_NOISE]     = {"noise", 2, 0, 1e6, false},
-      [SBM_SEED]      = {"seed", 0, 0, SEED_MOST, true}}},
+      [SBM_SEED]      = {"seed", 0, 0, SEED_MOST, true}},
+     {{0}}},
     {"grid", "checkerboard on a grid, neighbours always differ: rows=20,cols=20,noise=1,seed=0",
      make_grid,
      {[GRID_ROWS]  = {"rows", 20, 2, 10000, true},
       [GRID_COLS]  = {"cols", 20, 2, 10000, true},
       [GRID_NOISE] = {"noise", 1, 0, 1e6, false},
-      [GRID_SEED]  = {"seed", 0, 0, SEED_MOST, true}}},
+      [GRID_SEED]  = {"seed", 0, 0, SEED_MOST, true}},
+     {{0}}},
+    {"powerlaw", "large graph with hubs and communities: nodes=10000,edges=70000,features=64,"
+     "classes=10,exponent=2.5,homophily=0.65,local=0.4,seed=0; size=arxiv, size=products: as "
+     "large as those of OGB",
+     make_powerlaw,
+     {[LAW_NODES]     = {"nodes", 10000, 100, NODES_MOST, true},
+      [LAW_EDGES]     = {"edges", 70000, 100, 1e9, true},
+      [LAW_FEATURES]  = {"features", 64, 1, 10000, true},
+      [LAW_CLASSES]   = {"classes", 10, 2, 1000, true},
+      [LAW_EXPONENT]  = {"exponent", 2.5, 2.1, 5, false},
+      [LAW_HOMOPHILY] = {"homophily", 0.65, 0, 1, false},
+      [LAW_LOCAL]     = {"local", 0.4, 0, 1, false},
+      [LAW_SEED]      = {"seed", 0, 0, SEED_MOST, true}},
+     {{"arxiv", "nodes=169343,edges=1166243,features=128,classes=40"},
+      {"products", "nodes=2449029,edges=61859140,features=100,classes=47"}}},
 };
 /* clang-format on */
 enum { BUILTINS = sizeof builtins / sizeof builtins[0] };
@@ -67,7 +101,8 @@ const char *pgcn_builtin_name(int i, const char **summary) {
 }
 
 /* "nodes (10 to 10000000), classes (2 to 100), ..." */
-static void accepted_settings(const setting *settings, char *text, size_t bytes) {
+static void accepted_settings(const builtin *which, char *text, size_t bytes) {
+    const setting *settings = which->settings;
     size_t used = 0;
     snprintf(text, bytes, "none");
     for (int i = 0; i < MAX_SETTINGS && settings[i].key && used < bytes; i++) {
@@ -75,21 +110,27 @@ static void accepted_settings(const setting *settings, char *text, size_t bytes)
                             settings[i].key, settings[i].low, settings[i].high);
         used += more > 0 ? (size_t)more : 0;
     }
+    for (int i = 0; i < MAX_SIZES && which->sizes[i].name && used < bytes; i++) {
+        int more = snprintf(text + used, bytes - used, ", size=%s", which->sizes[i].name);
+        used += more > 0 ? (size_t)more : 0;
+    }
+}
+
+static bool is_word(const char *text, size_t length, const char *word) {
+    return strlen(word) == length && strncmp(text, word, length) == 0;
 }
 
 /* One "key=value" of `length` bytes. */
-static pgcn_status parse_setting(const char *name, const char *text, size_t length,
-                                 setting *settings) {
+static pgcn_status parse_setting(const char *name, const builtin *which, const char *text,
+                                 size_t length, setting *settings) {
     char accepted[512];
-    accepted_settings(settings, accepted, sizeof accepted);
+    accepted_settings(which, accepted, sizeof accepted);
     const char *equals = memchr(text, '=', length);
     size_t key_length = equals ? (size_t)(equals - text) : length;
     int shown = (int)(length < 60 ? length : 60);
     setting *found = NULL;
     for (int i = 0; i < MAX_SETTINGS && settings[i].key; i++)
-        if (strlen(settings[i].key) == key_length &&
-            strncmp(settings[i].key, text, key_length) == 0)
-            found = &settings[i];
+        if (is_word(text, key_length, settings[i].key)) found = &settings[i];
     if (!found || !equals)
         return pgcn_i_fail(PGCN_ERR_ARGUMENT,
                            "data set '%.200s': '%.*s' is not a setting with a value; accepted "
@@ -113,23 +154,55 @@ static pgcn_status parse_setting(const char *name, const char *text, size_t leng
     return PGCN_OK;
 }
 
+/* The settings that a "size=..." stands for, NULL if it is none. */
+static const char *settings_of_size(const builtin *which, const char *text, size_t length) {
+    static const char key[] = "size=";
+    size_t letters = strlen(key);
+    if (length < letters || strncmp(text, key, letters) != 0) return NULL;
+    for (int i = 0; i < MAX_SIZES && which->sizes[i].name; i++)
+        if (is_word(text + letters, length - letters, which->sizes[i].name))
+            return which->sizes[i].settings;
+    return NULL;
+}
+
+/* A list of settings; of equal ones the last counts. */
+static pgcn_status parse_settings(const char *name, const builtin *which, const char *text,
+                                  setting *settings) {
+    while (*text) {
+        size_t item = strcspn(text, ",");
+        const char *several = settings_of_size(which, text, item);
+        PGCN_TRY(several ? parse_settings(name, which, several, settings)
+                         : parse_setting(name, which, text, item, settings));
+        text += item + (text[item] == ',');
+    }
+    return PGCN_OK;
+}
+
+static const builtin *find_builtin(const char *name) {
+    for (int i = 0; i < BUILTINS; i++)
+        if (is_word(name, strcspn(name, ":"), builtins[i].name)) return &builtins[i];
+    return NULL;
+}
+
+bool pgcn_i_builtin_has_steps(const char *name) {
+    const builtin *which = find_builtin(name);
+    const char *colon = strchr(name, ':');
+    if (!which || !colon) return false;
+    if (strchr(colon + 1, ':')) return true;
+    size_t letters = strcspn(colon + 1, "=,");
+    for (int i = 0; i < MAX_SETTINGS && which->settings[i].key; i++)
+        if (is_word(colon + 1, letters, which->settings[i].key)) return false;
+    return !is_word(colon + 1, letters, "size");
+}
+
 pgcn_status pgcn_i_builtin_read(const char *name, bool *found, pgcn_i_source *source) {
     const char *colon = strchr(name, ':');
-    size_t length = colon ? (size_t)(colon - name) : strlen(name);
-    const builtin *which = NULL;
-    for (int i = 0; i < BUILTINS; i++)
-        if (strlen(builtins[i].name) == length && strncmp(builtins[i].name, name, length) == 0)
-            which = &builtins[i];
+    const builtin *which = find_builtin(name);
     *found = which != NULL;
     if (!which) return PGCN_OK;
     setting settings[MAX_SETTINGS];
     memcpy(settings, which->settings, sizeof settings);
-    for (const char *text = colon ? colon + 1 : ""; *text;) {
-        size_t item = strcspn(text, ",");
-        PGCN_TRY(parse_setting(name, text, item, settings));
-        text += item;
-        if (*text == ',') text++;
-    }
+    PGCN_TRY(parse_settings(name, which, colon ? colon + 1 : "", settings));
     source->format = "built in";
     source->split_origin = "made here: so many per class, seeded like the graph";
     return which->make(name, settings, source);
@@ -301,15 +374,19 @@ static pgcn_status draw_sbm_features(pgcn_i_arena *arena, const blocks *model,
     return PGCN_OK;
 }
 
+static pgcn_status check_classes(const char *name, int64_t nodes, int classes) {
+    if (nodes >= 3 * (int64_t)classes) return PGCN_OK;
+    return pgcn_i_fail(PGCN_ERR_ARGUMENT,
+                       "data set '%.200s': nodes=%lld is too few for classes=%d, expected at "
+                       "least three nodes per class",
+                       name, (long long)nodes, classes);
+}
+
 static pgcn_status make_sbm(const char *name, const setting *settings, pgcn_i_source *source) {
     uint64_t seed = (uint64_t)settings[SBM_SEED].value;
     int64_t n = (int64_t)settings[SBM_NODES].value;
     int classes = (int)settings[SBM_CLASSES].value;
-    if (n < 3 * (int64_t)classes)
-        return pgcn_i_fail(PGCN_ERR_ARGUMENT,
-                           "data set '%.200s': nodes=%lld is too few for classes=%d, expected at "
-                           "least three nodes per class",
-                           name, (long long)n, classes);
+    PGCN_TRY(check_classes(name, n, classes));
     int32_t *label = PGCN_I_ARRAY(&source->arena, int32_t, n);
     pgcn_node *order = PGCN_I_ARRAY(&source->edge_arena, pgcn_node, n);
     int64_t *position = PGCN_I_ARRAY(&source->edge_arena, int64_t, n);
@@ -379,4 +456,28 @@ static pgcn_status make_grid(const char *name, const setting *settings, pgcn_i_s
     source->x = (pgcn_i_features){.n = n, .columns = GRID_FEATURES, .dense = dense};
     PGCN_TRY(draw_usual_splits(source, seed));
     return draw_grid_graph(rows, cols, &source->graph);
+}
+
+/* ---- powerlaw ---------------------------------------------------------------------------- */
+
+/* Beyond that most edges would be drawn twice. */
+enum { LAW_LEAST_PAIRS_PER_EDGE = 4 };
+
+static pgcn_status make_powerlaw(const char *name, const setting *settings, pgcn_i_source *source) {
+    pgcn_i_powerlaw set = {.nodes = (int64_t)settings[LAW_NODES].value,
+                           .edges = (int64_t)settings[LAW_EDGES].value,
+                           .features = (int64_t)settings[LAW_FEATURES].value,
+                           .classes = (int)settings[LAW_CLASSES].value,
+                           .exponent = settings[LAW_EXPONENT].value,
+                           .homophily = settings[LAW_HOMOPHILY].value,
+                           .local = settings[LAW_LOCAL].value,
+                           .seed = (uint64_t)settings[LAW_SEED].value};
+    int64_t most = set.nodes * (set.nodes - 1) / 2 / LAW_LEAST_PAIRS_PER_EDGE;
+    PGCN_TRY(check_classes(name, set.nodes, set.classes));
+    if (set.edges > most)
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT,
+                           "data set '%.200s': edges=%lld is too many for nodes=%lld, expected at "
+                           "most %lld",
+                           name, (long long)set.edges, (long long)set.nodes, (long long)most);
+    return pgcn_i_powerlaw_make(&set, source);
 }

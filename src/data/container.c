@@ -129,6 +129,7 @@ static void list_sections(const pgcn_dataset *data, const char *meta, section_li
                                             .shape = {data->splits, items},
                                             .split = data->split,
                                             .part = k};
+    add(list, "number", PGCN_I_I32, from->number, n, -1);
     add_names(list, "node_id.offset", "node_id.text", &from->node_id);
     add_names(list, "class_name.offset", "class_name.text", &from->class_name);
     add_names(list, "feature_name.offset", "feature_name.text", &from->feature_name);
@@ -376,6 +377,7 @@ static bool is_known(const char name[NAME_BYTES]) {
         "train",
         "val",
         "test",
+        "number",
         "node_id.offset",
         "node_id.text",
         "class_name.offset",
@@ -654,6 +656,7 @@ static pgcn_status get_all(const container *from, const json_t *meta, pgcn_i_sou
     PGCN_TRY(get_features(from, columns, source));
     PGCN_TRY(get_labels(from, source));
     PGCN_TRY(get_splits(from, meta, source));
+    PGCN_TRY(get(from, "number", PGCN_I_I32, source->nodes, -1, &source->number));
     PGCN_TRY(get_names(from, "node_id.offset", "node_id.text", &source->node_id));
     PGCN_TRY(get_names(from, "class_name.offset", "class_name.text", &source->class_name));
     return get_names(from, "feature_name.offset", "feature_name.text", &source->feature_name);

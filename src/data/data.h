@@ -78,6 +78,10 @@ typedef struct pgcn_i_source {
     pgcn_i_split *split;
     const char *split_origin; /* "ten Geom-GCN splits (48/32/20)": static text, or NULL */
 
+    /* the step `order`: rows of all arrays are renumbered nodes. NULL: rows are numbers. */
+    const pgcn_node *number; /* [nodes] of a row, as it was before */
+    const pgcn_node *row;    /* [nodes] of a number */
+
     pgcn_i_names node_id, class_name, feature_name;
     int notes;                          /* facts the user should hear, one sentence each */
     const char *note[PGCN_I_MAX_NOTES]; /* static text or in `arena` */
@@ -115,7 +119,8 @@ bool pgcn_i_source_has_label(const pgcn_i_source *source, int64_t item);
 /* ---- the steps (prepare.c, splits.c) -------------------------------------------------------- */
 
 /* What stands after the colon of a name, or in --prepare:
- * "directed,largest-component,features=own+degrees,stratified=60/20/20,splits=5,split-seed=1". */
+ * "directed,largest-component,features=own+degrees,stratified=60/20/20,splits=5,split-seed=1,
+ * order=community". */
 typedef struct pgcn_i_steps {
     bool directed, symmetrise, self_loops, largest_component;
     bool features_own, features_labels, features_degrees, features_identity; /* none: the default */
@@ -123,6 +128,7 @@ typedef struct pgcn_i_steps {
     double split[3]; /* fractions of train, val, test; counts per class, in all, in all for 'c' */
     int split_count; /* how many splits are made, or folds */
     uint64_t split_seed;
+    char order; /* 0: as it is, 'd' degree, 'r' rcm, 'c' community, 'x' random */
 } pgcn_i_steps;
 /* Reads a list of steps over what is in `out` (start from zero). *known = false, and no error, if a
  * word is no step: then a colon may be part of a path. */
@@ -135,6 +141,12 @@ pgcn_status pgcn_i_prepare_graph(pgcn_i_source *source, const pgcn_i_steps *step
                                  const char *where);
 /* The other steps, on a source whose graph, features and labels were checked. */
 pgcn_status pgcn_i_prepare(pgcn_i_source *source, const pgcn_i_steps *steps, const char *where);
+
+/* The last step: renumbers the nodes of a source on which everything else was done and checked. */
+pgcn_status pgcn_i_order_nodes(pgcn_i_source *source, const pgcn_i_steps *steps, const char *where);
+/* `from` with its nodes under their numbers again, for files that others read. Borrows what does
+ * not change; free with pgcn_i_source_free(). */
+pgcn_status pgcn_i_order_undone(const pgcn_i_source *from, pgcn_i_source *out);
 
 /* splits.c: replaces the splits by those that steps->split_kind asks for. */
 pgcn_status pgcn_i_make_splits(pgcn_i_source *source, const pgcn_i_steps *steps);
@@ -149,7 +161,8 @@ typedef enum pgcn_i_draw {
     PGCN_I_DRAW_EDGE = 1,
     PGCN_I_DRAW_MEAN = 2,
     PGCN_I_DRAW_FEATURE = 3,
-    PGCN_I_DRAW_SPLIT = 4
+    PGCN_I_DRAW_SPLIT = 4,
+    PGCN_I_DRAW_STEP = 5 /* order=random: not the order that a built-in set was shuffled by */
 } pgcn_i_draw;
 pgcn_i_rng_domain pgcn_i_data_domain(uint64_t seed, pgcn_i_draw what, int number);
 void pgcn_i_shuffle(pgcn_i_rng_domain domain, int64_t n, pgcn_node *order); /* of 0..n-1 */
@@ -233,7 +246,21 @@ pgcn_status pgcn_i_fingerprint_end(pgcn_i_fingerprint *fingerprint, const pgcn_d
                                    char hex[65]);
 void pgcn_i_fingerprint_drop(pgcn_i_fingerprint *fingerprint);
 
-/* builtin.c: karate, sbm, grid. *found tells whether `name` (before a colon) is one of them. */
+/* builtin.c: karate, sbm, grid, powerlaw. *found tells whether `name` (before a colon) is one of
+ * them. */
 pgcn_status pgcn_i_builtin_read(const char *name, bool *found, pgcn_i_source *source);
+/* Whether what follows the last colon of such a name are steps: after a second colon, or if it does
+ * not begin with a setting. */
+bool pgcn_i_builtin_has_steps(const char *name);
+
+/* powerlaw.c: settings that are in range; at least three nodes per class. */
+typedef struct pgcn_i_powerlaw {
+    int64_t nodes, edges, features;
+    int classes;
+    double exponent;         /* of the degrees, above 2 */
+    double homophily, local; /* shares of all edges: inside classes, inside communities */
+    uint64_t seed;
+} pgcn_i_powerlaw;
+pgcn_status pgcn_i_powerlaw_make(const pgcn_i_powerlaw *set, pgcn_i_source *source);
 
 #endif

@@ -243,6 +243,25 @@ static pgcn_status check_names(const char *where, const char *what, const pgcn_i
     return PGCN_OK;
 }
 
+/* A container says under which numbers its rows are known; row[number] is made here. */
+static pgcn_status check_numbers(const char *where, pgcn_i_source *source) {
+    if (!source->number) return PGCN_OK;
+    pgcn_node *row = PGCN_I_ARRAY(&source->arena, pgcn_node, source->nodes);
+    if (!row) return PGCN_ERR_MEMORY;
+    for (int64_t i = 0; i < source->nodes; i++) row[i] = -1;
+    for (int64_t i = 0; i < source->nodes; i++) {
+        pgcn_node number = source->number[i];
+        if (number < 0 || number >= source->nodes || row[number] >= 0)
+            return pgcn_i_fail(PGCN_ERR_FORMAT,
+                               "%s: row %lld has the number %d, expected every number from 0 to "
+                               "%lld once",
+                               where, (long long)i, number, (long long)source->nodes - 1);
+        row[number] = (pgcn_node)i;
+    }
+    source->row = row;
+    return PGCN_OK;
+}
+
 /* All that a reader may have got wrong, before any step uses it. */
 static pgcn_status check_source(const char *where, pgcn_i_source *source) {
     int kinds = (source->label != NULL) + (source->labels != NULL) + (source->graph_label != NULL);
@@ -266,6 +285,7 @@ static pgcn_status check_source(const char *where, pgcn_i_source *source) {
         PGCN_TRY(
             check_labels(where, "graph", source->graph_label, source->graphs, &source->classes));
     if (kinds == 0) source->classes = 0;
+    PGCN_TRY(check_numbers(where, source));
     PGCN_TRY(check_names(where, "node", &source->node_id, source->nodes));
     PGCN_TRY(check_names(where, "class", &source->class_name, source->classes));
     return check_names(where, "feature", &source->feature_name, source->x.columns);
@@ -336,7 +356,8 @@ static pgcn_status count_all(pgcn_dataset *data) {
 
 static bool is_changed_by(const pgcn_i_steps *steps) {
     return steps->symmetrise || steps->largest_component || steps->features_own ||
-           steps->features_labels || steps->features_degrees || steps->features_identity;
+           steps->features_labels || steps->features_degrees || steps->features_identity ||
+           steps->order;
 }
 
 static pgcn_status check_and_prepare(pgcn_dataset *data, const char *where,
@@ -346,6 +367,7 @@ static pgcn_status check_and_prepare(pgcn_dataset *data, const char *where,
     PGCN_TRY(check_source(where, from));
     PGCN_TRY(pgcn_i_prepare(from, steps, where));
     for (int s = 0; s < from->splits; s++) PGCN_TRY(check_split(where, from, &from->split[s]));
+    PGCN_TRY(pgcn_i_order_nodes(from, steps, where));
     char steps_now[PGCN_I_STEPS_TEXT];
     pgcn_i_steps_text(steps, steps_now);
     const char *before = from->own_steps ? from->own_steps : "";
@@ -676,15 +698,25 @@ static pgcn_status take_steps(const char *name, char *base, size_t bytes, pgcn_i
     return PGCN_OK;
 }
 
+/* Steps of a built-in set stand behind its settings: "sbm:nodes=500:order=rcm", "karate:order=rcm".
+ * */
+static pgcn_status take_builtin_steps(const char *name, char *base, size_t bytes,
+                                      pgcn_i_steps *steps) {
+    snprintf(base, bytes, "%s", name);
+    if (!pgcn_i_builtin_has_steps(name)) return PGCN_OK;
+    return take_steps(name, base, bytes, steps);
+}
+
 static pgcn_status load_builtin(const char *name, const pgcn_i_steps *steps, bool *found,
                                 pgcn_dataset **out) {
     pgcn_i_source source = {0};
-    pgcn_status status = pgcn_i_builtin_read(name, found, &source);
+    char full[PGCN_I_PATH_BYTES];
+    pgcn_i_steps all = *steps;
+    PGCN_TRY(take_builtin_steps(name, full, sizeof full, &all));
+    pgcn_status status = pgcn_i_builtin_read(full, found, &source);
     if (status == PGCN_OK && *found) {
-        char full[PGCN_I_PATH_BYTES];
-        snprintf(full, sizeof full, "%s", name);
-        add_steps(full, sizeof full, steps);
-        return pgcn_i_dataset_build(full, name, steps, &source, out);
+        add_steps(full, sizeof full, &all);
+        return pgcn_i_dataset_build(full, name, &all, &source, out);
     }
     pgcn_i_source_free(&source);
     return status;
@@ -745,6 +777,11 @@ static const char *name_at(const pgcn_i_names *names, int64_t i) {
 }
 const char *pgcn_dataset_node_id(const pgcn_dataset *data, int64_t i) {
     return name_at(&data->from.node_id, i);
+}
+bool pgcn_dataset_order(const pgcn_dataset *data, const pgcn_node **number, const pgcn_node **row) {
+    if (number) *number = data->from.number;
+    if (row) *row = data->from.row;
+    return data->from.number != NULL;
 }
 const char *pgcn_dataset_class_name(const pgcn_dataset *data, int c) {
     return name_at(&data->from.class_name, c);

@@ -14,6 +14,12 @@
 
 enum { DEFAULT_SPLITS = 10, MOST_SPLITS = 1000 };
 
+static const struct {
+    const char *name;
+    char letter;
+} orders[] = {{"degree", 'd'}, {"rcm", 'r'}, {"community", 'c'}, {"random", 'x'}};
+enum { ORDERS = sizeof orders / sizeof *orders };
+
 static pgcn_status bad_value(const char *word, size_t length, const char *expected) {
     return pgcn_i_fail(PGCN_ERR_ARGUMENT, "step '%.*s': expected %s",
                        (int)(length < 80 ? length : 80), word, expected);
@@ -94,6 +100,16 @@ static bool is_word(const char *word, size_t length, const char *name) {
     return strlen(name) == length && strncmp(word, name, length) == 0;
 }
 
+static pgcn_status parse_order(const char *word, size_t length, const char *value,
+                               pgcn_i_steps *steps) {
+    for (int i = 0; i < ORDERS; i++)
+        if (is_word(value, (size_t)(word + length - value), orders[i].name)) {
+            steps->order = orders[i].letter;
+            return PGCN_OK;
+        }
+    return bad_value(word, length, "order=degree, rcm, community or random");
+}
+
 /* One step of `length` letters; *known = false if it is none. */
 static pgcn_status parse_step(const char *word, size_t length, pgcn_i_steps *steps, bool *known) {
     const char *equals = memchr(word, '=', length);
@@ -117,6 +133,8 @@ static pgcn_status parse_step(const char *word, size_t length, pgcn_i_steps *ste
         steps->largest_component = true;
     } else if (equals && is_word(word, letters, "features")) {
         return parse_features(word, length, value, steps);
+    } else if (equals && is_word(word, letters, "order")) {
+        return parse_order(word, length, value, steps);
     } else if (equals && is_word(word, letters, "splits")) {
         PGCN_TRY(parse_whole(word, length, value, 1, MOST_SPLITS, &number));
         steps->split_count = (int)number;
@@ -196,6 +214,8 @@ void pgcn_i_steps_text(const pgcn_i_steps *steps, char out[PGCN_I_STEPS_TEXT]) {
         add_word(out, "splits=%d", steps->split_count);
     if (steps->split_kind && steps->split_seed)
         add_word(out, "split-seed=%llu", (unsigned long long)steps->split_seed);
+    for (int i = 0; i < ORDERS; i++)
+        if (steps->order == orders[i].letter) add_word(out, "order=%s", orders[i].name);
 }
 
 /* ---- the graph -------------------------------------------------------------------------------- */
@@ -417,7 +437,27 @@ static pgcn_status cut_names(pgcn_i_source *source, const pgcn_node *kept, int64
         else
             snprintf(text + offset[i], DIGITS, "%d", kept[i]);
     }
+    pgcn_i_arena_drop(&source->arena, old->offset);
+    pgcn_i_arena_drop(&source->arena, old->text);
     source->node_id = (pgcn_i_names){count, offset, text};
+    return PGCN_OK;
+}
+
+/* All arrays with a row per node but the graph and the names. */
+static pgcn_status cut_arrays(pgcn_i_source *source, const pgcn_node *kept, int64_t count) {
+    CUT_ROWS(source, kept, count, source->x.dense, source->x.columns);
+    if (source->x.offset) PGCN_TRY(cut_sparse(source, kept, count));
+    CUT_ROWS(source, kept, count, source->node_label, 1);
+    CUT_ROWS(source, kept, count, source->label, 1);
+    CUT_ROWS(source, kept, count, source->labels, source->classes);
+    CUT_ROWS(source, kept, count, source->label_known, 1);
+    CUT_ROWS(source, kept, count, source->graph_of, 1);
+    for (int s = 0; s < source->splits && !source->graph_label; s++) {
+        CUT_ROWS(source, kept, count, source->split[s].train, 1);
+        CUT_ROWS(source, kept, count, source->split[s].val, 1);
+        CUT_ROWS(source, kept, count, source->split[s].test, 1);
+    }
+    source->nodes = source->x.n = count;
     return PGCN_OK;
 }
 
@@ -426,19 +466,7 @@ static pgcn_status keep_nodes(pgcn_i_source *source, const pgcn_node *kept, int6
     int64_t before = source->nodes;
     PGCN_TRY(cut_graph(source, kept, count, scratch));
     PGCN_TRY(cut_names(source, kept, count));
-    CUT_ROWS(source, kept, count, source->x.dense, source->x.columns);
-    if (source->x.offset) PGCN_TRY(cut_sparse(source, kept, count));
-    CUT_ROWS(source, kept, count, source->node_label, 1);
-    CUT_ROWS(source, kept, count, source->label, 1);
-    CUT_ROWS(source, kept, count, source->labels, source->classes);
-    CUT_ROWS(source, kept, count, source->label_known, 1);
-    CUT_ROWS(source, kept, count, source->graph_of, 1);
-    for (int s = 0; s < source->splits; s++) {
-        CUT_ROWS(source, kept, count, source->split[s].train, 1);
-        CUT_ROWS(source, kept, count, source->split[s].val, 1);
-        CUT_ROWS(source, kept, count, source->split[s].test, 1);
-    }
-    source->nodes = source->x.n = count;
+    PGCN_TRY(cut_arrays(source, kept, count));
     return pgcn_i_source_note(source, "largest-component: %lld of %lld nodes are left",
                               (long long)count, (long long)before);
 }
@@ -581,6 +609,72 @@ static pgcn_status make_features(pgcn_i_source *source, const pgcn_i_steps *step
     return PGCN_OK;
 }
 
+/* ---- order ------------------------------------------------------------------------------------
+ * */
+
+/* Row i becomes what was row order[i], in every array; number is the inverse of order. A graph of
+ * the source's own is freed. Names are moved only where there are some: numbers are kept in
+ * source->number. */
+static pgcn_status move_rows(pgcn_i_source *source, const pgcn_node *order, const pgcn_node *number,
+                             bool own_graph) {
+    pgcn_graph *moved;
+    PGCN_TRY(pgcn_i_graph_renumber(source->graph, order, number, &moved));
+    if (own_graph) pgcn_graph_free(source->graph);
+    source->graph = moved;
+    if (source->node_id.count > 0) PGCN_TRY(cut_names(source, order, source->nodes));
+    return cut_arrays(source, order, source->nodes);
+}
+
+static void invert(const pgcn_node *order, int64_t n, pgcn_node *number) {
+    for (int64_t i = 0; i < n; i++) number[order[i]] = (pgcn_node)i;
+}
+
+static pgcn_status find_order(const pgcn_i_source *source, char letter, pgcn_node *order) {
+    switch (letter) {
+    case 'd': return pgcn_i_graph_order(source->graph, PGCN_I_ORDER_DEGREE, order);
+    case 'r': return pgcn_i_graph_order(source->graph, PGCN_I_ORDER_RCM, order);
+    case 'c': return pgcn_i_graph_order(source->graph, PGCN_I_ORDER_COMMUNITY, order);
+    default:
+        pgcn_i_shuffle(pgcn_i_data_domain(0, PGCN_I_DRAW_STEP, 0), source->nodes, order);
+        return PGCN_OK;
+    }
+}
+
+pgcn_status pgcn_i_order_nodes(pgcn_i_source *source, const pgcn_i_steps *steps,
+                               const char *where) {
+    if (!steps->order) return PGCN_OK;
+    if (source->graph_label)
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT,
+                           "data set '%s' has classes of graphs, whose nodes stay together; the "
+                           "step order is for classes of nodes",
+                           where);
+    pgcn_node *order = PGCN_I_ARRAY(&source->arena, pgcn_node, source->nodes);
+    pgcn_node *place = PGCN_I_ARRAY(&source->arena, pgcn_node, source->nodes);
+    if (!order || !place) return PGCN_ERR_MEMORY;
+    PGCN_TRY(find_order(source, steps->order, order));
+    invert(order, source->nodes, place);
+    PGCN_TRY(move_rows(source, order, place, true));
+    source->number = order;
+    source->row = place;
+    return PGCN_OK;
+}
+
+pgcn_status pgcn_i_order_undone(const pgcn_i_source *from, pgcn_i_source *out) {
+    *out = *from;
+    out->arena = out->edge_arena = (pgcn_i_arena){0};
+    out->mapping = NULL; /* stays with `from` */
+    pgcn_status status = PGCN_ERR_MEMORY;
+    out->split = PGCN_I_ARRAY(&out->arena, pgcn_i_split, from->splits);
+    if (out->split) {
+        for (int s = 0; s < from->splits; s++) out->split[s] = from->split[s];
+        status = move_rows(out, from->row, from->number, false);
+    }
+    out->number = out->row = NULL;
+    if (out->graph == from->graph) out->graph = NULL;
+    if (status != PGCN_OK) pgcn_i_source_free(out);
+    return status;
+}
+
 /* ---- all steps -------------------------------------------------------------------------------- */
 
 static bool has_empty_part(const pgcn_i_source *source) {
@@ -614,7 +708,21 @@ static pgcn_status make_missing_splits(pgcn_i_source *source) {
                               usual.split_kind == 's' ? "stratified" : "random");
 }
 
+/* A container may hold nodes in another order. Steps go by numbers (splits, columns of identity),
+ * and must come first. */
+static pgcn_status check_not_ordered(const pgcn_i_source *source, const pgcn_i_steps *steps,
+                                     const char *where) {
+    char text[PGCN_I_STEPS_TEXT];
+    pgcn_i_steps_text(steps, text);
+    if (!source->number || !*text) return PGCN_OK;
+    return pgcn_i_fail(PGCN_ERR_ARGUMENT,
+                       "data set '%s' was saved with its nodes in another order (%.100s); load it "
+                       "without '%s', or convert its source again with it",
+                       where, source->own_steps ? source->own_steps : "order", text);
+}
+
 pgcn_status pgcn_i_prepare(pgcn_i_source *source, const pgcn_i_steps *steps, const char *where) {
+    PGCN_TRY(check_not_ordered(source, steps, where));
     if (steps->largest_component) PGCN_TRY(keep_largest_component(source, where));
     PGCN_TRY(make_features(source, steps, where));
     if (steps->split_kind && !source->label && !source->labels && !source->graph_label)

@@ -163,9 +163,9 @@ static pgcn_status add_graphs(array_list *list, const pgcn_i_source *from) {
     return PGCN_OK;
 }
 
-static pgcn_status add_splits(array_list *list, const pgcn_dataset *data) {
+static pgcn_status add_splits(array_list *list, const pgcn_i_source *from) {
     static const char *const array_name[3] = {"train_masks", "val_masks", "test_masks"};
-    int64_t items = pgcn_i_source_items(&data->from), splits = data->splits, bytes;
+    int64_t items = pgcn_i_source_items(from), splits = from->splits, bytes;
     if (splits == 0) return PGCN_OK;
     if (!pgcn_i_mul(splits, items, &bytes))
         return pgcn_i_fail(PGCN_ERR_MEMORY, "%lld splits are too many", (long long)splits);
@@ -175,7 +175,7 @@ static pgcn_status add_splits(array_list *list, const pgcn_dataset *data) {
         uint8_t *masks = PGCN_I_ARRAY(&list->arena, uint8_t, bytes);
         if (!masks) return PGCN_ERR_MEMORY;
         for (int64_t s = 0; s < splits; s++) {
-            const pgcn_i_split *split = &data->split[s];
+            const pgcn_i_split *split = &from->split[s];
             const uint8_t *mask[3] = {split->train, split->val, split->test};
             memcpy(masks + s * items, mask[k], (size_t)items);
             names[s] = split->name;
@@ -185,34 +185,53 @@ static pgcn_status add_splits(array_list *list, const pgcn_dataset *data) {
     return add_text(list, "split_names", names, splits, 1);
 }
 
-static pgcn_status add_all(array_list *list, const pgcn_dataset *data) {
-    const pgcn_i_source *from = &data->from;
-    int64_t n = data->graph->n;
-    const char *name = data->name;
+/* `name` is that of the data set. */
+static pgcn_status add_all(array_list *list, const char *name, const pgcn_i_source *from) {
+    int64_t n = from->nodes;
     PGCN_TRY(add_number(list, "pathgcn", 1));
     PGCN_TRY(add_text(list, "name", &name, 1, 0));
-    PGCN_TRY(add_number(list, "directed", data->graph->directed));
+    PGCN_TRY(add_number(list, "directed", from->graph->directed));
     PGCN_TRY(add_number(list, "num_nodes", n));
-    PGCN_TRY(add_number(list, "num_classes", data->classes));
-    PGCN_TRY(add_edges(list, data->graph));
-    PGCN_TRY(add_features(list, &data->x));
+    PGCN_TRY(add_number(list, "num_classes", from->classes));
+    PGCN_TRY(add_edges(list, from->graph));
+    PGCN_TRY(add_features(list, &from->x));
     add(list, "node_label", PGCN_I_I32, from->node_label, n, -1);
     add(list, "y", PGCN_I_I32, from->label, n, -1);
-    add(list, "labels", PGCN_I_U8, from->labels, n, data->classes);
+    add(list, "labels", PGCN_I_U8, from->labels, n, from->classes);
     add(list, "label_known", PGCN_I_U8, from->label_known, n, -1);
     PGCN_TRY(add_graphs(list, from));
-    PGCN_TRY(add_splits(list, data));
+    PGCN_TRY(add_splits(list, from));
     PGCN_TRY(add_names(list, "node_id", &from->node_id));
     PGCN_TRY(add_names(list, "class_name", &from->class_name));
     return add_names(list, "feature_name", &from->feature_name);
+}
+
+/* The order is the last of the steps in a name, which does not hold for the file. */
+static pgcn_status name_without_order(array_list *list, const char **name) {
+    static const char step[] = "order=";
+    char *copy = pgcn_i_arena_strdup(&list->arena, *name);
+    if (!copy) return PGCN_ERR_MEMORY;
+    char *end = strrchr(copy, '=');
+    size_t before = sizeof step - 2;
+    if (end && end - copy > (ptrdiff_t)before && strncmp(end - before, step, before) == 0)
+        *(end - before - 1) = '\0'; /* the colon or comma in front of it, too */
+    *name = copy;
+    return PGCN_OK;
 }
 
 pgcn_status pgcn_dataset_save_npz(const pgcn_dataset *data, const char *path) {
     if (!data || !path)
         return pgcn_i_fail(PGCN_ERR_ARGUMENT, "pgcn_dataset_save_npz: an argument is NULL");
     array_list list = {0};
-    pgcn_status status = add_all(&list, data);
+    pgcn_i_source by_number = {0}; /* others know nodes by their numbers */
+    const pgcn_i_source *from = data->from.number ? &by_number : &data->from;
+    const char *name = data->name;
+    pgcn_status status = PGCN_OK;
+    if (data->from.number) status = pgcn_i_order_undone(&data->from, &by_number);
+    if (status == PGCN_OK && data->from.number) status = name_without_order(&list, &name);
+    if (status == PGCN_OK) status = add_all(&list, name, from);
     if (status == PGCN_OK) status = pgcn_i_npz_write(path, list.at, list.count);
     pgcn_i_arena_free(&list.arena);
+    pgcn_i_source_free(&by_number);
     return status;
 }

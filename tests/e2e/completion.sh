@@ -40,7 +40,7 @@ exactly "--inference" eval m --inf
 for command in train eval predict paths "data list" "data info" "data check" "data convert" \
     "data fetch" info; do
     run 0 pathgcn $command --help
-    mapfile -t options < <(grep -oE '^  --[a-z-]+' "$out" | tr -d ' ')
+    mapfile -t options < <(grep -oE '^  --[a-z0-9-]+' "$out" | tr -d ' ')
     [ "${#options[@]}" -ge 2 ] || fail "the help of $command names no options"
     offered $command --
     for option in "${options[@]}"; do
@@ -64,9 +64,9 @@ exactly "" train karate --epochs ""
 mkdir -p sets/mine folder/inside
 ring sets/mine
 touch model.safetensors
-exactly "karate sbm grid folder model.safetensors sets" train ""
+exactly "karate sbm grid powerlaw folder model.safetensors sets" train ""
 exactly "karate" train --batch-norm k
-exactly "karate sbm grid mine folder model.safetensors sets" train --data sets ""
+exactly "karate sbm grid powerlaw mine folder model.safetensors sets" train --data sets ""
 PATHGCN_DATA=sets exactly "mine model.safetensors" data info m
 exactly "list info check convert fetch --help" data ""
 exactly "check convert" data c

@@ -83,11 +83,16 @@ static double nearest_mean_accuracy(const pgcn_dataset *data, int hops) {
         memcpy(x, next, bytes);
     }
     double *mean = malloc((size_t)(data->classes * f) * sizeof *mean);
+    int64_t *members = malloc((size_t)data->classes * sizeof *members);
+    assert_true(x && next && mean && members);
     for (int s = 0; s < data->splits; s++) {
         memset(mean, 0, (size_t)(data->classes * f) * sizeof *mean);
-        for (int64_t i = 0; i < n; i++) /* classes are balanced: 20 training nodes each */
+        memset(members, 0, (size_t)data->classes * sizeof *members);
+        for (int64_t i = 0; i < n; i++) members[data->label[i]] += data->split[s].train[i];
+        for (int64_t i = 0; i < n; i++)
             for (int64_t j = 0; data->split[s].train[i] && j < f; j++)
-                mean[data->label[i] * f + j] += (double)x[i * f + j] / 20;
+                mean[data->label[i] * f + j] +=
+                    (double)x[i * f + j] / (double)members[data->label[i]];
         for (int64_t i = 0; i < n; i++) {
             if (!data->split[s].test[i]) continue;
             double least = INFINITY;
@@ -102,7 +107,7 @@ static double nearest_mean_accuracy(const pgcn_dataset *data, int hops) {
             all++;
         }
     }
-    free(x), free(next), free(mean);
+    free(x), free(next), free(mean), free(members);
     return (double)right / (double)all;
 }
 
@@ -184,6 +189,153 @@ static void test_grid_is_a_checkerboard(void **state) {
     pgcn_dataset_free(data);
 }
 
+/* ---- powerlaw ------------------------------------------------------------------------------ */
+
+static void test_powerlaw_has_the_properties_asked_for(void **state) {
+    (void)state;
+    pgcn_dataset *data = load("powerlaw:nodes=20000,edges=140000,homophily=0.7,classes=8", NULL);
+    pgcn_dataset_info info = pgcn_dataset_describe(data);
+    assert_int_equal(info.nodes, 20000);
+    assert_in_range(info.edges, 137200, 140000); /* 2 per cent: those that were drawn twice */
+    assert_int_equal(info.self_loops, 0);
+    assert_int_equal(info.isolated, 0);
+    assert_int_equal(info.classes, 8);
+    assert_int_equal(info.splits, 1);
+    assert_true(fabs(info.edge_homophily - 0.7) < 0.01);
+    const uint8_t *train, *val, *test;
+    assert_non_null(pgcn_dataset_split(data, 0, &train, &val, &test));
+    assert_int_equal(sum(train, info.nodes), 10800);
+    assert_int_equal(sum(val, info.nodes), 3600);
+    assert_int_equal(sum(test, info.nodes), 5600);
+    pgcn_dataset_free(data);
+    data = load("powerlaw:size=arxiv,features=1", NULL); /* what comes later holds */
+    assert_int_equal(pgcn_dataset_describe(data).nodes, 169343);
+    assert_int_equal(pgcn_dataset_describe(data).classes, 40);
+    assert_int_equal(pgcn_dataset_describe(data).features, 1);
+    assert_in_range(pgcn_dataset_describe(data).edges, 1142918, 1166243);
+    pgcn_dataset_free(data);
+}
+
+/* Nodes of at least that degree. */
+static double tail(const pgcn_graph *graph, int64_t degree) {
+    int64_t count = 0;
+    for (int64_t u = 0; u < graph->n; u++)
+        count += graph->offset[u + 1] - graph->offset[u] >= degree;
+    return (double)count;
+}
+
+/* The number of nodes of degree d or more falls like d^(1 - exponent). Between 60 and 240 the local
+ * edges, about the same for all, matter little, and so does the bound of the largest degrees. */
+static void test_powerlaw_tail_of_the_degrees_follows_the_exponent(void **state) {
+    (void)state;
+    static const double exponent[] = {2.2, 2.5, 3};
+    for (int i = 0; i < 3; i++) {
+        char name[128];
+        snprintf(name, sizeof name, "powerlaw:nodes=100000,edges=700000,features=1,exponent=%g",
+                 exponent[i]);
+        pgcn_dataset *data = load(name, NULL);
+        double slope = log(tail(data->graph, 240) / tail(data->graph, 60)) / log(4);
+        if (fabs(slope + exponent[i] - 1) > 0.25)
+            fail_msg("exponent %g: slope %g", exponent[i], slope);
+        int64_t largest = pgcn_dataset_describe(data).max_degree;
+        assert_in_range(largest, 400, 5000); /* the mean is 14 */
+        pgcn_dataset_free(data);
+    }
+}
+
+/* Numbers tell neither the class, nor the degree, nor who is near. */
+static void test_powerlaw_numbers_are_in_random_order(void **state) {
+    (void)state;
+    pgcn_dataset *data = load("powerlaw", NULL);
+    const pgcn_graph *graph = data->graph;
+    int64_t n = graph->n, same_class = 0, first_half = 0, near = 0;
+    for (int64_t u = 0; u < n; u++) {
+        same_class += u > 0 && data->label[u] == data->label[u - 1];
+        for (int64_t e = graph->offset[u]; e < graph->offset[u + 1]; e++) {
+            first_half += u < n / 2;
+            near += llabs((long long)(graph->neighbour[e] - u)) < n / 20;
+        }
+    }
+    assert_in_range(same_class, 850, 1150); /* one in ten of 10,000 */
+    assert_in_range(100 * first_half / graph->entries, 48, 52);
+    assert_in_range(100 * near / graph->entries, 8, 11); /* 9.75 per cent of all pairs */
+    pgcn_dataset_free(data);
+}
+
+/* A community is about 45 nodes of a class of 5000: neighbours share neighbours far more often than
+ * in a graph without communities. */
+static int64_t triangle_corners(const char *name) {
+    pgcn_dataset *data = load(name, NULL);
+    const pgcn_graph *graph = data->graph;
+    int64_t corners = 0;
+    for (int64_t u = 0; u < graph->n; u++)
+        for (int64_t a = graph->offset[u]; a < graph->offset[u + 1]; a++) {
+            int64_t v = graph->neighbour[a], x = graph->offset[u], y = graph->offset[v];
+            while (x < graph->offset[u + 1] && y < graph->offset[v + 1]) {
+                pgcn_node p = graph->neighbour[x], q = graph->neighbour[y];
+                corners += p == q;
+                x += p <= q;
+                y += q <= p;
+            }
+        }
+    pgcn_dataset_free(data);
+    return corners;
+}
+
+static void test_powerlaw_local_edges_make_communities(void **state) {
+    (void)state;
+    int64_t with = triangle_corners("powerlaw:exponent=4,classes=2,features=1");
+    int64_t without = triangle_corners("powerlaw:exponent=4,classes=2,features=1,local=0");
+    assert_true(with > 4 * without);
+}
+
+static void test_powerlaw_features_alone_are_weak_and_the_graph_helps(void **state) {
+    (void)state;
+    for (int seed = 0; seed < 2; seed++) {
+        char name[32];
+        snprintf(name, sizeof name, "powerlaw:seed=%d", seed);
+        pgcn_dataset *data = load(name, NULL);
+        double alone = nearest_mean_accuracy(data, 0), twice = nearest_mean_accuracy(data, 2);
+        if (!(alone > 0.25 && alone < 0.6 && twice > 0.8)) fail_msg("%g, %g", alone, twice);
+        pgcn_dataset_free(data);
+    }
+}
+
+static void test_powerlaw_can_be_learnt(void **state) {
+    (void)state;
+    pgcn_dataset *data = load("powerlaw:nodes=2000,edges=14000,features=32,classes=5", NULL);
+    pgcn_config config = pgcn_config_for("powerlaw");
+    pgcn_trainer *trainer = NULL;
+    pgcn_epoch last = {0};
+    config.epochs = 40;
+    assert_int_equal(pgcn_trainer_new(data, &config, &trainer), PGCN_OK);
+    while (!pgcn_trainer_finished(trainer))
+        assert_int_equal(pgcn_trainer_epoch(trainer, &last), PGCN_OK);
+    if (!(last.test_accuracy > 60)) /* each class is a fifth of the nodes */
+        fail_msg("accuracy %g", last.test_accuracy);
+    pgcn_trainer_free(trainer);
+    pgcn_dataset_free(data);
+}
+
+static void test_powerlaw_extreme_settings_make_valid_graphs(void **state) {
+    (void)state;
+    static const char *const names[] = {
+        "powerlaw:nodes=100,edges=1200",
+        "powerlaw:nodes=100,edges=100,classes=33",
+        "powerlaw:nodes=100,edges=1237,classes=33,homophily=1,local=1",
+        "powerlaw:nodes=1000,edges=50000,homophily=0,local=1,exponent=2.1",
+        "powerlaw:nodes=1000,edges=50000,homophily=1,local=0,exponent=5,features=3",
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        pgcn_dataset *data = load(names[i], NULL);
+        assert_int_equal(pgcn_i_graph_check(data->graph), PGCN_OK);
+        assert_int_equal(pgcn_dataset_describe(data).self_loops, 0);
+        pgcn_dataset_free(data);
+    }
+}
+
+/* ---- all ----------------------------------------------------------------------------------- */
+
 static void test_builtin_wrong_setting_is_named_with_the_accepted_ones(void **state) {
     (void)state;
     static const struct {
@@ -202,6 +354,15 @@ static void test_builtin_wrong_setting_is_named_with_the_accepted_ones(void **st
         {"grid:rows=10000,cols=10000", "make 100000000 nodes"},
         {"grid:nodes=5", "rows (2 to 10000), cols (2 to 10000), noise"},
         {"karate:seed=1", "accepted settings: none"},
+        {"sbm:size=arxiv", "'size=arxiv' is not a setting with a value"},
+        {"powerlaw:size=ogbn",
+         "local (0 to 1), seed (0 to 9007199254740992), size=arxiv, size=products"},
+        {"powerlaw:exponent=2", "a number from 2.1 to 5"},
+        {"powerlaw:nodes=100,edges=1238",
+         "edges=1238 is too many for nodes=100, expected at most 1237"},
+        {"powerlaw:nodes=200,edges=400,classes=100", "three nodes per class"},
+        {"sbm:nodes=50:order=size", "degree, rcm, community or random"},
+        {"karate:order=rcm,colour=red", "accepted settings: none"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         assert_load_fails(cases[i].name, NULL, PGCN_ERR_ARGUMENT, cases[i].says);
@@ -218,8 +379,28 @@ static void test_builtin_names_can_be_listed_and_loaded(void **state) {
         assert_non_null(summary);
         pgcn_dataset_free(load(name, NULL));
     }
-    assert_int_equal(count, 3);
+    assert_int_equal(count, 4);
     assert_null(pgcn_builtin_name(-1, NULL));
+}
+
+/* Settings, then steps; a name that a data set gives itself finds it again. */
+static void test_builtin_takes_steps_behind_its_settings(void **state) {
+    (void)state;
+    static const char *const names[] = {"karate:order=rcm", "sbm:nodes=50:order=degree",
+                                        "sbm:nodes=50:features=degrees,order=degree"};
+    for (int i = 0; i < 3; i++) {
+        pgcn_dataset *data = load(names[i], NULL), *again;
+        assert_string_equal(data->name, names[i]);
+        again = load(data->name, NULL);
+        assert_string_equal(data->fingerprint, again->fingerprint);
+        pgcn_dataset_free(data), pgcn_dataset_free(again);
+    }
+    pgcn_dataset *data = load("sbm:features=5", NULL); /* a setting of sbm, though a step too */
+    assert_int_equal(pgcn_dataset_describe(data).features, 5);
+    pgcn_dataset_free(data);
+    data = load("sbm::features=identity", NULL);
+    assert_int_equal(pgcn_dataset_describe(data).features, 1000);
+    pgcn_dataset_free(data);
 }
 
 /* Features of 9 MB are hashed beside the building of the graph, smaller ones and those of verify after
@@ -277,8 +458,13 @@ static pgcn_status load_grid(void) {
     return load_and_free("grid:rows=4,cols=4");
 }
 
+static pgcn_status load_powerlaw(void) {
+    return load_and_free("powerlaw:nodes=100,edges=300,features=3");
+}
+
 static void test_builtin_every_failing_allocation_is_reported(void **state) {
     (void)state;
+    assert_true(fail_every_allocation(load_powerlaw) > 10);
     assert_true(fail_every_allocation(load_karate) > 10);
     assert_true(fail_every_allocation(load_sbm) > 10);
     assert_true(fail_every_allocation(load_grid) > 10);
@@ -292,8 +478,16 @@ int main(void) {
         cmocka_unit_test(test_sbm_has_the_properties_asked_for),
         cmocka_unit_test(test_sbm_pairs_of_a_class_are_equally_likely),
         cmocka_unit_test(test_grid_is_a_checkerboard),
+        cmocka_unit_test(test_powerlaw_has_the_properties_asked_for),
+        cmocka_unit_test(test_powerlaw_tail_of_the_degrees_follows_the_exponent),
+        cmocka_unit_test(test_powerlaw_numbers_are_in_random_order),
+        cmocka_unit_test(test_powerlaw_local_edges_make_communities),
+        cmocka_unit_test(test_powerlaw_features_alone_are_weak_and_the_graph_helps),
+        cmocka_unit_test(test_powerlaw_can_be_learnt),
+        cmocka_unit_test(test_powerlaw_extreme_settings_make_valid_graphs),
         cmocka_unit_test(test_builtin_wrong_setting_is_named_with_the_accepted_ones),
         cmocka_unit_test(test_builtin_names_can_be_listed_and_loaded),
+        cmocka_unit_test(test_builtin_takes_steps_behind_its_settings),
         cmocka_unit_test(test_fingerprint_of_karate_never_changes),
         cmocka_unit_test(test_fingerprint_of_large_features_is_the_same_in_a_thread_of_its_own),
         cmocka_unit_test(test_fingerprint_of_random_sets_follows_the_seed),

@@ -488,7 +488,7 @@ static void test_load_unknown_name_tells_where_it_looked(void **state) {
     (void)state;
     char *kept = replace_environment(NULL);
     assert_load_fails("corra", NULL, PGCN_ERR_ARGUMENT,
-                      "no data set 'corra': it is neither built in (karate, sbm, grid)");
+                      "no data set 'corra': it is neither built in (karate, sbm, grid, powerlaw)");
     assert_error_says("PATHGCN_DATA is not set");
     setenv("PATHGCN_DATA", scratch_path("nowhere"), 1);
     assert_load_fails("corra", NULL, PGCN_ERR_ARGUMENT, "is not a directory");

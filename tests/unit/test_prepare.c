@@ -35,12 +35,16 @@ static void test_steps_are_read_and_written_in_one_form(void **state) {
     assert_reads_as("per-class=20/500/1000", "per-class=20/500/1000");
     assert_reads_as("per-class=20/500/rest,splits=10", "per-class=20/500/rest");
     assert_reads_as("kfold=5", "kfold=5");
+    assert_reads_as("order=degree", "order=degree");
+    assert_reads_as("order=rcm,directed", "directed,order=rcm");
+    assert_reads_as("order=community,kfold=5,split-seed=3", "kfold=5,split-seed=3,order=community");
+    assert_reads_as("order=rcm,order=random", "order=random");
 }
 
 static void test_words_that_are_no_steps_belong_to_the_name(void **state) {
     (void)state;
-    static const char *const names[] = {"nodes=5", "direct",      "directed=1", "features",
-                                        "kfold",   "directed,no", "C\\data"};
+    static const char *const names[] = {"nodes=5", "direct", "directed=1",  "features",
+                                        "order",   "kfold",  "directed,no", "C\\data"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         pgcn_i_steps steps = {0}, untouched = {0};
         bool known = true;
@@ -70,6 +74,8 @@ static void test_steps_with_wrong_values_say_what_is_expected(void **state) {
         {"features=", "own, labels, degrees or identity"},
         {"features=own+", "own, labels, degrees or identity"},
         {"features=colour", "own, labels, degrees or identity"},
+        {"order=", "degree, rcm, community or random"},
+        {"order=degrees", "degree, rcm, community or random"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         pgcn_i_steps steps = {0};
