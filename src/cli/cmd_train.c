@@ -11,8 +11,9 @@ const cli_command cli_train = {
     .summary = "train a model and leave it in a directory",
     .arguments = "[NAME|PATH]",
     .text =
-        "NAME is a built-in graph (karate, sbm, grid), a data set in --data or PATHGCN_DATA, or one\n"
-        "that 'data fetch' brought; PATH a file or folder in any format of 'data list --formats'.\n"
+        "NAME is a built-in graph (karate, sbm, grid, powerlaw), a data set in --data or\n"
+        "PATHGCN_DATA, or one that 'data fetch' brought; PATH a file or folder in any format of\n"
+        "'data list --formats'.\n"
         "Your own graph is given by --edges, --features and --labels instead. Settings start from\n"
         "what is known to suit that data set; options override them. The epoch is chosen on\n"
         "validation nodes, the test nodes are only reported.\n"

@@ -1,5 +1,6 @@
-/* pathgcn train, in three files: cmd_train.c reads the command line and loops over the seeds,
- * train_run.c trains one seed in its directory, train_report.c sums up. */
+/* pathgcn train, in four files: cmd_train.c reads the command line and loops over the seeds,
+ * train_run.c trains one seed in its directory, train_memory.c says what it will take,
+ * train_report.c sums up. */
 #ifndef PGCN_CLI_TRAIN_H
 #define PGCN_CLI_TRAIN_H
 
@@ -25,6 +26,7 @@ typedef struct train_outcome {
     double val_accuracy, test_accuracy, best_test_accuracy;
     double seconds, step_ms; /* step_ms: median */
     int64_t parameters;
+    int64_t predicted_bytes; /* of memory, of the whole program at its peak */
 } train_outcome;
 
 bool cli_train_join(char out[TRAIN_PATH_BYTES], const char *directory, const char *file);
@@ -35,6 +37,14 @@ bool cli_train_join(char out[TRAIN_PATH_BYTES], const char *directory, const cha
  * the exit code with the message printed. */
 int cli_train_run(const train_request *request, const pgcn_dataset *data, const pgcn_config *config,
                   const char *directory, long long run, train_outcome *out);
+
+/* ---- train_memory.c ------------------------------------------------------------------------- */
+
+int64_t cli_train_resident_bytes(void); /* memory of the program at this moment */
+/* The peak that the program will come to, and a line or a warning about it. `resident` is what it had
+ * before the trainer was made. */
+int64_t cli_train_predict(const train_request *request, const pgcn_trainer *trainer,
+                          int64_t resident, bool first);
 
 /* ---- train_report.c ------------------------------------------------------------------------- */
 

@@ -106,10 +106,12 @@ void cli_train_print_table(const train_request *request, const char *name,
 json_t *cli_train_summary(const train_request *request, const pgcn_dataset_info *info,
                           const pgcn_config *config, const train_outcome *runs) {
     double total_epochs = 0;
+    int64_t predicted = 0;
     json_t *list = json_array(), *settings = json_object();
     pgcn_field field;
     for (long long i = 0; i < request->seeds; i++) {
         total_epochs += (double)runs[i].epochs;
+        if (runs[i].predicted_bytes > predicted) predicted = runs[i].predicted_bytes;
         json_array_append_new(list, cli_train_outcome_to_json(&runs[i]));
     }
     for (int i = 0; pgcn_config_field(i, &field); i++) {
@@ -120,7 +122,7 @@ json_t *cli_train_summary(const train_request *request, const pgcn_dataset_info 
     spread test = SPREAD(test_accuracy), val = SPREAD(val_accuracy);
     spread best = SPREAD(best_test_accuracy);
     return json_pack(
-        "{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:f, s:f, s:I, s:I, s:s, s:s, s:o, s:o}",
+        "{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:f, s:f, s:I, s:I, s:I, s:s, s:s, s:o, s:o}",
         "dataset", info->name, "accuracy_unit", "percent", "test_accuracy_mean",
         cli_json_real(test.mean), "test_accuracy_std", cli_json_real(test.deviation),
         "val_accuracy_mean", cli_json_real(val.mean), "val_accuracy_std",
@@ -128,6 +130,7 @@ json_t *cli_train_summary(const train_request *request, const pgcn_dataset_info 
         "best_epoch_test_accuracy_std", cli_json_real(best.deviation), "seeds",
         (json_int_t)request->seeds, "epochs", total_epochs / (double)request->seeds,
         "step_ms_median", SPREAD(step_ms).mean, "peak_rss_bytes", (json_int_t)cli_peak_rss_bytes(),
-        "parameters", (json_int_t)runs[0].parameters, "fingerprint", info->fingerprint, "out",
-        request->out, "config", settings, "runs", list);
+        "predicted_peak_rss_bytes", (json_int_t)predicted, "parameters",
+        (json_int_t)runs[0].parameters, "fingerprint", info->fingerprint, "out", request->out,
+        "config", settings, "runs", list);
 }

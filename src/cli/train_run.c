@@ -290,9 +290,11 @@ int cli_train_run(const train_request *r, const pgcn_dataset *data, const pgcn_c
     run_files files = {.lock = -1};
     meter m = {.on = !r->quiet && isatty(STDERR_FILENO), .run = run, .runs = r->seeds};
     *out = (train_outcome){.seed = config->seed};
+    int64_t resident = cli_train_resident_bytes();
     pgcn_status status = pgcn_trainer_new(data, config, &trainer);
     int code =
         status == PGCN_OK ? open_directory(r, directory, &files) : cli_failed(&cli_train, status);
+    if (code < 0) out->predicted_bytes = cli_train_predict(r, trainer, resident, run == 1);
     if (code < 0 && r->resume && files.started) {
         status = pgcn_trainer_resume(trainer, files.checkpoint);
         if (status != PGCN_OK) code = cli_failed(&cli_train, status);

@@ -48,6 +48,18 @@ static void dropout(float *out, uint8_t *kept, const float *x, pgcn_i_rng_domain
     }
 }
 
+static void draw_kept(uint8_t *kept, pgcn_i_rng_domain domain, uint32_t threshold, int64_t begin,
+                      int64_t end) {
+    uint16_t drawn[TILE];
+    for (int64_t at = begin, count; at < end; at += count) {
+        int64_t skip = at % ELEMENTS_PER_COUNTER;
+        const uint16_t *half = drawn + skip;
+        draw_tile(drawn, domain, (uint64_t)at / ELEMENTS_PER_COUNTER);
+        count = end - at < TILE - skip ? end - at : TILE - skip;
+        for (int64_t i = 0; i < count; i++) kept[at + i] = half[i] >= threshold;
+    }
+}
+
 static void dropout_backward(float *dx, const float *g, const uint8_t *kept, float scale,
                              int64_t begin, int64_t end, bool add) {
     if (add) {
@@ -61,5 +73,6 @@ static void dropout_backward(float *dx, const float *g, const uint8_t *kept, flo
 
 void PGCN_I_ISA(pgcn_i_fill_dropout)(pgcn_i_kernels *table) {
     table->dropout = dropout;
+    table->draw_kept = draw_kept;
     table->dropout_backward = dropout_backward;
 }

@@ -80,6 +80,28 @@ ALWAYS_INLINE vec vec_load_first(const float *p, int lanes) {
 #endif
 }
 
+/* bf16 numbers are the upper halves of floats. */
+ALWAYS_INLINE vec vec_load_bf16(const uint16_t *p, int lanes) {
+    uint16_t copy[LANES] = {0};
+    if (lanes < LANES) {
+        for (int i = 0; i < lanes; i++) copy[i] = p[i];
+        p = copy;
+    }
+#if defined(__AVX512F__)
+    __m512i words = _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)(const void *)p));
+    return (vec)_mm512_slli_epi32(words, 16);
+#elif defined(__AVX2__)
+    __m256i words = _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)(const void *)p));
+    return (vec)_mm256_slli_epi32(words, 16);
+#else
+    uint32_t words[LANES];
+    for (int i = 0; i < LANES; i++) words[i] = (uint32_t)p[i] << 16;
+    vec v;
+    memcpy(&v, words, sizeof v);
+    return v;
+#endif
+}
+
 /* By halves, and not by a masked store: a load of the next row would wait for that store, because
  * its masked-out part lies over that row (softmax of 7 classes took twice as long). */
 ALWAYS_INLINE void vec_store_first(float *p, vec v, int lanes) {

@@ -52,6 +52,7 @@ static inline int64_t pgcn_i_row(pgcn_i_rows rows, int64_t i) {
  * and its width; rows of all arrays are c apart. */
 typedef struct pgcn_i_path_args {
     const float *h;        /* [n, c], what is gathered */
+    const uint16_t *bf16;  /* [n, c]: the same in bf16, read in its place for visits; or NULL */
     const float *s;        /* [k, c] */
     const pgcn_i_csr *hop; /* [k-1] as in pgcn_i_visits */
     int k;
@@ -59,6 +60,15 @@ typedef struct pgcn_i_path_args {
     const uint8_t *live; /* [n]: rows of h with 0 here count as zero and are not read, or NULL */
     bool prefetch;       /* h does not fit into the cache: ask for the next row's visits early */
 } pgcn_i_path_args;
+
+/* A sparse matrix by columns (CSC), with the place of each entry in its rows (CSR). */
+typedef struct pgcn_i_columns {
+    int64_t nonzeros;
+    const int64_t *offset;    /* [columns+1] */
+    const int32_t *row;       /* [nonzeros] */
+    const uint32_t *position; /* [nonzeros] */
+    const float *value;       /* [nonzeros] */
+} pgcn_i_columns;
 
 typedef struct pgcn_i_kernels {
     const char *isa;
@@ -95,6 +105,8 @@ typedef struct pgcn_i_kernels {
      * dh[place of u in rows] = sum_i s_i (.) t_i;   ds[i] += h[u] (.) t_i, ds [k, c] */
     void (*pathconv_backward)(float *dh, float *ds, const float *h, const pgcn_i_path_args *args,
                               pgcn_i_rows rows);
+    /* out = x rounded to bf16, to the nearest and ties to even; elements begin .. end-1 */
+    void (*to_bf16)(uint16_t *out, const float *x, int64_t begin, int64_t end);
     /* out[r - begin] = sum_e value_e x[column_e]: a tile of a sparse product */
     void (*gather)(float *out, const float *x, const pgcn_i_csr *a, int64_t begin, int64_t end,
                    int64_t c);
@@ -105,17 +117,17 @@ typedef struct pgcn_i_kernels {
     void (*scale_dot)(float *dh, float *ds, const float *q, const float *h, const float *s,
                       int64_t begin, int64_t end, int64_t c, bool add);
 
-    /* -- sparse input layer (spmm.c) -- */
+    /* -- sparse input layer (spmm.c). kept [nonzeros]: entries that are not dropped; NULL: all.
+     * What is kept is multiplied with `scale`. -- */
 
-    /* out[r] = bias + sum_e value_e w[column_e]; zero values (dropped) are skipped; bias may be
-     * NULL; relu applies max(., 0). Rows begin..end-1 of offset/column/value, out row r. */
+    /* out[r] = bias + sum_e scale value_e w[column_e]; bias may be NULL; relu applies max(., 0).
+     * Rows begin..end-1 of offset/column/value, out row r. */
     void (*csr_linear)(float *out, const int64_t *offset, const int32_t *column, const float *value,
-                       const float *w, const float *bias, bool relu, int64_t begin, int64_t end,
-                       int64_t c);
-    /* Feature rows begin..end-1: dw[f] = sum_s sum_e value[s * nnz + position_e] g[s * n + row_e]
-     * over the entries e of column f (offset_t, row_t, position_t: the CSC of the input). */
-    void (*csr_linear_grad)(float *dw, const int64_t *offset_t, const int32_t *row_t,
-                            const int64_t *position_t, const float *value, int64_t nnz,
+                       const uint8_t *kept, float scale, const float *w, const float *bias,
+                       bool relu, int64_t begin, int64_t end, int64_t c);
+    /* Feature rows begin..end-1: dw[f] = sum_s sum_e scale value_e g[s * n + row_e] over the
+     * entries e of column f with kept[s * nnz + position_e] */
+    void (*csr_linear_grad)(float *dw, const pgcn_i_columns *x, const uint8_t *kept, float scale,
                             const float *g, int64_t n, int samples, int64_t begin, int64_t end,
                             int64_t c);
 
@@ -141,6 +153,9 @@ typedef struct pgcn_i_kernels {
                     uint32_t threshold, float scale, int64_t begin, int64_t end,
                     int64_t first_element); /* element of x[i] is first_element + i; kept may be
                                                NULL */
+    /* The same decision alone, for elements begin .. end-1. */
+    void (*draw_kept)(uint8_t *kept, pgcn_i_rng_domain domain, uint32_t threshold, int64_t begin,
+                      int64_t end);
     void (*dropout_backward)(float *dx, const float *g, const uint8_t *kept, float scale,
                              int64_t begin, int64_t end, bool add);
 

@@ -1,8 +1,7 @@
 /* The opening layer on sparse features: out = relu(X W + b) and dW = X^T g, with dropout on X.
  *
- * Dropped entries keep their place with the value 0, so that the pattern of X is never rebuilt.
- * Rows are short (Cora: 18 entries, 7 of them kept), and a branch on each value would be guessed
- * wrong most of the time; so the kept entries are first packed without a branch, and the sum then
+ * Dropout is a byte per entry, so that the pattern of X is never rebuilt. Rows are short (Cora: 18
+ * entries, 7 of them kept), and a branch on each value would be guessed wrong most of the time; so the kept entries are first packed without a branch, and the sum then
  * runs over these. No threads here: callers (nn) give each task its own rows of out or of dW. */
 #include "kernels/isa.h"
 
@@ -27,8 +26,8 @@ ALWAYS_INLINE void add_packed_block(int64_t ch, int vectors, int lanes, float *o
 }
 
 static void csr_linear(float *out, const int64_t *offset, const int32_t *column, const float *value,
-                       const float *w, const float *bias, bool relu, int64_t begin, int64_t end,
-                       int64_t c) {
+                       const uint8_t *kept, float scale, const float *w, const float *bias,
+                       bool relu, int64_t begin, int64_t end, int64_t c) {
     packed_entries packed;
     for (int64_t r = begin; r < end; r++) {
         const float *start = bias;
@@ -38,8 +37,8 @@ static void csr_linear(float *out, const int64_t *offset, const int32_t *column,
             int count = 0;
             for (; e < chunk_end; e++) {
                 packed.row[count] = column[e];
-                packed.value[count] = value[e];
-                count += value[e] != 0.0f;
+                packed.value[count] = scale * value[e];
+                count += kept ? kept[e] : 1;
             }
             packed.count = count;
             EACH_CHANNEL_BLOCK(c, add_packed_block, out + r * c, start, w, &packed,
@@ -49,24 +48,23 @@ static void csr_linear(float *out, const int64_t *offset, const int32_t *column,
     }
 }
 
-static void csr_linear_grad(float *dw, const int64_t *offset_t, const int32_t *row_t,
-                            const int64_t *position_t, const float *value, int64_t nnz,
+/* Entries of a column lie apart in `kept`, but it is one byte each: most of it stays near. */
+static void csr_linear_grad(float *dw, const pgcn_i_columns *x, const uint8_t *kept, float scale,
                             const float *g, int64_t n, int samples, int64_t begin, int64_t end,
                             int64_t c) {
     packed_entries packed;
     for (int64_t f = begin; f < end; f++) {
         const float *start = NULL;
         for (int sample = 0; sample < samples; sample++) {
-            const float *sample_value = value + sample * nnz;
-            int64_t e = offset_t[f], column_end = offset_t[f + 1];
+            const uint8_t *sample_kept = kept ? kept + sample * x->nonzeros : NULL;
+            int64_t e = x->offset[f], column_end = x->offset[f + 1];
             do {
                 int64_t chunk_end = column_end - e > CHUNK ? e + CHUNK : column_end;
                 int count = 0;
                 for (; e < chunk_end; e++) {
-                    float entry = sample_value[position_t[e]];
-                    packed.row[count] = row_t[e];
-                    packed.value[count] = entry;
-                    count += entry != 0.0f;
+                    packed.row[count] = x->row[e];
+                    packed.value[count] = scale * x->value[e];
+                    count += sample_kept ? sample_kept[x->position[e]] : 1;
                 }
                 packed.count = count;
                 EACH_CHANNEL_BLOCK(c, add_packed_block, dw + f * c, start, g + sample * n * c,

@@ -82,11 +82,15 @@ static pgcn_status fill_standardised(pgcn_i_input *input, const pgcn_i_features 
 }
 
 static pgcn_status index_columns(pgcn_i_input *input) {
+    if (input->nonzeros > UINT32_MAX)
+        return pgcn_i_fail(PGCN_ERR_MEMORY, "%lld non-zero features are more than %u",
+                           (long long)input->nonzeros, UINT32_MAX);
     int64_t *offset = PGCN_I_ARRAY(&input->arena, int64_t, input->columns + 1);
     int32_t *row = PGCN_I_ARRAY(&input->arena, int32_t, input->nonzeros);
-    int64_t *position = PGCN_I_ARRAY(&input->arena, int64_t, input->nonzeros);
+    uint32_t *position = PGCN_I_ARRAY(&input->arena, uint32_t, input->nonzeros);
+    float *value = PGCN_I_ARRAY(&input->arena, float, input->nonzeros);
     int64_t *next = pgcn_i_alloc(input->columns, sizeof *next);
-    if (!offset || !row || !position || !next) {
+    if (!offset || !row || !position || !value || !next) {
         pgcn_i_free(next);
         return PGCN_ERR_MEMORY;
     }
@@ -97,12 +101,11 @@ static pgcn_status index_columns(pgcn_i_input *input) {
         for (int64_t e = input->offset[r]; e < input->offset[r + 1]; e++) {
             int64_t place = next[input->column[e]]++;
             row[place] = (int32_t)r;
-            position[place] = e;
+            position[place] = (uint32_t)e;
+            value[place] = input->value[e];
         }
     pgcn_i_free(next);
-    input->offset_t = offset;
-    input->row_t = row;
-    input->position_t = position;
+    input->by_column = (pgcn_i_columns){input->nonzeros, offset, row, position, value};
     return PGCN_OK;
 }
 

@@ -63,6 +63,14 @@ void pgcn_i_loss_rows(const pgcn_i_loss *loss, pgcn_i_tape *tape, const int32_t 
     pgcn_i_live_spread(tape);
 }
 
+static void cross_entropy_rows(const loss_job *job, int64_t task, int64_t begin, int64_t end) {
+    pgcn_i_loss *loss = job->loss;
+    job->kernels->softmax(loss->probability, job->logits->data, begin, end, loss->classes);
+    job->kernels->cross_entropy(&loss->loss[task], &loss->hits[task], job->logits->grad,
+                                job->logits->data, loss->probability, job->label, job->mask,
+                                loss->n, job->scale, begin, end, loss->classes);
+}
+
 static void train_task(void *context, int64_t task, int worker) {
     (void)worker;
     const loss_job *job = context;
@@ -72,13 +80,12 @@ static void train_task(void *context, int64_t task, int worker) {
     loss->loss[task] = 0;
     loss->consistency[task] = 0;
     loss->hits[task] = 0;
+    const pgcn_i_live *live = job->logits->live; /* rows that are there */
     for (int64_t sample = 0; sample < loss->samples; sample++) {
         int64_t first = sample * loss->n;
-        job->kernels->softmax(loss->probability, job->logits->data, first + begin, first + end,
-                              loss->classes);
-        job->kernels->cross_entropy(&loss->loss[task], &loss->hits[task], job->logits->grad,
-                                    job->logits->data, loss->probability, job->label, job->mask,
-                                    loss->n, job->scale, first + begin, first + end, loss->classes);
+        if (!live) cross_entropy_rows(job, task, first + begin, first + end);
+        for (int64_t r = first + begin; live && r < first + end; r++)
+            if (live->is[r]) cross_entropy_rows(job, task, r, r + 1);
     }
     if (job->consistency)
         job->kernels->consistency(&loss->consistency[task], job->logits->grad, loss->probability,

@@ -66,10 +66,8 @@ typedef struct pgcn_i_input {
     const int64_t *offset; /* CSR, NULL when dense */
     const int32_t *column;
     const float *value;
-    const int64_t *offset_t; /* CSC: [columns+1] */
-    const int32_t *row_t;
-    const int64_t *position_t; /* index of the entry in CSR order */
-    const float *dense;        /* [n, columns], NULL when sparse */
+    pgcn_i_columns by_column; /* for sparse ones with columns */
+    const float *dense;       /* [n, columns], NULL when sparse */
 } pgcn_i_input;
 /* Mean and deviation of each column, for PGCN_NORMALISE_STANDARDISE; part of the model, so that unseen
  * nodes are treated like those of the training. NULL otherwise. */
@@ -83,7 +81,7 @@ pgcn_status pgcn_i_input_new(const pgcn_i_features *features, pgcn_normalise nor
                              pgcn_i_standard standard, bool with_columns, pgcn_i_input **out);
 void pgcn_i_input_free(pgcn_i_input *input);
 
-/* ---- tape (tape.c, live.c) --------------------------------------------------------------- */
+/* ---- tape (tape.c, plan.c, live.c) ------------------------------------------------------- */
 
 /* Rows that matter: see live.c. */
 typedef struct pgcn_i_live {
@@ -92,12 +90,16 @@ typedef struct pgcn_i_live {
     int64_t count;
 } pgcn_i_live;
 
+/* Both arrays share their memory with others whose time does not overlap: only the last value and
+ * its gradient are there at any time. */
 typedef struct pgcn_i_value {
     float *data; /* [rows, cols] */
     float *grad; /* [rows, cols]; NULL on a tape without gradients, and where only one tile of it
-                    is ever needed; shares its memory with others whose time does not overlap */
+                    is ever needed */
     int64_t rows, cols;
+    int maker, last_user;    /* operations; -1: the caller, nobody */
     bool shared;             /* several operations use it */
+    bool again;              /* not kept: made a second time on the way back */
     const pgcn_i_live *live; /* rows that are computed and have a gradient; NULL: all */
 } pgcn_i_value;
 
@@ -122,7 +124,8 @@ struct pgcn_i_op {
     void (*refresh)(pgcn_i_tape *tape, pgcn_i_op *op);
     void (*forward_all)(pgcn_i_tape *tape, pgcn_i_op *op);
     void (*forward_rows)(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, int worker);
-    /* Reads all of out->grad and writes in[0]->grad. */
+    /* Reads all of out->grad and writes in[0]->grad; or, where there is backward_rows too, only
+     * what has to happen before. */
     void (*backward_all)(pgcn_i_tape *tape, pgcn_i_op *op);
     /* From the gradient g of these rows of the result (a tile that may be overwritten; NULL for
      * an operation that is not row-wise: it reads out->grad) to dx, that of in[0]: tiles
@@ -132,6 +135,7 @@ struct pgcn_i_op {
     /* After backward_rows: what the summed partial (buffer[0] for an operation that sets
      * partial_to, else param) still needs. */
     void (*backward_done)(pgcn_i_tape *tape, pgcn_i_op *op);
+    bool back_in, back_out;                /* backward reads the data of in[0], of out */
     bool row_wise;                         /* forward and backward need the same rows only */
     bool spreads;                          /* rows need those that visits leads to */
     const pgcn_i_live *live_out, *live_in; /* rows of out that matter, and so of in[0] */
@@ -156,6 +160,14 @@ struct pgcn_i_op {
     pgcn_i_param *running[2]; /* batch norm: mean and variance */
 };
 
+/* What runs as one loop over tiles of rows: the operations first .. last, or on the way back last ..
+ * first. */
+typedef enum pgcn_i_pass { PGCN_I_FORWARD, PGCN_I_AGAIN, PGCN_I_BACKWARD } pgcn_i_pass;
+typedef struct pgcn_i_loop {
+    pgcn_i_pass pass;
+    int first, last;
+} pgcn_i_loop;
+
 enum {
     PGCN_CHAIN_TILES = 2, /* an operation reads one and writes the other */
     PGCN_LIVE_SETS = 4    /* rows of the loss, and after one, two and three path convolutions */
@@ -167,19 +179,28 @@ struct pgcn_i_tape {
     const pgcn_i_kernels *kernels;
     pgcn_i_params *params; /* borrowed */
     bool with_grad;        /* also: dropout on, batch statistics */
+    bool recompute;        /* set before finishing: less memory, see plan.c */
+    bool gather_bf16;      /* set before recording: sampled visits are read in bf16 */
     pgcn_status status;    /* first failure while recording */
     int count, capacity;
     pgcn_i_op *op;
-    int64_t partial_floats;       /* of one group, the largest of all chains of operations */
-    int64_t tile_floats;          /* of one worker, for operations */
-    int64_t chain_floats;         /* of one tile between two operations */
-    int64_t power_floats;         /* of each of the two */
+    int loops, turn;        /* turn: the first one of the way back */
+    pgcn_i_loop *loop;      /* in the order they run */
+    int64_t work_floats;    /* of all values and gradients */
+    int64_t *place;         /* in them; see plan.c */
+    int64_t partial_floats; /* of one group, the largest of all chains of operations */
+    int64_t tile_floats;    /* of one worker, for operations */
+    int64_t chain_floats;   /* of one tile between two operations */
+    int64_t bf16_count;     /* of the largest value that is gathered in bf16 */
+    int64_t power_floats;
     int64_t most_rows, most_cols; /* of all values */
     float *partial;               /* [groups, partial_floats] */
-    float *power[2];              /* powers of the exact operator, shared by all operations */
+    float *power;                 /* every other power of the exact operator */
     float *tile;                  /* [threads, tile_floats + PGCN_CHAIN_TILES chain_floats] */
+    uint16_t *bf16;               /* what a path convolution is gathering, when it is asked for */
     pgcn_i_live live_set[PGCN_LIVE_SETS];
     int64_t *live_count; /* [blocks + 1] */
+    bool again;          /* running what was run before: statistics stay as they are */
     uint64_t seed;       /* set before running */
     int64_t step;
 };
@@ -187,9 +208,13 @@ struct pgcn_i_tape {
 pgcn_status pgcn_i_tape_init(pgcn_i_tape *tape, pgcn_i_pool *pool, pgcn_i_params *params,
                              int capacity, bool with_grad);
 void pgcn_i_tape_free(pgcn_i_tape *tape);
-/* After the last operation: decides who writes and who adds gradients, plans and allocates memory.
- * Returns the first failure of recording. */
+/* After the last operation: decides what runs together, who writes and who adds gradients, and where
+ * everything lives. Returns the first failure of recording. */
 pgcn_status pgcn_i_tape_finish(pgcn_i_tape *tape);
+/* The same in two steps, for tapes that never run at the same time and may have one memory: plans, */
+pgcn_status pgcn_i_tape_plan(pgcn_i_tape *tape);
+/* and takes memory of the caller for values and gradients: work_floats, or more. */
+void pgcn_i_tape_place(pgcn_i_tape *tape, float *work);
 void pgcn_i_tape_forward(pgcn_i_tape *tape);
 /* The gradient of the last value is set by the caller (the loss). */
 void pgcn_i_tape_backward(pgcn_i_tape *tape);

@@ -37,6 +37,10 @@ void pgcn_i_path_kernel_gradient(pgcn_i_tape *tape, pgcn_i_op *op);
 void pgcn_i_path_residual(const pgcn_i_tape *tape, const pgcn_i_op *op, int64_t begin, int64_t end);
 void pgcn_i_path_residual_gradient(const pgcn_i_tape *tape, const pgcn_i_op *op, int64_t begin,
                                    int64_t end);
+/* Where the exact way back has the power q_i = (T^T)^i g. */
+static inline float *pgcn_i_path_power(const pgcn_i_tape *tape, const pgcn_i_op *op, int i) {
+    return i % 2 ? tape->power : op->out->grad;
+}
 /* The part of pgcn_i_op_pathconv for c x c weights per hop. */
 void pgcn_i_op_pathconv_full(pgcn_i_tape *tape, pgcn_i_op *op);
 

@@ -96,7 +96,8 @@ pgcn_i_value *pgcn_i_op_linear(pgcn_i_tape *tape, pgcn_i_value *x, pgcn_i_param 
     if (!op) return NULL;
     op->param[0] = w;
     op->param[1] = b;
-    op->relu = relu;
+    op->relu = op->back_out = relu;
+    op->back_in = true;
     op->rate = tape->with_grad && relu ? dropout : 0;
     if (tape->with_grad) {
         op->refresh = linear_refresh;
@@ -131,7 +132,9 @@ static void relu_backward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, fl
 pgcn_i_value *pgcn_i_op_relu(pgcn_i_tape *tape, pgcn_i_value *x) {
     if (tape->status != PGCN_OK) return NULL;
     pgcn_i_op *op = pgcn_i_tape_op(tape, x, NULL, x->rows, x->cols);
-    return op ? row_wise(op, relu_forward, relu_backward) : NULL;
+    if (!op) return NULL;
+    op->back_out = true;
+    return row_wise(op, relu_forward, relu_backward);
 }
 
 /* ---- dropout of elements ------------------------------------------------------------------- */

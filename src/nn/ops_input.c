@@ -38,11 +38,12 @@ static void relu_bias_backward(pgcn_i_tape *tape, pgcn_i_op *op) {
 
 /* ---- sparse -------------------------------------------------------------------------------- */
 
-enum { DROPPED = 0 }; /* op->buffer: values after dropout, [samples, nonzeros] */
-
-static const float *values_of(const pgcn_i_op *op, int64_t sample) {
-    return op->buffer[DROPPED] ? op->buffer[DROPPED] + sample * op->input->nonzeros
-                               : op->input->value;
+/* Whether an entry is kept: op->kept [samples, nonzeros]. */
+static const uint8_t *kept_of(const pgcn_i_op *op, int64_t sample) {
+    return op->kept ? op->kept + sample * op->input->nonzeros : NULL;
+}
+static float kept_scale(const pgcn_i_op *op) {
+    return op->kept ? pgcn_i_drop_scale(op->rate) : 1.0f;
 }
 
 static void sparse_drop_task(void *context, int64_t task, int worker) {
@@ -50,11 +51,10 @@ static void sparse_drop_task(void *context, int64_t task, int worker) {
     const pgcn_i_job *job = context;
     const pgcn_i_op *op = job->op;
     int64_t sample = task / job->blocks.count, block = task % job->blocks.count;
-    job->tape->kernels->dropout(op->buffer[DROPPED] + sample * op->input->nonzeros, NULL,
-                                op->input->value, input_domain(job->tape, (int)sample),
-                                pgcn_i_drop_threshold(op->rate), pgcn_i_drop_scale(op->rate),
-                                pgcn_i_block_begin(job->blocks, block),
-                                pgcn_i_block_end(job->blocks, block), 0);
+    job->tape->kernels->draw_kept(
+        op->kept + sample * op->input->nonzeros, input_domain(job->tape, (int)sample),
+        pgcn_i_drop_threshold(op->rate), pgcn_i_block_begin(job->blocks, block),
+        pgcn_i_block_end(job->blocks, block));
 }
 
 /* Rows of the stacked samples. A run of rows that follow each other is one call; it ends where its
@@ -70,8 +70,9 @@ static void sparse_forward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, i
         for (run = 1;
              i + run < rows.count && begin + run < x->n && pgcn_i_row(rows, i + run) == row + run;)
             run++;
-        tape->kernels->csr_linear(op->out->data + sample * x->n * c, x->offset, x->column,
-                                  values_of(op, sample), w, bias, op->relu, begin, begin + run, c);
+        tape->kernels->csr_linear(op->out->data + sample * x->n * c, x->offset, x->column, x->value,
+                                  kept_of(op, sample), kept_scale(op), w, bias, op->relu, begin,
+                                  begin + run, c);
     }
 }
 
@@ -85,10 +86,10 @@ static void sparse_grad_task(void *context, int64_t task, int worker) {
     const pgcn_i_job *job = context;
     const pgcn_i_op *op = job->op;
     const pgcn_i_input *x = op->input;
-    job->tape->kernels->csr_linear_grad(
-        job->tape->params->grad + op->param[0]->first, x->offset_t, x->row_t, x->position_t,
-        values_of(op, 0), op->buffer[DROPPED] ? x->nonzeros : 0, op->out->grad, x->n, op->samples,
-        pgcn_i_block_begin(job->blocks, task), pgcn_i_block_end(job->blocks, task), op->out->cols);
+    job->tape->kernels->csr_linear_grad(job->tape->params->grad + op->param[0]->first,
+                                        &x->by_column, op->kept, kept_scale(op), op->out->grad,
+                                        x->n, op->samples, pgcn_i_block_begin(job->blocks, task),
+                                        pgcn_i_block_end(job->blocks, task), op->out->cols);
 }
 
 /* The gradient of W is written and not added: a network has one opening layer. */
@@ -177,7 +178,7 @@ pgcn_i_value *pgcn_i_op_input(pgcn_i_tape *tape, const pgcn_i_input *input, int 
     op->rate = tape->with_grad ? dropout : 0;
     op->param[0] = w;
     op->param[1] = b;
-    op->relu = relu;
+    op->relu = op->back_out = relu;
     if (input->dense) {
         op->forward_all = dense_forward;
         op->backward_all = dense_backward;
@@ -185,7 +186,8 @@ pgcn_i_value *pgcn_i_op_input(pgcn_i_tape *tape, const pgcn_i_input *input, int 
     } else {
         if (op->rate > 0) {
             op->forward_all = sparse_drop;
-            op->buffer[DROPPED] = pgcn_i_tape_floats(tape, input->nonzeros * samples);
+            op->kept = PGCN_I_ARRAY(&tape->arena, uint8_t, input->nonzeros * samples);
+            if (!op->kept) tape->status = PGCN_ERR_MEMORY;
         }
         op->forward_rows = sparse_forward;
         op->backward_all = sparse_backward;

@@ -61,6 +61,7 @@ static void batch_statistics(pgcn_i_tape *tape, pgcn_i_op *op) {
 }
 
 static void norm_statistics(pgcn_i_tape *tape, pgcn_i_op *op) {
+    if (tape->again) return; /* those of this step are there, and the running ones know it */
     if (tape->with_grad) {
         batch_statistics(tape, op);
     } else {
@@ -120,6 +121,7 @@ pgcn_i_value *pgcn_i_op_batch_norm(pgcn_i_tape *tape, pgcn_i_value *x, pgcn_i_pa
     op->forward_all = norm_statistics;
     op->forward_rows = norm_rows;
     op->backward_all = norm_backward;
+    op->back_in = true;
     op->param[0] = gamma;
     op->param[1] = beta;
     op->running[0] = running_mean;

@@ -69,25 +69,57 @@ void pgcn_i_path_residual_gradient(const pgcn_i_tape *tape, const pgcn_i_op *op,
 
 /* ---- sampled ------------------------------------------------------------------------------- */
 
-/* Rows of more channels than this are gathered slab by slab, for all nodes: what one slab reads at
- * random is a fraction of the matrix and stays in a nearer cache (Pubmed with 256 channels on one
- * core: 27 instead of 38 ms). Narrower rows are gathered and go on to the product at once. */
-enum { SLAB = 64, NEAR_BYTES = 1 << 23 };
+/* Rows of more channels than a slab are gathered slab by slab, for all nodes, where that keeps what is
+ * read at random in a nearer cache (Pubmed with 256 channels on one core: 27 instead of 38 ms). A
+ * matrix that is too large for that is read by whole rows, asked for early (169343 nodes with 256
+ * channels: 670 instead of 870 ms). Narrow rows and those of large matrices are gathered and go on
+ * to the product at once. */
+enum { SLAB = 64, FAR_BYTES = 32 << 20 };
 
-static bool is_narrow(const pgcn_i_op *op) {
-    return op->out->cols <= SLAB;
+static bool is_far(const pgcn_i_op *op) {
+    return op->out->rows * op->out->cols > FAR_BYTES / (int64_t)sizeof *op->out->data;
+}
+static bool by_slabs(const pgcn_i_op *op) {
+    return op->out->cols > SLAB && !is_far(op);
 }
 
-static pgcn_i_path_args path_args(const pgcn_i_op *op, const float *rows, const pgcn_i_csr *hop,
-                                  int64_t slab) {
-    int64_t c = op->out->cols, first = slab * SLAB;
-    return (pgcn_i_path_args){.h = rows + first,
-                              .s = op->buffer[PATH_KERNEL] + first,
+static pgcn_i_path_args path_args(const pgcn_i_tape *tape, const pgcn_i_op *op, const float *rows,
+                                  const pgcn_i_csr *hop) {
+    return (pgcn_i_path_args){.h = rows,
+                              .bf16 = tape->bf16,
+                              .s = op->buffer[PATH_KERNEL],
                               .hop = hop,
                               .k = op->k,
-                              .c = c,
-                              .width = c - first < SLAB ? c - first : SLAB,
-                              .prefetch = op->out->rows * c > NEAR_BYTES / (int64_t)sizeof *rows};
+                              .c = op->out->cols,
+                              .width = op->out->cols,
+                              .prefetch = is_far(op)};
+}
+
+/* The rows that will be gathered, once more in bf16: every one of them is read many times, so half
+ * the bytes are worth a pass. Step 0: of the input; step 1: of the gradient. */
+static void bf16_task(void *context, int64_t task, int worker) {
+    (void)worker;
+    const pgcn_i_job *job = context;
+    const pgcn_i_op *op = job->op;
+    const pgcn_i_live *live = job->step == 0 ? op->live_in : op->live_out;
+    const float *rows = job->step == 0 ? op->in[0]->data : op->out->grad;
+    int64_t c = op->out->cols, end = pgcn_i_block_end(job->blocks, task);
+    for (int64_t i = pgcn_i_block_begin(job->blocks, task); i < end; i++) {
+        int64_t row = live ? live->row[i] : i;
+        job->tape->kernels->to_bf16(job->tape->bf16, rows, row * c, (row + 1) * c);
+    }
+}
+static void to_bf16(pgcn_i_tape *tape, pgcn_i_op *op, int step) {
+    const pgcn_i_live *live = step == 0 ? op->live_in : op->live_out;
+    pgcn_i_blocks blocks = pgcn_i_blocks_of(live ? live->count : op->out->rows);
+    if (tape->bf16) pgcn_i_run(tape, op, blocks, blocks.count, step, bf16_task);
+}
+
+static void sampled_forward_all(pgcn_i_tape *tape, pgcn_i_op *op) {
+    to_bf16(tape, op, 0);
+}
+static void sampled_backward_all(pgcn_i_tape *tape, pgcn_i_op *op) {
+    to_bf16(tape, op, 1);
 }
 
 static void residual_rows(const pgcn_i_tape *tape, const pgcn_i_op *op, pgcn_i_rows rows) {
@@ -98,7 +130,7 @@ static void residual_rows(const pgcn_i_tape *tape, const pgcn_i_op *op, pgcn_i_r
 
 static void sampled_forward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, int worker) {
     (void)worker;
-    pgcn_i_path_args args = path_args(op, op->in[0]->data, op->operator->visits->hop, 0);
+    pgcn_i_path_args args = path_args(tape, op, op->in[0]->data, op->operator->visits->hop);
     tape->kernels->pathconv_forward(op->out->data, &args, rows);
     residual_rows(tape, op, rows);
 }
@@ -111,17 +143,20 @@ static void slab_forward_task(void *context, int64_t task, int worker) {
     int64_t begin = pgcn_i_block_begin(job->blocks, block);
     pgcn_i_rows rows = {op->live_out ? op->live_out->row + begin : NULL, begin,
                         pgcn_i_block_end(job->blocks, block) - begin};
-    pgcn_i_path_args args = path_args(op, op->in[0]->data, op->operator->visits->hop, slab);
-    job->tape->kernels->pathconv_forward(op->out->data + slab * SLAB, &args, rows);
-}
-
-static int64_t slabs_of(const pgcn_i_op *op) {
-    return (op->out->cols + SLAB - 1) / SLAB;
+    int64_t c = op->out->cols, first = slab * SLAB;
+    pgcn_i_path_args args = path_args(job->tape, op, op->in[0]->data, op->operator->visits->hop);
+    args.h += first;
+    args.s += first;
+    if (args.bf16) args.bf16 += first;
+    args.width = c - first < SLAB ? c - first : SLAB;
+    job->tape->kernels->pathconv_forward(op->out->data + first, &args, rows);
 }
 
 static void slab_forward(pgcn_i_tape *tape, pgcn_i_op *op) {
+    to_bf16(tape, op, 0);
+    int64_t slabs = (op->out->cols + SLAB - 1) / SLAB;
     pgcn_i_blocks blocks = pgcn_i_blocks_of(op->live_out ? op->live_out->count : op->out->rows);
-    pgcn_i_run(tape, op, blocks, blocks.count * slabs_of(op), 0, slab_forward_task);
+    pgcn_i_run(tape, op, blocks, blocks.count * slabs, 0, slab_forward_task);
 }
 
 /* What is left when the slabs are there. */
@@ -147,20 +182,18 @@ static void residual_gradient(const pgcn_i_tape *tape, const pgcn_i_op *op, pgcn
 static void sampled_backward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, float *g,
                              float *dx, float *partial, int worker) {
     (void)g, (void)worker;
-    for (int64_t slab = 0; slab < slabs_of(op); slab++) {
-        pgcn_i_path_args args = path_args(op, op->out->grad, op->operator->visits->hop_t, slab);
-        args.live = op->live_out ? op->live_out->is : NULL;
-        tape->kernels->pathconv_backward(dx + slab * SLAB, partial + slab * SLAB,
-                                         op->in[0]->data + slab * SLAB, &args, rows);
-    }
+    pgcn_i_path_args args = path_args(tape, op, op->out->grad, op->operator->visits->hop_t);
+    args.live = op->live_out ? op->live_out->is : NULL;
+    tape->kernels->pathconv_backward(dx, partial, op->in[0]->data, &args, rows);
     if (op->in[1]) residual_gradient(tape, op, rows, dx);
 }
 
 /* ---- exact --------------------------------------------------------------------------------- */
 
-/* Pass t of Horner's rule goes to one of two buffers in turn, the last one to the result. */
+/* The passes of Horner's rule go to a buffer and to the result in turn, the last one to the result. */
 static float *horner_target(const pgcn_i_tape *tape, const pgcn_i_op *op, int pass) {
-    return pass >= op->k - 2 ? op->out->data : tape->power[pass % 2];
+    int left = op->k - 2 - pass;
+    return left > 0 && left % 2 ? tape->power : op->out->data;
 }
 
 /* Pass 0:  r = s_{k-2} (.) h + s_{k-1} (.) T h     (a path convolution of length 2)
@@ -215,7 +248,7 @@ static void exact_forward_rows(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows row
 }
 
 /* Pass i:  q_i = T^T q_{i-1} (q_0 = g);  dh += s_i (.) q_i;  ds_i += h (.) q_i. A group takes the
- * same nodes of every sample in turn. */
+ * same nodes of every sample in turn. Nobody needs g after pass 1: q_2, q_4, ... take its place. */
 static void exact_backward_task(void *context, int64_t group, int worker) {
     (void)worker;
     const pgcn_i_job *job = context;
@@ -230,8 +263,8 @@ static void exact_backward_task(void *context, int64_t group, int worker) {
         int64_t first = sample * op->operator->n, stack = first * c;
         const float *q = op->out->grad + stack;
         if (i > 0) {
-            const float *before = i > 1 ? job->tape->power[(i - 1) % 2] + stack : q;
-            float *power = job->tape->power[i % 2] + stack;
+            const float *before = pgcn_i_path_power(job->tape, op, i - 1) + stack;
+            float *power = pgcn_i_path_power(job->tape, op, i) + stack;
             kernels->gather(power + begin * c, before, op->operator->exact_t, begin, end, c);
             q = power;
         }
@@ -264,6 +297,7 @@ pgcn_i_value *pgcn_i_op_pathconv(pgcn_i_tape *tape, pgcn_i_value *h,
     op->kernel = kernel;
     op->param[0] = s;
     op->alpha = residual ? (float)alpha : 0;
+    op->back_in = true;
     op->refresh = pgcn_i_path_kernel;
     op->buffer[PATH_KERNEL] = pgcn_i_tape_floats(tape, kernel_floats(op));
     op->buffer[PATH_KERNEL_GRAD] = pgcn_i_tape_floats(tape, kernel_floats(op));
@@ -271,9 +305,12 @@ pgcn_i_value *pgcn_i_op_pathconv(pgcn_i_tape *tape, pgcn_i_value *h,
     if (kernel == PGCN_KERNEL_FULL) {
         pgcn_i_op_pathconv_full(tape, op);
     } else if (operator->visits) {
-        op->forward_all = is_narrow(op) ? NULL : slab_forward;
-        op->forward_rows = is_narrow(op) ? sampled_forward : slab_forward_rows;
+        op->forward_all = by_slabs(op) ? slab_forward : sampled_forward_all;
+        op->backward_all = sampled_backward_all;
+        op->forward_rows = by_slabs(op) ? slab_forward_rows : sampled_forward;
         op->spreads = true;
+        if (tape->gather_bf16 && h->rows * h->cols > tape->bf16_count)
+            tape->bf16_count = h->rows * h->cols;
         op->backward_rows = sampled_backward;
         op->backward_done = pgcn_i_path_kernel_gradient;
         op->partial_floats = kernel_floats(op);

@@ -92,10 +92,10 @@ static void sampled_backward(pgcn_i_tape *tape, pgcn_i_op *op) {
 
 /* ---- exact --------------------------------------------------------------------------------- */
 
-/* Pass t = 0 .. k-1 of Horner's rule with hop i = k-1-t:  r = T r + h W_i, into one of two buffers
- * in turn, the last into the result. */
+/* Pass t = 0 .. k-1 of Horner's rule with hop i = k-1-t:  r = T r + h W_i, into a buffer and the
+ * result in turn, the last into the result. */
 static float *horner_target(const pgcn_i_tape *tape, const pgcn_i_op *op, int pass) {
-    return pass == op->k - 1 ? op->out->data : tape->power[pass % 2];
+    return (op->k - 1 - pass) % 2 ? tape->power : op->out->data;
 }
 
 static void exact_forward_tile(const pgcn_i_job *job, int64_t stack, int64_t begin, int64_t end,
@@ -133,8 +133,8 @@ static void exact_backward_tile(const pgcn_i_job *job, int64_t stack, int64_t be
     int64_t c = op->out->cols;
     const float *q = op->out->grad + (stack + begin) * c;
     if (i > 0) {
-        const float *before = i > 1 ? job->tape->power[(i - 1) % 2] : op->out->grad;
-        float *power = job->tape->power[i % 2] + (stack + begin) * c;
+        const float *before = pgcn_i_path_power(job->tape, op, i - 1);
+        float *power = pgcn_i_path_power(job->tape, op, i) + (stack + begin) * c;
         job->tape->kernels->gather(power, before + stack * c, op->operator->exact_t, begin, end, c);
         q = power;
     }

@@ -4,12 +4,8 @@
  * one after the other, while the tile is in the cache (a path convolution, its 1x1 product, ReLU
  * and dropout are one loop). On the way back such a chain starts at a gather or at the loss and
  * ends where the next operation needs all rows; gradients inside a chain exist as tiles only.
- *
- * Three things are decided when recording ends. Who writes a gradient first: on the way back the
- * last consumer of a value writes its gradient and the earlier ones add to it, so nothing is set
- * to zero before. Where gradients live: that of a value is needed from its last consumer down to
- * the operation that made it, so a deep network has as many buffers as are needed at once (three)
- * and they stay in the cache. And, on a tape without gradients, the same for the values. */
+ * Which loops there are, who writes a gradient and where everything lives is decided when recording
+ * ends: see plan.c. */
 #include "nn/nn.h"
 
 #include <string.h>
@@ -21,6 +17,7 @@ pgcn_status pgcn_i_tape_init(pgcn_i_tape *tape, pgcn_i_pool *pool, pgcn_i_params
                           .params = params,
                           .with_grad = with_grad,
                           .capacity = capacity};
+    tape->arena.read_at_random = true; /* path convolutions gather rows */
     tape->op = PGCN_I_ARRAY(&tape->arena, pgcn_i_op, capacity);
     return tape->op ? PGCN_OK : PGCN_ERR_MEMORY;
 }
@@ -53,7 +50,7 @@ static pgcn_i_value *new_value(pgcn_i_tape *tape, int64_t rows, int64_t cols) {
         tape->status = PGCN_ERR_MEMORY;
         return NULL;
     }
-    *value = (pgcn_i_value){.rows = rows, .cols = cols};
+    *value = (pgcn_i_value){.rows = rows, .cols = cols, .maker = -1, .last_user = -1};
     if (rows > tape->most_rows) tape->most_rows = rows;
     if (cols > tape->most_cols) tape->most_cols = cols;
     return value;
@@ -77,7 +74,7 @@ pgcn_i_op *pgcn_i_tape_op(pgcn_i_tape *tape, pgcn_i_value *a, pgcn_i_value *b, i
     }
     pgcn_i_op *op = &tape->op[tape->count];
     *op = (pgcn_i_op){.in = {a, b}, .out = out, .index = tape->count};
-    tape->count++;
+    out->maker = tape->count++;
     return op;
 }
 
@@ -88,171 +85,6 @@ void pgcn_i_tape_need(pgcn_i_tape *tape, int64_t partial_floats, int64_t tile_fl
 
 void pgcn_i_tape_need_powers(pgcn_i_tape *tape, int64_t floats) {
     if (floats > tape->power_floats) tape->power_floats = floats;
-}
-
-/* ---- which operations run together ----------------------------------------------------------- */
-
-/* Operation i reads only rows that operation i - 1 has just made. */
-static bool follows(const pgcn_i_tape *tape, int i) {
-    return i > 0 && tape->op[i].row_wise && tape->op[i].in[0] == tape->op[i - 1].out;
-}
-
-/* The last operation of the loop over tiles that begins at `first`. */
-static int stage_end(const pgcn_i_tape *tape, int first) {
-    int last = first;
-    if (tape->op[first].forward_rows)
-        while (last + 1 < tape->count && follows(tape, last + 1)) last++;
-    return last;
-}
-
-/* The gradient of in[0] of operation i goes on as a tile to the operation before it. */
-static bool flows_on(const pgcn_i_tape *tape, int i) {
-    return i > 0 && tape->op[i].backward_rows && tape->op[i - 1].row_wise &&
-           tape->op[i].in[0] == tape->op[i - 1].out;
-}
-
-/* The last operation, in the order of the way back, of the chain that begins at `top`. */
-static int chain_end(const pgcn_i_tape *tape, int top) {
-    while (flows_on(tape, top)) top--;
-    return top;
-}
-
-/* ---- planning: who writes, who adds ------------------------------------------------------------ */
-
-static int users_of(const pgcn_i_tape *tape, int from, const pgcn_i_value *value) {
-    int users = 0;
-    for (int i = from; i < tape->count; i++)
-        users += tape->op[i].in[0] == value || tape->op[i].in[1] == value;
-    return users;
-}
-static bool param_used_after(const pgcn_i_tape *tape, int from, const pgcn_i_param *param) {
-    for (int i = from + 1; i < tape->count; i++)
-        if (tape->op[i].param[0] == param || tape->op[i].param[1] == param) return true;
-    return false;
-}
-
-/* An operation that comes later on the tape has written the gradient by the time the way back
- * reaches this one. */
-static void plan_writers(pgcn_i_tape *tape) {
-    for (int i = 0; i < tape->count; i++) {
-        pgcn_i_op *op = &tape->op[i];
-        for (int j = 0; j < 2; j++) {
-            if (op->in[j]) {
-                op->add_in[j] = users_of(tape, i + 1, op->in[j]) > 0;
-                op->in[j]->shared = users_of(tape, 0, op->in[j]) > 1;
-            }
-            op->add_param[j] = op->param[j] && param_used_after(tape, i, op->param[j]);
-        }
-        /* The same value twice in one operation: the second adds to what the first wrote. */
-        if (op->in[0] && op->in[0] == op->in[1]) op->add_in[1] = true;
-    }
-}
-
-/* The operations of a chain have their partial sums side by side. */
-static void plan_partials(pgcn_i_tape *tape) {
-    for (int top = tape->count - 1, end; top >= 0; top = end - 1) {
-        int64_t floats = 0;
-        end = chain_end(tape, top);
-        for (int i = top; i >= end; i--) {
-            tape->op[i].partial_first = floats;
-            floats += (tape->op[i].partial_floats + 15) / 16 * 16;
-        }
-        pgcn_i_tape_need(tape, floats, 0);
-    }
-}
-
-/* ---- planning: memory -------------------------------------------------------------------------- */
-
-/* Buffers that nobody needs any more. */
-typedef struct spare {
-    float *floats;
-    int64_t count;
-} spare;
-typedef struct spare_list {
-    spare *list;
-    int count;
-} spare_list;
-
-static int64_t floats_of(const pgcn_i_value *value) {
-    return value->rows * value->cols;
-}
-
-static float *take_buffer(pgcn_i_tape *tape, spare_list *spares, int64_t count) {
-    for (int i = spares->count - 1; i >= 0; i--) /* the last one given back is the warmest */
-        if (spares->list[i].count == count) {
-            float *floats = spares->list[i].floats;
-            spares->list[i] = spares->list[--spares->count];
-            return floats;
-        }
-    return pgcn_i_tape_floats(tape, count);
-}
-
-static void give_back(spare_list *spares, float *floats, int64_t count) {
-    if (floats) spares->list[spares->count++] = (spare){floats, count};
-}
-
-/* Walks the tape as the backward pass does. A result that nobody uses has the caller's gradient.
- * What the head of a chain reads is still needed while the end of the chain is written. */
-static void plan_gradients(pgcn_i_tape *tape, spare_list *spares) {
-    for (int top = tape->count - 1, end; top >= 0 && tape->status == PGCN_OK; top = end - 1) {
-        end = chain_end(tape, top);
-        for (int i = top; i >= end; i--) {
-            pgcn_i_op *op = &tape->op[i];
-            pgcn_i_value *values[3] = {op->out, op->in[0], op->in[1]};
-            for (int j = 0; j < 3; j++) {
-                bool tile_only =
-                    values[j] && !values[j]->shared && ((j == 0 && i < top) || (j == 1 && i > end));
-                if (values[j] && !values[j]->grad && !tile_only)
-                    values[j]->grad = take_buffer(tape, spares, floats_of(values[j]));
-            }
-        }
-        for (int i = top; i >= end; i--)
-            give_back(spares, tape->op[i].out->grad, floats_of(tape->op[i].out));
-    }
-}
-
-/* With gradients every value is kept. Without, a value is needed until the last loop that reads it
- * is done. */
-static void plan_values(pgcn_i_tape *tape, spare_list *spares) {
-    for (int first = 0, last; first < tape->count; first = last + 1) {
-        last = stage_end(tape, first);
-        for (int i = first; i <= last && tape->status == PGCN_OK; i++)
-            tape->op[i].out->data = take_buffer(tape, spares, floats_of(tape->op[i].out));
-        for (int i = 0; i <= last && !tape->with_grad; i++) {
-            pgcn_i_value *value = tape->op[i].out;
-            int before = users_of(tape, first, value), after = users_of(tape, last + 1, value);
-            if (before > 0 && after == 0) give_back(spares, value->data, floats_of(value));
-        }
-    }
-}
-
-static void plan_scratch(pgcn_i_tape *tape) {
-    int threads = pgcn_i_pool_threads(tape->pool);
-    tape->partial_floats = (tape->partial_floats + 15) / 16 * 16;
-    tape->tile_floats = (tape->tile_floats + 15) / 16 * 16;
-    tape->chain_floats = tape->with_grad ? PGCN_BLOCK_ROWS * tape->most_cols : 0;
-    if (tape->with_grad) {
-        tape->partial = pgcn_i_tape_floats(tape, PGCN_MAX_GROUPS * tape->partial_floats);
-        if (tape->status == PGCN_OK) tape->status = pgcn_i_live_init(tape, tape->most_rows);
-    }
-    for (int i = 0; i < 2 && tape->power_floats > 0; i++)
-        tape->power[i] = pgcn_i_tape_floats(tape, tape->power_floats);
-    tape->tile = pgcn_i_tape_floats(
-        tape, threads * (tape->tile_floats + PGCN_CHAIN_TILES * tape->chain_floats));
-}
-
-pgcn_status pgcn_i_tape_finish(pgcn_i_tape *tape) {
-    if (tape->status != PGCN_OK) return tape->status;
-    spare_list spares = {.list = PGCN_I_ARRAY(&tape->arena, spare, tape->count)};
-    if (!spares.list) return tape->status = PGCN_ERR_MEMORY;
-    plan_writers(tape);
-    plan_values(tape, &spares);
-    if (tape->with_grad) {
-        plan_partials(tape);
-        plan_gradients(tape, &spares);
-    }
-    plan_scratch(tape);
-    return tape->status;
 }
 
 /* ---- forward --------------------------------------------------------------------------------- */
@@ -275,6 +107,11 @@ static pgcn_i_rows tile_rows(const pgcn_i_live *live, int64_t begin, int64_t end
     return (pgcn_i_rows){live ? live->row + begin : NULL, begin, count};
 }
 
+/* The second time only what was not kept. */
+static bool runs(const pgcn_i_tape *tape, const pgcn_i_op *op) {
+    return !tape->again || op->out->again;
+}
+
 static void stage_task(void *context, int64_t task, int worker) {
     const stage_job *job = context;
     pgcn_i_op *op = job->tape->op;
@@ -283,7 +120,7 @@ static void stage_task(void *context, int64_t task, int worker) {
          begin += PGCN_BLOCK_ROWS) {
         pgcn_i_rows rows = tile_rows(job->live, begin, end);
         for (int i = job->first; i <= job->last; i++)
-            op[i].forward_rows(job->tape, &op[i], rows, worker);
+            if (runs(job->tape, &op[i])) op[i].forward_rows(job->tape, &op[i], rows, worker);
     }
 }
 
@@ -293,18 +130,19 @@ static void refresh_task(void *context, int64_t task, int worker) {
     if (tape->op[task].refresh) tape->op[task].refresh(tape, &tape->op[task]);
 }
 
+static void run_stage(pgcn_i_tape *tape, pgcn_i_loop loop) {
+    pgcn_i_op *op = &tape->op[loop.first];
+    if (op->forward_all && runs(tape, op)) op->forward_all(tape, op);
+    if (!op->forward_rows) return;
+    const pgcn_i_live *live = stage_live(op);
+    stage_job job = {tape, loop.first, loop.last, live,
+                     pgcn_i_blocks_of(live ? live->count : op->out->rows)};
+    pgcn_i_parallel(tape->pool, job.blocks.count, stage_task, &job);
+}
+
 void pgcn_i_tape_forward(pgcn_i_tape *tape) {
     pgcn_i_parallel(tape->pool, tape->count, refresh_task, tape);
-    for (int first = 0, last; first < tape->count; first = last + 1) {
-        pgcn_i_op *op = &tape->op[first];
-        last = stage_end(tape, first);
-        if (op->forward_all) op->forward_all(tape, op);
-        if (!op->forward_rows) continue;
-        const pgcn_i_live *live = stage_live(op);
-        stage_job job = {tape, first, last, live,
-                         pgcn_i_blocks_of(live ? live->count : op->out->rows)};
-        pgcn_i_parallel(tape->pool, job.blocks.count, stage_task, &job);
-    }
+    for (int i = 0; i < tape->turn; i++) run_stage(tape, tape->loop[i]);
 }
 
 /* ---- sums over groups ---------------------------------------------------------------------- */
@@ -417,7 +255,7 @@ static void chain_task(void *context, int64_t group, int worker) {
 static void clear_shared(pgcn_i_tape *tape, const pgcn_i_op *op) {
     for (int j = 0; j < 2; j++) {
         pgcn_i_value *value = op->in[j];
-        if (op->live_out && value && value->shared && users_of(tape, op->index + 1, value) == 0)
+        if (op->live_out && value && value->shared && value->last_user == op->index)
             pgcn_i_live_zero(tape, value, NULL);
     }
 }
@@ -451,16 +289,22 @@ static void run_chain(pgcn_i_tape *tape, int top, int end) {
         if (tape->op[i].backward_done) tape->op[i].backward_done(tape, &tape->op[i]);
 }
 
+static void run_back(pgcn_i_tape *tape, int top, int end) {
+    pgcn_i_op *op = &tape->op[top];
+    for (int i = top; i >= end; i--) clear_shared(tape, &tape->op[i]);
+    if (!op->backward_rows && op->live_out) pgcn_i_live_zero(tape, op->out, op->live_out);
+    if (op->backward_all) op->backward_all(tape, op);
+    if (op->backward_rows) run_chain(tape, top, end);
+}
+
 void pgcn_i_tape_backward(pgcn_i_tape *tape) {
-    for (int top = tape->count - 1, end; top >= 0; top = end - 1) {
-        pgcn_i_op *op = &tape->op[top];
-        end = chain_end(tape, top);
-        for (int i = top; i >= end; i--) clear_shared(tape, &tape->op[i]);
-        if (op->backward_rows) {
-            run_chain(tape, top, end);
-        } else {
-            if (op->live_out) pgcn_i_live_zero(tape, op->out, op->live_out);
-            op->backward_all(tape, op);
-        }
+    for (int i = tape->turn; i < tape->loops; i++) {
+        pgcn_i_loop loop = tape->loop[i];
+        tape->again = loop.pass == PGCN_I_AGAIN;
+        if (tape->again)
+            run_stage(tape, loop);
+        else
+            run_back(tape, loop.last, loop.first);
     }
+    tape->again = false;
 }

@@ -279,7 +279,7 @@ static pgcn_status same_run(const pgcn_i_safetensors *file, const pgcn_trainer *
         return pgcn_i_fail(
             PGCN_ERR_MISMATCH,
             "%s was trained with %s %s and not %s; resume with the same options (only "
-            "epochs, patience and threads may change)",
+            "epochs, patience, threads and recompute may change)",
             file->path, key, was, is);
     }
     if (strcmp(split, trainer->split->name) != 0)

@@ -164,10 +164,7 @@ static pgcn_status session_fill(session *s, const pgcn_model *model, const pgcn_
         return pgcn_i_fail(PGCN_ERR_ARGUMENT,
                            "a model of node2vec walks has no deterministic form (its walks have a "
                            "memory); use inference stochastic:10");
-    s->operator=(pgcn_i_operator){.n = data->graph->n,
-                                  .samples = 1,
-                                  .exact = &s->spatial.exact,
-                                  .exact_t = &s->spatial.exact_t};
+    s->operator=(pgcn_i_operator){.n = data->graph->n, .samples = 1, .exact = &s->spatial.exact};
     if (sampled) {
         PGCN_TRY(pgcn_i_visits_new(&s->spatial.walker, 1, false, &s->visits));
         s->operator.visits = s->visits;
@@ -184,7 +181,8 @@ static pgcn_status session_open(session *s, const pgcn_model *model, const pgcn_
         .config = model->config, .inference = pgcn_inference_default(), .params = model->params};
     PGCN_TRY(
         pgcn_i_opts_over(&s->inference, sizeof s->inference, inference, "pgcn_inference_default"));
-    s->config.paths_per_layer = false; /* one sample per draw serves all layers */
+    s->config.paths_per_layer = false;        /* one sample per draw serves all layers */
+    s->config.train_form = PGCN_FORM_SAMPLED; /* there is no way back that would need T^T */
     pgcn_status status = session_fill(s, model, data);
     if (status != PGCN_OK) session_close(s);
     return status;

@@ -13,11 +13,12 @@ pgcn_status pgcn_i_spatial_init(pgcn_i_spatial *spatial, const pgcn_graph *graph
     opts.inout_q = (float)config->inout_q;
     opts.may_stay = config->self_loops;
     bool symmetric = config->scaling == PGCN_SCALING_SYMMETRIC;
+    bool back = config->train_form == PGCN_FORM_EXACT;
     pgcn_status status = pgcn_i_walker_init(&spatial->walker, graph, &opts);
     if (status == PGCN_OK)
         status = pgcn_i_graph_operator(graph, config->self_loops, config->walk != PGCN_WALK_UNIFORM,
                                        symmetric, &spatial->arena, &spatial->exact,
-                                       &spatial->exact_t, &spatial->degree);
+                                       back ? &spatial->exact_t : NULL, &spatial->degree);
     if (status != PGCN_OK) {
         pgcn_i_spatial_free(spatial);
         return status;

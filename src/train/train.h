@@ -15,7 +15,7 @@
 json_t *pgcn_i_config_to_json(const pgcn_config *config);
 pgcn_status pgcn_i_config_from_json(json_t *object, const char *where, pgcn_config *out);
 /* First key in which two configurations differ, other than those a resumed run may change (epochs,
- * patience, threads); NULL if there is none. */
+ * patience and those of the run); NULL if there is none. */
 const char *pgcn_i_config_difference(const pgcn_config *a, const pgcn_config *b);
 /* The caller's configuration over the defaults (pgcn_i_opts_over). NULL: the defaults. */
 pgcn_status pgcn_i_config_copy(const pgcn_config *given, pgcn_config *out);
@@ -27,8 +27,8 @@ pgcn_status pgcn_i_config_apply(pgcn_config *config, const char *settings);
 typedef struct pgcn_i_spatial {
     pgcn_i_arena arena;
     pgcn_i_walker walker;
-    bool has_exact; /* not for node2vec: its walks have memory, no power of T fits */
-    pgcn_i_csr exact, exact_t;
+    bool has_exact;            /* not for node2vec: its walks have memory, no power of T fits */
+    pgcn_i_csr exact, exact_t; /* exact_t: only for training in exact form */
     float *degree;             /* [n] */
     const float *visit_degree; /* degree with symmetric scaling, else NULL */
 } pgcn_i_spatial;
@@ -82,13 +82,17 @@ struct pgcn_trainer {
     pgcn_i_visits **visits;     /* [samplers] */
     pgcn_i_visits *eval_visits; /* only where there is no exact form */
     pgcn_i_operator *train_operators, *eval_operators; /* [L] */
-    pgcn_i_tape train_tape, eval_tape;
+    pgcn_i_tape train_tape, eval_tape; /* in the same memory: one of them runs at a time */
     pgcn_i_value *train_logits, *eval_logits;
-    pgcn_i_loss train_loss, eval_loss;
+    pgcn_i_loss loss;     /* of both */
     int64_t sampled_step; /* the step whose sample the visits hold, -1: none */
     pgcn_i_progress progress;
-    bool broken; /* the last step led to a validation loss that is not finite */
+    pgcn_memory memory; /* what all of this takes */
+    bool broken;        /* the last step led to a validation loss that is not finite */
 };
+
+/* memory.c: fills trainer->memory when everything is allocated. */
+pgcn_status pgcn_i_trainer_measure(pgcn_trainer *trainer);
 
 /* Puts an epoch at the end of the history, says whether its weights are the best so far and
  * updates what patience looks at. Resuming replays the history through it. */

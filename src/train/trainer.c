@@ -40,11 +40,10 @@ static double run_step(pgcn_trainer *trainer, int64_t step) {
     tape->seed = config->seed;
     tape->step = step;
     double lambda = consistency_weight(config, step);
-    pgcn_i_loss_rows(&trainer->train_loss, tape, trainer->data->label, trainer->split->train,
-                     lambda);
+    pgcn_i_loss_rows(&trainer->loss, tape, trainer->data->label, trainer->split->train, lambda);
     pgcn_i_tape_forward(tape);
     pgcn_i_loss_terms terms =
-        pgcn_i_loss_run(&trainer->train_loss, tape, trainer->train_logits, trainer->data->label,
+        pgcn_i_loss_run(&trainer->loss, tape, trainer->train_logits, trainer->data->label,
                         trainer->split->train, trainer->train_nodes, lambda, config->temperature);
     double loss = terms.cross_entropy + lambda * terms.consistency;
     if (!isfinite(loss)) return loss;
@@ -61,11 +60,11 @@ static void evaluate(pgcn_trainer *trainer, pgcn_epoch *epoch) {
                              trainer->config.seed, PGCN_I_RNG_WALK_INFERENCE, epoch->epoch, 0,
                              trainer->spatial.visit_degree);
     pgcn_i_tape_forward(tape);
-    pgcn_i_softmax_run(&trainer->eval_loss, tape, trainer->eval_logits);
-    pgcn_i_loss_terms val = pgcn_i_score_run(&trainer->eval_loss, tape, trainer->eval_logits,
+    pgcn_i_softmax_run(&trainer->loss, tape, trainer->eval_logits);
+    pgcn_i_loss_terms val = pgcn_i_score_run(&trainer->loss, tape, trainer->eval_logits,
                                              data->label, trainer->split->val, trainer->val_nodes);
     pgcn_i_loss_terms test =
-        pgcn_i_score_run(&trainer->eval_loss, tape, trainer->eval_logits, data->label,
+        pgcn_i_score_run(&trainer->loss, tape, trainer->eval_logits, data->label,
                          trainer->split->test, trainer->test_nodes);
     epoch->val_loss = val.cross_entropy;
     epoch->val_accuracy = 100 * val.accuracy;
@@ -273,20 +272,29 @@ static pgcn_status make_operators(pgcn_trainer *trainer) {
     return PGCN_OK;
 }
 
+/* The memory of values and gradients is one for both tapes, large enough for either. */
 static pgcn_status record_tapes(pgcn_trainer *trainer) {
     const pgcn_config *config = &trainer->config;
-    int64_t n = trainer->data->graph->n;
-    int ops = pgcn_i_pathgcn_ops(config), classes = trainer->data->classes;
-    PGCN_TRY(pgcn_i_tape_init(&trainer->train_tape, trainer->pool, &trainer->params, ops, true));
-    trainer->train_logits = pgcn_i_pathgcn_record(&trainer->train_tape, config, trainer->input,
+    int ops = pgcn_i_pathgcn_ops(config);
+    pgcn_i_tape *train = &trainer->train_tape, *eval = &trainer->eval_tape;
+    PGCN_TRY(pgcn_i_tape_init(train, trainer->pool, &trainer->params, ops, true));
+    train->recompute = config->recompute;
+    train->gather_bf16 = config->bf16;
+    trainer->train_logits = pgcn_i_pathgcn_record(train, config, trainer->input,
                                                   trainer->train_operators, config->samples);
-    PGCN_TRY(pgcn_i_tape_finish(&trainer->train_tape));
-    PGCN_TRY(pgcn_i_tape_init(&trainer->eval_tape, trainer->pool, &trainer->params, ops, false));
-    trainer->eval_logits = pgcn_i_pathgcn_record(&trainer->eval_tape, config, trainer->input,
-                                                 trainer->eval_operators, 1);
-    PGCN_TRY(pgcn_i_tape_finish(&trainer->eval_tape));
-    PGCN_TRY(pgcn_i_loss_init(&trainer->train_loss, n, config->samples, classes));
-    return pgcn_i_loss_init(&trainer->eval_loss, n, 1, classes);
+    PGCN_TRY(pgcn_i_tape_plan(train));
+    PGCN_TRY(pgcn_i_tape_init(eval, trainer->pool, &trainer->params, ops, false));
+    trainer->eval_logits =
+        pgcn_i_pathgcn_record(eval, config, trainer->input, trainer->eval_operators, 1);
+    PGCN_TRY(pgcn_i_tape_plan(eval));
+    float *work = PGCN_I_ARRAY(&train->arena, float,
+                               train->work_floats > eval->work_floats ? train->work_floats
+                                                                      : eval->work_floats);
+    if (!work) return PGCN_ERR_MEMORY;
+    pgcn_i_tape_place(train, work);
+    pgcn_i_tape_place(eval, work);
+    return pgcn_i_loss_init(&trainer->loss, trainer->data->graph->n, config->samples,
+                            trainer->data->classes);
 }
 
 static bool is_utf8(const char *name) {
@@ -336,7 +344,7 @@ static pgcn_status set_up(pgcn_trainer *trainer) {
     PGCN_TRY(record_tapes(trainer));
     trainer->progress = (pgcn_i_progress){.best = -1};
     trainer->progress.history = PGCN_I_ARRAY(&trainer->arena, pgcn_epoch, config->epochs);
-    return trainer->progress.history ? PGCN_OK : PGCN_ERR_MEMORY;
+    return trainer->progress.history ? pgcn_i_trainer_measure(trainer) : PGCN_ERR_MEMORY;
 }
 
 pgcn_status pgcn_trainer_new(const pgcn_dataset *data, const pgcn_config *config,
@@ -356,8 +364,7 @@ pgcn_status pgcn_trainer_new(const pgcn_dataset *data, const pgcn_config *config
 
 void pgcn_trainer_free(pgcn_trainer *trainer) {
     if (!trainer) return;
-    pgcn_i_loss_free(&trainer->train_loss);
-    pgcn_i_loss_free(&trainer->eval_loss);
+    pgcn_i_loss_free(&trainer->loss);
     pgcn_i_tape_free(&trainer->train_tape);
     pgcn_i_tape_free(&trainer->eval_tape);
     for (int l = 0; l < trainer->samplers; l++) pgcn_i_visits_free(trainer->visits[l]);

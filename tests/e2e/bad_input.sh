@@ -67,7 +67,7 @@ threads         -1,1025,nan                               0..1024
 seeds           0,-1,1.5,nan,100001                       1
 checkpoint-every -1,nan                                   0
 TABLE
-for setting in self-loops batch-norm paths-per-layer allow-missing-class; do
+for setting in self-loops batch-norm paths-per-layer allow-missing-class recompute; do
     refused 2 "--$setting|'maybe'|no | yes" train karate --out nowhere --$setting=maybe
 done
 refused 2 "samples|consistency" train karate --out nowhere --samples 1 --consistency 1

@@ -61,14 +61,15 @@ static void test_checkpoint_before_the_first_epoch_resumes(void **state) {
     pgcn_dataset_free(data);
 }
 
-static void test_checkpoint_epochs_patience_and_threads_may_change(void **state) {
+static void test_checkpoint_epochs_patience_and_the_run_may_change(void **state) {
     (void)state;
     pgcn_dataset *data = dataset("karate");
     pgcn_trainer *short_run = trainer_of(data, "channels=6 epochs=10 patience=0");
     run_epochs(short_run, 10);
     assert_true(pgcn_trainer_finished(short_run));
     must(pgcn_trainer_save(short_run, scratch_path("c")));
-    pgcn_trainer *longer = trainer_of(data, "channels=6 epochs=20 patience=19 threads=2");
+    pgcn_trainer *longer =
+        trainer_of(data, "channels=6 epochs=20 patience=19 threads=2 recompute=yes");
     must(pgcn_trainer_resume(longer, scratch_path("c")));
     assert_false(pgcn_trainer_finished(longer));
     run_epochs(longer, 3);
@@ -373,7 +374,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         IN_SCRATCH(test_checkpoint_resumed_run_ends_with_the_same_bytes),
         IN_SCRATCH(test_checkpoint_before_the_first_epoch_resumes),
-        IN_SCRATCH(test_checkpoint_epochs_patience_and_threads_may_change),
+        IN_SCRATCH(test_checkpoint_epochs_patience_and_the_run_may_change),
         IN_SCRATCH(test_checkpoint_of_another_run_is_refused),
         IN_SCRATCH(test_checkpoint_cut_anywhere_is_refused),
         IN_SCRATCH(test_checkpoint_flipped_header_bytes_never_harm),

@@ -49,6 +49,8 @@ static const struct {
     {"split", {"public", "123456789"}, {"private", "1234567890", "-1"}},
     {"seed", {"0", "18446744073709551615"}, {"18446744073709551616", "-1", " 1"}},
     {"threads", {"0", "1024"}, {"-1", "1025", "x"}},
+    {"recompute", {"yes", "no"}, {"1.0", "", "no "}},
+    {"bf16", {"yes", "no"}, {"16", "", "float"}},
 };
 enum { SAMPLES = sizeof samples / sizeof *samples };
 
@@ -288,6 +290,7 @@ static void test_config_json_gives_every_field_back(void **state) {
         must(pgcn_i_config_from_json(json, "file", &back));
         json_decref(json);
         back.threads = config.threads;
+        back.recompute = config.recompute;
         for (int s = 0; s < SAMPLES; s++) {
             char was[64], is[64];
             must(pgcn_config_get(&config, samples[s].key, was, sizeof was));
@@ -331,9 +334,9 @@ static void test_config_difference_names_the_key(void **state) {
         bool first = strcmp(text, samples[s].good[0]) != 0;
         must(pgcn_config_set(&other, samples[s].key, samples[s].good[first ? 0 : 1]));
         const char *key = pgcn_i_config_difference(&base, &other);
-        bool may_differ = strcmp(samples[s].key, "epochs") == 0 ||
-                          strcmp(samples[s].key, "patience") == 0 ||
-                          strcmp(samples[s].key, "threads") == 0;
+        bool may_differ =
+            strcmp(samples[s].key, "epochs") == 0 || strcmp(samples[s].key, "patience") == 0 ||
+            strcmp(samples[s].key, "threads") == 0 || strcmp(samples[s].key, "recompute") == 0;
         if (may_differ)
             assert_null(key);
         else

@@ -152,6 +152,65 @@ static void test_pathconv_backward_of_live_rows_matches_reference(void **state) 
     }
 }
 
+static void test_bf16_rounds_to_nearest_even(void **state) {
+    (void)state;
+    static const struct {
+        uint32_t bits;
+        uint16_t want;
+    } cases[] = {{0x3f800000, 0x3f80}, {0x3f808000, 0x3f80}, {0x3f818000, 0x3f82},
+                 {0x3f808001, 0x3f81}, {0xbf807fff, 0xbf80}, {0x7f7fffff, 0x7f80},
+                 {0x7f800000, 0x7f80}, {0x7f800001, 0x7fc0}, {0xffffffff, 0xffff}};
+    enum { COUNT = sizeof cases / sizeof *cases };
+    float x[COUNT];
+    for (int i = 0; i < COUNT; i++) memcpy(&x[i], &cases[i].bits, sizeof x[i]);
+    FOR_EACH_TABLE(table) {
+        uint16_t out[COUNT + 1] = {[COUNT] = 77};
+        table->to_bf16(out, x, 0, COUNT);
+        for (int i = 0; i < COUNT; i++) assert_int_equal(out[i], cases[i].want);
+        assert_int_equal(out[COUNT], 77);
+    }
+}
+
+/* Visits read from bf16 are those of the rounded matrix; the row itself is not rounded. */
+static void test_pathconv_of_bf16_equals_that_of_rounded_floats(void **state) {
+    (void)state;
+    FOR_EACH_SIZE(c) {
+        walk_case w = walk_case_new(c, K);
+        uint16_t *bf16 = calloc((size_t)(N * c), sizeof *bf16);
+        uint8_t live[N];
+        for (int j = 0; j < N; j++) live[j] = j % 4 != 3;
+        FOR_EACH_TABLE(table) {
+            table->to_bf16(bf16, w.h, 0, N * c);
+            float *rounded = ref_random_floats(9, N * c), *h = ref_random_floats(9, N * c);
+            for (int64_t e = 0; e < N * c; e++) {
+                uint32_t bits = (uint32_t)bf16[e] << 16;
+                memcpy(&rounded[e], &bits, sizeof bits);
+            }
+            for (int with_live = 0; with_live <= 1; with_live++) {
+                float *a = ref_filled_floats(MARK, N * c), *b = ref_filled_floats(MARK, N * c);
+                float *ds_a = ref_filled_floats(0, K * c), *ds_b = ref_filled_floats(0, K * c);
+                pgcn_i_path_args args = args_of(&w, rounded, w.hop);
+                args.live = with_live ? live : NULL;
+                args.prefetch = true;
+                table->pathconv_forward(a, &args, (pgcn_i_rows){NULL, 0, N});
+                args.bf16 = bf16;
+                table->pathconv_forward(b, &args, (pgcn_i_rows){NULL, 0, N});
+                assert_memory_equal(a, b, (size_t)(N * c) * sizeof *a);
+                args.hop = w.hop_t;
+                table->pathconv_backward(b, ds_b, h, &args, (pgcn_i_rows){NULL, 0, N});
+                args.bf16 = NULL;
+                table->pathconv_backward(a, ds_a, h, &args, (pgcn_i_rows){NULL, 0, N});
+                assert_memory_equal(a, b, (size_t)(N * c) * sizeof *a);
+                assert_memory_equal(ds_a, ds_b, (size_t)(K * c) * sizeof *a);
+                free(a), free(b), free(ds_a), free(ds_b);
+            }
+            free(rounded), free(h);
+        }
+        free(bf16);
+        walk_case_free(&w);
+    }
+}
+
 /* <g, pathconv(h; s)> as a function of h, or of s where s_varies. */
 typedef struct inner_product {
     const walk_case *w;
@@ -233,22 +292,34 @@ static void test_scale_dot_all_sizes_match_reference(void **state) {
 
 /* ---- sparse input layer -------------------------------------------------------------------- */
 
-/* Features whose row 5 has 600 entries: more than are packed at once. Every third value is 0. */
+/* Features whose row 5 has 600 entries: more than are packed at once. Every third one is dropped. */
 enum { FEATURES = 601, SAMPLES = 2 };
+static const float KEPT_SCALE = 1.5f;
 typedef struct sparse_case {
     int64_t offset[N + 1], nnz;
     int32_t *column;
-    float *value; /* [SAMPLES, nnz] */
-    int64_t *offset_t, *position_t;
+    float *value;
+    uint8_t *kept;  /* [SAMPLES, nnz] */
+    float *dropped; /* [SAMPLES, nnz]: the values after dropout */
+    int64_t *offset_t;
+    uint32_t *position_t;
     int32_t *row_t;
+    float *value_t;
+    pgcn_i_columns by_column;
 } sparse_case;
 
 static sparse_case sparse_case_new(void) {
     pgcn_i_csr a = ref_random_csr(20, N, FEATURES);
     sparse_case x = {.nnz = a.offset[N] - (a.offset[6] - a.offset[5]) + 600};
     x.column = calloc((size_t)x.nnz, sizeof *x.column);
-    x.value = ref_random_floats(21, SAMPLES * x.nnz);
-    for (int64_t i = 0; i < SAMPLES * x.nnz; i += 3) x.value[i] = 0.0f;
+    x.value = ref_random_floats(21, x.nnz);
+    x.kept = calloc((size_t)(SAMPLES * x.nnz), 1);
+    x.dropped = ref_filled_floats(0, SAMPLES * x.nnz);
+    for (int64_t i = 0; i < SAMPLES * x.nnz; i++) {
+        x.kept[i] = i % 3 != 0;
+        if (x.kept[i]) x.dropped[i] = KEPT_SCALE * x.value[i % x.nnz];
+    }
+    x.value_t = ref_filled_floats(0, x.nnz);
     x.offset_t = calloc(FEATURES + 1, sizeof *x.offset_t);
     x.position_t = calloc((size_t)x.nnz, sizeof *x.position_t);
     x.row_t = calloc((size_t)x.nnz, sizeof *x.row_t);
@@ -262,33 +333,41 @@ static sparse_case sparse_case_new(void) {
     for (int f = 0; f < FEATURES; f++) {
         for (int r = 0; r < N; r++)
             for (int64_t e = x.offset[r]; e < x.offset[r + 1]; e++)
-                if (x.column[e] == f) x.row_t[at] = r, x.position_t[at++] = e;
+                if (x.column[e] == f) {
+                    x.row_t[at] = r;
+                    x.position_t[at] = (uint32_t)e;
+                    x.value_t[at++] = x.value[e];
+                }
         x.offset_t[f + 1] = at;
     }
+    x.by_column = (pgcn_i_columns){x.nnz, x.offset_t, x.row_t, x.position_t, x.value_t};
     ref_csr_free(&a);
     return x;
 }
 
 static void sparse_case_free(sparse_case *x) {
-    free(x->column), free(x->value), free(x->offset_t), free(x->position_t), free(x->row_t);
+    free(x->column), free(x->value), free(x->kept), free(x->dropped);
+    free(x->offset_t), free(x->position_t), free(x->row_t), free(x->value_t);
 }
 
 static void test_csr_linear_all_sizes_match_dense_reference(void **state) {
     (void)state;
     sparse_case x = sparse_case_new();
     double *dense = ref_zeros(N * FEATURES);
-    ref_csr_to_dense(dense, x.offset, x.column, x.value, N, FEATURES);
     FOR_EACH_SIZE(c) {
         float *w = ref_random_floats(22, FEATURES * c), *bias = ref_random_floats(23, c);
         double *w_d = ref_doubles(w, FEATURES * c), *bias_d = ref_doubles(bias, c);
         double *want = ref_zeros(N * c);
-        for (int options = 0; options < 4; options++) {
-            bool with_bias = options & 1, relu = options & 2;
+        for (int options = 0; options < 8; options++) {
+            bool with_bias = options & 1, relu = options & 2, drop = options & 4;
+            memset(dense, 0, (size_t)(N * FEATURES) * sizeof *dense);
+            ref_csr_to_dense(dense, x.offset, x.column, drop ? x.dropped : x.value, N, FEATURES);
             ref_linear(want, dense, w_d, with_bias ? bias_d : NULL, relu, N, FEATURES, c);
             FOR_EACH_TABLE(table) {
                 float *out = ref_filled_floats(MARK, N * c);
-                table->csr_linear(out, x.offset, x.column, x.value, w, with_bias ? bias : NULL,
-                                  relu, BEGIN, END, c);
+                table->csr_linear(out, x.offset, x.column, x.value, drop ? x.kept : NULL,
+                                  drop ? KEPT_SCALE : 1.0f, w, with_bias ? bias : NULL, relu, BEGIN,
+                                  END, c);
                 check_rows(table, "csr_linear", out, want, N, BEGIN, END, c, TOLERANCE);
                 free(out);
             }
@@ -303,10 +382,11 @@ static void test_csr_linear_dropped_entry_is_not_read(void **state) {
     (void)state;
     const int64_t offset[] = {0, 2};
     const int32_t column[] = {0, 1};
-    const float value[] = {0.0f, 2.0f}, w[] = {NAN, 3.0f};
+    const float value[] = {1.0f, 2.0f}, w[] = {NAN, 3.0f};
+    const uint8_t kept[] = {0, 1};
     FOR_EACH_TABLE(table) {
         float out = MARK;
-        table->csr_linear(&out, offset, column, value, w, NULL, false, 0, 1, 1);
+        table->csr_linear(&out, offset, column, value, kept, 1.0f, w, NULL, false, 0, 1, 1);
         assert_true(out == 6.0f);
     }
 }
@@ -317,7 +397,7 @@ static void test_csr_linear_grad_all_sizes_match_dense_reference(void **state) {
     enum { FROM = 2, TO = FEATURES - 1 };
     double *dense = ref_zeros(SAMPLES * N * FEATURES);
     for (int s = 0; s < SAMPLES; s++)
-        ref_csr_to_dense(dense + s * N * FEATURES, x.offset, x.column, x.value + s * x.nnz, N,
+        ref_csr_to_dense(dense + s * N * FEATURES, x.offset, x.column, x.dropped + s * x.nnz, N,
                          FEATURES);
     FOR_EACH_SIZE(c) {
         float *g = ref_random_floats(24, SAMPLES * N * c);
@@ -325,8 +405,8 @@ static void test_csr_linear_grad_all_sizes_match_dense_reference(void **state) {
         ref_gemm(true, false, FEATURES, c, SAMPLES * N, dense, g_d, 0.0, want);
         FOR_EACH_TABLE(table) {
             float *dw = ref_filled_floats(MARK, FEATURES * c);
-            table->csr_linear_grad(dw, x.offset_t, x.row_t, x.position_t, x.value, x.nnz, g, N,
-                                   SAMPLES, FROM, TO, c);
+            table->csr_linear_grad(dw, &x.by_column, x.kept, KEPT_SCALE, g, N, SAMPLES, FROM, TO,
+                                   c);
             check_rows(table, "csr_linear_grad", dw, want, FEATURES, FROM, TO, c, TOLERANCE);
             free(dw);
         }
@@ -436,7 +516,7 @@ static void test_relu_nan_stays_nan(void **state) {
         const float w = NAN;
         table->bias_relu(&x, NULL, true, 0, 1, 1);
         table->bias_relu(&y, &bias, true, 0, 1, 1);
-        table->csr_linear(&out, offset, column, &one, &w, NULL, true, 0, 1, 1);
+        table->csr_linear(&out, offset, column, &one, NULL, 1.0f, &w, NULL, true, 0, 1, 1);
         assert_true(isnan(x) && isnan(y) && isnan(out));
     }
 }
@@ -603,6 +683,8 @@ int main(void) {
         cmocka_unit_test(test_pathconv_forward_by_slabs_same_bits),
         cmocka_unit_test(test_pathconv_backward_all_sizes_match_reference),
         cmocka_unit_test(test_pathconv_backward_of_live_rows_matches_reference),
+        cmocka_unit_test(test_bf16_rounds_to_nearest_even),
+        cmocka_unit_test(test_pathconv_of_bf16_equals_that_of_rounded_floats),
         cmocka_unit_test(test_pathconv_backward_matches_finite_differences),
         cmocka_unit_test(test_gather_and_horner_all_sizes_match_reference),
         cmocka_unit_test(test_scale_dot_all_sizes_match_reference),

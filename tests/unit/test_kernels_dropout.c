@@ -20,7 +20,7 @@ static const pgcn_i_rng_domain domain = {
 
 static void test_dropout_decisions_equal_scalar_generator(void **state) {
     (void)state;
-    const int64_t firsts[] = {0, 8, 1000, 8 * ((int64_t)1 << 32) - 64, (int64_t)1 << 40};
+    const int64_t firsts[] = {0, 8, 1000, 13, 8 * ((int64_t)1 << 32) - 64, (int64_t)1 << 40};
     const uint32_t thresholds[] = {0, 1, 32768, 39321, 65535, 65536};
     FOR_EACH_SIZE(size) {
         int64_t begin = 16, end = begin + 3 * size, count = end + 2;
@@ -33,6 +33,13 @@ static void test_dropout_decisions_equal_scalar_generator(void **state) {
                     uint8_t *kept = calloc((size_t)count, 1);
                     table->dropout(out, kept, x, domain, thresholds[t], 2.5f, begin, end,
                                    firsts[f]);
+                    if (firsts[f] == 0) { /* the decision alone */
+                        uint8_t *again = calloc((size_t)count, 1);
+                        table->draw_kept(again, domain, thresholds[t], begin + 3, end);
+                        memcpy(again + begin, kept + begin, 3);
+                        assert_memory_equal(again, kept, (size_t)count);
+                        free(again);
+                    }
                     for (int64_t i = 0; i < count; i++) {
                         bool inside = i >= begin && i < end;
                         bool keep = inside &&

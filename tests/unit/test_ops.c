@@ -198,7 +198,8 @@ static void pool_reference(const bench *b, double *out) {
 /* ---- path convolution ---------------------------------------------------------------------------- */
 
 static void path_declare(bench *b) {
-    pgcn_config config = settings("self-loops=no scaling=symmetric path-length=4 paths=3");
+    pgcn_config config =
+        settings("self-loops=no scaling=symmetric path-length=4 paths=3 train-form=exact");
     b->graph = random_graph(b->n, 2 * b->n, false, false, false, 21);
     must(pgcn_i_spatial_init(&b->spatial, b->graph, &config));
     b->operator=(pgcn_i_operator){.n = b->n, .samples = b->test->samples};
@@ -655,9 +656,9 @@ static void test_input_rows_normalised_by_their_magnitudes(void **state) {
     pgcn_i_input_free(input);
     must(pgcn_i_input_new(&sparse, PGCN_NORMALISE_AUTO, no_standard, true, &input));
     assert_true(input->value[1] == wanted[1] && input->value[3] == wanted[5]);
-    assert_int_equal(input->offset_t[1], 2); /* column 0: rows 0 and 2, entries 0 and 2 */
-    assert_int_equal(input->row_t[1], 2);
-    assert_int_equal(input->position_t[1], 2);
+    assert_int_equal(input->by_column.offset[1], 2); /* column 0: rows 0 and 2, entries 0 and 2 */
+    assert_int_equal(input->by_column.row[1], 2);
+    assert_int_equal(input->by_column.position[1], 2);
     pgcn_i_input_free(input);
 }
 

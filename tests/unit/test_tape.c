@@ -44,7 +44,7 @@ static double chain_objective(void *context) {
 static void test_tape_value_and_kernel_used_by_all_layers_gradients_add_up(void **state) {
     (void)state;
     chain ch = {.graph = random_graph(ROWS, 30, false, false, false, 1)};
-    pgcn_config config = settings("path-length=3");
+    pgcn_config config = settings("path-length=3 train-form=exact");
     float *x = ref_random_floats(2, ROWS * C), *weight = ref_random_floats(3, ROWS * C);
     must(pgcn_i_spatial_init(&ch.spatial, ch.graph, &config));
     ch.operator=(pgcn_i_operator){
@@ -152,15 +152,18 @@ static double run_with_rows(network *net, bool all) {
 static void test_tape_few_training_nodes_same_gradients_as_all_rows(void **state) {
     (void)state;
     static const char *const wide[] = {
-        "channels=70 layers=3 path-length=3", "channels=20 layers=3 path-length=3 samples=2",
+        "channels=70 layers=3 path-length=3",
+        "channels=20 layers=3 path-length=3 samples=2",
         "channels=8 layers=3 residual=previous path-length=2",
-        "channels=8 layers=2 residual=none drop-rows=0.2 self-loops=no paths=2"};
+        "channels=8 layers=2 residual=none drop-rows=0.2 self-loops=no paths=2",
+        "channels=8 layers=2 path-length=3 train-form=exact",
+        "channels=8 layers=2 path-length=3 kernel=full batch-norm=yes"};
     problem p = problem_new(300);
     memset(p.mask, 0, 300);
     for (int64_t j = p.masked = 0; j < 300 && p.masked < 4; j += 40)
         p.masked += (p.mask[j] = p.label[j] >= 0);
     assert_int_equal(p.masked, 4);
-    for (int i = 0; i < NETWORKS + 4; i++) {
+    for (int i = 0; i < NETWORKS + (int)(sizeof wide / sizeof *wide); i++) {
         network net;
         network_open(&net, &p, i < NETWORKS ? networks[i] : wide[i - NETWORKS], 2);
         network_shake(&net);

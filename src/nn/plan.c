@@ -1,0 +1,448 @@
+/* What the tape decides once, when recording ends.
+ *
+ * What runs together: operations that need only the same rows of their input are one loop over
+ * tiles. The list of loops, forwards and back, is what tape.c runs.
+ *
+ * Who writes a gradient first: on the way back the last consumer of a value writes its gradient and
+ * the earlier ones add to it, so nothing is set to zero before.
+ *
+ * Where everything lives: a value is needed from the loop that makes it to the last one that reads
+ * it, and a gradient from its first writer to the operation that made the value. Arrays that are
+ * never needed in the same loop have the same memory: gradients that of values which the way back
+ * has left behind. A row-wise operation that is the last to read a value writes its gradient over
+ * it, row by row.
+ *
+ * With `recompute` the operations are cut into segments. What is used inside its segment alone is
+ * not kept: it is needed while the segment runs, and again when the way back reaches the segment
+ * and runs it a second time. Random numbers are functions of their place, so the same bits come
+ * out. How long segments are is tried out. Called by the trainer and by inference. */
+#include "nn/nn.h"
+
+/* A time, in loops from begin to end; the next one of the same array. */
+typedef struct span {
+    int begin, end, next;
+} span;
+typedef struct array {
+    int64_t floats;
+    int first, last; /* spans; -1: the array is never needed */
+    int slot;
+} array;
+/* A piece of memory, for arrays whose times do not overlap. */
+typedef struct slot {
+    int64_t floats;
+    int first; /* span */
+} slot;
+
+typedef struct plan {
+    pgcn_i_tape *tape;
+    pgcn_i_arena arena; /* of the plan itself, freed at the end */
+    int *segment;       /* [count] of each operation */
+    int loops, turn, repeated;
+    pgcn_i_loop *loop; /* [3 count] */
+    int spans;
+    span *span;
+    array *array; /* [arrays]: value and gradient of each result, and the power */
+    int ordered;
+    array **order; /* in which they are needed first */
+    int slots;
+    slot *slot;
+} plan;
+
+enum { NONE = -1 };
+
+static int arrays_of(const pgcn_i_tape *tape) {
+    return 2 * tape->count + 1;
+}
+
+/* ---- which operations run together ----------------------------------------------------------- */
+
+/* Operation i reads only rows that operation i - 1 has just made. */
+static bool follows(const pgcn_i_tape *tape, int i) {
+    return i > 0 && tape->op[i].row_wise && tape->op[i].in[0] == tape->op[i - 1].out;
+}
+
+/* The last operation of the loop over tiles that begins at `first`. */
+static int stage_end(const pgcn_i_tape *tape, int first) {
+    int last = first;
+    if (tape->op[first].forward_rows)
+        while (last + 1 < tape->count && follows(tape, last + 1)) last++;
+    return last;
+}
+
+/* The gradient of in[0] of operation i goes on as a tile to the operation before it. */
+static bool flows_on(const pgcn_i_tape *tape, int i) {
+    return i > 0 && tape->op[i].backward_rows && tape->op[i - 1].row_wise &&
+           tape->op[i].in[0] == tape->op[i - 1].out;
+}
+
+/* The last operation, in the order of the way back, of the chain that begins at `top`. */
+static int chain_end(const pgcn_i_tape *tape, int top) {
+    while (flows_on(tape, top)) top--;
+    return top;
+}
+
+/* ---- who writes, who adds ---------------------------------------------------------------------- */
+
+static bool param_used_after(const pgcn_i_tape *tape, int from, const pgcn_i_param *param) {
+    for (int i = from + 1; i < tape->count; i++)
+        if (tape->op[i].param[0] == param || tape->op[i].param[1] == param) return true;
+    return false;
+}
+
+/* An operation that comes later on the tape has written the gradient by the time the way back
+ * reaches this one. */
+static void plan_writers(pgcn_i_tape *tape) {
+    for (int i = 0; i < tape->count; i++) {
+        const pgcn_i_op *op = &tape->op[i];
+        for (int j = 0; j < 2; j++) {
+            pgcn_i_value *value = op->in[j];
+            if (!value || (j == 1 && value == op->in[0])) continue;
+            value->shared = value->last_user >= 0;
+            value->last_user = i;
+        }
+    }
+    for (int i = 0; i < tape->count; i++) {
+        pgcn_i_op *op = &tape->op[i];
+        for (int j = 0; j < 2; j++) {
+            op->add_in[j] = op->in[j] && op->in[j]->last_user > i;
+            op->add_param[j] = op->param[j] && param_used_after(tape, i, op->param[j]);
+        }
+        /* The same value twice in one operation: the second adds to what the first wrote. */
+        if (op->in[0] && op->in[0] == op->in[1]) op->add_in[1] = true;
+    }
+}
+
+/* The operations of a chain have their partial sums side by side. */
+static void plan_partials(pgcn_i_tape *tape) {
+    for (int top = tape->count - 1, end; top >= 0; top = end - 1) {
+        int64_t floats = 0;
+        end = chain_end(tape, top);
+        for (int i = top; i >= end; i--) {
+            tape->op[i].partial_first = floats;
+            floats += (tape->op[i].partial_floats + 15) / 16 * 16;
+        }
+        pgcn_i_tape_need(tape, floats, 0);
+    }
+}
+
+/* ---- segments and loops -------------------------------------------------------------------------- */
+
+/* What opens the network is kept: all layers may use it, and its input is not on the tape. */
+static int opening_end(const pgcn_i_tape *tape) {
+    int end = 0;
+    while (end < tape->count && (tape->op[end].input || tape->op[end].row_wise)) end++;
+    return end;
+}
+
+/* Segments of `stages` loops each after the opening; returns how many loops there are. */
+static int cut_segments(plan *p, int stages) {
+    const pgcn_i_tape *tape = p->tape;
+    int opening = opening_end(tape), stage = 0;
+    for (int first = 0, last; first < tape->count; first = last + 1) {
+        last = stage_end(tape, first);
+        int segment = first < opening ? 0 : 1 + stage++ / stages;
+        for (int i = first; i <= last; i++) p->segment[i] = segment;
+    }
+    int last_segment = p->segment[tape->count - 1];
+    for (int i = 0; i < tape->count; i++) {
+        pgcn_i_value *value = tape->op[i].out;
+        value->again = p->segment[i] > 0 && p->segment[i] < last_segment && value->last_user >= 0 &&
+                       p->segment[value->last_user] == p->segment[i];
+    }
+    return stage;
+}
+
+static void add_loop(plan *p, pgcn_i_pass pass, int first, int last) {
+    p->loop[p->loops++] = (pgcn_i_loop){pass, first, last};
+}
+
+/* The loops of the operations first .. last once more, as far as their results were not kept. */
+static void add_again(plan *p, int first, int last) {
+    const pgcn_i_tape *tape = p->tape;
+    for (int from = first, to; from <= last; from = to + 1) {
+        to = stage_end(tape, from);
+        bool any = false;
+        for (int i = from; i <= to; i++) any = any || tape->op[i].out->again;
+        if (!any) continue;
+        add_loop(p, PGCN_I_AGAIN, from, to);
+        p->repeated += to - from + 1;
+    }
+}
+
+static void list_loops(plan *p) {
+    const pgcn_i_tape *tape = p->tape;
+    p->loops = p->repeated = 0;
+    for (int first = 0, last; first < tape->count; first = last + 1) {
+        last = stage_end(tape, first);
+        add_loop(p, PGCN_I_FORWARD, first, last);
+    }
+    p->turn = p->loops;
+    int there = tape->count; /* the values of this operation and of later ones are there */
+    for (int top = tape->count - 1, end; top >= 0 && tape->with_grad; top = end - 1) {
+        end = chain_end(tape, top);
+        while (end < there) {
+            int last = there - 1;
+            while (there > 0 && p->segment[there - 1] == p->segment[last]) there--;
+            add_again(p, there, last);
+        }
+        add_loop(p, PGCN_I_BACKWARD, end, top);
+    }
+}
+
+/* ---- when an array is needed ----------------------------------------------------------------------- */
+
+static array *value_array(const plan *p, const pgcn_i_value *value) {
+    return value && value->maker >= 0 ? &p->array[2 * value->maker] : NULL;
+}
+
+/* The way back reads the value for the last time where it writes the gradient, both in the same rows
+ * of one operation; and the operation that made it does not look at it again. */
+static bool is_overwritten(const pgcn_i_tape *tape, const pgcn_i_value *value) {
+    if (!tape->with_grad || value->shared || value->last_user < 0) return false;
+    const pgcn_i_op *user = &tape->op[value->last_user];
+    return user->row_wise && user->back_in && !flows_on(tape, value->last_user) &&
+           !tape->op[value->maker].back_out;
+}
+
+static array *gradient_array(const plan *p, const pgcn_i_value *value) {
+    if (!value || value->maker < 0) return NULL;
+    return &p->array[2 * value->maker + !is_overwritten(p->tape, value)];
+}
+
+/* It is made in this loop: what it held before is over. */
+static void make(plan *p, array *a, int loop) {
+    if (!a) return;
+    p->span[p->spans] = (span){loop, loop, NONE};
+    if (a->first == NONE) {
+        a->first = p->spans;
+        p->order[p->ordered++] = a;
+    } else {
+        p->span[a->last].next = p->spans;
+    }
+    a->last = p->spans++;
+}
+/* It is read or written in this loop too. */
+static void use(plan *p, array *a, int loop) {
+    if (a && a->first == NONE) make(p, a, loop);
+    if (a) p->span[a->last].end = loop;
+}
+
+/* Scratch of the exact form. */
+static void use_power(plan *p, const pgcn_i_op *op, int loop) {
+    if (op->operator&& !op->operator->visits) make(p, &p->array[2 * p->tape->count], loop);
+}
+
+static void time_forward(plan *p, int at) {
+    pgcn_i_loop loop = p->loop[at];
+    for (int i = loop.first; i <= loop.last; i++) {
+        const pgcn_i_op *op = &p->tape->op[i];
+        if (loop.pass == PGCN_I_AGAIN && !op->out->again) continue;
+        for (int j = 0; j < 2; j++) use(p, value_array(p, op->in[j]), at);
+        make(p, value_array(p, op->out), at);
+        use_power(p, op, at);
+    }
+}
+
+/* Gradients between two operations of a chain exist as tiles only. */
+static void time_backward(plan *p, int at) {
+    pgcn_i_loop loop = p->loop[at];
+    for (int i = loop.last; i >= loop.first; i--) {
+        const pgcn_i_op *op = &p->tape->op[i];
+        if (op->back_in) use(p, value_array(p, op->in[0]), at);
+        if (op->back_out) use(p, value_array(p, op->out), at);
+        if (op->out->shared || i == loop.last) use(p, gradient_array(p, op->out), at);
+        if (op->in[0] && (op->in[0]->shared || i == loop.first))
+            use(p, gradient_array(p, op->in[0]), at);
+        use(p, gradient_array(p, op->in[1]), at);
+        use_power(p, op, at);
+    }
+}
+
+/* What nobody on the tape uses is the caller's, who looks at it when he likes. */
+static void time_result(plan *p, const pgcn_i_value *value) {
+    if (value->last_user >= 0) return;
+    use(p, value_array(p, value), p->loops);
+    if (!p->tape->with_grad) return;
+    array *gradient = gradient_array(p, value);
+    use(p, gradient, p->loops);
+    p->span[gradient->first].begin = 0;
+}
+
+static void time_arrays(plan *p) {
+    const pgcn_i_tape *tape = p->tape;
+    p->spans = p->ordered = 0;
+    for (int i = 0; i < arrays_of(tape); i++) {
+        const pgcn_i_value *value = i < 2 * tape->count ? tape->op[i / 2].out : NULL;
+        int64_t floats = value ? value->rows * value->cols : tape->power_floats;
+        p->array[i] = (array){.floats = floats, .first = NONE, .slot = NONE};
+    }
+    for (int at = 0; at < p->loops; at++)
+        p->loop[at].pass == PGCN_I_BACKWARD ? time_backward(p, at) : time_forward(p, at);
+    for (int i = 0; i < tape->count; i++) time_result(p, tape->op[i].out);
+}
+
+/* ---- where an array lives ---------------------------------------------------------------------------- */
+
+/* Whether the array is never needed together with those of the slot; *last is when they were needed
+ * last before it. */
+static bool fits(const plan *p, const slot *s, const array *a, int *last) {
+    *last = NONE;
+    for (int theirs = s->first; theirs != NONE; theirs = p->span[theirs].next) {
+        const span *t = &p->span[theirs];
+        for (int ours = a->first; ours != NONE; ours = p->span[ours].next)
+            if (t->begin <= p->span[ours].end && p->span[ours].begin <= t->end) return false;
+        if (t->end < p->span[a->first].begin && t->end > *last) *last = t->end;
+    }
+    return true;
+}
+
+static int64_t distance(int64_t a, int64_t b) {
+    return a > b ? a - b : b - a;
+}
+
+/* The slot that is nearest in size, and of these the one that is warmest in the cache. */
+static int choose_slot(const plan *p, const array *a) {
+    int best = NONE, best_last = NONE;
+    for (int i = 0; i < p->slots; i++) {
+        const slot *s = &p->slot[i];
+        int last;
+        if (!fits(p, s, a, &last)) continue;
+        int64_t off = distance(s->floats, a->floats);
+        int64_t best_off = best == NONE ? 0 : distance(p->slot[best].floats, a->floats);
+        if (best != NONE && (off > best_off || (off == best_off && last <= best_last))) continue;
+        best = i;
+        best_last = last;
+    }
+    return best;
+}
+
+static void settle(plan *p, array *a) {
+    a->slot = choose_slot(p, a);
+    if (a->slot == NONE) {
+        a->slot = p->slots++;
+        p->slot[a->slot] = (slot){.first = NONE};
+    }
+    slot *s = &p->slot[a->slot];
+    p->span[a->last].next = s->first;
+    s->first = a->first;
+    if (a->floats > s->floats) s->floats = a->floats;
+}
+
+/* The sum of the slots in floats, whole cache lines each, or -1 if it is too large. */
+static int64_t settle_all(plan *p) {
+    enum { LINE = PGCN_ALIGN / sizeof(float) };
+    int64_t sum = 0;
+    p->slots = 0;
+    for (int i = 0; i < p->ordered; i++) settle(p, p->order[i]);
+    for (int i = 0; i < p->slots; i++) {
+        int64_t *floats = &p->slot[i].floats;
+        if (*floats > INT64_MAX - LINE) return NONE;
+        *floats = (*floats + LINE - 1) / LINE * LINE;
+        if (!pgcn_i_add(sum, *floats, &sum)) return NONE;
+    }
+    return sum;
+}
+
+static int64_t plan_with(plan *p, int stages) {
+    cut_segments(p, stages);
+    list_loops(p);
+    time_arrays(p);
+    return settle_all(p);
+}
+
+/* Segments of all lengths up to 8 loops, then of about a fifth more each, as long as there are two. What
+ * runs again least wins where memory is the same, and no segments at all are among the choices. */
+static int choose_length(plan *p, int64_t *floats) {
+    int stages = cut_segments(p, INT32_MAX), best = stages > 0 ? stages : 1;
+    *floats = plan_with(p, best);
+    int least = p->repeated;
+    for (int length = 1; p->tape->recompute && length < stages; length += 1 + length / 8) {
+        int64_t now = plan_with(p, length);
+        if (*floats >= 0 && (now < 0 || now > *floats || (now == *floats && p->repeated >= least)))
+            continue;
+        *floats = now;
+        best = length;
+        least = p->repeated;
+    }
+    return best;
+}
+
+/* ---- all of it ---------------------------------------------------------------------------------------- */
+
+static pgcn_status plan_memory(plan *p) {
+    pgcn_i_tape *tape = p->tape;
+    int arrays = arrays_of(tape), loops = 3 * tape->count;
+    p->segment = PGCN_I_ARRAY(&p->arena, int, tape->count);
+    p->loop = PGCN_I_ARRAY(&tape->arena, pgcn_i_loop, loops);
+    p->span = PGCN_I_ARRAY(&p->arena, span, 3 * tape->count + loops);
+    p->array = PGCN_I_ARRAY(&p->arena, array, arrays);
+    p->order = PGCN_I_ARRAY(&p->arena, array *, arrays);
+    p->slot = PGCN_I_ARRAY(&p->arena, slot, arrays);
+    tape->place = PGCN_I_ARRAY(&tape->arena, int64_t, arrays);
+    int64_t *first = PGCN_I_ARRAY(&p->arena, int64_t, arrays + 1); /* of each slot */
+    if (!p->segment || !p->loop || !p->span || !p->array || !p->order || !p->slot || !tape->place ||
+        !first)
+        return PGCN_ERR_MEMORY;
+    int64_t floats;
+    int length = choose_length(p, &floats);
+    tape->work_floats = plan_with(p, length);
+    if (tape->work_floats < 0)
+        return pgcn_i_fail(PGCN_ERR_MEMORY,
+                           "the values of %d operations do not fit into any memory; use a smaller "
+                           "graph, fewer channels or layers",
+                           tape->count);
+    tape->loop = p->loop;
+    tape->loops = p->loops;
+    tape->turn = p->turn;
+    for (int i = 0; i < p->slots; i++) first[i + 1] = first[i] + p->slot[i].floats;
+    for (int i = 0; i < arrays; i++)
+        tape->place[i] = p->array[i].slot == NONE ? NONE : first[p->array[i].slot];
+    for (int i = 0; i < tape->count; i++)
+        if (is_overwritten(tape, tape->op[i].out)) tape->place[2 * i + 1] = tape->place[2 * i];
+    return PGCN_OK;
+}
+
+static void plan_scratch(pgcn_i_tape *tape) {
+    int threads = pgcn_i_pool_threads(tape->pool);
+    tape->partial_floats = (tape->partial_floats + 15) / 16 * 16;
+    tape->tile_floats = (tape->tile_floats + 15) / 16 * 16;
+    tape->chain_floats = tape->with_grad ? PGCN_BLOCK_ROWS * tape->most_cols : 0;
+    if (tape->with_grad) {
+        tape->partial = pgcn_i_tape_floats(tape, PGCN_MAX_GROUPS * tape->partial_floats);
+        if (tape->status == PGCN_OK) tape->status = pgcn_i_live_init(tape, tape->most_rows);
+    }
+    if (tape->bf16_count > 0) {
+        tape->bf16 = PGCN_I_ARRAY(&tape->arena, uint16_t, tape->bf16_count);
+        if (!tape->bf16) tape->status = PGCN_ERR_MEMORY;
+    }
+    tape->tile = pgcn_i_tape_floats(
+        tape, threads * (tape->tile_floats + PGCN_CHAIN_TILES * tape->chain_floats));
+}
+
+pgcn_status pgcn_i_tape_plan(pgcn_i_tape *tape) {
+    if (tape->status != PGCN_OK || tape->count == 0) return tape->status;
+    plan_writers(tape);
+    if (tape->with_grad) plan_partials(tape);
+    plan p = {.tape = tape};
+    tape->status = plan_memory(&p);
+    pgcn_i_arena_free(&p.arena);
+    plan_scratch(tape);
+    return tape->status;
+}
+
+void pgcn_i_tape_place(pgcn_i_tape *tape, float *work) {
+    const int64_t *place = tape->place;
+    if (tape->count == 0) return;
+    for (int i = 0; i < tape->count; i++) {
+        tape->op[i].out->data = work + place[2 * i];
+        tape->op[i].out->grad = place[2 * i + 1] == NONE ? NULL : work + place[2 * i + 1];
+    }
+    tape->power = place[2 * tape->count] == NONE ? NULL : work + place[2 * tape->count];
+}
+
+pgcn_status pgcn_i_tape_finish(pgcn_i_tape *tape) {
+    PGCN_TRY(pgcn_i_tape_plan(tape));
+    float *work = pgcn_i_tape_floats(tape, tape->work_floats);
+    if (work) pgcn_i_tape_place(tape, work);
+    return tape->status;
+}

@@ -1,0 +1,382 @@
+/* Memory of a training: arrays that share it never meet, computing again instead of keeping gives the
+ * same bits in less of it, and what a trainer says it takes is what it takes. */
+#include "network_help.h"
+
+#include "scratch_help.h"
+
+/* ---- sharing ----------------------------------------------------------------------------------- */
+
+/* Between them: all kernels and forms, every operation, several blocks of rows, and segments that
+ * begin inside a layer. */
+static const char *const networks[] = {
+    "channels=33 layers=2 path-length=4 drop-rows=0.3",
+    "channels=70 layers=5 path-length=3",
+    "channels=17 layers=8 path-length=3 kernel=global residual=previous train-form=exact",
+    "channels=16 layers=6 path-length=3 kernel=layer batch-norm=yes paths-per-layer=yes",
+    "channels=9 layers=7 path-length=3 kernel=full batch-norm=yes residual=none",
+    "channels=9 layers=8 path-length=3 kernel=full train-form=exact samples=3",
+};
+enum { NETWORKS = sizeof networks / sizeof *networks, ROWS = 200 };
+
+/* Gives every array of the tape memory of its own, full of numbers that are none: whoever reads
+ * what another should have left, or what nobody wrote, is found out. */
+static float *take_apart(pgcn_i_tape *tape) {
+    int64_t each = tape->power_floats, arrays = 2 * tape->count + 1;
+    for (int i = 0; i < tape->count; i++) {
+        const pgcn_i_value *value = tape->op[i].out;
+        if (value->rows * value->cols > each) each = value->rows * value->cols;
+    }
+    float *work = ref_filled_floats(NAN, arrays * each);
+    for (int64_t i = 0; i < arrays; i++)
+        if (tape->place[i] >= 0) tape->place[i] = i * each;
+    pgcn_i_tape_place(tape, work);
+    return work;
+}
+
+static void assert_same_gradients(const network *a, const network *b, const char *label) {
+    size_t bytes = (size_t)a->params.total * sizeof *a->params.grad;
+    if (memcmp(a->params.grad, b->params.grad, bytes) != 0) fail_msg("%s: other gradients", label);
+    if (memcmp(a->params.value, b->params.value, bytes) != 0)
+        fail_msg("%s: other running statistics", label);
+    for (int64_t i = 0; i < a->params.total; i++) assert_true(isfinite(a->params.grad[i]));
+    /* The caller may look at the result after the way back, at rows that are computed. */
+    for (int64_t r = 0; r < a->logits->rows; r++)
+        if (a->problem->mask[r % a->problem->n])
+            assert_memory_equal(a->logits->data + r * a->logits->cols,
+                                b->logits->data + r * b->logits->cols,
+                                (size_t)a->logits->cols * sizeof *a->logits->data);
+}
+
+/* Forward, loss without consistency, backward, with the rows alone that the loss depends on. */
+static double run_live(network *net) {
+    const problem *p = net->problem;
+    pgcn_i_loss_rows(&net->loss, &net->tape, p->label, p->mask, 0);
+    pgcn_i_tape_forward(&net->tape);
+    pgcn_i_loss_terms terms =
+        pgcn_i_loss_run(&net->loss, &net->tape, net->logits, p->label, p->mask, p->masked, 0, 1);
+    pgcn_i_tape_backward(&net->tape);
+    pgcn_i_live_all(&net->tape);
+    return terms.cross_entropy;
+}
+
+/* A problem in which few nodes train, so that there are rows that do not matter. */
+static problem few_trained(int64_t n) {
+    problem p = problem_new(n);
+    p.masked = 0;
+    for (int64_t j = 0; j < n; j++) {
+        p.mask[j] = p.mask[j] && j % 20 == 0 && p.label[j] >= 0;
+        p.masked += p.mask[j];
+    }
+    assert_true(p.masked > 0);
+    return p;
+}
+
+static void test_plan_shared_memory_same_bits_as_apart(void **state) {
+    (void)state;
+    problem p = few_trained(ROWS);
+    for (int i = 0; i < 2 * NETWORKS; i++) {
+        char text[256];
+        snprintf(text, sizeof text, "%s recompute=%s", networks[i / 2], i % 2 ? "yes" : "no");
+        network together, apart;
+        network_open(&together, &p, text, 1);
+        network_open(&apart, &p, text, 1);
+        float *work = take_apart(&apart.tape);
+        for (int run = 0; run < 2; run++) { /* the second starts from what the first left */
+            assert_true(run_live(&together) == run_live(&apart));
+            assert_same_gradients(&together, &apart, text);
+            assert_true(network_run(&together) == network_run(&apart));
+            assert_same_gradients(&together, &apart, text);
+        }
+        network_close(&together), network_close(&apart);
+        free(work);
+    }
+    problem_free(&p);
+}
+
+/* The opening layer masks its gradient by its own result, so a product after it may not write the one
+ * over the other. The network has no such place. */
+static void test_plan_value_that_its_maker_reads_again_is_kept(void **state) {
+    (void)state;
+    problem p = problem_new(ROWS);
+    network net[2];
+    for (int i = 0; i < 2; i++) {
+        network_prepare(&net[i], &p, "channels=9 layers=1", 1);
+        pgcn_i_tape *tape = &net[i].tape;
+        pgcn_i_param *param = net[i].params.param; /* embed, one layer, classifier */
+        int last = net[i].params.count - 1;
+        must(pgcn_i_tape_init(tape, net[i].pool, &net[i].params, 2, true));
+        pgcn_i_value *h = pgcn_i_op_input(tape, net[i].input, 2, 0.5, &param[0], &param[1], true);
+        net[i].logits = pgcn_i_op_linear(tape, h, &param[last - 1], &param[last], false, 0);
+        must(pgcn_i_tape_finish(tape));
+    }
+    float *work = take_apart(&net[1].tape);
+    assert_true(network_run(&net[0]) == network_run(&net[1]));
+    assert_same_gradients(&net[0], &net[1], "two layers");
+    network_close(&net[0]), network_close(&net[1]);
+    free(work);
+    problem_free(&p);
+}
+
+/* The floats of two arrays that are needed at the same time may not meet: here all results of a
+ * tape that keeps everything, at the moment when the way back begins. */
+static void test_plan_values_of_the_way_back_do_not_overlap(void **state) {
+    (void)state;
+    problem p = problem_new(ROWS);
+    network net;
+    network_open(&net, &p, "channels=8 layers=4 path-length=2", 1);
+    const pgcn_i_tape *tape = &net.tape;
+    for (int a = 0; a < tape->count; a++)
+        for (int b = a + 1; b < tape->count; b++) {
+            const pgcn_i_value *x = tape->op[a].out, *y = tape->op[b].out;
+            assert_true(x->data + x->rows * x->cols <= y->data ||
+                        y->data + y->rows * y->cols <= x->data);
+        }
+    network_close(&net);
+    problem_free(&p);
+}
+
+/* ---- computing again ------------------------------------------------------------------------------ */
+
+static int repeated_loops(const pgcn_i_tape *tape) {
+    int count = 0;
+    for (int i = 0; i < tape->loops; i++) count += tape->loop[i].pass == PGCN_I_AGAIN;
+    return count;
+}
+
+static void test_plan_recompute_same_gradients(void **state) {
+    (void)state;
+    problem p = problem_new(ROWS);
+    for (int i = 1; i < NETWORKS; i++) /* not the one of two layers */
+        for (int threads = 1; threads <= 3; threads += 2) {
+            char text[256];
+            network kept, again;
+            snprintf(text, sizeof text, "%s recompute=yes", networks[i]);
+            network_open(&kept, &p, networks[i], 1);
+            network_open(&again, &p, text, threads);
+            assert_int_equal(repeated_loops(&kept.tape), 0);
+            assert_true(repeated_loops(&again.tape) > 0);
+            assert_true(again.tape.work_floats < kept.tape.work_floats);
+            for (int run = 0; run < 2; run++) {
+                assert_true(network_run(&kept) == network_run(&again));
+                assert_same_gradients(&kept, &again, text);
+            }
+            network_close(&kept), network_close(&again);
+        }
+    problem_free(&p);
+}
+
+/* Work of the tape in arrays of n rows and c channels. */
+static double arrays_needed(const pgcn_dataset *data, const char *text) {
+    pgcn_trainer *trainer = trainer_of(data, text);
+    double arrays = (double)trainer->train_tape.work_floats /
+                    (double)(data->graph->n * trainer->config.channels);
+    if (trainer->config.layers > 1) /* evaluation has memory enough in that of training */
+        assert_true(trainer->eval_tape.work_floats <= trainer->train_tape.work_floats);
+    pgcn_trainer_free(trainer);
+    return arrays;
+}
+
+#define ONE_SAMPLE "samples=1 consistency=0 channels=32 dropout=0.5 "
+
+static void test_plan_deep_networks_need_few_arrays(void **state) {
+    (void)state;
+    pgcn_dataset *data = dataset("sbm:nodes=320,features=12,classes=2");
+    double two = arrays_needed(data, ONE_SAMPLE "layers=2");
+    double deep = arrays_needed(data, ONE_SAMPLE "layers=64");
+    double again = arrays_needed(data, ONE_SAMPLE "layers=64 recompute=yes");
+    double deeper = arrays_needed(data, ONE_SAMPLE "layers=256 recompute=yes");
+    double normed = arrays_needed(data, ONE_SAMPLE "layers=64 batch-norm=yes");
+    double normed_again = arrays_needed(data, ONE_SAMPLE "layers=64 batch-norm=yes recompute=yes");
+    /* H0, two results per layer, and the logits with their gradient; the other gradients live where
+     * values have been. */
+    assert_true(two > 5 && two < 5.2);
+    assert_true(deep > 129 && deep < 129.2);
+    /* about 2 sqrt(2 * 64), and twice that for four times the layers */
+    assert_true(again < 27);
+    assert_true(deeper < 2 * again);
+    assert_true(normed_again < normed / 4);
+    assert_true(arrays_needed(data, ONE_SAMPLE "layers=2 recompute=yes") <= two);
+    assert_true(arrays_needed(data, ONE_SAMPLE "layers=1 recompute=yes") < two);
+    pgcn_dataset_free(data);
+}
+
+static void test_trainer_recompute_same_bits(void **state) {
+    (void)state;
+    static const char *const texts[] = {
+        "channels=9 layers=6 drop-rows=0.2",
+        "channels=70 layers=5 paths-per-layer=yes resample-every=2",
+        "channels=9 layers=6 samples=1 consistency=0", /* only rows that matter */
+        "channels=70 layers=6 samples=1 consistency=0 residual=none",
+        "channels=9 layers=8 batch-norm=yes",
+        "channels=9 layers=6 kernel=full batch-norm=yes residual=previous",
+        "channels=9 layers=6 kernel=layer train-form=exact",
+        "channels=9 layers=6 train-form=exact samples=1 consistency=0",
+        "channels=9 layers=4 kernel=full samples=1 consistency=0",
+        "channels=9 layers=6 walk=node2vec self-loops=no",
+    };
+    static const char *const names[] = {"karate", "sbm:nodes=200,features=12,classes=3"};
+    for (int d = 0; d < 2; d++) {
+        pgcn_dataset *data = dataset(names[d]);
+        for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+            pgcn_trainer *kept = trainer_of(data, texts[i]);
+            run_epochs(kept, 8);
+            for (int threads = 1; threads <= 3; threads += 2) {
+                char text[256];
+                snprintf(text, sizeof text, "%s recompute=yes threads=%d", texts[i], threads);
+                pgcn_trainer *again = trainer_of(data, text);
+                assert_true(repeated_loops(&again->train_tape) > 0);
+                run_epochs(again, 8);
+                assert_same_weights(&kept->params, &again->params, text);
+                for (int e = 0; e < 8; e++) {
+                    const pgcn_epoch *a = &kept->progress.history[e];
+                    const pgcn_epoch *b = &again->progress.history[e];
+                    assert_true(a->train_loss == b->train_loss && a->val_loss == b->val_loss);
+                    assert_true(a->test_accuracy == b->test_accuracy && a->best == b->best);
+                }
+                pgcn_trainer_free(again);
+            }
+            pgcn_trainer_free(kept);
+        }
+        pgcn_dataset_free(data);
+    }
+}
+
+/* ---- without memory --------------------------------------------------------------------------------- */
+
+static network *recorded;
+
+static pgcn_status record_once(void) {
+    pgcn_status status = network_record(recorded, true);
+    pgcn_i_tape_free(&recorded->tape);
+    return status;
+}
+
+static void test_plan_without_memory_fails_cleanly(void **state) {
+    (void)state;
+    problem p = problem_new(20);
+    network net;
+    network_prepare(&net, &p, "channels=5 layers=8 path-length=3 recompute=yes", 1);
+    recorded = &net;
+    assert_true(fail_every_allocation(record_once) > 10);
+    network_close(&net);
+    problem_free(&p);
+}
+
+static const pgcn_dataset *trained_data;
+static pgcn_status train_once(void) {
+    pgcn_trainer *trainer;
+    pgcn_config config = settings("channels=5 epochs=3");
+    PGCN_TRY(pgcn_trainer_new(trained_data, &config, &trainer));
+    pgcn_trainer_free(trainer);
+    return PGCN_OK;
+}
+
+static void test_trainer_without_memory_fails_cleanly(void **state) {
+    (void)state;
+    pgcn_dataset *data = dataset("karate");
+    trained_data = data;
+    assert_true(fail_every_allocation(train_once) > 30);
+    pgcn_dataset_free(data);
+}
+
+/* ---- what a training takes ---------------------------------------------------------------------------- */
+
+/* Bytes that are allocated and not freed. */
+static int64_t held;
+static void *counting_alloc(size_t bytes, size_t align, void *context) {
+    (void)context;
+    char *block = aligned_alloc(align, bytes + align);
+    memcpy(block, &bytes, sizeof bytes);
+    held += (int64_t)bytes;
+    return block + align;
+}
+static void counting_free(void *block, void *context) {
+    (void)context;
+    char *start = (char *)block - PGCN_ALIGN;
+    size_t bytes;
+    memcpy(&bytes, start, sizeof bytes);
+    held -= (int64_t)bytes;
+    free(start);
+}
+
+static const char *const trainings[] = {
+    "channels=64",
+    "channels=64 layers=32 samples=1 consistency=0",
+    "channels=64 layers=32 recompute=yes",
+    "channels=32 kernel=full batch-norm=yes drop-rows=0.5",
+    "channels=64 train-form=exact path-length=7",
+    "channels=16 paths=40 path-length=9 paths-per-layer=yes layers=4",
+    "channels=16 walk=node2vec self-loops=no paths=20",
+};
+
+static void test_trainer_memory_is_what_it_allocates(void **state) {
+    (void)state;
+    static const char *const names[] = {"grid:rows=30,cols=30", "sbm:nodes=1500,features=40"};
+    pgcn_set_allocator(&(pgcn_allocator){counting_alloc, counting_free, NULL});
+    for (int d = 0; d < 2; d++) {
+        pgcn_dataset *data = dataset(names[d]);
+        for (size_t i = 0; i < sizeof trainings / sizeof *trainings; i++) {
+            int64_t before = held, count = pgcn_i_alloc_count();
+            pgcn_trainer *trainer = trainer_of(data, trainings[i]);
+            int64_t allocated = held - before;
+            pgcn_memory memory = pgcn_trainer_memory(trainer);
+            int64_t room = trainer->eval_visits ? trainer->eval_visits->arena.bytes : 0;
+            for (int l = 0; l < trainer->samplers; l++) room += trainer->visits[l]->arena.bytes;
+            assert_true(memory.paths <= room);
+            assert_true(memory.paths >= room / 4);
+            assert_int_equal(memory.total, memory.values + memory.paths + memory.features +
+                                               memory.graph + memory.weights);
+            int64_t whole = memory.total - memory.paths + room;
+            /* every block is rounded up and has a header */
+            int64_t headers = 3 * PGCN_ALIGN * (pgcn_i_alloc_count() - count);
+            if (whole > allocated || whole < allocated - headers)
+                fail_msg("%s, %s: says %lld, %lld bytes are allocated", names[d], trainings[i],
+                         (long long)whole, (long long)allocated);
+            run_epochs(trainer, 2);
+            assert_int_equal(held - before, allocated);
+            pgcn_trainer_free(trainer);
+            assert_int_equal(held, before);
+        }
+        pgcn_dataset_free(data);
+    }
+    assert_int_equal(held, 0);
+    pgcn_set_allocator(NULL);
+}
+
+/* Entries that the lists hold after sampling, against those that were expected: columns and weights of
+ * a list and weights of its transpose, four bytes each. */
+static void test_trainer_memory_expects_how_far_lists_fill(void **state) {
+    (void)state;
+    static const char *const names[] = {"grid:rows=40,cols=40", "sbm:nodes=3000,degree=30",
+                                        "sbm:nodes=100,degree=3"};
+    for (int d = 0; d < 3; d++) {
+        pgcn_dataset *data = dataset(names[d]);
+        pgcn_trainer *trainer = trainer_of(data, "channels=4 paths=12 path-length=6");
+        run_epochs(trainer, 1);
+        const pgcn_i_visits *visits = trainer->visits[0];
+        int64_t empty = visits->rows * visits->p * (visits->k - 1);
+        for (int i = 0; i < visits->k - 1; i++) empty -= visits->hop[i].offset[visits->rows];
+        int64_t touched = visits->arena.bytes - 12 * empty;
+        double error = (double)pgcn_trainer_memory(trainer).paths / (double)touched - 1;
+        if (fabs(error) > 0.03) fail_msg("%s: off by %.1f %%", names[d], 100 * error);
+        assert_true(empty > 0);
+        pgcn_trainer_free(trainer);
+        pgcn_dataset_free(data);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_plan_shared_memory_same_bits_as_apart),
+        cmocka_unit_test(test_plan_value_that_its_maker_reads_again_is_kept),
+        cmocka_unit_test(test_plan_values_of_the_way_back_do_not_overlap),
+        cmocka_unit_test(test_plan_recompute_same_gradients),
+        cmocka_unit_test(test_plan_deep_networks_need_few_arrays),
+        cmocka_unit_test(test_trainer_recompute_same_bits),
+        cmocka_unit_test(test_plan_without_memory_fails_cleanly),
+        cmocka_unit_test(test_trainer_without_memory_fails_cleanly),
+        cmocka_unit_test(test_trainer_memory_is_what_it_allocates),
+        cmocka_unit_test(test_trainer_memory_expects_how_far_lists_fill),
+    };
+    return cmocka_run_group_tests_name("memory plan", tests, NULL, NULL);
+}
