@@ -15,7 +15,8 @@ help:
 	@echo 'make demo          build, then train a first model'
 	@echo 'make test          build with warnings as errors, run all tests'
 	@echo 'make test-full     in addition: sanitizers, clang, valgrind'
-	@echo 'make bench         training step beside PyTorch (needs PATHGCN_DATA), loading beside pandas'
+	@echo 'make bench         kernels, models beside PyTorch (PATHGCN_DATA has cora/, pubmed/), loading'
+	@echo 'make bench-full    in addition large graphs and scaling (an hour, 16 GB); writes the tables'
 	@echo 'make fuzz          libFuzzer on every reader, SECONDS each (now $(SECONDS))'
 	@echo 'make install       to PREFIX (now $(PREFIX)), below DESTDIR if set'
 	@echo 'make docs          write docs/api.md from the header'
@@ -39,9 +40,16 @@ test: setup-test build
 test-full: setup-full test
 	@tools/test-full.sh
 
+bench bench-full: CONFIGURE = -DPATHGCN_BENCH=ON
 bench: setup-bench build
-	@bench/step.sh
-	@bench/load.sh
+	@bench/run.sh
+
+bench-full: setup-bench build
+	@bench/run.sh --full
+	@$(MAKE) bench-tables
+
+bench-tables:
+	@bench/tables.py --write docs/PERFORMANCE.md $(BUILD)/bench/*.jsonl
 
 fuzz: setup-full
 	@tools/fuzz.sh all $(SECONDS)
@@ -67,7 +75,7 @@ format-check:
 clean:
 	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan $(BUILD)-clang $(BUILD)-fuzz
 
-.PHONY: all help setup build demo test test-full bench fuzz install docs format format-check clean \
-	setup-test setup-full setup-bench
+.PHONY: all help setup build demo test test-full bench bench-full bench-tables fuzz install docs \
+	format format-check clean setup-test setup-full setup-bench
 # `make -j` must not build while packages are still being installed.
 .NOTPARALLEL:

@@ -1,0 +1,297 @@
+#!/usr/bin/python3
+"""Turns the JSON lines of the benchmarks into the tables of docs/PERFORMANCE.md, so that nobody types a figure.
+
+    tables.py --show TABLE FILE...      prints one table: limits, kernels, model, targets, scaling, load
+    tables.py --write DOC FILE...       replaces what stands between `<!-- table: NAME -->` and `<!-- end -->`; a table
+                                        without lines keeps what it has
+
+Of several runs of one case the best median counts, on either side.
+"""
+import json
+import sys
+import textwrap
+
+PAPER_MS = {"step_ms": 5.35, "inference_ms": 2.17, "walks_ms": 0.384}  # Titan RTX, Cora, L=2 k=5 p=5 c=64
+
+
+def read(paths):
+    lines = []
+    for path in paths:
+        with open(path) as file:
+            lines += [json.loads(line) for line in file if line.startswith("{")]
+    return lines
+
+
+def table(head, rows):
+    """Markdown; columns are padded so that the terminal reads it too."""
+    cells = [head] + [[str(cell) for cell in row] for row in rows]
+    width = [max(len(row[i]) for row in cells) for i in range(len(head))]
+
+    def line(row):
+        return "| " + " | ".join(f"{cell:{width[i]}}" for i, cell in enumerate(row)).rstrip() + " |"
+
+    text = [line(cells[0]), "|" + "---|" * len(head)] + [line(row) for row in cells[1:]]
+    if max(map(len, text)) > 120:  # documents have no longer lines
+        text = [text[1] if i == 1 else "| " + " | ".join(row) + " |"
+                for i, row in enumerate([cells[0], None] + cells[1:])]
+    return "\n".join(text)
+
+
+def number(value, digits=3):
+    if value is None:
+        return ""
+    text = f"{value:.{digits}g}"
+    return f"{value:.0f}" if "e" in text else text
+
+
+def measured_on(lines):
+    line = next((line for line in lines if "cpu" in line), None)
+    if not line:
+        return ""
+    text = f"{line['cpu']}, {line['cores']} cores, commit {line['commit']}, load before the start {line['load']:.1f}"
+    text += "; the machine was busy, so these times are too long." if line["load"] > 0.5 else "."
+    return textwrap.fill(text, 120)
+
+
+# ---- limits and kernels --------------------------------------------------------------------------------------------
+
+def both_threads(lines, bench):
+    """One row for the figures of one and two threads: (case, shape) -> {threads: line}"""
+    rows = {}
+    for line in lines:
+        if line["bench"] == bench:
+            rows.setdefault((line["case"], line["shape"]), {})[line["threads"]] = line
+    return rows
+
+
+def limits_table(lines):
+    rows = []
+    for (case, shape), by_threads in both_threads(lines, "limits").items():
+        rows.append([case, shape] + [number(by_threads[t]["achieved"]) if t in by_threads else "" for t in (1, 2)]
+                    + [next(iter(by_threads.values()))["unit"]])
+    return rows and table(["", "of", "1 thread", "2 threads", ""], rows)
+
+
+def kernels_table(lines):
+    groups = {}  # by graph and sizes; what else a shape says goes behind the name
+    for (case, shape), by_threads in both_threads(lines, "kernels").items():
+        sizes, _, note = shape.partition(", ")
+        first = next(iter(by_threads.values()))
+        row = [case + (f" ({note})" if note else "")]
+        for t in (1, 2):
+            line = by_threads.get(t)
+            row += [number(line["median_us"]), number(line["achieved"]), number(line["limit"]),
+                    f"{line['percent_of_limit']:.0f}"] if line else [""] * 4
+        groups.setdefault(sizes, []).append(row + [first["unit"] + (f" / {first['per']}" if first["per"] else "")])
+    head = ["", "1 thread: us", "achieved", "limit", "%", "2 threads: us", "achieved", "limit", "%", "unit"]
+    return "\n\n".join(f"**{sizes}**\n\n" + table(head, rows) for sizes, rows in groups.items())
+
+
+# ---- whole models ----------------------------------------------------------------------------------------------------
+
+def best_runs(lines, bench="model"):
+    """case -> who -> key -> the least of all runs; the rest of the line is that of the first one."""
+    cases = {}
+    for line in lines:
+        if line["bench"] != bench:
+            continue
+        best = cases.setdefault(line["case"], {}).setdefault(line["who"], dict(line))
+        for key, value in line.items():
+            if key.endswith("_ms"):
+                best[key] = min(value, best.get(key, value))
+            if key == "peak_bytes":
+                best[key] = max(value, best.get(key, value))
+    return cases
+
+
+def shape_of(ours):
+    config = ours["config"]
+    return (f"n={ours['nodes']} m={ours['edges']} L={config['layers']} k={config['path-length']} p={config['paths']} "
+            f"c={config['channels']}, {ours['features']} features, {ours['train_nodes']} training nodes")
+
+
+def model_table(lines):
+    parts = []
+    for case, runs in best_runs(lines).items():
+        ours = runs["pathgcn"]
+        rows = []
+        for who, run in runs.items():
+            row = [who]
+            for key in ("step_ms", "inference_ms", "inference_sampled_ms", "walks_ms"):
+                value, mine = run.get(key), ours.get(key)
+                row.append(number(value) + (f" ({value / mine:.1f} x)" if value and run is not ours else ""))
+            row.append(f"{run['peak_bytes'] / 2 ** 20:.0f}"
+                       + ("" if run is ours else f" ({run['peak_bytes'] / ours['peak_bytes']:.1f} x)"))
+            rows.append(row)
+        if case == "cora":
+            rows.append(["the paper, on a Titan RTX"] + [
+                f"{PAPER_MS[key]} ({PAPER_MS[key] / ours[key]:.1f} x)" if key in PAPER_MS else ""
+                for key in ("step_ms", "inference_ms", "inference_sampled_ms", "walks_ms")] + [""])
+        head = ["ms", "training step", "inference, exact", "inference, one draw", "walks", "peak MiB"]
+        about = (f"**{case[0].upper()}{case[1:]}**: {shape_of(ours)}. Our sampling, with lists and transposes, takes "
+                 f"{number(ours['visits_ms'])} ms.")
+        parts.append(textwrap.fill(about, 120) + "\n\n" + table(head, rows))
+    return "\n\n".join(parts)
+
+
+# ---- scaling ---------------------------------------------------------------------------------------------------------
+
+def cost_ns(line):
+    config = line["config"]
+    work = line["nodes"] * int(config["layers"])
+    for key in ("paths", "channels"):
+        work *= int(config[key])
+    return 1e6 * line["step_ms"] / (work * (int(config["path-length"]) - 1))
+
+
+def scaling_runs(lines, case):
+    runs = {}
+    for line in lines:
+        if line["bench"] == "scaling" and line["case"] == case:
+            key = (json.dumps(line["config"]), line["nodes"], line["threads"])
+            if key not in runs or line["step_ms"] < runs[key]["step_ms"]:
+                runs[key] = line
+    return list(runs.values())
+
+
+def scaling_row(line, first):
+    config = line["config"]
+    return [line["nodes"], line["edges"], config["path-length"], config["paths"], config["channels"], line["threads"],
+            number(line["step_ms"]), number(cost_ns(line)), f"{cost_ns(line) / cost_ns(first):.2f}",
+            f"{line['peak_bytes'] / 2 ** 20:.0f}"]
+
+
+def scaling_table(lines):
+    head = ["nodes", "edges", "k", "p", "c", "threads", "step ms", "ns per unit", "to the first", "peak MiB"]
+    names = {"nodes": "Nodes", "nodes, full": "Nodes, as far as the memory goes", "k": "Path length", "p": "Paths",
+             "c": "Channels", "pubmed": "Threads, on Pubmed", "layers": "64 layers, on Cora",
+             "products": "A graph of ogbn-products' size"}
+    parts = []
+    for case, title in names.items():
+        runs = sorted(scaling_runs(lines, case), key=lambda line: line["threads"])
+        if runs:
+            firsts = {line["threads"]: line for line in reversed(runs)}
+            rows = [scaling_row(line, firsts[line["threads"]]) for line in runs]
+            parts.append(f"**{title}**\n\n" + table(head, rows))
+    return "\n\n".join(parts)
+
+
+# ---- targets ---------------------------------------------------------------------------------------------------------
+
+def target(rows, what, wanted, found, reached):
+    rows.append([what, wanted, found, "yes" if reached else "no"])
+
+
+def model_targets(rows, lines):
+    cases = best_runs(lines)
+
+    def ratio(case, who, key, least, what):
+        runs = cases.get(case, {})
+        if "pathgcn" in runs and who in runs:
+            found = runs[who][key] / runs["pathgcn"][key]
+            target(rows, what, f"{least} x", f"{found:.1f} x", found >= least)
+
+    for key, name, plain, best in (("step_ms", "step", 60, 15), ("inference_ms", "inference", 20, 8)):
+        ratio("cora", "pytorch plain", key, plain, f"Cora, {name}, against plain PyTorch")
+        if key == "step_ms":
+            ratio("cora", "pytorch sparse", key, best, f"Cora, {name}, against sparse tensors with autograd")
+        ratio("cora", "pytorch best", key, best, f"Cora, {name}, against the best PyTorch")
+    ratio("cora", "pytorch best", "walks_ms", 8, "Cora, walks, against a vectorised PyTorch walk")
+    ratio("cora, all nodes in training", "pytorch best", "step_ms", 15, "the same step, all nodes in training")
+    if "cora" in cases:
+        ours = cases["cora"]["pathgcn"]
+        for key, name in (("visits_ms", "sampling"), ("step_ms", "step"), ("inference_ms", "inference")):
+            paper = PAPER_MS["walks_ms" if key == "visits_ms" else key]
+            target(rows, f"Cora, {name}, against the paper's GPU", f"< {paper} ms", f"{ours[key]:.3g} ms",
+                   ours[key] < paper)
+    ratio("pubmed", "pytorch best", "step_ms", 6, "Pubmed, step, against the best PyTorch")
+    large = "power law of ogbn-arxiv's size"
+    ratio(large, "pytorch best", "step_ms", 6, "ogbn-arxiv's size, step, against the best PyTorch")
+    ratio(large, "pytorch best", "peak_bytes", 4, "ogbn-arxiv's size, peak memory of PyTorch to ours")
+
+
+def kernel_targets(rows, lines):
+    for (case, shape), by_threads in both_threads(lines, "kernels").items():
+        wanted = ("path convolution" in case and ("cora" in shape or "random" in shape)
+                  or case.startswith("layer") and "c=256" in shape)
+        for threads, line in by_threads.items():
+            if wanted:
+                place = "in cache" if "cora" in shape else shape.split(", ")[-1] + ", out of cache"
+                place = "bound by the product" if case.startswith("layer") else place
+                target(rows, f"{case}, {place}, {threads} thread{'s' * (threads > 1)}", "70 % of the limit",
+                       f"{line['percent_of_limit']:.0f} %", line["percent_of_limit"] >= 70)
+
+
+def scaling_targets(rows, lines):
+    pubmed = {line["threads"]: line["step_ms"] for line in scaling_runs(lines, "pubmed")}
+    if len(pubmed) == 2:
+        target(rows, "Pubmed, two threads against one", "1.8 x", f"{pubmed[1] / pubmed[2]:.2f} x",
+               pubmed[1] / pubmed[2] >= 1.8)
+    for threads in (1, 2):
+        cost = {line["nodes"]: cost_ns(line) for line in scaling_runs(lines, "nodes") if line["threads"] == threads}
+        if cost:
+            growth = cost[max(cost)] / cost[min(cost)]
+            target(rows, f"cost per node, path, hop and channel, 10^4 to 10^6 nodes, {threads} thread"
+                   + "s" * (threads > 1), "< 2 x", f"{growth:.2f} x", growth < 2)
+    for line in scaling_runs(lines, "layers"):
+        mib = line["peak_bytes"] / 2 ** 20
+        target(rows, "64 layers on Cora, peak memory", "< 300 MB", f"{mib:.0f} MiB", line["peak_bytes"] < 300e6)
+    for line in scaling_runs(lines, "products"):
+        target(rows, "a training step on ogbn-products' size", "it runs",
+               f"{line['step_ms'] / 1e3:.1f} s, {line['peak_bytes'] / 2 ** 30:.1f} GiB", True)
+
+
+def targets_table(lines):
+    rows = []
+    model_targets(rows, lines)
+    kernel_targets(rows, lines)
+    scaling_targets(rows, lines)
+    return rows and table(["what", "wanted", "found", "reached"], rows)
+
+
+# ---- loading ---------------------------------------------------------------------------------------------------------
+
+def load_table(lines):
+    rows = [[line["case"], number(line["wall_s"]), number(line["peak_over_data"]),
+             f"{line['pandas_over_this']:.1f} x" if line["case"] != "pandas" else ""]
+            for line in lines if line["bench"] == "load"]
+    return rows and table(["", "seconds", "peak memory / data", "faster than pandas by"], rows)
+
+
+TABLES = {"limits": limits_table, "kernels": kernels_table, "model": model_table, "targets": targets_table,
+          "scaling": scaling_table, "load": load_table}
+SOURCE = {"limits": ("limits",), "kernels": ("kernels",), "model": ("model",), "scaling": ("scaling",),
+          "load": ("load",), "targets": ("kernels", "model", "scaling")}
+
+
+def make(name, lines):
+    used = [line for line in lines if line["bench"] in SOURCE[name]]
+    text = TABLES[name](used)
+    return text and text + "\n\n" + measured_on(used)
+
+
+def write(document, lines):
+    with open(document) as file:
+        text = file.read()
+    for name in TABLES:
+        begin, end = f"<!-- table: {name} -->\n", "<!-- end -->"
+        content = make(name, lines)
+        if content and begin in text:
+            before, rest = text.split(begin, 1)
+            text = before + begin + "\n" + content + "\n\n" + end + rest.split(end, 1)[1]
+    with open(document, "w") as file:
+        file.write(text)
+
+
+def main():
+    if len(sys.argv) < 4 or sys.argv[1] not in ("--show", "--write"):
+        sys.exit(__doc__)
+    lines = read(sys.argv[3:])
+    if sys.argv[1] == "--write":
+        write(sys.argv[2], lines)
+    else:
+        print(make(sys.argv[2], lines) or "nothing was measured")
+
+
+if __name__ == "__main__":
+    main()

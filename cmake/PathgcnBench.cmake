@@ -1,0 +1,26 @@
+# The programs of bench/, which no test but e2e.bench runs: bench_kernels and bench_model. They
+# link the same objects as the unit tests, and the plain references of tests/ref.
+#
+# The limits that kernels are compared with are compiled for this very processor.
+include_guard()
+include(PathgcnReference)
+include(CheckCCompilerFlag)
+check_c_compiler_flag(-march=native pathgcn_march_native)
+set(bench_dir ${CMAKE_CURRENT_SOURCE_DIR}/bench)
+
+add_library(pathgcn_bench STATIC ${bench_dir}/bench.c ${bench_dir}/limits.c)
+pathgcn_compile(pathgcn_bench)
+set(limit_flags -O3 -Wno-psabi)
+if(pathgcn_march_native)
+    list(APPEND limit_flags -march=native)
+endif()
+set_source_files_properties(${bench_dir}/limits.c PROPERTIES COMPILE_OPTIONS "${limit_flags}")
+target_link_libraries(pathgcn_bench PUBLIC pathgcn_reference)
+
+set(bench_kernels_sources bed.c kernels_path.c kernels_dense.c kernels_machine.c)
+foreach(name kernels model)
+    list(TRANSFORM bench_${name}_sources PREPEND ${bench_dir}/)
+    add_executable(bench_${name} ${bench_dir}/${name}.c ${bench_${name}_sources})
+    pathgcn_compile(bench_${name})
+    target_link_libraries(bench_${name} PRIVATE pathgcn_bench)
+endforeach()

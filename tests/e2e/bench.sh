@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# The benchmarks do not rot: every case of bench_kernels gives the right answer on tiny graphs and leaves a JSON line,
+# bench_model trains, and tables.py understands the lines. PyTorch is not needed. Nothing is said about times.
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+bench=$PATHGCN_BUILD/bench_kernels
+[ -x "$bench" ] || skip "the benchmarks were not built"
+
+run 0 "$bench" --smoke --json kernels.jsonl
+for name in "walks" "walks, lists, transposes" "path convolution forward" "path convolution backward" \
+    "exact form, one product" "sparse input gradient" "64 rows times W" "layer backward" "dropout" "Adam" \
+    "softmax and cross-entropy"; do
+    holds kernels.jsonl "\"bench\": \"kernels\", \"case\": \"$name\""
+done
+holds kernels.jsonl '"case": "random rows"' '"percent_of_limit"' '"unit": "GB/s"'
+run 1 "$bench" --nonsense
+holds "$err" "usage: kernels"
+
+model=$PATHGCN_BUILD/bench_model
+run 0 "$model" sbm:nodes=300 --bench scaling --case nodes --train-only --seconds 0 threads=1
+cp "$out" scaling.jsonl
+run 0 "$model" sbm:nodes=300 --case cora --seconds 0 --train-all threads=2 --model model --logits logits
+cp "$out" model.jsonl
+[ "$(stat -c %s logits)" = $((300 * 4 * 4)) ] || fail "the logits are not 300 x 4 floats"
+[ "$(json model.jsonl train_nodes)" = 298 ] || fail "not all nodes are in the training mask"
+run 1 "$model" sbm layers=none
+holds "$err" "layers"
+
+python=$(command -v python3) || skip "there is no python3; tables.py was not tried"
+tables=$PATHGCN_SOURCE/bench/tables.py
+run 0 "$python" "$tables" --show kernels kernels.jsonl
+holds "$out" "**sbm n=300 k=5 p=5 c=64**" "| path convolution forward" "ns / walk step"
+run 0 "$python" "$tables" --show scaling scaling.jsonl
+holds "$out" "ns per unit"
+printf 'before\n<!-- table: model -->\nold\n<!-- end -->\nafter\n<!-- table: load -->\nkept\n<!-- end -->\n' >doc.md
+run 0 "$python" "$tables" --write doc.md kernels.jsonl model.jsonl
+holds doc.md before after kept "| pathgcn"
+if grep -q old doc.md; then fail "the old table is still there"; fi
