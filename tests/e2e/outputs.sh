@@ -24,7 +24,7 @@ run 0 pathgcn train sbm --epochs 40 --seeds 2 --out seeds --json
 [ ! -s "$err" ] || { show_last && fail "progress although standard error is no terminal"; }
 parses "$out"
 for key in dataset test_accuracy_mean test_accuracy_std val_accuracy_mean \
-    best_epoch_test_accuracy_mean seeds epochs step_ms_median peak_rss_bytes; do
+    best_epoch_test_accuracy_mean seeds epochs step_ms_median peak_rss_bytes predicted_peak_rss_bytes; do
     json "$out" $key >/dev/null
 done
 [ "$(json "$out" dataset) $(json "$out" seeds) $(json "$out" epochs)" = "sbm 2 40.0" ] || fail "wrong figures"
