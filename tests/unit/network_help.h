@@ -91,6 +91,7 @@ static inline pgcn_status network_record(network *net, bool with_grad) {
     PGCN_TRY(pgcn_i_tape_init(&net->tape, net->pool, &net->params, pgcn_i_pathgcn_ops(config),
                               with_grad));
     net->tape.seed = config->seed;
+    net->tape.gather_bf16 = config->bf16;
     net->tape.recompute = config->recompute;
     net->logits =
         pgcn_i_pathgcn_record(&net->tape, config, net->input, net->operators, config->samples);

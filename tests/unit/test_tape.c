@@ -93,6 +93,7 @@ static const char *const networks[] = {
     "channels=16 layers=2 path-length=3 kernel=layer batch-norm=yes paths-per-layer=yes",
     "channels=9 layers=2 path-length=3 kernel=full batch-norm=yes residual=none",
     "channels=9 layers=2 path-length=3 kernel=full train-form=exact samples=3",
+    "channels=70 layers=2 path-length=3 bf16=yes samples=2",
 };
 enum { NETWORKS = sizeof networks / sizeof *networks };
 
@@ -184,6 +185,26 @@ static void test_tape_few_training_nodes_same_gradients_as_all_rows(void **state
         free(want);
         network_close(&net);
     }
+    problem_free(&p);
+}
+
+/* ---- bf16 ---------------------------------------------------------------------------------------- */
+
+/* Eight bits of mantissa: a visit is off by 2^-9 at most, their mean by less. */
+static void test_tape_gathering_in_bf16_is_near_float(void **state) {
+    (void)state;
+    problem p = problem_new(200);
+    network full, half;
+    network_open(&full, &p, "channels=24 layers=2 path-length=4", 1);
+    network_open(&half, &p, "channels=24 layers=2 path-length=4 bf16=yes", 1);
+    network_shake(&full), network_shake(&half);
+    double loss = network_run(&full), near = network_run(&half);
+    assert_true(near != loss);
+    assert_close(near, loss, 0.01 * loss);
+    double *want = ref_doubles(full.params.grad, full.params.total);
+    check_values("gradients", half.params.grad, want, full.params.total, 0.01);
+    free(want);
+    network_close(&full), network_close(&half);
     problem_free(&p);
 }
 
@@ -281,6 +302,7 @@ int main(void) {
         cmocka_unit_test(test_tape_value_and_kernel_used_by_all_layers_gradients_add_up),
         cmocka_unit_test(test_tape_thread_matrix_same_bits),
         cmocka_unit_test(test_tape_few_training_nodes_same_gradients_as_all_rows),
+        cmocka_unit_test(test_tape_gathering_in_bf16_is_near_float),
         cmocka_unit_test(test_tape_recording_without_memory_fails_cleanly),
         cmocka_unit_test(test_tape_running_allocates_nothing),
         cmocka_unit_test(test_tape_too_many_operations_is_an_error),
