@@ -405,9 +405,9 @@ typedef enum pgcn_normalise {
     PGCN_NORMALISE_AUTO = 0, /* rows for sparse features, standardise for dense ones */
     PGCN_NORMALISE_NONE = 1,
     PGCN_NORMALISE_ROWS = 2, /* each feature row divided by the sum of its magnitudes */
-    PGCN_NORMALISE_STANDARDISE =
-        3 /* each column minus its mean, divided by its deviation, both over
-                                      the training nodes and kept in the model */
+    /* each column minus its mean, divided by its deviation, both over the training nodes and kept
+     * in the model */
+    PGCN_NORMALISE_STANDARDISE = 3
 } pgcn_normalise;
 
 /* Everything that defines a model and its training. Each field is also a command-line option and
@@ -503,8 +503,7 @@ PGCN_API pgcn_status pgcn_trainer_new(const pgcn_dataset *data, const pgcn_confi
 PGCN_API void pgcn_trainer_free(pgcn_trainer *trainer);
 /* What a training takes besides its data set and the program itself, in bytes. Most of it is
  * untouched, and so costs nothing, before the first epoch: the moment to compare it with what is
- * free. Visit lists count as far as they are expected to fill, by the walks of a few hundred nodes.
- * */
+ * free. Visit lists count as far as the walks of a few hundred nodes say that they will fill. */
 typedef struct pgcn_memory {
     int64_t total;
     int64_t values;   /* of the network, their gradients, and scratch: what `recompute` lowers */

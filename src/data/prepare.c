@@ -609,8 +609,7 @@ static pgcn_status make_features(pgcn_i_source *source, const pgcn_i_steps *step
     return PGCN_OK;
 }
 
-/* ---- order ------------------------------------------------------------------------------------
- * */
+/* ---- order ----------------------------------------------------------------------------------- */
 
 /* Row i becomes what was row order[i], in every array; number is the inverse of order. A graph of
  * the source's own is freed. Names are moved only where there are some: numbers are kept in

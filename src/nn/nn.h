@@ -132,8 +132,7 @@ struct pgcn_i_op {
      * [rows, cols]. Adds gradients of parameters to `partial`. */
     void (*backward_rows)(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, float *g, float *dx,
                           float *partial, int worker);
-    /* After backward_rows: what the summed partial (buffer[0] for an operation that sets
-     * partial_to, else param) still needs. */
+    /* When the partial sums have been added up, to partial_to: from there to the parameter. */
     void (*backward_done)(pgcn_i_tape *tape, pgcn_i_op *op);
     bool back_in, back_out;                /* backward reads the data of in[0], of out */
     bool row_wise;                         /* forward and backward need the same rows only */

@@ -77,7 +77,7 @@ static void linear_mask(const pgcn_i_tape *tape, const pgcn_i_op *op, pgcn_i_row
                                      scale, 0, out, false);
 }
 
-/* dx = g W^T;  dW += x^T g;  db += sum g. */
+/* dx = g W^T;  dW += x^T g;  db += sum g. dx comes last: it may lie where x is (plan.c). */
 static void linear_backward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, float *g, float *dx,
                             float *partial, int worker) {
     int64_t in = op->in[0]->cols, out = op->out->cols;
