@@ -29,6 +29,7 @@ typedef struct pgcn_i_walk_steps {
     const pgcn_graph *graph;
     bool may_stay;           /* one more choice: the node itself, after its neighbours */
     const uint64_t *row;     /* [n] or NULL */
+    uint32_t doubtful;       /* twice the most choices of a node; walk.c says what for */
     const pgcn_node *choice; /* [entries + n] at most */
 } pgcn_i_walk_steps;
 

@@ -76,7 +76,7 @@ static pgcn_status list_choices(const pgcn_graph *graph, pgcn_i_arena *arena,
     uint64_t *row = PGCN_I_ARRAY(arena, uint64_t, graph->n);
     pgcn_node *choice = PGCN_I_ARRAY(arena, pgcn_node, graph->entries + graph->n);
     if (!row || !choice) return PGCN_ERR_MEMORY;
-    uint64_t place = 0;
+    uint64_t place = 0, most = 0;
     for (int64_t u = 0; u < graph->n; u++) {
         int64_t begin = graph->offset[u], degree = graph->offset[u + 1] - begin;
         memcpy(choice + place, graph->neighbour + begin, (size_t)degree * sizeof *choice);
@@ -84,9 +84,11 @@ static pgcn_status list_choices(const pgcn_graph *graph, pgcn_i_arena *arena,
         if (steps->may_stay || degree == 0) choice[place + choices++] = (pgcn_node)u;
         row[u] = place << 32 | choices;
         place += choices;
+        if (choices > most) most = choices;
     }
     steps->row = row;
     steps->choice = choice;
+    steps->doubtful = (uint32_t)(2 * most);
     return PGCN_OK;
 }
 
@@ -127,6 +129,40 @@ void pgcn_i_walker_free(pgcn_i_walker *walker) {
 
 /* ---- batches ----------------------------------------------------------------------------- */
 
+typedef pgcn_node quad __attribute__((vector_size(16)));
+
+/* Four hops of four walks, turned so that the hops of a walk lie side by side. */
+static void put_quads(pgcn_node *out, int64_t walk_stride, const pgcn_node *hop,
+                      int64_t hop_distance) {
+    quad a, b, c, d;
+    memcpy(&a, hop, sizeof a);
+    memcpy(&b, hop + hop_distance, sizeof b);
+    memcpy(&c, hop + 2 * hop_distance, sizeof c);
+    memcpy(&d, hop + 3 * hop_distance, sizeof d);
+    quad ac = __builtin_shufflevector(a, c, 0, 4, 1, 5);
+    quad AC = __builtin_shufflevector(a, c, 2, 6, 3, 7);
+    quad bd = __builtin_shufflevector(b, d, 0, 4, 1, 5);
+    quad BD = __builtin_shufflevector(b, d, 2, 6, 3, 7);
+    quad walk[4] = {
+        __builtin_shufflevector(ac, bd, 0, 4, 1, 5), __builtin_shufflevector(ac, bd, 2, 6, 3, 7),
+        __builtin_shufflevector(AC, BD, 0, 4, 1, 5), __builtin_shufflevector(AC, BD, 2, 6, 3, 7)};
+    for (int w = 0; w < 4; w++) memcpy(out + w * walk_stride, &walk[w], sizeof walk[w]);
+}
+
+static void put_hops(pgcn_node *out, int64_t walk_stride, int64_t hop_stride,
+                     pgcn_node (*hop)[PGCN_WALK_BATCH], int hops, int count) {
+    if (walk_stride == 1) {
+        for (int i = 0; i < hops; i++)
+            memcpy(out + i * hop_stride, hop[i], (size_t)count * sizeof *out);
+        return;
+    }
+    int turned = hop_stride == 1 && hops == 4 ? count - count % 4 : 0;
+    for (int b = 0; b < turned; b += 4)
+        put_quads(out + b * walk_stride, walk_stride, hop[0] + b, PGCN_WALK_BATCH);
+    for (int b = turned; b < count; b++)
+        for (int i = 0; i < hops; i++) out[b * walk_stride + i * hop_stride] = hop[i][b];
+}
+
 /* False if a draw was refused: out is then of no use. */
 static bool uniform_batch(const pgcn_i_walker *walker, pgcn_i_rng_domain domain,
                           const uint64_t *element, const pgcn_node *start, int count,
@@ -138,14 +174,7 @@ static bool uniform_batch(const pgcn_i_walker *walker, pgcn_i_rng_domain domain,
         int left = walker->k - 1 - done, hops = left < PGCN_WALK_HOPS ? left : PGCN_WALK_HOPS;
         refused |= walker->kernels->walk_hops(nodes, &walker->steps, domain, element,
                                               (uint32_t)(done / PGCN_WALK_HOPS), hops, count);
-        for (int i = 0; i < hops; i++) {
-            pgcn_node *to = out + (done + i) * hop_stride;
-            if (walk_stride == 1) {
-                memcpy(to, nodes[i + 1], (size_t)count * sizeof *to);
-            } else {
-                for (int b = 0; b < count; b++, to += walk_stride) *to = nodes[i + 1][b];
-            }
-        }
+        put_hops(out + done * hop_stride, walk_stride, hop_stride, nodes + 1, hops, count);
         memcpy(nodes[0], nodes[hops], (size_t)count * sizeof *start);
     }
     return !refused;
@@ -177,20 +206,25 @@ static void walk_task(void *context, int64_t task, int worker) {
     const int64_t p = job->walker->p, k = job->walker->k;
     const int64_t first = pgcn_i_block_begin(job->blocks, task);
     const int64_t last = pgcn_i_block_end(job->blocks, task);
+    const pgcn_node *starts = job->starts;
     int64_t position = first / p, path = first % p;
     for (int64_t walk = first; walk < last; walk += PGCN_WALK_BATCH) {
         int count = last - walk < PGCN_WALK_BATCH ? (int)(last - walk) : PGCN_WALK_BATCH;
-        pgcn_node start[PGCN_WALK_BATCH];
+        pgcn_node start[PGCN_WALK_BATCH], *out = job->out + walk * k;
         uint64_t element[PGCN_WALK_BATCH];
-        for (int b = 0; b < count; b++) {
-            start[b] = job->starts ? job->starts[position] : (pgcn_node)position;
-            element[b] = (uint64_t)start[b] * (uint64_t)p + (uint64_t)path;
-            job->out[(walk + b) * k] = start[b];
-            if (++path == p) path = 0, position++;
+        for (int b = 0; b < count;) { /* the paths of one start after the other */
+            int many = p - path < count - b ? (int)(p - path) : count - b;
+            pgcn_node from = starts ? starts[position] : (pgcn_node)position;
+            uint64_t number = (uint64_t)from * (uint64_t)p + (uint64_t)path;
+            for (int i = 0; i < many; i++, b++) {
+                start[b] = out[b * k] = from;
+                element[b] = number + (uint64_t)i;
+            }
+            path = path + many < p ? path + many : 0;
+            position += path == 0;
         }
         for (int b = count; b % PGCN_WALK_UNIT; b++) element[b] = 0;
-        pgcn_i_walk_batch(job->walker, job->domain, element, start, count, job->out + walk * k + 1,
-                          k, 1);
+        pgcn_i_walk_batch(job->walker, job->domain, element, start, count, out + 1, k, 1);
     }
 }
 
