@@ -229,7 +229,16 @@ void bench_pathconv(bed *b, const char *note) {
 /* ---- the exact form ------------------------------------------------------------------------- */
 
 OVER_BLOCKS(horner) {
-    b->kernels->horner(b->out, b->h, &b->trainer->spatial.exact, b->s, b->g, begin, end, b->c);
+    pgcn_i_horner_args args = {.out = b->out,
+                               .x = b->h,
+                               .h = b->g,
+                               .s = b->s,
+                               .out_c = b->c,
+                               .x_c = b->c,
+                               .h_c = b->c,
+                               .width = b->c,
+                               .a = &b->trainer->spatial.exact};
+    b->kernels->horner(&args, begin, end);
 }
 GATHER_LIMITS(horner_limit, pgcn_i_blocks_of, b->rows, b->out, b->h, &b->trainer->spatial.exact, 1)
 

@@ -187,17 +187,25 @@ ALWAYS_INLINE vec_u64 vec_mul_low_halves(vec_u64 a, vec_u64 b) {
 }
 
 /* Calls function(ch, vectors, lanes, ...) for all of c channels: blocks of VECTORS vectors, then
- * single vectors, then what is left. The function is always inlined with constant `vectors`, so
+ * of two and of one, then what is left. The function is always inlined with constant `vectors`, so
  * that its accumulators are registers. */
 #define EACH_CHANNEL_BLOCK(c, function, ...)                                                       \
     do {                                                                                           \
         int64_t block_ch = 0;                                                                      \
         for (; block_ch + BLOCK <= (c); block_ch += BLOCK)                                         \
             function(block_ch, VECTORS, LANES, __VA_ARGS__);                                       \
+        if (block_ch + 2 * LANES <= (c)) {                                                         \
+            function(block_ch, 2, LANES, __VA_ARGS__);                                             \
+            block_ch += 2 * LANES;                                                                 \
+        }                                                                                          \
         for (; block_ch + LANES <= (c); block_ch += LANES)                                         \
             function(block_ch, 1, LANES, __VA_ARGS__);                                             \
         if (block_ch < (c)) function(block_ch, 1, (int)((c)-block_ch), __VA_ARGS__);               \
     } while (0)
+
+/* Keeps a pointer as it is: else the compiler takes it apart, and works out an address anew for each
+ * vector of a row instead of adding a constant (a tenth of the time of a gather in cache). */
+#define KEEP_POINTER(pointer) __asm__("" : "+r"(pointer))
 
 /* sum[v] += sum_e value_e x[column_e] for one block of channels; x points at its first channel.
  * The heart of all sparse kernels. */
@@ -205,6 +213,7 @@ ALWAYS_INLINE void add_rows(vec *sum, int vectors, int lanes, const float *x,
                             const pgcn_node *column, const float *value, int64_t count, int64_t c) {
     for (int64_t e = 0; e < count; e++) {
         const float *row = x + column[e] * c;
+        KEEP_POINTER(row);
         for (int v = 0; v < vectors; v++) sum[v] += value[e] * vec_load(row + v * LANES, lanes);
     }
 }

@@ -62,6 +62,16 @@ typedef struct pgcn_i_path_args {
     bool prefetch;       /* h does not fit into the cache: ask for the next row's visits early */
 } pgcn_i_path_args;
 
+/* A step of Horner's rule. Pointers to the first channel of a slab, and how far apart its rows are. */
+typedef struct pgcn_i_horner_args {
+    float *out;
+    const float *x, *h;
+    int64_t out_c, x_c, h_c, width;
+    const pgcn_i_csr *a;
+    const float *s, *s_x; /* [width]; s_x NULL: 1 */
+    bool prefetch;        /* x does not fit into the cache: ask for the next row's entries early */
+} pgcn_i_horner_args;
+
 /* A sparse matrix by columns (CSC), with the place of each entry in its rows (CSR). */
 typedef struct pgcn_i_columns {
     int64_t nonzeros;
@@ -111,9 +121,9 @@ typedef struct pgcn_i_kernels {
     /* out[r - begin] = sum_e value_e x[column_e]: a tile of a sparse product */
     void (*gather)(float *out, const float *x, const pgcn_i_csr *a, int64_t begin, int64_t end,
                    int64_t c);
-    /* Horner's step of the deterministic form: out[r] = sum_e value_e x[column_e] + s (.) h[r] */
-    void (*horner)(float *out, const float *x, const pgcn_i_csr *a, const float *s, const float *h,
-                   int64_t begin, int64_t end, int64_t c);
+    /* Horner's step of the deterministic form: out[r] = s (.) h[r] + s_x (.) sum_e value_e
+     * x[column_e] for rows r and the channels of a slab */
+    void (*horner)(const pgcn_i_horner_args *args, int64_t begin, int64_t end);
     /* dh[r] (= or +=) s (.) q[r];  ds += h[r] (.) q[r]: one power in the backward pass of it */
     void (*scale_dot)(float *dh, float *ds, const float *q, const float *h, const float *s,
                       int64_t begin, int64_t end, int64_t c, bool add);

@@ -9,7 +9,7 @@
 
 enum {
     LINE_FLOATS = 16, /* a cache line */
-    PREFETCH_ROWS = 2,
+    PREFETCH_ROWS = 8,
 #if defined(__AVX512F__)
     HELD = 4 /* hops whose kernel gradients stay in registers: 16 of the 32 */
 #else
@@ -30,19 +30,41 @@ ALWAYS_INLINE void add_csr_row(vec *sum, int vectors, int lanes, const float *x,
              c);
 }
 
-/* Asks for the rows that row r will gather: without it every visit waits for the memory in turn. */
-static void prefetch_visits(const pgcn_i_path_args *args, int64_t r) {
+ALWAYS_INLINE void prefetch_row(const float *row, int64_t width) {
+    for (int64_t ch = 0; ch < width; ch += LINE_FLOATS) __builtin_prefetch(row + ch, 0, 2);
+}
+
+/* Asks for the rows that row r will gather: without it every visit waits for the memory in turn. Into
+ * the second cache, as the first can wait for few lines at once: 20 ns per row of 64 channels
+ * instead of 38, and 46 without asking (10^6 nodes).
+ *
+ * Inlined by force: GCC takes a function that only asks for memory as one without effect, and drops
+ * the calls. */
+ALWAYS_INLINE void prefetch_visits(const pgcn_i_path_args *args, int64_t r) {
     for (int i = 0; i < args->k - 1; i++) {
         const pgcn_i_csr *list = &args->hop[i];
         for (int64_t e = list->offset[r]; e < list->offset[r + 1]; e++) {
             if (args->live && !args->live[list->column[e]]) continue;
             int64_t row = list->column[e] * args->c;
-            for (int64_t ch = 0; ch < args->width && !args->bf16; ch += LINE_FLOATS)
-                __builtin_prefetch(args->h + row + ch, 0, 3);
+            if (!args->bf16) prefetch_row(args->h + row, args->width);
             for (int64_t ch = 0; ch < args->width && args->bf16; ch += 2 * LINE_FLOATS)
-                __builtin_prefetch(args->bf16 + row + ch, 0, 3);
+                __builtin_prefetch(args->bf16 + row + ch, 0, 2);
         }
     }
+}
+
+/* Rows at .. end-1 are worked on together. Where memory is far these are few, so that what was asked
+ * for is still near when it is read, and those of the next group are asked for now. */
+ALWAYS_INLINE int64_t end_of_group(const pgcn_i_path_args *args, pgcn_i_rows rows, int64_t at) {
+    int64_t size = args->prefetch ? PREFETCH_ROWS : rows.count;
+    int64_t end = at + size < rows.count ? at + size : rows.count;
+    for (int64_t i = end; args->prefetch && i < end + size && i < rows.count; i++)
+        prefetch_visits(args, pgcn_i_row(rows, i));
+    return end;
+}
+
+ALWAYS_INLINE pgcn_i_rows part_of_rows(pgcn_i_rows rows, int64_t begin, int64_t end) {
+    return (pgcn_i_rows){rows.row ? rows.row + begin : NULL, rows.first + begin, end - begin};
 }
 
 ALWAYS_INLINE void add_bf16_rows(vec *sum, int vectors, int lanes, const uint16_t *x,
@@ -94,30 +116,41 @@ ALWAYS_INLINE void add_visits(vec *sum, int vectors, int lanes, const pgcn_i_pat
         add_rows(sum, vectors, lanes, args->h + ch, column, value, count, args->c);
 }
 
-ALWAYS_INLINE void forward_block(int64_t ch, int vectors, int lanes, float *restrict out_row,
-                                 const pgcn_i_path_args *args, int64_t r, bool half) {
+ALWAYS_INLINE void forward_block(int64_t ch, int vectors, int lanes, float *restrict out,
+                                 const pgcn_i_path_args *args, pgcn_i_rows rows, bool half) {
     const int64_t c = args->c;
     const float *s = args->s + ch, *h = args->h + ch;
-    vec sum[VECTORS];
-    for (int v = 0; v < vectors; v++)
-        sum[v] = vec_load(s + v * LANES, lanes) * vec_load(h + r * c + v * LANES, lanes);
-    for (int i = 1; i < args->k; i++) {
-        vec t[VECTORS] = {{0}};
-        add_visits(t, vectors, lanes, args, &args->hop[i - 1], r, ch, half, false);
-        for (int v = 0; v < vectors; v++) sum[v] += vec_load(s + i * c + v * LANES, lanes) * t[v];
+    for (int64_t at = 0; at < rows.count; at++) {
+        const int64_t r = pgcn_i_row(rows, at);
+        vec sum[VECTORS];
+        for (int v = 0; v < vectors; v++)
+            sum[v] = vec_load(s + v * LANES, lanes) * vec_load(h + r * c + v * LANES, lanes);
+        for (int i = 1; i < args->k; i++) {
+            vec t[VECTORS] = {{0}};
+            add_visits(t, vectors, lanes, args, &args->hop[i - 1], r, ch, half, false);
+            for (int v = 0; v < vectors; v++)
+                sum[v] += vec_load(s + i * c + v * LANES, lanes) * t[v];
+        }
+        for (int v = 0; v < vectors; v++) vec_store(out + r * c + ch + v * LANES, sum[v], lanes);
     }
-    for (int v = 0; v < vectors; v++) vec_store(out_row + ch + v * LANES, sum[v], lanes);
+}
+
+static void forward_plain(float *out, const pgcn_i_path_args *args, pgcn_i_rows rows) {
+    EACH_CHANNEL_BLOCK(args->width, forward_block, out, args, rows, false);
+}
+static void forward_bf16(float *out, const pgcn_i_path_args *args, pgcn_i_rows rows) {
+    EACH_CHANNEL_BLOCK(args->width, forward_block, out, args, rows, true);
 }
 
 static void pathconv_forward(float *out, const pgcn_i_path_args *args, pgcn_i_rows rows) {
     const pgcn_i_path_args a = *args; /* a copy that no store can change: stays in registers */
-    for (int64_t i = 0; i < rows.count; i++) {
-        const int64_t r = pgcn_i_row(rows, i);
-        if (a.prefetch && i + 1 < rows.count) prefetch_visits(&a, pgcn_i_row(rows, i + 1));
+    for (int64_t at = 0, end; at < rows.count; at = end) {
+        end = end_of_group(&a, rows, at);
+        pgcn_i_rows group = part_of_rows(rows, at, end);
         if (a.bf16)
-            EACH_CHANNEL_BLOCK(a.width, forward_block, out + r * a.c, &a, r, true);
+            forward_bf16(out, &a, group);
         else
-            EACH_CHANNEL_BLOCK(a.width, forward_block, out + r * a.c, &a, r, false);
+            forward_plain(out, &a, group);
     }
 }
 
@@ -192,14 +225,9 @@ static void pathconv_backward(float *dh, float *ds, const float *h, const pgcn_i
     void (*backward)(float *, float *, const float *, const pgcn_i_path_args *, pgcn_i_rows) =
         a.bf16 ? (a.live ? backward_bf16_live : backward_bf16)
                : (a.live ? backward_live : backward_plain);
-    /* Few rows at a time, so that what is asked for early is still there when it is read. */
-    int64_t step = a.prefetch ? PREFETCH_ROWS : rows.count;
-    for (int64_t at = 0; at < rows.count; at += step) {
-        pgcn_i_rows some = {rows.row ? rows.row + at : NULL, rows.first + at,
-                            rows.count - at < step ? rows.count - at : step};
-        for (int64_t i = at + step; a.prefetch && i < at + 2 * step && i < rows.count; i++)
-            prefetch_visits(&a, pgcn_i_row(rows, i));
-        backward(dh + at * a.c, ds, h, &a, some);
+    for (int64_t at = 0, end; at < rows.count; at = end) {
+        end = end_of_group(&a, rows, at);
+        backward(dh + at * a.c, ds, h, &a, part_of_rows(rows, at, end));
     }
 }
 
@@ -214,29 +242,47 @@ static void to_bf16(uint16_t *restrict out, const float *restrict x, int64_t beg
     }
 }
 
-/* out_row = sum_e value_e x[column_e] + s (.) h_row, the last term only where s is given. */
-ALWAYS_INLINE void product_block(int64_t ch, int vectors, int lanes, float *restrict out_row,
-                                 const float *x, const pgcn_i_csr *a, const float *s,
-                                 const float *h_row, int64_t r, int64_t c) {
+ALWAYS_INLINE void gather_block(int64_t ch, int vectors, int lanes, float *restrict out_row,
+                                const float *x, const pgcn_i_csr *a, int64_t r, int64_t c) {
     vec sum[VECTORS] = {{0}};
     add_csr_row(sum, vectors, lanes, x + ch, a, r, c);
-    for (int v = 0; v < vectors; v++) {
-        int64_t at = ch + v * LANES;
-        if (s) sum[v] += vec_load(s + at, lanes) * vec_load(h_row + at, lanes);
-        vec_store(out_row + at, sum[v], lanes);
-    }
+    for (int v = 0; v < vectors; v++) vec_store(out_row + ch + v * LANES, sum[v], lanes);
 }
 
 static void gather(float *out, const float *x, const pgcn_i_csr *a, int64_t begin, int64_t end,
                    int64_t c) {
     for (int64_t r = begin; r < end; r++)
-        EACH_CHANNEL_BLOCK(c, product_block, out + (r - begin) * c, x, a, NULL, NULL, r, c);
+        EACH_CHANNEL_BLOCK(c, gather_block, out + (r - begin) * c, x, a, r, c);
 }
 
-static void horner(float *out, const float *x, const pgcn_i_csr *a, const float *s, const float *h,
-                   int64_t begin, int64_t end, int64_t c) {
-    for (int64_t r = begin; r < end; r++)
-        EACH_CHANNEL_BLOCK(c, product_block, out + r * c, x, a, s, h + r * c, r, c);
+ALWAYS_INLINE void horner_block(int64_t ch, int vectors, int lanes, const pgcn_i_horner_args *args,
+                                int64_t begin, int64_t end, bool scaled) {
+    const float *s = args->s + ch, *h = args->h + ch, *x = args->x + ch;
+    float *restrict out = args->out + ch;
+    for (int64_t r = begin; r < end; r++) {
+        vec sum[VECTORS] = {{0}};
+        add_csr_row(sum, vectors, lanes, x, args->a, r, args->x_c);
+        for (int v = 0; v < vectors; v++) {
+            if (scaled) sum[v] *= vec_load(args->s_x + ch + v * LANES, lanes);
+            sum[v] +=
+                vec_load(s + v * LANES, lanes) * vec_load(h + r * args->h_c + v * LANES, lanes);
+            vec_store(out + r * args->out_c + v * LANES, sum[v], lanes);
+        }
+    }
+}
+
+static void horner(const pgcn_i_horner_args *args, int64_t begin, int64_t end) {
+    const pgcn_i_horner_args a = *args; /* a copy that no store can change: stays in registers */
+    int64_t step = a.prefetch ? 1 : end - begin;
+    for (int64_t r = begin; r < end; r += step) {
+        if (a.prefetch && r + 1 < end)
+            for (int64_t e = a.a->offset[r + 1]; e < a.a->offset[r + 2]; e++)
+                prefetch_row(a.x + a.a->column[e] * a.x_c, a.width);
+        if (a.s_x)
+            EACH_CHANNEL_BLOCK(a.width, horner_block, &a, r, r + step, true);
+        else
+            EACH_CHANNEL_BLOCK(a.width, horner_block, &a, r, r + step, false);
+    }
 }
 
 static void scale_dot(float *dh, float *restrict ds, const float *q, const float *h, const float *s,

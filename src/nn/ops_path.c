@@ -190,59 +190,94 @@ static void sampled_backward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows,
 
 /* ---- exact --------------------------------------------------------------------------------- */
 
-/* The passes of Horner's rule go to a buffer and to the result in turn, the last one to the result. */
-static float *horner_target(const pgcn_i_tape *tape, const pgcn_i_op *op, int pass) {
-    int left = op->k - 2 - pass;
-    return left > 0 && left % 2 ? tape->power : op->out->data;
+/* Pass 1:  r = s_{k-2} (.) h + s_{k-1} (.) T h
+ * Pass t:  r = s_{k-1-t} (.) h + T r              up to pass k-1, which gives the result
+ *
+ * Channels do not mix, so a slab of them goes through all passes apart from the others, and what is
+ * read at random is small: all passes but the last leave their slabs one after the other, without
+ * gaps. */
+static int64_t power_slab(const pgcn_i_op *op) {
+    return by_slabs(op) ? SLAB : op->out->cols;
 }
 
-/* Pass 0:  r = s_{k-2} (.) h + s_{k-1} (.) T h     (a path convolution of length 2)
- * Pass t:  r = s_{k-2-t} (.) h + T r */
+static int64_t power_slabs(const pgcn_i_op *op) {
+    return (op->out->cols + power_slab(op) - 1) / power_slab(op);
+}
+
+/* Powers go to a buffer and to the place of the result in turn, the last one to the buffer. */
+static float *horner_power(const pgcn_i_tape *tape, const pgcn_i_op *op, int pass) {
+    return (op->k - 2 - pass) % 2 ? op->out->data : tape->power;
+}
+
 static void horner_pass(const pgcn_i_tape *tape, const pgcn_i_op *op, int pass, int64_t sample,
-                        int64_t begin, int64_t end) {
-    int64_t c = op->out->cols, stack = sample * op->operator->n * c; /* where this sample begins */
-    const float *s = op->buffer[PATH_KERNEL], *h = op->in[0]->data + stack;
-    float *target = horner_target(tape, op, pass) + stack;
-    if (pass == 0) {
-        int length = op->k < 2 ? op->k : 2;
-        pgcn_i_path_args args = {.h = h,
-                                 .s = s + (op->k - length) * c,
-                                 .hop = op->operator->exact,
-                                 .k = length,
-                                 .c = c,
-                                 .width = c};
-        tape->kernels->pathconv_forward(target, &args, (pgcn_i_rows){NULL, begin, end - begin});
-    } else {
-        const float *power = horner_target(tape, op, pass - 1) + stack;
-        tape->kernels->horner(target, power, op->operator->exact, s + (op->k - 2 - pass) * c, h,
-                              begin, end, c);
-    }
+                        int64_t first, int64_t begin, int64_t end) {
+    int64_t n = op->operator->n, c = op->out->cols, stack = sample * n * c, slab = power_slab(op);
+    int64_t width = c - first < slab ? c - first : slab, place = stack + n * first;
+    const float *s = op->buffer[PATH_KERNEL] + first, *h = op->in[0]->data + stack + first;
+    bool is_last = pass == op->k - 1;
+    pgcn_i_horner_args args = {
+        .out = is_last ? op->out->data + stack + first : horner_power(tape, op, pass) + place,
+        .out_c = is_last ? c : width,
+        .x = pass == 1 ? h : horner_power(tape, op, pass - 1) + place,
+        .x_c = pass == 1 ? c : width,
+        .h = h,
+        .h_c = c,
+        .width = width,
+        .a = op->operator->exact,
+        .s = s + (op->k - 1 - pass) * c,
+        .s_x = pass == 1 ? s + (op->k - 1) * c : NULL,
+        .prefetch = is_far(op),
+    };
+    tape->kernels->horner(&args, begin, end);
 }
 
-static void exact_forward_task(void *context, int64_t task, int worker) {
+/* Task: a block of rows of a slab of a sample. */
+static void horner_block_task(void *context, int64_t task, int worker) {
     (void)worker;
     const pgcn_i_job *job = context;
-    int64_t sample = task / job->blocks.count, block = task % job->blocks.count;
-    horner_pass(job->tape, job->op, job->step, sample, pgcn_i_block_begin(job->blocks, block),
-                pgcn_i_block_end(job->blocks, block));
+    int64_t slab = task / job->blocks.count, block = task % job->blocks.count;
+    int64_t slabs = power_slabs(job->op);
+    horner_pass(job->tape, job->op, job->step, slab / slabs, slab % slabs * power_slab(job->op),
+                pgcn_i_block_begin(job->blocks, block), pgcn_i_block_end(job->blocks, block));
 }
 
-/* All passes but the last need all rows of the one before, */
+/* Task: a slab of a sample, all passes but the last. */
+static void horner_slab_task(void *context, int64_t slab, int worker) {
+    (void)worker;
+    const pgcn_i_job *job = context;
+    int64_t slabs = power_slabs(job->op);
+    for (int pass = 1; pass < job->op->k - 1; pass++)
+        horner_pass(job->tape, job->op, pass, slab / slabs, slab % slabs * power_slab(job->op), 0,
+                    job->op->operator->n);
+}
+
+/* All passes but the last need all rows of the one before. Where the slabs keep all threads busy
+ * nobody has to wait, and a thread finds its slab in its own cache. Which way is taken changes no
+ * bit: a channel's sums are the same. */
 static void exact_forward_all(pgcn_i_tape *tape, pgcn_i_op *op) {
     pgcn_i_blocks blocks = pgcn_i_blocks_of(op->operator->n);
-    for (int pass = 0; pass < op->k - 2; pass++)
-        pgcn_i_run(tape, op, blocks, blocks.count * op->samples, pass, exact_forward_task);
+    int64_t slabs = op->samples * power_slabs(op), threads = pgcn_i_pool_threads(tape->pool);
+    if (slabs % threads == 0 || slabs > 4 * threads) {
+        pgcn_i_run(tape, op, blocks, slabs, 0, horner_slab_task);
+        return;
+    }
+    for (int pass = 1; pass < op->k - 1; pass++)
+        pgcn_i_run(tape, op, blocks, blocks.count * slabs, pass, horner_block_task);
 }
 
-/* and the rows of the last go on to the next operation. A tile may end in the next sample. */
+/* The rows of the last pass go on to the next operation. A tile may end in the next sample. */
 static void exact_forward_rows(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, int worker) {
     (void)worker;
     int64_t n = op->operator->n, begin = rows.first, end = rows.first + rows.count;
-    int last = op->k < 2 ? 0 : op->k - 2;
-    for (int64_t sample = begin / n; sample * n < end; sample++) {
+    for (int64_t sample = begin / n; sample * n < end && op->k > 1; sample++) {
         int64_t from = begin > sample * n ? begin - sample * n : 0;
         int64_t to = end < (sample + 1) * n ? end - sample * n : n;
-        horner_pass(tape, op, last, sample, from, to);
+        for (int64_t first = 0; first < op->out->cols; first += power_slab(op))
+            horner_pass(tape, op, op->k - 1, sample, first, from, to);
+    }
+    if (op->k == 1) { /* nothing but s_0 (.) h */
+        pgcn_i_path_args args = path_args(tape, op, op->in[0]->data, NULL);
+        tape->kernels->pathconv_forward(op->out->data, &args, rows);
     }
     pgcn_i_path_residual(tape, op, begin, end);
 }

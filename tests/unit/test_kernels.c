@@ -251,19 +251,35 @@ static void test_gather_and_horner_all_sizes_match_reference(void **state) {
     (void)state;
     FOR_EACH_SIZE(c) {
         walk_case w = walk_case_new(c, K);
-        double *product = ref_zeros(N * c), *horner = ref_zeros(N * c);
+        double *product = ref_zeros(N * c), *horner = ref_zeros(N * c), *first = ref_zeros(N * c);
         ref_csr_product(product, &w.hop[0], w.h_d, c);
-        for (int64_t i = 0; i < N * c; i++) horner[i] = product[i] + w.s_d[i % c] * w.g_d[i];
+        for (int64_t i = 0; i < N * c; i++) {
+            horner[i] = w.s_d[i % c] * w.g_d[i] + product[i];
+            first[i] = w.s_d[i % c] * w.g_d[i] + w.s_d[c + i % c] * product[i];
+        }
         FOR_EACH_TABLE(table) {
             float *tile = ref_filled_floats(MARK, (END - BEGIN) * c);
             table->gather(tile, w.h, &w.hop[0], BEGIN, END, c);
             check(table, "gather", c, tile, product + BEGIN * c, (END - BEGIN) * c, TOLERANCE);
             float *out = ref_filled_floats(MARK, N * c);
-            table->horner(out, w.h, &w.hop[0], w.s, w.g, BEGIN, END, c);
+            pgcn_i_horner_args args = {.out = out,
+                                       .x = w.h,
+                                       .h = w.g,
+                                       .out_c = c,
+                                       .x_c = c,
+                                       .h_c = c,
+                                       .width = c,
+                                       .a = &w.hop[0],
+                                       .s = w.s};
+            table->horner(&args, BEGIN, END);
             check_rows(table, "horner", out, horner, N, BEGIN, END, c, TOLERANCE);
+            args.s_x = w.s + c;
+            args.prefetch = true;
+            table->horner(&args, BEGIN, END);
+            check_rows(table, "first pass of horner", out, first, N, BEGIN, END, c, TOLERANCE);
             free(tile), free(out);
         }
-        free(product), free(horner);
+        free(product), free(horner), free(first);
         walk_case_free(&w);
     }
 }
