@@ -32,10 +32,15 @@ ALWAYS_INLINE vec exp_of_negative(vec x) {
     return exp_r * (vec)(power & ~too_small);
 }
 
-ALWAYS_INLINE void exp_block(int64_t ch, int vectors, int lanes, float *out, const float *x,
-                             float max) {
+ALWAYS_INLINE void subtract_block(int64_t ch, int vectors, int lanes, float *out, const float *x,
+                                  float a) {
     for (int v = 0; v < vectors; v++, ch += LANES)
-        vec_store(out + ch, exp_of_negative(vec_load(x + ch, lanes) - max), lanes);
+        vec_store(out + ch, vec_load(x + ch, lanes) - a, lanes);
+}
+
+ALWAYS_INLINE void exp_block(int64_t ch, int vectors, int lanes, float *x) {
+    for (int v = 0; v < vectors; v++, ch += LANES)
+        vec_store(x + ch, exp_of_negative(vec_load(x + ch, lanes)), lanes);
 }
 
 ALWAYS_INLINE void scale_block(int64_t ch, int vectors, int lanes, float *out, const float *x,
@@ -46,8 +51,8 @@ ALWAYS_INLINE void scale_block(int64_t ch, int vectors, int lanes, float *out, c
 
 static void softmax(float *probability, const float *logits, int64_t begin, int64_t end,
                     int64_t c) {
-    /* Two passes over a tile: a sum right after the masked stores of its row would wait for them
-     * to reach the cache. */
+    /* Pass by pass over a tile: exponentials fill whole vectors however short the rows are, and a
+     * sum right after the masked stores of its row would wait for them to reach the cache. */
     enum { TILE_ROWS = 32 };
     for (int64_t tile = begin; tile < end; tile += TILE_ROWS) {
         int64_t tile_end = end - tile < TILE_ROWS ? end : tile + TILE_ROWS;
@@ -55,8 +60,9 @@ static void softmax(float *probability, const float *logits, int64_t begin, int6
             const float *row = logits + r * c;
             float max = row[0];
             for (int64_t ch = 1; ch < c; ch++) max = row[ch] > max ? row[ch] : max;
-            EACH_CHANNEL_BLOCK(c, exp_block, probability + r * c, row, max);
+            EACH_CHANNEL_BLOCK(c, subtract_block, probability + r * c, row, max);
         }
+        EACH_CHANNEL_BLOCK((tile_end - tile) * c, exp_block, probability + tile * c);
         for (int64_t r = tile; r < tile_end; r++) {
             float *row = probability + r * c, sum = 0.0f;
             for (int64_t ch = 0; ch < c; ch++) sum += row[ch];
