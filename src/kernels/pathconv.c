@@ -10,6 +10,7 @@
 enum {
     LINE_FLOATS = 16, /* a cache line */
     PREFETCH_ROWS = 8,
+    USUAL = 64, /* channels: the default, and so compiled with a constant stride: 6 % */
 #if defined(__AVX512F__)
     HELD = 4 /* hops whose kernel gradients stay in registers: 16 of the 32 */
 #else
@@ -81,7 +82,7 @@ ALWAYS_INLINE void add_bf16_rows(vec *sum, int vectors, int lanes, const uint16_
  * predict. */
 ALWAYS_INLINE void add_live_rows(vec *sum, int vectors, int lanes, const pgcn_i_path_args *args,
                                  const pgcn_node *column, const float *value, int64_t count,
-                                 int64_t ch, bool half) {
+                                 int64_t ch, int64_t c, bool half) {
     enum { CHUNK = 64 };
     pgcn_node live_column[CHUNK];
     float live_value[CHUNK];
@@ -94,31 +95,31 @@ ALWAYS_INLINE void add_live_rows(vec *sum, int vectors, int lanes, const pgcn_i_
             kept += args->live[column[e]] != 0;
         }
         if (half)
-            add_bf16_rows(sum, vectors, lanes, args->bf16 + ch, live_column, live_value, kept,
-                          args->c);
+            add_bf16_rows(sum, vectors, lanes, args->bf16 + ch, live_column, live_value, kept, c);
         else
-            add_rows(sum, vectors, lanes, args->h + ch, live_column, live_value, kept, args->c);
+            add_rows(sum, vectors, lanes, args->h + ch, live_column, live_value, kept, c);
     }
 }
 
 /* Adds the visits of row r of one hop, from channel ch on. `half` and `live` are constants where
  * this is inlined. */
 ALWAYS_INLINE void add_visits(vec *sum, int vectors, int lanes, const pgcn_i_path_args *args,
-                              const pgcn_i_csr *list, int64_t r, int64_t ch, bool half, bool live) {
+                              const pgcn_i_csr *list, int64_t r, int64_t ch, int64_t c, bool half,
+                              bool live) {
     int64_t first = list->offset[r], count = list->offset[r + 1] - first;
     const pgcn_node *column = list->column + first;
     const float *value = list->value + first;
     if (live)
-        add_live_rows(sum, vectors, lanes, args, column, value, count, ch, half);
+        add_live_rows(sum, vectors, lanes, args, column, value, count, ch, c, half);
     else if (half)
-        add_bf16_rows(sum, vectors, lanes, args->bf16 + ch, column, value, count, args->c);
+        add_bf16_rows(sum, vectors, lanes, args->bf16 + ch, column, value, count, c);
     else
-        add_rows(sum, vectors, lanes, args->h + ch, column, value, count, args->c);
+        add_rows(sum, vectors, lanes, args->h + ch, column, value, count, c);
 }
 
 ALWAYS_INLINE void forward_block(int64_t ch, int vectors, int lanes, float *restrict out,
-                                 const pgcn_i_path_args *args, pgcn_i_rows rows, bool half) {
-    const int64_t c = args->c;
+                                 const pgcn_i_path_args *args, pgcn_i_rows rows, int64_t c,
+                                 bool half) {
     const float *s = args->s + ch, *h = args->h + ch;
     for (int64_t at = 0; at < rows.count; at++) {
         const int64_t r = pgcn_i_row(rows, at);
@@ -127,7 +128,7 @@ ALWAYS_INLINE void forward_block(int64_t ch, int vectors, int lanes, float *rest
             sum[v] = vec_load(s + v * LANES, lanes) * vec_load(h + r * c + v * LANES, lanes);
         for (int i = 1; i < args->k; i++) {
             vec t[VECTORS] = {{0}};
-            add_visits(t, vectors, lanes, args, &args->hop[i - 1], r, ch, half, false);
+            add_visits(t, vectors, lanes, args, &args->hop[i - 1], r, ch, c, half, false);
             for (int v = 0; v < vectors; v++)
                 sum[v] += vec_load(s + i * c + v * LANES, lanes) * t[v];
         }
@@ -136,10 +137,13 @@ ALWAYS_INLINE void forward_block(int64_t ch, int vectors, int lanes, float *rest
 }
 
 static void forward_plain(float *out, const pgcn_i_path_args *args, pgcn_i_rows rows) {
-    EACH_CHANNEL_BLOCK(args->width, forward_block, out, args, rows, false);
+    if (args->c == USUAL && args->width == USUAL)
+        EACH_CHANNEL_BLOCK(USUAL, forward_block, out, args, rows, USUAL, false);
+    else
+        EACH_CHANNEL_BLOCK(args->width, forward_block, out, args, rows, args->c, false);
 }
 static void forward_bf16(float *out, const pgcn_i_path_args *args, pgcn_i_rows rows) {
-    EACH_CHANNEL_BLOCK(args->width, forward_block, out, args, rows, true);
+    EACH_CHANNEL_BLOCK(args->width, forward_block, out, args, rows, args->c, true);
 }
 
 static void pathconv_forward(float *out, const pgcn_i_path_args *args, pgcn_i_rows rows) {
@@ -161,8 +165,7 @@ static void pathconv_forward(float *out, const pgcn_i_path_args *args, pgcn_i_ro
  * constants where this is inlined. */
 ALWAYS_INLINE void backward_block(int64_t ch, int vectors, int lanes, float *restrict dh,
                                   float *restrict ds, const float *h, const pgcn_i_path_args *args,
-                                  pgcn_i_rows rows, int held, bool half, bool live) {
-    const int64_t c = args->c;
+                                  pgcn_i_rows rows, int64_t c, int held, bool half, bool live) {
     const float *s = args->s + ch, *g = args->h + ch;
     ds += ch;
     vec held_ds[HELD + 1][VECTORS]; /* hop i at place i */
@@ -182,7 +185,7 @@ ALWAYS_INLINE void backward_block(int64_t ch, int vectors, int lanes, float *res
         UNROLLED
         for (int i = 1; i <= held; i++) {
             vec t[VECTORS] = {{0}};
-            add_visits(t, vectors, lanes, args, &args->hop[i - 1], u, ch, half, live);
+            add_visits(t, vectors, lanes, args, &args->hop[i - 1], u, ch, c, half, live);
             for (int v = 0; v < vectors; v++) {
                 sum[v] += vec_load(s + i * c + v * LANES, lanes) * t[v];
                 held_ds[i][v] += h_u[v] * t[v];
@@ -190,7 +193,7 @@ ALWAYS_INLINE void backward_block(int64_t ch, int vectors, int lanes, float *res
         }
         for (int i = held + 1; i < args->k; i++) {
             vec t[VECTORS] = {{0}};
-            add_visits(t, vectors, lanes, args, &args->hop[i - 1], u, ch, half, live);
+            add_visits(t, vectors, lanes, args, &args->hop[i - 1], u, ch, c, half, live);
             for (int v = 0; v < vectors; v++) {
                 int64_t place = i * c + v * LANES;
                 sum[v] += vec_load(s + place, lanes) * t[v];
@@ -208,11 +211,15 @@ ALWAYS_INLINE void backward_block(int64_t ch, int vectors, int lanes, float *res
 #define BACKWARD(name, half, live)                                                                 \
     static void name(float *dh, float *ds, const float *h, const pgcn_i_path_args *args,           \
                      pgcn_i_rows rows) {                                                           \
-        if (args->k > HELD)                                                                        \
-            EACH_CHANNEL_BLOCK(args->width, backward_block, dh, ds, h, args, rows, HELD, half,     \
+        if (args->k > HELD && args->c == USUAL && args->width == USUAL)                            \
+            EACH_CHANNEL_BLOCK(USUAL, backward_block, dh, ds, h, args, rows, USUAL, HELD, half,    \
                                live);                                                              \
+        else if (args->k > HELD)                                                                   \
+            EACH_CHANNEL_BLOCK(args->width, backward_block, dh, ds, h, args, rows, args->c, HELD,  \
+                               half, live);                                                        \
         else                                                                                       \
-            EACH_CHANNEL_BLOCK(args->width, backward_block, dh, ds, h, args, rows, 0, half, live); \
+            EACH_CHANNEL_BLOCK(args->width, backward_block, dh, ds, h, args, rows, args->c, 0,     \
+                               half, live);                                                        \
     }
 BACKWARD(backward_plain, false, false)
 BACKWARD(backward_live, false, true)
