@@ -96,7 +96,7 @@ void measure(bed *b, const subject *x); /* on one thread, and on two */
         limit_gather(out, x, list, lists, begin, end, b->c, true, 0);                              \
     }                                                                                              \
     TASK(name##_ahead, cut, count_of) {                                                            \
-        limit_gather(out, x, list, lists, begin, end, b->c, true, 6);                              \
+        limit_gather(out, x, list, lists, begin, end, b->c, true, 32);                             \
     }
 #define LIMITS(name)                                                                               \
     { name##_narrow, name##_wide, name##_ahead }

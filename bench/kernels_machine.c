@@ -94,7 +94,7 @@ static void bench_random_rows(int64_t mib, int64_t row, bool huge_pages) {
     for (int64_t i = 0; i < m.reads; i++)
         m.rows[i] = (pgcn_node)pgcn_i_bounded(&stream, (uint32_t)rows);
     double bytes = (double)(m.reads * row) * sizeof(float);
-    for (m.ahead = 0; m.ahead <= 6; m.ahead += 6) {
+    for (m.ahead = 0; m.ahead <= 32; m.ahead += 32) {
         char shape[80];
         snprintf(shape, sizeof shape, "%lld B rows of %lld MiB, %s pages%s",
                  (long long)row * (long long)sizeof(float), (long long)mib,

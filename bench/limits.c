@@ -24,7 +24,7 @@ ALWAYS_INLINE void store(float *p, vec v) {
     memcpy(p, &v, sizeof v);
 }
 ALWAYS_INLINE void fetch(const float *row, int vectors) {
-    for (int v = 0; v < vectors; v++) __builtin_prefetch(row + v * LANES);
+    for (int v = 0; v < vectors; v++) __builtin_prefetch(row + v * LANES, 0, 2);
 }
 
 /* ---- gathers -------------------------------------------------------------------------------- */

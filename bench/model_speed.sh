@@ -5,11 +5,12 @@
 #
 #   PATHGCN_DATA=<folder with cora/ and pubmed/> bench/model_speed.sh            (make bench)
 #   PATHGCN_DATA=... bench/model_speed.sh --full                                 (make bench-full)
+#   bench/model_speed.sh --large      only the graph of ogbn-arxiv's size, added to the lines that are there
 #
 # Writes a JSON line per run to build/bench/model_speed.jsonl and prints the table that tables.py makes of them.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
-full=${1:-}
+mode=${1:-}
 lines=$results/model_speed.jsonl
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
@@ -17,7 +18,7 @@ if ! "$python" -c 'import torch' 2>/dev/null; then
     echo "bench: $python has no PyTorch; whole models are not measured."
     exit 0
 fi
-: >"$lines"
+[ "$mode" = --large ] || : >"$lines"
 
 ours() { "$build/bench_model" "$scratch/data.pgcn" --case "$name" "${all[@]}" "$@" threads=2 "${settings[@]}"; }
 torch() { # VERSION THREADS BLAS_THREADS
@@ -54,23 +55,23 @@ compare() {
 }
 
 small=(layers=2 path-length=5 paths=5 channels=64)
-if have_set cora; then
+if [ "$mode" != --large ] && have_set cora; then
     compare cora cora 2 "plain sparse best gcn" "${small[@]}"
     compare "cora, all nodes in training" cora 2 "plain best" --train-all "${small[@]}"
 fi
 # Few steps are run from here on: at the usual rates the loss may rise first, which ends the program.
 slowly=(lr-ends=1e-3 lr-mix=1e-3 lr-kernel=1e-3)
 medium=(layers=2 path-length=7 paths=10 channels=256 "${slowly[@]}")
-if have_set pubmed; then
-    if [ "$full" = --full ]; then
+if [ "$mode" != --large ] && have_set pubmed; then
+    if [ "$mode" = --full ]; then
         compare pubmed pubmed 4 "plain sparse best gcn" "${medium[@]}"
     else
         compare pubmed pubmed 2 "best" "${medium[@]}"
     fi
 fi
-if [ "$full" = --full ]; then # PyTorch written plainly would need more than 20 GB
+if [ "$mode" = --full ] || [ "$mode" = --large ]; then # PyTorch written plainly would need more than 20 GB
     compare "power law of ogbn-arxiv's size" \
-        powerlaw:nodes=169343,edges=1166243,features=128,classes=40 4 "best gcn" \
+        powerlaw:nodes=169343,edges=1166243,features=128,classes=40 4 "sparse best gcn" \
         layers=2 path-length=5 paths=10 channels=256 "${slowly[@]}"
 fi
 "$python" bench/tables.py --show model "$lines"
