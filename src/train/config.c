@@ -311,6 +311,13 @@ pgcn_status pgcn_config_check(const pgcn_config *given) {
         pgcn_config copy = config;
         PGCN_TRY(pgcn_config_set(&copy, f->key, text));
     }
+    for (size_t i = 0;; i++) { /* it goes into JSON, and before a person's eyes */
+        if (i == sizeof config.recipe)
+            return pgcn_i_fail(PGCN_ERR_ARGUMENT, "recipe is not a text that ends");
+        if (config.recipe[i] == '\0') break;
+        if (config.recipe[i] < ' ' || config.recipe[i] > '~')
+            return pgcn_i_fail(PGCN_ERR_ARGUMENT, "recipe holds more than plain ASCII text");
+    }
     if (config.walk == PGCN_WALK_NODE2VEC && config.self_loops)
         return pgcn_i_fail(PGCN_ERR_ARGUMENT,
                            "walk is node2vec and self-loops is yes: a walk that may stay has no "

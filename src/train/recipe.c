@@ -1,8 +1,9 @@
 /* What is known to suit which data set: changes to the default configuration, two layers unless
  * they say otherwise. Each was measured by the prototype behind these recipes; where validation
  * accuracy chose better weights than validation loss, `select` says so. */
-#include "train/train.h"
+#include "train/recipe.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* Small web graphs and film: neighbours are seldom alike, so a kernel starts at the identity, half
@@ -27,6 +28,26 @@ static const struct {
                   "lr-mix=5e-3 wd-mix=1e-4 wd-kernel=0 wd-ends=1e-4 dropout=0.5 select=accuracy"},
     {"grid", HETEROPHILOUS},
 };
+
+/* The recipes that are a line of the table above; those of files come next. */
+pgcn_status pgcn_recipe_load(const char *recipe, const char *dataset, int layers, pgcn_config *out,
+                             pgcn_recipe_info *info) {
+    bool plain = recipe && strcmp(recipe, "none") == 0;
+    const char *name = recipe && !plain ? recipe : dataset ? dataset : "";
+    pgcn_config config = plain ? pgcn_config_default() : pgcn_config_for(name);
+    if (layers > 0) config.layers = layers;
+    PGCN_TRY(pgcn_config_check(&config));
+    if (info) {
+        *info = (pgcn_recipe_info){.name = "none", .task = "node", .origin = "built in"};
+        if (!plain) {
+            info->version = 1;
+            snprintf(info->name, sizeof info->name, "%.*s", (int)strcspn(name, ":"), name);
+            snprintf(info->dataset, sizeof info->dataset, "%s", info->name);
+        }
+    }
+    *out = config;
+    return PGCN_OK;
+}
 
 pgcn_config pgcn_config_for(const char *dataset) {
     pgcn_config config = pgcn_config_default();
