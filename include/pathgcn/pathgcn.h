@@ -449,7 +449,7 @@ typedef struct pgcn_config {
     pgcn_select select;
     int eval_every;
     bool allow_missing_class; /* train although a class has no training node */
-    char split[16];           /* "auto", "public" or a number */
+    char split[16];           /* "auto", "public", "numbered" (by the seed) or a number */
     uint64_t seed;
     bool bf16; /* sampled visits are read in bf16, sums are in float */
     /* the run: no influence on the result */

@@ -81,7 +81,7 @@ static const field fields[] = {
     ENUM("select", select, "loss | accuracy", "which validation figure chooses the weights that are kept"),
     INT ("eval-every", eval_every, 1, 1000000, "epochs between two evaluations"),
     BOOL("allow-missing-class", allow_missing_class, "train although a class has no training node"),
-    {"split", FIELD_SPLIT, AT(split), 0, 0, "auto | public | 0, 1, 2, ...", "which split; auto: public, or else the seed's number modulo the splits", GROUP},
+    {"split", FIELD_SPLIT, AT(split), 0, 0, "auto | public | numbered | 0, 1, 2, ...", "which split; numbered: the seed's number modulo the numbered ones; auto: public, or else numbered", GROUP},
     {"seed", FIELD_SEED, AT(seed), 0, 0, "0..18446744073709551615", "seed of all random numbers", GROUP},
     BOOL("bf16", bf16, "the rows that paths visit are read in bf16, two bytes a number, and summed in float; on large graphs a few per cent faster at best"),
 #undef GROUP
@@ -235,7 +235,7 @@ static bool parse_choice(const field *f, const char *value, int *out) {
 static bool parse_split(const char *value, char *out, size_t bytes) {
     size_t digits = strspn(value, "0123456789");
     if (strcmp(value, "auto") != 0 && strcmp(value, "public") != 0 &&
-        (digits == 0 || digits >= 10 || value[digits] != '\0'))
+        strcmp(value, "numbered") != 0 && (digits == 0 || digits >= 10 || value[digits] != '\0'))
         return false;
     snprintf(out, bytes, "%s", value);
     return true;

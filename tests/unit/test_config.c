@@ -46,7 +46,7 @@ static const struct {
     {"select", {"accuracy", "loss"}, {"test", "", "Loss"}},
     {"eval-every", {"1", "1000000"}, {"0", "1000001", "x"}},
     {"allow-missing-class", {"yes", "no"}, {"x", "", "-1"}},
-    {"split", {"public", "123456789"}, {"private", "1234567890", "-1"}},
+    {"split", {"numbered", "123456789"}, {"private", "1234567890", "-1"}},
     {"seed", {"0", "18446744073709551615"}, {"18446744073709551616", "-1", " 1"}},
     {"threads", {"0", "1024"}, {"-1", "1025", "x"}},
     {"recompute", {"yes", "no"}, {"1.0", "", "no "}},
