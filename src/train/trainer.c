@@ -303,10 +303,7 @@ static pgcn_status record_tapes(pgcn_trainer *trainer) {
 }
 
 static bool is_utf8(const char *name) {
-    json_t *text = json_string(name);
-    bool fine = text != NULL;
-    json_decref(text);
-    return fine;
+    return pgcn_i_is_utf8(name, (int64_t)strlen(name));
 }
 
 /* Checkpoints and models hold names as JSON text; better refused now than after hours of training. */
