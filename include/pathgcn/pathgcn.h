@@ -378,7 +378,7 @@ typedef enum pgcn_kernel {
 typedef enum pgcn_kernel_start {
     PGCN_START_SMOOTH = 0,   /* s_i proportional to (1-a)^i, sum 1; a from `hops` */
     PGCN_START_IDENTITY = 1, /* s = (1, 0, ..., 0) */
-    PGCN_START_RANDOM = 2    /* s_i ~ N(0, 1/k) */
+    PGCN_START_RANDOM = 2    /* s_i ~ N(0, 1/k), decay towards 0 and not towards the start */
 } pgcn_kernel_start;
 typedef enum pgcn_mix {
     PGCN_MIX_IDENTITY = 0, /* 1x1 weights start at I and decay towards I */
@@ -449,18 +449,22 @@ typedef struct pgcn_config {
     pgcn_select select;
     int eval_every;
     bool allow_missing_class; /* train although a class has no training node */
-    char split[16];           /* "auto", "public" or a number */
+    char split[16];           /* "auto", "public", "numbered" (by the seed) or a number */
     uint64_t seed;
     bool bf16; /* sampled visits are read in bf16, sums are in float */
     /* the run: no influence on the result */
     int threads;
     bool recompute; /* less memory for deep networks: values are computed again, not kept */
+    /* Where the settings come from, "cora version 1 sha256 ...": set by pgcn_recipe_load(), kept in
+     * models. Empty: from no recipe. */
+    char recipe[160];
 } pgcn_config;
 
 /* The recipe that works best on citation graphs at two layers. */
 PGCN_API pgcn_config pgcn_config_default(void);
 /* The default changed to what is known to suit a named data set ("cora", "texas", ...); the
- * default for other names. */
+ * default for other names. It cannot fail, and so knows only the recipes that the library was built
+ * with: pgcn_recipe_load() knows those of files too. */
 PGCN_API pgcn_config pgcn_config_for(const char *dataset);
 /* Sets one field from text, e.g. ("dropout", "0.5"). PGCN_ERR_ARGUMENT says what is accepted. */
 PGCN_API pgcn_status pgcn_config_set(pgcn_config *config, const char *key, const char *value);
@@ -478,6 +482,47 @@ typedef struct pgcn_field {
 } pgcn_field;
 /* Field i, or false after the last. */
 PGCN_API bool pgcn_config_field(int i, pgcn_field *out);
+
+/* ---- recipes ----------------------------------------------------------------------------- */
+
+/* The head of a recipe: a named, versioned text file of settings for a data set and a task. Texts
+ * are one line of UTF-8. docs/RECIPES.md describes the files. */
+typedef struct pgcn_recipe_info {
+    char name[64]; /* "cora", "paper-cora-full": letters, digits and - _ . ; "none": no recipe */
+    int version;   /* from 1 */
+    char task[16]; /* "node" */
+    char dataset[128];  /* "cora", or several, separated by spaces; "any": for all */
+    char about[256];    /* one sentence */
+    char searched[512]; /* what was searched, or where the values come from; may be empty */
+    /* Filled by the library, not looked at when writing: */
+    char sha256[65];    /* of the file's text */
+    char origin[256];   /* the file, or "built in" */
+    bool other_dataset; /* loaded from a file that names another data set than the one asked for */
+} pgcn_recipe_info;
+
+/* Settings of a recipe over the defaults.
+ *   recipe   NULL: the one of the data set's own name if there is one, else none.
+ *            A name: "cora", "paper-cora-full". A family: "paper" is the recipe paper-D of data set
+ *            D, "full" is D-full, "paper-full" is paper-D-full.
+ *            A file: what contains a / or ends in .recipe. "none": the defaults.
+ *   dataset  name of the data set, what follows a colon ignored; NULL: whatever the recipe is for.
+ *   layers   depth: the recipe's section for it is used; 0: the depth that the recipe names.
+ *   out      filled, checked, and marked with the recipe.
+ *   info     may be NULL.
+ * Names are looked up in the folder PATHGCN_RECIPES, if the environment has one, then among the
+ * recipes that the library was built with.
+ * Errors: PGCN_ERR_ARGUMENT (no such recipe, or for another data set or task; says which there are),
+ * PGCN_ERR_IO, PGCN_ERR_FORMAT (names file, line and key). */
+PGCN_API pgcn_status pgcn_recipe_load(const char *recipe, const char *dataset, int layers,
+                                      pgcn_config *out, pgcn_recipe_info *info);
+/* Writes a recipe file, atomically: the head, the number of layers, and every setting that differs
+ * from the defaults, but for the seed and those of the run. Reading it gives the same settings. */
+PGCN_API pgcn_status pgcn_recipe_write(const char *path, const pgcn_recipe_info *info,
+                                       const pgcn_config *config);
+/* How many recipes there are by name, and the head of number i, from 0, by alphabet. A file in the
+ * folder that is no recipe is counted, and is an error when it is its turn: go on with the next. */
+PGCN_API pgcn_status pgcn_recipe_count(int *out);
+PGCN_API pgcn_status pgcn_recipe_get(int i, pgcn_recipe_info *out);
 
 /* ---- training ---------------------------------------------------------------------------- */
 
