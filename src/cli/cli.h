@@ -36,6 +36,7 @@ typedef struct cli_command {
 } cli_command;
 
 extern const cli_command cli_train, cli_eval, cli_predict, cli_paths, cli_data, cli_info;
+extern const cli_command cli_reproduce; /* in src/experiments */
 extern const cli_command cli_data_list, cli_data_info, cli_data_check, cli_data_convert, cli_fetch;
 
 enum { CLI_MAX_SETTINGS = 256, CLI_MAX_WORDS = 32 };
