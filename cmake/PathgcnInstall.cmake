@@ -45,4 +45,5 @@ if(TARGET pathgcn_program)
     install(FILES completions/pathgcn.bash RENAME pathgcn OPTIONAL
             DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
 endif()
+install(FILES ${recipe_files} DESTINATION ${CMAKE_INSTALL_DATADIR}/pathgcn/recipes)
 install(FILES LICENSE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR} OPTIONAL)

@@ -449,7 +449,7 @@ typedef struct pgcn_config {
     pgcn_select select;
     int eval_every;
     bool allow_missing_class; /* train although a class has no training node */
-    char split[16];           /* "auto", "public" or a number */
+    char split[16];           /* "auto", "public", "numbered" (by the seed) or a number */
     uint64_t seed;
     bool bf16; /* sampled visits are read in bf16, sums are in float */
     /* the run: no influence on the result */
@@ -519,6 +519,10 @@ PGCN_API pgcn_status pgcn_recipe_load(const char *recipe, const char *dataset, i
  * from the defaults, but for the seed and those of the run. Reading it gives the same settings. */
 PGCN_API pgcn_status pgcn_recipe_write(const char *path, const pgcn_recipe_info *info,
                                        const pgcn_config *config);
+/* How many recipes there are by name, and the head of number i, from 0, by alphabet. A file in the
+ * folder that is no recipe is counted, and is an error when it is its turn: go on with the next. */
+PGCN_API pgcn_status pgcn_recipe_count(int *out);
+PGCN_API pgcn_status pgcn_recipe_get(int i, pgcn_recipe_info *out);
 
 /* ---- training ---------------------------------------------------------------------------- */
 

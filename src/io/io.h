@@ -171,6 +171,8 @@ pgcn_status pgcn_i_text_split(const pgcn_i_text *text, char *line, char delimite
 enum { PGCN_I_EXCERPT = 40 };
 void pgcn_i_text_excerpt(const char *found, int64_t length, char out[PGCN_I_EXCERPT]);
 
+bool pgcn_i_is_utf8(const char *text, int64_t bytes); /* no NUL is needed behind it */
+
 /* Numbers at *at, which moves behind them; false (and *at stays) if there is none or it does not
  * fit. Blanks before the number are not skipped. Locale-independent, correctly rounded, accepts
  * what C prints (1, -2.5e-3, nan, inf); the string ends with a NUL or any other character. */

@@ -199,3 +199,9 @@ pgcn_status pgcn_i_text_split(const pgcn_i_text *text, char *line, char delimite
     }
     return PGCN_OK;
 }
+
+bool pgcn_i_is_utf8(const char *text, int64_t bytes) {
+    json_t *string = json_stringn(text, (size_t)bytes); /* refuses anything else */
+    json_decref(string);
+    return string != NULL;
+}

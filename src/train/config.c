@@ -2,6 +2,7 @@
  * line, its help, the checkpoint's JSON and the recipes are all driven by it. */
 #include "train/train.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <float.h>
 #include <math.h>
@@ -81,7 +82,7 @@ static const field fields[] = {
     ENUM("select", select, "loss | accuracy", "which validation figure chooses the weights that are kept"),
     INT ("eval-every", eval_every, 1, 1000000, "epochs between two evaluations"),
     BOOL("allow-missing-class", allow_missing_class, "train although a class has no training node"),
-    {"split", FIELD_SPLIT, AT(split), 0, 0, "auto | public | 0, 1, 2, ...", "which split; auto: public, or else the seed's number modulo the splits", GROUP},
+    {"split", FIELD_SPLIT, AT(split), 0, 0, "auto | public | numbered | 0, 1, 2, ...", "which split; numbered: the seed's number modulo the numbered ones; auto: public, or else numbered", GROUP},
     {"seed", FIELD_SEED, AT(seed), 0, 0, "0..18446744073709551615", "seed of all random numbers", GROUP},
     BOOL("bf16", bf16, "the rows that paths visit are read in bf16, two bytes a number, and summed in float; on large graphs a few per cent faster at best"),
 #undef GROUP
@@ -137,6 +138,25 @@ pgcn_status pgcn_i_config_copy(const pgcn_config *given, pgcn_config *out) {
 
 /* ---- text to field and back ------------------------------------------------------------------ */
 
+/* lr_mix, Dropout and batchnorm are spelt with the letters of a setting. */
+static bool same_letters(const char *a, const char *b) {
+    for (;; a++, b++) {
+        while (*a && !isalnum((unsigned char)*a)) a++;
+        while (*b && !isalnum((unsigned char)*b)) b++;
+        if (tolower((unsigned char)*a) != tolower((unsigned char)*b)) return false;
+        if (*a == '\0') return true;
+    }
+}
+
+static pgcn_status fail_unknown(const char *key) {
+    const char *meant = NULL;
+    for (int i = 0; i < FIELDS; i++)
+        if (same_letters(fields[i].key, key)) meant = fields[i].key;
+    return pgcn_i_fail(PGCN_ERR_ARGUMENT,
+                       "there is no setting '%s' (%s%s%spathgcn train --help lists them)", key,
+                       meant ? "did you mean " : "", meant ? meant : "", meant ? "? " : "");
+}
+
 /* The field of that name in a struct of `size` bytes: one filled by a program that was compiled
  * against an older header ends before the newer fields. */
 static pgcn_status find_field(const char *key, size_t size, const field **out) {
@@ -145,8 +165,7 @@ static pgcn_status find_field(const char *key, size_t size, const field **out) {
             *out = &fields[i];
             return PGCN_OK;
         }
-    return pgcn_i_fail(PGCN_ERR_ARGUMENT,
-                       "there is no setting '%s' (pathgcn train --help lists them)", key);
+    return fail_unknown(key);
 }
 
 static void accepted(const field *f, char *out, size_t bytes) {
@@ -235,7 +254,7 @@ static bool parse_choice(const field *f, const char *value, int *out) {
 static bool parse_split(const char *value, char *out, size_t bytes) {
     size_t digits = strspn(value, "0123456789");
     if (strcmp(value, "auto") != 0 && strcmp(value, "public") != 0 &&
-        (digits == 0 || digits >= 10 || value[digits] != '\0'))
+        strcmp(value, "numbered") != 0 && (digits == 0 || digits >= 10 || value[digits] != '\0'))
         return false;
     snprintf(out, bytes, "%s", value);
     return true;

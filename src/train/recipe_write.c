@@ -50,8 +50,9 @@ pgcn_status pgcn_recipe_write(const char *path, const pgcn_recipe_info *info,
     pgcn_config config;
     PGCN_TRY(pgcn_i_config_copy(given, &config));
     PGCN_TRY(pgcn_config_check(&config));
-    PGCN_TRY(pgcn_i_recipe_check_head(info, path));
-    pgcn_status status = add_head(&text, info);
+    pgcn_status status = pgcn_i_recipe_check_head(info);
+    if (status != PGCN_OK) return pgcn_i_fail_in(status, "writing '%s'", path);
+    status = add_head(&text, info);
     if (status == PGCN_OK) status = add_settings(&text, &config);
     if (status == PGCN_OK) status = pgcn_file_write(path, text.data, (size_t)text.bytes);
     pgcn_i_buffer_free(&text);

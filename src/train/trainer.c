@@ -196,6 +196,11 @@ static pgcn_status choose_split(pgcn_trainer *trainer) {
             &data->split[published ? 0 : (int)(trainer->config.seed % (uint64_t)data->splits)];
         return PGCN_OK;
     }
+    if (strcmp(wanted, "numbered") == 0 && numbered > 0) {
+        trainer->split = &data->split[data->splits - numbered +
+                                      (int)(trainer->config.seed % (uint64_t)numbered)];
+        return PGCN_OK;
+    }
     for (int i = 0; i < data->splits; i++)
         if (strcmp(data->split[i].name, wanted) == 0) {
             trainer->split = &data->split[i];
@@ -298,10 +303,7 @@ static pgcn_status record_tapes(pgcn_trainer *trainer) {
 }
 
 static bool is_utf8(const char *name) {
-    json_t *text = json_string(name);
-    bool fine = text != NULL;
-    json_decref(text);
-    return fine;
+    return pgcn_i_is_utf8(name, (int64_t)strlen(name));
 }
 
 /* Checkpoints and models hold names as JSON text; better refused now than after hours of training. */

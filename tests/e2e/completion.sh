@@ -55,7 +55,7 @@ exactly "full" train karate --kernel f
 exactly "global layer depthwise full" train karate --kernel =
 exactly "depthwise" train karate --kernel = d
 exactly "no yes" train karate --batch-norm ""
-exactly "auto public" train karate --split ""
+exactly "auto public numbered" train karate --split ""
 exactly "deterministic" eval m --inference d
 exactly "uniform weighted node2vec" paths karate --walk ""
 exactly "" train karate --epochs ""

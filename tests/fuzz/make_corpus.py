@@ -209,6 +209,26 @@ def make_steps():
     seed("steps", "bad-count", "kfold=99999999999999999999")
 
 
+# ---- src/train -----------------------------------------------------------------------------------
+
+def make_recipe():
+    head = "recipe = mine\nversion = 2\ntask = node\ndataset = any\nabout = a \u00b1 b\n"
+    deep = "[layers = 4]\nhops = 2\n[layers = 8..64]  # deep\nlr-mix = 1e-4\n"
+    seed("recipe", "good-short", head)
+    seed("recipe", "good-sections", head + "searched = 3 = 4\nlayers = 3\n\n" + deep)
+    seed("recipe", "good-windows", "\ufeff" + head.replace("\n", "\r\n") + "\tseed\t=\t7\r\n")
+    every = "kernel = full\nsplit = 12\nbatch-norm = true\nseed = 18446744073709551615\nthreads = 2\n"
+    seed("recipe", "good-kinds", head + every + "hops = 0x1p-3\n")
+    seed("recipe", "bad-key", head + "lr_mix = 1\n")
+    seed("recipe", "bad-value", head + "dropout = nan\n")
+    seed("recipe", "bad-overlap", head + deep + "[layers = 64..65]\n")
+    seed("recipe", "bad-section", head + "[layers = 4..]\n")
+    seed("recipe", "bad-head", "dropout = 0.1\n")
+    seed("recipe", "bad-escape", head + "about = \x1b[31m\n")
+    seed("recipe", "bad-bytes", head.encode() + b"dropout = \xff\n")
+    seed("recipe", "bad-long", head + "#" * 1024)
+
+
 # ---- src/data ------------------------------------------------------------------------------------
 
 def make_wikics():

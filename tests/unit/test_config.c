@@ -46,7 +46,7 @@ static const struct {
     {"select", {"accuracy", "loss"}, {"test", "", "Loss"}},
     {"eval-every", {"1", "1000000"}, {"0", "1000001", "x"}},
     {"allow-missing-class", {"yes", "no"}, {"x", "", "-1"}},
-    {"split", {"public", "123456789"}, {"private", "1234567890", "-1"}},
+    {"split", {"numbered", "123456789"}, {"private", "1234567890", "-1"}},
     {"seed", {"0", "18446744073709551615"}, {"18446744073709551616", "-1", " 1"}},
     {"threads", {"0", "1024"}, {"-1", "1025", "x"}},
     {"recompute", {"yes", "no"}, {"1.0", "", "no "}},
@@ -262,21 +262,6 @@ static void test_config_recipes_are_valid_and_complete(void **state) {
     assert_null(pgcn_i_config_difference(&other, &plain));
 }
 
-static void test_config_recipe_hops_give_the_decay_of_the_table(void **state) {
-    (void)state;
-    pgcn_config config = pgcn_config_for("citeseer"); /* a = 0.4: s_1 / s_0 = 0.6 */
-    pgcn_i_params params;
-    must(pgcn_i_pathgcn_declare(&params, &config, 3, 2));
-    must(pgcn_i_params_allocate(&params, false));
-    pgcn_i_pathgcn_start(&params, &config);
-    for (int i = 0; i < params.count; i++) {
-        const float *s = pgcn_i_value_of(&params, &params.param[i]);
-        if (strcmp(params.param[i].name, "layers.0.kernel") == 0)
-            assert_close((double)s[config.channels] / (double)s[0], 0.6, 1e-3);
-    }
-    pgcn_i_params_free(&params);
-}
-
 static void test_config_json_gives_every_field_back(void **state) {
     (void)state;
     for (int g = 0; g < 2; g++) {
@@ -384,7 +369,6 @@ int main(void) {
         cmocka_unit_test(test_config_without_size_is_refused),
         cmocka_unit_test(test_config_of_an_older_header_works),
         cmocka_unit_test(test_config_recipes_are_valid_and_complete),
-        cmocka_unit_test(test_config_recipe_hops_give_the_decay_of_the_table),
         cmocka_unit_test(test_config_json_gives_every_field_back),
         cmocka_unit_test(test_config_json_that_is_not_one_is_refused),
         cmocka_unit_test(test_config_difference_names_the_key),

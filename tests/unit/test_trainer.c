@@ -467,6 +467,35 @@ static void test_trainer_split_is_chosen_by_name_and_seed(void **state) {
     pgcn_dataset_free(data);
 }
 
+static void test_trainer_numbered_split_follows_the_seed_beside_a_public_one(void **state) {
+    (void)state;
+    pgcn_dataset *data = dataset("karate");
+    strcpy(data->split[0].name, "public"); /* leaves 1 to 9 */
+    static const struct {
+        const char *text, *split;
+    } cases[] = {{"seed=3", "public"},
+                 {"seed=0 split=numbered", "1"},
+                 {"seed=8 split=numbered", "9"},
+                 {"seed=18446744073709551615 split=numbered", "7"}}; /* 2^64 - 1 = 6 modulo 9 */
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        pgcn_trainer *trainer = trainer_of(data, cases[i].text);
+        assert_string_equal(pgcn_trainer_split(trainer), cases[i].split);
+        pgcn_trainer_free(trainer);
+    }
+    pgcn_config config = settings("split=numbered");
+    pgcn_trainer *trainer = NULL;
+    int splits = data->splits;
+    data->splits = 1;
+    must_fail(pgcn_trainer_new(data, &config, &trainer), PGCN_ERR_MISMATCH, "'numbered'");
+    assert_null(trainer);
+    data->splits = splits;
+    strcpy(data->split[0].name, "0");
+    trainer = trainer_of(data, "seed=17 split=numbered");
+    assert_string_equal(pgcn_trainer_split(trainer), "7");
+    pgcn_trainer_free(trainer);
+    pgcn_dataset_free(data);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_trainer_after_first_epoch_allocates_nothing),
@@ -484,6 +513,7 @@ int main(void) {
         cmocka_unit_test(test_trainer_absurd_learning_rates_never_end_in_nan_weights),
         cmocka_unit_test(test_trainer_class_without_training_node_is_refused),
         cmocka_unit_test(test_trainer_split_is_chosen_by_name_and_seed),
+        cmocka_unit_test(test_trainer_numbered_split_follows_the_seed_beside_a_public_one),
     };
     return cmocka_run_group_tests_name("trainer", tests, NULL, NULL);
 }
