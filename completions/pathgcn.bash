@@ -51,6 +51,13 @@ _pathgcn_datasets() { # program, --data DIR or nothing
     done < <("$1" data list "${@:2}" 2>/dev/null)
 }
 
+_pathgcn_recipes() {
+    local line
+    while IFS= read -r line; do
+        [[ $line == "recipe "* ]] || echo "${line%% *}"
+    done < <("$1" recipes list 2>/dev/null)
+}
+
 _pathgcn_offer() { # words...
     local IFS=$'\n'
     mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -W "$*" -- "$current")
@@ -69,6 +76,11 @@ _pathgcn_offer_values() {
     case $1 in
         DIR) _pathgcn_offer_paths -d ;;
         FILE) _pathgcn_offer_paths -f ;;
+        RECIPE)
+            mapfile -t names < <(_pathgcn_recipes "$program")
+            _pathgcn_offer "${names[@]}" paper full paper-full none
+            _pathgcn_offer_paths -f
+            ;;
         *" | "*)
             for word in ${1// | / }; do
                 [[ $word == *[A-Z.,]* ]] || _pathgcn_offer "$word"
@@ -134,6 +146,11 @@ _pathgcn() {
     fi
     case $command/${#words[@]} in
         eval/0 | predict/0) _pathgcn_offer_paths -f ;;
+        "recipes show"/0)
+            mapfile -t names < <(_pathgcn_recipes "$program")
+            _pathgcn_offer "${names[@]}"
+            _pathgcn_offer_paths -f
+            ;;
         "data fetch"/*)
             mapfile -t names < <(_pathgcn_published "$program")
             _pathgcn_offer "${names[@]}"

@@ -37,6 +37,7 @@ typedef struct cli_command {
 
 extern const cli_command cli_train, cli_eval, cli_predict, cli_paths, cli_data, cli_info;
 extern const cli_command cli_reproduce; /* in src/experiments */
+extern const cli_command cli_recipes, cli_recipes_list, cli_recipes_show;
 extern const cli_command cli_data_list, cli_data_info, cli_data_check, cli_data_convert, cli_fetch;
 
 enum { CLI_MAX_SETTINGS = 256, CLI_MAX_WORDS = 32 };
@@ -53,6 +54,8 @@ int cli_parse(const cli_command *command, const cli_option *options, int least_w
               int most_words, int argc, char **argv, cli_arguments *out);
 /* Applies the collected settings; EXIT_USAGE with a message, or -1. */
 int cli_apply(const cli_command *command, const cli_arguments *arguments, pgcn_config *config);
+/* Hands over to the part of a command that argv[0] names, or says what there is. */
+int cli_run_part(const cli_command *command, int argc, char **argv);
 /* A whole number within bounds, or a message and false. */
 bool cli_number(const cli_command *command, const char *option, const char *text, long long low,
                 long long high, long long *out);
@@ -76,7 +79,8 @@ void cli_complain(const cli_command *command, const char *format, ...)
 int cli_failed(const cli_command *command, pgcn_status status);
 /* One JSON line on standard output; takes `object`. */
 int cli_print_json(const cli_command *command, json_t *object);
-json_t *cli_json_real(double value); /* null for NaN and infinities */
+json_t *cli_json_real(double value);                   /* null for NaN and infinities */
+json_t *cli_config_to_json(const pgcn_config *config); /* every setting, as a string */
 /* A word as a shell reads it back: quoted where it must be. */
 void cli_print_quoted(FILE *out, const char *word);
 double cli_now(void);             /* seconds */

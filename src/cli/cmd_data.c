@@ -80,20 +80,7 @@ const cli_command cli_data_convert = {
 };
 
 static int run(int argc, char **argv) {
-    static const cli_option none[] = {{NULL, NULL, NULL, NULL, NULL, NULL}};
-    cli_arguments arguments;
-    cli_guess guess = cli_guess_start(argc > 0 ? argv[0] : "");
-    for (int i = 0; argc > 0 && parts[i]; i++) {
-        const char *name = parts[i]->name + strlen("data ");
-        if (strcmp(argv[0], name) == 0) return parts[i]->run(argc - 1, argv + 1);
-        cli_guess_offer(&guess, name);
-    }
-    int code = cli_parse(&cli_data, none, 1, CLI_MAX_WORDS, argc, argv, &arguments);
-    if (code >= 0) return code;
-    cli_complain(&cli_data, "'%s' is not understood%s%s%s; usage: pathgcn data %s", argv[0],
-                 guess.best ? " (did you mean " : "", guess.best ? guess.best : "",
-                 guess.best ? "?)" : "", cli_data.arguments);
-    return EXIT_USAGE;
+    return cli_run_part(&cli_data, argc, argv);
 }
 
 /* ---- list ------------------------------------------------------------------------------------- */

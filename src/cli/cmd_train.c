@@ -15,8 +15,9 @@ const cli_command cli_train = {
         "PATHGCN_DATA, or one that 'data fetch' brought; PATH a file or folder in any format of\n"
         "'data list --formats'.\n"
         "Your own graph is given by --edges, --features and --labels instead. Settings start from\n"
-        "what is known to suit that data set; options override them. The epoch is chosen on\n"
-        "validation nodes, the test nodes are only reported.\n"
+        "the recipe of that data set or --recipe ('pathgcn recipes' lists them), in its version for\n"
+        "the depth of --layers; options override them. The epoch is chosen on validation nodes, the\n"
+        "test nodes are only reported.\n"
         "\n"
         "The directory gets model.safetensors (the best weights), history.jsonl (a line per epoch),\n"
         "checkpoint.safetensors (to resume), result.json and data.json (where the data is). With\n"
@@ -30,6 +31,7 @@ const cli_command cli_train = {
                 "  pathgcn train sbm:nodes=2000,homophily=0.1 --self-loops no --scaling walk \\\n"
                 "      --kernel-start identity --wd-mix 0.01 --wd-kernel 0.01\n"
                 "  PATHGCN_DATA=data pathgcn train cora --seeds 10\n"
+                "  pathgcn train cora --data data --recipe paper-full --layers 8 --seeds 10\n"
                 "  pathgcn train cora --data data --walk node2vec --return-p 4\n"
                 "  pathgcn train data/cora --layers 8 --out runs/deep --resume\n"
                 "  pathgcn train --edges follows.csv --features people.csv --labels known.csv\n"
@@ -163,6 +165,18 @@ static void default_out(const char *name, char out[TRAIN_PATH_BYTES]) {
         if (strchr(":,=/ ", *c)) *c = '-';
 }
 
+/* In: the options over the defaults. Out: the recipe for the depth that they ask for. */
+static int start_from_recipe(train_request *r, const char *name, const cli_arguments *arguments,
+                             pgcn_config *config) {
+    int layers = is_given(arguments, "layers") ? config->layers : 0;
+    pgcn_status status = pgcn_recipe_load(r->recipe, name, layers, config, &r->used);
+    if (status != PGCN_OK) return cli_failed(&cli_train, status);
+    if (r->used.other_dataset && !r->quiet)
+        fprintf(stderr, "note: recipe %s was written for data set %s, not for %s\n", r->used.name,
+                r->used.dataset, name);
+    return -1;
+}
+
 static int load_and_train(train_request *r, const cli_arguments *arguments) {
     pgcn_dataset *data;
     char out[TRAIN_PATH_BYTES];
@@ -177,8 +191,8 @@ static int load_and_train(train_request *r, const cli_arguments *arguments) {
         default_out(name, out);
         r->out = out;
     }
-    config = pgcn_config_for(name);
-    code = configure(arguments, &config);
+    code = start_from_recipe(r, name, arguments, &config);
+    if (code < 0) code = configure(arguments, &config);
     if (code < 0 && (uint64_t)r->seeds - 1 > UINT64_MAX - config.seed) {
         cli_complain(&cli_train,
                      "--seed %llu leaves no room for --seeds %lld; choose a smaller one",
@@ -197,6 +211,10 @@ static int run(int argc, char **argv) {
     train_request r = {.seeds_text = "1", .every_text = "0", .argv = argv, .argc = argc};
     const cli_option options[] = {
         {"out", "DIR", "runs/NAME", "directory for the model and its files", &r.out, NULL},
+        {"recipe", "RECIPE", "the data set's own",
+         "settings to start from: a name of 'pathgcn recipes', a family (paper, full, paper-full), a "
+         "file, or none",
+         &r.recipe, NULL},
         CLI_SOURCE_OPTIONS(r.source),
         {"seeds", "N", "1", "train N times, with seeds S, S+1, ...: mean and deviation",
          &r.seeds_text, NULL},

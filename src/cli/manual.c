@@ -58,6 +58,7 @@ int cli_manual(void) {
         }
     printf(
         ".SH ENVIRONMENT\n.TP\n.B PATHGCN_DATA\nThe folder that holds named data sets.\n"
+        ".TP\n.B PATHGCN_RECIPES\nA folder of recipes that win over those of the program.\n"
         ".TP\n.B PATHGCN_MIRROR\nA URL or directory that 'data fetch' asks first.\n"
         ".TP\n.B XDG_CACHE_HOME\nWhere downloaded data sets lie, in pathgcn (default: ~/.cache).\n"
         ".TP\n.B PATHGCN_ISA\nInstruction set of the kernels (baseline, avx2, avx512) instead of the best one.\n");

@@ -162,6 +162,23 @@ int cli_parse(const cli_command *command, const cli_option *options, int least_w
     return -1;
 }
 
+int cli_run_part(const cli_command *command, int argc, char **argv) {
+    static const cli_option none[] = {{NULL, NULL, NULL, NULL, NULL, NULL}};
+    cli_arguments arguments;
+    cli_guess guess = cli_guess_start(argc > 0 ? argv[0] : "");
+    for (int i = 0; argc > 0 && command->parts[i]; i++) {
+        const char *name = strrchr(command->parts[i]->name, ' ') + 1;
+        if (strcmp(argv[0], name) == 0) return command->parts[i]->run(argc - 1, argv + 1);
+        cli_guess_offer(&guess, name);
+    }
+    int code = cli_parse(command, none, 1, CLI_MAX_WORDS, argc, argv, &arguments);
+    if (code >= 0) return code;
+    cli_complain(command, "'%s' is not understood%s%s%s; usage: pathgcn %s %s", argv[0],
+                 guess.best ? " (did you mean " : "", guess.best ? guess.best : "",
+                 guess.best ? "?)" : "", command->name, command->arguments);
+    return EXIT_USAGE;
+}
+
 int cli_apply(const cli_command *command, const cli_arguments *arguments, pgcn_config *config) {
     for (int i = 0; i < arguments->settings; i++)
         if (pgcn_config_set(config, arguments->key[i], arguments->value[i]) != PGCN_OK) {

@@ -46,6 +46,17 @@ json_t *cli_json_real(double value) {
     return isfinite(value) ? json_real(value) : json_null();
 }
 
+json_t *cli_config_to_json(const pgcn_config *config) {
+    json_t *settings = json_object();
+    pgcn_field field;
+    char value[64];
+    for (int i = 0; pgcn_config_field(i, &field); i++) {
+        pgcn_config_get(config, field.key, value, sizeof value);
+        json_object_set_new(settings, field.key, json_string(value));
+    }
+    return settings;
+}
+
 void cli_print_quoted(FILE *out, const char *word) {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                                 "-_./:=,+@%";

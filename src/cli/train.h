@@ -11,10 +11,12 @@ enum { TRAIN_PATH_BYTES = 4096 };
 typedef struct train_request {
     const char *dataset; /* NULL: the files of `source` */
     cli_source source;
+    const char *recipe; /* NULL: the one of the data set */
     const char *out, *seeds_text, *every_text;
     bool resume, overwrite, json, quiet;
     long long seeds, checkpoint_every;
-    char **argv; /* for the sentence that says how to resume */
+    pgcn_recipe_info used; /* the recipe that the settings started from */
+    char **argv;           /* for the sentence that says how to resume */
     int argc;
 } train_request;
 
@@ -52,8 +54,8 @@ int64_t cli_train_predict(const train_request *request, const pgcn_trainer *trai
 void cli_train_summarise(const pgcn_trainer *trainer, train_outcome *out);
 /* A seed above 2^63 does not fit a JSON integer here and is written as text. */
 json_t *cli_train_seed_to_json(uint64_t seed);
-/* result.json of a run; and the times in it, which a finished run cannot measure again. */
-json_t *cli_train_outcome_to_json(const train_outcome *outcome);
+/* result.json of a run, whose settings started from `recipe`; and the times in it, which a finished run cannot measure again. */
+json_t *cli_train_outcome_to_json(const train_outcome *outcome, const pgcn_recipe_info *recipe);
 void cli_train_recall_times(const char *result_path, train_outcome *outcome);
 void cli_train_print_table(const train_request *request, const char *name,
                            const train_outcome *runs);

@@ -48,12 +48,19 @@ json_t *cli_train_seed_to_json(uint64_t seed) {
     return json_string(text);
 }
 
-json_t *cli_train_outcome_to_json(const train_outcome *o) {
+/* What tells one recipe from another; the rest is in its file. */
+static json_t *recipe_mark(const pgcn_recipe_info *recipe) {
+    if (recipe->version == 0) return json_null();
+    return json_pack("{s:s, s:i, s:s}", "name", recipe->name, "version", recipe->version, "sha256",
+                     recipe->sha256);
+}
+
+json_t *cli_train_outcome_to_json(const train_outcome *o, const pgcn_recipe_info *recipe) {
     return json_pack(
-        "{s:o, s:s, s:I, s:I, s:o, s:o, s:o, s:f, s:f}", "seed", cli_train_seed_to_json(o->seed),
-        "split", o->split, "epochs", (json_int_t)o->epochs, "best_epoch", (json_int_t)o->best_epoch,
-        "val_accuracy", cli_json_real(o->val_accuracy), "test_accuracy",
-        cli_json_real(o->test_accuracy), "best_epoch_test_accuracy",
+        "{s:o, s:o, s:s, s:I, s:I, s:o, s:o, s:o, s:f, s:f}", "recipe", recipe_mark(recipe), "seed",
+        cli_train_seed_to_json(o->seed), "split", o->split, "epochs", (json_int_t)o->epochs,
+        "best_epoch", (json_int_t)o->best_epoch, "val_accuracy", cli_json_real(o->val_accuracy),
+        "test_accuracy", cli_json_real(o->test_accuracy), "best_epoch_test_accuracy",
         cli_json_real(o->best_test_accuracy), "step_ms_median", o->step_ms, "seconds", o->seconds);
 }
 
@@ -100,39 +107,36 @@ void cli_train_print_table(const train_request *request, const char *name,
                  isnan(test.mean) ? val.deviation : test.deviation);
     }
     bool tested = !isnan(test.mean); /* not after the step without-test */
-    printf(
-        "\n%s: %s accuracy %.2f%%%s at the epoch chosen on validation.\nModel: %s/model.safetensors\n",
-        name, tested ? "test" : "validation", tested ? test.mean : val.mean, over, request->out);
+    printf("\n%s: %s accuracy %.2f%%%s at the epoch chosen on validation.\n", name,
+           tested ? "test" : "validation", tested ? test.mean : val.mean, over);
+    if (request->used.version > 0)
+        printf("Recipe: %s, version %d\n", request->used.name, request->used.version);
+    printf("Model: %s/model.safetensors\n", request->out);
 }
 
 json_t *cli_train_summary(const train_request *request, const pgcn_dataset_info *info,
                           const pgcn_config *config, const train_outcome *runs) {
     double total_epochs = 0;
     int64_t predicted = 0;
-    json_t *list = json_array(), *settings = json_object();
-    pgcn_field field;
+    json_t *list = json_array();
     for (long long i = 0; i < request->seeds; i++) {
         total_epochs += (double)runs[i].epochs;
         if (runs[i].predicted_bytes > predicted) predicted = runs[i].predicted_bytes;
-        json_array_append_new(list, cli_train_outcome_to_json(&runs[i]));
-    }
-    for (int i = 0; pgcn_config_field(i, &field); i++) {
-        char text[64];
-        pgcn_config_get(config, field.key, text, sizeof text);
-        json_object_set_new(settings, field.key, json_string(text));
+        json_array_append_new(list, cli_train_outcome_to_json(&runs[i], &request->used));
     }
     spread test = SPREAD(test_accuracy), val = SPREAD(val_accuracy);
     spread best = SPREAD(best_test_accuracy);
     return json_pack(
-        "{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:f, s:f, s:I, s:I, s:I, s:s, s:s, s:o, s:o}",
-        "dataset", info->name, "accuracy_unit", "percent", "test_accuracy_mean",
-        cli_json_real(test.mean), "test_accuracy_std", cli_json_real(test.deviation),
-        "val_accuracy_mean", cli_json_real(val.mean), "val_accuracy_std",
-        cli_json_real(val.deviation), "best_epoch_test_accuracy_mean", cli_json_real(best.mean),
-        "best_epoch_test_accuracy_std", cli_json_real(best.deviation), "seeds",
-        (json_int_t)request->seeds, "epochs", total_epochs / (double)request->seeds,
+        "{s:s, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:f, s:f, s:I, s:I, s:I, s:s, s:s, s:o, "
+        "s:o}",
+        "dataset", info->name, "recipe", recipe_mark(&request->used), "accuracy_unit", "percent",
+        "test_accuracy_mean", cli_json_real(test.mean), "test_accuracy_std",
+        cli_json_real(test.deviation), "val_accuracy_mean", cli_json_real(val.mean),
+        "val_accuracy_std", cli_json_real(val.deviation), "best_epoch_test_accuracy_mean",
+        cli_json_real(best.mean), "best_epoch_test_accuracy_std", cli_json_real(best.deviation),
+        "seeds", (json_int_t)request->seeds, "epochs", total_epochs / (double)request->seeds,
         "step_ms_median", SPREAD(step_ms).mean, "peak_rss_bytes", (json_int_t)cli_peak_rss_bytes(),
         "predicted_peak_rss_bytes", (json_int_t)predicted, "parameters",
         (json_int_t)runs[0].parameters, "fingerprint", info->fingerprint, "out", request->out,
-        "config", settings, "runs", list);
+        "config", cli_config_to_json(config), "runs", list);
 }

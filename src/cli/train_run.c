@@ -235,8 +235,8 @@ static int stop_at_error(const pgcn_trainer *trainer, const run_files *files, pg
     return EXIT_FAILED;
 }
 
-static int write_result(const run_files *files, const train_outcome *out) {
-    json_t *object = cli_train_outcome_to_json(out);
+static int write_result(const train_request *r, const run_files *files, const train_outcome *out) {
+    json_t *object = cli_train_outcome_to_json(out, &r->used);
     char *text = json_dumps(object, JSON_INDENT(2) | JSON_REAL_PRECISION(10));
     json_decref(object);
     if (!text) {
@@ -260,7 +260,7 @@ static int leave_files(const train_request *r, const pgcn_trainer *trainer, cons
         say_how_to_resume(r, files, out->epochs);
         return EXIT_FAILED;
     }
-    return write_result(files, out);
+    return write_result(r, files, out);
 }
 
 static int train_and_leave(const train_request *r, pgcn_trainer *trainer, const pgcn_config *config,

@@ -57,6 +57,10 @@ pgcn_status pgcn_i_pathgcn_declare(pgcn_i_params *params, const pgcn_config *con
     }
     pgcn_i_params_add(params, PGCN_I_GROUP_ENDS, false, 2, c, classes, 0, "classifier.weight");
     pgcn_i_params_add(params, PGCN_I_GROUP_ENDS, false, 1, classes, 0, 0, "classifier.bias");
+    /* A random start is nothing to be pulled back to: there, decay is towards 0 as in the paper. */
+    for (int i = 0; i < params->count; i++)
+        if (params->param[i].group == PGCN_I_GROUP_KERNEL)
+            params->param[i].decay_to_start = config->kernel_start != PGCN_START_RANDOM;
     return PGCN_OK;
 }
 

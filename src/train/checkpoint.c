@@ -77,6 +77,7 @@ static json_t *metadata_of(const char *format, const pgcn_config *config, const 
     put(metadata, "fingerprint", fingerprint);
     put(metadata, "split", split);
     put_json(metadata, "config", pgcn_i_config_to_json(config));
+    put(metadata, "recipe", config->recipe);
     return metadata;
 }
 
@@ -103,13 +104,22 @@ static pgcn_status check_format(const pgcn_i_safetensors *file, const char *form
     return PGCN_OK;
 }
 
+/* Optional: files from before there were recipes have none. */
+static pgcn_status read_recipe(const pgcn_i_safetensors *file, pgcn_config *out) {
+    const char *text = json_string_value(json_object_get(file->metadata, "recipe"));
+    if (!text) return PGCN_OK;
+    snprintf(out->recipe, sizeof out->recipe, "%s", text);
+    if (strlen(text) < sizeof out->recipe && pgcn_config_check(out) == PGCN_OK) return PGCN_OK;
+    return pgcn_i_fail(PGCN_ERR_FORMAT, "%s: its recipe is not a line of plain text", file->path);
+}
+
 static pgcn_status read_config(const pgcn_i_safetensors *file, pgcn_config *out) {
     const char *text;
     PGCN_TRY(pgcn_i_safetensors_text(file, "config", &text));
     json_t *object = json_loads(text, 0, NULL);
     pgcn_status status = pgcn_i_config_from_json(object, file->path, out);
     json_decref(object);
-    return status;
+    return status == PGCN_OK ? read_recipe(file, out) : status;
 }
 
 static pgcn_status read_number(const pgcn_i_safetensors *file, const char *key, int64_t low,
@@ -223,7 +233,7 @@ pgcn_status pgcn_i_checkpoint_write(const char *path, const pgcn_trainer *traine
                             {"best.", params->best},
                             {"adam.m.", params->m},
                             {"adam.v.", params->v}};
-    pgcn_status status = complete(path, metadata, 9);
+    pgcn_status status = complete(path, metadata, 10);
     if (status == PGCN_OK) status = write_blocks(path, params, blocks, 4, metadata);
     json_decref(metadata);
     return status;
@@ -323,7 +333,7 @@ pgcn_status pgcn_model_save(const pgcn_model *model, const char *path) {
     put(metadata, "history", model->history);
     if (model->class_names) put_json(metadata, "class_names", json_incref(model->class_names));
     const block weights = {"", model->params.value};
-    pgcn_status status = complete(path, metadata, model->class_names ? 12 : 11);
+    pgcn_status status = complete(path, metadata, model->class_names ? 13 : 12);
     if (status == PGCN_OK) status = write_blocks(path, &model->params, &weights, 1, metadata);
     json_decref(metadata);
     return status;

@@ -74,7 +74,7 @@ static const field fields[] = {
     REAL("lr-kernel", lr_kernel, 0, 100, "learning rate of the path kernels; 0 freezes them"),
     REAL("wd-ends", wd_ends, 0, 1e6, "weight decay of the first and last layer"),
     REAL("wd-mix", wd_mix, 0, 1e6, "weight decay of the 1x1 convolutions, towards their start"),
-    REAL("wd-kernel", wd_kernel, 0, 1e6, "weight decay of the path kernels, towards their start"),
+    REAL("wd-kernel", wd_kernel, 0, 1e6, "weight decay of the path kernels, towards their start; towards 0 if that is random"),
     INT ("resample-every", resample_every, 0, 1000000, "steps between two samples of paths; 0: one sample for ever"),
     BOOL("paths-per-layer", paths_per_layer, "a sample of paths for each layer instead of one for all"),
     INT ("epochs", epochs, 1, 1000000, "most epochs"),

@@ -27,7 +27,7 @@ exactly() { # 'words that must be offered, in any order' WORD...
 }
 
 offered ""
-for word in train eval predict paths data info help --version; do holds "$out" "$word"; done
+for word in train eval predict paths data recipes info help --version; do holds "$out" "$word"; done
 exactly "train" tr
 exactly "predict paths" p
 exactly "info" help i
@@ -38,7 +38,7 @@ exactly "--inference" eval m --inf
 
 # every option of every command that the help names
 for command in train eval predict paths reproduce "data list" "data info" "data check" "data convert" \
-    "data fetch" info; do
+    "data fetch" "recipes list" "recipes show" info; do
     run 0 pathgcn $command --help
     mapfile -t options < <(grep -oE '^  --[a-z0-9-]+' "$out" | tr -d ' ')
     [ "${#options[@]}" -ge 2 ] || fail "the help of $command names no options"
@@ -61,6 +61,16 @@ exactly "uniform weighted node2vec" paths karate --walk ""
 exactly "" train karate --epochs ""
 exactly "semi full inference variants paths lengths all" reproduce ""
 exactly "semi" reproduce s
+
+# recipes
+exactly "list show --help" recipes ""
+exactly "texas" recipes show te
+exactly "paper-texas" recipes show paper-te
+exactly "none" train karate --recipe no
+offered train cora --recipe p
+for word in paper paper-full paper-cora paper-cora-full pubmed; do
+    grep -qxF -e "$word" "$out" || fail "recipe $word is not offered"
+done
 
 # data sets and files
 mkdir -p sets/mine folder/inside

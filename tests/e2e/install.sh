@@ -14,6 +14,9 @@ fail() {
 cmake --install "$PATHGCN_BUILD" --prefix "$prefix" >"$scratch/install.log"
 "$prefix/bin/pathgcn" --version >/dev/null || fail "the installed program does not run"
 [ -s "$prefix/share/man/man1/pathgcn.1" ] || fail "no manual page"
+for recipe in "$PATHGCN_SOURCE"/recipes/*.recipe; do
+    cmp "$recipe" "$prefix/share/pathgcn/recipes/${recipe##*/}" || fail "a recipe is not installed"
+done
 library=$(find "$prefix" -name libpathgcn.so)
 archive=$(find "$prefix" -name libpathgcn.a)
 export PKG_CONFIG_PATH=${archive%/*}/pkgconfig LD_LIBRARY_PATH=${archive%/*}

@@ -80,6 +80,32 @@ static void test_checkpoint_epochs_patience_and_the_run_may_change(void **state)
     pgcn_dataset_free(data);
 }
 
+static void test_checkpoint_recipe_is_kept_and_stops_no_resume(void **state) {
+    (void)state;
+    pgcn_dataset *data = dataset("karate");
+    pgcn_config config = settings("channels=6 epochs=4");
+    strcpy(config.recipe, "mine version 2 sha256 0123");
+    pgcn_trainer *trainer = NULL, *plain = trainer_of(data, "channels=6 epochs=4");
+    pgcn_model *model = NULL, *back = NULL;
+    must(pgcn_trainer_new(data, &config, &trainer));
+    run_epochs(trainer, 2);
+    must(pgcn_trainer_save(trainer, scratch_path("c")));
+    must(pgcn_trainer_resume(plain, scratch_path("c")));
+    must(pgcn_trainer_model(trainer, &model));
+    must(pgcn_model_save(model, scratch_path("m")));
+    must(pgcn_model_load(scratch_path("m"), &back));
+    assert_string_equal(pgcn_model_config(back)->recipe, config.recipe);
+    pgcn_model_free(model), pgcn_model_free(back);
+    pgcn_trainer_free(trainer), pgcn_trainer_free(plain);
+    trainer = NULL;
+    strcpy(config.recipe, "two\nlines");
+    must_fail(pgcn_trainer_new(data, &config, &trainer), PGCN_ERR_ARGUMENT, "recipe");
+    memset(config.recipe, 'x', sizeof config.recipe);
+    must_fail(pgcn_trainer_new(data, &config, &trainer), PGCN_ERR_ARGUMENT, "recipe");
+    assert_null(trainer);
+    pgcn_dataset_free(data);
+}
+
 /* ---- refusals ---------------------------------------------------------------------------------------- */
 
 /* Resuming from `path` must fail with one of two codes and a sentence that names the file, and the
@@ -375,6 +401,7 @@ int main(void) {
         IN_SCRATCH(test_checkpoint_resumed_run_ends_with_the_same_bytes),
         IN_SCRATCH(test_checkpoint_before_the_first_epoch_resumes),
         IN_SCRATCH(test_checkpoint_epochs_patience_and_the_run_may_change),
+        IN_SCRATCH(test_checkpoint_recipe_is_kept_and_stops_no_resume),
         IN_SCRATCH(test_checkpoint_of_another_run_is_refused),
         IN_SCRATCH(test_checkpoint_cut_anywhere_is_refused),
         IN_SCRATCH(test_checkpoint_flipped_header_bytes_never_harm),

@@ -392,6 +392,21 @@ static void test_start_full_kernel_is_diagonal(void **state) {
     pgcn_i_params_free(&params), pgcn_i_params_free(&layer);
 }
 
+static void test_start_random_kernels_of_all_kinds_decay_to_zero(void **state) {
+    (void)state;
+    static const char *const kinds[] = {"global", "layer", "depthwise", "full"};
+    for (int i = 0; i < 4; i++)
+        for (int random = 0; random < 2; random++) {
+            char text[64];
+            snprintf(text, sizeof text, "channels=3 kernel=%s kernel-start=%s", kinds[i],
+                     random ? "random" : "identity");
+            pgcn_i_params params = started(text);
+            const pgcn_i_param *kernel = find(&params, i == 0 ? "kernel" : "layers.1.kernel");
+            assert_int_equal(kernel->decay_to_start, !random);
+            pgcn_i_params_free(&params);
+        }
+}
+
 static void test_start_mixing_is_identity_or_glorot(void **state) {
     (void)state;
     pgcn_i_params params = started("channels=9");
@@ -459,6 +474,7 @@ int main(void) {
         cmocka_unit_test(test_start_no_hops_and_identity_are_the_same),
         cmocka_unit_test(test_start_random_kernel_has_its_statistics),
         cmocka_unit_test(test_start_full_kernel_is_diagonal),
+        cmocka_unit_test(test_start_random_kernels_of_all_kinds_decay_to_zero),
         cmocka_unit_test(test_start_mixing_is_identity_or_glorot),
         cmocka_unit_test(test_start_same_seed_same_bits_other_seed_others),
         cmocka_unit_test(test_declare_tensors_of_each_kernel),

@@ -1,0 +1,140 @@
+/* pathgcn recipes: which recipes there are, and what the settings of one come to. */
+#include "cli/cli.h"
+
+#include <string.h>
+
+static int run(int argc, char **argv);
+static int run_list(int argc, char **argv);
+static int run_show(int argc, char **argv);
+
+static const cli_command *const parts[] = {&cli_recipes_list, &cli_recipes_show, NULL};
+
+const cli_command cli_recipes = {
+    .name = "recipes",
+    .summary = "settings that are known to suit a data set",
+    .arguments = "list | show",
+    .text =
+        "A recipe is a text file of settings for a data set and a task, with sections for depths.\n"
+        "'train' takes the one of the data set's own name, or --recipe: a name (cora-full), a\n"
+        "family (paper is paper-cora for cora, full is cora-full, paper-full is paper-cora-full), a\n"
+        "file of yours (with a / in its path, or ending in .recipe), or none.\n"
+        "\n"
+        "Names are looked up in the folder PATHGCN_RECIPES, then among those that came with the\n"
+        "program. Without a part, 'recipes' lists them.",
+    .examples = "  pathgcn recipes\n"
+                "  pathgcn recipes show cora --layers 8\n"
+                "  pathgcn train cora --recipe paper\n",
+    .run = run,
+    .parts = parts,
+};
+
+const cli_command cli_recipes_list = {
+    .name = "recipes list",
+    .summary = "all of them, by name",
+    .arguments = "",
+    .text = "Name, version, data set and task of each recipe, and what it is about.",
+    .examples = "  pathgcn recipes list\n"
+                "  PATHGCN_RECIPES=mine pathgcn recipes list --json\n",
+    .run = run_list,
+};
+
+const cli_command cli_recipes_show = {
+    .name = "recipes show",
+    .summary = "the settings of one",
+    .arguments = "NAME|FILE",
+    .text =
+        "Prints every setting that the recipe comes to, in the form of a recipe: what is printed\n"
+        "can be changed and given to train as a file.",
+    .examples = "  pathgcn recipes show cora\n"
+                "  pathgcn recipes show cora --layers 64\n"
+                "  pathgcn recipes show paper --dataset citeseer > mine.recipe\n",
+    .run = run_show,
+};
+
+static int run(int argc, char **argv) {
+    bool options = argc > 0 && argv[0][0] == '-' && strcmp(argv[0], "--help") != 0 &&
+                   strcmp(argv[0], "-h") != 0;
+    return argc == 0 || options ? run_list(argc, argv) : cli_run_part(&cli_recipes, argc, argv);
+}
+
+static json_t *to_json(const pgcn_recipe_info *info) {
+    if (info->version == 0) return json_null();
+    return json_pack("{s:s, s:i, s:s, s:s, s:s, s:s, s:s, s:s}", "name", info->name, "version",
+                     info->version, "task", info->task, "dataset", info->dataset, "about",
+                     info->about, "searched", info->searched, "sha256", info->sha256, "origin",
+                     info->origin);
+}
+
+/* ---- list ------------------------------------------------------------------------------------- */
+
+static int run_list(int argc, char **argv) {
+    bool json = false, all_read = true;
+    const cli_option options[] = {{"json", NULL, NULL, "print one JSON line", NULL, &json},
+                                  {NULL, NULL, NULL, NULL, NULL, NULL}};
+    cli_arguments arguments;
+    int count, code = cli_parse(&cli_recipes_list, options, 0, 0, argc, argv, &arguments);
+    if (code >= 0) return code;
+    pgcn_status status = pgcn_recipe_count(&count);
+    if (status != PGCN_OK) return cli_failed(&cli_recipes_list, status);
+    json_t *list = json_array();
+    if (!json)
+        printf("%-20s %7s  %-22s %-9s %s\n", "recipe", "version", "data set", "task", "about");
+    for (int i = 0; i < count; i++) {
+        pgcn_recipe_info info;
+        if (pgcn_recipe_get(i, &info) != PGCN_OK) { /* a file of the user's: the others are fine */
+            cli_complain(&cli_recipes_list, "%s", pgcn_last_error());
+            all_read = false;
+        } else if (json) {
+            json_array_append_new(list, to_json(&info));
+        } else {
+            printf("%-20s %7d  %-22s %-9s %s\n", info.name, info.version, info.dataset, info.task,
+                   info.about);
+        }
+    }
+    code =
+        json ? cli_print_json(&cli_recipes_list, json_pack("{s:O}", "recipes", list)) : EXIT_DONE;
+    json_decref(list);
+    return all_read ? code : EXIT_FAILED;
+}
+
+/* ---- show ------------------------------------------------------------------------------------- */
+
+static void print_recipe(const pgcn_recipe_info *info, const pgcn_config *config) {
+    pgcn_field field;
+    char value[64];
+    printf("# %s, at %d layers (%s)\n", info->name, config->layers, info->origin);
+    if (info->version > 0)
+        printf("recipe = %s\nversion = %d\ntask = %s\ndataset = %s\nabout = %s\n", info->name,
+               info->version, info->task, info->dataset, info->about);
+    if (*info->searched) printf("searched = %s\n", info->searched);
+    printf("\n");
+    for (int i = 0; pgcn_config_field(i, &field); i++) {
+        pgcn_config_get(config, field.key, value, sizeof value);
+        printf("%s = %s\n", field.key, value);
+    }
+}
+
+static int run_show(int argc, char **argv) {
+    bool json = false;
+    const char *layers_text = "0", *dataset = NULL;
+    long long layers;
+    const cli_option options[] = {
+        {"layers", "L", "the recipe's own", "depth of the network", &layers_text, NULL},
+        {"dataset", "NAME", NULL, "the data set, where NAME is a family such as paper", &dataset,
+         NULL},
+        {"json", NULL, NULL, "print one JSON line", NULL, &json},
+        {NULL, NULL, NULL, NULL, NULL, NULL}};
+    cli_arguments arguments;
+    int code = cli_parse(&cli_recipes_show, options, 1, 1, argc, argv, &arguments);
+    if (code >= 0) return code;
+    if (!cli_number(&cli_recipes_show, "layers", layers_text, 0, 4096, &layers)) return EXIT_USAGE;
+    pgcn_config config;
+    pgcn_recipe_info info;
+    pgcn_status status = pgcn_recipe_load(arguments.word[0], dataset, (int)layers, &config, &info);
+    if (status != PGCN_OK) return cli_failed(&cli_recipes_show, status);
+    if (json)
+        return cli_print_json(&cli_recipes_show, json_pack("{s:o, s:o}", "recipe", to_json(&info),
+                                                           "config", cli_config_to_json(&config)));
+    print_recipe(&info, &config);
+    return EXIT_DONE;
+}
