@@ -36,7 +36,7 @@ typedef struct cli_command {
 } cli_command;
 
 extern const cli_command cli_train, cli_eval, cli_predict, cli_paths, cli_data, cli_info;
-extern const cli_command cli_reproduce; /* in src/experiments */
+extern const cli_command cli_reproduce, cli_tune; /* in src/experiments */
 extern const cli_command cli_recipes, cli_recipes_list, cli_recipes_show;
 extern const cli_command cli_data_list, cli_data_info, cli_data_check, cli_data_convert, cli_fetch;
 
@@ -56,6 +56,10 @@ int cli_parse(const cli_command *command, const cli_option *options, int least_w
 int cli_apply(const cli_command *command, const cli_arguments *arguments, pgcn_config *config);
 /* Hands over to the part of a command that argv[0] names, or says what there is. */
 int cli_run_part(const cli_command *command, int argc, char **argv);
+bool cli_is_given(const cli_arguments *arguments, const char *key);
+/* Applies them over settings that are fine, and checks: a setting that a given one rules out gives
+ * way, unless it is given too. EXIT_USAGE with a message, or -1. */
+int cli_configure(const cli_command *command, const cli_arguments *arguments, pgcn_config *config);
 /* A whole number within bounds, or a message and false. */
 bool cli_number(const cli_command *command, const char *option, const char *text, long long low,
                 long long high, long long *out);

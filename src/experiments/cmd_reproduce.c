@@ -90,7 +90,7 @@ static int run(int argc, char **argv) {
          &r.layers, NULL},
         {"seeds", "N", "10, 3 from 32 layers on, or a run per published split",
          "runs per line of the table, with seeds S, S+1, ...", &seeds, NULL},
-        {"recipe", "NAME | FILE", "the best known", "settings to start from, e.g. paper", &r.recipe,
+        {"recipe", "RECIPE", "the best known", "settings to start from, e.g. paper", &r.recipe,
          NULL},
         {"jobs", "N", "one per core", "trainings at the same time", &processes, NULL},
         {"quick", NULL, NULL, "a smoke test: few epochs, depths and seeds", NULL, &r.quick},

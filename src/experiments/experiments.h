@@ -107,13 +107,12 @@ int exp_work_timing(const exp_jobs *jobs, const exp_job *job, exp_live *live);
 typedef struct exp_pace {
     int processes;    /* at the same time */
     bool quiet;       /* no estimate, no progress */
-    double until;     /* cli_now() after which no job is started; 0: never */
     int most_timings; /* kinds that are timed for the estimate, at most */
     const char *what; /* what is under way, for the progress line; "" */
 } exp_pace;
 
-/* Runs all jobs that are waiting, longest first. Afterwards each is done or failed, or still waiting
- * after `until`. -1, or the exit code after an interruption (message printed). */
+/* Runs all jobs that are waiting, longest first; afterwards each is done or failed. -1, or the exit
+ * code after an interruption (message printed). */
 int exp_jobs_run(exp_jobs *jobs, const exp_pace *pace);
 size_t exp_jobs_in(const exp_jobs *jobs, exp_state state); /* how many are in that state */
 

@@ -84,8 +84,9 @@ static int split_numbers(const exp_request *r, const char *option, const char *t
 
 /* ---- data sets -------------------------------------------------------------------------------- */
 
-/* Loaded once, however many cells need it. NULL with `absent` filled if it cannot be used. */
-static exp_data *find_set(exp_plan *plan, const exp_request *r, const char *name,
+/* Loaded once, however many cells need it. NULL with `absent` filled if it cannot be used; where it
+ * is merely not here, an `optional` one says only how to get it. */
+static exp_data *find_set(exp_plan *plan, const exp_request *r, const char *name, bool optional,
                           char absent[400]) {
     for (int i = 0; i < plan->sets; i++)
         if (strcmp(plan->set[i].name, name) == 0) return &plan->set[i];
@@ -96,10 +97,12 @@ static exp_data *find_set(exp_plan *plan, const exp_request *r, const char *name
     pgcn_dataset_opts opts = pgcn_dataset_opts_default();
     opts.data_dir = r->data_dir;
     exp_data *set = &plan->set[plan->sets];
-    if (pgcn_dataset_load(name, &opts, &set->data) != PGCN_OK) {
+    pgcn_status status = pgcn_dataset_load(name, &opts, &set->data);
+    if (status == PGCN_ERR_ARGUMENT && optional)
+        snprintf(absent, 400, "'pathgcn data fetch %.100s' downloads it", name);
+    else if (status != PGCN_OK)
         snprintf(absent, 400, "%.399s", pgcn_last_error());
-        return NULL;
-    }
+    if (status != PGCN_OK) return NULL;
     pgcn_task task = pgcn_dataset_describe(set->data).task;
     snprintf(set->name, sizeof set->name, "%s", name);
     if (task == PGCN_TASK_NODE && exp_data_hash(set)) {
@@ -160,7 +163,7 @@ static int settle(const exp_request *r, const exp_data *data, int layers, exp_ce
     if (status == PGCN_OK) status = apply_text(config, experiment->fixed);
     if (status != PGCN_OK) return cli_failed(r->command, status);
     if (r->quick && config->epochs > QUICK_EPOCHS) config->epochs = QUICK_EPOCHS;
-    int code = cli_apply(r->command, r->arguments, config);
+    int code = cli_configure(r->command, r->arguments, config);
     if (code >= 0) return code;
     char value[16];
     snprintf(value, sizeof value, "%d", cell->value);
@@ -274,7 +277,7 @@ int exp_plan_add(exp_plan *plan, exp_jobs *jobs, const exp_request *r,
         size_t length = strlen(name);
         bool optional = !r->datasets && name[length - 1] == '?';
         if (optional) name[length - 1] = '\0';
-        exp_data *data = find_set(plan, r, name, absent);
+        exp_data *data = find_set(plan, r, name, optional, absent);
         if (!data && !optional) {
             cli_complain(r->command, "%s%s", absent,
                          r->datasets ? "" : "; --datasets chooses among them, or others");

@@ -220,14 +220,12 @@ static bool run_queue(pool *p) {
     const struct timespec moment = {.tv_nsec = 5000000};
     p->started = 0;
     for (;;) {
-        bool may_start =
-            p->started < p->queued && (p->pace->until == 0 || cli_now() < p->pace->until);
         if (cli_interrupted()) {
             stop_workers(p);
             clear_line(p);
             return false;
         }
-        if (may_start && p->running < p->pace->processes) {
+        if (p->started < p->queued && p->running < p->pace->processes) {
             start_next(p);
             continue;
         }
@@ -286,22 +284,32 @@ static bool queue_jobs(pool *p) {
     return true;
 }
 
+/* Before anything of their kind was timed or done there is nothing to say. */
+static bool is_known(const exp_jobs *jobs) {
+    for (size_t i = 0; i < jobs->kinds; i++)
+        if (jobs->kind[i].done > 0 || jobs->kind[i].epoch_seconds > 0) return true;
+    return false;
+}
+
 static void say_estimate(const pool *p) {
     size_t done = exp_jobs_in(p->jobs, EXP_DONE);
-    double most = 0;
+    double most = 0, longest = 0;
     char about[32], at_most[32], kept[64] = "";
     for (size_t i = 0; i < p->jobs->count; i++) {
         double seconds;
         if (p->jobs->job[i].state != EXP_WAITING) continue;
         exp_expected_seconds(p->jobs, &p->jobs->job[i], &seconds);
         most += seconds / p->pace->processes;
+        if (seconds > longest) longest = seconds;
     }
     cli_format_duration(seconds_left(p), about);
-    cli_format_duration(most, at_most);
+    cli_format_duration(most > longest ? most : longest, at_most);
     if (done > 0) snprintf(kept, sizeof kept, " (%zu more are done already)", done);
-    fprintf(stderr, "%s%zu job%s%s on %d process%s: about %s, %s if no run stops early\n",
-            p->pace->what, p->queued, p->queued == 1 ? "" : "s", kept, p->pace->processes,
-            p->pace->processes == 1 ? "" : "es", about, at_most);
+    fprintf(stderr, "%s%zu job%s%s on %d process%s", p->pace->what, p->queued,
+            p->queued == 1 ? "" : "s", kept, p->pace->processes,
+            p->pace->processes == 1 ? "" : "es");
+    if (is_known(p->jobs)) fprintf(stderr, ": about %s, %s if no run stops early", about, at_most);
+    fputc('\n', stderr);
 }
 
 static bool run_rounds(pool *p) {

@@ -66,6 +66,15 @@ run 0 pathgcn reproduce variants --datasets karate --layers 2 --seeds 2 --epochs
 holds "$out" global layer depthwise full
 holds "$err" "6 jobs (2 more are done already)"
 
+# all experiments at once: a training that several need is done once
+run 0 pathgcn reproduce all --quick --datasets karate --seeds 1 --epochs 3 --out all
+holds "$out" "mean of 10 draws" "path-length" "test accuracy by paths" "depthwise"
+for experiment in semi full inference variants paths lengths; do
+    [ -s all/$experiment.json ] && [ -s all/$experiment.csv ] && [ -s all/$experiment.md ] ||
+        fail "$experiment left no files"
+done
+[ "$(records all)" = 9 ] || fail "$(records all) jobs instead of the 9 that the 12 lines share"
+
 # ---- interrupted ---------------------------------------------------------------------------------
 
 for signal in INT KILL; do
