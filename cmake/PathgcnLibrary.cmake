@@ -4,7 +4,7 @@
 #   pathgcn_inside  everything including pgcn_i_*, for the unit tests; never installed
 set(source_dir ${CMAKE_CURRENT_SOURCE_DIR}/src)
 file(GLOB core_sources CONFIGURE_DEPENDS ${source_dir}/*/*.c)
-list(FILTER core_sources EXCLUDE REGEX "/src/cli/")
+list(FILTER core_sources EXCLUDE REGEX "/src/(cli|experiments)/")
 
 # kernels/ is compiled once per instruction set, but for the two files that are not hot loops.
 set(kernel_sources ${core_sources})

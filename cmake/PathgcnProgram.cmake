@@ -1,20 +1,32 @@
 # The program build/pathgcn, and its manual page, which the program itself prints.
 #
-# It sees the public header and, as cli/, its own folder only: an internal header does not compile
-# there. Hence the link instead of the whole of src/.
-file(GLOB cli_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/src/cli/*.c)
+# It sees the public header and its own two folders, cli/ and experiments/, only: an internal header
+# does not compile there. Hence the links instead of the whole of src/.
+file(GLOB cli_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/src/cli/*.c
+     ${CMAKE_CURRENT_SOURCE_DIR}/src/experiments/*.c)
 if(NOT cli_sources)
     message(STATUS "src/cli holds no program")
     return()
 endif()
 
-add_executable(pathgcn_program ${cli_sources})
-pathgcn_compile(pathgcn_program)
+set(cli_main ${CMAKE_CURRENT_SOURCE_DIR}/src/cli/main.c)
+list(REMOVE_ITEM cli_sources ${cli_main})
 set(cli_include ${CMAKE_CURRENT_BINARY_DIR}/cli_include)
 file(MAKE_DIRECTORY ${cli_include})
-file(CREATE_LINK ${CMAKE_CURRENT_SOURCE_DIR}/src/cli ${cli_include}/cli SYMBOLIC)
-target_include_directories(pathgcn_program PRIVATE ${cli_include})
-target_link_libraries(pathgcn_program PRIVATE pathgcn_static)
+foreach(room cli experiments)
+    file(CREATE_LINK ${CMAKE_CURRENT_SOURCE_DIR}/src/${room} ${cli_include}/${room} SYMBOLIC)
+endforeach()
+
+# Everything but main(), so that unit tests can take what they look at.
+add_library(pathgcn_commands STATIC ${cli_sources})
+add_executable(pathgcn_program ${cli_main})
+foreach(target pathgcn_commands pathgcn_program)
+    pathgcn_compile(${target})
+    target_include_directories(${target} PRIVATE ${cli_include}
+                               ${CMAKE_CURRENT_SOURCE_DIR}/include)
+endforeach()
+target_link_libraries(pathgcn_commands PRIVATE ${PATHGCN_DEPENDENCIES})
+target_link_libraries(pathgcn_program PRIVATE pathgcn_commands pathgcn_static)
 set_target_properties(pathgcn_program PROPERTIES OUTPUT_NAME pathgcn)
 
 set(PATHGCN_MAN_PAGE ${CMAKE_CURRENT_SOURCE_DIR}/docs/pathgcn.1)

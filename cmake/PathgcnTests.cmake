@@ -34,7 +34,7 @@ foreach(source IN LISTS unit_sources)
     add_executable(${program} ${source})
     pathgcn_compile(${program})
     target_include_directories(${program} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/tests)
-    target_link_libraries(${program} PRIVATE pathgcn_reference PkgConfig::CMOCKA)
+    target_link_libraries(${program} PRIVATE pathgcn_commands pathgcn_reference PkgConfig::CMOCKA)
     pathgcn_test(${name} unit ${program})
 endforeach()
 

@@ -35,6 +35,15 @@ _pathgcn_parts() { # program, command: the parts of a command that has some
     done < <("$1" "$2" --help 2>/dev/null)
 }
 
+_pathgcn_argument() { # program, command: what its usage line says between its name and the options
+    local line
+    while IFS= read -r line; do
+        [[ $line == "Usage: "* ]] || continue
+        line=${line#"Usage: pathgcn $2 "}
+        echo "${line%" [options]"}"
+    done < <("$1" "$2" --help 2>/dev/null)
+}
+
 _pathgcn_datasets() { # program, --data DIR or nothing
     local line
     while IFS= read -r line; do
@@ -146,7 +155,8 @@ _pathgcn() {
             mapfile -t names < <(_pathgcn_published "$program")
             _pathgcn_offer "${names[@]}"
             ;;
-        train/0 | paths/0 | eval/1 | predict/1 | "data info"/0 | "data check"/0 | "data convert"/0)
+        reproduce/0) _pathgcn_offer_values "$(_pathgcn_argument "$program" reproduce)" ;;
+        train/0 | paths/0 | tune/0 | eval/1 | predict/1 | "data info"/0 | "data check"/0 | "data convert"/0)
             mapfile -t names < <(_pathgcn_datasets "$program" "${data[@]}")
             _pathgcn_offer "${names[@]}"
             _pathgcn_offer_paths -f

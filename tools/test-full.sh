@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The slow part of `make test-full`, after `make test`: the tests again under the address and
-# undefined-behaviour sanitizers, the thread sanitizer, clang, and a leak check by valgrind.
+# undefined-behaviour sanitizers, the thread sanitizer, clang, a leak check by valgrind, and a small
+# version of the paper's semi-supervised table.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 jobs=$(nproc)
@@ -44,4 +45,14 @@ echo "== valgrind"
 PATHGCN_ISA=baseline quietly valgrind --quiet --leak-check=full \
     --errors-for-leak-kinds=definite,indirect --error-exitcode=1 \
     build/pathgcn train karate --epochs 5 --threads 2 --out "$scratch/valgrind"
+echo "== reproduce semi --quick"
+if [ -d "${PATHGCN_DATA:-/nonexistent}/cora" ]; then
+    begin=$SECONDS
+    quietly build/pathgcn reproduce semi --quick --fresh --out "$scratch/reproduce"
+    took=$((SECONDS - begin))
+    echo "the paper's semi-supervised table in small: $took seconds"
+    [ $took -lt 300 ] || { echo "it must take less than 5 minutes on two cores" && exit 1; }
+else
+    echo "skipped: PATHGCN_DATA is not set to a folder with cora, citeseer and pubmed"
+fi
 echo "test-full: all passed"

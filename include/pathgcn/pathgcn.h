@@ -205,6 +205,10 @@ PGCN_API pgcn_dataset_opts pgcn_dataset_opts_default(void);
  *   per-class=T/V/S       T training items of each class, V validation, S test items (or "rest")
  *   kfold=K               K stratified folds: one tests, the next validates, the others train
  *   splits=N              how many splits are made (10), split-seed=S: the seed (0)
+ *   only-split=WHICH      drops the other splits: public, numbered, a number, or auto (public if
+ *                         there is one)
+ *   without-test          no split has test nodes, and labels that only test nodes have are not
+ *                         known: for choosing settings. test_accuracy is then NaN
  *   order=HOW             nodes renumbered in memory: degree, rcm, community or random; see
  *                         pgcn_dataset_order()
  * Labelled nodes without any split get stratified=60/20/20. Errors name the file and the record. */

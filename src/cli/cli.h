@@ -36,6 +36,7 @@ typedef struct cli_command {
 } cli_command;
 
 extern const cli_command cli_train, cli_eval, cli_predict, cli_paths, cli_data, cli_info;
+extern const cli_command cli_reproduce, cli_tune; /* in src/experiments */
 extern const cli_command cli_recipes, cli_recipes_list, cli_recipes_show;
 extern const cli_command cli_data_list, cli_data_info, cli_data_check, cli_data_convert, cli_fetch;
 
@@ -55,6 +56,10 @@ int cli_parse(const cli_command *command, const cli_option *options, int least_w
 int cli_apply(const cli_command *command, const cli_arguments *arguments, pgcn_config *config);
 /* Hands over to the part of a command that argv[0] names, or says what there is. */
 int cli_run_part(const cli_command *command, int argc, char **argv);
+bool cli_is_given(const cli_arguments *arguments, const char *key);
+/* Applies them over settings that are fine, and checks: a setting that a given one rules out gives
+ * way, unless it is given too. EXIT_USAGE with a message, or -1. */
+int cli_configure(const cli_command *command, const cli_arguments *arguments, pgcn_config *config);
 /* A whole number within bounds, or a message and false. */
 bool cli_number(const cli_command *command, const char *option, const char *text, long long low,
                 long long high, long long *out);
@@ -110,7 +115,8 @@ typedef struct cli_source {
     {"prepare", "STEPS", NULL,                                                                     \
      "steps, like those after the colon of a name: directed, self-loops, largest-component, "      \
      "features=own+labels+degrees+identity, stratified=60/20/20, random=60/20/20, "                \
-     "per-class=20/500/1000, kfold=10, splits=10, split-seed=0", &(s).steps, NULL},                \
+     "per-class=20/500/1000, kfold=10, splits=10, split-seed=0, only-split=public, without-test",   \
+     &(s).steps, NULL},                \
     {"edges", "FILE", NULL, "your own graph: from,to[,weight] (text or gzip)", &(s).edges, NULL},  \
     {"features", "FILE", NULL, "its features: id and numbers, or .npy", &(s).features, NULL},      \
     {"labels", "FILE", NULL, "its classes: id,class; empty: to be predicted", &(s).labels, NULL},  \

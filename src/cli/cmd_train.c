@@ -48,36 +48,6 @@ bool cli_train_join(char out[TRAIN_PATH_BYTES], const char *directory, const cha
     return false;
 }
 
-/* ---- settings --------------------------------------------------------------------------------- */
-
-/* A setting that makes another one impossible. */
-static const struct {
-    const char *key, *value, *gives_way, *to;
-} ruled_out[] = {
-    {"samples", "1", "consistency", "0"},
-    {"walk", "node2vec", "self-loops", "no"},
-};
-
-static bool is_given(const cli_arguments *arguments, const char *key) {
-    for (int i = 0; i < arguments->settings; i++)
-        if (strcmp(arguments->key[i], key) == 0) return true;
-    return false;
-}
-
-static int configure(const cli_arguments *arguments, pgcn_config *config) {
-    int code = cli_apply(&cli_train, arguments, config);
-    if (code >= 0) return code;
-    for (size_t i = 0; i < sizeof ruled_out / sizeof *ruled_out; i++) {
-        char value[64];
-        pgcn_config_get(config, ruled_out[i].key, value, sizeof value);
-        if (strcmp(value, ruled_out[i].value) == 0 && is_given(arguments, ruled_out[i].key) &&
-            !is_given(arguments, ruled_out[i].gives_way))
-            pgcn_config_set(config, ruled_out[i].gives_way, ruled_out[i].to);
-    }
-    pgcn_status status = pgcn_config_check(config);
-    return status == PGCN_OK ? -1 : cli_failed(&cli_train, status);
-}
-
 /* ---- several seeds ---------------------------------------------------------------------------- */
 
 static bool seed_directory(const train_request *r, uint64_t seed, char out[TRAIN_PATH_BYTES]) {
@@ -168,7 +138,7 @@ static void default_out(const char *name, char out[TRAIN_PATH_BYTES]) {
 /* In: the options over the defaults. Out: the recipe for the depth that they ask for. */
 static int start_from_recipe(train_request *r, const char *name, const cli_arguments *arguments,
                              pgcn_config *config) {
-    int layers = is_given(arguments, "layers") ? config->layers : 0;
+    int layers = cli_is_given(arguments, "layers") ? config->layers : 0;
     pgcn_status status = pgcn_recipe_load(r->recipe, name, layers, config, &r->used);
     if (status != PGCN_OK) return cli_failed(&cli_train, status);
     if (r->used.other_dataset && !r->quiet)
@@ -192,7 +162,7 @@ static int load_and_train(train_request *r, const cli_arguments *arguments) {
         r->out = out;
     }
     code = start_from_recipe(r, name, arguments, &config);
-    if (code < 0) code = configure(arguments, &config);
+    if (code < 0) code = cli_configure(&cli_train, arguments, &config);
     if (code < 0 && (uint64_t)r->seeds - 1 > UINT64_MAX - config.seed) {
         cli_complain(&cli_train,
                      "--seed %llu leaves no room for --seeds %lld; choose a smaller one",

@@ -188,6 +188,34 @@ int cli_apply(const cli_command *command, const cli_arguments *arguments, pgcn_c
     return -1;
 }
 
+bool cli_is_given(const cli_arguments *arguments, const char *key) {
+    for (int i = 0; i < arguments->settings; i++)
+        if (strcmp(arguments->key[i], key) == 0) return true;
+    return false;
+}
+
+/* A setting that makes another one impossible. */
+static const struct {
+    const char *key, *value, *gives_way, *to;
+} ruled_out[] = {
+    {"samples", "1", "consistency", "0"},
+    {"walk", "node2vec", "self-loops", "no"},
+};
+
+int cli_configure(const cli_command *command, const cli_arguments *arguments, pgcn_config *config) {
+    int code = cli_apply(command, arguments, config);
+    if (code >= 0) return code;
+    for (size_t i = 0; i < sizeof ruled_out / sizeof *ruled_out; i++) {
+        char value[64];
+        pgcn_config_get(config, ruled_out[i].key, value, sizeof value);
+        if (strcmp(value, ruled_out[i].value) == 0 && cli_is_given(arguments, ruled_out[i].key) &&
+            !cli_is_given(arguments, ruled_out[i].gives_way))
+            pgcn_config_set(config, ruled_out[i].gives_way, ruled_out[i].to);
+    }
+    pgcn_status status = pgcn_config_check(config);
+    return status == PGCN_OK ? -1 : cli_failed(command, status);
+}
+
 bool cli_number(const cli_command *command, const char *option, const char *text, long long low,
                 long long high, long long *out) {
     char *end;
@@ -229,15 +257,17 @@ static void write_line(FILE *out, const char *name, const char *value, const cha
     fputc('\n', out);
 }
 
-static void write_fields(FILE *out, const cli_command *command, const char *group,
-                         const char *title) {
+/* A setting that the command has as an option of its own is not shown twice. */
+static void write_fields(FILE *out, const cli_command *command, const cli_option *options,
+                         const char *group, const char *title) {
     pgcn_config config = pgcn_config_default();
     pgcn_field field;
     if (!strstr(command->config_groups, group)) return;
     fprintf(out, "\n%s:\n", title);
     for (int i = 0; pgcn_config_field(i, &field); i++) {
         char preset[64];
-        if (strcmp(field.group, group) != 0) continue;
+        if (strcmp(field.group, group) != 0 || find_option(options, field.key, strlen(field.key)))
+            continue;
         pgcn_config_get(&config, field.key, preset, sizeof preset);
         write_line(out, field.key, field.accepts, field.help, preset);
     }
@@ -251,11 +281,11 @@ void cli_write_help(FILE *out, const cli_command *command, const cli_option *opt
     for (int i = 0; command->parts && command->parts[i]; i++)
         fprintf(out, "  %-18s%s\n", command->parts[i]->name, command->parts[i]->summary);
     fprintf(out, "\nExamples:\n%s\nOptions (default in brackets):\n", command->examples);
-    for (; options->name; options++)
-        write_line(out, options->name, options->value, options->help, options->preset);
+    for (const cli_option *option = options; option->name; option++)
+        write_line(out, option->name, option->value, option->help, option->preset);
     write_line(out, "help", NULL, "this text", NULL);
     if (!command->config_groups) return;
-    write_fields(out, command, "model", "Model");
-    write_fields(out, command, "training", "Training");
-    write_fields(out, command, "run", "Run");
+    write_fields(out, command, options, "model", "Model");
+    write_fields(out, command, options, "training", "Training");
+    write_fields(out, command, options, "run", "Run");
 }

@@ -35,6 +35,7 @@ void cli_train_summarise(const pgcn_trainer *trainer, train_outcome *out) {
             out->best_test_accuracy = epoch->test_accuracy;
         if (times && epoch->step_ms > 0) times[timed++] = epoch->step_ms;
     }
+    if (isnan(out->test_accuracy)) out->best_test_accuracy = NAN; /* there are no test nodes */
     out->step_ms = times ? median(times, timed) : 0;
     snprintf(out->split, sizeof out->split, "%s", pgcn_trainer_split(trainer));
     free(times);
@@ -103,10 +104,11 @@ void cli_train_print_table(const train_request *request, const char *name,
         printf("%-33s %9.2f %9.2f %11.3f\n", "mean", val.mean, test.mean, SPREAD(step_ms).mean);
         printf("%-33s %9.2f %9.2f\n", "deviation", val.deviation, test.deviation);
         snprintf(over, sizeof over, " (mean of %lld seeds, deviation %.2f)", request->seeds,
-                 test.deviation);
+                 isnan(test.mean) ? val.deviation : test.deviation);
     }
-    printf("\n%s: test accuracy %.2f%%%s at the epoch chosen on validation.\n", name, test.mean,
-           over);
+    bool tested = !isnan(test.mean); /* not after the step without-test */
+    printf("\n%s: %s accuracy %.2f%%%s at the epoch chosen on validation.\n", name,
+           tested ? "test" : "validation", tested ? test.mean : val.mean, over);
     if (request->used.version > 0)
         printf("Recipe: %s, version %d\n", request->used.name, request->used.version);
     printf("Model: %s/model.safetensors\n", request->out);

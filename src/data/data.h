@@ -128,6 +128,8 @@ typedef struct pgcn_i_steps {
     double split[3]; /* fractions of train, val, test; counts per class, in all, in all for 'c' */
     int split_count; /* how many splits are made, or folds */
     uint64_t split_seed;
+    char only_split[16]; /* auto, public, numbered or a number: the others are dropped; "": none */
+    bool without_test;
     char order; /* 0: as it is, 'd' degree, 'r' rcm, 'c' community, 'x' random */
 } pgcn_i_steps;
 /* Reads a list of steps over what is in `out` (start from zero). *known = false, and no error, if a
@@ -141,6 +143,9 @@ pgcn_status pgcn_i_prepare_graph(pgcn_i_source *source, const pgcn_i_steps *step
                                  const char *where);
 /* The other steps, on a source whose graph, features and labels were checked. */
 pgcn_status pgcn_i_prepare(pgcn_i_source *source, const pgcn_i_steps *steps, const char *where);
+
+/* hide.c: the steps only-split and without-test, when all splits are there and checked. */
+pgcn_status pgcn_i_hide(pgcn_i_source *source, const pgcn_i_steps *steps, const char *where);
 
 /* The last step: renumbers the nodes of a source on which everything else was done and checked. */
 pgcn_status pgcn_i_order_nodes(pgcn_i_source *source, const pgcn_i_steps *steps, const char *where);
@@ -229,6 +234,7 @@ struct pgcn_dataset {
     int classes;
     int splits;
     pgcn_i_split *split;
+    bool without_test; /* the step, now or before it was saved: no split has test nodes */
     char fingerprint[65];
     pgcn_dataset_info info; /* counted once, while everything is checked */
 };

@@ -188,6 +188,11 @@ static pgcn_status check_graphs(const char *where, const pgcn_i_source *source) 
     return PGCN_OK;
 }
 
+/* Saved after the step without-test. */
+static bool was_hidden(const pgcn_i_source *source) {
+    return source->own_steps && strstr(source->own_steps, "without-test");
+}
+
 static pgcn_status check_split(const char *where, const pgcn_i_source *source,
                                const pgcn_i_split *split) {
     static const char *const part[3] = {"train", "validation", "test"};
@@ -220,7 +225,7 @@ static pgcn_status check_split(const char *where, const pgcn_i_source *source,
                                "it out of the masks",
                                where, item, (long long)i, split->name);
     }
-    for (int k = 0; k < 3; k++)
+    for (int k = 0; k < (was_hidden(source) ? 2 : 3); k++)
         if (size[k] == 0)
             return pgcn_i_fail(PGCN_ERR_FORMAT,
                                "%s: split '%s' has no %s %s, expected at least one", where,
@@ -357,7 +362,7 @@ static pgcn_status count_all(pgcn_dataset *data) {
 static bool is_changed_by(const pgcn_i_steps *steps) {
     return steps->symmetrise || steps->largest_component || steps->features_own ||
            steps->features_labels || steps->features_degrees || steps->features_identity ||
-           steps->order;
+           steps->without_test || steps->order;
 }
 
 static pgcn_status check_and_prepare(pgcn_dataset *data, const char *where,
@@ -367,12 +372,14 @@ static pgcn_status check_and_prepare(pgcn_dataset *data, const char *where,
     PGCN_TRY(check_source(where, from));
     PGCN_TRY(pgcn_i_prepare(from, steps, where));
     for (int s = 0; s < from->splits; s++) PGCN_TRY(check_split(where, from, &from->split[s]));
+    PGCN_TRY(pgcn_i_hide(from, steps, where));
     PGCN_TRY(pgcn_i_order_nodes(from, steps, where));
     char steps_now[PGCN_I_STEPS_TEXT];
     pgcn_i_steps_text(steps, steps_now);
     const char *before = from->own_steps ? from->own_steps : "";
     snprintf(data->steps, sizeof data->steps, "%.250s%s%.250s", before,
              *before && *steps_now ? "," : "", steps_now);
+    data->without_test = steps->without_test || was_hidden(from);
     data->task = from->graph_label ? PGCN_TASK_GRAPH
                  : from->labels    ? PGCN_TASK_MULTILABEL
                  : from->label     ? PGCN_TASK_NODE

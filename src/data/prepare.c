@@ -110,6 +110,19 @@ static pgcn_status parse_order(const char *word, size_t length, const char *valu
     return bad_value(word, length, "order=degree, rcm, community or random");
 }
 
+/* The words of the setting `split`. */
+static pgcn_status parse_only_split(const char *word, size_t length, const char *value,
+                                    pgcn_i_steps *steps) {
+    size_t letters = (size_t)(word + length - value);
+    bool number = letters > 0 && letters < 10 && strspn(value, "0123456789") >= letters;
+    if (!number && !is_word(value, letters, "auto") && !is_word(value, letters, "public") &&
+        !is_word(value, letters, "numbered"))
+        return bad_value(word, length,
+                         "only-split=auto, public, numbered or the number of a split");
+    snprintf(steps->only_split, sizeof steps->only_split, "%.*s", (int)letters, value);
+    return PGCN_OK;
+}
+
 /* One step of `length` letters; *known = false if it is none. */
 static pgcn_status parse_step(const char *word, size_t length, pgcn_i_steps *steps, bool *known) {
     const char *equals = memchr(word, '=', length);
@@ -131,6 +144,10 @@ static pgcn_status parse_step(const char *word, size_t length, pgcn_i_steps *ste
         steps->self_loops = true;
     } else if (!equals && is_word(word, length, "largest-component")) {
         steps->largest_component = true;
+    } else if (!equals && is_word(word, length, "without-test")) {
+        steps->without_test = true;
+    } else if (equals && is_word(word, letters, "only-split")) {
+        return parse_only_split(word, length, value, steps);
     } else if (equals && is_word(word, letters, "features")) {
         return parse_features(word, length, value, steps);
     } else if (equals && is_word(word, letters, "order")) {
@@ -214,6 +231,8 @@ void pgcn_i_steps_text(const pgcn_i_steps *steps, char out[PGCN_I_STEPS_TEXT]) {
         add_word(out, "splits=%d", steps->split_count);
     if (steps->split_kind && steps->split_seed)
         add_word(out, "split-seed=%llu", (unsigned long long)steps->split_seed);
+    if (*steps->only_split) add_word(out, "only-split=%s", steps->only_split);
+    if (steps->without_test) add_word(out, "without-test");
     for (int i = 0; i < ORDERS; i++)
         if (steps->order == orders[i].letter) add_word(out, "order=%s", orders[i].name);
 }

@@ -63,11 +63,12 @@ static void evaluate(pgcn_trainer *trainer, pgcn_epoch *epoch) {
     pgcn_i_softmax_run(&trainer->loss, tape, trainer->eval_logits);
     pgcn_i_loss_terms val = pgcn_i_score_run(&trainer->loss, tape, trainer->eval_logits,
                                              data->label, trainer->split->val, trainer->val_nodes);
+    epoch->val_loss = val.cross_entropy;
+    epoch->val_accuracy = 100 * val.accuracy;
+    if (trainer->test_nodes == 0) return; /* the step without-test: it stays NaN */
     pgcn_i_loss_terms test =
         pgcn_i_score_run(&trainer->loss, tape, trainer->eval_logits, data->label,
                          trainer->split->test, trainer->test_nodes);
-    epoch->val_loss = val.cross_entropy;
-    epoch->val_accuracy = 100 * val.accuracy;
     epoch->test_accuracy = 100 * test.accuracy;
 }
 
@@ -232,7 +233,8 @@ static pgcn_status count_nodes(pgcn_trainer *trainer) {
                            "missing), so the model could never predict it; choose another split, "
                            "or set allow-missing-class to yes",
                            split->name, data->name, first_missing, missing, data->classes);
-    if (trainer->train_nodes == 0 || trainer->val_nodes == 0 || trainer->test_nodes == 0)
+    if (trainer->train_nodes == 0 || trainer->val_nodes == 0 ||
+        (trainer->test_nodes == 0 && !data->without_test))
         return pgcn_i_fail(PGCN_ERR_MISMATCH,
                            "split %s of %s has %lld training, %lld validation and %lld test nodes "
                            "with a label; each must have at least one",

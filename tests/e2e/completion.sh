@@ -37,7 +37,7 @@ exactly "--seeds --seed" train --seed
 exactly "--inference" eval m --inf
 
 # every option of every command that the help names
-for command in train eval predict paths "data list" "data info" "data check" "data convert" \
+for command in train eval predict paths reproduce tune "data list" "data info" "data check" "data convert" \
     "data fetch" "recipes list" "recipes show" info; do
     run 0 pathgcn $command --help
     mapfile -t options < <(grep -oE '^  --[a-z0-9-]+' "$out" | tr -d ' ')
@@ -59,6 +59,8 @@ exactly "auto public numbered" train karate --split ""
 exactly "deterministic" eval m --inference d
 exactly "uniform weighted node2vec" paths karate --walk ""
 exactly "" train karate --epochs ""
+exactly "semi full inference variants paths lengths all" reproduce ""
+exactly "semi" reproduce s
 
 # recipes
 exactly "list show --help" recipes ""

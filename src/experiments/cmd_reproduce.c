@@ -1,0 +1,119 @@
+/* pathgcn reproduce: the command line; plan, run and report are in the other files of this room. */
+#include "experiments/reproduce.h"
+
+#include <string.h>
+
+static int run(int argc, char **argv);
+
+const cli_command cli_reproduce = {
+    .name = "reproduce",
+    .summary = "the tables and curves of the paper, ours beside its numbers",
+    .arguments = "semi | full | inference | variants | paths | lengths | all",
+    .text =
+        "semi       Cora, Citeseer and Pubmed with 20 labels per class, by depth (Table 3)\n"
+        "full       ten data sets over their published splits (Tables 4 to 6)\n"
+        "inference  deterministic against ten stochastic draws (Table 9)\n"
+        "variants   one kernel, one per layer, per channel, or a full one, by depth (Table 11)\n"
+        "paths      accuracy by the number of paths p = 1 .. 100 (Figure 5)\n"
+        "lengths    accuracy by the path length k = 1 .. 11 (Figure 5)\n"
+        "all        all of these; trainings that several need are done once\n"
+        "\n"
+        "Every training is a job with one thread, as many at a time as there are cores. A job that\n"
+        "is finished is kept in DIR/jobs: after Ctrl-C, a crash or a failed job the same command\n"
+        "goes on where it was. A table over fewer runs than asked for says so, and the exit code is\n"
+        "then 1. Settings come from the recipes; options override them, as for train. The epoch is\n"
+        "chosen on validation nodes. DIR gets NAME.json, NAME.csv and NAME.md; the JSON holds the\n"
+        "command 'pathgcn train ...' that repeats each run to the last digit.",
+    .examples = "  pathgcn reproduce semi --data data --quick        a smoke test, in minutes\n"
+                "  pathgcn reproduce semi --data data --datasets cora,citeseer\n"
+                "  pathgcn reproduce full --data data --recipe paper --out runs/paper\n"
+                "  pathgcn reproduce semi --datasets karate,sbm --layers 2,4 --seeds 2\n"
+                "  pathgcn reproduce variants --data data --layers 2,8 --select accuracy\n",
+    .config_groups = "model training",
+    .run = run,
+};
+
+static int find_experiment(const char *name, const exp_experiment **out) {
+    cli_guess guess = cli_guess_start(name);
+    *out = NULL;
+    for (const exp_experiment *e = exp_experiments; e->name; e++) {
+        cli_guess_offer(&guess, e->name);
+        if (strcmp(e->name, name) == 0) *out = e;
+    }
+    if (*out || strcmp(name, "all") == 0) return -1;
+    cli_complain(&cli_reproduce, "there is no experiment '%s'%s%s%s; there are %s", name,
+                 guess.best ? " (did you mean " : "", guess.best ? guess.best : "",
+                 guess.best ? "?)" : "", cli_reproduce.arguments);
+    return EXIT_USAGE;
+}
+
+/* Plans `only`, or all experiments if it is NULL; runs; reports. */
+static int reproduce(const exp_request *r, const exp_experiment *only, const exp_pace *pace,
+                     bool report) {
+    exp_plan plan = {0};
+    exp_jobs jobs;
+    int code = exp_jobs_open(&jobs, r->command, r->out);
+    for (const exp_experiment *e = exp_experiments; e->name && code < 0; e++)
+        if (!only || e == only) code = exp_plan_add(&plan, &jobs, r, e);
+    if (code < 0) {
+        cli_catch_signals();
+        if (!report) code = exp_jobs_run(&jobs, pace);
+    }
+    for (const exp_experiment *e = exp_experiments; e->name && code < 0; e++)
+        if (!only || e == only) code = exp_report(&plan, &jobs, r, e);
+    if (code < 0) {
+        size_t done = exp_jobs_in(&jobs, EXP_DONE);
+        code = done == jobs.count ? EXIT_DONE : EXIT_FAILED;
+        if (code != EXIT_DONE)
+            cli_complain(r->command,
+                         "%zu of %zu jobs are done, %zu failed; the same command tries the others "
+                         "again",
+                         done, jobs.count, exp_jobs_in(&jobs, EXP_FAILED));
+    }
+    exp_jobs_close(&jobs);
+    exp_plan_free(&plan);
+    return code;
+}
+
+static int run(int argc, char **argv) {
+    cli_arguments arguments;
+    exp_request r = {.command = &cli_reproduce, .arguments = &arguments};
+    const char *seeds = "0", *processes = "0";
+    bool report = false;
+    const cli_option options[] = {
+        {"out", "DIR", "runs/reproduce[-quick]", "directory for the jobs and the tables", &r.out,
+         NULL},
+        {"data", "DIR", "PATHGCN_DATA", "folder that holds named data sets", &r.data_dir, NULL},
+        {"datasets", "LIST", NULL, "these data sets instead, separated by commas", &r.datasets,
+         NULL},
+        {"layers", "LIST", NULL, "these depths instead, separated by commas; 0: the recipe's own",
+         &r.layers, NULL},
+        {"seeds", "N", "10, 3 from 32 layers on, or a run per published split",
+         "runs per line of the table, with seeds S, S+1, ...", &seeds, NULL},
+        {"recipe", "RECIPE", "the best known", "settings to start from, e.g. paper", &r.recipe,
+         NULL},
+        {"jobs", "N", "one per core", "trainings at the same time", &processes, NULL},
+        {"quick", NULL, NULL, "a smoke test: few epochs, depths and seeds", NULL, &r.quick},
+        {"fresh", NULL, NULL, "do all jobs again", NULL, &r.fresh},
+        {"report", NULL, NULL, "train nothing, only make the tables of the jobs that are done",
+         NULL, &report},
+        {"json", NULL, NULL, "print one JSON line per experiment instead of the tables", NULL,
+         &r.json},
+        {"quiet", NULL, NULL, "no estimate and no progress", NULL, &r.quiet},
+        {NULL, NULL, NULL, NULL, NULL, NULL}};
+    int code = cli_parse(&cli_reproduce, options, 1, 1, argc, argv, &arguments);
+    if (code >= 0) return code;
+    const exp_experiment *only;
+    long long count;
+    if (!r.out) r.out = r.quick ? "runs/reproduce-quick" : "runs/reproduce";
+    code = find_experiment(arguments.word[0], &only);
+    if (code >= 0) return code;
+    if (!cli_number(&cli_reproduce, "seeds", seeds, 0, 10000, &r.seeds) ||
+        !cli_number(&cli_reproduce, "jobs", processes, 0, 1024, &count))
+        return EXIT_USAGE;
+    exp_pace pace = {.processes = count > 0 ? (int)count : pgcn_info_get().cores,
+                     .quiet = r.quiet,
+                     .most_timings = 32,
+                     .what = ""};
+    return reproduce(&r, only, &pace, report);
+}

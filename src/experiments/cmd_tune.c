@@ -1,0 +1,248 @@
+/* pathgcn tune: the command line, the data without its test nodes, the space to search. */
+#include "experiments/tune.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int run(int argc, char **argv);
+
+const cli_command cli_tune = {
+    .name = "tune",
+    .summary = "search for better settings, on validation nodes only",
+    .arguments = "[NAME|PATH]",
+    .text =
+        "Draws candidates from a space of settings, trains each with a few seeds (or splits), lets the\n"
+        "better third go on with more of them, and so on: successive halving. Candidate 0 is the\n"
+        "present recipe with the options given; it stays to the end. Run r of every candidate has the\n"
+        "same seed and split. Ranked by mean validation accuracy, equal ones by validation loss. Test\n"
+        "nodes are not loaded at all: no split has any, and labels only they have are not known.\n"
+        "\n"
+        "A space is a text with a setting per line:\n"
+        "  lr-mix = 1e-4 .. 1e-1 log\n"
+        "  path-length = 3 .. 7\n"
+        "  dropout = 0.3 | 0.5 | 0.7\n"
+        "--space names such a file, or a built-in one: semi, full or heterophilous; by default the\n"
+        "one that fits the data. 'pathgcn tune --list-spaces' prints them.\n"
+        "\n"
+        "Jobs run and are kept as by reproduce: the same command goes on after Ctrl-C. DIR gets\n"
+        "NAME.recipe with the best settings and what was searched, and tune.json with everything.",
+    .examples = "  pathgcn tune karate --candidates 12 --runs 4\n"
+                "  pathgcn tune cora --data data --layers 8 --budget 60\n"
+                "  pathgcn tune cora --data data --recipe full --space my.space --candidates 100\n",
+    .config_groups = "model training",
+    .run = run,
+};
+
+typedef struct request {
+    const char *dataset, *out, *recipe, *space, *candidates, *budget, *runs, *keep, *search_seed;
+    const char *processes, *score;
+    cli_source source;
+    bool list, fresh, json, quiet;
+} request;
+
+/* ---- data ------------------------------------------------------------------------------------- */
+
+/* Loads with the user's own steps and then ours. */
+static int load(const request *r, const char *steps, pgcn_dataset **out) {
+    char all[1024];
+    cli_source source = r->source;
+    if ((size_t)snprintf(all, sizeof all, "%s%s%s", source.steps ? source.steps : "",
+                         source.steps ? "," : "", steps) >= sizeof all) {
+        cli_complain(&cli_tune, "--prepare is too long");
+        return EXIT_USAGE;
+    }
+    source.steps = all;
+    return cli_load_dataset(&cli_tune, r->dataset, &source, "", out);
+}
+
+static long long depth_given(const cli_arguments *arguments) {
+    long long layers = 0;
+    for (int i = 0; i < arguments->settings; i++)
+        if (strcmp(arguments->key[i], "layers") == 0) layers = atoll(arguments->value[i]);
+    return layers;
+}
+
+/* The present settings: recipe, then options; and the data, cut to the splits that they use. */
+static int prepare(const request *r, const cli_arguments *arguments, exp_search *s,
+                   exp_data *data) {
+    char steps[64];
+    int code = load(r, "without-test", &data->data);
+    if (code >= 0) return code;
+    const char *name = pgcn_dataset_describe(data->data).name;
+    pgcn_status status =
+        pgcn_recipe_load(r->recipe, name, (int)depth_given(arguments), &s->present, &s->recipe);
+    if (status != PGCN_OK) return cli_failed(&cli_tune, status);
+    code = cli_configure(&cli_tune, arguments, &s->present);
+    if (code >= 0) return code;
+    pgcn_dataset_free(data->data);
+    data->data = NULL;
+    snprintf(steps, sizeof steps, "only-split=%s,without-test", s->present.split);
+    code = load(r, steps, &data->data);
+    if (code >= 0) return code;
+    if (!r->quiet) cli_print_notes(stderr, data->data);
+    snprintf(data->name, sizeof data->name, "%.127s",
+             r->dataset ? r->dataset : pgcn_dataset_describe(data->data).name);
+    if (exp_data_hash(data)) return -1;
+    cli_complain(&cli_tune, "out of memory");
+    return EXIT_FAILED;
+}
+
+/* ---- the space -------------------------------------------------------------------------------- */
+
+/* Which built-in space fits: by what the training nodes show. */
+static const char *fitting_space(const pgcn_dataset *data) {
+    pgcn_dataset_info info = pgcn_dataset_describe(data);
+    const uint8_t *train, *val, *test;
+    int64_t training = 0;
+    if (pgcn_dataset_split(data, 0, &train, &val, &test))
+        for (int64_t i = 0; i < info.items; i++) training += train[i];
+    if (info.edge_homophily < 0.5) return "heterophilous";
+    return (double)training < 0.2 * (double)info.items ? "semi" : "full";
+}
+
+static int read_space_file(const char *path, exp_space *out) {
+    enum { MOST = 65537 };
+    char sentence[EXP_SENTENCE];
+    char *text = malloc(MOST);
+    FILE *file = fopen(path, "rb");
+    size_t bytes = file && text ? fread(text, 1, MOST, file) : 0;
+    bool fine = file && text && !ferror(file);
+    if (!fine)
+        snprintf(sentence, sizeof sentence,
+                 "cannot read the space '%.200s': %s; the built-in ones are semi, full and "
+                 "heterophilous",
+                 path, strerror(errno ? errno : EISDIR));
+    else
+        fine = exp_space_parse(path, text, bytes, out, sentence);
+    if (file) fclose(file);
+    free(text);
+    if (!fine) cli_complain(&cli_tune, "%s", sentence);
+    return fine ? -1 : EXIT_USAGE;
+}
+
+static int read_space(const char *name, exp_space *out) {
+    const char *text, *about, *known;
+    char sentence[EXP_SENTENCE];
+    for (int i = 0; (known = exp_space_builtin(i, &text, &about)); i++) {
+        if (strcmp(known, name) != 0) continue;
+        if (exp_space_parse(known, text, strlen(text), out, sentence)) return -1;
+        cli_complain(&cli_tune, "%s", sentence);
+        return EXIT_FAILED;
+    }
+    return read_space_file(name, out);
+}
+
+static int list_spaces(void) {
+    const char *name, *text, *about;
+    for (int i = 0; (name = exp_space_builtin(i, &text, &about)); i++)
+        printf("%s# %s: %s\n%s", i ? "\n" : "", name, about, text);
+    return EXIT_DONE;
+}
+
+/* ---- the command ------------------------------------------------------------------------------ */
+
+static int read_numbers(const request *r, exp_search *s) {
+    long long candidates, runs, keep, processes, minutes = 0, seed;
+    if (!cli_number(&cli_tune, "candidates", r->candidates ? r->candidates : "60", 2, 100000,
+                    &candidates) ||
+        !cli_number(&cli_tune, "runs", r->runs, 1, 1000, &runs) ||
+        !cli_number(&cli_tune, "keep", r->keep, 2, 100, &keep) ||
+        !cli_number(&cli_tune, "jobs", r->processes, 0, 1024, &processes) ||
+        !cli_number(&cli_tune, "search-seed", r->search_seed, 0, INT64_MAX, &seed) ||
+        (r->budget && !cli_number(&cli_tune, "budget", r->budget, 1, 100000, &minutes)))
+        return EXIT_USAGE;
+    if (r->budget && r->candidates) {
+        cli_complain(&cli_tune, "--budget and --candidates both say how much is searched; give one "
+                                "of them");
+        return EXIT_USAGE;
+    }
+    if (strcmp(r->score, "accuracy") != 0 && strcmp(r->score, "loss") != 0) {
+        cli_complain(&cli_tune, "--score is '%s', expected accuracy | loss", r->score);
+        return EXIT_USAGE;
+    }
+    s->candidates = r->budget ? 0 : (int)candidates;
+    s->budget_minutes = (double)minutes;
+    s->runs = (int)runs;
+    s->keep = (int)keep;
+    s->seed = (uint64_t)seed;
+    s->by_loss = strcmp(r->score, "loss") == 0;
+    s->fresh = r->fresh;
+    s->pace = (exp_pace){.processes = processes > 0 ? (int)processes : pgcn_info_get().cores,
+                         .quiet = r->quiet,
+                         .most_timings = 6,
+                         .what = ""};
+    return -1;
+}
+
+static void default_out(const char *name, char out[256]) {
+    snprintf(out, 256, "runs/tune-%.200s", name);
+    out[strcspn(out, ":")] = '\0';
+    for (char *c = out + 5; *c; c++)
+        if (strchr(",=/ ", *c)) *c = '-';
+}
+
+static int tune(const request *r, const cli_arguments *arguments, exp_search *s) {
+    exp_data data = {0};
+    exp_space space = {0};
+    exp_jobs jobs = {.lock = -1};
+    char out[256];
+    int code = prepare(r, arguments, s, &data);
+    if (code < 0) code = read_space(r->space ? r->space : fitting_space(data.data), &space);
+    if (code < 0) {
+        default_out(pgcn_dataset_describe(data.data).name, out);
+        s->out = r->out ? r->out : out;
+        s->data = &data;
+        s->space = &space;
+        s->jobs = &jobs;
+        code = exp_jobs_open(&jobs, &cli_tune, s->out);
+    }
+    if (code < 0) {
+        cli_catch_signals();
+        code = exp_search_run(s);
+    }
+    if (code < 0) code = exp_tune_report(s, r->json);
+    exp_search_free(s);
+    exp_jobs_close(&jobs);
+    exp_space_free(&space);
+    pgcn_dataset_free(data.data);
+    return code;
+}
+
+static int run(int argc, char **argv) {
+    request r = {
+        .runs = "10", .keep = "3", .search_seed = "0", .processes = "0", .score = "accuracy"};
+    const cli_option options[] = {
+        {"out", "DIR", "runs/tune-NAME", "directory for the jobs, the recipe and tune.json", &r.out,
+         NULL},
+        CLI_SOURCE_OPTIONS(r.source),
+        {"recipe", "RECIPE", "the best known", "settings to start from: candidate 0", &r.recipe,
+         NULL},
+        {"space", "semi | full | heterophilous | FILE", "what fits the data", "what is searched",
+         &r.space, NULL},
+        {"list-spaces", NULL, NULL, "print the built-in spaces", NULL, &r.list},
+        {"candidates", "N", "60", "settings to try, the present ones among them", &r.candidates,
+         NULL},
+        {"budget", "MINUTES", NULL, "instead of --candidates: as many as take about so long",
+         &r.budget, NULL},
+        {"runs", "N", "10", "seeds or splits of the last rung", &r.runs, NULL},
+        {"keep", "N", "3", "one of N candidates goes on to the next rung", &r.keep, NULL},
+        {"score", "accuracy | loss", "accuracy", "which validation figure ranks candidates",
+         &r.score, NULL},
+        {"search-seed", "S", "0", "seed of the candidates", &r.search_seed, NULL},
+        {"jobs", "N", "one per core", "trainings at the same time", &r.processes, NULL},
+        {"fresh", NULL, NULL, "do all jobs again", NULL, &r.fresh},
+        {"json", NULL, NULL, "print one JSON line instead of the table", NULL, &r.json},
+        {"quiet", NULL, NULL, "no estimate and no progress", NULL, &r.quiet},
+        {NULL, NULL, NULL, NULL, NULL, NULL}};
+    cli_arguments arguments;
+    exp_search search = {.command = &cli_tune};
+    int code = cli_parse(&cli_tune, options, 0, 1, argc, argv, &arguments);
+    if (code >= 0) return code;
+    if (r.list) return list_spaces();
+    code = read_numbers(&r, &search);
+    if (code >= 0) return code;
+    r.dataset = arguments.words > 0 ? arguments.word[0] : NULL;
+    if (!cli_source_check(&cli_tune, r.dataset, &r.source)) return EXIT_USAGE;
+    return tune(&r, &arguments, &search);
+}

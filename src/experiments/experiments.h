@@ -1,0 +1,135 @@
+/* experiments: many independent trainings, and the tables made of them. `reproduce` and `tune` live
+ * here. Like src/cli this is a part of the program, not of the library: it knows the public header
+ * and the helpers of cli/cli.h.
+ *
+ * Comes in: data sets and settings. A job (key.c, jobs.c) is one training; runner.c gives jobs to as
+ * many processes as there are cores; worker.c is what such a process does: it leaves one JSON record
+ * OUT/jobs/KEY.json. The key is a hash of everything the record depends on, so that a job whose
+ * record is there is never done again, whichever table asks for it. Goes out: records.
+ *
+ * On top of that: plan.c says which jobs the paper's tables need, paper.c what the paper says,
+ * results.c and report.c make tables of records, cmd_reproduce.c is the command; for the search
+ * space.c, halving.c and cmd_tune.c. Shared names begin with exp_. */
+#ifndef PGCN_EXPERIMENTS_H
+#define PGCN_EXPERIMENTS_H
+
+#include "cli/cli.h"
+
+#include <sys/types.h>
+
+enum { EXP_KEY_BYTES = 33, EXP_HASH_BYTES = 65, EXP_PATH_BYTES = 4096, EXP_DRAWS = 10 };
+
+/* ---- key.c ---------------------------------------------------------------------------------- */
+
+/* A data set and what identifies it. */
+typedef struct exp_data {
+    char name[128]; /* as it was asked for */
+    pgcn_dataset *data;
+    char hash[EXP_HASH_BYTES]; /* of its fingerprint and all its splits */
+} exp_data;
+
+/* SHA-256 of a text as 64 hexadecimal digits; false without memory. */
+bool exp_hash(const void *bytes, size_t count, char out[EXP_HASH_BYTES]);
+bool exp_data_hash(exp_data *data);
+/* What a record depends on: data with splits, every setting but those of the run, what is measured.
+ * `kind` is the same without seed and split: jobs of one kind take equally long. */
+bool exp_job_key(const exp_data *data, const pgcn_config *config, char key[EXP_KEY_BYTES],
+                 char kind[EXP_KEY_BYTES]);
+/* The program itself, so that records of another build can be told apart; "" if it cannot be read. */
+const char *exp_program_hash(void);
+
+/* ---- jobs.c --------------------------------------------------------------------------------- */
+
+typedef enum exp_state { EXP_WAITING, EXP_RUNNING, EXP_DONE, EXP_FAILED } exp_state;
+
+typedef struct exp_job {
+    const exp_data *data; /* borrowed */
+    pgcn_config config;   /* complete, with seed and split; threads = 1 */
+    char key[EXP_KEY_BYTES];
+    int kind; /* index into the kinds of the list */
+    exp_state state;
+    json_t *record;    /* when done */
+    char failure[400]; /* when failed: one sentence */
+    pid_t pid;         /* while running */
+    double begin;      /* cli_now() of its start */
+} exp_job;
+
+/* What is known of the duration of jobs that differ in seed and split only. */
+typedef struct exp_kind {
+    char key[EXP_KEY_BYTES];
+    double setup_seconds, epoch_seconds; /* measured on a few epochs; 0: not measured */
+    int done;
+    double seconds, epochs; /* sums over those done */
+} exp_kind;
+
+typedef struct exp_jobs {
+    const cli_command *command;
+    char directory[EXP_PATH_BYTES]; /* OUT/jobs */
+    int lock;                       /* held against a second program */
+    size_t count, room;
+    exp_job *job;
+    size_t kinds;
+    exp_kind *kind;
+} exp_jobs;
+
+/* Makes and locks OUT/jobs. EXIT_FAILED with a message, or -1. */
+int exp_jobs_open(exp_jobs *jobs, const cli_command *command, const char *out);
+void exp_jobs_close(exp_jobs *jobs);
+/* Adds a training, or finds it: equal keys are one job. Looks for its record, unless `fresh`, which
+ * removes it. Index into jobs->job in *out. The configuration must be checked. */
+int exp_jobs_add(exp_jobs *jobs, const exp_data *data, const pgcn_config *config, bool fresh,
+                 size_t *out);
+bool exp_job_path(const exp_jobs *jobs, const exp_job *job, const char *suffix,
+                  char out[EXP_PATH_BYTES]);
+/* Takes the record that a worker left; false if there is none that fits. */
+bool exp_job_recall(exp_jobs *jobs, exp_job *job);
+/* "cora, 64 layers, seed 3": how messages name a job. */
+void exp_job_label(const exp_job *job, char out[160]);
+/* A number of a record by the path of its keys, "selected.test_accuracy"; NaN where it is null. */
+double exp_record_number(const json_t *record, const char *path);
+
+/* ---- worker.c ------------------------------------------------------------------------------- */
+
+/* What a worker tells while it works, in memory shared with its parent. */
+typedef struct exp_live {
+    volatile int64_t epochs;
+    double setup_seconds, epoch_seconds; /* written by exp_work_timing */
+} exp_live;
+
+/* Trains and writes the record. In a process of its own: what it prints is the log of the job, the
+ * result is its exit code. */
+int exp_work(const exp_jobs *jobs, const exp_job *job, exp_live *live);
+/* A few epochs, to know how long they take. */
+int exp_work_timing(const exp_jobs *jobs, const exp_job *job, exp_live *live);
+
+/* ---- runner.c ------------------------------------------------------------------------------- */
+
+typedef struct exp_pace {
+    int processes;    /* at the same time */
+    bool quiet;       /* no estimate, no progress */
+    int most_timings; /* kinds that are timed for the estimate, at most */
+    const char *what; /* what is under way, for the progress line; "" */
+} exp_pace;
+
+/* Runs all jobs that are waiting, longest first; afterwards each is done or failed. -1, or the exit
+ * code after an interruption (message printed). */
+int exp_jobs_run(exp_jobs *jobs, const exp_pace *pace);
+size_t exp_jobs_in(const exp_jobs *jobs, exp_state state); /* how many are in that state */
+
+/* ---- estimate.c ----------------------------------------------------------------------------- */
+
+/* Seconds that a job takes, from those of its kind that are done, or a few timed epochs, or both of
+ * other kinds. `most`: if it uses up all its epochs. */
+double exp_expected_seconds(const exp_jobs *jobs, const exp_job *job, double *most);
+
+/* ---- table.c -------------------------------------------------------------------------------- */
+
+/* A table of text, printed for people or as Markdown. */
+typedef struct exp_table exp_table;
+/* `heads` are separated by '|'; one that begins with '>' is aligned to the right. */
+exp_table *exp_table_new(const char *heads);
+void exp_table_add(exp_table *table, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void exp_table_print(FILE *out, const exp_table *table, bool markdown);
+void exp_table_free(exp_table *table);
+
+#endif

@@ -1,0 +1,328 @@
+/* Which trainings the tables and curves of the paper need. The experiments are a table; a cell of a
+ * result is made for every data set, depth, variant and value of it, and a job for every run of a
+ * cell. */
+#include "experiments/reproduce.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define CITATION "cora citeseer pubmed"
+#define DEPTHS   "2,4,8,16,32,64"
+
+/* clang-format off */
+const exp_experiment exp_experiments[] = {
+    {.name = "semi", .title = "Semi-supervised node classification by depth (paper: Table 3)",
+     .datasets = CITATION, .layers = DEPTHS, .quick_layers = "2,8"},
+    {.name = "full", .title = "Fully supervised node classification (paper: Tables 4, 5 and 6)",
+     .datasets = "cora citeseer pubmed chameleon cornell texas wisconsin film wikics? ogbn-arxiv?",
+     .layers = "0", .splits = true},
+    {.name = "inference", .title = "Deterministic and stochastic inference (paper: Table 9)",
+     .datasets = "cora citeseer pubmed ogbn-arxiv? wisconsin ppi?", .layers = "0"},
+    {.name = "variants", .title = "Kernels by depth (paper: Table 11)",
+     .datasets = CITATION, .layers = DEPTHS, .quick_layers = "2",
+     .variants = "global,layer,depthwise,full"},
+    {.name = "paths", .title = "Accuracy by the number of paths p, k = 5 (paper: Figure 5, left)",
+     .datasets = CITATION, .layers = "2", .axis = "paths", .values = "1,2,5,10,20,50,100",
+     .quick_values = "1,10", .fixed = "path-length=5"},
+    {.name = "lengths", .title = "Accuracy by the path length k, p = 10 (paper: Figure 5, right)",
+     .datasets = CITATION, .layers = "2", .axis = "path-length", .values = "1,2,3,5,7,9,11",
+     .quick_values = "1,5", .fixed = "paths=10"},
+    {.name = NULL},
+};
+/* clang-format on */
+
+enum {
+    RUNS = 10,
+    DEEP = 32, /* from this depth on a run takes so long that there are fewer of them */
+    DEEP_RUNS = 3,
+    QUICK_RUNS = 2,
+    QUICK_EPOCHS = 60,
+    MOST_WORDS = 64,
+};
+
+/* ---- lists of words --------------------------------------------------------------------------- */
+
+typedef struct words {
+    int count;
+    char word[MOST_WORDS][128];
+} words;
+
+static int split_words(const exp_request *r, const char *option, const char *text,
+                       const char *separators, words *out) {
+    out->count = 0;
+    for (const char *at = text; *at; at += strspn(at, separators)) {
+        size_t length = strcspn(at, separators);
+        if (length == 0 || length >= sizeof out->word[0] || out->count == MOST_WORDS) {
+            cli_complain(r->command, "--%s is '%.64s', expected up to %d words separated by commas",
+                         option, text, MOST_WORDS);
+            return EXIT_USAGE;
+        }
+        snprintf(out->word[out->count++], sizeof out->word[0], "%.*s", (int)length, at);
+        at += length;
+    }
+    return -1;
+}
+
+static int split_numbers(const exp_request *r, const char *option, const char *text, int *out,
+                         int *count) {
+    words list;
+    int code = split_words(r, option, text, ",", &list);
+    if (code >= 0) return code;
+    if (list.count == 0 || list.count > EXP_MOST_VALUES) {
+        cli_complain(r->command, "--%s is '%.64s', expected 1 to %d numbers separated by commas",
+                     option, text, EXP_MOST_VALUES);
+        return EXIT_USAGE;
+    }
+    for (*count = 0; *count < list.count; (*count)++) {
+        long long number;
+        if (!cli_number(r->command, option, list.word[*count], 0, 1000000, &number))
+            return EXIT_USAGE;
+        out[*count] = (int)number;
+    }
+    return -1;
+}
+
+/* ---- data sets -------------------------------------------------------------------------------- */
+
+/* Loaded once, however many cells need it. NULL with `absent` filled if it cannot be used; where it
+ * is merely not here, an `optional` one says only how to get it. */
+static exp_data *find_set(exp_plan *plan, const exp_request *r, const char *name, bool optional,
+                          char absent[400]) {
+    for (int i = 0; i < plan->sets; i++)
+        if (strcmp(plan->set[i].name, name) == 0) return &plan->set[i];
+    if (plan->sets == EXP_MOST_SETS) {
+        snprintf(absent, 400, "more than %d data sets", EXP_MOST_SETS);
+        return NULL;
+    }
+    pgcn_dataset_opts opts = pgcn_dataset_opts_default();
+    opts.data_dir = r->data_dir;
+    exp_data *set = &plan->set[plan->sets];
+    pgcn_status status = pgcn_dataset_load(name, &opts, &set->data);
+    if (status == PGCN_ERR_ARGUMENT && optional)
+        snprintf(absent, 400, "'pathgcn data fetch %.100s' downloads it", name);
+    else if (status != PGCN_OK)
+        snprintf(absent, 400, "%.399s", pgcn_last_error());
+    if (status != PGCN_OK) return NULL;
+    pgcn_task task = pgcn_dataset_describe(set->data).task;
+    snprintf(set->name, sizeof set->name, "%s", name);
+    if (task == PGCN_TASK_NODE && exp_data_hash(set)) {
+        plan->sets++;
+        return set;
+    }
+    snprintf(absent, 400, "%.100s: %s", name,
+             task == PGCN_TASK_NODE ? "out of memory"
+                                    : "this version trains on one class per node only");
+    pgcn_dataset_free(set->data);
+    return NULL;
+}
+
+/* Splits that have a number: "public" is not one of them. */
+static int numbered_splits(const pgcn_dataset *data) {
+    int count = 0;
+    const uint8_t *train, *val, *test;
+    const char *name;
+    for (int i = 0; (name = pgcn_dataset_split(data, i, &train, &val, &test)); i++)
+        count += name[strspn(name, "0123456789")] == '\0';
+    return count;
+}
+
+/* ---- settings --------------------------------------------------------------------------------- */
+
+/* The recipe of a task: fully supervised sets that are also used semi-supervised have one of their
+ * own. */
+static pgcn_status load_recipe(const exp_request *r, const exp_experiment *experiment,
+                               const char *dataset, int layers, exp_cell *cell) {
+    bool family = !r->recipe || strcmp(r->recipe, "paper") == 0;
+    if (experiment->splits && family) {
+        snprintf(cell->recipe, sizeof cell->recipe, "%s", r->recipe ? "paper-full" : "full");
+        pgcn_status status = pgcn_recipe_load(cell->recipe, dataset, layers, &cell->config, NULL);
+        if (status != PGCN_ERR_ARGUMENT) return status;
+    }
+    snprintf(cell->recipe, sizeof cell->recipe, "%s", r->recipe ? r->recipe : "");
+    return pgcn_recipe_load(r->recipe, dataset, layers, &cell->config, NULL);
+}
+
+/* "key=value key=value" of our own tables. */
+static pgcn_status apply_text(pgcn_config *config, const char *text) {
+    char key[64], value[64];
+    int used;
+    pgcn_status status = PGCN_OK;
+    for (; status == PGCN_OK && text && sscanf(text, " %63[^= ]=%63s%n", key, value, &used) == 2;
+         text += used)
+        status = pgcn_config_set(config, key, value);
+    return status;
+}
+
+/* From the weakest to the strongest: recipe, what the paper holds fixed, --quick, the options that
+ * were given, and what the experiment varies. */
+static int settle(const exp_request *r, const exp_data *data, int layers, exp_cell *cell) {
+    const exp_experiment *experiment = cell->experiment;
+    const char *name = pgcn_dataset_describe(data->data).name;
+    pgcn_config *config = &cell->config;
+    pgcn_status status = load_recipe(r, experiment, name, layers, cell);
+    if (status == PGCN_OK) status = apply_text(config, experiment->fixed);
+    if (status != PGCN_OK) return cli_failed(r->command, status);
+    if (r->quick && config->epochs > QUICK_EPOCHS) config->epochs = QUICK_EPOCHS;
+    int code = cli_configure(r->command, r->arguments, config);
+    if (code >= 0) return code;
+    char value[16];
+    snprintf(value, sizeof value, "%d", cell->value);
+    if (layers > 0) config->layers = layers;
+    if (*cell->variant) status = pgcn_config_set(config, "kernel", cell->variant);
+    if (status == PGCN_OK && experiment->axis)
+        status = pgcn_config_set(config, experiment->axis, value);
+    if (status == PGCN_OK) status = pgcn_config_check(config);
+    return status == PGCN_OK ? -1 : cli_failed(r->command, status);
+}
+
+static int runs_of(const exp_request *r, const exp_cell *cell, int splits) {
+    if (r->seeds > 0) return (int)r->seeds;
+    if (r->quick) return QUICK_RUNS;
+    if (cell->experiment->splits) return splits > 0 ? splits : RUNS;
+    return cell->config.layers >= DEEP ? DEEP_RUNS : RUNS;
+}
+
+/* ---- cells ------------------------------------------------------------------------------------ */
+
+static exp_cell *new_cell(exp_plan *plan, const exp_request *r) {
+    if (plan->cells == plan->room) {
+        size_t room = plan->room ? 2 * plan->room : 64;
+        exp_cell *cell = realloc(plan->cell, room * sizeof *cell);
+        if (!cell) {
+            cli_complain(r->command, "out of memory for %zu cells of a table", room);
+            return NULL;
+        }
+        plan->cell = cell;
+        plan->room = room;
+    }
+    exp_cell *cell = &plan->cell[plan->cells++];
+    *cell = (exp_cell){0};
+    return cell;
+}
+
+static int add_runs(exp_jobs *jobs, const exp_request *r, const exp_data *data, exp_cell *cell) {
+    int splits = cell->experiment->splits ? numbered_splits(data->data) : 0;
+    pgcn_config config = cell->config;
+    bool own_split = strcmp(config.split, "auto") != 0; /* --split, or the recipe's */
+    cell->runs = runs_of(r, cell, splits);
+    cell->job = calloc((size_t)cell->runs, sizeof *cell->job);
+    if (!cell->job) {
+        cli_complain(r->command, "out of memory for %d runs", cell->runs);
+        return EXIT_FAILED;
+    }
+    int code = -1;
+    for (int i = 0; i < cell->runs && code < 0; i++) {
+        config.seed = cell->config.seed + (uint64_t)i;
+        if (splits > 0 && !own_split)
+            snprintf(config.split, sizeof config.split, "%d",
+                     (int)(config.seed % (uint64_t)splits));
+        code = exp_jobs_add(jobs, data, &config, r->fresh, &cell->job[i]);
+    }
+    return code;
+}
+
+/* One data set at one depth: a cell for each variant and value. */
+static int add_cells(exp_plan *plan, exp_jobs *jobs, const exp_request *r,
+                     const exp_experiment *experiment, const char *dataset, const exp_data *data,
+                     int layers) {
+    words variants;
+    int values[EXP_MOST_VALUES] = {0}, count = 1;
+    const char *list =
+        r->quick && experiment->quick_values ? experiment->quick_values : experiment->values;
+    int code = split_words(r, "variants", experiment->variants ? experiment->variants : "", ",",
+                           &variants);
+    if (code < 0 && experiment->axis)
+        code = split_numbers(r, experiment->axis, list, values, &count);
+    for (int v = 0; v < (variants.count ? variants.count : 1) && code < 0; v++)
+        for (int i = 0; i < count && code < 0; i++) {
+            exp_cell *cell = new_cell(plan, r);
+            if (!cell) return EXIT_FAILED;
+            cell->experiment = experiment;
+            cell->value = values[i];
+            snprintf(cell->dataset, sizeof cell->dataset, "%s", dataset);
+            if (variants.count)
+                snprintf(cell->variant, sizeof cell->variant, "%.15s", variants.word[v]);
+            code = settle(r, data, layers, cell);
+            if (code < 0) code = add_runs(jobs, r, data, cell);
+            if (code < 0)
+                cell->paper = exp_paper_find(experiment->name, dataset, cell->variant,
+                                             cell->config.layers, cell->value);
+        }
+    return code;
+}
+
+static int add_absent(exp_plan *plan, const exp_request *r, const exp_experiment *experiment,
+                      const char *dataset, const char *why) {
+    exp_cell *cell = new_cell(plan, r);
+    if (!cell) return EXIT_FAILED;
+    cell->experiment = experiment;
+    snprintf(cell->dataset, sizeof cell->dataset, "%s", dataset);
+    snprintf(cell->absent, sizeof cell->absent, "%s", why);
+    cell->paper = exp_paper_find(experiment->name, dataset, "", 0, 0);
+    return -1;
+}
+
+int exp_plan_add(exp_plan *plan, exp_jobs *jobs, const exp_request *r,
+                 const exp_experiment *experiment) {
+    words sets;
+    int depths[EXP_MOST_VALUES], depth_count = 0;
+    const char *layers = r->layers                              ? r->layers
+                         : r->quick && experiment->quick_layers ? experiment->quick_layers
+                                                                : experiment->layers;
+    int code = r->datasets ? split_words(r, "datasets", r->datasets, ",", &sets)
+                           : split_words(r, "datasets", experiment->datasets, " ", &sets);
+    if (code < 0) code = split_numbers(r, "layers", layers, depths, &depth_count);
+    for (int s = 0; s < sets.count && code < 0; s++) {
+        char *name = sets.word[s], absent[400] = "";
+        size_t length = strlen(name);
+        bool optional = !r->datasets && name[length - 1] == '?';
+        if (optional) name[length - 1] = '\0';
+        exp_data *data = find_set(plan, r, name, optional, absent);
+        if (!data && !optional) {
+            cli_complain(r->command, "%s%s", absent,
+                         r->datasets ? "" : "; --datasets chooses among them, or others");
+            return EXIT_FAILED;
+        }
+        if (!data) code = add_absent(plan, r, experiment, name, absent);
+        for (int d = 0; data && d < depth_count && code < 0; d++)
+            code = add_cells(plan, jobs, r, experiment, name, data, depths[d]);
+    }
+    return code;
+}
+
+void exp_plan_free(exp_plan *plan) {
+    for (size_t i = 0; i < plan->cells; i++) free(plan->cell[i].job);
+    free(plan->cell);
+    for (int i = 0; i < plan->sets; i++) pgcn_dataset_free(plan->set[i].data);
+    *plan = (exp_plan){0};
+}
+
+/* ---- the command of a run --------------------------------------------------------------------- */
+
+/* What `pathgcn train` starts from, then every setting that differs from it. */
+void exp_write_command(FILE *out, const exp_job *job, const char *recipe, const char *data_dir) {
+    pgcn_config base;
+    pgcn_field field;
+    const char *name = pgcn_dataset_describe(job->data->data).name;
+    fprintf(out, "pathgcn train ");
+    cli_print_quoted(out, job->data->name);
+    if (data_dir) {
+        fprintf(out, " --data ");
+        cli_print_quoted(out, data_dir);
+    }
+    if (*recipe) {
+        fprintf(out, " --recipe ");
+        cli_print_quoted(out, recipe);
+    }
+    fprintf(out, " --layers %d", job->config.layers);
+    if (pgcn_recipe_load(*recipe ? recipe : NULL, name, job->config.layers, &base, NULL) != PGCN_OK)
+        base = pgcn_config_default();
+    for (int i = 0; pgcn_config_field(i, &field); i++) {
+        char ours[256], theirs[256];
+        bool seed = strcmp(field.key, "seed") == 0;
+        if (strcmp(field.group, "run") == 0 || strcmp(field.key, "layers") == 0) continue;
+        pgcn_config_get(&job->config, field.key, ours, sizeof ours);
+        pgcn_config_get(&base, field.key, theirs, sizeof theirs);
+        if (seed || strcmp(ours, theirs) != 0) fprintf(out, " --%s %s", field.key, ours);
+    }
+}

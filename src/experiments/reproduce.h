@@ -1,0 +1,106 @@
+/* pathgcn reproduce, from the question to the files: cmd_reproduce.c reads the command line, plan.c
+ * says which trainings a table of the paper needs, the runner does them, results.c sums up their
+ * records beside the numbers of paper.c, report.c prints and writes. */
+#ifndef PGCN_REPRODUCE_H
+#define PGCN_REPRODUCE_H
+
+#include "experiments/experiments.h"
+
+/* ---- paper.c -------------------------------------------------------------------------------- */
+
+/* A number that the paper gives for pathGCN, in percent. */
+typedef struct exp_paper {
+    const char *experiment, *dataset;
+    const char *variant; /* kernel: global, layer, depthwise; NULL: not said */
+    int layers;          /* depth that it is for, 0: not said */
+    int value;           /* paths or path length of the curves, else 0 */
+    double accuracy;
+    double stochastic, deviation; /* of ten draws; NaN but for `inference` */
+    const char *place;            /* where it stands */
+} exp_paper;
+/* Number i, or NULL after the last. */
+const exp_paper *exp_paper_get(int i);
+/* What the paper says about a cell; NULL if nothing. Where it gives one depth only (`full`,
+ * `inference`), any depth of ours is compared with it. "cora:largest-component" is not Cora. */
+const exp_paper *exp_paper_find(const char *experiment, const char *dataset, const char *variant,
+                                int layers, int value);
+
+/* ---- plan.c --------------------------------------------------------------------------------- */
+
+enum { EXP_MOST_SETS = 32, EXP_MOST_VALUES = 16 };
+
+typedef struct exp_experiment {
+    const char *name, *title;
+    const char *datasets; /* separated by blanks; '?' behind one: no error if it is not there */
+    const char *layers;   /* depths, "2,4,8"; "0": that of the recipe */
+    const char *quick_layers;
+    const char *variants; /* kernels, or "" */
+    const char *axis;     /* setting that `values` belong to, or "" */
+    const char *values, *quick_values;
+    const char *fixed; /* settings that the paper holds, "path-length=5" */
+    bool splits;       /* a run per published split, not per seed */
+} exp_experiment;
+extern const exp_experiment exp_experiments[]; /* ends with a NULL name */
+
+/* What the command line asks for. */
+typedef struct exp_request {
+    const cli_command *command;
+    const cli_arguments *arguments; /* settings that override */
+    const char *out, *data_dir, *recipe, *datasets, *layers;
+    long long seeds; /* 0: as the experiment has them */
+    bool quick, fresh, quiet, json;
+} exp_request;
+
+/* One line of a table: the same training over seeds or splits. */
+typedef struct exp_cell {
+    const exp_experiment *experiment;
+    char dataset[128];
+    char absent[400]; /* why there is nothing to train; "" otherwise */
+    char recipe[512]; /* what --recipe must say; "": nothing */
+    char variant[16];
+    int value;          /* of the axis, else 0 */
+    pgcn_config config; /* of the first run */
+    int runs;
+    size_t *job; /* [runs] indices into the list of jobs */
+    const exp_paper *paper;
+} exp_cell;
+
+typedef struct exp_plan {
+    int sets;
+    exp_data set[EXP_MOST_SETS];
+    size_t cells, room;
+    exp_cell *cell;
+} exp_plan;
+
+/* Adds the cells and jobs of an experiment; data sets are loaded as they are needed. */
+int exp_plan_add(exp_plan *plan, exp_jobs *jobs, const exp_request *request,
+                 const exp_experiment *experiment);
+void exp_plan_free(exp_plan *plan);
+/* Writes the command that repeats one job: pathgcn train ... --seed S. */
+void exp_write_command(FILE *out, const exp_job *job, const char *recipe, const char *data_dir);
+
+/* ---- results.c ------------------------------------------------------------------------------ */
+
+typedef struct exp_spread {
+    double mean, deviation; /* of a sample; 0 for one run; mean NaN for none */
+} exp_spread;
+/* Over those of `count` jobs that are done; `path` as for exp_record_number. */
+exp_spread exp_spread_of(const exp_jobs *jobs, const size_t *job, int count, const char *path);
+
+typedef struct exp_summary {
+    int done, failed;
+    int other_builds; /* records made by another build of the program */
+    exp_spread test, val, by_loss, by_accuracy, best_test;
+    exp_spread draw, draw_deviation, draws; /* one draw, its deviation, the mean of ten */
+    double seconds, epochs, peak_bytes;     /* sum, mean, largest */
+    double difference;                      /* from the paper; NaN without a number */
+} exp_summary;
+exp_summary exp_summarise(const exp_jobs *jobs, const exp_cell *cell);
+
+/* ---- report.c ------------------------------------------------------------------------------- */
+
+/* Prints the table of an experiment and writes OUT/NAME.json, .csv and .md. */
+int exp_report(const exp_plan *plan, const exp_jobs *jobs, const exp_request *request,
+               const exp_experiment *experiment);
+
+#endif

@@ -1,0 +1,220 @@
+/* The search itself: candidates are drawn, every rung gives its candidates their runs, the better
+ * ones go on. All decisions follow from the records, so that an interrupted search that is started
+ * again makes the same ones. */
+#include "experiments/tune.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- candidates ------------------------------------------------------------------------------- */
+
+static int out_of_memory(const exp_search *s) {
+    cli_complain(s->command, "out of memory for %d candidates", s->candidates);
+    return EXIT_FAILED;
+}
+
+static int draw_candidates(exp_search *s) {
+    s->candidate = calloc((size_t)s->candidates, sizeof *s->candidate);
+    s->order = calloc((size_t)s->candidates, sizeof *s->order);
+    if (!s->candidate || !s->order) return out_of_memory(s);
+    for (int i = 0; i < s->candidates; i++) {
+        exp_candidate *c = &s->candidate[i];
+        c->rung = -1;
+        c->score.number = i;
+        s->order[i] = i;
+        if (!exp_space_draw(s->space, s->seed, i, &s->present, &c->config)) {
+            cli_complain(s->command,
+                         "space %s: no combination of its values is allowed; the last one: %s",
+                         s->space->name, pgcn_last_error());
+            return EXIT_USAGE;
+        }
+        c->job = calloc((size_t)s->runs, sizeof *c->job);
+        if (!c->job) return out_of_memory(s);
+    }
+    return -1;
+}
+
+/* Run r of every candidate has seed S + r, and so the same split: they are compared on equal terms. */
+static int add_runs(exp_search *s, int number, int runs) {
+    exp_candidate *c = &s->candidate[number];
+    pgcn_config config = c->config;
+    int code = -1;
+    for (int r = 0; r < runs && code < 0; r++) {
+        config.seed = s->present.seed + (uint64_t)r;
+        code = exp_jobs_add(s->jobs, s->data, &config, s->fresh, &c->job[r]);
+    }
+    return code;
+}
+
+static void score(const exp_search *s, exp_candidate *c, int runs) {
+    double sum[2] = {0}, squares = 0;
+    c->score.runs = 0;
+    for (int r = 0; r < runs; r++) {
+        const exp_job *job = &s->jobs->job[c->job[r]];
+        if (job->state != EXP_DONE) {
+            c->score.failed = true;
+            return;
+        }
+        sum[0] += exp_record_number(job->record, "selected.val_accuracy");
+        sum[1] += exp_record_number(job->record, "selected.val_loss");
+    }
+    c->score.runs = runs;
+    c->score.accuracy = sum[0] / runs;
+    c->score.loss = sum[1] / runs;
+    for (int r = 0; r < runs; r++) {
+        double d = exp_record_number(s->jobs->job[c->job[r]].record, "selected.val_accuracy") -
+                   c->score.accuracy;
+        squares += d * d;
+    }
+    c->score.deviation = runs > 1 ? sqrt(squares / (runs - 1)) : 0;
+}
+
+/* ---- a rung ----------------------------------------------------------------------------------- */
+
+/* The first `count` of the order, and the present recipe, which stays to be compared with. */
+static int list_rung(const exp_search *s, int count, int *member) {
+    int members = 0;
+    bool present = false;
+    for (int i = 0; i < count; i++) {
+        if (s->candidate[s->order[i]].score.failed) continue;
+        member[members++] = s->order[i];
+        present |= s->order[i] == 0;
+    }
+    if (!present) member[members++] = 0;
+    return members;
+}
+
+static int rank_all(exp_search *s) {
+    exp_score *list = calloc((size_t)s->candidates, sizeof *list);
+    if (!list) return out_of_memory(s);
+    for (int i = 0; i < s->candidates; i++) list[i] = s->candidate[i].score;
+    exp_rank(list, s->candidates, s->by_loss);
+    for (int i = 0; i < s->candidates; i++) s->order[i] = list[i].number;
+    free(list);
+    return -1;
+}
+
+static int run_rung(exp_search *s, int number) {
+    exp_rung rung = s->rung[number];
+    int *member = calloc((size_t)s->candidates + 1, sizeof *member), code = -1;
+    if (!member) return out_of_memory(s);
+    int members = list_rung(s, rung.candidates, member);
+    for (int i = 0; i < members && code < 0; i++) code = add_runs(s, member[i], rung.runs);
+    char what[64];
+    snprintf(what, sizeof what, "rung %d of %d: ", number + 1, s->rungs);
+    s->pace.what = what;
+    if (code < 0) code = exp_jobs_run(s->jobs, &s->pace);
+    for (int i = 0; i < members && code < 0; i++) {
+        s->candidate[member[i]].rung = number;
+        score(s, &s->candidate[member[i]], rung.runs);
+    }
+    s->pace.what = "";
+    free(member);
+    return code < 0 ? rank_all(s) : code;
+}
+
+/* ---- how many candidates fit into the time ------------------------------------------------------ */
+
+/* What was decided the first time is kept: a search that goes on must not become another one because
+ * its first job ran faster today. */
+static bool recall_candidates(const exp_search *s, const char *path, const char *id) {
+    json_t *kept = json_load_file(path, 0, NULL);
+    const char *of = json_string_value(json_object_get(kept, "search"));
+    bool same = of && strcmp(of, id) == 0 && !s->fresh;
+    json_decref(kept);
+    return same;
+}
+
+static int from_budget(exp_search *s) {
+    enum { LEAST = 4, MOST = 5000 };
+    char path[EXP_PATH_BYTES], id[200];
+    snprintf(path, sizeof path, "%.4000s/budget.json", s->out);
+    char hash[EXP_HASH_BYTES], key[EXP_KEY_BYTES], kind[EXP_KEY_BYTES];
+    if (!exp_hash(s->space->text, strlen(s->space->text), hash) ||
+        !exp_job_key(s->data, &s->present, key, kind))
+        return out_of_memory(s);
+    snprintf(id, sizeof id, "%.16s %s %llu %d %d %.6g", hash, key, (unsigned long long)s->seed,
+             s->runs, s->keep, s->budget_minutes);
+    if (recall_candidates(s, path, id)) {
+        json_t *kept = json_load_file(path, 0, NULL);
+        s->candidates = (int)json_integer_value(json_object_get(kept, "candidates"));
+        json_decref(kept);
+        if (s->candidates >= LEAST && s->candidates <= MOST) return -1;
+    }
+    /* the runs of the present recipe in the first rung are needed anyway: they are the clock */
+    s->candidates = 1;
+    exp_rungs(MOST, s->runs, s->keep, s->rung);
+    int runs = s->rung[0].runs, code = draw_candidates(s);
+    if (code < 0) code = add_runs(s, 0, runs);
+    s->pace.what = "timing: ";
+    if (code < 0) code = exp_jobs_run(s->jobs, &s->pace);
+    double seconds = 0;
+    for (int r = 0; r < runs && code < 0; r++) {
+        const exp_job *job = &s->jobs->job[s->candidate[0].job[r]];
+        if (job->state != EXP_DONE) {
+            cli_complain(s->command, "the present recipe cannot be trained, so nothing can be "
+                                     "compared with it");
+            code = EXIT_FAILED;
+            break;
+        }
+        seconds += exp_record_number(job->record, "seconds") / runs;
+    }
+    bool fresh = s->fresh;
+    exp_search_free(s);
+    if (code >= 0) return code;
+    double room = 60 * s->budget_minutes * s->pace.processes / fmax(seconds, 1e-3);
+    for (s->candidates = LEAST; s->candidates < MOST; s->candidates++) {
+        exp_rung rung[EXP_MOST_RUNGS];
+        int rungs = exp_rungs(s->candidates + 1, s->runs, s->keep, rung);
+        if ((double)exp_rungs_trainings(rung, rungs) > room) break;
+    }
+    s->fresh = fresh;
+    json_t *kept = json_pack("{s:s, s:i, s:f}", "search", id, "candidates", s->candidates,
+                             "seconds_of_a_run", seconds);
+    char *text = json_dumps(kept, JSON_INDENT(1));
+    json_decref(kept);
+    pgcn_status status = text ? pgcn_file_write(path, text, strlen(text)) : PGCN_ERR_MEMORY;
+    free(text);
+    return status == PGCN_OK ? -1 : cli_failed(s->command, status);
+}
+
+/* ---- the whole -------------------------------------------------------------------------------- */
+
+int exp_search_run(exp_search *s) {
+    int code = s->candidates > 0 ? -1 : from_budget(s);
+    if (code < 0) code = draw_candidates(s);
+    if (code < 0) s->rungs = exp_rungs(s->candidates, s->runs, s->keep, s->rung);
+    for (int r = 0; r < s->rungs && code < 0; r++) code = run_rung(s, r);
+    if (code < 0 && s->candidate[s->order[0]].score.failed) {
+        cli_complain(s->command, "every candidate failed; the logs are in %s", s->jobs->directory);
+        code = EXIT_FAILED;
+    }
+    for (size_t i = 0; code < 0 && i < s->jobs->count; i++)
+        if (s->jobs->job[i].state == EXP_DONE)
+            s->seconds += exp_record_number(s->jobs->job[i].record, "seconds");
+    return code;
+}
+
+void exp_search_free(exp_search *s) {
+    for (int i = 0; s->candidate && i < s->candidates; i++) free(s->candidate[i].job);
+    free(s->candidate);
+    free(s->order);
+    s->candidate = NULL;
+    s->order = NULL;
+}
+
+void exp_search_gain(const exp_search *s, int a, int b, double *mean, double *error) {
+    const exp_candidate *x = &s->candidate[a], *y = &s->candidate[b];
+    int runs = x->score.runs < y->score.runs ? x->score.runs : y->score.runs;
+    double sum = 0, squares = 0;
+    for (int r = 0; r < runs; r++) {
+        double d = exp_record_number(s->jobs->job[x->job[r]].record, "selected.val_accuracy") -
+                   exp_record_number(s->jobs->job[y->job[r]].record, "selected.val_accuracy");
+        sum += d;
+        squares += d * d;
+    }
+    *mean = runs > 0 ? sum / runs : NAN;
+    *error = NAN; /* of one run it is not known */
+    if (runs > 1) *error = sqrt(fmax(squares - sum * sum / runs, 0) / (runs - 1) / runs);
+}

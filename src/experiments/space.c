@@ -1,0 +1,290 @@
+/* What a search looks through: a text of the same look as a recipe, one setting per line, with a
+ * range or a list of choices behind it; and the drawing of candidates from it. */
+#include "experiments/tune.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_BYTES = 65536, MOST_LINE = 512, MOST_ATTEMPTS = 1000 };
+
+/* ---- built-in spaces -------------------------------------------------------------------------- */
+
+/* `select` is in none of them: the epoch with the best validation accuracy has, by its choice, a
+ * higher validation accuracy, so that a search would always take it. */
+static const struct {
+    const char *name, *about, *text;
+} builtin[] = {
+    {"semi", "few labels, neighbours alike: citation graphs with the public split",
+     "lr-ends = 3e-3 .. 3e-2 log\n"
+     "lr-mix = 1e-4 .. 2e-2 log\n"
+     "lr-kernel = 1e-4 .. 2e-2 log\n"
+     "wd-ends = 1e-4 .. 5e-3 log\n"
+     "wd-mix = 0.05 .. 5 log\n"
+     "wd-kernel = 0.01 .. 5 log\n"
+     "dropout = 0.3 .. 0.8\n"
+     "drop-rows = 0 | 0.2 | 0.5\n"
+     "alpha = 0.02 .. 0.4\n"
+     "path-length = 3 .. 7\n"
+     "paths = 3 | 5 | 10\n"
+     "hops = 1 .. 32 log\n"
+     "consistency = 0.5 .. 3\n"
+     "temperature = 0.1 .. 0.7\n"},
+    {"full", "many labels, neighbours alike: citation graphs with 48 % in training",
+     "lr-ends = 1e-3 .. 3e-2 log\n"
+     "lr-mix = 1e-4 .. 2e-2 log\n"
+     "lr-kernel = 1e-4 .. 3e-2 log\n"
+     "wd-ends = 1e-5 .. 2e-3 log\n"
+     "wd-mix = 1e-3 .. 2 log\n"
+     "wd-kernel = 1e-3 .. 1 log\n"
+     "dropout = 0.3 .. 0.8\n"
+     "drop-rows = 0 | 0.1 | 0.3\n"
+     "alpha = 0.05 .. 0.5\n"
+     "path-length = 3 .. 7\n"
+     "paths = 5 | 10 | 20\n"
+     "hops = 0.5 .. 16 log\n"
+     "channels = 64 | 128\n"},
+    {"heterophilous", "neighbours seldom alike: web graphs, actors, Wikipedia",
+     "lr-ends = 1e-3 .. 3e-2 log\n"
+     "lr-mix = 1e-4 .. 3e-2 log\n"
+     "lr-kernel = 1e-4 .. 3e-2 log\n"
+     "wd-ends = 1e-5 .. 1e-2 log\n"
+     "wd-mix = 1e-5 .. 1e-1 log\n"
+     "wd-kernel = 1e-5 .. 1e-1 log\n"
+     "dropout = 0.2 .. 0.8\n"
+     "residual = initial | none\n"
+     "alpha = 0.1 .. 0.9\n"
+     "path-length = 2 .. 6\n"
+     "paths = 5 | 10 | 20\n"
+     "kernel = layer | depthwise\n"
+     "kernel-start = identity | smooth | random\n"
+     "kernel-noise = 0 | 0.1 | 0.3\n"
+     "mix = identity | random\n"
+     "batch-norm = no | yes\n"
+     "self-loops = no | yes\n"
+     "scaling = walk | symmetric\n"
+     "channels = 64 | 128\n"},
+};
+
+const char *exp_space_builtin(int i, const char **text, const char **about) {
+    if (i < 0 || i >= (int)(sizeof builtin / sizeof *builtin)) return NULL;
+    *text = builtin[i].text;
+    *about = builtin[i].about;
+    return builtin[i].name;
+}
+
+/* ---- reading ---------------------------------------------------------------------------------- */
+
+static bool refuse(char sentence[EXP_SENTENCE], const char *name, int line, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+static bool refuse(char sentence[EXP_SENTENCE], const char *name, int line, const char *format,
+                   ...) {
+    char what[300];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(what, sizeof what, format, arguments);
+    va_end(arguments);
+    snprintf(sentence, EXP_SENTENCE, "space %.60s, line %d: %s", name, line, what);
+    return false;
+}
+
+static char *trim(char *text) {
+    while (isspace((unsigned char)*text)) text++;
+    size_t length = strlen(text);
+    while (length > 0 && isspace((unsigned char)text[length - 1])) text[--length] = '\0';
+    return text;
+}
+
+/* Whether the setting takes the value, by the table of settings that everything is driven by. */
+static bool is_accepted(const char *key, const char *value) {
+    pgcn_config config = pgcn_config_default();
+    return pgcn_config_set(&config, key, value) == PGCN_OK;
+}
+
+static bool parse_number(const char *text, double *out) {
+    char *end;
+    *out = strtod(text, &end);
+    return end != text && *end == '\0' && isfinite(*out);
+}
+
+static void write_number(double number, bool whole, char out[48]) {
+    if (whole)
+        snprintf(out, 48, "%.0f", number);
+    else
+        snprintf(out, 48, "%.3g", number); /* what a person would write into a recipe */
+}
+
+/* "low .. high" or "low .. high log"; `dots` is where the dots are. */
+static bool parse_range(exp_parameter *p, char *value, char *dots, const char *name, int line,
+                        char sentence[EXP_SENTENCE]) {
+    *dots = '\0';
+    char *low = trim(value), *high = trim(dots + 2), *word = strpbrk(high, " \t");
+    if (word) {
+        *word++ = '\0';
+        word = trim(word);
+        if (strcmp(word, "log") != 0)
+            return refuse(sentence, name, line,
+                          "'%.40s' stands behind the range of %s, expected "
+                          "'log' or nothing",
+                          word, p->key);
+        p->is_log = true;
+    }
+    if (!parse_number(low, &p->low) || !parse_number(high, &p->high) || !(p->low < p->high))
+        return refuse(sentence, name, line,
+                      "%s goes from '%.30s' to '%.30s', expected two numbers, the lower one first",
+                      p->key, low, high);
+    if (!is_accepted(p->key, low) || !is_accepted(p->key, high))
+        return refuse(sentence, name, line, "%.200s", pgcn_last_error());
+    if (p->is_log && p->low <= 0)
+        return refuse(sentence, name, line,
+                      "%s is searched by its logarithm from %s, expected a "
+                      "lower end above 0",
+                      p->key, low);
+    char half[48];
+    snprintf(half, sizeof half, "%.17g", floor(p->low) + 0.5);
+    /* only numbers that are whole can be set where a half between two good ones cannot */
+    p->is_whole =
+        floor(p->low) == p->low && floor(p->high) == p->high && !is_accepted(p->key, half);
+    return true;
+}
+
+static bool parse_choices(exp_parameter *p, char *value, const char *name, int line,
+                          char sentence[EXP_SENTENCE]) {
+    for (char *next = value; next;) {
+        char *word = next, *bar = strchr(next, '|');
+        next = bar ? bar + 1 : NULL;
+        if (bar) *bar = '\0';
+        word = trim(word);
+        if (p->choices == EXP_MOST_CHOICES)
+            return refuse(sentence, name, line, "%s has more than %d choices", p->key,
+                          EXP_MOST_CHOICES);
+        if (strlen(word) >= sizeof p->choice[0] || !is_accepted(p->key, word))
+            return refuse(sentence, name, line, "%.200s", pgcn_last_error());
+        snprintf(p->choice[p->choices++], sizeof p->choice[0], "%s", word);
+    }
+    return true;
+}
+
+static bool find_setting(const char *key, pgcn_field *out) {
+    for (int i = 0; pgcn_config_field(i, out); i++)
+        if (strcmp(out->key, key) == 0) return true;
+    return false;
+}
+
+static bool parse_line(exp_space *space, char *text, const char *name, int line,
+                       char sentence[EXP_SENTENCE]) {
+    text[strcspn(text, "#")] = '\0';
+    text = trim(text);
+    if (!*text) return true;
+    char *equals = strchr(text, '=');
+    if (!equals)
+        return refuse(sentence, name, line,
+                      "'%.60s' is no setting, expected 'key = low .. high' or 'key = a | b'", text);
+    *equals = '\0';
+    char *key = trim(text), *value = trim(equals + 1), *dots = strstr(value, "..");
+    pgcn_field field;
+    if (!find_setting(key, &field)) {
+        cli_guess guess = cli_guess_start(key);
+        for (int i = 0; pgcn_config_field(i, &field); i++) cli_guess_offer(&guess, field.key);
+        return refuse(sentence, name, line, "there is no setting '%.40s'%s%s%s", key,
+                      guess.best ? " (did you mean " : "", guess.best ? guess.best : "",
+                      guess.best ? "?)" : "");
+    }
+    if (strcmp(field.group, "run") == 0 || strcmp(key, "seed") == 0 || strcmp(key, "split") == 0)
+        return refuse(sentence, name, line, "%s belongs to a run and cannot be searched", key);
+    for (int i = 0; i < space->parameters; i++)
+        if (strcmp(space->parameter[i].key, key) == 0)
+            return refuse(sentence, name, line, "%s stands there twice", key);
+    if (space->parameters == EXP_MOST_PARAMETERS)
+        return refuse(sentence, name, line, "there are more than %d settings", EXP_MOST_PARAMETERS);
+    exp_parameter *p = &space->parameter[space->parameters++];
+    *p = (exp_parameter){0};
+    snprintf(p->key, sizeof p->key, "%s", key);
+    return dots ? parse_range(p, value, dots, name, line, sentence)
+                : parse_choices(p, value, name, line, sentence);
+}
+
+bool exp_space_parse(const char *name, const char *text, size_t bytes, exp_space *out,
+                     char sentence[EXP_SENTENCE]) {
+    *out = (exp_space){0};
+    snprintf(out->name, sizeof out->name, "%.255s", name);
+    if (bytes > MOST_BYTES || memchr(text, '\0', bytes))
+        return refuse(sentence, name, 1, "it has %zu bytes, expected a text of up to %d", bytes,
+                      MOST_BYTES);
+    out->text = strndup(text, bytes);
+    if (!out->text) return refuse(sentence, name, 1, "out of memory");
+    int line = 0;
+    for (const char *at = out->text; *at;) {
+        char copy[MOST_LINE];
+        size_t length = strcspn(at, "\n");
+        line++;
+        if (length >= sizeof copy)
+            return refuse(sentence, name, line, "it is longer than %d bytes", MOST_LINE - 1);
+        memcpy(copy, at, length);
+        copy[length] = '\0';
+        if (!parse_line(out, copy, name, line, sentence)) return false;
+        at += length + (at[length] == '\n');
+    }
+    if (out->parameters == 0) return refuse(sentence, name, line, "there is no setting to search");
+    return true;
+}
+
+void exp_space_free(exp_space *space) {
+    free(space->text);
+    *space = (exp_space){0};
+}
+
+/* ---- drawing ---------------------------------------------------------------------------------- */
+
+/* In [0, 1), from a hash of where it is used: a setting more in the space changes no other draw. */
+static double uniform(uint64_t seed, int number, int attempt, const char *key, const char *what) {
+    char text[160], hash[EXP_HASH_BYTES], digits[14];
+    snprintf(text, sizeof text, "%llu %d %d %s %s", (unsigned long long)seed, number, attempt, key,
+             what);
+    if (!exp_hash(text, strlen(text), hash)) return 0.5;
+    snprintf(digits, sizeof digits, "%.13s", hash);
+    return (double)strtoull(digits, NULL, 16) / 4503599627370496.0; /* 2^52 */
+}
+
+static void draw_value(const exp_parameter *p, double u, char out[48]) {
+    if (p->choices > 0) {
+        snprintf(out, 48, "%s", p->choice[(int)(u * p->choices)]);
+        return;
+    }
+    double value = p->is_log     ? p->low * pow(p->high / p->low, u)
+                   : p->is_whole ? p->low + floor(u * (p->high - p->low + 1))
+                                 : p->low + u * (p->high - p->low);
+    if (p->is_whole) value = floor(value + (p->is_log ? 0.5 : 0));
+    write_number(fmin(fmax(value, p->low), p->high), p->is_whole, out);
+}
+
+/* One try; the result may break a rule between settings. */
+static bool draw_all(const exp_space *space, uint64_t seed, int number, int attempt,
+                     pgcn_config *config) {
+    bool near = number % 2 == 0;
+    int sure = (int)(uniform(seed, number, attempt, "", "sure") * space->parameters);
+    bool fine = true;
+    for (int i = 0; i < space->parameters && fine; i++) {
+        const exp_parameter *p = &space->parameter[i];
+        char value[48];
+        if (near && i != sure && uniform(seed, number, attempt, p->key, "change") >= 1.0 / 3)
+            continue;
+        draw_value(p, uniform(seed, number, attempt, p->key, "value"), value);
+        fine = pgcn_config_set(config, p->key, value) == PGCN_OK;
+    }
+    return fine;
+}
+
+bool exp_space_draw(const exp_space *space, uint64_t seed, int number, const pgcn_config *present,
+                    pgcn_config *out) {
+    *out = *present;
+    if (number == 0) return true;
+    for (int attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
+        *out = *present;
+        if (draw_all(space, seed, number, attempt, out) && pgcn_config_check(out) == PGCN_OK)
+            return true;
+    }
+    return false;
+}

@@ -1,0 +1,108 @@
+/* pathgcn tune, from the question to the recipe: cmd_tune.c reads the command line and loads the data
+ * without its test nodes, space.c says what is searched and draws candidates, halving.c how many runs
+ * each gets, search.c lets the runner do them and ranks, tune_report.c prints and writes. */
+#ifndef PGCN_TUNE_H
+#define PGCN_TUNE_H
+
+#include "experiments/experiments.h"
+
+/* ---- space.c -------------------------------------------------------------------------------- */
+
+enum { EXP_MOST_PARAMETERS = 64, EXP_MOST_CHOICES = 16, EXP_SENTENCE = 400 };
+
+/* One line of a space: "key = low .. high [log]", or "key = a | b | c". */
+typedef struct exp_parameter {
+    char key[40];
+    bool is_log, is_whole;
+    double low, high; /* of a range */
+    int choices;      /* 0: a range */
+    char choice[EXP_MOST_CHOICES][48];
+} exp_parameter;
+
+typedef struct exp_space {
+    char name[256]; /* "semi", or the file */
+    char *text;     /* as it was written; owned */
+    int parameters;
+    exp_parameter parameter[EXP_MOST_PARAMETERS];
+} exp_space;
+
+/* Reads a space from text; false with one sentence that names `name`, the line and the key. Treats
+ * the text as hostile. Free with exp_space_free() in any case. */
+bool exp_space_parse(const char *name, const char *text, size_t bytes, exp_space *out,
+                     char sentence[EXP_SENTENCE]);
+void exp_space_free(exp_space *space);
+/* Built-in space i, or NULL after the last; *about: for what. */
+const char *exp_space_builtin(int i, const char **text, const char **about);
+
+/* Settings of candidate `number`. 0 is `present` itself. Odd ones draw every parameter, even ones
+ * about a third of them and keep the others as they are: near the present settings is where better
+ * ones often are. A pure function of its arguments. False if no draw passes pgcn_config_check(). */
+bool exp_space_draw(const exp_space *space, uint64_t seed, int number, const pgcn_config *present,
+                    pgcn_config *out);
+
+/* ---- halving.c ------------------------------------------------------------------------------ */
+
+enum { EXP_MOST_RUNGS = 12 };
+/* `candidates` with `runs` runs each. */
+typedef struct exp_rung {
+    int candidates, runs;
+} exp_rung;
+/* Successive halving: from many candidates with few runs to few with `runs` runs; from rung to rung
+ * one of `keep` stays and has `keep` times the runs. Returns the number of rungs. */
+int exp_rungs(int candidates, int runs, int keep, exp_rung out[EXP_MOST_RUNGS]);
+/* Trainings that all rungs together take; runs of an earlier rung are not done again. */
+long long exp_rungs_trainings(const exp_rung *rung, int rungs);
+
+/* What a candidate came to. */
+typedef struct exp_score {
+    int number;                       /* of the candidate */
+    int runs;                         /* that the means are over; 0: not there */
+    bool failed;                      /* a run failed: it is out */
+    double accuracy, deviation, loss; /* validation; means and a deviation over the runs */
+} exp_score;
+/* Best first: more runs before fewer (they came further), those that failed last; then by accuracy
+ * and, where that is equal, by loss; or the other way round. */
+void exp_rank(exp_score *score, int count, bool by_loss);
+
+/* ---- search.c ------------------------------------------------------------------------------- */
+
+typedef struct exp_candidate {
+    pgcn_config config;
+    int rung;    /* the last one it was in */
+    size_t *job; /* [runs of the last rung] of them as many as its rung has are there */
+    exp_score score;
+} exp_candidate;
+
+typedef struct exp_search {
+    const cli_command *command;
+    const exp_data *data;
+    pgcn_config present;
+    pgcn_recipe_info recipe; /* that `present` comes from */
+    const exp_space *space;
+    uint64_t seed;
+    int runs, keep;
+    bool by_loss, fresh;
+    double budget_minutes; /* 0: none */
+    exp_jobs *jobs;
+    exp_pace pace;
+    const char *out;
+    /* results */
+    int candidates, rungs;
+    exp_rung rung[EXP_MOST_RUNGS];
+    exp_candidate *candidate;
+    int *order; /* [candidates] numbers, best first */
+    double seconds;
+} exp_search;
+
+/* Fills `candidates` (0: from the budget) and the results. -1, or the exit code. */
+int exp_search_run(exp_search *search);
+void exp_search_free(exp_search *search);
+/* Mean and standard error of how much better `a` does than `b`, run by run. */
+void exp_search_gain(const exp_search *search, int a, int b, double *mean, double *error);
+
+/* ---- tune_report.c -------------------------------------------------------------------------- */
+
+/* The table or one JSON line, OUT/tune.json and the recipe OUT/NAME.recipe. */
+int exp_tune_report(const exp_search *search, bool json);
+
+#endif

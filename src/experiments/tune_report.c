@@ -1,0 +1,217 @@
+/* What a search came to: the best candidates as a table, all of them as JSON, and the recipe. */
+#include "experiments/tune.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SHOWN = 10, EXPLAINED = 3 };
+
+/* ---- what differs ----------------------------------------------------------------------------- */
+
+typedef void with_setting(void *context, const char *key, const char *value, const char *present);
+
+/* Every setting in which a candidate differs from the present ones. */
+static void each_change(const exp_search *s, const exp_candidate *c, with_setting *call,
+                        void *context) {
+    pgcn_field field;
+    for (int i = 0; pgcn_config_field(i, &field); i++) {
+        char ours[256], theirs[256];
+        pgcn_config_get(&c->config, field.key, ours, sizeof ours);
+        pgcn_config_get(&s->present, field.key, theirs, sizeof theirs);
+        if (strcmp(ours, theirs) != 0) call(context, field.key, ours, theirs);
+    }
+}
+
+static void print_change(void *context, const char *key, const char *value, const char *present) {
+    fprintf(context, "  %s = %s (%s)\n", key, value, present);
+}
+
+static void add_change(void *context, const char *key, const char *value, const char *present) {
+    (void)present;
+    json_object_set_new(context, key, json_string(value));
+}
+
+/* ---- for people ------------------------------------------------------------------------------- */
+
+static void add_row(const exp_search *s, exp_table *table, int rank, int number) {
+    const exp_candidate *c = &s->candidate[number];
+    exp_table_add(table, "%d", rank + 1);
+    exp_table_add(table, number == 0 ? "%d, the present recipe" : "%d", number);
+    if (c->score.failed) {
+        exp_table_add(table, "failed");
+        for (int i = 0; i < 3; i++) exp_table_add(table, "-");
+        return;
+    }
+    double gain, error;
+    exp_search_gain(s, number, 0, &gain, &error);
+    exp_table_add(table, "%d", c->score.runs);
+    exp_table_add(table, "%.2f ± %.2f", c->score.accuracy, c->score.deviation);
+    exp_table_add(table, "%.4f", c->score.loss);
+    if (number == 0 || isnan(gain))
+        exp_table_add(table, "-");
+    else if (isnan(error))
+        exp_table_add(table, "%+.2f", gain);
+    else
+        exp_table_add(table, "%+.2f ± %.2f", gain, error);
+}
+
+static int count_failed(const exp_search *s) {
+    int failed = 0;
+    for (int i = 0; i < s->candidates; i++) failed += s->candidate[i].score.failed;
+    return failed;
+}
+
+static void print_table(const exp_search *s) {
+    exp_table *table = exp_table_new(
+        ">rank|candidate|>runs|>validation accuracy|>validation loss|>gain ± standard error");
+    int shown = s->candidates < SHOWN ? s->candidates : SHOWN;
+    bool present = false;
+    for (int i = 0; i < shown; i++) {
+        present |= s->order[i] == 0;
+        add_row(s, table, i, s->order[i]);
+    }
+    for (int i = shown; i < s->candidates && !present; i++)
+        if (s->order[i] == 0) add_row(s, table, i, 0);
+    printf("%s, %d candidates of space %s, rungs:", s->data->name, s->candidates, s->space->name);
+    for (int r = 0; r < s->rungs; r++)
+        printf("%s %d x %d runs", r ? "," : "", s->rung[r].candidates, s->rung[r].runs);
+    printf("\n\n");
+    exp_table_print(stdout, table, false);
+    exp_table_free(table);
+    if (count_failed(s) > 0)
+        printf("\n%d candidate%s dropped because a run failed.\n", count_failed(s),
+               count_failed(s) == 1 ? " was" : "s were");
+    for (int i = 0; i < shown && i < EXPLAINED; i++) {
+        if (s->order[i] == 0 || s->candidate[s->order[i]].score.failed) continue;
+        printf("\nCandidate %d differs from the present recipe in (present value):\n", s->order[i]);
+        each_change(s, &s->candidate[s->order[i]], print_change, stdout);
+    }
+    printf(
+        "\nChosen by validation %s; no test node was loaded. The accuracy of the best of many is "
+        "too high by\nits choice: judge it on runs that the search has not seen.\n",
+        s->by_loss ? "loss" : "accuracy");
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------- */
+
+static json_t *candidate_to_json(const exp_search *s, int number) {
+    const exp_candidate *c = &s->candidate[number];
+    json_t *changes = json_object();
+    each_change(s, c, add_change, changes);
+    json_t *object =
+        json_pack("{s:i, s:i, s:i, s:b, s:o}", "candidate", number, "rung", c->rung + 1, "runs",
+                  c->score.runs, "failed", (int)c->score.failed, "changes", changes);
+    if (c->score.runs == 0) return object;
+    double gain, error;
+    exp_search_gain(s, number, 0, &gain, &error);
+    json_object_set_new(
+        object, "val_accuracy",
+        json_pack("{s:f, s:f}", "mean", c->score.accuracy, "std", c->score.deviation));
+    json_object_set_new(object, "val_loss", cli_json_real(c->score.loss));
+    json_object_set_new(object, "gain",
+                        json_pack("{s:o, s:o}", "mean", cli_json_real(gain), "standard_error",
+                                  cli_json_real(error)));
+    return object;
+}
+
+static json_t *make_json(const exp_search *s, const char *recipe_path) {
+    json_t *candidates = json_array(), *rungs = json_array(), *settings = json_object();
+    for (int i = 0; i < s->candidates; i++)
+        json_array_append_new(candidates, candidate_to_json(s, s->order[i]));
+    for (int r = 0; r < s->rungs; r++)
+        json_array_append_new(rungs, json_pack("{s:i, s:i}", "candidates", s->rung[r].candidates,
+                                               "runs", s->rung[r].runs));
+    pgcn_field field;
+    for (int i = 0; pgcn_config_field(i, &field); i++) {
+        char value[256];
+        pgcn_config_get(&s->candidate[s->order[0]].config, field.key, value, sizeof value);
+        if (strcmp(field.group, "run") != 0)
+            json_object_set_new(settings, field.key, json_string(value));
+    }
+    return json_pack(
+        "{s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:i, s:i, s:s, s:o, s:i, s:o, s:o, s:f}", "dataset",
+        s->data->name, "fingerprint", pgcn_dataset_describe(s->data->data).fingerprint,
+        "present_recipe", s->recipe.name, "recipe", recipe_path, "space", s->space->name,
+        "space_text", s->space->text, "seed", (json_int_t)s->seed, "keep", s->keep, "runs", s->runs,
+        "chosen_by", s->by_loss ? "val_loss" : "val_accuracy", "rungs", rungs, "best", s->order[0],
+        "settings", settings, "candidates", candidates, "seconds", s->seconds);
+}
+
+/* ---- the recipe ------------------------------------------------------------------------------- */
+
+/* The head in one line, for `pathgcn recipes`; the space itself goes into a comment. */
+static void fill_head(const exp_search *s, pgcn_recipe_info *info) {
+    const exp_candidate *best = &s->candidate[s->order[0]], *present = &s->candidate[0];
+    const char *name = pgcn_dataset_describe(s->data->data).name;
+    char dataset[128];
+    snprintf(dataset, sizeof dataset, "%.*s", (int)strcspn(name, ":"), name);
+    *info = s->recipe;
+    bool none = strcmp(info->name, "none") == 0;
+    if (none) snprintf(info->name, sizeof info->name, "%.63s", dataset);
+    for (char *c = info->name; *c; c++)
+        if (strchr(" :,=/", *c)) *c = '-';
+    info->version = none ? 1 : s->recipe.version + 1;
+    snprintf(info->task, sizeof info->task, "node");
+    snprintf(info->dataset, sizeof info->dataset, "%s", dataset);
+    snprintf(info->about, sizeof info->about,
+             "%.100s, %d layers: chosen by pathgcn tune on validation nodes", dataset,
+             best->config.layers);
+    char before[96] = "the defaults";
+    if (!none) snprintf(before, sizeof before, "%s version %d", s->recipe.name, s->recipe.version);
+    snprintf(info->searched, sizeof info->searched,
+             "%d candidates of space %.100s (search seed %llu), %d rungs up to %d runs; validation "
+             "%.2f %% against %.2f %% of %s",
+             s->candidates, s->space->name, (unsigned long long)s->seed, s->rungs, s->runs,
+             best->score.accuracy, present->score.accuracy, before);
+}
+
+/* The file as the library writes it, with what was searched in front as a comment. */
+static pgcn_status write_recipe(const exp_search *s, const char *path) {
+    pgcn_recipe_info info;
+    fill_head(s, &info);
+    pgcn_config config = s->candidate[s->order[0]].config;
+    pgcn_status status = pgcn_recipe_write(path, &info, &config);
+    if (status != PGCN_OK) return status;
+    char *text = NULL, line[1024];
+    size_t bytes = 0;
+    FILE *out = open_memstream(&text, &bytes), *in = fopen(path, "r");
+    if (out && in) {
+        fprintf(out, "# Written by pathgcn tune. Searched, beside what stands below:\n");
+        for (const char *at = s->space->text; *at;) {
+            size_t length = strcspn(at, "\n");
+            fprintf(out, "#   %.*s\n", (int)length, at);
+            at += length + (at[length] == '\n');
+        }
+        fputc('\n', out);
+        while (fgets(line, sizeof line, in)) fputs(line, out);
+    }
+    bool fine = out && fclose(out) == 0 && in;
+    if (in) fclose(in);
+    if (fine) status = pgcn_file_write(path, text, bytes);
+    free(text);
+    return status;
+}
+
+int exp_tune_report(const exp_search *s, bool json) {
+    char recipe_path[EXP_PATH_BYTES], path[EXP_PATH_BYTES];
+    pgcn_recipe_info info;
+    fill_head(s, &info);
+    snprintf(recipe_path, sizeof recipe_path, "%.4000s/%s.recipe", s->out, info.name);
+    snprintf(path, sizeof path, "%.4000s/tune.json", s->out);
+    pgcn_status status = write_recipe(s, recipe_path);
+    json_t *object = make_json(s, recipe_path);
+    char *text = object ? json_dumps(object, JSON_INDENT(1)) : NULL;
+    if (status == PGCN_OK && text) status = pgcn_file_write(path, text, strlen(text));
+    free(text);
+    int code = status == PGCN_OK ? EXIT_DONE : cli_failed(s->command, status);
+    if (code == EXIT_DONE && json) {
+        code = cli_print_json(s->command, json_incref(object));
+    } else if (code == EXIT_DONE) {
+        print_table(s);
+        printf("\nRecipe: %s (pathgcn train %s --recipe %s). All candidates: %s.\n", recipe_path,
+               s->data->name, recipe_path, path);
+    }
+    json_decref(object);
+    return code;
+}

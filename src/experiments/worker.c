@@ -1,0 +1,165 @@
+/* What a worker process does: one training from the first epoch to the record of it. */
+#include "experiments/experiments.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int failed(const exp_job *job) {
+    char label[160];
+    exp_job_label(job, label);
+    fprintf(stderr, "%s: %s\n", label, pgcn_last_error());
+    return EXIT_FAILED;
+}
+
+/* ---- choosing an epoch ------------------------------------------------------------------------ */
+
+/* The first epoch with the least validation loss; or with the highest validation accuracy, the lower
+ * loss deciding between equal ones: the rules of the trainer's `select`. */
+static int64_t choose(const pgcn_epoch *history, int64_t count, pgcn_select rule) {
+    int64_t best = -1;
+    for (int64_t i = 0; i < count; i++) {
+        const pgcn_epoch *a = &history[i], *b = best < 0 ? NULL : &history[best];
+        if (isnan(a->val_loss)) continue;
+        bool less = b && a->val_loss < b->val_loss;
+        if (!b || (rule == PGCN_SELECT_LOSS ? less
+                                            : a->val_accuracy > b->val_accuracy ||
+                                                  (a->val_accuracy == b->val_accuracy && less)))
+            best = i;
+    }
+    return best;
+}
+
+/* The epoch that looking at the test nodes would choose: no result, only a bound. */
+static int64_t best_test(const pgcn_epoch *history, int64_t count) {
+    int64_t best = -1;
+    for (int64_t i = 0; i < count; i++)
+        if (!isnan(history[i].test_accuracy) &&
+            (best < 0 || history[i].test_accuracy > history[best].test_accuracy))
+            best = i;
+    return best;
+}
+
+static json_t *epoch_to_json(const pgcn_epoch *history, int64_t i) {
+    if (i < 0) return json_null();
+    const pgcn_epoch *e = &history[i];
+    return json_pack("{s:I, s:o, s:o, s:o}", "epoch", (json_int_t)e->epoch, "val_loss",
+                     cli_json_real(e->val_loss), "val_accuracy", cli_json_real(e->val_accuracy),
+                     "test_accuracy", cli_json_real(e->test_accuracy));
+}
+
+/* ---- the record ------------------------------------------------------------------------------- */
+
+static json_t *config_to_json(const pgcn_config *config) {
+    json_t *object = json_object();
+    pgcn_field field;
+    for (int i = 0; object && pgcn_config_field(i, &field); i++) {
+        char text[256];
+        if (strcmp(field.group, "run") == 0) continue;
+        pgcn_config_get(config, field.key, text, sizeof text);
+        json_object_set_new(object, field.key, json_string(text));
+    }
+    return object;
+}
+
+/* Stochastic inference with the weights that were kept: what one draw of paths scores, mean and
+ * deviation over the draws (the paper's figure), and what the mean of all draws predicts. */
+static pgcn_status measure_draws(const exp_job *job, const pgcn_model *model, json_t *record) {
+    pgcn_inference inference = pgcn_inference_default();
+    pgcn_scores scores;
+    inference.draws = EXP_DRAWS;
+    inference.seed = job->config.seed;
+    inference.threads = 1;
+    pgcn_status status = pgcn_model_evaluate(model, job->data->data, &inference, &scores);
+    if (status != PGCN_OK) return status;
+    json_object_set_new(
+        record, "stochastic",
+        json_pack("{s:i, s:o, s:o, s:o}", "draws", EXP_DRAWS, "test_accuracy_of_a_draw",
+                  cli_json_real(scores.test.draw_accuracy), "test_accuracy_deviation",
+                  cli_json_real(scores.test.draw_deviation), "test_accuracy_of_the_mean",
+                  cli_json_real(scores.test.accuracy)));
+    return PGCN_OK;
+}
+
+static json_t *make_record(const exp_job *job, const pgcn_trainer *trainer, double seconds) {
+    int64_t count;
+    const pgcn_epoch *history = pgcn_trainer_history(trainer, &count);
+    int64_t by_loss = choose(history, count, PGCN_SELECT_LOSS);
+    int64_t by_accuracy = choose(history, count, PGCN_SELECT_ACCURACY);
+    bool loss = job->config.select == PGCN_SELECT_LOSS;
+    pgcn_info info = pgcn_info_get();
+    char seed[32];
+    snprintf(seed, sizeof seed, "%llu", (unsigned long long)job->config.seed);
+    return json_pack(
+        "{s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:I, s:f, s:I, s:o, s:s, s:s, s:s}", "key",
+        job->key, "dataset", job->data->name, "fingerprint",
+        pgcn_dataset_describe(job->data->data).fingerprint, "seed", seed, "split",
+        pgcn_trainer_split(trainer), "selected",
+        epoch_to_json(history, loss ? by_loss : by_accuracy), "by_val_loss",
+        epoch_to_json(history, by_loss), "by_val_accuracy", epoch_to_json(history, by_accuracy),
+        "best_test_epoch", epoch_to_json(history, best_test(history, count)), "epochs",
+        (json_int_t)count, "seconds", seconds, "peak_rss_bytes", (json_int_t)cli_peak_rss_bytes(),
+        "config", config_to_json(&job->config), "version", info.version, "isa", info.isa, "program",
+        exp_program_hash());
+}
+
+static int write_record(const exp_jobs *jobs, const exp_job *job, json_t *record) {
+    char path[EXP_PATH_BYTES];
+    char *text = record ? json_dumps(record, JSON_INDENT(1)) : NULL;
+    if (!text) {
+        fprintf(stderr, "out of memory for the record of the job\n");
+        return EXIT_FAILED;
+    }
+    pgcn_status status = exp_job_path(jobs, job, ".json", path)
+                             ? pgcn_file_write(path, text, strlen(text))
+                             : PGCN_ERR_IO;
+    free(text);
+    return status == PGCN_OK ? EXIT_DONE : failed(job);
+}
+
+/* ---- the work --------------------------------------------------------------------------------- */
+
+int exp_work(const exp_jobs *jobs, const exp_job *job, exp_live *live) {
+    pgcn_trainer *trainer = NULL;
+    pgcn_model *model = NULL;
+    double begin = cli_now();
+    pgcn_status status = pgcn_trainer_new(job->data->data, &job->config, &trainer);
+    while (status == PGCN_OK && !pgcn_trainer_finished(trainer)) {
+        status = pgcn_trainer_epoch(trainer, NULL);
+        live->epochs++;
+    }
+    json_t *record = NULL;
+    if (status == PGCN_OK) status = pgcn_trainer_model(trainer, &model);
+    if (status == PGCN_OK) {
+        record = make_record(job, trainer, cli_now() - begin);
+        json_object_set_new(record, "parameters",
+                            json_integer((json_int_t)pgcn_model_parameters(model)));
+        if (json_is_object(json_object_get(record, "best_test_epoch")))
+            status = measure_draws(job, model, record);
+    }
+    int code = status == PGCN_OK ? write_record(jobs, job, record) : failed(job);
+    json_decref(record);
+    pgcn_model_free(model);
+    pgcn_trainer_free(trainer);
+    return code;
+}
+
+int exp_work_timing(const exp_jobs *jobs, const exp_job *job, exp_live *live) {
+    (void)jobs;
+    enum { EPOCHS = 4 };
+    pgcn_trainer *trainer = NULL;
+    double begin = cli_now(), first = 0;
+    pgcn_status status = pgcn_trainer_new(job->data->data, &job->config, &trainer);
+    int epochs = -1; /* the first one touches all memory and is not counted */
+    while (status == PGCN_OK && !pgcn_trainer_finished(trainer) && epochs < EPOCHS &&
+           (epochs < 1 || cli_now() - first < 3)) {
+        status = pgcn_trainer_epoch(trainer, NULL);
+        if (++epochs == 0) first = cli_now();
+    }
+    if (status == PGCN_OK && epochs > 0) {
+        live->setup_seconds = first - begin;
+        live->epoch_seconds = (cli_now() - first) / epochs;
+    }
+    pgcn_trainer_free(trainer);
+    return EXIT_DONE; /* if it cannot be trained the job itself will say so */
+}
