@@ -199,7 +199,8 @@ PGCN_API pgcn_dataset_opts pgcn_dataset_opts_default(void);
  *   symmetrise            walk every edge both ways (the default)
  *   self-loops            keep edges from a node to itself
  *   largest-component     only the largest connected part of the graph
- *   features=A+B          own, labels (one-hot node labels), degrees (one-hot), identity
+ *   features=A+B          own, labels (one-hot node labels), degrees (one-hot), identity,
+ *                         adjacency (rows of the adjacency matrix)
  *   stratified=T/V/S      splits by percentages of each class into train, validation, test
  *   random=T/V/S          the same without regard to classes
  *   per-class=T/V/S       T training items of each class, V validation, S test items (or "rest")
