@@ -394,6 +394,11 @@ typedef enum pgcn_scaling {
     PGCN_SCALING_WALK = 0,     /* the paper: rows of D^-1 A */
     PGCN_SCALING_SYMMETRIC = 1 /* visits scaled by sqrt(d_start / d_visited): D^-1/2 A D^-1/2 */
 } pgcn_scaling;
+typedef enum pgcn_direction {
+    PGCN_DIRECTION_FORWARD = 0,  /* along the edges, each of an undirected graph both ways */
+    PGCN_DIRECTION_BACKWARD = 1, /* against them */
+    PGCN_DIRECTION_SPLIT = 2     /* walks of both kinds, each with a kernel of its own */
+} pgcn_direction;
 typedef enum pgcn_form {
     PGCN_FORM_SAMPLED = 0,
     PGCN_FORM_EXACT = 1 /* powers of the transition matrix instead of paths */
@@ -435,6 +440,7 @@ typedef struct pgcn_config {
     double dropout;
     double drop_rows; /* rate of whole rows of H0 dropped */
     pgcn_normalise normalise;
+    pgcn_direction direction;
     /* training */
     pgcn_form train_form;
     int samples;                       /* S: independent samples of paths and dropout per step */

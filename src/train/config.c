@@ -61,6 +61,7 @@ static const field fields[] = {
     REAL("dropout", dropout, 0, 0.999, "share of inputs dropped before the first and the last layer"),
     REAL("drop-rows", drop_rows, 0, 0.999, "share of nodes whose embedding is dropped"),
     ENUM("normalise", normalise, "auto | none | rows | standardise", "rows: divide each feature row by the sum of its magnitudes; standardise: each column to mean 0 and deviation 1 on the training nodes; auto: rows if features are sparse, else standardise"),
+    ENUM("direction", direction, "forward | backward | split", "walks along the edges, against them, or both kinds with a kernel each; matters on directed graphs (name:directed)"),
 #undef GROUP
 #define GROUP "training"
     ENUM("train-form", train_form, "sampled | exact", "train on sampled paths or on the exact operator"),

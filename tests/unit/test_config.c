@@ -28,6 +28,7 @@ static const struct {
     {"dropout", {"0", "0.999"}, {"1", "-0.1", ".5."}},
     {"drop-rows", {"0.5", "0.1"}, {"1", "-1", "x"}},
     {"normalise", {"none", "rows"}, {"yes", "", "row"}},
+    {"direction", {"backward", "split"}, {"both", "", "forwards"}},
     {"train-form", {"exact", "sampled"}, {"both", "", "Exact"}},
     {"samples", {"1", "64"}, {"0", "65", "1.5"}},
     {"consistency", {"0", "1e+06"}, {"-1", "2e6", "inf"}},
