@@ -399,6 +399,11 @@ typedef enum pgcn_direction {
     PGCN_DIRECTION_BACKWARD = 1, /* against them */
     PGCN_DIRECTION_SPLIT = 2     /* walks of both kinds, each with a kernel of its own */
 } pgcn_direction;
+typedef enum pgcn_jump {
+    PGCN_JUMP_NONE = 0,
+    PGCN_JUMP_CONCAT = 1, /* the last layer sees H0 and the results of all layers side by side */
+    PGCN_JUMP_SUM = 2     /* or their sum */
+} pgcn_jump;
 typedef enum pgcn_form {
     PGCN_FORM_SAMPLED = 0,
     PGCN_FORM_EXACT = 1 /* powers of the transition matrix instead of paths */
@@ -441,6 +446,9 @@ typedef struct pgcn_config {
     double drop_rows; /* rate of whole rows of H0 dropped */
     pgcn_normalise normalise;
     pgcn_direction direction;
+    bool embed_relu;       /* a ReLU after the first layer */
+    double dropout_hidden; /* rate after every path layer but the last */
+    pgcn_jump jump;
     /* training */
     pgcn_form train_form;
     int samples;                       /* S: independent samples of paths and dropout per step */

@@ -4,7 +4,8 @@
  *   n x c_in   Dropout, 1x1 convolution, ReLU      -> n x c       embed.weight, embed.bias
  *   n x c      L x pathGCN block                   -> n x c       layers.<l>.kernel, .weight
  *                                                                 (and .kernel_against)
- *   n x c      Dropout, 1x1 convolution            -> n x c_out   classifier.weight, .bias */
+ *   n x c      Dropout, 1x1 convolution            -> n x c_out   classifier.weight, .bias
+ *                                                                 (and jump.<l>.weight) */
 #include "nn/nn.h"
 
 #include <math.h>
@@ -43,7 +44,7 @@ static void declare_kernel(pgcn_i_params *params, const pgcn_config *config, con
 pgcn_status pgcn_i_pathgcn_declare(pgcn_i_params *params, const pgcn_config *config,
                                    int64_t features, int classes) {
     int64_t c = config->channels;
-    PGCN_TRY(pgcn_i_params_init(params, 8 + 5 * config->layers));
+    PGCN_TRY(pgcn_i_params_init(params, 9 + 6 * config->layers));
     if (config->normalise == PGCN_NORMALISE_STANDARDISE) {
         pgcn_i_params_add(params, PGCN_I_GROUP_BUFFER, false, 1, features, 0, 0, "input.mean");
         pgcn_i_params_add(params, PGCN_I_GROUP_BUFFER, false, 1, features, 0, 0, "input.deviation");
@@ -65,6 +66,8 @@ pgcn_status pgcn_i_pathgcn_declare(pgcn_i_params *params, const pgcn_config *con
                               "layers.%d.norm.variance", l);
         }
     }
+    for (int l = 0; l < config->layers && config->jump == PGCN_JUMP_CONCAT; l++)
+        pgcn_i_params_add(params, PGCN_I_GROUP_ENDS, false, 2, c, classes, 0, "jump.%d.weight", l);
     pgcn_i_params_add(params, PGCN_I_GROUP_ENDS, false, 2, c, classes, 0, "classifier.weight");
     pgcn_i_params_add(params, PGCN_I_GROUP_ENDS, false, 1, classes, 0, 0, "classifier.bias");
     return PGCN_OK;
@@ -188,7 +191,7 @@ void pgcn_i_pathgcn_start(pgcn_i_params *params, const pgcn_config *config) {
 /* ---- the network --------------------------------------------------------------------------- */
 
 int pgcn_i_pathgcn_ops(const pgcn_config *config) {
-    return 4 + (3 + PGCN_PATH_OPS) * config->layers;
+    return 4 + (5 + PGCN_PATH_OPS) * config->layers;
 }
 
 /* One block:  H' = Dropout( ReLU( BN( ((1 - alpha) K H + alpha R) W ) ) ),  R = H0, H or nothing. */
@@ -213,18 +216,38 @@ static pgcn_i_value *record_block(pgcn_i_tape *tape, const pgcn_config *config, 
     return pgcn_i_op_dropout(tape, pgcn_i_op_relu(tape, x), dropout);
 }
 
+/* What the values H_0 .. H_{L-1} add to the logits: the closing layer for all of them side by side is
+ * the sum of one for each; they come last on the tape, where the fewest rows matter. */
+static pgcn_i_value *record_jumps(pgcn_i_tape *tape, const pgcn_config *config,
+                                  pgcn_i_value *const *h) {
+    const pgcn_i_params *params = tape->params;
+    pgcn_i_value *z = NULL;
+    if (config->jump == PGCN_JUMP_NONE || tape->status != PGCN_OK) return NULL;
+    for (int l = 0; l < config->layers; l++) {
+        char name[48];
+        snprintf(name, sizeof name, "jump.%d.weight", l);
+        pgcn_i_param *w = named(params, config->jump == PGCN_JUMP_SUM ? "classifier.weight" : name);
+        z = pgcn_i_op_linear_onto(tape, z, pgcn_i_op_dropout(tape, h[l], config->dropout), w, NULL);
+    }
+    return z;
+}
+
 pgcn_i_value *pgcn_i_pathgcn_record(pgcn_i_tape *tape, const pgcn_config *config,
                                     const pgcn_i_input *input, const pgcn_i_operator *operators,
                                     int samples) {
     const pgcn_i_params *params = tape->params;
     pgcn_i_value *h =
         pgcn_i_op_input(tape, input, samples, config->dropout, named(params, "embed.weight"),
-                        named(params, "embed.bias"), true);
+                        named(params, "embed.bias"), config->embed_relu);
     h = pgcn_i_op_drop_rows(tape, h, config->drop_rows);
-    pgcn_i_value *h0 = h;
-    for (int l = 0; l < config->layers; l++)
+    pgcn_i_value *h0 = h, **before = PGCN_I_ARRAY(&tape->arena, pgcn_i_value *, config->layers);
+    if (!before) tape->status = PGCN_ERR_MEMORY;
+    for (int l = 0; l < config->layers && before; l++) {
+        before[l] = h;
         h = record_block(tape, config, l, h, h0, &operators[config->paths_per_layer ? l : 0],
-                         l == config->layers - 1 ? config->dropout : 0);
-    return pgcn_i_op_linear(tape, h, named(params, "classifier.weight"),
-                            named(params, "classifier.bias"), false, 0);
+                         l == config->layers - 1 ? config->dropout : config->dropout_hidden);
+    }
+    return pgcn_i_op_linear_onto(tape, record_jumps(tape, config, before), h,
+                                 named(params, "classifier.weight"),
+                                 named(params, "classifier.bias"));
 }

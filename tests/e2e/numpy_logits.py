@@ -133,12 +133,17 @@ def probabilities(directory, model):
     t = operator(directory, config, directed, config["direction"] == "backward")
     against = operator(directory, config, directed, True)
     alpha = float(config["alpha"])
-    h = np.maximum(x @ w["embed.weight"] + w["embed.bias"], 0)
+    h = x @ w["embed.weight"] + w["embed.bias"]
+    if config["embed-relu"] == "yes":
+        h = np.maximum(h, 0)
     h0 = h
+    jumps = 0
     for layer in range(int(config["layers"])):
         def of_layer(part):
             return w[f"layers.{layer}.{part}"] if f"layers.{layer}.{part}" in w else w.get(part)
 
+        if config["jump"] != "none":
+            jumps = jumps + h @ w.get(f"jump.{layer}.weight", w["classifier.weight"])
         u = path_convolution(h, t, of_layer("kernel"), 0)
         if of_layer("kernel_against") is not None:
             u = u + path_convolution(h, against, of_layer("kernel_against"), 1)
@@ -150,7 +155,7 @@ def probabilities(directory, model):
         if config["batch-norm"] == "yes":
             u = (u - of_layer("norm.mean")) / np.sqrt(of_layer("norm.variance") + NORM_EPSILON)
         h = np.maximum(u, 0)
-    logits = h @ w["classifier.weight"] + w["classifier.bias"]
+    logits = h @ w["classifier.weight"] + w["classifier.bias"] + jumps
     e = np.exp(logits - logits.max(axis=1, keepdims=True))
     return e / e.sum(axis=1, keepdims=True)
 

@@ -43,6 +43,8 @@ agrees arcs:directed --direction split --kernel layer
 agrees arcs:directed --direction split --kernel full --self-loops no
 agrees arcs:directed --direction split --kernel global --scaling walk --residual none
 agrees dense --direction split --walk weighted
+agrees dense --jump concat --layers 3
+agrees sparse --jump sum --embed-relu no --dropout-hidden 0.2
 agrees dense --path-length 1 --layers 1
 
 # the comparison can fail: another model of the same shape does not agree

@@ -17,6 +17,8 @@ static const char *const networks[] = {
     "channels=9 layers=8 path-length=3 kernel=full train-form=exact samples=3",
     "channels=33 layers=4 path-length=3 direction=split",
     "channels=9 layers=5 path-length=4 direction=split train-form=exact",
+    "channels=33 layers=4 path-length=3 jump=concat",
+    "channels=16 layers=5 path-length=3 jump=sum batch-norm=yes dropout-hidden=0.3",
 };
 enum { NETWORKS = sizeof networks / sizeof *networks, ROWS = 200 };
 
@@ -217,6 +219,8 @@ static void test_trainer_recompute_same_bits(void **state) {
         "channels=9 layers=6 walk=node2vec self-loops=no",
         "channels=9 layers=6 direction=split samples=1 consistency=0",
         "channels=9 layers=6 direction=split train-form=exact kernel=layer",
+        "channels=9 layers=6 jump=concat samples=1 consistency=0",
+        "channels=9 layers=6 jump=sum dropout-hidden=0.2 batch-norm=yes",
     };
     static const char *const names[] = {"karate", "sbm:nodes=200,features=12,classes=3"};
     for (int d = 0; d < 2; d++) {

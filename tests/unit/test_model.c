@@ -159,12 +159,38 @@ static void second_embed(const second *two, int sample, double *h0) {
             x[place] = two->features[place] *
                        (net->tape.with_grad ? dropout_factor(drop, config->dropout, e) : 1);
         }
-    ref_linear(h0, x, weight_of(two, "embed.weight", 0), weight_of(two, "embed.bias", 0), true, n,
-               NET_FEATURES, c);
+    ref_linear(h0, x, weight_of(two, "embed.weight", 0), weight_of(two, "embed.bias", 0),
+               config->embed_relu, n, NET_FEATURES, c);
     pgcn_i_rng_domain rows = /* the second operation of the tape */
         pgcn_i_rng_domain_of(config->seed, PGCN_I_RNG_DROP_ROWS, net->tape.step, 1, 0);
     for (int64_t e = 0; e < n * c && net->tape.with_grad; e++)
         h0[e] *= dropout_row_factor(rows, config->drop_rows, sample * n + e / c);
+    free(x);
+}
+
+/* x times the dropout that the tape draws for the t-th time after the embedding: after a hidden layer,
+ * after the last one, then for each jump. */
+static void second_drop(const second *two, int t, double rate, double *x, int64_t count) {
+    const pgcn_i_tape *tape = &two->net->tape;
+    int at = two->net->config.drop_rows > 0 ? 2 : 1;
+    if (!tape->with_grad || rate <= 0) return;
+    for (;; at++)
+        if (tape->op[at].rate > 0 && t-- == 0) break;
+    pgcn_i_rng_domain drop =
+        pgcn_i_rng_domain_of(two->net->config.seed, PGCN_I_RNG_DROPOUT, tape->step, at, 0);
+    for (int64_t e = 0; e < count; e++) x[e] *= dropout_factor(drop, rate, e);
+}
+
+/* logits += Dropout(H_l) W for one jump. */
+static void second_jump(const second *two, int l, int drops, const double *h, double *logits) {
+    const pgcn_config *config = &two->net->config;
+    int64_t c = config->channels, rows = config->samples * two->net->problem->n;
+    const double *w = config->jump == PGCN_JUMP_SUM ? weight_of(two, "classifier.weight", 0)
+                                                    : weight_of(two, "jump.%d.weight", l);
+    double *x = ref_zeros(rows * c);
+    memcpy(x, h, (size_t)(rows * c) * sizeof *x);
+    second_drop(two, drops, config->dropout, x, rows * c);
+    ref_gemm(false, false, rows, NET_CLASSES, c, x, w, 1, logits);
     free(x);
 }
 
@@ -177,7 +203,10 @@ static void second_forward(const second *two, double *logits) {
     double *mean = ref_zeros(c), *inv_std = ref_zeros(c);
     for (int s = 0; s < config->samples; s++) second_embed(two, s, h0 + s * n * c);
     memcpy(h, h0, (size_t)(rows * c) * sizeof *h);
+    int last = config->layers - 1, hidden = config->dropout_hidden > 0 ? last : 0;
+    double *jumps = ref_zeros(rows * NET_CLASSES);
     for (int l = 0; l < config->layers; l++) {
+        if (config->jump != PGCN_JUMP_NONE) second_jump(two, l, hidden + 1 + l, h, jumps);
         for (int s = 0; s < config->samples; s++)
             second_pathconv(two, l, s, h + s * n * c, u + s * n * c);
         for (int64_t e = 0; e < rows * c && config->residual != PGCN_RESIDUAL_NONE; e++)
@@ -192,15 +221,13 @@ static void second_forward(const second *two, double *logits) {
             ref_batch_norm(h, mean, inv_std, u, NULL, NULL, 1e-5, rows, c);
         }
         for (int64_t e = 0; e < rows * c; e++) h[e] = h[e] > 0 ? h[e] : 0;
+        second_drop(two, l < last ? l : hidden, l < last ? config->dropout_hidden : config->dropout,
+                    h, rows * c);
     }
-    pgcn_i_rng_domain drop = /* the last operation before the classifier */
-        pgcn_i_rng_domain_of(config->seed, PGCN_I_RNG_DROPOUT, net->tape.step, net->tape.count - 2,
-                             0);
-    for (int64_t e = 0; e < rows * c && net->tape.with_grad; e++)
-        h[e] *= dropout_factor(drop, config->dropout, e);
     ref_linear(logits, h, weight_of(two, "classifier.weight", 0),
                weight_of(two, "classifier.bias", 0), false, rows, c, NET_CLASSES);
-    free(h0), free(h), free(u), free(mean), free(inv_std);
+    for (int64_t e = 0; e < rows * NET_CLASSES; e++) logits[e] += jumps[e];
+    free(jumps), free(h0), free(h), free(u), free(mean), free(inv_std);
 }
 
 static double second_objective(void *context) {
@@ -285,6 +312,13 @@ static void test_network_recipes_of_all_kinds_match_equations(void **state) {
         "layers=2 channels=5 path-length=1 train-form=exact kernel=full",
         "layers=1 channels=1 path-length=2 train-form=exact",
         "layers=2 channels=7 path-length=6 train-form=exact kernel=global temperature=0.2",
+        /* jumps, dropout between layers, an embedding without ReLU */
+        "layers=3 channels=5 jump=concat",
+        "layers=3 channels=5 jump=sum dropout-hidden=0.4",
+        "layers=1 channels=5 jump=concat embed-relu=no samples=1 consistency=0",
+        "layers=3 channels=5 jump=concat batch-norm=yes dropout-hidden=0.3 residual=none",
+        "layers=3 channels=5 jump=sum train-form=exact kernel=full direction=split",
+        "layers=2 channels=5 embed-relu=no drop-rows=0.5 batch-norm=yes residual=none",
     };
     problem p = problem_new(30);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) compare(&p, texts[i]);
