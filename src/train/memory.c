@@ -51,23 +51,26 @@ static pgcn_status expect_fill(const pgcn_trainer *trainer, const pgcn_i_walker 
 }
 
 /* Column and weight of a list, and the weights of its transpose, are written as far as they fill;
- * the columns of a transpose hold the visits before they are merged. share[1]: of the walks against
- * the edges. */
-static int64_t visits_bytes(const pgcn_i_visits *visits, const double *share) {
+ * the columns of a transpose hold the visits before they are merged. */
+static int64_t lists_bytes(const pgcn_i_visits *visits, double share) {
     if (!visits) return 0;
     int64_t entry = (int64_t)(sizeof *visits->hop->column + sizeof *visits->hop->value +
                               (visits->hop_t ? sizeof *visits->hop_t->value : 0));
     int64_t room = visits->rows * visits->p * (visits->k - 1) * entry;
-    return visits->arena.bytes - (int64_t)((1 - share[0]) * (double)room) +
-           visits_bytes(visits->against, share + 1);
+    return visits->arena.bytes - (int64_t)((1 - share) * (double)room);
+}
+
+/* share: of the walks along the edges, and of those against them. */
+static int64_t visits_bytes(const pgcn_i_visits *visits, const double share[2]) {
+    return lists_bytes(visits, share[0]) + lists_bytes(visits ? visits->against : NULL, share[1]);
 }
 
 pgcn_status pgcn_i_trainer_measure(pgcn_trainer *trainer) {
     double share[2] = {1, 1};
     const pgcn_i_walker *walker = &trainer->spatial.walker;
-    for (int i = 0; walker && (trainer->samplers > 0 || trainer->eval_visits); i++) {
-        PGCN_TRY(expect_fill(trainer, walker, &share[i]));
-        walker = walker->against;
+    if (trainer->samplers > 0 || trainer->eval_visits) {
+        PGCN_TRY(expect_fill(trainer, walker, &share[0]));
+        if (walker->against) PGCN_TRY(expect_fill(trainer, walker->against, &share[1]));
     }
     pgcn_memory m = {
         .values = trainer->train_tape.arena.bytes + trainer->eval_tape.arena.bytes +
