@@ -21,8 +21,7 @@ static bool has_mix(const pgcn_config *config) {
     return config->kernel != PGCN_KERNEL_FULL;
 }
 
-/* Walks of length 1 have no direction. */
-static bool has_against(const pgcn_config *config) {
+bool pgcn_i_pathgcn_walks_both_ways(const pgcn_config *config) {
     return config->direction == PGCN_DIRECTION_SPLIT && config->path_length > 1;
 }
 
@@ -35,7 +34,7 @@ static void declare_kernel(pgcn_i_params *params, const pgcn_config *config, con
     int dims = rank[config->kernel];
     int64_t k = config->path_length, c = dims > 1 ? config->channels : 0, d = dims > 2 ? c : 0;
     pgcn_i_params_add(params, PGCN_I_GROUP_KERNEL, true, dims, k, c, d, "%skernel", where);
-    if (has_against(config))
+    if (pgcn_i_pathgcn_walks_both_ways(config))
         pgcn_i_params_add(params, PGCN_I_GROUP_KERNEL, true, dims, k - 1, c, d, "%skernel_against",
                           where);
 }
@@ -127,7 +126,7 @@ static void kernel_profile(const pgcn_config *config, double *s) {
         for (int i = 0; i < k; i++) s[i] = i == 0;
     if (config->kernel_start == PGCN_START_RANDOM)
         for (int i = 0; i < k; i++) s[i] = 0;
-    if (has_against(config)) /* half of the walks go each way */
+    if (pgcn_i_pathgcn_walks_both_ways(config)) /* half of the walks go each way */
         for (int i = 1; i < k; i++) s[i] /= 2;
 }
 
@@ -138,7 +137,8 @@ static void start_kernel(float *value, const pgcn_i_param *param, const pgcn_con
                          pgcn_i_rng_domain domain) {
     int64_t k = param->shape[0], each = param->count / k, first = config->path_length - k;
     double profile[PGCN_MAX_PATH_LENGTH];
-    double weights = has_against(config) ? 2 * config->path_length - 1 : config->path_length;
+    double weights =
+        pgcn_i_pathgcn_walks_both_ways(config) ? 2 * config->path_length - 1 : config->path_length;
     double deviation = config->kernel_start == PGCN_START_RANDOM ? 1 / sqrt(weights) : 0;
     if (config->kernel == PGCN_KERNEL_FULL) deviation /= sqrt((double)config->channels);
     kernel_profile(config, profile);

@@ -334,5 +334,7 @@ pgcn_i_value *pgcn_i_pathgcn_record(pgcn_i_tape *tape, const pgcn_config *config
                                     const pgcn_i_input *input, const pgcn_i_operator *operators,
                                     int samples);
 int pgcn_i_pathgcn_ops(const pgcn_config *config); /* operations to make room for */
+/* Whether operators need walks along and against the edges; walks of one node have no direction. */
+bool pgcn_i_pathgcn_walks_both_ways(const pgcn_config *config);
 
 #endif

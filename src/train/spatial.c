@@ -40,10 +40,10 @@ static pgcn_status init_against(pgcn_i_spatial *spatial, const pgcn_graph *graph
 
 pgcn_status pgcn_i_spatial_init(pgcn_i_spatial *spatial, const pgcn_graph *graph,
                                 const pgcn_config *config) {
-    bool split = config->direction == PGCN_DIRECTION_SPLIT && config->path_length > 1;
     pgcn_status status =
         init_direction(spatial, graph, config->direction == PGCN_DIRECTION_BACKWARD, config);
-    if (status == PGCN_OK && split) status = init_against(spatial, graph, config);
+    if (status == PGCN_OK && pgcn_i_pathgcn_walks_both_ways(config))
+        status = init_against(spatial, graph, config);
     if (status != PGCN_OK) pgcn_i_spatial_free(spatial);
     return status;
 }

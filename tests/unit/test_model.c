@@ -422,6 +422,19 @@ static const float *start_of(const pgcn_i_params *params, const char *name) {
     return pgcn_i_value_of(params, find(params, name));
 }
 
+/* Step 0 as without directions, and half of every other hop each way. */
+static void test_start_split_kernels_share_the_hops(void **state) {
+    (void)state;
+    pgcn_i_params one = started("channels=3 path-length=4 hops=2");
+    pgcn_i_params both = started("channels=3 path-length=4 hops=2 direction=split");
+    const float *s = start_of(&one, "layers.1.kernel"), *along = start_of(&both, "layers.1.kernel");
+    const float *against = start_of(&both, "layers.1.kernel_against");
+    assert_int_equal(find(&both, "layers.1.kernel_against")->shape[0], 3);
+    for (int e = 0; e < 12; e++) assert_true(along[e] == (e < 3 ? s[e] : s[e] / 2));
+    for (int e = 0; e < 9; e++) assert_true(against[e] == s[3 + e] / 2);
+    pgcn_i_params_free(&one), pgcn_i_params_free(&both);
+}
+
 static void test_start_smooth_kernel_sums_to_one_and_walks_hops(void **state) {
     (void)state;
     for (int layers = 1; layers <= 64; layers *= 2)
@@ -570,6 +583,7 @@ int main(void) {
         cmocka_unit_test(test_network_split_on_an_undirected_graph_is_the_sum_of_kernels),
         cmocka_unit_test(test_network_inference_tape_matches_equations),
         cmocka_unit_test(test_start_smooth_kernel_sums_to_one_and_walks_hops),
+        cmocka_unit_test(test_start_split_kernels_share_the_hops),
         cmocka_unit_test(test_start_smooth_kernel_many_hops_is_even),
         cmocka_unit_test(test_start_no_hops_and_identity_are_the_same),
         cmocka_unit_test(test_start_random_kernel_has_its_statistics),

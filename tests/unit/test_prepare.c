@@ -204,6 +204,19 @@ static void test_features_adjacency_is_a_row_of_the_graph(void **state) {
     pgcn_dataset_free(data);
 }
 
+static void test_features_adjacency_of_several_graphs_is_refused(void **state) {
+    (void)state;
+    pgcn_i_source source = seven();
+    pgcn_i_steps steps = {0};
+    bool known;
+    assert_int_equal(pgcn_i_steps_parse("features=own+adjacency", &steps, &known), PGCN_OK);
+    assert_int_equal(pgcn_i_prepare_graph(&source, &steps, "seven"), PGCN_OK);
+    source.graphs = 2;
+    assert_int_equal(pgcn_i_prepare(&source, &steps, "seven"), PGCN_ERR_ARGUMENT);
+    assert_error_says("'seven' has 2 graphs; features=adjacency is for one graph");
+    pgcn_i_source_free(&source);
+}
+
 static void test_features_are_joined_from_their_kinds(void **state) {
     (void)state;
     pgcn_i_source source = seven();
@@ -415,6 +428,7 @@ int main(void) {
         cmocka_unit_test(test_directed_keeps_arcs_and_the_default_symmetrises),
         cmocka_unit_test(test_features_are_joined_from_their_kinds),
         cmocka_unit_test(test_features_adjacency_is_a_row_of_the_graph),
+        cmocka_unit_test(test_features_adjacency_of_several_graphs_is_refused),
         cmocka_unit_test(test_steps_that_the_data_does_not_allow_are_refused),
         cmocka_unit_test(test_stratified_splits_give_every_class_its_share),
         cmocka_unit_test(test_random_and_per_class_splits_have_the_sizes_asked_for),
