@@ -199,7 +199,8 @@ PGCN_API pgcn_dataset_opts pgcn_dataset_opts_default(void);
  *   symmetrise            walk every edge both ways (the default)
  *   self-loops            keep edges from a node to itself
  *   largest-component     only the largest connected part of the graph
- *   features=A+B          own, labels (one-hot node labels), degrees (one-hot), identity
+ *   features=A+B          own, labels (one-hot node labels), degrees (one-hot), identity,
+ *                         adjacency (rows of the adjacency matrix)
  *   stratified=T/V/S      splits by percentages of each class into train, validation, test
  *   random=T/V/S          the same without regard to classes
  *   per-class=T/V/S       T training items of each class, V validation, S test items (or "rest")
@@ -397,6 +398,16 @@ typedef enum pgcn_scaling {
     PGCN_SCALING_WALK = 0,     /* the paper: rows of D^-1 A */
     PGCN_SCALING_SYMMETRIC = 1 /* visits scaled by sqrt(d_start / d_visited): D^-1/2 A D^-1/2 */
 } pgcn_scaling;
+typedef enum pgcn_direction {
+    PGCN_DIRECTION_FORWARD = 0,  /* along the edges, each of an undirected graph both ways */
+    PGCN_DIRECTION_BACKWARD = 1, /* against them */
+    PGCN_DIRECTION_SPLIT = 2     /* walks of both kinds, each with a kernel of its own */
+} pgcn_direction;
+typedef enum pgcn_jump {
+    PGCN_JUMP_NONE = 0,
+    PGCN_JUMP_CONCAT = 1, /* the last layer sees H0 and the results of all layers side by side */
+    PGCN_JUMP_SUM = 2     /* or their sum */
+} pgcn_jump;
 typedef enum pgcn_form {
     PGCN_FORM_SAMPLED = 0,
     PGCN_FORM_EXACT = 1 /* powers of the transition matrix instead of paths */
@@ -438,6 +449,10 @@ typedef struct pgcn_config {
     double dropout;
     double drop_rows; /* rate of whole rows of H0 dropped */
     pgcn_normalise normalise;
+    pgcn_direction direction;
+    bool embed_relu;       /* a ReLU after the first layer */
+    double dropout_hidden; /* rate after every path layer but the last */
+    pgcn_jump jump;
     /* training */
     pgcn_form train_form;
     int samples;                       /* S: independent samples of paths and dropout per step */

@@ -114,9 +114,9 @@ typedef struct cli_source {
     {"data", "DIR", "PATHGCN_DATA", "folder that holds named data sets", &(s).data_dir, NULL},     \
     {"prepare", "STEPS", NULL,                                                                     \
      "steps, like those after the colon of a name: directed, self-loops, largest-component, "      \
-     "features=own+labels+degrees+identity, stratified=60/20/20, random=60/20/20, "                \
+     "features=own+labels+degrees+identity+adjacency, stratified=60/20/20, random=60/20/20, "      \
      "per-class=20/500/1000, kfold=10, splits=10, split-seed=0, only-split=public, without-test",   \
-     &(s).steps, NULL},                \
+     &(s).steps, NULL},                                                                            \
     {"edges", "FILE", NULL, "your own graph: from,to[,weight] (text or gzip)", &(s).edges, NULL},  \
     {"features", "FILE", NULL, "its features: id and numbers, or .npy", &(s).features, NULL},      \
     {"labels", "FILE", NULL, "its classes: id,class; empty: to be predicted", &(s).labels, NULL},  \

@@ -123,7 +123,8 @@ bool pgcn_i_source_has_label(const pgcn_i_source *source, int64_t item);
  * order=community". */
 typedef struct pgcn_i_steps {
     bool directed, symmetrise, self_loops, largest_component;
-    bool features_own, features_labels, features_degrees, features_identity; /* none: the default */
+    bool features_own, features_labels, features_degrees, features_identity, features_adjacency;
+    /* none of them: the default */
     char split_kind; /* 0: as given, 's' stratified, 'r' random, 'c' per class, 'k' folds */
     double split[3]; /* fractions of train, val, test; counts per class, in all, in all for 'c' */
     int split_count; /* how many splits are made, or folds */

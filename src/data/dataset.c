@@ -362,7 +362,7 @@ static pgcn_status count_all(pgcn_dataset *data) {
 static bool is_changed_by(const pgcn_i_steps *steps) {
     return steps->symmetrise || steps->largest_component || steps->features_own ||
            steps->features_labels || steps->features_degrees || steps->features_identity ||
-           steps->without_test || steps->order;
+           steps->features_adjacency || steps->without_test || steps->order;
 }
 
 static pgcn_status check_and_prepare(pgcn_dataset *data, const char *where,

@@ -232,7 +232,9 @@ static pgcn_status read_features(folder *from, const pgcn_i_steps *steps, pgcn_i
             "(dense), or x_indptr.npy, x_indices.npy and x_data.npy (CSR)",
             from->path);
     if (sparse) return read_sparse(from, x);
-    if (!dense && (steps->features_identity || steps->features_degrees)) return PGCN_OK;
+    bool from_graph =
+        steps->features_identity || steps->features_degrees || steps->features_adjacency;
+    if (!dense && from_graph) return PGCN_OK;
     if (!dense)
         return pgcn_i_fail(
             PGCN_ERR_FORMAT,

@@ -79,17 +79,20 @@ static pgcn_status parse_features(const char *word, size_t length, const char *v
     } kinds[] = {{"own", &steps->features_own},
                  {"labels", &steps->features_labels},
                  {"degrees", &steps->features_degrees},
-                 {"identity", &steps->features_identity}};
-    for (int k = 0; k < 4; k++) *kinds[k].flag = false;
+                 {"identity", &steps->features_identity},
+                 {"adjacency", &steps->features_adjacency}};
+    enum { KINDS = sizeof kinds / sizeof *kinds };
+    for (int k = 0; k < KINDS; k++) *kinds[k].flag = false;
     while (true) {
         bool found = false;
         size_t letters = strcspn(value, "+,");
-        for (int k = 0; k < 4; k++)
+        for (int k = 0; k < KINDS; k++)
             if (strlen(kinds[k].name) == letters && strncmp(value, kinds[k].name, letters) == 0)
                 found = *kinds[k].flag = true;
         if (!found)
             return bad_value(word, length,
-                             "features=own, labels, degrees or identity, several joined by +");
+                             "features=own, labels, degrees, identity or adjacency, several joined "
+                             "by +");
         value += letters;
         if (*value != '+') return PGCN_OK;
         value++;
@@ -206,14 +209,15 @@ void pgcn_i_steps_text(const pgcn_i_steps *steps, char out[PGCN_I_STEPS_TEXT]) {
     } kinds[] = {{"own", steps->features_own},
                  {"labels", steps->features_labels},
                  {"degrees", steps->features_degrees},
-                 {"identity", steps->features_identity}};
+                 {"identity", steps->features_identity},
+                 {"adjacency", steps->features_adjacency}};
     char features[64] = "";
     out[0] = '\0';
     if (steps->directed) add_word(out, "directed");
     if (steps->symmetrise) add_word(out, "symmetrise");
     if (steps->self_loops) add_word(out, "self-loops");
     if (steps->largest_component) add_word(out, "largest-component");
-    for (int k = 0; k < 4; k++)
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
         if (kinds[k].on)
             snprintf(features + strlen(features), sizeof features - strlen(features), "%s%s",
                      *features ? "+" : "", kinds[k].name);
@@ -512,7 +516,7 @@ static pgcn_status keep_largest_component(pgcn_i_source *source, const char *whe
 enum { MOST_DEGREE = 1023 };
 
 typedef struct feature_blocks {
-    bool own, labels, degrees, identity;
+    bool own, labels, degrees, identity, adjacency;
     int64_t own_columns, label_columns, degree_columns;
 } feature_blocks;
 
@@ -548,9 +552,10 @@ static int64_t put_own(const pgcn_i_features *x, int64_t node, int32_t *column, 
 
 static pgcn_status join_features(pgcn_i_source *source, const feature_blocks *blocks) {
     const pgcn_i_features *own = &source->x;
+    const pgcn_graph *graph = source->graph;
     int64_t n = source->nodes, at = 0;
     int64_t columns = blocks->own_columns + blocks->label_columns + blocks->degree_columns +
-                      (blocks->identity ? n : 0);
+                      (blocks->identity ? n : 0) + (blocks->adjacency ? n : 0);
     if (columns > INT32_MAX)
         return pgcn_i_fail(PGCN_ERR_ARGUMENT,
                            "%lld feature columns are too many, expected at most "
@@ -560,7 +565,8 @@ static pgcn_status join_features(pgcn_i_source *source, const feature_blocks *bl
     int64_t *offset = PGCN_I_ARRAY(&source->arena, int64_t, n + 1);
     if (!offset) return PGCN_ERR_MEMORY;
     for (int64_t i = 0; i < n; i++)
-        offset[i + 1] = offset[i] + ones + (blocks->own ? own_entries(own, i) : 0);
+        offset[i + 1] = offset[i] + ones + (blocks->own ? own_entries(own, i) : 0) +
+                        (blocks->adjacency ? graph->offset[i + 1] - graph->offset[i] : 0);
     int32_t *column = PGCN_I_ARRAY(&source->arena, int32_t, offset[n]);
     float *value = PGCN_I_ARRAY(&source->arena, float, offset[n]);
     if (!column || !value) return PGCN_ERR_MEMORY;
@@ -569,10 +575,14 @@ static pgcn_status join_features(pgcn_i_source *source, const feature_blocks *bl
         if (blocks->own) at = put_own(own, i, column, value, at);
         if (blocks->labels) column[at] = (int32_t)(first + source->node_label[i]), value[at++] = 1;
         first += blocks->label_columns;
-        if (blocks->degrees)
-            column[at] = (int32_t)(first + degree_of(source->graph, i)), value[at++] = 1;
+        if (blocks->degrees) column[at] = (int32_t)(first + degree_of(graph, i)), value[at++] = 1;
         first += blocks->degree_columns;
         if (blocks->identity) column[at] = (int32_t)(first + i), value[at++] = 1;
+        first += blocks->identity ? n : 0;
+        for (int64_t e = graph->offset[i]; blocks->adjacency && e < graph->offset[i + 1]; e++) {
+            column[at] = (int32_t)(first + graph->neighbour[e]);
+            value[at++] = graph->weight ? graph->weight[e] : 1;
+        }
     }
     source->x = (pgcn_i_features){.n = n,
                                   .columns = columns,
@@ -589,8 +599,10 @@ static feature_blocks choose_features(const pgcn_i_source *source, const pgcn_i_
     feature_blocks blocks = {.own = steps->features_own,
                              .labels = steps->features_labels,
                              .degrees = steps->features_degrees,
-                             .identity = steps->features_identity};
-    if (blocks.own || blocks.labels || blocks.degrees || blocks.identity) return blocks;
+                             .identity = steps->features_identity,
+                             .adjacency = steps->features_adjacency};
+    if (blocks.own || blocks.labels || blocks.degrees || blocks.identity || blocks.adjacency)
+        return blocks;
     if (source->graph_label && source->node_label &&
         !source->own_name) /* ours are chosen already */
         blocks.labels = true;
@@ -607,12 +619,18 @@ static pgcn_status make_features(pgcn_i_source *source, const pgcn_i_steps *step
                                  const char *where) {
     feature_blocks blocks = choose_features(source, steps);
     bool asked = steps->features_own || steps->features_labels || steps->features_degrees ||
-                 steps->features_identity;
+                 steps->features_identity || steps->features_adjacency;
+    if (blocks.adjacency && source->graphs > 0)
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT,
+                           "data set '%s' has %lld graphs; features=adjacency is for one graph, "
+                           "whose nodes are the same when the model is used; choose other features",
+                           where, (long long)source->graphs);
     if ((blocks.own && source->x.columns == 0) || (blocks.labels && !source->node_label))
         return pgcn_i_fail(PGCN_ERR_ARGUMENT,
                            "data set '%s' has no %s; choose other features, e.g. features=degrees",
                            where, blocks.labels ? "node labels" : "features of its own");
-    if (blocks.own && !blocks.labels && !blocks.degrees && !blocks.identity) return PGCN_OK;
+    if (blocks.own && !blocks.labels && !blocks.degrees && !blocks.identity && !blocks.adjacency)
+        return PGCN_OK;
     if (blocks.own) blocks.own_columns = source->x.columns;
     for (int64_t i = 0; i < source->nodes; i++) {
         if (blocks.labels && source->node_label[i] >= blocks.label_columns)

@@ -235,6 +235,27 @@ void pgcn_graph_free(pgcn_graph *graph) {
     pgcn_i_arena_free(&arena);
 }
 
+pgcn_status pgcn_i_graph_reversed(const pgcn_graph *graph, pgcn_graph **out) {
+    const pgcn_i_csr rows = {graph->n, (int64_t *)graph->offset, (pgcn_node *)graph->neighbour,
+                             (float *)graph->weight}; /* which are only read */
+    pgcn_i_arena arena = {0};
+    pgcn_i_csr turned;
+    pgcn_graph *reversed = PGCN_I_ARRAY(&arena, pgcn_graph, 1);
+    pgcn_status status =
+        reversed ? pgcn_i_csr_transpose(&rows, graph->n, &arena, &turned) : PGCN_ERR_MEMORY;
+    if (status != PGCN_OK) {
+        pgcn_i_arena_free(&arena);
+        return status;
+    }
+    *reversed = *graph;
+    reversed->arena = arena;
+    reversed->offset = turned.offset;
+    reversed->neighbour = turned.column;
+    reversed->weight = turned.value;
+    *out = reversed;
+    return PGCN_OK;
+}
+
 /* ---- checking ---------------------------------------------------------------------------- */
 
 static pgcn_status check_offsets(const pgcn_graph *graph) {

@@ -44,6 +44,9 @@ pgcn_status pgcn_i_graph_operator(const pgcn_graph *graph, bool self_loops, bool
                                   bool symmetric, pgcn_i_arena *arena, pgcn_i_csr *out,
                                   pgcn_i_csr *transposed, float **degree);
 
+/* The graph with every edge turned round. */
+pgcn_status pgcn_i_graph_reversed(const pgcn_graph *graph, pgcn_graph **out);
+
 /* Arrays for a matrix of that size, zero; value NULL if not asked for. */
 pgcn_status pgcn_i_csr_alloc(pgcn_i_arena *arena, int64_t rows, int64_t entries, bool with_value,
                              pgcn_i_csr *out);

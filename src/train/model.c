@@ -164,7 +164,7 @@ static pgcn_status session_fill(session *s, const pgcn_model *model, const pgcn_
         return pgcn_i_fail(PGCN_ERR_ARGUMENT,
                            "a model of node2vec walks has no deterministic form (its walks have a "
                            "memory); use inference stochastic:10");
-    s->operator=(pgcn_i_operator){.n = data->graph->n, .samples = 1, .exact = &s->spatial.exact};
+    s->operator= pgcn_i_spatial_operator(&s->spatial, 1);
     if (sampled) {
         PGCN_TRY(pgcn_i_visits_new(&s->spatial.walker, 1, false, &s->visits));
         s->operator.visits = s->visits;

@@ -26,15 +26,20 @@ pgcn_status pgcn_i_config_apply(pgcn_config *config, const char *settings);
 
 typedef struct pgcn_i_spatial {
     pgcn_i_arena arena;
+    pgcn_graph *reversed; /* what walks against the edges run on; NULL where they are the same */
     pgcn_i_walker walker;
     bool has_exact;            /* not for node2vec: its walks have memory, no power of T fits */
     pgcn_i_csr exact, exact_t; /* exact_t: only for training in exact form */
     float *degree;             /* [n] */
     const float *visit_degree; /* degree with symmetric scaling, else NULL */
+    struct pgcn_i_spatial *against; /* the other direction, where walks go both ways */
 } pgcn_i_spatial;
 pgcn_status pgcn_i_spatial_init(pgcn_i_spatial *spatial, const pgcn_graph *graph,
                                 const pgcn_config *config);
 void pgcn_i_spatial_free(pgcn_i_spatial *spatial);
+/* Its exact form, for `samples` stacked copies of the nodes. */
+pgcn_i_operator pgcn_i_spatial_operator(const pgcn_i_spatial *spatial, int samples);
+int64_t pgcn_i_spatial_bytes(const pgcn_i_spatial *spatial);
 
 /* ---- models (model.c) ----------------------------------------------------------------------- */
 

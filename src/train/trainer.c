@@ -247,19 +247,15 @@ static pgcn_status count_nodes(pgcn_trainer *trainer) {
 
 static pgcn_status make_operators(pgcn_trainer *trainer) {
     const pgcn_config *config = &trainer->config;
-    int64_t n = trainer->data->graph->n;
     pgcn_i_spatial *spatial = &trainer->spatial;
     trainer->train_operators = PGCN_I_ARRAY(&trainer->arena, pgcn_i_operator, config->layers);
     trainer->eval_operators = PGCN_I_ARRAY(&trainer->arena, pgcn_i_operator, config->layers);
     trainer->visits = PGCN_I_ARRAY(&trainer->arena, pgcn_i_visits *, config->layers);
     if (!trainer->train_operators || !trainer->eval_operators || !trainer->visits)
         return PGCN_ERR_MEMORY;
-    pgcn_i_operator exact = {.n = n, .exact = &spatial->exact, .exact_t = &spatial->exact_t};
     for (int l = 0; l < config->layers; l++) {
-        trainer->train_operators[l] = exact;
-        trainer->train_operators[l].samples = config->samples;
-        trainer->eval_operators[l] = exact;
-        trainer->eval_operators[l].samples = 1;
+        trainer->train_operators[l] = pgcn_i_spatial_operator(spatial, config->samples);
+        trainer->eval_operators[l] = pgcn_i_spatial_operator(spatial, 1);
     }
     trainer->sampled_step = -1;
     if (config->train_form == PGCN_FORM_SAMPLED) {

@@ -1,6 +1,6 @@
 """Recomputes the predictions of a model file with NumPy, from docs/FORMATS.md alone.
 
-    numpy_logits.py make DIRECTORY [sparse]       writes a data folder
+    numpy_logits.py make DIRECTORY [sparse|arcs]  writes a data folder
     numpy_logits.py check DIRECTORY MODEL CSV     compares with `pathgcn predict --all`
 
 Nothing of pathgcn is used: the safetensors file is read by hand, the operator is a dense matrix,
@@ -18,8 +18,8 @@ TOLERANCE = 1e-5
 NORM_EPSILON = 1e-5
 
 
-def make(directory, sparse):
-    """61 nodes in 3 communities, two of them isolated; weighted edges; 19 features."""
+def make(directory, sparse, arcs):
+    """61 nodes in 3 communities, two of them isolated; weighted edges, or arcs; 19 features."""
     rng = np.random.default_rng(7)
     n, features, classes = 61, 19, 3
     y = rng.integers(0, classes, n).astype("<i4")
@@ -34,7 +34,10 @@ def make(directory, sparse):
         np.save(os.path.join(directory, name), np.ascontiguousarray(array))
 
     save("edges.npy", edges)
-    save("edge_weight.npy", rng.uniform(0.5, 2, len(edges)).astype("<f4"))
+    if arcs:
+        save("edges_directed.npy", edges)
+    else:
+        save("edge_weight.npy", rng.uniform(0.5, 2, len(edges)).astype("<f4"))
     save("y.npy", y)
     for index, name in enumerate(["train", "val", "test"]):
         save(f"{name}_mask.npy", (part == index).astype("|u1"))
@@ -85,8 +88,8 @@ def read_features(directory, normalise):
     return x
 
 
-def operator(directory, config):
-    """T = D^-1 A or D^-1/2 A D^-1/2; a node that cannot go anywhere stays."""
+def operator(directory, config, directed, turned):
+    """T = D^-1 A or D^-1/2 A D^-1/2; a node that cannot go anywhere stays. Turned: of A^T."""
     n = len(np.load(os.path.join(directory, "y.npy")))
     edges = np.load(os.path.join(directory, "edges.npy"))
     weight = np.ones(len(edges))
@@ -94,7 +97,10 @@ def operator(directory, config):
         weight = np.load(os.path.join(directory, "edge_weight.npy")).astype(np.float64)
     a = np.zeros((n, n))
     a[edges[:, 0], edges[:, 1]] = weight
-    a[edges[:, 1], edges[:, 0]] = weight
+    if not directed:
+        a[edges[:, 1], edges[:, 0]] = weight
+    if turned:
+        a = a.T.copy()
     stays = np.ones(n) if config["self-loops"] == "yes" else (a.sum(axis=1) == 0).astype(float)
     a += np.diag(stays)
     degree = a.sum(axis=1)
@@ -103,9 +109,11 @@ def operator(directory, config):
     return a / degree[:, None]
 
 
-def path_convolution(h, t, kernel):
-    """sum_i s_i (.) T^i H, or sum_i T^i H W_i for a full kernel."""
+def path_convolution(h, t, kernel, first):
+    """sum_i s_i (.) T^i H from hop `first` on, or sum_i T^i H W_i for a full kernel."""
     result = np.zeros_like(h)
+    if first:
+        h = t @ h
     for s in kernel:
         result += h @ s if s.ndim == 2 else h * s
         h = t @ h
@@ -121,15 +129,24 @@ def probabilities(directory, model):
         train = np.load(os.path.join(directory, "train_mask.npy")).astype(bool)
         assert np.allclose(w["input.mean"], x[train].mean(axis=0), atol=1e-6)
         x = (x - w["input.mean"]) / w["input.deviation"]
-    t = operator(directory, config)
+    directed = ":directed" in metadata["dataset"]
+    t = operator(directory, config, directed, config["direction"] == "backward")
+    against = operator(directory, config, directed, True)
     alpha = float(config["alpha"])
-    h = np.maximum(x @ w["embed.weight"] + w["embed.bias"], 0)
+    h = x @ w["embed.weight"] + w["embed.bias"]
+    if config["embed-relu"] == "yes":
+        h = np.maximum(h, 0)
     h0 = h
+    jumps = 0
     for layer in range(int(config["layers"])):
         def of_layer(part):
-            return w[f"layers.{layer}.{part}"]
+            return w[f"layers.{layer}.{part}"] if f"layers.{layer}.{part}" in w else w.get(part)
 
-        u = path_convolution(h, t, w["kernel"] if "kernel" in w else of_layer("kernel"))
+        if config["jump"] != "none":
+            jumps = jumps + h @ w.get(f"jump.{layer}.weight", w["classifier.weight"])
+        u = path_convolution(h, t, of_layer("kernel"), 0)
+        if of_layer("kernel_against") is not None:
+            u = u + path_convolution(h, against, of_layer("kernel_against"), 1)
         residual = {"none": None, "initial": h0, "previous": h}[config["residual"]]
         if residual is not None:
             u = (1 - alpha) * u + alpha * residual
@@ -138,7 +155,7 @@ def probabilities(directory, model):
         if config["batch-norm"] == "yes":
             u = (u - of_layer("norm.mean")) / np.sqrt(of_layer("norm.variance") + NORM_EPSILON)
         h = np.maximum(u, 0)
-    logits = h @ w["classifier.weight"] + w["classifier.bias"]
+    logits = h @ w["classifier.weight"] + w["classifier.bias"] + jumps
     e = np.exp(logits - logits.max(axis=1, keepdims=True))
     return e / e.sum(axis=1, keepdims=True)
 
@@ -162,6 +179,6 @@ def check(directory, model, predictions):
 
 if __name__ == "__main__":
     if sys.argv[1] == "make":
-        make(sys.argv[2], sys.argv[3:] == ["sparse"])
+        make(sys.argv[2], sys.argv[3:] == ["sparse"], sys.argv[3:] == ["arcs"])
     else:
         check(*sys.argv[2:5])

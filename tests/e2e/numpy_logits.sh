@@ -11,12 +11,13 @@ script=$PATHGCN_SOURCE/tests/e2e/numpy_logits.py
 
 "$python" "$script" make dense
 "$python" "$script" make sparse sparse
+"$python" "$script" make arcs arcs
 # weights that are far from their start and tell the nodes apart: those of the last epoch
 fast=(--epochs 40 --eval-every 40 --patience 0 --channels 12 --dropout 0.2 --lr-ends 0.05 --wd-mix 0.01 --wd-kernel 0.01)
 agrees() { # folder, train arguments...
     run 0 pathgcn train "$@" "${fast[@]}" --out run --quiet
     run 0 pathgcn predict run/model.safetensors --all --out predictions.csv
-    run 0 "$python" "$script" check "$1" run/model.safetensors predictions.csv
+    run 0 "$python" "$script" check "${1%%:*}" run/model.safetensors predictions.csv
     echo "$(cat "$out"): $*"
 }
 agrees dense
@@ -36,6 +37,14 @@ agrees dense --kernel full --layers 2 --path-length 3
 agrees sparse --kernel full --batch-norm --scaling walk
 agrees dense --batch-norm --mix random --residual initial
 agrees dense --batch-norm --kernel global --residual none --train-form exact
+agrees arcs:directed
+agrees arcs:directed --direction backward --scaling walk --self-loops no
+agrees arcs:directed --direction split --kernel layer
+agrees arcs:directed --direction split --kernel full --self-loops no
+agrees arcs:directed --direction split --kernel global --scaling walk --residual none
+agrees dense --direction split --walk weighted
+agrees dense --jump concat --layers 3
+agrees sparse --jump sum --embed-relu no --dropout-hidden 0.2
 agrees dense --path-length 1 --layers 1
 
 # the comparison can fail: another model of the same shape does not agree

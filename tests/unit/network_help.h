@@ -17,8 +17,8 @@ typedef struct problem {
     uint8_t *mask;
 } problem;
 
-static inline problem problem_new(int64_t n) {
-    problem p = {.n = n, .graph = random_graph(n, 2 * n, true, false, false, 3)};
+static inline problem problem_of(int64_t n, bool directed) {
+    problem p = {.n = n, .graph = random_graph(n, 2 * n, true, directed, false, 3)};
     pgcn_i_stream random = test_stream(4);
     p.csr = ref_random_csr(5, n, NET_FEATURES);
     p.x = (pgcn_i_features){.n = n,
@@ -35,6 +35,10 @@ static inline problem problem_new(int64_t n) {
         p.masked += p.mask[j] && p.label[j] >= 0;
     }
     return p;
+}
+
+static inline problem problem_new(int64_t n) {
+    return problem_of(n, false);
 }
 
 static inline void problem_free(problem *p) {
@@ -73,10 +77,7 @@ static inline void network_prepare(network *net, const problem *p, const char *t
         net->samplers = config->paths_per_layer ? config->layers : 1;
     assert_true(config->layers <= 8);
     for (int l = 0; l < config->layers; l++) {
-        net->operators[l] = (pgcn_i_operator){.n = p->n,
-                                              .samples = config->samples,
-                                              .exact = &net->spatial.exact,
-                                              .exact_t = &net->spatial.exact_t};
+        net->operators[l] = pgcn_i_spatial_operator(&net->spatial, config->samples);
         if (l >= net->samplers) continue;
         must(pgcn_i_visits_new(&net->spatial.walker, config->samples, true, &net->visits[l]));
         pgcn_i_visits_sample(net->visits[l], &net->spatial.walker, net->pool, config->seed,

@@ -35,6 +35,7 @@ typedef struct op_case {
     int samples;
     double rate; /* dropout, or the temperature of the consistency */
     bool relu, bias, sparse, exact;
+    bool split; /* walks both ways on a directed graph */
     pgcn_kernel kernel;
     pgcn_residual residual; /* INITIAL: another value; PREVIOUS: the input itself */
     bool square;            /* cost grows with c^2: no 257 channels */
@@ -140,6 +141,18 @@ static void linear_reference(const bench *b, double *out) {
         out[e] *= dropout_factor(domain(b, PGCN_I_RNG_DROPOUT, 0), b->test->rate, e);
 }
 
+static void onto_declare(bench *b) {
+    linear_declare(b);
+    b->leaf[1] = pgcn_i_tape_value(&b->tape, b->rows, b->outputs);
+}
+static pgcn_i_value *onto_record(bench *b) {
+    return pgcn_i_op_linear_onto(&b->tape, b->leaf[1], b->leaf[0], b->param[0], b->param[1]);
+}
+static void onto_reference(const bench *b, double *out) {
+    linear_reference(b, out);
+    for (int64_t e = 0; e < b->rows * b->outputs; e++) out[e] += b->x[LEAF + 1][e];
+}
+
 static pgcn_i_value *relu_record(bench *b) {
     return pgcn_i_op_relu(&b->tape, b->leaf[0]);
 }
@@ -200,13 +213,11 @@ static void pool_reference(const bench *b, double *out) {
 static void path_declare(bench *b) {
     pgcn_config config =
         settings("self-loops=no scaling=symmetric path-length=4 paths=3 train-form=exact");
-    b->graph = random_graph(b->n, 2 * b->n, false, false, false, 21);
+    if (b->test->split) config.direction = PGCN_DIRECTION_SPLIT;
+    b->graph = random_graph(b->n, 2 * b->n, false, b->test->split, false, 21);
     must(pgcn_i_spatial_init(&b->spatial, b->graph, &config));
-    b->operator=(pgcn_i_operator){.n = b->n, .samples = b->test->samples};
-    if (b->test->exact) {
-        b->operator.exact = & b->spatial.exact;
-        b->operator.exact_t = & b->spatial.exact_t;
-    } else {
+    b->operator= pgcn_i_spatial_operator(&b->spatial, b->test->samples);
+    if (!b->test->exact) {
         must(pgcn_i_visits_new(&b->spatial.walker, b->test->samples, true, &b->visits));
         pgcn_i_visits_sample(b->visits, &b->spatial.walker, b->pool, 5, PGCN_I_RNG_WALK, 0, 0,
                              b->spatial.visit_degree);
@@ -217,36 +228,42 @@ static void path_declare(bench *b) {
         b->leaf[1] = pgcn_i_tape_value(&b->tape, b->rows, b->c);
     const int rank[] = {1, 1, 2, 3};
     add_param(b, 0, rank[b->test->kernel], K, b->c, b->c);
+    if (b->test->split) add_param(b, 1, rank[b->test->kernel], K - 1, b->c, b->c);
 }
 
 static pgcn_i_value *path_record(bench *b) {
     pgcn_i_value *residual[] = {NULL, b->leaf[1], b->leaf[0]};
     return pgcn_i_op_pathconv(&b->tape, b->leaf[0], &b->operator, K, b->test->kernel, b->param[0],
-                              residual[b->test->residual], ALPHA);
+                              b->param[1], residual[b->test->residual], ALPHA);
 }
 
-/* z = S_i h, or T z in place of the power before. */
-static void next_hop(const bench *b, int i, const double *h, double *z) {
+/* z = S_i h, or T z in place of the power before, along the edges or against them. */
+static void next_hop(const bench *b, bool against, int i, const double *h, double *z) {
     int64_t each = b->n * b->c;
     if (!b->test->exact) {
-        ref_csr_product(z, &b->visits->hop[i - 1], h, b->c);
+        const pgcn_i_visits *visits = against ? b->visits->against : b->visits;
+        ref_csr_product(z, &visits->hop[i - 1], h, b->c);
         return;
     }
+    const pgcn_i_spatial *spatial = against ? b->spatial.against : &b->spatial;
     double *before = ref_zeros(b->rows * b->c);
     memcpy(before, z, (size_t)(b->rows * b->c) * sizeof *z);
     for (int s = 0; s < b->test->samples; s++)
-        ref_csr_product(z + s * each, &b->spatial.exact, before + s * each, b->c);
+        ref_csr_product(z + s * each, &spatial->exact, before + s * each, b->c);
     free(before);
 }
 
-static void path_reference(const bench *b, double *out) {
+/* out += sum_i s_i (.) S_i h of one direction; that against the edges has no step 0. */
+static void add_hops(const bench *b, bool against, double *out) {
     int64_t c = b->c, count = b->rows * c;
-    const double *h = b->x[LEAF], *s = b->x[PARAM];
+    int64_t each = b->test->kernel == PGCN_KERNEL_FULL ? c * c : 1;
+    if (b->test->kernel == PGCN_KERNEL_DEPTHWISE) each = c;
+    const double *h = b->x[LEAF], *s = against ? b->x[PARAM + 1] - each : b->x[PARAM];
     double *z = ref_zeros(count), *term = ref_zeros(count);
     memcpy(z, h, (size_t)count * sizeof *z);
-    memset(out, 0, (size_t)count * sizeof *out);
     for (int i = 0; i < K; i++) {
-        if (i > 0) next_hop(b, i, h, z);
+        if (i > 0) next_hop(b, against, i, h, z);
+        if (i == 0 && against) continue;
         if (b->test->kernel == PGCN_KERNEL_FULL)
             ref_gemm(false, false, b->rows, c, c, z, s + i * c * c, 0, term);
         for (int64_t e = 0; e < count; e++) {
@@ -255,9 +272,17 @@ static void path_reference(const bench *b, double *out) {
             out[e] += term[e];
         }
     }
-    const double *residual[] = {NULL, b->x[LEAF + 1], h}, *r = residual[b->test->residual];
-    for (int64_t e = 0; r && e < count; e++) out[e] = (1 - ALPHA) * out[e] + ALPHA * r[e];
     free(z), free(term);
+}
+
+static void path_reference(const bench *b, double *out) {
+    int64_t count = b->rows * b->c;
+    memset(out, 0, (size_t)count * sizeof *out);
+    add_hops(b, false, out);
+    if (b->test->split) add_hops(b, true, out);
+    const double *residual[] = {NULL, b->x[LEAF + 1], b->x[LEAF]};
+    const double *r = residual[b->test->residual];
+    for (int64_t e = 0; r && e < count; e++) out[e] = (1 - ALPHA) * out[e] + ALPHA * r[e];
 }
 
 /* ---- losses ---------------------------------------------------------------------------------------- */
@@ -340,6 +365,7 @@ static double binary_loss_reference(const bench *b) {
 /* clang-format off */
 static const op_kind INPUT     = {input_declare, input_record, input_reference, NULL, NULL};
 static const op_kind LINEAR    = {linear_declare, linear_record, linear_reference, NULL, NULL};
+static const op_kind ONTO      = {onto_declare, onto_record, onto_reference, NULL, NULL};
 static const op_kind RELU      = {one_leaf, relu_record, relu_reference, NULL, NULL};
 static const op_kind DROPOUT   = {one_leaf, dropout_record, dropout_reference, NULL, NULL};
 static const op_kind DROP_ROWS = {one_leaf, drop_rows_record, drop_rows_reference, NULL, NULL};
@@ -357,7 +383,10 @@ static const op_kind BINARY    = {loss_declare, NULL, NULL, binary_loss, binary_
     {.name = "pathconv " word " sampled + r", .kind = &PATH, .samples = 2, .kernel = which, .square = big, .residual = PGCN_RESIDUAL_INITIAL}, \
     {.name = "pathconv " word " sampled + h", .kind = &PATH, .samples = 1, .kernel = which, .square = big, .residual = PGCN_RESIDUAL_PREVIOUS}, \
     {.name = "pathconv " word " exact + r",   .kind = &PATH, .samples = 2, .kernel = which, .square = big, .exact = true, .residual = PGCN_RESIDUAL_INITIAL}, \
-    {.name = "pathconv " word " exact + h",   .kind = &PATH, .samples = 1, .kernel = which, .square = big, .exact = true, .residual = PGCN_RESIDUAL_PREVIOUS}
+    {.name = "pathconv " word " exact + h",   .kind = &PATH, .samples = 1, .kernel = which, .square = big, .exact = true, .residual = PGCN_RESIDUAL_PREVIOUS}, \
+    {.name = "pathconv " word " sampled split", .kind = &PATH, .samples = 2, .kernel = which, .square = big, .split = true, .residual = PGCN_RESIDUAL_INITIAL}, \
+    {.name = "pathconv " word " exact split",   .kind = &PATH, .samples = 2, .kernel = which, .square = big, .split = true, .exact = true, .residual = PGCN_RESIDUAL_INITIAL}, \
+    {.name = "pathconv " word " exact split + h", .kind = &PATH, .samples = 1, .kernel = which, .square = big, .split = true, .exact = true, .residual = PGCN_RESIDUAL_PREVIOUS}
 
 static const op_case cases[] = {
     {.name = "input sparse",           .kind = &INPUT, .samples = 1, .sparse = true, .relu = true},
@@ -373,6 +402,8 @@ static const op_case cases[] = {
     {.name = "linear relu",            .kind = &LINEAR, .samples = 1, .square = true, .relu = true},
     {.name = "linear bias relu",       .kind = &LINEAR, .samples = 2, .square = true, .bias = true, .relu = true},
     {.name = "linear relu dropout",    .kind = &LINEAR, .samples = 1, .square = true, .relu = true, .rate = 0.4},
+    {.name = "linear onto",            .kind = &ONTO, .samples = 1, .square = true},
+    {.name = "linear onto bias",       .kind = &ONTO, .samples = 2, .square = true, .bias = true},
     {.name = "relu",                   .kind = &RELU, .samples = 1},
     {.name = "dropout",                .kind = &DROPOUT, .samples = 1, .rate = 0.5},
     {.name = "dropout 2",              .kind = &DROPOUT, .samples = 2, .rate = 0.1},
@@ -431,7 +462,7 @@ static void bench_open(bench *b, const op_case *test, int64_t n, int64_t c) {
     *b = (bench){.test = test, .n = n, .c = c, .rows = n * test->samples};
     must(pgcn_i_pool_new(2, &b->pool));
     must(pgcn_i_params_init(&b->params, 4));
-    must(pgcn_i_tape_init(&b->tape, b->pool, &b->params, 1, true));
+    must(pgcn_i_tape_init(&b->tape, b->pool, &b->params, PGCN_PATH_OPS, true));
     b->tape.seed = 77;
     b->tape.step = 3;
     test->kind->declare(b);
@@ -481,7 +512,6 @@ static void bench_run(bench *b, const char *label) {
  * weights over sparse features are used by one operation alone and have no adding form. */
 static void check_adding(bench *b, const char *label) {
     const float mark = 0.5f;
-    pgcn_i_op *op = &b->tape.op[0];
     float *once[ARRAYS] = {0};
     for (int a = 0; a < ARRAYS; a++) {
         if (!b->x[a] || (a == PARAM && b->test->sparse)) continue;
@@ -489,7 +519,12 @@ static void check_adding(bench *b, const char *label) {
         memcpy(once[a], gradient_of(b, a), (size_t)b->count[a] * sizeof *once[a]);
         for (int64_t e = 0; e < b->count[a]; e++) gradient_of(b, a)[e] = mark;
     }
-    for (int i = 0; i < 2; i++) op->add_in[i] = op->add_param[i] = true;
+    for (int o = 0; o < b->tape.count; o++)
+        for (int i = 0; i < 2; i++) {
+            pgcn_i_op *op = &b->tape.op[o];
+            op->add_in[i] = op->in[i] && op->in[i]->maker < 0;
+            op->add_param[i] = true;
+        }
     for (int64_t e = 0; e < b->out->rows * b->out->cols; e++)
         b->out->grad[e] = (float)b->weight[e]; /* ReLU masks it in place */
     pgcn_i_tape_backward(&b->tape);

@@ -71,9 +71,9 @@ static void test_steps_with_wrong_values_say_what_is_expected(void **state) {
         {"kfold=2", "from 3 to 1000"},
         {"splits=0", "from 1 to 1000"},
         {"split-seed=-1", "from 0 to"},
-        {"features=", "own, labels, degrees or identity"},
-        {"features=own+", "own, labels, degrees or identity"},
-        {"features=colour", "own, labels, degrees or identity"},
+        {"features=", "own, labels, degrees, identity or adjacency"},
+        {"features=own+", "own, labels, degrees, identity or adjacency"},
+        {"features=colour", "own, labels, degrees, identity or adjacency"},
         {"order=", "degree, rcm, community or random"},
         {"order=degrees", "degree, rcm, community or random"},
     };
@@ -181,6 +181,40 @@ static void test_directed_keeps_arcs_and_the_default_symmetrises(void **state) {
     assert_string_not_equal(arcs->fingerprint, pairs->fingerprint);
     pgcn_dataset_free(arcs);
     pgcn_dataset_free(pairs);
+}
+
+/* Behind its own two columns, node i has a 1 in column 2 + j for each edge from i to j. */
+static void test_features_adjacency_is_a_row_of_the_graph(void **state) {
+    (void)state;
+    pgcn_dataset *data = build(seven(), "directed,features=own+adjacency");
+    const pgcn_graph *graph = data->graph;
+    assert_int_equal(data->x.columns, 2 + N);
+    int64_t arcs = 0;
+    for (int64_t i = 0; i < N; i++) {
+        int64_t e = graph->offset[i];
+        for (int64_t at = data->x.offset[i]; at < data->x.offset[i + 1]; at++) {
+            if (data->x.column[at] < 2) continue;
+            assert_int_equal(data->x.column[at], 2 + graph->neighbour[e++]);
+            assert_true(data->x.value[at] == 1);
+        }
+        assert_int_equal(e, graph->offset[i + 1]);
+        arcs += e - graph->offset[i];
+    }
+    assert_int_equal(arcs, 4);
+    pgcn_dataset_free(data);
+}
+
+static void test_features_adjacency_of_several_graphs_is_refused(void **state) {
+    (void)state;
+    pgcn_i_source source = seven();
+    pgcn_i_steps steps = {0};
+    bool known;
+    assert_int_equal(pgcn_i_steps_parse("features=own+adjacency", &steps, &known), PGCN_OK);
+    assert_int_equal(pgcn_i_prepare_graph(&source, &steps, "seven"), PGCN_OK);
+    source.graphs = 2;
+    assert_int_equal(pgcn_i_prepare(&source, &steps, "seven"), PGCN_ERR_ARGUMENT);
+    assert_error_says("'seven' has 2 graphs; features=adjacency is for one graph");
+    pgcn_i_source_free(&source);
 }
 
 static void test_features_are_joined_from_their_kinds(void **state) {
@@ -393,6 +427,8 @@ int main(void) {
         cmocka_unit_test(test_largest_component_cuts_sparse_features_masks_and_given_names),
         cmocka_unit_test(test_directed_keeps_arcs_and_the_default_symmetrises),
         cmocka_unit_test(test_features_are_joined_from_their_kinds),
+        cmocka_unit_test(test_features_adjacency_is_a_row_of_the_graph),
+        cmocka_unit_test(test_features_adjacency_of_several_graphs_is_refused),
         cmocka_unit_test(test_steps_that_the_data_does_not_allow_are_refused),
         cmocka_unit_test(test_stratified_splits_give_every_class_its_share),
         cmocka_unit_test(test_random_and_per_class_splits_have_the_sizes_asked_for),
