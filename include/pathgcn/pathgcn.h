@@ -511,6 +511,7 @@ typedef struct pgcn_recipe_info {
     int version;   /* from 1 */
     char task[16]; /* "node" */
     char dataset[128];  /* "cora", or several, separated by spaces; "any": for all */
+    char prepare[128];  /* steps of the data set, as after the colon of a name; may be empty */
     char about[256];    /* one sentence */
     char searched[512]; /* what was searched, or where the values come from; may be empty */
     /* Filled by the library, not looked at when writing: */

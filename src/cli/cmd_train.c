@@ -147,6 +147,18 @@ static int start_from_recipe(train_request *r, const char *name, const cli_argum
     return -1;
 }
 
+/* The steps that the recipe names, unless the user has named some. */
+static int prepare_as_recipe(train_request *r, pgcn_dataset **data) {
+    if (!*r->used.prepare || r->source.steps || (r->dataset && strchr(r->dataset, ':'))) return -1;
+    r->source.steps = r->used.prepare;
+    if (!r->quiet)
+        fprintf(stderr, "note: recipe %s prepares the data set: %s\n", r->used.name,
+                r->used.prepare);
+    pgcn_dataset_free(*data);
+    *data = NULL;
+    return cli_load_dataset(&cli_train, r->dataset, &r->source, "", data);
+}
+
 static int load_and_train(train_request *r, const cli_arguments *arguments) {
     pgcn_dataset *data;
     char out[TRAIN_PATH_BYTES];
@@ -155,13 +167,14 @@ static int load_and_train(train_request *r, const cli_arguments *arguments) {
     if (code >= 0) return code;
     code = cli_load_dataset(&cli_train, r->dataset, &r->source, "", &data);
     if (code >= 0) return code;
-    if (!r->quiet) cli_print_notes(stderr, data);
     const char *name = pgcn_dataset_describe(data).name;
     if (!r->out) {
         default_out(name, out);
         r->out = out;
     }
     code = start_from_recipe(r, name, arguments, &config);
+    if (code < 0) code = prepare_as_recipe(r, &data);
+    if (code < 0 && !r->quiet) cli_print_notes(stderr, data);
     if (code < 0) code = cli_configure(&cli_train, arguments, &config);
     if (code < 0 && (uint64_t)r->seeds - 1 > UINT64_MAX - config.seed) {
         cli_complain(&cli_train,

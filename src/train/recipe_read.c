@@ -15,9 +15,10 @@ enum { MAX_LINE_BYTES = 1024, MAX_FIELDS = 256 };
 #define TEXT(key, field, required)                                                                 \
     { key, offsetof(pgcn_recipe_info, field), sizeof((pgcn_recipe_info *)0)->field, required }
 const pgcn_i_head_line pgcn_i_head_lines[PGCN_I_HEAD_LINES] = {
-    TEXT("recipe", name, true), {"version", offsetof(pgcn_recipe_info, version), 0, true},
-    TEXT("task", task, true),   TEXT("dataset", dataset, true),
-    TEXT("about", about, true), TEXT("searched", searched, false),
+    TEXT("recipe", name, true),        {"version", offsetof(pgcn_recipe_info, version), 0, true},
+    TEXT("task", task, true),          TEXT("dataset", dataset, true),
+    TEXT("prepare", prepare, false),   TEXT("about", about, true),
+    TEXT("searched", searched, false),
 };
 
 /* What stands behind a blank and # would be a comment when the file is read again. */
@@ -25,8 +26,7 @@ static pgcn_status check_text(const pgcn_i_head_line *line, const char *text) {
     if (!memchr(text, 0, line->bytes))
         return pgcn_i_fail(PGCN_ERR_ARGUMENT, "%s is longer than %zu bytes", line->key,
                            line->bytes - 1);
-    if (line->required && !*text)
-        return pgcn_i_fail(PGCN_ERR_ARGUMENT, "%s is empty", line->key);
+    if (line->required && !*text) return pgcn_i_fail(PGCN_ERR_ARGUMENT, "%s is empty", line->key);
     bool fine = pgcn_i_is_utf8(text, (int64_t)strlen(text)) && !strstr(text, " #") && *text != '#';
     for (const char *c = text; *c; c++) fine = fine && !iscntrl((unsigned char)*c);
     return fine ? PGCN_OK
