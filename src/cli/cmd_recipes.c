@@ -59,10 +59,10 @@ static int run(int argc, char **argv) {
 
 static json_t *to_json(const pgcn_recipe_info *info) {
     if (info->version == 0) return json_null();
-    return json_pack("{s:s, s:i, s:s, s:s, s:s, s:s, s:s, s:s}", "name", info->name, "version",
-                     info->version, "task", info->task, "dataset", info->dataset, "about",
-                     info->about, "searched", info->searched, "sha256", info->sha256, "origin",
-                     info->origin);
+    return json_pack("{s:s, s:i, s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "name", info->name, "version",
+                     info->version, "task", info->task, "dataset", info->dataset, "prepare",
+                     info->prepare, "about", info->about, "searched", info->searched, "sha256",
+                     info->sha256, "origin", info->origin);
 }
 
 /* ---- list ------------------------------------------------------------------------------------- */
@@ -104,8 +104,10 @@ static void print_recipe(const pgcn_recipe_info *info, const pgcn_config *config
     char value[64];
     printf("# %s, at %d layers (%s)\n", info->name, config->layers, info->origin);
     if (info->version > 0)
-        printf("recipe = %s\nversion = %d\ntask = %s\ndataset = %s\nabout = %s\n", info->name,
-               info->version, info->task, info->dataset, info->about);
+        printf("recipe = %s\nversion = %d\ntask = %s\ndataset = %s\n", info->name, info->version,
+               info->task, info->dataset);
+    if (*info->prepare) printf("prepare = %s\n", info->prepare);
+    if (info->version > 0) printf("about = %s\n", info->about);
     if (*info->searched) printf("searched = %s\n", info->searched);
     printf("\n");
     for (int i = 0; pgcn_config_field(i, &field); i++) {

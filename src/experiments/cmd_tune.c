@@ -66,7 +66,7 @@ static long long depth_given(const cli_arguments *arguments) {
 /* The present settings: recipe, then options; and the data, cut to the splits that they use. */
 static int prepare(const request *r, const cli_arguments *arguments, exp_search *s,
                    exp_data *data) {
-    char steps[64];
+    char steps[256];
     int code = load(r, "without-test", &data->data);
     if (code >= 0) return code;
     const char *name = pgcn_dataset_describe(data->data).name;
@@ -77,7 +77,12 @@ static int prepare(const request *r, const cli_arguments *arguments, exp_search 
     if (code >= 0) return code;
     pgcn_dataset_free(data->data);
     data->data = NULL;
-    snprintf(steps, sizeof steps, "only-split=%s,without-test", s->present.split);
+    /* The recipe's own steps, unless the user has named some: these then go into the new recipe. */
+    if (r->source.steps)
+        snprintf(s->recipe.prepare, sizeof s->recipe.prepare, "%s", r->source.steps);
+    bool own = r->source.steps || (r->dataset && strchr(r->dataset, ':'));
+    snprintf(steps, sizeof steps, "%s%sonly-split=%s,without-test", own ? "" : s->recipe.prepare,
+             own || !*s->recipe.prepare ? "" : ",", s->present.split);
     code = load(r, steps, &data->data);
     if (code >= 0) return code;
     if (!r->quiet) cli_print_notes(stderr, data->data);

@@ -23,7 +23,7 @@ enum { EXP_KEY_BYTES = 33, EXP_HASH_BYTES = 65, EXP_PATH_BYTES = 4096, EXP_DRAWS
 
 /* A data set and what identifies it. */
 typedef struct exp_data {
-    char name[128]; /* as it was asked for */
+    char name[320]; /* as it was asked for */
     pgcn_dataset *data;
     char hash[EXP_HASH_BYTES]; /* of its fingerprint and all its splits */
 } exp_data;

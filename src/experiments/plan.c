@@ -131,15 +131,29 @@ static int numbered_splits(const pgcn_dataset *data) {
 /* The recipe of a task: fully supervised sets that are also used semi-supervised have one of their
  * own. */
 static pgcn_status load_recipe(const exp_request *r, const exp_experiment *experiment,
-                               const char *dataset, int layers, exp_cell *cell) {
+                               const char *dataset, int layers, exp_cell *cell,
+                               pgcn_recipe_info *info) {
     bool family = !r->recipe || strcmp(r->recipe, "paper") == 0;
     if (experiment->splits && family) {
         snprintf(cell->recipe, sizeof cell->recipe, "%s", r->recipe ? "paper-full" : "full");
-        pgcn_status status = pgcn_recipe_load(cell->recipe, dataset, layers, &cell->config, NULL);
+        pgcn_status status = pgcn_recipe_load(cell->recipe, dataset, layers, &cell->config, info);
         if (status != PGCN_ERR_ARGUMENT) return status;
     }
     snprintf(cell->recipe, sizeof cell->recipe, "%s", r->recipe ? r->recipe : "");
-    return pgcn_recipe_load(r->recipe, dataset, layers, &cell->config, NULL);
+    return pgcn_recipe_load(r->recipe, dataset, layers, &cell->config, info);
+}
+
+/* The data set with the steps that its recipe names, unless it is given with steps of its own. */
+static int name_with_steps(const exp_request *r, const exp_experiment *experiment, const char *name,
+                           char *out, size_t bytes) {
+    pgcn_recipe_info info = {0};
+    exp_cell scratch;
+    snprintf(out, bytes, "%s", name);
+    if (strchr(name, ':')) return -1;
+    pgcn_status status = load_recipe(r, experiment, name, 0, &scratch, &info);
+    if (status != PGCN_OK) return cli_failed(r->command, status);
+    if (*info.prepare) snprintf(out, bytes, "%.160s:%s", name, info.prepare);
+    return -1;
 }
 
 /* "key=value key=value" of our own tables. */
@@ -159,7 +173,7 @@ static int settle(const exp_request *r, const exp_data *data, int layers, exp_ce
     const exp_experiment *experiment = cell->experiment;
     const char *name = pgcn_dataset_describe(data->data).name;
     pgcn_config *config = &cell->config;
-    pgcn_status status = load_recipe(r, experiment, name, layers, cell);
+    pgcn_status status = load_recipe(r, experiment, name, layers, cell, NULL);
     if (status == PGCN_OK) status = apply_text(config, experiment->fixed);
     if (status != PGCN_OK) return cli_failed(r->command, status);
     if (r->quick && config->epochs > QUICK_EPOCHS) config->epochs = QUICK_EPOCHS;
@@ -277,7 +291,10 @@ int exp_plan_add(exp_plan *plan, exp_jobs *jobs, const exp_request *r,
         size_t length = strlen(name);
         bool optional = !r->datasets && name[length - 1] == '?';
         if (optional) name[length - 1] = '\0';
-        exp_data *data = find_set(plan, r, name, optional, absent);
+        char full[sizeof plan->set->name];
+        code = name_with_steps(r, experiment, name, full, sizeof full);
+        if (code >= 0) return code;
+        exp_data *data = find_set(plan, r, full, optional, absent);
         if (!data && !optional) {
             cli_complain(r->command, "%s%s", absent,
                          r->datasets ? "" : "; --datasets chooses among them, or others");

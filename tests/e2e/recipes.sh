@@ -16,7 +16,7 @@ same "recipes and recipes list" listed "$out"
     fail "not every file of recipes/ is listed"
 run 0 pathgcn recipes --json
 [ "$(wc -l <"$out")" = 1 ] || fail "more than one JSON line"
-holds "$out" '{"recipes":[{"name":"chameleon","version":1,"task":"node","dataset":"chameleon"' '"sha256"'
+holds "$out" '{"recipes":[{"name":"chameleon","version":' '"sha256"'
 refused 2 "'lst' is not understood|did you mean list" recipes lst
 
 # -- show: what is printed is a recipe --------------------------------------------------------------
@@ -85,6 +85,17 @@ PATHGCN_RECIPES=own run 1 pathgcn recipes
 holds "$out" "mine " "paper-cora"
 holds "$err" "broken.recipe': line 1: found 'dropout', expected key = value"
 PATHGCN_RECIPES=nowhere refused 1 "PATHGCN_RECIPES|nowhere" train cora "${quick[@]}" --out b
+
+# -- steps of the data set -----------------------------------------------------------------------
+sed 's/^dataset = .*/dataset = karate\nprepare = features=own+degrees/' own/mine.recipe >steps.recipe
+run 0 pathgcn train karate --epochs 2 --threads 1 --out s --recipe steps.recipe
+holds "$err" "note: recipe mine prepares the data set: features=own+degrees"
+holds "$out" "karate:features=own+degrees"
+run 0 pathgcn eval s/model.safetensors
+run 0 pathgcn train karate:features=own --epochs 2 --threads 1 --out s2 --recipe steps.recipe
+! grep -q "prepares the data set" "$err" || fail "steps that were given are not replaced"
+run 0 pathgcn recipes show chameleon
+holds "$out" "prepare = directed,features=adjacency"
 
 # -- refusals ------------------------------------------------------------------------------------
 sed 's/dropout/drop_out/' own/mine.recipe >key.recipe
