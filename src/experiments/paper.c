@@ -73,14 +73,26 @@ const exp_paper *exp_paper_get(int i) {
     return i >= 0 && i < NUMBERS ? &numbers[i] : NULL;
 }
 
+/* The length of the name before its steps; 0 if they make other nodes or splits of it, which the
+ * paper says nothing about. Directions, self-loops and features are a part of the method. */
+static size_t comparable_name(const char *dataset) {
+    static const char *const others[] = {
+        "largest-component", "stratified=", "random=", "per-class=", "kfold=", "only-split="};
+    size_t length = strcspn(dataset, ":");
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strstr(dataset + length, others[i])) return 0;
+    return length;
+}
+
 const exp_paper *exp_paper_find(const char *experiment, const char *dataset, const char *variant,
                                 int layers, int value) {
+    size_t length = comparable_name(dataset);
     bool any_depth = strcmp(experiment, "full") == 0 || strcmp(experiment, "inference") == 0;
     for (int i = 0; i < NUMBERS; i++) {
         const exp_paper *n = &numbers[i];
-        if (strcmp(n->experiment, experiment) == 0 && strcmp(n->dataset, dataset) == 0 &&
-            (any_depth || n->layers == layers) && n->value == value &&
-            (!n->variant || strcmp(n->variant, variant) == 0))
+        if (strcmp(n->experiment, experiment) == 0 && strlen(n->dataset) == length &&
+            strncmp(n->dataset, dataset, length) == 0 && (any_depth || n->layers == layers) &&
+            n->value == value && (!n->variant || strcmp(n->variant, variant) == 0))
             return n;
     }
     return NULL;

@@ -283,7 +283,9 @@ int exp_plan_add(exp_plan *plan, exp_jobs *jobs, const exp_request *r,
     const char *layers = r->layers                              ? r->layers
                          : r->quick && experiment->quick_layers ? experiment->quick_layers
                                                                 : experiment->layers;
-    int code = r->datasets ? split_words(r, "datasets", r->datasets, ",", &sets)
+    /* steps have commas too: where a name has some, blanks stand between the names */
+    const char *between = r->datasets && strchr(r->datasets, ' ') ? " " : ",";
+    int code = r->datasets ? split_words(r, "datasets", r->datasets, between, &sets)
                            : split_words(r, "datasets", experiment->datasets, " ", &sets);
     if (code < 0) code = split_numbers(r, "layers", layers, depths, &depth_count);
     for (int s = 0; s < sets.count && code < 0; s++) {

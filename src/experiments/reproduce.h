@@ -21,7 +21,8 @@ typedef struct exp_paper {
 /* Number i, or NULL after the last. */
 const exp_paper *exp_paper_get(int i);
 /* What the paper says about a cell; NULL if nothing. Where it gives one depth only (`full`,
- * `inference`), any depth of ours is compared with it. "cora:largest-component" is not Cora. */
+ * `inference`), any depth of ours is compared with it. "film:directed" is still Actor to the paper,
+ * "cora:largest-component" is not Cora. */
 const exp_paper *exp_paper_find(const char *experiment, const char *dataset, const char *variant,
                                 int layers, int value);
 

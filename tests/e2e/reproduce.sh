@@ -75,6 +75,10 @@ for experiment in semi full inference variants paths lengths; do
 done
 [ "$(records all)" = 9 ] || fail "$(records all) jobs instead of the 9 that the 12 lines share"
 
+# names with steps hold commas: then blanks separate
+run 0 pathgcn reproduce full --datasets 'karate:stratified=50/25/25,splits=3 karate' --epochs 2 --out steps
+holds "$out" "karate:stratified=50/25/25,splits=3       2     3"
+
 # ---- interrupted ---------------------------------------------------------------------------------
 
 for signal in INT KILL; do

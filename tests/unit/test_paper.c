@@ -29,6 +29,9 @@ static void test_paper_other_cells_have_no_number(void **state) {
     assert_null(exp_paper_find("semi", "cora", "", 3, 0));
     assert_null(exp_paper_find("semi", "karate", "", 2, 0));
     assert_null(exp_paper_find("semi", "cora:largest-component", "", 2, 0));
+    assert_null(exp_paper_find("full", "film:directed,stratified=60/20/20", "", 2, 0));
+    assert_non_null(exp_paper_find("full", "film:directed,self-loops", "", 2, 0));
+    assert_null(exp_paper_find("full", "fil", "", 2, 0));
     assert_null(exp_paper_find("variants", "cora", "full", 2, 0));
     assert_null(exp_paper_find("paths", "cora", "", 2, 10));
 }
