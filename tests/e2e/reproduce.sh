@@ -142,12 +142,23 @@ holds failing/full.json '"state": "failed"' '"failure": ' '"runs_failed": 1'
 run 1 pathgcn reproduce full --datasets ./two --epochs 5 --out failing --allow-missing-class no
 holds "$err" "a job failed" # it is tried again
 
+# no worker outlives a parent that is killed
+"$PATHGCN" reproduce semi --datasets karate --layers 1 --seeds 1 --epochs 1000000 --patience 0 \
+    --out orphan >"$out" 2>"$err" &
+pid=$!
+wait_for 60 works orphan
+read -r worker _ <"/proc/$pid/task/$pid/children" || true # its line does not end
+kill -KILL $pid
+wait $pid 2>/dev/null || true
+gone() { ! kill -0 "$1" 2>/dev/null; }
+wait_for 20 gone "$worker"
+
 # a worker that is killed
 "$PATHGCN" reproduce semi --datasets karate --layers 1 --seeds 2 --epochs 2000 --patience 0 --jobs 1 \
     --out killed >"$out" 2>"$err" &
 pid=$!
 wait_for 60 works killed
-read -r worker _ <"/proc/$pid/task/$pid/children" || true # its line does not end
+read -r worker _ <"/proc/$pid/task/$pid/children" || true
 kill -KILL "$worker"
 code=0
 wait $pid || code=$?

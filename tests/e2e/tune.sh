@@ -52,6 +52,13 @@ run 0 pathgcn "${common[@]}" --search-seed 1 --out other --quiet
 [ ! -s "$err" ] || fail "--quiet prints"
 cmp -s whole/tune.json other/tune.json && fail "another seed of the search, the same candidates"
 
+# the present recipe stays to the end, bad as it may be
+echo 'lr-ends = 0.01 .. 0.03' >better.space
+run 0 pathgcn tune karate --space better.space --candidates 6 --runs 3 --epochs $epochs --patience 0 \
+    --lr-ends 1e-6 --out bad --json
+grep -oE '\{"candidate":0,"rung":2,"runs":3,' "$out" >/dev/null ||
+    { show_last && fail "the present recipe has not all its runs"; }
+
 # ---- interrupted ---------------------------------------------------------------------------------
 
 for signal in INT KILL; do
