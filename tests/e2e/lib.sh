@@ -83,6 +83,19 @@ same_runs() {
     done
 }
 
+wait_for() { # seconds, command...: until it succeeds
+    local end=$((SECONDS + $1))
+    shift
+    until "$@"; do
+        ((SECONDS < end)) || fail "waited in vain for: $*"
+        sleep 0.01
+    done
+}
+
+# Finished jobs of an experiment.
+records() { find "$1/jobs" -name '*.json' 2>/dev/null | wc -l; } # DIR
+has_records() { [ "$(records "$1")" -ge "$2" ]; }                # DIR NUMBER
+
 no_leftovers() { # DIR...
     local found
     found=$(find "$@" -name '*.tmp')

@@ -7,16 +7,6 @@ epochs=60 graph=sbm:nodes=150
 [ -z "$sanitized" ] || { epochs=15 graph=sbm:nodes=60; }
 common=(semi --datasets "karate,$graph" --layers 1,2 --seeds 2 --epochs "$epochs" --patience 0 --jobs 2)
 
-wait_for() { # seconds, command...: until it succeeds
-    local end=$((SECONDS + $1))
-    shift
-    until "$@"; do
-        ((SECONDS < end)) || fail "waited in vain for: $*"
-        sleep 0.01
-    done
-}
-records() { find "$1/jobs" -name '*.json' 2>/dev/null | wc -l; }
-has_records() { [ "$(records "$1")" -ge "$2" ]; }
 works() { [ -n "$(find "$1/jobs" -name '*.log' 2>/dev/null)" ]; }
 # same_tables WHAT DIR DIR: all but what was measured with a clock
 same_tables() {

@@ -9,14 +9,6 @@ echo "moments drawn with PATHGCN_TEST_SEED=$seed"
 epochs=120 graph=sbm
 [ -z "$sanitized" ] || { epochs=60 graph=sbm:nodes=100 cora=""; }
 
-wait_for() { # seconds, command...: until it succeeds
-    local end=$((SECONDS + $1))
-    shift
-    until "$@"; do
-        ((SECONDS < end)) || fail "waited in vain for: $*"
-        sleep 0.01
-    done
-}
 lines_in() { [ -e "$1" ] && [ "$(wc -l <"$1")" -ge "$2" ]; }
 milliseconds() { echo $(($(date +%s%N) / 1000000)); }
 

@@ -13,16 +13,6 @@ path-length = 2 .. 4
 SPACE
 common=(tune karate --space small.space --candidates 6 --runs 3 --epochs $epochs --patience 0 --jobs 2)
 
-wait_for() { # seconds, command...: until it succeeds
-    local end=$((SECONDS + $1))
-    shift
-    until "$@"; do
-        ((SECONDS < end)) || fail "waited in vain for: $*"
-        sleep 0.01
-    done
-}
-records() { find "$1/jobs" -name '*.json' 2>/dev/null | wc -l; }
-has_records() { [ "$(records "$1")" -ge "$2" ]; }
 # same_search WHAT DIR DIR: all but the clock and the name of the directory
 same_search() {
     local directory
