@@ -51,6 +51,13 @@ _pathgcn_datasets() { # program, --data DIR or nothing
     done < <("$1" data list "${@:2}" 2>/dev/null)
 }
 
+_pathgcn_published() { # what can be fetched: the lines without an indent
+    local line
+    while IFS= read -r line; do
+        [[ -z $line || $line == " "* ]] || echo "${line%% *}"
+    done < <("$1" data fetch --list 2>/dev/null)
+}
+
 _pathgcn_recipes() {
     local line
     while IFS= read -r line; do

@@ -81,6 +81,8 @@ exactly "karate" train --batch-norm k
 exactly "karate sbm grid powerlaw mine folder model.safetensors sets" train --data sets ""
 PATHGCN_DATA=sets exactly "mine model.safetensors" data info m
 exactly "list info check convert fetch --help" data ""
+exactly "citeseer" data fetch cites
+exactly "cora cornell cornell_fixed" data fetch karate co
 exactly "check convert" data c
 exactly "" data list ""
 exactly "karate" eval model.safetensors k
