@@ -1,8 +1,9 @@
 /* The opening layer on sparse features: out = relu(X W + b) and dW = X^T g, with dropout on X.
  *
  * Dropout is a byte per entry, so that the pattern of X is never rebuilt. Rows are short (Cora: 18
- * entries, 7 of them kept), and a branch on each value would be guessed wrong most of the time; so the kept entries are first packed without a branch, and the sum then
- * runs over these. No threads here: callers (nn) give each task its own rows of out or of dW. */
+ * entries, 7 of them kept), and a branch on each value would be guessed wrong most of the time; so
+ * the kept entries are first packed without a branch, and the sum then runs over these. No threads
+ * here: callers (nn) give each task its own rows of out or of dW. */
 #include "kernels/isa.h"
 
 enum { CHUNK = 256 }; /* entries packed at once: two KiB of stack */

@@ -90,9 +90,8 @@ void pgcn_i_path_residual_gradient(const pgcn_i_tape *tape, const pgcn_i_op *op,
 
 /* Rows of more channels than a slab are gathered slab by slab, for all nodes, where that keeps what is
  * read at random in a nearer cache (Pubmed with 256 channels on one core: 27 instead of 38 ms). A
- * matrix that is too large for that is read by whole rows, asked for early (169343 nodes with 256
- * channels: 670 instead of 870 ms). Narrow rows and those of large matrices are gathered and go on
- * to the product at once. */
+ * matrix that is too large for that is read by whole rows, asked for early (kernels/pathconv.c).
+ * Narrow rows and those of large matrices are gathered and go on to the product at once. */
 enum { SLAB = 64, FAR_BYTES = 32 << 20 };
 
 static bool is_far(const pgcn_i_op *op) {
