@@ -116,18 +116,20 @@ static int run_rung(exp_search *s, int number) {
 
 /* ---- how many candidates fit into the time ------------------------------------------------------ */
 
+enum { LEAST = 4, MOST = 5000 };
+
 /* What was decided the first time is kept: a search that goes on must not become another one because
- * its first job ran faster today. */
-static bool recall_candidates(const exp_search *s, const char *path, const char *id) {
-    json_t *kept = json_load_file(path, 0, NULL);
+ * its first job ran faster today. 0 if nothing was decided for this search. */
+static int recall_candidates(const exp_search *s, const char *path, const char *id) {
+    json_t *kept = s->fresh ? NULL : json_load_file(path, 0, NULL);
     const char *of = json_string_value(json_object_get(kept, "search"));
-    bool same = of && strcmp(of, id) == 0 && !s->fresh;
+    json_int_t candidates = json_integer_value(json_object_get(kept, "candidates"));
+    bool same = of && strcmp(of, id) == 0 && candidates >= LEAST && candidates <= MOST;
     json_decref(kept);
-    return same;
+    return same ? (int)candidates : 0;
 }
 
 static int from_budget(exp_search *s) {
-    enum { LEAST = 4, MOST = 5000 };
     char path[EXP_PATH_BYTES], id[200];
     snprintf(path, sizeof path, "%.4000s/budget.json", s->out);
     char hash[EXP_HASH_BYTES], key[EXP_KEY_BYTES], kind[EXP_KEY_BYTES];
@@ -136,12 +138,8 @@ static int from_budget(exp_search *s) {
         return out_of_memory(s);
     snprintf(id, sizeof id, "%.16s %s %llu %d %d %.6g", hash, key, (unsigned long long)s->seed,
              s->runs, s->keep, s->budget_minutes);
-    if (recall_candidates(s, path, id)) {
-        json_t *kept = json_load_file(path, 0, NULL);
-        s->candidates = (int)json_integer_value(json_object_get(kept, "candidates"));
-        json_decref(kept);
-        if (s->candidates >= LEAST && s->candidates <= MOST) return -1;
-    }
+    s->candidates = recall_candidates(s, path, id);
+    if (s->candidates > 0) return -1;
     /* the runs of the present recipe in the first rung are needed anyway: they are the clock */
     s->candidates = 1;
     exp_rungs(MOST, s->runs, s->keep, s->rung);
