@@ -8,7 +8,7 @@ static int run(int argc, char **argv);
 const cli_command cli_reproduce = {
     .name = "reproduce",
     .summary = "the tables and curves of the paper, ours beside its numbers",
-    .arguments = "semi | full | inference | variants | paths | lengths | all",
+    .arguments = "semi | full | inference | variants | paths | lengths | frozen | all",
     .text =
         "semi       Cora, Citeseer and Pubmed with 20 labels per class, by depth (Table 3)\n"
         "full       ten data sets over their published splits (Tables 4 to 6)\n"
@@ -16,6 +16,7 @@ const cli_command cli_reproduce = {
         "variants   one kernel, one per layer, per channel, or a full one, by depth (Table 11)\n"
         "paths      accuracy by the number of paths p = 1 .. 100 (Figure 5)\n"
         "lengths    accuracy by the path length k = 1 .. 11 (Figure 5)\n"
+        "frozen     learnt kernels against frozen ones, smoothing, and no walks (ours)\n"
         "all        all of these; trainings that several need are done once\n"
         "\n"
         "Every training is a job with one thread, as many at a time as there are cores. A job that\n"

@@ -20,13 +20,19 @@ const exp_experiment exp_experiments[] = {
      .datasets = "cora citeseer pubmed ogbn-arxiv? wisconsin ppi?", .layers = "0"},
     {.name = "variants", .title = "Kernels by depth (paper: Table 11)",
      .datasets = CITATION, .layers = DEPTHS, .quick_layers = "2",
-     .variants = "global,layer,depthwise,full"},
+     .variants = "global: kernel=global,layer: kernel=layer,depthwise: kernel=depthwise,"
+                 "full: kernel=full"},
     {.name = "paths", .title = "Accuracy by the number of paths p, k = 5 (paper: Figure 5, left)",
      .datasets = CITATION, .layers = "2", .axis = "paths", .values = "1,2,5,10,20,50,100",
      .quick_values = "1,10", .fixed = "path-length=5"},
     {.name = "lengths", .title = "Accuracy by the path length k, p = 10 (paper: Figure 5, right)",
      .datasets = CITATION, .layers = "2", .axis = "path-length", .values = "1,2,3,5,7,9,11",
      .quick_values = "1,5", .fixed = "paths=10"},
+    {.name = "frozen", .title = "Learnt kernels against frozen ones, and against no walks (ours)",
+     .datasets = "cora citeseer chameleon cornell texas wisconsin film", .layers = "0",
+     .variants = "learnt:,frozen: lr-kernel=0,smooth: kernel-start=smooth lr-kernel=0,"
+                 "no walks: path-length=1",
+     .splits = true},
     {.name = NULL},
 };
 /* clang-format on */
@@ -182,7 +188,7 @@ static int settle(const exp_request *r, const exp_data *data, int layers, exp_ce
     char value[16];
     snprintf(value, sizeof value, "%d", cell->value);
     if (layers > 0) config->layers = layers;
-    if (*cell->variant) status = pgcn_config_set(config, "kernel", cell->variant);
+    status = apply_text(config, cell->changes);
     if (status == PGCN_OK && experiment->axis)
         status = pgcn_config_set(config, experiment->axis, value);
     if (status == PGCN_OK) status = pgcn_config_check(config);
@@ -235,6 +241,13 @@ static int add_runs(exp_jobs *jobs, const exp_request *r, const exp_data *data, 
     return code;
 }
 
+/* "name: key=value key=value" of a list of variants. */
+static void name_variant(const char *text, exp_cell *cell) {
+    int length = (int)strcspn(text, ":");
+    snprintf(cell->variant, sizeof cell->variant, "%.*s", length, text);
+    snprintf(cell->changes, sizeof cell->changes, "%s", text + length + 1);
+}
+
 /* One data set at one depth: a cell for each variant and value. */
 static int add_cells(exp_plan *plan, exp_jobs *jobs, const exp_request *r,
                      const exp_experiment *experiment, const char *dataset, const exp_data *data,
@@ -254,8 +267,7 @@ static int add_cells(exp_plan *plan, exp_jobs *jobs, const exp_request *r,
             cell->experiment = experiment;
             cell->value = values[i];
             snprintf(cell->dataset, sizeof cell->dataset, "%s", dataset);
-            if (variants.count)
-                snprintf(cell->variant, sizeof cell->variant, "%.15s", variants.word[v]);
+            if (variants.count) name_variant(variants.word[v], cell);
             code = settle(r, data, layers, cell);
             if (code < 0) code = add_runs(jobs, r, data, cell);
             if (code < 0)

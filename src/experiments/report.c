@@ -181,7 +181,7 @@ static void put_number(FILE *out, double number) {
 
 static void print_csv(FILE *out, const exp_plan *plan, const exp_jobs *jobs,
                       const exp_experiment *experiment) {
-    fprintf(out, "experiment,dataset,kernel,layers,path_length,paths,runs,runs_done,runs_failed,"
+    fprintf(out, "experiment,dataset,variant,kernel,layers,path_length,paths,runs,runs_done,runs_failed,"
                  "test_mean,test_std,val_mean,test_by_val_loss,test_by_val_accuracy,"
                  "best_test_epoch_mean,one_draw_mean,one_draw_std,mean_of_draws,paper,paper_layers,"
                  "difference,seconds,epochs_mean,peak_rss_bytes\n");
@@ -193,8 +193,8 @@ static void print_csv(FILE *out, const exp_plan *plan, const exp_jobs *jobs,
         pgcn_config_get(&cell->config, "kernel", kernel, sizeof kernel);
         fprintf(out, "%s,", experiment->name);
         cli_put_cell(out, cell->dataset);
-        fprintf(out, ",%s,%d,%d,%d,%d,%d,%d", kernel, cell->config.layers, cell->config.path_length,
-                cell->config.paths, cell->runs, s.done, s.failed);
+        fprintf(out, ",%s,%s,%d,%d,%d,%d,%d,%d", cell->variant, kernel, cell->config.layers,
+                cell->config.path_length, cell->config.paths, cell->runs, s.done, s.failed);
         const double numbers[] = {s.test.mean,
                                   s.test.deviation,
                                   s.val.mean,
@@ -274,6 +274,7 @@ static json_t *cell_to_json(const exp_jobs *jobs, const exp_cell *cell, const ch
                                   cli_json_real(s.draws.mean)));
     json_object_set_new(object, "select",
                         json_string(cell->config.select == PGCN_SELECT_LOSS ? "loss" : "accuracy"));
+    if (*cell->variant) json_object_set_new(object, "variant", json_string(cell->variant));
     if (*cell->recipe) json_object_set_new(object, "recipe", json_string(cell->recipe));
     if (cell->paper) {
         json_object_set_new(

@@ -35,7 +35,7 @@ typedef struct exp_experiment {
     const char *datasets; /* separated by blanks; '?' behind one: no error if it is not there */
     const char *layers;   /* depths, "2,4,8"; "0": that of the recipe */
     const char *quick_layers;
-    const char *variants; /* kernels, or "" */
+    const char *variants; /* "name: key=value ...,name: ...", or NULL */
     const char *axis;     /* setting that `values` belong to, or "" */
     const char *values, *quick_values;
     const char *fixed; /* settings that the paper holds, "path-length=5" */
@@ -58,7 +58,8 @@ typedef struct exp_cell {
     char dataset[128];
     char absent[400]; /* why there is nothing to train; "" otherwise */
     char recipe[512]; /* what --recipe must say; "": nothing */
-    char variant[16];
+    char variant[16];   /* its name, and the settings that make it */
+    char changes[64];
     int value;          /* of the axis, else 0 */
     pgcn_config config; /* of the first run */
     int runs;

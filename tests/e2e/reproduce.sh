@@ -11,8 +11,8 @@ works() { [ -n "$(find "$1/jobs" -name '*.log' 2>/dev/null)" ]; }
 # same_tables WHAT DIR DIR: all but what was measured with a clock
 same_tables() {
     same "$1" "$2/semi.md" "$3/semi.md"
-    cut -d , -f 1-21,23 "$2/semi.csv" >"$scratch/a.csv"
-    cut -d , -f 1-21,23 "$3/semi.csv" >"$scratch/b.csv"
+    cut -d , -f 1-22,24 "$2/semi.csv" >"$scratch/a.csv"
+    cut -d , -f 1-22,24 "$3/semi.csv" >"$scratch/b.csv"
     same "$1" "$scratch/a.csv" "$scratch/b.csv"
 }
 
@@ -59,11 +59,11 @@ holds "$err" "6 jobs (2 more are done already)"
 # all experiments at once: a training that several need is done once
 run 0 pathgcn reproduce all --quick --datasets karate --seeds 1 --epochs 3 --out all
 holds "$out" "mean of 10 draws" "path-length" "test accuracy by paths" "depthwise"
-for experiment in semi full inference variants paths lengths; do
+for experiment in semi full inference variants paths lengths frozen; do
     [ -s all/$experiment.json ] && [ -s all/$experiment.csv ] && [ -s all/$experiment.md ] ||
         fail "$experiment left no files"
 done
-[ "$(records all)" = 9 ] || fail "$(records all) jobs instead of the 9 that the 12 lines share"
+[ "$(records all)" = 11 ] || fail "$(records all) jobs instead of the 11 that the 16 lines share"
 
 # names with steps hold commas: then blanks separate
 run 0 pathgcn reproduce full --datasets 'karate:stratified=50/25/25,splits=3 karate' --epochs 2 --out steps
