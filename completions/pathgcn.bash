@@ -152,7 +152,7 @@ _pathgcn() {
         return
     fi
     case $command/${#words[@]} in
-        eval/0 | predict/0) _pathgcn_offer_paths -f ;;
+        eval/0 | predict/0 | kernels/0) _pathgcn_offer_paths -f ;;
         "recipes show"/0)
             mapfile -t names < <(_pathgcn_recipes "$program")
             _pathgcn_offer "${names[@]}"

@@ -617,6 +617,11 @@ PGCN_API int64_t pgcn_model_epoch(const pgcn_model *model);
 PGCN_API const char *pgcn_model_class_name(const pgcn_model *model, int c);
 PGCN_API int pgcn_model_classes(const pgcn_model *model);
 PGCN_API int64_t pgcn_model_parameters(const pgcn_model *model);
+/* The path kernel of a layer, 0 <= layer < layers: weight[i * channels + c] is what channel c gives
+ * to the i-th node of a path, its start being the 0-th. `weight` is the caller's, [path_length,
+ * channels] of the model's configuration. Kernels that channels or layers share are given to each;
+ * of the full kernel it is what a channel takes from itself. */
+PGCN_API pgcn_status pgcn_model_kernel(const pgcn_model *model, int layer, float *weight);
 
 typedef struct pgcn_inference {
     size_t size;

@@ -35,7 +35,8 @@ typedef struct cli_command {
     const struct cli_command *const *parts; /* "data info", ...: NULL at the end; or NULL */
 } cli_command;
 
-extern const cli_command cli_train, cli_eval, cli_predict, cli_paths, cli_data, cli_info;
+extern const cli_command cli_train, cli_eval, cli_predict, cli_paths, cli_data, cli_info,
+    cli_kernels;
 extern const cli_command cli_reproduce, cli_tune; /* in src/experiments */
 extern const cli_command cli_recipes, cli_recipes_list, cli_recipes_show;
 extern const cli_command cli_data_list, cli_data_info, cli_data_check, cli_data_convert, cli_fetch;

@@ -93,6 +93,19 @@ static pgcn_i_param *kernel_of(const pgcn_i_params *params, const pgcn_config *c
     return shares_kernel(config) ? named(params, part) : of_layer(params, layer, part);
 }
 
+void pgcn_i_pathgcn_kernel(const pgcn_i_params *params, const pgcn_config *config, int layer,
+                           float *weight) {
+    const float *value = pgcn_i_value_of(params, kernel_of(params, config, layer, "kernel"));
+    int64_t channels = config->channels;
+    for (int64_t i = 0; i < config->path_length; i++)
+        for (int64_t c = 0; c < channels; c++) {
+            int64_t at = i; /* one weight per hop, per hop and channel, or per pair of channels */
+            if (config->kernel == PGCN_KERNEL_DEPTHWISE) at = i * channels + c;
+            if (config->kernel == PGCN_KERNEL_FULL) at = (i * channels + c) * channels + c;
+            weight[i * channels + c] = value[at];
+        }
+}
+
 pgcn_i_standard pgcn_i_pathgcn_standard(const pgcn_i_params *params) {
     const pgcn_i_param *mean = named(params, "input.mean");
     const pgcn_i_param *deviation = named(params, "input.deviation");

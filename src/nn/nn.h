@@ -328,6 +328,9 @@ pgcn_status pgcn_i_pathgcn_declare(pgcn_i_params *params, const pgcn_config *con
 void pgcn_i_pathgcn_start(pgcn_i_params *params, const pgcn_config *config);
 /* tells where the statistics of the features are kept (NULL: features are not standardised), */
 pgcn_i_standard pgcn_i_pathgcn_standard(const pgcn_i_params *params);
+/* reads the kernel of a layer as [path_length, channels], */
+void pgcn_i_pathgcn_kernel(const pgcn_i_params *params, const pgcn_config *config, int layer,
+                           float *weight);
 /* and records the network on a tape: training (dropout, samples) or inference. `operators` has
  * one entry, or one per layer when config->paths_per_layer. Returns the logits. */
 pgcn_i_value *pgcn_i_pathgcn_record(pgcn_i_tape *tape, const pgcn_config *config,

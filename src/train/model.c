@@ -94,6 +94,15 @@ int64_t pgcn_model_parameters(const pgcn_model *model) {
     return count;
 }
 
+pgcn_status pgcn_model_kernel(const pgcn_model *model, int layer, float *weight) {
+    const pgcn_config *config = &model->config;
+    if (layer < 0 || layer >= config->layers)
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT, "the model has layers 0 to %d, not %d",
+                           config->layers - 1, layer);
+    pgcn_i_pathgcn_kernel(&model->params, config, layer, weight);
+    return PGCN_OK;
+}
+
 /* ---- inference options -------------------------------------------------------------------------- */
 
 pgcn_inference pgcn_inference_default(void) {

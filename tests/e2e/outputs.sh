@@ -157,6 +157,29 @@ run 0 pathgcn data info karate --json
 holds "$out" '"nodes":34' '"edges":78' '"classes":2'
 run 0 pathgcn info
 holds "$out" version isa threads blas compiler
+# ---- kernels -------------------------------------------------------------------------------------
+
+# smooth kernels that were never trained: hops and sum are those asked for
+run 0 pathgcn train karate --epochs 2 --lr-kernel 0 --hops 2 --path-length 3 --out frozen
+run 0 pathgcn kernels frozen/model.safetensors --json
+parses "$out"
+about "$(json "$out" f_1)" 1 1e-6
+about "$(json "$out" f_minus_1)" 0.3333333 1e-6
+[ "$(json "$out" smooth) $(json "$out" difference) $(json "$out" any_negative)" = "64 0 0" ] ||
+    { show_last && fail "a smoothing kernel is called something else"; }
+run 0 pathgcn kernels frozen/model.safetensors
+holds "$out" "kernel depthwise" "    2    0.333   0.333   0.333     1.000   0.333   0.333       64          0"
+# the identity is neither; trained where neighbours differ it takes differences
+run 0 pathgcn train karate --epochs 2 --lr-kernel 0 --kernel-start identity --out identity
+run 0 pathgcn kernels identity/model.safetensors --json
+[ "$(json "$out" smooth) $(json "$out" difference)" = "0 0" ] || { show_last && fail "the identity does something"; }
+run 0 pathgcn train sbm:homophily=0.05 --kernel-start identity --self-loops no --scaling walk \
+    --wd-kernel 0 --wd-mix 0.01 --epochs 60 --out apart
+run 0 pathgcn kernels apart/model.safetensors --json
+[ "$(json "$out" difference)" -gt 48 ] || { show_last && fail "neighbours that differ are smoothed"; }
+run 1 pathgcn kernels nowhere/model.safetensors
+holds "$err" nowhere/model.safetensors
+
 run 0 pathgcn info --json
 parses "$out"
 run 0 pathgcn --version
@@ -165,9 +188,9 @@ holds "$out" "pathgcn $(sed -n 's/^#define PGCN_VERSION "\(.*\)"/\1/p' "$PATHGCN
 # ---- help, manual --------------------------------------------------------------------------------
 
 run 0 pathgcn --help
-holds "$out" train eval predict paths data info "First steps" "Exit codes"
+holds "$out" train eval predict kernels paths data info "First steps" "Exit codes"
 run 2 pathgcn
-for command in train eval predict paths data info "data list" "data info" "data check" \
+for command in train eval predict kernels paths data info "data list" "data info" "data check" \
     "data convert" "data fetch"; do
     run 0 pathgcn $command --help
     holds "$out" "Usage: pathgcn $command" "Examples:" "--help"

@@ -571,6 +571,33 @@ static void test_start_same_seed_same_bits_other_seed_others(void **state) {
     pgcn_i_params_free(&a), pgcn_i_params_free(&b), pgcn_i_params_free(&c);
 }
 
+static void test_kernel_of_a_layer_is_read_for_every_channel(void **state) {
+    (void)state;
+    enum { K = 3, C = 4 };
+    static const struct {
+        const char *kind, *tensor;
+        int hop, channel; /* how far apart their weights are */
+    } cases[] = {{"global", "kernel", 1, 0},
+                 {"layer", "layers.1.kernel", 1, 0},
+                 {"depthwise", "layers.1.kernel", C, 1},
+                 {"full", "layers.1.kernel", C * C, C + 1}};
+    for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
+        char text[64];
+        float weight[K * C];
+        snprintf(text, sizeof text, "kernel=%s channels=4 path-length=3", cases[n].kind);
+        pgcn_i_params params = started(text);
+        pgcn_config config = settings(text);
+        for (int64_t e = 0; e < params.total; e++) params.value[e] = (float)e;
+        int64_t first = find(&params, cases[n].tensor)->first;
+        pgcn_i_pathgcn_kernel(&params, &config, 1, weight);
+        for (int i = 0; i < K; i++)
+            for (int c = 0; c < C; c++)
+                assert_true(weight[i * C + c] ==
+                            (float)(first + i * cases[n].hop + c * cases[n].channel));
+        pgcn_i_params_free(&params);
+    }
+}
+
 static void test_declare_tensors_of_each_kernel(void **state) {
     (void)state;
     pgcn_i_params params = started("kernel=global layers=3 channels=4 batch-norm=yes");
@@ -606,6 +633,7 @@ int main(void) {
         cmocka_unit_test(test_start_random_kernels_of_all_kinds_decay_to_zero),
         cmocka_unit_test(test_start_mixing_is_identity_or_glorot),
         cmocka_unit_test(test_start_same_seed_same_bits_other_seed_others),
+        cmocka_unit_test(test_kernel_of_a_layer_is_read_for_every_channel),
         cmocka_unit_test(test_declare_tensors_of_each_kernel),
     };
     return cmocka_run_group_tests_name("model", tests, NULL, NULL);

@@ -1,0 +1,149 @@
+/* pathgcn kernels: what the path kernels of a model do. A kernel s_0 .. s_(k-1) is the polynomial
+ * f(x) = sum_i s_i x^i in the transition matrix: f(1) is what it makes of signals that neighbours
+ * share, f(0) = s_0 of what a node has by itself, f(-1) of signals that change sign along every
+ * edge. */
+#include "cli/cli.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static int run(int argc, char **argv);
+
+const cli_command cli_kernels = {
+    .name = "kernels",
+    .summary = "the path weights that a model has learnt, and what they do",
+    .arguments = "MODEL",
+    .text =
+        "One line per layer: the weight of each node of a path, its start first, as mean over the\n"
+        "channels, and what these kernels make of a signal. f(1) is the answer to a signal that\n"
+        "is the same everywhere, f(0) to what a node has by itself, f(-1) to one that changes sign\n"
+        "along every edge. A channel with |f(1)| > |f(0)| smooths; one with |f(1)| < |f(0)| takes\n"
+        "differences from the neighbours, as an edge detector does. The last column counts the\n"
+        "channels in which some later node of a path has a negative weight. --json has the weights\n"
+        "of all channels.",
+    .examples = "  pathgcn kernels runs/karate/model.safetensors\n"
+                "  pathgcn kernels runs/cora/model.safetensors --json > kernels.json\n",
+    .run = run,
+};
+
+/* What is said of one layer. */
+typedef struct summary {
+    double at[3]; /* f(1), f(0), f(-1): means over the channels */
+    int smooth, sharpen, negative;
+} summary;
+
+static summary summarise(const pgcn_config *config, const float *weight) {
+    /* What starts equal and is never trained (a path of one node, the identity) should not be
+     * called one thing or the other because of rounding. */
+    const double equal = 1e-6;
+    summary s = {0};
+    for (int c = 0; c < config->channels; c++) {
+        double f[3] = {0}, sign = 1;
+        bool negative = false;
+        for (int i = 0; i < config->path_length; i++, sign = -sign) {
+            double w = weight[(int64_t)i * config->channels + c];
+            f[0] += w;
+            f[1] += i == 0 ? w : 0;
+            f[2] += sign * w;
+            negative |= i > 0 && w < 0;
+        }
+        for (int x = 0; x < 3; x++) s.at[x] += f[x] / config->channels;
+        s.smooth += fabs(f[0]) > fabs(f[1]) + equal;
+        s.sharpen += fabs(f[0]) < fabs(f[1]) - equal;
+        s.negative += negative;
+    }
+    return s;
+}
+
+static double mean_weight(const pgcn_config *config, const float *weight, int i) {
+    double sum = 0;
+    for (int c = 0; c < config->channels; c++) sum += weight[(int64_t)i * config->channels + c];
+    return sum / config->channels;
+}
+
+static void print_layer(const pgcn_config *config, int layer, const float *weight) {
+    summary s = summarise(config, weight);
+    printf("%5d ", layer + 1);
+    for (int i = 0; i < config->path_length; i++) printf(" %7.3f", mean_weight(config, weight, i));
+    printf("   %7.3f %7.3f %7.3f   %6d %10d %12d\n", s.at[0], s.at[1], s.at[2], s.smooth, s.sharpen,
+           s.negative);
+}
+
+static void print_heads(const pgcn_model *model) {
+    const pgcn_config *config = pgcn_model_config(model);
+    char kind[32];
+    pgcn_config_get(config, "kernel", kind, sizeof kind);
+    printf("%s: kernel %s, %d channels, weights of epoch %lld\n\nlayer ", pgcn_model_dataset(model),
+           kind, config->channels, (long long)pgcn_model_epoch(model));
+    for (int i = 0; i < config->path_length; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "s%d", i);
+        printf(" %7s", name);
+    }
+    printf("   %7s %7s %7s   %6s %10s %12s\n", "f(1)", "f(0)", "f(-1)", "smooth", "difference",
+           "any negative");
+}
+
+static json_t *layer_to_json(const pgcn_config *config, const float *weight) {
+    summary s = summarise(config, weight);
+    json_t *means = json_array(), *channels = json_array();
+    for (int i = 0; i < config->path_length; i++)
+        json_array_append_new(means, cli_json_real(mean_weight(config, weight, i)));
+    for (int c = 0; c < config->channels; c++) {
+        json_t *one = json_array();
+        for (int i = 0; i < config->path_length; i++)
+            json_array_append_new(one,
+                                  cli_json_real((double)weight[(int64_t)i * config->channels + c]));
+        json_array_append_new(channels, one);
+    }
+    return json_pack("{s:o, s:o, s:o, s:o, s:i, s:i, s:i, s:o}", "mean", means, "f_1",
+                     cli_json_real(s.at[0]), "f_0", cli_json_real(s.at[1]), "f_minus_1",
+                     cli_json_real(s.at[2]), "smooth", s.smooth, "difference", s.sharpen,
+                     "any_negative", s.negative, "channels", channels);
+}
+
+static int print(const pgcn_model *model, bool json) {
+    const pgcn_config *config = pgcn_model_config(model);
+    float *weight = malloc((size_t)config->path_length * (size_t)config->channels * sizeof *weight);
+    if (!weight) {
+        cli_complain(&cli_kernels, "out of memory for a kernel of %d x %d weights",
+                     config->path_length, config->channels);
+        return EXIT_FAILED;
+    }
+    json_t *layers = json ? json_array() : NULL;
+    pgcn_status status = PGCN_OK;
+    if (!json) print_heads(model);
+    for (int l = 0; l < config->layers && status == PGCN_OK; l++) {
+        status = pgcn_model_kernel(model, l, weight);
+        if (status != PGCN_OK) break;
+        if (json)
+            json_array_append_new(layers, layer_to_json(config, weight));
+        else
+            print_layer(config, l, weight);
+    }
+    free(weight);
+    if (status != PGCN_OK) {
+        json_decref(layers);
+        return cli_failed(&cli_kernels, status);
+    }
+    if (!json) return EXIT_DONE;
+    return cli_print_json(
+        &cli_kernels, json_pack("{s:s, s:i, s:i, s:I, s:o}", "dataset", pgcn_model_dataset(model),
+                                "path_length", config->path_length, "channels", config->channels,
+                                "epoch", (json_int_t)pgcn_model_epoch(model), "layers", layers));
+}
+
+static int run(int argc, char **argv) {
+    bool json = false;
+    const cli_option options[] = {{"json", NULL, NULL, "print one JSON line", NULL, &json},
+                                  {NULL, NULL, NULL, NULL, NULL, NULL}};
+    cli_arguments arguments;
+    int code = cli_parse(&cli_kernels, options, 1, 1, argc, argv, &arguments);
+    if (code >= 0) return code;
+    pgcn_model *model = NULL;
+    pgcn_status status = pgcn_model_load(arguments.word[0], &model);
+    if (status != PGCN_OK) return cli_failed(&cli_kernels, status);
+    code = print(model, json);
+    pgcn_model_free(model);
+    return code;
+}
