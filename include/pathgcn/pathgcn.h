@@ -399,9 +399,8 @@ typedef enum pgcn_scaling {
     PGCN_SCALING_SYMMETRIC = 1 /* visits scaled by sqrt(d_start / d_visited): D^-1/2 A D^-1/2 */
 } pgcn_scaling;
 typedef enum pgcn_direction {
-    PGCN_DIRECTION_FORWARD = 0,  /* along the edges, each of an undirected graph both ways */
-    PGCN_DIRECTION_BACKWARD = 1, /* against them */
-    PGCN_DIRECTION_SPLIT = 2     /* walks of both kinds, each with a kernel of its own */
+    PGCN_DIRECTION_FORWARD = 0, /* along the edges, each of an undirected graph both ways */
+    PGCN_DIRECTION_BACKWARD = 1 /* against them */
 } pgcn_direction;
 typedef enum pgcn_jump {
     PGCN_JUMP_NONE = 0,

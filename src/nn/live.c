@@ -80,7 +80,7 @@ static void spread_task(void *context, int64_t task, int worker) {
     for (int64_t at = pgcn_i_block_begin(job->blocks, task); at < end; at++) {
         pgcn_node row = job->from->row[at];
         mark(&is[row]);
-        for (int i = 0; i < job->visits->lists; i++) {
+        for (int i = 0; i < job->visits->k - 1; i++) {
             const pgcn_i_csr *hop = &job->visits->hop[i];
             for (int64_t e = hop->offset[row]; e < hop->offset[row + 1]; e++)
                 mark(&is[hop->column[e]]);

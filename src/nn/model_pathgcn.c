@@ -3,7 +3,6 @@
  *
  *   n x c_in   Dropout, 1x1 convolution, ReLU      -> n x c       embed.weight, embed.bias
  *   n x c      L x pathGCN block                   -> n x c       layers.<l>.kernel, .weight
- *                                                                 (and .kernel_against)
  *   n x c      Dropout, 1x1 convolution            -> n x c_out   classifier.weight, .bias
  *                                                                 (and jump.<l>.weight) */
 #include "nn/nn.h"
@@ -21,40 +20,32 @@ static bool has_mix(const pgcn_config *config) {
     return config->kernel != PGCN_KERNEL_FULL;
 }
 
-bool pgcn_i_pathgcn_walks_both_ways(const pgcn_config *config) {
-    return config->direction == PGCN_DIRECTION_SPLIT && config->path_length > 1;
-}
-
-/* Weights of the hops of a layer, along the edges and, but for step 0, against them. */
-static void declare_kernel(pgcn_i_params *params, const pgcn_config *config, const char *where) {
-    const int rank[] = {[PGCN_KERNEL_GLOBAL] = 1,
-                        [PGCN_KERNEL_LAYER] = 1,
-                        [PGCN_KERNEL_DEPTHWISE] = 2,
-                        [PGCN_KERNEL_FULL] = 3};
-    int dims = rank[config->kernel];
-    int64_t k = config->path_length, c = dims > 1 ? config->channels : 0, d = dims > 2 ? c : 0;
-    pgcn_i_params_add(params, PGCN_I_GROUP_KERNEL, true, dims, k, c, d, "%skernel", where);
-    if (pgcn_i_pathgcn_walks_both_ways(config))
-        pgcn_i_params_add(params, PGCN_I_GROUP_KERNEL, true, dims, k - 1, c, d, "%skernel_against",
-                          where);
-}
-
 /* The order of declaration is the order in files. */
 pgcn_status pgcn_i_pathgcn_declare(pgcn_i_params *params, const pgcn_config *config,
                                    int64_t features, int classes) {
-    int64_t c = config->channels;
-    PGCN_TRY(pgcn_i_params_init(params, 9 + 6 * config->layers));
+    int64_t c = config->channels, k = config->path_length;
+    PGCN_TRY(pgcn_i_params_init(params, 7 + 5 * config->layers));
     if (config->normalise == PGCN_NORMALISE_STANDARDISE) {
         pgcn_i_params_add(params, PGCN_I_GROUP_BUFFER, false, 1, features, 0, 0, "input.mean");
         pgcn_i_params_add(params, PGCN_I_GROUP_BUFFER, false, 1, features, 0, 0, "input.deviation");
     }
     pgcn_i_params_add(params, PGCN_I_GROUP_ENDS, false, 2, features, c, 0, "embed.weight");
     pgcn_i_params_add(params, PGCN_I_GROUP_ENDS, false, 1, c, 0, 0, "embed.bias");
-    if (shares_kernel(config)) declare_kernel(params, config, "");
+    if (shares_kernel(config))
+        pgcn_i_params_add(params, PGCN_I_GROUP_KERNEL, true, 1, k, 0, 0, "kernel");
     for (int l = 0; l < config->layers; l++) {
-        char where[32];
-        snprintf(where, sizeof where, "layers.%d.", l);
-        if (!shares_kernel(config)) declare_kernel(params, config, where);
+        switch (config->kernel) {
+        case PGCN_KERNEL_GLOBAL: break;
+        case PGCN_KERNEL_LAYER:
+            pgcn_i_params_add(params, PGCN_I_GROUP_KERNEL, true, 1, k, 0, 0, "layers.%d.kernel", l);
+            break;
+        case PGCN_KERNEL_DEPTHWISE:
+            pgcn_i_params_add(params, PGCN_I_GROUP_KERNEL, true, 2, k, c, 0, "layers.%d.kernel", l);
+            break;
+        case PGCN_KERNEL_FULL:
+            pgcn_i_params_add(params, PGCN_I_GROUP_KERNEL, true, 3, k, c, c, "layers.%d.kernel", l);
+            break;
+        }
         if (has_mix(config))
             pgcn_i_params_add(params, PGCN_I_GROUP_MIX, config->mix == PGCN_MIX_IDENTITY, 2, c, c,
                               0, "layers.%d.weight", l);
@@ -88,14 +79,13 @@ static pgcn_i_param *of_layer(const pgcn_i_params *params, int layer, const char
     return named(params, name);
 }
 
-static pgcn_i_param *kernel_of(const pgcn_i_params *params, const pgcn_config *config, int layer,
-                               const char *part) {
-    return shares_kernel(config) ? named(params, part) : of_layer(params, layer, part);
+static pgcn_i_param *kernel_of(const pgcn_i_params *params, const pgcn_config *config, int layer) {
+    return shares_kernel(config) ? named(params, "kernel") : of_layer(params, layer, "kernel");
 }
 
 void pgcn_i_pathgcn_kernel(const pgcn_i_params *params, const pgcn_config *config, int layer,
                            float *weight) {
-    const float *value = pgcn_i_value_of(params, kernel_of(params, config, layer, "kernel"));
+    const float *value = pgcn_i_value_of(params, kernel_of(params, config, layer));
     int64_t channels = config->channels;
     for (int64_t i = 0; i < config->path_length; i++)
         for (int64_t c = 0; c < channels; c++) {
@@ -143,27 +133,22 @@ static void kernel_profile(const pgcn_config *config, double *s) {
         for (int i = 0; i < k; i++) s[i] = i == 0;
     if (config->kernel_start == PGCN_START_RANDOM)
         for (int i = 0; i < k; i++) s[i] = 0;
-    if (pgcn_i_pathgcn_walks_both_ways(config)) /* half of the walks go each way */
-        for (int i = 1; i < k; i++) s[i] /= 2;
 }
 
 /* Every hop's part of the kernel: the profile, the same for all channels (on the diagonal of a
- * full kernel), plus noise where asked for. Each weight has random numbers of its own. A kernel
- * against the edges begins at hop 1. */
+ * full kernel), plus noise where asked for. Each weight has random numbers of its own. */
 static void start_kernel(float *value, const pgcn_i_param *param, const pgcn_config *config,
                          pgcn_i_rng_domain domain) {
-    int64_t k = param->shape[0], each = param->count / k, first = config->path_length - k;
+    int64_t k = param->shape[0], each = param->count / k;
     double profile[PGCN_MAX_PATH_LENGTH];
-    double weights =
-        pgcn_i_pathgcn_walks_both_ways(config) ? 2 * config->path_length - 1 : config->path_length;
-    double deviation = config->kernel_start == PGCN_START_RANDOM ? 1 / sqrt(weights) : 0;
+    double deviation = config->kernel_start == PGCN_START_RANDOM ? 1 / sqrt((double)k) : 0;
     if (config->kernel == PGCN_KERNEL_FULL) deviation /= sqrt((double)config->channels);
     kernel_profile(config, profile);
     for (int64_t i = 0; i < k; i++)
         for (int64_t e = 0; e < each; e++) {
             bool diagonal = param->rank < 3 || e / param->shape[2] == e % param->shape[2];
             pgcn_i_stream random = pgcn_i_stream_of(domain, (uint64_t)(i * each + e));
-            double s = diagonal ? profile[first + i] : 0;
+            double s = diagonal ? profile[i] : 0;
             s += deviation * pgcn_i_normal(&random);
             s += config->kernel_noise * pgcn_i_normal(&random);
             value[i * each + e] = (float)s;
@@ -207,8 +192,9 @@ void pgcn_i_pathgcn_start(pgcn_i_params *params, const pgcn_config *config) {
 
 /* ---- the network --------------------------------------------------------------------------- */
 
+/* The embedding, its dropped rows and the classifier; of a layer, the block and its jump. */
 int pgcn_i_pathgcn_ops(const pgcn_config *config) {
-    return 4 + (5 + PGCN_PATH_OPS) * config->layers;
+    return 3 + (5 + 2) * config->layers;
 }
 
 /* One block:  H' = Dropout( ReLU( BN( ((1 - alpha) K H + alpha R) W ) ) ),  R = H0, H or nothing. */
@@ -216,13 +202,12 @@ static pgcn_i_value *record_block(pgcn_i_tape *tape, const pgcn_config *config, 
                                   pgcn_i_value *h, pgcn_i_value *h0,
                                   const pgcn_i_operator *operator, double dropout) {
     const pgcn_i_params *params = tape->params;
-    pgcn_i_param *kernel = kernel_of(params, config, layer, "kernel");
-    pgcn_i_param *against = kernel_of(params, config, layer, "kernel_against");
+    pgcn_i_param *kernel = kernel_of(params, config, layer);
     pgcn_i_value *residual = config->residual == PGCN_RESIDUAL_INITIAL    ? h0
                              : config->residual == PGCN_RESIDUAL_PREVIOUS ? h
                                                                           : NULL;
     pgcn_i_value *x = pgcn_i_op_pathconv(tape, h, operator, config->path_length, config->kernel,
-                                         kernel, against, residual, config->alpha);
+                                         kernel, residual, config->alpha);
     bool relu_now = !config->batch_norm;
     if (has_mix(config))
         x = pgcn_i_op_linear(tape, x, of_layer(params, layer, "weight"), NULL, relu_now, dropout);

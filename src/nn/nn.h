@@ -110,7 +110,6 @@ typedef struct pgcn_i_operator {
     int samples;
     const pgcn_i_visits *visits; /* sampled; NULL: exact */
     const pgcn_i_csr *exact, *exact_t;
-    const pgcn_i_csr *against, *against_t; /* of walks against the edges, where there are two */
 } pgcn_i_operator;
 
 typedef struct pgcn_i_tape pgcn_i_tape;
@@ -150,12 +149,11 @@ struct pgcn_i_op {
     /* what only some operations use */
     const pgcn_i_input *input;
     const pgcn_i_operator *operator;
-    const pgcn_i_csr *exact, *exact_t; /* those of the operator that it uses */
-    const int64_t *segment;            /* sum-pool: rows of each graph, [graphs+1] */
+    const int64_t *segment; /* sum-pool: rows of each graph, [graphs+1] */
     pgcn_kernel kernel;
     int samples, k;
     double rate;              /* dropout */
-    float share, alpha;       /* of the path convolution, of the residual */
+    float alpha;              /* share of the residual */
     uint8_t *kept;            /* dropout */
     float *buffer[3];         /* what each operation says */
     pgcn_i_param *running[2]; /* batch norm: mean and variance */
@@ -274,14 +272,10 @@ pgcn_i_value *pgcn_i_op_sum_pool(pgcn_i_tape *tape, pgcn_i_value *x, const int64
                                  int64_t graphs);
 /* ops_path.c: (1 - alpha) sum_i s_i (.) S_i H + alpha R, or sum_i S_i H W_i for the full kernel; R
  * may be NULL (alpha is then 0) and may be H. s: [k] (global, per layer), [k, c] (depth-wise) or
- * [k, c, c] (full). `against` [k-1, ...] are the weights of hops 1 .. k-1 of the walks against the
- * edges, which are added; NULL where the operator has none. The operator is read when the tape
- * runs, so it may be resampled between. */
+ * [k, c, c] (full). The operator is read when the tape runs, so it may be resampled between. */
 pgcn_i_value *pgcn_i_op_pathconv(pgcn_i_tape *tape, pgcn_i_value *h,
                                  const pgcn_i_operator *operator, int k, pgcn_kernel kernel,
-                                 pgcn_i_param *s, pgcn_i_param *against, pgcn_i_value *residual,
-                                 double alpha);
-enum { PGCN_PATH_OPS = 2 }; /* operations that it records at most */
+                                 pgcn_i_param *s, pgcn_i_value *residual, double alpha);
 
 /* ---- losses (loss.c): not on the tape; they write the gradient of its last value ----------- */
 
@@ -337,7 +331,5 @@ pgcn_i_value *pgcn_i_pathgcn_record(pgcn_i_tape *tape, const pgcn_config *config
                                     const pgcn_i_input *input, const pgcn_i_operator *operators,
                                     int samples);
 int pgcn_i_pathgcn_ops(const pgcn_config *config); /* operations to make room for */
-/* Whether operators need walks along and against the edges; walks of one node have no direction. */
-bool pgcn_i_pathgcn_walks_both_ways(const pgcn_config *config);
 
 #endif

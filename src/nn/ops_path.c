@@ -8,9 +8,6 @@
  *
  *   dh = (1 - alpha) sum_i s_i (.) q_i     ds_i = (1 - alpha) sum_u h[u] (.) q_i[u]     dr = alpha g
  *
- * Walks against the edges, where there are some, have weights of their own and are further terms of
- * the same sum.
- *
  * The loops know only one kernel, [k, c]: what is learnt times (1 - alpha), and spread over the
  * channels where there is one weight per hop (global, per layer). So mixing costs no pass over the
  * rows of its own. The full kernel, c x c weights per hop, is in ops_path_full.c. */
@@ -28,46 +25,30 @@ static bool is_spread(const pgcn_i_op *op) {
     return op->kernel == PGCN_KERNEL_GLOBAL || op->kernel == PGCN_KERNEL_LAYER;
 }
 
-/* Where the weights of parameter j begin in it: those against the edges follow those along them, or
- * a step 0 whose weight is zero (buffers are zero at first). */
-static int64_t kernel_place(const pgcn_i_op *op, int j) {
-    if (j == 0) return 0;
-    int64_t each = kernel_floats(op) / op->k;
-    return each * (op->param[0] ? op->param[0]->shape[0] : 1);
-}
-
 void pgcn_i_path_kernel(pgcn_i_tape *tape, pgcn_i_op *op) {
+    const float *s = pgcn_i_value_of(tape->params, op->param[0]);
+    float share = 1.0f - op->alpha, *kernel = op->buffer[PATH_KERNEL];
     int64_t c = op->out->cols;
-    for (int j = 0; j < 2; j++) {
-        if (!op->param[j]) continue;
-        const float *s = pgcn_i_value_of(tape->params, op->param[j]);
-        float *kernel = op->buffer[PATH_KERNEL] + kernel_place(op, j);
-        if (!is_spread(op))
-            tape->kernels->scale(kernel, op->share, s, 0, op->param[j]->count, false);
-        else
-            for (int64_t e = 0; e < op->param[j]->count * c; e++) kernel[e] = op->share * s[e / c];
-    }
+    if (!is_spread(op))
+        tape->kernels->scale(kernel, share, s, 0, kernel_floats(op), false);
+    else
+        for (int64_t e = 0; e < op->k * c; e++) kernel[e] = share * s[e / c];
 }
 
 /* The sum over the nodes is there; what is left is the sum over the channels where s has none. */
-static void parameter_gradient(const pgcn_i_tape *tape, const pgcn_i_op *op, int j) {
-    float *grad = tape->params->grad + op->param[j]->first;
-    const float *sum = op->buffer[PATH_KERNEL_GRAD] + kernel_place(op, j);
+void pgcn_i_path_kernel_gradient(pgcn_i_tape *tape, pgcn_i_op *op) {
+    float *grad = tape->params->grad + op->param[0]->first;
+    float share = 1.0f - op->alpha, *sum = op->buffer[PATH_KERNEL_GRAD];
     int64_t c = op->out->cols;
     if (!is_spread(op)) {
-        tape->kernels->scale(grad, op->share, sum, 0, op->param[j]->count, op->add_param[j]);
+        tape->kernels->scale(grad, share, sum, 0, kernel_floats(op), op->add_param[0]);
         return;
     }
-    for (int64_t i = 0; i < op->param[j]->count; i++) {
+    for (int i = 0; i < op->k; i++) {
         double total = 0;
         for (int64_t ch = 0; ch < c; ch++) total += (double)sum[i * c + ch];
-        grad[i] = (float)((double)op->share * total + (op->add_param[j] ? (double)grad[i] : 0.0));
+        grad[i] = (float)((double)share * total + (op->add_param[0] ? (double)grad[i] : 0.0));
     }
-}
-
-void pgcn_i_path_kernel_gradient(pgcn_i_tape *tape, pgcn_i_op *op) {
-    for (int j = 0; j < 2; j++)
-        if (op->param[j]) parameter_gradient(tape, op, j);
 }
 
 /* ---- the residual ---------------------------------------------------------------------------- */
@@ -241,7 +222,7 @@ static void horner_pass(const pgcn_i_tape *tape, const pgcn_i_op *op, int pass, 
         .h = h,
         .h_c = c,
         .width = width,
-        .a = op->exact,
+        .a = op->operator->exact,
         .s = s + (op->k - 1 - pass) * c,
         .s_x = pass == 1 ? s + (op->k - 1) * c : NULL,
         .prefetch = is_far(op),
@@ -318,7 +299,7 @@ static void exact_backward_task(void *context, int64_t group, int worker) {
         if (i > 0) {
             const float *before = pgcn_i_path_power(job->tape, op, i - 1) + stack;
             float *power = pgcn_i_path_power(job->tape, op, i) + stack;
-            kernels->gather(power + begin * c, before, op->exact_t, begin, end, c);
+            kernels->gather(power + begin * c, before, op->operator->exact_t, begin, end, c);
             q = power;
         }
         kernels->scale_dot(op->in[0]->grad + stack, partial, q, op->in[0]->data + stack,
@@ -358,56 +339,28 @@ static void record_exact(pgcn_i_tape *tape, pgcn_i_op *op) {
     pgcn_i_tape_need(tape, kernel_floats(op), 0);
 }
 
-/* What the operations of one line have in common. */
-typedef struct path_line {
-    pgcn_i_value *h;
-    const pgcn_i_operator *operator;
-    pgcn_kernel kernel;
-    float share;
-} path_line;
-
-/* share K h + alpha r, where K has `rows` weights: those of s, then those of `against`. */
-static pgcn_i_value *record_path(pgcn_i_tape *tape, const path_line *line, int rows,
-                                 pgcn_i_param *s, pgcn_i_param *against, pgcn_i_value *r,
-                                 float alpha) {
-    pgcn_i_op *op = pgcn_i_tape_op(tape, line->h, r, line->h->rows, line->h->cols);
+pgcn_i_value *pgcn_i_op_pathconv(pgcn_i_tape *tape, pgcn_i_value *h,
+                                 const pgcn_i_operator *operator, int k, pgcn_kernel kernel,
+                                 pgcn_i_param *s, pgcn_i_value *residual, double alpha) {
+    if (tape->status != PGCN_OK) return NULL;
+    pgcn_i_op *op = pgcn_i_tape_op(tape, h, residual, h->rows, h->cols);
     if (!op) return NULL;
-    op->operator= line->operator;
-    op->samples = line->operator->samples;
-    op->exact = s   ? line->operator->exact : line->operator->against;
-    op->exact_t = s ? line->operator->exact_t : line->operator->against_t;
-    op->k = rows;
-    op->kernel = line->kernel;
+    op->operator= operator;
+    op->samples = operator->samples;
+    op->k = k;
+    op->kernel = kernel;
     op->param[0] = s;
-    op->param[1] = against;
-    op->share = line->share;
-    op->alpha = alpha;
+    op->alpha = residual ? (float)alpha : 0;
     op->back_in = true;
     op->refresh = pgcn_i_path_kernel;
     op->buffer[PATH_KERNEL] = pgcn_i_tape_floats(tape, kernel_floats(op));
     op->buffer[PATH_KERNEL_GRAD] = pgcn_i_tape_floats(tape, kernel_floats(op));
-    bool sampled = line->operator->visits != NULL;
-    if (!sampled) pgcn_i_tape_need_powers(tape, line->h->rows * line->h->cols);
-    if (line->kernel == PGCN_KERNEL_FULL)
+    if (!operator->visits) pgcn_i_tape_need_powers(tape, h->rows * h->cols);
+    if (kernel == PGCN_KERNEL_FULL)
         pgcn_i_op_pathconv_full(tape, op);
-    else if (sampled)
+    else if (operator->visits)
         record_sampled(tape, op);
     else
         record_exact(tape, op);
     return op->out;
-}
-
-/* Two directions are one gather over the lists of both; but powers of two matrices are two
- * operations, the second of which adds its result to that of the first. */
-pgcn_i_value *pgcn_i_op_pathconv(pgcn_i_tape *tape, pgcn_i_value *h,
-                                 const pgcn_i_operator *operator, int k, pgcn_kernel kernel,
-                                 pgcn_i_param *s, pgcn_i_param *against, pgcn_i_value *residual,
-                                 double alpha) {
-    if (tape->status != PGCN_OK) return NULL;
-    float weight = residual ? (float)alpha : 0;
-    path_line line = {h, operator, kernel, 1.0f - weight};
-    if (!against || operator->visits)
-        return record_path(tape, &line, against ? 2 * k - 1 : k, s, against, residual, weight);
-    pgcn_i_value *along = record_path(tape, &line, k, s, NULL, residual, weight);
-    return along ? record_path(tape, &line, k, NULL, against, along, 1) : NULL;
 }

@@ -106,7 +106,7 @@ static void exact_forward_tile(const pgcn_i_job *job, int64_t stack, int64_t beg
     float *target = horner_target(job->tape, op, job->step) + (stack + begin) * c;
     if (job->step > 0)
         job->tape->kernels->gather(target, horner_target(job->tape, op, job->step - 1) + stack * c,
-                                   op->exact, begin, end, c);
+                                   op->operator->exact, begin, end, c);
     pgcn_i_gemm(false, false, end - begin, c, c, op->in[0]->data + (stack + begin) * c, c,
                 weight_of(op, op->k - 1 - job->step), c, job->step > 0 ? 1.0f : 0.0f, target, c);
     if (job->step == op->k - 1) pgcn_i_path_residual(job->tape, op, stack + begin, stack + end);
@@ -135,7 +135,7 @@ static void exact_backward_tile(const pgcn_i_job *job, int64_t stack, int64_t be
     if (i > 0) {
         const float *before = pgcn_i_path_power(job->tape, op, i - 1);
         float *power = pgcn_i_path_power(job->tape, op, i) + (stack + begin) * c;
-        job->tape->kernels->gather(power, before + stack * c, op->exact_t, begin, end, c);
+        job->tape->kernels->gather(power, before + stack * c, op->operator->exact_t, begin, end, c);
         q = power;
     }
     tile_gradient(job, q, i, stack + begin, end - begin, group,

@@ -29,10 +29,6 @@ typedef struct pgcn_i_walker {
     int attempts;            /* candidates refused before the row is scanned instead */
     pgcn_i_walk_steps steps; /* what the kernels of uniform walks read */
     const pgcn_i_kernels *kernels;
-    /* Walks of the other direction, of the same k and p, where lists are made of both; and the
-     * degrees that scale their visits. Set by the caller after pgcn_i_walker_init(), or NULL. */
-    const struct pgcn_i_walker *against;
-    const float *against_degree;
     pgcn_i_arena arena;
 } pgcn_i_walker;
 
@@ -48,7 +44,7 @@ void pgcn_i_walks(const pgcn_i_walker *walker, pgcn_i_pool *pool, pgcn_i_rng_dom
 
 /* The visit lists of `samples` stacked samples: row s * n + j is node j in sample s, and its
  * visits are rows of the same sample. hop[i-1] belongs to hop i; hop 0 is the identity and is not
- * stored. With a walker that has walks of the other direction, the lists of those follow. A visit's weight is count / p, times sqrt(degree[j] / degree[u]) when `degree` is given
+ * stored. A visit's weight is count / p, times sqrt(degree[j] / degree[u]) when `degree` is given
  * (symmetric scaling). Entries of a row ascend. Capacity is fixed at the start: no allocation
  * when sampling again. */
 typedef struct pgcn_i_visits {
@@ -57,10 +53,8 @@ typedef struct pgcn_i_visits {
     int samples;
     int k, p;
     int64_t rows;                    /* samples * n */
-    int lists;                       /* k-1, or 2 (k-1) with both directions */
-    pgcn_i_csr *hop;                 /* [lists] S_i */
-    pgcn_i_csr *hop_t;               /* [lists] S_i transposed; NULL when made without */
-    struct pgcn_i_visits *against;   /* whose lists the second half are, or NULL */
+    pgcn_i_csr *hop;                 /* [k-1] S_i */
+    pgcn_i_csr *hop_t;               /* [k-1] S_i transposed; NULL when made without */
     struct pgcn_i_visits_work *work; /* of visits.c */
 } pgcn_i_visits;
 

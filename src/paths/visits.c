@@ -18,11 +18,10 @@
 enum {
     ROWS = PGCN_TILE_ROWS,
     MAX_SAMPLES = 256,
-    MAX_ROW_BLOCKS = 128,    /* of one sample */
-    MAX_BUCKET_BITS = 14,    /* nodes of a bucket: with 10 visits each they take 1.3 MB */
-    LEAST_BUCKETS = 8,       /* if there is more than one, so that threads have equal parts */
-    PARTED_BYTES = 1 << 22,  /* hops are parted together as long as their entries take less */
-    AGAINST_LAYER = 1 << 15, /* walks of the other direction have random numbers of their own */
+    MAX_ROW_BLOCKS = 128,   /* of one sample */
+    MAX_BUCKET_BITS = 14,   /* nodes of a bucket: with 10 visits each they take 1.3 MB */
+    LEAST_BUCKETS = 8,      /* if there is more than one, so that threads have equal parts */
+    PARTED_BYTES = 1 << 22, /* hops are parted together as long as their entries take less */
 };
 
 /* What step 1 to 4 hand to each other. Blocks of rows and buckets are those of one sample. */
@@ -111,9 +110,8 @@ static pgcn_status alloc_visits(pgcn_i_arena *arena, const pgcn_i_walker *walker
                               .k = walker->k,
                               .p = walker->p,
                               .rows = rows,
-                              .lists = walker->against ? 2 * hops : hops};
-    visits->hop = PGCN_I_ARRAY(arena, pgcn_i_csr, visits->lists);
-    if (with_transpose) visits->hop_t = PGCN_I_ARRAY(arena, pgcn_i_csr, visits->lists);
+                              .hop = PGCN_I_ARRAY(arena, pgcn_i_csr, hops)};
+    if (with_transpose) visits->hop_t = PGCN_I_ARRAY(arena, pgcn_i_csr, hops);
     if (!visits->hop || (with_transpose && !visits->hop_t)) return PGCN_ERR_MEMORY;
     PGCN_TRY(alloc_work(arena, visits, entries));
     for (int i = 0; i < hops; i++) {
@@ -126,16 +124,6 @@ static pgcn_status alloc_visits(pgcn_i_arena *arena, const pgcn_i_walker *walker
         if (!visits->hop_t[i].offset || !visits->hop_t[i].value) return PGCN_ERR_MEMORY;
     }
     *out = visits;
-    return PGCN_OK;
-}
-
-/* The lists of the other direction behind our own: where their arrays are never changes. */
-static pgcn_status join_against(pgcn_i_visits *visits, const pgcn_i_walker *against) {
-    PGCN_TRY(pgcn_i_visits_new(against, visits->samples, visits->hop_t, &visits->against));
-    for (int i = 0; i < visits->k - 1; i++) {
-        visits->hop[visits->k - 1 + i] = visits->against->hop[i];
-        if (visits->hop_t) visits->hop_t[visits->k - 1 + i] = visits->against->hop_t[i];
-    }
     return PGCN_OK;
 }
 
@@ -162,20 +150,12 @@ pgcn_status pgcn_i_visits_new(const pgcn_i_walker *walker, int samples, bool wit
                               samples, (long long)n, walker->p, walker->k);
     }
     visits->arena = arena;
-    if (walker->against) {
-        status = join_against(visits, walker->against);
-        if (status != PGCN_OK) {
-            pgcn_i_visits_free(visits);
-            return status;
-        }
-    }
     *out = visits;
     return PGCN_OK;
 }
 
 void pgcn_i_visits_free(pgcn_i_visits *visits) {
     if (!visits) return;
-    pgcn_i_visits_free(visits->against);
     pgcn_i_arena arena = visits->arena; /* the struct itself lives in it */
     pgcn_i_arena_free(&arena);
 }
@@ -435,7 +415,4 @@ void pgcn_i_visits_sample(pgcn_i_visits *visits, const pgcn_i_walker *walker, pg
         if (visits->hop_t)
             pgcn_i_parallel(pool, job.hops * visits->samples * work->buckets, transpose_task, &job);
     }
-    if (visits->against)
-        pgcn_i_visits_sample(visits->against, walker->against, pool, seed, purpose, step,
-                             layer + AGAINST_LAYER, walker->against_degree);
 }

@@ -62,7 +62,7 @@ static const field fields[] = {
     REAL("dropout", dropout, 0, 0.999, "share of inputs dropped before the first and the last layer"),
     REAL("drop-rows", drop_rows, 0, 0.999, "share of nodes whose embedding is dropped"),
     ENUM("normalise", normalise, "auto | none | rows | standardise", "rows: divide each feature row by the sum of its magnitudes; standardise: each column to mean 0 and deviation 1 on the training nodes; auto: rows if features are sparse, else standardise"),
-    ENUM("direction", direction, "forward | backward | split", "walks along the edges, against them, or both kinds with a kernel each; matters on directed graphs (name:directed)"),
+    ENUM("direction", direction, "forward | backward", "walks along the edges or against them; matters on directed graphs (name:directed)"),
     BOOL("embed-relu", embed_relu, "a ReLU after the first layer; without it the first path layer smooths the inputs themselves"),
     REAL("dropout-hidden", dropout_hidden, 0, 0.999, "share of a path layer's results dropped before the next one"),
     ENUM("jump", jump, "none | concat | sum", "what the last layer sees: the result of the last path layer; or, side by side or summed, the embedding H0 and the results of all"),

@@ -25,8 +25,8 @@ static int64_t differing(const pgcn_node *walks, int p, int k, int hop, pgcn_nod
 }
 
 /* The share of the room in visit lists that will be used. */
-static pgcn_status expect_fill(const pgcn_trainer *trainer, const pgcn_i_walker *walker,
-                               double *share) {
+static pgcn_status expect_fill(const pgcn_trainer *trainer, double *share) {
+    const pgcn_i_walker *walker = &trainer->spatial.walker;
     int64_t n = walker->graph->n, each = (int64_t)walker->p * walker->k;
     int64_t tried = n < TRIED_NODES ? n : TRIED_NODES, entries = 0;
     if (tried * each > MOST_VISITS) tried = MOST_VISITS / each;
@@ -52,7 +52,7 @@ static pgcn_status expect_fill(const pgcn_trainer *trainer, const pgcn_i_walker 
 
 /* Column and weight of a list, and the weights of its transpose, are written as far as they fill;
  * the columns of a transpose hold the visits before they are merged. */
-static int64_t lists_bytes(const pgcn_i_visits *visits, double share) {
+static int64_t visits_bytes(const pgcn_i_visits *visits, double share) {
     if (!visits) return 0;
     int64_t entry = (int64_t)(sizeof *visits->hop->column + sizeof *visits->hop->value +
                               (visits->hop_t ? sizeof *visits->hop_t->value : 0));
@@ -60,18 +60,9 @@ static int64_t lists_bytes(const pgcn_i_visits *visits, double share) {
     return visits->arena.bytes - (int64_t)((1 - share) * (double)room);
 }
 
-/* share: of the walks along the edges, and of those against them. */
-static int64_t visits_bytes(const pgcn_i_visits *visits, const double share[2]) {
-    return lists_bytes(visits, share[0]) + lists_bytes(visits ? visits->against : NULL, share[1]);
-}
-
 pgcn_status pgcn_i_trainer_measure(pgcn_trainer *trainer) {
-    double share[2] = {1, 1};
-    const pgcn_i_walker *walker = &trainer->spatial.walker;
-    if (trainer->samplers > 0 || trainer->eval_visits) {
-        PGCN_TRY(expect_fill(trainer, walker, &share[0]));
-        if (walker->against) PGCN_TRY(expect_fill(trainer, walker->against, &share[1]));
-    }
+    double share = 1;
+    if (trainer->samplers > 0 || trainer->eval_visits) PGCN_TRY(expect_fill(trainer, &share));
     pgcn_memory m = {
         .values = trainer->train_tape.arena.bytes + trainer->eval_tape.arena.bytes +
                   trainer->loss.arena.bytes,

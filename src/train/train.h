@@ -32,7 +32,6 @@ typedef struct pgcn_i_spatial {
     pgcn_i_csr exact, exact_t; /* exact_t: only for training in exact form */
     float *degree;             /* [n] */
     const float *visit_degree; /* degree with symmetric scaling, else NULL */
-    struct pgcn_i_spatial *against; /* the other direction, where walks go both ways */
 } pgcn_i_spatial;
 pgcn_status pgcn_i_spatial_init(pgcn_i_spatial *spatial, const pgcn_graph *graph,
                                 const pgcn_config *config);

@@ -109,11 +109,9 @@ def operator(directory, config, directed, turned):
     return a / degree[:, None]
 
 
-def path_convolution(h, t, kernel, first):
-    """sum_i s_i (.) T^i H from hop `first` on, or sum_i T^i H W_i for a full kernel."""
+def path_convolution(h, t, kernel):
+    """sum_i s_i (.) T^i H, or sum_i T^i H W_i for a full kernel."""
     result = np.zeros_like(h)
-    if first:
-        h = t @ h
     for s in kernel:
         result += h @ s if s.ndim == 2 else h * s
         h = t @ h
@@ -131,7 +129,6 @@ def probabilities(directory, model):
         x = (x - w["input.mean"]) / w["input.deviation"]
     directed = ":directed" in metadata["dataset"]
     t = operator(directory, config, directed, config["direction"] == "backward")
-    against = operator(directory, config, directed, True)
     alpha = float(config["alpha"])
     h = x @ w["embed.weight"] + w["embed.bias"]
     if config["embed-relu"] == "yes":
@@ -140,13 +137,11 @@ def probabilities(directory, model):
     jumps = 0
     for layer in range(int(config["layers"])):
         def of_layer(part):
-            return w[f"layers.{layer}.{part}"] if f"layers.{layer}.{part}" in w else w.get(part)
+            return w[f"layers.{layer}.{part}"]
 
         if config["jump"] != "none":
             jumps = jumps + h @ w.get(f"jump.{layer}.weight", w["classifier.weight"])
-        u = path_convolution(h, t, of_layer("kernel"), 0)
-        if of_layer("kernel_against") is not None:
-            u = u + path_convolution(h, against, of_layer("kernel_against"), 1)
+        u = path_convolution(h, t, w["kernel"] if "kernel" in w else of_layer("kernel"))
         residual = {"none": None, "initial": h0, "previous": h}[config["residual"]]
         if residual is not None:
             u = (1 - alpha) * u + alpha * residual

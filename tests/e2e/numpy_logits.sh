@@ -39,10 +39,8 @@ agrees dense --batch-norm --mix random --residual initial
 agrees dense --batch-norm --kernel global --residual none --train-form exact
 agrees arcs:directed
 agrees arcs:directed --direction backward --scaling walk --self-loops no
-agrees arcs:directed --direction split --kernel layer
-agrees arcs:directed --direction split --kernel full --self-loops no
-agrees arcs:directed --direction split --kernel global --scaling walk --residual none
-agrees dense --direction split --walk weighted
+agrees arcs:directed --direction backward --kernel full --residual none
+agrees dense --direction backward --walk weighted
 agrees dense --jump concat --layers 3
 agrees sparse --jump sum --embed-relu no --dropout-hidden 0.2
 agrees dense --path-length 1 --layers 1

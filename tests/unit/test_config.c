@@ -28,7 +28,7 @@ static const struct {
     {"dropout", {"0", "0.999"}, {"1", "-0.1", ".5."}},
     {"drop-rows", {"0.5", "0.1"}, {"1", "-1", "x"}},
     {"normalise", {"none", "rows"}, {"yes", "", "row"}},
-    {"direction", {"backward", "split"}, {"both", "", "forwards"}},
+    {"direction", {"backward", "forward"}, {"split", "", "forwards"}},
     {"embed-relu", {"no", "yes"}, {"linear", "", "2"}},
     {"dropout-hidden", {"0.5", "0.999"}, {"1", "-0.1", "x"}},
     {"jump", {"concat", "sum"}, {"max", "", "none "}},

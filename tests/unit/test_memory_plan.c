@@ -15,8 +15,6 @@ static const char *const networks[] = {
     "channels=16 layers=6 path-length=3 kernel=layer batch-norm=yes paths-per-layer=yes",
     "channels=9 layers=7 path-length=3 kernel=full batch-norm=yes residual=none",
     "channels=9 layers=8 path-length=3 kernel=full train-form=exact samples=3",
-    "channels=33 layers=4 path-length=3 direction=split",
-    "channels=9 layers=5 path-length=4 direction=split train-form=exact",
     "channels=33 layers=4 path-length=3 jump=concat",
     "channels=16 layers=5 path-length=3 jump=sum batch-norm=yes dropout-hidden=0.3",
 };
@@ -217,8 +215,6 @@ static void test_trainer_recompute_same_bits(void **state) {
         "channels=9 layers=6 train-form=exact samples=1 consistency=0",
         "channels=9 layers=4 kernel=full samples=1 consistency=0",
         "channels=9 layers=6 walk=node2vec self-loops=no",
-        "channels=9 layers=6 direction=split samples=1 consistency=0",
-        "channels=9 layers=6 direction=split train-form=exact kernel=layer",
         "channels=9 layers=6 jump=concat samples=1 consistency=0",
         "channels=9 layers=6 jump=sum dropout-hidden=0.2 batch-norm=yes",
     };
@@ -315,7 +311,6 @@ static const char *const trainings[] = {
     "channels=64 train-form=exact path-length=7",
     "channels=16 paths=40 path-length=9 paths-per-layer=yes layers=4",
     "channels=16 walk=node2vec self-loops=no paths=20",
-    "channels=16 direction=split",
 };
 
 static void test_trainer_memory_is_what_it_allocates(void **state) {
@@ -330,10 +325,7 @@ static void test_trainer_memory_is_what_it_allocates(void **state) {
             int64_t allocated = held - before;
             pgcn_memory memory = pgcn_trainer_memory(trainer);
             int64_t room = trainer->eval_visits ? trainer->eval_visits->arena.bytes : 0;
-            for (int l = 0; l < trainer->samplers; l++) {
-                const pgcn_i_visits *against = trainer->visits[l]->against;
-                room += trainer->visits[l]->arena.bytes + (against ? against->arena.bytes : 0);
-            }
+            for (int l = 0; l < trainer->samplers; l++) room += trainer->visits[l]->arena.bytes;
             assert_true(memory.paths <= room);
             assert_true(memory.paths >= room / 4);
             assert_int_equal(memory.total, memory.values + memory.paths + memory.features +

@@ -19,14 +19,14 @@
 
 typedef struct second {
     const network *net;
-    double *w;             /* all parameters, laid out like pgcn_i_params */
-    double *transition[2]; /* [n, n] row-stochastic, along the edges and against them */
-    double *degree[2];     /* [n] with self-loops */
-    double *features;      /* [n, NET_FEATURES] rows divided by their sums */
-    double *frozen;        /* consistency target, or NULL before it is known */
+    double *w;          /* all parameters, laid out like pgcn_i_params */
+    double *transition; /* [n, n] row-stochastic */
+    double *degree;     /* [n] with self-loops */
+    double *features;   /* [n, NET_FEATURES] rows divided by their sums */
+    double *frozen;     /* consistency target, or NULL before it is known */
 } second;
 
-static void fill_transition(second *two, int way) {
+static void fill_transition(second *two) {
     const network *net = two->net;
     int64_t n = net->problem->n;
     const int64_t *offset;
@@ -34,18 +34,18 @@ static void fill_transition(second *two, int way) {
     const float *weight;
     pgcn_graph_csr(net->problem->graph, &offset, &neighbour, &weight);
     bool weighted = net->config.walk != PGCN_WALK_UNIFORM; /* node2vec also counts weights */
-    double *matrix = two->transition[way] = ref_zeros(n * n);
-    two->degree[way] = ref_zeros(n);
+    bool turned = net->config.direction == PGCN_DIRECTION_BACKWARD;
+    double *matrix = two->transition;
     for (int64_t j = 0; j < n; j++)
         for (int64_t e = offset[j]; e < offset[j + 1]; e++)
-            matrix[way == 0 ? j * n + neighbour[e] : neighbour[e] * n + j] =
+            matrix[turned ? neighbour[e] * n + j : j * n + neighbour[e]] =
                 weighted ? (double)weight[e] : 1;
     for (int64_t j = 0; j < n; j++) {
         double sum = 0;
         for (int64_t u = 0; u < n; u++) sum += matrix[j * n + u];
         if (net->config.self_loops || sum == 0) matrix[j * n + j] += 1, sum += 1;
         for (int64_t u = 0; u < n; u++) matrix[j * n + u] /= sum;
-        two->degree[way][j] = sum;
+        two->degree[j] = sum;
     }
 }
 
@@ -54,8 +54,10 @@ static second second_new(const network *net) {
     int64_t n = p->n;
     second two = {.net = net,
                   .w = ref_doubles(net->params.value, net->params.total),
+                  .transition = ref_zeros(n * n),
+                  .degree = ref_zeros(n),
                   .features = ref_zeros(n * NET_FEATURES)};
-    for (int way = 0; way < 2; way++) fill_transition(&two, way);
+    fill_transition(&two);
     ref_csr_to_dense(two.features, p->x.offset, p->x.column, p->x.value, n, NET_FEATURES);
     for (int64_t j = 0; j < n; j++) {
         double *row = two.features + j * NET_FEATURES, sum = 0;
@@ -66,8 +68,7 @@ static second second_new(const network *net) {
 }
 
 static void second_free(second *two) {
-    for (int way = 0; way < 2; way++) free(two->transition[way]), free(two->degree[way]);
-    free(two->w), free(two->features), free(two->frozen);
+    free(two->w), free(two->transition), free(two->degree), free(two->features), free(two->frozen);
 }
 
 static double *weight_of(const second *two, const char *format, int layer) {
@@ -80,24 +81,22 @@ static double *weight_of(const second *two, const char *format, int layer) {
 }
 
 /* z = hop i of x, for one sample: by raw walks, or T z in place. */
-static void walk_hop(const second *two, int way, int layer, int sample, int i, const double *x,
-                     double *z) {
+static void walk_hop(const second *two, int layer, int sample, int i, const double *x, double *z) {
     const network *net = two->net;
     int64_t n = net->problem->n, c = net->config.channels;
     if (net->samplers == 0) {
         double *before = ref_zeros(n * c);
         memcpy(before, z, (size_t)(n * c) * sizeof *z);
-        ref_gemm(false, false, n, c, n, two->transition[way], before, 0, z);
+        ref_gemm(false, false, n, c, n, two->transition, before, 0, z);
         free(before);
         return;
     }
     int p = net->config.paths, k = net->config.path_length;
     pgcn_node *walks = malloc((size_t)(n * p * k) * sizeof *walks);
-    bool second_set = net->spatial.against && way == 1;
-    int counted = (net->config.paths_per_layer ? layer : 0) + (second_set ? 1 << 15 : 0);
-    pgcn_i_walks(second_set ? &net->spatial.against->walker : &net->spatial.walker, net->pool,
-                 pgcn_i_rng_domain_of(net->config.seed, PGCN_I_RNG_WALK, 0, counted, sample), NULL,
-                 0, walks);
+    pgcn_i_walks(&net->spatial.walker, net->pool,
+                 pgcn_i_rng_domain_of(net->config.seed, PGCN_I_RNG_WALK, 0,
+                                      net->config.paths_per_layer ? layer : 0, sample),
+                 NULL, 0, walks);
     memset(z, 0, (size_t)(n * c) * sizeof *z);
     for (int64_t j = 0; j < n; j++)
         for (int q = 0; q < p; q++) {
@@ -107,42 +106,30 @@ static void walk_hop(const second *two, int way, int layer, int sample, int i, c
     free(walks);
 }
 
-/* out += the hops of one way, the first one included only where it is not there yet. */
-static void add_way(const second *two, int way, int layer, int sample, const char *kernel,
-                    const double *h, double *out) {
-    const pgcn_config *config = &two->net->config;
-    int64_t n = two->net->problem->n, c = config->channels, count = n * c;
-    bool symmetric = config->scaling == PGCN_SCALING_SYMMETRIC;
-    bool begins_at_1 = strstr(kernel, "against") != NULL;
-    const double *s = weight_of(two, kernel, layer), *degree = two->degree[way];
-    double *x = ref_zeros(count), *z = ref_zeros(count), *term = ref_zeros(count);
-    for (int64_t e = 0; e < count; e++) x[e] = z[e] = symmetric ? h[e] / sqrt(degree[e / c]) : h[e];
-    for (int i = 0; i < config->path_length; i++) {
-        int at = i - begins_at_1;
-        if (i > 0) walk_hop(two, way, layer, sample, i, x, z);
-        if (at < 0) continue;
-        if (config->kernel == PGCN_KERNEL_FULL)
-            ref_gemm(false, false, n, c, c, z, s + at * c * c, 0, term);
-        for (int64_t e = 0; e < count; e++) {
-            if (config->kernel == PGCN_KERNEL_DEPTHWISE) term[e] = s[at * c + e % c] * z[e];
-            if (config->kernel < PGCN_KERNEL_DEPTHWISE) term[e] = s[at] * z[e];
-            out[e] += symmetric ? sqrt(degree[e / c]) * term[e] : term[e];
-        }
-    }
-    free(x), free(z), free(term);
-}
-
 /* out = A_l of one sample. */
 static void second_pathconv(const second *two, int layer, int sample, const double *h,
                             double *out) {
     const pgcn_config *config = &two->net->config;
-    bool global = config->kernel == PGCN_KERNEL_GLOBAL;
-    memset(out, 0, (size_t)(two->net->problem->n * config->channels) * sizeof *out);
-    add_way(two, config->direction == PGCN_DIRECTION_BACKWARD, layer, sample,
-            global ? "kernel" : "layers.%d.kernel", h, out);
-    if (config->direction == PGCN_DIRECTION_SPLIT)
-        add_way(two, 1, layer, sample, global ? "kernel_against" : "layers.%d.kernel_against", h,
-                out);
+    int64_t n = two->net->problem->n, c = config->channels, count = n * c;
+    bool symmetric = config->scaling == PGCN_SCALING_SYMMETRIC;
+    const double *s = config->kernel == PGCN_KERNEL_GLOBAL
+                          ? weight_of(two, "kernel", 0)
+                          : weight_of(two, "layers.%d.kernel", layer);
+    double *x = ref_zeros(count), *z = ref_zeros(count), *term = ref_zeros(count);
+    for (int64_t e = 0; e < count; e++)
+        x[e] = z[e] = symmetric ? h[e] / sqrt(two->degree[e / c]) : h[e];
+    memset(out, 0, (size_t)count * sizeof *out);
+    for (int i = 0; i < config->path_length; i++) {
+        if (i > 0) walk_hop(two, layer, sample, i, x, z);
+        if (config->kernel == PGCN_KERNEL_FULL)
+            ref_gemm(false, false, n, c, c, z, s + i * c * c, 0, term);
+        for (int64_t e = 0; e < count; e++) {
+            if (config->kernel == PGCN_KERNEL_DEPTHWISE) term[e] = s[i * c + e % c] * z[e];
+            if (config->kernel < PGCN_KERNEL_DEPTHWISE) term[e] = s[i] * z[e];
+            out[e] += symmetric ? sqrt(two->degree[e / c]) * term[e] : term[e];
+        }
+    }
+    free(x), free(z), free(term);
 }
 
 static void second_embed(const second *two, int sample, double *h0) {
@@ -317,7 +304,8 @@ static void test_network_recipes_of_all_kinds_match_equations(void **state) {
         "layers=3 channels=5 jump=sum dropout-hidden=0.4",
         "layers=1 channels=5 jump=concat embed-relu=no samples=1 consistency=0",
         "layers=3 channels=5 jump=concat batch-norm=yes dropout-hidden=0.3 residual=none",
-        "layers=3 channels=5 jump=sum train-form=exact kernel=full direction=split",
+        "layers=3 channels=5 jump=sum train-form=exact kernel=full",
+        "layers=3 channels=5 jump=sum batch-norm=yes dropout-hidden=0.3 drop-rows=0.5",
         "layers=2 channels=5 embed-relu=no drop-rows=0.5 batch-norm=yes residual=none",
     };
     problem p = problem_new(30);
@@ -332,15 +320,11 @@ static void test_network_directions_match_equations(void **state) {
         "direction=forward",
         "direction=backward train-form=exact",
         "direction=backward",
-        "direction=split",
-        "direction=split train-form=exact",
-        "direction=split scaling=walk",
-        "direction=split residual=none self-loops=no",
-        "direction=split train-form=exact residual=none",
-        "direction=split walk=weighted paths-per-layer=yes",
-        "direction=split walk=weighted train-form=exact residual=previous",
-        "direction=split walk=node2vec self-loops=no",
-        "direction=split path-length=2 layers=1"};
+        "direction=backward scaling=walk",
+        "direction=backward residual=none self-loops=no",
+        "direction=backward walk=weighted paths-per-layer=yes",
+        "direction=backward walk=weighted train-form=exact residual=previous",
+        "direction=backward walk=node2vec self-loops=no"};
     problem p = problem_of(30, true);
     for (size_t i = 0; i < 4 * sizeof texts / sizeof *texts; i++) {
         char text[256];
@@ -348,36 +332,6 @@ static void test_network_directions_match_equations(void **state) {
                  kernels[i % 4], texts[i / 4]);
         compare(&p, text);
     }
-    problem_free(&p);
-}
-
-/* On an undirected graph both ways are the same operator: s_i along and r_i against are s_i + r_i. */
-static void test_network_split_on_an_undirected_graph_is_the_sum_of_kernels(void **state) {
-    (void)state;
-    problem p = problem_new(40);
-    network one, both;
-    network_open(&one, &p, "channels=6 train-form=exact dropout=0", 1);
-    network_open(&both, &p, "channels=6 train-form=exact dropout=0 direction=split", 1);
-    network_shake(&both);
-    for (int i = 0; i < one.params.count; i++) {
-        const pgcn_i_param *to = &one.params.param[i];
-        float *value = pgcn_i_value_of(&one.params, to);
-        for (int j = 0; j < both.params.count; j++) {
-            const pgcn_i_param *from = &both.params.param[j];
-            const float *theirs = pgcn_i_value_of(&both.params, from);
-            char against[64];
-            snprintf(against, sizeof against, "%s_against", to->name);
-            if (strcmp(from->name, to->name) == 0)
-                memcpy(value, theirs, (size_t)to->count * sizeof *value);
-            for (int64_t e = 0; e < from->count && strcmp(from->name, against) == 0; e++)
-                value[to->count - from->count + e] += theirs[e];
-        }
-    }
-    network_run(&one), network_run(&both);
-    double *want = ref_doubles(one.logits->data, one.logits->rows * NET_CLASSES);
-    check_values("split", both.logits->data, want, one.logits->rows * NET_CLASSES, VALUE_TOLERANCE);
-    free(want);
-    network_close(&one), network_close(&both);
     problem_free(&p);
 }
 
@@ -420,19 +374,6 @@ static const pgcn_i_param *find(const pgcn_i_params *params, const char *name) {
 }
 static const float *start_of(const pgcn_i_params *params, const char *name) {
     return pgcn_i_value_of(params, find(params, name));
-}
-
-/* Step 0 as without directions, and half of every other hop each way. */
-static void test_start_split_kernels_share_the_hops(void **state) {
-    (void)state;
-    pgcn_i_params one = started("channels=3 path-length=4 hops=2");
-    pgcn_i_params both = started("channels=3 path-length=4 hops=2 direction=split");
-    const float *s = start_of(&one, "layers.1.kernel"), *along = start_of(&both, "layers.1.kernel");
-    const float *against = start_of(&both, "layers.1.kernel_against");
-    assert_int_equal(find(&both, "layers.1.kernel_against")->shape[0], 3);
-    for (int e = 0; e < 12; e++) assert_true(along[e] == (e < 3 ? s[e] : s[e] / 2));
-    for (int e = 0; e < 9; e++) assert_true(against[e] == s[3 + e] / 2);
-    pgcn_i_params_free(&one), pgcn_i_params_free(&both);
 }
 
 static void test_start_smooth_kernel_sums_to_one_and_walks_hops(void **state) {
@@ -622,10 +563,8 @@ int main(void) {
         cmocka_unit_test(test_network_every_combination_matches_equations_and_differences),
         cmocka_unit_test(test_network_recipes_of_all_kinds_match_equations),
         cmocka_unit_test(test_network_directions_match_equations),
-        cmocka_unit_test(test_network_split_on_an_undirected_graph_is_the_sum_of_kernels),
         cmocka_unit_test(test_network_inference_tape_matches_equations),
         cmocka_unit_test(test_start_smooth_kernel_sums_to_one_and_walks_hops),
-        cmocka_unit_test(test_start_split_kernels_share_the_hops),
         cmocka_unit_test(test_start_smooth_kernel_many_hops_is_even),
         cmocka_unit_test(test_start_no_hops_and_identity_are_the_same),
         cmocka_unit_test(test_start_random_kernel_has_its_statistics),

@@ -35,7 +35,6 @@ typedef struct op_case {
     int samples;
     double rate; /* dropout, or the temperature of the consistency */
     bool relu, bias, sparse, exact;
-    bool split; /* walks both ways on a directed graph */
     pgcn_kernel kernel;
     pgcn_residual residual; /* INITIAL: another value; PREVIOUS: the input itself */
     bool square;            /* cost grows with c^2: no 257 channels */
@@ -213,8 +212,8 @@ static void pool_reference(const bench *b, double *out) {
 static void path_declare(bench *b) {
     pgcn_config config =
         settings("self-loops=no scaling=symmetric path-length=4 paths=3 train-form=exact");
-    if (b->test->split) config.direction = PGCN_DIRECTION_SPLIT;
-    b->graph = random_graph(b->n, 2 * b->n, false, b->test->split, false, 21);
+    /* directed, so that T and its transpose differ */
+    b->graph = random_graph(b->n, 2 * b->n, false, true, false, 21);
     must(pgcn_i_spatial_init(&b->spatial, b->graph, &config));
     b->operator= pgcn_i_spatial_operator(&b->spatial, b->test->samples);
     if (!b->test->exact) {
@@ -228,42 +227,36 @@ static void path_declare(bench *b) {
         b->leaf[1] = pgcn_i_tape_value(&b->tape, b->rows, b->c);
     const int rank[] = {1, 1, 2, 3};
     add_param(b, 0, rank[b->test->kernel], K, b->c, b->c);
-    if (b->test->split) add_param(b, 1, rank[b->test->kernel], K - 1, b->c, b->c);
 }
 
 static pgcn_i_value *path_record(bench *b) {
     pgcn_i_value *residual[] = {NULL, b->leaf[1], b->leaf[0]};
     return pgcn_i_op_pathconv(&b->tape, b->leaf[0], &b->operator, K, b->test->kernel, b->param[0],
-                              b->param[1], residual[b->test->residual], ALPHA);
+                              residual[b->test->residual], ALPHA);
 }
 
-/* z = S_i h, or T z in place of the power before, along the edges or against them. */
-static void next_hop(const bench *b, bool against, int i, const double *h, double *z) {
+/* z = S_i h, or T z in place of the power before. */
+static void next_hop(const bench *b, int i, const double *h, double *z) {
     int64_t each = b->n * b->c;
     if (!b->test->exact) {
-        const pgcn_i_visits *visits = against ? b->visits->against : b->visits;
-        ref_csr_product(z, &visits->hop[i - 1], h, b->c);
+        ref_csr_product(z, &b->visits->hop[i - 1], h, b->c);
         return;
     }
-    const pgcn_i_spatial *spatial = against ? b->spatial.against : &b->spatial;
     double *before = ref_zeros(b->rows * b->c);
     memcpy(before, z, (size_t)(b->rows * b->c) * sizeof *z);
     for (int s = 0; s < b->test->samples; s++)
-        ref_csr_product(z + s * each, &spatial->exact, before + s * each, b->c);
+        ref_csr_product(z + s * each, &b->spatial.exact, before + s * each, b->c);
     free(before);
 }
 
-/* out += sum_i s_i (.) S_i h of one direction; that against the edges has no step 0. */
-static void add_hops(const bench *b, bool against, double *out) {
+static void path_reference(const bench *b, double *out) {
     int64_t c = b->c, count = b->rows * c;
-    int64_t each = b->test->kernel == PGCN_KERNEL_FULL ? c * c : 1;
-    if (b->test->kernel == PGCN_KERNEL_DEPTHWISE) each = c;
-    const double *h = b->x[LEAF], *s = against ? b->x[PARAM + 1] - each : b->x[PARAM];
+    const double *h = b->x[LEAF], *s = b->x[PARAM];
     double *z = ref_zeros(count), *term = ref_zeros(count);
     memcpy(z, h, (size_t)count * sizeof *z);
+    memset(out, 0, (size_t)count * sizeof *out);
     for (int i = 0; i < K; i++) {
-        if (i > 0) next_hop(b, against, i, h, z);
-        if (i == 0 && against) continue;
+        if (i > 0) next_hop(b, i, h, z);
         if (b->test->kernel == PGCN_KERNEL_FULL)
             ref_gemm(false, false, b->rows, c, c, z, s + i * c * c, 0, term);
         for (int64_t e = 0; e < count; e++) {
@@ -272,17 +265,9 @@ static void add_hops(const bench *b, bool against, double *out) {
             out[e] += term[e];
         }
     }
-    free(z), free(term);
-}
-
-static void path_reference(const bench *b, double *out) {
-    int64_t count = b->rows * b->c;
-    memset(out, 0, (size_t)count * sizeof *out);
-    add_hops(b, false, out);
-    if (b->test->split) add_hops(b, true, out);
-    const double *residual[] = {NULL, b->x[LEAF + 1], b->x[LEAF]};
-    const double *r = residual[b->test->residual];
+    const double *residual[] = {NULL, b->x[LEAF + 1], h}, *r = residual[b->test->residual];
     for (int64_t e = 0; r && e < count; e++) out[e] = (1 - ALPHA) * out[e] + ALPHA * r[e];
+    free(z), free(term);
 }
 
 /* ---- losses ---------------------------------------------------------------------------------------- */
@@ -383,10 +368,7 @@ static const op_kind BINARY    = {loss_declare, NULL, NULL, binary_loss, binary_
     {.name = "pathconv " word " sampled + r", .kind = &PATH, .samples = 2, .kernel = which, .square = big, .residual = PGCN_RESIDUAL_INITIAL}, \
     {.name = "pathconv " word " sampled + h", .kind = &PATH, .samples = 1, .kernel = which, .square = big, .residual = PGCN_RESIDUAL_PREVIOUS}, \
     {.name = "pathconv " word " exact + r",   .kind = &PATH, .samples = 2, .kernel = which, .square = big, .exact = true, .residual = PGCN_RESIDUAL_INITIAL}, \
-    {.name = "pathconv " word " exact + h",   .kind = &PATH, .samples = 1, .kernel = which, .square = big, .exact = true, .residual = PGCN_RESIDUAL_PREVIOUS}, \
-    {.name = "pathconv " word " sampled split", .kind = &PATH, .samples = 2, .kernel = which, .square = big, .split = true, .residual = PGCN_RESIDUAL_INITIAL}, \
-    {.name = "pathconv " word " exact split",   .kind = &PATH, .samples = 2, .kernel = which, .square = big, .split = true, .exact = true, .residual = PGCN_RESIDUAL_INITIAL}, \
-    {.name = "pathconv " word " exact split + h", .kind = &PATH, .samples = 1, .kernel = which, .square = big, .split = true, .exact = true, .residual = PGCN_RESIDUAL_PREVIOUS}
+    {.name = "pathconv " word " exact + h",   .kind = &PATH, .samples = 1, .kernel = which, .square = big, .exact = true, .residual = PGCN_RESIDUAL_PREVIOUS}
 
 static const op_case cases[] = {
     {.name = "input sparse",           .kind = &INPUT, .samples = 1, .sparse = true, .relu = true},
@@ -462,7 +444,7 @@ static void bench_open(bench *b, const op_case *test, int64_t n, int64_t c) {
     *b = (bench){.test = test, .n = n, .c = c, .rows = n * test->samples};
     must(pgcn_i_pool_new(2, &b->pool));
     must(pgcn_i_params_init(&b->params, 4));
-    must(pgcn_i_tape_init(&b->tape, b->pool, &b->params, PGCN_PATH_OPS, true));
+    must(pgcn_i_tape_init(&b->tape, b->pool, &b->params, 1, true));
     b->tape.seed = 77;
     b->tape.step = 3;
     test->kind->declare(b);
@@ -512,6 +494,7 @@ static void bench_run(bench *b, const char *label) {
  * weights over sparse features are used by one operation alone and have no adding form. */
 static void check_adding(bench *b, const char *label) {
     const float mark = 0.5f;
+    pgcn_i_op *op = &b->tape.op[0];
     float *once[ARRAYS] = {0};
     for (int a = 0; a < ARRAYS; a++) {
         if (!b->x[a] || (a == PARAM && b->test->sparse)) continue;
@@ -519,12 +502,7 @@ static void check_adding(bench *b, const char *label) {
         memcpy(once[a], gradient_of(b, a), (size_t)b->count[a] * sizeof *once[a]);
         for (int64_t e = 0; e < b->count[a]; e++) gradient_of(b, a)[e] = mark;
     }
-    for (int o = 0; o < b->tape.count; o++)
-        for (int i = 0; i < 2; i++) {
-            pgcn_i_op *op = &b->tape.op[o];
-            op->add_in[i] = op->in[i] && op->in[i]->maker < 0;
-            op->add_param[i] = true;
-        }
+    for (int i = 0; i < 2; i++) op->add_in[i] = op->add_param[i] = true;
     for (int64_t e = 0; e < b->out->rows * b->out->cols; e++)
         b->out->grad[e] = (float)b->weight[e]; /* ReLU masks it in place */
     pgcn_i_tape_backward(&b->tape);

@@ -41,8 +41,6 @@ static void test_trainer_thread_matrix_same_bits(void **state) {
         QUICK "kernel=layer train-form=exact",
         QUICK "kernel=global samples=3 paths-per-layer=yes resample-every=3",
         QUICK "walk=node2vec self-loops=no return-p=4",
-        QUICK "direction=split",
-        QUICK "direction=split train-form=exact",
         QUICK "jump=concat dropout-hidden=0.3 samples=1 consistency=0",
     };
     static const char *const names[] = {"karate", SBM};
@@ -128,10 +126,6 @@ static void test_trainer_every_option_lowers_the_loss(void **state) {
         "consistency-ramp=0 temperature=0.2",
         "select=accuracy eval-every=4",
         "direction=backward",
-        "direction=split paths-per-layer=yes",
-        "direction=split kernel=full train-form=exact",
-        "direction=split walk=node2vec self-loops=no",
-        "direction=split path-length=1",
         "jump=concat layers=3",
         "jump=sum dropout-hidden=0.3 residual=none",
         "embed-relu=no batch-norm=yes",
