@@ -1,6 +1,7 @@
 /* The paper's network for node classification (its appendix, "pathGCN architecture"), with the
  * residual forms and starts of the recipes. Read pgcn_i_pathgcn_record beside that table:
  *
+ *   n x c_in   (path convolution, batch norm)      -> n x c_in    input.kernel, input.norm.*
  *   n x c_in   Dropout, 1x1 convolution, ReLU      -> n x c       embed.weight, embed.bias
  *   n x c      L x pathGCN block                   -> n x c       layers.<l>.kernel, .weight
  *   n x c      Dropout, 1x1 convolution            -> n x c_out   classifier.weight, .bias
@@ -20,14 +21,30 @@ static bool has_mix(const pgcn_config *config) {
     return config->kernel != PGCN_KERNEL_FULL;
 }
 
+#define INPUT_KERNEL "input.kernel"
+#define INPUT_GAIN   "input.norm.gain"
+static bool smooths_inputs(const pgcn_config *config) {
+    return config->input_hops > 0;
+}
+
 /* The order of declaration is the order in files. */
 pgcn_status pgcn_i_pathgcn_declare(pgcn_i_params *params, const pgcn_config *config,
                                    int64_t features, int classes) {
     int64_t c = config->channels, k = config->path_length;
-    PGCN_TRY(pgcn_i_params_init(params, 7 + 5 * config->layers));
+    PGCN_TRY(pgcn_i_params_init(params, 12 + 5 * config->layers));
     if (config->normalise == PGCN_NORMALISE_STANDARDISE) {
         pgcn_i_params_add(params, PGCN_I_GROUP_BUFFER, false, 1, features, 0, 0, "input.mean");
         pgcn_i_params_add(params, PGCN_I_GROUP_BUFFER, false, 1, features, 0, 0, "input.deviation");
+    }
+    if (smooths_inputs(config))
+        pgcn_i_params_add(params, PGCN_I_GROUP_KERNEL, true, 1, config->path_length, 0, 0,
+                          INPUT_KERNEL);
+    if (config->input_norm) {
+        pgcn_i_params_add(params, PGCN_I_GROUP_ENDS, false, 1, features, 0, 0, INPUT_GAIN);
+        pgcn_i_params_add(params, PGCN_I_GROUP_ENDS, false, 1, features, 0, 0, "input.norm.shift");
+        pgcn_i_params_add(params, PGCN_I_GROUP_BUFFER, false, 1, features, 0, 0, "input.norm.mean");
+        pgcn_i_params_add(params, PGCN_I_GROUP_BUFFER, false, 1, features, 0, 0,
+                          "input.norm.variance");
     }
     pgcn_i_params_add(params, PGCN_I_GROUP_ENDS, false, 2, features, c, 0, "embed.weight");
     pgcn_i_params_add(params, PGCN_I_GROUP_ENDS, false, 1, c, 0, 0, "embed.bias");
@@ -63,7 +80,8 @@ pgcn_status pgcn_i_pathgcn_declare(pgcn_i_params *params, const pgcn_config *con
     /* A random start is nothing to be pulled back to: there, decay is towards 0 as in the paper. */
     for (int i = 0; i < params->count; i++)
         if (params->param[i].group == PGCN_I_GROUP_KERNEL)
-            params->param[i].decay_to_start = config->kernel_start != PGCN_START_RANDOM;
+            params->param[i].decay_to_start = config->kernel_start != PGCN_START_RANDOM ||
+                                              strcmp(params->param[i].name, INPUT_KERNEL) == 0;
     return PGCN_OK;
 }
 
@@ -112,23 +130,28 @@ static double mean_hops(double a, int k) {
     return hops / sum;
 }
 
-/* The decay a for which all layers together walk config->hops hops (bisection: mean_hops falls
- * with a). So a deep network reaches as far as a shallow one at the start. */
-static double smooth_decay(const pgcn_config *config) {
-    double low = 0, high = 1, wanted = config->hops / config->layers;
-    if (mean_hops(0, config->path_length) <= wanted) return 0;
+/* The decay a for which a layer walks so many hops (bisection: mean_hops falls with a). */
+static double smooth_decay(double wanted, int k) {
+    double low = 0, high = 1;
+    if (mean_hops(0, k) <= wanted) return 0;
     for (int i = 0; i < 60; i++) {
         double middle = 0.5 * (low + high);
-        *(mean_hops(middle, config->path_length) > wanted ? &low : &high) = middle;
+        *(mean_hops(middle, k) > wanted ? &low : &high) = middle;
     }
     return high;
 }
 
-static void kernel_profile(const pgcn_config *config, double *s) {
-    int k = config->path_length;
-    double a = smooth_decay(config), weight = 1, sum = 0;
+static void smooth_profile(double hops, int k, double *s) {
+    double a = smooth_decay(hops, k), weight = 1, sum = 0;
     for (int i = 0; i < k; i++, weight *= 1 - a) sum += s[i] = weight;
     for (int i = 0; i < k; i++) s[i] /= sum;
+}
+
+/* All layers together walk config->hops hops, so that a deep network reaches as far as a shallow one
+ * at the start. */
+static void kernel_profile(const pgcn_config *config, double *s) {
+    int k = config->path_length;
+    smooth_profile(config->hops / config->layers, k, s);
     if (config->kernel_start == PGCN_START_IDENTITY)
         for (int i = 0; i < k; i++) s[i] = i == 0;
     if (config->kernel_start == PGCN_START_RANDOM)
@@ -155,6 +178,12 @@ static void start_kernel(float *value, const pgcn_i_param *param, const pgcn_con
         }
 }
 
+static void start_input_kernel(float *value, const pgcn_config *config) {
+    double profile[PGCN_MAX_PATH_LENGTH];
+    smooth_profile(config->input_hops, config->path_length, profile);
+    for (int i = 0; i < config->path_length; i++) value[i] = (float)profile[i];
+}
+
 static void start_glorot(float *value, const pgcn_i_param *param, pgcn_i_rng_domain domain) {
     double limit = sqrt(6.0 / (double)(param->shape[0] + param->shape[1]));
     for (int64_t e = 0; e < param->count; e++) {
@@ -171,6 +200,8 @@ void pgcn_i_pathgcn_start(pgcn_i_params *params, const pgcn_config *config) {
         switch (param->group) {
         case PGCN_I_GROUP_ENDS: /* biases start at 0 */
             if (param->rank == 2) start_glorot(value, param, domain);
+            if (strcmp(param->name, INPUT_GAIN) == 0)
+                for (int64_t e = 0; e < param->count; e++) value[e] = 1;
             break;
         case PGCN_I_GROUP_MIX:
             if (config->mix == PGCN_MIX_RANDOM)
@@ -178,7 +209,12 @@ void pgcn_i_pathgcn_start(pgcn_i_params *params, const pgcn_config *config) {
             else
                 for (int64_t e = 0; e < param->shape[0]; e++) value[e * param->shape[1] + e] = 1;
             break;
-        case PGCN_I_GROUP_KERNEL: start_kernel(value, param, config, domain); break;
+        case PGCN_I_GROUP_KERNEL:
+            if (strcmp(param->name, INPUT_KERNEL) == 0)
+                start_input_kernel(value, config);
+            else
+                start_kernel(value, param, config, domain);
+            break;
         case PGCN_I_GROUP_BUFFER: /* running mean 0, running variance 1 */
             if (strstr(param->name, "variance"))
                 for (int64_t e = 0; e < param->count; e++) value[e] = 1;
@@ -192,9 +228,33 @@ void pgcn_i_pathgcn_start(pgcn_i_params *params, const pgcn_config *config) {
 
 /* ---- the network --------------------------------------------------------------------------- */
 
-/* The embedding, its dropped rows and the classifier; of a layer, the block and its jump. */
+/* The embedding (features, their path convolution, norm, dropout, product) and the classifier; of a
+ * layer, the block and its jump. */
 int pgcn_i_pathgcn_ops(const pgcn_config *config) {
-    return 3 + (5 + 2) * config->layers;
+    return 6 + (5 + 2) * config->layers;
+}
+
+/* The embedding:  H0 = ReLU( Dropout(X) W + b ), then whole rows dropped; or, of inputs that paths
+ * smooth,  H0 = ReLU( Dropout( BN( K DropRows(X) ) ) W + b ). */
+static pgcn_i_value *record_embedding(pgcn_i_tape *tape, const pgcn_config *config,
+                                      const pgcn_i_input *input, const pgcn_i_operator *operator,
+                                      int samples) {
+    const pgcn_i_params *params = tape->params;
+    pgcn_i_param *w = named(params, "embed.weight"), *b = named(params, "embed.bias");
+    if (!smooths_inputs(config)) {
+        pgcn_i_value *h =
+            pgcn_i_op_input(tape, input, samples, config->dropout, w, b, config->embed_relu);
+        return pgcn_i_op_drop_rows(tape, h, config->drop_rows);
+    }
+    pgcn_i_value *x = pgcn_i_op_features(tape, input, samples, config->drop_rows);
+    x = pgcn_i_op_pathconv(tape, x, operator, config->path_length, PGCN_KERNEL_LAYER,
+                           named(params, INPUT_KERNEL), NULL, 0);
+    if (config->input_norm)
+        x = pgcn_i_op_batch_norm(
+            tape, x, named(params, INPUT_GAIN), named(params, "input.norm.shift"),
+            named(params, "input.norm.mean"), named(params, "input.norm.variance"));
+    return pgcn_i_op_linear(tape, pgcn_i_op_dropout(tape, x, config->dropout), w, b,
+                            config->embed_relu, 0);
 }
 
 /* One block:  H' = Dropout( ReLU( BN( ((1 - alpha) K H + alpha R) W ) ) ),  R = H0, H or nothing. */
@@ -238,10 +298,7 @@ pgcn_i_value *pgcn_i_pathgcn_record(pgcn_i_tape *tape, const pgcn_config *config
                                     const pgcn_i_input *input, const pgcn_i_operator *operators,
                                     int samples) {
     const pgcn_i_params *params = tape->params;
-    pgcn_i_value *h =
-        pgcn_i_op_input(tape, input, samples, config->dropout, named(params, "embed.weight"),
-                        named(params, "embed.bias"), config->embed_relu);
-    h = pgcn_i_op_drop_rows(tape, h, config->drop_rows);
+    pgcn_i_value *h = record_embedding(tape, config, input, operators, samples);
     pgcn_i_value *h0 = h, **before = PGCN_I_ARRAY(&tape->arena, pgcn_i_value *, config->layers);
     if (!before) tape->status = PGCN_ERR_MEMORY;
     for (int l = 0; l < config->layers && before; l++) {

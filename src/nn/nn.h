@@ -255,6 +255,9 @@ void pgcn_i_live_zero(pgcn_i_tape *tape, pgcn_i_value *value, const pgcn_i_live 
 /* ops_input.c: Dropout(X) W + b, ReLU, for `samples` stacked copies of X */
 pgcn_i_value *pgcn_i_op_input(pgcn_i_tape *tape, const pgcn_i_input *input, int samples,
                               double dropout, pgcn_i_param *w, pgcn_i_param *b, bool relu);
+/* X itself, dense, some of its rows dropped; has no gradient */
+pgcn_i_value *pgcn_i_op_features(pgcn_i_tape *tape, const pgcn_i_input *input, int samples,
+                                 double drop_rows);
 /* ops_dense.c */
 pgcn_i_value *pgcn_i_op_linear(pgcn_i_tape *tape, pgcn_i_value *x, pgcn_i_param *w, pgcn_i_param *b,
                                bool relu, double dropout); /* b may be NULL; dropout after ReLU */

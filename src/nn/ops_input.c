@@ -166,6 +166,44 @@ static void dense_backward(pgcn_i_tape *tape, pgcn_i_op *op) {
                        groups.count, 0, op->param[0]->count);
 }
 
+/* ---- the features themselves, where paths smooth them before the opening layer --------------- */
+
+/* Rows of the stacked samples; of some nodes nothing is left (DropNode). There is no way back from
+ * here, so nobody has to remember which. */
+static void features_rows(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, int worker) {
+    (void)worker;
+    const pgcn_i_input *x = op->input;
+    pgcn_i_rng_domain domain =
+        pgcn_i_rng_domain_of(tape->seed, PGCN_I_RNG_DROP_ROWS, tape->step, op->index, 0);
+    uint32_t threshold = pgcn_i_drop_threshold(op->rate);
+    float scale = pgcn_i_drop_scale(op->rate);
+    int64_t f = op->out->cols;
+    for (int64_t i = 0; i < rows.count; i++) {
+        int64_t row = pgcn_i_row(rows, i), node = row % x->n;
+        float *out = op->out->data + row * f;
+        memset(out, 0, (size_t)f * sizeof *out);
+        uint32_t word[4] = {0};
+        if (threshold > 0) pgcn_i_rng_words(domain, (uint64_t)row, 0, word);
+        if ((word[0] >> 16) < threshold) continue;
+        if (x->dense)
+            for (int64_t j = 0; j < f; j++) out[j] = scale * x->dense[node * f + j];
+        else
+            for (int64_t e = x->offset[node]; e < x->offset[node + 1]; e++)
+                out[x->column[e]] = scale * x->value[e];
+    }
+}
+
+pgcn_i_value *pgcn_i_op_features(pgcn_i_tape *tape, const pgcn_i_input *input, int samples,
+                                 double drop_rows) {
+    if (tape->status != PGCN_OK) return NULL;
+    pgcn_i_op *op = pgcn_i_tape_op(tape, NULL, NULL, input->n * samples, input->columns);
+    if (!op) return NULL;
+    op->input = input;
+    op->rate = tape->with_grad ? drop_rows : 0;
+    op->forward_rows = features_rows;
+    return op->out;
+}
+
 /* ---- recording ----------------------------------------------------------------------------- */
 
 pgcn_i_value *pgcn_i_op_input(pgcn_i_tape *tape, const pgcn_i_input *input, int samples,

@@ -39,9 +39,16 @@ static void norm_rows(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, int wo
                                 op->out->cols);
 }
 
+/* The first steps count alike, so that what the averages started from is forgotten at once: smoothed
+ * inputs have variances of 1e-6, which a running variance from 1 reaches after a hundred steps. */
+static float momentum_at(int64_t step) {
+    return fmaxf(MOMENTUM, 1.0f / (float)(step + 1));
+}
+
 static void batch_statistics(pgcn_i_tape *tape, pgcn_i_op *op) {
     pgcn_i_blocks groups = pgcn_i_groups_of(op->out->rows);
     int64_t c = op->out->cols, rows = op->out->rows;
+    float momentum = momentum_at(tape->step);
     float *mean = op->buffer[MEAN], *spread = op->buffer[INV_STD];
     float *running_mean = pgcn_i_value_of(tape->params, op->running[0]);
     float *running_var = pgcn_i_value_of(tape->params, op->running[1]);
@@ -55,8 +62,8 @@ static void batch_statistics(pgcn_i_tape *tape, pgcn_i_op *op) {
         /* The running variance is the unbiased one, as elsewhere in the field. */
         float unbiased = rows > 1 ? spread[ch] / (float)(rows - 1) : variance;
         spread[ch] = 1.0f / sqrtf(variance + EPSILON);
-        running_mean[ch] += MOMENTUM * (mean[ch] - running_mean[ch]);
-        running_var[ch] += MOMENTUM * (unbiased - running_var[ch]);
+        running_mean[ch] += momentum * (mean[ch] - running_mean[ch]);
+        running_var[ch] += momentum * (unbiased - running_var[ch]);
     }
 }
 

@@ -63,6 +63,8 @@ static const field fields[] = {
     REAL("drop-rows", drop_rows, 0, 0.999, "share of nodes whose embedding is dropped"),
     ENUM("normalise", normalise, "auto | none | rows | standardise", "rows: divide each feature row by the sum of its magnitudes; standardise: each column to mean 0 and deviation 1 on the training nodes; auto: rows if features are sparse, else standardise"),
     ENUM("direction", direction, "forward | backward", "walks along the edges or against them; matters on directed graphs (name:directed)"),
+    REAL("input-hops", input_hops, 0, 1e6, "hops of a path convolution of the inputs, before the first layer; its kernel starts smooth and is learnt; 0: none"),
+    BOOL("input-norm", input_norm, "batch norm of these smoothed inputs, with a gain and a shift for each that are learnt with the first layer"),
     BOOL("embed-relu", embed_relu, "a ReLU after the first layer; without it the first path layer smooths the inputs themselves"),
     REAL("dropout-hidden", dropout_hidden, 0, 0.999, "share of a path layer's results dropped before the next one"),
     ENUM("jump", jump, "none | concat | sum", "what the last layer sees: the result of the last path layer; or, side by side or summed, the embedding H0 and the results of all"),
@@ -350,6 +352,9 @@ pgcn_status pgcn_config_check(const pgcn_config *given) {
         return pgcn_i_fail(PGCN_ERR_ARGUMENT,
                            "train-form is exact and walk is node2vec: its walks have a memory and "
                            "no exact form; set train-form to sampled");
+    if (config.input_norm && config.input_hops <= 0)
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT,
+                           "input-norm is of smoothed inputs and input-hops is 0; set input-hops");
     if (config.samples == 1 && config.consistency > 0)
         return pgcn_i_fail(PGCN_ERR_ARGUMENT,
                            "consistency is %g and samples is 1: there is nothing to be consistent "

@@ -130,6 +130,11 @@ def probabilities(directory, model):
     directed = ":directed" in metadata["dataset"]
     t = operator(directory, config, directed, config["direction"] == "backward")
     alpha = float(config["alpha"])
+    if "input.kernel" in w:
+        x = path_convolution(x, t, w["input.kernel"])
+    if "input.norm.gain" in w:
+        spread = np.sqrt(w["input.norm.variance"] + NORM_EPSILON)
+        x = (x - w["input.norm.mean"]) / spread * w["input.norm.gain"] + w["input.norm.shift"]
     h = x @ w["embed.weight"] + w["embed.bias"]
     if config["embed-relu"] == "yes":
         h = np.maximum(h, 0)

@@ -21,6 +21,7 @@ static void test_checkpoint_resumed_run_ends_with_the_same_bytes(void **state) {
         {"karate", QUICK "batch-norm=yes kernel=full select=accuracy"},
         {"karate", QUICK "walk=node2vec self-loops=no kernel=global"},
         {"karate", QUICK "jump=concat dropout-hidden=0.4 embed-relu=no"},
+        {"karate", QUICK "input-hops=2 input-norm=yes drop-rows=0.5"},
         {"sbm:nodes=120,features=5", QUICK "train-form=exact kernel=layer drop-rows=0.3"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

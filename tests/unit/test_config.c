@@ -29,6 +29,8 @@ static const struct {
     {"drop-rows", {"0.5", "0.1"}, {"1", "-1", "x"}},
     {"normalise", {"none", "rows"}, {"yes", "", "row"}},
     {"direction", {"backward", "forward"}, {"split", "", "forwards"}},
+    {"input-hops", {"0", "2.5"}, {"-1", "", "many"}},
+    {"input-norm", {"no", "yes"}, {"batch", "", "2"}},
     {"embed-relu", {"no", "yes"}, {"linear", "", "2"}},
     {"dropout-hidden", {"0.5", "0.999"}, {"1", "-0.1", "x"}},
     {"jump", {"concat", "sum"}, {"max", "", "none "}},

@@ -7,6 +7,8 @@
  *   H_l+1 = ReLU( BN( U_l W_l ) )
  *   out   = Dropout(H_L) W_out + b_out
  *
+ * or, of inputs that paths smooth, H0 = ReLU(Dropout(BN(K X)) W_in + b_in).
+ *
  * P^i is a power of the dense transition matrix, or the mean over p sampled walks. Values, the
  * gradients of all weights by finite differences, and how weights start. */
 #include "network_help.h"
@@ -80,10 +82,11 @@ static double *weight_of(const second *two, const char *format, int layer) {
     return NULL;
 }
 
-/* z = hop i of x, for one sample: by raw walks, or T z in place. */
-static void walk_hop(const second *two, int layer, int sample, int i, const double *x, double *z) {
+/* z = hop i of x [n, c], for one sample: by raw walks, or T z in place. */
+static void walk_hop(const second *two, int layer, int sample, int i, int64_t c, const double *x,
+                     double *z) {
     const network *net = two->net;
-    int64_t n = net->problem->n, c = net->config.channels;
+    int64_t n = net->problem->n;
     if (net->samplers == 0) {
         double *before = ref_zeros(n * c);
         memcpy(before, z, (size_t)(n * c) * sizeof *z);
@@ -106,33 +109,47 @@ static void walk_hop(const second *two, int layer, int sample, int i, const doub
     free(walks);
 }
 
-/* out = A_l of one sample. */
-static void second_pathconv(const second *two, int layer, int sample, const double *h,
-                            double *out) {
+/* out = A_l of one sample, by a kernel s of this kind on c channels. */
+static void second_pathconv(const second *two, int layer, int sample, pgcn_kernel kernel,
+                            const double *s, int64_t c, const double *h, double *out) {
     const pgcn_config *config = &two->net->config;
-    int64_t n = two->net->problem->n, c = config->channels, count = n * c;
+    int64_t n = two->net->problem->n, count = n * c;
     bool symmetric = config->scaling == PGCN_SCALING_SYMMETRIC;
-    const double *s = config->kernel == PGCN_KERNEL_GLOBAL
-                          ? weight_of(two, "kernel", 0)
-                          : weight_of(two, "layers.%d.kernel", layer);
     double *x = ref_zeros(count), *z = ref_zeros(count), *term = ref_zeros(count);
     for (int64_t e = 0; e < count; e++)
         x[e] = z[e] = symmetric ? h[e] / sqrt(two->degree[e / c]) : h[e];
     memset(out, 0, (size_t)count * sizeof *out);
     for (int i = 0; i < config->path_length; i++) {
-        if (i > 0) walk_hop(two, layer, sample, i, x, z);
-        if (config->kernel == PGCN_KERNEL_FULL)
-            ref_gemm(false, false, n, c, c, z, s + i * c * c, 0, term);
+        if (i > 0) walk_hop(two, layer, sample, i, c, x, z);
+        if (kernel == PGCN_KERNEL_FULL) ref_gemm(false, false, n, c, c, z, s + i * c * c, 0, term);
         for (int64_t e = 0; e < count; e++) {
-            if (config->kernel == PGCN_KERNEL_DEPTHWISE) term[e] = s[i * c + e % c] * z[e];
-            if (config->kernel < PGCN_KERNEL_DEPTHWISE) term[e] = s[i] * z[e];
+            if (kernel == PGCN_KERNEL_DEPTHWISE) term[e] = s[i * c + e % c] * z[e];
+            if (kernel < PGCN_KERNEL_DEPTHWISE) term[e] = s[i] * z[e];
             out[e] += symmetric ? sqrt(two->degree[e / c]) * term[e] : term[e];
         }
     }
     free(x), free(z), free(term);
 }
 
-static void second_embed(const second *two, int sample, double *h0) {
+/* x times the dropout that the tape draws for the t-th time after the embedding (t < 0: that of smoothed
+ * inputs): after a hidden layer, after the last one, then for each jump. */
+static void second_drop(const second *two, int t, double rate, double *x, int64_t count) {
+    const pgcn_i_tape *tape = &two->net->tape;
+    const pgcn_config *config = &two->net->config;
+    bool smoothed =
+        config->input_hops > 0; /* drops rows in its first operation, not in the second */
+    int at = config->drop_rows > 0 && !smoothed ? 2 : 1;
+    if (!tape->with_grad || rate <= 0) return;
+    if (smoothed && config->dropout > 0) t++;
+    for (;; at++)
+        if (tape->op[at].rate > 0 && t-- == 0) break;
+    pgcn_i_rng_domain drop =
+        pgcn_i_rng_domain_of(two->net->config.seed, PGCN_I_RNG_DROPOUT, tape->step, at, 0);
+    for (int64_t e = 0; e < count; e++) x[e] *= dropout_factor(drop, rate, e);
+}
+
+/* H0 of one sample, from the features as they are. */
+static void embed_features(const second *two, int sample, double *h0) {
     const network *net = two->net;
     const pgcn_config *config = &net->config;
     const problem *p = net->problem;
@@ -155,17 +172,32 @@ static void second_embed(const second *two, int sample, double *h0) {
     free(x);
 }
 
-/* x times the dropout that the tape draws for the t-th time after the embedding: after a hidden layer,
- * after the last one, then for each jump. */
-static void second_drop(const second *two, int t, double rate, double *x, int64_t count) {
-    const pgcn_i_tape *tape = &two->net->tape;
-    int at = two->net->config.drop_rows > 0 ? 2 : 1;
-    if (!tape->with_grad || rate <= 0) return;
-    for (;; at++)
-        if (tape->op[at].rate > 0 && t-- == 0) break;
+/* H0 of all samples, from features that paths smooth. */
+static void embed_smoothed(const second *two, double *h0) {
+    const network *net = two->net;
+    const pgcn_config *config = &net->config;
+    int64_t n = net->problem->n, f = NET_FEATURES, rows = config->samples * n;
+    double *x = ref_zeros(n * f), *z = ref_zeros(rows * f), *normed = ref_zeros(rows * f);
+    double mean[NET_FEATURES], inv_std[NET_FEATURES];
     pgcn_i_rng_domain drop =
-        pgcn_i_rng_domain_of(two->net->config.seed, PGCN_I_RNG_DROPOUT, tape->step, at, 0);
-    for (int64_t e = 0; e < count; e++) x[e] *= dropout_factor(drop, rate, e);
+        pgcn_i_rng_domain_of(config->seed, PGCN_I_RNG_DROP_ROWS, net->tape.step, 0, 0);
+    for (int s = 0; s < config->samples; s++) {
+        for (int64_t e = 0; e < n * f; e++)
+            x[e] = two->features[e] *
+                   (net->tape.with_grad ? dropout_row_factor(drop, config->drop_rows, s * n + e / f)
+                                        : 1);
+        second_pathconv(two, 0, s, PGCN_KERNEL_LAYER, weight_of(two, "input.kernel", 0), f, x,
+                        z + s * n * f);
+    }
+    if (config->input_norm) {
+        ref_batch_norm(normed, mean, inv_std, z, weight_of(two, "input.norm.gain", 0),
+                       weight_of(two, "input.norm.shift", 0), 1e-5, rows, f);
+        memcpy(z, normed, (size_t)(rows * f) * sizeof *z);
+    }
+    second_drop(two, -1, config->dropout, z, rows * f);
+    ref_linear(h0, z, weight_of(two, "embed.weight", 0), weight_of(two, "embed.bias", 0),
+               config->embed_relu, rows, f, config->channels);
+    free(x), free(z), free(normed);
 }
 
 /* logits += Dropout(H_l) W for one jump. */
@@ -188,14 +220,19 @@ static void second_forward(const second *two, double *logits) {
     int64_t n = net->problem->n, c = config->channels, rows = config->samples * n;
     double *h0 = ref_zeros(rows * c), *h = ref_zeros(rows * c), *u = ref_zeros(rows * c);
     double *mean = ref_zeros(c), *inv_std = ref_zeros(c);
-    for (int s = 0; s < config->samples; s++) second_embed(two, s, h0 + s * n * c);
+    if (config->input_hops > 0) embed_smoothed(two, h0);
+    for (int s = 0; s < config->samples && config->input_hops <= 0; s++)
+        embed_features(two, s, h0 + s * n * c);
     memcpy(h, h0, (size_t)(rows * c) * sizeof *h);
     int last = config->layers - 1, hidden = config->dropout_hidden > 0 ? last : 0;
     double *jumps = ref_zeros(rows * NET_CLASSES);
     for (int l = 0; l < config->layers; l++) {
         if (config->jump != PGCN_JUMP_NONE) second_jump(two, l, hidden + 1 + l, h, jumps);
+        const double *kernel = config->kernel == PGCN_KERNEL_GLOBAL
+                                   ? weight_of(two, "kernel", 0)
+                                   : weight_of(two, "layers.%d.kernel", l);
         for (int s = 0; s < config->samples; s++)
-            second_pathconv(two, l, s, h + s * n * c, u + s * n * c);
+            second_pathconv(two, l, s, config->kernel, kernel, c, h + s * n * c, u + s * n * c);
         for (int64_t e = 0; e < rows * c && config->residual != PGCN_RESIDUAL_NONE; e++)
             u[e] = (1 - config->alpha) * u[e] +
                    config->alpha * (config->residual == PGCN_RESIDUAL_INITIAL ? h0[e] : h[e]);
@@ -307,6 +344,12 @@ static void test_network_recipes_of_all_kinds_match_equations(void **state) {
         "layers=3 channels=5 jump=sum train-form=exact kernel=full",
         "layers=3 channels=5 jump=sum batch-norm=yes dropout-hidden=0.3 drop-rows=0.5",
         "layers=2 channels=5 embed-relu=no drop-rows=0.5 batch-norm=yes residual=none",
+        /* inputs that paths smooth, in both forms */
+        "layers=1 channels=5 input-hops=1 samples=1 consistency=0",
+        "layers=2 channels=5 input-hops=1.5 drop-rows=0.5 dropout-hidden=0.3 paths-per-layer=yes",
+        "layers=1 channels=5 input-hops=2 input-norm=yes samples=3 drop-rows=0.5 batch-norm=yes",
+        "layers=2 channels=5 input-hops=2 input-norm=yes train-form=exact kernel=layer dropout=0",
+        "layers=1 channels=5 input-hops=1 input-norm=yes train-form=exact drop-rows=0.5",
     };
     problem p = problem_new(30);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) compare(&p, texts[i]);
