@@ -181,10 +181,11 @@ static void put_number(FILE *out, double number) {
 
 static void print_csv(FILE *out, const exp_plan *plan, const exp_jobs *jobs,
                       const exp_experiment *experiment) {
-    fprintf(out, "experiment,dataset,variant,kernel,layers,path_length,paths,runs,runs_done,runs_failed,"
-                 "test_mean,test_std,val_mean,test_by_val_loss,test_by_val_accuracy,"
-                 "best_test_epoch_mean,one_draw_mean,one_draw_std,mean_of_draws,paper,paper_layers,"
-                 "difference,seconds,epochs_mean,peak_rss_bytes\n");
+    fprintf(out,
+            "experiment,dataset,variant,kernel,layers,path_length,paths,runs,runs_done,runs_failed,"
+            "test_mean,test_std,val_mean,test_by_val_loss,test_by_val_accuracy,"
+            "best_test_epoch_mean,one_draw_mean,one_draw_std,mean_of_draws,paper,paper_layers,"
+            "difference,seconds,epochs_mean,peak_rss_bytes\n");
     for (size_t i = 0; i < plan->cells; i++) {
         const exp_cell *cell = &plan->cell[i];
         char kernel[32];

@@ -58,7 +58,7 @@ typedef struct exp_cell {
     char dataset[128];
     char absent[400]; /* why there is nothing to train; "" otherwise */
     char recipe[512]; /* what --recipe must say; "": nothing */
-    char variant[16];   /* its name, and the settings that make it */
+    char variant[16]; /* its name, and the settings that make it */
     char changes[64];
     int value;          /* of the axis, else 0 */
     pgcn_config config; /* of the first run */
