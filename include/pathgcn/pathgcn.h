@@ -445,7 +445,8 @@ typedef struct pgcn_config {
     bool batch_norm;
     pgcn_walk walk;
     double return_p, inout_q;
-    double dropout;
+    double dropout;      /* before the first layer, and the last */
+    double dropout_last; /* before the last layer, where it differs; -1: as `dropout` */
     double drop_rows; /* rate of whole rows of H0 dropped */
     pgcn_normalise normalise;
     pgcn_direction direction;

@@ -234,6 +234,10 @@ int pgcn_i_pathgcn_ops(const pgcn_config *config) {
     return 6 + (5 + 2) * config->layers;
 }
 
+static double last_dropout(const pgcn_config *config) {
+    return config->dropout_last < 0 ? config->dropout : config->dropout_last;
+}
+
 /* The embedding:  H0 = ReLU( Dropout(X) W + b ), then whole rows dropped; or, of inputs that paths
  * smooth,  H0 = ReLU( Dropout( BN( K DropRows(X) ) ) W + b ). */
 static pgcn_i_value *record_embedding(pgcn_i_tape *tape, const pgcn_config *config,
@@ -304,7 +308,7 @@ pgcn_i_value *pgcn_i_pathgcn_record(pgcn_i_tape *tape, const pgcn_config *config
     for (int l = 0; l < config->layers && before; l++) {
         before[l] = h;
         h = record_block(tape, config, l, h, h0, &operators[config->paths_per_layer ? l : 0],
-                         l == config->layers - 1 ? config->dropout : config->dropout_hidden);
+                         l == config->layers - 1 ? last_dropout(config) : config->dropout_hidden);
     }
     return pgcn_i_op_linear_onto(tape, record_jumps(tape, config, before), h,
                                  named(params, "classifier.weight"),

@@ -26,6 +26,7 @@ static const struct {
     {"return-p", {"1e-06", "1e+06"}, {"0", "-1", "1e7"}},
     {"inout-q", {"0.25", "4"}, {"0", "nan", "1e7"}},
     {"dropout", {"0", "0.999"}, {"1", "-0.1", ".5."}},
+    {"dropout-last", {"-1", "0.8"}, {"1", "-2", "same"}},
     {"drop-rows", {"0.5", "0.1"}, {"1", "-1", "x"}},
     {"normalise", {"none", "rows"}, {"yes", "", "row"}},
     {"direction", {"backward", "forward"}, {"split", "", "forwards"}},

@@ -245,8 +245,9 @@ static void second_forward(const second *two, double *logits) {
             ref_batch_norm(h, mean, inv_std, u, NULL, NULL, 1e-5, rows, c);
         }
         for (int64_t e = 0; e < rows * c; e++) h[e] = h[e] > 0 ? h[e] : 0;
-        second_drop(two, l < last ? l : hidden, l < last ? config->dropout_hidden : config->dropout,
-                    h, rows * c);
+        double closing = config->dropout_last < 0 ? config->dropout : config->dropout_last;
+        second_drop(two, l < last ? l : hidden, l < last ? config->dropout_hidden : closing, h,
+                    rows * c);
     }
     ref_linear(logits, h, weight_of(two, "classifier.weight", 0),
                weight_of(two, "classifier.bias", 0), false, rows, c, NET_CLASSES);
@@ -347,7 +348,8 @@ static void test_network_recipes_of_all_kinds_match_equations(void **state) {
         /* inputs that paths smooth, in both forms */
         "layers=1 channels=5 input-hops=1 samples=1 consistency=0",
         "layers=2 channels=5 input-hops=1.5 drop-rows=0.5 dropout-hidden=0.3 paths-per-layer=yes",
-        "layers=1 channels=5 input-hops=2 input-norm=yes samples=3 drop-rows=0.5 batch-norm=yes",
+        "layers=1 channels=5 input-hops=2 input-norm=yes samples=3 drop-rows=0.5 batch-norm=yes "
+        "dropout-last=0.8",
         "layers=2 channels=5 input-hops=2 input-norm=yes train-form=exact kernel=layer dropout=0",
         "layers=1 channels=5 input-hops=1 input-norm=yes train-form=exact drop-rows=0.5",
     };
