@@ -49,13 +49,15 @@ static const struct {
     {"heterophilous", "neighbours seldom alike: web graphs, actors, Wikipedia",
      "lr-ends = 1e-3 .. 3e-2 log\n"
      "lr-mix = 1e-4 .. 3e-2 log\n"
-     "lr-kernel = 1e-4 .. 3e-2 log\n"
-     "wd-ends = 1e-5 .. 1e-2 log\n"
+     "lr-kernel = 1e-4 .. 5e-2 log\n"
+     "wd-ends = 1e-5 .. 3e-2 log\n"
      "wd-mix = 1e-5 .. 1e-1 log\n"
      "wd-kernel = 1e-5 .. 1e-1 log\n"
      "dropout = 0.2 .. 0.8\n"
+     "dropout-hidden = 0 | 0.3 | 0.5\n"
      "residual = initial | none\n"
      "alpha = 0.1 .. 0.9\n"
+     "layers = 1 | 2 | 3\n"
      "path-length = 2 .. 6\n"
      "paths = 5 | 10 | 20\n"
      "kernel = layer | depthwise\n"
@@ -65,6 +67,7 @@ static const struct {
      "batch-norm = no | yes\n"
      "self-loops = no | yes\n"
      "scaling = walk | symmetric\n"
+     "normalise = auto | none\n"
      "channels = 64 | 128\n"},
 };
 
