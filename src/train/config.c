@@ -68,7 +68,6 @@ static const field fields[] = {
     BOOL("input-norm", input_norm, "batch norm of these smoothed inputs, with a gain and a shift for each that are learnt with the first layer"),
     BOOL("embed-relu", embed_relu, "a ReLU after the first layer; without it the first path layer smooths the inputs themselves"),
     REAL("dropout-hidden", dropout_hidden, 0, 0.999, "share of a path layer's results dropped before the next one"),
-    ENUM("jump", jump, "none | concat | sum", "what the last layer sees: the result of the last path layer; or, side by side or summed, the embedding H0 and the results of all"),
 #undef GROUP
 #define GROUP "training"
     ENUM("train-form", train_form, "sampled | exact", "train on sampled paths or on the exact operator"),

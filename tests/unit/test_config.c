@@ -34,7 +34,6 @@ static const struct {
     {"input-norm", {"no", "yes"}, {"batch", "", "2"}},
     {"embed-relu", {"no", "yes"}, {"linear", "", "2"}},
     {"dropout-hidden", {"0.5", "0.999"}, {"1", "-0.1", "x"}},
-    {"jump", {"concat", "sum"}, {"max", "", "none "}},
     {"train-form", {"exact", "sampled"}, {"both", "", "Exact"}},
     {"samples", {"1", "64"}, {"0", "65", "1.5"}},
     {"consistency", {"0", "1e+06"}, {"-1", "2e6", "inf"}},

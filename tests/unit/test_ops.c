@@ -140,18 +140,6 @@ static void linear_reference(const bench *b, double *out) {
         out[e] *= dropout_factor(domain(b, PGCN_I_RNG_DROPOUT, 0), b->test->rate, e);
 }
 
-static void onto_declare(bench *b) {
-    linear_declare(b);
-    b->leaf[1] = pgcn_i_tape_value(&b->tape, b->rows, b->outputs);
-}
-static pgcn_i_value *onto_record(bench *b) {
-    return pgcn_i_op_linear_onto(&b->tape, b->leaf[1], b->leaf[0], b->param[0], b->param[1]);
-}
-static void onto_reference(const bench *b, double *out) {
-    linear_reference(b, out);
-    for (int64_t e = 0; e < b->rows * b->outputs; e++) out[e] += b->x[LEAF + 1][e];
-}
-
 static pgcn_i_value *relu_record(bench *b) {
     return pgcn_i_op_relu(&b->tape, b->leaf[0]);
 }
@@ -350,7 +338,6 @@ static double binary_loss_reference(const bench *b) {
 /* clang-format off */
 static const op_kind INPUT     = {input_declare, input_record, input_reference, NULL, NULL};
 static const op_kind LINEAR    = {linear_declare, linear_record, linear_reference, NULL, NULL};
-static const op_kind ONTO      = {onto_declare, onto_record, onto_reference, NULL, NULL};
 static const op_kind RELU      = {one_leaf, relu_record, relu_reference, NULL, NULL};
 static const op_kind DROPOUT   = {one_leaf, dropout_record, dropout_reference, NULL, NULL};
 static const op_kind DROP_ROWS = {one_leaf, drop_rows_record, drop_rows_reference, NULL, NULL};
@@ -384,8 +371,6 @@ static const op_case cases[] = {
     {.name = "linear relu",            .kind = &LINEAR, .samples = 1, .square = true, .relu = true},
     {.name = "linear bias relu",       .kind = &LINEAR, .samples = 2, .square = true, .bias = true, .relu = true},
     {.name = "linear relu dropout",    .kind = &LINEAR, .samples = 1, .square = true, .relu = true, .rate = 0.4},
-    {.name = "linear onto",            .kind = &ONTO, .samples = 1, .square = true},
-    {.name = "linear onto bias",       .kind = &ONTO, .samples = 2, .square = true, .bias = true},
     {.name = "relu",                   .kind = &RELU, .samples = 1},
     {.name = "dropout",                .kind = &DROPOUT, .samples = 1, .rate = 0.5},
     {.name = "dropout 2",              .kind = &DROPOUT, .samples = 2, .rate = 0.1},
