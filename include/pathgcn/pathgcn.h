@@ -447,7 +447,6 @@ typedef struct pgcn_config {
     pgcn_direction direction;
     double input_hops;     /* of a path convolution of the inputs; 0: none */
     bool input_norm;       /* batch norm of what comes out of it */
-    bool embed_relu;       /* a ReLU after the first layer */
     double dropout_hidden; /* rate after every path layer but the last */
     /* training */
     pgcn_form train_form;

@@ -245,8 +245,7 @@ static pgcn_i_value *record_embedding(pgcn_i_tape *tape, const pgcn_config *conf
     const pgcn_i_params *params = tape->params;
     pgcn_i_param *w = named(params, "embed.weight"), *b = named(params, "embed.bias");
     if (!smooths_inputs(config)) {
-        pgcn_i_value *h =
-            pgcn_i_op_input(tape, input, samples, config->dropout, w, b, config->embed_relu);
+        pgcn_i_value *h = pgcn_i_op_input(tape, input, samples, config->dropout, w, b);
         return pgcn_i_op_drop_rows(tape, h, config->drop_rows);
     }
     pgcn_i_value *x = pgcn_i_op_features(tape, input, samples, config->drop_rows);
@@ -256,8 +255,7 @@ static pgcn_i_value *record_embedding(pgcn_i_tape *tape, const pgcn_config *conf
         x = pgcn_i_op_batch_norm(
             tape, x, named(params, INPUT_GAIN), named(params, "input.norm.shift"),
             named(params, "input.norm.mean"), named(params, "input.norm.variance"));
-    return pgcn_i_op_linear(tape, pgcn_i_op_dropout(tape, x, config->dropout), w, b,
-                            config->embed_relu, 0);
+    return pgcn_i_op_linear(tape, pgcn_i_op_dropout(tape, x, config->dropout), w, b, true, 0);
 }
 
 /* One block:  H' = Dropout( ReLU( BN( ((1 - alpha) K H + alpha R) W ) ) ),  R = H0, H or nothing. */

@@ -252,9 +252,9 @@ void pgcn_i_live_zero(pgcn_i_tape *tape, pgcn_i_value *value, const pgcn_i_live 
 
 /* ---- operations: each records one line of the network ------------------------------------ */
 
-/* ops_input.c: Dropout(X) W + b, ReLU, for `samples` stacked copies of X */
+/* ops_input.c: ReLU(Dropout(X) W + b), for `samples` stacked copies of X */
 pgcn_i_value *pgcn_i_op_input(pgcn_i_tape *tape, const pgcn_i_input *input, int samples,
-                              double dropout, pgcn_i_param *w, pgcn_i_param *b, bool relu);
+                              double dropout, pgcn_i_param *w, pgcn_i_param *b);
 /* X itself, dense, some of its rows dropped; has no gradient */
 pgcn_i_value *pgcn_i_op_features(pgcn_i_tape *tape, const pgcn_i_input *input, int samples,
                                  double drop_rows);

@@ -135,9 +135,7 @@ def probabilities(directory, model):
     if "input.norm.gain" in w:
         spread = np.sqrt(w["input.norm.variance"] + NORM_EPSILON)
         x = (x - w["input.norm.mean"]) / spread * w["input.norm.gain"] + w["input.norm.shift"]
-    h = x @ w["embed.weight"] + w["embed.bias"]
-    if config["embed-relu"] == "yes":
-        h = np.maximum(h, 0)
+    h = np.maximum(x @ w["embed.weight"] + w["embed.bias"], 0)
     h0 = h
     for layer in range(int(config["layers"])):
         def of_layer(part):

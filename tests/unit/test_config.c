@@ -32,7 +32,6 @@ static const struct {
     {"direction", {"backward", "forward"}, {"split", "", "forwards"}},
     {"input-hops", {"0", "2.5"}, {"-1", "", "many"}},
     {"input-norm", {"no", "yes"}, {"batch", "", "2"}},
-    {"embed-relu", {"no", "yes"}, {"linear", "", "2"}},
     {"dropout-hidden", {"0.5", "0.999"}, {"1", "-0.1", "x"}},
     {"train-form", {"exact", "sampled"}, {"both", "", "Exact"}},
     {"samples", {"1", "64"}, {"0", "65", "1.5"}},

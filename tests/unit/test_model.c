@@ -163,8 +163,8 @@ static void embed_features(const second *two, int sample, double *h0) {
             x[place] = two->features[place] *
                        (net->tape.with_grad ? dropout_factor(drop, config->dropout, e) : 1);
         }
-    ref_linear(h0, x, weight_of(two, "embed.weight", 0), weight_of(two, "embed.bias", 0),
-               config->embed_relu, n, NET_FEATURES, c);
+    ref_linear(h0, x, weight_of(two, "embed.weight", 0), weight_of(two, "embed.bias", 0), true, n,
+               NET_FEATURES, c);
     pgcn_i_rng_domain rows = /* the second operation of the tape */
         pgcn_i_rng_domain_of(config->seed, PGCN_I_RNG_DROP_ROWS, net->tape.step, 1, 0);
     for (int64_t e = 0; e < n * c && net->tape.with_grad; e++)
@@ -195,8 +195,8 @@ static void embed_smoothed(const second *two, double *h0) {
         memcpy(z, normed, (size_t)(rows * f) * sizeof *z);
     }
     second_drop(two, -1, config->dropout, z, rows * f);
-    ref_linear(h0, z, weight_of(two, "embed.weight", 0), weight_of(two, "embed.bias", 0),
-               config->embed_relu, rows, f, config->channels);
+    ref_linear(h0, z, weight_of(two, "embed.weight", 0), weight_of(two, "embed.bias", 0), true,
+               rows, f, config->channels);
     free(x), free(z), free(normed);
 }
 
@@ -321,13 +321,11 @@ static void test_network_recipes_of_all_kinds_match_equations(void **state) {
         "layers=2 channels=5 path-length=1 train-form=exact kernel=full",
         "layers=1 channels=1 path-length=2 train-form=exact",
         "layers=2 channels=7 path-length=6 train-form=exact kernel=global temperature=0.2",
-        /* dropout between layers, an embedding without ReLU */
+        /* dropout between layers */
         "layers=3 channels=5 dropout-hidden=0.4",
-        "layers=1 channels=5 embed-relu=no samples=1 consistency=0",
         "layers=3 channels=5 batch-norm=yes dropout-hidden=0.3 residual=none",
         "layers=3 channels=5 train-form=exact kernel=full dropout-hidden=0.4",
         "layers=3 channels=5 batch-norm=yes dropout-hidden=0.3 drop-rows=0.5",
-        "layers=2 channels=5 embed-relu=no drop-rows=0.5 batch-norm=yes residual=none",
         /* inputs that paths smooth, in both forms */
         "layers=1 channels=5 input-hops=1 samples=1 consistency=0",
         "layers=2 channels=5 input-hops=1.5 drop-rows=0.5 dropout-hidden=0.3 paths-per-layer=yes",

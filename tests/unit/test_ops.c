@@ -95,7 +95,7 @@ static void input_declare(bench *b) {
 
 static pgcn_i_value *input_record(bench *b) {
     return pgcn_i_op_input(&b->tape, b->input, b->test->samples, b->test->rate, b->param[0],
-                           b->param[1], b->test->relu);
+                           b->param[1]);
 }
 
 static void input_reference(const bench *b, double *out) {
@@ -112,8 +112,8 @@ static void input_reference(const bench *b, double *out) {
                 for (int64_t e = input->offset[r]; e < input->offset[r + 1]; e++)
                     x[r * COLUMNS + input->column[e]] =
                         (double)input->value[e] * dropout_factor(random, b->test->rate, e);
-        ref_linear(out + s * b->n * b->c, x, b->x[PARAM], b->x[PARAM + 1], b->test->relu, b->n,
-                   COLUMNS, b->c);
+        ref_linear(out + s * b->n * b->c, x, b->x[PARAM], b->x[PARAM + 1], true, b->n, COLUMNS,
+                   b->c);
     }
     free(x);
 }
@@ -358,14 +358,14 @@ static const op_kind BINARY    = {loss_declare, NULL, NULL, binary_loss, binary_
     {.name = "pathconv " word " exact + h",   .kind = &PATH, .samples = 1, .kernel = which, .square = big, .exact = true, .residual = PGCN_RESIDUAL_PREVIOUS}
 
 static const op_case cases[] = {
-    {.name = "input sparse",           .kind = &INPUT, .samples = 1, .sparse = true, .relu = true},
-    {.name = "input sparse no relu",   .kind = &INPUT, .samples = 2, .sparse = true},
-    {.name = "input sparse dropout",   .kind = &INPUT, .samples = 1, .sparse = true, .relu = true, .rate = 0.6},
-    {.name = "input sparse dropout 2", .kind = &INPUT, .samples = 2, .sparse = true, .relu = true, .rate = 0.3},
-    {.name = "input dense",            .kind = &INPUT, .samples = 1, .relu = true},
-    {.name = "input dense no relu",    .kind = &INPUT, .samples = 2},
-    {.name = "input dense dropout",    .kind = &INPUT, .samples = 1, .relu = true, .rate = 0.6},
-    {.name = "input dense dropout 2",  .kind = &INPUT, .samples = 2, .relu = true, .rate = 0.3},
+    {.name = "input sparse",           .kind = &INPUT, .samples = 1, .sparse = true},
+    {.name = "input sparse 2",         .kind = &INPUT, .samples = 2, .sparse = true},
+    {.name = "input sparse dropout",   .kind = &INPUT, .samples = 1, .sparse = true, .rate = 0.6},
+    {.name = "input sparse dropout 2", .kind = &INPUT, .samples = 2, .sparse = true, .rate = 0.3},
+    {.name = "input dense",            .kind = &INPUT, .samples = 1},
+    {.name = "input dense 2",          .kind = &INPUT, .samples = 2},
+    {.name = "input dense dropout",    .kind = &INPUT, .samples = 1, .rate = 0.6},
+    {.name = "input dense dropout 2",  .kind = &INPUT, .samples = 2, .rate = 0.3},
     {.name = "linear",                 .kind = &LINEAR, .samples = 1, .square = true},
     {.name = "linear bias",            .kind = &LINEAR, .samples = 1, .square = true, .bias = true},
     {.name = "linear relu",            .kind = &LINEAR, .samples = 1, .square = true, .relu = true},

@@ -127,7 +127,6 @@ static void test_trainer_every_option_lowers_the_loss(void **state) {
         "select=accuracy eval-every=4",
         "direction=backward",
         "dropout-hidden=0.3 residual=none",
-        "embed-relu=no batch-norm=yes",
     };
     pgcn_dataset *sets[] = {dataset("karate"), dataset(SBM)};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
