@@ -402,11 +402,6 @@ typedef enum pgcn_direction {
     PGCN_DIRECTION_FORWARD = 0, /* along the edges, each of an undirected graph both ways */
     PGCN_DIRECTION_BACKWARD = 1 /* against them */
 } pgcn_direction;
-typedef enum pgcn_jump {
-    PGCN_JUMP_NONE = 0,
-    PGCN_JUMP_CONCAT = 1, /* the last layer sees H0 and the results of all layers side by side */
-    PGCN_JUMP_SUM = 2     /* or their sum */
-} pgcn_jump;
 typedef enum pgcn_form {
     PGCN_FORM_SAMPLED = 0,
     PGCN_FORM_EXACT = 1 /* powers of the transition matrix instead of paths */
@@ -447,14 +442,12 @@ typedef struct pgcn_config {
     double return_p, inout_q;
     double dropout;      /* before the first layer, and the last */
     double dropout_last; /* before the last layer, where it differs; -1: as `dropout` */
-    double drop_rows; /* rate of whole rows of H0 dropped */
+    double drop_rows;    /* rate of whole rows of H0 dropped */
     pgcn_normalise normalise;
     pgcn_direction direction;
     double input_hops;     /* of a path convolution of the inputs; 0: none */
     bool input_norm;       /* batch norm of what comes out of it */
-    bool embed_relu;       /* a ReLU after the first layer */
     double dropout_hidden; /* rate after every path layer but the last */
-    pgcn_jump jump;
     /* training */
     pgcn_form train_form;
     int samples;                       /* S: independent samples of paths and dropout per step */

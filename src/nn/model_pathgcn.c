@@ -4,8 +4,7 @@
  *   n x c_in   (path convolution, batch norm)      -> n x c_in    input.kernel, input.norm.*
  *   n x c_in   Dropout, 1x1 convolution, ReLU      -> n x c       embed.weight, embed.bias
  *   n x c      L x pathGCN block                   -> n x c       layers.<l>.kernel, .weight
- *   n x c      Dropout, 1x1 convolution            -> n x c_out   classifier.weight, .bias
- *                                                                 (and jump.<l>.weight) */
+ *   n x c      Dropout, 1x1 convolution            -> n x c_out   classifier.weight, .bias */
 #include "nn/nn.h"
 
 #include <math.h>
@@ -31,7 +30,9 @@ static bool smooths_inputs(const pgcn_config *config) {
 pgcn_status pgcn_i_pathgcn_declare(pgcn_i_params *params, const pgcn_config *config,
                                    int64_t features, int classes) {
     int64_t c = config->channels, k = config->path_length;
-    PGCN_TRY(pgcn_i_params_init(params, 12 + 5 * config->layers));
+    /* seven of the inputs, two of the first layer, two of the last; a layer has four, or three and
+     * a kernel with the others */
+    PGCN_TRY(pgcn_i_params_init(params, 11 + 4 * config->layers));
     if (config->normalise == PGCN_NORMALISE_STANDARDISE) {
         pgcn_i_params_add(params, PGCN_I_GROUP_BUFFER, false, 1, features, 0, 0, "input.mean");
         pgcn_i_params_add(params, PGCN_I_GROUP_BUFFER, false, 1, features, 0, 0, "input.deviation");
@@ -73,8 +74,6 @@ pgcn_status pgcn_i_pathgcn_declare(pgcn_i_params *params, const pgcn_config *con
                               "layers.%d.norm.variance", l);
         }
     }
-    for (int l = 0; l < config->layers && config->jump == PGCN_JUMP_CONCAT; l++)
-        pgcn_i_params_add(params, PGCN_I_GROUP_ENDS, false, 2, c, classes, 0, "jump.%d.weight", l);
     pgcn_i_params_add(params, PGCN_I_GROUP_ENDS, false, 2, c, classes, 0, "classifier.weight");
     pgcn_i_params_add(params, PGCN_I_GROUP_ENDS, false, 1, classes, 0, 0, "classifier.bias");
     /* A random start is nothing to be pulled back to: there, decay is towards 0 as in the paper. */
@@ -229,9 +228,9 @@ void pgcn_i_pathgcn_start(pgcn_i_params *params, const pgcn_config *config) {
 /* ---- the network --------------------------------------------------------------------------- */
 
 /* The embedding (features, their path convolution, norm, dropout, product) and the classifier; of a
- * layer, the block and its jump. */
+ * layer, path convolution, product, norm, ReLU and dropout. */
 int pgcn_i_pathgcn_ops(const pgcn_config *config) {
-    return 6 + (5 + 2) * config->layers;
+    return 6 + 5 * config->layers;
 }
 
 static double last_dropout(const pgcn_config *config) {
@@ -246,8 +245,7 @@ static pgcn_i_value *record_embedding(pgcn_i_tape *tape, const pgcn_config *conf
     const pgcn_i_params *params = tape->params;
     pgcn_i_param *w = named(params, "embed.weight"), *b = named(params, "embed.bias");
     if (!smooths_inputs(config)) {
-        pgcn_i_value *h =
-            pgcn_i_op_input(tape, input, samples, config->dropout, w, b, config->embed_relu);
+        pgcn_i_value *h = pgcn_i_op_input(tape, input, samples, config->dropout, w, b);
         return pgcn_i_op_drop_rows(tape, h, config->drop_rows);
     }
     pgcn_i_value *x = pgcn_i_op_features(tape, input, samples, config->drop_rows);
@@ -257,8 +255,7 @@ static pgcn_i_value *record_embedding(pgcn_i_tape *tape, const pgcn_config *conf
         x = pgcn_i_op_batch_norm(
             tape, x, named(params, INPUT_GAIN), named(params, "input.norm.shift"),
             named(params, "input.norm.mean"), named(params, "input.norm.variance"));
-    return pgcn_i_op_linear(tape, pgcn_i_op_dropout(tape, x, config->dropout), w, b,
-                            config->embed_relu, 0);
+    return pgcn_i_op_linear(tape, pgcn_i_op_dropout(tape, x, config->dropout), w, b, true, 0);
 }
 
 /* One block:  H' = Dropout( ReLU( BN( ((1 - alpha) K H + alpha R) W ) ) ),  R = H0, H or nothing. */
@@ -282,35 +279,15 @@ static pgcn_i_value *record_block(pgcn_i_tape *tape, const pgcn_config *config, 
     return pgcn_i_op_dropout(tape, pgcn_i_op_relu(tape, x), dropout);
 }
 
-/* What the values H_0 .. H_{L-1} add to the logits: the closing layer for all of them side by side is
- * the sum of one for each; they come last on the tape, where the fewest rows matter. */
-static pgcn_i_value *record_jumps(pgcn_i_tape *tape, const pgcn_config *config,
-                                  pgcn_i_value *const *h) {
-    const pgcn_i_params *params = tape->params;
-    pgcn_i_value *z = NULL;
-    if (config->jump == PGCN_JUMP_NONE || tape->status != PGCN_OK) return NULL;
-    for (int l = 0; l < config->layers; l++) {
-        char name[48];
-        snprintf(name, sizeof name, "jump.%d.weight", l);
-        pgcn_i_param *w = named(params, config->jump == PGCN_JUMP_SUM ? "classifier.weight" : name);
-        z = pgcn_i_op_linear_onto(tape, z, pgcn_i_op_dropout(tape, h[l], config->dropout), w, NULL);
-    }
-    return z;
-}
-
 pgcn_i_value *pgcn_i_pathgcn_record(pgcn_i_tape *tape, const pgcn_config *config,
                                     const pgcn_i_input *input, const pgcn_i_operator *operators,
                                     int samples) {
     const pgcn_i_params *params = tape->params;
     pgcn_i_value *h = record_embedding(tape, config, input, operators, samples);
-    pgcn_i_value *h0 = h, **before = PGCN_I_ARRAY(&tape->arena, pgcn_i_value *, config->layers);
-    if (!before) tape->status = PGCN_ERR_MEMORY;
-    for (int l = 0; l < config->layers && before; l++) {
-        before[l] = h;
+    pgcn_i_value *h0 = h;
+    for (int l = 0; l < config->layers; l++)
         h = record_block(tape, config, l, h, h0, &operators[config->paths_per_layer ? l : 0],
                          l == config->layers - 1 ? last_dropout(config) : config->dropout_hidden);
-    }
-    return pgcn_i_op_linear_onto(tape, record_jumps(tape, config, before), h,
-                                 named(params, "classifier.weight"),
-                                 named(params, "classifier.bias"));
+    return pgcn_i_op_linear(tape, h, named(params, "classifier.weight"),
+                            named(params, "classifier.bias"), false, 0);
 }

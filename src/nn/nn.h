@@ -252,18 +252,15 @@ void pgcn_i_live_zero(pgcn_i_tape *tape, pgcn_i_value *value, const pgcn_i_live 
 
 /* ---- operations: each records one line of the network ------------------------------------ */
 
-/* ops_input.c: Dropout(X) W + b, ReLU, for `samples` stacked copies of X */
+/* ops_input.c: ReLU(Dropout(X) W + b), for `samples` stacked copies of X */
 pgcn_i_value *pgcn_i_op_input(pgcn_i_tape *tape, const pgcn_i_input *input, int samples,
-                              double dropout, pgcn_i_param *w, pgcn_i_param *b, bool relu);
+                              double dropout, pgcn_i_param *w, pgcn_i_param *b);
 /* X itself, dense, some of its rows dropped; has no gradient */
 pgcn_i_value *pgcn_i_op_features(pgcn_i_tape *tape, const pgcn_i_input *input, int samples,
                                  double drop_rows);
 /* ops_dense.c */
 pgcn_i_value *pgcn_i_op_linear(pgcn_i_tape *tape, pgcn_i_value *x, pgcn_i_param *w, pgcn_i_param *b,
                                bool relu, double dropout); /* b may be NULL; dropout after ReLU */
-/* z + x W + b; z is used by no other operation; z and b may be NULL */
-pgcn_i_value *pgcn_i_op_linear_onto(pgcn_i_tape *tape, pgcn_i_value *z, pgcn_i_value *x,
-                                    pgcn_i_param *w, pgcn_i_param *b);
 pgcn_i_value *pgcn_i_op_relu(pgcn_i_tape *tape, pgcn_i_value *x);
 pgcn_i_value *pgcn_i_op_dropout(pgcn_i_tape *tape, pgcn_i_value *x, double rate);
 pgcn_i_value *pgcn_i_op_drop_rows(pgcn_i_tape *tape, pgcn_i_value *x, double rate);

@@ -18,7 +18,7 @@ static pgcn_i_rng_domain dropout_domain(const pgcn_i_tape *tape, const pgcn_i_op
     return pgcn_i_rng_domain_of(tape->seed, PGCN_I_RNG_DROPOUT, tape->step, op->index, 0);
 }
 
-/* ---- linear: y = Dropout(ReLU(x W + b)), or x W + b + z -------------------------------------- */
+/* ---- linear: y = Dropout(ReLU(x W + b)) ------------------------------------------------------ */
 
 enum { TRANSPOSED = 0 }; /* op->buffer: W^T [out, in] */
 
@@ -53,11 +53,8 @@ static void linear_forward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, i
     int64_t in = op->in[0]->cols, out = op->out->cols;
     float *y = rows.row ? pgcn_i_tile(tape, worker) + PGCN_BLOCK_ROWS * in
                         : op->out->data + rows.first * out;
-    const pgcn_i_value *z = op->in[1];
-    for (int64_t i = 0; i < rows.count && z; i++)
-        memcpy(y + i * out, z->data + pgcn_i_row(rows, i) * out, (size_t)out * sizeof *y);
     pgcn_i_gemm(false, false, rows.count, out, in, packed_rows(tape, op->in[0], rows, worker), in,
-                pgcn_i_value_of(params, op->param[0]), out, z ? 1.0f : 0.0f, y, out);
+                pgcn_i_value_of(params, op->param[0]), out, 0.0f, y, out);
     if (op->param[1] || op->relu)
         tape->kernels->bias_relu(y, op->param[1] ? pgcn_i_value_of(params, op->param[1]) : NULL,
                                  op->relu, 0, rows.count, out);
@@ -80,14 +77,11 @@ static void linear_mask(const pgcn_i_tape *tape, const pgcn_i_op *op, pgcn_i_row
                                      scale, 0, out, false);
 }
 
-/* dx = g W^T;  dz = g;  dW += x^T g;  db += sum g. dx comes last: it may lie where x is (plan.c). */
+/* dx = g W^T;  dW += x^T g;  db += sum g. dx comes last: it may lie where x is (plan.c). */
 static void linear_backward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, float *g, float *dx,
                             float *partial, int worker) {
     int64_t in = op->in[0]->cols, out = op->out->cols;
     if (op->relu) linear_mask(tape, op, rows, g);
-    for (int64_t i = 0; i < rows.count && op->in[1]; i++)
-        tape->kernels->scale(op->in[1]->grad + pgcn_i_row(rows, i) * out, 1.0f, g + i * out, 0, out,
-                             op->add_in[1]);
     pgcn_i_gemm(true, false, in, out, rows.count, packed_rows(tape, op->in[0], rows, worker), in, g,
                 out, 1.0f, partial, out);
     if (op->param[1]) tape->kernels->column_sum(partial + in * out, g, 0, rows.count, out);
@@ -95,10 +89,10 @@ static void linear_backward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, 
                 in);
 }
 
-static pgcn_i_value *record_linear(pgcn_i_tape *tape, pgcn_i_value *x, pgcn_i_value *z,
-                                   pgcn_i_param *w, pgcn_i_param *b, bool relu, double dropout) {
+pgcn_i_value *pgcn_i_op_linear(pgcn_i_tape *tape, pgcn_i_value *x, pgcn_i_param *w, pgcn_i_param *b,
+                               bool relu, double dropout) {
     if (tape->status != PGCN_OK) return NULL;
-    pgcn_i_op *op = pgcn_i_tape_op(tape, x, z, x->rows, w->shape[1]);
+    pgcn_i_op *op = pgcn_i_tape_op(tape, x, NULL, x->rows, w->shape[1]);
     if (!op) return NULL;
     op->param[0] = w;
     op->param[1] = b;
@@ -112,15 +106,6 @@ static pgcn_i_value *record_linear(pgcn_i_tape *tape, pgcn_i_value *x, pgcn_i_va
         pgcn_i_tape_need(tape, 0, PGCN_BLOCK_ROWS * (w->shape[0] + w->shape[1]));
     }
     return row_wise(op, linear_forward, linear_backward);
-}
-
-pgcn_i_value *pgcn_i_op_linear(pgcn_i_tape *tape, pgcn_i_value *x, pgcn_i_param *w, pgcn_i_param *b,
-                               bool relu, double dropout) {
-    return record_linear(tape, x, NULL, w, b, relu, dropout);
-}
-pgcn_i_value *pgcn_i_op_linear_onto(pgcn_i_tape *tape, pgcn_i_value *z, pgcn_i_value *x,
-                                    pgcn_i_param *w, pgcn_i_param *b) {
-    return record_linear(tape, x, z, w, b, false, 0);
 }
 
 /* ---- ReLU ---------------------------------------------------------------------------------- */

@@ -22,9 +22,8 @@ static void relu_bias_task(void *context, int64_t group, int worker) {
     int64_t c = op->out->cols, begin = pgcn_i_block_begin(job->blocks, group);
     int64_t end = pgcn_i_block_end(job->blocks, group);
     float *partial = pgcn_i_partial(job->tape, group);
-    if (op->relu)
-        job->tape->kernels->relu_backward(op->out->grad, op->out->grad, op->out->data, 1.0f,
-                                          begin * c, end * c, false);
+    job->tape->kernels->relu_backward(op->out->grad, op->out->grad, op->out->data, 1.0f, begin * c,
+                                      end * c, false);
     memset(partial, 0, (size_t)c * sizeof *partial);
     job->tape->kernels->column_sum(partial, op->out->grad, begin, end, c);
 }
@@ -71,7 +70,7 @@ static void sparse_forward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, i
              i + run < rows.count && begin + run < x->n && pgcn_i_row(rows, i + run) == row + run;)
             run++;
         tape->kernels->csr_linear(op->out->data + sample * x->n * c, x->offset, x->column, x->value,
-                                  kept_of(op, sample), kept_scale(op), w, bias, op->relu, begin,
+                                  kept_of(op, sample), kept_scale(op), w, bias, true, begin,
                                   begin + run, c);
     }
 }
@@ -129,7 +128,7 @@ static void dense_forward_task(void *context, int64_t task, int worker) {
         float *y = op->out->data + (sample * op->input->n + begin) * c;
         pgcn_i_gemm(false, false, end - begin, c, f, x, f, pgcn_i_value_of(params, op->param[0]), c,
                     0.0f, y, c);
-        job->tape->kernels->bias_relu(y, pgcn_i_value_of(params, op->param[1]), op->relu, 0,
+        job->tape->kernels->bias_relu(y, pgcn_i_value_of(params, op->param[1]), true, 0,
                                       end - begin, c);
     }
 }
@@ -207,7 +206,7 @@ pgcn_i_value *pgcn_i_op_features(pgcn_i_tape *tape, const pgcn_i_input *input, i
 /* ---- recording ----------------------------------------------------------------------------- */
 
 pgcn_i_value *pgcn_i_op_input(pgcn_i_tape *tape, const pgcn_i_input *input, int samples,
-                              double dropout, pgcn_i_param *w, pgcn_i_param *b, bool relu) {
+                              double dropout, pgcn_i_param *w, pgcn_i_param *b) {
     if (tape->status != PGCN_OK) return NULL;
     pgcn_i_op *op = pgcn_i_tape_op(tape, NULL, NULL, input->n * samples, w->shape[1]);
     if (!op) return NULL;
@@ -216,7 +215,7 @@ pgcn_i_value *pgcn_i_op_input(pgcn_i_tape *tape, const pgcn_i_input *input, int 
     op->rate = tape->with_grad ? dropout : 0;
     op->param[0] = w;
     op->param[1] = b;
-    op->relu = op->back_out = relu;
+    op->back_out = true;
     if (input->dense) {
         op->forward_all = dense_forward;
         op->backward_all = dense_backward;

@@ -66,9 +66,7 @@ static const field fields[] = {
     ENUM("direction", direction, "forward | backward", "walks along the edges or against them; matters on directed graphs (name:directed)"),
     REAL("input-hops", input_hops, 0, 1e6, "hops of a path convolution of the inputs, before the first layer; its kernel starts smooth and is learnt; 0: none"),
     BOOL("input-norm", input_norm, "batch norm of these smoothed inputs, with a gain and a shift for each that are learnt with the first layer"),
-    BOOL("embed-relu", embed_relu, "a ReLU after the first layer; without it the first path layer smooths the inputs themselves"),
     REAL("dropout-hidden", dropout_hidden, 0, 0.999, "share of a path layer's results dropped before the next one"),
-    ENUM("jump", jump, "none | concat | sum", "what the last layer sees: the result of the last path layer; or, side by side or summed, the embedding H0 and the results of all"),
 #undef GROUP
 #define GROUP "training"
     ENUM("train-form", train_form, "sampled | exact", "train on sampled paths or on the exact operator"),
@@ -121,7 +119,6 @@ pgcn_config pgcn_config_default(void) {
         .inout_q = 1,
         .dropout = 0.6,
         .dropout_last = -1,
-        .embed_relu = true,
         .samples = 2,
         .consistency = 1.5,
         .temperature = 0.5,

@@ -135,17 +135,12 @@ def probabilities(directory, model):
     if "input.norm.gain" in w:
         spread = np.sqrt(w["input.norm.variance"] + NORM_EPSILON)
         x = (x - w["input.norm.mean"]) / spread * w["input.norm.gain"] + w["input.norm.shift"]
-    h = x @ w["embed.weight"] + w["embed.bias"]
-    if config["embed-relu"] == "yes":
-        h = np.maximum(h, 0)
+    h = np.maximum(x @ w["embed.weight"] + w["embed.bias"], 0)
     h0 = h
-    jumps = 0
     for layer in range(int(config["layers"])):
         def of_layer(part):
             return w[f"layers.{layer}.{part}"]
 
-        if config["jump"] != "none":
-            jumps = jumps + h @ w.get(f"jump.{layer}.weight", w["classifier.weight"])
         u = path_convolution(h, t, w["kernel"] if "kernel" in w else of_layer("kernel"))
         residual = {"none": None, "initial": h0, "previous": h}[config["residual"]]
         if residual is not None:
@@ -155,7 +150,7 @@ def probabilities(directory, model):
         if config["batch-norm"] == "yes":
             u = (u - of_layer("norm.mean")) / np.sqrt(of_layer("norm.variance") + NORM_EPSILON)
         h = np.maximum(u, 0)
-    logits = h @ w["classifier.weight"] + w["classifier.bias"] + jumps
+    logits = h @ w["classifier.weight"] + w["classifier.bias"]
     e = np.exp(logits - logits.max(axis=1, keepdims=True))
     return e / e.sum(axis=1, keepdims=True)
 

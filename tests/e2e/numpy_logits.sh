@@ -41,8 +41,7 @@ agrees arcs:directed
 agrees arcs:directed --direction backward --scaling walk --self-loops no
 agrees arcs:directed --direction backward --kernel full --residual none
 agrees dense --direction backward --walk weighted
-agrees dense --jump concat --layers 3
-agrees sparse --jump sum --embed-relu no --dropout-hidden 0.2
+agrees sparse --dropout-hidden 0.2
 agrees sparse --input-hops 2 --input-norm yes --drop-rows 0.3
 agrees dense --input-hops 1 --train-form exact
 agrees dense --path-length 1 --layers 1

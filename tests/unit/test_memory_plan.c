@@ -15,8 +15,7 @@ static const char *const networks[] = {
     "channels=16 layers=6 path-length=3 kernel=layer batch-norm=yes paths-per-layer=yes",
     "channels=9 layers=7 path-length=3 kernel=full batch-norm=yes residual=none",
     "channels=9 layers=8 path-length=3 kernel=full train-form=exact samples=3",
-    "channels=33 layers=4 path-length=3 jump=concat",
-    "channels=16 layers=5 path-length=3 jump=sum batch-norm=yes dropout-hidden=0.3",
+    "channels=16 layers=5 path-length=3 batch-norm=yes dropout-hidden=0.3",
 };
 enum { NETWORKS = sizeof networks / sizeof *networks, ROWS = 200 };
 
@@ -107,7 +106,7 @@ static void test_plan_value_that_its_maker_reads_again_is_kept(void **state) {
         pgcn_i_param *param = net[i].params.param; /* embed, one layer, classifier */
         int last = net[i].params.count - 1;
         must(pgcn_i_tape_init(tape, net[i].pool, &net[i].params, 2, true));
-        pgcn_i_value *h = pgcn_i_op_input(tape, net[i].input, 2, 0.5, &param[0], &param[1], true);
+        pgcn_i_value *h = pgcn_i_op_input(tape, net[i].input, 2, 0.5, &param[0], &param[1]);
         net[i].logits = pgcn_i_op_linear(tape, h, &param[last - 1], &param[last], false, 0);
         must(pgcn_i_tape_finish(tape));
     }
@@ -215,8 +214,7 @@ static void test_trainer_recompute_same_bits(void **state) {
         "channels=9 layers=6 train-form=exact samples=1 consistency=0",
         "channels=9 layers=4 kernel=full samples=1 consistency=0",
         "channels=9 layers=6 walk=node2vec self-loops=no",
-        "channels=9 layers=6 jump=concat samples=1 consistency=0",
-        "channels=9 layers=6 jump=sum dropout-hidden=0.2 batch-norm=yes",
+        "channels=9 layers=6 dropout-hidden=0.2 batch-norm=yes",
     };
     static const char *const names[] = {"karate", "sbm:nodes=200,features=12,classes=3"};
     for (int d = 0; d < 2; d++) {

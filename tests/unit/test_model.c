@@ -132,7 +132,7 @@ static void second_pathconv(const second *two, int layer, int sample, pgcn_kerne
 }
 
 /* x times the dropout that the tape draws for the t-th time after the embedding (t < 0: that of smoothed
- * inputs): after a hidden layer, after the last one, then for each jump. */
+ * inputs): after a hidden layer, then after the last one. */
 static void second_drop(const second *two, int t, double rate, double *x, int64_t count) {
     const pgcn_i_tape *tape = &two->net->tape;
     const pgcn_config *config = &two->net->config;
@@ -163,8 +163,8 @@ static void embed_features(const second *two, int sample, double *h0) {
             x[place] = two->features[place] *
                        (net->tape.with_grad ? dropout_factor(drop, config->dropout, e) : 1);
         }
-    ref_linear(h0, x, weight_of(two, "embed.weight", 0), weight_of(two, "embed.bias", 0),
-               config->embed_relu, n, NET_FEATURES, c);
+    ref_linear(h0, x, weight_of(two, "embed.weight", 0), weight_of(two, "embed.bias", 0), true, n,
+               NET_FEATURES, c);
     pgcn_i_rng_domain rows = /* the second operation of the tape */
         pgcn_i_rng_domain_of(config->seed, PGCN_I_RNG_DROP_ROWS, net->tape.step, 1, 0);
     for (int64_t e = 0; e < n * c && net->tape.with_grad; e++)
@@ -195,22 +195,9 @@ static void embed_smoothed(const second *two, double *h0) {
         memcpy(z, normed, (size_t)(rows * f) * sizeof *z);
     }
     second_drop(two, -1, config->dropout, z, rows * f);
-    ref_linear(h0, z, weight_of(two, "embed.weight", 0), weight_of(two, "embed.bias", 0),
-               config->embed_relu, rows, f, config->channels);
+    ref_linear(h0, z, weight_of(two, "embed.weight", 0), weight_of(two, "embed.bias", 0), true,
+               rows, f, config->channels);
     free(x), free(z), free(normed);
-}
-
-/* logits += Dropout(H_l) W for one jump. */
-static void second_jump(const second *two, int l, int drops, const double *h, double *logits) {
-    const pgcn_config *config = &two->net->config;
-    int64_t c = config->channels, rows = config->samples * two->net->problem->n;
-    const double *w = config->jump == PGCN_JUMP_SUM ? weight_of(two, "classifier.weight", 0)
-                                                    : weight_of(two, "jump.%d.weight", l);
-    double *x = ref_zeros(rows * c);
-    memcpy(x, h, (size_t)(rows * c) * sizeof *x);
-    second_drop(two, drops, config->dropout, x, rows * c);
-    ref_gemm(false, false, rows, NET_CLASSES, c, x, w, 1, logits);
-    free(x);
 }
 
 /* logits [samples n, classes] */
@@ -225,9 +212,7 @@ static void second_forward(const second *two, double *logits) {
         embed_features(two, s, h0 + s * n * c);
     memcpy(h, h0, (size_t)(rows * c) * sizeof *h);
     int last = config->layers - 1, hidden = config->dropout_hidden > 0 ? last : 0;
-    double *jumps = ref_zeros(rows * NET_CLASSES);
     for (int l = 0; l < config->layers; l++) {
-        if (config->jump != PGCN_JUMP_NONE) second_jump(two, l, hidden + 1 + l, h, jumps);
         const double *kernel = config->kernel == PGCN_KERNEL_GLOBAL
                                    ? weight_of(two, "kernel", 0)
                                    : weight_of(two, "layers.%d.kernel", l);
@@ -251,8 +236,7 @@ static void second_forward(const second *two, double *logits) {
     }
     ref_linear(logits, h, weight_of(two, "classifier.weight", 0),
                weight_of(two, "classifier.bias", 0), false, rows, c, NET_CLASSES);
-    for (int64_t e = 0; e < rows * NET_CLASSES; e++) logits[e] += jumps[e];
-    free(jumps), free(h0), free(h), free(u), free(mean), free(inv_std);
+    free(h0), free(h), free(u), free(mean), free(inv_std);
 }
 
 static double second_objective(void *context) {
@@ -337,14 +321,11 @@ static void test_network_recipes_of_all_kinds_match_equations(void **state) {
         "layers=2 channels=5 path-length=1 train-form=exact kernel=full",
         "layers=1 channels=1 path-length=2 train-form=exact",
         "layers=2 channels=7 path-length=6 train-form=exact kernel=global temperature=0.2",
-        /* jumps, dropout between layers, an embedding without ReLU */
-        "layers=3 channels=5 jump=concat",
-        "layers=3 channels=5 jump=sum dropout-hidden=0.4",
-        "layers=1 channels=5 jump=concat embed-relu=no samples=1 consistency=0",
-        "layers=3 channels=5 jump=concat batch-norm=yes dropout-hidden=0.3 residual=none",
-        "layers=3 channels=5 jump=sum train-form=exact kernel=full",
-        "layers=3 channels=5 jump=sum batch-norm=yes dropout-hidden=0.3 drop-rows=0.5",
-        "layers=2 channels=5 embed-relu=no drop-rows=0.5 batch-norm=yes residual=none",
+        /* dropout between layers */
+        "layers=3 channels=5 dropout-hidden=0.4",
+        "layers=3 channels=5 batch-norm=yes dropout-hidden=0.3 residual=none",
+        "layers=3 channels=5 train-form=exact kernel=full dropout-hidden=0.4",
+        "layers=3 channels=5 batch-norm=yes dropout-hidden=0.3 drop-rows=0.5",
         /* inputs that paths smooth, in both forms */
         "layers=1 channels=5 input-hops=1 samples=1 consistency=0",
         "layers=2 channels=5 input-hops=1.5 drop-rows=0.5 dropout-hidden=0.3 paths-per-layer=yes",
@@ -352,6 +333,7 @@ static void test_network_recipes_of_all_kinds_match_equations(void **state) {
         "dropout-last=0.8",
         "layers=2 channels=5 input-hops=2 input-norm=yes train-form=exact kernel=layer dropout=0",
         "layers=1 channels=5 input-hops=1 input-norm=yes train-form=exact drop-rows=0.5",
+        "layers=2 channels=5 input-hops=1 input-norm=yes batch-norm=yes dropout-hidden=0.3",
     };
     problem p = problem_new(30);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) compare(&p, texts[i]);
@@ -376,6 +358,28 @@ static void test_network_directions_match_equations(void **state) {
         snprintf(text, sizeof text, "layers=2 channels=5 path-length=4 kernel=%s %s",
                  kernels[i % 4], texts[i / 4]);
         compare(&p, text);
+    }
+    problem_free(&p);
+}
+
+/* The largest network and the largest set of parameters fill the room that is made for them. */
+static void test_network_room_is_what_the_largest_needs(void **state) {
+    (void)state;
+#define LARGEST "channels=5 input-hops=1 input-norm=yes batch-norm=yes dropout-hidden=0.3 "
+    static const char *const texts[] = {LARGEST "layers=1", LARGEST "layers=2", LARGEST "layers=5"};
+    problem p = problem_new(30);
+    for (int i = 0; i < 3; i++) {
+        network net;
+        network_open(&net, &p, texts[i], 1);
+        assert_int_equal(net.tape.count, net.tape.capacity);
+        network_close(&net);
+        pgcn_config config = settings(texts[i]);
+        config.normalise = PGCN_NORMALISE_STANDARDISE;
+        pgcn_i_params params;
+        must(pgcn_i_pathgcn_declare(&params, &config, NET_FEATURES, NET_CLASSES));
+        assert_int_equal(params.count, params.capacity);
+        assert_string_equal(params.param[params.count - 1].name, "classifier.bias");
+        pgcn_i_params_free(&params);
     }
     problem_free(&p);
 }
@@ -608,6 +612,7 @@ int main(void) {
         cmocka_unit_test(test_network_every_combination_matches_equations_and_differences),
         cmocka_unit_test(test_network_recipes_of_all_kinds_match_equations),
         cmocka_unit_test(test_network_directions_match_equations),
+        cmocka_unit_test(test_network_room_is_what_the_largest_needs),
         cmocka_unit_test(test_network_inference_tape_matches_equations),
         cmocka_unit_test(test_start_smooth_kernel_sums_to_one_and_walks_hops),
         cmocka_unit_test(test_start_smooth_kernel_many_hops_is_even),

@@ -95,7 +95,7 @@ static void input_declare(bench *b) {
 
 static pgcn_i_value *input_record(bench *b) {
     return pgcn_i_op_input(&b->tape, b->input, b->test->samples, b->test->rate, b->param[0],
-                           b->param[1], b->test->relu);
+                           b->param[1]);
 }
 
 static void input_reference(const bench *b, double *out) {
@@ -112,8 +112,8 @@ static void input_reference(const bench *b, double *out) {
                 for (int64_t e = input->offset[r]; e < input->offset[r + 1]; e++)
                     x[r * COLUMNS + input->column[e]] =
                         (double)input->value[e] * dropout_factor(random, b->test->rate, e);
-        ref_linear(out + s * b->n * b->c, x, b->x[PARAM], b->x[PARAM + 1], b->test->relu, b->n,
-                   COLUMNS, b->c);
+        ref_linear(out + s * b->n * b->c, x, b->x[PARAM], b->x[PARAM + 1], true, b->n, COLUMNS,
+                   b->c);
     }
     free(x);
 }
@@ -138,18 +138,6 @@ static void linear_reference(const bench *b, double *out) {
                b->outputs);
     for (int64_t e = 0; e < b->rows * b->outputs && b->test->relu; e++)
         out[e] *= dropout_factor(domain(b, PGCN_I_RNG_DROPOUT, 0), b->test->rate, e);
-}
-
-static void onto_declare(bench *b) {
-    linear_declare(b);
-    b->leaf[1] = pgcn_i_tape_value(&b->tape, b->rows, b->outputs);
-}
-static pgcn_i_value *onto_record(bench *b) {
-    return pgcn_i_op_linear_onto(&b->tape, b->leaf[1], b->leaf[0], b->param[0], b->param[1]);
-}
-static void onto_reference(const bench *b, double *out) {
-    linear_reference(b, out);
-    for (int64_t e = 0; e < b->rows * b->outputs; e++) out[e] += b->x[LEAF + 1][e];
 }
 
 static pgcn_i_value *relu_record(bench *b) {
@@ -350,7 +338,6 @@ static double binary_loss_reference(const bench *b) {
 /* clang-format off */
 static const op_kind INPUT     = {input_declare, input_record, input_reference, NULL, NULL};
 static const op_kind LINEAR    = {linear_declare, linear_record, linear_reference, NULL, NULL};
-static const op_kind ONTO      = {onto_declare, onto_record, onto_reference, NULL, NULL};
 static const op_kind RELU      = {one_leaf, relu_record, relu_reference, NULL, NULL};
 static const op_kind DROPOUT   = {one_leaf, dropout_record, dropout_reference, NULL, NULL};
 static const op_kind DROP_ROWS = {one_leaf, drop_rows_record, drop_rows_reference, NULL, NULL};
@@ -371,21 +358,19 @@ static const op_kind BINARY    = {loss_declare, NULL, NULL, binary_loss, binary_
     {.name = "pathconv " word " exact + h",   .kind = &PATH, .samples = 1, .kernel = which, .square = big, .exact = true, .residual = PGCN_RESIDUAL_PREVIOUS}
 
 static const op_case cases[] = {
-    {.name = "input sparse",           .kind = &INPUT, .samples = 1, .sparse = true, .relu = true},
-    {.name = "input sparse no relu",   .kind = &INPUT, .samples = 2, .sparse = true},
-    {.name = "input sparse dropout",   .kind = &INPUT, .samples = 1, .sparse = true, .relu = true, .rate = 0.6},
-    {.name = "input sparse dropout 2", .kind = &INPUT, .samples = 2, .sparse = true, .relu = true, .rate = 0.3},
-    {.name = "input dense",            .kind = &INPUT, .samples = 1, .relu = true},
-    {.name = "input dense no relu",    .kind = &INPUT, .samples = 2},
-    {.name = "input dense dropout",    .kind = &INPUT, .samples = 1, .relu = true, .rate = 0.6},
-    {.name = "input dense dropout 2",  .kind = &INPUT, .samples = 2, .relu = true, .rate = 0.3},
+    {.name = "input sparse",           .kind = &INPUT, .samples = 1, .sparse = true},
+    {.name = "input sparse 2",         .kind = &INPUT, .samples = 2, .sparse = true},
+    {.name = "input sparse dropout",   .kind = &INPUT, .samples = 1, .sparse = true, .rate = 0.6},
+    {.name = "input sparse dropout 2", .kind = &INPUT, .samples = 2, .sparse = true, .rate = 0.3},
+    {.name = "input dense",            .kind = &INPUT, .samples = 1},
+    {.name = "input dense 2",          .kind = &INPUT, .samples = 2},
+    {.name = "input dense dropout",    .kind = &INPUT, .samples = 1, .rate = 0.6},
+    {.name = "input dense dropout 2",  .kind = &INPUT, .samples = 2, .rate = 0.3},
     {.name = "linear",                 .kind = &LINEAR, .samples = 1, .square = true},
     {.name = "linear bias",            .kind = &LINEAR, .samples = 1, .square = true, .bias = true},
     {.name = "linear relu",            .kind = &LINEAR, .samples = 1, .square = true, .relu = true},
     {.name = "linear bias relu",       .kind = &LINEAR, .samples = 2, .square = true, .bias = true, .relu = true},
     {.name = "linear relu dropout",    .kind = &LINEAR, .samples = 1, .square = true, .relu = true, .rate = 0.4},
-    {.name = "linear onto",            .kind = &ONTO, .samples = 1, .square = true},
-    {.name = "linear onto bias",       .kind = &ONTO, .samples = 2, .square = true, .bias = true},
     {.name = "relu",                   .kind = &RELU, .samples = 1},
     {.name = "dropout",                .kind = &DROPOUT, .samples = 1, .rate = 0.5},
     {.name = "dropout 2",              .kind = &DROPOUT, .samples = 2, .rate = 0.1},

@@ -41,7 +41,7 @@ static void test_trainer_thread_matrix_same_bits(void **state) {
         QUICK "kernel=layer train-form=exact",
         QUICK "kernel=global samples=3 paths-per-layer=yes resample-every=3",
         QUICK "walk=node2vec self-loops=no return-p=4",
-        QUICK "jump=concat dropout-hidden=0.3 samples=1 consistency=0",
+        QUICK "dropout-hidden=0.3 samples=1 consistency=0",
     };
     static const char *const names[] = {"karate", SBM};
     for (int d = 0; d < 2; d++) {
@@ -126,9 +126,7 @@ static void test_trainer_every_option_lowers_the_loss(void **state) {
         "consistency-ramp=0 temperature=0.2",
         "select=accuracy eval-every=4",
         "direction=backward",
-        "jump=concat layers=3",
-        "jump=sum dropout-hidden=0.3 residual=none",
-        "embed-relu=no batch-norm=yes",
+        "dropout-hidden=0.3 residual=none",
     };
     pgcn_dataset *sets[] = {dataset("karate"), dataset(SBM)};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
