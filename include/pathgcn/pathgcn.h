@@ -445,7 +445,7 @@ typedef struct pgcn_config {
     double drop_rows;    /* rate of whole rows of H0 dropped */
     pgcn_normalise normalise;
     pgcn_direction direction;
-    double input_hops;     /* of a path convolution of the inputs; 0: none */
+    double input_hops;     /* of a smoothing path convolution of the inputs; 0: none */
     bool input_norm;       /* batch norm of what comes out of it */
     double dropout_hidden; /* rate after every path layer but the last */
     /* training */

@@ -38,7 +38,7 @@ pgcn_status pgcn_i_pathgcn_declare(pgcn_i_params *params, const pgcn_config *con
         pgcn_i_params_add(params, PGCN_I_GROUP_BUFFER, false, 1, features, 0, 0, "input.deviation");
     }
     if (smooths_inputs(config))
-        pgcn_i_params_add(params, PGCN_I_GROUP_KERNEL, true, 1, config->path_length, 0, 0,
+        pgcn_i_params_add(params, PGCN_I_GROUP_BUFFER, false, 1, config->path_length, 0, 0,
                           INPUT_KERNEL);
     if (config->input_norm) {
         pgcn_i_params_add(params, PGCN_I_GROUP_ENDS, false, 1, features, 0, 0, INPUT_GAIN);
@@ -79,8 +79,7 @@ pgcn_status pgcn_i_pathgcn_declare(pgcn_i_params *params, const pgcn_config *con
     /* A random start is nothing to be pulled back to: there, decay is towards 0 as in the paper. */
     for (int i = 0; i < params->count; i++)
         if (params->param[i].group == PGCN_I_GROUP_KERNEL)
-            params->param[i].decay_to_start = config->kernel_start != PGCN_START_RANDOM ||
-                                              strcmp(params->param[i].name, INPUT_KERNEL) == 0;
+            params->param[i].decay_to_start = config->kernel_start != PGCN_START_RANDOM;
     return PGCN_OK;
 }
 
@@ -208,13 +207,9 @@ void pgcn_i_pathgcn_start(pgcn_i_params *params, const pgcn_config *config) {
             else
                 for (int64_t e = 0; e < param->shape[0]; e++) value[e * param->shape[1] + e] = 1;
             break;
-        case PGCN_I_GROUP_KERNEL:
-            if (strcmp(param->name, INPUT_KERNEL) == 0)
-                start_input_kernel(value, config);
-            else
-                start_kernel(value, param, config, domain);
-            break;
+        case PGCN_I_GROUP_KERNEL: start_kernel(value, param, config, domain); break;
         case PGCN_I_GROUP_BUFFER: /* running mean 0, running variance 1 */
+            if (strcmp(param->name, INPUT_KERNEL) == 0) start_input_kernel(value, config);
             if (strstr(param->name, "variance"))
                 for (int64_t e = 0; e < param->count; e++) value[e] = 1;
             break;
@@ -249,8 +244,7 @@ static pgcn_i_value *record_embedding(pgcn_i_tape *tape, const pgcn_config *conf
         return pgcn_i_op_drop_rows(tape, h, config->drop_rows);
     }
     pgcn_i_value *x = pgcn_i_op_features(tape, input, samples, config->drop_rows);
-    x = pgcn_i_op_pathconv(tape, x, operator, config->path_length, PGCN_KERNEL_LAYER,
-                           named(params, INPUT_KERNEL), NULL, 0);
+    x = pgcn_i_op_smooth(tape, x, operator, config->path_length, named(params, INPUT_KERNEL));
     if (config->input_norm)
         x = pgcn_i_op_batch_norm(
             tape, x, named(params, INPUT_GAIN), named(params, "input.norm.shift"),

@@ -276,6 +276,9 @@ pgcn_i_value *pgcn_i_op_sum_pool(pgcn_i_tape *tape, pgcn_i_value *x, const int64
 pgcn_i_value *pgcn_i_op_pathconv(pgcn_i_tape *tape, pgcn_i_value *h,
                                  const pgcn_i_operator *operator, int k, pgcn_kernel kernel,
                                  pgcn_i_param *s, pgcn_i_value *residual, double alpha);
+/* sum_i s_i S_i X of features, by a kernel [k] that stays as it is: there is no way back */
+pgcn_i_value *pgcn_i_op_smooth(pgcn_i_tape *tape, pgcn_i_value *x, const pgcn_i_operator *operator,
+                               int k, pgcn_i_param *s);
 
 /* ---- losses (loss.c): not on the tape; they write the gradient of its last value ----------- */
 

@@ -64,7 +64,7 @@ static const field fields[] = {
     REAL("drop-rows", drop_rows, 0, 0.999, "share of nodes whose embedding is dropped"),
     ENUM("normalise", normalise, "auto | none | rows | standardise", "rows: divide each feature row by the sum of its magnitudes; standardise: each column to mean 0 and deviation 1 on the training nodes; auto: rows if features are sparse, else standardise"),
     ENUM("direction", direction, "forward | backward", "walks along the edges or against them; matters on directed graphs (name:directed)"),
-    REAL("input-hops", input_hops, 0, 1e6, "hops of a path convolution of the inputs, before the first layer; its kernel starts smooth and is learnt; 0: none"),
+    REAL("input-hops", input_hops, 0, 1e6, "hops that the inputs are smoothed by, along the paths, before the first layer; 0: none"),
     BOOL("input-norm", input_norm, "batch norm of these smoothed inputs, with a gain and a shift for each that are learnt with the first layer"),
     REAL("dropout-hidden", dropout_hidden, 0, 0.999, "share of a path layer's results dropped before the next one"),
 #undef GROUP
