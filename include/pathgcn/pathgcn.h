@@ -442,7 +442,7 @@ typedef struct pgcn_config {
     double return_p, inout_q;
     double dropout;      /* before the first layer, and the last */
     double dropout_last; /* before the last layer, where it differs; -1: as `dropout` */
-    double drop_rows;    /* rate of whole rows of H0 dropped */
+    double drop_rows;    /* rate of whole rows dropped: of H0, or of inputs to smooth */
     pgcn_normalise normalise;
     pgcn_direction direction;
     double input_hops;     /* of a smoothing path convolution of the inputs; 0: none */

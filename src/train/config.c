@@ -61,7 +61,7 @@ static const field fields[] = {
     REAL("inout-q", inout_q, 1e-6, 1e6, "node2vec q: large values stay near"),
     REAL("dropout", dropout, 0, 0.999, "share of inputs dropped before the first and the last layer"),
     REAL("dropout-last", dropout_last, -1, 0.999, "share dropped before the last layer alone; -1: as --dropout"),
-    REAL("drop-rows", drop_rows, 0, 0.999, "share of nodes whose embedding is dropped"),
+    REAL("drop-rows", drop_rows, 0, 0.999, "share of nodes whose embedding, or whose inputs before they are smoothed, are dropped"),
     ENUM("normalise", normalise, "auto | none | rows | standardise", "rows: divide each feature row by the sum of its magnitudes; standardise: each column to mean 0 and deviation 1 on the training nodes; auto: rows if features are sparse, else standardise"),
     ENUM("direction", direction, "forward | backward", "walks along the edges or against them; matters on directed graphs (name:directed)"),
     REAL("input-hops", input_hops, 0, 1e6, "hops that the inputs are smoothed by, along the paths, before the first layer; 0: none"),
