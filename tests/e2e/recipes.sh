@@ -38,9 +38,10 @@ config() { grep -oE "\"$1\":\"[^\"]*\"" "$out" | head -n 1 | cut -d '"' -f 4; }
 ring sets/cora # named like the real one, and with a public split only
 export PATHGCN_DATA=sets
 run 0 pathgcn train cora "${quick[@]}" --json --out a
-holds "$out" '"recipe":{"name":"cora","version":1,"sha256":"'
+version=$(sed -n 's/^version = //p' "$PATHGCN_SOURCE/recipes/cora.recipe")
+holds "$out" "\"recipe\":{\"name\":\"cora\",\"version\":$version,\"sha256\":\""
 holds a/result.json '"name": "cora"' '"sha256"'
-mark="cora version 1 sha256 $(sha "$PATHGCN_SOURCE/recipes/cora.recipe")"
+mark="cora version $version sha256 $(sha "$PATHGCN_SOURCE/recipes/cora.recipe")"
 holds a/model.safetensors "$mark"
 run 0 pathgcn train cora "${quick[@]}" --json --out a --layers 8
 [ "$(config layers) $(config hops) $(config lr-mix)" = "8 4.9195 0.001" ] || fail "not the section"
@@ -55,7 +56,7 @@ refused 1 "no split 'numbered'" train cora "${quick[@]}" --recipe full --out b
 run 0 pathgcn train karate "${quick[@]}" --json --out a
 holds "$out" '"recipe":null'
 run 0 pathgcn train cora --epochs 2 --threads 1 --out a
-holds "$out" "Recipe: cora, version 1"
+holds "$out" "Recipe: cora, version $version"
 
 # -- a file of the user's ------------------------------------------------------------------------
 cat >mine.recipe <<'R'
