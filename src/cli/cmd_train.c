@@ -26,7 +26,8 @@ const cli_command cli_train = {
         "--resume goes on, and ends with the same bits as if it had not been interrupted.\n"
         "\n"
         "A setting that another one rules out gives way unless it is given too: --samples 1 switches\n"
-        "--consistency off, and --walk node2vec switches --self-loops off.",
+        "--consistency off, --walk node2vec switches --self-loops off, and --input-hops 0 switches\n"
+        "--input-norm off.",
     .examples = "  pathgcn train karate                    a built-in graph, in seconds\n"
                 "  pathgcn train sbm:nodes=2000,homophily=0.1 --self-loops no --scaling walk \\\n"
                 "      --kernel-start identity --wd-mix 0.01 --wd-kernel 0.01\n"

@@ -200,6 +200,7 @@ static const struct {
 } ruled_out[] = {
     {"samples", "1", "consistency", "0"},
     {"walk", "node2vec", "self-loops", "no"},
+    {"input-hops", "0", "input-norm", "no"},
 };
 
 int cli_configure(const cli_command *command, const cli_arguments *arguments, pgcn_config *config) {

@@ -70,6 +70,7 @@ TABLE
 for setting in self-loops batch-norm paths-per-layer allow-missing-class recompute; do
     refused 2 "--$setting|'maybe'|no | yes" train karate --out nowhere --$setting=maybe
 done
+refused 2 "input-norm|input-hops" train karate --out nowhere --input-hops 0 --input-norm yes
 refused 2 "samples|consistency" train karate --out nowhere --samples 1 --consistency 1
 refused 2 "node2vec|self-loops" train karate --out nowhere --walk node2vec --self-loops yes
 refused 2 "node2vec|exact" train karate --out nowhere --walk node2vec --train-form exact

@@ -43,6 +43,9 @@ holds "$out" "\"recipe\":{\"name\":\"cora\",\"version\":$version,\"sha256\":\""
 holds a/result.json '"name": "cora"' '"sha256"'
 mark="cora version $version sha256 $(sha "$PATHGCN_SOURCE/recipes/cora.recipe")"
 holds a/model.safetensors "$mark"
+# a norm of smoothed inputs gives way where they are not smoothed
+run 0 pathgcn train cora "${quick[@]}" --recipe "$PATHGCN_SOURCE/recipes/pubmed.recipe" --input-hops 0 --json --out a
+holds "$out" '"input-norm":"no"'
 run 0 pathgcn train cora "${quick[@]}" --json --out a --layers 8
 [ "$(config layers) $(config hops) $(config lr-mix)" = "8 4.9195 0.001" ] || fail "not the section"
 run 0 pathgcn train cora "${quick[@]}" --json --out a --layers 8 --lr-mix 0.5

@@ -65,6 +65,9 @@ for experiment in semi full inference variants paths lengths frozen; do
 done
 [ "$(records all)" = 11 ] || fail "$(records all) jobs instead of the 11 that the 16 lines share"
 
+holds all/frozen.json '"variant": "frozen"' '--lr-kernel 0 ' '"variant": "no walks"' '--path-length 1 '
+holds "$out" "no walks"
+
 # names with steps hold commas: then blanks separate
 run 0 pathgcn reproduce full --datasets 'karate:stratified=50/25/25,splits=3 karate' --epochs 2 --out steps
 holds "$out" "karate:stratified=50/25/25,splits=3       2     3"
