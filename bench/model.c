@@ -199,7 +199,7 @@ static void describe(const pgcn_trainer *trainer, const options *o, json_t *line
     json_object_set_new(line, "edges", json_integer(info.edges));
     json_object_set_new(line, "features", json_integer(info.features));
     json_object_set_new(line, "classes", json_integer(info.classes));
-    json_object_set_new(line, "train_nodes", json_integer(trainer->train_nodes));
+    json_object_set_new(line, "train_nodes", json_integer(trainer->train_items));
     json_object_set_new(line, "threads", json_integer(config->threads));
     json_object_set_new(line, "isa", json_string(pgcn_i_kernels_get()->isa));
     json_object_set_new(line, "cpu", json_string(machine.cpu));

@@ -205,6 +205,8 @@ PGCN_API pgcn_dataset_opts pgcn_dataset_opts_default(void);
  *   random=T/V/S          the same without regard to classes
  *   per-class=T/V/S       T training items of each class, V validation, S test items (or "rest")
  *   kfold=K               K stratified folds: one tests, the next validates, the others train
+ *   crossval=K            K stratified folds: one validates, the others train, and nobody tests.
+ *                         The protocol of GIN and of the paper for graphs
  *   splits=N              how many splits are made (10), split-seed=S: the seed (0)
  *   only-split=WHICH      drops the other splits: public, numbered, a number, or auto (public if
  *                         there is one)
@@ -212,7 +214,8 @@ PGCN_API pgcn_dataset_opts pgcn_dataset_opts_default(void);
  *                         known: for choosing settings. test_accuracy is then NaN
  *   order=HOW             nodes renumbered in memory: degree, rcm, community or random; see
  *                         pgcn_dataset_order()
- * Labelled nodes without any split get stratified=60/20/20. Errors name the file and the record. */
+ * Labelled nodes without any split get stratified=60/20/20; labelled graphs their published folds, or
+ * kfold=10. Errors name the file and the record. */
 PGCN_API pgcn_status pgcn_dataset_load(const char *name, const pgcn_dataset_opts *opts,
                                        pgcn_dataset **out);
 
@@ -395,9 +398,20 @@ typedef enum pgcn_residual {
     PGCN_RESIDUAL_PREVIOUS = 2 /* U = (1 - alpha) K H + alpha H  */
 } pgcn_residual;
 typedef enum pgcn_scaling {
-    PGCN_SCALING_WALK = 0,     /* the paper: rows of D^-1 A */
-    PGCN_SCALING_SYMMETRIC = 1 /* visits scaled by sqrt(d_start / d_visited): D^-1/2 A D^-1/2 */
+    PGCN_SCALING_WALK = 0,      /* the paper: rows of D^-1 A */
+    PGCN_SCALING_SYMMETRIC = 1, /* visits scaled by sqrt(d_start / d_visited): D^-1/2 A D^-1/2 */
+    PGCN_SCALING_SUM = 2        /* sums over neighbours, A; only in the exact form */
 } pgcn_scaling;
+typedef enum pgcn_architecture {
+    PGCN_MODEL_PATHGCN = 0,
+    PGCN_MODEL_GIN = 1 /* the baseline: sums over neighbours, a small network in each layer */
+} pgcn_architecture;
+/* From the nodes of a graph to its classes. */
+typedef enum pgcn_readout {
+    PGCN_READOUT_LINEAR = 0, /* the paper: sum of the last layer, 1x1, dropout, 1x1 */
+    PGCN_READOUT_RELU = 1,   /* with a ReLU after the first 1x1 */
+    PGCN_READOUT_LAYERS = 2  /* GIN: a 1x1 for the sum of every layer, added up */
+} pgcn_readout;
 typedef enum pgcn_direction {
     PGCN_DIRECTION_FORWARD = 0, /* along the edges, each of an undirected graph both ways */
     PGCN_DIRECTION_BACKWARD = 1 /* against them */
@@ -448,6 +462,8 @@ typedef struct pgcn_config {
     double input_hops;     /* of a smoothing path convolution of the inputs; 0: none */
     bool input_norm;       /* batch norm of what comes out of it */
     double dropout_hidden; /* rate after every path layer but the last */
+    pgcn_architecture model;
+    pgcn_readout readout; /* where graphs are classified */
     /* training */
     pgcn_form train_form;
     int samples;                       /* S: independent samples of paths and dropout per step */
@@ -466,6 +482,10 @@ typedef struct pgcn_config {
     char split[16];           /* "auto", "public", "numbered" (by the seed) or a number */
     uint64_t seed;
     bool bf16; /* sampled visits are read in bf16, sums are in float */
+    /* sets of many graphs: */
+    int batch;    /* graphs of a step; 0: all */
+    int steps;    /* of an epoch; 0: every training graph once */
+    int lr_halve; /* epochs after which the learning rates are halved, again and again; 0: never */
     /* the run: no influence on the result */
     int threads;
     bool recompute; /* less memory for deep networks: values are computed again, not kept */
@@ -544,7 +564,8 @@ PGCN_API pgcn_status pgcn_recipe_get(int i, pgcn_recipe_info *out);
 typedef struct pgcn_trainer pgcn_trainer;
 typedef struct pgcn_model pgcn_model;
 
-/* What an epoch did. Accuracies are in percent, here and everywhere. val_* and test_* are measured
+/* What an epoch did. Accuracies are in percent, here and everywhere; where nodes have several labels
+ * they are the micro-averaged F1 of these. val_* and test_* are measured
  * after the step, in the exact form (or on one sample, for node2vec walks), and are NaN where not
  * evaluated. */
 typedef struct pgcn_epoch {
@@ -610,6 +631,7 @@ PGCN_API const char *pgcn_model_split(const pgcn_model *model);
 PGCN_API int64_t pgcn_model_epoch(const pgcn_model *model);
 /* The name of class c in the data it was trained on; NULL if classes had none. */
 PGCN_API const char *pgcn_model_class_name(const pgcn_model *model, int c);
+PGCN_API pgcn_task pgcn_model_task(const pgcn_model *model);
 PGCN_API int pgcn_model_classes(const pgcn_model *model);
 PGCN_API int64_t pgcn_model_parameters(const pgcn_model *model);
 /* The path kernel of a layer, 0 <= layer < layers: weight[i * channels + c] is what channel c gives
@@ -628,17 +650,19 @@ PGCN_API pgcn_inference pgcn_inference_default(void); /* deterministic */
 /* "deterministic" or "stochastic:N". */
 PGCN_API pgcn_status pgcn_inference_parse(const char *text, pgcn_inference *inference);
 
-/* Class probabilities of every node.
- *   probability  [n, classes], the caller's.
+/* Class probabilities of every node, or graph where the model classifies graphs; of a model of
+ * several labels the probability of each. The data need not be what the model was trained on.
+ *   probability  [items, classes], the caller's.
  *   inference    NULL for the default, deterministic.
- *   deviation    [n, classes] over the draws, or NULL. Zero when deterministic.
+ *   deviation    [items, classes] over the draws, or NULL. Zero when deterministic.
  * The data set must have the features the model was trained with (their number); labels are not
  * looked at. */
 PGCN_API pgcn_status pgcn_model_predict(const pgcn_model *model, const pgcn_dataset *data,
                                         const pgcn_inference *inference, float *probability,
                                         float *deviation);
 
-/* What a model scores on a part of the nodes, in percent. */
+/* What a model scores on a part of the nodes or graphs, in percent. Of several labels, accuracy is
+ * the micro-averaged F1 and loss the sum over the labels. */
 typedef struct pgcn_score {
     double accuracy;       /* of the prediction: the mean of the probabilities over the draws */
     double draw_accuracy;  /* mean over the draws of the accuracy of a single one */

@@ -77,6 +77,7 @@ typedef struct pgcn_i_source {
     int splits;
     pgcn_i_split *split;
     const char *split_origin; /* "ten Geom-GCN splits (48/32/20)": static text, or NULL */
+    bool no_test;             /* the splits have no test items (crossval) */
 
     /* the step `order`: rows of all arrays are renumbered nodes. NULL: rows are numbers. */
     const pgcn_node *number; /* [nodes] of a row, as it was before */
@@ -125,7 +126,8 @@ typedef struct pgcn_i_steps {
     bool directed, symmetrise, self_loops, largest_component;
     bool features_own, features_labels, features_degrees, features_identity, features_adjacency;
     /* none of them: the default */
-    char split_kind; /* 0: as given, 's' stratified, 'r' random, 'c' per class, 'k' folds */
+    char split_kind; /* 0: as given, 's' stratified, 'r' random, 'c' per class, 'k' folds, 'v' folds
+                        without test items */
     double split[3]; /* fractions of train, val, test; counts per class, in all, in all for 'c' */
     int split_count; /* how many splits are made, or folds */
     uint64_t split_seed;
@@ -154,8 +156,13 @@ pgcn_status pgcn_i_order_nodes(pgcn_i_source *source, const pgcn_i_steps *steps,
  * not change; free with pgcn_i_source_free(). */
 pgcn_status pgcn_i_order_undone(const pgcn_i_source *from, pgcn_i_source *out);
 
-/* splits.c: replaces the splits by those that steps->split_kind asks for. */
+/* splits.c: replaces the splits by those that steps->split_kind asks for, */
 pgcn_status pgcn_i_make_splits(pgcn_i_source *source, const pgcn_i_steps *steps);
+static inline bool pgcn_i_makes_folds(char split_kind) {
+    return split_kind == 'k' || split_kind == 'v';
+}
+/* or by the published folds of graphs: each tests once, the next one validates. */
+pgcn_status pgcn_i_published_folds(pgcn_i_source *source);
 /* `count` splits by quotas: in a random order, the first train_quota[c] items of class c train, the next
  * val_quota[c] validate, the next test_quota[c] test (NULL: all others). Appends. */
 pgcn_status pgcn_i_draw_splits(pgcn_i_source *source, uint64_t seed, int count, int64_t items,
@@ -240,6 +247,10 @@ struct pgcn_dataset {
     pgcn_dataset_info info; /* counted once, while everything is checked */
 };
 
+/* "nodes" or "graphs": what has a label. */
+static inline const char *pgcn_i_items_name(const pgcn_dataset *data) {
+    return data->task == PGCN_TASK_GRAPH ? "graphs" : "nodes";
+}
 /* Builds the graph, checks all of it, applies the steps, takes the fingerprint. `where` names the
  * source in errors ("data/cora"). Takes what `source` owns, also on failure. */
 pgcn_status pgcn_i_dataset_build(const char *name, const char *where, const pgcn_i_steps *steps,

@@ -189,8 +189,10 @@ static pgcn_status check_graphs(const char *where, const pgcn_i_source *source) 
 }
 
 /* Saved after the step without-test. */
-static bool was_hidden(const pgcn_i_source *source) {
-    return source->own_steps && strstr(source->own_steps, "without-test");
+/* Now, or before it was saved. */
+static bool has_no_test(const pgcn_i_source *source) {
+    return source->no_test || (source->own_steps && (strstr(source->own_steps, "without-test") ||
+                                                     strstr(source->own_steps, "crossval=")));
 }
 
 static pgcn_status check_split(const char *where, const pgcn_i_source *source,
@@ -225,7 +227,7 @@ static pgcn_status check_split(const char *where, const pgcn_i_source *source,
                                "it out of the masks",
                                where, item, (long long)i, split->name);
     }
-    for (int k = 0; k < (was_hidden(source) ? 2 : 3); k++)
+    for (int k = 0; k < (has_no_test(source) ? 2 : 3); k++)
         if (size[k] == 0)
             return pgcn_i_fail(PGCN_ERR_FORMAT,
                                "%s: split '%s' has no %s %s, expected at least one", where,
@@ -379,7 +381,7 @@ static pgcn_status check_and_prepare(pgcn_dataset *data, const char *where,
     const char *before = from->own_steps ? from->own_steps : "";
     snprintf(data->steps, sizeof data->steps, "%.250s%s%.250s", before,
              *before && *steps_now ? "," : "", steps_now);
-    data->without_test = steps->without_test || was_hidden(from);
+    data->without_test = steps->without_test || has_no_test(from);
     data->task = from->graph_label ? PGCN_TASK_GRAPH
                  : from->labels    ? PGCN_TASK_MULTILABEL
                  : from->label     ? PGCN_TASK_NODE

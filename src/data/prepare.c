@@ -134,7 +134,11 @@ static pgcn_status parse_step(const char *word, size_t length, pgcn_i_steps *ste
     static const struct {
         const char *name;
         char kind;
-    } splits[] = {{"stratified", 's'}, {"random", 'r'}, {"per-class", 'c'}, {"kfold", 'k'}};
+    } splits[] = {{"stratified", 's'},
+                  {"random", 'r'},
+                  {"per-class", 'c'},
+                  {"kfold", 'k'},
+                  {"crossval", 'v'}};
     int64_t number;
     *known = true;
     if (!equals && is_word(word, length, "directed")) {
@@ -168,8 +172,10 @@ static pgcn_status parse_step(const char *word, size_t length, pgcn_i_steps *ste
             *known = true;
             steps->split_kind = splits[i].kind;
             if (splits[i].kind == 'c') return parse_counts(word, length, value, steps);
-            if (splits[i].kind != 'k') return parse_fractions(word, length, value, steps);
-            PGCN_TRY(parse_whole(word, length, value, 3, MOST_SPLITS, &number));
+            bool folds = pgcn_i_makes_folds(splits[i].kind);
+            if (!folds) return parse_fractions(word, length, value, steps);
+            int fewest = splits[i].kind == 'k' ? 3 : 2;
+            PGCN_TRY(parse_whole(word, length, value, fewest, MOST_SPLITS, &number));
             steps->split_count = (int)number;
         }
     }
@@ -230,8 +236,10 @@ void pgcn_i_steps_text(const pgcn_i_steps *steps, char out[PGCN_I_STEPS_TEXT]) {
         add_word(out, "per-class=%.0f/%.0f/%.0f", part[0], part[1], part[2]);
     else if (steps->split_kind == 'c')
         add_word(out, "per-class=%.0f/%.0f/rest", part[0], part[1]);
-    if (steps->split_kind == 'k') add_word(out, "kfold=%d", steps->split_count);
-    if (steps->split_kind && steps->split_kind != 'k' && steps->split_count != DEFAULT_SPLITS)
+    bool folds = pgcn_i_makes_folds(steps->split_kind);
+    if (folds)
+        add_word(out, "%s=%d", steps->split_kind == 'k' ? "kfold" : "crossval", steps->split_count);
+    if (steps->split_kind && !folds && steps->split_count != DEFAULT_SPLITS)
         add_word(out, "splits=%d", steps->split_count);
     if (steps->split_kind && steps->split_seed)
         add_word(out, "split-seed=%llu", (unsigned long long)steps->split_seed);
@@ -724,14 +732,29 @@ static bool has_empty_part(const pgcn_i_source *source) {
     return false;
 }
 
+static int64_t labelled_items(const pgcn_i_source *source) {
+    int64_t labelled = 0;
+    for (int64_t i = 0; i < pgcn_i_source_items(source); i++)
+        labelled += pgcn_i_source_has_label(source, i);
+    return labelled;
+}
+
+/* Sets of graphs are small and have no usual split: ten folds, published ones where there are. */
+static pgcn_status make_missing_folds(pgcn_i_source *source) {
+    pgcn_i_steps usual = {.split_kind = 'k', .split_count = DEFAULT_SPLITS};
+    if (labelled_items(source) < DEFAULT_SPLITS) return PGCN_OK;
+    if (source->fold) return pgcn_i_published_folds(source);
+    PGCN_TRY(pgcn_i_make_splits(source, &usual));
+    return pgcn_i_source_note(source, "there is no split: ten were made (kfold=10)");
+}
+
 /* Labelled nodes without a split get one; fewer than three stay without, and training will say so.
  * Classes of one or two nodes may leave a stratified part empty: then without regard to classes. */
 static pgcn_status make_missing_splits(pgcn_i_source *source) {
     pgcn_i_steps usual = {
         .split_kind = 's', .split = {0.6, 0.2, 0.2}, .split_count = DEFAULT_SPLITS};
-    int64_t labelled = 0;
-    for (int64_t i = 0; i < source->nodes; i++) labelled += pgcn_i_source_has_label(source, i);
-    if (labelled < 3) return PGCN_OK;
+    if (source->graph_label) return make_missing_folds(source);
+    if (labelled_items(source) < 3) return PGCN_OK;
     if (source->labels) usual.split_kind = 'r';
     PGCN_TRY(pgcn_i_make_splits(source, &usual));
     if (has_empty_part(source)) {
@@ -765,6 +788,6 @@ pgcn_status pgcn_i_prepare(pgcn_i_source *source, const pgcn_i_steps *steps, con
         return pgcn_i_fail(PGCN_ERR_ARGUMENT, "data set '%s' has no labels, so it cannot be split",
                            where);
     if (steps->split_kind) return pgcn_i_make_splits(source, steps);
-    if (source->splits == 0 && !source->graph_label) return make_missing_splits(source);
+    if (source->splits == 0) return make_missing_splits(source);
     return PGCN_OK;
 }

@@ -155,8 +155,36 @@ static pgcn_status split_per_class(pgcn_i_source *source, const pgcn_i_steps *st
     return PGCN_OK;
 }
 
+/* Fold f tests, the next one validates, the others train; or, without a test, fold f validates. An item
+ * of no fold (-2) is not known, and one of -1 always trains. */
+static pgcn_status splits_of_folds(pgcn_i_source *source, const int32_t *fold, int folds, bool test,
+                                   int64_t count) {
+    enum { TRAIN = 0, VAL = 1, TEST = 2 };
+    for (int f = 0; f < folds; f++) {
+        uint8_t *mask[3];
+        PGCN_TRY(pgcn_i_source_masks(source, count, mask));
+        for (int64_t i = 0; i < count; i++) {
+            bool next = test && fold[i] == (f + 1) % folds;
+            int part = fold[i] == f ? (test ? TEST : VAL) : next ? VAL : TRAIN;
+            if (fold[i] >= -1) mask[part][i] = 1;
+        }
+    }
+    source->no_test = !test;
+    return PGCN_OK;
+}
+
+pgcn_status pgcn_i_published_folds(pgcn_i_source *source) {
+    int32_t folds = 0;
+    for (int64_t g = 0; g < source->graphs; g++)
+        if (source->fold[g] >= folds) folds = source->fold[g] + 1;
+    source->splits = 0;
+    source->split = NULL;
+    source->split_origin = "published folds, one tests and the next validates";
+    return splits_of_folds(source, source->fold, folds, true, source->graphs);
+}
+
 /* Stratified folds: items of a class are dealt out in turn, each class where the last one stopped, so
- * that folds differ by one item at most. Fold f tests, the next one validates, the others train. */
+ * that folds differ by one item at most. */
 static pgcn_status split_in_folds(pgcn_i_source *source, const pgcn_i_steps *steps,
                                   pgcn_i_arena *scratch) {
     items all;
@@ -170,22 +198,17 @@ static pgcn_status split_in_folds(pgcn_i_source *source, const pgcn_i_steps *ste
     pgcn_i_shuffle(pgcn_i_data_domain(steps->split_seed, PGCN_I_DRAW_SPLIT, 0), all.count, order);
     for (int64_t i = 0; i < all.count; i++) {
         int32_t class = all.class_of[order[i]];
-        fold[order[i]] = class < 0 ? -1 : (int32_t)(dealt[class]++ % folds);
+        fold[order[i]] = class < 0 ? -2 : (int32_t)(dealt[class]++ % folds);
     }
-    for (int f = 0; f < folds; f++) {
-        uint8_t *mask[3];
-        PGCN_TRY(pgcn_i_source_masks(source, all.count, mask));
-        for (int64_t i = 0; i < all.count; i++)
-            if (fold[i] >= 0) mask[fold[i] == f ? 2 : fold[i] == (f + 1) % folds ? 1 : 0][i] = 1;
-    }
-    return PGCN_OK;
+    return splits_of_folds(source, fold, folds, steps->split_kind == 'k', all.count);
 }
 
 static const char *origin_of(char kind) {
     return kind == 's'   ? "made here: stratified by class"
            : kind == 'r' ? "made here: random"
            : kind == 'c' ? "made here: so many per class"
-                         : "made here: stratified folds, one tests and the next validates";
+           : kind == 'k' ? "made here: stratified folds, one tests and the next validates"
+                         : "made here: stratified folds, one validates and the others train";
 }
 
 pgcn_status pgcn_i_make_splits(pgcn_i_source *source, const pgcn_i_steps *steps) {
@@ -193,9 +216,10 @@ pgcn_status pgcn_i_make_splits(pgcn_i_source *source, const pgcn_i_steps *steps)
     source->splits = 0;
     source->split = NULL;
     source->split_origin = origin_of(steps->split_kind);
-    pgcn_status status = steps->split_kind == 'c'   ? split_per_class(source, steps, &scratch)
-                         : steps->split_kind == 'k' ? split_in_folds(source, steps, &scratch)
-                                                    : split_by_fractions(source, steps, &scratch);
+    pgcn_status status = steps->split_kind == 'c' ? split_per_class(source, steps, &scratch)
+                         : pgcn_i_makes_folds(steps->split_kind)
+                             ? split_in_folds(source, steps, &scratch)
+                             : split_by_fractions(source, steps, &scratch);
     pgcn_i_arena_free(&scratch);
     return status;
 }

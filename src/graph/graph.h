@@ -36,12 +36,12 @@ typedef struct pgcn_i_csr {
  * its transpose for the backward pass.
  *   self_loops   one extra unit choice to stay at every node (A + I)
  *   weighted     entries in proportion to the edge weights, else uniform
- *   symmetric    D^-1/2 A D^-1/2 instead of D^-1 A
+ *   scaling      rows of D^-1 A, D^-1/2 A D^-1/2, or A itself (sums over neighbours)
  * A node without neighbours (and without self_loops) has the single entry 1 on the diagonal: its
- * walk stays. `degree` [n] receives the (weighted) degree used, self-loop included; an isolated
+ * walk stays; of A itself its row is empty. `degree` [n] receives the (weighted) degree used, self-loop included; an isolated
  * node has 1. `transposed` may be NULL. All arrays live in `arena`. */
 pgcn_status pgcn_i_graph_operator(const pgcn_graph *graph, bool self_loops, bool weighted,
-                                  bool symmetric, pgcn_i_arena *arena, pgcn_i_csr *out,
+                                  pgcn_scaling scaling, pgcn_i_arena *arena, pgcn_i_csr *out,
                                   pgcn_i_csr *transposed, float **degree);
 
 /* The graph with every edge turned round. */

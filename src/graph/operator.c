@@ -1,7 +1,8 @@
 /* The deterministic form of the path convolution: the operator T whose powers are what the sampled
  * visit lists S_i tend to (paper, "pathExpectation": the mean over walks from j is row j of T^i).
  *
- *     T = D^-1 A   or, symmetric,   D^-1/2 A D^-1/2,     A + I in place of A with self_loops
+ *     T = D^-1 A   or, symmetric,   D^-1/2 A D^-1/2   or, as sums,   A;
+ *     A + I in place of A with self_loops
  *
  * Serial, once per model and graph; called by nn. */
 #include "graph/graph.h"
@@ -15,9 +16,10 @@ typedef struct diagonal {
     int64_t entries; /* of the row with it */
 } diagonal;
 
-static diagonal diagonal_of(const pgcn_graph *graph, int64_t row, bool self_loops) {
+static diagonal diagonal_of(const pgcn_graph *graph, int64_t row, bool self_loops,
+                            pgcn_scaling scaling) {
     int64_t begin = graph->offset[row], end = graph->offset[row + 1];
-    diagonal d = {.added = self_loops || begin == end};
+    diagonal d = {.added = self_loops || (begin == end && scaling != PGCN_SCALING_SUM)};
     for (int64_t e = begin; d.added && e < end && graph->neighbour[e] <= row; e++)
         d.merged = graph->neighbour[e] == row;
     d.entries = end - begin + (d.added && !d.merged);
@@ -53,26 +55,27 @@ static double fill_row(const pgcn_graph *graph, int64_t row, diagonal d, bool we
 }
 
 pgcn_status pgcn_i_graph_operator(const pgcn_graph *graph, bool self_loops, bool weighted,
-                                  bool symmetric, pgcn_i_arena *arena, pgcn_i_csr *out,
+                                  pgcn_scaling scaling, pgcn_i_arena *arena, pgcn_i_csr *out,
                                   pgcn_i_csr *transposed, float **degree) {
     weighted = weighted && graph->weight;
     int64_t n = graph->n, entries = 0;
-    for (int64_t row = 0; row < n; row++) entries += diagonal_of(graph, row, self_loops).entries;
+    for (int64_t row = 0; row < n; row++)
+        entries += diagonal_of(graph, row, self_loops, scaling).entries;
     pgcn_i_csr csr;
     PGCN_TRY(pgcn_i_csr_alloc(arena, n, entries, true, &csr));
     float *sum = PGCN_I_ARRAY(arena, float, n);
     if (!sum) return PGCN_ERR_MEMORY;
 
     for (int64_t row = 0; row < n; row++) {
-        diagonal d = diagonal_of(graph, row, self_loops);
+        diagonal d = diagonal_of(graph, row, self_loops, scaling);
         int64_t begin = csr.offset[row], end = csr.offset[row + 1] = begin + d.entries;
         double row_sum = fill_row(graph, row, d, weighted, csr.column + begin, csr.value + begin);
         sum[row] = (float)row_sum;
-        if (symmetric) continue; /* needs the sums of all rows */
+        if (scaling != PGCN_SCALING_WALK) continue; /* symmetric: needs the sums of all rows */
         for (int64_t e = begin; e < end; e++)
             csr.value[e] = (float)((double)csr.value[e] / row_sum);
     }
-    for (int64_t row = 0; symmetric && row < n; row++)
+    for (int64_t row = 0; scaling == PGCN_SCALING_SYMMETRIC && row < n; row++)
         for (int64_t e = csr.offset[row]; e < csr.offset[row + 1]; e++)
             csr.value[e] =
                 (float)((double)csr.value[e] / sqrt((double)sum[row] * (double)sum[csr.column[e]]));

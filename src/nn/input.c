@@ -81,31 +81,40 @@ static pgcn_status fill_standardised(pgcn_i_input *input, const pgcn_i_features 
     return PGCN_OK;
 }
 
-static pgcn_status index_columns(pgcn_i_input *input) {
-    if (input->nonzeros > UINT32_MAX)
+pgcn_status pgcn_i_column_arrays_new(pgcn_i_arena *arena, int64_t columns, int64_t nonzeros,
+                                     pgcn_i_column_arrays *out) {
+    if (nonzeros > UINT32_MAX)
         return pgcn_i_fail(PGCN_ERR_MEMORY, "%lld non-zero features are more than %u",
-                           (long long)input->nonzeros, UINT32_MAX);
-    int64_t *offset = PGCN_I_ARRAY(&input->arena, int64_t, input->columns + 1);
-    int32_t *row = PGCN_I_ARRAY(&input->arena, int32_t, input->nonzeros);
-    uint32_t *position = PGCN_I_ARRAY(&input->arena, uint32_t, input->nonzeros);
-    float *value = PGCN_I_ARRAY(&input->arena, float, input->nonzeros);
-    int64_t *next = pgcn_i_alloc(input->columns, sizeof *next);
-    if (!offset || !row || !position || !value || !next) {
-        pgcn_i_free(next);
-        return PGCN_ERR_MEMORY;
-    }
-    for (int64_t e = 0; e < input->nonzeros; e++) offset[input->column[e] + 1]++;
-    for (int64_t f = 0; f < input->columns; f++) offset[f + 1] += offset[f];
-    memcpy(next, offset, (size_t)input->columns * sizeof *next);
+                           (long long)nonzeros, UINT32_MAX);
+    *out = (pgcn_i_column_arrays){.offset = PGCN_I_ARRAY(arena, int64_t, columns + 1),
+                                  .next = PGCN_I_ARRAY(arena, int64_t, columns),
+                                  .row = PGCN_I_ARRAY(arena, int32_t, nonzeros),
+                                  .position = PGCN_I_ARRAY(arena, uint32_t, nonzeros),
+                                  .value = PGCN_I_ARRAY(arena, float, nonzeros)};
+    return out->offset && out->next && out->row && out->position && out->value ? PGCN_OK
+                                                                               : PGCN_ERR_MEMORY;
+}
+
+void pgcn_i_input_index(pgcn_i_input *input, pgcn_i_column_arrays to) {
+    memset(to.offset, 0, (size_t)(input->columns + 1) * sizeof *to.offset);
+    for (int64_t e = 0; e < input->nonzeros; e++) to.offset[input->column[e] + 1]++;
+    for (int64_t f = 0; f < input->columns; f++) to.offset[f + 1] += to.offset[f];
+    memcpy(to.next, to.offset, (size_t)input->columns * sizeof *to.next);
     for (int64_t r = 0; r < input->n; r++)
         for (int64_t e = input->offset[r]; e < input->offset[r + 1]; e++) {
-            int64_t place = next[input->column[e]]++;
-            row[place] = (int32_t)r;
-            position[place] = (uint32_t)e;
-            value[place] = input->value[e];
+            int64_t place = to.next[input->column[e]]++;
+            to.row[place] = (int32_t)r;
+            to.position[place] = (uint32_t)e;
+            to.value[place] = input->value[e];
         }
-    pgcn_i_free(next);
-    input->by_column = (pgcn_i_columns){input->nonzeros, offset, row, position, value};
+    input->by_column = (pgcn_i_columns){input->nonzeros, to.offset, to.row, to.position, to.value};
+}
+
+static pgcn_status index_columns(pgcn_i_input *input) {
+    pgcn_i_column_arrays arrays;
+    PGCN_TRY(pgcn_i_column_arrays_new(&input->arena, input->columns, input->nonzeros, &arrays));
+    pgcn_i_input_index(input, arrays);
+    pgcn_i_arena_drop(&input->arena, arrays.next);
     return PGCN_OK;
 }
 

@@ -1,14 +1,17 @@
 /* Losses. They are not on the tape: they read the logits, write their gradient and return means.
  *
- *   softmax cross-entropy over the masked nodes of every sample
+ *   softmax cross-entropy over the masked nodes of every sample, or binary of several labels
  *   + lambda * mean over nodes and samples of || p_s - sharpen_T(mean_s p_s) ||^2   (consistency)
  *
  * Blocks of nodes, all samples of a node in one block; block sums are added in order. */
 #include "nn/nn.h"
 
+#include <math.h>
+
 pgcn_status pgcn_i_loss_init(pgcn_i_loss *loss, int64_t n, int samples, int classes) {
     *loss = (pgcn_i_loss){.n = n, .samples = samples, .classes = classes};
-    int64_t blocks = pgcn_i_blocks_of(n).count;
+    int64_t blocks = (n + PGCN_BLOCK_ROWS - 1) / PGCN_BLOCK_ROWS; /* or fewer, of fewer nodes */
+    if (blocks > PGCN_MAX_BLOCKS) blocks = PGCN_MAX_BLOCKS;
     loss->probability = PGCN_I_ARRAY(&loss->arena, float, n *samples *classes);
     loss->loss = PGCN_I_ARRAY(&loss->arena, double, blocks);
     loss->consistency = PGCN_I_ARRAY(&loss->arena, double, blocks);
@@ -49,15 +52,15 @@ static pgcn_i_loss_terms add_up(const pgcn_i_loss *loss, double masked_rows, dou
     return terms;
 }
 
-void pgcn_i_loss_rows(const pgcn_i_loss *loss, pgcn_i_tape *tape, const int32_t *label,
-                      const uint8_t *mask, double lambda) {
+void pgcn_i_loss_rows(const pgcn_i_loss *loss, pgcn_i_tape *tape, const pgcn_i_target *target,
+                      double lambda) {
     if (lambda > 0) {
         pgcn_i_live_all(tape);
         return;
     }
     uint8_t *is = pgcn_i_live_first(tape);
     for (int64_t r = 0, j = 0; r < loss->n * loss->samples; r++) {
-        is[r] = mask[j] && label[j] >= 0;
+        is[r] = target->mask[j] && (!target->label || target->label[j] >= 0);
         if (++j == loss->n) j = 0;
     }
     pgcn_i_live_spread(tape);
@@ -93,22 +96,37 @@ static void train_task(void *context, int64_t task, int worker) {
                                   begin, end, loss->classes);
 }
 
+/* All rows: sets of many labels have most of their nodes in the mask. */
+static void binary_task(void *context, int64_t task, int worker) {
+    (void)worker;
+    const loss_job *job = context;
+    pgcn_i_loss *loss = job->loss;
+    loss->loss[task] = 0;
+    loss->consistency[task] = 0;
+    loss->hits[task] = 0;
+    for (int64_t sample = 0; sample < loss->samples; sample++)
+        job->kernels->binary_cross_entropy(
+            &loss->loss[task], job->logits->grad, job->logits->data, job->target, job->mask,
+            loss->n, job->scale, sample * loss->n + pgcn_i_block_begin(job->blocks, task),
+            sample * loss->n + pgcn_i_block_end(job->blocks, task), loss->classes);
+}
+
 pgcn_i_loss_terms pgcn_i_loss_run(pgcn_i_loss *loss, pgcn_i_tape *tape, pgcn_i_value *logits,
-                                  const int32_t *label, const uint8_t *mask, int64_t masked,
-                                  double lambda, double temperature) {
-    double masked_rows = (double)masked * loss->samples;
+                                  const pgcn_i_target *target, double lambda, double temperature) {
+    double masked_rows = (double)target->masked * loss->samples;
     double all_rows = (double)loss->n * loss->samples;
     loss_job job = {.loss = loss,
                     .kernels = tape->kernels,
                     .logits = logits,
-                    .label = label,
-                    .mask = mask,
+                    .label = target->label,
+                    .target = target->labels,
+                    .mask = target->mask,
                     .scale = (float)(1.0 / masked_rows),
                     .consistency_scale = (float)(lambda / all_rows),
                     .temperature = (float)temperature,
                     .consistency = lambda > 0,
                     .blocks = pgcn_i_blocks_of(loss->n)};
-    pgcn_i_parallel(tape->pool, job.blocks.count, train_task, &job);
+    pgcn_i_parallel(tape->pool, job.blocks.count, target->labels ? binary_task : train_task, &job);
     return add_up(loss, masked_rows, all_rows);
 }
 
@@ -128,54 +146,83 @@ void pgcn_i_softmax_run(pgcn_i_loss *loss, pgcn_i_tape *tape, const pgcn_i_value
     pgcn_i_parallel(tape->pool, job.blocks.count, softmax_task, &job);
 }
 
+static void sigmoid_task(void *context, int64_t task, int worker) {
+    (void)worker;
+    const loss_job *job = context;
+    int64_t c = job->loss->classes, end = pgcn_i_block_end(job->blocks, task) * c;
+    for (int64_t i = pgcn_i_block_begin(job->blocks, task) * c; i < end; i++)
+        job->loss->probability[i] = 1.0f / (1.0f + expf(-job->logits->data[i]));
+}
+
+void pgcn_i_sigmoid_run(pgcn_i_loss *loss, pgcn_i_tape *tape, const pgcn_i_value *logits) {
+    loss_job job = {.loss = loss, .logits = logits, .blocks = pgcn_i_blocks_of(logits->rows)};
+    pgcn_i_parallel(tape->pool, job.blocks.count, sigmoid_task, &job);
+}
+
+/* ---- scores ------------------------------------------------------------------------------------ */
+
 static void score_task(void *context, int64_t task, int worker) {
     (void)worker;
     const loss_job *job = context;
     pgcn_i_loss *loss = job->loss;
+    int64_t begin = pgcn_i_block_begin(job->blocks, task);
+    int64_t end = pgcn_i_block_end(job->blocks, task);
     loss->loss[task] = 0;
-    loss->consistency[task] = 0;
     loss->hits[task] = 0;
-    job->kernels->cross_entropy(&loss->loss[task], &loss->hits[task], NULL, job->logits->data,
-                                loss->probability, job->label, job->mask, loss->n, 0.0f,
-                                pgcn_i_block_begin(job->blocks, task),
-                                pgcn_i_block_end(job->blocks, task), loss->classes);
+    if (job->target)
+        job->kernels->binary_cross_entropy(&loss->loss[task], NULL, job->logits->data, job->target,
+                                           job->mask, loss->n, 0.0f, begin, end, loss->classes);
+    else
+        job->kernels->cross_entropy(&loss->loss[task], &loss->hits[task], NULL, job->logits->data,
+                                    loss->probability, job->label, job->mask, loss->n, 0.0f, begin,
+                                    end, loss->classes);
 }
 
-pgcn_i_loss_terms pgcn_i_score_run(pgcn_i_loss *loss, pgcn_i_tape *tape, const pgcn_i_value *logits,
-                                   const int32_t *label, const uint8_t *mask, int64_t masked) {
+/* A label is predicted where it is more probable than not. */
+static void count_labels(const pgcn_i_loss *loss, const pgcn_i_value *logits,
+                         const pgcn_i_target *target, pgcn_i_score *score) {
+    int64_t c = loss->classes;
+    for (int64_t r = 0; r < loss->n; r++) {
+        if (!target->mask[r]) continue;
+        const float *row = logits->data + r * c;
+        const uint8_t *truth = target->labels + r * c;
+        int32_t hits = 0, said = 0, there = 0;
+        for (int64_t i = 0; i < c; i++) {
+            hits += row[i] > 0 && truth[i];
+            said += row[i] > 0;
+            there += truth[i];
+        }
+        score->hits += hits;
+        score->false_positives += said - hits;
+        score->false_negatives += there - hits;
+    }
+}
+
+void pgcn_i_score_add(pgcn_i_loss *loss, pgcn_i_tape *tape, const pgcn_i_value *logits,
+                      const pgcn_i_target *target, pgcn_i_score *score) {
     loss_job job = {.loss = loss,
                     .kernels = tape->kernels,
                     .logits = logits,
-                    .label = label,
-                    .mask = mask,
+                    .label = target->label,
+                    .target = target->labels,
+                    .mask = target->mask,
                     .blocks = pgcn_i_blocks_of(loss->n)};
     pgcn_i_parallel(tape->pool, job.blocks.count, score_task, &job);
-    return add_up(loss, (double)masked, (double)loss->n);
+    for (int64_t block = 0; block < job.blocks.count; block++) {
+        score->loss += loss->loss[block];
+        score->hits += loss->hits[block];
+    }
+    if (target->labels) count_labels(loss, logits, target, score);
+    score->items += target->masked;
 }
 
-static void binary_task(void *context, int64_t task, int worker) {
-    (void)worker;
-    const loss_job *job = context;
-    pgcn_i_loss *loss = job->loss;
-    loss->loss[task] = 0;
-    for (int64_t sample = 0; sample < loss->samples; sample++)
-        job->kernels->binary_cross_entropy(
-            &loss->loss[task], job->logits->grad, job->logits->data, job->target, job->mask,
-            loss->n, job->scale, sample * loss->n + pgcn_i_block_begin(job->blocks, task),
-            sample * loss->n + pgcn_i_block_end(job->blocks, task), loss->classes);
+double pgcn_i_score_loss(const pgcn_i_score *score) {
+    return score->loss / (double)score->items;
 }
 
-double pgcn_i_binary_loss_run(pgcn_i_loss *loss, pgcn_i_tape *tape, pgcn_i_value *logits,
-                              const uint8_t *target, const uint8_t *mask, int64_t masked) {
-    double rows = (double)masked * loss->samples, sum = 0;
-    loss_job job = {.loss = loss,
-                    .kernels = tape->kernels,
-                    .logits = logits,
-                    .target = target,
-                    .mask = mask,
-                    .scale = (float)(1.0 / rows),
-                    .blocks = pgcn_i_blocks_of(loss->n)};
-    pgcn_i_parallel(tape->pool, job.blocks.count, binary_task, &job);
-    for (int64_t block = 0; block < job.blocks.count; block++) sum += loss->loss[block];
-    return sum / rows;
+double pgcn_i_score_accuracy(const pgcn_i_score *score, bool multilabel) {
+    if (!multilabel) return (double)score->hits / (double)score->items;
+    int64_t both = 2 * score->hits + score->false_positives + score->false_negatives;
+    return both > 0 ? 2 * (double)score->hits / (double)both
+                    : 1; /* nothing to find, nothing said */
 }

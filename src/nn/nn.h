@@ -81,6 +81,69 @@ pgcn_status pgcn_i_input_new(const pgcn_i_features *features, pgcn_normalise nor
                              pgcn_i_standard standard, bool with_columns, pgcn_i_input **out);
 void pgcn_i_input_free(pgcn_i_input *input);
 
+/* The columns of a sparse input, filled by a counting sort; `next` [columns] is scratch. */
+typedef struct pgcn_i_column_arrays {
+    int64_t *offset, *next; /* [columns+1], [columns] */
+    int32_t *row;           /* [nonzeros] */
+    uint32_t *position;
+    float *value;
+} pgcn_i_column_arrays;
+pgcn_status pgcn_i_column_arrays_new(pgcn_i_arena *arena, int64_t columns, int64_t nonzeros,
+                                     pgcn_i_column_arrays *out);
+void pgcn_i_input_index(pgcn_i_input *input, pgcn_i_column_arrays arrays);
+
+/* ---- batches (batch.c) --------------------------------------------------------------------- */
+
+/* What is to be learnt, of nodes or of graphs: one class each, or 0 and 1 for every class. Only
+ * items of the mask that have a label count. */
+typedef struct pgcn_i_target {
+    const int32_t *label;  /* [items] or NULL */
+    const uint8_t *labels; /* [items, classes] or NULL */
+    const uint8_t *mask;   /* [items] */
+    int64_t masked;        /* items that count */
+} pgcn_i_target;
+/* The whole of a data set; `mask` of a split. */
+pgcn_i_target pgcn_i_target_of(const pgcn_dataset *data, const uint8_t *mask);
+
+/* What batches are gathered from: everything about all graphs of a set. */
+typedef struct pgcn_i_whole {
+    const pgcn_dataset *data;
+    const pgcn_i_input *input;
+    const pgcn_i_csr *exact, *exact_t; /* NULL: not needed */
+    const float *degree;               /* [nodes] or NULL */
+} pgcn_i_whole;
+
+/* Some graphs of a set of many, side by side as one graph that has no edges between them. It is
+ * gathered anew for every step, into arrays with room for the largest graphs; nothing is allocated
+ * then. Tapes, operators and visit lists are made for the room and follow (pgcn_i_tape_resize). */
+typedef struct pgcn_i_batch {
+    pgcn_i_arena arena;
+    pgcn_i_whole whole;
+    int samples;
+    int64_t most_graphs;
+    const int64_t *first;    /* [graphs of the set + 1] the nodes of graph g are */
+    const pgcn_node *member; /* member[first[g]] .. member[first[g+1]-1], ascending */
+    /* of the batch */
+    pgcn_i_subset subset; /* its nodes */
+    int64_t graphs;
+    pgcn_node *graph;   /* [graphs] numbers in the set */
+    int64_t *segment;   /* [samples * graphs + 1] rows of the stacked samples by graph */
+    pgcn_i_input input; /* rows are nodes of the batch; indexed by column where it was asked for */
+    pgcn_i_csr exact, exact_t;
+    float *degree;
+    pgcn_i_target target;           /* the labels; masks by pgcn_i_batch_mask() */
+    struct pgcn_i_batch_arrays *to; /* of batch.c */
+} pgcn_i_batch;
+/* At most `graphs` at a time, 0: all; for training, sparse inputs are indexed by column. */
+pgcn_status pgcn_i_batch_new(const pgcn_i_whole *whole, int64_t graphs, int samples, bool training,
+                             pgcn_i_batch **out);
+void pgcn_i_batch_free(pgcn_i_batch *batch);
+void pgcn_i_batch_gather(pgcn_i_batch *batch, const pgcn_node *graph, int64_t graphs);
+/* Nodes, or graphs where graphs are classified, and their numbers in the set. */
+int64_t pgcn_i_batch_items(const pgcn_i_batch *batch, const pgcn_node **number);
+/* The target of the batch under a mask of the whole set's items. */
+pgcn_i_target pgcn_i_batch_mask(pgcn_i_batch *batch, const uint8_t *mask);
+
 /* ---- tape (tape.c, plan.c, live.c) ------------------------------------------------------- */
 
 /* Rows that matter: see live.c. */
@@ -98,6 +161,7 @@ typedef struct pgcn_i_value {
                     is ever needed */
     int64_t rows, cols;
     int maker, last_user;    /* operations; -1: the caller, nobody */
+    bool per_graph;          /* a row for each graph and not for each node */
     bool shared;             /* several operations use it */
     bool again;              /* not kept: made a second time on the way back */
     const pgcn_i_live *live; /* rows that are computed and have a gradient; NULL: all */
@@ -214,6 +278,8 @@ pgcn_status pgcn_i_tape_finish(pgcn_i_tape *tape);
 pgcn_status pgcn_i_tape_plan(pgcn_i_tape *tape);
 /* and takes memory of the caller for values and gradients: work_floats, or more. */
 void pgcn_i_tape_place(pgcn_i_tape *tape, float *work);
+/* Before running: so many rows from now on, at most as many as were recorded. */
+void pgcn_i_tape_resize(pgcn_i_tape *tape, int64_t node_rows, int64_t graph_rows);
 void pgcn_i_tape_forward(pgcn_i_tape *tape);
 /* The gradient of the last value is set by the caller (the loss). */
 void pgcn_i_tape_backward(pgcn_i_tape *tape);
@@ -263,6 +329,8 @@ pgcn_i_value *pgcn_i_op_linear(pgcn_i_tape *tape, pgcn_i_value *x, pgcn_i_param 
                                bool relu, double dropout); /* b may be NULL; dropout after ReLU */
 pgcn_i_value *pgcn_i_op_relu(pgcn_i_tape *tape, pgcn_i_value *x);
 pgcn_i_value *pgcn_i_op_dropout(pgcn_i_tape *tape, pgcn_i_value *x, double rate);
+/* a + b, row by row */
+pgcn_i_value *pgcn_i_op_add(pgcn_i_tape *tape, pgcn_i_value *a, pgcn_i_value *b);
 pgcn_i_value *pgcn_i_op_drop_rows(pgcn_i_tape *tape, pgcn_i_value *x, double rate);
 /* gamma, beta may be NULL (no affine part) */
 pgcn_i_value *pgcn_i_op_batch_norm(pgcn_i_tape *tape, pgcn_i_value *x, pgcn_i_param *gamma,
@@ -298,41 +366,73 @@ typedef struct pgcn_i_loss_terms {
 } pgcn_i_loss_terms;
 pgcn_status pgcn_i_loss_init(pgcn_i_loss *loss, int64_t n, int samples, int classes);
 void pgcn_i_loss_free(pgcn_i_loss *loss);
+/* Another number of nodes (or graphs), at most that of the start. */
+static inline void pgcn_i_loss_resize(pgcn_i_loss *loss, int64_t n) {
+    loss->n = n;
+}
 /* Before the forward pass: tells the tape which rows of the logits the loss will look at, all of
  * them where lambda > 0. May be left out; then all rows are computed. */
-void pgcn_i_loss_rows(const pgcn_i_loss *loss, pgcn_i_tape *tape, const int32_t *label,
-                      const uint8_t *mask, double lambda);
-/* Softmax cross-entropy on masked nodes plus lambda times the consistency term of the recipes.
- * masked: number of labelled nodes in the mask (> 0). logits->grad is written if there is one. */
+void pgcn_i_loss_rows(const pgcn_i_loss *loss, pgcn_i_tape *tape, const pgcn_i_target *target,
+                      double lambda);
+/* Softmax cross-entropy on masked nodes plus lambda times the consistency term of the recipes; or,
+ * of a target with several labels, the sum over them of the binary cross-entropy. At least one node
+ * is masked. logits->grad is written if there is one. */
 pgcn_i_loss_terms pgcn_i_loss_run(pgcn_i_loss *loss, pgcn_i_tape *tape, pgcn_i_value *logits,
-                                  const int32_t *label, const uint8_t *mask, int64_t masked,
-                                  double lambda, double temperature);
+                                  const pgcn_i_target *target, double lambda, double temperature);
 /* loss->probability = softmax(logits), for inference; */
 void pgcn_i_softmax_run(pgcn_i_loss *loss, pgcn_i_tape *tape, const pgcn_i_value *logits);
-/* then cross-entropy and accuracy of the masked nodes of any number of masks; no gradient. */
-pgcn_i_loss_terms pgcn_i_score_run(pgcn_i_loss *loss, pgcn_i_tape *tape, const pgcn_i_value *logits,
-                                   const int32_t *label, const uint8_t *mask, int64_t masked);
-/* Mean over masked rows of the sum over the labels of the binary cross-entropy. target [n, cols] */
-double pgcn_i_binary_loss_run(pgcn_i_loss *loss, pgcn_i_tape *tape, pgcn_i_value *logits,
-                              const uint8_t *target, const uint8_t *mask, int64_t masked);
+/* or the same with the probability of each label by itself. */
+void pgcn_i_sigmoid_run(pgcn_i_loss *loss, pgcn_i_tape *tape, const pgcn_i_value *logits);
+/* Sums over what was scored so far, batch by batch. */
+typedef struct pgcn_i_score {
+    double loss;   /* sum of the (binary) cross-entropy */
+    int64_t items; /* that counted */
+    int64_t hits;  /* right classes; labels that are there and were found */
+    int64_t false_positives, false_negatives;
+} pgcn_i_score;
+/* Adds cross-entropy and hits of the masked nodes, whose probabilities are those of the call before;
+ * no gradient. */
+void pgcn_i_score_add(pgcn_i_loss *loss, pgcn_i_tape *tape, const pgcn_i_value *logits,
+                      const pgcn_i_target *target, pgcn_i_score *score);
+double pgcn_i_score_loss(const pgcn_i_score *score); /* mean */
+/* Share of right classes; micro-averaged F1 of several labels. */
+double pgcn_i_score_accuracy(const pgcn_i_score *score, bool multilabel);
 
-/* ---- the network (model_pathgcn.c) ------------------------------------------------------- */
+/* After pgcn_i_batch_gather(): tape, operators and loss get as many rows as the batch has. */
+void pgcn_i_batch_fit(const pgcn_i_batch *batch, pgcn_i_tape *tape, pgcn_i_operator *operators,
+                      int count, pgcn_i_loss *loss);
+
+/* ---- the network (network.c, model_*.c) --------------------------------------------------- */
+
+/* What a network reads and predicts. */
+typedef struct pgcn_i_shape {
+    int64_t features;
+    int classes;
+    bool per_graph; /* one prediction for each graph, not for each node */
+} pgcn_i_shape;
+/* Where it reads: `operators` has one entry, or one per layer when config->paths_per_layer; segment
+ * [graphs + 1] are the rows of the graphs, of all samples, where predictions are per graph. */
+typedef struct pgcn_i_place {
+    const pgcn_i_input *input;
+    const pgcn_i_operator *operators;
+    int samples;
+    const int64_t *segment;
+    int64_t graphs;
+} pgcn_i_place;
 
 /* Declares the parameters of the architecture in the order of the file, */
-pgcn_status pgcn_i_pathgcn_declare(pgcn_i_params *params, const pgcn_config *config,
-                                   int64_t features, int classes);
+pgcn_status pgcn_i_network_declare(pgcn_i_params *params, const pgcn_config *config,
+                                   pgcn_i_shape shape);
 /* gives them their start (value, and start if present), */
-void pgcn_i_pathgcn_start(pgcn_i_params *params, const pgcn_config *config);
+void pgcn_i_network_start(pgcn_i_params *params, const pgcn_config *config);
 /* tells where the statistics of the features are kept (NULL: features are not standardised), */
-pgcn_i_standard pgcn_i_pathgcn_standard(const pgcn_i_params *params);
+pgcn_i_standard pgcn_i_network_standard(const pgcn_i_params *params);
 /* reads the kernel of a layer as [path_length, channels], */
-void pgcn_i_pathgcn_kernel(const pgcn_i_params *params, const pgcn_config *config, int layer,
+void pgcn_i_network_kernel(const pgcn_i_params *params, const pgcn_config *config, int layer,
                            float *weight);
-/* and records the network on a tape: training (dropout, samples) or inference. `operators` has
- * one entry, or one per layer when config->paths_per_layer. Returns the logits. */
-pgcn_i_value *pgcn_i_pathgcn_record(pgcn_i_tape *tape, const pgcn_config *config,
-                                    const pgcn_i_input *input, const pgcn_i_operator *operators,
-                                    int samples);
-int pgcn_i_pathgcn_ops(const pgcn_config *config); /* operations to make room for */
+/* and records the network on a tape: training (dropout, samples) or inference. Returns the logits. */
+pgcn_i_value *pgcn_i_network_record(pgcn_i_tape *tape, const pgcn_config *config,
+                                    const pgcn_i_place *place);
+int pgcn_i_network_ops(const pgcn_config *config); /* operations to make room for */
 
 #endif

@@ -170,6 +170,34 @@ pgcn_i_value *pgcn_i_op_dropout(pgcn_i_tape *tape, pgcn_i_value *x, double rate)
     return row_wise(op, dropout_forward, dropout_backward);
 }
 
+/* ---- sum of two ------------------------------------------------------------------------------ */
+
+static void add_forward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, int worker) {
+    (void)worker;
+    int64_t c = op->out->cols;
+    for (int64_t i = 0; i < rows.count; i++) {
+        int64_t at = pgcn_i_row(rows, i) * c;
+        memcpy(op->out->data + at, op->in[0]->data + at, (size_t)c * sizeof *op->out->data);
+        tape->kernels->scale(op->out->data, 1.0f, op->in[1]->data, at, at + c, true);
+    }
+}
+
+static void add_backward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, float *g, float *dx,
+                         float *partial, int worker) {
+    (void)partial, (void)worker;
+    int64_t c = op->out->cols;
+    for (int64_t i = 0; i < rows.count; i++)
+        tape->kernels->scale(op->in[1]->grad + pgcn_i_row(rows, i) * c, 1.0f, g + i * c, 0, c,
+                             op->add_in[1]);
+    memcpy(dx, g, (size_t)(rows.count * c) * sizeof *dx);
+}
+
+pgcn_i_value *pgcn_i_op_add(pgcn_i_tape *tape, pgcn_i_value *a, pgcn_i_value *b) {
+    if (tape->status != PGCN_OK) return NULL;
+    pgcn_i_op *op = pgcn_i_tape_op(tape, a, b, a->rows, a->cols);
+    return op ? row_wise(op, add_forward, add_backward) : NULL;
+}
+
 /* ---- dropout of whole rows (DropNode) ------------------------------------------------------ */
 
 static float row_factor(const pgcn_i_op *op, int64_t row) {
@@ -248,5 +276,6 @@ pgcn_i_value *pgcn_i_op_sum_pool(pgcn_i_tape *tape, pgcn_i_value *x, const int64
     op->forward_all = pool_forward;
     op->backward_all = pool_backward;
     op->segment = offset;
+    op->out->per_graph = true;
     return op->out;
 }

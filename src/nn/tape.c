@@ -74,6 +74,7 @@ pgcn_i_op *pgcn_i_tape_op(pgcn_i_tape *tape, pgcn_i_value *a, pgcn_i_value *b, i
     }
     pgcn_i_op *op = &tape->op[tape->count];
     *op = (pgcn_i_op){.in = {a, b}, .out = out, .index = tape->count};
+    out->per_graph = a && a->per_graph;
     out->maker = tape->count++;
     return op;
 }
@@ -85,6 +86,13 @@ void pgcn_i_tape_need(pgcn_i_tape *tape, int64_t partial_floats, int64_t tile_fl
 
 void pgcn_i_tape_need_powers(pgcn_i_tape *tape, int64_t floats) {
     if (floats > tape->power_floats) tape->power_floats = floats;
+}
+
+void pgcn_i_tape_resize(pgcn_i_tape *tape, int64_t node_rows, int64_t graph_rows) {
+    for (int i = 0; i < tape->count; i++) {
+        pgcn_i_value *value = tape->op[i].out;
+        value->rows = value->per_graph ? graph_rows : node_rows;
+    }
 }
 
 /* ---- forward --------------------------------------------------------------------------------- */

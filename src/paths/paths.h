@@ -42,6 +42,14 @@ void pgcn_i_walker_free(pgcn_i_walker *walker);
 void pgcn_i_walks(const pgcn_i_walker *walker, pgcn_i_pool *pool, pgcn_i_rng_domain domain,
                   const pgcn_node *starts, int64_t n_starts, pgcn_node *out);
 
+/* Some nodes of the walker's graph that walks do not leave: whole connected parts of it, as in a
+ * batch of graphs. They are the rows of the visit lists, in the order of `node`. */
+typedef struct pgcn_i_subset {
+    int64_t n, most;        /* now, and at any time */
+    const pgcn_node *node;  /* [n] */
+    const pgcn_node *place; /* [nodes of the graph]: node[place[u]] = u for those that are in it */
+} pgcn_i_subset;
+
 /* The visit lists of `samples` stacked samples: row s * n + j is node j in sample s, and its
  * visits are rows of the same sample. hop[i-1] belongs to hop i; hop 0 is the identity and is not
  * stored. A visit's weight is count / p, times sqrt(degree[j] / degree[u]) when `degree` is given
@@ -49,7 +57,8 @@ void pgcn_i_walks(const pgcn_i_walker *walker, pgcn_i_pool *pool, pgcn_i_rng_dom
  * when sampling again. */
 typedef struct pgcn_i_visits {
     pgcn_i_arena arena;
-    int64_t n; /* nodes of the graph */
+    const pgcn_i_subset *subset; /* whose nodes are the rows; NULL: all nodes of the graph */
+    int64_t n;                   /* nodes when it was sampled last */
     int samples;
     int k, p;
     int64_t rows;                    /* samples * n */
@@ -58,11 +67,13 @@ typedef struct pgcn_i_visits {
     struct pgcn_i_visits_work *work; /* of visits.c */
 } pgcn_i_visits;
 
-pgcn_status pgcn_i_visits_new(const pgcn_i_walker *walker, int samples, bool with_transpose,
-                              pgcn_i_visits **out);
+/* `subset` is borrowed, and looked at again by every sampling. */
+pgcn_status pgcn_i_visits_new(const pgcn_i_walker *walker, const pgcn_i_subset *subset, int samples,
+                              bool with_transpose, pgcn_i_visits **out);
 void pgcn_i_visits_free(pgcn_i_visits *visits);
 
-/* Draws sample s with the domain (seed, purpose, step, layer, s) and rebuilds all lists. */
+/* Draws sample s with the domain (seed, purpose, step, layer, s) and rebuilds all lists. The walks of
+ * a node are the same in every subset. `degree` has an entry for every node of the lists. */
 void pgcn_i_visits_sample(pgcn_i_visits *visits, const pgcn_i_walker *walker, pgcn_i_pool *pool,
                           uint64_t seed, pgcn_i_purpose purpose, int64_t step, int layer,
                           const float *degree);

@@ -73,14 +73,19 @@ static void choose_buckets(visits_work *work, int64_t n) {
     work->buckets = ((n - 1) >> work->bucket_bits) + 1;
 }
 
+/* Of n nodes or fewer. */
+static int64_t most_blocks(int64_t n) {
+    int64_t blocks = (n + PGCN_BLOCK_ROWS - 1) / PGCN_BLOCK_ROWS;
+    return blocks < MAX_ROW_BLOCKS ? blocks : MAX_ROW_BLOCKS;
+}
+
 static pgcn_status alloc_work(pgcn_i_arena *arena, pgcn_i_visits *visits, int64_t entries) {
     visits_work *work = visits->work = PGCN_I_ARRAY(arena, visits_work, 1);
     if (!work) return PGCN_ERR_MEMORY;
     const int64_t n = visits->n, hops = visits->k - 1, tiles = (n + ROWS - 1) / ROWS;
-    work->blocks = pgcn_i_cut(n, MAX_ROW_BLOCKS, PGCN_BLOCK_ROWS);
     work->hops_together = visits->k - 1;
     choose_buckets(work, visits->hop_t ? n : 1);
-    int64_t blocks = visits->samples * work->blocks.count, nodes;
+    int64_t blocks = visits->samples * most_blocks(n), nodes;
     if (!pgcn_i_mul(visits->samples * tiles * ROWS, visits->p, &work->capacity) ||
         !pgcn_i_mul(work->capacity, hops, &nodes))
         return pgcn_i_fail(PGCN_ERR_MEMORY, "their size does not fit into 64 bits");
@@ -97,15 +102,17 @@ static pgcn_status alloc_work(pgcn_i_arena *arena, pgcn_i_visits *visits, int64_
 }
 
 /* Everything in one arena, the struct included. */
-static pgcn_status alloc_visits(pgcn_i_arena *arena, const pgcn_i_walker *walker, int samples,
-                                int64_t rows, bool with_transpose, pgcn_i_visits **out) {
+static pgcn_status alloc_visits(pgcn_i_arena *arena, const pgcn_i_walker *walker,
+                                const pgcn_i_subset *subset, int samples, int64_t rows,
+                                bool with_transpose, pgcn_i_visits **out) {
     int64_t entries;
     if (!pgcn_i_mul(rows, walker->p, &entries))
         return pgcn_i_fail(PGCN_ERR_MEMORY, "their size does not fit into 64 bits");
     int hops = walker->k - 1;
     pgcn_i_visits *visits = PGCN_I_ARRAY(arena, pgcn_i_visits, 1);
     if (!visits) return PGCN_ERR_MEMORY;
-    *visits = (pgcn_i_visits){.n = walker->graph->n,
+    *visits = (pgcn_i_visits){.subset = subset,
+                              .n = rows / samples,
                               .samples = samples,
                               .k = walker->k,
                               .p = walker->p,
@@ -127,9 +134,9 @@ static pgcn_status alloc_visits(pgcn_i_arena *arena, const pgcn_i_walker *walker
     return PGCN_OK;
 }
 
-pgcn_status pgcn_i_visits_new(const pgcn_i_walker *walker, int samples, bool with_transpose,
-                              pgcn_i_visits **out) {
-    int64_t n = walker->graph->n, rows;
+pgcn_status pgcn_i_visits_new(const pgcn_i_walker *walker, const pgcn_i_subset *subset, int samples,
+                              bool with_transpose, pgcn_i_visits **out) {
+    int64_t n = subset ? subset->most : walker->graph->n, rows;
     if (samples < 1 || samples > MAX_SAMPLES)
         return pgcn_i_fail(PGCN_ERR_ARGUMENT,
                            "making visit lists: samples is %d, but must be 1 to %d", samples,
@@ -141,7 +148,8 @@ pgcn_status pgcn_i_visits_new(const pgcn_i_walker *walker, int samples, bool wit
                            samples, (long long)n, INT32_MAX);
     pgcn_i_arena arena = {.read_at_random = true}; /* lists are scattered and gathered */
     pgcn_i_visits *visits = NULL;
-    pgcn_status status = alloc_visits(&arena, walker, samples, rows, with_transpose, &visits);
+    pgcn_status status =
+        alloc_visits(&arena, walker, subset, samples, rows, with_transpose, &visits);
     if (status != PGCN_OK) {
         pgcn_i_arena_free(&arena);
         return pgcn_i_fail_in(status,
@@ -219,6 +227,7 @@ static int64_t *buckets_of(const visits_job *job, int hop) {
 static void walk_tile(const visits_job *job, pgcn_i_rng_domain domain, int64_t first, int lanes,
                       pgcn_node *out) {
     enum { MOST_PATHS = PGCN_WALK_BATCH / ROWS };
+    const pgcn_i_subset *subset = job->visits->subset;
     const int p = job->visits->p;
     const int batches = (p + MOST_PATHS - 1) / MOST_PATHS, paths = (p + batches - 1) / batches;
     for (int done = 0; done < p; done += paths) {
@@ -228,6 +237,7 @@ static void walk_tile(const visits_job *job, pgcn_i_rng_domain domain, int64_t f
         for (int q = 0; q < batch_paths; q++) {
             for (int lane = 0; lane < ROWS; lane++) {
                 pgcn_node node = (pgcn_node)first + (lane < lanes ? lane : 0);
+                if (subset) node = subset->node[node];
                 start[q * ROWS + lane] = node;
                 element[q * ROWS + lane] = (uint64_t)node * (uint64_t)p + (uint64_t)(done + q);
             }
@@ -235,6 +245,13 @@ static void walk_tile(const visits_job *job, pgcn_i_rng_domain domain, int64_t f
         pgcn_i_walk_batch(job->walker, domain, element, start, batch_paths * ROWS,
                           out + done * ROWS, 1, job->work->capacity);
     }
+}
+
+/* Visited nodes become rows of the subset. */
+static void place_tile(const visits_job *job, pgcn_node *id) {
+    const pgcn_i_subset *subset = job->visits->subset;
+    for (int64_t i = 0; subset && i < job->visits->p * (int64_t)ROWS; i++)
+        id[i] = subset->place[id[i]];
 }
 
 /* Distinct visits of a sorted tile: where each row starts within its block, and per bucket. */
@@ -276,6 +293,7 @@ static void walk_task(void *context, int64_t task, int worker) {
         if (hops > 0) walk_tile(job, domain, first, lanes, tile_of(job, 0, &block, first));
         for (int hop = 0; hop < hops; hop++) {
             pgcn_node *tile = tile_of(job, hop, &block, first);
+            place_tile(job, tile);
             job->walker->kernels->sort_lanes(tile, visits->p);
             count_tile(job, tile, lanes, visits->hop[hop].offset + block.sample * visits->n + first,
                        block_begin_of(job, hop, &block), places_of(job, hop, &block));
@@ -389,8 +407,9 @@ static void transpose_task(void *context, int64_t task, int worker) {
     const int64_t parts = visits->samples * work->buckets;
     const int round_hop = (int)(task / parts), hop = job->hop_begin + round_hop;
     const int64_t part = task % parts, shift = part / work->buckets * visits->n;
-    const int64_t bucket = part % work->buckets, begin = bucket << work->bucket_bits;
-    const int64_t end = bucket + 1 < work->buckets ? begin + (1 << work->bucket_bits) : visits->n;
+    const int64_t bucket = part % work->buckets, last = (bucket + 1) << work->bucket_bits;
+    int64_t begin = bucket << work->bucket_bits, end = last < visits->n ? last : visits->n;
+    if (begin > end) begin = end; /* there is room for more nodes than there are */
     pgcn_i_entries parted = work->parted[round_hop];
     if (work->buckets == 1) {
         parted.column = visits->hop[hop].column;
@@ -401,10 +420,21 @@ static void transpose_task(void *context, int64_t task, int worker) {
                               &visits->hop_t[hop]);
 }
 
+static void resize(pgcn_i_visits *visits, int64_t n) {
+    visits->n = n;
+    visits->rows = n * visits->samples;
+    visits->work->blocks = pgcn_i_cut(n, MAX_ROW_BLOCKS, PGCN_BLOCK_ROWS);
+    for (int hop = 0; hop < visits->k - 1; hop++) {
+        visits->hop[hop].rows = visits->rows;
+        if (visits->hop_t) visits->hop_t[hop].rows = visits->rows;
+    }
+}
+
 void pgcn_i_visits_sample(pgcn_i_visits *visits, const pgcn_i_walker *walker, pgcn_i_pool *pool,
                           uint64_t seed, pgcn_i_purpose purpose, int64_t step, int layer,
                           const float *degree) {
-    const visits_work *work = visits->work;
+    visits_work *work = visits->work;
+    resize(visits, visits->subset ? visits->subset->n : walker->graph->n);
     visits_job job = {visits, work, walker, seed, purpose, step, layer, degree, 0, 0};
     pgcn_i_parallel(pool, blocks_in(&job), walk_task, &job);
     find_all_places(&job);

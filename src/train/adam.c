@@ -30,10 +30,10 @@ static void adam_task(void *context, int64_t task, int worker) {
 }
 
 void pgcn_i_adam_all(pgcn_i_params *params, pgcn_i_pool *pool, const pgcn_config *config,
-                     int64_t t) {
-    const double rate[] = {[PGCN_I_GROUP_ENDS] = config->lr_ends,
-                           [PGCN_I_GROUP_MIX] = config->lr_mix,
-                           [PGCN_I_GROUP_KERNEL] = config->lr_kernel,
+                     double share, int64_t t) {
+    const double rate[] = {[PGCN_I_GROUP_ENDS] = share * config->lr_ends,
+                           [PGCN_I_GROUP_MIX] = share * config->lr_mix,
+                           [PGCN_I_GROUP_KERNEL] = share * config->lr_kernel,
                            [PGCN_I_GROUP_BUFFER] = 0};
     const double decay[] = {[PGCN_I_GROUP_ENDS] = config->wd_ends,
                             [PGCN_I_GROUP_MIX] = config->wd_mix,

@@ -330,10 +330,11 @@ pgcn_status pgcn_model_save(const pgcn_model *model, const char *path) {
     put_number(metadata, "epoch", model->epoch);
     put_number(metadata, "features", model->features);
     put_number(metadata, "classes", model->classes);
+    put(metadata, "task", pgcn_i_task_name(model->task));
     put(metadata, "history", model->history);
     if (model->class_names) put_json(metadata, "class_names", json_incref(model->class_names));
     const block weights = {"", model->params.value};
-    pgcn_status status = complete(path, metadata, model->class_names ? 13 : 12);
+    pgcn_status status = complete(path, metadata, model->class_names ? 14 : 13);
     if (status == PGCN_OK) status = write_blocks(path, &model->params, &weights, 1, metadata);
     json_decref(metadata);
     return status;
@@ -352,6 +353,28 @@ static pgcn_status read_class_names(const pgcn_i_safetensors *file, pgcn_model *
                               file->path, model->classes);
 }
 
+static const char *const task_names[] = {[PGCN_TASK_NONE] = "none",
+                                         [PGCN_TASK_NODE] = "node",
+                                         [PGCN_TASK_MULTILABEL] = "multilabel",
+                                         [PGCN_TASK_GRAPH] = "graph"};
+const char *pgcn_i_task_name(pgcn_task task) {
+    return task_names[task];
+}
+
+/* Optional: files from before there were other tasks classify nodes. */
+static pgcn_status read_task(const pgcn_i_safetensors *file, pgcn_model *model) {
+    const char *text = json_string_value(json_object_get(file->metadata, "task"));
+    model->task = PGCN_TASK_NODE;
+    if (!text) return PGCN_OK;
+    for (pgcn_task task = PGCN_TASK_NODE; task <= PGCN_TASK_GRAPH; task++)
+        if (strcmp(text, task_names[task]) == 0) {
+            model->task = task;
+            return PGCN_OK;
+        }
+    return pgcn_i_fail(PGCN_ERR_FORMAT, "%s: its task is '%s', expected node, multilabel or graph",
+                       file->path, text);
+}
+
 static pgcn_status fill_model(const pgcn_i_safetensors *file, pgcn_model *model) {
     int64_t classes;
     const char *history;
@@ -365,11 +388,11 @@ static pgcn_status fill_model(const pgcn_i_safetensors *file, pgcn_model *model)
     PGCN_TRY(read_number(file, "classes", 1, INT32_MAX, &classes));
     PGCN_TRY(pgcn_i_safetensors_text(file, "history", &history));
     model->classes = (int)classes;
+    PGCN_TRY(read_task(file, model));
     PGCN_TRY(read_class_names(file, model));
     model->history = pgcn_i_strdup(history);
     if (!model->history) return PGCN_ERR_MEMORY;
-    PGCN_TRY(
-        pgcn_i_pathgcn_declare(&model->params, &model->config, model->features, model->classes));
+    PGCN_TRY(pgcn_i_network_declare(&model->params, &model->config, pgcn_i_model_shape(model)));
     /* The largest tensor was checked against the length of the file; the sum of what the
      * configuration asks for is checked tensor by tensor before anything is allocated. */
     for (int i = 0; i < model->params.count; i++) {

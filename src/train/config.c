@@ -53,7 +53,7 @@ static const field fields[] = {
     ENUM("mix", mix, "identity | random", "1x1 weights before training; identity also decays towards the identity"),
     ENUM("residual", residual, "none | initial | previous", "what a layer's result is mixed with: nothing, the embedding H0, its input"),
     REAL("alpha", alpha, 0, 1, "share of the residual"),
-    ENUM("scaling", scaling, "walk | symmetric", "visits averaged as walked (rows of D^-1 A), or scaled to D^-1/2 A D^-1/2"),
+    ENUM("scaling", scaling, "walk | symmetric | sum", "visits averaged as walked (rows of D^-1 A), or scaled to D^-1/2 A D^-1/2; sum: added up over the neighbours, which needs the exact form"),
     BOOL("self-loops", self_loops, "staying is one extra choice of every step"),
     BOOL("batch-norm", batch_norm, "batch norm before the ReLU of every layer"),
     ENUM("walk", walk, "uniform | weighted | node2vec", "how a walk chooses its next node"),
@@ -67,6 +67,8 @@ static const field fields[] = {
     REAL("input-hops", input_hops, 0, 1e6, "hops that the inputs are smoothed by, along the paths, before the first layer; 0: none"),
     BOOL("input-norm", input_norm, "batch norm of these smoothed inputs, with a gain and a shift for each that are learnt with the first layer"),
     REAL("dropout-hidden", dropout_hidden, 0, 0.999, "share of a path layer's results dropped before the next one"),
+    ENUM("model", model, "pathgcn | gin", "the network; gin: the baseline of graph classification, which has no paths"),
+    ENUM("readout", readout, "linear | relu | layers", "where graphs are classified: the sum of the last layer and two 1x1 convolutions, with a ReLU between them or not; layers: a 1x1 convolution for the sum of every layer"),
 #undef GROUP
 #define GROUP "training"
     ENUM("train-form", train_form, "sampled | exact", "train on sampled paths or on the exact operator"),
@@ -90,6 +92,9 @@ static const field fields[] = {
     {"split", FIELD_SPLIT, AT(split), 0, 0, "auto | public | numbered | 0, 1, 2, ...", "which split; numbered: the seed's number modulo the numbered ones; auto: public, or else numbered", GROUP},
     {"seed", FIELD_SEED, AT(seed), 0, 0, "0..18446744073709551615", "seed of all random numbers", GROUP},
     BOOL("bf16", bf16, "the rows that paths visit are read in bf16, two bytes a number, and summed in float; on graphs beyond the cache a tenth faster"),
+    INT ("batch", batch, 0, 1000000000, "of many graphs: how many of them in a step; 0: all"),
+    INT ("steps", steps, 0, 1000000, "steps of an epoch; 0: every training graph once"),
+    INT ("lr-halve", lr_halve, 0, 1000000, "epochs after which the learning rates are halved, again and again; 0: never"),
 #undef GROUP
 #define GROUP "run"
     INT ("threads", threads, 0, 1024, "threads; 0: one per core; no influence on any result"),
@@ -134,6 +139,7 @@ pgcn_config pgcn_config_default(void) {
         .patience = 100,
         .eval_every = 1,
         .split = "auto",
+        .batch = 32,
     };
 }
 
@@ -351,6 +357,10 @@ pgcn_status pgcn_config_check(const pgcn_config *given) {
         return pgcn_i_fail(PGCN_ERR_ARGUMENT,
                            "train-form is exact and walk is node2vec: its walks have a memory and "
                            "no exact form; set train-form to sampled");
+    if (config.scaling == PGCN_SCALING_SUM && config.train_form != PGCN_FORM_EXACT)
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT,
+                           "scaling is sum and train-form is sampled: walks are means over "
+                           "neighbours; set train-form to exact");
     if (config.input_norm && config.input_hops <= 0)
         return pgcn_i_fail(PGCN_ERR_ARGUMENT,
                            "input-norm is of smoothed inputs and input-hops is 0; set input-hops");

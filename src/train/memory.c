@@ -71,6 +71,9 @@ pgcn_status pgcn_i_trainer_measure(pgcn_trainer *trainer) {
         .graph = pgcn_i_spatial_bytes(&trainer->spatial),
         .weights = trainer->params.arena.bytes + trainer->arena.bytes,
     };
+    if (trainer->feed)
+        m.features += trainer->feed->arena.bytes + trainer->feed->train->arena.bytes +
+                      trainer->feed->eval->arena.bytes;
     for (int l = 0; l < trainer->samplers; l++) m.paths += visits_bytes(trainer->visits[l], share);
     m.total = m.values + m.paths + m.features + m.graph + m.weights;
     trainer->memory = m;

@@ -15,6 +15,7 @@ static pgcn_status copy_best(const pgcn_trainer *trainer, pgcn_model *model) {
         return pgcn_i_fail(PGCN_ERR_ARGUMENT,
                            "there are no best weights yet: no epoch was evaluated");
     model->config = trainer->config;
+    model->task = trainer->data->task;
     model->features = trainer->data->x.columns;
     model->classes = trainer->data->classes;
     model->epoch = progress->best + 1;
@@ -35,8 +36,7 @@ static pgcn_status copy_best(const pgcn_trainer *trainer, pgcn_model *model) {
         if (json_array_size(model->class_names) != (size_t)model->classes)
             return pgcn_i_fail(PGCN_ERR_MEMORY, "out of memory for the names of the classes");
     }
-    PGCN_TRY(
-        pgcn_i_pathgcn_declare(&model->params, &model->config, model->features, model->classes));
+    PGCN_TRY(pgcn_i_network_declare(&model->params, &model->config, pgcn_i_model_shape(model)));
     PGCN_TRY(pgcn_i_params_allocate(&model->params, false));
     memcpy(model->params.value, trainer->params.best,
            (size_t)model->params.total * sizeof *model->params.value);
@@ -78,6 +78,9 @@ const char *pgcn_model_split(const pgcn_model *model) {
 int64_t pgcn_model_epoch(const pgcn_model *model) {
     return model->epoch;
 }
+pgcn_task pgcn_model_task(const pgcn_model *model) {
+    return model->task;
+}
 int pgcn_model_classes(const pgcn_model *model) {
     return model->classes;
 }
@@ -99,7 +102,7 @@ pgcn_status pgcn_model_kernel(const pgcn_model *model, int layer, float *weight)
     if (layer < 0 || layer >= config->layers)
         return pgcn_i_fail(PGCN_ERR_ARGUMENT, "the model has layers 0 to %d, not %d",
                            config->layers - 1, layer);
-    pgcn_i_pathgcn_kernel(&model->params, config, layer, weight);
+    pgcn_i_network_kernel(&model->params, config, layer, weight);
     return PGCN_OK;
 }
 
@@ -132,8 +135,10 @@ pgcn_status pgcn_inference_parse(const char *text, pgcn_inference *inference) {
 
 /* ---- inference ------------------------------------------------------------------------------------ */
 
-/* One network on one data set, ready to give logits again and again. */
+/* One network on one data set, ready to give probabilities again and again: of the whole graph, or of
+ * the graphs of a set batch by batch. */
 typedef struct session {
+    const pgcn_dataset *data;
     pgcn_config config;
     pgcn_inference inference;
     pgcn_i_params params; /* shares the model's arrays */
@@ -142,16 +147,37 @@ typedef struct session {
     pgcn_i_spatial spatial;
     pgcn_i_visits *visits;
     pgcn_i_operator operator;
+    pgcn_i_batch *batch; /* NULL: all nodes at once */
+    pgcn_node *chosen;   /* its graphs */
     pgcn_i_tape tape;
     pgcn_i_value *logits;
+    pgcn_i_loss loss; /* its probabilities are those of the last part */
+    int64_t items;    /* of the data set: nodes or graphs */
+    bool several;     /* labels, each with a probability of its own */
 } session;
 
 static void session_close(session *s) {
+    pgcn_i_loss_free(&s->loss);
     pgcn_i_tape_free(&s->tape);
+    pgcn_i_batch_free(s->batch);
     pgcn_i_visits_free(s->visits);
     pgcn_i_spatial_free(&s->spatial);
     pgcn_i_input_free(s->input);
     pgcn_i_pool_free(s->pool);
+}
+
+/* As many graphs at a time as in a step of the training. */
+static pgcn_status session_batch(session *s) {
+    pgcn_i_whole whole = {.data = s->data,
+                          .input = s->input,
+                          .exact = s->inference.draws > 0 ? NULL : &s->spatial.exact,
+                          .degree = s->spatial.visit_degree};
+    PGCN_TRY(pgcn_i_batch_new(&whole, s->config.batch, 1, false, &s->batch));
+    s->chosen = PGCN_I_ARRAY(&s->batch->arena, pgcn_node, s->batch->most_graphs);
+    if (!s->chosen) return PGCN_ERR_MEMORY;
+    s->operator.n = s->batch->subset.most;
+    s->operator.exact = & s->batch->exact;
+    return PGCN_OK;
 }
 
 static pgcn_status session_fill(session *s, const pgcn_model *model, const pgcn_dataset *data) {
@@ -165,8 +191,14 @@ static pgcn_status session_fill(session *s, const pgcn_model *model, const pgcn_
     if (s->inference.draws < 0)
         return pgcn_i_fail(PGCN_ERR_ARGUMENT, "draws is %d, expected 0 or more",
                            s->inference.draws);
+    if (model->task == PGCN_TASK_GRAPH && !data->from.graph_of)
+        return pgcn_i_fail(
+            PGCN_ERR_MISMATCH,
+            "the model predicts a class for every graph of a set of graphs, and data "
+            "set %s is a single graph",
+            data->name);
     PGCN_TRY(pgcn_i_pool_new(s->inference.threads, &s->pool));
-    PGCN_TRY(pgcn_i_input_new(&data->x, s->config.normalise, pgcn_i_pathgcn_standard(&s->params),
+    PGCN_TRY(pgcn_i_input_new(&data->x, s->config.normalise, pgcn_i_network_standard(&s->params),
                               false, &s->input));
     PGCN_TRY(pgcn_i_spatial_init(&s->spatial, data->graph, &s->config));
     if (!sampled && !s->spatial.has_exact)
@@ -174,24 +206,44 @@ static pgcn_status session_fill(session *s, const pgcn_model *model, const pgcn_
                            "a model of node2vec walks has no deterministic form (its walks have a "
                            "memory); use inference stochastic:10");
     s->operator= pgcn_i_spatial_operator(&s->spatial, 1);
+    if (data->info.graphs > 1 || model->task == PGCN_TASK_GRAPH) PGCN_TRY(session_batch(s));
     if (sampled) {
-        PGCN_TRY(pgcn_i_visits_new(&s->spatial.walker, 1, false, &s->visits));
+        PGCN_TRY(pgcn_i_visits_new(&s->spatial.walker, s->batch ? &s->batch->subset : NULL, 1,
+                                   false, &s->visits));
         s->operator.visits = s->visits;
     }
     PGCN_TRY(
-        pgcn_i_tape_init(&s->tape, s->pool, &s->params, pgcn_i_pathgcn_ops(&s->config), false));
-    s->logits = pgcn_i_pathgcn_record(&s->tape, &s->config, s->input, &s->operator, 1);
-    return pgcn_i_tape_finish(&s->tape);
+        pgcn_i_tape_init(&s->tape, s->pool, &s->params, pgcn_i_network_ops(&s->config), false));
+    pgcn_i_place place = {
+        .input = s->batch ? &s->batch->input : s->input, .operators = &s->operator, .samples = 1 };
+    if (model->task == PGCN_TASK_GRAPH) {
+        place.segment = s->batch->segment;
+        place.graphs = s->batch->graphs;
+    }
+    s->logits = pgcn_i_network_record(&s->tape, &s->config, &place);
+    PGCN_TRY(pgcn_i_tape_finish(&s->tape));
+    return pgcn_i_loss_init(&s->loss, s->logits->rows, 1, model->classes);
 }
 
 static pgcn_status session_open(session *s, const pgcn_model *model, const pgcn_dataset *data,
                                 const pgcn_inference *inference) {
-    *s = (session){
-        .config = model->config, .inference = pgcn_inference_default(), .params = model->params};
+    bool per_graph = model->task == PGCN_TASK_GRAPH;
+    *s = (session){.data = data,
+                   .config = model->config,
+                   .inference = pgcn_inference_default(),
+                   .params = model->params,
+                   .items = per_graph ? data->info.graphs : data->graph->n,
+                   .several = model->task == PGCN_TASK_MULTILABEL};
     PGCN_TRY(
         pgcn_i_opts_over(&s->inference, sizeof s->inference, inference, "pgcn_inference_default"));
-    s->config.paths_per_layer = false;        /* one sample per draw serves all layers */
-    s->config.train_form = PGCN_FORM_SAMPLED; /* there is no way back that would need T^T */
+    s->config.paths_per_layer = false; /* one sample per draw serves all layers */
+    if (s->config.scaling != PGCN_SCALING_SUM)
+        s->config.train_form = PGCN_FORM_SAMPLED; /* there is no way back that would need T^T */
+    else if (s->inference.draws > 0)
+        return pgcn_i_fail(
+            PGCN_ERR_ARGUMENT,
+            "a model that adds up over neighbours (scaling sum, gin) has no paths to "
+            "draw; use inference deterministic");
     pgcn_status status = session_fill(s, model, data);
     if (status != PGCN_OK) session_close(s);
     return status;
@@ -201,36 +253,67 @@ static int session_runs(const session *s) {
     return s->inference.draws > 0 ? s->inference.draws : 1;
 }
 
-static void session_run(session *s, int draw) {
+/* The probabilities of the items item[0 .. count-1] (NULL: 0 .. count-1) are in s->loss: of everything,
+ * or of part i of the graphs. False after the last part. */
+static bool session_part(session *s, int draw, int64_t i, const pgcn_node **item, int64_t *count) {
+    const float *degree = s->spatial.visit_degree;
+    *item = NULL;
+    *count = s->items;
+    if (s->batch) {
+        int64_t most = s->batch->most_graphs, first = i * most, graphs = s->data->info.graphs;
+        if (first >= graphs) return false;
+        for (int64_t g = 0; g < most; g++) s->chosen[g] = (pgcn_node)(first + g);
+        pgcn_i_batch_gather(s->batch, s->chosen, graphs - first < most ? graphs - first : most);
+        pgcn_i_batch_fit(s->batch, &s->tape, &s->operator, 1, &s->loss);
+        *count = s->logits->per_graph ? s->batch->graphs : s->batch->subset.n;
+        *item = s->logits->per_graph ? s->batch->graph : s->batch->subset.node;
+        pgcn_i_loss_resize(&s->loss, *count);
+        if (degree) degree = s->batch->degree;
+    } else if (i > 0) {
+        return false;
+    }
     if (s->visits)
         pgcn_i_visits_sample(s->visits, &s->spatial.walker, s->pool, s->inference.seed,
-                             PGCN_I_RNG_WALK_INFERENCE, draw, 0, s->spatial.visit_degree);
+                             PGCN_I_RNG_WALK_INFERENCE, draw, 0, degree);
     pgcn_i_tape_forward(&s->tape);
+    if (s->several)
+        pgcn_i_sigmoid_run(&s->loss, &s->tape, s->logits);
+    else
+        pgcn_i_softmax_run(&s->loss, &s->tape, s->logits);
+    return true;
 }
 
 /* Sums over the draws: probabilities and their squares. */
 typedef struct draws {
-    int64_t count; /* n * classes */
-    int runs;
+    pgcn_i_arena arena;
+    int64_t count; /* items * classes */
+    int runs, classes;
+    double *last; /* of one draw */
     double *sum, *squares;
-    pgcn_i_loss loss; /* holds the softmax of the last draw */
 } draws;
 
-static pgcn_status draws_init(draws *d, const session *s, int64_t n, int classes) {
-    *d = (draws){.count = n * classes, .runs = session_runs(s)};
-    PGCN_TRY(pgcn_i_loss_init(&d->loss, n, 1, classes));
-    d->sum = PGCN_I_ARRAY(&d->loss.arena, double, d->count);
-    d->squares = PGCN_I_ARRAY(&d->loss.arena, double, d->count);
-    return d->sum && d->squares ? PGCN_OK : PGCN_ERR_MEMORY;
+static pgcn_status draws_init(draws *d, const session *s, int classes) {
+    *d = (draws){.runs = session_runs(s), .classes = classes};
+    if (!pgcn_i_mul(s->items, classes, &d->count))
+        return pgcn_i_fail(PGCN_ERR_MEMORY, "%lld x %d probabilities are too many",
+                           (long long)s->items, classes);
+    d->last = PGCN_I_ARRAY(&d->arena, double, d->count);
+    d->sum = PGCN_I_ARRAY(&d->arena, double, d->count);
+    d->squares = PGCN_I_ARRAY(&d->arena, double, d->count);
+    return d->last && d->sum && d->squares ? PGCN_OK : PGCN_ERR_MEMORY;
 }
 
 static void draws_add(draws *d, session *s, int draw) {
-    session_run(s, draw);
-    pgcn_i_softmax_run(&d->loss, &s->tape, s->logits);
+    const pgcn_node *item;
+    int64_t count;
+    for (int64_t part = 0; session_part(s, draw, part, &item, &count); part++)
+        for (int64_t r = 0; r < count; r++)
+            for (int c = 0; c < d->classes; c++)
+                d->last[(item ? item[r] : r) * d->classes + c] =
+                    (double)s->loss.probability[r * d->classes + c];
     for (int64_t i = 0; i < d->count; i++) {
-        double p = (double)d->loss.probability[i];
-        d->sum[i] += p;
-        d->squares[i] += p * p;
+        d->sum[i] += d->last[i];
+        d->squares[i] += d->last[i] * d->last[i];
     }
 }
 
@@ -246,43 +329,63 @@ pgcn_status pgcn_model_predict(const pgcn_model *model, const pgcn_dataset *data
     session s;
     draws d;
     PGCN_TRY(session_open(&s, model, data, inference));
-    pgcn_status status = draws_init(&d, &s, data->graph->n, model->classes);
+    pgcn_status status = draws_init(&d, &s, model->classes);
     for (int draw = 0; status == PGCN_OK && draw < d.runs; draw++) draws_add(&d, &s, draw);
     for (int64_t i = 0; status == PGCN_OK && i < d.count; i++) {
         probability[i] = (float)(d.sum[i] / d.runs);
         if (deviation) deviation[i] = (float)deviation_of(d.sum[i], d.squares[i], d.runs);
     }
-    pgcn_i_loss_free(&d.loss);
+    pgcn_i_arena_free(&d.arena);
     session_close(&s);
     return status;
 }
 
 /* ---- scores --------------------------------------------------------------------------------------- */
 
-/* Share of the masked nodes whose most probable class is their label, and their mean loss. */
+/* Share of the masked items whose most probable class is their label, or the micro-averaged F1 of
+ * their labels; and their mean loss. Probabilities are the sums of `runs` draws. */
 typedef struct part_score {
     double accuracy, loss;
 } part_score;
-static part_score score_part(const double *probability, const pgcn_dataset *data, int classes,
-                             const uint8_t *mask) {
-    int64_t nodes = 0, hits = 0;
-    double loss = 0;
-    for (int64_t j = 0; j < data->graph->n; j++) {
-        if (!mask[j] || data->label[j] < 0) continue;
-        const double *p = probability + j * classes;
-        int best = 0;
-        double total = 0;
-        for (int c = 0; c < classes; c++) {
-            if (p[c] > p[best]) best = c;
-            total += p[c];
-        }
-        nodes++;
-        hits += best == data->label[j];
-        loss -= log(fmax(p[data->label[j]] / total, 1e-300));
+
+static void score_class(const double *p, int classes, int32_t label, pgcn_i_score *score) {
+    int best = 0;
+    double total = 0;
+    for (int c = 0; c < classes; c++) {
+        if (p[c] > p[best]) best = c;
+        total += p[c];
     }
-    if (nodes == 0) return (part_score){NAN, NAN};
+    score->hits += best == label;
+    score->loss -= log(fmax(p[label] / total, 1e-300));
+}
+
+static void score_labels(const double *p, int classes, const uint8_t *label, int runs,
+                         pgcn_i_score *score) {
+    for (int c = 0; c < classes; c++) {
+        double probability = p[c] / runs;
+        bool said = probability > 0.5;
+        score->hits += said && label[c];
+        score->false_positives += said && !label[c];
+        score->false_negatives += !said && label[c];
+        score->loss -= log(fmax(label[c] ? probability : 1 - probability, 1e-300));
+    }
+}
+
+static part_score score_part(const double *probability, int runs, const pgcn_i_target *target,
+                             int64_t items, int classes) {
+    pgcn_i_score score = {.items = target->masked};
+    for (int64_t i = 0; i < items; i++) {
+        const double *p = probability + i * classes;
+        if (!target->mask[i] || (target->label && target->label[i] < 0)) continue;
+        if (target->labels)
+            score_labels(p, classes, target->labels + i * classes, runs, &score);
+        else
+            score_class(p, classes, target->label[i], &score);
+    }
+    if (score.items == 0) return (part_score){NAN, NAN};
     /* rounded like the accuracies of the history, so that both are equal */
-    return (part_score){100 * ((double)hits / (double)nodes), loss / (double)nodes};
+    return (part_score){100 * pgcn_i_score_accuracy(&score, target->labels != NULL),
+                        pgcn_i_score_loss(&score)};
 }
 
 static const pgcn_i_split *split_of(const pgcn_model *model, const pgcn_dataset *data) {
@@ -291,46 +394,55 @@ static const pgcn_i_split *split_of(const pgcn_model *model, const pgcn_dataset 
     return NULL;
 }
 
-pgcn_status pgcn_model_evaluate(const pgcn_model *model, const pgcn_dataset *data,
-                                const pgcn_inference *inference, pgcn_scores *out) {
-    const pgcn_i_split *split = split_of(model, data);
-    if (data->task != PGCN_TASK_NODE)
+static pgcn_status check_evaluation(const pgcn_model *model, const pgcn_dataset *data) {
+    static const char *const predicts[] = {[PGCN_TASK_NONE] = "nothing",
+                                           [PGCN_TASK_NODE] = "one class per node",
+                                           [PGCN_TASK_MULTILABEL] = "several labels per node",
+                                           [PGCN_TASK_GRAPH] = "one class per graph"};
+    if (data->task != model->task)
         return pgcn_i_fail(PGCN_ERR_MISMATCH,
-                           "the model predicts one class per node, which data set %s does not tell",
-                           data->name);
-    if (!split)
+                           "the model predicts %s, which data set %s does not tell",
+                           predicts[model->task], data->name);
+    if (!split_of(model, data))
         return pgcn_i_fail(
             PGCN_ERR_MISMATCH,
             "the model was trained on split %s and data set %s has none of that name", model->split,
             data->name);
-    if (data->classes > model->classes)
+    if (data->classes > model->classes ||
+        (model->task == PGCN_TASK_MULTILABEL && data->classes != model->classes))
         return pgcn_i_fail(PGCN_ERR_MISMATCH, "the model knows %d classes and data set %s has %d",
                            model->classes, data->name, data->classes);
+    return PGCN_OK;
+}
+
+pgcn_status pgcn_model_evaluate(const pgcn_model *model, const pgcn_dataset *data,
+                                const pgcn_inference *inference, pgcn_scores *out) {
     session s;
     draws d;
+    PGCN_TRY(check_evaluation(model, data));
     PGCN_TRY(session_open(&s, model, data, inference));
-    pgcn_status status = draws_init(&d, &s, data->graph->n, model->classes);
-    double *single = pgcn_i_alloc(d.count, sizeof *single);
-    if (!single) status = PGCN_ERR_MEMORY;
-    const uint8_t *masks[3] = {split->train, split->val, split->test};
+    pgcn_status status = draws_init(&d, &s, model->classes);
+    const pgcn_i_split *split = split_of(model, data);
+    const pgcn_i_target target[3] = {pgcn_i_target_of(data, split->train),
+                                     pgcn_i_target_of(data, split->val),
+                                     pgcn_i_target_of(data, split->test)};
     double sum[3] = {0}, squares[3] = {0};
     for (int draw = 0; status == PGCN_OK && draw < d.runs; draw++) {
         draws_add(&d, &s, draw);
-        for (int64_t i = 0; i < d.count; i++) single[i] = (double)d.loss.probability[i];
         for (int part = 0; part < 3; part++) {
-            double accuracy = score_part(single, data, model->classes, masks[part]).accuracy;
+            double accuracy =
+                score_part(d.last, 1, &target[part], s.items, model->classes).accuracy;
             sum[part] += accuracy;
             squares[part] += accuracy * accuracy;
         }
     }
     pgcn_score *scores[3] = {&out->train, &out->val, &out->test};
     for (int part = 0; status == PGCN_OK && part < 3; part++) {
-        part_score mean = score_part(d.sum, data, model->classes, masks[part]);
+        part_score mean = score_part(d.sum, d.runs, &target[part], s.items, model->classes);
         *scores[part] = (pgcn_score){mean.accuracy, sum[part] / d.runs,
                                      deviation_of(sum[part], squares[part], d.runs), mean.loss};
     }
-    pgcn_i_free(single);
-    pgcn_i_loss_free(&d.loss);
+    pgcn_i_arena_free(&d.arena);
     session_close(&s);
     return status;
 }

@@ -13,7 +13,6 @@ pgcn_status pgcn_i_spatial_init(pgcn_i_spatial *spatial, const pgcn_graph *graph
     opts.return_p = (float)config->return_p;
     opts.inout_q = (float)config->inout_q;
     opts.may_stay = config->self_loops;
-    bool symmetric = config->scaling == PGCN_SCALING_SYMMETRIC;
     bool back = config->train_form == PGCN_FORM_EXACT;
     pgcn_status status = PGCN_OK;
     if (config->direction == PGCN_DIRECTION_BACKWARD && graph->directed) {
@@ -23,13 +22,13 @@ pgcn_status pgcn_i_spatial_init(pgcn_i_spatial *spatial, const pgcn_graph *graph
     if (status == PGCN_OK) status = pgcn_i_walker_init(&spatial->walker, graph, &opts);
     if (status == PGCN_OK)
         status = pgcn_i_graph_operator(graph, config->self_loops, config->walk != PGCN_WALK_UNIFORM,
-                                       symmetric, &spatial->arena, &spatial->exact,
+                                       config->scaling, &spatial->arena, &spatial->exact,
                                        back ? &spatial->exact_t : NULL, &spatial->degree);
     if (status != PGCN_OK) {
         pgcn_i_spatial_free(spatial);
         return status;
     }
-    spatial->visit_degree = symmetric ? spatial->degree : NULL;
+    spatial->visit_degree = config->scaling == PGCN_SCALING_SYMMETRIC ? spatial->degree : NULL;
     return PGCN_OK;
 }
 

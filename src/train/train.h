@@ -44,6 +44,7 @@ int64_t pgcn_i_spatial_bytes(const pgcn_i_spatial *spatial);
 
 struct pgcn_model {
     pgcn_config config;
+    pgcn_task task;
     int64_t features;
     int classes;
     char dataset[256];
@@ -54,6 +55,11 @@ struct pgcn_model {
     json_t *class_names; /* array of strings; NULL: classes have no names */
     pgcn_i_params params;
 };
+
+static inline pgcn_i_shape pgcn_i_model_shape(const pgcn_model *model) {
+    return (pgcn_i_shape){model->features, model->classes, model->task == PGCN_TASK_GRAPH};
+}
+const char *pgcn_i_task_name(pgcn_task task); /* "node", "multilabel", "graph" */
 
 /* ---- checkpoints (checkpoint.c) -------------------------------------------------------------- */
 
@@ -70,6 +76,33 @@ json_t *pgcn_i_history_to_json(const pgcn_epoch *history, int64_t count);
 pgcn_status pgcn_i_checkpoint_write(const char *path, const pgcn_trainer *trainer);
 pgcn_status pgcn_i_checkpoint_read(const char *path, pgcn_trainer *trainer);
 
+/* ---- many graphs (feed.c) ----------------------------------------------------------------------- */
+
+/* Which graphs a step, or a part of an evaluation, has. The order of the training graphs is drawn
+ * anew for every pass over them, from its number alone. */
+typedef struct pgcn_i_feed {
+    pgcn_i_arena arena;
+    pgcn_i_batch *train, *eval;
+    int64_t train_graphs, eval_graphs; /* with something to learn, or to score, in them */
+    pgcn_node *train_graph, *eval_graph;
+    pgcn_node *order; /* of the pass: places in train_graph */
+    pgcn_node *chosen;
+    int64_t pass;  /* whose order it is, -1: none */
+    int64_t steps; /* of a pass */
+} pgcn_i_feed;
+pgcn_status pgcn_i_feed_new(const pgcn_trainer *trainer, pgcn_i_feed **out);
+void pgcn_i_feed_free(pgcn_i_feed *feed);
+/* Gathers the batch of a step, from 0, or part i of the evaluation; false after the last. */
+void pgcn_i_feed_step(pgcn_i_feed *feed, uint64_t seed, int64_t step);
+bool pgcn_i_feed_part(pgcn_i_feed *feed, int64_t i);
+
+/* ---- checks of data against configuration (checks.c) -------------------------------------------- */
+
+/* Task, split and names fit; counts the items of the split. */
+pgcn_status pgcn_i_trainer_check(pgcn_trainer *trainer);
+/* The configuration with what follows from it and the data, which models then tell. */
+void pgcn_i_trainer_settle(pgcn_trainer *trainer);
+
 /* ---- the trainer (trainer.c) ------------------------------------------------------------------ */
 
 struct pgcn_trainer {
@@ -77,7 +110,7 @@ struct pgcn_trainer {
     const pgcn_dataset *data;
     pgcn_config config;
     const pgcn_i_split *split;
-    int64_t train_nodes, val_nodes, test_nodes; /* labelled ones */
+    int64_t train_items, val_items, test_items; /* labelled nodes, or graphs */
     pgcn_i_pool *pool;
     pgcn_i_params params;
     pgcn_i_input *input;
@@ -89,6 +122,9 @@ struct pgcn_trainer {
     pgcn_i_tape train_tape, eval_tape; /* in the same memory: one of them runs at a time */
     pgcn_i_value *train_logits, *eval_logits;
     pgcn_i_loss loss;     /* of both */
+    pgcn_i_target target; /* of the whole set; masks are those of the split */
+    pgcn_i_feed *feed;    /* of a set of many graphs; NULL: a step has all of the one graph */
+    int64_t steps;        /* of an epoch */
     int64_t sampled_step; /* the step whose sample the visits hold, -1: none */
     pgcn_i_progress progress;
     pgcn_memory memory; /* what all of this takes */
@@ -102,8 +138,9 @@ pgcn_status pgcn_i_trainer_measure(pgcn_trainer *trainer);
  * updates what patience looks at. Resuming replays the history through it. */
 bool pgcn_i_progress_add(pgcn_i_progress *progress, pgcn_select select, pgcn_epoch epoch);
 
-/* adam.c: one step over all parameters with the rates and decays of their groups; t from 1. */
+/* adam.c: one step over all parameters with a share of the rates, and the decays, of their groups;
+ * t from 1. */
 void pgcn_i_adam_all(pgcn_i_params *params, pgcn_i_pool *pool, const pgcn_config *config,
-                     int64_t t);
+                     double share, int64_t t);
 
 #endif

@@ -12,64 +12,128 @@
 
 /* ---- one epoch ------------------------------------------------------------------------------ */
 
-/* Draws the paths that this step trains on, unless the visits already hold them. */
-static void sample_paths(pgcn_trainer *trainer, int64_t step) {
+/* Degrees that scale visits, of the graph or of the graphs of a batch; NULL: nothing is scaled. */
+static const float *visit_degree(const pgcn_trainer *trainer, const pgcn_i_batch *batch) {
+    return batch && trainer->spatial.visit_degree ? batch->degree : trainer->spatial.visit_degree;
+}
+
+/* Draws the paths that this step trains on, unless the visits already hold them: those of a batch
+ * are of other nodes in every step. */
+static void sample_paths(pgcn_trainer *trainer, const pgcn_i_batch *batch, int64_t step) {
     const pgcn_config *config = &trainer->config;
     int64_t wanted = config->resample_every > 0 ? step - step % config->resample_every : 0;
-    if (wanted == trainer->sampled_step) return;
+    if (wanted == trainer->sampled_step && !batch) return;
     for (int l = 0; l < trainer->samplers; l++)
         pgcn_i_visits_sample(trainer->visits[l], &trainer->spatial.walker, trainer->pool,
                              config->seed, PGCN_I_RNG_WALK, wanted, l,
-                             trainer->spatial.visit_degree);
+                             visit_degree(trainer, batch));
     trainer->sampled_step = wanted;
 }
 
-/* The weight of the consistency term rises linearly: without the ramp Citeseer collapses. */
-static double consistency_weight(const pgcn_config *config, int64_t step) {
-    if (config->samples < 2) return 0;
-    if (step >= config->consistency_ramp) return config->consistency;
-    return config->consistency * (double)step / config->consistency_ramp;
+/* What the step learns from: all of one graph, or the next graphs of many. */
+static pgcn_i_target next_target(pgcn_trainer *trainer, int64_t step) {
+    if (!trainer->feed) {
+        pgcn_i_target target = trainer->target;
+        target.mask = trainer->split->train;
+        target.masked = trainer->train_items;
+        return target;
+    }
+    pgcn_i_batch *batch = trainer->feed->train;
+    pgcn_i_feed_step(trainer->feed, trainer->config.seed, step);
+    pgcn_i_batch_fit(batch, &trainer->train_tape, trainer->train_operators, trainer->config.layers,
+                     &trainer->loss);
+    return pgcn_i_batch_mask(batch, trainer->split->train);
 }
 
-/* Sample, forward, loss, backward, Adam. Returns the loss; the weights are not touched when it is
- * not finite. */
-static double run_step(pgcn_trainer *trainer, int64_t step) {
+/* The weight of the consistency term rises linearly: without the ramp Citeseer collapses. */
+static double consistency_weight(const pgcn_config *config, int64_t epoch) {
+    if (config->samples < 2) return 0;
+    if (epoch >= config->consistency_ramp) return config->consistency;
+    return config->consistency * (double)epoch / config->consistency_ramp;
+}
+
+static double rate_share(const pgcn_config *config, int64_t epoch) {
+    return config->lr_halve > 0 ? pow(0.5, (double)(epoch / config->lr_halve)) : 1;
+}
+
+/* Sample, forward, loss, backward, Adam. Returns the loss and on how many items it is; the weights
+ * are not touched when it is not finite. Epochs and steps count from 0. */
+static double run_step(pgcn_trainer *trainer, int64_t epoch, int64_t step, int64_t *items) {
     const pgcn_config *config = &trainer->config;
     pgcn_i_tape *tape = &trainer->train_tape;
-    sample_paths(trainer, step);
+    pgcn_i_target target = next_target(trainer, step);
+    sample_paths(trainer, trainer->feed ? trainer->feed->train : NULL, step);
     tape->seed = config->seed;
     tape->step = step;
-    double lambda = consistency_weight(config, step);
-    pgcn_i_loss_rows(&trainer->loss, tape, trainer->data->label, trainer->split->train, lambda);
+    double lambda = consistency_weight(config, epoch);
+    if (!trainer->feed) pgcn_i_loss_rows(&trainer->loss, tape, &target, lambda);
     pgcn_i_tape_forward(tape);
-    pgcn_i_loss_terms terms =
-        pgcn_i_loss_run(&trainer->loss, tape, trainer->train_logits, trainer->data->label,
-                        trainer->split->train, trainer->train_nodes, lambda, config->temperature);
+    pgcn_i_loss_terms terms = pgcn_i_loss_run(&trainer->loss, tape, trainer->train_logits, &target,
+                                              lambda, config->temperature);
     double loss = terms.cross_entropy + lambda * terms.consistency;
+    *items = target.masked;
     if (!isfinite(loss)) return loss;
     pgcn_i_tape_backward(tape);
-    pgcn_i_adam_all(&trainer->params, trainer->pool, config, step + 1);
+    pgcn_i_adam_all(&trainer->params, trainer->pool, config, rate_share(config, epoch), step + 1);
     return loss;
 }
 
-static void evaluate(pgcn_trainer *trainer, pgcn_epoch *epoch) {
-    const pgcn_dataset *data = trainer->data;
+/* The steps of an epoch; the mean of their losses, or the first that is not finite. */
+static double run_steps(pgcn_trainer *trainer, int64_t epoch) {
+    double sum = 0;
+    int64_t all = 0, items;
+    for (int64_t i = 0; i < trainer->steps; i++) {
+        double loss = run_step(trainer, epoch, epoch * trainer->steps + i, &items);
+        if (!isfinite(loss) || trainer->steps == 1) return loss;
+        sum += loss * (double)items;
+        all += items;
+    }
+    return sum / (double)all;
+}
+
+static const uint8_t *mask_of(const pgcn_trainer *trainer, bool test) {
+    return test ? trainer->split->test : trainer->split->val;
+}
+
+static pgcn_i_target eval_target(pgcn_trainer *trainer, bool test) {
+    if (trainer->feed) return pgcn_i_batch_mask(trainer->feed->eval, mask_of(trainer, test));
+    pgcn_i_target target = trainer->target;
+    target.mask = mask_of(trainer, test);
+    target.masked = test ? trainer->test_items : trainer->val_items;
+    return target;
+}
+
+/* The graph, or the graphs of a part of the evaluation. */
+static void evaluate_part(pgcn_trainer *trainer, int64_t epoch, pgcn_i_score *val,
+                          pgcn_i_score *test) {
     pgcn_i_tape *tape = &trainer->eval_tape;
+    const pgcn_i_batch *batch = trainer->feed ? trainer->feed->eval : NULL;
+    if (batch)
+        pgcn_i_batch_fit(batch, tape, trainer->eval_operators, trainer->config.layers,
+                         &trainer->loss);
     if (trainer->eval_visits)
         pgcn_i_visits_sample(trainer->eval_visits, &trainer->spatial.walker, trainer->pool,
-                             trainer->config.seed, PGCN_I_RNG_WALK_INFERENCE, epoch->epoch, 0,
-                             trainer->spatial.visit_degree);
+                             trainer->config.seed, PGCN_I_RNG_WALK_INFERENCE, epoch, 0,
+                             visit_degree(trainer, batch));
     pgcn_i_tape_forward(tape);
-    pgcn_i_softmax_run(&trainer->loss, tape, trainer->eval_logits);
-    pgcn_i_loss_terms val = pgcn_i_score_run(&trainer->loss, tape, trainer->eval_logits,
-                                             data->label, trainer->split->val, trainer->val_nodes);
-    epoch->val_loss = val.cross_entropy;
-    epoch->val_accuracy = 100 * val.accuracy;
-    if (trainer->test_nodes == 0) return; /* the step without-test: it stays NaN */
-    pgcn_i_loss_terms test =
-        pgcn_i_score_run(&trainer->loss, tape, trainer->eval_logits, data->label,
-                         trainer->split->test, trainer->test_nodes);
-    epoch->test_accuracy = 100 * test.accuracy;
+    if (trainer->data->task != PGCN_TASK_MULTILABEL)
+        pgcn_i_softmax_run(&trainer->loss, tape, trainer->eval_logits);
+    pgcn_i_target target = eval_target(trainer, false);
+    pgcn_i_score_add(&trainer->loss, tape, trainer->eval_logits, &target, val);
+    if (trainer->test_items == 0) return; /* the step without-test */
+    target = eval_target(trainer, true);
+    pgcn_i_score_add(&trainer->loss, tape, trainer->eval_logits, &target, test);
+}
+
+static void evaluate(pgcn_trainer *trainer, pgcn_epoch *epoch) {
+    bool several = trainer->data->task == PGCN_TASK_MULTILABEL;
+    pgcn_i_score val = {0}, test = {0};
+    if (!trainer->feed) evaluate_part(trainer, epoch->epoch, &val, &test);
+    for (int64_t i = 0; trainer->feed && pgcn_i_feed_part(trainer->feed, i); i++)
+        evaluate_part(trainer, epoch->epoch, &val, &test);
+    epoch->val_loss = pgcn_i_score_loss(&val);
+    epoch->val_accuracy = 100 * pgcn_i_score_accuracy(&val, several);
+    if (test.items > 0) epoch->test_accuracy = 100 * pgcn_i_score_accuracy(&test, several);
 }
 
 static bool better(const pgcn_epoch *a, const pgcn_epoch *b, pgcn_select select) {
@@ -122,7 +186,7 @@ pgcn_status pgcn_trainer_epoch(pgcn_trainer *trainer, pgcn_epoch *out) {
     pgcn_epoch epoch = {
         .epoch = progress->epochs + 1, .val_loss = NAN, .val_accuracy = NAN, .test_accuracy = NAN};
     double begin_ms = now_ms();
-    epoch.train_loss = run_step(trainer, progress->epochs);
+    epoch.train_loss = run_steps(trainer, progress->epochs);
     epoch.step_ms = now_ms() - begin_ms;
     if (!isfinite(epoch.train_loss)) return not_finite(progress, "training");
     if (epoch.epoch % trainer->config.eval_every == 0 || epoch.epoch == trainer->config.epochs) {
@@ -164,131 +228,79 @@ pgcn_status pgcn_trainer_resume(pgcn_trainer *trainer, const char *path) {
     return PGCN_OK;
 }
 
-/* ---- checks of data against configuration ---------------------------------------------------- */
-
-/* What this version trains; everything else can be looked at and converted. */
-static pgcn_status check_task(const pgcn_dataset *data) {
-    if (data->task == PGCN_TASK_MULTILABEL || data->task == PGCN_TASK_GRAPH)
-        return pgcn_i_fail(PGCN_ERR_ARGUMENT,
-                           "data set %s has %s; this version trains on one class per node",
-                           data->name,
-                           data->task == PGCN_TASK_GRAPH ? "a class for each of its graphs"
-                                                         : "several labels per node");
-    if (data->task == PGCN_TASK_NONE)
-        return pgcn_i_fail(PGCN_ERR_ARGUMENT,
-                           "data set %s has no labels to learn from; for your own files give "
-                           "--labels",
-                           data->name);
-    if (data->splits == 0)
-        return pgcn_i_fail(PGCN_ERR_MISMATCH,
-                           "data set %s has too few labelled nodes to be split into training, "
-                           "validation and test nodes; label more of them",
-                           data->name);
-    return PGCN_OK;
-}
-
-static pgcn_status choose_split(pgcn_trainer *trainer) {
-    const pgcn_dataset *data = trainer->data;
-    const char *wanted = trainer->config.split;
-    int numbered = data->splits - (strcmp(data->split[0].name, "public") == 0);
-    if (strcmp(wanted, "auto") == 0) {
-        bool published = numbered < data->splits;
-        trainer->split =
-            &data->split[published ? 0 : (int)(trainer->config.seed % (uint64_t)data->splits)];
-        return PGCN_OK;
-    }
-    if (strcmp(wanted, "numbered") == 0 && numbered > 0) {
-        trainer->split = &data->split[data->splits - numbered +
-                                      (int)(trainer->config.seed % (uint64_t)numbered)];
-        return PGCN_OK;
-    }
-    for (int i = 0; i < data->splits; i++)
-        if (strcmp(data->split[i].name, wanted) == 0) {
-            trainer->split = &data->split[i];
-            return PGCN_OK;
-        }
-    return pgcn_i_fail(PGCN_ERR_MISMATCH, "data set %s has no split '%s'; it has %s to %s",
-                       data->name, wanted, data->split[0].name, data->split[data->splits - 1].name);
-}
-
-static pgcn_status count_nodes(pgcn_trainer *trainer) {
-    const pgcn_dataset *data = trainer->data;
-    const pgcn_i_split *split = trainer->split;
-    int64_t *per_class = pgcn_i_alloc(data->classes, sizeof *per_class);
-    if (!per_class) return PGCN_ERR_MEMORY;
-    for (int64_t j = 0; j < data->graph->n; j++) {
-        if (data->label[j] < 0) continue;
-        trainer->train_nodes += split->train[j];
-        trainer->val_nodes += split->val[j];
-        trainer->test_nodes += split->test[j];
-        per_class[data->label[j]] += split->train[j];
-    }
-    int missing = 0, first_missing = -1;
-    for (int c = 0; c < data->classes; c++)
-        if (per_class[c] == 0 && missing++ == 0) first_missing = c;
-    pgcn_i_free(per_class);
-    if (missing > 0 && !trainer->config.allow_missing_class)
-        return pgcn_i_fail(PGCN_ERR_MISMATCH,
-                           "split %s of %s has no training node of class %d (%d of %d classes are "
-                           "missing), so the model could never predict it; choose another split, "
-                           "or set allow-missing-class to yes",
-                           split->name, data->name, first_missing, missing, data->classes);
-    if (trainer->train_nodes == 0 || trainer->val_nodes == 0 ||
-        (trainer->test_nodes == 0 && !data->without_test))
-        return pgcn_i_fail(PGCN_ERR_MISMATCH,
-                           "split %s of %s has %lld training, %lld validation and %lld test nodes "
-                           "with a label; each must have at least one",
-                           split->name, data->name, (long long)trainer->train_nodes,
-                           (long long)trainer->val_nodes, (long long)trainer->test_nodes);
-    return PGCN_OK;
-}
-
 /* ---- setting up ------------------------------------------------------------------------------- */
+
+/* Of the whole graph, or of the graphs of a batch. */
+static pgcn_i_operator operator_of(const pgcn_trainer *trainer, const pgcn_i_batch *batch,
+                                   int samples) {
+    pgcn_i_operator operator= pgcn_i_spatial_operator(&trainer->spatial, samples);
+    if (batch) {
+        operator.n = batch->subset.most;
+        operator.exact = & batch->exact;
+        operator.exact_t = & batch->exact_t;
+    }
+    return operator;
+}
 
 static pgcn_status make_operators(pgcn_trainer *trainer) {
     const pgcn_config *config = &trainer->config;
     pgcn_i_spatial *spatial = &trainer->spatial;
+    const pgcn_i_batch *train = trainer->feed ? trainer->feed->train : NULL;
+    const pgcn_i_batch *eval = trainer->feed ? trainer->feed->eval : NULL;
     trainer->train_operators = PGCN_I_ARRAY(&trainer->arena, pgcn_i_operator, config->layers);
     trainer->eval_operators = PGCN_I_ARRAY(&trainer->arena, pgcn_i_operator, config->layers);
     trainer->visits = PGCN_I_ARRAY(&trainer->arena, pgcn_i_visits *, config->layers);
     if (!trainer->train_operators || !trainer->eval_operators || !trainer->visits)
         return PGCN_ERR_MEMORY;
     for (int l = 0; l < config->layers; l++) {
-        trainer->train_operators[l] = pgcn_i_spatial_operator(spatial, config->samples);
-        trainer->eval_operators[l] = pgcn_i_spatial_operator(spatial, 1);
+        trainer->train_operators[l] = operator_of(trainer, train, config->samples);
+        trainer->eval_operators[l] = operator_of(trainer, eval, 1);
     }
     trainer->sampled_step = -1;
     if (config->train_form == PGCN_FORM_SAMPLED) {
         int samplers = config->paths_per_layer ? config->layers : 1;
         for (int l = 0; l < samplers; l++) {
-            PGCN_TRY(
-                pgcn_i_visits_new(&spatial->walker, config->samples, true, &trainer->visits[l]));
+            PGCN_TRY(pgcn_i_visits_new(&spatial->walker, train ? &train->subset : NULL,
+                                       config->samples, true, &trainer->visits[l]));
             trainer->train_operators[l].visits = trainer->visits[l];
             trainer->samplers = l + 1;
         }
     }
     if (!spatial->has_exact) {
-        PGCN_TRY(pgcn_i_visits_new(&spatial->walker, 1, false, &trainer->eval_visits));
+        PGCN_TRY(pgcn_i_visits_new(&spatial->walker, eval ? &eval->subset : NULL, 1, false,
+                                   &trainer->eval_visits));
         for (int l = 0; l < config->layers; l++)
             trainer->eval_operators[l].visits = trainer->eval_visits;
     }
     return PGCN_OK;
 }
 
+static pgcn_i_place place_of(const pgcn_trainer *trainer, const pgcn_i_batch *batch,
+                             const pgcn_i_operator *operators, int samples) {
+    bool per_graph = trainer->data->task == PGCN_TASK_GRAPH;
+    return (pgcn_i_place){.input = batch ? &batch->input : trainer->input,
+                          .operators = operators,
+                          .samples = samples,
+                          .segment = per_graph ? batch->segment : NULL,
+                          .graphs = per_graph ? batch->graphs * samples : 0};
+}
+
 /* The memory of values and gradients is one for both tapes, large enough for either. */
 static pgcn_status record_tapes(pgcn_trainer *trainer) {
+    const pgcn_i_batch *train_batch = trainer->feed ? trainer->feed->train : NULL;
+    const pgcn_i_batch *eval_batch = trainer->feed ? trainer->feed->eval : NULL;
     const pgcn_config *config = &trainer->config;
-    int ops = pgcn_i_pathgcn_ops(config);
+    int ops = pgcn_i_network_ops(config);
     pgcn_i_tape *train = &trainer->train_tape, *eval = &trainer->eval_tape;
     PGCN_TRY(pgcn_i_tape_init(train, trainer->pool, &trainer->params, ops, true));
     train->recompute = config->recompute;
     train->gather_bf16 = config->bf16;
-    trainer->train_logits = pgcn_i_pathgcn_record(train, config, trainer->input,
-                                                  trainer->train_operators, config->samples);
+    pgcn_i_place place = place_of(trainer, train_batch, trainer->train_operators, config->samples);
+    trainer->train_logits = pgcn_i_network_record(train, config, &place);
     PGCN_TRY(pgcn_i_tape_plan(train));
     PGCN_TRY(pgcn_i_tape_init(eval, trainer->pool, &trainer->params, ops, false));
-    trainer->eval_logits =
-        pgcn_i_pathgcn_record(eval, config, trainer->input, trainer->eval_operators, 1);
+    place = place_of(trainer, eval_batch, trainer->eval_operators, 1);
+    trainer->eval_logits = pgcn_i_network_record(eval, config, &place);
     PGCN_TRY(pgcn_i_tape_plan(eval));
     float *work = PGCN_I_ARRAY(&train->arena, float,
                                train->work_floats > eval->work_floats ? train->work_floats
@@ -296,50 +308,49 @@ static pgcn_status record_tapes(pgcn_trainer *trainer) {
     if (!work) return PGCN_ERR_MEMORY;
     pgcn_i_tape_place(train, work);
     pgcn_i_tape_place(eval, work);
-    return pgcn_i_loss_init(&trainer->loss, trainer->data->graph->n, config->samples,
+    return pgcn_i_loss_init(&trainer->loss, trainer->eval_logits->rows, config->samples,
                             trainer->data->classes);
 }
 
-static bool is_utf8(const char *name) {
-    return pgcn_i_is_utf8(name, (int64_t)strlen(name));
+/* Mean and deviation of the features, over the training nodes or those of the training graphs. */
+static pgcn_status standardise(const pgcn_trainer *trainer, pgcn_i_standard standard) {
+    const pgcn_dataset *data = trainer->data;
+    const uint8_t *train = trainer->split->train;
+    if (!standard.mean) return PGCN_OK;
+    if (data->task != PGCN_TASK_GRAPH) return pgcn_i_standard_of(&data->x, train, standard);
+    uint8_t *mask = pgcn_i_alloc(data->graph->n, 1);
+    if (!mask) return PGCN_ERR_MEMORY;
+    for (int64_t i = 0; i < data->graph->n; i++) mask[i] = train[data->from.graph_of[i]];
+    pgcn_status status = pgcn_i_standard_of(&data->x, mask, standard);
+    pgcn_i_free(mask);
+    return status;
 }
 
-/* Checkpoints and models hold names as JSON text; better refused now than after hours of training. */
-static pgcn_status check_names(const pgcn_dataset *data) {
-    for (int c = 0; c < data->from.class_name.count; c++)
-        if (!is_utf8(pgcn_dataset_class_name(data, c)))
-            return pgcn_i_fail(PGCN_ERR_FORMAT,
-                               "the name of class %d of data set %s is not UTF-8 text; rename it",
-                               c, data->name);
-    if (is_utf8(data->name) && strlen(data->name) < sizeof((pgcn_model *)0)->dataset)
-        return PGCN_OK;
-    return pgcn_i_fail(
-        PGCN_ERR_ARGUMENT,
-        "the name of the data set, '%.64s', is not UTF-8 or is longer than %zu bytes; "
-        "rename its folder",
-        data->name, sizeof((pgcn_model *)0)->dataset - 1);
+static pgcn_status set_up_feed(pgcn_trainer *trainer) {
+    const pgcn_dataset *data = trainer->data;
+    trainer->target = pgcn_i_target_of(data, trainer->split->train);
+    trainer->steps = 1;
+    if (data->info.graphs == 1 && data->task != PGCN_TASK_GRAPH) return PGCN_OK;
+    PGCN_TRY(pgcn_i_feed_new(trainer, &trainer->feed));
+    trainer->steps = trainer->config.steps > 0 ? trainer->config.steps : trainer->feed->steps;
+    return PGCN_OK;
 }
 
 static pgcn_status set_up(pgcn_trainer *trainer) {
     const pgcn_dataset *data = trainer->data;
     const pgcn_config *config = &trainer->config;
-    PGCN_TRY(pgcn_config_check(config));
-    PGCN_TRY(check_names(data));
-    PGCN_TRY(check_task(data));
-    PGCN_TRY(choose_split(trainer));
-    PGCN_TRY(count_nodes(trainer));
-    /* Decided here once, so that the model says what was done whatever data it meets later. */
-    if (config->normalise == PGCN_NORMALISE_AUTO)
-        trainer->config.normalise =
-            data->x.offset ? PGCN_NORMALISE_ROWS : PGCN_NORMALISE_STANDARDISE;
+    PGCN_TRY(pgcn_i_trainer_check(trainer));
+    pgcn_i_trainer_settle(trainer);
     PGCN_TRY(pgcn_i_pool_new(config->threads, &trainer->pool));
     PGCN_TRY(pgcn_i_spatial_init(&trainer->spatial, data->graph, config));
-    PGCN_TRY(pgcn_i_pathgcn_declare(&trainer->params, config, data->x.columns, data->classes));
+    pgcn_i_shape shape = {data->x.columns, data->classes, data->task == PGCN_TASK_GRAPH};
+    PGCN_TRY(pgcn_i_network_declare(&trainer->params, config, shape));
     PGCN_TRY(pgcn_i_params_allocate(&trainer->params, true));
-    pgcn_i_pathgcn_start(&trainer->params, config);
-    const pgcn_i_standard standard = pgcn_i_pathgcn_standard(&trainer->params);
-    if (standard.mean) PGCN_TRY(pgcn_i_standard_of(&data->x, trainer->split->train, standard));
+    pgcn_i_network_start(&trainer->params, config);
+    const pgcn_i_standard standard = pgcn_i_network_standard(&trainer->params);
+    PGCN_TRY(standardise(trainer, standard));
     PGCN_TRY(pgcn_i_input_new(&data->x, config->normalise, standard, true, &trainer->input));
+    PGCN_TRY(set_up_feed(trainer));
     PGCN_TRY(make_operators(trainer));
     PGCN_TRY(record_tapes(trainer));
     trainer->progress = (pgcn_i_progress){.best = -1};
@@ -365,6 +376,7 @@ pgcn_status pgcn_trainer_new(const pgcn_dataset *data, const pgcn_config *config
 void pgcn_trainer_free(pgcn_trainer *trainer) {
     if (!trainer) return;
     pgcn_i_loss_free(&trainer->loss);
+    pgcn_i_feed_free(trainer->feed);
     pgcn_i_tape_free(&trainer->train_tape);
     pgcn_i_tape_free(&trainer->eval_tape);
     for (int l = 0; l < trainer->samplers; l++) pgcn_i_visits_free(trainer->visits[l]);

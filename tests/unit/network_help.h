@@ -70,16 +70,17 @@ static inline void network_prepare(network *net, const problem *p, const char *t
     must(pgcn_i_pool_new(threads, &net->pool));
     must(pgcn_i_input_new(&p->x, config->normalise, (pgcn_i_standard){0}, true, &net->input));
     must(pgcn_i_spatial_init(&net->spatial, p->graph, config));
-    must(pgcn_i_pathgcn_declare(&net->params, config, NET_FEATURES, NET_CLASSES));
+    must(pgcn_i_network_declare(&net->params, config,
+                                (pgcn_i_shape){NET_FEATURES, NET_CLASSES, false}));
     must(pgcn_i_params_allocate(&net->params, true));
-    pgcn_i_pathgcn_start(&net->params, config);
+    pgcn_i_network_start(&net->params, config);
     if (config->train_form == PGCN_FORM_SAMPLED)
         net->samplers = config->paths_per_layer ? config->layers : 1;
     assert_true(config->layers <= 8);
     for (int l = 0; l < config->layers; l++) {
         net->operators[l] = pgcn_i_spatial_operator(&net->spatial, config->samples);
         if (l >= net->samplers) continue;
-        must(pgcn_i_visits_new(&net->spatial.walker, config->samples, true, &net->visits[l]));
+        must(pgcn_i_visits_new(&net->spatial.walker, NULL, config->samples, true, &net->visits[l]));
         pgcn_i_visits_sample(net->visits[l], &net->spatial.walker, net->pool, config->seed,
                              PGCN_I_RNG_WALK, 0, l, net->spatial.visit_degree);
         net->operators[l].visits = net->visits[l];
@@ -89,13 +90,15 @@ static inline void network_prepare(network *net, const problem *p, const char *t
 
 static inline pgcn_status network_record(network *net, bool with_grad) {
     const pgcn_config *config = &net->config;
-    PGCN_TRY(pgcn_i_tape_init(&net->tape, net->pool, &net->params, pgcn_i_pathgcn_ops(config),
+    PGCN_TRY(pgcn_i_tape_init(&net->tape, net->pool, &net->params, pgcn_i_network_ops(config),
                               with_grad));
     net->tape.seed = config->seed;
     net->tape.gather_bf16 = config->bf16;
     net->tape.recompute = config->recompute;
-    net->logits =
-        pgcn_i_pathgcn_record(&net->tape, config, net->input, net->operators, config->samples);
+    net->logits = pgcn_i_network_record(&net->tape, config,
+                                        &(pgcn_i_place){.input = net->input,
+                                                        .operators = net->operators,
+                                                        .samples = config->samples});
     return pgcn_i_tape_finish(&net->tape);
 }
 
@@ -130,9 +133,9 @@ static inline void network_shake(network *net) {
 static inline double network_run(network *net) {
     const problem *p = net->problem;
     pgcn_i_tape_forward(&net->tape);
-    pgcn_i_loss_terms terms =
-        pgcn_i_loss_run(&net->loss, &net->tape, net->logits, p->label, p->mask, p->masked,
-                        net->config.consistency, net->config.temperature);
+    pgcn_i_loss_terms terms = pgcn_i_loss_run(&net->loss, &net->tape, net->logits,
+                                              &(pgcn_i_target){p->label, NULL, p->mask, p->masked},
+                                              net->config.consistency, net->config.temperature);
     if (net->tape.with_grad) pgcn_i_tape_backward(&net->tape);
     return terms.cross_entropy + net->config.consistency * terms.consistency;
 }

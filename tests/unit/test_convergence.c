@@ -47,7 +47,7 @@ static void measure(const pgcn_graph *graph, const rule *r, int p, double power[
     pgcn_i_visits *visits = NULL;
     pgcn_i_pool *pool = NULL;
     must(pgcn_i_walker_init(&walker, graph, &opts));
-    must(pgcn_i_visits_new(&walker, 1, false, &visits));
+    must(pgcn_i_visits_new(&walker, NULL, 1, false, &visits));
     must(pgcn_i_pool_new(1, &pool));
     memset(error, 0, K * sizeof *error);
     for (int draw = 0; draw < DRAWS; draw++) {

@@ -104,7 +104,7 @@ static void test_adam_all_groups_match_reference(void **state) {
         float *g = ref_random_floats((uint64_t)t, params->total);
         double *g_d = ref_doubles(g, params->total);
         memcpy(params->grad, g, (size_t)params->total * sizeof *g);
-        pgcn_i_adam_all(params, trainer->pool, &trainer->config, t);
+        pgcn_i_adam_all(params, trainer->pool, &trainer->config, 1, t);
         for (int i = 0; i < params->count; i++) {
             const pgcn_i_param *param = &params->param[i];
             int64_t at = param->first;

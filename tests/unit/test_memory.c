@@ -65,8 +65,8 @@ static pgcn_status build_operator(void) {
     pgcn_i_csr forward, backward;
     float *degree = NULL;
     PGCN_TRY(pgcn_graph_from_edges(4, 5, SOURCE, TARGET, WEIGHT, NULL, &graph));
-    pgcn_status status =
-        pgcn_i_graph_operator(graph, true, true, true, &arena, &forward, &backward, &degree);
+    pgcn_status status = pgcn_i_graph_operator(graph, true, true, PGCN_SCALING_SYMMETRIC, &arena,
+                                               &forward, &backward, &degree);
     pgcn_i_arena_free(&arena);
     pgcn_graph_free(graph);
     return status;
@@ -95,7 +95,7 @@ static pgcn_status build_visits(void) {
     PGCN_TRY(pgcn_graph_from_edges(4, 5, SOURCE, TARGET, WEIGHT, NULL, &graph));
     pgcn_status status = pgcn_i_walker_init(&walker, graph, &opts);
     if (status == PGCN_OK) {
-        status = pgcn_i_visits_new(&walker, 2, true, &visits);
+        status = pgcn_i_visits_new(&walker, NULL, 2, true, &visits);
         if (status != PGCN_OK) assert_non_null(strstr(pgcn_last_error(), "visit lists"));
     }
     pgcn_i_visits_free(visits);
@@ -223,7 +223,7 @@ static void test_sampling_again_allocates_nothing(void **state) {
     pgcn_i_visits *visits = NULL;
     pgcn_i_pool *pool = NULL;
     must(pgcn_i_walker_init(&walker, graph, &opts));
-    must(pgcn_i_visits_new(&walker, 2, true, &visits));
+    must(pgcn_i_visits_new(&walker, NULL, 2, true, &visits));
     must(pgcn_i_pool_new(2, &pool));
     int64_t before = pgcn_i_alloc_count();
     for (int step = 0; step < 10; step++)

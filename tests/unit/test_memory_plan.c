@@ -51,10 +51,12 @@ static void assert_same_gradients(const network *a, const network *b, const char
 /* Forward, loss without consistency, backward, with the rows alone that the loss depends on. */
 static double run_live(network *net) {
     const problem *p = net->problem;
-    pgcn_i_loss_rows(&net->loss, &net->tape, p->label, p->mask, 0);
+    pgcn_i_loss_rows(&net->loss, &net->tape, &(pgcn_i_target){p->label, NULL, p->mask, p->masked},
+                     0);
     pgcn_i_tape_forward(&net->tape);
     pgcn_i_loss_terms terms =
-        pgcn_i_loss_run(&net->loss, &net->tape, net->logits, p->label, p->mask, p->masked, 0, 1);
+        pgcn_i_loss_run(&net->loss, &net->tape, net->logits,
+                        &(pgcn_i_target){p->label, NULL, p->mask, p->masked}, 0, 1);
     pgcn_i_tape_backward(&net->tape);
     pgcn_i_live_all(&net->tape);
     return terms.cross_entropy;

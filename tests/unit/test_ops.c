@@ -205,7 +205,7 @@ static void path_declare(bench *b) {
     must(pgcn_i_spatial_init(&b->spatial, b->graph, &config));
     b->operator= pgcn_i_spatial_operator(&b->spatial, b->test->samples);
     if (!b->test->exact) {
-        must(pgcn_i_visits_new(&b->spatial.walker, b->test->samples, true, &b->visits));
+        must(pgcn_i_visits_new(&b->spatial.walker, NULL, b->test->samples, true, &b->visits));
         pgcn_i_visits_sample(b->visits, &b->spatial.walker, b->pool, 5, PGCN_I_RNG_WALK, 0, 0,
                              b->spatial.visit_degree);
         b->operator.visits = b->visits;
@@ -290,8 +290,9 @@ static double softmax_loss(bench *b) {
     loss_prepare(b, true);
     must(pgcn_i_loss_init(&loss, b->n, b->test->samples, (int)b->c));
     double lambda = b->test->rate > 0 ? LAMBDA : 0;
-    pgcn_i_loss_terms terms = pgcn_i_loss_run(&loss, &b->tape, b->leaf[0], b->label, b->mask,
-                                              b->masked, lambda, b->test->rate);
+    pgcn_i_loss_terms terms = pgcn_i_loss_run(&loss, &b->tape, b->leaf[0],
+                                              &(pgcn_i_target){b->label, NULL, b->mask, b->masked},
+                                              lambda, b->test->rate);
     int64_t hits = 0;
     for (int64_t r = 0; r < b->rows; r++) {
         int64_t best = 0;
@@ -301,10 +302,11 @@ static double softmax_loss(bench *b) {
     }
     if (b->test->samples == 1) { /* scoring, which has no gradient, says the same */
         pgcn_i_softmax_run(&loss, &b->tape, b->leaf[0]);
-        pgcn_i_loss_terms score =
-            pgcn_i_score_run(&loss, &b->tape, b->leaf[0], b->label, b->mask, b->masked);
-        assert_true(score.cross_entropy == terms.cross_entropy);
-        assert_true(score.accuracy == terms.accuracy);
+        pgcn_i_score score = {0};
+        pgcn_i_score_add(&loss, &b->tape, b->leaf[0],
+                         &(pgcn_i_target){b->label, NULL, b->mask, b->masked}, &score);
+        assert_true(pgcn_i_score_loss(&score) == terms.cross_entropy);
+        assert_true(pgcn_i_score_accuracy(&score, false) == terms.accuracy);
     }
     pgcn_i_loss_free(&loss);
     assert_true(terms.accuracy == (double)hits / (double)(b->masked * b->test->samples));
@@ -323,8 +325,9 @@ static double binary_loss(bench *b) {
     pgcn_i_loss loss;
     loss_prepare(b, false);
     must(pgcn_i_loss_init(&loss, b->n, b->test->samples, (int)b->c));
-    double value =
-        pgcn_i_binary_loss_run(&loss, &b->tape, b->leaf[0], b->target, b->mask, b->masked);
+    double value = pgcn_i_loss_run(&loss, &b->tape, b->leaf[0],
+                                   &(pgcn_i_target){NULL, b->target, b->mask, b->masked}, 0, 1)
+                       .cross_entropy;
     pgcn_i_loss_free(&loss);
     return value;
 }

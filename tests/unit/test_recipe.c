@@ -52,9 +52,9 @@ static void test_recipe_built_in_are_all_valid_and_listed_by_name(void **state) 
 static double decay_of(const pgcn_config *config) {
     pgcn_i_params params;
     double decay = NAN;
-    must(pgcn_i_pathgcn_declare(&params, config, 3, 2));
+    must(pgcn_i_network_declare(&params, config, (pgcn_i_shape){3, 2, false}));
     must(pgcn_i_params_allocate(&params, false));
-    pgcn_i_pathgcn_start(&params, config);
+    pgcn_i_network_start(&params, config);
     for (int i = 0; i < params.count; i++) {
         const float *s = pgcn_i_value_of(&params, &params.param[i]);
         if (strcmp(params.param[i].name, "layers.0.kernel") == 0)

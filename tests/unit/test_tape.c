@@ -142,10 +142,12 @@ static double run_with_rows(network *net, bool all) {
     if (all)
         pgcn_i_live_all(&net->tape);
     else
-        pgcn_i_loss_rows(&net->loss, &net->tape, p->label, p->mask, 0);
+        pgcn_i_loss_rows(&net->loss, &net->tape,
+                         &(pgcn_i_target){p->label, NULL, p->mask, p->masked}, 0);
     pgcn_i_tape_forward(&net->tape);
     pgcn_i_loss_terms terms =
-        pgcn_i_loss_run(&net->loss, &net->tape, net->logits, p->label, p->mask, p->masked, 0, 1);
+        pgcn_i_loss_run(&net->loss, &net->tape, net->logits,
+                        &(pgcn_i_target){p->label, NULL, p->mask, p->masked}, 0, 1);
     pgcn_i_tape_backward(&net->tape);
     return terms.cross_entropy;
 }

@@ -14,7 +14,7 @@ static setup make(pgcn_graph *graph, int p, int k, bool may_stay, int samples, b
     opts.length = k;
     opts.may_stay = may_stay;
     must(pgcn_i_walker_init(&s.walker, graph, &opts));
-    must(pgcn_i_visits_new(&s.walker, samples, transpose, &s.visits));
+    must(pgcn_i_visits_new(&s.walker, NULL, samples, transpose, &s.visits));
     return s;
 }
 
@@ -275,13 +275,15 @@ static void test_visits_too_many_rows_or_samples_are_refused(void **state) {
     pgcn_paths_opts opts = pgcn_paths_opts_default();
     must(pgcn_i_walker_init(&walker, graph, &opts));
     pgcn_i_visits *visits = NULL;
-    must_fail(pgcn_i_visits_new(&walker, 0, true, &visits), PGCN_ERR_ARGUMENT, "samples is 0");
-    must_fail(pgcn_i_visits_new(&walker, 257, true, &visits), PGCN_ERR_ARGUMENT, "257");
+    must_fail(pgcn_i_visits_new(&walker, NULL, 0, true, &visits), PGCN_ERR_ARGUMENT,
+              "samples is 0");
+    must_fail(pgcn_i_visits_new(&walker, NULL, 257, true, &visits), PGCN_ERR_ARGUMENT, "257");
     /* A graph that only claims to be large: the check comes before any use of it. */
     pgcn_graph claims = *graph;
     claims.n = INT32_MAX / 2;
     walker.graph = &claims;
-    must_fail(pgcn_i_visits_new(&walker, 3, true, &visits), PGCN_ERR_ARGUMENT, "fewer samples");
+    must_fail(pgcn_i_visits_new(&walker, NULL, 3, true, &visits), PGCN_ERR_ARGUMENT,
+              "fewer samples");
     assert_null(visits);
     pgcn_i_visits_free(NULL);
     pgcn_i_walker_free(&walker);

@@ -1,0 +1,159 @@
+/* Data against configuration: what has to fit before anything is allocated. Called by
+ * pgcn_trainer_new. */
+#include "train/train.h"
+
+#include <string.h>
+
+/* ---- the task -------------------------------------------------------------------------------- */
+
+static pgcn_status check_task(const pgcn_dataset *data) {
+    if (data->task == PGCN_TASK_NONE)
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT,
+                           "data set %s has no labels to learn from; for your own files give "
+                           "--labels",
+                           data->name);
+    if (data->splits == 0)
+        return pgcn_i_fail(PGCN_ERR_MISMATCH,
+                           "data set %s has too few labelled %s to be split into training, "
+                           "validation and test %s; label more of them",
+                           data->name, pgcn_i_items_name(data), pgcn_i_items_name(data));
+    return PGCN_OK;
+}
+
+static pgcn_status check_config(const pgcn_trainer *trainer) {
+    const pgcn_config *config = &trainer->config;
+    if (trainer->data->task == PGCN_TASK_MULTILABEL && config->consistency > 0)
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT,
+                           "consistency is %g, which compares samples of one class per node, and "
+                           "data set %s has several labels; set consistency to 0 and samples to 1",
+                           config->consistency, trainer->data->name);
+    return PGCN_OK;
+}
+
+/* ---- the split ------------------------------------------------------------------------------- */
+
+static pgcn_status choose_split(pgcn_trainer *trainer) {
+    const pgcn_dataset *data = trainer->data;
+    const char *wanted = trainer->config.split;
+    int numbered = data->splits - (strcmp(data->split[0].name, "public") == 0);
+    if (strcmp(wanted, "auto") == 0) {
+        bool published = numbered < data->splits;
+        trainer->split =
+            &data->split[published ? 0 : (int)(trainer->config.seed % (uint64_t)data->splits)];
+        return PGCN_OK;
+    }
+    if (strcmp(wanted, "numbered") == 0 && numbered > 0) {
+        trainer->split = &data->split[data->splits - numbered +
+                                      (int)(trainer->config.seed % (uint64_t)numbered)];
+        return PGCN_OK;
+    }
+    for (int i = 0; i < data->splits; i++)
+        if (strcmp(data->split[i].name, wanted) == 0) {
+            trainer->split = &data->split[i];
+            return PGCN_OK;
+        }
+    return pgcn_i_fail(PGCN_ERR_MISMATCH, "data set %s has no split '%s'; it has %s to %s",
+                       data->name, wanted, data->split[0].name, data->split[data->splits - 1].name);
+}
+
+/* A class without a training item could never be predicted. Of several labels, one that no training
+ * node has is learnt as such. */
+static pgcn_status check_classes(const pgcn_trainer *trainer, const int64_t *per_class) {
+    const pgcn_dataset *data = trainer->data;
+    int missing = 0, first_missing = -1;
+    for (int c = 0; c < data->classes; c++)
+        if (per_class[c] == 0 && missing++ == 0) first_missing = c;
+    if (missing == 0 || trainer->config.allow_missing_class) return PGCN_OK;
+    return pgcn_i_fail(PGCN_ERR_MISMATCH,
+                       "split %s of %s has no training %s of class %d (%d of %d classes are "
+                       "missing), so the model could never predict it; choose another split, "
+                       "or set allow-missing-class to yes",
+                       trainer->split->name, data->name,
+                       data->task == PGCN_TASK_GRAPH ? "graph" : "node", first_missing, missing,
+                       data->classes);
+}
+
+static pgcn_status count_items(pgcn_trainer *trainer) {
+    const pgcn_dataset *data = trainer->data;
+    const pgcn_i_split *split = trainer->split;
+    const pgcn_i_target train = pgcn_i_target_of(data, split->train);
+    trainer->train_items = train.masked;
+    trainer->val_items = pgcn_i_target_of(data, split->val).masked;
+    trainer->test_items = pgcn_i_target_of(data, split->test).masked;
+    if (train.label) {
+        int64_t *per_class = pgcn_i_alloc(data->classes, sizeof *per_class);
+        if (!per_class) return PGCN_ERR_MEMORY;
+        for (int64_t i = 0; i < data->info.items; i++)
+            if (train.label[i] >= 0) per_class[train.label[i]] += split->train[i];
+        pgcn_status status = check_classes(trainer, per_class);
+        pgcn_i_free(per_class);
+        PGCN_TRY(status);
+    }
+    if (trainer->train_items == 0 || trainer->val_items == 0 ||
+        (trainer->test_items == 0 && !data->without_test))
+        return pgcn_i_fail(PGCN_ERR_MISMATCH,
+                           "split %s of %s has %lld training, %lld validation and %lld test %s "
+                           "with a label; each must have at least one",
+                           split->name, data->name, (long long)trainer->train_items,
+                           (long long)trainer->val_items, (long long)trainer->test_items,
+                           pgcn_i_items_name(data));
+    return PGCN_OK;
+}
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+static bool is_utf8(const char *name) {
+    return pgcn_i_is_utf8(name, (int64_t)strlen(name));
+}
+
+/* Checkpoints and models hold names as JSON text; better refused now than after hours of training. */
+static pgcn_status check_names(const pgcn_dataset *data) {
+    for (int c = 0; c < data->from.class_name.count; c++)
+        if (!is_utf8(pgcn_dataset_class_name(data, c)))
+            return pgcn_i_fail(PGCN_ERR_FORMAT,
+                               "the name of class %d of data set %s is not UTF-8 text; rename it",
+                               c, data->name);
+    if (is_utf8(data->name) && strlen(data->name) < sizeof((pgcn_model *)0)->dataset)
+        return PGCN_OK;
+    return pgcn_i_fail(
+        PGCN_ERR_ARGUMENT,
+        "the name of the data set, '%.64s', is not UTF-8 or is longer than %zu bytes; "
+        "rename its folder",
+        data->name, sizeof((pgcn_model *)0)->dataset - 1);
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+pgcn_status pgcn_i_trainer_check(pgcn_trainer *trainer) {
+    PGCN_TRY(pgcn_config_check(&trainer->config));
+    PGCN_TRY(check_names(trainer->data));
+    PGCN_TRY(check_task(trainer->data));
+    PGCN_TRY(check_config(trainer));
+    PGCN_TRY(choose_split(trainer));
+    return count_items(trainer);
+}
+
+/* GIN has no paths: what is set about them is what its sums over neighbours are. */
+static void settle_gin(pgcn_config *config) {
+    config->path_length = 2;
+    config->kernel = PGCN_KERNEL_LAYER;
+    config->kernel_start = PGCN_START_SMOOTH;
+    config->kernel_noise = 0;
+    config->scaling = PGCN_SCALING_SUM;
+    config->self_loops = false;
+    config->residual = PGCN_RESIDUAL_NONE;
+    config->batch_norm = true;
+    config->train_form = PGCN_FORM_EXACT;
+    config->paths_per_layer = false;
+    config->input_hops = 0;
+    config->input_norm = false;
+    config->readout = PGCN_READOUT_LAYERS;
+}
+
+void pgcn_i_trainer_settle(pgcn_trainer *trainer) {
+    pgcn_config *config = &trainer->config;
+    if (config->normalise == PGCN_NORMALISE_AUTO)
+        config->normalise =
+            trainer->data->x.offset ? PGCN_NORMALISE_ROWS : PGCN_NORMALISE_STANDARDISE;
+    if (config->model == PGCN_MODEL_GIN) settle_gin(config);
+}
