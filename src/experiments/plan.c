@@ -33,6 +33,12 @@ const exp_experiment exp_experiments[] = {
      .variants = "learnt:,frozen: lr-kernel=0,smooth: kernel-start=smooth lr-kernel=0,"
                  "no walks: path-length=1",
      .splits = true},
+    {.name = "graphs", .title = "Graph classification, ten folds (paper: Table 8)",
+     .datasets = "MUTAG-gin PTC-gin PROTEINS-gin NCI1-gin", .layers = "0",
+     .variants = "pathgcn:,gin: model=gin lr-kernel=0", .splits = true,
+     .protocols = "GIN: crossval=10,held out: kfold=10", .task = PGCN_TASK_GRAPH},
+    {.name = "ppi", .title = "Inductive learning on PPI, micro-averaged F1 (paper: Table 7)",
+     .datasets = "ppi", .layers = "0", .runs = 2, .task = PGCN_TASK_MULTILABEL},
     {.name = NULL},
 };
 /* clang-format on */
@@ -109,15 +115,12 @@ static exp_data *find_set(exp_plan *plan, const exp_request *r, const char *name
     else if (status != PGCN_OK)
         snprintf(absent, 400, "%.399s", pgcn_last_error());
     if (status != PGCN_OK) return NULL;
-    pgcn_task task = pgcn_dataset_describe(set->data).task;
     snprintf(set->name, sizeof set->name, "%s", name);
-    if (task == PGCN_TASK_NODE && exp_data_hash(set)) {
+    if (exp_data_hash(set)) {
         plan->sets++;
         return set;
     }
-    snprintf(absent, 400, "%.100s: %s", name,
-             task == PGCN_TASK_NODE ? "out of memory"
-                                    : "this version trains on one class per node only");
+    snprintf(absent, 400, "%.100s: out of memory", name);
     pgcn_dataset_free(set->data);
     return NULL;
 }
@@ -199,6 +202,7 @@ static int runs_of(const exp_request *r, const exp_cell *cell, int splits) {
     if (r->seeds > 0) return (int)r->seeds;
     if (r->quick) return QUICK_RUNS;
     if (cell->experiment->splits) return splits > 0 ? splits : RUNS;
+    if (cell->experiment->runs > 0) return cell->experiment->runs;
     return cell->config.layers >= DEEP ? DEEP_RUNS : RUNS;
 }
 
@@ -241,17 +245,17 @@ static int add_runs(exp_jobs *jobs, const exp_request *r, const exp_data *data, 
     return code;
 }
 
-/* "name: key=value key=value" of a list of variants. */
-static void name_variant(const char *text, exp_cell *cell) {
+/* "name: what it means" of a list of variants or protocols. */
+static const char *name_before_colon(const char *text, char name[16]) {
     int length = (int)strcspn(text, ":");
-    snprintf(cell->variant, sizeof cell->variant, "%.*s", length, text);
-    snprintf(cell->changes, sizeof cell->changes, "%s", text + length + 1);
+    snprintf(name, 16, "%.*s", length, text);
+    return text + length + 1 + strspn(text + length + 1, " ");
 }
 
-/* One data set at one depth: a cell for each variant and value. */
+/* One data set, as a protocol splits it, at one depth: a cell for each variant and value. */
 static int add_cells(exp_plan *plan, exp_jobs *jobs, const exp_request *r,
-                     const exp_experiment *experiment, const char *dataset, const exp_data *data,
-                     int layers) {
+                     const exp_experiment *experiment, const char *dataset, const char *protocol,
+                     const exp_data *data, int layers) {
     words variants;
     int values[EXP_MOST_VALUES] = {0}, count = 1;
     const char *list =
@@ -267,7 +271,10 @@ static int add_cells(exp_plan *plan, exp_jobs *jobs, const exp_request *r,
             cell->experiment = experiment;
             cell->value = values[i];
             snprintf(cell->dataset, sizeof cell->dataset, "%s", dataset);
-            if (variants.count) name_variant(variants.word[v], cell);
+            snprintf(cell->protocol, sizeof cell->protocol, "%s", protocol);
+            if (variants.count)
+                snprintf(cell->changes, sizeof cell->changes, "%s",
+                         name_before_colon(variants.word[v], cell->variant));
             code = settle(r, data, layers, cell);
             if (code < 0) code = add_runs(jobs, r, data, cell);
             if (code < 0)
@@ -288,9 +295,41 @@ static int add_absent(exp_plan *plan, const exp_request *r, const exp_experiment
     return -1;
 }
 
+/* One data set as a protocol splits it, by all depths. */
+static int add_set(exp_plan *plan, exp_jobs *jobs, const exp_request *r,
+                   const exp_experiment *experiment, const char *name, const char *protocol,
+                   bool optional, const int *depths, int depth_count) {
+    char full[sizeof plan->set->name], protocol_name[16] = "", absent[400] = "";
+    int code = name_with_steps(r, experiment, name, full, sizeof full);
+    if (code >= 0) return code;
+    if (protocol) {
+        size_t length = strlen(full);
+        const char *steps = name_before_colon(protocol, protocol_name);
+        snprintf(full + length, sizeof full - length, "%c%s", strchr(full, ':') ? ',' : ':', steps);
+    }
+    exp_data *data = find_set(plan, r, full, optional, absent);
+    if (!data && !optional) {
+        cli_complain(r->command, "%s%s", absent,
+                     r->datasets ? "" : "; --datasets chooses among them, or others");
+        return EXIT_FAILED;
+    }
+    if (!data) code = add_absent(plan, r, experiment, name, absent);
+    if (data && experiment->task && pgcn_dataset_describe(data->data).task != experiment->task) {
+        if (r->all) return -1;
+        cli_complain(r->command, "%s is not for the experiment %s, which needs %s", name,
+                     experiment->name,
+                     experiment->task == PGCN_TASK_GRAPH ? "a class for every graph of a set"
+                                                         : "several labels for every node");
+        return EXIT_FAILED;
+    }
+    for (int d = 0; data && d < depth_count && code < 0; d++)
+        code = add_cells(plan, jobs, r, experiment, name, protocol_name, data, depths[d]);
+    return code;
+}
+
 int exp_plan_add(exp_plan *plan, exp_jobs *jobs, const exp_request *r,
                  const exp_experiment *experiment) {
-    words sets;
+    words sets, protocols;
     int depths[EXP_MOST_VALUES], depth_count = 0;
     const char *layers = r->layers                              ? r->layers
                          : r->quick && experiment->quick_layers ? experiment->quick_layers
@@ -300,23 +339,19 @@ int exp_plan_add(exp_plan *plan, exp_jobs *jobs, const exp_request *r,
     int code = r->datasets ? split_words(r, "datasets", r->datasets, between, &sets)
                            : split_words(r, "datasets", experiment->datasets, " ", &sets);
     if (code < 0) code = split_numbers(r, "layers", layers, depths, &depth_count);
+    if (code < 0)
+        code = split_words(r, "protocols", experiment->protocols ? experiment->protocols : "", ",",
+                           &protocols);
     for (int s = 0; s < sets.count && code < 0; s++) {
-        char *name = sets.word[s], absent[400] = "";
+        char *name = sets.word[s];
         size_t length = strlen(name);
         bool optional = !r->datasets && name[length - 1] == '?';
         if (optional) name[length - 1] = '\0';
-        char full[sizeof plan->set->name];
-        code = name_with_steps(r, experiment, name, full, sizeof full);
-        if (code >= 0) return code;
-        exp_data *data = find_set(plan, r, full, optional, absent);
-        if (!data && !optional) {
-            cli_complain(r->command, "%s%s", absent,
-                         r->datasets ? "" : "; --datasets chooses among them, or others");
-            return EXIT_FAILED;
-        }
-        if (!data) code = add_absent(plan, r, experiment, name, absent);
-        for (int d = 0; data && d < depth_count && code < 0; d++)
-            code = add_cells(plan, jobs, r, experiment, name, data, depths[d]);
+        if (protocols.count == 0)
+            code = add_set(plan, jobs, r, experiment, name, NULL, optional, depths, depth_count);
+        for (int p = 0; p < protocols.count && code < 0; p++)
+            code = add_set(plan, jobs, r, experiment, name, protocols.word[p], optional, depths,
+                           depth_count);
     }
     return code;
 }

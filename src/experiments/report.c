@@ -54,6 +54,7 @@ static void add_row(exp_table *table, const exp_cell *cell, const exp_summary *s
     const exp_experiment *experiment = cell->experiment;
     bool there = !*cell->absent;
     exp_table_add(table, "%s", cell->dataset);
+    if (experiment->protocols) exp_table_add(table, "%s", cell->protocol);
     if (experiment->variants) exp_table_add(table, "%s", cell->variant);
     if (experiment->axis) exp_table_add(table, "%d", cell->value);
     exp_table_add(table, there ? "%d" : "-", cell->config.layers);
@@ -90,9 +91,13 @@ static exp_table *make_table(const exp_plan *plan, const exp_jobs *jobs,
             ? ">deterministic|>one draw of 10|>mean of 10 draws|>paper|>paper, stochastic|"
               ">mean of draws - deterministic"
             : ">test|>validation|>best test epoch|>paper|>difference";
-    snprintf(heads, sizeof heads, "data set|%s%s%s%s>layers|>runs|%s",
-             experiment->variants ? "kernel|" : "", experiment->axis ? ">" : "",
-             experiment->axis ? experiment->axis : "", experiment->axis ? "|" : "", figures);
+    snprintf(heads, sizeof heads, "data set|%s%s%s%s%s>layers|>runs|%s",
+             experiment->protocols ? "protocol|" : "",
+             !experiment->variants   ? ""
+             : experiment->protocols ? "model|"
+                                     : "kernel|",
+             experiment->axis ? ">" : "", experiment->axis ? experiment->axis : "",
+             experiment->axis ? "|" : "", figures);
     exp_table *table = exp_table_new(heads);
     for (size_t i = 0; table && i < plan->cells; i++) {
         const exp_cell *cell = &plan->cell[i];
@@ -165,8 +170,13 @@ static void print_for_people(FILE *out, const exp_plan *plan, const exp_jobs *jo
     exp_table_free(table);
     fprintf(out, "\nAccuracy in percent, mean ± deviation over the runs, of the weights that "
                  "validation chose.\n");
+    if (experiment->protocols)
+        fprintf(out,
+                "Protocol GIN, which the paper follows: accuracy on the fold that is left out, "
+                "at the one epoch with\nthe best mean over the folds; there is no test. 'Held "
+                "out': one fold validates, another is tested once.\n");
     if (!is_inference(experiment))
-        fprintf(out, "'Best test epoch' is what looking at the test nodes would give; it is no "
+        fprintf(out, "'Best test epoch' is what looking at the test items would give; it is no "
                      "result.\n");
     print_notes(out, plan, jobs, experiment);
     if (!markdown) print_curves(out, plan, jobs, experiment);
@@ -181,11 +191,12 @@ static void put_number(FILE *out, double number) {
 
 static void print_csv(FILE *out, const exp_plan *plan, const exp_jobs *jobs,
                       const exp_experiment *experiment) {
-    fprintf(out,
-            "experiment,dataset,variant,kernel,layers,path_length,paths,runs,runs_done,runs_failed,"
-            "test_mean,test_std,val_mean,test_by_val_loss,test_by_val_accuracy,"
-            "best_test_epoch_mean,one_draw_mean,one_draw_std,mean_of_draws,paper,paper_layers,"
-            "difference,seconds,epochs_mean,peak_rss_bytes\n");
+    fprintf(
+        out,
+        "experiment,dataset,protocol,variant,kernel,layers,path_length,paths,runs,runs_done,runs_failed,"
+        "test_mean,test_std,val_mean,test_by_val_loss,test_by_val_accuracy,"
+        "best_test_epoch_mean,one_draw_mean,one_draw_std,mean_of_draws,paper,paper_layers,"
+        "difference,seconds,epochs_mean,peak_rss_bytes\n");
     for (size_t i = 0; i < plan->cells; i++) {
         const exp_cell *cell = &plan->cell[i];
         char kernel[32];
@@ -194,8 +205,9 @@ static void print_csv(FILE *out, const exp_plan *plan, const exp_jobs *jobs,
         pgcn_config_get(&cell->config, "kernel", kernel, sizeof kernel);
         fprintf(out, "%s,", experiment->name);
         cli_put_cell(out, cell->dataset);
-        fprintf(out, ",%s,%s,%d,%d,%d,%d,%d,%d", cell->variant, kernel, cell->config.layers,
-                cell->config.path_length, cell->config.paths, cell->runs, s.done, s.failed);
+        fprintf(out, ",%s,%s,%s,%d,%d,%d,%d,%d,%d", cell->protocol, cell->variant, kernel,
+                cell->config.layers, cell->config.path_length, cell->config.paths, cell->runs,
+                s.done, s.failed);
         const double numbers[] = {s.test.mean,
                                   s.test.deviation,
                                   s.val.mean,
@@ -276,6 +288,9 @@ static json_t *cell_to_json(const exp_jobs *jobs, const exp_cell *cell, const ch
     json_object_set_new(object, "select",
                         json_string(cell->config.select == PGCN_SELECT_LOSS ? "loss" : "accuracy"));
     if (*cell->variant) json_object_set_new(object, "variant", json_string(cell->variant));
+    if (*cell->protocol) json_object_set_new(object, "protocol", json_string(cell->protocol));
+    if (s.common_epoch > 0)
+        json_object_set_new(object, "common_epoch", json_integer((json_int_t)s.common_epoch));
     if (*cell->recipe) json_object_set_new(object, "recipe", json_string(cell->recipe));
     if (cell->paper) {
         json_object_set_new(

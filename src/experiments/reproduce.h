@@ -38,8 +38,11 @@ typedef struct exp_experiment {
     const char *variants; /* "name: key=value ...,name: ...", or NULL */
     const char *axis;     /* setting that `values` belong to, or "" */
     const char *values, *quick_values;
-    const char *fixed; /* settings that the paper holds, "path-length=5" */
-    bool splits;       /* a run per published split, not per seed */
+    const char *fixed;     /* settings that the paper holds, "path-length=5" */
+    bool splits;           /* a run per published split, not per seed */
+    const char *protocols; /* steps that split a set, "name: crossval=10,name: ...", or NULL */
+    int runs;              /* of a line, where they are not ten */
+    pgcn_task task;        /* what it is about; PGCN_TASK_NONE: whatever a set has */
 } exp_experiment;
 extern const exp_experiment exp_experiments[]; /* ends with a NULL name */
 
@@ -50,6 +53,7 @@ typedef struct exp_request {
     const char *out, *data_dir, *recipe, *datasets, *layers;
     long long seeds; /* 0: as the experiment has them */
     bool quick, fresh, quiet, json;
+    bool all; /* of the experiments: those that a given set does not fit are left out */
 } exp_request;
 
 /* One line of a table: the same training over seeds or splits. */
@@ -60,6 +64,7 @@ typedef struct exp_cell {
     char recipe[512]; /* what --recipe must say; "": nothing */
     char variant[16]; /* its name, and the settings that make it */
     char changes[64];
+    char protocol[16];  /* the name of how it is split; "" */
     int value;          /* of the axis, else 0 */
     pgcn_config config; /* of the first run */
     int runs;
@@ -92,7 +97,10 @@ exp_spread exp_spread_of(const exp_jobs *jobs, const size_t *job, int count, con
 typedef struct exp_summary {
     int done, failed;
     int other_builds; /* records made by another build of the program */
+    /* test: where there are no test items (crossval), the held-out fold at the epoch that has the best
+     * mean over the folds, which is GIN's protocol; that epoch, or 0 */
     exp_spread test, val, by_loss, by_accuracy, best_test;
+    int64_t common_epoch;
     exp_spread draw, draw_deviation, draws; /* one draw, its deviation, the mean of ten */
     double seconds, epochs, peak_bytes;     /* sum, mean, largest */
     double difference;                      /* from the paper; NaN without a number */

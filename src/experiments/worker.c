@@ -81,6 +81,15 @@ static pgcn_status measure_draws(const exp_job *job, const pgcn_model *model, js
     return PGCN_OK;
 }
 
+/* The validation accuracy after every epoch, null where it was not evaluated: folds that are held
+ * out share one epoch, which all of them choose together. */
+static json_t *curve_to_json(const pgcn_epoch *history, int64_t count) {
+    json_t *curve = json_array();
+    for (int64_t i = 0; curve && i < count; i++)
+        json_array_append_new(curve, cli_json_real(history[i].val_accuracy));
+    return curve;
+}
+
 static json_t *make_record(const exp_job *job, const pgcn_trainer *trainer, double seconds) {
     int64_t count;
     const pgcn_epoch *history = pgcn_trainer_history(trainer, &count);
@@ -134,8 +143,13 @@ int exp_work(const exp_jobs *jobs, const exp_job *job, exp_live *live) {
         record = make_record(job, trainer, cli_now() - begin);
         json_object_set_new(record, "parameters",
                             json_integer((json_int_t)pgcn_model_parameters(model)));
-        if (json_is_object(json_object_get(record, "best_test_epoch")))
+        if (json_is_null(json_object_get(record, "best_test_epoch"))) {
+            int64_t count;
+            const pgcn_epoch *history = pgcn_trainer_history(trainer, &count);
+            json_object_set_new(record, "val_curve", curve_to_json(history, count));
+        } else if (pgcn_model_config(model)->scaling != PGCN_SCALING_SUM) {
             status = measure_draws(job, model, record);
+        }
     }
     int code = status == PGCN_OK ? write_record(jobs, job, record) : failed(job);
     json_decref(record);

@@ -59,7 +59,7 @@ exactly "auto public numbered" train karate --split ""
 exactly "deterministic" eval m --inference d
 exactly "uniform weighted node2vec" paths karate --walk ""
 exactly "" train karate --epochs ""
-exactly "semi full inference variants paths lengths frozen all" reproduce ""
+exactly "semi full inference variants paths lengths frozen graphs ppi all" reproduce ""
 exactly "semi" reproduce s
 
 # recipes

@@ -11,8 +11,8 @@ works() { [ -n "$(find "$1/jobs" -name '*.log' 2>/dev/null)" ]; }
 # same_tables WHAT DIR DIR: all but what was measured with a clock
 same_tables() {
     same "$1" "$2/semi.md" "$3/semi.md"
-    cut -d , -f 1-22,24 "$2/semi.csv" >"$scratch/a.csv"
-    cut -d , -f 1-22,24 "$3/semi.csv" >"$scratch/b.csv"
+    cut -d , -f 1-23,25 "$2/semi.csv" >"$scratch/a.csv"
+    cut -d , -f 1-23,25 "$3/semi.csv" >"$scratch/b.csv"
     same "$1" "$scratch/a.csv" "$scratch/b.csv"
 }
 

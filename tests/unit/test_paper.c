@@ -22,6 +22,9 @@ static void test_paper_known_cells_are_found(void **state) {
     assert_float_equal(found->stochastic, 93.53, 1e-5);
     assert_float_equal(found->deviation, 0.21, 1e-5);
     assert_int_equal(found->layers, 16);
+    assert_float_equal(accuracy("graphs", "PTC-gin", "pathgcn", 4, 0), 75.2, 1e-5);
+    assert_float_equal(accuracy("graphs", "NCI1-gin", "gin", 5, 0), 82.7, 1e-5);
+    assert_float_equal(accuracy("ppi", "ppi", "", 3, 0), 99.61, 1e-5);
 }
 
 static void test_paper_other_cells_have_no_number(void **state) {
@@ -56,7 +59,7 @@ static void test_paper_claims_of_the_text_hold(void **state) {
         if (strcmp(n->experiment, "inference") == 0)
             assert_true(fabs(n->accuracy - n->stochastic) < 0.1);
     }
-    assert_int_equal(numbers, 18 + 10 + 6 + 54 + 3);
+    assert_int_equal(numbers, 18 + 10 + 6 + 54 + 3 + 8 + 1);
 }
 
 int main(void) {
