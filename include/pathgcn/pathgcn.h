@@ -247,6 +247,8 @@ typedef enum pgcn_task {
     PGCN_TASK_MULTILABEL = 2, /* any number of classes per node */
     PGCN_TASK_GRAPH = 3       /* one class per graph */
 } pgcn_task;
+/* "none", "node", "multilabel", "graph": what models, recipes and JSON call it. Never NULL. */
+PGCN_API const char *pgcn_task_name(pgcn_task task);
 
 typedef struct pgcn_dataset_info {
     const char *name;

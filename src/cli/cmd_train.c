@@ -16,8 +16,10 @@ const cli_command cli_train = {
         "'data list --formats'.\n"
         "Your own graph is given by --edges, --features and --labels instead. Settings start from\n"
         "the recipe of that data set or --recipe ('pathgcn recipes' lists them), in its version for\n"
-        "the depth of --layers; options override them. The epoch is chosen on validation nodes, the\n"
-        "test nodes are only reported.\n"
+        "the depth of --layers; options override them. What is learnt follows from the data: a class\n"
+        "per node, several labels per node (then the figure is the micro-averaged F1), or a class per\n"
+        "graph of a set of graphs. The epoch is chosen on the validation nodes or graphs, those of the\n"
+        "test are only reported.\n"
         "\n"
         "The directory gets model.safetensors (the best weights), history.jsonl (a line per epoch),\n"
         "checkpoint.safetensors (to resume), result.json and data.json (where the data is). With\n"
@@ -118,7 +120,7 @@ static int train_all(const train_request *r, const pgcn_dataset *data, pgcn_conf
     if (code < 0 && r->json) {
         code = cli_print_json(&cli_train, cli_train_summary(r, &info, &config, runs));
     } else if (code < 0) {
-        cli_train_print_table(r, info.name, runs);
+        cli_train_print_table(r, &info, runs);
         code = EXIT_DONE;
     }
     free(runs);

@@ -768,6 +768,15 @@ pgcn_status pgcn_dataset_load(const char *name, const pgcn_dataset_opts *opts, p
 
 /* ---- reading ----------------------------------------------------------------------------- */
 
+const char *pgcn_task_name(pgcn_task task) {
+    switch (task) {
+    case PGCN_TASK_NODE: return "node";
+    case PGCN_TASK_MULTILABEL: return "multilabel";
+    case PGCN_TASK_GRAPH: return "graph";
+    default: return "none";
+    }
+}
+
 pgcn_dataset_info pgcn_dataset_describe(const pgcn_dataset *data) {
     return data->info;
 }
