@@ -283,6 +283,8 @@ PGCN_API const pgcn_graph *pgcn_dataset_graph(const pgcn_dataset *data);
 PGCN_API const int32_t *pgcn_dataset_labels(const pgcn_dataset *data);
 /* [nodes, classes] 0 or 1 of a multi-label set, else NULL. */
 PGCN_API const uint8_t *pgcn_dataset_multilabels(const pgcn_dataset *data);
+/* Whether node i, or graph i where these have the classes, has a label. */
+PGCN_API bool pgcn_dataset_is_labelled(const pgcn_dataset *data, int64_t i);
 /* The source's own name of node i, class c, feature j; NULL where it is just the number. */
 PGCN_API const char *pgcn_dataset_node_id(const pgcn_dataset *data, int64_t i);
 PGCN_API const char *pgcn_dataset_class_name(const pgcn_dataset *data, int c);
