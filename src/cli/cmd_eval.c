@@ -16,8 +16,9 @@ const cli_command cli_eval = {
     .text =
         "Loads MODEL (model.safetensors) and the data set it was trained on (or the one given) and\n"
         "reports accuracy on the split of its training, or the micro-averaged F1 where nodes have\n"
-        "several labels. Deterministic inference uses powers of the transition matrix; stochastic:N draws N samples of paths, predicts their mean, and reports\n"
-        "beside it how a single draw does: mean and deviation.",
+        "several labels. Deterministic inference uses powers of the transition matrix; stochastic:N\n"
+        "draws N samples of paths, predicts their mean, and reports beside it how a single draw does:\n"
+        "mean and deviation.",
     .examples =
         "  pathgcn eval runs/karate/model.safetensors\n"
         "  pathgcn eval runs/cora/model.safetensors --data data --inference stochastic:10\n",

@@ -16,8 +16,9 @@ const cli_command cli_recipes = {
     .text =
         "A recipe is a text file of settings for a data set and a task, with sections for depths.\n"
         "'train' takes the one of the data set's own name, else the one of its task (any-graph,\n"
-        "any-multilabel), or --recipe: a name (cora-full), a family (paper is paper-cora for cora, full is cora-full, paper-full is paper-cora-full), a\n"
-        "file of yours (with a / in its path, or ending in .recipe), or none.\n"
+        "any-multilabel), or --recipe: a name (cora-full), a family (paper is paper-cora for cora,\n"
+        "full is cora-full, paper-full is paper-cora-full), a file of yours (with a / in its path, or\n"
+        "ending in .recipe), or none.\n"
         "\n"
         "Names are looked up in the folder PATHGCN_RECIPES, then among those that came with the\n"
         "program. Without a part, 'recipes' lists them.",

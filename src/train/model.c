@@ -430,16 +430,17 @@ static pgcn_status check_evaluation(const pgcn_model *model, const pgcn_dataset 
         return pgcn_i_fail(PGCN_ERR_MISMATCH,
                            "the model predicts %s, which data set %s does not tell",
                            predicts[model->task], data->name);
+    if (data->classes > model->classes ||
+        (model->task == PGCN_TASK_MULTILABEL && data->classes != model->classes))
+        return pgcn_i_fail(PGCN_ERR_MISMATCH, "the model knows %d classes and data set %s has %d",
+                           model->classes, data->name, data->classes);
+    PGCN_TRY(check_class_names(model, data));
     if (!split_of(model, data))
         return pgcn_i_fail(
             PGCN_ERR_MISMATCH,
             "the model was trained on split %s and data set %s has none of that name", model->split,
             data->name);
-    if (data->classes > model->classes ||
-        (model->task == PGCN_TASK_MULTILABEL && data->classes != model->classes))
-        return pgcn_i_fail(PGCN_ERR_MISMATCH, "the model knows %d classes and data set %s has %d",
-                           model->classes, data->name, data->classes);
-    return check_class_names(model, data);
+    return PGCN_OK;
 }
 
 pgcn_status pgcn_model_evaluate(const pgcn_model *model, const pgcn_dataset *data,
