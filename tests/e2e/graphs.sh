@@ -118,6 +118,15 @@ run 0 pathgcn kernels g/model.safetensors
 holds "$out" "gin, whose layers weigh a node (s0) and the sum over its neighbours (s1)"
 refused 2 "no paths to draw" predict g/model.safetensors new --inference stochastic:2
 
+# ---- tune ------------------------------------------------------------------------------------------
+
+run 0 pathgcn tune small --candidates 3 --runs 2 --epochs 2 --jobs 1 --out tuned
+holds "$out" "3 candidates of space graph" "validation accuracy" "no test graph was loaded" "tuned/small.recipe"
+holds tuned/small.recipe "recipe = small" "version = 1" "task = graph" "dataset = small" "of any-graph version"
+grep -L '"test_accuracy": null' tuned/jobs/*.json | grep . && fail "a record holds a test accuracy"
+run 0 pathgcn train small --recipe tuned/small.recipe --epochs 2 --out tuned/run --quiet
+holds "$out" "Recipe: small, version 1"
+
 # ---- refused ---------------------------------------------------------------------------------------
 
 graphs other 12 0 && sed -i '1s/.*/2/' other/small_node_labels.txt # a third kind of node

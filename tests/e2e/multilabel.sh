@@ -42,7 +42,7 @@ run 0 pathgcn predict a/model.safetensors --out all.csv
 [ "$(wc -l <all.csv)" = 41 ] || fail "not a line per node"
 # the nodes with both labels, one with the name that needs quotes, none: as the features tell
 if [ -z "$sanitized" ]; then
-    grep -qE '^n3,"odd, or so;second",[01]\.?[0-9]*;[01]\.?[0-9]*$' all.csv || { cat all.csv && fail "n3 has both labels"; } >&2
+    grep -qE '^n3,"odd, or so;second",[01]\.?[0-9]*;[01]\.?[0-9]*$' all.csv || fail "n3 has both labels"
     grep -qE '^n1,"odd, or so",[01]\.?[0-9]*$' all.csv || fail "n1 has one label"
     grep -qE '^n0,,$' all.csv || fail "n0 has no label"
 fi
@@ -86,6 +86,11 @@ run 0 pathgcn predict p/model.safetensors others --out o.csv
 same "the same graphs elsewhere" p.csv o.csv
 [ "$(wc -l <o.csv)" = 25 ] || fail "not a line per node"
 run 0 pathgcn eval p/model.safetensors others
+
+run 0 pathgcn tune proteins --candidates 2 --runs 1 --epochs 2 --jobs 1 --out tuned
+holds "$out" "2 candidates of space multilabel" "validation micro-F1" "Chosen by validation micro-F1"
+holds tuned/proteins.recipe "recipe = proteins" "task = multilabel" "validation micro-F1 "
+holds tuned/tune.json '"metric": "micro-F1"'
 
 # ---- refused ---------------------------------------------------------------------------------------
 
