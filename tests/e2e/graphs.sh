@@ -77,6 +77,11 @@ run 0 pathgcn predict a/model.safetensors --unlabelled
 [ "$(cat "$out")" = "graph,label,probability" ] || fail "--unlabelled: all graphs have a label"
 run 0 pathgcn predict a/model.safetensors new --unlabelled --all --inference stochastic:3 --json
 holds "$out" '"task":"graph"' '{"graph":8,"label":"' '"deviation":' '"probabilities":['
+for file in new.pgcn new.npz; do
+    run 0 pathgcn data convert new --out $file
+    run 0 pathgcn predict a/model.safetensors $file --out converted.csv
+    same "$file" new.csv converted.csv
+done
 run 0 pathgcn data info new
 holds "$out" "there are no labels" "there is no small_graph_labels.txt"
 
