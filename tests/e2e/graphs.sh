@@ -36,7 +36,7 @@ holds "$err" "ten were made (kfold=10)"
 holds "$out" "ms per epoch" "small: test accuracy" "at the epoch chosen on validation graphs" \
     "Recipe: any-graph, version"
 accuracy=$(sed -n 's/.*test accuracy \(.*\)%.*/\1/p' "$out")
-[ -n "$sanitized" ] || awk -v got="$accuracy" 'BEGIN { exit !(got > 90) }' || fail "test accuracy is $accuracy"
+[ -n "$sanitized" ] || awk -v got="$accuracy" 'BEGIN { exit !(got > 70) }' || fail "test accuracy is $accuracy"
 run 0 pathgcn train small "${quick[@]}" --out a --json
 holds "$out" '"task":"graph"' '"metric":"accuracy"' '"batch":"32"'
 holds a/result.json '"task": "graph"' '"metric": "accuracy"'
