@@ -247,6 +247,8 @@ typedef enum pgcn_task {
     PGCN_TASK_MULTILABEL = 2, /* any number of classes per node */
     PGCN_TASK_GRAPH = 3       /* one class per graph */
 } pgcn_task;
+/* "none", "node", "multilabel", "graph": what models, recipes and JSON call it. Never NULL. */
+PGCN_API const char *pgcn_task_name(pgcn_task task);
 
 typedef struct pgcn_dataset_info {
     const char *name;
@@ -281,6 +283,8 @@ PGCN_API const pgcn_graph *pgcn_dataset_graph(const pgcn_dataset *data);
 PGCN_API const int32_t *pgcn_dataset_labels(const pgcn_dataset *data);
 /* [nodes, classes] 0 or 1 of a multi-label set, else NULL. */
 PGCN_API const uint8_t *pgcn_dataset_multilabels(const pgcn_dataset *data);
+/* Whether node i, or graph i where these have the classes, has a label. */
+PGCN_API bool pgcn_dataset_is_labelled(const pgcn_dataset *data, int64_t i);
 /* The source's own name of node i, class c, feature j; NULL where it is just the number. */
 PGCN_API const char *pgcn_dataset_node_id(const pgcn_dataset *data, int64_t i);
 PGCN_API const char *pgcn_dataset_class_name(const pgcn_dataset *data, int c);
@@ -498,7 +502,7 @@ typedef struct pgcn_config {
 PGCN_API pgcn_config pgcn_config_default(void);
 /* The default changed to what is known to suit a named data set ("cora", "texas", ...); the
  * default for other names. It cannot fail, and so knows only the recipes that the library was built
- * with: pgcn_recipe_load() knows those of files too. */
+ * with: pgcn_recipe_load() knows those of files too, pgcn_recipe_for() what suits the task. */
 PGCN_API pgcn_config pgcn_config_for(const char *dataset);
 /* Sets one field from text, e.g. ("dropout", "0.5"). PGCN_ERR_ARGUMENT says what is accepted. */
 PGCN_API pgcn_status pgcn_config_set(pgcn_config *config, const char *key, const char *value);
@@ -524,8 +528,8 @@ PGCN_API bool pgcn_config_field(int i, pgcn_field *out);
 typedef struct pgcn_recipe_info {
     char name[64]; /* "cora", "paper-cora-full": letters, digits and - _ . ; "none": no recipe */
     int version;   /* from 1 */
-    char task[16]; /* "node" */
-    char dataset[128];  /* "cora", or several, separated by spaces; "any": for all */
+    char task[16]; /* as pgcn_task_name(): "node", "multilabel", "graph" */
+    char dataset[128];  /* "cora", or several, separated by spaces; "any": for all of the task */
     char prepare[128];  /* steps of the data set, as after the colon of a name; may be empty */
     char about[256];    /* one sentence */
     char searched[512]; /* what was searched, or where the values come from; may be empty */
@@ -540,16 +544,25 @@ typedef struct pgcn_recipe_info {
  *            A name: "cora", "paper-cora-full". A family: "paper" is the recipe paper-D of data set
  *            D, "full" is D-full, "paper-full" is paper-D-full.
  *            A file: what contains a / or ends in .recipe. "none": the defaults.
- *   dataset  name of the data set, what follows a colon ignored; NULL: whatever the recipe is for.
+ *   dataset  name of the data set in any case of letters, what follows a colon ignored; NULL:
+ *            whatever the recipe is for.
  *   layers   depth: the recipe's section for it is used; 0: the depth that the recipe names.
  *   out      filled, checked, and marked with the recipe.
  *   info     may be NULL.
  * Names are looked up in the folder PATHGCN_RECIPES, if the environment has one, then among the
- * recipes that the library was built with.
- * Errors: PGCN_ERR_ARGUMENT (no such recipe, or for another data set or task; says which there are),
+ * recipes that the library was built with. A name does not tell what is to be learnt:
+ * pgcn_recipe_for() looks at that too.
+ * Errors: PGCN_ERR_ARGUMENT (no such recipe, or for another data set; says which there are),
  * PGCN_ERR_IO, PGCN_ERR_FORMAT (names file, line and key). */
 PGCN_API pgcn_status pgcn_recipe_load(const char *recipe, const char *dataset, int layers,
                                       pgcn_config *out, pgcn_recipe_info *info);
+/* The same for a data set that is loaded, by its name and its task: what a program should train it
+ * with if it knows nothing better. With `recipe` NULL a set without a recipe of its own (its name and
+ * its task) gets the one of its task, "any-graph" or "any-multilabel"; for one class per node there is
+ * none, these are the defaults. Errors: as above, and PGCN_ERR_ARGUMENT if the recipe is for another
+ * task. */
+PGCN_API pgcn_status pgcn_recipe_for(const char *recipe, const pgcn_dataset *data, int layers,
+                                     pgcn_config *out, pgcn_recipe_info *info);
 /* Writes a recipe file, atomically: the head, the number of layers, and every setting that differs
  * from the defaults, but for the seed and those of the run. Reading it gives the same settings. */
 PGCN_API pgcn_status pgcn_recipe_write(const char *path, const pgcn_recipe_info *info,

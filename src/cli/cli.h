@@ -95,6 +95,11 @@ void cli_format_duration(double seconds, char out[32]);
 void cli_format_count(int64_t count, char out[32]); /* 1,234,567 */
 void cli_format_bytes(int64_t bytes, char out[32]); /* 1.2 MB */
 
+/* What is classified, "nodes" or "graphs"; and the figure that says how well: "accuracy" of one class
+ * each, "micro-F1" of several labels. */
+const char *cli_items(pgcn_task task);
+const char *cli_metric(pgcn_task task);
+
 /* A cell as RFC 4180 wants it: quoted where it holds a comma, a quote or a line end. */
 void cli_put_cell(FILE *out, const char *text);
 /* The id that the data has for a node, as a cell; without ids its number. */

@@ -285,8 +285,9 @@ static void print_classes(const pgcn_dataset *data, const pgcn_dataset_info *inf
     printf("%-20s %s\n", "to learn", task_of(info->task));
     if (info->task == PGCN_TASK_NONE) return;
     print_count("classes", info->classes);
-    print_count(info->task == PGCN_TASK_GRAPH ? "unlabelled graphs" : "unlabelled nodes",
-                info->unlabelled);
+    char unlabelled[32];
+    snprintf(unlabelled, sizeof unlabelled, "unlabelled %s", cli_items(info->task));
+    print_count(unlabelled, info->unlabelled);
     printf("%-20s", "class sizes");
     for (int c = 0; c < info->classes && c < MOST_SHOWN; c++) {
         const char *name = pgcn_dataset_class_name(data, c);
@@ -346,7 +347,6 @@ static json_t *splits_to_json(const pgcn_dataset *data, const pgcn_dataset_info 
 
 static json_t *info_to_json(const pgcn_dataset *data, const pgcn_dataset_info *info,
                             const int64_t *class_size) {
-    static const char *const tasks[] = {"none", "node", "multi-label", "graph"};
     json_t *sizes = json_array(), *names = json_array(), *notes = json_array(),
            *degrees = json_array(), *columns = json_array();
     const char *text;
@@ -365,7 +365,7 @@ static json_t *info_to_json(const pgcn_dataset *data, const pgcn_dataset_info *i
     json_t *object =
         json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}",
                   "dataset", info->name, "fingerprint", info->fingerprint, "format", info->format,
-                  "steps", info->steps, "task", tasks[info->task], "graphs",
+                  "steps", info->steps, "task", pgcn_task_name(info->task), "graphs",
                   (json_int_t)info->graphs, "nodes", (json_int_t)info->nodes, "edges",
                   (json_int_t)info->edges, "source_edges", (json_int_t)info->source_edges,
                   "self_loops", (json_int_t)info->self_loops, "dropped_self_loops",

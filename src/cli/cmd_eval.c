@@ -1,7 +1,8 @@
 /* pathgcn eval and pathgcn predict: a model file, the data set it names (or another), and either the
- * accuracies on its split or a prediction for every node. */
+ * accuracies on its split or a prediction for every node or graph. */
 #include "cli/cli.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,9 +15,10 @@ const cli_command cli_eval = {
     .arguments = "MODEL [NAME|PATH]",
     .text =
         "Loads MODEL (model.safetensors) and the data set it was trained on (or the one given) and\n"
-        "reports accuracy on the split of its training. Deterministic inference uses powers of the\n"
-        "transition matrix; stochastic:N draws N samples of paths, predicts their mean, and reports\n"
-        "beside it how a single draw does: mean and deviation.",
+        "reports accuracy on the split of its training, or the micro-averaged F1 where nodes have\n"
+        "several labels. Deterministic inference uses powers of the transition matrix; stochastic:N\n"
+        "draws N samples of paths, predicts their mean, and reports beside it how a single draw does:\n"
+        "mean and deviation.",
     .examples =
         "  pathgcn eval runs/karate/model.safetensors\n"
         "  pathgcn eval runs/cora/model.safetensors --data data --inference stochastic:10\n",
@@ -25,15 +27,22 @@ const cli_command cli_eval = {
 
 const cli_command cli_predict = {
     .name = "predict",
-    .summary = "the most likely class of every node",
+    .summary = "the most likely class of every node or graph",
     .arguments = "MODEL [NAME|PATH]",
     .text =
         "Writes one line per node: node,label,probability; with stochastic:N also the deviation\n"
-        "of the probability over the draws. Nodes and classes have the names of the data. Without\n"
-        "a data set, that of the training is read again (data.json beside the model tells where it\n"
-        "is). --unlabelled leaves out the nodes whose class was given. A file name that ends in\n"
-        ".json gets JSON.",
+        "of the probability over the draws. A model of graphs writes one line per graph, from 0:\n"
+        "graph,label,probability. A model of several labels writes node,labels,probability: those\n"
+        "that are more likely than not, with ; between them. Nodes and classes have the names of the\n"
+        "data.\n"
+        "\n"
+        "Without a data set, that of the training is read again (data.json beside the model tells\n"
+        "where it is). Another one, labelled or not, is prepared as in training (features=...,\n"
+        "directed, self-loops) unless it comes with steps of its own, and needs the same number of\n"
+        "feature columns. --unlabelled leaves out what has a label. A file name that ends in .json\n"
+        "gets JSON.",
     .examples = "  pathgcn predict runs/karate/model.safetensors --out predictions.csv\n"
+                "  pathgcn predict runs/MUTAG/model.safetensors new-molecules --unlabelled\n"
                 "  pathgcn predict runs/cora/model.safetensors --inference stochastic:20 --all\n",
     .run = run_predict,
 };
@@ -67,7 +76,23 @@ static void release(request *r) {
     pgcn_dataset_free(r->data);
 }
 
+/* The steps of the training that say what graph and features are, out of the name of its data set:
+ * "MUTAG:features=degrees,crossval=10". Splits are of no concern to other data. */
+static void steps_of_training(const pgcn_model *model, char *out, size_t bytes) {
+    static const char *const kept[] = {"directed", "symmetrise", "self-loops", "features="};
+    const char *word = strchr(pgcn_model_dataset(model), ':');
+    *out = '\0';
+    while (word && *word) {
+        size_t length = strcspn(++word, ","), used = strlen(out);
+        for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+            if (strncmp(word, kept[i], strlen(kept[i])) == 0)
+                snprintf(out + used, bytes - used, "%s%.*s", used ? "," : "", (int)length, word);
+        word += length;
+    }
+}
+
 static int load(const cli_command *command, const cli_arguments *arguments, request *r) {
+    char steps[256];
     long long seed, threads;
     if (!cli_number(command, "seed", r->seed_text, 0, INT64_MAX, &seed) ||
         !cli_number(command, "threads", r->threads_text, 0, 1024, &threads))
@@ -82,6 +107,10 @@ static int load(const cli_command *command, const cli_arguments *arguments, requ
     const char *name = arguments->words > 1 ? arguments->word[1] : NULL;
     json_t *record = own_data ? cli_source_recall(arguments->word[0], &name, &r->source) : NULL;
     if (own_data && !record) name = pgcn_model_dataset(r->model);
+    if (!own_data && !r->source.steps && !(name && strchr(name, ':'))) {
+        steps_of_training(r->model, steps, sizeof steps);
+        if (*steps) r->source.steps = steps;
+    }
     int code = cli_load_dataset(
         command, name, &r->source,
         own_data ? "; or name the data set after the model, if it is elsewhere" : "", &r->data);
@@ -108,10 +137,12 @@ static int print_eval_json(const request *r, const pgcn_scores *scores) {
         const char *name;
         const pgcn_score *score;
     } parts[] = {{"train", &scores->train}, {"val", &scores->val}, {"test", &scores->test}};
-    json_t *object = json_pack(
-        "{s:s, s:s, s:s, s:i, s:I, s:s}", "dataset", pgcn_dataset_describe(r->data).name, "split",
-        pgcn_model_split(r->model), "inference", r->inference_text, "draws", r->inference.draws,
-        "epoch", (json_int_t)pgcn_model_epoch(r->model), "accuracy_unit", "percent");
+    pgcn_task task = pgcn_model_task(r->model);
+    json_t *object = json_pack("{s:s, s:s, s:s, s:s, s:s, s:i, s:I, s:s}", "dataset",
+                               pgcn_dataset_describe(r->data).name, "task", pgcn_task_name(task),
+                               "metric", cli_metric(task), "split", pgcn_model_split(r->model),
+                               "inference", r->inference_text, "draws", r->inference.draws, "epoch",
+                               (json_int_t)pgcn_model_epoch(r->model), "accuracy_unit", "percent");
     for (int i = 0; i < 3; i++) {
         const pgcn_score *score = parts[i].score;
         const struct {
@@ -131,6 +162,7 @@ static int print_eval_json(const request *r, const pgcn_scores *scores) {
 }
 
 static int print_eval_table(const request *r, const pgcn_scores *scores) {
+    pgcn_task task = pgcn_model_task(r->model);
     printf("%s, split %s, %s inference, weights of epoch %lld\n\n",
            pgcn_dataset_describe(r->data).name, pgcn_model_split(r->model), r->inference_text,
            (long long)pgcn_model_epoch(r->model));
@@ -140,15 +172,21 @@ static int print_eval_table(const request *r, const pgcn_scores *scores) {
     } parts[] = {
         {"training", &scores->train}, {"validation", &scores->val}, {"test", &scores->test}};
     bool drawn = r->inference.draws > 0;
-    printf("%-12s %10s %10s", "nodes", "accuracy %", "loss");
+    printf("%-12s %8s %% %10s", cli_items(task), cli_metric(task), "loss");
     printf(drawn ? "   %s\n" : "\n", "a single draw: mean, deviation");
     for (int i = 0; i < 3; i++) {
         const pgcn_score *score = parts[i].score;
+        if (isnan(score->accuracy)) { /* the split has no such part: crossval, without-test */
+            printf("%-12s %10s %10s\n", parts[i].name, "-", "-");
+            continue;
+        }
         printf("%-12s %10.2f %10.4f", parts[i].name, score->accuracy, score->loss);
         if (drawn) printf("   %.2f, %.2f", score->draw_accuracy, score->draw_deviation);
         putchar('\n');
     }
-    if (drawn) printf("\nAccuracy is that of the mean of the %d draws.\n", r->inference.draws);
+    if (drawn)
+        printf("\nThe %s is that of the mean of the %d draws.\n", cli_metric(task),
+               r->inference.draws);
     return EXIT_DONE;
 }
 
@@ -197,88 +235,187 @@ static void put_name(FILE *out, const char *name, int64_t number, bool json) {
         cli_put_cell(out, name);
 }
 
-static bool is_wanted(const request *r, const int32_t *label, int64_t node) {
-    return !r->unlabelled || !label || label[node] < 0;
+/* What is written: a row of probabilities for each node or graph. */
+typedef struct predictions {
+    const request *r;
+    pgcn_task task; /* of the model */
+    int64_t items;
+    int classes;
+    const float *probability, *deviation; /* [items, classes] */
+    int best;                             /* most likely class of the row at hand */
+    FILE *out;
+    bool json;
+} predictions;
+
+/* The row of the item that people know by this number. */
+static int64_t turn_to(predictions *p, int64_t number) {
+    int64_t row = p->task == PGCN_TASK_GRAPH ? number : cli_node_row(p->r->data, number);
+    p->best = best_class(p->probability + row * p->classes, p->classes);
+    return row;
 }
 
-static void write_csv(FILE *out, const request *r, int64_t n, int classes, const float *probability,
-                      const float *deviation) {
-    bool drawn = r->inference.draws > 0;
-    const int32_t *known = pgcn_dataset_labels(r->data);
-    fprintf(out, "node,label,probability%s", drawn ? ",deviation" : "");
-    for (int c = 0; c < classes && r->all; c++) {
-        fputc(',', out);
-        const char *name = pgcn_model_class_name(r->model, c);
+/* Data may have classes of graphs where the model predicts nodes. */
+static bool is_wanted(const predictions *p, int64_t row) {
+    bool graphs = pgcn_dataset_describe(p->r->data).task == PGCN_TASK_GRAPH;
+    bool same_items = graphs == (p->task == PGCN_TASK_GRAPH);
+    return !p->r->unlabelled || !same_items || !pgcn_dataset_is_labelled(p->r->data, row);
+}
+
+static void put_item(const predictions *p, int64_t number, int64_t row) {
+    bool graph = p->task == PGCN_TASK_GRAPH;
+    put_name(p->out, graph ? NULL : pgcn_dataset_node_id(p->r->data, row), number, p->json);
+}
+
+/* Class c is what the row says: the most likely one, or of several labels each that is more likely than
+ * not, as its F1 counts them. */
+static bool is_said(const predictions *p, int64_t row, int c) {
+    if (p->task == PGCN_TASK_MULTILABEL) return p->probability[row * p->classes + c] > 0.5f;
+    return c == p->best;
+}
+
+static void put_class(FILE *out, const predictions *p, int c) {
+    put_name(out, pgcn_model_class_name(p->r->model, c), c, p->json);
+}
+
+/* ---- CSV ---- */
+
+/* The names of the labels in one cell, which a comma in one of them makes a quoted one. */
+static void put_labels_cell(const predictions *p, int64_t row) {
+    if (p->task != PGCN_TASK_MULTILABEL) {
+        put_class(p->out, p, p->best);
+        return;
+    }
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *cell = open_memstream(&text, &bytes);
+    const char *between = "";
+    for (int c = 0; cell && c < p->classes; c++) {
+        if (!is_said(p, row, c)) continue;
+        const char *name = pgcn_model_class_name(p->r->model, c);
         if (name)
-            cli_put_cell(out, name);
+            fprintf(cell, "%s%s", between, name);
         else
-            fprintf(out, "p%d", c);
+            fprintf(cell, "%s%d", between, c);
+        between = ";";
+    }
+    if (cell && fclose(cell) == 0) cli_put_cell(p->out, text);
+    free(text);
+}
+
+static void put_numbers_cell(const predictions *p, int64_t row, const float *number) {
+    char between = ',';
+    for (int c = 0; c < p->classes; c++) {
+        if (!is_said(p, row, c)) continue;
+        fprintf(p->out, "%c%.9g", between, (double)number[row * p->classes + c]);
+        between = ';';
+    }
+    if (between == ',') fputc(',', p->out); /* no label: an empty cell */
+}
+
+static void write_csv(predictions *p) {
+    FILE *out = p->out;
+    bool drawn = p->r->inference.draws > 0;
+    fprintf(out, "%s,%s,probability%s", p->task == PGCN_TASK_GRAPH ? "graph" : "node",
+            p->task == PGCN_TASK_MULTILABEL ? "labels" : "label", drawn ? ",deviation" : "");
+    for (int c = 0; c < p->classes && p->r->all; c++) {
+        const char *name = pgcn_model_class_name(p->r->model, c);
+        fputs(name ? "," : ",p", out);
+        put_class(out, p, c);
     }
     fputc('\n', out);
-    for (int64_t number = 0; number < n; number++) {
-        int64_t j = cli_node_row(r->data, number);
-        const float *p = probability + j * classes;
-        int label = best_class(p, classes);
-        if (!is_wanted(r, known, j)) continue;
-        cli_put_id(out, r->data, j);
+    for (int64_t number = 0; number < p->items; number++) {
+        int64_t row = turn_to(p, number);
+        if (!is_wanted(p, row)) continue;
+        put_item(p, number, row);
         fputc(',', out);
-        put_name(out, pgcn_model_class_name(r->model, label), label, false);
-        fprintf(out, ",%.9g", (double)p[label]);
-        if (drawn) fprintf(out, ",%.9g", (double)deviation[j * classes + label]);
-        for (int c = 0; c < classes && r->all; c++) fprintf(out, ",%.9g", (double)p[c]);
+        put_labels_cell(p, row);
+        put_numbers_cell(p, row, p->probability);
+        if (drawn) put_numbers_cell(p, row, p->deviation);
+        for (int c = 0; c < p->classes && p->r->all; c++)
+            fprintf(out, ",%.9g", (double)p->probability[row * p->classes + c]);
         fputc('\n', out);
     }
 }
 
-static void write_json(FILE *out, const request *r, int64_t n, int classes,
-                       const float *probability, const float *deviation) {
-    bool drawn = r->inference.draws > 0, first = true;
-    const int32_t *known = pgcn_dataset_labels(r->data);
+/* ---- JSON ---- */
+
+/* "key":value of the class, or "key":[value,...] of all labels. `number` NULL: their names. */
+static void put_said(const predictions *p, const char *key, int64_t row, const float *number) {
+    bool several = p->task == PGCN_TASK_MULTILABEL;
+    const char *between = "";
+    fprintf(p->out, ",\"%s\":%s", key, several ? "[" : "");
+    for (int c = 0; c < p->classes; c++) {
+        if (!is_said(p, row, c)) continue;
+        fputs(between, p->out);
+        if (number)
+            fprintf(p->out, "%.9g", (double)number[row * p->classes + c]);
+        else
+            put_class(p->out, p, c);
+        between = ",";
+    }
+    if (several) fputc(']', p->out);
+}
+
+static void write_json(predictions *p) {
+    FILE *out = p->out;
+    const request *r = p->r;
+    bool first = true;
     fprintf(out, "{\"dataset\":");
     put_json_text(out, pgcn_dataset_describe(r->data).name);
-    fprintf(out, ",\"inference\":\"%s\",\"classes\":%d", r->inference_text, classes);
-    for (int c = 0; c < classes && pgcn_model_class_name(r->model, c); c++) {
+    fprintf(out, ",\"task\":\"%s\",\"inference\":\"%s\",\"classes\":%d", pgcn_task_name(p->task),
+            r->inference_text, p->classes);
+    for (int c = 0; c < p->classes && pgcn_model_class_name(r->model, c); c++) {
         fputs(c ? "," : ",\"class_names\":[", out);
-        put_json_text(out, pgcn_model_class_name(r->model, c));
-        if (c + 1 == classes) fputc(']', out);
+        put_class(out, p, c);
+        if (c + 1 == p->classes) fputc(']', out);
     }
     fprintf(out, ",\"predictions\":[");
-    for (int64_t number = 0; number < n; number++) {
-        int64_t j = cli_node_row(r->data, number);
-        const float *p = probability + j * classes;
-        int label = best_class(p, classes);
-        if (!is_wanted(r, known, j)) continue;
-        fprintf(out, "%s\n{\"node\":", first ? "" : ",");
+    for (int64_t number = 0; number < p->items; number++) {
+        int64_t row = turn_to(p, number);
+        if (!is_wanted(p, row)) continue;
+        fprintf(out, "%s\n{\"%s\":", first ? "" : ",",
+                p->task == PGCN_TASK_GRAPH ? "graph" : "node");
         first = false;
-        put_name(out, pgcn_dataset_node_id(r->data, j), number, true);
-        fputs(",\"label\":", out);
-        put_name(out, pgcn_model_class_name(r->model, label), label, true);
-        fprintf(out, ",\"probability\":%.9g", (double)p[label]);
-        if (drawn) fprintf(out, ",\"deviation\":%.9g", (double)deviation[j * classes + label]);
-        for (int c = 0; c < classes && r->all; c++)
-            fprintf(out, "%s%.9g%s", c ? "," : ",\"probabilities\":[", (double)p[c],
-                    c + 1 == classes ? "]" : "");
+        put_item(p, number, row);
+        put_said(p, p->task == PGCN_TASK_MULTILABEL ? "labels" : "label", row, NULL);
+        put_said(p, "probability", row, p->probability);
+        if (r->inference.draws > 0) put_said(p, "deviation", row, p->deviation);
+        for (int c = 0; c < p->classes && r->all; c++)
+            fprintf(out, "%s%.9g%s", c ? "," : ",\"probabilities\":[",
+                    (double)p->probability[row * p->classes + c], c + 1 == p->classes ? "]" : "");
         fputc('}', out);
     }
     fprintf(out, "\n]}\n");
 }
 
+/* ---- where it goes ---- */
+
+static int64_t items_of(const request *r) {
+    pgcn_dataset_info info = pgcn_dataset_describe(r->data);
+    return pgcn_model_task(r->model) == PGCN_TASK_GRAPH ? info.graphs : info.nodes;
+}
+
 static int write_predictions(const request *r, const float *probability, const float *deviation) {
-    int64_t n = pgcn_dataset_describe(r->data).nodes;
-    int classes = pgcn_model_classes(r->model);
+    predictions p = {.r = r,
+                     .task = pgcn_model_task(r->model),
+                     .items = items_of(r),
+                     .classes = pgcn_model_classes(r->model),
+                     .probability = probability,
+                     .deviation = deviation};
     size_t suffix = r->out ? strlen(r->out) : 0, bytes = 0;
-    bool json = r->json || (suffix > 5 && strcmp(r->out + suffix - 5, ".json") == 0);
+    p.json = r->json || (suffix > 5 && strcmp(r->out + suffix - 5, ".json") == 0);
     char *text = NULL;
-    FILE *out = open_memstream(&text, &bytes);
-    if (!out) {
+    p.out = open_memstream(&text, &bytes);
+    if (!p.out) {
         cli_complain(&cli_predict, "out of memory");
         return EXIT_FAILED;
     }
-    (json ? write_json : write_csv)(out, r, n, classes, probability, deviation);
-    bool fine = fclose(out) == 0;
+    (p.json ? write_json : write_csv)(&p);
+    bool fine = fclose(p.out) == 0;
     int code = EXIT_DONE;
     if (!fine) {
-        cli_complain(&cli_predict, "out of memory for the predictions of %lld nodes", (long long)n);
+        cli_complain(&cli_predict, "out of memory for the predictions of %lld %s",
+                     (long long)p.items, cli_items(p.task));
         code = EXIT_FAILED;
     } else if (!r->out) {
         fwrite(text, 1, bytes, stdout);
@@ -296,7 +433,7 @@ static int run_predict(int argc, char **argv) {
         {"out", "FILE", "standard output", "where to write; .json for JSON", &r.out, NULL},
         COMMON_OPTIONS(r),
         {"all", NULL, NULL, "also the probabilities of all classes", NULL, &r.all},
-        {"unlabelled", NULL, NULL, "only nodes whose class was not given", NULL, &r.unlabelled},
+        {"unlabelled", NULL, NULL, "only those whose class was not given", NULL, &r.unlabelled},
         {"json", NULL, NULL, "JSON whatever the name of the file", NULL, &r.json},
         NO_MORE_OPTIONS};
     cli_arguments arguments;
@@ -304,8 +441,7 @@ static int run_predict(int argc, char **argv) {
     if (code >= 0) return code;
     code = load(&cli_predict, &arguments, &r);
     if (code < 0) {
-        size_t count =
-            (size_t)pgcn_dataset_describe(r.data).nodes * (size_t)pgcn_model_classes(r.model);
+        size_t count = (size_t)items_of(&r) * (size_t)pgcn_model_classes(r.model);
         float *probability = calloc(count, sizeof *probability);
         float *deviation = calloc(count, sizeof *deviation);
         pgcn_status status = PGCN_ERR_MEMORY;

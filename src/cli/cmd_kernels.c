@@ -20,7 +20,8 @@ const cli_command cli_kernels = {
         "along every edge. A channel with |f(1)| > |f(0)| smooths; one with |f(1)| < |f(0)| takes\n"
         "differences from the neighbours, as an edge detector does. The last column counts the\n"
         "channels in which some later node of a path has a negative weight. --json has the weights\n"
-        "of all channels.",
+        "of all channels. The network gin has no paths: its layers have (1 + eps, 1), the weights of a\n"
+        "node and of the sum over its neighbours.",
     .examples = "  pathgcn kernels runs/karate/model.safetensors\n"
                 "  pathgcn kernels runs/cora/model.safetensors --json > kernels.json\n",
     .run = run,
@@ -71,10 +72,13 @@ static void print_layer(const pgcn_config *config, int layer, const float *weigh
 
 static void print_heads(const pgcn_model *model) {
     const pgcn_config *config = pgcn_model_config(model);
+    bool gin = config->model == PGCN_MODEL_GIN;
     char kind[32];
     pgcn_config_get(config, "kernel", kind, sizeof kind);
-    printf("%s: kernel %s, %d channels, weights of epoch %lld\n\nlayer ", pgcn_model_dataset(model),
-           kind, config->channels, (long long)pgcn_model_epoch(model));
+    printf("%s: %s%s, %d channels, weights of epoch %lld\n\nlayer ", pgcn_model_dataset(model),
+           gin ? "gin, whose layers weigh a node (s0) and the sum over its neighbours (s1)"
+               : "kernel ",
+           gin ? "" : kind, config->channels, (long long)pgcn_model_epoch(model));
     for (int i = 0; i < config->path_length; i++) {
         char name[16];
         snprintf(name, sizeof name, "s%d", i);

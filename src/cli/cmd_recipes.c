@@ -15,9 +15,10 @@ const cli_command cli_recipes = {
     .arguments = "list | show",
     .text =
         "A recipe is a text file of settings for a data set and a task, with sections for depths.\n"
-        "'train' takes the one of the data set's own name, or --recipe: a name (cora-full), a\n"
-        "family (paper is paper-cora for cora, full is cora-full, paper-full is paper-cora-full), a\n"
-        "file of yours (with a / in its path, or ending in .recipe), or none.\n"
+        "'train' takes the one of the data set's own name, else the one of its task (any-graph,\n"
+        "any-multilabel), or --recipe: a name (cora-full), a family (paper is paper-cora for cora,\n"
+        "full is cora-full, paper-full is paper-cora-full), a file of yours (with a / in its path, or\n"
+        "ending in .recipe), or none.\n"
         "\n"
         "Names are looked up in the folder PATHGCN_RECIPES, then among those that came with the\n"
         "program. Without a part, 'recipes' lists them.",
@@ -78,7 +79,7 @@ static int run_list(int argc, char **argv) {
     if (status != PGCN_OK) return cli_failed(&cli_recipes_list, status);
     json_t *list = json_array();
     if (!json)
-        printf("%-20s %7s  %-22s %-9s %s\n", "recipe", "version", "data set", "task", "about");
+        printf("%-20s %7s  %-22s %-10s %s\n", "recipe", "version", "data set", "task", "about");
     for (int i = 0; i < count; i++) {
         pgcn_recipe_info info;
         if (pgcn_recipe_get(i, &info) != PGCN_OK) { /* a file of the user's: the others are fine */
@@ -87,7 +88,7 @@ static int run_list(int argc, char **argv) {
         } else if (json) {
             json_array_append_new(list, to_json(&info));
         } else {
-            printf("%-20s %7d  %-22s %-9s %s\n", info.name, info.version, info.dataset, info.task,
+            printf("%-20s %7d  %-22s %-10s %s\n", info.name, info.version, info.dataset, info.task,
                    info.about);
         }
     }

@@ -13,11 +13,14 @@ const cli_command cli_train = {
     .text =
         "NAME is a built-in graph (karate, sbm, grid, powerlaw), a data set in --data or\n"
         "PATHGCN_DATA, or one that 'data fetch' brought; PATH a file or folder in any format of\n"
-        "'data list --formats'.\n"
-        "Your own graph is given by --edges, --features and --labels instead. Settings start from\n"
-        "the recipe of that data set or --recipe ('pathgcn recipes' lists them), in its version for\n"
-        "the depth of --layers; options override them. The epoch is chosen on validation nodes, the\n"
-        "test nodes are only reported.\n"
+        "'data list --formats'. Your own graph is given by --edges, --features and --labels instead.\n"
+        "\n"
+        "What is learnt follows from the data: a class per node, several labels per node (the figure\n"
+        "is then the micro-averaged F1), or a class per graph of a set of graphs. Settings start from\n"
+        "the recipe of the data set, or of its task (any-graph, any-multilabel), or from --recipe\n"
+        "('pathgcn recipes' lists them), in its version for the depth of --layers; options override\n"
+        "them. The epoch is chosen on the validation nodes or graphs, those of the test are only\n"
+        "reported.\n"
         "\n"
         "The directory gets model.safetensors (the best weights), history.jsonl (a line per epoch),\n"
         "checkpoint.safetensors (to resume), result.json and data.json (where the data is). With\n"
@@ -35,6 +38,7 @@ const cli_command cli_train = {
                 "  pathgcn train cora --data data --recipe paper-full --layers 8 --seeds 10\n"
                 "  pathgcn train cora --data data --walk node2vec --return-p 4\n"
                 "  pathgcn train data/cora --layers 8 --out runs/deep --resume\n"
+                "  pathgcn train MUTAG --data data --recipe paper --seeds 10\n"
                 "  pathgcn train --edges follows.csv --features people.csv --labels known.csv\n"
                 "  pathgcn train cora --split 0 --json | tail -n 1\n",
     .config_groups = "model training run",
@@ -118,7 +122,7 @@ static int train_all(const train_request *r, const pgcn_dataset *data, pgcn_conf
     if (code < 0 && r->json) {
         code = cli_print_json(&cli_train, cli_train_summary(r, &info, &config, runs));
     } else if (code < 0) {
-        cli_train_print_table(r, info.name, runs);
+        cli_train_print_table(r, &info, runs);
         code = EXIT_DONE;
     }
     free(runs);
@@ -137,14 +141,14 @@ static void default_out(const char *name, char out[TRAIN_PATH_BYTES]) {
 }
 
 /* In: the options over the defaults. Out: the recipe for the depth that they ask for. */
-static int start_from_recipe(train_request *r, const char *name, const cli_arguments *arguments,
-                             pgcn_config *config) {
+static int start_from_recipe(train_request *r, const pgcn_dataset *data,
+                             const cli_arguments *arguments, pgcn_config *config) {
     int layers = cli_is_given(arguments, "layers") ? config->layers : 0;
-    pgcn_status status = pgcn_recipe_load(r->recipe, name, layers, config, &r->used);
+    pgcn_status status = pgcn_recipe_for(r->recipe, data, layers, config, &r->used);
     if (status != PGCN_OK) return cli_failed(&cli_train, status);
     if (r->used.other_dataset && !r->quiet)
         fprintf(stderr, "note: recipe %s was written for data set %s, not for %s\n", r->used.name,
-                r->used.dataset, name);
+                r->used.dataset, pgcn_dataset_describe(data).name);
     return -1;
 }
 
@@ -168,12 +172,11 @@ static int load_and_train(train_request *r, const cli_arguments *arguments) {
     if (code >= 0) return code;
     code = cli_load_dataset(&cli_train, r->dataset, &r->source, "", &data);
     if (code >= 0) return code;
-    const char *name = pgcn_dataset_describe(data).name;
     if (!r->out) {
-        default_out(name, out);
+        default_out(pgcn_dataset_describe(data).name, out);
         r->out = out;
     }
-    code = start_from_recipe(r, name, arguments, &config);
+    code = start_from_recipe(r, data, arguments, &config);
     if (code < 0) code = prepare_as_recipe(r, &data);
     if (code < 0 && !r->quiet) cli_print_notes(stderr, data);
     if (code < 0) code = cli_configure(&cli_train, arguments, &config);
@@ -195,7 +198,7 @@ static int run(int argc, char **argv) {
     train_request r = {.seeds_text = "1", .every_text = "0", .argv = argv, .argc = argc};
     const cli_option options[] = {
         {"out", "DIR", "runs/NAME", "directory for the model and its files", &r.out, NULL},
-        {"recipe", "RECIPE", "the data set's own",
+        {"recipe", "RECIPE", "the data set's own, or its task's",
          "settings to start from: a name of 'pathgcn recipes', a family (paper, full, paper-full), a "
          "file, or none",
          &r.recipe, NULL},

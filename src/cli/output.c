@@ -145,6 +145,14 @@ void cli_format_bytes(int64_t bytes, char out[32]) {
         }
 }
 
+const char *cli_items(pgcn_task task) {
+    return task == PGCN_TASK_GRAPH ? "graphs" : "nodes";
+}
+
+const char *cli_metric(pgcn_task task) {
+    return task == PGCN_TASK_MULTILABEL ? "micro-F1" : "accuracy";
+}
+
 void cli_put_cell(FILE *out, const char *text) {
     if (!strpbrk(text, ",\"\n\r")) {
         fputs(text, out);

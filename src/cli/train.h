@@ -22,6 +22,7 @@ typedef struct train_request {
 
 /* What one seed came to. */
 typedef struct train_outcome {
+    pgcn_task task; /* says what the accuracies below are (cli_metric) */
     uint64_t seed;
     char split[16];
     int64_t epochs, best_epoch; /* best_epoch 0: none was evaluated */
@@ -57,7 +58,7 @@ json_t *cli_train_seed_to_json(uint64_t seed);
 /* result.json of a run, whose settings started from `recipe`; and the times in it, which a finished run cannot measure again. */
 json_t *cli_train_outcome_to_json(const train_outcome *outcome, const pgcn_recipe_info *recipe);
 void cli_train_recall_times(const char *result_path, train_outcome *outcome);
-void cli_train_print_table(const train_request *request, const char *name,
+void cli_train_print_table(const train_request *request, const pgcn_dataset_info *info,
                            const train_outcome *runs);
 json_t *cli_train_summary(const train_request *request, const pgcn_dataset_info *info,
                           const pgcn_config *config, const train_outcome *runs);

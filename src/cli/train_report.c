@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- one seed --------------------------------------------------------------------------------- */
 
@@ -35,7 +36,7 @@ void cli_train_summarise(const pgcn_trainer *trainer, train_outcome *out) {
             out->best_test_accuracy = epoch->test_accuracy;
         if (times && epoch->step_ms > 0) times[timed++] = epoch->step_ms;
     }
-    if (isnan(out->test_accuracy)) out->best_test_accuracy = NAN; /* there are no test nodes */
+    if (isnan(out->test_accuracy)) out->best_test_accuracy = NAN; /* there is no test */
     out->step_ms = times ? median(times, timed) : 0;
     snprintf(out->split, sizeof out->split, "%s", pgcn_trainer_split(trainer));
     free(times);
@@ -57,7 +58,8 @@ static json_t *recipe_mark(const pgcn_recipe_info *recipe) {
 
 json_t *cli_train_outcome_to_json(const train_outcome *o, const pgcn_recipe_info *recipe) {
     return json_pack(
-        "{s:o, s:o, s:s, s:I, s:I, s:o, s:o, s:o, s:f, s:f}", "recipe", recipe_mark(recipe), "seed",
+        "{s:o, s:s, s:s, s:o, s:s, s:I, s:I, s:o, s:o, s:o, s:f, s:f}", "recipe",
+        recipe_mark(recipe), "task", pgcn_task_name(o->task), "metric", cli_metric(o->task), "seed",
         cli_train_seed_to_json(o->seed), "split", o->split, "epochs", (json_int_t)o->epochs,
         "best_epoch", (json_int_t)o->best_epoch, "val_accuracy", cli_json_real(o->val_accuracy),
         "test_accuracy", cli_json_real(o->test_accuracy), "best_epoch_test_accuracy",
@@ -85,30 +87,58 @@ static spread spread_of(const train_outcome *runs, long long count, size_t place
         double d = *(const double *)((const char *)&runs[i] + place) - s.mean;
         s.deviation += d * d / (double)(count - 1);
     }
-    s.deviation = sqrt(s.deviation);
+    s.deviation = isnan(s.mean) ? NAN : sqrt(s.deviation);
     return s;
 }
 #define SPREAD(field) spread_of(runs, request->seeds, offsetof(train_outcome, field))
 
-void cli_train_print_table(const train_request *request, const char *name,
+/* A figure of the table; what there is not is a dash. */
+static void print_percent(double value) {
+    if (isnan(value))
+        printf(" %9s", "-");
+    else
+        printf(" %9.2f", value);
+}
+
+static void print_rows(const train_request *request, const pgcn_dataset_info *info,
+                       const train_outcome *runs, spread val, spread test) {
+    bool several = info->task == PGCN_TASK_MULTILABEL; /* labels */
+    printf("%-6s %-7s %7s %10s %9s %9s %12s\n", "seed", "split", "epochs", "best epoch",
+           several ? "val F1 %" : "val %", several ? "test F1 %" : "test %",
+           info->graphs > 1 ? "ms per epoch" : "ms per step"); /* which are the same of one graph */
+    for (long long i = 0; i < request->seeds; i++) {
+        printf("%-6llu %-7s %7lld %10lld", (unsigned long long)runs[i].seed, runs[i].split,
+               (long long)runs[i].epochs, (long long)runs[i].best_epoch);
+        print_percent(runs[i].val_accuracy);
+        print_percent(runs[i].test_accuracy);
+        printf(" %12.3f\n", runs[i].step_ms);
+    }
+    if (request->seeds == 1) return;
+    printf("%-33s", "mean");
+    print_percent(val.mean);
+    print_percent(test.mean);
+    printf(" %12.3f\n%-33s", SPREAD(step_ms).mean, "deviation");
+    print_percent(val.deviation);
+    print_percent(test.deviation);
+    printf("\n");
+}
+
+void cli_train_print_table(const train_request *request, const pgcn_dataset_info *info,
                            const train_outcome *runs) {
     spread val = SPREAD(val_accuracy), test = SPREAD(test_accuracy);
-    char over[96] = "";
-    printf("%-6s %-7s %7s %10s %9s %9s %11s\n", "seed", "split", "epochs", "best epoch", "val %",
-           "test %", "ms per step");
-    for (long long i = 0; i < request->seeds; i++)
-        printf("%-6llu %-7s %7lld %10lld %9.2f %9.2f %11.3f\n", (unsigned long long)runs[i].seed,
-               runs[i].split, (long long)runs[i].epochs, (long long)runs[i].best_epoch,
-               runs[i].val_accuracy, runs[i].test_accuracy, runs[i].step_ms);
-    if (request->seeds > 1) {
-        printf("%-33s %9.2f %9.2f %11.3f\n", "mean", val.mean, test.mean, SPREAD(step_ms).mean);
-        printf("%-33s %9.2f %9.2f\n", "deviation", val.deviation, test.deviation);
+    bool tested = !isnan(test.mean);
+    spread shown = tested ? test : val;
+    char over[96] = "", untested[48] = "";
+    print_rows(request, info, runs, val, test);
+    if (request->seeds > 1)
         snprintf(over, sizeof over, " (mean of %lld seeds, deviation %.2f)", request->seeds,
-                 isnan(test.mean) ? val.deviation : test.deviation);
-    }
-    bool tested = !isnan(test.mean); /* not after the step without-test */
-    printf("\n%s: %s accuracy %.2f%%%s at the epoch chosen on validation.\n", name,
-           tested ? "test" : "validation", tested ? test.mean : val.mean, over);
+                 shown.deviation);
+    if (!tested) /* only these two steps leave nothing to test on */
+        snprintf(untested, sizeof untested, " (no test: %s)",
+                 strstr(info->steps, "without-test") ? "without-test" : "crossval");
+    printf("\n%s: %s %s %.2f%%%s%s at the epoch chosen on validation %s.\n", info->name,
+           tested ? "test" : "validation", cli_metric(info->task), shown.mean, over, untested,
+           cli_items(info->task));
     if (request->used.version > 0)
         printf("Recipe: %s, version %d\n", request->used.name, request->used.version);
     printf("Model: %s/model.safetensors\n", request->out);
@@ -127,14 +157,15 @@ json_t *cli_train_summary(const train_request *request, const pgcn_dataset_info 
     spread test = SPREAD(test_accuracy), val = SPREAD(val_accuracy);
     spread best = SPREAD(best_test_accuracy);
     return json_pack(
-        "{s:s, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:f, s:f, s:I, s:I, s:I, s:s, s:s, s:o, "
+        "{s:s, s:s, s:s, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:f, s:f, s:I, s:I, s:I, s:s, s:s, s:o, "
         "s:o}",
-        "dataset", info->name, "recipe", recipe_mark(&request->used), "accuracy_unit", "percent",
-        "test_accuracy_mean", cli_json_real(test.mean), "test_accuracy_std",
-        cli_json_real(test.deviation), "val_accuracy_mean", cli_json_real(val.mean),
-        "val_accuracy_std", cli_json_real(val.deviation), "best_epoch_test_accuracy_mean",
-        cli_json_real(best.mean), "best_epoch_test_accuracy_std", cli_json_real(best.deviation),
-        "seeds", (json_int_t)request->seeds, "epochs", total_epochs / (double)request->seeds,
+        "dataset", info->name, "task", pgcn_task_name(info->task), "metric", cli_metric(info->task),
+        "recipe", recipe_mark(&request->used), "accuracy_unit", "percent", "test_accuracy_mean",
+        cli_json_real(test.mean), "test_accuracy_std", cli_json_real(test.deviation),
+        "val_accuracy_mean", cli_json_real(val.mean), "val_accuracy_std",
+        cli_json_real(val.deviation), "best_epoch_test_accuracy_mean", cli_json_real(best.mean),
+        "best_epoch_test_accuracy_std", cli_json_real(best.deviation), "seeds",
+        (json_int_t)request->seeds, "epochs", total_epochs / (double)request->seeds,
         "step_ms_median", SPREAD(step_ms).mean, "peak_rss_bytes", (json_int_t)cli_peak_rss_bytes(),
         "predicted_peak_rss_bytes", (json_int_t)predicted, "parameters",
         (json_int_t)runs[0].parameters, "fingerprint", info->fingerprint, "out", request->out,

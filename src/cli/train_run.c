@@ -289,7 +289,7 @@ int cli_train_run(const train_request *r, const pgcn_dataset *data, const pgcn_c
     pgcn_trainer *trainer = NULL;
     run_files files = {.lock = -1};
     meter m = {.on = !r->quiet && isatty(STDERR_FILENO), .run = run, .runs = r->seeds};
-    *out = (train_outcome){.seed = config->seed};
+    *out = (train_outcome){.task = pgcn_dataset_describe(data).task, .seed = config->seed};
     int64_t resident = cli_train_resident_bytes();
     pgcn_status status = pgcn_trainer_new(data, config, &trainer);
     int code =

@@ -768,6 +768,15 @@ pgcn_status pgcn_dataset_load(const char *name, const pgcn_dataset_opts *opts, p
 
 /* ---- reading ----------------------------------------------------------------------------- */
 
+const char *pgcn_task_name(pgcn_task task) {
+    switch (task) {
+    case PGCN_TASK_NODE: return "node";
+    case PGCN_TASK_MULTILABEL: return "multilabel";
+    case PGCN_TASK_GRAPH: return "graph";
+    default: return "none";
+    }
+}
+
 pgcn_dataset_info pgcn_dataset_describe(const pgcn_dataset *data) {
     return data->info;
 }
@@ -783,6 +792,9 @@ const uint8_t *pgcn_dataset_multilabels(const pgcn_dataset *data) {
 
 static const char *name_at(const pgcn_i_names *names, int64_t i) {
     return i >= 0 && i < names->count ? names->text + names->offset[i] : NULL;
+}
+bool pgcn_dataset_is_labelled(const pgcn_dataset *data, int64_t i) {
+    return pgcn_i_source_has_label(&data->from, i);
 }
 const char *pgcn_dataset_node_id(const pgcn_dataset *data, int64_t i) {
     return name_at(&data->from.node_id, i);

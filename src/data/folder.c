@@ -16,7 +16,7 @@
  *
  *   graph_ptr.npy        int64 [G+1]          nodes of graph g: graph_ptr[g] .. graph_ptr[g+1]-1
  *   edges.npy            int32 [m, 2]         ids of all graphs together
- *   y.npy                int32 [G]            node_label.npy       int32 [N] optional, codes from 0
+ *   y.npy                int32 [G] optional   node_label.npy       int32 [N] optional, codes from 0
  *   node_attr.npy        float32 [N, a]       optional
  *   edge_label.npy       int32 [m] optional   fold.npy   int32 [G] optional: test fold, -1: in none
  *
@@ -376,8 +376,7 @@ static pgcn_status read_many_graphs(folder *from, const pgcn_i_steps *steps) {
     pgcn_i_array array;
     source->format = "folder of NumPy arrays, many graphs";
     PGCN_TRY(read_graph_pointers(from));
-    PGCN_TRY(read_file(from, "y.npy", PGCN_I_I32, 1, source->graphs, &array));
-    source->graph_label = array.data;
+    PGCN_TRY(read_optional(from, "y.npy", PGCN_I_I32, source->graphs, &source->graph_label));
     PGCN_TRY(read_edges(from, steps));
     PGCN_TRY(read_optional(from, "node_label.npy", PGCN_I_I32, from->n, &source->node_label));
     PGCN_TRY(read_optional(from, "edge_label.npy", PGCN_I_I32, source->edges, &source->edge_label));

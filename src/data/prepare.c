@@ -602,6 +602,11 @@ static pgcn_status join_features(pgcn_i_source *source, const feature_blocks *bl
     return PGCN_OK;
 }
 
+/* Whether graphs are what has classes, or would have them. */
+static bool is_of_graphs(const pgcn_i_source *source) {
+    return source->graph_label || (source->graphs > 0 && !source->label && !source->labels);
+}
+
 /* The default: what is given; of graph sets the node labels first, as all the literature does. */
 static feature_blocks choose_features(const pgcn_i_source *source, const pgcn_i_steps *steps) {
     feature_blocks blocks = {.own = steps->features_own,
@@ -611,12 +616,12 @@ static feature_blocks choose_features(const pgcn_i_source *source, const pgcn_i_
                              .adjacency = steps->features_adjacency};
     if (blocks.own || blocks.labels || blocks.degrees || blocks.identity || blocks.adjacency)
         return blocks;
-    if (source->graph_label && source->node_label &&
+    if (is_of_graphs(source) && source->node_label &&
         !source->own_name) /* ours are chosen already */
         blocks.labels = true;
     else if (source->x.columns > 0)
         blocks.own = true;
-    else if (source->graph_label)
+    else if (is_of_graphs(source))
         blocks.degrees = true;
     else
         blocks.identity = true;

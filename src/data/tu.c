@@ -3,7 +3,7 @@
  *
  *   NAME_A.txt                 m lines "a, b": an edge; undirected graphs have both directions
  *   NAME_graph_indicator.txt   N lines: the graph of node i, ascending
- *   NAME_graph_labels.txt      G lines: the class of each graph, any whole number
+ *   NAME_graph_labels.txt      optional, G lines: the class of each graph, any whole number
  *   NAME_node_labels.txt       optional, N lines: a code of each node (of several, the first)
  *   NAME_node_attributes.txt   optional, N lines of f numbers apart by commas
  *   NAME_edge_labels.txt       optional, m lines: a code of each edge
@@ -71,10 +71,16 @@ static pgcn_status read_numbers(tu *from, const char *kind, int columns, int64_t
 
 /* ---- graphs and nodes ------------------------------------------------------------------------ */
 
+/* Graphs without classes can be predicted. */
 static pgcn_status read_graph_labels(tu *from) {
     char path[PGCN_I_PATH_BYTES];
     const int64_t *code;
+    bool present;
     pgcn_i_source *source = from->source;
+    PGCN_TRY(has(from, "graph_labels", &present));
+    if (!present)
+        return pgcn_i_source_note(source, "there is no %s_graph_labels.txt: no graph has a class",
+                                  from->name);
     PGCN_TRY(read_numbers(from, "graph_labels", 1, -1, path, &code, &source->graphs, NULL));
     return pgcn_i_source_number_classes(source, code, source->graphs, INT64_MIN,
                                         &source->graph_label, &source->classes,
@@ -100,6 +106,7 @@ static pgcn_status read_indicator(tu *from) {
         graph_of[i] = (int32_t)(graph[i] - 1);
         before = graph[i];
     }
+    if (!source->graph_label) source->graphs = before;
     if (before != source->graphs)
         return pgcn_i_fail(PGCN_ERR_MISMATCH,
                            "reading '%s': its last graph is number %lld, but %s_graph_labels.txt "

@@ -9,26 +9,28 @@ static int run(int argc, char **argv);
 
 const cli_command cli_tune = {
     .name = "tune",
-    .summary = "search for better settings, on validation nodes only",
+    .summary = "search for better settings, on validation data only",
     .arguments = "[NAME|PATH]",
     .text =
         "Draws candidates from a space of settings, trains each with a few seeds (or splits), lets the\n"
         "better third go on with more of them, and so on: successive halving. Candidate 0 is the\n"
         "present recipe with the options given; it stays to the end. Run r of every candidate has the\n"
-        "same seed and split. Ranked by mean validation accuracy, equal ones by validation loss. Test\n"
-        "nodes are not loaded at all: no split has any, and labels only they have are not known.\n"
+        "same seed and split. Ranked by mean validation accuracy (micro-F1 where nodes have several\n"
+        "labels), equal ones by validation loss. Test nodes or graphs are not loaded at all: no split\n"
+        "has any, and labels only they have are not known.\n"
         "\n"
         "A space is a text with a setting per line:\n"
         "  lr-mix = 1e-4 .. 1e-1 log\n"
         "  path-length = 3 .. 7\n"
         "  dropout = 0.3 | 0.5 | 0.7\n"
-        "--space names such a file, or a built-in one: semi, full or heterophilous; by default the\n"
-        "one that fits the data. 'pathgcn tune --list-spaces' prints them.\n"
+        "--space names such a file, or a built-in one: semi, full, heterophilous, graph or\n"
+        "multilabel; by default the one that fits the data. 'pathgcn tune --list-spaces' prints them.\n"
         "\n"
         "Jobs run and are kept as by reproduce: the same command goes on after Ctrl-C. DIR gets\n"
         "NAME.recipe with the best settings and what was searched, and tune.json with everything.",
     .examples = "  pathgcn tune karate --candidates 12 --runs 4\n"
                 "  pathgcn tune cora --data data --layers 8 --budget 60\n"
+                "  pathgcn tune MUTAG --data data --candidates 20 --runs 10\n"
                 "  pathgcn tune cora --data data --recipe full --space my.space --candidates 100\n",
     .config_groups = "model training",
     .run = run,
@@ -69,9 +71,8 @@ static int prepare(const request *r, const cli_arguments *arguments, exp_search 
     char steps[256];
     int code = load(r, "without-test", &data->data);
     if (code >= 0) return code;
-    const char *name = pgcn_dataset_describe(data->data).name;
-    pgcn_status status =
-        pgcn_recipe_load(r->recipe, name, (int)depth_given(arguments), &s->present, &s->recipe);
+    pgcn_status status = pgcn_recipe_for(r->recipe, data->data, (int)depth_given(arguments),
+                                         &s->present, &s->recipe);
     if (status != PGCN_OK) return cli_failed(&cli_tune, status);
     code = cli_configure(&cli_tune, arguments, &s->present);
     if (code >= 0) return code;
@@ -95,11 +96,13 @@ static int prepare(const request *r, const cli_arguments *arguments, exp_search 
 
 /* ---- the space -------------------------------------------------------------------------------- */
 
-/* Which built-in space fits: by what the training nodes show. */
+/* Which built-in space fits: by the task, and by what the training nodes show. */
 static const char *fitting_space(const pgcn_dataset *data) {
     pgcn_dataset_info info = pgcn_dataset_describe(data);
     const uint8_t *train, *val, *test;
     int64_t training = 0;
+    if (info.task == PGCN_TASK_GRAPH || info.task == PGCN_TASK_MULTILABEL)
+        return pgcn_task_name(info.task); /* a space of that name */
     if (pgcn_dataset_split(data, 0, &train, &val, &test))
         for (int64_t i = 0; i < info.items; i++) training += train[i];
     if (info.edge_homophily < 0.5) return "heterophilous";
@@ -115,8 +118,8 @@ static int read_space_file(const char *path, exp_space *out) {
     bool fine = file && text && !ferror(file);
     if (!fine)
         snprintf(sentence, sizeof sentence,
-                 "cannot read the space '%.200s': %s; the built-in ones are semi, full and "
-                 "heterophilous",
+                 "cannot read the space '%.200s': %s; the built-in ones are semi, full, "
+                 "heterophilous, graph and multilabel",
                  path, strerror(errno ? errno : EISDIR));
     else
         fine = exp_space_parse(path, text, bytes, out, sentence);
@@ -223,8 +226,8 @@ static int run(int argc, char **argv) {
         CLI_SOURCE_OPTIONS(r.source),
         {"recipe", "RECIPE", "the best known", "settings to start from: candidate 0", &r.recipe,
          NULL},
-        {"space", "semi | full | heterophilous | FILE", "what fits the data", "what is searched",
-         &r.space, NULL},
+        {"space", "semi | full | heterophilous | graph | multilabel | FILE", "what fits the data",
+         "what is searched", &r.space, NULL},
         {"list-spaces", NULL, NULL, "print the built-in spaces", NULL, &r.list},
         {"candidates", "N", "60", "settings to try, the present ones among them", &r.candidates,
          NULL},

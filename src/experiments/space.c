@@ -69,6 +69,34 @@ static const struct {
      "scaling = walk | symmetric\n"
      "normalise = auto | none\n"
      "channels = 64 | 128\n"},
+    {"graph", "a class for every graph of a set of graphs",
+     "lr-ends = 1e-3 .. 3e-2 log\n"
+     "lr-mix = 1e-3 .. 3e-2 log\n"
+     "lr-kernel = 1e-4 .. 3e-2 log\n"
+     "layers = 2 .. 5\n"
+     "channels = 16 | 32 | 64\n"
+     "path-length = 2 .. 7\n"
+     "dropout-last = 0 | 0.5\n"
+     "batch = 32 | 128\n"
+     "kernel-start = identity | smooth | random\n"
+     "residual = none | initial | previous\n"
+     "readout = linear | relu | layers\n"},
+    {"multilabel", "several labels for every node",
+     "lr-ends = 5e-4 .. 2e-2 log\n"
+     "lr-mix = 1e-4 .. 1e-2 log\n"
+     "lr-kernel = 1e-4 .. 1e-2 log\n"
+     "dropout = 0 .. 0.5\n"
+     "residual = none | initial | previous\n"
+     "alpha = 0.1 .. 0.6\n"
+     "layers = 2 .. 5\n"
+     "path-length = 2 .. 6\n"
+     "paths = 5 | 10\n"
+     "kernel-start = identity | smooth | random\n"
+     "mix = identity | random\n"
+     "batch-norm = no | yes\n"
+     "self-loops = no | yes\n"
+     "scaling = walk | symmetric\n"
+     "channels = 128 | 256 | 512\n"},
 };
 
 const char *exp_space_builtin(int i, const char **text, const char **about) {

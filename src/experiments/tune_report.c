@@ -63,8 +63,12 @@ static int count_failed(const exp_search *s) {
 }
 
 static void print_table(const exp_search *s) {
-    exp_table *table = exp_table_new(
-        ">rank|candidate|>runs|>validation accuracy|>validation loss|>gain ± standard error");
+    pgcn_task task = pgcn_dataset_describe(s->data->data).task;
+    char heads[128];
+    snprintf(heads, sizeof heads,
+             ">rank|candidate|>runs|>validation %s|>validation loss|>gain ± standard error",
+             cli_metric(task));
+    exp_table *table = exp_table_new(heads);
     int shown = s->candidates < SHOWN ? s->candidates : SHOWN;
     bool present = false;
     for (int i = 0; i < shown; i++) {
@@ -88,9 +92,10 @@ static void print_table(const exp_search *s) {
         each_change(s, &s->candidate[s->order[i]], print_change, stdout);
     }
     printf(
-        "\nChosen by validation %s; no test node was loaded. The accuracy of the best of many is "
-        "too high by\nits choice: judge it on runs that the search has not seen.\n",
-        s->by_loss ? "loss" : "accuracy");
+        "\nChosen by validation %s; no test %s was loaded. The %s of the best of many is too high "
+        "by\nits choice: judge it on runs that the search has not seen.\n",
+        s->by_loss ? "loss" : cli_metric(task), task == PGCN_TASK_GRAPH ? "graph" : "node",
+        cli_metric(task));
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------- */
@@ -129,13 +134,15 @@ static json_t *make_json(const exp_search *s, const char *recipe_path) {
         if (strcmp(field.group, "run") != 0)
             json_object_set_new(settings, field.key, json_string(value));
     }
+    pgcn_task task = pgcn_dataset_describe(s->data->data).task;
     return json_pack(
-        "{s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:i, s:i, s:s, s:o, s:i, s:o, s:o, s:f}", "dataset",
-        s->data->name, "fingerprint", pgcn_dataset_describe(s->data->data).fingerprint,
-        "present_recipe", s->recipe.name, "recipe", recipe_path, "space", s->space->name,
-        "space_text", s->space->text, "seed", (json_int_t)s->seed, "keep", s->keep, "runs", s->runs,
-        "chosen_by", s->by_loss ? "val_loss" : "val_accuracy", "rungs", rungs, "best", s->order[0],
-        "settings", settings, "candidates", candidates, "seconds", s->seconds);
+        "{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:i, s:i, s:s, s:o, s:i, s:o, s:o, s:f}",
+        "dataset", s->data->name, "task", pgcn_task_name(task), "metric", cli_metric(task),
+        "fingerprint", pgcn_dataset_describe(s->data->data).fingerprint, "present_recipe",
+        s->recipe.name, "recipe", recipe_path, "space", s->space->name, "space_text",
+        s->space->text, "seed", (json_int_t)s->seed, "keep", s->keep, "runs", s->runs, "chosen_by",
+        s->by_loss ? "val_loss" : "val_accuracy", "rungs", rungs, "best", s->order[0], "settings",
+        settings, "candidates", candidates, "seconds", s->seconds);
 }
 
 /* ---- the recipe ------------------------------------------------------------------------------- */
@@ -147,23 +154,26 @@ static void fill_head(const exp_search *s, pgcn_recipe_info *info) {
     char dataset[128];
     snprintf(dataset, sizeof dataset, "%.*s", (int)strcspn(name, ":"), name);
     *info = s->recipe;
-    bool none = strcmp(info->name, "none") == 0;
-    if (none) snprintf(info->name, sizeof info->name, "%.63s", dataset);
+    pgcn_task task = pgcn_dataset_describe(s->data->data).task;
+    bool none = info->version == 0, own = !none && strcmp(info->dataset, "any") != 0;
+    if (!own) snprintf(info->name, sizeof info->name, "%.63s", dataset); /* not any-graph */
     for (char *c = info->name; *c; c++)
         if (strchr(" :,=/", *c)) *c = '-';
-    info->version = none ? 1 : s->recipe.version + 1;
-    snprintf(info->task, sizeof info->task, "node");
+    info->version = own ? s->recipe.version + 1 : 1;
+    snprintf(info->task, sizeof info->task, "%s", pgcn_task_name(task));
     snprintf(info->dataset, sizeof info->dataset, "%s", dataset);
     snprintf(info->about, sizeof info->about,
-             "%.100s, %d layers: chosen by pathgcn tune on validation nodes", dataset,
-             best->config.layers);
+             "%.100s, %d layers: chosen by pathgcn tune on validation %s", dataset,
+             best->config.layers, cli_items(task));
     char before[96] = "the defaults";
     if (!none) snprintf(before, sizeof before, "%s version %d", s->recipe.name, s->recipe.version);
-    snprintf(info->searched, sizeof info->searched,
-             "%d candidates of space %.100s (search seed %llu), %d rungs up to %d runs; validation "
-             "%.2f %% against %.2f %% of %s",
-             s->candidates, s->space->name, (unsigned long long)s->seed, s->rungs, s->runs,
-             best->score.accuracy, present->score.accuracy, before);
+    snprintf(
+        info->searched, sizeof info->searched,
+        "%d candidates of space %.100s (search seed %llu), %d rungs up to %d runs; validation %s"
+        "%.2f %% against %.2f %% of %s",
+        s->candidates, s->space->name, (unsigned long long)s->seed, s->rungs, s->runs,
+        task == PGCN_TASK_MULTILABEL ? "micro-F1 " : "", best->score.accuracy,
+        present->score.accuracy, before);
 }
 
 /* The file as the library writes it, with what was searched in front as a comment. */

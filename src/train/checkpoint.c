@@ -330,7 +330,7 @@ pgcn_status pgcn_model_save(const pgcn_model *model, const char *path) {
     put_number(metadata, "epoch", model->epoch);
     put_number(metadata, "features", model->features);
     put_number(metadata, "classes", model->classes);
-    put(metadata, "task", pgcn_i_task_name(model->task));
+    put(metadata, "task", pgcn_task_name(model->task));
     put(metadata, "history", model->history);
     if (model->class_names) put_json(metadata, "class_names", json_incref(model->class_names));
     const block weights = {"", model->params.value};
@@ -353,21 +353,13 @@ static pgcn_status read_class_names(const pgcn_i_safetensors *file, pgcn_model *
                               file->path, model->classes);
 }
 
-static const char *const task_names[] = {[PGCN_TASK_NONE] = "none",
-                                         [PGCN_TASK_NODE] = "node",
-                                         [PGCN_TASK_MULTILABEL] = "multilabel",
-                                         [PGCN_TASK_GRAPH] = "graph"};
-const char *pgcn_i_task_name(pgcn_task task) {
-    return task_names[task];
-}
-
 /* Optional: files from before there were other tasks classify nodes. */
 static pgcn_status read_task(const pgcn_i_safetensors *file, pgcn_model *model) {
     const char *text = json_string_value(json_object_get(file->metadata, "task"));
     model->task = PGCN_TASK_NODE;
     if (!text) return PGCN_OK;
     for (pgcn_task task = PGCN_TASK_NODE; task <= PGCN_TASK_GRAPH; task++)
-        if (strcmp(text, task_names[task]) == 0) {
+        if (strcmp(text, pgcn_task_name(task)) == 0) {
             model->task = task;
             return PGCN_OK;
         }

@@ -180,23 +180,33 @@ static pgcn_status session_batch(session *s) {
     return PGCN_OK;
 }
 
+/* Columns are known by their place. Those that are made of node labels or degrees may be fewer or more
+ * in another set of graphs, and then stand for something else. */
+static pgcn_status check_features(const pgcn_model *model, const pgcn_dataset *data) {
+    if (data->x.columns == model->features) return PGCN_OK;
+    bool made = data->from.graph_of || strstr(data->steps, "features=");
+    return pgcn_i_fail(PGCN_ERR_MISMATCH,
+                       "the model reads %lld feature columns, those of %s, and data set %s has "
+                       "%lld%s",
+                       (long long)model->features, model->dataset, data->name,
+                       (long long)data->x.columns,
+                       made ? "; columns made of node labels or degrees, one for each, must be as "
+                              "many as in training: none is added or left out"
+                            : "; give data with the same features");
+}
+
 static pgcn_status session_fill(session *s, const pgcn_model *model, const pgcn_dataset *data) {
     bool sampled = s->inference.draws > 0;
-    if (data->x.columns != model->features)
-        return pgcn_i_fail(PGCN_ERR_MISMATCH,
-                           "the model reads %lld features and data set %s has %lld; give the data "
-                           "it was trained for (%s)",
-                           (long long)model->features, data->name, (long long)data->x.columns,
-                           model->dataset);
-    if (s->inference.draws < 0)
-        return pgcn_i_fail(PGCN_ERR_ARGUMENT, "draws is %d, expected 0 or more",
-                           s->inference.draws);
     if (model->task == PGCN_TASK_GRAPH && !data->from.graph_of)
         return pgcn_i_fail(
             PGCN_ERR_MISMATCH,
             "the model predicts a class for every graph of a set of graphs, and data "
             "set %s is a single graph",
             data->name);
+    PGCN_TRY(check_features(model, data));
+    if (s->inference.draws < 0)
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT, "draws is %d, expected 0 or more",
+                           s->inference.draws);
     PGCN_TRY(pgcn_i_pool_new(s->inference.threads, &s->pool));
     PGCN_TRY(pgcn_i_input_new(&data->x, s->config.normalise, pgcn_i_network_standard(&s->params),
                               false, &s->input));
@@ -394,6 +404,23 @@ static const pgcn_i_split *split_of(const pgcn_model *model, const pgcn_dataset 
     return NULL;
 }
 
+/* Classes are numbered by each data set for itself: one that has fewer of them may number them
+ * otherwise. What has no name is called by its number. */
+static pgcn_status check_class_names(const pgcn_model *model, const pgcn_dataset *data) {
+    for (int c = 0; c < data->classes; c++) {
+        char number[16];
+        snprintf(number, sizeof number, "%d", c);
+        const char *ours = pgcn_model_class_name(model, c);
+        const char *theirs = pgcn_dataset_class_name(data, c);
+        if (strcmp(ours ? ours : number, theirs ? theirs : number) != 0)
+            return pgcn_i_fail(PGCN_ERR_MISMATCH,
+                               "class %d of the model is '%s' and that of data set %s is '%s'; "
+                               "both must have the same classes",
+                               c, ours ? ours : number, data->name, theirs ? theirs : number);
+    }
+    return PGCN_OK;
+}
+
 static pgcn_status check_evaluation(const pgcn_model *model, const pgcn_dataset *data) {
     static const char *const predicts[] = {[PGCN_TASK_NONE] = "nothing",
                                            [PGCN_TASK_NODE] = "one class per node",
@@ -403,15 +430,16 @@ static pgcn_status check_evaluation(const pgcn_model *model, const pgcn_dataset 
         return pgcn_i_fail(PGCN_ERR_MISMATCH,
                            "the model predicts %s, which data set %s does not tell",
                            predicts[model->task], data->name);
+    if (data->classes > model->classes ||
+        (model->task == PGCN_TASK_MULTILABEL && data->classes != model->classes))
+        return pgcn_i_fail(PGCN_ERR_MISMATCH, "the model knows %d classes and data set %s has %d",
+                           model->classes, data->name, data->classes);
+    PGCN_TRY(check_class_names(model, data));
     if (!split_of(model, data))
         return pgcn_i_fail(
             PGCN_ERR_MISMATCH,
             "the model was trained on split %s and data set %s has none of that name", model->split,
             data->name);
-    if (data->classes > model->classes ||
-        (model->task == PGCN_TASK_MULTILABEL && data->classes != model->classes))
-        return pgcn_i_fail(PGCN_ERR_MISMATCH, "the model knows %d classes and data set %s has %d",
-                           model->classes, data->name, data->classes);
     return PGCN_OK;
 }
 

@@ -1,6 +1,6 @@
 /* Which recipes there are, and which one is meant. A name is a file NAME.recipe in the folder
  * PATHGCN_RECIPES or, failing that, one of those that the library was built with; anything with a
- * slash or the ending .recipe is a file of its own. Read pgcn_recipe_load from top to bottom. */
+ * slash or the ending .recipe is a file of its own. Read load() from top to bottom. */
 #include "train/recipe.h"
 
 #include <dirent.h>
@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 static const char ending[] = ".recipe";
 
@@ -144,13 +145,13 @@ pgcn_status pgcn_recipe_get(int i, pgcn_recipe_info *out) {
 
 enum { DATASET_BYTES = sizeof((pgcn_recipe_info *)0)->dataset };
 
-/* Whether `dataset` is one of the words of the recipe's line. */
+/* Whether `dataset` is one of the words of the recipe's line; MUTAG and mutag are one set. */
 static bool is_for(const pgcn_recipe_info *info, const char *dataset) {
     char words[DATASET_BYTES], *rest = NULL;
     if (strcmp(info->dataset, "any") == 0) return true;
     strcpy(words, info->dataset);
     for (char *word = strtok_r(words, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
-        if (strcmp(word, dataset) == 0) return true;
+        if (strcasecmp(word, dataset) == 0) return true;
     return false;
 }
 
@@ -229,32 +230,65 @@ static pgcn_status find_name(const char *word, const char *dataset, char out[PGC
 
 /* ---- loading --------------------------------------------------------------------------------------- */
 
-static void nothing_known(pgcn_i_recipe *out) {
+/* What a recipe is wanted for. */
+typedef struct wanted {
+    const char *recipe;  /* as the caller says it; NULL: what suits */
+    const char *dataset; /* NULL: whatever the recipe is for */
+    pgcn_task task;      /* PGCN_TASK_NONE: the same */
+} wanted;
+
+static void nothing_known(const wanted *w, pgcn_i_recipe *out) {
     *out = (pgcn_i_recipe){.config = pgcn_config_default(),
-                           .info = {.name = "none", .task = "node", .origin = "built in"}};
+                           .info = {.name = "none", .origin = "built in"}};
+    snprintf(out->info.task, sizeof out->info.task, "%s",
+             pgcn_task_name(w->task == PGCN_TASK_NONE ? PGCN_TASK_NODE : w->task));
 }
 
-static pgcn_status read_default(const char *dataset, pgcn_i_recipe *out) {
-    char known[DATASET_BYTES];
-    PGCN_TRY(known_as(dataset, known));
-    if (exists(known)) PGCN_TRY(read_named(known, out));
-    if (!exists(known) || !is_for(&out->info, dataset)) nothing_known(out);
+static bool is_of_task(const pgcn_recipe_info *info, pgcn_task task) {
+    return task == PGCN_TASK_NONE || strcmp(info->task, pgcn_task_name(task)) == 0;
+}
+
+/* The recipe called `name`, if there is one and it suits. */
+static pgcn_status read_if_suited(const char *name, const wanted *w, pgcn_i_recipe *out,
+                                  bool *suits) {
+    *suits = exists(name);
+    if (!*suits) return PGCN_OK;
+    PGCN_TRY(read_named(name, out));
+    *suits = is_for(&out->info, w->dataset) && is_of_task(&out->info, w->task);
     return PGCN_OK;
 }
 
-static pgcn_status read_wanted(const char *recipe, const char *dataset, pgcn_i_recipe *out) {
+/* The one of the data set's own name, or of its task. */
+static pgcn_status read_default(const wanted *w, pgcn_i_recipe *out) {
+    char known[DATASET_BYTES], usual[32];
+    bool found;
+    PGCN_TRY(known_as(w->dataset, known));
+    PGCN_TRY(read_if_suited(known, w, out, &found));
+    snprintf(usual, sizeof usual, "any-%s", pgcn_task_name(w->task));
+    if (!found && w->task != PGCN_TASK_NONE) PGCN_TRY(read_if_suited(usual, w, out, &found));
+    if (!found) nothing_known(w, out);
+    return PGCN_OK;
+}
+
+static pgcn_status read_wanted(const wanted *w, pgcn_i_recipe *out) {
+    const char *recipe = w->recipe, *dataset = w->dataset;
     char name[PGCN_I_NAME_BYTES];
     if (recipe && strcmp(recipe, "none") == 0) {
-        nothing_known(out);
+        nothing_known(w, out);
         return PGCN_OK;
     }
     bool file = recipe && (strchr(recipe, '/') || ends_in_recipe(recipe));
     if (!file && folder() && !pgcn_i_is_directory(folder()))
         return pgcn_i_fail(PGCN_ERR_IO, "PATHGCN_RECIPES is '%s', which is no folder", folder());
-    if (!recipe) return read_default(dataset ? dataset : "", out);
+    if (!recipe)
+        return read_default(&(wanted){.dataset = dataset ? dataset : "", .task = w->task}, out);
     if (!file) PGCN_TRY(find_name(recipe, dataset, name));
     PGCN_TRY(file ? read_file(recipe, out) : read_named(name, out));
     pgcn_recipe_info *info = &out->info;
+    if (!is_of_task(info, w->task))
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT,
+                           "recipe %s is for the task %s, and data set %s has the task %s",
+                           info->name, info->task, dataset, pgcn_task_name(w->task));
     if (!dataset || is_for(info, dataset)) return PGCN_OK;
     info->other_dataset = file;
     return file
@@ -265,23 +299,30 @@ static pgcn_status read_wanted(const char *recipe, const char *dataset, pgcn_i_r
                              info->name, info->dataset, dataset);
 }
 
-pgcn_status pgcn_recipe_load(const char *recipe, const char *dataset, int layers, pgcn_config *out,
-                             pgcn_recipe_info *info) {
+static pgcn_status load(wanted w, int layers, pgcn_config *out, pgcn_recipe_info *info) {
     pgcn_i_recipe found;
     char name[PGCN_I_NAME_BYTES]; /* "sbm:nodes=500" is still sbm */
-    if (dataset) snprintf(name, sizeof name, "%.*s", (int)strcspn(dataset, ":"), dataset);
-    PGCN_TRY(read_wanted(recipe, dataset ? name : NULL, &found));
-    if (strcmp(found.info.task, "node") != 0)
-        return pgcn_i_fail(
-            PGCN_ERR_ARGUMENT,
-            "recipe %s is for the task %s, and what is trained here is the task node",
-            found.info.name, found.info.task);
+    if (w.dataset) {
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(w.dataset, ":"), w.dataset);
+        w.dataset = name;
+    }
+    PGCN_TRY(read_wanted(&w, &found));
     pgcn_config config;
     pgcn_i_recipe_settings(&found, layers, &config);
     PGCN_TRY(pgcn_config_check(&config)); /* the caller's number of layers */
     *out = config;
     if (info) *info = found.info;
     return PGCN_OK;
+}
+
+pgcn_status pgcn_recipe_load(const char *recipe, const char *dataset, int layers, pgcn_config *out,
+                             pgcn_recipe_info *info) {
+    return load((wanted){recipe, dataset, PGCN_TASK_NONE}, layers, out, info);
+}
+
+pgcn_status pgcn_recipe_for(const char *recipe, const pgcn_dataset *data, int layers,
+                            pgcn_config *out, pgcn_recipe_info *info) {
+    return load((wanted){recipe, data->name, data->task}, layers, out, info);
 }
 
 /* Our own text was checked by the tests, so that what can fail here is memory. */

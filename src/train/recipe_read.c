@@ -50,11 +50,10 @@ pgcn_status pgcn_i_recipe_check_head(const pgcn_recipe_info *info) {
                            info->name);
     if (info->version < 1 || info->version > 1000000)
         return pgcn_i_fail(PGCN_ERR_ARGUMENT, "version is %d, expected 1..1000000", info->version);
-    if (strcmp(info->task, "node") != 0 && strcmp(info->task, "graph") != 0 &&
-        strcmp(info->task, "inductive") != 0)
-        return pgcn_i_fail(PGCN_ERR_ARGUMENT, "task is '%s', expected node | graph | inductive",
-                           info->task);
-    return PGCN_OK;
+    for (pgcn_task task = PGCN_TASK_NODE; task <= PGCN_TASK_GRAPH; task++)
+        if (strcmp(info->task, pgcn_task_name(task)) == 0) return PGCN_OK;
+    return pgcn_i_fail(PGCN_ERR_ARGUMENT, "task is '%s', expected node | multilabel | graph",
+                       info->task);
 }
 
 /* ---- one line ----------------------------------------------------------------------------------- */

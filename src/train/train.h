@@ -59,7 +59,6 @@ struct pgcn_model {
 static inline pgcn_i_shape pgcn_i_model_shape(const pgcn_model *model) {
     return (pgcn_i_shape){model->features, model->classes, model->task == PGCN_TASK_GRAPH};
 }
-const char *pgcn_i_task_name(pgcn_task task); /* "node", "multilabel", "graph" */
 
 /* ---- checkpoints (checkpoint.c) -------------------------------------------------------------- */
 

@@ -176,7 +176,7 @@ for command in eval predict; do
     refused 1 "cut.safetensors" $command cut.safetensors good
     : >none.safetensors
     refused 1 "none.safetensors" $command none.safetensors good
-    refused 1 "3 features|wide has 4|good" $command "$model" wide
+    refused 1 "3 feature columns|wide has 4|good" $command "$model" wide
     (cd empty && refused 2 "'good'|name the data set after the model" $command ../lonely.safetensors)
 done
 refused 1 "split public|karate" eval "$model" karate

@@ -44,7 +44,7 @@ ln -s "$PATHGCN_SOURCE/examples" examples
 pathgcn() {
     local extra=()
     [ "$1" != train ] || extra=(--epochs 3 --quiet)
-    case " $* " in *" cora "*) extra+=(--help) ;; esac
+    case " $* " in *" cora "* | *" MUTAG "* | *" ppi "*) extra+=(--help) ;; esac
     "$PATHGCN" "$@" "${extra[@]}"
 }
 commands=0

@@ -1,7 +1,7 @@
 """Recomputes the predictions of a model file with NumPy, from docs/FORMATS.md alone.
 
-    numpy_logits.py make DIRECTORY [sparse|arcs]  writes a data folder
-    numpy_logits.py check DIRECTORY MODEL CSV     compares with `pathgcn predict --all`
+    numpy_logits.py make DIRECTORY [sparse|arcs|graphs|labels]  writes a data folder
+    numpy_logits.py check DIRECTORY MODEL CSV  compares with `pathgcn predict --all`
 
 Nothing of pathgcn is used: the safetensors file is read by hand, the operator is a dense matrix,
 and all sums are in double precision. Exit code 1 and a sentence if a probability differs by more
@@ -18,8 +18,23 @@ TOLERANCE = 1e-5
 NORM_EPSILON = 1e-5
 
 
-def make(directory, sparse, arcs):
-    """61 nodes in 3 communities, two of them isolated; weighted edges, or arcs; 19 features."""
+def make_graphs(directory):
+    """40 graphs of 3 to 7 nodes, of which the first has no edge; rings are one class, stars the other."""
+    rng = np.random.default_rng(8)
+    sizes = 3 + np.arange(40) % 5
+    begin = np.concatenate([[0], np.cumsum(sizes)])
+    y = (np.arange(40) % 2).astype("<i4")
+    edges = [(first + i, first + ((i + 1) % size if kind else 0))
+             for first, size, kind in zip(begin[1:], sizes[1:], y[1:]) for i in range(1, size)]
+    os.makedirs(directory, exist_ok=True)
+    for name, array in [("graph_ptr", begin.astype("<i8")), ("y", y), ("edges", np.array(edges, "<i4")),
+                        ("node_attr", rng.normal(size=(begin[-1], 6)).astype("<f4"))]:
+        np.save(os.path.join(directory, name + ".npy"), array)
+
+
+def make(directory, sparse, arcs, several):
+    """61 nodes in 3 communities, two of them isolated; weighted edges, or arcs; 19 features; one class
+    each or three labels."""
     rng = np.random.default_rng(7)
     n, features, classes = 61, 19, 3
     y = rng.integers(0, classes, n).astype("<i4")
@@ -38,7 +53,7 @@ def make(directory, sparse, arcs):
         save("edges_directed.npy", edges)
     else:
         save("edge_weight.npy", rng.uniform(0.5, 2, len(edges)).astype("<f4"))
-    save("y.npy", y)
+    save("y.npy", (x[:, :classes] > 0.5).astype("|u1") if several else y)
     for index, name in enumerate(["train", "val", "test"]):
         save(f"{name}_mask.npy", (part == index).astype("|u1"))
     if not sparse:
@@ -68,11 +83,20 @@ def read_safetensors(path):
     return metadata, tensors
 
 
+def node_count(directory):
+    pointer = os.path.join(directory, "graph_ptr.npy")
+    if os.path.exists(pointer):
+        return np.load(pointer)[-1]
+    return len(np.load(os.path.join(directory, "y.npy")))
+
+
 def read_features(directory, normalise):
     def load(name):
         return np.load(os.path.join(directory, name))
 
-    n = len(load("y.npy"))
+    n = node_count(directory)
+    if os.path.exists(os.path.join(directory, "node_attr.npy")):
+        return load("node_attr.npy").astype(np.float64)  # of graphs, and not normalised here
     sparse = os.path.exists(os.path.join(directory, "x_indptr.npy"))
     if sparse:
         indptr, indices, data = load("x_indptr.npy"), load("x_indices.npy"), load("x_data.npy")
@@ -89,8 +113,8 @@ def read_features(directory, normalise):
 
 
 def operator(directory, config, directed, turned):
-    """T = D^-1 A or D^-1/2 A D^-1/2; a node that cannot go anywhere stays. Turned: of A^T."""
-    n = len(np.load(os.path.join(directory, "y.npy")))
+    """T = D^-1 A or D^-1/2 A D^-1/2; a node that cannot go anywhere stays; or A. Turned: of A^T."""
+    n = node_count(directory)
     edges = np.load(os.path.join(directory, "edges.npy"))
     weight = np.ones(len(edges))
     if config["walk"] == "weighted":
@@ -101,6 +125,8 @@ def operator(directory, config, directed, turned):
         a[edges[:, 1], edges[:, 0]] = weight
     if turned:
         a = a.T.copy()
+    if config["scaling"] == "sum":
+        return a
     stays = np.ones(n) if config["self-loops"] == "yes" else (a.sum(axis=1) == 0).astype(float)
     a += np.diag(stays)
     degree = a.sum(axis=1)
@@ -118,6 +144,35 @@ def path_convolution(h, t, kernel):
     return result
 
 
+def norm(x, w, of):
+    """Batch norm with gain and shift, by the running statistics."""
+    spread = np.sqrt(w[of + "norm.variance"] + NORM_EPSILON)
+    return (x - w[of + "norm.mean"]) / spread * w[of + "norm.gain"] + w[of + "norm.shift"]
+
+
+def gin_layers(x, t, w, layers):
+    """H_0 .. H_L of GIN."""
+    h = [x]
+    for layer in range(layers):
+        of = f"layers.{layer}."
+        v = path_convolution(h[-1], t, w[of + "kernel"])
+        for half in [of + "inner.", of]:
+            v = np.maximum(norm(v @ w[half + "weight"] + w[half + "bias"], w, half), 0)
+        h.append(v)
+    return h
+
+
+def readout(directory, w, h, kind):
+    """The logits of graphs from H_0 .. H_L."""
+    begin = np.load(os.path.join(directory, "graph_ptr.npy"))[:-1]
+    sums = [np.add.reduceat(rows, begin, axis=0) for rows in h]
+    if kind == "layers":
+        return sum(s @ w[f"classifier.{i}.weight"] + w[f"classifier.{i}.bias"]
+                   for i, s in enumerate(sums))
+    r = sums[-1] @ w["readout.weight"] + w["readout.bias"]
+    return (np.maximum(r, 0) if kind == "relu" else r) @ w["classifier.weight"] + w["classifier.bias"]
+
+
 def probabilities(directory, model):
     metadata, w = read_safetensors(model)
     config = json.loads(metadata["config"])
@@ -133,37 +188,46 @@ def probabilities(directory, model):
     if "input.kernel" in w:
         x = path_convolution(x, t, w["input.kernel"])
     if "input.norm.gain" in w:
-        spread = np.sqrt(w["input.norm.variance"] + NORM_EPSILON)
-        x = (x - w["input.norm.mean"]) / spread * w["input.norm.gain"] + w["input.norm.shift"]
-    h = np.maximum(x @ w["embed.weight"] + w["embed.bias"], 0)
-    h0 = h
-    for layer in range(int(config["layers"])):
+        x = norm(x, w, "input.")
+    layers, of_graphs = int(config["layers"]), metadata["task"] == "graph"
+    if config["model"] == "gin":
+        h = gin_layers(x, t, w, layers)
+    else:
+        h = [np.maximum(x @ w["embed.weight"] + w["embed.bias"], 0)]
+    for layer in range(layers if config["model"] == "pathgcn" else 0):
         def of_layer(part):
             return w[f"layers.{layer}.{part}"]
 
-        u = path_convolution(h, t, w["kernel"] if "kernel" in w else of_layer("kernel"))
-        residual = {"none": None, "initial": h0, "previous": h}[config["residual"]]
+        u = path_convolution(h[-1], t, w["kernel"] if "kernel" in w else of_layer("kernel"))
+        residual = {"none": None, "initial": h[0], "previous": h[-1]}[config["residual"]]
         if residual is not None:
             u = (1 - alpha) * u + alpha * residual
+        if of_graphs and config["batch-norm"] == "yes":
+            u = norm(u, w, f"layers.{layer}.")
         if config["kernel"] != "full":
-            u = u @ of_layer("weight")
-        if config["batch-norm"] == "yes":
+            u = u @ of_layer("weight") + (of_layer("bias") if of_graphs else 0)
+        if config["batch-norm"] == "yes" and not of_graphs:
             u = (u - of_layer("norm.mean")) / np.sqrt(of_layer("norm.variance") + NORM_EPSILON)
-        h = np.maximum(u, 0)
-    logits = h @ w["classifier.weight"] + w["classifier.bias"]
+        h.append(np.maximum(u, 0))
+    if of_graphs:
+        logits = readout(directory, w, h, config["readout"])
+    else:
+        logits = h[-1] @ w["classifier.weight"] + w["classifier.bias"]
+    if metadata["task"] == "multilabel":
+        return 1 / (1 + np.exp(-logits))
     e = np.exp(logits - logits.max(axis=1, keepdims=True))
     return e / e.sum(axis=1, keepdims=True)
 
 
 def check(directory, model, predictions):
     expected = probabilities(directory, model)
-    found = np.loadtxt(predictions, delimiter=",", skiprows=1)
+    found = np.genfromtxt(predictions, delimiter=",", skip_header=1)  # several labels are no number
     if not np.array_equal(found[:, 0], np.arange(len(expected))):
-        sys.exit(f"{predictions}: the nodes are not 0 .. {len(expected) - 1}")
+        sys.exit(f"{predictions}: the rows are not 0 .. {len(expected) - 1}")
     difference = np.abs(found[:, 3:] - expected)
     if not difference.max() <= TOLERANCE:
         node, label = np.unravel_index(np.nanargmax(difference), difference.shape)
-        sys.exit(f"{predictions}: node {node} has probability {found[node, 3 + label]:.9g} of class "
+        sys.exit(f"{predictions}: row {node} has probability {found[node, 3 + label]:.9g} of class "
                  f"{label}, NumPy computes {expected[node, label]:.9g}")
     spread = expected.max() - expected.min()
     if spread < 0.2:  # a constant would agree with anything
@@ -173,7 +237,9 @@ def check(directory, model, predictions):
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "make":
-        make(sys.argv[2], sys.argv[3:] == ["sparse"], sys.argv[3:] == ["arcs"])
+    if sys.argv[1] == "make" and sys.argv[3:] == ["graphs"]:
+        make_graphs(sys.argv[2])
+    elif sys.argv[1] == "make":
+        make(sys.argv[2], *(sys.argv[3:] == [kind] for kind in ["sparse", "arcs", "labels"]))
     else:
         check(*sys.argv[2:5])

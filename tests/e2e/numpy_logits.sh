@@ -12,6 +12,8 @@ script=$PATHGCN_SOURCE/tests/e2e/numpy_logits.py
 "$python" "$script" make dense
 "$python" "$script" make sparse sparse
 "$python" "$script" make arcs arcs
+"$python" "$script" make graphs graphs
+"$python" "$script" make labels labels
 # weights that are far from their start and tell the nodes apart: those of the last epoch
 fast=(--epochs 40 --eval-every 40 --patience 0 --channels 12 --dropout 0.2 --lr-ends 0.05 --wd-mix 0.01 --wd-kernel 0.01)
 agrees() { # folder, train arguments...
@@ -44,6 +46,14 @@ agrees dense --direction backward --walk weighted
 agrees sparse --dropout-hidden 0.2
 agrees sparse --input-hops 2 --input-norm yes --drop-rows 0.3
 agrees dense --input-hops 1 --train-form exact
+agrees labels
+agrees labels --batch-norm --kernel full --scaling walk
+agrees graphs
+agrees graphs --readout linear --kernel layer --residual initial --self-loops yes --scaling symmetric
+agrees graphs --readout layers --kernel global --residual previous --alpha 0.3 --mix identity
+agrees graphs --kernel full --batch-norm no --layers 2
+agrees graphs --train-form exact --scaling sum --kernel depthwise --path-length 2 --lr-mix 1e-3
+agrees graphs --model gin --layers 3
 agrees dense --path-length 1 --layers 1
 
 # the comparison can fail: another model of the same shape does not agree

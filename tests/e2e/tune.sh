@@ -120,9 +120,9 @@ holds "$err" "every candidate failed"
 
 echo 'dropot = 0 .. 1' >bad.space
 refused 2 "space bad.space, line 1|dropot|did you mean dropout" tune karate --space bad.space
-refused 2 "nowhere.space|semi, full and heterophilous" tune karate --space nowhere.space
+refused 2 "nowhere.space|semi, full, heterophilous, graph and multilabel" tune karate --space nowhere.space
 refused 2 "--budget and --candidates" tune karate --budget 1 --candidates 5
 refused 2 "--score is 'f1'" tune karate --score f1
 refused 2 "there is no data set" tune
 run 0 pathgcn tune --list-spaces
-holds "$out" "# semi:" "# full:" "# heterophilous:" "lr-mix = "
+holds "$out" "# semi:" "# full:" "# heterophilous:" "# graph:" "# multilabel:" "lr-mix = "

@@ -369,11 +369,36 @@ static void test_folder_nodes_without_label_leave_the_masks(void **state) {
     put("label_known.npy", PGCN_I_U8, 1, N, 0, known);
     data = load(scratch_path("set"), NULL);
     assert_int_equal(data->label[4], -1);
+    assert_false(pgcn_dataset_is_labelled(data, 4));
+    assert_true(pgcn_dataset_is_labelled(data, 0));
     assert_int_equal(data->split[0].test[4], 0);
     pgcn_dataset_free(data);
     unlabelled[0] = 6;
     put("unlabelled.npy", PGCN_I_I32, 1, 1, 0, unlabelled);
     assert_load_fails(scratch_path("set"), NULL, PGCN_ERR_FORMAT, "record 0 is node 6");
+}
+
+/* Graphs with a class each, and the same without: to be predicted, with the same features. */
+static void test_folder_graphs_may_have_no_classes(void **state) {
+    (void)state;
+    int64_t begin[3] = {0, 2, 6};
+    int32_t edges[8] = {0, 1, 2, 3, 3, 4, 4, 5}, class[2] = {1, 0}, kind[6] = {0, 1, 2, 1, 0, 0};
+    put("graph_ptr.npy", PGCN_I_I64, 1, 3, 0, begin);
+    put("edges.npy", PGCN_I_I32, 2, 4, 2, edges);
+    put("node_label.npy", PGCN_I_I32, 1, 6, 0, kind);
+    put("y.npy", PGCN_I_I32, 1, 2, 0, class);
+    for (int labelled = 1; labelled >= 0; labelled--) {
+        if (!labelled) drop("y.npy");
+        pgcn_dataset *data = load(scratch_path("set"), NULL);
+        pgcn_dataset_info info = pgcn_dataset_describe(data);
+        assert_string_equal(pgcn_task_name(info.task), labelled ? "graph" : "none");
+        assert_int_equal(info.graphs, 2);
+        assert_int_equal(info.features, 3);
+        assert_int_equal(pgcn_dataset_is_labelled(data, 1), labelled);
+        pgcn_dataset_free(data);
+    }
+    assert_string_equal(pgcn_task_name(PGCN_TASK_MULTILABEL), "multilabel");
+    assert_string_equal(pgcn_task_name((pgcn_task)99), "none");
 }
 
 static void test_folder_that_does_not_fit_is_refused(void **state) {
@@ -636,6 +661,7 @@ int main(void) {
         IN_FOLDER(test_folder_extensions_are_read),
         IN_FOLDER(test_folder_info_tells_empty_last_columns),
         IN_FOLDER(test_folder_nodes_without_label_leave_the_masks),
+        IN_FOLDER(test_folder_graphs_may_have_no_classes),
         IN_FOLDER(test_folder_that_does_not_fit_is_refused),
         IN_FOLDER(test_dataset_every_failing_allocation_is_reported),
         IN_FOLDER(test_load_unknown_name_tells_where_it_looked),

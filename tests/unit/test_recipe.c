@@ -29,7 +29,7 @@ static void test_recipe_built_in_are_all_valid_and_listed_by_name(void **state) 
         assert_string_equal(name_of(pgcn_i_built_in_recipes[files].name, NULL),
                             pgcn_i_built_in_recipes[files].name);
     assert_int_equal(count, files);
-    assert_true(count >= 27);
+    assert_true(count >= 34);
     for (int i = 0; i < count; i++) {
         pgcn_recipe_info info, again;
         must(pgcn_recipe_get(i, &info));
@@ -127,6 +127,37 @@ static void test_recipe_paper_values_are_those_of_the_appendix(void **state) {
     }
 }
 
+/* The table of graphs: no decay, and the network of graphs. */
+static void test_recipe_paper_values_of_graphs_are_those_of_the_appendix(void **state) {
+    (void)state;
+    static const struct {
+        const char *name;
+        double dropout;
+        int batch, p, k;
+    } table[] = {{"paper-mutag", 0, 32, 5, 5},
+                 {"paper-ptc", 0, 32, 5, 5},
+                 {"paper-proteins", 0, 128, 5, 10},
+                 {"paper-nci1", 0.5, 32, 5, 10}};
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        pgcn_config config = load(table[i].name, NULL, 0);
+        pgcn_config wanted = settings(
+            "layers=4 channels=32 kernel-start=random mix=random residual=none batch-norm=yes "
+            "self-loops=no scaling=walk readout=linear normalise=none samples=1 consistency=0 "
+            "lr-ends=0.01 lr-mix=0.01 lr-kernel=0.01 wd-ends=0 wd-mix=0 wd-kernel=0 lr-halve=50 "
+            "epochs=350 patience=0 select=accuracy");
+        wanted.dropout = table[i].dropout;
+        wanted.batch = table[i].batch;
+        wanted.paths = table[i].p;
+        wanted.path_length = table[i].k;
+        const char *key = pgcn_i_config_difference(&config, &wanted);
+        if (key) fail_msg("%s: %s differs", table[i].name, key);
+    }
+    pgcn_config ppi = load("paper-ppi", NULL, 0);
+    assert_true(ppi.layers == 8 && ppi.path_length == 5 && ppi.paths == 10 && ppi.dropout == 0.2);
+    assert_true(ppi.lr_ends == 1e-3 && ppi.lr_mix == 1e-3 && ppi.lr_kernel == 1e-3);
+    assert_true(ppi.wd_ends == 0 && ppi.wd_mix == 0 && ppi.wd_kernel == 0);
+}
+
 /* ---- which one is meant ------------------------------------------------------------------------- */
 
 static void test_recipe_names_and_families_are_found(void **state) {
@@ -151,6 +182,17 @@ static void test_recipe_names_and_families_are_found(void **state) {
         {"paper", "film:directed", "paper-film"},
         {"paper-full", "pubmed", "paper-pubmed-full"},
         {"paper-cora-full", "cora", "paper-cora-full"},
+        {"paper", "MUTAG", "paper-mutag"},
+        {"paper", "MUTAG-gin:crossval=10", "paper-mutag"},
+        {"paper", "PTC", "paper-ptc"},
+        {"paper", "PTC_MR", "paper-ptc"},
+        {"paper", "PTC-gin", "paper-ptc"},
+        {"paper", "PROTEINS", "paper-proteins"},
+        {"paper", "NCI1-gin", "paper-nci1"},
+        {"paper", "ppi", "paper-ppi"},
+        {NULL, "Cora", "cora"},
+        {NULL, "MUTAG", "none"}, /* a name does not tell the task */
+        {"any-graph", "MUTAG", "any-graph"},
         {"cora-full", "cora", "cora-full"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
@@ -208,12 +250,64 @@ static void test_recipe_file_is_used_with_a_mark_for_another_data_set(void **sta
     path = write_recipe("b.txt", "mine", "node", "any", "dropout = 0.4"); /* it has a / */
     must(pgcn_recipe_load(path, "texas", 0, &config, &info));
     assert_true(config.dropout == 0.4 && !info.other_dataset);
-    path = write_recipe("c.recipe", "mine", "graph", "cora", "");
-    must_fail(pgcn_recipe_load(path, "cora", 0, &config, &info), PGCN_ERR_ARGUMENT,
-              "recipe mine is for the task graph");
+    path = write_recipe("c.recipe", "mine", "graph", "cora", ""); /* a name has no task */
+    must(pgcn_recipe_load(path, "cora", 0, &config, &info));
+    assert_string_equal(info.task, "graph");
     must_fail(pgcn_recipe_load("nowhere.recipe", "cora", 0, &config, &info), PGCN_ERR_IO,
               "nowhere.recipe");
     must_fail(pgcn_recipe_load(scratch, "cora", 0, &config, &info), PGCN_ERR_IO, scratch);
+}
+
+/* A data set of which only name and task are looked at. */
+static const char *name_for(const char *recipe, const char *dataset, pgcn_task task) {
+    static pgcn_recipe_info info;
+    char copy[64];
+    pgcn_dataset data = {.name = copy, .task = task};
+    pgcn_config config;
+    snprintf(copy, sizeof copy, "%s", dataset);
+    must(pgcn_recipe_for(recipe, &data, 0, &config, &info));
+    return info.name;
+}
+
+static void test_recipe_for_data_goes_by_name_and_task(void **state) {
+    (void)state;
+    static const struct {
+        const char *recipe, *dataset;
+        pgcn_task task;
+        const char *name;
+    } cases[] = {
+        {NULL, "cora", PGCN_TASK_NODE, "cora"},
+        {NULL, "karate", PGCN_TASK_NODE, "none"},
+        {NULL, "karate", PGCN_TASK_NONE, "none"},
+        {NULL, "mine", PGCN_TASK_GRAPH, "any-graph"},
+        {NULL, "MUTAG:crossval=10", PGCN_TASK_GRAPH, "any-graph"},
+        {NULL, "ppi", PGCN_TASK_MULTILABEL, "any-multilabel"},
+        {NULL, "cora", PGCN_TASK_MULTILABEL, "any-multilabel"}, /* a name that others have too */
+        {"paper", "NCI1", PGCN_TASK_GRAPH, "paper-nci1"},
+        {"any-graph", "NCI1", PGCN_TASK_GRAPH, "any-graph"},
+        {"none", "NCI1", PGCN_TASK_GRAPH, "none"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_string_equal(name_for(cases[i].recipe, cases[i].dataset, cases[i].task),
+                            cases[i].name);
+    pgcn_config config;
+    pgcn_recipe_info info;
+    pgcn_dataset data = {.name = "cora", .task = PGCN_TASK_NODE};
+    must_fail(pgcn_recipe_for("any-graph", &data, 0, &config, &info), PGCN_ERR_ARGUMENT,
+              "recipe any-graph is for the task graph, and data set cora has the task node");
+    const char *path = write_recipe("c.recipe", "mine", "multilabel", "cora", "");
+    must_fail(pgcn_recipe_for(path, &data, 0, &config, &info), PGCN_ERR_ARGUMENT,
+              "recipe mine is for the task multilabel");
+    /* the folder's recipe of a task wins, and tasks without a built-in one can have one */
+    write_recipe("any-graph.recipe", "any-graph", "graph", "any", "dropout = 0.123");
+    write_recipe("any-node.recipe", "any-node", "node", "any", "dropout = 0.3");
+    setenv("PATHGCN_RECIPES", scratch, 1);
+    data.task = PGCN_TASK_GRAPH;
+    must(pgcn_recipe_for(NULL, &data, 3, &config, &info));
+    assert_true(config.dropout == 0.123 && config.layers == 3);
+    assert_string_equal(name_for(NULL, "cora", PGCN_TASK_NODE), "cora");
+    assert_string_equal(name_for(NULL, "karate", PGCN_TASK_NODE), "any-node");
+    unsetenv("PATHGCN_RECIPES");
 }
 
 static void test_recipe_folder_wins_and_adds(void **state) {
@@ -271,10 +365,13 @@ int main(void) {
         cmocka_unit_test(test_recipe_built_in_are_all_valid_and_listed_by_name),
         cmocka_unit_test(test_recipe_hops_give_the_decay_of_the_table),
         cmocka_unit_test(test_recipe_paper_values_are_those_of_the_appendix),
+        cmocka_unit_test(test_recipe_paper_values_of_graphs_are_those_of_the_appendix),
         cmocka_unit_test(test_recipe_names_and_families_are_found),
         cmocka_unit_test(test_recipe_unknown_or_foreign_name_is_refused),
         cmocka_unit_test_setup_teardown(test_recipe_file_is_used_with_a_mark_for_another_data_set,
                                         scratch_make, scratch_remove),
+        cmocka_unit_test_setup_teardown(test_recipe_for_data_goes_by_name_and_task, scratch_make,
+                                        scratch_remove),
         cmocka_unit_test_setup_teardown(test_recipe_folder_wins_and_adds, scratch_make,
                                         scratch_remove),
         cmocka_unit_test(test_recipe_without_memory_fails_cleanly),

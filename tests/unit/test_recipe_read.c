@@ -139,7 +139,7 @@ static void test_recipe_read_refuses_and_says_where(void **state) {
         {"recipe = none\nversion = 1\ntask = node\ndataset = b\nabout = c", {"'none'", "", ""}},
         {"recipe = ../x\nversion = 1\ntask = node\ndataset = b\nabout = c", {"'../x'", "", ""}},
         {"recipe = a\nversion = 1\ntask = edge\ndataset = b\nabout = c",
-         {"task is 'edge'", "node | graph | inductive", ""}},
+         {"task is 'edge'", "node | multilabel | graph", ""}},
         {"about = \xff", {"my.recipe", "not UTF-8", ""}},
         {"\x7f"
          "ELF",

@@ -88,7 +88,7 @@ static void test_space_builtin_ones_are_read_and_drawn_from(void **state) {
             assert_string_not_equal(space.parameter[i].key, "select");
         exp_space_free(&space);
     }
-    assert_int_equal(spaces, 3);
+    assert_int_equal(spaces, 5);
 }
 
 static void test_draw_values_lie_in_the_space_and_fill_it(void **state) {

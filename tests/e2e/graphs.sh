@@ -1,0 +1,147 @@
+#!/usr/bin/env bash
+# Sets of graphs with a class each, from TU files that are made here: train, eval, predict for graphs
+# that were not in training, Ctrl-C and resume, threads, GIN, and what is refused.
+# shellcheck source=tests/e2e/lib.sh
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+# graphs DIR COUNT FIRST: TU files. Graph g is a ring (class -1) or a star (class 1) of 4 to 6 nodes, by its
+# number from FIRST on; node labels tell nothing.
+graphs() {
+    mkdir -p "$1"
+    awk -v count="$2" -v first="$3" -v to="$1/small" '
+        function edge(a, b) { print a ", " b "\n" b ", " a > (to "_A.txt") }
+        BEGIN {
+            for (g = first; g < first + count; g++) {
+                nodes = 4 + g % 3
+                print (g % 2 ? 1 : -1) > (to "_graph_labels.txt")
+                for (i = 1; i <= nodes; i++) {
+                    print g - first + 1 > (to "_graph_indicator.txt")
+                    print i % 2 > (to "_node_labels.txt")
+                    if (g % 2 && i > 1) edge(n + 1, n + i)
+                    if (g % 2 == 0) edge(n + i, n + i % nodes + 1)
+                }
+                n += nodes
+            }
+        }'
+}
+graphs small 40 0
+graphs new 9 1 && rm new/small_graph_labels.txt
+quick=(--epochs 30 --threads 1)
+[ -z "$sanitized" ] || quick=(--epochs 4 --threads 1)
+
+# ---- train, eval -----------------------------------------------------------------------------------
+
+run 0 pathgcn train small "${quick[@]}" --out a
+holds "$err" "ten were made (kfold=10)"
+holds "$out" "ms per epoch" "small: test accuracy" "at the epoch chosen on validation graphs" \
+    "Recipe: any-graph, version"
+accuracy=$(sed -n 's/.*test accuracy \(.*\)%.*/\1/p' "$out")
+[ -n "$sanitized" ] || awk -v got="$accuracy" 'BEGIN { exit !(got > 70) }' || fail "test accuracy is $accuracy"
+run 0 pathgcn train small "${quick[@]}" --out a --json
+holds "$out" '"task":"graph"' '"metric":"accuracy"' '"batch":"32"'
+holds a/result.json '"task": "graph"' '"metric": "accuracy"'
+holds a/model.safetensors '"task":"graph"'
+tested=$(json "$out" test_accuracy_mean)
+run 0 pathgcn eval a/model.safetensors --json
+holds "$out" '"task":"graph"' '"metric":"accuracy"'
+[ "$(json "$out" test_accuracy)" = "$tested" ] || fail "eval has another accuracy than train"
+run 0 pathgcn eval a/model.safetensors
+holds "$out" "graphs       accuracy %"
+
+# without a test there is no number that is none
+run 0 pathgcn train small:crossval=10 "${quick[@]}" --seeds 2 --out c
+holds "$out" "small:crossval=10: validation accuracy" "(no test: crossval)" "         - "
+! grep -qi nan "$out" || fail "nan in the table"
+run 0 pathgcn train small:crossval=10 "${quick[@]}" --seeds 2 --out c --json
+holds "$out" '"test_accuracy_mean":null' '"test_accuracy_std":null' '"test_accuracy":null'
+run 0 pathgcn train small:without-test "${quick[@]}" --out w
+holds "$out" "(no test: without-test)"
+run 0 pathgcn eval c/model.safetensors
+grep -qE '^test +- +-$' "$out" || { show_last && fail "no dash for the test that there is not"; }
+run 0 pathgcn eval c/model.safetensors --json
+holds "$out" '"test_accuracy":null'
+
+# ---- predict ---------------------------------------------------------------------------------------
+
+run 0 pathgcn predict a/model.safetensors --out all.csv
+[ "$(head -n 1 all.csv)" = "graph,label,probability" ] || fail "another header"
+[ "$(tail -n +2 all.csv | cut -d, -f1 | xargs)" = "$(seq -s ' ' 0 39)" ] || fail "not a line per graph"
+[ "$(tail -n +2 all.csv | cut -d, -f2 | sort -u | xargs)" = "-1 1" ] || [ -n "$sanitized" ] ||
+    fail "not the names of the classes"
+run 0 pathgcn predict a/model.safetensors new --out new.csv
+[ "$(wc -l <new.csv)" = 10 ] || fail "not a line per new graph"
+# new graph i is graph i + 1 of the training set
+diff <(sed 1d new.csv | cut -d, -f2-) <(sed 1d all.csv | sed -n 2,10p | cut -d, -f2-) >&2 ||
+    fail "the same graphs, predicted otherwise"
+run 0 pathgcn predict a/model.safetensors --unlabelled
+[ "$(cat "$out")" = "graph,label,probability" ] || fail "--unlabelled: all graphs have a label"
+run 0 pathgcn predict a/model.safetensors new --unlabelled --all --inference stochastic:3 --json
+holds "$out" '"task":"graph"' '{"graph":8,"label":"' '"deviation":' '"probabilities":['
+for file in new.pgcn new.npz; do
+    run 0 pathgcn data convert new --out $file
+    run 0 pathgcn predict a/model.safetensors $file --out converted.csv
+    same "$file" new.csv converted.csv
+done
+run 0 pathgcn data info new
+holds "$out" "there are no labels" "there is no small_graph_labels.txt"
+
+# a model prepares new graphs as it was trained
+run 0 pathgcn train small "${quick[@]}" --prepare features=degrees,crossval=5 --out d --quiet
+run 0 pathgcn predict d/model.safetensors --out all.csv
+run 0 pathgcn predict d/model.safetensors new --out new.csv
+diff <(sed 1d new.csv | cut -d, -f2-) <(sed 1d all.csv | sed -n 2,10p | cut -d, -f2-) >&2 ||
+    fail "features=degrees of the training was not used"
+refused 1 "the model reads 6 feature columns|data set new:features=labels has 2|none is added or left out" \
+    predict d/model.safetensors new:features=labels
+run 0 pathgcn kernels d/model.safetensors
+holds "$out" "kernel depthwise" "    4 "
+
+# ---- the same bytes: threads, interrupted ------------------------------------------------------------
+
+for threads in 2 3; do
+    run 0 pathgcn train small "${quick[@]}" --threads $threads --out "t$threads" --quiet
+    same_runs "$threads threads" a "t$threads"
+done
+run 0 pathgcn train small --epochs 400 --threads 1 --out whole --quiet
+"$PATHGCN" train small --epochs 400 --threads 1 --out parts --quiet >"$out" 2>"$err" &
+pid=$!
+wait_for 60 test -s parts/checkpoint.safetensors
+kill -INT $pid
+code=0
+wait $pid || code=$?
+[ $code = 1 ] || fail "exit code $code after Ctrl-C; was it finished already?"
+holds "$err" "Interrupted after epoch" "--resume"
+run 0 pathgcn train small --epochs 400 --threads 1 --out parts --quiet --resume
+same_runs "interrupted and resumed" whole parts
+
+# ---- GIN -------------------------------------------------------------------------------------------
+
+run 0 pathgcn train small "${quick[@]}" --model gin --out g --quiet
+run 0 pathgcn predict g/model.safetensors new
+[ "$(wc -l <"$out")" = 10 ] || fail "not a line per new graph"
+run 0 pathgcn kernels g/model.safetensors
+holds "$out" "gin, whose layers weigh a node (s0) and the sum over its neighbours (s1)"
+refused 2 "no paths to draw" predict g/model.safetensors new --inference stochastic:2
+
+# ---- tune ------------------------------------------------------------------------------------------
+
+run 0 pathgcn tune small --candidates 3 --runs 2 --epochs 2 --jobs 1 --out tuned
+holds "$out" "3 candidates of space graph" "validation accuracy" "no test graph was loaded" "tuned/small.recipe"
+holds tuned/small.recipe "recipe = small" "version = 1" "task = graph" "dataset = small" "of any-graph version"
+grep -L '"test_accuracy": null' tuned/jobs/*.json | grep . && fail "a record holds a test accuracy"
+run 0 pathgcn train small --recipe tuned/small.recipe --epochs 2 --out tuned/run --quiet
+holds "$out" "Recipe: small, version 1"
+
+# ---- refused ---------------------------------------------------------------------------------------
+
+graphs other 12 0 && sed -i '1s/.*/2/' other/small_node_labels.txt # a third kind of node
+refused 1 "the model reads 2 feature columns, those of small|data set other has 3" predict a/model.safetensors other
+graphs stars 12 0 && sed -i 's/.*/1/' stars/small_graph_labels.txt
+refused 1 "class 0 of the model is '-1' and that of data set stars is '1'" eval a/model.safetensors stars
+refused 1 "a class for every graph|data set karate is a single graph" predict a/model.safetensors karate
+refused 1 "predicts one class per graph, which data set new does not tell" eval a/model.safetensors new
+refused 2 "recipe cora is for the task node, and data set small has the task graph" train small --recipe cora --out no
+refused 2 "recipe any-graph is for the task graph, and data set karate has the task node" \
+    train karate --recipe any-graph --out no
+refused 2 "data set new has no labels" train new --quiet --out no
+[ ! -e no ] || fail "a refused run left a directory"
