@@ -6,8 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CITATION "cora citeseer pubmed"
-#define DEPTHS   "2,4,8,16,32,64"
+#define CITATION    "cora citeseer pubmed"
+#define DEPTHS      "2,4,8,16,32,64"
+#define RECIPE_WORD "recipe="
 
 /* clang-format off */
 const exp_experiment exp_experiments[] = {
@@ -35,7 +36,7 @@ const exp_experiment exp_experiments[] = {
      .splits = true},
     {.name = "graphs", .title = "Graph classification, ten folds (paper: Table 8)",
      .datasets = "MUTAG-gin PTC-gin PROTEINS-gin NCI1-gin", .layers = "0",
-     .variants = "pathgcn:,gin: model=gin lr-kernel=0", .splits = true,
+     .variants = "pathgcn:,gin: recipe=gin", .splits = true,
      .protocols = "GIN: crossval=10,held out: kfold=10", .task = PGCN_TASK_GRAPH},
     {.name = "ppi", .title = "Inductive learning on PPI, micro-averaged F1 (paper: Table 7)",
      .datasets = "ppi", .layers = "0", .runs = 2, .task = PGCN_TASK_MULTILABEL},
@@ -137,31 +138,42 @@ static int numbered_splits(const pgcn_dataset *data) {
 
 /* ---- settings --------------------------------------------------------------------------------- */
 
-/* The recipe of a task: fully supervised sets that are also used semi-supervised have one of their
- * own. */
+/* By the data set's name, and its task where it is loaded. */
+static pgcn_status recipe_of(const char *recipe, const char *name, const pgcn_dataset *data,
+                             int layers, pgcn_config *out, pgcn_recipe_info *info) {
+    if (!*recipe) recipe = NULL;
+    return data ? pgcn_recipe_for(recipe, data, layers, out, info)
+                : pgcn_recipe_load(recipe, name, layers, out, info);
+}
+
+/* A variant may name its own: "recipe=gin". Fully supervised sets that are also used semi-supervised
+ * have one of their own. */
 static pgcn_status load_recipe(const exp_request *r, const exp_experiment *experiment,
-                               const char *dataset, int layers, exp_cell *cell,
-                               pgcn_recipe_info *info) {
+                               const char *name, const pgcn_dataset *data, int layers,
+                               exp_cell *cell, pgcn_recipe_info *info) {
     bool family = !r->recipe || strcmp(r->recipe, "paper") == 0;
+    if (sscanf(cell->changes, RECIPE_WORD "%63s", cell->recipe) == 1)
+        return recipe_of(cell->recipe, name, data, layers, &cell->config, info);
     if (experiment->splits && family) {
         snprintf(cell->recipe, sizeof cell->recipe, "%s", r->recipe ? "paper-full" : "full");
-        pgcn_status status = pgcn_recipe_load(cell->recipe, dataset, layers, &cell->config, info);
+        pgcn_status status = recipe_of(cell->recipe, name, data, layers, &cell->config, info);
         if (status != PGCN_ERR_ARGUMENT) return status;
     }
     snprintf(cell->recipe, sizeof cell->recipe, "%s", r->recipe ? r->recipe : "");
-    return pgcn_recipe_load(r->recipe, dataset, layers, &cell->config, info);
+    return recipe_of(cell->recipe, name, data, layers, &cell->config, info);
 }
 
 /* The data set with the steps that its recipe names, unless it is given with steps of its own. */
 static int name_with_steps(const exp_request *r, const exp_experiment *experiment, const char *name,
                            char *out, size_t bytes) {
     pgcn_recipe_info info = {0};
-    exp_cell scratch;
+    exp_cell scratch = {0};
     snprintf(out, bytes, "%s", name);
     if (strchr(name, ':')) return -1;
-    pgcn_status status = load_recipe(r, experiment, name, 0, &scratch, &info);
+    pgcn_status status = load_recipe(r, experiment, name, NULL, 0, &scratch, &info);
     if (status != PGCN_OK) return cli_failed(r->command, status);
-    if (*info.prepare) snprintf(out, bytes, "%.160s:%s", name, info.prepare);
+    if (*info.prepare && !experiment->protocols)
+        snprintf(out, bytes, "%.160s:%s", name, info.prepare);
     return -1;
 }
 
@@ -180,9 +192,8 @@ static pgcn_status apply_text(pgcn_config *config, const char *text) {
  * were given, and what the experiment varies. */
 static int settle(const exp_request *r, const exp_data *data, int layers, exp_cell *cell) {
     const exp_experiment *experiment = cell->experiment;
-    const char *name = pgcn_dataset_describe(data->data).name;
     pgcn_config *config = &cell->config;
-    pgcn_status status = load_recipe(r, experiment, name, layers, cell, NULL);
+    pgcn_status status = load_recipe(r, experiment, NULL, data->data, layers, cell, NULL);
     if (status == PGCN_OK) status = apply_text(config, experiment->fixed);
     if (status != PGCN_OK) return cli_failed(r->command, status);
     if (r->quick && config->epochs > QUICK_EPOCHS) config->epochs = QUICK_EPOCHS;
@@ -191,7 +202,8 @@ static int settle(const exp_request *r, const exp_data *data, int layers, exp_ce
     char value[16];
     snprintf(value, sizeof value, "%d", cell->value);
     if (layers > 0) config->layers = layers;
-    status = apply_text(config, cell->changes);
+    if (strncmp(cell->changes, RECIPE_WORD, strlen(RECIPE_WORD)) != 0)
+        status = apply_text(config, cell->changes);
     if (status == PGCN_OK && experiment->axis)
         status = pgcn_config_set(config, experiment->axis, value);
     if (status == PGCN_OK) status = pgcn_config_check(config);
@@ -252,6 +264,12 @@ static const char *name_before_colon(const char *text, char name[16]) {
     return text + length + 1 + strspn(text + length + 1, " ");
 }
 
+/* Numbers of another protocol are not to be compared: the paper's is the first. */
+static bool is_papers(const exp_experiment *experiment, const char *protocol) {
+    return !experiment->protocols ||
+           strncmp(experiment->protocols, protocol, strlen(protocol)) == 0;
+}
+
 /* One data set, as a protocol splits it, at one depth: a cell for each variant and value. */
 static int add_cells(exp_plan *plan, exp_jobs *jobs, const exp_request *r,
                      const exp_experiment *experiment, const char *dataset, const char *protocol,
@@ -277,7 +295,7 @@ static int add_cells(exp_plan *plan, exp_jobs *jobs, const exp_request *r,
                          name_before_colon(variants.word[v], cell->variant));
             code = settle(r, data, layers, cell);
             if (code < 0) code = add_runs(jobs, r, data, cell);
-            if (code < 0)
+            if (code < 0 && is_papers(experiment, protocol))
                 cell->paper = exp_paper_find(experiment->name, dataset, cell->variant,
                                              cell->config.layers, cell->value);
         }
@@ -369,7 +387,6 @@ void exp_plan_free(exp_plan *plan) {
 void exp_write_command(FILE *out, const exp_job *job, const char *recipe, const char *data_dir) {
     pgcn_config base;
     pgcn_field field;
-    const char *name = pgcn_dataset_describe(job->data->data).name;
     fprintf(out, "pathgcn train ");
     cli_print_quoted(out, job->data->name);
     if (data_dir) {
@@ -381,7 +398,7 @@ void exp_write_command(FILE *out, const exp_job *job, const char *recipe, const 
         cli_print_quoted(out, recipe);
     }
     fprintf(out, " --layers %d", job->config.layers);
-    if (pgcn_recipe_load(*recipe ? recipe : NULL, name, job->config.layers, &base, NULL) != PGCN_OK)
+    if (recipe_of(recipe, NULL, job->data->data, job->config.layers, &base, NULL) != PGCN_OK)
         base = pgcn_config_default();
     for (int i = 0; pgcn_config_field(i, &field); i++) {
         char ours[256], theirs[256];
