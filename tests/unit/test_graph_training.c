@@ -27,6 +27,8 @@ static const struct {
     {PGCN_TASK_MULTILABEL, true, PLAIN "model=gin batch=1"},
     {PGCN_TASK_NODE, false, QUICK "samples=2 drop-rows=0.2 batch=6"},
     {PGCN_TASK_NODE, true, PLAIN "input-hops=1 input-norm=yes batch=0"},
+    {PGCN_TASK_NODE, false, PLAIN "channels=70 bf16=yes scaling=symmetric batch=9"},
+    {PGCN_TASK_GRAPH, true, PLAIN "channels=70 train-form=exact batch=9"},
 };
 enum { CASE_COUNT = sizeof CASES / sizeof *CASES, SET_GRAPHS = 40 };
 
@@ -255,6 +257,52 @@ static void test_training_on_graphs_resumed_ends_with_the_same_bytes(void **stat
         assert_same_weights(&whole->params, &second->params, CASES[i].text);
         pgcn_trainer_free(whole), pgcn_trainer_free(first), pgcn_trainer_free(second);
         pgcn_dataset_free(data);
+    }
+}
+
+/* The first graphs of a set of so many; a fifth of their items validates, a fifth tests. */
+static pgcn_dataset *first_graphs(int i, int64_t graphs) {
+    enum { USED = 20 };
+    graph_set set = set_new(CASES[i].task, CASES[i].sparse, graphs);
+    pgcn_i_source source = set_source(&set);
+    uint8_t *mask[3];
+    int64_t items = pgcn_i_source_items(&source);
+    must(pgcn_i_source_masks(&source, items, mask));
+    for (int64_t item = 0; item < items; item++) {
+        int64_t graph = CASES[i].task == PGCN_TASK_GRAPH ? item : set.graph_of[item];
+        if (graph < USED && pgcn_i_source_has_label(&source, item))
+            mask[item % 5 > 2 ? item % 5 - 2 : 0][item] = 1;
+    }
+    source.classes = SET_CLASSES;
+    set_free(&set);
+    return source_build(source, "");
+}
+
+/* Graphs that are never used make the room larger, and nothing else: whatever is sized by the room is
+ * told the size of the batch. */
+static void test_training_in_a_larger_room_is_the_same(void **state) {
+    (void)state;
+    for (int i = 0; i < CASE_COUNT; i++) {
+        pgcn_dataset *set[] = {first_graphs(i, 20), first_graphs(i, 60)};
+        pgcn_trainer *trainer[2];
+        for (int t = 0; t < 2; t++) {
+            char text[256]; /* all graphs would be a batch of all, in one room and not the other */
+            snprintf(text, sizeof text, "%s %s", CASES[i].text,
+                     strstr(CASES[i].text, "batch=0") ? "batch=12" : "");
+            trainer[t] = trainer_of(set[t], text);
+            run_epochs(trainer[t], 4);
+        }
+        int64_t rooms[] = {trainer[0]->feed->train->subset.most,
+                           trainer[1]->feed->train->subset.most};
+        assert_true(rooms[0] < rooms[1] || trainer[0]->config.batch == 1);
+        assert_same_weights(&trainer[0]->params, &trainer[1]->params, CASES[i].text);
+        for (int e = 0; e < 4; e++) {
+            const pgcn_epoch *a = &trainer[0]->progress.history[e];
+            const pgcn_epoch *b = &trainer[1]->progress.history[e];
+            assert_true(a->train_loss == b->train_loss && a->val_loss == b->val_loss);
+            assert_true(a->test_accuracy == b->test_accuracy);
+        }
+        for (int t = 0; t < 2; t++) pgcn_trainer_free(trainer[t]), pgcn_dataset_free(set[t]);
     }
 }
 
@@ -636,6 +684,7 @@ int main(void) {
         cmocka_unit_test(test_training_on_graphs_same_bits_for_any_number_of_threads),
         cmocka_unit_test(test_training_on_graphs_allocates_nothing_in_an_epoch),
         IN_SCRATCH(test_training_on_graphs_resumed_ends_with_the_same_bytes),
+        cmocka_unit_test(test_training_in_a_larger_room_is_the_same),
         cmocka_unit_test(test_training_loss_is_the_mean_over_items),
         cmocka_unit_test(test_learning_rates_are_halved_again_and_again),
         IN_SCRATCH(test_loss_not_finite_in_a_later_step_stops_the_run),
