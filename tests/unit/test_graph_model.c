@@ -60,11 +60,70 @@ static void test_gin_matches_equations_and_differences(void **state) {
     problem_free(&graphs), problem_free(&nodes);
 }
 
+/* ---- starts ------------------------------------------------------------------------------------------- */
+
+static const float *start_of(const pgcn_i_params *params, const char *name, int64_t count) {
+    for (int i = 0; i < params->count; i++)
+        if (strcmp(params->param[i].name, name) == 0) {
+            assert_int_equal(params->param[i].count, count);
+            return pgcn_i_value_of(params, &params->param[i]);
+        }
+    fail_msg("there is no parameter %s", name);
+    return NULL;
+}
+
+static pgcn_i_params started(const char *text) {
+    pgcn_config config = settings(text);
+    pgcn_i_params params;
+    must(pgcn_i_network_declare(&params, &config, (pgcn_i_shape){NET_FEATURES, NET_CLASSES, true}));
+    must(pgcn_i_params_allocate(&params, true));
+    pgcn_i_network_start(&params, &config);
+    return params;
+}
+
+/* GIN-0: a node and its neighbours count the same. Its matrices are random, whatever mix says. */
+static void test_start_of_gin_adds_up_the_node_and_its_neighbours(void **state) {
+    (void)state;
+    pgcn_i_params params = started(GIN "layers=2 channels=4 mix=identity");
+    const float *kernel = start_of(&params, "layers.1.kernel", 2);
+    assert_true(kernel[0] == 1 && kernel[1] == 1);
+    const float *outer = start_of(&params, "layers.1.weight", 16);
+    assert_true(outer[1] != 0 && outer[4] != 0);
+    for (int c = 0; c < 4; c++) {
+        assert_true(start_of(&params, "layers.0.inner.norm.gain", 4)[c] == 1);
+        assert_true(start_of(&params, "layers.0.norm.variance", 4)[c] == 1);
+        assert_true(start_of(&params, "layers.0.norm.shift", 4)[c] == 0);
+    }
+    start_of(&params, "layers.0.inner.weight", NET_FEATURES * 4);
+    start_of(&params, "classifier.0.weight", NET_FEATURES * NET_CLASSES);
+    start_of(&params, "classifier.2.weight", 4 * NET_CLASSES);
+    pgcn_i_params_free(&params);
+}
+
+/* 1x1 weights of the identity decay towards it, and so do the gains and biases beside them. */
+static void test_start_of_graph_blocks_passes_on_what_comes_in(void **state) {
+    (void)state;
+    pgcn_i_params params = started("layers=2 channels=4 mix=identity batch-norm=yes");
+    for (int e = 0; e < 16; e++)
+        assert_true(start_of(&params, "layers.1.weight", 16)[e] == (e % 5 == 0 ? 1.0f : 0.0f));
+    for (int c = 0; c < 4; c++) {
+        assert_true(start_of(&params, "layers.1.bias", 4)[c] == 0);
+        assert_true(start_of(&params, "layers.1.norm.gain", 4)[c] == 1);
+    }
+    for (int i = 0; i < params.count; i++)
+        if (params.param[i].group == PGCN_I_GROUP_MIX) assert_true(params.param[i].decay_to_start);
+    start_of(&params, "readout.weight", 16);
+    start_of(&params, "classifier.weight", 4 * NET_CLASSES);
+    pgcn_i_params_free(&params);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_graph_network_every_combination_matches_equations_and_differences),
         cmocka_unit_test(test_graph_network_recipes_of_all_kinds_match_equations),
         cmocka_unit_test(test_gin_matches_equations_and_differences),
+        cmocka_unit_test(test_start_of_gin_adds_up_the_node_and_its_neighbours),
+        cmocka_unit_test(test_start_of_graph_blocks_passes_on_what_comes_in),
     };
     return cmocka_run_group_tests_name("graph_model", tests, NULL, NULL);
 }

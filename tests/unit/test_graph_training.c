@@ -306,6 +306,26 @@ static void test_training_in_a_larger_room_is_the_same(void **state) {
     }
 }
 
+static void test_checkpoint_of_other_batches_is_refused(void **state) {
+    (void)state;
+    static const char *const texts[] = {"batch=5", "steps=2", "lr-halve=3", "readout=relu"};
+    static const char *const says[] = {"batch 7 and not 5", "steps 0 and not 2",
+                                       "lr-halve 0 and not 3", "readout linear and not relu"};
+    pgcn_dataset *data = data_of(0);
+    pgcn_trainer *trainer = trainer_of(data, PLAIN);
+    run_epochs(trainer, 1);
+    must(pgcn_trainer_save(trainer, scratch_path("part")));
+    for (int i = 0; i < 4; i++) {
+        char text[256];
+        snprintf(text, sizeof text, PLAIN "%s", texts[i]);
+        pgcn_trainer *other = trainer_of(data, text);
+        must_fail(pgcn_trainer_resume(other, scratch_path("part")), PGCN_ERR_MISMATCH, says[i]);
+        pgcn_trainer_free(other);
+    }
+    pgcn_trainer_free(trainer);
+    pgcn_dataset_free(data);
+}
+
 /* With weights that stay, the loss of an epoch is the mean over all items, however they are batched. */
 static void test_training_loss_is_the_mean_over_items(void **state) {
     (void)state;
@@ -684,6 +704,7 @@ int main(void) {
         cmocka_unit_test(test_training_on_graphs_same_bits_for_any_number_of_threads),
         cmocka_unit_test(test_training_on_graphs_allocates_nothing_in_an_epoch),
         IN_SCRATCH(test_training_on_graphs_resumed_ends_with_the_same_bytes),
+        IN_SCRATCH(test_checkpoint_of_other_batches_is_refused),
         cmocka_unit_test(test_training_in_a_larger_room_is_the_same),
         cmocka_unit_test(test_training_loss_is_the_mean_over_items),
         cmocka_unit_test(test_learning_rates_are_halved_again_and_again),
