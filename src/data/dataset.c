@@ -152,6 +152,19 @@ static pgcn_status check_multilabels(const char *where, const pgcn_i_source *sou
     return PGCN_OK;
 }
 
+/* A step may have one graph only, and a network nothing to say about no nodes. */
+static pgcn_status check_no_graph_empty(const char *where, const pgcn_i_source *source) {
+    uint8_t *has_node = pgcn_i_alloc(source->graphs, sizeof *has_node);
+    if (!has_node) return PGCN_ERR_MEMORY;
+    for (int64_t i = 0; i < source->nodes; i++) has_node[source->graph_of[i]] = 1;
+    const uint8_t *empty = memchr(has_node, 0, (size_t)source->graphs);
+    int64_t graph = empty ? empty - has_node : -1;
+    pgcn_i_free(has_node);
+    if (graph < 0) return PGCN_OK;
+    return pgcn_i_fail(PGCN_ERR_FORMAT, "%s: graph %lld has no node, expected at least one in each",
+                       where, (long long)graph);
+}
+
 /* Graphs of one set: every node in one of them, no edge between two, in order where they are what is
  * classified. */
 static pgcn_status check_graphs(const char *where, const pgcn_i_source *source) {
@@ -185,11 +198,10 @@ static pgcn_status check_graphs(const char *where, const pgcn_i_source *source) 
         if (source->fold[g] < -1 || source->fold[g] >= source->graphs)
             return pgcn_i_fail(PGCN_ERR_FORMAT, "%s: graph %lld is in fold %d", where, (long long)g,
                                source->fold[g]);
-    return PGCN_OK;
+    return check_no_graph_empty(where, source);
 }
 
-/* Saved after the step without-test. */
-/* Now, or before it was saved. */
+/* By a step now, or by one before it was saved. */
 static bool has_no_test(const pgcn_i_source *source) {
     return source->no_test || (source->own_steps && (strstr(source->own_steps, "without-test") ||
                                                      strstr(source->own_steps, "crossval=")));

@@ -744,13 +744,16 @@ static int64_t labelled_items(const pgcn_i_source *source) {
     return labelled;
 }
 
-/* Sets of graphs are small and have no usual split: ten folds, published ones where there are. */
+/* Sets of graphs are small and have no usual split: ten folds, published ones where there are (and each
+ * leaves something to train on, to validate and to test). */
 static pgcn_status make_missing_folds(pgcn_i_source *source) {
     pgcn_i_steps usual = {.split_kind = 'k', .split_count = DEFAULT_SPLITS};
     if (labelled_items(source) < DEFAULT_SPLITS) return PGCN_OK;
-    if (source->fold) return pgcn_i_published_folds(source);
+    if (source->fold) PGCN_TRY(pgcn_i_published_folds(source));
+    if (source->splits > 0 && !has_empty_part(source)) return PGCN_OK;
     PGCN_TRY(pgcn_i_make_splits(source, &usual));
-    return pgcn_i_source_note(source, "there is no split: ten were made (kfold=10)");
+    return pgcn_i_source_note(source, "there is no split%s: ten were made (kfold=10)",
+                              source->fold ? " that the published folds could make" : "");
 }
 
 /* Labelled nodes without a split get one; fewer than three stay without, and training will say so.

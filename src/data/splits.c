@@ -156,7 +156,7 @@ static pgcn_status split_per_class(pgcn_i_source *source, const pgcn_i_steps *st
 }
 
 /* Fold f tests, the next one validates, the others train; or, without a test, fold f validates. An item
- * of no fold (-2) is not known, and one of -1 always trains. */
+ * of no fold (-1) always trains. */
 static pgcn_status splits_of_folds(pgcn_i_source *source, const int32_t *fold, int folds, bool test,
                                    int64_t count) {
     enum { TRAIN = 0, VAL = 1, TEST = 2 };
@@ -166,7 +166,7 @@ static pgcn_status splits_of_folds(pgcn_i_source *source, const int32_t *fold, i
         for (int64_t i = 0; i < count; i++) {
             bool next = test && fold[i] == (f + 1) % folds;
             int part = fold[i] == f ? (test ? TEST : VAL) : next ? VAL : TRAIN;
-            if (fold[i] >= -1) mask[part][i] = 1;
+            if (pgcn_i_source_has_label(source, i)) mask[part][i] = 1;
         }
     }
     source->no_test = !test;
@@ -198,7 +198,7 @@ static pgcn_status split_in_folds(pgcn_i_source *source, const pgcn_i_steps *ste
     pgcn_i_shuffle(pgcn_i_data_domain(steps->split_seed, PGCN_I_DRAW_SPLIT, 0), all.count, order);
     for (int64_t i = 0; i < all.count; i++) {
         int32_t class = all.class_of[order[i]];
-        fold[order[i]] = class < 0 ? -2 : (int32_t)(dealt[class]++ % folds);
+        fold[order[i]] = class < 0 ? -1 : (int32_t)(dealt[class]++ % folds);
     }
     return splits_of_folds(source, fold, folds, steps->split_kind == 'k', all.count);
 }

@@ -408,8 +408,8 @@ static void transpose_task(void *context, int64_t task, int worker) {
     const int round_hop = (int)(task / parts), hop = job->hop_begin + round_hop;
     const int64_t part = task % parts, shift = part / work->buckets * visits->n;
     const int64_t bucket = part % work->buckets, last = (bucket + 1) << work->bucket_bits;
-    int64_t begin = bucket << work->bucket_bits, end = last < visits->n ? last : visits->n;
-    if (begin > end) begin = end; /* there is room for more nodes than there are */
+    /* With room for more nodes than there are, begin may be after the end: nothing is done then. */
+    const int64_t begin = bucket << work->bucket_bits, end = last < visits->n ? last : visits->n;
     pgcn_i_entries parted = work->parted[round_hop];
     if (work->buckets == 1) {
         parted.column = visits->hop[hop].column;

@@ -372,6 +372,7 @@ static pgcn_status fill_model(const pgcn_i_safetensors *file, pgcn_model *model)
     const char *history;
     PGCN_TRY(check_format(file, MODEL_FORMAT));
     PGCN_TRY(read_config(file, &model->config));
+    pgcn_i_config_settle(&model->config);
     PGCN_TRY(read_text(file, "dataset", model->dataset, sizeof model->dataset));
     PGCN_TRY(read_text(file, "fingerprint", model->fingerprint, sizeof model->fingerprint));
     PGCN_TRY(read_text(file, "split", model->split, sizeof model->split));

@@ -133,8 +133,8 @@ pgcn_status pgcn_i_trainer_check(pgcn_trainer *trainer) {
     return count_items(trainer);
 }
 
-/* GIN has no paths: what is set about them is what its sums over neighbours are. */
-static void settle_gin(pgcn_config *config) {
+void pgcn_i_config_settle(pgcn_config *config) {
+    if (config->model != PGCN_MODEL_GIN) return;
     config->path_length = 2;
     config->kernel = PGCN_KERNEL_LAYER;
     config->kernel_start = PGCN_START_SMOOTH;
@@ -142,6 +142,7 @@ static void settle_gin(pgcn_config *config) {
     config->scaling = PGCN_SCALING_SUM;
     config->self_loops = false;
     config->residual = PGCN_RESIDUAL_NONE;
+    if (config->walk == PGCN_WALK_NODE2VEC) config->walk = PGCN_WALK_UNIFORM;
     config->batch_norm = true;
     config->train_form = PGCN_FORM_EXACT;
     config->paths_per_layer = false;
@@ -155,5 +156,5 @@ void pgcn_i_trainer_settle(pgcn_trainer *trainer) {
     if (config->normalise == PGCN_NORMALISE_AUTO)
         config->normalise =
             trainer->data->x.offset ? PGCN_NORMALISE_ROWS : PGCN_NORMALISE_STANDARDISE;
-    if (config->model == PGCN_MODEL_GIN) settle_gin(config);
+    pgcn_i_config_settle(config);
 }

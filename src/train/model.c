@@ -369,6 +369,10 @@ static void score_class(const double *p, int classes, int32_t label, pgcn_i_scor
     score->loss -= log(fmax(p[label] / total, 1e-300));
 }
 
+/* What a float cannot tell from 0 beside 1 counts as this: of a label that is sure and wrong, 1 - p
+ * would be exactly 0 and its logarithm beyond all others. */
+static const double NEAREST_TO_SURE = 0x1p-25;
+
 static void score_labels(const double *p, int classes, const uint8_t *label, int runs,
                          pgcn_i_score *score) {
     for (int c = 0; c < classes; c++) {
@@ -377,7 +381,8 @@ static void score_labels(const double *p, int classes, const uint8_t *label, int
         score->hits += said && label[c];
         score->false_positives += said && !label[c];
         score->false_negatives += !said && label[c];
-        score->loss -= log(fmax(label[c] ? probability : 1 - probability, 1e-300));
+        double of_truth = label[c] ? probability : 1 - probability;
+        score->loss -= log(fmax(of_truth, label[c] ? 1e-300 : NEAREST_TO_SURE));
     }
 }
 

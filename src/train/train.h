@@ -101,6 +101,8 @@ bool pgcn_i_feed_part(pgcn_i_feed *feed, int64_t i);
 pgcn_status pgcn_i_trainer_check(pgcn_trainer *trainer);
 /* The configuration with what follows from it and the data, which models then tell. */
 void pgcn_i_trainer_settle(pgcn_trainer *trainer);
+/* GIN has no paths: what is set about them is what its sums over neighbours are. */
+void pgcn_i_config_settle(pgcn_config *config);
 
 /* ---- the trainer (trainer.c) ------------------------------------------------------------------ */
 
@@ -127,7 +129,7 @@ struct pgcn_trainer {
     int64_t sampled_step; /* the step whose sample the visits hold, -1: none */
     pgcn_i_progress progress;
     pgcn_memory memory; /* what all of this takes */
-    bool broken;        /* the last step led to a validation loss that is not finite */
+    const char *broken; /* which loss is not finite after a step of this epoch was done; or NULL */
 };
 
 /* memory.c: fills trainer->memory when everything is allocated. */

@@ -78,12 +78,14 @@ static double run_step(pgcn_trainer *trainer, int64_t epoch, int64_t step, int64
     return loss;
 }
 
-/* The steps of an epoch; the mean of their losses, or the first that is not finite. */
+/* The steps of an epoch; the mean of their losses, or the first that is not finite. After another step
+ * was done the weights are no longer those of the epoch before. */
 static double run_steps(pgcn_trainer *trainer, int64_t epoch) {
     double sum = 0;
     int64_t all = 0, items;
     for (int64_t i = 0; i < trainer->steps; i++) {
         double loss = run_step(trainer, epoch, epoch * trainer->steps + i, &items);
+        if (!isfinite(loss) && i > 0) trainer->broken = "training";
         if (!isfinite(loss) || trainer->steps == 1) return loss;
         sum += loss * (double)items;
         all += items;
@@ -182,7 +184,7 @@ pgcn_status pgcn_trainer_epoch(pgcn_trainer *trainer, pgcn_epoch *out) {
         return pgcn_i_fail(PGCN_ERR_ARGUMENT,
                            "training is finished after %lld epochs; raise epochs or patience",
                            (long long)progress->epochs);
-    if (trainer->broken) return not_finite(progress, "validation");
+    if (trainer->broken) return not_finite(progress, trainer->broken);
     pgcn_epoch epoch = {
         .epoch = progress->epochs + 1, .val_loss = NAN, .val_accuracy = NAN, .test_accuracy = NAN};
     double begin_ms = now_ms();
@@ -191,8 +193,10 @@ pgcn_status pgcn_trainer_epoch(pgcn_trainer *trainer, pgcn_epoch *out) {
     if (!isfinite(epoch.train_loss)) return not_finite(progress, "training");
     if (epoch.epoch % trainer->config.eval_every == 0 || epoch.epoch == trainer->config.epochs) {
         evaluate(trainer, &epoch);
-        trainer->broken = !isfinite(epoch.val_loss); /* the step is done, the epoch cannot be */
-        if (trainer->broken) return not_finite(progress, "validation");
+        if (!isfinite(epoch.val_loss)) { /* the step is done, the epoch cannot be */
+            trainer->broken = "validation";
+            return not_finite(progress, trainer->broken);
+        }
     }
     if (pgcn_i_progress_add(progress, trainer->config.select, epoch))
         memcpy(trainer->params.best, trainer->params.value,
@@ -224,7 +228,7 @@ pgcn_status pgcn_trainer_save(const pgcn_trainer *trainer, const char *path) {
 pgcn_status pgcn_trainer_resume(pgcn_trainer *trainer, const char *path) {
     PGCN_TRY(pgcn_i_checkpoint_read(path, trainer));
     trainer->sampled_step = -1; /* the sample of the next step is drawn again from its number */
-    trainer->broken = false;
+    trainer->broken = NULL;
     return PGCN_OK;
 }
 

@@ -7,9 +7,12 @@
 
 enum { NET_FEATURES = 11, NET_CLASSES = 3 };
 
-/* What the network is run on. A few nodes have no edges, no features or no label. */
+/* What the network is run on. A few nodes have no edges, no features or no label. Items, which have
+ * labels, are the nodes, or graphs of nodes that stand one after the other. */
 typedef struct problem {
     int64_t n, masked;
+    int64_t graphs;
+    int64_t *first; /* [graphs + 1] nodes of the graphs; NULL: nodes are classified */
     pgcn_graph *graph;
     pgcn_i_csr csr; /* features */
     pgcn_i_features x;
@@ -17,8 +20,14 @@ typedef struct problem {
     uint8_t *mask;
 } problem;
 
-static inline problem problem_of(int64_t n, bool directed) {
-    problem p = {.n = n, .graph = random_graph(n, 2 * n, true, directed, false, 3)};
+static inline int64_t problem_items(const problem *p) {
+    return p->first ? p->graphs : p->n;
+}
+
+/* Features, labels and mask, where the graph is there. */
+static inline void problem_fill(problem *out) {
+    problem p = *out;
+    int64_t n = p.n, items = problem_items(out);
     pgcn_i_stream random = test_stream(4);
     p.csr = ref_random_csr(5, n, NET_FEATURES);
     p.x = (pgcn_i_features){.n = n,
@@ -27,13 +36,39 @@ static inline problem problem_of(int64_t n, bool directed) {
                             .offset = p.csr.offset,
                             .column = p.csr.column,
                             .value = p.csr.value};
-    p.label = calloc((size_t)n, sizeof *p.label);
-    p.mask = calloc((size_t)n, 1);
-    for (int64_t j = 0; j < n; j++) {
+    p.label = calloc((size_t)items, sizeof *p.label);
+    p.mask = calloc((size_t)items, 1);
+    for (int64_t j = 0; j < items; j++) {
         p.label[j] = (int32_t)pgcn_i_bounded(&random, NET_CLASSES + 1) - 1;
         p.mask[j] = pgcn_i_bounded(&random, 3) > 0;
         p.masked += p.mask[j] && p.label[j] >= 0;
     }
+    *out = p;
+}
+
+static inline problem problem_of(int64_t n, bool directed) {
+    problem p = {.n = n, .graph = random_graph(n, 2 * n, true, directed, false, 3)};
+    problem_fill(&p);
+    return p;
+}
+
+/* Graphs of 1 to 7 nodes in turn, random weighted edges inside of them. */
+static inline problem problem_of_graphs(int64_t graphs) {
+    problem p = {.graphs = graphs, .first = calloc((size_t)graphs + 1, sizeof *p.first)};
+    for (int64_t g = 0; g < graphs; g++) p.first[g + 1] = p.n += 1 + (3 * g + 4) % 7;
+    pgcn_node *source = calloc((size_t)(9 * graphs), sizeof *source);
+    pgcn_node *target = calloc((size_t)(9 * graphs), sizeof *target);
+    float *weight = ref_random_floats(7, 9 * graphs);
+    pgcn_i_stream random = test_stream(8);
+    for (int64_t e = 0; e < 9 * graphs; e++) {
+        uint32_t size = (uint32_t)(p.first[e / 9 + 1] - p.first[e / 9]);
+        source[e] = (pgcn_node)(p.first[e / 9] + pgcn_i_bounded(&random, size));
+        target[e] = (pgcn_node)(p.first[e / 9] + pgcn_i_bounded(&random, size));
+        weight[e] += 1.5f;
+    }
+    must(pgcn_graph_from_edges(p.n, 9 * graphs, source, target, weight, NULL, &p.graph));
+    free(source), free(target), free(weight);
+    problem_fill(&p);
     return p;
 }
 
@@ -44,7 +79,7 @@ static inline problem problem_new(int64_t n) {
 static inline void problem_free(problem *p) {
     pgcn_graph_free(p->graph);
     ref_csr_free(&p->csr);
-    free(p->label), free(p->mask);
+    free(p->label), free(p->mask), free(p->first);
 }
 
 typedef struct network {
@@ -57,10 +92,19 @@ typedef struct network {
     pgcn_i_params params;
     pgcn_i_visits *visits[8];
     pgcn_i_operator operators[8];
+    int64_t *segment; /* of the graphs of all samples, or NULL */
     pgcn_i_tape tape;
     pgcn_i_value *logits;
     pgcn_i_loss loss;
 } network;
+
+/* The rows of the graphs of all samples. */
+static inline int64_t *network_segments(const problem *p, int samples) {
+    int64_t *segment = calloc((size_t)(samples * p->graphs + 1), sizeof *segment);
+    for (int64_t i = 0; i <= samples * p->graphs; i++)
+        segment[i] = i / p->graphs * p->n + p->first[i % p->graphs];
+    return segment;
+}
 
 /* Everything but the tape; then the tape, whose recording may fail in the tests of memory. */
 static inline void network_prepare(network *net, const problem *p, const char *text, int threads) {
@@ -71,7 +115,7 @@ static inline void network_prepare(network *net, const problem *p, const char *t
     must(pgcn_i_input_new(&p->x, config->normalise, (pgcn_i_standard){0}, true, &net->input));
     must(pgcn_i_spatial_init(&net->spatial, p->graph, config));
     must(pgcn_i_network_declare(&net->params, config,
-                                (pgcn_i_shape){NET_FEATURES, NET_CLASSES, false}));
+                                (pgcn_i_shape){NET_FEATURES, NET_CLASSES, p->first != NULL}));
     must(pgcn_i_params_allocate(&net->params, true));
     pgcn_i_network_start(&net->params, config);
     if (config->train_form == PGCN_FORM_SAMPLED)
@@ -85,7 +129,8 @@ static inline void network_prepare(network *net, const problem *p, const char *t
                              PGCN_I_RNG_WALK, 0, l, net->spatial.visit_degree);
         net->operators[l].visits = net->visits[l];
     }
-    must(pgcn_i_loss_init(&net->loss, p->n, config->samples, NET_CLASSES));
+    if (p->first) net->segment = network_segments(p, config->samples);
+    must(pgcn_i_loss_init(&net->loss, problem_items(p), config->samples, NET_CLASSES));
 }
 
 static inline pgcn_status network_record(network *net, bool with_grad) {
@@ -95,10 +140,13 @@ static inline pgcn_status network_record(network *net, bool with_grad) {
     net->tape.seed = config->seed;
     net->tape.gather_bf16 = config->bf16;
     net->tape.recompute = config->recompute;
-    net->logits = pgcn_i_network_record(&net->tape, config,
-                                        &(pgcn_i_place){.input = net->input,
-                                                        .operators = net->operators,
-                                                        .samples = config->samples});
+    net->logits =
+        pgcn_i_network_record(&net->tape, config,
+                              &(pgcn_i_place){.input = net->input,
+                                              .operators = net->operators,
+                                              .samples = config->samples,
+                                              .segment = net->segment,
+                                              .graphs = config->samples * net->problem->graphs});
     return pgcn_i_tape_finish(&net->tape);
 }
 
@@ -108,6 +156,7 @@ static inline void network_open(network *net, const problem *p, const char *text
 }
 
 static inline void network_close(network *net) {
+    free(net->segment);
     pgcn_i_loss_free(&net->loss);
     pgcn_i_tape_free(&net->tape);
     for (int l = 0; l < net->samplers; l++) pgcn_i_visits_free(net->visits[l]);

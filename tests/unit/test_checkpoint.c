@@ -316,7 +316,7 @@ static void test_checkpoint_of_broken_run_keeps_the_old_one(void **state) {
     pgcn_status status = PGCN_OK;
     for (int e = 0; e < 20 && status == PGCN_OK; e++) status = pgcn_trainer_epoch(trainer, NULL);
     assert_int_equal(status, PGCN_ERR_NUMERIC);
-    trainer->broken = true; /* as after a validation loss that is not finite */
+    trainer->broken = "validation"; /* as after a validation loss that is not finite */
     must_fail(pgcn_trainer_save(trainer, scratch_path("c")), PGCN_ERR_NUMERIC, "not finite");
     assert_file_holds(scratch_path("c"), before.data, (int64_t)before.count);
     must(pgcn_trainer_resume(trainer, scratch_path("c")));

@@ -179,6 +179,16 @@ static void norm_reference(const bench *b, double *out) {
     free(mean), free(inv_std);
 }
 
+static void two_leaves(bench *b) {
+    for (int i = 0; i < 2; i++) b->leaf[i] = pgcn_i_tape_value(&b->tape, b->rows, b->c);
+}
+static pgcn_i_value *add_record(bench *b) {
+    return pgcn_i_op_add(&b->tape, b->leaf[0], b->leaf[1]);
+}
+static void add_reference(const bench *b, double *out) {
+    for (int64_t e = 0; e < b->rows * b->c; e++) out[e] = b->x[LEAF][e] + b->x[LEAF + 1][e];
+}
+
 /* Six graphs: sizes 0, 5, 1, 0, most, 2. */
 static void pool_declare(bench *b) {
     const int64_t segment[] = {0, 0, 5, 6, 6, b->rows - 2, b->rows};
@@ -344,6 +354,7 @@ static const op_kind LINEAR    = {linear_declare, linear_record, linear_referenc
 static const op_kind RELU      = {one_leaf, relu_record, relu_reference, NULL, NULL};
 static const op_kind DROPOUT   = {one_leaf, dropout_record, dropout_reference, NULL, NULL};
 static const op_kind DROP_ROWS = {one_leaf, drop_rows_record, drop_rows_reference, NULL, NULL};
+static const op_kind ADD       = {two_leaves, add_record, add_reference, NULL, NULL};
 static const op_kind NORM      = {norm_declare, norm_record, norm_reference, NULL, NULL};
 static const op_kind POOL      = {pool_declare, pool_record, pool_reference, NULL, NULL};
 static const op_kind PATH      = {path_declare, path_record, path_reference, NULL, NULL};
@@ -378,6 +389,7 @@ static const op_case cases[] = {
     {.name = "dropout",                .kind = &DROPOUT, .samples = 1, .rate = 0.5},
     {.name = "dropout 2",              .kind = &DROPOUT, .samples = 2, .rate = 0.1},
     {.name = "drop rows",              .kind = &DROP_ROWS, .samples = 2, .rate = 0.5},
+    {.name = "add",                    .kind = &ADD, .samples = 1},
     {.name = "batch norm",             .kind = &NORM, .samples = 1},
     {.name = "batch norm affine",      .kind = &NORM, .samples = 2, .bias = true},
     {.name = "sum-pool",               .kind = &POOL, .samples = 1},
@@ -616,6 +628,137 @@ static void test_dropout_depends_on_step_only(void **state) {
     bench_close(&b);
 }
 
+/* ---- scores ----------------------------------------------------------------------------------------------- */
+
+/* A tape that has only a pool and kernels: what losses need of it. */
+typedef struct scoring {
+    pgcn_i_pool *pool;
+    pgcn_i_params params;
+    pgcn_i_tape tape;
+    pgcn_i_value logits;
+    pgcn_i_loss loss;
+    int32_t *label;
+    uint8_t *labels, *mask;
+    float *random;
+} scoring;
+
+/* n items of c classes: about a third is masked, a fifth has no label. */
+static void scoring_open(scoring *s, int64_t n, int c) {
+    pgcn_i_stream random = test_stream(33);
+    *s = (scoring){.random = ref_random_floats(34, n * c)};
+    must(pgcn_i_pool_new(2, &s->pool));
+    must(pgcn_i_tape_init(&s->tape, s->pool, &s->params, 1, false));
+    must(pgcn_i_loss_init(&s->loss, n, 1, c));
+    s->logits = (pgcn_i_value){.data = s->random, .rows = n, .cols = c};
+    s->label = calloc((size_t)n, sizeof *s->label);
+    s->labels = calloc((size_t)(n * c), 1);
+    s->mask = calloc((size_t)n, 1);
+    for (int64_t i = 0; i < n; i++) {
+        s->label[i] = (int32_t)pgcn_i_bounded(&random, (uint32_t)c);
+        if (pgcn_i_bounded(&random, 5) == 0) s->label[i] = -1;
+        s->mask[i] = pgcn_i_bounded(&random, 3) == 0;
+    }
+    for (int64_t e = 0; e < n * c; e++) s->labels[e] = pgcn_i_bounded(&random, 4) == 0;
+}
+
+static void scoring_close(scoring *s) {
+    pgcn_i_loss_free(&s->loss);
+    pgcn_i_tape_free(&s->tape);
+    pgcn_i_pool_free(s->pool);
+    free(s->label), free(s->labels), free(s->mask), free(s->random);
+}
+
+/* The items begin .. end-1 as a batch of their own. */
+static void score_rows(scoring *s, bool several, int64_t begin, int64_t end, pgcn_i_score *score) {
+    int64_t c = s->logits.cols;
+    pgcn_i_value logits = {.data = s->logits.data + begin * c, .rows = end - begin, .cols = c};
+    pgcn_i_target target = {.label = several ? NULL : s->label + begin,
+                            .labels = several ? s->labels + begin * c : NULL,
+                            .mask = s->mask + begin};
+    for (int64_t i = begin; i < end; i++)
+        target.masked += s->mask[i] && (several || s->label[i] >= 0);
+    pgcn_i_loss_resize(&s->loss, end - begin);
+    if (!several) pgcn_i_softmax_run(&s->loss, &s->tape, &logits);
+    pgcn_i_score_add(&s->loss, &s->tape, &logits, &target, score);
+}
+
+/* Precision and recall over all labels of all masked items, and their harmonic mean. */
+static double plain_f1(const scoring *s, int64_t n, int c) {
+    double both = 0, said = 0, there = 0;
+    for (int64_t e = 0; e < n * c; e++) {
+        if (!s->mask[e / c]) continue;
+        both += s->random[e] > 0 && s->labels[e];
+        said += s->random[e] > 0;
+        there += s->labels[e];
+    }
+    double precision = both / said, recall = both / there;
+    return 2 * precision * recall / (precision + recall);
+}
+
+static double plain_accuracy(const scoring *s, int64_t n, int c) {
+    double hits = 0, items = 0;
+    for (int64_t i = 0; i < n; i++) {
+        int best = 0;
+        for (int ch = 1; ch < c; ch++)
+            if (s->random[i * c + ch] > s->random[i * c + best]) best = ch;
+        hits += s->mask[i] && s->label[i] == best;
+        items += s->mask[i] && s->label[i] >= 0;
+    }
+    return hits / items;
+}
+
+/* In one go and in parts, the first of which are small, that is in all sizes below the room. */
+static void test_scores_in_parts_and_at_once_equal_the_plain_reference(void **state) {
+    (void)state;
+    static const int64_t cut[] = {0, 1, 4, 90, 200, 777};
+    enum { PARTS = sizeof cut / sizeof *cut - 1, N = 777, C = 5 };
+    for (int several = 0; several < 2; several++) {
+        scoring s;
+        scoring_open(&s, N, C);
+        pgcn_i_score whole = {0}, parts = {0};
+        score_rows(&s, several, 0, N, &whole);
+        for (int i = 0; i < PARTS; i++) score_rows(&s, several, cut[i], cut[i + 1], &parts);
+        double *logits = ref_doubles(s.random, N * C);
+        double loss = several ? ref_binary_cross_entropy(logits, s.labels, s.mask, N, N, C)
+                              : ref_cross_entropy(logits, s.label, s.mask, N, N, C);
+        double accuracy = several ? plain_f1(&s, N, C) : plain_accuracy(&s, N, C);
+        const pgcn_i_score *both[] = {&whole, &parts};
+        for (int i = 0; i < 2; i++) {
+            assert_close(pgcn_i_score_accuracy(both[i], several), accuracy, 1e-12);
+            assert_close(pgcn_i_score_loss(both[i]), loss / (double)whole.items, 1e-5);
+        }
+        assert_int_equal(whole.items, parts.items);
+        assert_int_equal(whole.hits, parts.hits);
+        assert_int_equal(whole.false_positives, parts.false_positives);
+        assert_int_equal(whole.false_negatives, parts.false_negatives);
+        free(logits);
+        scoring_close(&s);
+    }
+}
+
+static void test_score_of_labels_that_nobody_has_or_says_is_full(void **state) {
+    (void)state;
+    pgcn_i_score score = {.items = 3};
+    assert_true(pgcn_i_score_accuracy(&score, true) == 1);
+    score.false_positives = 1; /* something said, nothing there: nothing is right */
+    assert_true(pgcn_i_score_accuracy(&score, true) == 0);
+}
+
+static void test_sigmoid_is_the_probability_of_each_label_and_never_nan(void **state) {
+    (void)state;
+    scoring s;
+    scoring_open(&s, 150, 3);
+    s.random[0] = 200, s.random[1] = -200, s.random[2] = 0;
+    pgcn_i_sigmoid_run(&s.loss, &s.tape, &s.logits);
+    for (int e = 0; e < 450; e++)
+        assert_close((double)s.loss.probability[e], 1 / (1 + exp(-(double)s.random[e])), 1e-7);
+    assert_true(s.loss.probability[0] == 1 && s.loss.probability[1] == 0);
+    assert_true(s.loss.probability[2] == 0.5f);
+    scoring_close(&s);
+}
+
+/* ---- inputs ----------------------------------------------------------------------------------------------- */
+
 /* Columns over the masked rows 0 and 2: mean 2 and deviation 1; mean -1.5, deviation 1.5; constant. */
 static void test_input_standardised_over_the_masked_rows_dense_and_sparse_alike(void **state) {
     (void)state;
@@ -676,6 +819,9 @@ int main(void) {
         cmocka_unit_test(test_ops_blocks_of_several_tiles_match_reference),
         cmocka_unit_test(test_batch_norm_statistics_training_and_inference),
         cmocka_unit_test(test_dropout_depends_on_step_only),
+        cmocka_unit_test(test_scores_in_parts_and_at_once_equal_the_plain_reference),
+        cmocka_unit_test(test_score_of_labels_that_nobody_has_or_says_is_full),
+        cmocka_unit_test(test_sigmoid_is_the_probability_of_each_label_and_never_nan),
         cmocka_unit_test(test_input_rows_normalised_by_their_magnitudes),
         cmocka_unit_test(test_input_standardised_over_the_masked_rows_dense_and_sparse_alike),
     };

@@ -7,6 +7,8 @@
 #include <cmocka.h>
 
 #include "dataset_help.h"
+#include "graphs_help.h"
+#include "train/train.h"
 
 /* ---- the words ------------------------------------------------------------------------------ */
 
@@ -35,6 +37,10 @@ static void test_steps_are_read_and_written_in_one_form(void **state) {
     assert_reads_as("per-class=20/500/1000", "per-class=20/500/1000");
     assert_reads_as("per-class=20/500/rest,splits=10", "per-class=20/500/rest");
     assert_reads_as("kfold=5", "kfold=5");
+    assert_reads_as("crossval=10", "crossval=10");
+    assert_reads_as("split-seed=4,crossval=7", "crossval=7,split-seed=4");
+    assert_reads_as("kfold=5,crossval=4", "crossval=4"); /* the last one holds */
+    assert_reads_as("crossval=4,kfold=5", "kfold=5");
     assert_reads_as("order=degree", "order=degree");
     assert_reads_as("order=rcm,directed", "directed,order=rcm");
     assert_reads_as("order=community,kfold=5,split-seed=3", "kfold=5,split-seed=3,order=community");
@@ -69,6 +75,9 @@ static void test_steps_with_wrong_values_say_what_is_expected(void **state) {
         {"per-class=5/5", "20/500/1000"},
         {"per-class=5/5/99999999999", "20/500/1000"},
         {"kfold=2", "from 3 to 1000"},
+        {"crossval=1", "from 2 to 1000"},
+        {"crossval=1001", "from 2 to 1000"},
+        {"crossval=x", "from 2 to 1000"},
         {"splits=0", "from 1 to 1000"},
         {"split-seed=-1", "from 0 to"},
         {"features=", "own, labels, degrees, identity or adjacency"},
@@ -355,6 +364,172 @@ static void test_folds_test_every_labelled_node_once(void **state) {
     pgcn_dataset_free(data);
 }
 
+/* The protocol of GIN: nobody tests, every labelled item validates once and trains otherwise. */
+static void test_crossval_validates_every_labelled_node_once_and_tests_none(void **state) {
+    (void)state;
+    for (int folds = 2; folds <= 7; folds += 5) {
+        char text[32];
+        snprintf(text, sizeof text, "crossval=%d", folds);
+        pgcn_dataset *data = build(many(), text);
+        int64_t validated[MANY] = {0}, parts[3][4];
+        assert_int_equal(data->splits, folds);
+        assert_true(data->without_test);
+        for (int f = 0; f < folds; f++) {
+            const pgcn_i_split *split = &data->split[f];
+            count_parts(data, f, parts);
+            assert_in_range(parts[1][0], 600 / folds, 600 / folds + 1);
+            assert_in_range(parts[1][2], 90 / folds, 90 / folds + 1);
+            assert_int_equal(sum(split->test, MANY), 0);
+            assert_int_equal(sum(split->train, MANY) + sum(split->val, MANY), 992);
+            for (int i = 0; i < MANY; i++) validated[i] += split->val[i];
+        }
+        for (int i = 0; i < MANY; i++) assert_int_equal(validated[i], data->label[i] >= 0);
+        pgcn_dataset_free(data);
+    }
+}
+
+/* ---- splits of graphs ---------------------------------------------------------------------------- */
+
+enum { GRAPHS = 40 };
+
+static void assert_says(const pgcn_dataset *data, const char *part) {
+    for (int i = 0; i < data->from.notes; i++)
+        if (strstr(pgcn_dataset_note(data, i), part)) return;
+    fail_msg("no note says '%s'", part);
+}
+
+/* Nobody tests, so there is nothing to say about it; all the rest is as ever. */
+static void check_training_without_test(const pgcn_dataset *data) {
+    pgcn_config config = pgcn_config_default();
+    must(pgcn_i_config_apply(&config, "channels=4 epochs=3 patience=0 batch=8 threads=1 split=1"));
+    pgcn_trainer *trainer;
+    pgcn_model *model;
+    pgcn_scores scores;
+    must(pgcn_trainer_new(data, &config, &trainer));
+    for (int e = 0; e < 3; e++) {
+        pgcn_epoch epoch;
+        must(pgcn_trainer_epoch(trainer, &epoch));
+        assert_true(isnan(epoch.test_accuracy));
+        assert_true(epoch.val_accuracy >= 0 && epoch.val_loss > 0);
+    }
+    must(pgcn_trainer_model(trainer, &model));
+    must(pgcn_model_evaluate(model, data, NULL, &scores));
+    assert_true(isnan(scores.test.accuracy) && isnan(scores.test.loss));
+    assert_true(scores.val.accuracy >= 0);
+    pgcn_model_free(model);
+    pgcn_trainer_free(trainer);
+}
+
+static void test_crossval_of_graphs_trains_without_test_and_is_saved_so(void **state) {
+    (void)state;
+    pgcn_dataset *data = set_of(set_new(PGCN_TASK_GRAPH, true, GRAPHS), "crossval=4"), *back;
+    int validated[GRAPHS] = {0};
+    assert_int_equal(data->splits, 4);
+    for (int f = 0; f < 4; f++)
+        for (int g = 0; g < GRAPHS; g++) {
+            assert_int_equal(data->split[f].test[g], 0);
+            validated[g] += data->split[f].val[g];
+        }
+    for (int g = 0; g < GRAPHS; g++) assert_int_equal(validated[g], data->from.graph_label[g] >= 0);
+    check_training_without_test(data);
+    must(pgcn_dataset_save(data, scratch_path("set.pgcn")));
+    pgcn_dataset_free(data);
+    must(pgcn_dataset_load(scratch_path("set.pgcn"), NULL, &back));
+    assert_int_equal(back->splits, 4);
+    check_training_without_test(back);
+    pgcn_dataset_free(back);
+}
+
+static void test_labelled_graphs_without_a_split_get_ten_folds_and_a_note(void **state) {
+    (void)state;
+    pgcn_dataset *data = set_of(set_new(PGCN_TASK_GRAPH, true, GRAPHS), "");
+    int tested[GRAPHS] = {0};
+    assert_int_equal(data->splits, 10);
+    assert_false(data->without_test);
+    for (int f = 0; f < 10; f++)
+        for (int g = 0; g < GRAPHS; g++) tested[g] += data->split[f].test[g];
+    for (int g = 0; g < GRAPHS; g++) assert_int_equal(tested[g], data->from.graph_label[g] >= 0);
+    assert_says(data, "kfold=10");
+    pgcn_dataset_free(data);
+}
+
+static void test_fewer_than_ten_labelled_graphs_stay_without_a_split(void **state) {
+    (void)state;
+    pgcn_config config = pgcn_config_default();
+    pgcn_trainer *trainer = NULL;
+    for (int64_t graphs = 10; graphs <= 11; graphs++) { /* one of them has no class */
+        pgcn_dataset *data = set_of(set_new(PGCN_TASK_GRAPH, true, graphs), "");
+        assert_int_equal(data->splits, graphs == 10 ? 0 : 10);
+        if (graphs == 10)
+            must_fail(pgcn_trainer_new(data, &config, &trainer), PGCN_ERR_MISMATCH,
+                      "too few labelled graphs");
+        pgcn_dataset_free(data);
+    }
+}
+
+/* With folds g % folds, but every seventh graph in none. */
+static pgcn_dataset *published(int folds, const char *text) {
+    graph_set set = set_new(PGCN_TASK_GRAPH, true, GRAPHS);
+    pgcn_i_source source = set_source(&set);
+    int32_t *fold = PGCN_I_ARRAY(&source.arena, int32_t, GRAPHS);
+    assert_non_null(fold);
+    for (int g = 0; g < GRAPHS; g++) fold[g] = g % 7 == 6 ? -1 : g % folds;
+    source.fold = fold;
+    set_free(&set);
+    return source_build(source, text);
+}
+
+static void test_published_folds_are_the_splits_and_graphs_of_none_always_train(void **state) {
+    (void)state;
+    pgcn_dataset *data = published(5, "");
+    assert_int_equal(data->splits, 5);
+    for (int f = 0; f < 5; f++)
+        for (int g = 0; g < GRAPHS; g++) {
+            int fold = data->from.fold[g];
+            bool known = data->from.graph_label[g] >= 0;
+            assert_int_equal(data->split[f].test[g], known && fold == f);
+            assert_int_equal(data->split[f].val[g], known && fold == (f + 1) % 5);
+            assert_int_equal(data->split[f].train[g], known && fold != f && fold != (f + 1) % 5);
+        }
+    assert_non_null(strstr(data->from.split_origin, "published folds"));
+    pgcn_dataset_free(data);
+    data = published(5, "kfold=3"); /* but a step is what the user wants */
+    assert_int_equal(data->splits, 3);
+    pgcn_dataset_free(data);
+}
+
+/* Two folds leave nobody to train but graphs of none: still a split. One, or a number that nobody has,
+ * is not. */
+static void test_published_folds_that_leave_a_part_empty_are_not_used(void **state) {
+    (void)state;
+    pgcn_dataset *data = published(2, "");
+    assert_int_equal(data->splits, 2);
+    pgcn_dataset_free(data);
+    data = published(1, "");
+    assert_int_equal(data->splits, 10);
+    assert_says(data, "published folds");
+    pgcn_dataset_free(data);
+}
+
+static void test_graphs_without_a_node_are_refused(void **state) {
+    (void)state;
+    for (int last = 0; last < 2; last++) {
+        graph_set set = set_new(PGCN_TASK_GRAPH, true, GRAPHS);
+        pgcn_i_source source = set_source(&set);
+        pgcn_i_steps steps = {0};
+        pgcn_dataset *data = NULL;
+        int32_t *graph_of = (int32_t *)(uintptr_t)source.graph_of; /* ours: a copy */
+        for (int64_t u = 0; u < set.nodes; u++)
+            if (graph_of[u] == (last ? GRAPHS - 1 : 3)) graph_of[u]--;
+        assert_int_equal(pgcn_i_dataset_build("set", "set", &steps, &source, &data),
+                         PGCN_ERR_FORMAT);
+        assert_error_says(last ? "graph 39 has no node" : "graph 3 has no node");
+        set_free(&set);
+    }
+}
+
+/* ---- splits that are missing or empty -------------------------------------------------------------- */
+
 static void test_labelled_nodes_without_a_split_get_one_and_a_note(void **state) {
     (void)state;
     pgcn_dataset *data = build(many(), "features=degrees");
@@ -433,6 +608,14 @@ int main(void) {
         cmocka_unit_test(test_stratified_splits_give_every_class_its_share),
         cmocka_unit_test(test_random_and_per_class_splits_have_the_sizes_asked_for),
         cmocka_unit_test(test_folds_test_every_labelled_node_once),
+        cmocka_unit_test(test_crossval_validates_every_labelled_node_once_and_tests_none),
+        cmocka_unit_test_setup_teardown(test_crossval_of_graphs_trains_without_test_and_is_saved_so,
+                                        scratch_make, scratch_remove),
+        cmocka_unit_test(test_labelled_graphs_without_a_split_get_ten_folds_and_a_note),
+        cmocka_unit_test(test_fewer_than_ten_labelled_graphs_stay_without_a_split),
+        cmocka_unit_test(test_published_folds_are_the_splits_and_graphs_of_none_always_train),
+        cmocka_unit_test(test_published_folds_that_leave_a_part_empty_are_not_used),
+        cmocka_unit_test(test_graphs_without_a_node_are_refused),
         cmocka_unit_test(test_labelled_nodes_without_a_split_get_one_and_a_note),
         cmocka_unit_test(test_split_that_leaves_a_part_empty_is_refused),
         cmocka_unit_test(test_every_failing_allocation_of_the_steps_is_reported),

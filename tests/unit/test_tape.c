@@ -84,6 +84,65 @@ static void test_tape_value_and_kernel_used_by_all_layers_gradients_add_up(void 
     free(ch.x_d), free(ch.weight), free(x), free(weight);
 }
 
+/* h = relu(x), a = h W, s = relu(a) + a, t = h + s, out = relu(t) + t + a: both inputs of a sum are used by
+ * others too, before it and after it, next to it on the tape and far away. */
+typedef struct sums {
+    double *x, w[C * C], *weight;
+} sums;
+
+static double sums_objective(void *context) {
+    const sums *s = context;
+    enum { COUNT = ROWS * C };
+    double h[COUNT], a[COUNT], result = 0;
+    for (int e = 0; e < COUNT; e++) h[e] = fmax(s->x[e], 0);
+    ref_gemm(false, false, ROWS, C, C, h, s->w, 0, a);
+    for (int e = 0; e < COUNT; e++) {
+        double t = h[e] + fmax(a[e], 0) + a[e];
+        result += s->weight[e] * (fmax(t, 0) + t + a[e]);
+    }
+    return result;
+}
+
+static void test_tape_sums_of_values_that_others_use_gradients_add_up(void **state) {
+    (void)state;
+    enum { COUNT = ROWS * C };
+    float *x = ref_random_floats(2, COUNT), *weight = ref_random_floats(3, COUNT);
+    float *w = ref_random_floats(4, C * C);
+    sums s = {.x = ref_doubles(x, COUNT), .weight = ref_doubles(weight, COUNT)};
+    for (int e = 0; e < C * C; e++) s.w[e] = (double)w[e];
+    pgcn_i_pool *pool;
+    pgcn_i_params params;
+    pgcn_i_tape tape;
+    must(pgcn_i_pool_new(2, &pool));
+    must(pgcn_i_params_init(&params, 1));
+    pgcn_i_param *param = pgcn_i_params_add(&params, PGCN_I_GROUP_MIX, false, 2, C, C, 0, "w");
+    must(pgcn_i_params_allocate(&params, true));
+    memcpy(params.value, w, sizeof *w * C * C);
+    must(pgcn_i_tape_init(&tape, pool, &params, 8, true));
+    pgcn_i_value *leaf = pgcn_i_tape_value(&tape, ROWS, C), *h = pgcn_i_op_relu(&tape, leaf);
+    pgcn_i_value *a = pgcn_i_op_linear(&tape, h, param, NULL, false, 0);
+    pgcn_i_value *sum = pgcn_i_op_add(&tape, pgcn_i_op_relu(&tape, a), a);
+    pgcn_i_value *t = pgcn_i_op_add(&tape, h, sum);
+    pgcn_i_value *out = pgcn_i_op_add(&tape, pgcn_i_op_relu(&tape, t), t);
+    out = pgcn_i_op_add(&tape, out, a);
+    must(pgcn_i_tape_finish(&tape));
+    memcpy(leaf->data, x, COUNT * sizeof *x);
+    for (int run = 0; run < 2; run++) { /* the second must not add to the first */
+        pgcn_i_tape_forward(&tape);
+        double got = 0;
+        for (int e = 0; e < COUNT; e++) got += s.weight[e] * (double)out->data[e];
+        assert_close(got, sums_objective(&s), 1e-4);
+        memcpy(out->grad, weight, COUNT * sizeof *weight);
+        pgcn_i_tape_backward(&tape);
+    }
+    check_gradient("x", leaf->grad, s.x, COUNT, sums_objective, &s, 64, 1e-5, 0.1);
+    check_gradient("w", params.grad, s.w, C * C, sums_objective, &s, 64, 1e-5, 0.1);
+    pgcn_i_tape_free(&tape);
+    pgcn_i_params_free(&params);
+    pgcn_i_pool_free(pool);
+    free(x), free(weight), free(w), free(s.x), free(s.weight);
+}
+
 /* ---- threads ----------------------------------------------------------------------------------- */
 
 /* Between them: all kernels, both forms, every operation of the network. */
@@ -302,6 +361,7 @@ static void test_tape_without_gradients_drops_nothing(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_tape_value_and_kernel_used_by_all_layers_gradients_add_up),
+        cmocka_unit_test(test_tape_sums_of_values_that_others_use_gradients_add_up),
         cmocka_unit_test(test_tape_thread_matrix_same_bits),
         cmocka_unit_test(test_tape_few_training_nodes_same_gradients_as_all_rows),
         cmocka_unit_test(test_tape_gathering_in_bf16_is_near_float),

@@ -268,6 +268,133 @@ static void test_visits_without_transpose_have_the_same_lists(void **state) {
     unmake(&s);
 }
 
+/* ---- a part of the nodes ----------------------------------------------------------------------- */
+
+/* Node u is in part u % parts, and edges are inside of parts: random ones, or none in part 0. */
+static pgcn_graph *graph_of_parts(int64_t n, int64_t parts) {
+    pgcn_i_stream stream = test_stream(81);
+    int64_t m = 2 * n;
+    pgcn_node *source = calloc((size_t)m, sizeof *source), *target = calloc((size_t)m, 4);
+    pgcn_graph *graph = NULL;
+    for (int64_t e = 0; e < m; e++) {
+        int64_t u = pgcn_i_bounded(&stream, (uint32_t)n), part = u % parts;
+        int64_t size = (n - part + parts - 1) / parts;
+        source[e] = (pgcn_node)u;
+        target[e] = (pgcn_node)(part + parts * pgcn_i_bounded(&stream, (uint32_t)size));
+        if (part == 0) target[e] = source[e];
+    }
+    must(pgcn_graph_from_edges(n, m, source, target, NULL, NULL, &graph));
+    free(source), free(target);
+    return graph;
+}
+
+/* The nodes of some parts, part after part; room as for all. */
+typedef struct part_list {
+    pgcn_i_subset subset;
+    pgcn_node *node, *place;
+    float *degree; /* of these nodes */
+} part_list;
+
+static part_list part_list_new(int64_t n) {
+    part_list list = {.node = calloc((size_t)n, 4), .place = calloc((size_t)n, 4)};
+    list.degree = calloc((size_t)n, sizeof *list.degree);
+    list.subset = (pgcn_i_subset){.n = n, .most = n, .node = list.node, .place = list.place};
+    return list;
+}
+
+static void part_list_fill(part_list *list, int64_t n, int64_t parts, const int *part, int count,
+                           const float *degree) {
+    list->subset.n = 0;
+    memset(list->place, -1, (size_t)n * sizeof *list->place); /* others are never asked for */
+    for (int i = 0; i < count; i++)
+        for (int64_t u = part[i]; u < n; u += parts) {
+            int64_t at = list->subset.n++;
+            list->node[at] = (pgcn_node)u;
+            list->place[u] = (pgcn_node)at;
+            if (degree) list->degree[at] = degree[u];
+        }
+}
+
+static void part_list_free(part_list *list) {
+    free(list->node), free(list->place), free(list->degree);
+}
+
+/* A visit and its weight, by place. */
+typedef struct visit {
+    pgcn_node place;
+    float value;
+} visit;
+
+static int compare_visits(const void *a, const void *b) {
+    return compare_nodes(&((const visit *)a)->place, &((const visit *)b)->place);
+}
+
+/* Rows of the part are those of the whole graph, with places instead of ids, to the bit. */
+static void check_rows_of_whole(const pgcn_i_visits *part, const part_list *list,
+                                const pgcn_i_visits *whole) {
+    visit *want = malloc((size_t)whole->p * sizeof *want);
+    assert_int_equal(part->n, list->subset.n);
+    assert_int_equal(part->rows, list->subset.n * whole->samples);
+    for (int64_t at = 0; at < part->rows * (part->k - 1); at++) {
+        const pgcn_i_csr *from = &whole->hop[at / part->rows], *to = &part->hop[at / part->rows];
+        int64_t row = at % part->rows, sample = row / part->n;
+        int64_t whole_row = sample * whole->n + list->node[row % part->n], count = 0;
+        for (int64_t e = from->offset[whole_row]; e < from->offset[whole_row + 1]; e++)
+            want[count++] =
+                (visit){list->place[from->column[e] - sample * whole->n], from->value[e]};
+        qsort(want, (size_t)count, sizeof *want, compare_visits);
+        assert_int_equal(to->rows, part->rows);
+        assert_int_equal(to->offset[row + 1] - to->offset[row], count);
+        for (int64_t i = 0; i < count; i++) {
+            assert_int_equal(to->column[to->offset[row] + i], sample * part->n + want[i].place);
+            assert_true(to->value[to->offset[row] + i] == want[i].value);
+        }
+    }
+    free(want);
+}
+
+/* Parts of many sizes one after the other, in the same memory: a part that is smaller, larger, all of
+ * it in another order, and one of a few nodes. */
+static void check_parts(int64_t n, int64_t parts, int p, int samples, bool symmetric) {
+    static const struct {
+        int part[5], count;
+    } lists[] = {{{1, 0}, 2}, {{3}, 1}, {{4, 2, 0, 1, 3}, 5}, {{0}, 1}, {{2, 4, 3, 1}, 4}};
+    float *degree = symmetric ? some_degrees(n) : NULL;
+    setup whole = make(graph_of_parts(n, parts), p, 4, false, samples, true);
+    part_list list = part_list_new(n);
+    setup part = {.graph = whole.graph, .walker = whole.walker};
+    must(pgcn_i_visits_new(&part.walker, &list.subset, samples, true, &part.visits));
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        part_list_fill(&list, n, parts, lists[i].part, lists[i].count, degree);
+        draw(&whole, 1, (int64_t)i, degree);
+        draw(&part, 2, (int64_t)i, degree ? list.degree : NULL);
+        check_rows_of_whole(part.visits, &list, whole.visits);
+        check_transpose(&part);
+    }
+    pgcn_i_visits_free(part.visits);
+    part_list_free(&list);
+    unmake(&whole);
+    free(degree);
+}
+
+static void test_visits_of_a_part_are_rows_of_the_whole_graph(void **state) {
+    (void)state;
+    for (int samples = 1; samples <= 2; samples++)
+        for (int symmetric = 0; symmetric < 2; symmetric++) {
+            check_parts(61, 5, 3, samples, symmetric);
+            check_parts(1700, 5, 33, samples, symmetric);
+        }
+}
+
+/* There, small parts leave buckets without a node, and blocks have other sizes than in the room. */
+static void test_visits_of_a_part_of_many_buckets_are_rows_of_the_whole_graph(void **state) {
+    (void)state;
+    check_parts(20011, 5, 3, 2, true);
+    check_parts(17000, 5, 6, 1, false);
+}
+
+/* ---- limits --------------------------------------------------------------------------- */
+
 static void test_visits_too_many_rows_or_samples_are_refused(void **state) {
     (void)state;
     pgcn_graph *graph = random_graph(10, 20, false, false, false, 77);
@@ -301,6 +428,8 @@ int main(void) {
         cmocka_unit_test(test_visits_isolated_node_and_self_loop_have_one_full_entry),
         cmocka_unit_test(test_visits_of_paths_of_one_node_have_no_hops),
         cmocka_unit_test(test_visits_without_transpose_have_the_same_lists),
+        cmocka_unit_test(test_visits_of_a_part_are_rows_of_the_whole_graph),
+        cmocka_unit_test(test_visits_of_a_part_of_many_buckets_are_rows_of_the_whole_graph),
         cmocka_unit_test(test_visits_too_many_rows_or_samples_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
