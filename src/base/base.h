@@ -108,10 +108,11 @@ void pgcn_i_pool_free(pgcn_i_pool *pool);
 int pgcn_i_pool_threads(const pgcn_i_pool *pool);
 int pgcn_i_cores(void); /* cores this process may use (affinity mask) */
 
-/* Runs task 0 .. n_tasks-1, each exactly once, on any worker in any order; returns when all are
- * done. `worker` (0 .. threads-1) only selects scratch memory. A task writes only to places that
- * belong to its number, so results cannot depend on scheduling. Nothing in a task can fail. No
- * nesting. Tasks must cut the data at places that do not depend on the number of threads. */
+/* Runs task 0 .. n_tasks-1, fewer than 2^32 of them, each exactly once, on any worker in any order;
+ * returns when all are done. `worker` (0 .. threads-1) only selects scratch memory. A task writes
+ * only to places that belong to its number, so results cannot depend on scheduling. Nothing in a
+ * task can fail. No nesting. Tasks must cut the data at places that do not depend on the number of
+ * threads. */
 typedef void (*pgcn_i_task)(void *context, int64_t task, int worker);
 void pgcn_i_parallel(pgcn_i_pool *pool, int64_t n_tasks, pgcn_i_task run, void *context);
 

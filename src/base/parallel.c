@@ -2,6 +2,8 @@
  * cost microseconds: workers spin for a moment before they sleep. Each worker has a range of the
  * tasks of its own, the same part of every loop, so that rows which one loop wrote are still in
  * that core's cache when the next loop reads them; when its range is done it helps the others.
+ * A loop is over when its tasks are done, whoever did them: a worker that slept through it, or that
+ * the system has put aside for another program, is not waited for unless it holds a task.
  * What a task computes depends on its number only (see base.h), so neither the number of threads
  * nor their order can change a result.
  *
@@ -26,21 +28,24 @@
  * No spinning when there are more threads than cores: the one we wait for needs ours. */
 enum { SPINS = 2000 };
 
+/* Who takes a task counts `range` down, by compare and exchange: in one word the number of the loop and
+ * how many tasks nobody has taken yet. A worker that comes late finds another loop there and takes
+ * nothing of it by mistake. */
 struct worker {
-    _Alignas(64) atomic_llong next; /* task of its range that nobody has taken yet */
-    int64_t end;                    /* of its range; written like the fields of the loop below */
+    _Alignas(64) _Atomic(uint64_t) range;
+    int64_t end; /* of its range; written like the fields of the loop below */
     pgcn_i_pool *pool;
     int index;
 };
 
 struct pgcn_i_pool {
     int threads, spins;
-    /* The current loop. Written by the caller before `generation` is raised, read by workers
-     * after they saw it, so the atomic orders them. */
+    /* The current loop. Written by the caller before the ranges, read by workers that have taken a
+     * task of it: the caller cannot go on to the next one before that task is done. */
     pgcn_i_task run;
     void *context;
-    _Alignas(64) atomic_int busy; /* workers that have not finished this loop */
-    _Alignas(64) atomic_uint generation;
+    _Alignas(64) _Atomic(int64_t) left;        /* tasks that are not done */
+    _Alignas(64) _Atomic(uint32_t) generation; /* number of the current loop */
     atomic_bool stop;
     pthread_mutex_t lock;
     pthread_cond_t wake, done;
@@ -60,20 +65,34 @@ int pgcn_i_cores(void) {
     return online > 0 ? (int)online : 1;
 }
 
-static void take_tasks(pgcn_i_pool *pool, int me) {
+static uint64_t range_of(uint32_t loop, int64_t left) {
+    return (uint64_t)loop << 32 | (uint64_t)left;
+}
+
+/* One more task of a range, or -1 if there is none or its loop is over. */
+static int64_t take_task(struct worker *owner, uint32_t loop) {
+    uint64_t range = atomic_load_explicit(&owner->range, memory_order_relaxed);
+    do {
+        if (range <= range_of(loop, 0) || range > range_of(loop, UINT32_MAX)) return -1;
+    } while (!atomic_compare_exchange_weak_explicit(&owner->range, &range, range - 1,
+                                                    memory_order_acquire, memory_order_relaxed));
+    return owner->end - (int64_t)(range - range_of(loop, 0));
+}
+
+/* Tasks of all ranges, the own one first, until none is left; returns how many. */
+static int64_t take_tasks(pgcn_i_pool *pool, uint32_t loop, int me) {
+    int64_t done = 0;
     for (int i = 0; i < pool->threads; i++) {
         struct worker *owner = &pool->worker[(me + i) % pool->threads];
-        for (;;) {
-            int64_t task = atomic_fetch_add_explicit(&owner->next, 1, memory_order_relaxed);
-            if (task >= owner->end) break;
+        for (int64_t task; (task = take_task(owner, loop)) >= 0; done++)
             pool->run(pool->context, task, me);
-        }
     }
+    return done;
 }
 
 /* Waits until `generation` differs from `seen`: spins, then sleeps. */
-static unsigned await_work(pgcn_i_pool *pool, unsigned seen) {
-    unsigned now;
+static uint32_t await_work(pgcn_i_pool *pool, uint32_t seen) {
+    uint32_t now;
     for (int i = 0; i < pool->spins; i++) {
         now = atomic_load_explicit(&pool->generation, memory_order_acquire);
         if (now != seen) return now;
@@ -91,12 +110,13 @@ static unsigned await_work(pgcn_i_pool *pool, unsigned seen) {
 static void *worker_main(void *argument) {
     struct worker *me = argument;
     pgcn_i_pool *pool = me->pool;
-    unsigned seen = 0;
+    uint32_t seen = 0;
     for (;;) {
         seen = await_work(pool, seen);
         if (atomic_load_explicit(&pool->stop, memory_order_acquire)) return NULL;
-        take_tasks(pool, me->index);
-        if (atomic_fetch_sub_explicit(&pool->busy, 1, memory_order_acq_rel) == 1) {
+        int64_t done = take_tasks(pool, seen, me->index);
+        if (done > 0 &&
+            atomic_fetch_sub_explicit(&pool->left, done, memory_order_acq_rel) == done) {
             pthread_mutex_lock(&pool->lock);
             if (pool->caller_waits) pthread_cond_signal(&pool->done);
             pthread_mutex_unlock(&pool->lock);
@@ -116,23 +136,27 @@ void pgcn_i_parallel(pgcn_i_pool *pool, int64_t n_tasks, pgcn_i_task run, void *
         for (int64_t task = 0; task < n_tasks; task++) run(context, task, 0);
         return;
     }
+    uint32_t loop = atomic_load_explicit(&pool->generation, memory_order_relaxed) + 1;
     pool->run = run;
     pool->context = context;
+    atomic_store_explicit(&pool->left, n_tasks, memory_order_relaxed);
     for (int i = 0; i < pool->threads; i++) {
-        atomic_store_explicit(&pool->worker[i].next, n_tasks * i / pool->threads,
-                              memory_order_relaxed);
-        pool->worker[i].end = n_tasks * (i + 1) / pool->threads;
+        struct worker *worker = &pool->worker[i];
+        int64_t begin = n_tasks * i / pool->threads;
+        worker->end = n_tasks * (i + 1) / pool->threads;
+        atomic_store_explicit(&worker->range, range_of(loop, worker->end - begin),
+                              memory_order_release);
     }
-    atomic_store_explicit(&pool->busy, pool->threads - 1, memory_order_relaxed);
     announce(pool);
-    take_tasks(pool, 0);
+    int64_t done = take_tasks(pool, loop, 0);
+    if (atomic_fetch_sub_explicit(&pool->left, done, memory_order_acq_rel) == done) return;
     for (int i = 0; i < pool->spins; i++) {
-        if (atomic_load_explicit(&pool->busy, memory_order_acquire) == 0) return;
+        if (atomic_load_explicit(&pool->left, memory_order_acquire) == 0) return;
         cpu_relax();
     }
     pthread_mutex_lock(&pool->lock);
     pool->caller_waits = true;
-    while (atomic_load_explicit(&pool->busy, memory_order_acquire) != 0)
+    while (atomic_load_explicit(&pool->left, memory_order_acquire) != 0)
         pthread_cond_wait(&pool->done, &pool->lock);
     pool->caller_waits = false;
     pthread_mutex_unlock(&pool->lock);
