@@ -4,7 +4,7 @@
 # How much of a step goes into putting a batch together is measured too, on MUTAG as well.
 #
 #   PATHGCN_DATA=<folder with NCI1/, ppi/ and MUTAG/> bench/graphs_speed.sh
-#   PATHGCN_DATA=... bench/graphs_speed.sh --full      three turns instead of two, longer ones
+#   PATHGCN_DATA=... bench/graphs_speed.sh --full      three turns instead of one, longer ones
 #   PATHGCN_DATA=... bench/graphs_speed.sh --smoke     both networks for a moment, on MUTAG
 #
 # Writes a JSON line per run to build/bench/graphs_speed.jsonl and prints the table that tables.py makes of them.
@@ -14,7 +14,7 @@ mode=${1:-}
 lines=$results/graphs_speed.jsonl
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-turns=2 seconds=3
+turns=1 seconds=3
 [ "$mode" = --full ] && turns=3 seconds=8
 [ "$mode" = --smoke ] && turns=1 seconds=0.5
 with_torch=yes

@@ -3,7 +3,8 @@
 
 The same data (a .npz file that `pathgcn data convert` wrote), the same settings (the JSON line that bench_model
 printed), the same mathematics. A training step is: the next graphs as one block-diagonal graph, put together as
-torch_geometric's Batch does it; fresh paths on it; forward, loss, backward, Adam. With T the operator D^-1 A:
+torch_geometric's Batch does it; fresh paths on it; forward, loss, backward, Adam. Its time is that of a step of mean
+size: batches have more or fewer nodes. With T the operator D^-1 A:
 
     graphs   H = ReLU(X W + b);  L x H = ReLU(BN(sum_i s_i (.) mean_q H[path_q(i)]) W + b);  rows of a graph added up;
              out = Dropout(ReLU(sum W + b)) W + b                                  cross-entropy of the graphs
@@ -323,6 +324,7 @@ def measure(name, graphs, settings, seconds):
         loss.backward()
         adam.step()
         losses.append(loss.item())
+        return batch.n / settings.line["step_nodes"]
 
     line = {"bench": "graphs", "who": "pytorch " + name, "case": settings.line["case"],
             "threads": torch.get_num_threads(), "blas_threads": os.environ.get("OPENBLAS_NUM_THREADS", ""),
@@ -331,7 +333,9 @@ def measure(name, graphs, settings, seconds):
     def add(key, times):
         line[key + "_ms"], line[key + "_ms_min"] = times["median"], times["min"]
 
-    add("step", time_ms(step, seconds))
+    times = time_ms(step, seconds)
+    add("step", times)
+    line["step_cpu_ms"] = times["cpu"]
     part = max(1, len(losses) // 4)
     first, last = np.mean(losses[:part]), np.mean(losses[-part:])
     if not last < first:

@@ -388,16 +388,21 @@ VERSIONS = {"plain": Plain, "sparse": Sparse, "best": Best}
 
 
 def time_ms(run, seconds):
+    """Medians and least times of a call; divided by what it returns, if that is a number: the size of its work."""
     begin = time.perf_counter()
     for _ in range(WARM_UP):
         if time.perf_counter() < begin + seconds:
             run()
-    times, end = [], time.perf_counter() + seconds
+    times, cpu, end = [], [], time.perf_counter() + seconds
     while len(times) < MOST_STEPS and (len(times) < LEAST_STEPS or time.perf_counter() < end):
-        begin = time.perf_counter()
-        run()
-        times.append(1e3 * (time.perf_counter() - begin))
-    return {"median": round(statistics.median(times), 4), "min": round(min(times), 4)}
+        begin, cpu_begin = time.perf_counter(), time.process_time()
+        size = run()
+        if not isinstance(size, float):
+            size = 1
+        times.append(1e3 * (time.perf_counter() - begin) / size)
+        cpu.append(1e3 * (time.process_time() - cpu_begin) / size)
+    return {"median": round(statistics.median(times), 4), "min": round(min(times), 4),
+            "cpu": round(statistics.median(cpu), 4)}
 
 
 def measure(name, data, settings, seconds):
