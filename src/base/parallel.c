@@ -32,7 +32,7 @@ enum { SPINS = 2000 };
 /* Where other programs want the cores, loops go without workers for a while: when all workers are on
  * the caller's core, where they take its time, and after a loop that took clearly longer than the
  * caller alone would have needed, because a worker was put aside while it held a task. Else a machine
- * with a load of 5 needs 10 ms for a step of 80 loops of 10 microseconds, and 1.7 ms on one thread.
+ * with a load of 5 needs 10 ms for a step of 40 loops that take 1.7 ms on one thread.
  * Waits up to LEAST_NS happen on any machine. */
 enum { LEAST_NS = 40000, TIMES_ALONE = 32, SHARED_NS = 10000000 };
 
