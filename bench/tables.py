@@ -298,16 +298,15 @@ def scaling_targets(rows, lines):
 
 
 def graphs_targets(rows, lines):
+    """CPU times on one thread: of short steps and long ones, a busy machine makes the long ones longer."""
     cases = graphs_runs(lines)
-    wanted = (("NCI1", "graphs/s", 20), ("NCI1, GIN", "graphs/s", 20), ("PPI", "edges/s", 8))
-    for case, unit, least in wanted:
-        for threads in (1, 2):
-            step = {who: run[threads]["step_ms"] for who, run in cases.get(case, {}).items() if threads in run}
-            for who in ("pytorch index", "pytorch sparse"):
-                if who in step:
-                    found = step[who] / step["pathgcn"]
-                    target(rows, f"{case}, {unit}, against {who[8:]} in PyTorch, {threads} thread{'s' * (threads > 1)}",
-                           f"{least} x", f"{found:.1f} x", found >= least)
+    for case, unit, least in (("NCI1", "graphs/s", 20), ("PPI", "edges/s", 8)):
+        step = {who: run[1]["step_cpu_ms"] for who, run in cases.get(case, {}).items()}
+        for who in ("pytorch index", "pytorch sparse"):
+            if who in step:
+                found = step[who] / step["pathgcn"]
+                target(rows, f"{case}, {unit}, against {who[8:]} in PyTorch", f"{least} x", f"{found:.1f} x",
+                       found >= least)
     shares = [100 * run["assembly_ms"] / run["step_ms"] for runs in cases.values() for run in runs["pathgcn"].values()]
     if shares:
         target(rows, "putting batches together, largest share of a step", "< 10 %", f"{max(shares):.1f} %",
