@@ -1,7 +1,8 @@
-/* One model on one data set, timed: our side of model_speed.sh, and the work horse of
- * scaling.sh. Prints one JSON line: sampling (walks alone; walks, lists and transposes), whole
- * training steps (sampling included, evaluation not), inference, losses and the peak memory of
- * the process.
+/* One model on one data set, timed: our side of model_speed.sh and graphs_speed.sh, and the work
+ * horse of scaling.sh. Prints one JSON line: sampling (walks alone; walks, lists and transposes),
+ * whole training steps (sampling included, evaluation not), inference, losses and the peak memory
+ * of the process. Of a set of many graphs a step is a batch, putting it together included, which is
+ * timed by itself too.
  *
  *     bench_model DATA [--bench NAME] [--case NAME] [--seconds S] [--most-steps N] [--train-all]
  *                 [--train-only] [--model FILE] [--logits FILE] [KEY=VALUE ...]
@@ -9,7 +10,8 @@
  * DATA is anything that pgcn_dataset_load takes; KEY=VALUE are settings of pgcn_config.
  * --train-all puts all nodes but the last two into the training mask. Steps are run for S
  * seconds, at least five. --train-only ends after them. --model and --logits save the weights,
- * and the logits of the exact form as float32. */
+ * and the logits of the exact form as float32: of all nodes, or of many graphs those of validation
+ * and test. */
 #include "bench.h"
 
 #include "train/train.h"
@@ -18,6 +20,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { WARM_UP = 5, LEAST_STEPS = 5, MOST_STEPS = 400 };
 
@@ -98,9 +101,10 @@ static void draw_walks(void *context) {
 static void draw_visits(void *context) {
     pgcn_trainer *trainer = context;
     static int64_t step;
+    const float *degree = trainer->spatial.visit_degree;
+    if (degree && trainer->feed) degree = trainer->feed->train->degree; /* of the last batch */
     pgcn_i_visits_sample(trainer->visits[0], &trainer->spatial.walker, trainer->pool,
-                         trainer->config.seed, PGCN_I_RNG_WALK, ++step, 0,
-                         trainer->spatial.visit_degree);
+                         trainer->config.seed, PGCN_I_RNG_WALK, ++step, 0, degree);
 }
 
 /* The forward pass in exact form and its probabilities, with everything prepared. */
@@ -124,28 +128,50 @@ static void predict(void *context) {
 
 /* ---- the parts of the line ------------------------------------------------------------------ */
 
+/* The mean over some steps: those of a batch differ, so of many graphs a quarter of the steps. */
+static double mean_loss(const pgcn_trainer *trainer, bool last) {
+    int64_t count;
+    const pgcn_epoch *history = pgcn_trainer_history(trainer, &count);
+    int64_t part = trainer->feed && count > 4 ? count / 4 : 1;
+    double sum = 0;
+    for (int64_t i = 0; i < part; i++) sum += history[last ? count - 1 - i : i].train_loss;
+    return sum / (double)part;
+}
+
+/* The time of a step in one of mean size: batches have more or fewer nodes, which is what their time
+ * depends on. 1 of a single graph. */
+static double to_mean_size(const pgcn_trainer *trainer, const json_t *line) {
+    if (!trainer->feed || trainer->steps != 1) return 1;
+    return json_real_value(json_object_get(line, "step_nodes")) /
+           (double)trainer->feed->train->subset.n;
+}
+
 static void train(pgcn_trainer *trainer, const options *o, json_t *line) {
-    double times[MOST_STEPS], first = NAN, begin = bench_now(), end = 0;
+    double times[MOST_STEPS], cpu_times[MOST_STEPS], begin = bench_now(), end = 0;
     pgcn_epoch epoch = {0};
     int warm = 0, count = 0;
     while (count < o->most_steps && (count < LEAST_STEPS || bench_now() < end)) {
+        clock_t cpu_begin = clock(); /* of all threads */
         must(pgcn_trainer_epoch(trainer, &epoch));
-        if (warm == 0) first = epoch.train_loss;
         if (warm == 0 || (warm < WARM_UP && bench_now() < begin + o->seconds)) {
             warm++;
             end = bench_now() + o->seconds;
         } else {
             warm = WARM_UP;
-            times[count++] = epoch.step_ms;
+            double scale = to_mean_size(trainer, line);
+            cpu_times[count] = scale * 1e3 * (double)(clock() - cpu_begin) / CLOCKS_PER_SEC;
+            times[count++] = scale * epoch.step_ms;
         }
     }
-    if (!(epoch.train_loss < first))
+    double first = mean_loss(trainer, false), last = mean_loss(trainer, true);
+    if (!(last < first))
         bench_die("the loss went from %g to %g; this is not training, so its time means nothing",
-                  first, epoch.train_loss);
+                  first, last);
     add_times(line, "step", bench_times_of(times, count));
+    add_times(line, "step_cpu", bench_times_of(cpu_times, count));
     json_object_set_new(line, "steps", json_integer(count));
     json_object_set_new(line, "loss_first", json_real(first));
-    json_object_set_new(line, "loss_last", json_real(epoch.train_loss));
+    json_object_set_new(line, "loss_last", json_real(last));
     json_object_set_new(line, "peak_bytes", json_integer(bench_peak_bytes()));
 }
 
@@ -187,6 +213,63 @@ static void inference(pgcn_trainer *trainer, const options *o, json_t *line) {
     pgcn_model_free(model);
 }
 
+/* ---- many graphs ---------------------------------------------------------------------------- */
+
+/* Everything that a step does before it draws paths. */
+static void assemble(void *context) {
+    pgcn_trainer *trainer = context;
+    static int64_t step;
+    pgcn_i_feed_step(trainer->feed, trainer->config.seed, step++);
+    pgcn_i_batch_fit(trainer->feed->train, &trainer->train_tape, trainer->train_operators,
+                     trainer->config.layers, &trainer->loss);
+    pgcn_i_batch_mask(trainer->feed->train, trainer->split->train);
+}
+
+/* Of the validation and test graphs, with the weights that the model file holds. */
+static void write_logits(pgcn_trainer *trainer, const char *path) {
+    const pgcn_i_value *logits = trainer->eval_logits;
+    pgcn_i_batch *batch = trainer->feed->eval;
+    FILE *file = fopen(path, "wb");
+    if (!file) bench_die("cannot write %s", path);
+    for (int64_t i = 0; pgcn_i_feed_part(trainer->feed, i); i++) {
+        pgcn_i_batch_fit(batch, &trainer->eval_tape, trainer->eval_operators,
+                         trainer->config.layers, &trainer->loss);
+        pgcn_i_tape_forward(&trainer->eval_tape);
+        fwrite(logits->data, sizeof *logits->data, (size_t)(logits->rows * logits->cols), file);
+    }
+    if (fclose(file) != 0) bench_die("cannot write %s", path);
+}
+
+static void batches(pgcn_trainer *trainer, const options *o, json_t *line) {
+    pgcn_model *model;
+    add_times(line, "assembly", repeat(assemble, trainer, o->seconds / 4, MOST_STEPS));
+    if (trainer->samplers > 0)
+        add_times(line, "visits", repeat(draw_visits, trainer, o->seconds / 4, MOST_STEPS));
+    trainer->config.eval_every = 1; /* one more epoch, which is evaluated and kept */
+    must(pgcn_trainer_epoch(trainer, NULL));
+    must(pgcn_trainer_model(trainer, &model));
+    memcpy(trainer->params.value, trainer->params.best,
+           (size_t)trainer->params.total * sizeof *trainer->params.value);
+    if (o->logits) write_logits(trainer, o->logits);
+    if (o->model) must(pgcn_model_save(model, o->model));
+    pgcn_model_free(model);
+}
+
+static void describe_batches(const pgcn_trainer *trainer, json_t *line) {
+    const pgcn_i_feed *feed = trainer->feed;
+    const int64_t *offset = trainer->data->graph->offset;
+    int64_t entries = 0, nodes = 0; /* of the training graphs */
+    for (int64_t i = 0; i < feed->train_graphs; i++)
+        for (int64_t m = feed->train->first[feed->train_graph[i]];
+             m < feed->train->first[feed->train_graph[i] + 1]; m++, nodes++)
+            entries += offset[feed->train->member[m] + 1] - offset[feed->train->member[m]];
+    const double steps = (double)feed->steps;
+    json_object_set_new(line, "graphs", json_integer(trainer->data->info.graphs));
+    json_object_set_new(line, "step_graphs", json_real((double)feed->train_graphs / steps));
+    json_object_set_new(line, "step_nodes", json_real((double)nodes / steps));
+    json_object_set_new(line, "step_edges", json_real((double)entries / 2 / steps));
+}
+
 static void describe(const pgcn_trainer *trainer, const options *o, json_t *line) {
     const pgcn_config *config = &trainer->config;
     const pgcn_dataset_info info = pgcn_dataset_describe(trainer->data);
@@ -200,6 +283,9 @@ static void describe(const pgcn_trainer *trainer, const options *o, json_t *line
     json_object_set_new(line, "features", json_integer(info.features));
     json_object_set_new(line, "classes", json_integer(info.classes));
     json_object_set_new(line, "train_nodes", json_integer(trainer->train_items));
+    json_object_set_new(line, "task",
+                        json_string(trainer->data->task == PGCN_TASK_GRAPH ? "graph" : "node"));
+    if (trainer->feed) describe_batches(trainer, line);
     json_object_set_new(line, "threads", json_integer(config->threads));
     json_object_set_new(line, "isa", json_string(pgcn_i_kernels_get()->isa));
     json_object_set_new(line, "cpu", json_string(machine.cpu));
@@ -266,7 +352,9 @@ int main(int count, char **argument) {
     json_object_set_new(line, "setup_ms", json_real(1e3 * (bench_now() - loaded)));
     describe(trainer, &o, line);
     train(trainer, &o, line);
-    if (!o.train_only) {
+    if (!o.train_only && trainer->feed) {
+        batches(trainer, &o, line);
+    } else if (!o.train_only) {
         sampling(trainer, &o, line);
         trainer->config.eval_every = 1; /* one more epoch, which is evaluated and kept */
         must(pgcn_trainer_epoch(trainer, NULL));

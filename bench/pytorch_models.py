@@ -29,6 +29,7 @@ Versions:
 Prints one JSON line; times in ms. The peak memory is that of this process, Python and PyTorch included.
 """
 import argparse
+import functools
 import json
 import os
 import resource
@@ -46,13 +47,15 @@ TOLERANCE = 1e-4
 
 
 class Settings:
-    def __init__(self, path):
+    ALL = {"kernel": "depthwise", "walk": "uniform", "drop-rows": "0", "samples": "1", "resample-every": "1",
+           "paths-per-layer": "no", "dropout-hidden": "0"}
+    NODES = {**ALL, "residual": "initial", "scaling": "symmetric", "self-loops": "yes", "batch-norm": "no",
+             "train-form": "sampled", "mix": "identity"}
+
+    def __init__(self, path, expected):
         with open(path) as file:
             self.line = json.loads(file.readline())
-        config = self.line["config"]
-        expected = {"kernel": "depthwise", "residual": "initial", "scaling": "symmetric", "self-loops": "yes",
-                    "batch-norm": "no", "walk": "uniform", "drop-rows": "0", "samples": "1", "train-form": "sampled",
-                    "mix": "identity", "resample-every": "1", "paths-per-layer": "no"}
+        self.config = config = self.line["config"]
         for key, value in expected.items():
             if config[key] != value:
                 sys.exit(f"{path}: {key} is {config[key]}; this script knows {value} only")
@@ -185,13 +188,28 @@ def horner(product, length):
     return convolve
 
 
+def visit_weights(row, root, hop):
+    """The value of each visit: `row`, that of its row, over the root of the degree of the node that is visited;
+    roots are None where visits are not scaled."""
+    return row if root is None else row / root.index_select(0, hop)
+
+
+def row_weights(data, paths):
+    if data.root is None:
+        return torch.full((data.n * paths,), 1 / paths)
+    return data.root.repeat_interleave(paths) / paths
+
+
 class Plain:
     drop = staticmethod(F.dropout)
 
     def __init__(self, data, settings):
         self.data, self.settings = data, settings
         self.x = data.x_coo(data.x_value).to_dense() if data.sparse else data.x_dense
-        self.coo = data.operator()
+
+    @functools.cached_property
+    def coo(self):
+        return self.data.operator()
 
     def opening(self, weight, training):
         return F.dropout(self.x, self.settings.dropout, training) @ weight
@@ -215,9 +233,8 @@ class Plain:
 class Sparse(Plain):
     def __init__(self, data, settings):
         self.data, self.settings = data, settings
-        self.coo = data.operator()
         self.row = torch.arange(data.n).repeat_interleave(settings.paths)
-        self.root_row = data.root.repeat_interleave(settings.paths) / settings.paths
+        self.root_row = row_weights(data, settings.paths)
 
     def opening(self, weight, training):
         if not self.data.sparse:
@@ -229,7 +246,7 @@ class Sparse(Plain):
         n = self.data.n
         visits = []  # S_i with the degree scaling in its values: shared by the layers
         for hop in self.data.sample(self.settings.paths, self.settings.length):
-            value = self.root_row / self.data.root.index_select(0, hop)
+            value = visit_weights(self.root_row, self.data.root, hop)
             index = torch.stack([self.row, hop.long()])
             visits.append(torch.sparse_coo_tensor(index, value, (n, n))._coalesced_(True))
 
@@ -308,14 +325,17 @@ class Best:
         self.data, self.settings = data, settings
         n, paths = data.n, settings.paths
         self.row = torch.arange(n, dtype=torch.int32).repeat_interleave(paths)
-        self.root_row = data.root.repeat_interleave(paths) / paths
+        self.root_row = row_weights(data, paths)
         self.start = torch.arange(0, n * paths, paths, dtype=torch.int32)
-        self.operator = (data.neighbour, data.offset, data.value)
         if data.sparse:
             self.x_order = sorted_order(data.x_column.numpy())
             self.x_row_t = data.x_row.index_select(0, self.x_order)
             count = torch.bincount(data.x_column, minlength=data.features)
             self.x_start_t = count.cumsum(0) - count
+
+    @functools.cached_property
+    def operator(self):
+        return self.data.neighbour, self.data.offset, self.data.value
 
     def opening(self, weight, training):
         data, rate = self.data, self.settings.dropout
@@ -328,7 +348,7 @@ class Best:
     def sampled(self):
         hops, hops_t = [], []
         for hop in self.data.sample(self.settings.paths, self.settings.length):
-            weight = self.root_row / self.data.root.index_select(0, hop)
+            weight = visit_weights(self.root_row, self.data.root, hop)
             hops.append((hop, self.start, weight))
             if torch.is_grad_enabled():
                 order = sorted_order(hop.numpy())
@@ -368,16 +388,21 @@ VERSIONS = {"plain": Plain, "sparse": Sparse, "best": Best}
 
 
 def time_ms(run, seconds):
+    """Medians and least times of a call; divided by what it returns, if that is a number: the size of its work."""
     begin = time.perf_counter()
     for _ in range(WARM_UP):
         if time.perf_counter() < begin + seconds:
             run()
-    times, end = [], time.perf_counter() + seconds
+    times, cpu, end = [], [], time.perf_counter() + seconds
     while len(times) < MOST_STEPS and (len(times) < LEAST_STEPS or time.perf_counter() < end):
-        begin = time.perf_counter()
-        run()
-        times.append(1e3 * (time.perf_counter() - begin))
-    return {"median": round(statistics.median(times), 4), "min": round(min(times), 4)}
+        begin, cpu_begin = time.perf_counter(), time.process_time()
+        size = run()
+        if not isinstance(size, float):
+            size = 1
+        times.append(1e3 * (time.perf_counter() - begin) / size)
+        cpu.append(1e3 * (time.process_time() - cpu_begin) / size)
+    return {"median": round(statistics.median(times), 4), "min": round(min(times), 4),
+            "cpu": round(statistics.median(cpu), 4)}
 
 
 def measure(name, data, settings, seconds):
@@ -464,7 +489,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=5)
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
-    settings, data = Settings(options.settings), Data(options.data, options.train_all)
+    settings, data = Settings(options.settings, Settings.NODES), Data(options.data, options.train_all)
     if options.check:
         print(json.dumps(check(data, settings, *options.check)))
     if options.version:

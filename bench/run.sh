@@ -11,6 +11,8 @@ echo "== kernels"
 echo "== models beside PyTorch"
 bench/model_speed.sh "${mode[@]}"
 if [ "${mode[*]}" = --full ]; then
+    echo "== many graphs beside PyTorch"
+    bench/graphs_speed.sh
     echo "== scaling"
     bench/scaling.sh --full
 fi

@@ -108,12 +108,24 @@ void pgcn_i_pool_free(pgcn_i_pool *pool);
 int pgcn_i_pool_threads(const pgcn_i_pool *pool);
 int pgcn_i_cores(void); /* cores this process may use (affinity mask) */
 
-/* Runs task 0 .. n_tasks-1, each exactly once, on any worker in any order; returns when all are
- * done. `worker` (0 .. threads-1) only selects scratch memory. A task writes only to places that
- * belong to its number, so results cannot depend on scheduling. Nothing in a task can fail. No
- * nesting. Tasks must cut the data at places that do not depend on the number of threads. */
+/* Runs task 0 .. n_tasks-1, fewer than 2^32 of them, each exactly once, on any worker in any order;
+ * returns when all are done. `worker` (0 .. threads-1) only selects scratch memory. A task writes
+ * only to places that belong to its number, so results cannot depend on scheduling. Nothing in a
+ * task can fail. No nesting. Tasks must cut the data at places that do not depend on the number of
+ * threads. */
 typedef void (*pgcn_i_task)(void *context, int64_t task, int worker);
 void pgcn_i_parallel(pgcn_i_pool *pool, int64_t n_tasks, pgcn_i_task run, void *context);
+/* The same for a loop that does little with each of `floats` numbers. Of few of them the caller is
+ * done before a worker has begun: 5 microseconds for 32768. */
+enum { PGCN_FEW_FLOATS = 32768 };
+static inline void pgcn_i_parallel_light(pgcn_i_pool *pool, int64_t floats, int64_t n_tasks,
+                                         pgcn_i_task run, void *context) {
+    if (floats > PGCN_FEW_FLOATS) {
+        pgcn_i_parallel(pool, n_tasks, run, context);
+        return;
+    }
+    for (int64_t task = 0; task < n_tasks; task++) run(context, task, 0);
+}
 
 /* Rows are cut into blocks whose size depends on the number of rows only, never on the threads.
  * Blocks: for loops that write their own rows. Groups: fewer and larger, for loops that also fill

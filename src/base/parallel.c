@@ -2,6 +2,8 @@
  * cost microseconds: workers spin for a moment before they sleep. Each worker has a range of the
  * tasks of its own, the same part of every loop, so that rows which one loop wrote are still in
  * that core's cache when the next loop reads them; when its range is done it helps the others.
+ * A loop is over when its tasks are done, whoever did them: a worker that slept through it, or that
+ * the system has put aside for another program, is not waited for unless it holds a task.
  * What a task computes depends on its number only (see base.h), so neither the number of threads
  * nor their order can change a result.
  *
@@ -14,6 +16,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #if defined(__x86_64__) || defined(__i386__)
@@ -26,21 +29,33 @@
  * No spinning when there are more threads than cores: the one we wait for needs ours. */
 enum { SPINS = 2000 };
 
+/* Where other programs want the cores, loops go without workers for a while: when all workers are on
+ * the caller's core, where they take its time, and after a loop that took clearly longer than the
+ * caller alone would have needed, because a worker was put aside while it held a task. Else a machine
+ * with a load of 5 needs 10 ms for a step of 40 loops that take 1.7 ms on one thread.
+ * Waits up to LEAST_NS happen on any machine. */
+enum { LEAST_NS = 40000, TIMES_ALONE = 32, SHARED_NS = 10000000 };
+
+/* Who takes a task counts `range` down, by compare and exchange: in one word the number of the loop and
+ * how many tasks nobody has taken yet. A worker that comes late finds another loop there and takes
+ * nothing of it by mistake. */
 struct worker {
-    _Alignas(64) atomic_llong next; /* task of its range that nobody has taken yet */
-    int64_t end;                    /* of its range; written like the fields of the loop below */
+    _Alignas(64) _Atomic(uint64_t) range;
+    int64_t end; /* of its range; written like the fields of the loop below */
     pgcn_i_pool *pool;
     int index;
+    atomic_int cpu; /* where it was when it began its last loop */
 };
 
 struct pgcn_i_pool {
     int threads, spins;
-    /* The current loop. Written by the caller before `generation` is raised, read by workers
-     * after they saw it, so the atomic orders them. */
+    /* The current loop. Written by the caller before the ranges, read by workers that have taken a
+     * task of it: the caller cannot go on to the next one before that task is done. */
     pgcn_i_task run;
     void *context;
-    _Alignas(64) atomic_int busy; /* workers that have not finished this loop */
-    _Alignas(64) atomic_uint generation;
+    int64_t alone_until_ns;                    /* of the caller */
+    _Alignas(64) _Atomic(int64_t) left;        /* tasks that are not done */
+    _Alignas(64) _Atomic(uint32_t) generation; /* number of the current loop */
     atomic_bool stop;
     pthread_mutex_t lock;
     pthread_cond_t wake, done;
@@ -60,20 +75,34 @@ int pgcn_i_cores(void) {
     return online > 0 ? (int)online : 1;
 }
 
-static void take_tasks(pgcn_i_pool *pool, int me) {
+static uint64_t range_of(uint32_t loop, int64_t left) {
+    return (uint64_t)loop << 32 | (uint64_t)left;
+}
+
+/* One more task of a range, or -1 if there is none or its loop is over. */
+static int64_t take_task(struct worker *owner, uint32_t loop) {
+    uint64_t range = atomic_load_explicit(&owner->range, memory_order_relaxed);
+    do {
+        if (range <= range_of(loop, 0) || range > range_of(loop, UINT32_MAX)) return -1;
+    } while (!atomic_compare_exchange_weak_explicit(&owner->range, &range, range - 1,
+                                                    memory_order_acquire, memory_order_relaxed));
+    return owner->end - (int64_t)(range - range_of(loop, 0));
+}
+
+/* Tasks of all ranges, the own one first, until none is left; returns how many. */
+static int64_t take_tasks(pgcn_i_pool *pool, uint32_t loop, int me) {
+    int64_t done = 0;
     for (int i = 0; i < pool->threads; i++) {
         struct worker *owner = &pool->worker[(me + i) % pool->threads];
-        for (;;) {
-            int64_t task = atomic_fetch_add_explicit(&owner->next, 1, memory_order_relaxed);
-            if (task >= owner->end) break;
+        for (int64_t task; (task = take_task(owner, loop)) >= 0; done++)
             pool->run(pool->context, task, me);
-        }
     }
+    return done;
 }
 
 /* Waits until `generation` differs from `seen`: spins, then sleeps. */
-static unsigned await_work(pgcn_i_pool *pool, unsigned seen) {
-    unsigned now;
+static uint32_t await_work(pgcn_i_pool *pool, uint32_t seen) {
+    uint32_t now;
     for (int i = 0; i < pool->spins; i++) {
         now = atomic_load_explicit(&pool->generation, memory_order_acquire);
         if (now != seen) return now;
@@ -91,12 +120,14 @@ static unsigned await_work(pgcn_i_pool *pool, unsigned seen) {
 static void *worker_main(void *argument) {
     struct worker *me = argument;
     pgcn_i_pool *pool = me->pool;
-    unsigned seen = 0;
+    uint32_t seen = 0;
     for (;;) {
         seen = await_work(pool, seen);
         if (atomic_load_explicit(&pool->stop, memory_order_acquire)) return NULL;
-        take_tasks(pool, me->index);
-        if (atomic_fetch_sub_explicit(&pool->busy, 1, memory_order_acq_rel) == 1) {
+        atomic_store_explicit(&me->cpu, sched_getcpu(), memory_order_relaxed);
+        int64_t done = take_tasks(pool, seen, me->index);
+        if (done > 0 &&
+            atomic_fetch_sub_explicit(&pool->left, done, memory_order_acq_rel) == done) {
             pthread_mutex_lock(&pool->lock);
             if (pool->caller_waits) pthread_cond_signal(&pool->done);
             pthread_mutex_unlock(&pool->lock);
@@ -111,31 +142,65 @@ static void announce(pgcn_i_pool *pool) {
     pthread_mutex_unlock(&pool->lock);
 }
 
-void pgcn_i_parallel(pgcn_i_pool *pool, int64_t n_tasks, pgcn_i_task run, void *context) {
-    if (pool->threads == 1 || n_tasks <= 1) {
-        for (int64_t task = 0; task < n_tasks; task++) run(context, task, 0);
-        return;
-    }
-    pool->run = run;
-    pool->context = context;
-    for (int i = 0; i < pool->threads; i++) {
-        atomic_store_explicit(&pool->worker[i].next, n_tasks * i / pool->threads,
-                              memory_order_relaxed);
-        pool->worker[i].end = n_tasks * (i + 1) / pool->threads;
-    }
-    atomic_store_explicit(&pool->busy, pool->threads - 1, memory_order_relaxed);
-    announce(pool);
-    take_tasks(pool, 0);
+static int64_t now_ns(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * 1000000000LL + now.tv_nsec;
+}
+
+/* The caller has done its tasks; waits for those that others hold. */
+static void await_tasks(pgcn_i_pool *pool) {
     for (int i = 0; i < pool->spins; i++) {
-        if (atomic_load_explicit(&pool->busy, memory_order_acquire) == 0) return;
+        if (atomic_load_explicit(&pool->left, memory_order_acquire) == 0) return;
         cpu_relax();
     }
     pthread_mutex_lock(&pool->lock);
     pool->caller_waits = true;
-    while (atomic_load_explicit(&pool->busy, memory_order_acquire) != 0)
+    while (atomic_load_explicit(&pool->left, memory_order_acquire) != 0)
         pthread_cond_wait(&pool->done, &pool->lock);
     pool->caller_waits = false;
     pthread_mutex_unlock(&pool->lock);
+}
+
+static bool all_on_one_core(const pgcn_i_pool *pool) {
+    int cpu = sched_getcpu();
+    for (int i = 1; i < pool->threads; i++)
+        if (atomic_load_explicit(&pool->worker[i].cpu, memory_order_relaxed) != cpu) return false;
+    return true;
+}
+
+/* After a loop: whether the next ones are done without workers. */
+static void look_back(pgcn_i_pool *pool, int64_t begin_ns, int64_t own_end_ns) {
+    int64_t end_ns = now_ns(), own_ns = own_end_ns - begin_ns, waited_ns = end_ns - own_end_ns;
+    if (waited_ns > LEAST_NS && waited_ns > 2 * (pool->threads - 1) * own_ns)
+        pool->alone_until_ns = end_ns + TIMES_ALONE * waited_ns;
+    else if (all_on_one_core(pool))
+        pool->alone_until_ns = end_ns + SHARED_NS;
+}
+
+void pgcn_i_parallel(pgcn_i_pool *pool, int64_t n_tasks, pgcn_i_task run, void *context) {
+    int64_t begin_ns = pool->threads > 1 && n_tasks > 1 ? now_ns() : 0;
+    if (begin_ns < pool->alone_until_ns || begin_ns == 0) {
+        for (int64_t task = 0; task < n_tasks; task++) run(context, task, 0);
+        return;
+    }
+    uint32_t loop = atomic_load_explicit(&pool->generation, memory_order_relaxed) + 1;
+    pool->run = run;
+    pool->context = context;
+    atomic_store_explicit(&pool->left, n_tasks, memory_order_relaxed);
+    for (int i = 0; i < pool->threads; i++) {
+        struct worker *worker = &pool->worker[i];
+        int64_t begin = n_tasks * i / pool->threads;
+        worker->end = n_tasks * (i + 1) / pool->threads;
+        atomic_store_explicit(&worker->range, range_of(loop, worker->end - begin),
+                              memory_order_release);
+    }
+    announce(pool);
+    int64_t done = take_tasks(pool, loop, 0);
+    int64_t own_end_ns = now_ns();
+    if (atomic_fetch_sub_explicit(&pool->left, done, memory_order_acq_rel) > done)
+        await_tasks(pool);
+    look_back(pool, begin_ns, own_end_ns);
 }
 
 int pgcn_i_pool_threads(const pgcn_i_pool *pool) {
@@ -177,6 +242,7 @@ pgcn_status pgcn_i_pool_new(int threads, pgcn_i_pool **out) {
     for (int i = 1; i < threads; i++) {
         pool->worker[i].pool = pool;
         pool->worker[i].index = i;
+        atomic_init(&pool->worker[i].cpu, -1);
         int error = pthread_create(&pool->thread[i], NULL, worker_main, &pool->worker[i]);
         if (error) {
             pgcn_i_pool_free(pool);

@@ -17,6 +17,13 @@ static inline void pgcn_i_run(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_blocks bl
     pgcn_i_parallel(tape->pool, tasks, task, &job);
 }
 
+/* The same for a task that only goes through its rows of the result once. */
+static inline void pgcn_i_run_light(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_blocks blocks,
+                                    int step, pgcn_i_task task) {
+    pgcn_i_job job = {tape, op, blocks, step};
+    pgcn_i_parallel_light(tape->pool, blocks.rows * op->out->cols, blocks.count, task, &job);
+}
+
 /* 16 random bits decide an element, so the rate is rounded to a multiple of 1/65536 and the scale
  * of what is kept is exactly the inverse of the share that is kept. */
 static inline uint32_t pgcn_i_drop_threshold(double rate) {

@@ -110,23 +110,25 @@ pgcn_i_value *pgcn_i_op_linear(pgcn_i_tape *tape, pgcn_i_value *x, pgcn_i_param 
 
 /* ---- ReLU ---------------------------------------------------------------------------------- */
 
+/* Rows that follow each other are one call: a row of 32 channels is done sooner than a call is made. */
 static void relu_forward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, int worker) {
     (void)worker;
-    int64_t c = op->out->cols;
-    for (int64_t i = 0; i < rows.count; i++) {
+    int64_t c = op->out->cols, together = rows.row ? 1 : rows.count;
+    for (int64_t i = 0; i < rows.count; i += together) {
         int64_t at = pgcn_i_row(rows, i) * c;
-        memcpy(op->out->data + at, op->in[0]->data + at, (size_t)c * sizeof *op->out->data);
-        tape->kernels->bias_relu(op->out->data + at, NULL, true, 0, 1, c);
+        memcpy(op->out->data + at, op->in[0]->data + at,
+               (size_t)(together * c) * sizeof *op->out->data);
+        tape->kernels->bias_relu(op->out->data + at, NULL, true, 0, together, c);
     }
 }
 
 static void relu_backward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, float *g, float *dx,
                           float *partial, int worker) {
     (void)partial, (void)worker;
-    int64_t c = op->out->cols;
-    for (int64_t i = 0; i < rows.count; i++)
+    int64_t c = op->out->cols, together = rows.row ? 1 : rows.count;
+    for (int64_t i = 0; i < rows.count; i += together)
         tape->kernels->relu_backward(dx + i * c, g + i * c, op->out->data + pgcn_i_row(rows, i) * c,
-                                     1.0f, 0, c, false);
+                                     1.0f, 0, together * c, false);
 }
 
 pgcn_i_value *pgcn_i_op_relu(pgcn_i_tape *tape, pgcn_i_value *x) {

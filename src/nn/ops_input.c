@@ -30,7 +30,7 @@ static void relu_bias_task(void *context, int64_t group, int worker) {
 
 static void relu_bias_backward(pgcn_i_tape *tape, pgcn_i_op *op) {
     pgcn_i_blocks groups = pgcn_i_groups_of(op->out->rows);
-    pgcn_i_run(tape, op, groups, groups.count, 0, relu_bias_task);
+    pgcn_i_run_light(tape, op, groups, 0, relu_bias_task);
     pgcn_i_tape_reduce(tape, tape->params->grad + op->param[1]->first, op->add_param[1],
                        groups.count, 0, op->param[1]->count);
 }

@@ -52,10 +52,10 @@ static void batch_statistics(pgcn_i_tape *tape, pgcn_i_op *op) {
     float *mean = op->buffer[MEAN], *spread = op->buffer[INV_STD];
     float *running_mean = pgcn_i_value_of(tape->params, op->running[0]);
     float *running_var = pgcn_i_value_of(tape->params, op->running[1]);
-    pgcn_i_run(tape, op, groups, groups.count, 0, sum_task);
+    pgcn_i_run_light(tape, op, groups, 0, sum_task);
     pgcn_i_tape_reduce(tape, mean, false, groups.count, 0, c);
     for (int64_t ch = 0; ch < c; ch++) mean[ch] /= (float)rows;
-    pgcn_i_run(tape, op, groups, groups.count, 1, sum_task);
+    pgcn_i_run_light(tape, op, groups, 1, sum_task);
     pgcn_i_tape_reduce(tape, spread, false, groups.count, 0, c);
     for (int64_t ch = 0; ch < c; ch++) {
         float variance = spread[ch] / (float)rows;
@@ -109,14 +109,14 @@ static void norm_backward(pgcn_i_tape *tape, pgcn_i_op *op) {
     pgcn_i_blocks groups = pgcn_i_groups_of(op->out->rows);
     pgcn_i_blocks blocks = pgcn_i_blocks_of(op->out->rows);
     int64_t c = op->out->cols;
-    pgcn_i_run(tape, op, groups, groups.count, 0, grad_sums_task);
+    pgcn_i_run_light(tape, op, groups, 0, grad_sums_task);
     pgcn_i_tape_reduce(tape, op->buffer[SUMS], false, groups.count, 0, 2 * c);
     /* dbeta = sum g,  dgamma = sum g xhat: the same two sums. */
     for (int i = 0; i < 2; i++)
         if (op->param[i])
             tape->kernels->scale(tape->params->grad + op->param[i]->first, 1.0f,
                                  op->buffer[SUMS] + (i == 0 ? c : 0), 0, c, op->add_param[i]);
-    pgcn_i_run(tape, op, blocks, blocks.count, 0, grad_task);
+    pgcn_i_run_light(tape, op, blocks, 0, grad_task);
 }
 
 pgcn_i_value *pgcn_i_op_batch_norm(pgcn_i_tape *tape, pgcn_i_value *x, pgcn_i_param *gamma,

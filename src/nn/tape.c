@@ -149,7 +149,7 @@ static void run_stage(pgcn_i_tape *tape, pgcn_i_loop loop) {
 }
 
 void pgcn_i_tape_forward(pgcn_i_tape *tape) {
-    pgcn_i_parallel(tape->pool, tape->count, refresh_task, tape);
+    pgcn_i_parallel_light(tape->pool, tape->params->total, tape->count, refresh_task, tape);
     for (int i = 0; i < tape->turn; i++) run_stage(tape, tape->loop[i]);
 }
 
@@ -190,9 +190,12 @@ static void sum_task(void *context, int64_t task, int worker) {
 }
 
 static void run_sums(sum_job *job) {
-    int64_t tasks = 0;
-    for (int i = 0; i < job->sums; i++) tasks += chunks_of(&job->sum[i]);
-    pgcn_i_parallel(job->tape->pool, tasks, sum_task, job);
+    int64_t tasks = 0, floats = 0;
+    for (int i = 0; i < job->sums; i++) {
+        tasks += chunks_of(&job->sum[i]);
+        floats += job->sum[i].count * job->groups;
+    }
+    pgcn_i_parallel_light(job->tape->pool, floats, tasks, sum_task, job);
     job->sums = 0;
 }
 

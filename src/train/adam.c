@@ -51,5 +51,5 @@ void pgcn_i_adam_all(pgcn_i_params *params, pgcn_i_pool *pool, const pgcn_config
                                              .correct2 = (float)(1 / (1 - pow(beta2, (double)t)))};
     int64_t tasks = 0;
     for (int i = 0; i < params->count; i++) tasks += chunks_of(&job, &params->param[i]);
-    pgcn_i_parallel(pool, tasks, adam_task, &job);
+    pgcn_i_parallel_light(pool, params->total, tasks, adam_task, &job);
 }
