@@ -158,17 +158,21 @@ def graphs_runs(lines):
     return cases
 
 
+def times(ratio):
+    return f" ({ratio:.1f} x)" if ratio < 10 else f" ({ratio:.0f} x)"
+
+
 def graphs_row(who, runs, ours):
     row = [who]
     for threads, run in runs.items():
         rate = number(per_second(ours[threads], run) * 1e3, 4)
-        faster = "" if run is ours[threads] else f" ({run['step_ms'] / ours[threads]['step_ms']:.1f} x)"
-        cpu = "" if run is ours[threads] else f" ({run['step_cpu_ms'] / ours[threads]['step_cpu_ms']:.1f} x)"
+        faster = "" if run is ours[threads] else times(run["step_ms"] / ours[threads]["step_ms"])
+        cpu = "" if run is ours[threads] else times(run["step_cpu_ms"] / ours[threads]["step_cpu_ms"])
         row += [number(run["step_ms"]) + faster, number(run["step_cpu_ms"]) + cpu, rate]
     peak = max(run["peak_bytes"] for run in runs.values())
     mine = max(run["peak_bytes"] for run in ours.values())
     shares = [f"{100 * run['assembly_ms'] / run['step_ms']:.1f}" for run in runs.values()]
-    return row + [", ".join(shares), f"{peak / 2 ** 20:.0f}" + ("" if runs is ours else f" ({peak / mine:.1f} x)")]
+    return row + [", ".join(shares), f"{peak / 2 ** 20:.0f}" + ("" if runs is ours else times(peak / mine))]
 
 
 def graphs_table(lines):
