@@ -281,7 +281,7 @@ static void test_recipe_for_data_goes_by_name_and_task(void **state) {
         {NULL, "karate", PGCN_TASK_NONE, "none"},
         {NULL, "mine", PGCN_TASK_GRAPH, "any-graph"},
         {NULL, "MUTAG:crossval=10", PGCN_TASK_GRAPH, "any-graph"},
-        {NULL, "ppi", PGCN_TASK_MULTILABEL, "any-multilabel"},
+        {NULL, "proteins-of-mine", PGCN_TASK_MULTILABEL, "any-multilabel"},
         {NULL, "cora", PGCN_TASK_MULTILABEL, "any-multilabel"}, /* a name that others have too */
         {"paper", "NCI1", PGCN_TASK_GRAPH, "paper-nci1"},
         {"any-graph", "NCI1", PGCN_TASK_GRAPH, "any-graph"},
