@@ -70,7 +70,7 @@ static void test_recipe_hops_give_the_decay_of_the_table(void **state) {
         const char *recipe;
         int layers;
         double decay, lr_mix, lr_kernel;
-    } cases[] = {{"cora", 2, 0, 1e-2, 1.82e-4},      {"cora", 4, 0.35, 3e-3, 3e-3},
+    } cases[] = {{"cora", 2, 0.2322, 1e-2, 1.82e-4}, {"cora", 4, 0.35, 3e-3, 3e-3},
                  {"cora", 8, 0.6, 1e-3, 1e-3},       {"cora", 16, 0.7, 5e-4, 1e-3},
                  {"cora", 32, 0.7, 2e-4, 5e-4},      {"cora", 64, 0.7, 2e-4, 5e-4},
                  {"citeseer", 8, 0.8, 1e-3, 1e-3},   {"citeseer", 64, 0.88, 2e-4, 5e-4},
