@@ -75,7 +75,8 @@ diff <(sed 1d new.csv | cut -d, -f2-) <(sed 1d all.csv | sed -n 2,10p | cut -d, 
     fail "the same graphs, predicted otherwise"
 run 0 pathgcn predict a/model.safetensors --unlabelled
 [ "$(cat "$out")" = "graph,label,probability" ] || fail "--unlabelled: all graphs have a label"
-run 0 pathgcn predict a/model.safetensors new --unlabelled --all --inference stochastic:3 --json
+run 0 pathgcn train small "${quick[@]}" --scaling walk --train-form sampled --out paths --quiet
+run 0 pathgcn predict paths/model.safetensors new --unlabelled --all --inference stochastic:3 --json
 holds "$out" '"task":"graph"' '{"graph":8,"label":"' '"deviation":' '"probabilities":['
 for file in new.pgcn new.npz; do
     run 0 pathgcn data convert new --out $file
