@@ -16,7 +16,6 @@
 #include <pthread.h>
 #include <sched.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #if defined(__x86_64__) || defined(__i386__)
@@ -29,13 +28,6 @@
  * No spinning when there are more threads than cores: the one we wait for needs ours. */
 enum { SPINS = 2000 };
 
-/* Where other programs want the cores, loops go without workers for a while: when all workers are on
- * the caller's core, where they take its time, and after a loop that took clearly longer than the
- * caller alone would have needed, because a worker was put aside while it held a task. Else a machine
- * with a load of 5 needs 10 ms for a step of 40 loops that take 1.7 ms on one thread.
- * Waits up to LEAST_NS happen on any machine. */
-enum { LEAST_NS = 40000, TIMES_ALONE = 32, SHARED_NS = 10000000 };
-
 /* Who takes a task counts `range` down, by compare and exchange: in one word the number of the loop and
  * how many tasks nobody has taken yet. A worker that comes late finds another loop there and takes
  * nothing of it by mistake. */
@@ -44,7 +36,6 @@ struct worker {
     int64_t end; /* of its range; written like the fields of the loop below */
     pgcn_i_pool *pool;
     int index;
-    atomic_int cpu; /* where it was when it began its last loop */
 };
 
 struct pgcn_i_pool {
@@ -53,7 +44,6 @@ struct pgcn_i_pool {
      * task of it: the caller cannot go on to the next one before that task is done. */
     pgcn_i_task run;
     void *context;
-    int64_t alone_until_ns;                    /* of the caller */
     _Alignas(64) _Atomic(int64_t) left;        /* tasks that are not done */
     _Alignas(64) _Atomic(uint32_t) generation; /* number of the current loop */
     atomic_bool stop;
@@ -124,7 +114,6 @@ static void *worker_main(void *argument) {
     for (;;) {
         seen = await_work(pool, seen);
         if (atomic_load_explicit(&pool->stop, memory_order_acquire)) return NULL;
-        atomic_store_explicit(&me->cpu, sched_getcpu(), memory_order_relaxed);
         int64_t done = take_tasks(pool, seen, me->index);
         if (done > 0 &&
             atomic_fetch_sub_explicit(&pool->left, done, memory_order_acq_rel) == done) {
@@ -142,12 +131,6 @@ static void announce(pgcn_i_pool *pool) {
     pthread_mutex_unlock(&pool->lock);
 }
 
-static int64_t now_ns(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * 1000000000LL + now.tv_nsec;
-}
-
 /* The caller has done its tasks; waits for those that others hold. */
 static void await_tasks(pgcn_i_pool *pool) {
     for (int i = 0; i < pool->spins; i++) {
@@ -162,25 +145,8 @@ static void await_tasks(pgcn_i_pool *pool) {
     pthread_mutex_unlock(&pool->lock);
 }
 
-static bool all_on_one_core(const pgcn_i_pool *pool) {
-    int cpu = sched_getcpu();
-    for (int i = 1; i < pool->threads; i++)
-        if (atomic_load_explicit(&pool->worker[i].cpu, memory_order_relaxed) != cpu) return false;
-    return true;
-}
-
-/* After a loop: whether the next ones are done without workers. */
-static void look_back(pgcn_i_pool *pool, int64_t begin_ns, int64_t own_end_ns) {
-    int64_t end_ns = now_ns(), own_ns = own_end_ns - begin_ns, waited_ns = end_ns - own_end_ns;
-    if (waited_ns > LEAST_NS && waited_ns > 2 * (pool->threads - 1) * own_ns)
-        pool->alone_until_ns = end_ns + TIMES_ALONE * waited_ns;
-    else if (all_on_one_core(pool))
-        pool->alone_until_ns = end_ns + SHARED_NS;
-}
-
 void pgcn_i_parallel(pgcn_i_pool *pool, int64_t n_tasks, pgcn_i_task run, void *context) {
-    int64_t begin_ns = pool->threads > 1 && n_tasks > 1 ? now_ns() : 0;
-    if (begin_ns < pool->alone_until_ns || begin_ns == 0) {
+    if (pool->threads == 1 || n_tasks <= 1) {
         for (int64_t task = 0; task < n_tasks; task++) run(context, task, 0);
         return;
     }
@@ -197,10 +163,8 @@ void pgcn_i_parallel(pgcn_i_pool *pool, int64_t n_tasks, pgcn_i_task run, void *
     }
     announce(pool);
     int64_t done = take_tasks(pool, loop, 0);
-    int64_t own_end_ns = now_ns();
     if (atomic_fetch_sub_explicit(&pool->left, done, memory_order_acq_rel) > done)
         await_tasks(pool);
-    look_back(pool, begin_ns, own_end_ns);
 }
 
 int pgcn_i_pool_threads(const pgcn_i_pool *pool) {
@@ -242,7 +206,6 @@ pgcn_status pgcn_i_pool_new(int threads, pgcn_i_pool **out) {
     for (int i = 1; i < threads; i++) {
         pool->worker[i].pool = pool;
         pool->worker[i].index = i;
-        atomic_init(&pool->worker[i].cpu, -1);
         int error = pthread_create(&pool->thread[i], NULL, worker_main, &pool->worker[i]);
         if (error) {
             pgcn_i_pool_free(pool);
