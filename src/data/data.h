@@ -161,8 +161,10 @@ pgcn_status pgcn_i_make_splits(pgcn_i_source *source, const pgcn_i_steps *steps)
 static inline bool pgcn_i_makes_folds(char split_kind) {
     return split_kind == 'k' || split_kind == 'v';
 }
-/* or by the published folds of graphs: each tests once, the next one validates. */
-pgcn_status pgcn_i_published_folds(pgcn_i_source *source);
+/* or, where there are none, by the usual ones: percentages of the nodes, folds of graphs (published ones
+ * where there are). Too few labels: none, and training will say so. */
+enum { PGCN_I_DEFAULT_SPLITS = 10 };
+pgcn_status pgcn_i_make_missing_splits(pgcn_i_source *source);
 /* `count` splits by quotas: in a random order, the first train_quota[c] items of class c train, the next
  * val_quota[c] validate, the next test_quota[c] test (NULL: all others). Appends. */
 pgcn_status pgcn_i_draw_splits(pgcn_i_source *source, uint64_t seed, int count, int64_t items,

@@ -12,7 +12,7 @@
 
 /* ---- the words -------------------------------------------------------------------------------- */
 
-enum { DEFAULT_SPLITS = 10, MOST_SPLITS = 1000 };
+enum { MOST_SPLITS = 1000 };
 
 static const struct {
     const char *name;
@@ -191,7 +191,7 @@ pgcn_status pgcn_i_steps_parse(const char *text, pgcn_i_steps *out, bool *known)
         text += length + (text[length] == ',');
     }
     if (!*known) return PGCN_OK;
-    if (steps.split_count == 0) steps.split_count = DEFAULT_SPLITS;
+    if (steps.split_count == 0) steps.split_count = PGCN_I_DEFAULT_SPLITS;
     *out = steps;
     return PGCN_OK;
 }
@@ -239,7 +239,7 @@ void pgcn_i_steps_text(const pgcn_i_steps *steps, char out[PGCN_I_STEPS_TEXT]) {
     bool folds = pgcn_i_makes_folds(steps->split_kind);
     if (folds)
         add_word(out, "%s=%d", steps->split_kind == 'k' ? "kfold" : "crossval", steps->split_count);
-    if (steps->split_kind && !folds && steps->split_count != DEFAULT_SPLITS)
+    if (steps->split_kind && !folds && steps->split_count != PGCN_I_DEFAULT_SPLITS)
         add_word(out, "splits=%d", steps->split_count);
     if (steps->split_kind && steps->split_seed)
         add_word(out, "split-seed=%llu", (unsigned long long)steps->split_seed);
@@ -726,55 +726,6 @@ pgcn_status pgcn_i_order_undone(const pgcn_i_source *from, pgcn_i_source *out) {
 
 /* ---- all steps -------------------------------------------------------------------------------- */
 
-static bool has_empty_part(const pgcn_i_source *source) {
-    for (int s = 0; s < source->splits; s++) {
-        const pgcn_i_split *split = &source->split[s];
-        int64_t items = pgcn_i_source_items(source);
-        if (!memchr(split->train, 1, (size_t)items) || !memchr(split->val, 1, (size_t)items) ||
-            !memchr(split->test, 1, (size_t)items))
-            return true;
-    }
-    return false;
-}
-
-static int64_t labelled_items(const pgcn_i_source *source) {
-    int64_t labelled = 0;
-    for (int64_t i = 0; i < pgcn_i_source_items(source); i++)
-        labelled += pgcn_i_source_has_label(source, i);
-    return labelled;
-}
-
-/* Sets of graphs are small and have no usual split: ten folds, published ones where there are (and each
- * leaves something to train on, to validate and to test). */
-static pgcn_status make_missing_folds(pgcn_i_source *source) {
-    pgcn_i_steps usual = {.split_kind = 'k', .split_count = DEFAULT_SPLITS};
-    if (labelled_items(source) < DEFAULT_SPLITS) return PGCN_OK;
-    if (source->fold) PGCN_TRY(pgcn_i_published_folds(source));
-    if (source->splits > 0 && !has_empty_part(source)) return PGCN_OK;
-    PGCN_TRY(pgcn_i_make_splits(source, &usual));
-    return pgcn_i_source_note(source, "there is no split%s: ten were made (kfold=10)",
-                              source->fold ? " that the published folds could make" : "");
-}
-
-/* Labelled nodes without a split get one; fewer than three stay without, and training will say so.
- * Classes of one or two nodes may leave a stratified part empty: then without regard to classes. */
-static pgcn_status make_missing_splits(pgcn_i_source *source) {
-    pgcn_i_steps usual = {
-        .split_kind = 's', .split = {0.6, 0.2, 0.2}, .split_count = DEFAULT_SPLITS};
-    if (source->graph_label) return make_missing_folds(source);
-    if (labelled_items(source) < 3) return PGCN_OK;
-    if (source->labels) usual.split_kind = 'r';
-    PGCN_TRY(pgcn_i_make_splits(source, &usual));
-    if (has_empty_part(source)) {
-        usual.split_kind = 'r';
-        PGCN_TRY(pgcn_i_make_splits(source, &usual));
-    }
-    return pgcn_i_source_note(source,
-                              "there is no split: ten were made (%s=60/20/20 percent of the "
-                              "labelled nodes)",
-                              usual.split_kind == 's' ? "stratified" : "random");
-}
-
 /* A container may hold nodes in another order. Steps go by numbers (splits, columns of identity),
  * and must come first. */
 static pgcn_status check_not_ordered(const pgcn_i_source *source, const pgcn_i_steps *steps,
@@ -796,6 +747,6 @@ pgcn_status pgcn_i_prepare(pgcn_i_source *source, const pgcn_i_steps *steps, con
         return pgcn_i_fail(PGCN_ERR_ARGUMENT, "data set '%s' has no labels, so it cannot be split",
                            where);
     if (steps->split_kind) return pgcn_i_make_splits(source, steps);
-    if (source->splits == 0) return make_missing_splits(source);
+    if (source->splits == 0) return pgcn_i_make_missing_splits(source);
     return PGCN_OK;
 }

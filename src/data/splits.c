@@ -173,7 +173,7 @@ static pgcn_status splits_of_folds(pgcn_i_source *source, const int32_t *fold, i
     return PGCN_OK;
 }
 
-pgcn_status pgcn_i_published_folds(pgcn_i_source *source) {
+static pgcn_status published_folds(pgcn_i_source *source) {
     int32_t folds = 0;
     for (int64_t g = 0; g < source->graphs; g++)
         if (source->fold[g] >= folds) folds = source->fold[g] + 1;
@@ -222,4 +222,55 @@ pgcn_status pgcn_i_make_splits(pgcn_i_source *source, const pgcn_i_steps *steps)
                              : split_by_fractions(source, steps, &scratch);
     pgcn_i_arena_free(&scratch);
     return status;
+}
+
+/* ---- where there are none ------------------------------------------------------------------------ */
+
+static bool has_empty_part(const pgcn_i_source *source) {
+    for (int s = 0; s < source->splits; s++) {
+        const pgcn_i_split *split = &source->split[s];
+        size_t count = (size_t)pgcn_i_source_items(source);
+        if (!memchr(split->train, 1, count) || !memchr(split->val, 1, count) ||
+            !memchr(split->test, 1, count))
+            return true;
+    }
+    return false;
+}
+
+static int64_t labelled_items(const pgcn_i_source *source) {
+    int64_t labelled = 0;
+    for (int64_t i = 0; i < pgcn_i_source_items(source); i++)
+        labelled += pgcn_i_source_has_label(source, i);
+    return labelled;
+}
+
+/* Sets of graphs are small and have no usual split: ten folds, published ones where there are (and each
+ * leaves something to train on, to validate and to test). */
+static pgcn_status make_missing_folds(pgcn_i_source *source) {
+    pgcn_i_steps usual = {.split_kind = 'k', .split_count = PGCN_I_DEFAULT_SPLITS};
+    if (labelled_items(source) < PGCN_I_DEFAULT_SPLITS) return PGCN_OK;
+    if (source->fold) PGCN_TRY(published_folds(source));
+    if (source->splits > 0 && !has_empty_part(source)) return PGCN_OK;
+    PGCN_TRY(pgcn_i_make_splits(source, &usual));
+    return pgcn_i_source_note(source, "there is no split%s: ten were made (kfold=10)",
+                              source->fold ? " that the published folds could make" : "");
+}
+
+/* Labelled nodes without a split get one; fewer than three stay without, and training will say so.
+ * Classes of one or two nodes may leave a stratified part empty: then without regard to classes. */
+pgcn_status pgcn_i_make_missing_splits(pgcn_i_source *source) {
+    pgcn_i_steps usual = {
+        .split_kind = 's', .split = {0.6, 0.2, 0.2}, .split_count = PGCN_I_DEFAULT_SPLITS};
+    if (source->graph_label) return make_missing_folds(source);
+    if (labelled_items(source) < 3) return PGCN_OK;
+    if (source->labels) usual.split_kind = 'r';
+    PGCN_TRY(pgcn_i_make_splits(source, &usual));
+    if (has_empty_part(source)) {
+        usual.split_kind = 'r';
+        PGCN_TRY(pgcn_i_make_splits(source, &usual));
+    }
+    return pgcn_i_source_note(source,
+                              "there is no split: ten were made (%s=60/20/20 percent of the "
+                              "labelled nodes)",
+                              usual.split_kind == 's' ? "stratified" : "random");
 }
