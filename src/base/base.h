@@ -116,7 +116,7 @@ int pgcn_i_cores(void); /* cores this process may use (affinity mask) */
 typedef void (*pgcn_i_task)(void *context, int64_t task, int worker);
 void pgcn_i_parallel(pgcn_i_pool *pool, int64_t n_tasks, pgcn_i_task run, void *context);
 /* The same for a loop that does little with each of `floats` numbers. Of few of them the caller is
- * done before a worker has begun: 5 microseconds for 32768. */
+ * done before a worker has begun. */
 enum { PGCN_FEW_FLOATS = 32768 };
 static inline void pgcn_i_parallel_light(pgcn_i_pool *pool, int64_t floats, int64_t n_tasks,
                                          pgcn_i_task run, void *context) {

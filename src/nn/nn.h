@@ -134,6 +134,11 @@ typedef struct pgcn_i_batch {
     pgcn_i_target target;           /* the labels; masks by pgcn_i_batch_mask() */
     struct pgcn_i_batch_arrays *to; /* of batch.c */
 } pgcn_i_batch;
+/* Whether a data set is gone through in batches: one of many graphs, or any of which graphs are
+ * classified. */
+static inline bool pgcn_i_in_batches(const pgcn_dataset *data, bool per_graph) {
+    return per_graph || data->info.graphs > 1;
+}
 /* At most `graphs` at a time, 0: all; for training, sparse inputs are indexed by column. */
 pgcn_status pgcn_i_batch_new(const pgcn_i_whole *whole, int64_t graphs, int samples, bool training,
                              pgcn_i_batch **out);

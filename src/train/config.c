@@ -93,7 +93,7 @@ static const field fields[] = {
     {"seed", FIELD_SEED, AT(seed), 0, 0, "0..18446744073709551615", "seed of all random numbers", GROUP},
     BOOL("bf16", bf16, "the rows that paths visit are read in bf16, two bytes a number, and summed in float; on graphs beyond the cache a tenth faster"),
     INT ("batch", batch, 0, 1000000000, "of many graphs: how many of them in a step; 0: all"),
-    INT ("steps", steps, 0, 1000000, "steps of an epoch; 0: every training graph once"),
+    INT ("steps", steps, 0, 1000000, "of many graphs: steps of an epoch; 0: every training graph once"),
     INT ("lr-halve", lr_halve, 0, 1000000, "epochs after which the learning rates are halved, again and again; 0: never"),
 #undef GROUP
 #define GROUP "run"

@@ -216,7 +216,7 @@ static pgcn_status session_fill(session *s, const pgcn_model *model, const pgcn_
                            "a model of node2vec walks has no deterministic form (its walks have a "
                            "memory); use inference stochastic:10");
     s->operator= pgcn_i_spatial_operator(&s->spatial, 1);
-    if (data->info.graphs > 1 || model->task == PGCN_TASK_GRAPH) PGCN_TRY(session_batch(s));
+    if (pgcn_i_in_batches(data, model->task == PGCN_TASK_GRAPH)) PGCN_TRY(session_batch(s));
     if (sampled) {
         PGCN_TRY(pgcn_i_visits_new(&s->spatial.walker, s->batch ? &s->batch->subset : NULL, 1,
                                    false, &s->visits));

@@ -330,11 +330,15 @@ static pgcn_status standardise(const pgcn_trainer *trainer, pgcn_i_standard stan
     return status;
 }
 
+static bool in_batches(const pgcn_trainer *trainer) {
+    return pgcn_i_in_batches(trainer->data, trainer->data->task == PGCN_TASK_GRAPH);
+}
+
 static pgcn_status set_up_feed(pgcn_trainer *trainer) {
     const pgcn_dataset *data = trainer->data;
     trainer->target = pgcn_i_target_of(data, trainer->split->train);
     trainer->steps = 1;
-    if (data->info.graphs == 1 && data->task != PGCN_TASK_GRAPH) return PGCN_OK;
+    if (!in_batches(trainer)) return PGCN_OK;
     PGCN_TRY(pgcn_i_feed_new(trainer, &trainer->feed));
     trainer->steps = trainer->config.steps > 0 ? trainer->config.steps : trainer->feed->steps;
     return PGCN_OK;
@@ -353,7 +357,9 @@ static pgcn_status set_up(pgcn_trainer *trainer) {
     pgcn_i_network_start(&trainer->params, config);
     const pgcn_i_standard standard = pgcn_i_network_standard(&trainer->params);
     PGCN_TRY(standardise(trainer, standard));
-    PGCN_TRY(pgcn_i_input_new(&data->x, config->normalise, standard, true, &trainer->input));
+    /* batches are indexed by column when they are gathered */
+    PGCN_TRY(pgcn_i_input_new(&data->x, config->normalise, standard, !in_batches(trainer),
+                              &trainer->input));
     PGCN_TRY(set_up_feed(trainer));
     PGCN_TRY(make_operators(trainer));
     PGCN_TRY(record_tapes(trainer));
