@@ -6,6 +6,7 @@
 
 #include "bytes_help.h"
 #include "scratch_help.h"
+#include "trainer_help.h"
 
 #define QUICK "channels=6 layers=2 path-length=3 paths=3 epochs=60 patience=0 batch=7 "
 #define PLAIN QUICK "samples=1 consistency=0 "
@@ -657,17 +658,6 @@ static void test_settings_that_do_not_fit_the_task_are_refused(void **state) {
 
 /* ---- memory -------------------------------------------------------------------------------------------- */
 
-static const pgcn_dataset *memory_data;
-static const char *memory_text;
-static pgcn_model *memory_model;
-
-static pgcn_status make_trainer(void) {
-    pgcn_config config = settings(memory_text);
-    pgcn_trainer *trainer;
-    PGCN_TRY(pgcn_trainer_new(memory_data, &config, &trainer));
-    pgcn_trainer_free(trainer);
-    return PGCN_OK;
-}
 static pgcn_status predict(void) {
     float p[SET_GRAPHS * SET_MOST_NODES * SET_CLASSES];
     return pgcn_model_predict(memory_model, memory_data, NULL, p, NULL);

@@ -5,6 +5,7 @@
 
 #include "bytes_help.h"
 #include "scratch_help.h"
+#include "trainer_help.h"
 
 #define QUICK "channels=6 epochs=60 patience=0 "
 
@@ -190,17 +191,6 @@ static void test_inference_draws_tend_to_the_exact_form(void **state) {
 
 /* ---- memory -------------------------------------------------------------------------------------------------- */
 
-static const pgcn_dataset *memory_data;
-static const char *memory_text;
-static pgcn_model *memory_model;
-
-static pgcn_status make_trainer(void) {
-    pgcn_config config = settings(memory_text);
-    pgcn_trainer *trainer;
-    PGCN_TRY(pgcn_trainer_new(memory_data, &config, &trainer));
-    pgcn_trainer_free(trainer);
-    return PGCN_OK;
-}
 static pgcn_status load_model(void) {
     pgcn_model *model;
     PGCN_TRY(pgcn_model_load(scratch_path("model"), &model));
