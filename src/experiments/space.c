@@ -78,6 +78,7 @@ static const struct {
      "path-length = 2 .. 7\n"
      "dropout-last = 0 | 0.5\n"
      "batch = 32 | 128\n"
+     "scaling = walk | symmetric | sum\n"
      "kernel-start = identity | smooth | random\n"
      "residual = none | initial | previous\n"
      "readout = linear | relu | layers\n"},
@@ -90,7 +91,6 @@ static const struct {
      "alpha = 0.1 .. 0.6\n"
      "layers = 2 .. 5\n"
      "path-length = 2 .. 6\n"
-     "paths = 5 | 10\n"
      "kernel-start = identity | smooth | random\n"
      "mix = identity | random\n"
      "batch-norm = no | yes\n"
