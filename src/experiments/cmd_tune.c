@@ -16,8 +16,9 @@ const cli_command cli_tune = {
         "better third go on with more of them, and so on: successive halving. Candidate 0 is the\n"
         "present recipe with the options given; it stays to the end. Run r of every candidate has the\n"
         "same seed and split. Ranked by mean validation accuracy (micro-F1 where nodes have several\n"
-        "labels), equal ones by validation loss. Test nodes or graphs are not loaded at all: no split\n"
-        "has any, and labels only they have are not known.\n"
+        "labels), equal ones by validation loss; with folds made by crossval=K at the one epoch that\n"
+        "is best for all of them together, which is GIN's protocol. Test nodes or graphs are not loaded\n"
+        "at all: no split has any, and labels only they have are not known.\n"
         "\n"
         "A space is a text with a setting per line:\n"
         "  lr-mix = 1e-4 .. 1e-1 log\n"
@@ -30,7 +31,7 @@ const cli_command cli_tune = {
         "NAME.recipe with the best settings and what was searched, and tune.json with everything.",
     .examples = "  pathgcn tune karate --candidates 12 --runs 4\n"
                 "  pathgcn tune cora --data data --layers 8 --budget 60\n"
-                "  pathgcn tune MUTAG --data data --candidates 20 --runs 10\n"
+                "  pathgcn tune MUTAG:crossval=10 --data data --candidates 20\n"
                 "  pathgcn tune cora --data data --recipe full --space my.space --candidates 100\n",
     .config_groups = "model training",
     .run = run,
@@ -150,6 +151,18 @@ static int list_spaces(void) {
 
 /* ---- the command ------------------------------------------------------------------------------ */
 
+static bool find_rule(const char *name, exp_rule *out) {
+    static const char *const names[] = {[EXP_BY_ACCURACY] = "accuracy",
+                                        [EXP_BY_LOSS] = "loss",
+                                        [EXP_BY_COMMON_EPOCH] = "common-epoch"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(name, names[i]) == 0) {
+            *out = (exp_rule)i;
+            return true;
+        }
+    return false;
+}
+
 static int read_numbers(const request *r, exp_search *s) {
     long long candidates, runs, keep, processes, minutes = 0, seed;
     if (!cli_number(&cli_tune, "candidates", r->candidates ? r->candidates : "60", 2, 100000,
@@ -165,8 +178,9 @@ static int read_numbers(const request *r, exp_search *s) {
                                 "of them");
         return EXIT_USAGE;
     }
-    if (strcmp(r->score, "accuracy") != 0 && strcmp(r->score, "loss") != 0) {
-        cli_complain(&cli_tune, "--score is '%s', expected accuracy | loss", r->score);
+    if (r->score && !find_rule(r->score, &s->rule)) {
+        cli_complain(&cli_tune, "--score is '%s', expected accuracy | loss | common-epoch",
+                     r->score);
         return EXIT_USAGE;
     }
     s->candidates = r->budget ? 0 : (int)candidates;
@@ -174,7 +188,6 @@ static int read_numbers(const request *r, exp_search *s) {
     s->runs = (int)runs;
     s->keep = (int)keep;
     s->seed = (uint64_t)seed;
-    s->by_loss = strcmp(r->score, "loss") == 0;
     s->fresh = r->fresh;
     s->pace = (exp_pace){.processes = processes > 0 ? (int)processes : pgcn_info_get().cores,
                          .quiet = r->quiet,
@@ -197,6 +210,8 @@ static int tune(const request *r, const cli_arguments *arguments, exp_search *s)
     char out[256];
     int code = prepare(r, arguments, s, &data);
     if (code < 0) code = read_space(r->space ? r->space : fitting_space(data.data), &space);
+    if (code < 0 && !r->score && strstr(pgcn_dataset_describe(data.data).steps, "crossval"))
+        s->rule = EXP_BY_COMMON_EPOCH; /* the rule of that protocol */
     if (code < 0) {
         default_out(pgcn_dataset_describe(data.data).name, out);
         s->out = r->out ? r->out : out;
@@ -218,8 +233,7 @@ static int tune(const request *r, const cli_arguments *arguments, exp_search *s)
 }
 
 static int run(int argc, char **argv) {
-    request r = {
-        .runs = "10", .keep = "3", .search_seed = "0", .processes = "0", .score = "accuracy"};
+    request r = {.runs = "10", .keep = "3", .search_seed = "0", .processes = "0"};
     const cli_option options[] = {
         {"out", "DIR", "runs/tune-NAME", "directory for the jobs, the recipe and tune.json", &r.out,
          NULL},
@@ -235,7 +249,8 @@ static int run(int argc, char **argv) {
          &r.budget, NULL},
         {"runs", "N", "10", "seeds or splits of the last rung", &r.runs, NULL},
         {"keep", "N", "3", "one of N candidates goes on to the next rung", &r.keep, NULL},
-        {"score", "accuracy | loss", "accuracy", "which validation figure ranks candidates",
+        {"score", "accuracy | loss | common-epoch", "accuracy, or the last with crossval",
+         "which validation figure ranks candidates; the last: accuracy at one epoch for all runs",
          &r.score, NULL},
         {"search-seed", "S", "0", "seed of the candidates", &r.search_seed, NULL},
         {"jobs", "N", "one per core", "trainings at the same time", &r.processes, NULL},

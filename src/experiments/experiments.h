@@ -88,6 +88,26 @@ void exp_job_label(const exp_job *job, char out[160]);
 /* A number of a record by the path of its keys, "selected.test_accuracy"; NaN where it is null. */
 double exp_record_number(const json_t *record, const char *path);
 
+/* ---- spread.c ------------------------------------------------------------------------------- */
+
+typedef struct exp_spread {
+    double mean, deviation; /* of a sample; 0 for one run; mean NaN for none */
+} exp_spread;
+/* Figures that are counted one after the other; begins as {0}. */
+typedef struct exp_tally {
+    int count;
+    double mean, squares;
+} exp_tally;
+void exp_tally_add(exp_tally *tally, double figure);
+exp_spread exp_tally_spread(const exp_tally *tally);
+/* Over those of `count` jobs that are done; `path` as for exp_record_number. */
+exp_spread exp_spread_of(const exp_jobs *jobs, const size_t *job, int count, const char *path);
+/* Validation accuracy of a run after an epoch, from 1 on; NaN if it was not evaluated. */
+double exp_accuracy_after(const exp_job *job, int64_t epoch);
+/* GIN's protocol: one epoch for all folds, the first with the best mean, and the spread there. 0 if
+ * there is none that all jobs that are done evaluated. */
+int64_t exp_common_epoch(const exp_jobs *jobs, const size_t *job, int count, exp_spread *out);
+
 /* ---- worker.c ------------------------------------------------------------------------------- */
 
 /* What a worker tells while it works, in memory shared with its parent. */

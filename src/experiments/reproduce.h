@@ -88,12 +88,6 @@ void exp_write_command(FILE *out, const exp_job *job, const char *recipe, const 
 
 /* ---- results.c ------------------------------------------------------------------------------ */
 
-typedef struct exp_spread {
-    double mean, deviation; /* of a sample; 0 for one run; mean NaN for none */
-} exp_spread;
-/* Over those of `count` jobs that are done; `path` as for exp_record_number. */
-exp_spread exp_spread_of(const exp_jobs *jobs, const size_t *job, int count, const char *path);
-
 typedef struct exp_summary {
     int done, failed;
     int other_builds; /* records made by another build of the program */

@@ -48,26 +48,28 @@ static int add_runs(exp_search *s, int number, int runs) {
 }
 
 static void score(const exp_search *s, exp_candidate *c, int runs) {
-    double sum[2] = {0}, squares = 0;
+    exp_spread accuracy;
     c->score.runs = 0;
-    for (int r = 0; r < runs; r++) {
-        const exp_job *job = &s->jobs->job[c->job[r]];
-        if (job->state != EXP_DONE) {
+    for (int r = 0; r < runs; r++)
+        if (s->jobs->job[c->job[r]].state != EXP_DONE) {
             c->score.failed = true;
             return;
         }
-        sum[0] += exp_record_number(job->record, "selected.val_accuracy");
-        sum[1] += exp_record_number(job->record, "selected.val_loss");
-    }
+    if (s->rule == EXP_BY_COMMON_EPOCH)
+        c->score.epoch = exp_common_epoch(s->jobs, c->job, runs, &accuracy);
+    else
+        accuracy = exp_spread_of(s->jobs, c->job, runs, "selected.val_accuracy");
     c->score.runs = runs;
-    c->score.accuracy = sum[0] / runs;
-    c->score.loss = sum[1] / runs;
-    for (int r = 0; r < runs; r++) {
-        double d = exp_record_number(s->jobs->job[c->job[r]].record, "selected.val_accuracy") -
-                   c->score.accuracy;
-        squares += d * d;
-    }
-    c->score.deviation = runs > 1 ? sqrt(squares / (runs - 1)) : 0;
+    c->score.accuracy = accuracy.mean;
+    c->score.deviation = accuracy.deviation;
+    c->score.loss = exp_spread_of(s->jobs, c->job, runs, "selected.val_loss").mean;
+}
+
+/* What a run adds to the mean accuracy of its candidate. */
+static double accuracy_of_run(const exp_search *s, const exp_candidate *c, int run) {
+    const exp_job *job = &s->jobs->job[c->job[run]];
+    return s->rule == EXP_BY_COMMON_EPOCH ? exp_accuracy_after(job, c->score.epoch)
+                                          : exp_record_number(job->record, "selected.val_accuracy");
 }
 
 /* ---- a rung ----------------------------------------------------------------------------------- */
@@ -89,7 +91,7 @@ static int rank_all(exp_search *s) {
     exp_score *list = calloc((size_t)s->candidates, sizeof *list);
     if (!list) return out_of_memory(s);
     for (int i = 0; i < s->candidates; i++) list[i] = s->candidate[i].score;
-    exp_rank(list, s->candidates, s->by_loss);
+    exp_rank(list, s->candidates, s->rule == EXP_BY_LOSS);
     for (int i = 0; i < s->candidates; i++) s->order[i] = list[i].number;
     free(list);
     return -1;
@@ -205,14 +207,10 @@ void exp_search_free(exp_search *s) {
 void exp_search_gain(const exp_search *s, int a, int b, double *mean, double *error) {
     const exp_candidate *x = &s->candidate[a], *y = &s->candidate[b];
     int runs = x->score.runs < y->score.runs ? x->score.runs : y->score.runs;
-    double sum = 0, squares = 0;
-    for (int r = 0; r < runs; r++) {
-        double d = exp_record_number(s->jobs->job[x->job[r]].record, "selected.val_accuracy") -
-                   exp_record_number(s->jobs->job[y->job[r]].record, "selected.val_accuracy");
-        sum += d;
-        squares += d * d;
-    }
-    *mean = runs > 0 ? sum / runs : NAN;
-    *error = NAN; /* of one run it is not known */
-    if (runs > 1) *error = sqrt(fmax(squares - sum * sum / runs, 0) / (runs - 1) / runs);
+    exp_tally gain = {0};
+    for (int r = 0; r < runs; r++)
+        exp_tally_add(&gain, accuracy_of_run(s, x, r) - accuracy_of_run(s, y, r));
+    exp_spread spread = exp_tally_spread(&gain);
+    *mean = spread.mean;
+    *error = runs > 1 ? spread.deviation / sqrt(runs) : NAN; /* of one run it is not known */
 }

@@ -53,12 +53,20 @@ int exp_rungs(int candidates, int runs, int keep, exp_rung out[EXP_MOST_RUNGS]);
 /* Trainings that all rungs together take; runs of an earlier rung are not done again. */
 long long exp_rungs_trainings(const exp_rung *rung, int rungs);
 
+/* What ranks candidates. */
+typedef enum exp_rule {
+    EXP_BY_ACCURACY, /* of each run at the epoch that it chose */
+    EXP_BY_LOSS,     /* the same, by loss */
+    EXP_BY_COMMON_EPOCH /* accuracy at the one epoch with the best mean over the runs: GIN's protocol */
+} exp_rule;
+
 /* What a candidate came to. */
 typedef struct exp_score {
     int number;                       /* of the candidate */
     int runs;                         /* that the means are over; 0: not there */
     bool failed;                      /* a run failed: it is out */
     double accuracy, deviation, loss; /* validation; means and a deviation over the runs */
+    int64_t epoch;                    /* that all runs share, or 0 */
 } exp_score;
 /* Best first: more runs before fewer (they came further), those that failed last; then by accuracy
  * and, where that is equal, by loss; or the other way round. */
@@ -81,7 +89,8 @@ typedef struct exp_search {
     const exp_space *space;
     uint64_t seed;
     int runs, keep;
-    bool by_loss, fresh;
+    exp_rule rule;
+    bool fresh;
     double budget_minutes; /* 0: none */
     exp_jobs *jobs;
     exp_pace pace;

@@ -7,6 +7,10 @@
 
 enum { SHOWN = 10, EXPLAINED = 3 };
 
+static const char *const chosen_by[] = {[EXP_BY_ACCURACY] = "val_accuracy",
+                                        [EXP_BY_LOSS] = "val_loss",
+                                        [EXP_BY_COMMON_EPOCH] = "val_accuracy_at_common_epoch"};
+
 /* ---- what differs ----------------------------------------------------------------------------- */
 
 typedef void with_setting(void *context, const char *key, const char *value, const char *present);
@@ -92,10 +96,12 @@ static void print_table(const exp_search *s) {
         each_change(s, &s->candidate[s->order[i]], print_change, stdout);
     }
     printf(
-        "\nChosen by validation %s; no test %s was loaded. The %s of the best of many is too high "
-        "by\nits choice: judge it on runs that the search has not seen.\n",
-        s->by_loss ? "loss" : cli_metric(task), task == PGCN_TASK_GRAPH ? "graph" : "node",
-        cli_metric(task));
+        "\nChosen by validation %s%s; no test %s was loaded.\n"
+        "The %s of the best of many is too high by its choice: judge it on runs that the search has "
+        "not seen.\n",
+        s->rule == EXP_BY_LOSS ? "loss" : cli_metric(task),
+        s->rule == EXP_BY_COMMON_EPOCH ? " at one epoch for all runs" : "",
+        task == PGCN_TASK_GRAPH ? "graph" : "node", cli_metric(task));
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------- */
@@ -114,6 +120,8 @@ static json_t *candidate_to_json(const exp_search *s, int number) {
         object, "val_accuracy",
         json_pack("{s:f, s:f}", "mean", c->score.accuracy, "std", c->score.deviation));
     json_object_set_new(object, "val_loss", cli_json_real(c->score.loss));
+    if (c->score.epoch > 0)
+        json_object_set_new(object, "common_epoch", json_integer(c->score.epoch));
     json_object_set_new(object, "gain",
                         json_pack("{s:o, s:o}", "mean", cli_json_real(gain), "standard_error",
                                   cli_json_real(error)));
@@ -141,8 +149,8 @@ static json_t *make_json(const exp_search *s, const char *recipe_path) {
         "fingerprint", pgcn_dataset_describe(s->data->data).fingerprint, "present_recipe",
         s->recipe.name, "recipe", recipe_path, "space", s->space->name, "space_text",
         s->space->text, "seed", (json_int_t)s->seed, "keep", s->keep, "runs", s->runs, "chosen_by",
-        s->by_loss ? "val_loss" : "val_accuracy", "rungs", rungs, "best", s->order[0], "settings",
-        settings, "candidates", candidates, "seconds", s->seconds);
+        chosen_by[s->rule], "rungs", rungs, "best", s->order[0], "settings", settings, "candidates",
+        candidates, "seconds", s->seconds);
 }
 
 /* ---- the recipe ------------------------------------------------------------------------------- */
@@ -172,8 +180,10 @@ static void fill_head(const exp_search *s, pgcn_recipe_info *info) {
         "%d candidates of space %.100s (search seed %llu), %d rungs up to %d runs; validation %s"
         "%.2f %% against %.2f %% of %s",
         s->candidates, s->space->name, (unsigned long long)s->seed, s->rungs, s->runs,
-        task == PGCN_TASK_MULTILABEL ? "micro-F1 " : "", best->score.accuracy,
-        present->score.accuracy, before);
+        task == PGCN_TASK_MULTILABEL     ? "micro-F1 "
+        : s->rule == EXP_BY_COMMON_EPOCH ? "at one epoch for all folds "
+                                         : "",
+        best->score.accuracy, present->score.accuracy, before);
 }
 
 /* The file as the library writes it, with what was searched in front as a comment. */

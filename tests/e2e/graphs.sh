@@ -152,8 +152,28 @@ refused 2 "data set new has no labels" train new --quiet --out no
 run 0 pathgcn reproduce graphs --datasets small --seeds 3 --epochs 6 --steps 1 --channels 4 --jobs 2 --quiet --out folds
 holds "$out" "GIN       pathgcn" "GIN       gin" "held out  pathgcn" "held out  gin"
 # GIN's figure by hand: the best mean over the folds of the validation accuracies of an epoch
-mean=$(for key in $(grep -o '"key": "[0-9a-f]*"' folds/graphs.json | cut -d '"' -f 4 | head -3); do
-    tr -d ' \n' <"folds/jobs/$key.json" | sed 's/.*"val_curve":\[\([^]]*\)\].*/\1/' | tr , '\n' | nl
-done | awk '{ sum[$1] += $2 } END { for (e in sum) if (sum[e] / 3 > best) best = sum[e] / 3; printf "%.2f", best }')
-holds "$out" "pathgcn       4     3  $mean ±"
+best_common() { # DIR KEY...
+    local directory=$1 key
+    shift
+    for key in "$@"; do
+        tr -d ' \n' <"$directory/jobs/$key.json" | sed 's/.*"val_curve":\[\([^]]*\)\].*/\1/' | tr , '\n' | nl
+    done | awk -v folds=$# '{ sum[$1] += $2 }
+        END { for (e in sum) if (sum[e] / folds > best) best = sum[e] / folds; printf "%.2f", best }'
+}
+mapfile -t keys < <(grep -o '"key": "[0-9a-f]*"' folds/graphs.json | cut -d '"' -f 4 | head -3)
+holds "$out" "pathgcn       4     3  $(best_common folds "${keys[@]}") ±"
+
+# a search ranks by the same rule
+echo 'lr-mix = 1e-3 .. 1e-1 log' >rates.space
+run 0 pathgcn tune small:crossval=3 --space rates.space --candidates 2 --runs 3 --epochs 6 --steps 1 --channels 4 \
+    --quiet --out common
+holds "$out" "at one epoch for all runs"
+holds common/tune.json '"chosen_by": "val_accuracy_at_common_epoch"' '"common_epoch"'
+for those in -l -L; do # with the rate of the present recipe, and without: the candidate
+    mapfile -t keys < <(grep $those '"lr-mix": "0.01"' common/jobs/*.json | sed 's|.*/||; s|\.json||')
+    holds "$out" " $(best_common common "${keys[@]}") ±"
+done
+run 0 pathgcn tune small:crossval=3 --space rates.space --candidates 2 --runs 3 --epochs 6 --steps 1 --channels 4 \
+    --quiet --out common --score accuracy
+holds common/tune.json '"chosen_by": "val_accuracy"'
 refused 1 "which needs a class for every graph" reproduce graphs --datasets karate --out none

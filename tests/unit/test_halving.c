@@ -35,9 +35,9 @@ static void assert_order(exp_score *score, int count, bool by_loss, const int *n
 
 static void test_rank_by_accuracy_then_loss_then_number(void **state) {
     (void)state;
-    exp_score score[] = {{0, 4, false, 80, 0, 0.5}, {1, 4, false, 81, 0, 0.9},
-                         {2, 4, false, 81, 0, 0.8}, {3, 4, true, 99, 0, 0.1},
-                         {4, 2, false, 95, 0, 0.1}, {5, 4, false, 80, 0, 0.5}};
+    exp_score score[] = {{0, 4, false, 80, 0, 0.5, 0}, {1, 4, false, 81, 0, 0.9, 0},
+                         {2, 4, false, 81, 0, 0.8, 0}, {3, 4, true, 99, 0, 0.1, 0},
+                         {4, 2, false, 95, 0, 0.1, 0}, {5, 4, false, 80, 0, 0.5, 0}};
     assert_order(score, 6, false, (int[]){2, 1, 0, 5, 4, 3});
     assert_order(score, 6, true, (int[]){0, 5, 2, 1, 4, 3});
 }
