@@ -683,9 +683,12 @@ typedef struct pgcn_score {
     double loss;           /* mean cross-entropy of the prediction */
 } pgcn_score;
 typedef struct pgcn_scores {
-    pgcn_score train, val, test;
+    pgcn_score train, val, test; /* of the split that the model was trained on; NaN if there is none
+                                    of that name */
+    pgcn_score all;              /* everything that has a label */
 } pgcn_scores;
-/* Scores on the model's split of `data` (its own name of the split is looked up there). */
+/* Scores on `data`, which may be other data than the model was trained on. Classes are found by their
+ * names, feature columns too where they have names; an unknown one is an error. */
 PGCN_API pgcn_status pgcn_model_evaluate(const pgcn_model *model, const pgcn_dataset *data,
                                          const pgcn_inference *inference, pgcn_scores *out);
 

@@ -16,9 +16,10 @@ const cli_command cli_eval = {
     .text =
         "Loads MODEL (model.safetensors) and the data set it was trained on (or the one given) and\n"
         "reports accuracy on the split of its training, or the micro-averaged F1 where nodes have\n"
-        "several labels. Deterministic inference uses powers of the transition matrix; stochastic:N\n"
-        "draws N samples of paths, predicts their mean, and reports beside it how a single draw does:\n"
-        "mean and deviation.",
+        "several labels. Of data that it was not trained on all that has a label is scored too;\n"
+        "classes are found by their names. Deterministic inference uses powers of the transition\n"
+        "matrix; stochastic:N draws N samples of paths, predicts their mean, and reports beside it how\n"
+        "a single draw does: mean and deviation.",
     .examples =
         "  pathgcn eval runs/karate/model.safetensors\n"
         "  pathgcn eval runs/cora/model.safetensors --data data --inference stochastic:10\n",
@@ -38,8 +39,9 @@ const cli_command cli_predict = {
         "\n"
         "Without a data set, that of the training is read again (data.json beside the model tells\n"
         "where it is). Another one, labelled or not, is prepared as in training (features=...,\n"
-        "directed, self-loops) unless it comes with steps of its own, and needs the same number of\n"
-        "feature columns. --unlabelled leaves out what has a label. A file name that ends in .json\n"
+        "directed, self-loops) unless it comes with steps of its own. Its feature columns are found by\n"
+        "their names, node labels and degrees among them; without names there must be as many as in\n"
+        "training. --unlabelled leaves out what has a label. A file name that ends in .json\n"
         "gets JSON.",
     .examples = "  pathgcn predict runs/karate/model.safetensors --out predictions.csv\n"
                 "  pathgcn predict runs/MUTAG/model.safetensors new-molecules --unlabelled\n"
@@ -136,14 +138,17 @@ static int print_eval_json(const request *r, const pgcn_scores *scores) {
     const struct {
         const char *name;
         const pgcn_score *score;
-    } parts[] = {{"train", &scores->train}, {"val", &scores->val}, {"test", &scores->test}};
+    } parts[] = {{"train", &scores->train},
+                 {"val", &scores->val},
+                 {"test", &scores->test},
+                 {"all", &scores->all}};
     pgcn_task task = pgcn_model_task(r->model);
     json_t *object = json_pack("{s:s, s:s, s:s, s:s, s:s, s:i, s:I, s:s}", "dataset",
                                pgcn_dataset_describe(r->data).name, "task", pgcn_task_name(task),
                                "metric", cli_metric(task), "split", pgcn_model_split(r->model),
                                "inference", r->inference_text, "draws", r->inference.draws, "epoch",
                                (json_int_t)pgcn_model_epoch(r->model), "accuracy_unit", "percent");
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 4; i++) {
         const pgcn_score *score = parts[i].score;
         const struct {
             const char *suffix;
@@ -163,18 +168,24 @@ static int print_eval_json(const request *r, const pgcn_scores *scores) {
 
 static int print_eval_table(const request *r, const pgcn_scores *scores) {
     pgcn_task task = pgcn_model_task(r->model);
-    printf("%s, split %s, %s inference, weights of epoch %lld\n\n",
-           pgcn_dataset_describe(r->data).name, pgcn_model_split(r->model), r->inference_text,
+    pgcn_dataset_info info = pgcn_dataset_describe(r->data);
+    bool has_split = !isnan(scores->train.accuracy);
+    bool is_new = strcmp(info.fingerprint, pgcn_model_fingerprint(r->model)) != 0;
+    bool with_all = is_new || !has_split; /* else it would mix training and test */
+    printf("%s, split %s, %s inference, weights of epoch %lld\n\n", info.name,
+           has_split ? pgcn_model_split(r->model) : "none", r->inference_text,
            (long long)pgcn_model_epoch(r->model));
     const struct {
         const char *name;
         const pgcn_score *score;
-    } parts[] = {
-        {"training", &scores->train}, {"validation", &scores->val}, {"test", &scores->test}};
+    } parts[] = {{"training", &scores->train},
+                 {"validation", &scores->val},
+                 {"test", &scores->test},
+                 {"all", &scores->all}};
     bool drawn = r->inference.draws > 0;
     printf("%-12s %8s %% %10s", cli_items(task), cli_metric(task), "loss");
     printf(drawn ? "   %s\n" : "\n", "a single draw: mean, deviation");
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < (with_all ? 4 : 3); i++) {
         const pgcn_score *score = parts[i].score;
         if (isnan(score->accuracy)) { /* the split has no such part: crossval, without-test */
             printf("%-12s %10s %10s\n", parts[i].name, "-", "-");

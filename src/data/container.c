@@ -133,6 +133,7 @@ static void list_sections(const pgcn_dataset *data, const char *meta, section_li
     add_names(list, "node_id.offset", "node_id.text", &from->node_id);
     add_names(list, "class_name.offset", "class_name.text", &from->class_name);
     add_names(list, "feature_name.offset", "feature_name.text", &from->feature_name);
+    add_names(list, "node_label_name.offset", "node_label_name.text", &from->node_label_name);
 }
 
 /* JSON is UTF-8; a folder may be called anything. */
@@ -384,6 +385,8 @@ static bool is_known(const char name[NAME_BYTES]) {
         "class_name.text",
         "feature_name.offset",
         "feature_name.text",
+        "node_label_name.offset",
+        "node_label_name.text",
     };
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         char filled[NAME_BYTES] = {0}; /* what follows the name is compared too */
@@ -659,7 +662,9 @@ static pgcn_status get_all(const container *from, const json_t *meta, pgcn_i_sou
     PGCN_TRY(get(from, "number", PGCN_I_I32, source->nodes, -1, &source->number));
     PGCN_TRY(get_names(from, "node_id.offset", "node_id.text", &source->node_id));
     PGCN_TRY(get_names(from, "class_name.offset", "class_name.text", &source->class_name));
-    return get_names(from, "feature_name.offset", "feature_name.text", &source->feature_name);
+    PGCN_TRY(get_names(from, "feature_name.offset", "feature_name.text", &source->feature_name));
+    return get_names(from, "node_label_name.offset", "node_label_name.text",
+                     &source->node_label_name);
 }
 
 pgcn_status pgcn_i_container_read(const char *path, const pgcn_i_steps *steps,

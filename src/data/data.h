@@ -63,6 +63,7 @@ typedef struct pgcn_i_source {
 
     pgcn_i_features x;         /* given features; node attributes of graph sets */
     const int32_t *node_label; /* [nodes] codes from 0, of graph sets: features=labels; or NULL */
+    pgcn_i_names node_label_name; /* of the codes: what stands in the file */
 
     /* what is learnt: label, or labels, or graph_label, or none of them */
     const int32_t *label;       /* [nodes] one class each, -1: not known */
@@ -117,7 +118,7 @@ pgcn_status pgcn_i_source_features(pgcn_i_source *source, const float *dense, in
 int64_t pgcn_i_source_items(const pgcn_i_source *source);
 bool pgcn_i_source_has_label(const pgcn_i_source *source, int64_t item);
 
-/* ---- the steps (prepare.c, splits.c) -------------------------------------------------------- */
+/* ---- the steps (prepare.c, features.c, splits.c) -------------------------------------------------------- */
 
 /* What stands after the colon of a name, or in --prepare:
  * "directed,largest-component,features=own+degrees,stratified=60/20/20,splits=5,split-seed=1,
@@ -146,6 +147,13 @@ pgcn_status pgcn_i_prepare_graph(pgcn_i_source *source, const pgcn_i_steps *step
                                  const char *where);
 /* The other steps, on a source whose graph, features and labels were checked. */
 pgcn_status pgcn_i_prepare(pgcn_i_source *source, const pgcn_i_steps *steps, const char *where);
+
+/* features.c: the step features=, or what suits the data. Made columns are called by these words and a
+ * node label or a degree: no node has one that is not there. */
+#define PGCN_I_LABEL_COLUMN  "label="
+#define PGCN_I_DEGREE_COLUMN "degree="
+pgcn_status pgcn_i_make_features(pgcn_i_source *source, const pgcn_i_steps *steps,
+                                 const char *where);
 
 /* hide.c: the steps only-split and without-test, when all splits are there and checked. */
 pgcn_status pgcn_i_hide(pgcn_i_source *source, const pgcn_i_steps *steps, const char *where);

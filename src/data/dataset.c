@@ -307,6 +307,8 @@ static pgcn_status check_source(const char *where, pgcn_i_source *source) {
     PGCN_TRY(check_numbers(where, source));
     PGCN_TRY(check_names(where, "node", &source->node_id, source->nodes));
     PGCN_TRY(check_names(where, "class", &source->class_name, source->classes));
+    PGCN_TRY(check_names(where, "node label", &source->node_label_name,
+                         source->node_label_name.count)); /* some may be of no node that is left */
     return check_names(where, "feature", &source->feature_name, source->x.columns);
 }
 

@@ -266,7 +266,7 @@ static pgcn_status keep(gin *set) {
                                           &source->classes, &source->class_name));
     PGCN_TRY(pgcn_i_source_number_classes(source, (const int64_t *)(void *)set->tag.data,
                                           set->nodes, INT64_MIN, &source->node_label, &kinds,
-                                          NULL));
+                                          &source->node_label_name));
     source->graph_of = pgcn_i_arena_take(&source->arena, &set->graph_of);
     source->edge_from = pgcn_i_arena_take(&source->edge_arena, &set->from);
     source->edge_to = pgcn_i_arena_take(&source->edge_arena, &set->to);

@@ -592,7 +592,8 @@ static pgcn_status read_ours(archive *from) {
     PGCN_TRY(read_own_splits(from));
     PGCN_TRY(read_names(from, "node_id", &source->node_id));
     PGCN_TRY(read_names(from, "class_name", &source->class_name));
-    return read_names(from, "feature_name", &source->feature_name);
+    PGCN_TRY(read_names(from, "feature_name", &source->feature_name));
+    return read_names(from, "node_label_name", &source->node_label_name);
 }
 
 /* ---- the whole --------------------------------------------------------------------------- */

@@ -203,7 +203,8 @@ static pgcn_status add_all(array_list *list, const char *name, const pgcn_i_sour
     PGCN_TRY(add_splits(list, from));
     PGCN_TRY(add_names(list, "node_id", &from->node_id));
     PGCN_TRY(add_names(list, "class_name", &from->class_name));
-    return add_names(list, "feature_name", &from->feature_name);
+    PGCN_TRY(add_names(list, "feature_name", &from->feature_name));
+    return add_names(list, "node_label_name", &from->node_label_name);
 }
 
 /* The order is the last of the steps in a name, which does not hold for the file. */

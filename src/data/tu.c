@@ -117,7 +117,8 @@ static pgcn_status read_indicator(tu *from) {
 }
 
 /* Labels of nodes or edges ("node", "edge"), `count` of them, as codes from 0; none is fine. */
-static pgcn_status read_codes(tu *from, const char *of, int64_t count, const int32_t **out) {
+static pgcn_status read_codes(tu *from, const char *of, int64_t count, const int32_t **out,
+                              pgcn_i_names *names) {
     char path[PGCN_I_PATH_BYTES], file[16];
     const int64_t *code;
     int64_t rows;
@@ -132,7 +133,7 @@ static pgcn_status read_codes(tu *from, const char *of, int64_t count, const int
                                     "%s_%s.txt has several columns: the first is taken as the %s "
                                     "label",
                                     from->name, file, of));
-    return pgcn_i_source_number_classes(from->source, code, rows, INT64_MIN, out, &kinds, NULL);
+    return pgcn_i_source_number_classes(from->source, code, rows, INT64_MIN, out, &kinds, names);
 }
 
 /* ---- edges ----------------------------------------------------------------------------------- */
@@ -225,9 +226,10 @@ static pgcn_status read_all(tu *from) {
                            from->directory, sets);
     PGCN_TRY(read_graph_labels(from));
     PGCN_TRY(read_indicator(from));
-    PGCN_TRY(read_codes(from, "node", from->source->nodes, &from->source->node_label));
+    PGCN_TRY(read_codes(from, "node", from->source->nodes, &from->source->node_label,
+                        &from->source->node_label_name));
     PGCN_TRY(read_edges(from));
-    PGCN_TRY(read_codes(from, "edge", from->source->edges, &from->source->edge_label));
+    PGCN_TRY(read_codes(from, "edge", from->source->edges, &from->source->edge_label, NULL));
     PGCN_TRY(read_attributes(from));
     return tell_what_is_not_read(from);
 }

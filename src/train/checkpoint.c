@@ -333,24 +333,28 @@ pgcn_status pgcn_model_save(const pgcn_model *model, const char *path) {
     put(metadata, "task", pgcn_task_name(model->task));
     put(metadata, "history", model->history);
     if (model->class_names) put_json(metadata, "class_names", json_incref(model->class_names));
+    if (model->feature_names)
+        put_json(metadata, "feature_names", json_incref(model->feature_names));
     const block weights = {"", model->params.value};
-    pgcn_status status = complete(path, metadata, model->class_names ? 14 : 13);
+    pgcn_status status =
+        complete(path, metadata, (size_t)(13 + !!model->class_names + !!model->feature_names));
     if (status == PGCN_OK) status = write_blocks(path, &model->params, &weights, 1, metadata);
     json_decref(metadata);
     return status;
 }
 
-/* Optional: only where classes have names. */
-static pgcn_status read_class_names(const pgcn_i_safetensors *file, pgcn_model *model) {
-    const char *text = json_string_value(json_object_get(file->metadata, "class_names"));
+/* Optional: only where classes, or feature columns, have names. */
+static pgcn_status read_names(const pgcn_i_safetensors *file, const char *key, int64_t count,
+                              json_t **out) {
+    const char *text = json_string_value(json_object_get(file->metadata, key));
     if (!text) return PGCN_OK;
-    model->class_names = json_loads(text, 0, NULL);
-    bool fine = json_array_size(model->class_names) == (size_t)model->classes;
-    for (int c = 0; fine && c < model->classes; c++)
-        fine = json_is_string(json_array_get(model->class_names, (size_t)c));
+    json_t *names = *out = json_loads(text, 0, NULL);
+    bool fine = json_is_array(names) && json_array_size(names) == (size_t)count;
+    for (int64_t i = 0; fine && i < count; i++)
+        fine = json_is_string(json_array_get(names, (size_t)i));
     return fine ? PGCN_OK
-                : pgcn_i_fail(PGCN_ERR_FORMAT, "%s: class_names is not a list of %d strings",
-                              file->path, model->classes);
+                : pgcn_i_fail(PGCN_ERR_FORMAT, "%s: %s is not a list of %lld strings", file->path,
+                              key, (long long)count);
 }
 
 /* Optional: files from before there were other tasks classify nodes. */
@@ -382,7 +386,8 @@ static pgcn_status fill_model(const pgcn_i_safetensors *file, pgcn_model *model)
     PGCN_TRY(pgcn_i_safetensors_text(file, "history", &history));
     model->classes = (int)classes;
     PGCN_TRY(read_task(file, model));
-    PGCN_TRY(read_class_names(file, model));
+    PGCN_TRY(read_names(file, "class_names", model->classes, &model->class_names));
+    PGCN_TRY(read_names(file, "feature_names", model->features, &model->feature_names));
     model->history = pgcn_i_strdup(history);
     if (!model->history) return PGCN_ERR_MEMORY;
     PGCN_TRY(pgcn_i_network_declare(&model->params, &model->config, pgcn_i_model_shape(model)));

@@ -28,14 +28,11 @@ static pgcn_status copy_best(const pgcn_trainer *trainer, pgcn_model *model) {
     model->history = text ? pgcn_i_strdup(text) : NULL;
     free(text);
     if (!model->history) return PGCN_ERR_MEMORY;
-    if (trainer->data->from.class_name.count > 0) {
-        model->class_names = json_array();
-        for (int c = 0; c < model->classes; c++)
-            json_array_append_new(model->class_names,
-                                  json_string(pgcn_dataset_class_name(trainer->data, c)));
-        if (json_array_size(model->class_names) != (size_t)model->classes)
-            return pgcn_i_fail(PGCN_ERR_MEMORY, "out of memory for the names of the classes");
-    }
+    /* checks.c has seen that names of classes are UTF-8; columns can do without names */
+    model->class_names = pgcn_i_names_to_json(&trainer->data->from.class_name);
+    if (!model->class_names && trainer->data->from.class_name.count > 0)
+        return pgcn_i_fail(PGCN_ERR_MEMORY, "out of memory for the names of the classes");
+    model->feature_names = pgcn_i_names_to_json(&trainer->data->from.feature_name);
     PGCN_TRY(pgcn_i_network_declare(&model->params, &model->config, pgcn_i_model_shape(model)));
     PGCN_TRY(pgcn_i_params_allocate(&model->params, false));
     memcpy(model->params.value, trainer->params.best,
@@ -60,6 +57,7 @@ void pgcn_model_free(pgcn_model *model) {
     pgcn_i_params_free(&model->params);
     pgcn_i_free(model->history);
     json_decref(model->class_names);
+    json_decref(model->feature_names);
     pgcn_i_free(model);
 }
 
@@ -142,6 +140,8 @@ typedef struct session {
     pgcn_config config;
     pgcn_inference inference;
     pgcn_i_params params; /* shares the model's arrays */
+    pgcn_i_arena arena;
+    pgcn_i_features x; /* of the data, in the columns of the model */
     pgcn_i_pool *pool;
     pgcn_i_input *input;
     pgcn_i_spatial spatial;
@@ -164,6 +164,7 @@ static void session_close(session *s) {
     pgcn_i_spatial_free(&s->spatial);
     pgcn_i_input_free(s->input);
     pgcn_i_pool_free(s->pool);
+    pgcn_i_arena_free(&s->arena);
 }
 
 /* As many graphs at a time as in a step of the training. */
@@ -180,21 +181,6 @@ static pgcn_status session_batch(session *s) {
     return PGCN_OK;
 }
 
-/* Columns are known by their place. Those that are made of node labels or degrees may be fewer or more
- * in another set of graphs, and then stand for something else. */
-static pgcn_status check_features(const pgcn_model *model, const pgcn_dataset *data) {
-    if (data->x.columns == model->features) return PGCN_OK;
-    bool made = data->from.graph_of || strstr(data->steps, "features=");
-    return pgcn_i_fail(PGCN_ERR_MISMATCH,
-                       "the model reads %lld feature columns, those of %s, and data set %s has "
-                       "%lld%s",
-                       (long long)model->features, model->dataset, data->name,
-                       (long long)data->x.columns,
-                       made ? "; columns made of node labels or degrees, one for each, must be as "
-                              "many as in training: none is added or left out"
-                            : "; give data with the same features");
-}
-
 static pgcn_status session_fill(session *s, const pgcn_model *model, const pgcn_dataset *data) {
     bool sampled = s->inference.draws > 0;
     if (model->task == PGCN_TASK_GRAPH && !data->from.graph_of)
@@ -203,12 +189,12 @@ static pgcn_status session_fill(session *s, const pgcn_model *model, const pgcn_
             "the model predicts a class for every graph of a set of graphs, and data "
             "set %s is a single graph",
             data->name);
-    PGCN_TRY(check_features(model, data));
+    PGCN_TRY(pgcn_i_match_columns(model, data, &s->arena, &s->x));
     if (s->inference.draws < 0)
         return pgcn_i_fail(PGCN_ERR_ARGUMENT, "draws is %d, expected 0 or more",
                            s->inference.draws);
     PGCN_TRY(pgcn_i_pool_new(s->inference.threads, &s->pool));
-    PGCN_TRY(pgcn_i_input_new(&data->x, s->config.normalise, pgcn_i_network_standard(&s->params),
+    PGCN_TRY(pgcn_i_input_new(&s->x, s->config.normalise, pgcn_i_network_standard(&s->params),
                               false, &s->input));
     PGCN_TRY(pgcn_i_spatial_init(&s->spatial, data->graph, &s->config));
     if (!sampled && !s->spatial.has_exact)
@@ -373,10 +359,10 @@ static void score_class(const double *p, int classes, int32_t label, pgcn_i_scor
  * would be exactly 0 and its logarithm beyond all others. */
 static const double NEAREST_TO_SURE = 0x1p-25;
 
-static void score_labels(const double *p, int classes, const uint8_t *label, int runs,
-                         pgcn_i_score *score) {
+static void score_labels(const double *p, int classes, const uint8_t *label, const int *of_model,
+                         int runs, pgcn_i_score *score) {
     for (int c = 0; c < classes; c++) {
-        double probability = p[c] / runs;
+        double probability = p[of_model[c]] / runs;
         bool said = probability > 0.5;
         score->hits += said && label[c];
         score->false_positives += said && !label[c];
@@ -386,16 +372,17 @@ static void score_labels(const double *p, int classes, const uint8_t *label, int
     }
 }
 
+/* of_model[c] is the model's number of class c of the data. */
 static part_score score_part(const double *probability, int runs, const pgcn_i_target *target,
-                             int64_t items, int classes) {
+                             const int *of_model, int64_t items, int classes) {
     pgcn_i_score score = {.items = target->masked};
     for (int64_t i = 0; i < items; i++) {
         const double *p = probability + i * classes;
         if (!target->mask[i] || (target->label && target->label[i] < 0)) continue;
         if (target->labels)
-            score_labels(p, classes, target->labels + i * classes, runs, &score);
+            score_labels(p, classes, target->labels + i * classes, of_model, runs, &score);
         else
-            score_class(p, classes, target->label[i], &score);
+            score_class(p, classes, of_model[target->label[i]], &score);
     }
     if (score.items == 0) return (part_score){NAN, NAN};
     /* rounded like the accuracies of the history, so that both are equal */
@@ -410,20 +397,24 @@ static const pgcn_i_split *split_of(const pgcn_model *model, const pgcn_dataset 
 }
 
 /* Classes are numbered by each data set for itself: one that has fewer of them may number them
- * otherwise. What has no name is called by its number. */
-static pgcn_status check_class_names(const pgcn_model *model, const pgcn_dataset *data) {
-    for (int c = 0; c < data->classes; c++) {
-        char number[16];
-        snprintf(number, sizeof number, "%d", c);
-        const char *ours = pgcn_model_class_name(model, c);
-        const char *theirs = pgcn_dataset_class_name(data, c);
-        if (strcmp(ours ? ours : number, theirs ? theirs : number) != 0)
-            return pgcn_i_fail(PGCN_ERR_MISMATCH,
-                               "class %d of the model is '%s' and that of data set %s is '%s'; "
-                               "both must have the same classes",
-                               c, ours ? ours : number, data->name, theirs ? theirs : number);
-    }
-    return PGCN_OK;
+ * otherwise. They are found by their names; what has none is called by its number. */
+static const char *name_or_number(const char *name, int c, char number[16]) {
+    snprintf(number, 16, "%d", c);
+    return name ? name : number;
+}
+
+static pgcn_status find_class(const pgcn_model *model, const pgcn_dataset *data, int c, int *out) {
+    char ours[16], theirs[16];
+    const char *name = name_or_number(pgcn_dataset_class_name(data, c), c, theirs);
+    for (int k = 0; k < model->classes; k++)
+        if (strcmp(name_or_number(pgcn_model_class_name(model, k), k, ours), name) == 0) {
+            *out = k;
+            return PGCN_OK;
+        }
+    return pgcn_i_fail(PGCN_ERR_MISMATCH,
+                       "data set %s has the class '%s', which the data the model was trained on "
+                       "(%s, %d classes) had not",
+                       data->name, name, model->dataset, model->classes);
 }
 
 static pgcn_status check_evaluation(const pgcn_model *model, const pgcn_dataset *data) {
@@ -439,43 +430,71 @@ static pgcn_status check_evaluation(const pgcn_model *model, const pgcn_dataset 
         (model->task == PGCN_TASK_MULTILABEL && data->classes != model->classes))
         return pgcn_i_fail(PGCN_ERR_MISMATCH, "the model knows %d classes and data set %s has %d",
                            model->classes, data->name, data->classes);
-    PGCN_TRY(check_class_names(model, data));
-    if (!split_of(model, data))
-        return pgcn_i_fail(
-            PGCN_ERR_MISMATCH,
-            "the model was trained on split %s and data set %s has none of that name", model->split,
-            data->name);
     return PGCN_OK;
+}
+
+/* What is scored: all items, and the parts of the split that the model was trained on, if the data has
+ * one of that name. */
+enum { PARTS = 4 };
+typedef struct evaluation {
+    pgcn_i_arena arena;
+    int *of_model; /* [classes of the data] */
+    pgcn_i_target target[PARTS];
+    double sum[PARTS], squares[PARTS]; /* accuracies of single draws */
+} evaluation;
+
+static pgcn_status evaluation_init(evaluation *e, const pgcn_model *model,
+                                   const pgcn_dataset *data) {
+    int64_t items = data->info.items;
+    const pgcn_i_split *split = split_of(model, data);
+    *e = (evaluation){0};
+    e->of_model = PGCN_I_ARRAY(&e->arena, int, data->classes);
+    uint8_t *all = PGCN_I_ARRAY(&e->arena, uint8_t, items);
+    const uint8_t *none = PGCN_I_ARRAY(&e->arena, uint8_t, items);
+    if (!e->of_model || !all || !none) return PGCN_ERR_MEMORY;
+    for (int c = 0; c < data->classes; c++) PGCN_TRY(find_class(model, data, c, &e->of_model[c]));
+    memset(all, 1, (size_t)items);
+    const uint8_t *mask[PARTS] = {split ? split->train : none, split ? split->val : none,
+                                  split ? split->test : none, all};
+    for (int part = 0; part < PARTS; part++) e->target[part] = pgcn_i_target_of(data, mask[part]);
+    return PGCN_OK;
+}
+
+static pgcn_status evaluate(evaluation *e, const pgcn_model *model, const pgcn_dataset *data,
+                            const pgcn_inference *inference, pgcn_scores *out) {
+    session s;
+    draws d;
+    PGCN_TRY(evaluation_init(e, model, data));
+    PGCN_TRY(session_open(&s, model, data, inference));
+    pgcn_status status = draws_init(&d, &s, model->classes);
+    for (int draw = 0; status == PGCN_OK && draw < d.runs; draw++) {
+        draws_add(&d, &s, draw);
+        for (int part = 0; part < PARTS; part++) {
+            double accuracy =
+                score_part(d.last, 1, &e->target[part], e->of_model, s.items, model->classes)
+                    .accuracy;
+            e->sum[part] += accuracy;
+            e->squares[part] += accuracy * accuracy;
+        }
+    }
+    pgcn_score *scores[PARTS] = {&out->train, &out->val, &out->test, &out->all};
+    for (int part = 0; status == PGCN_OK && part < PARTS; part++) {
+        part_score mean =
+            score_part(d.sum, d.runs, &e->target[part], e->of_model, s.items, model->classes);
+        *scores[part] =
+            (pgcn_score){mean.accuracy, e->sum[part] / d.runs,
+                         deviation_of(e->sum[part], e->squares[part], d.runs), mean.loss};
+    }
+    pgcn_i_arena_free(&d.arena);
+    session_close(&s);
+    return status;
 }
 
 pgcn_status pgcn_model_evaluate(const pgcn_model *model, const pgcn_dataset *data,
                                 const pgcn_inference *inference, pgcn_scores *out) {
-    session s;
-    draws d;
+    evaluation e = {0};
     PGCN_TRY(check_evaluation(model, data));
-    PGCN_TRY(session_open(&s, model, data, inference));
-    pgcn_status status = draws_init(&d, &s, model->classes);
-    const pgcn_i_split *split = split_of(model, data);
-    const pgcn_i_target target[3] = {pgcn_i_target_of(data, split->train),
-                                     pgcn_i_target_of(data, split->val),
-                                     pgcn_i_target_of(data, split->test)};
-    double sum[3] = {0}, squares[3] = {0};
-    for (int draw = 0; status == PGCN_OK && draw < d.runs; draw++) {
-        draws_add(&d, &s, draw);
-        for (int part = 0; part < 3; part++) {
-            double accuracy =
-                score_part(d.last, 1, &target[part], s.items, model->classes).accuracy;
-            sum[part] += accuracy;
-            squares[part] += accuracy * accuracy;
-        }
-    }
-    pgcn_score *scores[3] = {&out->train, &out->val, &out->test};
-    for (int part = 0; status == PGCN_OK && part < 3; part++) {
-        part_score mean = score_part(d.sum, d.runs, &target[part], s.items, model->classes);
-        *scores[part] = (pgcn_score){mean.accuracy, sum[part] / d.runs,
-                                     deviation_of(sum[part], squares[part], d.runs), mean.loss};
-    }
-    pgcn_i_arena_free(&d.arena);
-    session_close(&s);
+    pgcn_status status = evaluate(&e, model, data, inference, out);
+    pgcn_i_arena_free(&e.arena);
     return status;
 }

@@ -51,14 +51,24 @@ struct pgcn_model {
     char fingerprint[65];
     char split[16];
     int64_t epoch;
-    char *history;       /* JSON array of the epochs, owned */
-    json_t *class_names; /* array of strings; NULL: classes have no names */
+    char *history; /* JSON array of the epochs, owned */
+    /* arrays of strings; NULL: classes or feature columns have no names */
+    json_t *class_names, *feature_names;
     pgcn_i_params params;
 };
 
 static inline pgcn_i_shape pgcn_i_model_shape(const pgcn_model *model) {
     return (pgcn_i_shape){model->features, model->classes, model->task == PGCN_TASK_GRAPH};
 }
+
+/* ---- columns (columns.c) -------------------------------------------------------------------- */
+
+/* The names as a list; NULL if there are none, one is not UTF-8, or memory is short. */
+json_t *pgcn_i_names_to_json(const pgcn_i_names *names);
+/* The features of the data as the model reads them: columns with names are found by them, others must be
+ * as many. Borrows what does not change; the rest is in `arena`. */
+pgcn_status pgcn_i_match_columns(const pgcn_model *model, const pgcn_dataset *data,
+                                 pgcn_i_arena *arena, pgcn_i_features *out);
 
 /* ---- checkpoints (checkpoint.c) -------------------------------------------------------------- */
 

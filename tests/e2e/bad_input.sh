@@ -179,7 +179,7 @@ for command in eval predict; do
     refused 1 "3 feature columns|wide has 4|good" $command "$model" wide
     (cd empty && refused 2 "'good'|name the data set after the model" $command ../lonely.safetensors)
 done
-refused 1 "split public|karate" eval "$model" karate
+refused 1 "3 feature columns|karate has 34" eval "$model" karate
 cp "$model" changed.safetensors
 printf '\x00\x00\xc0\x7f' | dd of=changed.safetensors bs=1 seek=$(($(stat -c %s changed.safetensors) - 4)) conv=notrunc status=none
 refused 1 "changed.safetensors|classifier.bias|finite" eval changed.safetensors good

@@ -92,10 +92,30 @@ run 0 pathgcn predict d/model.safetensors --out all.csv
 run 0 pathgcn predict d/model.safetensors new --out new.csv
 diff <(sed 1d new.csv | cut -d, -f2-) <(sed 1d all.csv | sed -n 2,10p | cut -d, -f2-) >&2 ||
     fail "features=degrees of the training was not used"
-refused 1 "the model reads 6 feature columns|data set new:features=labels has 2|none is added or left out" \
+refused 1 "new:features=labels has the feature column 'label=0', which|had not" \
     predict d/model.safetensors new:features=labels
 run 0 pathgcn kernels d/model.safetensors
 holds "$out" "kernel depthwise" "    4 "
+
+# columns are found by what they stand for: nodes of kind 1 alone, and the same beside a graph with both kinds
+graphs fewer 9 1 && sed -i 's/.*/1/' fewer/small_node_labels.txt
+graphs more 10 1 && sed -i "1,$(wc -l <fewer/small_node_labels.txt)s/.*/1/" more/small_node_labels.txt
+grep -qx 0 more/small_node_labels.txt || fail "only one kind of nodes"
+for file in fewer fewer.pgcn fewer.npz; do
+    [ -d $file ] || run 0 pathgcn data convert fewer --out $file
+    run 0 pathgcn predict a/model.safetensors $file --out "${file/./-}.csv"
+    run 0 pathgcn predict a/model.safetensors more --out more.csv
+    same "$file, the same graphs beside another" "${file/./-}.csv" <(head -n 10 more.csv)
+done
+# so are classes, of which a set may have only one
+graphs one 12 0
+sed -i 's/.*/1/' one/small_graph_labels.txt
+run 0 pathgcn predict a/model.safetensors one
+share=$(sed 1d "$out" | awk -F, '$2 == 1 { n++ } END { printf "%.4f", 100 * n / NR }')
+run 0 pathgcn eval a/model.safetensors one --json
+about "$(json "$out" all_accuracy)" "$share" 0.001
+run 0 pathgcn eval a/model.safetensors one
+holds "$out" "all  "
 
 # ---- the same bytes: threads, interrupted ------------------------------------------------------------
 
@@ -136,9 +156,9 @@ holds "$out" "Recipe: small, version 1"
 # ---- refused ---------------------------------------------------------------------------------------
 
 graphs other 12 0 && sed -i '1s/.*/2/' other/small_node_labels.txt # a third kind of node
-refused 1 "the model reads 2 feature columns, those of small|data set other has 3" predict a/model.safetensors other
-graphs stars 12 0 && sed -i 's/.*/1/' stars/small_graph_labels.txt
-refused 1 "class 0 of the model is '-1' and that of data set stars is '1'" eval a/model.safetensors stars
+refused 1 "data set other has the feature column 'label=2', which|(small) had not" predict a/model.safetensors other
+graphs stars 12 0 && sed -i 's/.*/7/' stars/small_graph_labels.txt
+refused 1 "data set stars has the class '7', which|(small, 2 classes) had not" eval a/model.safetensors stars
 refused 1 "a class for every graph|data set karate is a single graph" predict a/model.safetensors karate
 refused 1 "predicts one class per graph, which data set new does not tell" eval a/model.safetensors new
 refused 2 "recipe cora is for the task node, and data set small has the task graph" train small --recipe cora --out no

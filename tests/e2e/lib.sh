@@ -168,6 +168,11 @@ ring() {
 
 # ---- by itself -----------------------------------------------------------------------------------
 
+about() { # VALUE VALUE TOLERANCE
+    awk -v a="$1" -v b="$2" -v t="$3" 'BEGIN { exit !(a - b <= t && b - a <= t) }' ||
+        fail "$1 and $2 are further apart than $3"
+}
+
 if [ "${BASH_SOURCE[0]}" = "$0" ]; then
     must_fail() { if ("$@") >"$scratch/inner" 2>&1; then fail "this assertion cannot fail: $*"; fi; }
     echo one >a

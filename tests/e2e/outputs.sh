@@ -12,11 +12,6 @@ parses() {
         grep -qE '^[{]' "$1" || fail "$1 is not JSON"
     fi
 }
-about() { # VALUE VALUE TOLERANCE
-    awk -v a="$1" -v b="$2" -v t="$3" 'BEGIN { exit !(a - b <= t && b - a <= t) }' ||
-        fail "$1 and $2 are further apart than $3"
-}
-
 # ---- train ---------------------------------------------------------------------------------------
 
 run 0 pathgcn train sbm --epochs 40 --seeds 2 --out seeds --json
@@ -74,6 +69,12 @@ for threads in 1 3; do
 done
 same "eval with 1 and 3 threads" eval-1 eval-3
 holds eval-1 training validation "test" "stochastic:3" "deviation"
+# data without a split of that name: all that has a label
+run 0 pathgcn eval seeds/model.safetensors sbm:only-split=0
+holds "$out" "split none" "all  "
+run 0 pathgcn eval seeds/model.safetensors sbm:only-split=0 --json
+holds "$out" '"test_accuracy":null'
+[ "$(json "$out" all_accuracy)" != null ] || fail "no accuracy"
 
 # ---- predict -------------------------------------------------------------------------------------
 

@@ -94,6 +94,23 @@ head -n 60 "$club/group.csv" >fewer.csv
 run 0 pathgcn predict runs/club/model.safetensors --edges "$club/friends.csv" --features "$club/people.csv" --labels fewer.csv
 [ "$(wc -l <"$out")" = 151 ] || fail "not all nodes are predicted"
 
+# ---- a model and other columns -----------------------------------------------------------------------
+
+on() { run 0 pathgcn predict runs/club/model.safetensors --edges "$club/friends.csv" --features "$1"; }
+on "$club/people.csv" && cp "$out" in_order.csv
+awk -F, -v OFS=, '{ print $1, $4, $2, $5, $3 }' "$club/people.csv" >turned.csv
+on turned.csv
+awk -F, 'NR == FNR { p[$1] = $3; next } FNR > 1 { d = p[$1] - $3; if (d > 1e-5 || d < -1e-5) exit 1 }' in_order.csv "$out" ||
+    { show_last && fail "columns in another order, other predictions"; }
+with_columns() { # WHAT: the header and rows of the members, changed by awk
+    awk -F, -v OFS=, "$1" "$club/people.csv" >changed.csv
+}
+reads() { refused 1 "$1" predict runs/club/model.safetensors --edges "$club/friends.csv" --features changed.csv; }
+with_columns '{ print $1, $2, $3, $4 }' && reads "the model reads the feature column 'years'"
+with_columns '{ print $0, NR == 1 ? "height" : 180 }' && reads "has the feature column 'height', which|leave it out"
+with_columns '{ print $1, $2, $2, $4, $5 }' && reads "two feature columns of|'age'"
+with_columns 'NR > 1 { print $1, $2, $3, $4 }' && reads "4 feature columns|has 3"
+
 # ---- what is refused ------------------------------------------------------------------------------------
 
 refused 2 "--features|--edges|missing" train --features "$club/people.csv" --out nowhere
