@@ -5,11 +5,12 @@
  * Comes in: data sets and settings. A job (key.c, jobs.c) is one training; runner.c gives jobs to as
  * many processes as there are cores; worker.c is what such a process does: it leaves one JSON record
  * OUT/jobs/KEY.json. The key is a hash of everything the record depends on, so that a job whose
- * record is there is never done again, whichever table asks for it. Goes out: records.
+ * record is there is never done again, whichever table asks for it. Goes out: records, and means
+ * over those that belong together (spread.c).
  *
  * On top of that: plan.c says which jobs the paper's tables need, paper.c what the paper says,
  * results.c and report.c make tables of records, cmd_reproduce.c is the command; for the search
- * space.c, halving.c and cmd_tune.c. Shared names begin with exp_. */
+ * space.c, halving.c, search.c, tune_report.c and cmd_tune.c. Shared names begin with exp_. */
 #ifndef PGCN_EXPERIMENTS_H
 #define PGCN_EXPERIMENTS_H
 

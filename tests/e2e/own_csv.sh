@@ -109,6 +109,9 @@ reads() { refused 1 "$1" predict runs/club/model.safetensors --edges "$club/frie
 with_columns '{ print $1, $2, $3, $4 }' && reads "the model reads the feature column 'years'"
 with_columns '{ print $0, NR == 1 ? "height" : 180 }' && reads "has the feature column 'height', which|leave it out"
 with_columns '{ print $1, $2, $2, $4, $5 }' && reads "two feature columns of|'age'"
+sed 's/\\"age\\"/1234567/' runs/club/model.safetensors >unnamed.safetensors
+! cmp -s runs/club/model.safetensors unnamed.safetensors || fail "the model has no names"
+refused 1 "unnamed.safetensors|feature_names is not a list of 4 strings" predict unnamed.safetensors "${files[@]}"
 with_columns 'NR > 1 { print $1, $2, $3, $4 }' && reads "4 feature columns|has 3"
 
 # ---- what is refused ------------------------------------------------------------------------------------
