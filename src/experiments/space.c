@@ -77,7 +77,6 @@ static const struct {
      "channels = 16 | 32 | 64\n"
      "path-length = 2 .. 7\n"
      "dropout-last = 0 | 0.5\n"
-     "batch = 32 | 128\n"
      "scaling = walk | symmetric | sum\n"
      "kernel-start = identity | smooth | random\n"
      "residual = none | initial | previous\n"
