@@ -185,15 +185,15 @@ holds "$out" "pathgcn       4     3  $(best_common folds "${keys[@]}") ±"
 
 # a search ranks by the same rule
 echo 'lr-mix = 1e-3 .. 1e-1 log' >rates.space
-run 0 pathgcn tune small:crossval=3 --space rates.space --candidates 2 --runs 3 --epochs 6 --steps 1 --channels 4 \
-    --quiet --out common
+ranked=(tune small:crossval=3 --space rates.space --lr-mix 0.01 --candidates 2 --runs 3 --epochs 6 --steps 1
+    --channels 4 --quiet --out common)
+run 0 pathgcn "${ranked[@]}"
 holds "$out" "at one epoch for all runs"
 holds common/tune.json '"chosen_by": "val_accuracy_at_common_epoch"' '"common_epoch"'
 for those in -l -L; do # with the rate of the present recipe, and without: the candidate
     mapfile -t keys < <(grep $those '"lr-mix": "0.01"' common/jobs/*.json | sed 's|.*/||; s|\.json||')
     holds "$out" " $(best_common common "${keys[@]}") ±"
 done
-run 0 pathgcn tune small:crossval=3 --space rates.space --candidates 2 --runs 3 --epochs 6 --steps 1 --channels 4 \
-    --quiet --out common --score accuracy
+run 0 pathgcn "${ranked[@]}" --score accuracy
 holds common/tune.json '"chosen_by": "val_accuracy"'
 refused 1 "which needs a class for every graph" reproduce graphs --datasets karate --out none

@@ -191,7 +191,8 @@ static void test_recipe_names_and_families_are_found(void **state) {
         {"paper", "NCI1-gin", "paper-nci1"},
         {"paper", "ppi", "paper-ppi"},
         {NULL, "Cora", "cora"},
-        {NULL, "MUTAG", "none"}, /* a name does not tell the task */
+        {NULL, "MUTAG", "mutag"},
+        {NULL, "ENZYMES", "none"}, /* a name does not tell the task */
         {"any-graph", "MUTAG", "any-graph"},
         {"cora-full", "cora", "cora-full"},
     };
@@ -280,7 +281,8 @@ static void test_recipe_for_data_goes_by_name_and_task(void **state) {
         {NULL, "karate", PGCN_TASK_NODE, "none"},
         {NULL, "karate", PGCN_TASK_NONE, "none"},
         {NULL, "mine", PGCN_TASK_GRAPH, "any-graph"},
-        {NULL, "MUTAG:crossval=10", PGCN_TASK_GRAPH, "any-graph"},
+        {NULL, "ENZYMES:crossval=10", PGCN_TASK_GRAPH, "any-graph"},
+        {NULL, "MUTAG-gin:crossval=10", PGCN_TASK_GRAPH, "mutag"},
         {NULL, "proteins-of-mine", PGCN_TASK_MULTILABEL, "any-multilabel"},
         {NULL, "cora", PGCN_TASK_MULTILABEL, "any-multilabel"}, /* a name that others have too */
         {"paper", "NCI1", PGCN_TASK_GRAPH, "paper-nci1"},
