@@ -45,8 +45,8 @@ static void test_network_recipes_of_all_kinds_match_equations(void **state) {
         /* inputs that paths smooth, in both forms */
         "layers=1 channels=5 input-hops=1 samples=1 consistency=0",
         "layers=2 channels=5 input-hops=1.5 drop-rows=0.5 dropout-hidden=0.3 paths-per-layer=yes",
-        "layers=1 channels=5 input-hops=2 input-norm=yes samples=3 drop-rows=0.5 batch-norm=yes "
-        "dropout-last=0.8",
+        ("layers=1 channels=5 input-hops=2 input-norm=yes samples=3 drop-rows=0.5 batch-norm=yes "
+         "dropout-last=0.8"),
         "layers=2 channels=5 input-hops=2 input-norm=yes train-form=exact kernel=layer dropout=0",
         "layers=1 channels=5 input-hops=1 input-norm=yes train-form=exact drop-rows=0.5",
         "layers=2 channels=5 input-hops=1 input-norm=yes batch-norm=yes dropout-hidden=0.3",
