@@ -134,6 +134,11 @@ static int load(const cli_command *command, const cli_arguments *arguments, requ
 
 /* ---- eval ---------------------------------------------------------------------------------------- */
 
+/* The split of the training, if the data has one of that name; or NULL. */
+static const char *split_scored(const request *r, const pgcn_scores *scores) {
+    return isnan(scores->train.accuracy) ? NULL : pgcn_model_split(r->model);
+}
+
 static int print_eval_json(const request *r, const pgcn_scores *scores) {
     const struct {
         const char *name;
@@ -143,9 +148,9 @@ static int print_eval_json(const request *r, const pgcn_scores *scores) {
                  {"test", &scores->test},
                  {"all", &scores->all}};
     pgcn_task task = pgcn_model_task(r->model);
-    json_t *object = json_pack("{s:s, s:s, s:s, s:s, s:s, s:i, s:I, s:s}", "dataset",
+    json_t *object = json_pack("{s:s, s:s, s:s, s:s?, s:s, s:i, s:I, s:s}", "dataset",
                                pgcn_dataset_describe(r->data).name, "task", pgcn_task_name(task),
-                               "metric", cli_metric(task), "split", pgcn_model_split(r->model),
+                               "metric", cli_metric(task), "split", split_scored(r, scores),
                                "inference", r->inference_text, "draws", r->inference.draws, "epoch",
                                (json_int_t)pgcn_model_epoch(r->model), "accuracy_unit", "percent");
     for (int i = 0; i < 4; i++) {
@@ -169,12 +174,11 @@ static int print_eval_json(const request *r, const pgcn_scores *scores) {
 static int print_eval_table(const request *r, const pgcn_scores *scores) {
     pgcn_task task = pgcn_model_task(r->model);
     pgcn_dataset_info info = pgcn_dataset_describe(r->data);
-    bool has_split = !isnan(scores->train.accuracy);
+    const char *split = split_scored(r, scores);
     bool is_new = strcmp(info.fingerprint, pgcn_model_fingerprint(r->model)) != 0;
-    bool with_all = is_new || !has_split; /* else it would mix training and test */
+    bool with_all = is_new || !split; /* else it would mix training and test */
     printf("%s, split %s, %s inference, weights of epoch %lld\n\n", info.name,
-           has_split ? pgcn_model_split(r->model) : "none", r->inference_text,
-           (long long)pgcn_model_epoch(r->model));
+           split ? split : "none", r->inference_text, (long long)pgcn_model_epoch(r->model));
     const struct {
         const char *name;
         const pgcn_score *score;

@@ -118,7 +118,7 @@ pgcn_status pgcn_i_source_features(pgcn_i_source *source, const float *dense, in
 int64_t pgcn_i_source_items(const pgcn_i_source *source);
 bool pgcn_i_source_has_label(const pgcn_i_source *source, int64_t item);
 
-/* ---- the steps (prepare.c, features.c, splits.c) -------------------------------------------------------- */
+/* ---- the steps (prepare.c, features.c, splits.c) -------------------------------------------- */
 
 /* What stands after the colon of a name, or in --prepare:
  * "directed,largest-component,features=own+degrees,stratified=60/20/20,splits=5,split-seed=1,

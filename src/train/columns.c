@@ -98,8 +98,7 @@ static pgcn_status find_places(const pgcn_model *model, const pgcn_dataset *data
         if (!met[j] && !is_made(model_column(model, j)))
             return pgcn_i_fail(
                 PGCN_ERR_MISMATCH,
-                "the model reads the feature column '%s', which data set %s does not "
-                "have",
+                "the model reads the feature column '%s', which data set %s does not have; add it",
                 model_column(model, j), data->name);
     return PGCN_OK;
 }

@@ -413,7 +413,7 @@ static pgcn_status find_class(const pgcn_model *model, const pgcn_dataset *data,
         }
     return pgcn_i_fail(PGCN_ERR_MISMATCH,
                        "data set %s has the class '%s', which the data the model was trained on "
-                       "(%s, %d classes) had not",
+                       "(%s, %d classes) had not; give such items no label, or train with them",
                        data->name, name, model->dataset, model->classes);
 }
 

@@ -36,6 +36,11 @@ holds "$out" "The micro-F1 is that of the mean of the 3 draws"
 run 0 pathgcn eval a/model.safetensors --json
 holds "$out" '"metric":"micro-F1"'
 [ "$(json "$out" test_accuracy)" = "$tested" ] || fail "eval has another F1 than train"
+# labels are found by their names: other columns, the same score
+scored=$(json "$out" all_accuracy)
+sed 's/,\([01]\),\([01]\)$/,\2,\1/; 1s/.*/id,second,"odd, or so"/' labels.csv >swapped.csv
+run 0 pathgcn eval a/model.safetensors --edges edges.csv --features features.csv --labels swapped.csv --json
+[ "$(json "$out" all_accuracy)" = "$scored" ] || fail "labels in another order have another F1"
 
 run 0 pathgcn predict a/model.safetensors --out all.csv
 [ "$(head -n 1 all.csv)" = "node,labels,probability" ] || fail "another header"

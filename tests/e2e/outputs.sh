@@ -73,7 +73,7 @@ holds eval-1 training validation "test" "stochastic:3" "deviation"
 run 0 pathgcn eval seeds/model.safetensors sbm:only-split=0
 holds "$out" "split none" "all  "
 run 0 pathgcn eval seeds/model.safetensors sbm:only-split=0 --json
-holds "$out" '"test_accuracy":null'
+holds "$out" '"test_accuracy":null' '"split":null'
 [ "$(json "$out" all_accuracy)" != null ] || fail "no accuracy"
 
 # ---- predict -------------------------------------------------------------------------------------
