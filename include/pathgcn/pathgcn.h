@@ -70,7 +70,6 @@ typedef struct pgcn_info {
     const char *version;
     const char *isa;       /* instruction set of the kernels in use: baseline, avx2, avx512 */
     const char *isa_built; /* those this build holds, separated by spaces */
-    const char *blas;      /* the BLAS in use and its own CPU detection */
     const char *compiler;
     int cores; /* usable by this process */
 } pgcn_info;

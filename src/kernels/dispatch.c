@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The seven files of a set (isa.h declares them for one set only: the one being compiled). */
+/* The eight files of a set (isa.h declares them for one set only: the one being compiled). */
 #define DECLARE_SET(set)                                                                           \
     void pgcn_i_fill_pathconv_##set(pgcn_i_kernels *table);                                        \
     void pgcn_i_fill_spmm_##set(pgcn_i_kernels *table);                                            \
@@ -16,6 +16,7 @@
     void pgcn_i_fill_dropout_##set(pgcn_i_kernels *table);                                         \
     void pgcn_i_fill_norm_##set(pgcn_i_kernels *table);                                            \
     void pgcn_i_fill_loss_##set(pgcn_i_kernels *table);                                            \
+    void pgcn_i_fill_gemm_##set(pgcn_i_kernels *table);                                            \
     void pgcn_i_fill_walk_##set(pgcn_i_kernels *table);                                            \
     static void fill_##set(pgcn_i_kernels *table) {                                                \
         table->isa = #set;                                                                         \
@@ -25,6 +26,7 @@
         pgcn_i_fill_dropout_##set(table);                                                          \
         pgcn_i_fill_norm_##set(table);                                                             \
         pgcn_i_fill_loss_##set(table);                                                             \
+        pgcn_i_fill_gemm_##set(table);                                                             \
         pgcn_i_fill_walk_##set(table);                                                             \
     }
 

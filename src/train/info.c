@@ -6,7 +6,6 @@ pgcn_info pgcn_info_get(void) {
         .version = PGCN_VERSION,
         .isa = pgcn_i_kernels_get()->isa,
         .isa_built = pgcn_i_kernels_built(),
-        .blas = pgcn_i_blas_name(),
         .compiler = __VERSION__,
         .cores = pgcn_i_cores(),
     };

@@ -157,7 +157,7 @@ holds "$out" '"nodes":12' '"edges":11' '"isolated":1' '"train":4' '"class_sizes"
 run 0 pathgcn data info karate --json
 holds "$out" '"nodes":34' '"edges":78' '"classes":2'
 run 0 pathgcn info
-holds "$out" version isa threads blas compiler
+holds "$out" version isa threads compiler
 # ---- kernels -------------------------------------------------------------------------------------
 
 # smooth kernels that were never trained: hops and sum are those asked for
