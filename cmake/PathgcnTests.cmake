@@ -38,6 +38,11 @@ foreach(source IN LISTS unit_sources)
     pathgcn_test(${name} unit ${program})
 endforeach()
 
+# A row must not depend on the rows beside it on any instruction set, not only on the best one.
+foreach(isa IN LISTS isas)
+    pathgcn_test(alone.${isa} unit ${CMAKE_COMMAND} -E env PATHGCN_ISA=${isa} $<TARGET_FILE:test_alone>)
+endforeach()
+
 if(TARGET pathgcn_program)
     file(GLOB e2e_scripts CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/tests/e2e/*.sh)
     foreach(script IN LISTS e2e_scripts)

@@ -215,10 +215,9 @@ static void walk_task(void *context, int64_t task, int worker) {
         for (int b = 0; b < count;) { /* the paths of one start after the other */
             int many = p - path < count - b ? (int)(p - path) : count - b;
             pgcn_node from = starts ? starts[position] : (pgcn_node)position;
-            uint64_t number = (uint64_t)from * (uint64_t)p + (uint64_t)path;
             for (int i = 0; i < many; i++, b++) {
                 start[b] = out[b * k] = from;
-                element[b] = number + (uint64_t)i;
+                element[b] = pgcn_i_walk_element(job->walker, from, path + i);
             }
             path = path + many < p ? path + many : 0;
             position += path == 0;

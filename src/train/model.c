@@ -196,7 +196,7 @@ static pgcn_status session_fill(session *s, const pgcn_model *model, const pgcn_
     PGCN_TRY(pgcn_i_pool_new(s->inference.threads, &s->pool));
     PGCN_TRY(pgcn_i_input_new(&s->x, s->config.normalise, pgcn_i_network_standard(&s->params),
                               false, &s->input));
-    PGCN_TRY(pgcn_i_spatial_init(&s->spatial, data->graph, &s->config));
+    PGCN_TRY(pgcn_i_spatial_of(&s->spatial, data, &s->config));
     if (!sampled && !s->spatial.has_exact)
         return pgcn_i_fail(PGCN_ERR_ARGUMENT,
                            "a model of node2vec walks has no deterministic form (its walks have a "

@@ -350,7 +350,7 @@ static pgcn_status set_up(pgcn_trainer *trainer) {
     PGCN_TRY(pgcn_i_trainer_check(trainer));
     pgcn_i_trainer_settle(trainer);
     PGCN_TRY(pgcn_i_pool_new(config->threads, &trainer->pool));
-    PGCN_TRY(pgcn_i_spatial_init(&trainer->spatial, data->graph, config));
+    PGCN_TRY(pgcn_i_spatial_of(&trainer->spatial, data, config));
     pgcn_i_shape shape = {data->x.columns, data->classes, data->task == PGCN_TASK_GRAPH};
     PGCN_TRY(pgcn_i_network_declare(&trainer->params, config, shape));
     PGCN_TRY(pgcn_i_params_allocate(&trainer->params, true));

@@ -188,7 +188,7 @@ static void test_training_on_graphs_lowers_the_loss(void **state) {
     for (int i = 0; i < CASE_COUNT; i++) {
         pgcn_dataset *data = data_of(i);
         char text[256];
-        snprintf(text, sizeof text, "%s lr-ends=0.02 epochs=300", CASES[i].text);
+        snprintf(text, sizeof text, "%s lr-ends=0.02 wd-mix=0.01 epochs=300", CASES[i].text);
         pgcn_trainer *trainer = trainer_of(data, text);
         run_epochs(trainer, 60);
         const pgcn_epoch *h = trainer->progress.history;
