@@ -19,11 +19,19 @@ static exp_spread over_splits(const exp_nested *n, size_t place) {
 
 /* ---- for people ------------------------------------------------------------------------------- */
 
-static void add_row(exp_table *table, const exp_nested_split *split) {
+/* Of one run there is no deviation. */
+static void add_figure(exp_table *table, exp_spread spread, int runs) {
+    if (runs > 1)
+        exp_table_add(table, "%.2f ± %.2f", spread.mean, spread.deviation);
+    else
+        exp_table_add(table, "%.2f", spread.mean);
+}
+
+static void add_row(exp_table *table, const exp_nested_split *split, int runs) {
     exp_table_add(table, "%s", split->name);
     exp_table_add(table, split->candidate == 0 ? "%d, the start" : "%d", split->candidate);
-    exp_table_add(table, "%.2f ± %.2f", split->val.mean, split->val.deviation);
-    exp_table_add(table, "%.2f ± %.2f", split->test.mean, split->test.deviation);
+    add_figure(table, split->val, runs);
+    add_figure(table, split->test, runs);
 }
 
 static void print_settings(const exp_nested_split *split) {
@@ -47,10 +55,23 @@ static void print_mean(const char *what, const char *metric, exp_spread spread, 
     printf("\n");
 }
 
+static void print_protocol(const exp_search *s, pgcn_task task) {
+    const char *items = cli_items(task);
+    unsigned long long first = s->present.seed, last = first + (unsigned)(s->runs - 1);
+    if (s->runs > 1)
+        printf("\n± of a split is the deviation over its %d runs, seeds %llu to %llu.", s->runs,
+               first, last);
+    else
+        printf("\nOne run for each split, seed %llu.", first);
+    printf(" Settings and epochs were chosen\non validation %s by %s, without the labels of the "
+           "split's own test %s; each split was\ntested after all choices were made.\n",
+           items, s->rule == EXP_BY_LOSS ? "loss" : cli_metric(task), items);
+}
+
 static void print_table(const exp_nested *n) {
     const exp_search *s = n->search;
     pgcn_task task = pgcn_dataset_describe(n->data.data).task;
-    const char *items = cli_items(task), *metric = cli_metric(task);
+    const char *metric = cli_metric(task);
     char heads[128];
     snprintf(heads, sizeof heads, "split|chosen candidate|>validation %s|>test %s", metric, metric);
     exp_table *table = exp_table_new(heads);
@@ -60,7 +81,7 @@ static void print_table(const exp_nested *n) {
     for (int r = 0; r < s->rungs; r++)
         printf("%s %d x %d runs", r ? "," : "", s->rung[r].candidates, s->rung[r].runs);
     printf("\n\n");
-    for (int i = 0; i < n->splits; i++) add_row(table, &n->split[i]);
+    for (int i = 0; i < n->splits; i++) add_row(table, &n->split[i], s->runs);
     exp_table_print(stdout, table, false);
     exp_table_free(table);
     printf("\n");
@@ -68,13 +89,7 @@ static void print_table(const exp_nested *n) {
     print_mean("Test", metric, OVER_SPLITS(test), n->splits);
     printf("\nSettings that differ from the start:\n");
     for (int i = 0; i < n->splits; i++) print_settings(&n->split[i]);
-    printf(
-        "\n± is the deviation over the %d run%s of a split, seeds %llu to %llu. Settings and epochs "
-        "were chosen\non validation %s by %s, without the labels of the split's own test %s; "
-        "each split was tested after\nall choices were made.\n",
-        s->runs, s->runs == 1 ? "" : "s", (unsigned long long)s->present.seed,
-        (unsigned long long)s->present.seed + (unsigned)(s->runs - 1), items,
-        s->rule == EXP_BY_LOSS ? "loss" : metric, items);
+    print_protocol(s, task);
     if (exp_nested_start_has_seen(s))
         printf("The start, recipe %s, is one of this data set and may have seen these labels.\n",
                s->recipe.name);

@@ -120,7 +120,7 @@ holds "$out" "3 splits, each searched by itself from any-graph" "test graphs" "T
 holds graphs/nested.json '"task": "graph"' '"start_is_of_this_data_set": false'
 
 run 0 pathgcn tune karate --nested --split 2 --candidates 2 --runs 1 --epochs 2 --out one
-holds "$out" "karate, 1 split, each searched by itself"
+holds "$out" "karate, 1 split, each searched by itself" "One run for each split, seed 0"
 holds one/nested.json '"interval_95": null'
 
 # a recipe of the data set has seen all its splits: it is used when asked for, and that is said
