@@ -109,6 +109,13 @@ void cli_put_id(FILE *out, const pgcn_dataset *data, int64_t node);
 int64_t cli_node_number(const pgcn_dataset *data, int64_t row);
 int64_t cli_node_row(const pgcn_dataset *data, int64_t number);
 
+/* ---- interval.c ----------------------------------------------------------------------------- */
+
+/* Half the width of the 95 % interval of the mean of `count` independent runs, from their deviation
+ * (with N - 1), by Student's t. NaN for fewer than two runs. */
+double cli_interval_95(double deviation, long long count);
+json_t *cli_json_interval(double mean, double deviation, long long count); /* [low, high], or null */
+
 /* ---- source.c ------------------------------------------------------------------------------- */
 
 /* Where a data set comes from, besides its name. */

@@ -120,6 +120,9 @@ static void print_rows(const train_request *request, const pgcn_dataset_info *in
     printf(" %12.3f\n%-33s", SPREAD(step_ms).mean, "deviation");
     print_percent(val.deviation);
     print_percent(test.deviation);
+    printf("\n%-33s", "95 % interval, half its width");
+    print_percent(cli_interval_95(val.deviation, request->seeds));
+    print_percent(cli_interval_95(test.deviation, request->seeds));
     printf("\n");
 }
 
@@ -128,11 +131,14 @@ void cli_train_print_table(const train_request *request, const pgcn_dataset_info
     spread val = SPREAD(val_accuracy), test = SPREAD(test_accuracy);
     bool tested = !isnan(test.mean);
     spread shown = tested ? test : val;
-    char over[96] = "", untested[48] = "";
+    char over[128] = "", untested[48] = "";
     print_rows(request, info, runs, val, test);
-    if (request->seeds > 1)
-        snprintf(over, sizeof over, " (mean of %lld seeds, deviation %.2f)", request->seeds,
-                 shown.deviation);
+    if (request->seeds > 1) {
+        double half = cli_interval_95(shown.deviation, request->seeds);
+        snprintf(over, sizeof over,
+                 " (mean of %lld seeds, deviation %.2f, 95 %% interval %.2f to %.2f)",
+                 request->seeds, shown.deviation, shown.mean - half, shown.mean + half);
+    }
     if (!tested) /* only these two steps leave nothing to test on */
         snprintf(untested, sizeof untested, " (no test: %s)",
                  strstr(info->steps, "without-test") ? "without-test" : "crossval");
@@ -157,15 +163,17 @@ json_t *cli_train_summary(const train_request *request, const pgcn_dataset_info 
     spread test = SPREAD(test_accuracy), val = SPREAD(val_accuracy);
     spread best = SPREAD(best_test_accuracy);
     return json_pack(
-        "{s:s, s:s, s:s, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:f, s:f, s:I, s:I, s:I, s:s, s:s, s:o, "
-        "s:o}",
+        "{s:s, s:s, s:s, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:f, s:f, s:I, s:I, s:I, "
+        "s:s, s:s, s:o, s:o}",
         "dataset", info->name, "task", pgcn_task_name(info->task), "metric", cli_metric(info->task),
         "recipe", recipe_mark(&request->used), "accuracy_unit", "percent", "test_accuracy_mean",
         cli_json_real(test.mean), "test_accuracy_std", cli_json_real(test.deviation),
+        "test_accuracy_interval_95", cli_json_interval(test.mean, test.deviation, request->seeds),
         "val_accuracy_mean", cli_json_real(val.mean), "val_accuracy_std",
-        cli_json_real(val.deviation), "best_epoch_test_accuracy_mean", cli_json_real(best.mean),
-        "best_epoch_test_accuracy_std", cli_json_real(best.deviation), "seeds",
-        (json_int_t)request->seeds, "epochs", total_epochs / (double)request->seeds,
+        cli_json_real(val.deviation), "val_accuracy_interval_95",
+        cli_json_interval(val.mean, val.deviation, request->seeds), "best_epoch_test_accuracy_mean",
+        cli_json_real(best.mean), "best_epoch_test_accuracy_std", cli_json_real(best.deviation),
+        "seeds", (json_int_t)request->seeds, "epochs", total_epochs / (double)request->seeds,
         "step_ms_median", SPREAD(step_ms).mean, "peak_rss_bytes", (json_int_t)cli_peak_rss_bytes(),
         "predicted_peak_rss_bytes", (json_int_t)predicted, "parameters",
         (json_int_t)runs[0].parameters, "fingerprint", info->fingerprint, "out", request->out,

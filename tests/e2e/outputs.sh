@@ -38,8 +38,17 @@ b=$(json <(tr -d ' \n' <seeds/seed-1/result.json) test_accuracy)
 about "$(json train.json test_accuracy_mean)" "$(awk "BEGIN { print ($a + $b) / 2 }")" 1e-3
 about "$(json train.json test_accuracy_std)" "$(awk "BEGIN { print sqrt(($a - $b) ^ 2 / 2) }")" 1e-3
 
+# and the interval of the mean is that of Student's t, which is 12.7062 for two runs
+read -r low high < <(grep -oE '"test_accuracy_interval_95":\[[^]]*' train.json | sed 's/.*\[//; s/,/ /')
+half=$(awk "BEGIN { d = $a - $b; print 12.7062 * (d < 0 ? -d : d) / 2 }")
+about "$low" "$(awk "BEGIN { print ($a + $b) / 2 - $half }")" 1e-2
+about "$high" "$(awk "BEGIN { print ($a + $b) / 2 + $half }")" 1e-2
+run 0 pathgcn train karate --epochs 5 --json --out one
+holds "$out" '"test_accuracy_interval_95":null' '"val_accuracy_interval_95":null'
+
 run 0 pathgcn train karate --epochs 5 --seeds 3 --out table
-holds "$out" seed "best epoch" mean deviation "mean of 3 seeds" table/model.safetensors
+holds "$out" seed "best epoch" mean deviation "95 % interval, half its width" "mean of 3 seeds" \
+    table/model.safetensors
 [ "$(grep -cE '^[012] ' "$out")" = 3 ] || { show_last && fail "not a line per seed"; }
 run 0 pathgcn train karate --epochs 5
 [ -s runs/karate/model.safetensors ] || fail "no default directory"
