@@ -13,7 +13,7 @@ typedef struct train_request {
     cli_source source;
     const char *recipe; /* NULL: the one of the data set */
     const char *out, *seeds_text, *every_text;
-    bool resume, overwrite, json, quiet;
+    bool resume, overwrite, accept_other_version, json, quiet;
     long long seeds, checkpoint_every;
     pgcn_recipe_info used; /* the recipe that the settings started from */
     char **argv;           /* for the sentence that says how to resume */

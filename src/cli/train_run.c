@@ -284,6 +284,17 @@ static int train_and_leave(const train_request *r, pgcn_trainer *trainer, const 
     return leave_files(r, trainer, files, out);
 }
 
+static int resume(const train_request *r, pgcn_trainer *trainer, const char *checkpoint) {
+    pgcn_resume_opts opts = pgcn_resume_opts_default();
+    opts.accept_other_version = r->accept_other_version;
+    pgcn_status status = pgcn_trainer_resume_with(trainer, checkpoint, &opts);
+    if (status != PGCN_OK) return cli_failed(&cli_train, status);
+    const char *note;
+    for (int i = 0; !r->quiet && (note = pgcn_trainer_note(trainer, i)); i++)
+        fprintf(stderr, "note: %s\n", note);
+    return -1;
+}
+
 int cli_train_run(const train_request *r, const pgcn_dataset *data, const pgcn_config *config,
                   const char *directory, long long run, train_outcome *out) {
     pgcn_trainer *trainer = NULL;
@@ -296,8 +307,7 @@ int cli_train_run(const train_request *r, const pgcn_dataset *data, const pgcn_c
         status == PGCN_OK ? open_directory(r, directory, &files) : cli_failed(&cli_train, status);
     if (code < 0) out->predicted_bytes = cli_train_predict(r, trainer, resident, run == 1);
     if (code < 0 && r->resume && files.started) {
-        status = pgcn_trainer_resume(trainer, files.checkpoint);
-        if (status != PGCN_OK) code = cli_failed(&cli_train, status);
+        code = resume(r, trainer, files.checkpoint);
     }
     if (code < 0 && r->resume && files.finished && pgcn_trainer_finished(trainer)) {
         cli_train_summarise(trainer, out);

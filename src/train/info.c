@@ -9,5 +9,6 @@ pgcn_info pgcn_info_get(void) {
         .blas = pgcn_i_blas_name(),
         .compiler = __VERSION__,
         .cores = pgcn_i_cores(),
+        .bits_revision = PGCN_BITS_REVISION,
     };
 }
