@@ -109,7 +109,7 @@ static int load(const cli_command *command, const cli_arguments *arguments, requ
     r->inference.seed = (uint64_t)seed;
     r->inference.threads = (int)threads;
     pgcn_status status = pgcn_inference_parse(r->inference_text, &r->inference);
-    if (status == PGCN_OK) status = pgcn_model_load(arguments->word[0], &r->model);
+    if (status == PGCN_OK) status = cli_load_model(arguments->word[0], &r->model);
     if (status != PGCN_OK) return cli_failed(command, status);
     bool own_data = arguments->words == 1 && !r->source.edges;
     const char *name = arguments->words > 1 ? arguments->word[1] : NULL;
