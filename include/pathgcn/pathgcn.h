@@ -42,6 +42,13 @@ extern "C" {
 
 #define PGCN_VERSION "0.1.0"
 
+/* The revision of the results. Raised by one in every release in which any training or prediction
+ * that worked before can come out with other bits, on the same instruction set: another order of a
+ * sum, another kernel, another random number. Not raised by new settings or faster code with the
+ * same bits. Checkpoints and models hold it; a run is resumed only with the same one. 0: pathgcn
+ * 0.1, whose files do not say. */
+#define PGCN_BITS_REVISION 1
+
 /* A node. Offsets and sizes are 64 bit everywhere. */
 typedef int32_t pgcn_node;
 
@@ -71,7 +78,8 @@ typedef struct pgcn_info {
     const char *isa;       /* instruction set of the kernels in use: baseline, avx2, avx512 */
     const char *isa_built; /* those this build holds, separated by spaces */
     const char *compiler;
-    int cores; /* usable by this process */
+    int cores;         /* usable by this process */
+    int bits_revision; /* PGCN_BITS_REVISION of the library */
 } pgcn_info;
 PGCN_API pgcn_info pgcn_info_get(void);
 
@@ -614,14 +622,28 @@ PGCN_API pgcn_status pgcn_trainer_epoch(pgcn_trainer *trainer, pgcn_epoch *out);
 PGCN_API bool pgcn_trainer_finished(const pgcn_trainer *trainer);
 /* The epochs so far, borrowed until the next call that changes the trainer. */
 PGCN_API const pgcn_epoch *pgcn_trainer_history(const pgcn_trainer *trainer, int64_t *count);
-/* The split in use, e.g. "public". */
+/* The split in use, e.g. "public"; and what tells it from another one of that name: the SHA-256 of
+ * its masks, 64 hex digits. */
 PGCN_API const char *pgcn_trainer_split(const pgcn_trainer *trainer);
+PGCN_API const char *pgcn_trainer_split_hash(const pgcn_trainer *trainer);
 /* Writes everything needed to go on (weights, best weights, Adam moments, history) to `path`,
- * atomically; and takes it back. Resuming checks that data, configuration and version are those
- * of the checkpoint: PGCN_ERR_MISMATCH otherwise. Only `epochs`, `patience`, `threads` and
- * `recompute` may differ. */
+ * atomically; and takes it back. Resuming checks that data, masks of the split, configuration and
+ * PGCN_BITS_REVISION are those of the checkpoint: PGCN_ERR_MISMATCH otherwise. Only `epochs`,
+ * `patience`, `threads` and `recompute` may differ. */
 PGCN_API pgcn_status pgcn_trainer_save(const pgcn_trainer *trainer, const char *path);
 PGCN_API pgcn_status pgcn_trainer_resume(pgcn_trainer *trainer, const char *path);
+/* The same with options; NULL for the default. */
+typedef struct pgcn_resume_opts {
+    size_t size;
+    bool accept_other_version; /* go on although the checkpoint has another PGCN_BITS_REVISION: the
+                                  run ends with the bits of neither version */
+} pgcn_resume_opts;
+PGCN_API pgcn_resume_opts pgcn_resume_opts_default(void);
+PGCN_API pgcn_status pgcn_trainer_resume_with(pgcn_trainer *trainer, const char *path,
+                                              const pgcn_resume_opts *opts);
+/* Facts about the last resume that a user should hear (another instruction set, a checkpoint that
+ * could not be compared in full), one sentence each: NULL after the last. */
+PGCN_API const char *pgcn_trainer_note(const pgcn_trainer *trainer, int i);
 /* A model with the best weights so far (a copy). */
 PGCN_API pgcn_status pgcn_trainer_model(const pgcn_trainer *trainer, pgcn_model **out);
 
@@ -636,10 +658,12 @@ PGCN_API pgcn_status pgcn_model_load(const char *path, pgcn_model **out);
 PGCN_API pgcn_status pgcn_model_save(const pgcn_model *model, const char *path);
 PGCN_API void pgcn_model_free(pgcn_model *model);
 PGCN_API const pgcn_config *pgcn_model_config(const pgcn_model *model);
-/* Name and fingerprint of the data set it was trained on, the split, and the epoch kept. */
+/* Name and fingerprint of the data set it was trained on, the split, the SHA-256 of its masks ("": a
+ * model of pathgcn 0.1, which did not keep it), and the epoch kept. */
 PGCN_API const char *pgcn_model_dataset(const pgcn_model *model);
 PGCN_API const char *pgcn_model_fingerprint(const pgcn_model *model);
 PGCN_API const char *pgcn_model_split(const pgcn_model *model);
+PGCN_API const char *pgcn_model_split_hash(const pgcn_model *model);
 PGCN_API int64_t pgcn_model_epoch(const pgcn_model *model);
 /* The name of class c in the data it was trained on; NULL if classes had none. */
 PGCN_API const char *pgcn_model_class_name(const pgcn_model *model, int c);
@@ -681,10 +705,20 @@ typedef struct pgcn_score {
     double draw_deviation; /* and its standard deviation; 0 when deterministic */
     double loss;           /* mean cross-entropy of the prediction */
 } pgcn_score;
+/* Whether the data has the split that a model was trained on. Splits are compared by their masks:
+ * two of the same name may train on different nodes. */
+typedef enum pgcn_split_match {
+    PGCN_SPLIT_SAME = 0,   /* the same training and validation items: test items are held out */
+    PGCN_SPLIT_OTHER = 1,  /* a split of that name with other training or validation items */
+    PGCN_SPLIT_NONE = 2,   /* no such masks and no split of that name */
+    PGCN_SPLIT_BY_NAME = 3 /* a model of pathgcn 0.1, which did not keep masks: one of that name */
+} pgcn_split_match;
 typedef struct pgcn_scores {
-    pgcn_score train, val, test; /* of the split that the model was trained on; NaN if there is none
-                                    of that name */
+    pgcn_score train, val, test; /* of the split that the model was trained on; NaN if the data does
+                                    not have it (PGCN_SPLIT_OTHER, PGCN_SPLIT_NONE) */
     pgcn_score all;              /* everything that has a label */
+    pgcn_split_match split_match;
+    int split; /* the split of the data that was scored, as for pgcn_dataset_split(); -1: none */
 } pgcn_scores;
 /* Scores on `data`, which may be other data than the model was trained on. Classes are found by their
  * names, feature columns too where they have names; an unknown one is an error. */

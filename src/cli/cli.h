@@ -1,5 +1,5 @@
 /* The command line. It knows the public header and nothing else of the library, so whatever a
- * command does a program can do too. One file per command (train has three, see train.h);
+ * command does a program can do too. One file per command (train has several, see train.h);
  * options.c parses and writes help, output.c has messages, numbers for people and directories.
  *
  * Errors are one line on standard error. Standard output is checked once, by main(), when a
@@ -149,6 +149,36 @@ void cli_print_notes(FILE *out, const pgcn_dataset *data); /* "note: ...", a lin
 bool cli_source_write(const cli_command *command, const char *directory, const char *dataset,
                       const cli_source *source);
 json_t *cli_source_recall(const char *model, const char **dataset, cli_source *source);
+
+/* ---- run_directory.c ------------------------------------------------------------------------ */
+
+enum { CLI_PATH_BYTES = 4096 };
+/* Where a run writes while the directory holds another one; it takes its place when it is finished. */
+#define CLI_UNFINISHED "unfinished"
+
+typedef enum cli_holds {
+    CLI_HOLDS_NOTHING,     /* no work that could be lost */
+    CLI_HOLDS_INTERRUPTED, /* a checkpoint to resume from */
+    CLI_HOLDS_FINISHED,
+    CLI_HOLDS_SEEDS,  /* runs in folders seed-S */
+    CLI_HOLDS_MODEL,  /* a model or result without its checkpoint */
+    CLI_HOLDS_MIXTURE /* seeds, and a run beside them: pathgcn 0.1 could leave that */
+} cli_holds;
+cli_holds cli_run_holds(const char *directory);
+/* Holds the directory against a second program until `lock` is closed; -1: not locked. */
+bool cli_run_lock(const cli_command *command, const char *directory, int *lock);
+/* Removes temporary files of programs that were killed; nobody else may be writing. */
+void cli_run_remove_leftovers(const char *directory);
+/* Removes all files of runs, those of seeds too, and the directory if nothing else is in it. */
+void cli_run_clear(const char *directory);
+/* Puts the files of the complete run in `staged`, a folder in `directory`, in the place of those in
+ * `directory`. Killed at any moment, no files of two runs are mixed. */
+bool cli_run_replace(const cli_command *command, const char *directory, const char *staged);
+/* Completes a replacement that was killed. */
+bool cli_run_settle(const cli_command *command, const char *directory);
+/* Where the file `path` of a run is, also after a replacement was killed. */
+void cli_run_file(const char *path, char out[CLI_PATH_BYTES]);
+pgcn_status cli_load_model(const char *path, pgcn_model **out); /* from there */
 
 /* ---- terminal.c ----------------------------------------------------------------------------- */
 

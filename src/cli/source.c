@@ -136,7 +136,9 @@ static json_t *find_record(const char *model) {
     int length = slash ? (int)(slash - model) + 1 : 0;
     if ((size_t)snprintf(path, sizeof path, "%.*sdata.json", length, model) >= sizeof path)
         return NULL;
-    json_t *record = json_load_file(path, 0, NULL);
+    char found[CLI_PATH_BYTES];
+    cli_run_file(path, found);
+    json_t *record = json_load_file(found, 0, NULL);
     if (json_is_object(record)) return record;
     json_decref(record);
     return NULL;

@@ -39,6 +39,7 @@ void cli_train_summarise(const pgcn_trainer *trainer, train_outcome *out) {
     if (isnan(out->test_accuracy)) out->best_test_accuracy = NAN; /* there is no test */
     out->step_ms = times ? median(times, timed) : 0;
     snprintf(out->split, sizeof out->split, "%s", pgcn_trainer_split(trainer));
+    snprintf(out->split_hash, sizeof out->split_hash, "%s", pgcn_trainer_split_hash(trainer));
     free(times);
 }
 
@@ -58,12 +59,13 @@ static json_t *recipe_mark(const pgcn_recipe_info *recipe) {
 
 json_t *cli_train_outcome_to_json(const train_outcome *o, const pgcn_recipe_info *recipe) {
     return json_pack(
-        "{s:o, s:s, s:s, s:o, s:s, s:I, s:I, s:o, s:o, s:o, s:f, s:f}", "recipe",
+        "{s:o, s:s, s:s, s:o, s:s, s:s, s:I, s:I, s:o, s:o, s:o, s:f, s:f}", "recipe",
         recipe_mark(recipe), "task", pgcn_task_name(o->task), "metric", cli_metric(o->task), "seed",
-        cli_train_seed_to_json(o->seed), "split", o->split, "epochs", (json_int_t)o->epochs,
-        "best_epoch", (json_int_t)o->best_epoch, "val_accuracy", cli_json_real(o->val_accuracy),
-        "test_accuracy", cli_json_real(o->test_accuracy), "best_epoch_test_accuracy",
-        cli_json_real(o->best_test_accuracy), "step_ms_median", o->step_ms, "seconds", o->seconds);
+        cli_train_seed_to_json(o->seed), "split", o->split, "split_sha256", o->split_hash, "epochs",
+        (json_int_t)o->epochs, "best_epoch", (json_int_t)o->best_epoch, "val_accuracy",
+        cli_json_real(o->val_accuracy), "test_accuracy", cli_json_real(o->test_accuracy),
+        "best_epoch_test_accuracy", cli_json_real(o->best_test_accuracy), "step_ms_median",
+        o->step_ms, "seconds", o->seconds);
 }
 
 void cli_train_recall_times(const char *result_path, train_outcome *outcome) {

@@ -274,6 +274,14 @@ pgcn_status pgcn_i_fingerprint_end(pgcn_i_fingerprint *fingerprint, const pgcn_d
                                    char hex[65]);
 void pgcn_i_fingerprint_drop(pgcn_i_fingerprint *fingerprint);
 
+/* What tells one split from another of the same name: SHA-256 of its masks, 64 hex digits each. */
+typedef struct pgcn_i_split_id {
+    char all[65];  /* of the training, validation and test mask; "": not known (files of 0.1) */
+    char seen[65]; /* of training and validation only: with equal ones, test items are held out */
+} pgcn_i_split_id;
+pgcn_status pgcn_i_split_identify(const pgcn_dataset *data, const pgcn_i_split *split,
+                                  pgcn_i_split_id *out);
+
 /* builtin.c: karate, sbm, grid, powerlaw. *found tells whether `name` (before a colon) is one of
  * them. */
 pgcn_status pgcn_i_builtin_read(const char *name, bool *found, pgcn_i_source *source);

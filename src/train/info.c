@@ -8,5 +8,6 @@ pgcn_info pgcn_info_get(void) {
         .isa_built = pgcn_i_kernels_built(),
         .compiler = __VERSION__,
         .cores = pgcn_i_cores(),
+        .bits_revision = PGCN_BITS_REVISION,
     };
 }

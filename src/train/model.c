@@ -22,6 +22,9 @@ static pgcn_status copy_best(const pgcn_trainer *trainer, pgcn_model *model) {
     snprintf(model->dataset, sizeof model->dataset, "%s", trainer->data->name);
     snprintf(model->fingerprint, sizeof model->fingerprint, "%s", trainer->data->fingerprint);
     snprintf(model->split, sizeof model->split, "%s", trainer->split->name);
+    snprintf(model->isa, sizeof model->isa, "%s", pgcn_i_kernels_get()->isa);
+    model->split_id = trainer->split_id;
+    model->bits_revision = PGCN_BITS_REVISION;
     json_t *history = pgcn_i_history_to_json(progress->history, progress->epochs);
     char *text = history ? json_dumps(history, JSON_COMPACT) : NULL;
     json_decref(history);
@@ -72,6 +75,9 @@ const char *pgcn_model_fingerprint(const pgcn_model *model) {
 }
 const char *pgcn_model_split(const pgcn_model *model) {
     return model->split;
+}
+const char *pgcn_model_split_hash(const pgcn_model *model) {
+    return model ? model->split_id.all : "";
 }
 int64_t pgcn_model_epoch(const pgcn_model *model) {
     return model->epoch;
@@ -390,10 +396,30 @@ static part_score score_part(const double *probability, int runs, const pgcn_i_t
                         pgcn_i_score_loss(&score)};
 }
 
-static const pgcn_i_split *split_of(const pgcn_model *model, const pgcn_dataset *data) {
+static int split_named(const pgcn_dataset *data, const char *name) {
     for (int i = 0; i < data->splits; i++)
-        if (strcmp(data->split[i].name, model->split) == 0) return &data->split[i];
-    return NULL;
+        if (strcmp(data->split[i].name, name) == 0) return i;
+    return -1;
+}
+
+/* The split of the data that has the training and validation items of the model's, whatever it is
+ * called; one that tests the same items too comes first. A model of 0.1 knows only the name. */
+static pgcn_status find_split(const pgcn_model *model, const pgcn_dataset *data,
+                              pgcn_split_match *match, int *out) {
+    int named = split_named(data, model->split), seen = -1;
+    *match = named < 0 ? PGCN_SPLIT_NONE : PGCN_SPLIT_BY_NAME;
+    *out = named;
+    if (!*model->split_id.all) return PGCN_OK;
+    *match = named < 0 ? PGCN_SPLIT_NONE : PGCN_SPLIT_OTHER;
+    for (int i = 0; i < data->splits; i++) {
+        pgcn_i_split_id id;
+        PGCN_TRY(pgcn_i_split_identify(data, &data->split[i], &id));
+        if (strcmp(id.seen, model->split_id.seen) != 0) continue;
+        if (seen < 0 || strcmp(id.all, model->split_id.all) == 0) seen = i;
+    }
+    if (seen >= 0) *match = PGCN_SPLIT_SAME;
+    *out = seen;
+    return PGCN_OK;
 }
 
 /* Classes are numbered by each data set for itself: one that has fewer of them may number them
@@ -434,11 +460,13 @@ static pgcn_status check_evaluation(const pgcn_model *model, const pgcn_dataset 
 }
 
 /* What is scored: all items, and the parts of the split that the model was trained on, if the data has
- * one of that name. */
+ * it. */
 enum { PARTS = 4 };
 typedef struct evaluation {
     pgcn_i_arena arena;
     int *of_model; /* [classes of the data] */
+    pgcn_split_match match;
+    int split; /* of the data, -1: none */
     pgcn_i_target target[PARTS];
     double sum[PARTS], squares[PARTS]; /* accuracies of single draws */
 } evaluation;
@@ -446,8 +474,9 @@ typedef struct evaluation {
 static pgcn_status evaluation_init(evaluation *e, const pgcn_model *model,
                                    const pgcn_dataset *data) {
     int64_t items = data->info.items;
-    const pgcn_i_split *split = split_of(model, data);
     *e = (evaluation){0};
+    PGCN_TRY(find_split(model, data, &e->match, &e->split));
+    const pgcn_i_split *split = e->split < 0 ? NULL : &data->split[e->split];
     e->of_model = PGCN_I_ARRAY(&e->arena, int, data->classes);
     uint8_t *all = PGCN_I_ARRAY(&e->arena, uint8_t, items);
     const uint8_t *none = PGCN_I_ARRAY(&e->arena, uint8_t, items);
@@ -484,6 +513,10 @@ static pgcn_status evaluate(evaluation *e, const pgcn_model *model, const pgcn_d
         *scores[part] =
             (pgcn_score){mean.accuracy, e->sum[part] / d.runs,
                          deviation_of(e->sum[part], e->squares[part], d.runs), mean.loss};
+    }
+    if (status == PGCN_OK) {
+        out->split_match = e->match;
+        out->split = e->split;
     }
     pgcn_i_arena_free(&d.arena);
     session_close(&s);

@@ -54,6 +54,9 @@ struct pgcn_model {
     char dataset[256];
     char fingerprint[65];
     char split[16];
+    pgcn_i_split_id split_id; /* both "": a model of 0.1 */
+    int64_t bits_revision;    /* of the training; 0: a model of 0.1 */
+    char isa[16];             /* of the training; "": a model of 0.1 */
     int64_t epoch;
     char *history; /* JSON array of the epochs, owned */
     /* arrays of strings; NULL: classes or feature columns have no names */
@@ -87,7 +90,14 @@ typedef struct pgcn_i_progress {
 
 json_t *pgcn_i_history_to_json(const pgcn_epoch *history, int64_t count);
 pgcn_status pgcn_i_checkpoint_write(const char *path, const pgcn_trainer *trainer);
-pgcn_status pgcn_i_checkpoint_read(const char *path, pgcn_trainer *trainer);
+pgcn_status pgcn_i_checkpoint_read(const char *path, const pgcn_resume_opts *opts,
+                                   pgcn_trainer *trainer);
+/* Sentences about a resume, in the order they were found. */
+enum { PGCN_I_RESUME_NOTES = 3 };
+typedef struct pgcn_i_notes {
+    int count;
+    char text[PGCN_I_RESUME_NOTES][400];
+} pgcn_i_notes;
 
 /* ---- many graphs (feed.c) ----------------------------------------------------------------------- */
 
@@ -125,6 +135,7 @@ struct pgcn_trainer {
     const pgcn_dataset *data;
     pgcn_config config;
     const pgcn_i_split *split;
+    pgcn_i_split_id split_id;
     int64_t train_items, val_items, test_items; /* labelled nodes, or graphs */
     pgcn_i_pool *pool;
     pgcn_i_params params;
@@ -142,6 +153,7 @@ struct pgcn_trainer {
     int64_t steps;        /* of an epoch */
     int64_t sampled_step; /* the step whose sample the visits hold, -1: none */
     pgcn_i_progress progress;
+    pgcn_i_notes notes; /* of the last resume */
     pgcn_memory memory; /* what all of this takes */
     const char *broken; /* which loss is not finite after a step of this epoch was done; or NULL */
 };

@@ -220,16 +220,36 @@ const pgcn_epoch *pgcn_trainer_history(const pgcn_trainer *trainer, int64_t *cou
 const char *pgcn_trainer_split(const pgcn_trainer *trainer) {
     return trainer->split->name;
 }
+const char *pgcn_trainer_split_hash(const pgcn_trainer *trainer) {
+    return trainer ? trainer->split_id.all : "";
+}
 
 pgcn_status pgcn_trainer_save(const pgcn_trainer *trainer, const char *path) {
     return pgcn_i_checkpoint_write(path, trainer);
 }
 
-pgcn_status pgcn_trainer_resume(pgcn_trainer *trainer, const char *path) {
-    PGCN_TRY(pgcn_i_checkpoint_read(path, trainer));
+pgcn_resume_opts pgcn_resume_opts_default(void) {
+    return (pgcn_resume_opts){.size = sizeof(pgcn_resume_opts)};
+}
+
+pgcn_status pgcn_trainer_resume_with(pgcn_trainer *trainer, const char *path,
+                                     const pgcn_resume_opts *opts) {
+    pgcn_resume_opts chosen = pgcn_resume_opts_default();
+    if (!trainer || !path)
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT, "pgcn_trainer_resume_with: trainer or path is NULL");
+    PGCN_TRY(pgcn_i_opts_over(&chosen, sizeof chosen, opts, "pgcn_resume_opts_default"));
+    PGCN_TRY(pgcn_i_checkpoint_read(path, &chosen, trainer));
     trainer->sampled_step = -1; /* the sample of the next step is drawn again from its number */
     trainer->broken = NULL;
     return PGCN_OK;
+}
+
+pgcn_status pgcn_trainer_resume(pgcn_trainer *trainer, const char *path) {
+    return pgcn_trainer_resume_with(trainer, path, NULL);
+}
+
+const char *pgcn_trainer_note(const pgcn_trainer *trainer, int i) {
+    return trainer && i >= 0 && i < trainer->notes.count ? trainer->notes.text[i] : NULL;
 }
 
 /* ---- setting up ------------------------------------------------------------------------------- */
@@ -348,6 +368,7 @@ static pgcn_status set_up(pgcn_trainer *trainer) {
     const pgcn_dataset *data = trainer->data;
     const pgcn_config *config = &trainer->config;
     PGCN_TRY(pgcn_i_trainer_check(trainer));
+    PGCN_TRY(pgcn_i_split_identify(data, trainer->split, &trainer->split_id));
     pgcn_i_trainer_settle(trainer);
     PGCN_TRY(pgcn_i_pool_new(config->threads, &trainer->pool));
     PGCN_TRY(pgcn_i_spatial_of(&trainer->spatial, data, config));

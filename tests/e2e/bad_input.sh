@@ -241,8 +241,9 @@ same "streams closed" full/model.safetensors closed/model.safetensors
 run 0 pathgcn train good --epochs 3 --channels 16 --out limited --quiet
 before=$(sha limited/model.safetensors)
 limited() { (ulimit -f 8 && "$PATHGCN" "$@"); }
-run 1 limited train good --epochs 3 --out limited --quiet
-holds "$err" "limited/checkpoint.safetensors" "File too large"
+run 1 limited train good --epochs 3 --out limited --overwrite --quiet
+holds "$err" "limited/unfinished/checkpoint.safetensors" "File too large"
+[ ! -e limited/unfinished ] || fail "a run without a checkpoint is left"
 [ "$(wc -l <"$err")" = 1 ] || { show_last && fail "more than one line"; }
 [ "$(sha limited/model.safetensors)" = "$before" ] || fail "the old model was changed"
 no_leftovers limited

@@ -17,7 +17,7 @@ script=$PATHGCN_SOURCE/tests/e2e/numpy_logits.py
 # weights that are far from their start and tell the nodes apart: those of the last epoch
 fast=(--epochs 40 --eval-every 40 --patience 0 --channels 12 --dropout 0.2 --lr-ends 0.05 --wd-mix 0.01 --wd-kernel 0.01)
 agrees() { # folder, train arguments...
-    run 0 pathgcn train "$@" "${fast[@]}" --out run --quiet
+    run 0 pathgcn train "$@" "${fast[@]}" --out run --overwrite --quiet
     run 0 pathgcn predict run/model.safetensors --all --out predictions.csv
     run 0 "$python" "$script" check "${1%%:*}" run/model.safetensors predictions.csv
     echo "$(cat "$out"): $*"
@@ -58,6 +58,6 @@ agrees dense --path-length 1 --layers 1
 
 # the comparison can fail: another model of the same shape does not agree
 cp predictions.csv old.csv
-run 0 pathgcn train dense "${fast[@]}" --path-length 1 --layers 1 --seed 1 --out run --quiet
+run 0 pathgcn train dense "${fast[@]}" --path-length 1 --layers 1 --seed 1 --out run --overwrite --quiet
 run 1 "$python" "$script" check dense run/model.safetensors old.csv
 holds "$err" "NumPy computes"

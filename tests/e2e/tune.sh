@@ -33,6 +33,9 @@ holds "$err" "rung 1 of 2" "rung 2 of 2"
 holds whole/karate.recipe "#   lr-mix = 1e-3 .. 1e-1 log" "searched = 6 candidates" "layers = 2"
 holds whole/tune.json '"space_text"' '"best"' '"chosen_by": "val_accuracy"'
 untested whole
+for key in fingerprint split split_sha256 bits_revision isa; do
+    [ -z "$(grep -L "\"$key\": " whole/jobs/*.json)" ] || fail "a record does not tell its $key"
+done
 run 0 pathgcn recipes show whole/karate.recipe
 run 0 pathgcn train karate --epochs 3 --quiet --out trained --recipe whole/karate.recipe
 
