@@ -40,7 +40,7 @@ extern "C" {
 #define PGCN_API
 #endif
 
-#define PGCN_VERSION "0.1.0"
+#define PGCN_VERSION "0.2.0"
 
 /* The revision of the results. Raised by one in every release in which any training or prediction
  * that worked before can come out with other bits, on the same instruction set: another order of a
