@@ -63,6 +63,13 @@ typedef enum pgcn_status {
 PGCN_API const char *pgcn_last_error(void);
 /* A short name of a status, e.g. "malformed data". Never NULL. */
 PGCN_API const char *pgcn_status_name(pgcn_status status);
+/* Names of nodes, classes and columns come from files and may hold control characters that a terminal
+ * obeys. Writes `text` to `out`, at most out_bytes with the NUL, with every control character (C0, DEL
+ * and C1, as a byte or in UTF-8) replaced by what C writes for it: \n, \r, \t, \x1b, \u009b. A sequence
+ * that does not fit is left out as a whole. Returns the bytes that all of it needs, without the NUL, as
+ * snprintf does; `out` may be NULL if out_bytes is 0, and a NULL text is empty. The sentences of
+ * pgcn_last_error() and pgcn_dataset_note() have been through it. */
+PGCN_API size_t pgcn_text_printable(const char *text, char *out, size_t out_bytes);
 
 /* ---- the library ------------------------------------------------------------------------- */
 

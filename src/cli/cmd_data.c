@@ -123,13 +123,17 @@ static bool listing_fill(const char *directory, listing *list) {
 static json_t *listing_to_json(const listing *list) {
     json_t *names = json_array();
     for (size_t i = 0; i < list->count; i++)
-        json_array_append_new(names, json_string(list->name[i]));
+        json_array_append_new(names, cli_json_text(list->name[i]));
     return names;
 }
 
 static void print_listing(const char *title, const char *directory, const listing *list) {
     printf("\n%s, in %s:%s\n", title, directory, list->count ? "" : " none");
-    for (size_t i = 0; i < list->count; i++) printf("  %s\n", list->name[i]);
+    for (size_t i = 0; i < list->count; i++) {
+        fputs("  ", stdout);
+        cli_put_text(stdout, list->name[i]);
+        putchar('\n');
+    }
 }
 
 static int print_formats(bool json) {
@@ -251,6 +255,12 @@ static const char *task_of(pgcn_task task) {
     }
 }
 
+static void print_text(const char *label, const char *text) {
+    printf("%-20s ", label);
+    cli_put_text(stdout, text);
+    putchar('\n');
+}
+
 static void print_count(const char *label, int64_t count) {
     char text[32];
     cli_format_count(count, text);
@@ -291,7 +301,9 @@ static void print_classes(const pgcn_dataset *data, const pgcn_dataset_info *inf
     printf("%-20s", "class sizes");
     for (int c = 0; c < info->classes && c < MOST_SHOWN; c++) {
         const char *name = pgcn_dataset_class_name(data, c);
-        printf(name ? " %s:%lld" : "%s %lld", name ? name : "", (long long)class_size[c]);
+        putchar(' ');
+        if (name) cli_put_text(stdout, name);
+        printf(name ? ":%lld" : "%lld", (long long)class_size[c]);
     }
     printf(info->classes > MOST_SHOWN ? " ...\n" : "\n");
     if (info->task != PGCN_TASK_NODE) return;
@@ -309,18 +321,21 @@ static void print_splits(const pgcn_dataset *data, const pgcn_dataset_info *info
     const char *name;
     if (info->folds > 0) print_count("published folds", info->folds);
     if (info->splits == 0) return;
-    printf("%-20s %s\n\n%-8s %10s %10s %10s\n", "splits",
-           info->split_origin ? info->split_origin : "given", "split", "train", "val", "test");
-    for (int i = 0; (name = pgcn_dataset_split(data, i, &train, &val, &test)); i++)
-        printf("%-8s %10lld %10lld %10lld\n", name, (long long)mask_size(train, info->items),
+    print_text("splits", info->split_origin ? info->split_origin : "given");
+    printf("\n%-8s %10s %10s %10s\n", "split", "train", "val", "test");
+    for (int i = 0; (name = pgcn_dataset_split(data, i, &train, &val, &test)); i++) {
+        char shown[64];
+        pgcn_text_printable(name, shown, sizeof shown);
+        printf("%-8s %10lld %10lld %10lld\n", shown, (long long)mask_size(train, info->items),
                (long long)mask_size(val, info->items), (long long)mask_size(test, info->items));
+    }
 }
 
 static void print_info(const pgcn_dataset *data, const pgcn_dataset_info *info,
                        const int64_t *class_size) {
     printf("%s\n\n", info->name);
-    printf("%-20s %s\n", "read from", info->format);
-    if (*info->steps) printf("%-20s %s\n", "steps", info->steps);
+    print_text("read from", info->format);
+    if (*info->steps) print_text("steps", info->steps);
     print_graph(data, info);
     print_count("features", info->features);
     printf("%-20s %s, %.2f%% filled\n", "feature storage",
@@ -354,12 +369,12 @@ static json_t *info_to_json(const pgcn_dataset *data, const pgcn_dataset_info *i
     for (int c = 0; c < info->classes; c++) {
         json_array_append_new(sizes, json_integer(class_size[c]));
         if ((text = pgcn_dataset_class_name(data, c)))
-            json_array_append_new(names, json_string(text));
+            json_array_append_new(names, cli_json_text(text));
     }
     for (int64_t j = 0; (text = pgcn_dataset_feature_name(data, j)); j++)
-        json_array_append_new(columns, json_string(text));
+        json_array_append_new(columns, cli_json_text(text));
     for (int i = 0; (text = pgcn_dataset_note(data, i)); i++)
-        json_array_append_new(notes, json_string(text));
+        json_array_append_new(notes, cli_json_text(text));
     for (int i = 0; i < 5 && degree_quartiles(data, q); i++)
         json_array_append_new(degrees, json_integer(q[i]));
     json_t *object =

@@ -234,9 +234,10 @@ static int best_class(const float *probability, int classes) {
 }
 
 static void put_json_text(FILE *out, const char *text) {
-    json_t *value = json_string(text);
-    if (!value) value = json_stringn_nocheck("", 0); /* not UTF-8: JSON cannot hold it */
-    json_dumpf(value, out, JSON_ENCODE_ANY);
+    json_t *value = cli_json_text(text);
+    char *document = value ? json_dumps(value, JSON_ENCODE_ANY) : NULL;
+    cli_put_json(out, document ? document : "\"\"");
+    free(document);
     json_decref(value);
 }
 

@@ -414,7 +414,10 @@ static pgcn_status build(pgcn_dataset *data, const char *name, const char *where
     const pgcn_i_source *from = &data->from;
     bool changed = is_changed_by(steps);
     pgcn_i_fingerprint *fingerprint = NULL;
-    data->name = pgcn_i_arena_strdup(&data->from.arena, name);
+    char
+        shown[PGCN_I_PATH_BYTES]; /* a name is printed everywhere, and may be that of a container */
+    pgcn_text_printable(name, shown, sizeof shown);
+    data->name = pgcn_i_arena_strdup(&data->from.arena, shown);
     if (!data->name) return PGCN_ERR_MEMORY;
     bool stored = from->fingerprint[0] && !changed; /* pgcn_dataset_verify() looks if it is right */
     if (!stored && !changed) PGCN_TRY(pgcn_i_fingerprint_begin(&from->x, &fingerprint));

@@ -17,12 +17,13 @@ void pgcn_i_source_free(pgcn_i_source *source) {
 }
 
 pgcn_status pgcn_i_source_note(pgcn_i_source *source, const char *format, ...) {
-    char text[1024];
+    char raw[1024], text[1024];
     va_list arguments;
     if (source->notes == PGCN_I_MAX_NOTES) return PGCN_OK;
     va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
+    vsnprintf(raw, sizeof raw, format, arguments);
     va_end(arguments);
+    pgcn_text_printable(raw, text, sizeof text); /* it quotes files, too */
     const char *note = pgcn_i_arena_strdup(&source->arena, text);
     if (!note) return PGCN_ERR_MEMORY;
     source->note[source->notes++] = note;

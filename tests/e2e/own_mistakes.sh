@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# What goes wrong with files of one's own without anybody noticing: names that a terminal would obey,
+# headers taken as data, nodes without features, ids that match nothing, numbers taken as classes. Each
+# is said, or refused with a way to go on.
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+club=$PATHGCN_SOURCE/examples/club
+no_controls() { # FILE...: nothing but line feeds and tabs
+    ! LC_ALL=C grep -qP '[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]' "$@" || { show_last && fail "control characters are printed"; }
+}
+
+# ---- names that a terminal would obey --------------------------------------------------------------
+
+esc=$'\x1b[31m' bell=$'\a' c1=$'\xc2\x9b2J'
+{ echo "source,target" && for i in {0..11}; do echo "n$esc$i,n$esc$(((i + 1) % 12))"; done; } >odd_edges.csv
+{ echo "id,x$bell,y$c1" && for i in {0..11}; do echo "n$esc$i,$((i % 2)),$((1 + i))"; done; } >odd_x.csv
+{ echo "id,class" && for i in {0..11}; do echo "n$esc$i,c$c1$((i % 2))"; done; } >odd_y.csv
+odd=(--edges odd_edges.csv --features odd_x.csv --labels odd_y.csv --name "odd$esc")
+run 0 pathgcn data info "${odd[@]}"
+no_controls "$out" "$err"
+holds "$out" 'odd\x1b[31m' 'c\u009b2J0:6'
+run 0 pathgcn data info "${odd[@]}" --json
+no_controls "$out" "$err"
+holds "$out" '"feature_names":["x\u0007","y\u009B2J"]'
+run 0 pathgcn train "${odd[@]}" --epochs 3 --out odd
+no_controls "$out" "$err"
+run 0 pathgcn predict odd/model.safetensors
+no_controls "$out" "$err"
+holds "$out" 'n\x1b[31m0,c\u009b2J'
+run 0 pathgcn predict odd/model.safetensors --json
+no_controls "$out" "$err"
+holds "$out" '{"node":"n\u001B[31m0","label":"c\u009B2J'
+run 0 pathgcn paths --edges odd_edges.csv --path-length 2 --paths 1
+no_controls "$out" "$err"
+printf 'a,b,%s\nb,c,x%s\n' 1 "$esc" >odd_weight.csv
+refused 1 "odd_weight.csv|line 2|the weight 'x\\x1b[31m'" data info --edges odd_weight.csv
