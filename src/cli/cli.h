@@ -121,6 +121,7 @@ int64_t cli_node_row(const pgcn_dataset *data, int64_t number);
 /* Where a data set comes from, besides its name. */
 typedef struct cli_source {
     const char *data_dir, *steps, *edges, *features, *labels, *splits, *name;
+    const char *header, *unknown_ids;
 } cli_source;
 /* clang-format off */
 #define CLI_SOURCE_OPTIONS(s)                                                                      \
@@ -135,7 +136,15 @@ typedef struct cli_source {
     {"features", "FILE", NULL, "its features: id and numbers, or .npy", &(s).features, NULL},      \
     {"labels", "FILE", NULL, "its classes: id,class; empty: to be predicted", &(s).labels, NULL},  \
     {"splits", "FILE", NULL, "its split: id and train | val | test", &(s).splits, NULL},           \
-    {"name", "NAME", NULL, "what to call it; by default like the edge file", &(s).name, NULL}
+    {"name", "NAME", NULL, "what to call it; by default like the edge file", &(s).name, NULL},     \
+    {"header", "auto | yes | no", "auto",                                                          \
+     "whether the first line of these files, or of an edge list, is a header; auto: by known "     \
+     "words, by text above numbers, and by whether its ids occur again; a note tells",             \
+     &(s).header, NULL},                                                                           \
+    {"unknown-ids", "refuse | keep", "refuse",                                                     \
+     "ids of labels or edges that the features (or edges) lack, if more than a tenth: refuse, or " \
+     "keep as nodes without features (or edges)",                                                  \
+     &(s).unknown_ids, NULL}
 /* clang-format on */
 
 /* Loads it; prints the error, with `advice` at its end. `name` is NULL where --edges is given. */

@@ -224,10 +224,14 @@ PGCN_I_READER(dgl_ppi);       /* dgl_ppi.c: train_graph.json, train_feats.npy, .
 PGCN_I_READER(matrix_market); /* matrix_market.c: .mtx */
 PGCN_I_READER(edge_list);     /* edge_list.c: two or three columns of text */
 #undef PGCN_I_READER
+/* The same, where the user says whether the first line is a header. */
+pgcn_status pgcn_i_edge_list_read_as(const char *path, pgcn_header header, pgcn_i_source *source);
 
 /* own_files.c: a user's graph in text files (features also .npy); all but `edges` may be NULL. */
 typedef struct pgcn_i_own_files {
     const char *edges, *features, *labels, *splits;
+    pgcn_header header;
+    pgcn_unknown_ids unknown_ids;
 } pgcn_i_own_files;
 pgcn_status pgcn_i_own_files_read(const pgcn_i_own_files *files, pgcn_i_source *source);
 
@@ -277,6 +281,7 @@ void pgcn_i_fingerprint_drop(pgcn_i_fingerprint *fingerprint);
 /* builtin.c: karate, sbm, grid, powerlaw. *found tells whether `name` (before a colon) is one of
  * them. */
 pgcn_status pgcn_i_builtin_read(const char *name, bool *found, pgcn_i_source *source);
+bool pgcn_i_builtin_knows(const char *name); /* the same question, without making it */
 /* Whether what follows the last colon of such a name are steps: after a second colon, or if it does
  * not begin with a setting. */
 bool pgcn_i_builtin_has_steps(const char *name);

@@ -608,7 +608,12 @@ pgcn_status pgcn_dataset_from_files(const pgcn_dataset_files *files, pgcn_datase
     else
         name_of(set.edges, true, name, sizeof name);
     add_steps(name, sizeof name, &steps);
-    pgcn_i_own_files own = {set.edges, set.features, set.labels, set.splits};
+    pgcn_i_own_files own = {.edges = set.edges,
+                            .features = set.features,
+                            .labels = set.labels,
+                            .splits = set.splits,
+                            .header = set.header,
+                            .unknown_ids = set.unknown_ids};
     pgcn_i_source source = {0};
     pgcn_status status = pgcn_i_own_files_read(&own, &source);
     if (status == PGCN_OK) return pgcn_i_dataset_build(name, set.edges, &steps, &source, out);
@@ -691,16 +696,27 @@ static pgcn_status not_found(const char *name, const char *base, const char *dat
         name, builtin, source, data_dir, folders, fetch);
 }
 
+static pgcn_status no_header(const char *name) {
+    return pgcn_i_fail(PGCN_ERR_ARGUMENT,
+                       "data set '%s' is no edge list in text, so that its first line is no "
+                       "question; leave out --header",
+                       name);
+}
+
 /* "data/cora/" is called "cora" and so is "cora.npz"; a container knows its name. */
-static pgcn_status load_path(const char *path, const pgcn_i_steps *steps, pgcn_dataset **out) {
+static pgcn_status load_path(const char *path, const pgcn_i_steps *steps, pgcn_header header,
+                             pgcn_dataset **out) {
     const pgcn_i_format *format = pgcn_i_format_find(path);
     if (!format)
         return pgcn_i_fail(PGCN_ERR_FORMAT,
                            "'%s' is in no format that pathgcn reads (docs/FORMATS.md lists them); "
                            "your own CSV files are given by --edges, --features and --labels",
                            path);
+    if (header != PGCN_HEADER_AUTO && format->read != pgcn_i_edge_list_read) return no_header(path);
     pgcn_i_source source = {0};
-    pgcn_status status = format->read(path, steps, &source);
+    pgcn_status status = header == PGCN_HEADER_AUTO
+                             ? format->read(path, steps, &source)
+                             : pgcn_i_edge_list_read_as(path, header, &source);
     if (status != PGCN_OK) {
         pgcn_i_source_free(&source);
         return status;
@@ -767,11 +783,13 @@ pgcn_status pgcn_dataset_load(const char *name, const pgcn_dataset_opts *opts, p
     bool found = false;
     pgcn_i_steps steps = {.directed = set.directed, .self_loops = set.keep_self_loops};
     PGCN_TRY(parse_steps(set.steps, &steps));
+    if (set.header != PGCN_HEADER_AUTO && pgcn_i_builtin_knows(name)) return no_header(name);
     pgcn_status status = load_builtin(name, &steps, &found, out);
     if (status != PGCN_OK || found) return status;
     char base[PGCN_I_PATH_BYTES], path[PGCN_I_PATH_BYTES];
     PGCN_TRY(take_steps(name, base, sizeof base, &steps));
-    if (pgcn_i_is_directory(base) || pgcn_i_file_exists(base)) return load_path(base, &steps, out);
+    if (pgcn_i_is_directory(base) || pgcn_i_file_exists(base))
+        return load_path(base, &steps, set.header, out);
     const char *data_dir = set.data_dir ? set.data_dir : getenv("PATHGCN_DATA");
     if (data_dir && !*data_dir) data_dir = NULL;
     const char *places[] = {data_dir, pgcn_cache_directory()};
@@ -779,7 +797,7 @@ pgcn_status pgcn_dataset_load(const char *name, const pgcn_dataset_opts *opts, p
     pgcn_published_find(base, &published); /* "actor" is published as film */
     for (int i = 0; i < 2; i++)
         if (find_in(places[i], base, path) || find_in(places[i], published.name, path))
-            return load_path(path, &steps, out);
+            return load_path(path, &steps, set.header, out);
     return not_found(name, base, data_dir, !set.data_dir);
 }
 

@@ -1,4 +1,4 @@
-/* A user's own graph: up to four text files (delimited.c has the rules of cells and headers).
+/* A user's own graph: up to four text files (delimited.c has the rules of cells, header.c of headers).
  *
  *   edges      from, to [, weight]         required
  *   features   id, numbers...              or .npy [n, f]: row i is node i, ids are then 0..n-1
@@ -15,7 +15,6 @@
  * thread-safe (table.c has its own threads). */
 #include "data/data.h"
 #include "data/delimited.h"
-#include "data/id_map.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -28,6 +27,7 @@ typedef struct own {
     pgcn_i_arena scratch;
     pgcn_i_id_map ids;
     const char *id_column; /* above the ids in the header of the features; NULL: not known */
+    char first_lines[900]; /* what they were taken for, file by file */
     int64_t counted;       /* >= 0: ids are the numbers 0..counted-1 (features from .npy), no map */
     int32_t *place;        /* [nodes] of the map's number in the final order; NULL: the same */
     pgcn_i_buffer x;       /* [x_rows, x_columns] features in the order of the map */
@@ -74,10 +74,30 @@ static const char *id_text(const own *in, int64_t node, char scratch[24]) {
     return scratch;
 }
 
-/* Finds how a file is laid out, and tells the user if a header was guessed. */
+static const char *file_of(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* Appends to the note on the first lines: the user is always told what they were taken for. */
+static void tell_first_line(own *in, const pgcn_i_layout *layout) {
+    size_t used = strlen(in->first_lines);
+    snprintf(in->first_lines + used, sizeof in->first_lines - used,
+             "%s'%s' (line %lld of %.60s) was taken for %s: %s", used ? "; " : "", layout->first,
+             (long long)layout->first_line, file_of(layout->path),
+             layout->header ? "a header" : "data", layout->why);
+}
+
+/* Finds how a file is laid out. */
 static pgcn_status find_layout(own *in, const char *path, pgcn_i_role role, int64_t least_columns,
                                const char *expected, pgcn_i_layout *out) {
-    PGCN_TRY(pgcn_i_layout_find(path, role, in->id_column, &in->scratch, out));
+    pgcn_i_known known = {.role = role,
+                          .header = in->files->header,
+                          .id_column = in->id_column,
+                          .ids = &in->ids,
+                          .ids_are_rows = in->counted >= 0,
+                          .edges = in->files->edges};
+    PGCN_TRY(pgcn_i_layout_find(path, &known, &in->scratch, out));
     if (out->columns == 0)
         return pgcn_i_fail(PGCN_ERR_FORMAT, "reading '%s': it has no rows, expected %s", path,
                            expected);
@@ -87,15 +107,8 @@ static pgcn_status find_layout(own *in, const char *path, pgcn_i_role role, int6
             "reading '%s': its rows have %lld cell%s, expected %s; cells are separated "
             "by commas, tabs, semicolons or blanks",
             path, (long long)out->columns, out->columns == 1 ? "" : "s", expected);
-    if (!out->guessed) return PGCN_OK;
-    char shown[PGCN_I_EXCERPT];
-    const char *cell = out->header[out->columns - 1];
-    pgcn_i_text_excerpt(cell, (int64_t)strlen(cell), shown);
-    return pgcn_i_source_note(
-        in->source,
-        "line %lld of %s (its last cell is '%s') was taken as a header, not as "
-        "data",
-        (long long)out->header_line, path, shown);
+    tell_first_line(in, out);
+    return PGCN_OK;
 }
 
 /* Calls `take` for every row. */
@@ -114,13 +127,6 @@ static pgcn_status for_each_row(own *in, const pgcn_i_layout *layout, take_row t
 fail:
     pgcn_i_rows_close(&rows);
     return status;
-}
-
-static pgcn_status push_i32(pgcn_i_buffer *buffer, int64_t value) {
-    int32_t *place = pgcn_i_buffer_add(buffer, (int64_t)sizeof *place);
-    if (!place) return PGCN_ERR_MEMORY;
-    *place = (int32_t)value; /* nodes are below INT32_MAX, see id_map.c */
-    return PGCN_OK;
 }
 
 /* Names in the arena of the source; empty if there is no header. */
@@ -273,7 +279,7 @@ static pgcn_status take_many_labels(own *in, const pgcn_i_rows *rows, char **cel
 static pgcn_status take_label(own *in, const pgcn_i_rows *rows, char **cell) {
     int64_t node, classes = in->label_layout.columns - 1;
     PGCN_TRY(node_of(in, rows, cell[0], &node));
-    PGCN_TRY(push_i32(&in->label_node, node));
+    PGCN_TRY(pgcn_i_push_i32(&in->label_node, node));
     int64_t *line = pgcn_i_buffer_add(&in->label_line, (int64_t)sizeof *line);
     if (!line) return PGCN_ERR_MEMORY;
     *line = pgcn_i_text_line_number(rows->text);
@@ -298,8 +304,8 @@ static pgcn_status take_edge(own *in, const pgcn_i_rows *rows, char **cell) {
     int64_t from, to;
     PGCN_TRY(node_of(in, rows, cell[0], &from));
     PGCN_TRY(node_of(in, rows, cell[1], &to));
-    PGCN_TRY(push_i32(&in->from, from));
-    PGCN_TRY(push_i32(&in->to, to));
+    PGCN_TRY(pgcn_i_push_i32(&in->from, from));
+    PGCN_TRY(pgcn_i_push_i32(&in->to, to));
     if (rows->layout->columns == 2) return PGCN_OK;
     const char *at = cell[2];
     float value;
@@ -702,7 +708,9 @@ static pgcn_status read_files(own *in) {
     PGCN_TRY(place_edges(in));
     PGCN_TRY(place_features(in));
     PGCN_TRY(place_labels(in));
-    return read_splits(in);
+    PGCN_TRY(read_splits(in));
+    return pgcn_i_source_note(in->source, "%s (--header yes or no decides otherwise)",
+                              in->first_lines);
 }
 
 pgcn_status pgcn_i_own_files_read(const pgcn_i_own_files *files, pgcn_i_source *source) {

@@ -33,3 +33,29 @@ run 0 pathgcn paths --edges odd_edges.csv --path-length 2 --paths 1
 no_controls "$out" "$err"
 printf 'a,b,%s\nb,c,x%s\n' 1 "$esc" >odd_weight.csv
 refused 1 "odd_weight.csv|line 2|the weight 'x\\x1b[31m'" data info --edges odd_weight.csv
+
+# ---- headers ------------------------------------------------------------------------------------------
+
+# two cliques of twelve, ids and classes are text
+{ echo caller,callee && for i in {0..11}; do echo "p$i,p$(((i + 1) % 12))" && echo "q$i,q$(((i + 5) % 12))"; done; } >calls.csv
+{ echo customer,status && for i in {0..11}; do echo "p$i,stays" && echo "q$i,gone"; done; } >status.csv
+run 0 pathgcn data info --edges calls.csv --labels status.csv
+holds "$out" "nodes                24" "class sizes          gone:12 stays:12" \
+    "'caller,callee' (line 1 of calls.csv) was taken for a header" "'customer,status' (line 1 of status.csv) was taken for a header"
+run 0 pathgcn data info calls.csv
+holds "$out" "nodes                24" "taken for a header"
+run 0 pathgcn data info calls.csv --header no
+holds "$out" "nodes                26" "taken for data: as --header says"
+run 0 pathgcn paths calls.csv --header no --path-length 2 --paths 1
+holds "$out" "caller,0,caller,callee"
+# the run remembers what was said
+tail -n +2 calls.csv >plain_calls.csv
+tail -n +2 status.csv >plain_status.csv
+run 0 pathgcn train --edges plain_calls.csv --labels plain_status.csv --header no --epochs 3 --out said
+holds "$err" "taken for data: as --header says"
+holds said/data.json '"header": "no"'
+run 0 pathgcn predict said/model.safetensors
+[ "$(wc -l <"$out")" = 25 ] || fail "not the nodes of the training"
+refused 2 "--header is 'maybe', expected auto, yes or no" data info calls.csv --header maybe
+refused 2 "karate|leave out --header" data info karate --header yes
+refused 2 "--unknown-ids belongs to --edges" data info calls.csv --unknown-ids keep
