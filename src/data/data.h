@@ -117,6 +117,12 @@ pgcn_status pgcn_i_source_features(pgcn_i_source *source, const float *dense, in
 /* Nodes, or graphs where graphs are classified: what has a label and stands in a split. */
 int64_t pgcn_i_source_items(const pgcn_i_source *source);
 bool pgcn_i_source_has_label(const pgcn_i_source *source, int64_t item);
+/* Whether the classes look like numbers to predict: all are numbers, more than twenty, with fewer than
+ * two labelled items each on average (ten, if some have a fraction). And what to say then. */
+bool pgcn_i_source_has_numbers(const pgcn_i_source *source);
+#define PGCN_I_NO_REGRESSION                                                                       \
+    "if they are numbers to predict, that is regression, which is not supported; put them into a " \
+    "few classes first, such as low, middle and high"
 
 /* ---- the steps (prepare.c, features.c, splits.c) -------------------------------------------- */
 

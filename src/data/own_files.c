@@ -28,9 +28,10 @@ typedef struct own {
     pgcn_i_id_map ids;
     const char *id_column; /* above the ids in the header of the features; NULL: not known */
     char first_lines[900]; /* what they were taken for, file by file */
-    int64_t counted;       /* >= 0: ids are the numbers 0..counted-1 (features from .npy), no map */
-    int32_t *place;        /* [nodes] of the map's number in the final order; NULL: the same */
-    pgcn_i_buffer x;       /* [x_rows, x_columns] features in the order of the map */
+    char not_utf8[400]; /* which files with unknown ids are not, as the end of a sentence; or "" */
+    int64_t counted;    /* >= 0: ids are the numbers 0..counted-1 (features from .npy), no map */
+    int32_t *place;     /* [nodes] of the map's number in the final order; NULL: the same */
+    pgcn_i_buffer x;    /* [x_rows, x_columns] features in the order of the map */
     int64_t x_rows, x_columns;
     pgcn_i_buffer from, to, weight; /* int32 ids of the map; float */
     pgcn_i_buffer label_node;       /* int32 node of each row of labels */
@@ -337,6 +338,104 @@ static pgcn_status read_edges(own *in) {
     return for_each_row(in, &layout, take_edge);
 }
 
+/* ---- ids that match nothing ------------------------------------------------------------------ */
+
+enum { SHOWN_IDS = 3, SHOWN_BYTES = SHOWN_IDS * (PGCN_I_EXCERPT + 4) };
+
+/* Which ids a file has: has[id of the map]. */
+typedef struct id_set {
+    const char *path;
+    uint8_t *has;
+} id_set;
+
+static pgcn_status mark_ids(own *in, const char *path, const pgcn_i_buffer *node, id_set *out) {
+    const int32_t *number = (const int32_t *)(const void *)node->data;
+    int64_t count = node->bytes / (int64_t)sizeof *number;
+    *out = (id_set){path, PGCN_I_ARRAY(&in->scratch, uint8_t, in->ids.count)};
+    if (!out->has) return PGCN_ERR_MEMORY;
+    for (int64_t i = 0; i < count; i++) out->has[number[i]] = 1;
+    return PGCN_OK;
+}
+
+/* Appends the first few ids that only one of two sets has, quoted. */
+static void show_ids(const own *in, const id_set *set, const id_set *without, char *out) {
+    int shown = 0;
+    for (int64_t i = 0; i < in->ids.count && shown <= SHOWN_IDS; i++) {
+        if (!set->has[i] || without->has[i]) continue;
+        size_t used = strlen(out);
+        if (shown++ == SHOWN_IDS) {
+            snprintf(out + used, SHOWN_BYTES - used, ", ...");
+            break;
+        }
+        char id[PGCN_I_EXCERPT];
+        const char *text = pgcn_i_id_map_text(&in->ids, i);
+        pgcn_i_text_excerpt(text, (int64_t)strlen(text), id);
+        snprintf(out + used, SHOWN_BYTES - used, "%s'%s'", used ? ", " : "", id);
+    }
+}
+
+static bool is_ascii(const char *text) {
+    while (*text > 0) text++;
+    return *text == '\0';
+}
+
+static void tell_if_not_utf8(own *in, const id_set *set) {
+    for (int64_t i = 0; i < in->ids.count; i++) {
+        const char *id = pgcn_i_id_map_text(&in->ids, i);
+        if (!set->has[i] || is_ascii(id) || pgcn_i_is_utf8(id, (int64_t)strlen(id))) continue;
+        size_t used = strlen(in->not_utf8);
+        snprintf(in->not_utf8 + used, sizeof in->not_utf8 - used,
+                 "; %.60s does not look like UTF-8, which is likely the reason: save it as UTF-8",
+                 file_of(set->path));
+        return;
+    }
+}
+
+/* What `set` has and `other` should have. Few of them are as they are; many mean that ids are written in
+ * two ways, and a model would learn from a graph that nobody has. */
+static pgcn_status compare_ids(own *in, const id_set *set, const id_set *other, const char *lacks) {
+    enum { ONE_OF = 10 };
+    int64_t ids = 0, unknown = 0;
+    for (int64_t i = 0; i < in->ids.count; i++) {
+        ids += set->has[i];
+        unknown += set->has[i] && !other->has[i];
+    }
+    if (unknown == 0) return PGCN_OK;
+    char shown[SHOWN_BYTES] = "";
+    show_ids(in, set, other, shown);
+    in->not_utf8[0] = '\0';
+    tell_if_not_utf8(in, set);
+    tell_if_not_utf8(in, other);
+    if (ONE_OF * unknown > ids && in->files->unknown_ids == PGCN_UNKNOWN_REFUSE)
+        return pgcn_i_fail(PGCN_ERR_MISMATCH,
+                           "%lld of the %lld ids of '%s' are not in '%s' (%s), more than a "
+                           "tenth%s; write each id the same way in all files, or say --unknown-ids "
+                           "keep if these are nodes without %s",
+                           (long long)unknown, (long long)ids, set->path, other->path, shown,
+                           in->not_utf8, lacks);
+    if (in->files->features) return PGCN_OK; /* place_features() tells */
+    return pgcn_i_source_note(in->source, "%lld of the %lld ids of %.60s are not in %.60s: %s%s",
+                              (long long)unknown, (long long)ids, file_of(set->path),
+                              file_of(other->path), shown, in->not_utf8);
+}
+
+/* Labels and edges against features; without features, labels against edges. */
+static pgcn_status check_ids(own *in) {
+    id_set features = {in->files->features, NULL}, labels, from, edges;
+    if (in->counted >= 0) return PGCN_OK; /* checked one by one */
+    PGCN_TRY(mark_ids(in, in->files->labels, &in->label_node, &labels));
+    PGCN_TRY(mark_ids(in, in->files->edges, &in->from, &from));
+    PGCN_TRY(mark_ids(in, in->files->edges, &in->to, &edges));
+    for (int64_t i = 0; i < in->ids.count; i++) edges.has[i] |= from.has[i];
+    if (!in->files->features)
+        return in->files->labels ? compare_ids(in, &labels, &edges, "edges") : PGCN_OK;
+    if (!(features.has = PGCN_I_ARRAY(&in->scratch, uint8_t, in->ids.count)))
+        return PGCN_ERR_MEMORY;
+    memset(features.has, 1, (size_t)in->x_rows); /* they are the first of the map */
+    if (in->files->labels) PGCN_TRY(compare_ids(in, &labels, &features, "features"));
+    return compare_ids(in, &edges, &features, "features");
+}
+
 /* ---- the order of the nodes -------------------------------------------------------------------- */
 
 typedef struct numbered {
@@ -458,27 +557,25 @@ static pgcn_status permute_rows(own *in, float *x) {
 /* Tells which nodes have no row of features; they get zeros. Almost none with a row means that the ids of
  * the files do not match, and it would ask for memory that no file accounts for. */
 static pgcn_status tell_featureless(own *in) {
-    enum { MOST_PER_ROW = 10, SHOWN = 3 };
+    enum { MOST_PER_ROW = 10 };
     int64_t missing = in->source->nodes - in->x_rows;
-    char names[SHOWN * (PGCN_I_EXCERPT + 4)] = "";
-    for (int64_t i = 0; i < missing && i < SHOWN; i++) {
-        char shown[PGCN_I_EXCERPT];
-        const char *id = pgcn_i_id_map_text(&in->ids, in->x_rows + i);
-        pgcn_i_text_excerpt(id, (int64_t)strlen(id), shown);
-        size_t used = strlen(names);
-        snprintf(names + used, sizeof names - used, "%s'%s'", i ? ", " : "", shown);
-    }
+    char names[SHOWN_BYTES] = "";
+    id_set all = {NULL, PGCN_I_ARRAY(&in->scratch, uint8_t, in->ids.count)},
+           none = {NULL, PGCN_I_ARRAY(&in->scratch, uint8_t, in->ids.count)};
+    if (!all.has || !none.has) return PGCN_ERR_MEMORY;
+    memset(all.has + in->x_rows, 1, (size_t)missing);
+    show_ids(in, &all, &none, names);
     if (missing / MOST_PER_ROW > in->x_rows)
         return pgcn_i_fail(PGCN_ERR_MISMATCH,
-                           "%lld of %lld nodes are not in '%s' (%s, ...); are the ids of the files "
+                           "%lld of %lld nodes are not in '%s' (%s); are the ids of the files "
                            "written the same way?",
                            (long long)missing, (long long)in->source->nodes, in->files->features,
                            names);
     if (missing == 0) return PGCN_OK;
-    return pgcn_i_source_note(in->source, "%lld node%s not in %s and %s zeros as features: %s%s",
+    return pgcn_i_source_note(in->source, "%lld node%s not in %.60s and %s zeros as features: %s%s",
                               (long long)missing, missing == 1 ? " is" : "s are",
-                              in->files->features, missing == 1 ? "has" : "have", names,
-                              missing > SHOWN ? ", ..." : "");
+                              file_of(in->files->features), missing == 1 ? "has" : "have", names,
+                              in->not_utf8);
 }
 
 static pgcn_status place_features(own *in) {
@@ -631,11 +728,14 @@ static pgcn_status place_labels(own *in) {
     if (in->label_layout.columns > 2) return place_many_labels(in, row_of);
     PGCN_TRY(list_label_texts(in, &text));
     PGCN_TRY(number_whole_labels(in, text, row_of, &whole));
-    if (whole) return PGCN_OK;
     pgcn_i_id_map found = {0};
-    pgcn_status status = number_words(in, text, row_of, &found);
+    pgcn_status status = whole ? PGCN_OK : number_words(in, text, row_of, &found);
     pgcn_i_id_map_free(&found);
-    return status;
+    if (status != PGCN_OK || !pgcn_i_source_has_numbers(in->source)) return status;
+    return pgcn_i_source_note(in->source,
+                              "the labels of %.60s are %d different numbers, each taken as a "
+                              "class: " PGCN_I_NO_REGRESSION,
+                              file_of(in->files->labels), in->source->classes);
 }
 
 /* ---- splits ------------------------------------------------------------------------------------ */
@@ -704,6 +804,7 @@ static pgcn_status read_files(own *in) {
                                                         : read_text_features(in));
     if (in->files->labels) PGCN_TRY(read_labels(in));
     PGCN_TRY(read_edges(in));
+    PGCN_TRY(check_ids(in));
     PGCN_TRY(order_nodes(in));
     PGCN_TRY(place_edges(in));
     PGCN_TRY(place_features(in));

@@ -40,6 +40,22 @@ bool pgcn_i_source_has_label(const pgcn_i_source *source, int64_t item) {
     return source->labels && (!source->label_known || source->label_known[item]);
 }
 
+bool pgcn_i_source_has_numbers(const pgcn_i_source *source) {
+    enum { USUAL_CLASSES = 20, FEW_OF_EACH = 2, FEW_OF_FRACTIONS = 10 };
+    const pgcn_i_names *names = &source->class_name;
+    int64_t items = pgcn_i_source_items(source), labelled = 0;
+    bool fractions = false;
+    if ((!source->label && !source->graph_label) || source->classes <= USUAL_CLASSES) return false;
+    for (int64_t c = 0; c < names->count; c++) { /* without names they are 0, 1, ... */
+        const char *name = names->text + names->offset[c], *at = name;
+        float value;
+        if (!pgcn_i_parse_f32(&at, &value) || *at) return false;
+        fractions = fractions || strpbrk(name, ".eE");
+    }
+    for (int64_t i = 0; i < items; i++) labelled += pgcn_i_source_has_label(source, i);
+    return labelled < (fractions ? FEW_OF_FRACTIONS : FEW_OF_EACH) * (int64_t)source->classes;
+}
+
 /* ---- classes --------------------------------------------------------------------------------- */
 
 static int by_value(const void *a, const void *b) {

@@ -59,3 +59,24 @@ run 0 pathgcn predict said/model.safetensors
 refused 2 "--header is 'maybe', expected auto, yes or no" data info calls.csv --header maybe
 refused 2 "karate|leave out --header" data info karate --header yes
 refused 2 "--unknown-ids belongs to --edges" data info calls.csv --unknown-ids keep
+
+# ---- ids that match nothing, numbers that are no classes ------------------------------------------------
+
+umlauts() { awk -v name="$1" 'BEGIN { for (i = 0; i < 500; i++) print (i < 475 ? name : "Maier") i "," (i % 2 ? "odd" : "even") }'; }
+{ echo from,to && for i in {0..499}; do echo "$([ "$i" -lt 475 ] && echo Müller || echo Maier)$i,Maier$((475 + i % 25))"; done; } >umlauts.csv
+umlauts $'M\xfcller' >latin1.csv
+umlauts Müller >utf8.csv
+refused 1 "475 of the 500 ids of 'latin1.csv' are not in 'umlauts.csv'|latin1.csv does not look like UTF-8|--unknown-ids keep" \
+    train --edges umlauts.csv --labels latin1.csv --out nowhere --quiet
+run 0 pathgcn data info --edges umlauts.csv --labels latin1.csv --unknown-ids keep
+holds "$out" "nodes                975" "note: 475 of the 500 ids of latin1.csv are not in umlauts.csv" "does not look like UTF-8"
+run 0 pathgcn data info --edges umlauts.csv --labels utf8.csv
+holds "$out" "nodes                500"
+refused 2 "--unknown-ids is 'skip', expected refuse or keep" data info --edges umlauts.csv --labels utf8.csv --unknown-ids skip
+
+awk 'BEGIN { for (i = 0; i < 500; i++) print i "," (i + 1) % 500 }' >ring.csv
+awk 'BEGIN { for (i = 0; i < 500; i++) print i "," 1000 + (i < 485 ? i : 0) * 17.25 }' >prices.csv
+refused 1 "485 different numbers|regression, which is not supported|a few classes" train --edges ring.csv --labels prices.csv --out nowhere --quiet
+run 0 pathgcn data info --edges ring.csv --labels prices.csv
+holds "$out" "note: the labels of prices.csv are 485 different numbers"
+[ ! -e nowhere ] || fail "a refused command left a directory"

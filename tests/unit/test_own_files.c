@@ -425,6 +425,91 @@ static void test_own_ids_that_do_not_match_are_refused(void **state) {
     assert_error_says("'0', '1', '2'");
 }
 
+/* Twenty nodes in a ring, n0 to n19, with a feature each. */
+static const char *ring_edges(void) {
+    static char text[1000], *to;
+    to = text;
+    for (int i = 0; i < 20; i++) to += sprintf(to, "n%d,n%d\n", i, (i + 1) % 20);
+    return text;
+}
+static const char *ring_rows(const char *before, int count) {
+    static char text[2][4000], *to;
+    static int turn;
+    to = text[turn = !turn];
+    for (int i = 0; i < count; i++) to += sprintf(to, "%s%d,%d\n", before, i, i % 2);
+    return text[turn];
+}
+
+static void test_own_more_than_a_tenth_of_unknown_ids_is_refused(void **state) {
+    (void)state;
+    char labels[1000];
+    unknown_ids = PGCN_UNKNOWN_REFUSE;
+    /* a tenth is told, one more is refused: labels against features */
+    sprintf(labels, "%sx,1\ny,0\n", ring_rows("n", 18));
+    must_read(ring_edges(), ring_rows("n", 20), labels, NULL);
+    assert_note("2 nodes are not in x.csv");
+    assert_note("'x', 'y'");
+    strcat(labels, "z,1\n");
+    must_fail(ring_edges(), ring_rows("n", 20), labels, NULL, "3 of the 21 ids of");
+    assert_error_says("'x', 'y', 'z'");
+    assert_error_says("--unknown-ids keep if these are nodes without features");
+    /* edges against features */
+    must_read(ring_edges(), ring_rows("n", 18), NULL, NULL);
+    assert_note("2 nodes are not in x.csv");
+    must_fail(ring_edges(), ring_rows("n", 17), NULL, NULL, "3 of the 20 ids of");
+    /* labels against edges */
+    sprintf(labels, "%sx,1\ny,0\n", ring_rows("n", 18));
+    must_read(ring_edges(), NULL, labels, NULL);
+    assert_note("2 of the 20 ids of y.csv are not in e.csv: 'x', 'y'");
+    must_fail(ring_edges(), NULL, ring_rows("N", 20), NULL, "20 of the 20 ids of");
+    assert_error_says("'N0', 'N1', 'N2', ...");
+    assert_error_says("nodes without edges");
+    unknown_ids = PGCN_UNKNOWN_KEEP;
+    must_read(ring_edges(), NULL, ring_rows("N", 20), NULL);
+    assert_int_equal(source.nodes, 40);
+}
+
+static void test_own_unknown_ids_that_are_not_utf8_are_told_as_the_reason(void **state) {
+    (void)state;
+    char edges[1000] = "", *to = edges;
+    for (int i = 0; i < 20; i++)
+        to += sprintf(to, "M\xc3\xbcller%d,M\xc3\xbcller%d\n", i, (i + 1) % 20);
+    unknown_ids = PGCN_UNKNOWN_REFUSE;
+    must_fail(edges, ring_rows("M\xc3\xbcller", 20), ring_rows("M\xfcller", 20), NULL,
+              "y.csv does not look like UTF-8");
+    must_fail(edges, ring_rows("M\xfcller", 20), NULL, NULL, "x.csv does not look like UTF-8");
+    unknown_ids = PGCN_UNKNOWN_KEEP;
+    must_read(edges, ring_rows("M\xc3\xbcller", 20), ring_rows("M\xfcller", 20), NULL);
+    assert_note("20 nodes are not in x.csv");
+    assert_note("y.csv does not look like UTF-8");
+    must_read(edges, ring_rows("M\xc3\xbcller", 20), ring_rows("x", 20), NULL);
+    for (int i = 0; i < source.notes; i++) assert_null(strstr(source.note[i], "UTF-8"));
+}
+
+static void test_own_labels_that_are_numbers_to_predict_are_told(void **state) {
+    (void)state;
+    enum { N = 40 };
+    char edges[2000] = "", labels[2000] = "", *to = edges;
+    for (int i = 0; i < N; i++) to += sprintf(to, "%d,%d\n", i, (i + 1) % N);
+    to = labels;
+    for (int i = 0; i < N; i++) to += sprintf(to, "%d,%g\n", i, 100 + i * 0.37);
+    must_read(edges, NULL, labels, NULL);
+    assert_note("the labels of y.csv are 40 different numbers");
+    assert_note("regression, which is not supported");
+    to = labels;
+    for (int i = 0; i < N; i++) to += sprintf(to, "%d,%d\n", i, i);
+    must_read(edges, NULL, labels, NULL); /* whole ones, which have no names */
+    assert_note("40 different numbers");
+    to = labels;
+    for (int i = 0; i < N; i++) to += sprintf(to, "%d,c%d\n", i, i);
+    must_read(edges, NULL, labels, NULL);
+    assert_int_equal(source.notes, 1); /* words are no numbers */
+    to = labels;
+    for (int i = 0; i < N; i++) to += sprintf(to, "%d,%d\n", i, i % 10);
+    must_read(edges, NULL, labels, NULL);
+    assert_int_equal(source.notes, 1); /* ten classes are classes */
+}
+
 static const char *write_npy(pgcn_i_dtype dtype, int64_t rows, int64_t columns, void *data) {
     const char *path = scratch_path("x.npy");
     pgcn_i_array array = {dtype, 2, {rows, columns}, rows * columns, data};
@@ -676,6 +761,9 @@ int main(void) {
         TEST(test_own_bad_edges_are_refused),
         TEST(test_own_bad_features_are_refused_with_line_column_and_name),
         TEST(test_own_ids_that_do_not_match_are_refused),
+        TEST(test_own_more_than_a_tenth_of_unknown_ids_is_refused),
+        TEST(test_own_unknown_ids_that_are_not_utf8_are_told_as_the_reason),
+        TEST(test_own_labels_that_are_numbers_to_predict_are_told),
         TEST(test_own_npy_features_belong_to_counted_nodes),
         TEST(test_own_labels_are_sorted_as_numbers_or_as_text),
         TEST(test_own_missing_labels_are_not_known),
