@@ -299,6 +299,8 @@ typedef struct pgcn_dataset_info {
     const char *format;         /* what it was read from: "Planetoid pickles" */
     const char *steps;          /* the steps applied, "" if none */
     const char *split_origin;   /* where the splits come from, NULL if there are none */
+    int64_t featureless; /* nodes that the source has no features of: models read the mean of the
+                            training nodes instead */
 } pgcn_dataset_info;
 PGCN_API pgcn_dataset_info pgcn_dataset_describe(const pgcn_dataset *data);
 PGCN_API const pgcn_graph *pgcn_dataset_graph(const pgcn_dataset *data);

@@ -341,6 +341,7 @@ static void print_info(const pgcn_dataset *data, const pgcn_dataset_info *info,
     printf("%-20s %s, %.2f%% filled\n", "feature storage",
            info->sparse_features ? "sparse" : "dense",
            100 * (double)info->feature_nonzeros / ((double)info->nodes * (double)info->features));
+    if (info->featureless > 0) print_count("nodes without them", info->featureless);
     print_classes(data, info, class_size);
     printf("%-20s %s\n", "fingerprint", info->fingerprint);
     print_splits(data, info);
@@ -387,14 +388,14 @@ static json_t *info_to_json(const pgcn_dataset *data, const pgcn_dataset_info *i
                   (json_int_t)info->dropped_self_loops, "isolated", (json_int_t)info->isolated,
                   "max_degree", (json_int_t)info->max_degree, "degree_quartiles", degrees);
     json_t *rest = json_pack(
-        "{s:I, s:I, s:o, s:b, s:b, s:b, s:i, s:I, s:o, s:o, s:o, s:i, s:s?, s:o, s:o}", "features",
-        (json_int_t)info->features, "feature_nonzeros", (json_int_t)info->feature_nonzeros,
-        "feature_names", columns, "sparse_features", (int)info->sparse_features, "directed",
-        (int)info->directed, "weighted", (int)info->weighted, "classes", info->classes,
-        "unlabelled", (json_int_t)info->unlabelled, "edge_homophily",
-        cli_json_real(info->edge_homophily), "class_sizes", sizes, "class_names", names, "folds",
-        info->folds, "split_origin", info->split_origin, "splits", splits_to_json(data, info),
-        "notes", notes);
+        "{s:I, s:I, s:I, s:o, s:b, s:b, s:b, s:i, s:I, s:o, s:o, s:o, s:i, s:s?, s:o, s:o}",
+        "features", (json_int_t)info->features, "featureless", (json_int_t)info->featureless,
+        "feature_nonzeros", (json_int_t)info->feature_nonzeros, "feature_names", columns,
+        "sparse_features", (int)info->sparse_features, "directed", (int)info->directed, "weighted",
+        (int)info->weighted, "classes", info->classes, "unlabelled", (json_int_t)info->unlabelled,
+        "edge_homophily", cli_json_real(info->edge_homophily), "class_sizes", sizes, "class_names",
+        names, "folds", info->folds, "split_origin", info->split_origin, "splits",
+        splits_to_json(data, info), "notes", notes);
     if (json_object_update(object, rest) != 0) { /* out of memory: nothing is better than half */
         json_decref(object);
         object = NULL;

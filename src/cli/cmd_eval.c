@@ -219,6 +219,7 @@ static int run_eval(int argc, char **argv) {
     pgcn_status status =
         code < 0 ? pgcn_model_evaluate(r.model, r.data, &r.inference, &scores) : PGCN_OK;
     if (status != PGCN_OK) code = cli_failed(&cli_eval, status);
+    if (code < 0) cli_print_notes(stderr, r.data);
     if (code < 0) code = r.json ? print_eval_json(&r, &scores) : print_eval_table(&r, &scores);
     release(&r);
     return code;
@@ -468,6 +469,7 @@ static int run_predict(int argc, char **argv) {
                                                 deviation)) != PGCN_OK) {
             code = cli_failed(&cli_predict, status);
         } else {
+            cli_print_notes(stderr, r.data);
             code = write_predictions(&r, probability, deviation);
         }
         free(probability);

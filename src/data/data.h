@@ -22,6 +22,10 @@ typedef struct pgcn_i_features {
     const int32_t *column; /* [nonzeros] ascending in a row */
     const float *value;    /* [nonzeros] */
     const float *dense;    /* [n, columns], NULL when sparse */
+    /* Nodes that the source has no row for: their entries are zero here, and become the mean of the
+     * training nodes when a model reads them (src/nn/input.c). NULL: there are none. */
+    const uint8_t *absent; /* [n] 0 or 1 */
+    const uint8_t *made;   /* [columns] 1: made here, so that absent nodes have it; NULL: none is */
 } pgcn_i_features;
 
 /* Items are nodes, or graphs where graphs are classified. */

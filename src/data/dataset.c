@@ -86,6 +86,16 @@ static pgcn_status check_dense(const char *where, pgcn_i_features *x) {
     return PGCN_OK;
 }
 
+static pgcn_status check_marks(const char *where, const char *what, const uint8_t *mark,
+                               int64_t count) {
+    for (int64_t i = 0; mark && i < count; i++)
+        if (mark[i] > 1)
+            return pgcn_i_fail(PGCN_ERR_FORMAT,
+                               "%s: mark %lld of '%s' features is %d, expected 0 or 1", where,
+                               (long long)i, what, mark[i]);
+    return PGCN_OK;
+}
+
 static pgcn_status check_features(const char *where, pgcn_i_features *x, int64_t n) {
     if (x->columns == 0 && !x->dense && !x->offset) return PGCN_OK; /* prepare.c makes some */
     if (x->columns < 1 || x->columns > INT32_MAX)
@@ -104,6 +114,8 @@ static pgcn_status check_features(const char *where, pgcn_i_features *x, int64_t
                            "%s: features must be given once, either dense or as offsets, columns "
                            "and values",
                            where);
+    PGCN_TRY(check_marks(where, "absent", x->absent, n));
+    PGCN_TRY(check_marks(where, "made", x->made, x->columns));
     return sparse ? check_sparse(where, x) : check_dense(where, x);
 }
 
@@ -314,6 +326,12 @@ static pgcn_status check_source(const char *where, pgcn_i_source *source) {
 
 /* ---- count, fingerprint ------------------------------------------------------------------ */
 
+static int64_t count_featureless(const pgcn_i_features *x) {
+    int64_t without = 0;
+    for (int64_t i = 0; x->absent && i < x->n; i++) without += x->absent[i];
+    return without;
+}
+
 static int64_t count_unlabelled(const pgcn_i_source *source) {
     int64_t items = pgcn_i_source_items(source), without = 0;
     for (int64_t i = 0; i < items; i++) without += !pgcn_i_source_has_label(source, i);
@@ -330,6 +348,7 @@ static pgcn_status count_all(pgcn_dataset *data) {
                               .nodes = graph->n,
                               .features = data->x.columns,
                               .feature_nonzeros = data->x.nonzeros,
+                              .featureless = count_featureless(&data->x),
                               .sparse_features = data->x.offset != NULL,
                               .directed = graph->directed,
                               .weighted = graph->weight != NULL,

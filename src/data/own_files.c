@@ -7,7 +7,7 @@
  *   splits     id, train|val|test [, ...]  a column is a split; nodes not named are in no part
  *
  * Nodes are all ids of features, labels and edges, so a node may be in one file only: it has no edges, no
- * label, or zeros as features. If all ids are whole numbers, nodes are in ascending order, else in the
+ * label, or no features, and gets the mean of the training nodes. If all ids are whole numbers, nodes are in ascending order, else in the
  * order of their first appearance in features, labels, edges. Ids are kept as text, unless they are
  * exactly 0..n-1. An id twice in features, labels or splits is an error.
  *
@@ -554,8 +554,8 @@ static pgcn_status permute_rows(own *in, float *x) {
     return PGCN_OK;
 }
 
-/* Tells which nodes have no row of features; they get zeros. Almost none with a row means that the ids of
- * the files do not match, and it would ask for memory that no file accounts for. */
+/* Tells which nodes have no row of features. Almost none with a row means that the ids of the files do not
+ * match, and it would ask for memory that no file accounts for. */
 static pgcn_status tell_featureless(own *in) {
     enum { MOST_PER_ROW = 10 };
     int64_t missing = in->source->nodes - in->x_rows;
@@ -572,9 +572,11 @@ static pgcn_status tell_featureless(own *in) {
                            (long long)missing, (long long)in->source->nodes, in->files->features,
                            names);
     if (missing == 0) return PGCN_OK;
-    return pgcn_i_source_note(in->source, "%lld node%s not in %.60s and %s zeros as features: %s%s",
+    return pgcn_i_source_note(in->source,
+                              "%lld node%s not in %.60s and %s the mean of the training "
+                              "nodes in its columns: %s%s",
                               (long long)missing, missing == 1 ? " is" : "s are",
-                              file_of(in->files->features), missing == 1 ? "has" : "have", names,
+                              file_of(in->files->features), missing == 1 ? "gets" : "get", names,
                               in->not_utf8);
 }
 
@@ -591,7 +593,13 @@ static pgcn_status place_features(own *in) {
     float *x = pgcn_i_arena_take(&in->source->arena, &in->x);
     if (!x) return PGCN_ERR_MEMORY;
     if (in->place) PGCN_TRY(permute_rows(in, x));
-    return pgcn_i_source_features(in->source, x, in->source->nodes, in->x_columns);
+    PGCN_TRY(pgcn_i_source_features(in->source, x, in->source->nodes, in->x_columns));
+    if (in->x_rows == in->source->nodes) return PGCN_OK;
+    uint8_t *absent = PGCN_I_ARRAY(&in->source->arena, uint8_t, in->source->nodes);
+    if (!absent) return PGCN_ERR_MEMORY;
+    for (int64_t i = in->x_rows; i < in->source->nodes; i++) absent[place_of(in, i)] = 1;
+    in->source->x.absent = absent;
+    return PGCN_OK;
 }
 
 /* The row of labels of each node of the final order, or -1; a node twice is an error. */

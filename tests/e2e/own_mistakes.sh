@@ -80,3 +80,42 @@ refused 1 "485 different numbers|regression, which is not supported|a few classe
 run 0 pathgcn data info --edges ring.csv --labels prices.csv
 holds "$out" "note: the labels of prices.csv are 485 different numbers"
 [ ! -e nowhere ] || fail "a refused command left a directory"
+
+# ---- nodes without features ---------------------------------------------------------------------------------
+
+club_files=(--edges "$club/friends.csv" --labels "$club/group.csv")
+who=$(sed -n '150p' "$club/people.csv" | cut -d, -f1)
+grep -v "^$who," "$club/people.csv" >fewer_people.csv
+said="note: 1 node is not in fewer_people.csv and gets the mean of the training nodes in its columns: '$who'"
+run 0 pathgcn data info "${club_files[@]}" --features fewer_people.csv
+holds "$out" "nodes without them   1" "$said"
+run 0 pathgcn train "${club_files[@]}" --features fewer_people.csv --epochs 20 --out lacking
+holds "$err" "$said"
+run 0 pathgcn predict lacking/model.safetensors
+holds "$err" "$said"
+run 0 pathgcn eval lacking/model.safetensors --json
+holds "$err" "$said"
+# a model of all members, and one of them is missing later: as if it had the mean of the training nodes,
+# which is 0 when standardised, for this node and its friends
+run 0 pathgcn train "${club_files[@]}" --features "$club/people.csv" --normalise none --epochs 20 --out whole
+run 0 pathgcn predict whole/model.safetensors --edges "$club/friends.csv" --features fewer_people.csv --out lacking.csv
+holds "$err" "$said"
+mean=$(python3 - whole/model.safetensors <<'P' 2>/dev/null || true
+import json, struct, sys
+raw = open(sys.argv[1], "rb").read()
+length = struct.unpack("<Q", raw[:8])[0]
+at = json.loads(raw[8 : 8 + length])["input.fill"]["data_offsets"]
+print(",".join("%.9g" % v for v in struct.unpack("<4f", raw[8 + length + at[0] : 8 + length + at[1]])))
+P
+)
+if [ -n "$mean" ]; then
+    { cat fewer_people.csv && echo "$who,$mean"; } >mean_people.csv
+    run 0 pathgcn predict whole/model.safetensors --edges "$club/friends.csv" --features mean_people.csv --out mean.csv
+    sort lacking.csv >a.txt && sort mean.csv >b.txt
+    same "a member without features and one with the mean" a.txt b.txt
+else
+    echo "no Python: the mean in the model was not compared"
+fi
+run 0 pathgcn data convert "${club_files[@]}" --features fewer_people.csv --out lacking.npz
+run 0 pathgcn train lacking.npz --epochs 2 --out from_npz
+holds "$err" "1 node is without features and gets the mean of the training nodes"
