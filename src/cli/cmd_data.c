@@ -457,6 +457,7 @@ static int run_check(int argc, char **argv) {
     pgcn_dataset_info info = pgcn_dataset_describe(data);
     pgcn_status status = pgcn_dataset_verify(data);
     code = EXIT_DONE;
+    if (status == PGCN_OK) cli_print_notes(stderr, data);
     if (status != PGCN_OK) {
         code = cli_failed(&cli_data_check, status);
     } else if (r.json) {
@@ -500,6 +501,7 @@ static int run_convert(int argc, char **argv) {
     pgcn_status status = npz ? pgcn_dataset_save_npz(data, r.out) : pgcn_dataset_save(data, r.out);
     pgcn_dataset_info info = pgcn_dataset_describe(data);
     code = EXIT_DONE;
+    if (status == PGCN_OK) cli_print_notes(stderr, data);
     if (status != PGCN_OK)
         code = cli_failed(&cli_data_convert, status);
     else if (r.json)

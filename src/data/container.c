@@ -308,6 +308,7 @@ typedef struct container {
     const char *path;
     const char *bytes;
     uint64_t file_bytes;
+    uint32_t version;
     int sections;
     table_entry table[MAX_SECTIONS];
 } container;
@@ -465,6 +466,7 @@ static pgcn_status map_file(const char *path, pgcn_i_source *source, container *
     *out = (container){.path = path,
                        .bytes = source->mapping,
                        .file_bytes = header.file_bytes,
+                       .version = header.version,
                        .sections = (int)header.sections};
     return check_table(out);
 }
@@ -536,6 +538,8 @@ static pgcn_status get_features(const container *from, int64_t columns, pgcn_i_s
     PGCN_TRY(get(from, "x.column", PGCN_I_I32, x->nonzeros, -1, &x->column));
     PGCN_TRY(get(from, "x.value", PGCN_I_F32, x->nonzeros, -1, &x->value));
     PGCN_TRY(get(from, "x.absent", PGCN_I_U8, n, -1, &x->absent));
+    if ((x->absent != NULL) != (from->version == VERSION_ABSENT))
+        return damaged_section(from, "x.absent", "does not go with the version of the file");
     PGCN_TRY(get(from, "x.made", PGCN_I_U8, columns, -1, &x->made));
     return get(from, "x.dense", PGCN_I_F32, n, columns, &x->dense);
 }

@@ -22,7 +22,7 @@
  *
  * A file of one line is data unless its words say otherwise, and where features are .npy rows, whose ids
  * are numbers, text is a header. Texts that occur again are looked for in the whole file, shares and types
- * are those of its first LOOKED_AT lines. The user is always told what was decided, and why.
+ * are those of its first LOOKED_AT lines, where whole numbers end the search. The user is always told what was decided, and why.
  * Called by delimited.c. Thread-safe. */
 #include "data/delimited.h"
 
@@ -158,7 +158,7 @@ static pgcn_status survey_rows(survey *s, pgcn_i_rows *rows) {
     s->whole_ids = s->numbers = true;
     while (!s->again && (s->rows < s->most || s->end > s->begin)) {
         PGCN_TRY(pgcn_i_rows_next(rows, &cell));
-        if (!cell) break;
+        if (!cell || (s->rows == s->most && s->whole_ids)) break; /* the types have decided */
         look_for_again(s, cell);
         if (s->rows < s->most) PGCN_TRY(look_closely(s, cell));
     }

@@ -556,11 +556,16 @@ static pgcn_status read_own_splits(archive *from) {
 }
 
 /* Version 2: nodes that have no features. The note of the source is not in the file. */
-static pgcn_status read_absent(archive *from) {
+static pgcn_status read_absent(archive *from, bool expected) {
     pgcn_i_source *source = from->source;
     pgcn_i_features *x = &source->x;
     int64_t absent = 0;
     PGCN_TRY(read_own(from, "x_absent", PGCN_I_U8, x->n, -1, &x->absent));
+    if ((x->absent != NULL) != expected)
+        return pgcn_i_fail(PGCN_ERR_FORMAT,
+                           "reading '%s': its layout has version %d, which does %sgo with an array "
+                           "x_absent; convert the source again",
+                           from->path, 1 + expected, expected ? "" : "not ");
     PGCN_TRY(read_own(from, "x_made", PGCN_I_U8, x->columns, -1, &x->made));
     for (int64_t i = 0; x->absent && i < x->n; i++) absent += x->absent[i] == 1;
     if (absent == 0) return PGCN_OK;
@@ -570,12 +575,12 @@ static pgcn_status read_absent(archive *from) {
 }
 
 /* num_nodes must be justified by an array of that many rows: it could ask for any memory. */
-static pgcn_status read_own_nodes(archive *from) {
+static pgcn_status read_own_nodes(archive *from, int64_t version) {
     int64_t nodes;
     PGCN_TRY(read_number(from, "num_nodes", INT32_MAX, &nodes));
     PGCN_TRY(set_nodes(from, nodes));
     PGCN_TRY(read_own_features(from));
-    if (from->source->x.n == nodes) return read_absent(from);
+    if (from->source->x.n == nodes) return read_absent(from, version == 2);
     return pgcn_i_fail(PGCN_ERR_MISMATCH,
                        "reading '%s': it says that it has %lld nodes, but has features of %lld; "
                        "convert the source again",
@@ -595,7 +600,7 @@ static pgcn_status read_ours(archive *from) {
     PGCN_TRY(read_own_name(from));
     PGCN_TRY(read_number(from, "directed", 1, &directed));
     PGCN_TRY(read_number(from, "num_classes", INT32_MAX, &classes));
-    PGCN_TRY(read_own_nodes(from));
+    PGCN_TRY(read_own_nodes(from, version));
     PGCN_TRY(read_own_graph(from, directed == 1));
     source->classes = (int)classes;
     PGCN_TRY(read_own(from, "node_label", PGCN_I_I32, source->nodes, -1, &source->node_label));

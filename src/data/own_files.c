@@ -420,20 +420,27 @@ static pgcn_status compare_ids(own *in, const id_set *set, const id_set *other, 
 }
 
 /* Labels and edges against features; without features, labels against edges. */
+static pgcn_status compare_files(own *in, const id_set *features, const id_set *labels,
+                                 const id_set *edges) {
+    if (!features->path) return compare_ids(in, labels, edges, "edges");
+    if (labels->path) PGCN_TRY(compare_ids(in, labels, features, "features"));
+    return compare_ids(in, edges, features, "features");
+}
+
 static pgcn_status check_ids(own *in) {
-    id_set features = {in->files->features, NULL}, labels, from, edges;
-    if (in->counted >= 0) return PGCN_OK; /* checked one by one */
-    PGCN_TRY(mark_ids(in, in->files->labels, &in->label_node, &labels));
-    PGCN_TRY(mark_ids(in, in->files->edges, &in->from, &from));
-    PGCN_TRY(mark_ids(in, in->files->edges, &in->to, &edges));
-    for (int64_t i = 0; i < in->ids.count; i++) edges.has[i] |= from.has[i];
-    if (!in->files->features)
-        return in->files->labels ? compare_ids(in, &labels, &edges, "edges") : PGCN_OK;
-    if (!(features.has = PGCN_I_ARRAY(&in->scratch, uint8_t, in->ids.count)))
-        return PGCN_ERR_MEMORY;
-    memset(features.has, 1, (size_t)in->x_rows); /* they are the first of the map */
-    if (in->files->labels) PGCN_TRY(compare_ids(in, &labels, &features, "features"));
-    return compare_ids(in, &edges, &features, "features");
+    const pgcn_i_own_files *files = in->files;
+    const pgcn_i_buffer none = {0};
+    id_set set[3]; /* features, labels, edges */
+    if (in->counted >= 0 || (!files->features && !files->labels)) return PGCN_OK;
+    PGCN_TRY(mark_ids(in, files->features, &none, &set[0]));
+    PGCN_TRY(mark_ids(in, files->labels, &in->label_node, &set[1]));
+    PGCN_TRY(mark_ids(in, files->edges, &in->from, &set[2]));
+    memset(set[0].has, 1, (size_t)in->x_rows); /* they are the first of the map */
+    const int32_t *to = (const int32_t *)(const void *)in->to.data;
+    for (int64_t e = 0; e < in->to.bytes / (int64_t)sizeof *to; e++) set[2].has[to[e]] = 1;
+    pgcn_status status = compare_files(in, &set[0], &set[1], &set[2]);
+    for (int i = 0; i < 3; i++) pgcn_i_arena_drop(&in->scratch, set[i].has);
+    return status;
 }
 
 /* ---- the order of the nodes -------------------------------------------------------------------- */
@@ -560,6 +567,7 @@ static pgcn_status tell_featureless(own *in) {
     enum { MOST_PER_ROW = 10 };
     int64_t missing = in->source->nodes - in->x_rows;
     char names[SHOWN_BYTES] = "";
+    if (missing == 0) return PGCN_OK;
     id_set all = {NULL, PGCN_I_ARRAY(&in->scratch, uint8_t, in->ids.count)},
            none = {NULL, PGCN_I_ARRAY(&in->scratch, uint8_t, in->ids.count)};
     if (!all.has || !none.has) return PGCN_ERR_MEMORY;
@@ -571,7 +579,6 @@ static pgcn_status tell_featureless(own *in) {
                            "written the same way?",
                            (long long)missing, (long long)in->source->nodes, in->files->features,
                            names);
-    if (missing == 0) return PGCN_OK;
     return pgcn_i_source_note(in->source,
                               "%lld node%s not in %.60s and %s the mean of the training "
                               "nodes in its columns: %s%s",

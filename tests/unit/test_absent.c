@@ -313,6 +313,35 @@ static void test_absent_nodes_outside_the_largest_component_are_gone(void **stat
     pgcn_dataset_free(data);
 }
 
+static pgcn_dataset *of_allocations;
+
+static pgcn_status train_and_free(void) {
+    pgcn_config config = pgcn_config_default();
+    pgcn_model *model = NULL;
+    float probability[NODES * 2];
+    config.epochs = 1;
+    config.channels = 8;
+    config.threads = 1;
+    config.normalise = PGCN_NORMALISE_ROWS;
+    PGCN_TRY(pgcn_train(of_allocations, &config, &model));
+    pgcn_inference inference = pgcn_inference_default();
+    inference.threads = 1;
+    pgcn_status status = pgcn_model_predict(model, of_allocations, &inference, probability, NULL);
+    pgcn_model_free(model);
+    return status;
+}
+
+static void test_absent_every_failing_allocation_is_reported(void **state) {
+    (void)state;
+    const ring dense = {.columns = 3, .absent = 1u << 11}, sparse = {.columns = 40, .absent = 3};
+    of_allocations = load_ring(&dense);
+    assert_true(fail_every_allocation(train_and_free) > 30);
+    pgcn_dataset_free(of_allocations);
+    of_allocations = load_ring(&sparse);
+    assert_true(fail_every_allocation(train_and_free) > 30);
+    pgcn_dataset_free(of_allocations);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, scratch_make, scratch_remove)
 
 int main(void) {
@@ -326,6 +355,7 @@ int main(void) {
         TEST(test_absent_nodes_follow_the_order_of_the_nodes),
         TEST(test_absent_nodes_are_kept_by_both_files_and_in_the_fingerprint),
         TEST(test_absent_nodes_outside_the_largest_component_are_gone),
+        TEST(test_absent_every_failing_allocation_is_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

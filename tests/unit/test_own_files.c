@@ -726,6 +726,28 @@ static void test_own_files_make_a_data_set_with_the_ids_of_the_user(void **state
     pgcn_dataset_free(data);
 }
 
+/* Files whose headers are told by what occurs again, with a node that has no features. */
+static pgcn_status read_doubtful(void) {
+    pgcn_i_own_files files = {.edges = dataset_path[0],
+                              .features = dataset_path[1],
+                              .labels = dataset_path[2],
+                              .unknown_ids = PGCN_UNKNOWN_KEEP};
+    pgcn_i_source found = {0};
+    pgcn_status status = pgcn_i_own_files_read(&files, &found);
+    pgcn_i_source_free(&found);
+    return status;
+}
+
+static void test_own_doubtful_files_every_failing_allocation_is_reported(void **state) {
+    (void)state;
+    static const char *content[3] = {"caller,callee\nx,y\ny,z\nz,w\n", "x,1\ny,2\nz,3\n",
+                                     "customer,status\nx,red\ny,blue\nz,red\nw,blue\n"};
+    static const char *name[3] = {"e.csv", "x.csv", "y.csv"};
+    for (int i = 0; i < 3; i++)
+        strcpy(dataset_path[i], scratch_write(name[i], content[i], strlen(content[i])));
+    assert_true(fail_every_allocation(read_doubtful) > 30);
+}
+
 static void test_own_files_every_failing_allocation_is_reported(void **state) {
     (void)state;
     write_dataset();
@@ -774,6 +796,7 @@ int main(void) {
         TEST(test_id_map_numbers_are_those_of_first_appearance),
         TEST(test_own_files_make_a_data_set_with_the_ids_of_the_user),
         TEST(test_own_files_every_failing_allocation_is_reported),
+        TEST(test_own_doubtful_files_every_failing_allocation_is_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
