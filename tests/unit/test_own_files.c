@@ -157,6 +157,15 @@ static void test_own_nodes_of_one_file_only_are_nodes(void **state) {
     assert_note("1 node is not in");
 }
 
+static void test_own_nodes_without_features_are_marked_where_they_come_to_lie(void **state) {
+    (void)state;
+    must_read("5,7\n7,0\n0,5\n", "7,1\n5,2\n", NULL, NULL); /* ids are sorted: 0, 5, 7 */
+    assert_features("0;2;1;");
+    assert_memory_equal(source.x.absent, ((uint8_t[]){1, 0, 0}), 3);
+    must_read("5,7\n7,0\n0,5\n", "7,1\n5,2\n0,3\n", NULL, NULL);
+    assert_null(source.x.absent);
+}
+
 static void test_own_same_number_in_two_texts_is_refused(void **state) {
     (void)state;
     must_fail("7,8\n07,8\n", NULL, NULL, NULL, "'7' and '07'");
@@ -765,6 +774,7 @@ int main(void) {
         TEST(test_own_integer_ids_with_gaps_are_sorted_and_kept),
         TEST(test_own_text_ids_are_in_order_of_appearance),
         TEST(test_own_nodes_of_one_file_only_are_nodes),
+        TEST(test_own_nodes_without_features_are_marked_where_they_come_to_lie),
         TEST(test_own_same_number_in_two_texts_is_refused),
         TEST(test_own_features_shuffled_in_the_file_reach_their_nodes),
         TEST(test_own_files_of_any_layout_are_the_same_graph),
