@@ -70,6 +70,13 @@ typedef enum pgcn_status {
 PGCN_API const char *pgcn_last_error(void);
 /* A short name of a status, e.g. "malformed data". Never NULL. */
 PGCN_API const char *pgcn_status_name(pgcn_status status);
+/* Names of nodes, classes and columns come from files and may hold control characters that a terminal
+ * obeys. Writes `text` to `out`, at most out_bytes with the NUL, with every control character (C0, DEL
+ * and C1, as a byte or in UTF-8) replaced by what C writes for it: \n, \r, \t, \x1b, \u009b. A sequence
+ * that does not fit is left out as a whole. Returns the bytes that all of it needs, without the NUL, as
+ * snprintf does; `out` may be NULL if out_bytes is 0, and a NULL text is empty. The sentences of
+ * pgcn_last_error() and pgcn_dataset_note() have been through it. */
+PGCN_API size_t pgcn_text_printable(const char *text, char *out, size_t out_bytes);
 
 /* ---- the library ------------------------------------------------------------------------- */
 
@@ -188,12 +195,26 @@ PGCN_API pgcn_dataset_arrays pgcn_dataset_arrays_default(void);
 PGCN_API pgcn_status pgcn_dataset_from_arrays(const pgcn_dataset_arrays *arrays,
                                               pgcn_dataset **out);
 
+/* Whether the first line of text files is a header. */
+typedef enum pgcn_header {
+    PGCN_HEADER_AUTO =
+        0, /* decided by words, types and what occurs again; a note tells the outcome */
+    PGCN_HEADER_YES = 1,
+    PGCN_HEADER_NO = 2
+} pgcn_header;
+/* Ids that a file should know and does not, where they are more than a tenth. */
+typedef enum pgcn_unknown_ids {
+    PGCN_UNKNOWN_REFUSE = 0, /* an error: the ids of the files are written in two ways */
+    PGCN_UNKNOWN_KEEP = 1    /* they are nodes of one file only */
+} pgcn_unknown_ids;
+
 typedef struct pgcn_dataset_opts {
     size_t size;
     const char *data_dir; /* where named sets are; NULL: environment variable PATHGCN_DATA */
     bool directed;        /* use the directed edge list where the set has one */
     bool keep_self_loops;
-    const char *steps; /* NULL, or steps as after the colon of a name; these come first */
+    const char *steps;  /* NULL, or steps as after the colon of a name; these come first */
+    pgcn_header header; /* of an edge list; PGCN_ERR_ARGUMENT with anything else */
 } pgcn_dataset_opts;
 PGCN_API pgcn_dataset_opts pgcn_dataset_opts_default(void);
 
@@ -236,6 +257,8 @@ typedef struct pgcn_dataset_files {
     const char *labels;   /* id, class; or id and a 0/1 column per class; NULL: none */
     const char *splits;   /* id, train | val | test; NULL: made on the spot */
     const char *steps;    /* as above, or NULL */
+    pgcn_header header;   /* of all text files */
+    pgcn_unknown_ids unknown_ids;
 } pgcn_dataset_files;
 PGCN_API pgcn_dataset_files pgcn_dataset_files_default(void);
 PGCN_API pgcn_status pgcn_dataset_from_files(const pgcn_dataset_files *files, pgcn_dataset **out);
@@ -283,6 +306,8 @@ typedef struct pgcn_dataset_info {
     const char *format;         /* what it was read from: "Planetoid pickles" */
     const char *steps;          /* the steps applied, "" if none */
     const char *split_origin;   /* where the splits come from, NULL if there are none */
+    int64_t featureless; /* nodes that the source has no features of: models read the mean of the
+                            training nodes instead */
 } pgcn_dataset_info;
 PGCN_API pgcn_dataset_info pgcn_dataset_describe(const pgcn_dataset *data);
 PGCN_API const pgcn_graph *pgcn_dataset_graph(const pgcn_dataset *data);

@@ -84,7 +84,11 @@ void cli_complain(const cli_command *command, const char *format, ...)
 int cli_failed(const cli_command *command, pgcn_status status);
 /* One JSON line on standard output; takes `object`. */
 int cli_print_json(const cli_command *command, json_t *object);
-json_t *cli_json_real(double value);                   /* null for NaN and infinities */
+/* A dumped document with DEL and C1 escaped too, which a terminal would obey. */
+void cli_put_json(FILE *out, const char *document);
+json_t *cli_json_real(double value); /* null for NaN and infinities */
+/* What is not UTF-8, and so cannot be in JSON, with \xe9 for every byte beyond ASCII. */
+json_t *cli_json_text(const char *text);
 json_t *cli_config_to_json(const pgcn_config *config); /* every setting, as a string */
 /* A word as a shell reads it back: quoted where it must be. */
 void cli_print_quoted(FILE *out, const char *word);
@@ -100,7 +104,10 @@ void cli_format_bytes(int64_t bytes, char out[32]); /* 1.2 MB */
 const char *cli_items(pgcn_task task);
 const char *cli_metric(pgcn_task task);
 
-/* A cell as RFC 4180 wants it: quoted where it holds a comma, a quote or a line end. */
+/* Text of a file for people: control characters escaped (pgcn_text_printable). */
+void cli_put_text(FILE *out, const char *text);
+/* A cell as RFC 4180 wants it: quoted where it holds a comma, a quote or a line end. Control characters
+ * are escaped but for tabs and line feeds. */
 void cli_put_cell(FILE *out, const char *text);
 /* The id that the data has for a node, as a cell; without ids its number. */
 void cli_put_id(FILE *out, const pgcn_dataset *data, int64_t node);
@@ -121,6 +128,7 @@ json_t *cli_json_interval(double mean, double deviation, long long count); /* [l
 /* Where a data set comes from, besides its name. */
 typedef struct cli_source {
     const char *data_dir, *steps, *edges, *features, *labels, *splits, *name;
+    const char *header, *unknown_ids;
 } cli_source;
 /* clang-format off */
 #define CLI_SOURCE_OPTIONS(s)                                                                      \
@@ -135,7 +143,15 @@ typedef struct cli_source {
     {"features", "FILE", NULL, "its features: id and numbers, or .npy", &(s).features, NULL},      \
     {"labels", "FILE", NULL, "its classes: id,class; empty: to be predicted", &(s).labels, NULL},  \
     {"splits", "FILE", NULL, "its split: id and train | val | test", &(s).splits, NULL},           \
-    {"name", "NAME", NULL, "what to call it; by default like the edge file", &(s).name, NULL}
+    {"name", "NAME", NULL, "what to call it; by default like the edge file", &(s).name, NULL},     \
+    {"header", "auto | yes | no", "auto",                                                          \
+     "whether the first line of these files, or of an edge list, is a header; auto: by known "     \
+     "words, by text above numbers, and by whether its ids occur again; a note tells",             \
+     &(s).header, NULL},                                                                           \
+    {"unknown-ids", "refuse | keep", "refuse",                                                     \
+     "ids of labels or edges that the features (or edges) lack, if more than a tenth: refuse, or " \
+     "keep as nodes without features (or edges)",                                                  \
+     &(s).unknown_ids, NULL}
 /* clang-format on */
 
 /* Loads it; prints the error, with `advice` at its end. `name` is NULL where --edges is given. */

@@ -264,6 +264,7 @@ static int run_eval(int argc, char **argv) {
     pgcn_status status =
         code < 0 ? pgcn_model_evaluate(r.model, r.data, &r.inference, &scores) : PGCN_OK;
     if (status != PGCN_OK) code = cli_failed(&cli_eval, status);
+    if (code < 0) cli_print_notes(stderr, r.data);
     if (code < 0) code = r.json ? print_eval_json(&r, &scores) : print_eval_table(&r, &scores);
     release(&r);
     return code;
@@ -279,9 +280,10 @@ static int best_class(const float *probability, int classes) {
 }
 
 static void put_json_text(FILE *out, const char *text) {
-    json_t *value = json_string(text);
-    if (!value) value = json_stringn_nocheck("", 0); /* not UTF-8: JSON cannot hold it */
-    json_dumpf(value, out, JSON_ENCODE_ANY);
+    json_t *value = cli_json_text(text);
+    char *document = value ? json_dumps(value, JSON_ENCODE_ANY) : NULL;
+    cli_put_json(out, document ? document : "\"\"");
+    free(document);
     json_decref(value);
 }
 
@@ -512,6 +514,7 @@ static int run_predict(int argc, char **argv) {
                                                 deviation)) != PGCN_OK) {
             code = cli_failed(&cli_predict, status);
         } else {
+            cli_print_notes(stderr, r.data);
             code = write_predictions(&r, probability, deviation);
         }
         free(probability);

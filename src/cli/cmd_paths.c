@@ -168,6 +168,7 @@ static int sample_and_write(const request *r, const pgcn_dataset *data,
                PGCN_OK) {
         code = cli_failed(&cli_paths, status);
     } else {
+        cli_print_notes(stderr, data);
         size_t length = r->out ? strlen(r->out) : 0;
         if (length > 4 && strcmp(r->out + length - 4, ".npy") == 0) {
             for (int64_t i = 0; i < n_starts * opts->paths * opts->length; i++)

@@ -184,6 +184,10 @@ static const builtin *find_builtin(const char *name) {
     return NULL;
 }
 
+bool pgcn_i_builtin_knows(const char *name) {
+    return find_builtin(name) != NULL;
+}
+
 bool pgcn_i_builtin_has_steps(const char *name) {
     const builtin *which = find_builtin(name);
     const char *colon = strchr(name, ':');

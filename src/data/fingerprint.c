@@ -72,6 +72,18 @@ static void add_labels(pgcn_i_hash *hash, const pgcn_dataset *data) {
     add_number(hash, data->classes);
 }
 
+/* Nothing where all nodes have features: so it was before there was a mark of those that have none. */
+static void add_absent(pgcn_i_hash *hash, const pgcn_i_features *x) {
+    static const char tag[8] = "absent";
+    if (!x->absent) return;
+    pgcn_i_hash_add(hash, tag, sizeof tag);
+    pgcn_i_hash_add(hash, x->absent, x->n);
+    for (int64_t j = 0; j < x->columns; j++) {
+        uint8_t made = x->made ? x->made[j] : 0;
+        pgcn_i_hash_add(hash, &made, 1);
+    }
+}
+
 static void *run(void *context) {
     pgcn_i_fingerprint *fingerprint = context;
     add_features(fingerprint->hash, &fingerprint->x);
@@ -128,6 +140,7 @@ pgcn_status pgcn_i_fingerprint_end(pgcn_i_fingerprint *fingerprint, const pgcn_d
     }
     add_graph(hash, data->graph);
     add_labels(hash, data);
+    add_absent(hash, &data->x);
     return pgcn_i_hash_finish(hash, hex);
 }
 

@@ -478,6 +478,9 @@ static pgcn_status cut_names(pgcn_i_source *source, const pgcn_node *kept, int64
 static pgcn_status cut_arrays(pgcn_i_source *source, const pgcn_node *kept, int64_t count) {
     CUT_ROWS(source, kept, count, source->x.dense, source->x.columns);
     if (source->x.offset) PGCN_TRY(cut_sparse(source, kept, count));
+    CUT_ROWS(source, kept, count, source->x.absent, 1);
+    if (source->x.absent && !memchr(source->x.absent, 1, (size_t)count))
+        source->x.absent = source->x.made = NULL; /* none of them is left */
     CUT_ROWS(source, kept, count, source->node_label, 1);
     CUT_ROWS(source, kept, count, source->label, 1);
     CUT_ROWS(source, kept, count, source->labels, source->classes);

@@ -77,6 +77,12 @@ typedef struct pgcn_i_standard {
 /* Over the nodes of `mask` (population deviation; 1 for a column that is constant there). */
 pgcn_status pgcn_i_standard_of(const pgcn_i_features *features, const uint8_t *mask,
                                pgcn_i_standard out);
+/* Mean of each column over the nodes of `mask`, at least one: what is put in for nodes without features. */
+pgcn_status pgcn_i_means_of(const pgcn_i_features *features, const uint8_t *mask, float *out);
+/* The features with these means in the rows of absent nodes, but for columns that were made for all.
+ * Borrows what does not change, all of it if no node is absent; the rest is in `arena`. */
+pgcn_status pgcn_i_fill_absent(const pgcn_i_features *features, const float *mean,
+                               pgcn_i_arena *arena, pgcn_i_features *out);
 pgcn_status pgcn_i_input_new(const pgcn_i_features *features, pgcn_normalise normalise,
                              pgcn_i_standard standard, bool with_columns, pgcn_i_input **out);
 void pgcn_i_input_free(pgcn_i_input *input);
@@ -432,6 +438,11 @@ pgcn_status pgcn_i_network_declare(pgcn_i_params *params, const pgcn_config *con
 void pgcn_i_network_start(pgcn_i_params *params, const pgcn_config *config);
 /* tells where the statistics of the features are kept (NULL: features are not standardised), */
 pgcn_i_standard pgcn_i_network_standard(const pgcn_i_params *params);
+/* declares, after all others, where a model keeps the means of features that it does not standardise; and
+ * finds them, wherever they are (NULL: a model of version 0.1 without), */
+#define PGCN_I_FILL "input.fill"
+void pgcn_i_network_declare_fill(pgcn_i_params *params, int64_t features);
+float *pgcn_i_network_fill(const pgcn_i_params *params);
 /* reads the kernel of a layer as [path_length, channels], */
 void pgcn_i_network_kernel(const pgcn_i_params *params, const pgcn_config *config, int layer,
                            float *weight);

@@ -496,6 +496,12 @@ static pgcn_status read_task(const pgcn_i_safetensors *file, pgcn_model *model) 
                        file->path, text);
 }
 
+static bool has_tensor(const pgcn_i_safetensors *file, const char *name) {
+    for (int i = 0; i < file->count; i++)
+        if (strcmp(file->tensor[i].name, name) == 0) return true;
+    return false;
+}
+
 static pgcn_status fill_model(const pgcn_i_safetensors *file, pgcn_model *model) {
     int64_t classes;
     const char *history;
@@ -517,6 +523,8 @@ static pgcn_status fill_model(const pgcn_i_safetensors *file, pgcn_model *model)
     model->history = pgcn_i_strdup(history);
     if (!model->history) return PGCN_ERR_MEMORY;
     PGCN_TRY(pgcn_i_network_declare(&model->params, &model->config, pgcn_i_model_shape(model)));
+    if (has_tensor(file, PGCN_I_FILL)) /* not in files of version 0.1 */
+        pgcn_i_network_declare_fill(&model->params, model->features);
     /* The largest tensor was checked against the length of the file; the sum of what the
      * configuration asks for is checked tensor by tensor before anything is allocated. */
     for (int i = 0; i < model->params.count; i++) {

@@ -37,9 +37,14 @@ static pgcn_status copy_best(const pgcn_trainer *trainer, pgcn_model *model) {
         return pgcn_i_fail(PGCN_ERR_MEMORY, "out of memory for the names of the classes");
     model->feature_names = pgcn_i_names_to_json(&trainer->data->from.feature_name);
     PGCN_TRY(pgcn_i_network_declare(&model->params, &model->config, pgcn_i_model_shape(model)));
+    bool standardised = pgcn_i_network_standard(&trainer->params).mean != NULL;
+    if (!standardised) pgcn_i_network_declare_fill(&model->params, model->features);
     PGCN_TRY(pgcn_i_params_allocate(&model->params, false));
     memcpy(model->params.value, trainer->params.best,
-           (size_t)model->params.total * sizeof *model->params.value);
+           (size_t)trainer->params.total * sizeof *model->params.value);
+    if (!standardised)
+        memcpy(pgcn_i_network_fill(&model->params), trainer->fill,
+               (size_t)model->features * sizeof *trainer->fill);
     return PGCN_OK;
 }
 
@@ -187,6 +192,25 @@ static pgcn_status session_batch(session *s) {
     return PGCN_OK;
 }
 
+/* Nodes without features get the mean of those of the training. */
+static pgcn_status session_input(session *s) {
+    const float *fill = pgcn_i_network_fill(&s->params);
+    pgcn_i_arena scratch = {0};
+    pgcn_i_features filled;
+    if (s->x.absent && !fill)
+        return pgcn_i_fail(PGCN_ERR_MISMATCH,
+                           "%lld nodes of data set %s have no features, and the model, of version "
+                           "0.1, does not hold the mean that stands for them; give features for "
+                           "these nodes, or train again",
+                           (long long)s->data->info.featureless, s->data->name);
+    pgcn_status status = pgcn_i_fill_absent(&s->x, fill, &scratch, &filled);
+    if (status == PGCN_OK)
+        status = pgcn_i_input_new(&filled, s->config.normalise, pgcn_i_network_standard(&s->params),
+                                  false, &s->input);
+    pgcn_i_arena_free(&scratch);
+    return status;
+}
+
 static pgcn_status session_fill(session *s, const pgcn_model *model, const pgcn_dataset *data) {
     bool sampled = s->inference.draws > 0;
     if (model->task == PGCN_TASK_GRAPH && !data->from.graph_of)
@@ -200,8 +224,7 @@ static pgcn_status session_fill(session *s, const pgcn_model *model, const pgcn_
         return pgcn_i_fail(PGCN_ERR_ARGUMENT, "draws is %d, expected 0 or more",
                            s->inference.draws);
     PGCN_TRY(pgcn_i_pool_new(s->inference.threads, &s->pool));
-    PGCN_TRY(pgcn_i_input_new(&s->x, s->config.normalise, pgcn_i_network_standard(&s->params),
-                              false, &s->input));
+    PGCN_TRY(session_input(s));
     PGCN_TRY(pgcn_i_spatial_of(&s->spatial, data, &s->config));
     if (!sampled && !s->spatial.has_exact)
         return pgcn_i_fail(PGCN_ERR_ARGUMENT,

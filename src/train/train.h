@@ -140,6 +140,7 @@ struct pgcn_trainer {
     pgcn_i_pool *pool;
     pgcn_i_params params;
     pgcn_i_input *input;
+    float *fill; /* [features] means of the training nodes */
     pgcn_i_spatial spatial;
     int samplers;               /* 1, or L with paths_per_layer; 0 when trained in exact form */
     pgcn_i_visits **visits;     /* [samplers] */

@@ -336,17 +336,45 @@ static pgcn_status record_tapes(pgcn_trainer *trainer) {
                             trainer->data->classes);
 }
 
-/* Mean and deviation of the features, over the training nodes or those of the training graphs. */
-static pgcn_status standardise(const pgcn_trainer *trainer, pgcn_i_standard standard) {
+/* The nodes that train, or are in training graphs, and have features. The caller's to free. */
+static pgcn_status training_rows(const pgcn_trainer *trainer, uint8_t **out) {
     const pgcn_dataset *data = trainer->data;
-    const uint8_t *train = trainer->split->train;
-    if (!standard.mean) return PGCN_OK;
-    if (data->task != PGCN_TASK_GRAPH) return pgcn_i_standard_of(&data->x, train, standard);
-    uint8_t *mask = pgcn_i_alloc(data->graph->n, 1);
+    const uint8_t *train = trainer->split->train, *absent = data->x.absent;
+    int64_t n = data->graph->n;
+    uint8_t *mask = *out = pgcn_i_alloc(n, 1);
     if (!mask) return PGCN_ERR_MEMORY;
-    for (int64_t i = 0; i < data->graph->n; i++) mask[i] = train[data->from.graph_of[i]];
-    pgcn_status status = pgcn_i_standard_of(&data->x, mask, standard);
+    for (int64_t i = 0; i < n; i++)
+        mask[i] = train[data->task == PGCN_TASK_GRAPH ? data->from.graph_of[i] : i] &&
+                  !(absent && absent[i]);
+    if (memchr(mask, 1, (size_t)n)) return PGCN_OK;
     pgcn_i_free(mask);
+    return pgcn_i_fail(
+        PGCN_ERR_MISMATCH,
+        "split %s of %s trains on no node that has features; give features for some, "
+        "or choose another split",
+        trainer->split->name, data->name);
+}
+
+/* Mean and deviation of the features, over the training nodes; and the features as the network reads
+ * them, with the mean where a node has none. */
+static pgcn_status set_up_input(pgcn_trainer *trainer, bool with_columns) {
+    const pgcn_i_features *x = &trainer->data->x;
+    const pgcn_i_standard standard = pgcn_i_network_standard(&trainer->params);
+    pgcn_i_features filled;
+    pgcn_i_arena scratch = {0};
+    uint8_t *mask;
+    trainer->fill =
+        standard.mean ? standard.mean : PGCN_I_ARRAY(&trainer->arena, float, x->columns);
+    if (!trainer->fill) return PGCN_ERR_MEMORY;
+    PGCN_TRY(training_rows(trainer, &mask));
+    pgcn_status status = standard.mean ? pgcn_i_standard_of(x, mask, standard)
+                                       : pgcn_i_means_of(x, mask, trainer->fill);
+    pgcn_i_free(mask);
+    if (status == PGCN_OK) status = pgcn_i_fill_absent(x, trainer->fill, &scratch, &filled);
+    if (status == PGCN_OK)
+        status = pgcn_i_input_new(&filled, trainer->config.normalise, standard, with_columns,
+                                  &trainer->input);
+    pgcn_i_arena_free(&scratch);
     return status;
 }
 
@@ -376,11 +404,8 @@ static pgcn_status set_up(pgcn_trainer *trainer) {
     PGCN_TRY(pgcn_i_network_declare(&trainer->params, config, shape));
     PGCN_TRY(pgcn_i_params_allocate(&trainer->params, true));
     pgcn_i_network_start(&trainer->params, config);
-    const pgcn_i_standard standard = pgcn_i_network_standard(&trainer->params);
-    PGCN_TRY(standardise(trainer, standard));
     /* batches are indexed by column when they are gathered */
-    PGCN_TRY(pgcn_i_input_new(&data->x, config->normalise, standard, !in_batches(trainer),
-                              &trainer->input));
+    PGCN_TRY(set_up_input(trainer, !in_batches(trainer)));
     PGCN_TRY(set_up_feed(trainer));
     PGCN_TRY(make_operators(trainer));
     PGCN_TRY(record_tapes(trainer));

@@ -99,7 +99,7 @@ refused 2 "is missing" data
 
 refused 2 "no data set 'corra'|karate|PATHGCN_DATA" train corra --out nowhere
 refused 2 "name|empty" train "" --out nowhere
-refused 2 "no data set 'two?lines'" train $'two\nlines' --out nowhere
+refused 2 "no data set 'two\nlines'" train $'two\nlines' --out nowhere
 refused 2 "'absent'|not a directory" train cora --data absent --out nowhere
 refused 1 "'absent'|No such file" data list --data absent
 refused 2 "sbm|nodes|number from" train sbm:nodes=-1 --out nowhere

@@ -253,8 +253,10 @@ static void test_container_hostile_table_is_refused(void **state) {
     strcpy(entry_of(&whole, "meta"), "fold");
     assert_refused(&whole, "no section 'meta'");
     strcpy(entry_of(&whole, "fold"), "meta");
-    set_u64(whole.data + 8, 2 | (uint64_t)whole.data[12] << 32);
-    assert_refused(&whole, "version 2");
+    set_u64(whole.data + 8, 3 | (uint64_t)whole.data[12] << 32);
+    assert_refused(&whole, "version 3");
+    set_u64(whole.data + 8, 2 | (uint64_t)whole.data[12] << 32); /* but there is no x.absent */
+    assert_refused(&whole, "does not go with the version");
     set_u64(whole.data + 8, 1 | 65ull << 32);
     assert_refused(&whole, "65 sections");
     set_u64(whole.data + 8, 1);

@@ -107,7 +107,7 @@ static void test_model_file_that_is_none_is_refused(void **state) {
     const float infinite = INFINITY;
     memcpy(b.data + b.count - 4, &infinite, 4);
     must_fail(pgcn_model_load(scratch_write("bad", b.data, b.count), &back), PGCN_ERR_FORMAT,
-              "classifier.bias is not finite");
+              "input.fill is not finite");
     free(b.data);
     assert_null(back);
     pgcn_model_free(model);
