@@ -744,6 +744,24 @@ static void test_memory_of_graphs_every_failing_allocation_is_reported(void **st
 
 #define IN_SCRATCH(test) cmocka_unit_test_setup_teardown(test, scratch_make, scratch_remove)
 
+/* A model without weights gives every label a probability of exactly one half, which is no "yes". */
+static void test_labels_at_even_odds_are_not_predicted(void **state) {
+    (void)state;
+    pgcn_dataset *data = data_of(6);
+    pgcn_model *model = trained(data, PLAIN "batch=3", 1);
+    pgcn_scores scores;
+    for (int i = 0; i < model->params.count; i++) {
+        const pgcn_i_param *param = &model->params.param[i];
+        if (param->group == PGCN_I_GROUP_BUFFER) continue; /* how features are standardised */
+        memset(model->params.value + param->first, 0, (size_t)param->count * sizeof(float));
+    }
+    must(pgcn_model_evaluate(model, data, NULL, &scores));
+    assert_true(scores.all.accuracy == 0);
+    assert_close(scores.all.loss, SET_CLASSES * log(2), 1e-6);
+    pgcn_model_free(model);
+    pgcn_dataset_free(data);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_feed_has_every_graph_once_in_a_pass_and_in_an_evaluation),
@@ -771,6 +789,7 @@ int main(void) {
         cmocka_unit_test(test_model_of_graphs_on_data_that_does_not_fit_is_refused),
         cmocka_unit_test(test_settings_that_do_not_fit_the_task_are_refused),
         cmocka_unit_test(test_memory_of_graphs_every_failing_allocation_is_reported),
+        cmocka_unit_test(test_labels_at_even_odds_are_not_predicted),
     };
     return cmocka_run_group_tests_name("graph_training", tests, NULL, NULL);
 }
