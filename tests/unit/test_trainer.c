@@ -211,6 +211,15 @@ static void test_trainer_consistency_rises_over_the_ramp(void **state) {
     assert_true(with->progress.history[0].train_loss == plain); /* step 0: lambda = 0 */
     double term = (at_once->progress.history[0].train_loss - plain) / 3;
     assert_true(term > 1e-4);
+    /* Up to step 1 the weights are those without the term; it counts a tenth there, and all of it
+     * with a ramp of one epoch. */
+    pgcn_trainer *steep = trainer_of(data, QUICK "consistency=3 consistency-ramp=1");
+    run_epochs(with, 1), run_epochs(without, 1), run_epochs(steep, 2);
+    plain = without->progress.history[1].train_loss;
+    term = steep->progress.history[1].train_loss - plain;
+    assert_true(term > 1e-4);
+    assert_close(with->progress.history[1].train_loss - plain, term / 10, 1e-4 * term);
+    pgcn_trainer_free(steep);
     pgcn_trainer_free(with), pgcn_trainer_free(without), pgcn_trainer_free(at_once);
     pgcn_dataset_free(data);
 }
