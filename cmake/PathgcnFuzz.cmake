@@ -7,6 +7,10 @@ if(PATHGCN_SANITIZE MATCHES "thread")
     message(STATUS "No fuzz tests: the address sanitizer does not go with the thread sanitizer")
     return()
 endif()
+if(CMAKE_CROSSCOMPILING)
+    message(STATUS "No fuzz tests: the address sanitizer does not run under an emulator")
+    return()
+endif()
 set(fuzz_flags -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all
     -fno-omit-frame-pointer)
 

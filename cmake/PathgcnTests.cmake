@@ -17,10 +17,16 @@ set(test_environment
     PATHGCN_SANITIZE=${PATHGCN_SANITIZE}
     UBSAN_OPTIONS=print_stacktrace=1)
 
+# An emulator takes ten to thirty times as long.
+set(test_seconds 120)
+if(CMAKE_CROSSCOMPILING)
+    set(test_seconds 1800)
+endif()
+
 # name, label, command...; exit code 77 is a skipped test.
 function(pathgcn_test name label)
     add_test(NAME ${name} COMMAND ${ARGN} WORKING_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR})
-    set_tests_properties(${name} PROPERTIES LABELS ${label} TIMEOUT 120 SKIP_RETURN_CODE 77
+    set_tests_properties(${name} PROPERTIES LABELS ${label} TIMEOUT ${test_seconds} SKIP_RETURN_CODE 77
                          ENVIRONMENT "${test_environment}")
 endfunction()
 

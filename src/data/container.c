@@ -146,7 +146,7 @@ static json_t *json_text(const char *text) {
     if (as_it_is) return as_it_is;
     snprintf(plain, sizeof plain, "%s", text);
     for (char *at = plain; *at; at++)
-        if (*at < 0) *at = '?';
+        if ((unsigned char)*at > 0x7f) *at = '?';
     return json_string(plain);
 }
 

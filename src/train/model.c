@@ -505,7 +505,7 @@ static pgcn_status evaluation_init(evaluation *e, const pgcn_model *model,
     const uint8_t *none = PGCN_I_ARRAY(&e->arena, uint8_t, items);
     if (!e->of_model || !all || !none) return PGCN_ERR_MEMORY;
     for (int c = 0; c < data->classes; c++) PGCN_TRY(find_class(model, data, c, &e->of_model[c]));
-    memset(all, 1, (size_t)items);
+    for (int64_t i = 0; i < items; i++) all[i] = pgcn_i_source_has_label(&data->from, i);
     const uint8_t *mask[PARTS] = {split ? split->train : none, split ? split->val : none,
                                   split ? split->test : none, all};
     for (int part = 0; part < PARTS; part++) e->target[part] = pgcn_i_target_of(data, mask[part]);

@@ -152,6 +152,43 @@ static void test_pathconv_backward_of_live_rows_matches_reference(void **state) 
     }
 }
 
+/* A hub that more rows visit than the kernel packs at a time (64): not one of them is lost. */
+static void test_pathconv_backward_of_a_hub_adds_all_live_visits(void **state) {
+    (void)state;
+    enum { MANY = 300, C = 17 };
+    int64_t offset[] = {0, MANY};
+    pgcn_node column[MANY];
+    float value[MANY], s[2 * C] = {0}, h[MANY * C] = {0}, *g = ref_filled_floats(NAN, MANY * C);
+    uint8_t live[MANY];
+    const pgcn_i_csr visitors = {1, offset, column, value};
+    double want = 0;
+    for (int64_t j = 0; j < MANY; j++) {
+        column[j] = (pgcn_node)j;
+        value[j] = 1.0f / (float)(j + 1);
+        live[j] = j % 4 != 1;
+        for (int64_t ch = 0; ch < C && live[j]; ch++) g[j * C + ch] = (float)(j % 7 - 2);
+        if (live[j]) want += (double)value[j] * (double)(j % 7 - 2);
+    }
+    for (int64_t ch = 0; ch < C; ch++) s[C + ch] = 2.0f, h[ch] = 3.0f;
+    FOR_EACH_TABLE(table) {
+        uint16_t *bf16 = calloc(MANY * C, sizeof *bf16); /* which holds these integers exactly */
+        table->to_bf16(bf16, g, 0, MANY * C);
+        for (int half = 0; half <= 1; half++) {
+            float dh[C], ds[2 * C] = {0};
+            pgcn_i_path_args args = {
+                .h = g, .s = s, .hop = &visitors, .k = 2, .c = C, .width = C, .live = live};
+            args.bf16 = half ? bf16 : NULL;
+            table->pathconv_backward(dh, ds, h, &args, (pgcn_i_rows){NULL, 0, 1});
+            for (int64_t ch = 0; ch < C; ch++) {
+                assert_true(fabs((double)dh[ch] - 2 * want) < 1e-5);
+                assert_true(fabs((double)ds[C + ch] - 3 * want) < 1e-5);
+            }
+        }
+        free(bf16);
+    }
+    free(g);
+}
+
 static void test_bf16_rounds_to_nearest_even(void **state) {
     (void)state;
     static const struct {
@@ -699,6 +736,7 @@ int main(void) {
         cmocka_unit_test(test_pathconv_forward_by_slabs_same_bits),
         cmocka_unit_test(test_pathconv_backward_all_sizes_match_reference),
         cmocka_unit_test(test_pathconv_backward_of_live_rows_matches_reference),
+        cmocka_unit_test(test_pathconv_backward_of_a_hub_adds_all_live_visits),
         cmocka_unit_test(test_bf16_rounds_to_nearest_even),
         cmocka_unit_test(test_pathconv_of_bf16_equals_that_of_rounded_floats),
         cmocka_unit_test(test_pathconv_backward_matches_finite_differences),
