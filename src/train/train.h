@@ -70,6 +70,16 @@ json_t *pgcn_i_names_to_json(const pgcn_i_names *names);
 pgcn_status pgcn_i_match_columns(const pgcn_model *model, const pgcn_dataset *data,
                                  pgcn_i_arena *arena, pgcn_i_features *out);
 
+/* ---- numbers that are not finite (numeric.c) ---------------------------------------------------- */
+
+/* PGCN_ERR_NUMERIC with the likely cause: an extreme feature column, else the learning rates. `which`
+ * loss: "training" or "validation". */
+pgcn_status pgcn_i_fail_loss(const pgcn_trainer *trainer, const char *which);
+/* The same of a prediction whose logits, at the end of the tape, are not finite: the first layer where
+ * that is so. */
+pgcn_status pgcn_i_fail_prediction(const pgcn_model *model, const pgcn_dataset *data,
+                                   const pgcn_i_input *input, pgcn_i_tape *tape);
+
 /* ---- checkpoints (checkpoint.c) -------------------------------------------------------------- */
 
 /* Where a run stands, apart from the weights. */

@@ -273,10 +273,10 @@ fi
 
 cp -r good huge
 for _ in {1..36}; do i32 $((0x7f000000)); done | npy huge/x.npy '<f4' '(12, 3)'
-refused 1 "loss of epoch 1|not finite|learning rate" train huge --normalise none --epochs 50 --out huge-run --quiet
+refused 1 "loss of epoch 1|not finite|feature column 0|rescale" train huge --normalise none --epochs 50 --out huge-run --quiet
 [ ! -e huge-run/model.safetensors ] || fail "a model without a good epoch"
 # after good epochs: their best weights and the last good checkpoint stay, and both can be read
-explosive=(karate --quiet --lr-ends 100 --lr-mix 100 --lr-kernel 100 --kernel full --layers 8 --epochs 200)
+explosive=(karate --quiet --lr-ends 100 --lr-kernel 100 --kernel full --layers 8 --epochs 200)
 refused 1 "not finite|exploded/model.safetensors" train "${explosive[@]}" --out exploded
 run 0 pathgcn eval exploded/model.safetensors
 refused 1 "not finite" train "${explosive[@]}" --out exploded --resume
