@@ -55,7 +55,7 @@ typedef enum pgcn_status {
     PGCN_ERR_FORMAT = 4,   /* a file or array holds something it must not hold */
     PGCN_ERR_MISMATCH = 5, /* two things that are each fine do not belong together */
     PGCN_ERR_NUMERIC = 6,  /* a loss or weight became NaN or infinite */
-    PGCN_ERR_SYSTEM = 7    /* the operating system refused (threads) */
+    PGCN_ERR_SYSTEM = 7    /* the operating system or processor refused (threads, PATHGCN_ISA) */
 } pgcn_status;
 
 /* The sentence of the last error of this thread; "" before the first. Valid until the next
@@ -75,6 +75,10 @@ typedef struct pgcn_info {
     int cores; /* usable by this process */
 } pgcn_info;
 PGCN_API pgcn_info pgcn_info_get(void);
+/* Whether the library can compute here. PGCN_ERR_SYSTEM: the environment variable PATHGCN_ISA names an
+ * instruction set that this build does not know or this processor lacks. Every call that computes
+ * (training, prediction, walks) fails with that too. The variable is read once per process. */
+PGCN_API pgcn_status pgcn_ready(void);
 
 /* Replaces malloc for everything the library allocates; NULL restores the default. Call it
  * before any other function, from one thread. `alloc` returns `bytes` bytes at a multiple of

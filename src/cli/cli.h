@@ -31,6 +31,7 @@ typedef struct cli_command {
     const char *text;          /* paragraphs of explanation */
     const char *examples;      /* lines */
     const char *config_groups; /* groups of pgcn_config_field() that are options too, or NULL */
+    bool computes;             /* and so needs a processor with the kernels asked for */
     int (*run)(int argc, char **argv);
     const struct cli_command *const *parts; /* "data info", ...: NULL at the end; or NULL */
 } cli_command;

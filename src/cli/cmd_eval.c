@@ -23,6 +23,7 @@ const cli_command cli_eval = {
     .examples =
         "  pathgcn eval runs/karate/model.safetensors\n"
         "  pathgcn eval runs/cora/model.safetensors --data data --inference stochastic:10\n",
+    .computes = true,
     .run = run_eval,
 };
 
@@ -46,6 +47,7 @@ const cli_command cli_predict = {
     .examples = "  pathgcn predict runs/karate/model.safetensors --out predictions.csv\n"
                 "  pathgcn predict runs/MUTAG/model.safetensors new-molecules --unlabelled\n"
                 "  pathgcn predict runs/cora/model.safetensors --inference stochastic:20 --all\n",
+    .computes = true,
     .run = run_predict,
 };
 

@@ -21,6 +21,7 @@ const cli_command cli_paths = {
         "  pathgcn paths karate --path-length 4 --paths 2 --starts 0,33\n"
         "  pathgcn paths cora --walk node2vec --return-p 4 --inout-q 0.25 --out walks.npy\n",
     .config_groups = NULL,
+    .computes = true,
     .run = run,
 };
 

@@ -42,6 +42,7 @@ const cli_command cli_train = {
                 "  pathgcn train --edges follows.csv --features people.csv --labels known.csv\n"
                 "  pathgcn train cora --split 0 --json | tail -n 1\n",
     .config_groups = "model training run",
+    .computes = true,
     .run = run,
 };
 

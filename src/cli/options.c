@@ -159,7 +159,8 @@ int cli_parse(const cli_command *command, const cli_option *options, int least_w
                      command->arguments);
         return EXIT_USAGE;
     }
-    return -1;
+    pgcn_status status = command->computes ? pgcn_ready() : PGCN_OK;
+    return status == PGCN_OK ? -1 : cli_failed(command, status);
 }
 
 int cli_run_part(const cli_command *command, int argc, char **argv) {

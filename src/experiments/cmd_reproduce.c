@@ -34,6 +34,7 @@ const cli_command cli_reproduce = {
                 "  pathgcn reproduce semi --datasets karate,sbm --layers 2,4 --seeds 2\n"
                 "  pathgcn reproduce variants --data data --layers 2,8 --select accuracy\n",
     .config_groups = "model training",
+    .computes = true,
     .run = run,
 };
 

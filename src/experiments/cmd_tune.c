@@ -34,6 +34,7 @@ const cli_command cli_tune = {
                 "  pathgcn tune MUTAG:crossval=10 --data data --candidates 20\n"
                 "  pathgcn tune cora --data data --recipe full --space my.space --candidates 100\n",
     .config_groups = "model training",
+    .computes = true,
     .run = run,
 };
 

@@ -272,6 +272,7 @@ pgcn_status pgcn_paths_sample(const pgcn_graph *graph, const pgcn_paths_opts *op
     if (!graph || !out)
         return pgcn_i_fail(PGCN_ERR_ARGUMENT, "sampling paths: %s is NULL",
                            graph ? "the array for the result" : "the graph");
+    PGCN_TRY(pgcn_i_kernels_check());
     pgcn_i_walker walker;
     PGCN_TRY(pgcn_i_walker_init(&walker, graph, &set));
     pgcn_i_pool *pool = NULL;

@@ -234,6 +234,7 @@ static pgcn_status session_open(session *s, const pgcn_model *model, const pgcn_
                    .several = model->task == PGCN_TASK_MULTILABEL};
     PGCN_TRY(
         pgcn_i_opts_over(&s->inference, sizeof s->inference, inference, "pgcn_inference_default"));
+    PGCN_TRY(pgcn_i_kernels_check());
     s->config.paths_per_layer = false; /* one sample per draw serves all layers */
     if (s->config.scaling != PGCN_SCALING_SUM)
         s->config.train_form = PGCN_FORM_SAMPLED; /* there is no way back that would need T^T */

@@ -336,6 +336,7 @@ static pgcn_status set_up_feed(pgcn_trainer *trainer) {
 static pgcn_status set_up(pgcn_trainer *trainer) {
     const pgcn_dataset *data = trainer->data;
     const pgcn_config *config = &trainer->config;
+    PGCN_TRY(pgcn_i_kernels_check());
     PGCN_TRY(pgcn_i_trainer_check(trainer));
     pgcn_i_trainer_settle(trainer);
     PGCN_TRY(pgcn_i_pool_new(config->threads, &trainer->pool));
