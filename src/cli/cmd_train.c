@@ -28,7 +28,9 @@ const cli_command cli_train = {
         "that did best on validation. Ctrl-C finishes the epoch and saves; the same command with\n"
         "--resume goes on, and ends with the same bits as if it had not been interrupted.\n"
         "\n"
-        "A setting that another one rules out gives way unless it is given too: --samples 1 switches\n"
+        "An option that does nothing beside the others is refused with the reason (--paths with\n"
+        "--train-form exact); settings of a recipe that do nothing are left alone. A setting that\n"
+        "another one rules out gives way unless it is given too: --samples 1 switches\n"
         "--consistency off, --walk node2vec switches --self-loops off, and --input-hops 0 switches\n"
         "--input-norm off.",
     .examples = "  pathgcn train karate                    a built-in graph, in seconds\n"
@@ -181,12 +183,7 @@ static int load_and_train(train_request *r, const cli_arguments *arguments) {
     if (code < 0) code = prepare_as_recipe(r, &data);
     if (code < 0 && !r->quiet) cli_print_notes(stderr, data);
     if (code < 0) code = cli_configure(&cli_train, arguments, &config);
-    if (code < 0 && (uint64_t)r->seeds - 1 > UINT64_MAX - config.seed) {
-        cli_complain(&cli_train,
-                     "--seed %llu leaves no room for --seeds %lld; choose a smaller one",
-                     (unsigned long long)config.seed, r->seeds);
-        code = EXIT_USAGE;
-    }
+    if (code < 0) code = cli_check_seeds(&cli_train, config.seed, r->seeds);
     if (code < 0) {
         cli_catch_signals();
         code = train_all(r, data, config);

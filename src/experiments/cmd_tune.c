@@ -60,23 +60,19 @@ static int load(const request *r, const char *steps, pgcn_dataset **out) {
     return cli_load_dataset(&cli_tune, r->dataset, &source, "", out);
 }
 
-static long long depth_given(const cli_arguments *arguments) {
-    long long layers = 0;
-    for (int i = 0; i < arguments->settings; i++)
-        if (strcmp(arguments->key[i], "layers") == 0) layers = atoll(arguments->value[i]);
-    return layers;
-}
-
 /* The present settings: recipe, then options; and the data, cut to the splits that they use. */
 static int prepare(const request *r, const cli_arguments *arguments, exp_search *s,
                    exp_data *data) {
     char steps[256];
-    int code = load(r, "without-test", &data->data);
+    pgcn_config given = pgcn_config_default();
+    int code = cli_apply(&cli_tune, arguments, &given); /* typing errors before a long load */
+    if (code < 0) code = load(r, "without-test", &data->data);
     if (code >= 0) return code;
-    pgcn_status status = pgcn_recipe_for(r->recipe, data->data, (int)depth_given(arguments),
-                                         &s->present, &s->recipe);
+    int depth = cli_is_given(arguments, "layers") ? given.layers : 0;
+    pgcn_status status = pgcn_recipe_for(r->recipe, data->data, depth, &s->present, &s->recipe);
     if (status != PGCN_OK) return cli_failed(&cli_tune, status);
     code = cli_configure(&cli_tune, arguments, &s->present);
+    if (code < 0) code = cli_check_seeds(&cli_tune, s->present.seed, s->runs);
     if (code >= 0) return code;
     pgcn_dataset_free(data->data);
     data->data = NULL;
@@ -84,10 +80,14 @@ static int prepare(const request *r, const cli_arguments *arguments, exp_search 
     if (r->source.steps)
         snprintf(s->recipe.prepare, sizeof s->recipe.prepare, "%s", r->source.steps);
     bool own = r->source.steps || (r->dataset && strchr(r->dataset, ':'));
-    snprintf(steps, sizeof steps, "%s%sonly-split=%s,without-test", own ? "" : s->recipe.prepare,
-             own || !*s->recipe.prepare ? "" : ",", s->present.split);
+    bool chosen = r->source.steps && strstr(r->source.steps, "only-split=");
+    snprintf(steps, sizeof steps, "%s%s%s%s%swithout-test", own ? "" : s->recipe.prepare,
+             own || !*s->recipe.prepare ? "" : ",",
+             chosen ? "" : "only-split=", chosen ? "" : s->present.split, chosen ? "" : ",");
     code = load(r, steps, &data->data);
     if (code >= 0) return code;
+    status = pgcn_config_check_for(&s->present, data->data);
+    if (status != PGCN_OK) return cli_failed(&cli_tune, status);
     if (!r->quiet) cli_print_notes(stderr, data->data);
     snprintf(data->name, sizeof data->name, "%.127s",
              r->dataset ? r->dataset : pgcn_dataset_describe(data->data).name);
@@ -171,7 +171,7 @@ static int read_numbers(const request *r, exp_search *s) {
         !cli_number(&cli_tune, "runs", r->runs, 1, 1000, &runs) ||
         !cli_number(&cli_tune, "keep", r->keep, 2, 100, &keep) ||
         !cli_number(&cli_tune, "jobs", r->processes, 0, 1024, &processes) ||
-        !cli_number(&cli_tune, "search-seed", r->search_seed, 0, INT64_MAX, &seed) ||
+        !cli_number(&cli_tune, "search-seed", r->search_seed, 0, PGCN_MAX_SEED, &seed) ||
         (r->budget && !cli_number(&cli_tune, "budget", r->budget, 1, 100000, &minutes)))
         return EXIT_USAGE;
     if (r->budget && r->candidates) {

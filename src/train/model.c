@@ -235,6 +235,7 @@ static pgcn_status session_open(session *s, const pgcn_model *model, const pgcn_
     PGCN_TRY(
         pgcn_i_opts_over(&s->inference, sizeof s->inference, inference, "pgcn_inference_default"));
     PGCN_TRY(pgcn_i_kernels_check());
+    PGCN_TRY(pgcn_i_seed_check(s->inference.seed));
     s->config.paths_per_layer = false; /* one sample per draw serves all layers */
     if (s->config.scaling != PGCN_SCALING_SUM)
         s->config.train_form = PGCN_FORM_SAMPLED; /* there is no way back that would need T^T */
@@ -272,7 +273,7 @@ static pgcn_status session_part(session *s, int draw, int64_t i, const pgcn_node
         pgcn_i_loss_resize(&s->loss, *count);
         if (degree) degree = s->batch->degree;
     } else if (i > 0) {
-        return false;
+        return PGCN_OK;
     }
     if (s->visits)
         pgcn_i_visits_sample(s->visits, &s->spatial.walker, s->pool, s->inference.seed,

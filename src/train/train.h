@@ -19,8 +19,33 @@ pgcn_status pgcn_i_config_from_json(json_t *object, const char *where, pgcn_conf
 const char *pgcn_i_config_difference(const pgcn_config *a, const pgcn_config *b);
 /* The caller's configuration over the defaults (pgcn_i_opts_over). NULL: the defaults. */
 pgcn_status pgcn_i_config_copy(const pgcn_config *given, pgcn_config *out);
-/* "key=value key=value" over a configuration; our own text, so it cannot fail but by our mistake. */
+/* "key=value key=value" over a configuration, adopted; our own text, so it cannot fail but by our
+ * mistake. */
 pgcn_status pgcn_i_config_apply(pgcn_config *config, const char *settings);
+
+/* The checks of pgcn_config_check() but for settings that do nothing and the range of seeds: files of
+ * other versions may hold both. */
+pgcn_status pgcn_i_config_check_loaded(const pgcn_config *config);
+
+/* ---- settings that do nothing (usage.c) ------------------------------------------------------ */
+
+/* What decides whether a setting is used. */
+typedef struct pgcn_i_usage {
+    const pgcn_config *config;
+    pgcn_task task;           /* PGCN_TASK_NONE: not known */
+    const pgcn_dataset *data; /* NULL: not known */
+} pgcn_i_usage;
+/* Field number `field` is the caller's now; and whether pgcn_config_set() has said so. */
+void pgcn_i_config_mark(pgcn_config *config, int field);
+bool pgcn_i_config_is_set(const pgcn_config *config, int field);
+/* It does nothing, and its value does not just say so. */
+bool pgcn_i_config_unused(const pgcn_i_usage *usage, const char *key);
+/* The sentence about an unused setting. */
+pgcn_status pgcn_i_config_fail_unused(const pgcn_i_usage *usage, const char *key);
+/* Every setting of the caller's is used. */
+pgcn_status pgcn_i_config_check_used(const pgcn_i_usage *usage);
+/* GIN has no paths: what is set about them is what its sums over neighbours are. All is adopted. */
+void pgcn_i_config_settle(pgcn_config *config);
 
 /* ---- the graph side of a network (spatial.c) ----------------------------------------------- */
 
@@ -121,8 +146,6 @@ bool pgcn_i_feed_part(pgcn_i_feed *feed, int64_t i);
 pgcn_status pgcn_i_trainer_check(pgcn_trainer *trainer);
 /* The configuration with what follows from it and the data, which models then tell. */
 void pgcn_i_trainer_settle(pgcn_trainer *trainer);
-/* GIN has no paths: what is set about them is what its sums over neighbours are. */
-void pgcn_i_config_settle(pgcn_config *config);
 
 /* ---- the trainer (trainer.c) ------------------------------------------------------------------ */
 

@@ -62,7 +62,7 @@ patience        -1,nan                                    0..
 select          best                                      accuracy
 eval-every      0,nan                                     1..
 split           first,-1,1.5,12345678901                  public
-seed            -1,1.5,x,18446744073709551616             0..
+seed            -1,1.5,x,9223372036854775808              0..
 threads         -1,1025,nan                               0..1024
 seeds           0,-1,1.5,nan,100001                       1
 checkpoint-every -1,nan                                   0
@@ -75,7 +75,7 @@ refused 2 "samples|consistency" train karate --out nowhere --samples 1 --consist
 refused 2 "node2vec|self-loops" train karate --out nowhere --walk node2vec --self-loops yes
 refused 2 "node2vec|exact" train karate --out nowhere --walk node2vec --train-form exact
 refused 2 "patience|eval-every" train karate --out nowhere --patience 5 --eval-every 50
-refused 2 "--seed|--seeds" train karate --out nowhere --seed 18446744073709551615 --seeds 2
+refused 2 "--seed|2 seeds" train karate --out nowhere --seed 9223372036854775807 --seeds 2
 refused 1 "split|karate|77" train karate --out nowhere --split 77
 
 refused 2 "inference|sometimes|stochastic:N" eval "$model" good --inference sometimes

@@ -479,7 +479,7 @@ static void test_trainer_numbered_split_follows_the_seed_beside_a_public_one(voi
     } cases[] = {{"seed=3", "public"},
                  {"seed=0 split=numbered", "1"},
                  {"seed=8 split=numbered", "9"},
-                 {"seed=18446744073709551615 split=numbered", "7"}}; /* 2^64 - 1 = 6 modulo 9 */
+                 {"seed=9223372036854775807 split=numbered", "8"}}; /* 2^63 - 1 = 7 modulo 9 */
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         pgcn_trainer *trainer = trainer_of(data, cases[i].text);
         assert_string_equal(pgcn_trainer_split(trainer), cases[i].split);
