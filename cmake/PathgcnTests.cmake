@@ -41,7 +41,15 @@ foreach(source IN LISTS unit_sources)
     pathgcn_compile(${program})
     target_include_directories(${program} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/tests)
     target_link_libraries(${program} PRIVATE pathgcn_commands pathgcn_reference PkgConfig::CMOCKA)
-    pathgcn_test(${name} unit ${program})
+    file(STRINGS ${source} by_isa REGEX "FOR_EACH_TABLE|isa_names" LIMIT_COUNT 1)
+    if(by_isa) # once for every instruction set, so that those not here are seen to be skipped
+        foreach(isa IN LISTS isas)
+            pathgcn_test(${name}.${isa} unit ${program})
+            set_property(TEST ${name}.${isa} APPEND PROPERTY ENVIRONMENT PATHGCN_ISA=${isa})
+        endforeach()
+    else()
+        pathgcn_test(${name} unit ${program})
+    endif()
 endforeach()
 
 # A row must not depend on the rows beside it on any instruction set, not only on the best one.

@@ -62,7 +62,7 @@ typedef enum pgcn_status {
     PGCN_ERR_FORMAT = 4,   /* a file or array holds something it must not hold */
     PGCN_ERR_MISMATCH = 5, /* two things that are each fine do not belong together */
     PGCN_ERR_NUMERIC = 6,  /* a loss or weight became NaN or infinite */
-    PGCN_ERR_SYSTEM = 7    /* the operating system refused (threads) */
+    PGCN_ERR_SYSTEM = 7    /* the operating system or processor refused (threads, PATHGCN_ISA) */
 } pgcn_status;
 
 /* The sentence of the last error of this thread; "" before the first. Valid until the next
@@ -89,6 +89,10 @@ typedef struct pgcn_info {
     int bits_revision; /* PGCN_BITS_REVISION of the library */
 } pgcn_info;
 PGCN_API pgcn_info pgcn_info_get(void);
+/* Whether the library can compute here. PGCN_ERR_SYSTEM: the environment variable PATHGCN_ISA names an
+ * instruction set that this build does not know or this processor lacks. Every call that computes
+ * (training, prediction, walks) fails with that too. The variable is read once per process. */
+PGCN_API pgcn_status pgcn_ready(void);
 
 /* Replaces malloc for everything the library allocates; NULL restores the default. Call it
  * before any other function, from one thread. `alloc` returns `bytes` bytes at a multiple of
@@ -104,6 +108,16 @@ PGCN_API void pgcn_set_allocator(const pgcn_allocator *allocator);
  * renamed. An old file of that name is untouched after an error (PGCN_ERR_IO). All files of the
  * library are written like this; a program that is killed meanwhile leaves .pathgcn-*.tmp. */
 PGCN_API pgcn_status pgcn_file_write(const char *path, const void *data, size_t bytes);
+
+/* Numbers in text, as every setting, step and option of the program reads them: digits with a sign
+ * "-", a decimal point and an exponent. Hexadecimal ones, inf, nan, blanks and a sign "+" are no
+ * numbers here, in any locale. Whole numbers may be written 1e3. False leaves *out as it is. */
+PGCN_API bool pgcn_number_parse(const char *text, double *out);
+PGCN_API bool pgcn_integer_parse(const char *text, int64_t low, int64_t high, int64_t *out);
+
+/* Seeds are whole numbers from 0 to this one, everywhere: of training, draws, walks, splits, built-in
+ * graphs and searches. What every JSON reader with 64-bit integers can hold. */
+#define PGCN_MAX_SEED INT64_MAX
 
 /* ---- graph ------------------------------------------------------------------------------- */
 
@@ -469,6 +483,8 @@ typedef enum pgcn_normalise {
     PGCN_NORMALISE_STANDARDISE = 3
 } pgcn_normalise;
 
+#define PGCN_MOST_SETTINGS 96
+
 /* Everything that defines a model and its training. Each field is also a command-line option and
  * a key of pgcn_config_set(): pgcn_config_field() lists them with type, range and meaning. */
 typedef struct pgcn_config {
@@ -528,6 +544,8 @@ typedef struct pgcn_config {
     /* Where the settings come from, "cora version 1 sha256 ...": set by pgcn_recipe_load(), kept in
      * models. Empty: from no recipe. */
     char recipe[160];
+    /* The library's own: whose each setting is. See pgcn_config_adopt(). */
+    uint32_t origin[PGCN_MOST_SETTINGS];
 } pgcn_config;
 
 /* The recipe that works best on citation graphs at two layers. */
@@ -541,8 +559,20 @@ PGCN_API pgcn_status pgcn_config_set(pgcn_config *config, const char *key, const
 /* Writes the value of a field as text into `out` (at least 32 bytes). */
 PGCN_API pgcn_status pgcn_config_get(const pgcn_config *config, const char *key, char *out,
                                      size_t out_bytes);
-/* Checks fields against each other; the sentence names the field and the fix. */
+/* Checks fields against each other; the sentence names the field and the fix. A setting of the caller's
+ * that does nothing beside the others (`paths` where train_form is exact) is refused: one that was set
+ * by pgcn_config_set(), or whose value is neither the default nor what a recipe or a model file says.
+ * pgcn_config_check_for() does the same with what the data tells (`direction` does nothing on an
+ * undirected graph); pgcn_trainer_new() calls it. */
 PGCN_API pgcn_status pgcn_config_check(const pgcn_config *config);
+PGCN_API pgcn_status pgcn_config_check_for(const pgcn_config *config, const pgcn_dataset *data);
+/* Why a setting does nothing beside the others, e.g. "residual is none" for "alpha"; NULL if it is
+ * used. data: NULL, or what is to be learnt, on which some depend. Static text. */
+PGCN_API const char *pgcn_config_unused(const pgcn_config *config, const pgcn_dataset *data,
+                                        const char *key);
+/* Makes the settings as they are a starting point, like those of a recipe: what does nothing among
+ * them is from now on nobody's mistake. For programs that vary some of them, as a search does. */
+PGCN_API void pgcn_config_adopt(pgcn_config *config);
 
 typedef struct pgcn_field {
     const char *key;     /* "path-length" */
@@ -596,7 +626,8 @@ PGCN_API pgcn_status pgcn_recipe_load(const char *recipe, const char *dataset, i
 PGCN_API pgcn_status pgcn_recipe_for(const char *recipe, const pgcn_dataset *data, int layers,
                                      pgcn_config *out, pgcn_recipe_info *info);
 /* Writes a recipe file, atomically: the head, the number of layers, and every setting that differs
- * from the defaults, but for the seed and those of the run. Reading it gives the same settings. */
+ * from the defaults, but for the seed, those of the run, and those that do nothing beside the others.
+ * Reading it gives the same network and training. */
 PGCN_API pgcn_status pgcn_recipe_write(const char *path, const pgcn_recipe_info *info,
                                        const pgcn_config *config);
 /* How many recipes there are by name, and the head of number i, from 0, by alphabet. A file in the

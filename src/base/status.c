@@ -114,3 +114,9 @@ pgcn_status pgcn_i_opts_over(void *known, size_t known_bytes, const void *given,
     memcpy(known, &known_bytes, sizeof known_bytes);
     return PGCN_OK;
 }
+
+pgcn_status pgcn_i_seed_check(uint64_t seed) {
+    if (seed <= (uint64_t)PGCN_MAX_SEED) return PGCN_OK;
+    return pgcn_i_fail(PGCN_ERR_ARGUMENT, "seed is %llu, expected 0..%lld",
+                       (unsigned long long)seed, (long long)PGCN_MAX_SEED);
+}

@@ -31,6 +31,7 @@ typedef struct cli_command {
     const char *text;          /* paragraphs of explanation */
     const char *examples;      /* lines */
     const char *config_groups; /* groups of pgcn_config_field() that are options too, or NULL */
+    bool computes;             /* and so needs a processor with the kernels asked for */
     int (*run)(int argc, char **argv);
     const struct cli_command *const *parts; /* "data info", ...: NULL at the end; or NULL */
 } cli_command;
@@ -45,8 +46,10 @@ enum { CLI_MAX_SETTINGS = 256, CLI_MAX_WORDS = 32 };
 typedef struct cli_arguments {
     int words;
     const char *word[CLI_MAX_WORDS];
-    int settings; /* --key value of pgcn_config fields, in order */
+    int settings; /* --key value of pgcn_config fields, each once */
     const char *key[CLI_MAX_SETTINGS], *value[CLI_MAX_SETTINGS];
+    int options; /* the same of the command's own options */
+    const char *option[CLI_MAX_SETTINGS], *option_value[CLI_MAX_SETTINGS];
 } cli_arguments;
 
 /* Parses everything after the command's name. Returns -1 to go on, or the exit code: after --help
@@ -58,12 +61,16 @@ int cli_apply(const cli_command *command, const cli_arguments *arguments, pgcn_c
 /* Hands over to the part of a command that argv[0] names, or says what there is. */
 int cli_run_part(const cli_command *command, int argc, char **argv);
 bool cli_is_given(const cli_arguments *arguments, const char *key);
-/* Applies them over settings that are fine, and checks: a setting that a given one rules out gives
- * way, unless it is given too. EXIT_USAGE with a message, or -1. */
+/* Applies them over settings that are fine: a setting that a given one rules out gives way, unless it
+ * is given too. EXIT_USAGE with a message, or -1. */
+int cli_overlay(const cli_command *command, const cli_arguments *arguments, pgcn_config *config);
+/* The same, and checks. */
 int cli_configure(const cli_command *command, const cli_arguments *arguments, pgcn_config *config);
 /* A whole number within bounds, or a message and false. */
 bool cli_number(const cli_command *command, const char *option, const char *text, long long low,
                 long long high, long long *out);
+/* Whether `count` seeds from the first one on are all seeds: EXIT_USAGE with a message, or -1. */
+int cli_check_seeds(const cli_command *command, uint64_t first, long long count);
 void cli_write_help(FILE *out, const cli_command *command, const cli_option *options);
 /* What may have been meant by `name`: keeps the nearest of the candidates it is offered. */
 typedef struct cli_guess {

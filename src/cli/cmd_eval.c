@@ -29,6 +29,7 @@ const cli_command cli_eval = {
     .examples =
         "  pathgcn eval runs/karate/model.safetensors\n"
         "  pathgcn eval runs/cora/model.safetensors --data data --inference stochastic:10\n",
+    .computes = true,
     .run = run_eval,
 };
 
@@ -52,6 +53,7 @@ const cli_command cli_predict = {
     .examples = "  pathgcn predict runs/karate/model.safetensors --out predictions.csv\n"
                 "  pathgcn predict runs/MUTAG/model.safetensors new-molecules --unlabelled\n"
                 "  pathgcn predict runs/cora/model.safetensors --inference stochastic:20 --all\n",
+    .computes = true,
     .run = run_predict,
 };
 
@@ -102,13 +104,20 @@ static void steps_of_training(const pgcn_model *model, char *out, size_t bytes) 
 static int load(const cli_command *command, const cli_arguments *arguments, request *r) {
     char steps[256];
     long long seed, threads;
-    if (!cli_number(command, "seed", r->seed_text, 0, INT64_MAX, &seed) ||
+    if (!cli_number(command, "seed", r->seed_text, 0, PGCN_MAX_SEED, &seed) ||
         !cli_number(command, "threads", r->threads_text, 0, 1024, &threads))
         return EXIT_USAGE;
     r->inference = pgcn_inference_default();
     r->inference.seed = (uint64_t)seed;
     r->inference.threads = (int)threads;
     pgcn_status status = pgcn_inference_parse(r->inference_text, &r->inference);
+    if (status == PGCN_OK && r->inference.draws == 0 && cli_is_given(arguments, "seed")) {
+        cli_complain(command,
+                     "--seed %s does nothing: deterministic inference draws nothing; leave "
+                     "it out or add --inference stochastic:10",
+                     r->seed_text);
+        return EXIT_USAGE;
+    }
     if (status == PGCN_OK) status = cli_load_model(arguments->word[0], &r->model);
     if (status != PGCN_OK) return cli_failed(command, status);
     bool own_data = arguments->words == 1 && !r->source.edges;

@@ -11,6 +11,7 @@ const cli_command cli_info = {
     .arguments = "",
     .text = "Prints what this program was built from and what it found on this machine.",
     .examples = "  pathgcn info\n",
+    .computes = true,
     .run = run,
 };
 

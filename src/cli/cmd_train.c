@@ -34,7 +34,9 @@ const cli_command cli_train = {
         "split or other settings are refused without --overwrite. Until the new run is finished its\n"
         "files are in the folder 'unfinished' there, and the old ones stay as they are.\n"
         "\n"
-        "A setting that another one rules out gives way unless it is given too: --samples 1 switches\n"
+        "An option that does nothing beside the others is refused with the reason (--paths with\n"
+        "--train-form exact); settings of a recipe that do nothing are left alone. A setting that\n"
+        "another one rules out gives way unless it is given too: --samples 1 switches\n"
         "--consistency off, --walk node2vec switches --self-loops off, and --input-hops 0 switches\n"
         "--input-norm off.",
     .examples = "  pathgcn train karate                    a built-in graph, in seconds\n"
@@ -48,6 +50,7 @@ const cli_command cli_train = {
                 "  pathgcn train --edges follows.csv --features people.csv --labels known.csv\n"
                 "  pathgcn train cora --split 0 --json | tail -n 1\n",
     .config_groups = "model training run",
+    .computes = true,
     .run = run,
 };
 
@@ -208,12 +211,7 @@ static int load_and_train(train_request *r, const cli_arguments *arguments) {
     if (code < 0) code = prepare_as_recipe(r, &data);
     if (code < 0 && !r->quiet) cli_print_notes(stderr, data);
     if (code < 0) code = cli_configure(&cli_train, arguments, &config);
-    if (code < 0 && (uint64_t)r->seeds - 1 > UINT64_MAX - config.seed) {
-        cli_complain(&cli_train,
-                     "--seed %llu leaves no room for --seeds %lld; choose a smaller one",
-                     (unsigned long long)config.seed, r->seeds);
-        code = EXIT_USAGE;
-    }
+    if (code < 0) code = cli_check_seeds(&cli_train, config.seed, r->seeds);
     if (code < 0) {
         cli_catch_signals();
         code = train_all(r, data, config);

@@ -84,8 +84,6 @@ int64_t cli_train_predict(const train_request *request, const pgcn_trainer *trai
 
 /* The epoch that validation chose, the best test epoch beside it, and the median step. */
 void cli_train_summarise(const pgcn_trainer *trainer, train_outcome *out);
-/* A seed above 2^63 does not fit a JSON integer here and is written as text. */
-json_t *cli_train_seed_to_json(uint64_t seed);
 /* result.json of a run, whose settings started from `recipe`; and the times in it, which a finished run cannot measure again. */
 json_t *cli_train_outcome_to_json(const train_outcome *outcome, const pgcn_recipe_info *recipe);
 void cli_train_recall_times(const char *result_path, train_outcome *outcome);

@@ -43,13 +43,6 @@ void cli_train_summarise(const pgcn_trainer *trainer, train_outcome *out) {
     free(times);
 }
 
-json_t *cli_train_seed_to_json(uint64_t seed) {
-    if (seed <= INT64_MAX) return json_integer((json_int_t)seed);
-    char text[32];
-    snprintf(text, sizeof text, "%llu", (unsigned long long)seed);
-    return json_string(text);
-}
-
 /* What tells one recipe from another; the rest is in its file. */
 static json_t *recipe_mark(const pgcn_recipe_info *recipe) {
     if (recipe->version == 0) return json_null();
@@ -61,7 +54,7 @@ json_t *cli_train_outcome_to_json(const train_outcome *o, const pgcn_recipe_info
     return json_pack(
         "{s:o, s:s, s:s, s:o, s:s, s:s, s:I, s:I, s:o, s:o, s:o, s:f, s:f}", "recipe",
         recipe_mark(recipe), "task", pgcn_task_name(o->task), "metric", cli_metric(o->task), "seed",
-        cli_train_seed_to_json(o->seed), "split", o->split, "split_sha256", o->split_hash, "epochs",
+        json_integer((json_int_t)o->seed), "split", o->split, "split_sha256", o->split_hash, "epochs",
         (json_int_t)o->epochs, "best_epoch", (json_int_t)o->best_epoch, "val_accuracy",
         cli_json_real(o->val_accuracy), "test_accuracy", cli_json_real(o->test_accuracy),
         "best_epoch_test_accuracy", cli_json_real(o->best_test_accuracy), "step_ms_median",

@@ -64,7 +64,7 @@ static void meter_clear(const meter *m) {
 
 static bool write_history_line(FILE *file, const pgcn_epoch *epoch, uint64_t seed) {
     json_t *line = json_pack(
-        "{s:o, s:I, s:o, s:o, s:o, s:o, s:b}", "seed", cli_train_seed_to_json(seed), "epoch",
+        "{s:o, s:I, s:o, s:o, s:o, s:o, s:b}", "seed", json_integer((json_int_t)seed), "epoch",
         (json_int_t)epoch->epoch, "train_loss", cli_json_real(epoch->train_loss), "val_loss",
         cli_json_real(epoch->val_loss), "val_accuracy", cli_json_real(epoch->val_accuracy),
         "test_accuracy", cli_json_real(epoch->test_accuracy), "best", (int)epoch->best);

@@ -146,6 +146,8 @@ typedef struct pgcn_i_steps {
     bool without_test;
     char order; /* 0: as it is, 'd' degree, 'r' rcm, 'c' community, 'x' random */
 } pgcn_i_steps;
+/* An error if a list "a=1,b,a=2" names a value twice and differently. */
+pgcn_status pgcn_i_check_twice(const char *list);
 /* Reads a list of steps over what is in `out` (start from zero). *known = false, and no error, if a
  * word is no step: then a colon may be part of a path. */
 pgcn_status pgcn_i_steps_parse(const char *text, pgcn_i_steps *out, bool *known);

@@ -42,6 +42,7 @@ const cli_command cli_tune = {
                 "  pathgcn tune texas --data data --nested --allow-missing-class yes\n"
                 "  pathgcn tune MUTAG:kfold=10 --data data --nested --candidates 20\n",
     .config_groups = "model training",
+    .computes = true,
     .run = run,
 };
 
@@ -128,7 +129,7 @@ static int read_numbers(const exp_tune_request *r, exp_search *s) {
                     1, 1000, &runs) ||
         !cli_number(&cli_tune, "keep", r->keep, 2, 100, &keep) ||
         !cli_number(&cli_tune, "jobs", r->processes, 0, 1024, &processes) ||
-        !cli_number(&cli_tune, "search-seed", r->search_seed, 0, INT64_MAX, &seed) ||
+        !cli_number(&cli_tune, "search-seed", r->search_seed, 0, PGCN_MAX_SEED, &seed) ||
         (r->budget && !cli_number(&cli_tune, "budget", r->budget, 1, 100000, &minutes)))
         return EXIT_USAGE;
     if (r->budget && r->candidates) {

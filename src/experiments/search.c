@@ -23,7 +23,7 @@ static int draw_candidates(exp_search *s) {
         c->rung = -1;
         c->score.number = i;
         s->order[i] = i;
-        if (!exp_space_draw(s->space, s->seed, i, &s->present, &c->config)) {
+        if (!exp_space_draw(s->space, s->seed, i, &s->present, s->data->data, &c->config)) {
             cli_complain(s->command,
                          "space %s: no combination of its values is allowed; the last one: %s",
                          s->space->name, pgcn_last_error());

@@ -38,9 +38,10 @@ const char *exp_space_builtin(int i, const char **text, const char **about);
 
 /* Settings of candidate `number`. 0 is `present` itself. Odd ones draw every parameter, even ones
  * about a third of them and keep the others as they are: near the present settings is where better
- * ones often are. A pure function of its arguments. False if no draw passes pgcn_config_check(). */
+ * ones often are. What would do nothing beside the rest is not changed. `data` may be NULL. A pure
+ * function of its arguments. False if no draw passes pgcn_config_check(). */
 bool exp_space_draw(const exp_space *space, uint64_t seed, int number, const pgcn_config *present,
-                    pgcn_config *out);
+                    const pgcn_dataset *data, pgcn_config *out);
 
 /* ---- halving.c ------------------------------------------------------------------------------ */
 

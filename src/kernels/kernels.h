@@ -231,8 +231,11 @@ typedef struct pgcn_i_kernels {
 } pgcn_i_kernels;
 
 /* The table in use: the best the processor has, or the one that the environment variable
- * PATHGCN_ISA names (baseline, avx2, avx512). Never NULL. */
+ * PATHGCN_ISA names (baseline, avx2, avx512). Never NULL: the best one where there is none of that
+ * name, which public calls that compute refuse first. */
 const pgcn_i_kernels *pgcn_i_kernels_get(void);
+/* PGCN_ERR_SYSTEM if PATHGCN_ISA names what this build or processor has not. */
+pgcn_status pgcn_i_kernels_check(void);
 /* Table by name, NULL if not built or not supported here (tests compare all of them). */
 const pgcn_i_kernels *pgcn_i_kernels_named(const char *isa);
 const char *pgcn_i_kernels_built(void); /* "baseline avx2 avx512" */

@@ -236,6 +236,20 @@ pgcn_status pgcn_i_input_new(const pgcn_i_features *features, pgcn_normalise nor
     return PGCN_OK;
 }
 
+double pgcn_i_input_largest(const pgcn_i_input *input, int64_t *column) {
+    int64_t count = input->offset ? input->nonzeros : input->n * input->columns;
+    const float *value = input->offset ? input->value : input->dense;
+    double largest = 0;
+    *column = 0;
+    for (int64_t e = 0; e < count; e++) {
+        double magnitude = isfinite(value[e]) ? fabs((double)value[e]) : (double)INFINITY;
+        if (magnitude <= largest) continue;
+        largest = magnitude;
+        *column = input->offset ? input->column[e] : e % input->columns;
+    }
+    return largest;
+}
+
 void pgcn_i_input_free(pgcn_i_input *input) {
     if (!input) return;
     pgcn_i_arena_free(&input->arena);

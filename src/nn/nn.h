@@ -85,6 +85,8 @@ pgcn_status pgcn_i_fill_absent(const pgcn_i_features *features, const float *mea
                                pgcn_i_arena *arena, pgcn_i_features *out);
 pgcn_status pgcn_i_input_new(const pgcn_i_features *features, pgcn_normalise normalise,
                              pgcn_i_standard standard, bool with_columns, pgcn_i_input **out);
+/* The largest magnitude among the features and its column; infinite for what is not finite. */
+double pgcn_i_input_largest(const pgcn_i_input *input, int64_t *column);
 void pgcn_i_input_free(pgcn_i_input *input);
 
 /* The columns of a sparse input, filled by a counting sort; `next` [columns] is scratch. */
@@ -291,6 +293,10 @@ pgcn_status pgcn_i_tape_plan(pgcn_i_tape *tape);
 void pgcn_i_tape_place(pgcn_i_tape *tape, float *work);
 /* Before running: so many rows from now on, at most as many as were recorded. */
 void pgcn_i_tape_resize(pgcn_i_tape *tape, int64_t node_rows, int64_t graph_rows);
+bool pgcn_i_is_finite(const pgcn_i_value *value);
+/* A pass forward that looks for the first operation whose values are not all finite; NULL: none. For
+ * tapes that compute all rows. */
+const pgcn_i_op *pgcn_i_tape_first_bad(pgcn_i_tape *tape);
 void pgcn_i_tape_forward(pgcn_i_tape *tape);
 /* The gradient of the last value is set by the caller (the loss). */
 void pgcn_i_tape_backward(pgcn_i_tape *tape);

@@ -125,7 +125,8 @@ static pgcn_status read_recipe(const pgcn_i_safetensors *file, pgcn_config *out)
     const char *text = json_string_value(json_object_get(file->metadata, "recipe"));
     if (!text) return PGCN_OK;
     snprintf(out->recipe, sizeof out->recipe, "%s", text);
-    if (strlen(text) < sizeof out->recipe && pgcn_config_check(out) == PGCN_OK) return PGCN_OK;
+    if (strlen(text) < sizeof out->recipe && pgcn_i_config_check_loaded(out) == PGCN_OK)
+        return PGCN_OK;
     return pgcn_i_fail(PGCN_ERR_FORMAT, "%s: its recipe is not a line of plain text", file->path);
 }
 

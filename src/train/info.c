@@ -11,3 +11,7 @@ pgcn_info pgcn_info_get(void) {
         .bits_revision = PGCN_BITS_REVISION,
     };
 }
+
+pgcn_status pgcn_ready(void) {
+    return pgcn_i_kernels_check();
+}

@@ -147,6 +147,7 @@ pgcn_status pgcn_inference_parse(const char *text, pgcn_inference *inference) {
 /* One network on one data set, ready to give probabilities again and again: of the whole graph, or of
  * the graphs of a set batch by batch. */
 typedef struct session {
+    const pgcn_model *model;
     const pgcn_dataset *data;
     pgcn_config config;
     pgcn_inference inference;
@@ -253,7 +254,8 @@ static pgcn_status session_fill(session *s, const pgcn_model *model, const pgcn_
 static pgcn_status session_open(session *s, const pgcn_model *model, const pgcn_dataset *data,
                                 const pgcn_inference *inference) {
     bool per_graph = model->task == PGCN_TASK_GRAPH;
-    *s = (session){.data = data,
+    *s = (session){.model = model,
+                   .data = data,
                    .config = model->config,
                    .inference = pgcn_inference_default(),
                    .params = model->params,
@@ -261,6 +263,8 @@ static pgcn_status session_open(session *s, const pgcn_model *model, const pgcn_
                    .several = model->task == PGCN_TASK_MULTILABEL};
     PGCN_TRY(
         pgcn_i_opts_over(&s->inference, sizeof s->inference, inference, "pgcn_inference_default"));
+    PGCN_TRY(pgcn_i_kernels_check());
+    PGCN_TRY(pgcn_i_seed_check(s->inference.seed));
     s->config.paths_per_layer = false; /* one sample per draw serves all layers */
     if (s->config.scaling != PGCN_SCALING_SUM)
         s->config.train_form = PGCN_FORM_SAMPLED; /* there is no way back that would need T^T */
@@ -279,14 +283,17 @@ static int session_runs(const session *s) {
 }
 
 /* The probabilities of the items item[0 .. count-1] (NULL: 0 .. count-1) are in s->loss: of everything,
- * or of part i of the graphs. False after the last part. */
-static bool session_part(session *s, int draw, int64_t i, const pgcn_node **item, int64_t *count) {
+ * or of part i of the graphs. *more is false after the last part. */
+static pgcn_status session_part(session *s, int draw, int64_t i, const pgcn_node **item,
+                                int64_t *count, bool *more) {
     const float *degree = s->spatial.visit_degree;
     *item = NULL;
     *count = s->items;
+    *more = i == 0;
     if (s->batch) {
         int64_t most = s->batch->most_graphs, first = i * most, graphs = s->data->info.graphs;
-        if (first >= graphs) return false;
+        *more = first < graphs;
+        if (!*more) return PGCN_OK;
         for (int64_t g = 0; g < most; g++) s->chosen[g] = (pgcn_node)(first + g);
         pgcn_i_batch_gather(s->batch, s->chosen, graphs - first < most ? graphs - first : most);
         pgcn_i_batch_fit(s->batch, &s->tape, &s->operator, 1, &s->loss);
@@ -295,17 +302,19 @@ static bool session_part(session *s, int draw, int64_t i, const pgcn_node **item
         pgcn_i_loss_resize(&s->loss, *count);
         if (degree) degree = s->batch->degree;
     } else if (i > 0) {
-        return false;
+        return PGCN_OK;
     }
     if (s->visits)
         pgcn_i_visits_sample(s->visits, &s->spatial.walker, s->pool, s->inference.seed,
                              PGCN_I_RNG_WALK_INFERENCE, draw, 0, degree);
     pgcn_i_tape_forward(&s->tape);
+    if (!pgcn_i_is_finite(s->logits)) /* of infinite ones some probabilities are numbers */
+        return pgcn_i_fail_prediction(s->model, s->data, s->input, &s->tape);
     if (s->several)
         pgcn_i_sigmoid_run(&s->loss, &s->tape, s->logits);
     else
         pgcn_i_softmax_run(&s->loss, &s->tape, s->logits);
-    return true;
+    return PGCN_OK;
 }
 
 /* Sums over the draws: probabilities and their squares. */
@@ -328,18 +337,22 @@ static pgcn_status draws_init(draws *d, const session *s, int classes) {
     return d->last && d->sum && d->squares ? PGCN_OK : PGCN_ERR_MEMORY;
 }
 
-static void draws_add(draws *d, session *s, int draw) {
+static pgcn_status draws_add(draws *d, session *s, int draw) {
     const pgcn_node *item;
     int64_t count;
-    for (int64_t part = 0; session_part(s, draw, part, &item, &count); part++)
-        for (int64_t r = 0; r < count; r++)
+    bool more = true;
+    for (int64_t part = 0; more; part++) {
+        PGCN_TRY(session_part(s, draw, part, &item, &count, &more));
+        for (int64_t r = 0; more && r < count; r++)
             for (int c = 0; c < d->classes; c++)
                 d->last[(item ? item[r] : r) * d->classes + c] =
                     (double)s->loss.probability[r * d->classes + c];
+    }
     for (int64_t i = 0; i < d->count; i++) {
         d->sum[i] += d->last[i];
         d->squares[i] += d->last[i] * d->last[i];
     }
+    return PGCN_OK;
 }
 
 /* Mean and sample deviation of `runs` values from their sum and sum of squares. */
@@ -355,7 +368,7 @@ pgcn_status pgcn_model_predict(const pgcn_model *model, const pgcn_dataset *data
     draws d;
     PGCN_TRY(session_open(&s, model, data, inference));
     pgcn_status status = draws_init(&d, &s, model->classes);
-    for (int draw = 0; status == PGCN_OK && draw < d.runs; draw++) draws_add(&d, &s, draw);
+    for (int draw = 0; status == PGCN_OK && draw < d.runs; draw++) status = draws_add(&d, &s, draw);
     for (int64_t i = 0; status == PGCN_OK && i < d.count; i++) {
         probability[i] = (float)(d.sum[i] / d.runs);
         if (deviation) deviation[i] = (float)deviation_of(d.sum[i], d.squares[i], d.runs);
@@ -520,8 +533,8 @@ static pgcn_status evaluate(evaluation *e, const pgcn_model *model, const pgcn_d
     PGCN_TRY(session_open(&s, model, data, inference));
     pgcn_status status = draws_init(&d, &s, model->classes);
     for (int draw = 0; status == PGCN_OK && draw < d.runs; draw++) {
-        draws_add(&d, &s, draw);
-        for (int part = 0; part < PARTS; part++) {
+        status = draws_add(&d, &s, draw);
+        for (int part = 0; status == PGCN_OK && part < PARTS; part++) {
             double accuracy =
                 score_part(d.last, 1, &e->target[part], e->of_model, s.items, model->classes)
                     .accuracy;

@@ -19,8 +19,33 @@ pgcn_status pgcn_i_config_from_json(json_t *object, const char *where, pgcn_conf
 const char *pgcn_i_config_difference(const pgcn_config *a, const pgcn_config *b);
 /* The caller's configuration over the defaults (pgcn_i_opts_over). NULL: the defaults. */
 pgcn_status pgcn_i_config_copy(const pgcn_config *given, pgcn_config *out);
-/* "key=value key=value" over a configuration; our own text, so it cannot fail but by our mistake. */
+/* "key=value key=value" over a configuration, adopted; our own text, so it cannot fail but by our
+ * mistake. */
 pgcn_status pgcn_i_config_apply(pgcn_config *config, const char *settings);
+
+/* The checks of pgcn_config_check() but for settings that do nothing and the range of seeds: files of
+ * other versions may hold both. */
+pgcn_status pgcn_i_config_check_loaded(const pgcn_config *config);
+
+/* ---- settings that do nothing (usage.c) ------------------------------------------------------ */
+
+/* What decides whether a setting is used. */
+typedef struct pgcn_i_usage {
+    const pgcn_config *config;
+    pgcn_task task;           /* PGCN_TASK_NONE: not known */
+    const pgcn_dataset *data; /* NULL: not known */
+} pgcn_i_usage;
+/* Field number `field` is the caller's now; and whether pgcn_config_set() has said so. */
+void pgcn_i_config_mark(pgcn_config *config, int field);
+bool pgcn_i_config_is_set(const pgcn_config *config, int field);
+/* It does nothing, and its value does not just say so. */
+bool pgcn_i_config_unused(const pgcn_i_usage *usage, const char *key);
+/* The sentence about an unused setting. */
+pgcn_status pgcn_i_config_fail_unused(const pgcn_i_usage *usage, const char *key);
+/* Every setting of the caller's is used. */
+pgcn_status pgcn_i_config_check_used(const pgcn_i_usage *usage);
+/* GIN has no paths: what is set about them is what its sums over neighbours are. All is adopted. */
+void pgcn_i_config_settle(pgcn_config *config);
 
 /* ---- the graph side of a network (spatial.c) ----------------------------------------------- */
 
@@ -77,6 +102,16 @@ json_t *pgcn_i_names_to_json(const pgcn_i_names *names);
 pgcn_status pgcn_i_match_columns(const pgcn_model *model, const pgcn_dataset *data,
                                  pgcn_i_arena *arena, pgcn_i_features *out);
 
+/* ---- numbers that are not finite (numeric.c) ---------------------------------------------------- */
+
+/* PGCN_ERR_NUMERIC with the likely cause: an extreme feature column, else the learning rates. `which`
+ * loss: "training" or "validation". */
+pgcn_status pgcn_i_fail_loss(const pgcn_trainer *trainer, const char *which);
+/* The same of a prediction whose logits, at the end of the tape, are not finite: the first layer where
+ * that is so. */
+pgcn_status pgcn_i_fail_prediction(const pgcn_model *model, const pgcn_dataset *data,
+                                   const pgcn_i_input *input, pgcn_i_tape *tape);
+
 /* ---- checkpoints (checkpoint.c) -------------------------------------------------------------- */
 
 /* Where a run stands, apart from the weights. */
@@ -125,8 +160,6 @@ bool pgcn_i_feed_part(pgcn_i_feed *feed, int64_t i);
 pgcn_status pgcn_i_trainer_check(pgcn_trainer *trainer);
 /* The configuration with what follows from it and the data, which models then tell. */
 void pgcn_i_trainer_settle(pgcn_trainer *trainer);
-/* GIN has no paths: what is set about them is what its sums over neighbours are. */
-void pgcn_i_config_settle(pgcn_config *config);
 
 /* ---- the trainer (trainer.c) ------------------------------------------------------------------ */
 

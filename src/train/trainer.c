@@ -167,35 +167,24 @@ static double now_ms(void) {
     return (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
 }
 
-static pgcn_status not_finite(const pgcn_i_progress *progress, const char *which) {
-    char best[64] = "no epoch has good weights yet";
-    if (progress->best >= 0)
-        snprintf(best, sizeof best, "the best weights are those of epoch %lld",
-                 (long long)progress->best + 1);
-    return pgcn_i_fail(PGCN_ERR_NUMERIC,
-                       "the %s loss of epoch %lld is not finite; %s; lower the learning rates "
-                       "(lr-ends, lr-mix, lr-kernel) or scale the features",
-                       which, (long long)progress->epochs + 1, best);
-}
-
 pgcn_status pgcn_trainer_epoch(pgcn_trainer *trainer, pgcn_epoch *out) {
     pgcn_i_progress *progress = &trainer->progress;
     if (pgcn_trainer_finished(trainer))
         return pgcn_i_fail(PGCN_ERR_ARGUMENT,
                            "training is finished after %lld epochs; raise epochs or patience",
                            (long long)progress->epochs);
-    if (trainer->broken) return not_finite(progress, trainer->broken);
+    if (trainer->broken) return pgcn_i_fail_loss(trainer, trainer->broken);
     pgcn_epoch epoch = {
         .epoch = progress->epochs + 1, .val_loss = NAN, .val_accuracy = NAN, .test_accuracy = NAN};
     double begin_ms = now_ms();
     epoch.train_loss = run_steps(trainer, progress->epochs);
     epoch.step_ms = now_ms() - begin_ms;
-    if (!isfinite(epoch.train_loss)) return not_finite(progress, "training");
+    if (!isfinite(epoch.train_loss)) return pgcn_i_fail_loss(trainer, "training");
     if (epoch.epoch % trainer->config.eval_every == 0 || epoch.epoch == trainer->config.epochs) {
         evaluate(trainer, &epoch);
         if (!isfinite(epoch.val_loss)) { /* the step is done, the epoch cannot be */
             trainer->broken = "validation";
-            return not_finite(progress, trainer->broken);
+            return pgcn_i_fail_loss(trainer, trainer->broken);
         }
     }
     if (pgcn_i_progress_add(progress, trainer->config.select, epoch))
@@ -395,6 +384,7 @@ static pgcn_status set_up_feed(pgcn_trainer *trainer) {
 static pgcn_status set_up(pgcn_trainer *trainer) {
     const pgcn_dataset *data = trainer->data;
     const pgcn_config *config = &trainer->config;
+    PGCN_TRY(pgcn_i_kernels_check());
     PGCN_TRY(pgcn_i_trainer_check(trainer));
     PGCN_TRY(pgcn_i_split_identify(data, trainer->split, &trainer->split_id));
     pgcn_i_trainer_settle(trainer);

@@ -52,7 +52,7 @@ holds "$out" seed "best epoch" mean deviation "95 % interval, half its width" "m
 [ "$(grep -cE '^[012] ' "$out")" = 3 ] || { show_last && fail "not a line per seed"; }
 run 0 pathgcn train karate --epochs 5
 [ -s runs/karate/model.safetensors ] || fail "no default directory"
-run 0 pathgcn train karate --epochs 3 --seed 18446744073709551615 --out large --json
+run 0 pathgcn train karate --epochs 3 --seed 9223372036854775807 --out large --json
 parses "$out"
 
 # ---- eval ----------------------------------------------------------------------------------------

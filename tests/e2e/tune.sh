@@ -55,8 +55,10 @@ grep -oE '\{"candidate":0,"rung":2,"runs":3,' "$out" >/dev/null ||
 
 # ---- interrupted ---------------------------------------------------------------------------------
 
+one=("${common[@]}")
+one[-1]=1 # job at a time
 for signal in INT KILL; do
-    "$PATHGCN" "${common[@]}" --jobs 1 --out "stopped-$signal" >"$out" 2>"$err" &
+    "$PATHGCN" "${one[@]}" --out "stopped-$signal" >"$out" 2>"$err" &
     pid=$!
     wait_for 60 has_records "stopped-$signal" 3
     kill -$signal $pid

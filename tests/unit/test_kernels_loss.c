@@ -315,5 +315,6 @@ int main(void) {
         cmocka_unit_test(test_consistency_matches_reference_and_differences),
         cmocka_unit_test(test_consistency_cold_temperature_does_not_underflow),
     };
-    return cmocka_run_group_tests_name("kernels: losses", tests, NULL, NULL);
+    int skipped = skip_isa();
+    return skipped ? skipped : cmocka_run_group_tests_name("kernels: losses", tests, NULL, NULL);
 }
