@@ -371,8 +371,8 @@ typedef struct pgcn_fetch_result {
 /* Brings a published set here: every file is downloaded beside its place, checked against the known
  * SHA-256 and length, and the folder of the set appears when all of them are there. Files that are
  * here and right are not fetched again; what an interrupted call brought is continued. http, https
- * and file URLs; redirections to nothing but http and https, and from https to https only. An
- * archive is unpacked unless it holds anything but plain files inside itself.
+ * and file URLs; redirections to nothing but http and https, and from https to https only. Of an
+ * archive the files that are known to belong to the set are unpacked, and no others.
  * `opts` NULL for the default, `out` may be NULL.
  * Errors: PGCN_ERR_ARGUMENT (no such set), PGCN_ERR_IO (network, disk, stopped by `progress`),
  * PGCN_ERR_FORMAT (not the file that is known). One call at a time per set and directory. */

@@ -136,9 +136,10 @@ static pgcn_status find_mirror(job *j) {
 
 /* ---- trees of files -------------------------------------------------------------------------- */
 
-static bool ends_with(const char *text, const char *end) {
-    size_t length = strlen(text), end_length = strlen(end);
-    return length >= end_length && strcmp(text + length - end_length, end) == 0;
+/* Path of a file of a part, below the folder of the set. */
+static void file_path(char out[PGCN_I_PATH_BYTES], const pgcn_i_remote_part *part,
+                      const pgcn_i_remote_file *file) {
+    snprintf(out, PGCN_I_PATH_BYTES, "%s%s", part->folder, file->path);
 }
 
 /* Calls `visit` for every file below `top`/`under`; folders that are empty then are removed. */
@@ -175,10 +176,16 @@ static pgcn_status remove_staged(job *j, const char *file) {
     return PGCN_OK;
 }
 
-/* What attempts that came to nothing have left. */
-static pgcn_status remove_leftover(job *j, const char *file) {
-    bool left = ends_with(file, ".part") || ends_with(file, ".part.tag") || ends_with(file, ".tmp");
-    return left ? remove_staged(j, file) : PGCN_OK;
+/* Of what lies in the staging folder only files of the table belong to the set. The others are left
+ * from attempts that came to nothing, of this version or of one that unpacked whole archives. */
+static pgcn_status remove_unlisted(job *j, const char *file) {
+    char name[PGCN_I_PATH_BYTES];
+    for (int p = 0; p < j->set->parts; p++)
+        for (int f = 0; f < j->set->part[p].files; f++) {
+            file_path(name, &j->set->part[p], &j->set->part[p].file[f]);
+            if (strcmp(name, file) == 0) return PGCN_OK;
+        }
+    return remove_staged(j, file);
 }
 
 static pgcn_status move_to_folder(job *j, const char *file) {
@@ -191,12 +198,6 @@ static pgcn_status move_to_folder(job *j, const char *file) {
 }
 
 /* ---- what is here ---------------------------------------------------------------------------- */
-
-/* Path of a file of a part, below the folder of the set. */
-static void file_path(char out[PGCN_I_PATH_BYTES], const pgcn_i_remote_part *part,
-                      const pgcn_i_remote_file *file) {
-    snprintf(out, PGCN_I_PATH_BYTES, "%s%s", part->folder, file->path);
-}
 
 static pgcn_status is_right(const char *top, const pgcn_i_remote_part *part,
                             const pgcn_i_remote_file *file, bool *right) {
@@ -389,12 +390,23 @@ static pgcn_status fetch_files(job *j, const pgcn_i_remote_part *part) {
     return PGCN_OK;
 }
 
-/* Unpacks what came and looks for the members. A wrong archive is not kept. */
+static pgcn_status unzip_members(const pgcn_i_remote_part *part, const char *archive,
+                                 const char *folder) {
+    pgcn_i_listed *listed = pgcn_i_alloc(part->files, sizeof *listed);
+    if (!listed) return PGCN_ERR_MEMORY;
+    for (int f = 0; f < part->files; f++)
+        listed[f] = (pgcn_i_listed){part->file[f].path, part->file[f].bytes};
+    pgcn_status status = pgcn_i_unzip(archive, folder, listed, part->files);
+    pgcn_i_free(listed);
+    return status;
+}
+
+/* Unpacks the members that the table lists and checks them. A wrong archive is not kept. */
 static pgcn_status unpack(job *j, const pgcn_i_remote_part *part, const char *archive) {
     char path[PGCN_I_PATH_BYTES], folder[PGCN_I_PATH_BYTES];
     PGCN_TRY(pgcn_i_path_join(path, j->staging, archive));
     PGCN_TRY(pgcn_i_path_join(folder, j->staging, part->folder));
-    pgcn_status status = pgcn_i_unzip(path, folder);
+    pgcn_status status = unzip_members(part, path, folder);
     if (status != PGCN_ERR_IO) unlink(path); /* a full disk: the archive is still good */
     if (status != PGCN_OK) return status;
     for (int f = 0; f < part->files; f++) {
@@ -402,8 +414,8 @@ static pgcn_status unpack(job *j, const pgcn_i_remote_part *part, const char *ar
         PGCN_TRY(is_right(j->staging, part, &part->file[f], &right));
         if (right) continue;
         return pgcn_i_fail(PGCN_ERR_FORMAT,
-                           "%s holds %s in another form than expected, or not at all; the archive "
-                           "at this place has changed, or this is not it",
+                           "%s holds another %s than expected; the archive at this place has "
+                           "changed, or this is not it",
                            archive, part->file[f].path);
     }
     return PGCN_OK;
@@ -467,7 +479,7 @@ static pgcn_status fetch_archive(job *j, const pgcn_i_remote_part *part) {
 
 /* Everything is in the staging folder, or in the folder already. */
 static pgcn_status install(job *j) {
-    PGCN_TRY(walk(j, j->staging, "", remove_leftover));
+    PGCN_TRY(walk(j, j->staging, "", remove_unlisted));
     if (!pgcn_i_file_exists(j->folder)) {
         if (rename(j->staging, j->folder) == 0) return PGCN_OK;
         return pgcn_i_fail(PGCN_ERR_IO, "cannot rename '%s' to '%s': %s", j->staging, j->folder,

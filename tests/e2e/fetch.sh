@@ -88,7 +88,19 @@ fetched "force" cora
 # an archive; its members; an archive from a directory, by the environment
 run 0 pathgcn data fetch MUTAG --mirror "$url/good/packed" "${quick[@]}"
 fetched "archive" MUTAG
-same "the whole archive is unpacked" "$raw/MUTAG/README.txt" "$cache/MUTAG/README.txt"
+[ ! -e "$cache/MUTAG/README.txt" ] || fail "a member that the table does not list was unpacked"
+# more in the archive than the table lists: edges.npy would be read in place of the text files
+mkdir -p "$scratch/evil/MUTAG"
+"$python" - "$scratch/www/packed/MUTAG/MUTAG.zip" "$scratch/evil/MUTAG/MUTAG.zip" <<'PYTHON'
+import shutil, sys, zipfile
+shutil.copy(sys.argv[1], sys.argv[2])
+with zipfile.ZipFile(sys.argv[2], "a", zipfile.ZIP_DEFLATED) as archive:
+    for name in ("edges.npy", "graph_ptr.npy"):
+        archive.writestr("MUTAG/" + name, bytes(50_000_000))
+PYTHON
+rm -r "$cache/MUTAG"
+run 0 pathgcn data fetch MUTAG --mirror "$scratch/evil" "${quick[@]}"
+fetched "extra members" MUTAG
 rm -r "$cache/MUTAG"
 run 0 pathgcn data fetch mutag --mirror "$url/good" "${quick[@]}"
 fetched "members" MUTAG
