@@ -359,8 +359,11 @@ typedef struct pgcn_fetch_opts {
      * Or NULL. */
     bool (*progress)(const pgcn_fetch_progress *progress, void *context);
     void *context;
+    double least_rate; /* bytes per second; a transfer that brings less, taken over stall_seconds,
+                          has broken. 0: any rate will do */
 } pgcn_fetch_opts;
-PGCN_API pgcn_fetch_opts pgcn_fetch_opts_default(void); /* four retries, pauses from 1 second */
+/* Four retries, pauses from 1 second, 1,000 bytes per second over 30 seconds. */
+PGCN_API pgcn_fetch_opts pgcn_fetch_opts_default(void);
 
 typedef struct pgcn_fetch_result {
     char path[4096];    /* the folder of the set */

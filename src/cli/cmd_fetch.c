@@ -28,9 +28,9 @@ const cli_command cli_fetch = {
 };
 
 typedef struct request {
-    const char *out, *mirror, *retries_text, *pause_text;
+    const char *out, *mirror, *retries_text, *pause_text, *rate_text;
     bool all, list, mirror_only, force, json, quiet;
-    long long retries;
+    long long retries, rate;
     double pause;
 } request;
 
@@ -140,6 +140,7 @@ static int fetch_one(const request *r, meter *m, const char *name, json_t *fetch
     opts.force = r->force;
     opts.retries = (int)r->retries;
     opts.pause_seconds = r->pause;
+    opts.least_rate = (double)r->rate;
     opts.progress = on_progress;
     opts.context = m;
     pgcn_fetch_result result;
@@ -202,7 +203,7 @@ static bool read_pause(request *r) {
 }
 
 static int run(int argc, char **argv) {
-    request r = {.retries_text = "4", .pause_text = "1"};
+    request r = {.retries_text = "4", .pause_text = "1", .rate_text = "1000"};
     const cli_option options[] = {
         {"all", NULL, NULL, "the fifteen data sets of the paper", NULL, &r.all},
         {"list", NULL, NULL, "only show what can be fetched, with licence and reference", NULL,
@@ -215,6 +216,9 @@ static int run(int argc, char **argv) {
          NULL},
         {"pause", "SECONDS", "1", "before the first retry; twice as long before each next",
          &r.pause_text, NULL},
+        {"least-rate", "BYTES", "1000",
+         "a second, over 30 seconds; a slower transfer is tried again, then given up. 0: any rate",
+         &r.rate_text, NULL},
         {"force", NULL, NULL, "fetch files that are here, too", NULL, &r.force},
         {"json", NULL, NULL, "print one JSON line", NULL, &r.json},
         {"quiet", NULL, NULL, "print only errors", NULL, &r.quiet},
@@ -223,7 +227,9 @@ static int run(int argc, char **argv) {
     int code = cli_parse(&cli_fetch, options, 0, CLI_MAX_WORDS, argc, argv, &arguments);
     if (code >= 0) return code;
     if (r.list) return list(r.json);
-    if (!cli_number(&cli_fetch, "retries", r.retries_text, 0, 100, &r.retries) || !read_pause(&r))
+    if (!cli_number(&cli_fetch, "retries", r.retries_text, 0, 100, &r.retries) ||
+        !cli_number(&cli_fetch, "least-rate", r.rate_text, 0, 1000000000, &r.rate) ||
+        !read_pause(&r))
         return EXIT_USAGE;
     if (arguments.words == 0 && !r.all) {
         cli_complain(&cli_fetch, "name a data set, or add --all; --list shows what there is");

@@ -32,6 +32,7 @@ enum {
     URL_BYTES = 4 * PGCN_I_PATH_BYTES, /* every byte of a path may become %XX */
     NOTE_BYTES = 512,
     MOST_RETRIES = 100,
+    MOST_RATE = 1000000000, /* bytes per second that can be demanded */
     LOCK_ATTEMPTS = 5
 };
 
@@ -299,6 +300,7 @@ static pgcn_status transfer(job *j, const char *url, const char *name,
     pgcn_i_download_opts opts = {.retries = j->opts.retries,
                                  .pause_seconds = j->opts.pause_seconds,
                                  .stall_seconds = j->opts.stall_seconds,
+                                 .least_rate = j->opts.least_rate,
                                  .progress = on_progress,
                                  .context = j};
     pgcn_status status = pgcn_i_download(j->session, url, path, file, &opts, outcome);
@@ -502,8 +504,11 @@ static pgcn_status fetch_parts(job *j) {
 }
 
 pgcn_fetch_opts pgcn_fetch_opts_default(void) {
-    return (pgcn_fetch_opts){
-        .size = sizeof(pgcn_fetch_opts), .retries = 4, .pause_seconds = 1, .stall_seconds = 30};
+    return (pgcn_fetch_opts){.size = sizeof(pgcn_fetch_opts),
+                             .retries = 4,
+                             .pause_seconds = 1,
+                             .stall_seconds = 30,
+                             .least_rate = 1000};
 }
 
 static pgcn_status prepare(job *j, const pgcn_fetch_opts *given) {
@@ -518,6 +523,9 @@ static pgcn_status prepare(job *j, const pgcn_fetch_opts *given) {
                            "pause_seconds is %g and stall_seconds %g, expected 0 to 3600 and 1 to "
                            "3600",
                            j->opts.pause_seconds, j->opts.stall_seconds);
+    if (!(j->opts.least_rate >= 0 && j->opts.least_rate <= MOST_RATE))
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT, "least_rate is %g, expected 0 to %d bytes per second",
+                           j->opts.least_rate, MOST_RATE);
     const char *directory = j->opts.directory ? j->opts.directory : pgcn_cache_directory();
     if (!directory)
         return pgcn_i_fail(PGCN_ERR_ARGUMENT, "there is no directory for data sets: neither "

@@ -20,6 +20,7 @@ refused 2 "coar|did you mean cora|--list" data fetch coar
 refused 2 "aktor|did you mean actor" data fetch aktor
 refused 2 "nothing-like-it" data fetch cora nothing-like-it
 refused 2 "--retries|-1|0 to 100" data fetch cora --retries -1
+refused 2 "--least-rate|fast" data fetch cora --least-rate fast
 refused 2 "--pause|soon" data fetch cora --pause soon
 refused 2 "nowhere|neither a URL" data fetch cora --mirror nowhere
 refused 2 "only the mirror" data fetch cora --mirror-only

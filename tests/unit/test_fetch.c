@@ -455,6 +455,10 @@ static void test_fetch_bad_options_are_refused(void **state) {
     opts.stall_seconds = 0.0 / 0.0;
     assert_int_equal(fetch(&plain), PGCN_ERR_ARGUMENT);
     opts.stall_seconds = 5;
+    opts.least_rate = -1;
+    assert_int_equal(fetch(&plain), PGCN_ERR_ARGUMENT);
+    assert_error_says("least_rate");
+    opts.least_rate = 1;
     opts.mirror = "/no/such/directory";
     assert_int_equal(fetch(&plain), PGCN_ERR_ARGUMENT);
     assert_error_says("neither a URL");
