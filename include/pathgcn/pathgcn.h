@@ -61,6 +61,9 @@ typedef enum pgcn_status {
 /* The sentence of the last error of this thread; "" before the first. Valid until the next
  * failing call of the same thread. */
 PGCN_API const char *pgcn_last_error(void);
+/* What an errno says and, where there is something to do about it, what: "No space left on device;
+ * make space or write elsewhere". Valid until the next call of the same thread. Never NULL. */
+PGCN_API const char *pgcn_system_error(int error);
 /* A short name of a status, e.g. "malformed data". Never NULL. */
 PGCN_API const char *pgcn_status_name(pgcn_status status);
 
@@ -86,10 +89,19 @@ typedef struct pgcn_allocator {
 } pgcn_allocator;
 PGCN_API void pgcn_set_allocator(const pgcn_allocator *allocator);
 
+/* Bytes that this process can still get without swapping: the least of what the system has free, the
+ * limit of its address space (ulimit -v) and that of its container; -1 if the system does not say. */
+PGCN_API int64_t pgcn_memory_available(void);
+/* "512 bytes", "78.2 MB", "3.4 TB"; `out` has room for 32. */
+PGCN_API void pgcn_format_bytes(int64_t bytes, char *out);
+
 /* Writes a file that appears complete or not at all: to a temporary name beside it, synced, then
  * renamed. An old file of that name is untouched after an error (PGCN_ERR_IO). All files of the
  * library are written like this; a program that is killed meanwhile leaves .pathgcn-*.tmp. */
 PGCN_API pgcn_status pgcn_file_write(const char *path, const void *data, size_t bytes);
+
+/* Makes a directory, and those above it that are missing; one that exists is fine. PGCN_ERR_IO. */
+PGCN_API pgcn_status pgcn_directory_make(const char *path);
 
 /* ---- graph ------------------------------------------------------------------------------- */
 

@@ -44,6 +44,9 @@ pgcn_status pgcn_i_fail_in(pgcn_status code, const char *format, ...)
  * nothing. `maker` names the function that fills such a struct, for the error. */
 pgcn_status pgcn_i_opts_over(void *known, size_t known_bytes, const void *given, const char *maker);
 
+/* "1.2 GB can still be had", for sentences about memory that is out (system.c). */
+void pgcn_i_available_text(char out[64]);
+
 /* ---- memory (memory.c) ------------------------------------------------------------------- */
 
 #define PGCN_ALIGN 64 /* one cache line, one AVX-512 register */

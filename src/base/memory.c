@@ -108,10 +108,14 @@ static void *take_block(int64_t count, size_t size, block_use use) {
     void *block =
         hook.alloc(rounded, huge && rounded >= HUGE_PAGE ? HUGE_PAGE : PGCN_ALIGN, hook.context);
     if (!block) {
-        pgcn_i_fail(PGCN_ERR_MEMORY,
-                    "out of memory: %lld bytes could not be allocated; use a smaller graph, "
-                    "fewer channels, paths or layers",
-                    (long long)bytes);
+        char needed[32], available[64];
+        pgcn_format_bytes(bytes, needed);
+        pgcn_i_available_text(available);
+        pgcn_i_fail(
+            PGCN_ERR_MEMORY,
+            "out of memory: %s more are needed, and %s; end other programs, raise the limit "
+            "of memory (ulimit -v) or use a smaller graph",
+            needed, available);
         return NULL;
     }
     bool fresh = ours && is_mapped(rounded); /* the system has zeroed it */

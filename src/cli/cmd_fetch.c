@@ -46,11 +46,11 @@ typedef struct meter {
 static void show(const meter *m, const pgcn_fetch_progress *p) {
     char here[32], total[40] = "", speed[48] = "", bar[48] = "", line[512], done[32];
     double seconds = cli_now() - m->begin;
-    cli_format_bytes(p->set_bytes, here);
+    pgcn_format_bytes(p->set_bytes, here);
     if (p->set_total > 0) {
         int filled = (int)(20 * (double)p->set_bytes / (double)p->set_total);
         filled = filled > 20 ? 20 : filled;
-        cli_format_bytes(p->set_total, done);
+        pgcn_format_bytes(p->set_total, done);
         snprintf(total, sizeof total, " of %s", done);
         snprintf(bar, sizeof bar, "[%.*s%.*s] ", filled, "####################", 20 - filled,
                  "....................");
@@ -58,7 +58,7 @@ static void show(const meter *m, const pgcn_fetch_progress *p) {
     if (p->waiting) {
         snprintf(speed, sizeof speed, "  waiting before attempt %d", p->attempt + 1);
     } else if (seconds > 0.5) {
-        cli_format_bytes((int64_t)((double)(p->set_bytes - m->begin_bytes) / seconds), done);
+        pgcn_format_bytes((int64_t)((double)(p->set_bytes - m->begin_bytes) / seconds), done);
         snprintf(speed, sizeof speed, "  %s/s", done);
     }
     snprintf(line, sizeof line, "%s %s%s%s%s  %d/%d %s", p->name, bar, here, total, speed,
@@ -94,7 +94,7 @@ static json_t *published_to_json(const pgcn_published *set) {
 
 static void print_published(const pgcn_published *set) {
     char size[32] = "size not known";
-    if (set->bytes > 0) cli_format_bytes(set->bytes, size);
+    if (set->bytes > 0) pgcn_format_bytes(set->bytes, size);
     printf("%s%s%s%s\n  %s\n  download:  %d file%s, %s, from %s\n  licence:   %s\n"
            "  reference: %s\n",
            set->name, *set->alias ? " (" : "", set->alias, *set->alias ? ")" : "", set->summary,
@@ -121,7 +121,7 @@ static int list(bool json) {
 
 static void print_result(const pgcn_published *set, const pgcn_fetch_result *result) {
     char size[32];
-    cli_format_bytes(result->downloaded, size);
+    pgcn_format_bytes(result->downloaded, size);
     if (result->fetched == 0)
         printf("%s: already complete in %s\n", set->name, result->path);
     else

@@ -5,11 +5,15 @@
 #include "data/data.h"
 
 #include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 enum { MAX_CLASSES = 1000000 }; /* a label like 2000000000 is a mistake, not a class */
 
@@ -688,9 +692,27 @@ static pgcn_status not_found(const char *name, const char *base, const char *dat
         name, builtin, source, data_dir, folders, fetch);
 }
 
+/* A file or folder that cannot be looked into is in no format and, in a folder that may not be
+ * entered, does not even seem to be there. Then the system's reason is the true one. */
+static pgcn_status check_reachable(const char *path) {
+    struct stat about;
+    if (stat(path, &about) != 0)
+        return errno == ENOENT || errno == ENOTDIR
+                   ? PGCN_OK
+                   : pgcn_i_fail(PGCN_ERR_IO, "cannot read the data set '%s': %s", path,
+                                 pgcn_system_error(errno));
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (descriptor < 0)
+        return pgcn_i_fail(PGCN_ERR_IO, "cannot read the data set '%s': %s", path,
+                           pgcn_system_error(errno));
+    close(descriptor);
+    return PGCN_OK;
+}
+
 /* "data/cora/" is called "cora" and so is "cora.npz"; a container knows its name. */
 static pgcn_status load_path(const char *path, const pgcn_i_steps *steps, pgcn_dataset **out) {
     const pgcn_i_format *format = pgcn_i_format_find(path);
+    if (!format) PGCN_TRY(check_reachable(path));
     if (!format)
         return pgcn_i_fail(PGCN_ERR_FORMAT,
                            "'%s' is in no format that pathgcn reads (docs/FORMATS.md lists them); "
@@ -777,6 +799,8 @@ pgcn_status pgcn_dataset_load(const char *name, const pgcn_dataset_opts *opts, p
     for (int i = 0; i < 2; i++)
         if (find_in(places[i], base, path) || find_in(places[i], published.name, path))
             return load_path(path, &steps, out);
+    PGCN_TRY(check_reachable(base));
+    if (data_dir) PGCN_TRY(check_reachable(data_dir));
     return not_found(name, base, data_dir, !set.data_dir);
 }
 

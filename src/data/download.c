@@ -155,11 +155,8 @@ static pgcn_status check_part(transfer *t) {
 static pgcn_status disk_failed(transfer *t, const char *doing, const char *path) {
     int error = errno;
     t->result->disk = true;
-    return pgcn_i_fail(PGCN_ERR_IO, "cannot download %s: %s '%s': %s%s", t->url, doing, path,
-                       strerror(error),
-                       error == ENOSPC || error == EDQUOT || error == EFBIG
-                           ? "; make space or choose another directory"
-                           : "; choose another directory");
+    return pgcn_i_fail(PGCN_ERR_IO, "cannot download %s: %s '%s': %s", t->url, doing, path,
+                       pgcn_system_error(error));
 }
 
 static pgcn_status open_part(transfer *t) {

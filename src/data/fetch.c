@@ -64,33 +64,12 @@ const char *pgcn_cache_directory(void) {
     return length > 0 && length < (int)sizeof path ? path : NULL;
 }
 
-/* mkdir -p */
-static pgcn_status make_directories(const char *path) {
-    char part[PGCN_I_PATH_BYTES];
-    size_t length = strlen(path);
-    if (length == 0 || length >= sizeof part)
-        return pgcn_i_fail(PGCN_ERR_ARGUMENT, "the directory name '%.100s' is %s", path,
-                           length ? "too long" : "empty");
-    for (size_t i = 1; i <= length; i++) {
-        if (path[i] != '/' && path[i] != '\0') continue;
-        memcpy(part, path, i);
-        part[i] = '\0';
-        int failed = mkdir(part, 0777) != 0 && !pgcn_i_is_directory(part) ? errno : 0;
-        if (failed)
-            return pgcn_i_fail(PGCN_ERR_IO,
-                               "cannot make the directory '%s': %s; choose another directory "
-                               "(--out, or XDG_CACHE_HOME)",
-                               part, strerror(failed));
-    }
-    return PGCN_OK;
-}
-
 /* Makes the folders that a file lies in, below `top`. */
 static pgcn_status make_parents(const char *top, const char *file) {
     char path[PGCN_I_PATH_BYTES];
     PGCN_TRY(pgcn_i_path_join(path, top, file));
     *strrchr(path, '/') = '\0';
-    return make_directories(path);
+    return pgcn_directory_make(path);
 }
 
 static bool is_url(const char *text) {
@@ -149,7 +128,8 @@ static pgcn_status walk(job *j, const char *top, const char *under, visitor visi
     char path[PGCN_I_PATH_BYTES], inside[PGCN_I_PATH_BYTES];
     PGCN_TRY(pgcn_i_path_join(path, top, under));
     DIR *stream = opendir(path);
-    if (!stream) return pgcn_i_fail(PGCN_ERR_IO, "cannot list '%s': %s", path, strerror(errno));
+    if (!stream)
+        return pgcn_i_fail(PGCN_ERR_IO, "cannot list '%s': %s", path, pgcn_system_error(errno));
     pgcn_status status = PGCN_OK;
     for (struct dirent *entry; status == PGCN_OK && (entry = readdir(stream));) {
         if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
@@ -195,7 +175,8 @@ static pgcn_status move_to_folder(job *j, const char *file) {
     PGCN_TRY(pgcn_i_path_join(to, j->folder, file));
     PGCN_TRY(make_parents(j->folder, file));
     if (rename(from, to) == 0) return PGCN_OK;
-    return pgcn_i_fail(PGCN_ERR_IO, "cannot move '%s' to '%s': %s", from, to, strerror(errno));
+    return pgcn_i_fail(PGCN_ERR_IO, "cannot move '%s' to '%s': %s", from, to,
+                       pgcn_system_error(errno));
 }
 
 /* ---- what is here ---------------------------------------------------------------------------- */
@@ -233,7 +214,7 @@ static pgcn_status check_folder(const job *j) {
     DIR *stream = opendir(j->folder);
     if (!stream)
         return pgcn_i_fail(PGCN_ERR_IO, "cannot use '%s' for the data set: %s", j->folder,
-                           strerror(errno));
+                           pgcn_system_error(errno));
     int entries = 0;
     for (struct dirent *entry; (entry = readdir(stream));)
         entries += strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
@@ -257,11 +238,11 @@ static pgcn_status check_folder(const job *j) {
 static pgcn_status lock_staging(job *j) {
     for (int attempt = 0; attempt < LOCK_ATTEMPTS; attempt++) {
         struct stat locked, named;
-        PGCN_TRY(make_directories(j->staging));
+        PGCN_TRY(pgcn_directory_make(j->staging));
         j->lock = open(j->staging, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
         if (j->lock < 0)
             return pgcn_i_fail(PGCN_ERR_IO, "cannot open the directory '%s': %s", j->staging,
-                               strerror(errno));
+                               pgcn_system_error(errno));
         if (flock(j->lock, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
             return pgcn_i_fail(PGCN_ERR_IO,
                                "another program is fetching %s into the same directory at this "
@@ -485,7 +466,7 @@ static pgcn_status install(job *j) {
     if (!pgcn_i_file_exists(j->folder)) {
         if (rename(j->staging, j->folder) == 0) return PGCN_OK;
         return pgcn_i_fail(PGCN_ERR_IO, "cannot rename '%s' to '%s': %s", j->staging, j->folder,
-                           strerror(errno));
+                           pgcn_system_error(errno));
     }
     PGCN_TRY(walk(j, j->staging, "", move_to_folder));
     rmdir(j->staging);

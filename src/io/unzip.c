@@ -43,9 +43,12 @@ typedef struct unzip {
 static pgcn_status zip_failed(const char *path, const char *member, zip_error_t *error) {
     bool memory = zip_error_code_zip(error) == ZIP_ER_MEMORY;
     bool of_system = zip_error_system_type(error) == ZIP_ET_SYS;
-    return pgcn_i_fail(memory      ? PGCN_ERR_MEMORY
-                       : of_system ? PGCN_ERR_IO
-                                   : PGCN_ERR_FORMAT,
+    if (memory || of_system)
+        return pgcn_i_fail(memory ? PGCN_ERR_MEMORY : PGCN_ERR_IO, "unpacking '%s'%s%s: %s", path,
+                           *member ? ": " : "", member,
+                           memory ? pgcn_system_error(ENOMEM)
+                                  : pgcn_system_error(zip_error_code_system(error)));
+    return pgcn_i_fail(PGCN_ERR_FORMAT,
                        "unpacking '%s'%s%s: %s; the archive is damaged or no zip file, download it "
                        "again",
                        path, *member ? ": " : "", member, zip_error_strerror(error));
@@ -213,19 +216,6 @@ static pgcn_status find_all(const unzip *from) {
 
 /* ---- unpacking ------------------------------------------------------------------------------- */
 
-/* Makes the folders between `directory` and the file. */
-static pgcn_status make_folders(const unzip *from, char *path) {
-    for (char *slash = path + strlen(from->directory) + 1; (slash = strchr(slash, '/')); slash++) {
-        *slash = '\0';
-        int failed = mkdir(path, 0777) != 0 && !pgcn_i_is_directory(path) ? errno : 0;
-        if (failed)
-            return pgcn_i_fail(PGCN_ERR_IO, "unpacking '%s': cannot make the directory '%s': %s",
-                               from->path, path, strerror(failed));
-        *slash = '/';
-    }
-    return PGCN_OK;
-}
-
 static pgcn_status copy_out(const unzip *from, zip_file_t *member, const char *name, int64_t bytes,
                             pgcn_i_atomic_file *to) {
     char shown[64];
@@ -247,7 +237,10 @@ static pgcn_status copy_out(const unzip *from, zip_file_t *member, const char *n
 static pgcn_status unpack_file(const unzip *from, const char *name, place at) {
     char path[PGCN_I_PATH_BYTES];
     PGCN_TRY(pgcn_i_path_join(path, from->directory, name));
-    PGCN_TRY(make_folders(from, path));
+    char *slash = strrchr(path, '/'); /* the folders that it lies in */
+    *slash = '\0';
+    PGCN_TRY(pgcn_directory_make(path));
+    *slash = '/';
     zip_file_t *member = zip_fopen_index(from->archive, at.index, 0);
     if (!member) return zip_failed(from->path, "", zip_get_error(from->archive));
     pgcn_i_atomic_file to;

@@ -91,7 +91,7 @@ static pgcn_status add_names_of_folder(pgcn_i_buffer *names, const char *path) {
     pgcn_status status = PGCN_OK;
     if (!stream)
         return pgcn_i_fail(PGCN_ERR_IO, "cannot list the folder PATHGCN_RECIPES, '%s': %s", path,
-                           strerror(errno));
+                           pgcn_system_error(errno));
     for (struct dirent *entry; status == PGCN_OK && (entry = readdir(stream));)
         if (ends_in_recipe(entry->d_name) && entry->d_name[0] != '.')
             status = add_name(names, entry->d_name, strlen(entry->d_name) - (sizeof ending - 1));
