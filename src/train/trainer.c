@@ -376,8 +376,9 @@ pgcn_status pgcn_trainer_new(const pgcn_dataset *data, const pgcn_config *config
     pgcn_status status = pgcn_i_config_copy(config, &trainer->config);
     if (status == PGCN_OK) status = set_up(trainer);
     if (status != PGCN_OK) {
+        pgcn_config settings = trainer->config;
         pgcn_trainer_free(trainer);
-        return status;
+        return status == PGCN_ERR_MEMORY ? pgcn_i_trainer_lacks_memory(data, &settings) : status;
     }
     *out = trainer;
     return PGCN_OK;
