@@ -13,6 +13,12 @@
  *     unless the text says "taken". Pointers that come out of accessors are borrowed and live as
  *     long as the object. Handles that come out are owned by the caller: pgcn_x_free(), which
  *     takes NULL.
+ *   - Wrong arguments never end the program. NULL for a pointer that is needed, an enumerator that
+ *     does not exist and a number out of range are PGCN_ERR_ARGUMENT from calls that return a
+ *     status; from the others they give the neutral result: NULL, 0, false, a struct of zeros,
+ *     nothing done (pgcn_trainer_finished() says true, so that loops end). Options and
+ *     configurations may be NULL: the default. Results beside the returned one may be NULL: they
+ *     are not wanted. A pointer that is not NULL must point to as much as the text says.
  *   - Option structs start with their own size and are filled by pgcn_x_default(); change fields
  *     after that. A struct that was not filled is refused.
  *   - Before version 1.0 structs may grow with every minor version; each has its own library name

@@ -81,7 +81,8 @@ static pgcn_allocator hook = {default_alloc, default_free, NULL};
 static atomic_llong allocations;
 
 void pgcn_set_allocator(const pgcn_allocator *allocator) {
-    hook = allocator ? *allocator : (pgcn_allocator){default_alloc, default_free, NULL};
+    bool whole = allocator && allocator->alloc && allocator->free; /* half of one is none */
+    hook = whole ? *allocator : (pgcn_allocator){default_alloc, default_free, NULL};
 }
 
 int64_t pgcn_i_alloc_count(void) {

@@ -92,6 +92,7 @@ void pgcn_format_bytes(int64_t bytes, char *out) {
         double size;
         const char *name;
     } units[] = {{1e15, "PB"}, {1e12, "TB"}, {1e9, "GB"}, {1e6, "MB"}, {1e3, "kB"}};
+    if (!out) return;
     snprintf(out, 32, "%lld bytes", (long long)bytes);
     for (int i = 0; i < 5; i++)
         if ((double)bytes >= units[i].size) {

@@ -289,8 +289,8 @@ fail:
 }
 
 pgcn_status pgcn_dataset_save(const pgcn_dataset *data, const char *path) {
-    if (!data || !path)
-        return pgcn_i_fail(PGCN_ERR_ARGUMENT, "pgcn_dataset_save: an argument is NULL");
+    PGCN_I_NEED(data);
+    PGCN_I_NEED(path);
     char *meta;
     PGCN_TRY(make_meta(data, &meta));
     section_list list = {0};

@@ -550,6 +550,7 @@ pgcn_status pgcn_i_fetch(const pgcn_i_remote_set *set, const pgcn_fetch_opts *op
 }
 
 pgcn_status pgcn_fetch(const char *name, const pgcn_fetch_opts *opts, pgcn_fetch_result *out) {
+    PGCN_I_NEED(name);
     const pgcn_i_remote_set *set = pgcn_i_registry_find(name);
     if (set) return pgcn_i_fetch(set, opts, out);
     return pgcn_i_fail(PGCN_ERR_ARGUMENT,

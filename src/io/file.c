@@ -38,6 +38,7 @@ bool pgcn_i_is_directory(const char *path) {
 }
 
 pgcn_status pgcn_directory_make(const char *path) {
+    PGCN_I_NEED(path);
     char part[PGCN_I_PATH_BYTES];
     size_t length = strlen(path);
     if (length == 0 || length >= sizeof part)
@@ -316,7 +317,11 @@ pgcn_status pgcn_i_hash_reader(pgcn_i_reader *reader, int64_t bytes, char hex[65
 }
 
 pgcn_status pgcn_file_write(const char *path, const void *data, size_t bytes) {
+    PGCN_I_NEED(path);
     pgcn_i_atomic_file file;
+    if ((!data && bytes > 0) || bytes > INT64_MAX)
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT, "cannot write '%s': %zu bytes at %s were given", path,
+                           bytes, data ? "an address" : "NULL");
     PGCN_TRY(pgcn_i_atomic_open(&file, path));
     pgcn_status status = pgcn_i_atomic_write(&file, data, (int64_t)bytes);
     if (status == PGCN_OK) status = pgcn_i_atomic_commit(&file);

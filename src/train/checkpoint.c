@@ -325,6 +325,8 @@ pgcn_status pgcn_i_checkpoint_read(const char *path, pgcn_trainer *trainer) {
 /* ---- models --------------------------------------------------------------------------------------------- */
 
 pgcn_status pgcn_model_save(const pgcn_model *model, const char *path) {
+    PGCN_I_NEED(model);
+    PGCN_I_NEED(path);
     json_t *metadata =
         metadata_of(MODEL_FORMAT, &model->config, model->dataset, model->fingerprint, model->split);
     put_number(metadata, "epoch", model->epoch);
@@ -404,6 +406,8 @@ static pgcn_status fill_model(const pgcn_i_safetensors *file, pgcn_model *model)
 }
 
 pgcn_status pgcn_model_load(const char *path, pgcn_model **out) {
+    PGCN_I_NEED(path);
+    PGCN_I_NEED(out);
     pgcn_i_safetensors *file;
     PGCN_TRY(pgcn_i_safetensors_read(path, &file));
     pgcn_model *model = pgcn_i_alloc(1, sizeof *model);

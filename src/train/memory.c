@@ -150,5 +150,5 @@ pgcn_status pgcn_i_trainer_lacks_memory(const pgcn_dataset *data, const pgcn_con
 }
 
 pgcn_memory pgcn_trainer_memory(const pgcn_trainer *trainer) {
-    return trainer->memory;
+    return trainer ? trainer->memory : (pgcn_memory){0};
 }

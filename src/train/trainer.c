@@ -179,6 +179,7 @@ static pgcn_status not_finite(const pgcn_i_progress *progress, const char *which
 }
 
 pgcn_status pgcn_trainer_epoch(pgcn_trainer *trainer, pgcn_epoch *out) {
+    PGCN_I_NEED(trainer);
     pgcn_i_progress *progress = &trainer->progress;
     if (pgcn_trainer_finished(trainer))
         return pgcn_i_fail(PGCN_ERR_ARGUMENT,
@@ -206,6 +207,7 @@ pgcn_status pgcn_trainer_epoch(pgcn_trainer *trainer, pgcn_epoch *out) {
 }
 
 bool pgcn_trainer_finished(const pgcn_trainer *trainer) {
+    if (!trainer) return true; /* so that a loop over epochs ends */
     const pgcn_i_progress *progress = &trainer->progress;
     int patience = trainer->config.patience;
     return progress->epochs >= trainer->config.epochs ||
@@ -213,19 +215,23 @@ bool pgcn_trainer_finished(const pgcn_trainer *trainer) {
 }
 
 const pgcn_epoch *pgcn_trainer_history(const pgcn_trainer *trainer, int64_t *count) {
-    *count = trainer->progress.epochs;
-    return trainer->progress.history;
+    if (count) *count = trainer ? trainer->progress.epochs : 0;
+    return trainer ? trainer->progress.history : NULL;
 }
 
 const char *pgcn_trainer_split(const pgcn_trainer *trainer) {
-    return trainer->split->name;
+    return trainer ? trainer->split->name : NULL;
 }
 
 pgcn_status pgcn_trainer_save(const pgcn_trainer *trainer, const char *path) {
+    PGCN_I_NEED(trainer);
+    PGCN_I_NEED(path);
     return pgcn_i_checkpoint_write(path, trainer);
 }
 
 pgcn_status pgcn_trainer_resume(pgcn_trainer *trainer, const char *path) {
+    PGCN_I_NEED(trainer);
+    PGCN_I_NEED(path);
     PGCN_TRY(pgcn_i_checkpoint_read(path, trainer));
     trainer->sampled_step = -1; /* the sample of the next step is drawn again from its number */
     trainer->broken = NULL;
@@ -370,6 +376,8 @@ static pgcn_status set_up(pgcn_trainer *trainer) {
 
 pgcn_status pgcn_trainer_new(const pgcn_dataset *data, const pgcn_config *config,
                              pgcn_trainer **out) {
+    PGCN_I_NEED(data);
+    PGCN_I_NEED(out);
     pgcn_trainer *trainer = pgcn_i_alloc(1, sizeof *trainer);
     if (!trainer) return PGCN_ERR_MEMORY;
     trainer->data = data;
@@ -403,6 +411,8 @@ void pgcn_trainer_free(pgcn_trainer *trainer) {
 /* ---- the convenient call ----------------------------------------------------------------------- */
 
 pgcn_status pgcn_train(const pgcn_dataset *data, const pgcn_config *config, pgcn_model **out) {
+    PGCN_I_NEED(data);
+    PGCN_I_NEED(out);
     pgcn_trainer *trainer;
     PGCN_TRY(pgcn_trainer_new(data, config, &trainer));
     pgcn_status status = PGCN_OK;
