@@ -13,10 +13,16 @@
  *     unless the text says "taken". Pointers that come out of accessors are borrowed and live as
  *     long as the object. Handles that come out are owned by the caller: pgcn_x_free(), which
  *     takes NULL.
+ *   - Wrong arguments never end the program. NULL for a pointer that is needed, an enumerator that
+ *     does not exist and a number out of range are PGCN_ERR_ARGUMENT from calls that return a
+ *     status; from the others they give the neutral result: NULL, 0, false, a struct of zeros,
+ *     nothing done (pgcn_trainer_finished() says true, so that loops end). Options and
+ *     configurations may be NULL: the default. Results beside the returned one may be NULL: they
+ *     are not wanted. A pointer that is not NULL must point to as much as the text says.
  *   - Option structs start with their own size and are filled by pgcn_x_default(); change fields
  *     after that. A struct that was not filled is refused.
  *   - Before version 1.0 structs may grow with every minor version; each has its own library name
- *     (libpathgcn.so.0.1), so that a program never meets a library with other structs.
+ *     (libpathgcn.so.0.2), so that a program never meets a library with other structs.
  *   - A handle may be read by many threads at once and changed by one.
  *   - Same build, same machine, same seed: same bits, whatever the number of threads and whether
  *     or not the run was interrupted and resumed.
@@ -68,6 +74,9 @@ typedef enum pgcn_status {
 /* The sentence of the last error of this thread; "" before the first. Valid until the next
  * failing call of the same thread. */
 PGCN_API const char *pgcn_last_error(void);
+/* What an errno says and, where there is something to do about it, what: "No space left on device;
+ * make space or write elsewhere". Valid until the next call of the same thread. Never NULL. */
+PGCN_API const char *pgcn_system_error(int error);
 /* A short name of a status, e.g. "malformed data". Never NULL. */
 PGCN_API const char *pgcn_status_name(pgcn_status status);
 /* Names of nodes, classes and columns come from files and may hold control characters that a terminal
@@ -104,10 +113,19 @@ typedef struct pgcn_allocator {
 } pgcn_allocator;
 PGCN_API void pgcn_set_allocator(const pgcn_allocator *allocator);
 
+/* Bytes that this process can still get without swapping: the least of what the system has free, the
+ * limit of its address space (ulimit -v) and that of its container; -1 if the system does not say. */
+PGCN_API int64_t pgcn_memory_available(void);
+/* "512 bytes", "78.2 MB", "3.4 TB"; `out` has room for 32. */
+PGCN_API void pgcn_format_bytes(int64_t bytes, char *out);
+
 /* Writes a file that appears complete or not at all: to a temporary name beside it, synced, then
  * renamed. An old file of that name is untouched after an error (PGCN_ERR_IO). All files of the
  * library are written like this; a program that is killed meanwhile leaves .pathgcn-*.tmp. */
 PGCN_API pgcn_status pgcn_file_write(const char *path, const void *data, size_t bytes);
+
+/* Makes a directory, and those above it that are missing; one that exists is fine. PGCN_ERR_IO. */
+PGCN_API pgcn_status pgcn_directory_make(const char *path);
 
 /* Numbers in text, as every setting, step and option of the program reads them: digits with a sign
  * "-", a decimal point and an exponent. Hexadecimal ones, inf, nan, blanks and a sign "+" are no
@@ -405,8 +423,11 @@ typedef struct pgcn_fetch_opts {
      * Or NULL. */
     bool (*progress)(const pgcn_fetch_progress *progress, void *context);
     void *context;
+    double least_rate; /* bytes per second; a transfer that brings less, taken over stall_seconds,
+                          has broken. 0: any rate will do */
 } pgcn_fetch_opts;
-PGCN_API pgcn_fetch_opts pgcn_fetch_opts_default(void); /* four retries, pauses from 1 second */
+/* Four retries, pauses from 1 second, 1,000 bytes per second over 30 seconds. */
+PGCN_API pgcn_fetch_opts pgcn_fetch_opts_default(void);
 
 typedef struct pgcn_fetch_result {
     char path[4096];    /* the folder of the set */
@@ -417,8 +438,8 @@ typedef struct pgcn_fetch_result {
 /* Brings a published set here: every file is downloaded beside its place, checked against the known
  * SHA-256 and length, and the folder of the set appears when all of them are there. Files that are
  * here and right are not fetched again; what an interrupted call brought is continued. http, https
- * and file URLs; redirections to nothing but http and https, and from https to https only. An
- * archive is unpacked unless it holds anything but plain files inside itself.
+ * and file URLs; redirections to nothing but http and https, and from https to https only. Of an
+ * archive the files that are known to belong to the set are unpacked, and no others.
  * `opts` NULL for the default, `out` may be NULL.
  * Errors: PGCN_ERR_ARGUMENT (no such set), PGCN_ERR_IO (network, disk, stopped by `progress`),
  * PGCN_ERR_FORMAT (not the file that is known). One call at a time per set and directory. */

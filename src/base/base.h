@@ -37,6 +37,15 @@ pgcn_status pgcn_i_fail_in(pgcn_status code, const char *format, ...)
         if (status != PGCN_OK) goto fail;                                                          \
     } while (0)
 
+/* The first line of a public function, for every pointer that it cannot do without: a wrong argument
+ * is an error with a sentence (the rule of the public header). */
+#define PGCN_I_NEED(pointer)                                                                       \
+    do {                                                                                           \
+        if (!(pointer))                                                                            \
+            return pgcn_i_fail(PGCN_ERR_ARGUMENT, "%s: %s is NULL, expected an address", __func__, \
+                               #pointer);                                                          \
+    } while (0)
+
 /* ---- option structs (status.c) ------------------------------------------------------------- */
 
 /* Lays the caller's option struct `given` (it starts with its size_t size) over the default in
@@ -46,6 +55,8 @@ pgcn_status pgcn_i_opts_over(void *known, size_t known_bytes, const void *given,
 
 /* PGCN_ERR_ARGUMENT for a seed above PGCN_MAX_SEED. */
 pgcn_status pgcn_i_seed_check(uint64_t seed);
+/* "1.2 GB can still be had", for sentences about memory that is out (system.c). */
+void pgcn_i_available_text(char out[64]);
 
 /* ---- memory (memory.c) ------------------------------------------------------------------- */
 

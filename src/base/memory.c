@@ -81,7 +81,8 @@ static pgcn_allocator hook = {default_alloc, default_free, NULL};
 static atomic_llong allocations;
 
 void pgcn_set_allocator(const pgcn_allocator *allocator) {
-    hook = allocator ? *allocator : (pgcn_allocator){default_alloc, default_free, NULL};
+    bool whole = allocator && allocator->alloc && allocator->free; /* half of one is none */
+    hook = whole ? *allocator : (pgcn_allocator){default_alloc, default_free, NULL};
 }
 
 int64_t pgcn_i_alloc_count(void) {
@@ -108,10 +109,14 @@ static void *take_block(int64_t count, size_t size, block_use use) {
     void *block =
         hook.alloc(rounded, huge && rounded >= HUGE_PAGE ? HUGE_PAGE : PGCN_ALIGN, hook.context);
     if (!block) {
-        pgcn_i_fail(PGCN_ERR_MEMORY,
-                    "out of memory: %lld bytes could not be allocated; use a smaller graph, "
-                    "fewer channels, paths or layers",
-                    (long long)bytes);
+        char needed[32], available[64];
+        pgcn_format_bytes(bytes, needed);
+        pgcn_i_available_text(available);
+        pgcn_i_fail(
+            PGCN_ERR_MEMORY,
+            "out of memory: %s more are needed, and %s; end other programs, raise the limit "
+            "of memory (ulimit -v) or use a smaller graph",
+            needed, available);
         return NULL;
     }
     bool fresh = ours && is_mapped(rounded); /* the system has zeroed it */

@@ -209,8 +209,11 @@ pgcn_status pgcn_i_pool_new(int threads, pgcn_i_pool **out) {
         int error = pthread_create(&pool->thread[i], NULL, worker_main, &pool->worker[i]);
         if (error) {
             pgcn_i_pool_free(pool);
-            return pgcn_i_fail(PGCN_ERR_SYSTEM, "could not start thread %d of %d: %s", i + 1,
-                               threads, strerror(error));
+            return pgcn_i_fail(PGCN_ERR_SYSTEM,
+                               "could not start thread %d of %d: %s; use fewer "
+                               "(--threads), or raise the limits of processes and of memory "
+                               "(ulimit -u, ulimit -v)",
+                               i + 1, threads, strerror(error));
         }
         pool->threads = i + 1;
     }

@@ -104,7 +104,6 @@ int64_t cli_peak_rss_bytes(void); /* of this process so far */
 bool cli_make_directory(const cli_command *command, const char *path);
 void cli_format_duration(double seconds, char out[32]);
 void cli_format_count(int64_t count, char out[32]); /* 1,234,567 */
-void cli_format_bytes(int64_t bytes, char out[32]); /* 1.2 MB */
 
 /* What is classified, "nodes" or "graphs"; and the figure that says how well: "accuracy" of one class
  * each, "micro-F1" of several labels. */

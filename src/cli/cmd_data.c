@@ -181,7 +181,7 @@ static int run_list(int argc, char **argv) {
     if (directory && !listing_fill(directory, &stored)) {
         cli_complain(&cli_data_list,
                      "cannot list the data directory '%s': %s; correct --data or PATHGCN_DATA",
-                     directory, strerror(errno));
+                     directory, pgcn_system_error(errno));
         return EXIT_FAILED;
     }
     if (!directory) stored = (listing){NULL, 0};

@@ -28,9 +28,9 @@ const cli_command cli_fetch = {
 };
 
 typedef struct request {
-    const char *out, *mirror, *retries_text, *pause_text;
+    const char *out, *mirror, *retries_text, *pause_text, *rate_text;
     bool all, list, mirror_only, force, json, quiet;
-    long long retries;
+    long long retries, rate;
     double pause;
 } request;
 
@@ -46,11 +46,11 @@ typedef struct meter {
 static void show(const meter *m, const pgcn_fetch_progress *p) {
     char here[32], total[40] = "", speed[48] = "", bar[48] = "", line[512], done[32];
     double seconds = cli_now() - m->begin;
-    cli_format_bytes(p->set_bytes, here);
+    pgcn_format_bytes(p->set_bytes, here);
     if (p->set_total > 0) {
         int filled = (int)(20 * (double)p->set_bytes / (double)p->set_total);
         filled = filled > 20 ? 20 : filled;
-        cli_format_bytes(p->set_total, done);
+        pgcn_format_bytes(p->set_total, done);
         snprintf(total, sizeof total, " of %s", done);
         snprintf(bar, sizeof bar, "[%.*s%.*s] ", filled, "####################", 20 - filled,
                  "....................");
@@ -58,7 +58,7 @@ static void show(const meter *m, const pgcn_fetch_progress *p) {
     if (p->waiting) {
         snprintf(speed, sizeof speed, "  waiting before attempt %d", p->attempt + 1);
     } else if (seconds > 0.5) {
-        cli_format_bytes((int64_t)((double)(p->set_bytes - m->begin_bytes) / seconds), done);
+        pgcn_format_bytes((int64_t)((double)(p->set_bytes - m->begin_bytes) / seconds), done);
         snprintf(speed, sizeof speed, "  %s/s", done);
     }
     snprintf(line, sizeof line, "%s %s%s%s%s  %d/%d %s", p->name, bar, here, total, speed,
@@ -94,7 +94,7 @@ static json_t *published_to_json(const pgcn_published *set) {
 
 static void print_published(const pgcn_published *set) {
     char size[32] = "size not known";
-    if (set->bytes > 0) cli_format_bytes(set->bytes, size);
+    if (set->bytes > 0) pgcn_format_bytes(set->bytes, size);
     printf("%s%s%s%s\n  %s\n  download:  %d file%s, %s, from %s\n  licence:   %s\n"
            "  reference: %s\n",
            set->name, *set->alias ? " (" : "", set->alias, *set->alias ? ")" : "", set->summary,
@@ -121,7 +121,7 @@ static int list(bool json) {
 
 static void print_result(const pgcn_published *set, const pgcn_fetch_result *result) {
     char size[32];
-    cli_format_bytes(result->downloaded, size);
+    pgcn_format_bytes(result->downloaded, size);
     if (result->fetched == 0)
         printf("%s: already complete in %s\n", set->name, result->path);
     else
@@ -140,6 +140,7 @@ static int fetch_one(const request *r, meter *m, const char *name, json_t *fetch
     opts.force = r->force;
     opts.retries = (int)r->retries;
     opts.pause_seconds = r->pause;
+    opts.least_rate = (double)r->rate;
     opts.progress = on_progress;
     opts.context = m;
     pgcn_fetch_result result;
@@ -201,7 +202,7 @@ static bool read_pause(request *r) {
 }
 
 static int run(int argc, char **argv) {
-    request r = {.retries_text = "4", .pause_text = "1"};
+    request r = {.retries_text = "4", .pause_text = "1", .rate_text = "1000"};
     const cli_option options[] = {
         {"all", NULL, NULL, "the fifteen data sets of the paper", NULL, &r.all},
         {"list", NULL, NULL, "only show what can be fetched, with licence and reference", NULL,
@@ -214,6 +215,9 @@ static int run(int argc, char **argv) {
          NULL},
         {"pause", "SECONDS", "1", "before the first retry; twice as long before each next",
          &r.pause_text, NULL},
+        {"least-rate", "BYTES", "1000",
+         "a second, over 30 seconds; a slower transfer is tried again, then given up. 0: any rate",
+         &r.rate_text, NULL},
         {"force", NULL, NULL, "fetch files that are here, too", NULL, &r.force},
         {"json", NULL, NULL, "print one JSON line", NULL, &r.json},
         {"quiet", NULL, NULL, "print only errors", NULL, &r.quiet},
@@ -222,7 +226,9 @@ static int run(int argc, char **argv) {
     int code = cli_parse(&cli_fetch, options, 0, CLI_MAX_WORDS, argc, argv, &arguments);
     if (code >= 0) return code;
     if (r.list) return list(r.json);
-    if (!cli_number(&cli_fetch, "retries", r.retries_text, 0, 100, &r.retries) || !read_pause(&r))
+    if (!cli_number(&cli_fetch, "retries", r.retries_text, 0, 100, &r.retries) ||
+        !cli_number(&cli_fetch, "least-rate", r.rate_text, 0, 1000000000, &r.rate) ||
+        !read_pause(&r))
         return EXIT_USAGE;
     if (arguments.words == 0 && !r.all) {
         cli_complain(&cli_fetch, "name a data set, or add --all; --list shows what there is");

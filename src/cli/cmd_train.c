@@ -1,6 +1,7 @@
 /* pathgcn train: one run per seed (train_run.c), then the table or the JSON line. */
 #include "cli/train.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -65,6 +66,7 @@ bool cli_train_join(char out[CLI_PATH_BYTES], const char *directory, const char 
 /* ---- several seeds ---------------------------------------------------------------------------- */
 
 static bool copy_file(const char *from, const char *to) {
+    errno = 0;
     FILE *file = fopen(from, "rb");
     char *text = NULL;
     long bytes = -1;
@@ -73,10 +75,12 @@ static bool copy_file(const char *from, const char *to) {
         text = malloc((size_t)bytes + 1);
         if (text && fread(text, 1, (size_t)bytes, file) != (size_t)bytes) bytes = -1;
     }
+    int error = errno ? errno : EIO; /* shorter than its length is a failure of the disk, too */
     if (file) fclose(file);
     bool fine = text && bytes >= 0;
     if (!fine) {
-        cli_complain(&cli_train, "cannot read '%s'; train again with --resume", from);
+        cli_complain(&cli_train, "cannot read '%s': %s; train again with --resume", from,
+                     pgcn_system_error(error));
     } else if (pgcn_file_write(to, text, (size_t)bytes) != PGCN_OK) {
         fine = false;
         cli_complain(&cli_train, "%s", pgcn_last_error());

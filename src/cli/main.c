@@ -80,6 +80,6 @@ int main(int argc, char **argv) {
     arrived = fclose(stdout) == 0 && arrived;
     if (arrived || code != EXIT_DONE) return code;
     cli_complain(NULL, "cannot write to standard output: %s",
-                 errno ? strerror(errno) : "what was printed is incomplete");
+                 errno ? pgcn_system_error(errno) : "what was printed is incomplete");
     return EXIT_FAILED;
 }

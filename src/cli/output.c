@@ -118,30 +118,14 @@ int64_t cli_peak_rss_bytes(void) {
 }
 
 bool cli_make_directory(const cli_command *command, const char *path) {
-    char part[4096];
-    size_t length = strlen(path);
-    if (length == 0 || length >= sizeof part) {
-        cli_complain(command, "the directory name '%.64s' is %s", path,
-                     length ? "too long" : "empty");
+    if (pgcn_directory_make(path) != PGCN_OK) {
+        cli_complain(command, "%s", pgcn_last_error());
         return false;
     }
-    for (size_t i = 1; i <= length; i++) {
-        if (path[i] != '/' && path[i] != '\0') continue;
-        memcpy(part, path, i);
-        part[i] = '\0';
-        struct stat entry;
-        if (mkdir(part, 0777) != 0 && !(stat(part, &entry) == 0 && S_ISDIR(entry.st_mode))) {
-            cli_complain(command, "cannot make the directory %s: %s; choose another --out", part,
-                         strerror(errno));
-            return false;
-        }
-    }
-    if (access(path, W_OK) != 0) {
-        cli_complain(command, "cannot write to the directory %s: %s; choose another --out", path,
-                     strerror(errno));
-        return false;
-    }
-    return true;
+    if (access(path, W_OK) == 0) return true;
+    cli_complain(command, "cannot write to the directory '%s' (--out): %s", path,
+                 pgcn_system_error(errno));
+    return false;
 }
 
 void cli_format_duration(double seconds, char out[32]) {
@@ -162,19 +146,6 @@ void cli_format_count(int64_t count, char out[32]) {
         out[place++] = digits[i];
     }
     out[place] = '\0';
-}
-
-void cli_format_bytes(int64_t bytes, char out[32]) {
-    static const struct {
-        double size;
-        const char *name;
-    } units[] = {{1e9, "GB"}, {1e6, "MB"}, {1e3, "kB"}};
-    snprintf(out, 32, "%lld bytes", (long long)bytes);
-    for (int i = 0; i < 3; i++)
-        if ((double)bytes >= units[i].size) {
-            snprintf(out, 32, "%.1f %s", (double)bytes / units[i].size, units[i].name);
-            return;
-        }
 }
 
 const char *cli_items(pgcn_task task) {

@@ -20,17 +20,6 @@ int64_t cli_train_resident_bytes(void) {
     return fine ? (int64_t)pages * sysconf(_SC_PAGESIZE) : cli_peak_rss_bytes();
 }
 
-/* What the system can give without swapping; -1: it does not say. */
-static int64_t available_bytes(void) {
-    char line[128];
-    long long kilobytes = -1;
-    FILE *file = fopen("/proc/meminfo", "r");
-    while (file && kilobytes < 0 && fgets(line, sizeof line, file))
-        if (sscanf(line, "MemAvailable: %lld", &kilobytes) != 1) kilobytes = -1;
-    if (file) fclose(file);
-    return kilobytes < 0 ? -1 : (int64_t)kilobytes * 1024;
-}
-
 static const char *advice(const pgcn_trainer *trainer) {
     pgcn_memory memory = pgcn_trainer_memory(trainer);
     return memory.paths > memory.values ? "fewer --paths or --samples"
@@ -40,15 +29,15 @@ static const char *advice(const pgcn_trainer *trainer) {
 
 int64_t cli_train_predict(const train_request *r, const pgcn_trainer *trainer, int64_t resident,
                           bool first) {
-    int64_t peak = cli_peak_rss_bytes(), available = available_bytes();
+    int64_t peak = cli_peak_rss_bytes(), available = pgcn_memory_available();
     int64_t more = pgcn_trainer_memory(trainer).total + FIRST_USE;
     int64_t now = cli_train_resident_bytes(), predicted = resident + more;
     char size[32], free_size[32];
     if (peak > predicted) predicted = peak; /* loading the data took more */
-    cli_format_bytes(predicted, size);
+    pgcn_format_bytes(predicted, size);
     if (!first || r->quiet) return predicted;
     if (available >= 0 && resident + more - now > available) {
-        cli_format_bytes(available, free_size);
+        pgcn_format_bytes(available, free_size);
         cli_complain(&cli_train,
                      "this run needs about %s of memory, and %s are free; if it is stopped, try %s",
                      size, free_size, advice(trainer));

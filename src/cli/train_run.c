@@ -74,8 +74,7 @@ static bool write_history_line(FILE *file, const pgcn_epoch *epoch, uint64_t see
 }
 
 static void complain_of_history(const train_files *files) {
-    cli_complain(&cli_train, "cannot write '%s': %s; make space or choose another --out",
-                 files->history, strerror(errno));
+    cli_complain(&cli_train, "cannot write '%s': %s", files->history, pgcn_system_error(errno));
 }
 
 /* Opens it with the epochs that a resumed run already has. A line leaves the program when it is

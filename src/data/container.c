@@ -22,6 +22,7 @@
  * Called through formats.c. Serial, thread-safe. */
 #include "data/data.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -291,8 +292,8 @@ fail:
 }
 
 pgcn_status pgcn_dataset_save(const pgcn_dataset *data, const char *path) {
-    if (!data || !path)
-        return pgcn_i_fail(PGCN_ERR_ARGUMENT, "pgcn_dataset_save: an argument is NULL");
+    PGCN_I_NEED(data);
+    PGCN_I_NEED(path);
     char *meta;
     PGCN_TRY(make_meta(data, &meta));
     section_list list = {0};
@@ -455,7 +456,9 @@ static pgcn_status map_file(const char *path, pgcn_i_source *source, container *
         void *mapping =
             mmap(NULL, (size_t)reader.bytes, PROT_READ, MAP_PRIVATE, reader.descriptor, 0);
         if (mapping == MAP_FAILED) {
-            status = pgcn_i_fail(PGCN_ERR_IO, "cannot map '%s' into memory", path);
+            status = pgcn_i_fail(errno == ENOMEM ? PGCN_ERR_MEMORY : PGCN_ERR_IO,
+                                 "cannot map the %lld bytes of '%s' into memory: %s",
+                                 (long long)reader.bytes, path, pgcn_system_error(errno));
         } else {
             source->mapping = mapping;
             source->mapping_bytes = reader.bytes;

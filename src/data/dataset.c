@@ -5,11 +5,15 @@
 #include "data/data.h"
 
 #include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 enum { MAX_CLASSES = 1000000 }; /* a label like 2000000000 is a mistake, not a class */
 
@@ -474,6 +478,7 @@ void pgcn_dataset_free(pgcn_dataset *data) {
 }
 
 pgcn_status pgcn_dataset_verify(const pgcn_dataset *data) {
+    PGCN_I_NEED(data);
     char found[65];
     if (data->from.container_path && data->from.mapping)
         PGCN_TRY(pgcn_i_container_verify(data->from.container_path));
@@ -552,8 +557,8 @@ static pgcn_status copy_arrays(const pgcn_dataset_arrays *set, pgcn_i_source *so
 
 pgcn_status pgcn_dataset_from_arrays(const pgcn_dataset_arrays *arrays, pgcn_dataset **out) {
     pgcn_dataset_arrays set = pgcn_dataset_arrays_default();
-    if (!arrays || !out)
-        return pgcn_i_fail(PGCN_ERR_ARGUMENT, "pgcn_dataset_from_arrays: an argument is NULL");
+    PGCN_I_NEED(arrays);
+    PGCN_I_NEED(out);
     PGCN_TRY(pgcn_i_opts_over(&set, sizeof set, arrays, "pgcn_dataset_arrays_default"));
     if (!set.name || !set.graph || !set.train || !set.val || !set.test || set.n_splits < 1)
         return pgcn_i_fail(PGCN_ERR_ARGUMENT,
@@ -722,10 +727,28 @@ static pgcn_status no_header(const char *name) {
                        name);
 }
 
+/* A file or folder that cannot be looked into is in no format and, in a folder that may not be
+ * entered, does not even seem to be there. Then the system's reason is the true one. */
+static pgcn_status check_reachable(const char *path) {
+    struct stat about;
+    if (stat(path, &about) != 0)
+        return errno == ENOENT || errno == ENOTDIR
+                   ? PGCN_OK
+                   : pgcn_i_fail(PGCN_ERR_IO, "cannot read the data set '%s': %s", path,
+                                 pgcn_system_error(errno));
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (descriptor < 0)
+        return pgcn_i_fail(PGCN_ERR_IO, "cannot read the data set '%s': %s", path,
+                           pgcn_system_error(errno));
+    close(descriptor);
+    return PGCN_OK;
+}
+
 /* "data/cora/" is called "cora" and so is "cora.npz"; a container knows its name. */
 static pgcn_status load_path(const char *path, const pgcn_i_steps *steps, pgcn_header header,
                              pgcn_dataset **out) {
     const pgcn_i_format *format = pgcn_i_format_find(path);
+    if (!format) PGCN_TRY(check_reachable(path));
     if (!format)
         return pgcn_i_fail(PGCN_ERR_FORMAT,
                            "'%s' is in no format that pathgcn reads (docs/FORMATS.md lists them); "
@@ -817,6 +840,8 @@ pgcn_status pgcn_dataset_load(const char *name, const pgcn_dataset_opts *opts, p
     for (int i = 0; i < 2; i++)
         if (find_in(places[i], base, path) || find_in(places[i], published.name, path))
             return load_path(path, &steps, set.header, out);
+    PGCN_TRY(check_reachable(base));
+    if (data_dir) PGCN_TRY(check_reachable(data_dir));
     return not_found(name, base, data_dir, !set.data_dir);
 }
 
@@ -832,45 +857,46 @@ const char *pgcn_task_name(pgcn_task task) {
 }
 
 pgcn_dataset_info pgcn_dataset_describe(const pgcn_dataset *data) {
-    return data->info;
+    return data ? data->info : (pgcn_dataset_info){0};
 }
 const pgcn_graph *pgcn_dataset_graph(const pgcn_dataset *data) {
-    return data->graph;
+    return data ? data->graph : NULL;
 }
 const int32_t *pgcn_dataset_labels(const pgcn_dataset *data) {
+    if (!data) return NULL;
     return data->from.graph_label ? data->from.graph_label : data->label;
 }
 const uint8_t *pgcn_dataset_multilabels(const pgcn_dataset *data) {
-    return data->from.labels;
+    return data ? data->from.labels : NULL;
 }
 
 static const char *name_at(const pgcn_i_names *names, int64_t i) {
     return i >= 0 && i < names->count ? names->text + names->offset[i] : NULL;
 }
 bool pgcn_dataset_is_labelled(const pgcn_dataset *data, int64_t i) {
-    return pgcn_i_source_has_label(&data->from, i);
+    return data && i >= 0 && i < data->info.items && pgcn_i_source_has_label(&data->from, i);
 }
 const char *pgcn_dataset_node_id(const pgcn_dataset *data, int64_t i) {
-    return name_at(&data->from.node_id, i);
+    return data ? name_at(&data->from.node_id, i) : NULL;
 }
 bool pgcn_dataset_order(const pgcn_dataset *data, const pgcn_node **number, const pgcn_node **row) {
-    if (number) *number = data->from.number;
-    if (row) *row = data->from.row;
-    return data->from.number != NULL;
+    if (number) *number = data ? data->from.number : NULL;
+    if (row) *row = data ? data->from.row : NULL;
+    return data && data->from.number;
 }
 const char *pgcn_dataset_class_name(const pgcn_dataset *data, int c) {
-    return name_at(&data->from.class_name, c);
+    return data ? name_at(&data->from.class_name, c) : NULL;
 }
 const char *pgcn_dataset_feature_name(const pgcn_dataset *data, int64_t j) {
-    return name_at(&data->from.feature_name, j);
+    return data ? name_at(&data->from.feature_name, j) : NULL;
 }
 const char *pgcn_dataset_note(const pgcn_dataset *data, int i) {
-    return i >= 0 && i < data->from.notes ? data->from.note[i] : NULL;
+    return data && i >= 0 && i < data->from.notes ? data->from.note[i] : NULL;
 }
 
 const char *pgcn_dataset_split(const pgcn_dataset *data, int i, const uint8_t **train,
                                const uint8_t **val, const uint8_t **test) {
-    if (i < 0 || i >= data->splits) return NULL;
+    if (!data || i < 0 || i >= data->splits) return NULL;
     if (train) *train = data->split[i].train;
     if (val) *val = data->split[i].val;
     if (test) *test = data->split[i].test;

@@ -12,6 +12,9 @@
  * pieces do not fit. A server that ignores the range sends everything, and the part starts again.
  * The file gets its name when its length and SHA-256 are right; a wrong one is removed.
  *
+ * A transfer has broken, too, if over stall_seconds it brings less than the least rate: a server that
+ * trickles would hold a program for days otherwise.
+ *
  * Called by fetch.c. One session per thread. */
 #include "data/registry.h"
 
@@ -29,7 +32,6 @@
 
 enum {
     CONNECT_SECONDS = 30,
-    LEAST_SPEED = 100, /* bytes per second; slower than this has stalled */
     MOST_REDIRECTIONS = 10,
     TAG_BYTES = 512,
 };
@@ -59,6 +61,9 @@ typedef struct transfer {
     char new_tag[TAG_BYTES];
     bool body_begun, wrong_range, too_long, joined; /* joined: the part has several pieces */
     int disk_error;                                 /* errno of a failed write */
+    double window_begin;  /* of the seconds over which the rate is taken */
+    int64_t window_bytes; /* that were in the part then */
+    double slow_rate;     /* bytes per second that it was given up for, -1: it was not */
     char curl_text[CURL_ERROR_SIZE];
 } transfer;
 
@@ -150,11 +155,8 @@ static pgcn_status check_part(transfer *t) {
 static pgcn_status disk_failed(transfer *t, const char *doing, const char *path) {
     int error = errno;
     t->result->disk = true;
-    return pgcn_i_fail(PGCN_ERR_IO, "cannot download %s: %s '%s': %s%s", t->url, doing, path,
-                       strerror(error),
-                       error == ENOSPC || error == EDQUOT || error == EFBIG
-                           ? "; make space or choose another directory"
-                           : "; choose another directory");
+    return pgcn_i_fail(PGCN_ERR_IO, "cannot download %s: %s '%s': %s", t->url, doing, path,
+                       pgcn_system_error(error));
 }
 
 static pgcn_status open_part(transfer *t) {
@@ -202,6 +204,31 @@ static void start_again(transfer *t) {
     if (ftruncate(t->descriptor, 0) != 0) t->disk_error = errno;
     t->bytes = 0;
     t->joined = false;
+}
+
+/* ---- the rate -------------------------------------------------------------------------------- */
+
+static double seconds_now(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+static void begin_window(transfer *t, double now) {
+    t->window_begin = now;
+    t->window_bytes = t->bytes;
+}
+
+/* Whether bytes come as fast as they must, and come at all. libcurl's own limit looks at the last five
+ * seconds only, so that a burst now and then passes; this one takes the mean. */
+static bool is_fast_enough(transfer *t) {
+    double now = seconds_now(), seconds = now - t->window_begin;
+    if (seconds < t->opts->stall_seconds) return true;
+    int64_t came = t->bytes - t->window_bytes;
+    double rate = (double)came / seconds;
+    if (came <= 0 || rate < t->opts->least_rate) t->slow_rate = rate;
+    begin_window(t, now);
+    return t->slow_rate < 0;
 }
 
 /* ---- what libcurl calls ---------------------------------------------------------------------- */
@@ -256,6 +283,7 @@ static bool begin_body(transfer *t) {
     else
         start_again(t);
     t->total = length >= 0 ? t->bytes + (int64_t)length : 0;
+    begin_window(t, seconds_now());
     return t->disk_error == 0;
 }
 
@@ -294,7 +322,7 @@ static bool report(transfer *t, bool waiting) {
 static int on_progress(void *context, curl_off_t total, curl_off_t now, curl_off_t up_total,
                        curl_off_t up_now) {
     (void)total, (void)now, (void)up_total, (void)up_now;
-    return report(context, false) ? 0 : 1;
+    return report(context, false) && is_fast_enough(context) ? 0 : 1;
 }
 
 /* ---- one request ----------------------------------------------------------------------------- */
@@ -318,7 +346,6 @@ static void limit_protocols(CURL *curl, const char *url) {
 
 static void set_options(transfer *t) {
     CURL *curl = t->curl;
-    long stall = t->opts->stall_seconds >= 1 ? (long)t->opts->stall_seconds : 1;
     curl_easy_reset(curl);
     limit_protocols(curl, t->url);
     curl_easy_setopt(curl, CURLOPT_URL, t->url);
@@ -328,8 +355,6 @@ static void set_options(transfer *t) {
     curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 1L);
     curl_easy_setopt(curl, CURLOPT_MAXREDIRS, (long)MOST_REDIRECTIONS);
     curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_SECONDS);
-    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, (long)LEAST_SPEED);
-    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, stall);
     curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, t->curl_text);
     curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, on_header);
     curl_easy_setopt(curl, CURLOPT_HEADERDATA, t);
@@ -349,6 +374,8 @@ static CURLcode request(transfer *t) {
     t->range_from = -1;
     t->new_tag[0] = t->curl_text[0] = '\0';
     t->body_begun = t->wrong_range = false;
+    t->slow_rate = -1;
+    begin_window(t, seconds_now());
     set_options(t);
     if (t->asked_from > 0) {
         snprintf(range, sizeof range, "%lld-", (long long)t->asked_from);
@@ -373,6 +400,7 @@ static long http_code(const transfer *t) {
 
 /* Whether the same request may well work in a moment. */
 static bool may_pass(const transfer *t, CURLcode code) {
+    if (t->slow_rate >= 0) return true;
     switch (code) {
     case CURLE_COULDNT_CONNECT:
     case CURLE_OPERATION_TIMEDOUT:
@@ -411,6 +439,27 @@ static pgcn_status http_failed(transfer *t) {
                        code);
 }
 
+static pgcn_status given_up(const transfer *t, const char *found) {
+    int attempts = t->result->attempts;
+    return pgcn_i_fail(PGCN_ERR_IO,
+                       "cannot download %s: %s; %d attempt%s made, %lld bytes are here", t->url,
+                       found, attempts, attempts == 1 ? " was" : "s were", (long long)t->bytes);
+}
+
+static pgcn_status too_slow(transfer *t) {
+    char found[160];
+    double seconds = t->opts->stall_seconds;
+    if (t->slow_rate > 0)
+        snprintf(found, sizeof found,
+                 "it came at %.0f bytes per second over %g seconds, expected at least %.0f "
+                 "(--least-rate)",
+                 t->slow_rate, seconds, t->opts->least_rate);
+    else
+        snprintf(found, sizeof found, "nothing came for %g seconds", seconds);
+    t->result->no_answer = true; /* the next file would be as slow */
+    return given_up(t, found);
+}
+
 /* The sentence of a transfer that is given up. */
 static pgcn_status transfer_failed(transfer *t, CURLcode code) {
     const char *text = t->curl_text[0] ? t->curl_text : curl_easy_strerror(code), *meaning;
@@ -423,6 +472,7 @@ static pgcn_status transfer_failed(transfer *t, CURLcode code) {
         errno = t->disk_error;
         return disk_failed(t, "writing", t->part);
     }
+    if (t->slow_rate >= 0) return too_slow(t);
     switch (code) {
     case CURLE_HTTP_RETURNED_ERROR: return http_failed(t);
     case CURLE_OUT_OF_MEMORY:
@@ -454,23 +504,16 @@ static pgcn_status transfer_failed(transfer *t, CURLcode code) {
                   "not followed";
         break;
     case CURLE_TOO_MANY_REDIRECTS: meaning = "it is redirected in circles"; break;
-    case CURLE_OPERATION_TIMEDOUT: meaning = "nothing came for too long"; break;
+    case CURLE_OPERATION_TIMEDOUT: meaning = "it takes too long to connect"; break;
     case CURLE_URL_MALFORMAT: meaning = "this is no URL"; break;
     default: meaning = "the transfer broke off"; break;
     }
-    return pgcn_i_fail(PGCN_ERR_IO,
-                       "cannot download %s: %s (%s); %d attempt%s made, %lld bytes are here",
-                       t->url, meaning, text, t->result->attempts,
-                       t->result->attempts == 1 ? " was" : "s were", (long long)t->bytes);
+    char found[CURL_ERROR_SIZE + 160];
+    snprintf(found, sizeof found, "%s (%s)", meaning, text);
+    return given_up(t, found);
 }
 
 /* ---- attempts -------------------------------------------------------------------------------- */
-
-static double seconds_now(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
 
 /* Twice as long each time, or as long as the server asks for. */
 static void wait_before_next(transfer *t) {

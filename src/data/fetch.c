@@ -32,6 +32,7 @@ enum {
     URL_BYTES = 4 * PGCN_I_PATH_BYTES, /* every byte of a path may become %XX */
     NOTE_BYTES = 512,
     MOST_RETRIES = 100,
+    MOST_RATE = 1000000000, /* bytes per second that can be demanded */
     LOCK_ATTEMPTS = 5
 };
 
@@ -63,33 +64,12 @@ const char *pgcn_cache_directory(void) {
     return length > 0 && length < (int)sizeof path ? path : NULL;
 }
 
-/* mkdir -p */
-static pgcn_status make_directories(const char *path) {
-    char part[PGCN_I_PATH_BYTES];
-    size_t length = strlen(path);
-    if (length == 0 || length >= sizeof part)
-        return pgcn_i_fail(PGCN_ERR_ARGUMENT, "the directory name '%.100s' is %s", path,
-                           length ? "too long" : "empty");
-    for (size_t i = 1; i <= length; i++) {
-        if (path[i] != '/' && path[i] != '\0') continue;
-        memcpy(part, path, i);
-        part[i] = '\0';
-        int failed = mkdir(part, 0777) != 0 && !pgcn_i_is_directory(part) ? errno : 0;
-        if (failed)
-            return pgcn_i_fail(PGCN_ERR_IO,
-                               "cannot make the directory '%s': %s; choose another directory "
-                               "(--out, or XDG_CACHE_HOME)",
-                               part, strerror(failed));
-    }
-    return PGCN_OK;
-}
-
 /* Makes the folders that a file lies in, below `top`. */
 static pgcn_status make_parents(const char *top, const char *file) {
     char path[PGCN_I_PATH_BYTES];
     PGCN_TRY(pgcn_i_path_join(path, top, file));
     *strrchr(path, '/') = '\0';
-    return make_directories(path);
+    return pgcn_directory_make(path);
 }
 
 static bool is_url(const char *text) {
@@ -136,9 +116,10 @@ static pgcn_status find_mirror(job *j) {
 
 /* ---- trees of files -------------------------------------------------------------------------- */
 
-static bool ends_with(const char *text, const char *end) {
-    size_t length = strlen(text), end_length = strlen(end);
-    return length >= end_length && strcmp(text + length - end_length, end) == 0;
+/* Path of a file of a part, below the folder of the set. */
+static void file_path(char out[PGCN_I_PATH_BYTES], const pgcn_i_remote_part *part,
+                      const pgcn_i_remote_file *file) {
+    snprintf(out, PGCN_I_PATH_BYTES, "%s%s", part->folder, file->path);
 }
 
 /* Calls `visit` for every file below `top`/`under`; folders that are empty then are removed. */
@@ -147,7 +128,8 @@ static pgcn_status walk(job *j, const char *top, const char *under, visitor visi
     char path[PGCN_I_PATH_BYTES], inside[PGCN_I_PATH_BYTES];
     PGCN_TRY(pgcn_i_path_join(path, top, under));
     DIR *stream = opendir(path);
-    if (!stream) return pgcn_i_fail(PGCN_ERR_IO, "cannot list '%s': %s", path, strerror(errno));
+    if (!stream)
+        return pgcn_i_fail(PGCN_ERR_IO, "cannot list '%s': %s", path, pgcn_system_error(errno));
     pgcn_status status = PGCN_OK;
     for (struct dirent *entry; status == PGCN_OK && (entry = readdir(stream));) {
         if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
@@ -175,10 +157,16 @@ static pgcn_status remove_staged(job *j, const char *file) {
     return PGCN_OK;
 }
 
-/* What attempts that came to nothing have left. */
-static pgcn_status remove_leftover(job *j, const char *file) {
-    bool left = ends_with(file, ".part") || ends_with(file, ".part.tag") || ends_with(file, ".tmp");
-    return left ? remove_staged(j, file) : PGCN_OK;
+/* Of what lies in the staging folder only files of the table belong to the set. The others are left
+ * from attempts that came to nothing, of this version or of one that unpacked whole archives. */
+static pgcn_status remove_unlisted(job *j, const char *file) {
+    char name[PGCN_I_PATH_BYTES];
+    for (int p = 0; p < j->set->parts; p++)
+        for (int f = 0; f < j->set->part[p].files; f++) {
+            file_path(name, &j->set->part[p], &j->set->part[p].file[f]);
+            if (strcmp(name, file) == 0) return PGCN_OK;
+        }
+    return remove_staged(j, file);
 }
 
 static pgcn_status move_to_folder(job *j, const char *file) {
@@ -187,16 +175,11 @@ static pgcn_status move_to_folder(job *j, const char *file) {
     PGCN_TRY(pgcn_i_path_join(to, j->folder, file));
     PGCN_TRY(make_parents(j->folder, file));
     if (rename(from, to) == 0) return PGCN_OK;
-    return pgcn_i_fail(PGCN_ERR_IO, "cannot move '%s' to '%s': %s", from, to, strerror(errno));
+    return pgcn_i_fail(PGCN_ERR_IO, "cannot move '%s' to '%s': %s", from, to,
+                       pgcn_system_error(errno));
 }
 
 /* ---- what is here ---------------------------------------------------------------------------- */
-
-/* Path of a file of a part, below the folder of the set. */
-static void file_path(char out[PGCN_I_PATH_BYTES], const pgcn_i_remote_part *part,
-                      const pgcn_i_remote_file *file) {
-    snprintf(out, PGCN_I_PATH_BYTES, "%s%s", part->folder, file->path);
-}
 
 static pgcn_status is_right(const char *top, const pgcn_i_remote_part *part,
                             const pgcn_i_remote_file *file, bool *right) {
@@ -231,7 +214,7 @@ static pgcn_status check_folder(const job *j) {
     DIR *stream = opendir(j->folder);
     if (!stream)
         return pgcn_i_fail(PGCN_ERR_IO, "cannot use '%s' for the data set: %s", j->folder,
-                           strerror(errno));
+                           pgcn_system_error(errno));
     int entries = 0;
     for (struct dirent *entry; (entry = readdir(stream));)
         entries += strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
@@ -255,11 +238,11 @@ static pgcn_status check_folder(const job *j) {
 static pgcn_status lock_staging(job *j) {
     for (int attempt = 0; attempt < LOCK_ATTEMPTS; attempt++) {
         struct stat locked, named;
-        PGCN_TRY(make_directories(j->staging));
+        PGCN_TRY(pgcn_directory_make(j->staging));
         j->lock = open(j->staging, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
         if (j->lock < 0)
             return pgcn_i_fail(PGCN_ERR_IO, "cannot open the directory '%s': %s", j->staging,
-                               strerror(errno));
+                               pgcn_system_error(errno));
         if (flock(j->lock, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
             return pgcn_i_fail(PGCN_ERR_IO,
                                "another program is fetching %s into the same directory at this "
@@ -298,6 +281,7 @@ static pgcn_status transfer(job *j, const char *url, const char *name,
     pgcn_i_download_opts opts = {.retries = j->opts.retries,
                                  .pause_seconds = j->opts.pause_seconds,
                                  .stall_seconds = j->opts.stall_seconds,
+                                 .least_rate = j->opts.least_rate,
                                  .progress = on_progress,
                                  .context = j};
     pgcn_status status = pgcn_i_download(j->session, url, path, file, &opts, outcome);
@@ -389,12 +373,23 @@ static pgcn_status fetch_files(job *j, const pgcn_i_remote_part *part) {
     return PGCN_OK;
 }
 
-/* Unpacks what came and looks for the members. A wrong archive is not kept. */
+static pgcn_status unzip_members(const pgcn_i_remote_part *part, const char *archive,
+                                 const char *folder) {
+    pgcn_i_listed *listed = pgcn_i_alloc(part->files, sizeof *listed);
+    if (!listed) return PGCN_ERR_MEMORY;
+    for (int f = 0; f < part->files; f++)
+        listed[f] = (pgcn_i_listed){part->file[f].path, part->file[f].bytes};
+    pgcn_status status = pgcn_i_unzip(archive, folder, listed, part->files);
+    pgcn_i_free(listed);
+    return status;
+}
+
+/* Unpacks the members that the table lists and checks them. A wrong archive is not kept. */
 static pgcn_status unpack(job *j, const pgcn_i_remote_part *part, const char *archive) {
     char path[PGCN_I_PATH_BYTES], folder[PGCN_I_PATH_BYTES];
     PGCN_TRY(pgcn_i_path_join(path, j->staging, archive));
     PGCN_TRY(pgcn_i_path_join(folder, j->staging, part->folder));
-    pgcn_status status = pgcn_i_unzip(path, folder);
+    pgcn_status status = unzip_members(part, path, folder);
     if (status != PGCN_ERR_IO) unlink(path); /* a full disk: the archive is still good */
     if (status != PGCN_OK) return status;
     for (int f = 0; f < part->files; f++) {
@@ -402,8 +397,8 @@ static pgcn_status unpack(job *j, const pgcn_i_remote_part *part, const char *ar
         PGCN_TRY(is_right(j->staging, part, &part->file[f], &right));
         if (right) continue;
         return pgcn_i_fail(PGCN_ERR_FORMAT,
-                           "%s holds %s in another form than expected, or not at all; the archive "
-                           "at this place has changed, or this is not it",
+                           "%s holds another %s than expected; the archive at this place has "
+                           "changed, or this is not it",
                            archive, part->file[f].path);
     }
     return PGCN_OK;
@@ -467,11 +462,11 @@ static pgcn_status fetch_archive(job *j, const pgcn_i_remote_part *part) {
 
 /* Everything is in the staging folder, or in the folder already. */
 static pgcn_status install(job *j) {
-    PGCN_TRY(walk(j, j->staging, "", remove_leftover));
+    PGCN_TRY(walk(j, j->staging, "", remove_unlisted));
     if (!pgcn_i_file_exists(j->folder)) {
         if (rename(j->staging, j->folder) == 0) return PGCN_OK;
         return pgcn_i_fail(PGCN_ERR_IO, "cannot rename '%s' to '%s': %s", j->staging, j->folder,
-                           strerror(errno));
+                           pgcn_system_error(errno));
     }
     PGCN_TRY(walk(j, j->staging, "", move_to_folder));
     rmdir(j->staging);
@@ -490,8 +485,11 @@ static pgcn_status fetch_parts(job *j) {
 }
 
 pgcn_fetch_opts pgcn_fetch_opts_default(void) {
-    return (pgcn_fetch_opts){
-        .size = sizeof(pgcn_fetch_opts), .retries = 4, .pause_seconds = 1, .stall_seconds = 30};
+    return (pgcn_fetch_opts){.size = sizeof(pgcn_fetch_opts),
+                             .retries = 4,
+                             .pause_seconds = 1,
+                             .stall_seconds = 30,
+                             .least_rate = 1000};
 }
 
 static pgcn_status prepare(job *j, const pgcn_fetch_opts *given) {
@@ -506,6 +504,9 @@ static pgcn_status prepare(job *j, const pgcn_fetch_opts *given) {
                            "pause_seconds is %g and stall_seconds %g, expected 0 to 3600 and 1 to "
                            "3600",
                            j->opts.pause_seconds, j->opts.stall_seconds);
+    if (!(j->opts.least_rate >= 0 && j->opts.least_rate <= MOST_RATE))
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT, "least_rate is %g, expected 0 to %d bytes per second",
+                           j->opts.least_rate, MOST_RATE);
     const char *directory = j->opts.directory ? j->opts.directory : pgcn_cache_directory();
     if (!directory)
         return pgcn_i_fail(PGCN_ERR_ARGUMENT, "there is no directory for data sets: neither "
@@ -549,6 +550,7 @@ pgcn_status pgcn_i_fetch(const pgcn_i_remote_set *set, const pgcn_fetch_opts *op
 }
 
 pgcn_status pgcn_fetch(const char *name, const pgcn_fetch_opts *opts, pgcn_fetch_result *out) {
+    PGCN_I_NEED(name);
     const pgcn_i_remote_set *set = pgcn_i_registry_find(name);
     if (set) return pgcn_i_fetch(set, opts, out);
     return pgcn_i_fail(PGCN_ERR_ARGUMENT,

@@ -209,6 +209,7 @@ const pgcn_i_remote_set *pgcn_i_registry_get(int i) {
 }
 
 const pgcn_i_remote_set *pgcn_i_registry_find(const char *name) {
+    if (!name) return NULL;
     for (int i = 0; i < COUNT(sets); i++)
         if (strcasecmp(sets[i].about.name, name) == 0) return &sets[i];
     for (int i = 0; i < COUNT(sets); i++)
@@ -230,6 +231,7 @@ void pgcn_i_registry_count(const pgcn_i_remote_set *set, int *files, int64_t *by
 
 static bool describe(const pgcn_i_remote_set *set, pgcn_published *out) {
     if (!set) return false;
+    if (!out) return true;
     *out = set->about;
     pgcn_i_registry_count(set, &out->files, &out->bytes);
     return true;

@@ -50,6 +50,7 @@ void pgcn_i_session_free(pgcn_i_session *session);
 typedef struct pgcn_i_download_opts {
     int retries;
     double pause_seconds, stall_seconds;
+    double least_rate; /* bytes per second over stall_seconds; 0: any */
     /* Called several times a second with what is here of the file; false stops. May be NULL. */
     bool (*progress)(void *context, int64_t bytes, int64_t total, int attempt, bool waiting);
     void *context;
@@ -60,7 +61,7 @@ typedef struct pgcn_i_download_result {
     int attempts;
     bool stopped;   /* by `progress` */
     bool not_found; /* the place answered that it has no such file */
-    bool no_answer; /* nobody is there: another file would not come either */
+    bool no_answer; /* nobody is there, or too slow: another file would not come either */
     bool disk;      /* the failure is here and not there: another place would not help */
 } pgcn_i_download_result;
 

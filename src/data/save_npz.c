@@ -223,8 +223,8 @@ static pgcn_status name_without_order(array_list *list, const char **name) {
 }
 
 pgcn_status pgcn_dataset_save_npz(const pgcn_dataset *data, const char *path) {
-    if (!data || !path)
-        return pgcn_i_fail(PGCN_ERR_ARGUMENT, "pgcn_dataset_save_npz: an argument is NULL");
+    PGCN_I_NEED(data);
+    PGCN_I_NEED(path);
     array_list list = {0};
     pgcn_i_source by_number = {0}; /* others know nodes by their numbers */
     const pgcn_i_source *from = data->from.number ? &by_number : &data->from;

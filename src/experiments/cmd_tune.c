@@ -72,7 +72,7 @@ static int read_space_file(const char *path, exp_space *out) {
         snprintf(sentence, sizeof sentence,
                  "cannot read the space '%.200s': %s; the built-in ones are semi, full, "
                  "heterophilous, graph and multilabel",
-                 path, strerror(errno ? errno : EISDIR));
+                 path, pgcn_system_error(errno ? errno : EISDIR));
     else
         fine = exp_space_parse(path, text, bytes, out, sentence);
     if (file) fclose(file);

@@ -205,7 +205,7 @@ static void start_next(pool *p) {
         job->state = EXP_FAILED;
         p->failed++;
         snprintf(job->failure, sizeof job->failure, "no process could be started: %s",
-                 strerror(errno));
+                 pgcn_system_error(errno));
         cli_complain(p->jobs->command, "%s", job->failure);
         return;
     }
@@ -336,7 +336,8 @@ int exp_jobs_run(exp_jobs *jobs, const exp_pace *pace) {
     p.queue = malloc(jobs->count * sizeof *p.queue);
     int code = -1;
     if (p.live == MAP_FAILED || !p.queue) {
-        cli_complain(jobs->command, "out of memory for %zu jobs", jobs->count);
+        cli_complain(jobs->command, "no memory for a list of %zu jobs: %s", jobs->count,
+                     pgcn_system_error(errno));
         code = EXIT_FAILED;
     } else if (!run_rounds(&p)) {
         fprintf(stderr,

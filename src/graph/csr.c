@@ -202,9 +202,7 @@ pgcn_status pgcn_graph_from_edges(int64_t n, int64_t m, const pgcn_node *source,
                                   const pgcn_graph_opts *opts, pgcn_graph **out) {
     pgcn_graph_opts set = pgcn_graph_opts_default();
     PGCN_TRY(pgcn_i_opts_over(&set, sizeof set, opts, "pgcn_graph_opts_default"));
-    if (!out)
-        return pgcn_i_fail(PGCN_ERR_ARGUMENT,
-                           "building a graph: out is NULL; give the address of a pgcn_graph *");
+    PGCN_I_NEED(out);
     edge_list edges = {n, m, source, target, weight, set.directed, set.keep_self_loops};
     PGCN_TRY(check_edges(&edges));
 
@@ -376,16 +374,16 @@ pgcn_status pgcn_i_graph_check(const pgcn_graph *graph) {
 /* ---- reading ----------------------------------------------------------------------------- */
 
 int64_t pgcn_graph_nodes(const pgcn_graph *graph) {
-    return graph->n;
+    return graph ? graph->n : 0;
 }
 
 int64_t pgcn_graph_entries(const pgcn_graph *graph) {
-    return graph->entries;
+    return graph ? graph->entries : 0;
 }
 
 void pgcn_graph_csr(const pgcn_graph *graph, const int64_t **offset, const pgcn_node **neighbour,
                     const float **weight) {
-    if (offset) *offset = graph->offset;
-    if (neighbour) *neighbour = graph->neighbour;
-    if (weight) *weight = graph->weight;
+    if (offset) *offset = graph ? graph->offset : NULL;
+    if (neighbour) *neighbour = graph ? graph->neighbour : NULL;
+    if (weight) *weight = graph ? graph->weight : NULL;
 }

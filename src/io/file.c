@@ -37,6 +37,26 @@ bool pgcn_i_is_directory(const char *path) {
     return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
 }
 
+pgcn_status pgcn_directory_make(const char *path) {
+    PGCN_I_NEED(path);
+    char part[PGCN_I_PATH_BYTES];
+    size_t length = strlen(path);
+    if (length == 0 || length >= sizeof part)
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT, "the directory name '%.100s' is %s", path,
+                           length ? "too long" : "empty");
+    for (size_t i = 1; i <= length; i++) {
+        if (path[i] != '/' && path[i] != '\0') continue;
+        memcpy(part, path, i);
+        part[i] = '\0';
+        if (mkdir(part, 0777) == 0) continue;
+        int error = errno; /* of mkdir: looking whether it is there would replace it */
+        if (!pgcn_i_is_directory(part))
+            return pgcn_i_fail(PGCN_ERR_IO, "cannot make the directory '%s' (--out): %s", part,
+                               pgcn_system_error(error));
+    }
+    return PGCN_OK;
+}
+
 int pgcn_i_directory_find(const char *directory, const char *begins, const char *ends,
                           char middle[PGCN_I_NAME_BYTES]) {
     DIR *stream = opendir(directory);
@@ -64,12 +84,13 @@ pgcn_status pgcn_i_reader_open(pgcn_i_reader *reader, const char *path) {
     /* O_NONBLOCK: opening a pipe must reach the check below instead of waiting for a writer. */
     int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (descriptor < 0)
-        return pgcn_i_fail(PGCN_ERR_IO, "cannot open '%s' for reading: %s", path, strerror(errno));
+        return pgcn_i_fail(PGCN_ERR_IO, "cannot open '%s' for reading: %s", path,
+                           pgcn_system_error(errno));
     struct stat about;
     if (fstat(descriptor, &about) != 0) {
         int error = errno;
         close(descriptor);
-        return pgcn_i_fail(PGCN_ERR_IO, "cannot read '%s': %s", path, strerror(error));
+        return pgcn_i_fail(PGCN_ERR_IO, "cannot read '%s': %s", path, pgcn_system_error(error));
     }
     if (!S_ISREG(about.st_mode)) {
         close(descriptor);
@@ -88,7 +109,8 @@ pgcn_status pgcn_i_reader_read(pgcn_i_reader *reader, void *data, int64_t bytes)
         ssize_t got = read(reader->descriptor, at, (size_t)(bytes < PIECE ? bytes : PIECE));
         if (got < 0 && errno == EINTR) continue;
         if (got < 0)
-            return pgcn_i_fail(PGCN_ERR_IO, "cannot read '%s': %s", reader->path, strerror(errno));
+            return pgcn_i_fail(PGCN_ERR_IO, "cannot read '%s': %s", reader->path,
+                               pgcn_system_error(errno));
         if (got == 0)
             return pgcn_i_fail(PGCN_ERR_IO,
                                "cannot read '%s': it ended %lld bytes early; another program "
@@ -153,7 +175,7 @@ static pgcn_status find_target(pgcn_i_atomic_file *file, const char *path) {
         _Static_assert(sizeof file->path >= PATH_MAX, "realpath writes up to PATH_MAX bytes");
         if (!realpath(path, file->path))
             return pgcn_i_fail(PGCN_ERR_IO, "cannot write '%s': following this link: %s", path,
-                               strerror(errno));
+                               pgcn_system_error(errno));
     } else {
         memcpy(file->path, path, length + 1);
     }
@@ -182,7 +204,7 @@ pgcn_status pgcn_i_atomic_open(pgcn_i_atomic_file *file, const char *path) {
     file->temporary[0] = '\0';
     return pgcn_i_fail(
         PGCN_ERR_IO, "cannot write '%s': creating a temporary file in its directory '%.*s': %s%s",
-        path, directory ? directory : 1, directory ? file->path : ".", strerror(errno),
+        path, directory ? directory : 1, directory ? file->path : ".", pgcn_system_error(errno),
         errno == ENOENT ? "; make the directory first (mkdir -p)" : "");
 }
 
@@ -190,11 +212,8 @@ pgcn_status pgcn_i_atomic_open(pgcn_i_atomic_file *file, const char *path) {
 static pgcn_status write_failed(pgcn_i_atomic_file *file, const char *doing) {
     int error = errno;
     pgcn_i_atomic_abort(file);
-    return pgcn_i_fail(PGCN_ERR_IO, "cannot write '%s': %s: %s; %sno file was changed", file->path,
-                       doing, strerror(error),
-                       error == ENOSPC || error == EDQUOT || error == EFBIG
-                           ? "make space or write elsewhere; "
-                           : "");
+    return pgcn_i_fail(PGCN_ERR_IO, "cannot write '%s': %s: %s; no file was changed", file->path,
+                       doing, pgcn_system_error(error));
 }
 
 pgcn_status pgcn_i_atomic_write(pgcn_i_atomic_file *file, const void *data, int64_t bytes) {
@@ -298,7 +317,11 @@ pgcn_status pgcn_i_hash_reader(pgcn_i_reader *reader, int64_t bytes, char hex[65
 }
 
 pgcn_status pgcn_file_write(const char *path, const void *data, size_t bytes) {
+    PGCN_I_NEED(path);
     pgcn_i_atomic_file file;
+    if ((!data && bytes > 0) || bytes > INT64_MAX)
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT, "cannot write '%s': %zu bytes at %s were given", path,
+                           bytes, data ? "an address" : "NULL");
     PGCN_TRY(pgcn_i_atomic_open(&file, path));
     pgcn_status status = pgcn_i_atomic_write(&file, data, (int64_t)bytes);
     if (status == PGCN_OK) status = pgcn_i_atomic_commit(&file);

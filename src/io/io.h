@@ -273,10 +273,18 @@ pgcn_status pgcn_i_json_fail(const pgcn_i_json *json, const char *format, ...)
 
 /* ---- zip archives of files (unzip.c, by libzip) ------------------------------------------- */
 
-/* Unpacks all files of an archive into a directory, which exists. If everything in it lies in one
- * folder, that folder is left out. An archive with anything but plain files inside itself (absolute
- * paths, "..", links) or with a bomb is refused before anything is written. */
-pgcn_status pgcn_i_unzip(const char *path, const char *directory);
+/* A file that an archive must hold. */
+typedef struct pgcn_i_listed {
+    const char *path; /* in the archive, without the one folder, and below the directory */
+    int64_t bytes;    /* 0: not known */
+} pgcn_i_listed;
+
+/* Unpacks the listed files of an archive, and no others, into a directory, which exists. If
+ * everything in the archive lies in one folder, that folder is left out. An archive with anything
+ * but plain files inside itself (absolute paths, "..", links), without a listed file, with a listed
+ * file of another length, or with a bomb is refused before anything is written. */
+pgcn_status pgcn_i_unzip(const char *path, const char *directory, const pgcn_i_listed *listed,
+                         int files);
 
 /* ---- tensors (safetensors.c) ------------------------------------------------------------- */
 

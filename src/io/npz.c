@@ -12,6 +12,7 @@
 
 #include <zip.h>
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -26,16 +27,22 @@ struct pgcn_i_npz {
 /* Errors of libzip in its own words, with ours around them. */
 static pgcn_status read_failed(const char *where, zip_error_t *error) {
     if (zip_error_code_zip(error) == ZIP_ER_MEMORY)
-        return pgcn_i_fail(PGCN_ERR_MEMORY, "reading '%s': out of memory", where);
-    bool of_system = zip_error_system_type(error) == ZIP_ET_SYS;
-    return pgcn_i_fail(of_system ? PGCN_ERR_IO : PGCN_ERR_FORMAT,
+        return pgcn_i_fail(PGCN_ERR_MEMORY, "reading '%s': %s", where, pgcn_system_error(ENOMEM));
+    if (zip_error_system_type(error) == ZIP_ET_SYS)
+        return pgcn_i_fail(PGCN_ERR_IO, "reading '%s': %s", where,
+                           pgcn_system_error(zip_error_code_system(error)));
+    return pgcn_i_fail(PGCN_ERR_FORMAT,
                        "reading '%s': %s; the file is damaged or no .npz, write it again", where,
                        zip_error_strerror(error));
 }
 static pgcn_status write_failed(const char *path, zip_error_t *error) {
-    bool memory = zip_error_code_zip(error) == ZIP_ER_MEMORY;
-    return pgcn_i_fail(memory ? PGCN_ERR_MEMORY : PGCN_ERR_IO, "cannot write '%s': %s", path,
-                       zip_error_strerror(error));
+    if (zip_error_code_zip(error) == ZIP_ER_MEMORY)
+        return pgcn_i_fail(PGCN_ERR_MEMORY, "cannot write '%s': %s", path,
+                           pgcn_system_error(ENOMEM));
+    bool of_system = zip_error_system_type(error) == ZIP_ET_SYS;
+    return pgcn_i_fail(PGCN_ERR_IO, "cannot write '%s': %s", path,
+                       of_system ? pgcn_system_error(zip_error_code_system(error))
+                                 : zip_error_strerror(error));
 }
 
 /* ---- reading ----------------------------------------------------------------------------- */

@@ -1,13 +1,15 @@
-/* Unpacks a zip archive that came from the network (libzip reads it). The archive is looked through
- * completely before the first byte is written, and refused if anything in it could end up outside
- * the directory or is not what a data set is made of:
+/* Unpacks files from a zip archive that came from the network (libzip reads it): those that the
+ * caller lists and no others, so that an archive cannot put files of its own choice beside them. The
+ * archive is looked through completely before the first byte is written, and refused if anything in
+ * it could end up outside the directory or is not what a data set is made of:
  *
  *   names     absolute, with "..", "." or empty parts, with backslashes or control characters
  *   kinds     symbolic links, devices, encrypted members
- *   sizes     more than 1 GiB in all and more than 100 times the archive: a bomb
+ *   sizes     of a listed file another one than the caller knows; where none is known, more than
+ *             1 GiB in all and more than 100 times the archive: a bomb
  *
  * If everything lies in one folder, that folder is left out: MUTAG.zip holds MUTAG/MUTAG_A.txt, and
- * MUTAG_A.txt is what arrives. What macOS adds (__MACOSX, .DS_Store) is not unpacked. Every file
+ * MUTAG_A.txt is what arrives. What macOS adds (__MACOSX, .DS_Store) does not count. Every file
  * appears complete (libzip checks its CRC) or not at all. Called by the data room, to download data
  * sets. Thread-safe for different directories. */
 #include "io/io.h"
@@ -20,21 +22,33 @@
 
 enum { MOST_MEMBERS = 100000, MOST_NAME_BYTES = 1024, PIECE_BYTES = 1 << 16 };
 
+/* Where a listed file is in the archive. */
+typedef struct place {
+    zip_uint64_t index;
+    int64_t bytes;
+} place;
+
 typedef struct unzip {
     zip_t *archive;
     const char *path, *directory; /* borrowed */
-    int64_t bytes;                /* of the archive */
+    const pgcn_i_listed *listed;  /* borrowed, [files] */
+    int files;
+    int64_t bytes; /* of the archive */
     int64_t members;
-    size_t skip; /* length of the one folder everything is in, its slash included */
-    char *piece; /* [PIECE_BYTES] */
+    size_t skip;  /* length of the one folder everything is in, its slash included */
+    place *place; /* [files] */
+    char *piece;  /* [PIECE_BYTES] */
 } unzip;
 
 static pgcn_status zip_failed(const char *path, const char *member, zip_error_t *error) {
     bool memory = zip_error_code_zip(error) == ZIP_ER_MEMORY;
     bool of_system = zip_error_system_type(error) == ZIP_ET_SYS;
-    return pgcn_i_fail(memory      ? PGCN_ERR_MEMORY
-                       : of_system ? PGCN_ERR_IO
-                                   : PGCN_ERR_FORMAT,
+    if (memory || of_system)
+        return pgcn_i_fail(memory ? PGCN_ERR_MEMORY : PGCN_ERR_IO, "unpacking '%s'%s%s: %s", path,
+                           *member ? ": " : "", member,
+                           memory ? pgcn_system_error(ENOMEM)
+                                  : pgcn_system_error(zip_error_code_system(error)));
+    return pgcn_i_fail(PGCN_ERR_FORMAT,
                        "unpacking '%s'%s%s: %s; the archive is damaged or no zip file, download it "
                        "again",
                        path, *member ? ": " : "", member, zip_error_strerror(error));
@@ -141,7 +155,7 @@ static pgcn_status check_total(const unzip *from, int64_t total) {
                        from->path, (long long)from->bytes, (long long)allowed);
 }
 
-/* Everything is fit to be unpacked, and how long the name of the one folder is. */
+/* No member is harmful, and how long the name of the one folder is. */
 static pgcn_status check_all(unzip *from) {
     from->members = zip_get_num_entries(from->archive, 0);
     if (from->members < 1 || from->members > MOST_MEMBERS)
@@ -150,13 +164,10 @@ static pgcn_status check_all(unzip *from) {
                            "archive?",
                            from->path, (long long)from->members, MOST_MEMBERS);
     const char *first = NULL;
-    int64_t total = 0;
     for (int64_t i = 0; i < from->members; i++) {
         const char *name;
         int64_t bytes;
         PGCN_TRY(look_at(from, (zip_uint64_t)i, &name, &bytes));
-        if (!pgcn_i_add(total, bytes, &total)) total = INT64_MAX;
-        PGCN_TRY(check_total(from, total));
         if (!name) continue;
         if (!first) {
             const char *slash = strchr(name, '/');
@@ -170,20 +181,40 @@ static pgcn_status check_all(unzip *from) {
     return pgcn_i_fail(PGCN_ERR_FORMAT, "unpacking '%s': no file is in it", from->path);
 }
 
-/* ---- unpacking ------------------------------------------------------------------------------- */
+/* The first member of the name of a listed file. */
+static pgcn_status find_listed(const unzip *from, const pgcn_i_listed *file, place *out) {
+    for (int64_t i = 0; i < from->members; i++) {
+        const char *name;
+        int64_t bytes;
+        PGCN_TRY(look_at(from, (zip_uint64_t)i, &name, &bytes));
+        if (!name || strcmp(name + from->skip, file->path) != 0) continue;
+        if (file->bytes > 0 && bytes != file->bytes)
+            return pgcn_i_fail(PGCN_ERR_FORMAT,
+                               "unpacking '%s': its %s has %lld bytes, expected %lld; nothing was "
+                               "unpacked: the archive at this place has changed, or this is not it",
+                               from->path, file->path, (long long)bytes, (long long)file->bytes);
+        *out = (place){(zip_uint64_t)i, bytes};
+        return PGCN_OK;
+    }
+    return pgcn_i_fail(PGCN_ERR_FORMAT,
+                       "unpacking '%s': it has no %s; nothing was unpacked: the archive at this "
+                       "place has changed, or this is not it",
+                       from->path, file->path);
+}
 
-/* Makes the folders between `directory` and the file. */
-static pgcn_status make_folders(const unzip *from, char *path) {
-    for (char *slash = path + strlen(from->directory) + 1; (slash = strchr(slash, '/')); slash++) {
-        *slash = '\0';
-        int failed = mkdir(path, 0777) != 0 && !pgcn_i_is_directory(path) ? errno : 0;
-        if (failed)
-            return pgcn_i_fail(PGCN_ERR_IO, "unpacking '%s': cannot make the directory '%s': %s",
-                               from->path, path, strerror(failed));
-        *slash = '/';
+static pgcn_status find_all(const unzip *from) {
+    int64_t total = 0;
+    for (int f = 0; f < from->files; f++) {
+        PGCN_TRY(find_listed(from, &from->listed[f], &from->place[f]));
+        /* what is known cannot be a surprise: only sizes that the archive alone claims are limited */
+        if (from->listed[f].bytes > 0) continue;
+        if (!pgcn_i_add(total, from->place[f].bytes, &total)) total = INT64_MAX;
+        PGCN_TRY(check_total(from, total));
     }
     return PGCN_OK;
 }
+
+/* ---- unpacking ------------------------------------------------------------------------------- */
 
 static pgcn_status copy_out(const unzip *from, zip_file_t *member, const char *name, int64_t bytes,
                             pgcn_i_atomic_file *to) {
@@ -203,17 +234,19 @@ static pgcn_status copy_out(const unzip *from, zip_file_t *member, const char *n
     }
 }
 
-static pgcn_status unpack_member(const unzip *from, zip_uint64_t i, const char *name,
-                                 int64_t bytes) {
+static pgcn_status unpack_file(const unzip *from, const char *name, place at) {
     char path[PGCN_I_PATH_BYTES];
-    PGCN_TRY(pgcn_i_path_join(path, from->directory, name + from->skip));
-    PGCN_TRY(make_folders(from, path));
-    zip_file_t *member = zip_fopen_index(from->archive, i, 0);
+    PGCN_TRY(pgcn_i_path_join(path, from->directory, name));
+    char *slash = strrchr(path, '/'); /* the folders that it lies in */
+    *slash = '\0';
+    PGCN_TRY(pgcn_directory_make(path));
+    *slash = '/';
+    zip_file_t *member = zip_fopen_index(from->archive, at.index, 0);
     if (!member) return zip_failed(from->path, "", zip_get_error(from->archive));
     pgcn_i_atomic_file to;
     pgcn_status status = pgcn_i_atomic_open(&to, path);
     if (status == PGCN_OK) {
-        status = copy_out(from, member, name, bytes, &to);
+        status = copy_out(from, member, name, at.bytes, &to);
         if (status == PGCN_OK) status = pgcn_i_atomic_commit(&to);
         pgcn_i_atomic_abort(&to);
     }
@@ -221,24 +254,23 @@ static pgcn_status unpack_member(const unzip *from, zip_uint64_t i, const char *
     return status;
 }
 
-static pgcn_status unpack_all(const unzip *from) {
-    for (int64_t i = 0; i < from->members; i++) {
-        const char *name;
-        int64_t bytes;
-        PGCN_TRY(look_at(from, (zip_uint64_t)i, &name, &bytes));
-        if (name) PGCN_TRY(unpack_member(from, (zip_uint64_t)i, name, bytes));
-    }
+static pgcn_status unpack_all(unzip *from) {
+    PGCN_TRY(check_all(from));
+    from->place = pgcn_i_alloc(from->files, sizeof *from->place);
+    from->piece = pgcn_i_alloc(PIECE_BYTES, 1);
+    if (!from->place || !from->piece) return PGCN_ERR_MEMORY;
+    PGCN_TRY(find_all(from));
+    for (int f = 0; f < from->files; f++)
+        PGCN_TRY(unpack_file(from, from->listed[f].path, from->place[f]));
     return PGCN_OK;
 }
 
-pgcn_status pgcn_i_unzip(const char *path, const char *directory) {
-    unzip from = {.path = path, .directory = directory};
+pgcn_status pgcn_i_unzip(const char *path, const char *directory, const pgcn_i_listed *listed,
+                         int files) {
+    unzip from = {.path = path, .directory = directory, .listed = listed, .files = files};
     PGCN_TRY(open_archive(&from));
-    pgcn_status status = check_all(&from);
-    if (status == PGCN_OK) {
-        from.piece = pgcn_i_alloc(PIECE_BYTES, 1);
-        status = from.piece ? unpack_all(&from) : PGCN_ERR_MEMORY;
-    }
+    pgcn_status status = unpack_all(&from);
+    pgcn_i_free(from.place);
     pgcn_i_free(from.piece);
     zip_discard(from.archive);
     return status;

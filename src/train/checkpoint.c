@@ -445,6 +445,8 @@ pgcn_status pgcn_i_checkpoint_read(const char *path, const pgcn_resume_opts *opt
 /* ---- models --------------------------------------------------------------------------------------------- */
 
 pgcn_status pgcn_model_save(const pgcn_model *model, const char *path) {
+    PGCN_I_NEED(model);
+    PGCN_I_NEED(path);
     json_t *metadata = metadata_of(&(heading){.format = MODEL_FORMAT,
                                               .config = &model->config,
                                               .dataset = model->dataset,
@@ -539,6 +541,8 @@ static pgcn_status fill_model(const pgcn_i_safetensors *file, pgcn_model *model)
 }
 
 pgcn_status pgcn_model_load(const char *path, pgcn_model **out) {
+    PGCN_I_NEED(path);
+    PGCN_I_NEED(out);
     pgcn_i_safetensors *file;
     PGCN_TRY(pgcn_i_safetensors_read(path, &file));
     pgcn_model *model = pgcn_i_alloc(1, sizeof *model);

@@ -190,7 +190,7 @@ bool pgcn_config_field(int i, pgcn_field *out) {
     static _Thread_local char text[64];
     if (i < 0 || i >= FIELDS) return false;
     accepted(&fields[i], text, sizeof text);
-    *out = (pgcn_field){fields[i].key, text, fields[i].help, fields[i].group};
+    if (out) *out = (pgcn_field){fields[i].key, text, fields[i].help, fields[i].group};
     return true;
 }
 
@@ -280,6 +280,9 @@ static pgcn_status set_field(pgcn_config *config, const field *f, const char *va
 }
 
 pgcn_status pgcn_config_set(pgcn_config *config, const char *key, const char *value) {
+    PGCN_I_NEED(config);
+    PGCN_I_NEED(key);
+    PGCN_I_NEED(value);
     const field *f;
     PGCN_TRY(find_field(key, config->size, &f));
     PGCN_TRY(set_field(config, f, value));
@@ -303,8 +306,15 @@ static void write_field(const pgcn_config *config, const field *f, char *out, si
 
 pgcn_status pgcn_config_get(const pgcn_config *config, const char *key, char *out,
                             size_t out_bytes) {
+    PGCN_I_NEED(config);
+    PGCN_I_NEED(key);
+    PGCN_I_NEED(out);
     const field *f;
     PGCN_TRY(find_field(key, config->size, &f));
+    if (out_bytes < 32)
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT,
+                           "pgcn_config_get: the text has room for %zu bytes, expected at least 32",
+                           out_bytes);
     write_field(config, f, out, out_bytes);
     return PGCN_OK;
 }

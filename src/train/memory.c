@@ -2,10 +2,13 @@
  *
  * Everything is allocated by then, so that it only has to be added up; but pages that nobody
  * touches cost nothing, and visit lists have room for p entries per row and hop where equal visits
- * become one. How far they fill is seen on the walks of a few hundred nodes. Called by
- * pgcn_trainer_new. */
+ * become one. How far they fill is seen on the walks of a few hundred nodes.
+ *
+ * Where not everything could be allocated, the sizes of the data and the settings tell what all of it
+ * would have been. Called by pgcn_trainer_new. */
 #include "train/train.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 enum { TRIED_NODES = 512, MOST_VISITS = 1 << 22 };
@@ -80,6 +83,72 @@ pgcn_status pgcn_i_trainer_measure(pgcn_trainer *trainer) {
     return PGCN_OK;
 }
 
+/* ---- of a training that could not be set up ----------------------------------------------------- */
+
+/* Arrays of a number per row and channel, counted in plans of 1 to 64 layers (tests/unit/test_memory.c
+ * compares): values that the backward pass needs, and its gradients in the same memory. */
+static double guess_arrays(const pgcn_config *config) {
+    double layers = config->layers, kept = 2 * layers + 1.3;
+    if (config->model == PGCN_MODEL_GIN)
+        kept = 5 * layers + 2.6;
+    else if (config->kernel == PGCN_KERNEL_FULL)
+        kept = 2 * layers;
+    else if (config->batch_norm)
+        kept = 3 * layers + 3.6;
+    return config->recompute ? fmin(kept, 3 * sqrt(layers) + 2) : kept;
+}
+
+static int64_t whole(double bytes) {
+    return bytes < 9e18 ? (int64_t)bytes : INT64_MAX;
+}
+
+pgcn_memory pgcn_i_trainer_guess(const pgcn_dataset *data, const pgcn_config *config) {
+    const double number = sizeof(float), channels = config->channels, layers = config->layers;
+    double share = 1; /* of the nodes, in a batch; graphs differ in size and the largest count */
+    if (pgcn_i_in_batches(data, data->task == PGCN_TASK_GRAPH) && config->batch > 0)
+        share = fmin(1, 1.5 * config->batch / (double)data->info.graphs);
+    double rows = share * (double)data->graph->n * config->samples;
+    double classes = data->classes, features = (double)data->x.columns;
+    double values = rows * (channels * guess_arrays(config) + 3 * classes) +
+                    PGCN_MAX_GROUPS * channels * channels; /* partial sums of gradients */
+    double samplers = config->paths_per_layer ? layers : 1;
+    double visits = rows * config->paths * (config->path_length - 1) * samplers;
+    if (config->train_form != PGCN_FORM_SAMPLED) visits = 0;
+    double square = channels * channels * layers;
+    if (config->kernel == PGCN_KERNEL_FULL) square *= config->path_length;
+    if (config->model == PGCN_MODEL_GIN) square *= 2;
+    double weights = square + channels * (features + classes + layers * config->path_length);
+    double parts[] = {number * values,
+                      visits * 16 + visits / config->paths * 30, /* entries, then offsets */
+                      5 * number * (double)data->info.feature_nonzeros,
+                      6 * number * (double)pgcn_graph_entries(data->graph),
+                      6.5 * number * weights + (double)(sizeof(pgcn_epoch)) * config->epochs};
+    double total = 0;
+    for (int i = 0; i < 5; i++) total += parts[i];
+    return (pgcn_memory){whole(total),    whole(parts[0]), whole(parts[1]),
+                         whole(parts[2]), whole(parts[3]), whole(parts[4])};
+}
+
+/* What lowers the largest part most. */
+static const char *remedy(pgcn_memory memory) {
+    if (memory.paths >= memory.values && memory.paths >= memory.weights)
+        return "fewer paths or samples, or shorter paths";
+    if (memory.weights >= memory.values) return "fewer channels or layers";
+    return "recompute yes (deep networks), fewer samples, channels or layers";
+}
+
+pgcn_status pgcn_i_trainer_lacks_memory(const pgcn_dataset *data, const pgcn_config *config) {
+    pgcn_memory memory = pgcn_i_trainer_guess(data, config);
+    char total[32], available[64];
+    pgcn_format_bytes(memory.total, total);
+    pgcn_i_available_text(available);
+    return pgcn_i_fail(
+        PGCN_ERR_MEMORY,
+        "out of memory: this training needs about %s in all besides its data set, and "
+        "%s; use %s, or raise the limit of memory (ulimit -v)",
+        total, available, remedy(memory));
+}
+
 pgcn_memory pgcn_trainer_memory(const pgcn_trainer *trainer) {
-    return trainer->memory;
+    return trainer ? trainer->memory : (pgcn_memory){0};
 }

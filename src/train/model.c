@@ -49,6 +49,8 @@ static pgcn_status copy_best(const pgcn_trainer *trainer, pgcn_model *model) {
 }
 
 pgcn_status pgcn_trainer_model(const pgcn_trainer *trainer, pgcn_model **out) {
+    PGCN_I_NEED(trainer);
+    PGCN_I_NEED(out);
     pgcn_model *model = pgcn_i_alloc(1, sizeof *model);
     if (!model) return PGCN_ERR_MEMORY;
     pgcn_status status = copy_best(trainer, model);
@@ -70,43 +72,46 @@ void pgcn_model_free(pgcn_model *model) {
 }
 
 const pgcn_config *pgcn_model_config(const pgcn_model *model) {
-    return &model->config;
+    return model ? &model->config : NULL;
 }
 const char *pgcn_model_dataset(const pgcn_model *model) {
-    return model->dataset;
+    return model ? model->dataset : NULL;
 }
 const char *pgcn_model_fingerprint(const pgcn_model *model) {
-    return model->fingerprint;
+    return model ? model->fingerprint : NULL;
 }
 const char *pgcn_model_split(const pgcn_model *model) {
-    return model->split;
+    return model ? model->split : NULL;
 }
 const char *pgcn_model_split_hash(const pgcn_model *model) {
-    return model ? model->split_id.all : "";
+    return model ? model->split_id.all : NULL;
 }
 int64_t pgcn_model_epoch(const pgcn_model *model) {
-    return model->epoch;
+    return model ? model->epoch : 0;
 }
 pgcn_task pgcn_model_task(const pgcn_model *model) {
-    return model->task;
+    return model ? model->task : PGCN_TASK_NONE;
 }
 int pgcn_model_classes(const pgcn_model *model) {
-    return model->classes;
+    return model ? model->classes : 0;
 }
 
 const char *pgcn_model_class_name(const pgcn_model *model, int c) {
-    return c < 0 ? NULL : json_string_value(json_array_get(model->class_names, (size_t)c));
+    return !model || c < 0 ? NULL
+                           : json_string_value(json_array_get(model->class_names, (size_t)c));
 }
 
 int64_t pgcn_model_parameters(const pgcn_model *model) {
     int64_t count = 0;
-    for (int i = 0; i < model->params.count; i++)
+    for (int i = 0; model && i < model->params.count; i++)
         if (model->params.param[i].group != PGCN_I_GROUP_BUFFER)
             count += model->params.param[i].count;
     return count;
 }
 
 pgcn_status pgcn_model_kernel(const pgcn_model *model, int layer, float *weight) {
+    PGCN_I_NEED(model);
+    PGCN_I_NEED(weight);
     const pgcn_config *config = &model->config;
     if (layer < 0 || layer >= config->layers)
         return pgcn_i_fail(PGCN_ERR_ARGUMENT, "the model has layers 0 to %d, not %d",
@@ -122,6 +127,8 @@ pgcn_inference pgcn_inference_default(void) {
 }
 
 pgcn_status pgcn_inference_parse(const char *text, pgcn_inference *inference) {
+    PGCN_I_NEED(text);
+    PGCN_I_NEED(inference);
     static const char stochastic[] = "stochastic:";
     if (strcmp(text, "deterministic") == 0) {
         inference->draws = 0;
@@ -364,6 +371,9 @@ static double deviation_of(double sum, double squares, int runs) {
 pgcn_status pgcn_model_predict(const pgcn_model *model, const pgcn_dataset *data,
                                const pgcn_inference *inference, float *probability,
                                float *deviation) {
+    PGCN_I_NEED(model);
+    PGCN_I_NEED(data);
+    PGCN_I_NEED(probability);
     session s;
     draws d;
     PGCN_TRY(session_open(&s, model, data, inference));
@@ -561,6 +571,9 @@ static pgcn_status evaluate(evaluation *e, const pgcn_model *model, const pgcn_d
 
 pgcn_status pgcn_model_evaluate(const pgcn_model *model, const pgcn_dataset *data,
                                 const pgcn_inference *inference, pgcn_scores *out) {
+    PGCN_I_NEED(model);
+    PGCN_I_NEED(data);
+    PGCN_I_NEED(out);
     evaluation e = {0};
     PGCN_TRY(check_evaluation(model, data));
     pgcn_status status = evaluate(&e, model, data, inference, out);

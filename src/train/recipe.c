@@ -91,7 +91,7 @@ static pgcn_status add_names_of_folder(pgcn_i_buffer *names, const char *path) {
     pgcn_status status = PGCN_OK;
     if (!stream)
         return pgcn_i_fail(PGCN_ERR_IO, "cannot list the folder PATHGCN_RECIPES, '%s': %s", path,
-                           strerror(errno));
+                           pgcn_system_error(errno));
     for (struct dirent *entry; status == PGCN_OK && (entry = readdir(stream));)
         if (ends_in_recipe(entry->d_name) && entry->d_name[0] != '.')
             status = add_name(names, entry->d_name, strlen(entry->d_name) - (sizeof ending - 1));
@@ -117,6 +117,7 @@ static pgcn_status all_names(pgcn_i_buffer *names, int *count) {
 }
 
 pgcn_status pgcn_recipe_count(int *out) {
+    PGCN_I_NEED(out);
     pgcn_i_buffer names;
     PGCN_TRY(all_names(&names, out));
     pgcn_i_buffer_free(&names);
@@ -124,6 +125,7 @@ pgcn_status pgcn_recipe_count(int *out) {
 }
 
 pgcn_status pgcn_recipe_get(int i, pgcn_recipe_info *out) {
+    PGCN_I_NEED(out);
     pgcn_i_buffer names;
     pgcn_i_recipe recipe;
     int count;
@@ -317,11 +319,14 @@ static pgcn_status load(wanted w, int layers, pgcn_config *out, pgcn_recipe_info
 
 pgcn_status pgcn_recipe_load(const char *recipe, const char *dataset, int layers, pgcn_config *out,
                              pgcn_recipe_info *info) {
+    PGCN_I_NEED(out);
     return load((wanted){recipe, dataset, PGCN_TASK_NONE}, layers, out, info);
 }
 
 pgcn_status pgcn_recipe_for(const char *recipe, const pgcn_dataset *data, int layers,
                             pgcn_config *out, pgcn_recipe_info *info) {
+    PGCN_I_NEED(data);
+    PGCN_I_NEED(out);
     return load((wanted){recipe, data->name, data->task}, layers, out, info);
 }
 
@@ -330,6 +335,7 @@ pgcn_config pgcn_config_for(const char *dataset) {
     pgcn_config config = pgcn_config_default();
     pgcn_i_recipe recipe;
     char name[DATASET_BYTES];
+    if (!dataset) return config;
     snprintf(name, sizeof name, "%.*s", (int)strcspn(dataset, ":"), dataset);
     for (const pgcn_i_built_in_recipe *r = pgcn_i_built_in_recipes; r->name; r++) {
         if (parse_built_in(r, &recipe) != PGCN_OK || !is_for(&recipe.info, name)) continue;

@@ -48,6 +48,8 @@ static pgcn_status add_settings(pgcn_i_buffer *text, const pgcn_recipe_info *inf
 
 pgcn_status pgcn_recipe_write(const char *path, const pgcn_recipe_info *info,
                               const pgcn_config *given) {
+    PGCN_I_NEED(path);
+    PGCN_I_NEED(info);
     pgcn_i_buffer text = {0};
     pgcn_config config;
     PGCN_TRY(pgcn_i_config_copy(given, &config));

@@ -194,6 +194,10 @@ struct pgcn_trainer {
 
 /* memory.c: fills trainer->memory when everything is allocated. */
 pgcn_status pgcn_i_trainer_measure(pgcn_trainer *trainer);
+/* About what a training takes, from the sizes of the data and the settings alone. */
+pgcn_memory pgcn_i_trainer_guess(const pgcn_dataset *data, const pgcn_config *config);
+/* The sentence of a training that could not be set up: what it needs in all, what there is. */
+pgcn_status pgcn_i_trainer_lacks_memory(const pgcn_dataset *data, const pgcn_config *config);
 
 /* Puts an epoch at the end of the history, says whether its weights are the best so far and
  * updates what patience looks at. Resuming replays the history through it. */

@@ -168,6 +168,7 @@ static double now_ms(void) {
 }
 
 pgcn_status pgcn_trainer_epoch(pgcn_trainer *trainer, pgcn_epoch *out) {
+    PGCN_I_NEED(trainer);
     pgcn_i_progress *progress = &trainer->progress;
     if (pgcn_trainer_finished(trainer))
         return pgcn_i_fail(PGCN_ERR_ARGUMENT,
@@ -195,6 +196,7 @@ pgcn_status pgcn_trainer_epoch(pgcn_trainer *trainer, pgcn_epoch *out) {
 }
 
 bool pgcn_trainer_finished(const pgcn_trainer *trainer) {
+    if (!trainer) return true; /* so that a loop over epochs ends */
     const pgcn_i_progress *progress = &trainer->progress;
     int patience = trainer->config.patience;
     return progress->epochs >= trainer->config.epochs ||
@@ -202,18 +204,20 @@ bool pgcn_trainer_finished(const pgcn_trainer *trainer) {
 }
 
 const pgcn_epoch *pgcn_trainer_history(const pgcn_trainer *trainer, int64_t *count) {
-    *count = trainer->progress.epochs;
-    return trainer->progress.history;
+    if (count) *count = trainer ? trainer->progress.epochs : 0;
+    return trainer ? trainer->progress.history : NULL;
 }
 
 const char *pgcn_trainer_split(const pgcn_trainer *trainer) {
-    return trainer->split->name;
+    return trainer ? trainer->split->name : NULL;
 }
 const char *pgcn_trainer_split_hash(const pgcn_trainer *trainer) {
-    return trainer ? trainer->split_id.all : "";
+    return trainer ? trainer->split_id.all : NULL;
 }
 
 pgcn_status pgcn_trainer_save(const pgcn_trainer *trainer, const char *path) {
+    PGCN_I_NEED(trainer);
+    PGCN_I_NEED(path);
     return pgcn_i_checkpoint_write(path, trainer);
 }
 
@@ -224,8 +228,8 @@ pgcn_resume_opts pgcn_resume_opts_default(void) {
 pgcn_status pgcn_trainer_resume_with(pgcn_trainer *trainer, const char *path,
                                      const pgcn_resume_opts *opts) {
     pgcn_resume_opts chosen = pgcn_resume_opts_default();
-    if (!trainer || !path)
-        return pgcn_i_fail(PGCN_ERR_ARGUMENT, "pgcn_trainer_resume_with: trainer or path is NULL");
+    PGCN_I_NEED(trainer);
+    PGCN_I_NEED(path);
     PGCN_TRY(pgcn_i_opts_over(&chosen, sizeof chosen, opts, "pgcn_resume_opts_default"));
     PGCN_TRY(pgcn_i_checkpoint_read(path, &chosen, trainer));
     trainer->sampled_step = -1; /* the sample of the next step is drawn again from its number */
@@ -406,14 +410,17 @@ static pgcn_status set_up(pgcn_trainer *trainer) {
 
 pgcn_status pgcn_trainer_new(const pgcn_dataset *data, const pgcn_config *config,
                              pgcn_trainer **out) {
+    PGCN_I_NEED(data);
+    PGCN_I_NEED(out);
     pgcn_trainer *trainer = pgcn_i_alloc(1, sizeof *trainer);
     if (!trainer) return PGCN_ERR_MEMORY;
     trainer->data = data;
     pgcn_status status = pgcn_i_config_copy(config, &trainer->config);
     if (status == PGCN_OK) status = set_up(trainer);
     if (status != PGCN_OK) {
+        pgcn_config settings = trainer->config;
         pgcn_trainer_free(trainer);
-        return status;
+        return status == PGCN_ERR_MEMORY ? pgcn_i_trainer_lacks_memory(data, &settings) : status;
     }
     *out = trainer;
     return PGCN_OK;
@@ -438,6 +445,8 @@ void pgcn_trainer_free(pgcn_trainer *trainer) {
 /* ---- the convenient call ----------------------------------------------------------------------- */
 
 pgcn_status pgcn_train(const pgcn_dataset *data, const pgcn_config *config, pgcn_model **out) {
+    PGCN_I_NEED(data);
+    PGCN_I_NEED(out);
     pgcn_trainer *trainer;
     PGCN_TRY(pgcn_trainer_new(data, config, &trainer));
     pgcn_status status = PGCN_OK;

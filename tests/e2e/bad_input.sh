@@ -194,9 +194,9 @@ mv elsewhere good
 # ---- files that cannot be written ----------------------------------------------------------------
 
 touch file
-refused 1 "cannot make the directory file" train good --out file/below
-refused 1 "cannot make the directory file" train good --out file
-refused 1 "cannot make the directory /proc/" train good --out /proc/pathgcn/run
+refused 1 "cannot make the directory 'file'" train good --out file/below
+refused 1 "cannot make the directory 'file'" train good --out file
+refused 1 "cannot make the directory '/proc/" train good --out /proc/pathgcn/run
 mkdir -p blocked/model.safetensors
 refused 1 "blocked/model.safetensors|not a file" train good --out blocked
 if [ "$(id -u)" != 0 ]; then

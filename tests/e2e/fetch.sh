@@ -20,6 +20,7 @@ refused 2 "coar|did you mean cora|--list" data fetch coar
 refused 2 "aktor|did you mean actor" data fetch aktor
 refused 2 "nothing-like-it" data fetch cora nothing-like-it
 refused 2 "--retries|-1|0 to 100" data fetch cora --retries -1
+refused 2 "--least-rate|fast" data fetch cora --least-rate fast
 refused 2 "--pause|soon" data fetch cora --pause soon
 refused 2 "nowhere|neither a URL" data fetch cora --mirror nowhere
 refused 2 "only the mirror" data fetch cora --mirror-only
@@ -88,7 +89,19 @@ fetched "force" cora
 # an archive; its members; an archive from a directory, by the environment
 run 0 pathgcn data fetch MUTAG --mirror "$url/good/packed" "${quick[@]}"
 fetched "archive" MUTAG
-same "the whole archive is unpacked" "$raw/MUTAG/README.txt" "$cache/MUTAG/README.txt"
+[ ! -e "$cache/MUTAG/README.txt" ] || fail "a member that the table does not list was unpacked"
+# more in the archive than the table lists: edges.npy would be read in place of the text files
+mkdir -p "$scratch/evil/MUTAG"
+"$python" - "$scratch/www/packed/MUTAG/MUTAG.zip" "$scratch/evil/MUTAG/MUTAG.zip" <<'PYTHON'
+import shutil, sys, zipfile
+shutil.copy(sys.argv[1], sys.argv[2])
+with zipfile.ZipFile(sys.argv[2], "a", zipfile.ZIP_DEFLATED) as archive:
+    for name in ("edges.npy", "graph_ptr.npy"):
+        archive.writestr("MUTAG/" + name, bytes(50_000_000))
+PYTHON
+rm -r "$cache/MUTAG"
+run 0 pathgcn data fetch MUTAG --mirror "$scratch/evil" "${quick[@]}"
+fetched "extra members" MUTAG
 rm -r "$cache/MUTAG"
 run 0 pathgcn data fetch mutag --mirror "$url/good" "${quick[@]}"
 fetched "members" MUTAG

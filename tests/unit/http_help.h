@@ -19,6 +19,7 @@ typedef struct http_server {
     char answer[HTTP_MOST][HTTP_BYTES];
     size_t answer_bytes[HTTP_MOST];
     double hang_seconds[HTTP_MOST]; /* before the connection is closed */
+    int trickle[HTTP_MOST];         /* bytes sent every 20 ms; 0: all at once */
     char request[HTTP_MOST][HTTP_BYTES];
     int requests; /* read it after http_stop() or when the client is done */
     pthread_t thread;
@@ -39,8 +40,10 @@ static inline void http_serve_one(int connection, int i) {
     const char *answer = scripted ? http.answer[i] : broken;
     size_t bytes = scripted ? http.answer_bytes[i] : sizeof broken - 1;
     while (bytes > 0) {
-        ssize_t put = send(connection, answer, bytes, MSG_NOSIGNAL);
+        size_t piece = scripted && http.trickle[i] > 0 ? (size_t)http.trickle[i] : bytes;
+        ssize_t put = send(connection, answer, piece < bytes ? piece : bytes, MSG_NOSIGNAL);
         if (put <= 0) return;
+        if (piece < bytes) usleep(20000);
         answer += put;
         bytes -= (size_t)put;
     }

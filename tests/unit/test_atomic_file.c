@@ -80,7 +80,7 @@ static void test_atomic_full_disk_keeps_the_old_file(void **state) {
     assert_int_equal(opened, PGCN_OK);
     assert_int_equal(written, PGCN_ERR_IO);
     assert_error_says("model");
-    assert_error_says("make space or write elsewhere; no file was changed");
+    assert_error_says("ulimit -f) or write elsewhere; no file was changed");
     assert_int_equal(files, 1); /* the temporary file went with the failure, not with abort */
     assert_file_holds(path, "old", 3);
 }

@@ -411,8 +411,43 @@ static void test_download_stalled_server_is_left(void **state) {
     http_go();
     assert_int_equal(get(&ten, 0), PGCN_ERR_IO);
     http_stop();
-    assert_error_says("nothing came for too long");
+    assert_error_says("nothing came for 1 seconds");
     assert_file_holds(scratch_path("ten.txt.part"), "0123", 4);
+}
+
+/* 300 bytes, 500 a second. */
+static void answer_slowly(int i) {
+    char body[301];
+    memset(body, 'x', 300);
+    body[300] = '\0';
+    http_answer("200 OK\r\nContent-Length: 300", body);
+    http.trickle[i] = 10;
+}
+
+static void test_download_slower_than_the_least_rate_is_given_up(void **state) {
+    (void)state;
+    answer_slowly(0);
+    answer_slowly(1);
+    http_go();
+    pgcn_i_download_opts opts = {.retries = 1, .stall_seconds = 0.2, .least_rate = 5000};
+    assert_int_equal(get_with(&unknown, &opts), PGCN_ERR_IO);
+    assert_error_says("bytes per second over 0.2 seconds, expected at least 5000");
+    assert_error_says("2 attempts were made");
+    assert_true(result.no_answer);        /* the home of the set is asked for the other files */
+    assert_int_equal(result.attempts, 2); /* a slow transfer is tried again */
+    assert_true(result.downloaded < 600);
+    http_stop();
+}
+
+static void test_download_faster_than_the_least_rate_arrives(void **state) {
+    (void)state;
+    answer_slowly(0);
+    http_go();
+    pgcn_i_download_opts opts = {.stall_seconds = 0.2, .least_rate = 100};
+    assert_int_equal(get_with(&unknown, &opts), PGCN_OK);
+    http_stop();
+    assert_int_equal(result.downloaded, 300);
+    assert_int_equal(result.attempts, 1);
 }
 
 /* ---- here ----------------------------------------------------------------------------------- */
@@ -477,7 +512,7 @@ static void test_download_full_disk_is_told(void **state) {
     http_stop();
     assert_int_equal(status, PGCN_ERR_IO);
     assert_error_says("ten.txt.part");
-    assert_error_says("make space");
+    assert_error_says("ulimit -f"); /* the true limit */
     assert_true(result.disk);
     assert_int_equal(result.attempts, 1);
     assert_false(pgcn_i_file_exists(scratch_path("ten.txt")));
@@ -536,6 +571,8 @@ int main(void) {
         TEST(test_download_circle_of_redirections_ends),
         TEST(test_download_no_server_and_no_name_are_told),
         TEST(test_download_stalled_server_is_left),
+        TEST(test_download_slower_than_the_least_rate_is_given_up),
+        TEST(test_download_faster_than_the_least_rate_arrives),
         TEST(test_download_stopped_by_the_caller_keeps_what_came),
         TEST(test_download_can_be_stopped_while_it_waits),
         TEST(test_download_full_disk_is_told),

@@ -99,6 +99,7 @@ static void assert_unpacked_toy(void) {
     assert_file_holds(scratch_path("out/toy/toy_A.txt"), "one\n", 4);
     assert_file_holds(scratch_path("out/toy/sub/toy_B.txt"), "b", 1);
     assert_false(exists("out/toy/toy.zip"));
+    assert_false(exists("out/toy/README.txt")); /* no file of the table */
     assert_false(exists("out/.toy.part"));
 }
 
@@ -314,9 +315,27 @@ static void test_fetch_archive_is_unpacked(void **state) {
     make_archive("home/toy.zip");
     fetch_well(&packed, 1, 0);
     assert_unpacked_toy();
-    assert_file_holds(scratch_path("out/toy/README.txt"), "read me", 7);
     remove(scratch_path("home/toy.zip"));
     fetch_well(&packed, 0, 1);
+}
+
+/* edges.npy beside the members would make the folder another format, and so another data set. */
+static void test_fetch_extra_members_of_an_archive_do_not_get_into_the_folder(void **state) {
+    (void)state;
+    const zip_member extra[] = {{.name = "TOY/toy_A.txt", .content = "one\n"},
+                                {.name = "TOY/sub/toy_B.txt", .content = "b"},
+                                {.name = "TOY/edges.npy", .content = "another graph"},
+                                {.name = "TOY/sub/graph_ptr.npy", .content = "of the mirror"}};
+    make_folder("mirror/toy");
+    make_zip("mirror/toy/toy.zip", extra, 4);
+    make_folder("out");
+    make_folder("out/.toy.part");
+    scratch_write("out/.toy.part/edges.npy", "of an earlier version", 21);
+    opts.mirror = mirror;
+    fetch_well(&packed, 1, 0);
+    assert_unpacked_toy();
+    assert_false(exists("out/toy/edges.npy"));
+    assert_false(exists("out/toy/sub/graph_ptr.npy"));
 }
 
 static void test_fetch_archive_of_other_content_is_refused(void **state) {
@@ -436,6 +455,10 @@ static void test_fetch_bad_options_are_refused(void **state) {
     opts.stall_seconds = 0.0 / 0.0;
     assert_int_equal(fetch(&plain), PGCN_ERR_ARGUMENT);
     opts.stall_seconds = 5;
+    opts.least_rate = -1;
+    assert_int_equal(fetch(&plain), PGCN_ERR_ARGUMENT);
+    assert_error_says("least_rate");
+    opts.least_rate = 1;
     opts.mirror = "/no/such/directory";
     assert_int_equal(fetch(&plain), PGCN_ERR_ARGUMENT);
     assert_error_says("neither a URL");
@@ -508,6 +531,7 @@ int main(void) {
         TEST(test_fetch_dead_mirror_is_asked_once),
         TEST(test_fetch_http_mirror_is_asked_by_name_and_file),
         TEST(test_fetch_archive_is_unpacked),
+        TEST(test_fetch_extra_members_of_an_archive_do_not_get_into_the_folder),
         TEST(test_fetch_archive_of_other_content_is_refused),
         TEST(test_fetch_archive_from_a_mirror_packed_or_unpacked),
         TEST(test_fetch_bad_archive_of_a_mirror_is_replaced_by_that_of_the_home),

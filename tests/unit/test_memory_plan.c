@@ -347,6 +347,55 @@ static void test_trainer_memory_is_what_it_allocates(void **state) {
     pgcn_set_allocator(NULL);
 }
 
+/* Where memory is out, the sentence has to say what all of it would have been. */
+static void test_trainer_memory_is_guessed_without_allocating(void **state) {
+    (void)state;
+    pgcn_dataset *data = dataset("sbm:nodes=4000,features=40");
+    static const char *const more[] = {"channels=256 layers=1", "model=gin channels=64 layers=5",
+                                       "channels=64 layers=16 batch-norm=yes",
+                                       "channels=64 layers=64 recompute=yes"};
+    size_t count = sizeof trainings / sizeof *trainings;
+    for (size_t i = 0; i < count + 4; i++) {
+        const char *text = i < count ? trainings[i] : more[i - count];
+        pgcn_trainer *trainer = trainer_of(data, text);
+        int64_t before = pgcn_i_alloc_count();
+        pgcn_memory guess = pgcn_i_trainer_guess(data, &trainer->config);
+        assert_int_equal(pgcn_i_alloc_count(), before);
+        double ratio = (double)guess.total / (double)pgcn_trainer_memory(trainer).total;
+        if (ratio < 0.75 || ratio > 1.33)
+            fail_msg("%s: guessed %.1f MB, it is %.1f MB", text, (double)guess.total / 1e6,
+                     (double)guess.total / ratio / 1e6);
+        pgcn_trainer_free(trainer);
+    }
+    pgcn_config huge = settings("channels=65536 layers=4096");
+    pgcn_memory most = pgcn_i_trainer_guess(data, &huge);
+    assert_true(most.total > (int64_t)1 << 46 && most.weights > most.paths);
+    pgcn_dataset_free(data);
+}
+
+static void *no_large_alloc(size_t bytes, size_t align, void *context) {
+    return bytes > 1 << 16 ? NULL : counting_alloc(bytes, align, context);
+}
+
+static void test_trainer_without_memory_says_what_it_needs_and_what_there_is(void **state) {
+    (void)state;
+    pgcn_dataset *data = dataset("karate");
+    pgcn_config config = settings("channels=512 layers=100");
+    pgcn_trainer *trainer = NULL;
+    pgcn_set_allocator(&(pgcn_allocator){no_large_alloc, counting_free, NULL});
+    pgcn_status status = pgcn_trainer_new(data, &config, &trainer);
+    pgcn_set_allocator(NULL);
+    assert_int_equal(status, PGCN_ERR_MEMORY);
+    assert_null(trainer);
+    char needed[32];
+    pgcn_format_bytes(pgcn_i_trainer_guess(data, &config).total, needed);
+    assert_error_says("out of memory: this training needs about");
+    assert_error_says(needed);
+    assert_error_says("can still be had");
+    assert_error_says("fewer channels or layers");
+    pgcn_dataset_free(data);
+}
+
 /* Entries that the lists hold after sampling, against those that were expected: columns and weights of
  * a list and weights of its transpose, four bytes each. */
 static void test_trainer_memory_expects_how_far_lists_fill(void **state) {
@@ -381,6 +430,8 @@ int main(void) {
         cmocka_unit_test(test_trainer_without_memory_fails_cleanly),
         cmocka_unit_test(test_trainer_memory_is_what_it_allocates),
         cmocka_unit_test(test_trainer_memory_expects_how_far_lists_fill),
+        cmocka_unit_test(test_trainer_memory_is_guessed_without_allocating),
+        cmocka_unit_test(test_trainer_without_memory_says_what_it_needs_and_what_there_is),
     };
     return cmocka_run_group_tests_name("memory plan", tests, NULL, NULL);
 }

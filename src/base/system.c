@@ -1,0 +1,109 @@
+/* What the operating system says, in words for people: why a call failed and what to do about it, and
+ * how much memory it would still give. Nothing here allocates: it is asked when memory is out.
+ * Called by every room and by the command line. Any thread. */
+#include "base/base.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+/* ---- errors --------------------------------------------------------------------------------- */
+
+/* What can be done about an errno, "" where that depends on what was tried. */
+static const char *remedy(int error) {
+    switch (error) {
+    case EACCES:
+    case EPERM: return "ask for the right to do that, or choose another place";
+    case EROFS: return "choose another place, or have this one mounted for writing";
+    case ENOSPC: return "make space or write elsewhere";
+    case EDQUOT: return "remove files of yours, or write elsewhere";
+    case EFBIG: return "raise the limit of file sizes (ulimit -f) or write elsewhere";
+    case EMFILE: return "close files of this program or raise their limit (ulimit -n)";
+    case ENFILE: return "the whole system has too many, end other programs";
+    case ENOTDIR: return "a part of the path is a file, expected a directory";
+    case EISDIR: return "give the name of a file";
+    case ENAMETOOLONG: return "give a shorter name";
+    case ELOOP: return "symbolic links lead in a circle";
+    case ENOMEM: return "end other programs, or raise the limit of memory (ulimit -v)";
+    case EIO: return "the disk, or the network it is behind, has failed; dmesg may say more";
+    default: return "";
+    }
+}
+
+const char *pgcn_system_error(int error) {
+    static _Thread_local char text[256];
+    const char *todo = remedy(error);
+    snprintf(text, sizeof text, "%s%s%s", strerror(error), *todo ? "; " : "", todo);
+    return text;
+}
+
+/* ---- memory --------------------------------------------------------------------------------- */
+
+/* The number behind `key` ("": the first one) in a small file of the system; -1: there is none. */
+static int64_t system_number(const char *path, const char *key) {
+    char text[4096];
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0) return -1;
+    ssize_t bytes = read(descriptor, text, sizeof text - 1);
+    close(descriptor);
+    if (bytes <= 0) return -1;
+    text[bytes] = '\0';
+    const char *at = strstr(text, key);
+    if (!at) return -1;
+    at += strlen(key);
+    char *end;
+    long long number = strtoll(at, &end, 10);
+    return end != at && number >= 0 ? (int64_t)number : -1;
+}
+
+/* What this process may still map under a limit of its own; -1: there is no such limit. */
+static int64_t address_space_left(void) {
+    struct rlimit limit;
+    int64_t pages = system_number("/proc/self/statm", "");
+    if (pages < 0 || getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+        return -1;
+    int64_t used = pages * (int64_t)sysconf(_SC_PAGESIZE), most = (int64_t)limit.rlim_cur;
+    return most > used ? most - used : 0;
+}
+
+/* Of the control group of a container, whose own files are all that it sees; -1: no limit. */
+static int64_t container_left(void) {
+    int64_t most = system_number("/sys/fs/cgroup/memory.max", "");
+    int64_t used = system_number("/sys/fs/cgroup/memory.current", "");
+    if (most < 0 || used < 0) return -1;
+    return most > used ? most - used : 0;
+}
+
+int64_t pgcn_memory_available(void) {
+    int64_t kilobytes = system_number("/proc/meminfo", "MemAvailable:");
+    int64_t least = kilobytes < 0 ? -1 : kilobytes * 1024;
+    const int64_t limits[] = {address_space_left(), container_left()};
+    for (int i = 0; i < 2; i++)
+        if (limits[i] >= 0 && (least < 0 || limits[i] < least)) least = limits[i];
+    return least;
+}
+
+void pgcn_format_bytes(int64_t bytes, char *out) {
+    static const struct {
+        double size;
+        const char *name;
+    } units[] = {{1e15, "PB"}, {1e12, "TB"}, {1e9, "GB"}, {1e6, "MB"}, {1e3, "kB"}};
+    if (!out) return;
+    snprintf(out, 32, "%lld bytes", (long long)bytes);
+    for (int i = 0; i < 5; i++)
+        if ((double)bytes >= units[i].size) {
+            snprintf(out, 32, "%.1f %s", (double)bytes / units[i].size, units[i].name);
+            return;
+        }
+}
+
+void pgcn_i_available_text(char out[64]) {
+    int64_t bytes = pgcn_memory_available();
+    char size[32] = "an unknown amount";
+    if (bytes >= 0) pgcn_format_bytes(bytes, size);
+    snprintf(out, 64, "%s can still be had", size);
+}
