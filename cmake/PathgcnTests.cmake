@@ -54,7 +54,8 @@ endforeach()
 
 # A row must not depend on the rows beside it on any instruction set, not only on the best one.
 foreach(isa IN LISTS isas)
-    pathgcn_test(alone.${isa} unit ${CMAKE_COMMAND} -E env PATHGCN_ISA=${isa} $<TARGET_FILE:test_alone>)
+    pathgcn_test(alone.${isa} unit ${CMAKE_COMMAND} -E env PATHGCN_ISA=${isa}
+                 ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:test_alone>)
 endforeach()
 
 if(TARGET pathgcn_program)
