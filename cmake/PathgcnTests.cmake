@@ -37,6 +37,8 @@ foreach(source IN LISTS unit_sources)
     target_link_libraries(${program} PRIVATE pathgcn_commands pathgcn_reference PkgConfig::CMOCKA)
     pathgcn_test(${name} unit ${program})
 endforeach()
+# They run a command a thousand times.
+set_tests_properties(io_faults io_faults_commands PROPERTIES TIMEOUT 900)
 
 if(TARGET pathgcn_program)
     file(GLOB e2e_scripts CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/tests/e2e/*.sh)

@@ -98,9 +98,10 @@ bool cli_make_directory(const cli_command *command, const char *path) {
         memcpy(part, path, i);
         part[i] = '\0';
         struct stat entry;
-        if (mkdir(part, 0777) != 0 && !(stat(part, &entry) == 0 && S_ISDIR(entry.st_mode))) {
+        int failed = mkdir(part, 0777) != 0 ? errno : 0; /* stat changes errno */
+        if (failed && !(stat(part, &entry) == 0 && S_ISDIR(entry.st_mode))) {
             cli_complain(command, "cannot make the directory %s: %s; choose another --out", part,
-                         strerror(errno));
+                         strerror(failed));
             return false;
         }
     }

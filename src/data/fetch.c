@@ -74,8 +74,8 @@ static pgcn_status make_directories(const char *path) {
         if (path[i] != '/' && path[i] != '\0') continue;
         memcpy(part, path, i);
         part[i] = '\0';
-        int failed = mkdir(part, 0777) != 0 && !pgcn_i_is_directory(part) ? errno : 0;
-        if (failed)
+        int failed = mkdir(part, 0777) != 0 ? errno : 0; /* looking at it changes errno */
+        if (failed && !pgcn_i_is_directory(part))
             return pgcn_i_fail(PGCN_ERR_IO,
                                "cannot make the directory '%s': %s; choose another directory "
                                "(--out, or XDG_CACHE_HOME)",
@@ -198,12 +198,19 @@ static void file_path(char out[PGCN_I_PATH_BYTES], const pgcn_i_remote_part *par
     snprintf(out, PGCN_I_PATH_BYTES, "%s%s", part->folder, file->path);
 }
 
-static pgcn_status is_right(const char *top, const pgcn_i_remote_part *part,
-                            const pgcn_i_remote_file *file, bool *right) {
+static pgcn_status look_at(const char *top, const pgcn_i_remote_part *part,
+                           const pgcn_i_remote_file *file, bool *right) {
     char name[PGCN_I_PATH_BYTES], path[PGCN_I_PATH_BYTES];
     file_path(name, part, file);
     PGCN_TRY(pgcn_i_path_join(path, top, name));
     return pgcn_i_file_is(path, file, right);
+}
+
+/* Of a file that could be fetched again: unreadable is as bad as wrong. */
+static pgcn_status is_right(const char *top, const pgcn_i_remote_part *part,
+                            const pgcn_i_remote_file *file, bool *right) {
+    pgcn_status status = look_at(top, part, file, right);
+    return status == PGCN_ERR_IO ? PGCN_OK : status;
 }
 
 /* Whether a file need not be fetched. */
@@ -399,7 +406,7 @@ static pgcn_status unpack(job *j, const pgcn_i_remote_part *part, const char *ar
     if (status != PGCN_OK) return status;
     for (int f = 0; f < part->files; f++) {
         bool right;
-        PGCN_TRY(is_right(j->staging, part, &part->file[f], &right));
+        PGCN_TRY(look_at(j->staging, part, &part->file[f], &right));
         if (right) continue;
         return pgcn_i_fail(PGCN_ERR_FORMAT,
                            "%s holds %s in another form than expected, or not at all; the archive "

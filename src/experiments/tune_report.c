@@ -1,6 +1,7 @@
 /* What a search came to: the best candidates as a table, all of them as JSON, and the recipe. */
 #include "experiments/tune.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -186,16 +187,25 @@ static void fill_head(const exp_search *s, pgcn_recipe_info *info) {
         best->score.accuracy, present->score.accuracy, before);
 }
 
+static int cannot_read(const exp_search *s, const char *path, int error) {
+    cli_complain(s->command,
+                 "cannot read '%s', which was written just now: %s; the same command "
+                 "writes it again",
+                 path, error ? strerror(error) : "out of memory");
+    return EXIT_FAILED;
+}
+
 /* The file as the library writes it, with what was searched in front as a comment. */
-static pgcn_status write_recipe(const exp_search *s, const char *path) {
+static int write_recipe(const exp_search *s, const char *path) {
     pgcn_recipe_info info;
     fill_head(s, &info);
     pgcn_config config = s->candidate[s->order[0]].config;
     pgcn_status status = pgcn_recipe_write(path, &info, &config);
-    if (status != PGCN_OK) return status;
+    if (status != PGCN_OK) return cli_failed(s->command, status);
     char *text = NULL, line[1024];
     size_t bytes = 0;
     FILE *out = open_memstream(&text, &bytes), *in = fopen(path, "r");
+    int error = in ? 0 : errno;
     if (out && in) {
         fprintf(out, "# Written by pathgcn tune. Searched, beside what stands below:\n");
         for (const char *at = s->space->text; *at;) {
@@ -205,12 +215,14 @@ static pgcn_status write_recipe(const exp_search *s, const char *path) {
         }
         fputc('\n', out);
         while (fgets(line, sizeof line, in)) fputs(line, out);
+        if (ferror(in)) error = errno ? errno : EIO;
     }
-    bool fine = out && fclose(out) == 0 && in;
+    bool fine = out && fclose(out) == 0 && in && error == 0;
     if (in) fclose(in);
     if (fine) status = pgcn_file_write(path, text, bytes);
     free(text);
-    return status;
+    if (!fine) return cannot_read(s, path, error);
+    return status == PGCN_OK ? -1 : cli_failed(s->command, status);
 }
 
 int exp_tune_report(const exp_search *s, bool json) {
@@ -219,10 +231,10 @@ int exp_tune_report(const exp_search *s, bool json) {
     fill_head(s, &info);
     snprintf(recipe_path, sizeof recipe_path, "%.4000s/%s.recipe", s->out, info.name);
     snprintf(path, sizeof path, "%.4000s/tune.json", s->out);
-    pgcn_status status = write_recipe(s, recipe_path);
+    if (write_recipe(s, recipe_path) != -1) return EXIT_FAILED;
     json_t *object = make_json(s, recipe_path);
     char *text = object ? json_dumps(object, JSON_INDENT(1)) : NULL;
-    if (status == PGCN_OK && text) status = pgcn_file_write(path, text, strlen(text));
+    pgcn_status status = text ? pgcn_file_write(path, text, strlen(text)) : PGCN_ERR_MEMORY;
     free(text);
     int code = status == PGCN_OK ? EXIT_DONE : cli_failed(s->command, status);
     if (code == EXIT_DONE && json) {

@@ -176,7 +176,8 @@ static pgcn_status check_all(unzip *from) {
 static pgcn_status make_folders(const unzip *from, char *path) {
     for (char *slash = path + strlen(from->directory) + 1; (slash = strchr(slash, '/')); slash++) {
         *slash = '\0';
-        int failed = mkdir(path, 0777) != 0 && !pgcn_i_is_directory(path) ? errno : 0;
+        int failed = mkdir(path, 0777) != 0 ? errno : 0; /* looking at it changes errno */
+        if (pgcn_i_is_directory(path)) failed = 0;
         if (failed)
             return pgcn_i_fail(PGCN_ERR_IO, "unpacking '%s': cannot make the directory '%s': %s",
                                from->path, path, strerror(failed));
