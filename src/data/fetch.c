@@ -144,12 +144,14 @@ static bool ends_with(const char *text, const char *end) {
 /* Calls `visit` for every file below `top`/`under`; folders that are empty then are removed. */
 typedef pgcn_status (*visitor)(job *j, const char *file);
 static pgcn_status walk(job *j, const char *top, const char *under, visitor visit) {
-    char path[PGCN_I_PATH_BYTES], inside[PGCN_I_PATH_BYTES];
-    PGCN_TRY(pgcn_i_path_join(path, top, under));
-    DIR *stream = opendir(path);
-    if (!stream) return pgcn_i_fail(PGCN_ERR_IO, "cannot list '%s': %s", path, strerror(errno));
+    char folder[PGCN_I_PATH_BYTES], path[PGCN_I_PATH_BYTES], inside[PGCN_I_PATH_BYTES];
+    PGCN_TRY(pgcn_i_path_join(folder, top, under));
+    DIR *stream = opendir(folder);
+    if (!stream) return pgcn_i_fail(PGCN_ERR_IO, "cannot list '%s': %s", folder, strerror(errno));
     pgcn_status status = PGCN_OK;
-    for (struct dirent *entry; status == PGCN_OK && (entry = readdir(stream));) {
+    for (struct dirent *entry; status == PGCN_OK;) {
+        status = pgcn_i_directory_next(stream, folder, &entry);
+        if (status != PGCN_OK || !entry) break;
         if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
         struct stat about;
         int length =

@@ -8,6 +8,7 @@
 
 #include "base/base.h"
 
+#include <dirent.h>
 #include <jansson.h>
 
 /* All our formats are little-endian and arrays go to disk and into hashes as they are. */
@@ -43,6 +44,10 @@ pgcn_status pgcn_i_file_read(const char *path, int64_t max_bytes, pgcn_i_arena *
                              int64_t *bytes);
 bool pgcn_i_file_exists(const char *path);
 bool pgcn_i_is_directory(const char *path);
+/* A folder to list; *out = NULL if there is none. Its next entry, NULL after the last. A folder that
+ * cannot be read is an error, and not one with fewer files. */
+pgcn_status pgcn_i_directory_open(const char *path, DIR **out);
+pgcn_status pgcn_i_directory_next(DIR *stream, const char *path, struct dirent **out);
 /* How many files of a directory have names that begin and end so, and are longer than both together;
  * `middle` gets what stands between in the first of them by alphabet. 0 if it cannot be listed. */
 enum { PGCN_I_NAME_BYTES = 256 };

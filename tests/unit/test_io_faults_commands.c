@@ -39,6 +39,34 @@ static void test_faults_while_converting(void **state) {
         &(scenario){"data convert to .pgcn", run_convert, "@/new.npz --out @/new.pgcn", NULL, 14});
 }
 
+static void write_split(const char *file, int first) {
+    uint8_t part[3][4] = {{0}};
+    for (int i = 0; i < 4; i++) part[i < 3 ? (i + first) % 3 : first][i] = 1;
+    static const char *const names[3] = {"train_mask", "val_mask", "test_mask"};
+    pgcn_i_tensor masks[3];
+    for (int k = 0; k < 3; k++)
+        masks[k] = (pgcn_i_tensor){
+            .name = names[k],
+            .array = {.dtype = PGCN_I_U8, .rank = 1, .shape = {4}, .data = part[k]}};
+    assert_int_equal(pgcn_i_npz_write(scratch_path(file), masks, 3), PGCN_OK);
+}
+
+/* Splits are files of a folder: those that cannot be listed are not simply fewer. */
+static void test_faults_while_a_folder_is_read(void **state) {
+    (void)state;
+    static const char nodes[] =
+        "node_id\tfeature\tlabel\n0\t1,0\t0\n1\t0,1\t1\n2\t1,0\t0\n3\t0,1\t1\n";
+    static const char edges[] = "node_id\tnode_id\n0\t1\n1\t2\n2\t3\n";
+    assert_int_equal(mkdir(scratch_path("disk/toy"), 0777), 0);
+    assert_int_equal(mkdir(scratch_path("disk/toy/splits"), 0777), 0);
+    scratch_write("disk/toy/out1_node_feature_label.txt", nodes, sizeof nodes - 1);
+    scratch_write("disk/toy/out1_graph_edges.txt", edges, sizeof edges - 1);
+    write_split("disk/toy/splits/toy_split_0.6_0.2_0.npz", 0);
+    write_split("disk/toy/splits/toy_split_0.6_0.2_1.npz", 1);
+    fail_every_call(
+        &(scenario){"data convert of a folder", run_convert, "@/toy --out @/toy.pgcn", NULL, 60});
+}
+
 static void test_faults_while_predicting(void **state) {
     (void)state;
     do_first(run_train,
@@ -108,8 +136,11 @@ static void test_faults_while_fetching(void **state) {
 
 static int all_tests(void) {
     const struct CMUnitTest tests[] = {
-        TEST_ON_DISK(test_faults_while_converting), TEST_ON_DISK(test_faults_while_predicting),
-        TEST_ON_DISK(test_faults_while_tuning),     TEST_ON_DISK(test_faults_while_reproducing),
+        TEST_ON_DISK(test_faults_while_a_folder_is_read),
+        TEST_ON_DISK(test_faults_while_converting),
+        TEST_ON_DISK(test_faults_while_predicting),
+        TEST_ON_DISK(test_faults_while_tuning),
+        TEST_ON_DISK(test_faults_while_reproducing),
         TEST_ON_DISK(test_faults_while_fetching),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
