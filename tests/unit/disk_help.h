@@ -3,8 +3,8 @@
  * C library's, and so do the libraries it uses (jansson, libzip, libcurl). Streams of stdio on
  * watched files are made of the same calls. Only files below disk->root are watched.
  *
- * Two uses: the n-th call of a kind fails, once or from then on; or every change is recorded, and
- * disk_cut() makes what a power cut after any of them leaves.
+ * Two uses: the n-th call of a kind fails, once or from then on (faults_help.h); or every change is
+ * recorded, to see what a power cut after any of them leaves (test_power_cut.c).
  *
  * All state is in memory that forked processes share. Include after cmocka.h and scratch_help.h, in
  * a file that starts with #define _GNU_SOURCE. */
