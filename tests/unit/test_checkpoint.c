@@ -397,6 +397,35 @@ static void test_memory_failing_resume_leaves_the_trainer_unchanged(void **state
     pgcn_dataset_free(data);
 }
 
+static const pgcn_trainer *of_model;
+static pgcn_status take_model(void) {
+    pgcn_model *model;
+    PGCN_TRY(pgcn_trainer_model(of_model, &model));
+    assert_int_equal(json_array_size(model->feature_names), of_model->data->x.columns);
+    pgcn_model_free(model);
+    return PGCN_OK;
+}
+
+/* Columns are found by their names: a model that lost them would take them by their places. */
+static void test_memory_failing_for_names_of_columns_gives_no_model(void **state) {
+    (void)state;
+    pgcn_dataset *data = dataset("karate");
+    int64_t offset[100];
+    char text[200];
+    assert_true(data->x.columns < 99);
+    for (int64_t j = 0; j <= data->x.columns; j++) {
+        offset[j] = 2 * j;
+        snprintf(text + 2 * j, 2, "%c", (char)('0' + j));
+    }
+    data->from.feature_name = (pgcn_i_names){data->x.columns, offset, text};
+    pgcn_trainer *trainer = trainer_of(data, QUICK);
+    run_epochs(trainer, 1);
+    of_model = trainer;
+    assert_true(fail_every_allocation(take_model) > data->x.columns);
+    pgcn_trainer_free(trainer);
+    pgcn_dataset_free(data);
+}
+
 #define IN_SCRATCH(test) cmocka_unit_test_setup_teardown(test, scratch_make, scratch_remove)
 
 int main(void) {
@@ -413,6 +442,7 @@ int main(void) {
         IN_SCRATCH(test_checkpoint_of_broken_run_keeps_the_old_one),
         IN_SCRATCH(test_checkpoint_any_data_set_name_is_kept_or_refused),
         IN_SCRATCH(test_memory_failing_resume_leaves_the_trainer_unchanged),
+        IN_SCRATCH(test_memory_failing_for_names_of_columns_gives_no_model),
     };
     return cmocka_run_group_tests_name("checkpoint", tests, NULL, NULL);
 }
