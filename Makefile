@@ -15,6 +15,7 @@ help:
 	@echo 'make demo          build, then train a first model'
 	@echo 'make test          build with warnings as errors, run all tests'
 	@echo 'make test-full     in addition: sanitizers, clang, valgrind'
+	@echo 'make test-arm64    build for aarch64, run the unit tests under qemu (Debian on x86-64)'
 	@echo 'make bench         kernels, models beside PyTorch (PATHGCN_DATA has cora/, pubmed/), loading'
 	@echo 'make bench-full    in addition large graphs and scaling (an hour, 16 GB); writes the tables'
 	@echo 'make fuzz          libFuzzer on every reader, SECONDS each (now $(SECONDS))'
@@ -39,6 +40,9 @@ test: setup-test build
 
 test-full: setup-full test
 	@tools/test-full.sh
+
+test-arm64:
+	@tools/test-arm64.sh
 
 bench bench-full: CONFIGURE = -DPATHGCN_BENCH=ON
 bench: setup-bench build
@@ -73,9 +77,9 @@ format-check:
 	@clang-format --dry-run --Werror $(SOURCES)
 
 clean:
-	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan $(BUILD)-clang $(BUILD)-fuzz
+	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan $(BUILD)-clang $(BUILD)-fuzz $(BUILD)-arm64
 
-.PHONY: all help setup build demo test test-full bench bench-full bench-tables fuzz install docs \
-	format format-check clean setup-test setup-full setup-bench
+.PHONY: all help setup build demo test test-full test-arm64 bench bench-full bench-tables fuzz \
+	install docs format format-check clean setup-test setup-full setup-bench
 # `make -j` must not build while packages are still being installed.
 .NOTPARALLEL:

@@ -112,8 +112,6 @@ void bench_pathconv(bed *b, const char *note);
 void bench_exact(bed *b);
 void bench_input(bed *b);
 /* kernels_dense.c */
-void bench_dense_open(void);
-void bench_dense_close(void);
 void bench_gemm(bed *b);
 void bench_layer(bed *b);
 void bench_elementwise(bed *b);

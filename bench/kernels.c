@@ -95,9 +95,8 @@ int main(int count, char **argument) {
         run.threads[run.thread_counts] = t;
         must(pgcn_i_pool_new(t, &run.pool[run.thread_counts++]));
     }
-    bench_dense_open();
     bench_machine_print(&run.machine);
-    printf("kernels for %s; %s\n", pgcn_i_kernels_get()->isa, pgcn_i_blas_name());
+    printf("kernels for %s\n", pgcn_i_kernels_get()->isa);
     bench_table_head();
     bench_machine_limits();
     bench_in_cache();
@@ -114,7 +113,6 @@ int main(int count, char **argument) {
     for (int t = 0; t < run.thread_counts; t++) {
         pgcn_i_pool_free(run.pool[t]);
     }
-    bench_dense_close();
     if (run.json) fclose(run.json);
     return 0;
 }

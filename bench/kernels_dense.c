@@ -7,46 +7,57 @@
 
 /* ---- dense products ------------------------------------------------------------------------- */
 
-enum { TILE = PGCN_BLOCK_ROWS, LARGE = 768 };
+enum { TILE = PGCN_BLOCK_ROWS, LIMIT_ITERATIONS = 20000 };
 
-static const double large_gemm_flops = 2.0 * LARGE * LARGE * LARGE;
-static float *large[2][3]; /* a thread's own operands and result, [LARGE, LARGE] */
-
-void bench_dense_open(void) {
-    for (int t = 0; t < run.thread_counts; t++)
-        for (int i = 0; i < 3; i++) large[t][i] = ref_random_floats(8, LARGE * LARGE);
+/* The limit: multiply-adds on registers, on every thread. */
+static float limit_sums[2][64];
+static double limit_flops(void) { /* of a thread */
+    return limit_fma(limit_sums[0], LIMIT_ITERATIONS);
 }
-void bench_dense_close(void) {
-    for (int t = 0; t < run.thread_counts; t++)
-        for (int i = 0; i < 3; i++) free(large[t][i]);
-}
-
-static void large_gemm_task(void *context, int64_t task, int worker) {
+static void multiply_add_task(void *context, int64_t task, int worker) {
     (void)context, (void)worker;
-    pgcn_i_gemm(false, false, LARGE, LARGE, LARGE, large[task][0], LARGE, large[task][1], LARGE, 0,
-                large[task][2], LARGE);
+    limit_fma(limit_sums[task], LIMIT_ITERATIONS);
 }
-static void large_gemm(void *context) {
-    bed *b = context;
-    pgcn_i_parallel(b->pool, pgcn_i_pool_threads(b->pool), large_gemm_task, b);
+static void multiply_add(void *context) {
+    const bed *b = context;
+    pgcn_i_parallel(b->pool, pgcn_i_pool_threads(b->pool), multiply_add_task, NULL);
 }
 
 /* y = x w, dx = g w^T, and dw = x^T g in the sum of a group: what a layer does with 64 rows. */
+static int64_t tile_rows(int64_t row, int64_t end) {
+    return end - row < TILE ? end - row : TILE;
+}
+static void multiply(const bed *b, pgcn_i_product p) {
+    p.n = p.lda = p.ldb = p.ldc = b->c;
+    b->kernels->gemm(&p);
+}
 OVER_BLOCKS(gemm_forward) {
     for (int64_t r = begin; r < end; r += TILE)
-        pgcn_i_gemm(false, false, end - r < TILE ? end - r : TILE, b->c, b->c, b->h + r * b->c,
-                    b->c, b->weight, b->c, 0, b->out + r * b->c, b->c);
+        multiply(b, (pgcn_i_product){.m = tile_rows(r, end),
+                                     .k = b->c,
+                                     .a = b->h + r * b->c,
+                                     .b = b->weight,
+                                     .c = b->out + r * b->c});
 }
 OVER_BLOCKS(gemm_backward) {
     for (int64_t r = begin; r < end; r += TILE)
-        pgcn_i_gemm(false, true, end - r < TILE ? end - r : TILE, b->c, b->c, b->g + r * b->c, b->c,
-                    b->weight, b->c, 0, b->out + r * b->c, b->c);
+        multiply(b, (pgcn_i_product){.m = tile_rows(r, end),
+                                     .k = b->c,
+                                     .a = b->g + r * b->c,
+                                     .b = b->weight,
+                                     .b_transposed = true,
+                                     .c = b->out + r * b->c});
 }
 OVER_GROUPS(gemm_weights) {
     float *dw = b->product_out + task * b->c * b->c;
     for (int64_t r = begin; r < end; r += TILE)
-        pgcn_i_gemm(true, false, b->c, b->c, end - r < TILE ? end - r : TILE, b->h + r * b->c, b->c,
-                    b->g + r * b->c, b->c, r > begin, dw, b->c);
+        multiply(b, (pgcn_i_product){.m = b->c,
+                                     .k = tile_rows(r, end),
+                                     .a = b->h + r * b->c,
+                                     .a_transposed = true,
+                                     .b = b->g + r * b->c,
+                                     .c = dw,
+                                     .add = r > begin});
 }
 
 static void check_gemm(bed *b) {
@@ -83,9 +94,9 @@ void bench_gemm(bed *b) {
                               .body = products[i].body,
                               .work = 2.0 * (double)(b->rows * b->c * b->c),
                               .unit = BENCH_GFLOP_S,
-                              .limit = {large_gemm},
-                              .limit_thread_work = large_gemm_flops,
-                              .limit_name = "sgemm of 768 x 768 per thread"});
+                              .limit = {multiply_add},
+                              .limit_thread_work = limit_flops(),
+                              .limit_name = "multiply-adds in registers"});
     free(b->weight), free(b->product_out);
 }
 
@@ -158,8 +169,8 @@ static void layer_backward(void *context) {
     pgcn_i_tape_backward(&((layer *)context)->tape);
 }
 
-/* The limit is the time of a product of that many operations at the speed of a large one, plus,
- * where the gathers count, the gathers that only sum. */
+/* The limit is the time of that many multiply-adds in registers, plus the gathers that only
+ * sum. */
 static void report_layer(const bed *b, const char *name, bench_times times, double flops,
                          double limit_seconds, const char *limit, int threads) {
     bench_case result = {.bench = "kernels",
@@ -183,17 +194,18 @@ void bench_layer(bed *b) {
         layer_forward(&l);
         check_layer(&l, b);
         bench_turn turns[] = {TURN(layer_forward, &l),     TURN(layer_backward, &l),
-                              TURN(large_gemm, b),         TURN(gather_limit_narrow, b),
+                              TURN(multiply_add, b),       TURN(gather_limit_narrow, b),
                               TURN(gather_limit_wide, b),  TURN(gather_t_limit_narrow, b),
                               TURN(gather_t_limit_wide, b)};
         bench_take_turns(turns, 7, run.repetitions);
-        double per_flop = turns[2].times.median / (large_gemm_flops * (double)run.threads[t]);
+        double per_flop = turns[2].times.median / (limit_flops() * (double)run.threads[t]);
         double gather = fmin(turns[3].times.median, turns[4].times.median);
         double gather_t = fmin(turns[5].times.median, turns[6].times.median);
         report_layer(b, "layer forward", turns[0].times, flops, gather + flops * per_flop,
-                     "gather limit + large sgemm", run.threads[t]);
+                     "gather limit + multiply-adds", run.threads[t]);
         report_layer(b, "layer backward", turns[1].times, 2 * flops,
-                     gather_t + 2 * flops * per_flop, "gather limit + large sgemm", run.threads[t]);
+                     gather_t + 2 * flops * per_flop, "gather limit + multiply-adds",
+                     run.threads[t]);
         layer_close(&l);
     }
 }

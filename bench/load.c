@@ -4,8 +4,7 @@
  *
  *     load load|read PATH NODES          fails if the data set has another number of nodes
  *
- * The process waits a moment first: OpenBLAS starts its threads when it is loaded, and they spin for a
- * while. On the other side the imports of Python are left out in the same way. */
+ * The imports of Python on the other side are not timed either. */
 #include "data/data.h"
 
 #include <stdio.h>
@@ -45,7 +44,6 @@ int main(int count, char **argument) {
     struct rusage before, after;
     int64_t nodes = 0;
     if (count != 4) return fprintf(stderr, "usage: load load|read PATH NODES\n"), 2;
-    nanosleep(&(struct timespec){.tv_nsec = 200000000}, NULL);
     getrusage(RUSAGE_SELF, &before);
     double begin = now();
     bool whole = strcmp(argument[1], "load") == 0;

@@ -22,7 +22,7 @@ build=${PATHGCN_BUILD:-build}
 cmake --build "$build" --target pathgcn_inside >/dev/null
 # shellcheck disable=SC2046 # several libraries
 ${CC:-cc} -O2 -Iinclude -Isrc bench/load.c -o "$scratch/load" "$build/libpathgcn_inside.a" \
-    $(pkg-config --libs jansson libzip libcurl libisal libcrypto openblas) -lpthread -lm
+    $(pkg-config --libs jansson libzip libcurl libisal libcrypto) -lpthread -lm
 "$build/pathgcn" data convert "$folder" --out "$scratch/arxiv.pgcn" >/dev/null
 
 export COMMIT

@@ -8,6 +8,8 @@ source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 mode=("$@")
 echo "== kernels"
 "$build/bench_kernels" "${mode[@]}" --json "$results/kernels.jsonl"
+echo "== dense products beside OpenBLAS and LIBXSMM"
+"$build/bench_products" --json "$results/products.jsonl"
 echo "== models beside PyTorch"
 bench/model_speed.sh "${mode[@]}"
 if [ "${mode[*]}" = --full ]; then

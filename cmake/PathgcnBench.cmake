@@ -1,4 +1,5 @@
-# The programs of bench/, which no test but e2e.bench runs: bench_kernels and bench_model. They
+# The programs of bench/, which no test but e2e.bench runs: bench_kernels, bench_model and
+# bench_products. They
 # link the same objects as the unit tests, and the plain references of tests/ref.
 #
 # The limits that kernels are compared with are compiled for this very processor.
@@ -18,9 +19,22 @@ set_source_files_properties(${bench_dir}/limits.c PROPERTIES COMPILE_OPTIONS "${
 target_link_libraries(pathgcn_bench PUBLIC pathgcn_reference)
 
 set(bench_kernels_sources bed.c kernels_path.c kernels_dense.c kernels_machine.c)
-foreach(name kernels model)
+foreach(name kernels model products)
     list(TRANSFORM bench_${name}_sources PREPEND ${bench_dir}/)
     add_executable(bench_${name} ${bench_dir}/${name}.c ${bench_${name}_sources})
     pathgcn_compile(bench_${name})
     target_link_libraries(bench_${name} PRIVATE pathgcn_bench)
 endforeach()
+
+# Libraries that products are compared with, where they are installed. No other program links them.
+function(bench_rival library header definition)
+    find_library(BENCH_${library} ${library})
+    find_path(BENCH_${library}_HEADER ${header} PATH_SUFFIXES openblas openblas-pthread)
+    if(BENCH_${library} AND BENCH_${library}_HEADER)
+        target_include_directories(bench_products SYSTEM PRIVATE ${BENCH_${library}_HEADER})
+        target_link_libraries(bench_products PRIVATE ${BENCH_${library}} ${CMAKE_DL_LIBS})
+        target_compile_definitions(bench_products PRIVATE ${definition})
+    endif()
+endfunction()
+bench_rival(openblas cblas.h BENCH_OPENBLAS)
+bench_rival(xsmm libxsmm.h BENCH_LIBXSMM)

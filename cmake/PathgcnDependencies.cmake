@@ -1,5 +1,5 @@
-# The libraries pathgcn stands on: jansson, OpenBLAS, libcrypto, libzip, libcurl, ISA-L (gzip),
-# threads, libm; and LIBXSMM where there is one (x86-64 only).
+# The libraries pathgcn stands on: jansson, libcrypto, libzip, libcurl, ISA-L (gzip), threads and
+# libm.
 #
 # Read by the build and, installed beside pathgcnConfig.cmake, by projects that link the static
 # library. Sets PATHGCN_DEPENDENCIES (what to link), PATHGCN_DEPENDENCIES_FOUND and, if something is
@@ -41,7 +41,6 @@ macro(pathgcn_find name module library header package)
 endmacro()
 
 pathgcn_find(JANSSON jansson jansson jansson.h libjansson-dev)
-pathgcn_find(OPENBLAS openblas openblas cblas.h libopenblas-pthread-dev)
 pathgcn_find(LIBZIP libzip zip zip.h libzip-dev)
 pathgcn_find(LIBCURL libcurl curl curl/curl.h libcurl4-openssl-dev)
 pathgcn_find(ISAL libisal isal isa-l.h libisal-dev)
@@ -54,23 +53,8 @@ if(NOT TARGET Threads::Threads)
     list(APPEND missing_packages libc6-dev)
 endif()
 
-set(PATHGCN_DEPENDENCIES pathgcn_dep::OPENBLAS pathgcn_dep::JANSSON pathgcn_dep::LIBZIP
-    pathgcn_dep::LIBCURL pathgcn_dep::ISAL OpenSSL::Crypto Threads::Threads m)
-# Without LIBXSMM all products go to OpenBLAS: slower with many channels, otherwise the same.
-if(NOT TARGET pathgcn_dep::LIBXSMM)
-    find_library(PATHGCN_LIBXSMM_LIBRARY xsmm)
-    find_path(PATHGCN_LIBXSMM_HEADER libxsmm.h)
-    if(PATHGCN_LIBXSMM_LIBRARY AND PATHGCN_LIBXSMM_HEADER)
-        add_library(pathgcn_dep::LIBXSMM INTERFACE IMPORTED)
-        set_target_properties(
-            pathgcn_dep::LIBXSMM PROPERTIES
-            INTERFACE_LINK_LIBRARIES "${PATHGCN_LIBXSMM_LIBRARY};${CMAKE_DL_LIBS}"
-            INTERFACE_COMPILE_DEFINITIONS PGCN_HAVE_LIBXSMM)
-    endif()
-endif()
-if(TARGET pathgcn_dep::LIBXSMM)
-    list(PREPEND PATHGCN_DEPENDENCIES pathgcn_dep::LIBXSMM)
-endif()
+set(PATHGCN_DEPENDENCIES pathgcn_dep::JANSSON pathgcn_dep::LIBZIP pathgcn_dep::LIBCURL
+    pathgcn_dep::ISAL OpenSSL::Crypto Threads::Threads m)
 if(missing_libraries)
     set(PATHGCN_DEPENDENCIES_FOUND FALSE)
     string(REPLACE ";" ", " missing_libraries "${missing_libraries}")

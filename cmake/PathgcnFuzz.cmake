@@ -7,12 +7,16 @@ if(PATHGCN_SANITIZE MATCHES "thread")
     message(STATUS "No fuzz tests: the address sanitizer does not go with the thread sanitizer")
     return()
 endif()
+if(CMAKE_CROSSCOMPILING)
+    message(STATUS "No fuzz tests: the address sanitizer does not run under an emulator")
+    return()
+endif()
 set(fuzz_flags -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all
     -fno-omit-frame-pointer)
 
 file(GLOB fuzz_sources CONFIGURE_DEPENDS ${source_dir}/base/*.c ${source_dir}/io/*.c
      ${source_dir}/graph/*.c ${source_dir}/data/*.c ${source_dir}/train/recipe_*.c
-     ${source_dir}/train/config.c)
+     ${source_dir}/train/config.c ${source_dir}/train/usage.c)
 add_library(pathgcn_fuzzed STATIC ${fuzz_sources} ${CMAKE_CURRENT_SOURCE_DIR}/tests/fuzz/fuzz.c)
 pathgcn_compile(pathgcn_fuzzed)
 target_compile_options(pathgcn_fuzzed PRIVATE ${fuzz_flags})

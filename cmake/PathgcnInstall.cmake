@@ -19,17 +19,6 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/pathgcnConfig.cmake
         DESTINATION ${package_dir})
 
 # pathgcn.pc finds its prefix from its own place, so that `cmake --install --prefix` may move it.
-# OpenBLAS stands in Libs.private, because its own .pc file asks for libgfortran when it is required
-# from a static link, which a link with the shared OpenBLAS does not need.
-if(TARGET PkgConfig::PATHGCN_OPENBLAS)
-    list(JOIN PATHGCN_OPENBLAS_LDFLAGS " " pc_openblas)
-else()
-    set(pc_openblas -lopenblas)
-endif()
-if(TARGET pathgcn_dep::LIBXSMM)
-    string(PREPEND pc_openblas "-lxsmm ")
-    string(APPEND pc_openblas " -ldl")
-endif()
 file(RELATIVE_PATH pc_to_prefix ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 string(REGEX REPLACE "/$" "" pc_to_prefix "${pc_to_prefix}")
 file(RELATIVE_PATH pc_libdir ${CMAKE_INSTALL_PREFIX} ${CMAKE_INSTALL_FULL_LIBDIR})

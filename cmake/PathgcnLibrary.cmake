@@ -6,10 +6,10 @@ set(source_dir ${CMAKE_CURRENT_SOURCE_DIR}/src)
 file(GLOB core_sources CONFIGURE_DEPENDS ${source_dir}/*/*.c)
 list(FILTER core_sources EXCLUDE REGEX "/src/(cli|experiments)/")
 
-# kernels/ is compiled once per instruction set, but for the two files that are not hot loops.
+# kernels/ is compiled once per instruction set, but for the file that chooses one.
 set(kernel_sources ${core_sources})
 list(FILTER kernel_sources INCLUDE REGEX "/src/kernels/")
-list(FILTER kernel_sources EXCLUDE REGEX "/src/kernels/(dispatch|gemm)\\.c$")
+list(FILTER kernel_sources EXCLUDE REGEX "/src/kernels/dispatch\\.c$")
 if(kernel_sources)
     list(REMOVE_ITEM core_sources ${kernel_sources})
 endif()

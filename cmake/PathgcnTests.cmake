@@ -17,10 +17,16 @@ set(test_environment
     PATHGCN_SANITIZE=${PATHGCN_SANITIZE}
     UBSAN_OPTIONS=print_stacktrace=1)
 
+# An emulator takes ten to thirty times as long.
+set(test_seconds 120)
+if(CMAKE_CROSSCOMPILING)
+    set(test_seconds 1800)
+endif()
+
 # name, label, command...; exit code 77 is a skipped test.
 function(pathgcn_test name label)
     add_test(NAME ${name} COMMAND ${ARGN} WORKING_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR})
-    set_tests_properties(${name} PROPERTIES LABELS ${label} TIMEOUT 120 SKIP_RETURN_CODE 77
+    set_tests_properties(${name} PROPERTIES LABELS ${label} TIMEOUT ${test_seconds} SKIP_RETURN_CODE 77
                          ENVIRONMENT "${test_environment}")
 endfunction()
 
@@ -35,7 +41,20 @@ foreach(source IN LISTS unit_sources)
     pathgcn_compile(${program})
     target_include_directories(${program} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/tests)
     target_link_libraries(${program} PRIVATE pathgcn_commands pathgcn_reference PkgConfig::CMOCKA)
-    pathgcn_test(${name} unit ${program})
+    file(STRINGS ${source} by_isa REGEX "FOR_EACH_TABLE|isa_names" LIMIT_COUNT 1)
+    if(by_isa) # once for every instruction set, so that those not here are seen to be skipped
+        foreach(isa IN LISTS isas)
+            pathgcn_test(${name}.${isa} unit ${program})
+            set_property(TEST ${name}.${isa} APPEND PROPERTY ENVIRONMENT PATHGCN_ISA=${isa})
+        endforeach()
+    else()
+        pathgcn_test(${name} unit ${program})
+    endif()
+endforeach()
+
+# A row must not depend on the rows beside it on any instruction set, not only on the best one.
+foreach(isa IN LISTS isas)
+    pathgcn_test(alone.${isa} unit ${CMAKE_COMMAND} -E env PATHGCN_ISA=${isa} $<TARGET_FILE:test_alone>)
 endforeach()
 
 if(TARGET pathgcn_program)

@@ -5,19 +5,17 @@
 #   tools/setup.sh [build | test | full | bench]
 set -euo pipefail
 
-# Alternatives are separated by |; the first is the one that gets installed. OpenBLAS must be the
-# pthread flavour, the only one that several threads may call at once (src/kernels/gemm.c).
+# Alternatives are separated by |; the first is the one that gets installed.
 build=(gcc libc6-dev make binutils cmake "pkg-config|pkgconf" libjansson-dev libssl-dev
-    libopenblas-pthread-dev libzip-dev libcurl4-openssl-dev libisal-dev)
-# Only made for x86-64, and the program does without.
-[ "$(uname -m)" = x86_64 ] && build+=(libxsmm-dev)
-modules=(jansson libcrypto openblas libzip libcurl libisal)
+    libzip-dev libcurl4-openssl-dev libisal-dev)
+modules=(jansson libcrypto libzip libcurl libisal)
 case "${1:-build}" in
 build) needs=("${build[@]}") ;;
 test) needs=("${build[@]}" libcmocka-dev python3-numpy) modules+=(cmocka) ;;
 full) needs=("${build[@]}" libcmocka-dev clang libclang-rt-14-dev valgrind clang-format
     python3-numpy) modules+=(cmocka) ;;
-bench) needs=("${build[@]}" python3-torch python3-numpy python3-pandas) ;;
+bench) needs=("${build[@]}" python3-torch python3-numpy python3-pandas libopenblas-pthread-dev)
+    [ "$(uname -m)" != x86_64 ] || needs+=(libxsmm-dev) ;;
 *)
     echo "usage: tools/setup.sh [build | test | full | bench]" >&2
     exit 2

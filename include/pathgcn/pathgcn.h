@@ -15,7 +15,7 @@
  *     takes NULL.
  *   - Wrong arguments never end the program. NULL for a pointer that is needed, an enumerator that
  *     does not exist and a number out of range are PGCN_ERR_ARGUMENT from calls that return a
- *     status; from the others they give the neutral result: NULL, 0, false, a struct of zeros,
+ *     status; from the others they give the neutral result: NULL, "", 0, false, a struct of zeros,
  *     nothing done (pgcn_trainer_finished() says true, so that loops end). Options and
  *     configurations may be NULL: the default. Results beside the returned one may be NULL: they
  *     are not wanted. A pointer that is not NULL must point to as much as the text says.
@@ -46,7 +46,14 @@ extern "C" {
 #define PGCN_API
 #endif
 
-#define PGCN_VERSION "0.1.0"
+#define PGCN_VERSION "0.2.0"
+
+/* The revision of the results. Raised by one in every release in which any training or prediction
+ * that worked before can come out with other bits, on the same instruction set: another order of a
+ * sum, another kernel, another random number. Not raised by new settings or faster code with the
+ * same bits. Checkpoints and models hold it; a run is resumed only with the same one. 0: pathgcn
+ * 0.1, whose files do not say. */
+#define PGCN_BITS_REVISION 1
 
 /* A node. Offsets and sizes are 64 bit everywhere. */
 typedef int32_t pgcn_node;
@@ -61,7 +68,7 @@ typedef enum pgcn_status {
     PGCN_ERR_FORMAT = 4,   /* a file or array holds something it must not hold */
     PGCN_ERR_MISMATCH = 5, /* two things that are each fine do not belong together */
     PGCN_ERR_NUMERIC = 6,  /* a loss or weight became NaN or infinite */
-    PGCN_ERR_SYSTEM = 7    /* the operating system refused (threads) */
+    PGCN_ERR_SYSTEM = 7    /* the operating system or processor refused (threads, PATHGCN_ISA) */
 } pgcn_status;
 
 /* The sentence of the last error of this thread; "" before the first. Valid until the next
@@ -72,6 +79,13 @@ PGCN_API const char *pgcn_last_error(void);
 PGCN_API const char *pgcn_system_error(int error);
 /* A short name of a status, e.g. "malformed data". Never NULL. */
 PGCN_API const char *pgcn_status_name(pgcn_status status);
+/* Names of nodes, classes and columns come from files and may hold control characters that a terminal
+ * obeys. Writes `text` to `out`, at most out_bytes with the NUL, with every control character (C0, DEL
+ * and C1, as a byte or in UTF-8) replaced by what C writes for it: \n, \r, \t, \x1b, \u009b. A sequence
+ * that does not fit is left out as a whole. Returns the bytes that all of it needs, without the NUL, as
+ * snprintf does; `out` may be NULL if out_bytes is 0, and a NULL text is empty. The sentences of
+ * pgcn_last_error() and pgcn_dataset_note() have been through it. */
+PGCN_API size_t pgcn_text_printable(const char *text, char *out, size_t out_bytes);
 
 /* ---- the library ------------------------------------------------------------------------- */
 
@@ -79,11 +93,15 @@ typedef struct pgcn_info {
     const char *version;
     const char *isa;       /* instruction set of the kernels in use: baseline, avx2, avx512 */
     const char *isa_built; /* those this build holds, separated by spaces */
-    const char *blas;      /* the BLAS in use and its own CPU detection */
     const char *compiler;
-    int cores; /* usable by this process */
+    int cores;         /* usable by this process */
+    int bits_revision; /* PGCN_BITS_REVISION of the library */
 } pgcn_info;
 PGCN_API pgcn_info pgcn_info_get(void);
+/* Whether the library can compute here. PGCN_ERR_SYSTEM: the environment variable PATHGCN_ISA names an
+ * instruction set that this build does not know or this processor lacks. Every call that computes
+ * (training, prediction, walks) fails with that too. The variable is read once per process. */
+PGCN_API pgcn_status pgcn_ready(void);
 
 /* Replaces malloc for everything the library allocates; NULL restores the default. Call it
  * before any other function, from one thread. `alloc` returns `bytes` bytes at a multiple of
@@ -108,6 +126,16 @@ PGCN_API pgcn_status pgcn_file_write(const char *path, const void *data, size_t 
 
 /* Makes a directory, and those above it that are missing; one that exists is fine. PGCN_ERR_IO. */
 PGCN_API pgcn_status pgcn_directory_make(const char *path);
+
+/* Numbers in text, as every setting, step and option of the program reads them: digits with a sign
+ * "-", a decimal point and an exponent. Hexadecimal ones, inf, nan, blanks and a sign "+" are no
+ * numbers here, in any locale. Whole numbers may be written 1e3. False leaves *out as it is. */
+PGCN_API bool pgcn_number_parse(const char *text, double *out);
+PGCN_API bool pgcn_integer_parse(const char *text, int64_t low, int64_t high, int64_t *out);
+
+/* Seeds are whole numbers from 0 to this one, everywhere: of training, draws, walks, splits, built-in
+ * graphs and searches. What every JSON reader with 64-bit integers can hold. */
+#define PGCN_MAX_SEED INT64_MAX
 
 /* ---- graph ------------------------------------------------------------------------------- */
 
@@ -199,12 +227,26 @@ PGCN_API pgcn_dataset_arrays pgcn_dataset_arrays_default(void);
 PGCN_API pgcn_status pgcn_dataset_from_arrays(const pgcn_dataset_arrays *arrays,
                                               pgcn_dataset **out);
 
+/* Whether the first line of text files is a header. */
+typedef enum pgcn_header {
+    PGCN_HEADER_AUTO =
+        0, /* decided by words, types and what occurs again; a note tells the outcome */
+    PGCN_HEADER_YES = 1,
+    PGCN_HEADER_NO = 2
+} pgcn_header;
+/* Ids that a file should know and does not, where they are more than a tenth. */
+typedef enum pgcn_unknown_ids {
+    PGCN_UNKNOWN_REFUSE = 0, /* an error: the ids of the files are written in two ways */
+    PGCN_UNKNOWN_KEEP = 1    /* they are nodes of one file only */
+} pgcn_unknown_ids;
+
 typedef struct pgcn_dataset_opts {
     size_t size;
     const char *data_dir; /* where named sets are; NULL: environment variable PATHGCN_DATA */
     bool directed;        /* use the directed edge list where the set has one */
     bool keep_self_loops;
-    const char *steps; /* NULL, or steps as after the colon of a name; these come first */
+    const char *steps;  /* NULL, or steps as after the colon of a name; these come first */
+    pgcn_header header; /* of an edge list; PGCN_ERR_ARGUMENT with anything else */
 } pgcn_dataset_opts;
 PGCN_API pgcn_dataset_opts pgcn_dataset_opts_default(void);
 
@@ -247,6 +289,8 @@ typedef struct pgcn_dataset_files {
     const char *labels;   /* id, class; or id and a 0/1 column per class; NULL: none */
     const char *splits;   /* id, train | val | test; NULL: made on the spot */
     const char *steps;    /* as above, or NULL */
+    pgcn_header header;   /* of all text files */
+    pgcn_unknown_ids unknown_ids;
 } pgcn_dataset_files;
 PGCN_API pgcn_dataset_files pgcn_dataset_files_default(void);
 PGCN_API pgcn_status pgcn_dataset_from_files(const pgcn_dataset_files *files, pgcn_dataset **out);
@@ -294,6 +338,8 @@ typedef struct pgcn_dataset_info {
     const char *format;         /* what it was read from: "Planetoid pickles" */
     const char *steps;          /* the steps applied, "" if none */
     const char *split_origin;   /* where the splits come from, NULL if there are none */
+    int64_t featureless; /* nodes that the source has no features of: models read the mean of the
+                            training nodes instead */
 } pgcn_dataset_info;
 PGCN_API pgcn_dataset_info pgcn_dataset_describe(const pgcn_dataset *data);
 PGCN_API const pgcn_graph *pgcn_dataset_graph(const pgcn_dataset *data);
@@ -458,6 +504,8 @@ typedef enum pgcn_normalise {
     PGCN_NORMALISE_STANDARDISE = 3
 } pgcn_normalise;
 
+#define PGCN_MOST_SETTINGS 96
+
 /* Everything that defines a model and its training. Each field is also a command-line option and
  * a key of pgcn_config_set(): pgcn_config_field() lists them with type, range and meaning. */
 typedef struct pgcn_config {
@@ -517,6 +565,8 @@ typedef struct pgcn_config {
     /* Where the settings come from, "cora version 1 sha256 ...": set by pgcn_recipe_load(), kept in
      * models. Empty: from no recipe. */
     char recipe[160];
+    /* The library's own: whose each setting is. See pgcn_config_adopt(). */
+    uint32_t origin[PGCN_MOST_SETTINGS];
 } pgcn_config;
 
 /* The recipe that works best on citation graphs at two layers. */
@@ -530,8 +580,20 @@ PGCN_API pgcn_status pgcn_config_set(pgcn_config *config, const char *key, const
 /* Writes the value of a field as text into `out` (at least 32 bytes). */
 PGCN_API pgcn_status pgcn_config_get(const pgcn_config *config, const char *key, char *out,
                                      size_t out_bytes);
-/* Checks fields against each other; the sentence names the field and the fix. */
+/* Checks fields against each other; the sentence names the field and the fix. A setting of the caller's
+ * that does nothing beside the others (`paths` where train_form is exact) is refused: one that was set
+ * by pgcn_config_set(), or whose value is neither the default nor what a recipe or a model file says.
+ * pgcn_config_check_for() does the same with what the data tells (`direction` does nothing on an
+ * undirected graph); pgcn_trainer_new() calls it. */
 PGCN_API pgcn_status pgcn_config_check(const pgcn_config *config);
+PGCN_API pgcn_status pgcn_config_check_for(const pgcn_config *config, const pgcn_dataset *data);
+/* Why a setting does nothing beside the others, e.g. "residual is none" for "alpha"; NULL if it is
+ * used. data: NULL, or what is to be learnt, on which some depend. Static text. */
+PGCN_API const char *pgcn_config_unused(const pgcn_config *config, const pgcn_dataset *data,
+                                        const char *key);
+/* Makes the settings as they are a starting point, like those of a recipe: what does nothing among
+ * them is from now on nobody's mistake. For programs that vary some of them, as a search does. */
+PGCN_API void pgcn_config_adopt(pgcn_config *config);
 
 typedef struct pgcn_field {
     const char *key;     /* "path-length" */
@@ -585,7 +647,8 @@ PGCN_API pgcn_status pgcn_recipe_load(const char *recipe, const char *dataset, i
 PGCN_API pgcn_status pgcn_recipe_for(const char *recipe, const pgcn_dataset *data, int layers,
                                      pgcn_config *out, pgcn_recipe_info *info);
 /* Writes a recipe file, atomically: the head, the number of layers, and every setting that differs
- * from the defaults, but for the seed and those of the run. Reading it gives the same settings. */
+ * from the defaults, but for the seed, those of the run, and those that do nothing beside the others.
+ * Reading it gives the same network and training. */
 PGCN_API pgcn_status pgcn_recipe_write(const char *path, const pgcn_recipe_info *info,
                                        const pgcn_config *config);
 /* How many recipes there are by name, and the head of number i, from 0, by alphabet. A file in the
@@ -636,14 +699,28 @@ PGCN_API pgcn_status pgcn_trainer_epoch(pgcn_trainer *trainer, pgcn_epoch *out);
 PGCN_API bool pgcn_trainer_finished(const pgcn_trainer *trainer);
 /* The epochs so far, borrowed until the next call that changes the trainer. */
 PGCN_API const pgcn_epoch *pgcn_trainer_history(const pgcn_trainer *trainer, int64_t *count);
-/* The split in use, e.g. "public". */
+/* The split in use, e.g. "public"; and what tells it from another one of that name: the SHA-256 of
+ * its masks, 64 hex digits. */
 PGCN_API const char *pgcn_trainer_split(const pgcn_trainer *trainer);
+PGCN_API const char *pgcn_trainer_split_hash(const pgcn_trainer *trainer);
 /* Writes everything needed to go on (weights, best weights, Adam moments, history) to `path`,
- * atomically; and takes it back. Resuming checks that data, configuration and version are those
- * of the checkpoint: PGCN_ERR_MISMATCH otherwise. Only `epochs`, `patience`, `threads` and
- * `recompute` may differ. */
+ * atomically; and takes it back. Resuming checks that data, masks of the split, configuration and
+ * PGCN_BITS_REVISION are those of the checkpoint: PGCN_ERR_MISMATCH otherwise. Only `epochs`,
+ * `patience`, `threads` and `recompute` may differ. */
 PGCN_API pgcn_status pgcn_trainer_save(const pgcn_trainer *trainer, const char *path);
 PGCN_API pgcn_status pgcn_trainer_resume(pgcn_trainer *trainer, const char *path);
+/* The same with options; NULL for the default. */
+typedef struct pgcn_resume_opts {
+    size_t size;
+    bool accept_other_version; /* go on although the checkpoint has another PGCN_BITS_REVISION: the
+                                  run ends with the bits of neither version */
+} pgcn_resume_opts;
+PGCN_API pgcn_resume_opts pgcn_resume_opts_default(void);
+PGCN_API pgcn_status pgcn_trainer_resume_with(pgcn_trainer *trainer, const char *path,
+                                              const pgcn_resume_opts *opts);
+/* Facts about the last resume that a user should hear (another instruction set, a checkpoint that
+ * could not be compared in full), one sentence each: NULL after the last. */
+PGCN_API const char *pgcn_trainer_note(const pgcn_trainer *trainer, int i);
 /* A model with the best weights so far (a copy). */
 PGCN_API pgcn_status pgcn_trainer_model(const pgcn_trainer *trainer, pgcn_model **out);
 
@@ -658,10 +735,12 @@ PGCN_API pgcn_status pgcn_model_load(const char *path, pgcn_model **out);
 PGCN_API pgcn_status pgcn_model_save(const pgcn_model *model, const char *path);
 PGCN_API void pgcn_model_free(pgcn_model *model);
 PGCN_API const pgcn_config *pgcn_model_config(const pgcn_model *model);
-/* Name and fingerprint of the data set it was trained on, the split, and the epoch kept. */
+/* Name and fingerprint of the data set it was trained on, the split, the SHA-256 of its masks ("": a
+ * model of pathgcn 0.1, which did not keep it), and the epoch kept. */
 PGCN_API const char *pgcn_model_dataset(const pgcn_model *model);
 PGCN_API const char *pgcn_model_fingerprint(const pgcn_model *model);
 PGCN_API const char *pgcn_model_split(const pgcn_model *model);
+PGCN_API const char *pgcn_model_split_hash(const pgcn_model *model);
 PGCN_API int64_t pgcn_model_epoch(const pgcn_model *model);
 /* The name of class c in the data it was trained on; NULL if classes had none. */
 PGCN_API const char *pgcn_model_class_name(const pgcn_model *model, int c);
@@ -703,10 +782,20 @@ typedef struct pgcn_score {
     double draw_deviation; /* and its standard deviation; 0 when deterministic */
     double loss;           /* mean cross-entropy of the prediction */
 } pgcn_score;
+/* Whether the data has the split that a model was trained on. Splits are compared by their masks:
+ * two of the same name may train on different nodes. */
+typedef enum pgcn_split_match {
+    PGCN_SPLIT_SAME = 0,   /* the same training and validation items: test items are held out */
+    PGCN_SPLIT_OTHER = 1,  /* a split of that name with other training or validation items */
+    PGCN_SPLIT_NONE = 2,   /* no such masks and no split of that name */
+    PGCN_SPLIT_BY_NAME = 3 /* a model of pathgcn 0.1, which did not keep masks: one of that name */
+} pgcn_split_match;
 typedef struct pgcn_scores {
-    pgcn_score train, val, test; /* of the split that the model was trained on; NaN if there is none
-                                    of that name */
+    pgcn_score train, val, test; /* of the split that the model was trained on; NaN if the data does
+                                    not have it (PGCN_SPLIT_OTHER, PGCN_SPLIT_NONE) */
     pgcn_score all;              /* everything that has a label */
+    pgcn_split_match split_match;
+    int split; /* the split of the data that was scored, as for pgcn_dataset_split(); -1: none */
 } pgcn_scores;
 /* Scores on `data`, which may be other data than the model was trained on. Classes are found by their
  * names, feature columns too where they have names; an unknown one is an error. */

@@ -1,5 +1,5 @@
-/* Errors: a code for programs and one sentence for people, kept per thread; and the option structs
- * that come in from programs of any age. Called by every room; nothing here prints or exits. */
+/* Errors: a code for programs and one sentence for people, kept per thread; text that a terminal can
+ * be given; and the option structs that come in from programs of any age. Called by every room; nothing here prints or exits. */
 #include "base/base.h"
 
 #include <stdarg.h>
@@ -27,10 +27,57 @@ const char *pgcn_status_name(pgcn_status status) {
     return "unknown status";
 }
 
+/* ---- printable text ---------------------------------------------------------------------------- */
+
+/* Bytes of the UTF-8 sequence at `at`; 1 for ASCII and for a byte that belongs to none. Longer forms of
+ * short codes belong to none: some terminals decode them. */
+static size_t sequence_bytes(const unsigned char *at) {
+    size_t bytes = at[0] >= 0xc2 && at[0] <= 0xdf   ? 2
+                   : at[0] >= 0xe0 && at[0] <= 0xef ? 3
+                   : at[0] >= 0xf0 && at[0] <= 0xf4 ? 4
+                                                    : 1;
+    for (size_t i = 1; i < bytes; i++)
+        if ((at[i] & 0xc0) != 0x80) return 1;
+    bool too_long = (at[0] == 0xe0 && at[1] < 0xa0) || (at[0] == 0xf0 && at[1] < 0x90);
+    return too_long ? 1 : bytes;
+}
+
+/* What stands for the sequence at `at`; returns its bytes. */
+static size_t show_sequence(const unsigned char *at, size_t bytes, char shown[8]) {
+    const char *letter = *at ? strchr("n\nr\rt\t", *at) : NULL;
+    if (bytes == 2 && at[0] == 0xc2 && at[1] < 0xa0)
+        return (size_t)sprintf(shown, "\\u%04x", at[1]);
+    if (bytes == 1 && letter && *at < ' ') return (size_t)sprintf(shown, "\\%c", letter[-1]);
+    if (bytes == 1 && (*at < ' ' || *at == 0x7f || (*at >= 0x80 && *at < 0xa0)))
+        return (size_t)sprintf(shown, "\\x%02x", *at);
+    memcpy(shown, at, bytes);
+    return bytes;
+}
+
+size_t pgcn_text_printable(const char *text, char *out, size_t out_bytes) {
+    size_t needed = 0, written = 0, bytes;
+    if (!out) out_bytes = 0;
+    bool fits = out_bytes > 0;
+    for (const unsigned char *at = (const unsigned char *)(text ? text : ""); *at; at += bytes) {
+        char shown[8];
+        bytes = sequence_bytes(at);
+        size_t count = show_sequence(at, bytes, shown);
+        fits = fits && needed + count < out_bytes;
+        if (fits) memcpy(out + needed, shown, count);
+        needed += count;
+        if (fits) written = needed;
+    }
+    if (out_bytes > 0) out[written] = '\0';
+    return needed;
+}
+
+/* ---- errors -------------------------------------------------------------------------------------- */
+
 /* Sentences quote what files hold, and a terminal must not obey it: one line, no escape codes. */
-static void make_printable(char *text) {
-    for (; *text; text++)
-        if ((unsigned char)*text < ' ' || *text == 0x7f) *text = '?';
+static void make_printable(char *text, size_t bytes) {
+    char raw[MESSAGE_BYTES];
+    snprintf(raw, sizeof raw, "%s", text);
+    pgcn_text_printable(raw, text, bytes);
 }
 
 pgcn_status pgcn_i_fail(pgcn_status code, const char *format, ...) {
@@ -38,7 +85,7 @@ pgcn_status pgcn_i_fail(pgcn_status code, const char *format, ...) {
     va_start(arguments, format);
     vsnprintf(last_message, sizeof last_message, format, arguments);
     va_end(arguments);
-    make_printable(last_message);
+    make_printable(last_message, sizeof last_message);
     return code;
 }
 
@@ -49,7 +96,7 @@ pgcn_status pgcn_i_fail_in(pgcn_status code, const char *format, ...) {
     va_start(arguments, format);
     vsnprintf(context, sizeof context, format, arguments);
     va_end(arguments);
-    make_printable(context);
+    make_printable(context, sizeof context);
     snprintf(last_message, sizeof last_message, "%s: %s", context, inner);
     return code;
 }
@@ -67,4 +114,10 @@ pgcn_status pgcn_i_opts_over(void *known, size_t known_bytes, const void *given,
     memcpy(known, given, given_bytes < known_bytes ? given_bytes : known_bytes);
     memcpy(known, &known_bytes, sizeof known_bytes);
     return PGCN_OK;
+}
+
+pgcn_status pgcn_i_seed_check(uint64_t seed) {
+    if (seed <= (uint64_t)PGCN_MAX_SEED) return PGCN_OK;
+    return pgcn_i_fail(PGCN_ERR_ARGUMENT, "seed is %llu, expected 0..%lld",
+                       (unsigned long long)seed, (long long)PGCN_MAX_SEED);
 }

@@ -1,5 +1,5 @@
 /* The command line. It knows the public header and nothing else of the library, so whatever a
- * command does a program can do too. One file per command (train has three, see train.h);
+ * command does a program can do too. One file per command (train has several, see train.h);
  * options.c parses and writes help, output.c has messages, numbers for people and directories.
  *
  * Errors are one line on standard error. Standard output is checked once, by main(), when a
@@ -31,6 +31,7 @@ typedef struct cli_command {
     const char *text;          /* paragraphs of explanation */
     const char *examples;      /* lines */
     const char *config_groups; /* groups of pgcn_config_field() that are options too, or NULL */
+    bool computes;             /* and so needs a processor with the kernels asked for */
     int (*run)(int argc, char **argv);
     const struct cli_command *const *parts; /* "data info", ...: NULL at the end; or NULL */
 } cli_command;
@@ -45,8 +46,10 @@ enum { CLI_MAX_SETTINGS = 256, CLI_MAX_WORDS = 32 };
 typedef struct cli_arguments {
     int words;
     const char *word[CLI_MAX_WORDS];
-    int settings; /* --key value of pgcn_config fields, in order */
+    int settings; /* --key value of pgcn_config fields, each once */
     const char *key[CLI_MAX_SETTINGS], *value[CLI_MAX_SETTINGS];
+    int options; /* the same of the command's own options */
+    const char *option[CLI_MAX_SETTINGS], *option_value[CLI_MAX_SETTINGS];
 } cli_arguments;
 
 /* Parses everything after the command's name. Returns -1 to go on, or the exit code: after --help
@@ -58,12 +61,16 @@ int cli_apply(const cli_command *command, const cli_arguments *arguments, pgcn_c
 /* Hands over to the part of a command that argv[0] names, or says what there is. */
 int cli_run_part(const cli_command *command, int argc, char **argv);
 bool cli_is_given(const cli_arguments *arguments, const char *key);
-/* Applies them over settings that are fine, and checks: a setting that a given one rules out gives
- * way, unless it is given too. EXIT_USAGE with a message, or -1. */
+/* Applies them over settings that are fine: a setting that a given one rules out gives way, unless it
+ * is given too. EXIT_USAGE with a message, or -1. */
+int cli_overlay(const cli_command *command, const cli_arguments *arguments, pgcn_config *config);
+/* The same, and checks. */
 int cli_configure(const cli_command *command, const cli_arguments *arguments, pgcn_config *config);
 /* A whole number within bounds, or a message and false. */
 bool cli_number(const cli_command *command, const char *option, const char *text, long long low,
                 long long high, long long *out);
+/* Whether `count` seeds from the first one on are all seeds: EXIT_USAGE with a message, or -1. */
+int cli_check_seeds(const cli_command *command, uint64_t first, long long count);
 void cli_write_help(FILE *out, const cli_command *command, const cli_option *options);
 /* What may have been meant by `name`: keeps the nearest of the candidates it is offered. */
 typedef struct cli_guess {
@@ -84,7 +91,11 @@ void cli_complain(const cli_command *command, const char *format, ...)
 int cli_failed(const cli_command *command, pgcn_status status);
 /* One JSON line on standard output; takes `object`. */
 int cli_print_json(const cli_command *command, json_t *object);
-json_t *cli_json_real(double value);                   /* null for NaN and infinities */
+/* A dumped document with DEL and C1 escaped too, which a terminal would obey. */
+void cli_put_json(FILE *out, const char *document);
+json_t *cli_json_real(double value); /* null for NaN and infinities */
+/* What is not UTF-8, and so cannot be in JSON, with \xe9 for every byte beyond ASCII. */
+json_t *cli_json_text(const char *text);
 json_t *cli_config_to_json(const pgcn_config *config); /* every setting, as a string */
 /* A word as a shell reads it back: quoted where it must be. */
 void cli_print_quoted(FILE *out, const char *word);
@@ -99,7 +110,10 @@ void cli_format_count(int64_t count, char out[32]); /* 1,234,567 */
 const char *cli_items(pgcn_task task);
 const char *cli_metric(pgcn_task task);
 
-/* A cell as RFC 4180 wants it: quoted where it holds a comma, a quote or a line end. */
+/* Text of a file for people: control characters escaped (pgcn_text_printable). */
+void cli_put_text(FILE *out, const char *text);
+/* A cell as RFC 4180 wants it: quoted where it holds a comma, a quote or a line end. Control characters
+ * are escaped but for tabs and line feeds. */
 void cli_put_cell(FILE *out, const char *text);
 /* The id that the data has for a node, as a cell; without ids its number. */
 void cli_put_id(FILE *out, const pgcn_dataset *data, int64_t node);
@@ -108,11 +122,19 @@ void cli_put_id(FILE *out, const pgcn_dataset *data, int64_t node);
 int64_t cli_node_number(const pgcn_dataset *data, int64_t row);
 int64_t cli_node_row(const pgcn_dataset *data, int64_t number);
 
+/* ---- interval.c ----------------------------------------------------------------------------- */
+
+/* Half the width of the 95 % interval of the mean of `count` independent runs, from their deviation
+ * (with N - 1), by Student's t. NaN for fewer than two runs. */
+double cli_interval_95(double deviation, long long count);
+json_t *cli_json_interval(double mean, double deviation, long long count); /* [low, high], or null */
+
 /* ---- source.c ------------------------------------------------------------------------------- */
 
 /* Where a data set comes from, besides its name. */
 typedef struct cli_source {
     const char *data_dir, *steps, *edges, *features, *labels, *splits, *name;
+    const char *header, *unknown_ids;
 } cli_source;
 /* clang-format off */
 #define CLI_SOURCE_OPTIONS(s)                                                                      \
@@ -127,7 +149,15 @@ typedef struct cli_source {
     {"features", "FILE", NULL, "its features: id and numbers, or .npy", &(s).features, NULL},      \
     {"labels", "FILE", NULL, "its classes: id,class; empty: to be predicted", &(s).labels, NULL},  \
     {"splits", "FILE", NULL, "its split: id and train | val | test", &(s).splits, NULL},           \
-    {"name", "NAME", NULL, "what to call it; by default like the edge file", &(s).name, NULL}
+    {"name", "NAME", NULL, "what to call it; by default like the edge file", &(s).name, NULL},     \
+    {"header", "auto | yes | no", "auto",                                                          \
+     "whether the first line of these files, or of an edge list, is a header; auto: by known "     \
+     "words, by text above numbers, and by whether its ids occur again; a note tells",             \
+     &(s).header, NULL},                                                                           \
+    {"unknown-ids", "refuse | keep", "refuse",                                                     \
+     "ids of labels or edges that the features (or edges) lack, if more than a tenth: refuse, or " \
+     "keep as nodes without features (or edges)",                                                  \
+     &(s).unknown_ids, NULL}
 /* clang-format on */
 
 /* Loads it; prints the error, with `advice` at its end. `name` is NULL where --edges is given. */
@@ -141,6 +171,36 @@ void cli_print_notes(FILE *out, const pgcn_dataset *data); /* "note: ...", a lin
 bool cli_source_write(const cli_command *command, const char *directory, const char *dataset,
                       const cli_source *source);
 json_t *cli_source_recall(const char *model, const char **dataset, cli_source *source);
+
+/* ---- run_directory.c ------------------------------------------------------------------------ */
+
+enum { CLI_PATH_BYTES = 4096 };
+/* Where a run writes while the directory holds another one; it takes its place when it is finished. */
+#define CLI_UNFINISHED "unfinished"
+
+typedef enum cli_holds {
+    CLI_HOLDS_NOTHING,     /* no work that could be lost */
+    CLI_HOLDS_INTERRUPTED, /* a checkpoint to resume from */
+    CLI_HOLDS_FINISHED,
+    CLI_HOLDS_SEEDS,  /* runs in folders seed-S */
+    CLI_HOLDS_MODEL,  /* a model or result without its checkpoint */
+    CLI_HOLDS_MIXTURE /* seeds, and a run beside them: pathgcn 0.1 could leave that */
+} cli_holds;
+cli_holds cli_run_holds(const char *directory);
+/* Holds the directory against a second program until `lock` is closed; -1: not locked. */
+bool cli_run_lock(const cli_command *command, const char *directory, int *lock);
+/* Removes temporary files of programs that were killed; nobody else may be writing. */
+void cli_run_remove_leftovers(const char *directory);
+/* Removes all files of runs, those of seeds too, and the directory if nothing else is in it. */
+void cli_run_clear(const char *directory);
+/* Puts the files of the complete run in `staged`, a folder in `directory`, in the place of those in
+ * `directory`. Killed at any moment, no files of two runs are mixed. */
+bool cli_run_replace(const cli_command *command, const char *directory, const char *staged);
+/* Completes a replacement that was killed. */
+bool cli_run_settle(const cli_command *command, const char *directory);
+/* Where the file `path` of a run is, also after a replacement was killed. */
+void cli_run_file(const char *path, char out[CLI_PATH_BYTES]);
+pgcn_status cli_load_model(const char *path, pgcn_model **out); /* from there */
 
 /* ---- terminal.c ----------------------------------------------------------------------------- */
 

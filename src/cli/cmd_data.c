@@ -123,13 +123,17 @@ static bool listing_fill(const char *directory, listing *list) {
 static json_t *listing_to_json(const listing *list) {
     json_t *names = json_array();
     for (size_t i = 0; i < list->count; i++)
-        json_array_append_new(names, json_string(list->name[i]));
+        json_array_append_new(names, cli_json_text(list->name[i]));
     return names;
 }
 
 static void print_listing(const char *title, const char *directory, const listing *list) {
     printf("\n%s, in %s:%s\n", title, directory, list->count ? "" : " none");
-    for (size_t i = 0; i < list->count; i++) printf("  %s\n", list->name[i]);
+    for (size_t i = 0; i < list->count; i++) {
+        fputs("  ", stdout);
+        cli_put_text(stdout, list->name[i]);
+        putchar('\n');
+    }
 }
 
 static int print_formats(bool json) {
@@ -251,6 +255,12 @@ static const char *task_of(pgcn_task task) {
     }
 }
 
+static void print_text(const char *label, const char *text) {
+    printf("%-20s ", label);
+    cli_put_text(stdout, text);
+    putchar('\n');
+}
+
 static void print_count(const char *label, int64_t count) {
     char text[32];
     cli_format_count(count, text);
@@ -291,7 +301,9 @@ static void print_classes(const pgcn_dataset *data, const pgcn_dataset_info *inf
     printf("%-20s", "class sizes");
     for (int c = 0; c < info->classes && c < MOST_SHOWN; c++) {
         const char *name = pgcn_dataset_class_name(data, c);
-        printf(name ? " %s:%lld" : "%s %lld", name ? name : "", (long long)class_size[c]);
+        putchar(' ');
+        if (name) cli_put_text(stdout, name);
+        printf(name ? ":%lld" : "%lld", (long long)class_size[c]);
     }
     printf(info->classes > MOST_SHOWN ? " ...\n" : "\n");
     if (info->task != PGCN_TASK_NODE) return;
@@ -309,23 +321,27 @@ static void print_splits(const pgcn_dataset *data, const pgcn_dataset_info *info
     const char *name;
     if (info->folds > 0) print_count("published folds", info->folds);
     if (info->splits == 0) return;
-    printf("%-20s %s\n\n%-8s %10s %10s %10s\n", "splits",
-           info->split_origin ? info->split_origin : "given", "split", "train", "val", "test");
-    for (int i = 0; (name = pgcn_dataset_split(data, i, &train, &val, &test)); i++)
-        printf("%-8s %10lld %10lld %10lld\n", name, (long long)mask_size(train, info->items),
+    print_text("splits", info->split_origin ? info->split_origin : "given");
+    printf("\n%-8s %10s %10s %10s\n", "split", "train", "val", "test");
+    for (int i = 0; (name = pgcn_dataset_split(data, i, &train, &val, &test)); i++) {
+        char shown[64];
+        pgcn_text_printable(name, shown, sizeof shown);
+        printf("%-8s %10lld %10lld %10lld\n", shown, (long long)mask_size(train, info->items),
                (long long)mask_size(val, info->items), (long long)mask_size(test, info->items));
+    }
 }
 
 static void print_info(const pgcn_dataset *data, const pgcn_dataset_info *info,
                        const int64_t *class_size) {
     printf("%s\n\n", info->name);
-    printf("%-20s %s\n", "read from", info->format);
-    if (*info->steps) printf("%-20s %s\n", "steps", info->steps);
+    print_text("read from", info->format);
+    if (*info->steps) print_text("steps", info->steps);
     print_graph(data, info);
     print_count("features", info->features);
     printf("%-20s %s, %.2f%% filled\n", "feature storage",
            info->sparse_features ? "sparse" : "dense",
            100 * (double)info->feature_nonzeros / ((double)info->nodes * (double)info->features));
+    if (info->featureless > 0) print_count("nodes without them", info->featureless);
     print_classes(data, info, class_size);
     printf("%-20s %s\n", "fingerprint", info->fingerprint);
     print_splits(data, info);
@@ -354,12 +370,12 @@ static json_t *info_to_json(const pgcn_dataset *data, const pgcn_dataset_info *i
     for (int c = 0; c < info->classes; c++) {
         json_array_append_new(sizes, json_integer(class_size[c]));
         if ((text = pgcn_dataset_class_name(data, c)))
-            json_array_append_new(names, json_string(text));
+            json_array_append_new(names, cli_json_text(text));
     }
     for (int64_t j = 0; (text = pgcn_dataset_feature_name(data, j)); j++)
-        json_array_append_new(columns, json_string(text));
+        json_array_append_new(columns, cli_json_text(text));
     for (int i = 0; (text = pgcn_dataset_note(data, i)); i++)
-        json_array_append_new(notes, json_string(text));
+        json_array_append_new(notes, cli_json_text(text));
     for (int i = 0; i < 5 && degree_quartiles(data, q); i++)
         json_array_append_new(degrees, json_integer(q[i]));
     json_t *object =
@@ -372,14 +388,14 @@ static json_t *info_to_json(const pgcn_dataset *data, const pgcn_dataset_info *i
                   (json_int_t)info->dropped_self_loops, "isolated", (json_int_t)info->isolated,
                   "max_degree", (json_int_t)info->max_degree, "degree_quartiles", degrees);
     json_t *rest = json_pack(
-        "{s:I, s:I, s:o, s:b, s:b, s:b, s:i, s:I, s:o, s:o, s:o, s:i, s:s?, s:o, s:o}", "features",
-        (json_int_t)info->features, "feature_nonzeros", (json_int_t)info->feature_nonzeros,
-        "feature_names", columns, "sparse_features", (int)info->sparse_features, "directed",
-        (int)info->directed, "weighted", (int)info->weighted, "classes", info->classes,
-        "unlabelled", (json_int_t)info->unlabelled, "edge_homophily",
-        cli_json_real(info->edge_homophily), "class_sizes", sizes, "class_names", names, "folds",
-        info->folds, "split_origin", info->split_origin, "splits", splits_to_json(data, info),
-        "notes", notes);
+        "{s:I, s:I, s:I, s:o, s:b, s:b, s:b, s:i, s:I, s:o, s:o, s:o, s:i, s:s?, s:o, s:o}",
+        "features", (json_int_t)info->features, "featureless", (json_int_t)info->featureless,
+        "feature_nonzeros", (json_int_t)info->feature_nonzeros, "feature_names", columns,
+        "sparse_features", (int)info->sparse_features, "directed", (int)info->directed, "weighted",
+        (int)info->weighted, "classes", info->classes, "unlabelled", (json_int_t)info->unlabelled,
+        "edge_homophily", cli_json_real(info->edge_homophily), "class_sizes", sizes, "class_names",
+        names, "folds", info->folds, "split_origin", info->split_origin, "splits",
+        splits_to_json(data, info), "notes", notes);
     if (json_object_update(object, rest) != 0) { /* out of memory: nothing is better than half */
         json_decref(object);
         object = NULL;
@@ -441,6 +457,7 @@ static int run_check(int argc, char **argv) {
     pgcn_dataset_info info = pgcn_dataset_describe(data);
     pgcn_status status = pgcn_dataset_verify(data);
     code = EXIT_DONE;
+    if (status == PGCN_OK) cli_print_notes(stderr, data);
     if (status != PGCN_OK) {
         code = cli_failed(&cli_data_check, status);
     } else if (r.json) {
@@ -484,6 +501,7 @@ static int run_convert(int argc, char **argv) {
     pgcn_status status = npz ? pgcn_dataset_save_npz(data, r.out) : pgcn_dataset_save(data, r.out);
     pgcn_dataset_info info = pgcn_dataset_describe(data);
     code = EXIT_DONE;
+    if (status == PGCN_OK) cli_print_notes(stderr, data);
     if (status != PGCN_OK)
         code = cli_failed(&cli_data_convert, status);
     else if (r.json)

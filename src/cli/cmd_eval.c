@@ -17,12 +17,19 @@ const cli_command cli_eval = {
         "Loads MODEL (model.safetensors) and the data set it was trained on (or the one given) and\n"
         "reports accuracy on the split of its training, or the micro-averaged F1 where nodes have\n"
         "several labels. Of data that it was not trained on all that has a label is scored too;\n"
-        "classes are found by their names. Deterministic inference uses powers of the transition\n"
-        "matrix; stochastic:N draws N samples of paths, predicts their mean, and reports beside it how\n"
-        "a single draw does: mean and deviation.",
+        "classes are found by their names.\n"
+        "\n"
+        "The split is known by its nodes and not by its name: where the data has another one (another\n"
+        "split-seed, another file of splits), its test nodes may have been trained on. Then no test\n"
+        "accuracy is printed but that of all that has a label, and a sentence says so.\n"
+        "\n"
+        "Deterministic inference uses powers of the transition matrix; stochastic:N draws N samples\n"
+        "of paths, predicts their mean, and reports beside it how a single draw does: mean and\n"
+        "deviation.",
     .examples =
         "  pathgcn eval runs/karate/model.safetensors\n"
         "  pathgcn eval runs/cora/model.safetensors --data data --inference stochastic:10\n",
+    .computes = true,
     .run = run_eval,
 };
 
@@ -46,6 +53,7 @@ const cli_command cli_predict = {
     .examples = "  pathgcn predict runs/karate/model.safetensors --out predictions.csv\n"
                 "  pathgcn predict runs/MUTAG/model.safetensors new-molecules --unlabelled\n"
                 "  pathgcn predict runs/cora/model.safetensors --inference stochastic:20 --all\n",
+    .computes = true,
     .run = run_predict,
 };
 
@@ -96,14 +104,21 @@ static void steps_of_training(const pgcn_model *model, char *out, size_t bytes) 
 static int load(const cli_command *command, const cli_arguments *arguments, request *r) {
     char steps[256];
     long long seed, threads;
-    if (!cli_number(command, "seed", r->seed_text, 0, INT64_MAX, &seed) ||
+    if (!cli_number(command, "seed", r->seed_text, 0, PGCN_MAX_SEED, &seed) ||
         !cli_number(command, "threads", r->threads_text, 0, 1024, &threads))
         return EXIT_USAGE;
     r->inference = pgcn_inference_default();
     r->inference.seed = (uint64_t)seed;
     r->inference.threads = (int)threads;
     pgcn_status status = pgcn_inference_parse(r->inference_text, &r->inference);
-    if (status == PGCN_OK) status = pgcn_model_load(arguments->word[0], &r->model);
+    if (status == PGCN_OK && r->inference.draws == 0 && cli_is_given(arguments, "seed")) {
+        cli_complain(command,
+                     "--seed %s does nothing: deterministic inference draws nothing; leave "
+                     "it out or add --inference stochastic:10",
+                     r->seed_text);
+        return EXIT_USAGE;
+    }
+    if (status == PGCN_OK) status = cli_load_model(arguments->word[0], &r->model);
     if (status != PGCN_OK) return cli_failed(command, status);
     bool own_data = arguments->words == 1 && !r->source.edges;
     const char *name = arguments->words > 1 ? arguments->word[1] : NULL;
@@ -134,9 +149,42 @@ static int load(const cli_command *command, const cli_arguments *arguments, requ
 
 /* ---- eval ---------------------------------------------------------------------------------------- */
 
-/* The split of the training, if the data has one of that name; or NULL. */
+/* The split of the training, as the data calls it; NULL if the data does not have it. */
 static const char *split_scored(const request *r, const pgcn_scores *scores) {
-    return isnan(scores->train.accuracy) ? NULL : pgcn_model_split(r->model);
+    return pgcn_dataset_split(r->data, scores->split, NULL, NULL, NULL);
+}
+
+static bool is_training_data(const request *r) {
+    return strcmp(pgcn_dataset_describe(r->data).fingerprint, pgcn_model_fingerprint(r->model)) ==
+           0;
+}
+
+/* As JSON calls it, in the order of pgcn_split_match. */
+static const char *const split_matches[] = {"same", "other", "none", "by name"};
+
+/* What has to be said about the split before the figures are believed; "": nothing. */
+static void split_remark(const request *r, const pgcn_scores *scores, char *out, size_t bytes) {
+    const char *items = cli_items(pgcn_model_task(r->model)), *split = pgcn_model_split(r->model);
+    const char *included = is_training_data(r) ? ", those of the training included" : "";
+    *out = '\0';
+    if (scores->split_match == PGCN_SPLIT_BY_NAME)
+        snprintf(out, bytes,
+                 "the model was written by pathgcn 0.1, which did not keep which %s its split has; "
+                 "split %s was found by its name, and its test %s are held out only if it is the "
+                 "same split",
+                 items, split, items);
+    if (scores->split_match == PGCN_SPLIT_OTHER)
+        snprintf(out, bytes,
+                 "split %s of this data is not the split %s that the model was trained on: it has "
+                 "other training or validation %s, so that its test %s may have been trained on; "
+                 "all %s with a label are scored together%s",
+                 split, split, items, items, items, included);
+    if (scores->split_match == PGCN_SPLIT_NONE && *included)
+        snprintf(
+            out, bytes,
+            "this data does not have the split %s that the model was trained on; all %s with a "
+            "label are scored together%s",
+            split, items, included);
 }
 
 static int print_eval_json(const request *r, const pgcn_scores *scores) {
@@ -148,11 +196,15 @@ static int print_eval_json(const request *r, const pgcn_scores *scores) {
                  {"test", &scores->test},
                  {"all", &scores->all}};
     pgcn_task task = pgcn_model_task(r->model);
-    json_t *object = json_pack("{s:s, s:s, s:s, s:s?, s:s, s:i, s:I, s:s}", "dataset",
-                               pgcn_dataset_describe(r->data).name, "task", pgcn_task_name(task),
-                               "metric", cli_metric(task), "split", split_scored(r, scores),
-                               "inference", r->inference_text, "draws", r->inference.draws, "epoch",
-                               (json_int_t)pgcn_model_epoch(r->model), "accuracy_unit", "percent");
+    char remark[600];
+    split_remark(r, scores, remark, sizeof remark);
+    json_t *object = json_pack(
+        "{s:s, s:s, s:s, s:s?, s:s, s:s, s:s?, s:s, s:i, s:I, s:s}", "dataset",
+        pgcn_dataset_describe(r->data).name, "task", pgcn_task_name(task), "metric",
+        cli_metric(task), "split", split_scored(r, scores), "split_of_training",
+        pgcn_model_split(r->model), "split_match", split_matches[scores->split_match], "split_note",
+        *remark ? remark : NULL, "inference", r->inference_text, "draws", r->inference.draws,
+        "epoch", (json_int_t)pgcn_model_epoch(r->model), "accuracy_unit", "percent");
     for (int i = 0; i < 4; i++) {
         const pgcn_score *score = parts[i].score;
         const struct {
@@ -175,8 +227,9 @@ static int print_eval_table(const request *r, const pgcn_scores *scores) {
     pgcn_task task = pgcn_model_task(r->model);
     pgcn_dataset_info info = pgcn_dataset_describe(r->data);
     const char *split = split_scored(r, scores);
-    bool is_new = strcmp(info.fingerprint, pgcn_model_fingerprint(r->model)) != 0;
-    bool with_all = is_new || !split; /* else it would mix training and test */
+    bool with_all = !is_training_data(r) || !split; /* else it would mix training and test */
+    char remark[600];
+    split_remark(r, scores, remark, sizeof remark);
     printf("%s, split %s, %s inference, weights of epoch %lld\n\n", info.name,
            split ? split : "none", r->inference_text, (long long)pgcn_model_epoch(r->model));
     const struct {
@@ -202,6 +255,7 @@ static int print_eval_table(const request *r, const pgcn_scores *scores) {
     if (drawn)
         printf("\nThe %s is that of the mean of the %d draws.\n", cli_metric(task),
                r->inference.draws);
+    if (*remark) printf("\nNote: %s.\n", remark);
     return EXIT_DONE;
 }
 
@@ -219,6 +273,7 @@ static int run_eval(int argc, char **argv) {
     pgcn_status status =
         code < 0 ? pgcn_model_evaluate(r.model, r.data, &r.inference, &scores) : PGCN_OK;
     if (status != PGCN_OK) code = cli_failed(&cli_eval, status);
+    if (code < 0) cli_print_notes(stderr, r.data);
     if (code < 0) code = r.json ? print_eval_json(&r, &scores) : print_eval_table(&r, &scores);
     release(&r);
     return code;
@@ -234,9 +289,10 @@ static int best_class(const float *probability, int classes) {
 }
 
 static void put_json_text(FILE *out, const char *text) {
-    json_t *value = json_string(text);
-    if (!value) value = json_stringn_nocheck("", 0); /* not UTF-8: JSON cannot hold it */
-    json_dumpf(value, out, JSON_ENCODE_ANY);
+    json_t *value = cli_json_text(text);
+    char *document = value ? json_dumps(value, JSON_ENCODE_ANY) : NULL;
+    cli_put_json(out, document ? document : "\"\"");
+    free(document);
     json_decref(value);
 }
 
@@ -467,6 +523,7 @@ static int run_predict(int argc, char **argv) {
                                                 deviation)) != PGCN_OK) {
             code = cli_failed(&cli_predict, status);
         } else {
+            cli_print_notes(stderr, r.data);
             code = write_predictions(&r, probability, deviation);
         }
         free(probability);

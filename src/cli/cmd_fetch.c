@@ -195,9 +195,8 @@ static int fetch_all(const request *r, const cli_arguments *arguments) {
 }
 
 static bool read_pause(request *r) {
-    char *end;
-    r->pause = strtod(r->pause_text, &end);
-    if (end != r->pause_text && *end == '\0' && r->pause >= 0 && r->pause <= 3600) return true;
+    if (pgcn_number_parse(r->pause_text, &r->pause) && r->pause >= 0 && r->pause <= 3600)
+        return true;
     cli_complain(&cli_fetch, "--pause is '%s', expected seconds from 0 to 3600", r->pause_text);
     return false;
 }

@@ -7,10 +7,11 @@ static int run(int argc, char **argv);
 
 const cli_command cli_info = {
     .name = "info",
-    .summary = "version, instruction set, threads, BLAS",
+    .summary = "version, instruction set, threads, compiler",
     .arguments = "",
     .text = "Prints what this program was built from and what it found on this machine.",
     .examples = "  pathgcn info\n",
+    .computes = true,
     .run = run,
 };
 
@@ -25,12 +26,14 @@ static int run(int argc, char **argv) {
     const char *data = getenv("PATHGCN_DATA");
     if (json)
         return cli_print_json(&cli_info,
-                              json_pack("{s:s, s:s, s:s, s:i, s:s, s:s, s:s?}", "version",
-                                        info.version, "isa", info.isa, "isa_built", info.isa_built,
-                                        "threads", info.cores, "blas", info.blas, "compiler",
-                                        info.compiler, "data", data));
-    printf("%-10s %s\n%-10s %s (built for: %s)\n%-10s %d\n%-10s %s\n%-10s %s\n%-10s %s\n",
-           "version", info.version, "isa", info.isa, info.isa_built, "threads", info.cores, "blas",
-           info.blas, "compiler", info.compiler, "data", data ? data : "PATHGCN_DATA is not set");
+                              json_pack("{s:s, s:i, s:s, s:s, s:i, s:s, s:s?}", "version",
+                                        info.version, "bits_revision", info.bits_revision, "isa",
+                                        info.isa, "isa_built", info.isa_built, "threads",
+                                        info.cores, "compiler", info.compiler, "data", data));
+    printf("%-10s %s\n%-10s revision %d of the results\n%-10s %s (built for: %s)\n%-10s %d\n"
+           "%-10s %s\n%-10s %s\n",
+           "version", info.version, "bits", info.bits_revision, "isa", info.isa, info.isa_built,
+           "threads", info.cores, "compiler", info.compiler, "data",
+           data ? data : "PATHGCN_DATA is not set");
     return EXIT_DONE;
 }

@@ -145,7 +145,7 @@ static int run(int argc, char **argv) {
     int code = cli_parse(&cli_kernels, options, 1, 1, argc, argv, &arguments);
     if (code >= 0) return code;
     pgcn_model *model = NULL;
-    pgcn_status status = pgcn_model_load(arguments.word[0], &model);
+    pgcn_status status = cli_load_model(arguments.word[0], &model);
     if (status != PGCN_OK) return cli_failed(&cli_kernels, status);
     code = print(model, json);
     pgcn_model_free(model);

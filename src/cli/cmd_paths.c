@@ -1,7 +1,7 @@
 /* pathgcn paths: random walks to a file, for people who want the paths and not the network. */
 #include "cli/cli.h"
 
-#include <math.h>
+#include <float.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +21,7 @@ const cli_command cli_paths = {
         "  pathgcn paths karate --path-length 4 --paths 2 --starts 0,33\n"
         "  pathgcn paths cora --walk node2vec --return-p 4 --inout-q 0.25 --out walks.npy\n",
     .config_groups = NULL,
+    .computes = true,
     .run = run,
 };
 
@@ -32,9 +33,11 @@ typedef struct request {
 } request;
 
 static bool real_number(const char *option, const char *text, float *out) {
-    char *end;
-    *out = strtof(text, &end);
-    if (end != text && *end == '\0' && isfinite(*out) && *out > 0) return true;
+    double number;
+    if (pgcn_number_parse(text, &number) && number >= FLT_MIN && number <= FLT_MAX) {
+        *out = (float)number;
+        return true;
+    }
     cli_complain(&cli_paths, "--%s is '%s', expected a number above 0", option, text);
     return false;
 }
@@ -44,7 +47,7 @@ static bool walk_options(const request *r, pgcn_paths_opts *opts) {
     const char *walks[] = {"uniform", "weighted", "node2vec"};
     if (!cli_number(&cli_paths, "path-length", r->length, 1, 4096, &length) ||
         !cli_number(&cli_paths, "paths", r->paths, 1, 65536, &paths) ||
-        !cli_number(&cli_paths, "seed", r->seed, 0, INT64_MAX, &seed) ||
+        !cli_number(&cli_paths, "seed", r->seed, 0, PGCN_MAX_SEED, &seed) ||
         !cli_number(&cli_paths, "draw", r->draw, 0, UINT32_MAX, &draw) ||
         !cli_number(&cli_paths, "threads", r->threads, 0, 1024, &threads) ||
         !real_number("return-p", r->p, &opts->return_p) ||
@@ -65,6 +68,21 @@ static bool walk_options(const request *r, pgcn_paths_opts *opts) {
     return false;
 }
 
+static bool second_order_options(const cli_arguments *arguments, const pgcn_paths_opts *opts) {
+    const char *given = cli_is_given(arguments, "return-p")  ? "return-p"
+                        : cli_is_given(arguments, "inout-q") ? "inout-q"
+                                                             : NULL;
+    if (!given || (opts->walk == PGCN_WALK_NODE2VEC && opts->length > 2)) return true;
+    cli_complain(&cli_paths,
+                 opts->walk == PGCN_WALK_NODE2VEC
+                     ? "--%s does nothing: a walk of one step has no step before it; set "
+                       "--path-length to at least 3"
+                     : "--%s does nothing: --walk is not node2vec; leave it out or add --walk "
+                       "node2vec",
+                 given);
+    return false;
+}
+
 /* The node with this id, -1 if there is none. Few starts are given by hand: a search each is fine. */
 static int64_t find_node(const pgcn_dataset *data, const char *id, size_t length) {
     int64_t n = pgcn_dataset_describe(data).nodes;
@@ -75,9 +93,10 @@ static int64_t find_node(const pgcn_dataset *data, const char *id, size_t length
         }
         return -1;
     }
-    char *end;
-    long long node = strtoll(id, &end, 10);
-    bool known = end == id + length && length > 0 && node >= 0 && node < n;
+    char number[32];
+    int64_t node;
+    snprintf(number, sizeof number, "%.*s", (int)length, id);
+    bool known = length < sizeof number && pgcn_integer_parse(number, 0, n - 1, &node);
     return known ? cli_node_row(data, node) : -1;
 }
 
@@ -168,6 +187,7 @@ static int sample_and_write(const request *r, const pgcn_dataset *data,
                PGCN_OK) {
         code = cli_failed(&cli_paths, status);
     } else {
+        cli_print_notes(stderr, data);
         size_t length = r->out ? strlen(r->out) : 0;
         if (length > 4 && strcmp(r->out + length - 4, ".npy") == 0) {
             for (int64_t i = 0; i < n_starts * opts->paths * opts->length; i++)
@@ -213,7 +233,7 @@ static int run(int argc, char **argv) {
     pgcn_dataset *data;
     int code = cli_parse(&cli_paths, options, 0, 1, argc, argv, &arguments);
     if (code >= 0) return code;
-    if (!walk_options(&r, &opts)) return EXIT_USAGE;
+    if (!walk_options(&r, &opts) || !second_order_options(&arguments, &opts)) return EXIT_USAGE;
     code = cli_load_dataset(&cli_paths, arguments.words > 0 ? arguments.word[0] : NULL, &r.source,
                             "", &data);
     if (code >= 0) return code;

@@ -102,7 +102,7 @@ static int run_list(int argc, char **argv) {
 
 static void print_recipe(const pgcn_recipe_info *info, const pgcn_config *config) {
     pgcn_field field;
-    char value[64];
+    char value[64], preset[64];
     printf("# %s, at %d layers (%s)\n", info->name, config->layers, info->origin);
     if (info->version > 0)
         printf("recipe = %s\nversion = %d\ntask = %s\ndataset = %s\n", info->name, info->version,
@@ -111,9 +111,15 @@ static void print_recipe(const pgcn_recipe_info *info, const pgcn_config *config
     if (info->version > 0) printf("about = %s\n", info->about);
     if (*info->searched) printf("searched = %s\n", info->searched);
     printf("\n");
+    const pgcn_config plain = pgcn_config_default();
     for (int i = 0; pgcn_config_field(i, &field); i++) {
+        const char *unused = pgcn_config_unused(config, NULL, field.key);
         pgcn_config_get(config, field.key, value, sizeof value);
-        printf("%s = %s\n", field.key, value);
+        pgcn_config_get(&plain, field.key, preset, sizeof preset);
+        if (unused && strcmp(value, preset) != 0)
+            printf("# %s = %s does nothing here: %s\n", field.key, value, unused);
+        else
+            printf("%s = %s\n", field.key, value);
     }
 }
 

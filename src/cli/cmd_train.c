@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static int run(int argc, char **argv);
 
@@ -29,7 +30,14 @@ const cli_command cli_train = {
         "that did best on validation. Ctrl-C finishes the epoch and saves; the same command with\n"
         "--resume goes on, and ends with the same bits as if it had not been interrupted.\n"
         "\n"
-        "A setting that another one rules out gives way unless it is given too: --samples 1 switches\n"
+        "A run that is in the directory is never lost by accident. The same command again tells its\n"
+        "result and trains nothing; with more --epochs and --resume it goes on. Other data, another\n"
+        "split or other settings are refused without --overwrite. Until the new run is finished its\n"
+        "files are in the folder 'unfinished' there, and the old ones stay as they are.\n"
+        "\n"
+        "An option that does nothing beside the others is refused with the reason (--paths with\n"
+        "--train-form exact); settings of a recipe that do nothing are left alone. A setting that\n"
+        "another one rules out gives way unless it is given too: --samples 1 switches\n"
         "--consistency off, --walk node2vec switches --self-loops off, and --input-hops 0 switches\n"
         "--input-norm off.",
     .examples = "  pathgcn train karate                    a built-in graph, in seconds\n"
@@ -43,11 +51,12 @@ const cli_command cli_train = {
                 "  pathgcn train --edges follows.csv --features people.csv --labels known.csv\n"
                 "  pathgcn train cora --split 0 --json | tail -n 1\n",
     .config_groups = "model training run",
+    .computes = true,
     .run = run,
 };
 
-bool cli_train_join(char out[TRAIN_PATH_BYTES], const char *directory, const char *file) {
-    if ((size_t)snprintf(out, TRAIN_PATH_BYTES, "%s/%s", directory, file) < TRAIN_PATH_BYTES)
+bool cli_train_join(char out[CLI_PATH_BYTES], const char *directory, const char *file) {
+    if ((size_t)snprintf(out, CLI_PATH_BYTES, "%s/%s", directory, file) < CLI_PATH_BYTES)
         return true;
     cli_complain(&cli_train, "the path %.64s.../%s is too long; choose another --out", directory,
                  file);
@@ -55,12 +64,6 @@ bool cli_train_join(char out[TRAIN_PATH_BYTES], const char *directory, const cha
 }
 
 /* ---- several seeds ---------------------------------------------------------------------------- */
-
-static bool seed_directory(const train_request *r, uint64_t seed, char out[TRAIN_PATH_BYTES]) {
-    char name[40];
-    snprintf(name, sizeof name, "seed-%llu", (unsigned long long)seed);
-    return cli_train_join(out, r->out, name);
-}
 
 static bool copy_file(const char *from, const char *to) {
     errno = 0;
@@ -86,19 +89,61 @@ static bool copy_file(const char *from, const char *to) {
     return fine;
 }
 
-/* DIR/model.safetensors of several seeds: the one that did best on validation. */
-static int choose_model(const train_request *r, const train_outcome *runs) {
-    static const char *const files[] = {"model.safetensors", "history.jsonl"};
-    char from[TRAIN_PATH_BYTES], to[TRAIN_PATH_BYTES], directory[TRAIN_PATH_BYTES];
-    long long best = 0;
-    for (long long i = 1; i < r->seeds; i++)
-        if (runs[i].val_accuracy > runs[best].val_accuracy) best = i;
-    for (int i = 0; i < 2; i++)
-        if (!seed_directory(r, runs[best].seed, directory) ||
-            !cli_train_join(from, directory, files[i]) || !cli_train_join(to, r->out, files[i]) ||
+static bool copy_chosen(const train_root *root, uint64_t seed, const char *target) {
+    static const char *const files[] = {"history.jsonl", "data.json", "model.safetensors"};
+    char from[CLI_PATH_BYTES], to[CLI_PATH_BYTES], directory[CLI_PATH_BYTES];
+    if (!cli_train_seed_directory(root->work, seed, directory)) return false;
+    for (int i = 0; i < 3; i++)
+        if (!cli_train_join(from, directory, files[i]) || !cli_train_join(to, target, files[i]) ||
             !copy_file(from, to))
-            return EXIT_FAILED;
-    return -1;
+            return false;
+    return true;
+}
+
+/* DIR/model.safetensors of several seeds: the one that did best on validation. It comes with the
+ * folders of the seeds if these replace others, else by itself. */
+static bool choose_model(const train_request *r, const train_root *root, uint64_t seed) {
+    char chosen[CLI_PATH_BYTES];
+    if (strcmp(root->work, r->out) != 0)
+        return copy_chosen(root, seed, root->work) &&
+               cli_run_replace(&cli_train, r->out, root->work);
+    if (!cli_train_join(chosen, r->out, ".chosen")) return false;
+    cli_run_clear(chosen);
+    return cli_make_directory(&cli_train, chosen) && copy_chosen(root, seed, chosen) &&
+           cli_run_replace(&cli_train, r->out, chosen);
+}
+
+/* What the runs came to: -1 if they were all trained before, and the model of --out was chosen then. */
+static int finish_seeds(const train_request *r, const train_root *root, const train_outcome *runs) {
+    char model[CLI_PATH_BYTES];
+    long long best = 0, retold = 0;
+    for (long long i = 0; i < r->seeds; i++) {
+        retold += runs[i].retold;
+        if (runs[i].val_accuracy > runs[best].val_accuracy) best = i;
+    }
+    if (retold == r->seeds && !r->resume && !r->quiet)
+        fprintf(stderr,
+                "note: %s holds this training, finished, and nothing was trained; "
+                "--overwrite trains it again\n",
+                r->out);
+    if (r->seeds == 1) return -1;
+    bool there = cli_train_join(model, r->out, "model.safetensors") && access(model, F_OK) == 0;
+    if (retold == r->seeds && there && strcmp(root->work, r->out) == 0) return -1;
+    return choose_model(r, root, runs[best].seed) ? -1 : EXIT_FAILED;
+}
+
+static int train_seeds(const train_request *r, const pgcn_dataset *data, pgcn_config config,
+                       train_outcome *runs) {
+    train_root root = {.lock = -1};
+    uint64_t first_seed = config.seed;
+    int code = -1;
+    for (long long i = 0; i < r->seeds && code < 0; i++) {
+        config.seed = first_seed + (uint64_t)i;
+        code = cli_train_run(r, data, &config, &root, i + 1, &runs[i]);
+    }
+    if (code < 0) code = finish_seeds(r, &root, runs);
+    if (root.lock >= 0) close(root.lock);
+    return code;
 }
 
 static int train_all(const train_request *r, const pgcn_dataset *data, pgcn_config config) {
@@ -108,21 +153,7 @@ static int train_all(const train_request *r, const pgcn_dataset *data, pgcn_conf
         cli_complain(&cli_train, "out of memory for %lld seeds", r->seeds);
         return EXIT_FAILED;
     }
-    uint64_t first_seed = config.seed;
-    int code = -1;
-    for (long long i = 0; i < r->seeds && code < 0; i++) {
-        char directory[TRAIN_PATH_BYTES];
-        config.seed = first_seed + (uint64_t)i;
-        if (r->seeds > 1 && !seed_directory(r, config.seed, directory))
-            code = EXIT_FAILED;
-        else
-            code =
-                cli_train_run(r, data, &config, r->seeds > 1 ? directory : r->out, i + 1, &runs[i]);
-    }
-    config.seed = first_seed;
-    if (code < 0 && r->seeds > 1) code = choose_model(r, runs);
-    if (code < 0 && r->seeds > 1 && !cli_source_write(&cli_train, r->out, r->dataset, &r->source))
-        code = EXIT_FAILED;
+    int code = train_seeds(r, data, config, runs);
     if (code < 0 && r->json) {
         code = cli_print_json(&cli_train, cli_train_summary(r, &info, &config, runs));
     } else if (code < 0) {
@@ -137,9 +168,9 @@ static int train_all(const train_request *r, const pgcn_dataset *data, pgcn_conf
 
 /* runs/NAME, with what a name may hold and a folder should not replaced; "." and ".." are the path
  * of a data set but no name. */
-static void default_out(const char *name, char out[TRAIN_PATH_BYTES]) {
+static void default_out(const char *name, char out[CLI_PATH_BYTES]) {
     if (strspn(name, ".") == strlen(name)) name = "data";
-    snprintf(out, TRAIN_PATH_BYTES, "runs/%s", name);
+    snprintf(out, CLI_PATH_BYTES, "runs/%s", name);
     for (char *c = out + 5; *c; c++)
         if (strchr(":,=/ ", *c)) *c = '-';
 }
@@ -170,7 +201,7 @@ static int prepare_as_recipe(train_request *r, pgcn_dataset **data) {
 
 static int load_and_train(train_request *r, const cli_arguments *arguments) {
     pgcn_dataset *data;
-    char out[TRAIN_PATH_BYTES];
+    char out[CLI_PATH_BYTES];
     pgcn_config config = pgcn_config_default();
     int code = cli_apply(&cli_train, arguments, &config); /* typing errors before a long load */
     if (code >= 0) return code;
@@ -184,12 +215,7 @@ static int load_and_train(train_request *r, const cli_arguments *arguments) {
     if (code < 0) code = prepare_as_recipe(r, &data);
     if (code < 0 && !r->quiet) cli_print_notes(stderr, data);
     if (code < 0) code = cli_configure(&cli_train, arguments, &config);
-    if (code < 0 && (uint64_t)r->seeds - 1 > UINT64_MAX - config.seed) {
-        cli_complain(&cli_train,
-                     "--seed %llu leaves no room for --seeds %lld; choose a smaller one",
-                     (unsigned long long)config.seed, r->seeds);
-        code = EXIT_USAGE;
-    }
+    if (code < 0) code = cli_check_seeds(&cli_train, config.seed, r->seeds);
     if (code < 0) {
         cli_catch_signals();
         code = train_all(r, data, config);
@@ -207,12 +233,16 @@ static int run(int argc, char **argv) {
          "file, or none",
          &r.recipe, NULL},
         CLI_SOURCE_OPTIONS(r.source),
-        {"seeds", "N", "1", "train N times, with seeds S, S+1, ...: mean and deviation",
-         &r.seeds_text, NULL},
+        {"seeds", "N", "1",
+         "train N times, with seeds S, S+1, ...: mean, deviation and 95 % interval", &r.seeds_text,
+         NULL},
         {"resume", NULL, NULL, "go on from the checkpoint in --out, if there is one", NULL,
          &r.resume},
-        {"overwrite", NULL, NULL, "start again although --out holds an interrupted run", NULL,
-         &r.overwrite},
+        {"overwrite", NULL, NULL, "replace the run that --out holds, when the new one is finished",
+         NULL, &r.overwrite},
+        {"accept-other-version", NULL, NULL,
+         "with --resume: go on although the checkpoint is of a pathgcn whose results have other bits",
+         NULL, &r.accept_other_version},
         {"checkpoint-every", "N", "0", "epochs between two checkpoints; 0: every 10 seconds",
          &r.every_text, NULL},
         {"json", NULL, NULL, "print one JSON line instead of the table", NULL, &r.json},
@@ -227,6 +257,10 @@ static int run(int argc, char **argv) {
     if (r.resume && r.overwrite) {
         cli_complain(&cli_train, "--resume goes on with a run and --overwrite starts it again; "
                                  "give one of them");
+        return EXIT_USAGE;
+    }
+    if (r.accept_other_version && !r.resume) {
+        cli_complain(&cli_train, "--accept-other-version belongs to --resume, which is missing");
         return EXIT_USAGE;
     }
     if (r.out && !*r.out) {

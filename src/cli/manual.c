@@ -61,7 +61,7 @@ int cli_manual(void) {
         ".TP\n.B PATHGCN_RECIPES\nA folder of recipes that win over those of the program.\n"
         ".TP\n.B PATHGCN_MIRROR\nA URL or directory that 'data fetch' asks first.\n"
         ".TP\n.B XDG_CACHE_HOME\nWhere downloaded data sets lie, in pathgcn (default: ~/.cache).\n"
-        ".TP\n.B PATHGCN_ISA\nInstruction set of the kernels (baseline, avx2, avx512) instead of the best one.\n");
+        ".TP\n.B PATHGCN_ISA\nInstruction set of the kernels (baseline, avx2, avx512) instead of the best one; one that the program or the processor has not is an error.\n");
     printf(".SH \"EXIT STATUS\"\n0 done, 1 failed, 2 wrong usage.\n");
     return EXIT_DONE;
 }

@@ -2,7 +2,6 @@
  * the library lists. Nothing here knows what an option means. */
 #include "cli/cli.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -82,6 +81,52 @@ static bool is_yes_or_no(const char *text) {
     return false;
 }
 
+/* What is given for a setting or an option, NULL: nothing. */
+static const char *given_value(const cli_arguments *arguments, const char *key) {
+    for (int i = 0; i < arguments->settings; i++)
+        if (strcmp(arguments->key[i], key) == 0) return arguments->value[i];
+    for (int i = 0; i < arguments->options; i++)
+        if (strcmp(arguments->option[i], key) == 0) return arguments->option_value[i];
+    return NULL;
+}
+
+bool cli_is_given(const cli_arguments *arguments, const char *key) {
+    return given_value(arguments, key) != NULL;
+}
+
+/* 0.5 and 0.50, yes and true are the same setting. */
+static bool is_same(const char *key, const char *a, const char *b) {
+    pgcn_config one = pgcn_config_default(), two = one;
+    char first[64], second[64];
+    if (strcmp(a, b) == 0) return true;
+    if (pgcn_config_set(&one, key, a) != PGCN_OK || pgcn_config_set(&two, key, b) != PGCN_OK)
+        return false;
+    pgcn_config_get(&one, key, first, sizeof first);
+    pgcn_config_get(&two, key, second, sizeof second);
+    return strcmp(first, second) == 0;
+}
+
+/* Puts it down, once: a second value would silently win over the first. */
+static int keep(const cli_command *command, const char *key, const char *value, bool setting,
+                cli_arguments *out) {
+    const char *before = given_value(out, key);
+    if (before && setting ? is_same(key, before, value) : before && strcmp(before, value) == 0)
+        return -1;
+    if (before) {
+        cli_complain(command, "--%s is given twice, as '%s' and as '%s'; leave out one of them",
+                     key, before, value);
+        return EXIT_USAGE;
+    }
+    int *count = setting ? &out->settings : &out->options;
+    if (*count == CLI_MAX_SETTINGS) {
+        cli_complain(command, "there are more than %d options", CLI_MAX_SETTINGS);
+        return EXIT_USAGE;
+    }
+    (setting ? out->key : out->option)[*count] = key;
+    (setting ? out->value : out->option_value)[(*count)++] = value;
+    return -1;
+}
+
 /* --name value, --name=value, and for yes/no settings also plain --name. */
 static int parse_option(const cli_command *command, const cli_option *options, int argc,
                         char **argv, int *i, cli_arguments *out) {
@@ -112,17 +157,8 @@ static int parse_option(const cli_command *command, const cli_option *options, i
                      option ? option->value : field.accepts);
         return EXIT_USAGE;
     }
-    if (option) {
-        *option->text = value;
-        return -1;
-    }
-    if (out->settings == CLI_MAX_SETTINGS) {
-        cli_complain(command, "there are more than %d settings; give each once", CLI_MAX_SETTINGS);
-        return EXIT_USAGE;
-    }
-    out->key[out->settings] = field.key;
-    out->value[out->settings++] = value;
-    return -1;
+    if (option) *option->text = value;
+    return keep(command, option ? option->name : field.key, value, !option, out);
 }
 
 int cli_parse(const cli_command *command, const cli_option *options, int least_words,
@@ -159,7 +195,8 @@ int cli_parse(const cli_command *command, const cli_option *options, int least_w
                      command->arguments);
         return EXIT_USAGE;
     }
-    return -1;
+    pgcn_status status = command->computes ? pgcn_ready() : PGCN_OK;
+    return status == PGCN_OK ? -1 : cli_failed(command, status);
 }
 
 int cli_run_part(const cli_command *command, int argc, char **argv) {
@@ -188,12 +225,6 @@ int cli_apply(const cli_command *command, const cli_arguments *arguments, pgcn_c
     return -1;
 }
 
-bool cli_is_given(const cli_arguments *arguments, const char *key) {
-    for (int i = 0; i < arguments->settings; i++)
-        if (strcmp(arguments->key[i], key) == 0) return true;
-    return false;
-}
-
 /* A setting that makes another one impossible. */
 static const struct {
     const char *key, *value, *gives_way, *to;
@@ -203,7 +234,7 @@ static const struct {
     {"input-hops", "0", "input-norm", "no"},
 };
 
-int cli_configure(const cli_command *command, const cli_arguments *arguments, pgcn_config *config) {
+int cli_overlay(const cli_command *command, const cli_arguments *arguments, pgcn_config *config) {
     int code = cli_apply(command, arguments, config);
     if (code >= 0) return code;
     for (size_t i = 0; i < sizeof ruled_out / sizeof *ruled_out; i++) {
@@ -213,19 +244,34 @@ int cli_configure(const cli_command *command, const cli_arguments *arguments, pg
             !cli_is_given(arguments, ruled_out[i].gives_way))
             pgcn_config_set(config, ruled_out[i].gives_way, ruled_out[i].to);
     }
+    return -1;
+}
+
+int cli_configure(const cli_command *command, const cli_arguments *arguments, pgcn_config *config) {
+    int code = cli_overlay(command, arguments, config);
+    if (code >= 0) return code;
     pgcn_status status = pgcn_config_check(config);
     return status == PGCN_OK ? -1 : cli_failed(command, status);
 }
 
 bool cli_number(const cli_command *command, const char *option, const char *text, long long low,
                 long long high, long long *out) {
-    char *end;
-    errno = 0;
-    *out = strtoll(text, &end, 10);
-    if (end != text && *end == '\0' && errno == 0 && *out >= low && *out <= high) return true;
+    int64_t number;
+    if (pgcn_integer_parse(text, low, high, &number)) {
+        *out = number;
+        return true;
+    }
     cli_complain(command, "--%s is '%s', expected a whole number from %lld to %lld", option, text,
                  low, high);
     return false;
+}
+
+int cli_check_seeds(const cli_command *command, uint64_t first, long long count) {
+    if (first <= (uint64_t)PGCN_MAX_SEED - (uint64_t)(count - 1)) return -1;
+    cli_complain(command,
+                 "--seed %llu leaves no room for %lld seeds up to %lld; choose a smaller one",
+                 (unsigned long long)first, count, (long long)PGCN_MAX_SEED);
+    return EXIT_USAGE;
 }
 
 /* ---- help ------------------------------------------------------------------------------------------ */

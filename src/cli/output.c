@@ -1,7 +1,6 @@
 /* Messages, numbers for people, and the few things all commands do with files. */
 #include "cli/cli.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdarg.h>
@@ -15,13 +14,12 @@
 /* Names come from the user and from files: a line break or an escape in one must neither break the
  * sentence in two nor reach the terminal. */
 void cli_complain(const cli_command *command, const char *format, ...) {
-    char message[8192];
+    char raw[8192], message[8192];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(message, sizeof message, format, arguments);
+    vsnprintf(raw, sizeof raw, format, arguments);
     va_end(arguments);
-    for (char *c = message; *c; c++)
-        if (iscntrl((unsigned char)*c)) *c = '?';
+    pgcn_text_printable(raw, message, sizeof message);
     fprintf(stderr, "pathgcn%s%s: %s\n", command ? " " : "", command ? command->name : "", message);
 }
 
@@ -37,9 +35,43 @@ int cli_print_json(const cli_command *command, json_t *object) {
         cli_complain(command, "out of memory while writing JSON");
         return EXIT_FAILED;
     }
-    printf("%s\n", text);
+    cli_put_json(stdout, text);
+    putchar('\n');
     free(text);
     return EXIT_DONE;
+}
+
+/* The library escapes C0 only. What is escaped here stands inside strings: nothing else of a document
+ * is beyond ASCII. */
+void cli_put_json(FILE *out, const char *document) {
+    for (const char *at = document; *at; at++) {
+        unsigned char c = (unsigned char)*at, next = (unsigned char)at[1];
+        bool c1 = c == 0xc2 && next >= 0x80 && next < 0xa0;
+        if (c1 || c == 0x7f)
+            fprintf(out, "\\u%04X", c1 ? next : c);
+        else
+            fputc(c, out);
+        at += c1;
+    }
+}
+
+json_t *cli_json_text(const char *text) {
+    json_t *as_it_is = json_string(text);
+    if (as_it_is) return as_it_is;
+    char *ascii = malloc(4 * strlen(text) + 1), *to = ascii;
+    for (; ascii && *text; text++)
+        to += sprintf(to, *text < 0 ? "\\x%02x" : "%c", (unsigned char)*text);
+    json_t *escaped = ascii ? json_string(ascii) : NULL;
+    free(ascii);
+    return escaped;
+}
+
+void cli_put_text(FILE *out, const char *text) {
+    size_t bytes = pgcn_text_printable(text, NULL, 0) + 1;
+    char *shown = bytes > strlen(text) + 1 ? malloc(bytes) : NULL; /* an escape is longer */
+    if (shown) pgcn_text_printable(text, shown, bytes);
+    if (shown || bytes == strlen(text) + 1) fputs(shown ? shown : text, out);
+    free(shown);
 }
 
 json_t *cli_json_real(double value) {
@@ -124,17 +156,26 @@ const char *cli_metric(pgcn_task task) {
     return task == PGCN_TASK_MULTILABEL ? "micro-F1" : "accuracy";
 }
 
+/* Tabs and line ends are data, and no terminal is harmed by them; all other control characters are
+ * shown escaped. */
+static void put_cell_text(FILE *out, const char *text) {
+    char *copy = strdup(text);
+    for (char *at = copy; at && *at;) {
+        char *stop = at + strcspn(at, "\t\n\""), kept = *stop;
+        *stop = '\0';
+        cli_put_text(out, at);
+        if (kept == '"') fputc('"', out);
+        if (kept) fputc(kept, out);
+        at = stop + (kept != '\0');
+    }
+    free(copy);
+}
+
 void cli_put_cell(FILE *out, const char *text) {
-    if (!strpbrk(text, ",\"\n\r")) {
-        fputs(text, out);
-        return;
-    }
-    fputc('"', out);
-    for (; *text; text++) {
-        if (*text == '"') fputc('"', out);
-        fputc(*text, out);
-    }
-    fputc('"', out);
+    bool quoted = strpbrk(text, ",\"\n\r") != NULL;
+    if (quoted) fputc('"', out);
+    put_cell_text(out, text);
+    if (quoted) fputc('"', out);
 }
 
 void cli_put_id(FILE *out, const pgcn_dataset *data, int64_t node) {

@@ -11,7 +11,18 @@
 
 /* ---- loading ---------------------------------------------------------------------------------- */
 
+static const char *const header_words[] = {"auto", "yes", "no"}; /* as pgcn_header counts */
+static const char *const unknown_words[] = {"refuse", "keep"};   /* as pgcn_unknown_ids */
+
+/* The place of a word; 0 where there is none, and -1 if it is another one. */
+static int word_number(const char *word, const char *const *words, int count) {
+    for (int i = 0; word && i < count; i++)
+        if (strcmp(word, words[i]) == 0) return i;
+    return word ? -1 : 0;
+}
+
 static pgcn_status load(const char *name, const cli_source *source, pgcn_dataset **out) {
+    pgcn_header header = (pgcn_header)word_number(source->header, header_words, 3);
     if (source->edges) {
         pgcn_dataset_files files = pgcn_dataset_files_default();
         files.name = source->name;
@@ -20,20 +31,24 @@ static pgcn_status load(const char *name, const cli_source *source, pgcn_dataset
         files.labels = source->labels;
         files.splits = source->splits;
         files.steps = source->steps;
+        files.header = header;
+        files.unknown_ids = (pgcn_unknown_ids)word_number(source->unknown_ids, unknown_words, 2);
         return pgcn_dataset_from_files(&files, out);
     }
     pgcn_dataset_opts opts = pgcn_dataset_opts_default();
     opts.data_dir = source->data_dir;
     opts.steps = source->steps;
+    opts.header = header;
     return pgcn_dataset_load(name, &opts, out);
 }
 
 bool cli_source_check(const cli_command *command, const char *name, const cli_source *source) {
-    const char *lonely = source->features ? "features"
-                         : source->labels ? "labels"
-                         : source->splits ? "splits"
-                         : source->name   ? "name"
-                                          : NULL;
+    const char *lonely = source->features      ? "features"
+                         : source->labels      ? "labels"
+                         : source->splits      ? "splits"
+                         : source->name        ? "name"
+                         : source->unknown_ids ? "unknown-ids"
+                                               : NULL;
     if (name && source->edges)
         cli_complain(command, "give a data set ('%s') or your own files (--edges), not both", name);
     else if (!source->edges && lonely)
@@ -42,6 +57,11 @@ bool cli_source_check(const cli_command *command, const char *name, const cli_so
         cli_complain(command,
                      "there is no data set: name one, or give your own files with --edges; "
                      "pathgcn data list shows names");
+    else if (word_number(source->header, header_words, 3) < 0)
+        cli_complain(command, "--header is '%s', expected auto, yes or no", source->header);
+    else if (word_number(source->unknown_ids, unknown_words, 2) < 0)
+        cli_complain(command, "--unknown-ids is '%s', expected refuse or keep",
+                     source->unknown_ids);
     else if (name && !*name)
         cli_complain(command, "the name of the data set is empty; pathgcn data list shows names");
     else
@@ -97,6 +117,8 @@ static const struct {
     {"labels", offsetof(cli_source, labels), true},
     {"splits", offsetof(cli_source, splits), true},
     {"name", offsetof(cli_source, name), false},
+    {"header", offsetof(cli_source, header), false},
+    {"unknown-ids", offsetof(cli_source, unknown_ids), false},
 };
 enum { FIELDS = sizeof fields / sizeof *fields };
 
@@ -136,7 +158,9 @@ static json_t *find_record(const char *model) {
     int length = slash ? (int)(slash - model) + 1 : 0;
     if ((size_t)snprintf(path, sizeof path, "%.*sdata.json", length, model) >= sizeof path)
         return NULL;
-    json_t *record = json_load_file(path, 0, NULL);
+    char found[CLI_PATH_BYTES];
+    cli_run_file(path, found);
+    json_t *record = json_load_file(found, 0, NULL);
     if (json_is_object(record)) return record;
     json_decref(record);
     return NULL;

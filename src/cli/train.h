@@ -1,19 +1,17 @@
-/* pathgcn train, in four files: cmd_train.c reads the command line and loops over the seeds,
- * train_run.c trains one seed in its directory, train_memory.c says what it will take,
- * train_report.c sums up. */
+/* pathgcn train, in five files: cmd_train.c reads the command line and loops over the seeds,
+ * train_place.c says where runs write, train_run.c trains one seed there, train_memory.c says what it
+ * will take, train_report.c sums up. */
 #ifndef PGCN_CLI_TRAIN_H
 #define PGCN_CLI_TRAIN_H
 
 #include "cli/cli.h"
-
-enum { TRAIN_PATH_BYTES = 4096 };
 
 typedef struct train_request {
     const char *dataset; /* NULL: the files of `source` */
     cli_source source;
     const char *recipe; /* NULL: the one of the data set */
     const char *out, *seeds_text, *every_text;
-    bool resume, overwrite, json, quiet;
+    bool resume, overwrite, accept_other_version, json, quiet;
     long long seeds, checkpoint_every;
     pgcn_recipe_info used; /* the recipe that the settings started from */
     char **argv;           /* for the sentence that says how to resume */
@@ -24,22 +22,55 @@ typedef struct train_request {
 typedef struct train_outcome {
     pgcn_task task; /* says what the accuracies below are (cli_metric) */
     uint64_t seed;
-    char split[16];
+    char split[16], split_hash[65];
     int64_t epochs, best_epoch; /* best_epoch 0: none was evaluated */
     double val_accuracy, test_accuracy, best_test_accuracy;
     double seconds, step_ms; /* step_ms: median */
     int64_t parameters;
     int64_t predicted_bytes; /* of memory, of the whole program at its peak */
+    bool retold;             /* nothing was trained: the result of a finished run */
 } train_outcome;
 
-bool cli_train_join(char out[TRAIN_PATH_BYTES], const char *directory, const char *file);
+bool cli_train_join(char out[CLI_PATH_BYTES], const char *directory, const char *file);
+
+/* ---- train_place.c -------------------------------------------------------------------------- */
+
+/* --out, locked for the whole command. Opened when the first trainer is made: a mistake that this
+ * finds leaves no directory. */
+typedef struct train_root {
+    bool open;
+    int lock;                  /* -1: the file system cannot lock */
+    char work[CLI_PATH_BYTES]; /* --out, or CLI_UNFINISHED in it: what holds the folders of seeds */
+} train_root;
+/* -1, or the exit code after a refusal (message printed); nothing is changed then. */
+int cli_train_open(const train_request *request, uint64_t first_seed, train_root *root);
+bool cli_train_seed_directory(const char *directory, uint64_t seed, char out[CLI_PATH_BYTES]);
+
+/* The files of one run. */
+typedef struct train_files {
+    char home[CLI_PATH_BYTES]; /* where they are in the end */
+    char work[CLI_PATH_BYTES]; /* where they are written: `home`, or CLI_UNFINISHED in it */
+    int lock;                  /* of the folder of a seed */
+    bool started, finished;    /* what `work` holds: a checkpoint; all files */
+    char checkpoint[CLI_PATH_BYTES], model[CLI_PATH_BYTES];
+    char history[CLI_PATH_BYTES], result[CLI_PATH_BYTES];
+} train_files;
+int cli_train_place(const train_request *request, const train_root *root, const char *home,
+                    train_files *files);
+/* From now on the run writes into a fresh CLI_UNFINISHED: `home` keeps what it holds. */
+int cli_train_stage(train_files *files);
+bool cli_train_is_staged(const train_files *files);
+/* Puts a finished run in its place. */
+bool cli_train_finish_place(const train_files *files);
+void cli_train_leave_place(train_files *files);
+int cli_train_refuse_other(const train_files *files, const char *why);
 
 /* ---- train_run.c ---------------------------------------------------------------------------- */
 
-/* Trains number `run` of request->seeds in `directory` and leaves its files there. Returns -1, or
- * the exit code with the message printed. */
+/* Trains number `run` of request->seeds and leaves its files in --out, or in its folder there.
+ * Returns -1, or the exit code with the message printed. */
 int cli_train_run(const train_request *request, const pgcn_dataset *data, const pgcn_config *config,
-                  const char *directory, long long run, train_outcome *out);
+                  train_root *root, long long run, train_outcome *out);
 
 /* ---- train_memory.c ------------------------------------------------------------------------- */
 
@@ -53,8 +84,6 @@ int64_t cli_train_predict(const train_request *request, const pgcn_trainer *trai
 
 /* The epoch that validation chose, the best test epoch beside it, and the median step. */
 void cli_train_summarise(const pgcn_trainer *trainer, train_outcome *out);
-/* A seed above 2^63 does not fit a JSON integer here and is written as text. */
-json_t *cli_train_seed_to_json(uint64_t seed);
 /* result.json of a run, whose settings started from `recipe`; and the times in it, which a finished run cannot measure again. */
 json_t *cli_train_outcome_to_json(const train_outcome *outcome, const pgcn_recipe_info *recipe);
 void cli_train_recall_times(const char *result_path, train_outcome *outcome);

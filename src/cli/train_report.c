@@ -39,14 +39,8 @@ void cli_train_summarise(const pgcn_trainer *trainer, train_outcome *out) {
     if (isnan(out->test_accuracy)) out->best_test_accuracy = NAN; /* there is no test */
     out->step_ms = times ? median(times, timed) : 0;
     snprintf(out->split, sizeof out->split, "%s", pgcn_trainer_split(trainer));
+    snprintf(out->split_hash, sizeof out->split_hash, "%s", pgcn_trainer_split_hash(trainer));
     free(times);
-}
-
-json_t *cli_train_seed_to_json(uint64_t seed) {
-    if (seed <= INT64_MAX) return json_integer((json_int_t)seed);
-    char text[32];
-    snprintf(text, sizeof text, "%llu", (unsigned long long)seed);
-    return json_string(text);
 }
 
 /* What tells one recipe from another; the rest is in its file. */
@@ -58,12 +52,13 @@ static json_t *recipe_mark(const pgcn_recipe_info *recipe) {
 
 json_t *cli_train_outcome_to_json(const train_outcome *o, const pgcn_recipe_info *recipe) {
     return json_pack(
-        "{s:o, s:s, s:s, s:o, s:s, s:I, s:I, s:o, s:o, s:o, s:f, s:f}", "recipe",
+        "{s:o, s:s, s:s, s:o, s:s, s:s, s:I, s:I, s:o, s:o, s:o, s:f, s:f}", "recipe",
         recipe_mark(recipe), "task", pgcn_task_name(o->task), "metric", cli_metric(o->task), "seed",
-        cli_train_seed_to_json(o->seed), "split", o->split, "epochs", (json_int_t)o->epochs,
-        "best_epoch", (json_int_t)o->best_epoch, "val_accuracy", cli_json_real(o->val_accuracy),
-        "test_accuracy", cli_json_real(o->test_accuracy), "best_epoch_test_accuracy",
-        cli_json_real(o->best_test_accuracy), "step_ms_median", o->step_ms, "seconds", o->seconds);
+        json_integer((json_int_t)o->seed), "split", o->split, "split_sha256", o->split_hash, "epochs",
+        (json_int_t)o->epochs, "best_epoch", (json_int_t)o->best_epoch, "val_accuracy",
+        cli_json_real(o->val_accuracy), "test_accuracy", cli_json_real(o->test_accuracy),
+        "best_epoch_test_accuracy", cli_json_real(o->best_test_accuracy), "step_ms_median",
+        o->step_ms, "seconds", o->seconds);
 }
 
 void cli_train_recall_times(const char *result_path, train_outcome *outcome) {
@@ -120,6 +115,9 @@ static void print_rows(const train_request *request, const pgcn_dataset_info *in
     printf(" %12.3f\n%-33s", SPREAD(step_ms).mean, "deviation");
     print_percent(val.deviation);
     print_percent(test.deviation);
+    printf("\n%-33s", "95 % interval, half its width");
+    print_percent(cli_interval_95(val.deviation, request->seeds));
+    print_percent(cli_interval_95(test.deviation, request->seeds));
     printf("\n");
 }
 
@@ -128,11 +126,14 @@ void cli_train_print_table(const train_request *request, const pgcn_dataset_info
     spread val = SPREAD(val_accuracy), test = SPREAD(test_accuracy);
     bool tested = !isnan(test.mean);
     spread shown = tested ? test : val;
-    char over[96] = "", untested[48] = "";
+    char over[128] = "", untested[48] = "";
     print_rows(request, info, runs, val, test);
-    if (request->seeds > 1)
-        snprintf(over, sizeof over, " (mean of %lld seeds, deviation %.2f)", request->seeds,
-                 shown.deviation);
+    if (request->seeds > 1) {
+        double half = cli_interval_95(shown.deviation, request->seeds);
+        snprintf(over, sizeof over,
+                 " (mean of %lld seeds, deviation %.2f, 95 %% interval %.2f to %.2f)",
+                 request->seeds, shown.deviation, shown.mean - half, shown.mean + half);
+    }
     if (!tested) /* only these two steps leave nothing to test on */
         snprintf(untested, sizeof untested, " (no test: %s)",
                  strstr(info->steps, "without-test") ? "without-test" : "crossval");
@@ -157,15 +158,17 @@ json_t *cli_train_summary(const train_request *request, const pgcn_dataset_info 
     spread test = SPREAD(test_accuracy), val = SPREAD(val_accuracy);
     spread best = SPREAD(best_test_accuracy);
     return json_pack(
-        "{s:s, s:s, s:s, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:f, s:f, s:I, s:I, s:I, s:s, s:s, s:o, "
-        "s:o}",
+        "{s:s, s:s, s:s, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:f, s:f, s:I, s:I, s:I, "
+        "s:s, s:s, s:o, s:o}",
         "dataset", info->name, "task", pgcn_task_name(info->task), "metric", cli_metric(info->task),
         "recipe", recipe_mark(&request->used), "accuracy_unit", "percent", "test_accuracy_mean",
         cli_json_real(test.mean), "test_accuracy_std", cli_json_real(test.deviation),
+        "test_accuracy_interval_95", cli_json_interval(test.mean, test.deviation, request->seeds),
         "val_accuracy_mean", cli_json_real(val.mean), "val_accuracy_std",
-        cli_json_real(val.deviation), "best_epoch_test_accuracy_mean", cli_json_real(best.mean),
-        "best_epoch_test_accuracy_std", cli_json_real(best.deviation), "seeds",
-        (json_int_t)request->seeds, "epochs", total_epochs / (double)request->seeds,
+        cli_json_real(val.deviation), "val_accuracy_interval_95",
+        cli_json_interval(val.mean, val.deviation, request->seeds), "best_epoch_test_accuracy_mean",
+        cli_json_real(best.mean), "best_epoch_test_accuracy_std", cli_json_real(best.deviation),
+        "seeds", (json_int_t)request->seeds, "epochs", total_epochs / (double)request->seeds,
         "step_ms_median", SPREAD(step_ms).mean, "peak_rss_bytes", (json_int_t)cli_peak_rss_bytes(),
         "predicted_peak_rss_bytes", (json_int_t)predicted, "parameters",
         (json_int_t)runs[0].parameters, "fingerprint", info->fingerprint, "out", request->out,

@@ -1,17 +1,12 @@
 /* One run of pathgcn train: a seed in its directory. Follow cli_train_run from top to bottom: the
  * trainer, the directory, the checkpoint to go on from, the epochs with progress and checkpoints,
- * the files. Nothing of an older run is touched before everything that can be wrong was checked. */
+ * the files. Nothing of a finished run is touched before another one is finished (train_place.c). */
 #include "cli/train.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <fnmatch.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum { CHECKPOINT_SECONDS = 10 };
@@ -65,82 +60,11 @@ static void meter_clear(const meter *m) {
     if (m->on) fprintf(stderr, "\r\033[K");
 }
 
-/* ---- the directory ---------------------------------------------------------------------------- */
-
-typedef struct run_files {
-    const char *directory;
-    int lock; /* the directory, held against a second program */
-    bool locked, started, finished;
-    char checkpoint[TRAIN_PATH_BYTES], model[TRAIN_PATH_BYTES];
-    char history[TRAIN_PATH_BYTES], result[TRAIN_PATH_BYTES];
-} run_files;
-
-/* What the end of a long run would stumble over is found before its first epoch. */
-static bool may_be_written(const char *path) {
-    struct stat about;
-    if (stat(path, &about) != 0 || S_ISREG(about.st_mode)) return true;
-    cli_complain(&cli_train,
-                 "cannot write '%s': it exists and is not a file; remove it or choose "
-                 "another --out",
-                 path);
-    return false;
-}
-
-static bool lock_directory(run_files *files) {
-    files->lock = open(files->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    files->locked = files->lock >= 0 && flock(files->lock, LOCK_EX | LOCK_NB) == 0;
-    if (files->locked || files->lock < 0 || errno != EWOULDBLOCK)
-        return true; /* some file systems cannot lock: then nobody is kept out */
-    cli_complain(&cli_train,
-                 "another pathgcn is training in '%s' at this moment; wait for it or "
-                 "choose another --out",
-                 files->directory);
-    return false;
-}
-
-/* A program killed while it wrote leaves a temporary file (pgcn_file_write says its name); under the
- * lock nobody else can be writing one here. */
-static void remove_leftovers(const run_files *files) {
-    DIR *stream = opendir(files->directory);
-    for (struct dirent *entry; stream && (entry = readdir(stream));) {
-        char path[TRAIN_PATH_BYTES];
-        if (fnmatch(".pathgcn-*.tmp", entry->d_name, 0) == 0 &&
-            (size_t)snprintf(path, sizeof path, "%s/%s", files->directory, entry->d_name) <
-                sizeof path)
-            unlink(path);
-    }
-    if (stream) closedir(stream);
-}
-
-/* An interrupted run is somebody's work: it is continued or, with --overwrite, started again. */
-static int open_directory(const train_request *r, const char *directory, run_files *files) {
-    *files = (run_files){.directory = directory, .lock = -1};
-    if (!cli_train_join(files->checkpoint, directory, "checkpoint.safetensors") ||
-        !cli_train_join(files->model, directory, "model.safetensors") ||
-        !cli_train_join(files->history, directory, "history.jsonl") ||
-        !cli_train_join(files->result, directory, "result.json"))
-        return EXIT_FAILED;
-    if (!cli_make_directory(&cli_train, directory) || !lock_directory(files) ||
-        !may_be_written(files->checkpoint) || !may_be_written(files->model) ||
-        !may_be_written(files->history) || !may_be_written(files->result))
-        return EXIT_FAILED;
-    if (files->locked) remove_leftovers(files);
-    files->started = access(files->checkpoint, F_OK) == 0;
-    files->finished = files->started && access(files->model, F_OK) == 0 &&
-                      access(files->history, F_OK) == 0 && access(files->result, F_OK) == 0;
-    if (!files->started || files->finished || r->resume || r->overwrite) return -1;
-    cli_complain(&cli_train,
-                 "'%s' holds an interrupted run; add --resume to go on with it, --overwrite to "
-                 "start again, or choose another --out",
-                 directory);
-    return EXIT_FAILED;
-}
-
 /* ---- history.jsonl ---------------------------------------------------------------------------- */
 
 static bool write_history_line(FILE *file, const pgcn_epoch *epoch, uint64_t seed) {
     json_t *line = json_pack(
-        "{s:o, s:I, s:o, s:o, s:o, s:o, s:b}", "seed", cli_train_seed_to_json(seed), "epoch",
+        "{s:o, s:I, s:o, s:o, s:o, s:o, s:b}", "seed", json_integer((json_int_t)seed), "epoch",
         (json_int_t)epoch->epoch, "train_loss", cli_json_real(epoch->train_loss), "val_loss",
         cli_json_real(epoch->val_loss), "val_accuracy", cli_json_real(epoch->val_accuracy),
         "test_accuracy", cli_json_real(epoch->test_accuracy), "best", (int)epoch->best);
@@ -149,13 +73,13 @@ static bool write_history_line(FILE *file, const pgcn_epoch *epoch, uint64_t see
     return fine;
 }
 
-static void complain_of_history(const run_files *files) {
+static void complain_of_history(const train_files *files) {
     cli_complain(&cli_train, "cannot write '%s': %s", files->history, pgcn_system_error(errno));
 }
 
 /* Opens it with the epochs that a resumed run already has. A line leaves the program when it is
  * complete, so that others can follow the run. */
-static FILE *open_history(const run_files *files, const pgcn_trainer *trainer, uint64_t seed) {
+static FILE *open_history(const train_files *files, const pgcn_trainer *trainer, uint64_t seed) {
     FILE *file = fopen(files->history, "w");
     int64_t count;
     const pgcn_epoch *history = pgcn_trainer_history(trainer, &count);
@@ -167,11 +91,17 @@ static FILE *open_history(const run_files *files, const pgcn_trainer *trainer, u
     return NULL;
 }
 
+/* Its lines must be on disk before the run can take the place of another. */
+static bool close_history(FILE *file) {
+    bool fine = fflush(file) == 0 && (fsync(fileno(file)) == 0 || errno == EINVAL);
+    return fclose(file) == 0 && fine;
+}
+
 /* ---- the run ---------------------------------------------------------------------------------- */
 
 /* Until finished or interrupted. */
 static pgcn_status run_epochs(const train_request *r, pgcn_trainer *trainer,
-                              const pgcn_config *config, const run_files *files, FILE *history,
+                              const pgcn_config *config, const train_files *files, FILE *history,
                               meter *m, bool *history_fine) {
     double saved = cli_now();
     pgcn_status status = PGCN_OK;
@@ -196,9 +126,11 @@ static pgcn_status run_epochs(const train_request *r, pgcn_trainer *trainer,
 }
 
 /* The command as it was typed, with --resume in front, where no "--" can stand before it. */
-static void say_how_to_resume(const train_request *r, const run_files *files, int64_t epoch) {
-    fprintf(stderr, "Interrupted after epoch %lld and saved in %s. To go on:\n  ", (long long)epoch,
-            files->directory);
+static void say_how_to_resume(const train_request *r, const train_files *files, int64_t epoch) {
+    fprintf(stderr, "Interrupted after epoch %lld and saved in %s.", (long long)epoch, files->work);
+    if (cli_train_is_staged(files))
+        fprintf(stderr, " %s keeps the run that it holds until this one is finished.", files->home);
+    fprintf(stderr, " To go on:\n  ");
     cli_print_quoted(stderr, cli_program);
     fprintf(stderr, " train --resume");
     for (int i = 0; i < r->argc; i++) {
@@ -210,7 +142,7 @@ static void say_how_to_resume(const train_request *r, const run_files *files, in
 }
 
 /* The best weights; model.safetensors only if `write`. */
-static pgcn_status take_model(const pgcn_trainer *trainer, const run_files *files, bool write,
+static pgcn_status take_model(const pgcn_trainer *trainer, const train_files *files, bool write,
                               train_outcome *out) {
     pgcn_model *model;
     pgcn_status status = pgcn_trainer_model(trainer, &model);
@@ -223,18 +155,21 @@ static pgcn_status take_model(const pgcn_trainer *trainer, const run_files *file
 
 /* After a loss that is not finite the last checkpoint stays as it is: it is the last good one. The
  * best weights are good too and are written. */
-static int stop_at_error(const pgcn_trainer *trainer, const run_files *files, pgcn_status status,
+static int stop_at_error(const pgcn_trainer *trainer, const train_files *files, pgcn_status status,
                          train_outcome *out) {
     char sentence[2048];
     snprintf(sentence, sizeof sentence, "%s", pgcn_last_error());
     bool kept = status == PGCN_ERR_NUMERIC && out->best_epoch > 0 &&
                 take_model(trainer, files, true, out) == PGCN_OK;
-    cli_complain(&cli_train, "%s%s%s", sentence, kept ? "; the best weights so far are in " : "",
-                 kept ? files->model : "");
+    cli_complain(&cli_train, "%s%s%s%s%s", sentence,
+                 kept ? "; the best weights so far are in " : "", kept ? files->model : "",
+                 cli_train_is_staged(files) ? "; nothing was changed of the run in " : "",
+                 cli_train_is_staged(files) ? files->home : "");
     return EXIT_FAILED;
 }
 
-static int write_result(const train_request *r, const run_files *files, const train_outcome *out) {
+static int write_result(const train_request *r, const train_files *files,
+                        const train_outcome *out) {
     json_t *object = cli_train_outcome_to_json(out, &r->used);
     char *text = json_dumps(object, JSON_INDENT(2) | JSON_REAL_PRECISION(10));
     json_decref(object);
@@ -248,31 +183,32 @@ static int write_result(const train_request *r, const run_files *files, const tr
 }
 
 /* The files of a run that ended well or was interrupted. */
-static int leave_files(const train_request *r, const pgcn_trainer *trainer, const run_files *files,
-                       train_outcome *out) {
+static int leave_files(const train_request *r, const pgcn_trainer *trainer,
+                       const train_files *files, train_outcome *out) {
     pgcn_status status = pgcn_trainer_save(trainer, files->checkpoint);
     if (status == PGCN_ERR_NUMERIC) return stop_at_error(trainer, files, status, out);
     if (status == PGCN_OK && out->best_epoch > 0) status = take_model(trainer, files, true, out);
     if (status != PGCN_OK) return cli_failed(&cli_train, status);
-    if (!cli_source_write(&cli_train, files->directory, r->dataset, &r->source)) return EXIT_FAILED;
     if (!pgcn_trainer_finished(trainer)) {
         say_how_to_resume(r, files, out->epochs);
         return EXIT_FAILED;
     }
-    return write_result(r, files, out);
+    int code = write_result(r, files, out);
+    return code < 0 && !cli_train_finish_place(files) ? EXIT_FAILED : code;
 }
 
 static int train_and_leave(const train_request *r, pgcn_trainer *trainer, const pgcn_config *config,
-                           const run_files *files, meter *m, train_outcome *out) {
-    if (!r->resume) unlink(files->checkpoint);
+                           const train_files *files, meter *m, train_outcome *out) {
     unlink(files->result); /* its presence says that the run is finished */
+    /* before there is a model: the two belong together at any moment */
+    if (!cli_source_write(&cli_train, files->work, r->dataset, &r->source)) return EXIT_FAILED;
     FILE *history = open_history(files, trainer, config->seed);
     if (!history) return EXIT_FAILED;
     meter_start(m, trainer);
     bool history_fine = true;
     pgcn_status status = run_epochs(r, trainer, config, files, history, m, &history_fine);
     if (!history_fine) complain_of_history(files);
-    if (fclose(history) != 0 && history_fine && status == PGCN_OK) {
+    if (!close_history(history) && history_fine && status == PGCN_OK) {
         complain_of_history(files);
         history_fine = false;
     }
@@ -283,30 +219,73 @@ static int train_and_leave(const train_request *r, pgcn_trainer *trainer, const 
     return leave_files(r, trainer, files, out);
 }
 
+/* The very same run, down to the settings that a resumed one may change. */
+static bool is_same_length(const train_files *files, const pgcn_config *config) {
+    pgcn_model *model = NULL;
+    bool same = pgcn_model_load(files->model, &model) == PGCN_OK &&
+                pgcn_model_config(model)->epochs == config->epochs &&
+                pgcn_model_config(model)->patience == config->patience;
+    pgcn_model_free(model);
+    return same;
+}
+
+/* Takes the checkpoint up: to go on with --resume, or to see whether a finished run is this one. */
+static int take_up(const train_request *r, pgcn_trainer *trainer, const pgcn_config *config,
+                   const train_files *files) {
+    pgcn_resume_opts opts = pgcn_resume_opts_default();
+    opts.accept_other_version = r->accept_other_version;
+    pgcn_status status = pgcn_trainer_resume_with(trainer, files->checkpoint, &opts);
+    if (status == PGCN_ERR_MISMATCH && !r->resume)
+        return cli_train_refuse_other(files, pgcn_last_error());
+    if (status != PGCN_OK) return cli_failed(&cli_train, status);
+    if (!r->resume && !is_same_length(files, config))
+        return cli_train_refuse_other(files, "its epochs or patience are others and --resume would "
+                                             "go on with it");
+    const char *note;
+    for (int i = 0; !r->quiet && (note = pgcn_trainer_note(trainer, i)); i++)
+        fprintf(stderr, "note: %s\n", note);
+    return -1;
+}
+
+/* The result of a finished run, which stays as it is. */
+static int retell(const pgcn_trainer *trainer, const train_files *files, train_outcome *out) {
+    cli_train_summarise(trainer, out);
+    cli_train_recall_times(files->result, out);
+    pgcn_status status = take_model(trainer, files, false, out);
+    if (status != PGCN_OK) return cli_failed(&cli_train, status);
+    out->retold = true;
+    return cli_train_finish_place(files) ? -1 : EXIT_FAILED;
+}
+
+static int train_in_place(const train_request *r, pgcn_trainer *trainer, const pgcn_config *config,
+                          train_files *files, meter *m, train_outcome *out) {
+    int code = files->started ? take_up(r, trainer, config, files) : -1;
+    if (code >= 0) return code;
+    if (files->finished && pgcn_trainer_finished(trainer)) return retell(trainer, files, out);
+    if (files->finished && !cli_train_is_staged(files)) code = cli_train_stage(files);
+    return code < 0 ? train_and_leave(r, trainer, config, files, m, out) : code;
+}
+
 int cli_train_run(const train_request *r, const pgcn_dataset *data, const pgcn_config *config,
-                  const char *directory, long long run, train_outcome *out) {
+                  train_root *root, long long run, train_outcome *out) {
     pgcn_trainer *trainer = NULL;
-    run_files files = {.lock = -1};
+    train_files files = {.lock = -1};
+    char home[CLI_PATH_BYTES];
     meter m = {.on = !r->quiet && isatty(STDERR_FILENO), .run = run, .runs = r->seeds};
     *out = (train_outcome){.task = pgcn_dataset_describe(data).task, .seed = config->seed};
     int64_t resident = cli_train_resident_bytes();
     pgcn_status status = pgcn_trainer_new(data, config, &trainer);
     int code =
-        status == PGCN_OK ? open_directory(r, directory, &files) : cli_failed(&cli_train, status);
-    if (code < 0) out->predicted_bytes = cli_train_predict(r, trainer, resident, run == 1);
-    if (code < 0 && r->resume && files.started) {
-        status = pgcn_trainer_resume(trainer, files.checkpoint);
-        if (status != PGCN_OK) code = cli_failed(&cli_train, status);
+        status == PGCN_OK ? cli_train_open(r, config->seed, root) : cli_failed(&cli_train, status);
+    snprintf(home, sizeof home, "%s", root->work);
+    if (code < 0 && r->seeds > 1 && !cli_train_seed_directory(root->work, config->seed, home))
+        code = EXIT_FAILED;
+    if (code < 0) code = cli_train_place(r, root, home, &files);
+    if (code < 0) {
+        out->predicted_bytes = cli_train_predict(r, trainer, resident, run == 1);
+        code = train_in_place(r, trainer, config, &files, &m, out);
     }
-    if (code < 0 && r->resume && files.finished && pgcn_trainer_finished(trainer)) {
-        cli_train_summarise(trainer, out);
-        cli_train_recall_times(files.result, out);
-        status = take_model(trainer, &files, false, out);
-        if (status != PGCN_OK) code = cli_failed(&cli_train, status);
-    } else if (code < 0) {
-        code = train_and_leave(r, trainer, config, &files, &m, out);
-    }
-    if (files.lock >= 0) close(files.lock);
+    cli_train_leave_place(&files);
     pgcn_trainer_free(trainer);
     return code;
 }

@@ -17,6 +17,7 @@ typedef struct setting {
     const char *key;
     double value, low, high;
     bool whole;
+    uint64_t seed; /* of the setting "seed", which has more digits than a double */
 } setting;
 
 enum { MAX_SETTINGS = 8, MAX_SIZES = 2 };
@@ -33,7 +34,7 @@ enum {
     LAW_SEED
 };
 
-#define SEED_MOST  9007199254740992.0 /* 2^53: whole in a double */
+#define SEED_MOST  ((double)PGCN_MAX_SEED)
 #define NODES_MOST 10000000.0
 
 /* "size=arxiv" stands for several settings. */
@@ -61,33 +62,33 @@ static const builtin builtins[] = {
     {"sbm", "block model with Gaussian features: nodes=1000,classes=4,degree=10,homophily=0.8,"
      "features=32,noise=2,seed=0",
      make_sbm,
-     {[SBM_NODES]     = {"nodes", 1000, 10, NODES_MOST, true},
-      [SBM_CLASSES]   = {"classes", 4, 2, 100, true},
-      [SBM_DEGREE]    = {"degree", 10, 0, 1000, false},
-      [SBM_HOMOPHILY] = {"homophily", 0.8, 0, 1, false},
-      [SBM_FEATURES]  = {"features", 32, 1, 10000, true},
-      [SBM_NOISE]     = {"noise", 2, 0, 1e6, false},
-      [SBM_SEED]      = {"seed", 0, 0, SEED_MOST, true}},
+     {[SBM_NODES]     = {"nodes", 1000, 10, NODES_MOST, true, 0},
+      [SBM_CLASSES]   = {"classes", 4, 2, 100, true, 0},
+      [SBM_DEGREE]    = {"degree", 10, 0, 1000, false, 0},
+      [SBM_HOMOPHILY] = {"homophily", 0.8, 0, 1, false, 0},
+      [SBM_FEATURES]  = {"features", 32, 1, 10000, true, 0},
+      [SBM_NOISE]     = {"noise", 2, 0, 1e6, false, 0},
+      [SBM_SEED]      = {"seed", 0, 0, SEED_MOST, true, 0}},
      {{0}}},
     {"grid", "checkerboard on a grid, neighbours always differ: rows=20,cols=20,noise=1,seed=0",
      make_grid,
-     {[GRID_ROWS]  = {"rows", 20, 2, 10000, true},
-      [GRID_COLS]  = {"cols", 20, 2, 10000, true},
-      [GRID_NOISE] = {"noise", 1, 0, 1e6, false},
-      [GRID_SEED]  = {"seed", 0, 0, SEED_MOST, true}},
+     {[GRID_ROWS]  = {"rows", 20, 2, 10000, true, 0},
+      [GRID_COLS]  = {"cols", 20, 2, 10000, true, 0},
+      [GRID_NOISE] = {"noise", 1, 0, 1e6, false, 0},
+      [GRID_SEED]  = {"seed", 0, 0, SEED_MOST, true, 0}},
      {{0}}},
     {"powerlaw", "large graph with hubs and communities: nodes=10000,edges=70000,features=64,"
      "classes=10,exponent=2.5,homophily=0.65,local=0.4,seed=0; size=arxiv, size=products: as "
      "large as those of OGB",
      make_powerlaw,
-     {[LAW_NODES]     = {"nodes", 10000, 100, NODES_MOST, true},
-      [LAW_EDGES]     = {"edges", 70000, 100, 1e9, true},
-      [LAW_FEATURES]  = {"features", 64, 1, 10000, true},
-      [LAW_CLASSES]   = {"classes", 10, 2, 1000, true},
-      [LAW_EXPONENT]  = {"exponent", 2.5, 2.1, 5, false},
-      [LAW_HOMOPHILY] = {"homophily", 0.65, 0, 1, false},
-      [LAW_LOCAL]     = {"local", 0.4, 0, 1, false},
-      [LAW_SEED]      = {"seed", 0, 0, SEED_MOST, true}},
+     {[LAW_NODES]     = {"nodes", 10000, 100, NODES_MOST, true, 0},
+      [LAW_EDGES]     = {"edges", 70000, 100, 1e9, true, 0},
+      [LAW_FEATURES]  = {"features", 64, 1, 10000, true, 0},
+      [LAW_CLASSES]   = {"classes", 10, 2, 1000, true, 0},
+      [LAW_EXPONENT]  = {"exponent", 2.5, 2.1, 5, false, 0},
+      [LAW_HOMOPHILY] = {"homophily", 0.65, 0, 1, false, 0},
+      [LAW_LOCAL]     = {"local", 0.4, 0, 1, false, 0},
+      [LAW_SEED]      = {"seed", 0, 0, SEED_MOST, true, 0}},
      {{"arxiv", "nodes=169343,edges=1166243,features=128,classes=40"},
       {"products", "nodes=2449029,edges=61859140,features=100,classes=47"}}},
 };
@@ -100,14 +101,28 @@ const char *pgcn_builtin_name(int i, const char **summary) {
     return builtins[i].name;
 }
 
+static bool is_seed(const setting *found) {
+    return strcmp(found->key, "seed") == 0;
+}
+
+/* "10 to 10000000" */
+static const char *range_of(const setting *found, char text[64]) {
+    if (is_seed(found))
+        snprintf(text, 64, "0 to %lld", (long long)PGCN_MAX_SEED);
+    else
+        snprintf(text, 64, "%.16g to %.16g", found->low, found->high);
+    return text;
+}
+
 /* "nodes (10 to 10000000), classes (2 to 100), ..." */
 static void accepted_settings(const builtin *which, char *text, size_t bytes) {
     const setting *settings = which->settings;
     size_t used = 0;
     snprintf(text, bytes, "none");
     for (int i = 0; i < MAX_SETTINGS && settings[i].key && used < bytes; i++) {
-        int more = snprintf(text + used, bytes - used, "%s%s (%.16g to %.16g)", i ? ", " : "",
-                            settings[i].key, settings[i].low, settings[i].high);
+        char range[64];
+        int more = snprintf(text + used, bytes - used, "%s%s (%s)", i ? ", " : "", settings[i].key,
+                            range_of(&settings[i], range));
         used += more > 0 ? (size_t)more : 0;
     }
     for (int i = 0; i < MAX_SIZES && which->sizes[i].name && used < bytes; i++) {
@@ -118,6 +133,18 @@ static void accepted_settings(const builtin *which, char *text, size_t bytes) {
 
 static bool is_word(const char *text, size_t length, const char *word) {
     return strlen(word) == length && strncmp(text, word, length) == 0;
+}
+
+static bool take_value(setting *found, const char *text) {
+    double value;
+    int64_t seed = 0;
+    if (!pgcn_number_parse(text, &value) || !(value >= found->low && value <= found->high) ||
+        (found->whole && value != floor(value)) ||
+        (is_seed(found) && !pgcn_integer_parse(text, 0, PGCN_MAX_SEED, &seed)))
+        return false;
+    found->value = value;
+    found->seed = (uint64_t)seed;
+    return true;
 }
 
 /* One "key=value" of `length` bytes. */
@@ -136,22 +163,15 @@ static pgcn_status parse_setting(const char *name, const builtin *which, const c
                            "data set '%.200s': '%.*s' is not a setting with a value; accepted "
                            "settings: %s",
                            name, shown, text, accepted);
-    char number[64] = "", *end = number;
+    char number[64], range[64];
     size_t number_length = length - key_length - 1;
-    double value = NAN;
-    if (number_length > 0 && number_length < sizeof number) {
-        memcpy(number, equals + 1, number_length);
-        value = strtod(number, &end);
-    }
-    if (end == number || *end != '\0' || !(value >= found->low && value <= found->high) ||
-        (found->whole && value != floor(value)))
-        return pgcn_i_fail(PGCN_ERR_ARGUMENT,
-                           "data set '%.200s': the setting '%.*s' is not %s from %.16g to %.16g; "
-                           "accepted settings: %s",
-                           name, shown, text, found->whole ? "a whole number" : "a number",
-                           found->low, found->high, accepted);
-    found->value = value;
-    return PGCN_OK;
+    snprintf(number, sizeof number, "%.*s", (int)number_length, equals + 1);
+    if (number_length < sizeof number && take_value(found, number)) return PGCN_OK;
+    return pgcn_i_fail(PGCN_ERR_ARGUMENT,
+                       "data set '%.200s': the setting '%.*s' is not %s from %s; accepted "
+                       "settings: %s",
+                       name, shown, text, found->whole ? "a whole number" : "a number",
+                       range_of(found, range), accepted);
 }
 
 /* The settings that a "size=..." stands for, NULL if it is none. */
@@ -165,9 +185,10 @@ static const char *settings_of_size(const builtin *which, const char *text, size
     return NULL;
 }
 
-/* A list of settings; of equal ones the last counts. */
+/* A list of settings; one behind a size is what counts. */
 static pgcn_status parse_settings(const char *name, const builtin *which, const char *text,
                                   setting *settings) {
+    PGCN_TRY(pgcn_i_check_twice(text));
     while (*text) {
         size_t item = strcspn(text, ",");
         const char *several = settings_of_size(which, text, item);
@@ -182,6 +203,10 @@ static const builtin *find_builtin(const char *name) {
     for (int i = 0; i < BUILTINS; i++)
         if (is_word(name, strcspn(name, ":"), builtins[i].name)) return &builtins[i];
     return NULL;
+}
+
+bool pgcn_i_builtin_knows(const char *name) {
+    return find_builtin(name) != NULL;
 }
 
 bool pgcn_i_builtin_has_steps(const char *name) {
@@ -327,8 +352,7 @@ static void draw_edge(const blocks *model, pgcn_i_rng_domain domain, int64_t e, 
 static pgcn_status draw_sbm_graph(const blocks *model, const setting *settings, pgcn_graph **out) {
     double draws = floor((double)model->n * settings[SBM_DEGREE].value / 2.0 + 0.5);
     int64_t m = (int64_t)draws; /* at most 10^7 * 10^3 / 2 */
-    pgcn_i_rng_domain domain =
-        pgcn_i_data_domain((uint64_t)settings[SBM_SEED].value, PGCN_I_DRAW_EDGE, 0);
+    pgcn_i_rng_domain domain = pgcn_i_data_domain(settings[SBM_SEED].seed, PGCN_I_DRAW_EDGE, 0);
     pgcn_i_arena arena = {0};
     pgcn_node *source = PGCN_I_ARRAY(&arena, pgcn_node, m);
     pgcn_node *target = PGCN_I_ARRAY(&arena, pgcn_node, m);
@@ -345,7 +369,7 @@ static pgcn_status draw_sbm_graph(const blocks *model, const setting *settings, 
 /* x = mean of the class + noise * N(0, I); the means are random directions of one length. */
 static pgcn_status draw_sbm_features(pgcn_i_arena *arena, const blocks *model,
                                      const setting *settings, pgcn_i_features *x) {
-    uint64_t seed = (uint64_t)settings[SBM_SEED].value;
+    uint64_t seed = settings[SBM_SEED].seed;
     int64_t columns = (int64_t)settings[SBM_FEATURES].value, count;
     if (!pgcn_i_mul(model->n, columns, &count))
         return pgcn_i_fail(PGCN_ERR_ARGUMENT, "sbm: nodes times features is too large");
@@ -383,7 +407,7 @@ static pgcn_status check_classes(const char *name, int64_t nodes, int classes) {
 }
 
 static pgcn_status make_sbm(const char *name, const setting *settings, pgcn_i_source *source) {
-    uint64_t seed = (uint64_t)settings[SBM_SEED].value;
+    uint64_t seed = settings[SBM_SEED].seed;
     int64_t n = (int64_t)settings[SBM_NODES].value;
     int classes = (int)settings[SBM_CLASSES].value;
     PGCN_TRY(check_classes(name, n, classes));
@@ -433,7 +457,7 @@ static pgcn_status draw_grid_graph(int64_t rows, int64_t cols, pgcn_graph **out)
 static pgcn_status make_grid(const char *name, const setting *settings, pgcn_i_source *source) {
     int64_t rows = (int64_t)settings[GRID_ROWS].value, cols = (int64_t)settings[GRID_COLS].value;
     int64_t n = rows * cols; /* at most 10^8 */
-    uint64_t seed = (uint64_t)settings[GRID_SEED].value;
+    uint64_t seed = settings[GRID_SEED].seed;
     if (n < 10 || n > (int64_t)NODES_MOST)
         return pgcn_i_fail(PGCN_ERR_ARGUMENT,
                            "data set '%.200s': rows=%lld and cols=%lld make %lld nodes, expected "
@@ -471,7 +495,7 @@ static pgcn_status make_powerlaw(const char *name, const setting *settings, pgcn
                            .exponent = settings[LAW_EXPONENT].value,
                            .homophily = settings[LAW_HOMOPHILY].value,
                            .local = settings[LAW_LOCAL].value,
-                           .seed = (uint64_t)settings[LAW_SEED].value};
+                           .seed = settings[LAW_SEED].seed};
     int64_t most = set.nodes * (set.nodes - 1) / 2 / LAW_LEAST_PAIRS_PER_EDGE;
     PGCN_TRY(check_classes(name, set.nodes, set.classes));
     if (set.edges > most)

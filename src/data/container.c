@@ -2,7 +2,7 @@
  * Little-endian.
  *
  *   0    8   "PGCNDATA"
- *   8    4   version, u32: 1
+ *   8    4   version, u32: 1; 2 if there is a section x.absent, which older programs must not overlook
  *   12   4   number of sections s, u32
  *   16   8   length of the file, u64
  *   24   32  SHA-256 of everything from byte 64 to the end
@@ -30,6 +30,7 @@
 
 enum {
     VERSION = 1,
+    VERSION_ABSENT = 2, /* some nodes have no features */
     HEADER_BYTES = 64,
     ENTRY_BYTES = 80,
     NAME_BYTES = 24,
@@ -116,6 +117,8 @@ static void list_sections(const pgcn_dataset *data, const char *meta, section_li
     add(list, "x.column", PGCN_I_I32, x->column, x->nonzeros, -1);
     add(list, "x.value", PGCN_I_F32, x->value, x->nonzeros, -1);
     add(list, "x.dense", PGCN_I_F32, x->dense, n, x->columns);
+    add(list, "x.absent", PGCN_I_U8, x->absent, n, -1);
+    add(list, "x.made", PGCN_I_U8, x->made, x->columns, -1);
     add(list, "node_label", PGCN_I_I32, from->node_label, n, -1);
     add(list, "label", PGCN_I_I32, from->label, n, -1);
     add(list, "labels", PGCN_I_U8, from->labels, n, data->classes);
@@ -144,7 +147,7 @@ static json_t *json_text(const char *text) {
     if (as_it_is) return as_it_is;
     snprintf(plain, sizeof plain, "%s", text);
     for (char *at = plain; *at; at++)
-        if (*at < 0) *at = '?';
+        if ((unsigned char)*at > 0x7f) *at = '?';
     return json_string(plain);
 }
 
@@ -263,9 +266,9 @@ static void bytes_of_hex(const char hex[65], unsigned char out[32]) {
                                  (strchr(digits, hex[2 * i + 1]) - digits));
 }
 
-static pgcn_status write_container(const char *path, const section_list *list) {
+static pgcn_status write_container(const char *path, uint32_t version, const section_list *list) {
     table_entry table[MAX_SECTIONS];
-    file_header header = {.version = VERSION, .sections = (uint32_t)list->count};
+    file_header header = {.version = version, .sections = (uint32_t)list->count};
     char hex[65];
     sink to = {0};
     memcpy(header.magic, magic, sizeof magic);
@@ -295,7 +298,7 @@ pgcn_status pgcn_dataset_save(const pgcn_dataset *data, const char *path) {
     PGCN_TRY(make_meta(data, &meta));
     section_list list = {0};
     list_sections(data, meta, &list);
-    pgcn_status status = write_container(path, &list);
+    pgcn_status status = write_container(path, data->x.absent ? VERSION_ABSENT : VERSION, &list);
     free(meta);
     return status;
 }
@@ -306,6 +309,7 @@ typedef struct container {
     const char *path;
     const char *bytes;
     uint64_t file_bytes;
+    uint32_t version;
     int sections;
     table_entry table[MAX_SECTIONS];
 } container;
@@ -340,11 +344,11 @@ static pgcn_status check_header(const char *path, const file_header *header, int
                            "reading '%s': it does not start with PGCNDATA; it is no container of "
                            "pathgcn",
                            path);
-    if (header->version != VERSION)
+    if (header->version != VERSION && header->version != VERSION_ABSENT)
         return pgcn_i_fail(PGCN_ERR_FORMAT,
-                           "reading '%s': it is a container of version %u, expected %d; read it "
-                           "with the pathgcn that wrote it, or convert its source again",
-                           path, header->version, VERSION);
+                           "reading '%s': it is a container of version %u, expected %d or %d; read "
+                           "it with the pathgcn that wrote it, or convert its source again",
+                           path, header->version, VERSION, VERSION_ABSENT);
     if (header->file_bytes != (uint64_t)file_bytes)
         return pgcn_i_fail(PGCN_ERR_FORMAT,
                            "reading '%s': it has %lld bytes, but was written with %llu; copy it "
@@ -369,6 +373,8 @@ static bool is_known(const char name[NAME_BYTES]) {
         "x.column",
         "x.value",
         "x.dense",
+        "x.absent",
+        "x.made",
         "node_label",
         "label",
         "labels",
@@ -463,6 +469,7 @@ static pgcn_status map_file(const char *path, pgcn_i_source *source, container *
     *out = (container){.path = path,
                        .bytes = source->mapping,
                        .file_bytes = header.file_bytes,
+                       .version = header.version,
                        .sections = (int)header.sections};
     return check_table(out);
 }
@@ -533,6 +540,10 @@ static pgcn_status get_features(const container *from, int64_t columns, pgcn_i_s
     PGCN_TRY(get(from, "x.offset", PGCN_I_I64, n + 1, -1, &x->offset));
     PGCN_TRY(get(from, "x.column", PGCN_I_I32, x->nonzeros, -1, &x->column));
     PGCN_TRY(get(from, "x.value", PGCN_I_F32, x->nonzeros, -1, &x->value));
+    PGCN_TRY(get(from, "x.absent", PGCN_I_U8, n, -1, &x->absent));
+    if ((x->absent != NULL) != (from->version == VERSION_ABSENT))
+        return damaged_section(from, "x.absent", "does not go with the version of the file");
+    PGCN_TRY(get(from, "x.made", PGCN_I_U8, columns, -1, &x->made));
     return get(from, "x.dense", PGCN_I_F32, n, columns, &x->dense);
 }
 

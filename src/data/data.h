@@ -22,6 +22,10 @@ typedef struct pgcn_i_features {
     const int32_t *column; /* [nonzeros] ascending in a row */
     const float *value;    /* [nonzeros] */
     const float *dense;    /* [n, columns], NULL when sparse */
+    /* Nodes that the source has no row for: their entries are zero here, and become the mean of the
+     * training nodes when a model reads them (src/nn/input.c). NULL: there are none. */
+    const uint8_t *absent; /* [n] 0 or 1 */
+    const uint8_t *made;   /* [columns] 1: made here, so that absent nodes have it; NULL: none is */
 } pgcn_i_features;
 
 /* Items are nodes, or graphs where graphs are classified. */
@@ -117,6 +121,12 @@ pgcn_status pgcn_i_source_features(pgcn_i_source *source, const float *dense, in
 /* Nodes, or graphs where graphs are classified: what has a label and stands in a split. */
 int64_t pgcn_i_source_items(const pgcn_i_source *source);
 bool pgcn_i_source_has_label(const pgcn_i_source *source, int64_t item);
+/* Whether the classes look like numbers to predict: all are numbers, more than twenty, with fewer than
+ * two labelled items each on average (ten, if some have a fraction). And what to say then. */
+bool pgcn_i_source_has_numbers(const pgcn_i_source *source);
+#define PGCN_I_NO_REGRESSION                                                                       \
+    "if they are numbers to predict, that is regression, which is not supported; put them into a " \
+    "few classes first, such as low, middle and high"
 
 /* ---- the steps (prepare.c, features.c, splits.c) -------------------------------------------- */
 
@@ -136,6 +146,8 @@ typedef struct pgcn_i_steps {
     bool without_test;
     char order; /* 0: as it is, 'd' degree, 'r' rcm, 'c' community, 'x' random */
 } pgcn_i_steps;
+/* An error if a list "a=1,b,a=2" names a value twice and differently. */
+pgcn_status pgcn_i_check_twice(const char *list);
 /* Reads a list of steps over what is in `out` (start from zero). *known = false, and no error, if a
  * word is no step: then a colon may be part of a path. */
 pgcn_status pgcn_i_steps_parse(const char *text, pgcn_i_steps *out, bool *known);
@@ -224,10 +236,14 @@ PGCN_I_READER(dgl_ppi);       /* dgl_ppi.c: train_graph.json, train_feats.npy, .
 PGCN_I_READER(matrix_market); /* matrix_market.c: .mtx */
 PGCN_I_READER(edge_list);     /* edge_list.c: two or three columns of text */
 #undef PGCN_I_READER
+/* The same, where the user says whether the first line is a header. */
+pgcn_status pgcn_i_edge_list_read_as(const char *path, pgcn_header header, pgcn_i_source *source);
 
 /* own_files.c: a user's graph in text files (features also .npy); all but `edges` may be NULL. */
 typedef struct pgcn_i_own_files {
     const char *edges, *features, *labels, *splits;
+    pgcn_header header;
+    pgcn_unknown_ids unknown_ids;
 } pgcn_i_own_files;
 pgcn_status pgcn_i_own_files_read(const pgcn_i_own_files *files, pgcn_i_source *source);
 
@@ -274,9 +290,18 @@ pgcn_status pgcn_i_fingerprint_end(pgcn_i_fingerprint *fingerprint, const pgcn_d
                                    char hex[65]);
 void pgcn_i_fingerprint_drop(pgcn_i_fingerprint *fingerprint);
 
+/* What tells one split from another of the same name: SHA-256 of its masks, 64 hex digits each. */
+typedef struct pgcn_i_split_id {
+    char all[65];  /* of the training, validation and test mask; "": not known (files of 0.1) */
+    char seen[65]; /* of training and validation only: with equal ones, test items are held out */
+} pgcn_i_split_id;
+pgcn_status pgcn_i_split_identify(const pgcn_dataset *data, const pgcn_i_split *split,
+                                  pgcn_i_split_id *out);
+
 /* builtin.c: karate, sbm, grid, powerlaw. *found tells whether `name` (before a colon) is one of
  * them. */
 pgcn_status pgcn_i_builtin_read(const char *name, bool *found, pgcn_i_source *source);
+bool pgcn_i_builtin_knows(const char *name); /* the same question, without making it */
 /* Whether what follows the last colon of such a name are steps: after a second colon, or if it does
  * not begin with a setting. */
 bool pgcn_i_builtin_has_steps(const char *name);

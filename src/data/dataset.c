@@ -90,6 +90,16 @@ static pgcn_status check_dense(const char *where, pgcn_i_features *x) {
     return PGCN_OK;
 }
 
+static pgcn_status check_marks(const char *where, const char *what, const uint8_t *mark,
+                               int64_t count) {
+    for (int64_t i = 0; mark && i < count; i++)
+        if (mark[i] > 1)
+            return pgcn_i_fail(PGCN_ERR_FORMAT,
+                               "%s: mark %lld of '%s' features is %d, expected 0 or 1", where,
+                               (long long)i, what, mark[i]);
+    return PGCN_OK;
+}
+
 static pgcn_status check_features(const char *where, pgcn_i_features *x, int64_t n) {
     if (x->columns == 0 && !x->dense && !x->offset) return PGCN_OK; /* prepare.c makes some */
     if (x->columns < 1 || x->columns > INT32_MAX)
@@ -108,6 +118,8 @@ static pgcn_status check_features(const char *where, pgcn_i_features *x, int64_t
                            "%s: features must be given once, either dense or as offsets, columns "
                            "and values",
                            where);
+    PGCN_TRY(check_marks(where, "absent", x->absent, n));
+    PGCN_TRY(check_marks(where, "made", x->made, x->columns));
     return sparse ? check_sparse(where, x) : check_dense(where, x);
 }
 
@@ -318,6 +330,12 @@ static pgcn_status check_source(const char *where, pgcn_i_source *source) {
 
 /* ---- count, fingerprint ------------------------------------------------------------------ */
 
+static int64_t count_featureless(const pgcn_i_features *x) {
+    int64_t without = 0;
+    for (int64_t i = 0; x->absent && i < x->n; i++) without += x->absent[i];
+    return without;
+}
+
 static int64_t count_unlabelled(const pgcn_i_source *source) {
     int64_t items = pgcn_i_source_items(source), without = 0;
     for (int64_t i = 0; i < items; i++) without += !pgcn_i_source_has_label(source, i);
@@ -334,6 +352,7 @@ static pgcn_status count_all(pgcn_dataset *data) {
                               .nodes = graph->n,
                               .features = data->x.columns,
                               .feature_nonzeros = data->x.nonzeros,
+                              .featureless = count_featureless(&data->x),
                               .sparse_features = data->x.offset != NULL,
                               .directed = graph->directed,
                               .weighted = graph->weight != NULL,
@@ -418,7 +437,10 @@ static pgcn_status build(pgcn_dataset *data, const char *name, const char *where
     const pgcn_i_source *from = &data->from;
     bool changed = is_changed_by(steps);
     pgcn_i_fingerprint *fingerprint = NULL;
-    data->name = pgcn_i_arena_strdup(&data->from.arena, name);
+    char
+        shown[PGCN_I_PATH_BYTES]; /* a name is printed everywhere, and may be that of a container */
+    pgcn_text_printable(name, shown, sizeof shown);
+    data->name = pgcn_i_arena_strdup(&data->from.arena, shown);
     if (!data->name) return PGCN_ERR_MEMORY;
     bool stored = from->fingerprint[0] && !changed; /* pgcn_dataset_verify() looks if it is right */
     if (!stored && !changed) PGCN_TRY(pgcn_i_fingerprint_begin(&from->x, &fingerprint));
@@ -596,12 +618,23 @@ static void add_steps(char *name, size_t bytes, const pgcn_i_steps *steps) {
     if (*text) snprintf(name + used, bytes - used, ":%s", text);
 }
 
+static pgcn_status check_header(pgcn_header header) {
+    if (header >= PGCN_HEADER_AUTO && header <= PGCN_HEADER_NO) return PGCN_OK;
+    return pgcn_i_fail(PGCN_ERR_ARGUMENT, "header is number %d, expected a pgcn_header",
+                       (int)header);
+}
+
 pgcn_status pgcn_dataset_from_files(const pgcn_dataset_files *files, pgcn_dataset **out) {
     pgcn_dataset_files set = pgcn_dataset_files_default();
     PGCN_TRY(pgcn_i_opts_over(&set, sizeof set, files, "pgcn_dataset_files_default"));
     if (!set.edges || !*set.edges || !out)
         return pgcn_i_fail(PGCN_ERR_ARGUMENT, "pgcn_dataset_from_files: there is no edge file, or "
                                               "no place for the result");
+    PGCN_TRY(check_header(set.header));
+    if (set.unknown_ids != PGCN_UNKNOWN_REFUSE && set.unknown_ids != PGCN_UNKNOWN_KEEP)
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT,
+                           "unknown_ids is number %d, expected a pgcn_unknown_ids",
+                           (int)set.unknown_ids);
     pgcn_i_steps steps = {0};
     PGCN_TRY(parse_steps(set.steps, &steps));
     char name[PGCN_I_PATH_BYTES];
@@ -610,7 +643,12 @@ pgcn_status pgcn_dataset_from_files(const pgcn_dataset_files *files, pgcn_datase
     else
         name_of(set.edges, true, name, sizeof name);
     add_steps(name, sizeof name, &steps);
-    pgcn_i_own_files own = {set.edges, set.features, set.labels, set.splits};
+    pgcn_i_own_files own = {.edges = set.edges,
+                            .features = set.features,
+                            .labels = set.labels,
+                            .splits = set.splits,
+                            .header = set.header,
+                            .unknown_ids = set.unknown_ids};
     pgcn_i_source source = {0};
     pgcn_status status = pgcn_i_own_files_read(&own, &source);
     if (status == PGCN_OK) return pgcn_i_dataset_build(name, set.edges, &steps, &source, out);
@@ -710,8 +748,16 @@ static pgcn_status check_reachable(const char *path) {
     return PGCN_OK;
 }
 
+static pgcn_status no_header(const char *name) {
+    return pgcn_i_fail(PGCN_ERR_ARGUMENT,
+                       "data set '%s' is no edge list in text, so that its first line is no "
+                       "question; leave out --header",
+                       name);
+}
+
 /* "data/cora/" is called "cora" and so is "cora.npz"; a container knows its name. */
-static pgcn_status load_path(const char *path, const pgcn_i_steps *steps, pgcn_dataset **out) {
+static pgcn_status load_path(const char *path, const pgcn_i_steps *steps, pgcn_header header,
+                             pgcn_dataset **out) {
     const pgcn_i_format *format = pgcn_i_format_find(path);
     if (!format) PGCN_TRY(check_reachable(path));
     if (!format)
@@ -719,8 +765,11 @@ static pgcn_status load_path(const char *path, const pgcn_i_steps *steps, pgcn_d
                            "'%s' is in no format that pathgcn reads (docs/FORMATS.md lists them); "
                            "your own CSV files are given by --edges, --features and --labels",
                            path);
+    if (header != PGCN_HEADER_AUTO && format->read != pgcn_i_edge_list_read) return no_header(path);
     pgcn_i_source source = {0};
-    pgcn_status status = format->read(path, steps, &source);
+    pgcn_status status = header == PGCN_HEADER_AUTO
+                             ? format->read(path, steps, &source)
+                             : pgcn_i_edge_list_read_as(path, header, &source);
     if (status != PGCN_OK) {
         pgcn_i_source_free(&source);
         return status;
@@ -784,14 +833,17 @@ pgcn_status pgcn_dataset_load(const char *name, const pgcn_dataset_opts *opts, p
     if (!name || !*name || !out)
         return pgcn_i_fail(PGCN_ERR_ARGUMENT, "pgcn_dataset_load: the name of the data set is "
                                               "empty, or there is no place for the result");
+    PGCN_TRY(check_header(set.header));
     bool found = false;
     pgcn_i_steps steps = {.directed = set.directed, .self_loops = set.keep_self_loops};
     PGCN_TRY(parse_steps(set.steps, &steps));
+    if (set.header != PGCN_HEADER_AUTO && pgcn_i_builtin_knows(name)) return no_header(name);
     pgcn_status status = load_builtin(name, &steps, &found, out);
     if (status != PGCN_OK || found) return status;
     char base[PGCN_I_PATH_BYTES], path[PGCN_I_PATH_BYTES];
     PGCN_TRY(take_steps(name, base, sizeof base, &steps));
-    if (pgcn_i_is_directory(base) || pgcn_i_file_exists(base)) return load_path(base, &steps, out);
+    if (pgcn_i_is_directory(base) || pgcn_i_file_exists(base))
+        return load_path(base, &steps, set.header, out);
     const char *data_dir = set.data_dir ? set.data_dir : getenv("PATHGCN_DATA");
     if (data_dir && !*data_dir) data_dir = NULL;
     const char *places[] = {data_dir, pgcn_cache_directory()};
@@ -799,7 +851,7 @@ pgcn_status pgcn_dataset_load(const char *name, const pgcn_dataset_opts *opts, p
     pgcn_published_find(base, &published); /* "actor" is published as film */
     for (int i = 0; i < 2; i++)
         if (find_in(places[i], base, path) || find_in(places[i], published.name, path))
-            return load_path(path, &steps, out);
+            return load_path(path, &steps, set.header, out);
     PGCN_TRY(check_reachable(base));
     if (data_dir) PGCN_TRY(check_reachable(data_dir));
     return not_found(name, base, data_dir, !set.data_dir);

@@ -1,7 +1,9 @@
-/* A user's text file with cells: how it is laid out, and its rows. The rules are in delimited.c. */
+/* A user's text file with cells: how it is laid out, and its rows. The rules are in delimited.c, those of
+ * headers in header.c. */
 #ifndef PGCN_DELIMITED_H
 #define PGCN_DELIMITED_H
 
+#include "data/id_map.h"
 #include "io/io.h"
 
 /* What a file is about: it decides what a header looks like. */
@@ -12,18 +14,44 @@ typedef enum pgcn_i_role {
     PGCN_I_ROLE_SPLITS
 } pgcn_i_role;
 
+/* What is known before the file is read. */
+typedef struct pgcn_i_known {
+    pgcn_i_role role;
+    pgcn_header header;       /* what the user says */
+    const char *id_column;    /* what the feature file has above its ids; or NULL */
+    const pgcn_i_id_map *ids; /* of the files read before; or NULL */
+    bool ids_are_rows;        /* ids are 0 .. n-1, the rows of an array */
+    const char *edges;        /* the edge file, where ids of labels may be; or NULL */
+} pgcn_i_known;
+
 typedef struct pgcn_i_layout {
-    const char *path;    /* borrowed */
-    char delimiter;      /* as for pgcn_i_text_split */
-    int64_t columns;     /* cells of a row; 0: the file has no row */
-    int64_t header_line; /* 0: there is none */
-    bool guessed;        /* the header, from the cells below it: the user should hear of it */
-    char **header;       /* [columns], in the arena; NULL without a header */
+    const char *path;           /* borrowed */
+    char delimiter;             /* as for pgcn_i_text_split */
+    int64_t columns;            /* cells of a row; 0: the file has no row */
+    int64_t header_line;        /* 0: there is none */
+    char **header;              /* [columns], in the arena; NULL without a header */
+    int64_t first_line;         /* with cells; 0: none */
+    char first[PGCN_I_EXCERPT]; /* its beginning */
+    const char *why;            /* it was taken for a header or for data; static text */
 } pgcn_i_layout;
-/* Looks at the first two lines with cells; what it finds lives in the arena. `id_column`: what
- * another file of the same graph has above its ids, or NULL. */
-pgcn_status pgcn_i_layout_find(const char *path, pgcn_i_role role, const char *id_column,
-                               pgcn_i_arena *arena, pgcn_i_layout *out);
+/* Looks at the first two lines with cells, and at the others where these do not tell whether there is a
+ * header; what it finds lives in the arena. */
+pgcn_status pgcn_i_layout_find(const char *path, const pgcn_i_known *known, pgcn_i_arena *arena,
+                               pgcn_i_layout *out);
+
+/* header.c: whether the first line `a` is a header. `b` is the second one, perhaps empty; the layout is
+ * that of the lines below the first. */
+typedef struct pgcn_i_cells {
+    char **cell;
+    int64_t count;
+} pgcn_i_cells;
+typedef struct pgcn_i_verdict {
+    bool header;
+    const char *why; /* static text */
+} pgcn_i_verdict;
+pgcn_status pgcn_i_header_judge(const pgcn_i_layout *layout, const pgcn_i_known *known,
+                                const pgcn_i_cells *a, const pgcn_i_cells *b, pgcn_i_verdict *out);
+bool pgcn_i_names_ids(const char *cell); /* an empty cell, or a word like id, node */
 
 /* The rows behind the header, one after the other. */
 typedef struct pgcn_i_rows {

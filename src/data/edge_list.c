@@ -23,7 +23,9 @@ bool pgcn_i_edge_list_detect(const char *path) {
     pgcn_i_layout layout;
     if (!ends_like_edges(path) || !pgcn_i_file_exists(path) || pgcn_i_is_directory(path))
         return false;
-    bool found = pgcn_i_layout_find(path, PGCN_I_ROLE_EDGES, NULL, &scratch, &layout) == PGCN_OK &&
+    /* as data, which looks at two lines only */
+    pgcn_i_known known = {.role = PGCN_I_ROLE_EDGES, .header = PGCN_HEADER_NO};
+    bool found = pgcn_i_layout_find(path, &known, &scratch, &layout) == PGCN_OK &&
                  layout.columns >= 2 && layout.columns <= 3;
     pgcn_i_arena_free(&scratch);
     return found;
@@ -32,7 +34,11 @@ bool pgcn_i_edge_list_detect(const char *path) {
 pgcn_status pgcn_i_edge_list_read(const char *path, const pgcn_i_steps *steps,
                                   pgcn_i_source *source) {
     (void)steps;
-    pgcn_i_own_files files = {.edges = path};
+    return pgcn_i_edge_list_read_as(path, PGCN_HEADER_AUTO, source);
+}
+
+pgcn_status pgcn_i_edge_list_read_as(const char *path, pgcn_header header, pgcn_i_source *source) {
+    pgcn_i_own_files files = {.edges = path, .header = header};
     PGCN_TRY(pgcn_i_own_files_read(&files, source));
     source->format = "edge list";
     return PGCN_OK;

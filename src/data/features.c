@@ -93,6 +93,20 @@ static pgcn_status name_columns(pgcn_i_source *source, const feature_blocks *blo
 
 /* ---- values ----------------------------------------------------------------------------------- */
 
+/* What nodes without given features have all the same: the columns behind the given ones. */
+static pgcn_status mark_made(pgcn_i_source *source, const feature_blocks *blocks,
+                             pgcn_i_features *joined) {
+    const pgcn_i_features *own = &source->x;
+    if (!blocks->own || !own->absent) return PGCN_OK;
+    uint8_t *made = PGCN_I_ARRAY(&source->arena, uint8_t, joined->columns);
+    if (!made) return PGCN_ERR_MEMORY;
+    for (int64_t j = 0; j < joined->columns; j++)
+        made[j] = j >= blocks->own_columns || (own->made && own->made[j]);
+    joined->absent = own->absent;
+    joined->made = made;
+    return PGCN_OK;
+}
+
 static pgcn_status join_features(pgcn_i_source *source, const feature_blocks *blocks) {
     const pgcn_i_features *own = &source->x;
     const pgcn_graph *graph = source->graph;
@@ -127,12 +141,14 @@ static pgcn_status join_features(pgcn_i_source *source, const feature_blocks *bl
             value[at++] = graph->weight ? graph->weight[e] : 1;
         }
     }
-    source->x = (pgcn_i_features){.n = n,
-                                  .columns = columns,
-                                  .nonzeros = at,
-                                  .offset = offset,
-                                  .column = column,
-                                  .value = value};
+    pgcn_i_features joined = {.n = n,
+                              .columns = columns,
+                              .nonzeros = at,
+                              .offset = offset,
+                              .column = column,
+                              .value = value};
+    PGCN_TRY(mark_made(source, blocks, &joined));
+    source->x = joined;
     return name_columns(source, blocks, columns);
 }
 

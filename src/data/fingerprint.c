@@ -1,9 +1,9 @@
 /* The fingerprint of a data set: SHA-256 of the numbers a model depends on, little-endian, each array
  * after its length (docs/FORMATS.md). Neither the name nor the splits: the same data under another name
- * is the same data.
+ * is the same data. Splits have hashes of their own, at the end of this file.
  *
  * Features come first, so that large ones are hashed by a thread of their own while the graph is built.
- * Called by dataset.c. */
+ * Called by dataset.c; the hashes of splits by the training room. */
 #include "data/data.h"
 
 #include <pthread.h>
@@ -72,6 +72,18 @@ static void add_labels(pgcn_i_hash *hash, const pgcn_dataset *data) {
     add_number(hash, data->classes);
 }
 
+/* Nothing where all nodes have features: so it was before there was a mark of those that have none. */
+static void add_absent(pgcn_i_hash *hash, const pgcn_i_features *x) {
+    static const char tag[8] = "absent";
+    if (!x->absent) return;
+    pgcn_i_hash_add(hash, tag, sizeof tag);
+    pgcn_i_hash_add(hash, x->absent, x->n);
+    for (int64_t j = 0; j < x->columns; j++) {
+        uint8_t made = x->made ? x->made[j] : 0;
+        pgcn_i_hash_add(hash, &made, 1);
+    }
+}
+
 static void *run(void *context) {
     pgcn_i_fingerprint *fingerprint = context;
     add_features(fingerprint->hash, &fingerprint->x);
@@ -128,5 +140,43 @@ pgcn_status pgcn_i_fingerprint_end(pgcn_i_fingerprint *fingerprint, const pgcn_d
     }
     add_graph(hash, data->graph);
     add_labels(hash, data);
+    add_absent(hash, &data->x);
     return pgcn_i_hash_finish(hash, hex);
+}
+
+/* ---- splits ---------------------------------------------------------------------------------- */
+
+/* In the numbering without the step `order`, so that a split is the same split in any order. */
+static void add_mask(pgcn_i_hash *hash, const pgcn_dataset *data, const uint8_t *mask) {
+    enum { PIECE = 4096 };
+    const pgcn_node *row = data->task == PGCN_TASK_GRAPH ? NULL : data->from.row;
+    int64_t items = data->info.items;
+    if (!row) {
+        pgcn_i_hash_add(hash, mask, items);
+        return;
+    }
+    for (int64_t first = 0; first < items; first += PIECE) {
+        uint8_t piece[PIECE];
+        int64_t count = items - first < PIECE ? items - first : PIECE;
+        for (int64_t i = 0; i < count; i++) piece[i] = mask[row[first + i]];
+        pgcn_i_hash_add(hash, piece, count);
+    }
+}
+
+static pgcn_status hash_masks(const pgcn_dataset *data, const uint8_t *const *mask, int masks,
+                              char hex[65]) {
+    static const char tag[16] = "pathgcn-split-1";
+    pgcn_i_hash *hash;
+    PGCN_TRY(pgcn_i_hash_new(&hash));
+    pgcn_i_hash_add(hash, tag, sizeof tag);
+    add_number(hash, data->info.items);
+    for (int i = 0; i < masks; i++) add_mask(hash, data, mask[i]);
+    return pgcn_i_hash_finish(hash, hex);
+}
+
+pgcn_status pgcn_i_split_identify(const pgcn_dataset *data, const pgcn_i_split *split,
+                                  pgcn_i_split_id *out) {
+    const uint8_t *const mask[] = {split->train, split->val, split->test};
+    PGCN_TRY(hash_masks(data, mask, 2, out->seen));
+    return hash_masks(data, mask, 3, out->all);
 }

@@ -1,6 +1,7 @@
-/* The steps `only-split` and `without-test`. A search that chooses settings on validation must not be
- * able to see a test node, not even by a mistake: so the test nodes of every split, and the labels
- * that no training or validation node of any split has, are gone before anything is computed. */
+/* The steps `only-split` and `without-test`. A search that chooses settings on validation gets data in
+ * which no split has test nodes, and the labels that no training or validation node of the splits
+ * that are left has are gone before anything is computed. With one split left these are the labels of
+ * all its test nodes; of several splits, a test node of one may train in another and keeps its label. */
 #include "data/data.h"
 
 #include <string.h>

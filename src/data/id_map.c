@@ -75,6 +75,13 @@ pgcn_status pgcn_i_id_map_add(pgcn_i_id_map *map, const char *id, int64_t *numbe
     return PGCN_OK;
 }
 
+pgcn_status pgcn_i_push_i32(pgcn_i_buffer *buffer, int64_t value) {
+    int32_t *place = pgcn_i_buffer_add(buffer, (int64_t)sizeof *place);
+    if (!place) return PGCN_ERR_MEMORY;
+    *place = (int32_t)value;
+    return PGCN_OK;
+}
+
 void pgcn_i_id_map_free(pgcn_i_id_map *map) {
     pgcn_i_buffer_free(&map->text);
     pgcn_i_buffer_free(&map->offset);

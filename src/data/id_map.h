@@ -18,5 +18,7 @@ pgcn_status pgcn_i_id_map_add(pgcn_i_id_map *map, const char *id, int64_t *numbe
 int64_t pgcn_i_id_map_find(const pgcn_i_id_map *map, const char *id); /* -1: not there */
 const char *pgcn_i_id_map_text(const pgcn_i_id_map *map, int64_t number);
 void pgcn_i_id_map_free(pgcn_i_id_map *map);
+/* Appends a number of an id, all of which are below INT32_MAX, to an array of int32. */
+pgcn_status pgcn_i_push_i32(pgcn_i_buffer *buffer, int64_t value);
 
 #endif

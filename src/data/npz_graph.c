@@ -6,7 +6,7 @@
  *     labels [n]. Newer files call the matrices adj_matrix.data, attr_matrix.data, ...
  *   heterophilous-graphs (Platonov et al. 2023): edges [m, 2], node_features [n, f], node_labels
  *     [n], train_masks, val_masks, test_masks [s, n]; directed if its name says "_directed"
- *   ours (save_npz.c): pathgcn = 1, edges [m, 2], x or x_indptr .., y or labels, ..
+ *   ours (save_npz.c): pathgcn = 1 or 2, edges [m, 2], x or x_indptr .., y or labels, ..
  *
  * Ids, labels and features may be of any whole or floating type of io.h. Arrays that are not listed
  * (names as Python objects) are not touched. Called through formats.c. Serial, thread-safe. */
@@ -555,13 +555,32 @@ static pgcn_status read_own_splits(archive *from) {
     return PGCN_OK;
 }
 
+/* Version 2: nodes that have no features. The note of the source is not in the file. */
+static pgcn_status read_absent(archive *from, bool expected) {
+    pgcn_i_source *source = from->source;
+    pgcn_i_features *x = &source->x;
+    int64_t absent = 0;
+    PGCN_TRY(read_own(from, "x_absent", PGCN_I_U8, x->n, -1, &x->absent));
+    if ((x->absent != NULL) != expected)
+        return pgcn_i_fail(PGCN_ERR_FORMAT,
+                           "reading '%s': its layout has version %d, which does %sgo with an array "
+                           "x_absent; convert the source again",
+                           from->path, 1 + expected, expected ? "" : "not ");
+    PGCN_TRY(read_own(from, "x_made", PGCN_I_U8, x->columns, -1, &x->made));
+    for (int64_t i = 0; x->absent && i < x->n; i++) absent += x->absent[i] == 1;
+    if (absent == 0) return PGCN_OK;
+    return pgcn_i_source_note(
+        source, "%lld node%s without features and get%s the mean of the training nodes",
+        (long long)absent, absent == 1 ? " is" : "s are", absent == 1 ? "s" : "");
+}
+
 /* num_nodes must be justified by an array of that many rows: it could ask for any memory. */
-static pgcn_status read_own_nodes(archive *from) {
+static pgcn_status read_own_nodes(archive *from, int64_t version) {
     int64_t nodes;
     PGCN_TRY(read_number(from, "num_nodes", INT32_MAX, &nodes));
     PGCN_TRY(set_nodes(from, nodes));
     PGCN_TRY(read_own_features(from));
-    if (from->source->x.n == nodes) return PGCN_OK;
+    if (from->source->x.n == nodes) return read_absent(from, version == 2);
     return pgcn_i_fail(PGCN_ERR_MISMATCH,
                        "reading '%s': it says that it has %lld nodes, but has features of %lld; "
                        "convert the source again",
@@ -573,15 +592,15 @@ static pgcn_status read_ours(archive *from) {
     int64_t version, directed, classes;
     source->format = ".npz of pathgcn";
     PGCN_TRY(read_number(from, "pathgcn", INT64_MAX, &version));
-    if (version != 1)
+    if (version != 1 && version != 2)
         return pgcn_i_fail(PGCN_ERR_FORMAT,
-                           "reading '%s': its layout has version %lld, expected 1; convert the "
-                           "source again",
+                           "reading '%s': its layout has version %lld, expected 1 or 2; convert "
+                           "the source again",
                            from->path, (long long)version);
     PGCN_TRY(read_own_name(from));
     PGCN_TRY(read_number(from, "directed", 1, &directed));
     PGCN_TRY(read_number(from, "num_classes", INT32_MAX, &classes));
-    PGCN_TRY(read_own_nodes(from));
+    PGCN_TRY(read_own_nodes(from, version));
     PGCN_TRY(read_own_graph(from, directed == 1));
     source->classes = (int)classes;
     PGCN_TRY(read_own(from, "node_label", PGCN_I_I32, source->nodes, -1, &source->node_label));

@@ -1,4 +1,4 @@
-/* A user's own graph: up to four text files (delimited.c has the rules of cells and headers).
+/* A user's own graph: up to four text files (delimited.c has the rules of cells, header.c of headers).
  *
  *   edges      from, to [, weight]         required
  *   features   id, numbers...              or .npy [n, f]: row i is node i, ids are then 0..n-1
@@ -7,7 +7,7 @@
  *   splits     id, train|val|test [, ...]  a column is a split; nodes not named are in no part
  *
  * Nodes are all ids of features, labels and edges, so a node may be in one file only: it has no edges, no
- * label, or zeros as features. If all ids are whole numbers, nodes are in ascending order, else in the
+ * label, or no features, and gets the mean of the training nodes. If all ids are whole numbers, nodes are in ascending order, else in the
  * order of their first appearance in features, labels, edges. Ids are kept as text, unless they are
  * exactly 0..n-1. An id twice in features, labels or splits is an error.
  *
@@ -15,7 +15,6 @@
  * thread-safe (table.c has its own threads). */
 #include "data/data.h"
 #include "data/delimited.h"
-#include "data/id_map.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -28,9 +27,11 @@ typedef struct own {
     pgcn_i_arena scratch;
     pgcn_i_id_map ids;
     const char *id_column; /* above the ids in the header of the features; NULL: not known */
-    int64_t counted;       /* >= 0: ids are the numbers 0..counted-1 (features from .npy), no map */
-    int32_t *place;        /* [nodes] of the map's number in the final order; NULL: the same */
-    pgcn_i_buffer x;       /* [x_rows, x_columns] features in the order of the map */
+    char first_lines[900]; /* what they were taken for, file by file */
+    char not_utf8[400]; /* which files with unknown ids are not, as the end of a sentence; or "" */
+    int64_t counted;    /* >= 0: ids are the numbers 0..counted-1 (features from .npy), no map */
+    int32_t *place;     /* [nodes] of the map's number in the final order; NULL: the same */
+    pgcn_i_buffer x;    /* [x_rows, x_columns] features in the order of the map */
     int64_t x_rows, x_columns;
     pgcn_i_buffer from, to, weight; /* int32 ids of the map; float */
     pgcn_i_buffer label_node;       /* int32 node of each row of labels */
@@ -74,10 +75,30 @@ static const char *id_text(const own *in, int64_t node, char scratch[24]) {
     return scratch;
 }
 
-/* Finds how a file is laid out, and tells the user if a header was guessed. */
+static const char *file_of(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* Appends to the note on the first lines: the user is always told what they were taken for. */
+static void tell_first_line(own *in, const pgcn_i_layout *layout) {
+    size_t used = strlen(in->first_lines);
+    snprintf(in->first_lines + used, sizeof in->first_lines - used,
+             "%s'%s' (line %lld of %.60s) was taken for %s: %s", used ? "; " : "", layout->first,
+             (long long)layout->first_line, file_of(layout->path),
+             layout->header ? "a header" : "data", layout->why);
+}
+
+/* Finds how a file is laid out. */
 static pgcn_status find_layout(own *in, const char *path, pgcn_i_role role, int64_t least_columns,
                                const char *expected, pgcn_i_layout *out) {
-    PGCN_TRY(pgcn_i_layout_find(path, role, in->id_column, &in->scratch, out));
+    pgcn_i_known known = {.role = role,
+                          .header = in->files->header,
+                          .id_column = in->id_column,
+                          .ids = &in->ids,
+                          .ids_are_rows = in->counted >= 0,
+                          .edges = in->files->edges};
+    PGCN_TRY(pgcn_i_layout_find(path, &known, &in->scratch, out));
     if (out->columns == 0)
         return pgcn_i_fail(PGCN_ERR_FORMAT, "reading '%s': it has no rows, expected %s", path,
                            expected);
@@ -87,15 +108,8 @@ static pgcn_status find_layout(own *in, const char *path, pgcn_i_role role, int6
             "reading '%s': its rows have %lld cell%s, expected %s; cells are separated "
             "by commas, tabs, semicolons or blanks",
             path, (long long)out->columns, out->columns == 1 ? "" : "s", expected);
-    if (!out->guessed) return PGCN_OK;
-    char shown[PGCN_I_EXCERPT];
-    const char *cell = out->header[out->columns - 1];
-    pgcn_i_text_excerpt(cell, (int64_t)strlen(cell), shown);
-    return pgcn_i_source_note(
-        in->source,
-        "line %lld of %s (its last cell is '%s') was taken as a header, not as "
-        "data",
-        (long long)out->header_line, path, shown);
+    tell_first_line(in, out);
+    return PGCN_OK;
 }
 
 /* Calls `take` for every row. */
@@ -114,13 +128,6 @@ static pgcn_status for_each_row(own *in, const pgcn_i_layout *layout, take_row t
 fail:
     pgcn_i_rows_close(&rows);
     return status;
-}
-
-static pgcn_status push_i32(pgcn_i_buffer *buffer, int64_t value) {
-    int32_t *place = pgcn_i_buffer_add(buffer, (int64_t)sizeof *place);
-    if (!place) return PGCN_ERR_MEMORY;
-    *place = (int32_t)value; /* nodes are below INT32_MAX, see id_map.c */
-    return PGCN_OK;
 }
 
 /* Names in the arena of the source; empty if there is no header. */
@@ -273,7 +280,7 @@ static pgcn_status take_many_labels(own *in, const pgcn_i_rows *rows, char **cel
 static pgcn_status take_label(own *in, const pgcn_i_rows *rows, char **cell) {
     int64_t node, classes = in->label_layout.columns - 1;
     PGCN_TRY(node_of(in, rows, cell[0], &node));
-    PGCN_TRY(push_i32(&in->label_node, node));
+    PGCN_TRY(pgcn_i_push_i32(&in->label_node, node));
     int64_t *line = pgcn_i_buffer_add(&in->label_line, (int64_t)sizeof *line);
     if (!line) return PGCN_ERR_MEMORY;
     *line = pgcn_i_text_line_number(rows->text);
@@ -298,8 +305,8 @@ static pgcn_status take_edge(own *in, const pgcn_i_rows *rows, char **cell) {
     int64_t from, to;
     PGCN_TRY(node_of(in, rows, cell[0], &from));
     PGCN_TRY(node_of(in, rows, cell[1], &to));
-    PGCN_TRY(push_i32(&in->from, from));
-    PGCN_TRY(push_i32(&in->to, to));
+    PGCN_TRY(pgcn_i_push_i32(&in->from, from));
+    PGCN_TRY(pgcn_i_push_i32(&in->to, to));
     if (rows->layout->columns == 2) return PGCN_OK;
     const char *at = cell[2];
     float value;
@@ -329,6 +336,111 @@ static pgcn_status read_edges(own *in) {
                            "weight; keep these columns only",
                            path, (long long)layout.columns);
     return for_each_row(in, &layout, take_edge);
+}
+
+/* ---- ids that match nothing ------------------------------------------------------------------ */
+
+enum { SHOWN_IDS = 3, SHOWN_BYTES = SHOWN_IDS * (PGCN_I_EXCERPT + 4) };
+
+/* Which ids a file has: has[id of the map]. */
+typedef struct id_set {
+    const char *path;
+    uint8_t *has;
+} id_set;
+
+static pgcn_status mark_ids(own *in, const char *path, const pgcn_i_buffer *node, id_set *out) {
+    const int32_t *number = (const int32_t *)(const void *)node->data;
+    int64_t count = node->bytes / (int64_t)sizeof *number;
+    *out = (id_set){path, PGCN_I_ARRAY(&in->scratch, uint8_t, in->ids.count)};
+    if (!out->has) return PGCN_ERR_MEMORY;
+    for (int64_t i = 0; i < count; i++) out->has[number[i]] = 1;
+    return PGCN_OK;
+}
+
+/* Appends the first few ids that only one of two sets has, quoted. */
+static void show_ids(const own *in, const id_set *set, const id_set *without, char *out) {
+    int shown = 0;
+    for (int64_t i = 0; i < in->ids.count && shown <= SHOWN_IDS; i++) {
+        if (!set->has[i] || without->has[i]) continue;
+        size_t used = strlen(out);
+        if (shown++ == SHOWN_IDS) {
+            snprintf(out + used, SHOWN_BYTES - used, ", ...");
+            break;
+        }
+        char id[PGCN_I_EXCERPT];
+        const char *text = pgcn_i_id_map_text(&in->ids, i);
+        pgcn_i_text_excerpt(text, (int64_t)strlen(text), id);
+        snprintf(out + used, SHOWN_BYTES - used, "%s'%s'", used ? ", " : "", id);
+    }
+}
+
+static bool is_ascii(const char *text) {
+    while (*text > 0) text++;
+    return *text == '\0';
+}
+
+static void tell_if_not_utf8(own *in, const id_set *set) {
+    for (int64_t i = 0; i < in->ids.count; i++) {
+        const char *id = pgcn_i_id_map_text(&in->ids, i);
+        if (!set->has[i] || is_ascii(id) || pgcn_i_is_utf8(id, (int64_t)strlen(id))) continue;
+        size_t used = strlen(in->not_utf8);
+        snprintf(in->not_utf8 + used, sizeof in->not_utf8 - used,
+                 "; %.60s does not look like UTF-8, which is likely the reason: save it as UTF-8",
+                 file_of(set->path));
+        return;
+    }
+}
+
+/* What `set` has and `other` should have. Few of them are as they are; many mean that ids are written in
+ * two ways, and a model would learn from a graph that nobody has. */
+static pgcn_status compare_ids(own *in, const id_set *set, const id_set *other, const char *lacks) {
+    enum { ONE_OF = 10 };
+    int64_t ids = 0, unknown = 0;
+    for (int64_t i = 0; i < in->ids.count; i++) {
+        ids += set->has[i];
+        unknown += set->has[i] && !other->has[i];
+    }
+    if (unknown == 0) return PGCN_OK;
+    char shown[SHOWN_BYTES] = "";
+    show_ids(in, set, other, shown);
+    in->not_utf8[0] = '\0';
+    tell_if_not_utf8(in, set);
+    tell_if_not_utf8(in, other);
+    if (ONE_OF * unknown > ids && in->files->unknown_ids == PGCN_UNKNOWN_REFUSE)
+        return pgcn_i_fail(PGCN_ERR_MISMATCH,
+                           "%lld of the %lld ids of '%s' are not in '%s' (%s), more than a "
+                           "tenth%s; write each id the same way in all files, or say --unknown-ids "
+                           "keep if these are nodes without %s",
+                           (long long)unknown, (long long)ids, set->path, other->path, shown,
+                           in->not_utf8, lacks);
+    if (in->files->features) return PGCN_OK; /* place_features() tells */
+    return pgcn_i_source_note(in->source, "%lld of the %lld ids of %.60s are not in %.60s: %s%s",
+                              (long long)unknown, (long long)ids, file_of(set->path),
+                              file_of(other->path), shown, in->not_utf8);
+}
+
+/* Labels and edges against features; without features, labels against edges. */
+static pgcn_status compare_files(own *in, const id_set *features, const id_set *labels,
+                                 const id_set *edges) {
+    if (!features->path) return compare_ids(in, labels, edges, "edges");
+    if (labels->path) PGCN_TRY(compare_ids(in, labels, features, "features"));
+    return compare_ids(in, edges, features, "features");
+}
+
+static pgcn_status check_ids(own *in) {
+    const pgcn_i_own_files *files = in->files;
+    const pgcn_i_buffer none = {0};
+    id_set set[3]; /* features, labels, edges */
+    if (in->counted >= 0 || (!files->features && !files->labels)) return PGCN_OK;
+    PGCN_TRY(mark_ids(in, files->features, &none, &set[0]));
+    PGCN_TRY(mark_ids(in, files->labels, &in->label_node, &set[1]));
+    PGCN_TRY(mark_ids(in, files->edges, &in->from, &set[2]));
+    memset(set[0].has, 1, (size_t)in->x_rows); /* they are the first of the map */
+    const int32_t *to = (const int32_t *)(const void *)in->to.data;
+    for (int64_t e = 0; e < in->to.bytes / (int64_t)sizeof *to; e++) set[2].has[to[e]] = 1;
+    pgcn_status status = compare_files(in, &set[0], &set[1], &set[2]);
+    for (int i = 0; i < 3; i++) pgcn_i_arena_drop(&in->scratch, set[i].has);
+    return status;
 }
 
 /* ---- the order of the nodes -------------------------------------------------------------------- */
@@ -449,30 +561,30 @@ static pgcn_status permute_rows(own *in, float *x) {
     return PGCN_OK;
 }
 
-/* Tells which nodes have no row of features; they get zeros. Almost none with a row means that the ids of
- * the files do not match, and it would ask for memory that no file accounts for. */
+/* Tells which nodes have no row of features. Almost none with a row means that the ids of the files do not
+ * match, and it would ask for memory that no file accounts for. */
 static pgcn_status tell_featureless(own *in) {
-    enum { MOST_PER_ROW = 10, SHOWN = 3 };
+    enum { MOST_PER_ROW = 10 };
     int64_t missing = in->source->nodes - in->x_rows;
-    char names[SHOWN * (PGCN_I_EXCERPT + 4)] = "";
-    for (int64_t i = 0; i < missing && i < SHOWN; i++) {
-        char shown[PGCN_I_EXCERPT];
-        const char *id = pgcn_i_id_map_text(&in->ids, in->x_rows + i);
-        pgcn_i_text_excerpt(id, (int64_t)strlen(id), shown);
-        size_t used = strlen(names);
-        snprintf(names + used, sizeof names - used, "%s'%s'", i ? ", " : "", shown);
-    }
+    char names[SHOWN_BYTES] = "";
+    if (missing == 0) return PGCN_OK;
+    id_set all = {NULL, PGCN_I_ARRAY(&in->scratch, uint8_t, in->ids.count)},
+           none = {NULL, PGCN_I_ARRAY(&in->scratch, uint8_t, in->ids.count)};
+    if (!all.has || !none.has) return PGCN_ERR_MEMORY;
+    memset(all.has + in->x_rows, 1, (size_t)missing);
+    show_ids(in, &all, &none, names);
     if (missing / MOST_PER_ROW > in->x_rows)
         return pgcn_i_fail(PGCN_ERR_MISMATCH,
-                           "%lld of %lld nodes are not in '%s' (%s, ...); are the ids of the files "
+                           "%lld of %lld nodes are not in '%s' (%s); are the ids of the files "
                            "written the same way?",
                            (long long)missing, (long long)in->source->nodes, in->files->features,
                            names);
-    if (missing == 0) return PGCN_OK;
-    return pgcn_i_source_note(in->source, "%lld node%s not in %s and %s zeros as features: %s%s",
+    return pgcn_i_source_note(in->source,
+                              "%lld node%s not in %.60s and %s the mean of the training "
+                              "nodes in its columns: %s%s",
                               (long long)missing, missing == 1 ? " is" : "s are",
-                              in->files->features, missing == 1 ? "has" : "have", names,
-                              missing > SHOWN ? ", ..." : "");
+                              file_of(in->files->features), missing == 1 ? "gets" : "get", names,
+                              in->not_utf8);
 }
 
 static pgcn_status place_features(own *in) {
@@ -488,7 +600,13 @@ static pgcn_status place_features(own *in) {
     float *x = pgcn_i_arena_take(&in->source->arena, &in->x);
     if (!x) return PGCN_ERR_MEMORY;
     if (in->place) PGCN_TRY(permute_rows(in, x));
-    return pgcn_i_source_features(in->source, x, in->source->nodes, in->x_columns);
+    PGCN_TRY(pgcn_i_source_features(in->source, x, in->source->nodes, in->x_columns));
+    if (in->x_rows == in->source->nodes) return PGCN_OK;
+    uint8_t *absent = PGCN_I_ARRAY(&in->source->arena, uint8_t, in->source->nodes);
+    if (!absent) return PGCN_ERR_MEMORY;
+    for (int64_t i = in->x_rows; i < in->source->nodes; i++) absent[place_of(in, i)] = 1;
+    in->source->x.absent = absent;
+    return PGCN_OK;
 }
 
 /* The row of labels of each node of the final order, or -1; a node twice is an error. */
@@ -625,11 +743,14 @@ static pgcn_status place_labels(own *in) {
     if (in->label_layout.columns > 2) return place_many_labels(in, row_of);
     PGCN_TRY(list_label_texts(in, &text));
     PGCN_TRY(number_whole_labels(in, text, row_of, &whole));
-    if (whole) return PGCN_OK;
     pgcn_i_id_map found = {0};
-    pgcn_status status = number_words(in, text, row_of, &found);
+    pgcn_status status = whole ? PGCN_OK : number_words(in, text, row_of, &found);
     pgcn_i_id_map_free(&found);
-    return status;
+    if (status != PGCN_OK || !pgcn_i_source_has_numbers(in->source)) return status;
+    return pgcn_i_source_note(in->source,
+                              "the labels of %.60s are %d different numbers, each taken as a "
+                              "class: " PGCN_I_NO_REGRESSION,
+                              file_of(in->files->labels), in->source->classes);
 }
 
 /* ---- splits ------------------------------------------------------------------------------------ */
@@ -698,11 +819,14 @@ static pgcn_status read_files(own *in) {
                                                         : read_text_features(in));
     if (in->files->labels) PGCN_TRY(read_labels(in));
     PGCN_TRY(read_edges(in));
+    PGCN_TRY(check_ids(in));
     PGCN_TRY(order_nodes(in));
     PGCN_TRY(place_edges(in));
     PGCN_TRY(place_features(in));
     PGCN_TRY(place_labels(in));
-    return read_splits(in);
+    PGCN_TRY(read_splits(in));
+    return pgcn_i_source_note(in->source, "%s (--header yes or no decides otherwise)",
+                              in->first_lines);
 }
 
 pgcn_status pgcn_i_own_files_read(const pgcn_i_own_files *files, pgcn_i_source *source) {

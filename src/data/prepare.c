@@ -66,9 +66,11 @@ static pgcn_status parse_whole(const char *word, size_t length, const char *valu
     char expected[80];
     snprintf(expected, sizeof expected, "a whole number from %lld to %lld", (long long)low,
              (long long)high);
-    if (!pgcn_i_parse_i64(&value, out) || value != word + length || *out < low || *out > high)
-        return bad_value(word, length, expected);
-    return PGCN_OK;
+    char number[32];
+    size_t digits = (size_t)(word + length - value);
+    snprintf(number, sizeof number, "%.*s", (int)digits, value);
+    bool fine = digits < sizeof number && pgcn_integer_parse(number, low, high, out);
+    return fine ? PGCN_OK : bad_value(word, length, expected);
 }
 
 static pgcn_status parse_features(const char *word, size_t length, const char *value,
@@ -163,7 +165,7 @@ static pgcn_status parse_step(const char *word, size_t length, pgcn_i_steps *ste
         PGCN_TRY(parse_whole(word, length, value, 1, MOST_SPLITS, &number));
         steps->split_count = (int)number;
     } else if (equals && is_word(word, letters, "split-seed")) {
-        PGCN_TRY(parse_whole(word, length, value, 0, INT64_MAX, &number));
+        PGCN_TRY(parse_whole(word, length, value, 0, PGCN_MAX_SEED, &number));
         steps->split_seed = (uint64_t)number;
     } else {
         *known = false;
@@ -182,15 +184,40 @@ static pgcn_status parse_step(const char *word, size_t length, pgcn_i_steps *ste
     return PGCN_OK;
 }
 
+/* Letters of a word up to and with its "=", 0 if it has none. */
+static size_t key_letters(const char *word, size_t length) {
+    const char *equals = memchr(word, '=', length);
+    return equals ? (size_t)(equals - word) + 1 : 0;
+}
+
+pgcn_status pgcn_i_check_twice(const char *list) {
+    for (const char *a = list; *a; a += *a == ',') {
+        size_t length = strcspn(a, ","), letters = key_letters(a, length);
+        const char *next = a + length;
+        for (const char *b = next + (*next == ','); letters > 0 && *b; b += *b == ',') {
+            size_t other = strcspn(b, ",");
+            bool same_key = other >= letters && strncmp(a, b, letters) == 0;
+            if (same_key && (other != length || strncmp(a, b, length) != 0))
+                return pgcn_i_fail(
+                    PGCN_ERR_ARGUMENT, "'%.*s' and '%.*s' stand in one list; leave out one of them",
+                    (int)(length < 80 ? length : 80), a, (int)(other < 80 ? other : 80), b);
+            b += other;
+        }
+        a = next;
+    }
+    return PGCN_OK;
+}
+
 pgcn_status pgcn_i_steps_parse(const char *text, pgcn_i_steps *out, bool *known) {
     pgcn_i_steps steps = *out;
     *known = true;
-    while (*text && *known) {
-        size_t length = strcspn(text, ",");
-        PGCN_TRY(parse_step(text, length, &steps, known));
-        text += length + (text[length] == ',');
+    for (const char *word = text; *word && *known;) {
+        size_t length = strcspn(word, ",");
+        PGCN_TRY(parse_step(word, length, &steps, known));
+        word += length + (word[length] == ',');
     }
     if (!*known) return PGCN_OK;
+    PGCN_TRY(pgcn_i_check_twice(text));
     if (steps.split_count == 0) steps.split_count = PGCN_I_DEFAULT_SPLITS;
     *out = steps;
     return PGCN_OK;
@@ -478,6 +505,9 @@ static pgcn_status cut_names(pgcn_i_source *source, const pgcn_node *kept, int64
 static pgcn_status cut_arrays(pgcn_i_source *source, const pgcn_node *kept, int64_t count) {
     CUT_ROWS(source, kept, count, source->x.dense, source->x.columns);
     if (source->x.offset) PGCN_TRY(cut_sparse(source, kept, count));
+    CUT_ROWS(source, kept, count, source->x.absent, 1);
+    if (source->x.absent && !memchr(source->x.absent, 1, (size_t)count))
+        source->x.absent = source->x.made = NULL; /* none of them is left */
     CUT_ROWS(source, kept, count, source->node_label, 1);
     CUT_ROWS(source, kept, count, source->label, 1);
     CUT_ROWS(source, kept, count, source->labels, source->classes);

@@ -129,6 +129,8 @@ static pgcn_status add_edges(array_list *list, const pgcn_graph *graph) {
 
 static pgcn_status add_features(array_list *list, const pgcn_i_features *x) {
     add(list, "x", PGCN_I_F32, x->dense, x->n, x->columns);
+    add(list, "x_absent", PGCN_I_U8, x->absent, x->n, -1);
+    add(list, "x_made", PGCN_I_U8, x->made, x->columns, -1);
     if (!x->offset) return PGCN_OK;
     int64_t *shape = PGCN_I_ARRAY(&list->arena, int64_t, 2);
     if (!shape) return PGCN_ERR_MEMORY;
@@ -188,7 +190,7 @@ static pgcn_status add_splits(array_list *list, const pgcn_i_source *from) {
 /* `name` is that of the data set. */
 static pgcn_status add_all(array_list *list, const char *name, const pgcn_i_source *from) {
     int64_t n = from->nodes;
-    PGCN_TRY(add_number(list, "pathgcn", 1));
+    PGCN_TRY(add_number(list, "pathgcn", from->x.absent ? 2 : 1)); /* 2: do not overlook it */
     PGCN_TRY(add_text(list, "name", &name, 1, 0));
     PGCN_TRY(add_number(list, "directed", from->graph->directed));
     PGCN_TRY(add_number(list, "num_nodes", n));

@@ -17,12 +17,13 @@ void pgcn_i_source_free(pgcn_i_source *source) {
 }
 
 pgcn_status pgcn_i_source_note(pgcn_i_source *source, const char *format, ...) {
-    char text[1024];
+    char raw[1024], text[1024];
     va_list arguments;
     if (source->notes == PGCN_I_MAX_NOTES) return PGCN_OK;
     va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
+    vsnprintf(raw, sizeof raw, format, arguments);
     va_end(arguments);
+    pgcn_text_printable(raw, text, sizeof text); /* it quotes files, too */
     const char *note = pgcn_i_arena_strdup(&source->arena, text);
     if (!note) return PGCN_ERR_MEMORY;
     source->note[source->notes++] = note;
@@ -37,6 +38,22 @@ bool pgcn_i_source_has_label(const pgcn_i_source *source, int64_t item) {
     const int32_t *label = source->graph_label ? source->graph_label : source->label;
     if (label) return label[item] >= 0;
     return source->labels && (!source->label_known || source->label_known[item]);
+}
+
+bool pgcn_i_source_has_numbers(const pgcn_i_source *source) {
+    enum { USUAL_CLASSES = 20, FEW_OF_EACH = 2, FEW_OF_FRACTIONS = 10 };
+    const pgcn_i_names *names = &source->class_name;
+    int64_t items = pgcn_i_source_items(source), labelled = 0;
+    bool fractions = false;
+    if ((!source->label && !source->graph_label) || source->classes <= USUAL_CLASSES) return false;
+    for (int64_t c = 0; c < names->count; c++) { /* without names they are 0, 1, ... */
+        const char *name = names->text + names->offset[c], *at = name;
+        float value;
+        if (!pgcn_i_parse_f32(&at, &value) || *at) return false;
+        fractions = fractions || strpbrk(name, ".eE");
+    }
+    for (int64_t i = 0; i < items; i++) labelled += pgcn_i_source_has_label(source, i);
+    return labelled < (fractions ? FEW_OF_FRACTIONS : FEW_OF_EACH) * (int64_t)source->classes;
 }
 
 /* ---- classes --------------------------------------------------------------------------------- */

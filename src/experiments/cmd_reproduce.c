@@ -34,6 +34,7 @@ const cli_command cli_reproduce = {
                 "  pathgcn reproduce semi --datasets karate,sbm --layers 2,4 --seeds 2\n"
                 "  pathgcn reproduce variants --data data --layers 2,8 --select accuracy\n",
     .config_groups = "model training",
+    .computes = true,
     .run = run,
 };
 
@@ -59,6 +60,7 @@ static int reproduce(const exp_request *r, const exp_experiment *only, const exp
     int code = exp_jobs_open(&jobs, r->command, r->out);
     for (const exp_experiment *e = exp_experiments; e->name && code < 0; e++)
         if (!only || e == only) code = exp_plan_add(&plan, &jobs, r, e);
+    if (code < 0) code = exp_plan_check_options(&plan, r);
     if (code < 0) {
         cli_catch_signals();
         if (!report) code = exp_jobs_run(&jobs, pace);

@@ -1,4 +1,4 @@
-/* pathgcn tune: the command line, the data without its test nodes, the space to search. */
+/* pathgcn tune: the command line, the space to search, and a search of all splits together. */
 #include "experiments/tune.h"
 
 #include <errno.h>
@@ -17,8 +17,13 @@ const cli_command cli_tune = {
         "present recipe with the options given; it stays to the end. Run r of every candidate has the\n"
         "same seed and split. Ranked by mean validation accuracy (micro-F1 where nodes have several\n"
         "labels), equal ones by validation loss; with folds made by crossval=K at the one epoch that\n"
-        "is best for all of them together, which is GIN's protocol. Test nodes or graphs are not loaded\n"
-        "at all: no split has any, and labels only they have are not known.\n"
+        "is best for all of them together, which is GIN's protocol. No split has test nodes or graphs,\n"
+        "and labels that only they have are removed before anything is computed. With several splits,\n"
+        "what tests in one trains or validates in another, and there its label is used: the settings\n"
+        "have then seen test labels of single splits. --nested keeps the splits apart: each is searched\n"
+        "by itself, without the labels of its test nodes, on its own validation nodes; when all choices\n"
+        "are made the winners are trained again and tested, once per split. It starts from the defaults\n"
+        "(any-graph, any-multilabel), because a recipe of the data set has seen all splits.\n"
         "\n"
         "A space is a text with a setting per line:\n"
         "  lr-mix = 1e-4 .. 1e-1 log\n"
@@ -28,72 +33,18 @@ const cli_command cli_tune = {
         "multilabel; by default the one that fits the data. 'pathgcn tune --list-spaces' prints them.\n"
         "\n"
         "Jobs run and are kept as by reproduce: the same command goes on after Ctrl-C. DIR gets\n"
-        "NAME.recipe with the best settings and what was searched, and tune.json with everything.",
+        "NAME.recipe with the best settings and what was searched, and tune.json with everything;\n"
+        "with --nested nested.json, and these two for each split in DIR/split-S.",
     .examples = "  pathgcn tune karate --candidates 12 --runs 4\n"
                 "  pathgcn tune cora --data data --layers 8 --budget 60\n"
                 "  pathgcn tune MUTAG:crossval=10 --data data --candidates 20\n"
-                "  pathgcn tune cora --data data --recipe full --space my.space --candidates 100\n",
+                "  pathgcn tune cora --data data --recipe full --space my.space --candidates 100\n"
+                "  pathgcn tune texas --data data --nested --allow-missing-class yes\n"
+                "  pathgcn tune MUTAG:kfold=10 --data data --nested --candidates 20\n",
     .config_groups = "model training",
+    .computes = true,
     .run = run,
 };
-
-typedef struct request {
-    const char *dataset, *out, *recipe, *space, *candidates, *budget, *runs, *keep, *search_seed;
-    const char *processes, *score;
-    cli_source source;
-    bool list, fresh, json, quiet;
-} request;
-
-/* ---- data ------------------------------------------------------------------------------------- */
-
-/* Loads with the user's own steps and then ours. */
-static int load(const request *r, const char *steps, pgcn_dataset **out) {
-    char all[1024];
-    cli_source source = r->source;
-    if ((size_t)snprintf(all, sizeof all, "%s%s%s", source.steps ? source.steps : "",
-                         source.steps ? "," : "", steps) >= sizeof all) {
-        cli_complain(&cli_tune, "--prepare is too long");
-        return EXIT_USAGE;
-    }
-    source.steps = all;
-    return cli_load_dataset(&cli_tune, r->dataset, &source, "", out);
-}
-
-static long long depth_given(const cli_arguments *arguments) {
-    long long layers = 0;
-    for (int i = 0; i < arguments->settings; i++)
-        if (strcmp(arguments->key[i], "layers") == 0) layers = atoll(arguments->value[i]);
-    return layers;
-}
-
-/* The present settings: recipe, then options; and the data, cut to the splits that they use. */
-static int prepare(const request *r, const cli_arguments *arguments, exp_search *s,
-                   exp_data *data) {
-    char steps[256];
-    int code = load(r, "without-test", &data->data);
-    if (code >= 0) return code;
-    pgcn_status status = pgcn_recipe_for(r->recipe, data->data, (int)depth_given(arguments),
-                                         &s->present, &s->recipe);
-    if (status != PGCN_OK) return cli_failed(&cli_tune, status);
-    code = cli_configure(&cli_tune, arguments, &s->present);
-    if (code >= 0) return code;
-    pgcn_dataset_free(data->data);
-    data->data = NULL;
-    /* The recipe's own steps, unless the user has named some: these then go into the new recipe. */
-    if (r->source.steps)
-        snprintf(s->recipe.prepare, sizeof s->recipe.prepare, "%s", r->source.steps);
-    bool own = r->source.steps || (r->dataset && strchr(r->dataset, ':'));
-    snprintf(steps, sizeof steps, "%s%sonly-split=%s,without-test", own ? "" : s->recipe.prepare,
-             own || !*s->recipe.prepare ? "" : ",", s->present.split);
-    code = load(r, steps, &data->data);
-    if (code >= 0) return code;
-    if (!r->quiet) cli_print_notes(stderr, data->data);
-    snprintf(data->name, sizeof data->name, "%.127s",
-             r->dataset ? r->dataset : pgcn_dataset_describe(data->data).name);
-    if (exp_data_hash(data)) return -1;
-    cli_complain(&cli_tune, "out of memory");
-    return EXIT_FAILED;
-}
 
 /* ---- the space -------------------------------------------------------------------------------- */
 
@@ -142,6 +93,10 @@ static int read_space(const char *name, exp_space *out) {
     return read_space_file(name, out);
 }
 
+int exp_tune_space(const exp_tune_request *r, const pgcn_dataset *data, exp_space *out) {
+    return read_space(r->space ? r->space : fitting_space(data), out);
+}
+
 static int list_spaces(void) {
     const char *name, *text, *about;
     for (int i = 0; (name = exp_space_builtin(i, &text, &about)); i++)
@@ -163,14 +118,18 @@ static bool find_rule(const char *name, exp_rule *out) {
     return false;
 }
 
-static int read_numbers(const request *r, exp_search *s) {
+static int read_numbers(const exp_tune_request *r, exp_search *s) {
     long long candidates, runs, keep, processes, minutes = 0, seed;
     if (!cli_number(&cli_tune, "candidates", r->candidates ? r->candidates : "60", 2, 100000,
                     &candidates) ||
-        !cli_number(&cli_tune, "runs", r->runs, 1, 1000, &runs) ||
+        !cli_number(&cli_tune, "runs",
+                    r->runs     ? r->runs
+                    : r->nested ? "3"
+                                : "10",
+                    1, 1000, &runs) ||
         !cli_number(&cli_tune, "keep", r->keep, 2, 100, &keep) ||
         !cli_number(&cli_tune, "jobs", r->processes, 0, 1024, &processes) ||
-        !cli_number(&cli_tune, "search-seed", r->search_seed, 0, INT64_MAX, &seed) ||
+        !cli_number(&cli_tune, "search-seed", r->search_seed, 0, PGCN_MAX_SEED, &seed) ||
         (r->budget && !cli_number(&cli_tune, "budget", r->budget, 1, 100000, &minutes)))
         return EXIT_USAGE;
     if (r->budget && r->candidates) {
@@ -181,6 +140,13 @@ static int read_numbers(const request *r, exp_search *s) {
     if (r->score && !find_rule(r->score, &s->rule)) {
         cli_complain(&cli_tune, "--score is '%s', expected accuracy | loss | common-epoch",
                      r->score);
+        return EXIT_USAGE;
+    }
+    if (r->nested && s->rule == EXP_BY_COMMON_EPOCH) {
+        cli_complain(&cli_tune,
+                     "--score common-epoch is the rule of folds that share one epoch and have "
+                     "no test; with --nested every run is tested at the epoch it chose "
+                     "itself: use accuracy or loss");
         return EXIT_USAGE;
     }
     s->candidates = r->budget ? 0 : (int)candidates;
@@ -203,18 +169,17 @@ static void default_out(const char *name, char out[256]) {
         if (strchr(",=/ ", *c)) *c = '-';
 }
 
-static int tune(const request *r, const cli_arguments *arguments, exp_search *s) {
+/* One search over all splits that the settings use. */
+static int tune(const exp_tune_request *r, exp_search *s) {
     exp_data data = {0};
     exp_space space = {0};
     exp_jobs jobs = {.lock = -1};
-    char out[256];
-    int code = prepare(r, arguments, s, &data);
-    if (code < 0) code = read_space(r->space ? r->space : fitting_space(data.data), &space);
+    int code = exp_tune_load(r, s, s->present.split, true, &data);
+    if (code < 0 && !r->quiet) cli_print_notes(stderr, data.data);
+    if (code < 0) code = exp_tune_space(r, data.data, &space);
     if (code < 0 && !r->score && strstr(pgcn_dataset_describe(data.data).steps, "crossval"))
         s->rule = EXP_BY_COMMON_EPOCH; /* the rule of that protocol */
     if (code < 0) {
-        default_out(pgcn_dataset_describe(data.data).name, out);
-        s->out = r->out ? r->out : out;
         s->data = &data;
         s->space = &space;
         s->jobs = &jobs;
@@ -232,14 +197,24 @@ static int tune(const request *r, const cli_arguments *arguments, exp_search *s)
     return code;
 }
 
+static int prepare_and_tune(const exp_tune_request *r, const cli_arguments *arguments,
+                            exp_search *s) {
+    char name[128], out[256];
+    int code = exp_tune_present(r, arguments, s, name);
+    if (code >= 0) return code;
+    default_out(name, out);
+    s->out = r->out ? r->out : out;
+    return r->nested ? exp_nested_tune(r, s) : tune(r, s);
+}
+
 static int run(int argc, char **argv) {
-    request r = {.runs = "10", .keep = "3", .search_seed = "0", .processes = "0"};
+    exp_tune_request r = {.keep = "3", .search_seed = "0", .processes = "0"};
     const cli_option options[] = {
         {"out", "DIR", "runs/tune-NAME", "directory for the jobs, the recipe and tune.json", &r.out,
          NULL},
         CLI_SOURCE_OPTIONS(r.source),
-        {"recipe", "RECIPE", "the best known", "settings to start from: candidate 0", &r.recipe,
-         NULL},
+        {"recipe", "RECIPE", "the best known; with --nested that of any data",
+         "settings to start from: candidate 0", &r.recipe, NULL},
         {"space", "semi | full | heterophilous | graph | multilabel | FILE", "what fits the data",
          "what is searched", &r.space, NULL},
         {"list-spaces", NULL, NULL, "print the built-in spaces", NULL, &r.list},
@@ -247,7 +222,11 @@ static int run(int argc, char **argv) {
          NULL},
         {"budget", "MINUTES", NULL, "instead of --candidates: as many as take about so long",
          &r.budget, NULL},
-        {"runs", "N", "10", "seeds or splits of the last rung", &r.runs, NULL},
+        {"nested", NULL, NULL,
+         "search every split by itself without the labels of its test nodes, then test once per split",
+         NULL, &r.nested},
+        {"runs", "N", "10, or 3 with --nested",
+         "seeds or splits of the last rung; with --nested seeds of each split", &r.runs, NULL},
         {"keep", "N", "3", "one of N candidates goes on to the next rung", &r.keep, NULL},
         {"score", "accuracy | loss | common-epoch", "accuracy, or the last with crossval",
          "which validation figure ranks candidates; the last: accuracy at one epoch for all runs",
@@ -267,5 +246,5 @@ static int run(int argc, char **argv) {
     if (code >= 0) return code;
     r.dataset = arguments.words > 0 ? arguments.word[0] : NULL;
     if (!cli_source_check(&cli_tune, r.dataset, &r.source)) return EXIT_USAGE;
-    return tune(&r, &arguments, &search);
+    return prepare_and_tune(&r, &arguments, &search);
 }

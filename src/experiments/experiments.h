@@ -10,7 +10,7 @@
  *
  * On top of that: plan.c says which jobs the paper's tables need, paper.c what the paper says,
  * results.c and report.c make tables of records, cmd_reproduce.c is the command; for the search
- * space.c, halving.c, search.c, tune_report.c and cmd_tune.c. Shared names begin with exp_. */
+ * space.c, halving.c, search.c, tune_data.c, tune_report.c, nested.c, nested_report.c and cmd_tune.c. Shared names begin with exp_. */
 #ifndef PGCN_EXPERIMENTS_H
 #define PGCN_EXPERIMENTS_H
 
@@ -88,6 +88,8 @@ bool exp_job_recall(exp_jobs *jobs, exp_job *job);
 void exp_job_label(const exp_job *job, char out[160]);
 /* A number of a record by the path of its keys, "selected.test_accuracy"; NaN where it is null. */
 double exp_record_number(const json_t *record, const char *path);
+/* The whole object as a file, complete or not at all. -1, or the exit code. */
+int exp_write_json(const cli_command *command, const char *path, const json_t *object);
 
 /* ---- spread.c ------------------------------------------------------------------------------- */
 

@@ -125,3 +125,14 @@ double exp_record_number(const json_t *record, const char *path) {
     }
     return json_is_number(record) ? json_number_value(record) : NAN;
 }
+
+int exp_write_json(const cli_command *command, const char *path, const json_t *object) {
+    char *text = object ? json_dumps(object, JSON_INDENT(1)) : NULL;
+    if (!text) {
+        cli_complain(command, "out of memory for '%s'", path);
+        return EXIT_FAILED;
+    }
+    pgcn_status status = pgcn_file_write(path, text, strlen(text));
+    free(text);
+    return status == PGCN_OK ? -1 : cli_failed(command, status);
+}

@@ -1,4 +1,6 @@
-/* What identifies a job: a hash of everything that its record depends on, and of nothing else. */
+/* What identifies a job: a hash of everything that its record depends on, and of nothing else: the
+ * data, the masks of its splits, the settings, and the revision of the results' bits, so that a search
+ * that goes on after an upgrade does not mix results of two versions. */
 #include "experiments/experiments.h"
 
 #include <openssl/evp.h>
@@ -50,7 +52,8 @@ bool exp_job_key(const exp_data *data, const pgcn_config *config, char key[EXP_K
     size_t bytes = 0;
     FILE *stream = open_memstream(&text, &bytes);
     if (!stream) return false;
-    fprintf(stream, "%s\ndata %s\ndraws %d\n", record_format, data->hash, EXP_DRAWS);
+    fprintf(stream, "%s\nbits %d\ndata %s\ndraws %d\n", record_format,
+            pgcn_info_get().bits_revision, data->hash, EXP_DRAWS);
     pgcn_field field;
     for (int i = 0; pgcn_config_field(i, &field); i++) {
         char value[256];

@@ -197,7 +197,7 @@ static int settle(const exp_request *r, const exp_data *data, int layers, exp_ce
     if (status == PGCN_OK) status = apply_text(config, experiment->fixed);
     if (status != PGCN_OK) return cli_failed(r->command, status);
     if (r->quick && config->epochs > QUICK_EPOCHS) config->epochs = QUICK_EPOCHS;
-    int code = cli_configure(r->command, r->arguments, config);
+    int code = cli_overlay(r->command, r->arguments, config);
     if (code >= 0) return code;
     char value[16];
     snprintf(value, sizeof value, "%d", cell->value);
@@ -206,8 +206,36 @@ static int settle(const exp_request *r, const exp_data *data, int layers, exp_ce
         status = apply_text(config, cell->changes);
     if (status == PGCN_OK && experiment->axis)
         status = pgcn_config_set(config, experiment->axis, value);
+    pgcn_config_adopt(config); /* an option may do nothing in some cells, see note_usage() */
     if (status == PGCN_OK) status = pgcn_config_check(config);
     return status == PGCN_OK ? -1 : cli_failed(r->command, status);
+}
+
+/* Which of the given options do something in this cell: those that it uses, and has not replaced. */
+static void note_usage(exp_plan *plan, const exp_request *r, const exp_data *data,
+                       const exp_cell *cell) {
+    for (int i = 0; i < r->arguments->settings; i++) {
+        const char *key = r->arguments->key[i];
+        pgcn_config given = pgcn_config_default();
+        char ours[64], theirs[64];
+        pgcn_config_set(&given, key, r->arguments->value[i]);
+        pgcn_config_get(&given, key, theirs, sizeof theirs);
+        pgcn_config_get(&cell->config, key, ours, sizeof ours);
+        const char *unused = pgcn_config_unused(&cell->config, data->data, key);
+        if (!unused && strcmp(ours, theirs) != 0) unused = "the experiment has its own";
+        if (!unused) plan->used[i] = true;
+        plan->why_unused[i] = unused;
+    }
+}
+
+int exp_plan_check_options(const exp_plan *plan, const exp_request *r) {
+    for (int i = 0; i < r->arguments->settings; i++) {
+        if (plan->used[i] || !plan->why_unused[i]) continue;
+        cli_complain(r->command, "--%s %s does nothing in any of the runs: %s; leave it out",
+                     r->arguments->key[i], r->arguments->value[i], plan->why_unused[i]);
+        return EXIT_USAGE;
+    }
+    return -1;
 }
 
 static int runs_of(const exp_request *r, const exp_cell *cell, int splits) {
@@ -246,7 +274,7 @@ static int add_runs(exp_jobs *jobs, const exp_request *r, const exp_data *data, 
         cli_complain(r->command, "out of memory for %d runs", cell->runs);
         return EXIT_FAILED;
     }
-    int code = -1;
+    int code = cli_check_seeds(r->command, config.seed, cell->runs);
     for (int i = 0; i < cell->runs && code < 0; i++) {
         config.seed = cell->config.seed + (uint64_t)i;
         if (splits > 0 && !own_split)
@@ -294,6 +322,7 @@ static int add_cells(exp_plan *plan, exp_jobs *jobs, const exp_request *r,
                 snprintf(cell->changes, sizeof cell->changes, "%s",
                          name_before_colon(variants.word[v], cell->variant));
             code = settle(r, data, layers, cell);
+            if (code < 0) note_usage(plan, r, data, cell);
             if (code < 0) code = add_runs(jobs, r, data, cell);
             if (code < 0 && is_papers(experiment, protocol))
                 cell->paper = exp_paper_find(experiment->name, dataset, cell->variant,
@@ -406,6 +435,7 @@ void exp_write_command(FILE *out, const exp_job *job, const char *recipe, const 
         if (strcmp(field.group, "run") == 0 || strcmp(field.key, "layers") == 0) continue;
         pgcn_config_get(&job->config, field.key, ours, sizeof ours);
         pgcn_config_get(&base, field.key, theirs, sizeof theirs);
-        if (seed || strcmp(ours, theirs) != 0) fprintf(out, " --%s %s", field.key, ours);
+        bool used = !pgcn_config_unused(&job->config, job->data->data, field.key);
+        if (seed || (used && strcmp(ours, theirs) != 0)) fprintf(out, " --%s %s", field.key, ours);
     }
 }

@@ -171,10 +171,12 @@ static void print_for_people(FILE *out, const exp_plan *plan, const exp_jobs *jo
     fprintf(out, "\nAccuracy in percent, mean ± deviation over the runs, of the weights that "
                  "validation chose.\n");
     if (experiment->protocols)
-        fprintf(out,
-                "Protocol GIN, which the paper follows: accuracy on the fold that is left out, "
-                "at the one epoch with\nthe best mean over the folds; there is no test. 'Held "
-                "out': one fold validates, another is tested once.\n");
+        fprintf(
+            out,
+            "Protocol GIN, which the paper follows: accuracy on the fold that is left out, "
+            "at the one epoch with\nthe best mean over the folds; there is no test. 'Held "
+            "out': one fold validates, another is tested once;\nsettings that were chosen over all "
+            "folds, as those of the built-in recipes, have seen its graphs.\n");
     if (!is_inference(experiment))
         fprintf(out, "'Best test epoch' is what looking at the test items would give; it is no "
                      "result.\n");

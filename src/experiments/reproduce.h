@@ -77,11 +77,16 @@ typedef struct exp_plan {
     exp_data set[EXP_MOST_SETS];
     size_t cells, room;
     exp_cell *cell;
+    /* of each setting of the command line: whether a cell uses it, else why the last one does not */
+    bool used[CLI_MAX_SETTINGS];
+    const char *why_unused[CLI_MAX_SETTINGS];
 } exp_plan;
 
 /* Adds the cells and jobs of an experiment; data sets are loaded as they are needed. */
 int exp_plan_add(exp_plan *plan, exp_jobs *jobs, const exp_request *request,
                  const exp_experiment *experiment);
+/* EXIT_USAGE with a message if a given setting does nothing in any cell, or -1. */
+int exp_plan_check_options(const exp_plan *plan, const exp_request *request);
 void exp_plan_free(exp_plan *plan);
 /* Writes the command that repeats one job: pathgcn train ... --seed S. */
 void exp_write_command(FILE *out, const exp_job *job, const char *recipe, const char *data_dir);

@@ -23,7 +23,7 @@ static int draw_candidates(exp_search *s) {
         c->rung = -1;
         c->score.number = i;
         s->order[i] = i;
-        if (!exp_space_draw(s->space, s->seed, i, &s->present, &c->config)) {
+        if (!exp_space_draw(s->space, s->seed, i, &s->present, s->data->data, &c->config)) {
             cli_complain(s->command,
                          "space %s: no combination of its values is allowed; the last one: %s",
                          s->space->name, pgcn_last_error());
@@ -103,8 +103,9 @@ static int run_rung(exp_search *s, int number) {
     if (!member) return out_of_memory(s);
     int members = list_rung(s, rung.candidates, member);
     for (int i = 0; i < members && code < 0; i++) code = add_runs(s, member[i], rung.runs);
-    char what[64];
-    snprintf(what, sizeof what, "rung %d of %d: ", number + 1, s->rungs);
+    char what[96];
+    snprintf(what, sizeof what, "%srung %d of %d: ", s->prefix ? s->prefix : "", number + 1,
+             s->rungs);
     s->pace.what = what;
     if (code < 0) code = exp_jobs_run(s->jobs, &s->pace);
     for (int i = 0; i < members && code < 0; i++) {
@@ -172,11 +173,9 @@ static int from_budget(exp_search *s) {
     s->fresh = fresh;
     json_t *kept = json_pack("{s:s, s:i, s:f}", "search", id, "candidates", s->candidates,
                              "seconds_of_a_run", seconds);
-    char *text = json_dumps(kept, JSON_INDENT(1));
+    code = exp_write_json(s->command, path, kept);
     json_decref(kept);
-    pgcn_status status = text ? pgcn_file_write(path, text, strlen(text)) : PGCN_ERR_MEMORY;
-    free(text);
-    return status == PGCN_OK ? -1 : cli_failed(s->command, status);
+    return code;
 }
 
 /* ---- the whole -------------------------------------------------------------------------------- */

@@ -133,12 +133,6 @@ static bool is_accepted(const char *key, const char *value) {
     return pgcn_config_set(&config, key, value) == PGCN_OK;
 }
 
-static bool parse_number(const char *text, double *out) {
-    char *end;
-    *out = strtod(text, &end);
-    return end != text && *end == '\0' && isfinite(*out);
-}
-
 static void write_number(double number, bool whole, char out[48]) {
     if (whole)
         snprintf(out, 48, "%.0f", number);
@@ -161,7 +155,8 @@ static bool parse_range(exp_parameter *p, char *value, char *dots, const char *n
                           word, p->key);
         p->is_log = true;
     }
-    if (!parse_number(low, &p->low) || !parse_number(high, &p->high) || !(p->low < p->high))
+    if (!pgcn_number_parse(low, &p->low) || !pgcn_number_parse(high, &p->high) ||
+        !(p->low < p->high))
         return refuse(sentence, name, line,
                       "%s goes from '%.30s' to '%.30s', expected two numbers, the lower one first",
                       p->key, low, high);
@@ -290,30 +285,45 @@ static void draw_value(const exp_parameter *p, double u, char out[48]) {
     write_number(fmin(fmax(value, p->low), p->high), p->is_whole, out);
 }
 
-/* One try; the result may break a rule between settings. */
-static bool draw_all(const exp_space *space, uint64_t seed, int number, int attempt,
-                     pgcn_config *config) {
+/* The values of one try; "" keeps the present one. */
+static void draw_all(const exp_space *space, uint64_t seed, int number, int attempt,
+                     char value[EXP_MOST_PARAMETERS][48]) {
     bool near = number % 2 == 0;
     int sure = (int)(uniform(seed, number, attempt, "", "sure") * space->parameters);
-    bool fine = true;
-    for (int i = 0; i < space->parameters && fine; i++) {
+    for (int i = 0; i < space->parameters; i++) {
         const exp_parameter *p = &space->parameter[i];
-        char value[48];
+        value[i][0] = '\0';
         if (near && i != sure && uniform(seed, number, attempt, p->key, "change") >= 1.0 / 3)
             continue;
-        draw_value(p, uniform(seed, number, attempt, p->key, "value"), value);
-        fine = pgcn_config_set(config, p->key, value) == PGCN_OK;
+        draw_value(p, uniform(seed, number, attempt, p->key, "value"), value[i]);
+    }
+}
+
+/* Sets them over the present settings, where `uses` is NULL or uses them. */
+static bool set_all(const exp_space *space, char value[EXP_MOST_PARAMETERS][48],
+                    const pgcn_config *uses, const pgcn_dataset *data, pgcn_config *config) {
+    bool fine = true;
+    for (int i = 0; i < space->parameters && fine; i++) {
+        const char *key = space->parameter[i].key;
+        if (!value[i][0] || (uses && pgcn_config_unused(uses, data, key))) continue;
+        fine = pgcn_config_set(config, key, value[i]) == PGCN_OK;
     }
     return fine;
 }
 
 bool exp_space_draw(const exp_space *space, uint64_t seed, int number, const pgcn_config *present,
-                    pgcn_config *out) {
+                    const pgcn_dataset *data, pgcn_config *out) {
     *out = *present;
     if (number == 0) return true;
     for (int attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
+        char value[EXP_MOST_PARAMETERS][48];
+        pgcn_config all = *present;
         *out = *present;
-        if (draw_all(space, seed, number, attempt, out) && pgcn_config_check(out) == PGCN_OK)
+        pgcn_config_adopt(out); /* what is given may do nothing beside what is drawn */
+        draw_all(space, seed, number, attempt, value);
+        /* what would do nothing stays as it is: equal trainings are then one job */
+        if (set_all(space, value, NULL, data, &all) && set_all(space, value, &all, data, out) &&
+            pgcn_config_check(out) == PGCN_OK)
             return true;
     }
     return false;

@@ -1,6 +1,8 @@
-/* pathgcn tune, from the question to the recipe: cmd_tune.c reads the command line and loads the data
- * without its test nodes, space.c says what is searched and draws candidates, halving.c how many runs
- * each gets, search.c lets the runner do them and ranks, tune_report.c prints and writes. */
+/* pathgcn tune, from the question to the recipe: cmd_tune.c reads the command line, tune_data.c loads
+ * the data without test nodes, space.c says what is searched and draws candidates, halving.c how many
+ * runs each gets, search.c lets the runner do them and ranks, tune_report.c prints and writes. With
+ * --nested, nested.c does this for every split by itself and then tests the winners; nested_report.c
+ * prints and writes that. */
 #ifndef PGCN_TUNE_H
 #define PGCN_TUNE_H
 
@@ -36,9 +38,10 @@ const char *exp_space_builtin(int i, const char **text, const char **about);
 
 /* Settings of candidate `number`. 0 is `present` itself. Odd ones draw every parameter, even ones
  * about a third of them and keep the others as they are: near the present settings is where better
- * ones often are. A pure function of its arguments. False if no draw passes pgcn_config_check(). */
+ * ones often are. What would do nothing beside the rest is not changed. `data` may be NULL. A pure
+ * function of its arguments. False if no draw passes pgcn_config_check(). */
 bool exp_space_draw(const exp_space *space, uint64_t seed, int number, const pgcn_config *present,
-                    pgcn_config *out);
+                    const pgcn_dataset *data, pgcn_config *out);
 
 /* ---- halving.c ------------------------------------------------------------------------------ */
 
@@ -83,6 +86,7 @@ typedef struct exp_candidate {
 
 typedef struct exp_search {
     const cli_command *command;
+    const char *prefix; /* of the progress line, "split 3, "; NULL: none */
     const exp_data *data;
     pgcn_config present;
     pgcn_recipe_info recipe; /* that `present` comes from */
@@ -109,9 +113,71 @@ void exp_search_free(exp_search *search);
 /* Mean and standard error of how much better `a` does than `b`, run by run. */
 void exp_search_gain(const exp_search *search, int a, int b, double *mean, double *error);
 
+/* ---- tune_data.c ---------------------------------------------------------------------------- */
+
+/* What was asked for on the command line. */
+typedef struct exp_tune_request {
+    const char *dataset, *out, *recipe, *space, *candidates, *budget, *runs, *keep, *search_seed;
+    const char *processes, *score;
+    cli_source source;
+    bool list, fresh, json, quiet, nested;
+} exp_tune_request;
+
+/* The settings to start from, recipe and then options: fills `present` and `recipe` of the search.
+ * -1, or the exit code. */
+int exp_tune_present(const exp_tune_request *request, const cli_arguments *arguments,
+                     exp_search *search, char name[128]);
+/* The data with the splits that `split` (a value of the setting) names. With `hide_test` no split has
+ * test nodes, and the labels that none of these splits trains or validates with are removed. */
+int exp_tune_load(const exp_tune_request *request, const exp_search *search, const char *split,
+                  bool hide_test, exp_data *out);
+
+/* ---- cmd_tune.c ----------------------------------------------------------------------------- */
+
+/* The space of --space, or the built-in one that fits. Free with exp_space_free() in any case. */
+int exp_tune_space(const exp_tune_request *request, const pgcn_dataset *data, exp_space *out);
+
 /* ---- tune_report.c -------------------------------------------------------------------------- */
 
-/* The table or one JSON line, OUT/tune.json and the recipe OUT/NAME.recipe. */
+/* OUT/tune.json and the recipe OUT/NAME.recipe, whose path is in *recipe_path; *object, which may be
+ * NULL, receives what is in tune.json. -1, or the exit code. */
+int exp_tune_write(const exp_search *search, char recipe_path[EXP_PATH_BYTES], json_t **object);
+/* That, and the table or one JSON line. */
 int exp_tune_report(const exp_search *search, bool json);
+/* The settings in which a candidate differs from the present ones, {key: value}. */
+json_t *exp_tune_changes(const exp_search *search, int number);
+extern const char *const exp_chosen_by[]; /* by exp_rule: its name in JSON */
+
+/* ---- nested.c ------------------------------------------------------------------------------- */
+
+/* What a split came to. */
+typedef struct exp_nested_split {
+    char name[16];
+    pgcn_config config; /* chosen; its `split` is the name */
+    int candidate;      /* number of the winner */
+    json_t *changes;    /* from the start */
+    char space[256], recipe[EXP_PATH_BYTES];
+    size_t *job; /* [runs] the tests, in exp_nested.jobs */
+    exp_spread val, test;
+} exp_nested_split;
+
+typedef struct exp_nested {
+    exp_search *search; /* the settings that all splits share; its results are those of the last */
+    exp_data data;      /* with test nodes: loaded when all choices are made */
+    exp_jobs jobs;      /* OUT/jobs: the tests; a search has its own in OUT/split-S/jobs */
+    int splits;
+    exp_nested_split *split;
+    double seconds;
+} exp_nested;
+
+/* Searches every split, tests the winners, reports. The exit code. */
+int exp_nested_tune(const exp_tune_request *request, exp_search *search);
+
+/* ---- nested_report.c ------------------------------------------------------------------------ */
+
+/* The table or one JSON line, and OUT/nested.json. */
+int exp_nested_report(const exp_nested *nested, bool json);
+/* Whether the search started from a recipe of this data set, which has seen all its splits. */
+bool exp_nested_start_has_seen(const exp_search *search);
 
 #endif

@@ -7,9 +7,9 @@
 
 enum { SHOWN = 10, EXPLAINED = 3 };
 
-static const char *const chosen_by[] = {[EXP_BY_ACCURACY] = "val_accuracy",
-                                        [EXP_BY_LOSS] = "val_loss",
-                                        [EXP_BY_COMMON_EPOCH] = "val_accuracy_at_common_epoch"};
+const char *const exp_chosen_by[] = {[EXP_BY_ACCURACY] = "val_accuracy",
+                                     [EXP_BY_LOSS] = "val_loss",
+                                     [EXP_BY_COMMON_EPOCH] = "val_accuracy_at_common_epoch"};
 
 /* ---- what differs ----------------------------------------------------------------------------- */
 
@@ -34,6 +34,12 @@ static void print_change(void *context, const char *key, const char *value, cons
 static void add_change(void *context, const char *key, const char *value, const char *present) {
     (void)present;
     json_object_set_new(context, key, json_string(value));
+}
+
+json_t *exp_tune_changes(const exp_search *s, int number) {
+    json_t *changes = json_object();
+    each_change(s, &s->candidate[number], add_change, changes);
+    return changes;
 }
 
 /* ---- for people ------------------------------------------------------------------------------- */
@@ -66,6 +72,23 @@ static int count_failed(const exp_search *s) {
     return failed;
 }
 
+static void print_what_chose(const exp_search *s, pgcn_task task) {
+    const char *items = cli_items(task);
+    int splits = pgcn_dataset_describe(s->data->data).splits;
+    printf("\nChosen by validation %s%s; no split had test %s, and labels that only they have were "
+           "removed.\n",
+           s->rule == EXP_BY_LOSS ? "loss" : cli_metric(task),
+           s->rule == EXP_BY_COMMON_EPOCH ? " at one epoch for all runs" : "", items);
+    if (splits > 1 && s->rule != EXP_BY_COMMON_EPOCH)
+        printf(
+            "Of the %d splits, test %s of one train or validate in others, so the search has used "
+            "their labels:\n--nested searches every split by itself without those.\n",
+            splits, items);
+    printf("The %s of the best of many is too high by its choice: judge it on runs that the search "
+           "has not seen.\n",
+           cli_metric(task));
+}
+
 static void print_table(const exp_search *s) {
     pgcn_task task = pgcn_dataset_describe(s->data->data).task;
     char heads[128];
@@ -95,24 +118,16 @@ static void print_table(const exp_search *s) {
         printf("\nCandidate %d differs from the present recipe in (present value):\n", s->order[i]);
         each_change(s, &s->candidate[s->order[i]], print_change, stdout);
     }
-    printf(
-        "\nChosen by validation %s%s; no test %s was loaded.\n"
-        "The %s of the best of many is too high by its choice: judge it on runs that the search has "
-        "not seen.\n",
-        s->rule == EXP_BY_LOSS ? "loss" : cli_metric(task),
-        s->rule == EXP_BY_COMMON_EPOCH ? " at one epoch for all runs" : "",
-        task == PGCN_TASK_GRAPH ? "graph" : "node", cli_metric(task));
+    print_what_chose(s, task);
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------- */
 
 static json_t *candidate_to_json(const exp_search *s, int number) {
     const exp_candidate *c = &s->candidate[number];
-    json_t *changes = json_object();
-    each_change(s, c, add_change, changes);
-    json_t *object =
-        json_pack("{s:i, s:i, s:i, s:b, s:o}", "candidate", number, "rung", c->rung + 1, "runs",
-                  c->score.runs, "failed", (int)c->score.failed, "changes", changes);
+    json_t *object = json_pack("{s:i, s:i, s:i, s:b, s:o}", "candidate", number, "rung",
+                               c->rung + 1, "runs", c->score.runs, "failed", (int)c->score.failed,
+                               "changes", exp_tune_changes(s, number));
     if (c->score.runs == 0) return object;
     double gain, error;
     exp_search_gain(s, number, 0, &gain, &error);
@@ -149,8 +164,8 @@ static json_t *make_json(const exp_search *s, const char *recipe_path) {
         "fingerprint", pgcn_dataset_describe(s->data->data).fingerprint, "present_recipe",
         s->recipe.name, "recipe", recipe_path, "space", s->space->name, "space_text",
         s->space->text, "seed", (json_int_t)s->seed, "keep", s->keep, "runs", s->runs, "chosen_by",
-        chosen_by[s->rule], "rungs", rungs, "best", s->order[0], "settings", settings, "candidates",
-        candidates, "seconds", s->seconds);
+        exp_chosen_by[s->rule], "rungs", rungs, "best", s->order[0], "settings", settings,
+        "candidates", candidates, "seconds", s->seconds);
 }
 
 /* ---- the recipe ------------------------------------------------------------------------------- */
@@ -213,24 +228,34 @@ static pgcn_status write_recipe(const exp_search *s, const char *path) {
     return status;
 }
 
-int exp_tune_report(const exp_search *s, bool json) {
-    char recipe_path[EXP_PATH_BYTES], path[EXP_PATH_BYTES];
+int exp_tune_write(const exp_search *s, char recipe_path[EXP_PATH_BYTES], json_t **object) {
+    char path[EXP_PATH_BYTES];
     pgcn_recipe_info info;
     fill_head(s, &info);
-    snprintf(recipe_path, sizeof recipe_path, "%.4000s/%s.recipe", s->out, info.name);
-    snprintf(path, sizeof path, "%.4000s/tune.json", s->out);
+    snprintf(recipe_path, EXP_PATH_BYTES, "%.3900s/%s.recipe", s->out, info.name);
+    snprintf(path, sizeof path, "%.3900s/tune.json", s->out);
     pgcn_status status = write_recipe(s, recipe_path);
-    json_t *object = make_json(s, recipe_path);
-    char *text = object ? json_dumps(object, JSON_INDENT(1)) : NULL;
-    if (status == PGCN_OK && text) status = pgcn_file_write(path, text, strlen(text));
-    free(text);
-    int code = status == PGCN_OK ? EXIT_DONE : cli_failed(s->command, status);
-    if (code == EXIT_DONE && json) {
+    if (status != PGCN_OK) return cli_failed(s->command, status);
+    json_t *made = make_json(s, recipe_path);
+    int code = exp_write_json(s->command, path, made);
+    if (object)
+        *object = made;
+    else
+        json_decref(made);
+    return code;
+}
+
+int exp_tune_report(const exp_search *s, bool json) {
+    char recipe_path[EXP_PATH_BYTES];
+    json_t *object = NULL;
+    int code = exp_tune_write(s, recipe_path, &object);
+    if (code < 0 && json) {
         code = cli_print_json(s->command, json_incref(object));
-    } else if (code == EXIT_DONE) {
+    } else if (code < 0) {
         print_table(s);
-        printf("\nRecipe: %s (pathgcn train %s --recipe %s). All candidates: %s.\n", recipe_path,
-               s->data->name, recipe_path, path);
+        printf("\nRecipe: %s (pathgcn train %s --recipe %s). All candidates: %s/tune.json.\n",
+               recipe_path, s->data->name, recipe_path, s->out);
+        code = EXIT_DONE;
     }
     json_decref(object);
     return code;

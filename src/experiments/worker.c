@@ -100,16 +100,16 @@ static json_t *make_record(const exp_job *job, const pgcn_trainer *trainer, doub
     char seed[32];
     snprintf(seed, sizeof seed, "%llu", (unsigned long long)job->config.seed);
     return json_pack(
-        "{s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:I, s:f, s:I, s:o, s:s, s:s, s:s}", "key",
-        job->key, "dataset", job->data->name, "fingerprint",
+        "{s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:I, s:f, s:I, s:o, s:s, s:i, s:s, s:s}",
+        "key", job->key, "dataset", job->data->name, "fingerprint",
         pgcn_dataset_describe(job->data->data).fingerprint, "seed", seed, "split",
-        pgcn_trainer_split(trainer), "selected",
+        pgcn_trainer_split(trainer), "split_sha256", pgcn_trainer_split_hash(trainer), "selected",
         epoch_to_json(history, loss ? by_loss : by_accuracy), "by_val_loss",
         epoch_to_json(history, by_loss), "by_val_accuracy", epoch_to_json(history, by_accuracy),
         "best_test_epoch", epoch_to_json(history, best_test(history, count)), "epochs",
         (json_int_t)count, "seconds", seconds, "peak_rss_bytes", (json_int_t)cli_peak_rss_bytes(),
-        "config", config_to_json(&job->config), "version", info.version, "isa", info.isa, "program",
-        exp_program_hash());
+        "config", config_to_json(&job->config), "version", info.version, "bits_revision",
+        info.bits_revision, "isa", info.isa, "program", exp_program_hash());
 }
 
 static int write_record(const exp_jobs *jobs, const exp_job *job, json_t *record) {

@@ -179,6 +179,8 @@ bool pgcn_i_is_utf8(const char *text, int64_t bytes); /* no NUL is needed behind
 bool pgcn_i_parse_i64(const char **at, int64_t *out);
 bool pgcn_i_parse_f32(const char **at, float *out);
 bool pgcn_i_parse_f64(const char **at, double *out);
+/* The shortest text that pgcn_number_parse() reads back as the same number, in any locale. */
+void pgcn_i_number_write(double value, char *out, size_t bytes);
 
 /* ---- tables of numbers in text, plain or gzip (table.c) ----------------------------------- */
 

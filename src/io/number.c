@@ -15,7 +15,9 @@
 #include <limits.h>
 #include <locale.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <strings.h>
 
 enum { MOST_DIGITS = 19 }; /* 10^19 - 1 < 2^64 */
@@ -193,5 +195,45 @@ bool pgcn_i_parse_f64(const char **at, double *out) {
         *out = slow_f64(*at);
     }
     *at = number.end;
+    return true;
+}
+
+/* ---- settings --------------------------------------------------------------------------------- */
+
+void pgcn_i_number_write(double value, char *out, size_t bytes) {
+    locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0), before = uselocale(c);
+    for (int digits = 6; digits <= 17; digits++) {
+        double again;
+        snprintf(out, bytes, "%.*g", digits, value);
+        if (pgcn_number_parse(out, &again) && again == value) break;
+    }
+    uselocale(before);
+    freelocale(c);
+}
+
+bool pgcn_number_parse(const char *text, double *out) {
+    const char *digits = text ? text + (*text == '-') : "";
+    double value;
+    bool begins = is_digit(*digits) || (*digits == '.' && is_digit(digits[1]));
+    bool nothing_but_zeros = strchr("eE", digits[strspn(digits, "0.")]); /* or its end: a NUL */
+    if (!begins || !pgcn_i_parse_f64(&text, &value) || *text != '\0' || !isfinite(value) ||
+        (value == 0 && !nothing_but_zeros)) /* too small for a double */
+        return false;
+    if (out) *out = value;
+    return true;
+}
+
+bool pgcn_integer_parse(const char *text, int64_t low, int64_t high, int64_t *out) {
+    const double exact = 0x1p53; /* beyond it a double is not one whole number */
+    const char *end = text;
+    int64_t value;
+    double number;
+    if (!pgcn_number_parse(text, &number)) return false;
+    if (!pgcn_i_parse_i64(&end, &value) || *end != '\0') { /* a point, an exponent, or too large */
+        if (number != floor(number) || fabs(number) > exact) return false;
+        value = (int64_t)number;
+    }
+    if (value < low || value > high) return false;
+    if (out) *out = value;
     return true;
 }

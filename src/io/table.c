@@ -358,7 +358,9 @@ static bool take_id(row *r) {
                 *to++ = *p++;
             else
                 closed = true;
-        if (!closed) return bad(r, -1, "column 1: a quote is not closed on this line");
+        if (!closed)
+            return bad(r, -1,
+                       "column 1: a quote is not closed on this line; no cell may hold a line end");
     } else {
         while (*p != delimiter && !at_line_end(p) && !(delimiter == ' ' && is_blank(*p)))
             *to++ = *p++;

@@ -124,12 +124,11 @@ pgcn_status pgcn_i_text_line(pgcn_i_text *text, char **line, int64_t *length) {
 }
 
 void pgcn_i_text_excerpt(const char *found, int64_t length, char out[PGCN_I_EXCERPT]) {
-    int64_t count = length < PGCN_I_EXCERPT - 4 ? length : PGCN_I_EXCERPT - 4;
-    for (int64_t i = 0; i < count; i++) {
-        unsigned char c = (unsigned char)found[i];
-        out[i] = c < ' ' || c == 0x7f ? '?' : found[i];
-    }
-    strcpy(out + count, count < length ? "..." : "");
+    char start[PGCN_I_EXCERPT];
+    snprintf(start, sizeof start, "%.*s", (int)(length < PGCN_I_EXCERPT ? length : PGCN_I_EXCERPT),
+             found);
+    size_t needed = pgcn_text_printable(start, out, PGCN_I_EXCERPT - 3);
+    if (needed > PGCN_I_EXCERPT - 4 || length >= PGCN_I_EXCERPT) strcat(out, "...");
 }
 
 /* ---- cells ------------------------------------------------------------------------------------- */
@@ -159,8 +158,11 @@ static pgcn_status end_cell(const pgcn_i_text *text, char *at, char delimiter, i
     if (quoted) {
         end = unquote(at);
         if (!end)
-            return pgcn_i_text_fail(text, "cell %lld: a quote is not closed on this line",
-                                    (long long)number);
+            return pgcn_i_text_fail(
+                text,
+                "cell %lld: a quote is not closed on this line; no cell may hold a "
+                "line end",
+                (long long)number);
     }
     char *stop = end;
     while (*stop && *stop != delimiter && !(delimiter == ' ' && *stop == '\t')) stop++;

@@ -5,10 +5,11 @@
 #include "kernels/kernels.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The seven files of a set (isa.h declares them for one set only: the one being compiled). */
+/* The eight files of a set (isa.h declares them for one set only: the one being compiled). */
 #define DECLARE_SET(set)                                                                           \
     void pgcn_i_fill_pathconv_##set(pgcn_i_kernels *table);                                        \
     void pgcn_i_fill_spmm_##set(pgcn_i_kernels *table);                                            \
@@ -16,6 +17,7 @@
     void pgcn_i_fill_dropout_##set(pgcn_i_kernels *table);                                         \
     void pgcn_i_fill_norm_##set(pgcn_i_kernels *table);                                            \
     void pgcn_i_fill_loss_##set(pgcn_i_kernels *table);                                            \
+    void pgcn_i_fill_gemm_##set(pgcn_i_kernels *table);                                            \
     void pgcn_i_fill_walk_##set(pgcn_i_kernels *table);                                            \
     static void fill_##set(pgcn_i_kernels *table) {                                                \
         table->isa = #set;                                                                         \
@@ -25,6 +27,7 @@
         pgcn_i_fill_dropout_##set(table);                                                          \
         pgcn_i_fill_norm_##set(table);                                                             \
         pgcn_i_fill_loss_##set(table);                                                             \
+        pgcn_i_fill_gemm_##set(table);                                                             \
         pgcn_i_fill_walk_##set(table);                                                             \
     }
 
@@ -64,6 +67,7 @@ enum { SETS = sizeof sets / sizeof sets[0] };
 
 static pgcn_i_kernels tables[SETS]; /* isa is NULL where not supported */
 static const pgcn_i_kernels *chosen;
+static char refused[32]; /* what PATHGCN_ISA names and there is not; "": nothing */
 static pthread_once_t fill_once = PTHREAD_ONCE_INIT, choose_once = PTHREAD_ONCE_INIT;
 
 static void fill_tables(void) {
@@ -73,7 +77,8 @@ static void fill_tables(void) {
 
 static void choose(void) {
     const char *name = getenv("PATHGCN_ISA");
-    chosen = name ? pgcn_i_kernels_named(name) : NULL;
+    chosen = name && *name ? pgcn_i_kernels_named(name) : NULL;
+    if (name && *name && !chosen) snprintf(refused, sizeof refused, "%s", name);
     for (int i = SETS - 1; !chosen; i--) /* ends: the baseline is always there */
         if (tables[i].isa) chosen = &tables[i];
 }
@@ -89,6 +94,23 @@ const pgcn_i_kernels *pgcn_i_kernels_get(void) {
     pthread_once(&fill_once, fill_tables);
     pthread_once(&choose_once, choose);
     return chosen;
+}
+
+static bool is_built(const char *isa) {
+    const char *list = pgcn_i_kernels_built(), *found = strstr(list, isa);
+    size_t length = strlen(isa);
+    return found && !strchr(isa, ' ') && (found == list || found[-1] == ' ') &&
+           strchr(" ", found[length]);
+}
+
+pgcn_status pgcn_i_kernels_check(void) {
+    pgcn_i_kernels_get();
+    if (!*refused) return PGCN_OK;
+    return pgcn_i_fail(PGCN_ERR_SYSTEM,
+                       "PATHGCN_ISA is '%s', which this %s; it was built for %s: unset it for the "
+                       "best one of this processor",
+                       refused, is_built(refused) ? "processor lacks" : "build does not know",
+                       pgcn_i_kernels_built());
 }
 
 const char *pgcn_i_kernels_built(void) {

@@ -4,7 +4,7 @@
  * Comes in: raw arrays. Goes out: raw arrays. Next rooms: paths (walks) and nn (ops), which
  * cut rows into blocks, hand them to threads and add up partial sums in a fixed order.
  *
- * One binary, several instruction sets: each file of this room but dispatch.c and gemm.c is
+ * One binary, several instruction sets: each file of this room but dispatch.c is
  * compiled once per set (PGCN_ISA) and fills one table; pgcn_i_kernels_get() picks one at run time.
  * Sums run over visits, edges or rows in index order and vectors lie along the channels, so the
  * width of a register never changes the order of a sum.
@@ -72,6 +72,17 @@ typedef struct pgcn_i_horner_args {
     bool prefetch;        /* x does not fit into the cache: ask for the next row's entries early */
 } pgcn_i_horner_args;
 
+/* A dense product C[m, n] (= or +=) A[m, k] B[k, n], row-major; rows of x are ldx floats apart.
+ * x_transposed: x is stored transposed. */
+typedef struct pgcn_i_product {
+    int64_t m, n, k;
+    const float *a, *b;
+    float *c;
+    int64_t lda, ldb, ldc;
+    bool a_transposed, b_transposed;
+    bool add; /* to what is in C; otherwise C is only written */
+} pgcn_i_product;
+
 /* A sparse matrix by columns (CSC), with the place of each entry in its rows (CSR). */
 typedef struct pgcn_i_columns {
     int64_t nonzeros;
@@ -106,6 +117,10 @@ typedef struct pgcn_i_kernels {
     /* sqrt(degree) and 1 / sqrt(degree), or 1 where degree is NULL */
     void (*roots)(float *root, float *inverse_root, const float *degree, int64_t begin,
                   int64_t end);
+
+    /* -- dense product (gemm.c): a row of C has the same bits whatever m is -- */
+
+    void (*gemm)(const pgcn_i_product *product);
 
     /* -- path convolution (pathconv.c) -- */
 
@@ -216,17 +231,13 @@ typedef struct pgcn_i_kernels {
 } pgcn_i_kernels;
 
 /* The table in use: the best the processor has, or the one that the environment variable
- * PATHGCN_ISA names (baseline, avx2, avx512). Never NULL. */
+ * PATHGCN_ISA names (baseline, avx2, avx512). Never NULL: the best one where there is none of that
+ * name, which public calls that compute refuse first. */
 const pgcn_i_kernels *pgcn_i_kernels_get(void);
+/* PGCN_ERR_SYSTEM if PATHGCN_ISA names what this build or processor has not. */
+pgcn_status pgcn_i_kernels_check(void);
 /* Table by name, NULL if not built or not supported here (tests compare all of them). */
 const pgcn_i_kernels *pgcn_i_kernels_named(const char *isa);
 const char *pgcn_i_kernels_built(void); /* "baseline avx2 avx512" */
-
-/* C[m, n] = A[m, k] B[k, n] + beta C, row-major with leading dimensions; single-threaded BLAS on
- * the calling thread (gemm.c). transpose_x: x is stored transposed. */
-void pgcn_i_gemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k,
-                 const float *a, int64_t lda, const float *b, int64_t ldb, float beta, float *c,
-                 int64_t ldc);
-const char *pgcn_i_blas_name(void);
 
 #endif

@@ -37,14 +37,30 @@ static void sum_columns(const pgcn_i_features *x, const uint8_t *mask, const dou
     }
 }
 
+/* The mean of each column over the masked rows, in `mean`, which is zero; returns their number. */
+static int64_t mean_columns(const pgcn_i_features *x, const uint8_t *mask, double *mean) {
+    int64_t nodes = 0;
+    for (int64_t r = 0; r < x->n; r++) nodes += mask[r];
+    sum_columns(x, mask, NULL, mean);
+    for (int64_t j = 0; j < x->columns; j++) mean[j] /= (double)nodes;
+    return nodes;
+}
+
+pgcn_status pgcn_i_means_of(const pgcn_i_features *x, const uint8_t *mask, float *out) {
+    double *mean = pgcn_i_alloc(x->columns, sizeof *mean);
+    if (!mean) return PGCN_ERR_MEMORY;
+    mean_columns(x, mask, mean);
+    for (int64_t j = 0; j < x->columns; j++) out[j] = (float)mean[j];
+    pgcn_i_free(mean);
+    return PGCN_OK;
+}
+
 pgcn_status pgcn_i_standard_of(const pgcn_i_features *x, const uint8_t *mask, pgcn_i_standard out) {
     int64_t nodes = 0;
     double *mean = pgcn_i_alloc(x->columns, sizeof *mean);
     double *squares = pgcn_i_alloc(x->columns, sizeof *squares);
     if (mean && squares) {
-        for (int64_t r = 0; r < x->n; r++) nodes += mask[r];
-        sum_columns(x, mask, NULL, mean);
-        for (int64_t j = 0; j < x->columns; j++) mean[j] /= (double)nodes;
+        nodes = mean_columns(x, mask, mean);
         sum_columns(x, mask, mean, squares);
     }
     for (int64_t j = 0; mean && squares && j < x->columns; j++) {
@@ -57,6 +73,63 @@ pgcn_status pgcn_i_standard_of(const pgcn_i_features *x, const uint8_t *mask, pg
     pgcn_i_free(squares);
     return status;
 }
+
+/* ---- nodes without features -------------------------------------------------------------------- */
+
+static pgcn_status fill_dense(const pgcn_i_features *x, const float *mean, pgcn_i_arena *arena,
+                              pgcn_i_features *out) {
+    int64_t count = x->n * x->columns; /* the array exists: the product fits */
+    float *dense = PGCN_I_ARRAY(arena, float, count);
+    if (!dense) return PGCN_ERR_MEMORY;
+    memcpy(dense, x->dense, (size_t)count * sizeof *dense);
+    for (int64_t r = 0; r < x->n; r++)
+        for (int64_t j = 0; x->absent[r] && j < x->columns; j++)
+            if (!x->made || !x->made[j]) dense[r * x->columns + j] = mean[j];
+    out->dense = dense;
+    return PGCN_OK;
+}
+
+/* Whether entry e is kept: of an absent node only what was made for it. */
+static bool is_kept(const pgcn_i_features *x, int64_t row, int64_t e) {
+    return !x->absent[row] || (x->made && x->made[x->column[e]]);
+}
+
+static pgcn_status fill_sparse(const pgcn_i_features *x, const float *mean, pgcn_i_arena *arena,
+                               pgcn_i_features *out) {
+    int64_t each = 0, absent = 0, most, at = 0;
+    for (int64_t j = 0; j < x->columns; j++) each += mean[j] != 0 && !(x->made && x->made[j]);
+    for (int64_t r = 0; r < x->n; r++) absent += x->absent[r];
+    if (!pgcn_i_mul(each, absent, &most) || most > INT64_MAX - x->nonzeros)
+        return pgcn_i_fail(PGCN_ERR_MEMORY, "means of %lld features for %lld nodes are too many",
+                           (long long)each, (long long)absent);
+    int64_t *offset = PGCN_I_ARRAY(arena, int64_t, x->n + 1);
+    int32_t *column = PGCN_I_ARRAY(arena, int32_t, most + x->nonzeros);
+    float *value = PGCN_I_ARRAY(arena, float, most + x->nonzeros);
+    if (!offset || !column || !value) return PGCN_ERR_MEMORY;
+    for (int64_t r = 0; r < x->n; r++) {
+        for (int64_t j = 0; x->absent[r] && j < x->columns; j++)
+            if (mean[j] != 0 && !(x->made && x->made[j]))
+                column[at] = (int32_t)j, value[at++] = mean[j];
+        for (int64_t e = x->offset[r]; e < x->offset[r + 1]; e++)
+            if (is_kept(x, r, e)) column[at] = x->column[e], value[at++] = x->value[e];
+        offset[r + 1] = at;
+    }
+    out->offset = offset;
+    out->column = column;
+    out->value = value;
+    out->nonzeros = at;
+    return PGCN_OK;
+}
+
+pgcn_status pgcn_i_fill_absent(const pgcn_i_features *x, const float *mean, pgcn_i_arena *arena,
+                               pgcn_i_features *out) {
+    *out = *x;
+    if (!x->absent) return PGCN_OK;
+    out->absent = out->made = NULL;
+    return x->offset ? fill_sparse(x, mean, arena, out) : fill_dense(x, mean, arena, out);
+}
+
+/* ---- normalised ----------------------------------------------------------------------------------- */
 
 /* Standardised features are dense, whatever they were: a zero is no longer zero. */
 static pgcn_status fill_standardised(pgcn_i_input *input, const pgcn_i_features *x,
@@ -161,6 +234,20 @@ pgcn_status pgcn_i_input_new(const pgcn_i_features *features, pgcn_normalise nor
     }
     *out = input;
     return PGCN_OK;
+}
+
+double pgcn_i_input_largest(const pgcn_i_input *input, int64_t *column) {
+    int64_t count = input->offset ? input->nonzeros : input->n * input->columns;
+    const float *value = input->offset ? input->value : input->dense;
+    double largest = 0;
+    *column = 0;
+    for (int64_t e = 0; e < count; e++) {
+        double magnitude = isfinite(value[e]) ? fabs((double)value[e]) : (double)INFINITY;
+        if (magnitude <= largest) continue;
+        largest = magnitude;
+        *column = input->offset ? input->column[e] : e % input->columns;
+    }
+    return largest;
 }
 
 void pgcn_i_input_free(pgcn_i_input *input) {

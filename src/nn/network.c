@@ -48,6 +48,16 @@ pgcn_i_standard pgcn_i_network_standard(const pgcn_i_params *params) {
     return (pgcn_i_standard){pgcn_i_value_of(params, mean), pgcn_i_value_of(params, deviation)};
 }
 
+void pgcn_i_network_declare_fill(pgcn_i_params *params, int64_t features) {
+    pgcn_i_params_add(params, PGCN_I_GROUP_BUFFER, false, 1, features, 0, 0, PGCN_I_FILL);
+}
+
+float *pgcn_i_network_fill(const pgcn_i_params *params) {
+    const pgcn_i_param *fill = pgcn_i_param_named(params, "input.mean");
+    if (!fill) fill = pgcn_i_param_named(params, PGCN_I_FILL);
+    return fill ? pgcn_i_value_of(params, fill) : NULL;
+}
+
 pgcn_i_param *pgcn_i_network_kernel_param(const pgcn_i_params *params, const pgcn_config *config,
                                           int layer) {
     if (config->kernel == PGCN_KERNEL_GLOBAL) return pgcn_i_param_named(params, "kernel");

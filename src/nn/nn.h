@@ -77,8 +77,16 @@ typedef struct pgcn_i_standard {
 /* Over the nodes of `mask` (population deviation; 1 for a column that is constant there). */
 pgcn_status pgcn_i_standard_of(const pgcn_i_features *features, const uint8_t *mask,
                                pgcn_i_standard out);
+/* Mean of each column over the nodes of `mask`, at least one: what is put in for nodes without features. */
+pgcn_status pgcn_i_means_of(const pgcn_i_features *features, const uint8_t *mask, float *out);
+/* The features with these means in the rows of absent nodes, but for columns that were made for all.
+ * Borrows what does not change, all of it if no node is absent; the rest is in `arena`. */
+pgcn_status pgcn_i_fill_absent(const pgcn_i_features *features, const float *mean,
+                               pgcn_i_arena *arena, pgcn_i_features *out);
 pgcn_status pgcn_i_input_new(const pgcn_i_features *features, pgcn_normalise normalise,
                              pgcn_i_standard standard, bool with_columns, pgcn_i_input **out);
+/* The largest magnitude among the features and its column; infinite for what is not finite. */
+double pgcn_i_input_largest(const pgcn_i_input *input, int64_t *column);
 void pgcn_i_input_free(pgcn_i_input *input);
 
 /* The columns of a sparse input, filled by a counting sort; `next` [columns] is scratch. */
@@ -285,6 +293,10 @@ pgcn_status pgcn_i_tape_plan(pgcn_i_tape *tape);
 void pgcn_i_tape_place(pgcn_i_tape *tape, float *work);
 /* Before running: so many rows from now on, at most as many as were recorded. */
 void pgcn_i_tape_resize(pgcn_i_tape *tape, int64_t node_rows, int64_t graph_rows);
+bool pgcn_i_is_finite(const pgcn_i_value *value);
+/* A pass forward that looks for the first operation whose values are not all finite; NULL: none. For
+ * tapes that compute all rows. */
+const pgcn_i_op *pgcn_i_tape_first_bad(pgcn_i_tape *tape);
 void pgcn_i_tape_forward(pgcn_i_tape *tape);
 /* The gradient of the last value is set by the caller (the loss). */
 void pgcn_i_tape_backward(pgcn_i_tape *tape);
@@ -432,6 +444,11 @@ pgcn_status pgcn_i_network_declare(pgcn_i_params *params, const pgcn_config *con
 void pgcn_i_network_start(pgcn_i_params *params, const pgcn_config *config);
 /* tells where the statistics of the features are kept (NULL: features are not standardised), */
 pgcn_i_standard pgcn_i_network_standard(const pgcn_i_params *params);
+/* declares, after all others, where a model keeps the means of features that it does not standardise; and
+ * finds them, wherever they are (NULL: a model of version 0.1 without), */
+#define PGCN_I_FILL "input.fill"
+void pgcn_i_network_declare_fill(pgcn_i_params *params, int64_t features);
+float *pgcn_i_network_fill(const pgcn_i_params *params);
 /* reads the kernel of a layer as [path_length, channels], */
 void pgcn_i_network_kernel(const pgcn_i_params *params, const pgcn_config *config, int layer,
                            float *weight);

@@ -113,7 +113,8 @@ static const float *dense_rows(const pgcn_i_tape *tape, const pgcn_i_op *op, int
     return tile;
 }
 
-/* By samples, as dropout is drawn from the first row of each on, eight elements at a time. */
+/* By samples, as dropout is drawn from the first row of each on, eight elements at a time. Sums start
+ * with the bias, as in csr_linear: the same features, dense or sparse, have the same bits. */
 static void dense_forward_task(void *context, int64_t task, int worker) {
     const pgcn_i_job *job = context;
     const pgcn_i_op *op = job->op;
@@ -126,10 +127,19 @@ static void dense_forward_task(void *context, int64_t task, int worker) {
         int64_t end = begin + PGCN_BLOCK_ROWS < last ? begin + PGCN_BLOCK_ROWS : last;
         const float *x = dense_rows(job->tape, op, (int)sample, begin, end, worker);
         float *y = op->out->data + (sample * op->input->n + begin) * c;
-        pgcn_i_gemm(false, false, end - begin, c, f, x, f, pgcn_i_value_of(params, op->param[0]), c,
-                    0.0f, y, c);
-        job->tape->kernels->bias_relu(y, pgcn_i_value_of(params, op->param[1]), true, 0,
-                                      end - begin, c);
+        const float *bias = pgcn_i_value_of(params, op->param[1]);
+        for (int64_t r = 0; r < end - begin; r++) memcpy(y + r * c, bias, (size_t)c * sizeof *y);
+        job->tape->kernels->gemm(&(pgcn_i_product){.m = end - begin,
+                                                   .n = c,
+                                                   .k = f,
+                                                   .a = x,
+                                                   .lda = f,
+                                                   .b = pgcn_i_value_of(params, op->param[0]),
+                                                   .ldb = c,
+                                                   .c = y,
+                                                   .ldc = c,
+                                                   .add = true});
+        job->tape->kernels->bias_relu(y, NULL, true, 0, end - begin, c);
     }
 }
 
@@ -151,9 +161,18 @@ static void dense_grad_task(void *context, int64_t group, int worker) {
         for (int64_t begin = first; begin < last; begin += PGCN_BLOCK_ROWS) {
             int64_t end = begin + PGCN_BLOCK_ROWS < last ? begin + PGCN_BLOCK_ROWS : last;
             const float *x = dense_rows(job->tape, op, sample, begin, end, worker);
-            pgcn_i_gemm(true, false, f, c, end - begin, x, f,
-                        op->out->grad + (sample * op->input->n + begin) * c, c,
-                        sample > 0 || begin > first ? 1.0f : 0.0f, partial, c);
+            const float *g = op->out->grad + (sample * op->input->n + begin) * c;
+            job->tape->kernels->gemm(&(pgcn_i_product){.m = f,
+                                                       .n = c,
+                                                       .k = end - begin,
+                                                       .a = x,
+                                                       .lda = f,
+                                                       .a_transposed = true,
+                                                       .b = g,
+                                                       .ldb = c,
+                                                       .c = partial,
+                                                       .ldc = c,
+                                                       .add = sample > 0 || begin > first});
         }
 }
 

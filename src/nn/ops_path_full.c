@@ -25,16 +25,36 @@ static void for_tiles(const pgcn_i_job *job, int64_t stack, int64_t block, int w
              block, worker);
 }
 
+/* C [m, c] (= or +=) A [m, k] B [k, c], where all matrices have rows of c floats. */
+static void product(const pgcn_i_tape *tape, pgcn_i_product p, int64_t c) {
+    p.n = p.lda = p.ldb = p.ldc = c;
+    tape->kernels->gemm(&p);
+}
+
 /* dh[rows] (= or +=) q W_i^T;  dW_i += h[rows]^T q, for one tile q of hop i. */
 static void tile_gradient(const pgcn_i_job *job, const float *q, int hop, int64_t first_row,
                           int64_t rows, int64_t group, bool first) {
     const pgcn_i_op *op = job->op;
     int64_t c = op->out->cols;
-    pgcn_i_gemm(false, true, rows, c, c, q, c, weight_of(op, hop), c,
-                hop > 0 || op->add_in[0] ? 1.0f : 0.0f, op->in[0]->grad + first_row * c, c);
+    product(job->tape,
+            (pgcn_i_product){.m = rows,
+                             .k = c,
+                             .a = q,
+                             .b = weight_of(op, hop),
+                             .b_transposed = true,
+                             .c = op->in[0]->grad + first_row * c,
+                             .add = hop > 0 || op->add_in[0]},
+            c);
     if (hop == 0) pgcn_i_path_residual_gradient(job->tape, op, first_row, first_row + rows);
-    pgcn_i_gemm(true, false, c, c, rows, op->in[0]->data + first_row * c, c, q, c,
-                first ? 0.0f : 1.0f, pgcn_i_partial(job->tape, group) + hop * c * c, c);
+    product(job->tape,
+            (pgcn_i_product){.m = c,
+                             .k = rows,
+                             .a = op->in[0]->data + first_row * c,
+                             .a_transposed = true,
+                             .b = q,
+                             .c = pgcn_i_partial(job->tape, group) + hop * c * c,
+                             .add = !first},
+            c);
 }
 
 static void sum_kernel_gradient(pgcn_i_tape *tape, pgcn_i_op *op, int64_t groups) {
@@ -56,8 +76,14 @@ static void sampled_forward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, 
                                   end, c);
             z = tile;
         }
-        pgcn_i_gemm(false, false, end - begin, c, c, z, c, weight_of(op, i), c, i > 0 ? 1.0f : 0.0f,
-                    op->out->data + begin * c, c);
+        product(tape,
+                (pgcn_i_product){.m = end - begin,
+                                 .k = c,
+                                 .a = z,
+                                 .b = weight_of(op, i),
+                                 .c = op->out->data + begin * c,
+                                 .add = i > 0},
+                c);
     }
     pgcn_i_path_residual(tape, op, begin, end);
 }
@@ -107,8 +133,14 @@ static void exact_forward_tile(const pgcn_i_job *job, int64_t stack, int64_t beg
     if (job->step > 0)
         job->tape->kernels->gather(target, horner_target(job->tape, op, job->step - 1) + stack * c,
                                    op->operator->exact, begin, end, c);
-    pgcn_i_gemm(false, false, end - begin, c, c, op->in[0]->data + (stack + begin) * c, c,
-                weight_of(op, op->k - 1 - job->step), c, job->step > 0 ? 1.0f : 0.0f, target, c);
+    product(job->tape,
+            (pgcn_i_product){.m = end - begin,
+                             .k = c,
+                             .a = op->in[0]->data + (stack + begin) * c,
+                             .b = weight_of(op, op->k - 1 - job->step),
+                             .c = target,
+                             .add = job->step > 0},
+            c);
     if (job->step == op->k - 1) pgcn_i_path_residual(job->tape, op, stack + begin, stack + end);
 }
 

@@ -8,6 +8,7 @@
  * ends: see plan.c. */
 #include "nn/nn.h"
 
+#include <math.h>
 #include <string.h>
 
 pgcn_status pgcn_i_tape_init(pgcn_i_tape *tape, pgcn_i_pool *pool, pgcn_i_params *params,
@@ -151,6 +152,23 @@ static void run_stage(pgcn_i_tape *tape, pgcn_i_loop loop) {
 void pgcn_i_tape_forward(pgcn_i_tape *tape) {
     pgcn_i_parallel_light(tape->pool, tape->params->total, tape->count, refresh_task, tape);
     for (int i = 0; i < tape->turn; i++) run_stage(tape, tape->loop[i]);
+}
+
+bool pgcn_i_is_finite(const pgcn_i_value *value) {
+    for (int64_t i = 0; i < value->rows * value->cols; i++)
+        if (!isfinite(value->data[i])) return false;
+    return true;
+}
+
+/* What the operations of a loop write is all there when the loop is done: see plan.c. */
+const pgcn_i_op *pgcn_i_tape_first_bad(pgcn_i_tape *tape) {
+    pgcn_i_parallel_light(tape->pool, tape->params->total, tape->count, refresh_task, tape);
+    for (int i = 0; i < tape->turn; i++) {
+        run_stage(tape, tape->loop[i]);
+        for (int j = tape->loop[i].first; j <= tape->loop[i].last; j++)
+            if (!pgcn_i_is_finite(tape->op[j].out)) return &tape->op[j];
+    }
+    return NULL;
 }
 
 /* ---- sums over groups ---------------------------------------------------------------------- */

@@ -26,8 +26,9 @@ typedef struct pgcn_i_walker {
      * in units of 2^-32, the chance that a candidate of that class is taken */
     double bias[3];
     uint64_t accept[3];
-    int attempts;            /* candidates refused before the row is scanned instead */
-    pgcn_i_walk_steps steps; /* what the kernels of uniform walks read */
+    int attempts;                  /* candidates refused before the row is scanned instead */
+    pgcn_i_walk_steps steps;       /* what the kernels of uniform walks read */
+    const uint64_t *first_element; /* [n] of a node's first path, modulo 2^48; NULL: node * p */
     const pgcn_i_kernels *kernels;
     pgcn_i_arena arena;
 } pgcn_i_walker;
@@ -36,9 +37,19 @@ typedef struct pgcn_i_walker {
 pgcn_status pgcn_i_walker_init(pgcn_i_walker *walker, const pgcn_graph *graph,
                                const pgcn_paths_opts *opts);
 void pgcn_i_walker_free(pgcn_i_walker *walker);
+/* For a set of graphs: walks depend on the graph that they are in and on nothing beside it
+ * (elements.c). graph_of [n]: 0 .. graphs-1. */
+pgcn_status pgcn_i_walker_by_graph(pgcn_i_walker *walker, const int32_t *graph_of, int64_t graphs);
+/* The random element of a walk: what tells it from all others of the same step. */
+static inline uint64_t pgcn_i_walk_element(const pgcn_i_walker *walker, pgcn_node node,
+                                           int64_t path) {
+    uint64_t first =
+        walker->first_element ? walker->first_element[node] : (uint64_t)node * (uint64_t)walker->p;
+    return (first + (uint64_t)path) & ((UINT64_C(1) << 48) - 1);
+}
 
-/* out [n_starts, p, k]. starts NULL: all nodes. A walk's random element is start * p + path, so
- * the same start gives the same walks in any list of starts. Never allocates. */
+/* out [n_starts, p, k]. starts NULL: all nodes. The same start gives the same walks in any list of
+ * starts. Never allocates. */
 void pgcn_i_walks(const pgcn_i_walker *walker, pgcn_i_pool *pool, pgcn_i_rng_domain domain,
                   const pgcn_node *starts, int64_t n_starts, pgcn_node *out);
 

@@ -215,10 +215,9 @@ static void walk_task(void *context, int64_t task, int worker) {
         for (int b = 0; b < count;) { /* the paths of one start after the other */
             int many = p - path < count - b ? (int)(p - path) : count - b;
             pgcn_node from = starts ? starts[position] : (pgcn_node)position;
-            uint64_t number = (uint64_t)from * (uint64_t)p + (uint64_t)path;
             for (int i = 0; i < many; i++, b++) {
                 start[b] = out[b * k] = from;
-                element[b] = number + (uint64_t)i;
+                element[b] = pgcn_i_walk_element(job->walker, from, path + i);
             }
             path = path + many < p ? path + many : 0;
             position += path == 0;
@@ -249,6 +248,13 @@ static pgcn_status count_nodes(int64_t n_starts, int p, int k, int64_t *nodes) {
 
 static pgcn_status check_starts(const pgcn_graph *graph, const pgcn_paths_opts *opts,
                                 const pgcn_node *starts, int64_t n_starts) {
+    PGCN_TRY(pgcn_i_seed_check(opts->seed));
+    if (opts->walk != PGCN_WALK_NODE2VEC && (opts->return_p != 1 || opts->inout_q != 1))
+        return pgcn_i_fail(
+            PGCN_ERR_ARGUMENT,
+            "sampling paths: return_p is %g and inout_q is %g, which do nothing: walk "
+            "is not node2vec; leave them at 1 or set walk to node2vec",
+            (double)opts->return_p, (double)opts->inout_q);
     if (opts->draw > UINT32_MAX)
         return pgcn_i_fail(PGCN_ERR_ARGUMENT,
                            "sampling paths: draw is %llu, but must be below 2^32; change the seed "
@@ -272,6 +278,7 @@ pgcn_status pgcn_paths_sample(const pgcn_graph *graph, const pgcn_paths_opts *op
     if (!graph || !out)
         return pgcn_i_fail(PGCN_ERR_ARGUMENT, "sampling paths: %s is NULL",
                            graph ? "the array for the result" : "the graph");
+    PGCN_TRY(pgcn_i_kernels_check());
     pgcn_i_walker walker;
     PGCN_TRY(pgcn_i_walker_init(&walker, graph, &set));
     pgcn_i_pool *pool = NULL;

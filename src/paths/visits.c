@@ -239,7 +239,7 @@ static void walk_tile(const visits_job *job, pgcn_i_rng_domain domain, int64_t f
                 pgcn_node node = (pgcn_node)first + (lane < lanes ? lane : 0);
                 if (subset) node = subset->node[node];
                 start[q * ROWS + lane] = node;
-                element[q * ROWS + lane] = (uint64_t)node * (uint64_t)p + (uint64_t)(done + q);
+                element[q * ROWS + lane] = pgcn_i_walk_element(job->walker, node, done + q);
             }
         }
         pgcn_i_walk_batch(job->walker, domain, element, start, batch_paths * ROWS,

@@ -1,11 +1,13 @@
 /* Files: the checkpoint of a run and the model that comes out of it, both safetensors with the whole
- * configuration, the fingerprint of the data and the history as metadata (docs/FORMATS.md).
+ * configuration, the identity of data and split, the revision of the results' bits and the history as
+ * metadata (docs/FORMATS.md). Files of pathgcn 0.1 have neither masks nor revision and are read too.
  *
  * Nothing that depends on the machine's speed or the number of threads is written, so equal runs
  * give equal bytes. No generator state is needed: random numbers are functions of the step. */
 #include "train/train.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,17 +69,31 @@ static void put_json(json_t *metadata, const char *key, json_t *object) {
     json_decref(object);
 }
 
-static json_t *metadata_of(const char *format, const pgcn_config *config, const char *dataset,
-                           const char *fingerprint, const char *split) {
+/* What checkpoint and model both tell, in HEADING_KEYS keys. */
+typedef struct heading {
+    const char *format;
+    const pgcn_config *config;
+    const char *dataset, *fingerprint, *split;
+    const pgcn_i_split_id *split_id;
+    int64_t bits_revision; /* of what the weights were computed with */
+    const char *isa;
+} heading;
+enum { HEADING_KEYS = 12 };
+
+static json_t *metadata_of(const heading *h) {
     json_t *metadata = json_object();
-    put(metadata, "format", format);
+    put(metadata, "format", h->format);
     put(metadata, "format_version", FORMAT_VERSION);
     put(metadata, "pathgcn_version", PGCN_VERSION);
-    put(metadata, "dataset", dataset);
-    put(metadata, "fingerprint", fingerprint);
-    put(metadata, "split", split);
-    put_json(metadata, "config", pgcn_i_config_to_json(config));
-    put(metadata, "recipe", config->recipe);
+    put_number(metadata, "bits_revision", h->bits_revision);
+    put(metadata, "isa", h->isa);
+    put(metadata, "dataset", h->dataset);
+    put(metadata, "fingerprint", h->fingerprint);
+    put(metadata, "split", h->split);
+    put(metadata, "split_sha256", h->split_id->all);
+    put(metadata, "split_seen_sha256", h->split_id->seen);
+    put_json(metadata, "config", pgcn_i_config_to_json(h->config));
+    put(metadata, "recipe", h->config->recipe);
     return metadata;
 }
 
@@ -109,7 +125,8 @@ static pgcn_status read_recipe(const pgcn_i_safetensors *file, pgcn_config *out)
     const char *text = json_string_value(json_object_get(file->metadata, "recipe"));
     if (!text) return PGCN_OK;
     snprintf(out->recipe, sizeof out->recipe, "%s", text);
-    if (strlen(text) < sizeof out->recipe && pgcn_config_check(out) == PGCN_OK) return PGCN_OK;
+    if (strlen(text) < sizeof out->recipe && pgcn_i_config_check_loaded(out) == PGCN_OK)
+        return PGCN_OK;
     return pgcn_i_fail(PGCN_ERR_FORMAT, "%s: its recipe is not a line of plain text", file->path);
 }
 
@@ -143,6 +160,27 @@ static pgcn_status read_text(const pgcn_i_safetensors *file, const char *key, ch
                            bytes - 1);
     memcpy(out, text, strlen(text) + 1);
     return PGCN_OK;
+}
+
+static pgcn_status read_hash(const pgcn_i_safetensors *file, const char *key, char out[65]) {
+    PGCN_TRY(read_text(file, key, out, 65));
+    if (strlen(out) == 64 && strspn(out, "0123456789abcdef") == 64) return PGCN_OK;
+    return pgcn_i_fail(PGCN_ERR_FORMAT, "%s: %s is '%s', expected 64 hex digits", file->path, key,
+                       out);
+}
+
+/* Files of pathgcn 0.1 do not tell their revision, which is 0, nor the masks of their split. */
+static pgcn_status read_revision(const pgcn_i_safetensors *file, int64_t *revision, char isa[16],
+                                 pgcn_i_split_id *split_id) {
+    *revision = 0;
+    isa[0] = '\0';
+    *split_id = (pgcn_i_split_id){"", ""};
+    if (json_object_get(file->metadata, "bits_revision"))
+        PGCN_TRY(read_number(file, "bits_revision", 0, INT32_MAX, revision));
+    if (*revision == 0) return PGCN_OK;
+    PGCN_TRY(read_text(file, "isa", isa, 16));
+    PGCN_TRY(read_hash(file, "split_sha256", split_id->all));
+    return read_hash(file, "split_seen_sha256", split_id->seen);
 }
 
 /* ---- tensors --------------------------------------------------------------------------------------- */
@@ -224,8 +262,14 @@ static pgcn_status check_weights(const pgcn_trainer *trainer) {
 pgcn_status pgcn_i_checkpoint_write(const char *path, const pgcn_trainer *trainer) {
     const pgcn_i_params *params = &trainer->params;
     PGCN_TRY(check_weights(trainer));
-    json_t *metadata = metadata_of(CHECKPOINT_FORMAT, &trainer->config, trainer->data->name,
-                                   trainer->data->fingerprint, trainer->split->name);
+    json_t *metadata = metadata_of(&(heading){.format = CHECKPOINT_FORMAT,
+                                              .config = &trainer->config,
+                                              .dataset = trainer->data->name,
+                                              .fingerprint = trainer->data->fingerprint,
+                                              .split = trainer->split->name,
+                                              .split_id = &trainer->split_id,
+                                              .bits_revision = PGCN_BITS_REVISION,
+                                              .isa = pgcn_i_kernels_get()->isa});
     put_number(metadata, "epoch", trainer->progress.epochs);
     put_json(metadata, "history",
              pgcn_i_history_to_json(trainer->progress.history, trainer->progress.epochs));
@@ -233,7 +277,7 @@ pgcn_status pgcn_i_checkpoint_write(const char *path, const pgcn_trainer *traine
                             {"best.", params->best},
                             {"adam.m.", params->m},
                             {"adam.v.", params->v}};
-    pgcn_status status = complete(path, metadata, 10);
+    pgcn_status status = complete(path, metadata, HEADING_KEYS + 2);
     if (status == PGCN_OK) status = write_blocks(path, params, blocks, 4, metadata);
     json_decref(metadata);
     return status;
@@ -267,38 +311,112 @@ static pgcn_status read_history(const pgcn_i_safetensors *file, const pgcn_train
                               file->path, (long long)epochs);
 }
 
-static pgcn_status same_run(const pgcn_i_safetensors *file, const pgcn_trainer *trainer) {
-    pgcn_config config;
-    char fingerprint[65], split[16], dataset[256];
-    PGCN_TRY(check_format(file, CHECKPOINT_FORMAT));
-    PGCN_TRY(read_config(file, &config));
+/* The identity of a run: data, settings, split. */
+static pgcn_status same_data(const pgcn_i_safetensors *file, const pgcn_trainer *trainer) {
+    char fingerprint[65], dataset[256];
     PGCN_TRY(read_text(file, "dataset", dataset, sizeof dataset));
     PGCN_TRY(read_text(file, "fingerprint", fingerprint, sizeof fingerprint));
-    PGCN_TRY(read_text(file, "split", split, sizeof split));
-    if (strcmp(fingerprint, trainer->data->fingerprint) != 0)
-        return pgcn_i_fail(PGCN_ERR_MISMATCH,
-                           "%s is of data set %s (fingerprint %.12s...), not of %s (%.12s...); "
-                           "resume with the same data or train into another directory",
-                           file->path, dataset, fingerprint, trainer->data->name,
-                           trainer->data->fingerprint);
+    if (strcmp(fingerprint, trainer->data->fingerprint) == 0) return PGCN_OK;
+    return pgcn_i_fail(PGCN_ERR_MISMATCH,
+                       "%s is of data set %s (fingerprint %.12s...), not of %s (%.12s...); "
+                       "resume with the same data or train into another directory",
+                       file->path, dataset, fingerprint, trainer->data->name,
+                       trainer->data->fingerprint);
+}
+
+static pgcn_status same_settings(const pgcn_i_safetensors *file, const pgcn_trainer *trainer) {
+    pgcn_config config;
+    PGCN_TRY(read_config(file, &config));
     const char *key = pgcn_i_config_difference(&config, &trainer->config);
-    if (key) {
-        char was[64], is[64];
-        pgcn_config_get(&config, key, was, sizeof was);
-        pgcn_config_get(&trainer->config, key, is, sizeof is);
+    if (!key) return PGCN_OK;
+    char was[64], is[64];
+    pgcn_config_get(&config, key, was, sizeof was);
+    pgcn_config_get(&trainer->config, key, is, sizeof is);
+    return pgcn_i_fail(PGCN_ERR_MISMATCH,
+                       "%s was trained with %s %s and not %s; resume with the same options (only "
+                       "epochs, patience, threads and recompute may change)",
+                       file->path, key, was, is);
+}
+
+static void add_note(pgcn_i_notes *notes, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+static void add_note(pgcn_i_notes *notes, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    if (notes->count < PGCN_I_RESUME_NOTES)
+        vsnprintf(notes->text[notes->count++], sizeof notes->text[0], format, arguments);
+    va_end(arguments);
+}
+
+/* Two splits of one name may have different masks (split-seed, another file of splits): then items
+ * that were trained on would be tested. */
+static pgcn_status same_split(const pgcn_i_safetensors *file, const pgcn_trainer *trainer,
+                              const pgcn_i_split_id *id, pgcn_i_notes *notes) {
+    const char *items = pgcn_i_items_name(trainer->data), *name = trainer->split->name;
+    char split[16];
+    PGCN_TRY(read_text(file, "split", split, sizeof split));
+    if (strcmp(split, name) != 0)
+        return pgcn_i_fail(PGCN_ERR_MISMATCH,
+                           "%s was trained on split %s and not %s; resume with the same split",
+                           file->path, split, name);
+    if (!*id->all)
+        add_note(notes,
+                 "%s does not tell which %s are in its split; that it is split %s was seen by the "
+                 "name only",
+                 file->path, items, split);
+    if (!*id->all || strcmp(id->all, trainer->split_id.all) == 0) return PGCN_OK;
+    bool test_only = strcmp(id->seen, trainer->split_id.seen) == 0;
+    return pgcn_i_fail(PGCN_ERR_MISMATCH,
+                       "%s was trained on another split %s: split %s of %s has other %s %s; resume "
+                       "with the data set, steps and split-seed of the first run, or train into "
+                       "another directory",
+                       file->path, split, name, trainer->data->name,
+                       test_only ? "test" : "training or validation", items);
+}
+
+/* Same bits are promised by the same revision on the same instruction set. */
+static pgcn_status same_version(const pgcn_i_safetensors *file, int64_t revision, const char *isa,
+                                bool accept, pgcn_i_notes *notes) {
+    const char *here = pgcn_i_kernels_get()->isa;
+    char version[32];
+    if (*isa && strcmp(isa, here) != 0)
+        add_note(notes,
+                 "%s was written with instruction set %s and the run goes on with %s: it agrees "
+                 "with an uninterrupted run to rounding, and no longer to the bit",
+                 file->path, isa, here);
+    if (revision == PGCN_BITS_REVISION) return PGCN_OK;
+    PGCN_TRY(read_text(file, "pathgcn_version", version, sizeof version));
+    if (!accept)
         return pgcn_i_fail(
             PGCN_ERR_MISMATCH,
-            "%s was trained with %s %s and not %s; resume with the same options (only "
-            "epochs, patience, threads and recompute may change)",
-            file->path, key, was, is);
-    }
-    if (strcmp(split, trainer->split->name) != 0)
-        return pgcn_i_fail(PGCN_ERR_MISMATCH, "%s was trained on split %s and not %s", file->path,
-                           split, trainer->split->name);
+            "%s is of pathgcn %s, whose results differ from those of this version in "
+            "their last bits (revision %lld, here %d), so that the run would end "
+            "with the bits of neither; finish it with that version, train again, or "
+            "accept it with --accept-other-version",
+            file->path, version, (long long)revision, PGCN_BITS_REVISION);
+    add_note(
+        notes,
+        "%s is of pathgcn %s (revision %lld of the results' bits, here %d): the run goes on as "
+        "asked, and ends with the bits of neither version",
+        file->path, version, (long long)revision, PGCN_BITS_REVISION);
     return PGCN_OK;
 }
 
-pgcn_status pgcn_i_checkpoint_read(const char *path, pgcn_trainer *trainer) {
+static pgcn_status same_run(const pgcn_i_safetensors *file, const pgcn_trainer *trainer,
+                            const pgcn_resume_opts *opts, pgcn_i_notes *notes) {
+    int64_t revision;
+    char isa[16];
+    pgcn_i_split_id id;
+    PGCN_TRY(check_format(file, CHECKPOINT_FORMAT));
+    PGCN_TRY(read_revision(file, &revision, isa, &id));
+    PGCN_TRY(same_data(file, trainer));
+    PGCN_TRY(same_settings(file, trainer));
+    PGCN_TRY(same_split(file, trainer, &id, notes));
+    return same_version(file, revision, isa, opts->accept_other_version, notes);
+}
+
+pgcn_status pgcn_i_checkpoint_read(const char *path, const pgcn_resume_opts *opts,
+                                   pgcn_trainer *trainer) {
     pgcn_i_safetensors *file;
     const pgcn_i_params *params = &trainer->params;
     const block blocks[] = {{"", params->value},
@@ -308,14 +426,16 @@ pgcn_status pgcn_i_checkpoint_read(const char *path, pgcn_trainer *trainer) {
     pgcn_epoch *history = trainer->progress.history;
     pgcn_i_arena scratch = {0};
     pgcn_i_progress progress;
+    pgcn_i_notes notes = {0};
     PGCN_TRY(pgcn_i_safetensors_read(path, &file));
-    pgcn_status status = same_run(file, trainer);
+    pgcn_status status = same_run(file, trainer, opts, &notes);
     if (status == PGCN_OK) status = read_history(file, trainer, &scratch, &progress);
     if (status == PGCN_OK) status = read_blocks(file, params, blocks, 4);
     if (status == PGCN_OK) { /* from here on nothing can fail: the trainer changes as a whole */
         memcpy(history, progress.history, (size_t)progress.epochs * sizeof *history);
         trainer->progress = progress;
         trainer->progress.history = history;
+        trainer->notes = notes;
     }
     pgcn_i_arena_free(&scratch);
     pgcn_i_safetensors_free(file);
@@ -327,8 +447,14 @@ pgcn_status pgcn_i_checkpoint_read(const char *path, pgcn_trainer *trainer) {
 pgcn_status pgcn_model_save(const pgcn_model *model, const char *path) {
     PGCN_I_NEED(model);
     PGCN_I_NEED(path);
-    json_t *metadata =
-        metadata_of(MODEL_FORMAT, &model->config, model->dataset, model->fingerprint, model->split);
+    json_t *metadata = metadata_of(&(heading){.format = MODEL_FORMAT,
+                                              .config = &model->config,
+                                              .dataset = model->dataset,
+                                              .fingerprint = model->fingerprint,
+                                              .split = model->split,
+                                              .split_id = &model->split_id,
+                                              .bits_revision = model->bits_revision,
+                                              .isa = model->isa});
     put_number(metadata, "epoch", model->epoch);
     put_number(metadata, "features", model->features);
     put_number(metadata, "classes", model->classes);
@@ -338,8 +464,8 @@ pgcn_status pgcn_model_save(const pgcn_model *model, const char *path) {
     if (model->feature_names)
         put_json(metadata, "feature_names", json_incref(model->feature_names));
     const block weights = {"", model->params.value};
-    pgcn_status status =
-        complete(path, metadata, (size_t)(13 + !!model->class_names + !!model->feature_names));
+    pgcn_status status = complete(
+        path, metadata, (size_t)(HEADING_KEYS + 5 + !!model->class_names + !!model->feature_names));
     if (status == PGCN_OK) status = write_blocks(path, &model->params, &weights, 1, metadata);
     json_decref(metadata);
     return status;
@@ -373,6 +499,12 @@ static pgcn_status read_task(const pgcn_i_safetensors *file, pgcn_model *model) 
                        file->path, text);
 }
 
+static bool has_tensor(const pgcn_i_safetensors *file, const char *name) {
+    for (int i = 0; i < file->count; i++)
+        if (strcmp(file->tensor[i].name, name) == 0) return true;
+    return false;
+}
+
 static pgcn_status fill_model(const pgcn_i_safetensors *file, pgcn_model *model) {
     int64_t classes;
     const char *history;
@@ -382,6 +514,7 @@ static pgcn_status fill_model(const pgcn_i_safetensors *file, pgcn_model *model)
     PGCN_TRY(read_text(file, "dataset", model->dataset, sizeof model->dataset));
     PGCN_TRY(read_text(file, "fingerprint", model->fingerprint, sizeof model->fingerprint));
     PGCN_TRY(read_text(file, "split", model->split, sizeof model->split));
+    PGCN_TRY(read_revision(file, &model->bits_revision, model->isa, &model->split_id));
     PGCN_TRY(read_number(file, "epoch", 0, INT64_MAX, &model->epoch));
     PGCN_TRY(read_number(file, "features", 1, INT32_MAX, &model->features));
     PGCN_TRY(read_number(file, "classes", 1, INT32_MAX, &classes));
@@ -393,6 +526,8 @@ static pgcn_status fill_model(const pgcn_i_safetensors *file, pgcn_model *model)
     model->history = pgcn_i_strdup(history);
     if (!model->history) return PGCN_ERR_MEMORY;
     PGCN_TRY(pgcn_i_network_declare(&model->params, &model->config, pgcn_i_model_shape(model)));
+    if (has_tensor(file, PGCN_I_FILL)) /* not in files of version 0.1 */
+        pgcn_i_network_declare_fill(&model->params, model->features);
     /* The largest tensor was checked against the length of the file; the sum of what the
      * configuration asks for is checked tensor by tensor before anything is allocated. */
     for (int i = 0; i < model->params.count; i++) {

@@ -20,6 +20,19 @@ static pgcn_status check_task(const pgcn_dataset *data) {
     return PGCN_OK;
 }
 
+/* Of so many classes most could be learnt from one item or none. */
+static pgcn_status check_no_regression(const pgcn_trainer *trainer) {
+    const pgcn_dataset *data = trainer->data;
+    if (trainer->config.allow_missing_class || !pgcn_i_source_has_numbers(&data->from))
+        return PGCN_OK;
+    return pgcn_i_fail(
+        PGCN_ERR_MISMATCH,
+        "the labels of %s are %d different numbers for %lld %s: " PGCN_I_NO_REGRESSION
+        "; or set allow-missing-class to yes if they are classes after all",
+        data->name, data->classes, (long long)(data->info.items - data->info.unlabelled),
+        pgcn_i_items_name(data));
+}
+
 static pgcn_status check_config(const pgcn_trainer *trainer) {
     const pgcn_config *config = &trainer->config;
     if (trainer->data->task == PGCN_TASK_MULTILABEL && config->consistency > 0)
@@ -125,30 +138,13 @@ static pgcn_status check_names(const pgcn_dataset *data) {
 /* ---- all of it ------------------------------------------------------------------------------- */
 
 pgcn_status pgcn_i_trainer_check(pgcn_trainer *trainer) {
-    PGCN_TRY(pgcn_config_check(&trainer->config));
+    PGCN_TRY(pgcn_config_check_for(&trainer->config, trainer->data));
     PGCN_TRY(check_names(trainer->data));
+    PGCN_TRY(check_no_regression(trainer));
     PGCN_TRY(check_task(trainer->data));
     PGCN_TRY(check_config(trainer));
     PGCN_TRY(choose_split(trainer));
     return count_items(trainer);
-}
-
-void pgcn_i_config_settle(pgcn_config *config) {
-    if (config->model != PGCN_MODEL_GIN) return;
-    config->path_length = 2;
-    config->kernel = PGCN_KERNEL_LAYER;
-    config->kernel_start = PGCN_START_SMOOTH;
-    config->kernel_noise = 0;
-    config->scaling = PGCN_SCALING_SUM;
-    config->self_loops = false;
-    config->residual = PGCN_RESIDUAL_NONE;
-    if (config->walk == PGCN_WALK_NODE2VEC) config->walk = PGCN_WALK_UNIFORM;
-    config->batch_norm = true;
-    config->train_form = PGCN_FORM_EXACT;
-    config->paths_per_layer = false;
-    config->input_hops = 0;
-    config->input_norm = false;
-    config->readout = PGCN_READOUT_LAYERS;
 }
 
 void pgcn_i_trainer_settle(pgcn_trainer *trainer) {

@@ -137,6 +137,13 @@ static pgcn_status match(const pgcn_model *model, const pgcn_dataset *data, pgcn
     if (!known || !met || !place) return PGCN_ERR_MEMORY;
     PGCN_TRY(find_places(model, data, known, met, place));
     out->columns = model->features;
+    if (x->absent) {
+        uint8_t *made = PGCN_I_ARRAY(arena, uint8_t, model->features);
+        if (!made) return PGCN_ERR_MEMORY;
+        memset(made, 1, (size_t)model->features); /* columns that the data lacks are such */
+        for (int64_t j = 0; j < x->columns; j++) made[place[j]] = x->made ? x->made[j] : 0;
+        out->made = made;
+    }
     return x->offset ? move_sparse(x, place, arena, out)
                      : move_dense(x, place, model->features, arena, out);
 }

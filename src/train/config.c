@@ -4,8 +4,6 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <float.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,7 +88,7 @@ static const field fields[] = {
     INT ("eval-every", eval_every, 1, 1000000, "epochs between two evaluations"),
     BOOL("allow-missing-class", allow_missing_class, "train although a class has no training node"),
     {"split", FIELD_SPLIT, AT(split), 0, 0, "auto | public | numbered | 0, 1, 2, ...", "which split; numbered: the seed's number modulo the numbered ones; auto: public, or else numbered", GROUP},
-    {"seed", FIELD_SEED, AT(seed), 0, 0, "0..18446744073709551615", "seed of all random numbers", GROUP},
+    {"seed", FIELD_SEED, AT(seed), 0, 0, "0..9223372036854775807", "seed of all random numbers", GROUP},
     BOOL("bf16", bf16, "the rows that paths visit are read in bf16, two bytes a number, and summed in float; on graphs beyond the cache a tenth faster"),
     INT ("batch", batch, 0, 1000000000, "of many graphs: how many of them in a step; 0: all"),
     INT ("steps", steps, 0, 1000000, "of many graphs: steps of an epoch; 0: every training graph once"),
@@ -103,6 +101,7 @@ static const field fields[] = {
 };
 /* clang-format on */
 enum { FIELDS = sizeof fields / sizeof *fields };
+_Static_assert(FIELDS <= PGCN_MOST_SETTINGS, "pgcn_config.origin has an entry per field");
 
 /* The semi-supervised recipe for citation graphs at two layers. */
 pgcn_config pgcn_config_default(void) {
@@ -220,30 +219,24 @@ static pgcn_status refuse(const field *f, const char *value) {
 
 /* Each writes *out only if the text is accepted. */
 static bool parse_real(const field *f, const char *value, double *out) {
-    char *end;
-    errno = 0;
-    double number = strtod(value, &end);
-    if (end == value || *end != '\0' || errno != 0 || !isfinite(number) || number < f->low ||
-        number > f->high)
-        return false;
+    double number;
+    if (!pgcn_number_parse(value, &number) || number < f->low || number > f->high) return false;
     *out = number;
     return true;
 }
 
 /* Whole numbers only: 1e3 is fine, 2.5 is not. */
 static bool parse_int(const field *f, const char *value, int *out) {
-    double number;
-    if (!parse_real(f, value, &number) || number != floor(number)) return false;
+    int64_t number;
+    if (!pgcn_integer_parse(value, (int64_t)f->low, (int64_t)f->high, &number)) return false;
     *out = (int)number;
     return true;
 }
 
 static bool parse_seed(const char *value, uint64_t *out) {
-    char *end;
-    errno = 0;
-    uint64_t seed = strtoull(value, &end, 10);
-    if (value[0] < '0' || value[0] > '9' || *end != '\0' || errno != 0) return false;
-    *out = seed;
+    int64_t seed;
+    if (!pgcn_integer_parse(value, 0, PGCN_MAX_SEED, &seed)) return false;
+    *out = (uint64_t)seed;
     return true;
 }
 
@@ -272,12 +265,7 @@ static bool parse_split(const char *value, char *out, size_t bytes) {
     return true;
 }
 
-pgcn_status pgcn_config_set(pgcn_config *config, const char *key, const char *value) {
-    PGCN_I_NEED(config);
-    PGCN_I_NEED(key);
-    PGCN_I_NEED(value);
-    const field *f;
-    PGCN_TRY(find_field(key, config->size, &f));
+static pgcn_status set_field(pgcn_config *config, const field *f, const char *value) {
     void *place = (char *)config + f->place;
     bool fine = false;
     switch (f->type) {
@@ -291,19 +279,22 @@ pgcn_status pgcn_config_set(pgcn_config *config, const char *key, const char *va
     return fine ? PGCN_OK : refuse(f, value);
 }
 
-/* The shortest text that reads back as the same number. */
-static void write_real(double value, char *out, size_t bytes) {
-    for (int digits = 6; digits <= 17; digits++) {
-        snprintf(out, bytes, "%.*g", digits, value);
-        if (strtod(out, NULL) == value) return;
-    }
+pgcn_status pgcn_config_set(pgcn_config *config, const char *key, const char *value) {
+    PGCN_I_NEED(config);
+    PGCN_I_NEED(key);
+    PGCN_I_NEED(value);
+    const field *f;
+    PGCN_TRY(find_field(key, config->size, &f));
+    PGCN_TRY(set_field(config, f, value));
+    pgcn_i_config_mark(config, (int)(f - fields));
+    return PGCN_OK;
 }
 
 static void write_field(const pgcn_config *config, const field *f, char *out, size_t bytes) {
     const void *place = (const char *)config + f->place;
     switch (f->type) {
     case FIELD_INT: snprintf(out, bytes, "%d", *(const int *)place); break;
-    case FIELD_REAL: write_real(*(const double *)place, out, bytes); break;
+    case FIELD_REAL: pgcn_i_number_write(*(const double *)place, out, bytes); break;
     case FIELD_BOOL: snprintf(out, bytes, "%s", *(const bool *)place ? "yes" : "no"); break;
     case FIELD_ENUM: choice_word(f->choices, *(const int *)place, out, bytes); break;
     case FIELD_SEED:
@@ -330,61 +321,87 @@ pgcn_status pgcn_config_get(const pgcn_config *config, const char *key, char *ou
 
 /* ---- checks ------------------------------------------------------------------------------------ */
 
-pgcn_status pgcn_config_check(const pgcn_config *given) {
-    pgcn_config config;
-    PGCN_TRY(pgcn_i_config_copy(given, &config));
-    for (int i = 0; i < FIELDS; i++) { /* a struct filled by hand gets the checks of the text */
-        char text[64];
-        const field *f = &fields[i];
-        const void *place = (const char *)&config + f->place;
-        if (f->type == FIELD_ENUM) {
-            int choices = 1;
-            for (const char *bar = f->choices; (bar = strchr(bar, '|')); bar++) choices++;
-            if (*(const int *)place < 0 || *(const int *)place >= choices)
-                return pgcn_i_fail(PGCN_ERR_ARGUMENT, "%s is number %d, expected %s", f->key,
-                                   *(const int *)place, f->choices);
-            continue;
-        }
-        if (f->type == FIELD_BOOL || f->type == FIELD_SEED) continue;
-        if (f->type == FIELD_SPLIT && !memchr(place, 0, sizeof config.split))
-            return pgcn_i_fail(PGCN_ERR_ARGUMENT, "split is not a text that ends");
-        write_field(&config, f, text, sizeof text);
-        pgcn_config copy = config;
-        PGCN_TRY(pgcn_config_set(&copy, f->key, text));
+/* A struct filled by hand gets the checks of the text. */
+static pgcn_status check_field(const pgcn_config *config, const field *f) {
+    char text[64];
+    const void *place = (const char *)config + f->place;
+    if (f->type == FIELD_BOOL || f->type == FIELD_SEED) return PGCN_OK;
+    if (f->type == FIELD_ENUM) {
+        int choices = 1;
+        for (const char *bar = f->choices; (bar = strchr(bar, '|')); bar++) choices++;
+        if (*(const int *)place >= 0 && *(const int *)place < choices) return PGCN_OK;
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT, "%s is number %d, expected %s", f->key,
+                           *(const int *)place, f->choices);
     }
-    for (size_t i = 0;; i++) { /* it goes into JSON, and before a person's eyes */
-        if (i == sizeof config.recipe)
-            return pgcn_i_fail(PGCN_ERR_ARGUMENT, "recipe is not a text that ends");
-        if (config.recipe[i] == '\0') break;
-        if (config.recipe[i] < ' ' || config.recipe[i] > '~')
+    if (f->type == FIELD_SPLIT && !memchr(place, 0, sizeof config->split))
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT, "split is not a text that ends");
+    write_field(config, f, text, sizeof text);
+    pgcn_config copy = *config;
+    return set_field(&copy, f, text);
+}
+
+/* It goes into JSON, and before a person's eyes. */
+static pgcn_status check_recipe_mark(const pgcn_config *config) {
+    for (size_t i = 0; i < sizeof config->recipe; i++) {
+        if (config->recipe[i] == '\0') return PGCN_OK;
+        if (config->recipe[i] < ' ' || config->recipe[i] > '~')
             return pgcn_i_fail(PGCN_ERR_ARGUMENT, "recipe holds more than plain ASCII text");
     }
-    if (config.walk == PGCN_WALK_NODE2VEC && config.self_loops)
+    return pgcn_i_fail(PGCN_ERR_ARGUMENT, "recipe is not a text that ends");
+}
+
+static pgcn_status check_fields(const pgcn_config *config) {
+    for (int i = 0; i < FIELDS; i++) PGCN_TRY(check_field(config, &fields[i]));
+    return check_recipe_mark(config);
+}
+
+/* Settings that rule each other out. */
+static pgcn_status check_rules(const pgcn_config *config) {
+    if (config->walk == PGCN_WALK_NODE2VEC && config->self_loops)
         return pgcn_i_fail(PGCN_ERR_ARGUMENT,
                            "walk is node2vec and self-loops is yes: a walk that may stay has no "
                            "previous node to compare with; set self-loops to no");
-    if (config.walk == PGCN_WALK_NODE2VEC && config.train_form == PGCN_FORM_EXACT)
+    if (config->walk == PGCN_WALK_NODE2VEC && config->train_form == PGCN_FORM_EXACT)
         return pgcn_i_fail(PGCN_ERR_ARGUMENT,
                            "train-form is exact and walk is node2vec: its walks have a memory and "
                            "no exact form; set train-form to sampled");
-    if (config.scaling == PGCN_SCALING_SUM && config.train_form != PGCN_FORM_EXACT)
+    if (config->scaling == PGCN_SCALING_SUM && config->train_form != PGCN_FORM_EXACT)
         return pgcn_i_fail(PGCN_ERR_ARGUMENT,
                            "scaling is sum and train-form is sampled: walks are means over "
                            "neighbours; set train-form to exact");
-    if (config.input_norm && config.input_hops <= 0)
+    if (config->input_norm && config->input_hops <= 0)
         return pgcn_i_fail(PGCN_ERR_ARGUMENT,
                            "input-norm is of smoothed inputs and input-hops is 0; set input-hops");
-    if (config.samples == 1 && config.consistency > 0)
+    if (config->samples == 1 && config->consistency > 0)
         return pgcn_i_fail(PGCN_ERR_ARGUMENT,
                            "consistency is %g and samples is 1: there is nothing to be consistent "
                            "with; set consistency to 0 or samples to 2",
-                           config.consistency);
-    if (config.patience > 0 && config.patience < config.eval_every)
+                           config->consistency);
+    if (config->patience > 0 && config->patience < config->eval_every)
         return pgcn_i_fail(PGCN_ERR_ARGUMENT,
                            "patience is %d and eval-every is %d: training would stop before it was "
                            "evaluated; set patience to 0 or to at least %d",
-                           config.patience, config.eval_every, config.eval_every);
+                           config->patience, config->eval_every, config->eval_every);
     return PGCN_OK;
+}
+
+pgcn_status pgcn_i_config_check_loaded(const pgcn_config *config) {
+    PGCN_TRY(check_fields(config));
+    return check_rules(config);
+}
+
+pgcn_status pgcn_config_check_for(const pgcn_config *given, const pgcn_dataset *data) {
+    pgcn_config config;
+    PGCN_TRY(pgcn_i_config_copy(given, &config));
+    PGCN_TRY(check_fields(&config));
+    PGCN_TRY(pgcn_i_seed_check(config.seed));
+    pgcn_task task = data ? data->task : PGCN_TASK_NONE;
+    PGCN_TRY(pgcn_i_config_check_used(&(pgcn_i_usage){&config, task, data}));
+    return check_rules(&config);
+}
+
+pgcn_status pgcn_config_check(const pgcn_config *config) {
+    return pgcn_config_check_for(config, NULL);
 }
 
 /* ---- JSON and recipes ---------------------------------------------------------------------------- */
@@ -404,6 +421,18 @@ json_t *pgcn_i_config_to_json(const pgcn_config *config) {
     return object;
 }
 
+/* Version 0.1 had seeds up to 2^64 - 1. */
+static pgcn_status load_field(pgcn_config *config, const char *key, const char *value) {
+    size_t digits = strspn(value, "0123456789");
+    char *end = NULL;
+    errno = 0;
+    unsigned long long seed = digits > 0 ? strtoull(value, &end, 10) : 0;
+    if (strcmp(key, "seed") != 0 || digits == 0 || *end || errno != 0)
+        return pgcn_config_set(config, key, value);
+    config->seed = seed;
+    return PGCN_OK;
+}
+
 pgcn_status pgcn_i_config_from_json(json_t *object, const char *where, pgcn_config *out) {
     pgcn_config config = pgcn_config_default();
     const char *key;
@@ -414,13 +443,14 @@ pgcn_status pgcn_i_config_from_json(json_t *object, const char *where, pgcn_conf
         if (!json_is_string(value))
             return pgcn_i_fail(PGCN_ERR_FORMAT, "%s: configuration '%s' is not a string", where,
                                key);
-        pgcn_status status = pgcn_config_set(&config, key, json_string_value(value));
+        pgcn_status status = load_field(&config, key, json_string_value(value));
         if (status != PGCN_OK)
             return pgcn_i_fail_in(PGCN_ERR_FORMAT, "%s: its configuration cannot be used", where);
     }
-    pgcn_status status = pgcn_config_check(&config);
+    pgcn_status status = pgcn_i_config_check_loaded(&config);
     if (status != PGCN_OK)
         return pgcn_i_fail_in(PGCN_ERR_FORMAT, "%s: its configuration cannot be used", where);
+    pgcn_config_adopt(&config);
     *out = config;
     return PGCN_OK;
 }
@@ -445,5 +475,6 @@ pgcn_status pgcn_i_config_apply(pgcn_config *config, const char *settings) {
         PGCN_TRY(pgcn_config_set(config, key, value));
         settings += used;
     }
+    pgcn_config_adopt(config);
     return PGCN_OK;
 }

@@ -6,8 +6,12 @@ pgcn_info pgcn_info_get(void) {
         .version = PGCN_VERSION,
         .isa = pgcn_i_kernels_get()->isa,
         .isa_built = pgcn_i_kernels_built(),
-        .blas = pgcn_i_blas_name(),
         .compiler = __VERSION__,
         .cores = pgcn_i_cores(),
+        .bits_revision = PGCN_BITS_REVISION,
     };
+}
+
+pgcn_status pgcn_ready(void) {
+    return pgcn_i_kernels_check();
 }

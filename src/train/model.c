@@ -22,6 +22,9 @@ static pgcn_status copy_best(const pgcn_trainer *trainer, pgcn_model *model) {
     snprintf(model->dataset, sizeof model->dataset, "%s", trainer->data->name);
     snprintf(model->fingerprint, sizeof model->fingerprint, "%s", trainer->data->fingerprint);
     snprintf(model->split, sizeof model->split, "%s", trainer->split->name);
+    snprintf(model->isa, sizeof model->isa, "%s", pgcn_i_kernels_get()->isa);
+    model->split_id = trainer->split_id;
+    model->bits_revision = PGCN_BITS_REVISION;
     json_t *history = pgcn_i_history_to_json(progress->history, progress->epochs);
     char *text = history ? json_dumps(history, JSON_COMPACT) : NULL;
     json_decref(history);
@@ -34,9 +37,14 @@ static pgcn_status copy_best(const pgcn_trainer *trainer, pgcn_model *model) {
         return pgcn_i_fail(PGCN_ERR_MEMORY, "out of memory for the names of the classes");
     model->feature_names = pgcn_i_names_to_json(&trainer->data->from.feature_name);
     PGCN_TRY(pgcn_i_network_declare(&model->params, &model->config, pgcn_i_model_shape(model)));
+    bool standardised = pgcn_i_network_standard(&trainer->params).mean != NULL;
+    if (!standardised) pgcn_i_network_declare_fill(&model->params, model->features);
     PGCN_TRY(pgcn_i_params_allocate(&model->params, false));
     memcpy(model->params.value, trainer->params.best,
-           (size_t)model->params.total * sizeof *model->params.value);
+           (size_t)trainer->params.total * sizeof *model->params.value);
+    if (!standardised)
+        memcpy(pgcn_i_network_fill(&model->params), trainer->fill,
+               (size_t)model->features * sizeof *trainer->fill);
     return PGCN_OK;
 }
 
@@ -74,6 +82,9 @@ const char *pgcn_model_fingerprint(const pgcn_model *model) {
 }
 const char *pgcn_model_split(const pgcn_model *model) {
     return model ? model->split : NULL;
+}
+const char *pgcn_model_split_hash(const pgcn_model *model) {
+    return model ? model->split_id.all : "";
 }
 int64_t pgcn_model_epoch(const pgcn_model *model) {
     return model ? model->epoch : 0;
@@ -143,6 +154,7 @@ pgcn_status pgcn_inference_parse(const char *text, pgcn_inference *inference) {
 /* One network on one data set, ready to give probabilities again and again: of the whole graph, or of
  * the graphs of a set batch by batch. */
 typedef struct session {
+    const pgcn_model *model;
     const pgcn_dataset *data;
     pgcn_config config;
     pgcn_inference inference;
@@ -188,6 +200,25 @@ static pgcn_status session_batch(session *s) {
     return PGCN_OK;
 }
 
+/* Nodes without features get the mean of those of the training. */
+static pgcn_status session_input(session *s) {
+    const float *fill = pgcn_i_network_fill(&s->params);
+    pgcn_i_arena scratch = {0};
+    pgcn_i_features filled;
+    if (s->x.absent && !fill)
+        return pgcn_i_fail(PGCN_ERR_MISMATCH,
+                           "%lld nodes of data set %s have no features, and the model, of version "
+                           "0.1, does not hold the mean that stands for them; give features for "
+                           "these nodes, or train again",
+                           (long long)s->data->info.featureless, s->data->name);
+    pgcn_status status = pgcn_i_fill_absent(&s->x, fill, &scratch, &filled);
+    if (status == PGCN_OK)
+        status = pgcn_i_input_new(&filled, s->config.normalise, pgcn_i_network_standard(&s->params),
+                                  false, &s->input);
+    pgcn_i_arena_free(&scratch);
+    return status;
+}
+
 static pgcn_status session_fill(session *s, const pgcn_model *model, const pgcn_dataset *data) {
     bool sampled = s->inference.draws > 0;
     if (model->task == PGCN_TASK_GRAPH && !data->from.graph_of)
@@ -201,9 +232,8 @@ static pgcn_status session_fill(session *s, const pgcn_model *model, const pgcn_
         return pgcn_i_fail(PGCN_ERR_ARGUMENT, "draws is %d, expected 0 or more",
                            s->inference.draws);
     PGCN_TRY(pgcn_i_pool_new(s->inference.threads, &s->pool));
-    PGCN_TRY(pgcn_i_input_new(&s->x, s->config.normalise, pgcn_i_network_standard(&s->params),
-                              false, &s->input));
-    PGCN_TRY(pgcn_i_spatial_init(&s->spatial, data->graph, &s->config));
+    PGCN_TRY(session_input(s));
+    PGCN_TRY(pgcn_i_spatial_of(&s->spatial, data, &s->config));
     if (!sampled && !s->spatial.has_exact)
         return pgcn_i_fail(PGCN_ERR_ARGUMENT,
                            "a model of node2vec walks has no deterministic form (its walks have a "
@@ -231,7 +261,8 @@ static pgcn_status session_fill(session *s, const pgcn_model *model, const pgcn_
 static pgcn_status session_open(session *s, const pgcn_model *model, const pgcn_dataset *data,
                                 const pgcn_inference *inference) {
     bool per_graph = model->task == PGCN_TASK_GRAPH;
-    *s = (session){.data = data,
+    *s = (session){.model = model,
+                   .data = data,
                    .config = model->config,
                    .inference = pgcn_inference_default(),
                    .params = model->params,
@@ -239,6 +270,8 @@ static pgcn_status session_open(session *s, const pgcn_model *model, const pgcn_
                    .several = model->task == PGCN_TASK_MULTILABEL};
     PGCN_TRY(
         pgcn_i_opts_over(&s->inference, sizeof s->inference, inference, "pgcn_inference_default"));
+    PGCN_TRY(pgcn_i_kernels_check());
+    PGCN_TRY(pgcn_i_seed_check(s->inference.seed));
     s->config.paths_per_layer = false; /* one sample per draw serves all layers */
     if (s->config.scaling != PGCN_SCALING_SUM)
         s->config.train_form = PGCN_FORM_SAMPLED; /* there is no way back that would need T^T */
@@ -257,14 +290,17 @@ static int session_runs(const session *s) {
 }
 
 /* The probabilities of the items item[0 .. count-1] (NULL: 0 .. count-1) are in s->loss: of everything,
- * or of part i of the graphs. False after the last part. */
-static bool session_part(session *s, int draw, int64_t i, const pgcn_node **item, int64_t *count) {
+ * or of part i of the graphs. *more is false after the last part. */
+static pgcn_status session_part(session *s, int draw, int64_t i, const pgcn_node **item,
+                                int64_t *count, bool *more) {
     const float *degree = s->spatial.visit_degree;
     *item = NULL;
     *count = s->items;
+    *more = i == 0;
     if (s->batch) {
         int64_t most = s->batch->most_graphs, first = i * most, graphs = s->data->info.graphs;
-        if (first >= graphs) return false;
+        *more = first < graphs;
+        if (!*more) return PGCN_OK;
         for (int64_t g = 0; g < most; g++) s->chosen[g] = (pgcn_node)(first + g);
         pgcn_i_batch_gather(s->batch, s->chosen, graphs - first < most ? graphs - first : most);
         pgcn_i_batch_fit(s->batch, &s->tape, &s->operator, 1, &s->loss);
@@ -273,17 +309,19 @@ static bool session_part(session *s, int draw, int64_t i, const pgcn_node **item
         pgcn_i_loss_resize(&s->loss, *count);
         if (degree) degree = s->batch->degree;
     } else if (i > 0) {
-        return false;
+        return PGCN_OK;
     }
     if (s->visits)
         pgcn_i_visits_sample(s->visits, &s->spatial.walker, s->pool, s->inference.seed,
                              PGCN_I_RNG_WALK_INFERENCE, draw, 0, degree);
     pgcn_i_tape_forward(&s->tape);
+    if (!pgcn_i_is_finite(s->logits)) /* of infinite ones some probabilities are numbers */
+        return pgcn_i_fail_prediction(s->model, s->data, s->input, &s->tape);
     if (s->several)
         pgcn_i_sigmoid_run(&s->loss, &s->tape, s->logits);
     else
         pgcn_i_softmax_run(&s->loss, &s->tape, s->logits);
-    return true;
+    return PGCN_OK;
 }
 
 /* Sums over the draws: probabilities and their squares. */
@@ -306,18 +344,22 @@ static pgcn_status draws_init(draws *d, const session *s, int classes) {
     return d->last && d->sum && d->squares ? PGCN_OK : PGCN_ERR_MEMORY;
 }
 
-static void draws_add(draws *d, session *s, int draw) {
+static pgcn_status draws_add(draws *d, session *s, int draw) {
     const pgcn_node *item;
     int64_t count;
-    for (int64_t part = 0; session_part(s, draw, part, &item, &count); part++)
-        for (int64_t r = 0; r < count; r++)
+    bool more = true;
+    for (int64_t part = 0; more; part++) {
+        PGCN_TRY(session_part(s, draw, part, &item, &count, &more));
+        for (int64_t r = 0; more && r < count; r++)
             for (int c = 0; c < d->classes; c++)
                 d->last[(item ? item[r] : r) * d->classes + c] =
                     (double)s->loss.probability[r * d->classes + c];
+    }
     for (int64_t i = 0; i < d->count; i++) {
         d->sum[i] += d->last[i];
         d->squares[i] += d->last[i] * d->last[i];
     }
+    return PGCN_OK;
 }
 
 /* Mean and sample deviation of `runs` values from their sum and sum of squares. */
@@ -336,7 +378,7 @@ pgcn_status pgcn_model_predict(const pgcn_model *model, const pgcn_dataset *data
     draws d;
     PGCN_TRY(session_open(&s, model, data, inference));
     pgcn_status status = draws_init(&d, &s, model->classes);
-    for (int draw = 0; status == PGCN_OK && draw < d.runs; draw++) draws_add(&d, &s, draw);
+    for (int draw = 0; status == PGCN_OK && draw < d.runs; draw++) status = draws_add(&d, &s, draw);
     for (int64_t i = 0; status == PGCN_OK && i < d.count; i++) {
         probability[i] = (float)(d.sum[i] / d.runs);
         if (deviation) deviation[i] = (float)deviation_of(d.sum[i], d.squares[i], d.runs);
@@ -400,10 +442,30 @@ static part_score score_part(const double *probability, int runs, const pgcn_i_t
                         pgcn_i_score_loss(&score)};
 }
 
-static const pgcn_i_split *split_of(const pgcn_model *model, const pgcn_dataset *data) {
+static int split_named(const pgcn_dataset *data, const char *name) {
     for (int i = 0; i < data->splits; i++)
-        if (strcmp(data->split[i].name, model->split) == 0) return &data->split[i];
-    return NULL;
+        if (strcmp(data->split[i].name, name) == 0) return i;
+    return -1;
+}
+
+/* The split of the data that has the training and validation items of the model's, whatever it is
+ * called; one that tests the same items too comes first. A model of 0.1 knows only the name. */
+static pgcn_status find_split(const pgcn_model *model, const pgcn_dataset *data,
+                              pgcn_split_match *match, int *out) {
+    int named = split_named(data, model->split), seen = -1;
+    *match = named < 0 ? PGCN_SPLIT_NONE : PGCN_SPLIT_BY_NAME;
+    *out = named;
+    if (!*model->split_id.all) return PGCN_OK;
+    *match = named < 0 ? PGCN_SPLIT_NONE : PGCN_SPLIT_OTHER;
+    for (int i = 0; i < data->splits; i++) {
+        pgcn_i_split_id id;
+        PGCN_TRY(pgcn_i_split_identify(data, &data->split[i], &id));
+        if (strcmp(id.seen, model->split_id.seen) != 0) continue;
+        if (seen < 0 || strcmp(id.all, model->split_id.all) == 0) seen = i;
+    }
+    if (seen >= 0) *match = PGCN_SPLIT_SAME;
+    *out = seen;
+    return PGCN_OK;
 }
 
 /* Classes are numbered by each data set for itself: one that has fewer of them may number them
@@ -444,11 +506,13 @@ static pgcn_status check_evaluation(const pgcn_model *model, const pgcn_dataset 
 }
 
 /* What is scored: all items, and the parts of the split that the model was trained on, if the data has
- * one of that name. */
+ * it. */
 enum { PARTS = 4 };
 typedef struct evaluation {
     pgcn_i_arena arena;
     int *of_model; /* [classes of the data] */
+    pgcn_split_match match;
+    int split; /* of the data, -1: none */
     pgcn_i_target target[PARTS];
     double sum[PARTS], squares[PARTS]; /* accuracies of single draws */
 } evaluation;
@@ -456,14 +520,15 @@ typedef struct evaluation {
 static pgcn_status evaluation_init(evaluation *e, const pgcn_model *model,
                                    const pgcn_dataset *data) {
     int64_t items = data->info.items;
-    const pgcn_i_split *split = split_of(model, data);
     *e = (evaluation){0};
+    PGCN_TRY(find_split(model, data, &e->match, &e->split));
+    const pgcn_i_split *split = e->split < 0 ? NULL : &data->split[e->split];
     e->of_model = PGCN_I_ARRAY(&e->arena, int, data->classes);
     uint8_t *all = PGCN_I_ARRAY(&e->arena, uint8_t, items);
     const uint8_t *none = PGCN_I_ARRAY(&e->arena, uint8_t, items);
     if (!e->of_model || !all || !none) return PGCN_ERR_MEMORY;
     for (int c = 0; c < data->classes; c++) PGCN_TRY(find_class(model, data, c, &e->of_model[c]));
-    memset(all, 1, (size_t)items);
+    for (int64_t i = 0; i < items; i++) all[i] = pgcn_i_source_has_label(&data->from, i);
     const uint8_t *mask[PARTS] = {split ? split->train : none, split ? split->val : none,
                                   split ? split->test : none, all};
     for (int part = 0; part < PARTS; part++) e->target[part] = pgcn_i_target_of(data, mask[part]);
@@ -478,8 +543,8 @@ static pgcn_status evaluate(evaluation *e, const pgcn_model *model, const pgcn_d
     PGCN_TRY(session_open(&s, model, data, inference));
     pgcn_status status = draws_init(&d, &s, model->classes);
     for (int draw = 0; status == PGCN_OK && draw < d.runs; draw++) {
-        draws_add(&d, &s, draw);
-        for (int part = 0; part < PARTS; part++) {
+        status = draws_add(&d, &s, draw);
+        for (int part = 0; status == PGCN_OK && part < PARTS; part++) {
             double accuracy =
                 score_part(d.last, 1, &e->target[part], e->of_model, s.items, model->classes)
                     .accuracy;
@@ -494,6 +559,10 @@ static pgcn_status evaluate(evaluation *e, const pgcn_model *model, const pgcn_d
         *scores[part] =
             (pgcn_score){mean.accuracy, e->sum[part] / d.runs,
                          deviation_of(e->sum[part], e->squares[part], d.runs), mean.loss};
+    }
+    if (status == PGCN_OK) {
+        out->split_match = e->match;
+        out->split = e->split;
     }
     pgcn_i_arena_free(&d.arena);
     session_close(&s);

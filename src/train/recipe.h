@@ -43,6 +43,9 @@ pgcn_status pgcn_i_recipe_parse(const char *origin, const char *text, int64_t by
 /* The settings for a depth (0: the recipe's own), with the mark of the recipe. */
 void pgcn_i_recipe_settings(const pgcn_i_recipe *recipe, int layers, pgcn_config *out);
 
+/* The task that the head names; a node's if it names none. */
+pgcn_task pgcn_i_recipe_task(const pgcn_recipe_info *info);
+
 /* ---- those that the library was built with (made by cmake/PathgcnRecipes.cmake) ----------------- */
 
 typedef struct pgcn_i_built_in_recipe {

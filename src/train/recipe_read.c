@@ -137,6 +137,7 @@ static pgcn_status section_line(parser *p, char *line) {
         return pgcn_i_fail(PGCN_ERR_FORMAT, "there are more than %d sections",
                            PGCN_I_RECIPE_SECTIONS);
     pgcn_i_recipe_section next = {.line = p->line, .config = recipe->config};
+    pgcn_config_adopt(&next.config); /* what the section itself says is told apart */
     PGCN_TRY(pgcn_config_set(&next.config, "layers", last));
     next.last = next.config.layers;
     PGCN_TRY(pgcn_config_set(&next.config, "layers", first));
@@ -209,14 +210,48 @@ static pgcn_status check_bytes(const char *origin, const char *text, int64_t byt
                 : PGCN_OK;
 }
 
-/* Settings that the rules of pgcn_config_check() do not allow together. */
+pgcn_task pgcn_i_recipe_task(const pgcn_recipe_info *info) {
+    pgcn_task task = PGCN_TASK_NODE;
+    while (task < PGCN_TASK_GRAPH && strcmp(info->task, pgcn_task_name(task)) != 0) task++;
+    return task;
+}
+
+/* A line that does nothing, neither in its own part nor, if it is before the first section, in any
+ * section. The default may be written down anywhere. */
+static pgcn_status check_used(const pgcn_i_recipe *recipe, const pgcn_config *config) {
+    const pgcn_config plain = pgcn_config_default();
+    pgcn_field field;
+    pgcn_i_usage usage = {config, pgcn_i_recipe_task(&recipe->info), NULL};
+    for (int i = 0; pgcn_config_field(i, &field); i++) {
+        char value[64], preset[64];
+        if (!pgcn_i_config_is_set(config, i)) continue;
+        pgcn_config_get(config, field.key, value, sizeof value);
+        pgcn_config_get(&plain, field.key, preset, sizeof preset);
+        bool used = strcmp(value, preset) == 0 || !pgcn_i_config_unused(&usage, field.key);
+        for (int s = 0; config == &recipe->config && s < recipe->sections && !used; s++)
+            used = !pgcn_i_config_unused(
+                &(pgcn_i_usage){&recipe->section[s].config, usage.task, NULL}, field.key);
+        if (!used) return pgcn_i_config_fail_unused(&usage, field.key);
+    }
+    return PGCN_OK;
+}
+
+static pgcn_status check_part(const pgcn_i_recipe *recipe, const pgcn_config *config) {
+    PGCN_TRY(pgcn_i_config_check_loaded(config));
+    return check_used(recipe, config);
+}
+
+/* Settings that the rules of pgcn_config_check() do not allow together. Afterwards they are nobody's
+ * but the recipe's. */
 static pgcn_status check_settings(parser *p) {
     pgcn_i_recipe *recipe = p->recipe;
-    if (pgcn_config_check(&recipe->config) != PGCN_OK)
+    if (check_part(recipe, &recipe->config) != PGCN_OK)
         return pgcn_i_fail_in(PGCN_ERR_FORMAT, "reading '%s'", p->origin);
+    pgcn_config_adopt(&recipe->config);
     for (int i = 0; i < recipe->sections; i++) {
         p->line = recipe->section[i].line;
-        if (pgcn_config_check(&recipe->section[i].config) != PGCN_OK) return fail_here(p);
+        if (check_part(recipe, &recipe->section[i].config) != PGCN_OK) return fail_here(p);
+        pgcn_config_adopt(&recipe->section[i].config);
     }
     return PGCN_OK;
 }

@@ -1,4 +1,4 @@
-/* A configuration as a recipe file: the head, then what differs from the defaults. */
+/* A configuration as a recipe file: the head, then what differs from the defaults and does something. */
 #include "train/recipe.h"
 
 #include <stdio.h>
@@ -30,14 +30,16 @@ static pgcn_status add_head(pgcn_i_buffer *text, const pgcn_recipe_info *info) {
     return PGCN_OK;
 }
 
-static pgcn_status add_settings(pgcn_i_buffer *text, const pgcn_config *config) {
+static pgcn_status add_settings(pgcn_i_buffer *text, const pgcn_recipe_info *info,
+                                const pgcn_config *config) {
+    const pgcn_i_usage usage = {config, pgcn_i_recipe_task(info), NULL};
     const pgcn_config plain = pgcn_config_default();
     pgcn_field field;
     for (int i = 0; pgcn_config_field(i, &field); i++) {
         char value[64], preset[64];
         PGCN_TRY(pgcn_config_get(config, field.key, value, sizeof value));
         PGCN_TRY(pgcn_config_get(&plain, field.key, preset, sizeof preset));
-        if (!is_of_a_recipe(&field)) continue;
+        if (!is_of_a_recipe(&field) || pgcn_i_config_unused(&usage, field.key)) continue;
         if (strcmp(value, preset) != 0 || strcmp(field.key, "layers") == 0)
             PGCN_TRY(add_line(text, field.key, value));
     }
@@ -55,7 +57,7 @@ pgcn_status pgcn_recipe_write(const char *path, const pgcn_recipe_info *info,
     pgcn_status status = pgcn_i_recipe_check_head(info);
     if (status != PGCN_OK) return pgcn_i_fail_in(status, "writing '%s'", path);
     status = add_head(&text, info);
-    if (status == PGCN_OK) status = add_settings(&text, &config);
+    if (status == PGCN_OK) status = add_settings(&text, info, &config);
     if (status == PGCN_OK) status = pgcn_file_write(path, text.data, (size_t)text.bytes);
     pgcn_i_buffer_free(&text);
     return status;

@@ -32,6 +32,13 @@ pgcn_status pgcn_i_spatial_init(pgcn_i_spatial *spatial, const pgcn_graph *graph
     return PGCN_OK;
 }
 
+pgcn_status pgcn_i_spatial_of(pgcn_i_spatial *spatial, const pgcn_dataset *data,
+                              const pgcn_config *config) {
+    PGCN_TRY(pgcn_i_spatial_init(spatial, data->graph, config));
+    if (!data->from.graph_of) return PGCN_OK;
+    return pgcn_i_walker_by_graph(&spatial->walker, data->from.graph_of, data->from.graphs);
+}
+
 void pgcn_i_spatial_free(pgcn_i_spatial *spatial) {
     pgcn_i_walker_free(&spatial->walker);
     pgcn_graph_free(spatial->reversed);

@@ -19,8 +19,33 @@ pgcn_status pgcn_i_config_from_json(json_t *object, const char *where, pgcn_conf
 const char *pgcn_i_config_difference(const pgcn_config *a, const pgcn_config *b);
 /* The caller's configuration over the defaults (pgcn_i_opts_over). NULL: the defaults. */
 pgcn_status pgcn_i_config_copy(const pgcn_config *given, pgcn_config *out);
-/* "key=value key=value" over a configuration; our own text, so it cannot fail but by our mistake. */
+/* "key=value key=value" over a configuration, adopted; our own text, so it cannot fail but by our
+ * mistake. */
 pgcn_status pgcn_i_config_apply(pgcn_config *config, const char *settings);
+
+/* The checks of pgcn_config_check() but for settings that do nothing and the range of seeds: files of
+ * other versions may hold both. */
+pgcn_status pgcn_i_config_check_loaded(const pgcn_config *config);
+
+/* ---- settings that do nothing (usage.c) ------------------------------------------------------ */
+
+/* What decides whether a setting is used. */
+typedef struct pgcn_i_usage {
+    const pgcn_config *config;
+    pgcn_task task;           /* PGCN_TASK_NONE: not known */
+    const pgcn_dataset *data; /* NULL: not known */
+} pgcn_i_usage;
+/* Field number `field` is the caller's now; and whether pgcn_config_set() has said so. */
+void pgcn_i_config_mark(pgcn_config *config, int field);
+bool pgcn_i_config_is_set(const pgcn_config *config, int field);
+/* It does nothing, and its value does not just say so. */
+bool pgcn_i_config_unused(const pgcn_i_usage *usage, const char *key);
+/* The sentence about an unused setting. */
+pgcn_status pgcn_i_config_fail_unused(const pgcn_i_usage *usage, const char *key);
+/* Every setting of the caller's is used. */
+pgcn_status pgcn_i_config_check_used(const pgcn_i_usage *usage);
+/* GIN has no paths: what is set about them is what its sums over neighbours are. All is adopted. */
+void pgcn_i_config_settle(pgcn_config *config);
 
 /* ---- the graph side of a network (spatial.c) ----------------------------------------------- */
 
@@ -35,6 +60,10 @@ typedef struct pgcn_i_spatial {
 } pgcn_i_spatial;
 pgcn_status pgcn_i_spatial_init(pgcn_i_spatial *spatial, const pgcn_graph *graph,
                                 const pgcn_config *config);
+/* The same for a data set, in which the walks of a graph do not depend on the graphs beside it. Free
+ * it after a failure too. */
+pgcn_status pgcn_i_spatial_of(pgcn_i_spatial *spatial, const pgcn_dataset *data,
+                              const pgcn_config *config);
 void pgcn_i_spatial_free(pgcn_i_spatial *spatial);
 /* Its exact form, for `samples` stacked copies of the nodes. */
 pgcn_i_operator pgcn_i_spatial_operator(const pgcn_i_spatial *spatial, int samples);
@@ -50,6 +79,9 @@ struct pgcn_model {
     char dataset[256];
     char fingerprint[65];
     char split[16];
+    pgcn_i_split_id split_id; /* both "": a model of 0.1 */
+    int64_t bits_revision;    /* of the training; 0: a model of 0.1 */
+    char isa[16];             /* of the training; "": a model of 0.1 */
     int64_t epoch;
     char *history; /* JSON array of the epochs, owned */
     /* arrays of strings; NULL: classes or feature columns have no names */
@@ -70,6 +102,16 @@ json_t *pgcn_i_names_to_json(const pgcn_i_names *names);
 pgcn_status pgcn_i_match_columns(const pgcn_model *model, const pgcn_dataset *data,
                                  pgcn_i_arena *arena, pgcn_i_features *out);
 
+/* ---- numbers that are not finite (numeric.c) ---------------------------------------------------- */
+
+/* PGCN_ERR_NUMERIC with the likely cause: an extreme feature column, else the learning rates. `which`
+ * loss: "training" or "validation". */
+pgcn_status pgcn_i_fail_loss(const pgcn_trainer *trainer, const char *which);
+/* The same of a prediction whose logits, at the end of the tape, are not finite: the first layer where
+ * that is so. */
+pgcn_status pgcn_i_fail_prediction(const pgcn_model *model, const pgcn_dataset *data,
+                                   const pgcn_i_input *input, pgcn_i_tape *tape);
+
 /* ---- checkpoints (checkpoint.c) -------------------------------------------------------------- */
 
 /* Where a run stands, apart from the weights. */
@@ -83,7 +125,14 @@ typedef struct pgcn_i_progress {
 
 json_t *pgcn_i_history_to_json(const pgcn_epoch *history, int64_t count);
 pgcn_status pgcn_i_checkpoint_write(const char *path, const pgcn_trainer *trainer);
-pgcn_status pgcn_i_checkpoint_read(const char *path, pgcn_trainer *trainer);
+pgcn_status pgcn_i_checkpoint_read(const char *path, const pgcn_resume_opts *opts,
+                                   pgcn_trainer *trainer);
+/* Sentences about a resume, in the order they were found. */
+enum { PGCN_I_RESUME_NOTES = 3 };
+typedef struct pgcn_i_notes {
+    int count;
+    char text[PGCN_I_RESUME_NOTES][400];
+} pgcn_i_notes;
 
 /* ---- many graphs (feed.c) ----------------------------------------------------------------------- */
 
@@ -111,8 +160,6 @@ bool pgcn_i_feed_part(pgcn_i_feed *feed, int64_t i);
 pgcn_status pgcn_i_trainer_check(pgcn_trainer *trainer);
 /* The configuration with what follows from it and the data, which models then tell. */
 void pgcn_i_trainer_settle(pgcn_trainer *trainer);
-/* GIN has no paths: what is set about them is what its sums over neighbours are. */
-void pgcn_i_config_settle(pgcn_config *config);
 
 /* ---- the trainer (trainer.c) ------------------------------------------------------------------ */
 
@@ -121,10 +168,12 @@ struct pgcn_trainer {
     const pgcn_dataset *data;
     pgcn_config config;
     const pgcn_i_split *split;
+    pgcn_i_split_id split_id;
     int64_t train_items, val_items, test_items; /* labelled nodes, or graphs */
     pgcn_i_pool *pool;
     pgcn_i_params params;
     pgcn_i_input *input;
+    float *fill; /* [features] means of the training nodes */
     pgcn_i_spatial spatial;
     int samplers;               /* 1, or L with paths_per_layer; 0 when trained in exact form */
     pgcn_i_visits **visits;     /* [samplers] */
@@ -138,6 +187,7 @@ struct pgcn_trainer {
     int64_t steps;        /* of an epoch */
     int64_t sampled_step; /* the step whose sample the visits hold, -1: none */
     pgcn_i_progress progress;
+    pgcn_i_notes notes; /* of the last resume */
     pgcn_memory memory; /* what all of this takes */
     const char *broken; /* which loss is not finite after a step of this epoch was done; or NULL */
 };

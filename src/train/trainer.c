@@ -167,17 +167,6 @@ static double now_ms(void) {
     return (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
 }
 
-static pgcn_status not_finite(const pgcn_i_progress *progress, const char *which) {
-    char best[64] = "no epoch has good weights yet";
-    if (progress->best >= 0)
-        snprintf(best, sizeof best, "the best weights are those of epoch %lld",
-                 (long long)progress->best + 1);
-    return pgcn_i_fail(PGCN_ERR_NUMERIC,
-                       "the %s loss of epoch %lld is not finite; %s; lower the learning rates "
-                       "(lr-ends, lr-mix, lr-kernel) or scale the features",
-                       which, (long long)progress->epochs + 1, best);
-}
-
 pgcn_status pgcn_trainer_epoch(pgcn_trainer *trainer, pgcn_epoch *out) {
     PGCN_I_NEED(trainer);
     pgcn_i_progress *progress = &trainer->progress;
@@ -185,18 +174,18 @@ pgcn_status pgcn_trainer_epoch(pgcn_trainer *trainer, pgcn_epoch *out) {
         return pgcn_i_fail(PGCN_ERR_ARGUMENT,
                            "training is finished after %lld epochs; raise epochs or patience",
                            (long long)progress->epochs);
-    if (trainer->broken) return not_finite(progress, trainer->broken);
+    if (trainer->broken) return pgcn_i_fail_loss(trainer, trainer->broken);
     pgcn_epoch epoch = {
         .epoch = progress->epochs + 1, .val_loss = NAN, .val_accuracy = NAN, .test_accuracy = NAN};
     double begin_ms = now_ms();
     epoch.train_loss = run_steps(trainer, progress->epochs);
     epoch.step_ms = now_ms() - begin_ms;
-    if (!isfinite(epoch.train_loss)) return not_finite(progress, "training");
+    if (!isfinite(epoch.train_loss)) return pgcn_i_fail_loss(trainer, "training");
     if (epoch.epoch % trainer->config.eval_every == 0 || epoch.epoch == trainer->config.epochs) {
         evaluate(trainer, &epoch);
         if (!isfinite(epoch.val_loss)) { /* the step is done, the epoch cannot be */
             trainer->broken = "validation";
-            return not_finite(progress, trainer->broken);
+            return pgcn_i_fail_loss(trainer, trainer->broken);
         }
     }
     if (pgcn_i_progress_add(progress, trainer->config.select, epoch))
@@ -222,6 +211,9 @@ const pgcn_epoch *pgcn_trainer_history(const pgcn_trainer *trainer, int64_t *cou
 const char *pgcn_trainer_split(const pgcn_trainer *trainer) {
     return trainer ? trainer->split->name : NULL;
 }
+const char *pgcn_trainer_split_hash(const pgcn_trainer *trainer) {
+    return trainer ? trainer->split_id.all : "";
+}
 
 pgcn_status pgcn_trainer_save(const pgcn_trainer *trainer, const char *path) {
     PGCN_I_NEED(trainer);
@@ -229,13 +221,28 @@ pgcn_status pgcn_trainer_save(const pgcn_trainer *trainer, const char *path) {
     return pgcn_i_checkpoint_write(path, trainer);
 }
 
-pgcn_status pgcn_trainer_resume(pgcn_trainer *trainer, const char *path) {
+pgcn_resume_opts pgcn_resume_opts_default(void) {
+    return (pgcn_resume_opts){.size = sizeof(pgcn_resume_opts)};
+}
+
+pgcn_status pgcn_trainer_resume_with(pgcn_trainer *trainer, const char *path,
+                                     const pgcn_resume_opts *opts) {
     PGCN_I_NEED(trainer);
     PGCN_I_NEED(path);
-    PGCN_TRY(pgcn_i_checkpoint_read(path, trainer));
+    pgcn_resume_opts chosen = pgcn_resume_opts_default();
+    PGCN_TRY(pgcn_i_opts_over(&chosen, sizeof chosen, opts, "pgcn_resume_opts_default"));
+    PGCN_TRY(pgcn_i_checkpoint_read(path, &chosen, trainer));
     trainer->sampled_step = -1; /* the sample of the next step is drawn again from its number */
     trainer->broken = NULL;
     return PGCN_OK;
+}
+
+pgcn_status pgcn_trainer_resume(pgcn_trainer *trainer, const char *path) {
+    return pgcn_trainer_resume_with(trainer, path, NULL);
+}
+
+const char *pgcn_trainer_note(const pgcn_trainer *trainer, int i) {
+    return trainer && i >= 0 && i < trainer->notes.count ? trainer->notes.text[i] : NULL;
 }
 
 /* ---- setting up ------------------------------------------------------------------------------- */
@@ -322,17 +329,45 @@ static pgcn_status record_tapes(pgcn_trainer *trainer) {
                             trainer->data->classes);
 }
 
-/* Mean and deviation of the features, over the training nodes or those of the training graphs. */
-static pgcn_status standardise(const pgcn_trainer *trainer, pgcn_i_standard standard) {
+/* The nodes that train, or are in training graphs, and have features. The caller's to free. */
+static pgcn_status training_rows(const pgcn_trainer *trainer, uint8_t **out) {
     const pgcn_dataset *data = trainer->data;
-    const uint8_t *train = trainer->split->train;
-    if (!standard.mean) return PGCN_OK;
-    if (data->task != PGCN_TASK_GRAPH) return pgcn_i_standard_of(&data->x, train, standard);
-    uint8_t *mask = pgcn_i_alloc(data->graph->n, 1);
+    const uint8_t *train = trainer->split->train, *absent = data->x.absent;
+    int64_t n = data->graph->n;
+    uint8_t *mask = *out = pgcn_i_alloc(n, 1);
     if (!mask) return PGCN_ERR_MEMORY;
-    for (int64_t i = 0; i < data->graph->n; i++) mask[i] = train[data->from.graph_of[i]];
-    pgcn_status status = pgcn_i_standard_of(&data->x, mask, standard);
+    for (int64_t i = 0; i < n; i++)
+        mask[i] = train[data->task == PGCN_TASK_GRAPH ? data->from.graph_of[i] : i] &&
+                  !(absent && absent[i]);
+    if (memchr(mask, 1, (size_t)n)) return PGCN_OK;
     pgcn_i_free(mask);
+    return pgcn_i_fail(
+        PGCN_ERR_MISMATCH,
+        "split %s of %s trains on no node that has features; give features for some, "
+        "or choose another split",
+        trainer->split->name, data->name);
+}
+
+/* Mean and deviation of the features, over the training nodes; and the features as the network reads
+ * them, with the mean where a node has none. */
+static pgcn_status set_up_input(pgcn_trainer *trainer, bool with_columns) {
+    const pgcn_i_features *x = &trainer->data->x;
+    const pgcn_i_standard standard = pgcn_i_network_standard(&trainer->params);
+    pgcn_i_features filled;
+    pgcn_i_arena scratch = {0};
+    uint8_t *mask;
+    trainer->fill =
+        standard.mean ? standard.mean : PGCN_I_ARRAY(&trainer->arena, float, x->columns);
+    if (!trainer->fill) return PGCN_ERR_MEMORY;
+    PGCN_TRY(training_rows(trainer, &mask));
+    pgcn_status status = standard.mean ? pgcn_i_standard_of(x, mask, standard)
+                                       : pgcn_i_means_of(x, mask, trainer->fill);
+    pgcn_i_free(mask);
+    if (status == PGCN_OK) status = pgcn_i_fill_absent(x, trainer->fill, &scratch, &filled);
+    if (status == PGCN_OK)
+        status = pgcn_i_input_new(&filled, trainer->config.normalise, standard, with_columns,
+                                  &trainer->input);
+    pgcn_i_arena_free(&scratch);
     return status;
 }
 
@@ -353,19 +388,18 @@ static pgcn_status set_up_feed(pgcn_trainer *trainer) {
 static pgcn_status set_up(pgcn_trainer *trainer) {
     const pgcn_dataset *data = trainer->data;
     const pgcn_config *config = &trainer->config;
+    PGCN_TRY(pgcn_i_kernels_check());
     PGCN_TRY(pgcn_i_trainer_check(trainer));
+    PGCN_TRY(pgcn_i_split_identify(data, trainer->split, &trainer->split_id));
     pgcn_i_trainer_settle(trainer);
     PGCN_TRY(pgcn_i_pool_new(config->threads, &trainer->pool));
-    PGCN_TRY(pgcn_i_spatial_init(&trainer->spatial, data->graph, config));
+    PGCN_TRY(pgcn_i_spatial_of(&trainer->spatial, data, config));
     pgcn_i_shape shape = {data->x.columns, data->classes, data->task == PGCN_TASK_GRAPH};
     PGCN_TRY(pgcn_i_network_declare(&trainer->params, config, shape));
     PGCN_TRY(pgcn_i_params_allocate(&trainer->params, true));
     pgcn_i_network_start(&trainer->params, config);
-    const pgcn_i_standard standard = pgcn_i_network_standard(&trainer->params);
-    PGCN_TRY(standardise(trainer, standard));
     /* batches are indexed by column when they are gathered */
-    PGCN_TRY(pgcn_i_input_new(&data->x, config->normalise, standard, !in_batches(trainer),
-                              &trainer->input));
+    PGCN_TRY(set_up_input(trainer, !in_batches(trainer)));
     PGCN_TRY(set_up_feed(trainer));
     PGCN_TRY(make_operators(trainer));
     PGCN_TRY(record_tapes(trainer));

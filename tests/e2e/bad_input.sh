@@ -62,7 +62,7 @@ patience        -1,nan                                    0..
 select          best                                      accuracy
 eval-every      0,nan                                     1..
 split           first,-1,1.5,12345678901                  public
-seed            -1,1.5,x,18446744073709551616             0..
+seed            -1,1.5,x,9223372036854775808              0..
 threads         -1,1025,nan                               0..1024
 seeds           0,-1,1.5,nan,100001                       1
 checkpoint-every -1,nan                                   0
@@ -75,7 +75,7 @@ refused 2 "samples|consistency" train karate --out nowhere --samples 1 --consist
 refused 2 "node2vec|self-loops" train karate --out nowhere --walk node2vec --self-loops yes
 refused 2 "node2vec|exact" train karate --out nowhere --walk node2vec --train-form exact
 refused 2 "patience|eval-every" train karate --out nowhere --patience 5 --eval-every 50
-refused 2 "--seed|--seeds" train karate --out nowhere --seed 18446744073709551615 --seeds 2
+refused 2 "--seed|2 seeds" train karate --out nowhere --seed 9223372036854775807 --seeds 2
 refused 1 "split|karate|77" train karate --out nowhere --split 77
 
 refused 2 "inference|sometimes|stochastic:N" eval "$model" good --inference sometimes
@@ -99,7 +99,7 @@ refused 2 "is missing" data
 
 refused 2 "no data set 'corra'|karate|PATHGCN_DATA" train corra --out nowhere
 refused 2 "name|empty" train "" --out nowhere
-refused 2 "no data set 'two?lines'" train $'two\nlines' --out nowhere
+refused 2 "no data set 'two\nlines'" train $'two\nlines' --out nowhere
 refused 2 "'absent'|not a directory" train cora --data absent --out nowhere
 refused 1 "'absent'|No such file" data list --data absent
 refused 2 "sbm|nodes|number from" train sbm:nodes=-1 --out nowhere
@@ -241,8 +241,9 @@ same "streams closed" full/model.safetensors closed/model.safetensors
 run 0 pathgcn train good --epochs 3 --channels 16 --out limited --quiet
 before=$(sha limited/model.safetensors)
 limited() { (ulimit -f 8 && "$PATHGCN" "$@"); }
-run 1 limited train good --epochs 3 --out limited --quiet
-holds "$err" "limited/checkpoint.safetensors" "File too large"
+run 1 limited train good --epochs 3 --out limited --overwrite --quiet
+holds "$err" "limited/unfinished/checkpoint.safetensors" "File too large"
+[ ! -e limited/unfinished ] || fail "a run without a checkpoint is left"
 [ "$(wc -l <"$err")" = 1 ] || { show_last && fail "more than one line"; }
 [ "$(sha limited/model.safetensors)" = "$before" ] || fail "the old model was changed"
 no_leftovers limited
@@ -273,10 +274,10 @@ fi
 
 cp -r good huge
 for _ in {1..36}; do i32 $((0x7f000000)); done | npy huge/x.npy '<f4' '(12, 3)'
-refused 1 "loss of epoch 1|not finite|learning rate" train huge --normalise none --epochs 50 --out huge-run --quiet
+refused 1 "loss of epoch 1|not finite|feature column 0|rescale" train huge --normalise none --epochs 50 --out huge-run --quiet
 [ ! -e huge-run/model.safetensors ] || fail "a model without a good epoch"
 # after good epochs: their best weights and the last good checkpoint stay, and both can be read
-explosive=(karate --quiet --lr-ends 100 --lr-mix 100 --lr-kernel 100 --kernel full --layers 8 --epochs 200)
+explosive=(karate --quiet --lr-ends 100 --lr-kernel 100 --kernel full --layers 8 --epochs 200)
 refused 1 "not finite|exploded/model.safetensors" train "${explosive[@]}" --out exploded
 run 0 pathgcn eval exploded/model.safetensors
 refused 1 "not finite" train "${explosive[@]}" --out exploded --resume

@@ -12,6 +12,8 @@ for name in "walks" "walks, lists, transposes" "path convolution forward" "path 
     holds kernels.jsonl "\"bench\": \"kernels\", \"case\": \"$name\""
 done
 holds kernels.jsonl '"case": "random rows"' '"percent_of_limit"' '"unit": "GB/s"'
+run 0 "$PATHGCN_BUILD/bench_products" --smoke --json products.jsonl
+holds products.jsonl '"bench": "products", "case": "x^T g"' '"library": "pathgcn"'
 run 1 "$bench" --nonsense
 holds "$err" "usage: kernels"
 

@@ -147,9 +147,9 @@ refused 2 "no paths to draw" predict g/model.safetensors new --inference stochas
 # ---- tune ------------------------------------------------------------------------------------------
 
 run 0 pathgcn tune small --candidates 3 --runs 2 --epochs 2 --jobs 1 --out tuned
-holds "$out" "3 candidates of space graph" "validation accuracy" "no test graph was loaded" "tuned/small.recipe"
+holds "$out" "3 candidates of space graph" "validation accuracy" "no split had test graphs" "tuned/small.recipe"
 holds tuned/small.recipe "recipe = small" "version = 1" "task = graph" "dataset = small" "of any-graph version"
-grep -L '"test_accuracy": null' tuned/jobs/*.json | grep . && fail "a record holds a test accuracy"
+untested tuned
 run 0 pathgcn train small --recipe tuned/small.recipe --epochs 2 --out tuned/run --quiet
 holds "$out" "Recipe: small, version 1"
 

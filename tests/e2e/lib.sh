@@ -96,6 +96,13 @@ wait_for() { # seconds, command...: until it succeeds
 records() { find "$1/jobs" -name '*.json' 2>/dev/null | wc -l; } # DIR
 has_records() { [ "$(records "$1")" -ge "$2" ]; }                # DIR NUMBER
 
+# No record of a search holds a test accuracy. (What grep -L returns depends on its version.)
+untested() { # DIR
+    local tested
+    tested=$(grep -L '"test_accuracy": null' "$1"/jobs/*.json || true)
+    [ -z "$tested" ] || fail "these records hold a test accuracy: $tested"
+}
+
 no_leftovers() { # DIR...
     local found
     found=$(find "$@" -name '*.tmp')
@@ -191,6 +198,11 @@ if [ "${BASH_SOURCE[0]}" = "$0" ]; then
     must_fail refused 2 "no command|absent words" nonsense
     must_fail refused 0 "version" --version
     must_fail refused 2 "Usage"
+    mkdir -p records/jobs
+    echo '"test_accuracy": null' >records/jobs/1.json
+    untested records
+    echo '"test_accuracy": 50' >records/jobs/2.json
+    must_fail untested records
     touch x.tmp
     must_fail no_leftovers .
     ring folder

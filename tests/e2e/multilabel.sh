@@ -3,8 +3,8 @@
 # predictions, graphs that were not in training, and what is refused.
 # shellcheck source=tests/e2e/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
-quick=(--epochs 100 --channels 16 --lr-ends 0.03 --lr-mix 0.01 --threads 1)
-[ -z "$sanitized" ] || quick=(--epochs 3 --channels 8 --threads 1)
+quick=(--epochs 100 --channels 16 --lr-ends 0.03 --lr-mix 0.01)
+[ -z "$sanitized" ] || quick=(--epochs 3 --channels 8)
 
 # ---- own files: a ring of 40, two labels that the features tell, of which the last 10 are not known --
 

@@ -38,12 +38,21 @@ b=$(json <(tr -d ' \n' <seeds/seed-1/result.json) test_accuracy)
 about "$(json train.json test_accuracy_mean)" "$(awk "BEGIN { print ($a + $b) / 2 }")" 1e-3
 about "$(json train.json test_accuracy_std)" "$(awk "BEGIN { print sqrt(($a - $b) ^ 2 / 2) }")" 1e-3
 
+# and the interval of the mean is that of Student's t, which is 12.7062 for two runs
+read -r low high < <(grep -oE '"test_accuracy_interval_95":\[[^]]*' train.json | sed 's/.*\[//; s/,/ /')
+half=$(awk "BEGIN { d = $a - $b; print 12.7062 * (d < 0 ? -d : d) / 2 }")
+about "$low" "$(awk "BEGIN { print ($a + $b) / 2 - $half }")" 1e-2
+about "$high" "$(awk "BEGIN { print ($a + $b) / 2 + $half }")" 1e-2
+run 0 pathgcn train karate --epochs 5 --json --out one
+holds "$out" '"test_accuracy_interval_95":null' '"val_accuracy_interval_95":null'
+
 run 0 pathgcn train karate --epochs 5 --seeds 3 --out table
-holds "$out" seed "best epoch" mean deviation "mean of 3 seeds" table/model.safetensors
+holds "$out" seed "best epoch" mean deviation "95 % interval, half its width" "mean of 3 seeds" \
+    table/model.safetensors
 [ "$(grep -cE '^[012] ' "$out")" = 3 ] || { show_last && fail "not a line per seed"; }
 run 0 pathgcn train karate --epochs 5
 [ -s runs/karate/model.safetensors ] || fail "no default directory"
-run 0 pathgcn train karate --epochs 3 --seed 18446744073709551615 --out large --json
+run 0 pathgcn train karate --epochs 3 --seed 9223372036854775807 --out large --json
 parses "$out"
 
 # ---- eval ----------------------------------------------------------------------------------------
@@ -157,7 +166,7 @@ holds "$out" '"nodes":12' '"edges":11' '"isolated":1' '"train":4' '"class_sizes"
 run 0 pathgcn data info karate --json
 holds "$out" '"nodes":34' '"edges":78' '"classes":2'
 run 0 pathgcn info
-holds "$out" version isa threads blas compiler
+holds "$out" version isa threads compiler
 # ---- kernels -------------------------------------------------------------------------------------
 
 # smooth kernels that were never trained: hops and sum are those asked for
@@ -228,12 +237,12 @@ on_terminal() { # columns, train arguments...: what a terminal of that width is 
     tr '\r' '\n' <"$out" | sed 's/\x1b\[K//; /^seed/,$d' >screen # without the table
 }
 if script -qec true /dev/null >/dev/null 2>&1 </dev/null; then
-    on_terminal 120 sbm --epochs 60 --out terminal
+    on_terminal 120 sbm --epochs 60 --out terminal --overwrite
     holds screen "[#" "epoch " "/60" "loss " "val " "epochs/s" "left"
-    on_terminal 50 sbm --epochs 60 --seeds 2 --out terminal
+    on_terminal 50 sbm --epochs 60 --seeds 2 --out terminal --overwrite
     holds screen "epoch " "/60" "run 1/2" "val "
     awk 'length > 50 { exit 1 }' screen || fail "progress wider than the terminal"
-    on_terminal 120 sbm --epochs 60 --out terminal --quiet
+    on_terminal 120 sbm --epochs 60 --out terminal --overwrite --quiet
     ! grep -q "epochs/s" screen || fail "--quiet shows progress"
 else
     echo "no script(1) or no pseudo-terminals here: the progress on a terminal was left out"

@@ -37,28 +37,28 @@ refused 2 "--layers is '-3'" recipes show cora --layers -3
 config() { grep -oE "\"$1\":\"[^\"]*\"" "$out" | head -n 1 | cut -d '"' -f 4; }
 ring sets/cora # named like the real one, and with a public split only
 export PATHGCN_DATA=sets
-run 0 pathgcn train cora "${quick[@]}" --json --out a
+run 0 pathgcn train cora "${quick[@]}" --json --out a --overwrite
 version=$(sed -n 's/^version = //p' "$PATHGCN_SOURCE/recipes/cora.recipe")
 holds "$out" "\"recipe\":{\"name\":\"cora\",\"version\":$version,\"sha256\":\""
 holds a/result.json '"name": "cora"' '"sha256"'
 mark="cora version $version sha256 $(sha "$PATHGCN_SOURCE/recipes/cora.recipe")"
 holds a/model.safetensors "$mark"
 # a norm of smoothed inputs gives way where they are not smoothed
-run 0 pathgcn train cora "${quick[@]}" --recipe "$PATHGCN_SOURCE/recipes/pubmed.recipe" --input-hops 0 --json --out a
+run 0 pathgcn train cora "${quick[@]}" --recipe "$PATHGCN_SOURCE/recipes/pubmed.recipe" --input-hops 0 --json --out a --overwrite
 holds "$out" '"input-norm":"no"'
-run 0 pathgcn train cora "${quick[@]}" --json --out a --layers 8
+run 0 pathgcn train cora "${quick[@]}" --json --out a --overwrite --layers 8
 [ "$(config layers) $(config hops) $(config lr-mix)" = "8 4.9195 0.001" ] || fail "not the section"
-run 0 pathgcn train cora "${quick[@]}" --json --out a --layers 8 --lr-mix 0.5
+run 0 pathgcn train cora "${quick[@]}" --json --out a --overwrite --layers 8 --lr-mix 0.5
 [ "$(config hops) $(config lr-mix)" = "4.9195 0.5" ] || fail "the option does not win"
-run 0 pathgcn train cora "${quick[@]}" --json --out a --recipe paper
+run 0 pathgcn train cora "${quick[@]}" --json --out a --overwrite --recipe paper
 [ "$(config lr-mix) $(config residual)" = "0.001 none" ] || fail "not the paper's"
 holds "$out" '"name":"paper-cora"'
-run 0 pathgcn train cora "${quick[@]}" --json --out a --recipe none
+run 0 pathgcn train cora "${quick[@]}" --json --out a --overwrite --recipe none
 holds "$out" '"recipe":null'
 refused 1 "no split 'numbered'" train cora "${quick[@]}" --recipe full --out b
-run 0 pathgcn train karate "${quick[@]}" --json --out a
+run 0 pathgcn train karate "${quick[@]}" --json --out a --overwrite
 holds "$out" '"recipe":null'
-run 0 pathgcn train cora --epochs 2 --threads 1 --out a
+run 0 pathgcn train cora --epochs 2 --threads 1 --out a --overwrite
 holds "$out" "Recipe: cora, version $version"
 
 # -- a file of the user's ------------------------------------------------------------------------
@@ -73,14 +73,14 @@ dropout = 0.25          # less
 [layers = 3..4]
 hops = 2.5
 R
-run 0 pathgcn train cora "${quick[@]}" --json --out a --recipe mine.recipe --layers 3
+run 0 pathgcn train cora "${quick[@]}" --json --out a --overwrite --recipe mine.recipe --layers 3
 [ "$(config dropout) $(config hops)" = "0.25 2.5" ] || fail "not the settings of the file"
 holds "$out" "\"recipe\":{\"name\":\"mine\",\"version\":4,\"sha256\":\"$(sha mine.recipe)\"}"
-run 0 pathgcn train karate --epochs 2 --threads 1 --out a --recipe ./mine.recipe
+run 0 pathgcn train karate --epochs 2 --threads 1 --out a --overwrite --recipe ./mine.recipe
 holds "$err" "note: recipe mine was written for data set cora, not for karate"
 mkdir own
 mv mine.recipe own
-PATHGCN_RECIPES=own run 0 pathgcn train cora "${quick[@]}" --json --out a --recipe mine
+PATHGCN_RECIPES=own run 0 pathgcn train cora "${quick[@]}" --json --out a --overwrite --recipe mine
 [ "$(config dropout)" = 0.25 ] || fail "not found in the folder"
 PATHGCN_RECIPES=own run 0 pathgcn recipes
 holds "$out" "mine " "to be tested" "paper-cora"

@@ -74,8 +74,10 @@ holds "$out" "karate:stratified=50/25/25,splits=3       2     3"
 
 # ---- interrupted ---------------------------------------------------------------------------------
 
+one=("${common[@]}")
+one[-1]=1 # job at a time
 for signal in INT KILL; do
-    "$PATHGCN" reproduce "${common[@]}" --jobs 1 --out "stopped-$signal" >"$out" 2>"$err" &
+    "$PATHGCN" reproduce "${one[@]}" --out "stopped-$signal" >"$out" 2>"$err" &
     pid=$!
     wait_for 60 has_records "stopped-$signal" 2
     wait_for 60 works "stopped-$signal"

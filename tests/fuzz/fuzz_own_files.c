@@ -17,6 +17,7 @@ pgcn_status fuzz_read(const char *path) {
     files.features = given[1];
     files.labels = given[2];
     files.splits = given[3];
+    files.unknown_ids = PGCN_UNKNOWN_KEEP;
     PGCN_TRY(pgcn_dataset_from_files(&files, &data));
     pgcn_dataset_free(data);
     return PGCN_OK;

@@ -52,7 +52,12 @@ static inline pgcn_dataset *every_kind(int kind) {
         name = "names, weights and self-loops \xff";
         steps.self_loops = true;
         source.edge_weight = kind_weight;
-        source.x = (pgcn_i_features){6, 5, 4, kind_offset, kind_column, kind_value, NULL};
+        source.x = (pgcn_i_features){.n = 6,
+                                     .columns = 5,
+                                     .nonzeros = 4,
+                                     .offset = kind_offset,
+                                     .column = kind_column,
+                                     .value = kind_value};
         source.label = kind_label;
         source.node_id = (pgcn_i_names){6, kind_id_offset, kind_id_text};
         source.class_name = (pgcn_i_names){3, kind_class_offset, kind_class_text};

@@ -22,6 +22,7 @@ typedef struct graph_set {
 
 static inline graph_set set_alloc(pgcn_task task, bool sparse, int64_t nodes, int64_t graphs,
                                   int64_t edges) {
+    if (nodes < 0 || graphs < 0 || edges < 0) abort(); /* which GCC could not know */
     graph_set set = {.task = task, .sparse = sparse, .nodes = nodes, .graphs = graphs};
     set.edges = edges;
     set.graph_of = calloc((size_t)nodes, sizeof *set.graph_of);

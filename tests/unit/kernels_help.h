@@ -11,6 +11,9 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <stdlib.h>
+#include <string.h>
+
 /* Around the widths of vectors and of blocks of vectors. */
 static const int64_t channel_sizes[] = {1, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 257};
 static const char *const isa_names[] = {"baseline", "avx2", "avx512"};
@@ -19,11 +22,22 @@ static const char *const isa_names[] = {"baseline", "avx2", "avx512"};
 #define FOR_EACH_SIZE(c)                                                                           \
     for (int c##_i = 0; c##_i < COUNT_OF(channel_sizes); c##_i++)                                  \
         for (int64_t c = channel_sizes[c##_i], c##_once = 1; c##_once; c##_once = 0)
-/* Every table that is built and supported here; the baseline is always one of them. */
+/* Set i if it is built and supported here; with PATHGCN_ISA only the one of that name. */
+static inline const pgcn_i_kernels *tested_table(int i) {
+    const char *only = getenv("PATHGCN_ISA");
+    if (only && *only && strcmp(only, isa_names[i]) != 0) return NULL;
+    return pgcn_i_kernels_named(isa_names[i]);
+}
 #define FOR_EACH_TABLE(table)                                                                      \
     for (int table##_i = 0; table##_i < COUNT_OF(isa_names); table##_i++)                          \
-        for (const pgcn_i_kernels *table = pgcn_i_kernels_named(isa_names[table##_i]); table;      \
-             table = NULL)
+        for (const pgcn_i_kernels *table = tested_table(table##_i); table; table = NULL)
+
+/* The exit code of a skipped test if this processor lacks the set that PATHGCN_ISA names; 0 if not. */
+static inline int skip_isa(void) {
+    if (pgcn_ready() == PGCN_OK) return 0;
+    print_message("SKIPPED: %s\n", pgcn_last_error());
+    return strstr(pgcn_last_error(), "processor lacks") ? 77 : 1;
+}
 
 /* What destinations hold before a call, and still hold in the rows that were not asked for. */
 #define MARK 3.0f

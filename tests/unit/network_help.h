@@ -76,6 +76,17 @@ static inline problem problem_new(int64_t n) {
     return problem_of(n, false);
 }
 
+/* A star: node 0 is a neighbour of all others, which have no other one. */
+static inline problem problem_star(int64_t n) {
+    pgcn_node *hub = calloc((size_t)n, sizeof *hub), *leaf = calloc((size_t)n, sizeof *leaf);
+    for (int64_t e = 0; e < n - 1; e++) leaf[e] = (pgcn_node)(e + 1);
+    problem p = {.n = n};
+    must(pgcn_graph_from_edges(n, n - 1, hub, leaf, NULL, NULL, &p.graph));
+    free(hub), free(leaf);
+    problem_fill(&p);
+    return p;
+}
+
 static inline void problem_free(problem *p) {
     pgcn_graph_free(p->graph);
     ref_csr_free(&p->csr);

@@ -135,6 +135,18 @@ static inline void run_epochs(pgcn_trainer *trainer, int count) {
     for (int i = 0; i < count; i++) must(pgcn_trainer_epoch(trainer, NULL));
 }
 
+/* The same lists of visits: of the same walks, with the same weights. */
+static inline void assert_same_visits(const pgcn_i_visits *a, const pgcn_i_visits *b) {
+    assert_int_equal(a->rows, b->rows);
+    for (int hop = 0; hop < a->k - 1; hop++) {
+        const pgcn_i_csr *x = &a->hop[hop], *y = &b->hop[hop];
+        size_t entries = (size_t)y->offset[y->rows];
+        assert_memory_equal(x->offset, y->offset, (size_t)(y->rows + 1) * sizeof *x->offset);
+        assert_memory_equal(x->column, y->column, entries * sizeof *x->column);
+        assert_memory_equal(x->value, y->value, entries * sizeof *x->value);
+    }
+}
+
 /* All blocks of parameters, padding included: the state of a run but for its history. */
 static inline void assert_same_weights(const pgcn_i_params *a, const pgcn_i_params *b,
                                        const char *label) {
@@ -143,6 +155,51 @@ static inline void assert_same_weights(const pgcn_i_params *a, const pgcn_i_para
     if (memcmp(a->value, b->value, bytes) != 0 || memcmp(a->m, b->m, bytes) != 0 ||
         memcmp(a->v, b->v, bytes) != 0 || memcmp(a->best, b->best, bytes) != 0)
         fail_msg("%s: weights, moments or best weights differ in their bits", label);
+}
+
+/* ---- a step whose loss is not finite ------------------------------------------------------------- */
+
+static inline float *floats_copy(const float *from, int64_t count) {
+    float *copy = calloc((size_t)count, sizeof *copy);
+    memcpy(copy, from, (size_t)count * sizeof *copy);
+    return copy;
+}
+
+static inline void assert_same_floats(const float *a, const float *b, int64_t count,
+                                      const char *label) {
+    if (memcmp(a, b, (size_t)count * sizeof *a) != 0) fail_msg("%s: other bits", label);
+}
+
+/* An infinite bias makes the loss of the next step NaN. That step changes no trained weight, no
+ * moment and no counter: with the bias repaired, training goes on as if the step had not been tried. */
+static inline void check_step_without_finite_loss(const pgcn_dataset *data, const char *text) {
+    pgcn_trainer *whole = trainer_of(data, text), *trainer = trainer_of(data, text);
+    pgcn_i_params *params = &trainer->params;
+    run_epochs(whole, 5), run_epochs(trainer, 3);
+    float *good = floats_copy(params->value, params->total);
+    float *m = floats_copy(params->m, params->total), *v = floats_copy(params->v, params->total);
+    const pgcn_i_progress progress = trainer->progress;
+    for (int i = 0; i < params->count; i++)
+        if (strncmp(params->param[i].name, "classifier", 10) == 0 && params->param[i].rank == 1)
+            params->value[params->param[i].first] = INFINITY;
+    float *bad = floats_copy(params->value, params->total);
+    must_fail(pgcn_trainer_epoch(trainer, NULL), PGCN_ERR_NUMERIC, "training loss");
+    for (int i = 0; i < params->count; i++) {
+        const pgcn_i_param *param = &params->param[i];
+        if (param->group == PGCN_I_GROUP_BUFFER) continue; /* statistics are not trained */
+        assert_same_floats(params->value + param->first, bad + param->first, param->count,
+                           param->name);
+    }
+    assert_same_floats(params->m, m, params->total, "first moments");
+    assert_same_floats(params->v, v, params->total, "second moments");
+    assert_int_equal(trainer->progress.epochs, progress.epochs);
+    assert_int_equal(trainer->progress.best, progress.best);
+    assert_int_equal(trainer->progress.improved, progress.improved);
+    memcpy(params->value, good, (size_t)params->total * sizeof *good);
+    run_epochs(trainer, 2);
+    assert_same_weights(&whole->params, params, text);
+    free(good), free(bad), free(m), free(v);
+    pgcn_trainer_free(whole), pgcn_trainer_free(trainer);
 }
 
 #endif

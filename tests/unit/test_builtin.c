@@ -356,7 +356,7 @@ static void test_builtin_wrong_setting_is_named_with_the_accepted_ones(void **st
         {"karate:seed=1", "accepted settings: none"},
         {"sbm:size=arxiv", "'size=arxiv' is not a setting with a value"},
         {"powerlaw:size=ogbn",
-         "local (0 to 1), seed (0 to 9007199254740992), size=arxiv, size=products"},
+         "local (0 to 1), seed (0 to 9223372036854775807), size=arxiv, size=products"},
         {"powerlaw:exponent=2", "a number from 2.1 to 5"},
         {"powerlaw:nodes=100,edges=1238",
          "edges=1238 is too many for nodes=100, expected at most 1237"},

@@ -253,8 +253,10 @@ static void test_container_hostile_table_is_refused(void **state) {
     strcpy(entry_of(&whole, "meta"), "fold");
     assert_refused(&whole, "no section 'meta'");
     strcpy(entry_of(&whole, "fold"), "meta");
-    set_u64(whole.data + 8, 2 | (uint64_t)whole.data[12] << 32);
-    assert_refused(&whole, "version 2");
+    set_u64(whole.data + 8, 3 | (uint64_t)whole.data[12] << 32);
+    assert_refused(&whole, "version 3");
+    set_u64(whole.data + 8, 2 | (uint64_t)whole.data[12] << 32); /* but there is no x.absent */
+    assert_refused(&whole, "does not go with the version");
     set_u64(whole.data + 8, 1 | 65ull << 32);
     assert_refused(&whole, "65 sections");
     set_u64(whole.data + 8, 1);
@@ -319,6 +321,20 @@ static void test_graph_check_sees_which_node_an_edge_comes_back_from(void **stat
     assert_int_equal(pgcn_i_graph_check(&graph), PGCN_OK);
     graph.n = 0;
     assert_int_equal(pgcn_i_graph_check(&graph), PGCN_ERR_FORMAT);
+}
+
+/* Each weight is a float, their sum is not: degrees would be infinite. */
+static void test_graph_check_refuses_weights_whose_sum_is_no_float(void **state) {
+    (void)state;
+    static const int64_t offset[] = {0, 2, 3, 4};
+    static const pgcn_node neighbour[] = {1, 2, 0, 0};
+    float weight[] = {2e38f, 1e38f, 2e38f, 1e38f};
+    pgcn_graph graph = {
+        .n = 3, .entries = 4, .offset = offset, .neighbour = neighbour, .weight = weight};
+    assert_int_equal(pgcn_i_graph_check(&graph), PGCN_OK);
+    weight[1] = weight[3] = 2e38f;
+    assert_int_equal(pgcn_i_graph_check(&graph), PGCN_ERR_FORMAT);
+    assert_error_says("the edge weights at node 0 add up to 4e+38");
 }
 
 static void test_container_hostile_arrays_are_refused(void **state) {
@@ -445,6 +461,7 @@ int main(void) {
         TEST(test_container_hostile_table_is_refused),
         TEST(test_container_hostile_graph_is_refused),
         cmocka_unit_test(test_graph_check_sees_which_node_an_edge_comes_back_from),
+        cmocka_unit_test(test_graph_check_refuses_weights_whose_sum_is_no_float),
         TEST(test_container_hostile_arrays_are_refused),
         TEST(test_container_hostile_meta_is_refused),
         TEST(test_container_save_to_nowhere_is_an_error),

@@ -65,6 +65,33 @@ static void test_key_other_splits_of_the_same_graph_differ(void **state) {
     pgcn_dataset_free(again.data);
 }
 
+/* The text that is hashed, written a second time: a part that is left out makes two jobs one. */
+static void test_key_covers_bits_data_settings_seed_and_split(void **state) {
+    (void)state;
+    exp_data set = load("karate");
+    pgcn_config config = pgcn_config_default();
+    char key[EXP_KEY_BYTES], kind[EXP_KEY_BYTES], hash[EXP_HASH_BYTES], text[8192];
+    assert_true(exp_job_key(&set, &config, key, kind));
+    int length = snprintf(text, sizeof text, "pathgcn job 1\nbits %d\ndata %s\ndraws %d\n",
+                          PGCN_BITS_REVISION, set.hash, EXP_DRAWS);
+    pgcn_field field;
+    for (int i = 0; pgcn_config_field(i, &field); i++) {
+        char value[256];
+        if (strcmp(field.group, "run") == 0 || strcmp(field.key, "seed") == 0 ||
+            strcmp(field.key, "split") == 0)
+            continue;
+        assert_int_equal(pgcn_config_get(&config, field.key, value, sizeof value), PGCN_OK);
+        length +=
+            snprintf(text + length, sizeof text - (size_t)length, "%s %s\n", field.key, value);
+    }
+    assert_true(exp_hash(text, (size_t)length, hash));
+    assert_memory_equal(hash, kind, 32);
+    length += snprintf(text + length, sizeof text - (size_t)length, "seed 0\nsplit auto\n");
+    assert_true(exp_hash(text, (size_t)length, hash));
+    assert_memory_equal(hash, key, 32);
+    pgcn_dataset_free(set.data);
+}
+
 /* ---- the list ---------------------------------------------------------------------------------- */
 
 static const cli_command command = {.name = "test"};
@@ -138,6 +165,7 @@ int main(void) {
         cmocka_unit_test(test_hash_known_text_is_sha256),
         cmocka_unit_test(test_key_every_setting_matters_but_those_of_the_run),
         cmocka_unit_test(test_key_other_splits_of_the_same_graph_differ),
+        cmocka_unit_test(test_key_covers_bits_data_settings_seed_and_split),
         cmocka_unit_test(test_jobs_equal_trainings_are_one_job),
         cmocka_unit_test(test_expected_seconds_follow_what_is_known),
         cmocka_unit_test(test_record_number_follows_the_path),

@@ -149,13 +149,7 @@ static void test_steps_walk_the_graphs_of_their_batch(void **state) {
                              PGCN_I_RNG_WALK, every > 0 ? step - step % every : 0, 0,
                              batch->degree);
         assert_int_equal(used->n, batch->subset.n);
-        for (int hop = 0; hop < used->k - 1; hop++) {
-            const pgcn_i_csr *a = &used->hop[hop], *b = &again->hop[hop];
-            size_t entries = (size_t)b->offset[b->rows];
-            assert_memory_equal(a->offset, b->offset, (size_t)(b->rows + 1) * sizeof *a->offset);
-            assert_memory_equal(a->column, b->column, entries * sizeof *a->column);
-            assert_memory_equal(a->value, b->value, entries * sizeof *a->value);
-        }
+        assert_same_visits(used, again);
         pgcn_i_visits_free(again);
         pgcn_trainer_free(trainer);
     }
@@ -188,7 +182,7 @@ static void test_training_on_graphs_lowers_the_loss(void **state) {
     for (int i = 0; i < CASE_COUNT; i++) {
         pgcn_dataset *data = data_of(i);
         char text[256];
-        snprintf(text, sizeof text, "%s lr-ends=0.02 epochs=300", CASES[i].text);
+        snprintf(text, sizeof text, "%s lr-ends=0.02 wd-mix=0.01 epochs=300", CASES[i].text);
         pgcn_trainer *trainer = trainer_of(data, text);
         run_epochs(trainer, 60);
         const pgcn_epoch *h = trainer->progress.history;
@@ -197,6 +191,72 @@ static void test_training_on_graphs_lowers_the_loss(void **state) {
         pgcn_trainer_free(trainer);
         pgcn_dataset_free(data);
     }
+}
+
+/* Adam counts the steps, and so do walks, dropout and batches: an epoch of four steps is four epochs
+ * of one. Its loss is the mean over the items of all steps, of which the batches have different
+ * numbers. */
+static void check_epoch_of_steps(int i, const char *text) {
+    enum { STEPS = 4, EPOCHS = 3 };
+    pgcn_dataset *data = data_of(i);
+    char several[256];
+    snprintf(several, sizeof several, "%s steps=%d", text, STEPS);
+    pgcn_trainer *many = trainer_of(data, several);
+    snprintf(several, sizeof several, "%s steps=1", text);
+    pgcn_trainer *one = trainer_of(data, several);
+    for (int e = 0; e < EPOCHS; e++) {
+        double sum = 0, items = 0;
+        for (int s = 0; s < STEPS; s++) {
+            run_epochs(one, 1);
+            double of_step = (double)pgcn_i_batch_mask(one->feed->train, one->split->train).masked;
+            sum += of_step * one->progress.history[STEPS * e + s].train_loss;
+            items += of_step;
+        }
+        run_epochs(many, 1);
+        assert_close(many->progress.history[e].train_loss, sum / items, 1e-12);
+        assert_same_floats(many->params.value, one->params.value, one->params.total, "weights");
+        assert_same_floats(many->params.m, one->params.m, one->params.total, "first moments");
+        assert_same_floats(many->params.v, one->params.v, one->params.total, "second moments");
+    }
+    pgcn_trainer_free(many), pgcn_trainer_free(one);
+    pgcn_dataset_free(data);
+}
+
+static void test_epoch_of_several_steps_is_these_steps(void **state) {
+    (void)state;
+    check_epoch_of_steps(0, PLAIN "batch=4 batch-norm=yes"); /* graphs */
+    check_epoch_of_steps(6, PLAIN "batch=3");                /* several labels per node */
+    check_epoch_of_steps(9, PLAIN "batch=2 dropout=0.5");    /* nodes */
+}
+
+static void test_graphs_step_without_finite_loss_changes_nothing(void **state) {
+    (void)state;
+    for (int i = 0; i < CASE_COUNT; i++) {
+        pgcn_dataset *data = data_of(i);
+        check_step_without_finite_loss(data, CASES[i].text);
+        pgcn_dataset_free(data);
+    }
+}
+
+/* After a first step that was done, the epoch can neither be ended nor begun again: its weights stay
+ * as the first step left them, and no checkpoint is written. */
+static void test_graphs_second_step_without_finite_loss_stops_the_run(void **state) {
+    (void)state;
+    pgcn_dataset *data = data_of(0);
+    pgcn_trainer *trainer = trainer_of(data, PLAIN "batch=4 steps=2");
+    const pgcn_i_params *params = &trainer->params;
+    trainer->config.lr_ends = trainer->config.lr_mix = 1e30; /* beyond what a user can set */
+    must_fail(pgcn_trainer_epoch(trainer, NULL), PGCN_ERR_NUMERIC, "training loss");
+    float *after_first = floats_copy(params->value, params->total);
+    for (int64_t e = 0; e < params->total; e++)
+        assert_true(isfinite(params->value[e]) && isfinite(params->m[e]) && isfinite(params->v[e]));
+    must_fail(pgcn_trainer_epoch(trainer, NULL), PGCN_ERR_NUMERIC, "training loss");
+    assert_same_floats(params->value, after_first, params->total, "weights");
+    must_fail(pgcn_trainer_save(trainer, "/proc/none"), PGCN_ERR_NUMERIC, "no checkpoint");
+    assert_int_equal(trainer->progress.epochs, 0);
+    free(after_first);
+    pgcn_trainer_free(trainer);
+    pgcn_dataset_free(data);
 }
 
 static void test_training_on_graphs_same_bits_for_any_number_of_threads(void **state) {
@@ -684,6 +744,24 @@ static void test_memory_of_graphs_every_failing_allocation_is_reported(void **st
 
 #define IN_SCRATCH(test) cmocka_unit_test_setup_teardown(test, scratch_make, scratch_remove)
 
+/* A model without weights gives every label a probability of exactly one half, which is no "yes". */
+static void test_labels_at_even_odds_are_not_predicted(void **state) {
+    (void)state;
+    pgcn_dataset *data = data_of(6);
+    pgcn_model *model = trained(data, PLAIN "batch=3", 1);
+    pgcn_scores scores;
+    for (int i = 0; i < model->params.count; i++) {
+        const pgcn_i_param *param = &model->params.param[i];
+        if (param->group == PGCN_I_GROUP_BUFFER) continue; /* how features are standardised */
+        memset(model->params.value + param->first, 0, (size_t)param->count * sizeof(float));
+    }
+    must(pgcn_model_evaluate(model, data, NULL, &scores));
+    assert_true(scores.all.accuracy == 0);
+    assert_close(scores.all.loss, SET_CLASSES * log(2), 1e-6);
+    pgcn_model_free(model);
+    pgcn_dataset_free(data);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_feed_has_every_graph_once_in_a_pass_and_in_an_evaluation),
@@ -691,6 +769,9 @@ int main(void) {
         cmocka_unit_test(test_steps_walk_the_graphs_of_their_batch),
         cmocka_unit_test(test_standardised_by_the_nodes_of_the_training_graphs),
         cmocka_unit_test(test_training_on_graphs_lowers_the_loss),
+        cmocka_unit_test(test_epoch_of_several_steps_is_these_steps),
+        cmocka_unit_test(test_graphs_step_without_finite_loss_changes_nothing),
+        cmocka_unit_test(test_graphs_second_step_without_finite_loss_stops_the_run),
         cmocka_unit_test(test_training_on_graphs_same_bits_for_any_number_of_threads),
         cmocka_unit_test(test_training_on_graphs_allocates_nothing_in_an_epoch),
         IN_SCRATCH(test_training_on_graphs_resumed_ends_with_the_same_bytes),
@@ -708,6 +789,7 @@ int main(void) {
         cmocka_unit_test(test_model_of_graphs_on_data_that_does_not_fit_is_refused),
         cmocka_unit_test(test_settings_that_do_not_fit_the_task_are_refused),
         cmocka_unit_test(test_memory_of_graphs_every_failing_allocation_is_reported),
+        cmocka_unit_test(test_labels_at_even_odds_are_not_predicted),
     };
     return cmocka_run_group_tests_name("graph_training", tests, NULL, NULL);
 }

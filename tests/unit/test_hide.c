@@ -85,6 +85,47 @@ static void test_only_split_drops_the_others_and_labels_that_only_they_use(void 
     assert_load_fails(scratch_path("a.pgcn"), &opts, PGCN_ERR_ARGUMENT, "numbered");
 }
 
+/* What a nested search stands on: of split 0 alone, the labels of all its test nodes are gone, also of
+ * those that train or validate in split 1. */
+static void test_without_test_of_one_split_hides_labels_that_train_in_another(void **state) {
+    (void)state;
+    enum { NODES = 6 };
+    const pgcn_node from[NODES] = {0, 1, 2, 3, 4, 5}, to[NODES] = {1, 2, 3, 4, 5, 0};
+    const int32_t label[NODES] = {0, 1, 0, 1, 0, 1};
+    const uint8_t train[2 * NODES] = {1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1};
+    const uint8_t val[2 * NODES] = {0, 0, 1, 1, 0, 0, 0, 0, 1, 1, 0, 0};
+    const uint8_t test[2 * NODES] = {0, 0, 0, 0, 1, 1, 1, 1, 0, 0, 0, 0};
+    const float x[NODES] = {1, 2, 3, 4, 5, 6};
+    pgcn_graph *graph;
+    assert_int_equal(pgcn_graph_from_edges(NODES, NODES, from, to, NULL, NULL, &graph), PGCN_OK);
+    pgcn_dataset_arrays arrays = pgcn_dataset_arrays_default();
+    arrays.graph = graph;
+    arrays.n_features = 1;
+    arrays.features = x;
+    arrays.label = label;
+    arrays.n_classes = 2;
+    arrays.n_splits = 2;
+    arrays.train = train;
+    arrays.val = val;
+    arrays.test = test;
+    pgcn_dataset *whole;
+    assert_int_equal(pgcn_dataset_from_arrays(&arrays, &whole), PGCN_OK);
+    assert_int_equal(pgcn_dataset_save(whole, scratch_path("two.pgcn")), PGCN_OK);
+    const struct {
+        const char *steps;
+        int32_t left[NODES];
+    } cases[] = {{"only-split=0,without-test", {0, 1, 0, 1, -1, -1}},
+                 {"only-split=1,without-test", {-1, -1, 0, 1, 0, 1}},
+                 {"without-test", {0, 1, 0, 1, 0, 1}}}; /* of both, all are in use */
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        pgcn_dataset *data = load_with("two.pgcn", cases[i].steps);
+        assert_memory_equal(pgcn_dataset_labels(data), cases[i].left, sizeof cases[i].left);
+        pgcn_dataset_free(data);
+    }
+    pgcn_dataset_free(whole);
+    pgcn_graph_free(graph);
+}
+
 static void test_without_test_survives_a_container(void **state) {
     (void)state;
     assert_int_equal(save_graph("a.pgcn", 0), PGCN_OK);
@@ -156,6 +197,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_without_test_leaves_no_test_node_and_no_label_of_one),
         TEST(test_only_split_drops_the_others_and_labels_that_only_they_use),
+        TEST(test_without_test_of_one_split_hides_labels_that_train_in_another),
         TEST(test_without_test_survives_a_container),
         TEST(test_without_test_labels_of_test_nodes_change_nothing),
         TEST(test_hide_every_failing_allocation_is_reported),

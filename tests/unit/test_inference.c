@@ -107,7 +107,7 @@ static void test_model_file_that_is_none_is_refused(void **state) {
     const float infinite = INFINITY;
     memcpy(b.data + b.count - 4, &infinite, 4);
     must_fail(pgcn_model_load(scratch_write("bad", b.data, b.count), &back), PGCN_ERR_FORMAT,
-              "classifier.bias is not finite");
+              "input.fill is not finite");
     free(b.data);
     assert_null(back);
     pgcn_model_free(model);
@@ -189,6 +189,41 @@ static void test_inference_draws_tend_to_the_exact_form(void **state) {
     pgcn_dataset_free(data);
 }
 
+/* Two draws a and b have the mean m = (a + b) / 2 and the deviation |a - b| / sqrt(2), divided by N - 1
+ * and not by N; a alone is what one draw gives. The same for accuracies of single draws. */
+static void test_inference_deviation_of_draws_is_that_of_a_sample(void **state) {
+    (void)state;
+    enum { COUNT = 34 * 2 };
+    float first[COUNT], mean[COUNT], deviation[COUNT];
+    pgcn_dataset *data = dataset("karate");
+    pgcn_model *model = trained(data, "channels=6 layers=1 paths=1", 20);
+    pgcn_inference one = pgcn_inference_default(), two = one;
+    one.draws = 1;
+    two.draws = 2;
+    must(pgcn_model_predict(model, data, &one, first, NULL));
+    must(pgcn_model_predict(model, data, &two, mean, deviation));
+    double largest = 0;
+    for (int i = 0; i < COUNT; i++) {
+        double apart = 2 * fabs((double)mean[i] - (double)first[i]);
+        assert_true(fabs((double)deviation[i] - apart / sqrt(2)) < 1e-6);
+        largest = fmax(largest, apart);
+    }
+    assert_true(largest > 1e-3);
+    bool differ = false;
+    for (int seed = 0; seed < 20; seed++) {
+        pgcn_scores of_one, of_two;
+        one.seed = two.seed = (uint64_t)seed;
+        must(pgcn_model_evaluate(model, data, &one, &of_one));
+        must(pgcn_model_evaluate(model, data, &two, &of_two));
+        double apart = 2 * fabs(of_two.all.draw_accuracy - of_one.all.draw_accuracy);
+        assert_true(fabs(of_two.all.draw_deviation - apart / sqrt(2)) < 1e-6);
+        differ |= apart > 0;
+    }
+    assert_true(differ);
+    pgcn_model_free(model);
+    pgcn_dataset_free(data);
+}
+
 /* ---- memory -------------------------------------------------------------------------------------------------- */
 
 static pgcn_status load_model(void) {
@@ -259,6 +294,7 @@ int main(void) {
         IN_SCRATCH(test_model_file_that_is_none_is_refused),
         cmocka_unit_test(test_model_on_data_that_does_not_fit_is_refused),
         cmocka_unit_test(test_inference_draws_tend_to_the_exact_form),
+        cmocka_unit_test(test_inference_deviation_of_draws_is_that_of_a_sample),
         IN_SCRATCH(test_memory_every_failing_allocation_is_reported_and_cleaned_up),
     };
     return cmocka_run_group_tests_name("inference", tests, NULL, NULL);

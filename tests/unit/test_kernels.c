@@ -1,7 +1,7 @@
 /* Kernels with a row of channels against the references in double, for every instruction set that
  * this processor has, over channel counts around the widths of vectors. The destination starts
- * with a mark, so that rows outside begin..end are seen to be untouched. Also the choice of the
- * instruction set. Losses: test_kernels_loss.c; dropout: test_kernels_dropout.c; the dense product:
+ * with a mark, so that rows outside begin..end are seen to be untouched. The choice of the
+ * instruction set: test_dispatch.c. Losses: test_kernels_loss.c; dropout: test_kernels_dropout.c; the dense product:
  * test_gemm.c. */
 #include "ref/reference.h"
 #include "kernels_help.h"
@@ -9,8 +9,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 /* Sums of at most a few dozen products of floats near 1: a few times 2^-24, against the largest. */
 #define TOLERANCE 2e-6
@@ -150,6 +148,43 @@ static void test_pathconv_backward_of_live_rows_matches_reference(void **state) 
         free(dh), free(ds), free(want);
         walk_case_free(&w);
     }
+}
+
+/* A hub that more rows visit than the kernel packs at a time (64): not one of them is lost. */
+static void test_pathconv_backward_of_a_hub_adds_all_live_visits(void **state) {
+    (void)state;
+    enum { MANY = 300, C = 17 };
+    int64_t offset[] = {0, MANY};
+    pgcn_node column[MANY];
+    float value[MANY], s[2 * C] = {0}, h[MANY * C] = {0}, *g = ref_filled_floats(NAN, MANY * C);
+    uint8_t live[MANY];
+    const pgcn_i_csr visitors = {1, offset, column, value};
+    double want = 0;
+    for (int64_t j = 0; j < MANY; j++) {
+        column[j] = (pgcn_node)j;
+        value[j] = 1.0f / (float)(j + 1);
+        live[j] = j % 4 != 1;
+        for (int64_t ch = 0; ch < C && live[j]; ch++) g[j * C + ch] = (float)(j % 7 - 2);
+        if (live[j]) want += (double)value[j] * (double)(j % 7 - 2);
+    }
+    for (int64_t ch = 0; ch < C; ch++) s[C + ch] = 2.0f, h[ch] = 3.0f;
+    FOR_EACH_TABLE(table) {
+        uint16_t *bf16 = calloc(MANY * C, sizeof *bf16); /* which holds these integers exactly */
+        table->to_bf16(bf16, g, 0, MANY * C);
+        for (int half = 0; half <= 1; half++) {
+            float dh[C], ds[2 * C] = {0};
+            pgcn_i_path_args args = {
+                .h = g, .s = s, .hop = &visitors, .k = 2, .c = C, .width = C, .live = live};
+            args.bf16 = half ? bf16 : NULL;
+            table->pathconv_backward(dh, ds, h, &args, (pgcn_i_rows){NULL, 0, 1});
+            for (int64_t ch = 0; ch < C; ch++) {
+                assert_true(fabs((double)dh[ch] - 2 * want) < 1e-5);
+                assert_true(fabs((double)ds[C + ch] - 3 * want) < 1e-5);
+            }
+        }
+        free(bf16);
+    }
+    free(g);
 }
 
 static void test_bf16_rounds_to_nearest_even(void **state) {
@@ -635,50 +670,7 @@ static void test_segments_with_an_empty_graph_match_formula(void **state) {
     }
 }
 
-/* ---- choice of the instruction set --------------------------------------------------------- */
-
-/* The name chosen in a fresh process, where PATHGCN_ISA is `value` (NULL: unset): the choice is made
- * once, and this process must not have made it yet. */
-static void isa_chosen_with(const char *value, char name[16]) {
-    int ends[2];
-    assert_int_equal(pipe(ends), 0);
-    pid_t child = fork();
-    assert_true(child >= 0);
-    if (child == 0) {
-        if (value) {
-            setenv("PATHGCN_ISA", value, 1);
-        } else {
-            unsetenv("PATHGCN_ISA");
-        }
-        char isa[16] = {0};
-        strncpy(isa, pgcn_i_kernels_get()->isa, sizeof isa - 1);
-        _exit(write(ends[1], isa, sizeof isa) == (ssize_t)sizeof isa ? 0 : 1);
-    }
-    int status = 1;
-    assert_int_equal(read(ends[0], name, 16), 16);
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_int_equal(status, 0);
-    close(ends[0]), close(ends[1]);
-}
-
-static void test_dispatch_environment_chooses_or_falls_back_to_best(void **state) {
-    (void)state;
-    char best[16], name[16];
-    isa_chosen_with(NULL, best);
-    const char *last = NULL;
-    FOR_EACH_TABLE(table) {
-        isa_chosen_with(table->isa, name);
-        assert_string_equal(name, table->isa);
-        last = table->isa;
-    }
-    assert_string_equal(best, last);
-    isa_chosen_with("sse9", name);
-    assert_string_equal(name, best);
-    isa_chosen_with("", name);
-    assert_string_equal(name, best);
-    assert_null(pgcn_i_kernels_named("sse9"));
-    assert_non_null(strstr(pgcn_i_kernels_built(), best));
-}
+/* ---- tables -------------------------------------------------------------------------------- */
 
 static void test_dispatch_every_table_is_full(void **state) {
     (void)state;
@@ -693,12 +685,12 @@ static void test_dispatch_every_table_is_full(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_dispatch_environment_chooses_or_falls_back_to_best),
         cmocka_unit_test(test_dispatch_every_table_is_full),
         cmocka_unit_test(test_pathconv_forward_all_sizes_match_reference),
         cmocka_unit_test(test_pathconv_forward_by_slabs_same_bits),
         cmocka_unit_test(test_pathconv_backward_all_sizes_match_reference),
         cmocka_unit_test(test_pathconv_backward_of_live_rows_matches_reference),
+        cmocka_unit_test(test_pathconv_backward_of_a_hub_adds_all_live_visits),
         cmocka_unit_test(test_bf16_rounds_to_nearest_even),
         cmocka_unit_test(test_pathconv_of_bf16_equals_that_of_rounded_floats),
         cmocka_unit_test(test_pathconv_backward_matches_finite_differences),
@@ -714,5 +706,6 @@ int main(void) {
         cmocka_unit_test(test_adam_three_steps_match_reference),
         cmocka_unit_test(test_segments_with_an_empty_graph_match_formula),
     };
-    return cmocka_run_group_tests_name("kernels", tests, NULL, NULL);
+    int skipped = skip_isa();
+    return skipped ? skipped : cmocka_run_group_tests_name("kernels", tests, NULL, NULL);
 }

@@ -140,5 +140,6 @@ int main(void) {
         cmocka_unit_test(test_dropout_rate_is_as_asked),
         cmocka_unit_test(test_dropout_backward_is_the_same_mask),
     };
-    return cmocka_run_group_tests_name("kernels: dropout", tests, NULL, NULL);
+    int skipped = skip_isa();
+    return skipped ? skipped : cmocka_run_group_tests_name("kernels: dropout", tests, NULL, NULL);
 }

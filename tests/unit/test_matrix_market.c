@@ -123,7 +123,7 @@ static void test_matrix_market_broken_files_are_refused_with_a_line(void **state
         {MARK "complex general\n", "line 1: found values of the kind 'complex'"},
         {MARK "complex hermitian\n", "'complex', expected real, integer or pattern"},
         {MARK "real hermitian\n", "'hermitian', expected general, symmetric"},
-        {MARK "real \33[2J\n", "'?[2J'"},
+        {MARK "real \33[2J\n", "'\\x1b[2J'"},
         {MARK "real general\n", "expected three numbers"},
         {MARK "real general\n3 3\n", "line 2: found '3 3', expected three numbers"},
         {MARK "real general\n3 3 1 1\n", "line 2: found '3 3 1 1'"},

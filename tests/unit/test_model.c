@@ -2,6 +2,8 @@
  * finite differences, and how weights start. Networks of graphs: test_graph_model.c. */
 #include "second_help.h"
 
+#include "nn/network.h"
+
 static void test_network_every_combination_matches_equations_and_differences(void **state) {
     (void)state;
     static const char *const kernels[] = {"global", "layer", "depthwise", "full"};
@@ -328,6 +330,59 @@ static void test_declare_tensors_of_each_kernel(void **state) {
     pgcn_i_params_free(&params);
 }
 
+/* The table of docs/FORMATS.md, "What training does with them". */
+static void test_declare_groups_and_decay_are_those_of_the_documents(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        bool per_graph;
+        const char *name;
+        pgcn_i_group group;
+        bool to_start;
+    } rows[] = {
+        {"layers=1", false, "embed.weight", PGCN_I_GROUP_ENDS, false},
+        {"layers=1", false, "embed.bias", PGCN_I_GROUP_ENDS, false},
+        {"layers=1", false, "classifier.bias", PGCN_I_GROUP_ENDS, false},
+        {"layers=1", true, "readout.weight", PGCN_I_GROUP_ENDS, false},
+        {"layers=1 input-hops=2 input-norm=yes", false, "input.norm.gain", PGCN_I_GROUP_ENDS,
+         false},
+        {"layers=1 input-hops=2 input-norm=yes", false, "input.norm.shift", PGCN_I_GROUP_ENDS,
+         false},
+        {"layers=1 input-hops=2 input-norm=yes", false, "input.kernel", PGCN_I_GROUP_BUFFER, false},
+        {"layers=1", false, "layers.0.weight", PGCN_I_GROUP_MIX, true},
+        {"layers=1 mix=random", false, "layers.0.weight", PGCN_I_GROUP_MIX, false},
+        {"layers=1 batch-norm=yes", false, "layers.0.norm.mean", PGCN_I_GROUP_BUFFER, false},
+        {"layers=1 batch-norm=yes", true, "layers.0.norm.gain", PGCN_I_GROUP_MIX, true},
+        {"layers=1 batch-norm=yes", true, "layers.0.norm.shift", PGCN_I_GROUP_MIX, true},
+        {"layers=1 batch-norm=yes mix=random", true, "layers.0.norm.gain", PGCN_I_GROUP_MIX, true},
+        {"layers=1 batch-norm=yes", true, "layers.0.norm.variance", PGCN_I_GROUP_BUFFER, false},
+        {"layers=1", false, "layers.0.kernel", PGCN_I_GROUP_KERNEL, true},
+        {"layers=1 kernel-start=random", false, "layers.0.kernel", PGCN_I_GROUP_KERNEL, false},
+        {"layers=1 model=gin", false, "layers.0.weight", PGCN_I_GROUP_MIX, false},
+        {"layers=1 model=gin", false, "layers.0.inner.bias", PGCN_I_GROUP_MIX, false},
+        {"layers=1 model=gin", false, "layers.0.inner.norm.gain", PGCN_I_GROUP_MIX, true},
+        {"layers=1 model=gin", true, "layers.0.norm.shift", PGCN_I_GROUP_MIX, true},
+        {"layers=1 model=gin", true, "layers.0.kernel", PGCN_I_GROUP_KERNEL, true},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        pgcn_config config = settings(rows[i].text);
+        pgcn_i_params params;
+        must(pgcn_i_network_declare(&params, &config,
+                                    (pgcn_i_shape){NET_FEATURES, NET_CLASSES, rows[i].per_graph}));
+        const pgcn_i_param *param = pgcn_i_param_named(&params, "%s", rows[i].name);
+        assert_non_null(param);
+        assert_int_equal(param->group, rows[i].group);
+        assert_int_equal(param->decay_to_start, rows[i].to_start);
+        pgcn_i_params_free(&params);
+    }
+    pgcn_config config = settings("layers=1 batch-norm=yes"); /* of nodes: no gain */
+    pgcn_i_params params;
+    must(
+        pgcn_i_network_declare(&params, &config, (pgcn_i_shape){NET_FEATURES, NET_CLASSES, false}));
+    assert_null(pgcn_i_param_named(&params, "layers.0.norm.gain"));
+    pgcn_i_params_free(&params);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_network_every_combination_matches_equations_and_differences),
@@ -345,6 +400,7 @@ int main(void) {
         cmocka_unit_test(test_start_same_seed_same_bits_other_seed_others),
         cmocka_unit_test(test_kernel_of_a_layer_is_read_for_every_channel),
         cmocka_unit_test(test_declare_tensors_of_each_kernel),
+        cmocka_unit_test(test_declare_groups_and_decay_are_those_of_the_documents),
     };
     return cmocka_run_group_tests_name("model", tests, NULL, NULL);
 }

@@ -327,7 +327,9 @@ static void test_npz_graph_hostile_file_of_ours_is_refused(void **state) {
     pgcn_i_source_free(&source);
 
     put("pathgcn", PGCN_I_I64, 0, 0, 0, two);
-    assert_refused("version 2");
+    assert_refused("version 2, which does go with an array x_absent");
+    put("pathgcn", PGCN_I_I64, 0, 0, 0, three);
+    assert_refused("version 3");
     put("pathgcn", PGCN_I_I64, 0, 0, 0, one);
     put("directed", PGCN_I_I64, 0, 0, 0, two);
     assert_refused("found 2, expected 0 to 1");

@@ -252,6 +252,67 @@ static void test_number_means_the_same_in_every_locale(void **state) {
     assert_true(found);
 }
 
+/* What settings, steps and options take for a number. */
+static void test_number_of_a_setting_is_plain_decimal(void **state) {
+    (void)state;
+    static const char *const bad[] = {"",       " 3",  "3 ",    "+3",   "0x2", "0X1p3", "1e",
+                                      "1e+",    "inf", "-inf",  "nan",  "NaN", "1,5",   "1.2.3",
+                                      "--1",    "-",   ".",     "-.",   "e5",  ".e5",   "1e999",
+                                      "1e-999", "3x",  "1_000", "1 e3", "\t1", "1\n"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        double value = 7;
+        int64_t whole = 7;
+        if (pgcn_number_parse(bad[i], &value)) fail_msg("'%s' is read as %g", bad[i], value);
+        if (pgcn_integer_parse(bad[i], INT64_MIN, INT64_MAX, &whole))
+            fail_msg("'%s' is read as a whole number", bad[i]);
+        assert_true(value == 7 && whole == 7); /* untouched */
+    }
+    static const struct {
+        const char *text;
+        double value;
+    } good[] = {{"3", 3},      {"-3", -3},     {"0.5", 0.5},      {".5", 0.5},   {"5.", 5},
+                {"1e3", 1000}, {"1E-3", 1e-3}, {"1e+06", 1e6},    {"0e-999", 0}, {"-0", 0},
+                {"007", 7},    {"0.0", 0},     {"1e-300", 1e-300}};
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        double value = 7;
+        assert_true(pgcn_number_parse(good[i].text, &value) && value == good[i].value);
+    }
+    assert_false(pgcn_number_parse(NULL, NULL));
+    assert_true(pgcn_number_parse("1", NULL) && pgcn_integer_parse("1", 0, 1, NULL));
+}
+
+static void test_number_whole_one_of_a_setting_is_exact(void **state) {
+    (void)state;
+    int64_t value = 0;
+    assert_true(pgcn_integer_parse("9223372036854775807", 0, PGCN_MAX_SEED, &value));
+    assert_true(value == INT64_MAX);
+    assert_true(pgcn_integer_parse("9007199254740993", 0, INT64_MAX, &value)); /* 2^53 + 1 */
+    assert_true(value == INT64_C(9007199254740993));
+    assert_true(pgcn_integer_parse("1e3", 0, 1000, &value) && value == 1000);
+    assert_true(pgcn_integer_parse("2.50e1", 0, 1000, &value) && value == 25);
+    assert_false(pgcn_integer_parse("9223372036854775808", 0, INT64_MAX, &value));
+    assert_false(pgcn_integer_parse("1e18", 0, INT64_MAX, &value)); /* more than a double tells */
+    assert_false(pgcn_integer_parse("2.5", 0, 9, &value));
+    assert_false(pgcn_integer_parse("10", 0, 9, &value));
+    assert_false(pgcn_integer_parse("-1", 0, 9, &value));
+}
+
+static void test_number_written_is_read_back_in_every_locale(void **state) {
+    (void)state;
+    bool comma = setlocale(LC_NUMERIC, "de_DE.UTF-8") || setlocale(LC_NUMERIC, "fr_FR.UTF-8");
+    static const double values[] = {0.6, 1e-30, 123456789.123456789, -1, 0};
+    bool same = true;
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        char text[64];
+        double again = 7;
+        pgcn_i_number_write(values[i], text, sizeof text);
+        same = same && pgcn_number_parse(text, &again) && again == values[i];
+    }
+    setlocale(LC_NUMERIC, "C");
+    assert_true(same);
+    if (!comma) print_message("no locale with a decimal comma is installed: only C was tried\n");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_number_any_float_printed_in_any_way_comes_back),
@@ -261,6 +322,9 @@ int main(void) {
         cmocka_unit_test(test_number_stops_behind_the_number_and_stays_without_one),
         cmocka_unit_test(test_number_whole_numbers_fit_or_are_refused),
         cmocka_unit_test(test_number_means_the_same_in_every_locale),
+        cmocka_unit_test(test_number_of_a_setting_is_plain_decimal),
+        cmocka_unit_test(test_number_whole_one_of_a_setting_is_exact),
+        cmocka_unit_test(test_number_written_is_read_back_in_every_locale),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

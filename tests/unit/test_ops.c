@@ -744,6 +744,21 @@ static void test_score_of_labels_that_nobody_has_or_says_is_full(void **state) {
     assert_true(pgcn_i_score_accuracy(&score, true) == 0);
 }
 
+/* A logit of 0 is a probability of one half: the label is not more probable than not. */
+static void test_score_of_even_odds_says_no_label(void **state) {
+    (void)state;
+    scoring s;
+    scoring_open(&s, 1, 2);
+    pgcn_i_score score = {0};
+    s.mask[0] = s.labels[0] = 1, s.labels[1] = 0;
+    s.random[0] = s.random[1] = 0;
+    score_rows(&s, true, 0, 1, &score);
+    assert_int_equal(score.hits, 0);
+    assert_int_equal(score.false_positives, 0);
+    assert_int_equal(score.false_negatives, 1);
+    scoring_close(&s);
+}
+
 static void test_sigmoid_is_the_probability_of_each_label_and_never_nan(void **state) {
     (void)state;
     scoring s;
@@ -785,6 +800,19 @@ static void test_input_standardised_over_the_masked_rows_dense_and_sparse_alike(
     }
 }
 
+/* What differs in its last bits only is rounding: dividing by it would make a feature of noise. */
+static void test_input_column_that_is_constant_but_for_rounding_is_not_scaled_up(void **state) {
+    (void)state;
+    const float dense[4] = {1000.0f, 1000.0f, nextafterf(1000.0f, 2000.0f), 1002.0f};
+    const uint8_t mask[2] = {1, 1};
+    pgcn_i_features x = {.n = 2, .columns = 2, .dense = dense};
+    float mean[2], deviation[2];
+    must(pgcn_i_standard_of(&x, mask, (pgcn_i_standard){mean, deviation}));
+    assert_true(deviation[0] == 1 && deviation[1] == 1);
+    assert_close((double)mean[0], 1000, 1e-3);
+    assert_true(mean[1] == 1001);
+}
+
 static void test_input_rows_normalised_by_their_magnitudes(void **state) {
     (void)state;
     const float dense[6] = {1, -3, 0, 0, 2, 2};
@@ -821,8 +849,10 @@ int main(void) {
         cmocka_unit_test(test_dropout_depends_on_step_only),
         cmocka_unit_test(test_scores_in_parts_and_at_once_equal_the_plain_reference),
         cmocka_unit_test(test_score_of_labels_that_nobody_has_or_says_is_full),
+        cmocka_unit_test(test_score_of_even_odds_says_no_label),
         cmocka_unit_test(test_sigmoid_is_the_probability_of_each_label_and_never_nan),
         cmocka_unit_test(test_input_rows_normalised_by_their_magnitudes),
+        cmocka_unit_test(test_input_column_that_is_constant_but_for_rounding_is_not_scaled_up),
         cmocka_unit_test(test_input_standardised_over_the_masked_rows_dense_and_sparse_alike),
     };
     return cmocka_run_group_tests_name("ops", tests, NULL, NULL);

@@ -14,8 +14,12 @@
 #include <math.h>
 
 static pgcn_i_source source;
+static pgcn_header header;           /* of what is read next */
+static pgcn_unknown_ids unknown_ids; /* these are few nodes, of which one is more than a tenth */
 
 static int begin(void **state) {
+    header = PGCN_HEADER_AUTO;
+    unknown_ids = PGCN_UNKNOWN_KEEP;
     return scratch_make(state);
 }
 static int end(void **state) {
@@ -31,8 +35,12 @@ static pgcn_status read_own(const char *edges, const char *features, const char 
     static const char *name[4] = {"e.csv", "x.csv", "y.csv", "s.csv"};
     for (int i = 0; i < 4; i++)
         if (content[i]) strcpy(path[i], scratch_write(name[i], content[i], strlen(content[i])));
-    pgcn_i_own_files files = {path[0], features ? path[1] : NULL, labels ? path[2] : NULL,
-                              splits ? path[3] : NULL};
+    pgcn_i_own_files files = {.edges = path[0],
+                              .features = features ? path[1] : NULL,
+                              .labels = labels ? path[2] : NULL,
+                              .splits = splits ? path[3] : NULL,
+                              .header = header,
+                              .unknown_ids = unknown_ids};
     pgcn_i_source_free(&source);
     return pgcn_i_own_files_read(&files, &source);
 }
@@ -112,7 +120,7 @@ static void test_own_counted_ids_need_no_names(void **state) {
     assert_int_equal(source.node_id.count, 0);
     assert_edges("2>0 0>1");
     assert_true(source.directed);
-    assert_int_equal(source.notes, 0);
+    assert_int_equal(source.notes, 1); /* what the first line is */
 }
 
 static void test_own_integer_ids_with_gaps_are_sorted_and_kept(void **state) {
@@ -147,6 +155,15 @@ static void test_own_nodes_of_one_file_only_are_nodes(void **state) {
     assert_labels("0 1 -1 0");
     assert_names(&source.class_name, "5|6|");
     assert_note("1 node is not in");
+}
+
+static void test_own_nodes_without_features_are_marked_where_they_come_to_lie(void **state) {
+    (void)state;
+    must_read("5,7\n7,0\n0,5\n", "7,1\n5,2\n", NULL, NULL); /* ids are sorted: 0, 5, 7 */
+    assert_features("0;2;1;");
+    assert_memory_equal(source.x.absent, ((uint8_t[]){1, 0, 0}), 3);
+    must_read("5,7\n7,0\n0,5\n", "7,1\n5,2\n0,3\n", NULL, NULL);
+    assert_null(source.x.absent);
 }
 
 static void test_own_same_number_in_two_texts_is_refused(void **state) {
@@ -190,7 +207,7 @@ static void test_own_files_of_any_layout_are_the_same_graph(void **state) {
         must_read(edges[i], NULL, NULL, NULL);
         assert_names(&source.node_id, "a|b|c|");
         assert_edges("0>1 1>2");
-        assert_int_equal(source.notes, 0);
+        assert_int_equal(source.notes, 1);
     }
 }
 
@@ -208,16 +225,16 @@ static void test_own_headers_are_told_from_data(void **state) {
     /* by what is below: told to the user */
     must_read("paper,other\n0,1\n", NULL, NULL, NULL);
     assert_edges("0>1");
-    assert_note("line 1 of");
+    assert_note("'paper,other' (line 1 of e.csv) was taken for a header: it is text above numbers");
     must_read("a,b,strength\na,b,0.5\n", NULL, NULL, NULL);
     assert_edges("0>1*0.5");
-    assert_note("'strength'");
+    assert_note("'a,b,strength' (line 1 of e.csv) was taken for a header");
     /* by words */
     must_read("0,1\n", "id,0,1\n0,5,6\n1,7,8\n", "node,label\n0,x\n1,y\n", NULL);
     assert_features("5,6;7,8;");
     assert_names(&source.feature_name, "0|1|");
     assert_names(&source.class_name, "x|y|");
-    assert_int_equal(source.notes, 0);
+    assert_int_equal(source.notes, 1);
     /* as pandas and R write them */
     must_read("0,1\n", ",0,1\n0,5,6\n1,7,8\n", NULL, NULL);
     assert_names(&source.feature_name, "0|1|");
@@ -229,11 +246,126 @@ static void test_own_headers_are_told_from_data(void **state) {
     assert_int_equal(source.nodes, 4);
     assert_int_equal(source.feature_name.count, 0);
     assert_labels("1 0 -1 -1");
-    assert_int_equal(source.notes, 0);
+    assert_int_equal(source.notes, 1);
     must_read("0,1\n", NULL, "0,red\n1,blue\n", NULL);
     assert_labels("1 0");
     must_read("source,b\nb,c\n", NULL, NULL, NULL);
     assert_int_equal(source.nodes, 3);
+}
+
+static void test_own_edge_header_without_known_words_is_no_pair_of_nodes(void **state) {
+    (void)state;
+    static const char *const headers[] = {"caller,callee", "u,v", "Kunde,Freund", "A,B"};
+    for (int i = 0; i < 4; i++) {
+        char edges[200];
+        sprintf(edges, "# calls\n%s\nann,bob\nbob,cy\ncy,ann\ndee,eve\n", headers[i]);
+        must_read(edges, NULL, NULL, NULL);
+        assert_names(&source.node_id, "ann|bob|cy|dee|eve|");
+        assert_note("(line 2 of e.csv) was taken for a header: its ids occur nowhere else");
+        assert_note("--header");
+        must_read(edges, "id,x\nann,1\nbob,2\ncy,3\ndee,4\neve,5\n", NULL, NULL);
+        assert_int_equal(source.nodes, 5);
+        assert_note("(line 2 of e.csv) was taken for a header");
+    }
+}
+
+static void test_own_first_edge_is_data_if_an_id_occurs_again(void **state) {
+    (void)state;
+    must_read("ann,bob\ncy,dee\ndee,cy\ncy,bob\n", NULL, NULL, NULL); /* in the last line */
+    assert_edges("0>1 2>3 3>2 2>1");
+    assert_note("'ann,bob' (line 1 of e.csv) was taken for data: its id occurs again below");
+    must_read("ann,bob\ncy,dee\ndee,cy\n", "x1,5\nbob,6\n", NULL, NULL); /* in the features */
+    assert_int_equal(source.edges, 3);
+    assert_note("(line 1 of e.csv) was taken for data: its id is in the other files");
+    must_read("ann,bob\ncy,dee\ndee,cy\n", NULL, "bob,red\ncy,blue\n", NULL); /* in the labels */
+    assert_int_equal(source.edges, 3);
+    must_read("source,target\nb,c\n", NULL, "source,1\ntarget,2\nb,1\n", NULL); /* known words */
+    assert_int_equal(source.edges, 2);
+}
+
+static void test_own_first_edge_like_all_others_is_data(void **state) {
+    (void)state;
+    must_read("a,b\n", NULL, NULL, NULL);
+    assert_int_equal(source.edges, 1);
+    assert_note("was taken for data: it is the only line");
+    must_read("a,b\nc,d\ne,f\n", NULL, NULL, NULL); /* pairs: nothing occurs again anywhere */
+    assert_int_equal(source.edges, 3);
+    assert_note("was taken for data: nothing sets it apart");
+    must_read("a,7\n8,b\n8,c\n", NULL, NULL, NULL);
+    assert_int_equal(source.edges, 3);
+}
+
+static void test_own_first_edge_is_looked_for_in_all_of_a_long_file(void **state) {
+    (void)state;
+    enum { LINES = 70000 }; /* more than are looked at closely */
+    static char edges[LINES * 24 + 100], *to;
+    for (int again = 0; again < 2; again++) {
+        to = edges + sprintf(edges, "first,second\n");
+        for (int i = 0; i < LINES; i++) to += sprintf(to, "n%d,n%d\n", i, i + 1);
+        if (again) sprintf(to, "n0,second\n");
+        must_read(edges, NULL, NULL, NULL);
+        assert_int_equal(source.edges, again ? LINES + 2 : LINES);
+    }
+}
+
+static void test_own_label_header_without_known_words_is_no_node_and_no_class(void **state) {
+    (void)state;
+    static const char edges[] = "ann,bob\nbob,cy\ncy,dee\ndee,ann\n";
+    static const char labels[] = "customer,status\nann,gone\nbob,stays\ncy,gone\ndee,stays\n";
+    must_read(edges, NULL, labels, NULL);
+    assert_int_equal(source.nodes, 4);
+    assert_names(&source.class_name, "gone|stays|");
+    assert_note("'customer,status' (line 1 of y.csv) was taken for a header: neither its id");
+    must_read(edges, "who,x\nann,1\nbob,2\ncy,3\ndee,4\n", labels, NULL);
+    assert_int_equal(source.nodes, 4);
+    assert_names(&source.class_name, "gone|stays|");
+    must_read(edges, NULL, "customer,score\nann,1\nbob,2\ncy,1\ndee,3\n", NULL);
+    assert_int_equal(source.classes, 3);
+    must_read(edges, NULL, "customer,vip,old\nann,1,0\nbob,0,0\n", NULL);
+    assert_names(&source.class_name, "vip|old|");
+}
+
+static void test_own_first_label_is_data_if_its_id_or_class_occurs_again(void **state) {
+    (void)state;
+    static const char edges[] = "ann,bob\nbob,cy\ncy,dee\ndee,ann\n";
+    must_read(edges, NULL, "ann,rare\nbob,stays\ncy,gone\ndee,stays\n", NULL); /* in the edges */
+    assert_names(&source.class_name, "gone|rare|stays|");
+    assert_note("'ann,rare' (line 1 of y.csv) was taken for data: its id is in the other files");
+    must_read(edges, "ann,1\nbob,2\ncy,3\ndee,4\n", "ann,rare\nbob,stays\ncy,stays\n", NULL);
+    assert_names(&source.class_name, "rare|stays|");
+    must_read(edges, NULL, "alone,stays\nbob,stays\ncy,gone\n", NULL);
+    assert_int_equal(source.nodes, 5);
+    assert_note("(line 1 of y.csv) was taken for data: its class occurs again");
+    must_read(edges, NULL, "ann,\nbob,stays\ncy,stays\ndee,gone\n", NULL); /* not known */
+    assert_names(&source.class_name, "gone|stays|");
+    assert_int_equal(source.nodes, 4);
+}
+
+static void test_own_feature_header_of_counted_columns_is_told_from_numbers(void **state) {
+    (void)state;
+    must_read("ann,bob\n", "customer,0,1,2\nann,5,6,7\nbob,8,9,10\n", NULL, NULL);
+    assert_names(&source.feature_name, "0|1|2|");
+    assert_note("was taken for a header: it counts the columns");
+    must_read("1,2\n", "customer,7.5,8\n1,5,6\n2,8,9\n", NULL, NULL);
+    assert_names(&source.feature_name, "7.5|8|");
+    must_read("ann,bob\n", "ann,5,6,7\nbob,8,9,10\n", NULL, NULL);
+    assert_int_equal(source.feature_name.count, 0);
+}
+
+static void test_own_header_is_what_the_user_says(void **state) {
+    (void)state;
+    header = PGCN_HEADER_YES;
+    must_read("ann,bob\nbob,cy\n", NULL, NULL, NULL);
+    assert_edges("0>1");
+    assert_note("'ann,bob' (line 1 of e.csv) was taken for a header: as --header says");
+    must_read("1,2\n2,3\n", "0,1\n2,5\n3,6\n", "2,1\n2,0\n3,1\n", "2,train\n2,train\n3,val\n");
+    assert_names(&source.feature_name, "1|");
+    assert_labels("0 1");
+    header = PGCN_HEADER_NO;
+    must_read("source,target\nb,c\n", NULL, NULL, NULL);
+    assert_names(&source.node_id, "source|target|b|c|");
+    assert_note("was taken for data: as --header says");
+    must_fail("a,b\n", "id,x\na,1\n", NULL, NULL, "line 1: column 2: found 'x'");
 }
 
 static void test_own_compressed_files_are_the_same(void **state) {
@@ -242,7 +374,7 @@ static void test_own_compressed_files_are_the_same(void **state) {
     strcpy(edges, scratch_gzip("edges.csv.gz", "a,b\nb,c\n", 8));
     strcpy(features, scratch_gzip("x.csv.gz", "a,1\nb,2\nc,3\n", 12));
     strcpy(labels, scratch_gzip("y.csv.gz", "a,0\nb,1\n", 8));
-    pgcn_i_own_files files = {edges, features, labels, NULL};
+    pgcn_i_own_files files = {.edges = edges, .features = features, .labels = labels};
     assert_int_equal(pgcn_i_own_files_read(&files, &source), PGCN_OK);
     assert_features("1;2;3;");
     assert_labels("0 1 -1");
@@ -271,7 +403,7 @@ static void test_own_bad_edges_are_refused(void **state) {
     must_fail("0,1,1\n1,2,nan\n", NULL, NULL, NULL, "the weight 'nan'");
     must_fail("0,1,1\n1,2,\n", NULL, NULL, NULL, "the weight ''");
     must_fail("0,1\n\"2,3\n", NULL, NULL, NULL, "quote is not closed");
-    pgcn_i_own_files files = {scratch_path("absent.csv"), NULL, NULL, NULL};
+    pgcn_i_own_files files = {.edges = scratch_path("absent.csv")};
     pgcn_i_source_free(&source);
     assert_int_equal(pgcn_i_own_files_read(&files, &source), PGCN_ERR_IO);
 }
@@ -302,6 +434,91 @@ static void test_own_ids_that_do_not_match_are_refused(void **state) {
     assert_error_says("'0', '1', '2'");
 }
 
+/* Twenty nodes in a ring, n0 to n19, with a feature each. */
+static const char *ring_edges(void) {
+    static char text[1000], *to;
+    to = text;
+    for (int i = 0; i < 20; i++) to += sprintf(to, "n%d,n%d\n", i, (i + 1) % 20);
+    return text;
+}
+static const char *ring_rows(const char *before, int count) {
+    static char text[2][4000], *to;
+    static int turn;
+    to = text[turn = !turn];
+    for (int i = 0; i < count; i++) to += sprintf(to, "%s%d,%d\n", before, i, i % 2);
+    return text[turn];
+}
+
+static void test_own_more_than_a_tenth_of_unknown_ids_is_refused(void **state) {
+    (void)state;
+    char labels[1000];
+    unknown_ids = PGCN_UNKNOWN_REFUSE;
+    /* a tenth is told, one more is refused: labels against features */
+    sprintf(labels, "%sx,1\ny,0\n", ring_rows("n", 18));
+    must_read(ring_edges(), ring_rows("n", 20), labels, NULL);
+    assert_note("2 nodes are not in x.csv");
+    assert_note("'x', 'y'");
+    strcat(labels, "z,1\n");
+    must_fail(ring_edges(), ring_rows("n", 20), labels, NULL, "3 of the 21 ids of");
+    assert_error_says("'x', 'y', 'z'");
+    assert_error_says("--unknown-ids keep if these are nodes without features");
+    /* edges against features */
+    must_read(ring_edges(), ring_rows("n", 18), NULL, NULL);
+    assert_note("2 nodes are not in x.csv");
+    must_fail(ring_edges(), ring_rows("n", 17), NULL, NULL, "3 of the 20 ids of");
+    /* labels against edges */
+    sprintf(labels, "%sx,1\ny,0\n", ring_rows("n", 18));
+    must_read(ring_edges(), NULL, labels, NULL);
+    assert_note("2 of the 20 ids of y.csv are not in e.csv: 'x', 'y'");
+    must_fail(ring_edges(), NULL, ring_rows("N", 20), NULL, "20 of the 20 ids of");
+    assert_error_says("'N0', 'N1', 'N2', ...");
+    assert_error_says("nodes without edges");
+    unknown_ids = PGCN_UNKNOWN_KEEP;
+    must_read(ring_edges(), NULL, ring_rows("N", 20), NULL);
+    assert_int_equal(source.nodes, 40);
+}
+
+static void test_own_unknown_ids_that_are_not_utf8_are_told_as_the_reason(void **state) {
+    (void)state;
+    char edges[1000] = "", *to = edges;
+    for (int i = 0; i < 20; i++)
+        to += sprintf(to, "M\xc3\xbcller%d,M\xc3\xbcller%d\n", i, (i + 1) % 20);
+    unknown_ids = PGCN_UNKNOWN_REFUSE;
+    must_fail(edges, ring_rows("M\xc3\xbcller", 20), ring_rows("M\xfcller", 20), NULL,
+              "y.csv does not look like UTF-8");
+    must_fail(edges, ring_rows("M\xfcller", 20), NULL, NULL, "x.csv does not look like UTF-8");
+    unknown_ids = PGCN_UNKNOWN_KEEP;
+    must_read(edges, ring_rows("M\xc3\xbcller", 20), ring_rows("M\xfcller", 20), NULL);
+    assert_note("20 nodes are not in x.csv");
+    assert_note("y.csv does not look like UTF-8");
+    must_read(edges, ring_rows("M\xc3\xbcller", 20), ring_rows("x", 20), NULL);
+    for (int i = 0; i < source.notes; i++) assert_null(strstr(source.note[i], "UTF-8"));
+}
+
+static void test_own_labels_that_are_numbers_to_predict_are_told(void **state) {
+    (void)state;
+    enum { N = 40 };
+    char edges[2000] = "", labels[2000] = "", *to = edges;
+    for (int i = 0; i < N; i++) to += sprintf(to, "%d,%d\n", i, (i + 1) % N);
+    to = labels;
+    for (int i = 0; i < N; i++) to += sprintf(to, "%d,%g\n", i, 100 + i * 0.37);
+    must_read(edges, NULL, labels, NULL);
+    assert_note("the labels of y.csv are 40 different numbers");
+    assert_note("regression, which is not supported");
+    to = labels;
+    for (int i = 0; i < N; i++) to += sprintf(to, "%d,%d\n", i, i);
+    must_read(edges, NULL, labels, NULL); /* whole ones, which have no names */
+    assert_note("40 different numbers");
+    to = labels;
+    for (int i = 0; i < N; i++) to += sprintf(to, "%d,c%d\n", i, i);
+    must_read(edges, NULL, labels, NULL);
+    assert_int_equal(source.notes, 1); /* words are no numbers */
+    to = labels;
+    for (int i = 0; i < N; i++) to += sprintf(to, "%d,%d\n", i, i % 10);
+    must_read(edges, NULL, labels, NULL);
+    assert_int_equal(source.notes, 1); /* ten classes are classes */
+}
+
 static const char *write_npy(pgcn_i_dtype dtype, int64_t rows, int64_t columns, void *data) {
     const char *path = scratch_path("x.npy");
     pgcn_i_array array = {dtype, 2, {rows, columns}, rows * columns, data};
@@ -326,7 +543,7 @@ static void test_own_npy_features_belong_to_counted_nodes(void **state) {
     for (int i = 0; i < 4; i++) {
         strcpy(features, write_npy(cases[i].dtype, 3, 2, cases[i].data));
         pgcn_i_source_free(&source);
-        pgcn_i_own_files files = {edges, features, labels, NULL};
+        pgcn_i_own_files files = {.edges = edges, .features = features, .labels = labels};
         assert_int_equal(pgcn_i_own_files_read(&files, &source), PGCN_OK);
         assert_int_equal(source.nodes, 3);
         assert_features("1,2;3,4;5,6;");
@@ -342,13 +559,13 @@ static void test_own_npy_features_belong_to_counted_nodes(void **state) {
     for (int i = 0; i < 4; i++) {
         strcpy(edges, scratch_write("e.csv", bad[i].edges, strlen(bad[i].edges)));
         pgcn_i_source_free(&source);
-        pgcn_i_own_files files = {edges, features, NULL, NULL};
+        pgcn_i_own_files files = {.edges = edges, .features = features};
         assert_int_equal(pgcn_i_own_files_read(&files, &source), PGCN_ERR_FORMAT);
         assert_error_says(bad[i].says);
     }
     pgcn_i_array flat = {PGCN_I_F32, 1, {6}, 6, single};
     assert_int_equal(pgcn_i_npy_write(features, &flat), PGCN_OK);
-    pgcn_i_own_files files = {edges, features, NULL, NULL};
+    pgcn_i_own_files files = {.edges = edges, .features = features};
     pgcn_i_source_free(&source);
     assert_int_equal(pgcn_i_own_files_read(&files, &source), PGCN_ERR_FORMAT);
     assert_error_says("[nodes, features]");
@@ -379,9 +596,9 @@ static void test_own_missing_labels_are_not_known(void **state) {
     assert_labels("1 -1 0");
     must_read("0,1\n1,2\n", NULL, "0,1\n1,-1\n2,0\n", NULL);
     assert_labels("2 0 1");
-    assert_note("-1");
+    assert_note("the label -1");
     must_read("0,1\n1,2\n", NULL, "0,1\n1,-1\n2,1\n", NULL);
-    assert_int_equal(source.notes, 0);
+    assert_int_equal(source.notes, 1);
 }
 
 static void test_own_several_label_columns_are_yes_or_no(void **state) {
@@ -518,6 +735,28 @@ static void test_own_files_make_a_data_set_with_the_ids_of_the_user(void **state
     pgcn_dataset_free(data);
 }
 
+/* Files whose headers are told by what occurs again, with a node that has no features. */
+static pgcn_status read_doubtful(void) {
+    pgcn_i_own_files files = {.edges = dataset_path[0],
+                              .features = dataset_path[1],
+                              .labels = dataset_path[2],
+                              .unknown_ids = PGCN_UNKNOWN_KEEP};
+    pgcn_i_source found = {0};
+    pgcn_status status = pgcn_i_own_files_read(&files, &found);
+    pgcn_i_source_free(&found);
+    return status;
+}
+
+static void test_own_doubtful_files_every_failing_allocation_is_reported(void **state) {
+    (void)state;
+    static const char *content[3] = {"caller,callee\nx,y\ny,z\nz,w\n", "x,1\ny,2\nz,3\n",
+                                     "customer,status\nx,red\ny,blue\nz,red\nw,blue\n"};
+    static const char *name[3] = {"e.csv", "x.csv", "y.csv"};
+    for (int i = 0; i < 3; i++)
+        strcpy(dataset_path[i], scratch_write(name[i], content[i], strlen(content[i])));
+    assert_true(fail_every_allocation(read_doubtful) > 30);
+}
+
 static void test_own_files_every_failing_allocation_is_reported(void **state) {
     (void)state;
     write_dataset();
@@ -535,16 +774,28 @@ int main(void) {
         TEST(test_own_integer_ids_with_gaps_are_sorted_and_kept),
         TEST(test_own_text_ids_are_in_order_of_appearance),
         TEST(test_own_nodes_of_one_file_only_are_nodes),
+        TEST(test_own_nodes_without_features_are_marked_where_they_come_to_lie),
         TEST(test_own_same_number_in_two_texts_is_refused),
         TEST(test_own_features_shuffled_in_the_file_reach_their_nodes),
         TEST(test_own_files_of_any_layout_are_the_same_graph),
         TEST(test_own_quoted_ids_may_hold_delimiters_and_quotes),
         TEST(test_own_headers_are_told_from_data),
+        TEST(test_own_edge_header_without_known_words_is_no_pair_of_nodes),
+        TEST(test_own_first_edge_is_data_if_an_id_occurs_again),
+        TEST(test_own_first_edge_like_all_others_is_data),
+        TEST(test_own_first_edge_is_looked_for_in_all_of_a_long_file),
+        TEST(test_own_label_header_without_known_words_is_no_node_and_no_class),
+        TEST(test_own_first_label_is_data_if_its_id_or_class_occurs_again),
+        TEST(test_own_feature_header_of_counted_columns_is_told_from_numbers),
+        TEST(test_own_header_is_what_the_user_says),
         TEST(test_own_compressed_files_are_the_same),
         TEST(test_own_weights_are_read),
         TEST(test_own_bad_edges_are_refused),
         TEST(test_own_bad_features_are_refused_with_line_column_and_name),
         TEST(test_own_ids_that_do_not_match_are_refused),
+        TEST(test_own_more_than_a_tenth_of_unknown_ids_is_refused),
+        TEST(test_own_unknown_ids_that_are_not_utf8_are_told_as_the_reason),
+        TEST(test_own_labels_that_are_numbers_to_predict_are_told),
         TEST(test_own_npy_features_belong_to_counted_nodes),
         TEST(test_own_labels_are_sorted_as_numbers_or_as_text),
         TEST(test_own_missing_labels_are_not_known),
@@ -555,6 +806,7 @@ int main(void) {
         TEST(test_id_map_numbers_are_those_of_first_appearance),
         TEST(test_own_files_make_a_data_set_with_the_ids_of_the_user),
         TEST(test_own_files_every_failing_allocation_is_reported),
+        TEST(test_own_doubtful_files_every_failing_allocation_is_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -81,7 +81,7 @@ static void test_space_builtin_ones_are_read_and_drawn_from(void **state) {
     for (; (name = exp_space_builtin(spaces, &text, &about)); spaces++) {
         exp_space space = parse(text);
         for (int i = 0; i < 50; i++) {
-            assert_true(exp_space_draw(&space, 0, i, &present, &config));
+            assert_true(exp_space_draw(&space, 0, i, &present, NULL, &config));
             assert_int_equal(pgcn_config_check(&config), PGCN_OK);
         }
         for (int i = 0; i < space.parameters; i++)
@@ -100,7 +100,7 @@ static void test_draw_values_lie_in_the_space_and_fill_it(void **state) {
     int lengths[6] = {0}, dropouts = 0, below = 0, all = 0;
     double alpha = 0;
     for (int i = 1; i < 2 * DRAWS; i += 2, all++) { /* odd ones draw everything */
-        assert_true(exp_space_draw(&space, 3, i, &present, &config));
+        assert_true(exp_space_draw(&space, 3, i, &present, NULL, &config));
         assert_in_range(config.path_length, 3, 5);
         lengths[config.path_length]++;
         assert_true(config.dropout == 0.3 || config.dropout == 0.5);
@@ -136,15 +136,15 @@ static void test_draw_number_decides_what_is_kept(void **state) {
     exp_space_builtin(0, &text, &about);
     exp_space space = parse(text);
     pgcn_config present = pgcn_config_default(), config, again;
-    assert_true(exp_space_draw(&space, 1, 0, &present, &config));
+    assert_true(exp_space_draw(&space, 1, 0, &present, NULL, &config));
     assert_int_equal(changes(&present, &config), 0);
     double near = 0;
     for (int i = 2; i < 200; i += 2) {
-        assert_true(exp_space_draw(&space, 1, i, &present, &config));
+        assert_true(exp_space_draw(&space, 1, i, &present, NULL, &config));
         near += changes(&present, &config) / 99.0;
-        assert_true(exp_space_draw(&space, 1, i, &present, &again)); /* the same every time */
+        assert_true(exp_space_draw(&space, 1, i, &present, NULL, &again)); /* the same every time */
         assert_int_equal(changes(&again, &config), 0);
-        assert_true(exp_space_draw(&space, 2, i, &present, &again));
+        assert_true(exp_space_draw(&space, 2, i, &present, NULL, &again));
         if (i < 10) assert_int_not_equal(changes(&again, &config), 0);
     }
     assert_true(near > 0.2 * space.parameters && near < 0.5 * space.parameters);
@@ -157,12 +157,35 @@ static void test_draw_forbidden_combinations_are_left_out(void **state) {
     exp_space space = parse("samples = 1 | 2\n"); /* 1 cannot be consistent with anything */
     pgcn_config present = pgcn_config_default(), config;
     for (int i = 1; i < 20; i += 2) {
-        assert_true(exp_space_draw(&space, 0, i, &present, &config));
+        assert_true(exp_space_draw(&space, 0, i, &present, NULL, &config));
         assert_int_equal(config.samples, 2);
     }
     exp_space_free(&space);
     space = parse("samples = 1\n");
-    assert_false(exp_space_draw(&space, 0, 1, &present, &config));
+    assert_false(exp_space_draw(&space, 0, 1, &present, NULL, &config));
+    exp_space_free(&space);
+}
+
+/* What would do nothing beside the rest of a candidate stays as it is. */
+static void test_draw_settings_that_do_nothing_stay_as_they_are(void **state) {
+    (void)state;
+    exp_space space =
+        parse("residual = none | initial\nalpha = 0.5 .. 0.9\nhops = 0.5 .. 32\n"
+              "kernel-start = smooth | random\npath-length = 1 .. 6\npaths = 7 | 9\n");
+    pgcn_config present = pgcn_config_default(), config;
+    int without = 0, random = 0, alone = 0;
+    for (int i = 1; i < 200; i += 2) {
+        assert_true(exp_space_draw(&space, 0, i, &present, NULL, &config));
+        bool has_residual = config.residual != PGCN_RESIDUAL_NONE;
+        bool has_hops = config.kernel_start == PGCN_START_SMOOTH && config.path_length > 1;
+        assert_true(has_residual ? config.alpha >= 0.5 : config.alpha == present.alpha);
+        assert_true(has_hops || config.hops == present.hops);
+        assert_true(!has_hops || config.hops <= config.path_length - 1.0); /* two layers' reach */
+        assert_true(config.path_length > 1 ? config.paths > 5 : config.paths == present.paths);
+        without += !has_residual, random += config.kernel_start == PGCN_START_RANDOM;
+        alone += config.path_length == 1;
+    }
+    assert_true(without > 10 && random > 10 && alone > 2);
     exp_space_free(&space);
 }
 
@@ -174,6 +197,7 @@ int main(void) {
         cmocka_unit_test(test_draw_values_lie_in_the_space_and_fill_it),
         cmocka_unit_test(test_draw_number_decides_what_is_kept),
         cmocka_unit_test(test_draw_forbidden_combinations_are_left_out),
+        cmocka_unit_test(test_draw_settings_that_do_nothing_stay_as_they_are),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

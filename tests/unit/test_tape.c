@@ -211,6 +211,29 @@ static double run_with_rows(network *net, bool all) {
     return terms.cross_entropy;
 }
 
+/* The gradients are the same when only the rows that matter to the loss are computed. */
+static void check_live_rows(const problem *p, const char *text) {
+    network net;
+    network_open(&net, p, text, 2);
+    network_shake(&net);
+    int64_t total = net.params.total;
+    double loss = run_with_rows(&net, true);
+    double *want = ref_doubles(net.params.grad, total);
+    /* What is not live must not be read: it holds what a broken run would leave there. */
+    for (int o = 0; o < net.tape.count; o++) {
+        const pgcn_i_value *value = net.tape.op[o].out;
+        for (int64_t e = 0; e < value->rows * value->cols; e++) {
+            value->data[e] = NAN;
+            if (value->grad) value->grad[e] = NAN;
+        }
+    }
+    assert_close(run_with_rows(&net, false), loss, 1e-6);
+    assert_true(net.logits->live && net.logits->live->count == p->masked * net.config.samples);
+    check_values(text, net.params.grad, want, total, 5e-6);
+    free(want);
+    network_close(&net);
+}
+
 static void test_tape_few_training_nodes_same_gradients_as_all_rows(void **state) {
     (void)state;
     static const char *const wide[] = {
@@ -225,27 +248,26 @@ static void test_tape_few_training_nodes_same_gradients_as_all_rows(void **state
     for (int64_t j = p.masked = 0; j < 300 && p.masked < 4; j += 40)
         p.masked += (p.mask[j] = p.label[j] >= 0);
     assert_int_equal(p.masked, 4);
-    for (int i = 0; i < NETWORKS + (int)(sizeof wide / sizeof *wide); i++) {
-        network net;
-        network_open(&net, &p, i < NETWORKS ? networks[i] : wide[i - NETWORKS], 2);
-        network_shake(&net);
-        int64_t total = net.params.total;
-        double loss = run_with_rows(&net, true);
-        double *want = ref_doubles(net.params.grad, total);
-        /* What is not live must not be read: it holds what a broken run would leave there. */
-        for (int o = 0; o < net.tape.count; o++) {
-            const pgcn_i_value *value = net.tape.op[o].out;
-            for (int64_t e = 0; e < value->rows * value->cols; e++) {
-                value->data[e] = NAN;
-                if (value->grad) value->grad[e] = NAN;
-            }
-        }
-        assert_close(run_with_rows(&net, false), loss, 1e-6);
-        assert_true(net.logits->live && net.logits->live->count == 4 * net.config.samples);
-        check_values("gradient of weights", net.params.grad, want, total, 5e-6);
-        free(want);
-        network_close(&net);
-    }
+    for (int i = 0; i < NETWORKS + (int)(sizeof wide / sizeof *wide); i++)
+        check_live_rows(&p, i < NETWORKS ? networks[i] : wide[i - NETWORKS]);
+    problem_free(&p);
+}
+
+/* The hub has more visits, and is visited by more rows, than any kernel packs at a time (64). */
+static void test_tape_hub_with_many_visits_same_gradients_as_all_rows(void **state) {
+    (void)state;
+    enum { NODES = 400, MOST = 90 };
+    static const char *const texts[] = {
+        "channels=8 layers=2 path-length=2 paths=150 self-loops=no",
+        "channels=20 layers=2 path-length=3 paths=150 samples=2",
+        "channels=70 layers=3 path-length=2 paths=100 self-loops=no"};
+    problem p = problem_star(NODES);
+    memset(p.mask, 0, NODES);
+    p.label[0] = 1; /* the hub is one of the training nodes, the others are spread */
+    for (int64_t j = p.masked = 0; j < NODES && p.masked < MOST; j += 3)
+        p.masked += (p.mask[j] = p.label[j] >= 0);
+    assert_int_equal(p.masked, MOST);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) check_live_rows(&p, texts[i]);
     problem_free(&p);
 }
 
@@ -364,6 +386,7 @@ int main(void) {
         cmocka_unit_test(test_tape_sums_of_values_that_others_use_gradients_add_up),
         cmocka_unit_test(test_tape_thread_matrix_same_bits),
         cmocka_unit_test(test_tape_few_training_nodes_same_gradients_as_all_rows),
+        cmocka_unit_test(test_tape_hub_with_many_visits_same_gradients_as_all_rows),
         cmocka_unit_test(test_tape_gathering_in_bf16_is_near_float),
         cmocka_unit_test(test_tape_recording_without_memory_fails_cleanly),
         cmocka_unit_test(test_tape_running_allocates_nothing),

@@ -255,11 +255,32 @@ static void test_text_cells_are_cut_as_in_rfc_4180(void **state) {
     assert_cells("a b;c", ';', "[a b][c]");
 }
 
+static void test_text_cell_with_a_line_end_is_refused_at_its_first_line(void **state) {
+    (void)state;
+    static const char content[] = "a,\"two\nlines\"\nb,c\n";
+    pgcn_i_text *text;
+    pgcn_i_buffer cells = {0};
+    char *line;
+    int64_t length, count;
+    assert_int_equal(pgcn_i_text_open(scratch_write("t.csv", content, strlen(content)), &text),
+                     PGCN_OK);
+    assert_int_equal(pgcn_i_text_line(text, &line, &length), PGCN_OK);
+    assert_int_equal(pgcn_i_text_split(text, line, ',', &cells, &count), PGCN_ERR_FORMAT);
+    assert_error_says("line 1: cell 2: a quote is not closed");
+    assert_error_says("no cell may hold a line end");
+    pgcn_i_buffer_free(&cells);
+    pgcn_i_text_close(text);
+}
+
 static void test_text_excerpt_has_nothing_a_terminal_obeys(void **state) {
     (void)state;
     char shown[PGCN_I_EXCERPT];
     pgcn_i_text_excerpt("a\x1b[31mb\n", 8, shown);
-    assert_string_equal(shown, "a?[31mb?");
+    assert_string_equal(shown, "a\\x1b[31mb\\n");
+    char bells[10];
+    memset(bells, '\a', sizeof bells);
+    pgcn_i_text_excerpt(bells, sizeof bells, shown);
+    assert_string_equal(shown, "\\x07\\x07\\x07\\x07\\x07\\x07\\x07\\x07\\x07...");
     char lots[100];
     memset(lots, 'x', sizeof lots);
     pgcn_i_text_excerpt(lots, sizeof lots, shown);
@@ -366,7 +387,11 @@ static void test_table_bad_cells_are_named_by_line_and_column(void **state) {
         {"1,0x10\n", {.dtype = PGCN_I_F32, .columns = 2}, 1, "found '0x10'"},
         {"1,1.2.3\n", {.dtype = PGCN_I_F32, .columns = 2}, 1, "found '1.2.3'"},
         {"1,--1\n", {.dtype = PGCN_I_F32, .columns = 2}, 1, "found '--1'"},
-        {"1,\x1b[2J\n", {.dtype = PGCN_I_F32, .columns = 2}, 1, "found '?[2J'"},
+        {"\"two\nlines\",1\n",
+         {.dtype = PGCN_I_F32, .ids = true, .columns = 1},
+         -1,
+         "no cell may hold a line end"},
+        {"1,\x1b[2J\n", {.dtype = PGCN_I_F32, .columns = 2}, 1, "found '\\x1b[2J'"},
         {"a,1\n", {.dtype = PGCN_I_I64, .columns = 2}, 0, "found 'a', expected a whole number"},
         {"1,1.0\n", {.dtype = PGCN_I_I64, .columns = 2}, 1, "found '1.0'"},
         {"1,2147483648\n",
@@ -637,6 +662,7 @@ int main(void) {
         TEST(test_gzip_bytes_behind_the_end_are_refused),
         TEST(test_gzip_bomb_is_refused_without_its_memory),
         TEST(test_text_cells_are_cut_as_in_rfc_4180),
+        TEST(test_text_cell_with_a_line_end_is_refused_at_its_first_line),
         TEST(test_text_excerpt_has_nothing_a_terminal_obeys),
         TEST(test_table_cells_may_be_written_in_many_ways),
         TEST(test_table_ids_in_front_of_rows_are_kept_as_text),

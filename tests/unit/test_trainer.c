@@ -176,6 +176,29 @@ static void test_trainer_resamples_paths_when_told(void **state) {
     pgcn_dataset_free(data);
 }
 
+/* node2vec walks have no exact form: every evaluation draws walks of its own, by its epoch, and they
+ * are not those of training. */
+static void test_trainer_evaluates_node2vec_on_other_walks_in_every_epoch(void **state) {
+    (void)state;
+    pgcn_dataset *data = dataset("karate");
+    pgcn_trainer *trainer = trainer_of(data, QUICK "walk=node2vec self-loops=no eval-every=2");
+    const pgcn_i_walker *walker = &trainer->spatial.walker;
+    pgcn_i_visits *visits;
+    must(pgcn_i_visits_new(walker, NULL, 1, false, &visits));
+    pgcn_node before[34 * 5] = {0};
+    for (int epoch = 2; epoch <= 8; epoch += 2) {
+        run_epochs(trainer, 2);
+        pgcn_i_visits_sample(visits, walker, trainer->pool, trainer->config.seed,
+                             PGCN_I_RNG_WALK_INFERENCE, epoch, 0, trainer->spatial.visit_degree);
+        assert_same_visits(trainer->eval_visits, visits);
+        assert_memory_not_equal(visits->hop[3].column, before, sizeof before);
+        memcpy(before, visits->hop[3].column, sizeof before);
+    }
+    pgcn_i_visits_free(visits);
+    pgcn_trainer_free(trainer);
+    pgcn_dataset_free(data);
+}
+
 /* The loss that is reported is cross-entropy + lambda(t) consistency, lambda rising from 0. */
 static void test_trainer_consistency_rises_over_the_ramp(void **state) {
     (void)state;
@@ -188,6 +211,15 @@ static void test_trainer_consistency_rises_over_the_ramp(void **state) {
     assert_true(with->progress.history[0].train_loss == plain); /* step 0: lambda = 0 */
     double term = (at_once->progress.history[0].train_loss - plain) / 3;
     assert_true(term > 1e-4);
+    /* Up to step 1 the weights are those without the term; it counts a tenth there, and all of it
+     * with a ramp of one epoch. */
+    pgcn_trainer *steep = trainer_of(data, QUICK "consistency=3 consistency-ramp=1");
+    run_epochs(with, 1), run_epochs(without, 1), run_epochs(steep, 2);
+    plain = without->progress.history[1].train_loss;
+    term = steep->progress.history[1].train_loss - plain;
+    assert_true(term > 1e-4);
+    assert_close(with->progress.history[1].train_loss - plain, term / 10, 1e-4 * term);
+    pgcn_trainer_free(steep);
     pgcn_trainer_free(with), pgcn_trainer_free(without), pgcn_trainer_free(at_once);
     pgcn_dataset_free(data);
 }
@@ -223,6 +255,36 @@ static void assert_follows_history(const pgcn_trainer *trainer, int patience, pg
     must(pgcn_trainer_model(trainer, &model));
     assert_int_equal(pgcn_model_epoch(model), best + 1);
     pgcn_model_free(model);
+}
+
+/* Patience starts anew with a better loss or a better accuracy, whichever weights are selected; an
+ * equal one is no better, and an epoch without evaluation is neither. */
+static void test_progress_improves_by_loss_or_by_accuracy(void **state) {
+    (void)state;
+    static const struct {
+        double loss, accuracy;
+        int improved, best_by_loss, best_by_accuracy; /* epochs */
+    } cases[] = {{1.0, 50, 1, 1, 1},  {1.2, 60, 2, 1, 2},    {0.9, 55, 3, 3, 2},
+                 {0.9, 60, 3, 3, 4},  {NAN, NAN, 3, 3, 4},   {0.9, 60, 3, 3, 4},
+                 {1.1, 61, 7, 3, 7},  {0.95, 60.5, 7, 3, 7}, {1.1, 61, 7, 3, 7},
+                 {0.8, 10, 10, 10, 7}};
+    enum { EPOCHS = sizeof cases / sizeof *cases };
+    for (int by_accuracy = 0; by_accuracy <= 1; by_accuracy++) {
+        pgcn_epoch history[EPOCHS];
+        pgcn_i_progress progress = {.history = history, .best = -1};
+        for (int e = 0; e < EPOCHS; e++) {
+            int best = by_accuracy ? cases[e].best_by_accuracy : cases[e].best_by_loss;
+            pgcn_epoch epoch = {
+                .epoch = e + 1, .val_loss = cases[e].loss, .val_accuracy = cases[e].accuracy};
+            bool is_best = pgcn_i_progress_add(
+                &progress, by_accuracy ? PGCN_SELECT_ACCURACY : PGCN_SELECT_LOSS, epoch);
+            assert_int_equal(is_best, best == e + 1);
+            assert_int_equal(history[e].best, is_best);
+            assert_int_equal(progress.epochs, e + 1);
+            assert_int_equal(progress.best, best - 1);
+            assert_int_equal(progress.improved, cases[e].improved);
+        }
+    }
 }
 
 static void test_trainer_patience_and_selection_follow_the_history(void **state) {
@@ -301,11 +363,11 @@ static void test_trainer_best_weights_score_what_the_history_says(void **state) 
 /* ---- numbers that are not finite ------------------------------------------------------------------- */
 
 /* Until PGCN_ERR_NUMERIC; a hundred epochs must be enough. */
-static void run_until_broken(pgcn_trainer *trainer) {
+static void run_until_broken(pgcn_trainer *trainer, const char *cause) {
     pgcn_status status = PGCN_OK;
     for (int e = 0; e < 100 && status == PGCN_OK; e++) status = pgcn_trainer_epoch(trainer, NULL);
     must_fail(status, PGCN_ERR_NUMERIC, "not finite");
-    must_fail(status, PGCN_ERR_NUMERIC, "lr-ends");
+    must_fail(status, PGCN_ERR_NUMERIC, cause);
 }
 
 /* Dense features and one split. */
@@ -336,7 +398,7 @@ static void test_trainer_features_beyond_float_stop_the_run(void **state) {
         dataset_of(karate->graph, x, 6, karate->label, split->train, split->val, split->test);
     pgcn_trainer *trainer = trainer_of(huge, "channels=4 normalise=none dropout=0");
     pgcn_model *model = NULL;
-    run_until_broken(trainer);
+    run_until_broken(trainer, "feature column 3 has values of 3e+38");
     int64_t count;
     pgcn_trainer_history(trainer, &count);
     assert_int_equal(count, 0); /* the epoch is not in the history */
@@ -382,6 +444,17 @@ static void test_trainer_validation_loss_not_finite_stops_the_run(void **state) 
     pgcn_graph_free(graph);
 }
 
+static void test_trainer_step_without_finite_loss_changes_nothing(void **state) {
+    (void)state;
+    static const char *const texts[] = {QUICK, QUICK "kernel=full batch-norm=yes",
+                                        QUICK "samples=1 consistency=0 train-form=exact",
+                                        QUICK "resample-every=4 paths-per-layer=yes"};
+    pgcn_dataset *data = dataset("karate");
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        check_step_without_finite_loss(data, texts[i]);
+    pgcn_dataset_free(data);
+}
+
 /* Weights blow up after some good epochs: the best of these must still be there, and finite. */
 static void test_trainer_that_breaks_keeps_its_best_weights(void **state) {
     (void)state;
@@ -391,7 +464,7 @@ static void test_trainer_that_breaks_keeps_its_best_weights(void **state) {
     double before = trainer->progress.history[trainer->progress.best].val_accuracy;
     /* what a wild step does: weights of 1e30, so that products overflow */
     for (int64_t e = 0; e < trainer->params.total; e++) trainer->params.value[e] *= 1e30f;
-    run_until_broken(trainer);
+    run_until_broken(trainer, "lr-ends");
     must_fail(pgcn_trainer_epoch(trainer, NULL), PGCN_ERR_NUMERIC, "epoch"); /* and stays so */
     assert_int_equal(trainer->progress.epochs, 10);
     pgcn_model *model;
@@ -479,7 +552,7 @@ static void test_trainer_numbered_split_follows_the_seed_beside_a_public_one(voi
     } cases[] = {{"seed=3", "public"},
                  {"seed=0 split=numbered", "1"},
                  {"seed=8 split=numbered", "9"},
-                 {"seed=18446744073709551615 split=numbered", "7"}}; /* 2^64 - 1 = 6 modulo 9 */
+                 {"seed=9223372036854775807 split=numbered", "8"}}; /* 2^63 - 1 = 7 modulo 9 */
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         pgcn_trainer *trainer = trainer_of(data, cases[i].text);
         assert_string_equal(pgcn_trainer_split(trainer), cases[i].split);
@@ -506,12 +579,15 @@ int main(void) {
         cmocka_unit_test(test_trainer_same_seed_same_run_other_seed_another),
         cmocka_unit_test(test_trainer_every_option_lowers_the_loss),
         cmocka_unit_test(test_trainer_resamples_paths_when_told),
+        cmocka_unit_test(test_trainer_evaluates_node2vec_on_other_walks_in_every_epoch),
         cmocka_unit_test(test_trainer_consistency_rises_over_the_ramp),
+        cmocka_unit_test(test_progress_improves_by_loss_or_by_accuracy),
         cmocka_unit_test(test_trainer_patience_and_selection_follow_the_history),
         cmocka_unit_test(test_trainer_evaluates_every_nth_and_the_last_epoch),
         cmocka_unit_test(test_trainer_best_weights_score_what_the_history_says),
         cmocka_unit_test(test_trainer_features_beyond_float_stop_the_run),
         cmocka_unit_test(test_trainer_validation_loss_not_finite_stops_the_run),
+        cmocka_unit_test(test_trainer_step_without_finite_loss_changes_nothing),
         cmocka_unit_test(test_trainer_that_breaks_keeps_its_best_weights),
         cmocka_unit_test(test_trainer_absurd_learning_rates_never_end_in_nan_weights),
         cmocka_unit_test(test_trainer_class_without_training_node_is_refused),

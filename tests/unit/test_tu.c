@@ -130,7 +130,7 @@ static void test_tu_broken_files_are_refused_with_a_line(void **state) {
         {"S_A.txt", "1, 99999999999999999999\n", PGCN_ERR_FORMAT, "line 1: found '9999"},
         {"S_A.txt", "\n1, 2\n", PGCN_ERR_FORMAT, "line 2: found more numbers after an empty line"},
         {"S_A.txt", "", PGCN_ERR_FORMAT, "it has 0 lines"},
-        {"S_A.txt", "1, \33[2J\n", PGCN_ERR_FORMAT, "found '?[2J'"},
+        {"S_A.txt", "1, \33[2J\n", PGCN_ERR_FORMAT, "found '\\x1b[2J'"},
         {"S_graph_indicator.txt", "1\n1\n2\n1\n2\n", PGCN_ERR_FORMAT,
          "line 4: found graph 1 after graph 2, expected ascending"},
         {"S_graph_indicator.txt", "1\n1\n3\n", PGCN_ERR_FORMAT, "line 3: found graph 3 after"},

@@ -167,28 +167,38 @@ static void test_visits_of_many_buckets_equal_the_reference(void **state) {
 
 /* A graph whose choices are not listed a second time is walked in its own arrays: same lists. And
  * every instruction set gives the same, to the bit. */
-static void test_visits_of_any_kernels_are_the_same(void **state) {
-    (void)state;
-    static const char *const isas[] = {"baseline", "avx2", "avx512"};
+static void check_visits_of(const char *isa) {
+    if (!pgcn_i_kernels_named(isa)) skip(); /* reported by the name of the test */
     float *degree = some_degrees(500);
     for (int may_stay = 0; may_stay < 2; may_stay++) {
         setup one = make(random_graph(500, 700, false, false, false, 80), 9, 7, may_stay, 2, true);
         draw(&one, 1, 4, degree);
         check_lists(&one, 4, degree);
-        for (int i = 0; i < 6; i++) {
+        for (int i = 0; i < 2; i++) {
             setup other =
                 make(random_graph(500, 700, false, false, false, 80), 9, 7, may_stay, 2, true);
-            other.walker.kernels = pgcn_i_kernels_named(isas[i / 2]);
-            if (i % 2) other.walker.steps.row = NULL;
-            if (other.walker.kernels) {
-                draw(&other, 2, 4, degree);
-                check_same(&one, &other);
-            }
+            other.walker.kernels = pgcn_i_kernels_named(isa);
+            if (i == 1) other.walker.steps.row = NULL;
+            draw(&other, 2, 4, degree);
+            check_same(&one, &other);
             unmake(&other);
         }
         unmake(&one);
     }
     free(degree);
+}
+
+static void test_visits_of_baseline_are_the_same(void **state) {
+    (void)state;
+    check_visits_of("baseline");
+}
+static void test_visits_of_avx2_are_the_same(void **state) {
+    (void)state;
+    check_visits_of("avx2");
+}
+static void test_visits_of_avx512_are_the_same(void **state) {
+    (void)state;
+    check_visits_of("avx512");
 }
 
 static void test_visits_any_number_of_threads_gives_the_same(void **state) {
@@ -422,7 +432,9 @@ int main(void) {
         cmocka_unit_test(test_visits_lists_equal_the_plain_reference),
         cmocka_unit_test(test_visits_of_many_blocks_equal_the_reference),
         cmocka_unit_test(test_visits_of_many_buckets_equal_the_reference),
-        cmocka_unit_test(test_visits_of_any_kernels_are_the_same),
+        cmocka_unit_test(test_visits_of_baseline_are_the_same),
+        cmocka_unit_test(test_visits_of_avx2_are_the_same),
+        cmocka_unit_test(test_visits_of_avx512_are_the_same),
         cmocka_unit_test(test_visits_any_number_of_threads_gives_the_same),
         cmocka_unit_test(test_visits_samples_and_steps_differ),
         cmocka_unit_test(test_visits_isolated_node_and_self_loop_have_one_full_entry),

@@ -1,0 +1,226 @@
+/* The directory of a run: what it holds, its lock, and how a new run takes the place of an old one.
+ * Policy (what is refused, what is resumed) is in train_place.c.
+ *
+ * A run in a directory that holds another one writes into DIR/unfinished. When it is finished it takes
+ * the place of the old one in two phases, each begun by one rename:
+ *
+ *   DIR/unfinished -> DIR/.replacing   the new run is complete and is the run of DIR from now on; the
+ *                                      files of the old one are removed
+ *   DIR/.replacing -> DIR/.placing     nothing of the old one is left; the files are moved to DIR
+ *
+ * So DIR itself never shows files of two runs, whenever the program is killed. The next command that
+ * trains in DIR completes what was begun (cli_run_settle); a command that only reads finds the files
+ * where they are (cli_run_file). */
+#include "cli/cli.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char *const run_files[] = {"result.json", "checkpoint.safetensors",
+                                        "model.safetensors", "history.jsonl", "data.json"};
+enum { RUN_FILES = sizeof run_files / sizeof *run_files };
+static const char replacing[] = ".replacing", placing[] = ".placing";
+
+/* ---- paths ------------------------------------------------------------------------------------ */
+
+/* A path that is too long names nothing that exists. */
+static const char *join(char out[CLI_PATH_BYTES], const char *directory, const char *file) {
+    if ((size_t)snprintf(out, CLI_PATH_BYTES, "%s/%s", directory, file) >= CLI_PATH_BYTES)
+        *out = '\0';
+    return out;
+}
+
+static bool has(const char *directory, const char *file) {
+    char path[CLI_PATH_BYTES];
+    return access(join(path, directory, file), F_OK) == 0;
+}
+
+static bool is_directory(const char *path) {
+    struct stat about;
+    return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
+}
+
+/* Calls `visit` for every entry whose name matches; stops and returns false when it does. */
+typedef bool visit_function(const char *directory, const char *name, void *context);
+static bool each_entry(const char *directory, const char *pattern, visit_function *visit,
+                       void *context) {
+    DIR *stream = opendir(directory);
+    bool fine = true;
+    for (struct dirent *entry; stream && fine && (entry = readdir(stream));)
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
+            fnmatch(pattern, entry->d_name, 0) == 0)
+            fine = visit(directory, entry->d_name, context);
+    if (stream) closedir(stream);
+    return fine;
+}
+
+/* Makes renames in it last through a power cut; file systems that cannot do that are left alone. */
+static void sync_directory(const char *directory) {
+    int descriptor = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (descriptor < 0) return;
+    fsync(descriptor);
+    close(descriptor);
+}
+
+/* ---- what it holds ---------------------------------------------------------------------------- */
+
+static bool holds_no_run(const char *directory, const char *name, void *context) {
+    char seed[CLI_PATH_BYTES];
+    (void)context;
+    join(seed, directory, name);
+    return !has(seed, "checkpoint.safetensors") && !has(seed, "model.safetensors") &&
+           !has(seed, "result.json");
+}
+
+cli_holds cli_run_holds(const char *directory) {
+    bool checkpoint = has(directory, "checkpoint.safetensors");
+    bool model = has(directory, "model.safetensors"), result = has(directory, "result.json");
+    bool seeds = !each_entry(directory, "seed-*", holds_no_run, NULL);
+    if (seeds) return checkpoint || result ? CLI_HOLDS_MIXTURE : CLI_HOLDS_SEEDS;
+    if (!checkpoint) return model || result ? CLI_HOLDS_MODEL : CLI_HOLDS_NOTHING;
+    return model && result && has(directory, "history.jsonl") ? CLI_HOLDS_FINISHED
+                                                              : CLI_HOLDS_INTERRUPTED;
+}
+
+void cli_run_file(const char *path, char out[CLI_PATH_BYTES]) {
+    static const char *const folders[] = {placing, replacing};
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    int before = slash ? (int)(slash - path) + 1 : 0;
+    for (int i = 0; i < 2; i++)
+        if ((size_t)snprintf(out, CLI_PATH_BYTES, "%.*s%s/%s", before, path, folders[i], name) <
+                CLI_PATH_BYTES &&
+            access(out, F_OK) == 0)
+            return;
+    snprintf(out, CLI_PATH_BYTES, "%s", path); /* one that is cut short is not found */
+}
+
+pgcn_status cli_load_model(const char *path, pgcn_model **out) {
+    char found[CLI_PATH_BYTES];
+    cli_run_file(path, found);
+    return pgcn_model_load(found, out);
+}
+
+/* ---- lock and leftovers ----------------------------------------------------------------------- */
+
+bool cli_run_lock(const cli_command *command, const char *directory, int *lock) {
+    *lock = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (*lock < 0 || flock(*lock, LOCK_EX | LOCK_NB) == 0) return true;
+    bool busy = errno == EWOULDBLOCK; /* some file systems cannot lock: then nobody is kept out */
+    close(*lock);
+    *lock = -1;
+    if (busy)
+        cli_complain(command,
+                     "another pathgcn is training in '%s' at this moment; wait for it or choose "
+                     "another --out",
+                     directory);
+    return !busy;
+}
+
+static bool remove_entry(const char *directory, const char *name, void *context) {
+    char path[CLI_PATH_BYTES];
+    (void)context;
+    unlink(join(path, directory, name));
+    return true;
+}
+
+void cli_run_remove_leftovers(const char *directory) {
+    each_entry(directory, ".pathgcn-*.tmp", remove_entry, NULL);
+}
+
+static void remove_files(const char *directory) {
+    for (int i = 0; i < RUN_FILES; i++) remove_entry(directory, run_files[i], NULL);
+    cli_run_remove_leftovers(directory);
+}
+
+static bool clear_seed(const char *directory, const char *name, void *context) {
+    char seed[CLI_PATH_BYTES], inside[CLI_PATH_BYTES];
+    (void)context;
+    join(seed, directory, name);
+    remove_files(join(inside, seed, CLI_UNFINISHED));
+    rmdir(inside);
+    remove_files(seed);
+    rmdir(seed); /* stays if somebody has put something else there */
+    return true;
+}
+
+void cli_run_clear(const char *directory) {
+    remove_files(directory);
+    each_entry(directory, "seed-*", clear_seed, NULL);
+    rmdir(directory);
+}
+
+/* ---- replacing -------------------------------------------------------------------------------- */
+
+static bool is_there(const char *directory, const char *name, void *context) {
+    (void)directory, (void)name, (void)context;
+    return false;
+}
+
+/* Copies of the best seed's files replace files only; whole runs replace whole runs. */
+static void remove_old(const char *directory, const char *staged) {
+    bool runs =
+        has(staged, "checkpoint.safetensors") || !each_entry(staged, "seed-*", is_there, NULL);
+    remove_files(directory);
+    if (runs) each_entry(directory, "seed-*", clear_seed, NULL);
+    sync_directory(directory);
+}
+
+/* Moves an entry of `directory` to the directory `context`; into a folder that is there already. */
+static bool place(const char *directory, const char *name, void *context) {
+    char from[CLI_PATH_BYTES], to[CLI_PATH_BYTES];
+    join(from, directory, name);
+    join(to, context, name);
+    if (!is_directory(from) || !is_directory(to)) return rename(from, to) == 0;
+    bool fine = each_entry(from, "*", place, to);
+    return fine && rmdir(from) == 0;
+}
+
+static bool settle(const char *directory) {
+    char old[CLI_PATH_BYTES], staged[CLI_PATH_BYTES], target[CLI_PATH_BYTES];
+    join(staged, directory, replacing);
+    join(old, directory, placing);
+    if (is_directory(staged)) {
+        remove_old(directory, staged);
+        if (rename(staged, old) != 0) return false;
+        sync_directory(directory);
+    }
+    if (!is_directory(old)) return true;
+    snprintf(target, sizeof target, "%s", directory);
+    bool fine = each_entry(old, "*", place, target);
+    sync_directory(directory);
+    return fine && rmdir(old) == 0;
+}
+
+static bool fail_to_replace(const cli_command *command, const char *directory) {
+    cli_complain(
+        command,
+        "cannot put the new run in its place in '%s': %s; it is complete, in a folder that "
+        "begins with a dot there, and the next pathgcn train in '%s' will try again",
+        directory, pgcn_system_error(errno), directory);
+    return false;
+}
+
+bool cli_run_settle(const cli_command *command, const char *directory) {
+    return settle(directory) || fail_to_replace(command, directory);
+}
+
+bool cli_run_replace(const cli_command *command, const char *directory, const char *staged) {
+    char target[CLI_PATH_BYTES];
+    sync_directory(staged);
+    if (rename(staged, join(target, directory, replacing)) != 0) {
+        cli_complain(
+            command,
+            "cannot rename '%s': %s; the new run stays there, and the one in '%s' is as it "
+            "was",
+            staged, pgcn_system_error(errno), directory);
+        return false;
+    }
+    sync_directory(directory);
+    return cli_run_settle(command, directory);
+}

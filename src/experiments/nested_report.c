@@ -1,0 +1,166 @@
+/* What a nested search came to: a line for each split, the mean over the splits, and nested.json. */
+#include "experiments/tune.h"
+
+#include <math.h>
+#include <string.h>
+
+bool exp_nested_start_has_seen(const exp_search *s) {
+    return s->recipe.version > 0 && strcmp(s->recipe.dataset, "any") != 0;
+}
+
+/* Over the splits, each of which counts once: by the mean of its runs. */
+static exp_spread over_splits(const exp_nested *n, size_t place) {
+    exp_tally tally = {0};
+    for (int i = 0; i < n->splits; i++)
+        exp_tally_add(&tally, ((const exp_spread *)((const char *)&n->split[i] + place))->mean);
+    return exp_tally_spread(&tally);
+}
+#define OVER_SPLITS(field) over_splits(n, offsetof(exp_nested_split, field))
+
+/* ---- for people ------------------------------------------------------------------------------- */
+
+/* Of one run there is no deviation. */
+static void add_figure(exp_table *table, exp_spread spread, int runs) {
+    if (runs > 1)
+        exp_table_add(table, "%.2f ± %.2f", spread.mean, spread.deviation);
+    else
+        exp_table_add(table, "%.2f", spread.mean);
+}
+
+static void add_row(exp_table *table, const exp_nested_split *split, int runs) {
+    exp_table_add(table, "%s", split->name);
+    exp_table_add(table, split->candidate == 0 ? "%d, the start" : "%d", split->candidate);
+    add_figure(table, split->val, runs);
+    add_figure(table, split->test, runs);
+}
+
+static void print_settings(const exp_nested_split *split) {
+    const char *key;
+    json_t *value;
+    bool any = false;
+    printf("Split %s, candidate %d:", split->name, split->candidate);
+    json_object_foreach(split->changes, key, value) {
+        printf("%s %s = %s", any ? "," : "", key, json_string_value(value));
+        any = true;
+    }
+    printf("%s\n", any ? "" : " the start");
+}
+
+static void print_mean(const char *what, const char *metric, exp_spread spread, int splits) {
+    double half = cli_interval_95(spread.deviation, splits);
+    printf("%s %s %.2f", what, metric, spread.mean);
+    if (!isnan(half))
+        printf(" ± %.2f over %d splits, 95 %% interval of the mean %.2f to %.2f", spread.deviation,
+               splits, spread.mean - half, spread.mean + half);
+    printf("\n");
+}
+
+static void print_protocol(const exp_search *s, pgcn_task task) {
+    const char *items = cli_items(task);
+    unsigned long long first = s->present.seed, last = first + (unsigned)(s->runs - 1);
+    if (s->runs > 1)
+        printf("\n± of a split is the deviation over its %d runs, seeds %llu to %llu.", s->runs,
+               first, last);
+    else
+        printf("\nOne run for each split, seed %llu.", first);
+    printf(" Settings and epochs were chosen\non validation %s by %s, without the labels of the "
+           "split's own test %s; each split was\ntested after all choices were made.\n",
+           items, s->rule == EXP_BY_LOSS ? "loss" : cli_metric(task), items);
+}
+
+static void print_table(const exp_nested *n) {
+    const exp_search *s = n->search;
+    pgcn_task task = pgcn_dataset_describe(n->data.data).task;
+    const char *metric = cli_metric(task);
+    char heads[128];
+    snprintf(heads, sizeof heads, "split|chosen candidate|>validation %s|>test %s", metric, metric);
+    exp_table *table = exp_table_new(heads);
+    printf("%s, %d split%s, each searched by itself from %s: %d candidates, rungs:", n->data.name,
+           n->splits, n->splits == 1 ? "" : "s",
+           s->recipe.version > 0 ? s->recipe.name : "the defaults", s->candidates);
+    for (int r = 0; r < s->rungs; r++)
+        printf("%s %d x %d runs", r ? "," : "", s->rung[r].candidates, s->rung[r].runs);
+    printf("\n\n");
+    for (int i = 0; i < n->splits; i++) add_row(table, &n->split[i], s->runs);
+    exp_table_print(stdout, table, false);
+    exp_table_free(table);
+    printf("\n");
+    print_mean("Validation", metric, OVER_SPLITS(val), n->splits);
+    print_mean("Test", metric, OVER_SPLITS(test), n->splits);
+    printf("\nSettings that differ from the start:\n");
+    for (int i = 0; i < n->splits; i++) print_settings(&n->split[i]);
+    print_protocol(s, task);
+    if (exp_nested_start_has_seen(s))
+        printf("The start, recipe %s, is one of this data set and may have seen these labels.\n",
+               s->recipe.name);
+    printf("\nEverything: %s/nested.json; the search of each split: %s/split-S.\n", s->out, s->out);
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------- */
+
+static json_t *spread_to_json(exp_spread spread) {
+    return json_pack("{s:o, s:o}", "mean", cli_json_real(spread.mean), "std",
+                     cli_json_real(spread.deviation));
+}
+
+static json_t *mean_to_json(exp_spread spread, int splits) {
+    json_t *object = spread_to_json(spread);
+    json_object_set_new(object, "interval_95",
+                        cli_json_interval(spread.mean, spread.deviation, splits));
+    return object;
+}
+
+static json_t *split_to_json(const exp_nested *n, const exp_nested_split *split) {
+    json_t *runs = json_array();
+    for (int run = 0; run < n->search->runs; run++) {
+        const json_t *record = n->jobs.job[split->job[run]].record;
+        const json_t *at = json_object_get(record, "selected");
+        json_array_append_new(runs, json_pack("{s:O, s:O, s:O, s:O}", "seed",
+                                              json_object_get(record, "seed"), "epoch",
+                                              json_object_get(at, "epoch"), "val_accuracy",
+                                              json_object_get(at, "val_accuracy"), "test_accuracy",
+                                              json_object_get(at, "test_accuracy")));
+    }
+    return json_pack("{s:s, s:i, s:s, s:O, s:s, s:o, s:o, s:o}", "split", split->name, "candidate",
+                     split->candidate, "space", split->space, "changes", split->changes, "recipe",
+                     split->recipe, "val_accuracy", spread_to_json(split->val), "test_accuracy",
+                     spread_to_json(split->test), "runs", runs);
+}
+
+static json_t *make_json(const exp_nested *n) {
+    const exp_search *s = n->search;
+    pgcn_dataset_info about = pgcn_dataset_describe(n->data.data);
+    pgcn_info info = pgcn_info_get();
+    json_t *splits = json_array(), *rungs = json_array();
+    for (int i = 0; i < n->splits; i++)
+        json_array_append_new(splits, split_to_json(n, &n->split[i]));
+    for (int r = 0; r < s->rungs; r++)
+        json_array_append_new(rungs, json_pack("{s:i, s:i}", "candidates", s->rung[r].candidates,
+                                               "runs", s->rung[r].runs));
+    return json_pack(
+        "{s:s, s:s, s:s, s:s, s:s, s:b, s:I, s:i, s:i, s:i, s:s, s:o, s:o, s:o, s:o, s:s, "
+        "s:s, s:s, s:f}",
+        "dataset", n->data.name, "task", pgcn_task_name(about.task), "metric",
+        cli_metric(about.task), "fingerprint", about.fingerprint, "start_recipe", s->recipe.name,
+        "start_is_of_this_data_set", (int)exp_nested_start_has_seen(s), "search_seed",
+        (json_int_t)s->seed, "candidates", s->candidates, "keep", s->keep, "runs", s->runs,
+        "chosen_by", exp_chosen_by[s->rule], "rungs", rungs, "val_accuracy",
+        mean_to_json(OVER_SPLITS(val), n->splits), "test_accuracy",
+        mean_to_json(OVER_SPLITS(test), n->splits), "splits", splits, "version", info.version,
+        "isa", info.isa, "program", exp_program_hash(), "seconds", n->seconds);
+}
+
+int exp_nested_report(const exp_nested *n, bool json) {
+    char path[EXP_PATH_BYTES];
+    snprintf(path, sizeof path, "%.4000s/nested.json", n->search->out);
+    json_t *object = make_json(n);
+    int code = exp_write_json(n->search->command, path, object);
+    if (code < 0 && json) {
+        code = cli_print_json(n->search->command, json_incref(object));
+    } else if (code < 0) {
+        print_table(n);
+        code = EXIT_DONE;
+    }
+    json_decref(object);
+    return code;
+}

@@ -1,0 +1,276 @@
+/* Settings that do nothing beside the others: a table of which setting is not looked at when, and the
+ * check that refuses them. Only what the caller has set is refused: pgcn_config.origin tells it from
+ * what a recipe, a model file or the defaults say. Called by pgcn_config_check and, with the data, by
+ * pgcn_trainer_new. */
+#include "train/train.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- who has set a field ----------------------------------------------------------------------- */
+
+/* config->origin[i]: nobody has said who, so that it is the caller's unless it is the default; the
+ * caller, by pgcn_config_set(); or else a hash of the text that was adopted. */
+enum { BY_NOBODY = 0, BY_CALLER = 1, LEAST_HASH = 2 };
+
+static bool has_origins(const pgcn_config *config) {
+    return config->size >= offsetof(pgcn_config, origin) + sizeof config->origin;
+}
+
+/* FNV-1a */
+static uint32_t hash_of(const char *text) {
+    uint32_t hash = 2166136261u;
+    for (; *text; text++) hash = (hash ^ (unsigned char)*text) * 16777619u;
+    return hash < LEAST_HASH ? LEAST_HASH : hash;
+}
+
+void pgcn_i_config_mark(pgcn_config *config, int field) {
+    if (has_origins(config)) config->origin[field] = BY_CALLER;
+}
+
+bool pgcn_i_config_is_set(const pgcn_config *config, int field) {
+    return config->origin[field] == BY_CALLER;
+}
+
+void pgcn_config_adopt(pgcn_config *config) {
+    pgcn_field field;
+    char text[64];
+    if (!config || !has_origins(config)) return;
+    for (int i = 0; pgcn_config_field(i, &field); i++) {
+        pgcn_config_get(config, field.key, text, sizeof text);
+        config->origin[i] = hash_of(text);
+    }
+}
+
+/* Whether field i, which stands at `text`, is what the caller wants and nobody before. */
+static bool is_callers(const pgcn_config *config, int i, const char *key, const char *text) {
+    const pgcn_config plain = pgcn_config_default();
+    char preset[64];
+    if (config->origin[i] == BY_CALLER) return true;
+    if (config->origin[i] != BY_NOBODY) return config->origin[i] != hash_of(text);
+    pgcn_config_get(&plain, key, preset, sizeof preset);
+    return strcmp(text, preset) != 0;
+}
+
+/* ---- when a setting does nothing --------------------------------------------------------------- */
+
+static bool is_gin(const pgcn_i_usage *u) {
+    return u->config->model == PGCN_MODEL_GIN;
+}
+static bool is_gin_of_node2vec(const pgcn_i_usage *u) {
+    return is_gin(u) && u->config->walk == PGCN_WALK_NODE2VEC;
+}
+static bool is_exact(const pgcn_i_usage *u) {
+    return !is_gin(u) && u->config->train_form == PGCN_FORM_EXACT;
+}
+static bool has_no_steps(const pgcn_i_usage *u) {
+    return !is_gin(u) && u->config->path_length == 1;
+}
+static bool starts_otherwise(const pgcn_i_usage *u) {
+    return u->config->kernel_start != PGCN_START_SMOOTH;
+}
+static bool has_no_mix(const pgcn_i_usage *u) {
+    return !is_gin(u) && u->config->kernel == PGCN_KERNEL_FULL;
+}
+/* Where graphs are classified the gains of the batch norm are trained like the 1x1 weights. */
+static bool trains_no_mix(const pgcn_i_usage *u) {
+    bool norm = u->config->batch_norm && (u->task == PGCN_TASK_GRAPH || u->task == PGCN_TASK_NONE);
+    return has_no_mix(u) && !norm;
+}
+static bool gathers_floats(const pgcn_i_usage *u) {
+    return has_no_mix(u) && u->config->input_hops <= 0;
+}
+static bool has_no_residual(const pgcn_i_usage *u) {
+    return u->config->residual == PGCN_RESIDUAL_NONE;
+}
+static bool is_first_order(const pgcn_i_usage *u) {
+    return u->config->walk != PGCN_WALK_NODE2VEC;
+}
+static bool has_one_step(const pgcn_i_usage *u) {
+    return u->config->path_length <= 2;
+}
+static bool drops_at_the_end(const pgcn_i_usage *u) {
+    return (is_gin(u) || u->task == PGCN_TASK_GRAPH) && u->config->dropout_last >= 0;
+}
+static bool has_one_layer(const pgcn_i_usage *u) {
+    return u->config->layers == 1;
+}
+/* Where graphs are classified the last layer's results are dropped, too. */
+static bool has_nothing_hidden(const pgcn_i_usage *u) {
+    return has_one_layer(u) && u->task != PGCN_TASK_GRAPH && u->task != PGCN_TASK_NONE;
+}
+static bool classifies_nodes(const pgcn_i_usage *u) {
+    return u->task == PGCN_TASK_NODE || u->task == PGCN_TASK_MULTILABEL;
+}
+static bool has_no_direction(const pgcn_i_usage *u) {
+    return u->data && !u->data->graph->directed;
+}
+static bool has_no_weights(const pgcn_i_usage *u) {
+    return u->data && !u->data->graph->weight && u->config->walk == PGCN_WALK_WEIGHTED;
+}
+static bool is_one_graph(const pgcn_i_usage *u) {
+    return u->data && !pgcn_i_in_batches(u->data, u->task == PGCN_TASK_GRAPH);
+}
+static bool has_equal_samples(const pgcn_i_usage *u) {
+    const pgcn_config *c = u->config;
+    bool drops = c->dropout > 0 || c->dropout_last > 0 || c->drop_rows > 0 || c->dropout_hidden > 0;
+    return (is_gin(u) || is_exact(u) || has_no_steps(u)) && !drops && c->consistency <= 0;
+}
+static bool is_not_compared(const pgcn_i_usage *u) {
+    return u->config->consistency <= 0;
+}
+static bool freezes_ends(const pgcn_i_usage *u) {
+    return u->config->lr_ends <= 0;
+}
+static bool freezes_mix(const pgcn_i_usage *u) {
+    return u->config->lr_mix <= 0;
+}
+static bool freezes_kernel(const pgcn_i_usage *u) {
+    return u->config->lr_kernel <= 0;
+}
+
+typedef struct reason {
+    bool (*holds)(const pgcn_i_usage *u);
+    const char *because, *instead; /* what to do but to leave the setting out; "": nothing */
+} reason;
+
+/* clang-format off */
+static const reason
+    gin = {is_gin, "model is gin", "set model to pathgcn"},
+    gin_walk = {is_gin_of_node2vec, "model is gin, which adds up neighbours", "set model to pathgcn"},
+    exact = {is_exact, "train-form is exact, which samples no paths", "set train-form to sampled"},
+    no_steps = {has_no_steps, "path-length is 1, a node alone", "set path-length to at least 2"},
+    not_smooth = {starts_otherwise, "kernel-start is not smooth", "set kernel-start to smooth"},
+    no_mix = {has_no_mix, "kernel is full, which has no 1x1 convolution beside it", "set kernel to depthwise"},
+    untrained_mix = {trains_no_mix, "kernel is full, which has no 1x1 convolution beside it", "set kernel to depthwise"},
+    float_gather = {gathers_floats, "kernel is full, which reads floats", "set kernel to depthwise"},
+    no_residual = {has_no_residual, "residual is none", "set residual to initial or previous"},
+    first_order = {is_first_order, "walk is not node2vec", "set walk to node2vec"},
+    one_step = {has_one_step, "a walk of one step has no step before it", "set path-length to at least 3"},
+    last_dropout = {drops_at_the_end, "dropout-last is given, and this network drops before its last layer only", "leave out dropout-last"},
+    one_layer = {has_one_layer, "layers is 1", "set layers to at least 2"},
+    nothing_hidden = {has_nothing_hidden, "layers is 1, and the last layer has dropout-last", "set layers to at least 2"},
+    nodes = {classifies_nodes, "nodes are classified, not graphs", ""},
+    undirected = {has_no_direction, "the graph is undirected", "load it as NAME:directed"},
+    unweighted = {has_no_weights, "the edges have no weights", "set walk to uniform"},
+    one_graph = {is_one_graph, "the data set is one graph", ""},
+    equal_samples = {has_equal_samples, "without dropout and sampled paths all samples are the same", ""},
+    not_compared = {is_not_compared, "consistency is 0", "set consistency above 0"},
+    frozen_ends = {freezes_ends, "lr-ends is 0", "set lr-ends above 0"},
+    frozen_mix = {freezes_mix, "lr-mix is 0", "set lr-mix above 0"},
+    frozen_kernel = {freezes_kernel, "lr-kernel is 0", "set lr-kernel above 0"};
+
+/* `is` is what the setting comes to where the reason holds, and may be said; NULL: nothing. A setting
+ * that stands here twice does nothing for either reason. */
+static const struct rule {
+    const char *key;
+    const reason *why;
+    const char *is;
+} rules[] = {
+    {"path-length", &gin, "2"}, {"kernel", &gin, "layer"}, {"kernel-start", &gin, "smooth"},
+    {"kernel-noise", &gin, "0"}, {"scaling", &gin, "sum"}, {"self-loops", &gin, "no"},
+    {"residual", &gin, "none"}, {"batch-norm", &gin, "yes"}, {"train-form", &gin, "exact"},
+    {"paths-per-layer", &gin, "no"}, {"input-hops", &gin, "0"}, {"input-norm", &gin, "no"},
+    {"readout", &gin, "layers"},
+    {"paths", &gin, NULL}, {"hops", &gin, NULL}, {"mix", &gin, NULL}, {"alpha", &gin, NULL},
+    {"return-p", &gin, "1"}, {"inout-q", &gin, "1"}, {"drop-rows", &gin, "0"},
+    {"dropout-hidden", &gin, "0"}, {"resample-every", &gin, NULL}, {"bf16", &gin, "no"},
+    {"walk", &gin_walk, NULL},
+
+    {"paths", &exact, NULL}, {"resample-every", &exact, NULL}, {"paths-per-layer", &exact, "no"},
+    {"bf16", &exact, "no"},
+
+    {"paths", &no_steps, NULL}, {"resample-every", &no_steps, NULL}, {"paths-per-layer", &no_steps, "no"},
+    {"bf16", &no_steps, "no"}, {"walk", &no_steps, NULL}, {"self-loops", &no_steps, "no"},
+    {"scaling", &no_steps, NULL}, {"hops", &no_steps, "0"}, {"direction", &no_steps, NULL},
+
+    {"hops", &not_smooth, NULL},
+    {"mix", &no_mix, NULL}, {"lr-mix", &untrained_mix, NULL}, {"wd-mix", &untrained_mix, "0"},
+    {"bf16", &float_gather, "no"},
+    {"alpha", &no_residual, "0"},
+    {"return-p", &first_order, "1"}, {"inout-q", &first_order, "1"},
+    {"return-p", &one_step, "1"}, {"inout-q", &one_step, "1"},
+    {"walk", &unweighted, NULL}, {"direction", &undirected, "forward"},
+    {"dropout", &last_dropout, "0"}, {"dropout-hidden", &nothing_hidden, "0"},
+    {"paths-per-layer", &one_layer, "no"},
+    {"readout", &nodes, NULL}, {"batch", &one_graph, "0"}, {"steps", &one_graph, "0"},
+    {"samples", &equal_samples, "1"},
+    {"temperature", &not_compared, NULL}, {"consistency-ramp", &not_compared, "0"},
+    {"wd-ends", &frozen_ends, "0"}, {"wd-mix", &frozen_mix, "0"}, {"wd-kernel", &frozen_kernel, "0"},
+};
+/* clang-format on */
+enum { RULES = sizeof rules / sizeof *rules };
+
+static const struct rule *find_rule(const pgcn_i_usage *u, const char *key) {
+    for (int i = 0; i < RULES; i++)
+        if (strcmp(rules[i].key, key) == 0 && rules[i].why->holds(u)) return &rules[i];
+    return NULL;
+}
+
+bool pgcn_i_config_unused(const pgcn_i_usage *u, const char *key) {
+    const struct rule *rule = find_rule(u, key);
+    char text[64];
+    if (!rule) return false;
+    pgcn_config_get(u->config, key, text, sizeof text);
+    return !rule->is || strcmp(rule->is, text) != 0;
+}
+
+const char *pgcn_config_unused(const pgcn_config *given, const pgcn_dataset *data,
+                               const char *key) {
+    pgcn_config config;
+    if (!given || !key || pgcn_i_config_copy(given, &config) != PGCN_OK) return NULL;
+    const struct rule *rule =
+        find_rule(&(pgcn_i_usage){&config, data ? data->task : PGCN_TASK_NONE, data}, key);
+    return rule ? rule->why->because : NULL;
+}
+
+/* ---- the check --------------------------------------------------------------------------------- */
+
+pgcn_status pgcn_i_config_fail_unused(const pgcn_i_usage *u, const char *key) {
+    const struct rule *rule = find_rule(u, key);
+    char text[64];
+    pgcn_config_get(u->config, key, text, sizeof text);
+    const char *instead = rule->why->instead;
+    bool fixed = rule->why == &gin && rule->is;
+    return pgcn_i_fail(PGCN_ERR_ARGUMENT, "%s is %s and does nothing: %s%s%s; leave it out%s%s",
+                       key, text, rule->why->because, fixed ? ", where it is always " : "",
+                       fixed ? rule->is : "", *instead ? " or " : "", instead);
+}
+
+/* A smooth start that shall walk further than its flattest kernel, 1/k for every node, does. */
+static pgcn_status check_reach(const pgcn_config *config, const char *key, double hops,
+                               double layers) {
+    double reach = layers * (config->path_length - 1) / 2;
+    if (hops <= reach) return PGCN_OK;
+    return pgcn_i_fail(
+        PGCN_ERR_ARGUMENT,
+        "%s is %g, and paths of %d nodes over %g layer%s walk at most %g on average; "
+        "set it to 0..%g or raise path-length",
+        key, hops, config->path_length, layers, layers > 1 ? "s" : "", reach, reach);
+}
+
+pgcn_status pgcn_i_config_check_used(const pgcn_i_usage *u) {
+    const pgcn_config *config = u->config;
+    pgcn_field field;
+    for (int i = 0; pgcn_config_field(i, &field); i++) {
+        char text[64];
+        pgcn_config_get(config, field.key, text, sizeof text);
+        if (!is_callers(config, i, field.key, text)) continue;
+        if (pgcn_i_config_unused(u, field.key)) return pgcn_i_config_fail_unused(u, field.key);
+        if (strcmp(field.key, "hops") == 0)
+            PGCN_TRY(check_reach(config, field.key, config->hops, config->layers));
+        if (strcmp(field.key, "input-hops") == 0)
+            PGCN_TRY(check_reach(config, field.key, config->input_hops, 1));
+    }
+    return PGCN_OK;
+}
+
+/* ---- what follows ------------------------------------------------------------------------------ */
+
+void pgcn_i_config_settle(pgcn_config *config) {
+    const pgcn_i_usage usage = {config, PGCN_TASK_NONE, NULL};
+    for (int i = 0; i < RULES && is_gin(&usage); i++)
+        if (rules[i].why == &gin && rules[i].is) pgcn_config_set(config, rules[i].key, rules[i].is);
+    if (is_gin_of_node2vec(&usage)) config->walk = PGCN_WALK_UNIFORM;
+    pgcn_config_adopt(config);
+}
