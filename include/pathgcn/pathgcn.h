@@ -15,7 +15,7 @@
  *     takes NULL.
  *   - Wrong arguments never end the program. NULL for a pointer that is needed, an enumerator that
  *     does not exist and a number out of range are PGCN_ERR_ARGUMENT from calls that return a
- *     status; from the others they give the neutral result: NULL, 0, false, a struct of zeros,
+ *     status; from the others they give the neutral result: NULL, "", 0, false, a struct of zeros,
  *     nothing done (pgcn_trainer_finished() says true, so that loops end). Options and
  *     configurations may be NULL: the default. Results beside the returned one may be NULL: they
  *     are not wanted. A pointer that is not NULL must point to as much as the text says.

@@ -53,10 +53,11 @@ pgcn_status pgcn_i_fail_in(pgcn_status code, const char *format, ...)
  * nothing. `maker` names the function that fills such a struct, for the error. */
 pgcn_status pgcn_i_opts_over(void *known, size_t known_bytes, const void *given, const char *maker);
 
-/* PGCN_ERR_ARGUMENT for a seed above PGCN_MAX_SEED. */
-pgcn_status pgcn_i_seed_check(uint64_t seed);
 /* "1.2 GB can still be had", for sentences about memory that is out (system.c). */
 void pgcn_i_available_text(char out[64]);
+
+/* PGCN_ERR_ARGUMENT for a seed above PGCN_MAX_SEED. */
+pgcn_status pgcn_i_seed_check(uint64_t seed);
 
 /* ---- memory (memory.c) ------------------------------------------------------------------- */
 

@@ -56,6 +56,7 @@ static size_t show_sequence(const unsigned char *at, size_t bytes, char shown[8]
 
 size_t pgcn_text_printable(const char *text, char *out, size_t out_bytes) {
     size_t needed = 0, written = 0, bytes;
+    if (!out) out_bytes = 0;
     bool fits = out_bytes > 0;
     for (const unsigned char *at = (const unsigned char *)(text ? text : ""); *at; at += bytes) {
         char shown[8];

@@ -202,7 +202,7 @@ static bool fail_to_replace(const cli_command *command, const char *directory) {
         command,
         "cannot put the new run in its place in '%s': %s; it is complete, in a folder that "
         "begins with a dot there, and the next pathgcn train in '%s' will try again",
-        directory, strerror(errno), directory);
+        directory, pgcn_system_error(errno), directory);
     return false;
 }
 
@@ -218,7 +218,7 @@ bool cli_run_replace(const cli_command *command, const char *directory, const ch
             command,
             "cannot rename '%s': %s; the new run stays there, and the one in '%s' is as it "
             "was",
-            staged, strerror(errno), directory);
+            staged, pgcn_system_error(errno), directory);
         return false;
     }
     sync_directory(directory);

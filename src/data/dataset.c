@@ -618,12 +618,23 @@ static void add_steps(char *name, size_t bytes, const pgcn_i_steps *steps) {
     if (*text) snprintf(name + used, bytes - used, ":%s", text);
 }
 
+static pgcn_status check_header(pgcn_header header) {
+    if (header >= PGCN_HEADER_AUTO && header <= PGCN_HEADER_NO) return PGCN_OK;
+    return pgcn_i_fail(PGCN_ERR_ARGUMENT, "header is number %d, expected a pgcn_header",
+                       (int)header);
+}
+
 pgcn_status pgcn_dataset_from_files(const pgcn_dataset_files *files, pgcn_dataset **out) {
     pgcn_dataset_files set = pgcn_dataset_files_default();
     PGCN_TRY(pgcn_i_opts_over(&set, sizeof set, files, "pgcn_dataset_files_default"));
     if (!set.edges || !*set.edges || !out)
         return pgcn_i_fail(PGCN_ERR_ARGUMENT, "pgcn_dataset_from_files: there is no edge file, or "
                                               "no place for the result");
+    PGCN_TRY(check_header(set.header));
+    if (set.unknown_ids != PGCN_UNKNOWN_REFUSE && set.unknown_ids != PGCN_UNKNOWN_KEEP)
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT,
+                           "unknown_ids is number %d, expected a pgcn_unknown_ids",
+                           (int)set.unknown_ids);
     pgcn_i_steps steps = {0};
     PGCN_TRY(parse_steps(set.steps, &steps));
     char name[PGCN_I_PATH_BYTES];
@@ -720,13 +731,6 @@ static pgcn_status not_found(const char *name, const char *base, const char *dat
         name, builtin, source, data_dir, folders, fetch);
 }
 
-static pgcn_status no_header(const char *name) {
-    return pgcn_i_fail(PGCN_ERR_ARGUMENT,
-                       "data set '%s' is no edge list in text, so that its first line is no "
-                       "question; leave out --header",
-                       name);
-}
-
 /* A file or folder that cannot be looked into is in no format and, in a folder that may not be
  * entered, does not even seem to be there. Then the system's reason is the true one. */
 static pgcn_status check_reachable(const char *path) {
@@ -742,6 +746,13 @@ static pgcn_status check_reachable(const char *path) {
                            pgcn_system_error(errno));
     close(descriptor);
     return PGCN_OK;
+}
+
+static pgcn_status no_header(const char *name) {
+    return pgcn_i_fail(PGCN_ERR_ARGUMENT,
+                       "data set '%s' is no edge list in text, so that its first line is no "
+                       "question; leave out --header",
+                       name);
 }
 
 /* "data/cora/" is called "cora" and so is "cora.npz"; a container knows its name. */
@@ -822,6 +833,7 @@ pgcn_status pgcn_dataset_load(const char *name, const pgcn_dataset_opts *opts, p
     if (!name || !*name || !out)
         return pgcn_i_fail(PGCN_ERR_ARGUMENT, "pgcn_dataset_load: the name of the data set is "
                                               "empty, or there is no place for the result");
+    PGCN_TRY(check_header(set.header));
     bool found = false;
     pgcn_i_steps steps = {.directed = set.directed, .self_loops = set.keep_self_loops};
     PGCN_TRY(parse_steps(set.steps, &steps));

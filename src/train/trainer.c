@@ -227,9 +227,9 @@ pgcn_resume_opts pgcn_resume_opts_default(void) {
 
 pgcn_status pgcn_trainer_resume_with(pgcn_trainer *trainer, const char *path,
                                      const pgcn_resume_opts *opts) {
-    pgcn_resume_opts chosen = pgcn_resume_opts_default();
     PGCN_I_NEED(trainer);
     PGCN_I_NEED(path);
+    pgcn_resume_opts chosen = pgcn_resume_opts_default();
     PGCN_TRY(pgcn_i_opts_over(&chosen, sizeof chosen, opts, "pgcn_resume_opts_default"));
     PGCN_TRY(pgcn_i_checkpoint_read(path, &chosen, trainer));
     trainer->sampled_step = -1; /* the sample of the next step is drawn again from its number */

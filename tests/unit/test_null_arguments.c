@@ -238,6 +238,11 @@ static bool files_without(void) {
     opts_with.files = pgcn_dataset_files_default();
     bool edges = wrong(pgcn_dataset_from_files(&opts_with.files, &no_data));
     opts_with.files.edges = path;
+    opts_with.files.unknown_ids = (pgcn_unknown_ids)9;
+    edges = edges && wrong(pgcn_dataset_from_files(&opts_with.files, &no_data));
+    opts_with.files.unknown_ids = (pgcn_unknown_ids)0;
+    opts_with.files.header = (pgcn_header)9;
+    edges = edges && wrong(pgcn_dataset_from_files(&opts_with.files, &no_data));
     return edges && wrong(pgcn_dataset_from_files(&opts_with.files, NULL)) &&
            wrong(pgcn_dataset_from_files(NULL, &no_data)) && nothing_made();
 }
@@ -261,6 +266,14 @@ static bool empty_structs(void) {
     X(pgcn_last_error, pgcn_last_error() != NULL)                                                  \
     X(pgcn_system_error, *pgcn_system_error(-1) && *pgcn_system_error(INT_MAX))                    \
     X(pgcn_status_name, *pgcn_status_name((pgcn_status)-1) && *pgcn_status_name((pgcn_status)99))  \
+    X(pgcn_text_printable, pgcn_text_printable(NULL, text, sizeof text) == 0 && *text == 0 &&      \
+        pgcn_text_printable("four", NULL, 0) == 4 && pgcn_text_printable("four", NULL, 64) == 4)   \
+    X(pgcn_ready, pgcn_ready() == PGCN_OK)                                                         \
+    X(pgcn_number_parse, !pgcn_number_parse(NULL, NULL) && !pgcn_number_parse("", NULL) &&         \
+        pgcn_number_parse("1", NULL))                                                              \
+    X(pgcn_integer_parse, !pgcn_integer_parse(NULL, 0, 9, NULL) &&                                 \
+        pgcn_integer_parse("1", 0, 9, NULL) && !pgcn_integer_parse("1", 9, 0, NULL) &&             \
+        !pgcn_integer_parse("99999999999999999999", INT64_MIN, INT64_MAX, NULL))                   \
     X(pgcn_info_get, pgcn_info_get().version != NULL)                                              \
     X(pgcn_set_allocator, restores_default())                                                      \
     X(pgcn_memory_available, pgcn_memory_available() >= -1)                                        \
@@ -354,12 +367,6 @@ static bool empty_structs(void) {
         FETCH(pause_seconds, -1) && FETCH(pause_seconds, (double)NAN) &&                           \
         FETCH(stall_seconds, 0) && FETCH(stall_seconds, (double)INFINITY) &&                       \
         FETCH(least_rate, -1) && FETCH(least_rate, (double)NAN))                                   \
-    X(pgcn_ready, pgcn_ready() == PGCN_OK)                                                         \
-    X(pgcn_text_printable, pgcn_text_printable(NULL, NULL, 0) == 0 &&                              \
-        pgcn_text_printable("a", NULL, 0) == 1)                                                    \
-    X(pgcn_number_parse, !pgcn_number_parse(NULL, NULL) && pgcn_number_parse("1", NULL))           \
-    X(pgcn_integer_parse, !pgcn_integer_parse(NULL, 0, 9, NULL) &&                                 \
-        pgcn_integer_parse("1", 0, 9, NULL) && !pgcn_integer_parse("1", 9, 0, NULL))               \
     /* configuration and recipes */                                                                \
     X(pgcn_config_default, pgcn_config_default().size > 0)                                         \
     X(pgcn_config_for, pgcn_config_for(NULL).size > 0 && pgcn_config_for("").size > 0)             \
@@ -369,11 +376,6 @@ static bool empty_structs(void) {
         wrong(pgcn_config_get(&config, "layers", NULL, 32)) &&                                     \
         wrong(pgcn_config_get(&config, "layers", text, 0)) &&                                      \
         wrong(pgcn_config_get(&config, "no such key", text, sizeof text)))                         \
-    X(pgcn_config_adopt, (pgcn_config_adopt(NULL), true))                                          \
-    X(pgcn_config_unused, !pgcn_config_unused(NULL, data, "alpha") &&                              \
-        !pgcn_config_unused(&config, data, NULL) && !pgcn_config_unused(&config, NULL, "no such")) \
-    X(pgcn_config_check_for, pgcn_config_check_for(NULL, NULL) == PGCN_OK &&                       \
-        pgcn_config_check_for(&config, NULL) == PGCN_OK)                                           \
     X(pgcn_config_check, pgcn_config_check(NULL) == PGCN_OK && CONFIG(size, 0) && CONFIG(layers, -1) &&\
         CONFIG(layers, INT_MAX) && CONFIG(channels, 0) && CONFIG(path_length, INT_MIN) &&          \
         CONFIG(paths, 0) && CONFIG(kernel, (pgcn_kernel)9) && CONFIG(mix, (pgcn_mix)-1) &&         \
@@ -383,6 +385,14 @@ static bool empty_structs(void) {
         CONFIG(alpha, (double)NAN) && CONFIG(dropout, 1e300) && CONFIG(epochs, INT_MIN) &&         \
         CONFIG(threads, -1) && CONFIG(batch, -1) && CONFIG(eval_every, 0) &&                       \
         refuses_config(without_end()) && refuses_config(recipe_without_end()))                     \
+    X(pgcn_config_check_for, pgcn_config_check_for(NULL, NULL) == PGCN_OK &&                       \
+        pgcn_config_check_for(&config, NULL) == PGCN_OK &&                                         \
+        wrong((opts_with.config = config, opts_with.config.layers = -1,                            \
+               pgcn_config_check_for(&opts_with.config, data))))                                   \
+    X(pgcn_config_unused, !pgcn_config_unused(NULL, NULL, "paths") &&                              \
+        !pgcn_config_unused(&config, NULL, NULL) &&                                                \
+        !pgcn_config_unused(&config, NULL, "no such key"))                                         \
+    X(pgcn_config_adopt, (pgcn_config_adopt(NULL), true))                                          \
     X(pgcn_config_field, pgcn_config_field(0, NULL) && !pgcn_config_field(-1, NULL) &&             \
         !pgcn_config_field(INT_MAX, NULL))                                                         \
     X(pgcn_recipe_load, wrong(pgcn_recipe_load(NULL, "cora", 0, NULL, NULL)) &&                    \
@@ -416,10 +426,9 @@ static bool empty_structs(void) {
     X(pgcn_trainer_resume_with, wrong(pgcn_trainer_resume_with(NULL, path, NULL)) &&               \
         wrong(pgcn_trainer_resume_with(trainer, NULL, NULL)) &&                                    \
         wrong(pgcn_trainer_resume_with(trainer, path, &(pgcn_resume_opts){0})))                    \
-    X(pgcn_trainer_split_hash, !pgcn_trainer_split_hash(NULL))                                     \
     X(pgcn_trainer_note, !pgcn_trainer_note(NULL, 0) && !pgcn_trainer_note(trainer, -1) &&         \
         !pgcn_trainer_note(trainer, INT_MAX))                                                      \
-    X(pgcn_model_split_hash, !pgcn_model_split_hash(NULL))                                         \
+    X(pgcn_trainer_split_hash, !pgcn_trainer_split_hash(NULL) )                                    \
     X(pgcn_trainer_model, wrong(pgcn_trainer_model(NULL, &no_model)) &&                            \
         wrong(pgcn_trainer_model(trainer, NULL)) && nothing_made())                                \
     X(pgcn_train, wrong(pgcn_train(NULL, &config, &no_model)) &&                                   \
@@ -434,6 +443,7 @@ static bool empty_structs(void) {
     X(pgcn_model_dataset, !pgcn_model_dataset(NULL))                                               \
     X(pgcn_model_fingerprint, !pgcn_model_fingerprint(NULL))                                       \
     X(pgcn_model_split, !pgcn_model_split(NULL))                                                   \
+    X(pgcn_model_split_hash, !pgcn_model_split_hash(NULL) )                                        \
     X(pgcn_model_epoch, pgcn_model_epoch(NULL) == 0)                                               \
     X(pgcn_model_class_name, !pgcn_model_class_name(NULL, 0) &&                                    \
         !pgcn_model_class_name(model, -1) && !pgcn_model_class_name(model, INT_MAX))               \
