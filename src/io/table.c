@@ -129,7 +129,8 @@ static pgcn_status fill_slot(reading *in, slot *s, bool *at_end) {
         drop_utf8_mark(in, s);
         *at_end = got < room;
         if (*at_end) break;
-        char *last = memrchr(from, '\n', (size_t)got);
+        /* not `got` bytes: behind a mark that was dropped the last three stand twice */
+        char *last = memrchr(from, '\n', (size_t)(s->text.data + s->text.bytes - from));
         if (last) {
             int64_t used = last + 1 - s->text.data;
             PGCN_TRY(keep_carry(in, last + 1, s->text.bytes - used));

@@ -648,10 +648,30 @@ static void test_text_every_failing_allocation_is_reported(void **state) {
         assert_true(fail_every_allocation(read_rows) >= 10);
 }
 
+/* The same answer as jansson's, without memory: every first two bytes, and the ends of ranges. */
+static void test_utf8_is_what_jansson_takes_for_it(void **state) {
+    (void)state;
+    static const unsigned char more[] = {0x00, 0x41, 0x7f, 0x80, 0xbf, 0xc0, 0xff};
+    enum { MORE = sizeof more };
+    for (int first = 0; first < 256; first++)
+        for (int second = 0; second < 256; second++)
+            for (int rest = 0; rest < MORE * MORE; rest++) {
+                const char text[4] = {(char)first, (char)second, (char)more[rest / MORE],
+                                      (char)more[rest % MORE]};
+                for (int64_t bytes = rest == 0 ? 1 : 4; bytes <= 4; bytes++) {
+                    json_t *string = json_stringn(text, (size_t)bytes);
+                    if (pgcn_i_is_utf8(text, bytes) != (string != NULL))
+                        fail_msg("%02x %02x and %d, %d bytes", first, second, rest, (int)bytes);
+                    json_decref(string);
+                }
+            }
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, scratch_make, scratch_remove)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_utf8_is_what_jansson_takes_for_it),
         TEST(test_text_lines_are_the_same_whatever_ends_them),
         TEST(test_text_lines_longer_than_the_buffers_are_whole),
         TEST(test_text_a_line_without_end_is_refused),
