@@ -60,7 +60,7 @@ json_t *cli_json_text(const char *text) {
     if (as_it_is) return as_it_is;
     char *ascii = malloc(4 * strlen(text) + 1), *to = ascii;
     for (; ascii && *text; text++)
-        to += sprintf(to, *text < 0 ? "\\x%02x" : "%c", (unsigned char)*text);
+        to += sprintf(to, (unsigned char)*text > 0x7f ? "\\x%02x" : "%c", (unsigned char)*text);
     json_t *escaped = ascii ? json_string(ascii) : NULL;
     free(ascii);
     return escaped;

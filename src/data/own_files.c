@@ -374,15 +374,10 @@ static void show_ids(const own *in, const id_set *set, const id_set *without, ch
     }
 }
 
-static bool is_ascii(const char *text) {
-    while (*text > 0) text++;
-    return *text == '\0';
-}
-
 static void tell_if_not_utf8(own *in, const id_set *set) {
     for (int64_t i = 0; i < in->ids.count; i++) {
         const char *id = pgcn_i_id_map_text(&in->ids, i);
-        if (!set->has[i] || is_ascii(id) || pgcn_i_is_utf8(id, (int64_t)strlen(id))) continue;
+        if (!set->has[i] || pgcn_i_is_utf8(id, (int64_t)strlen(id))) continue;
         size_t used = strlen(in->not_utf8);
         snprintf(in->not_utf8 + used, sizeof in->not_utf8 - used,
                  "; %.60s does not look like UTF-8, which is likely the reason: save it as UTF-8",
