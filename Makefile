@@ -1,7 +1,7 @@
 # The front door. The build itself is CMakeLists.txt; the packages it needs are in tools/setup.sh.
 PREFIX ?= /usr/local
 BUILD := build
-SECONDS ?= 60
+RUNS ?= 1000000
 JOBS := $(shell nproc 2>/dev/null || echo 2)
 DEMO := $(BUILD)/pathgcn train sbm --out $(BUILD)/demo --overwrite --seeds 3
 SOURCES = $(shell find include src tests examples -name '*.[ch]')
@@ -18,7 +18,7 @@ help:
 	@echo 'make test-arm64    build for aarch64, run the unit tests under qemu (Debian on x86-64)'
 	@echo 'make bench         kernels, models beside PyTorch (PATHGCN_DATA has cora/, pubmed/), loading'
 	@echo 'make bench-full    in addition large graphs and scaling (an hour, 16 GB); writes the tables'
-	@echo 'make fuzz          libFuzzer on every reader, SECONDS each (now $(SECONDS))'
+	@echo 'make fuzz          libFuzzer on every reader, RUNS inputs each (now $(RUNS); 60s: a minute)'
 	@echo 'make install       to PREFIX (now $(PREFIX)), below DESTDIR if set'
 	@echo 'make docs          write docs/api.md from the header'
 	@echo 'make format        clang-format all C files; format-check only looks'
@@ -56,7 +56,7 @@ bench-tables:
 	@bench/tables.py --write docs/PERFORMANCE.md $(BUILD)/bench/*.jsonl
 
 fuzz: setup-full
-	@tools/fuzz.sh all $(SECONDS)
+	@tools/fuzz.sh all $(RUNS)
 
 setup-test setup-full setup-bench:
 	@tools/setup.sh $(@:setup-%=%)

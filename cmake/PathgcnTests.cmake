@@ -54,8 +54,11 @@ endforeach()
 
 # A row must not depend on the rows beside it on any instruction set, not only on the best one.
 foreach(isa IN LISTS isas)
-    pathgcn_test(alone.${isa} unit ${CMAKE_COMMAND} -E env PATHGCN_ISA=${isa} $<TARGET_FILE:test_alone>)
+    pathgcn_test(alone.${isa} unit ${CMAKE_COMMAND} -E env PATHGCN_ISA=${isa}
+                 ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:test_alone>)
 endforeach()
+# They run a command a thousand times.
+set_tests_properties(io_faults io_faults_commands PROPERTIES TIMEOUT 900)
 
 if(TARGET pathgcn_program)
     file(GLOB e2e_scripts CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/tests/e2e/*.sh)

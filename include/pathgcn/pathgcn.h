@@ -22,7 +22,7 @@
  *   - Option structs start with their own size and are filled by pgcn_x_default(); change fields
  *     after that. A struct that was not filled is refused.
  *   - Before version 1.0 structs may grow with every minor version; each has its own library name
- *     (libpathgcn.so.0.1), so that a program never meets a library with other structs.
+ *     (libpathgcn.so.0.2), so that a program never meets a library with other structs.
  *   - A handle may be read by many threads at once and changed by one.
  *   - Same build, same machine, same seed: same bits, whatever the number of threads and whether
  *     or not the run was interrupted and resumed.

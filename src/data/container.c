@@ -143,8 +143,7 @@ static void list_sections(const pgcn_dataset *data, const char *meta, section_li
 /* JSON is UTF-8; a folder may be called anything. */
 static json_t *json_text(const char *text) {
     char plain[PGCN_I_PATH_BYTES];
-    json_t *as_it_is = json_string(text);
-    if (as_it_is) return as_it_is;
+    if (pgcn_i_is_utf8(text, (int64_t)strlen(text))) return json_string(text);
     snprintf(plain, sizeof plain, "%s", text);
     for (char *at = plain; *at; at++)
         if ((unsigned char)*at > 0x7f) *at = '?';
@@ -178,7 +177,7 @@ static const char *origin_format(const pgcn_i_source *from) {
     return strncmp(format, made_from, length) == 0 ? format + length : format;
 }
 
-/* Sorted keys: equal data gives equal bytes. The text belongs to jansson. */
+/* Sorted keys: equal data gives equal bytes. *out: pgcn_i_free. */
 static pgcn_status make_meta(const pgcn_dataset *data, char **out) {
     const pgcn_i_source *from = &data->from;
     json_t *origin = from->split_origin ? json_text(from->split_origin) : json_null();
@@ -190,7 +189,7 @@ static pgcn_status make_meta(const pgcn_dataset *data, char **out) {
         (int)data->graph->directed, "classes", (json_int_t)data->classes, "features",
         (json_int_t)data->x.columns, "graphs", (json_int_t)from->graphs, "source_edges",
         (json_int_t)from->edges, "dropped_self_loops", (json_int_t)from->dropped_self_loops);
-    *out = meta ? json_dumps(meta, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
+    *out = meta ? pgcn_i_json_dump(meta, JSON_SORT_KEYS) : NULL;
     json_decref(meta);
     if (!*out) return pgcn_i_fail(PGCN_ERR_MEMORY, "out of memory while saving a data set");
     return PGCN_OK;
@@ -299,7 +298,7 @@ pgcn_status pgcn_dataset_save(const pgcn_dataset *data, const char *path) {
     section_list list = {0};
     list_sections(data, meta, &list);
     pgcn_status status = write_container(path, data->x.absent ? VERSION_ABSENT : VERSION, &list);
-    free(meta);
+    pgcn_i_free(meta);
     return status;
 }
 
@@ -689,8 +688,8 @@ pgcn_status pgcn_i_container_read(const char *path, const pgcn_i_steps *steps,
     const table_entry *text = find(&from, "meta");
     if (!text || text->dtype != PGCN_I_U8 || text->bytes > MAX_META_BYTES)
         return damaged(&from, "it has no section 'meta'");
-    json_t *meta =
-        json_loadb(from.bytes + text->offset, (size_t)text->bytes, JSON_REJECT_DUPLICATES, NULL);
+    json_t *meta;
+    PGCN_TRY(pgcn_i_json_parse(path, from.bytes + text->offset, (int64_t)text->bytes, &meta));
     if (!json_is_object(meta)) {
         json_decref(meta);
         return damaged_section(&from, "meta", "is not a JSON object");

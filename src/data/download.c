@@ -122,7 +122,7 @@ pgcn_status pgcn_i_file_is(const char *path, const pgcn_i_remote_file *expected,
     char hex[65];
     pgcn_status status = measure(path, expected, &bytes, hex);
     *right = status == PGCN_OK && strcmp(hex, expected->sha256) == 0;
-    return status == PGCN_ERR_MEMORY ? status : PGCN_OK; /* unreadable is as bad as wrong */
+    return status;
 }
 
 static void remove_part(transfer *t) {

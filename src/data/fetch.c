@@ -125,13 +125,15 @@ static void file_path(char out[PGCN_I_PATH_BYTES], const pgcn_i_remote_part *par
 /* Calls `visit` for every file below `top`/`under`; folders that are empty then are removed. */
 typedef pgcn_status (*visitor)(job *j, const char *file);
 static pgcn_status walk(job *j, const char *top, const char *under, visitor visit) {
-    char path[PGCN_I_PATH_BYTES], inside[PGCN_I_PATH_BYTES];
-    PGCN_TRY(pgcn_i_path_join(path, top, under));
-    DIR *stream = opendir(path);
+    char folder[PGCN_I_PATH_BYTES], path[PGCN_I_PATH_BYTES], inside[PGCN_I_PATH_BYTES];
+    PGCN_TRY(pgcn_i_path_join(folder, top, under));
+    DIR *stream = opendir(folder);
     if (!stream)
-        return pgcn_i_fail(PGCN_ERR_IO, "cannot list '%s': %s", path, pgcn_system_error(errno));
+        return pgcn_i_fail(PGCN_ERR_IO, "cannot list '%s': %s", folder, pgcn_system_error(errno));
     pgcn_status status = PGCN_OK;
-    for (struct dirent *entry; status == PGCN_OK && (entry = readdir(stream));) {
+    for (struct dirent *entry; status == PGCN_OK;) {
+        status = pgcn_i_directory_next(stream, folder, &entry);
+        if (status != PGCN_OK || !entry) break;
         if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
         struct stat about;
         int length =
@@ -181,12 +183,19 @@ static pgcn_status move_to_folder(job *j, const char *file) {
 
 /* ---- what is here ---------------------------------------------------------------------------- */
 
-static pgcn_status is_right(const char *top, const pgcn_i_remote_part *part,
-                            const pgcn_i_remote_file *file, bool *right) {
+static pgcn_status look_at(const char *top, const pgcn_i_remote_part *part,
+                           const pgcn_i_remote_file *file, bool *right) {
     char name[PGCN_I_PATH_BYTES], path[PGCN_I_PATH_BYTES];
     file_path(name, part, file);
     PGCN_TRY(pgcn_i_path_join(path, top, name));
     return pgcn_i_file_is(path, file, right);
+}
+
+/* Of a file that could be fetched again: unreadable is as bad as wrong. */
+static pgcn_status is_right(const char *top, const pgcn_i_remote_part *part,
+                            const pgcn_i_remote_file *file, bool *right) {
+    pgcn_status status = look_at(top, part, file, right);
+    return status == PGCN_ERR_IO ? PGCN_OK : status;
 }
 
 /* Whether a file need not be fetched. */
@@ -394,7 +403,7 @@ static pgcn_status unpack(job *j, const pgcn_i_remote_part *part, const char *ar
     if (status != PGCN_OK) return status;
     for (int f = 0; f < part->files; f++) {
         bool right;
-        PGCN_TRY(is_right(j->staging, part, &part->file[f], &right));
+        PGCN_TRY(look_at(j->staging, part, &part->file[f], &right));
         if (right) continue;
         return pgcn_i_fail(PGCN_ERR_FORMAT,
                            "%s holds another %s than expected; the archive at this place has "

@@ -337,9 +337,12 @@ static int by_number(const void *a, const void *b) {
 
 /* The files in the order of their numbers; none if there is no such folder. */
 static pgcn_status list_splits(const char *directory, pgcn_i_buffer *out) {
-    DIR *stream = opendir(directory);
+    DIR *stream;
+    PGCN_TRY(pgcn_i_directory_open(directory, &stream));
     pgcn_status status = PGCN_OK;
-    for (struct dirent *found; stream && status == PGCN_OK && (found = readdir(stream));) {
+    for (struct dirent *found; stream && status == PGCN_OK;) {
+        status = pgcn_i_directory_next(stream, directory, &found);
+        if (status != PGCN_OK || !found) break;
         split_file file = {0};
         if (!is_split_file(found->d_name, &file)) continue;
         split_file *place = pgcn_i_buffer_add(out, sizeof file);

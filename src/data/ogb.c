@@ -271,10 +271,13 @@ static pgcn_status list_splits(const char *directory, pgcn_i_arena *arena, char 
     char all[PGCN_I_PATH_BYTES], one[PGCN_I_PATH_BYTES], table[PGCN_I_PATH_BYTES];
     *count = 0;
     PGCN_TRY(pgcn_i_path_join(all, directory, "split"));
-    DIR *stream = opendir(all);
+    DIR *stream;
+    PGCN_TRY(pgcn_i_directory_open(all, &stream));
     if (!stream) return PGCN_OK;
     pgcn_status status = PGCN_OK;
-    for (struct dirent *entry; status == PGCN_OK && (entry = readdir(stream));) {
+    for (struct dirent *entry; status == PGCN_OK;) {
+        status = pgcn_i_directory_next(stream, all, &entry);
+        if (status != PGCN_OK || !entry) break;
         if (entry->d_name[0] == '.' || pgcn_i_path_join(one, all, entry->d_name) != PGCN_OK ||
             !find_table(one, "train", table))
             continue;

@@ -98,19 +98,23 @@ static void clear_line(const pool *p) {
 
 static void note_failure(pool *p, exp_job *job, int status) {
     char log[EXP_PATH_BYTES] = "", label[160];
-    exp_job_path(p->jobs, job, ".log", log);
+    bool done = WIFEXITED(status) && WEXITSTATUS(status) == EXIT_DONE;
+    exp_job_path(p->jobs, job, done ? ".json" : ".log", log);
     exp_job_label(job, label);
     job->state = EXP_FAILED;
     p->failed++;
     if (WIFSIGNALED(status))
         snprintf(job->failure, sizeof job->failure, "%s: its process was ended by signal %d (%s)",
                  label, WTERMSIG(status), strsignal(WTERMSIG(status)));
+    else if (done)
+        snprintf(job->failure, sizeof job->failure, "%s: its record cannot be read", label);
     else
         snprintf(job->failure, sizeof job->failure, "%s: exit code %d without a message", label,
                  WEXITSTATUS(status));
-    if (!WIFSIGNALED(status)) last_line(log, job->failure, sizeof job->failure);
+    if (!WIFSIGNALED(status) && !done) last_line(log, job->failure, sizeof job->failure);
     clear_line(p);
-    cli_complain(p->jobs->command, "a job failed: %s; its log is %s", job->failure, log);
+    cli_complain(p->jobs->command, "a job failed: %s; its %s is %s", job->failure,
+                 done ? "record" : "log", log);
 }
 
 static void reap(pool *p, pid_t pid, int status) {

@@ -1,6 +1,7 @@
 /* What a search came to: the best candidates as a table, all of them as JSON, and the recipe. */
 #include "experiments/tune.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -201,16 +202,25 @@ static void fill_head(const exp_search *s, pgcn_recipe_info *info) {
         best->score.accuracy, present->score.accuracy, before);
 }
 
+static int cannot_read(const exp_search *s, const char *path, int error) {
+    cli_complain(s->command,
+                 "cannot read '%s', which was written just now: %s; the same command "
+                 "writes it again",
+                 path, error ? strerror(error) : "out of memory");
+    return EXIT_FAILED;
+}
+
 /* The file as the library writes it, with what was searched in front as a comment. */
-static pgcn_status write_recipe(const exp_search *s, const char *path) {
+static int write_recipe(const exp_search *s, const char *path) {
     pgcn_recipe_info info;
     fill_head(s, &info);
     pgcn_config config = s->candidate[s->order[0]].config;
     pgcn_status status = pgcn_recipe_write(path, &info, &config);
-    if (status != PGCN_OK) return status;
+    if (status != PGCN_OK) return cli_failed(s->command, status);
     char *text = NULL, line[1024];
     size_t bytes = 0;
     FILE *out = open_memstream(&text, &bytes), *in = fopen(path, "r");
+    int error = in ? 0 : errno;
     if (out && in) {
         fprintf(out, "# Written by pathgcn tune. Searched, beside what stands below:\n");
         for (const char *at = s->space->text; *at;) {
@@ -220,12 +230,14 @@ static pgcn_status write_recipe(const exp_search *s, const char *path) {
         }
         fputc('\n', out);
         while (fgets(line, sizeof line, in)) fputs(line, out);
+        if (ferror(in)) error = errno ? errno : EIO;
     }
-    bool fine = out && fclose(out) == 0 && in;
+    bool fine = out && fclose(out) == 0 && in && error == 0;
     if (in) fclose(in);
     if (fine) status = pgcn_file_write(path, text, bytes);
     free(text);
-    return status;
+    if (!fine) return cannot_read(s, path, error);
+    return status == PGCN_OK ? -1 : cli_failed(s->command, status);
 }
 
 int exp_tune_write(const exp_search *s, char recipe_path[EXP_PATH_BYTES], json_t **object) {
@@ -234,8 +246,7 @@ int exp_tune_write(const exp_search *s, char recipe_path[EXP_PATH_BYTES], json_t
     fill_head(s, &info);
     snprintf(recipe_path, EXP_PATH_BYTES, "%.3900s/%s.recipe", s->out, info.name);
     snprintf(path, sizeof path, "%.3900s/tune.json", s->out);
-    pgcn_status status = write_recipe(s, recipe_path);
-    if (status != PGCN_OK) return cli_failed(s->command, status);
+    if (write_recipe(s, recipe_path) != -1) return EXIT_FAILED;
     json_t *made = make_json(s, recipe_path);
     int code = exp_write_json(s->command, path, made);
     if (object)

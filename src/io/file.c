@@ -58,6 +58,22 @@ pgcn_status pgcn_directory_make(const char *path) {
     return PGCN_OK;
 }
 
+static pgcn_status cannot_list(const char *path) {
+    return pgcn_i_fail(PGCN_ERR_IO, "cannot list the folder '%s': %s", path,
+                       pgcn_system_error(errno));
+}
+
+pgcn_status pgcn_i_directory_open(const char *path, DIR **out) {
+    *out = opendir(path);
+    return *out || errno == ENOENT || errno == ENOTDIR ? PGCN_OK : cannot_list(path);
+}
+
+pgcn_status pgcn_i_directory_next(DIR *stream, const char *path, struct dirent **out) {
+    errno = 0;
+    *out = readdir(stream);
+    return *out || errno == 0 ? PGCN_OK : cannot_list(path);
+}
+
 int pgcn_i_directory_find(const char *directory, const char *begins, const char *ends,
                           char middle[PGCN_I_NAME_BYTES]) {
     DIR *stream = opendir(directory);

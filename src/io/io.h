@@ -8,6 +8,7 @@
 
 #include "base/base.h"
 
+#include <dirent.h>
 #include <jansson.h>
 
 /* All our formats are little-endian and arrays go to disk and into hashes as they are. */
@@ -43,6 +44,10 @@ pgcn_status pgcn_i_file_read(const char *path, int64_t max_bytes, pgcn_i_arena *
                              int64_t *bytes);
 bool pgcn_i_file_exists(const char *path);
 bool pgcn_i_is_directory(const char *path);
+/* A folder to list; *out = NULL if there is none. Its next entry, NULL after the last. A folder that
+ * cannot be read is an error, and not one with fewer files. */
+pgcn_status pgcn_i_directory_open(const char *path, DIR **out);
+pgcn_status pgcn_i_directory_next(DIR *stream, const char *path, struct dirent **out);
 /* How many files of a directory have names that begin and end so, and are longer than both together;
  * `middle` gets what stands between in the first of them by alphabet. 0 if it cannot be listed. */
 enum { PGCN_I_NAME_BYTES = 256 };
@@ -239,7 +244,7 @@ pgcn_status pgcn_i_npz_write(const char *path, const pgcn_i_tensor *arrays, int 
 
 /* A JSON document read from front to back, value by value; nothing of it is kept. For published
  * graphs of a hundred megabytes and more, where a tree of values needs many times their length;
- * small documents are jansson's. The caller asks for what it expects next and gets that or an error
+ * small documents are read by json_tree.c. The caller asks for what it expects next and gets that or an error
  * with line and byte. Strict: no NaN, no comments, at most 64 levels. */
 typedef struct pgcn_i_json pgcn_i_json;
 typedef enum pgcn_i_json_kind {
@@ -251,6 +256,9 @@ typedef enum pgcn_i_json_kind {
     PGCN_I_JSON_NULL
 } pgcn_i_json_kind;
 pgcn_status pgcn_i_json_open(const char *path, pgcn_i_json **out);
+/* A document that is in memory; it is copied. `path` is for the errors. */
+pgcn_status pgcn_i_json_open_text(const char *path, const char *text, int64_t bytes,
+                                  pgcn_i_json **out);
 void pgcn_i_json_close(pgcn_i_json *json);                               /* NULL is fine */
 int64_t pgcn_i_json_bytes(const pgcn_i_json *json);                      /* length of the file */
 pgcn_status pgcn_i_json_peek(pgcn_i_json *json, pgcn_i_json_kind *kind); /* of the next value */
@@ -263,6 +271,8 @@ pgcn_status pgcn_i_json_array(pgcn_i_json *json);
 pgcn_status pgcn_i_json_more(pgcn_i_json *json, bool *more);
 pgcn_status pgcn_i_json_i64(pgcn_i_json *json, int64_t *out); /* a whole number */
 pgcn_status pgcn_i_json_f32(pgcn_i_json *json, float *out);
+/* Any number: a whole one as such, others as a double. */
+pgcn_status pgcn_i_json_number(pgcn_i_json *json, bool *whole, int64_t *integer, double *real);
 pgcn_status pgcn_i_json_flag(pgcn_i_json *json, bool *out);        /* true, false, 1 or 0 */
 pgcn_status pgcn_i_json_text(pgcn_i_json *json, const char **out); /* borrowed as a key is */
 pgcn_status pgcn_i_json_skip(pgcn_i_json *json);                   /* one value, whatever it is */
@@ -270,6 +280,16 @@ pgcn_status pgcn_i_json_end(pgcn_i_json *json); /* nothing follows the outermost
 /* "reading 'FILE': line 1, byte 1234: " and the sentence. */
 pgcn_status pgcn_i_json_fail(const pgcn_i_json *json, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
+/* ---- small JSON documents (json_tree.c) ----------------------------------------------------- */
+
+/* A whole document as a tree of jansson's values, which the caller frees with json_decref. Jansson's
+ * own parser loses letters and aborts when memory runs out. *out = NULL with PGCN_OK: it is not JSON,
+ * a key stands there twice, or a string is not UTF-8; pgcn_last_error() says what. */
+pgcn_status pgcn_i_json_parse(const char *path, const char *text, int64_t bytes, json_t **out);
+/* A value as text, compact, keys in their order or sorted; the caller frees it with pgcn_i_free. NULL
+ * without memory. Jansson's json_dumps gives incomplete text then. */
+char *pgcn_i_json_dump(const json_t *value, size_t flags);
 
 /* ---- zip archives of files (unzip.c, by libzip) ------------------------------------------- */
 

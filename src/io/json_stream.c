@@ -43,23 +43,43 @@ pgcn_status pgcn_i_json_fail(const pgcn_i_json *json, const char *format, ...) {
 
 /* ---- the window ------------------------------------------------------------------------------ */
 
+/* At the start of an empty window. */
+static pgcn_status make_window(pgcn_i_json *json, const char *path, int64_t bytes) {
+    if (!(json->path = pgcn_i_strdup(path))) return PGCN_ERR_MEMORY;
+    if (!(json->window = pgcn_i_alloc(bytes + 1, 1))) return PGCN_ERR_MEMORY;
+    json->at = json->end = json->window;
+    json->line = 1;
+    return PGCN_OK;
+}
+
 pgcn_status pgcn_i_json_open(const char *path, pgcn_i_json **out) {
     pgcn_i_json *json = pgcn_i_alloc(1, sizeof *json);
     if (!json) return PGCN_ERR_MEMORY;
-    pgcn_status status;
-    PGCN_TRY_GOTO(pgcn_i_reader_open(&json->reader, path));
-    status = PGCN_ERR_MEMORY;
-    if (!(json->path = pgcn_i_strdup(path))) goto fail;
-    if (!(json->window = pgcn_i_alloc(WINDOW_BYTES + 1, 1))) goto fail;
+    pgcn_status status = pgcn_i_reader_open(&json->reader, path);
+    if (status == PGCN_OK) status = make_window(json, path, WINDOW_BYTES);
+    if (status != PGCN_OK) {
+        pgcn_i_json_close(json);
+        return status;
+    }
     json->reader.path = json->path;
-    json->at = json->end = json->window;
     json->unread = json->reader.bytes;
-    json->line = 1;
     *out = json;
     return PGCN_OK;
-fail:
-    pgcn_i_json_close(json);
-    return status;
+}
+
+pgcn_status pgcn_i_json_open_text(const char *path, const char *text, int64_t bytes,
+                                  pgcn_i_json **out) {
+    pgcn_i_json *json = pgcn_i_alloc(1, sizeof *json);
+    if (!json) return PGCN_ERR_MEMORY;
+    json->reader.descriptor = -1;
+    if (make_window(json, path, bytes) != PGCN_OK) {
+        pgcn_i_json_close(json);
+        return PGCN_ERR_MEMORY;
+    }
+    if (bytes > 0) memcpy(json->window, text, (size_t)bytes);
+    json->end = json->window + bytes;
+    *out = json;
+    return PGCN_OK;
 }
 
 void pgcn_i_json_close(pgcn_i_json *json) {
@@ -393,6 +413,18 @@ pgcn_status pgcn_i_json_f32(pgcn_i_json *json, float *out) {
     at = json->at;
     if (!pgcn_i_parse_f32(&at, out) || at != end || !isfinite(*out))
         return pgcn_i_json_fail(json, "the number %.*s does not fit a float",
+                                (int)(end - json->at < 40 ? end - json->at : 40), json->at);
+    json->at = end;
+    return PGCN_OK;
+}
+
+pgcn_status pgcn_i_json_number(pgcn_i_json *json, bool *whole, int64_t *integer, double *real) {
+    const char *end, *at;
+    PGCN_TRY(scan_number(json, &end, whole));
+    if (*whole) return pgcn_i_json_i64(json, integer);
+    at = json->at;
+    if (!pgcn_i_parse_f64(&at, real) || at != end || !isfinite(*real))
+        return pgcn_i_json_fail(json, "the number %.*s does not fit a double",
                                 (int)(end - json->at < 40 ? end - json->at : 40), json->at);
     json->at = end;
     return PGCN_OK;

@@ -34,7 +34,8 @@ static pgcn_status add_metadata(const char *path, json_t *header, json_t *metada
                                "cannot write '%s': metadata '%s' is not a string", path, key);
     }
     if (metadata && json_object_set(header, metadata_key, metadata) != 0)
-        return pgcn_i_fail(PGCN_ERR_ARGUMENT, "cannot write '%s': bad metadata", path);
+        return pgcn_i_fail(PGCN_ERR_MEMORY, "cannot write '%s': out of memory for its metadata",
+                           path);
     return PGCN_OK;
 }
 
@@ -80,7 +81,7 @@ pgcn_status pgcn_i_safetensors_write(const char *path, const pgcn_i_tensor *tens
     PGCN_TRY_GOTO(add_metadata(path, header, metadata));
     for (int i = 0; i < count; i++)
         PGCN_TRY_GOTO(add_tensor(path, header, &tensors[i], &data_bytes));
-    text = json_dumps(header, JSON_COMPACT); /* keys stay in the order they were added */
+    text = pgcn_i_json_dump(header, 0); /* keys stay in the order they were added */
     if (!text) {
         status = pgcn_i_fail(PGCN_ERR_MEMORY, "cannot write '%s': out of memory", path);
         goto fail;
@@ -108,7 +109,7 @@ pgcn_status pgcn_i_safetensors_write(const char *path, const pgcn_i_tensor *tens
     PGCN_TRY_GOTO(pgcn_i_atomic_commit(&file));
 fail:
     pgcn_i_atomic_abort(&file);
-    free(text);
+    pgcn_i_free(text);
     json_decref(header);
     return status;
 }
@@ -240,16 +241,18 @@ static pgcn_status read_header(pgcn_i_reader *reader, pgcn_i_arena *scratch, jso
     char *text = pgcn_i_arena_alloc(scratch, (int64_t)length, 1);
     if (!text) return PGCN_ERR_MEMORY;
     PGCN_TRY(pgcn_i_reader_read(reader, text, (int64_t)length));
-    json_error_t error;
-    json_t *header = json_loadb(text, (size_t)length, JSON_REJECT_DUPLICATES, &error);
+    json_t *header;
+    PGCN_TRY(pgcn_i_json_parse(reader->path, text, (int64_t)length, &header));
+    if (!header)
+        return pgcn_i_fail_in(PGCN_ERR_FORMAT,
+                              "its header is not a JSON object, it is damaged or not a safetensors "
+                              "file");
     if (!json_is_object(header)) {
-        pgcn_i_fail(PGCN_ERR_FORMAT,
-                    "reading '%s': its header is not a JSON object (byte %d: %.150s); it is "
-                    "damaged or not a safetensors file",
-                    reader->path, header ? 0 : error.position,
-                    header ? "another kind of value" : error.text);
         json_decref(header);
-        return PGCN_ERR_FORMAT;
+        return pgcn_i_fail(PGCN_ERR_FORMAT,
+                           "reading '%s': its header is not a JSON object but another value; it is "
+                           "damaged or not a safetensors file",
+                           reader->path);
     }
     *out = header;
     return PGCN_OK;

@@ -202,8 +202,25 @@ pgcn_status pgcn_i_text_split(const pgcn_i_text *text, char *line, char delimite
     return PGCN_OK;
 }
 
+/* Length of the character at `at`, 0 if it is none: too long a form, half of a pair, above U+10FFFF. */
+static int64_t utf8_length(const unsigned char *at, int64_t left) {
+    unsigned first = at[0];
+    int64_t length = first < 0x80   ? 1
+                     : first < 0xc2 ? 0
+                     : first < 0xe0 ? 2
+                     : first < 0xf0 ? 3
+                     : first < 0xf5 ? 4
+                                    : 0;
+    if (length > left) return 0;
+    for (int64_t i = 1; i < length; i++)
+        if ((at[i] & 0xc0) != 0x80) return 0;
+    bool fine = !(first == 0xe0 && at[1] < 0xa0) && !(first == 0xed && at[1] > 0x9f) &&
+                !(first == 0xf0 && at[1] < 0x90) && !(first == 0xf4 && at[1] > 0x8f);
+    return fine ? length : 0;
+}
+
 bool pgcn_i_is_utf8(const char *text, int64_t bytes) {
-    json_t *string = json_stringn(text, (size_t)bytes); /* refuses anything else */
-    json_decref(string);
-    return string != NULL;
+    for (int64_t i = 0, length; i < bytes; i += length)
+        if ((length = utf8_length((const unsigned char *)text + i, bytes - i)) == 0) return false;
+    return true;
 }

@@ -24,14 +24,16 @@ static json_t *number_or_null(double value) {
 
 json_t *pgcn_i_history_to_json(const pgcn_epoch *history, int64_t count) {
     json_t *list = json_array();
-    for (int64_t i = 0; list && i < count; i++)
-        json_array_append_new(
-            list,
-            json_pack("{s:I, s:o, s:o, s:o, s:o, s:b}", "epoch", (json_int_t)history[i].epoch,
-                      "train_loss", number_or_null(history[i].train_loss), "val_loss",
-                      number_or_null(history[i].val_loss), "val_accuracy",
-                      number_or_null(history[i].val_accuracy), "test_accuracy",
-                      number_or_null(history[i].test_accuracy), "best", (int)history[i].best));
+    for (int64_t i = 0; list && i < count; i++) {
+        json_t *epoch = json_pack(
+            "{s:I, s:o, s:o, s:o, s:o, s:b}", "epoch", (json_int_t)history[i].epoch, "train_loss",
+            number_or_null(history[i].train_loss), "val_loss", number_or_null(history[i].val_loss),
+            "val_accuracy", number_or_null(history[i].val_accuracy), "test_accuracy",
+            number_or_null(history[i].test_accuracy), "best", (int)history[i].best);
+        if (json_array_append_new(list, epoch) == 0) continue;
+        json_decref(list);
+        return NULL;
+    }
     return list;
 }
 
@@ -63,9 +65,9 @@ static void put_number(json_t *metadata, const char *key, int64_t value) {
 
 /* Takes `object` and stores it as text. */
 static void put_json(json_t *metadata, const char *key, json_t *object) {
-    char *text = object ? json_dumps(object, JSON_COMPACT) : NULL;
+    char *text = object ? pgcn_i_json_dump(object, 0) : NULL;
     if (text) put(metadata, key, text);
-    free(text);
+    pgcn_i_free(text);
     json_decref(object);
 }
 
@@ -133,7 +135,8 @@ static pgcn_status read_recipe(const pgcn_i_safetensors *file, pgcn_config *out)
 static pgcn_status read_config(const pgcn_i_safetensors *file, pgcn_config *out) {
     const char *text;
     PGCN_TRY(pgcn_i_safetensors_text(file, "config", &text));
-    json_t *object = json_loads(text, 0, NULL);
+    json_t *object;
+    PGCN_TRY(pgcn_i_json_parse(file->path, text, (int64_t)strlen(text), &object));
     pgcn_status status = pgcn_i_config_from_json(object, file->path, out);
     json_decref(object);
     return status == PGCN_OK ? read_recipe(file, out) : status;
@@ -298,7 +301,8 @@ static pgcn_status read_history(const pgcn_i_safetensors *file, const pgcn_train
     *progress = (pgcn_i_progress){.best = -1};
     progress->history = PGCN_I_ARRAY(scratch, pgcn_epoch, epochs);
     if (!progress->history) return PGCN_ERR_MEMORY;
-    json_t *list = json_loads(text, 0, NULL);
+    json_t *list;
+    PGCN_TRY(pgcn_i_json_parse(file->path, text, (int64_t)strlen(text), &list));
     bool fine = json_is_array(list) && (int64_t)json_array_size(list) == epochs;
     for (int64_t i = 0; fine && i < epochs; i++) {
         pgcn_epoch epoch;
@@ -476,7 +480,8 @@ static pgcn_status read_names(const pgcn_i_safetensors *file, const char *key, i
                               json_t **out) {
     const char *text = json_string_value(json_object_get(file->metadata, key));
     if (!text) return PGCN_OK;
-    json_t *names = *out = json_loads(text, 0, NULL);
+    PGCN_TRY(pgcn_i_json_parse(file->path, text, (int64_t)strlen(text), out));
+    json_t *names = *out;
     bool fine = json_is_array(names) && json_array_size(names) == (size_t)count;
     for (int64_t i = 0; fine && i < count; i++)
         fine = json_is_string(json_array_get(names, (size_t)i));

@@ -6,14 +6,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-json_t *pgcn_i_names_to_json(const pgcn_i_names *names) {
-    json_t *list = names->count > 0 ? json_array() : NULL;
-    for (int64_t i = 0; list && i < names->count; i++)
+pgcn_status pgcn_i_names_to_json(const pgcn_i_names *names, json_t **out) {
+    *out = NULL;
+    for (int64_t i = 0; i < names->count; i++) {
+        const char *name = names->text + names->offset[i];
+        if (!pgcn_i_is_utf8(name, (int64_t)strlen(name))) return PGCN_OK;
+    }
+    if (names->count == 0) return PGCN_OK;
+    json_t *list = json_array();
+    for (int64_t i = 0; i < names->count; i++)
         if (json_array_append_new(list, json_string(names->text + names->offset[i])) != 0) {
             json_decref(list);
-            return NULL;
+            return pgcn_i_fail(PGCN_ERR_MEMORY, "out of memory for %lld names",
+                               (long long)names->count);
         }
-    return list;
+    *out = list;
+    return PGCN_OK;
 }
 
 static const char *model_column(const pgcn_model *model, int64_t j) {

@@ -416,7 +416,9 @@ json_t *pgcn_i_config_to_json(const pgcn_config *config) {
         char text[64];
         if (is_run_field(&fields[i])) continue;
         write_field(config, &fields[i], text, sizeof text);
-        json_object_set_new(object, fields[i].key, json_string(text));
+        if (json_object_set_new(object, fields[i].key, json_string(text)) == 0) continue;
+        json_decref(object);
+        return NULL;
     }
     return object;
 }

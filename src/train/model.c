@@ -26,16 +26,14 @@ static pgcn_status copy_best(const pgcn_trainer *trainer, pgcn_model *model) {
     model->split_id = trainer->split_id;
     model->bits_revision = PGCN_BITS_REVISION;
     json_t *history = pgcn_i_history_to_json(progress->history, progress->epochs);
-    char *text = history ? json_dumps(history, JSON_COMPACT) : NULL;
+    model->history = history ? pgcn_i_json_dump(history, 0) : NULL;
     json_decref(history);
-    model->history = text ? pgcn_i_strdup(text) : NULL;
-    free(text);
-    if (!model->history) return PGCN_ERR_MEMORY;
-    /* checks.c has seen that names of classes are UTF-8; columns can do without names */
-    model->class_names = pgcn_i_names_to_json(&trainer->data->from.class_name);
-    if (!model->class_names && trainer->data->from.class_name.count > 0)
-        return pgcn_i_fail(PGCN_ERR_MEMORY, "out of memory for the names of the classes");
-    model->feature_names = pgcn_i_names_to_json(&trainer->data->from.feature_name);
+    if (!model->history)
+        return pgcn_i_fail(PGCN_ERR_MEMORY, "out of memory for the history of %lld epochs",
+                           (long long)progress->epochs);
+    /* checks.c has seen that names of classes are UTF-8 */
+    PGCN_TRY(pgcn_i_names_to_json(&trainer->data->from.class_name, &model->class_names));
+    PGCN_TRY(pgcn_i_names_to_json(&trainer->data->from.feature_name, &model->feature_names));
     PGCN_TRY(pgcn_i_network_declare(&model->params, &model->config, pgcn_i_model_shape(model)));
     bool standardised = pgcn_i_network_standard(&trainer->params).mean != NULL;
     if (!standardised) pgcn_i_network_declare_fill(&model->params, model->features);
@@ -84,7 +82,7 @@ const char *pgcn_model_split(const pgcn_model *model) {
     return model ? model->split : NULL;
 }
 const char *pgcn_model_split_hash(const pgcn_model *model) {
-    return model ? model->split_id.all : "";
+    return model ? model->split_id.all : NULL;
 }
 int64_t pgcn_model_epoch(const pgcn_model *model) {
     return model ? model->epoch : 0;

@@ -92,9 +92,12 @@ static pgcn_status add_names_of_folder(pgcn_i_buffer *names, const char *path) {
     if (!stream)
         return pgcn_i_fail(PGCN_ERR_IO, "cannot list the folder PATHGCN_RECIPES, '%s': %s", path,
                            pgcn_system_error(errno));
-    for (struct dirent *entry; status == PGCN_OK && (entry = readdir(stream));)
+    for (struct dirent *entry; status == PGCN_OK;) {
+        status = pgcn_i_directory_next(stream, path, &entry);
+        if (status != PGCN_OK || !entry) break;
         if (ends_in_recipe(entry->d_name) && entry->d_name[0] != '.')
             status = add_name(names, entry->d_name, strlen(entry->d_name) - (sizeof ending - 1));
+    }
     closedir(stream);
     return status;
 }

@@ -95,8 +95,8 @@ static inline pgcn_i_shape pgcn_i_model_shape(const pgcn_model *model) {
 
 /* ---- columns (columns.c) -------------------------------------------------------------------- */
 
-/* The names as a list; NULL if there are none, one is not UTF-8, or memory is short. */
-json_t *pgcn_i_names_to_json(const pgcn_i_names *names);
+/* The names as a list; NULL if there are none or one is not UTF-8, which JSON cannot hold. */
+pgcn_status pgcn_i_names_to_json(const pgcn_i_names *names, json_t **out);
 /* The features of the data as the model reads them: columns with names are found by them, others must be
  * as many. Borrows what does not change; the rest is in `arena`. */
 pgcn_status pgcn_i_match_columns(const pgcn_model *model, const pgcn_dataset *data,

@@ -212,7 +212,7 @@ const char *pgcn_trainer_split(const pgcn_trainer *trainer) {
     return trainer ? trainer->split->name : NULL;
 }
 const char *pgcn_trainer_split_hash(const pgcn_trainer *trainer) {
-    return trainer ? trainer->split_id.all : "";
+    return trainer ? trainer->split_id.all : NULL;
 }
 
 pgcn_status pgcn_trainer_save(const pgcn_trainer *trainer, const char *path) {

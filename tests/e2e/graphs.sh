@@ -26,8 +26,9 @@ graphs() {
 }
 graphs small 40 0
 graphs new 9 1 && rm new/small_graph_labels.txt
-quick=(--epochs 30 --threads 1)
-[ -z "$sanitized" ] || quick=(--epochs 4 --threads 1)
+few=(--epochs 30)
+[ -z "$sanitized" ] || few=(--epochs 4)
+quick=("${few[@]}" --threads 1)
 
 # ---- train, eval -----------------------------------------------------------------------------------
 
@@ -120,7 +121,7 @@ holds "$out" "all  "
 # ---- the same bytes: threads, interrupted ------------------------------------------------------------
 
 for threads in 2 3; do
-    run 0 pathgcn train small "${quick[@]}" --threads $threads --out "t$threads" --quiet
+    run 0 pathgcn train small "${few[@]}" --threads $threads --out "t$threads" --quiet
     same_runs "$threads threads" a "t$threads"
 done
 run 0 pathgcn train small --epochs 400 --threads 1 --out whole --quiet

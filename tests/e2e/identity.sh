@@ -88,7 +88,7 @@ same "a lonely model" done/model.safetensors lonely/model.safetensors
 # a run that fails replaces nothing, with --overwrite either, and its model has its data beside it
 edges=(--edges "$PATHGCN_SOURCE/examples/club/friends.csv" --features "$PATHGCN_SOURCE/examples/club/people.csv"
     --labels "$PATHGCN_SOURCE/examples/club/group.csv")
-explosive=("${edges[@]}" --lr-ends 10 --lr-mix 10 --lr-kernel 10 --kernel full --layers 8 --epochs 200 --patience 0)
+explosive=("${edges[@]}" --lr-ends 10 --lr-kernel 10 --kernel full --layers 8 --epochs 200 --patience 0)
 keep done
 refused 1 "not finite|done/unfinished/model.safetensors|nothing was changed of the run in done" \
     train "${explosive[@]}" --out done --overwrite --quiet

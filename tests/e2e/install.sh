@@ -57,7 +57,7 @@ C
 cat >CMakeLists.txt <<'CMAKE'
 cmake_minimum_required(VERSION 3.20)
 project(user C)
-find_package(pathgcn 0.1 REQUIRED COMPONENTS static)
+find_package(pathgcn 0.2 REQUIRED COMPONENTS static)
 foreach(kind pathgcn pathgcn_static)
     add_executable(user_${kind} user.c)
     target_link_libraries(user_${kind} PRIVATE pathgcn::${kind})

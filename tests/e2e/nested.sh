@@ -4,7 +4,7 @@
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 club=karate:stratified=50/25/25,splits=3
-small=(--nested --candidates 4 --runs 2 --keep 2 --epochs 10 --patience 0 --jobs 2)
+small=(--nested --candidates 4 --runs 2 --keep 2 --epochs 10 --patience 0)
 
 # steady FILE: what does not depend on the clock
 steady() { grep -v '"seconds"' "$1"; }
@@ -16,7 +16,7 @@ test_of() {
 
 # ---- a whole one, interrupted and resumed --------------------------------------------------------
 
-run 0 pathgcn tune "$club" "${small[@]}" --out whole
+run 0 pathgcn tune "$club" "${small[@]}" --jobs 2 --out whole
 holds "$out" "$club, 3 splits, each searched by itself from the defaults: 4 candidates" \
     "rungs: 4 x 1 runs, 2 x 2 runs" "validation accuracy" "test accuracy" "95 % interval of the mean" \
     "Split 2, candidate" "seeds 0 to 1" "whole/nested.json"
@@ -35,7 +35,7 @@ about "$(json "$out" test_accuracy_mean)" "$(test_of whole/nested.json 1)" 1e-6 
 for split in {0..2}; do test_of whole/nested.json "$split"; done >tests
 read -r mean half < <(awk '{ s += $1; q += $1 * $1 }
     END { m = s / NR; print m, 4.3027 * sqrt((q - s * m) / (NR - 1) / NR) }' tests)
-run 0 pathgcn tune "$club" "${small[@]}" --out whole --json
+run 0 pathgcn tune "$club" "${small[@]}" --jobs 2 --out whole --json
 [ "$(wc -l <"$out")" = 1 ] || fail "--json printed more than one line"
 got=$(grep -oE '"test_accuracy":\{"mean":[0-9.]+' "$out" | head -n 1 | grep -oE '[0-9.]+$')
 read -r low high < <(grep -oE '"interval_95":\[[^]]*' "$out" | sed -n 2p | sed 's/.*\[//; s/,/ /')
@@ -67,7 +67,7 @@ for moment in search test; do
     wait $pid 2>/dev/null || true
     [ ! -e "stopped-$moment/nested.json" ] || fail "it was not interrupted in the middle"
     sleep 0.2 # for the system to end a worker
-    run 0 pathgcn tune "$club" "${small[@]}" --out "stopped-$moment" --quiet
+    run 0 pathgcn tune "$club" "${small[@]}" --jobs 2 --out "stopped-$moment" --quiet
     [ ! -s "$err" ] || fail "--quiet prints"
     same "killed in the $moment and resumed" <(steady whole/nested.json | sed 's|whole/||') \
         <(steady "stopped-$moment/nested.json" | sed "s|stopped-$moment/||")
@@ -95,7 +95,7 @@ three_splits() { # DIR GROUP: the labels of a group are exchanged; -1: of none
 
 for changed in -1 0 1 2; do
     three_splits "labels$changed/graph" "$changed"
-    (cd "labels$changed" && run 0 pathgcn tune graph "${small[@]}" --quiet --out search)
+    (cd "labels$changed" && run 0 pathgcn tune graph "${small[@]}" --jobs 2 --quiet --out search)
 done
 for split in 0 1 2; do
     one=labels-1/search/split-$split two=labels$split/search/split-$split

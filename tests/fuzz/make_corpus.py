@@ -218,7 +218,7 @@ def make_recipe():
     seed("recipe", "good-sections", head + "searched = 3 = 4\nlayers = 3\n\n" + deep)
     seed("recipe", "good-windows", "\ufeff" + head.replace("\n", "\r\n") + "\tseed\t=\t7\r\n")
     every = "kernel = full\nsplit = 12\nbatch-norm = true\nseed = 9223372036854775807\nthreads = 2\n"
-    seed("recipe", "good-kinds", head + every + "hops = 0x1p-3\n")
+    seed("recipe", "good-kinds", head + every + "hops = 0.125\n")
     seed("recipe", "bad-key", head + "lr_mix = 1\n")
     seed("recipe", "bad-value", head + "dropout = nan\n")
     seed("recipe", "bad-overlap", head + deep + "[layers = 64..65]\n")

@@ -6,6 +6,7 @@
 #include "io/io.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -85,36 +86,65 @@ static inline void assert_error_says(const char *part) {
 
 /* ---- allocations that fail --------------------------------------------------------------- */
 
+/* The library's own memory and Jansson's, counted together. Only the library's is counted as live:
+ * JSON that a test made before is freed through the same hook. */
 typedef struct failing_memory {
-    long until_failure, live;
+    long number, failed, live; /* which one fails; how many have */
+    bool lasting;              /* and all that come after it */
+    long asked;
 } failing_memory;
+static failing_memory failing; /* a test leaves by a long jump: no block of a function */
+
+static inline bool allocation_fails(void) {
+    bool fails =
+        failing.lasting ? failing.asked >= failing.number : failing.asked == failing.number;
+    failing.asked++;
+    failing.failed += fails;
+    return fails;
+}
 
 static inline void *failing_alloc(size_t bytes, size_t align, void *context) {
-    failing_memory *memory = context;
-    if (memory->until_failure-- <= 0) return NULL;
-    memory->live++;
+    (void)context;
+    if (allocation_fails()) return NULL;
+    failing.live++;
     return aligned_alloc(align, bytes);
 }
 
 static inline void failing_free(void *block, void *context) {
-    ((failing_memory *)context)->live--;
+    (void)context;
+    failing.live--;
     free(block);
 }
 
-/* Calls `run` with the 1st, 2nd, ... allocation failing until it succeeds. Each failure must be
- * PGCN_ERR_MEMORY and nothing may stay allocated; run frees its own result. Returns the number
- * of failures, so that a test can see that there were some. */
+static inline void *failing_json_alloc(size_t bytes) {
+    if (!allocation_fails()) return malloc(bytes);
+    errno = ENOMEM; /* as malloc does */
+    return NULL;
+}
+
+/* Calls `run` with the 1st, 2nd, ... allocation failing, alone and with all after it, until none
+ * fails any more. Each failure must be PGCN_ERR_MEMORY: what went on without its memory has lost
+ * something in silence. Nothing may stay allocated; run frees its own result. Returns the number of
+ * allocations, so that a test can see that there were some. */
 static inline long fail_every_allocation(pgcn_status (*run)(void)) {
-    for (long failures = 0;; failures++) {
-        failing_memory memory = {failures, 0};
-        pgcn_set_allocator(&(pgcn_allocator){failing_alloc, failing_free, &memory});
-        pgcn_status status = run();
-        pgcn_set_allocator(NULL);
-        assert_int_equal(memory.live, 0);
-        if (status == PGCN_OK) return failures;
-        assert_int_equal(status, PGCN_ERR_MEMORY);
-        assert_true(failures < 10000);
-    }
+    for (long number = 0;; number++)
+        for (int lasting = 0; lasting < 2; lasting++) {
+            failing = (failing_memory){.number = number, .lasting = lasting == 1};
+            pgcn_set_allocator(&(pgcn_allocator){failing_alloc, failing_free, NULL});
+            json_set_alloc_funcs(failing_json_alloc, free);
+            pgcn_status status = run();
+            json_set_alloc_funcs(malloc, free);
+            pgcn_set_allocator(NULL);
+            assert_int_equal(failing.live, 0);
+            if (failing.failed == 0) {
+                if (status != PGCN_OK) fail_msg("without a failure: %s", pgcn_last_error());
+                return number;
+            }
+            if (status != PGCN_ERR_MEMORY)
+                fail_msg("allocation %ld failed%s: %s (%s)", number, lasting ? " for good" : "",
+                         pgcn_status_name(status), pgcn_last_error());
+            assert_true(number < 10000);
+        }
 }
 
 #endif

@@ -367,6 +367,18 @@ static void test_checkpoint_any_data_set_name_is_kept_or_refused(void **state) {
 
 /* ---- memory ------------------------------------------------------------------------------------------- */
 
+static pgcn_trainer *unchanged;
+static float *unchanged_weights;
+
+static pgcn_status resume_or_leave(void) {
+    pgcn_status status = pgcn_trainer_resume(unchanged, scratch_path("c"));
+    if (status == PGCN_OK) return status;
+    assert_memory_equal(unchanged_weights, unchanged->params.value,
+                        (size_t)unchanged->params.total * sizeof(float));
+    assert_int_equal(unchanged->progress.epochs, 2);
+    return status;
+}
+
 /* Resuming without memory leaves the trainer as it was. */
 static void test_memory_failing_resume_leaves_the_trainer_unchanged(void **state) {
     (void)state;
@@ -375,24 +387,42 @@ static void test_memory_failing_resume_leaves_the_trainer_unchanged(void **state
     run_epochs(writer, 5), run_epochs(trainer, 2);
     must(pgcn_trainer_save(writer, scratch_path("c")));
     size_t bytes_each = (size_t)trainer->params.total * sizeof(float);
-    float *kept = malloc(bytes_each);
-    memcpy(kept, trainer->params.value, bytes_each);
-    int failures = 0;
-    for (pgcn_status status = PGCN_ERR_MEMORY; status != PGCN_OK; failures++) {
-        failing_memory memory = {failures, 0};
-        pgcn_set_allocator(&(pgcn_allocator){failing_alloc, failing_free, &memory});
-        status = pgcn_trainer_resume(trainer, scratch_path("c"));
-        pgcn_set_allocator(NULL);
-        assert_int_equal(memory.live, 0);
-        assert_true(status == PGCN_OK || status == PGCN_ERR_MEMORY);
-        if (status == PGCN_OK) break;
-        assert_memory_equal(kept, trainer->params.value, bytes_each);
-        assert_int_equal(trainer->progress.epochs, 2);
-    }
-    assert_true(failures > 8);
+    unchanged = trainer;
+    unchanged_weights = malloc(bytes_each);
+    memcpy(unchanged_weights, trainer->params.value, bytes_each);
+    assert_true(fail_every_allocation(resume_or_leave) > 8);
     assert_same_weights(&writer->params, &trainer->params, "resumed at last");
-    free(kept);
+    free(unchanged_weights);
     pgcn_trainer_free(writer), pgcn_trainer_free(trainer);
+    pgcn_dataset_free(data);
+}
+
+static const pgcn_trainer *of_model;
+static pgcn_status take_model(void) {
+    pgcn_model *model;
+    PGCN_TRY(pgcn_trainer_model(of_model, &model));
+    assert_int_equal(json_array_size(model->feature_names), of_model->data->x.columns);
+    pgcn_model_free(model);
+    return PGCN_OK;
+}
+
+/* Columns are found by their names: a model that lost them would take them by their places. */
+static void test_memory_failing_for_names_of_columns_gives_no_model(void **state) {
+    (void)state;
+    pgcn_dataset *data = dataset("karate");
+    int64_t offset[100];
+    char text[200];
+    assert_true(data->x.columns < 99);
+    for (int64_t j = 0; j <= data->x.columns; j++) {
+        offset[j] = 2 * j;
+        snprintf(text + 2 * j, 2, "%c", (char)('0' + j));
+    }
+    data->from.feature_name = (pgcn_i_names){data->x.columns, offset, text};
+    pgcn_trainer *trainer = trainer_of(data, QUICK);
+    run_epochs(trainer, 1);
+    of_model = trainer;
+    assert_true(fail_every_allocation(take_model) > data->x.columns);
+    pgcn_trainer_free(trainer);
     pgcn_dataset_free(data);
 }
 
@@ -412,6 +442,7 @@ int main(void) {
         IN_SCRATCH(test_checkpoint_of_broken_run_keeps_the_old_one),
         IN_SCRATCH(test_checkpoint_any_data_set_name_is_kept_or_refused),
         IN_SCRATCH(test_memory_failing_resume_leaves_the_trainer_unchanged),
+        IN_SCRATCH(test_memory_failing_for_names_of_columns_gives_no_model),
     };
     return cmocka_run_group_tests_name("checkpoint", tests, NULL, NULL);
 }

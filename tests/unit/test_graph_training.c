@@ -727,6 +727,51 @@ static pgcn_status evaluate(void) {
     return pgcn_model_evaluate(memory_model, memory_data, NULL, &scores);
 }
 
+static pgcn_trainer *memory_trainer;
+static pgcn_status save_checkpoint(void) {
+    return pgcn_trainer_save(memory_trainer, scratch_path("c"));
+}
+static pgcn_status resume(void) {
+    return pgcn_trainer_resume(memory_trainer, scratch_path("c"));
+}
+static pgcn_status take_model(void) {
+    pgcn_model *model;
+    PGCN_TRY(pgcn_trainer_model(memory_trainer, &model));
+    pgcn_model_free(model);
+    return PGCN_OK;
+}
+static pgcn_status save_model(void) {
+    return pgcn_model_save(memory_model, scratch_path("m"));
+}
+static pgcn_status load_model(void) {
+    pgcn_model *model;
+    PGCN_TRY(pgcn_model_load(scratch_path("m"), &model));
+    pgcn_model_free(model);
+    return PGCN_OK;
+}
+
+/* Graphs and several labels per node; test_inference.c does it for nodes. */
+static void test_memory_of_files_of_every_task_is_reported(void **state) {
+    (void)state;
+    static const int of_task[] = {0, 6};
+    for (size_t i = 0; i < sizeof of_task / sizeof *of_task; i++) {
+        pgcn_dataset *data = data_of(of_task[i]);
+        pgcn_config config = settings(CASES[of_task[i]].text);
+        pgcn_epoch epoch;
+        must(pgcn_trainer_new(data, &config, &memory_trainer));
+        must(pgcn_trainer_epoch(memory_trainer, &epoch));
+        must(pgcn_trainer_model(memory_trainer, &memory_model));
+        assert_true(fail_every_allocation(save_checkpoint) > 100);
+        assert_true(fail_every_allocation(resume) > 100);
+        assert_true(fail_every_allocation(take_model) > 10);
+        assert_true(fail_every_allocation(save_model) > 100);
+        assert_true(fail_every_allocation(load_model) > 100);
+        pgcn_model_free(memory_model);
+        pgcn_trainer_free(memory_trainer);
+        pgcn_dataset_free(data);
+    }
+}
+
 static void test_memory_of_graphs_every_failing_allocation_is_reported(void **state) {
     (void)state;
     for (int i = 0; i < CASE_COUNT; i++) {
@@ -788,6 +833,7 @@ int main(void) {
         IN_SCRATCH(test_gin_from_a_file_with_other_paths_is_still_gin),
         cmocka_unit_test(test_model_of_graphs_on_data_that_does_not_fit_is_refused),
         cmocka_unit_test(test_settings_that_do_not_fit_the_task_are_refused),
+        IN_SCRATCH(test_memory_of_files_of_every_task_is_reported),
         cmocka_unit_test(test_memory_of_graphs_every_failing_allocation_is_reported),
         cmocka_unit_test(test_labels_at_even_odds_are_not_predicted),
     };

@@ -428,7 +428,7 @@ static bool empty_structs(void) {
         wrong(pgcn_trainer_resume_with(trainer, path, &(pgcn_resume_opts){0})))                    \
     X(pgcn_trainer_note, !pgcn_trainer_note(NULL, 0) && !pgcn_trainer_note(trainer, -1) &&         \
         !pgcn_trainer_note(trainer, INT_MAX))                                                      \
-    X(pgcn_trainer_split_hash, !*pgcn_trainer_split_hash(NULL))                                    \
+    X(pgcn_trainer_split_hash, !pgcn_trainer_split_hash(NULL) )                                    \
     X(pgcn_trainer_model, wrong(pgcn_trainer_model(NULL, &no_model)) &&                            \
         wrong(pgcn_trainer_model(trainer, NULL)) && nothing_made())                                \
     X(pgcn_train, wrong(pgcn_train(NULL, &config, &no_model)) &&                                   \
@@ -443,7 +443,7 @@ static bool empty_structs(void) {
     X(pgcn_model_dataset, !pgcn_model_dataset(NULL))                                               \
     X(pgcn_model_fingerprint, !pgcn_model_fingerprint(NULL))                                       \
     X(pgcn_model_split, !pgcn_model_split(NULL))                                                   \
-    X(pgcn_model_split_hash, !*pgcn_model_split_hash(NULL))                                        \
+    X(pgcn_model_split_hash, !pgcn_model_split_hash(NULL) )                                        \
     X(pgcn_model_epoch, pgcn_model_epoch(NULL) == 0)                                               \
     X(pgcn_model_class_name, !pgcn_model_class_name(NULL, 0) &&                                    \
         !pgcn_model_class_name(model, -1) && !pgcn_model_class_name(model, INT_MAX))               \

@@ -164,7 +164,7 @@ static void test_safetensors_hostile_headers_are_refused_with_a_reason(void **st
         {"{" TENSOR("a", "F32", "[1]", "[0,4]") "," TENSOR("b", "F32", "[1]", "[0,4]") "}", 4,
          "overlaps"},
         {"{" TENSOR("a", "F32", "[1]", "[0,4]") "," TENSOR("a", "F32", "[1]", "[4,8]") "}", 8,
-         "duplicate"},
+         "twice"},
         {"{\"a\":{\"dtype\":\"U8\",\"shape\":[0]}}", 0, "two data_offsets"},
         {"{\"a\":{\"dtype\":\"U8\",\"shape\":[0],\"data_offsets\":[0,0],\"x\":1}}", 0, "no more"},
         {"{\"a\":[]}", 0, "is not described"},
