@@ -28,6 +28,10 @@
  * No spinning when there are more threads than cores: the one we wait for needs ours. */
 enum { SPINS = 2000 };
 
+/* Of a worker: tasks need some ten kilobytes. The system's choice, often 8 MiB each, would not fit into
+ * a small address space, and would follow `ulimit -s`. Less than a huge page, or each would be one. */
+enum { STACK_BYTES = 1 << 20 };
+
 /* Who takes a task counts `range` down, by compare and exchange: in one word the number of the loop and
  * how many tasks nobody has taken yet. A worker that comes late finds another loop there and takes
  * nothing of it by mistake. */
@@ -184,6 +188,16 @@ void pgcn_i_pool_free(pgcn_i_pool *pool) {
     pgcn_i_free(pool);
 }
 
+static int start_worker(struct worker *worker, pthread_t *thread) {
+    pthread_attr_t attributes;
+    int error = pthread_attr_init(&attributes);
+    if (error) return error;
+    error = pthread_attr_setstacksize(&attributes, STACK_BYTES);
+    if (!error) error = pthread_create(thread, &attributes, worker_main, worker);
+    pthread_attr_destroy(&attributes);
+    return error;
+}
+
 pgcn_status pgcn_i_pool_new(int threads, pgcn_i_pool **out) {
     if (threads < 0 || threads > 1024)
         return pgcn_i_fail(PGCN_ERR_ARGUMENT,
@@ -206,7 +220,7 @@ pgcn_status pgcn_i_pool_new(int threads, pgcn_i_pool **out) {
     for (int i = 1; i < threads; i++) {
         pool->worker[i].pool = pool;
         pool->worker[i].index = i;
-        int error = pthread_create(&pool->thread[i], NULL, worker_main, &pool->worker[i]);
+        int error = start_worker(&pool->worker[i], &pool->thread[i]);
         if (error) {
             pgcn_i_pool_free(pool);
             return pgcn_i_fail(PGCN_ERR_SYSTEM,

@@ -3,6 +3,7 @@
  * checkpoints. No shared state but a counter for temporary names: any thread may call. */
 #include "io/io.h"
 
+#include <openssl/err.h>
 #include <openssl/evp.h>
 
 #include <dirent.h>
@@ -288,6 +289,21 @@ struct pgcn_i_hash {
     bool failed;
 };
 
+/* libcrypto needs memory of its own, and says in its queue if it did not get it. */
+static pgcn_status hash_failed(void) {
+    bool memory = false;
+    char text[128] = "no reason was given";
+    for (unsigned long code; (code = ERR_get_error()) != 0;) {
+        if (ERR_GET_REASON(code) == ERR_R_MALLOC_FAILURE) memory = true;
+        ERR_error_string_n(code, text, sizeof text);
+    }
+    if (memory)
+        return pgcn_i_fail(PGCN_ERR_MEMORY, "out of memory for a SHA-256: %s",
+                           pgcn_system_error(ENOMEM));
+    return pgcn_i_fail(PGCN_ERR_SYSTEM, "libcrypto cannot compute SHA-256 on this system: %s",
+                       text);
+}
+
 pgcn_status pgcn_i_hash_new(pgcn_i_hash **out) {
     pgcn_i_hash *hash = pgcn_i_alloc(1, sizeof *hash);
     if (!hash) return PGCN_ERR_MEMORY;
@@ -295,7 +311,7 @@ pgcn_status pgcn_i_hash_new(pgcn_i_hash **out) {
     if (!hash->context || EVP_DigestInit_ex(hash->context, EVP_sha256(), NULL) != 1) {
         EVP_MD_CTX_free(hash->context);
         pgcn_i_free(hash);
-        return pgcn_i_fail(PGCN_ERR_SYSTEM, "libcrypto cannot compute SHA-256 on this system");
+        return hash_failed();
     }
     *out = hash;
     return PGCN_OK;
