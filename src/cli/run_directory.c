@@ -171,43 +171,64 @@ static void remove_old(const char *directory, const char *staged) {
     sync_directory(directory);
 }
 
-/* Moves an entry of `directory` to the directory `context`; into a folder that is there already. */
+/* Where an entry is moved to, and what could not be moved; "" before. */
+typedef struct move {
+    const char *to;
+    char *failed; /* [CLI_PATH_BYTES] */
+} move;
+
+/* Moves an entry of `directory` to another one; into a folder that is there already. */
 static bool place(const char *directory, const char *name, void *context) {
     char from[CLI_PATH_BYTES], to[CLI_PATH_BYTES];
     join(from, directory, name);
-    join(to, context, name);
-    if (!is_directory(from) || !is_directory(to)) return rename(from, to) == 0;
-    bool fine = each_entry(from, "*", place, to);
-    return fine && rmdir(from) == 0;
+    const move *m = context;
+    join(to, m->to, name);
+    bool fine = is_directory(from) && is_directory(to)
+                    ? each_entry(from, "*", place, &(move){to, m->failed}) && rmdir(from) == 0
+                    : rename(from, to) == 0;
+    if (!fine && !*m->failed) snprintf(m->failed, CLI_PATH_BYTES, "%s", to);
+    return fine;
 }
 
-static bool settle(const char *directory) {
-    char old[CLI_PATH_BYTES], staged[CLI_PATH_BYTES], target[CLI_PATH_BYTES];
+/* Looked at before anything is removed: a folder that cannot be listed would look empty. */
+static bool can_list(const char *directory) {
+    DIR *stream = opendir(directory);
+    if (stream) closedir(stream);
+    return stream != NULL;
+}
+
+static bool settle(const char *directory, char failed[CLI_PATH_BYTES]) {
+    char old[CLI_PATH_BYTES], staged[CLI_PATH_BYTES];
+    snprintf(failed, CLI_PATH_BYTES, "%s", "");
     join(staged, directory, replacing);
     join(old, directory, placing);
     if (is_directory(staged)) {
+        if (!can_list(staged) || !can_list(directory)) return false;
         remove_old(directory, staged);
         if (rename(staged, old) != 0) return false;
         sync_directory(directory);
     }
     if (!is_directory(old)) return true;
-    snprintf(target, sizeof target, "%s", directory);
-    bool fine = each_entry(old, "*", place, target);
+    if (!can_list(old)) return false;
+    bool fine = each_entry(old, "*", place, &(move){directory, failed});
     sync_directory(directory);
     return fine && rmdir(old) == 0;
 }
 
-static bool fail_to_replace(const cli_command *command, const char *directory) {
-    cli_complain(
-        command,
-        "cannot put the new run in its place in '%s': %s; it is complete, in a folder that "
-        "begins with a dot there, and the next pathgcn train in '%s' will try again",
-        directory, pgcn_system_error(errno), directory);
+static bool fail_to_replace(const cli_command *command, const char *directory, const char *failed) {
+    char folder[CLI_PATH_BYTES];
+    int error = errno; /* looking at folders changes it */
+    if (!is_directory(join(folder, directory, replacing))) join(folder, directory, placing);
+    cli_complain(command,
+                 "cannot put the new run in its place, '%s': %s; it is complete, in '%s', and the "
+                 "next pathgcn train in '%s' will try again",
+                 *failed ? failed : directory, pgcn_system_error(error), folder, directory);
     return false;
 }
 
 bool cli_run_settle(const cli_command *command, const char *directory) {
-    return settle(directory) || fail_to_replace(command, directory);
+    char failed[CLI_PATH_BYTES];
+    return settle(directory, failed) || fail_to_replace(command, directory, failed);
 }
 
 bool cli_run_replace(const cli_command *command, const char *directory, const char *staged) {

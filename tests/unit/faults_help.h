@@ -107,14 +107,42 @@ static bool is_fixed(const char *file) {
     return false;
 }
 
+/* A run that replaces another is in a folder of its own until it is finished, and while it moves up
+ * (cli/run_directory.c): the name that a file of it has in the end. */
+static const char *const on_the_way[] = {"unfinished/", ".replacing/", ".placing/"};
+static void name_in_the_end(char out[DISK_PATH], const char *file) {
+    snprintf(out, DISK_PATH, "%s", file);
+    for (size_t i = 0; i < sizeof on_the_way / sizeof *on_the_way; i++) {
+        char *folder = strstr(out, on_the_way[i]);
+        size_t length = strlen(on_the_way[i]);
+        if (folder) memmove(folder, folder + length, strlen(folder + length) + 1);
+    }
+}
+
+/* Whether the file, or the one that is to replace it, is there. */
+static bool is_kept(const char *file) {
+    char path[DISK_PATH];
+    const char *name = strrchr(file, '/') ? strrchr(file, '/') + 1 : file;
+    assert_true(snprintf(path, sizeof path, "%s/%s", root, file) < DISK_PATH);
+    bool kept = pgcn_i_file_exists(path);
+    for (size_t i = 0; i < sizeof on_the_way / sizeof *on_the_way && !kept; i++) {
+        assert_true(snprintf(path, sizeof path, "%s/%.*s%s%s", root, (int)(name - file), file,
+                             on_the_way[i], name) < DISK_PATH);
+        kept = pgcn_i_file_exists(path);
+    }
+    return kept;
+}
+
 static bool same_file(const char *top, const char *other, const char *file) {
-    char path[2][DISK_PATH];
+    char path[2][DISK_PATH], end[DISK_PATH];
+    name_in_the_end(end, file);
     char *data[2];
     int64_t bytes[2];
     pgcn_i_arena arena = {0};
     bool same = true;
     for (int i = 0; i < 2 && same; i++) {
-        snprintf(path[i], DISK_PATH, "%s/%s", i ? other : top, file);
+        assert_true(snprintf(path[i], DISK_PATH, "%s/%s", i ? other : top, i ? end : file) <
+                    DISK_PATH);
         same = pgcn_i_file_exists(path[i]) &&
                pgcn_i_file_read(path[i], 1 << 28, &arena, &data[i], &bytes[i]) == PGCN_OK;
     }
@@ -167,10 +195,8 @@ static void check_file(const char *top, const char *file, void *context) {
 /* A run that starts anew has no checkpoint until it has a better one: the old one would go on with
  * another run. */
 static void check_kept(const char *top, const char *file, void *context) {
-    char path[DISK_PATH];
     (void)top;
-    assert_true(snprintf(path, sizeof path, "%s/%s", root, file) < DISK_PATH);
-    if (is_fixed(file) && !strstr(file, "checkpoint") && !pgcn_i_file_exists(path))
+    if (is_fixed(file) && !strstr(file, "checkpoint") && !is_kept(file))
         fail_msg("%s: the old %s is lost", (const char *)context, file);
 }
 
@@ -179,12 +205,18 @@ static void check_new(const char *top, const char *file, void *context) {
         fail_msg("%s: %s is not as it should be in the end", (const char *)context, file);
 }
 
-/* A temporary file has a name that nobody knows: its directory is named, with the file it is for. */
+/* A temporary file has a name that nobody knows: its directory is named, with the file it is for. A
+ * folder on the way may have got another name meanwhile: the run's is named. */
 static bool is_named(const char *victim) {
-    char path[DISK_PATH];
-    snprintf(path, sizeof path, "%s", victim);
+    char path[DISK_PATH], end[DISK_PATH];
+    size_t length = strlen(victim);
+    assert_true(snprintf(path, sizeof path, "%s%s", victim,
+                         length > 0 && victim[length - 1] == '/' ? "" : "/") < DISK_PATH);
+    name_in_the_end(end, path);
+    if (*end) end[strlen(end) - 1] = '\0'; /* the slash */
+    path[strlen(path) - 1] = '\0';
     char *slash = strrchr(path, '/');
-    if (strstr(said, path)) return true;
+    if (strstr(said, path) || strstr(said, end)) return true;
     if (!slash || strncmp(slash + 1, ".pathgcn-", 9) != 0) return false;
     *slash = '\0';
     return strstr(said, path) != NULL;
