@@ -206,7 +206,7 @@ static int cannot_read(const exp_search *s, const char *path, int error) {
     cli_complain(s->command,
                  "cannot read '%s', which was written just now: %s; the same command "
                  "writes it again",
-                 path, error ? strerror(error) : "out of memory");
+                 path, pgcn_system_error(error ? error : ENOMEM));
     return EXIT_FAILED;
 }
 
