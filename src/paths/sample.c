@@ -215,9 +215,10 @@ static void walk_task(void *context, int64_t task, int worker) {
         for (int b = 0; b < count;) { /* the paths of one start after the other */
             int many = p - path < count - b ? (int)(p - path) : count - b;
             pgcn_node from = starts ? starts[position] : (pgcn_node)position;
+            uint64_t first_element = pgcn_i_walk_element(job->walker, from, path);
             for (int i = 0; i < many; i++, b++) {
                 start[b] = out[b * k] = from;
-                element[b] = pgcn_i_walk_element(job->walker, from, path + i);
+                element[b] = first_element + (uint64_t)i; /* higher bits do not count */
             }
             path = path + many < p ? path + many : 0;
             position += path == 0;
