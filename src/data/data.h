@@ -82,6 +82,7 @@ typedef struct pgcn_i_source {
     int splits;
     pgcn_i_split *split;
     const char *split_origin; /* "ten Geom-GCN splits (48/32/20)": static text, or NULL */
+    const char *split_file;   /* that the splits stand in, for errors; NULL: they were made */
     bool no_test;             /* the splits have no test items (crossval) */
 
     /* the step `order`: rows of all arrays are renumbered nodes. NULL: rows are numbers. */

@@ -257,9 +257,13 @@ static pgcn_status check_split(const char *where, const pgcn_i_source *source,
     }
     for (int k = 0; k < (has_no_test(source) ? 2 : 3); k++)
         if (size[k] == 0)
-            return pgcn_i_fail(PGCN_ERR_FORMAT,
-                               "%s: split '%s' has no %s %s, expected at least one", where,
-                               split->name, part[k], item);
+            return pgcn_i_fail(
+                PGCN_ERR_FORMAT,
+                "%s: split '%s' has no %s %s with a label, expected at least one%s",
+                source->split_file ? source->split_file : where, split->name, part[k], item,
+                source->split_file ? "; put some there, or leave --splits out for a split that is "
+                                     "made"
+                                   : "");
     return PGCN_OK;
 }
 

@@ -75,6 +75,10 @@ static const char *id_text(const own *in, int64_t node, char scratch[24]) {
     return scratch;
 }
 
+static bool is_utf8(const char *text) {
+    return pgcn_i_is_utf8(text, (int64_t)strlen(text));
+}
+
 static const char *file_of(const char *path) {
     const char *slash = strrchr(path, '/');
     return slash ? slash + 1 : path;
@@ -147,20 +151,36 @@ static pgcn_status name_columns(own *in, const pgcn_i_layout *layout, pgcn_i_nam
     return PGCN_OK;
 }
 
+/* What to do about a cell that should be a number: a decimal comma is named, else `otherwise`. */
+static const char *advise_number(const char *cell, const char *otherwise, char out[128]) {
+    char number[PGCN_I_EXCERPT];
+    const char *begin = cell + (*cell == '"'), *at = number;
+    size_t length = strcspn(begin, "\"");
+    float value;
+    snprintf(number, sizeof number, "%.*s", (int)length, begin);
+    char *comma = strchr(number, ',');
+    if (comma) *comma = '.';
+    if (!comma || !pgcn_i_parse_f32(&at, &value) || *at) return otherwise;
+    snprintf(out, 128, "write decimals with a point: %s", number);
+    return out;
+}
+
 /* ---- features ---------------------------------------------------------------------------------- */
 
-static pgcn_status bad_feature(const pgcn_i_layout *layout, int64_t column) {
-    char before[1024], name[PGCN_I_EXCERPT] = "";
+static pgcn_status bad_feature(const pgcn_i_layout *layout, int64_t column, const char *cell) {
+    char before[1024], name[PGCN_I_EXCERPT] = "", advice[128];
     snprintf(before, sizeof before, "%.1000s", pgcn_last_error());
     if (layout->header) {
         const char *full = layout->header[column + 1];
         pgcn_i_text_excerpt(full, (int64_t)strlen(full), name);
     }
     return pgcn_i_fail(
-        PGCN_ERR_FORMAT,
-        "%s%s%s%s; features are numbers: write a category as one column of 0 and 1 for "
-        "each of its values, and put a number where one is missing",
-        before, *name ? " (feature '" : "", name, *name ? "')" : "");
+        PGCN_ERR_FORMAT, "%s%s%s%s; %s", before, *name ? " (feature '" : "", name,
+        *name ? "')" : "",
+        advise_number(cell,
+                      "features are numbers: write a category as one column of 0 and 1 for each "
+                      "of its values, and put a number where one is missing",
+                      advice));
 }
 
 /* The ids of the rows become the first nodes. */
@@ -182,6 +202,35 @@ static pgcn_status number_rows(own *in, const char *path, const pgcn_i_table *ta
     return PGCN_OK;
 }
 
+static int by_text(const void *a, const void *b) {
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Predictions find columns by their names, which takes one name for each. */
+static pgcn_status tell_column_names(own *in, const pgcn_i_layout *layout) {
+    int64_t count = layout->columns - 1;
+    const char *file = file_of(layout->path);
+    if (!layout->header) return PGCN_OK;
+    const char **name = PGCN_I_ARRAY(&in->scratch, const char *, count);
+    if (!name) return PGCN_ERR_MEMORY;
+    for (int64_t i = 0; i < count; i++) name[i] = layout->header[i + 1];
+    for (int64_t i = 0; i < count; i++)
+        if (!is_utf8(name[i])) /* train/columns.c leaves the names away */
+            return pgcn_i_source_note(
+                in->source,
+                "the header of %.60s is not UTF-8 text, so that a model knows "
+                "its columns by their order only; save the file as UTF-8",
+                file);
+    qsort(name, (size_t)count, sizeof *name, by_text);
+    for (int64_t i = 1; i < count; i++)
+        if (strcmp(name[i - 1], name[i]) == 0)
+            return pgcn_i_source_note(in->source,
+                                      "two columns of %.60s are called '%.60s': they can be told "
+                                      "apart by their order only; rename one",
+                                      file, name[i]);
+    return PGCN_OK;
+}
+
 static pgcn_status read_text_features(own *in) {
     const char *path = in->files->features;
     pgcn_i_layout layout;
@@ -197,10 +246,11 @@ static pgcn_status read_text_features(own *in) {
                               .skip = layout.header_line};
     pgcn_status status = pgcn_i_table_read(path, &rule, &table);
     if (status == PGCN_ERR_FORMAT && table.bad_column >= 0)
-        return bad_feature(&layout, table.bad_column);
+        return bad_feature(&layout, table.bad_column, table.bad_cell);
     if (status != PGCN_OK) return status;
     status = number_rows(in, path, &table);
     if (status == PGCN_OK) status = name_columns(in, &layout, &in->source->feature_name);
+    if (status == PGCN_OK) status = tell_column_names(in, &layout);
     in->x_rows = table.rows;
     in->x_columns = table.columns;
     in->x = table.cell;
@@ -277,6 +327,16 @@ static pgcn_status take_many_labels(own *in, const pgcn_i_rows *rows, char **cel
     return PGCN_OK;
 }
 
+/* Models keep the names of classes as JSON text: refused here, where the line is known. */
+static pgcn_status bad_class(const char *path, int64_t line, const char *name) {
+    char shown[PGCN_I_EXCERPT];
+    pgcn_i_text_excerpt(name, (int64_t)strlen(name), shown);
+    return pgcn_i_fail(PGCN_ERR_FORMAT,
+                       "reading '%s': line %lld: the class '%s' is not UTF-8 text; save the file "
+                       "as UTF-8",
+                       path, (long long)line, shown);
+}
+
 static pgcn_status take_label(own *in, const pgcn_i_rows *rows, char **cell) {
     int64_t node, classes = in->label_layout.columns - 1;
     PGCN_TRY(node_of(in, rows, cell[0], &node));
@@ -286,6 +346,7 @@ static pgcn_status take_label(own *in, const pgcn_i_rows *rows, char **cell) {
     *line = pgcn_i_text_line_number(rows->text);
     if (classes > 1) return take_many_labels(in, rows, cell + 1, classes);
     const char *label = pgcn_i_is_missing(cell[1]) ? "" : cell[1];
+    if (!is_utf8(label)) return bad_class(in->files->labels, *line, label);
     int64_t bytes = (int64_t)strlen(label) + 1;
     char *text = pgcn_i_buffer_add(&in->label_text, bytes);
     if (!text) return PGCN_ERR_MEMORY;
@@ -296,10 +357,32 @@ static pgcn_status take_label(own *in, const pgcn_i_rows *rows, char **cell) {
 static pgcn_status read_labels(own *in) {
     PGCN_TRY(find_layout(in, in->files->labels, PGCN_I_ROLE_LABELS, 2, "an id and a label per row",
                          &in->label_layout));
-    return for_each_row(in, &in->label_layout, take_label);
+    const pgcn_i_layout *layout = &in->label_layout;
+    for (int64_t i = 1; layout->header && layout->columns > 2 && i < layout->columns; i++)
+        if (!is_utf8(layout->header[i]))
+            return bad_class(in->files->labels, layout->header_line, layout->header[i]);
+    return for_each_row(in, layout, take_label);
 }
 
 /* ---- edges ------------------------------------------------------------------------------------- */
+
+static pgcn_status bad_weight(const pgcn_i_rows *rows, char **cell, bool number, float value) {
+    char shown[3][PGCN_I_EXCERPT], advice[128];
+    for (int i = 0; i < 3; i++) pgcn_i_text_excerpt(cell[i], (int64_t)strlen(cell[i]), shown[i]);
+    if (!number)
+        return pgcn_i_text_fail(
+            rows->text, "found the weight '%s', expected a finite number; %s", shown[2],
+            advise_number(cell[2],
+                          "the third column of the edges is their weight: remove it if it is "
+                          "something else",
+                          advice));
+    return pgcn_i_text_fail(
+        rows->text, "the edge from '%s' to '%s' has the weight %s, expected one above 0; %s",
+        shown[0], shown[1], shown[2],
+        value < 0 ? "paths follow an edge with a probability in proportion to its weight: leave "
+                    "such edges out, or write weights above 0"
+                  : "leave edges of weight 0 out");
+}
 
 static pgcn_status take_edge(own *in, const pgcn_i_rows *rows, char **cell) {
     int64_t from, to;
@@ -309,16 +392,9 @@ static pgcn_status take_edge(own *in, const pgcn_i_rows *rows, char **cell) {
     PGCN_TRY(pgcn_i_push_i32(&in->to, to));
     if (rows->layout->columns == 2) return PGCN_OK;
     const char *at = cell[2];
-    float value;
-    if (!pgcn_i_parse_f32(&at, &value) || *at != '\0' || !isfinite(value)) {
-        char shown[PGCN_I_EXCERPT];
-        pgcn_i_text_excerpt(cell[2], (int64_t)strlen(cell[2]), shown);
-        return pgcn_i_text_fail(
-            rows->text,
-            "found the weight '%s', expected a finite number; the third column of "
-            "the edges is their weight: remove it if it is something else",
-            shown);
-    }
+    float value = 0;
+    bool number = pgcn_i_parse_f32(&at, &value) && *at == '\0' && isfinite(value);
+    if (!number || value <= 0) return bad_weight(rows, cell, number, value);
     float *place = pgcn_i_buffer_add(&in->weight, (int64_t)sizeof *place);
     if (!place) return PGCN_ERR_MEMORY;
     *place = value;
@@ -357,27 +433,35 @@ static pgcn_status mark_ids(own *in, const char *path, const pgcn_i_buffer *node
     return PGCN_OK;
 }
 
-/* Appends the first few ids that only one of two sets has, quoted. */
-static void show_ids(const own *in, const id_set *set, const id_set *without, char *out) {
-    int shown = 0;
-    for (int64_t i = 0; i < in->ids.count && shown <= SHOWN_IDS; i++) {
-        if (!set->has[i] || without->has[i]) continue;
-        size_t used = strlen(out);
-        if (shown++ == SHOWN_IDS) {
-            snprintf(out + used, SHOWN_BYTES - used, ", ...");
-            break;
-        }
-        char id[PGCN_I_EXCERPT];
-        const char *text = pgcn_i_id_map_text(&in->ids, i);
-        pgcn_i_text_excerpt(text, (int64_t)strlen(text), id);
-        snprintf(out + used, SHOWN_BYTES - used, "%s'%s'", used ? ", " : "", id);
-    }
+/* Ids for people: how many, and the first few, quoted. */
+typedef struct id_list {
+    int64_t count;
+    char text[SHOWN_BYTES];
+} id_list;
+
+static void list_id(id_list *list, const char *id) {
+    char shown[PGCN_I_EXCERPT];
+    if (list->count++ > SHOWN_IDS) return;
+    size_t used = strlen(list->text);
+    pgcn_i_text_excerpt(id, (int64_t)strlen(id), shown);
+    if (list->count <= SHOWN_IDS)
+        snprintf(list->text + used, SHOWN_BYTES - used, "%s'%s'", used ? ", " : "", shown);
+    else
+        snprintf(list->text + used, SHOWN_BYTES - used, ", ...");
+}
+
+/* The ids that only one of two sets has. */
+static id_list list_ids(const own *in, const id_set *set, const id_set *without) {
+    id_list list = {0};
+    for (int64_t i = 0; i < in->ids.count; i++)
+        if (set->has[i] && !without->has[i]) list_id(&list, pgcn_i_id_map_text(&in->ids, i));
+    return list;
 }
 
 static void tell_if_not_utf8(own *in, const id_set *set) {
     for (int64_t i = 0; i < in->ids.count; i++) {
         const char *id = pgcn_i_id_map_text(&in->ids, i);
-        if (!set->has[i] || pgcn_i_is_utf8(id, (int64_t)strlen(id))) continue;
+        if (!set->has[i] || is_utf8(id)) continue;
         size_t used = strlen(in->not_utf8);
         snprintf(in->not_utf8 + used, sizeof in->not_utf8 - used,
                  "; %.60s does not look like UTF-8, which is likely the reason: save it as UTF-8",
@@ -390,28 +474,24 @@ static void tell_if_not_utf8(own *in, const id_set *set) {
  * two ways, and a model would learn from a graph that nobody has. */
 static pgcn_status compare_ids(own *in, const id_set *set, const id_set *other, const char *lacks) {
     enum { ONE_OF = 10 };
-    int64_t ids = 0, unknown = 0;
-    for (int64_t i = 0; i < in->ids.count; i++) {
-        ids += set->has[i];
-        unknown += set->has[i] && !other->has[i];
-    }
-    if (unknown == 0) return PGCN_OK;
-    char shown[SHOWN_BYTES] = "";
-    show_ids(in, set, other, shown);
+    int64_t ids = 0;
+    for (int64_t i = 0; i < in->ids.count; i++) ids += set->has[i];
+    const id_list unknown = list_ids(in, set, other);
+    if (unknown.count == 0) return PGCN_OK;
     in->not_utf8[0] = '\0';
     tell_if_not_utf8(in, set);
     tell_if_not_utf8(in, other);
-    if (ONE_OF * unknown > ids && in->files->unknown_ids == PGCN_UNKNOWN_REFUSE)
+    if (ONE_OF * unknown.count > ids && in->files->unknown_ids == PGCN_UNKNOWN_REFUSE)
         return pgcn_i_fail(PGCN_ERR_MISMATCH,
                            "%lld of the %lld ids of '%s' are not in '%s' (%s), more than a "
                            "tenth%s; write each id the same way in all files, or say --unknown-ids "
                            "keep if these are nodes without %s",
-                           (long long)unknown, (long long)ids, set->path, other->path, shown,
-                           in->not_utf8, lacks);
+                           (long long)unknown.count, (long long)ids, set->path, other->path,
+                           unknown.text, in->not_utf8, lacks);
     if (in->files->features) return PGCN_OK; /* place_features() tells */
     return pgcn_i_source_note(in->source, "%lld of the %lld ids of %.60s are not in %.60s: %s%s",
-                              (long long)unknown, (long long)ids, file_of(set->path),
-                              file_of(other->path), shown, in->not_utf8);
+                              (long long)unknown.count, (long long)ids, file_of(set->path),
+                              file_of(other->path), unknown.text, in->not_utf8);
 }
 
 /* Labels and edges against features; without features, labels against edges. */
@@ -493,8 +573,24 @@ static int64_t place_of(const own *in, int64_t node) {
     return in->place ? in->place[node] : node;
 }
 
+/* The model does without ids, but JSON cannot hold these. */
+static pgcn_status tell_ids_not_utf8(own *in) {
+    for (int64_t i = 0; i < in->ids.count && !*in->not_utf8; i++) {
+        const char *id = pgcn_i_id_map_text(&in->ids, i);
+        char shown[PGCN_I_EXCERPT];
+        if (is_utf8(id)) continue;
+        pgcn_i_text_excerpt(id, (int64_t)strlen(id), shown);
+        return pgcn_i_source_note(in->source,
+                                  "ids like '%s' are not UTF-8 text: they come back unchanged in "
+                                  "CSV, but not in JSON; save your files as UTF-8",
+                                  shown);
+    }
+    return PGCN_OK;
+}
+
 static pgcn_status name_nodes(own *in) {
     int64_t n = in->ids.count;
+    PGCN_TRY(tell_ids_not_utf8(in));
     int64_t *offset = PGCN_I_ARRAY(&in->source->arena, int64_t, n + 1);
     char *text = PGCN_I_ARRAY(&in->source->arena, char, in->ids.text.bytes);
     if (!offset || !text) return PGCN_ERR_MEMORY;
@@ -561,25 +657,24 @@ static pgcn_status permute_rows(own *in, float *x) {
 static pgcn_status tell_featureless(own *in) {
     enum { MOST_PER_ROW = 10 };
     int64_t missing = in->source->nodes - in->x_rows;
-    char names[SHOWN_BYTES] = "";
     if (missing == 0) return PGCN_OK;
     id_set all = {NULL, PGCN_I_ARRAY(&in->scratch, uint8_t, in->ids.count)},
            none = {NULL, PGCN_I_ARRAY(&in->scratch, uint8_t, in->ids.count)};
     if (!all.has || !none.has) return PGCN_ERR_MEMORY;
     memset(all.has + in->x_rows, 1, (size_t)missing);
-    show_ids(in, &all, &none, names);
+    const id_list names = list_ids(in, &all, &none);
     if (missing / MOST_PER_ROW > in->x_rows)
         return pgcn_i_fail(PGCN_ERR_MISMATCH,
                            "%lld of %lld nodes are not in '%s' (%s); are the ids of the files "
                            "written the same way?",
                            (long long)missing, (long long)in->source->nodes, in->files->features,
-                           names);
+                           names.text);
     return pgcn_i_source_note(in->source,
                               "%lld node%s not in %.60s and %s the mean of the training "
                               "nodes in its columns: %s%s",
                               (long long)missing, missing == 1 ? " is" : "s are",
-                              file_of(in->files->features), missing == 1 ? "gets" : "get", names,
-                              in->not_utf8);
+                              file_of(in->files->features), missing == 1 ? "gets" : "get",
+                              names.text, in->not_utf8);
 }
 
 static pgcn_status place_features(own *in) {
@@ -686,10 +781,6 @@ static pgcn_status number_whole_labels(own *in, const char *const *text, const i
         in->files->labels);
 }
 
-static int by_name(const void *a, const void *b) {
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 /* Classes that are words: numbered in the order of their bytes. */
 static pgcn_status sort_classes(own *in, const pgcn_i_id_map *found, int32_t *rank) {
     int64_t count = found->count;
@@ -698,7 +789,7 @@ static pgcn_status sort_classes(own *in, const pgcn_i_id_map *found, int32_t *ra
     char *text = PGCN_I_ARRAY(&in->source->arena, char, found->text.bytes);
     if (!name || !offset || !text) return PGCN_ERR_MEMORY;
     for (int64_t c = 0; c < count; c++) name[c] = pgcn_i_id_map_text(found, c);
-    qsort(name, (size_t)count, sizeof *name, by_name);
+    qsort(name, (size_t)count, sizeof *name, by_text);
     for (int64_t c = 0; c < count; c++) {
         rank[pgcn_i_id_map_find(found, name[c])] = (int32_t)c;
         strcpy(text + offset[c], name[c]);
@@ -729,6 +820,15 @@ static pgcn_status number_words(own *in, const char *const *text, const int64_t 
     return PGCN_OK;
 }
 
+static pgcn_status tell_single_class(own *in) {
+    const pgcn_i_names *names = &in->source->class_name;
+    if (in->source->classes != 1) return PGCN_OK;
+    return pgcn_i_source_note(in->source,
+                              "all labels of %.60s are '%.60s': there is nothing to learn; "
+                              "training needs at least two classes",
+                              file_of(in->files->labels), names->count ? names->text : "0");
+}
+
 static pgcn_status place_labels(own *in) {
     int64_t *row_of = NULL;
     const char **text = NULL;
@@ -741,6 +841,7 @@ static pgcn_status place_labels(own *in) {
     pgcn_i_id_map found = {0};
     pgcn_status status = whole ? PGCN_OK : number_words(in, text, row_of, &found);
     pgcn_i_id_map_free(&found);
+    if (status == PGCN_OK) status = tell_single_class(in);
     if (status != PGCN_OK || !pgcn_i_source_has_numbers(in->source)) return status;
     return pgcn_i_source_note(in->source,
                               "the labels of %.60s are %d different numbers, each taken as a "
@@ -785,6 +886,28 @@ static pgcn_status take_split(own *in, const pgcn_i_rows *rows, char **cell) {
     return PGCN_OK;
 }
 
+static bool is_in_a_split(const own *in, int64_t node, int64_t splits) {
+    bool found = false;
+    for (int64_t m = 0; m < 3 * splits; m++) found = found || in->mask[m][node];
+    return found;
+}
+
+/* What pgcn_i_source_unmask() is about to take out. */
+static pgcn_status tell_unlabelled(own *in, int64_t splits) {
+    id_list list = {0};
+    for (int64_t i = 0; i < nodes_so_far(in); i++) {
+        int64_t node = place_of(in, i);
+        if (pgcn_i_source_has_label(in->source, node) || !is_in_a_split(in, node, splits)) continue;
+        char scratch[24];
+        list_id(&list, id_text(in, i, scratch));
+    }
+    if (list.count == 0) return PGCN_OK;
+    return pgcn_i_source_note(
+        in->source, "%lld node%s of %.60s %s no label and %s left out of its splits: %s",
+        (long long)list.count, list.count == 1 ? "" : "s", file_of(in->files->splits),
+        list.count == 1 ? "has" : "have", list.count == 1 ? "is" : "are", list.text);
+}
+
 static pgcn_status read_splits(own *in) {
     pgcn_i_source *source = in->source;
     pgcn_i_layout layout;
@@ -802,6 +925,9 @@ static pgcn_status read_splits(own *in) {
         PGCN_TRY(pgcn_i_source_masks(source, source->nodes, in->mask + 3 * s));
     PGCN_TRY(for_each_row(in, &layout, take_split));
     source->split_origin = "the given file of splits";
+    source->split_file = pgcn_i_arena_strdup(&source->arena, in->files->splits);
+    if (!source->split_file) return PGCN_ERR_MEMORY;
+    PGCN_TRY(tell_unlabelled(in, splits));
     pgcn_i_source_unmask(source);
     return PGCN_OK;
 }
@@ -820,8 +946,9 @@ static pgcn_status read_files(own *in) {
     PGCN_TRY(place_features(in));
     PGCN_TRY(place_labels(in));
     PGCN_TRY(read_splits(in));
-    return pgcn_i_source_note(in->source, "%s (--header yes or no decides otherwise)",
-                              in->first_lines);
+    return pgcn_i_source_note(
+        in->source, "%s%s", in->first_lines,
+        in->files->header == PGCN_HEADER_AUTO ? " (--header yes or no decides otherwise)" : "");
 }
 
 pgcn_status pgcn_i_own_files_read(const pgcn_i_own_files *files, pgcn_i_source *source) {

@@ -216,6 +216,7 @@ pgcn_status pgcn_i_make_splits(pgcn_i_source *source, const pgcn_i_steps *steps)
     source->splits = 0;
     source->split = NULL;
     source->split_origin = origin_of(steps->split_kind);
+    source->split_file = NULL;
     pgcn_status status = steps->split_kind == 'c' ? split_per_class(source, steps, &scratch)
                          : pgcn_i_makes_folds(steps->split_kind)
                              ? split_in_folds(source, steps, &scratch)

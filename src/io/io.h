@@ -209,6 +209,7 @@ typedef struct pgcn_i_table {
     pgcn_i_buffer id;   /* with rule.ids: the ids, a NUL after each */
     pgcn_i_buffer line; /* with rule.ids: int64 [rows], the line of each row */
     int64_t bad_column; /* after PGCN_ERR_FORMAT: of numbers, from 0; -1: another reason */
+    char bad_cell[PGCN_I_EXCERPT]; /* what stands there; "": it is empty */
 } pgcn_i_table;
 /* Empty lines are skipped. The first bad line is an error that names line and column. The result does
  * not depend on the number of threads. After a failure nothing has to be freed. */

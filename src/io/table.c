@@ -41,6 +41,7 @@ typedef struct slot {
     bool parsed;
     pgcn_status status; /* of filling it, and the sentence; or of its first bad line: */
     int64_t bad_column; /* -1: the row as a whole */
+    char bad_cell[PGCN_I_EXCERPT];
     char what[WHAT_BYTES];
     char sentence[2048];
 } slot;
@@ -281,8 +282,10 @@ static bool bad(row *r, int64_t column, const char *what) {
 static bool bad_cell(row *r, int64_t column, const char *begin) {
     const pgcn_i_table_rule *rule = r->in->rule;
     const char *end = begin;
-    while (!at_line_end(end) && *end != rule->delimiter && (end - begin) < 64) end++;
-    char shown[PGCN_I_EXCERPT];
+    bool quoted = false; /* a delimiter in quotes is part of the cell */
+    for (; !at_line_end(end) && (quoted || *end != rule->delimiter) && (end - begin) < 64; end++)
+        quoted ^= *end == '"';
+    char *shown = r->s->bad_cell;
     pgcn_i_text_excerpt(begin, end - begin, shown);
     snprintf(r->s->what, sizeof r->s->what, "column %lld: found %s%s%s, expected a %s",
              (long long)(column + 1 + rule->ids), end == begin ? "an empty cell" : "'", shown,
@@ -562,6 +565,7 @@ static pgcn_status outcome(const reading *in) {
     const slot *s = &in->slot[in->appended % in->slots];
     if (s->what[0] == '\0') return pgcn_i_fail(s->status, "%s", s->sentence);
     in->out->bad_column = s->bad_column;
+    memcpy(in->out->bad_cell, s->bad_cell, sizeof s->bad_cell);
     return pgcn_i_fail(PGCN_ERR_FORMAT, "reading '%s': line %lld: %s", pgcn_i_bytes_path(in->bytes),
                        (long long)(in->lines + s->lines + 1), s->what);
 }
@@ -636,9 +640,10 @@ pgcn_status pgcn_i_tables_read(const pgcn_i_table_job *jobs, int count) {
     for (int i = 0; i < count; i++) {
         free_reading(&all.reading[i]);
         if (status == PGCN_OK) continue;
-        int64_t bad_column = jobs[i].out->bad_column;
+        pgcn_i_table failed = *jobs[i].out;
         pgcn_i_table_free(jobs[i].out);
-        jobs[i].out->bad_column = bad_column;
+        jobs[i].out->bad_column = failed.bad_column;
+        memcpy(jobs[i].out->bad_cell, failed.bad_cell, sizeof failed.bad_cell);
     }
     pthread_cond_destroy(&all.changed);
     pthread_mutex_destroy(&all.lock);

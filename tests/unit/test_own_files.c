@@ -766,6 +766,119 @@ static void test_own_files_every_failing_allocation_is_reported(void **state) {
     assert_true(fail_every_allocation(load_and_free_own) > 50);
 }
 
+/* ---- what a reader cannot know, said where the file and the line are known ---------------------- */
+
+static void test_own_class_that_is_not_utf8_is_refused_with_its_line(void **state) {
+    (void)state;
+    must_fail("a,b\nb,c\n", NULL,
+              "id,class\na,Nord\nb,S\xfc"
+              "d\n",
+              NULL, "y.csv': line 3");
+    assert_error_says("is not UTF-8 text; save the file as UTF-8");
+    must_fail("a,b\nb,c\n", NULL,
+              "id,Nord,S\xfc"
+              "d\na,0,1\nb,1,0\n",
+              NULL, "y.csv");
+    assert_error_says("save the file as UTF-8");
+    must_read("a,b\nb,c\n", NULL,
+              "id,class\na,Nord\nb,S\xc3\xbc"
+              "d\n",
+              NULL);
+}
+
+static void test_own_ids_and_columns_that_are_not_utf8_are_told(void **state) {
+    (void)state;
+    must_read("M\xfcller,b\nb,M\xfcller\n", NULL, "M\xfcller,x\nb,y\n", NULL);
+    assert_note("are not UTF-8 text");
+    assert_note("save your files as UTF-8");
+    must_read("a,b\n", "id,Gr\xf6sse,n\na,1,2\nb,2,1\n", NULL, NULL);
+    assert_note("x.csv is not UTF-8 text");
+    must_read("M\xc3\xbcller,b\nb,c\n", "id,Gr\xc3\xb6sse\nb,1\nc,2\nM\xc3\xbcller,1\n", NULL,
+              NULL);
+    for (int i = 0; i < source.notes; i++) assert_null(strstr(source.note[i], "UTF-8"));
+}
+
+static void test_own_weight_not_above_0_is_refused_with_line_and_ids(void **state) {
+    (void)state;
+    must_fail("from,to,weight\np1,p2,1\n\np2,p3,0\n", NULL, NULL, NULL, "e.csv': line 4");
+    assert_error_says("the edge from 'p2' to 'p3' has the weight 0");
+    assert_error_says("leave edges of weight 0 out");
+    must_fail("p1,p2,1\np2,p3,-0.02\n", NULL, NULL, NULL, "e.csv': line 2");
+    assert_error_says("the edge from 'p2' to 'p3' has the weight -0.02");
+    assert_null(strstr(pgcn_last_error(), "weight 0 out"));
+    must_fail("0,1,1\n1,2,1e-60\n", NULL, NULL, NULL, "has the weight 1e-60"); /* 0 as a float */
+}
+
+static void test_own_decimal_commas_are_named(void **state) {
+    (void)state;
+    must_fail("a;b\n", "id;v;w\na;1;2\nb;1,837;2\n", NULL, NULL, "found '1,837'");
+    assert_error_says("(feature 'v')");
+    assert_error_says("write decimals with a point: 1.837");
+    assert_null(strstr(pgcn_last_error(), "category"));
+    must_fail("a,b\n", "id,v,w\na,1,2\nb,2,\"-1,5e3\"\n", NULL, NULL, "found '\"-1,5e3\"'");
+    assert_error_says("write decimals with a point: -1.5e3");
+    must_fail("a;b;1,5\n", NULL, NULL, NULL, "write decimals with a point: 1.5");
+    must_fail("a;b\n", "id;v\na;1\nb;1,837,2\n", NULL, NULL, "category"); /* no decimal */
+    must_fail("a,b\n", "id,v\na,1\nb,\"red, green\"\n", NULL, NULL, "found '\"red, green\"'");
+    assert_error_says("category");
+}
+
+static void test_own_split_without_a_part_names_its_file(void **state) {
+    (void)state;
+    char path[3][1024];
+    const char *edges = "a,b\nb,c\nc,d\n", *labels = "a,x\nb,y\nc,x\nd,y\n";
+    const char *splits = "a,train\nb,train\nc,val\n";
+    strcpy(path[0], scratch_write("e.csv", edges, strlen(edges)));
+    strcpy(path[1], scratch_write("y.csv", labels, strlen(labels)));
+    strcpy(path[2], scratch_write("s.csv", splits, strlen(splits)));
+    pgcn_dataset_files files = pgcn_dataset_files_default();
+    files.edges = path[0];
+    files.labels = path[1];
+    files.splits = path[2];
+    pgcn_dataset *data;
+    assert_int_equal(pgcn_dataset_from_files(&files, &data), PGCN_ERR_FORMAT);
+    assert_error_says("s.csv: split '0' has no test node");
+    assert_error_says("or leave --splits out");
+    files.steps = "random=50/25/25"; /* these are no longer the splits of the file */
+    if (pgcn_dataset_from_files(&files, &data) != PGCN_OK) fail_msg("%s", pgcn_last_error());
+    pgcn_dataset_free(data);
+}
+
+static void test_own_nodes_of_a_split_without_a_label_are_told(void **state) {
+    (void)state;
+    const char *edges = "a,b\nb,c\nc,d\nd,e\n", *labels = "a,x\nb,y\nc,x\n";
+    must_read(edges, NULL, labels, "a,train\nb,val\nc,test\nd,train\ne,test\n");
+    assert_note("2 nodes of s.csv have no label and are left out of its splits: 'd', 'e'");
+    must_read(edges, NULL, labels, "a,train\nb,val\nc,test\nd,-\n");
+    for (int i = 0; i < source.notes; i++) assert_null(strstr(source.note[i], "left out"));
+}
+
+static void test_own_header_that_was_given_is_not_advised(void **state) {
+    (void)state;
+    must_read("a,b\nb,c\n", NULL, NULL, NULL);
+    assert_note("--header yes or no decides otherwise");
+    header = PGCN_HEADER_NO;
+    must_read("a,b\nb,c\n", NULL, NULL, NULL);
+    assert_note("as --header says");
+    for (int i = 0; i < source.notes; i++) assert_null(strstr(source.note[i], "decides otherwise"));
+}
+
+static void test_own_feature_columns_of_one_name_are_told(void **state) {
+    (void)state;
+    must_read("a,b\n", "id,v,w,v\na,1,2,3\nb,2,1,3\n", NULL, NULL);
+    assert_note("two columns of x.csv are called 'v'");
+    must_read("a,b\n", "id,v,w,V\na,1,2,3\nb,2,1,3\n", NULL, NULL);
+    for (int i = 0; i < source.notes; i++) assert_null(strstr(source.note[i], "are called"));
+}
+
+static void test_own_single_class_is_told(void **state) {
+    (void)state;
+    must_read("a,b\nb,c\n", NULL, "id,class\na,Nord\nb,Nord\nc,\n", NULL);
+    assert_note("all labels of y.csv are 'Nord'");
+    must_read("a,b\nb,c\n", NULL, "a,7\nb,7\nc,7\n", NULL);
+    assert_note("all labels of y.csv are '7'");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void) {
@@ -807,6 +920,15 @@ int main(void) {
         TEST(test_own_files_make_a_data_set_with_the_ids_of_the_user),
         TEST(test_own_files_every_failing_allocation_is_reported),
         TEST(test_own_doubtful_files_every_failing_allocation_is_reported),
+        TEST(test_own_class_that_is_not_utf8_is_refused_with_its_line),
+        TEST(test_own_ids_and_columns_that_are_not_utf8_are_told),
+        TEST(test_own_weight_not_above_0_is_refused_with_line_and_ids),
+        TEST(test_own_decimal_commas_are_named),
+        TEST(test_own_split_without_a_part_names_its_file),
+        TEST(test_own_nodes_of_a_split_without_a_label_are_told),
+        TEST(test_own_header_that_was_given_is_not_advised),
+        TEST(test_own_feature_columns_of_one_name_are_told),
+        TEST(test_own_single_class_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
