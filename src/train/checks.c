@@ -2,16 +2,33 @@
  * pgcn_trainer_new. */
 #include "train/train.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* ---- the task -------------------------------------------------------------------------------- */
 
+/* "'Nord'", or its number where classes have no names. */
+static const char *class_text(const pgcn_dataset *data, int c, char out[96]) {
+    const char *name = pgcn_dataset_class_name(data, c);
+    if (name)
+        snprintf(out, 96, "'%.80s'", name);
+    else
+        snprintf(out, 96, "%d", c);
+    return out;
+}
+
 static pgcn_status check_task(const pgcn_dataset *data) {
+    char name[96];
     if (data->task == PGCN_TASK_NONE)
         return pgcn_i_fail(PGCN_ERR_ARGUMENT,
                            "data set %s has no labels to learn from; for your own files give "
                            "--labels",
                            data->name);
+    if (data->classes == 1 && data->task != PGCN_TASK_MULTILABEL)
+        return pgcn_i_fail(PGCN_ERR_MISMATCH,
+                           "data set %s has one class only, %s: there is nothing to learn; give "
+                           "labels of at least two classes",
+                           data->name, class_text(data, 0, name));
     if (data->splits == 0)
         return pgcn_i_fail(PGCN_ERR_MISMATCH,
                            "data set %s has too few labelled %s to be split into training, "
@@ -74,16 +91,17 @@ static pgcn_status choose_split(pgcn_trainer *trainer) {
 static pgcn_status check_classes(const pgcn_trainer *trainer, const int64_t *per_class) {
     const pgcn_dataset *data = trainer->data;
     int missing = 0, first_missing = -1;
+    char name[96];
     for (int c = 0; c < data->classes; c++)
         if (per_class[c] == 0 && missing++ == 0) first_missing = c;
     if (missing == 0 || trainer->config.allow_missing_class) return PGCN_OK;
     return pgcn_i_fail(PGCN_ERR_MISMATCH,
-                       "split %s of %s has no training %s of class %d (%d of %d classes are "
+                       "split %s of %s has no training %s of class %s (%d of %d classes are "
                        "missing), so the model could never predict it; choose another split, "
                        "or set allow-missing-class to yes",
                        trainer->split->name, data->name,
-                       data->task == PGCN_TASK_GRAPH ? "graph" : "node", first_missing, missing,
-                       data->classes);
+                       data->task == PGCN_TASK_GRAPH ? "graph" : "node",
+                       class_text(data, first_missing, name), missing, data->classes);
 }
 
 static pgcn_status count_items(pgcn_trainer *trainer) {
@@ -123,9 +141,11 @@ static bool is_utf8(const char *name) {
 static pgcn_status check_names(const pgcn_dataset *data) {
     for (int c = 0; c < data->from.class_name.count; c++)
         if (!is_utf8(pgcn_dataset_class_name(data, c)))
-            return pgcn_i_fail(PGCN_ERR_FORMAT,
-                               "the name of class %d of data set %s is not UTF-8 text; rename it",
-                               c, data->name);
+            return pgcn_i_fail(
+                PGCN_ERR_FORMAT,
+                "the name of class %d of data set %s, '%.64s', is not UTF-8 text; save the "
+                "file that has it as UTF-8",
+                c, data->name, pgcn_dataset_class_name(data, c));
     if (is_utf8(data->name) && strlen(data->name) < sizeof((pgcn_model *)0)->dataset)
         return PGCN_OK;
     return pgcn_i_fail(

@@ -523,6 +523,37 @@ static void test_trainer_class_without_training_node_is_refused(void **state) {
     free(x);
 }
 
+static void test_trainer_missing_class_is_called_by_its_name(void **state) {
+    (void)state;
+    static const int64_t offset[] = {0, 5, 9};
+    pgcn_dataset *data = dataset("karate");
+    const pgcn_i_split *split = &data->split[0];
+    for (int64_t i = 0; i < 34; i++)
+        ((uint8_t *)split->train)[i] = split->train[i] && data->label[i] == 0;
+    data->from.class_name = (pgcn_i_names){2, offset, "Nord\0Sud"};
+    pgcn_config config = settings(QUICK " split=0");
+    pgcn_trainer *trainer = NULL;
+    must_fail(pgcn_trainer_new(data, &config, &trainer), PGCN_ERR_MISMATCH,
+              "no training node of class 'Sud'");
+    pgcn_dataset_free(data);
+}
+
+static void test_trainer_single_class_is_refused(void **state) {
+    (void)state;
+    pgcn_dataset *karate = dataset("karate");
+    const pgcn_i_split *split = &karate->split[0];
+    int32_t label[34] = {0};
+    float *x = ref_random_floats(1, 34 * 3);
+    pgcn_dataset *data =
+        dataset_of(karate->graph, x, 3, label, split->train, split->val, split->test);
+    pgcn_config config = settings(QUICK);
+    pgcn_trainer *trainer = NULL;
+    must_fail(pgcn_trainer_new(data, &config, &trainer), PGCN_ERR_MISMATCH,
+              "has one class only, 0: there is nothing to learn");
+    pgcn_dataset_free(data), pgcn_dataset_free(karate);
+    free(x);
+}
+
 static void test_trainer_split_is_chosen_by_name_and_seed(void **state) {
     (void)state;
     pgcn_dataset *data = dataset("karate");
@@ -591,6 +622,8 @@ int main(void) {
         cmocka_unit_test(test_trainer_that_breaks_keeps_its_best_weights),
         cmocka_unit_test(test_trainer_absurd_learning_rates_never_end_in_nan_weights),
         cmocka_unit_test(test_trainer_class_without_training_node_is_refused),
+        cmocka_unit_test(test_trainer_missing_class_is_called_by_its_name),
+        cmocka_unit_test(test_trainer_single_class_is_refused),
         cmocka_unit_test(test_trainer_split_is_chosen_by_name_and_seed),
         cmocka_unit_test(test_trainer_numbered_split_follows_the_seed_beside_a_public_one),
     };
