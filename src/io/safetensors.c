@@ -221,6 +221,22 @@ static pgcn_status parse_header(pgcn_i_safetensors *file, json_t *header, int64_
     return PGCN_OK;
 }
 
+/* A length that cannot be: of a damaged file, or of one of another kind, where no { follows it. */
+static pgcn_status bad_length(pgcn_i_reader *reader, uint64_t length, int64_t left) {
+    char next = '\0';
+    if (left > 0) PGCN_TRY(pgcn_i_reader_read(reader, &next, 1));
+    if (next != '{')
+        return pgcn_i_fail(PGCN_ERR_FORMAT,
+                           "reading '%s': it is not a safetensors file; expected one that pathgcn "
+                           "has written, e.g. model.safetensors of pathgcn train",
+                           reader->path);
+    return pgcn_i_fail(PGCN_ERR_FORMAT,
+                       "reading '%s': its header claims %llu bytes, but the file has %lld in all "
+                       "and a header at most %d; it is damaged, write it again",
+                       reader->path, (unsigned long long)length, (long long)reader->bytes,
+                       MAX_HEADER_BYTES);
+}
+
 /* Reads and parses the JSON header; *data_bytes is what remains of the file after it. */
 static pgcn_status read_header(pgcn_i_reader *reader, pgcn_i_arena *scratch, json_t **out,
                                int64_t *data_bytes) {
@@ -232,11 +248,7 @@ static pgcn_status read_header(pgcn_i_reader *reader, pgcn_i_arena *scratch, jso
     PGCN_TRY(pgcn_i_reader_read(reader, &length, sizeof length));
     int64_t left = reader->bytes - (int64_t)sizeof length;
     if (length > MAX_HEADER_BYTES || (int64_t)length > left)
-        return pgcn_i_fail(PGCN_ERR_FORMAT,
-                           "reading '%s': its header claims %llu bytes, but the file has %lld in "
-                           "all and a header at most %d; it is damaged or not a safetensors file",
-                           reader->path, (unsigned long long)length, (long long)reader->bytes,
-                           MAX_HEADER_BYTES);
+        return bad_length(reader, length, left);
     *data_bytes = left - (int64_t)length;
     char *text = pgcn_i_arena_alloc(scratch, (int64_t)length, 1);
     if (!text) return PGCN_ERR_MEMORY;

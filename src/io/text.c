@@ -18,6 +18,7 @@ struct pgcn_i_text {
     int64_t lines, given;        /* to the caller: lines, bytes */
     int64_t read;                /* bytes of text so far */
     bool finished;               /* all of the file is in the window or given */
+    bool zip;                    /* it begins as an archive does, or a spreadsheet */
 };
 
 void pgcn_i_text_close(pgcn_i_text *text) {
@@ -77,6 +78,7 @@ static pgcn_status start(pgcn_i_text *text) {
     PGCN_TRY(read_more(text));
     if (text->end >= 3 && memcmp(text->window.data, "\xef\xbb\xbf", 3) == 0)
         text->begin = text->scanned = text->given = 3;
+    text->zip = text->end >= 4 && memcmp(text->window.data, "PK\3\4", 4) == 0;
     return PGCN_OK;
 }
 
@@ -115,8 +117,10 @@ pgcn_status pgcn_i_text_line(pgcn_i_text *text, char **line, int64_t *length) {
     text->lines++;
     if (end > begin && end[-1] == '\r') end--;
     if (memchr(begin, '\0', (size_t)(end - begin)))
-        return pgcn_i_text_fail(text, "found a byte 0, expected text; a file in UTF-16 has to be "
-                                      "saved as UTF-8");
+        return pgcn_i_text_fail(text, "found a byte 0, expected text; %s",
+                                text->zip ? "this is a zip file or a spreadsheet (.xlsx, .ods); "
+                                            "save the sheet as CSV"
+                                          : "a file in UTF-16 has to be saved as UTF-8");
     *end = '\0';
     *line = begin;
     *length = end - begin;

@@ -198,6 +198,19 @@ static void test_safetensors_header_longer_than_the_file_is_refused(void **state
     }
 }
 
+static void test_safetensors_other_files_are_called_so(void **state) {
+    (void)state;
+    pgcn_i_safetensors *file;
+    static const char csv[] = "source,target\na,b\n", npy[] = "\x93NUMPY\1\0v\0{'descr'";
+    assert_int_equal(pgcn_i_safetensors_read(scratch_write("e.csv", csv, sizeof csv - 1), &file),
+                     PGCN_ERR_FORMAT);
+    assert_error_says("it is not a safetensors file");
+    assert_null(strstr(pgcn_last_error(), "claims"));
+    assert_int_equal(pgcn_i_safetensors_read(scratch_write("x.npy", npy, sizeof npy - 1), &file),
+                     PGCN_ERR_FORMAT);
+    assert_error_says("it is not a safetensors file");
+}
+
 static void test_safetensors_every_truncation_is_refused(void **state) {
     (void)state;
     pgcn_i_arena arena = {0};
@@ -304,6 +317,7 @@ int main(void) {
         IN_SCRATCH(test_safetensors_missing_or_different_tensor_is_named),
         IN_SCRATCH(test_safetensors_hostile_headers_are_refused_with_a_reason),
         IN_SCRATCH(test_safetensors_header_longer_than_the_file_is_refused),
+        IN_SCRATCH(test_safetensors_other_files_are_called_so),
         IN_SCRATCH(test_safetensors_every_truncation_is_refused),
         IN_SCRATCH(test_safetensors_every_changed_byte_is_read_or_refused),
         IN_SCRATCH(test_safetensors_bad_arguments_write_nothing),

@@ -113,6 +113,10 @@ static void test_text_bytes_that_are_no_text_are_refused(void **state) {
     char found[64];
     assert_int_equal(join_lines(scratch_write("a", "a\nb\0c\n", 6), found), PGCN_ERR_FORMAT);
     assert_error_says("line 2: found a byte 0");
+    assert_error_says("UTF-16");
+    assert_int_equal(join_lines(scratch_write("a", "PK\3\4\x14\0\6\0", 8), found), PGCN_ERR_FORMAT);
+    assert_error_says("a zip file or a spreadsheet (.xlsx, .ods); save the sheet as CSV");
+    assert_null(strstr(pgcn_last_error(), "UTF-16"));
     assert_int_equal(join_lines(scratch_path("absent"), found), PGCN_ERR_IO);
     assert_int_equal(join_lines(scratch, found), PGCN_ERR_IO);
     assert_error_says("a directory");
