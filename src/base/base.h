@@ -55,6 +55,8 @@ pgcn_status pgcn_i_opts_over(void *known, size_t known_bytes, const void *given,
 
 /* "1.2 GB can still be had", for sentences about memory that is out (system.c). */
 void pgcn_i_available_text(char out[64]);
+/* What gives this program more memory: "raise the limit ... (ulimit -v)" only where there is one. */
+const char *pgcn_i_memory_remedy(void);
 
 /* PGCN_ERR_ARGUMENT for a seed above PGCN_MAX_SEED. */
 pgcn_status pgcn_i_seed_check(uint64_t seed);

@@ -114,9 +114,9 @@ static void *take_block(int64_t count, size_t size, block_use use) {
         pgcn_i_available_text(available);
         pgcn_i_fail(
             PGCN_ERR_MEMORY,
-            "out of memory: %s more are needed, and %s; end other programs, raise the limit "
-            "of memory (ulimit -v) or use a smaller graph",
-            needed, available);
+            "out of memory: %s more are needed, and %s; end other programs, %s or use a smaller "
+            "graph",
+            needed, available, pgcn_i_memory_remedy());
         return NULL;
     }
     bool fresh = ours && is_mapped(rounded); /* the system has zeroed it */

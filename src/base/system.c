@@ -13,6 +13,16 @@
 
 /* ---- errors --------------------------------------------------------------------------------- */
 
+static bool is_address_space_limited(void) {
+    struct rlimit limit;
+    return getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+}
+
+const char *pgcn_i_memory_remedy(void) {
+    return is_address_space_limited() ? "raise the limit of memory (ulimit -v)"
+                                      : "use a machine with more memory";
+}
+
 /* What can be done about an errno, "" where that depends on what was tried. */
 static const char *remedy(int error) {
     switch (error) {
@@ -28,7 +38,10 @@ static const char *remedy(int error) {
     case EISDIR: return "give the name of a file";
     case ENAMETOOLONG: return "give a shorter name";
     case ELOOP: return "symbolic links lead in a circle";
-    case ENOMEM: return "end other programs, or raise the limit of memory (ulimit -v)";
+    case ENOMEM:
+        return is_address_space_limited()
+                   ? "end other programs, or raise the limit of memory (ulimit -v)"
+                   : "end other programs";
     case EIO: return "the disk, or the network it is behind, has failed; dmesg may say more";
     default: return "";
     }

@@ -145,8 +145,8 @@ pgcn_status pgcn_i_trainer_lacks_memory(const pgcn_dataset *data, const pgcn_con
     return pgcn_i_fail(
         PGCN_ERR_MEMORY,
         "out of memory: this training needs about %s in all besides its data set, and "
-        "%s; use %s, or raise the limit of memory (ulimit -v)",
-        total, available, remedy(memory));
+        "%s; use %s, or %s",
+        total, available, remedy(memory), pgcn_i_memory_remedy());
 }
 
 pgcn_memory pgcn_trainer_memory(const pgcn_trainer *trainer) {

@@ -46,7 +46,7 @@ static void test_system_error_has_reason_and_remedy(void **state) {
         {EISDIR, "Is a directory", "name of a file"},
         {ENAMETOOLONG, "name too long", "shorter name"},
         {ELOOP, "symbolic links", "circle"},
-        {ENOMEM, "allocate memory", "ulimit -v"},
+        {ENOMEM, "allocate memory", "end other programs"},
         {EIO, "Input/output error", "dmesg"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -159,6 +159,25 @@ static void test_available_memory_knows_the_limit_of_the_address_space(void **st
     assert_error_says("B can still be had");
 }
 
+static void test_limit_of_the_address_space_is_named_where_there_is_one(void **state) {
+    (void)state;
+    struct rlimit before, limited;
+    assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
+    if (before.rlim_cur != RLIM_INFINITY) skip();
+    assert_null(strstr(pgcn_system_error(ENOMEM), "ulimit"));
+    assert_null(pgcn_i_alloc((int64_t)1 << 60, 1));
+    assert_null(strstr(pgcn_last_error(), "ulimit"));
+    limited = before;
+    limited.rlim_cur = (rlim_t)1 << 45; /* more than anything here maps, sanitizers too */
+    assert_int_equal(setrlimit(RLIMIT_AS, &limited), 0);
+    bool by_errno = strstr(pgcn_system_error(ENOMEM), "(ulimit -v)") != NULL;
+    void *block = pgcn_i_alloc((int64_t)1 << 60, 1);
+    assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
+    assert_true(by_errno);
+    assert_null(block);
+    assert_error_says("raise the limit of memory (ulimit -v)");
+}
+
 static void test_format_bytes_chooses_the_unit(void **state) {
     (void)state;
     static const struct {
@@ -182,6 +201,7 @@ int main(void) {
         TEST(test_too_many_open_files_is_the_reason_that_is_told),
         TEST(test_data_set_that_cannot_be_reached_tells_why),
         TEST(test_available_memory_knows_the_limit_of_the_address_space),
+        TEST(test_limit_of_the_address_space_is_named_where_there_is_one),
         TEST(test_format_bytes_chooses_the_unit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
