@@ -564,10 +564,19 @@ pgcn_status pgcn_dataset_from_arrays(const pgcn_dataset_arrays *arrays, pgcn_dat
     PGCN_I_NEED(arrays);
     PGCN_I_NEED(out);
     PGCN_TRY(pgcn_i_opts_over(&set, sizeof set, arrays, "pgcn_dataset_arrays_default"));
-    if (!set.name || !set.graph || !set.train || !set.val || !set.test || set.n_splits < 1)
+    const char *missing = !set.name    ? "name"
+                          : !set.graph ? "graph"
+                          : !set.train ? "train"
+                          : !set.val   ? "val"
+                          : !set.test  ? "test"
+                                       : NULL;
+    if (missing)
         return pgcn_i_fail(PGCN_ERR_ARGUMENT,
-                           "pgcn_dataset_from_arrays: name, graph, train, val, test and n_splits "
-                           ">= 1 must be given");
+                           "pgcn_dataset_from_arrays: %s is NULL, but must be given", missing);
+    if (set.n_splits < 1)
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT,
+                           "pgcn_dataset_from_arrays: n_splits is %d, but must be at least 1",
+                           set.n_splits);
     int64_t mask_bytes;
     if (!pgcn_i_mul(set.graph->n, set.n_splits, &mask_bytes))
         return pgcn_i_fail(PGCN_ERR_ARGUMENT,

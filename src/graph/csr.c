@@ -109,8 +109,9 @@ static pgcn_status check_edges(const edge_list *edges) {
         if (edges->weight && !(edges->weight[e] > 0 && isfinite(edges->weight[e])))
             return pgcn_i_fail(PGCN_ERR_FORMAT,
                                "building a graph: edge %lld (%d, %d) has weight %g, but weights "
-                               "must be finite and > 0; leave edges of weight 0 out",
-                               (long long)e, a, b, (double)edges->weight[e]);
+                               "must be finite and > 0%s",
+                               (long long)e, a, b, (double)edges->weight[e],
+                               edges->weight[e] == 0 ? "; leave edges of weight 0 out" : "");
     }
     return PGCN_OK;
 }

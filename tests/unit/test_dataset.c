@@ -185,7 +185,7 @@ static void test_arrays_that_do_not_fit_are_refused(void **state) {
         "0 features",                                        /* 15 */
         "given once",                                        /* 16 */
         "given once",                                        /* 17 */
-        "n_splits >= 1 must be given",                       /* 18 */
+        "n_splits is 0, but must be at least 1",             /* 18 */
         "must be given",                                     /* 19 */
         "pgcn_dataset_arrays_default() first",               /* 20 */
         "there are no labels",                               /* 21 */
@@ -233,6 +233,26 @@ static void test_arrays_that_do_not_fit_are_refused(void **state) {
         pgcn_graph_free(my.graph);
     }
     assert_int_equal(pgcn_dataset_from_arrays(NULL, NULL), PGCN_ERR_ARGUMENT);
+}
+
+static void test_arrays_that_are_not_given_are_named(void **state) {
+    (void)state;
+    static const char *const says[] = {"name is NULL", "graph is NULL", "train is NULL",
+                                       "val is NULL",  "test is NULL",  "n_splits is 0"};
+    for (int i = 0; i < 6; i++) {
+        example my;
+        example_make(&my, true);
+        if (i == 0) my.arrays.name = NULL;
+        if (i == 1) my.arrays.graph = NULL;
+        if (i == 2) my.arrays.train = NULL;
+        if (i == 3) my.arrays.val = NULL;
+        if (i == 4) my.arrays.test = NULL;
+        if (i == 5) my.arrays.n_splits = 0;
+        pgcn_dataset *data = NULL;
+        assert_int_equal(pgcn_dataset_from_arrays(&my.arrays, &data), PGCN_ERR_ARGUMENT);
+        assert_error_says(says[i]);
+        pgcn_graph_free(my.graph);
+    }
 }
 
 /* ---- folders ----------------------------------------------------------------------------- */
@@ -657,6 +677,7 @@ int main(void) {
         cmocka_unit_test(test_arrays_directed_graph_counts_arcs),
         cmocka_unit_test(test_fingerprint_sees_data_but_not_name_or_splits),
         cmocka_unit_test(test_arrays_that_do_not_fit_are_refused),
+        cmocka_unit_test(test_arrays_that_are_not_given_are_named),
         IN_FOLDER(test_folder_is_the_same_as_its_arrays),
         IN_FOLDER(test_folder_extensions_are_read),
         IN_FOLDER(test_folder_info_tells_empty_last_columns),
