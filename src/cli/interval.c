@@ -29,8 +29,16 @@ double cli_interval_95(double deviation, long long count) {
     return low * deviation / sqrt((double)count);
 }
 
-json_t *cli_json_interval(double mean, double deviation, long long count) {
+bool cli_interval_of_mean(double mean, double deviation, long long count, double *low,
+                          double *high) {
     double half = cli_interval_95(deviation, count);
-    if (isnan(mean) || isnan(half)) return json_null();
-    return json_pack("[f, f]", mean - half, mean + half);
+    *low = fmax(mean - half, 0);
+    *high = fmin(mean + half, 100);
+    return !isnan(mean) && !isnan(half);
+}
+
+json_t *cli_json_interval(double mean, double deviation, long long count) {
+    double low, high;
+    if (!cli_interval_of_mean(mean, deviation, count, &low, &high)) return json_null();
+    return json_pack("[f, f]", low, high);
 }

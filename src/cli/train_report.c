@@ -54,8 +54,8 @@ json_t *cli_train_outcome_to_json(const train_outcome *o, const pgcn_recipe_info
     return json_pack(
         "{s:o, s:s, s:s, s:o, s:s, s:s, s:I, s:I, s:o, s:o, s:o, s:f, s:f}", "recipe",
         recipe_mark(recipe), "task", pgcn_task_name(o->task), "metric", cli_metric(o->task), "seed",
-        json_integer((json_int_t)o->seed), "split", o->split, "split_sha256", o->split_hash, "epochs",
-        (json_int_t)o->epochs, "best_epoch", (json_int_t)o->best_epoch, "val_accuracy",
+        json_integer((json_int_t)o->seed), "split", o->split, "split_sha256", o->split_hash,
+        "epochs", (json_int_t)o->epochs, "best_epoch", (json_int_t)o->best_epoch, "val_accuracy",
         cli_json_real(o->val_accuracy), "test_accuracy", cli_json_real(o->test_accuracy),
         "best_epoch_test_accuracy", cli_json_real(o->best_test_accuracy), "step_ms_median",
         o->step_ms, "seconds", o->seconds);
@@ -129,10 +129,11 @@ void cli_train_print_table(const train_request *request, const pgcn_dataset_info
     char over[128] = "", untested[48] = "";
     print_rows(request, info, runs, val, test);
     if (request->seeds > 1) {
-        double half = cli_interval_95(shown.deviation, request->seeds);
+        double low, high;
+        cli_interval_of_mean(shown.mean, shown.deviation, request->seeds, &low, &high);
         snprintf(over, sizeof over,
                  " (mean of %lld seeds, deviation %.2f, 95 %% interval %.2f to %.2f)",
-                 request->seeds, shown.deviation, shown.mean - half, shown.mean + half);
+                 request->seeds, shown.deviation, low, high);
     }
     if (!tested) /* only these two steps leave nothing to test on */
         snprintf(untested, sizeof untested, " (no test: %s)",

@@ -47,11 +47,11 @@ static void print_settings(const exp_nested_split *split) {
 }
 
 static void print_mean(const char *what, const char *metric, exp_spread spread, int splits) {
-    double half = cli_interval_95(spread.deviation, splits);
+    double low, high;
     printf("%s %s %.2f", what, metric, spread.mean);
-    if (!isnan(half))
+    if (cli_interval_of_mean(spread.mean, spread.deviation, splits, &low, &high))
         printf(" ± %.2f over %d splits, 95 %% interval of the mean %.2f to %.2f", spread.deviation,
-               splits, spread.mean - half, spread.mean + half);
+               splits, low, high);
     printf("\n");
 }
 

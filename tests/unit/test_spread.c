@@ -112,6 +112,21 @@ static void test_interval_of_one_run_is_null_in_json(void **state) {
     json_decref(none), json_decref(untested), json_decref(two);
 }
 
+static void test_interval_of_percentages_ends_at_0_and_100(void **state) {
+    (void)state;
+    double low, high;
+    assert_true(cli_interval_of_mean(96.3, 3, 3, &low, &high));
+    assert_near(low, 96.3 - 4.302653 * 3 / sqrt(3), 1e-3);
+    assert_true(high == 100);
+    assert_true(cli_interval_of_mean(1, 2, 2, &low, &high));
+    assert_true(low == 0);
+    assert_false(cli_interval_of_mean(80, 0, 1, &low, &high));
+    assert_false(cli_interval_of_mean(NAN, NAN, 3, &low, &high));
+    json_t *clipped = cli_json_interval(96.3, 3, 3);
+    assert_true(json_number_value(json_array_get(clipped, 1)) == 100);
+    json_decref(clipped);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_spread_deviation_is_that_of_a_sample),
@@ -120,6 +135,7 @@ int main(void) {
         cmocka_unit_test(test_common_epoch_is_one_that_every_fold_evaluated),
         cmocka_unit_test(test_interval_has_the_quantiles_of_students_t),
         cmocka_unit_test(test_interval_of_one_run_is_null_in_json),
+        cmocka_unit_test(test_interval_of_percentages_ends_at_0_and_100),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
