@@ -72,7 +72,7 @@ bool cli_train_seed_directory(const char *directory, uint64_t seed, char out[CLI
 
 /* Seeds of a directory: how many of those asked for are finished, and one that was not asked for. */
 typedef struct seed_count {
-    long long finished;
+    long long finished, started; /* the latter: neither finished nor empty */
     bool other;
     uint64_t other_seed;
 } seed_count;
@@ -89,8 +89,10 @@ static seed_count count_seeds(const char *directory, uint64_t first, long long s
         cli_holds holds = cli_run_holds(path);
         bool asked = seed >= first && seed - first < (unsigned long long)seeds;
         if (holds == CLI_HOLDS_NOTHING) continue;
-        if (asked) count.finished += holds == CLI_HOLDS_FINISHED;
-        if (!asked) count = (seed_count){count.finished, true, seed};
+        count.finished += asked && holds == CLI_HOLDS_FINISHED;
+        count.started += asked && holds != CLI_HOLDS_FINISHED;
+        if (!asked) count.other_seed = seed;
+        count.other = count.other || !asked;
     }
     if (stream) closedir(stream);
     return count;
@@ -108,7 +110,13 @@ static int check_seeds(const train_request *r, const char *directory, uint64_t f
                      (unsigned long long)first);
         return EXIT_FAILED;
     }
-    return r->resume || count.finished == r->seeds ? -1 : refuse_interrupted(directory);
+    if (r->resume || count.finished == r->seeds) return -1;
+    if (count.started > 0) return refuse_interrupted(directory);
+    cli_complain(&cli_train,
+                 "'%s' holds finished runs of %lld of these %lld seeds; add --resume to train the "
+                 "others, --overwrite to start again, or choose another --out",
+                 directory, count.finished, r->seeds);
+    return EXIT_FAILED;
 }
 
 static int open_seeds(const train_request *r, uint64_t first, cli_holds holds, train_root *root) {

@@ -187,7 +187,7 @@ run 0 pathgcn train "${seeds[@]}" --seeds 3 --out seeds # told again
 refused 1 "runs of several seeds|--overwrite" train "${seeds[@]}" --out seeds
 refused 1 "seed 2|not one of the 2 seeds from 0" train "${seeds[@]}" --seeds 2 --out seeds
 refused 1 "seed 0|not one of" train "${seeds[@]}" --seeds 3 --seed 1 --out seeds --resume
-refused 1 "interrupted run|--resume" train "${seeds[@]}" --seeds 4 --out seeds
+refused 1 "holds finished runs of 3 of these 4 seeds|--resume to train the others" train "${seeds[@]}" --seeds 4 --out seeds
 refused 1 "finished run|dropout" train "${seeds[@]}" --seeds 3 --out seeds --dropout 0.1
 diff -r kept-seeds seeds || fail "a refused command changed the seeds"
 run 0 pathgcn train "${seeds[@]}" --seeds 4 --out seeds --resume
