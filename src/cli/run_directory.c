@@ -60,12 +60,15 @@ static bool each_entry(const char *directory, const char *pattern, visit_functio
     return fine;
 }
 
-/* Makes renames in it last through a power cut; file systems that cannot do that are left alone. */
+/* Makes renames in it last through a power cut; file systems that cannot do that are left alone. What
+ * failed before is still to be told, so errno stays as it was. */
 static void sync_directory(const char *directory) {
-    int descriptor = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (descriptor < 0) return;
-    fsync(descriptor);
-    close(descriptor);
+    int before = errno, descriptor = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (descriptor >= 0) {
+        fsync(descriptor);
+        close(descriptor);
+    }
+    errno = before;
 }
 
 /* ---- what it holds ---------------------------------------------------------------------------- */

@@ -10,12 +10,14 @@
 #include "cli/cli.h"
 #include "scratch_help.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
 /* ---- killed at the n-th change of a directory ------------------------------------------------------ */
 
+static int rename_error;      /* 0, or the errno of renames out of .placing */
 static int changes_left = -1; /* -1: nobody is killed */
 
 static void count_change(void) {
@@ -25,6 +27,10 @@ static void count_change(void) {
 /* These stand before those of libc for everything in this program. */
 int rename(const char *from, const char *to) {
     count_change();
+    if (rename_error && strstr(from, "/.placing/")) {
+        errno = rename_error;
+        return -1;
+    }
     return (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);
 }
 int unlink(const char *path) {
@@ -34,6 +40,12 @@ int unlink(const char *path) {
 int rmdir(const char *path) {
     count_change();
     return (int)syscall(SYS_unlinkat, AT_FDCWD, path, AT_REMOVEDIR);
+}
+
+/* It changes errno, too. */
+int fsync(int descriptor) {
+    if (rename_error) errno = EIO;
+    return rename_error ? -1 : (int)syscall(SYS_fsync, descriptor);
 }
 
 static const cli_command command = {.name = "test"};
@@ -260,6 +272,27 @@ static void test_lock_keeps_a_second_one_out(void **state) {
     close(second);
 }
 
+static void test_replace_that_fails_tells_why(void **state) {
+    (void)state;
+    make_run("run", "old", FILES);
+    make_run("run/staged", "new", FILES);
+    int standard_error = dup(STDERR_FILENO);
+    assert_non_null(freopen(scratch_path("said"), "w", stderr));
+    rename_error = EACCES;
+    bool fine = cli_run_replace(&command, scratch_path("run"), scratch_path("run/staged"));
+    rename_error = 0;
+    fflush(stderr);
+    dup2(standard_error, STDERR_FILENO);
+    close(standard_error);
+    assert_false(fine);
+    char said[2000] = "";
+    FILE *stream = fopen(scratch_path("said"), "r");
+    assert_non_null(fgets(said, sizeof said, stream));
+    fclose(stream);
+    if (!strstr(said, strerror(EACCES))) fail_msg("%s", said);
+    assert_true(cli_run_settle(&command, scratch_path("run")));
+}
+
 #define IN_SCRATCH(test) cmocka_unit_test_setup_teardown(test, scratch_make, scratch_remove)
 
 int main(void) {
@@ -268,6 +301,7 @@ int main(void) {
         IN_SCRATCH(test_replace_killed_anywhere_never_mixes_two_runs),
         IN_SCRATCH(test_settle_killed_anywhere_is_taken_up_again),
         IN_SCRATCH(test_replace_leaves_the_files_of_others),
+        IN_SCRATCH(test_replace_that_fails_tells_why),
         IN_SCRATCH(test_clear_removes_runs_and_nothing_else),
         IN_SCRATCH(test_lock_keeps_a_second_one_out),
     };
