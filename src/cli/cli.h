@@ -133,6 +133,16 @@ bool cli_interval_of_mean(double mean, double deviation, long long count, double
 json_t *cli_json_interval(double mean, double deviation,
                           long long count); /* [low, high], or null */
 
+/* ---- cmd_kernels.c -------------------------------------------------------------------------- */
+
+/* What the kernels of one layer, [path_length, channels], do: f(1), f(0) and f(-1) as means over the
+ * channels, and how many channels smooth, take differences, have a negative weight. */
+typedef struct cli_kernel_effect {
+    double at[3];
+    int smooth, difference, negative;
+} cli_kernel_effect;
+cli_kernel_effect cli_kernel_measure(const float *weight, int path_length, int channels);
+
 /* ---- source.c ------------------------------------------------------------------------------- */
 
 /* Where a data set comes from, besides its name. */

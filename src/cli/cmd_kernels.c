@@ -17,9 +17,9 @@ const cli_command cli_kernels = {
         "One line per layer: the weight of each node of a path, its start first, as mean over the\n"
         "channels, and what these kernels make of a signal. f(1) is the answer to a signal that\n"
         "is the same everywhere, f(0) to what a node has by itself, f(-1) to one that changes sign\n"
-        "along every edge. A channel with |f(1)| > |f(0)| smooths; one with |f(1)| < |f(0)| takes\n"
-        "differences from the neighbours, as an edge detector does. The last column counts the\n"
-        "channels in which some later node of a path has a negative weight. --json has the weights\n"
+        "along every edge. A channel smooths if |f(1)| is the largest of the three; it takes\n"
+        "differences from the neighbours, as an edge detector does, if |f(0)| or |f(-1)| is\n"
+        "larger than |f(1)|. The last column counts the channels in which some later node of a path has a negative weight. --json has the weights\n"
         "of all channels. The network gin has no paths: its layers have (1 + eps, 1), the weights of a\n"
         "node and of the sum over its neighbours.",
     .examples = "  pathgcn kernels runs/karate/model.safetensors\n"
@@ -27,30 +27,25 @@ const cli_command cli_kernels = {
     .run = run,
 };
 
-/* What is said of one layer. */
-typedef struct summary {
-    double at[3]; /* f(1), f(0), f(-1): means over the channels */
-    int smooth, sharpen, negative;
-} summary;
-
-static summary summarise(const pgcn_config *config, const float *weight) {
+cli_kernel_effect cli_kernel_measure(const float *weight, int path_length, int channels) {
     /* What starts equal and is never trained (a path of one node, the identity) should not be
      * called one thing or the other because of rounding. */
     const double equal = 1e-6;
-    summary s = {0};
-    for (int c = 0; c < config->channels; c++) {
+    cli_kernel_effect s = {0};
+    for (int c = 0; c < channels; c++) {
         double f[3] = {0}, sign = 1;
         bool negative = false;
-        for (int i = 0; i < config->path_length; i++, sign = -sign) {
-            double w = weight[(int64_t)i * config->channels + c];
+        for (int i = 0; i < path_length; i++, sign = -sign) {
+            double w = weight[(int64_t)i * channels + c];
             f[0] += w;
             f[1] += i == 0 ? w : 0;
             f[2] += sign * w;
             negative |= i > 0 && w < 0;
         }
-        for (int x = 0; x < 3; x++) s.at[x] += f[x] / config->channels;
-        s.smooth += fabs(f[0]) > fabs(f[1]) + equal;
-        s.sharpen += fabs(f[0]) < fabs(f[1]) - equal;
+        for (int x = 0; x < 3; x++) s.at[x] += f[x] / channels;
+        double other = fmax(fabs(f[1]), fabs(f[2]));
+        s.smooth += fabs(f[0]) > other + equal;
+        s.difference += fabs(f[0]) < other - equal;
         s.negative += negative;
     }
     return s;
@@ -63,11 +58,11 @@ static double mean_weight(const pgcn_config *config, const float *weight, int i)
 }
 
 static void print_layer(const pgcn_config *config, int layer, const float *weight) {
-    summary s = summarise(config, weight);
+    cli_kernel_effect s = cli_kernel_measure(weight, config->path_length, config->channels);
     printf("%5d ", layer + 1);
     for (int i = 0; i < config->path_length; i++) printf(" %7.3f", mean_weight(config, weight, i));
-    printf("   %7.3f %7.3f %7.3f   %6d %10d %12d\n", s.at[0], s.at[1], s.at[2], s.smooth, s.sharpen,
-           s.negative);
+    printf("   %7.3f %7.3f %7.3f   %6d %10d %12d\n", s.at[0], s.at[1], s.at[2], s.smooth,
+           s.difference, s.negative);
 }
 
 static void print_heads(const pgcn_model *model) {
@@ -89,7 +84,7 @@ static void print_heads(const pgcn_model *model) {
 }
 
 static json_t *layer_to_json(const pgcn_config *config, const float *weight) {
-    summary s = summarise(config, weight);
+    cli_kernel_effect s = cli_kernel_measure(weight, config->path_length, config->channels);
     json_t *means = json_array(), *channels = json_array();
     for (int i = 0; i < config->path_length; i++)
         json_array_append_new(means, cli_json_real(mean_weight(config, weight, i)));
@@ -102,7 +97,7 @@ static json_t *layer_to_json(const pgcn_config *config, const float *weight) {
     }
     return json_pack("{s:o, s:o, s:o, s:o, s:i, s:i, s:i, s:o}", "mean", means, "f_1",
                      cli_json_real(s.at[0]), "f_0", cli_json_real(s.at[1]), "f_minus_1",
-                     cli_json_real(s.at[2]), "smooth", s.smooth, "difference", s.sharpen,
+                     cli_json_real(s.at[2]), "smooth", s.smooth, "difference", s.difference,
                      "any_negative", s.negative, "channels", channels);
 }
 

@@ -40,8 +40,8 @@ run 0 pathgcn tune "$club" "${small[@]}" --jobs 2 --out whole --json
 got=$(grep -oE '"test_accuracy":\{"mean":[0-9.]+' "$out" | head -n 1 | grep -oE '[0-9.]+$')
 read -r low high < <(grep -oE '"interval_95":\[[^]]*' "$out" | sed -n 2p | sed 's/.*\[//; s/,/ /')
 about "$got" "$mean" 1e-3
-about "$low" "$(awk "BEGIN { x = $mean - $half; print x < 0 ? 0 : x }")" 1e-2
-about "$high" "$(awk "BEGIN { x = $mean + $half; print x > 100 ? 100 : x }")" 1e-2
+about "$low" "$(awk "BEGIN { x = $mean - $half; print (x < 0 ? 0 : x) }")" 1e-2
+about "$high" "$(awk "BEGIN { x = $mean + $half; print (x > 100 ? 100 : x) }")" 1e-2
 
 # what was tested is what was chosen: trained again with test nodes, validation is the same to the digit
 for split in {0..2}; do

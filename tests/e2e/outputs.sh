@@ -41,8 +41,8 @@ about "$(json train.json test_accuracy_std)" "$(awk "BEGIN { print sqrt(($a - $b
 # and the interval of the mean is that of Student's t, which is 12.7062 for two runs
 read -r low high < <(grep -oE '"test_accuracy_interval_95":\[[^]]*' train.json | sed 's/.*\[//; s/,/ /')
 half=$(awk "BEGIN { d = $a - $b; print 12.7062 * (d < 0 ? -d : d) / 2 }")
-about "$low" "$(awk "BEGIN { x = ($a + $b) / 2 - $half; print x < 0 ? 0 : x }")" 1e-2
-about "$high" "$(awk "BEGIN { x = ($a + $b) / 2 + $half; print x > 100 ? 100 : x }")" 1e-2
+about "$low" "$(awk "BEGIN { x = ($a + $b) / 2 - $half; print (x < 0 ? 0 : x) }")" 1e-2
+about "$high" "$(awk "BEGIN { x = ($a + $b) / 2 + $half; print (x > 100 ? 100 : x) }")" 1e-2
 run 0 pathgcn train karate --epochs 5 --json --out one
 holds "$out" '"test_accuracy_interval_95":null' '"val_accuracy_interval_95":null'
 

@@ -103,6 +103,28 @@ static void test_json_text_that_is_not_utf8_is_escaped_not_lost(void **state) {
     json_decref(text);
 }
 
+/* ---- kernels -------------------------------------------------------------------------------------- */
+
+static void test_kernel_that_amplifies_alternation_most_takes_differences(void **state) {
+    (void)state;
+    static const struct {
+        float weight[5];
+        int smooth, difference;
+    } cases[] = {
+        {{0.580f, -0.483f, 0.519f, -0.275f, 0.421f}, 0, 1}, /* f(1) 0.76, f(0) 0.58, f(-1) 2.28 */
+        {{0.2f, 0.2f, 0.2f, 0.2f, 0.2f}, 1, 0},
+        {{1, -0.5f, 0, 0, 0}, 0, 1},
+        {{1, 0, 0, 0, 0}, 0, 0},
+        {{0, 1, 0, 0, 0}, 0, 0}, /* neighbours that alternate are only turned round */
+        {{0.4f, 0, 0.6f, 0, 0}, 0, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        cli_kernel_effect found = cli_kernel_measure(cases[i].weight, 5, 1);
+        if (found.smooth != cases[i].smooth || found.difference != cases[i].difference)
+            fail_msg("case %zu: smooth %d, difference %d", i, found.smooth, found.difference);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_printable_text_has_nothing_a_terminal_obeys),
@@ -112,6 +134,7 @@ int main(void) {
         cmocka_unit_test(test_cell_shows_control_characters_escaped),
         cmocka_unit_test(test_json_has_no_control_character_either),
         cmocka_unit_test(test_json_text_that_is_not_utf8_is_escaped_not_lost),
+        cmocka_unit_test(test_kernel_that_amplifies_alternation_most_takes_differences),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
