@@ -127,7 +127,8 @@ int64_t cli_node_row(const pgcn_dataset *data, int64_t number);
 /* Half the width of the 95 % interval of the mean of `count` independent runs, from their deviation
  * (with N - 1), by Student's t. NaN for fewer than two runs. */
 double cli_interval_95(double deviation, long long count);
-json_t *cli_json_interval(double mean, double deviation, long long count); /* [low, high], or null */
+json_t *cli_json_interval(double mean, double deviation,
+                          long long count); /* [low, high], or null */
 
 /* ---- source.c ------------------------------------------------------------------------------- */
 
