@@ -39,7 +39,7 @@ compile() {
     clang "${flags[@]}" -fsanitize=fuzzer-no-link,address,undefined -c "$1" -o "$object"
 }
 objects=()
-for file in src/{base,io,graph,data}/*.c src/train/{config,recipe_*}.c tests/fuzz/fuzz.c; do
+for file in src/{base,io,graph,data}/*.c src/train/{config,usage,recipe_*}.c tests/fuzz/fuzz.c; do
     compile "$file"
     objects+=("$(object_of "$file")")
 done

@@ -45,6 +45,8 @@ echo "== valgrind"
 PATHGCN_ISA=baseline quietly valgrind --quiet --leak-check=full \
     --errors-for-leak-kinds=definite,indirect --error-exitcode=1 \
     build/pathgcn train karate --epochs 5 --threads 2 --out "$scratch/valgrind"
+echo "== fuzz: that it still links, and a second of one reader"
+quietly tools/fuzz.sh recipe 1s
 echo "== reproduce semi --quick"
 if [ -d "${PATHGCN_DATA:-/nonexistent}/cora" ]; then
     begin=$SECONDS

@@ -580,6 +580,10 @@ PGCN_API pgcn_status pgcn_config_set(pgcn_config *config, const char *key, const
 /* Writes the value of a field as text into `out` (at least 32 bytes). */
 PGCN_API pgcn_status pgcn_config_get(const pgcn_config *config, const char *key, char *out,
                                      size_t out_bytes);
+/* Puts what pgcn_config_set() has set in `given` over `config`. A setting that another one rules out gives
+ * way unless it is given too: samples 1 switches consistency off, walk node2vec switches self-loops
+ * off, input-hops 0 switches input-norm off. */
+PGCN_API pgcn_status pgcn_config_overlay(pgcn_config *config, const pgcn_config *given);
 /* Checks fields against each other; the sentence names the field and the fix. A setting of the caller's
  * that does nothing beside the others (`paths` where train_form is exact) is refused: one that was set
  * by pgcn_config_set(), or whose value is neither the default nor what a recipe or a model file says.
@@ -655,6 +659,66 @@ PGCN_API pgcn_status pgcn_recipe_write(const char *path, const pgcn_recipe_info 
  * folder that is no recipe is counted, and is an error when it is its turn: go on with the next. */
 PGCN_API pgcn_status pgcn_recipe_count(int *out);
 PGCN_API pgcn_status pgcn_recipe_get(int i, pgcn_recipe_info *out);
+
+/* ---- choosing settings ------------------------------------------------------------------- */
+
+/* Successive halving: many candidates get little, the better ones more. */
+#define PGCN_MOST_RUNGS 12
+typedef struct pgcn_rung {
+    int candidates;
+    int runs; /* that each of them has had after this rung: trainings, or any unit of work */
+} pgcn_rung;
+/* From `candidates` with few runs to few candidates with `runs` runs each; from rung to rung one of
+ * `keep` stays and has `keep` times the runs. Returns the number of rungs, 0 for numbers below 1 (keep:
+ * below 2). */
+PGCN_API int pgcn_halving(int candidates, int runs, int keep, pgcn_rung out[PGCN_MOST_RUNGS]);
+
+/* A race: settings for data that no recipe knows. Every recipe for any data set (dataset = any) of the
+ * task is a family and takes part: a short training each, a longer one for the better third; what they
+ * score on validation decides. Test items are not looked at. The winner is the best by the measure of
+ * the data set; of those within one standard error of the best, item by item, the one that needs the
+ * fewest operations (by other measures than accuracy, the best). All work is counted in operations
+ * that follow from the data and the settings, so that the same family wins on any number of threads.
+ *
+ * data      borrowed until the race is freed.
+ * settings  what pgcn_config_set() has set in it holds in every family: the seed, the split, the
+ *           threads, any other. A family in which such a setting does nothing, or is not allowed, is
+ *           out. NULL: nothing.
+ * Errors: PGCN_ERR_ARGUMENT if no family is left, with the reason of the first. */
+typedef struct pgcn_race pgcn_race;
+PGCN_API pgcn_status pgcn_race_new(const pgcn_dataset *data, const pgcn_config *settings,
+                                   pgcn_race **out);
+PGCN_API void pgcn_race_free(pgcn_race *race);
+
+/* A family and where it stands. */
+typedef struct pgcn_race_entry {
+    pgcn_recipe_info recipe;
+    const char *out; /* why it takes no part or was stopped, a sentence; NULL: nothing was wrong */
+    double operations; /* of one of its epochs, predicted */
+    int64_t epochs;    /* of its last training; 0: none yet */
+    double score;      /* of that on validation, in percent, at its best epoch; NaN: none yet */
+    double loss;       /* at that epoch */
+    int rung;          /* the last one it was in, from 1; 0: none */
+    bool running;      /* it is its turn */
+} pgcn_race_entry;
+/* Family i, from 0, the one with the fewest operations first; false after the last. */
+PGCN_API bool pgcn_race_get(const pgcn_race *race, int i, pgcn_race_entry *out);
+
+/* One epoch of the family whose turn it is. A training that fails is out and no error, unless it was
+ * the last one. */
+PGCN_API pgcn_status pgcn_race_epoch(pgcn_race *race);
+PGCN_API bool pgcn_race_finished(const pgcn_race *race); /* true of NULL */
+/* How much of the operations of the whole race is done, 0 to 1: trainings may end early. */
+PGCN_API double pgcn_race_done(const pgcn_race *race);
+/* Who leads, or has won: the number of a family, -1 before the first training is over. */
+PGCN_API int pgcn_race_leader(const pgcn_race *race);
+/* The settings of the winner for a training in full, marked with its recipe. PGCN_ERR_ARGUMENT before
+ * the end. */
+PGCN_API pgcn_status pgcn_race_winner(const pgcn_race *race, pgcn_config *out,
+                                      pgcn_recipe_info *info);
+/* All of it. The winner's recipe may name steps (info->prepare): load the data with them to train. */
+PGCN_API pgcn_status pgcn_recipe_auto(const pgcn_dataset *data, const pgcn_config *settings,
+                                      pgcn_config *out, pgcn_recipe_info *info);
 
 /* ---- training ---------------------------------------------------------------------------- */
 

@@ -179,18 +179,40 @@ static void default_out(const char *name, char out[CLI_PATH_BYTES]) {
 static int start_from_recipe(train_request *r, const pgcn_dataset *data,
                              const cli_arguments *arguments, pgcn_config *config) {
     int layers = cli_is_given(arguments, "layers") ? config->layers : 0;
-    pgcn_status status = pgcn_recipe_for(r->recipe, data, layers, config, &r->used);
+    bool usual = r->recipe && strcmp(r->recipe, "usual") == 0;
+    r->races = r->recipe && strcmp(r->recipe, "auto") == 0;
+    if (r->races) return -1;
+    const char *named = usual ? NULL : r->recipe;
+    pgcn_status status = pgcn_recipe_for(named, data, layers, config, &r->used);
     if (status != PGCN_OK) return cli_failed(&cli_train, status);
+    r->races = !r->recipe && (r->used.version == 0 || strcmp(r->used.dataset, "any") == 0);
+    if (r->races) { /* what suits its task is one of the families */
+        r->used = (pgcn_recipe_info){.name = "none"};
+        *config = pgcn_config_default();
+        return -1;
+    }
     if (r->used.other_dataset && !r->quiet)
         fprintf(stderr, "note: recipe %s was written for data set %s, not for %s\n", r->used.name,
                 r->used.dataset, pgcn_dataset_describe(data).name);
     return -1;
 }
 
-/* The steps that the recipe names, unless the user has named some. */
-static int prepare_as_recipe(train_request *r, pgcn_dataset **data) {
-    if (!*r->used.prepare || r->source.steps || (r->dataset && strchr(r->dataset, ':'))) return -1;
-    r->source.steps = r->used.prepare;
+bool cli_train_join_steps(const train_request *r, const char *more, char out[CLI_PATH_BYTES]) {
+    const char *own = r->source.steps ? r->source.steps : "";
+    if ((size_t)snprintf(out, CLI_PATH_BYTES, "%s%s%s", own, *own ? "," : "", more) <
+        CLI_PATH_BYTES)
+        return true;
+    cli_complain(&cli_train, "--prepare is too long");
+    return false;
+}
+
+/* The steps that the recipe names: instead of none, or, if the recipe is for any data, behind those that
+ * the user has named. */
+static int prepare_as_recipe(train_request *r, char steps[CLI_PATH_BYTES], pgcn_dataset **data) {
+    bool own = r->source.steps || (r->dataset && strchr(r->dataset, ':'));
+    if (!*r->used.prepare || (own && strcmp(r->used.dataset, "any") != 0)) return -1;
+    if (!cli_train_join_steps(r, r->used.prepare, steps)) return EXIT_USAGE;
+    r->source.steps = steps;
     if (!r->quiet)
         fprintf(stderr, "note: recipe %s prepares the data set: %s\n", r->used.name,
                 r->used.prepare);
@@ -201,7 +223,7 @@ static int prepare_as_recipe(train_request *r, pgcn_dataset **data) {
 
 static int load_and_train(train_request *r, const cli_arguments *arguments) {
     pgcn_dataset *data;
-    char out[CLI_PATH_BYTES];
+    char out[CLI_PATH_BYTES], steps[CLI_PATH_BYTES];
     pgcn_config config = pgcn_config_default();
     int code = cli_apply(&cli_train, arguments, &config); /* typing errors before a long load */
     if (code >= 0) return code;
@@ -212,9 +234,11 @@ static int load_and_train(train_request *r, const cli_arguments *arguments) {
         r->out = out;
     }
     code = start_from_recipe(r, data, arguments, &config);
-    if (code < 0) code = prepare_as_recipe(r, &data);
+    if (code < 0) code = prepare_as_recipe(r, steps, &data);
     if (code < 0 && !r->quiet) cli_print_notes(stderr, data);
-    if (code < 0) code = cli_configure(&cli_train, arguments, &config);
+    if (code < 0) /* a race checks what the options come to in every family */
+        code = r->races ? cli_overlay(&cli_train, arguments, &config)
+                        : cli_configure(&cli_train, arguments, &config);
     if (code < 0) code = cli_check_seeds(&cli_train, config.seed, r->seeds);
     if (code < 0) {
         cli_catch_signals();
@@ -228,9 +252,10 @@ static int run(int argc, char **argv) {
     train_request r = {.seeds_text = "1", .every_text = "0", .argv = argv, .argc = argc};
     const cli_option options[] = {
         {"out", "DIR", "runs/NAME", "directory for the model and its files", &r.out, NULL},
-        {"recipe", "RECIPE", "the data set's own, or its task's",
-         "settings to start from: a name of 'pathgcn recipes', a family (paper, full, paper-full), a "
-         "file, or none",
+        {"recipe", "RECIPE", "the data set's own, or auto",
+         "settings to start from: auto (the family that does best on validation), usual (the data "
+         "set's own, or its task's, without a race), a name of 'pathgcn recipes', a kind (paper, "
+         "full, paper-full), a file, or none",
          &r.recipe, NULL},
         CLI_SOURCE_OPTIONS(r.source),
         {"seeds", "N", "1",
@@ -267,6 +292,7 @@ static int run(int argc, char **argv) {
         cli_complain(&cli_train, "--out is empty, expected the name of a directory");
         return EXIT_USAGE;
     }
+    r.arguments = &arguments;
     r.dataset = arguments.words > 0 ? arguments.word[0] : NULL;
     if (!cli_source_check(&cli_train, r.dataset, &r.source)) return EXIT_USAGE;
     return load_and_train(&r, &arguments);

@@ -225,26 +225,12 @@ int cli_apply(const cli_command *command, const cli_arguments *arguments, pgcn_c
     return -1;
 }
 
-/* A setting that makes another one impossible. */
-static const struct {
-    const char *key, *value, *gives_way, *to;
-} ruled_out[] = {
-    {"samples", "1", "consistency", "0"},
-    {"walk", "node2vec", "self-loops", "no"},
-    {"input-hops", "0", "input-norm", "no"},
-};
-
 int cli_overlay(const cli_command *command, const cli_arguments *arguments, pgcn_config *config) {
-    int code = cli_apply(command, arguments, config);
+    pgcn_config given = pgcn_config_default();
+    int code = cli_apply(command, arguments, &given);
     if (code >= 0) return code;
-    for (size_t i = 0; i < sizeof ruled_out / sizeof *ruled_out; i++) {
-        char value[64];
-        pgcn_config_get(config, ruled_out[i].key, value, sizeof value);
-        if (strcmp(value, ruled_out[i].value) == 0 && cli_is_given(arguments, ruled_out[i].key) &&
-            !cli_is_given(arguments, ruled_out[i].gives_way))
-            pgcn_config_set(config, ruled_out[i].gives_way, ruled_out[i].to);
-    }
-    return -1;
+    pgcn_status status = pgcn_config_overlay(config, &given);
+    return status == PGCN_OK ? -1 : cli_failed(command, status);
 }
 
 int cli_configure(const cli_command *command, const cli_arguments *arguments, pgcn_config *config) {

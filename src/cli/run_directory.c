@@ -22,8 +22,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char *const run_files[] = {"result.json", "checkpoint.safetensors",
-                                        "model.safetensors", "history.jsonl", "data.json"};
+static const char *const run_files[] = {"result.json",       "checkpoint.safetensors",
+                                        "model.safetensors", "history.jsonl",
+                                        "data.json",         "race.json"};
 enum { RUN_FILES = sizeof run_files / sizeof *run_files };
 static const char replacing[] = ".replacing", placing[] = ".placing";
 

@@ -1,6 +1,6 @@
-/* pathgcn train, in five files: cmd_train.c reads the command line and loops over the seeds,
- * train_place.c says where runs write, train_run.c trains one seed there, train_memory.c says what it
- * will take, train_report.c sums up. */
+/* pathgcn train, in six files: cmd_train.c reads the command line and loops over the seeds,
+ * train_place.c says where runs write, train_race.c finds settings where no recipe is known, train_run.c
+ * trains one seed there, train_memory.c says what it will take, train_report.c sums up. */
 #ifndef PGCN_CLI_TRAIN_H
 #define PGCN_CLI_TRAIN_H
 
@@ -13,8 +13,10 @@ typedef struct train_request {
     const char *out, *seeds_text, *every_text;
     bool resume, overwrite, accept_other_version, json, quiet;
     long long seeds, checkpoint_every;
-    pgcn_recipe_info used; /* the recipe that the settings started from */
-    char **argv;           /* for the sentence that says how to resume */
+    pgcn_recipe_info used; /* the recipe that the settings started from; with `races`, nothing */
+    bool races;            /* --recipe auto: every run finds its own recipe */
+    const cli_arguments *arguments;
+    char **argv; /* for the sentence that says how to resume */
     int argc;
 } train_request;
 
@@ -29,9 +31,12 @@ typedef struct train_outcome {
     int64_t parameters;
     int64_t predicted_bytes; /* of memory, of the whole program at its peak */
     bool retold;             /* nothing was trained: the result of a finished run */
+    pgcn_recipe_info recipe; /* that its settings started from; name "none": from none */
 } train_outcome;
 
 bool cli_train_join(char out[CLI_PATH_BYTES], const char *directory, const char *file);
+/* The user's steps and then these; a message and false if that is too long. */
+bool cli_train_join_steps(const train_request *request, const char *more, char out[CLI_PATH_BYTES]);
 
 /* ---- train_place.c -------------------------------------------------------------------------- */
 
@@ -65,6 +70,21 @@ bool cli_train_finish_place(const train_files *files);
 void cli_train_leave_place(train_files *files);
 int cli_train_refuse_other(const train_files *files, const char *why);
 
+/* ---- train_race.c --------------------------------------------------------------------------- */
+
+/* What a run trains with. */
+typedef struct train_choice {
+    pgcn_config config;
+    pgcn_recipe_info recipe;
+    pgcn_dataset
+        *data; /* in the form that the recipe asks for; NULL: as it was. The caller's to free */
+    char steps[CLI_PATH_BYTES]; /* the steps of that form */
+} train_choice;
+/* Races, or remembers who won in this directory. -1, or the exit code with the message printed. */
+int cli_train_race(const train_request *request, const pgcn_dataset *data,
+                   const pgcn_config *config, const train_files *files, long long run,
+                   train_choice *out);
+
 /* ---- train_run.c ---------------------------------------------------------------------------- */
 
 /* Trains number `run` of request->seeds and leaves its files in --out, or in its folder there.
@@ -84,8 +104,8 @@ int64_t cli_train_predict(const train_request *request, const pgcn_trainer *trai
 
 /* The epoch that validation chose, the best test epoch beside it, and the median step. */
 void cli_train_summarise(const pgcn_trainer *trainer, train_outcome *out);
-/* result.json of a run, whose settings started from `recipe`; and the times in it, which a finished run cannot measure again. */
-json_t *cli_train_outcome_to_json(const train_outcome *outcome, const pgcn_recipe_info *recipe);
+/* result.json of a run; and the times in it, which a finished run cannot measure again. */
+json_t *cli_train_outcome_to_json(const train_outcome *outcome);
 void cli_train_recall_times(const char *result_path, train_outcome *outcome);
 void cli_train_print_table(const train_request *request, const pgcn_dataset_info *info,
                            const train_outcome *runs);

@@ -50,11 +50,11 @@ static json_t *recipe_mark(const pgcn_recipe_info *recipe) {
                      recipe->sha256);
 }
 
-json_t *cli_train_outcome_to_json(const train_outcome *o, const pgcn_recipe_info *recipe) {
+json_t *cli_train_outcome_to_json(const train_outcome *o) {
     return json_pack(
         "{s:o, s:s, s:s, s:o, s:s, s:s, s:I, s:I, s:o, s:o, s:o, s:f, s:f}", "recipe",
-        recipe_mark(recipe), "task", pgcn_task_name(o->task), "metric", cli_metric(o->task), "seed",
-        json_integer((json_int_t)o->seed), "split", o->split, "split_sha256", o->split_hash,
+        recipe_mark(&o->recipe), "task", pgcn_task_name(o->task), "metric", cli_metric(o->task),
+        "seed", json_integer((json_int_t)o->seed), "split", o->split, "split_sha256", o->split_hash,
         "epochs", (json_int_t)o->epochs, "best_epoch", (json_int_t)o->best_epoch, "val_accuracy",
         cli_json_real(o->val_accuracy), "test_accuracy", cli_json_real(o->test_accuracy),
         "best_epoch_test_accuracy", cli_json_real(o->best_test_accuracy), "step_ms_median",
@@ -121,6 +121,39 @@ static void print_rows(const train_request *request, const pgcn_dataset_info *in
     printf("\n");
 }
 
+/* The recipe of all runs, or how many races each has won. */
+static void print_recipes(const train_request *request, const train_outcome *runs) {
+    for (long long i = 0; i < request->seeds; i++) {
+        const pgcn_recipe_info *recipe = &runs[i].recipe;
+        long long wins = 0;
+        bool told = false;
+        for (long long j = 0; j < request->seeds; j++) {
+            bool same = strcmp(runs[j].recipe.name, recipe->name) == 0;
+            wins += same;
+            told |= same && j < i;
+        }
+        if (told || recipe->version == 0) continue;
+        printf("Recipe: %s, version %d", recipe->name, recipe->version);
+        if (request->races && request->seeds > 1)
+            printf(", won %lld of %lld races", wins, request->seeds);
+        else if (request->races)
+            printf(", which won the race; --recipe %s repeats the run without it", recipe->name);
+        printf("\n");
+    }
+}
+
+/* {"any-free": 3, "any-unlike": 2}, or null where nobody raced. */
+static json_t *wins_to_json(const train_request *request, const train_outcome *runs) {
+    if (!request->races) return json_null();
+    json_t *object = json_object();
+    for (long long i = 0; i < request->seeds; i++) {
+        const char *name = runs[i].recipe.name;
+        json_int_t before = json_integer_value(json_object_get(object, name));
+        json_object_set_new(object, name, json_integer(before + 1));
+    }
+    return object;
+}
+
 void cli_train_print_table(const train_request *request, const pgcn_dataset_info *info,
                            const train_outcome *runs) {
     spread val = SPREAD(val_accuracy), test = SPREAD(test_accuracy);
@@ -141,8 +174,7 @@ void cli_train_print_table(const train_request *request, const pgcn_dataset_info
     printf("\n%s: %s %s %.2f%%%s%s at the epoch chosen on validation %s.\n", info->name,
            tested ? "test" : "validation", cli_metric(info->task), shown.mean, over, untested,
            cli_items(info->task));
-    if (request->used.version > 0)
-        printf("Recipe: %s, version %d\n", request->used.name, request->used.version);
+    print_recipes(request, runs);
     printf("Model: %s/model.safetensors\n", request->out);
 }
 
@@ -154,24 +186,24 @@ json_t *cli_train_summary(const train_request *request, const pgcn_dataset_info 
     for (long long i = 0; i < request->seeds; i++) {
         total_epochs += (double)runs[i].epochs;
         if (runs[i].predicted_bytes > predicted) predicted = runs[i].predicted_bytes;
-        json_array_append_new(list, cli_train_outcome_to_json(&runs[i], &request->used));
+        json_array_append_new(list, cli_train_outcome_to_json(&runs[i]));
     }
     spread test = SPREAD(test_accuracy), val = SPREAD(val_accuracy);
     spread best = SPREAD(best_test_accuracy);
     return json_pack(
-        "{s:s, s:s, s:s, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:f, s:f, s:I, s:I, s:I, "
+        "{s:s, s:s, s:s, s:o, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:f, s:f, s:I, s:I, s:I, "
         "s:s, s:s, s:o, s:o}",
         "dataset", info->name, "task", pgcn_task_name(info->task), "metric", cli_metric(info->task),
-        "recipe", recipe_mark(&request->used), "accuracy_unit", "percent", "test_accuracy_mean",
-        cli_json_real(test.mean), "test_accuracy_std", cli_json_real(test.deviation),
-        "test_accuracy_interval_95", cli_json_interval(test.mean, test.deviation, request->seeds),
-        "val_accuracy_mean", cli_json_real(val.mean), "val_accuracy_std",
-        cli_json_real(val.deviation), "val_accuracy_interval_95",
-        cli_json_interval(val.mean, val.deviation, request->seeds), "best_epoch_test_accuracy_mean",
-        cli_json_real(best.mean), "best_epoch_test_accuracy_std", cli_json_real(best.deviation),
-        "seeds", (json_int_t)request->seeds, "epochs", total_epochs / (double)request->seeds,
-        "step_ms_median", SPREAD(step_ms).mean, "peak_rss_bytes", (json_int_t)cli_peak_rss_bytes(),
-        "predicted_peak_rss_bytes", (json_int_t)predicted, "parameters",
-        (json_int_t)runs[0].parameters, "fingerprint", info->fingerprint, "out", request->out,
-        "config", cli_config_to_json(config), "runs", list);
+        "recipe", recipe_mark(&runs[0].recipe), "races_won", wins_to_json(request, runs),
+        "accuracy_unit", "percent", "test_accuracy_mean", cli_json_real(test.mean),
+        "test_accuracy_std", cli_json_real(test.deviation), "test_accuracy_interval_95",
+        cli_json_interval(test.mean, test.deviation, request->seeds), "val_accuracy_mean",
+        cli_json_real(val.mean), "val_accuracy_std", cli_json_real(val.deviation),
+        "val_accuracy_interval_95", cli_json_interval(val.mean, val.deviation, request->seeds),
+        "best_epoch_test_accuracy_mean", cli_json_real(best.mean), "best_epoch_test_accuracy_std",
+        cli_json_real(best.deviation), "seeds", (json_int_t)request->seeds, "epochs",
+        total_epochs / (double)request->seeds, "step_ms_median", SPREAD(step_ms).mean,
+        "peak_rss_bytes", (json_int_t)cli_peak_rss_bytes(), "predicted_peak_rss_bytes",
+        (json_int_t)predicted, "parameters", (json_int_t)runs[0].parameters, "fingerprint",
+        info->fingerprint, "out", request->out, "config", cli_config_to_json(config), "runs", list);
 }

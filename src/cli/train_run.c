@@ -168,9 +168,8 @@ static int stop_at_error(const pgcn_trainer *trainer, const train_files *files, 
     return EXIT_FAILED;
 }
 
-static int write_result(const train_request *r, const train_files *files,
-                        const train_outcome *out) {
-    json_t *object = cli_train_outcome_to_json(out, &r->used);
+static int write_result(const train_files *files, const train_outcome *out) {
+    json_t *object = cli_train_outcome_to_json(out);
     char *text = json_dumps(object, JSON_INDENT(2) | JSON_REAL_PRECISION(10));
     json_decref(object);
     if (!text) {
@@ -193,7 +192,7 @@ static int leave_files(const train_request *r, const pgcn_trainer *trainer,
         say_how_to_resume(r, files, out->epochs);
         return EXIT_FAILED;
     }
-    int code = write_result(r, files, out);
+    int code = write_result(files, out);
     return code < 0 && !cli_train_finish_place(files) ? EXIT_FAILED : code;
 }
 
@@ -266,26 +265,43 @@ static int train_in_place(const train_request *r, pgcn_trainer *trainer, const p
     return code < 0 ? train_and_leave(r, trainer, config, files, m, out) : code;
 }
 
-int cli_train_run(const train_request *r, const pgcn_dataset *data, const pgcn_config *config,
+/* The directory of the run, locked. */
+static int find_place(const train_request *r, uint64_t seed, train_root *root, train_files *files) {
+    char home[CLI_PATH_BYTES];
+    int code = cli_train_open(r, seed, root);
+    if (code >= 0) return code;
+    snprintf(home, sizeof home, "%s", root->work);
+    if (r->seeds > 1 && !cli_train_seed_directory(root->work, seed, home)) return EXIT_FAILED;
+    return cli_train_place(r, root, home, files);
+}
+
+/* A mistake that the trainer finds leaves no directory; but a race is run only when it is known that
+ * its result can be put down. */
+int cli_train_run(const train_request *request, const pgcn_dataset *data, const pgcn_config *config,
                   train_root *root, long long run, train_outcome *out) {
     pgcn_trainer *trainer = NULL;
     train_files files = {.lock = -1};
-    char home[CLI_PATH_BYTES];
-    meter m = {.on = !r->quiet && isatty(STDERR_FILENO), .run = run, .runs = r->seeds};
+    train_request r = *request;
+    train_choice choice = {.config = *config, .recipe = r.used};
+    meter m = {.on = !r.quiet && isatty(STDERR_FILENO), .run = run, .runs = r.seeds};
     *out = (train_outcome){.task = pgcn_dataset_describe(data).task, .seed = config->seed};
     int64_t resident = cli_train_resident_bytes();
-    pgcn_status status = pgcn_trainer_new(data, config, &trainer);
-    int code =
-        status == PGCN_OK ? cli_train_open(r, config->seed, root) : cli_failed(&cli_train, status);
-    snprintf(home, sizeof home, "%s", root->work);
-    if (code < 0 && r->seeds > 1 && !cli_train_seed_directory(root->work, config->seed, home))
-        code = EXIT_FAILED;
-    if (code < 0) code = cli_train_place(r, root, home, &files);
+    pgcn_status status = r.races ? PGCN_OK : pgcn_trainer_new(data, config, &trainer);
+    int code = status == PGCN_OK ? find_place(&r, config->seed, root, &files)
+                                 : cli_failed(&cli_train, status);
+    if (code < 0 && r.races) code = cli_train_race(&r, data, config, &files, run, &choice);
+    out->recipe = choice.recipe;
+    if (choice.data) r.source.steps = choice.steps;
+    if (code < 0 && r.races) {
+        status = pgcn_trainer_new(choice.data ? choice.data : data, &choice.config, &trainer);
+        if (status != PGCN_OK) code = cli_failed(&cli_train, status);
+    }
     if (code < 0) {
-        out->predicted_bytes = cli_train_predict(r, trainer, resident, run == 1);
-        code = train_in_place(r, trainer, config, &files, &m, out);
+        out->predicted_bytes = cli_train_predict(&r, trainer, resident, run == 1);
+        code = train_in_place(&r, trainer, &choice.config, &files, &m, out);
     }
     cli_train_leave_place(&files);
     pgcn_trainer_free(trainer);
+    pgcn_dataset_free(choice.data);
     return code;
 }

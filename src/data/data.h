@@ -65,7 +65,8 @@ typedef struct pgcn_i_source {
     int64_t dropped_self_loops; /* nodes that had one and lost it: counted by prepare.c */
     pgcn_graph *graph;          /* or this, owned; then there are no edges */
 
-    pgcn_i_features x;         /* given features; node attributes of graph sets */
+    pgcn_i_features x;  /* given features; node attributes of graph sets */
+    bool made_features; /* of them columns were made: by features=, or for want of given ones */
     const int32_t *node_label; /* [nodes] codes from 0, of graph sets: features=labels; or NULL */
     pgcn_i_names node_label_name; /* of the codes: what stands in the file */
 
@@ -282,6 +283,11 @@ static inline const char *pgcn_i_items_name(const pgcn_dataset *data) {
  * source in errors ("data/cora"). Takes what `source` owns, also on failure. */
 pgcn_status pgcn_i_dataset_build(const char *name, const char *where, const pgcn_i_steps *steps,
                                  pgcn_i_source *source, pgcn_dataset **out);
+
+/* A data set with other features, "features=own+adjacency", and no other step. Borrows the arrays of
+ * `data`, which must live longer. */
+pgcn_status pgcn_i_dataset_with_features(const pgcn_dataset *data, const char *steps,
+                                         pgcn_dataset **out);
 
 /* fingerprint.c: begun with the features while the graph is built, ended with the whole data set; drop
  * it after the end and after any failure. NULL is fine everywhere: then all is done at the end. */

@@ -593,25 +593,6 @@ pgcn_status pgcn_dataset_from_arrays(const pgcn_dataset_arrays *arrays, pgcn_dat
     return status;
 }
 
-/* ---- from the user's own files ----------------------------------------------------------- */
-
-pgcn_dataset_files pgcn_dataset_files_default(void) {
-    return (pgcn_dataset_files){.size = sizeof(pgcn_dataset_files)};
-}
-
-/* The last part of a path; without endings like ".csv.gz" where they are of no meaning. */
-static void name_of(const char *path, bool cut_endings, char *out, size_t bytes) {
-    size_t end = strlen(path);
-    while (end > 1 && path[end - 1] == '/') end--;
-    size_t begin = end;
-    while (begin > 0 && path[begin - 1] != '/') begin--;
-    if (cut_endings) {
-        const char *dot = memchr(path + begin + 1, '.', end > begin ? end - begin - 1 : 0);
-        if (dot) end = (size_t)(dot - path);
-    }
-    snprintf(out, bytes, "%.*s", (int)(end - begin), path + begin);
-}
-
 static pgcn_status parse_steps(const char *text, pgcn_i_steps *steps) {
     bool known = true;
     if (text) PGCN_TRY(pgcn_i_steps_parse(text, steps, &known));
@@ -629,6 +610,43 @@ static void add_steps(char *name, size_t bytes, const pgcn_i_steps *steps) {
     size_t used = strlen(name);
     pgcn_i_steps_text(steps, text);
     if (*text) snprintf(name + used, bytes - used, ":%s", text);
+}
+
+/* ---- from another data set ---------------------------------------------------------------- */
+
+pgcn_status pgcn_i_dataset_with_features(const pgcn_dataset *data, const char *text,
+                                         pgcn_dataset **out) {
+    pgcn_i_steps steps = {0};
+    PGCN_TRY(parse_steps(text, &steps));
+    pgcn_i_source source = data->from;
+    source.arena = source.edge_arena = (pgcn_i_arena){0}; /* the arrays are borrowed */
+    source.mapping = NULL;
+    source.mapping_bytes = 0;
+    source.fingerprint[0] = '\0';
+    source.own_steps = *data->steps ? data->steps : NULL;
+    char name[PGCN_I_PATH_BYTES];
+    snprintf(name, sizeof name, "%.3000s%s%.500s", data->name, *data->steps ? "," : ":", text);
+    PGCN_TRY(copy_graph(data->graph, &source.graph));
+    return pgcn_i_dataset_build(name, data->name, &steps, &source, out);
+}
+
+/* ---- from the user's own files ----------------------------------------------------------- */
+
+pgcn_dataset_files pgcn_dataset_files_default(void) {
+    return (pgcn_dataset_files){.size = sizeof(pgcn_dataset_files)};
+}
+
+/* The last part of a path; without endings like ".csv.gz" where they are of no meaning. */
+static void name_of(const char *path, bool cut_endings, char *out, size_t bytes) {
+    size_t end = strlen(path);
+    while (end > 1 && path[end - 1] == '/') end--;
+    size_t begin = end;
+    while (begin > 0 && path[begin - 1] != '/') begin--;
+    if (cut_endings) {
+        const char *dot = memchr(path + begin + 1, '.', end > begin ? end - begin - 1 : 0);
+        if (dot) end = (size_t)(dot - path);
+    }
+    snprintf(out, bytes, "%.*s", (int)(end - begin), path + begin);
 }
 
 static pgcn_status check_header(pgcn_header header) {

@@ -201,6 +201,7 @@ pgcn_status pgcn_i_make_features(pgcn_i_source *source, const pgcn_i_steps *step
         if (blocks.degrees && degree_of(source->graph, i) >= blocks.degree_columns)
             blocks.degree_columns = degree_of(source->graph, i) + 1;
     }
+    source->made_features = true;
     PGCN_TRY(join_features(source, &blocks));
     if (!asked && blocks.identity)
         return pgcn_i_source_note(source, "there are no features: every node gets a column of its "

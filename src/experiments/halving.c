@@ -1,27 +1,10 @@
-/* Successive halving: how many candidates have how many runs, and who is better. Only arithmetic. */
+/* What the rungs of a search take, and who is better. Only arithmetic. */
 #include "experiments/tune.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-static int divide_up(int a, int b) {
-    return (a + b - 1) / b;
-}
-
-int exp_rungs(int candidates, int runs, int keep, exp_rung out[EXP_MOST_RUNGS]) {
-    int rungs = 1;
-    for (int c = candidates, r = runs; rungs < EXP_MOST_RUNGS && c >= keep && r >= keep; rungs++) {
-        c /= keep;
-        r /= keep;
-    }
-    out[rungs - 1].runs = runs;
-    for (int i = rungs - 2; i >= 0; i--) out[i].runs = divide_up(out[i + 1].runs, keep);
-    out[0].candidates = candidates;
-    for (int i = 1; i < rungs; i++) out[i].candidates = divide_up(out[i - 1].candidates, keep);
-    return rungs;
-}
-
-long long exp_rungs_trainings(const exp_rung *rung, int rungs) {
+long long exp_rungs_trainings(const pgcn_rung *rung, int rungs) {
     long long sum = 0;
     for (int i = 0; i < rungs; i++)
         sum += (long long)rung[i].candidates * (rung[i].runs - (i > 0 ? rung[i - 1].runs : 0));

@@ -416,19 +416,22 @@ void exp_plan_free(exp_plan *plan) {
 void exp_write_command(FILE *out, const exp_job *job, const char *recipe, const char *data_dir) {
     pgcn_config base;
     pgcn_field field;
+    pgcn_recipe_info info = {0};
     fprintf(out, "pathgcn train ");
     cli_print_quoted(out, job->data->name);
     if (data_dir) {
         fprintf(out, " --data ");
         cli_print_quoted(out, data_dir);
     }
+    if (recipe_of(recipe, NULL, job->data->data, job->config.layers, &base, &info) != PGCN_OK)
+        base = pgcn_config_default();
+    if (!*recipe && strcmp(info.dataset, "any") == 0) recipe = info.name;
+    if (!*recipe && info.version == 0) recipe = "none"; /* or there would be a race for one */
     if (*recipe) {
         fprintf(out, " --recipe ");
         cli_print_quoted(out, recipe);
     }
     fprintf(out, " --layers %d", job->config.layers);
-    if (recipe_of(recipe, NULL, job->data->data, job->config.layers, &base, NULL) != PGCN_OK)
-        base = pgcn_config_default();
     for (int i = 0; pgcn_config_field(i, &field); i++) {
         char ours[256], theirs[256];
         bool seed = strcmp(field.key, "seed") == 0;

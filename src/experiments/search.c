@@ -98,7 +98,7 @@ static int rank_all(exp_search *s) {
 }
 
 static int run_rung(exp_search *s, int number) {
-    exp_rung rung = s->rung[number];
+    pgcn_rung rung = s->rung[number];
     int *member = calloc((size_t)s->candidates + 1, sizeof *member), code = -1;
     if (!member) return out_of_memory(s);
     int members = list_rung(s, rung.candidates, member);
@@ -145,7 +145,7 @@ static int from_budget(exp_search *s) {
     if (s->candidates > 0) return -1;
     /* the runs of the present recipe in the first rung are needed anyway: they are the clock */
     s->candidates = 1;
-    exp_rungs(MOST, s->runs, s->keep, s->rung);
+    pgcn_halving(MOST, s->runs, s->keep, s->rung);
     int runs = s->rung[0].runs, code = draw_candidates(s);
     if (code < 0) code = add_runs(s, 0, runs);
     s->pace.what = "timing: ";
@@ -166,8 +166,8 @@ static int from_budget(exp_search *s) {
     if (code >= 0) return code;
     double room = 60 * s->budget_minutes * s->pace.processes / fmax(seconds, 1e-3);
     for (s->candidates = LEAST; s->candidates < MOST; s->candidates++) {
-        exp_rung rung[EXP_MOST_RUNGS];
-        int rungs = exp_rungs(s->candidates + 1, s->runs, s->keep, rung);
+        pgcn_rung rung[PGCN_MOST_RUNGS];
+        int rungs = pgcn_halving(s->candidates + 1, s->runs, s->keep, rung);
         if ((double)exp_rungs_trainings(rung, rungs) > room) break;
     }
     s->fresh = fresh;
@@ -183,7 +183,7 @@ static int from_budget(exp_search *s) {
 int exp_search_run(exp_search *s) {
     int code = s->candidates > 0 ? -1 : from_budget(s);
     if (code < 0) code = draw_candidates(s);
-    if (code < 0) s->rungs = exp_rungs(s->candidates, s->runs, s->keep, s->rung);
+    if (code < 0) s->rungs = pgcn_halving(s->candidates, s->runs, s->keep, s->rung);
     for (int r = 0; r < s->rungs && code < 0; r++) code = run_rung(s, r);
     if (code < 0 && s->candidate[s->order[0]].score.failed) {
         cli_complain(s->command, "every candidate failed; the logs are in %s", s->jobs->directory);

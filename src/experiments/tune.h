@@ -45,16 +45,8 @@ bool exp_space_draw(const exp_space *space, uint64_t seed, int number, const pgc
 
 /* ---- halving.c ------------------------------------------------------------------------------ */
 
-enum { EXP_MOST_RUNGS = 12 };
-/* `candidates` with `runs` runs each. */
-typedef struct exp_rung {
-    int candidates, runs;
-} exp_rung;
-/* Successive halving: from many candidates with few runs to few with `runs` runs; from rung to rung
- * one of `keep` stays and has `keep` times the runs. Returns the number of rungs. */
-int exp_rungs(int candidates, int runs, int keep, exp_rung out[EXP_MOST_RUNGS]);
 /* Trainings that all rungs together take; runs of an earlier rung are not done again. */
-long long exp_rungs_trainings(const exp_rung *rung, int rungs);
+long long exp_rungs_trainings(const pgcn_rung *rung, int rungs);
 
 /* What ranks candidates. */
 typedef enum exp_rule {
@@ -101,7 +93,7 @@ typedef struct exp_search {
     const char *out;
     /* results */
     int candidates, rungs;
-    exp_rung rung[EXP_MOST_RUNGS];
+    pgcn_rung rung[PGCN_MOST_RUNGS];
     exp_candidate *candidate;
     int *order; /* [candidates] numbers, best first */
     double seconds;

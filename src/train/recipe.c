@@ -320,6 +320,25 @@ static pgcn_status load(wanted w, int layers, pgcn_config *out, pgcn_recipe_info
     return PGCN_OK;
 }
 
+pgcn_status pgcn_i_recipe_families(pgcn_task task, pgcn_i_arena *arena, pgcn_i_recipe **out,
+                                   int *count) {
+    pgcn_i_buffer names;
+    pgcn_i_recipe recipe;
+    int all;
+    PGCN_TRY(all_names(&names, &all));
+    *out = PGCN_I_ARRAY(arena, pgcn_i_recipe, all > 0 ? all : 1);
+    *count = 0;
+    pgcn_status status = *out ? PGCN_OK : PGCN_ERR_MEMORY;
+    for (int i = 0; i < all && status == PGCN_OK; i++) {
+        status = read_named(((const recipe_name *)names.data)[i].text, &recipe);
+        if (status == PGCN_OK && strcmp(recipe.info.dataset, "any") == 0 &&
+            is_of_task(&recipe.info, task))
+            (*out)[(*count)++] = recipe;
+    }
+    pgcn_i_buffer_free(&names);
+    return status;
+}
+
 pgcn_status pgcn_recipe_load(const char *recipe, const char *dataset, int layers, pgcn_config *out,
                              pgcn_recipe_info *info) {
     PGCN_I_NEED(out);

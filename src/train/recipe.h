@@ -43,6 +43,11 @@ pgcn_status pgcn_i_recipe_parse(const char *origin, const char *text, int64_t by
 /* The settings for a depth (0: the recipe's own), with the mark of the recipe. */
 void pgcn_i_recipe_settings(const pgcn_i_recipe *recipe, int layers, pgcn_config *out);
 
+/* Every recipe for any data set of that task, by alphabet: *count of them in `arena`. One that cannot be
+ * read is an error: it would be missed silently. */
+pgcn_status pgcn_i_recipe_families(pgcn_task task, pgcn_i_arena *arena, pgcn_i_recipe **out,
+                                   int *count);
+
 /* The task that the head names; a node's if it names none. */
 pgcn_task pgcn_i_recipe_task(const pgcn_recipe_info *info);
 

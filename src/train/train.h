@@ -19,6 +19,7 @@ pgcn_status pgcn_i_config_from_json(json_t *object, const char *where, pgcn_conf
 const char *pgcn_i_config_difference(const pgcn_config *a, const pgcn_config *b);
 /* The caller's configuration over the defaults (pgcn_i_opts_over). NULL: the defaults. */
 pgcn_status pgcn_i_config_copy(const pgcn_config *given, pgcn_config *out);
+enum { PGCN_I_SETTING_TEXT = 64 }; /* room for any setting as text */
 /* "key=value key=value" over a configuration, adopted; our own text, so it cannot fail but by our
  * mistake. */
 pgcn_status pgcn_i_config_apply(pgcn_config *config, const char *settings);
@@ -191,6 +192,10 @@ struct pgcn_trainer {
     pgcn_memory memory; /* what all of this takes */
     const char *broken; /* which loss is not finite after a step of this epoch was done; or NULL */
 };
+
+/* operations.c: multiply-adds of one epoch with its evaluation, about; and of all its epochs. A pure
+ * function of the data and the settings: two programs on any machines count the same. */
+double pgcn_i_operations(const pgcn_dataset *data, const pgcn_config *config);
 
 /* memory.c: fills trainer->memory when everything is allocated. */
 pgcn_status pgcn_i_trainer_measure(pgcn_trainer *trainer);

@@ -265,6 +265,45 @@ pgcn_status pgcn_i_config_check_used(const pgcn_i_usage *u) {
     return PGCN_OK;
 }
 
+/* ---- settings over settings -------------------------------------------------------------------- */
+
+/* A setting that makes another one impossible. */
+static const struct {
+    const char *key, *value, *gives_way, *to;
+} ruled_out[] = {
+    {"samples", "1", "consistency", "0"},
+    {"walk", "node2vec", "self-loops", "no"},
+    {"input-hops", "0", "input-norm", "no"},
+};
+
+static bool has_set(const pgcn_config *config, const char *key) {
+    pgcn_field field;
+    for (int i = 0; pgcn_config_field(i, &field); i++)
+        if (strcmp(field.key, key) == 0) return pgcn_i_config_is_set(config, i);
+    return false;
+}
+
+pgcn_status pgcn_config_overlay(pgcn_config *config, const pgcn_config *given) {
+    PGCN_I_NEED(config);
+    PGCN_I_NEED(given);
+    pgcn_config own;
+    PGCN_TRY(pgcn_i_config_copy(given, &own));
+    pgcn_field field;
+    char text[PGCN_I_SETTING_TEXT];
+    for (int i = 0; pgcn_config_field(i, &field); i++) {
+        if (!pgcn_i_config_is_set(&own, i)) continue;
+        PGCN_TRY(pgcn_config_get(&own, field.key, text, sizeof text));
+        PGCN_TRY(pgcn_config_set(config, field.key, text));
+    }
+    for (size_t i = 0; i < sizeof ruled_out / sizeof *ruled_out; i++) {
+        if (!has_set(&own, ruled_out[i].key) || has_set(&own, ruled_out[i].gives_way)) continue;
+        PGCN_TRY(pgcn_config_get(&own, ruled_out[i].key, text, sizeof text));
+        if (strcmp(text, ruled_out[i].value) == 0)
+            PGCN_TRY(pgcn_config_set(config, ruled_out[i].gives_way, ruled_out[i].to));
+    }
+    return PGCN_OK;
+}
+
 /* ---- what follows ------------------------------------------------------------------------------ */
 
 void pgcn_i_config_settle(pgcn_config *config) {

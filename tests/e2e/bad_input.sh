@@ -232,7 +232,7 @@ full manual
 full --version
 full train good --epochs 2 --out full --quiet
 run 0 pathgcn eval full/model.safetensors good
-"$PATHGCN" train good --epochs 2 --out closed --quiet <&- >/dev/null 2>&- || fail "closed streams"
+"$PATHGCN" train --recipe usual good --epochs 2 --out closed --quiet <&- >/dev/null 2>&- || fail "closed streams"
 same "streams closed" full/model.safetensors closed/model.safetensors
 
 # ---- a full disk ---------------------------------------------------------------------------------
@@ -262,7 +262,7 @@ small_disk() { # a command, in a directory that holds 64 KiB
 }
 mkdir small small-left
 if unshare -m sh -c 'mount -t tmpfs -o size=64k pathgcn-test small' 2>/dev/null; then
-    run 1 small_disk "$PATHGCN" train ../good --epochs 3 --channels 300 --out run --quiet
+    run 1 small_disk "$PATHGCN" train --recipe usual ../good --epochs 3 --channels 300 --out run --quiet
     holds "$err" "No space left on device" "run/checkpoint.safetensors"
     no_leftovers small-left
     [ ! -e small-left/run/model.safetensors ] || fail "a model without space for it"

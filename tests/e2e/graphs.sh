@@ -125,7 +125,7 @@ for threads in 2 3; do
     same_runs "$threads threads" a "t$threads"
 done
 run 0 pathgcn train small --epochs 400 --threads 1 --out whole --quiet
-"$PATHGCN" train small --epochs 400 --threads 1 --out parts --quiet >"$out" 2>"$err" &
+"$PATHGCN" train --recipe usual small --epochs 400 --threads 1 --out parts --quiet >"$out" 2>"$err" &
 pid=$!
 wait_for 60 test -s parts/checkpoint.safetensors
 kill -INT $pid

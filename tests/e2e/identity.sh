@@ -120,7 +120,7 @@ stop() { # SIGNAL FILE: ends the program $pid when FILE has three lines
 }
 long=(--epochs 4000 --patience 0)
 keep done
-"$PATHGCN" train karate "${long[@]}" --out done --overwrite --quiet >"$out" 2>"$err" &
+"$PATHGCN" train --recipe usual karate "${long[@]}" --out done --overwrite --quiet >"$out" 2>"$err" &
 pid=$!
 stop INT done/unfinished/history.jsonl
 holds "$err" "saved in done/unfinished" "done keeps the run that it holds" "--resume"
@@ -137,7 +137,7 @@ same_runs "interrupted, resumed and put in its place" whole done
 
 # more epochs for a finished run, killed: it is still there too
 keep done
-"$PATHGCN" train karate "${long[@]}" --out done --resume --quiet --checkpoint-every 2 >"$out" 2>"$err" &
+"$PATHGCN" train --recipe usual karate "${long[@]}" --out done --resume --quiet --checkpoint-every 2 >"$out" 2>"$err" &
 pid=$!
 wait_for 60 test -e done/unfinished/checkpoint.safetensors
 stop KILL done/unfinished/history.jsonl
@@ -165,7 +165,7 @@ run 0 pathgcn train karate --epochs 7 --patience 0 --channels 8 --out turns --qu
 for round in {1..8}; do
     data=sbm:nodes=60 epochs=5
     ((round % 2)) || data=karate epochs=7
-    "$PATHGCN" train $data --epochs $epochs --patience 0 --channels 8 --out turns --overwrite --quiet \
+    "$PATHGCN" train --recipe usual $data --epochs $epochs --patience 0 --channels 8 --out turns --overwrite --quiet \
         >"$out" 2>"$err" &
     pid=$!
     sleep "0.0$((RANDOM % 70 + 10))"
@@ -203,7 +203,7 @@ run 0 pathgcn train "${seeds[@]}" --out seeds --overwrite # one seed in the plac
 run 0 pathgcn eval seeds/model.safetensors
 
 # the directory is locked, whichever seed is being trained
-"$PATHGCN" train sbm --epochs 1000000 --patience 0 --seeds 2 --quiet --out busy >/dev/null 2>&1 &
+"$PATHGCN" train --recipe usual sbm --epochs 1000000 --patience 0 --seeds 2 --quiet --out busy >/dev/null 2>&1 &
 pid=$!
 wait_for 60 lines_in busy/seed-0/history.jsonl 1
 refused 1 "another pathgcn|busy" train sbm --quiet --out busy --overwrite

@@ -233,7 +233,7 @@ fi
 on_terminal() { # columns, train arguments...: what a terminal of that width is sent
     local columns=$1
     shift
-    run 0 script -qec "stty cols $columns && '$PATHGCN' train $*" /dev/null
+    run 0 script -qec "stty cols $columns && '$PATHGCN' train --recipe usual $*" /dev/null
     tr '\r' '\n' <"$out" | sed 's/\x1b\[K//; /^seed/,$d' >screen # without the table
 }
 if script -qec true /dev/null >/dev/null 2>&1 </dev/null; then

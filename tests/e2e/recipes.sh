@@ -16,7 +16,7 @@ same "recipes and recipes list" listed "$out"
     fail "not every file of recipes/ is listed"
 run 0 pathgcn recipes --json
 [ "$(wc -l <"$out")" = 1 ] || fail "more than one JSON line"
-holds "$out" '{"recipes":[{"name":"any-graph","version":' '"sha256"'
+holds "$out" '{"recipes":[{"name":"any-alike","version":' '"sha256"'
 refused 2 "'lst' is not understood|did you mean list" recipes lst
 
 # -- show: what is printed is a recipe --------------------------------------------------------------

@@ -21,7 +21,7 @@ kill_and_resume() { # name, train arguments...
     run 0 pathgcn train "$@" --quiet --out "$name-whole" --checkpoint-every 5
     whole=$(($(milliseconds) - begin))
     while [ $kills -lt 3 ]; do
-        "$PATHGCN" train "$@" --quiet --out "$name-killed" --checkpoint-every 5 --resume \
+        "$PATHGCN" train --recipe usual "$@" --quiet --out "$name-killed" --checkpoint-every 5 --resume \
             >"$out" 2>"$err" & # not the function: its shell would be killed instead
         pid=$!
         moment=$((RANDOM % (whole / 6 + 1)))
@@ -54,7 +54,7 @@ kill_and_resume sbm $graph --epochs $epochs --patience 0 --batch-norm --resample
 interrupt() { # file whose lines show that it trains, train arguments...
     local history=$1 pid code=0
     shift
-    "$PATHGCN" train "$@" --quiet >"$out" 2>"$err" &
+    "$PATHGCN" train --recipe usual "$@" --quiet >"$out" 2>"$err" &
     pid=$!
     wait_for 60 lines_in "$history" 3
     kill -INT $pid
@@ -113,7 +113,7 @@ head -c 5000 whole/checkpoint.safetensors >empty/checkpoint.safetensors
 refused 1 "empty/checkpoint.safetensors" train "${common[@]}" --quiet --out empty --resume
 
 # a second program in the same directory
-"$PATHGCN" train sbm --epochs 1000000 --patience 0 --quiet --out busy >/dev/null 2>&1 &
+"$PATHGCN" train --recipe usual sbm --epochs 1000000 --patience 0 --quiet --out busy >/dev/null 2>&1 &
 busy=$!
 wait_for 60 lines_in busy/history.jsonl 1
 refused 1 "another pathgcn|busy" train sbm --quiet --out busy --overwrite

@@ -2,9 +2,9 @@
 #include "experiments/tune.h"
 #include "unit/nn_help.h"
 
-static void assert_rungs(int candidates, int runs, int keep, int count, const exp_rung *wanted) {
-    exp_rung rung[EXP_MOST_RUNGS];
-    assert_int_equal(exp_rungs(candidates, runs, keep, rung), count);
+static void assert_rungs(int candidates, int runs, int keep, int count, const pgcn_rung *wanted) {
+    pgcn_rung rung[PGCN_MOST_RUNGS];
+    assert_int_equal(pgcn_halving(candidates, runs, keep, rung), count);
     for (int i = 0; i < count; i++) {
         assert_int_equal(rung[i].candidates, wanted[i].candidates);
         assert_int_equal(rung[i].runs, wanted[i].runs);
@@ -13,17 +13,17 @@ static void assert_rungs(int candidates, int runs, int keep, int count, const ex
 
 static void test_rungs_fewer_candidates_have_more_runs(void **state) {
     (void)state;
-    assert_rungs(60, 10, 3, 3, (exp_rung[]){{60, 2}, {20, 4}, {7, 10}});
-    assert_rungs(27, 9, 3, 3, (exp_rung[]){{27, 1}, {9, 3}, {3, 9}});
-    assert_rungs(8, 4, 2, 3, (exp_rung[]){{8, 1}, {4, 2}, {2, 4}});
-    assert_rungs(2, 10, 3, 1, (exp_rung[]){{2, 10}}); /* too few to halve */
-    assert_rungs(60, 2, 3, 1, (exp_rung[]){{60, 2}}); /* too few runs to halve */
-    assert_rungs(5, 1000, 5, 2, (exp_rung[]){{5, 200}, {1, 1000}});
+    assert_rungs(60, 10, 3, 3, (pgcn_rung[]){{60, 2}, {20, 4}, {7, 10}});
+    assert_rungs(27, 9, 3, 3, (pgcn_rung[]){{27, 1}, {9, 3}, {3, 9}});
+    assert_rungs(8, 4, 2, 3, (pgcn_rung[]){{8, 1}, {4, 2}, {2, 4}});
+    assert_rungs(2, 10, 3, 1, (pgcn_rung[]){{2, 10}}); /* too few to halve */
+    assert_rungs(60, 2, 3, 1, (pgcn_rung[]){{60, 2}}); /* too few runs to halve */
+    assert_rungs(5, 1000, 5, 2, (pgcn_rung[]){{5, 200}, {1, 1000}});
 }
 
 static void test_rungs_cost_counts_no_run_twice(void **state) {
     (void)state;
-    const exp_rung rung[] = {{60, 2}, {20, 4}, {7, 10}};
+    const pgcn_rung rung[] = {{60, 2}, {20, 4}, {7, 10}};
     assert_int_equal(exp_rungs_trainings(rung, 3), 60 * 2 + 20 * 2 + 7 * 6);
     assert_int_equal(exp_rungs_trainings(rung, 1), 120);
 }

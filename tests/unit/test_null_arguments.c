@@ -26,6 +26,9 @@ static pgcn_dataset *data;
 static pgcn_config config;
 static pgcn_trainer *trainer;
 static pgcn_model *model;
+static pgcn_race *race;
+static pgcn_race_entry entry;
+static pgcn_rung rungs[PGCN_MOST_RUNGS];
 static char path[128], text[64];
 static float numbers[4096];
 static pgcn_node nodes[4096];
@@ -50,6 +53,7 @@ static int make_objects(void **state) {
     assert_int_equal(pgcn_graph_from_edges(3, 2, source, target, NULL, NULL, &graph), PGCN_OK);
     assert_int_equal(pgcn_dataset_load("karate", NULL, &data), PGCN_OK);
     assert_int_equal(pgcn_trainer_new(data, &config, &trainer), PGCN_OK);
+    assert_int_equal(pgcn_race_new(data, NULL, &race), PGCN_OK);
     assert_int_equal(pgcn_trainer_epoch(trainer, NULL), PGCN_OK);
     assert_int_equal(pgcn_trainer_model(trainer, &model), PGCN_OK);
     return 0;
@@ -57,6 +61,7 @@ static int make_objects(void **state) {
 
 static int free_objects(void **state) {
     pgcn_graph_free(graph);
+    pgcn_race_free(race);
     pgcn_trainer_free(trainer);
     pgcn_model_free(model);
     pgcn_dataset_free(data);
@@ -402,6 +407,24 @@ static bool empty_structs(void) {
     X(pgcn_recipe_for, wrong(pgcn_recipe_for(NULL, NULL, 0, &config, NULL)) &&                     \
         wrong(pgcn_recipe_for(NULL, data, 0, NULL, NULL)) &&                                       \
         wrong(pgcn_recipe_for(NULL, data, -1, &config, NULL)))                                     \
+    X(pgcn_config_overlay, wrong(pgcn_config_overlay(NULL, &config)) &&                            \
+        wrong(pgcn_config_overlay(&config, NULL)))                                                 \
+    X(pgcn_halving, pgcn_halving(0, 1, 2, rungs) == 0 && pgcn_halving(1, 0, 2, rungs) == 0 &&      \
+        pgcn_halving(1, 1, 1, rungs) == 0 && pgcn_halving(1, 1, 2, NULL) == 0)                     \
+    X(pgcn_race_new, wrong(pgcn_race_new(NULL, &config, &race)) &&                                 \
+        wrong(pgcn_race_new(data, &config, NULL)))                                                 \
+    X(pgcn_race_free, (pgcn_race_free(NULL), true))                                                \
+    X(pgcn_race_get, !pgcn_race_get(NULL, 0, &entry) && !pgcn_race_get(race, -1, &entry) &&        \
+        !pgcn_race_get(race, 1000, &entry) && pgcn_race_get(race, 0, NULL))                        \
+    X(pgcn_race_epoch, wrong(pgcn_race_epoch(NULL)))                                               \
+    X(pgcn_race_finished, pgcn_race_finished(NULL))                                                \
+    X(pgcn_race_done, pgcn_race_done(NULL) == 1)                                                   \
+    X(pgcn_race_leader, pgcn_race_leader(NULL) == -1 && pgcn_race_leader(race) == -1)              \
+    X(pgcn_race_winner, wrong(pgcn_race_winner(NULL, &config, NULL)) &&                            \
+        wrong(pgcn_race_winner(race, NULL, NULL)) &&                                               \
+        wrong(pgcn_race_winner(race, &config, NULL)))                                              \
+    X(pgcn_recipe_auto, wrong(pgcn_recipe_auto(NULL, &config, &config, NULL)) &&                   \
+        wrong(pgcn_recipe_auto(data, &config, NULL, NULL)))                                        \
     X(pgcn_recipe_write, wrong(pgcn_recipe_write(NULL, good_head(), &config)) &&                   \
         wrong(pgcn_recipe_write(path, NULL, &config)) &&                                           \
         pgcn_recipe_write(path, good_head(), NULL) == PGCN_OK &&                                   \

@@ -1,0 +1,34 @@
+/* How much work an epoch is, from the sizes of the data and the settings alone. What a race spends is
+ * counted in it, because seconds differ from machine to machine and from run to run. Called by race.c. */
+#include "train/train.h"
+
+#include <math.h>
+
+/* The share of the nodes that one epoch's steps go through, above 1 if some are seen twice. */
+static double share_of_nodes(const pgcn_dataset *data, const pgcn_config *config) {
+    if (!pgcn_i_in_batches(data, data->task == PGCN_TASK_GRAPH)) return 1;
+    if (config->steps == 0 || config->batch == 0) return fmax(1, config->steps);
+    return (double)config->steps * config->batch / (double)data->info.graphs;
+}
+
+/* Entries of the operators that one layer goes through, in training and in evaluation. */
+static double visits(const pgcn_dataset *data, const pgcn_config *config, bool exact) {
+    double hops = config->model == PGCN_MODEL_GIN ? 1 : config->path_length - 1;
+    double loops = config->self_loops ? (double)data->graph->n : 0;
+    double entries = (double)data->graph->entries + loops;
+    return hops * (exact ? entries : (double)data->graph->n * config->paths);
+}
+
+double pgcn_i_operations(const pgcn_dataset *data, const pgcn_config *config) {
+    double n = (double)data->graph->n, channels = config->channels, layers = config->layers;
+    double inputs = (double)data->info.feature_nonzeros * channels;
+    double square = channels * channels;
+    if (config->kernel == PGCN_KERNEL_FULL) square *= config->path_length;
+    if (config->model == PGCN_MODEL_GIN) square *= 2;
+    double dense = n * (layers * square + channels * data->classes);
+    bool exact = config->train_form == PGCN_FORM_EXACT || config->model == PGCN_MODEL_GIN;
+    /* products: forward and both gradients; gathers: forward and backward */
+    double step = 2 * inputs + 3 * dense + 2 * layers * channels * visits(data, config, exact);
+    double evaluation = inputs + dense + layers * channels * visits(data, config, true);
+    return step * config->samples * share_of_nodes(data, config) + evaluation / config->eval_every;
+}
