@@ -19,9 +19,9 @@ const cli_command cli_kernels = {
         "is the same everywhere, f(0) to what a node has by itself, f(-1) to one that changes sign\n"
         "along every edge. A channel smooths if |f(1)| is the largest of the three; it takes\n"
         "differences from the neighbours, as an edge detector does, if |f(0)| or |f(-1)| is\n"
-        "larger than |f(1)|. The last column counts the channels in which some later node of a path has a negative weight. --json has the weights\n"
-        "of all channels. The network gin has no paths: its layers have (1 + eps, 1), the weights of a\n"
-        "node and of the sum over its neighbours.",
+        "larger than |f(1)|. The last column counts the channels in which some later node of a path\n"
+        "has a negative weight. --json has the weights of all channels. The network gin has no paths:\n"
+        "its layers have (1 + eps, 1), the weights of a node and of the sum over its neighbours.",
     .examples = "  pathgcn kernels runs/karate/model.safetensors\n"
                 "  pathgcn kernels runs/cora/model.safetensors --json > kernels.json\n",
     .run = run,
