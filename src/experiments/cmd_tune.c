@@ -204,7 +204,13 @@ static int prepare_and_tune(const exp_tune_request *r, const cli_arguments *argu
     if (code >= 0) return code;
     default_out(name, out);
     s->out = r->out ? r->out : out;
-    return r->nested ? exp_nested_tune(r, s) : tune(r, s);
+    code = r->nested ? exp_nested_tune(r, s) : tune(r, s);
+    if (code != EXIT_DONE || s->failed == 0) return code;
+    cli_complain(&cli_tune,
+                 "%zu training%s failed, and not because of %s numbers; the result is that of the "
+                 "others, and the logs are in %s",
+                 s->failed, s->failed == 1 ? "" : "s", s->failed == 1 ? "its" : "their", s->out);
+    return EXIT_FAILED;
 }
 
 static int run(int argc, char **argv) {
@@ -235,7 +241,7 @@ static int run(int argc, char **argv) {
         {"jobs", "N", "one per core", "trainings at the same time", &r.processes, NULL},
         {"fresh", NULL, NULL, "do all jobs again", NULL, &r.fresh},
         {"json", NULL, NULL, "print one JSON line instead of the table", NULL, &r.json},
-        {"quiet", NULL, NULL, "no estimate and no progress", NULL, &r.quiet},
+        {"quiet", NULL, NULL, "no estimate, no progress, no notes", NULL, &r.quiet},
         {NULL, NULL, NULL, NULL, NULL, NULL}};
     cli_arguments arguments;
     exp_search search = {.command = &cli_tune};

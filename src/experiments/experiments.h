@@ -51,6 +51,7 @@ typedef struct exp_job {
     exp_state state;
     json_t *record;    /* when done */
     char failure[400]; /* when failed: one sentence */
+    bool diverged;     /* when failed: its numbers were not finite, which is a result too */
     pid_t pid;         /* while running */
     double begin;      /* cli_now() of its start */
 } exp_job;
@@ -120,7 +121,8 @@ typedef struct exp_live {
 } exp_live;
 
 /* Trains and writes the record. In a process of its own: what it prints is the log of the job, the
- * result is its exit code. */
+ * result is its exit code: one of the program's, or this one after PGCN_ERR_NUMERIC. */
+enum { EXP_EXIT_DIVERGED = 3 };
 int exp_work(const exp_jobs *jobs, const exp_job *job, exp_live *live);
 /* A few epochs, to know how long they take. */
 int exp_work_timing(const exp_jobs *jobs, const exp_job *job, exp_live *live);

@@ -102,6 +102,7 @@ static void note_failure(pool *p, exp_job *job, int status) {
     exp_job_path(p->jobs, job, done ? ".json" : ".log", log);
     exp_job_label(job, label);
     job->state = EXP_FAILED;
+    job->diverged = WIFEXITED(status) && WEXITSTATUS(status) == EXP_EXIT_DIVERGED;
     p->failed++;
     if (WIFSIGNALED(status))
         snprintf(job->failure, sizeof job->failure, "%s: its process was ended by signal %d (%s)",

@@ -189,9 +189,11 @@ int exp_search_run(exp_search *s) {
         cli_complain(s->command, "every candidate failed; the logs are in %s", s->jobs->directory);
         code = EXIT_FAILED;
     }
-    for (size_t i = 0; code < 0 && i < s->jobs->count; i++)
-        if (s->jobs->job[i].state == EXP_DONE)
-            s->seconds += exp_record_number(s->jobs->job[i].record, "seconds");
+    for (size_t i = 0; code < 0 && i < s->jobs->count; i++) {
+        const exp_job *job = &s->jobs->job[i];
+        if (job->state == EXP_DONE) s->seconds += exp_record_number(job->record, "seconds");
+        s->failed += job->state == EXP_FAILED && !job->diverged;
+    }
     return code;
 }
 

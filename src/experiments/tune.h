@@ -97,6 +97,7 @@ typedef struct exp_search {
     exp_candidate *candidate;
     int *order; /* [candidates] numbers, best first */
     double seconds;
+    size_t failed; /* trainings, for another reason than numbers that are not finite */
 } exp_search;
 
 /* Fills `candidates` (0: from the budget) and the results. -1, or the exit code. */

@@ -152,6 +152,7 @@ int exp_work(const exp_jobs *jobs, const exp_job *job, exp_live *live) {
         }
     }
     int code = status == PGCN_OK ? write_record(jobs, job, record) : failed(job);
+    if (status == PGCN_ERR_NUMERIC) code = EXP_EXIT_DIVERGED;
     json_decref(record);
     pgcn_model_free(model);
     pgcn_trainer_free(trainer);

@@ -116,11 +116,17 @@ same "the number of candidates" first.json again.json
 ring missing
 u8 1 0 1 0 0 0 0 0 0 0 0 0 | npy missing/train_mask.npy '|u1' '(12,)' # no node of class 1
 echo 'allow-missing-class = no' >strict.space
-run 0 pathgcn tune missing --space strict.space --candidates 3 --runs 1 --epochs 5 \
+run 1 pathgcn tune missing --space strict.space --candidates 3 --runs 1 --epochs 5 \
     --allow-missing-class yes --out strict
 holds "$out" "0, the present recipe" "failed" "2 candidates were dropped"
-holds "$err" "a job failed" "no training node of class 1"
+holds "$err" "a job failed" "no training node of class 1" "1 training failed, and not because of its numbers"
 holds strict/missing.recipe "allow-missing-class = yes"
+# numbers that are not finite are what a search has to expect
+printf 'lr-mix = 100\nlr-ends = 100\nlr-kernel = 100\n' >wild.space
+run 0 pathgcn tune sbm --space wild.space --candidates 2 --runs 1 --epochs 100 --patience 0 --layers 16 \
+    --wd-mix 0 --wd-kernel 0 --channels 8 --out wild
+holds "$out" "1 candidate was dropped"
+holds "$err" "a job failed" "not finite"
 run 1 pathgcn tune missing --candidates 3 --runs 1 --epochs 5 --allow-missing-class no --out all-fail
 holds "$err" "every candidate failed"
 
