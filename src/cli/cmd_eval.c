@@ -121,6 +121,7 @@ static int load(const cli_command *command, const cli_arguments *arguments, requ
     if (status == PGCN_OK) status = cli_load_model(arguments->word[0], &r->model);
     if (status != PGCN_OK) return cli_failed(command, status);
     bool own_data = arguments->words == 1 && !r->source.edges;
+    const char *part = r->source.features ? "features" : r->source.labels ? "labels" : NULL;
     const char *name = arguments->words > 1 ? arguments->word[1] : NULL;
     json_t *record = own_data ? cli_source_recall(arguments->word[0], &name, &r->source) : NULL;
     if (own_data && !record) name = pgcn_model_dataset(r->model);
@@ -130,12 +131,25 @@ static int load(const cli_command *command, const cli_arguments *arguments, requ
     }
     int code = cli_load_dataset(
         command, name, &r->source,
-        own_data ? "; or name the data set after the model, if it is elsewhere" : "", &r->data);
+        !own_data ? ""
+        : record
+            ? "; or name the data set after the model, if it is elsewhere"
+            : "; there is no data.json beside the model to say where its data is: name the data "
+              "set after the model, or give its files with --edges and --features",
+        &r->data);
     json_decref(record);
     r->source = (cli_source){0}; /* its words may have been the record's */
     if (code >= 0) return code;
     const char *found = pgcn_dataset_describe(r->data).fingerprint;
-    if (own_data && strcmp(found, pgcn_model_fingerprint(r->model)) != 0) {
+    bool other = own_data && strcmp(found, pgcn_model_fingerprint(r->model)) != 0;
+    if (other && part) {
+        cli_complain(command,
+                     "--%s was given without --edges, and with the other files of the training of "
+                     "%s it makes other data; to use the model on other data give --edges too",
+                     part, arguments->word[0]);
+        return EXIT_FAILED;
+    }
+    if (other) {
         cli_complain(
             command,
             "%s was trained on another version of %s: its fingerprint is %.12s..., that of "
