@@ -24,6 +24,16 @@ sort predicted given | cmp - members || fail "the predicted ids are not those wi
 [ "$(tail -n +2 predictions.csv | cut -d, -f2 | sort -u | xargs)" = "gravel road track" ] ||
     [ -n "$sanitized" ] || fail "the labels are not the names of the classes"
 
+# the page shows what comes out, after a race
+if [ -z "$sanitized" ]; then
+    run 0 "$PATHGCN" train "${files[@]}" --out page --quiet
+    run 0 pathgcn predict page/model.safetensors --unlabelled
+    sed -n 2,3p "$out" >shown
+    grep -A 2 '^node,label,probability$' "$PATHGCN_SOURCE/docs/OWN_DATA.md" | tail -n 2 | paste -d, - shown |
+        awk -F, '{ d = $3 - $6; if ($1 != $4 || $2 != $5 || d > 0.005 || d < -0.005) exit 1 }' ||
+        { cat shown >&2 && fail "docs/OWN_DATA.md shows other predictions"; }
+fi
+
 # far better than the largest class, on members whose group was given
 run 0 pathgcn eval runs/club/model.safetensors --json
 awk -v got="$(json "$out" test_accuracy)" 'BEGIN { exit !(got > 70) }' || [ -n "$sanitized" ] ||
@@ -130,3 +140,12 @@ refused 1 "word.csv|line 3" data info --edges three.csv --features word.csv
 printf 'id,x\na,1\nb,2\na,3\n' >twice.csv
 refused 1 "twice.csv|line 4|line 2" data info --edges three.csv --features twice.csv
 [ ! -e nowhere ] || fail "a refused command left a directory"
+
+# ---- a model away from its data ------------------------------------------------------------------------
+
+cp runs/club/model.safetensors alone.safetensors
+refused 2 "no data.json beside the model|give its files with --edges and --features" predict alone.safetensors
+run 0 pathgcn predict alone.safetensors --edges "$club/friends.csv" --features "$club/people.csv"
+sed 's/,3,/,4,/' "$club/people.csv" >changed.csv
+refused 1 "--features was given without --edges|give --edges too" predict runs/club/model.safetensors --features changed.csv
+run 0 pathgcn predict runs/club/model.safetensors --features changed.csv --edges "$club/friends.csv"
