@@ -271,7 +271,7 @@ static int run(int argc, char **argv) {
         {"checkpoint-every", "N", "0", "epochs between two checkpoints; 0: every 10 seconds",
          &r.every_text, NULL},
         {"json", NULL, NULL, "print one JSON line instead of the table", NULL, &r.json},
-        {"quiet", NULL, NULL, "no progress", NULL, &r.quiet},
+        {"quiet", NULL, NULL, "no progress, no notes", NULL, &r.quiet},
         {NULL, NULL, NULL, NULL, NULL, NULL}};
     cli_arguments arguments;
     int code = cli_parse(&cli_train, options, 0, 1, argc, argv, &arguments);

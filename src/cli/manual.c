@@ -49,8 +49,9 @@ int cli_manual(void) {
     printf(".SH SYNOPSIS\n.B pathgcn\n.I COMMAND\n[arguments] [options]\n");
     printf(
         ".SH DESCRIPTION\n"
-        "Trains, evaluates and runs pathGCN models (ICML 2022) for node classification. The same\n"
-        "seed gives the same bits at any number of threads, interrupted or not.\n");
+        "Trains, evaluates and runs pathGCN models (ICML 2022): classification of nodes and of whole graphs,\n"
+        "nodes with several labels. The same seed gives the same bits at any number of threads,\n"
+        "interrupted or not.\n");
     for (int i = 0; cli_commands[i]; i++)
         if (!write_command(cli_commands[i])) {
             cli_complain(NULL, "out of memory while writing the manual");

@@ -215,7 +215,12 @@ tr ',{}' '\n' <train.json | sed -n '/"layers"/,/"threads"/s/^"\([a-z-]*\)":.*/\1
 [ "$(wc -l <keys)" -gt 30 ] || fail "the configuration has too few keys: $(cat keys)"
 while read -r key; do holds help "--$key "; done <keys
 
+run 0 pathgcn train --help
+holds "$out" "no progress, no notes"
+run 0 pathgcn tune --help
+holds "$out" "no estimate, no progress, no notes"
 run 0 pathgcn manual
+holds "$out" "classification of nodes and of whole graphs"
 cp "$out" pathgcn.1
 holds pathgcn.1 ".TH PATHGCN 1" "PATHGCN_DATA" "EXIT STATUS"
 if command -v groff >/dev/null; then
