@@ -133,10 +133,9 @@ static void tell(const train_request *r, const pgcn_race *race, const char *winn
         if (!isnan(entry.score) && used < sizeof list)
             used += (size_t)snprintf(list + used, sizeof list - used, "%s%s %.1f", used ? ", " : "",
                                      entry.recipe.name, entry.score);
-    fprintf(stderr,
-            "note: no recipe is known for this data set; recipe %s won the race on "
-            "validation%s%s%s\n",
-            winner, used ? " (" : "", list, used ? ")" : "");
+    fprintf(stderr, "note: %srecipe %s won the race on validation%s%s%s\n",
+            r->recipe ? "" : "no recipe is known for this data set; ", winner, used ? " (" : "",
+            list, used ? ")" : "");
 }
 
 static int run_race(const train_request *r, pgcn_race *race, long long run) {

@@ -47,19 +47,20 @@ static const struct {
      "hops = 0.5 .. 16 log\n"
      "channels = 64 | 128\n"},
     {"heterophilous", "neighbours seldom alike: web graphs, actors, Wikipedia",
-     "lr-ends = 1e-3 .. 3e-2 log\n"
+     "lr-ends = 1e-3 .. 1e-1 log\n"
      "lr-mix = 1e-4 .. 3e-2 log\n"
      "lr-kernel = 1e-4 .. 5e-2 log\n"
-     "wd-ends = 1e-5 .. 3e-2 log\n"
-     "wd-mix = 1e-5 .. 1e-1 log\n"
-     "wd-kernel = 1e-5 .. 1e-1 log\n"
-     "dropout = 0.2 .. 0.8\n"
-     "dropout-hidden = 0 | 0.3 | 0.5\n"
-     "residual = initial | none\n"
+     "wd-ends = 1e-6 .. 1e-1 log\n"
+     "wd-mix = 1e-6 .. 1e-1 log\n"
+     "wd-kernel = 1e-6 .. 1e-1 log\n"
+     "dropout = 0 .. 0.8\n"
+     "dropout-hidden = 0 | 0.2 | 0.5\n"
+     "residual = initial | previous | none\n"
      "alpha = 0.1 .. 0.9\n"
-     "layers = 1 | 2 | 3\n"
-     "path-length = 2 .. 6\n"
+     "layers = 1 | 2 | 3 | 4\n"
+     "path-length = 1 .. 6\n"
      "paths = 5 | 10 | 20\n"
+     "train-form = sampled | exact\n"
      "kernel = layer | depthwise\n"
      "kernel-start = identity | smooth | random\n"
      "kernel-noise = 0 | 0.1 | 0.3\n"
@@ -68,7 +69,7 @@ static const struct {
      "self-loops = no | yes\n"
      "scaling = walk | symmetric\n"
      "normalise = auto | none\n"
-     "channels = 64 | 128\n"},
+     "channels = 64 | 128 | 256\n"},
     {"graph", "a class for every graph of a set of graphs",
      "lr-ends = 1e-3 .. 3e-2 log\n"
      "lr-mix = 1e-3 .. 3e-2 log\n"
@@ -259,6 +260,42 @@ bool exp_space_parse(const char *name, const char *text, size_t bytes, exp_space
 void exp_space_free(exp_space *space) {
     free(space->text);
     *space = (exp_space){0};
+}
+
+/* ---- the border ------------------------------------------------------------------------------- */
+
+/* Within a twentieth of the way from one end to the other. */
+static int end_of_range(const exp_parameter *p, double value) {
+    double at = p->is_log ? log(value / p->low) / log(p->high / p->low)
+                          : (value - p->low) / (p->high - p->low);
+    if (p->is_whole) return value <= p->low ? -1 : value >= p->high;
+    return at < 0.05 ? -1 : at > 0.95;
+}
+
+/* The same of a list of numbers, which has an order; words have none. */
+static int end_of_choices(const exp_parameter *p, double value) {
+    double number, least = INFINITY, most = -INFINITY;
+    for (int i = 0; i < p->choices; i++) {
+        if (!pgcn_number_parse(p->choice[i], &number)) return 0;
+        least = fmin(least, number);
+        most = fmax(most, number);
+    }
+    if (p->choices < 3) return 0; /* of two values one is always at an end */
+    return value <= least ? -1 : value >= most;
+}
+
+bool exp_space_at_border(const exp_parameter *p, const pgcn_config *config) {
+    char text[EXP_VALUE];
+    double value, beyond;
+    if (pgcn_config_get(config, p->key, text, sizeof text) != PGCN_OK ||
+        !pgcn_number_parse(text, &value))
+        return false;
+    int end = p->choices > 0 ? end_of_choices(p, value) : end_of_range(p, value);
+    if (end == 0) return false;
+    /* the end of what the setting takes at all is no border of the space */
+    beyond = value + end * (p->is_whole || value == floor(value) ? 1 : 1e-3 * fabs(value));
+    snprintf(text, sizeof text, "%.9g", beyond);
+    return is_accepted(p->key, text);
 }
 
 /* ---- drawing ---------------------------------------------------------------------------------- */

@@ -10,7 +10,7 @@
 
 /* ---- space.c -------------------------------------------------------------------------------- */
 
-enum { EXP_MOST_PARAMETERS = 64, EXP_MOST_CHOICES = 16, EXP_SENTENCE = 400 };
+enum { EXP_MOST_PARAMETERS = 64, EXP_MOST_CHOICES = 16, EXP_SENTENCE = 400, EXP_VALUE = 256 };
 
 /* One line of a space: "key = low .. high [log]", or "key = a | b | c". */
 typedef struct exp_parameter {
@@ -35,6 +35,10 @@ bool exp_space_parse(const char *name, const char *text, size_t bytes, exp_space
 void exp_space_free(exp_space *space);
 /* Built-in space i, or NULL after the last; *about: for what. */
 const char *exp_space_builtin(int i, const char **text, const char **about);
+
+/* Whether a value lies at an end of its range, or of a list of at least three numbers, beyond which the
+ * setting could go: a wider space may then hold something better. */
+bool exp_space_at_border(const exp_parameter *parameter, const pgcn_config *config);
 
 /* Settings of candidate `number`. 0 is `present` itself. Odd ones draw every parameter, even ones
  * about a third of them and keep the others as they are: near the present settings is where better

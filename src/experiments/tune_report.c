@@ -144,6 +144,8 @@ static json_t *candidate_to_json(const exp_search *s, int number) {
     return object;
 }
 
+static json_t *border_to_json(const exp_search *s);
+
 static json_t *make_json(const exp_search *s, const char *recipe_path) {
     json_t *candidates = json_array(), *rungs = json_array(), *settings = json_object();
     for (int i = 0; i < s->candidates; i++)
@@ -160,13 +162,45 @@ static json_t *make_json(const exp_search *s, const char *recipe_path) {
     }
     pgcn_task task = pgcn_dataset_describe(s->data->data).task;
     return json_pack(
-        "{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:i, s:i, s:s, s:o, s:i, s:o, s:o, s:f}",
+        "{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:i, s:i, s:s, s:o, s:i, s:o, s:o, s:o, s:f}",
         "dataset", s->data->name, "task", pgcn_task_name(task), "metric", cli_metric(task),
         "fingerprint", pgcn_dataset_describe(s->data->data).fingerprint, "present_recipe",
         s->recipe.name, "recipe", recipe_path, "space", s->space->name, "space_text",
         s->space->text, "seed", (json_int_t)s->seed, "keep", s->keep, "runs", s->runs, "chosen_by",
         exp_chosen_by[s->rule], "rungs", rungs, "best", s->order[0], "settings", settings,
-        "candidates", candidates, "seconds", s->seconds);
+        "on_border", border_to_json(s), "candidates", candidates, "seconds", s->seconds);
+}
+
+/* ---- the border of the space ------------------------------------------------------------------- */
+
+/* The settings in which the best candidate sits on it. The recipe that the search began with need not
+ * be in the space, so that what it has not changed does not count. */
+static json_t *border_to_json(const exp_search *s) {
+    json_t *list = json_array();
+    const pgcn_config *best = &s->candidate[s->order[0]].config;
+    json_t *changes = exp_tune_changes(s, s->order[0]);
+    for (int i = 0; i < s->space->parameters; i++) {
+        const exp_parameter *p = &s->space->parameter[i];
+        if (json_object_get(changes, p->key) && exp_space_at_border(p, best))
+            json_array_append_new(list, json_string(p->key));
+    }
+    json_decref(changes);
+    return list;
+}
+
+static void print_border(const exp_search *s) {
+    json_t *list = border_to_json(s), *key;
+    size_t i;
+    json_array_foreach(list, i, key) {
+        char value[EXP_VALUE];
+        pgcn_config_get(&s->candidate[s->order[0]].config, json_string_value(key), value,
+                        sizeof value);
+        printf("%s%s %s", i == 0 ? "On the border of the space: " : ", ", json_string_value(key),
+               value);
+    }
+    if (json_array_size(list) > 0)
+        printf(". A wider space (--space FILE) may hold something better.\n");
+    json_decref(list);
 }
 
 /* ---- the recipe ------------------------------------------------------------------------------- */
@@ -264,6 +298,7 @@ int exp_tune_report(const exp_search *s, bool json) {
         code = cli_print_json(s->command, json_incref(object));
     } else if (code < 0) {
         print_table(s);
+        print_border(s);
         printf("\nRecipe: %s (pathgcn train %s --recipe %s). All candidates: %s/tune.json.\n",
                recipe_path, s->data->name, recipe_path, s->out);
         code = EXIT_DONE;

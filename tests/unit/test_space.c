@@ -189,10 +189,40 @@ static void test_draw_settings_that_do_nothing_stay_as_they_are(void **state) {
     exp_space_free(&space);
 }
 
+static bool at_border(const exp_space *space, int i, const char *value) {
+    pgcn_config config = pgcn_config_default();
+    must(pgcn_config_set(&config, space->parameter[i].key, value));
+    return exp_space_at_border(&space->parameter[i], &config);
+}
+
+static void test_space_border_is_where_a_wider_one_could_go_on(void **state) {
+    (void)state;
+    exp_space space = parse("wd-ends = 1e-4 .. 1e-2 log\n"
+                            "dropout = 0 .. 0.5\n"
+                            "path-length = 3 .. 7\n"
+                            "paths = 5 | 10 | 20\n"
+                            "channels = 64 | 128\n"
+                            "mix = identity | random\n");
+    assert_true(at_border(&space, 0, "9.8e-3"));
+    assert_true(at_border(&space, 0, "1.05e-4"));
+    assert_false(at_border(&space, 0, "1e-3"));
+    assert_true(at_border(&space, 1, "0.49"));
+    assert_false(at_border(&space, 1, "0")); /* no dropout goes below it */
+    assert_true(at_border(&space, 2, "7"));
+    assert_true(at_border(&space, 2, "3"));
+    assert_false(at_border(&space, 2, "6"));
+    assert_true(at_border(&space, 3, "20"));
+    assert_false(at_border(&space, 3, "10"));
+    assert_false(at_border(&space, 4, "128")); /* one of two */
+    assert_false(at_border(&space, 5, "random"));
+    exp_space_free(&space);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_space_lines_are_ranges_and_choices),
         cmocka_unit_test(test_space_mistakes_name_line_and_key),
+        cmocka_unit_test(test_space_border_is_where_a_wider_one_could_go_on),
         cmocka_unit_test(test_space_builtin_ones_are_read_and_drawn_from),
         cmocka_unit_test(test_draw_values_lie_in_the_space_and_fill_it),
         cmocka_unit_test(test_draw_number_decides_what_is_kept),
