@@ -230,7 +230,7 @@ full info
 full train --help
 full manual
 full --version
-full train good --epochs 2 --out full --quiet
+full train --recipe usual good --epochs 2 --out full --quiet
 run 0 pathgcn eval full/model.safetensors good
 "$PATHGCN" train --recipe usual good --epochs 2 --out closed --quiet <&- >/dev/null 2>&- || fail "closed streams"
 same "streams closed" full/model.safetensors closed/model.safetensors
