@@ -3,6 +3,7 @@
  * train_run.c when the directory of the run is known. */
 #include "cli/train.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,14 +76,26 @@ static bool write_race(const char *path, const pgcn_race *race, json_t *identity
     return status == PGCN_OK;
 }
 
-/* The winner of a race that the directory remembers; "" if it remembers none, or another one. */
-static void recall(const char *path, const json_t *identity, char winner[64], bool *other) {
-    json_t *record = json_load_file(path, 0, NULL);
+/* The winner of a race that the directory remembers; "" if it remembers none, or another one. False with
+ * a message if the file is there and cannot be read. */
+static bool recall(const char *path, const json_t *identity, char winner[64], bool *other) {
+    json_error_t error;
+    *other = false;
+    errno = 0;
+    json_t *record = json_load_file(path, 0, &error);
+    if (!record && errno != ENOENT) {
+        cli_complain(&cli_train,
+                     "cannot read '%s': %s; remove it to race again, or choose another "
+                     "--out",
+                     path, errno ? pgcn_system_error(errno) : error.text);
+        return false;
+    }
     const char *name = json_string_value(json_object_get(record, "winner"));
     bool same = name && json_equal(json_object_get(record, "identity"), identity);
     snprintf(winner, 64, "%s", same ? name : "");
     *other = record && !same;
     json_decref(record);
+    return true;
 }
 
 /* ---- progress -------------------------------------------------------------------------------------- */
@@ -183,7 +196,7 @@ static int find_winner(const train_request *r, const pgcn_dataset *data, const p
     pgcn_config own = pgcn_config_default();
     pgcn_recipe_info info;
     char path[CLI_PATH_BYTES];
-    bool other;
+    bool other = false;
     int code = cli_apply(&cli_train, r->arguments, &own);
     char seed[32];
     snprintf(seed, sizeof seed, "%llu", (unsigned long long)config->seed);
@@ -193,7 +206,7 @@ static int find_winner(const train_request *r, const pgcn_dataset *data, const p
     if (code >= 0) return code;
     json_t *identity = identity_of(r, data, config, race);
     if (!cli_train_join(path, files->work, "race.json")) code = EXIT_FAILED;
-    if (code < 0) recall(path, identity, winner, &other);
+    if (code < 0 && !recall(path, identity, winner, &other)) code = EXIT_FAILED;
     if (code < 0 && !*winner && files->started)
         code = cli_train_refuse_other(
             files, other ? "its settings came from a race on other data, with other settings or "

@@ -248,12 +248,14 @@ static void check_fault(const scenario *s, int code, const char *what) {
 /* `before` is what the folder holds now. */
 __attribute__((unused)) static void fail_every_call(const scenario *s) {
     int faults[DISK_KINDS] = {0}, all = 0;
+    int stride =
+        getenv("PATHGCN_EMULATED") ? 23 : 1; /* an emulator takes an hour for all of them */
     copy_tree(root, before);
     disk_reset(root);
     if (run(s, NULL) != EXIT_DONE) fail_msg("%s: %s", s->name, said);
     copy_tree(root, after);
     for (int kind = 0; kind < DISK_KINDS; kind++)
-        for (int number = 1, fired = 1; fired; number++)
+        for (int number = 1, fired = 1; fired; number += stride)
             for (int lasting = 0; lasting < 2 && fired; lasting++) {
                 char what[200];
                 copy_tree(before, root);
@@ -274,7 +276,7 @@ __attribute__((unused)) static void fail_every_call(const scenario *s) {
         all += faults[kind];
     }
     printf(" in all %d faults\n", all);
-    assert_true(all >= s->least);
+    assert_true(all >= s->least / stride);
 }
 
 /* ---- a folder to work in ---------------------------------------------------------------------- */
