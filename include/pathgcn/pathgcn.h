@@ -201,6 +201,25 @@ PGCN_API pgcn_status pgcn_paths_sample(const pgcn_graph *graph, const pgcn_paths
 PGCN_API pgcn_status pgcn_paths_save(const char *path, const pgcn_node *paths, int64_t n_starts,
                                      int p, int k);
 
+/* ---- measures ---------------------------------------------------------------------------- */
+
+/* What says how good predictions are; all in percent, everywhere. docs/FORMATS.md defines them. A class
+ * is predicted if it is the most probable one; of several labels, each that is more probable than not.
+ * A measure that is not defined (AUC where all items are of one class) is NaN. */
+typedef enum pgcn_measure {
+    PGCN_MEASURE_ACCURACY = 0,          /* right ones; of several labels the micro-averaged F1 */
+    PGCN_MEASURE_BALANCED_ACCURACY = 1, /* mean over the classes of the share that is found */
+    PGCN_MEASURE_MACRO_F1 = 2,          /* mean over the classes of their F1 */
+    PGCN_MEASURE_AUC = 3, /* area under the ROC curve of class 1; of more classes, or of several
+                             labels, the mean over them, each against the rest */
+    PGCN_MEASURE_AVERAGE_PRECISION = 4 /* the same of the curve of precision over recall */
+} pgcn_measure;
+#define PGCN_MEASURES 5
+/* "accuracy", "balanced-accuracy", "macro-f1", "auc", "average-precision"; "" if there is no such
+ * measure. And back: false, *out as it is, if that is no name of one. */
+PGCN_API const char *pgcn_measure_name(pgcn_measure measure);
+PGCN_API bool pgcn_measure_parse(const char *name, pgcn_measure *out);
+
 /* ---- data sets --------------------------------------------------------------------------- */
 
 typedef struct pgcn_dataset pgcn_dataset;
@@ -491,9 +510,15 @@ typedef enum pgcn_form {
     PGCN_FORM_SAMPLED = 0,
     PGCN_FORM_EXACT = 1 /* powers of the transition matrix instead of paths */
 } pgcn_form;
+/* Which validation figure says which epoch's weights are kept: the least loss, or the largest of a
+ * measure, the lower loss deciding between equal ones. Measure m is m + 1. */
 typedef enum pgcn_select {
-    PGCN_SELECT_LOSS = 0, /* keep the weights of the epoch with the least validation loss */
-    PGCN_SELECT_ACCURACY = 1
+    PGCN_SELECT_LOSS = 0,
+    PGCN_SELECT_ACCURACY = 1,
+    PGCN_SELECT_BALANCED_ACCURACY = 2,
+    PGCN_SELECT_MACRO_F1 = 3,
+    PGCN_SELECT_AUC = 4,
+    PGCN_SELECT_AVERAGE_PRECISION = 5
 } pgcn_select;
 typedef enum pgcn_normalise {
     PGCN_NORMALISE_AUTO = 0, /* rows for sparse features, standardise for dense ones */
@@ -672,6 +697,8 @@ typedef struct pgcn_epoch {
     bool best;      /* the weights of this epoch were kept */
     double step_ms; /* sampling, forward, backward and Adam, without the evaluation; not kept in
                        checkpoints: 0 for epochs before a resume */
+    double val_measure, test_measure; /* the measure that `select` names; the accuracies if it is
+                                         loss */
 } pgcn_epoch;
 
 /* Borrows `data` until the trainer is freed. Checks data and configuration against each other
@@ -781,7 +808,20 @@ typedef struct pgcn_score {
     double draw_accuracy;  /* mean over the draws of the accuracy of a single one */
     double draw_deviation; /* and its standard deviation; 0 when deterministic */
     double loss;           /* mean cross-entropy of the prediction */
+    double balanced_accuracy, macro_f1, auc,
+        average_precision; /* of the prediction: pgcn_measure */
+    double majority; /* accuracy of always predicting the most frequent class of the training items;
+                        of several labels those that most of them have. NaN if the data does not
+                        have the split of the training */
+    int classes_missed; /* classes that these items have and that is predicted for none of them */
+    int first_missed;   /* the first of them, -1: none */
 } pgcn_score;
+/* One of its measures, by number; NaN if there is no such measure. */
+PGCN_API double pgcn_score_measure(const pgcn_score *score, pgcn_measure measure);
+/* Scores of the best weights so far on the validation and test items, as the epochs evaluate them:
+ * the accuracies are those of the history. Where there is no test, all of it is NaN. draw_* are those
+ * of the prediction. Allocates and frees what it needs; takes as long as the evaluation of an epoch. */
+PGCN_API pgcn_status pgcn_trainer_scores(pgcn_trainer *trainer, pgcn_score *val, pgcn_score *test);
 /* Whether the data has the split that a model was trained on. Splits are compared by their masks:
  * two of the same name may train on different nodes. */
 typedef enum pgcn_split_match {

@@ -83,8 +83,8 @@ static const field fields[] = {
     INT ("resample-every", resample_every, 0, 1000000, "steps between two samples of paths; 0: one sample for ever"),
     BOOL("paths-per-layer", paths_per_layer, "a sample of paths for each layer instead of one for all"),
     INT ("epochs", epochs, 1, 1000000, "most epochs"),
-    INT ("patience", patience, 0, 1000000, "stop after so many epochs without better validation loss or accuracy; 0: never"),
-    ENUM("select", select, "loss | accuracy", "which validation figure chooses the weights that are kept"),
+    INT ("patience", patience, 0, 1000000, "stop after so many epochs without better validation loss or accuracy (or what --select names); 0: never"),
+    ENUM("select", select, "loss | accuracy | balanced-accuracy | macro-f1 | auc | average-precision", "which validation figure chooses the weights that are kept; the lower loss between equal ones"),
     INT ("eval-every", eval_every, 1, 1000000, "epochs between two evaluations"),
     BOOL("allow-missing-class", allow_missing_class, "train although a class has no training node"),
     {"split", FIELD_SPLIT, AT(split), 0, 0, "auto | public | numbered | 0, 1, 2, ...", "which split; numbered: the seed's number modulo the numbered ones; auto: public, or else numbered", GROUP},
@@ -187,7 +187,7 @@ static void accepted(const field *f, char *out, size_t bytes) {
 }
 
 bool pgcn_config_field(int i, pgcn_field *out) {
-    static _Thread_local char text[64];
+    static _Thread_local char text[128];
     if (i < 0 || i >= FIELDS) return false;
     accepted(&fields[i], text, sizeof text);
     if (out) *out = (pgcn_field){fields[i].key, text, fields[i].help, fields[i].group};

@@ -53,7 +53,7 @@ static const struct {
     {"paths-per-layer", {"yes", "no"}, {"y", "", "01"}},
     {"epochs", {"1", "1000000"}, {"0", "1000001", "x"}},
     {"patience", {"0", "1000000"}, {"-1", "1000001", "x"}},
-    {"select", {"accuracy", "loss"}, {"test", "", "Loss"}},
+    {"select", {"average-precision", "loss"}, {"test", "", "AUC"}},
     {"eval-every", {"1", "1000000"}, {"0", "1000001", "x"}},
     {"allow-missing-class", {"yes", "no"}, {"x", "", "-1"}},
     {"split", {"numbered", "123456789"}, {"private", "1234567890", "-1"}},

@@ -17,6 +17,7 @@ static void test_trainer_after_first_epoch_allocates_nothing(void **state) {
         QUICK "kernel=full train-form=exact",
         QUICK "walk=node2vec self-loops=no samples=1 consistency=0 resample-every=2",
         QUICK "eval-every=3 kernel=global",
+        QUICK "select=auc",
     };
     static const char *const names[] = {"karate", SBM}; /* sparse and dense features */
     for (int d = 0; d < 2; d++) {
@@ -42,6 +43,7 @@ static void test_trainer_thread_matrix_same_bits(void **state) {
         QUICK "kernel=global samples=3 paths-per-layer=yes resample-every=3",
         QUICK "walk=node2vec self-loops=no return-p=4",
         QUICK "dropout-hidden=0.3 samples=1 consistency=0",
+        QUICK "select=average-precision",
     };
     static const char *const names[] = {"karate", SBM};
     for (int d = 0; d < 2; d++) {
@@ -239,15 +241,18 @@ static void assert_follows_history(const pgcn_trainer *trainer, int patience, pg
         }
         bool better = best < 0;
         if (!better && select == PGCN_SELECT_LOSS) better = h[e].val_loss < h[best].val_loss;
-        if (!better && select == PGCN_SELECT_ACCURACY)
-            better =
-                h[e].val_accuracy > h[best].val_accuracy ||
-                (h[e].val_accuracy == h[best].val_accuracy && h[e].val_loss < h[best].val_loss);
+        if (!better && select != PGCN_SELECT_LOSS)
+            better = h[e].val_measure > h[best].val_measure ||
+                     (h[e].val_measure == h[best].val_measure && h[e].val_loss < h[best].val_loss);
+        if (select <= PGCN_SELECT_ACCURACY) {
+            assert_true(h[e].val_measure == h[e].val_accuracy);
+            assert_true(h[e].test_measure == h[e].test_accuracy);
+        }
         assert_int_equal(h[e].best, better);
         if (better) best = e;
-        if (h[e].val_loss < least || h[e].val_accuracy > most) last_improved = e + 1;
+        if (h[e].val_loss < least || h[e].val_measure > most) last_improved = e + 1;
         if (h[e].val_loss < least) least = h[e].val_loss;
-        if (h[e].val_accuracy > most) most = h[e].val_accuracy;
+        if (h[e].val_measure > most) most = h[e].val_measure;
         if (patience > 0 && e + 1 < count) assert_true(e + 1 - last_improved < patience);
     }
     if (patience > 0) assert_int_equal(count, last_improved + patience);
@@ -275,7 +280,7 @@ static void test_progress_improves_by_loss_or_by_accuracy(void **state) {
         for (int e = 0; e < EPOCHS; e++) {
             int best = by_accuracy ? cases[e].best_by_accuracy : cases[e].best_by_loss;
             pgcn_epoch epoch = {
-                .epoch = e + 1, .val_loss = cases[e].loss, .val_accuracy = cases[e].accuracy};
+                .epoch = e + 1, .val_loss = cases[e].loss, .val_measure = cases[e].accuracy};
             bool is_best = pgcn_i_progress_add(
                 &progress, by_accuracy ? PGCN_SELECT_ACCURACY : PGCN_SELECT_LOSS, epoch);
             assert_int_equal(is_best, best == e + 1);
@@ -290,18 +295,19 @@ static void test_progress_improves_by_loss_or_by_accuracy(void **state) {
 static void test_trainer_patience_and_selection_follow_the_history(void **state) {
     (void)state;
     static const char *const names[] = {"karate", SBM};
-    for (int i = 0; i < 8; i++) {
-        bool by_accuracy = i & 1;
-        int patience = i & 2 ? 25 : 8;
+    for (int i = 0; i < 24; i++) {
+        pgcn_select select = (pgcn_select)(i % 6);
+        int patience = i / 6 & 1 ? 25 : 8;
         char text[128];
-        pgcn_dataset *data = dataset(names[i / 4]);
+        pgcn_dataset *data = dataset(names[i / 12]);
         snprintf(text, sizeof text, "channels=8 epochs=3000 patience=%d select=%s lr-ends=0.05",
-                 patience, by_accuracy ? "accuracy" : "loss");
+                 patience,
+                 select == PGCN_SELECT_LOSS ? "loss"
+                                            : pgcn_measure_name((pgcn_measure)(select - 1)));
         pgcn_trainer *trainer = trainer_of(data, text);
         while (!pgcn_trainer_finished(trainer)) run_epochs(trainer, 1);
         assert_true(trainer->progress.epochs < 3000);
-        assert_follows_history(trainer, patience,
-                               by_accuracy ? PGCN_SELECT_ACCURACY : PGCN_SELECT_LOSS);
+        assert_follows_history(trainer, patience, select);
         must_fail(pgcn_trainer_epoch(trainer, NULL), PGCN_ERR_ARGUMENT, "finished");
         pgcn_trainer_free(trainer);
         pgcn_dataset_free(data);
