@@ -530,6 +530,8 @@ typedef enum pgcn_normalise {
 } pgcn_normalise;
 
 #define PGCN_MOST_SETTINGS 96
+/* Room for the text of any setting. */
+#define PGCN_SETTING_BYTES 512
 
 /* Everything that defines a model and its training. Each field is also a command-line option and
  * a key of pgcn_config_set(): pgcn_config_field() lists them with type, range and meaning. */
@@ -584,6 +586,10 @@ typedef struct pgcn_config {
     int batch;    /* graphs of a step; 0: all */
     int steps;    /* of an epoch; 0: every training graph once */
     int lr_halve; /* epochs after which the learning rates are halved, again and again; 0: never */
+    /* Weights of the classes in the training loss: "none"; "balanced", n / (classes * n_c) for class c,
+     * over the training items; or a number for each class, in their order, "1,5,2.5". The loss is
+     * divided by the weights of its items. Not for several labels. */
+    char class_weights[PGCN_SETTING_BYTES];
     /* the run: no influence on the result */
     int threads;
     bool recompute; /* less memory for deep networks: values are computed again, not kept */
@@ -602,9 +608,18 @@ PGCN_API pgcn_config pgcn_config_default(void);
 PGCN_API pgcn_config pgcn_config_for(const char *dataset);
 /* Sets one field from text, e.g. ("dropout", "0.5"). PGCN_ERR_ARGUMENT says what is accepted. */
 PGCN_API pgcn_status pgcn_config_set(pgcn_config *config, const char *key, const char *value);
-/* Writes the value of a field as text into `out` (at least 32 bytes). */
+/* Writes the value of a field as text into `out`: PGCN_SETTING_BYTES are enough for any, 32 for all but
+ * class-weights. PGCN_ERR_ARGUMENT if it does not fit. */
 PGCN_API pgcn_status pgcn_config_get(const pgcn_config *config, const char *key, char *out,
                                      size_t out_bytes);
+/* The setting class-weights from a text file with a line `class,weight` for every class, which are
+ * found by their names in the data, or their numbers where they have none.
+ *   header  whether the first line is a header.
+ *   out     [PGCN_SETTING_BYTES], the caller's: the value for pgcn_config_set().
+ * Errors: PGCN_ERR_IO, PGCN_ERR_FORMAT (names file and line), PGCN_ERR_ARGUMENT (too many classes for
+ * a setting). */
+PGCN_API pgcn_status pgcn_class_weights_read(const char *path, const pgcn_dataset *data,
+                                             pgcn_header header, char *out);
 /* Checks fields against each other; the sentence names the field and the fix. A setting of the caller's
  * that does nothing beside the others (`paths` where train_form is exact) is refused: one that was set
  * by pgcn_config_set(), or whose value is neither the default nor what a recipe or a model file says.

@@ -127,7 +127,8 @@ int64_t cli_node_row(const pgcn_dataset *data, int64_t number);
 /* Half the width of the 95 % interval of the mean of `count` independent runs, from their deviation
  * (with N - 1), by Student's t. NaN for fewer than two runs. */
 double cli_interval_95(double deviation, long long count);
-json_t *cli_json_interval(double mean, double deviation, long long count); /* [low, high], or null */
+json_t *cli_json_interval(double mean, double deviation,
+                          long long count); /* [low, high], or null */
 
 /* ---- source.c ------------------------------------------------------------------------------- */
 
@@ -171,6 +172,17 @@ void cli_print_notes(FILE *out, const pgcn_dataset *data); /* "note: ...", a lin
 bool cli_source_write(const cli_command *command, const char *directory, const char *dataset,
                       const cli_source *source);
 json_t *cli_source_recall(const char *model, const char **dataset, cli_source *source);
+
+/* --class-weights FILE. The setting itself is a list of numbers in the order of the classes, which are
+ * known when the data is loaded: before that, cli_weights_defer() puts a list in its place that any
+ * check accepts, and afterwards cli_weights_read() the one of the file. -1, or the exit code. */
+typedef struct cli_weights {
+    const char *file; /* NULL: none */
+    char text[PGCN_SETTING_BYTES];
+} cli_weights;
+void cli_weights_defer(cli_arguments *arguments, cli_weights *weights);
+int cli_weights_read(const cli_command *command, const cli_source *source, const pgcn_dataset *data,
+                     cli_arguments *arguments, cli_weights *weights);
 
 /* ---- run_directory.c ------------------------------------------------------------------------ */
 

@@ -102,7 +102,7 @@ static int run_list(int argc, char **argv) {
 
 static void print_recipe(const pgcn_recipe_info *info, const pgcn_config *config) {
     pgcn_field field;
-    char value[64], preset[64];
+    char value[PGCN_SETTING_BYTES], preset[PGCN_SETTING_BYTES];
     printf("# %s, at %d layers (%s)\n", info->name, config->layers, info->origin);
     if (info->version > 0)
         printf("recipe = %s\nversion = %d\ntask = %s\ndataset = %s\n", info->name, info->version,

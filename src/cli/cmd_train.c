@@ -199,10 +199,12 @@ static int prepare_as_recipe(train_request *r, pgcn_dataset **data) {
     return cli_load_dataset(&cli_train, r->dataset, &r->source, "", data);
 }
 
-static int load_and_train(train_request *r, const cli_arguments *arguments) {
+static int load_and_train(train_request *r, cli_arguments *arguments) {
     pgcn_dataset *data;
+    cli_weights weights;
     char out[CLI_PATH_BYTES];
     pgcn_config config = pgcn_config_default();
+    cli_weights_defer(arguments, &weights);
     int code = cli_apply(&cli_train, arguments, &config); /* typing errors before a long load */
     if (code >= 0) return code;
     code = cli_load_dataset(&cli_train, r->dataset, &r->source, "", &data);
@@ -211,7 +213,8 @@ static int load_and_train(train_request *r, const cli_arguments *arguments) {
         default_out(pgcn_dataset_describe(data).name, out);
         r->out = out;
     }
-    code = start_from_recipe(r, data, arguments, &config);
+    code = cli_weights_read(&cli_train, &r->source, data, arguments, &weights);
+    if (code < 0) code = start_from_recipe(r, data, arguments, &config);
     if (code < 0) code = prepare_as_recipe(r, &data);
     if (code < 0 && !r->quiet) cli_print_notes(stderr, data);
     if (code < 0) code = cli_configure(&cli_train, arguments, &config);

@@ -97,7 +97,7 @@ bool cli_is_given(const cli_arguments *arguments, const char *key) {
 /* 0.5 and 0.50, yes and true are the same setting. */
 static bool is_same(const char *key, const char *a, const char *b) {
     pgcn_config one = pgcn_config_default(), two = one;
-    char first[64], second[64];
+    char first[PGCN_SETTING_BYTES], second[PGCN_SETTING_BYTES];
     if (strcmp(a, b) == 0) return true;
     if (pgcn_config_set(&one, key, a) != PGCN_OK || pgcn_config_set(&two, key, b) != PGCN_OK)
         return false;
@@ -238,7 +238,7 @@ int cli_overlay(const cli_command *command, const cli_arguments *arguments, pgcn
     int code = cli_apply(command, arguments, config);
     if (code >= 0) return code;
     for (size_t i = 0; i < sizeof ruled_out / sizeof *ruled_out; i++) {
-        char value[64];
+        char value[PGCN_SETTING_BYTES];
         pgcn_config_get(config, ruled_out[i].key, value, sizeof value);
         if (strcmp(value, ruled_out[i].value) == 0 && cli_is_given(arguments, ruled_out[i].key) &&
             !cli_is_given(arguments, ruled_out[i].gives_way))
@@ -312,7 +312,7 @@ static void write_fields(FILE *out, const cli_command *command, const cli_option
     if (!strstr(command->config_groups, group)) return;
     fprintf(out, "\n%s:\n", title);
     for (int i = 0; pgcn_config_field(i, &field); i++) {
-        char preset[64];
+        char preset[PGCN_SETTING_BYTES];
         if (strcmp(field.group, group) != 0 || find_option(options, field.key, strlen(field.key)))
             continue;
         pgcn_config_get(&config, field.key, preset, sizeof preset);

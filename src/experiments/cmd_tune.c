@@ -197,8 +197,7 @@ static int tune(const exp_tune_request *r, exp_search *s) {
     return code;
 }
 
-static int prepare_and_tune(const exp_tune_request *r, const cli_arguments *arguments,
-                            exp_search *s) {
+static int prepare_and_tune(const exp_tune_request *r, cli_arguments *arguments, exp_search *s) {
     char name[128], out[256];
     int code = exp_tune_present(r, arguments, s, name);
     if (code >= 0) return code;

@@ -125,8 +125,8 @@ typedef struct exp_tune_request {
 
 /* The settings to start from, recipe and then options: fills `present` and `recipe` of the search.
  * -1, or the exit code. */
-int exp_tune_present(const exp_tune_request *request, const cli_arguments *arguments,
-                     exp_search *search, char name[128]);
+int exp_tune_present(const exp_tune_request *request, cli_arguments *arguments, exp_search *search,
+                     char name[128]);
 /* The data with the splits that `split` (a value of the setting) names. With `hide_test` no split has
  * test nodes, and the labels that none of these splits trains or validates with are removed. */
 int exp_tune_load(const exp_tune_request *request, const exp_search *search, const char *split,

@@ -21,7 +21,7 @@ static void each_change(const exp_search *s, const exp_candidate *c, with_settin
                         void *context) {
     pgcn_field field;
     for (int i = 0; pgcn_config_field(i, &field); i++) {
-        char ours[256], theirs[256];
+        char ours[PGCN_SETTING_BYTES], theirs[PGCN_SETTING_BYTES];
         pgcn_config_get(&c->config, field.key, ours, sizeof ours);
         pgcn_config_get(&s->present, field.key, theirs, sizeof theirs);
         if (strcmp(ours, theirs) != 0) call(context, field.key, ours, theirs);
@@ -153,7 +153,7 @@ static json_t *make_json(const exp_search *s, const char *recipe_path) {
                                                "runs", s->rung[r].runs));
     pgcn_field field;
     for (int i = 0; pgcn_config_field(i, &field); i++) {
-        char value[256];
+        char value[PGCN_SETTING_BYTES];
         pgcn_config_get(&s->candidate[s->order[0]].config, field.key, value, sizeof value);
         if (strcmp(field.group, "run") != 0)
             json_object_set_new(settings, field.key, json_string(value));

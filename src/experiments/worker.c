@@ -54,7 +54,7 @@ static json_t *config_to_json(const pgcn_config *config) {
     json_t *object = json_object();
     pgcn_field field;
     for (int i = 0; object && pgcn_config_field(i, &field); i++) {
-        char text[256];
+        char text[PGCN_SETTING_BYTES];
         if (strcmp(field.group, "run") == 0) continue;
         pgcn_config_get(config, field.key, text, sizeof text);
         json_object_set_new(object, field.key, json_string(text));

@@ -347,7 +347,7 @@ static pgcn_status same_settings(const pgcn_i_safetensors *file, const pgcn_trai
     PGCN_TRY(read_config(file, &config));
     const char *key = pgcn_i_config_difference(&config, &trainer->config);
     if (!key) return PGCN_OK;
-    char was[64], is[64];
+    char was[PGCN_SETTING_BYTES], is[PGCN_SETTING_BYTES];
     pgcn_config_get(&config, key, was, sizeof was);
     pgcn_config_get(&trainer->config, key, is, sizeof is);
     return pgcn_i_fail(PGCN_ERR_MISMATCH,

@@ -223,7 +223,7 @@ static pgcn_status check_used(const pgcn_i_recipe *recipe, const pgcn_config *co
     pgcn_field field;
     pgcn_i_usage usage = {config, pgcn_i_recipe_task(&recipe->info), NULL};
     for (int i = 0; pgcn_config_field(i, &field); i++) {
-        char value[64], preset[64];
+        char value[PGCN_SETTING_BYTES], preset[PGCN_SETTING_BYTES];
         if (!pgcn_i_config_is_set(config, i)) continue;
         pgcn_config_get(config, field.key, value, sizeof value);
         pgcn_config_get(&plain, field.key, preset, sizeof preset);

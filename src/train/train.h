@@ -216,6 +216,7 @@ struct pgcn_trainer {
     pgcn_i_operator *train_operators, *eval_operators; /* [L] */
     pgcn_i_tape train_tape, eval_tape; /* in the same memory: one of them runs at a time */
     pgcn_i_value *train_logits, *eval_logits;
+    float *class_weight;   /* [classes] of the training loss; NULL: all 1 */
     pgcn_i_loss loss;      /* of both */
     pgcn_i_target target;  /* of the whole set; masks are those of the split */
     pgcn_i_tally tally[2]; /* of the evaluation: validation and test; only if `select` needs them */

@@ -414,8 +414,10 @@ static pgcn_status record_tapes(pgcn_trainer *trainer) {
     if (!work) return PGCN_ERR_MEMORY;
     pgcn_i_tape_place(train, work);
     pgcn_i_tape_place(eval, work);
-    return pgcn_i_loss_init(&trainer->loss, trainer->eval_logits->rows, config->samples,
-                            trainer->data->classes);
+    PGCN_TRY(pgcn_i_loss_init(&trainer->loss, trainer->eval_logits->rows, config->samples,
+                              trainer->data->classes));
+    trainer->loss.class_weight = trainer->class_weight;
+    return PGCN_OK;
 }
 
 /* The nodes that train, or are in training graphs, and have features. The caller's to free. */

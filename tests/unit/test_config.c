@@ -61,6 +61,7 @@ static const struct {
     {"threads", {"0", "1024"}, {"-1", "1025", "x"}},
     {"recompute", {"yes", "no"}, {"1.0", "", "no "}},
     {"bf16", {"yes", "no"}, {"16", "", "float"}},
+    {"class-weights", {"balanced", "1,0.5,3"}, {"1,,2", "", "0,1"}},
 };
 enum { SAMPLES = sizeof samples / sizeof *samples };
 

@@ -431,6 +431,10 @@ static bool empty_structs(void) {
     X(pgcn_trainer_note, !pgcn_trainer_note(NULL, 0) && !pgcn_trainer_note(trainer, -1) &&         \
         !pgcn_trainer_note(trainer, INT_MAX))                                                      \
     X(pgcn_trainer_split_hash, !pgcn_trainer_split_hash(NULL) )                                    \
+    X(pgcn_class_weights_read,                                                                     \
+        wrong(pgcn_class_weights_read(NULL, data, PGCN_HEADER_AUTO, text)) &&                      \
+        wrong(pgcn_class_weights_read("weights", NULL, PGCN_HEADER_AUTO, text)) &&                 \
+        wrong(pgcn_class_weights_read("weights", data, PGCN_HEADER_AUTO, NULL)))                   \
     X(pgcn_trainer_scores, wrong(pgcn_trainer_scores(NULL, &score, &score)) &&                     \
         wrong(pgcn_trainer_scores(trainer, NULL, &score)) &&                                       \
         wrong(pgcn_trainer_scores(trainer, &score, NULL)))                                         \

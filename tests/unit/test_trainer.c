@@ -1,6 +1,7 @@
 /* Training from end to end on the built-in sets: memory stays flat, the same bits for any number of
  * threads, every option trains, stopping and selection follow the history, the best weights are the
  * ones kept, and losses that are not finite stop the run. What is learnt: test_learning.c. */
+#include "graphs_help.h"
 #include "nn_help.h"
 
 /* ---- memory and threads ---------------------------------------------------------------------- */
@@ -366,6 +367,60 @@ static void test_trainer_best_weights_score_what_the_history_says(void **state) 
     }
 }
 
+/* ---- class weights --------------------------------------------------------------------------------- */
+
+static void test_trainer_class_weights_are_set_as_told(void **state) {
+    (void)state;
+    pgcn_dataset *data = dataset("sbm:nodes=200,features=12,classes=3");
+    pgcn_trainer *plain = trainer_of(data, QUICK "class-weights=none");
+    pgcn_trainer *balanced = trainer_of(data, QUICK "class-weights=balanced");
+    pgcn_trainer *given = trainer_of(data, QUICK "class-weights=1,2.5,0.5");
+    pgcn_trainer *none = NULL;
+    int64_t count[3] = {0};
+    assert_null(plain->class_weight);
+    for (int64_t i = 0; i < 200; i++)
+        if (balanced->split->train[i]) count[pgcn_dataset_labels(data)[i]]++;
+    for (int c = 0; c < 3; c++)
+        assert_close((double)balanced->class_weight[c],
+                     (double)balanced->train_items / (3.0 * (double)count[c]), 1e-6);
+    assert_true(given->class_weight[1] == 2.5f && given->class_weight[2] == 0.5f);
+    pgcn_config config = settings(QUICK "class-weights=1,2");
+    must_fail(pgcn_trainer_new(data, &config, &none), PGCN_ERR_MISMATCH, "has 3 classes");
+    pgcn_trainer_free(plain), pgcn_trainer_free(balanced), pgcn_trainer_free(given);
+    pgcn_dataset_free(data);
+    data = set_of(set_new(PGCN_TASK_MULTILABEL, true, 12), "random=40/30/30");
+    config = settings(QUICK "samples=1 consistency=0 class-weights=balanced");
+    must_fail(pgcn_trainer_new(data, &config, &none), PGCN_ERR_ARGUMENT, "several labels");
+    pgcn_dataset_free(data);
+}
+
+/* Equal weights, however large, are no weights: the loss is divided by their sum. Unequal ones change
+ * the training loss, and leave the way validation is measured alone. */
+static void test_trainer_equal_class_weights_change_nothing(void **state) {
+    (void)state;
+    pgcn_dataset *data = dataset("karate");
+    pgcn_trainer *plain = trainer_of(data, QUICK),
+                 *ones = trainer_of(data, QUICK "class-weights=1,1");
+    pgcn_trainer *twos = trainer_of(data, QUICK "class-weights=2,2");
+    pgcn_trainer *unequal = trainer_of(data, QUICK "class-weights=1,9");
+    run_epochs(plain, 10), run_epochs(ones, 10), run_epochs(twos, 10), run_epochs(unequal, 1);
+    assert_same_weights(&plain->params, &ones->params, "weights of 1");
+    for (int e = 0; e < 10; e++)
+        assert_close(twos->progress.history[e].train_loss, plain->progress.history[e].train_loss,
+                     1e-5);
+    assert_true(fabs(unequal->progress.history[0].train_loss -
+                     plain->progress.history[0].train_loss) > 1e-4);
+    memcpy(unequal->params.value, plain->params.value, (size_t)plain->params.total * sizeof(float));
+    pgcn_score val, test, want, other;
+    memcpy(unequal->params.best, plain->params.best, (size_t)plain->params.total * sizeof(float));
+    must(pgcn_trainer_scores(unequal, &val, &test));
+    must(pgcn_trainer_scores(plain, &want, &other));
+    assert_true(val.loss == want.loss);
+    pgcn_trainer_free(plain), pgcn_trainer_free(ones), pgcn_trainer_free(twos);
+    pgcn_trainer_free(unequal);
+    pgcn_dataset_free(data);
+}
+
 /* ---- numbers that are not finite ------------------------------------------------------------------- */
 
 /* Until PGCN_ERR_NUMERIC; a hundred epochs must be enough. */
@@ -591,6 +646,8 @@ int main(void) {
         cmocka_unit_test(test_trainer_patience_and_selection_follow_the_history),
         cmocka_unit_test(test_trainer_evaluates_every_nth_and_the_last_epoch),
         cmocka_unit_test(test_trainer_best_weights_score_what_the_history_says),
+        cmocka_unit_test(test_trainer_class_weights_are_set_as_told),
+        cmocka_unit_test(test_trainer_equal_class_weights_change_nothing),
         cmocka_unit_test(test_trainer_features_beyond_float_stop_the_run),
         cmocka_unit_test(test_trainer_validation_loss_not_finite_stops_the_run),
         cmocka_unit_test(test_trainer_step_without_finite_loss_changes_nothing),
