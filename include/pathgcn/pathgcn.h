@@ -359,6 +359,8 @@ typedef struct pgcn_dataset_info {
     const char *split_origin;   /* where the splits come from, NULL if there are none */
     int64_t featureless; /* nodes that the source has no features of: models read the mean of the
                             training nodes instead */
+    pgcn_measure
+        measure; /* what results on it are told in: accuracy, or what its publishers report */
 } pgcn_dataset_info;
 PGCN_API pgcn_dataset_info pgcn_dataset_describe(const pgcn_dataset *data);
 PGCN_API const pgcn_graph *pgcn_dataset_graph(const pgcn_dataset *data);
@@ -656,6 +658,8 @@ typedef struct pgcn_recipe_info {
     char prepare[128];  /* steps of the data set, as after the colon of a name; may be empty */
     char about[256];    /* one sentence */
     char searched[512]; /* what was searched, or where the values come from; may be empty */
+    char measure
+        [24]; /* as pgcn_measure_name(): what results are told in; may be empty: the data's */
     /* Filled by the library, not looked at when writing: */
     char sha256[65];    /* of the file's text */
     char origin[256];   /* the file, or "built in" */

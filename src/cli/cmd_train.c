@@ -114,12 +114,15 @@ static bool choose_model(const train_request *r, const train_root *root, uint64_
 }
 
 /* What the runs came to: -1 if they were all trained before, and the model of --out was chosen then. */
-static int finish_seeds(const train_request *r, const train_root *root, const train_outcome *runs) {
+static int finish_seeds(const train_request *r, const train_root *root, const train_outcome *runs,
+                        pgcn_measure measure) {
     char model[CLI_PATH_BYTES];
     long long best = 0, retold = 0;
     for (long long i = 0; i < r->seeds; i++) {
         retold += runs[i].retold;
-        if (runs[i].val_accuracy > runs[best].val_accuracy) best = i;
+        if (pgcn_score_measure(&runs[i].val, measure) >
+            pgcn_score_measure(&runs[best].val, measure))
+            best = i;
     }
     if (retold == r->seeds && !r->resume && !r->quiet)
         fprintf(stderr,
@@ -141,7 +144,8 @@ static int train_seeds(const train_request *r, const pgcn_dataset *data, pgcn_co
         config.seed = first_seed + (uint64_t)i;
         code = cli_train_run(r, data, &config, &root, i + 1, &runs[i]);
     }
-    if (code < 0) code = finish_seeds(r, &root, runs);
+    pgcn_dataset_info info = pgcn_dataset_describe(data);
+    if (code < 0) code = finish_seeds(r, &root, runs, cli_measure_of(&info, &r->used));
     if (root.lock >= 0) close(root.lock);
     return code;
 }
@@ -157,7 +161,7 @@ static int train_all(const train_request *r, const pgcn_dataset *data, pgcn_conf
     if (code < 0 && r->json) {
         code = cli_print_json(&cli_train, cli_train_summary(r, &info, &config, runs));
     } else if (code < 0) {
-        cli_train_print_table(r, &info, runs);
+        cli_train_print_table(r, data, &config, runs);
         code = EXIT_DONE;
     }
     free(runs);
@@ -217,6 +221,8 @@ static int load_and_train(train_request *r, cli_arguments *arguments) {
     if (code < 0) code = start_from_recipe(r, data, arguments, &config);
     if (code < 0) code = prepare_as_recipe(r, &data);
     if (code < 0 && !r->quiet) cli_print_notes(stderr, data);
+    if (code < 0 && !r->quiet && !cli_is_given(arguments, "select") && !*r->used.measure)
+        cli_note_unequal(stderr, data);
     if (code < 0) code = cli_configure(&cli_train, arguments, &config);
     if (code < 0) code = cli_check_seeds(&cli_train, config.seed, r->seeds);
     if (code < 0) {

@@ -58,8 +58,8 @@ long long exp_rungs_trainings(const exp_rung *rung, int rungs);
 
 /* What ranks candidates. */
 typedef enum exp_rule {
-    EXP_BY_ACCURACY, /* of each run at the epoch that it chose */
-    EXP_BY_LOSS,     /* the same, by loss */
+    EXP_BY_MEASURE,     /* of each run at the epoch that it chose: exp_search.measure */
+    EXP_BY_LOSS,        /* the same, by loss */
     EXP_BY_COMMON_EPOCH /* accuracy at the one epoch with the best mean over the runs: GIN's protocol */
 } exp_rule;
 
@@ -68,7 +68,8 @@ typedef struct exp_score {
     int number;                       /* of the candidate */
     int runs;                         /* that the means are over; 0: not there */
     bool failed;                      /* a run failed: it is out */
-    double accuracy, deviation, loss; /* validation; means and a deviation over the runs */
+    double accuracy, deviation, loss; /* validation; means and a deviation over the runs; accuracy:
+                                         or the measure of the search */
     int64_t epoch;                    /* that all runs share, or 0 */
 } exp_score;
 /* Best first: more runs before fewer (they came further), those that failed last; then by accuracy
@@ -94,6 +95,7 @@ typedef struct exp_search {
     uint64_t seed;
     int runs, keep;
     exp_rule rule;
+    pgcn_measure measure; /* that candidates are ranked by, or told in */
     bool fresh;
     double budget_minutes; /* 0: none */
     exp_jobs *jobs;
@@ -110,6 +112,8 @@ typedef struct exp_search {
 /* Fills `candidates` (0: from the budget) and the results. -1, or the exit code. */
 int exp_search_run(exp_search *search);
 void exp_search_free(exp_search *search);
+/* The path of the search's measure, "val" or "test", in a record: "selected.val_auc". Returns out. */
+const char *exp_selected(const exp_search *search, const char *part, char out[96]);
 /* Mean and standard error of how much better `a` does than `b`, run by run. */
 void exp_search_gain(const exp_search *search, int a, int b, double *mean, double *error);
 
@@ -146,7 +150,9 @@ int exp_tune_write(const exp_search *search, char recipe_path[EXP_PATH_BYTES], j
 int exp_tune_report(const exp_search *search, bool json);
 /* The settings in which a candidate differs from the present ones, {key: value}. */
 json_t *exp_tune_changes(const exp_search *search, int number);
-extern const char *const exp_chosen_by[]; /* by exp_rule: its name in JSON */
+/* What ranked the candidates, in JSON: "val_auc"; and the key of a measure of validation or test. */
+void exp_chosen_by(const exp_search *search, char out[64]);
+void exp_measure_key(const exp_search *search, const char *part, char out[64]);
 
 /* ---- nested.c ------------------------------------------------------------------------------- */
 

@@ -40,6 +40,8 @@ int exp_tune_present(const exp_tune_request *r, cli_arguments *arguments, exp_se
     snprintf(name, 128, "%.127s", pgcn_dataset_describe(data).name);
     pgcn_status status = pgcn_recipe_for(start_of(r, data), data, depth, &s->present, &s->recipe);
     code = cli_weights_read(&cli_tune, &r->source, data, arguments, &weights);
+    pgcn_dataset_info info = pgcn_dataset_describe(data);
+    if (!r->score && status == PGCN_OK) s->measure = cli_measure_of(&info, &s->recipe);
     pgcn_dataset_free(data);
     if (code >= 0) return code;
     if (status != PGCN_OK) return cli_failed(&cli_tune, status);

@@ -11,22 +11,6 @@
 #include <math.h>
 #include <string.h>
 
-static const char *const names[PGCN_MEASURES] = {"accuracy", "balanced-accuracy", "macro-f1", "auc",
-                                                 "average-precision"};
-
-const char *pgcn_measure_name(pgcn_measure measure) {
-    return (unsigned)measure < PGCN_MEASURES ? names[measure] : "";
-}
-
-bool pgcn_measure_parse(const char *name, pgcn_measure *out) {
-    for (int i = 0; name && out && i < PGCN_MEASURES; i++)
-        if (strcmp(names[i], name) == 0) {
-            *out = (pgcn_measure)i;
-            return true;
-        }
-    return false;
-}
-
 double pgcn_score_measure(const pgcn_score *score, pgcn_measure measure) {
     if (!score) return NAN;
     switch (measure) {

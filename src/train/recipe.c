@@ -304,20 +304,28 @@ static pgcn_status read_wanted(const wanted *w, pgcn_i_recipe *out) {
                              info->name, info->dataset, dataset);
 }
 
-static pgcn_status load(wanted w, int layers, pgcn_config *out, pgcn_recipe_info *info) {
-    pgcn_i_recipe found;
+static pgcn_status load_as(pgcn_i_recipe *found, wanted w, int layers, pgcn_config *out,
+                           pgcn_recipe_info *info) {
     char name[PGCN_I_NAME_BYTES]; /* "sbm:nodes=500" is still sbm */
     if (w.dataset) {
         snprintf(name, sizeof name, "%.*s", (int)strcspn(w.dataset, ":"), w.dataset);
         w.dataset = name;
     }
-    PGCN_TRY(read_wanted(&w, &found));
+    PGCN_TRY(read_wanted(&w, found));
     pgcn_config config;
-    pgcn_i_recipe_settings(&found, layers, &config);
+    pgcn_i_recipe_settings(found, layers, &config);
     PGCN_TRY(pgcn_config_check(&config)); /* the caller's number of layers */
     *out = config;
-    if (info) *info = found.info;
+    if (info) *info = found->info;
     return PGCN_OK;
+}
+
+/* A recipe holds the settings of many depths: too much for the stack beside others that are read. */
+static pgcn_status load(wanted w, int layers, pgcn_config *out, pgcn_recipe_info *info) {
+    pgcn_i_recipe *found = pgcn_i_alloc(1, sizeof *found);
+    pgcn_status status = found ? load_as(found, w, layers, out, info) : PGCN_ERR_MEMORY;
+    pgcn_i_free(found);
+    return status;
 }
 
 pgcn_status pgcn_recipe_load(const char *recipe, const char *dataset, int layers, pgcn_config *out,

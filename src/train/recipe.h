@@ -14,7 +14,7 @@ typedef struct pgcn_i_head_line {
     size_t place, bytes; /* in pgcn_recipe_info; the version is a number and has no bytes */
     bool required;
 } pgcn_i_head_line;
-enum { PGCN_I_HEAD_LINES = 7 };
+enum { PGCN_I_HEAD_LINES = 8 };
 extern const pgcn_i_head_line pgcn_i_head_lines[PGCN_I_HEAD_LINES];
 
 /* What every head must keep, whether it was read or is to be written. */
