@@ -79,6 +79,7 @@ void cli_note_unequal(FILE *out, const pgcn_dataset *data) {
     }
     bool much = 4 * count[most] >= 3 * items;
     bool little = 5 * count[least] * info.classes < items;
+    if (count[least] == 0) much = little = false; /* train refuses that, and says more */
     int named = much ? most : least;
     const char *measure = info.classes == 2 ? "auc" : "macro-f1", *of = cli_items(info.task);
     if (much || little) {
@@ -122,5 +123,6 @@ void cli_advise(FILE *out, const pgcn_score *val, const char *class_name, pgcn_t
         fprintf(out, " %s never predicted", val->classes_missed > 1 ? "are" : "is");
     }
     fprintf(out, "; try %sless regularisation: --dropout 0.2 --wd-mix 0 --wd-kernel 0.\n",
-            weighted ? "" : "--class-weights balanced --select macro-f1, or ");
+            weighted ? ""
+                     : "--class-weights balanced --select macro-f1 and, if that is not enough, ");
 }
