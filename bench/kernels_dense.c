@@ -277,8 +277,8 @@ OVER_BLOCKS(loss) {
     loss_bed.loss[task] = 0;
     b->kernels->softmax(loss_bed.probability, loss_bed.logits, begin, end, c);
     b->kernels->cross_entropy(&loss_bed.loss[task], &hits, loss_bed.gradient, loss_bed.logits,
-                              loss_bed.probability, loss_bed.label, NULL, b->n, 0.1f, begin, end,
-                              c);
+                              loss_bed.probability, loss_bed.label, NULL, NULL, b->n, 0.1f, begin,
+                              end, c);
 }
 OVER_BLOCKS(loss_limit) {
     int64_t c = loss_bed.classes;
@@ -299,7 +299,7 @@ void bench_loss(bed *b) {
     ref_softmax(want, logits, b->rows, c);
     check_close("softmax", loss_bed.probability, want, b->rows * c, 1e-5);
     for (int64_t i = 0; i < pgcn_i_blocks_of(b->rows).count; i++) sum += loss_bed.loss[i];
-    double expected = ref_cross_entropy(logits, loss_bed.label, NULL, b->n, b->rows, c);
+    double expected = ref_cross_entropy(logits, loss_bed.label, NULL, NULL, b->n, b->rows, c);
     if (!(fabs(sum - expected) <= 1e-5 * expected)) bench_die("the cross-entropy is wrong");
     free(logits), free(want);
     char note[40];

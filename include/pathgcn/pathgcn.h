@@ -201,6 +201,25 @@ PGCN_API pgcn_status pgcn_paths_sample(const pgcn_graph *graph, const pgcn_paths
 PGCN_API pgcn_status pgcn_paths_save(const char *path, const pgcn_node *paths, int64_t n_starts,
                                      int p, int k);
 
+/* ---- measures ---------------------------------------------------------------------------- */
+
+/* What says how good predictions are; all in percent, everywhere. docs/FORMATS.md defines them. A class
+ * is predicted if it is the most probable one; of several labels, each that is more probable than not.
+ * A measure that is not defined (AUC where all items are of one class) is NaN. */
+typedef enum pgcn_measure {
+    PGCN_MEASURE_ACCURACY = 0,          /* right ones; of several labels the micro-averaged F1 */
+    PGCN_MEASURE_BALANCED_ACCURACY = 1, /* mean over the classes of the share that is found */
+    PGCN_MEASURE_MACRO_F1 = 2,          /* mean over the classes of their F1 */
+    PGCN_MEASURE_AUC = 3, /* area under the ROC curve of class 1; of more classes, or of several
+                             labels, the mean over them, each against the rest */
+    PGCN_MEASURE_AVERAGE_PRECISION = 4 /* the same of the curve of precision over recall */
+} pgcn_measure;
+#define PGCN_MEASURES 5
+/* "accuracy", "balanced-accuracy", "macro-f1", "auc", "average-precision"; "" if there is no such
+ * measure. And back: false, *out as it is, if that is no name of one. */
+PGCN_API const char *pgcn_measure_name(pgcn_measure measure);
+PGCN_API bool pgcn_measure_parse(const char *name, pgcn_measure *out);
+
 /* ---- data sets --------------------------------------------------------------------------- */
 
 typedef struct pgcn_dataset pgcn_dataset;
@@ -340,6 +359,8 @@ typedef struct pgcn_dataset_info {
     const char *split_origin;   /* where the splits come from, NULL if there are none */
     int64_t featureless; /* nodes that the source has no features of: models read the mean of the
                             training nodes instead */
+    pgcn_measure
+        measure; /* what results on it are told in: accuracy, or what its publishers report */
 } pgcn_dataset_info;
 PGCN_API pgcn_dataset_info pgcn_dataset_describe(const pgcn_dataset *data);
 PGCN_API const pgcn_graph *pgcn_dataset_graph(const pgcn_dataset *data);
@@ -491,9 +512,15 @@ typedef enum pgcn_form {
     PGCN_FORM_SAMPLED = 0,
     PGCN_FORM_EXACT = 1 /* powers of the transition matrix instead of paths */
 } pgcn_form;
+/* Which validation figure says which epoch's weights are kept: the least loss, or the largest of a
+ * measure, the lower loss deciding between equal ones. Measure m is m + 1. */
 typedef enum pgcn_select {
-    PGCN_SELECT_LOSS = 0, /* keep the weights of the epoch with the least validation loss */
-    PGCN_SELECT_ACCURACY = 1
+    PGCN_SELECT_LOSS = 0,
+    PGCN_SELECT_ACCURACY = 1,
+    PGCN_SELECT_BALANCED_ACCURACY = 2,
+    PGCN_SELECT_MACRO_F1 = 3,
+    PGCN_SELECT_AUC = 4,
+    PGCN_SELECT_AVERAGE_PRECISION = 5
 } pgcn_select;
 typedef enum pgcn_normalise {
     PGCN_NORMALISE_AUTO = 0, /* rows for sparse features, standardise for dense ones */
@@ -505,6 +532,8 @@ typedef enum pgcn_normalise {
 } pgcn_normalise;
 
 #define PGCN_MOST_SETTINGS 96
+/* Room for the text of any setting. */
+#define PGCN_SETTING_BYTES 512
 
 /* Everything that defines a model and its training. Each field is also a command-line option and
  * a key of pgcn_config_set(): pgcn_config_field() lists them with type, range and meaning. */
@@ -559,6 +588,10 @@ typedef struct pgcn_config {
     int batch;    /* graphs of a step; 0: all */
     int steps;    /* of an epoch; 0: every training graph once */
     int lr_halve; /* epochs after which the learning rates are halved, again and again; 0: never */
+    /* Weights of the classes in the training loss: "none"; "balanced", n / (classes * n_c) for class c,
+     * over the training items; or a number for each class, in their order, "1,5,2.5". The loss is
+     * divided by the weights of its items. Not for several labels. */
+    char class_weights[PGCN_SETTING_BYTES];
     /* the run: no influence on the result */
     int threads;
     bool recompute; /* less memory for deep networks: values are computed again, not kept */
@@ -577,13 +610,22 @@ PGCN_API pgcn_config pgcn_config_default(void);
 PGCN_API pgcn_config pgcn_config_for(const char *dataset);
 /* Sets one field from text, e.g. ("dropout", "0.5"). PGCN_ERR_ARGUMENT says what is accepted. */
 PGCN_API pgcn_status pgcn_config_set(pgcn_config *config, const char *key, const char *value);
-/* Writes the value of a field as text into `out` (at least 32 bytes). */
+/* Writes the value of a field as text into `out`: PGCN_SETTING_BYTES are enough for any, 32 for all but
+ * class-weights. PGCN_ERR_ARGUMENT if it does not fit. */
 PGCN_API pgcn_status pgcn_config_get(const pgcn_config *config, const char *key, char *out,
                                      size_t out_bytes);
 /* Puts what pgcn_config_set() has set in `given` over `config`. A setting that another one rules out gives
  * way unless it is given too: samples 1 switches consistency off, walk node2vec switches self-loops
  * off, input-hops 0 switches input-norm off. */
 PGCN_API pgcn_status pgcn_config_overlay(pgcn_config *config, const pgcn_config *given);
+/* The setting class-weights from a text file with a line `class,weight` for every class, which are
+ * found by their names in the data, or their numbers where they have none.
+ *   header  whether the first line is a header.
+ *   out     [PGCN_SETTING_BYTES], the caller's: the value for pgcn_config_set().
+ * Errors: PGCN_ERR_IO, PGCN_ERR_FORMAT (names file and line), PGCN_ERR_ARGUMENT (too many classes for
+ * a setting). */
+PGCN_API pgcn_status pgcn_class_weights_read(const char *path, const pgcn_dataset *data,
+                                             pgcn_header header, char *out);
 /* Checks fields against each other; the sentence names the field and the fix. A setting of the caller's
  * that does nothing beside the others (`paths` where train_form is exact) is refused: one that was set
  * by pgcn_config_set(), or whose value is neither the default nor what a recipe or a model file says.
@@ -620,6 +662,8 @@ typedef struct pgcn_recipe_info {
     char prepare[128];  /* steps of the data set, as after the colon of a name; may be empty */
     char about[256];    /* one sentence */
     char searched[512]; /* what was searched, or where the values come from; may be empty */
+    char measure
+        [24]; /* as pgcn_measure_name(): what results are told in; may be empty: the data's */
     /* Filled by the library, not looked at when writing: */
     char sha256[65];    /* of the file's text */
     char origin[256];   /* the file, or "built in" */
@@ -736,6 +780,8 @@ typedef struct pgcn_epoch {
     bool best;      /* the weights of this epoch were kept */
     double step_ms; /* sampling, forward, backward and Adam, without the evaluation; not kept in
                        checkpoints: 0 for epochs before a resume */
+    double val_measure, test_measure; /* the measure that `select` names; the accuracies if it is
+                                         loss */
 } pgcn_epoch;
 
 /* Borrows `data` until the trainer is freed. Checks data and configuration against each other
@@ -845,7 +891,20 @@ typedef struct pgcn_score {
     double draw_accuracy;  /* mean over the draws of the accuracy of a single one */
     double draw_deviation; /* and its standard deviation; 0 when deterministic */
     double loss;           /* mean cross-entropy of the prediction */
+    double balanced_accuracy, macro_f1, auc,
+        average_precision; /* of the prediction: pgcn_measure */
+    double majority; /* accuracy of always predicting the most frequent class of the training items;
+                        of several labels those that most of them have. NaN if the data does not
+                        have the split of the training */
+    int classes_missed; /* classes that these items have and that is predicted for none of them */
+    int first_missed;   /* the first of them, -1: none */
 } pgcn_score;
+/* One of its measures, by number; NaN if there is no such measure. */
+PGCN_API double pgcn_score_measure(const pgcn_score *score, pgcn_measure measure);
+/* Scores of the best weights so far on the validation and test items, as the epochs evaluate them:
+ * the accuracies are those of the history. Where there is no test, all of it is NaN. draw_* are those
+ * of the prediction. Allocates and frees what it needs; takes as long as the evaluation of an epoch. */
+PGCN_API pgcn_status pgcn_trainer_scores(pgcn_trainer *trainer, pgcn_score *val, pgcn_score *test);
 /* Whether the data has the split that a model was trained on. Splits are compared by their masks:
  * two of the same name may train on different nodes. */
 typedef enum pgcn_split_match {

@@ -122,6 +122,23 @@ void cli_put_id(FILE *out, const pgcn_dataset *data, int64_t node);
 int64_t cli_node_number(const pgcn_dataset *data, int64_t row);
 int64_t cli_node_row(const pgcn_dataset *data, int64_t number);
 
+/* ---- measures.c ----------------------------------------------------------------------------- */
+
+/* "balanced accuracy", "AUC"; accuracy as cli_metric(). */
+const char *cli_measure_title(pgcn_measure measure, pgcn_task task);
+void cli_measure_key(pgcn_measure measure, char out[32]); /* as in JSON: "balanced_accuracy" */
+/* What results are told in: the recipe's (NULL: none), or the data set's. */
+pgcn_measure cli_measure_of(const pgcn_dataset_info *info, const pgcn_recipe_info *recipe);
+/* "PART_auc" and all others but the accuracy, "PART_majority", "PART_classes_missed". */
+void cli_put_scores(json_t *object, const char *part, const pgcn_score *score);
+/* A note that proposes a measure, if the classes of the training items are unequal and nobody has
+ * named one. */
+void cli_note_unequal(FILE *out, const pgcn_dataset *data);
+/* One sentence if a class is never predicted or, without class weights, the majority is not beaten;
+ * class_name: of val->first_missed, or NULL. */
+void cli_advise(FILE *out, const pgcn_score *val, const char *class_name, pgcn_task task,
+                bool weighted);
+
 /* ---- interval.c ----------------------------------------------------------------------------- */
 
 /* Half the width of the 95 % interval of the mean of `count` independent runs, from their deviation
@@ -185,6 +202,17 @@ void cli_print_notes(FILE *out, const pgcn_dataset *data); /* "note: ...", a lin
 bool cli_source_write(const cli_command *command, const char *directory, const char *dataset,
                       const cli_source *source);
 json_t *cli_source_recall(const char *model, const char **dataset, cli_source *source);
+
+/* --class-weights FILE. The setting itself is a list of numbers in the order of the classes, which are
+ * known when the data is loaded: before that, cli_weights_defer() puts a list in its place that any
+ * check accepts, and afterwards cli_weights_read() the one of the file. -1, or the exit code. */
+typedef struct cli_weights {
+    const char *file; /* NULL: none */
+    char text[PGCN_SETTING_BYTES];
+} cli_weights;
+void cli_weights_defer(cli_arguments *arguments, cli_weights *weights);
+int cli_weights_read(const cli_command *command, const cli_source *source, const pgcn_dataset *data,
+                     cli_arguments *arguments, cli_weights *weights);
 
 /* ---- run_directory.c ------------------------------------------------------------------------ */
 

@@ -347,6 +347,7 @@ static void print_info(const pgcn_dataset *data, const pgcn_dataset_info *info,
     print_splits(data, info);
     if (pgcn_dataset_note(data, 0)) putchar('\n');
     cli_print_notes(stdout, data);
+    cli_note_unequal(stdout, data);
 }
 
 static json_t *splits_to_json(const pgcn_dataset *data, const pgcn_dataset_info *info) {

@@ -212,8 +212,10 @@ static int print_eval_json(const request *r, const pgcn_scores *scores) {
     pgcn_task task = pgcn_model_task(r->model);
     char remark[600];
     split_remark(r, scores, remark, sizeof remark);
+    pgcn_dataset_info info = pgcn_dataset_describe(r->data);
     json_t *object = json_pack(
-        "{s:s, s:s, s:s, s:s?, s:s, s:s, s:s?, s:s, s:i, s:I, s:s}", "dataset",
+        "{s:s, s:s, s:s, s:s, s:s?, s:s, s:s, s:s?, s:s, s:i, s:I, s:s}", "measure",
+        pgcn_measure_name(cli_measure_of(&info, NULL)), "dataset",
         pgcn_dataset_describe(r->data).name, "task", pgcn_task_name(task), "metric",
         cli_metric(task), "split", split_scored(r, scores), "split_of_training",
         pgcn_model_split(r->model), "split_match", split_matches[scores->split_match], "split_note",
@@ -233,8 +235,34 @@ static int print_eval_json(const request *r, const pgcn_scores *scores) {
             snprintf(key, sizeof key, "%s_%s", parts[i].name, entries[j].suffix);
             json_object_set_new(object, key, cli_json_real(entries[j].value));
         }
+        cli_put_scores(object, parts[i].name, score);
     }
     return cli_print_json(&cli_eval, object);
+}
+
+static void print_figure(double percent) {
+    if (isnan(percent))
+        printf(" %10s", "-");
+    else
+        printf(" %10.2f", percent);
+}
+
+/* The other measures below, a column for each part; what the data names comes first. */
+static void print_measures(const request *r, const pgcn_score *const *part, int parts) {
+    static const char *const heads[] = {"training", "validation", "test", "all"};
+    pgcn_task task = pgcn_model_task(r->model);
+    pgcn_dataset_info info = pgcn_dataset_describe(r->data);
+    pgcn_measure named = cli_measure_of(&info, NULL);
+    printf("\n%-19s", "in percent");
+    for (int i = 0; i < parts; i++) printf(" %10s", heads[i]);
+    for (int m = 0; m < PGCN_MEASURES; m++) {
+        pgcn_measure measure = m == 0 ? named : (pgcn_measure)(m <= (int)named ? m - 1 : m);
+        printf("\n%-19s", cli_measure_title(measure, task));
+        for (int i = 0; i < parts; i++) print_figure(pgcn_score_measure(part[i], measure));
+    }
+    printf("\n%-19s", "most frequent class");
+    for (int i = 0; i < parts; i++) print_figure(part[i]->majority);
+    printf("\n");
 }
 
 static int print_eval_table(const request *r, const pgcn_scores *scores) {
@@ -253,6 +281,8 @@ static int print_eval_table(const request *r, const pgcn_scores *scores) {
                  {"validation", &scores->val},
                  {"test", &scores->test},
                  {"all", &scores->all}};
+    const pgcn_score *const parts_shown[] = {&scores->train, &scores->val, &scores->test,
+                                             &scores->all};
     bool drawn = r->inference.draws > 0;
     printf("%-12s %8s %% %10s", cli_items(task), cli_metric(task), "loss");
     printf(drawn ? "   %s\n" : "\n", "a single draw: mean, deviation");
@@ -266,6 +296,7 @@ static int print_eval_table(const request *r, const pgcn_scores *scores) {
         if (drawn) printf("   %.2f, %.2f", score->draw_accuracy, score->draw_deviation);
         putchar('\n');
     }
+    print_measures(r, parts_shown, with_all ? 4 : 3);
     if (drawn)
         printf("\nThe %s is that of the mean of the %d draws.\n", cli_metric(task),
                r->inference.draws);

@@ -60,10 +60,10 @@ static int run(int argc, char **argv) {
 
 static json_t *to_json(const pgcn_recipe_info *info) {
     if (info->version == 0) return json_null();
-    return json_pack("{s:s, s:i, s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "name", info->name, "version",
-                     info->version, "task", info->task, "dataset", info->dataset, "prepare",
-                     info->prepare, "about", info->about, "searched", info->searched, "sha256",
-                     info->sha256, "origin", info->origin);
+    return json_pack("{s:s, s:i, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "name", info->name,
+                     "version", info->version, "task", info->task, "dataset", info->dataset,
+                     "prepare", info->prepare, "about", info->about, "searched", info->searched,
+                     "measure", info->measure, "sha256", info->sha256, "origin", info->origin);
 }
 
 /* ---- list ------------------------------------------------------------------------------------- */
@@ -102,7 +102,7 @@ static int run_list(int argc, char **argv) {
 
 static void print_recipe(const pgcn_recipe_info *info, const pgcn_config *config) {
     pgcn_field field;
-    char value[64], preset[64];
+    char value[PGCN_SETTING_BYTES], preset[PGCN_SETTING_BYTES];
     printf("# %s, at %d layers (%s)\n", info->name, config->layers, info->origin);
     if (info->version > 0)
         printf("recipe = %s\nversion = %d\ntask = %s\ndataset = %s\n", info->name, info->version,
@@ -110,6 +110,7 @@ static void print_recipe(const pgcn_recipe_info *info, const pgcn_config *config
     if (*info->prepare) printf("prepare = %s\n", info->prepare);
     if (info->version > 0) printf("about = %s\n", info->about);
     if (*info->searched) printf("searched = %s\n", info->searched);
+    if (*info->measure) printf("measure = %s\n", info->measure);
     printf("\n");
     const pgcn_config plain = pgcn_config_default();
     for (int i = 0; pgcn_config_field(i, &field); i++) {

@@ -114,12 +114,15 @@ static bool choose_model(const train_request *r, const train_root *root, uint64_
 }
 
 /* What the runs came to: -1 if they were all trained before, and the model of --out was chosen then. */
-static int finish_seeds(const train_request *r, const train_root *root, const train_outcome *runs) {
+static int finish_seeds(const train_request *r, const train_root *root, const train_outcome *runs,
+                        pgcn_measure measure) {
     char model[CLI_PATH_BYTES];
     long long best = 0, retold = 0;
     for (long long i = 0; i < r->seeds; i++) {
         retold += runs[i].retold;
-        if (runs[i].val_accuracy > runs[best].val_accuracy) best = i;
+        if (pgcn_score_measure(&runs[i].val, measure) >
+            pgcn_score_measure(&runs[best].val, measure))
+            best = i;
     }
     if (retold == r->seeds && !r->resume && !r->quiet)
         fprintf(stderr,
@@ -141,7 +144,8 @@ static int train_seeds(const train_request *r, const pgcn_dataset *data, pgcn_co
         config.seed = first_seed + (uint64_t)i;
         code = cli_train_run(r, data, &config, &root, i + 1, &runs[i]);
     }
-    if (code < 0) code = finish_seeds(r, &root, runs);
+    pgcn_dataset_info info = pgcn_dataset_describe(data);
+    if (code < 0) code = finish_seeds(r, &root, runs, cli_measure_of(&info, &r->used));
     if (root.lock >= 0) close(root.lock);
     return code;
 }
@@ -157,7 +161,7 @@ static int train_all(const train_request *r, const pgcn_dataset *data, pgcn_conf
     if (code < 0 && r->json) {
         code = cli_print_json(&cli_train, cli_train_summary(r, &info, &config, runs));
     } else if (code < 0) {
-        cli_train_print_table(r, &info, runs);
+        cli_train_print_table(r, data, &config, runs);
         code = EXIT_DONE;
     }
     free(runs);
@@ -221,10 +225,12 @@ static int prepare_as_recipe(train_request *r, char steps[CLI_PATH_BYTES], pgcn_
     return cli_load_dataset(&cli_train, r->dataset, &r->source, "", data);
 }
 
-static int load_and_train(train_request *r, const cli_arguments *arguments) {
+static int load_and_train(train_request *r, cli_arguments *arguments) {
     pgcn_dataset *data;
+    cli_weights weights;
     char out[CLI_PATH_BYTES], steps[CLI_PATH_BYTES];
     pgcn_config config = pgcn_config_default();
+    cli_weights_defer(arguments, &weights);
     int code = cli_apply(&cli_train, arguments, &config); /* typing errors before a long load */
     if (code >= 0) return code;
     code = cli_load_dataset(&cli_train, r->dataset, &r->source, "", &data);
@@ -233,9 +239,12 @@ static int load_and_train(train_request *r, const cli_arguments *arguments) {
         default_out(pgcn_dataset_describe(data).name, out);
         r->out = out;
     }
-    code = start_from_recipe(r, data, arguments, &config);
+    code = cli_weights_read(&cli_train, &r->source, data, arguments, &weights);
+    if (code < 0) code = start_from_recipe(r, data, arguments, &config);
     if (code < 0) code = prepare_as_recipe(r, steps, &data);
     if (code < 0 && !r->quiet) cli_print_notes(stderr, data);
+    if (code < 0 && !r->quiet && !cli_is_given(arguments, "select") && !*r->used.measure)
+        cli_note_unequal(stderr, data);
     if (code < 0) /* a race checks what the options come to in every family */
         code = r->races ? cli_overlay(&cli_train, arguments, &config)
                         : cli_configure(&cli_train, arguments, &config);

@@ -97,7 +97,7 @@ bool cli_is_given(const cli_arguments *arguments, const char *key) {
 /* 0.5 and 0.50, yes and true are the same setting. */
 static bool is_same(const char *key, const char *a, const char *b) {
     pgcn_config one = pgcn_config_default(), two = one;
-    char first[64], second[64];
+    char first[PGCN_SETTING_BYTES], second[PGCN_SETTING_BYTES];
     if (strcmp(a, b) == 0) return true;
     if (pgcn_config_set(&one, key, a) != PGCN_OK || pgcn_config_set(&two, key, b) != PGCN_OK)
         return false;
@@ -298,7 +298,7 @@ static void write_fields(FILE *out, const cli_command *command, const cli_option
     if (!strstr(command->config_groups, group)) return;
     fprintf(out, "\n%s:\n", title);
     for (int i = 0; pgcn_config_field(i, &field); i++) {
-        char preset[64];
+        char preset[PGCN_SETTING_BYTES];
         if (strcmp(field.group, group) != 0 || find_option(options, field.key, strlen(field.key)))
             continue;
         pgcn_config_get(&config, field.key, preset, sizeof preset);

@@ -81,7 +81,7 @@ json_t *cli_json_real(double value) {
 json_t *cli_config_to_json(const pgcn_config *config) {
     json_t *settings = json_object();
     pgcn_field field;
-    char value[64];
+    char value[PGCN_SETTING_BYTES];
     for (int i = 0; pgcn_config_field(i, &field); i++) {
         pgcn_config_get(config, field.key, value, sizeof value);
         json_object_set_new(settings, field.key, json_string(value));

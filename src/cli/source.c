@@ -177,3 +177,33 @@ json_t *cli_source_recall(const char *model, const char **dataset, cli_source *s
     json_decref(record);
     return NULL;
 }
+
+/* ---- class weights ------------------------------------------------------------------------------ */
+
+/* Where the value of --class-weights stands among the settings; NULL: it is not given. */
+static const char **weights_given(cli_arguments *arguments) {
+    for (int i = 0; i < arguments->settings; i++)
+        if (strcmp(arguments->key[i], "class-weights") == 0) return &arguments->value[i];
+    return NULL;
+}
+
+void cli_weights_defer(cli_arguments *arguments, cli_weights *weights) {
+    const char **value = weights_given(arguments);
+    pgcn_config tried = pgcn_config_default();
+    weights->file = NULL;
+    if (!value || pgcn_config_set(&tried, "class-weights", *value) == PGCN_OK ||
+        access(*value, F_OK) != 0)
+        return; /* what is neither is refused by the setting */
+    weights->file = *value;
+    *value = "balanced";
+}
+
+int cli_weights_read(const cli_command *command, const cli_source *source, const pgcn_dataset *data,
+                     cli_arguments *arguments, cli_weights *weights) {
+    pgcn_header header = (pgcn_header)word_number(source->header, header_words, 3);
+    if (!weights->file) return -1;
+    pgcn_status status = pgcn_class_weights_read(weights->file, data, header, weights->text);
+    if (status != PGCN_OK) return cli_failed(command, status);
+    *weights_given(arguments) = weights->text;
+    return -1;
+}

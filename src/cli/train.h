@@ -27,6 +27,7 @@ typedef struct train_outcome {
     char split[16], split_hash[65];
     int64_t epochs, best_epoch; /* best_epoch 0: none was evaluated */
     double val_accuracy, test_accuracy, best_test_accuracy;
+    pgcn_score val, test;    /* of the weights kept */
     double seconds, step_ms; /* step_ms: median */
     int64_t parameters;
     int64_t predicted_bytes; /* of memory, of the whole program at its peak */
@@ -107,8 +108,8 @@ void cli_train_summarise(const pgcn_trainer *trainer, train_outcome *out);
 /* result.json of a run; and the times in it, which a finished run cannot measure again. */
 json_t *cli_train_outcome_to_json(const train_outcome *outcome);
 void cli_train_recall_times(const char *result_path, train_outcome *outcome);
-void cli_train_print_table(const train_request *request, const pgcn_dataset_info *info,
-                           const train_outcome *runs);
+void cli_train_print_table(const train_request *request, const pgcn_dataset *data,
+                           const pgcn_config *config, const train_outcome *runs);
 json_t *cli_train_summary(const train_request *request, const pgcn_dataset_info *info,
                           const pgcn_config *config, const train_outcome *runs);
 

@@ -51,7 +51,7 @@ static json_t *recipe_mark(const pgcn_recipe_info *recipe) {
 }
 
 json_t *cli_train_outcome_to_json(const train_outcome *o) {
-    return json_pack(
+    json_t *object = json_pack(
         "{s:o, s:s, s:s, s:o, s:s, s:s, s:I, s:I, s:o, s:o, s:o, s:f, s:f}", "recipe",
         recipe_mark(&o->recipe), "task", pgcn_task_name(o->task), "metric", cli_metric(o->task),
         "seed", json_integer((json_int_t)o->seed), "split", o->split, "split_sha256", o->split_hash,
@@ -59,6 +59,9 @@ json_t *cli_train_outcome_to_json(const train_outcome *o) {
         cli_json_real(o->val_accuracy), "test_accuracy", cli_json_real(o->test_accuracy),
         "best_epoch_test_accuracy", cli_json_real(o->best_test_accuracy), "step_ms_median",
         o->step_ms, "seconds", o->seconds);
+    cli_put_scores(object, "val", &o->val);
+    cli_put_scores(object, "test", &o->test);
+    return object;
 }
 
 void cli_train_recall_times(const char *result_path, train_outcome *outcome) {
@@ -87,6 +90,17 @@ static spread spread_of(const train_outcome *runs, long long count, size_t place
 }
 #define SPREAD(field) spread_of(runs, request->seeds, offsetof(train_outcome, field))
 
+/* A measure, or the majority, of validation or test items. */
+#define SPREAD_OF(part, measure)                                                                   \
+    spread_of(runs, request->seeds, offsetof(train_outcome, part) + place_of(measure))
+static size_t place_of(pgcn_measure measure) {
+    static const size_t place[PGCN_MEASURES] = {
+        offsetof(pgcn_score, accuracy), offsetof(pgcn_score, balanced_accuracy),
+        offsetof(pgcn_score, macro_f1), offsetof(pgcn_score, auc),
+        offsetof(pgcn_score, average_precision)};
+    return place[measure];
+}
+
 /* A figure of the table; what there is not is a dash. */
 static void print_percent(double value) {
     if (isnan(value))
@@ -95,17 +109,25 @@ static void print_percent(double value) {
         printf(" %9.2f", value);
 }
 
+/* The heads of the columns, by measure. */
+static const char *const heads[PGCN_MEASURES][2] = {{"val %", "test %"},
+                                                    {"val bal %", "test b. %"},
+                                                    {"val mF1 %", "test mF1%"},
+                                                    {"val AUC %", "test AUC%"},
+                                                    {"val AP %", "test AP %"}};
+
 static void print_rows(const train_request *request, const pgcn_dataset_info *info,
                        const train_outcome *runs, spread val, spread test) {
-    bool several = info->task == PGCN_TASK_MULTILABEL; /* labels */
+    pgcn_measure measure = cli_measure_of(info, &runs[0].recipe);
+    bool several = measure == PGCN_MEASURE_ACCURACY && info->task == PGCN_TASK_MULTILABEL;
     printf("%-6s %-7s %7s %10s %9s %9s %12s\n", "seed", "split", "epochs", "best epoch",
-           several ? "val F1 %" : "val %", several ? "test F1 %" : "test %",
+           several ? "val F1 %" : heads[measure][0], several ? "test F1 %" : heads[measure][1],
            info->graphs > 1 ? "ms per epoch" : "ms per step"); /* which are the same of one graph */
     for (long long i = 0; i < request->seeds; i++) {
         printf("%-6llu %-7s %7lld %10lld", (unsigned long long)runs[i].seed, runs[i].split,
                (long long)runs[i].epochs, (long long)runs[i].best_epoch);
-        print_percent(runs[i].val_accuracy);
-        print_percent(runs[i].test_accuracy);
+        print_percent(pgcn_score_measure(&runs[i].val, measure));
+        print_percent(pgcn_score_measure(&runs[i].test, measure));
         printf(" %12.3f\n", runs[i].step_ms);
     }
     if (request->seeds == 1) return;
@@ -154,9 +176,41 @@ static json_t *wins_to_json(const train_request *request, const train_outcome *r
     return object;
 }
 
-void cli_train_print_table(const train_request *request, const pgcn_dataset_info *info,
-                           const train_outcome *runs) {
-    spread val = SPREAD(val_accuracy), test = SPREAD(test_accuracy);
+/* All measures in a line: of test items, or where there are none of validation items. */
+static void print_measures(const train_request *request, const pgcn_dataset_info *info,
+                           const train_outcome *runs, bool tested) {
+    const char *items = cli_items(info->task), *between = "";
+    printf("%s %s, in %%: ", tested ? "Test" : "Validation", items);
+    for (int m = 0; m < PGCN_MEASURES; m++) {
+        spread s = tested ? SPREAD_OF(test, (pgcn_measure)m) : SPREAD_OF(val, (pgcn_measure)m);
+        if (isnan(s.mean)) continue;
+        printf("%s%s %.2f", between, cli_measure_title((pgcn_measure)m, info->task), s.mean);
+        between = ", ";
+        spread majority = tested ? SPREAD(test.majority) : SPREAD(val.majority);
+        if (m == PGCN_MEASURE_ACCURACY && !isnan(majority.mean))
+            printf(" (most frequent class %.2f)", majority.mean);
+    }
+    printf("\n");
+}
+
+/* Of the first run that has something to be said of. */
+static void advise(const train_request *request, const pgcn_dataset *data,
+                   const pgcn_config *config, const train_outcome *runs) {
+    bool weighted = strcmp(config->class_weights, "none") != 0;
+    for (long long i = 0; i < request->seeds; i++) {
+        const pgcn_score *val = &runs[i].val;
+        if (val->classes_missed == 0 && (weighted || !(val->accuracy <= val->majority))) continue;
+        cli_advise(stdout, val, pgcn_dataset_class_name(data, val->first_missed),
+                   pgcn_dataset_describe(data).task, weighted);
+        return;
+    }
+}
+
+void cli_train_print_table(const train_request *request, const pgcn_dataset *data,
+                           const pgcn_config *config, const train_outcome *runs) {
+    pgcn_dataset_info about = pgcn_dataset_describe(data), *info = &about;
+    pgcn_measure measure = cli_measure_of(info, &runs[0].recipe);
+    spread val = SPREAD_OF(val, measure), test = SPREAD_OF(test, measure);
     bool tested = !isnan(test.mean);
     spread shown = tested ? test : val;
     char over[128] = "", untested[48] = "";
@@ -172,10 +226,32 @@ void cli_train_print_table(const train_request *request, const pgcn_dataset_info
         snprintf(untested, sizeof untested, " (no test: %s)",
                  strstr(info->steps, "without-test") ? "without-test" : "crossval");
     printf("\n%s: %s %s %.2f%%%s%s at the epoch chosen on validation %s.\n", info->name,
-           tested ? "test" : "validation", cli_metric(info->task), shown.mean, over, untested,
-           cli_items(info->task));
+           tested ? "test" : "validation", cli_measure_title(measure, info->task), shown.mean, over,
+           untested, cli_items(info->task));
+    print_measures(request, info, runs, tested);
+    advise(request, data, config, runs);
     print_recipes(request, runs);
     printf("Model: %s/model.safetensors\n", request->out);
+}
+
+/* "test_auc_mean" and so on: of all measures but the accuracy, which stands there already. */
+static void put_means(json_t *object, const train_request *request, const pgcn_dataset_info *info,
+                      const train_outcome *runs) {
+    json_object_set_new(object, "measure",
+                        json_string(pgcn_measure_name(cli_measure_of(info, &runs[0].recipe))));
+    for (int m = PGCN_MEASURE_ACCURACY + 1; m < PGCN_MEASURES; m++) {
+        const spread s[2] = {SPREAD_OF(val, (pgcn_measure)m), SPREAD_OF(test, (pgcn_measure)m)};
+        char name[32], key[64];
+        cli_measure_key((pgcn_measure)m, name);
+        for (int part = 0; part < 2; part++) {
+            snprintf(key, sizeof key, "%s_%s_mean", part ? "test" : "val", name);
+            json_object_set_new(object, key, cli_json_real(s[part].mean));
+            snprintf(key, sizeof key, "%s_%s_std", part ? "test" : "val", name);
+            json_object_set_new(object, key, cli_json_real(s[part].deviation));
+        }
+    }
+    json_object_set_new(object, "val_majority_mean", cli_json_real(SPREAD(val.majority).mean));
+    json_object_set_new(object, "test_majority_mean", cli_json_real(SPREAD(test.majority).mean));
 }
 
 json_t *cli_train_summary(const train_request *request, const pgcn_dataset_info *info,
@@ -190,7 +266,7 @@ json_t *cli_train_summary(const train_request *request, const pgcn_dataset_info 
     }
     spread test = SPREAD(test_accuracy), val = SPREAD(val_accuracy);
     spread best = SPREAD(best_test_accuracy);
-    return json_pack(
+    json_t *object = json_pack(
         "{s:s, s:s, s:s, s:o, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:f, s:f, s:I, s:I, s:I, "
         "s:s, s:s, s:o, s:o}",
         "dataset", info->name, "task", pgcn_task_name(info->task), "metric", cli_metric(info->task),
@@ -206,4 +282,6 @@ json_t *cli_train_summary(const train_request *request, const pgcn_dataset_info 
         "peak_rss_bytes", (json_int_t)cli_peak_rss_bytes(), "predicted_peak_rss_bytes",
         (json_int_t)predicted, "parameters", (json_int_t)runs[0].parameters, "fingerprint",
         info->fingerprint, "out", request->out, "config", cli_config_to_json(config), "runs", list);
+    put_means(object, request, info, runs);
+    return object;
 }

@@ -62,12 +62,25 @@ static void meter_clear(const meter *m) {
 
 /* ---- history.jsonl ---------------------------------------------------------------------------- */
 
-static bool write_history_line(FILE *file, const pgcn_epoch *epoch, uint64_t seed) {
+/* The measure that --select names, where it does not stand there anyway. */
+static void put_selected(json_t *line, const pgcn_epoch *epoch, pgcn_select select) {
+    char name[32], key[64];
+    if (select <= PGCN_SELECT_ACCURACY) return;
+    cli_measure_key((pgcn_measure)(select - 1), name);
+    snprintf(key, sizeof key, "val_%s", name);
+    json_object_set_new(line, key, cli_json_real(epoch->val_measure));
+    snprintf(key, sizeof key, "test_%s", name);
+    json_object_set_new(line, key, cli_json_real(epoch->test_measure));
+}
+
+static bool write_history_line(FILE *file, const pgcn_epoch *epoch, const pgcn_config *config) {
     json_t *line = json_pack(
-        "{s:o, s:I, s:o, s:o, s:o, s:o, s:b}", "seed", json_integer((json_int_t)seed), "epoch",
-        (json_int_t)epoch->epoch, "train_loss", cli_json_real(epoch->train_loss), "val_loss",
-        cli_json_real(epoch->val_loss), "val_accuracy", cli_json_real(epoch->val_accuracy),
-        "test_accuracy", cli_json_real(epoch->test_accuracy), "best", (int)epoch->best);
+        "{s:o, s:I, s:o, s:o, s:o, s:o, s:b}", "seed", json_integer((json_int_t)config->seed),
+        "epoch", (json_int_t)epoch->epoch, "train_loss", cli_json_real(epoch->train_loss),
+        "val_loss", cli_json_real(epoch->val_loss), "val_accuracy",
+        cli_json_real(epoch->val_accuracy), "test_accuracy", cli_json_real(epoch->test_accuracy),
+        "best", (int)epoch->best);
+    put_selected(line, epoch, config->select);
     bool fine = line && json_dumpf(line, file, JSON_COMPACT) == 0 && fputc('\n', file) != EOF;
     json_decref(line);
     return fine;
@@ -79,12 +92,14 @@ static void complain_of_history(const train_files *files) {
 
 /* Opens it with the epochs that a resumed run already has. A line leaves the program when it is
  * complete, so that others can follow the run. */
-static FILE *open_history(const train_files *files, const pgcn_trainer *trainer, uint64_t seed) {
+static FILE *open_history(const train_files *files, const pgcn_trainer *trainer,
+                          const pgcn_config *config) {
     FILE *file = fopen(files->history, "w");
     int64_t count;
     const pgcn_epoch *history = pgcn_trainer_history(trainer, &count);
     bool fine = file && setvbuf(file, NULL, _IOLBF, BUFSIZ) == 0;
-    for (int64_t i = 0; fine && i < count; i++) fine = write_history_line(file, &history[i], seed);
+    for (int64_t i = 0; fine && i < count; i++)
+        fine = write_history_line(file, &history[i], config);
     if (fine) return file;
     complain_of_history(files);
     if (file) fclose(file);
@@ -111,7 +126,7 @@ static pgcn_status run_epochs(const train_request *r, pgcn_trainer *trainer,
         status = pgcn_trainer_epoch(trainer, &epoch);
         if (status != PGCN_OK) break;
         meter_show(m, &epoch, config->epochs);
-        *history_fine = write_history_line(history, &epoch, config->seed);
+        *history_fine = write_history_line(history, &epoch, config);
         /* The first one shows at once whether there is space, and is the one to go back to should
          * the loss explode before the second. */
         bool due =
@@ -182,8 +197,8 @@ static int write_result(const train_files *files, const train_outcome *out) {
 }
 
 /* The files of a run that ended well or was interrupted. */
-static int leave_files(const train_request *r, const pgcn_trainer *trainer,
-                       const train_files *files, train_outcome *out) {
+static int leave_files(const train_request *r, pgcn_trainer *trainer, const train_files *files,
+                       train_outcome *out) {
     pgcn_status status = pgcn_trainer_save(trainer, files->checkpoint);
     if (status == PGCN_ERR_NUMERIC) return stop_at_error(trainer, files, status, out);
     if (status == PGCN_OK && out->best_epoch > 0) status = take_model(trainer, files, true, out);
@@ -192,6 +207,8 @@ static int leave_files(const train_request *r, const pgcn_trainer *trainer,
         say_how_to_resume(r, files, out->epochs);
         return EXIT_FAILED;
     }
+    status = pgcn_trainer_scores(trainer, &out->val, &out->test);
+    if (status != PGCN_OK) return cli_failed(&cli_train, status);
     int code = write_result(files, out);
     return code < 0 && !cli_train_finish_place(files) ? EXIT_FAILED : code;
 }
@@ -201,7 +218,7 @@ static int train_and_leave(const train_request *r, pgcn_trainer *trainer, const 
     unlink(files->result); /* its presence says that the run is finished */
     /* before there is a model: the two belong together at any moment */
     if (!cli_source_write(&cli_train, files->work, r->dataset, &r->source)) return EXIT_FAILED;
-    FILE *history = open_history(files, trainer, config->seed);
+    FILE *history = open_history(files, trainer, config);
     if (!history) return EXIT_FAILED;
     meter_start(m, trainer);
     bool history_fine = true;
@@ -247,10 +264,11 @@ static int take_up(const train_request *r, pgcn_trainer *trainer, const pgcn_con
 }
 
 /* The result of a finished run, which stays as it is. */
-static int retell(const pgcn_trainer *trainer, const train_files *files, train_outcome *out) {
+static int retell(pgcn_trainer *trainer, const train_files *files, train_outcome *out) {
     cli_train_summarise(trainer, out);
     cli_train_recall_times(files->result, out);
     pgcn_status status = take_model(trainer, files, false, out);
+    if (status == PGCN_OK) status = pgcn_trainer_scores(trainer, &out->val, &out->test);
     if (status != PGCN_OK) return cli_failed(&cli_train, status);
     out->retold = true;
     return cli_train_finish_place(files) ? -1 : EXIT_FAILED;

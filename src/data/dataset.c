@@ -3,6 +3,7 @@
  * (pgcn_dataset_load). After this file nobody checks a label, a mask or a feature again.
  * Serial; a finished data set is read-only and may be shared by threads. */
 #include "data/data.h"
+#include "data/registry.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -371,6 +372,9 @@ static pgcn_status count_all(pgcn_dataset *data) {
                               .format = from->format ? from->format : "arrays",
                               .steps = data->steps,
                               .split_origin = data->splits > 0 ? from->split_origin : NULL};
+    /* another set may have that name: only one of two classes is taken for the published one */
+    if (data->task == PGCN_TASK_NODE && data->classes == 2)
+        info.measure = pgcn_i_registry_measure(data->name);
     for (int64_t g = 0; from->fold && g < from->graphs; g++)
         if (from->fold[g] >= info.folds) info.folds = from->fold[g] + 1;
     uint8_t *touched = pgcn_i_alloc(graph->n, 1); /* a directed edge touches its target too */
@@ -897,6 +901,22 @@ const char *pgcn_task_name(pgcn_task task) {
     case PGCN_TASK_GRAPH: return "graph";
     default: return "none";
     }
+}
+
+static const char *const measure_names[PGCN_MEASURES] = {"accuracy", "balanced-accuracy",
+                                                         "macro-f1", "auc", "average-precision"};
+
+const char *pgcn_measure_name(pgcn_measure measure) {
+    return (unsigned)measure < PGCN_MEASURES ? measure_names[measure] : "";
+}
+
+bool pgcn_measure_parse(const char *name, pgcn_measure *out) {
+    for (int i = 0; name && out && i < PGCN_MEASURES; i++)
+        if (strcmp(measure_names[i], name) == 0) {
+            *out = (pgcn_measure)i;
+            return true;
+        }
+    return false;
 }
 
 pgcn_dataset_info pgcn_dataset_describe(const pgcn_dataset *data) {

@@ -37,6 +37,8 @@ typedef struct pgcn_i_remote_set {
 const pgcn_i_remote_set *pgcn_i_registry_get(int i);
 /* By name or alias in any case of letters; NULL if there is none. */
 const pgcn_i_remote_set *pgcn_i_registry_find(const char *name);
+/* The measure in which the publishers of a set of that name report results. */
+pgcn_measure pgcn_i_registry_measure(const char *name);
 /* Transfers and their bytes, as far as they are known. */
 void pgcn_i_registry_count(const pgcn_i_remote_set *set, int *files, int64_t *bytes);
 

@@ -16,7 +16,7 @@ const cli_command cli_tune = {
         "better third go on with more of them, and so on: successive halving. Candidate 0 is the\n"
         "present recipe with the options given; it stays to the end. Run r of every candidate has the\n"
         "same seed and split. Ranked by mean validation accuracy (micro-F1 where nodes have several\n"
-        "labels), equal ones by validation loss; with folds made by crossval=K at the one epoch that\n"
+        "labels; or what --score, the recipe or the data set name), equal ones by loss; with folds made by crossval=K at the one epoch that\n"
         "is best for all of them together, which is GIN's protocol. No split has test nodes or graphs,\n"
         "and labels that only they have are removed before anything is computed. With several splits,\n"
         "what tests in one trains or validates in another, and there its label is used: the settings\n"
@@ -106,16 +106,12 @@ static int list_spaces(void) {
 
 /* ---- the command ------------------------------------------------------------------------------ */
 
-static bool find_rule(const char *name, exp_rule *out) {
-    static const char *const names[] = {[EXP_BY_ACCURACY] = "accuracy",
-                                        [EXP_BY_LOSS] = "loss",
-                                        [EXP_BY_COMMON_EPOCH] = "common-epoch"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(name, names[i]) == 0) {
-            *out = (exp_rule)i;
-            return true;
-        }
-    return false;
+#define SCORES                                                                                     \
+    "accuracy | balanced-accuracy | macro-f1 | auc | average-precision | loss | common-epoch"
+static bool find_rule(const char *name, exp_search *s) {
+    bool loss = strcmp(name, "loss") == 0, common = strcmp(name, "common-epoch") == 0;
+    s->rule = loss ? EXP_BY_LOSS : common ? EXP_BY_COMMON_EPOCH : EXP_BY_MEASURE;
+    return loss || common || pgcn_measure_parse(name, &s->measure);
 }
 
 static int read_numbers(const exp_tune_request *r, exp_search *s) {
@@ -137,9 +133,8 @@ static int read_numbers(const exp_tune_request *r, exp_search *s) {
                                 "of them");
         return EXIT_USAGE;
     }
-    if (r->score && !find_rule(r->score, &s->rule)) {
-        cli_complain(&cli_tune, "--score is '%s', expected accuracy | loss | common-epoch",
-                     r->score);
+    if (r->score && !find_rule(r->score, s)) {
+        cli_complain(&cli_tune, "--score is '%s', expected " SCORES, r->score);
         return EXIT_USAGE;
     }
     if (r->nested && s->rule == EXP_BY_COMMON_EPOCH) {
@@ -177,8 +172,10 @@ static int tune(const exp_tune_request *r, exp_search *s) {
     int code = exp_tune_load(r, s, s->present.split, true, &data);
     if (code < 0 && !r->quiet) cli_print_notes(stderr, data.data);
     if (code < 0) code = exp_tune_space(r, data.data, &space);
-    if (code < 0 && !r->score && strstr(pgcn_dataset_describe(data.data).steps, "crossval"))
-        s->rule = EXP_BY_COMMON_EPOCH; /* the rule of that protocol */
+    if (code < 0 && !r->score && strstr(pgcn_dataset_describe(data.data).steps, "crossval")) {
+        s->rule = EXP_BY_COMMON_EPOCH; /* the rule of that protocol, which is about accuracy */
+        s->measure = PGCN_MEASURE_ACCURACY;
+    }
     if (code < 0) {
         s->data = &data;
         s->space = &space;
@@ -197,8 +194,7 @@ static int tune(const exp_tune_request *r, exp_search *s) {
     return code;
 }
 
-static int prepare_and_tune(const exp_tune_request *r, const cli_arguments *arguments,
-                            exp_search *s) {
+static int prepare_and_tune(const exp_tune_request *r, cli_arguments *arguments, exp_search *s) {
     char name[128], out[256];
     int code = exp_tune_present(r, arguments, s, name);
     if (code >= 0) return code;
@@ -234,7 +230,7 @@ static int run(int argc, char **argv) {
         {"runs", "N", "10, or 3 with --nested",
          "seeds or splits of the last rung; with --nested seeds of each split", &r.runs, NULL},
         {"keep", "N", "3", "one of N candidates goes on to the next rung", &r.keep, NULL},
-        {"score", "accuracy | loss | common-epoch", "accuracy, or the last with crossval",
+        {"score", SCORES, "accuracy, or what data or recipe name; the last with crossval",
          "which validation figure ranks candidates; the last: accuracy at one epoch for all runs",
          &r.score, NULL},
         {"search-seed", "S", "0", "seed of the candidates", &r.search_seed, NULL},

@@ -56,7 +56,7 @@ bool exp_job_key(const exp_data *data, const pgcn_config *config, char key[EXP_K
             pgcn_info_get().bits_revision, data->hash, EXP_DRAWS);
     pgcn_field field;
     for (int i = 0; pgcn_config_field(i, &field); i++) {
-        char value[256];
+        char value[PGCN_SETTING_BYTES];
         if (strcmp(field.group, "run") == 0 || strcmp(field.key, "seed") == 0 ||
             strcmp(field.key, "split") == 0)
             continue;

@@ -119,8 +119,9 @@ static int test(exp_nested *n) {
     }
     for (int i = 0; i < n->splits; i++) {
         exp_nested_split *split = &n->split[i];
-        split->val = exp_spread_of(&n->jobs, split->job, s->runs, "selected.val_accuracy");
-        split->test = exp_spread_of(&n->jobs, split->job, s->runs, "selected.test_accuracy");
+        char path[96];
+        split->val = exp_spread_of(&n->jobs, split->job, s->runs, exp_selected(s, "val", path));
+        split->test = exp_spread_of(&n->jobs, split->job, s->runs, exp_selected(s, "test", path));
     }
     for (size_t i = 0; i < n->jobs.count; i++)
         n->seconds += exp_record_number(n->jobs.job[i].record, "seconds");

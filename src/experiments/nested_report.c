@@ -65,13 +65,13 @@ static void print_protocol(const exp_search *s, pgcn_task task) {
         printf("\nOne run for each split, seed %llu.", first);
     printf(" Settings and epochs were chosen\non validation %s by %s, without the labels of the "
            "split's own test %s; each split was\ntested after all choices were made.\n",
-           items, s->rule == EXP_BY_LOSS ? "loss" : cli_metric(task), items);
+           items, s->rule == EXP_BY_LOSS ? "loss" : cli_measure_title(s->measure, task), items);
 }
 
 static void print_table(const exp_nested *n) {
     const exp_search *s = n->search;
     pgcn_task task = pgcn_dataset_describe(n->data.data).task;
-    const char *metric = cli_metric(task);
+    const char *metric = cli_measure_title(s->measure, task);
     char heads[128];
     snprintf(heads, sizeof heads, "split|chosen candidate|>validation %s|>test %s", metric, metric);
     exp_table *table = exp_table_new(heads);
@@ -112,18 +112,20 @@ static json_t *mean_to_json(exp_spread spread, int splits) {
 
 static json_t *split_to_json(const exp_nested *n, const exp_nested_split *split) {
     json_t *runs = json_array();
+    char val[64], test[64];
+    exp_measure_key(n->search, "val", val);
+    exp_measure_key(n->search, "test", test);
     for (int run = 0; run < n->search->runs; run++) {
         const json_t *record = n->jobs.job[split->job[run]].record;
         const json_t *at = json_object_get(record, "selected");
-        json_array_append_new(runs, json_pack("{s:O, s:O, s:O, s:O}", "seed",
-                                              json_object_get(record, "seed"), "epoch",
-                                              json_object_get(at, "epoch"), "val_accuracy",
-                                              json_object_get(at, "val_accuracy"), "test_accuracy",
-                                              json_object_get(at, "test_accuracy")));
+        json_array_append_new(
+            runs, json_pack("{s:O, s:O, s:O, s:O}", "seed", json_object_get(record, "seed"),
+                            "epoch", json_object_get(at, "epoch"), val, json_object_get(at, val),
+                            test, json_object_get(at, test)));
     }
     return json_pack("{s:s, s:i, s:s, s:O, s:s, s:o, s:o, s:o}", "split", split->name, "candidate",
                      split->candidate, "space", split->space, "changes", split->changes, "recipe",
-                     split->recipe, "val_accuracy", spread_to_json(split->val), "test_accuracy",
+                     split->recipe, val, spread_to_json(split->val), test,
                      spread_to_json(split->test), "runs", runs);
 }
 
@@ -132,6 +134,10 @@ static json_t *make_json(const exp_nested *n) {
     pgcn_dataset_info about = pgcn_dataset_describe(n->data.data);
     pgcn_info info = pgcn_info_get();
     json_t *splits = json_array(), *rungs = json_array();
+    char val[64], test[64], chosen_by[64];
+    exp_measure_key(s, "val", val);
+    exp_measure_key(s, "test", test);
+    exp_chosen_by(s, chosen_by);
     for (int i = 0; i < n->splits; i++)
         json_array_append_new(splits, split_to_json(n, &n->split[i]));
     for (int r = 0; r < s->rungs; r++)
@@ -144,9 +150,8 @@ static json_t *make_json(const exp_nested *n) {
         cli_metric(about.task), "fingerprint", about.fingerprint, "start_recipe", s->recipe.name,
         "start_is_of_this_data_set", (int)exp_nested_start_has_seen(s), "search_seed",
         (json_int_t)s->seed, "candidates", s->candidates, "keep", s->keep, "runs", s->runs,
-        "chosen_by", exp_chosen_by[s->rule], "rungs", rungs, "val_accuracy",
-        mean_to_json(OVER_SPLITS(val), n->splits), "test_accuracy",
-        mean_to_json(OVER_SPLITS(test), n->splits), "splits", splits, "version", info.version,
+        "chosen_by", chosen_by, "rungs", rungs, val, mean_to_json(OVER_SPLITS(val), n->splits),
+        test, mean_to_json(OVER_SPLITS(test), n->splits), "splits", splits, "version", info.version,
         "isa", info.isa, "program", exp_program_hash(), "seconds", n->seconds);
 }
 

@@ -217,7 +217,7 @@ static void note_usage(exp_plan *plan, const exp_request *r, const exp_data *dat
     for (int i = 0; i < r->arguments->settings; i++) {
         const char *key = r->arguments->key[i];
         pgcn_config given = pgcn_config_default();
-        char ours[64], theirs[64];
+        char ours[PGCN_SETTING_BYTES], theirs[PGCN_SETTING_BYTES];
         pgcn_config_set(&given, key, r->arguments->value[i]);
         pgcn_config_get(&given, key, theirs, sizeof theirs);
         pgcn_config_get(&cell->config, key, ours, sizeof ours);

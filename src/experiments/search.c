@@ -47,8 +47,16 @@ static int add_runs(exp_search *s, int number, int runs) {
     return code;
 }
 
+const char *exp_selected(const exp_search *s, const char *part, char out[96]) {
+    char key[64];
+    exp_measure_key(s, part, key);
+    snprintf(out, 96, "selected.%s", key);
+    return out;
+}
+
 static void score(const exp_search *s, exp_candidate *c, int runs) {
     exp_spread accuracy;
+    char path[96];
     c->score.runs = 0;
     for (int r = 0; r < runs; r++)
         if (s->jobs->job[c->job[r]].state != EXP_DONE) {
@@ -58,7 +66,7 @@ static void score(const exp_search *s, exp_candidate *c, int runs) {
     if (s->rule == EXP_BY_COMMON_EPOCH)
         c->score.epoch = exp_common_epoch(s->jobs, c->job, runs, &accuracy);
     else
-        accuracy = exp_spread_of(s->jobs, c->job, runs, "selected.val_accuracy");
+        accuracy = exp_spread_of(s->jobs, c->job, runs, exp_selected(s, "val", path));
     c->score.runs = runs;
     c->score.accuracy = accuracy.mean;
     c->score.deviation = accuracy.deviation;
@@ -68,8 +76,10 @@ static void score(const exp_search *s, exp_candidate *c, int runs) {
 /* What a run adds to the mean accuracy of its candidate. */
 static double accuracy_of_run(const exp_search *s, const exp_candidate *c, int run) {
     const exp_job *job = &s->jobs->job[c->job[run]];
-    return s->rule == EXP_BY_COMMON_EPOCH ? exp_accuracy_after(job, c->score.epoch)
-                                          : exp_record_number(job->record, "selected.val_accuracy");
+    char path[96];
+    return s->rule == EXP_BY_COMMON_EPOCH
+               ? exp_accuracy_after(job, c->score.epoch)
+               : exp_record_number(job->record, exp_selected(s, "val", path));
 }
 
 /* ---- a rung ----------------------------------------------------------------------------------- */

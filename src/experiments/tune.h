@@ -54,8 +54,8 @@ long long exp_rungs_trainings(const pgcn_rung *rung, int rungs);
 
 /* What ranks candidates. */
 typedef enum exp_rule {
-    EXP_BY_ACCURACY, /* of each run at the epoch that it chose */
-    EXP_BY_LOSS,     /* the same, by loss */
+    EXP_BY_MEASURE,     /* of each run at the epoch that it chose: exp_search.measure */
+    EXP_BY_LOSS,        /* the same, by loss */
     EXP_BY_COMMON_EPOCH /* accuracy at the one epoch with the best mean over the runs: GIN's protocol */
 } exp_rule;
 
@@ -64,7 +64,8 @@ typedef struct exp_score {
     int number;                       /* of the candidate */
     int runs;                         /* that the means are over; 0: not there */
     bool failed;                      /* a run failed: it is out */
-    double accuracy, deviation, loss; /* validation; means and a deviation over the runs */
+    double accuracy, deviation, loss; /* validation; means and a deviation over the runs; accuracy:
+                                         or the measure of the search */
     int64_t epoch;                    /* that all runs share, or 0 */
 } exp_score;
 /* Best first: more runs before fewer (they came further), those that failed last; then by accuracy
@@ -90,6 +91,7 @@ typedef struct exp_search {
     uint64_t seed;
     int runs, keep;
     exp_rule rule;
+    pgcn_measure measure; /* that candidates are ranked by, or told in */
     bool fresh;
     double budget_minutes; /* 0: none */
     exp_jobs *jobs;
@@ -107,6 +109,8 @@ typedef struct exp_search {
 /* Fills `candidates` (0: from the budget) and the results. -1, or the exit code. */
 int exp_search_run(exp_search *search);
 void exp_search_free(exp_search *search);
+/* The path of the search's measure, "val" or "test", in a record: "selected.val_auc". Returns out. */
+const char *exp_selected(const exp_search *search, const char *part, char out[96]);
 /* Mean and standard error of how much better `a` does than `b`, run by run. */
 void exp_search_gain(const exp_search *search, int a, int b, double *mean, double *error);
 
@@ -122,8 +126,8 @@ typedef struct exp_tune_request {
 
 /* The settings to start from, recipe and then options: fills `present` and `recipe` of the search.
  * -1, or the exit code. */
-int exp_tune_present(const exp_tune_request *request, const cli_arguments *arguments,
-                     exp_search *search, char name[128]);
+int exp_tune_present(const exp_tune_request *request, cli_arguments *arguments, exp_search *search,
+                     char name[128]);
 /* The data with the splits that `split` (a value of the setting) names. With `hide_test` no split has
  * test nodes, and the labels that none of these splits trains or validates with are removed. */
 int exp_tune_load(const exp_tune_request *request, const exp_search *search, const char *split,
@@ -143,7 +147,9 @@ int exp_tune_write(const exp_search *search, char recipe_path[EXP_PATH_BYTES], j
 int exp_tune_report(const exp_search *search, bool json);
 /* The settings in which a candidate differs from the present ones, {key: value}. */
 json_t *exp_tune_changes(const exp_search *search, int number);
-extern const char *const exp_chosen_by[]; /* by exp_rule: its name in JSON */
+/* What ranked the candidates, in JSON: "val_auc"; and the key of a measure of validation or test. */
+void exp_chosen_by(const exp_search *search, char out[64]);
+void exp_measure_key(const exp_search *search, const char *part, char out[64]);
 
 /* ---- nested.c ------------------------------------------------------------------------------- */
 

@@ -27,9 +27,11 @@ static const char *start_of(const exp_tune_request *r, const pgcn_dataset *data)
     return (size_t)task < sizeof any / sizeof *any && any[task] ? any[task] : "none";
 }
 
-int exp_tune_present(const exp_tune_request *r, const cli_arguments *arguments, exp_search *s,
+int exp_tune_present(const exp_tune_request *r, cli_arguments *arguments, exp_search *s,
                      char name[128]) {
     pgcn_dataset *data = NULL;
+    cli_weights weights;
+    cli_weights_defer(arguments, &weights);
     pgcn_config given = pgcn_config_default();
     int code = cli_apply(&cli_tune, arguments, &given); /* typing errors before a long load */
     if (code < 0) code = load(r, "without-test", &data);
@@ -37,7 +39,11 @@ int exp_tune_present(const exp_tune_request *r, const cli_arguments *arguments, 
     int depth = cli_is_given(arguments, "layers") ? given.layers : 0;
     snprintf(name, 128, "%.127s", pgcn_dataset_describe(data).name);
     pgcn_status status = pgcn_recipe_for(start_of(r, data), data, depth, &s->present, &s->recipe);
+    code = cli_weights_read(&cli_tune, &r->source, data, arguments, &weights);
+    pgcn_dataset_info info = pgcn_dataset_describe(data);
+    if (!r->score && status == PGCN_OK) s->measure = cli_measure_of(&info, &s->recipe);
     pgcn_dataset_free(data);
+    if (code >= 0) return code;
     if (status != PGCN_OK) return cli_failed(&cli_tune, status);
     code = cli_configure(&cli_tune, arguments, &s->present);
     if (code < 0) code = cli_check_seeds(&cli_tune, s->present.seed, s->runs);

@@ -8,9 +8,17 @@
 
 enum { SHOWN = 10, EXPLAINED = 3 };
 
-const char *const exp_chosen_by[] = {[EXP_BY_ACCURACY] = "val_accuracy",
-                                     [EXP_BY_LOSS] = "val_loss",
-                                     [EXP_BY_COMMON_EPOCH] = "val_accuracy_at_common_epoch"};
+void exp_measure_key(const exp_search *s, const char *part, char out[64]) {
+    char name[32];
+    cli_measure_key(s->measure, name);
+    snprintf(out, 64, "%s_%s", part, name);
+}
+
+void exp_chosen_by(const exp_search *s, char out[64]) {
+    exp_measure_key(s, "val", out);
+    if (s->rule == EXP_BY_LOSS) snprintf(out, 64, "val_loss");
+    if (s->rule == EXP_BY_COMMON_EPOCH) snprintf(out, 64, "val_accuracy_at_common_epoch");
+}
 
 /* ---- what differs ----------------------------------------------------------------------------- */
 
@@ -21,7 +29,7 @@ static void each_change(const exp_search *s, const exp_candidate *c, with_settin
                         void *context) {
     pgcn_field field;
     for (int i = 0; pgcn_config_field(i, &field); i++) {
-        char ours[256], theirs[256];
+        char ours[PGCN_SETTING_BYTES], theirs[PGCN_SETTING_BYTES];
         pgcn_config_get(&c->config, field.key, ours, sizeof ours);
         pgcn_config_get(&s->present, field.key, theirs, sizeof theirs);
         if (strcmp(ours, theirs) != 0) call(context, field.key, ours, theirs);
@@ -78,7 +86,7 @@ static void print_what_chose(const exp_search *s, pgcn_task task) {
     int splits = pgcn_dataset_describe(s->data->data).splits;
     printf("\nChosen by validation %s%s; no split had test %s, and labels that only they have were "
            "removed.\n",
-           s->rule == EXP_BY_LOSS ? "loss" : cli_metric(task),
+           s->rule == EXP_BY_LOSS ? "loss" : cli_measure_title(s->measure, task),
            s->rule == EXP_BY_COMMON_EPOCH ? " at one epoch for all runs" : "", items);
     if (splits > 1 && s->rule != EXP_BY_COMMON_EPOCH)
         printf(
@@ -87,7 +95,7 @@ static void print_what_chose(const exp_search *s, pgcn_task task) {
             splits, items);
     printf("The %s of the best of many is too high by its choice: judge it on runs that the search "
            "has not seen.\n",
-           cli_metric(task));
+           cli_measure_title(s->measure, task));
 }
 
 static void print_table(const exp_search *s) {
@@ -95,7 +103,7 @@ static void print_table(const exp_search *s) {
     char heads[128];
     snprintf(heads, sizeof heads,
              ">rank|candidate|>runs|>validation %s|>validation loss|>gain ± standard error",
-             cli_metric(task));
+             cli_measure_title(s->measure, task));
     exp_table *table = exp_table_new(heads);
     int shown = s->candidates < SHOWN ? s->candidates : SHOWN;
     bool present = false;
@@ -131,10 +139,12 @@ static json_t *candidate_to_json(const exp_search *s, int number) {
                                "changes", exp_tune_changes(s, number));
     if (c->score.runs == 0) return object;
     double gain, error;
+    char key[64];
     exp_search_gain(s, number, 0, &gain, &error);
-    json_object_set_new(
-        object, "val_accuracy",
-        json_pack("{s:f, s:f}", "mean", c->score.accuracy, "std", c->score.deviation));
+    exp_measure_key(s, "val", key);
+    json_object_set_new(object, key,
+                        json_pack("{s:o, s:o}", "mean", cli_json_real(c->score.accuracy), "std",
+                                  cli_json_real(c->score.deviation)));
     json_object_set_new(object, "val_loss", cli_json_real(c->score.loss));
     if (c->score.epoch > 0)
         json_object_set_new(object, "common_epoch", json_integer(c->score.epoch));
@@ -155,20 +165,22 @@ static json_t *make_json(const exp_search *s, const char *recipe_path) {
                                                "runs", s->rung[r].runs));
     pgcn_field field;
     for (int i = 0; pgcn_config_field(i, &field); i++) {
-        char value[256];
+        char value[PGCN_SETTING_BYTES];
         pgcn_config_get(&s->candidate[s->order[0]].config, field.key, value, sizeof value);
         if (strcmp(field.group, "run") != 0)
             json_object_set_new(settings, field.key, json_string(value));
     }
     pgcn_task task = pgcn_dataset_describe(s->data->data).task;
+    char chosen_by[64];
+    exp_chosen_by(s, chosen_by);
     return json_pack(
         "{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:i, s:i, s:s, s:o, s:i, s:o, s:o, s:o, s:f}",
         "dataset", s->data->name, "task", pgcn_task_name(task), "metric", cli_metric(task),
         "fingerprint", pgcn_dataset_describe(s->data->data).fingerprint, "present_recipe",
         s->recipe.name, "recipe", recipe_path, "space", s->space->name, "space_text",
         s->space->text, "seed", (json_int_t)s->seed, "keep", s->keep, "runs", s->runs, "chosen_by",
-        exp_chosen_by[s->rule], "rungs", rungs, "best", s->order[0], "settings", settings,
-        "on_border", border_to_json(s), "candidates", candidates, "seconds", s->seconds);
+        chosen_by, "rungs", rungs, "best", s->order[0], "settings", settings, "on_border",
+        border_to_json(s), "candidates", candidates, "seconds", s->seconds);
 }
 
 /* ---- the border of the space ------------------------------------------------------------------- */
@@ -223,16 +235,20 @@ static void fill_head(const exp_search *s, pgcn_recipe_info *info) {
     snprintf(info->about, sizeof info->about,
              "%.100s, %d layers: chosen by pathgcn tune on validation %s", dataset,
              best->config.layers, cli_items(task));
-    char before[96] = "the defaults";
+    if (s->measure != PGCN_MEASURE_ACCURACY)
+        snprintf(info->measure, sizeof info->measure, "%s", pgcn_measure_name(s->measure));
+    char before[96] = "the defaults", told[48];
+    snprintf(told, sizeof told, "%s ", cli_measure_title(s->measure, task));
     if (!none) snprintf(before, sizeof before, "%s version %d", s->recipe.name, s->recipe.version);
     snprintf(
         info->searched, sizeof info->searched,
         "%d candidates of space %.100s (search seed %llu), %d rungs up to %d runs; validation %s"
         "%.2f %% against %.2f %% of %s",
         s->candidates, s->space->name, (unsigned long long)s->seed, s->rungs, s->runs,
-        task == PGCN_TASK_MULTILABEL     ? "micro-F1 "
-        : s->rule == EXP_BY_COMMON_EPOCH ? "at one epoch for all folds "
-                                         : "",
+        s->measure != PGCN_MEASURE_ACCURACY ? told
+        : task == PGCN_TASK_MULTILABEL      ? "micro-F1 "
+        : s->rule == EXP_BY_COMMON_EPOCH    ? "at one epoch for all folds "
+                                            : "",
         best->score.accuracy, present->score.accuracy, before);
 }
 

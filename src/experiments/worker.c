@@ -15,7 +15,7 @@ static int failed(const exp_job *job) {
 /* ---- choosing an epoch ------------------------------------------------------------------------ */
 
 /* The first epoch with the least validation loss; or with the highest validation accuracy, the lower
- * loss deciding between equal ones: the rules of the trainer's `select`. */
+ * loss deciding between equal ones: rules of the trainer's `select`. */
 static int64_t choose(const pgcn_epoch *history, int64_t count, pgcn_select rule) {
     int64_t best = -1;
     for (int64_t i = 0; i < count; i++) {
@@ -27,6 +27,14 @@ static int64_t choose(const pgcn_epoch *history, int64_t count, pgcn_select rule
                                                   (a->val_accuracy == b->val_accuracy && less)))
             best = i;
     }
+    return best;
+}
+
+/* The epoch whose weights the trainer kept. */
+static int64_t kept(const pgcn_epoch *history, int64_t count) {
+    int64_t best = -1;
+    for (int64_t i = 0; i < count; i++)
+        if (history[i].best) best = i;
     return best;
 }
 
@@ -54,7 +62,7 @@ static json_t *config_to_json(const pgcn_config *config) {
     json_t *object = json_object();
     pgcn_field field;
     for (int i = 0; object && pgcn_config_field(i, &field); i++) {
-        char text[256];
+        char text[PGCN_SETTING_BYTES];
         if (strcmp(field.group, "run") == 0) continue;
         pgcn_config_get(config, field.key, text, sizeof text);
         json_object_set_new(object, field.key, json_string(text));
@@ -81,6 +89,17 @@ static pgcn_status measure_draws(const exp_job *job, const pgcn_model *model, js
     return PGCN_OK;
 }
 
+/* All measures of the weights that were kept, beside their accuracy. */
+static pgcn_status measure_kept(pgcn_trainer *trainer, json_t *record) {
+    pgcn_score val, test;
+    json_t *selected = json_object_get(record, "selected");
+    pgcn_status status = pgcn_trainer_scores(trainer, &val, &test);
+    if (status != PGCN_OK) return status;
+    cli_put_scores(selected, "val", &val);
+    cli_put_scores(selected, "test", &test);
+    return PGCN_OK;
+}
+
 /* The validation accuracy after every epoch, null where it was not evaluated: folds that are held
  * out share one epoch, which all of them choose together. */
 static json_t *curve_to_json(const pgcn_epoch *history, int64_t count) {
@@ -95,7 +114,6 @@ static json_t *make_record(const exp_job *job, const pgcn_trainer *trainer, doub
     const pgcn_epoch *history = pgcn_trainer_history(trainer, &count);
     int64_t by_loss = choose(history, count, PGCN_SELECT_LOSS);
     int64_t by_accuracy = choose(history, count, PGCN_SELECT_ACCURACY);
-    bool loss = job->config.select == PGCN_SELECT_LOSS;
     pgcn_info info = pgcn_info_get();
     char seed[32];
     snprintf(seed, sizeof seed, "%llu", (unsigned long long)job->config.seed);
@@ -104,7 +122,7 @@ static json_t *make_record(const exp_job *job, const pgcn_trainer *trainer, doub
         "key", job->key, "dataset", job->data->name, "fingerprint",
         pgcn_dataset_describe(job->data->data).fingerprint, "seed", seed, "split",
         pgcn_trainer_split(trainer), "split_sha256", pgcn_trainer_split_hash(trainer), "selected",
-        epoch_to_json(history, loss ? by_loss : by_accuracy), "by_val_loss",
+        epoch_to_json(history, kept(history, count)), "by_val_loss",
         epoch_to_json(history, by_loss), "by_val_accuracy", epoch_to_json(history, by_accuracy),
         "best_test_epoch", epoch_to_json(history, best_test(history, count)), "epochs",
         (json_int_t)count, "seconds", seconds, "peak_rss_bytes", (json_int_t)cli_peak_rss_bytes(),
@@ -141,13 +159,14 @@ int exp_work(const exp_jobs *jobs, const exp_job *job, exp_live *live) {
     if (status == PGCN_OK) status = pgcn_trainer_model(trainer, &model);
     if (status == PGCN_OK) {
         record = make_record(job, trainer, cli_now() - begin);
+        status = measure_kept(trainer, record);
         json_object_set_new(record, "parameters",
                             json_integer((json_int_t)pgcn_model_parameters(model)));
         if (json_is_null(json_object_get(record, "best_test_epoch"))) {
             int64_t count;
             const pgcn_epoch *history = pgcn_trainer_history(trainer, &count);
             json_object_set_new(record, "val_curve", curve_to_json(history, count));
-        } else if (pgcn_model_config(model)->scaling != PGCN_SCALING_SUM) {
+        } else if (status == PGCN_OK && pgcn_model_config(model)->scaling != PGCN_SCALING_SUM) {
             status = measure_draws(job, model, record);
         }
     }

@@ -206,11 +206,13 @@ typedef struct pgcn_i_kernels {
     /* probability[r] = softmax(logits[r]) */
     void (*softmax)(float *probability, const float *logits, int64_t begin, int64_t end, int64_t c);
     /* Rows of stacked samples: node = r % n. Where mask[node] (NULL: everywhere) and label >= 0:
-     * loss += -log p[label] (from the logits, stable), hits += argmax == label, and, if dlogits,
-     * dlogits[r] = scale (p - onehot); other rows of dlogits are set to 0. */
+     * loss += -w log p[label] (from the logits, stable), hits += argmax == label, and, if dlogits,
+     * dlogits[r] = scale w (p - onehot); other rows of dlogits are set to 0. w = weight[label], the
+     * weight of the class [c]; NULL: 1. */
     void (*cross_entropy)(double *loss, int64_t *hits, float *dlogits, const float *logits,
                           const float *probability, const int32_t *label, const uint8_t *mask,
-                          int64_t n, float scale, int64_t begin, int64_t end, int64_t c);
+                          const float *weight, int64_t n, float scale, int64_t begin, int64_t end,
+                          int64_t c);
     /* Multi-label: loss += sum_ch softplus form of BCE; dlogits = scale (sigmoid - target).
      * target [n, c] 0/1, mask [n] or NULL. */
     void (*binary_cross_entropy)(double *loss, float *dlogits, const float *logits,

@@ -73,7 +73,8 @@ static void softmax(float *probability, const float *logits, int64_t begin, int6
 
 static void cross_entropy(double *loss, int64_t *hits, float *dlogits, const float *logits,
                           const float *probability, const int32_t *label, const uint8_t *mask,
-                          int64_t n, float scale, int64_t begin, int64_t end, int64_t c) {
+                          const float *weight, int64_t n, float scale, int64_t begin, int64_t end,
+                          int64_t c) {
     for (int64_t r = begin; r < end; r++) {
         int64_t node = r % n;
         float *d_row = dlogits ? dlogits + r * c : NULL;
@@ -86,11 +87,13 @@ static void cross_entropy(double *loss, int64_t *hits, float *dlogits, const flo
         for (int64_t ch = 1; ch < c; ch++) best = row[ch] > row[best] ? ch : best;
         /* log sum exp(logits) = max - log p[argmax], and that p is at least 1 / c: no second
          * exponential, and no logarithm of a tiny p[label]. */
-        *loss += (double)(row[best] - row[label[node]]) - (double)logf(p_row[best]);
+        float w = weight ? weight[label[node]] : 1.0f; /* times 1 changes no bit */
+        *loss += (double)w * ((double)(row[best] - row[label[node]]) - (double)logf(p_row[best]));
         *hits += best == label[node];
         if (!d_row) continue;
-        EACH_CHANNEL_BLOCK(c, scale_block, d_row, p_row, scale);
-        d_row[label[node]] = scale * (p_row[label[node]] - 1.0f);
+        float factor = scale * w;
+        EACH_CHANNEL_BLOCK(c, scale_block, d_row, p_row, factor);
+        d_row[label[node]] = factor * (p_row[label[node]] - 1.0f);
     }
 }
 

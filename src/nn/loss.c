@@ -32,13 +32,25 @@ typedef struct loss_job {
     const int32_t *label;
     const uint8_t *target;
     const uint8_t *mask;
+    const float *class_weight;
     float scale, consistency_scale, temperature;
     bool consistency;
     pgcn_i_blocks blocks;
 } loss_job;
 
+/* What a sum of weighted losses is divided by: the weights of all masked rows. */
+static double weight_of_rows(const pgcn_i_loss *loss, const pgcn_i_target *target) {
+    double sum = 0;
+    if (!loss->class_weight) return (double)target->masked * loss->samples;
+    for (int64_t i = 0; i < loss->n; i++)
+        if (target->mask[i] && target->label[i] >= 0)
+            sum += (double)loss->class_weight[target->label[i]];
+    return sum * loss->samples;
+}
+
 /* The sums of the blocks, in their order, as means. */
-static pgcn_i_loss_terms add_up(const pgcn_i_loss *loss, double masked_rows, double all_rows) {
+static pgcn_i_loss_terms add_up(const pgcn_i_loss *loss, double weight, double masked_rows,
+                                double all_rows) {
     pgcn_i_loss_terms terms = {0};
     int64_t hits = 0, blocks = pgcn_i_blocks_of(loss->n).count;
     for (int64_t block = 0; block < blocks; block++) {
@@ -46,7 +58,7 @@ static pgcn_i_loss_terms add_up(const pgcn_i_loss *loss, double masked_rows, dou
         terms.consistency += loss->consistency[block];
         hits += loss->hits[block];
     }
-    terms.cross_entropy /= masked_rows;
+    terms.cross_entropy /= weight;
     terms.consistency /= all_rows;
     terms.accuracy = (double)hits / masked_rows;
     return terms;
@@ -71,7 +83,7 @@ static void cross_entropy_rows(const loss_job *job, int64_t task, int64_t begin,
     job->kernels->softmax(loss->probability, job->logits->data, begin, end, loss->classes);
     job->kernels->cross_entropy(&loss->loss[task], &loss->hits[task], job->logits->grad,
                                 job->logits->data, loss->probability, job->label, job->mask,
-                                loss->n, job->scale, begin, end, loss->classes);
+                                job->class_weight, loss->n, job->scale, begin, end, loss->classes);
 }
 
 static void train_task(void *context, int64_t task, int worker) {
@@ -115,19 +127,21 @@ pgcn_i_loss_terms pgcn_i_loss_run(pgcn_i_loss *loss, pgcn_i_tape *tape, pgcn_i_v
                                   const pgcn_i_target *target, double lambda, double temperature) {
     double masked_rows = (double)target->masked * loss->samples;
     double all_rows = (double)loss->n * loss->samples;
+    double weight = weight_of_rows(loss, target);
     loss_job job = {.loss = loss,
                     .kernels = tape->kernels,
                     .logits = logits,
                     .label = target->label,
                     .target = target->labels,
                     .mask = target->mask,
-                    .scale = (float)(1.0 / masked_rows),
+                    .class_weight = loss->class_weight,
+                    .scale = (float)(1.0 / weight),
                     .consistency_scale = (float)(lambda / all_rows),
                     .temperature = (float)temperature,
                     .consistency = lambda > 0,
                     .blocks = pgcn_i_blocks_of(loss->n)};
     pgcn_i_parallel(tape->pool, job.blocks.count, target->labels ? binary_task : train_task, &job);
-    return add_up(loss, masked_rows, all_rows);
+    return add_up(loss, weight, masked_rows, all_rows);
 }
 
 static void softmax_task(void *context, int64_t task, int worker) {
@@ -174,8 +188,8 @@ static void score_task(void *context, int64_t task, int worker) {
                                            job->mask, loss->n, 0.0f, begin, end, loss->classes);
     else
         job->kernels->cross_entropy(&loss->loss[task], &loss->hits[task], NULL, job->logits->data,
-                                    loss->probability, job->label, job->mask, loss->n, 0.0f, begin,
-                                    end, loss->classes);
+                                    loss->probability, job->label, job->mask, NULL, loss->n, 0.0f,
+                                    begin, end, loss->classes);
 }
 
 /* A label is predicted where it is more probable than not. */

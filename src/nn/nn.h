@@ -375,9 +375,10 @@ typedef struct pgcn_i_loss {
     double *loss;       /* per block */
     double *consistency;
     int64_t *hits;
+    const float *class_weight; /* [classes] of the cross-entropy, borrowed; NULL: all 1 */
 } pgcn_i_loss;
 typedef struct pgcn_i_loss_terms {
-    double cross_entropy; /* mean over masked nodes and samples */
+    double cross_entropy; /* mean over masked nodes and samples, by the weights of their classes */
     double consistency;   /* mean over nodes and samples, without lambda */
     double accuracy;      /* over masked nodes and samples */
 } pgcn_i_loss_terms;

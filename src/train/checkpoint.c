@@ -22,7 +22,12 @@ static json_t *number_or_null(double value) {
     return isfinite(value) ? json_real(value) : json_null();
 }
 
-json_t *pgcn_i_history_to_json(const pgcn_epoch *history, int64_t count) {
+/* The measure that `select` names, where it is not the accuracy or the loss that stand there anyway. */
+static bool names_measure(pgcn_select select) {
+    return select > PGCN_SELECT_ACCURACY;
+}
+
+json_t *pgcn_i_history_to_json(const pgcn_epoch *history, int64_t count, pgcn_select select) {
     json_t *list = json_array();
     for (int64_t i = 0; list && i < count; i++) {
         json_t *epoch = json_pack(
@@ -30,6 +35,10 @@ json_t *pgcn_i_history_to_json(const pgcn_epoch *history, int64_t count) {
             number_or_null(history[i].train_loss), "val_loss", number_or_null(history[i].val_loss),
             "val_accuracy", number_or_null(history[i].val_accuracy), "test_accuracy",
             number_or_null(history[i].test_accuracy), "best", (int)history[i].best);
+        if (names_measure(select)) {
+            json_object_set_new(epoch, "val_measure", number_or_null(history[i].val_measure));
+            json_object_set_new(epoch, "test_measure", number_or_null(history[i].test_measure));
+        }
         if (json_array_append_new(list, epoch) == 0) continue;
         json_decref(list);
         return NULL;
@@ -43,9 +52,12 @@ static bool real_of(const json_t *object, const char *key, double *out) {
     return json_is_number(value) || json_is_null(value);
 }
 
-static bool epoch_of(const json_t *object, pgcn_epoch *out) {
+static bool epoch_of(const json_t *object, pgcn_select select, pgcn_epoch *out) {
     *out = (pgcn_epoch){.epoch = json_integer_value(json_object_get(object, "epoch"))};
-    return real_of(object, "train_loss", &out->train_loss) &&
+    bool named = names_measure(select);
+    return real_of(object, named ? "val_measure" : "val_accuracy", &out->val_measure) &&
+           real_of(object, named ? "test_measure" : "test_accuracy", &out->test_measure) &&
+           real_of(object, "train_loss", &out->train_loss) &&
            real_of(object, "val_loss", &out->val_loss) &&
            real_of(object, "val_accuracy", &out->val_accuracy) &&
            real_of(object, "test_accuracy", &out->test_accuracy) && isfinite(out->train_loss) &&
@@ -275,7 +287,8 @@ pgcn_status pgcn_i_checkpoint_write(const char *path, const pgcn_trainer *traine
                                               .isa = pgcn_i_kernels_get()->isa});
     put_number(metadata, "epoch", trainer->progress.epochs);
     put_json(metadata, "history",
-             pgcn_i_history_to_json(trainer->progress.history, trainer->progress.epochs));
+             pgcn_i_history_to_json(trainer->progress.history, trainer->progress.epochs,
+                                    trainer->config.select));
     const block blocks[] = {{"", params->value},
                             {"best.", params->best},
                             {"adam.m.", params->m},
@@ -306,7 +319,8 @@ static pgcn_status read_history(const pgcn_i_safetensors *file, const pgcn_train
     bool fine = json_is_array(list) && (int64_t)json_array_size(list) == epochs;
     for (int64_t i = 0; fine && i < epochs; i++) {
         pgcn_epoch epoch;
-        fine = epoch_of(json_array_get(list, (size_t)i), &epoch) && epoch.epoch == i + 1;
+        fine = epoch_of(json_array_get(list, (size_t)i), trainer->config.select, &epoch) &&
+               epoch.epoch == i + 1;
         if (fine) pgcn_i_progress_add(progress, trainer->config.select, epoch);
     }
     json_decref(list);
@@ -333,7 +347,7 @@ static pgcn_status same_settings(const pgcn_i_safetensors *file, const pgcn_trai
     PGCN_TRY(read_config(file, &config));
     const char *key = pgcn_i_config_difference(&config, &trainer->config);
     if (!key) return PGCN_OK;
-    char was[64], is[64];
+    char was[PGCN_SETTING_BYTES], is[PGCN_SETTING_BYTES];
     pgcn_config_get(&config, key, was, sizeof was);
     pgcn_config_get(&trainer->config, key, is, sizeof is);
     return pgcn_i_fail(PGCN_ERR_MISMATCH,

@@ -57,6 +57,56 @@ static pgcn_status check_config(const pgcn_trainer *trainer) {
                            "consistency is %g, which compares samples of one class per node, and "
                            "data set %s has several labels; set consistency to 0 and samples to 1",
                            config->consistency, trainer->data->name);
+    if (trainer->data->task == PGCN_TASK_MULTILABEL && strcmp(config->class_weights, "none") != 0)
+        return pgcn_i_fail(
+            PGCN_ERR_ARGUMENT,
+            "class-weights is %.40s, which weighs items by their one class, and data "
+            "set %s has several labels; set class-weights to none",
+            config->class_weights, trainer->data->name);
+    return PGCN_OK;
+}
+
+/* ---- class weights --------------------------------------------------------------------------- */
+
+/* Of a class without training items the weight is never looked at. */
+static void balanced_weights(float *weight, const int64_t *per_class, int classes, int64_t items) {
+    for (int c = 0; c < classes; c++)
+        weight[c] = per_class[c] == 0
+                        ? 1.0f
+                        : (float)((double)items / ((double)classes * (double)per_class[c]));
+}
+
+static pgcn_status given_weights(const pgcn_trainer *trainer, float *weight) {
+    const pgcn_dataset *data = trainer->data;
+    const char *at = trainer->config.class_weights;
+    int given = 1;
+    for (const char *comma = at; (comma = strchr(comma, ',')); comma++) given++;
+    if (given != data->classes)
+        return pgcn_i_fail(PGCN_ERR_MISMATCH,
+                           "class-weights has %d number%s and data set %s has %d classes; give one "
+                           "for each class, in their order (pathgcn data info lists them)",
+                           given, given == 1 ? "" : "s", data->name, data->classes);
+    for (int c = 0; c < given; c++) {
+        char number[64];
+        double value = 1;
+        size_t length = strcspn(at, ",");
+        snprintf(number, sizeof number, "%.*s", (int)length, at);
+        pgcn_number_parse(number, &value); /* as config.c has checked */
+        weight[c] = (float)value;
+        at += length + 1;
+    }
+    return PGCN_OK;
+}
+
+/* trainer->class_weight, which stays NULL for "none". */
+static pgcn_status set_class_weights(pgcn_trainer *trainer, const int64_t *per_class) {
+    int classes = trainer->data->classes;
+    const char *text = trainer->config.class_weights;
+    if (strcmp(text, "none") == 0) return PGCN_OK;
+    trainer->class_weight = PGCN_I_ARRAY(&trainer->arena, float, classes);
+    if (!trainer->class_weight) return PGCN_ERR_MEMORY;
+    if (strcmp(text, "balanced") != 0) return given_weights(trainer, trainer->class_weight);
+    balanced_weights(trainer->class_weight, per_class, classes, trainer->train_items);
     return PGCN_OK;
 }
 
@@ -117,6 +167,7 @@ static pgcn_status count_items(pgcn_trainer *trainer) {
         for (int64_t i = 0; i < data->info.items; i++)
             if (train.label[i] >= 0) per_class[train.label[i]] += split->train[i];
         pgcn_status status = check_classes(trainer, per_class);
+        if (status == PGCN_OK) status = set_class_weights(trainer, per_class);
         pgcn_i_free(per_class);
         PGCN_TRY(status);
     }

@@ -14,7 +14,8 @@ typedef enum field_type {
     FIELD_BOOL,
     FIELD_ENUM,
     FIELD_SEED,
-    FIELD_SPLIT
+    FIELD_SPLIT,
+    FIELD_WEIGHTS
 } field_type;
 
 typedef struct field {
@@ -83,8 +84,8 @@ static const field fields[] = {
     INT ("resample-every", resample_every, 0, 1000000, "steps between two samples of paths; 0: one sample for ever"),
     BOOL("paths-per-layer", paths_per_layer, "a sample of paths for each layer instead of one for all"),
     INT ("epochs", epochs, 1, 1000000, "most epochs"),
-    INT ("patience", patience, 0, 1000000, "stop after so many epochs without better validation loss or accuracy; 0: never"),
-    ENUM("select", select, "loss | accuracy", "which validation figure chooses the weights that are kept"),
+    INT ("patience", patience, 0, 1000000, "stop after so many epochs without better validation loss or accuracy (or what --select names); 0: never"),
+    ENUM("select", select, "loss | accuracy | balanced-accuracy | macro-f1 | auc | average-precision", "which validation figure chooses the weights that are kept; the lower loss between equal ones"),
     INT ("eval-every", eval_every, 1, 1000000, "epochs between two evaluations"),
     BOOL("allow-missing-class", allow_missing_class, "train although a class has no training node"),
     {"split", FIELD_SPLIT, AT(split), 0, 0, "auto | public | numbered | 0, 1, 2, ...", "which split; numbered: the seed's number modulo the numbered ones; auto: public, or else numbered", GROUP},
@@ -93,6 +94,7 @@ static const field fields[] = {
     INT ("batch", batch, 0, 1000000000, "of many graphs: how many of them in a step; 0: all"),
     INT ("steps", steps, 0, 1000000, "of many graphs: steps of an epoch; 0: every training graph once"),
     INT ("lr-halve", lr_halve, 0, 1000000, "epochs after which the learning rates are halved, again and again; 0: never"),
+    {"class-weights", FIELD_WEIGHTS, AT(class_weights), 1e-6, 1e6, "none | balanced | W,W,... | FILE", "weights of the classes in the training loss; balanced: rare classes count as much as frequent ones; or a number for each class, in their order; FILE (command line): a line class,weight for each", GROUP},
 #undef GROUP
 #define GROUP "run"
     INT ("threads", threads, 0, 1024, "threads; 0: one per core; no influence on any result"),
@@ -138,6 +140,7 @@ pgcn_config pgcn_config_default(void) {
         .patience = 100,
         .eval_every = 1,
         .split = "auto",
+        .class_weights = "none",
         .batch = 32,
     };
 }
@@ -187,7 +190,7 @@ static void accepted(const field *f, char *out, size_t bytes) {
 }
 
 bool pgcn_config_field(int i, pgcn_field *out) {
-    static _Thread_local char text[64];
+    static _Thread_local char text[128];
     if (i < 0 || i >= FIELDS) return false;
     accepted(&fields[i], text, sizeof text);
     if (out) *out = (pgcn_field){fields[i].key, text, fields[i].help, fields[i].group};
@@ -265,6 +268,24 @@ static bool parse_split(const char *value, char *out, size_t bytes) {
     return true;
 }
 
+/* none, balanced, or positive numbers with commas between them. */
+static bool parse_weights(const field *f, const char *value, char *out, size_t bytes) {
+    char number[64];
+    const char *at = value;
+    bool words = strcmp(value, "none") == 0 || strcmp(value, "balanced") == 0;
+    if (strlen(value) >= bytes) return false;
+    while (!words) {
+        double weight;
+        size_t length = strcspn(at, ",");
+        snprintf(number, sizeof number, "%.*s", (int)length, at);
+        if (length >= sizeof number || !parse_real(f, number, &weight)) return false;
+        at += length;
+        if (*at++ == '\0') break;
+    }
+    memmove(out, value, strlen(value) + 1);
+    return true;
+}
+
 static pgcn_status set_field(pgcn_config *config, const field *f, const char *value) {
     void *place = (char *)config + f->place;
     bool fine = false;
@@ -275,6 +296,7 @@ static pgcn_status set_field(pgcn_config *config, const field *f, const char *va
     case FIELD_ENUM: fine = parse_choice(f, value, place); break;
     case FIELD_SEED: fine = parse_seed(value, place); break;
     case FIELD_SPLIT: fine = parse_split(value, place, sizeof config->split); break;
+    case FIELD_WEIGHTS: fine = parse_weights(f, value, place, sizeof config->class_weights); break;
     }
     return fine ? PGCN_OK : refuse(f, value);
 }
@@ -300,7 +322,8 @@ static void write_field(const pgcn_config *config, const field *f, char *out, si
     case FIELD_SEED:
         snprintf(out, bytes, "%llu", (unsigned long long)*(const uint64_t *)place);
         break;
-    case FIELD_SPLIT: snprintf(out, bytes, "%s", (const char *)place); break;
+    case FIELD_SPLIT:
+    case FIELD_WEIGHTS: snprintf(out, bytes, "%s", (const char *)place); break;
     }
 }
 
@@ -315,6 +338,11 @@ pgcn_status pgcn_config_get(const pgcn_config *config, const char *key, char *ou
         return pgcn_i_fail(PGCN_ERR_ARGUMENT,
                            "pgcn_config_get: the text has room for %zu bytes, expected at least 32",
                            out_bytes);
+    if (f->type == FIELD_WEIGHTS && strlen((const char *)config + f->place) >= out_bytes)
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT,
+                           "pgcn_config_get: %s has %zu bytes and the text has room for %zu; "
+                           "PGCN_SETTING_BYTES are enough",
+                           key, strlen((const char *)config + f->place), out_bytes);
     write_field(config, f, out, out_bytes);
     return PGCN_OK;
 }
@@ -323,7 +351,7 @@ pgcn_status pgcn_config_get(const pgcn_config *config, const char *key, char *ou
 
 /* A struct filled by hand gets the checks of the text. */
 static pgcn_status check_field(const pgcn_config *config, const field *f) {
-    char text[64];
+    char text[PGCN_SETTING_BYTES];
     const void *place = (const char *)config + f->place;
     if (f->type == FIELD_BOOL || f->type == FIELD_SEED) return PGCN_OK;
     if (f->type == FIELD_ENUM) {
@@ -333,8 +361,9 @@ static pgcn_status check_field(const pgcn_config *config, const field *f) {
         return pgcn_i_fail(PGCN_ERR_ARGUMENT, "%s is number %d, expected %s", f->key,
                            *(const int *)place, f->choices);
     }
-    if (f->type == FIELD_SPLIT && !memchr(place, 0, sizeof config->split))
-        return pgcn_i_fail(PGCN_ERR_ARGUMENT, "split is not a text that ends");
+    if ((f->type == FIELD_SPLIT && !memchr(place, 0, sizeof config->split)) ||
+        (f->type == FIELD_WEIGHTS && !memchr(place, 0, sizeof config->class_weights)))
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT, "%s is not a text that ends", f->key);
     write_field(config, f, text, sizeof text);
     pgcn_config copy = *config;
     return set_field(&copy, f, text);
@@ -413,7 +442,7 @@ static bool is_run_field(const field *f) {
 json_t *pgcn_i_config_to_json(const pgcn_config *config) {
     json_t *object = json_object();
     for (int i = 0; object && i < FIELDS; i++) {
-        char text[64];
+        char text[PGCN_SETTING_BYTES];
         if (is_run_field(&fields[i])) continue;
         write_field(config, &fields[i], text, sizeof text);
         if (json_object_set_new(object, fields[i].key, json_string(text)) == 0) continue;
@@ -459,7 +488,7 @@ pgcn_status pgcn_i_config_from_json(json_t *object, const char *where, pgcn_conf
 
 const char *pgcn_i_config_difference(const pgcn_config *a, const pgcn_config *b) {
     for (int i = 0; i < FIELDS; i++) {
-        char left[64], right[64];
+        char left[PGCN_SETTING_BYTES], right[PGCN_SETTING_BYTES];
         const field *f = &fields[i];
         if (is_run_field(f) || strcmp(f->key, "epochs") == 0 || strcmp(f->key, "patience") == 0)
             continue;

@@ -68,7 +68,8 @@ pgcn_status pgcn_i_trainer_measure(pgcn_trainer *trainer) {
     if (trainer->samplers > 0 || trainer->eval_visits) PGCN_TRY(expect_fill(trainer, &share));
     pgcn_memory m = {
         .values = trainer->train_tape.arena.bytes + trainer->eval_tape.arena.bytes +
-                  trainer->loss.arena.bytes,
+                  trainer->loss.arena.bytes + trainer->tally[0].arena.bytes +
+                  trainer->tally[1].arena.bytes,
         .paths = visits_bytes(trainer->eval_visits, share),
         .features = trainer->input->arena.bytes,
         .graph = pgcn_i_spatial_bytes(&trainer->spatial),

@@ -25,7 +25,8 @@ static pgcn_status copy_best(const pgcn_trainer *trainer, pgcn_model *model) {
     snprintf(model->isa, sizeof model->isa, "%s", pgcn_i_kernels_get()->isa);
     model->split_id = trainer->split_id;
     model->bits_revision = PGCN_BITS_REVISION;
-    json_t *history = pgcn_i_history_to_json(progress->history, progress->epochs);
+    json_t *history =
+        pgcn_i_history_to_json(progress->history, progress->epochs, trainer->config.select);
     model->history = history ? pgcn_i_json_dump(history, 0) : NULL;
     json_decref(history);
     if (!model->history)
@@ -505,10 +506,11 @@ static pgcn_status check_evaluation(const pgcn_model *model, const pgcn_dataset 
 
 /* What is scored: all items, and the parts of the split that the model was trained on, if the data has
  * it. */
-enum { PARTS = 4 };
+enum { TRAIN = 0, PARTS = 4 };
 typedef struct evaluation {
     pgcn_i_arena arena;
-    int *of_model; /* [classes of the data] */
+    int classes;   /* of the data */
+    int *of_model; /* [classes] */
     pgcn_split_match match;
     int split; /* of the data, -1: none */
     pgcn_i_target target[PARTS];
@@ -518,7 +520,7 @@ typedef struct evaluation {
 static pgcn_status evaluation_init(evaluation *e, const pgcn_model *model,
                                    const pgcn_dataset *data) {
     int64_t items = data->info.items;
-    *e = (evaluation){0};
+    *e = (evaluation){.classes = data->classes};
     PGCN_TRY(find_split(model, data, &e->match, &e->split));
     const pgcn_i_split *split = e->split < 0 ? NULL : &data->split[e->split];
     e->of_model = PGCN_I_ARRAY(&e->arena, int, data->classes);
@@ -531,6 +533,32 @@ static pgcn_status evaluation_init(evaluation *e, const pgcn_model *model,
                                   split ? split->test : none, all};
     for (int part = 0; part < PARTS; part++) e->target[part] = pgcn_i_target_of(data, mask[part]);
     return PGCN_OK;
+}
+
+/* The measures of a part, of what pgcn_model_predict() gives. */
+static pgcn_status measure_part(const evaluation *e, const draws *d, int part, int64_t items,
+                                pgcn_score *out) {
+    const pgcn_i_target *target = &e->target[part];
+    int classes = d->classes, of_data = e->classes;
+    pgcn_i_tally tally;
+    pgcn_i_arena arena = {0};
+    float *p = PGCN_I_ARRAY(&arena, float, classes);
+    uint8_t *labels = PGCN_I_ARRAY(&arena, uint8_t, classes);
+    pgcn_status status = pgcn_i_tally_init(&tally, target->masked, classes, target->labels != NULL);
+    if (!p || !labels) status = PGCN_ERR_MEMORY;
+    for (int64_t i = 0; status == PGCN_OK && i < items; i++) {
+        if (!target->mask[i] || (target->label && target->label[i] < 0)) continue;
+        for (int c = 0; c < classes; c++) p[c] = (float)(d->sum[i * classes + c] / d->runs);
+        for (int c = 0; target->labels && c < of_data; c++)
+            labels[e->of_model[c]] = target->labels[i * of_data + c];
+        pgcn_i_tally_add(&tally, p, target->label ? e->of_model[target->label[i]] : 0, labels);
+    }
+    if (status == PGCN_OK) pgcn_i_tally_score(&tally, out);
+    pgcn_i_tally_free(&tally);
+    pgcn_i_arena_free(&arena);
+    return status == PGCN_OK
+               ? pgcn_i_majority(&e->target[TRAIN], target, items, of_data, &out->majority)
+               : status;
 }
 
 static pgcn_status evaluate(evaluation *e, const pgcn_model *model, const pgcn_dataset *data,
@@ -555,8 +583,11 @@ static pgcn_status evaluate(evaluation *e, const pgcn_model *model, const pgcn_d
         part_score mean =
             score_part(d.sum, d.runs, &e->target[part], e->of_model, s.items, model->classes);
         *scores[part] =
-            (pgcn_score){mean.accuracy, e->sum[part] / d.runs,
-                         deviation_of(e->sum[part], e->squares[part], d.runs), mean.loss};
+            (pgcn_score){.accuracy = mean.accuracy,
+                         .draw_accuracy = e->sum[part] / d.runs,
+                         .draw_deviation = deviation_of(e->sum[part], e->squares[part], d.runs),
+                         .loss = mean.loss};
+        status = measure_part(e, &d, part, s.items, scores[part]);
     }
     if (status == PGCN_OK) {
         out->split_match = e->match;
@@ -573,8 +604,10 @@ pgcn_status pgcn_model_evaluate(const pgcn_model *model, const pgcn_dataset *dat
     PGCN_I_NEED(data);
     PGCN_I_NEED(out);
     evaluation e = {0};
+    pgcn_scores scores;
     PGCN_TRY(check_evaluation(model, data));
-    pgcn_status status = evaluate(&e, model, data, inference, out);
+    pgcn_status status = evaluate(&e, model, data, inference, &scores);
+    if (status == PGCN_OK) *out = scores;
     pgcn_i_arena_free(&e.arena);
     return status;
 }

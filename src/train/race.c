@@ -37,9 +37,10 @@ struct pgcn_race {
     int members, member; /* of it; the one whose turn it is */
     int *running;        /* [members] families of the rung */
     pgcn_trainer *trainer;
-    double spent, total; /* operations */
-    int64_t val_items;   /* of the last rung */
-    int winner;          /* -1: not yet */
+    double spent, total;  /* operations */
+    int64_t val_items;    /* of the last rung */
+    pgcn_measure measure; /* that families are compared by */
+    int winner;           /* -1: not yet */
 };
 
 /* ---- who takes part ----------------------------------------------------------------------------- */
@@ -64,6 +65,7 @@ static pgcn_status enter(const pgcn_race *race, const pgcn_i_recipe *recipe, con
     bool depth = own->layers != pgcn_config_default().layers;
     *f = (family){.info = recipe->info, .data = race->data, .score = NAN, .loss = NAN};
     pgcn_i_recipe_settings(recipe, depth ? own->layers : 0, &f->config);
+    pgcn_i_recipe_measure(&recipe->info, race->data, &f->config);
     PGCN_TRY(pgcn_config_overlay(&f->config, own));
     const char *obstacle =
         *f->info.prepare ? cannot_be_prepared(race->data, f->info.prepare) : NULL;
@@ -153,6 +155,9 @@ pgcn_status pgcn_race_new(const pgcn_dataset *data, const pgcn_config *settings,
     if (!race) return PGCN_ERR_MEMORY;
     race->data = data;
     race->winner = -1;
+    race->measure = data->info.measure;
+    if (own.select > PGCN_SELECT_LOSS) /* the caller has named one */
+        race->measure = (pgcn_measure)((int)own.select - PGCN_SELECT_ACCURACY);
     pgcn_status status = enter_all(race, &own);
     if (status == PGCN_OK) status = plan(race);
     if (status != PGCN_OK) {
@@ -180,6 +185,10 @@ static family *present(const pgcn_race *race) {
     return &race->family[race->running[race->member]];
 }
 
+static pgcn_select select_of(pgcn_measure measure) {
+    return (pgcn_select)(PGCN_SELECT_ACCURACY + (int)measure);
+}
+
 static pgcn_status start(pgcn_race *race) {
     family *f = present(race);
     if (*f->info.prepare && !f->own_data) {
@@ -188,7 +197,7 @@ static pgcn_status start(pgcn_race *race) {
     }
     pgcn_config config = f->config;
     config.epochs = epochs_of(race, race->rung, f);
-    config.select = PGCN_SELECT_ACCURACY; /* all are compared by it, and so they choose by it */
+    config.select = select_of(race->measure); /* all are compared by it, and so they choose by it */
     f->rung = race->rung + 1;
     return pgcn_trainer_new(f->data, &config, &race->trainer);
 }
@@ -235,7 +244,7 @@ static pgcn_status finish(pgcn_race *race) {
     pgcn_model *model = NULL;
     pgcn_status status = PGCN_OK;
     f->epochs = progress->epochs;
-    f->score = progress->history[progress->best].val_accuracy;
+    f->score = progress->history[progress->best].val_measure;
     f->loss = progress->history[progress->best].val_loss;
     bool last = race->rung == race->rungs - 1;
     if (last) status = pgcn_trainer_model(race->trainer, &model);
@@ -267,7 +276,8 @@ static void rank(const pgcn_race *race, int *list, int count) {
 }
 
 /* Whether two differ on validation by no more than the standard error of the difference, which is taken
- * item by item: both are wrong about the same items mostly, and those say nothing. */
+ * item by item: both are wrong about the same items mostly, and those say nothing. Other measures than
+ * the accuracy are no means over items, and only equal ones are tied. */
 static bool is_tie(const pgcn_race *race, const family *best, const family *other) {
     double sum = 0, squares = 0, n = (double)race->val_items;
     for (int64_t i = 0; i < race->val_items; i++) {
@@ -275,6 +285,7 @@ static bool is_tie(const pgcn_race *race, const family *best, const family *othe
         sum += difference;
         squares += difference * difference;
     }
+    if (race->measure != PGCN_MEASURE_ACCURACY) return best->score == other->score;
     if (n < 2) return true;
     double mean = sum / n, variance = (squares / n - mean * mean) * n / (n - 1);
     return mean <= sqrt(variance / n);

@@ -304,38 +304,46 @@ static pgcn_status read_wanted(const wanted *w, pgcn_i_recipe *out) {
                              info->name, info->dataset, dataset);
 }
 
-static pgcn_status load(wanted w, int layers, pgcn_config *out, pgcn_recipe_info *info) {
-    pgcn_i_recipe found;
+static pgcn_status load_as(pgcn_i_recipe *found, wanted w, int layers, pgcn_config *out,
+                           pgcn_recipe_info *info) {
     char name[PGCN_I_NAME_BYTES]; /* "sbm:nodes=500" is still sbm */
     if (w.dataset) {
         snprintf(name, sizeof name, "%.*s", (int)strcspn(w.dataset, ":"), w.dataset);
         w.dataset = name;
     }
-    PGCN_TRY(read_wanted(&w, &found));
+    PGCN_TRY(read_wanted(&w, found));
     pgcn_config config;
-    pgcn_i_recipe_settings(&found, layers, &config);
+    pgcn_i_recipe_settings(found, layers, &config);
     PGCN_TRY(pgcn_config_check(&config)); /* the caller's number of layers */
     *out = config;
-    if (info) *info = found.info;
+    if (info) *info = found->info;
     return PGCN_OK;
 }
 
 pgcn_status pgcn_i_recipe_families(pgcn_task task, pgcn_i_arena *arena, pgcn_i_recipe **out,
                                    int *count) {
     pgcn_i_buffer names;
-    pgcn_i_recipe recipe;
     int all;
     PGCN_TRY(all_names(&names, &all));
-    *out = PGCN_I_ARRAY(arena, pgcn_i_recipe, all > 0 ? all : 1);
+    *out = PGCN_I_ARRAY(arena, pgcn_i_recipe, all + 1);
     *count = 0;
     pgcn_status status = *out ? PGCN_OK : PGCN_ERR_MEMORY;
     for (int i = 0; i < all && status == PGCN_OK; i++) {
-        status = read_named(((const recipe_name *)names.data)[i].text, &recipe);
-        if (status == PGCN_OK && strcmp(recipe.info.dataset, "any") == 0 &&
-            is_of_task(&recipe.info, task))
-            (*out)[(*count)++] = recipe;
+        pgcn_i_recipe *next = &(*out)[*count];
+        status = read_named(((const recipe_name *)names.data)[i].text, next);
+        if (status == PGCN_OK && strcmp(next->info.dataset, "any") == 0 &&
+            is_of_task(&next->info, task))
+            (*count)++;
     }
     pgcn_i_buffer_free(&names);
+    return status;
+}
+
+/* A recipe holds the settings of many depths: too much for the stack beside others that are read. */
+static pgcn_status load(wanted w, int layers, pgcn_config *out, pgcn_recipe_info *info) {
+    pgcn_i_recipe *found = pgcn_i_alloc(1, sizeof *found);
+    pgcn_status status = found ? load_as(found, w, layers, out, info) : PGCN_ERR_MEMORY;
+    pgcn_i_free(found);
     return status;
 }
 
@@ -349,7 +357,18 @@ pgcn_status pgcn_recipe_for(const char *recipe, const pgcn_dataset *data, int la
                             pgcn_config *out, pgcn_recipe_info *info) {
     PGCN_I_NEED(data);
     PGCN_I_NEED(out);
-    return load((wanted){recipe, data->name, data->task}, layers, out, info);
+    pgcn_recipe_info used;
+    PGCN_TRY(load((wanted){recipe, data->name, data->task}, layers, out, &used));
+    pgcn_i_recipe_measure(&used, data, out);
+    if (info) *info = used;
+    return PGCN_OK;
+}
+
+void pgcn_i_recipe_measure(const pgcn_recipe_info *info, const pgcn_dataset *data,
+                           pgcn_config *config) {
+    if (strcmp(info->dataset, "any") != 0 || config->select != PGCN_SELECT_ACCURACY) return;
+    config->select = (pgcn_select)(PGCN_SELECT_ACCURACY + (int)data->info.measure);
+    pgcn_config_adopt(config);
 }
 
 /* Our own text was checked by the tests, so that what can fail here is memory. */

@@ -14,7 +14,7 @@ typedef struct pgcn_i_head_line {
     size_t place, bytes; /* in pgcn_recipe_info; the version is a number and has no bytes */
     bool required;
 } pgcn_i_head_line;
-enum { PGCN_I_HEAD_LINES = 7 };
+enum { PGCN_I_HEAD_LINES = 8 };
 extern const pgcn_i_head_line pgcn_i_head_lines[PGCN_I_HEAD_LINES];
 
 /* What every head must keep, whether it was read or is to be written. */
@@ -43,6 +43,9 @@ pgcn_status pgcn_i_recipe_parse(const char *origin, const char *text, int64_t by
 /* The settings for a depth (0: the recipe's own), with the mark of the recipe. */
 void pgcn_i_recipe_settings(const pgcn_i_recipe *recipe, int layers, pgcn_config *out);
 
+/* A recipe for any data that selects by accuracy means the measure of the data. */
+void pgcn_i_recipe_measure(const pgcn_recipe_info *info, const pgcn_dataset *data,
+                           pgcn_config *config);
 /* Every recipe for any data set of that task, by alphabet: *count of them in `arena`. One that cannot be
  * read is an error: it would be missed silently. */
 pgcn_status pgcn_i_recipe_families(pgcn_task task, pgcn_i_arena *arena, pgcn_i_recipe **out,

@@ -18,7 +18,7 @@ const pgcn_i_head_line pgcn_i_head_lines[PGCN_I_HEAD_LINES] = {
     TEXT("recipe", name, true),        {"version", offsetof(pgcn_recipe_info, version), 0, true},
     TEXT("task", task, true),          TEXT("dataset", dataset, true),
     TEXT("prepare", prepare, false),   TEXT("about", about, true),
-    TEXT("searched", searched, false),
+    TEXT("searched", searched, false), TEXT("measure", measure, false),
 };
 
 /* What stands behind a blank and # would be a comment when the file is read again. */
@@ -48,6 +48,13 @@ pgcn_status pgcn_i_recipe_check_head(const pgcn_recipe_info *info) {
                            "the recipe is called '%s', expected letters, digits and - _ . inside, "
                            "and not none",
                            info->name);
+    pgcn_measure measure;
+    if (*info->measure && !pgcn_measure_parse(info->measure, &measure))
+        return pgcn_i_fail(
+            PGCN_ERR_ARGUMENT,
+            "measure is '%s', expected accuracy | balanced-accuracy | macro-f1 | auc "
+            "| average-precision",
+            info->measure);
     if (info->version < 1 || info->version > 1000000)
         return pgcn_i_fail(PGCN_ERR_ARGUMENT, "version is %d, expected 1..1000000", info->version);
     for (pgcn_task task = PGCN_TASK_NODE; task <= PGCN_TASK_GRAPH; task++)
@@ -223,7 +230,7 @@ static pgcn_status check_used(const pgcn_i_recipe *recipe, const pgcn_config *co
     pgcn_field field;
     pgcn_i_usage usage = {config, pgcn_i_recipe_task(&recipe->info), NULL};
     for (int i = 0; pgcn_config_field(i, &field); i++) {
-        char value[64], preset[64];
+        char value[PGCN_SETTING_BYTES], preset[PGCN_SETTING_BYTES];
         if (!pgcn_i_config_is_set(config, i)) continue;
         pgcn_config_get(config, field.key, value, sizeof value);
         pgcn_config_get(&plain, field.key, preset, sizeof preset);

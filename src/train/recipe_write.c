@@ -36,7 +36,7 @@ static pgcn_status add_settings(pgcn_i_buffer *text, const pgcn_recipe_info *inf
     const pgcn_config plain = pgcn_config_default();
     pgcn_field field;
     for (int i = 0; pgcn_config_field(i, &field); i++) {
-        char value[64], preset[64];
+        char value[PGCN_SETTING_BYTES], preset[PGCN_SETTING_BYTES];
         PGCN_TRY(pgcn_config_get(config, field.key, value, sizeof value));
         PGCN_TRY(pgcn_config_get(&plain, field.key, preset, sizeof preset));
         if (!is_of_a_recipe(&field) || pgcn_i_config_unused(&usage, field.key)) continue;

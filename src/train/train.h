@@ -19,7 +19,6 @@ pgcn_status pgcn_i_config_from_json(json_t *object, const char *where, pgcn_conf
 const char *pgcn_i_config_difference(const pgcn_config *a, const pgcn_config *b);
 /* The caller's configuration over the defaults (pgcn_i_opts_over). NULL: the defaults. */
 pgcn_status pgcn_i_config_copy(const pgcn_config *given, pgcn_config *out);
-enum { PGCN_I_SETTING_TEXT = 64 }; /* room for any setting as text */
 /* "key=value key=value" over a configuration, adopted; our own text, so it cannot fail but by our
  * mistake. */
 pgcn_status pgcn_i_config_apply(pgcn_config *config, const char *settings);
@@ -47,6 +46,41 @@ pgcn_status pgcn_i_config_fail_unused(const pgcn_i_usage *usage, const char *key
 pgcn_status pgcn_i_config_check_used(const pgcn_i_usage *usage);
 /* GIN has no paths: what is set about them is what its sums over neighbours are. All is adopted. */
 void pgcn_i_config_settle(pgcn_config *config);
+
+/* ---- measures (measures.c) -------------------------------------------------------------------- */
+
+/* Of a class, or label: items that have it, that it was predicted for, and that both holds for. */
+typedef struct pgcn_i_class_count {
+    int64_t items, predicted, hits;
+} pgcn_i_class_count;
+/* What was predicted for the items that count, and what they are. */
+typedef struct pgcn_i_tally {
+    pgcn_i_arena arena;
+    int64_t room, items; /* items: gathered so far */
+    int classes;
+    float *probability;        /* [room, classes] */
+    int32_t *label;            /* [room], or NULL: several labels */
+    uint8_t *labels;           /* [room, classes], or NULL */
+    pgcn_i_class_count *count; /* [classes] */
+    uint64_t *sorted[2];       /* [room] each */
+} pgcn_i_tally;
+/* Room for so many items. Free it after a failure too. */
+pgcn_status pgcn_i_tally_init(pgcn_i_tally *tally, int64_t items, int classes, bool several);
+void pgcn_i_tally_free(pgcn_i_tally *tally);
+void pgcn_i_tally_clear(pgcn_i_tally *tally);
+/* One item, by its class or, where there are several, its labels; and all of a target that count, of
+ * the rows probability[0 .. items-1]. */
+void pgcn_i_tally_add(pgcn_i_tally *tally, const float *probability, int32_t label,
+                      const uint8_t *labels);
+void pgcn_i_tally_add_masked(pgcn_i_tally *tally, const float *probability,
+                             const pgcn_i_target *target, int64_t items);
+/* In percent; NaN where it is not defined. */
+double pgcn_i_tally_measure(pgcn_i_tally *tally, pgcn_measure measure);
+/* All but accuracy and loss, which have been counted already; and the classes missed. */
+void pgcn_i_tally_score(pgcn_i_tally *tally, pgcn_score *out);
+/* pgcn_score.majority of a part of the items. */
+pgcn_status pgcn_i_majority(const pgcn_i_target *train, const pgcn_i_target *part, int64_t items,
+                            int classes, double *out);
 
 /* ---- the graph side of a network (spatial.c) ----------------------------------------------- */
 
@@ -120,11 +154,11 @@ typedef struct pgcn_i_progress {
     pgcn_epoch *history; /* [config.epochs] */
     int64_t epochs;      /* done */
     int64_t best;        /* index into history, -1: none yet */
-    int64_t improved;    /* epoch that last had a better validation loss or accuracy */
-    double least_loss, most_accuracy;
+    int64_t improved;    /* epoch that last had a better validation loss or measure */
+    double least_loss, most_measure;
 } pgcn_i_progress;
 
-json_t *pgcn_i_history_to_json(const pgcn_epoch *history, int64_t count);
+json_t *pgcn_i_history_to_json(const pgcn_epoch *history, int64_t count, pgcn_select select);
 pgcn_status pgcn_i_checkpoint_write(const char *path, const pgcn_trainer *trainer);
 pgcn_status pgcn_i_checkpoint_read(const char *path, const pgcn_resume_opts *opts,
                                    pgcn_trainer *trainer);
@@ -182,11 +216,13 @@ struct pgcn_trainer {
     pgcn_i_operator *train_operators, *eval_operators; /* [L] */
     pgcn_i_tape train_tape, eval_tape; /* in the same memory: one of them runs at a time */
     pgcn_i_value *train_logits, *eval_logits;
-    pgcn_i_loss loss;     /* of both */
-    pgcn_i_target target; /* of the whole set; masks are those of the split */
-    pgcn_i_feed *feed;    /* of a set of many graphs; NULL: a step has all of the one graph */
-    int64_t steps;        /* of an epoch */
-    int64_t sampled_step; /* the step whose sample the visits hold, -1: none */
+    float *class_weight;   /* [classes] of the training loss; NULL: all 1 */
+    pgcn_i_loss loss;      /* of both */
+    pgcn_i_target target;  /* of the whole set; masks are those of the split */
+    pgcn_i_tally tally[2]; /* of the evaluation: validation and test; only if `select` needs them */
+    pgcn_i_feed *feed;     /* of a set of many graphs; NULL: a step has all of the one graph */
+    int64_t steps;         /* of an epoch */
+    int64_t sampled_step;  /* the step whose sample the visits hold, -1: none */
     pgcn_i_progress progress;
     pgcn_i_notes notes; /* of the last resume */
     pgcn_memory memory; /* what all of this takes */

@@ -105,9 +105,16 @@ static pgcn_i_target eval_target(pgcn_trainer *trainer, bool test) {
     return target;
 }
 
+/* What an evaluation adds up: figures of validation and test items, and, where a measure needs them,
+ * their predictions (NULL: not needed). */
+enum { VAL = 0, TEST = 1, EVAL_PARTS = 2 };
+typedef struct evaluation {
+    pgcn_i_score score[EVAL_PARTS];
+    pgcn_i_tally *tally;
+} evaluation;
+
 /* The graph, or the graphs of a part of the evaluation. */
-static void evaluate_part(pgcn_trainer *trainer, int64_t epoch, pgcn_i_score *val,
-                          pgcn_i_score *test) {
+static void evaluate_part(pgcn_trainer *trainer, int64_t epoch, evaluation *e) {
     pgcn_i_tape *tape = &trainer->eval_tape;
     const pgcn_i_batch *batch = trainer->feed ? trainer->feed->eval : NULL;
     if (batch)
@@ -120,41 +127,65 @@ static void evaluate_part(pgcn_trainer *trainer, int64_t epoch, pgcn_i_score *va
     pgcn_i_tape_forward(tape);
     if (trainer->data->task != PGCN_TASK_MULTILABEL)
         pgcn_i_softmax_run(&trainer->loss, tape, trainer->eval_logits);
-    pgcn_i_target target = eval_target(trainer, false);
-    pgcn_i_score_add(&trainer->loss, tape, trainer->eval_logits, &target, val);
-    if (trainer->test_items == 0) return; /* the step without-test */
-    target = eval_target(trainer, true);
-    pgcn_i_score_add(&trainer->loss, tape, trainer->eval_logits, &target, test);
+    else if (e->tally)
+        pgcn_i_sigmoid_run(&trainer->loss, tape, trainer->eval_logits);
+    for (int part = VAL; part < EVAL_PARTS; part++) {
+        if (part == TEST && trainer->test_items == 0) continue; /* the step without-test */
+        pgcn_i_target target = eval_target(trainer, part == TEST);
+        pgcn_i_score_add(&trainer->loss, tape, trainer->eval_logits, &target, &e->score[part]);
+        if (e->tally)
+            pgcn_i_tally_add_masked(&e->tally[part], trainer->loss.probability, &target,
+                                    trainer->loss.n);
+    }
+}
+
+static void evaluate_all(pgcn_trainer *trainer, int64_t epoch, evaluation *e) {
+    for (int part = VAL; e->tally && part < EVAL_PARTS; part++) pgcn_i_tally_clear(&e->tally[part]);
+    if (!trainer->feed) evaluate_part(trainer, epoch, e);
+    for (int64_t i = 0; trainer->feed && pgcn_i_feed_part(trainer->feed, i); i++)
+        evaluate_part(trainer, epoch, e);
+}
+
+/* NaN where nothing was scored. */
+static double accuracy_of(const pgcn_trainer *trainer, const pgcn_i_score *score) {
+    bool several = trainer->data->task == PGCN_TASK_MULTILABEL;
+    return score->items > 0 ? 100 * pgcn_i_score_accuracy(score, several) : (double)NAN;
+}
+
+static bool selects_by_tally(const pgcn_config *config) {
+    return config->select > PGCN_SELECT_ACCURACY;
 }
 
 static void evaluate(pgcn_trainer *trainer, pgcn_epoch *epoch) {
-    bool several = trainer->data->task == PGCN_TASK_MULTILABEL;
-    pgcn_i_score val = {0}, test = {0};
-    if (!trainer->feed) evaluate_part(trainer, epoch->epoch, &val, &test);
-    for (int64_t i = 0; trainer->feed && pgcn_i_feed_part(trainer->feed, i); i++)
-        evaluate_part(trainer, epoch->epoch, &val, &test);
-    epoch->val_loss = pgcn_i_score_loss(&val);
-    epoch->val_accuracy = 100 * pgcn_i_score_accuracy(&val, several);
-    if (test.items > 0) epoch->test_accuracy = 100 * pgcn_i_score_accuracy(&test, several);
+    bool tallied = selects_by_tally(&trainer->config);
+    evaluation e = {.tally = tallied ? trainer->tally : NULL};
+    evaluate_all(trainer, epoch->epoch, &e);
+    epoch->val_loss = pgcn_i_score_loss(&e.score[VAL]);
+    epoch->val_accuracy = epoch->val_measure = accuracy_of(trainer, &e.score[VAL]);
+    epoch->test_accuracy = epoch->test_measure = accuracy_of(trainer, &e.score[TEST]);
+    if (!tallied) return;
+    pgcn_measure measure = (pgcn_measure)(trainer->config.select - 1);
+    epoch->val_measure = pgcn_i_tally_measure(&trainer->tally[VAL], measure);
+    epoch->test_measure = pgcn_i_tally_measure(&trainer->tally[TEST], measure);
 }
 
+/* A measure that is not defined (NaN) is no better than any other and no worse: then the loss decides.
+ * val_measure is the accuracy if select is loss. */
 static bool better(const pgcn_epoch *a, const pgcn_epoch *b, pgcn_select select) {
-    if (select == PGCN_SELECT_LOSS) return a->val_loss < b->val_loss;
-    return a->val_accuracy > b->val_accuracy ||
-           (a->val_accuracy == b->val_accuracy && a->val_loss < b->val_loss);
+    bool less = a->val_loss < b->val_loss;
+    if (select == PGCN_SELECT_LOSS) return less;
+    return a->val_measure > b->val_measure || (!(a->val_measure < b->val_measure) && less);
 }
 
 bool pgcn_i_progress_add(pgcn_i_progress *progress, pgcn_select select, pgcn_epoch epoch) {
     bool evaluated = !isnan(epoch.val_loss);
     bool first = evaluated && progress->best < 0;
     epoch.best = first || (evaluated && better(&epoch, &progress->history[progress->best], select));
-    if (first || (evaluated && (epoch.val_loss < progress->least_loss ||
-                                epoch.val_accuracy > progress->most_accuracy)))
-        progress->improved = epoch.epoch;
-    if (first || (evaluated && epoch.val_loss < progress->least_loss))
-        progress->least_loss = epoch.val_loss;
-    if (first || (evaluated && epoch.val_accuracy > progress->most_accuracy))
-        progress->most_accuracy = epoch.val_accuracy;
+    bool lower = first || (evaluated && epoch.val_loss < progress->least_loss);
+    bool higher = first || (evaluated && epoch.val_measure > progress->most_measure);
+    if (lower || higher) progress->improved = epoch.epoch;
+    if (lower) progress->least_loss = epoch.val_loss;
+    if (higher) progress->most_measure = epoch.val_measure;
     progress->history[progress->epochs] = epoch;
     if (epoch.best) progress->best = progress->epochs;
     progress->epochs++;
@@ -175,8 +206,12 @@ pgcn_status pgcn_trainer_epoch(pgcn_trainer *trainer, pgcn_epoch *out) {
                            "training is finished after %lld epochs; raise epochs or patience",
                            (long long)progress->epochs);
     if (trainer->broken) return pgcn_i_fail_loss(trainer, trainer->broken);
-    pgcn_epoch epoch = {
-        .epoch = progress->epochs + 1, .val_loss = NAN, .val_accuracy = NAN, .test_accuracy = NAN};
+    pgcn_epoch epoch = {.epoch = progress->epochs + 1,
+                        .val_loss = NAN,
+                        .val_accuracy = NAN,
+                        .test_accuracy = NAN,
+                        .val_measure = NAN,
+                        .test_measure = NAN};
     double begin_ms = now_ms();
     epoch.train_loss = run_steps(trainer, progress->epochs);
     epoch.step_ms = now_ms() - begin_ms;
@@ -201,6 +236,60 @@ bool pgcn_trainer_finished(const pgcn_trainer *trainer) {
     int patience = trainer->config.patience;
     return progress->epochs >= trainer->config.epochs ||
            (patience > 0 && progress->epochs - progress->improved >= patience);
+}
+
+/* ---- what the best weights score ---------------------------------------------------------------- */
+
+static pgcn_status tally_parts(const pgcn_trainer *trainer, pgcn_i_tally tally[EVAL_PARTS]) {
+    bool several = trainer->data->task == PGCN_TASK_MULTILABEL;
+    PGCN_TRY(pgcn_i_tally_init(&tally[VAL], trainer->val_items, trainer->data->classes, several));
+    return pgcn_i_tally_init(&tally[TEST], trainer->test_items, trainer->data->classes, several);
+}
+
+static pgcn_status fill_score(const pgcn_trainer *trainer, const pgcn_i_score *counted,
+                              pgcn_i_tally *tally, const uint8_t *mask, pgcn_score *out) {
+    const pgcn_dataset *data = trainer->data;
+    const pgcn_i_target train = pgcn_i_target_of(data, trainer->split->train);
+    const pgcn_i_target part = pgcn_i_target_of(data, mask);
+    *out = (pgcn_score){.accuracy = accuracy_of(trainer, counted),
+                        .loss = counted->items > 0 ? pgcn_i_score_loss(counted) : (double)NAN};
+    out->draw_accuracy = out->accuracy;
+    pgcn_i_tally_score(tally, out);
+    return pgcn_i_majority(&train, &part, data->info.items, data->classes, &out->majority);
+}
+
+/* The weights of the best epoch take the place of the last ones for one evaluation. */
+static void evaluate_best(pgcn_trainer *trainer, float *last, evaluation *e) {
+    const pgcn_i_params *params = &trainer->params;
+    size_t bytes = (size_t)params->total * sizeof *last;
+    memcpy(last, params->value, bytes);
+    memcpy(params->value, params->best, bytes);
+    evaluate_all(trainer, trainer->progress.best + 1, e);
+    memcpy(params->value, last, bytes);
+}
+
+pgcn_status pgcn_trainer_scores(pgcn_trainer *trainer, pgcn_score *val, pgcn_score *test) {
+    PGCN_I_NEED(trainer);
+    PGCN_I_NEED(val);
+    PGCN_I_NEED(test);
+    if (trainer->progress.best < 0)
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT,
+                           "there are no best weights yet: no epoch was evaluated");
+    pgcn_i_tally tally[EVAL_PARTS] = {{.items = 0}, {.items = 0}};
+    evaluation e = {.tally = tally};
+    pgcn_score scores[EVAL_PARTS];
+    float *last = pgcn_i_alloc(trainer->params.total, sizeof *last);
+    pgcn_status status = last ? tally_parts(trainer, tally) : PGCN_ERR_MEMORY;
+    if (status == PGCN_OK) evaluate_best(trainer, last, &e);
+    for (int part = VAL; status == PGCN_OK && part < EVAL_PARTS; part++)
+        status = fill_score(trainer, &e.score[part], &tally[part], mask_of(trainer, part == TEST),
+                            &scores[part]);
+    for (int part = VAL; part < EVAL_PARTS; part++) pgcn_i_tally_free(&tally[part]);
+    pgcn_i_free(last);
+    if (status != PGCN_OK) return status;
+    *val = scores[VAL];
+    *test = scores[TEST];
+    return PGCN_OK;
 }
 
 const pgcn_epoch *pgcn_trainer_history(const pgcn_trainer *trainer, int64_t *count) {
@@ -325,8 +414,10 @@ static pgcn_status record_tapes(pgcn_trainer *trainer) {
     if (!work) return PGCN_ERR_MEMORY;
     pgcn_i_tape_place(train, work);
     pgcn_i_tape_place(eval, work);
-    return pgcn_i_loss_init(&trainer->loss, trainer->eval_logits->rows, config->samples,
-                            trainer->data->classes);
+    PGCN_TRY(pgcn_i_loss_init(&trainer->loss, trainer->eval_logits->rows, config->samples,
+                              trainer->data->classes));
+    trainer->loss.class_weight = trainer->class_weight;
+    return PGCN_OK;
 }
 
 /* The nodes that train, or are in training graphs, and have features. The caller's to free. */
@@ -403,6 +494,7 @@ static pgcn_status set_up(pgcn_trainer *trainer) {
     PGCN_TRY(set_up_feed(trainer));
     PGCN_TRY(make_operators(trainer));
     PGCN_TRY(record_tapes(trainer));
+    if (selects_by_tally(config)) PGCN_TRY(tally_parts(trainer, trainer->tally));
     trainer->progress = (pgcn_i_progress){.best = -1};
     trainer->progress.history = PGCN_I_ARRAY(&trainer->arena, pgcn_epoch, config->epochs);
     return trainer->progress.history ? pgcn_i_trainer_measure(trainer) : PGCN_ERR_MEMORY;
@@ -429,6 +521,7 @@ pgcn_status pgcn_trainer_new(const pgcn_dataset *data, const pgcn_config *config
 void pgcn_trainer_free(pgcn_trainer *trainer) {
     if (!trainer) return;
     pgcn_i_loss_free(&trainer->loss);
+    for (int part = VAL; part < EVAL_PARTS; part++) pgcn_i_tally_free(&trainer->tally[part]);
     pgcn_i_feed_free(trainer->feed);
     pgcn_i_tape_free(&trainer->train_tape);
     pgcn_i_tape_free(&trainer->eval_tape);

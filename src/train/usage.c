@@ -34,7 +34,7 @@ bool pgcn_i_config_is_set(const pgcn_config *config, int field) {
 
 void pgcn_config_adopt(pgcn_config *config) {
     pgcn_field field;
-    char text[64];
+    char text[PGCN_SETTING_BYTES];
     if (!config || !has_origins(config)) return;
     for (int i = 0; pgcn_config_field(i, &field); i++) {
         pgcn_config_get(config, field.key, text, sizeof text);
@@ -45,7 +45,7 @@ void pgcn_config_adopt(pgcn_config *config) {
 /* Whether field i, which stands at `text`, is what the caller wants and nobody before. */
 static bool is_callers(const pgcn_config *config, int i, const char *key, const char *text) {
     const pgcn_config plain = pgcn_config_default();
-    char preset[64];
+    char preset[PGCN_SETTING_BYTES];
     if (config->origin[i] == BY_CALLER) return true;
     if (config->origin[i] != BY_NOBODY) return config->origin[i] != hash_of(text);
     pgcn_config_get(&plain, key, preset, sizeof preset);
@@ -209,7 +209,7 @@ static const struct rule *find_rule(const pgcn_i_usage *u, const char *key) {
 
 bool pgcn_i_config_unused(const pgcn_i_usage *u, const char *key) {
     const struct rule *rule = find_rule(u, key);
-    char text[64];
+    char text[PGCN_SETTING_BYTES];
     if (!rule) return false;
     pgcn_config_get(u->config, key, text, sizeof text);
     return !rule->is || strcmp(rule->is, text) != 0;
@@ -228,7 +228,7 @@ const char *pgcn_config_unused(const pgcn_config *given, const pgcn_dataset *dat
 
 pgcn_status pgcn_i_config_fail_unused(const pgcn_i_usage *u, const char *key) {
     const struct rule *rule = find_rule(u, key);
-    char text[64];
+    char text[PGCN_SETTING_BYTES];
     pgcn_config_get(u->config, key, text, sizeof text);
     const char *instead = rule->why->instead;
     bool fixed = rule->why == &gin && rule->is;
@@ -253,7 +253,7 @@ pgcn_status pgcn_i_config_check_used(const pgcn_i_usage *u) {
     const pgcn_config *config = u->config;
     pgcn_field field;
     for (int i = 0; pgcn_config_field(i, &field); i++) {
-        char text[64];
+        char text[PGCN_SETTING_BYTES];
         pgcn_config_get(config, field.key, text, sizeof text);
         if (!is_callers(config, i, field.key, text)) continue;
         if (pgcn_i_config_unused(u, field.key)) return pgcn_i_config_fail_unused(u, field.key);
@@ -289,7 +289,7 @@ pgcn_status pgcn_config_overlay(pgcn_config *config, const pgcn_config *given) {
     pgcn_config own;
     PGCN_TRY(pgcn_i_config_copy(given, &own));
     pgcn_field field;
-    char text[PGCN_I_SETTING_TEXT];
+    char text[PGCN_SETTING_BYTES];
     for (int i = 0; pgcn_config_field(i, &field); i++) {
         if (!pgcn_i_config_is_set(&own, i)) continue;
         PGCN_TRY(pgcn_config_get(&own, field.key, text, sizeof text));

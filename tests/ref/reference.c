@@ -200,12 +200,13 @@ void ref_softmax(double *probability, const double *logits, int64_t rows, int64_
     }
 }
 
-double ref_cross_entropy(const double *logits, const int32_t *label, const uint8_t *mask, int64_t n,
-                         int64_t rows, int64_t c) {
+double ref_cross_entropy(const double *logits, const int32_t *label, const uint8_t *mask,
+                         const double *weight, int64_t n, int64_t rows, int64_t c) {
     double loss = 0.0;
     for (int64_t r = 0; r < rows; r++)
         if ((!mask || mask[r % n]) && label[r % n] >= 0)
-            loss += log_sum_exp(logits + r * c, c) - logits[r * c + label[r % n]];
+            loss += (weight ? weight[label[r % n]] : 1.0) *
+                    (log_sum_exp(logits + r * c, c) - logits[r * c + label[r % n]]);
     return loss;
 }
 

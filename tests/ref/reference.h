@@ -47,8 +47,9 @@ void ref_batch_norm(double *y, double *mean, double *inv_std, const double *x, c
                     const double *beta, double epsilon, int64_t n, int64_t c);
 void ref_softmax(double *probability, const double *logits, int64_t rows, int64_t c);
 /* Sum over the rows r (node r % n) with mask (NULL: all) and label >= 0 of -log p[label]. */
-double ref_cross_entropy(const double *logits, const int32_t *label, const uint8_t *mask, int64_t n,
-                         int64_t rows, int64_t c);
+/* weight [c] of the classes, or NULL: 1 */
+double ref_cross_entropy(const double *logits, const int32_t *label, const uint8_t *mask,
+                         const double *weight, int64_t n, int64_t rows, int64_t c);
 double ref_binary_cross_entropy(const double *logits, const uint8_t *target, const uint8_t *mask,
                                 int64_t n, int64_t rows, int64_t c);
 /* target [n, c] = mean over samples of softmax, to the power 1/T, normalised; logits [samples, n, c] */

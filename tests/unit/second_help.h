@@ -397,7 +397,7 @@ static inline double second_objective(void *context) {
         ref_consistency_target(two->frozen, logits, items, config->samples, config->temperature,
                                NET_CLASSES);
     }
-    double loss = ref_cross_entropy(logits, p->label, p->mask, items, rows, NET_CLASSES) /
+    double loss = ref_cross_entropy(logits, p->label, p->mask, NULL, items, rows, NET_CLASSES) /
                   (double)(p->masked * config->samples);
     loss += config->consistency *
             ref_consistency(logits, two->frozen, items, config->samples, NET_CLASSES) /

@@ -53,7 +53,7 @@ static const struct {
     {"paths-per-layer", {"yes", "no"}, {"y", "", "01"}},
     {"epochs", {"1", "1000000"}, {"0", "1000001", "x"}},
     {"patience", {"0", "1000000"}, {"-1", "1000001", "x"}},
-    {"select", {"accuracy", "loss"}, {"test", "", "Loss"}},
+    {"select", {"average-precision", "loss"}, {"test", "", "AUC"}},
     {"eval-every", {"1", "1000000"}, {"0", "1000001", "x"}},
     {"allow-missing-class", {"yes", "no"}, {"x", "", "-1"}},
     {"split", {"numbered", "123456789"}, {"private", "1234567890", "-1"}},
@@ -61,6 +61,7 @@ static const struct {
     {"threads", {"0", "1024"}, {"-1", "1025", "x"}},
     {"recompute", {"yes", "no"}, {"1.0", "", "no "}},
     {"bf16", {"yes", "no"}, {"16", "", "float"}},
+    {"class-weights", {"balanced", "1,0.5,3"}, {"1,,2", "", "0,1"}},
 };
 enum { SAMPLES = sizeof samples / sizeof *samples };
 

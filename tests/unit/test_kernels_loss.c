@@ -32,6 +32,7 @@ typedef struct row_case {
     int64_t c, node;
     const int32_t *label;
     const uint8_t *mask, *target;
+    const double *weight;    /* of the classes, or NULL */
     const double *sharpened; /* [N, c]: no gradient flows through it */
 } row_case;
 
@@ -110,8 +111,8 @@ static void test_softmax_large_logit_of_any_class_takes_all(void **state) {
 
 static double cross_entropy_of_row(const double *row, void *context) {
     const row_case *f = context;
-    return ref_cross_entropy(row, f->label + f->node, f->mask ? f->mask + f->node : NULL, 1, 1,
-                             f->c);
+    return ref_cross_entropy(row, f->label + f->node, f->mask ? f->mask + f->node : NULL, f->weight,
+                             1, 1, f->c);
 }
 
 static void test_cross_entropy_matches_reference_and_differences(void **state) {
@@ -122,9 +123,16 @@ static void test_cross_entropy_matches_reference_and_differences(void **state) {
         int32_t label[N] = {0, 0, -1, (int32_t)(c - 1), (int32_t)(c / 2), 0};
         float *logits = random_logits(2, ROWS * c);
         double *logits_d = ref_doubles(logits, ROWS * c), *want = ref_zeros(ROWS * c);
-        for (int masked = 0; masked <= 1; masked++) {
-            row_case f = {.c = c, .label = label, .mask = masked ? mask : NULL};
-            double loss = ref_cross_entropy(logits_d, label, f.mask, N, ROWS, c);
+        float *weight = ref_random_floats(9, c);
+        for (int64_t i = 0; i < c; i++) weight[i] = 0.1f + 3.0f * fabsf(weight[i]);
+        double *weight_d = ref_doubles(weight, c);
+        for (int kind = 0; kind <= 3; kind++) { /* with a mask, with weights */
+            row_case f = {.c = c,
+                          .label = label,
+                          .mask = kind & 1 ? mask : NULL,
+                          .weight = kind & 2 ? weight_d : NULL};
+            const float *w = kind & 2 ? weight : NULL;
+            double loss = ref_cross_entropy(logits_d, label, f.mask, f.weight, N, ROWS, c);
             row_differences(want, logits_d, cross_entropy_of_row, &f, (double)scale);
             FOR_EACH_TABLE(table) {
                 float *p = ref_filled_floats(MARK, ROWS * c), *d = ref_filled_floats(NAN, ROWS * c);
@@ -133,11 +141,11 @@ static void test_cross_entropy_matches_reference_and_differences(void **state) {
                 table->softmax(p, logits, 0, ROWS, c);
                 for (int64_t r = 0; r < ROWS; r += 5) { /* in blocks, across the samples */
                     int64_t end = r + 5 < ROWS ? r + 5 : ROWS;
-                    table->cross_entropy(&got, &hits, d, logits, p, label, f.mask, N, scale, r, end,
-                                         c);
+                    table->cross_entropy(&got, &hits, d, logits, p, label, f.mask, w, N, scale, r,
+                                         end, c);
                 }
-                table->cross_entropy(&got_without, &hits_without, NULL, logits, p, label, f.mask, N,
-                                     scale, 0, ROWS, c);
+                table->cross_entropy(&got_without, &hits_without, NULL, logits, p, label, f.mask, w,
+                                     N, scale, 0, ROWS, c);
                 check_loss(table, "cross_entropy", c, got, loss);
                 check_loss(table, "cross_entropy without gradient", c, got_without, loss);
                 check(table, "cross_entropy gradient", c, d, want, ROWS * c, TOLERANCE);
@@ -145,7 +153,7 @@ static void test_cross_entropy_matches_reference_and_differences(void **state) {
                 free(p), free(d);
             }
         }
-        free(logits), free(logits_d), free(want);
+        free(logits), free(logits_d), free(want), free(weight), free(weight_d);
     }
 }
 
@@ -158,7 +166,7 @@ static void test_cross_entropy_ties_hit_the_lowest_class(void **state) {
         double loss = 0.0;
         int64_t hits = 0;
         table->softmax(p, logits, 0, 2, 3);
-        table->cross_entropy(&loss, &hits, NULL, logits, p, label, NULL, 2, 1.0f, 0, 2, 3);
+        table->cross_entropy(&loss, &hits, NULL, logits, p, label, NULL, NULL, 2, 1.0f, 0, 2, 3);
         assert_int_equal(hits, 2);
     }
 }
@@ -172,7 +180,7 @@ static void test_cross_entropy_wrong_by_far_is_finite(void **state) {
         double loss = 0.0;
         int64_t hits = 0;
         table->softmax(p, logits, 0, 1, 2);
-        table->cross_entropy(&loss, &hits, d, logits, p, &label, NULL, 1, 1.0f, 0, 1, 2);
+        table->cross_entropy(&loss, &hits, d, logits, p, &label, NULL, NULL, 1, 1.0f, 0, 1, 2);
         assert_true(loss == 1000.0 && hits == 0 && d[0] == 1.0f && d[1] == -1.0f);
     }
 }
@@ -188,7 +196,7 @@ static void test_losses_nan_logits_give_nan_loss(void **state) {
             int64_t hits = 0;
             logits[at] = NAN;
             table->softmax(p, logits, 0, 1, 9);
-            table->cross_entropy(&loss, &hits, d, logits, p, &label, NULL, 1, 1.0f, 0, 1, 9);
+            table->cross_entropy(&loss, &hits, d, logits, p, &label, NULL, NULL, 1, 1.0f, 0, 1, 9);
             table->binary_cross_entropy(&binary, d, logits, target, NULL, 1, 1.0f, 0, 1, 9);
             table->consistency(&consistency, d, p, 1, 1, 0.3f, 1.0f, 0, 1, 9);
             assert_true(loss != loss && binary != binary && consistency != consistency);

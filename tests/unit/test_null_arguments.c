@@ -81,6 +81,8 @@ static pgcn_graph *no_graph;
 static pgcn_dataset *no_data;
 static pgcn_trainer *no_trainer;
 static pgcn_model *no_model;
+static pgcn_score score;
+static pgcn_measure measure;
 static bool nothing_made(void) {
     return !no_graph && !no_data && !no_trainer && !no_model;
 }
@@ -452,6 +454,18 @@ static bool empty_structs(void) {
     X(pgcn_trainer_note, !pgcn_trainer_note(NULL, 0) && !pgcn_trainer_note(trainer, -1) &&         \
         !pgcn_trainer_note(trainer, INT_MAX))                                                      \
     X(pgcn_trainer_split_hash, !pgcn_trainer_split_hash(NULL) )                                    \
+    X(pgcn_class_weights_read,                                                                     \
+        wrong(pgcn_class_weights_read(NULL, data, PGCN_HEADER_AUTO, text)) &&                      \
+        wrong(pgcn_class_weights_read("weights", NULL, PGCN_HEADER_AUTO, text)) &&                 \
+        wrong(pgcn_class_weights_read("weights", data, PGCN_HEADER_AUTO, NULL)))                   \
+    X(pgcn_trainer_scores, wrong(pgcn_trainer_scores(NULL, &score, &score)) &&                     \
+        wrong(pgcn_trainer_scores(trainer, NULL, &score)) &&                                       \
+        wrong(pgcn_trainer_scores(trainer, &score, NULL)))                                         \
+    X(pgcn_score_measure, isnan(pgcn_score_measure(NULL, PGCN_MEASURE_AUC)) &&                     \
+        isnan(pgcn_score_measure(&score, (pgcn_measure)INT_MAX)))                                  \
+    X(pgcn_measure_name, !*pgcn_measure_name((pgcn_measure)-1))                                    \
+    X(pgcn_measure_parse, !pgcn_measure_parse(NULL, &measure) &&                                   \
+        !pgcn_measure_parse("auc", NULL))                                                          \
     X(pgcn_trainer_model, wrong(pgcn_trainer_model(NULL, &no_model)) &&                            \
         wrong(pgcn_trainer_model(trainer, NULL)) && nothing_made())                                \
     X(pgcn_train, wrong(pgcn_train(NULL, &config, &no_model)) &&                                   \

@@ -38,6 +38,7 @@ typedef struct op_case {
     pgcn_kernel kernel;
     pgcn_residual residual; /* INITIAL: another value; PREVIOUS: the input itself */
     bool square;            /* cost grows with c^2: no 257 channels */
+    bool weighted;          /* classes of the loss have weights */
 } op_case;
 
 struct bench {
@@ -295,10 +296,18 @@ static void loss_prepare(bench *b, bool labels_count) {
     ref_consistency_target(b->frozen, b->x[LEAF], b->n, b->test->samples, temperature, b->c);
 }
 
+/* Of class c; 1 where the case has none. */
+static double weight_of(const bench *b, int64_t c) {
+    return b->test->weighted ? 0.25 + (double)(c % 7) : 1;
+}
+
 static double softmax_loss(bench *b) {
     pgcn_i_loss loss;
     loss_prepare(b, true);
     must(pgcn_i_loss_init(&loss, b->n, b->test->samples, (int)b->c));
+    float *weight = ref_filled_floats(1, b->c);
+    for (int64_t c = 0; c < b->c; c++) weight[c] = (float)weight_of(b, c);
+    if (b->test->weighted) loss.class_weight = weight;
     double lambda = b->test->rate > 0 ? LAMBDA : 0;
     pgcn_i_loss_terms terms = pgcn_i_loss_run(&loss, &b->tape, b->leaf[0],
                                               &(pgcn_i_target){b->label, NULL, b->mask, b->masked},
@@ -310,7 +319,8 @@ static double softmax_loss(bench *b) {
             if (b->x[LEAF][r * b->c + ch] > b->x[LEAF][r * b->c + best]) best = ch;
         hits += b->mask[r % b->n] && b->label[r % b->n] == best;
     }
-    if (b->test->samples == 1) { /* scoring, which has no gradient, says the same */
+    if (b->test->samples == 1 &&
+        !b->test->weighted) { /* scoring, without gradient, says the same */
         pgcn_i_softmax_run(&loss, &b->tape, b->leaf[0]);
         pgcn_i_score score = {0};
         pgcn_i_score_add(&loss, &b->tape, b->leaf[0],
@@ -319,12 +329,18 @@ static double softmax_loss(bench *b) {
         assert_true(pgcn_i_score_accuracy(&score, false) == terms.accuracy);
     }
     pgcn_i_loss_free(&loss);
+    free(weight);
     assert_true(terms.accuracy == (double)hits / (double)(b->masked * b->test->samples));
     return terms.cross_entropy + lambda * terms.consistency;
 }
 static double softmax_loss_reference(const bench *b) {
-    double loss = ref_cross_entropy(b->x[LEAF], b->label, b->mask, b->n, b->rows, b->c) /
-                  (double)(b->masked * b->test->samples);
+    double *weight = ref_zeros(b->c), sum = 0;
+    for (int64_t c = 0; c < b->c; c++) weight[c] = weight_of(b, c);
+    for (int64_t j = 0; j < b->n; j++)
+        if (b->mask[j] && b->label[j] >= 0) sum += weight[b->label[j]];
+    double loss = ref_cross_entropy(b->x[LEAF], b->label, b->mask, weight, b->n, b->rows, b->c) /
+                  (sum * b->test->samples);
+    free(weight);
     if (b->test->rate > 0)
         loss += LAMBDA * ref_consistency(b->x[LEAF], b->frozen, b->n, b->test->samples, b->c) /
                 (double)b->rows;
@@ -399,6 +415,8 @@ static const op_case cases[] = {
     PATHS("full", PGCN_KERNEL_FULL, true),
     {.name = "softmax",                .kind = &SOFTMAX, .samples = 1},
     {.name = "softmax 2",              .kind = &SOFTMAX, .samples = 2},
+    {.name = "softmax weighted",       .kind = &SOFTMAX, .samples = 1, .weighted = true},
+    {.name = "consistency weighted",   .kind = &SOFTMAX, .samples = 2, .rate = 0.5, .weighted = true},
     {.name = "consistency",            .kind = &SOFTMAX, .samples = 2, .rate = 0.5},
     {.name = "consistency 3",          .kind = &SOFTMAX, .samples = 3, .rate = 0.3},
     {.name = "binary",                 .kind = &BINARY, .samples = 1},
@@ -720,7 +738,7 @@ static void test_scores_in_parts_and_at_once_equal_the_plain_reference(void **st
         for (int i = 0; i < PARTS; i++) score_rows(&s, several, cut[i], cut[i + 1], &parts);
         double *logits = ref_doubles(s.random, N * C);
         double loss = several ? ref_binary_cross_entropy(logits, s.labels, s.mask, N, N, C)
-                              : ref_cross_entropy(logits, s.label, s.mask, N, N, C);
+                              : ref_cross_entropy(logits, s.label, s.mask, NULL, N, N, C);
         double accuracy = several ? plain_f1(&s, N, C) : plain_accuracy(&s, N, C);
         const pgcn_i_score *both[] = {&whole, &parts};
         for (int i = 0; i < 2; i++) {

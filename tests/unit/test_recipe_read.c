@@ -21,7 +21,8 @@ static pgcn_config at_depth(const pgcn_i_recipe *recipe, int layers) {
 static void test_recipe_read_head_and_settings_are_taken(void **state) {
     (void)state;
     pgcn_i_recipe recipe;
-    must(parse("\xEF\xBB\xBF# a comment\r\n" HEAD "\n\tdropout\t=\t0.25  # of the inputs\r\n"
+    must(parse("\xEF\xBB\xBF# a comment\r\n" HEAD
+               "measure = auc\n\tdropout\t=\t0.25  # of the inputs\r\n"
                "layers=3\nsplit = numbered",
                &recipe));
     assert_string_equal(recipe.info.name, "mine");
@@ -30,6 +31,7 @@ static void test_recipe_read_head_and_settings_are_taken(void **state) {
     assert_string_equal(recipe.info.dataset, "cora");
     assert_string_equal(recipe.info.about, "a test");
     assert_string_equal(recipe.info.searched, "little");
+    assert_string_equal(recipe.info.measure, "auc");
     assert_string_equal(recipe.info.origin, "my.recipe");
     assert_int_equal(strlen(recipe.info.sha256), 64);
     pgcn_config config = at_depth(&recipe, 0),
@@ -98,6 +100,7 @@ static void test_recipe_read_refuses_and_says_where(void **state) {
         const char *text, *says[3];
     } cases[] = {
         {HEAD "lr_mix = 1", {"'my.recipe': line 7", "'lr_mix'", "did you mean lr-mix?"}},
+        {HEAD "measure = luck", {"my.recipe", "measure is 'luck'", "macro-f1"}},
         {HEAD "colour = red", {"line 7", "'colour'", "--help"}},
         {HEAD "\n\ndropout = 2", {"line 9", "dropout is '2'", "0..0.999"}},
         {HEAD "kernel = wide", {"line 7", "kernel is 'wide'", "depthwise"}},

@@ -175,6 +175,36 @@ static void test_registry_agrees_with_the_upstream_files(void **state) {
     assert_int_equal(compared, 3 * 8 + 5 * 2 + 8 * 10 + 1 + 5 + 5 + 5 + 4 + 4 * 21);
 }
 
+/* A set of that name is told in AUC if it has two classes, as the published ones have. */
+static void test_registry_names_the_measure_of_published_results(void **state) {
+    (void)state;
+    static const int32_t label[] = {0, 1, 0}, other[] = {0, 1, 2};
+    static const uint8_t train[] = {1, 0, 0}, val[] = {0, 1, 0}, test[] = {0, 0, 1};
+    static const float x[] = {1, 2, 3};
+    static const pgcn_node from[] = {0, 1}, to[] = {1, 2};
+    pgcn_graph *graph;
+    assert_int_equal(pgcn_graph_from_edges(3, 2, from, to, NULL, NULL, &graph), PGCN_OK);
+    for (int i = 0; i < 3; i++) {
+        pgcn_dataset_arrays arrays = pgcn_dataset_arrays_default();
+        pgcn_dataset *data;
+        arrays.name = i == 2 ? "cora" : "Minesweeper";
+        arrays.graph = graph;
+        arrays.n_features = 1;
+        arrays.features = x;
+        arrays.label = i == 1 ? other : label;
+        arrays.n_splits = 1;
+        arrays.train = train, arrays.val = val, arrays.test = test;
+        assert_int_equal(pgcn_dataset_from_arrays(&arrays, &data), PGCN_OK);
+        assert_int_equal(pgcn_dataset_describe(data).measure,
+                         i == 0 ? PGCN_MEASURE_AUC : PGCN_MEASURE_ACCURACY);
+        pgcn_dataset_free(data);
+    }
+    pgcn_graph_free(graph);
+    assert_int_equal(pgcn_i_registry_measure("questions:directed"), PGCN_MEASURE_AUC);
+    assert_int_equal(pgcn_i_registry_measure("question"), PGCN_MEASURE_ACCURACY);
+    assert_int_equal(pgcn_i_registry_measure(NULL), PGCN_MEASURE_ACCURACY);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_registry_holds_every_set_of_the_paper),
@@ -184,6 +214,7 @@ int main(void) {
         cmocka_unit_test(test_registry_counts_transfers_and_their_bytes),
         cmocka_unit_test(test_registry_is_documented),
         cmocka_unit_test(test_registry_agrees_with_the_upstream_files),
+        cmocka_unit_test(test_registry_names_the_measure_of_published_results),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* Training from end to end on the built-in sets: memory stays flat, the same bits for any number of
  * threads, every option trains, stopping and selection follow the history, the best weights are the
  * ones kept, and losses that are not finite stop the run. What is learnt: test_learning.c. */
+#include "graphs_help.h"
 #include "nn_help.h"
 
 /* ---- memory and threads ---------------------------------------------------------------------- */
@@ -17,6 +18,7 @@ static void test_trainer_after_first_epoch_allocates_nothing(void **state) {
         QUICK "kernel=full train-form=exact",
         QUICK "walk=node2vec self-loops=no samples=1 consistency=0 resample-every=2",
         QUICK "eval-every=3 kernel=global",
+        QUICK "select=auc",
     };
     static const char *const names[] = {"karate", SBM}; /* sparse and dense features */
     for (int d = 0; d < 2; d++) {
@@ -42,6 +44,7 @@ static void test_trainer_thread_matrix_same_bits(void **state) {
         QUICK "kernel=global samples=3 paths-per-layer=yes resample-every=3",
         QUICK "walk=node2vec self-loops=no return-p=4",
         QUICK "dropout-hidden=0.3 samples=1 consistency=0",
+        QUICK "select=average-precision",
     };
     static const char *const names[] = {"karate", SBM};
     for (int d = 0; d < 2; d++) {
@@ -239,15 +242,18 @@ static void assert_follows_history(const pgcn_trainer *trainer, int patience, pg
         }
         bool better = best < 0;
         if (!better && select == PGCN_SELECT_LOSS) better = h[e].val_loss < h[best].val_loss;
-        if (!better && select == PGCN_SELECT_ACCURACY)
-            better =
-                h[e].val_accuracy > h[best].val_accuracy ||
-                (h[e].val_accuracy == h[best].val_accuracy && h[e].val_loss < h[best].val_loss);
+        if (!better && select != PGCN_SELECT_LOSS)
+            better = h[e].val_measure > h[best].val_measure ||
+                     (h[e].val_measure == h[best].val_measure && h[e].val_loss < h[best].val_loss);
+        if (select <= PGCN_SELECT_ACCURACY) {
+            assert_true(h[e].val_measure == h[e].val_accuracy);
+            assert_true(h[e].test_measure == h[e].test_accuracy);
+        }
         assert_int_equal(h[e].best, better);
         if (better) best = e;
-        if (h[e].val_loss < least || h[e].val_accuracy > most) last_improved = e + 1;
+        if (h[e].val_loss < least || h[e].val_measure > most) last_improved = e + 1;
         if (h[e].val_loss < least) least = h[e].val_loss;
-        if (h[e].val_accuracy > most) most = h[e].val_accuracy;
+        if (h[e].val_measure > most) most = h[e].val_measure;
         if (patience > 0 && e + 1 < count) assert_true(e + 1 - last_improved < patience);
     }
     if (patience > 0) assert_int_equal(count, last_improved + patience);
@@ -275,7 +281,7 @@ static void test_progress_improves_by_loss_or_by_accuracy(void **state) {
         for (int e = 0; e < EPOCHS; e++) {
             int best = by_accuracy ? cases[e].best_by_accuracy : cases[e].best_by_loss;
             pgcn_epoch epoch = {
-                .epoch = e + 1, .val_loss = cases[e].loss, .val_accuracy = cases[e].accuracy};
+                .epoch = e + 1, .val_loss = cases[e].loss, .val_measure = cases[e].accuracy};
             bool is_best = pgcn_i_progress_add(
                 &progress, by_accuracy ? PGCN_SELECT_ACCURACY : PGCN_SELECT_LOSS, epoch);
             assert_int_equal(is_best, best == e + 1);
@@ -290,18 +296,19 @@ static void test_progress_improves_by_loss_or_by_accuracy(void **state) {
 static void test_trainer_patience_and_selection_follow_the_history(void **state) {
     (void)state;
     static const char *const names[] = {"karate", SBM};
-    for (int i = 0; i < 8; i++) {
-        bool by_accuracy = i & 1;
-        int patience = i & 2 ? 25 : 8;
+    for (int i = 0; i < 24; i++) {
+        pgcn_select select = (pgcn_select)(i % 6);
+        int patience = i / 6 & 1 ? 25 : 8;
         char text[128];
-        pgcn_dataset *data = dataset(names[i / 4]);
+        pgcn_dataset *data = dataset(names[i / 12]);
         snprintf(text, sizeof text, "channels=8 epochs=3000 patience=%d select=%s lr-ends=0.05",
-                 patience, by_accuracy ? "accuracy" : "loss");
+                 patience,
+                 select == PGCN_SELECT_LOSS ? "loss"
+                                            : pgcn_measure_name((pgcn_measure)(select - 1)));
         pgcn_trainer *trainer = trainer_of(data, text);
         while (!pgcn_trainer_finished(trainer)) run_epochs(trainer, 1);
         assert_true(trainer->progress.epochs < 3000);
-        assert_follows_history(trainer, patience,
-                               by_accuracy ? PGCN_SELECT_ACCURACY : PGCN_SELECT_LOSS);
+        assert_follows_history(trainer, patience, select);
         must_fail(pgcn_trainer_epoch(trainer, NULL), PGCN_ERR_ARGUMENT, "finished");
         pgcn_trainer_free(trainer);
         pgcn_dataset_free(data);
@@ -358,6 +365,60 @@ static void test_trainer_best_weights_score_what_the_history_says(void **state) 
         pgcn_trainer_free(trainer);
         pgcn_dataset_free(data);
     }
+}
+
+/* ---- class weights --------------------------------------------------------------------------------- */
+
+static void test_trainer_class_weights_are_set_as_told(void **state) {
+    (void)state;
+    pgcn_dataset *data = dataset("sbm:nodes=200,features=12,classes=3");
+    pgcn_trainer *plain = trainer_of(data, QUICK "class-weights=none");
+    pgcn_trainer *balanced = trainer_of(data, QUICK "class-weights=balanced");
+    pgcn_trainer *given = trainer_of(data, QUICK "class-weights=1,2.5,0.5");
+    pgcn_trainer *none = NULL;
+    int64_t count[3] = {0};
+    assert_null(plain->class_weight);
+    for (int64_t i = 0; i < 200; i++)
+        if (balanced->split->train[i]) count[pgcn_dataset_labels(data)[i]]++;
+    for (int c = 0; c < 3; c++)
+        assert_close((double)balanced->class_weight[c],
+                     (double)balanced->train_items / (3.0 * (double)count[c]), 1e-6);
+    assert_true(given->class_weight[1] == 2.5f && given->class_weight[2] == 0.5f);
+    pgcn_config config = settings(QUICK "class-weights=1,2");
+    must_fail(pgcn_trainer_new(data, &config, &none), PGCN_ERR_MISMATCH, "has 3 classes");
+    pgcn_trainer_free(plain), pgcn_trainer_free(balanced), pgcn_trainer_free(given);
+    pgcn_dataset_free(data);
+    data = set_of(set_new(PGCN_TASK_MULTILABEL, true, 12), "random=40/30/30");
+    config = settings(QUICK "samples=1 consistency=0 class-weights=balanced");
+    must_fail(pgcn_trainer_new(data, &config, &none), PGCN_ERR_ARGUMENT, "several labels");
+    pgcn_dataset_free(data);
+}
+
+/* Equal weights, however large, are no weights: the loss is divided by their sum. Unequal ones change
+ * the training loss, and leave the way validation is measured alone. */
+static void test_trainer_equal_class_weights_change_nothing(void **state) {
+    (void)state;
+    pgcn_dataset *data = dataset("karate");
+    pgcn_trainer *plain = trainer_of(data, QUICK),
+                 *ones = trainer_of(data, QUICK "class-weights=1,1");
+    pgcn_trainer *twos = trainer_of(data, QUICK "class-weights=2,2");
+    pgcn_trainer *unequal = trainer_of(data, QUICK "class-weights=1,9");
+    run_epochs(plain, 10), run_epochs(ones, 10), run_epochs(twos, 10), run_epochs(unequal, 1);
+    assert_same_weights(&plain->params, &ones->params, "weights of 1");
+    for (int e = 0; e < 10; e++)
+        assert_close(twos->progress.history[e].train_loss, plain->progress.history[e].train_loss,
+                     1e-5);
+    assert_true(fabs(unequal->progress.history[0].train_loss -
+                     plain->progress.history[0].train_loss) > 1e-4);
+    memcpy(unequal->params.value, plain->params.value, (size_t)plain->params.total * sizeof(float));
+    pgcn_score val, test, want, other;
+    memcpy(unequal->params.best, plain->params.best, (size_t)plain->params.total * sizeof(float));
+    must(pgcn_trainer_scores(unequal, &val, &test));
+    must(pgcn_trainer_scores(plain, &want, &other));
+    assert_true(val.loss == want.loss);
+    pgcn_trainer_free(plain), pgcn_trainer_free(ones), pgcn_trainer_free(twos);
+    pgcn_trainer_free(unequal);
+    pgcn_dataset_free(data);
 }
 
 /* ---- numbers that are not finite ------------------------------------------------------------------- */
@@ -616,6 +677,8 @@ int main(void) {
         cmocka_unit_test(test_trainer_patience_and_selection_follow_the_history),
         cmocka_unit_test(test_trainer_evaluates_every_nth_and_the_last_epoch),
         cmocka_unit_test(test_trainer_best_weights_score_what_the_history_says),
+        cmocka_unit_test(test_trainer_class_weights_are_set_as_told),
+        cmocka_unit_test(test_trainer_equal_class_weights_change_nothing),
         cmocka_unit_test(test_trainer_features_beyond_float_stop_the_run),
         cmocka_unit_test(test_trainer_validation_loss_not_finite_stops_the_run),
         cmocka_unit_test(test_trainer_step_without_finite_loss_changes_nothing),

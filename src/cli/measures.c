@@ -1,0 +1,128 @@
+/* Measures in words: what they are called, which one results are told in, and what to say of classes
+ * that are unequal or never predicted. Called by train, eval, data info and tune. */
+#include "cli/cli.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *cli_measure_title(pgcn_measure measure, pgcn_task task) {
+    switch (measure) {
+    case PGCN_MEASURE_BALANCED_ACCURACY: return "balanced accuracy";
+    case PGCN_MEASURE_MACRO_F1: return "macro-F1";
+    case PGCN_MEASURE_AUC: return "AUC";
+    case PGCN_MEASURE_AVERAGE_PRECISION: return "average precision";
+    default: return cli_metric(task);
+    }
+}
+
+void cli_measure_key(pgcn_measure measure, char out[32]) {
+    snprintf(out, 32, "%s", pgcn_measure_name(measure));
+    for (char *c = out; *c; c++)
+        if (*c == '-') *c = '_';
+}
+
+pgcn_measure cli_measure_of(const pgcn_dataset_info *info, const pgcn_recipe_info *recipe) {
+    pgcn_measure measure = info->measure;
+    if (recipe && *recipe->measure) pgcn_measure_parse(recipe->measure, &measure);
+    return measure;
+}
+
+void cli_put_scores(json_t *object, const char *part, const pgcn_score *score) {
+    char key[96], name[32];
+    for (int m = PGCN_MEASURE_ACCURACY + 1; m < PGCN_MEASURES; m++) {
+        cli_measure_key((pgcn_measure)m, name);
+        snprintf(key, sizeof key, "%s_%s", part, name);
+        json_object_set_new(object, key, cli_json_real(pgcn_score_measure(score, (pgcn_measure)m)));
+    }
+    snprintf(key, sizeof key, "%s_majority", part);
+    json_object_set_new(object, key, cli_json_real(score->majority));
+    snprintf(key, sizeof key, "%s_classes_missed", part);
+    json_object_set_new(object, key, json_integer(score->classes_missed));
+}
+
+/* ---- unequal classes ---------------------------------------------------------------------------- */
+
+/* Items of each class that split 0 trains on; NULL: not one class per item, or no memory. */
+static int64_t *count_training(const pgcn_dataset *data, const pgcn_dataset_info *info,
+                               int64_t *items) {
+    const int32_t *label = pgcn_dataset_labels(data);
+    const uint8_t *train;
+    if (!label || info->classes < 2 || !pgcn_dataset_split(data, 0, &train, NULL, NULL))
+        return NULL;
+    int64_t *count = calloc((size_t)info->classes, sizeof *count);
+    *items = 0;
+    for (int64_t i = 0; count && i < info->items; i++) {
+        if (!train[i] || label[i] < 0) continue;
+        count[label[i]]++;
+        ++*items;
+    }
+    return count;
+}
+
+/* Accuracy says little if one class has three quarters of the training items, or if one has less than a
+ * fifth of what equal classes would have. */
+void cli_note_unequal(FILE *out, const pgcn_dataset *data) {
+    pgcn_dataset_info info = pgcn_dataset_describe(data);
+    char name[64];
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(info.name, ":"), info.name);
+    if (info.measure != PGCN_MEASURE_ACCURACY || pgcn_published_find(name, NULL)) return;
+    int64_t items, *count = count_training(data, &info, &items);
+    if (!count || items == 0) {
+        free(count);
+        return;
+    }
+    int most = 0, least = 0;
+    for (int c = 1; c < info.classes; c++) {
+        if (count[c] > count[most]) most = c;
+        if (count[c] < count[least]) least = c;
+    }
+    bool much = 4 * count[most] >= 3 * items;
+    bool little = 5 * count[least] * info.classes < items;
+    if (count[least] == 0) much = little = false; /* train refuses that, and says more */
+    int named = much ? most : least;
+    const char *measure = info.classes == 2 ? "auc" : "macro-f1", *of = cli_items(info.task);
+    if (much || little) {
+        const char *class = pgcn_dataset_class_name(data, named);
+        fprintf(out, "note: the classes are unequal: ");
+        if (class)
+            fprintf(out, "class '"), cli_put_text(out, class), fprintf(out, "'");
+        else
+            fprintf(out, "class %d", named);
+        fprintf(
+            out,
+            " has %lld of the %lld training %s, so accuracy says little; look at %s, and choose "
+            "epochs by it with --select %s\n",
+            (long long)count[named], (long long)items, of,
+            cli_measure_title(info.classes == 2 ? PGCN_MEASURE_AUC : PGCN_MEASURE_MACRO_F1,
+                              info.task),
+            measure);
+    }
+    free(count);
+}
+
+/* ---- what was not learnt ------------------------------------------------------------------------ */
+
+void cli_advise(FILE *out, const pgcn_score *val, const char *class_name, pgcn_task task,
+                bool weighted) {
+    /* with weights a lower accuracy is what was asked for */
+    bool beaten = weighted || isnan(val->majority) || val->accuracy > val->majority;
+    if (task == PGCN_TASK_MULTILABEL || (beaten && val->classes_missed == 0)) return;
+    const char *of = cli_items(task);
+    if (!beaten)
+        fprintf(out,
+                "On validation %s the most frequent class alone has %.2f%%, which is not beaten",
+                of, val->majority);
+    if (val->classes_missed > 0) {
+        fprintf(out, beaten ? "On validation %s " : ", and ", of);
+        if (class_name)
+            fprintf(out, "class '"), cli_put_text(out, class_name), fprintf(out, "'");
+        else
+            fprintf(out, "class %d", val->first_missed);
+        if (val->classes_missed > 1) fprintf(out, " and %d more", val->classes_missed - 1);
+        fprintf(out, " %s never predicted", val->classes_missed > 1 ? "are" : "is");
+    }
+    fprintf(out, "; try %sless regularisation: --dropout 0.2 --wd-mix 0 --wd-kernel 0.\n",
+            weighted ? ""
+                     : "--class-weights balanced --select macro-f1 and, if that is not enough, ");
+}

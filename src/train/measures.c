@@ -1,0 +1,288 @@
+/* Measures of predictions: accuracy, balanced accuracy, macro-F1, ROC-AUC, average precision. One place
+ * for the evaluation of every epoch (trainer.c) and of models (model.c). docs/FORMATS.md has the
+ * definitions.
+ *
+ * The rows of the items that count are gathered first, batch by batch if need be; a measure is then
+ * computed by one thread, in whole numbers as far as possible, so that its bits do not depend on the
+ * number of threads. Nothing is allocated after pgcn_i_tally_init(). Cost O(items classes) each: scores
+ * are sorted by radix. */
+#include "train/train.h"
+
+#include <math.h>
+#include <string.h>
+
+double pgcn_score_measure(const pgcn_score *score, pgcn_measure measure) {
+    if (!score) return NAN;
+    switch (measure) {
+    case PGCN_MEASURE_ACCURACY: return score->accuracy;
+    case PGCN_MEASURE_BALANCED_ACCURACY: return score->balanced_accuracy;
+    case PGCN_MEASURE_MACRO_F1: return score->macro_f1;
+    case PGCN_MEASURE_AUC: return score->auc;
+    case PGCN_MEASURE_AVERAGE_PRECISION: return score->average_precision;
+    }
+    return NAN;
+}
+
+/* ---- gathering --------------------------------------------------------------------------------- */
+
+static bool counts(const pgcn_i_target *target, int64_t i) {
+    return target->mask[i] && (!target->label || target->label[i] >= 0);
+}
+
+pgcn_status pgcn_i_tally_init(pgcn_i_tally *tally, int64_t items, int classes, bool several) {
+    int64_t cells;
+    *tally = (pgcn_i_tally){.room = items, .classes = classes};
+    if (!pgcn_i_mul(items, classes, &cells))
+        return pgcn_i_fail(PGCN_ERR_MEMORY, "%lld x %d probabilities are too many",
+                           (long long)items, classes);
+    tally->probability = PGCN_I_ARRAY(&tally->arena, float, cells);
+    if (several)
+        tally->labels = PGCN_I_ARRAY(&tally->arena, uint8_t, cells);
+    else
+        tally->label = PGCN_I_ARRAY(&tally->arena, int32_t, items);
+    tally->count = PGCN_I_ARRAY(&tally->arena, pgcn_i_class_count, classes);
+    for (int i = 0; i < 2; i++) tally->sorted[i] = PGCN_I_ARRAY(&tally->arena, uint64_t, items);
+    return tally->probability && (several ? (void *)tally->labels : (void *)tally->label) &&
+                   tally->count && tally->sorted[0] && tally->sorted[1]
+               ? PGCN_OK
+               : PGCN_ERR_MEMORY;
+}
+
+void pgcn_i_tally_free(pgcn_i_tally *tally) {
+    pgcn_i_arena_free(&tally->arena);
+    *tally = (pgcn_i_tally){0};
+}
+
+void pgcn_i_tally_clear(pgcn_i_tally *tally) {
+    tally->items = 0;
+}
+
+void pgcn_i_tally_add(pgcn_i_tally *tally, const float *probability, int32_t label,
+                      const uint8_t *labels) {
+    int64_t c = tally->classes, i = tally->items++;
+    memcpy(tally->probability + i * c, probability, (size_t)c * sizeof *probability);
+    if (tally->labels)
+        memcpy(tally->labels + i * c, labels, (size_t)c);
+    else
+        tally->label[i] = label;
+}
+
+void pgcn_i_tally_add_masked(pgcn_i_tally *tally, const float *probability,
+                             const pgcn_i_target *target, int64_t items) {
+    int64_t c = tally->classes;
+    for (int64_t i = 0; i < items; i++)
+        if (counts(target, i))
+            pgcn_i_tally_add(tally, probability + i * c, target->label ? target->label[i] : 0,
+                             target->labels ? target->labels + i * c : NULL);
+}
+
+/* ---- what is predicted ------------------------------------------------------------------------- */
+
+static void count_row(pgcn_i_tally *tally, int64_t i) {
+    int c = tally->classes, best = 0;
+    const float *p = tally->probability + i * c;
+    pgcn_i_class_count *count = tally->count;
+    for (int k = 0; k < c; k++) {
+        if (p[k] > p[best]) best = k;
+        if (!tally->labels) continue;
+        bool has = tally->labels[i * c + k], said = p[k] > 0.5f;
+        count[k].items += has;
+        count[k].predicted += said;
+        count[k].hits += has && said;
+    }
+    if (tally->labels) return;
+    count[tally->label[i]].items++;
+    count[best].predicted++;
+    count[best].hits += best == tally->label[i];
+}
+
+static void count_classes(pgcn_i_tally *tally) {
+    memset(tally->count, 0, (size_t)tally->classes * sizeof *tally->count);
+    for (int64_t i = 0; i < tally->items; i++) count_row(tally, i);
+}
+
+static double accuracy(const pgcn_i_tally *tally) {
+    int64_t hits = 0, both = 0;
+    for (int k = 0; k < tally->classes; k++) {
+        hits += tally->count[k].hits;
+        both += tally->count[k].items + tally->count[k].predicted;
+    }
+    if (!tally->labels) return (double)hits / (double)tally->items;
+    return both > 0 ? 2 * (double)hits / (double)both : 1; /* nothing to find, nothing said */
+}
+
+/* A figure of class or label k; NaN: it has none. */
+typedef double of_class(pgcn_i_tally *tally, int k);
+
+static double share_found(pgcn_i_tally *tally, int k) {
+    const pgcn_i_class_count *n = &tally->count[k];
+    int64_t others = tally->items - n->items;
+    if (n->items == 0 || (tally->labels && others == 0)) return NAN;
+    double found = (double)n->hits / (double)n->items;
+    if (!tally->labels) return found;
+    return (found + (double)(others - (n->predicted - n->hits)) / (double)others) / 2;
+}
+
+static double f1(pgcn_i_tally *tally, int k) {
+    const pgcn_i_class_count *n = &tally->count[k];
+    int64_t both = n->items + n->predicted;
+    return both > 0 ? 2 * (double)n->hits / (double)both : NAN;
+}
+
+static double mean_over(pgcn_i_tally *tally, int first, of_class *figure) {
+    double sum = 0;
+    int classes = 0;
+    for (int k = first; k < tally->classes; k++) {
+        double value = figure(tally, k);
+        if (isnan(value)) continue;
+        sum += value;
+        classes++;
+    }
+    return classes > 0 ? sum / classes : NAN;
+}
+
+/* ---- what is ranked ---------------------------------------------------------------------------- */
+
+/* A number that grows as the score falls, whatever its sign; -0 is 0. */
+static uint32_t falling_key(float score) {
+    uint32_t bits;
+    score += 0.0f;
+    memcpy(&bits, &score, sizeof bits);
+    return bits & 0x80000000u ? bits : ~bits & 0x7fffffffu;
+}
+
+/* (key << 1 | item is of class k) of all items, the highest score first. */
+static const uint64_t *sort_scores(pgcn_i_tally *tally, int k) {
+    enum { BITS = 11, BUCKETS = 1 << BITS, PASSES = 3 };
+    uint64_t *from = tally->sorted[0], *to = tally->sorted[1];
+    int64_t c = tally->classes;
+    for (int64_t i = 0; i < tally->items; i++) {
+        bool is = tally->labels ? tally->labels[i * c + k] : tally->label[i] == k;
+        from[i] = (uint64_t)falling_key(tally->probability[i * c + k]) << 1 | is;
+    }
+    for (int pass = 0; pass < PASSES; pass++) {
+        int64_t place[BUCKETS] = {0}, sum = 0;
+        for (int64_t i = 0; i < tally->items; i++)
+            place[from[i] >> (pass * BITS) & (BUCKETS - 1)]++;
+        for (int b = 0; b < BUCKETS; b++) {
+            int64_t here = place[b];
+            place[b] = sum;
+            sum += here;
+        }
+        for (int64_t i = 0; i < tally->items; i++)
+            to[place[from[i] >> (pass * BITS) & (BUCKETS - 1)]++] = from[i];
+        uint64_t *swap = from;
+        from = to;
+        to = swap;
+    }
+    return from;
+}
+
+/* Goes down the thresholds: equal scores are one. Both areas at once, as shares; NaN unless there are
+ * items of the class and others. */
+typedef struct areas {
+    double auc, average_precision;
+} areas;
+static areas areas_of(pgcn_i_tally *tally, int k) {
+    int64_t all = tally->count[k].items, others = tally->items - all;
+    if (all == 0 || others == 0) return (areas){NAN, NAN};
+    const uint64_t *sorted = sort_scores(tally, k);
+    int64_t above = 0, others_above = 0;
+    double pairs = 0, precision = 0; /* pairs: twice those in the right order, ties count once */
+    for (int64_t i = 0, end; i < tally->items; i = end) {
+        int64_t here = 0;
+        for (end = i; end < tally->items && sorted[end] >> 1 == sorted[i] >> 1; end++)
+            here += (int64_t)(sorted[end] & 1);
+        int64_t others_here = end - i - here;
+        pairs += (double)others_here * (double)(2 * above + here);
+        above += here;
+        others_above += others_here;
+        precision += (double)here * ((double)above / (double)(above + others_above));
+    }
+    return (areas){pairs / 2 / ((double)all * (double)others), precision / (double)all};
+}
+
+static double area_of_roc(pgcn_i_tally *tally, int k) {
+    return areas_of(tally, k).auc;
+}
+static double average_precision(pgcn_i_tally *tally, int k) {
+    return areas_of(tally, k).average_precision;
+}
+
+/* ---- all of them ------------------------------------------------------------------------------- */
+
+/* After count_classes(). */
+static double share_of(pgcn_i_tally *tally, pgcn_measure measure) {
+    int ranked = tally->classes == 2 && !tally->labels; /* the first class that is ranked */
+    switch (measure) {
+    case PGCN_MEASURE_ACCURACY: return accuracy(tally);
+    case PGCN_MEASURE_BALANCED_ACCURACY: return mean_over(tally, 0, share_found);
+    case PGCN_MEASURE_MACRO_F1: return mean_over(tally, 0, f1);
+    case PGCN_MEASURE_AUC: return mean_over(tally, ranked, area_of_roc);
+    case PGCN_MEASURE_AVERAGE_PRECISION: return mean_over(tally, ranked, average_precision);
+    }
+    return NAN;
+}
+
+double pgcn_i_tally_measure(pgcn_i_tally *tally, pgcn_measure measure) {
+    if (tally->items == 0) return NAN;
+    count_classes(tally);
+    return 100 * share_of(tally, measure);
+}
+
+void pgcn_i_tally_score(pgcn_i_tally *tally, pgcn_score *out) {
+    double value[PGCN_MEASURES];
+    for (int m = 0; m < PGCN_MEASURES; m++) value[m] = pgcn_i_tally_measure(tally, (pgcn_measure)m);
+    out->balanced_accuracy = value[PGCN_MEASURE_BALANCED_ACCURACY];
+    out->macro_f1 = value[PGCN_MEASURE_MACRO_F1];
+    out->auc = value[PGCN_MEASURE_AUC];
+    out->average_precision = value[PGCN_MEASURE_AVERAGE_PRECISION];
+    out->classes_missed = 0;
+    out->first_missed = -1;
+    for (int k = tally->classes - 1; tally->items > 0 && k >= 0; k--) {
+        if (tally->count[k].items == 0 || tally->count[k].predicted > 0) continue;
+        out->classes_missed++;
+        out->first_missed = k;
+    }
+}
+
+/* ---- the majority ------------------------------------------------------------------------------ */
+
+static void count_items(const pgcn_i_target *target, int64_t items, int classes, int64_t *count) {
+    for (int64_t i = 0; i < items; i++) {
+        if (!counts(target, i)) continue;
+        if (target->label) count[target->label[i]]++;
+        for (int k = 0; target->labels && k < classes; k++)
+            count[k] += target->labels[i * classes + k];
+    }
+}
+
+/* The same labels for every item: those that most training items have. Their micro-averaged F1. */
+static double majority_of_labels(const pgcn_i_target *train, const pgcn_i_target *part,
+                                 const int64_t *in_train, const int64_t *in_part, int classes) {
+    int64_t hits = 0, both = 0;
+    for (int k = 0; k < classes; k++) {
+        bool said = 2 * in_train[k] > train->masked;
+        hits += said ? in_part[k] : 0;
+        both += in_part[k] + (said ? part->masked : 0);
+    }
+    return both > 0 ? 2 * (double)hits / (double)both : 1;
+}
+
+pgcn_status pgcn_i_majority(const pgcn_i_target *train, const pgcn_i_target *part, int64_t items,
+                            int classes, double *out) {
+    *out = NAN;
+    if (train->masked == 0 || part->masked == 0) return PGCN_OK;
+    int64_t *in_train = pgcn_i_alloc(2 * (int64_t)classes, sizeof *in_train);
+    if (!in_train) return PGCN_ERR_MEMORY;
+    int64_t *in_part = in_train + classes;
+    int most = 0;
+    count_items(train, items, classes, in_train);
+    count_items(part, items, classes, in_part);
+    for (int k = 1; k < classes; k++) most = in_train[k] > in_train[most] ? k : most;
+    double share = train->labels ? majority_of_labels(train, part, in_train, in_part, classes)
+                                 : (double)in_part[most] / (double)part->masked;
+    *out = 100 * share;
+    pgcn_i_free(in_train);
+    return PGCN_OK;
+}
