@@ -66,7 +66,15 @@ static int run_command(int argc, char **argv) {
     return EXIT_USAGE;
 }
 
+/* Where the address space is limited, a stack that cannot grow ends the program without a word. So it
+ * grows now, while there is room; what is missing later is memory, of which the program tells. */
+static void grow_stack(void) {
+    volatile char room[512 * 1024];
+    for (size_t i = 0; i < sizeof room; i += 1024) room[i] = 0;
+}
+
 int main(int argc, char **argv) {
+    grow_stack();
     occupy_standard_streams();
     signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error to report, not an end */
     if (argc < 2) {
