@@ -22,8 +22,8 @@ const cli_command cli_tune = {
         "what tests in one trains or validates in another, and there its label is used: the settings\n"
         "have then seen test labels of single splits. --nested keeps the splits apart: each is searched\n"
         "by itself, without the labels of its test nodes, on its own validation nodes; when all choices\n"
-        "are made the winners are trained again and tested, once per split. It starts from the defaults\n"
-        "(any-graph, any-multilabel), because a recipe of the data set has seen all splits.\n"
+        "are made the winners are trained again and tested, once per split. Each split starts from\n"
+        "the winner of a race of its own, because a recipe of the data set has seen all splits.\n"
         "\n"
         "A space is a text with a setting per line:\n"
         "  lr-mix = 1e-4 .. 1e-1 log\n"
@@ -215,8 +215,10 @@ static int run(int argc, char **argv) {
         {"out", "DIR", "runs/tune-NAME", "directory for the jobs, the recipe and tune.json", &r.out,
          NULL},
         CLI_SOURCE_OPTIONS(r.source),
-        {"recipe", "RECIPE", "the best known; with --nested that of any data",
-         "settings to start from: candidate 0", &r.recipe, NULL},
+        {"recipe", "RECIPE", "the data set's own, or auto; with --nested auto",
+         "settings to start from, candidate 0: a recipe, or auto, the family that wins a race on "
+         "validation (of each split with --nested)",
+         &r.recipe, NULL},
         {"space", "semi | full | heterophilous | graph | multilabel | FILE", "what fits the data",
          "what is searched", &r.space, NULL},
         {"list-spaces", NULL, NULL, "print the built-in spaces", NULL, &r.list},
@@ -246,6 +248,7 @@ static int run(int argc, char **argv) {
     if (r.list) return list_spaces();
     code = read_numbers(&r, &search);
     if (code >= 0) return code;
+    r.arguments = &arguments;
     r.dataset = arguments.words > 0 ? arguments.word[0] : NULL;
     if (!cli_source_check(&cli_tune, r.dataset, &r.source)) return EXIT_USAGE;
     return prepare_and_tune(&r, &arguments, &search);

@@ -66,15 +66,16 @@ static int choose(exp_nested *n, const exp_tune_request *r, exp_nested_split *sp
     exp_jobs jobs = {.lock = -1};
     snprintf(out, sizeof out, "%.3900s/split-%s", whole, split->name);
     snprintf(prefix, sizeof prefix, "split %s, ", split->name);
-    snprintf(s->present.split, sizeof s->present.split, "%s", split->name);
+    s->prefix = prefix;
     int code = exp_tune_load(r, s, split->name, true, &data);
+    if (code < 0 && s->races) code = exp_tune_race(r, data.data, s);
+    snprintf(s->present.split, sizeof s->present.split, "%s", split->name);
     if (code < 0) code = exp_tune_space(r, data.data, &space);
     if (code < 0) {
         s->data = &data;
         s->space = &space;
         s->jobs = &jobs;
         s->out = out;
-        s->prefix = prefix;
         s->seconds = 0;
         code = exp_jobs_open(&jobs, s->command, out);
     }

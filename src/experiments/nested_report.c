@@ -8,6 +8,11 @@ bool exp_nested_start_has_seen(const exp_search *s) {
     return s->recipe.version > 0 && strcmp(s->recipe.dataset, "any") != 0;
 }
 
+static const char *start_of(const exp_search *s) {
+    if (s->races) return "the winner of its own race";
+    return s->recipe.version > 0 ? s->recipe.name : "the defaults";
+}
+
 /* Over the splits, each of which counts once: by the mean of its runs. */
 static exp_spread over_splits(const exp_nested *n, size_t place) {
     exp_tally tally = {0};
@@ -76,8 +81,7 @@ static void print_table(const exp_nested *n) {
     snprintf(heads, sizeof heads, "split|chosen candidate|>validation %s|>test %s", metric, metric);
     exp_table *table = exp_table_new(heads);
     printf("%s, %d split%s, each searched by itself from %s: %d candidates, rungs:", n->data.name,
-           n->splits, n->splits == 1 ? "" : "s",
-           s->recipe.version > 0 ? s->recipe.name : "the defaults", s->candidates);
+           n->splits, n->splits == 1 ? "" : "s", start_of(s), s->candidates);
     for (int r = 0; r < s->rungs; r++)
         printf("%s %d x %d runs", r ? "," : "", s->rung[r].candidates, s->rung[r].runs);
     printf("\n\n");

@@ -87,6 +87,7 @@ typedef struct exp_search {
     const exp_data *data;
     pgcn_config present;
     pgcn_recipe_info recipe; /* that `present` comes from */
+    bool races;              /* which is the winner of a race; with --nested one for every split */
     const exp_space *space;
     uint64_t seed;
     int runs, keep;
@@ -122,12 +123,15 @@ typedef struct exp_tune_request {
     const char *processes, *score;
     cli_source source;
     bool list, fresh, json, quiet, nested;
+    const cli_arguments *arguments;
 } exp_tune_request;
 
 /* The settings to start from, recipe and then options: fills `present` and `recipe` of the search.
  * -1, or the exit code. */
 int exp_tune_present(const exp_tune_request *request, cli_arguments *arguments, exp_search *search,
                      char name[128]);
+/* The settings of the family that wins a race on `data`, which has no test nodes, under the options. */
+int exp_tune_race(const exp_tune_request *request, const pgcn_dataset *data, exp_search *search);
 /* The data with the splits that `split` (a value of the setting) names. With `hide_test` no split has
  * test nodes, and the labels that none of these splits trains or validates with are removed. */
 int exp_tune_load(const exp_tune_request *request, const exp_search *search, const char *split,

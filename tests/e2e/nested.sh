@@ -4,7 +4,7 @@
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 club=karate:stratified=50/25/25,splits=3
-small=(--nested --candidates 4 --runs 2 --keep 2 --epochs 10 --patience 0)
+small=(--recipe none --nested --candidates 4 --runs 2 --keep 2 --epochs 10 --patience 0)
 
 # steady FILE: what does not depend on the clock
 steady() { grep -v '"seconds"' "$1"; }
@@ -116,7 +116,7 @@ echo "other labels of the test nodes of a split: the same choices for it"
 
 cp -r "$PATHGCN_SOURCE/examples/shapes" shapes
 run 0 pathgcn tune shapes:kfold=3 --nested --candidates 2 --runs 1 --epochs 2 --quiet --out graphs
-holds "$out" "3 splits, each searched by itself from any-graph" "test graphs" "Test accuracy"
+holds "$out" "3 splits, each searched by itself from the winner of its own race" "test graphs" "Test accuracy"
 holds graphs/nested.json '"task": "graph"' '"start_is_of_this_data_set": false'
 
 run 0 pathgcn tune karate --nested --split 2 --candidates 2 --runs 1 --epochs 2 --out one

@@ -127,7 +127,7 @@ run 0 pathgcn tune sbm --space wild.space --candidates 2 --runs 1 --epochs 100 -
     --wd-mix 0 --wd-kernel 0 --channels 8 --out wild
 holds "$out" "1 candidate was dropped"
 holds "$err" "a job failed" "not finite"
-run 1 pathgcn tune missing --candidates 3 --runs 1 --epochs 5 --allow-missing-class no --out all-fail
+run 1 pathgcn tune missing --recipe none --candidates 3 --runs 1 --epochs 5 --allow-missing-class no --out all-fail
 holds "$err" "every candidate failed"
 
 echo 'dropot = 0 .. 1' >bad.space
@@ -138,3 +138,11 @@ refused 2 "--score is 'f1'" tune karate --score f1
 refused 2 "there is no data set" tune
 run 0 pathgcn tune --list-spaces
 holds "$out" "# semi:" "# full:" "# heterophilous:" "# graph:" "# multilabel:" "lr-mix = "
+
+# ---- where no recipe is known, the winner of a race is the start ---------------------------------
+
+run 0 pathgcn tune karate --candidates 4 --runs 1 --epochs 18 --out raced
+holds "$err" "the search starts from recipe any-" "which won the race on validation"
+first=$(sha raced/tune.json)
+run 0 pathgcn tune karate --candidates 4 --runs 1 --epochs 18 --out raced
+[ "$(sha raced/tune.json)" = "$first" ] || fail "the same command again is another search"
