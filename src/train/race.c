@@ -13,6 +13,9 @@
  * the next; a third of the families goes on. Together with the winner's training in full this is less
  * than five times the costliest training for up to thirty families. */
 enum { KEEP = 3, RUNS_OF_LAST_RUNG = 3, RUNS_IN_FULL = 9 };
+/* Of two that are tied the one that scored better is taken, unless the other needs at most half of its
+ * operations: a network without the graph, or one of half the width. */
+static const double MUCH_SIMPLER = 0.5;
 
 typedef struct family {
     pgcn_recipe_info info;
@@ -310,10 +313,12 @@ static pgcn_status next_rung(pgcn_race *race, const char *why) {
     }
     race->members = count;
     race->winner = race->running[0];
-    for (int i = 1; i < count; i++) /* families stand in the order of their operations */
-        if (race->running[i] < race->winner &&
-            is_tie(race, &race->family[race->running[0]], &race->family[race->running[i]]))
-            race->winner = race->running[i];
+    for (int i = 1; i < count; i++) {
+        const family *best = &race->family[race->running[0]], *f = &race->family[race->running[i]];
+        bool simpler = f->operations <= MUCH_SIMPLER * best->operations &&
+                       f->operations < race->family[race->winner].operations;
+        if (simpler && is_tie(race, best, f)) race->winner = race->running[i];
+    }
     return PGCN_OK;
 }
 
