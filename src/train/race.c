@@ -342,9 +342,9 @@ bool pgcn_race_finished(const pgcn_race *race) {
     return !race || race->winner >= 0;
 }
 
-/* Wrong settings or data would fail in every family; what can differ is memory and numbers. */
+/* Wrong settings or data fail in every family alike; what can differ when a training begins is memory. */
 static bool is_fatal(pgcn_status status) {
-    return status != PGCN_OK && status != PGCN_ERR_MEMORY && status != PGCN_ERR_NUMERIC;
+    return status != PGCN_OK && status != PGCN_ERR_MEMORY;
 }
 
 pgcn_status pgcn_race_epoch(pgcn_race *race) {

@@ -134,22 +134,113 @@ static void test_race_never_looks_at_the_test(void **state) {
     pgcn_race_free(a), pgcn_race_free(b), pgcn_dataset_free(data), pgcn_dataset_free(hidden);
 }
 
-/* Several families are right about every validation node of the karate club. */
-static void test_race_takes_a_much_simpler_one_of_equal_families(void **state) {
+/* ---- families of the test's own, and no others ---------------------------------------------------- */
+
+static void write_family(const char *name, const char *task, const char *settings_text) {
+    char path[256], text[2048];
+    snprintf(path, sizeof path, "%s/%s.recipe", scratch, name);
+    snprintf(text, sizeof text,
+             "recipe = %s\nversion = 1\ntask = %s\ndataset = any\nabout = of a test\n%s", name,
+             task, settings_text);
+    must(pgcn_file_write(path, text, strlen(text)));
+}
+
+/* A recipe of the folder wins over the built-in one of its name; for graphs it is in no race of nodes. */
+static int only_own_families(void **state) {
+    if (scratch_make(state) != 0) return -1;
+    pgcn_recipe_info info;
+    for (int i = 0; pgcn_recipe_get(i, &info) == PGCN_OK; i++)
+        if (strcmp(info.dataset, "any") == 0) write_family(info.name, "graph", "");
+    return setenv("PATHGCN_RECIPES", scratch, 1);
+}
+static int all_families(void **state) {
+    unsetenv("PATHGCN_RECIPES");
+    return scratch_remove(state);
+}
+
+#define OWN_FAMILIES(test) cmocka_unit_test_setup_teardown(test, only_own_families, all_families)
+#define PLAIN              "samples = 1\nconsistency = 0\npaths = 3\n"
+
+/* Both are right about every validation node; the wide one is surer. */
+static void test_race_takes_a_simple_family_if_it_is_tied_with_the_best(void **state) {
     (void)state;
+    write_family("wide", "node", PLAIN "channels = 64\ndropout = 0\n");
+    write_family("slim", "node", PLAIN "channels = 16\ndropout = 0.7\n");
     pgcn_dataset *data = load("karate");
+    pgcn_config config = own("epochs=360");
+    pgcn_race *race = raced(data, &config);
+    pgcn_race_entry wide = entry_of(race, "wide"), slim = entry_of(race, "slim"), winner;
+    assert_true(wide.score == 100 && slim.score == 100 && wide.loss < slim.loss);
+    assert_true(slim.operations < 0.5 * wide.operations);
+    assert_true(pgcn_race_get(race, pgcn_race_leader(race), &winner));
+    assert_string_equal(winner.recipe.name, "slim");
+    pgcn_race_free(race), pgcn_dataset_free(data);
+}
+
+static void test_race_takes_the_better_family_if_it_is_better(void **state) {
+    (void)state;
+    write_family("deaf", "node",
+                 PLAIN "channels = 8\nlr-ends = 0\nlr-mix = 0\nlr-kernel = 0\n"
+                       "wd-ends = 0\nwd-mix = 0\nwd-kernel = 0\n");
+    write_family("keen", "node", PLAIN "channels = 64\n");
+    pgcn_dataset *data = load("sbm:nodes=300,homophily=0.9");
+    pgcn_config config = own("epochs=90");
+    pgcn_race *race = raced(data, &config);
+    pgcn_race_entry winner;
+    assert_true(pgcn_race_get(race, pgcn_race_leader(race), &winner));
+    assert_string_equal(winner.recipe.name, "keen");
+    assert_true(winner.score > entry_of(race, "deaf").score + 20);
+    pgcn_race_free(race), pgcn_dataset_free(data);
+}
+
+/* Of four families two go on to the second rung. */
+static void test_race_lets_the_better_ones_go_on(void **state) {
+    (void)state;
+    char text[256];
+    for (int i = 0; i < 4; i++) {
+        char name[8];
+        snprintf(name, sizeof name, "f%d", i);
+        snprintf(text, sizeof text,
+                 PLAIN "lr-ends = %g\nlr-mix = 0\nlr-kernel = 0\nwd-mix = 0\nwd-kernel = 0\n",
+                 i < 2 ? 1e-6 : 1e-2);
+        write_family(name, "node", text);
+    }
+    pgcn_dataset *data = load("sbm:nodes=300,homophily=0.9");
     pgcn_config config = own("epochs=180");
     pgcn_race *race = raced(data, &config);
-    pgcn_race_entry winner, entry;
-    int equal = 0;
-    assert_true(pgcn_race_get(race, pgcn_race_leader(race), &winner));
-    for (int i = 0; pgcn_race_get(race, i, &entry); i++)
-        if (entry.rung == winner.rung && entry.score >= winner.score) {
-            assert_true(entry.operations > 0.5 * winner.operations);
-            equal++;
-        }
-    assert_true(equal > 1);
+    for (int i = 0; i < 4; i++) {
+        char name[8];
+        snprintf(name, sizeof name, "f%d", i);
+        assert_int_equal(entry_of(race, name).rung, i < 2 ? 1 : 2);
+    }
     pgcn_race_free(race), pgcn_dataset_free(data);
+}
+
+/* Whatever a family selects by, all are compared at their best epoch by the same measure. */
+static void test_race_compares_all_by_the_same_measure(void **state) {
+    (void)state;
+    write_family("by-loss", "node", PLAIN "select = loss\n");
+    write_family("other", "node", PLAIN "channels = 8\nselect = accuracy\n");
+    pgcn_dataset *data = load("sbm:nodes=300,homophily=0.3");
+    pgcn_config config = own("epochs=180"), alone;
+    pgcn_race *race = raced(data, &config);
+    pgcn_race_entry entry = entry_of(race, "by-loss");
+    must(pgcn_recipe_for("by-loss", data, 0, &alone, NULL));
+    alone.threads = 1;
+    alone.epochs = 60;
+    pgcn_trainer *trainer;
+    must(pgcn_trainer_new(data, &alone, &trainer));
+    while (!pgcn_trainer_finished(trainer)) must(pgcn_trainer_epoch(trainer, NULL));
+    int64_t count;
+    const pgcn_epoch *history = pgcn_trainer_history(trainer, &count);
+    double best = 0, chosen = 0;
+    for (int64_t i = 0; i < count; i++) {
+        if (history[i].val_accuracy > best) best = history[i].val_accuracy;
+        if (history[i].best) chosen = history[i].val_accuracy;
+    }
+    assert_true(best > chosen); /* or the test tells nothing */
+    assert_true(entry.score == best);
+    pgcn_trainer_free(trainer), pgcn_race_free(race), pgcn_dataset_free(data);
 }
 
 /* ---- links as input ------------------------------------------------------------------------------- */
@@ -237,11 +328,14 @@ int main(void) {
         cmocka_unit_test(test_race_without_a_family_says_why),
         cmocka_unit_test(test_race_costs_less_than_four_trainings_of_the_costliest_family),
         cmocka_unit_test(test_race_never_looks_at_the_test),
-        cmocka_unit_test(test_race_takes_a_much_simpler_one_of_equal_families),
         cmocka_unit_test(test_links_family_races_on_data_like_that_of_its_steps),
         cmocka_unit_test(test_links_family_is_out_where_features_were_made),
         cmocka_unit_test_setup_teardown(test_race_goes_on_without_a_family_whose_loss_explodes,
                                         scratch_make, scratch_remove),
+        OWN_FAMILIES(test_race_takes_a_simple_family_if_it_is_tied_with_the_best),
+        OWN_FAMILIES(test_race_takes_the_better_family_if_it_is_better),
+        OWN_FAMILIES(test_race_lets_the_better_ones_go_on),
+        OWN_FAMILIES(test_race_compares_all_by_the_same_measure),
         cmocka_unit_test(test_operations_follow_the_sizes),
     };
     return cmocka_run_group_tests_name("race", tests, NULL, NULL);
