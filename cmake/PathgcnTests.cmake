@@ -17,10 +17,12 @@ set(test_environment
     PATHGCN_SANITIZE=${PATHGCN_SANITIZE}
     UBSAN_OPTIONS=print_stacktrace=1)
 
-# An emulator takes ten to thirty times as long.
+# An emulator takes ten to thirty times as long, a sanitizer three to ten times.
 set(test_seconds 120)
 if(CMAKE_CROSSCOMPILING)
     set(test_seconds 1800)
+elseif(PATHGCN_SANITIZE)
+    set(test_seconds 600)
 endif()
 
 # name, label, command...; exit code 77 is a skipped test.
