@@ -19,16 +19,27 @@ static double visits(const pgcn_dataset *data, const pgcn_config *config, bool e
     return hops * (exact ? entries : (double)data->graph->n * config->paths);
 }
 
-double pgcn_i_operations(const pgcn_dataset *data, const pgcn_config *config) {
+/* Steps of an epoch, each of which updates all weights. */
+static double steps_of(const pgcn_dataset *data, const pgcn_config *config) {
+    if (!pgcn_i_in_batches(data, data->task == PGCN_TASK_GRAPH) || config->batch == 0) return 1;
+    if (config->steps > 0) return config->steps;
+    return ceil((double)data->info.graphs / config->batch);
+}
+
+double pgcn_i_operations(const pgcn_dataset *data, const pgcn_config *config, bool links) {
     double n = (double)data->graph->n, channels = config->channels, layers = config->layers;
-    double inputs = (double)data->info.feature_nonzeros * channels;
+    double entries = links ? (double)data->graph->entries : 0, columns = links ? n : 0;
+    double inputs = ((double)data->info.feature_nonzeros + entries) * channels;
+    double ends = ((double)data->x.columns + columns + data->classes) * channels;
     double square = channels * channels;
     if (config->kernel == PGCN_KERNEL_FULL) square *= config->path_length;
     if (config->model == PGCN_MODEL_GIN) square *= 2;
     double dense = n * (layers * square + channels * data->classes);
     bool exact = config->train_form == PGCN_FORM_EXACT || config->model == PGCN_MODEL_GIN;
-    /* products: forward and both gradients; gathers: forward and backward */
+    /* products: forward and both gradients; gathers: forward and backward; Adam: about five */
     double step = 2 * inputs + 3 * dense + 2 * layers * channels * visits(data, config, exact);
+    double adam = 5 * (ends + layers * square) * steps_of(data, config);
     double evaluation = inputs + dense + layers * channels * visits(data, config, true);
-    return step * config->samples * share_of_nodes(data, config) + evaluation / config->eval_every;
+    return step * config->samples * share_of_nodes(data, config) + adam +
+           evaluation / config->eval_every;
 }

@@ -13,6 +13,7 @@
  * the next; a third of the families goes on. Together with the winner's training in full this is less
  * than five times the costliest training for up to thirty families. */
 enum { KEEP = 3, RUNS_OF_LAST_RUNG = 3, RUNS_IN_FULL = 9 };
+enum { MOST_LINKED = 100000 }; /* nodes; as many columns are 51 MB of weights for 128 channels */
 /* Of two that are tied the one that scored better is taken, unless the other needs at most half of its
  * operations: a network without the graph, or one of half the width. */
 static const double MUCH_SIMPLER = 0.5;
@@ -59,6 +60,8 @@ static const char *cannot_be_prepared(const pgcn_dataset *data, const char *step
         return "its steps need the data to be loaded again";
     if (data->info.graphs > 1 || data->task == PGCN_TASK_GRAPH)
         return "links say nothing about new graphs";
+    if (data->graph->n > MOST_LINKED)
+        return "an input for every node is too much for so large a graph";
     if (data->from.made_features) return "the features were made, not given";
     return data->from.number ? "the nodes were renumbered" : NULL;
 }
@@ -75,7 +78,7 @@ static pgcn_status enter(const pgcn_race *race, const pgcn_i_recipe *recipe, con
     if (obstacle) return leave(f, obstacle);
     if (pgcn_config_check_for(&f->config, race->data) != PGCN_OK)
         return leave(f, pgcn_last_error());
-    f->operations = pgcn_i_operations(race->data, &f->config);
+    f->operations = pgcn_i_operations(race->data, &f->config, *f->info.prepare != '\0');
     return PGCN_OK;
 }
 

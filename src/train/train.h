@@ -229,9 +229,10 @@ struct pgcn_trainer {
     const char *broken; /* which loss is not finite after a step of this epoch was done; or NULL */
 };
 
-/* operations.c: multiply-adds of one epoch with its evaluation, about; and of all its epochs. A pure
- * function of the data and the settings: two programs on any machines count the same. */
-double pgcn_i_operations(const pgcn_dataset *data, const pgcn_config *config);
+/* operations.c: multiply-adds of one epoch with its evaluation, about; `links`: as if the links of a node
+ * were among its features. A pure function of the data and the settings: two programs on any machines
+ * count the same. */
+double pgcn_i_operations(const pgcn_dataset *data, const pgcn_config *config, bool links);
 
 /* memory.c: fills trainer->memory when everything is allocated. */
 pgcn_status pgcn_i_trainer_measure(pgcn_trainer *trainer);

@@ -299,7 +299,7 @@ static void test_operations_follow_the_sizes(void **state) {
     (void)state;
     pgcn_dataset *data = load("sbm:nodes=200");
     pgcn_config small = pgcn_config_default(), changed;
-    double base = pgcn_i_operations(data, &small);
+    double base = pgcn_i_operations(data, &small, false);
     static const struct {
         const char *key, *value;
     } more[] = {{"layers", "4"},
@@ -310,14 +310,19 @@ static void test_operations_follow_the_sizes(void **state) {
     for (size_t i = 0; i < sizeof more / sizeof *more; i++) {
         changed = small;
         must(pgcn_config_set(&changed, more[i].key, more[i].value));
-        assert_true(pgcn_i_operations(data, &changed) > 1.05 * base);
+        assert_true(pgcn_i_operations(data, &changed, false) > 1.05 * base);
     }
     /* by hand: 64 channels, one layer, no steps, one sample */
     changed = small;
     changed.layers = changed.path_length = changed.samples = 1;
     double n = 200, nonzeros = (double)data->info.feature_nonzeros, classes = data->classes;
     double dense = n * (64 * 64 + 64 * classes);
-    assert_close(pgcn_i_operations(data, &changed), 3 * 64 * nonzeros + 4 * dense, 1);
+    double weights = 64 * 64 + 64 * ((double)data->x.columns + classes);
+    assert_close(pgcn_i_operations(data, &changed, false),
+                 3 * 64 * nonzeros + 4 * dense + 5 * weights, 1);
+    double links = 64 * (3 * (double)data->graph->entries + 5 * n);
+    assert_close(pgcn_i_operations(data, &changed, true),
+                 pgcn_i_operations(data, &changed, false) + links, 1);
     pgcn_dataset_free(data);
 }
 
