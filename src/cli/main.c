@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 const char *cli_program = "pathgcn";
@@ -66,16 +67,31 @@ static int run_command(int argc, char **argv) {
     return EXIT_USAGE;
 }
 
-/* Where the address space is limited, a stack that cannot grow ends the program without a word. So it
- * grows now, while there is room; what is missing later is memory, of which the program tells. */
-static void grow_stack(void) {
-    volatile char room[512 * 1024];
+enum { STACK_BYTES = 512 * 1024 }; /* several times what any command was seen to use */
+
+__attribute__((noinline)) static void touch_stack(void) {
+    volatile char room[STACK_BYTES];
     for (size_t i = 0; i < sizeof room; i += 1024) room[i] = 0;
 }
 
+/* Where memory is limited, a stack that cannot grow ends the program without a word. So it grows now,
+ * while there is room; what is missing later is memory, of which the program tells. */
+static bool grow_stack(void) {
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur < 2 * STACK_BYTES) {
+        cli_complain(NULL,
+                     "the stack is limited to %lld kB, expected at least %d; raise it "
+                     "(ulimit -s)",
+                     (long long)limit.rlim_cur / 1024, 2 * STACK_BYTES / 1024);
+        return false;
+    }
+    touch_stack();
+    return true;
+}
+
 int main(int argc, char **argv) {
-    grow_stack();
     occupy_standard_streams();
+    if (!grow_stack()) return EXIT_FAILED;
     signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error to report, not an end */
     if (argc < 2) {
         write_usage(stderr);

@@ -64,3 +64,9 @@ for limit in 80000 120000; do
     [ $limit -lt $((floor + 8000)) ] || every_command $limit works
 done
 echo "address space: the program starts in $floor kB; $refusals commands beyond were refused"
+
+# A stack that is too small is told, too.
+code=0
+(ulimit -s 256 && exec "$PATHGCN" --version) >"$out" 2>"$err" || code=$?
+[ "$code" = 1 ] || fail "exit code $code with a stack of 256 kB"
+holds "$err" "the stack is limited to 256 kB, expected at least 1024; raise it (ulimit -s)"
