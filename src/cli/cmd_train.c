@@ -19,16 +19,19 @@ const cli_command cli_train = {
         "\n"
         "What is learnt follows from the data: a class per node, several labels per node (the figure\n"
         "is then the micro-averaged F1), or a class per graph of a set of graphs. Settings start from\n"
-        "the recipe of the data set, or of its task (any-graph, any-multilabel), or from --recipe\n"
-        "('pathgcn recipes' lists them), in its version for the depth of --layers; options override\n"
+        "the recipe of the data set ('pathgcn recipes' lists them), in its version for the depth of\n"
+        "--layers. Where there is none, the recipes for any data race: each trains for a short while,\n"
+        "the better ones longer, and the one that does best on validation is trained in full; it is\n"
+        "told, and --recipe with its name repeats the run without the race. Options hold in all of\n"
         "them. The epoch is chosen on the validation nodes or graphs, those of the test are only\n"
         "reported.\n"
         "\n"
         "The directory gets model.safetensors (the best weights), history.jsonl (a line per epoch),\n"
-        "checkpoint.safetensors (to resume), result.json and data.json (where the data is). With\n"
-        "--seeds N > 1 each run has its own folder seed-S in there, and model.safetensors is the one\n"
-        "that did best on validation. Ctrl-C finishes the epoch and saves; the same command with\n"
-        "--resume goes on, and ends with the same bits as if it had not been interrupted.\n"
+        "checkpoint.safetensors (to resume), result.json, data.json (where the data is) and, after a\n"
+        "race, race.json (what each recipe scored). With --seeds N > 1 each run has its own folder\n"
+        "seed-S in there, and model.safetensors is the one that did best on validation. Ctrl-C finishes\n"
+        "the epoch and saves; the same command with --resume goes on, and ends with the same bits as if\n"
+        "it had not been interrupted.\n"
         "\n"
         "A run that is in the directory is never lost by accident. The same command again tells its\n"
         "result and trains nothing; with more --epochs and --resume it goes on. Other data, another\n"
@@ -41,8 +44,8 @@ const cli_command cli_train = {
         "--consistency off, --walk node2vec switches --self-loops off, and --input-hops 0 switches\n"
         "--input-norm off.",
     .examples = "  pathgcn train karate                    a built-in graph, in seconds\n"
-                "  pathgcn train sbm:nodes=2000,homophily=0.1 --self-loops no --scaling walk \\\n"
-                "      --kernel-start identity --wd-mix 0.01 --wd-kernel 0.01\n"
+                "  pathgcn train sbm:classes=2,homophily=0.1 --seeds 5\n"
+                "  pathgcn train sbm:nodes=2000 --recipe any-free --channels 64\n"
                 "  PATHGCN_DATA=data pathgcn train cora --seeds 10\n"
                 "  pathgcn train cora --data data --recipe paper-full --layers 8 --seeds 10\n"
                 "  pathgcn train cora --data data --walk node2vec --return-p 4\n"
@@ -159,9 +162,9 @@ static int train_all(const train_request *r, const pgcn_dataset *data, pgcn_conf
     }
     int code = train_seeds(r, data, config, runs);
     if (code < 0 && r->json) {
-        code = cli_print_json(&cli_train, cli_train_summary(r, &info, &config, runs));
+        code = cli_print_json(&cli_train, cli_train_summary(r, &info, runs));
     } else if (code < 0) {
-        cli_train_print_table(r, data, &config, runs);
+        cli_train_print_table(r, data, runs);
         code = EXIT_DONE;
     }
     free(runs);

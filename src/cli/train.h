@@ -33,6 +33,7 @@ typedef struct train_outcome {
     int64_t predicted_bytes; /* of memory, of the whole program at its peak */
     bool retold;             /* nothing was trained: the result of a finished run */
     pgcn_recipe_info recipe; /* that its settings started from; name "none": from none */
+    pgcn_config config;      /* of the training */
 } train_outcome;
 
 bool cli_train_join(char out[CLI_PATH_BYTES], const char *directory, const char *file);
@@ -109,8 +110,8 @@ void cli_train_summarise(const pgcn_trainer *trainer, train_outcome *out);
 json_t *cli_train_outcome_to_json(const train_outcome *outcome);
 void cli_train_recall_times(const char *result_path, train_outcome *outcome);
 void cli_train_print_table(const train_request *request, const pgcn_dataset *data,
-                           const pgcn_config *config, const train_outcome *runs);
+                           const train_outcome *runs);
 json_t *cli_train_summary(const train_request *request, const pgcn_dataset_info *info,
-                          const pgcn_config *config, const train_outcome *runs);
+                          const train_outcome *runs);
 
 #endif

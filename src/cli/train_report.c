@@ -195,8 +195,8 @@ static void print_measures(const train_request *request, const pgcn_dataset_info
 
 /* Of the first run that has something to be said of. */
 static void advise(const train_request *request, const pgcn_dataset *data,
-                   const pgcn_config *config, const train_outcome *runs) {
-    bool weighted = strcmp(config->class_weights, "none") != 0;
+                   const train_outcome *runs) {
+    bool weighted = strcmp(runs[0].config.class_weights, "none") != 0;
     for (long long i = 0; i < request->seeds; i++) {
         const pgcn_score *val = &runs[i].val;
         if (val->classes_missed == 0 && (weighted || !(val->accuracy <= val->majority))) continue;
@@ -207,7 +207,7 @@ static void advise(const train_request *request, const pgcn_dataset *data,
 }
 
 void cli_train_print_table(const train_request *request, const pgcn_dataset *data,
-                           const pgcn_config *config, const train_outcome *runs) {
+                           const train_outcome *runs) {
     pgcn_dataset_info about = pgcn_dataset_describe(data), *info = &about;
     pgcn_measure measure = cli_measure_of(info, &runs[0].recipe);
     spread val = SPREAD_OF(val, measure), test = SPREAD_OF(test, measure);
@@ -229,7 +229,7 @@ void cli_train_print_table(const train_request *request, const pgcn_dataset *dat
            tested ? "test" : "validation", cli_measure_title(measure, info->task), shown.mean, over,
            untested, cli_items(info->task));
     print_measures(request, info, runs, tested);
-    advise(request, data, config, runs);
+    advise(request, data, runs);
     print_recipes(request, runs);
     printf("Model: %s/model.safetensors\n", request->out);
 }
@@ -255,7 +255,7 @@ static void put_means(json_t *object, const train_request *request, const pgcn_d
 }
 
 json_t *cli_train_summary(const train_request *request, const pgcn_dataset_info *info,
-                          const pgcn_config *config, const train_outcome *runs) {
+                          const train_outcome *runs) {
     double total_epochs = 0;
     int64_t predicted = 0;
     json_t *list = json_array();
@@ -281,7 +281,8 @@ json_t *cli_train_summary(const train_request *request, const pgcn_dataset_info 
         total_epochs / (double)request->seeds, "step_ms_median", SPREAD(step_ms).mean,
         "peak_rss_bytes", (json_int_t)cli_peak_rss_bytes(), "predicted_peak_rss_bytes",
         (json_int_t)predicted, "parameters", (json_int_t)runs[0].parameters, "fingerprint",
-        info->fingerprint, "out", request->out, "config", cli_config_to_json(config), "runs", list);
+        info->fingerprint, "out", request->out, "config", cli_config_to_json(&runs[0].config),
+        "runs", list);
     put_means(object, request, info, runs);
     return object;
 }

@@ -309,6 +309,7 @@ int cli_train_run(const train_request *request, const pgcn_dataset *data, const 
                                  : cli_failed(&cli_train, status);
     if (code < 0 && r.races) code = cli_train_race(&r, data, config, &files, run, &choice);
     out->recipe = choice.recipe;
+    out->config = choice.config;
     if (choice.data) r.source.steps = choice.steps;
     if (code < 0 && r.races) {
         status = pgcn_trainer_new(choice.data ? choice.data : data, &choice.config, &trainer);

@@ -22,6 +22,10 @@ refused 1 "its settings came from a race on other data, with other settings" tra
 refused 1 "its settings did not come from a race" train karate --out alone
 run 0 pathgcn train karate --json --quiet --out first
 holds "$out" "\"races_won\":{\"$winner\":1}"
+cp "$out" raced.json
+run 0 pathgcn train karate --recipe "$winner" --json --quiet --out alone
+[ "$(grep -o '"config":{[^}]*}' "$out")" = "$(grep -o '"config":{[^}]*}' raced.json)" ] ||
+    fail "the JSON line tells other settings than those of the winner"
 
 # ---- same bits: any threads, killed in the middle ----------------------------------------------------
 
