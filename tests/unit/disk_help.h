@@ -323,7 +323,7 @@ int fileno(FILE *stream) {
 
 /* ---- for the tests ------------------------------------------------------------------------------ */
 
-static void disk_make(void) {
+__attribute__((unused)) static void disk_make(void) {
     disk =
         REAL(mmap)(NULL, sizeof *disk, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     assert_true(disk != MAP_FAILED);
