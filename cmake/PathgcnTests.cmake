@@ -44,7 +44,10 @@ foreach(source IN LISTS unit_sources)
     target_include_directories(${program} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/tests)
     target_link_libraries(${program} PRIVATE pathgcn_commands pathgcn_reference PkgConfig::CMOCKA)
     file(STRINGS ${source} by_isa REGEX "FOR_EACH_TABLE|isa_names" LIMIT_COUNT 1)
-    if(by_isa) # once for every instruction set, so that those not here are seen to be skipped
+    file(STRINGS ${source} on_disk REGEX "run_on_disk" LIMIT_COUNT 1)
+    if(on_disk AND PATHGCN_SANITIZE MATCHES thread)
+        pathgcn_test(${name} unit sh -c "echo SKIPPED: its disk stands where the sanitizer stands && exit 77")
+    elseif(by_isa) # once for every instruction set, so that those not here are seen to be skipped
         foreach(isa IN LISTS isas)
             pathgcn_test(${name}.${isa} unit ${program})
             set_property(TEST ${name}.${isa} APPEND PROPERTY ENVIRONMENT PATHGCN_ISA=${isa})
