@@ -37,7 +37,7 @@ static pgcn_status check_task(const pgcn_dataset *data) {
     return PGCN_OK;
 }
 
-/* Of so many classes most could be learnt from one item or none. */
+/* With nearly as many classes as items, most classes have one training item or none. */
 static pgcn_status check_no_regression(const pgcn_trainer *trainer) {
     const pgcn_dataset *data = trainer->data;
     if (trainer->config.allow_missing_class || !pgcn_i_source_has_numbers(&data->from))

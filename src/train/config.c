@@ -84,7 +84,7 @@ static const field fields[] = {
     INT ("resample-every", resample_every, 0, 1000000, "steps between two samples of paths; 0: one sample for ever"),
     BOOL("paths-per-layer", paths_per_layer, "a sample of paths for each layer instead of one for all"),
     INT ("epochs", epochs, 1, 1000000, "most epochs"),
-    INT ("patience", patience, 0, 1000000, "stop after so many epochs without better validation loss or accuracy (or what --select names); 0: never"),
+    INT ("patience", patience, 0, 1000000, "epochs without better validation loss or accuracy (or what --select names) after which training stops; 0: it never stops early"),
     ENUM("select", select, "loss | accuracy | balanced-accuracy | macro-f1 | auc | average-precision", "which validation figure chooses the weights that are kept; the lower loss between equal ones"),
     INT ("eval-every", eval_every, 1, 1000000, "epochs between two evaluations"),
     BOOL("allow-missing-class", allow_missing_class, "train although a class has no training node"),

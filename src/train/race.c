@@ -11,7 +11,7 @@
 
 /* The last rung trains for a third of the epochs of a training in full, the ones before for a third of
  * the next; a third of the families goes on. Together with the winner's training in full this is less
- * than five times the costliest training for up to thirty families. */
+ * than five times the costliest training for up to eighteen families. */
 enum { KEEP = 3, RUNS_OF_LAST_RUNG = 3, RUNS_IN_FULL = 9 };
 enum { MOST_LINKED = 100000 }; /* nodes; as many columns are 51 MB of weights for 128 channels */
 /* Of two that are tied the one that scored better is taken, unless the other needs at most half of its
@@ -68,7 +68,7 @@ static const char *cannot_be_prepared(const pgcn_dataset *data, const char *step
 
 static pgcn_status enter(const pgcn_race *race, const pgcn_i_recipe *recipe, const pgcn_config *own,
                          family *f) {
-    bool depth = own->layers != pgcn_config_default().layers;
+    bool depth = pgcn_i_config_has_set(own, "layers");
     *f = (family){.info = recipe->info, .data = race->data, .score = NAN, .loss = NAN};
     pgcn_i_recipe_settings(recipe, depth ? own->layers : 0, &f->config);
     pgcn_i_recipe_measure(&recipe->info, race->data, &f->config);

@@ -38,6 +38,7 @@ typedef struct pgcn_i_usage {
 /* Field number `field` is the caller's now; and whether pgcn_config_set() has said so. */
 void pgcn_i_config_mark(pgcn_config *config, int field);
 bool pgcn_i_config_is_set(const pgcn_config *config, int field);
+bool pgcn_i_config_has_set(const pgcn_config *config, const char *key); /* the same by name */
 /* It does nothing, and its value does not just say so. */
 bool pgcn_i_config_unused(const pgcn_i_usage *usage, const char *key);
 /* The sentence about an unused setting. */
@@ -64,7 +65,7 @@ typedef struct pgcn_i_tally {
     pgcn_i_class_count *count; /* [classes] */
     uint64_t *sorted[2];       /* [room] each */
 } pgcn_i_tally;
-/* Room for so many items. Free it after a failure too. */
+/* Room for that number of items. Free it after a failure too. */
 pgcn_status pgcn_i_tally_init(pgcn_i_tally *tally, int64_t items, int classes, bool several);
 void pgcn_i_tally_free(pgcn_i_tally *tally);
 void pgcn_i_tally_clear(pgcn_i_tally *tally);

@@ -276,7 +276,7 @@ static const struct {
     {"input-hops", "0", "input-norm", "no"},
 };
 
-static bool has_set(const pgcn_config *config, const char *key) {
+bool pgcn_i_config_has_set(const pgcn_config *config, const char *key) {
     pgcn_field field;
     for (int i = 0; pgcn_config_field(i, &field); i++)
         if (strcmp(field.key, key) == 0) return pgcn_i_config_is_set(config, i);
@@ -296,7 +296,9 @@ pgcn_status pgcn_config_overlay(pgcn_config *config, const pgcn_config *given) {
         PGCN_TRY(pgcn_config_set(config, field.key, text));
     }
     for (size_t i = 0; i < sizeof ruled_out / sizeof *ruled_out; i++) {
-        if (!has_set(&own, ruled_out[i].key) || has_set(&own, ruled_out[i].gives_way)) continue;
+        if (!pgcn_i_config_has_set(&own, ruled_out[i].key) ||
+            pgcn_i_config_has_set(&own, ruled_out[i].gives_way))
+            continue;
         PGCN_TRY(pgcn_config_get(&own, ruled_out[i].key, text, sizeof text));
         if (strcmp(text, ruled_out[i].value) == 0)
             PGCN_TRY(pgcn_config_set(config, ruled_out[i].gives_way, ruled_out[i].to));
