@@ -104,14 +104,14 @@ void bench_gemm(bed *b) {
 
 typedef struct layer {
     pgcn_i_params params;
-    pgcn_i_operator operator;
+    pgcn_i_transition transition;
     pgcn_i_tape tape;
     pgcn_i_value *in, *out;
 } layer;
 
 /* ReLU((sum_i s_i (.) S_i H) W) */
 static void layer_open(layer *l, const bed *b) {
-    *l = (layer){.operator= {.n = b->n, .samples = 1, .visits = b->trainer->visits[0]} };
+    *l = (layer){.transition = {.n = b->n, .samples = 1, .visits = b->trainer->visits[0]}};
     must(pgcn_i_params_init(&l->params, 2));
     pgcn_i_param *s =
         pgcn_i_params_add(&l->params, PGCN_I_GROUP_KERNEL, false, 2, b->k, b->c, 1, "s");
@@ -123,8 +123,8 @@ static void layer_open(layer *l, const bed *b) {
     free(start);
     must(pgcn_i_tape_init(&l->tape, b->pool, &l->params, 4, true));
     l->in = pgcn_i_tape_value(&l->tape, b->n, b->c);
-    pgcn_i_value *u =
-        pgcn_i_op_pathconv(&l->tape, l->in, &l->operator, b->k, PGCN_KERNEL_DEPTHWISE, s, NULL, 0);
+    pgcn_i_value *u = pgcn_i_op_pathconv(&l->tape, l->in, &l->transition, b->k,
+                                         PGCN_KERNEL_DEPTHWISE, s, NULL, 0);
     l->out = pgcn_i_op_linear(&l->tape, u, w, NULL, true, 0);
     must(pgcn_i_tape_finish(&l->tape));
     memcpy(l->in->data, b->h, (size_t)(b->n * b->c) * sizeof(float));

@@ -220,7 +220,7 @@ static void assemble(void *context) {
     pgcn_trainer *trainer = context;
     static int64_t step;
     pgcn_i_feed_step(trainer->feed, trainer->config.seed, step++);
-    pgcn_i_batch_fit(trainer->feed->train, &trainer->train_tape, trainer->train_operators,
+    pgcn_i_batch_fit(trainer->feed->train, &trainer->train_tape, trainer->train_transitions,
                      trainer->config.layers, &trainer->loss);
     pgcn_i_batch_mask(trainer->feed->train, trainer->split->train);
 }
@@ -232,7 +232,7 @@ static void write_logits(pgcn_trainer *trainer, const char *path) {
     FILE *file = fopen(path, "wb");
     if (!file) bench_die("cannot write %s", path);
     for (int64_t i = 0; pgcn_i_feed_part(trainer->feed, i); i++) {
-        pgcn_i_batch_fit(batch, &trainer->eval_tape, trainer->eval_operators,
+        pgcn_i_batch_fit(batch, &trainer->eval_tape, trainer->eval_transitions,
                          trainer->config.layers, &trainer->loss);
         pgcn_i_tape_forward(&trainer->eval_tape);
         fwrite(logits->data, sizeof *logits->data, (size_t)(logits->rows * logits->cols), file);

@@ -3,7 +3,7 @@
  * Two counting sorts order the arcs by (source, target) and keep the input order of equal ones:
  * first by target (the incoming lists), then the transpose of that. So equal edges are added in
  * the order they came, in both directions alike, and an undirected graph is exactly symmetric.
- * Serial; called once per graph. The transpose is also used by operator.c and paths/visits.c. */
+ * Serial; called once per graph. The transpose is also used by transition.c and paths/visits.c. */
 #include "graph/graph.h"
 
 #include <float.h>

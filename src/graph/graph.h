@@ -40,9 +40,9 @@ typedef struct pgcn_i_csr {
  * A node without neighbours (and without self_loops) has the single entry 1 on the diagonal: its
  * walk stays; of A itself its row is empty. `degree` [n] receives the (weighted) degree used, self-loop included; an isolated
  * node has 1. `transposed` may be NULL. All arrays live in `arena`. */
-pgcn_status pgcn_i_graph_operator(const pgcn_graph *graph, bool self_loops, bool weighted,
-                                  pgcn_scaling scaling, pgcn_i_arena *arena, pgcn_i_csr *out,
-                                  pgcn_i_csr *transposed, float **degree);
+pgcn_status pgcn_i_graph_transition(const pgcn_graph *graph, bool self_loops, bool weighted,
+                                    pgcn_scaling scaling, pgcn_i_arena *arena, pgcn_i_csr *out,
+                                    pgcn_i_csr *transposed, float **degree);
 
 /* The graph with every edge turned round. */
 pgcn_status pgcn_i_graph_reversed(const pgcn_graph *graph, pgcn_graph **out);

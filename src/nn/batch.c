@@ -139,10 +139,10 @@ void pgcn_i_batch_gather(pgcn_i_batch *batch, const pgcn_node *graph, int64_t gr
     gather_labels(batch);
 }
 
-void pgcn_i_batch_fit(const pgcn_i_batch *batch, pgcn_i_tape *tape, pgcn_i_operator *operators,
+void pgcn_i_batch_fit(const pgcn_i_batch *batch, pgcn_i_tape *tape, pgcn_i_transition *transitions,
                       int count, pgcn_i_loss *loss) {
     const pgcn_node *item;
-    for (int i = 0; i < count; i++) operators[i].n = batch->subset.n;
+    for (int i = 0; i < count; i++) transitions[i].n = batch->subset.n;
     pgcn_i_tape_resize(tape, batch->subset.n * batch->samples, batch->graphs * batch->samples);
     pgcn_i_loss_resize(loss, pgcn_i_batch_items(batch, &item));
 }

@@ -122,7 +122,7 @@ void pgcn_i_live_spread(pgcn_i_tape *tape) {
         if (i == tape->count - 1) op->out->live = set;
         op->live_out = set = op->out->live;
         if (set && op->spreads)
-            set = spread(tape, set, op->operator->visits, rows);
+            set = spread(tape, set, op->transition->visits, rows);
         else if (!op->row_wise)
             set = NULL;
         op->live_in = set;

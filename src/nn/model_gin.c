@@ -55,7 +55,7 @@ pgcn_i_value *pgcn_i_gin_record(pgcn_i_tape *tape, const pgcn_config *config,
         snprintf(inner, sizeof inner, "layers.%d.inner.", l);
         snprintf(outer, sizeof outer, "layers.%d.", l);
         pgcn_i_value *x =
-            pgcn_i_op_pathconv(tape, h[l], place->operators, 2, PGCN_KERNEL_LAYER,
+            pgcn_i_op_pathconv(tape, h[l], place->transitions, 2, PGCN_KERNEL_LAYER,
                                pgcn_i_network_kernel_param(params, config, l), NULL, 0);
         h[l + 1] = record_half(tape, record_half(tape, x, inner), outer);
     }

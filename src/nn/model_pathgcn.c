@@ -95,7 +95,7 @@ static pgcn_i_value *record_embedding(pgcn_i_tape *tape, const pgcn_config *conf
         return pgcn_i_op_drop_rows(tape, h, config->drop_rows);
     }
     pgcn_i_value *x = pgcn_i_op_features(tape, place->input, place->samples, config->drop_rows);
-    x = pgcn_i_op_smooth(tape, x, place->operators, config->path_length,
+    x = pgcn_i_op_smooth(tape, x, place->transitions, config->path_length,
                          pgcn_i_param_named(params, PGCN_INPUT_KERNEL));
     if (config->input_norm) x = pgcn_i_norm_record(tape, x, "input.");
     return pgcn_i_op_linear(tape, pgcn_i_op_dropout(tape, x, dropout), w, b, true, 0);
@@ -108,7 +108,7 @@ static pgcn_i_value *record_paths(pgcn_i_tape *tape, const pgcn_config *config,
     pgcn_i_value *residual = config->residual == PGCN_RESIDUAL_INITIAL    ? h0
                              : config->residual == PGCN_RESIDUAL_PREVIOUS ? h
                                                                           : NULL;
-    return pgcn_i_op_pathconv(tape, h, &place->operators[config->paths_per_layer ? layer : 0],
+    return pgcn_i_op_pathconv(tape, h, &place->transitions[config->paths_per_layer ? layer : 0],
                               config->path_length, config->kernel,
                               pgcn_i_network_kernel_param(tape->params, config, layer), residual,
                               config->alpha);

@@ -182,12 +182,12 @@ typedef struct pgcn_i_value {
 
 /* The spatial operator of a layer: sampled visit lists or the exact transition matrix, on
  * `samples` stacked copies of n nodes. */
-typedef struct pgcn_i_operator {
+typedef struct pgcn_i_transition {
     int64_t n;
     int samples;
     const pgcn_i_visits *visits; /* sampled; NULL: exact */
     const pgcn_i_csr *exact, *exact_t;
-} pgcn_i_operator;
+} pgcn_i_transition;
 
 typedef struct pgcn_i_tape pgcn_i_tape;
 typedef struct pgcn_i_op pgcn_i_op;
@@ -225,7 +225,7 @@ struct pgcn_i_op {
     bool relu;
     /* what only some operations use */
     const pgcn_i_input *input;
-    const pgcn_i_operator *operator;
+    const pgcn_i_transition *transition;
     const int64_t *segment; /* sum-pool: rows of each graph, [graphs+1] */
     pgcn_kernel kernel;
     int samples, k;
@@ -359,11 +359,11 @@ pgcn_i_value *pgcn_i_op_sum_pool(pgcn_i_tape *tape, pgcn_i_value *x, const int64
  * may be NULL (alpha is then 0) and may be H. s: [k] (global, per layer), [k, c] (depth-wise) or
  * [k, c, c] (full). The operator is read when the tape runs, so it may be resampled between. */
 pgcn_i_value *pgcn_i_op_pathconv(pgcn_i_tape *tape, pgcn_i_value *h,
-                                 const pgcn_i_operator *operator, int k, pgcn_kernel kernel,
+                                 const pgcn_i_transition *transition, int k, pgcn_kernel kernel,
                                  pgcn_i_param *s, pgcn_i_value *residual, double alpha);
 /* sum_i s_i S_i X of features, by a kernel [k] that stays as it is: there is no way back */
-pgcn_i_value *pgcn_i_op_smooth(pgcn_i_tape *tape, pgcn_i_value *x, const pgcn_i_operator *operator,
-                               int k, pgcn_i_param *s);
+pgcn_i_value *pgcn_i_op_smooth(pgcn_i_tape *tape, pgcn_i_value *x,
+                               const pgcn_i_transition *transition, int k, pgcn_i_param *s);
 
 /* ---- losses (loss.c): not on the tape; they write the gradient of its last value ----------- */
 
@@ -417,7 +417,7 @@ double pgcn_i_score_loss(const pgcn_i_score *score); /* mean */
 double pgcn_i_score_accuracy(const pgcn_i_score *score, bool multilabel);
 
 /* After pgcn_i_batch_gather(): tape, operators and loss get as many rows as the batch has. */
-void pgcn_i_batch_fit(const pgcn_i_batch *batch, pgcn_i_tape *tape, pgcn_i_operator *operators,
+void pgcn_i_batch_fit(const pgcn_i_batch *batch, pgcn_i_tape *tape, pgcn_i_transition *transitions,
                       int count, pgcn_i_loss *loss);
 
 /* ---- the network (network.c, model_*.c) --------------------------------------------------- */
@@ -432,7 +432,7 @@ typedef struct pgcn_i_shape {
  * [graphs + 1] are the rows of the graphs, of all samples, where predictions are per graph. */
 typedef struct pgcn_i_place {
     const pgcn_i_input *input;
-    const pgcn_i_operator *operators;
+    const pgcn_i_transition *transitions;
     int samples;
     const int64_t *segment;
     int64_t graphs;

@@ -129,7 +129,7 @@ static void residual_rows(const pgcn_i_tape *tape, const pgcn_i_op *op, pgcn_i_r
 
 static void sampled_forward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, int worker) {
     (void)worker;
-    pgcn_i_path_args args = path_args(tape, op, op->in[0]->data, op->operator->visits->hop);
+    pgcn_i_path_args args = path_args(tape, op, op->in[0]->data, op->transition->visits->hop);
     tape->kernels->pathconv_forward(op->out->data, &args, rows);
     residual_rows(tape, op, rows);
 }
@@ -143,7 +143,7 @@ static void slab_forward_task(void *context, int64_t task, int worker) {
     pgcn_i_rows rows = {op->live_out ? op->live_out->row + begin : NULL, begin,
                         pgcn_i_block_end(job->blocks, block) - begin};
     int64_t c = op->out->cols, first = slab * SLAB;
-    pgcn_i_path_args args = path_args(job->tape, op, op->in[0]->data, op->operator->visits->hop);
+    pgcn_i_path_args args = path_args(job->tape, op, op->in[0]->data, op->transition->visits->hop);
     args.h += first;
     args.s += first;
     if (args.bf16) args.bf16 += first;
@@ -181,7 +181,7 @@ static void residual_gradient(const pgcn_i_tape *tape, const pgcn_i_op *op, pgcn
 static void sampled_backward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, float *g,
                              float *dx, float *partial, int worker) {
     (void)g, (void)worker;
-    pgcn_i_path_args args = path_args(tape, op, op->out->grad, op->operator->visits->hop_t);
+    pgcn_i_path_args args = path_args(tape, op, op->out->grad, op->transition->visits->hop_t);
     args.live = op->live_out ? op->live_out->is : NULL;
     tape->kernels->pathconv_backward(dx, partial, op->in[0]->data, &args, rows);
     if (op->in[1]) residual_gradient(tape, op, rows, dx);
@@ -210,7 +210,7 @@ static float *horner_power(const pgcn_i_tape *tape, const pgcn_i_op *op, int pas
 
 static void horner_pass(const pgcn_i_tape *tape, const pgcn_i_op *op, int pass, int64_t sample,
                         int64_t first, int64_t begin, int64_t end) {
-    int64_t n = op->operator->n, c = op->out->cols, stack = sample * n * c, slab = power_slab(op);
+    int64_t n = op->transition->n, c = op->out->cols, stack = sample * n * c, slab = power_slab(op);
     int64_t width = c - first < slab ? c - first : slab, place = stack + n * first;
     const float *s = op->buffer[PATH_KERNEL] + first, *h = op->in[0]->data + stack + first;
     bool is_last = pass == op->k - 1;
@@ -222,7 +222,7 @@ static void horner_pass(const pgcn_i_tape *tape, const pgcn_i_op *op, int pass, 
         .h = h,
         .h_c = c,
         .width = width,
-        .a = op->operator->exact,
+        .a = op->transition->exact,
         .s = s + (op->k - 1 - pass) * c,
         .s_x = pass == 1 ? s + (op->k - 1) * c : NULL,
         .prefetch = is_far(op),
@@ -247,14 +247,14 @@ static void horner_slab_task(void *context, int64_t slab, int worker) {
     int64_t slabs = power_slabs(job->op);
     for (int pass = 1; pass < job->op->k - 1; pass++)
         horner_pass(job->tape, job->op, pass, slab / slabs, slab % slabs * power_slab(job->op), 0,
-                    job->op->operator->n);
+                    job->op->transition->n);
 }
 
 /* All passes but the last need all rows of the one before. Where the slabs keep all threads busy
  * nobody has to wait, and a thread finds its slab in its own cache. Which way is taken changes no
  * bit: a channel's sums are the same. */
 static void exact_forward_all(pgcn_i_tape *tape, pgcn_i_op *op) {
-    pgcn_i_blocks blocks = pgcn_i_blocks_of(op->operator->n);
+    pgcn_i_blocks blocks = pgcn_i_blocks_of(op->transition->n);
     int64_t slabs = op->samples * power_slabs(op), threads = pgcn_i_pool_threads(tape->pool);
     if (slabs % threads == 0 || slabs > 4 * threads) {
         pgcn_i_run(tape, op, blocks, slabs, 0, horner_slab_task);
@@ -267,7 +267,7 @@ static void exact_forward_all(pgcn_i_tape *tape, pgcn_i_op *op) {
 /* The rows of the last pass go on to the next operation. A tile may end in the next sample. */
 static void exact_forward_rows(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, int worker) {
     (void)worker;
-    int64_t n = op->operator->n, begin = rows.first, end = rows.first + rows.count;
+    int64_t n = op->transition->n, begin = rows.first, end = rows.first + rows.count;
     for (int64_t sample = begin / n; sample * n < end && op->k > 1; sample++) {
         int64_t from = begin > sample * n ? begin - sample * n : 0;
         int64_t to = end < (sample + 1) * n ? end - sample * n : n;
@@ -294,12 +294,12 @@ static void exact_backward_task(void *context, int64_t group, int worker) {
     float *partial = pgcn_i_partial(job->tape, group) + i * c;
     memset(partial, 0, (size_t)c * sizeof *partial);
     for (int64_t sample = 0; sample < op->samples; sample++) {
-        int64_t first = sample * op->operator->n, stack = first * c;
+        int64_t first = sample * op->transition->n, stack = first * c;
         const float *q = op->out->grad + stack;
         if (i > 0) {
             const float *before = pgcn_i_path_power(job->tape, op, i - 1) + stack;
             float *power = pgcn_i_path_power(job->tape, op, i) + stack;
-            kernels->gather(power + begin * c, before, op->operator->exact_t, begin, end, c);
+            kernels->gather(power + begin * c, before, op->transition->exact_t, begin, end, c);
             q = power;
         }
         kernels->scale_dot(op->in[0]->grad + stack, partial, q, op->in[0]->data + stack,
@@ -309,7 +309,7 @@ static void exact_backward_task(void *context, int64_t group, int worker) {
 }
 
 static void exact_backward(pgcn_i_tape *tape, pgcn_i_op *op) {
-    pgcn_i_blocks groups = pgcn_i_groups_of(op->operator->n);
+    pgcn_i_blocks groups = pgcn_i_groups_of(op->transition->n);
     for (int i = 0; i < op->k; i++)
         pgcn_i_run(tape, op, groups, groups.count, i, exact_backward_task);
     pgcn_i_tape_reduce(tape, op->buffer[PATH_KERNEL_GRAD], false, groups.count, 0,
@@ -340,13 +340,13 @@ static void record_exact(pgcn_i_tape *tape, pgcn_i_op *op) {
 }
 
 static pgcn_i_op *record_pathconv(pgcn_i_tape *tape, pgcn_i_value *h,
-                                  const pgcn_i_operator *operator, int k, pgcn_kernel kernel,
+                                  const pgcn_i_transition *transition, int k, pgcn_kernel kernel,
                                   pgcn_i_param *s, pgcn_i_value *residual, double alpha) {
     if (tape->status != PGCN_OK) return NULL;
     pgcn_i_op *op = pgcn_i_tape_op(tape, h, residual, h->rows, h->cols);
     if (!op) return NULL;
-    op->operator= operator;
-    op->samples = operator->samples;
+    op->transition = transition;
+    op->samples = transition->samples;
     op->k = k;
     op->kernel = kernel;
     op->param[0] = s;
@@ -355,10 +355,10 @@ static pgcn_i_op *record_pathconv(pgcn_i_tape *tape, pgcn_i_value *h,
     op->refresh = pgcn_i_path_kernel;
     op->buffer[PATH_KERNEL] = pgcn_i_tape_floats(tape, kernel_floats(op));
     op->buffer[PATH_KERNEL_GRAD] = pgcn_i_tape_floats(tape, kernel_floats(op));
-    if (!operator->visits) pgcn_i_tape_need_powers(tape, h->rows * h->cols);
+    if (!transition->visits) pgcn_i_tape_need_powers(tape, h->rows * h->cols);
     if (kernel == PGCN_KERNEL_FULL)
         pgcn_i_op_pathconv_full(tape, op);
-    else if (operator->visits)
+    else if (transition->visits)
         record_sampled(tape, op);
     else
         record_exact(tape, op);
@@ -366,15 +366,15 @@ static pgcn_i_op *record_pathconv(pgcn_i_tape *tape, pgcn_i_value *h,
 }
 
 pgcn_i_value *pgcn_i_op_pathconv(pgcn_i_tape *tape, pgcn_i_value *h,
-                                 const pgcn_i_operator *operator, int k, pgcn_kernel kernel,
+                                 const pgcn_i_transition *transition, int k, pgcn_kernel kernel,
                                  pgcn_i_param *s, pgcn_i_value *residual, double alpha) {
-    pgcn_i_op *op = record_pathconv(tape, h, operator, k, kernel, s, residual, alpha);
+    pgcn_i_op *op = record_pathconv(tape, h, transition, k, kernel, s, residual, alpha);
     return op ? op->out : NULL;
 }
 
-pgcn_i_value *pgcn_i_op_smooth(pgcn_i_tape *tape, pgcn_i_value *x, const pgcn_i_operator *operator,
-                               int k, pgcn_i_param *s) {
-    pgcn_i_op *op = record_pathconv(tape, x, operator, k, PGCN_KERNEL_LAYER, s, NULL, 0);
+pgcn_i_value *pgcn_i_op_smooth(pgcn_i_tape *tape, pgcn_i_value *x,
+                               const pgcn_i_transition *transition, int k, pgcn_i_param *s) {
+    pgcn_i_op *op = record_pathconv(tape, x, transition, k, PGCN_KERNEL_LAYER, s, NULL, 0);
     if (!op) return NULL;
     op->backward_all = NULL;
     op->backward_rows = NULL;

@@ -72,7 +72,7 @@ static void sampled_forward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, 
     for (int i = 0; i < op->k; i++) {
         const float *z = op->in[0]->data + begin * c;
         if (i > 0) {
-            tape->kernels->gather(tile, op->in[0]->data, &op->operator->visits->hop[i - 1], begin,
+            tape->kernels->gather(tile, op->in[0]->data, &op->transition->visits->hop[i - 1], begin,
                                   end, c);
             z = tile;
         }
@@ -98,7 +98,7 @@ static void sampled_backward_tile(const pgcn_i_job *job, int64_t stack, int64_t 
     for (int i = 0; i < op->k; i++) {
         const float *q = op->out->grad + begin * c;
         if (i > 0) {
-            job->tape->kernels->gather(tile, op->out->grad, &op->operator->visits->hop_t[i - 1],
+            job->tape->kernels->gather(tile, op->out->grad, &op->transition->visits->hop_t[i - 1],
                                        begin, end, c);
             q = tile;
         }
@@ -132,7 +132,7 @@ static void exact_forward_tile(const pgcn_i_job *job, int64_t stack, int64_t beg
     float *target = horner_target(job->tape, op, job->step) + (stack + begin) * c;
     if (job->step > 0)
         job->tape->kernels->gather(target, horner_target(job->tape, op, job->step - 1) + stack * c,
-                                   op->operator->exact, begin, end, c);
+                                   op->transition->exact, begin, end, c);
     product(job->tape,
             (pgcn_i_product){.m = end - begin,
                              .k = c,
@@ -146,12 +146,12 @@ static void exact_forward_tile(const pgcn_i_job *job, int64_t stack, int64_t beg
 
 static void exact_forward_task(void *context, int64_t task, int worker) {
     const pgcn_i_job *job = context;
-    for_tiles(job, task / job->blocks.count * job->op->operator->n, task % job->blocks.count,
+    for_tiles(job, task / job->blocks.count * job->op->transition->n, task % job->blocks.count,
               worker, exact_forward_tile);
 }
 
 static void exact_forward(pgcn_i_tape *tape, pgcn_i_op *op) {
-    pgcn_i_blocks blocks = pgcn_i_blocks_of(op->operator->n);
+    pgcn_i_blocks blocks = pgcn_i_blocks_of(op->transition->n);
     for (int pass = 0; pass < op->k; pass++)
         pgcn_i_run(tape, op, blocks, blocks.count * op->samples, pass, exact_forward_task);
 }
@@ -167,7 +167,8 @@ static void exact_backward_tile(const pgcn_i_job *job, int64_t stack, int64_t be
     if (i > 0) {
         const float *before = pgcn_i_path_power(job->tape, op, i - 1);
         float *power = pgcn_i_path_power(job->tape, op, i) + (stack + begin) * c;
-        job->tape->kernels->gather(power, before + stack * c, op->operator->exact_t, begin, end, c);
+        job->tape->kernels->gather(power, before + stack * c, op->transition->exact_t, begin, end,
+                                   c);
         q = power;
     }
     tile_gradient(job, q, i, stack + begin, end - begin, group,
@@ -177,21 +178,21 @@ static void exact_backward_tile(const pgcn_i_job *job, int64_t stack, int64_t be
 static void exact_backward_task(void *context, int64_t group, int worker) {
     const pgcn_i_job *job = context;
     for (int sample = 0; sample < job->op->samples; sample++)
-        for_tiles(job, sample * job->op->operator->n, group, worker, exact_backward_tile);
+        for_tiles(job, sample * job->op->transition->n, group, worker, exact_backward_tile);
 }
 
 static void exact_backward(pgcn_i_tape *tape, pgcn_i_op *op) {
-    pgcn_i_blocks groups = pgcn_i_groups_of(op->operator->n);
+    pgcn_i_blocks groups = pgcn_i_groups_of(op->transition->n);
     for (int i = 0; i < op->k; i++)
         pgcn_i_run(tape, op, groups, groups.count, i, exact_backward_task);
     sum_kernel_gradient(tape, op, groups.count);
 }
 
 void pgcn_i_op_pathconv_full(pgcn_i_tape *tape, pgcn_i_op *op) {
-    if (op->operator->visits)
+    if (op->transition->visits)
         op->forward_rows = sampled_forward;
     else
         op->forward_all = exact_forward;
-    op->backward_all = op->operator->visits ? sampled_backward : exact_backward;
+    op->backward_all = op->transition->visits ? sampled_backward : exact_backward;
     pgcn_i_tape_need(tape, op->k * op->out->cols * op->out->cols, PGCN_BLOCK_ROWS * op->out->cols);
 }

@@ -229,7 +229,7 @@ static void use(plan *p, array *a, int loop) {
 
 /* Scratch of the exact form. */
 static void use_power(plan *p, const pgcn_i_op *op, int loop) {
-    if (op->operator&& !op->operator->visits) make(p, &p->array[2 * p->tape->count], loop);
+    if (op->transition && !op->transition->visits) make(p, &p->array[2 * p->tape->count], loop);
 }
 
 static void time_forward(plan *p, int at) {

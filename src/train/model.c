@@ -164,7 +164,7 @@ typedef struct session {
     pgcn_i_input *input;
     pgcn_i_spatial spatial;
     pgcn_i_visits *visits;
-    pgcn_i_operator operator;
+    pgcn_i_transition transition;
     pgcn_i_batch *batch; /* NULL: all nodes at once */
     pgcn_node *chosen;   /* its graphs */
     pgcn_i_tape tape;
@@ -194,8 +194,8 @@ static pgcn_status session_batch(session *s) {
     PGCN_TRY(pgcn_i_batch_new(&whole, s->config.batch, 1, false, &s->batch));
     s->chosen = PGCN_I_ARRAY(&s->batch->arena, pgcn_node, s->batch->most_graphs);
     if (!s->chosen) return PGCN_ERR_MEMORY;
-    s->operator.n = s->batch->subset.most;
-    s->operator.exact = & s->batch->exact;
+    s->transition.n = s->batch->subset.most;
+    s->transition.exact = &s->batch->exact;
     return PGCN_OK;
 }
 
@@ -237,17 +237,18 @@ static pgcn_status session_fill(session *s, const pgcn_model *model, const pgcn_
         return pgcn_i_fail(PGCN_ERR_ARGUMENT,
                            "a model of node2vec walks has no deterministic form (its walks have a "
                            "memory); use inference stochastic:10");
-    s->operator= pgcn_i_spatial_operator(&s->spatial, 1);
+    s->transition = pgcn_i_spatial_transition(&s->spatial, 1);
     if (pgcn_i_in_batches(data, model->task == PGCN_TASK_GRAPH)) PGCN_TRY(session_batch(s));
     if (sampled) {
         PGCN_TRY(pgcn_i_visits_new(&s->spatial.walker, s->batch ? &s->batch->subset : NULL, 1,
                                    false, &s->visits));
-        s->operator.visits = s->visits;
+        s->transition.visits = s->visits;
     }
     PGCN_TRY(
         pgcn_i_tape_init(&s->tape, s->pool, &s->params, pgcn_i_network_ops(&s->config), false));
-    pgcn_i_place place = {
-        .input = s->batch ? &s->batch->input : s->input, .operators = &s->operator, .samples = 1 };
+    pgcn_i_place place = {.input = s->batch ? &s->batch->input : s->input,
+                          .transitions = &s->transition,
+                          .samples = 1};
     if (model->task == PGCN_TASK_GRAPH) {
         place.segment = s->batch->segment;
         place.graphs = s->batch->graphs;
@@ -302,7 +303,7 @@ static pgcn_status session_part(session *s, int draw, int64_t i, const pgcn_node
         if (!*more) return PGCN_OK;
         for (int64_t g = 0; g < most; g++) s->chosen[g] = (pgcn_node)(first + g);
         pgcn_i_batch_gather(s->batch, s->chosen, graphs - first < most ? graphs - first : most);
-        pgcn_i_batch_fit(s->batch, &s->tape, &s->operator, 1, &s->loss);
+        pgcn_i_batch_fit(s->batch, &s->tape, &s->transition, 1, &s->loss);
         *count = s->logits->per_graph ? s->batch->graphs : s->batch->subset.n;
         *item = s->logits->per_graph ? s->batch->graph : s->batch->subset.node;
         pgcn_i_loss_resize(&s->loss, *count);

@@ -21,9 +21,9 @@ pgcn_status pgcn_i_spatial_init(pgcn_i_spatial *spatial, const pgcn_graph *graph
     }
     if (status == PGCN_OK) status = pgcn_i_walker_init(&spatial->walker, graph, &opts);
     if (status == PGCN_OK)
-        status = pgcn_i_graph_operator(graph, config->self_loops, config->walk != PGCN_WALK_UNIFORM,
-                                       config->scaling, &spatial->arena, &spatial->exact,
-                                       back ? &spatial->exact_t : NULL, &spatial->degree);
+        status = pgcn_i_graph_transition(
+            graph, config->self_loops, config->walk != PGCN_WALK_UNIFORM, config->scaling,
+            &spatial->arena, &spatial->exact, back ? &spatial->exact_t : NULL, &spatial->degree);
     if (status != PGCN_OK) {
         pgcn_i_spatial_free(spatial);
         return status;
@@ -46,11 +46,11 @@ void pgcn_i_spatial_free(pgcn_i_spatial *spatial) {
     *spatial = (pgcn_i_spatial){0};
 }
 
-pgcn_i_operator pgcn_i_spatial_operator(const pgcn_i_spatial *spatial, int samples) {
-    return (pgcn_i_operator){.n = spatial->walker.graph->n,
-                             .samples = samples,
-                             .exact = &spatial->exact,
-                             .exact_t = &spatial->exact_t};
+pgcn_i_transition pgcn_i_spatial_transition(const pgcn_i_spatial *spatial, int samples) {
+    return (pgcn_i_transition){.n = spatial->walker.graph->n,
+                               .samples = samples,
+                               .exact = &spatial->exact,
+                               .exact_t = &spatial->exact_t};
 }
 
 int64_t pgcn_i_spatial_bytes(const pgcn_i_spatial *spatial) {

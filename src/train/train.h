@@ -102,7 +102,7 @@ pgcn_status pgcn_i_spatial_of(pgcn_i_spatial *spatial, const pgcn_dataset *data,
                               const pgcn_config *config);
 void pgcn_i_spatial_free(pgcn_i_spatial *spatial);
 /* Its exact form, for `samples` stacked copies of the nodes. */
-pgcn_i_operator pgcn_i_spatial_operator(const pgcn_i_spatial *spatial, int samples);
+pgcn_i_transition pgcn_i_spatial_transition(const pgcn_i_spatial *spatial, int samples);
 int64_t pgcn_i_spatial_bytes(const pgcn_i_spatial *spatial);
 
 /* ---- models (model.c) ----------------------------------------------------------------------- */
@@ -214,7 +214,7 @@ struct pgcn_trainer {
     int samplers;               /* 1, or L with paths_per_layer; 0 when trained in exact form */
     pgcn_i_visits **visits;     /* [samplers] */
     pgcn_i_visits *eval_visits; /* only where there is no exact form */
-    pgcn_i_operator *train_operators, *eval_operators; /* [L] */
+    pgcn_i_transition *train_transitions, *eval_transitions; /* [L] */
     pgcn_i_tape train_tape, eval_tape; /* in the same memory: one of them runs at a time */
     pgcn_i_value *train_logits, *eval_logits;
     float *class_weight;   /* [classes] of the training loss; NULL: all 1 */

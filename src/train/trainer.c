@@ -40,8 +40,8 @@ static pgcn_i_target next_target(pgcn_trainer *trainer, int64_t step) {
     }
     pgcn_i_batch *batch = trainer->feed->train;
     pgcn_i_feed_step(trainer->feed, trainer->config.seed, step);
-    pgcn_i_batch_fit(batch, &trainer->train_tape, trainer->train_operators, trainer->config.layers,
-                     &trainer->loss);
+    pgcn_i_batch_fit(batch, &trainer->train_tape, trainer->train_transitions,
+                     trainer->config.layers, &trainer->loss);
     return pgcn_i_batch_mask(batch, trainer->split->train);
 }
 
@@ -118,7 +118,7 @@ static void evaluate_part(pgcn_trainer *trainer, int64_t epoch, evaluation *e) {
     pgcn_i_tape *tape = &trainer->eval_tape;
     const pgcn_i_batch *batch = trainer->feed ? trainer->feed->eval : NULL;
     if (batch)
-        pgcn_i_batch_fit(batch, tape, trainer->eval_operators, trainer->config.layers,
+        pgcn_i_batch_fit(batch, tape, trainer->eval_transitions, trainer->config.layers,
                          &trainer->loss);
     if (trainer->eval_visits)
         pgcn_i_visits_sample(trainer->eval_visits, &trainer->spatial.walker, trainer->pool,
@@ -337,30 +337,30 @@ const char *pgcn_trainer_note(const pgcn_trainer *trainer, int i) {
 /* ---- setting up ------------------------------------------------------------------------------- */
 
 /* Of the whole graph, or of the graphs of a batch. */
-static pgcn_i_operator operator_of(const pgcn_trainer *trainer, const pgcn_i_batch *batch,
-                                   int samples) {
-    pgcn_i_operator operator= pgcn_i_spatial_operator(&trainer->spatial, samples);
+static pgcn_i_transition transition_of(const pgcn_trainer *trainer, const pgcn_i_batch *batch,
+                                       int samples) {
+    pgcn_i_transition transition = pgcn_i_spatial_transition(&trainer->spatial, samples);
     if (batch) {
-        operator.n = batch->subset.most;
-        operator.exact = & batch->exact;
-        operator.exact_t = & batch->exact_t;
+        transition.n = batch->subset.most;
+        transition.exact = &batch->exact;
+        transition.exact_t = &batch->exact_t;
     }
-    return operator;
+    return transition;
 }
 
-static pgcn_status make_operators(pgcn_trainer *trainer) {
+static pgcn_status make_transitions(pgcn_trainer *trainer) {
     const pgcn_config *config = &trainer->config;
     pgcn_i_spatial *spatial = &trainer->spatial;
     const pgcn_i_batch *train = trainer->feed ? trainer->feed->train : NULL;
     const pgcn_i_batch *eval = trainer->feed ? trainer->feed->eval : NULL;
-    trainer->train_operators = PGCN_I_ARRAY(&trainer->arena, pgcn_i_operator, config->layers);
-    trainer->eval_operators = PGCN_I_ARRAY(&trainer->arena, pgcn_i_operator, config->layers);
+    trainer->train_transitions = PGCN_I_ARRAY(&trainer->arena, pgcn_i_transition, config->layers);
+    trainer->eval_transitions = PGCN_I_ARRAY(&trainer->arena, pgcn_i_transition, config->layers);
     trainer->visits = PGCN_I_ARRAY(&trainer->arena, pgcn_i_visits *, config->layers);
-    if (!trainer->train_operators || !trainer->eval_operators || !trainer->visits)
+    if (!trainer->train_transitions || !trainer->eval_transitions || !trainer->visits)
         return PGCN_ERR_MEMORY;
     for (int l = 0; l < config->layers; l++) {
-        trainer->train_operators[l] = operator_of(trainer, train, config->samples);
-        trainer->eval_operators[l] = operator_of(trainer, eval, 1);
+        trainer->train_transitions[l] = transition_of(trainer, train, config->samples);
+        trainer->eval_transitions[l] = transition_of(trainer, eval, 1);
     }
     trainer->sampled_step = -1;
     if (config->train_form == PGCN_FORM_SAMPLED) {
@@ -368,7 +368,7 @@ static pgcn_status make_operators(pgcn_trainer *trainer) {
         for (int l = 0; l < samplers; l++) {
             PGCN_TRY(pgcn_i_visits_new(&spatial->walker, train ? &train->subset : NULL,
                                        config->samples, true, &trainer->visits[l]));
-            trainer->train_operators[l].visits = trainer->visits[l];
+            trainer->train_transitions[l].visits = trainer->visits[l];
             trainer->samplers = l + 1;
         }
     }
@@ -376,16 +376,16 @@ static pgcn_status make_operators(pgcn_trainer *trainer) {
         PGCN_TRY(pgcn_i_visits_new(&spatial->walker, eval ? &eval->subset : NULL, 1, false,
                                    &trainer->eval_visits));
         for (int l = 0; l < config->layers; l++)
-            trainer->eval_operators[l].visits = trainer->eval_visits;
+            trainer->eval_transitions[l].visits = trainer->eval_visits;
     }
     return PGCN_OK;
 }
 
 static pgcn_i_place place_of(const pgcn_trainer *trainer, const pgcn_i_batch *batch,
-                             const pgcn_i_operator *operators, int samples) {
+                             const pgcn_i_transition *transitions, int samples) {
     bool per_graph = trainer->data->task == PGCN_TASK_GRAPH;
     return (pgcn_i_place){.input = batch ? &batch->input : trainer->input,
-                          .operators = operators,
+                          .transitions = transitions,
                           .samples = samples,
                           .segment = per_graph ? batch->segment : NULL,
                           .graphs = per_graph ? batch->graphs * samples : 0};
@@ -401,11 +401,12 @@ static pgcn_status record_tapes(pgcn_trainer *trainer) {
     PGCN_TRY(pgcn_i_tape_init(train, trainer->pool, &trainer->params, ops, true));
     train->recompute = config->recompute;
     train->gather_bf16 = config->bf16;
-    pgcn_i_place place = place_of(trainer, train_batch, trainer->train_operators, config->samples);
+    pgcn_i_place place =
+        place_of(trainer, train_batch, trainer->train_transitions, config->samples);
     trainer->train_logits = pgcn_i_network_record(train, config, &place);
     PGCN_TRY(pgcn_i_tape_plan(train));
     PGCN_TRY(pgcn_i_tape_init(eval, trainer->pool, &trainer->params, ops, false));
-    place = place_of(trainer, eval_batch, trainer->eval_operators, 1);
+    place = place_of(trainer, eval_batch, trainer->eval_transitions, 1);
     trainer->eval_logits = pgcn_i_network_record(eval, config, &place);
     PGCN_TRY(pgcn_i_tape_plan(eval));
     float *work = PGCN_I_ARRAY(&train->arena, float,
@@ -492,7 +493,7 @@ static pgcn_status set_up(pgcn_trainer *trainer) {
     /* batches are indexed by column when they are gathered */
     PGCN_TRY(set_up_input(trainer, !in_batches(trainer)));
     PGCN_TRY(set_up_feed(trainer));
-    PGCN_TRY(make_operators(trainer));
+    PGCN_TRY(make_transitions(trainer));
     PGCN_TRY(record_tapes(trainer));
     if (selects_by_tally(config)) PGCN_TRY(tally_parts(trainer, trainer->tally));
     trainer->progress = (pgcn_i_progress){.best = -1};

@@ -102,7 +102,7 @@ typedef struct network {
     pgcn_i_spatial spatial;
     pgcn_i_params params;
     pgcn_i_visits *visits[8];
-    pgcn_i_operator operators[8];
+    pgcn_i_transition transitions[8];
     int64_t *segment; /* of the graphs of all samples, or NULL */
     pgcn_i_tape tape;
     pgcn_i_value *logits;
@@ -133,12 +133,12 @@ static inline void network_prepare(network *net, const problem *p, const char *t
         net->samplers = config->paths_per_layer ? config->layers : 1;
     assert_true(config->layers <= 8);
     for (int l = 0; l < config->layers; l++) {
-        net->operators[l] = pgcn_i_spatial_operator(&net->spatial, config->samples);
+        net->transitions[l] = pgcn_i_spatial_transition(&net->spatial, config->samples);
         if (l >= net->samplers) continue;
         must(pgcn_i_visits_new(&net->spatial.walker, NULL, config->samples, true, &net->visits[l]));
         pgcn_i_visits_sample(net->visits[l], &net->spatial.walker, net->pool, config->seed,
                              PGCN_I_RNG_WALK, 0, l, net->spatial.visit_degree);
-        net->operators[l].visits = net->visits[l];
+        net->transitions[l].visits = net->visits[l];
     }
     if (p->first) net->segment = network_segments(p, config->samples);
     must(pgcn_i_loss_init(&net->loss, problem_items(p), config->samples, NET_CLASSES));
@@ -154,7 +154,7 @@ static inline pgcn_status network_record(network *net, bool with_grad) {
     net->logits =
         pgcn_i_network_record(&net->tape, config,
                               &(pgcn_i_place){.input = net->input,
-                                              .operators = net->operators,
+                                              .transitions = net->transitions,
                                               .samples = config->samples,
                                               .segment = net->segment,
                                               .graphs = config->samples * net->problem->graphs});

@@ -59,14 +59,14 @@ static pgcn_status build_graph(void) {
     return status;
 }
 
-static pgcn_status build_operator(void) {
+static pgcn_status build_transition(void) {
     pgcn_graph *graph = NULL;
     pgcn_i_arena arena = {0};
     pgcn_i_csr forward, backward;
     float *degree = NULL;
     PGCN_TRY(pgcn_graph_from_edges(4, 5, SOURCE, TARGET, WEIGHT, NULL, &graph));
-    pgcn_status status = pgcn_i_graph_operator(graph, true, true, PGCN_SCALING_SYMMETRIC, &arena,
-                                               &forward, &backward, &degree);
+    pgcn_status status = pgcn_i_graph_transition(graph, true, true, PGCN_SCALING_SYMMETRIC, &arena,
+                                                 &forward, &backward, &degree);
     pgcn_i_arena_free(&arena);
     pgcn_graph_free(graph);
     return status;
@@ -108,7 +108,7 @@ static void test_memory_every_failing_allocation_is_a_clean_error(void **state) 
     (void)state;
     int64_t graph = try_every_failure(build_graph);
     assert_true(graph >= 9); /* the struct and three arrays in three places */
-    assert_true(try_every_failure(build_operator) >= graph + 7);
+    assert_true(try_every_failure(build_transition) >= graph + 7);
     assert_true(try_every_failure(build_paths) >= graph + 4);
     assert_true(try_every_failure(build_visits) >= graph + 1 + 3 + 12 + 4 * 5);
 }

@@ -52,7 +52,7 @@ struct bench {
     pgcn_graph *graph;
     pgcn_i_spatial spatial;
     pgcn_i_visits *visits;
-    pgcn_i_operator operator;
+    pgcn_i_transition transition;
     pgcn_i_input *input;
     int64_t segment[7];
     int32_t *label;
@@ -214,12 +214,12 @@ static void path_declare(bench *b) {
     /* directed, so that T and its transpose differ */
     b->graph = random_graph(b->n, 2 * b->n, false, true, false, 21);
     must(pgcn_i_spatial_init(&b->spatial, b->graph, &config));
-    b->operator= pgcn_i_spatial_operator(&b->spatial, b->test->samples);
+    b->transition = pgcn_i_spatial_transition(&b->spatial, b->test->samples);
     if (!b->test->exact) {
         must(pgcn_i_visits_new(&b->spatial.walker, NULL, b->test->samples, true, &b->visits));
         pgcn_i_visits_sample(b->visits, &b->spatial.walker, b->pool, 5, PGCN_I_RNG_WALK, 0, 0,
                              b->spatial.visit_degree);
-        b->operator.visits = b->visits;
+        b->transition.visits = b->visits;
     }
     one_leaf(b);
     if (b->test->residual == PGCN_RESIDUAL_INITIAL)
@@ -230,7 +230,7 @@ static void path_declare(bench *b) {
 
 static pgcn_i_value *path_record(bench *b) {
     pgcn_i_value *residual[] = {NULL, b->leaf[1], b->leaf[0]};
-    return pgcn_i_op_pathconv(&b->tape, b->leaf[0], &b->operator, K, b->test->kernel, b->param[0],
+    return pgcn_i_op_pathconv(&b->tape, b->leaf[0], &b->transition, K, b->test->kernel, b->param[0],
                               residual[b->test->residual], ALPHA);
 }
 

@@ -15,7 +15,7 @@ static const double ALPHA = 0.2;
 typedef struct chain {
     pgcn_graph *graph;
     pgcn_i_spatial spatial;
-    pgcn_i_operator operator;
+    pgcn_i_transition transition;
     pgcn_i_pool *pool;
     pgcn_i_params params;
     pgcn_i_tape tape;
@@ -47,7 +47,7 @@ static void test_tape_value_and_kernel_used_by_all_layers_gradients_add_up(void 
     pgcn_config config = settings("path-length=3 train-form=exact");
     float *x = ref_random_floats(2, ROWS * C), *weight = ref_random_floats(3, ROWS * C);
     must(pgcn_i_spatial_init(&ch.spatial, ch.graph, &config));
-    ch.operator=(pgcn_i_operator){
+    ch.transition = (pgcn_i_transition){
         .n = ROWS, .samples = 1, .exact = &ch.spatial.exact, .exact_t = &ch.spatial.exact_t};
     must(pgcn_i_pool_new(1, &ch.pool));
     must(pgcn_i_params_init(&ch.params, 1));
@@ -59,8 +59,8 @@ static void test_tape_value_and_kernel_used_by_all_layers_gradients_add_up(void 
     pgcn_i_value *h0 = pgcn_i_op_relu(&ch.tape, ch.x);
     ch.out = h0;
     for (int l = 0; l < LAYERS; l++)
-        ch.out = pgcn_i_op_pathconv(&ch.tape, ch.out, &ch.operator, HOPS, PGCN_KERNEL_GLOBAL, s, h0,
-                                    ALPHA);
+        ch.out = pgcn_i_op_pathconv(&ch.tape, ch.out, &ch.transition, HOPS, PGCN_KERNEL_GLOBAL, s,
+                                    h0, ALPHA);
     must(pgcn_i_tape_finish(&ch.tape));
     memcpy(ch.x->data, x, ROWS * C * sizeof *x);
     ch.x_d = ref_doubles(x, ROWS * C);

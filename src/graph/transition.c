@@ -54,9 +54,9 @@ static double fill_row(const pgcn_graph *graph, int64_t row, diagonal d, bool we
     return sum;
 }
 
-pgcn_status pgcn_i_graph_operator(const pgcn_graph *graph, bool self_loops, bool weighted,
-                                  pgcn_scaling scaling, pgcn_i_arena *arena, pgcn_i_csr *out,
-                                  pgcn_i_csr *transposed, float **degree) {
+pgcn_status pgcn_i_graph_transition(const pgcn_graph *graph, bool self_loops, bool weighted,
+                                    pgcn_scaling scaling, pgcn_i_arena *arena, pgcn_i_csr *out,
+                                    pgcn_i_csr *transposed, float **degree) {
     weighted = weighted && graph->weight;
     int64_t n = graph->n, entries = 0;
     for (int64_t row = 0; row < n; row++)
