@@ -123,8 +123,10 @@ static void layer_open(layer *l, const bed *b) {
     free(start);
     must(pgcn_i_tape_init(&l->tape, b->pool, &l->params, 4, true));
     l->in = pgcn_i_tape_value(&l->tape, b->n, b->c);
-    pgcn_i_value *u = pgcn_i_op_pathconv(&l->tape, l->in, &l->transition, b->k,
-                                         PGCN_KERNEL_DEPTHWISE, s, NULL, 0);
+    pgcn_i_value *u = pgcn_i_op_pathconv(
+        &l->tape, l->in,
+        (pgcn_i_pathconv){
+            .transition = &l->transition, .kernel = PGCN_KERNEL_DEPTHWISE, .k = b->k, .s = s});
     l->out = pgcn_i_op_linear(&l->tape, u, w, NULL, true, 0);
     must(pgcn_i_tape_finish(&l->tape));
     memcpy(l->in->data, b->h, (size_t)(b->n * b->c) * sizeof(float));

@@ -121,9 +121,9 @@ void pgcn_i_live_spread(pgcn_i_tape *tape) {
         pgcn_i_op *op = &tape->op[i];
         if (i == tape->count - 1) op->out->live = set;
         op->live_out = set = op->out->live;
-        if (set && op->spreads)
-            set = spread(tape, set, op->transition->visits, rows);
-        else if (!op->row_wise)
+        if (set && op->kind->needs == PGCN_I_NEEDS_VISITED)
+            set = spread(tape, set, op->kind->visits(op), rows);
+        else if (op->kind->needs != PGCN_I_NEEDS_ROW)
             set = NULL;
         op->live_in = set;
         for (int j = 1; j >= 0; j--)

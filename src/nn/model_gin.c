@@ -54,9 +54,12 @@ pgcn_i_value *pgcn_i_gin_record(pgcn_i_tape *tape, const pgcn_config *config,
         char inner[48], outer[48];
         snprintf(inner, sizeof inner, "layers.%d.inner.", l);
         snprintf(outer, sizeof outer, "layers.%d.", l);
-        pgcn_i_value *x =
-            pgcn_i_op_pathconv(tape, h[l], place->transitions, 2, PGCN_KERNEL_LAYER,
-                               pgcn_i_network_kernel_param(params, config, l), NULL, 0);
+        pgcn_i_value *x = pgcn_i_op_pathconv(
+            tape, h[l],
+            (pgcn_i_pathconv){.transition = place->transitions,
+                              .kernel = PGCN_KERNEL_LAYER,
+                              .k = 2,
+                              .s = pgcn_i_network_kernel_param(params, config, l)});
         h[l + 1] = record_half(tape, record_half(tape, x, inner), outer);
     }
     if (place->segment) return pgcn_i_readout_record(tape, config, place, h);

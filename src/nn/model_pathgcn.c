@@ -108,10 +108,14 @@ static pgcn_i_value *record_paths(pgcn_i_tape *tape, const pgcn_config *config,
     pgcn_i_value *residual = config->residual == PGCN_RESIDUAL_INITIAL    ? h0
                              : config->residual == PGCN_RESIDUAL_PREVIOUS ? h
                                                                           : NULL;
-    return pgcn_i_op_pathconv(tape, h, &place->transitions[config->paths_per_layer ? layer : 0],
-                              config->path_length, config->kernel,
-                              pgcn_i_network_kernel_param(tape->params, config, layer), residual,
-                              config->alpha);
+    return pgcn_i_op_pathconv(
+        tape, h,
+        (pgcn_i_pathconv){.transition = &place->transitions[config->paths_per_layer ? layer : 0],
+                          .kernel = config->kernel,
+                          .k = config->path_length,
+                          .s = pgcn_i_network_kernel_param(tape->params, config, layer),
+                          .residual = residual,
+                          .alpha = config->alpha});
 }
 
 /* One block:  H' = Dropout( ReLU( BN( ((1 - alpha) K H + alpha R) W ) ) ). */

@@ -192,49 +192,69 @@ typedef struct pgcn_i_transition {
 typedef struct pgcn_i_tape pgcn_i_tape;
 typedef struct pgcn_i_op pgcn_i_op;
 
-/* An operation works in two parts, each of which may be missing. What needs all rows of its input
- * at once is done by `..._all`, which runs its own parallel loops. What needs only the same rows of
- * its input is done by `..._rows`, for a tile of at most PGCN_BLOCK_ROWS rows; the tape runs the
- * tiles of consecutive operations one after the other while they are in the cache. */
-struct pgcn_i_op {
-    /* What depends on the parameters alone, once per pass: spread kernels, transposed weights. */
+/* Which rows of in[0] a row of the result needs. */
+typedef enum pgcn_i_needs {
+    PGCN_I_NEEDS_NOTHING, /* it opens the network: what it reads is not on the tape */
+    PGCN_I_NEEDS_ROW,     /* the same row, forward and backward */
+    PGCN_I_NEEDS_VISITED, /* those that its sampled paths visit, see `visits` */
+    PGCN_I_NEEDS_ALL
+} pgcn_i_needs;
+
+/* A tile of rows in the backward pass. */
+typedef struct pgcn_i_backward_tile {
+    pgcn_i_rows rows;
+    float *g;  /* [rows, cols] the gradient of the result; may be overwritten. NULL for an operation
+                       that needs more than its row: it reads out->grad */
+    float *dx; /* [rows, cols] becomes the gradient of in[0] */
+    float *partial; /* of the group: gradients of the parameters are added here */
+    int worker;
+} pgcn_i_backward_tile;
+
+/* A kind of operation: constant, and the same for all operations of the kind. Functions may be missing.
+ *
+ * An operation works in two parts. What needs all rows of its input at once is done by `..._all`, which
+ * runs its own parallel loops. What needs only the same rows of its input is done by `..._rows`, for a
+ * tile of at most PGCN_BLOCK_ROWS rows; the tape runs the tiles of consecutive operations one after the
+ * other while they are in the cache. */
+typedef struct pgcn_i_kind {
+    const char *name;
+    pgcn_i_needs needs;
+    size_t state_bytes; /* of pgcn_i_op.state */
+    /* Once per pass, what depends on the parameters alone: spread kernels, transposed weights. */
     void (*refresh)(pgcn_i_tape *tape, pgcn_i_op *op);
     void (*forward_all)(pgcn_i_tape *tape, pgcn_i_op *op);
     void (*forward_rows)(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, int worker);
     /* Reads all of out->grad and writes in[0]->grad; or, where there is backward_rows too, only
      * what has to happen before. */
     void (*backward_all)(pgcn_i_tape *tape, pgcn_i_op *op);
-    /* From the gradient g of these rows of the result (a tile that may be overwritten; NULL for
-     * an operation that is not row-wise: it reads out->grad) to dx, that of in[0]: tiles
-     * [rows, cols]. Adds gradients of parameters to `partial`. */
-    void (*backward_rows)(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, float *g, float *dx,
-                          float *partial, int worker);
+    void (*backward_rows)(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_backward_tile tile);
     /* When the partial sums have been added up, to partial_to: from there to the parameter. */
     void (*backward_done)(pgcn_i_tape *tape, pgcn_i_op *op);
-    bool back_in, back_out;                /* backward reads the data of in[0], of out */
-    bool row_wise;                         /* forward and backward need the same rows only */
-    bool spreads;                          /* rows need those that visits leads to */
-    const pgcn_i_live *live_out, *live_in; /* rows of out that matter, and so of in[0] */
+    bool backward_reads_in, backward_reads_out; /* the data of in[0], of out */
+    bool uses_power; /* the scratch array `power` of the tape, in both passes */
+    /* The lists that say which rows are visited, for PGCN_I_NEEDS_VISITED. */
+    const pgcn_i_visits *(*visits)(const pgcn_i_op *op);
+} pgcn_i_kind;
+
+/* An operation on the tape: its kind, its ports, what the planner decides, and its own state. */
+struct pgcn_i_op {
+    const pgcn_i_kind *kind;
+    int index; /* on the tape: the layer of its random numbers */
     pgcn_i_value *in[2], *out;
     pgcn_i_param *param[2];
     bool add_in[2], add_param[2]; /* the gradient is added to what is there, else written */
-    int index;                    /* place on the tape: the layer of its random numbers */
-    int64_t partial_first;        /* place of its partial sums in those of a group, */
-    int64_t partial_floats;       /* and how many */
-    float *partial_to;            /* where their sum goes; NULL: the gradients of param[0], [1] */
-    bool relu;
-    /* what only some operations use */
-    const pgcn_i_input *input;
-    const pgcn_i_transition *transition;
-    const int64_t *segment; /* sum-pool: rows of each graph, [graphs+1] */
-    pgcn_kernel kernel;
-    int samples, k;
-    double rate;              /* dropout */
-    float alpha;              /* share of the residual */
-    uint8_t *kept;            /* dropout */
-    float *buffer[3];         /* what each operation says */
-    pgcn_i_param *running[2]; /* batch norm: mean and variance */
+    const pgcn_i_live *live_out, *live_in; /* rows of out that matter, and so of in[0] */
+    int64_t partial_first;                 /* offset of its partial sums in those of a group, */
+    int64_t partial_floats;                /* and how many */
+    float *partial_to; /* where their sum goes; NULL: the gradients of param[0], [1] */
+    void *state;       /* [kind->state_bytes], its file knows what */
 };
+/* What a new operation is connected to; rows and cols are those of the result. */
+typedef struct pgcn_i_ports {
+    pgcn_i_value *in[2];
+    pgcn_i_param *param[2];
+    int64_t rows, cols;
+} pgcn_i_ports;
 
 /* What runs as one loop over tiles of rows: the operations first .. last, or on the way back last ..
  * first. */
@@ -304,8 +324,7 @@ void pgcn_i_tape_backward(pgcn_i_tape *tape);
 /* For the files that define operations. Once recording has failed they return NULL and do
  * nothing, so that a network is recorded without a check after every line. */
 pgcn_i_value *pgcn_i_tape_value(pgcn_i_tape *tape, int64_t rows, int64_t cols);
-pgcn_i_op *pgcn_i_tape_op(pgcn_i_tape *tape, pgcn_i_value *a, pgcn_i_value *b, int64_t rows,
-                          int64_t cols);
+pgcn_i_op *pgcn_i_tape_op(pgcn_i_tape *tape, const pgcn_i_kind *kind, pgcn_i_ports ports);
 float *pgcn_i_tape_floats(pgcn_i_tape *tape, int64_t count);
 /* Scratch of a worker, and of the groups for loops in backward_all. */
 void pgcn_i_tape_need(pgcn_i_tape *tape, int64_t partial_floats, int64_t tile_floats);
@@ -355,13 +374,17 @@ pgcn_i_value *pgcn_i_op_batch_norm(pgcn_i_tape *tape, pgcn_i_value *x, pgcn_i_pa
                                    pgcn_i_param *running_var);
 pgcn_i_value *pgcn_i_op_sum_pool(pgcn_i_tape *tape, pgcn_i_value *x, const int64_t *offset,
                                  int64_t graphs);
-/* ops_path.c: (1 - alpha) sum_i s_i (.) S_i H + alpha R, or sum_i S_i H W_i for the full kernel; R
- * may be NULL (alpha is then 0) and may be H. s: [k] (global, per layer), [k, c] (depth-wise) or
- * [k, c, c] (full). The operator is read when the tape runs, so it may be resampled between. */
-pgcn_i_value *pgcn_i_op_pathconv(pgcn_i_tape *tape, pgcn_i_value *h,
-                                 const pgcn_i_transition *transition, int k, pgcn_kernel kernel,
-                                 pgcn_i_param *s, pgcn_i_value *residual, double alpha);
-/* sum_i s_i S_i X of features, by a kernel [k] that stays as it is: there is no way back */
+/* ops_path.c: (1 - alpha) sum_i s_i (.) S_i H + alpha R, or sum_i S_i H W_i for the full kernel. */
+typedef struct pgcn_i_pathconv {
+    const pgcn_i_transition *transition; /* read when the tape runs: it may be resampled between */
+    pgcn_kernel kernel;
+    int k;
+    pgcn_i_param *s;        /* [k] (global, per layer), [k, c] (depth-wise) or [k, c, c] (full) */
+    pgcn_i_value *residual; /* R; may be H, or NULL (alpha is then 0) */
+    double alpha;
+} pgcn_i_pathconv;
+pgcn_i_value *pgcn_i_op_pathconv(pgcn_i_tape *tape, pgcn_i_value *h, pgcn_i_pathconv conv);
+/* sum_i s_i S_i X of features, by a kernel [k] that is not trained: it has no backward pass */
 pgcn_i_value *pgcn_i_op_smooth(pgcn_i_tape *tape, pgcn_i_value *x,
                                const pgcn_i_transition *transition, int k, pgcn_i_param *s);
 

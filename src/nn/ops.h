@@ -33,22 +33,35 @@ static inline float pgcn_i_drop_scale(double rate) {
     return 65536.0f / (float)(65536 - pgcn_i_drop_threshold(rate));
 }
 
+/* ops_dense.c: the rate at which elements of the result are dropped, 0 for most operations. Tests that
+ * draw the same dropout ask for it. */
+double pgcn_i_op_dropout_rate(const pgcn_i_op *op);
+
 /* ---- shared by ops_path.c and ops_path_full.c ------------------------------------------------ */
 
-enum { PATH_KERNEL = 0, PATH_KERNEL_GRAD = 1 }; /* op->buffer: [k, c], or [k, c, c] */
-/* Fills buffer[PATH_KERNEL] from the parameter: times (1 - alpha), spread over the channels. */
+typedef struct pgcn_i_path_state {
+    pgcn_i_pathconv conv;
+    float alpha;        /* share of the residual, 0 without one */
+    float *kernel;      /* what the loops read: [k, c], or [k, c, c] */
+    float *kernel_grad; /* the sum over the rows, of the same shape */
+} pgcn_i_path_state;
+static inline const pgcn_i_path_state *pgcn_i_path_of(const pgcn_i_op *op) {
+    return op->state;
+}
+/* Fills state->kernel from the parameter: times (1 - alpha), spread over the channels. */
 void pgcn_i_path_kernel(pgcn_i_tape *tape, pgcn_i_op *op);
-/* The gradient of the parameter from buffer[PATH_KERNEL_GRAD]. */
+/* The gradient of the parameter from state->kernel_grad. */
 void pgcn_i_path_kernel_gradient(pgcn_i_tape *tape, pgcn_i_op *op);
 /* y += alpha r and dr (= or +=) alpha g for the rows begin .. end-1, while they are in the cache. */
 void pgcn_i_path_residual(const pgcn_i_tape *tape, const pgcn_i_op *op, int64_t begin, int64_t end);
 void pgcn_i_path_residual_gradient(const pgcn_i_tape *tape, const pgcn_i_op *op, int64_t begin,
                                    int64_t end);
-/* Where the exact way back has the power q_i = (T^T)^i g. */
+/* Where the exact backward pass has the power q_i = (T^T)^i g. */
 static inline float *pgcn_i_path_power(const pgcn_i_tape *tape, const pgcn_i_op *op, int i) {
     return i % 2 ? tape->power : op->out->grad;
 }
-/* The part of pgcn_i_op_pathconv for c x c weights per hop. */
-void pgcn_i_op_pathconv_full(pgcn_i_tape *tape, pgcn_i_op *op);
+/* ops_path_full.c: the kinds for c x c weights per hop, and the scratch they need. */
+extern const pgcn_i_kind pgcn_i_full_sampled, pgcn_i_full_exact;
+void pgcn_i_path_full_scratch(pgcn_i_tape *tape, const pgcn_i_op *op);
 
 #endif

@@ -4,31 +4,27 @@
 #include <math.h>
 #include <string.h>
 
-static pgcn_i_value *row_wise(pgcn_i_op *op,
-                              void (*forward)(pgcn_i_tape *, pgcn_i_op *, pgcn_i_rows, int),
-                              void (*backward)(pgcn_i_tape *, pgcn_i_op *, pgcn_i_rows, float *,
-                                               float *, float *, int)) {
-    op->row_wise = true;
-    op->forward_rows = forward;
-    op->backward_rows = backward;
-    return op->out;
-}
-
 static pgcn_i_rng_domain dropout_domain(const pgcn_i_tape *tape, const pgcn_i_op *op) {
     return pgcn_i_rng_domain_of(tape->seed, PGCN_I_RNG_DROPOUT, tape->step, op->index, 0);
 }
 
 /* ---- linear: y = Dropout(ReLU(x W + b)) ------------------------------------------------------ */
 
-enum { TRANSPOSED = 0 }; /* op->buffer: W^T [out, in] */
+typedef struct linear_state {
+    bool relu;
+    double rate;       /* of the dropout after the ReLU; 0: none */
+    float *transposed; /* W^T [out, in]; NULL without a backward pass */
+} linear_state;
 
 /* g W^T would transpose W again for every tile of rows (83 instead of 93 GFLOP/s with 64 channels, Zen
  * 3). W is small, so it is transposed once for all tiles. */
 static void linear_refresh(pgcn_i_tape *tape, pgcn_i_op *op) {
+    float *transposed = ((const linear_state *)op->state)->transposed;
+    if (!transposed) return;
     const float *w = pgcn_i_value_of(tape->params, op->param[0]);
     int64_t in = op->in[0]->cols, out = op->out->cols;
     for (int64_t i = 0; i < in; i++)
-        for (int64_t j = 0; j < out; j++) op->buffer[TRANSPOSED][j * in + i] = w[i * out + j];
+        for (int64_t j = 0; j < out; j++) transposed[j * in + i] = w[i * out + j];
 }
 
 /* A product wants its rows side by side: those of a list are copied to a tile. */
@@ -43,12 +39,14 @@ static const float *packed_rows(const pgcn_i_tape *tape, const pgcn_i_value *x, 
 
 static void linear_drop(const pgcn_i_tape *tape, const pgcn_i_op *op, float *y, int64_t row,
                         int64_t rows) {
+    const linear_state *state = op->state;
     int64_t out = op->out->cols;
-    tape->kernels->dropout(y, NULL, y, dropout_domain(tape, op), pgcn_i_drop_threshold(op->rate),
-                           pgcn_i_drop_scale(op->rate), 0, rows * out, row * out);
+    tape->kernels->dropout(y, NULL, y, dropout_domain(tape, op), pgcn_i_drop_threshold(state->rate),
+                           pgcn_i_drop_scale(state->rate), 0, rows * out, row * out);
 }
 
 static void linear_forward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, int worker) {
+    const linear_state *state = op->state;
     const pgcn_i_params *params = tape->params;
     int64_t in = op->in[0]->cols, out = op->out->cols;
     float *y = rows.row ? pgcn_i_tile(tape, worker) + PGCN_BLOCK_ROWS * in
@@ -62,12 +60,12 @@ static void linear_forward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, i
                                           .ldb = out,
                                           .c = y,
                                           .ldc = out});
-    if (op->param[1] || op->relu)
+    if (op->param[1] || state->relu)
         tape->kernels->bias_relu(y, op->param[1] ? pgcn_i_value_of(params, op->param[1]) : NULL,
-                                 op->relu, 0, rows.count, out);
-    if (op->rate > 0 && !rows.row) linear_drop(tape, op, y, rows.first, rows.count);
+                                 state->relu, 0, rows.count, out);
+    if (state->rate > 0 && !rows.row) linear_drop(tape, op, y, rows.first, rows.count);
     for (int64_t i = 0; i < rows.count && rows.row; i++) {
-        if (op->rate > 0) linear_drop(tape, op, y + i * out, rows.row[i], 1);
+        if (state->rate > 0) linear_drop(tape, op, y + i * out, rows.row[i], 1);
         memcpy(op->out->data + rows.row[i] * out, y + i * out, (size_t)out * sizeof *y);
     }
 }
@@ -75,7 +73,8 @@ static void linear_forward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, i
 /* g = dy where y > 0: what was dropped is zero there, like what ReLU cut off. */
 static void linear_mask(const pgcn_i_tape *tape, const pgcn_i_op *op, pgcn_i_rows rows, float *g) {
     int64_t out = op->out->cols;
-    float scale = op->rate > 0 ? pgcn_i_drop_scale(op->rate) : 1.0f;
+    double rate = ((const linear_state *)op->state)->rate;
+    float scale = rate > 0 ? pgcn_i_drop_scale(rate) : 1.0f;
     if (!rows.row)
         tape->kernels->relu_backward(g, g, op->out->data + rows.first * out, scale, 0,
                                      rows.count * out, false);
@@ -85,50 +84,65 @@ static void linear_mask(const pgcn_i_tape *tape, const pgcn_i_op *op, pgcn_i_row
 }
 
 /* dx = g W^T;  dW += x^T g;  db += sum g. dx comes last: it may lie where x is (plan.c). */
-static void linear_backward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, float *g, float *dx,
-                            float *partial, int worker) {
-    int64_t in = op->in[0]->cols, out = op->out->cols;
-    if (op->relu) linear_mask(tape, op, rows, g);
+static void linear_backward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_backward_tile tile) {
+    const linear_state *state = op->state;
+    int64_t in = op->in[0]->cols, out = op->out->cols, rows = tile.rows.count;
+    if (state->relu) linear_mask(tape, op, tile.rows, tile.g);
     tape->kernels->gemm(&(pgcn_i_product){.m = in,
                                           .n = out,
-                                          .k = rows.count,
-                                          .a = packed_rows(tape, op->in[0], rows, worker),
+                                          .k = rows,
+                                          .a = packed_rows(tape, op->in[0], tile.rows, tile.worker),
                                           .lda = in,
                                           .a_transposed = true,
-                                          .b = g,
+                                          .b = tile.g,
                                           .ldb = out,
-                                          .c = partial,
+                                          .c = tile.partial,
                                           .ldc = out,
                                           .add = true});
-    if (op->param[1]) tape->kernels->column_sum(partial + in * out, g, 0, rows.count, out);
-    tape->kernels->gemm(&(pgcn_i_product){.m = rows.count,
+    if (op->param[1]) tape->kernels->column_sum(tile.partial + in * out, tile.g, 0, rows, out);
+    tape->kernels->gemm(&(pgcn_i_product){.m = rows,
                                           .n = in,
                                           .k = out,
-                                          .a = g,
+                                          .a = tile.g,
                                           .lda = out,
-                                          .b = op->buffer[TRANSPOSED],
+                                          .b = state->transposed,
                                           .ldb = in,
-                                          .c = dx,
+                                          .c = tile.dx,
                                           .ldc = in});
 }
+
+static const pgcn_i_kind linear_kind = {.name = "linear",
+                                        .needs = PGCN_I_NEEDS_ROW,
+                                        .state_bytes = sizeof(linear_state),
+                                        .refresh = linear_refresh,
+                                        .forward_rows = linear_forward,
+                                        .backward_rows = linear_backward,
+                                        .backward_reads_in = true};
+static const pgcn_i_kind linear_relu_kind = {.name = "linear with ReLU",
+                                             .needs = PGCN_I_NEEDS_ROW,
+                                             .state_bytes = sizeof(linear_state),
+                                             .refresh = linear_refresh,
+                                             .forward_rows = linear_forward,
+                                             .backward_rows = linear_backward,
+                                             .backward_reads_in = true,
+                                             .backward_reads_out = true};
 
 pgcn_i_value *pgcn_i_op_linear(pgcn_i_tape *tape, pgcn_i_value *x, pgcn_i_param *w, pgcn_i_param *b,
                                bool relu, double dropout) {
     if (tape->status != PGCN_OK) return NULL;
-    pgcn_i_op *op = pgcn_i_tape_op(tape, x, NULL, x->rows, w->shape[1]);
+    pgcn_i_op *op = pgcn_i_tape_op(
+        tape, relu ? &linear_relu_kind : &linear_kind,
+        (pgcn_i_ports){.in = {x}, .param = {w, b}, .rows = x->rows, .cols = w->shape[1]});
     if (!op) return NULL;
-    op->param[0] = w;
-    op->param[1] = b;
-    op->relu = op->back_out = relu;
-    op->back_in = true;
-    op->rate = tape->with_grad && relu ? dropout : 0;
+    linear_state *state = op->state;
+    state->relu = relu;
+    state->rate = tape->with_grad && relu ? dropout : 0;
     if (tape->with_grad) {
-        op->refresh = linear_refresh;
-        op->buffer[TRANSPOSED] = pgcn_i_tape_floats(tape, w->count);
+        state->transposed = pgcn_i_tape_floats(tape, w->count);
         op->partial_floats = w->count + (b ? b->count : 0);
         pgcn_i_tape_need(tape, 0, PGCN_BLOCK_ROWS * (w->shape[0] + w->shape[1]));
     }
-    return row_wise(op, linear_forward, linear_backward);
+    return op->out;
 }
 
 /* ---- ReLU ---------------------------------------------------------------------------------- */
@@ -145,54 +159,85 @@ static void relu_forward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, int
     }
 }
 
-static void relu_backward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, float *g, float *dx,
-                          float *partial, int worker) {
-    (void)partial, (void)worker;
+static void relu_backward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_backward_tile tile) {
+    const pgcn_i_rows rows = tile.rows;
     int64_t c = op->out->cols, together = rows.row ? 1 : rows.count;
     for (int64_t i = 0; i < rows.count; i += together)
-        tape->kernels->relu_backward(dx + i * c, g + i * c, op->out->data + pgcn_i_row(rows, i) * c,
-                                     1.0f, 0, together * c, false);
+        tape->kernels->relu_backward(tile.dx + i * c, tile.g + i * c,
+                                     op->out->data + pgcn_i_row(rows, i) * c, 1.0f, 0, together * c,
+                                     false);
 }
+
+static const pgcn_i_kind relu_kind = {.name = "ReLU",
+                                      .needs = PGCN_I_NEEDS_ROW,
+                                      .forward_rows = relu_forward,
+                                      .backward_rows = relu_backward,
+                                      .backward_reads_out = true};
 
 pgcn_i_value *pgcn_i_op_relu(pgcn_i_tape *tape, pgcn_i_value *x) {
     if (tape->status != PGCN_OK) return NULL;
-    pgcn_i_op *op = pgcn_i_tape_op(tape, x, NULL, x->rows, x->cols);
-    if (!op) return NULL;
-    op->back_out = true;
-    return row_wise(op, relu_forward, relu_backward);
+    pgcn_i_op *op = pgcn_i_tape_op(tape, &relu_kind,
+                                   (pgcn_i_ports){.in = {x}, .rows = x->rows, .cols = x->cols});
+    return op ? op->out : NULL;
 }
 
 /* ---- dropout of elements ------------------------------------------------------------------- */
 
+typedef struct drop_state {
+    double rate;
+    uint8_t *kept; /* [rows, cols], or [rows] where whole rows are dropped */
+} drop_state;
+
 static void dropout_forward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, int worker) {
     (void)worker;
+    const drop_state *state = op->state;
     int64_t c = op->out->cols;
     for (int64_t i = 0; i < rows.count; i++) {
         int64_t at = pgcn_i_row(rows, i) * c;
-        tape->kernels->dropout(op->out->data, op->kept, op->in[0]->data, dropout_domain(tape, op),
-                               pgcn_i_drop_threshold(op->rate), pgcn_i_drop_scale(op->rate), at,
-                               at + c, 0);
+        tape->kernels->dropout(op->out->data, state->kept, op->in[0]->data,
+                               dropout_domain(tape, op), pgcn_i_drop_threshold(state->rate),
+                               pgcn_i_drop_scale(state->rate), at, at + c, 0);
     }
 }
 
-static void dropout_backward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, float *g,
-                             float *dx, float *partial, int worker) {
-    (void)partial, (void)worker;
+static void dropout_backward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_backward_tile tile) {
+    const drop_state *state = op->state;
+    const pgcn_i_rows rows = tile.rows;
     int64_t c = op->out->cols;
     for (int64_t i = 0; i < rows.count; i++)
-        tape->kernels->dropout_backward(dx + i * c, g + i * c, op->kept + pgcn_i_row(rows, i) * c,
-                                        pgcn_i_drop_scale(op->rate), 0, c, false);
+        tape->kernels->dropout_backward(tile.dx + i * c, tile.g + i * c,
+                                        state->kept + pgcn_i_row(rows, i) * c,
+                                        pgcn_i_drop_scale(state->rate), 0, c, false);
+}
+
+static const pgcn_i_kind dropout_kind = {.name = "dropout",
+                                         .needs = PGCN_I_NEEDS_ROW,
+                                         .state_bytes = sizeof(drop_state),
+                                         .forward_rows = dropout_forward,
+                                         .backward_rows = dropout_backward};
+
+/* One operation for both: they differ in what is dropped together. */
+static pgcn_i_value *record_drop(pgcn_i_tape *tape, const pgcn_i_kind *kind, pgcn_i_value *x,
+                                 double rate, int64_t decisions) {
+    pgcn_i_op *op =
+        pgcn_i_tape_op(tape, kind, (pgcn_i_ports){.in = {x}, .rows = x->rows, .cols = x->cols});
+    if (!op) return NULL;
+    drop_state *state = op->state;
+    state->rate = rate;
+    state->kept = PGCN_I_ARRAY(&tape->arena, uint8_t, decisions);
+    if (!state->kept) tape->status = PGCN_ERR_MEMORY;
+    return op->out;
 }
 
 pgcn_i_value *pgcn_i_op_dropout(pgcn_i_tape *tape, pgcn_i_value *x, double rate) {
     if (tape->status != PGCN_OK) return NULL;
     if (!tape->with_grad || rate <= 0) return x; /* inference keeps everything */
-    pgcn_i_op *op = pgcn_i_tape_op(tape, x, NULL, x->rows, x->cols);
-    if (!op) return NULL;
-    op->rate = rate;
-    op->kept = PGCN_I_ARRAY(&tape->arena, uint8_t, x->rows * x->cols);
-    if (!op->kept) tape->status = PGCN_ERR_MEMORY;
-    return row_wise(op, dropout_forward, dropout_backward);
+    return record_drop(tape, &dropout_kind, x, rate, x->rows * x->cols);
+}
+
+double pgcn_i_op_dropout_rate(const pgcn_i_op *op) {
+    if (op->kind == &dropout_kind) return ((const drop_state *)op->state)->rate;
+    return op->kind == &linear_relu_kind ? ((const linear_state *)op->state)->rate : 0;
 }
 
 /* ---- sum of two ------------------------------------------------------------------------------ */
@@ -207,30 +252,37 @@ static void add_forward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, int 
     }
 }
 
-static void add_backward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, float *g, float *dx,
-                         float *partial, int worker) {
-    (void)partial, (void)worker;
+static void add_backward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_backward_tile tile) {
+    const pgcn_i_rows rows = tile.rows;
     int64_t c = op->out->cols;
     for (int64_t i = 0; i < rows.count; i++)
-        tape->kernels->scale(op->in[1]->grad + pgcn_i_row(rows, i) * c, 1.0f, g + i * c, 0, c,
+        tape->kernels->scale(op->in[1]->grad + pgcn_i_row(rows, i) * c, 1.0f, tile.g + i * c, 0, c,
                              op->add_in[1]);
-    memcpy(dx, g, (size_t)(rows.count * c) * sizeof *dx);
+    memcpy(tile.dx, tile.g, (size_t)(rows.count * c) * sizeof *tile.dx);
 }
+
+static const pgcn_i_kind add_kind = {.name = "sum",
+                                     .needs = PGCN_I_NEEDS_ROW,
+                                     .forward_rows = add_forward,
+                                     .backward_rows = add_backward};
 
 pgcn_i_value *pgcn_i_op_add(pgcn_i_tape *tape, pgcn_i_value *a, pgcn_i_value *b) {
     if (tape->status != PGCN_OK) return NULL;
-    pgcn_i_op *op = pgcn_i_tape_op(tape, a, b, a->rows, a->cols);
-    return op ? row_wise(op, add_forward, add_backward) : NULL;
+    pgcn_i_op *op = pgcn_i_tape_op(tape, &add_kind,
+                                   (pgcn_i_ports){.in = {a, b}, .rows = a->rows, .cols = a->cols});
+    return op ? op->out : NULL;
 }
 
 /* ---- dropout of whole rows (DropNode) ------------------------------------------------------ */
 
 static float row_factor(const pgcn_i_op *op, int64_t row) {
-    return op->kept[row] ? pgcn_i_drop_scale(op->rate) : 0.0f;
+    const drop_state *state = op->state;
+    return state->kept[row] ? pgcn_i_drop_scale(state->rate) : 0.0f;
 }
 
 static void drop_rows_forward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, int worker) {
     (void)worker;
+    const drop_state *state = op->state;
     pgcn_i_rng_domain domain =
         pgcn_i_rng_domain_of(tape->seed, PGCN_I_RNG_DROP_ROWS, tape->step, op->index, 0);
     int64_t c = op->out->cols;
@@ -238,39 +290,47 @@ static void drop_rows_forward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows
         int64_t row = pgcn_i_row(rows, i);
         uint32_t word[4];
         pgcn_i_rng_words(domain, (uint64_t)row, 0, word);
-        op->kept[row] = (word[0] >> 16) >= pgcn_i_drop_threshold(op->rate);
+        state->kept[row] = (word[0] >> 16) >= pgcn_i_drop_threshold(state->rate);
         tape->kernels->scale(op->out->data, row_factor(op, row), op->in[0]->data, row * c,
                              (row + 1) * c, false);
     }
 }
 
-static void drop_rows_backward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, float *g,
-                               float *dx, float *partial, int worker) {
-    (void)partial, (void)worker;
+static void drop_rows_backward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_backward_tile tile) {
+    const pgcn_i_rows rows = tile.rows;
     int64_t c = op->out->cols;
     for (int64_t i = 0; i < rows.count; i++)
-        tape->kernels->scale(dx + i * c, row_factor(op, pgcn_i_row(rows, i)), g + i * c, 0, c,
-                             false);
+        tape->kernels->scale(tile.dx + i * c, row_factor(op, pgcn_i_row(rows, i)), tile.g + i * c,
+                             0, c, false);
 }
+
+static const pgcn_i_kind drop_rows_kind = {.name = "dropout of rows",
+                                           .needs = PGCN_I_NEEDS_ROW,
+                                           .state_bytes = sizeof(drop_state),
+                                           .forward_rows = drop_rows_forward,
+                                           .backward_rows = drop_rows_backward};
 
 pgcn_i_value *pgcn_i_op_drop_rows(pgcn_i_tape *tape, pgcn_i_value *x, double rate) {
     if (tape->status != PGCN_OK) return NULL;
     if (!tape->with_grad || rate <= 0) return x;
-    pgcn_i_op *op = pgcn_i_tape_op(tape, x, NULL, x->rows, x->cols);
-    if (!op) return NULL;
-    op->rate = rate;
-    op->kept = PGCN_I_ARRAY(&tape->arena, uint8_t, x->rows);
-    if (!op->kept) tape->status = PGCN_ERR_MEMORY;
-    return row_wise(op, drop_rows_forward, drop_rows_backward);
+    return record_drop(tape, &drop_rows_kind, x, rate, x->rows);
 }
 
 /* ---- sum-pool: one row per graph ----------------------------------------------------------- */
+
+typedef struct pool_state {
+    const int64_t *segment; /* [graphs+1] rows of each graph */
+} pool_state;
+
+static const int64_t *segment_of(const pgcn_i_op *op) {
+    return ((const pool_state *)op->state)->segment;
+}
 
 static void pool_forward_task(void *context, int64_t task, int worker) {
     (void)worker;
     const pgcn_i_job *job = context;
     const pgcn_i_op *op = job->op;
-    job->tape->kernels->segment_sum(op->out->data, op->in[0]->data, op->segment,
+    job->tape->kernels->segment_sum(op->out->data, op->in[0]->data, segment_of(op),
                                     pgcn_i_block_begin(job->blocks, task),
                                     pgcn_i_block_end(job->blocks, task), op->out->cols);
 }
@@ -280,7 +340,7 @@ static void pool_backward_task(void *context, int64_t task, int worker) {
     const pgcn_i_job *job = context;
     const pgcn_i_op *op = job->op;
     job->tape->kernels->segment_spread(
-        op->in[0]->grad, op->out->grad, op->segment, pgcn_i_block_begin(job->blocks, task),
+        op->in[0]->grad, op->out->grad, segment_of(op), pgcn_i_block_begin(job->blocks, task),
         pgcn_i_block_end(job->blocks, task), op->out->cols, op->add_in[0]);
 }
 
@@ -293,14 +353,19 @@ static void pool_backward(pgcn_i_tape *tape, pgcn_i_op *op) {
     pgcn_i_run(tape, op, blocks, blocks.count, 0, pool_backward_task);
 }
 
+static const pgcn_i_kind pool_kind = {.name = "sum over graphs",
+                                      .needs = PGCN_I_NEEDS_ALL,
+                                      .state_bytes = sizeof(pool_state),
+                                      .forward_all = pool_forward,
+                                      .backward_all = pool_backward};
+
 pgcn_i_value *pgcn_i_op_sum_pool(pgcn_i_tape *tape, pgcn_i_value *x, const int64_t *offset,
                                  int64_t graphs) {
     if (tape->status != PGCN_OK) return NULL;
-    pgcn_i_op *op = pgcn_i_tape_op(tape, x, NULL, graphs, x->cols);
+    pgcn_i_op *op = pgcn_i_tape_op(tape, &pool_kind,
+                                   (pgcn_i_ports){.in = {x}, .rows = graphs, .cols = x->cols});
     if (!op) return NULL;
-    op->forward_all = pool_forward;
-    op->backward_all = pool_backward;
-    op->segment = offset;
+    ((pool_state *)op->state)->segment = offset;
     op->out->per_graph = true;
     return op->out;
 }

@@ -9,6 +9,18 @@
 
 #include <string.h>
 
+/* Of the opening layer, and of the features themselves. */
+typedef struct input_state {
+    const pgcn_i_input *input;
+    int samples;
+    double rate;   /* of elements; of whole rows where the features themselves are the result */
+    uint8_t *kept; /* [samples, nonzeros] entries that are not dropped; NULL: all */
+} input_state;
+
+static const input_state *state_of(const pgcn_i_op *op) {
+    return op->state;
+}
+
 static pgcn_i_rng_domain input_domain(const pgcn_i_tape *tape, int sample) {
     return pgcn_i_rng_domain_of(tape->seed, PGCN_I_RNG_DROPOUT_INPUT, tape->step, 0, sample);
 }
@@ -37,12 +49,12 @@ static void relu_bias_backward(pgcn_i_tape *tape, pgcn_i_op *op) {
 
 /* ---- sparse -------------------------------------------------------------------------------- */
 
-/* Whether an entry is kept: op->kept [samples, nonzeros]. */
+/* Whether an entry is kept: state_of(op)->kept [samples, nonzeros]. */
 static const uint8_t *kept_of(const pgcn_i_op *op, int64_t sample) {
-    return op->kept ? op->kept + sample * op->input->nonzeros : NULL;
+    return state_of(op)->kept ? state_of(op)->kept + sample * state_of(op)->input->nonzeros : NULL;
 }
 static float kept_scale(const pgcn_i_op *op) {
-    return op->kept ? pgcn_i_drop_scale(op->rate) : 1.0f;
+    return state_of(op)->kept ? pgcn_i_drop_scale(state_of(op)->rate) : 1.0f;
 }
 
 static void sparse_drop_task(void *context, int64_t task, int worker) {
@@ -51,16 +63,16 @@ static void sparse_drop_task(void *context, int64_t task, int worker) {
     const pgcn_i_op *op = job->op;
     int64_t sample = task / job->blocks.count, block = task % job->blocks.count;
     job->tape->kernels->draw_kept(
-        op->kept + sample * op->input->nonzeros, input_domain(job->tape, (int)sample),
-        pgcn_i_drop_threshold(op->rate), pgcn_i_block_begin(job->blocks, block),
-        pgcn_i_block_end(job->blocks, block));
+        state_of(op)->kept + sample * state_of(op)->input->nonzeros,
+        input_domain(job->tape, (int)sample), pgcn_i_drop_threshold(state_of(op)->rate),
+        pgcn_i_block_begin(job->blocks, block), pgcn_i_block_end(job->blocks, block));
 }
 
 /* Rows of the stacked samples. A run of rows that follow each other is one call; it ends where its
  * sample ends. */
 static void sparse_forward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, int worker) {
     (void)worker;
-    const pgcn_i_input *x = op->input;
+    const pgcn_i_input *x = state_of(op)->input;
     const float *w = pgcn_i_value_of(tape->params, op->param[0]);
     const float *bias = pgcn_i_value_of(tape->params, op->param[1]);
     int64_t c = op->out->cols;
@@ -76,25 +88,26 @@ static void sparse_forward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, i
 }
 
 static void sparse_drop(pgcn_i_tape *tape, pgcn_i_op *op) {
-    pgcn_i_blocks entries = pgcn_i_cut(op->input->nonzeros, PGCN_MAX_BLOCKS, 4096);
-    pgcn_i_run(tape, op, entries, entries.count * op->samples, 0, sparse_drop_task);
+    if (!state_of(op)->kept) return;
+    pgcn_i_blocks entries = pgcn_i_cut(state_of(op)->input->nonzeros, PGCN_MAX_BLOCKS, 4096);
+    pgcn_i_run(tape, op, entries, entries.count * state_of(op)->samples, 0, sparse_drop_task);
 }
 
 static void sparse_grad_task(void *context, int64_t task, int worker) {
     (void)worker;
     const pgcn_i_job *job = context;
     const pgcn_i_op *op = job->op;
-    const pgcn_i_input *x = op->input;
-    job->tape->kernels->csr_linear_grad(job->tape->params->grad + op->param[0]->first,
-                                        &x->by_column, op->kept, kept_scale(op), op->out->grad,
-                                        x->n, op->samples, pgcn_i_block_begin(job->blocks, task),
-                                        pgcn_i_block_end(job->blocks, task), op->out->cols);
+    const pgcn_i_input *x = state_of(op)->input;
+    job->tape->kernels->csr_linear_grad(
+        job->tape->params->grad + op->param[0]->first, &x->by_column, state_of(op)->kept,
+        kept_scale(op), op->out->grad, x->n, state_of(op)->samples,
+        pgcn_i_block_begin(job->blocks, task), pgcn_i_block_end(job->blocks, task), op->out->cols);
 }
 
 /* The gradient of W is written and not added: a network has one opening layer. */
 static void sparse_backward(pgcn_i_tape *tape, pgcn_i_op *op) {
     relu_bias_backward(tape, op);
-    pgcn_i_blocks features = pgcn_i_cut(op->input->columns, PGCN_MAX_BLOCKS, 16);
+    pgcn_i_blocks features = pgcn_i_cut(state_of(op)->input->columns, PGCN_MAX_BLOCKS, 16);
     pgcn_i_run(tape, op, features, features.count, 0, sparse_grad_task);
 }
 
@@ -103,13 +116,13 @@ static void sparse_backward(pgcn_i_tape *tape, pgcn_i_op *op) {
 /* The rows begin..end-1 of sample s after dropout: in the worker's tile, or X itself. */
 static const float *dense_rows(const pgcn_i_tape *tape, const pgcn_i_op *op, int sample,
                                int64_t begin, int64_t end, int worker) {
-    int64_t f = op->input->columns;
-    const float *rows = op->input->dense + begin * f;
-    if (op->rate <= 0) return rows;
+    int64_t f = state_of(op)->input->columns;
+    const float *rows = state_of(op)->input->dense + begin * f;
+    if (state_of(op)->rate <= 0) return rows;
     float *tile = pgcn_i_tile(tape, worker);
     tape->kernels->dropout(tile, NULL, rows, input_domain(tape, sample),
-                           pgcn_i_drop_threshold(op->rate), pgcn_i_drop_scale(op->rate), 0,
-                           (end - begin) * f, begin * f);
+                           pgcn_i_drop_threshold(state_of(op)->rate),
+                           pgcn_i_drop_scale(state_of(op)->rate), 0, (end - begin) * f, begin * f);
     return tile;
 }
 
@@ -119,14 +132,14 @@ static void dense_forward_task(void *context, int64_t task, int worker) {
     const pgcn_i_job *job = context;
     const pgcn_i_op *op = job->op;
     const pgcn_i_params *params = job->tape->params;
-    int64_t c = op->out->cols, f = op->input->columns;
+    int64_t c = op->out->cols, f = state_of(op)->input->columns;
     int64_t sample = task / job->blocks.count, block = task % job->blocks.count;
     int64_t last = pgcn_i_block_end(job->blocks, block);
     for (int64_t begin = pgcn_i_block_begin(job->blocks, block); begin < last;
          begin += PGCN_BLOCK_ROWS) {
         int64_t end = begin + PGCN_BLOCK_ROWS < last ? begin + PGCN_BLOCK_ROWS : last;
         const float *x = dense_rows(job->tape, op, (int)sample, begin, end, worker);
-        float *y = op->out->data + (sample * op->input->n + begin) * c;
+        float *y = op->out->data + (sample * state_of(op)->input->n + begin) * c;
         const float *bias = pgcn_i_value_of(params, op->param[1]);
         for (int64_t r = 0; r < end - begin; r++) memcpy(y + r * c, bias, (size_t)c * sizeof *y);
         job->tape->kernels->gemm(&(pgcn_i_product){.m = end - begin,
@@ -144,8 +157,8 @@ static void dense_forward_task(void *context, int64_t task, int worker) {
 }
 
 static void dense_forward(pgcn_i_tape *tape, pgcn_i_op *op) {
-    pgcn_i_blocks blocks = pgcn_i_blocks_of(op->input->n);
-    pgcn_i_run(tape, op, blocks, blocks.count * op->samples, 0, dense_forward_task);
+    pgcn_i_blocks blocks = pgcn_i_blocks_of(state_of(op)->input->n);
+    pgcn_i_run(tape, op, blocks, blocks.count * state_of(op)->samples, 0, dense_forward_task);
 }
 
 /* A group takes the same rows of every sample in turn, so there are no more groups than without
@@ -153,15 +166,15 @@ static void dense_forward(pgcn_i_tape *tape, pgcn_i_op *op) {
 static void dense_grad_task(void *context, int64_t group, int worker) {
     const pgcn_i_job *job = context;
     const pgcn_i_op *op = job->op;
-    int64_t c = op->out->cols, f = op->input->columns;
+    int64_t c = op->out->cols, f = state_of(op)->input->columns;
     float *partial = pgcn_i_partial(job->tape, group);
     int64_t first = pgcn_i_block_begin(job->blocks, group);
     int64_t last = pgcn_i_block_end(job->blocks, group);
-    for (int sample = 0; sample < op->samples; sample++)
+    for (int sample = 0; sample < state_of(op)->samples; sample++)
         for (int64_t begin = first; begin < last; begin += PGCN_BLOCK_ROWS) {
             int64_t end = begin + PGCN_BLOCK_ROWS < last ? begin + PGCN_BLOCK_ROWS : last;
             const float *x = dense_rows(job->tape, op, sample, begin, end, worker);
-            const float *g = op->out->grad + (sample * op->input->n + begin) * c;
+            const float *g = op->out->grad + (sample * state_of(op)->input->n + begin) * c;
             job->tape->kernels->gemm(&(pgcn_i_product){.m = f,
                                                        .n = c,
                                                        .k = end - begin,
@@ -178,7 +191,7 @@ static void dense_grad_task(void *context, int64_t group, int worker) {
 
 static void dense_backward(pgcn_i_tape *tape, pgcn_i_op *op) {
     relu_bias_backward(tape, op);
-    pgcn_i_blocks groups = pgcn_i_groups_of(op->input->n);
+    pgcn_i_blocks groups = pgcn_i_groups_of(state_of(op)->input->n);
     pgcn_i_run(tape, op, groups, groups.count, 0, dense_grad_task);
     pgcn_i_tape_reduce(tape, tape->params->grad + op->param[0]->first, op->add_param[0],
                        groups.count, 0, op->param[0]->count);
@@ -190,11 +203,11 @@ static void dense_backward(pgcn_i_tape *tape, pgcn_i_op *op) {
  * here, so nobody has to remember which. */
 static void features_rows(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, int worker) {
     (void)worker;
-    const pgcn_i_input *x = op->input;
+    const pgcn_i_input *x = state_of(op)->input;
     pgcn_i_rng_domain domain =
         pgcn_i_rng_domain_of(tape->seed, PGCN_I_RNG_DROP_ROWS, tape->step, op->index, 0);
-    uint32_t threshold = pgcn_i_drop_threshold(op->rate);
-    float scale = pgcn_i_drop_scale(op->rate);
+    uint32_t threshold = pgcn_i_drop_threshold(state_of(op)->rate);
+    float scale = pgcn_i_drop_scale(state_of(op)->rate);
     int64_t f = op->out->cols;
     for (int64_t i = 0; i < rows.count; i++) {
         int64_t row = pgcn_i_row(rows, i), node = row % x->n;
@@ -211,43 +224,56 @@ static void features_rows(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, in
     }
 }
 
+static const pgcn_i_kind features_kind = {.name = "features",
+                                          .needs = PGCN_I_NEEDS_NOTHING,
+                                          .state_bytes = sizeof(input_state),
+                                          .forward_rows = features_rows};
+
 pgcn_i_value *pgcn_i_op_features(pgcn_i_tape *tape, const pgcn_i_input *input, int samples,
                                  double drop_rows) {
     if (tape->status != PGCN_OK) return NULL;
-    pgcn_i_op *op = pgcn_i_tape_op(tape, NULL, NULL, input->n * samples, input->columns);
+    pgcn_i_op *op = pgcn_i_tape_op(
+        tape, &features_kind, (pgcn_i_ports){.rows = input->n * samples, .cols = input->columns});
     if (!op) return NULL;
-    op->input = input;
-    op->rate = tape->with_grad ? drop_rows : 0;
-    op->forward_rows = features_rows;
+    *(input_state *)op->state =
+        (input_state){.input = input, .samples = samples, .rate = tape->with_grad ? drop_rows : 0};
     return op->out;
 }
 
 /* ---- recording ----------------------------------------------------------------------------- */
 
+static const pgcn_i_kind dense_kind = {.name = "opening layer of dense features",
+                                       .needs = PGCN_I_NEEDS_NOTHING,
+                                       .state_bytes = sizeof(input_state),
+                                       .forward_all = dense_forward,
+                                       .backward_all = dense_backward,
+                                       .backward_reads_out = true};
+static const pgcn_i_kind sparse_kind = {.name = "opening layer of sparse features",
+                                        .needs = PGCN_I_NEEDS_NOTHING,
+                                        .state_bytes = sizeof(input_state),
+                                        .forward_all = sparse_drop,
+                                        .forward_rows = sparse_forward,
+                                        .backward_all = sparse_backward,
+                                        .backward_reads_out = true};
+
 pgcn_i_value *pgcn_i_op_input(pgcn_i_tape *tape, const pgcn_i_input *input, int samples,
                               double dropout, pgcn_i_param *w, pgcn_i_param *b) {
     if (tape->status != PGCN_OK) return NULL;
-    pgcn_i_op *op = pgcn_i_tape_op(tape, NULL, NULL, input->n * samples, w->shape[1]);
+    pgcn_i_op *op = pgcn_i_tape_op(
+        tape, input->dense ? &dense_kind : &sparse_kind,
+        (pgcn_i_ports){.param = {w, b}, .rows = input->n * samples, .cols = w->shape[1]});
     if (!op) return NULL;
-    op->input = input;
-    op->samples = samples;
-    op->rate = tape->with_grad ? dropout : 0;
-    op->param[0] = w;
-    op->param[1] = b;
-    op->back_out = true;
+    input_state *state = op->state;
+    *state =
+        (input_state){.input = input, .samples = samples, .rate = tape->with_grad ? dropout : 0};
     if (input->dense) {
-        op->forward_all = dense_forward;
-        op->backward_all = dense_backward;
-        pgcn_i_tape_need(tape, w->count, op->rate > 0 ? PGCN_BLOCK_ROWS * input->columns : 0);
-    } else {
-        if (op->rate > 0) {
-            op->forward_all = sparse_drop;
-            op->kept = PGCN_I_ARRAY(&tape->arena, uint8_t, input->nonzeros * samples);
-            if (!op->kept) tape->status = PGCN_ERR_MEMORY;
-        }
-        op->forward_rows = sparse_forward;
-        op->backward_all = sparse_backward;
-        pgcn_i_tape_need(tape, w->shape[1], 0);
+        pgcn_i_tape_need(tape, w->count, state->rate > 0 ? PGCN_BLOCK_ROWS * input->columns : 0);
+        return op->out;
     }
+    if (state->rate > 0) {
+        state->kept = PGCN_I_ARRAY(&tape->arena, uint8_t, input->nonzeros * samples);
+        if (!state->kept) tape->status = PGCN_ERR_MEMORY;
+    }
+    pgcn_i_tape_need(tape, w->shape[1], 0);
     return op->out;
 }

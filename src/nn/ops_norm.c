@@ -9,7 +9,11 @@
 #include <math.h>
 #include <string.h>
 
-enum { MEAN = 0, INV_STD = 1, SUMS = 2 }; /* op->buffer */
+typedef struct norm_state {
+    float *mean, *inv_std;    /* [cols] that rows are normalised by */
+    float *sums;              /* [2, cols] of g and g xhat */
+    pgcn_i_param *running[2]; /* mean and variance */
+} norm_state;
 static const float EPSILON = 1e-5f, MOMENTUM = 0.1f;
 
 static const float *optional(const pgcn_i_tape *tape, const pgcn_i_param *param) {
@@ -20,6 +24,7 @@ static void sum_task(void *context, int64_t group, int worker) {
     (void)worker;
     const pgcn_i_job *job = context;
     const pgcn_i_op *op = job->op;
+    const norm_state *state = op->state;
     int64_t c = op->out->cols, begin = pgcn_i_block_begin(job->blocks, group);
     int64_t end = pgcn_i_block_end(job->blocks, group);
     float *partial = pgcn_i_partial(job->tape, group);
@@ -27,16 +32,16 @@ static void sum_task(void *context, int64_t group, int worker) {
     if (job->step == 0)
         job->tape->kernels->column_sum(partial, op->in[0]->data, begin, end, c);
     else
-        job->tape->kernels->square_deviation_sum(partial, op->in[0]->data, op->buffer[MEAN], begin,
-                                                 end, c);
+        job->tape->kernels->square_deviation_sum(partial, op->in[0]->data, state->mean, begin, end,
+                                                 c);
 }
 
 static void norm_rows(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, int worker) {
+    const norm_state *state = op->state;
     (void)worker;
-    tape->kernels->norm_forward(op->out->data, op->in[0]->data, op->buffer[MEAN],
-                                op->buffer[INV_STD], optional(tape, op->param[0]),
-                                optional(tape, op->param[1]), rows.first, rows.first + rows.count,
-                                op->out->cols);
+    tape->kernels->norm_forward(op->out->data, op->in[0]->data, state->mean, state->inv_std,
+                                optional(tape, op->param[0]), optional(tape, op->param[1]),
+                                rows.first, rows.first + rows.count, op->out->cols);
 }
 
 /* The first steps count alike, so that what the averages started from is forgotten at once: smoothed
@@ -46,12 +51,13 @@ static float momentum_at(int64_t step) {
 }
 
 static void batch_statistics(pgcn_i_tape *tape, pgcn_i_op *op) {
+    const norm_state *state = op->state;
     pgcn_i_blocks groups = pgcn_i_groups_of(op->out->rows);
     int64_t c = op->out->cols, rows = op->out->rows;
     float momentum = momentum_at(tape->step);
-    float *mean = op->buffer[MEAN], *spread = op->buffer[INV_STD];
-    float *running_mean = pgcn_i_value_of(tape->params, op->running[0]);
-    float *running_var = pgcn_i_value_of(tape->params, op->running[1]);
+    float *mean = state->mean, *spread = state->inv_std;
+    float *running_mean = pgcn_i_value_of(tape->params, state->running[0]);
+    float *running_var = pgcn_i_value_of(tape->params, state->running[1]);
     pgcn_i_run_light(tape, op, groups, 0, sum_task);
     pgcn_i_tape_reduce(tape, mean, false, groups.count, 0, c);
     for (int64_t ch = 0; ch < c; ch++) mean[ch] /= (float)rows;
@@ -68,15 +74,16 @@ static void batch_statistics(pgcn_i_tape *tape, pgcn_i_op *op) {
 }
 
 static void norm_statistics(pgcn_i_tape *tape, pgcn_i_op *op) {
+    const norm_state *state = op->state;
     if (tape->again) return; /* those of this step are there, and the running ones know it */
     if (tape->with_grad) {
         batch_statistics(tape, op);
     } else {
-        const float *running_mean = pgcn_i_value_of(tape->params, op->running[0]);
-        const float *running_var = pgcn_i_value_of(tape->params, op->running[1]);
+        const float *running_mean = pgcn_i_value_of(tape->params, state->running[0]);
+        const float *running_var = pgcn_i_value_of(tape->params, state->running[1]);
         for (int64_t ch = 0; ch < op->out->cols; ch++) {
-            op->buffer[MEAN][ch] = running_mean[ch];
-            op->buffer[INV_STD][ch] = 1.0f / sqrtf(running_var[ch] + EPSILON);
+            state->mean[ch] = running_mean[ch];
+            state->inv_std[ch] = 1.0f / sqrtf(running_var[ch] + EPSILON);
         }
     }
 }
@@ -85,57 +92,65 @@ static void grad_sums_task(void *context, int64_t group, int worker) {
     (void)worker;
     const pgcn_i_job *job = context;
     const pgcn_i_op *op = job->op;
+    const norm_state *state = op->state;
     int64_t c = op->out->cols;
     float *partial = pgcn_i_partial(job->tape, group);
     memset(partial, 0, (size_t)(2 * c) * sizeof *partial);
-    job->tape->kernels->norm_sums(
-        partial, partial + c, op->out->grad, op->in[0]->data, op->buffer[MEAN], op->buffer[INV_STD],
-        pgcn_i_block_begin(job->blocks, group), pgcn_i_block_end(job->blocks, group), c);
+    job->tape->kernels->norm_sums(partial, partial + c, op->out->grad, op->in[0]->data, state->mean,
+                                  state->inv_std, pgcn_i_block_begin(job->blocks, group),
+                                  pgcn_i_block_end(job->blocks, group), c);
 }
 
 static void grad_task(void *context, int64_t task, int worker) {
     (void)worker;
     const pgcn_i_job *job = context;
     const pgcn_i_op *op = job->op;
+    const norm_state *state = op->state;
     int64_t c = op->out->cols;
-    job->tape->kernels->norm_backward(
-        op->in[0]->grad, op->out->grad, op->in[0]->data, op->buffer[MEAN], op->buffer[INV_STD],
-        optional(job->tape, op->param[0]), op->buffer[SUMS], op->buffer[SUMS] + c,
-        1.0f / (float)op->out->rows, pgcn_i_block_begin(job->blocks, task),
-        pgcn_i_block_end(job->blocks, task), c, op->add_in[0]);
+    job->tape->kernels->norm_backward(op->in[0]->grad, op->out->grad, op->in[0]->data, state->mean,
+                                      state->inv_std, optional(job->tape, op->param[0]),
+                                      state->sums, state->sums + c, 1.0f / (float)op->out->rows,
+                                      pgcn_i_block_begin(job->blocks, task),
+                                      pgcn_i_block_end(job->blocks, task), c, op->add_in[0]);
 }
 
 static void norm_backward(pgcn_i_tape *tape, pgcn_i_op *op) {
+    const norm_state *state = op->state;
     pgcn_i_blocks groups = pgcn_i_groups_of(op->out->rows);
     pgcn_i_blocks blocks = pgcn_i_blocks_of(op->out->rows);
     int64_t c = op->out->cols;
     pgcn_i_run_light(tape, op, groups, 0, grad_sums_task);
-    pgcn_i_tape_reduce(tape, op->buffer[SUMS], false, groups.count, 0, 2 * c);
+    pgcn_i_tape_reduce(tape, state->sums, false, groups.count, 0, 2 * c);
     /* dbeta = sum g,  dgamma = sum g xhat: the same two sums. */
     for (int i = 0; i < 2; i++)
         if (op->param[i])
             tape->kernels->scale(tape->params->grad + op->param[i]->first, 1.0f,
-                                 op->buffer[SUMS] + (i == 0 ? c : 0), 0, c, op->add_param[i]);
+                                 state->sums + (i == 0 ? c : 0), 0, c, op->add_param[i]);
     pgcn_i_run_light(tape, op, blocks, 0, grad_task);
 }
+
+static const pgcn_i_kind norm_kind = {.name = "batch norm",
+                                      .needs = PGCN_I_NEEDS_ALL,
+                                      .state_bytes = sizeof(norm_state),
+                                      .forward_all = norm_statistics,
+                                      .forward_rows = norm_rows,
+                                      .backward_all = norm_backward,
+                                      .backward_reads_in = true};
 
 pgcn_i_value *pgcn_i_op_batch_norm(pgcn_i_tape *tape, pgcn_i_value *x, pgcn_i_param *gamma,
                                    pgcn_i_param *beta, pgcn_i_param *running_mean,
                                    pgcn_i_param *running_var) {
     if (tape->status != PGCN_OK) return NULL;
-    pgcn_i_op *op = pgcn_i_tape_op(tape, x, NULL, x->rows, x->cols);
+    pgcn_i_op *op = pgcn_i_tape_op(
+        tape, &norm_kind,
+        (pgcn_i_ports){.in = {x}, .param = {gamma, beta}, .rows = x->rows, .cols = x->cols});
     if (!op) return NULL;
-    op->forward_all = norm_statistics;
-    op->forward_rows = norm_rows;
-    op->backward_all = norm_backward;
-    op->back_in = true;
-    op->param[0] = gamma;
-    op->param[1] = beta;
-    op->running[0] = running_mean;
-    op->running[1] = running_var;
-    op->buffer[MEAN] = pgcn_i_tape_floats(tape, x->cols);
-    op->buffer[INV_STD] = pgcn_i_tape_floats(tape, x->cols);
-    op->buffer[SUMS] = pgcn_i_tape_floats(tape, 2 * x->cols);
+    norm_state *state = op->state;
+    state->running[0] = running_mean;
+    state->running[1] = running_var;
+    state->mean = pgcn_i_tape_floats(tape, x->cols);
+    state->inv_std = pgcn_i_tape_floats(tape, x->cols);
+    state->sums = pgcn_i_tape_floats(tape, 2 * x->cols);
     pgcn_i_tape_need(tape, 2 * x->cols, 0);
     return op->out;
 }

@@ -19,32 +19,34 @@
 
 static int64_t kernel_floats(const pgcn_i_op *op) {
     int64_t c = op->out->cols;
-    return op->k * c * (op->kernel == PGCN_KERNEL_FULL ? c : 1);
+    return pgcn_i_path_of(op)->conv.k * c *
+           (pgcn_i_path_of(op)->conv.kernel == PGCN_KERNEL_FULL ? c : 1);
 }
 static bool is_spread(const pgcn_i_op *op) {
-    return op->kernel == PGCN_KERNEL_GLOBAL || op->kernel == PGCN_KERNEL_LAYER;
+    return pgcn_i_path_of(op)->conv.kernel == PGCN_KERNEL_GLOBAL ||
+           pgcn_i_path_of(op)->conv.kernel == PGCN_KERNEL_LAYER;
 }
 
 void pgcn_i_path_kernel(pgcn_i_tape *tape, pgcn_i_op *op) {
     const float *s = pgcn_i_value_of(tape->params, op->param[0]);
-    float share = 1.0f - op->alpha, *kernel = op->buffer[PATH_KERNEL];
+    float share = 1.0f - pgcn_i_path_of(op)->alpha, *kernel = pgcn_i_path_of(op)->kernel;
     int64_t c = op->out->cols;
     if (!is_spread(op))
         tape->kernels->scale(kernel, share, s, 0, kernel_floats(op), false);
     else
-        for (int64_t e = 0; e < op->k * c; e++) kernel[e] = share * s[e / c];
+        for (int64_t e = 0; e < pgcn_i_path_of(op)->conv.k * c; e++) kernel[e] = share * s[e / c];
 }
 
 /* The sum over the nodes is there; what is left is the sum over the channels where s has none. */
 void pgcn_i_path_kernel_gradient(pgcn_i_tape *tape, pgcn_i_op *op) {
     float *grad = tape->params->grad + op->param[0]->first;
-    float share = 1.0f - op->alpha, *sum = op->buffer[PATH_KERNEL_GRAD];
+    float share = 1.0f - pgcn_i_path_of(op)->alpha, *sum = pgcn_i_path_of(op)->kernel_grad;
     int64_t c = op->out->cols;
     if (!is_spread(op)) {
         tape->kernels->scale(grad, share, sum, 0, kernel_floats(op), op->add_param[0]);
         return;
     }
-    for (int i = 0; i < op->k; i++) {
+    for (int i = 0; i < pgcn_i_path_of(op)->conv.k; i++) {
         double total = 0;
         for (int64_t ch = 0; ch < c; ch++) total += (double)sum[i * c + ch];
         grad[i] = (float)((double)share * total + (op->add_param[0] ? (double)grad[i] : 0.0));
@@ -57,14 +59,15 @@ void pgcn_i_path_residual(const pgcn_i_tape *tape, const pgcn_i_op *op, int64_t 
                           int64_t end) {
     int64_t c = op->out->cols;
     if (op->in[1])
-        tape->kernels->scale(op->out->data, op->alpha, op->in[1]->data, begin * c, end * c, true);
+        tape->kernels->scale(op->out->data, pgcn_i_path_of(op)->alpha, op->in[1]->data, begin * c,
+                             end * c, true);
 }
 void pgcn_i_path_residual_gradient(const pgcn_i_tape *tape, const pgcn_i_op *op, int64_t begin,
                                    int64_t end) {
     int64_t c = op->out->cols;
     if (op->in[1])
-        tape->kernels->scale(op->in[1]->grad, op->alpha, op->out->grad, begin * c, end * c,
-                             op->add_in[1]);
+        tape->kernels->scale(op->in[1]->grad, pgcn_i_path_of(op)->alpha, op->out->grad, begin * c,
+                             end * c, op->add_in[1]);
 }
 
 /* ---- sampled ------------------------------------------------------------------------------- */
@@ -75,23 +78,23 @@ void pgcn_i_path_residual_gradient(const pgcn_i_tape *tape, const pgcn_i_op *op,
  * Narrow rows and those of large matrices are gathered and go on to the product at once. */
 enum { SLAB = 64, FAR_BYTES = 32 << 20 };
 
-static bool is_far(const pgcn_i_op *op) {
-    return op->out->rows * op->out->cols > FAR_BYTES / (int64_t)sizeof *op->out->data;
+static bool is_far(const pgcn_i_value *value) {
+    return value->rows * value->cols > FAR_BYTES / (int64_t)sizeof *value->data;
 }
-static bool by_slabs(const pgcn_i_op *op) {
-    return op->out->cols > SLAB && !is_far(op);
+static bool by_slabs(const pgcn_i_value *value) {
+    return value->cols > SLAB && !is_far(value);
 }
 
 static pgcn_i_path_args path_args(const pgcn_i_tape *tape, const pgcn_i_op *op, const float *rows,
                                   const pgcn_i_csr *hop) {
     return (pgcn_i_path_args){.h = rows,
                               .bf16 = tape->bf16,
-                              .s = op->buffer[PATH_KERNEL],
+                              .s = pgcn_i_path_of(op)->kernel,
                               .hop = hop,
-                              .k = op->k,
+                              .k = pgcn_i_path_of(op)->conv.k,
                               .c = op->out->cols,
                               .width = op->out->cols,
-                              .prefetch = is_far(op)};
+                              .prefetch = is_far(op->out)};
 }
 
 /* The rows that will be gathered, once more in bf16: each is read many times, so half the bytes may
@@ -129,7 +132,8 @@ static void residual_rows(const pgcn_i_tape *tape, const pgcn_i_op *op, pgcn_i_r
 
 static void sampled_forward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, int worker) {
     (void)worker;
-    pgcn_i_path_args args = path_args(tape, op, op->in[0]->data, op->transition->visits->hop);
+    pgcn_i_path_args args =
+        path_args(tape, op, op->in[0]->data, pgcn_i_path_of(op)->conv.transition->visits->hop);
     tape->kernels->pathconv_forward(op->out->data, &args, rows);
     residual_rows(tape, op, rows);
 }
@@ -143,7 +147,8 @@ static void slab_forward_task(void *context, int64_t task, int worker) {
     pgcn_i_rows rows = {op->live_out ? op->live_out->row + begin : NULL, begin,
                         pgcn_i_block_end(job->blocks, block) - begin};
     int64_t c = op->out->cols, first = slab * SLAB;
-    pgcn_i_path_args args = path_args(job->tape, op, op->in[0]->data, op->transition->visits->hop);
+    pgcn_i_path_args args =
+        path_args(job->tape, op, op->in[0]->data, pgcn_i_path_of(op)->conv.transition->visits->hop);
     args.h += first;
     args.s += first;
     if (args.bf16) args.bf16 += first;
@@ -173,18 +178,17 @@ static void residual_gradient(const pgcn_i_tape *tape, const pgcn_i_op *op, pgcn
     for (int64_t i = 0; i < rows.count; i++) {
         int64_t row = pgcn_i_row(rows, i);
         if (op->live_out && !op->live_out->is[row]) continue;
-        tape->kernels->scale(into_dx ? dx + i * c : r->grad + row * c, op->alpha,
+        tape->kernels->scale(into_dx ? dx + i * c : r->grad + row * c, pgcn_i_path_of(op)->alpha,
                              op->out->grad + row * c, 0, c, add);
     }
 }
 
-static void sampled_backward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, float *g,
-                             float *dx, float *partial, int worker) {
-    (void)g, (void)worker;
-    pgcn_i_path_args args = path_args(tape, op, op->out->grad, op->transition->visits->hop_t);
+static void sampled_backward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_backward_tile tile) {
+    pgcn_i_path_args args =
+        path_args(tape, op, op->out->grad, pgcn_i_path_of(op)->conv.transition->visits->hop_t);
     args.live = op->live_out ? op->live_out->is : NULL;
-    tape->kernels->pathconv_backward(dx, partial, op->in[0]->data, &args, rows);
-    if (op->in[1]) residual_gradient(tape, op, rows, dx);
+    tape->kernels->pathconv_backward(tile.dx, tile.partial, op->in[0]->data, &args, tile.rows);
+    if (op->in[1]) residual_gradient(tape, op, tile.rows, tile.dx);
 }
 
 /* ---- exact --------------------------------------------------------------------------------- */
@@ -196,7 +200,7 @@ static void sampled_backward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows,
  * read at random is small: all passes but the last leave their slabs one after the other, without
  * gaps. */
 static int64_t power_slab(const pgcn_i_op *op) {
-    return by_slabs(op) ? SLAB : op->out->cols;
+    return by_slabs(op->out) ? SLAB : op->out->cols;
 }
 
 static int64_t power_slabs(const pgcn_i_op *op) {
@@ -205,15 +209,16 @@ static int64_t power_slabs(const pgcn_i_op *op) {
 
 /* Powers go to a buffer and to the place of the result in turn, the last one to the buffer. */
 static float *horner_power(const pgcn_i_tape *tape, const pgcn_i_op *op, int pass) {
-    return (op->k - 2 - pass) % 2 ? op->out->data : tape->power;
+    return (pgcn_i_path_of(op)->conv.k - 2 - pass) % 2 ? op->out->data : tape->power;
 }
 
 static void horner_pass(const pgcn_i_tape *tape, const pgcn_i_op *op, int pass, int64_t sample,
                         int64_t first, int64_t begin, int64_t end) {
-    int64_t n = op->transition->n, c = op->out->cols, stack = sample * n * c, slab = power_slab(op);
+    int64_t n = pgcn_i_path_of(op)->conv.transition->n, c = op->out->cols, stack = sample * n * c,
+            slab = power_slab(op);
     int64_t width = c - first < slab ? c - first : slab, place = stack + n * first;
-    const float *s = op->buffer[PATH_KERNEL] + first, *h = op->in[0]->data + stack + first;
-    bool is_last = pass == op->k - 1;
+    const float *s = pgcn_i_path_of(op)->kernel + first, *h = op->in[0]->data + stack + first;
+    bool is_last = pass == pgcn_i_path_of(op)->conv.k - 1;
     pgcn_i_horner_args args = {
         .out = is_last ? op->out->data + stack + first : horner_power(tape, op, pass) + place,
         .out_c = is_last ? c : width,
@@ -222,10 +227,10 @@ static void horner_pass(const pgcn_i_tape *tape, const pgcn_i_op *op, int pass, 
         .h = h,
         .h_c = c,
         .width = width,
-        .a = op->transition->exact,
-        .s = s + (op->k - 1 - pass) * c,
-        .s_x = pass == 1 ? s + (op->k - 1) * c : NULL,
-        .prefetch = is_far(op),
+        .a = pgcn_i_path_of(op)->conv.transition->exact,
+        .s = s + (pgcn_i_path_of(op)->conv.k - 1 - pass) * c,
+        .s_x = pass == 1 ? s + (pgcn_i_path_of(op)->conv.k - 1) * c : NULL,
+        .prefetch = is_far(op->out),
     };
     tape->kernels->horner(&args, begin, end);
 }
@@ -245,36 +250,38 @@ static void horner_slab_task(void *context, int64_t slab, int worker) {
     (void)worker;
     const pgcn_i_job *job = context;
     int64_t slabs = power_slabs(job->op);
-    for (int pass = 1; pass < job->op->k - 1; pass++)
+    for (int pass = 1; pass < pgcn_i_path_of(job->op)->conv.k - 1; pass++)
         horner_pass(job->tape, job->op, pass, slab / slabs, slab % slabs * power_slab(job->op), 0,
-                    job->op->transition->n);
+                    pgcn_i_path_of(job->op)->conv.transition->n);
 }
 
 /* All passes but the last need all rows of the one before. Where the slabs keep all threads busy
  * nobody has to wait, and a thread finds its slab in its own cache. Which way is taken changes no
  * bit: a channel's sums are the same. */
 static void exact_forward_all(pgcn_i_tape *tape, pgcn_i_op *op) {
-    pgcn_i_blocks blocks = pgcn_i_blocks_of(op->transition->n);
-    int64_t slabs = op->samples * power_slabs(op), threads = pgcn_i_pool_threads(tape->pool);
+    pgcn_i_blocks blocks = pgcn_i_blocks_of(pgcn_i_path_of(op)->conv.transition->n);
+    int64_t slabs = pgcn_i_path_of(op)->conv.transition->samples * power_slabs(op),
+            threads = pgcn_i_pool_threads(tape->pool);
     if (slabs % threads == 0 || slabs > 4 * threads) {
         pgcn_i_run(tape, op, blocks, slabs, 0, horner_slab_task);
         return;
     }
-    for (int pass = 1; pass < op->k - 1; pass++)
+    for (int pass = 1; pass < pgcn_i_path_of(op)->conv.k - 1; pass++)
         pgcn_i_run(tape, op, blocks, blocks.count * slabs, pass, horner_block_task);
 }
 
 /* The rows of the last pass go on to the next operation. A tile may end in the next sample. */
 static void exact_forward_rows(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, int worker) {
     (void)worker;
-    int64_t n = op->transition->n, begin = rows.first, end = rows.first + rows.count;
-    for (int64_t sample = begin / n; sample * n < end && op->k > 1; sample++) {
+    int64_t n = pgcn_i_path_of(op)->conv.transition->n, begin = rows.first,
+            end = rows.first + rows.count;
+    for (int64_t sample = begin / n; sample * n < end && pgcn_i_path_of(op)->conv.k > 1; sample++) {
         int64_t from = begin > sample * n ? begin - sample * n : 0;
         int64_t to = end < (sample + 1) * n ? end - sample * n : n;
         for (int64_t first = 0; first < op->out->cols; first += power_slab(op))
-            horner_pass(tape, op, op->k - 1, sample, first, from, to);
+            horner_pass(tape, op, pgcn_i_path_of(op)->conv.k - 1, sample, first, from, to);
     }
-    if (op->k == 1) { /* nothing but s_0 (.) h */
+    if (pgcn_i_path_of(op)->conv.k == 1) { /* nothing but s_0 (.) h */
         pgcn_i_path_args args = path_args(tape, op, op->in[0]->data, NULL);
         tape->kernels->pathconv_forward(op->out->data, &args, rows);
     }
@@ -293,94 +300,122 @@ static void exact_backward_task(void *context, int64_t group, int worker) {
     int64_t end = pgcn_i_block_end(job->blocks, group);
     float *partial = pgcn_i_partial(job->tape, group) + i * c;
     memset(partial, 0, (size_t)c * sizeof *partial);
-    for (int64_t sample = 0; sample < op->samples; sample++) {
-        int64_t first = sample * op->transition->n, stack = first * c;
+    for (int64_t sample = 0; sample < pgcn_i_path_of(op)->conv.transition->samples; sample++) {
+        int64_t first = sample * pgcn_i_path_of(op)->conv.transition->n, stack = first * c;
         const float *q = op->out->grad + stack;
         if (i > 0) {
             const float *before = pgcn_i_path_power(job->tape, op, i - 1) + stack;
             float *power = pgcn_i_path_power(job->tape, op, i) + stack;
-            kernels->gather(power + begin * c, before, op->transition->exact_t, begin, end, c);
+            kernels->gather(power + begin * c, before, pgcn_i_path_of(op)->conv.transition->exact_t,
+                            begin, end, c);
             q = power;
         }
         kernels->scale_dot(op->in[0]->grad + stack, partial, q, op->in[0]->data + stack,
-                           op->buffer[PATH_KERNEL] + i * c, begin, end, c, i > 0 || op->add_in[0]);
+                           pgcn_i_path_of(op)->kernel + i * c, begin, end, c,
+                           i > 0 || op->add_in[0]);
         if (i == 0) pgcn_i_path_residual_gradient(job->tape, op, first + begin, first + end);
     }
 }
 
 static void exact_backward(pgcn_i_tape *tape, pgcn_i_op *op) {
-    pgcn_i_blocks groups = pgcn_i_groups_of(op->transition->n);
-    for (int i = 0; i < op->k; i++)
+    pgcn_i_blocks groups = pgcn_i_groups_of(pgcn_i_path_of(op)->conv.transition->n);
+    for (int i = 0; i < pgcn_i_path_of(op)->conv.k; i++)
         pgcn_i_run(tape, op, groups, groups.count, i, exact_backward_task);
-    pgcn_i_tape_reduce(tape, op->buffer[PATH_KERNEL_GRAD], false, groups.count, 0,
+    pgcn_i_tape_reduce(tape, pgcn_i_path_of(op)->kernel_grad, false, groups.count, 0,
                        kernel_floats(op));
     pgcn_i_path_kernel_gradient(tape, op);
 }
 
 /* ---- recording ----------------------------------------------------------------------------- */
 
-static void record_sampled(pgcn_i_tape *tape, pgcn_i_op *op) {
-    op->forward_all = by_slabs(op) ? slab_forward : sampled_forward_all;
-    op->backward_all = sampled_backward_all;
-    op->forward_rows = by_slabs(op) ? slab_forward_rows : sampled_forward;
-    op->spreads = true;
-    if (tape->gather_bf16 && op->out->rows * op->out->cols > tape->bf16_count)
-        tape->bf16_count = op->out->rows * op->out->cols;
-    op->backward_rows = sampled_backward;
-    op->backward_done = pgcn_i_path_kernel_gradient;
-    op->partial_floats = kernel_floats(op);
-    op->partial_to = op->buffer[PATH_KERNEL_GRAD];
+static const pgcn_i_visits *visits_of(const pgcn_i_op *op) {
+    return pgcn_i_path_of(op)->conv.transition->visits;
 }
 
-static void record_exact(pgcn_i_tape *tape, pgcn_i_op *op) {
-    op->forward_all = exact_forward_all;
-    op->forward_rows = exact_forward_rows;
-    op->backward_all = exact_backward;
-    pgcn_i_tape_need(tape, kernel_floats(op), 0);
+#define SAMPLED                                                                                    \
+    .needs = PGCN_I_NEEDS_VISITED, .state_bytes = sizeof(pgcn_i_path_state),                       \
+    .refresh = pgcn_i_path_kernel, .visits = visits_of
+#define SAMPLED_BACKWARD                                                                           \
+    .backward_all = sampled_backward_all, .backward_rows = sampled_backward,                       \
+    .backward_done = pgcn_i_path_kernel_gradient, .backward_reads_in = true
+#define EXACT                                                                                      \
+    .needs = PGCN_I_NEEDS_ALL, .state_bytes = sizeof(pgcn_i_path_state),                           \
+    .refresh = pgcn_i_path_kernel, .forward_all = exact_forward_all,                               \
+    .forward_rows = exact_forward_rows, .uses_power = true
+
+/* By where a row goes: on to the product at once, or slab by slab; and whether it is trained. */
+static const pgcn_i_kind sampled_kind[2][2] = {{{.name = "smoothing",
+                                                 SAMPLED,
+                                                 .forward_all = sampled_forward_all,
+                                                 .forward_rows = sampled_forward},
+                                                {.name = "path convolution",
+                                                 SAMPLED,
+                                                 SAMPLED_BACKWARD,
+                                                 .forward_all = sampled_forward_all,
+                                                 .forward_rows = sampled_forward}},
+                                               {{.name = "smoothing by slabs",
+                                                 SAMPLED,
+                                                 .forward_all = slab_forward,
+                                                 .forward_rows = slab_forward_rows},
+                                                {.name = "path convolution by slabs",
+                                                 SAMPLED,
+                                                 SAMPLED_BACKWARD,
+                                                 .forward_all = slab_forward,
+                                                 .forward_rows = slab_forward_rows}}};
+static const pgcn_i_kind exact_kind[2] = {{.name = "exact smoothing", EXACT},
+                                          {.name = "exact path convolution",
+                                           EXACT,
+                                           .backward_all = exact_backward,
+                                           .backward_reads_in = true}};
+
+static const pgcn_i_kind *kind_of(const pgcn_i_pathconv *conv, const pgcn_i_value *h,
+                                  bool trained) {
+    bool sampled = conv->transition->visits != NULL;
+    if (conv->kernel == PGCN_KERNEL_FULL)
+        return sampled ? &pgcn_i_full_sampled : &pgcn_i_full_exact;
+    return sampled ? &sampled_kind[by_slabs(h)][trained] : &exact_kind[trained];
 }
 
-static pgcn_i_op *record_pathconv(pgcn_i_tape *tape, pgcn_i_value *h,
-                                  const pgcn_i_transition *transition, int k, pgcn_kernel kernel,
-                                  pgcn_i_param *s, pgcn_i_value *residual, double alpha) {
+static void need_scratch(pgcn_i_tape *tape, pgcn_i_op *op, bool trained) {
+    const pgcn_i_path_state *state = op->state;
+    int64_t floats = op->out->rows * op->out->cols;
+    if (op->kind->uses_power) pgcn_i_tape_need_powers(tape, floats);
+    if (state->conv.kernel == PGCN_KERNEL_FULL) {
+        pgcn_i_path_full_scratch(tape, op);
+    } else if (!state->conv.transition->visits) {
+        pgcn_i_tape_need(tape, kernel_floats(op), 0);
+    } else {
+        if (tape->gather_bf16 && floats > tape->bf16_count) tape->bf16_count = floats;
+        if (!trained) return;
+        op->partial_floats = kernel_floats(op);
+        op->partial_to = state->kernel_grad;
+    }
+}
+
+static pgcn_i_value *record(pgcn_i_tape *tape, pgcn_i_value *h, pgcn_i_pathconv conv,
+                            bool trained) {
     if (tape->status != PGCN_OK) return NULL;
-    pgcn_i_op *op = pgcn_i_tape_op(tape, h, residual, h->rows, h->cols);
+    pgcn_i_op *op = pgcn_i_tape_op(
+        tape, kind_of(&conv, h, trained),
+        (pgcn_i_ports){
+            .in = {h, conv.residual}, .param = {conv.s}, .rows = h->rows, .cols = h->cols});
     if (!op) return NULL;
-    op->transition = transition;
-    op->samples = transition->samples;
-    op->k = k;
-    op->kernel = kernel;
-    op->param[0] = s;
-    op->alpha = residual ? (float)alpha : 0;
-    op->back_in = true;
-    op->refresh = pgcn_i_path_kernel;
-    op->buffer[PATH_KERNEL] = pgcn_i_tape_floats(tape, kernel_floats(op));
-    op->buffer[PATH_KERNEL_GRAD] = pgcn_i_tape_floats(tape, kernel_floats(op));
-    if (!transition->visits) pgcn_i_tape_need_powers(tape, h->rows * h->cols);
-    if (kernel == PGCN_KERNEL_FULL)
-        pgcn_i_op_pathconv_full(tape, op);
-    else if (transition->visits)
-        record_sampled(tape, op);
-    else
-        record_exact(tape, op);
-    return op;
+    pgcn_i_path_state *state = op->state;
+    *state = (pgcn_i_path_state){.conv = conv, .alpha = conv.residual ? (float)conv.alpha : 0};
+    state->kernel = pgcn_i_tape_floats(tape, kernel_floats(op));
+    state->kernel_grad = pgcn_i_tape_floats(tape, kernel_floats(op));
+    need_scratch(tape, op, trained);
+    return op->out;
 }
 
-pgcn_i_value *pgcn_i_op_pathconv(pgcn_i_tape *tape, pgcn_i_value *h,
-                                 const pgcn_i_transition *transition, int k, pgcn_kernel kernel,
-                                 pgcn_i_param *s, pgcn_i_value *residual, double alpha) {
-    pgcn_i_op *op = record_pathconv(tape, h, transition, k, kernel, s, residual, alpha);
-    return op ? op->out : NULL;
+pgcn_i_value *pgcn_i_op_pathconv(pgcn_i_tape *tape, pgcn_i_value *h, pgcn_i_pathconv conv) {
+    return record(tape, h, conv, true);
 }
 
 pgcn_i_value *pgcn_i_op_smooth(pgcn_i_tape *tape, pgcn_i_value *x,
                                const pgcn_i_transition *transition, int k, pgcn_i_param *s) {
-    pgcn_i_op *op = record_pathconv(tape, x, transition, k, PGCN_KERNEL_LAYER, s, NULL, 0);
-    if (!op) return NULL;
-    op->backward_all = NULL;
-    op->backward_rows = NULL;
-    op->backward_done = NULL;
-    op->back_in = false;
-    op->partial_floats = 0;
-    op->partial_to = NULL;
-    return op->out;
+    return record(
+        tape, x,
+        (pgcn_i_pathconv){.transition = transition, .kernel = PGCN_KERNEL_LAYER, .k = k, .s = s},
+        false);
 }

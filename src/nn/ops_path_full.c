@@ -5,12 +5,12 @@
  * Backward with q_i = S_i^T g or (T^T)^i g:   dh = sum_i q_i W_i^T    dW_i = h^T q_i
  *
  * Tiles of 64 rows are gathered and multiplied while they are in the cache. The residual, the
- * factor (1 - alpha) in W and the set-up are those of ops_path.c, which calls
- * pgcn_i_op_pathconv_full. */
+ * factor (1 - alpha) in W and the set-up are those of ops_path.c, which chooses
+ * one of the two kinds at the end of this file. */
 #include "nn/ops.h"
 
 static const float *weight_of(const pgcn_i_op *op, int hop) {
-    return op->buffer[PATH_KERNEL] + hop * op->out->cols * op->out->cols;
+    return pgcn_i_path_of(op)->kernel + hop * op->out->cols * op->out->cols;
 }
 
 /* Calls `tile` for 64 rows at a time of a block of one sample (exact) or of all rows (sampled). */
@@ -58,8 +58,8 @@ static void tile_gradient(const pgcn_i_job *job, const float *q, int hop, int64_
 }
 
 static void sum_kernel_gradient(pgcn_i_tape *tape, pgcn_i_op *op, int64_t groups) {
-    pgcn_i_tape_reduce(tape, op->buffer[PATH_KERNEL_GRAD], false, groups, 0,
-                       op->k * op->out->cols * op->out->cols);
+    pgcn_i_tape_reduce(tape, pgcn_i_path_of(op)->kernel_grad, false, groups, 0,
+                       pgcn_i_path_of(op)->conv.k * op->out->cols * op->out->cols);
     pgcn_i_path_kernel_gradient(tape, op);
 }
 
@@ -69,10 +69,11 @@ static void sum_kernel_gradient(pgcn_i_tape *tape, pgcn_i_op *op, int64_t groups
 static void sampled_forward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, int worker) {
     int64_t c = op->out->cols, begin = rows.first, end = rows.first + rows.count;
     float *tile = pgcn_i_tile(tape, worker);
-    for (int i = 0; i < op->k; i++) {
+    for (int i = 0; i < pgcn_i_path_of(op)->conv.k; i++) {
         const float *z = op->in[0]->data + begin * c;
         if (i > 0) {
-            tape->kernels->gather(tile, op->in[0]->data, &op->transition->visits->hop[i - 1], begin,
+            tape->kernels->gather(tile, op->in[0]->data,
+                                  &pgcn_i_path_of(op)->conv.transition->visits->hop[i - 1], begin,
                                   end, c);
             z = tile;
         }
@@ -95,10 +96,11 @@ static void sampled_backward_tile(const pgcn_i_job *job, int64_t stack, int64_t 
     int64_t c = op->out->cols;
     float *tile = pgcn_i_tile(job->tape, worker);
     bool first = begin == pgcn_i_block_begin(job->blocks, group);
-    for (int i = 0; i < op->k; i++) {
+    for (int i = 0; i < pgcn_i_path_of(op)->conv.k; i++) {
         const float *q = op->out->grad + begin * c;
         if (i > 0) {
-            job->tape->kernels->gather(tile, op->out->grad, &op->transition->visits->hop_t[i - 1],
+            job->tape->kernels->gather(tile, op->out->grad,
+                                       &pgcn_i_path_of(op)->conv.transition->visits->hop_t[i - 1],
                                        begin, end, c);
             q = tile;
         }
@@ -121,7 +123,7 @@ static void sampled_backward(pgcn_i_tape *tape, pgcn_i_op *op) {
 /* Pass t = 0 .. k-1 of Horner's rule with hop i = k-1-t:  r = T r + h W_i, into a buffer and the
  * result in turn, the last into the result. */
 static float *horner_target(const pgcn_i_tape *tape, const pgcn_i_op *op, int pass) {
-    return (op->k - 1 - pass) % 2 ? tape->power : op->out->data;
+    return (pgcn_i_path_of(op)->conv.k - 1 - pass) % 2 ? tape->power : op->out->data;
 }
 
 static void exact_forward_tile(const pgcn_i_job *job, int64_t stack, int64_t begin, int64_t end,
@@ -132,28 +134,30 @@ static void exact_forward_tile(const pgcn_i_job *job, int64_t stack, int64_t beg
     float *target = horner_target(job->tape, op, job->step) + (stack + begin) * c;
     if (job->step > 0)
         job->tape->kernels->gather(target, horner_target(job->tape, op, job->step - 1) + stack * c,
-                                   op->transition->exact, begin, end, c);
+                                   pgcn_i_path_of(op)->conv.transition->exact, begin, end, c);
     product(job->tape,
             (pgcn_i_product){.m = end - begin,
                              .k = c,
                              .a = op->in[0]->data + (stack + begin) * c,
-                             .b = weight_of(op, op->k - 1 - job->step),
+                             .b = weight_of(op, pgcn_i_path_of(op)->conv.k - 1 - job->step),
                              .c = target,
                              .add = job->step > 0},
             c);
-    if (job->step == op->k - 1) pgcn_i_path_residual(job->tape, op, stack + begin, stack + end);
+    if (job->step == pgcn_i_path_of(op)->conv.k - 1)
+        pgcn_i_path_residual(job->tape, op, stack + begin, stack + end);
 }
 
 static void exact_forward_task(void *context, int64_t task, int worker) {
     const pgcn_i_job *job = context;
-    for_tiles(job, task / job->blocks.count * job->op->transition->n, task % job->blocks.count,
-              worker, exact_forward_tile);
+    for_tiles(job, task / job->blocks.count * pgcn_i_path_of(job->op)->conv.transition->n,
+              task % job->blocks.count, worker, exact_forward_tile);
 }
 
 static void exact_forward(pgcn_i_tape *tape, pgcn_i_op *op) {
-    pgcn_i_blocks blocks = pgcn_i_blocks_of(op->transition->n);
-    for (int pass = 0; pass < op->k; pass++)
-        pgcn_i_run(tape, op, blocks, blocks.count * op->samples, pass, exact_forward_task);
+    pgcn_i_blocks blocks = pgcn_i_blocks_of(pgcn_i_path_of(op)->conv.transition->n);
+    for (int pass = 0; pass < pgcn_i_path_of(op)->conv.k; pass++)
+        pgcn_i_run(tape, op, blocks, blocks.count * pgcn_i_path_of(op)->conv.transition->samples,
+                   pass, exact_forward_task);
 }
 
 /* Pass i:  q_i = T^T q_{i-1}, q_0 = g. */
@@ -167,8 +171,8 @@ static void exact_backward_tile(const pgcn_i_job *job, int64_t stack, int64_t be
     if (i > 0) {
         const float *before = pgcn_i_path_power(job->tape, op, i - 1);
         float *power = pgcn_i_path_power(job->tape, op, i) + (stack + begin) * c;
-        job->tape->kernels->gather(power, before + stack * c, op->transition->exact_t, begin, end,
-                                   c);
+        job->tape->kernels->gather(power, before + stack * c,
+                                   pgcn_i_path_of(op)->conv.transition->exact_t, begin, end, c);
         q = power;
     }
     tile_gradient(job, q, i, stack + begin, end - begin, group,
@@ -177,22 +181,36 @@ static void exact_backward_tile(const pgcn_i_job *job, int64_t stack, int64_t be
 
 static void exact_backward_task(void *context, int64_t group, int worker) {
     const pgcn_i_job *job = context;
-    for (int sample = 0; sample < job->op->samples; sample++)
-        for_tiles(job, sample * job->op->transition->n, group, worker, exact_backward_tile);
+    for (int sample = 0; sample < pgcn_i_path_of(job->op)->conv.transition->samples; sample++)
+        for_tiles(job, sample * pgcn_i_path_of(job->op)->conv.transition->n, group, worker,
+                  exact_backward_tile);
 }
 
 static void exact_backward(pgcn_i_tape *tape, pgcn_i_op *op) {
-    pgcn_i_blocks groups = pgcn_i_groups_of(op->transition->n);
-    for (int i = 0; i < op->k; i++)
+    pgcn_i_blocks groups = pgcn_i_groups_of(pgcn_i_path_of(op)->conv.transition->n);
+    for (int i = 0; i < pgcn_i_path_of(op)->conv.k; i++)
         pgcn_i_run(tape, op, groups, groups.count, i, exact_backward_task);
     sum_kernel_gradient(tape, op, groups.count);
 }
 
-void pgcn_i_op_pathconv_full(pgcn_i_tape *tape, pgcn_i_op *op) {
-    if (op->transition->visits)
-        op->forward_rows = sampled_forward;
-    else
-        op->forward_all = exact_forward;
-    op->backward_all = op->transition->visits ? sampled_backward : exact_backward;
-    pgcn_i_tape_need(tape, op->k * op->out->cols * op->out->cols, PGCN_BLOCK_ROWS * op->out->cols);
+/* All rows: the full kernel leaves none out. */
+const pgcn_i_kind pgcn_i_full_sampled = {.name = "full path convolution",
+                                         .needs = PGCN_I_NEEDS_ALL,
+                                         .state_bytes = sizeof(pgcn_i_path_state),
+                                         .refresh = pgcn_i_path_kernel,
+                                         .forward_rows = sampled_forward,
+                                         .backward_all = sampled_backward,
+                                         .backward_reads_in = true};
+const pgcn_i_kind pgcn_i_full_exact = {.name = "exact full path convolution",
+                                       .needs = PGCN_I_NEEDS_ALL,
+                                       .state_bytes = sizeof(pgcn_i_path_state),
+                                       .refresh = pgcn_i_path_kernel,
+                                       .forward_all = exact_forward,
+                                       .backward_all = exact_backward,
+                                       .backward_reads_in = true,
+                                       .uses_power = true};
+
+void pgcn_i_path_full_scratch(pgcn_i_tape *tape, const pgcn_i_op *op) {
+    int64_t c = op->out->cols;
+    pgcn_i_tape_need(tape, pgcn_i_path_of(op)->conv.k * c * c, PGCN_BLOCK_ROWS * c);
 }

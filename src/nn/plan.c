@@ -56,22 +56,26 @@ static int arrays_of(const pgcn_i_tape *tape) {
 
 /* ---- which operations run together ----------------------------------------------------------- */
 
+static bool is_row_wise(const pgcn_i_op *op) {
+    return op->kind->needs == PGCN_I_NEEDS_ROW;
+}
+
 /* Operation i reads only rows that operation i - 1 has just made. */
 static bool follows(const pgcn_i_tape *tape, int i) {
-    return i > 0 && tape->op[i].row_wise && tape->op[i].in[0] == tape->op[i - 1].out;
+    return i > 0 && is_row_wise(&tape->op[i]) && tape->op[i].in[0] == tape->op[i - 1].out;
 }
 
 /* The last operation of the loop over tiles that begins at `first`. */
 static int stage_end(const pgcn_i_tape *tape, int first) {
     int last = first;
-    if (tape->op[first].forward_rows)
+    if (tape->op[first].kind->forward_rows)
         while (last + 1 < tape->count && follows(tape, last + 1)) last++;
     return last;
 }
 
 /* The gradient of in[0] of operation i goes on as a tile to the operation before it. */
 static bool flows_on(const pgcn_i_tape *tape, int i) {
-    return i > 0 && tape->op[i].backward_rows && tape->op[i - 1].row_wise &&
+    return i > 0 && tape->op[i].kind->backward_rows && is_row_wise(&tape->op[i - 1]) &&
            tape->op[i].in[0] == tape->op[i - 1].out;
 }
 
@@ -130,7 +134,9 @@ static void plan_partials(pgcn_i_tape *tape) {
 /* What opens the network is kept: all layers may use it, and its input is not on the tape. */
 static int opening_end(const pgcn_i_tape *tape) {
     int end = 0;
-    while (end < tape->count && (tape->op[end].input || tape->op[end].row_wise)) end++;
+    while (end < tape->count &&
+           (tape->op[end].kind->needs == PGCN_I_NEEDS_NOTHING || is_row_wise(&tape->op[end])))
+        end++;
     return end;
 }
 
@@ -200,8 +206,8 @@ static array *value_array(const plan *p, const pgcn_i_value *value) {
 static bool is_overwritten(const pgcn_i_tape *tape, const pgcn_i_value *value) {
     if (!tape->with_grad || value->shared || value->last_user < 0) return false;
     const pgcn_i_op *user = &tape->op[value->last_user];
-    return user->row_wise && user->back_in && !flows_on(tape, value->last_user) &&
-           !tape->op[value->maker].back_out;
+    return is_row_wise(user) && user->kind->backward_reads_in &&
+           !flows_on(tape, value->last_user) && !tape->op[value->maker].kind->backward_reads_out;
 }
 
 static array *gradient_array(const plan *p, const pgcn_i_value *value) {
@@ -229,7 +235,7 @@ static void use(plan *p, array *a, int loop) {
 
 /* Scratch of the exact form. */
 static void use_power(plan *p, const pgcn_i_op *op, int loop) {
-    if (op->transition && !op->transition->visits) make(p, &p->array[2 * p->tape->count], loop);
+    if (op->kind->uses_power) make(p, &p->array[2 * p->tape->count], loop);
 }
 
 static void time_forward(plan *p, int at) {
@@ -248,8 +254,8 @@ static void time_backward(plan *p, int at) {
     pgcn_i_loop loop = p->loop[at];
     for (int i = loop.last; i >= loop.first; i--) {
         const pgcn_i_op *op = &p->tape->op[i];
-        if (op->back_in) use(p, value_array(p, op->in[0]), at);
-        if (op->back_out) use(p, value_array(p, op->out), at);
+        if (op->kind->backward_reads_in) use(p, value_array(p, op->in[0]), at);
+        if (op->kind->backward_reads_out) use(p, value_array(p, op->out), at);
         if (op->out->shared || i == loop.last) use(p, gradient_array(p, op->out), at);
         if (op->in[0] && (op->in[0]->shared || i == loop.first))
             use(p, gradient_array(p, op->in[0]), at);

@@ -64,18 +64,27 @@ pgcn_i_value *pgcn_i_tape_value(pgcn_i_tape *tape, int64_t rows, int64_t cols) {
     return tape->status == PGCN_OK ? value : NULL;
 }
 
-pgcn_i_op *pgcn_i_tape_op(pgcn_i_tape *tape, pgcn_i_value *a, pgcn_i_value *b, int64_t rows,
-                          int64_t cols) {
-    pgcn_i_value *out = new_value(tape, rows, cols); /* its memory is planned at the end */
+pgcn_i_op *pgcn_i_tape_op(pgcn_i_tape *tape, const pgcn_i_kind *kind, pgcn_i_ports ports) {
+    pgcn_i_value *out = new_value(tape, ports.rows, ports.cols); /* its memory is planned later */
     if (!out) return NULL;
     if (tape->count == tape->capacity) {
         tape->status = pgcn_i_fail(PGCN_ERR_ARGUMENT, "internal: a tape of %d operations is full",
                                    tape->capacity);
         return NULL;
     }
+    void *state = pgcn_i_arena_alloc(&tape->arena, (int64_t)kind->state_bytes, 1);
+    if (!state) {
+        tape->status = PGCN_ERR_MEMORY;
+        return NULL;
+    }
     pgcn_i_op *op = &tape->op[tape->count];
-    *op = (pgcn_i_op){.in = {a, b}, .out = out, .index = tape->count};
-    out->per_graph = a && a->per_graph;
+    *op = (pgcn_i_op){.kind = kind,
+                      .index = tape->count,
+                      .in = {ports.in[0], ports.in[1]},
+                      .out = out,
+                      .param = {ports.param[0], ports.param[1]},
+                      .state = state};
+    out->per_graph = ports.in[0] && ports.in[0]->per_graph;
     out->maker = tape->count++;
     return op;
 }
@@ -107,7 +116,7 @@ typedef struct stage_job {
 
 /* Batch norm, the exact form and the full kernel compute all rows. */
 static const pgcn_i_live *stage_live(const pgcn_i_op *op) {
-    return op->row_wise || op->spreads || op->input ? op->live_out : NULL;
+    return op->kind->needs == PGCN_I_NEEDS_ALL ? NULL : op->live_out;
 }
 
 /* A tile of a block that begins at place `begin` of the rows, or of the list of those that matter. */
@@ -129,20 +138,21 @@ static void stage_task(void *context, int64_t task, int worker) {
          begin += PGCN_BLOCK_ROWS) {
         pgcn_i_rows rows = tile_rows(job->live, begin, end);
         for (int i = job->first; i <= job->last; i++)
-            if (runs(job->tape, &op[i])) op[i].forward_rows(job->tape, &op[i], rows, worker);
+            if (runs(job->tape, &op[i])) op[i].kind->forward_rows(job->tape, &op[i], rows, worker);
     }
 }
 
 static void refresh_task(void *context, int64_t task, int worker) {
     (void)worker;
     pgcn_i_tape *tape = context;
-    if (tape->op[task].refresh) tape->op[task].refresh(tape, &tape->op[task]);
+    pgcn_i_op *op = &tape->op[task];
+    if (op->kind->refresh) op->kind->refresh(tape, op);
 }
 
 static void run_stage(pgcn_i_tape *tape, pgcn_i_loop loop) {
     pgcn_i_op *op = &tape->op[loop.first];
-    if (op->forward_all && runs(tape, op)) op->forward_all(tape, op);
-    if (!op->forward_rows) return;
+    if (op->kind->forward_all && runs(tape, op)) op->kind->forward_all(tape, op);
+    if (!op->kind->forward_rows) return;
     const pgcn_i_live *live = stage_live(op);
     stage_job job = {tape, loop.first, loop.last, live,
                      pgcn_i_blocks_of(live ? live->count : op->out->rows)};
@@ -251,10 +261,11 @@ static void chain_tile(const chain_job *job, pgcn_i_rows rows, float *partial, i
     for (int i = 0; i < PGCN_CHAIN_TILES; i++)
         tile[i] = pgcn_i_tile(tape, worker) + tape->tile_floats + i * tape->chain_floats;
     const pgcn_i_op *top = &tape->op[job->top];
-    if (top->row_wise && rows.row) {
+    bool row_wise = top->kind->needs == PGCN_I_NEEDS_ROW;
+    if (row_wise && rows.row) {
         g = tile[next++ % PGCN_CHAIN_TILES];
         take_rows(tape, g, top->out->grad, rows, top->out->cols, false);
-    } else if (top->row_wise) {
+    } else if (row_wise) {
         g = top->out->grad + rows.first * top->out->cols;
     }
     for (int i = job->top; i >= job->end; i--) {
@@ -262,7 +273,8 @@ static void chain_tile(const chain_job *job, pgcn_i_rows rows, float *partial, i
         pgcn_i_value *x = op->in[0];
         bool in_place = i == job->end && !rows.row && !op->add_in[0];
         float *dx = in_place ? x->grad + rows.first * x->cols : tile[next++ % PGCN_CHAIN_TILES];
-        op->backward_rows(tape, op, rows, g, dx, partial + op->partial_first, worker);
+        op->kind->backward_rows(
+            tape, op, (pgcn_i_backward_tile){rows, g, dx, partial + op->partial_first, worker});
         if (op->add_in[0]) take_rows(tape, dx, x->grad, rows, x->cols, true);
         if (i == job->end && !in_place) put_rows(x->grad, dx, rows, x->cols);
         g = dx;
@@ -315,15 +327,15 @@ static void run_chain(pgcn_i_tape *tape, int top, int end) {
     pgcn_i_parallel(tape->pool, job.groups.count, chain_task, &job);
     sum_partials(tape, top, end, job.groups.count);
     for (int i = top; i >= end; i--)
-        if (tape->op[i].backward_done) tape->op[i].backward_done(tape, &tape->op[i]);
+        if (tape->op[i].kind->backward_done) tape->op[i].kind->backward_done(tape, &tape->op[i]);
 }
 
 static void run_back(pgcn_i_tape *tape, int top, int end) {
     pgcn_i_op *op = &tape->op[top];
     for (int i = top; i >= end; i--) clear_shared(tape, &tape->op[i]);
-    if (!op->backward_rows && op->live_out) pgcn_i_live_zero(tape, op->out, op->live_out);
-    if (op->backward_all) op->backward_all(tape, op);
-    if (op->backward_rows) run_chain(tape, top, end);
+    if (!op->kind->backward_rows && op->live_out) pgcn_i_live_zero(tape, op->out, op->live_out);
+    if (op->kind->backward_all) op->kind->backward_all(tape, op);
+    if (op->kind->backward_rows) run_chain(tape, top, end);
 }
 
 void pgcn_i_tape_backward(pgcn_i_tape *tape) {

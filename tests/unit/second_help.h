@@ -16,6 +16,7 @@
 #define PGCN_SECOND_HELP_H
 
 #include "network_help.h"
+#include "nn/ops.h"
 
 #define VALUE_TOLERANCE    1e-5
 #define GRADIENT_TOLERANCE 2e-4 /* batch norm over 30 rows amplifies rounding */
@@ -147,7 +148,7 @@ static inline void second_drop(const second *two, int t, double rate, double *x,
     if (!tape->with_grad || rate <= 0) return;
     if (smoothed && config->dropout > 0 && !two->net->problem->first) t++;
     for (;; at++)
-        if (tape->op[at].rate > 0 && t-- == 0) break;
+        if (pgcn_i_op_dropout_rate(&tape->op[at]) > 0 && t-- == 0) break;
     pgcn_i_rng_domain drop =
         pgcn_i_rng_domain_of(two->net->config.seed, PGCN_I_RNG_DROPOUT, tape->step, at, 0);
     for (int64_t e = 0; e < count; e++) x[e] *= dropout_factor(drop, rate, e);

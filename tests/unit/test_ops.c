@@ -230,8 +230,13 @@ static void path_declare(bench *b) {
 
 static pgcn_i_value *path_record(bench *b) {
     pgcn_i_value *residual[] = {NULL, b->leaf[1], b->leaf[0]};
-    return pgcn_i_op_pathconv(&b->tape, b->leaf[0], &b->transition, K, b->test->kernel, b->param[0],
-                              residual[b->test->residual], ALPHA);
+    return pgcn_i_op_pathconv(&b->tape, b->leaf[0],
+                              (pgcn_i_pathconv){.transition = &b->transition,
+                                                .kernel = b->test->kernel,
+                                                .k = K,
+                                                .s = b->param[0],
+                                                .residual = residual[b->test->residual],
+                                                .alpha = ALPHA});
 }
 
 /* z = S_i h, or T z in place of the power before. */

@@ -59,8 +59,13 @@ static void test_tape_value_and_kernel_used_by_all_layers_gradients_add_up(void 
     pgcn_i_value *h0 = pgcn_i_op_relu(&ch.tape, ch.x);
     ch.out = h0;
     for (int l = 0; l < LAYERS; l++)
-        ch.out = pgcn_i_op_pathconv(&ch.tape, ch.out, &ch.transition, HOPS, PGCN_KERNEL_GLOBAL, s,
-                                    h0, ALPHA);
+        ch.out = pgcn_i_op_pathconv(&ch.tape, ch.out,
+                                    (pgcn_i_pathconv){.transition = &ch.transition,
+                                                      .kernel = PGCN_KERNEL_GLOBAL,
+                                                      .k = HOPS,
+                                                      .s = s,
+                                                      .residual = h0,
+                                                      .alpha = ALPHA});
     must(pgcn_i_tape_finish(&ch.tape));
     memcpy(ch.x->data, x, ROWS * C * sizeof *x);
     ch.x_d = ref_doubles(x, ROWS * C);
