@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# The documents tell the truth: docs/api.md is what the header says now, every file, function and
-# link that they name exists, and every pathgcn command in a ```sh block runs.
+# The documents tell the truth: docs/api.md is what the header says now, CITATION.cff names its version,
+# every file, function, link and heading that they name exists, every fuzz target is in SECURITY.md,
+# and every pathgcn command in a ```sh block runs.
 # shellcheck source=tests/e2e/lib.sh
 source "$(dirname "$0")/lib.sh"
 unset PATHGCN_DATA
@@ -11,14 +12,26 @@ wrong() {
 }
 
 cd "$PATHGCN_SOURCE"
-documents=(README.md CHANGELOG.md docs/*.md)
+documents=(*.md docs/*.md)
 
 # -- docs/api.md -----------------------------------------------------------------------------------
 tools/make_api_docs.sh >"$scratch/api.md"
 diff "$scratch/api.md" docs/api.md >"$out" ||
     wrong "docs/api.md is out of date, run tools/make_api_docs.sh > docs/api.md: $(head -n 5 "$out")"
 
+# -- CITATION.cff and SECURITY.md ------------------------------------------------------------------
+version=$(sed -nE 's/^#define PGCN_VERSION "([^"]+)"/\1/p' include/pathgcn/pathgcn.h)
+grep -qx "version: $version" CITATION.cff || wrong "CITATION.cff does not name version $version"
+for target in tests/fuzz/fuzz_*.c; do
+    target=${target#tests/fuzz/fuzz_}
+    grep -qF "\`${target%.c}\`" SECURITY.md || wrong "SECURITY.md does not name the fuzz target ${target%.c}"
+done
+
 # -- names ---------------------------------------------------------------------------------------
+# The anchors of a document's headings, as GitHub makes them.
+anchors() {
+    grep -E '^#+ ' "$1" | sed -E 's/^#+ +//' | tr '[:upper:] ' '[:lower:]-' | sed 's/[^a-z0-9_-]//g'
+}
 for document in "${documents[@]}"; do
     while read -r file; do
         compgen -G "$file" >"$out" || wrong "$document names $file, which does not exist"
@@ -30,6 +43,11 @@ for document in "${documents[@]}"; do
     while read -r target; do
         [ -e "$(dirname "$document")/$target" ] || wrong "$document links to $target, which does not exist"
     done < <(grep -oE '\]\([^)# ]+' "$document" | cut -c3- | grep -v '^https:' | sort -u)
+    while IFS='#' read -r target anchor; do
+        target=${target:+$(dirname "$document")/$target}
+        anchors "${target:-$document}" >"$out" # not into grep -q, which would leave before the end
+        grep -qx -e "$anchor" "$out" || wrong "$document links to $target#$anchor: there is no such heading"
+    done < <(grep -oE '\]\([^)# ]*#[^)]+' "$document" | cut -c3- | grep -v '^https:' | sort -u)
     awk 'length > 120 { print FNR ": longer than 120 characters" }' "$document" >"$out"
     [ ! -s "$out" ] || wrong "$document:$(head -n 1 "$out")"
 done
