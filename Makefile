@@ -53,7 +53,7 @@ bench-full: setup-bench build
 	@$(MAKE) bench-tables
 
 bench-tables:
-	@bench/tables.py --write docs/PERFORMANCE.md $(BUILD)/bench/*.jsonl
+	@bench/tables.py --write docs/PERFORMANCE_RECORD.md $(BUILD)/bench/*.jsonl
 
 fuzz: setup-full
 	@tools/fuzz.sh all $(RUNS)

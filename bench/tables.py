@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Turns the JSON lines of the benchmarks into the tables of docs/PERFORMANCE.md, so that nobody types a figure.
+"""Turns the JSON lines of the benchmarks into the tables of docs/PERFORMANCE_RECORD.md, so that nobody types a figure.
 
     tables.py --show TABLE FILE...      prints one table: limits, kernels, model, graphs, targets, scaling, load
     tables.py --write DOC FILE...       replaces what stands between `<!-- table: NAME -->` and `<!-- end -->`; a table
