@@ -113,9 +113,10 @@ typedef struct layer {
 static void layer_open(layer *l, const bed *b) {
     *l = (layer){.transition = {.n = b->n, .samples = 1, .visits = b->trainer->visits[0]}};
     must(pgcn_i_params_init(&l->params, 2));
-    pgcn_i_param *s =
-        pgcn_i_params_add(&l->params, PGCN_I_GROUP_KERNEL, false, 2, b->k, b->c, 1, "s");
-    pgcn_i_param *w = pgcn_i_params_add(&l->params, PGCN_I_GROUP_MIX, false, 2, b->c, b->c, 1, "w");
+    pgcn_i_param *s = pgcn_i_params_add(
+        &l->params, (pgcn_i_param_spec){.group = PGCN_I_GROUP_KERNEL, .shape = {b->k, b->c}}, "s");
+    pgcn_i_param *w = pgcn_i_params_add(
+        &l->params, (pgcn_i_param_spec){.group = PGCN_I_GROUP_MIX, .shape = {b->c, b->c}}, "w");
     must(pgcn_i_params_allocate(&l->params, true));
     float *start = ref_random_floats(5, b->c * b->c);
     memcpy(pgcn_i_value_of(&l->params, s), b->s, (size_t)s->count * sizeof(float));

@@ -14,13 +14,15 @@ endif()
 set(fuzz_flags -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all
     -fno-omit-frame-pointer)
 
+# Recipes know the settings of every network, and a network its operations.
 file(GLOB fuzz_sources CONFIGURE_DEPENDS ${source_dir}/base/*.c ${source_dir}/io/*.c
-     ${source_dir}/graph/*.c ${source_dir}/data/*.c ${source_dir}/train/recipe_*.c
+     ${source_dir}/graph/*.c ${source_dir}/data/*.c ${source_dir}/kernels/*.c ${source_dir}/paths/*.c
+     ${source_dir}/nn/*.c ${source_dir}/models/*.c ${source_dir}/train/recipe_*.c
      ${source_dir}/train/config.c ${source_dir}/train/usage.c)
 add_library(pathgcn_fuzzed STATIC ${fuzz_sources} ${CMAKE_CURRENT_SOURCE_DIR}/tests/fuzz/fuzz.c)
 pathgcn_compile(pathgcn_fuzzed)
 target_compile_options(pathgcn_fuzzed PRIVATE ${fuzz_flags})
-target_compile_definitions(pathgcn_fuzzed PRIVATE FUZZ_REPLAY PGCN_SMALL_WINDOWS)
+target_compile_definitions(pathgcn_fuzzed PRIVATE FUZZ_REPLAY PGCN_SMALL_WINDOWS PGCN_ISA=baseline)
 target_include_directories(pathgcn_fuzzed PUBLIC ${CMAKE_CURRENT_SOURCE_DIR}/include ${source_dir})
 target_link_libraries(pathgcn_fuzzed PUBLIC ${PATHGCN_DEPENDENCIES})
 

@@ -19,7 +19,7 @@ if [ "$targets" = all ]; then
     targets=$(find tests/fuzz -name 'fuzz_*.c' | sed -E 's/.*fuzz_(.*)\.c/\1/' | sort)
 fi
 mkdir -p $build/objects $build/failed
-flags=(-std=gnu11 -O2 -g -fno-omit-frame-pointer -fno-sanitize-recover=all -DPGCN_SMALL_WINDOWS
+flags=(-std=gnu11 -O2 -g -fno-omit-frame-pointer -fno-sanitize-recover=all -DPGCN_SMALL_WINDOWS -DPGCN_ISA=baseline
     -Iinclude -Isrc -Itests/fuzz)
 memory=/dev/shm
 [ -w $memory ] || memory=${TMPDIR:-/tmp}
@@ -39,7 +39,7 @@ compile() {
     clang "${flags[@]}" -fsanitize=fuzzer-no-link,address,undefined -c "$1" -o "$object"
 }
 objects=()
-for file in src/{base,io,graph,data}/*.c src/train/{config,usage,recipe_*}.c tests/fuzz/fuzz.c; do
+for file in src/{base,io,graph,data,kernels,paths,nn,models}/*.c src/train/{config,usage,recipe_*}.c tests/fuzz/fuzz.c; do
     compile "$file"
     objects+=("$(object_of "$file")")
 done

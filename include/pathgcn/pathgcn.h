@@ -494,10 +494,6 @@ typedef enum pgcn_scaling {
     PGCN_SCALING_SYMMETRIC = 1, /* visits scaled by sqrt(d_start / d_visited): D^-1/2 A D^-1/2 */
     PGCN_SCALING_SUM = 2        /* sums over neighbours, A; only in the exact form */
 } pgcn_scaling;
-typedef enum pgcn_architecture {
-    PGCN_MODEL_PATHGCN = 0,
-    PGCN_MODEL_GIN = 1 /* the baseline: sums over neighbours, a small network in each layer */
-} pgcn_architecture;
 /* From the nodes of a graph to its classes. */
 typedef enum pgcn_readout {
     PGCN_READOUT_LINEAR = 0, /* the paper: sum of the last layer, 1x1, dropout, 1x1 */
@@ -531,7 +527,8 @@ typedef enum pgcn_normalise {
     PGCN_NORMALISE_STANDARDISE = 3
 } pgcn_normalise;
 
-#define PGCN_MOST_SETTINGS 96
+#define PGCN_MOST_SETTINGS 128
+#define PGCN_MOST_OWN      32
 /* Room for the text of any setting. */
 #define PGCN_SETTING_BYTES 512
 
@@ -564,7 +561,7 @@ typedef struct pgcn_config {
     double input_hops;     /* of a smoothing path convolution of the inputs; 0: none */
     bool input_norm;       /* batch norm of what comes out of it */
     double dropout_hidden; /* rate after every path layer but the last */
-    pgcn_architecture model;
+    int model;            /* the network, by its number: pgcn_network_name() */
     pgcn_readout readout; /* where graphs are classified */
     /* training */
     pgcn_form train_form;
@@ -598,9 +595,17 @@ typedef struct pgcn_config {
     /* Where the settings come from, "cora version 1 sha256 ...": set by pgcn_recipe_load(), kept in
      * models. Empty: from no recipe. */
     char recipe[160];
+    /* Settings that only some networks have ("eps" of gin): read and written by their names, with
+     * pgcn_config_get() and pgcn_config_set(). */
+    double own[PGCN_MOST_OWN];
     /* The library's own: whose each setting is. See pgcn_config_adopt(). */
     uint32_t origin[PGCN_MOST_SETTINGS];
 } pgcn_config;
+
+/* The networks that the setting `model` names, and a line about each; NULL after the last. Number 0 is
+ * pathgcn. */
+PGCN_API const char *pgcn_network_name(int i);
+PGCN_API const char *pgcn_network_about(int i);
 
 /* The recipe that works best on citation graphs at two layers. */
 PGCN_API pgcn_config pgcn_config_default(void);
@@ -640,6 +645,10 @@ PGCN_API const char *pgcn_config_unused(const pgcn_config *config, const pgcn_da
 /* Makes the settings as they are a starting point, like those of a recipe: what does nothing among
  * them is from now on nobody's mistake. For programs that vary some of them, as a search does. */
 PGCN_API void pgcn_config_adopt(pgcn_config *config);
+
+/* Whether the configured network looks at a setting: false for those of other networks, for those that it
+ * does not use ("paths" of gin), and for names that are no settings. */
+PGCN_API bool pgcn_config_uses(const pgcn_config *config, const char *key);
 
 typedef struct pgcn_field {
     const char *key;     /* "path-length" */

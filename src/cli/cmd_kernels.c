@@ -67,13 +67,11 @@ static void print_layer(const pgcn_config *config, int layer, const float *weigh
 
 static void print_heads(const pgcn_model *model) {
     const pgcn_config *config = pgcn_model_config(model);
-    bool gin = config->model == PGCN_MODEL_GIN;
     char kind[32];
     pgcn_config_get(config, "kernel", kind, sizeof kind);
-    printf("%s: %s%s, %d channels, weights of epoch %lld\n\nlayer ", pgcn_model_dataset(model),
-           gin ? "gin, whose layers weigh a node (s0) and the sum over its neighbours (s1)"
-               : "kernel ",
-           gin ? "" : kind, config->channels, (long long)pgcn_model_epoch(model));
+    printf("%s: %s, kernel %s, %d channels, weights of epoch %lld\n\nlayer ",
+           pgcn_model_dataset(model), pgcn_network_name(config->model), kind, config->channels,
+           (long long)pgcn_model_epoch(model));
     for (int i = 0; i < config->path_length; i++) {
         char name[16];
         snprintf(name, sizeof name, "s%d", i);

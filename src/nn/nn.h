@@ -24,14 +24,32 @@ typedef enum pgcn_i_group {
     PGCN_I_GROUPS = 4
 } pgcn_i_group;
 
+/* Values before training. */
+typedef enum pgcn_i_start {
+    PGCN_I_START_ZEROS,
+    PGCN_I_START_ONES,
+    PGCN_I_START_GLOROT,   /* uniform in +-sqrt(6 / (rows + columns)) of a matrix */
+    PGCN_I_START_IDENTITY, /* of a square matrix */
+    PGCN_I_START_OWN       /* the network's own function says */
+} pgcn_i_start;
+
+/* What a network declares of a parameter: entries of `shape` after its rank are 0. */
+typedef struct pgcn_i_param_spec {
+    pgcn_i_group group;
+    pgcn_i_start start;
+    bool decay_to_start; /* weight decay pulls towards the start instead of 0 */
+    int64_t shape[3];
+} pgcn_i_param_spec;
+
 typedef struct pgcn_i_param {
     char name[48]; /* the name of the tensor in files */
     pgcn_i_group group;
+    pgcn_i_start start;
+    bool decay_to_start;
     int rank;
     int64_t shape[3];
     int64_t count;
-    int64_t first;       /* place in each block of pgcn_i_params */
-    bool decay_to_start; /* weight decay pulls towards the start instead of 0 */
+    int64_t first; /* offset in each block of pgcn_i_params */
 } pgcn_i_param;
 
 /* All parameters in one block; gradients, moments, start and best weights in blocks alike. */
@@ -45,10 +63,12 @@ typedef struct pgcn_i_params {
 } pgcn_i_params;
 
 pgcn_status pgcn_i_params_init(pgcn_i_params *params, int capacity);
-/* Declares the next parameter; rank 1..3. The pointer lives as long as params. */
-pgcn_i_param *pgcn_i_params_add(pgcn_i_params *params, pgcn_i_group group, bool decay_to_start,
-                                int rank, int64_t a, int64_t b, int64_t c, const char *format, ...)
-    __attribute__((format(printf, 8, 9)));
+/* Declares the next parameter. The pointer lives as long as params. */
+pgcn_i_param *pgcn_i_params_add(pgcn_i_params *params, pgcn_i_param_spec spec, const char *format,
+                                ...) __attribute__((format(printf, 3, 4)));
+/* Finds one by its name; NULL: there is none. */
+pgcn_i_param *pgcn_i_param_named(const pgcn_i_params *params, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 /* Allocates the blocks once all are declared. */
 pgcn_status pgcn_i_params_allocate(pgcn_i_params *params, bool training);
 void pgcn_i_params_free(pgcn_i_params *params);
@@ -443,42 +463,17 @@ double pgcn_i_score_accuracy(const pgcn_i_score *score, bool multilabel);
 void pgcn_i_batch_fit(const pgcn_i_batch *batch, pgcn_i_tape *tape, pgcn_i_transition *transitions,
                       int count, pgcn_i_loss *loss);
 
-/* ---- the network (network.c, model_*.c) --------------------------------------------------- */
+/* ---- what a network runs on ----------------------------------------------------------------- */
 
-/* What a network reads and predicts. */
-typedef struct pgcn_i_shape {
-    int64_t features;
-    int classes;
-    bool per_graph; /* one prediction for each graph, not for each node */
-} pgcn_i_shape;
-/* Where it reads: `operators` has one entry, or one per layer when config->paths_per_layer; segment
- * [graphs + 1] are the rows of the graphs, of all samples, where predictions are per graph. */
-typedef struct pgcn_i_place {
-    const pgcn_i_input *input;
-    const pgcn_i_transition *transitions;
-    int samples;
-    const int64_t *segment;
-    int64_t graphs;
-} pgcn_i_place;
-
-/* Declares the parameters of the architecture in the order of the file, */
-pgcn_status pgcn_i_network_declare(pgcn_i_params *params, const pgcn_config *config,
-                                   pgcn_i_shape shape);
-/* gives them their start (value, and start if present), */
-void pgcn_i_network_start(pgcn_i_params *params, const pgcn_config *config);
-/* tells where the statistics of the features are kept (NULL: features are not standardised), */
-pgcn_i_standard pgcn_i_network_standard(const pgcn_i_params *params);
-/* declares, after all others, where a model keeps the means of features that it does not standardise; and
- * finds them, wherever they are (NULL: a model of version 0.1 without), */
-#define PGCN_I_FILL "input.fill"
-void pgcn_i_network_declare_fill(pgcn_i_params *params, int64_t features);
-float *pgcn_i_network_fill(const pgcn_i_params *params);
-/* reads the kernel of a layer as [path_length, channels], */
-void pgcn_i_network_kernel(const pgcn_i_params *params, const pgcn_config *config, int layer,
-                           float *weight);
-/* and records the network on a tape: training (dropout, samples) or inference. Returns the logits. */
-pgcn_i_value *pgcn_i_network_record(pgcn_i_tape *tape, const pgcn_config *config,
-                                    const pgcn_i_place *place);
-int pgcn_i_network_ops(const pgcn_config *config); /* operations to make room for */
+/* A network reads a view: arrays, whoever made them. Its pointers stay the same while a tape lives; what
+ * they point to changes from batch to batch. */
+typedef struct pgcn_i_view {
+    const pgcn_i_input *input;            /* features of the nodes */
+    const pgcn_i_transition *transitions; /* one, or one per layer when config->paths_per_layer */
+    int samples;                          /* stacked copies of all rows */
+    const int64_t
+        *segment; /* [graphs + 1] rows of each graph, of all samples; NULL: nodes are classified */
+    int64_t graphs; /* of all samples; 0 where nodes are classified */
+} pgcn_i_view;
 
 #endif

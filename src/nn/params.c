@@ -5,6 +5,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 pgcn_status pgcn_i_params_init(pgcn_i_params *params, int capacity) {
     *params = (pgcn_i_params){.capacity = capacity};
@@ -12,23 +13,36 @@ pgcn_status pgcn_i_params_init(pgcn_i_params *params, int capacity) {
     return params->param ? PGCN_OK : PGCN_ERR_MEMORY;
 }
 
-pgcn_i_param *pgcn_i_params_add(pgcn_i_params *params, pgcn_i_group group, bool decay_to_start,
-                                int rank, int64_t a, int64_t b, int64_t c, const char *format,
+pgcn_i_param *pgcn_i_params_add(pgcn_i_params *params, pgcn_i_param_spec spec, const char *format,
                                 ...) {
     if (params->count == params->capacity) return NULL; /* our own mistake: too small a capacity */
     pgcn_i_param *param = &params->param[params->count++];
-    *param = (pgcn_i_param){.group = group,
-                            .rank = rank,
-                            .shape = {a, b, c},
-                            .count = a * (rank > 1 ? b : 1) * (rank > 2 ? c : 1),
-                            .first = params->total,
-                            .decay_to_start = decay_to_start};
+    *param = (pgcn_i_param){.group = spec.group,
+                            .start = spec.start,
+                            .decay_to_start = spec.decay_to_start,
+                            .count = 1,
+                            .first = params->total};
+    for (int i = 0; i < 3 && spec.shape[i] > 0; i++) {
+        param->shape[param->rank++] = spec.shape[i];
+        param->count *= spec.shape[i];
+    }
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(param->name, sizeof param->name, format, arguments);
     va_end(arguments);
     params->total += (param->count + 15) / 16 * 16; /* each starts on its own cache line */
     return param;
+}
+
+pgcn_i_param *pgcn_i_param_named(const pgcn_i_params *params, const char *format, ...) {
+    char name[sizeof params->param->name];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(name, sizeof name, format, arguments);
+    va_end(arguments);
+    for (int i = 0; i < params->count; i++)
+        if (strcmp(params->param[i].name, name) == 0) return &params->param[i];
+    return NULL;
 }
 
 pgcn_status pgcn_i_params_allocate(pgcn_i_params *params, bool training) {

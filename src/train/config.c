@@ -15,7 +15,9 @@ typedef enum field_type {
     FIELD_ENUM,
     FIELD_SEED,
     FIELD_SPLIT,
-    FIELD_WEIGHTS
+    FIELD_WEIGHTS,
+    FIELD_OWN,      /* of some networks only, see models.h: a number or a word, */
+    FIELD_OWN_WHOLE /* or a whole number */
 } field_type;
 
 typedef struct field {
@@ -66,7 +68,7 @@ static const field fields[] = {
     REAL("input-hops", input_hops, 0, 1e6, "hops that the inputs are smoothed by, along the paths, before the first layer; 0: none"),
     BOOL("input-norm", input_norm, "batch norm of these smoothed inputs, with a gain and a shift for each that are learnt with the first layer"),
     REAL("dropout-hidden", dropout_hidden, 0, 0.999, "share of a path layer's results dropped before the next one"),
-    ENUM("model", model, "pathgcn | gin", "the network; gin: the baseline of graph classification, which has no paths"),
+    ENUM("model", model, NULL, "the network; 'pathgcn train --model NAME --help' lists what it takes"), /* choices: the table of networks */
     ENUM("readout", readout, "linear | relu | layers", "where graphs are classified: the sum of the last layer and two 1x1 convolutions, with a ReLU between them or not; layers: a 1x1 convolution for the sum of every layer"),
 #undef GROUP
 #define GROUP "training"
@@ -102,12 +104,33 @@ static const field fields[] = {
 #undef GROUP
 };
 /* clang-format on */
-enum { FIELDS = sizeof fields / sizeof *fields };
-_Static_assert(FIELDS <= PGCN_MOST_SETTINGS, "pgcn_config.origin has an entry per field");
+enum { SHARED = sizeof fields / sizeof *fields };
+_Static_assert(SHARED + PGCN_MOST_OWN <= PGCN_MOST_SETTINGS, "origin has an entry per field");
+
+/* Field i: the shared ones, then those that only some networks have. False after the last. */
+static bool field_at(int i, field *out) {
+    if (i < 0) return false;
+    if (i < SHARED) {
+        *out = fields[i];
+        if (out->type == FIELD_ENUM && !out->choices) out->choices = pgcn_i_network_names();
+        return true;
+    }
+    const pgcn_i_setting *own = pgcn_i_own_setting(i - SHARED);
+    if (!own) return false;
+    *out = (field){.key = own->key,
+                   .type = own->whole ? FIELD_OWN_WHOLE : FIELD_OWN,
+                   .place = AT(own) + (size_t)(i - SHARED) * sizeof(double),
+                   .low = own->low,
+                   .high = own->high,
+                   .choices = own->choices,
+                   .help = own->help,
+                   .group = "model"};
+    return true;
+}
 
 /* The semi-supervised recipe for citation graphs at two layers. */
 pgcn_config pgcn_config_default(void) {
-    return (pgcn_config){
+    pgcn_config config = {
         .size = sizeof(pgcn_config),
         .layers = 2,
         .channels = 64,
@@ -143,11 +166,23 @@ pgcn_config pgcn_config_default(void) {
         .class_weights = "none",
         .batch = 32,
     };
+    const pgcn_i_setting *own;
+    for (int i = 0; (own = pgcn_i_own_setting(i)); i++) config.own[i] = own->preset;
+    return config;
 }
 
 pgcn_status pgcn_i_config_copy(const pgcn_config *given, pgcn_config *out) {
     *out = pgcn_config_default();
     return pgcn_i_opts_over(out, sizeof *out, given, "pgcn_config_default");
+}
+
+const char *pgcn_network_name(int i) {
+    const pgcn_i_network *network = pgcn_i_network_at(i);
+    return network ? network->name : NULL;
+}
+const char *pgcn_network_about(int i) {
+    const pgcn_i_network *network = pgcn_i_network_at(i);
+    return network ? network->about : NULL;
 }
 
 /* ---- text to field and back ------------------------------------------------------------------ */
@@ -164,8 +199,9 @@ static bool same_letters(const char *a, const char *b) {
 
 static pgcn_status fail_unknown(const char *key) {
     const char *meant = NULL;
-    for (int i = 0; i < FIELDS; i++)
-        if (same_letters(fields[i].key, key)) meant = fields[i].key;
+    field f;
+    for (int i = 0; field_at(i, &f); i++)
+        if (same_letters(f.key, key)) meant = f.key;
     return pgcn_i_fail(PGCN_ERR_ARGUMENT,
                        "there is no setting '%s' (%s%s%spathgcn train --help lists them)", key,
                        meant ? "did you mean " : "", meant ? meant : "", meant ? "? " : "");
@@ -173,10 +209,10 @@ static pgcn_status fail_unknown(const char *key) {
 
 /* The field of that name in a struct of `size` bytes: one filled by a program that was compiled
  * against an older header ends before the newer fields. */
-static pgcn_status find_field(const char *key, size_t size, const field **out) {
-    for (int i = 0; i < FIELDS; i++)
-        if (strcmp(fields[i].key, key) == 0 && fields[i].place < size) {
-            *out = &fields[i];
+static pgcn_status find_field(const char *key, size_t size, field *out, int *number) {
+    for (int i = 0; field_at(i, out); i++)
+        if (strcmp(out->key, key) == 0 && out->place < size) {
+            *number = i;
             return PGCN_OK;
         }
     return fail_unknown(key);
@@ -190,10 +226,11 @@ static void accepted(const field *f, char *out, size_t bytes) {
 }
 
 bool pgcn_config_field(int i, pgcn_field *out) {
-    static _Thread_local char text[128];
-    if (i < 0 || i >= FIELDS) return false;
-    accepted(&fields[i], text, sizeof text);
-    if (out) *out = (pgcn_field){fields[i].key, text, fields[i].help, fields[i].group};
+    static _Thread_local char text[512];
+    field f;
+    if (!field_at(i, &f)) return false;
+    accepted(&f, text, sizeof text);
+    if (out) *out = (pgcn_field){f.key, text, f.help, f.group};
     return true;
 }
 
@@ -214,7 +251,7 @@ static void choice_word(const char *choices, int index, char *out, size_t bytes)
 }
 
 static pgcn_status refuse(const field *f, const char *value) {
-    char range[128];
+    char range[512];
     accepted(f, range, sizeof range);
     return pgcn_i_fail(PGCN_ERR_ARGUMENT, "%s is '%s', expected %s (%s)", f->key, value, range,
                        f->help);
@@ -259,6 +296,21 @@ static bool parse_choice(const field *f, const char *value, int *out) {
     return index >= 0;
 }
 
+/* A number, or the number of a word; all are kept as doubles. */
+static bool parse_own(const field *f, const char *value, double *out) {
+    int index;
+    if (!f->choices) return parse_real(f, value, out);
+    if (!parse_choice(f, value, &index)) return false;
+    *out = index;
+    return true;
+}
+static bool parse_own_whole(const field *f, const char *value, double *out) {
+    int number;
+    if (!parse_int(f, value, &number)) return false;
+    *out = number;
+    return true;
+}
+
 static bool parse_split(const char *value, char *out, size_t bytes) {
     size_t digits = strspn(value, "0123456789");
     if (strcmp(value, "auto") != 0 && strcmp(value, "public") != 0 &&
@@ -297,6 +349,8 @@ static pgcn_status set_field(pgcn_config *config, const field *f, const char *va
     case FIELD_SEED: fine = parse_seed(value, place); break;
     case FIELD_SPLIT: fine = parse_split(value, place, sizeof config->split); break;
     case FIELD_WEIGHTS: fine = parse_weights(f, value, place, sizeof config->class_weights); break;
+    case FIELD_OWN: fine = parse_own(f, value, place); break;
+    case FIELD_OWN_WHOLE: fine = parse_own_whole(f, value, place); break;
     }
     return fine ? PGCN_OK : refuse(f, value);
 }
@@ -305,10 +359,11 @@ pgcn_status pgcn_config_set(pgcn_config *config, const char *key, const char *va
     PGCN_I_NEED(config);
     PGCN_I_NEED(key);
     PGCN_I_NEED(value);
-    const field *f;
-    PGCN_TRY(find_field(key, config->size, &f));
-    PGCN_TRY(set_field(config, f, value));
-    pgcn_i_config_mark(config, (int)(f - fields));
+    field f;
+    int number;
+    PGCN_TRY(find_field(key, config->size, &f, &number));
+    PGCN_TRY(set_field(config, &f, value));
+    pgcn_i_config_mark(config, number);
     return PGCN_OK;
 }
 
@@ -322,6 +377,13 @@ static void write_field(const pgcn_config *config, const field *f, char *out, si
     case FIELD_SEED:
         snprintf(out, bytes, "%llu", (unsigned long long)*(const uint64_t *)place);
         break;
+    case FIELD_OWN:
+    case FIELD_OWN_WHOLE:
+        if (f->choices)
+            choice_word(f->choices, (int)*(const double *)place, out, bytes);
+        else
+            pgcn_i_number_write(*(const double *)place, out, bytes);
+        break;
     case FIELD_SPLIT:
     case FIELD_WEIGHTS: snprintf(out, bytes, "%s", (const char *)place); break;
     }
@@ -332,35 +394,39 @@ pgcn_status pgcn_config_get(const pgcn_config *config, const char *key, char *ou
     PGCN_I_NEED(config);
     PGCN_I_NEED(key);
     PGCN_I_NEED(out);
-    const field *f;
-    PGCN_TRY(find_field(key, config->size, &f));
+    field f;
+    int number;
+    PGCN_TRY(find_field(key, config->size, &f, &number));
     if (out_bytes < 32)
         return pgcn_i_fail(PGCN_ERR_ARGUMENT,
                            "pgcn_config_get: the text has room for %zu bytes, expected at least 32",
                            out_bytes);
-    if (f->type == FIELD_WEIGHTS && strlen((const char *)config + f->place) >= out_bytes)
+    if (f.type == FIELD_WEIGHTS && strlen((const char *)config + f.place) >= out_bytes)
         return pgcn_i_fail(PGCN_ERR_ARGUMENT,
                            "pgcn_config_get: %s has %zu bytes and the text has room for %zu; "
                            "PGCN_SETTING_BYTES are enough",
-                           key, strlen((const char *)config + f->place), out_bytes);
-    write_field(config, f, out, out_bytes);
+                           key, strlen((const char *)config + f.place), out_bytes);
+    write_field(config, &f, out, out_bytes);
     return PGCN_OK;
 }
 
 /* ---- checks ------------------------------------------------------------------------------------ */
+
+static pgcn_status check_choice(const field *f, double index) {
+    int choices = 1;
+    for (const char *bar = f->choices; (bar = strchr(bar, '|')); bar++) choices++;
+    if (index >= 0 && index < choices && index == (int)index) return PGCN_OK;
+    return pgcn_i_fail(PGCN_ERR_ARGUMENT, "%s is number %g, expected %s", f->key, index,
+                       f->choices);
+}
 
 /* A struct filled by hand gets the checks of the text. */
 static pgcn_status check_field(const pgcn_config *config, const field *f) {
     char text[PGCN_SETTING_BYTES];
     const void *place = (const char *)config + f->place;
     if (f->type == FIELD_BOOL || f->type == FIELD_SEED) return PGCN_OK;
-    if (f->type == FIELD_ENUM) {
-        int choices = 1;
-        for (const char *bar = f->choices; (bar = strchr(bar, '|')); bar++) choices++;
-        if (*(const int *)place >= 0 && *(const int *)place < choices) return PGCN_OK;
-        return pgcn_i_fail(PGCN_ERR_ARGUMENT, "%s is number %d, expected %s", f->key,
-                           *(const int *)place, f->choices);
-    }
+    if (f->type == FIELD_ENUM) return check_choice(f, *(const int *)place);
+    if (f->type == FIELD_OWN && f->choices) return check_choice(f, *(const double *)place);
     if ((f->type == FIELD_SPLIT && !memchr(place, 0, sizeof config->split)) ||
         (f->type == FIELD_WEIGHTS && !memchr(place, 0, sizeof config->class_weights)))
         return pgcn_i_fail(PGCN_ERR_ARGUMENT, "%s is not a text that ends", f->key);
@@ -380,7 +446,8 @@ static pgcn_status check_recipe_mark(const pgcn_config *config) {
 }
 
 static pgcn_status check_fields(const pgcn_config *config) {
-    for (int i = 0; i < FIELDS; i++) PGCN_TRY(check_field(config, &fields[i]));
+    field f;
+    for (int i = 0; field_at(i, &f); i++) PGCN_TRY(check_field(config, &f));
     return check_recipe_mark(config);
 }
 
@@ -439,13 +506,20 @@ static bool is_run_field(const field *f) {
     return strcmp(f->group, "run") == 0;
 }
 
+/* A setting that the configured network does not have. */
+static bool is_of_others(const pgcn_config *config, int i) {
+    return i >= SHARED &&
+           !pgcn_i_network_has(pgcn_i_network_of(config), pgcn_i_own_setting(i - SHARED));
+}
+
 json_t *pgcn_i_config_to_json(const pgcn_config *config) {
     json_t *object = json_object();
-    for (int i = 0; object && i < FIELDS; i++) {
+    field f;
+    for (int i = 0; object && field_at(i, &f); i++) {
         char text[PGCN_SETTING_BYTES];
-        if (is_run_field(&fields[i])) continue;
-        write_field(config, &fields[i], text, sizeof text);
-        if (json_object_set_new(object, fields[i].key, json_string(text)) == 0) continue;
+        if (is_run_field(&f) || is_of_others(config, i)) continue;
+        write_field(config, &f, text, sizeof text);
+        if (json_object_set_new(object, f.key, json_string(text)) == 0) continue;
         json_decref(object);
         return NULL;
     }
@@ -487,14 +561,15 @@ pgcn_status pgcn_i_config_from_json(json_t *object, const char *where, pgcn_conf
 }
 
 const char *pgcn_i_config_difference(const pgcn_config *a, const pgcn_config *b) {
-    for (int i = 0; i < FIELDS; i++) {
+    field f;
+    for (int i = 0; field_at(i, &f); i++) {
         char left[PGCN_SETTING_BYTES], right[PGCN_SETTING_BYTES];
-        const field *f = &fields[i];
-        if (is_run_field(f) || strcmp(f->key, "epochs") == 0 || strcmp(f->key, "patience") == 0)
+        if (is_run_field(&f) || is_of_others(a, i) || strcmp(f.key, "epochs") == 0 ||
+            strcmp(f.key, "patience") == 0)
             continue;
-        write_field(a, f, left, sizeof left);
-        write_field(b, f, right, sizeof right);
-        if (strcmp(left, right) != 0) return f->key;
+        write_field(a, &f, left, sizeof left);
+        write_field(b, &f, right, sizeof right);
+        if (strcmp(left, right) != 0) return f.key;
     }
     return NULL;
 }

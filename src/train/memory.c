@@ -86,17 +86,11 @@ pgcn_status pgcn_i_trainer_measure(pgcn_trainer *trainer) {
 
 /* ---- of a training that could not be set up ----------------------------------------------------- */
 
-/* Arrays of a number per row and channel, counted in plans of 1 to 64 layers (tests/unit/test_memory.c
- * compares): values that the backward pass needs, and its gradients in the same memory. */
+/* Values of a number per row and channel that the backward pass needs, and its gradients in the same
+ * memory. */
 static double guess_arrays(const pgcn_config *config) {
-    double layers = config->layers, kept = 2 * layers + 1.3;
-    if (config->model == PGCN_MODEL_GIN)
-        kept = 5 * layers + 2.6;
-    else if (config->kernel == PGCN_KERNEL_FULL)
-        kept = 2 * layers;
-    else if (config->batch_norm)
-        kept = 3 * layers + 3.6;
-    return config->recompute ? fmin(kept, 3 * sqrt(layers) + 2) : kept;
+    double kept = pgcn_i_network_of(config)->cost(config).kept;
+    return config->recompute ? fmin(kept, 3 * sqrt(config->layers) + 2) : kept;
 }
 
 static int64_t whole(double bytes) {
@@ -115,9 +109,7 @@ pgcn_memory pgcn_i_trainer_guess(const pgcn_dataset *data, const pgcn_config *co
     double samplers = config->paths_per_layer ? layers : 1;
     double visits = rows * config->paths * (config->path_length - 1) * samplers;
     if (config->train_form != PGCN_FORM_SAMPLED) visits = 0;
-    double square = channels * channels * layers;
-    if (config->kernel == PGCN_KERNEL_FULL) square *= config->path_length;
-    if (config->model == PGCN_MODEL_GIN) square *= 2;
+    double square = channels * channels * layers * pgcn_i_network_of(config)->cost(config).squares;
     double weights = square + channels * (features + classes + layers * config->path_length);
     double parts[] = {number * values,
                       visits * 16 + visits / config->paths * 30, /* entries, then offsets */

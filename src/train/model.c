@@ -115,6 +115,9 @@ pgcn_status pgcn_model_kernel(const pgcn_model *model, int layer, float *weight)
     if (layer < 0 || layer >= config->layers)
         return pgcn_i_fail(PGCN_ERR_ARGUMENT, "the model has layers 0 to %d, not %d",
                            config->layers - 1, layer);
+    if (!pgcn_i_network_kernel_param(&model->params, config, layer))
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT, "the network %s has no path weights",
+                           pgcn_i_network_of(config)->name);
     pgcn_i_network_kernel(&model->params, config, layer, weight);
     return PGCN_OK;
 }
@@ -246,14 +249,14 @@ static pgcn_status session_fill(session *s, const pgcn_model *model, const pgcn_
     }
     PGCN_TRY(
         pgcn_i_tape_init(&s->tape, s->pool, &s->params, pgcn_i_network_ops(&s->config), false));
-    pgcn_i_place place = {.input = s->batch ? &s->batch->input : s->input,
-                          .transitions = &s->transition,
-                          .samples = 1};
+    pgcn_i_view view = {.input = s->batch ? &s->batch->input : s->input,
+                        .transitions = &s->transition,
+                        .samples = 1};
     if (model->task == PGCN_TASK_GRAPH) {
-        place.segment = s->batch->segment;
-        place.graphs = s->batch->graphs;
+        view.segment = s->batch->segment;
+        view.graphs = s->batch->graphs;
     }
-    s->logits = pgcn_i_network_record(&s->tape, &s->config, &place);
+    s->logits = pgcn_i_network_record(&s->tape, &s->config, &view);
     PGCN_TRY(pgcn_i_tape_finish(&s->tape));
     return pgcn_i_loss_init(&s->loss, s->logits->rows, 1, model->classes);
 }

@@ -13,10 +13,10 @@ static double share_of_nodes(const pgcn_dataset *data, const pgcn_config *config
 
 /* Entries of the operators that one layer goes through, in training and in evaluation. */
 static double visits(const pgcn_dataset *data, const pgcn_config *config, bool exact) {
-    double hops = config->model == PGCN_MODEL_GIN ? 1 : config->path_length - 1;
     double loops = config->self_loops ? (double)data->graph->n : 0;
     double entries = (double)data->graph->entries + loops;
-    return hops * (exact ? entries : (double)data->graph->n * config->paths);
+    return pgcn_i_network_of(config)->cost(config).hops *
+           (exact ? entries : (double)data->graph->n * config->paths);
 }
 
 /* Steps of an epoch, each of which updates all weights. */
@@ -26,16 +26,17 @@ static double steps_of(const pgcn_dataset *data, const pgcn_config *config) {
     return ceil((double)data->info.graphs / config->batch);
 }
 
-double pgcn_i_operations(const pgcn_dataset *data, const pgcn_config *config, bool links) {
+double pgcn_i_operations(const pgcn_dataset *data, const pgcn_config *given, bool links) {
+    pgcn_config settled = *given;
+    pgcn_i_config_settle(&settled);
+    const pgcn_config *config = &settled;
     double n = (double)data->graph->n, channels = config->channels, layers = config->layers;
     double entries = links ? (double)data->graph->entries : 0, columns = links ? n : 0;
     double inputs = ((double)data->info.feature_nonzeros + entries) * channels;
     double ends = ((double)data->x.columns + columns + data->classes) * channels;
-    double square = channels * channels;
-    if (config->kernel == PGCN_KERNEL_FULL) square *= config->path_length;
-    if (config->model == PGCN_MODEL_GIN) square *= 2;
+    double square = channels * channels * pgcn_i_network_of(config)->cost(config).squares;
     double dense = n * (layers * square + channels * data->classes);
-    bool exact = config->train_form == PGCN_FORM_EXACT || config->model == PGCN_MODEL_GIN;
+    bool exact = config->train_form == PGCN_FORM_EXACT;
     /* products: forward and both gradients; gathers: forward and backward; Adam: about five */
     double step = 2 * inputs + 3 * dense + 2 * layers * channels * visits(data, config, exact);
     double adam = 5 * (ends + layers * square) * steps_of(data, config);

@@ -7,7 +7,7 @@
 #ifndef PGCN_TRAIN_H
 #define PGCN_TRAIN_H
 
-#include "nn/nn.h"
+#include "models/models.h"
 
 /* ---- configuration (config.c, recipe.c) ---------------------------------------------------- */
 
@@ -45,7 +45,8 @@ bool pgcn_i_config_unused(const pgcn_i_usage *usage, const char *key);
 pgcn_status pgcn_i_config_fail_unused(const pgcn_i_usage *usage, const char *key);
 /* Every setting of the caller's is used. */
 pgcn_status pgcn_i_config_check_used(const pgcn_i_usage *usage);
-/* GIN has no paths: what is set about them is what its sums over neighbours are. All is adopted. */
+/* What the network ignores becomes what it comes to: gin has no paths, and sums over neighbours instead. All is
+ * adopted. */
 void pgcn_i_config_settle(pgcn_config *config);
 
 /* ---- measures (measures.c) -------------------------------------------------------------------- */

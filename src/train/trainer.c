@@ -381,14 +381,14 @@ static pgcn_status make_transitions(pgcn_trainer *trainer) {
     return PGCN_OK;
 }
 
-static pgcn_i_place place_of(const pgcn_trainer *trainer, const pgcn_i_batch *batch,
-                             const pgcn_i_transition *transitions, int samples) {
+static pgcn_i_view view_of(const pgcn_trainer *trainer, const pgcn_i_batch *batch,
+                           const pgcn_i_transition *transitions, int samples) {
     bool per_graph = trainer->data->task == PGCN_TASK_GRAPH;
-    return (pgcn_i_place){.input = batch ? &batch->input : trainer->input,
-                          .transitions = transitions,
-                          .samples = samples,
-                          .segment = per_graph ? batch->segment : NULL,
-                          .graphs = per_graph ? batch->graphs * samples : 0};
+    return (pgcn_i_view){.input = batch ? &batch->input : trainer->input,
+                         .transitions = transitions,
+                         .samples = samples,
+                         .segment = per_graph ? batch->segment : NULL,
+                         .graphs = per_graph ? batch->graphs * samples : 0};
 }
 
 /* The memory of values and gradients is one for both tapes, large enough for either. */
@@ -401,13 +401,12 @@ static pgcn_status record_tapes(pgcn_trainer *trainer) {
     PGCN_TRY(pgcn_i_tape_init(train, trainer->pool, &trainer->params, ops, true));
     train->recompute = config->recompute;
     train->gather_bf16 = config->bf16;
-    pgcn_i_place place =
-        place_of(trainer, train_batch, trainer->train_transitions, config->samples);
-    trainer->train_logits = pgcn_i_network_record(train, config, &place);
+    pgcn_i_view view = view_of(trainer, train_batch, trainer->train_transitions, config->samples);
+    trainer->train_logits = pgcn_i_network_record(train, config, &view);
     PGCN_TRY(pgcn_i_tape_plan(train));
     PGCN_TRY(pgcn_i_tape_init(eval, trainer->pool, &trainer->params, ops, false));
-    place = place_of(trainer, eval_batch, trainer->eval_transitions, 1);
-    trainer->eval_logits = pgcn_i_network_record(eval, config, &place);
+    view = view_of(trainer, eval_batch, trainer->eval_transitions, 1);
+    trainer->eval_logits = pgcn_i_network_record(eval, config, &view);
     PGCN_TRY(pgcn_i_tape_plan(eval));
     float *work = PGCN_I_ARRAY(&train->arena, float,
                                train->work_floats > eval->work_floats ? train->work_floats

@@ -54,23 +54,17 @@ static bool is_callers(const pgcn_config *config, int i, const char *key, const 
 
 /* ---- when a setting does nothing --------------------------------------------------------------- */
 
-static bool is_gin(const pgcn_i_usage *u) {
-    return u->config->model == PGCN_MODEL_GIN;
-}
-static bool is_gin_of_node2vec(const pgcn_i_usage *u) {
-    return is_gin(u) && u->config->walk == PGCN_WALK_NODE2VEC;
-}
 static bool is_exact(const pgcn_i_usage *u) {
-    return !is_gin(u) && u->config->train_form == PGCN_FORM_EXACT;
+    return u->config->train_form == PGCN_FORM_EXACT;
 }
 static bool has_no_steps(const pgcn_i_usage *u) {
-    return !is_gin(u) && u->config->path_length == 1;
+    return u->config->path_length == 1;
 }
 static bool starts_otherwise(const pgcn_i_usage *u) {
     return u->config->kernel_start != PGCN_START_SMOOTH;
 }
 static bool has_no_mix(const pgcn_i_usage *u) {
-    return !is_gin(u) && u->config->kernel == PGCN_KERNEL_FULL;
+    return u->config->kernel == PGCN_KERNEL_FULL;
 }
 /* Where graphs are classified the gains of the batch norm are trained like the 1x1 weights. */
 static bool trains_no_mix(const pgcn_i_usage *u) {
@@ -90,7 +84,8 @@ static bool has_one_step(const pgcn_i_usage *u) {
     return u->config->path_length <= 2;
 }
 static bool drops_at_the_end(const pgcn_i_usage *u) {
-    return (is_gin(u) || u->task == PGCN_TASK_GRAPH) && u->config->dropout_last >= 0;
+    return (pgcn_i_network_of(u->config)->drops_last_only || u->task == PGCN_TASK_GRAPH) &&
+           u->config->dropout_last >= 0;
 }
 static bool has_one_layer(const pgcn_i_usage *u) {
     return u->config->layers == 1;
@@ -114,7 +109,7 @@ static bool is_one_graph(const pgcn_i_usage *u) {
 static bool has_equal_samples(const pgcn_i_usage *u) {
     const pgcn_config *c = u->config;
     bool drops = c->dropout > 0 || c->dropout_last > 0 || c->drop_rows > 0 || c->dropout_hidden > 0;
-    return (is_gin(u) || is_exact(u) || has_no_steps(u)) && !drops && c->consistency <= 0;
+    return (is_exact(u) || has_no_steps(u)) && !drops && c->consistency <= 0;
 }
 static bool is_not_compared(const pgcn_i_usage *u) {
     return u->config->consistency <= 0;
@@ -129,6 +124,8 @@ static bool freezes_kernel(const pgcn_i_usage *u) {
     return u->config->lr_kernel <= 0;
 }
 
+/* What depends on other settings and on the data. What a network does not use at all says its own file
+ * (src/models). `holds` is asked with the settings as the network reads them. */
 typedef struct reason {
     bool (*holds)(const pgcn_i_usage *u);
     const char *because, *instead; /* what to do but to leave the setting out; "": nothing */
@@ -136,8 +133,6 @@ typedef struct reason {
 
 /* clang-format off */
 static const reason
-    gin = {is_gin, "model is gin", "set model to pathgcn"},
-    gin_walk = {is_gin_of_node2vec, "model is gin, which adds up neighbours", "set model to pathgcn"},
     exact = {is_exact, "train-form is exact, which samples no paths", "set train-form to sampled"},
     no_steps = {has_no_steps, "path-length is 1, a node alone", "set path-length to at least 2"},
     not_smooth = {starts_otherwise, "kernel-start is not smooth", "set kernel-start to smooth"},
@@ -160,23 +155,13 @@ static const reason
     frozen_mix = {freezes_mix, "lr-mix is 0", "set lr-mix above 0"},
     frozen_kernel = {freezes_kernel, "lr-kernel is 0", "set lr-kernel above 0"};
 
-/* `is` is what the setting comes to where the reason holds, and may be said; NULL: nothing. A setting
- * that stands here twice does nothing for either reason. */
+/* `is` is what the setting comes to where the reason holds, and may be set to; NULL: nothing. A setting
+ * that is listed twice does nothing for either reason. */
 static const struct rule {
     const char *key;
     const reason *why;
     const char *is;
 } rules[] = {
-    {"path-length", &gin, "2"}, {"kernel", &gin, "layer"}, {"kernel-start", &gin, "smooth"},
-    {"kernel-noise", &gin, "0"}, {"scaling", &gin, "sum"}, {"self-loops", &gin, "no"},
-    {"residual", &gin, "none"}, {"batch-norm", &gin, "yes"}, {"train-form", &gin, "exact"},
-    {"paths-per-layer", &gin, "no"}, {"input-hops", &gin, "0"}, {"input-norm", &gin, "no"},
-    {"readout", &gin, "layers"},
-    {"paths", &gin, NULL}, {"hops", &gin, NULL}, {"mix", &gin, NULL}, {"alpha", &gin, NULL},
-    {"return-p", &gin, "1"}, {"inout-q", &gin, "1"}, {"drop-rows", &gin, "0"},
-    {"dropout-hidden", &gin, "0"}, {"resample-every", &gin, NULL}, {"bf16", &gin, "no"},
-    {"walk", &gin_walk, NULL},
-
     {"paths", &exact, NULL}, {"resample-every", &exact, NULL}, {"paths-per-layer", &exact, "no"},
     {"bf16", &exact, "no"},
 
@@ -201,40 +186,114 @@ static const struct rule {
 /* clang-format on */
 enum { RULES = sizeof rules / sizeof *rules };
 
-static const struct rule *find_rule(const pgcn_i_usage *u, const char *key) {
-    for (int i = 0; i < RULES; i++)
-        if (strcmp(rules[i].key, key) == 0 && rules[i].why->holds(u)) return &rules[i];
+/* ---- what the network ignores -------------------------------------------------------------------- */
+
+static const pgcn_i_ignored *find_ignored(const pgcn_config *config, const char *key) {
+    const pgcn_i_ignored *ignored = pgcn_i_network_of(config)->ignored;
+    char text[PGCN_SETTING_BYTES];
+    for (; ignored && ignored->key; ignored++) {
+        if (strcmp(ignored->key, key) != 0) continue;
+        if (!ignored->value) return ignored;
+        pgcn_config_get(config, key, text, sizeof text);
+        if (strcmp(ignored->value, text) == 0) return ignored;
+    }
     return NULL;
 }
 
-bool pgcn_i_config_unused(const pgcn_i_usage *u, const char *key) {
-    const struct rule *rule = find_rule(u, key);
+/* The setting of that name that only some networks have; NULL: it is a shared one. */
+static const pgcn_i_setting *find_own(const char *key) {
+    const pgcn_i_setting *own;
+    for (int i = 0; (own = pgcn_i_own_setting(i)); i++)
+        if (strcmp(own->key, key) == 0) return own;
+    return NULL;
+}
+
+static bool is_anothers(const pgcn_config *config, const char *key) {
+    const pgcn_i_setting *own = find_own(key);
+    return own && !pgcn_i_network_has(pgcn_i_network_of(config), own);
+}
+
+/* Settings as the network reads them: what it ignores is what it comes to. */
+static void read_as_network(pgcn_config *config) {
+    const pgcn_i_ignored *ignored = pgcn_i_network_of(config)->ignored;
+    for (; ignored && ignored->key; ignored++)
+        if (ignored->is && find_ignored(config, ignored->key))
+            pgcn_config_set(config, ignored->key, ignored->is);
+}
+
+bool pgcn_config_uses(const pgcn_config *given, const char *key) {
+    pgcn_config config;
     char text[PGCN_SETTING_BYTES];
-    if (!rule) return false;
+    if (!given || !key || pgcn_i_config_copy(given, &config) != PGCN_OK) return false;
+    if (pgcn_config_get(&config, key, text, sizeof text) != PGCN_OK) return false;
+    const pgcn_i_ignored *ignored = find_ignored(&config, key);
+    return !is_anothers(&config, key) && !(ignored && !ignored->value);
+}
+
+/* ---- both ---------------------------------------------------------------------------------------- */
+
+/* Why a setting does nothing. */
+typedef struct finding {
+    char because[96];
+    const char *instead;
+    const char *is; /* what it comes to, and may be set to; NULL: nothing */
+    bool fixed;     /* by the network, whatever the other settings are */
+} finding;
+
+static bool find_in_network(const pgcn_i_usage *u, const char *key, finding *out) {
+    const pgcn_i_network *network = pgcn_i_network_of(u->config);
+    const pgcn_i_ignored *ignored = find_ignored(u->config, key);
+    if (!ignored && !is_anothers(u->config, key)) return false;
+    *out = (finding){.instead = "choose another model"};
+    snprintf(out->because, sizeof out->because, "model is %s%s", network->name,
+             ignored && ignored->value ? network->why_ignored : "");
+    if (!ignored || ignored->value) return true;
+    out->is = ignored->is;
+    out->fixed = ignored->is != NULL;
+    return true;
+}
+
+static bool find_rule(const pgcn_i_usage *u, const char *key, finding *out) {
+    if (find_in_network(u, key, out)) return true;
+    pgcn_config config = *u->config;
+    read_as_network(&config);
+    const pgcn_i_usage as_read = {&config, u->task, u->data};
+    for (int i = 0; i < RULES; i++)
+        if (strcmp(rules[i].key, key) == 0 && rules[i].why->holds(&as_read)) {
+            *out = (finding){.instead = rules[i].why->instead, .is = rules[i].is};
+            snprintf(out->because, sizeof out->because, "%s", rules[i].why->because);
+            return true;
+        }
+    return false;
+}
+
+bool pgcn_i_config_unused(const pgcn_i_usage *u, const char *key) {
+    finding found;
+    char text[PGCN_SETTING_BYTES];
+    if (!find_rule(u, key, &found)) return false;
     pgcn_config_get(u->config, key, text, sizeof text);
-    return !rule->is || strcmp(rule->is, text) != 0;
+    return !found.is || strcmp(found.is, text) != 0;
 }
 
 const char *pgcn_config_unused(const pgcn_config *given, const pgcn_dataset *data,
                                const char *key) {
+    static _Thread_local finding found;
     pgcn_config config;
     if (!given || !key || pgcn_i_config_copy(given, &config) != PGCN_OK) return NULL;
-    const struct rule *rule =
-        find_rule(&(pgcn_i_usage){&config, data ? data->task : PGCN_TASK_NONE, data}, key);
-    return rule ? rule->why->because : NULL;
+    const pgcn_i_usage usage = {&config, data ? data->task : PGCN_TASK_NONE, data};
+    return find_rule(&usage, key, &found) ? found.because : NULL;
 }
 
 /* ---- the check --------------------------------------------------------------------------------- */
 
 pgcn_status pgcn_i_config_fail_unused(const pgcn_i_usage *u, const char *key) {
-    const struct rule *rule = find_rule(u, key);
+    finding found = {.instead = ""};
     char text[PGCN_SETTING_BYTES];
+    find_rule(u, key, &found);
     pgcn_config_get(u->config, key, text, sizeof text);
-    const char *instead = rule->why->instead;
-    bool fixed = rule->why == &gin && rule->is;
     return pgcn_i_fail(PGCN_ERR_ARGUMENT, "%s is %s and does nothing: %s%s%s; leave it out%s%s",
-                       key, text, rule->why->because, fixed ? ", where it is always " : "",
-                       fixed ? rule->is : "", *instead ? " or " : "", instead);
+                       key, text, found.because, found.fixed ? ", where it is always " : "",
+                       found.fixed ? found.is : "", *found.instead ? " or " : "", found.instead);
 }
 
 /* A smooth start that shall walk further than its flattest kernel, 1/k for every node, does. */
@@ -309,9 +368,6 @@ pgcn_status pgcn_config_overlay(pgcn_config *config, const pgcn_config *given) {
 /* ---- what follows ------------------------------------------------------------------------------ */
 
 void pgcn_i_config_settle(pgcn_config *config) {
-    const pgcn_i_usage usage = {config, PGCN_TASK_NONE, NULL};
-    for (int i = 0; i < RULES && is_gin(&usage); i++)
-        if (rules[i].why == &gin && rules[i].is) pgcn_config_set(config, rules[i].key, rules[i].is);
-    if (is_gin_of_node2vec(&usage)) config->walk = PGCN_WALK_UNIFORM;
+    read_as_network(config);
     pgcn_config_adopt(config);
 }

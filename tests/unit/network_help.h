@@ -153,7 +153,7 @@ static inline pgcn_status network_record(network *net, bool with_grad) {
     net->tape.recompute = config->recompute;
     net->logits =
         pgcn_i_network_record(&net->tape, config,
-                              &(pgcn_i_place){.input = net->input,
+                              &(pgcn_i_view){.input = net->input,
                                               .transitions = net->transitions,
                                               .samples = config->samples,
                                               .segment = net->segment,

@@ -378,7 +378,7 @@ static inline void second_forward_gin(const second *two, double *logits) {
 
 /* logits [samples items, classes], which are zero before */
 static inline void second_forward(const second *two, double *logits) {
-    if (two->net->config.model == PGCN_MODEL_GIN)
+    if (strcmp(pgcn_network_name(two->net->config.model), "gin") == 0)
         second_forward_gin(two, logits);
     else if (two->net->problem->first)
         second_forward_graphs(two, logits);

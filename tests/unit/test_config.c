@@ -61,6 +61,7 @@ static const struct {
     {"threads", {"0", "1024"}, {"-1", "1025", "x"}},
     {"recompute", {"yes", "no"}, {"1.0", "", "no "}},
     {"bf16", {"yes", "no"}, {"16", "", "float"}},
+    {"eps", {"0.5", "-1"}, {"-101", "1e3", "none"}},
     {"class-weights", {"balanced", "1,0.5,3"}, {"1,,2", "", "0,1"}},
 };
 enum { SAMPLES = sizeof samples / sizeof *samples };
@@ -273,6 +274,15 @@ static void test_config_recipes_are_valid_and_complete(void **state) {
     assert_null(pgcn_i_config_difference(&other, &plain));
 }
 
+/* A setting of another network, which files do not hold and comparisons do not look at. */
+static bool is_of_another_network(const pgcn_config *config, const char *key) {
+    const pgcn_i_setting *own;
+    for (int i = 0; (own = pgcn_i_own_setting(i)); i++)
+        if (strcmp(own->key, key) == 0)
+            return !pgcn_i_network_has(pgcn_i_network_of(config), own);
+    return false;
+}
+
 static void test_config_json_gives_every_field_back(void **state) {
     (void)state;
     for (int g = 0; g < 2; g++) {
@@ -289,6 +299,7 @@ static void test_config_json_gives_every_field_back(void **state) {
         back.recompute = config.recompute;
         for (int s = 0; s < SAMPLES; s++) {
             char was[64], is[64];
+            if (is_of_another_network(&config, samples[s].key)) continue;
             must(pgcn_config_get(&config, samples[s].key, was, sizeof was));
             must(pgcn_config_get(&back, samples[s].key, is, sizeof is));
             assert_string_equal(was, is);
@@ -324,6 +335,7 @@ static void test_config_difference_names_the_key(void **state) {
     (void)state;
     pgcn_config base = pgcn_config_default();
     for (int s = 0; s < SAMPLES; s++) {
+        if (is_of_another_network(&base, samples[s].key)) continue; /* test_models.c */
         pgcn_config other = base;
         char text[64];
         must(pgcn_config_get(&base, samples[s].key, text, sizeof text));

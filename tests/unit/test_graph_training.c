@@ -493,7 +493,7 @@ static void test_prediction_does_not_depend_on_the_batch(void **state) {
     for (int i = 0; i < CASE_COUNT; i++) {
         pgcn_dataset *data = data_of(i);
         pgcn_model *model = trained(data, CASES[i].text, 4);
-        bool has_paths = model->config.model != PGCN_MODEL_GIN;
+        bool has_paths = pgcn_config_uses(&model->config, "paths");
         for (int draws = 0; draws <= (has_paths ? 2 : 0); draws += 2) {
             float *p[4];
             for (int b = 0; b < 4; b++) {

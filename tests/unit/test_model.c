@@ -2,7 +2,7 @@
  * finite differences, and how weights start. Networks of graphs: test_graph_model.c. */
 #include "second_help.h"
 
-#include "nn/network.h"
+#include "models/models.h"
 
 static void test_network_every_combination_matches_equations_and_differences(void **state) {
     (void)state;

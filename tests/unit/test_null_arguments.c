@@ -396,6 +396,11 @@ static bool empty_structs(void) {
         pgcn_config_check_for(&config, NULL) == PGCN_OK &&                                         \
         wrong((opts_with.config = config, opts_with.config.layers = -1,                            \
                pgcn_config_check_for(&opts_with.config, data))))                                   \
+    X(pgcn_network_name, pgcn_network_name(0) && !pgcn_network_name(-1) && !pgcn_network_name(1000)) \
+    X(pgcn_network_about, pgcn_network_about(0) && !pgcn_network_about(-1) &&                      \
+        !pgcn_network_about(1000))                                                                 \
+    X(pgcn_config_uses, !pgcn_config_uses(NULL, "paths") && !pgcn_config_uses(&config, NULL) &&    \
+        !pgcn_config_uses(&config, "no such key"))                                                 \
     X(pgcn_config_unused, !pgcn_config_unused(NULL, NULL, "paths") &&                              \
         !pgcn_config_unused(&config, NULL, NULL) &&                                                \
         !pgcn_config_unused(&config, NULL, "no such key"))                                         \

@@ -71,7 +71,10 @@ static pgcn_i_rng_domain domain(const bench *b, pgcn_i_purpose purpose, int samp
 
 static void add_param(bench *b, int i, int rank, int64_t p, int64_t q, int64_t r) {
     pgcn_i_group group = i < 2 ? PGCN_I_GROUP_MIX : PGCN_I_GROUP_BUFFER;
-    b->param[i] = pgcn_i_params_add(&b->params, group, false, rank, p, q, r, "p%d", i);
+    b->param[i] = pgcn_i_params_add(
+        &b->params,
+        (pgcn_i_param_spec){.group = group, .shape = {p, rank > 1 ? q : 0, rank > 2 ? r : 0}},
+        "p%d", i);
 }
 
 /* ---- input layer --------------------------------------------------------------------------------- */

@@ -51,8 +51,8 @@ static void test_tape_value_and_kernel_used_by_all_layers_gradients_add_up(void 
         .n = ROWS, .samples = 1, .exact = &ch.spatial.exact, .exact_t = &ch.spatial.exact_t};
     must(pgcn_i_pool_new(1, &ch.pool));
     must(pgcn_i_params_init(&ch.params, 1));
-    pgcn_i_param *s =
-        pgcn_i_params_add(&ch.params, PGCN_I_GROUP_KERNEL, false, 1, HOPS, 0, 0, "kernel");
+    pgcn_i_param *s = pgcn_i_params_add(
+        &ch.params, (pgcn_i_param_spec){.group = PGCN_I_GROUP_KERNEL, .shape = {HOPS}}, "kernel");
     must(pgcn_i_params_allocate(&ch.params, true));
     must(pgcn_i_tape_init(&ch.tape, ch.pool, &ch.params, 1 + LAYERS, true));
     ch.x = pgcn_i_tape_value(&ch.tape, ROWS, C);
@@ -120,7 +120,8 @@ static void test_tape_sums_of_values_that_others_use_gradients_add_up(void **sta
     pgcn_i_tape tape;
     must(pgcn_i_pool_new(2, &pool));
     must(pgcn_i_params_init(&params, 1));
-    pgcn_i_param *param = pgcn_i_params_add(&params, PGCN_I_GROUP_MIX, false, 2, C, C, 0, "w");
+    pgcn_i_param *param = pgcn_i_params_add(
+        &params, (pgcn_i_param_spec){.group = PGCN_I_GROUP_MIX, .shape = {C, C}}, "w");
     must(pgcn_i_params_allocate(&params, true));
     memcpy(params.value, w, sizeof *w * C * C);
     must(pgcn_i_tape_init(&tape, pool, &params, 8, true));

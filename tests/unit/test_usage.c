@@ -11,6 +11,7 @@
 static const struct {
     const char *data, *beside, *key, *value, *because;
 } cases[] = {
+    {"", "", "eps", "0.5", "model is pathgcn; leave it out or choose another model"},
     {"", "model=gin", "path-length", "7", "model is gin, where it is always 2"},
     {"", "model=gin", "paths", "9", "model is gin"},
     {"", "model=gin", "kernel", "full", "always layer"},
@@ -212,7 +213,7 @@ static void test_usage_settings_of_a_model_can_be_trained_again(void **state) {
     pgcn_config config = pgcn_config_default();
     pgcn_model *model = NULL, *again = NULL;
     config.epochs = 2;
-    config.model = PGCN_MODEL_GIN;
+    must(pgcn_config_set(&config, "model", "gin"));
     must(pgcn_train(data, &config, &model));
     assert_int_equal(pgcn_model_config(model)->path_length, 2); /* not the default */
     must(pgcn_train(data, pgcn_model_config(model), &again));

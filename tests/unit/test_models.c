@@ -1,0 +1,111 @@
+/* The table of networks: what a line of it promises, and settings that only some networks have. */
+#include "nn_help.h"
+#include "train/train.h"
+
+#include <string.h>
+
+static void test_models_every_network_is_complete_and_has_a_name_of_its_own(void **state) {
+    (void)state;
+    const pgcn_i_network *network;
+    int count = 0;
+    for (; (network = pgcn_i_network_at(count)); count++) {
+        assert_true(network->declare && network->record && network->cost && network->why_ignored);
+        assert_string_equal(pgcn_network_name(count), network->name);
+        assert_true(strlen(pgcn_network_about(count)) > 20);
+        for (int other = 0; other < count; other++)
+            assert_string_not_equal(network->name, pgcn_network_name(other));
+    }
+    assert_true(count >= 2);
+    assert_string_equal(pgcn_network_name(0), "pathgcn"); /* the default of a zeroed field */
+}
+
+/* What a network ignores is a shared setting, and what it comes to is accepted. */
+static void test_models_ignored_settings_exist(void **state) {
+    (void)state;
+    const pgcn_i_network *network;
+    for (int i = 0; (network = pgcn_i_network_at(i)); i++)
+        for (const pgcn_i_ignored *ignored = network->ignored; ignored && ignored->key; ignored++) {
+            pgcn_config config = pgcn_config_default();
+            char text[PGCN_SETTING_BYTES];
+            must(pgcn_config_get(&config, ignored->key, text, sizeof text));
+            if (ignored->is) must(pgcn_config_set(&config, ignored->key, ignored->is));
+            if (ignored->value) must(pgcn_config_set(&config, ignored->key, ignored->value));
+        }
+}
+
+static void test_models_own_settings_have_one_declaration_and_a_preset_in_range(void **state) {
+    (void)state;
+    const pgcn_i_setting *own;
+    const pgcn_config config = pgcn_config_default();
+    int count = 0;
+    for (; (own = pgcn_i_own_setting(count)); count++) {
+        assert_true(own->choices || (own->preset >= own->low && own->preset <= own->high));
+        assert_float_equal(pgcn_i_own_value(&config, own), own->preset, 0);
+        for (int other = 0; other < count; other++)
+            assert_string_not_equal(own->key, pgcn_i_own_setting(other)->key);
+    }
+    assert_in_range(count, 1, PGCN_MOST_OWN);
+}
+
+static void test_models_uses_says_what_the_network_looks_at(void **state) {
+    (void)state;
+    pgcn_config config = pgcn_config_default();
+    assert_true(pgcn_config_uses(&config, "paths"));
+    assert_true(pgcn_config_uses(&config, "walk"));
+    assert_false(pgcn_config_uses(&config, "eps"));
+    must(pgcn_config_set(&config, "model", "gin"));
+    assert_false(pgcn_config_uses(&config, "paths"));
+    assert_false(pgcn_config_uses(&config, "path-length"));
+    assert_true(
+        pgcn_config_uses(&config, "walk")); /* weights of edges count, node2vec is refused */
+    assert_true(pgcn_config_uses(&config, "eps"));
+    assert_true(pgcn_config_uses(&config, "channels"));
+}
+
+/* The kernel (1 + eps, 1) that a setting of gin alone says. */
+static void test_models_eps_is_where_gin_starts(void **state) {
+    (void)state;
+    pgcn_config config = pgcn_config_default();
+    pgcn_i_params params;
+    must(pgcn_config_set(&config, "model", "gin"));
+    must(pgcn_config_set(&config, "eps", "0.25"));
+    must(pgcn_i_network_declare(&params, &config, (pgcn_i_shape){.features = 3, .classes = 2}));
+    must(pgcn_i_params_allocate(&params, true));
+    pgcn_i_network_start(&params, &config);
+    const float *kernel = pgcn_i_value_of(&params, pgcn_i_param_named(&params, "layers.1.kernel"));
+    assert_float_equal(kernel[0], 1.25, 0);
+    assert_float_equal(kernel[1], 1, 0);
+    pgcn_i_params_free(&params);
+}
+
+static void test_models_files_hold_the_settings_of_their_network_by_name(void **state) {
+    (void)state;
+    pgcn_config config = pgcn_config_default(), read;
+    json_t *object = pgcn_i_config_to_json(&config);
+    assert_null(json_object_get(object, "eps"));
+    json_decref(object);
+    must(pgcn_config_set(&config, "model", "gin"));
+    must(pgcn_config_set(&config, "eps", "-0.5"));
+    object = pgcn_i_config_to_json(&config);
+    assert_string_equal(json_string_value(json_object_get(object, "eps")), "-0.5");
+    pgcn_i_config_settle(&config); /* as a trained model holds them */
+    json_decref(object);
+    object = pgcn_i_config_to_json(&config);
+    must(pgcn_i_config_from_json(object, "test", &read));
+    assert_null(pgcn_i_config_difference(&config, &read));
+    json_decref(object);
+    must(pgcn_config_set(&config, "eps", "1"));
+    assert_string_equal(pgcn_i_config_difference(&config, &read), "eps");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_models_every_network_is_complete_and_has_a_name_of_its_own),
+        cmocka_unit_test(test_models_ignored_settings_exist),
+        cmocka_unit_test(test_models_own_settings_have_one_declaration_and_a_preset_in_range),
+        cmocka_unit_test(test_models_uses_says_what_the_network_looks_at),
+        cmocka_unit_test(test_models_eps_is_where_gin_starts),
+        cmocka_unit_test(test_models_files_hold_the_settings_of_their_network_by_name),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
