@@ -265,7 +265,7 @@ static void test_config_recipes_are_valid_and_complete(void **state) {
     assert_true(pgcn_config_for("texas").kernel_noise == 0);
     assert_int_equal(pgcn_config_for("texas").kernel_start, PGCN_START_IDENTITY);
     assert_true(pgcn_config_for("texas").allow_missing_class);
-    assert_int_equal(pgcn_config_for("wisconsin").layers, 1);
+    assert_int_equal(pgcn_config_for("wisconsin").select, PGCN_SELECT_ACCURACY);
     assert_int_equal(pgcn_config_for("film").select, PGCN_SELECT_ACCURACY);
     assert_int_equal(pgcn_config_for("chameleon").channels, 128);
     assert_true(pgcn_config_for("chameleon").batch_norm);
