@@ -30,7 +30,7 @@ void bed_open(bed *b, const char *name, const char *label, int k, int p, int64_t
              run.threads[run.thread_counts - 1]);
     must(pgcn_i_config_apply(&config, settings));
     must(pgcn_trainer_new(b->data, &config, &b->trainer));
-    const pgcn_i_visits *visits = b->trainer->visits[0];
+    const pgcn_i_visits *visits = b->trainer->train.views.visits[0];
     b->n = pgcn_graph_nodes(pgcn_dataset_graph(b->data));
     b->rows = rows > 0 && rows < b->n ? rows : b->n;
     b->pool = run.pool[run.thread_counts - 1];

@@ -111,7 +111,8 @@ typedef struct layer {
 
 /* ReLU((sum_i s_i (.) S_i H) W) */
 static void layer_open(layer *l, const bed *b) {
-    *l = (layer){.transition = {.n = b->n, .samples = 1, .visits = b->trainer->visits[0]}};
+    *l = (layer){
+        .transition = {.n = b->n, .samples = 1, .visits = b->trainer->train.views.visits[0]}};
     must(pgcn_i_params_init(&l->params, 2));
     pgcn_i_param *s = pgcn_i_params_add(
         &l->params, (pgcn_i_param_spec){.group = PGCN_I_GROUP_KERNEL, .shape = {b->k, b->c}}, "s");

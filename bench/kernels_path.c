@@ -21,7 +21,7 @@ static void walks(void *context) {
 static void draw_visits(void *context) {
     bed *b = context;
     b->step++;
-    pgcn_i_visits_sample(b->trainer->visits[0], &b->trainer->spatial.walker, b->pool,
+    pgcn_i_visits_sample(b->trainer->train.views.visits[0], &b->trainer->spatial.walker, b->pool,
                          b->trainer->config.seed, PGCN_I_RNG_WALK, b->step, 0,
                          b->trainer->spatial.visit_degree);
 }

@@ -101,17 +101,15 @@ static void draw_walks(void *context) {
 static void draw_visits(void *context) {
     pgcn_trainer *trainer = context;
     static int64_t step;
-    const float *degree = trainer->spatial.visit_degree;
-    if (degree && trainer->feed) degree = trainer->feed->train->degree; /* of the last batch */
-    pgcn_i_visits_sample(trainer->visits[0], &trainer->spatial.walker, trainer->pool,
-                         trainer->config.seed, PGCN_I_RNG_WALK, ++step, 0, degree);
+    pgcn_i_views_draw(&trainer->train.views, trainer->pool,
+                      (pgcn_i_path_draw){trainer->config.seed, PGCN_I_RNG_WALK, ++step});
 }
 
 /* The forward pass in exact form and its probabilities, with everything prepared. */
 static void infer(void *context) {
     pgcn_trainer *trainer = context;
-    pgcn_i_tape_forward(&trainer->eval_tape);
-    pgcn_i_softmax_run(&trainer->loss, &trainer->eval_tape, trainer->eval_logits);
+    pgcn_i_tape_forward(&trainer->eval.tape);
+    pgcn_i_runner_probabilities(&trainer->eval, &trainer->loss);
 }
 
 typedef struct prediction {
@@ -143,7 +141,7 @@ static double mean_loss(const pgcn_trainer *trainer, bool last) {
 static double to_mean_size(const pgcn_trainer *trainer, const json_t *line) {
     if (!trainer->feed || trainer->steps != 1) return 1;
     return json_real_value(json_object_get(line, "step_nodes")) /
-           (double)trainer->feed->train->subset.n;
+           (double)trainer->train.views.batch->subset.n;
 }
 
 static void train(pgcn_trainer *trainer, const options *o, json_t *line) {
@@ -194,7 +192,7 @@ static void inference(pgcn_trainer *trainer, const options *o, json_t *line) {
            (size_t)trainer->params.total * sizeof *trainer->params.value);
     add_times(line, "inference", repeat(infer, trainer, o->seconds / 4, MOST_STEPS));
     if (o->logits)
-        must(pgcn_file_write(o->logits, trainer->eval_logits->data,
+        must(pgcn_file_write(o->logits, trainer->eval.logits->data,
                              (size_t)(data->graph->n * data->classes) * sizeof(float)));
     if (o->model) must(pgcn_model_save(model, o->model));
     prediction p = {.model = model, .data = data, .inference = pgcn_inference_default()};
@@ -219,22 +217,20 @@ static void inference(pgcn_trainer *trainer, const options *o, json_t *line) {
 static void assemble(void *context) {
     pgcn_trainer *trainer = context;
     static int64_t step;
-    pgcn_i_feed_step(trainer->feed, trainer->config.seed, step++);
-    pgcn_i_batch_fit(trainer->feed->train, &trainer->train_tape, trainer->train_transitions,
-                     trainer->config.layers, &trainer->loss);
-    pgcn_i_batch_mask(trainer->feed->train, trainer->split->train);
+    pgcn_i_chosen chosen = pgcn_i_feed_step(trainer->feed, trainer->config.seed, step++);
+    pgcn_i_runner_put(&trainer->train, chosen, &trainer->loss);
+    pgcn_i_views_target(&trainer->train.views, trainer->split->train, 0);
 }
 
 /* Of the validation and test graphs, with the weights that the model file holds. */
 static void write_logits(pgcn_trainer *trainer, const char *path) {
-    const pgcn_i_value *logits = trainer->eval_logits;
-    pgcn_i_batch *batch = trainer->feed->eval;
+    const pgcn_i_value *logits = trainer->eval.logits;
     FILE *file = fopen(path, "wb");
     if (!file) bench_die("cannot write %s", path);
-    for (int64_t i = 0; pgcn_i_feed_part(trainer->feed, i); i++) {
-        pgcn_i_batch_fit(batch, &trainer->eval_tape, trainer->eval_transitions,
-                         trainer->config.layers, &trainer->loss);
-        pgcn_i_tape_forward(&trainer->eval_tape);
+    pgcn_i_chosen chosen;
+    for (int64_t i = 0; (chosen = pgcn_i_feed_part(trainer->feed, i)).graphs > 0; i++) {
+        pgcn_i_runner_put(&trainer->eval, chosen, &trainer->loss);
+        pgcn_i_tape_forward(&trainer->eval.tape);
         fwrite(logits->data, sizeof *logits->data, (size_t)(logits->rows * logits->cols), file);
     }
     if (fclose(file) != 0) bench_die("cannot write %s", path);
@@ -243,7 +239,7 @@ static void write_logits(pgcn_trainer *trainer, const char *path) {
 static void batches(pgcn_trainer *trainer, const options *o, json_t *line) {
     pgcn_model *model;
     add_times(line, "assembly", repeat(assemble, trainer, o->seconds / 4, MOST_STEPS));
-    if (trainer->samplers > 0)
+    if (trainer->train.views.samplers > 0)
         add_times(line, "visits", repeat(draw_visits, trainer, o->seconds / 4, MOST_STEPS));
     trainer->config.eval_every = 1; /* one more epoch, which is evaluated and kept */
     must(pgcn_trainer_epoch(trainer, NULL));
@@ -257,12 +253,13 @@ static void batches(pgcn_trainer *trainer, const options *o, json_t *line) {
 
 static void describe_batches(const pgcn_trainer *trainer, json_t *line) {
     const pgcn_i_feed *feed = trainer->feed;
+    const pgcn_i_batch *batch = trainer->train.views.batch;
     const int64_t *offset = trainer->data->graph->offset;
     int64_t entries = 0, nodes = 0; /* of the training graphs */
     for (int64_t i = 0; i < feed->train_graphs; i++)
-        for (int64_t m = feed->train->first[feed->train_graph[i]];
-             m < feed->train->first[feed->train_graph[i] + 1]; m++, nodes++)
-            entries += offset[feed->train->member[m] + 1] - offset[feed->train->member[m]];
+        for (int64_t m = batch->first[feed->train_graph[i]];
+             m < batch->first[feed->train_graph[i] + 1]; m++, nodes++)
+            entries += offset[batch->member[m] + 1] - offset[batch->member[m]];
     const double steps = (double)feed->steps;
     json_object_set_new(line, "graphs", json_integer(trainer->data->info.graphs));
     json_object_set_new(line, "step_graphs", json_real((double)feed->train_graphs / steps));

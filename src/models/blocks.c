@@ -69,18 +69,19 @@ void pgcn_i_readout_declare(pgcn_i_params *params, const pgcn_config *config, pg
 pgcn_i_value *pgcn_i_readout_record(pgcn_i_tape *tape, const pgcn_config *config,
                                     const pgcn_i_view *view, pgcn_i_value **h) {
     double dropout = pgcn_i_last_dropout(config);
+    int64_t graphs = view->rows[PGCN_I_GRAPHS] * view->samples;
     pgcn_i_value *logits = NULL;
     for (int l = 0; config->readout == PGCN_READOUT_LAYERS && l <= config->layers; l++) {
         char of[32];
         snprintf(of, sizeof of, "classifier.%d.", l);
-        pgcn_i_value *sum = pgcn_i_op_sum_pool(tape, h[l], view->segment, view->graphs);
+        pgcn_i_value *sum = pgcn_i_op_sum_pool(tape, h[l], view->segment, graphs);
         pgcn_i_value *part =
             pgcn_i_op_dropout(tape, pgcn_i_linear_record(tape, sum, of, false, 0), dropout);
         logits = logits ? pgcn_i_op_add(tape, part, logits) : part;
     }
     if (config->readout == PGCN_READOUT_LAYERS) return logits;
     bool relu = config->readout == PGCN_READOUT_RELU;
-    pgcn_i_value *sum = pgcn_i_op_sum_pool(tape, h[config->layers], view->segment, view->graphs);
+    pgcn_i_value *sum = pgcn_i_op_sum_pool(tape, h[config->layers], view->segment, graphs);
     pgcn_i_value *x = pgcn_i_linear_record(tape, sum, "readout.", relu, dropout);
     if (!relu) x = pgcn_i_op_dropout(tape, x, dropout);
     return pgcn_i_linear_record(tape, x, "classifier.", false, 0);

@@ -92,8 +92,11 @@ int pgcn_i_network_ops(const pgcn_config *config); /* operations to make room fo
 
 /* ---- what networks share ---------------------------------------------------------------------- */
 
-/* Mean and deviation of each feature; part of the model, so that unseen nodes are treated like those
- * of the training. NULL: features are not standardised. */
+/* Mean and deviation of each feature, for PGCN_NORMALISE_STANDARDISE; part of the model, so that unseen
+ * nodes are treated like those of the training. NULL: features are not standardised. */
+typedef struct pgcn_i_standard {
+    float *mean, *deviation; /* [columns] */
+} pgcn_i_standard;
 pgcn_i_standard pgcn_i_network_standard(const pgcn_i_params *params);
 /* Declares, after all others, where a model keeps the means of features that it does not standardise; and
  * finds them, wherever they are (NULL: a model of version 0.1 without). */

@@ -173,7 +173,7 @@ void pgcn_i_sigmoid_run(pgcn_i_loss *loss, pgcn_i_tape *tape, const pgcn_i_value
     pgcn_i_parallel(tape->pool, job.blocks.count, sigmoid_task, &job);
 }
 
-/* ---- scores ------------------------------------------------------------------------------------ */
+/* ---- evaluation: the same sums without a gradient ---------------------------------------------------- */
 
 static void score_task(void *context, int64_t task, int worker) {
     (void)worker;
@@ -192,28 +192,8 @@ static void score_task(void *context, int64_t task, int worker) {
                                     begin, end, loss->classes);
 }
 
-/* A label is predicted where it is more probable than not. */
-static void count_labels(const pgcn_i_loss *loss, const pgcn_i_value *logits,
-                         const pgcn_i_target *target, pgcn_i_score *score) {
-    int64_t c = loss->classes;
-    for (int64_t r = 0; r < loss->n; r++) {
-        if (!target->mask[r]) continue;
-        const float *row = logits->data + r * c;
-        const uint8_t *truth = target->labels + r * c;
-        int32_t hits = 0, said = 0, there = 0;
-        for (int64_t i = 0; i < c; i++) {
-            hits += row[i] > 0 && truth[i];
-            said += row[i] > 0;
-            there += truth[i];
-        }
-        score->hits += hits;
-        score->false_positives += said - hits;
-        score->false_negatives += there - hits;
-    }
-}
-
-void pgcn_i_score_add(pgcn_i_loss *loss, pgcn_i_tape *tape, const pgcn_i_value *logits,
-                      const pgcn_i_target *target, pgcn_i_score *score) {
+void pgcn_i_loss_sums(pgcn_i_loss *loss, pgcn_i_tape *tape, const pgcn_i_value *logits,
+                      const pgcn_i_target *target, double *sum, int64_t *hits) {
     loss_job job = {.loss = loss,
                     .kernels = tape->kernels,
                     .logits = logits,
@@ -223,20 +203,7 @@ void pgcn_i_score_add(pgcn_i_loss *loss, pgcn_i_tape *tape, const pgcn_i_value *
                     .blocks = pgcn_i_blocks_of(loss->n)};
     pgcn_i_parallel(tape->pool, job.blocks.count, score_task, &job);
     for (int64_t block = 0; block < job.blocks.count; block++) {
-        score->loss += loss->loss[block];
-        score->hits += loss->hits[block];
+        *sum += loss->loss[block];
+        *hits += loss->hits[block];
     }
-    if (target->labels) count_labels(loss, logits, target, score);
-    score->items += target->masked;
-}
-
-double pgcn_i_score_loss(const pgcn_i_score *score) {
-    return score->loss / (double)score->items;
-}
-
-double pgcn_i_score_accuracy(const pgcn_i_score *score, bool multilabel) {
-    if (!multilabel) return (double)score->hits / (double)score->items;
-    int64_t both = 2 * score->hits + score->false_positives + score->false_negatives;
-    return both > 0 ? 2 * (double)score->hits / (double)both
-                    : 1; /* nothing to find, nothing said */
 }

@@ -1,8 +1,9 @@
-/* nn: parameters, the tape of coarse operations, and the network of the paper made from them.
+/* nn: parameters, the tape of coarse operations, and losses.
  *
- * Comes in: a data set's features, visit lists or transition matrices. Goes out: logits and exact
- * gradients. An operation cuts its rows into fixed blocks, runs kernels on them in the pool and
- * adds partial sums in block order. Next room: train (loss, Adam, epochs, checkpoints).
+ * Comes in: arrays, as a view: features, visit lists or transition matrices, targets. Goes out: logits and
+ * exact gradients. An operation cuts its rows into fixed blocks, runs kernels on them in the pool and
+ * adds partial sums in block order. This room knows no data set. Next rooms: models, which record
+ * networks from these operations, and views, which makes views from data sets.
  *
  * A tape is recorded once per run: recording allocates everything, running allocates nothing. */
 #ifndef PGCN_NN_H
@@ -10,7 +11,6 @@
 
 #include "base/base.h"
 #include "base/rng.h"
-#include "data/data.h"
 #include "kernels/kernels.h"
 #include "paths/paths.h"
 
@@ -76,7 +76,7 @@ static inline float *pgcn_i_value_of(const pgcn_i_params *params, const pgcn_i_p
     return params->value + param->first;
 }
 
-/* ---- input (input.c) --------------------------------------------------------------------- */
+/* ---- what a network runs on: arrays, whoever made them (views) ------------------------------- */
 
 /* Features as the first layer reads them: preprocessed, and for sparse ones with the columns
  * (CSC) that the gradient of the first weights runs over. */
@@ -89,38 +89,6 @@ typedef struct pgcn_i_input {
     pgcn_i_columns by_column; /* for sparse ones with columns */
     const float *dense;       /* [n, columns], NULL when sparse */
 } pgcn_i_input;
-/* Mean and deviation of each column, for PGCN_NORMALISE_STANDARDISE; part of the model, so that unseen
- * nodes are treated like those of the training. NULL otherwise. */
-typedef struct pgcn_i_standard {
-    float *mean, *deviation; /* [columns] */
-} pgcn_i_standard;
-/* Over the nodes of `mask` (population deviation; 1 for a column that is constant there). */
-pgcn_status pgcn_i_standard_of(const pgcn_i_features *features, const uint8_t *mask,
-                               pgcn_i_standard out);
-/* Mean of each column over the nodes of `mask`, at least one: what is put in for nodes without features. */
-pgcn_status pgcn_i_means_of(const pgcn_i_features *features, const uint8_t *mask, float *out);
-/* The features with these means in the rows of absent nodes, but for columns that were made for all.
- * Borrows what does not change, all of it if no node is absent; the rest is in `arena`. */
-pgcn_status pgcn_i_fill_absent(const pgcn_i_features *features, const float *mean,
-                               pgcn_i_arena *arena, pgcn_i_features *out);
-pgcn_status pgcn_i_input_new(const pgcn_i_features *features, pgcn_normalise normalise,
-                             pgcn_i_standard standard, bool with_columns, pgcn_i_input **out);
-/* The largest magnitude among the features and its column; infinite for what is not finite. */
-double pgcn_i_input_largest(const pgcn_i_input *input, int64_t *column);
-void pgcn_i_input_free(pgcn_i_input *input);
-
-/* The columns of a sparse input, filled by a counting sort; `next` [columns] is scratch. */
-typedef struct pgcn_i_column_arrays {
-    int64_t *offset, *next; /* [columns+1], [columns] */
-    int32_t *row;           /* [nonzeros] */
-    uint32_t *position;
-    float *value;
-} pgcn_i_column_arrays;
-pgcn_status pgcn_i_column_arrays_new(pgcn_i_arena *arena, int64_t columns, int64_t nonzeros,
-                                     pgcn_i_column_arrays *out);
-void pgcn_i_input_index(pgcn_i_input *input, pgcn_i_column_arrays arrays);
-
-/* ---- batches (batch.c) --------------------------------------------------------------------- */
 
 /* What is to be learnt, of nodes or of graphs: one class each, or 0 and 1 for every class. Only
  * items of the mask that have a label count. */
@@ -130,52 +98,35 @@ typedef struct pgcn_i_target {
     const uint8_t *mask;   /* [items] */
     int64_t masked;        /* items that count */
 } pgcn_i_target;
-/* The whole of a data set; `mask` of a split. */
-pgcn_i_target pgcn_i_target_of(const pgcn_dataset *data, const uint8_t *mask);
 
-/* What batches are gathered from: everything about all graphs of a set. */
-typedef struct pgcn_i_whole {
-    const pgcn_dataset *data;
-    const pgcn_i_input *input;
-    const pgcn_i_csr *exact, *exact_t; /* NULL: not needed */
-    const float *degree;               /* [nodes] or NULL */
-} pgcn_i_whole;
-
-/* Some graphs of a set of many, side by side as one graph that has no edges between them. It is
- * gathered anew for every step, into arrays with room for the largest graphs; nothing is allocated
- * then. Tapes, operators and visit lists are made for the room and follow (pgcn_i_tape_resize). */
-typedef struct pgcn_i_batch {
-    pgcn_i_arena arena;
-    pgcn_i_whole whole;
+/* How rows are reached from rows: sampled visit lists or the exact transition matrix, on `samples`
+ * stacked copies of n nodes. */
+typedef struct pgcn_i_transition {
+    int64_t n;
     int samples;
-    int64_t most_graphs;
-    const int64_t *first;    /* [graphs of the set + 1] the nodes of graph g are */
-    const pgcn_node *member; /* member[first[g]] .. member[first[g+1]-1], ascending */
-    /* of the batch */
-    pgcn_i_subset subset; /* its nodes */
-    int64_t graphs;
-    pgcn_node *graph;   /* [graphs] numbers in the set */
-    int64_t *segment;   /* [samples * graphs + 1] rows of the stacked samples by graph */
-    pgcn_i_input input; /* rows are nodes of the batch; indexed by column where it was asked for */
-    pgcn_i_csr exact, exact_t;
-    float *degree;
-    pgcn_i_target target;           /* the labels; masks by pgcn_i_batch_mask() */
-    struct pgcn_i_batch_arrays *to; /* of batch.c */
-} pgcn_i_batch;
-/* Whether a data set is gone through in batches: one of many graphs, or any of which graphs are
- * classified. */
-static inline bool pgcn_i_in_batches(const pgcn_dataset *data, bool per_graph) {
-    return per_graph || data->info.graphs > 1;
-}
-/* At most `graphs` at a time, 0: all; for training, sparse inputs are indexed by column. */
-pgcn_status pgcn_i_batch_new(const pgcn_i_whole *whole, int64_t graphs, int samples, bool training,
-                             pgcn_i_batch **out);
-void pgcn_i_batch_free(pgcn_i_batch *batch);
-void pgcn_i_batch_gather(pgcn_i_batch *batch, const pgcn_node *graph, int64_t graphs);
-/* Nodes, or graphs where graphs are classified, and their numbers in the set. */
-int64_t pgcn_i_batch_items(const pgcn_i_batch *batch, const pgcn_node **number);
-/* The target of the batch under a mask of the whole set's items. */
-pgcn_i_target pgcn_i_batch_mask(pgcn_i_batch *batch, const uint8_t *mask);
+    const pgcn_i_visits *visits; /* sampled; NULL: exact */
+    const pgcn_i_csr *exact, *exact_t;
+} pgcn_i_transition;
+
+/* What a row of a value stands for. */
+typedef enum pgcn_i_space {
+    PGCN_I_NODES,
+    PGCN_I_GRAPHS,
+    PGCN_I_LINKS, /* entries of the exact transition matrix; 0 where paths are sampled */
+    PGCN_I_SPACES
+} pgcn_i_space;
+
+/* A network reads a view. Pointers stay the same while a tape lives; what they point to, and the numbers of
+ * rows, change from batch to batch. */
+typedef struct pgcn_i_view {
+    int64_t rows[PGCN_I_SPACES];          /* of one sample */
+    int samples;                          /* stacked copies of all rows */
+    const pgcn_i_input *input;            /* features of the nodes */
+    const pgcn_i_transition *transitions; /* one, or one per layer when config->paths_per_layer */
+    const float *degree; /* [nodes] that visits are scaled by; NULL: they are not */
+    const int64_t
+        *segment; /* [samples * graphs + 1] rows of each graph; NULL: nodes are classified */
+} pgcn_i_view;
 
 /* ---- tape (tape.c, plan.c, live.c) ------------------------------------------------------- */
 
@@ -194,20 +145,11 @@ typedef struct pgcn_i_value {
                     is ever needed */
     int64_t rows, cols;
     int maker, last_user;    /* operations; -1: the caller, nobody */
-    bool per_graph;          /* a row for each graph and not for each node */
+    pgcn_i_space space;      /* what its rows stand for */
     bool shared;             /* several operations use it */
     bool again;              /* not kept: made a second time on the way back */
     const pgcn_i_live *live; /* rows that are computed and have a gradient; NULL: all */
 } pgcn_i_value;
-
-/* The spatial operator of a layer: sampled visit lists or the exact transition matrix, on
- * `samples` stacked copies of n nodes. */
-typedef struct pgcn_i_transition {
-    int64_t n;
-    int samples;
-    const pgcn_i_visits *visits; /* sampled; NULL: exact */
-    const pgcn_i_csr *exact, *exact_t;
-} pgcn_i_transition;
 
 typedef struct pgcn_i_tape pgcn_i_tape;
 typedef struct pgcn_i_op pgcn_i_op;
@@ -331,8 +273,8 @@ pgcn_status pgcn_i_tape_finish(pgcn_i_tape *tape);
 pgcn_status pgcn_i_tape_plan(pgcn_i_tape *tape);
 /* and takes memory of the caller for values and gradients: work_floats, or more. */
 void pgcn_i_tape_place(pgcn_i_tape *tape, float *work);
-/* Before running: so many rows from now on, at most as many as were recorded. */
-void pgcn_i_tape_resize(pgcn_i_tape *tape, int64_t node_rows, int64_t graph_rows);
+/* Before running: the rows of this view from now on, at most as many as were recorded. */
+void pgcn_i_tape_resize(pgcn_i_tape *tape, const pgcn_i_view *view);
 bool pgcn_i_is_finite(const pgcn_i_value *value);
 /* A pass forward that looks for the first operation whose values are not all finite; NULL: none. For
  * tapes that compute all rows. */
@@ -444,36 +386,9 @@ pgcn_i_loss_terms pgcn_i_loss_run(pgcn_i_loss *loss, pgcn_i_tape *tape, pgcn_i_v
 void pgcn_i_softmax_run(pgcn_i_loss *loss, pgcn_i_tape *tape, const pgcn_i_value *logits);
 /* or the same with the probability of each label by itself. */
 void pgcn_i_sigmoid_run(pgcn_i_loss *loss, pgcn_i_tape *tape, const pgcn_i_value *logits);
-/* Sums over what was scored so far, batch by batch. */
-typedef struct pgcn_i_score {
-    double loss;   /* sum of the (binary) cross-entropy */
-    int64_t items; /* that counted */
-    int64_t hits;  /* right classes; labels that are there and were found */
-    int64_t false_positives, false_negatives;
-} pgcn_i_score;
-/* Adds cross-entropy and hits of the masked nodes, whose probabilities are those of the call before;
- * no gradient. */
-void pgcn_i_score_add(pgcn_i_loss *loss, pgcn_i_tape *tape, const pgcn_i_value *logits,
-                      const pgcn_i_target *target, pgcn_i_score *score);
-double pgcn_i_score_loss(const pgcn_i_score *score); /* mean */
-/* Share of right classes; micro-averaged F1 of several labels. */
-double pgcn_i_score_accuracy(const pgcn_i_score *score, bool multilabel);
-
-/* After pgcn_i_batch_gather(): tape, operators and loss get as many rows as the batch has. */
-void pgcn_i_batch_fit(const pgcn_i_batch *batch, pgcn_i_tape *tape, pgcn_i_transition *transitions,
-                      int count, pgcn_i_loss *loss);
-
-/* ---- what a network runs on ----------------------------------------------------------------- */
-
-/* A network reads a view: arrays, whoever made them. Its pointers stay the same while a tape lives; what
- * they point to changes from batch to batch. */
-typedef struct pgcn_i_view {
-    const pgcn_i_input *input;            /* features of the nodes */
-    const pgcn_i_transition *transitions; /* one, or one per layer when config->paths_per_layer */
-    int samples;                          /* stacked copies of all rows */
-    const int64_t
-        *segment; /* [graphs + 1] rows of each graph, of all samples; NULL: nodes are classified */
-    int64_t graphs; /* of all samples; 0 where nodes are classified */
-} pgcn_i_view;
+/* Adds the cross-entropy of the masked items to *sum and those whose class was predicted to *hits (not of
+ * several labels); no gradient. Of one class each, probabilities are those of the call before. */
+void pgcn_i_loss_sums(pgcn_i_loss *loss, pgcn_i_tape *tape, const pgcn_i_value *logits,
+                      const pgcn_i_target *target, double *sum, int64_t *hits);
 
 #endif

@@ -366,6 +366,6 @@ pgcn_i_value *pgcn_i_op_sum_pool(pgcn_i_tape *tape, pgcn_i_value *x, const int64
                                    (pgcn_i_ports){.in = {x}, .rows = graphs, .cols = x->cols});
     if (!op) return NULL;
     ((pool_state *)op->state)->segment = offset;
-    op->out->per_graph = true;
+    op->out->space = PGCN_I_GRAPHS;
     return op->out;
 }

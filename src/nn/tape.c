@@ -84,7 +84,7 @@ pgcn_i_op *pgcn_i_tape_op(pgcn_i_tape *tape, const pgcn_i_kind *kind, pgcn_i_por
                       .out = out,
                       .param = {ports.param[0], ports.param[1]},
                       .state = state};
-    out->per_graph = ports.in[0] && ports.in[0]->per_graph;
+    out->space = ports.in[0] ? ports.in[0]->space : PGCN_I_NODES;
     out->maker = tape->count++;
     return op;
 }
@@ -98,10 +98,10 @@ void pgcn_i_tape_need_powers(pgcn_i_tape *tape, int64_t floats) {
     if (floats > tape->power_floats) tape->power_floats = floats;
 }
 
-void pgcn_i_tape_resize(pgcn_i_tape *tape, int64_t node_rows, int64_t graph_rows) {
+void pgcn_i_tape_resize(pgcn_i_tape *tape, const pgcn_i_view *view) {
     for (int i = 0; i < tape->count; i++) {
         pgcn_i_value *value = tape->op[i].out;
-        value->rows = value->per_graph ? graph_rows : node_rows;
+        value->rows = view->rows[value->space] * view->samples;
     }
 }
 

@@ -38,24 +38,10 @@ static pgcn_status choose_graphs(pgcn_i_feed *feed, const pgcn_trainer *trainer)
     mark_graphs(data, split->test, eval);
     feed->train_graphs = list_graphs(train, graphs, feed->train_graph);
     feed->eval_graphs = list_graphs(eval, graphs, feed->eval_graph);
-    int64_t batch = trainer->config.batch > 0 ? trainer->config.batch : graphs;
-    feed->steps = (feed->train_graphs + batch - 1) / batch;
+    int64_t batch = trainer->config.batch;
+    feed->most = batch > 0 && batch < graphs ? batch : graphs;
+    feed->steps = (feed->train_graphs + feed->most - 1) / feed->most;
     return PGCN_OK;
-}
-
-static pgcn_status make_batches(pgcn_i_feed *feed, const pgcn_trainer *trainer) {
-    const pgcn_config *config = &trainer->config;
-    const pgcn_i_spatial *spatial = &trainer->spatial;
-    bool exact = config->train_form == PGCN_FORM_EXACT;
-    pgcn_i_whole whole = {.data = trainer->data,
-                          .input = trainer->input,
-                          .exact = exact ? &spatial->exact : NULL,
-                          .exact_t = exact ? &spatial->exact_t : NULL,
-                          .degree = spatial->visit_degree};
-    PGCN_TRY(pgcn_i_batch_new(&whole, config->batch, config->samples, true, &feed->train));
-    whole.exact = spatial->has_exact ? &spatial->exact : NULL;
-    whole.exact_t = NULL;
-    return pgcn_i_batch_new(&whole, config->batch, 1, false, &feed->eval);
 }
 
 pgcn_status pgcn_i_feed_new(const pgcn_trainer *trainer, pgcn_i_feed **out) {
@@ -63,7 +49,6 @@ pgcn_status pgcn_i_feed_new(const pgcn_trainer *trainer, pgcn_i_feed **out) {
     if (!feed) return PGCN_ERR_MEMORY;
     feed->pass = -1;
     pgcn_status status = choose_graphs(feed, trainer);
-    if (status == PGCN_OK) status = make_batches(feed, trainer);
     if (status != PGCN_OK) {
         pgcn_i_feed_free(feed);
         return status;
@@ -74,13 +59,11 @@ pgcn_status pgcn_i_feed_new(const pgcn_trainer *trainer, pgcn_i_feed **out) {
 
 void pgcn_i_feed_free(pgcn_i_feed *feed) {
     if (!feed) return;
-    pgcn_i_batch_free(feed->train);
-    pgcn_i_batch_free(feed->eval);
     pgcn_i_arena_free(&feed->arena);
     pgcn_i_free(feed);
 }
 
-void pgcn_i_feed_step(pgcn_i_feed *feed, uint64_t seed, int64_t step) {
+pgcn_i_chosen pgcn_i_feed_step(pgcn_i_feed *feed, uint64_t seed, int64_t step) {
     int64_t pass = step / feed->steps, turn = step % feed->steps;
     if (pass != feed->pass)
         pgcn_i_shuffle(pgcn_i_rng_domain_of(seed, PGCN_I_RNG_BATCH, pass, 0, 0), feed->train_graphs,
@@ -90,12 +73,12 @@ void pgcn_i_feed_step(pgcn_i_feed *feed, uint64_t seed, int64_t step) {
     int64_t end = (turn + 1) * feed->train_graphs / feed->steps;
     for (int64_t i = begin; i < end; i++)
         feed->chosen[i - begin] = feed->train_graph[feed->order[i]];
-    pgcn_i_batch_gather(feed->train, feed->chosen, end - begin);
+    return (pgcn_i_chosen){feed->chosen, end - begin};
 }
 
-bool pgcn_i_feed_part(pgcn_i_feed *feed, int64_t i) {
-    int64_t most = feed->eval->most_graphs, left = feed->eval_graphs - i * most;
-    if (left <= 0) return false;
-    pgcn_i_batch_gather(feed->eval, feed->eval_graph + i * most, left < most ? left : most);
-    return true;
+pgcn_i_chosen pgcn_i_feed_part(const pgcn_i_feed *feed, int64_t i) {
+    int64_t left = feed->eval_graphs - i * feed->most;
+    if (left <= 0) return (pgcn_i_chosen){NULL, 0};
+    return (pgcn_i_chosen){feed->eval_graph + i * feed->most,
+                           left < feed->most ? left : feed->most};
 }

@@ -1,5 +1,5 @@
 /* Measures of predictions: accuracy, balanced accuracy, macro-F1, ROC-AUC, average precision. One place
- * for the evaluation of every epoch (trainer.c) and of models (model.c). docs/FORMATS.md has the
+ * for the evaluation of every epoch (trainer.c) and of models (evaluate.c). docs/FORMATS.md has the
  * definitions.
  *
  * The rows of the items that count are gathered first, batch by batch if need be; a measure is then
@@ -11,23 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-double pgcn_score_measure(const pgcn_score *score, pgcn_measure measure) {
-    if (!score) return NAN;
-    switch (measure) {
-    case PGCN_MEASURE_ACCURACY: return score->accuracy;
-    case PGCN_MEASURE_BALANCED_ACCURACY: return score->balanced_accuracy;
-    case PGCN_MEASURE_MACRO_F1: return score->macro_f1;
-    case PGCN_MEASURE_AUC: return score->auc;
-    case PGCN_MEASURE_AVERAGE_PRECISION: return score->average_precision;
-    }
-    return NAN;
-}
-
 /* ---- gathering --------------------------------------------------------------------------------- */
-
-static bool counts(const pgcn_i_target *target, int64_t i) {
-    return target->mask[i] && (!target->label || target->label[i] >= 0);
-}
 
 pgcn_status pgcn_i_tally_init(pgcn_i_tally *tally, int64_t items, int classes, bool several) {
     int64_t cells;
@@ -71,7 +55,7 @@ void pgcn_i_tally_add_masked(pgcn_i_tally *tally, const float *probability,
                              const pgcn_i_target *target, int64_t items) {
     int64_t c = tally->classes;
     for (int64_t i = 0; i < items; i++)
-        if (counts(target, i))
+        if (pgcn_i_counts(target, i))
             pgcn_i_tally_add(tally, probability + i * c, target->label ? target->label[i] : 0,
                              target->labels ? target->labels + i * c : NULL);
 }
@@ -85,7 +69,7 @@ static void count_row(pgcn_i_tally *tally, int64_t i) {
     for (int k = 0; k < c; k++) {
         if (p[k] > p[best]) best = k;
         if (!tally->labels) continue;
-        bool has = tally->labels[i * c + k], said = p[k] > 0.5f;
+        bool has = tally->labels[i * c + k], said = pgcn_i_predicts((double)p[k]);
         count[k].items += has;
         count[k].predicted += said;
         count[k].hits += has && said;
@@ -101,14 +85,15 @@ static void count_classes(pgcn_i_tally *tally) {
     for (int64_t i = 0; i < tally->items; i++) count_row(tally, i);
 }
 
-static double accuracy(const pgcn_i_tally *tally) {
-    int64_t hits = 0, both = 0;
+static double accuracy(pgcn_i_tally *tally) {
+    int64_t hits = 0, present = 0, predicted = 0;
     for (int k = 0; k < tally->classes; k++) {
         hits += tally->count[k].hits;
-        both += tally->count[k].items + tally->count[k].predicted;
+        present += tally->count[k].items;
+        predicted += tally->count[k].predicted;
     }
-    if (!tally->labels) return (double)hits / (double)tally->items;
-    return both > 0 ? 2 * (double)hits / (double)both : 1; /* nothing to find, nothing said */
+    return tally->labels ? pgcn_i_micro_f1(hits, present, predicted)
+                         : (double)hits / (double)tally->items;
 }
 
 /* A figure of class or label k; NaN: it has none. */
@@ -211,32 +196,55 @@ static double average_precision(pgcn_i_tally *tally, int k) {
 
 /* ---- all of them ------------------------------------------------------------------------------- */
 
-/* After count_classes(). */
-static double share_of(pgcn_i_tally *tally, pgcn_measure measure) {
-    int ranked = tally->classes == 2 && !tally->labels; /* the first class that is ranked */
-    switch (measure) {
-    case PGCN_MEASURE_ACCURACY: return accuracy(tally);
-    case PGCN_MEASURE_BALANCED_ACCURACY: return mean_over(tally, 0, share_found);
-    case PGCN_MEASURE_MACRO_F1: return mean_over(tally, 0, f1);
-    case PGCN_MEASURE_AUC: return mean_over(tally, ranked, area_of_roc);
-    case PGCN_MEASURE_AVERAGE_PRECISION: return mean_over(tally, ranked, average_precision);
-    }
-    return NAN;
+/* The first class that is ranked: of two, the second alone. */
+static int first_ranked(const pgcn_i_tally *tally) {
+    return tally->classes == 2 && !tally->labels;
+}
+
+static double balanced_accuracy(pgcn_i_tally *tally) {
+    return mean_over(tally, 0, share_found);
+}
+static double macro_f1(pgcn_i_tally *tally) {
+    return mean_over(tally, 0, f1);
+}
+static double mean_area(pgcn_i_tally *tally) {
+    return mean_over(tally, first_ranked(tally), area_of_roc);
+}
+static double mean_precision(pgcn_i_tally *tally) {
+    return mean_over(tally, first_ranked(tally), average_precision);
+}
+
+/* A line for each measure: its share, after count_classes(), and its field of a score. */
+static const struct {
+    double (*share)(pgcn_i_tally *tally);
+    size_t field;
+} measures[PGCN_MEASURES] = {
+    [PGCN_MEASURE_ACCURACY] = {accuracy, offsetof(pgcn_score, accuracy)},
+    [PGCN_MEASURE_BALANCED_ACCURACY] = {balanced_accuracy, offsetof(pgcn_score, balanced_accuracy)},
+    [PGCN_MEASURE_MACRO_F1] = {macro_f1, offsetof(pgcn_score, macro_f1)},
+    [PGCN_MEASURE_AUC] = {mean_area, offsetof(pgcn_score, auc)},
+    [PGCN_MEASURE_AVERAGE_PRECISION] = {mean_precision, offsetof(pgcn_score, average_precision)},
+};
+
+static double *field_of(pgcn_score *score, int measure) {
+    return (double *)((char *)score + measures[measure].field);
+}
+
+double pgcn_score_measure(const pgcn_score *score, pgcn_measure measure) {
+    if (!score || (unsigned)measure >= PGCN_MEASURES) return NAN;
+    pgcn_score copy = *score;
+    return *field_of(&copy, (int)measure);
 }
 
 double pgcn_i_tally_measure(pgcn_i_tally *tally, pgcn_measure measure) {
     if (tally->items == 0) return NAN;
     count_classes(tally);
-    return 100 * share_of(tally, measure);
+    return 100 * measures[measure].share(tally);
 }
 
 void pgcn_i_tally_score(pgcn_i_tally *tally, pgcn_score *out) {
-    double value[PGCN_MEASURES];
-    for (int m = 0; m < PGCN_MEASURES; m++) value[m] = pgcn_i_tally_measure(tally, (pgcn_measure)m);
-    out->balanced_accuracy = value[PGCN_MEASURE_BALANCED_ACCURACY];
-    out->macro_f1 = value[PGCN_MEASURE_MACRO_F1];
-    out->auc = value[PGCN_MEASURE_AUC];
-    out->average_precision = value[PGCN_MEASURE_AVERAGE_PRECISION];
+    for (int m = PGCN_MEASURE_ACCURACY + 1; m < PGCN_MEASURES; m++)
+        *field_of(out, m) = pgcn_i_tally_measure(tally, (pgcn_measure)m);
     out->classes_missed = 0;
     out->first_missed = -1;
     for (int k = tally->classes - 1; tally->items > 0 && k >= 0; k--) {
@@ -250,7 +258,7 @@ void pgcn_i_tally_score(pgcn_i_tally *tally, pgcn_score *out) {
 
 static void count_items(const pgcn_i_target *target, int64_t items, int classes, int64_t *count) {
     for (int64_t i = 0; i < items; i++) {
-        if (!counts(target, i)) continue;
+        if (!pgcn_i_counts(target, i)) continue;
         if (target->label) count[target->label[i]]++;
         for (int k = 0; target->labels && k < classes; k++)
             count[k] += target->labels[i * classes + k];
@@ -260,13 +268,14 @@ static void count_items(const pgcn_i_target *target, int64_t items, int classes,
 /* The same labels for every item: those that most training items have. Their micro-averaged F1. */
 static double majority_of_labels(const pgcn_i_target *train, const pgcn_i_target *part,
                                  const int64_t *in_train, const int64_t *in_part, int classes) {
-    int64_t hits = 0, both = 0;
+    int64_t hits = 0, present = 0, predicted = 0;
     for (int k = 0; k < classes; k++) {
-        bool said = 2 * in_train[k] > train->masked;
-        hits += said ? in_part[k] : 0;
-        both += in_part[k] + (said ? part->masked : 0);
+        bool predicts = 2 * in_train[k] > train->masked;
+        hits += predicts ? in_part[k] : 0;
+        predicted += predicts ? part->masked : 0;
+        present += in_part[k];
     }
-    return both > 0 ? 2 * (double)hits / (double)both : 1;
+    return pgcn_i_micro_f1(hits, present, predicted);
 }
 
 pgcn_status pgcn_i_majority(const pgcn_i_target *train, const pgcn_i_target *part, int64_t items,

@@ -56,29 +56,36 @@ static pgcn_status expect_fill(const pgcn_trainer *trainer, double *share) {
 /* Column and weight of a list, and the weights of its transpose, are written as far as they fill;
  * the columns of a transpose hold the visits before they are merged. */
 static int64_t visits_bytes(const pgcn_i_visits *visits, double share) {
-    if (!visits) return 0;
     int64_t entry = (int64_t)(sizeof *visits->hop->column + sizeof *visits->hop->value +
                               (visits->hop_t ? sizeof *visits->hop_t->value : 0));
     int64_t room = visits->rows * visits->p * (visits->k - 1) * entry;
     return visits->arena.bytes - (int64_t)((1 - share) * (double)room);
 }
 
+static int64_t paths_bytes(const pgcn_i_views *views, double share) {
+    int64_t bytes = 0;
+    for (int l = 0; l < views->samplers; l++) bytes += visits_bytes(views->visits[l], share);
+    return bytes;
+}
+
 pgcn_status pgcn_i_trainer_measure(pgcn_trainer *trainer) {
     double share = 1;
-    if (trainer->samplers > 0 || trainer->eval_visits) PGCN_TRY(expect_fill(trainer, &share));
+    if (trainer->train.views.samplers > 0 || trainer->eval.views.samplers > 0)
+        PGCN_TRY(expect_fill(trainer, &share));
     pgcn_memory m = {
-        .values = trainer->train_tape.arena.bytes + trainer->eval_tape.arena.bytes +
+        .values = trainer->train.tape.arena.bytes + trainer->eval.tape.arena.bytes +
                   trainer->loss.arena.bytes + trainer->tally[0].arena.bytes +
                   trainer->tally[1].arena.bytes,
-        .paths = visits_bytes(trainer->eval_visits, share),
+        .paths =
+            paths_bytes(&trainer->train.views, share) + paths_bytes(&trainer->eval.views, share),
         .features = trainer->input->arena.bytes,
         .graph = pgcn_i_spatial_bytes(&trainer->spatial),
-        .weights = trainer->params.arena.bytes + trainer->arena.bytes,
+        .weights = trainer->params.arena.bytes + trainer->arena.bytes +
+                   trainer->train.views.arena.bytes + trainer->eval.views.arena.bytes,
     };
     if (trainer->feed)
-        m.features += trainer->feed->arena.bytes + trainer->feed->train->arena.bytes +
-                      trainer->feed->eval->arena.bytes;
-    for (int l = 0; l < trainer->samplers; l++) m.paths += visits_bytes(trainer->visits[l], share);
+        m.features += trainer->feed->arena.bytes + trainer->train.views.batch->arena.bytes +
+                      trainer->eval.views.batch->arena.bytes;
     m.total = m.values + m.paths + m.features + m.graph + m.weights;
     trainer->memory = m;
     return PGCN_OK;

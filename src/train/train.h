@@ -7,7 +7,7 @@
 #ifndef PGCN_TRAIN_H
 #define PGCN_TRAIN_H
 
-#include "models/models.h"
+#include "views/views.h"
 
 /* ---- configuration (config.c, recipe.c) ---------------------------------------------------- */
 
@@ -49,6 +49,45 @@ pgcn_status pgcn_i_config_check_used(const pgcn_i_usage *usage);
  * adopted. */
 void pgcn_i_config_settle(pgcn_config *config);
 
+/* ---- scores (scorer.c) -------------------------------------------------------------------------- */
+
+/* Whether an item counts: it is in the mask and has a label. */
+static inline bool pgcn_i_counts(const pgcn_i_target *target, int64_t i) {
+    return target->mask[i] && (!target->label || target->label[i] >= 0);
+}
+/* Whether a label of this probability is predicted. */
+static inline bool pgcn_i_predicts(double probability) {
+    return probability > 0.5;
+}
+double pgcn_i_micro_f1(int64_t hits, int64_t present, int64_t predicted);
+
+/* Sums over what was scored so far, batch by batch. */
+typedef struct pgcn_i_score {
+    bool several;               /* labels of an item */
+    double loss;                /* sum of the (binary) cross-entropy */
+    int64_t items;              /* that counted */
+    int64_t hits;               /* right classes; labels that are present and predicted */
+    int64_t predicted, present; /* labels */
+} pgcn_i_score;
+/* Adds loss and hits of the masked items of the view that the network ran on. Of one class each,
+ * loss->probability is theirs. */
+struct pgcn_i_runner;
+void pgcn_i_score_add(pgcn_i_score *score, struct pgcn_i_runner *runner, pgcn_i_loss *loss,
+                      const pgcn_i_target *target);
+/* The mean of the draws of one item: sums of probabilities, divided by their number. */
+typedef struct pgcn_i_mean {
+    const double *sum; /* [classes of the model] */
+    int runs;
+    const int *of_model; /* of_model[c] is the model's number of class c of the data */
+    int classes;         /* of the model */
+} pgcn_i_mean;
+void pgcn_i_score_add_mean(pgcn_i_score *score, const pgcn_i_target *target, int64_t item,
+                           pgcn_i_mean mean);
+/* NaN where nothing was scored. Accuracy in percent: the share of right classes, or the micro-averaged F1 of
+ * several labels. */
+double pgcn_i_score_loss(const pgcn_i_score *score);
+double pgcn_i_score_accuracy(const pgcn_i_score *score);
+
 /* ---- measures (measures.c) -------------------------------------------------------------------- */
 
 /* Of a class, or label: items that have it, that it was predicted for, and that both holds for. */
@@ -84,27 +123,39 @@ void pgcn_i_tally_score(pgcn_i_tally *tally, pgcn_score *out);
 pgcn_status pgcn_i_majority(const pgcn_i_target *train, const pgcn_i_target *part, int64_t items,
                             int classes, double *out);
 
-/* ---- the graph side of a network (spatial.c) ----------------------------------------------- */
+/* ---- the runner (runner.c) ----------------------------------------------------------------------- */
 
-typedef struct pgcn_i_spatial {
-    pgcn_i_arena arena;
-    pgcn_graph *reversed; /* what walks against the edges run on; NULL where they are the same */
-    pgcn_i_walker walker;
-    bool has_exact;            /* not for node2vec: its walks have memory, no power of T fits */
-    pgcn_i_csr exact, exact_t; /* exact_t: only for training in exact form */
-    float *degree;             /* [n] */
-    const float *visit_degree; /* degree with symmetric scaling, else NULL */
-} pgcn_i_spatial;
-pgcn_status pgcn_i_spatial_init(pgcn_i_spatial *spatial, const pgcn_graph *graph,
-                                const pgcn_config *config);
-/* The same for a data set, in which the walks of a graph do not depend on the graphs beside it. Free
- * it after a failure too. */
-pgcn_status pgcn_i_spatial_of(pgcn_i_spatial *spatial, const pgcn_dataset *data,
-                              const pgcn_config *config);
-void pgcn_i_spatial_free(pgcn_i_spatial *spatial);
-/* Its exact form, for `samples` stacked copies of the nodes. */
-pgcn_i_transition pgcn_i_spatial_transition(const pgcn_i_spatial *spatial, int samples);
-int64_t pgcn_i_spatial_bytes(const pgcn_i_spatial *spatial);
+/* A network on the views of a data set: for training, for evaluation while training, or for inference. */
+typedef struct pgcn_i_runner {
+    pgcn_i_pool *pool; /* borrowed */
+    pgcn_i_views views;
+    pgcn_i_tape tape;
+    pgcn_i_value *logits;
+    bool several; /* labels of an item, each with a probability of its own */
+} pgcn_i_runner;
+typedef struct pgcn_i_runner_opts {
+    const pgcn_config *config;
+    pgcn_i_params *params; /* borrowed, like the pool */
+    pgcn_i_pool *pool;
+    bool several;
+    pgcn_i_views_opts views;
+} pgcn_i_runner_opts;
+/* Opens the views, records the network and plans its memory. Close it after a failure too. */
+pgcn_status pgcn_i_runner_open(pgcn_i_runner *runner, const pgcn_i_runner_opts *opts);
+/* The memory of values and gradients; of two runners that never run at the same time, one for both. */
+pgcn_status pgcn_i_runner_allocate(pgcn_i_runner *runner, pgcn_i_runner *other);
+void pgcn_i_runner_close(pgcn_i_runner *runner);
+/* Some graphs of a set; NULL and 0: after the last. */
+typedef struct pgcn_i_chosen {
+    const pgcn_node *graph;
+    int64_t graphs;
+} pgcn_i_chosen;
+/* Puts the network, and a loss, on a view: the graphs chosen, or the whole graph. */
+void pgcn_i_runner_put(pgcn_i_runner *runner, pgcn_i_chosen chosen, pgcn_i_loss *loss);
+/* Draws the paths and runs the network forward. */
+void pgcn_i_runner_forward(pgcn_i_runner *runner, pgcn_i_path_draw draw);
+/* loss->probability from the logits. */
+void pgcn_i_runner_probabilities(pgcn_i_runner *runner, pgcn_i_loss *loss);
 
 /* ---- models (model.c) ----------------------------------------------------------------------- */
 
@@ -129,6 +180,42 @@ struct pgcn_model {
 static inline pgcn_i_shape pgcn_i_model_shape(const pgcn_model *model) {
     return (pgcn_i_shape){model->features, model->classes, model->task == PGCN_TASK_GRAPH};
 }
+
+/* ---- inference (inference.c) ------------------------------------------------------------------------ */
+
+/* One model on one data set, ready to give probabilities draw by draw. */
+typedef struct pgcn_i_session {
+    const pgcn_model *model;
+    const pgcn_dataset *data;
+    pgcn_config config;
+    pgcn_inference inference;
+    pgcn_i_params params; /* shares the model's arrays */
+    pgcn_i_arena arena;
+    pgcn_i_pool *pool;
+    pgcn_i_input *input;
+    pgcn_i_spatial spatial;
+    pgcn_i_runner runner;
+    pgcn_node *chosen; /* graphs of a part, where there are many */
+    pgcn_i_loss loss;  /* its probabilities are those of the last part */
+    int64_t items;     /* of the data set: nodes or graphs */
+} pgcn_i_session;
+pgcn_status pgcn_i_session_open(pgcn_i_session *session, const pgcn_model *model,
+                                const pgcn_dataset *data, const pgcn_inference *inference);
+void pgcn_i_session_close(pgcn_i_session *session);
+
+/* Sums over the draws: probabilities and their squares. */
+typedef struct pgcn_i_draws {
+    pgcn_i_arena arena;
+    int64_t count; /* items * classes */
+    int runs, classes;
+    double *last; /* of one draw */
+    double *sum, *squares;
+} pgcn_i_draws;
+/* Free its arena after a failure too. */
+pgcn_status pgcn_i_draws_init(pgcn_i_draws *draws, const pgcn_i_session *session);
+pgcn_status pgcn_i_draws_add(pgcn_i_draws *draws, pgcn_i_session *session, int draw);
+/* Sample deviation of `runs` values from their sum and sum of squares. */
+double pgcn_i_deviation_of(double sum, double squares, int runs);
 
 /* ---- columns (columns.c) -------------------------------------------------------------------- */
 
@@ -177,19 +264,19 @@ typedef struct pgcn_i_notes {
  * anew for every pass over them, from its number alone. */
 typedef struct pgcn_i_feed {
     pgcn_i_arena arena;
-    pgcn_i_batch *train, *eval;
+    int64_t most;                      /* graphs at a time */
     int64_t train_graphs, eval_graphs; /* with something to learn, or to score, in them */
     pgcn_node *train_graph, *eval_graph;
-    pgcn_node *order; /* of the pass: places in train_graph */
+    pgcn_node *order; /* of the pass: indices into train_graph */
     pgcn_node *chosen;
     int64_t pass;  /* whose order it is, -1: none */
     int64_t steps; /* of a pass */
 } pgcn_i_feed;
 pgcn_status pgcn_i_feed_new(const pgcn_trainer *trainer, pgcn_i_feed **out);
 void pgcn_i_feed_free(pgcn_i_feed *feed);
-/* Gathers the batch of a step, from 0, or part i of the evaluation; false after the last. */
-void pgcn_i_feed_step(pgcn_i_feed *feed, uint64_t seed, int64_t step);
-bool pgcn_i_feed_part(pgcn_i_feed *feed, int64_t i);
+/* The graphs of a step, from 0, or of part i of the evaluation. Valid until the next call. */
+pgcn_i_chosen pgcn_i_feed_step(pgcn_i_feed *feed, uint64_t seed, int64_t step);
+pgcn_i_chosen pgcn_i_feed_part(const pgcn_i_feed *feed, int64_t i);
 
 /* ---- checks of data against configuration (checks.c) -------------------------------------------- */
 
@@ -212,19 +299,12 @@ struct pgcn_trainer {
     pgcn_i_input *input;
     float *fill; /* [features] means of the training nodes */
     pgcn_i_spatial spatial;
-    int samplers;               /* 1, or L with paths_per_layer; 0 when trained in exact form */
-    pgcn_i_visits **visits;     /* [samplers] */
-    pgcn_i_visits *eval_visits; /* only where there is no exact form */
-    pgcn_i_transition *train_transitions, *eval_transitions; /* [L] */
-    pgcn_i_tape train_tape, eval_tape; /* in the same memory: one of them runs at a time */
-    pgcn_i_value *train_logits, *eval_logits;
-    float *class_weight;   /* [classes] of the training loss; NULL: all 1 */
-    pgcn_i_loss loss;      /* of both */
-    pgcn_i_target target;  /* of the whole set; masks are those of the split */
+    pgcn_i_runner train, eval; /* in the same memory: one of them runs at a time */
+    float *class_weight;       /* [classes] of the training loss; NULL: all 1 */
+    pgcn_i_loss loss;          /* of both */
     pgcn_i_tally tally[2]; /* of the evaluation: validation and test; only if `select` needs them */
     pgcn_i_feed *feed;     /* of a set of many graphs; NULL: a step has all of the one graph */
     int64_t steps;         /* of an epoch */
-    int64_t sampled_step;  /* the step whose sample the visits hold, -1: none */
     pgcn_i_progress progress;
     pgcn_i_notes notes; /* of the last resume */
     pgcn_memory memory; /* what all of this takes */

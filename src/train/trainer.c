@@ -12,37 +12,18 @@
 
 /* ---- one epoch ------------------------------------------------------------------------------ */
 
-/* Degrees that scale visits, of the graph or of the graphs of a batch; NULL: nothing is scaled. */
-static const float *visit_degree(const pgcn_trainer *trainer, const pgcn_i_batch *batch) {
-    return batch && trainer->spatial.visit_degree ? batch->degree : trainer->spatial.visit_degree;
+/* The paths of a step: those of the last one that draws new ones. */
+static pgcn_i_path_draw draw_of(const pgcn_config *config, int64_t step) {
+    int every = config->resample_every;
+    return (pgcn_i_path_draw){config->seed, PGCN_I_RNG_WALK, every > 0 ? step - step % every : 0};
 }
 
-/* Draws the paths that this step trains on, unless the visits already hold them: those of a batch
- * are of other nodes in every step. */
-static void sample_paths(pgcn_trainer *trainer, const pgcn_i_batch *batch, int64_t step) {
-    const pgcn_config *config = &trainer->config;
-    int64_t wanted = config->resample_every > 0 ? step - step % config->resample_every : 0;
-    if (wanted == trainer->sampled_step && !batch) return;
-    for (int l = 0; l < trainer->samplers; l++)
-        pgcn_i_visits_sample(trainer->visits[l], &trainer->spatial.walker, trainer->pool,
-                             config->seed, PGCN_I_RNG_WALK, wanted, l,
-                             visit_degree(trainer, batch));
-    trainer->sampled_step = wanted;
-}
-
-/* What the step learns from: all of one graph, or the next graphs of many. */
-static pgcn_i_target next_target(pgcn_trainer *trainer, int64_t step) {
-    if (!trainer->feed) {
-        pgcn_i_target target = trainer->target;
-        target.mask = trainer->split->train;
-        target.masked = trainer->train_items;
-        return target;
-    }
-    pgcn_i_batch *batch = trainer->feed->train;
-    pgcn_i_feed_step(trainer->feed, trainer->config.seed, step);
-    pgcn_i_batch_fit(batch, &trainer->train_tape, trainer->train_transitions,
-                     trainer->config.layers, &trainer->loss);
-    return pgcn_i_batch_mask(batch, trainer->split->train);
+/* Puts the network on what the step learns from: all of one graph, or the next graphs of many. */
+static pgcn_i_target put_on_step(pgcn_trainer *trainer, int64_t step) {
+    pgcn_i_chosen chosen = {NULL, 0};
+    if (trainer->feed) chosen = pgcn_i_feed_step(trainer->feed, trainer->config.seed, step);
+    pgcn_i_runner_put(&trainer->train, chosen, &trainer->loss);
+    return pgcn_i_views_target(&trainer->train.views, trainer->split->train, trainer->train_items);
 }
 
 /* The weight of the consistency term rises linearly: without the ramp Citeseer collapses. */
@@ -60,20 +41,19 @@ static double rate_share(const pgcn_config *config, int64_t epoch) {
  * are not touched when it is not finite. Epochs and steps count from 0. */
 static double run_step(pgcn_trainer *trainer, int64_t epoch, int64_t step, int64_t *items) {
     const pgcn_config *config = &trainer->config;
-    pgcn_i_tape *tape = &trainer->train_tape;
-    pgcn_i_target target = next_target(trainer, step);
-    sample_paths(trainer, trainer->feed ? trainer->feed->train : NULL, step);
-    tape->seed = config->seed;
-    tape->step = step;
+    pgcn_i_runner *runner = &trainer->train;
+    pgcn_i_target target = put_on_step(trainer, step);
     double lambda = consistency_weight(config, epoch);
-    if (!trainer->feed) pgcn_i_loss_rows(&trainer->loss, tape, &target, lambda);
-    pgcn_i_tape_forward(tape);
-    pgcn_i_loss_terms terms = pgcn_i_loss_run(&trainer->loss, tape, trainer->train_logits, &target,
-                                              lambda, config->temperature);
+    runner->tape.step = step;
+    pgcn_i_views_draw(&runner->views, runner->pool, draw_of(config, step));
+    if (!trainer->feed) pgcn_i_loss_rows(&trainer->loss, &runner->tape, &target, lambda);
+    pgcn_i_runner_forward(runner, draw_of(config, step));
+    pgcn_i_loss_terms terms = pgcn_i_loss_run(&trainer->loss, &runner->tape, runner->logits,
+                                              &target, lambda, config->temperature);
     double loss = terms.cross_entropy + lambda * terms.consistency;
     *items = target.masked;
     if (!isfinite(loss)) return loss;
-    pgcn_i_tape_backward(tape);
+    pgcn_i_tape_backward(&runner->tape);
     pgcn_i_adam_all(&trainer->params, trainer->pool, config, rate_share(config, epoch), step + 1);
     return loss;
 }
@@ -93,18 +73,6 @@ static double run_steps(pgcn_trainer *trainer, int64_t epoch) {
     return sum / (double)all;
 }
 
-static const uint8_t *mask_of(const pgcn_trainer *trainer, bool test) {
-    return test ? trainer->split->test : trainer->split->val;
-}
-
-static pgcn_i_target eval_target(pgcn_trainer *trainer, bool test) {
-    if (trainer->feed) return pgcn_i_batch_mask(trainer->feed->eval, mask_of(trainer, test));
-    pgcn_i_target target = trainer->target;
-    target.mask = mask_of(trainer, test);
-    target.masked = test ? trainer->test_items : trainer->val_items;
-    return target;
-}
-
 /* What an evaluation adds up: figures of validation and test items, and, where a measure needs them,
  * their predictions (NULL: not needed). */
 enum { VAL = 0, TEST = 1, EVAL_PARTS = 2 };
@@ -113,26 +81,24 @@ typedef struct evaluation {
     pgcn_i_tally *tally;
 } evaluation;
 
+static const uint8_t *mask_of(const pgcn_trainer *trainer, int part) {
+    return part == TEST ? trainer->split->test : trainer->split->val;
+}
+
 /* The graph, or the graphs of a part of the evaluation. */
-static void evaluate_part(pgcn_trainer *trainer, int64_t epoch, evaluation *e) {
-    pgcn_i_tape *tape = &trainer->eval_tape;
-    const pgcn_i_batch *batch = trainer->feed ? trainer->feed->eval : NULL;
-    if (batch)
-        pgcn_i_batch_fit(batch, tape, trainer->eval_transitions, trainer->config.layers,
-                         &trainer->loss);
-    if (trainer->eval_visits)
-        pgcn_i_visits_sample(trainer->eval_visits, &trainer->spatial.walker, trainer->pool,
-                             trainer->config.seed, PGCN_I_RNG_WALK_INFERENCE, epoch, 0,
-                             visit_degree(trainer, batch));
-    pgcn_i_tape_forward(tape);
-    if (trainer->data->task != PGCN_TASK_MULTILABEL)
-        pgcn_i_softmax_run(&trainer->loss, tape, trainer->eval_logits);
-    else if (e->tally)
-        pgcn_i_sigmoid_run(&trainer->loss, tape, trainer->eval_logits);
+static void evaluate_part(pgcn_trainer *trainer, pgcn_i_chosen chosen, int64_t epoch,
+                          evaluation *e) {
+    pgcn_i_runner *runner = &trainer->eval;
+    const int64_t items[EVAL_PARTS] = {trainer->val_items, trainer->test_items};
+    pgcn_i_runner_put(runner, chosen, &trainer->loss);
+    pgcn_i_runner_forward(
+        runner, (pgcn_i_path_draw){trainer->config.seed, PGCN_I_RNG_WALK_INFERENCE, epoch});
+    if (!runner->several || e->tally) pgcn_i_runner_probabilities(runner, &trainer->loss);
     for (int part = VAL; part < EVAL_PARTS; part++) {
-        if (part == TEST && trainer->test_items == 0) continue; /* the step without-test */
-        pgcn_i_target target = eval_target(trainer, part == TEST);
-        pgcn_i_score_add(&trainer->loss, tape, trainer->eval_logits, &target, &e->score[part]);
+        if (part == TEST && items[TEST] == 0) continue; /* the step without-test */
+        pgcn_i_target target =
+            pgcn_i_views_target(&runner->views, mask_of(trainer, part), items[part]);
+        pgcn_i_score_add(&e->score[part], runner, &trainer->loss, &target);
         if (e->tally)
             pgcn_i_tally_add_masked(&e->tally[part], trainer->loss.probability, &target,
                                     trainer->loss.n);
@@ -140,16 +106,14 @@ static void evaluate_part(pgcn_trainer *trainer, int64_t epoch, evaluation *e) {
 }
 
 static void evaluate_all(pgcn_trainer *trainer, int64_t epoch, evaluation *e) {
+    pgcn_i_chosen chosen = {NULL, 0};
     for (int part = VAL; e->tally && part < EVAL_PARTS; part++) pgcn_i_tally_clear(&e->tally[part]);
-    if (!trainer->feed) evaluate_part(trainer, epoch, e);
-    for (int64_t i = 0; trainer->feed && pgcn_i_feed_part(trainer->feed, i); i++)
-        evaluate_part(trainer, epoch, e);
-}
-
-/* NaN where nothing was scored. */
-static double accuracy_of(const pgcn_trainer *trainer, const pgcn_i_score *score) {
-    bool several = trainer->data->task == PGCN_TASK_MULTILABEL;
-    return score->items > 0 ? 100 * pgcn_i_score_accuracy(score, several) : (double)NAN;
+    if (!trainer->feed) evaluate_part(trainer, chosen, epoch, e);
+    for (int64_t i = 0; trainer->feed; i++) {
+        chosen = pgcn_i_feed_part(trainer->feed, i);
+        if (chosen.graphs == 0) return;
+        evaluate_part(trainer, chosen, epoch, e);
+    }
 }
 
 static bool selects_by_tally(const pgcn_config *config) {
@@ -161,8 +125,8 @@ static void evaluate(pgcn_trainer *trainer, pgcn_epoch *epoch) {
     evaluation e = {.tally = tallied ? trainer->tally : NULL};
     evaluate_all(trainer, epoch->epoch, &e);
     epoch->val_loss = pgcn_i_score_loss(&e.score[VAL]);
-    epoch->val_accuracy = epoch->val_measure = accuracy_of(trainer, &e.score[VAL]);
-    epoch->test_accuracy = epoch->test_measure = accuracy_of(trainer, &e.score[TEST]);
+    epoch->val_accuracy = epoch->val_measure = pgcn_i_score_accuracy(&e.score[VAL]);
+    epoch->test_accuracy = epoch->test_measure = pgcn_i_score_accuracy(&e.score[TEST]);
     if (!tallied) return;
     pgcn_measure measure = (pgcn_measure)(trainer->config.select - 1);
     epoch->val_measure = pgcn_i_tally_measure(&trainer->tally[VAL], measure);
@@ -251,8 +215,8 @@ static pgcn_status fill_score(const pgcn_trainer *trainer, const pgcn_i_score *c
     const pgcn_dataset *data = trainer->data;
     const pgcn_i_target train = pgcn_i_target_of(data, trainer->split->train);
     const pgcn_i_target part = pgcn_i_target_of(data, mask);
-    *out = (pgcn_score){.accuracy = accuracy_of(trainer, counted),
-                        .loss = counted->items > 0 ? pgcn_i_score_loss(counted) : (double)NAN};
+    *out = (pgcn_score){.accuracy = pgcn_i_score_accuracy(counted),
+                        .loss = pgcn_i_score_loss(counted)};
     out->draw_accuracy = out->accuracy;
     pgcn_i_tally_score(tally, out);
     return pgcn_i_majority(&train, &part, data->info.items, data->classes, &out->majority);
@@ -282,7 +246,7 @@ pgcn_status pgcn_trainer_scores(pgcn_trainer *trainer, pgcn_score *val, pgcn_sco
     pgcn_status status = last ? tally_parts(trainer, tally) : PGCN_ERR_MEMORY;
     if (status == PGCN_OK) evaluate_best(trainer, last, &e);
     for (int part = VAL; status == PGCN_OK && part < EVAL_PARTS; part++)
-        status = fill_score(trainer, &e.score[part], &tally[part], mask_of(trainer, part == TEST),
+        status = fill_score(trainer, &e.score[part], &tally[part], mask_of(trainer, part),
                             &scores[part]);
     for (int part = VAL; part < EVAL_PARTS; part++) pgcn_i_tally_free(&tally[part]);
     pgcn_i_free(last);
@@ -321,7 +285,6 @@ pgcn_status pgcn_trainer_resume_with(pgcn_trainer *trainer, const char *path,
     pgcn_resume_opts chosen = pgcn_resume_opts_default();
     PGCN_TRY(pgcn_i_opts_over(&chosen, sizeof chosen, opts, "pgcn_resume_opts_default"));
     PGCN_TRY(pgcn_i_checkpoint_read(path, &chosen, trainer));
-    trainer->sampled_step = -1; /* the sample of the next step is drawn again from its number */
     trainer->broken = NULL;
     return PGCN_OK;
 }
@@ -336,85 +299,33 @@ const char *pgcn_trainer_note(const pgcn_trainer *trainer, int i) {
 
 /* ---- setting up ------------------------------------------------------------------------------- */
 
-/* Of the whole graph, or of the graphs of a batch. */
-static pgcn_i_transition transition_of(const pgcn_trainer *trainer, const pgcn_i_batch *batch,
-                                       int samples) {
-    pgcn_i_transition transition = pgcn_i_spatial_transition(&trainer->spatial, samples);
-    if (batch) {
-        transition.n = batch->subset.most;
-        transition.exact = &batch->exact;
-        transition.exact_t = &batch->exact_t;
-    }
-    return transition;
-}
-
-static pgcn_status make_transitions(pgcn_trainer *trainer) {
+static pgcn_i_runner_opts runner_opts(pgcn_trainer *trainer, bool training) {
+    const pgcn_dataset *data = trainer->data;
     const pgcn_config *config = &trainer->config;
-    pgcn_i_spatial *spatial = &trainer->spatial;
-    const pgcn_i_batch *train = trainer->feed ? trainer->feed->train : NULL;
-    const pgcn_i_batch *eval = trainer->feed ? trainer->feed->eval : NULL;
-    trainer->train_transitions = PGCN_I_ARRAY(&trainer->arena, pgcn_i_transition, config->layers);
-    trainer->eval_transitions = PGCN_I_ARRAY(&trainer->arena, pgcn_i_transition, config->layers);
-    trainer->visits = PGCN_I_ARRAY(&trainer->arena, pgcn_i_visits *, config->layers);
-    if (!trainer->train_transitions || !trainer->eval_transitions || !trainer->visits)
-        return PGCN_ERR_MEMORY;
-    for (int l = 0; l < config->layers; l++) {
-        trainer->train_transitions[l] = transition_of(trainer, train, config->samples);
-        trainer->eval_transitions[l] = transition_of(trainer, eval, 1);
-    }
-    trainer->sampled_step = -1;
-    if (config->train_form == PGCN_FORM_SAMPLED) {
-        int samplers = config->paths_per_layer ? config->layers : 1;
-        for (int l = 0; l < samplers; l++) {
-            PGCN_TRY(pgcn_i_visits_new(&spatial->walker, train ? &train->subset : NULL,
-                                       config->samples, true, &trainer->visits[l]));
-            trainer->train_transitions[l].visits = trainer->visits[l];
-            trainer->samplers = l + 1;
-        }
-    }
-    if (!spatial->has_exact) {
-        PGCN_TRY(pgcn_i_visits_new(&spatial->walker, eval ? &eval->subset : NULL, 1, false,
-                                   &trainer->eval_visits));
-        for (int l = 0; l < config->layers; l++)
-            trainer->eval_transitions[l].visits = trainer->eval_visits;
-    }
-    return PGCN_OK;
+    bool sampled = training ? config->train_form == PGCN_FORM_SAMPLED : !trainer->spatial.has_exact;
+    return (pgcn_i_runner_opts){.config = config,
+                                .params = &trainer->params,
+                                .pool = trainer->pool,
+                                .several = data->task == PGCN_TASK_MULTILABEL,
+                                .views = {.data = data,
+                                          .input = trainer->input,
+                                          .spatial = &trainer->spatial,
+                                          .per_graph = data->task == PGCN_TASK_GRAPH,
+                                          .layers = config->layers,
+                                          .samples = training ? config->samples : 1,
+                                          .graphs = config->batch,
+                                          .sampled = sampled,
+                                          .per_layer = training && config->paths_per_layer,
+                                          .training = training}};
 }
 
-static pgcn_i_view view_of(const pgcn_trainer *trainer, const pgcn_i_batch *batch,
-                           const pgcn_i_transition *transitions, int samples) {
-    bool per_graph = trainer->data->task == PGCN_TASK_GRAPH;
-    return (pgcn_i_view){.input = batch ? &batch->input : trainer->input,
-                         .transitions = transitions,
-                         .samples = samples,
-                         .segment = per_graph ? batch->segment : NULL,
-                         .graphs = per_graph ? batch->graphs * samples : 0};
-}
-
-/* The memory of values and gradients is one for both tapes, large enough for either. */
-static pgcn_status record_tapes(pgcn_trainer *trainer) {
-    const pgcn_i_batch *train_batch = trainer->feed ? trainer->feed->train : NULL;
-    const pgcn_i_batch *eval_batch = trainer->feed ? trainer->feed->eval : NULL;
-    const pgcn_config *config = &trainer->config;
-    int ops = pgcn_i_network_ops(config);
-    pgcn_i_tape *train = &trainer->train_tape, *eval = &trainer->eval_tape;
-    PGCN_TRY(pgcn_i_tape_init(train, trainer->pool, &trainer->params, ops, true));
-    train->recompute = config->recompute;
-    train->gather_bf16 = config->bf16;
-    pgcn_i_view view = view_of(trainer, train_batch, trainer->train_transitions, config->samples);
-    trainer->train_logits = pgcn_i_network_record(train, config, &view);
-    PGCN_TRY(pgcn_i_tape_plan(train));
-    PGCN_TRY(pgcn_i_tape_init(eval, trainer->pool, &trainer->params, ops, false));
-    view = view_of(trainer, eval_batch, trainer->eval_transitions, 1);
-    trainer->eval_logits = pgcn_i_network_record(eval, config, &view);
-    PGCN_TRY(pgcn_i_tape_plan(eval));
-    float *work = PGCN_I_ARRAY(&train->arena, float,
-                               train->work_floats > eval->work_floats ? train->work_floats
-                                                                      : eval->work_floats);
-    if (!work) return PGCN_ERR_MEMORY;
-    pgcn_i_tape_place(train, work);
-    pgcn_i_tape_place(eval, work);
-    PGCN_TRY(pgcn_i_loss_init(&trainer->loss, trainer->eval_logits->rows, config->samples,
+static pgcn_status open_runners(pgcn_trainer *trainer) {
+    pgcn_i_runner_opts opts = runner_opts(trainer, true);
+    PGCN_TRY(pgcn_i_runner_open(&trainer->train, &opts));
+    opts = runner_opts(trainer, false);
+    PGCN_TRY(pgcn_i_runner_open(&trainer->eval, &opts));
+    PGCN_TRY(pgcn_i_runner_allocate(&trainer->train, &trainer->eval));
+    PGCN_TRY(pgcn_i_loss_init(&trainer->loss, trainer->eval.logits->rows, trainer->config.samples,
                               trainer->data->classes));
     trainer->loss.class_weight = trainer->class_weight;
     return PGCN_OK;
@@ -467,8 +378,6 @@ static bool in_batches(const pgcn_trainer *trainer) {
 }
 
 static pgcn_status set_up_feed(pgcn_trainer *trainer) {
-    const pgcn_dataset *data = trainer->data;
-    trainer->target = pgcn_i_target_of(data, trainer->split->train);
     trainer->steps = 1;
     if (!in_batches(trainer)) return PGCN_OK;
     PGCN_TRY(pgcn_i_feed_new(trainer, &trainer->feed));
@@ -492,8 +401,7 @@ static pgcn_status set_up(pgcn_trainer *trainer) {
     /* batches are indexed by column when they are gathered */
     PGCN_TRY(set_up_input(trainer, !in_batches(trainer)));
     PGCN_TRY(set_up_feed(trainer));
-    PGCN_TRY(make_transitions(trainer));
-    PGCN_TRY(record_tapes(trainer));
+    PGCN_TRY(open_runners(trainer));
     if (selects_by_tally(config)) PGCN_TRY(tally_parts(trainer, trainer->tally));
     trainer->progress = (pgcn_i_progress){.best = -1};
     trainer->progress.history = PGCN_I_ARRAY(&trainer->arena, pgcn_epoch, config->epochs);
@@ -523,10 +431,8 @@ void pgcn_trainer_free(pgcn_trainer *trainer) {
     pgcn_i_loss_free(&trainer->loss);
     for (int part = VAL; part < EVAL_PARTS; part++) pgcn_i_tally_free(&trainer->tally[part]);
     pgcn_i_feed_free(trainer->feed);
-    pgcn_i_tape_free(&trainer->train_tape);
-    pgcn_i_tape_free(&trainer->eval_tape);
-    for (int l = 0; l < trainer->samplers; l++) pgcn_i_visits_free(trainer->visits[l]);
-    pgcn_i_visits_free(trainer->eval_visits);
+    pgcn_i_runner_close(&trainer->train);
+    pgcn_i_runner_close(&trainer->eval);
     pgcn_i_params_free(&trainer->params);
     pgcn_i_spatial_free(&trainer->spatial);
     pgcn_i_input_free(trainer->input);

@@ -154,10 +154,10 @@ static inline pgcn_status network_record(network *net, bool with_grad) {
     net->logits =
         pgcn_i_network_record(&net->tape, config,
                               &(pgcn_i_view){.input = net->input,
-                                              .transitions = net->transitions,
-                                              .samples = config->samples,
-                                              .segment = net->segment,
-                                              .graphs = config->samples * net->problem->graphs});
+                                             .transitions = net->transitions,
+                                             .samples = config->samples,
+                                             .rows = {net->problem->n, net->problem->graphs},
+                                             .segment = net->segment});
     return pgcn_i_tape_finish(&net->tape);
 }
 

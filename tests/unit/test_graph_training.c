@@ -66,10 +66,11 @@ static void check_passes(const pgcn_trainer *trainer, const pgcn_dataset *data, 
         int seen[SET_GRAPHS] = {0};
         int64_t count = 0;
         for (int64_t turn = 0; turn < feed->steps; turn++) {
-            pgcn_i_feed_step(feed, trainer->config.seed, p * feed->steps + turn);
-            int64_t graphs = feed->train->graphs, even = feed->train_graphs / feed->steps;
+            pgcn_i_chosen chosen =
+                pgcn_i_feed_step(feed, trainer->config.seed, p * feed->steps + turn);
+            int64_t graphs = chosen.graphs, even = feed->train_graphs / feed->steps;
             assert_true(graphs >= even && graphs <= even + 1 && graphs <= most);
-            for (int64_t i = 0; i < graphs; i++) seen[pass[p][count++] = feed->train->graph[i]]++;
+            for (int64_t i = 0; i < graphs; i++) seen[pass[p][count++] = chosen.graph[i]]++;
         }
         for (int64_t g = 0; g < data->info.graphs; g++)
             assert_int_equal(seen[g], holds_item(data, g, trainer->split->train));
@@ -78,15 +79,15 @@ static void check_passes(const pgcn_trainer *trainer, const pgcn_dataset *data, 
     size_t bytes = (size_t)feed->train_graphs * sizeof(pgcn_node);
     assert_memory_not_equal(pass[0], pass[1], bytes);
     assert_memory_not_equal(pass[1], pass[2], bytes);
-    pgcn_i_feed_step(feed, trainer->config.seed, feed->steps);
-    assert_memory_equal(pass[1], feed->train->graph, (size_t)feed->train->graphs * 4);
+    pgcn_i_chosen chosen = pgcn_i_feed_step(feed, trainer->config.seed, feed->steps);
+    assert_memory_equal(pass[1], chosen.graph, (size_t)chosen.graphs * 4);
 }
 
 static void check_parts(const pgcn_trainer *trainer, const pgcn_dataset *data) {
     int seen[SET_GRAPHS] = {0};
-    pgcn_i_feed *feed = trainer->feed;
-    for (int64_t part = 0; pgcn_i_feed_part(feed, part); part++)
-        for (int64_t i = 0; i < feed->eval->graphs; i++) seen[feed->eval->graph[i]]++;
+    pgcn_i_chosen chosen;
+    for (int64_t part = 0; (chosen = pgcn_i_feed_part(trainer->feed, part)).graphs > 0; part++)
+        for (int64_t i = 0; i < chosen.graphs; i++) seen[chosen.graph[i]]++;
     for (int64_t g = 0; g < data->info.graphs; g++)
         assert_int_equal(seen[g], holds_item(data, g, trainer->split->val) ||
                                       holds_item(data, g, trainer->split->test));
@@ -119,12 +120,12 @@ static void test_epochs_go_on_with_the_next_graphs(void **state) {
     for (int epoch = 0; epoch < 4; epoch++) {
         pgcn_node last[4];
         run_epochs(trainer, 1);
-        assert_int_equal(trainer->train_tape.step, 4 * epoch + 3);
-        int64_t graphs = trainer->feed->train->graphs;
-        memcpy(last, trainer->feed->train->graph, (size_t)graphs * sizeof *last);
-        pgcn_i_feed_step(trainer->feed, trainer->config.seed, 4 * epoch + 3);
-        assert_int_equal(trainer->feed->train->graphs, graphs);
-        assert_memory_equal(trainer->feed->train->graph, last, (size_t)graphs * sizeof *last);
+        assert_int_equal(trainer->train.tape.step, 4 * epoch + 3);
+        int64_t graphs = trainer->train.views.batch->graphs;
+        memcpy(last, trainer->train.views.batch->graph, (size_t)graphs * sizeof *last);
+        pgcn_i_chosen chosen = pgcn_i_feed_step(trainer->feed, trainer->config.seed, 4 * epoch + 3);
+        assert_int_equal(chosen.graphs, graphs);
+        assert_memory_equal(chosen.graph, last, (size_t)graphs * sizeof *last);
     }
     pgcn_trainer_free(trainer);
     pgcn_dataset_free(data);
@@ -140,10 +141,10 @@ static void test_steps_walk_the_graphs_of_their_batch(void **state) {
         snprintf(text, sizeof text, PLAIN "scaling=symmetric batch=4 resample-every=%d", every);
         pgcn_trainer *trainer = trainer_of(data, text);
         run_epochs(trainer, 2);
-        const pgcn_i_batch *batch = trainer->feed->train;
-        const pgcn_i_visits *used = trainer->visits[0];
+        const pgcn_i_batch *batch = trainer->train.views.batch;
+        const pgcn_i_visits *used = trainer->train.views.visits[0];
         pgcn_i_visits *again;
-        int64_t step = trainer->train_tape.step;
+        int64_t step = trainer->train.tape.step;
         must(pgcn_i_visits_new(&trainer->spatial.walker, &batch->subset, 1, true, &again));
         pgcn_i_visits_sample(again, &trainer->spatial.walker, trainer->pool, trainer->config.seed,
                              PGCN_I_RNG_WALK, every > 0 ? step - step % every : 0, 0,
@@ -208,7 +209,8 @@ static void check_epoch_of_steps(int i, const char *text) {
         double sum = 0, items = 0;
         for (int s = 0; s < STEPS; s++) {
             run_epochs(one, 1);
-            double of_step = (double)pgcn_i_batch_mask(one->feed->train, one->split->train).masked;
+            double of_step =
+                (double)pgcn_i_batch_mask(one->train.views.batch, one->split->train).masked;
             sum += of_step * one->progress.history[STEPS * e + s].train_loss;
             items += of_step;
         }
@@ -353,8 +355,8 @@ static void test_training_in_a_larger_room_is_the_same(void **state) {
             trainer[t] = trainer_of(set[t], text);
             run_epochs(trainer[t], 4);
         }
-        int64_t rooms[] = {trainer[0]->feed->train->subset.most,
-                           trainer[1]->feed->train->subset.most};
+        int64_t rooms[] = {trainer[0]->train.views.batch->subset.most,
+                           trainer[1]->train.views.batch->subset.most};
         assert_true(rooms[0] < rooms[1] || trainer[0]->config.batch == 1);
         assert_same_weights(&trainer[0]->params, &trainer[1]->params, CASES[i].text);
         for (int e = 0; e < 4; e++) {
@@ -439,8 +441,9 @@ static void test_loss_not_finite_in_a_later_step_stops_the_run(void **state) {
     graph_set set = set_new(PGCN_TASK_GRAPH, false, SET_GRAPHS);
     pgcn_dataset *data = set_build(&set, "kfold=5");
     pgcn_trainer *trainer = trainer_of(data, PLAIN "batch=1 split=0");
-    pgcn_i_feed_step(trainer->feed, 0, 4); /* a graph of the fifth step */
-    const pgcn_i_subset *batch = &trainer->feed->train->subset;
+    pgcn_i_chosen fifth = pgcn_i_feed_step(trainer->feed, 0, 4); /* the graph of a later step */
+    pgcn_i_views_choose(&trainer->train.views, fifth.graph, fifth.graphs);
+    const pgcn_i_subset *batch = &trainer->train.views.batch->subset;
     for (int64_t i = 0; i < batch->n * SET_COLUMNS; i++)
         set.x[batch->node[i / SET_COLUMNS] * SET_COLUMNS + i % SET_COLUMNS] = 3e38f;
     pgcn_trainer_free(trainer), pgcn_dataset_free(data);

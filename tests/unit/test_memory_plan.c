@@ -171,10 +171,10 @@ static void test_plan_recompute_same_gradients(void **state) {
 /* Work of the tape in arrays of n rows and c channels. */
 static double arrays_needed(const pgcn_dataset *data, const char *text) {
     pgcn_trainer *trainer = trainer_of(data, text);
-    double arrays = (double)trainer->train_tape.work_floats /
+    double arrays = (double)trainer->train.tape.work_floats /
                     (double)(data->graph->n * trainer->config.channels);
     if (trainer->config.layers > 1) /* evaluation has memory enough in that of training */
-        assert_true(trainer->eval_tape.work_floats <= trainer->train_tape.work_floats);
+        assert_true(trainer->eval.tape.work_floats <= trainer->train.tape.work_floats);
     pgcn_trainer_free(trainer);
     return arrays;
 }
@@ -228,7 +228,7 @@ static void test_trainer_recompute_same_bits(void **state) {
                 char text[256];
                 snprintf(text, sizeof text, "%s recompute=yes threads=%d", texts[i], threads);
                 pgcn_trainer *again = trainer_of(data, text);
-                assert_true(repeated_loops(&again->train_tape) > 0);
+                assert_true(repeated_loops(&again->train.tape) > 0);
                 run_epochs(again, 8);
                 assert_same_weights(&kept->params, &again->params, text);
                 for (int e = 0; e < 8; e++) {
@@ -324,8 +324,11 @@ static void test_trainer_memory_is_what_it_allocates(void **state) {
             pgcn_trainer *trainer = trainer_of(data, trainings[i]);
             int64_t allocated = held - before;
             pgcn_memory memory = pgcn_trainer_memory(trainer);
-            int64_t room = trainer->eval_visits ? trainer->eval_visits->arena.bytes : 0;
-            for (int l = 0; l < trainer->samplers; l++) room += trainer->visits[l]->arena.bytes;
+            const pgcn_i_views *views[] = {&trainer->train.views, &trainer->eval.views};
+            int64_t room = 0;
+            for (int v = 0; v < 2; v++)
+                for (int l = 0; l < views[v]->samplers; l++)
+                    room += views[v]->visits[l]->arena.bytes;
             assert_true(memory.paths <= room);
             assert_true(memory.paths >= room / 4);
             assert_int_equal(memory.total, memory.values + memory.paths + memory.features +
@@ -406,7 +409,7 @@ static void test_trainer_memory_expects_how_far_lists_fill(void **state) {
         pgcn_dataset *data = dataset(names[d]);
         pgcn_trainer *trainer = trainer_of(data, "channels=4 paths=12 path-length=6");
         run_epochs(trainer, 1);
-        const pgcn_i_visits *visits = trainer->visits[0];
+        const pgcn_i_visits *visits = trainer->train.views.visits[0];
         int64_t empty = visits->rows * visits->p * (visits->k - 1);
         for (int i = 0; i < visits->k - 1; i++) empty -= visits->hop[i].offset[visits->rows];
         int64_t touched = visits->arena.bytes - 12 * empty;

@@ -331,10 +331,10 @@ static double softmax_loss(bench *b) {
         !b->test->weighted) { /* scoring, without gradient, says the same */
         pgcn_i_softmax_run(&loss, &b->tape, b->leaf[0]);
         pgcn_i_score score = {0};
-        pgcn_i_score_add(&loss, &b->tape, b->leaf[0],
-                         &(pgcn_i_target){b->label, NULL, b->mask, b->masked}, &score);
+        pgcn_i_score_add(&score, &(pgcn_i_runner){.tape = b->tape, .logits = b->leaf[0]}, &loss,
+                         &(pgcn_i_target){b->label, NULL, b->mask, b->masked});
         assert_true(pgcn_i_score_loss(&score) == terms.cross_entropy);
-        assert_true(pgcn_i_score_accuracy(&score, false) == terms.accuracy);
+        assert_true(pgcn_i_score_accuracy(&score) == 100 * terms.accuracy);
     }
     pgcn_i_loss_free(&loss);
     free(weight);
@@ -705,7 +705,8 @@ static void score_rows(scoring *s, bool several, int64_t begin, int64_t end, pgc
         target.masked += s->mask[i] && (several || s->label[i] >= 0);
     pgcn_i_loss_resize(&s->loss, end - begin);
     if (!several) pgcn_i_softmax_run(&s->loss, &s->tape, &logits);
-    pgcn_i_score_add(&s->loss, &s->tape, &logits, &target, score);
+    pgcn_i_score_add(score, &(pgcn_i_runner){.tape = s->tape, .logits = &logits}, &s->loss,
+                     &target);
 }
 
 /* Precision and recall over all labels of all masked items, and their harmonic mean. */
@@ -750,13 +751,13 @@ static void test_scores_in_parts_and_at_once_equal_the_plain_reference(void **st
         double accuracy = several ? plain_f1(&s, N, C) : plain_accuracy(&s, N, C);
         const pgcn_i_score *both[] = {&whole, &parts};
         for (int i = 0; i < 2; i++) {
-            assert_close(pgcn_i_score_accuracy(both[i], several), accuracy, 1e-12);
+            assert_close(pgcn_i_score_accuracy(both[i]), 100 * accuracy, 1e-12);
             assert_close(pgcn_i_score_loss(both[i]), loss / (double)whole.items, 1e-5);
         }
         assert_int_equal(whole.items, parts.items);
         assert_int_equal(whole.hits, parts.hits);
-        assert_int_equal(whole.false_positives, parts.false_positives);
-        assert_int_equal(whole.false_negatives, parts.false_negatives);
+        assert_int_equal(whole.predicted, parts.predicted);
+        assert_int_equal(whole.present, parts.present);
         free(logits);
         scoring_close(&s);
     }
@@ -764,10 +765,10 @@ static void test_scores_in_parts_and_at_once_equal_the_plain_reference(void **st
 
 static void test_score_of_labels_that_nobody_has_or_says_is_full(void **state) {
     (void)state;
-    pgcn_i_score score = {.items = 3};
-    assert_true(pgcn_i_score_accuracy(&score, true) == 1);
-    score.false_positives = 1; /* something said, nothing there: nothing is right */
-    assert_true(pgcn_i_score_accuracy(&score, true) == 0);
+    pgcn_i_score score = {.items = 3, .several = true};
+    assert_true(pgcn_i_score_accuracy(&score) == 100);
+    score.predicted = 1; /* of labels that no item has: nothing is right */
+    assert_true(pgcn_i_score_accuracy(&score) == 0);
 }
 
 /* A logit of 0 is a probability of one half: the label is not more probable than not. */
@@ -780,8 +781,8 @@ static void test_score_of_even_odds_says_no_label(void **state) {
     s.random[0] = s.random[1] = 0;
     score_rows(&s, true, 0, 1, &score);
     assert_int_equal(score.hits, 0);
-    assert_int_equal(score.false_positives, 0);
-    assert_int_equal(score.false_negatives, 1);
+    assert_int_equal(score.predicted, 0);
+    assert_int_equal(score.present, 1);
     scoring_close(&s);
 }
 

@@ -154,7 +154,7 @@ static void test_trainer_resamples_paths_when_told(void **state) {
         char text[128];
         snprintf(text, sizeof text, QUICK "resample-every=%d", every);
         pgcn_trainer *trainer = trainer_of(data, text);
-        const pgcn_i_csr *last = &trainer->visits[0]->hop[3];
+        const pgcn_i_csr *last = &trainer->train.views.visits[0]->hop[3];
         pgcn_node before[2 * 34 * 5];
         for (int step = 0; step < 7; step++) {
             memcpy(before, last->column, sizeof before);
@@ -171,10 +171,11 @@ static void test_trainer_resamples_paths_when_told(void **state) {
     }
     pgcn_trainer *trainer = trainer_of(data, QUICK "paths-per-layer=yes layers=3");
     run_epochs(trainer, 1);
-    assert_int_equal(trainer->samplers, 3);
+    assert_int_equal(trainer->train.views.samplers, 3);
     for (int l = 1; l < 3; l++)
-        assert_memory_not_equal(trainer->visits[0]->hop[3].column,
-                                trainer->visits[l]->hop[3].column, 34 * 5 * sizeof(pgcn_node));
+        assert_memory_not_equal(trainer->train.views.visits[0]->hop[3].column,
+                                trainer->train.views.visits[l]->hop[3].column,
+                                34 * 5 * sizeof(pgcn_node));
     pgcn_trainer_free(trainer);
     pgcn_dataset_free(data);
 }
@@ -193,7 +194,7 @@ static void test_trainer_evaluates_node2vec_on_other_walks_in_every_epoch(void *
         run_epochs(trainer, 2);
         pgcn_i_visits_sample(visits, walker, trainer->pool, trainer->config.seed,
                              PGCN_I_RNG_WALK_INFERENCE, epoch, 0, trainer->spatial.visit_degree);
-        assert_same_visits(trainer->eval_visits, visits);
+        assert_same_visits(trainer->eval.views.visits[0], visits);
         assert_memory_not_equal(visits->hop[3].column, before, sizeof before);
         memcpy(before, visits->hop[3].column, sizeof before);
     }

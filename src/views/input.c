@@ -1,6 +1,6 @@
 /* The features as the first layer reads them: normalised, and indexed by column for its gradient.
  * Called once per run by the trainer and by inference. */
-#include "nn/nn.h"
+#include "views/views.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* What a network needs of the graph: the walker, the exact operator and the degrees that scale
  * visits; of the graph as it is or with its edges turned round. Made once per run by the trainer and
  * by inference. */
-#include "train/train.h"
+#include "views/views.h"
 
 pgcn_status pgcn_i_spatial_init(pgcn_i_spatial *spatial, const pgcn_graph *graph,
                                 const pgcn_config *config) {

@@ -4,8 +4,8 @@
  * features, labels, degrees and the exact operator are copied row by row, and node ids become places
  * in the batch. Walks are not copied: they run on the whole graph and never leave the batch, and only
  * the ids they visit are replaced (paths/visits.c). Copying costs a few bytes per node and edge, where
- * the network does hundreds of operations. Called by the trainer before every step and by inference. */
-#include "nn/nn.h"
+ * the network does hundreds of operations. Called by views.c. */
+#include "views/views.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -139,14 +139,6 @@ void pgcn_i_batch_gather(pgcn_i_batch *batch, const pgcn_node *graph, int64_t gr
     gather_labels(batch);
 }
 
-void pgcn_i_batch_fit(const pgcn_i_batch *batch, pgcn_i_tape *tape, pgcn_i_transition *transitions,
-                      int count, pgcn_i_loss *loss) {
-    const pgcn_node *item;
-    for (int i = 0; i < count; i++) transitions[i].n = batch->subset.n;
-    pgcn_i_tape_resize(tape, batch->subset.n * batch->samples, batch->graphs * batch->samples);
-    pgcn_i_loss_resize(loss, pgcn_i_batch_items(batch, &item));
-}
-
 /* ---- memory ---------------------------------------------------------------------------------- */
 
 /* The sum of the `most` largest of the counts; sorts them. */
@@ -194,8 +186,10 @@ static pgcn_status sort_nodes(pgcn_i_batch *batch, int64_t *next) {
 static pgcn_status alloc_csr(pgcn_i_batch *batch, const pgcn_i_csr *from, int64_t *count,
                              pgcn_i_csr *to) {
     if (!from) return PGCN_OK;
-    return pgcn_i_csr_alloc(&batch->arena, batch->subset.most,
-                            most_entries(batch, from->offset, count), true, to);
+    int64_t most = most_entries(batch, from->offset, count);
+    PGCN_TRY(pgcn_i_csr_alloc(&batch->arena, batch->subset.most, most, true, to));
+    to->offset[to->rows] = most; /* until something is gathered */
+    return PGCN_OK;
 }
 
 static pgcn_status alloc_input(pgcn_i_batch *batch, int64_t *count, bool training) {

@@ -1,0 +1,224 @@
+/* Inference: a model on a data set, once in exact form or once per draw, batch by batch where there are many
+ * graphs. */
+#include "train/train.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- inference options -------------------------------------------------------------------------- */
+
+pgcn_inference pgcn_inference_default(void) {
+    return (pgcn_inference){.size = sizeof(pgcn_inference)};
+}
+
+pgcn_status pgcn_inference_parse(const char *text, pgcn_inference *inference) {
+    PGCN_I_NEED(text);
+    PGCN_I_NEED(inference);
+    static const char stochastic[] = "stochastic:";
+    if (strcmp(text, "deterministic") == 0) {
+        inference->draws = 0;
+        return PGCN_OK;
+    }
+    if (strncmp(text, stochastic, strlen(stochastic)) == 0) {
+        const char *number = text + strlen(stochastic);
+        size_t digits = strspn(number, "0123456789"); /* seven cannot overflow */
+        long draws = digits > 0 && digits <= 7 && number[digits] == '\0' ? atol(number) : 0;
+        if (draws >= 1 && draws <= 1000000) {
+            inference->draws = (int)draws;
+            return PGCN_OK;
+        }
+    }
+    return pgcn_i_fail(PGCN_ERR_ARGUMENT,
+                       "inference is '%s', expected deterministic or stochastic:N with N from 1 to "
+                       "1000000",
+                       text);
+}
+
+/* ---- a model on a data set ------------------------------------------------------------------------ */
+
+/* Nodes without features get the mean of those of the training. */
+static pgcn_status make_input(pgcn_i_session *s, const pgcn_i_features *x) {
+    const float *fill = pgcn_i_network_fill(&s->params);
+    pgcn_i_arena scratch = {0};
+    pgcn_i_features filled;
+    if (x->absent && !fill)
+        return pgcn_i_fail(PGCN_ERR_MISMATCH,
+                           "%lld nodes of data set %s have no features, and the model, of version "
+                           "0.1, does not hold the mean that stands for them; give features for "
+                           "these nodes, or train again",
+                           (long long)s->data->info.featureless, s->data->name);
+    pgcn_status status = pgcn_i_fill_absent(x, fill, &scratch, &filled);
+    if (status == PGCN_OK)
+        status = pgcn_i_input_new(&filled, s->config.normalise, pgcn_i_network_standard(&s->params),
+                                  false, &s->input);
+    pgcn_i_arena_free(&scratch);
+    return status;
+}
+
+/* As many graphs at a time as in a step of the training. */
+static pgcn_status open_runner(pgcn_i_session *s) {
+    const pgcn_model *model = s->model;
+    pgcn_i_runner_opts opts = {.config = &s->config,
+                               .params = &s->params,
+                               .pool = s->pool,
+                               .several = model->task == PGCN_TASK_MULTILABEL,
+                               .views = {.data = s->data,
+                                         .input = s->input,
+                                         .spatial = &s->spatial,
+                                         .per_graph = model->task == PGCN_TASK_GRAPH,
+                                         .layers = 1, /* one transition serves all layers */
+                                         .samples = 1,
+                                         .graphs = s->config.batch,
+                                         .sampled = s->inference.draws > 0}};
+    PGCN_TRY(pgcn_i_runner_open(&s->runner, &opts));
+    PGCN_TRY(pgcn_i_runner_allocate(&s->runner, NULL));
+    if (s->runner.views.batch) {
+        s->chosen = PGCN_I_ARRAY(&s->arena, pgcn_node, s->runner.views.batch->most_graphs);
+        if (!s->chosen) return PGCN_ERR_MEMORY;
+    }
+    return pgcn_i_loss_init(&s->loss, s->runner.logits->rows, 1, model->classes);
+}
+
+static pgcn_status check_inference(const pgcn_i_session *s) {
+    if (s->model->task == PGCN_TASK_GRAPH && !s->data->from.graph_of)
+        return pgcn_i_fail(
+            PGCN_ERR_MISMATCH,
+            "the model predicts a class for every graph of a set of graphs, and data "
+            "set %s is a single graph",
+            s->data->name);
+    if (s->config.scaling == PGCN_SCALING_SUM && s->inference.draws > 0)
+        return pgcn_i_fail(
+            PGCN_ERR_ARGUMENT,
+            "a model that adds up over neighbours (scaling sum, gin) has no paths to "
+            "draw; use inference deterministic");
+    if (s->inference.draws < 0)
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT, "draws is %d, expected 0 or more",
+                           s->inference.draws);
+    return PGCN_OK;
+}
+
+static pgcn_status fill_session(pgcn_i_session *s) {
+    pgcn_i_features x; /* of the data, in the columns of the model */
+    PGCN_TRY(check_inference(s));
+    PGCN_TRY(pgcn_i_match_columns(s->model, s->data, &s->arena, &x));
+    PGCN_TRY(pgcn_i_pool_new(s->inference.threads, &s->pool));
+    PGCN_TRY(make_input(s, &x));
+    PGCN_TRY(pgcn_i_spatial_of(&s->spatial, s->data, &s->config));
+    if (s->inference.draws == 0 && !s->spatial.has_exact)
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT,
+                           "a model of node2vec walks has no deterministic form (its walks have a "
+                           "memory); use inference stochastic:10");
+    return open_runner(s);
+}
+
+pgcn_status pgcn_i_session_open(pgcn_i_session *s, const pgcn_model *model,
+                                const pgcn_dataset *data, const pgcn_inference *inference) {
+    bool per_graph = model->task == PGCN_TASK_GRAPH;
+    *s = (pgcn_i_session){.model = model,
+                          .data = data,
+                          .config = model->config,
+                          .inference = pgcn_inference_default(),
+                          .params = model->params,
+                          .items = per_graph ? data->info.graphs : data->graph->n};
+    PGCN_TRY(
+        pgcn_i_opts_over(&s->inference, sizeof s->inference, inference, "pgcn_inference_default"));
+    PGCN_TRY(pgcn_i_kernels_check());
+    PGCN_TRY(pgcn_i_seed_check(s->inference.seed));
+    s->config.paths_per_layer = false; /* one sample per draw serves all layers */
+    if (s->config.scaling != PGCN_SCALING_SUM)
+        s->config.train_form = PGCN_FORM_SAMPLED; /* without a backward pass nobody needs T^T */
+    pgcn_status status = fill_session(s);
+    if (status != PGCN_OK) pgcn_i_session_close(s);
+    return status;
+}
+
+void pgcn_i_session_close(pgcn_i_session *s) {
+    pgcn_i_loss_free(&s->loss);
+    pgcn_i_runner_close(&s->runner);
+    pgcn_i_spatial_free(&s->spatial);
+    pgcn_i_input_free(s->input);
+    pgcn_i_pool_free(s->pool);
+    pgcn_i_arena_free(&s->arena);
+}
+
+/* The graphs of part i, none after the last. A single graph has one part. */
+static bool choose_part(pgcn_i_session *s, int64_t i, pgcn_i_chosen *out) {
+    *out = (pgcn_i_chosen){NULL, 0};
+    const pgcn_i_batch *batch = s->runner.views.batch;
+    if (!batch) return i == 0;
+    int64_t most = batch->most_graphs, first = i * most, left = s->data->info.graphs - first;
+    if (left <= 0) return false;
+    *out = (pgcn_i_chosen){s->chosen, left < most ? left : most};
+    for (int64_t g = 0; g < out->graphs; g++) s->chosen[g] = (pgcn_node)(first + g);
+    return true;
+}
+
+/* ---- draws ------------------------------------------------------------------------------------------ */
+
+pgcn_status pgcn_i_draws_init(pgcn_i_draws *d, const pgcn_i_session *s) {
+    int classes = s->model->classes;
+    *d =
+        (pgcn_i_draws){.runs = s->inference.draws > 0 ? s->inference.draws : 1, .classes = classes};
+    if (!pgcn_i_mul(s->items, classes, &d->count))
+        return pgcn_i_fail(PGCN_ERR_MEMORY, "%lld x %d probabilities are too many",
+                           (long long)s->items, classes);
+    d->last = PGCN_I_ARRAY(&d->arena, double, d->count);
+    d->sum = PGCN_I_ARRAY(&d->arena, double, d->count);
+    d->squares = PGCN_I_ARRAY(&d->arena, double, d->count);
+    return d->last && d->sum && d->squares ? PGCN_OK : PGCN_ERR_MEMORY;
+}
+
+/* The probabilities of the items of the current view, in their rows of `last`. */
+static pgcn_status run_part(pgcn_i_draws *d, pgcn_i_session *s, pgcn_i_chosen chosen, int draw) {
+    const pgcn_node *item;
+    int c = d->classes;
+    pgcn_i_runner_put(&s->runner, chosen, &s->loss);
+    pgcn_i_runner_forward(&s->runner,
+                          (pgcn_i_path_draw){s->inference.seed, PGCN_I_RNG_WALK_INFERENCE, draw});
+    if (!pgcn_i_is_finite(s->runner.logits)) /* of infinite ones some probabilities are numbers */
+        return pgcn_i_fail_prediction(s->model, s->data, s->input, &s->runner.tape);
+    pgcn_i_runner_probabilities(&s->runner, &s->loss);
+    int64_t count = pgcn_i_views_items(&s->runner.views, &item);
+    for (int64_t r = 0; r < count; r++)
+        for (int k = 0; k < c; k++)
+            d->last[(item ? item[r] : r) * c + k] = (double)s->loss.probability[r * c + k];
+    return PGCN_OK;
+}
+
+pgcn_status pgcn_i_draws_add(pgcn_i_draws *d, pgcn_i_session *s, int draw) {
+    pgcn_i_chosen chosen;
+    for (int64_t part = 0; choose_part(s, part, &chosen); part++)
+        PGCN_TRY(run_part(d, s, chosen, draw));
+    for (int64_t i = 0; i < d->count; i++) {
+        d->sum[i] += d->last[i];
+        d->squares[i] += d->last[i] * d->last[i];
+    }
+    return PGCN_OK;
+}
+
+double pgcn_i_deviation_of(double sum, double squares, int runs) {
+    double variance = runs > 1 ? (squares - sum * sum / runs) / (runs - 1) : 0;
+    return variance > 0 ? sqrt(variance) : 0;
+}
+
+pgcn_status pgcn_model_predict(const pgcn_model *model, const pgcn_dataset *data,
+                               const pgcn_inference *inference, float *probability,
+                               float *deviation) {
+    PGCN_I_NEED(model);
+    PGCN_I_NEED(data);
+    PGCN_I_NEED(probability);
+    pgcn_i_session s;
+    pgcn_i_draws d;
+    PGCN_TRY(pgcn_i_session_open(&s, model, data, inference));
+    pgcn_status status = pgcn_i_draws_init(&d, &s);
+    for (int draw = 0; status == PGCN_OK && draw < d.runs; draw++)
+        status = pgcn_i_draws_add(&d, &s, draw);
+    for (int64_t i = 0; status == PGCN_OK && i < d.count; i++) {
+        probability[i] = (float)(d.sum[i] / d.runs);
+        if (deviation) deviation[i] = (float)pgcn_i_deviation_of(d.sum[i], d.squares[i], d.runs);
+    }
+    pgcn_i_arena_free(&d.arena);
+    pgcn_i_session_close(&s);
+    return status;
+}

@@ -1,0 +1,53 @@
+/* The runner: a network on a view. Training, evaluation and inference all run networks through here.
+ *
+ * Opening allocates everything for the largest view; putting the network on another one, and running it,
+ * allocates nothing. Called by trainer.c and inference.c. */
+#include "train/train.h"
+
+pgcn_status pgcn_i_runner_open(pgcn_i_runner *runner, const pgcn_i_runner_opts *opts) {
+    const pgcn_config *config = opts->config;
+    pgcn_i_tape *tape = &runner->tape;
+    *runner = (pgcn_i_runner){.pool = opts->pool, .several = opts->several};
+    PGCN_TRY(pgcn_i_views_open(&runner->views, &opts->views));
+    PGCN_TRY(pgcn_i_tape_init(tape, opts->pool, opts->params, pgcn_i_network_ops(config),
+                              opts->views.training));
+    tape->seed = config->seed;
+    tape->recompute = opts->views.training && config->recompute;
+    tape->gather_bf16 = opts->views.training && config->bf16;
+    runner->logits = pgcn_i_network_record(tape, config, &runner->views.view);
+    return pgcn_i_tape_plan(tape);
+}
+
+pgcn_status pgcn_i_runner_allocate(pgcn_i_runner *runner, pgcn_i_runner *other) {
+    int64_t floats = runner->tape.work_floats;
+    if (other && other->tape.work_floats > floats) floats = other->tape.work_floats;
+    float *work = PGCN_I_ARRAY(&runner->tape.arena, float, floats);
+    if (!work) return PGCN_ERR_MEMORY;
+    pgcn_i_tape_place(&runner->tape, work);
+    if (other) pgcn_i_tape_place(&other->tape, work);
+    return PGCN_OK;
+}
+
+void pgcn_i_runner_close(pgcn_i_runner *runner) {
+    pgcn_i_tape_free(&runner->tape);
+    pgcn_i_views_close(&runner->views);
+}
+
+void pgcn_i_runner_put(pgcn_i_runner *runner, pgcn_i_chosen chosen, pgcn_i_loss *loss) {
+    const pgcn_node *number;
+    pgcn_i_views_choose(&runner->views, chosen.graph, chosen.graphs);
+    if (runner->views.batch) pgcn_i_tape_resize(&runner->tape, &runner->views.view);
+    pgcn_i_loss_resize(loss, pgcn_i_views_items(&runner->views, &number));
+}
+
+void pgcn_i_runner_forward(pgcn_i_runner *runner, pgcn_i_path_draw draw) {
+    pgcn_i_views_draw(&runner->views, runner->pool, draw);
+    pgcn_i_tape_forward(&runner->tape);
+}
+
+void pgcn_i_runner_probabilities(pgcn_i_runner *runner, pgcn_i_loss *loss) {
+    if (runner->several)
+        pgcn_i_sigmoid_run(loss, &runner->tape, runner->logits);
+    else
+        pgcn_i_softmax_run(loss, &runner->tape, runner->logits);
+}

@@ -1,0 +1,116 @@
+/* Views of a data set: the whole graph, or some graphs of a set, with the paths that were drawn for it.
+ * Everything is allocated when it is opened, for the largest view. Called by the runner of train. */
+#include "views/views.h"
+
+/* ---- opening ------------------------------------------------------------------------------------- */
+
+static pgcn_status open_batch(pgcn_i_views *views, const pgcn_i_views_opts *opts) {
+    const pgcn_i_spatial *spatial = opts->spatial;
+    pgcn_i_whole whole = {.data = opts->data,
+                          .input = opts->input,
+                          .exact = opts->sampled ? NULL : &spatial->exact,
+                          .exact_t = opts->sampled || !opts->training ? NULL : &spatial->exact_t,
+                          .degree = spatial->visit_degree};
+    return pgcn_i_batch_new(&whole, opts->graphs, opts->samples, opts->training, &views->batch);
+}
+
+static pgcn_i_transition transition_of(const pgcn_i_views *views, int samples) {
+    pgcn_i_transition transition = pgcn_i_spatial_transition(views->spatial, samples);
+    if (views->batch) {
+        transition.n = views->batch->subset.most;
+        transition.exact = &views->batch->exact;
+        transition.exact_t = &views->batch->exact_t;
+    }
+    return transition;
+}
+
+static pgcn_status open_transitions(pgcn_i_views *views, const pgcn_i_views_opts *opts) {
+    const pgcn_i_subset *subset = views->batch ? &views->batch->subset : NULL;
+    int samplers = opts->sampled ? opts->per_layer ? opts->layers : 1 : 0;
+    views->transitions = PGCN_I_ARRAY(&views->arena, pgcn_i_transition, opts->layers);
+    views->visits = PGCN_I_ARRAY(&views->arena, pgcn_i_visits *, opts->layers);
+    if (!views->transitions || !views->visits) return PGCN_ERR_MEMORY;
+    for (; views->samplers < samplers; views->samplers++)
+        PGCN_TRY(pgcn_i_visits_new(&opts->spatial->walker, subset, opts->samples, opts->training,
+                                   &views->visits[views->samplers]));
+    for (int l = 0; l < opts->layers; l++) {
+        views->transitions[l] = transition_of(views, opts->samples);
+        if (opts->sampled) views->transitions[l].visits = views->visits[opts->per_layer ? l : 0];
+    }
+    return PGCN_OK;
+}
+
+/* The rows of the current view. */
+static void count_rows(pgcn_i_views *views) {
+    const pgcn_i_batch *batch = views->batch;
+    const pgcn_i_csr *exact = views->samplers > 0 ? NULL : views->transitions[0].exact;
+    int64_t n = batch ? batch->subset.n : views->data->graph->n;
+    views->view.rows[PGCN_I_NODES] = n;
+    views->view.rows[PGCN_I_GRAPHS] = batch ? batch->graphs : views->data->info.graphs;
+    views->view.rows[PGCN_I_LINKS] = exact ? exact->offset[n] : 0;
+}
+
+pgcn_status pgcn_i_views_open(pgcn_i_views *views, const pgcn_i_views_opts *opts) {
+    *views = (pgcn_i_views){.data = opts->data,
+                            .spatial = opts->spatial,
+                            .per_graph = opts->per_graph,
+                            .layers = opts->layers};
+    if (pgcn_i_in_batches(opts->data, opts->per_graph)) PGCN_TRY(open_batch(views, opts));
+    PGCN_TRY(open_transitions(views, opts));
+    const pgcn_i_batch *batch = views->batch;
+    views->view =
+        (pgcn_i_view){.samples = opts->samples,
+                      .input = batch ? &batch->input : opts->input,
+                      .transitions = views->transitions,
+                      .degree = batch && opts->spatial->visit_degree ? batch->degree
+                                                                     : opts->spatial->visit_degree,
+                      .segment = opts->per_graph ? batch->segment : NULL};
+    count_rows(views);
+    return PGCN_OK;
+}
+
+void pgcn_i_views_close(pgcn_i_views *views) {
+    for (int l = 0; l < views->samplers; l++) pgcn_i_visits_free(views->visits[l]);
+    pgcn_i_batch_free(views->batch);
+    pgcn_i_arena_free(&views->arena);
+    *views = (pgcn_i_views){.samplers = 0};
+}
+
+/* ---- one view after the other ---------------------------------------------------------------------- */
+
+void pgcn_i_views_choose(pgcn_i_views *views, const pgcn_node *graph, int64_t graphs) {
+    if (!views->batch) return;
+    pgcn_i_batch_gather(views->batch, graph, graphs);
+    count_rows(views);
+    for (int l = 0; l < views->layers; l++) views->transitions[l].n = views->batch->subset.n;
+    views->is_drawn = false; /* the paths of other nodes */
+}
+
+static bool is_same(pgcn_i_path_draw a, pgcn_i_path_draw b) {
+    return a.seed == b.seed && a.purpose == b.purpose && a.step == b.step;
+}
+
+void pgcn_i_views_draw(pgcn_i_views *views, pgcn_i_pool *pool, pgcn_i_path_draw draw) {
+    if (views->is_drawn && is_same(views->drawn, draw)) return;
+    for (int l = 0; l < views->samplers; l++)
+        pgcn_i_visits_sample(views->visits[l], &views->spatial->walker, pool, draw.seed,
+                             draw.purpose, draw.step, l, views->view.degree);
+    views->drawn = draw;
+    views->is_drawn = true;
+}
+
+/* ---- items ------------------------------------------------------------------------------------------- */
+
+int64_t pgcn_i_views_items(const pgcn_i_views *views, const pgcn_node **number) {
+    const pgcn_i_batch *batch = views->batch;
+    *number = !batch ? NULL : views->per_graph ? batch->graph : batch->subset.node;
+    return views->view.rows[views->per_graph ? PGCN_I_GRAPHS : PGCN_I_NODES];
+}
+
+pgcn_i_target pgcn_i_views_target(pgcn_i_views *views, const uint8_t *mask, int64_t masked) {
+    if (views->batch) return pgcn_i_batch_mask(views->batch, mask);
+    return (pgcn_i_target){.label = views->data->label,
+                           .labels = views->data->from.labels,
+                           .mask = mask,
+                           .masked = masked};
+}

@@ -1,0 +1,162 @@
+/* views: from a data set to the arrays that a network runs on (pgcn_i_view of nn).
+ *
+ * Comes in: a data set, a configuration. Goes out: one view after the other: the whole graph (views.c), or
+ * some graphs of a set side by side (batch.c). Next room: train, whose runner puts networks on views. */
+#ifndef PGCN_VIEWS_H
+#define PGCN_VIEWS_H
+
+#include "data/data.h"
+#include "models/models.h"
+
+/* ---- features (input.c) ------------------------------------------------------------------------ */
+
+/* Over the nodes of `mask` (population deviation; 1 for a column that is constant there). */
+pgcn_status pgcn_i_standard_of(const pgcn_i_features *features, const uint8_t *mask,
+                               pgcn_i_standard out);
+/* Mean of each column over the nodes of `mask`, at least one: what is put in for nodes without features. */
+pgcn_status pgcn_i_means_of(const pgcn_i_features *features, const uint8_t *mask, float *out);
+/* The features with these means in the rows of absent nodes, but for columns that were made for all.
+ * Borrows what does not change, all of it if no node is absent; the rest is in `arena`. */
+pgcn_status pgcn_i_fill_absent(const pgcn_i_features *features, const float *mean,
+                               pgcn_i_arena *arena, pgcn_i_features *out);
+pgcn_status pgcn_i_input_new(const pgcn_i_features *features, pgcn_normalise normalise,
+                             pgcn_i_standard standard, bool with_columns, pgcn_i_input **out);
+/* The largest magnitude among the features and its column; infinite for what is not finite. */
+double pgcn_i_input_largest(const pgcn_i_input *input, int64_t *column);
+void pgcn_i_input_free(pgcn_i_input *input);
+
+/* The columns of a sparse input, filled by a counting sort; `next` [columns] is scratch. */
+typedef struct pgcn_i_column_arrays {
+    int64_t *offset, *next; /* [columns+1], [columns] */
+    int32_t *row;           /* [nonzeros] */
+    uint32_t *position;
+    float *value;
+} pgcn_i_column_arrays;
+pgcn_status pgcn_i_column_arrays_new(pgcn_i_arena *arena, int64_t columns, int64_t nonzeros,
+                                     pgcn_i_column_arrays *out);
+void pgcn_i_input_index(pgcn_i_input *input, pgcn_i_column_arrays arrays);
+
+/* ---- the graph side (spatial.c) ------------------------------------------------------------------ */
+
+typedef struct pgcn_i_spatial {
+    pgcn_i_arena arena;
+    pgcn_graph *reversed; /* what walks against the edges run on; NULL where they are the same */
+    pgcn_i_walker walker;
+    bool has_exact;            /* not for node2vec: its walks have memory, no power of T fits */
+    pgcn_i_csr exact, exact_t; /* exact_t: only for training in exact form */
+    float *degree;             /* [n] */
+    const float *visit_degree; /* degree with symmetric scaling, else NULL */
+} pgcn_i_spatial;
+pgcn_status pgcn_i_spatial_init(pgcn_i_spatial *spatial, const pgcn_graph *graph,
+                                const pgcn_config *config);
+/* The same for a data set, in which the walks of a graph do not depend on the graphs beside it. Free
+ * it after a failure too. */
+pgcn_status pgcn_i_spatial_of(pgcn_i_spatial *spatial, const pgcn_dataset *data,
+                              const pgcn_config *config);
+void pgcn_i_spatial_free(pgcn_i_spatial *spatial);
+/* Its exact form, for `samples` stacked copies of the nodes. */
+pgcn_i_transition pgcn_i_spatial_transition(const pgcn_i_spatial *spatial, int samples);
+int64_t pgcn_i_spatial_bytes(const pgcn_i_spatial *spatial);
+
+/* ---- targets (batch.c) ----------------------------------------------------------------------------- */
+
+/* The whole of a data set; `mask` of a split. */
+pgcn_i_target pgcn_i_target_of(const pgcn_dataset *data, const uint8_t *mask);
+
+/* ---- batches of graphs (batch.c) --------------------------------------------------------------------- */
+
+/* What batches are gathered from: everything about all graphs of a set. */
+typedef struct pgcn_i_whole {
+    const pgcn_dataset *data;
+    const pgcn_i_input *input;
+    const pgcn_i_csr *exact, *exact_t; /* NULL: not needed */
+    const float *degree;               /* [nodes] or NULL */
+} pgcn_i_whole;
+
+/* Some graphs of a set of many, side by side as one graph that has no edges between them. It is
+ * gathered anew for every step, into arrays with room for the largest graphs; nothing is allocated
+ * then. */
+typedef struct pgcn_i_batch {
+    pgcn_i_arena arena;
+    pgcn_i_whole whole;
+    int samples;
+    int64_t most_graphs;
+    const int64_t *first;    /* [graphs of the set + 1] the nodes of graph g are */
+    const pgcn_node *member; /* member[first[g]] .. member[first[g+1]-1], ascending */
+    /* of the batch */
+    pgcn_i_subset subset; /* its nodes */
+    int64_t graphs;
+    pgcn_node *graph;   /* [graphs] numbers in the set */
+    int64_t *segment;   /* [samples * graphs + 1] rows of the stacked samples by graph */
+    pgcn_i_input input; /* rows are nodes of the batch; indexed by column where it was asked for */
+    pgcn_i_csr exact, exact_t;
+    float *degree;
+    pgcn_i_target target;           /* the labels; masks by pgcn_i_batch_mask() */
+    struct pgcn_i_batch_arrays *to; /* of batch.c */
+} pgcn_i_batch;
+/* At most `graphs` at a time, 0: all; for training, sparse inputs are indexed by column. */
+pgcn_status pgcn_i_batch_new(const pgcn_i_whole *whole, int64_t graphs, int samples, bool training,
+                             pgcn_i_batch **out);
+void pgcn_i_batch_free(pgcn_i_batch *batch);
+void pgcn_i_batch_gather(pgcn_i_batch *batch, const pgcn_node *graph, int64_t graphs);
+/* Nodes, or graphs where graphs are classified, and their numbers in the set. */
+int64_t pgcn_i_batch_items(const pgcn_i_batch *batch, const pgcn_node **number);
+/* The target of the batch under a mask of the whole set's items. */
+pgcn_i_target pgcn_i_batch_mask(pgcn_i_batch *batch, const uint8_t *mask);
+
+/* ---- views (views.c) ------------------------------------------------------------------------------------ */
+
+/* Whether a data set is gone through in batches: one of many graphs, or any of which graphs are
+ * classified. */
+static inline bool pgcn_i_in_batches(const pgcn_dataset *data, bool per_graph) {
+    return per_graph || data->info.graphs > 1;
+}
+
+typedef struct pgcn_i_views_opts {
+    const pgcn_dataset *data; /* all three are borrowed */
+    const pgcn_i_input *input;
+    const pgcn_i_spatial *spatial;
+    bool per_graph; /* graphs are classified */
+    int layers;
+    int samples;
+    int64_t graphs; /* of a set, at most so many at a time; 0: all */
+    bool sampled;   /* paths are drawn; otherwise the exact transition is used */
+    bool per_layer; /* each layer draws paths of its own */
+    bool training;  /* a backward pass: transposes, and the columns of sparse features */
+} pgcn_i_views_opts;
+
+/* Which paths: a pure function of all of it, the layer and the node. */
+typedef struct pgcn_i_path_draw {
+    uint64_t seed;
+    pgcn_i_purpose purpose;
+    int64_t step;
+} pgcn_i_path_draw;
+
+/* Makes one view after the other. */
+typedef struct pgcn_i_views {
+    pgcn_i_arena arena;
+    pgcn_i_view view; /* the current one; at first with the most rows there will be */
+    const pgcn_dataset *data;
+    const pgcn_i_spatial *spatial;
+    bool per_graph;
+    pgcn_i_batch *batch; /* NULL: the whole graph */
+    int layers;
+    pgcn_i_transition *transitions; /* [layers] */
+    int samplers;                   /* visit lists: 0 (exact), 1, or one per layer */
+    pgcn_i_visits **visits;         /* [samplers] */
+    pgcn_i_path_draw drawn;         /* what they hold, if */
+    bool is_drawn;
+} pgcn_i_views;
+/* Close it after a failure too. */
+pgcn_status pgcn_i_views_open(pgcn_i_views *views, const pgcn_i_views_opts *opts);
+void pgcn_i_views_close(pgcn_i_views *views);
+/* Of a set of graphs: these are the next view. Nothing is to be chosen of a single graph. */
+void pgcn_i_views_choose(pgcn_i_views *views, const pgcn_node *graph, int64_t graphs);
+/* Draws the paths of the current view, where there are any, unless the lists hold them already. */
+void pgcn_i_views_draw(pgcn_i_views *views, pgcn_i_pool *pool, pgcn_i_path_draw draw);
+/* Nodes, or graphs where graphs are classified; their numbers in the data set, NULL: 0, 1, 2, ... */
+int64_t pgcn_i_views_items(const pgcn_i_views *views, const pgcn_node **number);
+/* What the view's items are to be, under a mask of the data set's items, `masked` of which count. */
+pgcn_i_target pgcn_i_views_target(pgcn_i_views *views, const uint8_t *mask, int64_t masked);
+
+#endif
