@@ -178,60 +178,74 @@ static pgcn_status find_type(parser *text, const char *descr, pgcn_i_dtype *out)
                        text->path, descr, problem, fix);
 }
 
-static pgcn_status parse_header(parser *text, pgcn_i_array *out) {
-    enum { DESCR = 1, ORDER = 2, SHAPE = 4, ALL = 7 };
-    int seen = 0;
-    bool fortran = false, comma = true;
+static pgcn_status take_type(parser *text, pgcn_i_array *out) {
+    char descr[16];
+    skip_space(text);
+    if (text->at < text->end && *text->at == '[')
+        return pgcn_i_fail(PGCN_ERR_FORMAT,
+                           "reading '%s': the array is structured (it has named fields), "
+                           "expected one plain type; save each field by itself, e.g. "
+                           "np.ascontiguousarray(a['field'])",
+                           text->path);
+    PGCN_TRY(take_string(text, descr, sizeof descr, "a type such as '<i4'"));
+    return find_type(text, descr, &out->dtype);
+}
+
+static pgcn_status take_order(parser *text, pgcn_i_array *out) {
+    (void)out;
+    text->by_column = take_word(text, "True");
+    if (!text->by_column && !take_word(text, "False")) return bad_header(text, "True or False");
+    return PGCN_OK;
+}
+
+/* The keys of a header; each must stand there once. */
+static const struct {
+    const char *name;
+    pgcn_status (*take)(parser *text, pgcn_i_array *out);
+} header_keys[] = {{"descr", take_type}, {"fortran_order", take_order}, {"shape", take_shape}};
+enum { HEADER_KEYS = sizeof header_keys / sizeof *header_keys };
+
+/* The dictionary between braces and what follows it. */
+static pgcn_status parse_dictionary(parser *text, pgcn_i_array *out) {
+    bool seen[HEADER_KEYS] = {0}, comma = true;
     if (!take(text, '{')) return bad_header(text, "a dictionary");
     while (!take(text, '}')) {
-        char key[16], descr[16];
+        char key[16];
+        int k = 0;
         if (!comma) return bad_header(text, "a comma or the end of the dictionary");
         PGCN_TRY(take_string(text, key, sizeof key, "a key in quotes"));
-        int which = strcmp(key, "descr") == 0           ? DESCR
-                    : strcmp(key, "fortran_order") == 0 ? ORDER
-                    : strcmp(key, "shape") == 0         ? SHAPE
-                                                        : 0;
-        if (which == 0 || (seen & which))
+        while (k < HEADER_KEYS && strcmp(key, header_keys[k].name) != 0) k++;
+        if (k == HEADER_KEYS || seen[k])
             return pgcn_i_fail(PGCN_ERR_FORMAT,
                                "reading '%s': its .npy header has the key '%s' %s, expected "
                                "'descr', 'fortran_order' and 'shape' once each; write it again "
                                "with np.save()",
-                               text->path, key, which ? "twice" : "which is unknown");
-        seen |= which;
+                               text->path, key, k < HEADER_KEYS ? "twice" : "which is unknown");
+        seen[k] = true;
         if (!take(text, ':')) return bad_header(text, "a colon");
-        if (which == DESCR) {
-            skip_space(text);
-            if (text->at < text->end && *text->at == '[')
-                return pgcn_i_fail(PGCN_ERR_FORMAT,
-                                   "reading '%s': the array is structured (it has named fields), "
-                                   "expected one plain type; save each field by itself, e.g. "
-                                   "np.ascontiguousarray(a['field'])",
-                                   text->path);
-            PGCN_TRY(take_string(text, descr, sizeof descr, "a type such as '<i4'"));
-            PGCN_TRY(find_type(text, descr, &out->dtype));
-        } else if (which == ORDER) {
-            fortran = take_word(text, "True");
-            if (!fortran && !take_word(text, "False")) return bad_header(text, "True or False");
-        } else {
-            PGCN_TRY(take_shape(text, out));
-        }
+        PGCN_TRY(header_keys[k].take(text, out));
         comma = take(text, ',');
     }
     skip_space(text);
     if (text->at != text->end) return bad_header(text, "nothing more");
-    if (seen != ALL)
-        return pgcn_i_fail(PGCN_ERR_FORMAT,
-                           "reading '%s': its .npy header lacks %s%s%s, expected 'descr', "
-                           "'fortran_order' and 'shape'; write it again with np.save()",
-                           text->path, seen & DESCR ? "" : "'descr' ",
-                           seen & ORDER ? "" : "'fortran_order' ", seen & SHAPE ? "" : "'shape'");
+    for (int k = 0; k < HEADER_KEYS; k++)
+        if (!seen[k])
+            return pgcn_i_fail(PGCN_ERR_FORMAT,
+                               "reading '%s': its .npy header lacks '%s', expected 'descr', "
+                               "'fortran_order' and 'shape'; write it again with np.save()",
+                               text->path, header_keys[k].name);
+    return PGCN_OK;
+}
+
+static pgcn_status parse_header(parser *text, pgcn_i_array *out) {
+    PGCN_TRY(parse_dictionary(text, out));
     bool transposable = (text->also & PGCN_I_NPY_COLUMNS) && !text->width && out->rank == 2;
-    if (fortran && out->rank > 1 && !transposable)
+    text->by_column = text->by_column && out->rank > 1;
+    if (text->by_column && !transposable)
         return pgcn_i_fail(PGCN_ERR_FORMAT,
                            "reading '%s': the array is stored column by column (Fortran order), "
                            "expected C order; save np.ascontiguousarray(a)",
                            text->path);
-    text->by_column = fortran && out->rank > 1;
     if (text->width && out->rank == MAX_RANK)
         return pgcn_i_fail(PGCN_ERR_FORMAT,
                            "reading '%s': the array of text has %d dimensions, expected fewer",
