@@ -248,11 +248,19 @@ static bool header_value(const char *line, size_t length, const char *name, char
     return true;
 }
 
+/* The first byte that "bytes 100-199/200" tells of; -1: it tells none. */
+static int64_t range_start(const char *value) {
+    static const char unit[] = "bytes ";
+    int64_t start;
+    if (strncmp(value, unit, strlen(unit)) != 0) return -1;
+    const char *at = value + strlen(unit);
+    return pgcn_i_parse_i64(&at, &start) && *at == '-' ? start : -1;
+}
+
 static size_t on_header(char *line, size_t size, size_t count, void *context) {
     transfer *t = context;
     size_t length = size * count;
     char value[TAG_BYTES];
-    long long from;
     if (length > 5 && memcmp(line, "HTTP/", 5) == 0) { /* also of the answer after a redirection */
         t->new_tag[0] = '\0';
         t->range_from = -1;
@@ -261,7 +269,7 @@ static size_t on_header(char *line, size_t size, size_t count, void *context) {
     } else if (header_value(line, length, "Last-Modified", value)) {
         if (!t->new_tag[0]) memcpy(t->new_tag, value, TAG_BYTES);
     } else if (header_value(line, length, "Content-Range", value)) {
-        if (sscanf(value, "bytes %lld-", &from) == 1) t->range_from = from;
+        t->range_from = range_start(value);
     }
     return length;
 }
