@@ -131,10 +131,6 @@ static void accepted_settings(const builtin *which, char *text, size_t bytes) {
     }
 }
 
-static bool is_word(const char *text, size_t length, const char *word) {
-    return strlen(word) == length && strncmp(text, word, length) == 0;
-}
-
 static bool take_value(setting *found, const char *text) {
     double value;
     int64_t seed = 0;
@@ -157,7 +153,7 @@ static pgcn_status parse_setting(const char *name, const builtin *which, const c
     int shown = (int)(length < 60 ? length : 60);
     setting *found = NULL;
     for (int i = 0; i < MAX_SETTINGS && settings[i].key; i++)
-        if (is_word(text, key_length, settings[i].key)) found = &settings[i];
+        if (pgcn_i_is_word(text, key_length, settings[i].key)) found = &settings[i];
     if (!found || !equals)
         return pgcn_i_fail(PGCN_ERR_ARGUMENT,
                            "data set '%.200s': '%.*s' is not a setting with a value; accepted "
@@ -180,7 +176,7 @@ static const char *settings_of_size(const builtin *which, const char *text, size
     size_t letters = strlen(key);
     if (length < letters || strncmp(text, key, letters) != 0) return NULL;
     for (int i = 0; i < MAX_SIZES && which->sizes[i].name; i++)
-        if (is_word(text + letters, length - letters, which->sizes[i].name))
+        if (pgcn_i_is_word(text + letters, length - letters, which->sizes[i].name))
             return which->sizes[i].settings;
     return NULL;
 }
@@ -188,7 +184,7 @@ static const char *settings_of_size(const builtin *which, const char *text, size
 /* A list of settings; one behind a size is what counts. */
 static pgcn_status parse_settings(const char *name, const builtin *which, const char *text,
                                   setting *settings) {
-    PGCN_TRY(pgcn_i_check_twice(text));
+    PGCN_TRY(pgcn_i_check_repeats(text));
     while (*text) {
         size_t item = strcspn(text, ",");
         const char *several = settings_of_size(which, text, item);
@@ -201,7 +197,7 @@ static pgcn_status parse_settings(const char *name, const builtin *which, const 
 
 static const builtin *find_builtin(const char *name) {
     for (int i = 0; i < BUILTINS; i++)
-        if (is_word(name, strcspn(name, ":"), builtins[i].name)) return &builtins[i];
+        if (pgcn_i_is_word(name, strcspn(name, ":"), builtins[i].name)) return &builtins[i];
     return NULL;
 }
 
@@ -216,8 +212,8 @@ bool pgcn_i_builtin_has_steps(const char *name) {
     if (strchr(colon + 1, ':')) return true;
     size_t letters = strcspn(colon + 1, "=,");
     for (int i = 0; i < MAX_SETTINGS && which->settings[i].key; i++)
-        if (is_word(colon + 1, letters, which->settings[i].key)) return false;
-    return !is_word(colon + 1, letters, "size");
+        if (pgcn_i_is_word(colon + 1, letters, which->settings[i].key)) return false;
+    return !pgcn_i_is_word(colon + 1, letters, "size");
 }
 
 pgcn_status pgcn_i_builtin_read(const char *name, bool *found, pgcn_i_source *source) {
@@ -229,7 +225,7 @@ pgcn_status pgcn_i_builtin_read(const char *name, bool *found, pgcn_i_source *so
     memcpy(settings, which->settings, sizeof settings);
     PGCN_TRY(parse_settings(name, which, colon ? colon + 1 : "", settings));
     source->format = "built in";
-    source->split_origin = "made here: so many per class, seeded like the graph";
+    source->split_origin = "made here: a fixed number per class, seeded like the graph";
     return which->make(name, settings, source);
 }
 
@@ -248,8 +244,11 @@ static pgcn_status draw_usual_splits(pgcn_i_source *source, uint64_t seed) {
         train[c] = tenth < 1 ? 1 : tenth < 20 ? tenth : 20;
         val[c] = val_total / source->classes + (c < val_total % source->classes);
     }
-    return pgcn_i_draw_splits(source, seed, SPLITS, n, source->label, source->classes, train, val,
-                              NULL);
+    pgcn_i_quotas quotas = {.items = n,
+                            .class_of = source->label,
+                            .classes = source->classes,
+                            .quota = {train, val, NULL}};
+    return pgcn_i_draw_splits(source, &quotas, seed, SPLITS);
 }
 
 /* ---- karate ------------------------------------------------------------------------------ */
@@ -304,8 +303,11 @@ static pgcn_status make_karate(const char *name, const setting *settings, pgcn_i
                                   .offset = offset,
                                   .column = column,
                                   .value = value};
-    PGCN_TRY(
-        pgcn_i_draw_splits(source, 0, SPLITS, KARATE_NODES, karate_club, 2, quota, quota, NULL));
+    pgcn_i_quotas quotas = {.items = KARATE_NODES,
+                            .class_of = karate_club,
+                            .classes = 2,
+                            .quota = {quota, quota, NULL}};
+    PGCN_TRY(pgcn_i_draw_splits(source, &quotas, 0, SPLITS));
     return pgcn_graph_from_edges(KARATE_NODES, KARATE_EDGES, from, to, NULL, NULL, &source->graph);
 }
 

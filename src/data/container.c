@@ -17,7 +17,7 @@
  * point into the mapping. A file in use must not be shortened: the kernel would end the program
  * with SIGBUS. Saving another one under its name does not do that, it is renamed into place.
  * The file is hostile: here every section is checked to lie in the file and to have the shape that
- * the others demand, and the graph is checked; dataset.c checks labels, masks and features. The
+ * the others demand, and the graph is checked; check.c checks labels, masks and features. The
  * SHA-256 is for `data check` only: it would take longer than everything else.
  * Called through formats.c. Serial, thread-safe. */
 #include "data/data.h"
@@ -554,7 +554,7 @@ static pgcn_status get_names(const container *from, const char *offset_name, con
     PGCN_TRY(get(from, offset_name, PGCN_I_I64, rows, -1, &names.offset));
     PGCN_TRY(get(from, text_name, PGCN_I_U8, bytes, -1, &names.text));
     PGCN_TRY(need(from, text_name, names.text));
-    /* dataset.c looks whether the offsets ascend from 0: then all of them are inside */
+    /* check.c looks whether the offsets ascend from 0: then all of them are inside */
     if (names.offset[names.count] != bytes)
         return damaged_section(from, text_name, "has another length than its offsets say");
     *out = names;

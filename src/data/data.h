@@ -2,8 +2,8 @@
  *
  * Comes in: a name, a path or the caller's arrays. One reader per format (formats.c lists them) turns
  * files into a pgcn_i_source: what was found, as it was found. prepare.c applies the named steps
- * (largest component, features from degrees, splits made on the spot). dataset.c checks all of it and
- * makes the pgcn_dataset. Goes out: one pgcn_dataset; every later room may trust ids, labels, masks
+ * (largest component, features from degrees, splits made on the spot). check.c checks all of it and
+ * dataset.c makes the pgcn_dataset; load.c leads from a name to all of this. Goes out: one pgcn_dataset; every later room may trust ids, labels, masks
  * and that all features are finite.
  * Next room: paths, then nn and train. */
 #ifndef PGCN_DATA_H
@@ -17,7 +17,7 @@
 /* Features: sparse (CSR) or dense, never both. columns = 0: there are none. */
 typedef struct pgcn_i_features {
     int64_t n, columns;
-    int64_t nonzeros;      /* sparse: stored entries; dense: counted by dataset.c */
+    int64_t nonzeros;      /* sparse: stored entries; dense: counted by check.c */
     const int64_t *offset; /* [n+1], NULL when dense */
     const int32_t *column; /* [nonzeros] ascending in a row */
     const float *value;    /* [nonzeros] */
@@ -49,7 +49,7 @@ enum { PGCN_I_MAX_NOTES = 8 };
 /* What a reader found. It fills what its files hold and leaves the rest zero; all arrays live in
  * `arena` (edges in `edge_arena`, which is freed when the graph is built). Readers check what is
  * special to their files (that every array fits its file, line numbers in errors); ranges and
- * finiteness are checked by dataset.c, once for all. */
+ * finiteness are checked by check.c, once for all. */
 typedef struct pgcn_i_source {
     pgcn_i_arena arena, edge_arena;
     const char *format; /* "Planetoid pickles": static text */
@@ -105,11 +105,16 @@ typedef struct pgcn_i_source {
 void pgcn_i_source_free(pgcn_i_source *source);
 pgcn_status pgcn_i_source_note(pgcn_i_source *source, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/* Class codes of any value become 0.. in ascending order of the code; class_name gets the codes as
- * text unless they are 0..C-1 already. `missing`: this code means -1 (INT64_MIN: none). */
-pgcn_status pgcn_i_source_number_classes(pgcn_i_source *source, const int64_t *code, int64_t count,
-                                         int64_t missing, const int32_t **out, int *classes,
-                                         pgcn_i_names *names);
+/* Class codes of any value become 0.. in ascending order of the code. Codes equal to `missing` become
+ * -1 (INT64_MIN: there are none). */
+typedef struct pgcn_i_class_codes {
+    const int64_t *code;
+    int64_t count;
+    int64_t missing;
+} pgcn_i_class_codes;
+/* The codes as text are the names, unless they are 0..C-1 already or `names` is NULL. */
+pgcn_status pgcn_i_source_number_classes(pgcn_i_source *source, pgcn_i_class_codes codes,
+                                         const int32_t **out, int *classes, pgcn_i_names *names);
 /* Masks of one split in the arena, zero, named by number; the caller fills them. */
 pgcn_status pgcn_i_source_masks(pgcn_i_source *source, int64_t items, uint8_t *mask[3]);
 /* Takes nodes without a label out of all masks, which are the source's own: nothing can be learnt or
@@ -130,33 +135,68 @@ bool pgcn_i_source_has_numbers(const pgcn_i_source *source);
     "if they are numbers to predict, that is regression, which is not supported; put them into a " \
     "few classes first, such as low, middle and high"
 
-/* ---- the steps (prepare.c, features.c, splits.c) -------------------------------------------- */
+/* ---- the steps (steps.c, prepare.c, features.c, splits.c) ------------------------------------ */
+
+/* How a step makes splits. The rules are in pgcn_i_split_rules. */
+typedef enum pgcn_i_split_kind {
+    PGCN_I_SPLIT_AS_GIVEN = 0, /* no step: the splits of the source */
+    PGCN_I_SPLIT_STRATIFIED,
+    PGCN_I_SPLIT_RANDOM,
+    PGCN_I_SPLIT_PER_CLASS,
+    PGCN_I_SPLIT_KFOLD,
+    PGCN_I_SPLIT_CROSSVAL, /* folds without test items */
+    PGCN_I_SPLIT_KINDS
+} pgcn_i_split_kind;
+
+/* Kinds of feature columns; flags of pgcn_i_steps.features. */
+typedef enum pgcn_i_feature_kind {
+    PGCN_I_FEATURES_OWN = 1, /* those of the source */
+    PGCN_I_FEATURES_LABELS = 2,
+    PGCN_I_FEATURES_DEGREES = 4,
+    PGCN_I_FEATURES_IDENTITY = 8,
+    PGCN_I_FEATURES_ADJACENCY = 16
+} pgcn_i_feature_kind;
+
+typedef enum pgcn_i_node_order {
+    PGCN_I_NODE_ORDER_KEEP = 0, /* no step: the order of the source */
+    PGCN_I_NODE_ORDER_DEGREE,
+    PGCN_I_NODE_ORDER_RCM,
+    PGCN_I_NODE_ORDER_COMMUNITY,
+    PGCN_I_NODE_ORDER_RANDOM,
+    PGCN_I_NODE_ORDERS
+} pgcn_i_node_order;
 
 /* What stands after the colon of a name, or in --prepare:
  * "directed,largest-component,features=own+degrees,stratified=60/20/20,splits=5,split-seed=1,
- * order=community". */
+ * order=community". All zero: no step. */
 typedef struct pgcn_i_steps {
     bool directed, symmetrise, self_loops, largest_component;
-    bool features_own, features_labels, features_degrees, features_identity, features_adjacency;
-    /* none of them: the default */
-    char split_kind; /* 0: as given, 's' stratified, 'r' random, 'c' per class, 'k' folds, 'v' folds
-                        without test items */
-    double split[3]; /* fractions of train, val, test; counts per class, in all, in all for 'c' */
-    int split_count; /* how many splits are made, or folds */
+    unsigned features; /* pgcn_i_feature_kind flags; 0: the default of the data */
+    pgcn_i_split_kind split_kind;
+    double
+        split[3]; /* of train, val, test: fractions, or for per-class counts (train: per class) */
+    int split_count; /* number of splits to make, or of folds */
     uint64_t split_seed;
     char only_split[16]; /* auto, public, numbered or a number: the others are dropped; "": none */
     bool without_test;
-    char order; /* 0: as it is, 'd' degree, 'r' rcm, 'c' community, 'x' random */
+    pgcn_i_node_order order;
 } pgcn_i_steps;
-/* An error if a list "a=1,b,a=2" names a value twice and differently. */
-pgcn_status pgcn_i_check_twice(const char *list);
+
+/* steps.c. An error if a list "a=1,b,a=2" gives one key two different values. */
+pgcn_status pgcn_i_check_repeats(const char *list);
 /* Reads a list of steps over what is in `out` (start from zero). *known = false, and no error, if a
  * word is no step: then a colon may be part of a path. */
 pgcn_status pgcn_i_steps_parse(const char *text, pgcn_i_steps *out, bool *known);
+/* The same, where the text can be nothing else; NULL is no step. */
+pgcn_status pgcn_i_steps_need(const char *text, pgcn_i_steps *steps);
 enum { PGCN_I_STEPS_TEXT = 512 };
 void pgcn_i_steps_text(const pgcn_i_steps *steps, char out[PGCN_I_STEPS_TEXT]); /* canonical */
+/* Whether a list of steps that were applied has one that leaves no test items. */
+bool pgcn_i_steps_remove_test(const char *text);
+/* Whether the `length` bytes at `text` are exactly this word. */
+bool pgcn_i_is_word(const char *text, size_t length, const char *word);
 
-/* Makes source->graph of the edges, whose arrays are given back: they are the peak otherwise. */
+/* prepare.c. Makes source->graph of the edges, whose arrays are given back: they are the peak otherwise. */
 pgcn_status pgcn_i_prepare_graph(pgcn_i_source *source, const pgcn_i_steps *steps,
                                  const char *where);
 /* The other steps, on a source whose graph, features and labels were checked. */
@@ -178,20 +218,37 @@ pgcn_status pgcn_i_order_nodes(pgcn_i_source *source, const pgcn_i_steps *steps,
  * not change; free with pgcn_i_source_free(). */
 pgcn_status pgcn_i_order_undone(const pgcn_i_source *from, pgcn_i_source *out);
 
-/* splits.c: replaces the splits by those that steps->split_kind asks for, */
+/* splits.c: one rule for each kind of split, indexed by the kind. */
+typedef enum pgcn_i_split_value {
+    PGCN_I_SPLIT_FRACTIONS, /* 60/20/20 */
+    PGCN_I_SPLIT_COUNTS,    /* 20/500/1000 */
+    PGCN_I_SPLIT_FOLDS      /* 10 */
+} pgcn_i_split_value;
+typedef struct pgcn_i_split_rule {
+    const char *name;   /* of the step: "kfold" */
+    const char *origin; /* what is reported about splits of this kind */
+    pgcn_i_split_value value;
+    int fewest_folds; /* of PGCN_I_SPLIT_FOLDS */
+    pgcn_status (*make)(pgcn_i_source *source, const pgcn_i_steps *steps, pgcn_i_arena *scratch);
+} pgcn_i_split_rule;
+extern const pgcn_i_split_rule pgcn_i_split_rules[PGCN_I_SPLIT_KINDS];
+/* Replaces the splits by those that steps->split_kind asks for, */
 pgcn_status pgcn_i_make_splits(pgcn_i_source *source, const pgcn_i_steps *steps);
-static inline bool pgcn_i_makes_folds(char split_kind) {
-    return split_kind == 'k' || split_kind == 'v';
-}
 /* or, where there are none, by the usual ones: percentages of the nodes, folds of graphs (published ones
  * where there are). Too few labels: none, and training will say so. */
 enum { PGCN_I_DEFAULT_SPLITS = 10 };
 pgcn_status pgcn_i_make_missing_splits(pgcn_i_source *source);
-/* `count` splits by quotas: in a random order, the first train_quota[c] items of class c train, the next
- * val_quota[c] validate, the next test_quota[c] test (NULL: all others). Appends. */
-pgcn_status pgcn_i_draw_splits(pgcn_i_source *source, uint64_t seed, int count, int64_t items,
-                               const int32_t *class_of, int classes, const int64_t *train_quota,
-                               const int64_t *val_quota, const int64_t *test_quota);
+/* Splits by quotas. In a random order of the items, the first quota[0][c] items of class c train, the
+ * next quota[1][c] validate and the next quota[2][c] test (NULL: all others). */
+typedef struct pgcn_i_quotas {
+    int64_t items;
+    const int32_t *class_of; /* [items], -1: in no part */
+    int classes;
+    const int64_t *quota[3]; /* [classes] each */
+} pgcn_i_quotas;
+/* Appends `count` such splits to those of the source. */
+pgcn_status pgcn_i_draw_splits(pgcn_i_source *source, const pgcn_i_quotas *quotas, uint64_t seed,
+                               int count);
 /* What a random number of this room is for; the `layer` of its counter. */
 typedef enum pgcn_i_draw {
     PGCN_I_DRAW_ORDER = 0,
@@ -256,7 +313,16 @@ pgcn_status pgcn_i_container_verify(const char *path);
  * the splits that are there, unlabelled nodes are taken out of the masks. */
 pgcn_status pgcn_i_geom_splits(const char *directory, pgcn_i_source *source);
 
-/* ---- data sets (dataset.c) -------------------------------------------------------------------- */
+/* ---- checks (check.c) ------------------------------------------------------------------------- */
+
+/* Everything that a reader may have got wrong, before any step uses it. `where` names the source. */
+pgcn_status pgcn_i_check_source(const char *where, pgcn_i_source *source);
+/* The masks, when all splits are made. */
+pgcn_status pgcn_i_check_splits(const char *where, const pgcn_i_source *source);
+/* Whether a step left no test items: one of this load, or one that was applied before it was saved. */
+bool pgcn_i_source_has_no_test(const pgcn_i_source *source);
+
+/* ---- data sets (dataset.c, load.c) -------------------------------------------------------------------- */
 
 struct pgcn_dataset {
     pgcn_i_source from; /* what was read and prepared, checked; owns every array */

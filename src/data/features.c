@@ -9,6 +9,7 @@
 /* Larger degrees share the last column: hubs of a large graph would make most columns empty. */
 enum { MOST_DEGREE = 1023 };
 
+/* Which kinds of columns, and where the blocks of columns begin and end. */
 typedef struct feature_blocks {
     bool own, labels, degrees, identity, adjacency;
     int64_t own_columns, label_columns, degree_columns;
@@ -159,13 +160,12 @@ static bool is_of_graphs(const pgcn_i_source *source) {
 
 /* The default: what is given; of graph sets the node labels first, as all the literature does. */
 static feature_blocks choose_features(const pgcn_i_source *source, const pgcn_i_steps *steps) {
-    feature_blocks blocks = {.own = steps->features_own,
-                             .labels = steps->features_labels,
-                             .degrees = steps->features_degrees,
-                             .identity = steps->features_identity,
-                             .adjacency = steps->features_adjacency};
-    if (blocks.own || blocks.labels || blocks.degrees || blocks.identity || blocks.adjacency)
-        return blocks;
+    feature_blocks blocks = {.own = steps->features & PGCN_I_FEATURES_OWN,
+                             .labels = steps->features & PGCN_I_FEATURES_LABELS,
+                             .degrees = steps->features & PGCN_I_FEATURES_DEGREES,
+                             .identity = steps->features & PGCN_I_FEATURES_IDENTITY,
+                             .adjacency = steps->features & PGCN_I_FEATURES_ADJACENCY};
+    if (steps->features != 0) return blocks;
     if (is_of_graphs(source) && source->node_label &&
         !source->own_name) /* ours are chosen already */
         blocks.labels = true;
@@ -181,8 +181,6 @@ static feature_blocks choose_features(const pgcn_i_source *source, const pgcn_i_
 pgcn_status pgcn_i_make_features(pgcn_i_source *source, const pgcn_i_steps *steps,
                                  const char *where) {
     feature_blocks blocks = choose_features(source, steps);
-    bool asked = steps->features_own || steps->features_labels || steps->features_degrees ||
-                 steps->features_identity || steps->features_adjacency;
     if (blocks.adjacency && source->graphs > 0)
         return pgcn_i_fail(PGCN_ERR_ARGUMENT,
                            "data set '%s' has %lld graphs; features=adjacency is for one graph, "
@@ -203,7 +201,7 @@ pgcn_status pgcn_i_make_features(pgcn_i_source *source, const pgcn_i_steps *step
     }
     source->made_features = true;
     PGCN_TRY(join_features(source, &blocks));
-    if (!asked && blocks.identity)
+    if (steps->features == 0 && blocks.identity)
         return pgcn_i_source_note(source, "there are no features: every node gets a column of its "
                                           "own (features=identity); features=degrees is the other "
                                           "choice");

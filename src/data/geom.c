@@ -227,7 +227,8 @@ static pgcn_status keep_nodes(const node_table *nodes, const char *path, pgcn_i_
                                   .offset = offset,
                                   .column = column,
                                   .value = value};
-    return pgcn_i_source_number_classes(source, code, n, -1, &source->label, &source->classes,
+    pgcn_i_class_codes codes = {.code = code, .count = n, .missing = -1};
+    return pgcn_i_source_number_classes(source, codes, &source->label, &source->classes,
                                         &source->class_name);
 }
 
@@ -414,7 +415,7 @@ static pgcn_status tell_sizes(const split_file *files, int64_t count, pgcn_i_sou
         }
     }
     double all = (double)(size[0] + size[1] + size[2]), percent[PARTS];
-    if (!(all > 0)) return PGCN_OK; /* dataset.c refuses empty masks */
+    if (!(all > 0)) return PGCN_OK; /* check.c refuses empty masks */
     for (int k = 0; k < PARTS; k++) percent[k] = 100 * (double)size[k] / all;
     char origin[80];
     snprintf(origin, sizeof origin, "%lld Geom-GCN splits (%.0f/%.0f/%.0f)", (long long)count,

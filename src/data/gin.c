@@ -261,11 +261,14 @@ static pgcn_status keep(gin *set) {
     source->graphs = set->graphs;
     source->nodes = set->nodes;
     source->edges = set->from.bytes / (int64_t)sizeof(pgcn_node);
-    PGCN_TRY(pgcn_i_source_number_classes(source, (const int64_t *)(void *)set->class_code.data,
-                                          set->graphs, INT64_MIN, &source->graph_label,
-                                          &source->classes, &source->class_name));
-    PGCN_TRY(pgcn_i_source_number_classes(source, (const int64_t *)(void *)set->tag.data,
-                                          set->nodes, INT64_MIN, &source->node_label, &kinds,
+    pgcn_i_class_codes of_graphs = {.code = (const int64_t *)(void *)set->class_code.data,
+                                    .count = set->graphs,
+                                    .missing = INT64_MIN};
+    pgcn_i_class_codes of_nodes = {
+        .code = (const int64_t *)(void *)set->tag.data, .count = set->nodes, .missing = INT64_MIN};
+    PGCN_TRY(pgcn_i_source_number_classes(source, of_graphs, &source->graph_label, &source->classes,
+                                          &source->class_name));
+    PGCN_TRY(pgcn_i_source_number_classes(source, of_nodes, &source->node_label, &kinds,
                                           &source->node_label_name));
     source->graph_of = pgcn_i_arena_take(&source->arena, &set->graph_of);
     source->edge_from = pgcn_i_arena_take(&source->edge_arena, &set->from);

@@ -255,9 +255,10 @@ static pgcn_status set_labels(class_map *map, pgcn_i_source *source) {
                                     "%lld entries of the class map are of nodes without a row and "
                                     "were left out",
                                     (long long)map->strangers));
+    pgcn_i_class_codes codes = {.code = map->code, .count = n, .missing = INT64_MIN};
     if (!map->several)
-        return pgcn_i_source_number_classes(source, map->code, n, INT64_MIN, &source->label,
-                                            &source->classes, &source->class_name);
+        return pgcn_i_source_number_classes(source, codes, &source->label, &source->classes,
+                                            &source->class_name);
     source->labels = map->labels;
     source->classes = (int)map->classes;
     if (map->entries < n) source->label_known = map->known;

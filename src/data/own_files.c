@@ -11,7 +11,7 @@
  * order of their first appearance in features, labels, edges. Ids are kept as text, unless they are
  * exactly 0..n-1. An id twice in features, labels or splits is an error.
  *
- * Big arrays are not copied: features are permuted in place. Called by dataset.c and edge_list.c;
+ * Big arrays are not copied: features are permuted in place. Called by load.c and edge_list.c;
  * thread-safe (table.c has its own threads). */
 #include "data/data.h"
 #include "data/delimited.h"
@@ -264,7 +264,7 @@ static bool ends_with(const char *path, const char *ending) {
     return length >= tail && strcmp(path + length - tail, ending) == 0;
 }
 
-/* Any numeric array becomes float32; whether it is finite is checked by dataset.c. */
+/* Any numeric array becomes float32; whether it is finite is checked by check.c. */
 static pgcn_status read_npy_features(own *in) {
     pgcn_i_array array;
     PGCN_TRY(pgcn_i_npy_read(in->files->features, &in->source->arena, &array));
@@ -771,8 +771,9 @@ static pgcn_status number_whole_labels(own *in, const char *const *text, const i
         if (code[i] < least) least = code[i];
     }
     if (!*whole) return PGCN_OK;
-    PGCN_TRY(pgcn_i_source_number_classes(source, code, source->nodes, INT64_MIN, &source->label,
-                                          &source->classes, &source->class_name));
+    pgcn_i_class_codes codes = {.code = code, .count = source->nodes, .missing = INT64_MIN};
+    PGCN_TRY(pgcn_i_source_number_classes(source, codes, &source->label, &source->classes,
+                                          &source->class_name));
     if (least != -1 || source->classes < 3) return PGCN_OK;
     return pgcn_i_source_note(
         source,

@@ -255,8 +255,11 @@ static pgcn_status draw_split(const pgcn_i_powerlaw *set, pgcn_i_source *source)
         train[class] = (int64_t)fmax(1, floor(train_share * (double)n));
         val[class] = (int64_t)fmax(1, floor(val_share * (double)n));
     }
-    return pgcn_i_draw_splits(source, set->seed, 1, set->nodes, source->label, set->classes, train,
-                              val, NULL);
+    pgcn_i_quotas quotas = {.items = set->nodes,
+                            .class_of = source->label,
+                            .classes = set->classes,
+                            .quota = {train, val, NULL}};
+    return pgcn_i_draw_splits(source, &quotas, set->seed, 1);
 }
 
 pgcn_status pgcn_i_powerlaw_make(const pgcn_i_powerlaw *set, pgcn_i_source *source) {

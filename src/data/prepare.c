@@ -1,280 +1,13 @@
-/* Named steps between a reader and a data set: they are part of the data set's name ("film:directed"),
- * so that a model remembers what it was trained on, and `data info` lists them.
+/* The steps between a reader and a data set: which edges, which nodes and in which order. (steps.c
+ * reads the list of steps, features.c and splits.c do theirs.)
  *
  * Row normalisation and standardisation are not here: they depend on the split and on the model
  * (--normalise). Serial, thread-safe. Called by dataset.c, which has checked ids and labels. */
 #include "data/data.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- the words -------------------------------------------------------------------------------- */
-
-enum { MOST_SPLITS = 1000 };
-
-static const struct {
-    const char *name;
-    char letter;
-} orders[] = {{"degree", 'd'}, {"rcm", 'r'}, {"community", 'c'}, {"random", 'x'}};
-enum { ORDERS = sizeof orders / sizeof *orders };
-
-static pgcn_status bad_value(const char *word, size_t length, const char *expected) {
-    return pgcn_i_fail(PGCN_ERR_ARGUMENT, "step '%.*s': expected %s",
-                       (int)(length < 80 ? length : 80), word, expected);
-}
-
-/* "60/20/20" as fractions: percentages, or parts of 1 when they add up to no more. */
-static pgcn_status parse_fractions(const char *word, size_t length, const char *value,
-                                   pgcn_i_steps *steps) {
-    static const char expected[] =
-        "three numbers like 60/20/20 (percent of train, validation and test, each above 0, together "
-        "at most 100)";
-    double part[3], sum = 0;
-    for (int k = 0; k < 3; k++) {
-        if (!pgcn_i_parse_f64(&value, &part[k]) || !(part[k] > 0) || (k < 2 && *value++ != '/'))
-            return bad_value(word, length, expected);
-        sum += part[k];
-    }
-    if (value != word + length || !(sum <= 100 + 1e-9)) return bad_value(word, length, expected);
-    double whole = sum > 1 + 1e-9 ? 100 : 1;
-    for (int k = 0; k < 3; k++) steps->split[k] = part[k] / whole;
-    return PGCN_OK;
-}
-
-/* "20/500/1000" or "20/500/rest". */
-static pgcn_status parse_counts(const char *word, size_t length, const char *value,
-                                pgcn_i_steps *steps) {
-    static const char expected[] =
-        "three numbers like 20/500/1000 (train per class, validation, test; 'rest' for all others)";
-    for (int k = 0; k < 3; k++) {
-        int64_t count = INT32_MAX;
-        if (k == 2 && strncmp(value, "rest", 4) == 0)
-            value += 4;
-        else if (!pgcn_i_parse_i64(&value, &count))
-            return bad_value(word, length, expected);
-        if (count < 1 || count > INT32_MAX || (k < 2 && *value++ != '/'))
-            return bad_value(word, length, expected);
-        steps->split[k] = (double)count;
-    }
-    return value == word + length ? PGCN_OK : bad_value(word, length, expected);
-}
-
-static pgcn_status parse_whole(const char *word, size_t length, const char *value, int64_t low,
-                               int64_t high, int64_t *out) {
-    char expected[80];
-    snprintf(expected, sizeof expected, "a whole number from %lld to %lld", (long long)low,
-             (long long)high);
-    char number[32];
-    size_t digits = (size_t)(word + length - value);
-    snprintf(number, sizeof number, "%.*s", (int)digits, value);
-    bool fine = digits < sizeof number && pgcn_integer_parse(number, low, high, out);
-    return fine ? PGCN_OK : bad_value(word, length, expected);
-}
-
-static pgcn_status parse_features(const char *word, size_t length, const char *value,
-                                  pgcn_i_steps *steps) {
-    struct {
-        const char *name;
-        bool *flag;
-    } kinds[] = {{"own", &steps->features_own},
-                 {"labels", &steps->features_labels},
-                 {"degrees", &steps->features_degrees},
-                 {"identity", &steps->features_identity},
-                 {"adjacency", &steps->features_adjacency}};
-    enum { KINDS = sizeof kinds / sizeof *kinds };
-    for (int k = 0; k < KINDS; k++) *kinds[k].flag = false;
-    while (true) {
-        bool found = false;
-        size_t letters = strcspn(value, "+,");
-        for (int k = 0; k < KINDS; k++)
-            if (strlen(kinds[k].name) == letters && strncmp(value, kinds[k].name, letters) == 0)
-                found = *kinds[k].flag = true;
-        if (!found)
-            return bad_value(word, length,
-                             "features=own, labels, degrees, identity or adjacency, several joined "
-                             "by +");
-        value += letters;
-        if (*value != '+') return PGCN_OK;
-        value++;
-    }
-}
-
-static bool is_word(const char *word, size_t length, const char *name) {
-    return strlen(name) == length && strncmp(word, name, length) == 0;
-}
-
-static pgcn_status parse_order(const char *word, size_t length, const char *value,
-                               pgcn_i_steps *steps) {
-    for (int i = 0; i < ORDERS; i++)
-        if (is_word(value, (size_t)(word + length - value), orders[i].name)) {
-            steps->order = orders[i].letter;
-            return PGCN_OK;
-        }
-    return bad_value(word, length, "order=degree, rcm, community or random");
-}
-
-/* The words of the setting `split`. */
-static pgcn_status parse_only_split(const char *word, size_t length, const char *value,
-                                    pgcn_i_steps *steps) {
-    size_t letters = (size_t)(word + length - value);
-    bool number = letters > 0 && letters < 10 && strspn(value, "0123456789") >= letters;
-    if (!number && !is_word(value, letters, "auto") && !is_word(value, letters, "public") &&
-        !is_word(value, letters, "numbered"))
-        return bad_value(word, length,
-                         "only-split=auto, public, numbered or the number of a split");
-    snprintf(steps->only_split, sizeof steps->only_split, "%.*s", (int)letters, value);
-    return PGCN_OK;
-}
-
-/* One step of `length` letters; *known = false if it is none. */
-static pgcn_status parse_step(const char *word, size_t length, pgcn_i_steps *steps, bool *known) {
-    const char *equals = memchr(word, '=', length);
-    size_t letters = equals ? (size_t)(equals - word) : length;
-    const char *value = equals ? equals + 1 : word + length;
-    static const struct {
-        const char *name;
-        char kind;
-    } splits[] = {{"stratified", 's'},
-                  {"random", 'r'},
-                  {"per-class", 'c'},
-                  {"kfold", 'k'},
-                  {"crossval", 'v'}};
-    int64_t number;
-    *known = true;
-    if (!equals && is_word(word, length, "directed")) {
-        steps->directed = true;
-        steps->symmetrise = false;
-    } else if (!equals && is_word(word, length, "symmetrise")) {
-        steps->symmetrise = true;
-        steps->directed = false;
-    } else if (!equals && is_word(word, length, "self-loops")) {
-        steps->self_loops = true;
-    } else if (!equals && is_word(word, length, "largest-component")) {
-        steps->largest_component = true;
-    } else if (!equals && is_word(word, length, "without-test")) {
-        steps->without_test = true;
-    } else if (equals && is_word(word, letters, "only-split")) {
-        return parse_only_split(word, length, value, steps);
-    } else if (equals && is_word(word, letters, "features")) {
-        return parse_features(word, length, value, steps);
-    } else if (equals && is_word(word, letters, "order")) {
-        return parse_order(word, length, value, steps);
-    } else if (equals && is_word(word, letters, "splits")) {
-        PGCN_TRY(parse_whole(word, length, value, 1, MOST_SPLITS, &number));
-        steps->split_count = (int)number;
-    } else if (equals && is_word(word, letters, "split-seed")) {
-        PGCN_TRY(parse_whole(word, length, value, 0, PGCN_MAX_SEED, &number));
-        steps->split_seed = (uint64_t)number;
-    } else {
-        *known = false;
-        for (size_t i = 0; equals && i < sizeof splits / sizeof *splits; i++) {
-            if (!is_word(word, letters, splits[i].name)) continue;
-            *known = true;
-            steps->split_kind = splits[i].kind;
-            if (splits[i].kind == 'c') return parse_counts(word, length, value, steps);
-            bool folds = pgcn_i_makes_folds(splits[i].kind);
-            if (!folds) return parse_fractions(word, length, value, steps);
-            int fewest = splits[i].kind == 'k' ? 3 : 2;
-            PGCN_TRY(parse_whole(word, length, value, fewest, MOST_SPLITS, &number));
-            steps->split_count = (int)number;
-        }
-    }
-    return PGCN_OK;
-}
-
-/* Letters of a word up to and with its "=", 0 if it has none. */
-static size_t key_letters(const char *word, size_t length) {
-    const char *equals = memchr(word, '=', length);
-    return equals ? (size_t)(equals - word) + 1 : 0;
-}
-
-pgcn_status pgcn_i_check_twice(const char *list) {
-    for (const char *a = list; *a; a += *a == ',') {
-        size_t length = strcspn(a, ","), letters = key_letters(a, length);
-        const char *next = a + length;
-        for (const char *b = next + (*next == ','); letters > 0 && *b; b += *b == ',') {
-            size_t other = strcspn(b, ",");
-            bool same_key = other >= letters && strncmp(a, b, letters) == 0;
-            if (same_key && (other != length || strncmp(a, b, length) != 0))
-                return pgcn_i_fail(
-                    PGCN_ERR_ARGUMENT, "'%.*s' and '%.*s' stand in one list; leave out one of them",
-                    (int)(length < 80 ? length : 80), a, (int)(other < 80 ? other : 80), b);
-            b += other;
-        }
-        a = next;
-    }
-    return PGCN_OK;
-}
-
-pgcn_status pgcn_i_steps_parse(const char *text, pgcn_i_steps *out, bool *known) {
-    pgcn_i_steps steps = *out;
-    *known = true;
-    for (const char *word = text; *word && *known;) {
-        size_t length = strcspn(word, ",");
-        PGCN_TRY(parse_step(word, length, &steps, known));
-        word += length + (word[length] == ',');
-    }
-    if (!*known) return PGCN_OK;
-    PGCN_TRY(pgcn_i_check_twice(text));
-    if (steps.split_count == 0) steps.split_count = PGCN_I_DEFAULT_SPLITS;
-    *out = steps;
-    return PGCN_OK;
-}
-
-/* Appends ",word" to the text, which is large enough for all steps together. */
-static void add_word(char out[PGCN_I_STEPS_TEXT], const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-static void add_word(char out[PGCN_I_STEPS_TEXT], const char *format, ...) {
-    size_t used = strlen(out);
-    va_list arguments;
-    if (used > 0) used += (size_t)snprintf(out + used, PGCN_I_STEPS_TEXT - used, ",");
-    va_start(arguments, format);
-    vsnprintf(out + used, PGCN_I_STEPS_TEXT - used, format, arguments);
-    va_end(arguments);
-}
-
-void pgcn_i_steps_text(const pgcn_i_steps *steps, char out[PGCN_I_STEPS_TEXT]) {
-    const struct {
-        const char *name;
-        bool on;
-    } kinds[] = {{"own", steps->features_own},
-                 {"labels", steps->features_labels},
-                 {"degrees", steps->features_degrees},
-                 {"identity", steps->features_identity},
-                 {"adjacency", steps->features_adjacency}};
-    char features[64] = "";
-    out[0] = '\0';
-    if (steps->directed) add_word(out, "directed");
-    if (steps->symmetrise) add_word(out, "symmetrise");
-    if (steps->self_loops) add_word(out, "self-loops");
-    if (steps->largest_component) add_word(out, "largest-component");
-    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
-        if (kinds[k].on)
-            snprintf(features + strlen(features), sizeof features - strlen(features), "%s%s",
-                     *features ? "+" : "", kinds[k].name);
-    if (*features) add_word(out, "features=%s", features);
-    const double *part = steps->split;
-    if (steps->split_kind == 's' || steps->split_kind == 'r')
-        add_word(out, "%s=%.6g/%.6g/%.6g", steps->split_kind == 's' ? "stratified" : "random",
-                 100 * part[0], 100 * part[1], 100 * part[2]);
-    if (steps->split_kind == 'c' && part[2] < INT32_MAX)
-        add_word(out, "per-class=%.0f/%.0f/%.0f", part[0], part[1], part[2]);
-    else if (steps->split_kind == 'c')
-        add_word(out, "per-class=%.0f/%.0f/rest", part[0], part[1]);
-    bool folds = pgcn_i_makes_folds(steps->split_kind);
-    if (folds)
-        add_word(out, "%s=%d", steps->split_kind == 'k' ? "kfold" : "crossval", steps->split_count);
-    if (steps->split_kind && !folds && steps->split_count != PGCN_I_DEFAULT_SPLITS)
-        add_word(out, "splits=%d", steps->split_count);
-    if (steps->split_kind && steps->split_seed)
-        add_word(out, "split-seed=%llu", (unsigned long long)steps->split_seed);
-    if (*steps->only_split) add_word(out, "only-split=%s", steps->only_split);
-    if (steps->without_test) add_word(out, "without-test");
-    for (int i = 0; i < ORDERS; i++)
-        if (steps->order == orders[i].letter) add_word(out, "order=%s", orders[i].name);
-}
 
 /* ---- the graph -------------------------------------------------------------------------------- */
 
@@ -567,11 +300,14 @@ static void invert(const pgcn_node *order, int64_t n, pgcn_node *number) {
     for (int64_t i = 0; i < n; i++) number[order[i]] = (pgcn_node)i;
 }
 
-static pgcn_status find_order(const pgcn_i_source *source, char letter, pgcn_node *order) {
-    switch (letter) {
-    case 'd': return pgcn_i_graph_order(source->graph, PGCN_I_ORDER_DEGREE, order);
-    case 'r': return pgcn_i_graph_order(source->graph, PGCN_I_ORDER_RCM, order);
-    case 'c': return pgcn_i_graph_order(source->graph, PGCN_I_ORDER_COMMUNITY, order);
+static pgcn_status find_order(const pgcn_i_source *source, pgcn_i_node_order kind,
+                              pgcn_node *order) {
+    switch (kind) {
+    case PGCN_I_NODE_ORDER_DEGREE:
+        return pgcn_i_graph_order(source->graph, PGCN_I_ORDER_DEGREE, order);
+    case PGCN_I_NODE_ORDER_RCM: return pgcn_i_graph_order(source->graph, PGCN_I_ORDER_RCM, order);
+    case PGCN_I_NODE_ORDER_COMMUNITY:
+        return pgcn_i_graph_order(source->graph, PGCN_I_ORDER_COMMUNITY, order);
     default:
         pgcn_i_shuffle(pgcn_i_data_domain(0, PGCN_I_DRAW_STEP, 0), source->nodes, order);
         return PGCN_OK;
@@ -580,7 +316,7 @@ static pgcn_status find_order(const pgcn_i_source *source, char letter, pgcn_nod
 
 pgcn_status pgcn_i_order_nodes(pgcn_i_source *source, const pgcn_i_steps *steps,
                                const char *where) {
-    if (!steps->order) return PGCN_OK;
+    if (steps->order == PGCN_I_NODE_ORDER_KEEP) return PGCN_OK;
     if (source->graph_label)
         return pgcn_i_fail(PGCN_ERR_ARGUMENT,
                            "data set '%s' has classes of graphs, whose nodes stay together; the "
@@ -632,10 +368,11 @@ pgcn_status pgcn_i_prepare(pgcn_i_source *source, const pgcn_i_steps *steps, con
     PGCN_TRY(check_not_ordered(source, steps, where));
     if (steps->largest_component) PGCN_TRY(keep_largest_component(source, where));
     PGCN_TRY(pgcn_i_make_features(source, steps, where));
-    if (steps->split_kind && !source->label && !source->labels && !source->graph_label)
+    bool asked = steps->split_kind != PGCN_I_SPLIT_AS_GIVEN;
+    if (asked && !source->label && !source->labels && !source->graph_label)
         return pgcn_i_fail(PGCN_ERR_ARGUMENT, "data set '%s' has no labels, so it cannot be split",
                            where);
-    if (steps->split_kind) return pgcn_i_make_splits(source, steps);
+    if (asked) return pgcn_i_make_splits(source, steps);
     if (source->splits == 0) return pgcn_i_make_missing_splits(source);
     return PGCN_OK;
 }

@@ -77,24 +77,25 @@ static pgcn_status name_codes(pgcn_i_arena *arena, const int64_t *code, int64_t 
     return PGCN_OK;
 }
 
-static pgcn_status number_classes(pgcn_i_arena *scratch, pgcn_i_arena *arena, const int64_t *code,
-                                  int64_t count, int64_t missing, const int32_t **out, int *classes,
+static pgcn_status number_classes(pgcn_i_arena *scratch, pgcn_i_arena *arena,
+                                  pgcn_i_class_codes codes, const int32_t **out, int *classes,
                                   pgcn_i_names *names) {
+    const int64_t *code = codes.code, count = codes.count;
     int64_t *distinct = PGCN_I_ARRAY(scratch, int64_t, count), known = 0, kinds = 0;
     int32_t *label = PGCN_I_ARRAY(arena, int32_t, count);
     if (!distinct || !label) return PGCN_ERR_MEMORY;
     for (int64_t i = 0; i < count; i++)
-        if (code[i] != missing) distinct[known++] = code[i];
+        if (code[i] != codes.missing) distinct[known++] = code[i];
     qsort(distinct, (size_t)known, sizeof *distinct, by_value);
     for (int64_t i = 0; i < known; i++)
         if (i == 0 || distinct[i] != distinct[i - 1]) distinct[kinds++] = distinct[i];
     bool counted = kinds > 0 && distinct[0] == 0 && distinct[kinds - 1] == kinds - 1;
     for (int64_t i = 0; i < count; i++) {
         label[i] = -1;
-        if (code[i] == missing) continue;
-        const int64_t *place =
+        if (code[i] == codes.missing) continue;
+        const int64_t *match =
             bsearch(&code[i], distinct, (size_t)kinds, sizeof *distinct, by_value);
-        label[i] = (int32_t)(place - distinct);
+        label[i] = (int32_t)(match - distinct);
     }
     if (!counted && kinds > 0 && names) PGCN_TRY(name_codes(arena, distinct, kinds, names));
     *out = label;
@@ -102,15 +103,13 @@ static pgcn_status number_classes(pgcn_i_arena *scratch, pgcn_i_arena *arena, co
     return PGCN_OK;
 }
 
-pgcn_status pgcn_i_source_number_classes(pgcn_i_source *source, const int64_t *code, int64_t count,
-                                         int64_t missing, const int32_t **out, int *classes,
-                                         pgcn_i_names *names) {
+pgcn_status pgcn_i_source_number_classes(pgcn_i_source *source, pgcn_i_class_codes codes,
+                                         const int32_t **out, int *classes, pgcn_i_names *names) {
     pgcn_i_arena scratch = {0};
-    pgcn_status status =
-        count > INT32_MAX
-            ? pgcn_i_fail(PGCN_ERR_FORMAT, "%lld items are too many, expected at most %d",
-                          (long long)count, INT32_MAX)
-            : number_classes(&scratch, &source->arena, code, count, missing, out, classes, names);
+    if (codes.count > INT32_MAX)
+        return pgcn_i_fail(PGCN_ERR_FORMAT, "%lld items are too many, expected at most %d",
+                           (long long)codes.count, INT32_MAX);
+    pgcn_status status = number_classes(&scratch, &source->arena, codes, out, classes, names);
     pgcn_i_arena_free(&scratch);
     return status;
 }

@@ -95,6 +95,17 @@ static void test_steps_with_wrong_values_say_what_is_expected(void **state) {
     }
 }
 
+static void test_steps_that_leave_no_test_items_are_found_by_whole_words(void **state) {
+    (void)state;
+    assert_true(pgcn_i_steps_remove_test("without-test"));
+    assert_true(pgcn_i_steps_remove_test("directed,crossval=5,order=rcm"));
+    assert_true(pgcn_i_steps_remove_test("kfold=5,without-test"));
+    assert_false(pgcn_i_steps_remove_test(""));
+    assert_false(pgcn_i_steps_remove_test("directed,kfold=5"));
+    assert_false(pgcn_i_steps_remove_test("only-split=crossval"));
+    assert_false(pgcn_i_steps_remove_test("not-without-test,mycrossval=5"));
+}
+
 /* ---- a graph of seven nodes -------------------------------------------------------------------- *
  * 5-1-3 and 1-1 (a loop), 0-2, 6-4; the component of 1, 3 and 5 is the largest. */
 
@@ -598,6 +609,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_steps_are_read_and_written_in_one_form),
         cmocka_unit_test(test_words_that_are_no_steps_belong_to_the_name),
+        cmocka_unit_test(test_steps_that_leave_no_test_items_are_found_by_whole_words),
         cmocka_unit_test(test_steps_with_wrong_values_say_what_is_expected),
         cmocka_unit_test(test_largest_component_keeps_rows_and_names_together),
         cmocka_unit_test(test_largest_component_cuts_sparse_features_masks_and_given_names),
