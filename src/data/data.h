@@ -125,6 +125,13 @@ void pgcn_i_source_unmask(pgcn_i_source *source);
 pgcn_status pgcn_i_source_features(pgcn_i_source *source, const float *dense, int64_t n,
                                    int64_t columns);
 
+/* An entry of a sparse row, and a row of them in ascending order of the columns. */
+typedef struct pgcn_i_entry {
+    int32_t column;
+    float value;
+} pgcn_i_entry;
+void pgcn_i_sort_row(pgcn_i_entry *row, int64_t count);
+
 /* Nodes, or graphs where graphs are classified: what has a label and stands in a split. */
 int64_t pgcn_i_source_items(const pgcn_i_source *source);
 bool pgcn_i_source_has_label(const pgcn_i_source *source, int64_t item);
@@ -193,8 +200,6 @@ enum { PGCN_I_STEPS_TEXT = 512 };
 void pgcn_i_steps_text(const pgcn_i_steps *steps, char out[PGCN_I_STEPS_TEXT]); /* canonical */
 /* Whether a list of steps that were applied has one that leaves no test items. */
 bool pgcn_i_steps_remove_test(const char *text);
-/* Whether the `length` bytes at `text` are exactly this word. */
-bool pgcn_i_is_word(const char *text, size_t length, const char *word);
 
 /* prepare.c. Makes source->graph of the edges, whose arrays are given back: they are the peak otherwise. */
 pgcn_status pgcn_i_prepare_graph(pgcn_i_source *source, const pgcn_i_steps *steps,

@@ -24,15 +24,17 @@ bool pgcn_i_is_missing(const char *cell) {
     return false;
 }
 
-int pgcn_i_part_of(const char *cell) {
+pgcn_i_part pgcn_i_part_of(const char *cell) {
     static const struct {
         const char *word;
-        int part;
-    } parts[] = {{"train", 0}, {"val", 1}, {"valid", 1}, {"validation", 1},
-                 {"test", 2},  {"", 3},    {"-", 3},     {"none", 3}};
+        pgcn_i_part part;
+    } parts[] = {{"train", PGCN_I_PART_TRAIN}, {"val", PGCN_I_PART_VAL},
+                 {"valid", PGCN_I_PART_VAL},   {"validation", PGCN_I_PART_VAL},
+                 {"test", PGCN_I_PART_TEST},   {"", PGCN_I_PART_NONE},
+                 {"-", PGCN_I_PART_NONE},      {"none", PGCN_I_PART_NONE}};
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         if (strcasecmp(cell, parts[i].word) == 0) return parts[i].part;
-    return -1;
+    return PGCN_I_PART_UNKNOWN;
 }
 
 /* ---- the first two lines ----------------------------------------------------------------------- */

@@ -66,8 +66,14 @@ void pgcn_i_rows_close(pgcn_i_rows *rows); /* also after a failed open */
 
 /* A label or number that is not known: an empty cell, ?, nan, NaN, NA, N/A. */
 bool pgcn_i_is_missing(const char *cell);
-/* train, val, valid, validation, test give 0, 1, 1, 1, 2; an empty cell, - and none give 3; else -1.
- * Case does not matter. */
-int pgcn_i_part_of(const char *cell);
+/* The part of a split that a cell names. The first three are indexes of masks. */
+typedef enum pgcn_i_part {
+    PGCN_I_PART_TRAIN = 0,
+    PGCN_I_PART_VAL = 1, /* val, valid, validation */
+    PGCN_I_PART_TEST = 2,
+    PGCN_I_PART_NONE = 3,   /* an empty cell, -, none */
+    PGCN_I_PART_UNKNOWN = 4 /* another word */
+} pgcn_i_part;
+pgcn_i_part pgcn_i_part_of(const char *cell); /* case does not matter */
 
 #endif

@@ -37,14 +37,9 @@ typedef struct node_line {
     int64_t begin, end; /* of its entries */
 } node_line;
 
-typedef struct entry {
-    int32_t column;
-    float value;
-} entry;
-
 typedef struct node_table {
     pgcn_i_text *text;
-    pgcn_i_buffer lines, entries; /* of node_line, of entry */
+    pgcn_i_buffer lines, entries; /* of node_line, of pgcn_i_entry */
     int64_t columns;              /* 0: not known yet */
     int64_t listed;               /* -1: a value per column; else the columns of ones, 0..listed */
 } node_table;
@@ -53,13 +48,13 @@ static int64_t lines_of(const node_table *nodes) {
     return nodes->lines.bytes / (int64_t)sizeof(node_line);
 }
 static int64_t entries_of(const node_table *nodes) {
-    return nodes->entries.bytes / (int64_t)sizeof(entry);
+    return nodes->entries.bytes / (int64_t)sizeof(pgcn_i_entry);
 }
 
 static pgcn_status add_entry(node_table *nodes, int64_t column, float value) {
-    entry *place = pgcn_i_buffer_add(&nodes->entries, sizeof *place);
-    if (!place) return PGCN_ERR_MEMORY;
-    *place = (entry){(int32_t)column, value};
+    pgcn_i_entry *added = pgcn_i_buffer_add(&nodes->entries, sizeof *added);
+    if (!added) return PGCN_ERR_MEMORY;
+    *added = (pgcn_i_entry){(int32_t)column, value};
     return PGCN_OK;
 }
 
@@ -88,11 +83,6 @@ static pgcn_status take_values(node_table *nodes, const char **at) {
     return PGCN_OK;
 }
 
-static int by_column(const void *a, const void *b) {
-    int32_t x = ((const entry *)a)->column, y = ((const entry *)b)->column;
-    return (x > y) - (x < y);
-}
-
 /* "521,92,111": columns of ones, in any order; one that is named twice is still 1. */
 static pgcn_status take_columns(node_table *nodes, const char **at) {
     int64_t first = entries_of(nodes);
@@ -108,12 +98,12 @@ static pgcn_status take_columns(node_table *nodes, const char **at) {
         more = **at == ',';
         if (more) (*at)++;
     }
-    entry *list = (entry *)nodes->entries.data;
+    pgcn_i_entry *list = (pgcn_i_entry *)nodes->entries.data;
     int64_t end = entries_of(nodes), kept = first;
-    qsort(list + first, (size_t)(end - first), sizeof *list, by_column);
+    pgcn_i_sort_row(list + first, end - first);
     for (int64_t e = first; e < end; e++)
         if (e == first || list[e].column != list[e - 1].column) list[kept++] = list[e];
-    nodes->entries.bytes = kept * (int64_t)sizeof(entry);
+    nodes->entries.bytes = kept * (int64_t)sizeof(pgcn_i_entry);
     return PGCN_OK;
 }
 
@@ -203,7 +193,7 @@ static pgcn_status keep_nodes(const node_table *nodes, const char *path, pgcn_i_
                               pgcn_i_source *source) {
     int64_t n = lines_of(nodes), count = entries_of(nodes), at = 0;
     const node_line *lines = (const node_line *)nodes->lines.data;
-    const entry *entries = (const entry *)nodes->entries.data;
+    const pgcn_i_entry *entries = (const pgcn_i_entry *)nodes->entries.data;
     const int64_t *place = NULL;
     PGCN_TRY(order_nodes(nodes, path, scratch, &place));
     int64_t *code = PGCN_I_ARRAY(scratch, int64_t, n);
@@ -346,9 +336,9 @@ static pgcn_status list_splits(const char *directory, pgcn_i_buffer *out) {
         if (status != PGCN_OK || !found) break;
         split_file file = {0};
         if (!is_split_file(found->d_name, &file)) continue;
-        split_file *place = pgcn_i_buffer_add(out, sizeof file);
-        if (place)
-            *place = file;
+        split_file *added = pgcn_i_buffer_add(out, sizeof file);
+        if (added)
+            *added = file;
         else
             status = PGCN_ERR_MEMORY;
     }

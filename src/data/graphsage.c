@@ -22,17 +22,12 @@ enum { GRAPH_END = sizeof graph_end - 1 };
 
 /* ---- which files ----------------------------------------------------------------------------- */
 
-static bool ends_with(const char *text, const char *end) {
-    size_t length = strlen(text), end_length = strlen(end);
-    return length > end_length && strcmp(text + length - end_length, end) == 0;
-}
-
 /* The file NAME-G.json of a directory; how many there are. */
 static int find_in_directory(const char *path, char name[256]) {
     DIR *stream = opendir(path);
     int found = 0;
     for (struct dirent *entry; stream && (entry = readdir(stream));)
-        if (ends_with(entry->d_name, graph_end)) {
+        if (pgcn_i_ends_with(entry->d_name, graph_end)) {
             if (found++ == 0) snprintf(name, 256, "%s", entry->d_name);
         }
     if (stream) closedir(stream);
@@ -48,7 +43,7 @@ static bool find_prefix(const char *path, char out[PGCN_I_PATH_BYTES], int *foun
         *found = find_in_directory(path, name);
         if (*found == 0) return false;
         length = snprintf(out, PGCN_I_PATH_BYTES, "%s/%s", path, name);
-    } else if (ends_with(path, graph_end)) {
+    } else if (pgcn_i_ends_with(path, graph_end)) {
         length = snprintf(out, PGCN_I_PATH_BYTES, "%s", path);
     } else {
         length = snprintf(out, PGCN_I_PATH_BYTES, "%s%s", path, graph_end);

@@ -293,7 +293,7 @@ static pgcn_status judge_labels(const question *q) {
 
 static pgcn_status judge_splits(const question *q) {
     for (int64_t i = 1; i < q->a->count; i++)
-        if (pgcn_i_part_of(q->a->cell[i]) >= 0) return data(q, "it names a part");
+        if (pgcn_i_part_of(q->a->cell[i]) != PGCN_I_PART_UNKNOWN) return data(q, "it names a part");
     if (is_whole(q->a->cell[0])) return data(q, whole_id);
     return header(q, "it names no part");
 }

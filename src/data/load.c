@@ -84,10 +84,6 @@ pgcn_dataset_opts pgcn_dataset_opts_default(void) {
     return (pgcn_dataset_opts){.size = sizeof(pgcn_dataset_opts)};
 }
 
-static int by_text(const void *a, const void *b) {
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 /* Appends to a text of fixed size and cuts what does not fit. */
 static void append(char *text, size_t bytes, const char *before, const char *more) {
     size_t used = strlen(text);
@@ -111,7 +107,7 @@ static void list_folders(const char *directory, char *text, size_t bytes) {
             name[count] = pgcn_i_arena_strdup(&scratch, entry->d_name);
             if (name[count]) count++;
         }
-        qsort(name, (size_t)count, sizeof *name, by_text);
+        qsort(name, (size_t)count, sizeof *name, pgcn_i_compare_texts);
         for (int i = 0; i < count && i < MOST_SHOWN; i++)
             append(text, bytes, i ? ", " : "", name[i]);
     }

@@ -20,17 +20,12 @@
 
 /* ---- the file ---------------------------------------------------------------------------- */
 
-static bool ends_with(const char *text, const char *end) {
-    size_t length = strlen(text), end_length = strlen(end);
-    return length > end_length && strcmp(text + length - end_length, end) == 0;
-}
-
 /* The only .npz of a folder; false if there is none or more than one. */
 static bool find_in_folder(const char *directory, char path[PGCN_I_PATH_BYTES]) {
     DIR *stream = opendir(directory);
     int found = 0;
     for (struct dirent *entry; stream && (entry = readdir(stream));) {
-        if (!ends_with(entry->d_name, ".npz")) continue;
+        if (!pgcn_i_ends_with(entry->d_name, ".npz")) continue;
         if (pgcn_i_path_join(path, directory, entry->d_name) == PGCN_OK) found++;
     }
     if (stream) closedir(stream);
@@ -39,7 +34,7 @@ static bool find_in_folder(const char *directory, char path[PGCN_I_PATH_BYTES]) 
 
 static bool find_file(const char *path, char file[PGCN_I_PATH_BYTES]) {
     if (pgcn_i_is_directory(path)) return find_in_folder(path, file);
-    return ends_with(path, ".npz") && pgcn_i_file_exists(path) &&
+    return pgcn_i_ends_with(path, ".npz") && pgcn_i_file_exists(path) &&
            snprintf(file, PGCN_I_PATH_BYTES, "%s", path) < PGCN_I_PATH_BYTES;
 }
 
@@ -124,21 +119,8 @@ static pgcn_status read_integers(archive *from, const char *name, shape required
 /* Numbers as float32, in `arena`. */
 static pgcn_status read_floats(archive *from, const char *name, pgcn_i_arena *arena, shape required,
                                pgcn_i_array *out) {
-    pgcn_i_array array;
-    PGCN_TRY(read_shape(from, name, arena, required, &array));
-    *out = array;
-    if (array.dtype == PGCN_I_F32) return PGCN_OK;
-    float *narrow = PGCN_I_ARRAY(arena, float, array.count);
-    if (!narrow) return PGCN_ERR_MEMORY;
-    for (int64_t i = 0; i < array.count; i++)
-        narrow[i] = array.dtype == PGCN_I_F64   ? (float)((const double *)array.data)[i]
-                    : array.dtype == PGCN_I_I64 ? (float)((const int64_t *)array.data)[i]
-                    : array.dtype == PGCN_I_I32 ? (float)((const int32_t *)array.data)[i]
-                                                : (float)((const uint8_t *)array.data)[i];
-    pgcn_i_arena_drop(arena, array.data);
-    out->dtype = PGCN_I_F32;
-    out->data = narrow;
-    return PGCN_OK;
+    PGCN_TRY(read_shape(from, name, arena, required, out));
+    return pgcn_i_array_to_f32(arena, out);
 }
 
 /* int32 [rows] or uint8 that stay as they are: arrays of our own files. NULL if there is none. */
@@ -321,29 +303,20 @@ static pgcn_status keep_adjacency(archive *from, const csr *adjacency) {
     return PGCN_OK;
 }
 
-typedef struct entry {
-    int32_t column;
-    float value;
-} entry;
-
-static int by_column(const void *x, const void *y) {
-    int32_t a = ((const entry *)x)->column, b = ((const entry *)y)->column;
-    return (a > b) - (a < b);
-}
-
 /* SciPy does not promise ascending columns; check.c demands them. */
 static pgcn_status keep_features(archive *from, const csr *given) {
     pgcn_i_arena *arena = &from->source->arena;
     int64_t *offset = PGCN_I_ARRAY(arena, int64_t, given->rows + 1);
     int32_t *column = PGCN_I_ARRAY(arena, int32_t, given->entries);
     float *value = PGCN_I_ARRAY(arena, float, given->entries);
-    entry *row = PGCN_I_ARRAY(&from->scratch, entry, given->entries);
+    pgcn_i_entry *row = PGCN_I_ARRAY(&from->scratch, pgcn_i_entry, given->entries);
     if (!offset || !column || !value || !row) return PGCN_ERR_MEMORY;
     for (int64_t i = 0; i < given->rows; i++) {
         int64_t begin = given->offset[i], end = given->offset[i + 1];
         for (int64_t e = begin; e < end; e++)
-            row[e] = (entry){(int32_t)given->index[e], ((const float *)given->value.data)[e]};
-        qsort(row + begin, (size_t)(end - begin), sizeof *row, by_column);
+            row[e] =
+                (pgcn_i_entry){(int32_t)given->index[e], ((const float *)given->value.data)[e]};
+        pgcn_i_sort_row(row + begin, end - begin);
         for (int64_t e = begin; e < end; e++) {
             column[e] = row[e].column;
             value[e] = row[e].value;
@@ -399,8 +372,7 @@ static pgcn_status read_heterophilous(archive *from) {
     PGCN_TRY(read_pairs(from));
     PGCN_TRY(read_masks(from));
     pgcn_i_source_unmask(from->source);
-    const char *slash = strrchr(from->path, '/');
-    from->source->directed = strstr(slash ? slash : from->path, "_directed") != NULL;
+    from->source->directed = strstr(pgcn_i_file_name(from->path), "_directed") != NULL;
     if (from->source->splits > 0) from->source->split_origin = "splits of the file";
     return PGCN_OK;
 }

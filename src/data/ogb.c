@@ -261,10 +261,6 @@ static pgcn_status read_part(const char *directory, const char *part, int64_t no
 
 enum { MAX_SPLITS = 100 };
 
-static int by_text(const void *a, const void *b) {
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 /* Names of the folders of DIRECTORY/split that hold a train table, in alphabetical order. */
 static pgcn_status list_splits(const char *directory, pgcn_i_arena *arena, char *name[MAX_SPLITS],
                                int *count) {
@@ -289,7 +285,7 @@ static pgcn_status list_splits(const char *directory, pgcn_i_arena *arena, char 
             ++*count;
     }
     closedir(stream);
-    qsort(name, (size_t)*count, sizeof *name, by_text);
+    qsort(name, (size_t)*count, sizeof *name, pgcn_i_compare_texts);
     return status;
 }
 
@@ -308,10 +304,10 @@ static pgcn_status read_splits(const char *directory, pgcn_i_source *source) {
     char origin[PGCN_I_NAME_BYTES + 64];
     if (count == 1) {
         snprintf(source->split[0].name, sizeof source->split[0].name, "public");
-        snprintf(origin, sizeof origin, "the split '%s' of OGB", strrchr(folder[0], '/') + 1);
+        snprintf(origin, sizeof origin, "the split '%s' of OGB", pgcn_i_file_name(folder[0]));
     } else {
         snprintf(origin, sizeof origin, "%d splits of OGB, '%s' to '%s'", count,
-                 strrchr(folder[0], '/') + 1, strrchr(folder[count - 1], '/') + 1);
+                 pgcn_i_file_name(folder[0]), pgcn_i_file_name(folder[count - 1]));
     }
     source->split_origin = pgcn_i_arena_strdup(&source->arena, origin);
     if (!source->split_origin) return PGCN_ERR_MEMORY;

@@ -279,18 +279,8 @@ static pgcn_status read_labels(planetoid *from) {
 
 /* ---- features -------------------------------------------------------------------------------- */
 
-typedef struct entry {
-    int32_t column;
-    float value;
-} entry;
-
-static int by_column(const void *a, const void *b) {
-    int32_t x = ((const entry *)a)->column, y = ((const entry *)b)->column;
-    return (x > y) - (x < y);
-}
-
 /* Copies row `row` to entries; ascending, as scipy keeps them only when asked to. */
-static pgcn_status copy_row(const matrix *m, int64_t row, entry *out) {
+static pgcn_status copy_row(const matrix *m, int64_t row, pgcn_i_entry *out) {
     int64_t begin = pgcn_i_pickle_int(&m->offset, row);
     int64_t count = pgcn_i_pickle_int(&m->offset, row + 1) - begin;
     bool ascending = true;
@@ -300,7 +290,7 @@ static pgcn_status copy_row(const matrix *m, int64_t row, entry *out) {
         ascending = ascending && (k == 0 || out[k - 1].column < out[k].column);
     }
     if (ascending) return PGCN_OK;
-    qsort(out, (size_t)count, sizeof *out, by_column);
+    pgcn_i_sort_row(out, count);
     for (int64_t k = 1; k < count; k++)
         if (out[k - 1].column == out[k].column)
             return pgcn_i_fail(PGCN_ERR_FORMAT,
@@ -329,7 +319,7 @@ static pgcn_status set_features(planetoid *from, const matrix part[2]) {
     for (int64_t i = 0; i < n; i++) offset[i + 1] += offset[i];
     int32_t *column = PGCN_I_ARRAY(&source->arena, int32_t, offset[n]);
     float *value = PGCN_I_ARRAY(&source->arena, float, offset[n]);
-    entry *row = PGCN_I_ARRAY(&from->pickles, entry, longest);
+    pgcn_i_entry *row = PGCN_I_ARRAY(&from->pickles, pgcn_i_entry, longest);
     if (!column || !value || !row) return PGCN_ERR_MEMORY;
     for (int k = 0; k < 2; k++)
         for (int64_t i = 0; i < part[k].rows; i++) {

@@ -58,11 +58,6 @@ bool pgcn_i_source_has_numbers(const pgcn_i_source *source) {
 
 /* ---- classes --------------------------------------------------------------------------------- */
 
-static int by_value(const void *a, const void *b) {
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* The names of ascending codes, in one table. */
 static pgcn_status name_codes(pgcn_i_arena *arena, const int64_t *code, int64_t count,
                               pgcn_i_names *names) {
@@ -86,7 +81,7 @@ static pgcn_status number_classes(pgcn_i_arena *scratch, pgcn_i_arena *arena,
     if (!distinct || !label) return PGCN_ERR_MEMORY;
     for (int64_t i = 0; i < count; i++)
         if (code[i] != codes.missing) distinct[known++] = code[i];
-    qsort(distinct, (size_t)known, sizeof *distinct, by_value);
+    qsort(distinct, (size_t)known, sizeof *distinct, pgcn_i_compare_i64);
     for (int64_t i = 0; i < known; i++)
         if (i == 0 || distinct[i] != distinct[i - 1]) distinct[kinds++] = distinct[i];
     bool counted = kinds > 0 && distinct[0] == 0 && distinct[kinds - 1] == kinds - 1;
@@ -94,7 +89,7 @@ static pgcn_status number_classes(pgcn_i_arena *scratch, pgcn_i_arena *arena,
         label[i] = -1;
         if (code[i] == codes.missing) continue;
         const int64_t *match =
-            bsearch(&code[i], distinct, (size_t)kinds, sizeof *distinct, by_value);
+            bsearch(&code[i], distinct, (size_t)kinds, sizeof *distinct, pgcn_i_compare_i64);
         label[i] = (int32_t)(match - distinct);
     }
     if (!counted && kinds > 0 && names) PGCN_TRY(name_codes(arena, distinct, kinds, names));
@@ -181,4 +176,13 @@ pgcn_status pgcn_i_source_features(pgcn_i_source *source, const float *dense, in
                                   .column = column,
                                   .value = value};
     return PGCN_OK;
+}
+
+static int by_column(const void *a, const void *b) {
+    int32_t x = ((const pgcn_i_entry *)a)->column, y = ((const pgcn_i_entry *)b)->column;
+    return (x > y) - (x < y);
+}
+
+void pgcn_i_sort_row(pgcn_i_entry *row, int64_t count) {
+    qsort(row, (size_t)count, sizeof *row, by_column);
 }

@@ -31,10 +31,6 @@ static step_word word_at(const char *text) {
     return word;
 }
 
-bool pgcn_i_is_word(const char *text, size_t length, const char *word) {
-    return strlen(word) == length && strncmp(text, word, length) == 0;
-}
-
 /* ---- values --------------------------------------------------------------------------------- */
 
 static pgcn_status bad_value(const step_word *word, const char *expected) {

@@ -121,6 +121,8 @@ enum {
 };
 pgcn_status pgcn_i_npy_parse(const pgcn_i_byte_source *input, unsigned also, pgcn_i_arena *arena,
                              pgcn_i_array *out);
+/* Converts numbers of any type to float32, in the arena that holds them. */
+pgcn_status pgcn_i_array_to_f32(pgcn_i_arena *arena, pgcn_i_array *array);
 /* All that stands before the data; returns its length, 0 if the shape is not valid. */
 enum { PGCN_I_NPY_HEADER = 256 };
 int pgcn_i_npy_header(const pgcn_i_array *array, char header[PGCN_I_NPY_HEADER],
@@ -177,6 +179,13 @@ enum { PGCN_I_EXCERPT = 40 };
 void pgcn_i_text_excerpt(const char *found, int64_t length, char out[PGCN_I_EXCERPT]);
 
 bool pgcn_i_is_utf8(const char *text, int64_t bytes); /* no NUL is needed behind it */
+/* Whether the `length` bytes at `text` are exactly this word. */
+bool pgcn_i_is_word(const char *text, size_t length, const char *word);
+bool pgcn_i_ends_with(const char *text, const char *ending); /* with something before it */
+const char *pgcn_i_file_name(const char *path);              /* its last part */
+/* For qsort() and bsearch() of char * and of int64_t. */
+int pgcn_i_compare_texts(const void *a, const void *b);
+int pgcn_i_compare_i64(const void *a, const void *b);
 
 /* Numbers at *at, which moves behind them; false (and *at stays) if there is none or it does not
  * fit. Blanks before the number are not skipped. Locale-independent, correctly rounded, accepts

@@ -54,6 +54,21 @@ void pgcn_i_shape_text(pgcn_i_dtype dtype, int rank, const int64_t *shape,
     if (used < PGCN_I_SHAPE_TEXT) snprintf(out + used, (size_t)(PGCN_I_SHAPE_TEXT - used), "]");
 }
 
+pgcn_status pgcn_i_array_to_f32(pgcn_i_arena *arena, pgcn_i_array *array) {
+    if (array->dtype == PGCN_I_F32) return PGCN_OK;
+    float *out = PGCN_I_ARRAY(arena, float, array->count);
+    if (!out) return PGCN_ERR_MEMORY;
+    for (int64_t i = 0; i < array->count; i++)
+        out[i] = array->dtype == PGCN_I_F64   ? (float)((const double *)array->data)[i]
+                 : array->dtype == PGCN_I_I64 ? (float)((const int64_t *)array->data)[i]
+                 : array->dtype == PGCN_I_I32 ? (float)((const int32_t *)array->data)[i]
+                                              : (float)((const uint8_t *)array->data)[i];
+    pgcn_i_arena_drop(arena, array->data);
+    array->dtype = PGCN_I_F32;
+    array->data = out;
+    return PGCN_OK;
+}
+
 /* ---- the header -------------------------------------------------------------------------- */
 
 typedef struct parser {

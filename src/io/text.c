@@ -228,3 +228,28 @@ bool pgcn_i_is_utf8(const char *text, int64_t bytes) {
         if ((length = utf8_length((const unsigned char *)text + i, bytes - i)) == 0) return false;
     return true;
 }
+
+/* ---- words --------------------------------------------------------------------------------- */
+
+bool pgcn_i_is_word(const char *text, size_t length, const char *word) {
+    return strlen(word) == length && strncmp(text, word, length) == 0;
+}
+
+bool pgcn_i_ends_with(const char *text, const char *ending) {
+    size_t length = strlen(text), tail = strlen(ending);
+    return length > tail && strcmp(text + length - tail, ending) == 0;
+}
+
+const char *pgcn_i_file_name(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+int pgcn_i_compare_texts(const void *a, const void *b) {
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+int pgcn_i_compare_i64(const void *a, const void *b) {
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}

@@ -76,8 +76,7 @@ static bool is_folder(const char *name) {
 }
 
 static bool is_junk(const char *name) {
-    const char *slash = strrchr(name, '/');
-    return strncmp(name, "__MACOSX/", 9) == 0 || strcmp(slash ? slash + 1 : name, ".DS_Store") == 0;
+    return strncmp(name, "__MACOSX/", 9) == 0 || strcmp(pgcn_i_file_name(name), ".DS_Store") == 0;
 }
 
 /* What is wrong with a name, or NULL. Parts are what stands between slashes. */
