@@ -16,7 +16,7 @@ enum { SPLITS = 10 };
 typedef struct setting {
     const char *key;
     double value, low, high;
-    bool whole;
+    bool integer;
     uint64_t seed; /* of the setting "seed", which has more digits than a double */
 } setting;
 
@@ -135,7 +135,7 @@ static bool take_value(setting *found, const char *text) {
     double value;
     int64_t seed = 0;
     if (!pgcn_number_parse(text, &value) || !(value >= found->low && value <= found->high) ||
-        (found->whole && value != floor(value)) ||
+        (found->integer && value != floor(value)) ||
         (is_seed(found) && !pgcn_integer_parse(text, 0, PGCN_MAX_SEED, &seed)))
         return false;
     found->value = value;
@@ -166,7 +166,7 @@ static pgcn_status parse_setting(const char *name, const builtin *which, const c
     return pgcn_i_fail(PGCN_ERR_ARGUMENT,
                        "data set '%.200s': the setting '%.*s' is not %s from %s; accepted "
                        "settings: %s",
-                       name, shown, text, found->whole ? "a whole number" : "a number",
+                       name, shown, text, found->integer ? "a whole number" : "a number",
                        range_of(found, range), accepted);
 }
 
@@ -181,7 +181,7 @@ static const char *settings_of_size(const builtin *which, const char *text, size
     return NULL;
 }
 
-/* A list of settings; one behind a size is what counts. */
+/* Parses a list of settings; a setting after a size replaces the value of the size. */
 static pgcn_status parse_settings(const char *name, const builtin *which, const char *text,
                                   setting *settings) {
     PGCN_TRY(pgcn_i_check_repeats(text));
@@ -289,7 +289,8 @@ static pgcn_status make_karate(const char *name, const setting *settings, pgcn_i
     int32_t *column = PGCN_I_ARRAY(&source->arena, int32_t, KARATE_NODES);
     float *value = PGCN_I_ARRAY(&source->arena, float, KARATE_NODES);
     if (!offset || !column || !value) return PGCN_ERR_MEMORY;
-    for (int i = 0; i < KARATE_NODES; i++) { /* members have no features: who they are is one */
+    /* members have no features: each gets a column of its own */
+    for (int i = 0; i < KARATE_NODES; i++) {
         offset[i + 1] = i + 1;
         column[i] = i;
         value[i] = 1.0f;
@@ -339,16 +340,16 @@ static void draw_edge(const blocks *model, pgcn_i_rng_domain domain, int64_t e, 
     pgcn_i_stream stream = pgcn_i_stream_of(domain, (uint64_t)e);
     pgcn_node node = (pgcn_node)pgcn_i_bounded(&stream, (uint32_t)model->n);
     int class = model->label[node];
-    int64_t begin = block_begin(model, class), end = block_begin(model, class + 1), place;
+    int64_t begin = block_begin(model, class), end = block_begin(model, class + 1), position;
     if (pgcn_i_unit_double(&stream) < homophily) {
-        place = begin + pgcn_i_bounded(&stream, (uint32_t)(end - begin - 1));
-        if (place >= model->position[node]) place++; /* skips the node itself */
+        position = begin + pgcn_i_bounded(&stream, (uint32_t)(end - begin - 1));
+        if (position >= model->position[node]) position++; /* skips the node itself */
     } else {
-        place = pgcn_i_bounded(&stream, (uint32_t)(model->n - (end - begin)));
-        if (place >= begin) place += end - begin; /* skips its class */
+        position = pgcn_i_bounded(&stream, (uint32_t)(model->n - (end - begin)));
+        if (position >= begin) position += end - begin; /* skips its class */
     }
     *source = node;
-    *target = model->order[place];
+    *target = model->order[position];
 }
 
 static pgcn_status draw_sbm_graph(const blocks *model, const setting *settings, pgcn_graph **out) {
@@ -364,7 +365,7 @@ static pgcn_status draw_sbm_graph(const blocks *model, const setting *settings, 
             draw_edge(model, domain, e, settings[SBM_HOMOPHILY].value, &source[e], &target[e]);
         status = pgcn_graph_from_edges(model->n, m, source, target, NULL, NULL, out);
     }
-    pgcn_i_arena_free(&arena); /* before the features come: the peak stays lower */
+    pgcn_i_arena_free(&arena); /* freed before the features are made: the peak is lower */
     return status;
 }
 

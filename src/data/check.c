@@ -1,6 +1,5 @@
-/* The one place where a graph, features, labels and splits are checked against each other. After
- * this file nobody checks a label, a mask or a feature again. Serial, thread-safe. Called by
- * dataset.c. */
+/* Checks graph, features, labels and splits of a source against each other. No later code checks a
+ * label, a mask or a feature again. Serial, thread-safe. Called by dataset.c. */
 #include "data/data.h"
 
 #include <float.h>
@@ -49,8 +48,8 @@ static pgcn_status check_sparse(const char *where, const pgcn_i_features *x) {
     return PGCN_OK;
 }
 
-/* Counts what is not zero on the way. Blocks of fixed length, so that the compiler makes vectors of
- * them: this reads the largest array of a data set. */
+/* Checks that all values are finite, and counts those that are not zero. Blocks of fixed length let
+ * the compiler vectorise: this reads the largest array of a data set. */
 static pgcn_status check_dense(const char *where, pgcn_i_features *x) {
     enum { BLOCK = 1024 };
     int64_t count;
@@ -117,7 +116,8 @@ static pgcn_status check_features(const char *where, pgcn_i_features *x, int64_t
 
 /* ---- labels and graphs ------------------------------------------------------------------- */
 
-/* *classes comes in as given (0: unknown) and goes out as used. `item`: what has the label. */
+/* *classes is the given number (0: unknown) on entry and the number used on return. `item`: what
+ * has the label, "node" or "graph". */
 static pgcn_status check_labels(const char *where, const char *item, const int32_t *label,
                                 int64_t n, int *classes) {
     if (*classes < 0 || *classes > MAX_CLASSES)
@@ -162,7 +162,7 @@ static pgcn_status check_multilabels(const char *where, const pgcn_i_source *sou
     return PGCN_OK;
 }
 
-/* A step may have one graph only, and a network nothing to say about no nodes. */
+/* A batch may consist of one graph only, and a network cannot classify an empty graph. */
 static pgcn_status check_no_graph_empty(const char *where, const pgcn_i_source *source) {
     uint8_t *has_node = pgcn_i_alloc(source->graphs, sizeof *has_node);
     if (!has_node) return PGCN_ERR_MEMORY;
@@ -175,8 +175,8 @@ static pgcn_status check_no_graph_empty(const char *where, const pgcn_i_source *
                        where, (long long)graph);
 }
 
-/* Graphs of one set: every node in one of them, no edge between two, in order where they are what is
- * classified. */
+/* Every node is in one graph and no edge joins two graphs. If graphs are classified, their nodes
+ * are in order. */
 static pgcn_status check_graphs(const char *where, const pgcn_i_source *source) {
     const pgcn_graph *graph = source->graph;
     if (source->graphs < 1 || source->graphs > source->nodes || !source->graph_of)
@@ -193,7 +193,7 @@ static pgcn_status check_graphs(const char *where, const pgcn_i_source *source) 
         if (source->graph_label && i > 0 && in < source->graph_of[i - 1])
             return pgcn_i_fail(PGCN_ERR_FORMAT,
                                "%s: node %lld is in graph %d after a node of graph %d; nodes must "
-                               "stand in the order of their graphs",
+                               "be in the order of their graphs",
                                where, (long long)i, in, source->graph_of[i - 1]);
     }
     for (int64_t u = 0; u < graph->n; u++)
@@ -269,7 +269,7 @@ pgcn_status pgcn_i_check_splits(const char *where, const pgcn_i_source *source) 
 
 /* ---- names, and the source as a whole ----------------------------------------------------- */
 
-/* Names must be strings inside their table: a container may say anything. */
+/* Names must be strings inside their table: a container may hold anything. */
 static pgcn_status check_names(const char *where, const char *what, const pgcn_i_names *names,
                                int64_t expected) {
     if (names->count == 0) return PGCN_OK;
@@ -284,7 +284,8 @@ static pgcn_status check_names(const char *where, const char *what, const pgcn_i
     return PGCN_OK;
 }
 
-/* A container says under which numbers its rows are known; row[number] is made here. */
+/* source->number comes from a container; checks that it is a permutation and makes its inverse,
+ * source->row. */
 static pgcn_status check_numbers(const char *where, pgcn_i_source *source) {
     if (!source->number) return PGCN_OK;
     pgcn_node *row = PGCN_I_ARRAY(&source->arena, pgcn_node, source->nodes);
@@ -328,7 +329,8 @@ pgcn_status pgcn_i_check_source(const char *where, pgcn_i_source *source) {
     PGCN_TRY(check_numbers(where, source));
     PGCN_TRY(check_names(where, "node", &source->node_id, source->nodes));
     PGCN_TRY(check_names(where, "class", &source->class_name, source->classes));
-    PGCN_TRY(check_names(where, "node label", &source->node_label_name,
-                         source->node_label_name.count)); /* some may be of no node that is left */
+    /* some node labels may be used by no remaining node: any number of names is fine */
+    PGCN_TRY(
+        check_names(where, "node label", &source->node_label_name, source->node_label_name.count));
     return check_names(where, "feature", &source->feature_name, source->x.columns);
 }

@@ -1,7 +1,6 @@
-/* Data sets: builds one from a source (pgcn_i_dataset_build), from the caller's arrays or from another
- * data set, counts what pgcn_dataset_describe() tells, and gives its parts to callers. check.c checks
- * the source and load.c finds it. Serial; a finished data set is read-only and may be shared by
- * threads. */
+/* Data sets: builds one from a source (pgcn_i_dataset_build), from the caller's arrays or from
+ * another data set, computes its statistics, and returns its parts to callers. check.c checks the
+ * source, load.c finds it. Serial; a finished data set is read-only and may be shared by threads. */
 #include "data/data.h"
 #include "data/registry.h"
 
@@ -9,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- count, fingerprint ------------------------------------------------------------------ */
+/* ---- statistics ------------------------------------------------------------------ */
 
 static int64_t count_featureless(const pgcn_i_features *x) {
     int64_t without = 0;
@@ -23,9 +22,9 @@ static int64_t count_unlabelled(const pgcn_i_source *source) {
     return without;
 }
 
-/* Everything pgcn_dataset_describe() tells. An undirected pair is stored twice and counted once;
- * a self-loop is stored once. */
-static pgcn_status count_all(pgcn_dataset *data) {
+/* The statistics of pgcn_dataset_describe(). An undirected pair is stored twice and counted once; a
+ * self-loop is stored once. */
+static pgcn_status compute_statistics(pgcn_dataset *data) {
     const pgcn_graph *graph = data->graph;
     const pgcn_i_source *from = &data->from;
     pgcn_dataset_info info = {.name = data->name,
@@ -48,7 +47,7 @@ static pgcn_status count_all(pgcn_dataset *data) {
                               .format = from->format ? from->format : "arrays",
                               .steps = data->steps,
                               .split_origin = data->splits > 0 ? from->split_origin : NULL};
-    /* another set may have that name: only one of two classes is taken for the published one */
+    /* another data set may have that name: only one with two classes is taken as the published one */
     if (data->task == PGCN_TASK_NODE && data->classes == 2)
         info.measure = pgcn_i_registry_measure(data->name);
     for (int64_t g = 0; from->fold && g < from->graphs; g++)
@@ -112,7 +111,7 @@ static pgcn_status check_and_prepare(pgcn_dataset *data, const char *where,
     data->classes = from->classes;
     data->splits = from->splits;
     data->split = from->split;
-    return count_all(data);
+    return compute_statistics(data);
 }
 
 static pgcn_status build(pgcn_dataset *data, const char *name, const char *where,
@@ -120,12 +119,11 @@ static pgcn_status build(pgcn_dataset *data, const char *name, const char *where
     const pgcn_i_source *from = &data->from;
     bool changed = is_changed_by(steps);
     pgcn_i_fingerprint *fingerprint = NULL;
-    char
-        shown[PGCN_I_PATH_BYTES]; /* a name is printed everywhere, and may be that of a container */
+    char shown[PGCN_I_PATH_BYTES]; /* a name from a container may hold anything */
     pgcn_text_printable(name, shown, sizeof shown);
     data->name = pgcn_i_arena_strdup(&data->from.arena, shown);
     if (!data->name) return PGCN_ERR_MEMORY;
-    bool stored = from->fingerprint[0] && !changed; /* pgcn_dataset_verify() looks if it is right */
+    bool stored = from->fingerprint[0] && !changed; /* pgcn_dataset_verify() checks it */
     if (!stored && !changed) PGCN_TRY(pgcn_i_fingerprint_begin(&from->x, &fingerprint));
     pgcn_status status = check_and_prepare(data, where, steps);
     if (status == PGCN_OK && stored)
@@ -167,10 +165,11 @@ pgcn_status pgcn_dataset_verify(const pgcn_dataset *data) {
         PGCN_TRY(pgcn_i_container_verify(data->from.container_path));
     PGCN_TRY(pgcn_i_fingerprint_end(NULL, data, found));
     if (strcmp(found, data->fingerprint) != 0)
-        return pgcn_i_fail(PGCN_ERR_FORMAT,
-                           "data set %s: its fingerprint is said to be %.12s... and is %.12s...; "
-                           "the file was changed or damaged",
-                           data->name, data->fingerprint, found);
+        return pgcn_i_fail(
+            PGCN_ERR_FORMAT,
+            "data set %s: its stored fingerprint is %.12s..., but its data has %.12s...; "
+            "the file was changed or damaged",
+            data->name, data->fingerprint, found);
     return PGCN_OK;
 }
 
@@ -180,7 +179,7 @@ pgcn_dataset_arrays pgcn_dataset_arrays_default(void) {
     return (pgcn_dataset_arrays){.size = sizeof(pgcn_dataset_arrays), .name = "arrays"};
 }
 
-/* The caller keeps what is his: everything is copied into the source. NULL stays NULL. */
+/* Copies an array of the caller into the source. NULL stays NULL. */
 static bool copy(pgcn_i_arena *arena, const void *from, int64_t count, size_t size, void *to) {
     if (!from) return true;
     void *array = pgcn_i_arena_alloc(arena, count, size);

@@ -1,4 +1,4 @@
-/* Text files that people have: CSV, TSV, columns with blanks; plain or gzip, with or without a header.
+/* Text files of users: CSV, TSV, columns with blanks; plain or gzip, with or without a header.
  *
  * Lines that are empty or start with # or % are skipped; a UTF-8 mark and \r\n are fine; cells may be
  * quoted. What is not given is found from the first two lines that are left:
@@ -70,7 +70,7 @@ static char find_delimiter(const char *first, const char *second) {
     return has(first, ' ') || has(first, '\t') ? ' ' : ',';
 }
 
-/* Cells of a line that is in the arena, and their array too. */
+/* Splits a line into cells; line and cells are in the arena. */
 static pgcn_status split(const pgcn_i_text *text, char *line, char delimiter, pgcn_i_arena *arena,
                          pgcn_i_cells *out) {
     pgcn_i_buffer found = {0};
@@ -100,8 +100,8 @@ static pgcn_status set_header(const pgcn_i_text *text, const pgcn_i_cells *a, co
     return PGCN_OK;
 }
 
-static pgcn_status look(pgcn_i_text *text, const pgcn_i_known *known, pgcn_i_arena *arena,
-                        pgcn_i_layout *out) {
+static pgcn_status detect_layout(pgcn_i_text *text, const pgcn_i_known *known, pgcn_i_arena *arena,
+                                 pgcn_i_layout *out) {
     char *line, *first, *second = NULL;
     pgcn_i_cells a, b;
     pgcn_i_verdict verdict;
@@ -115,7 +115,7 @@ static pgcn_status look(pgcn_i_text *text, const pgcn_i_known *known, pgcn_i_are
     out->delimiter = find_delimiter(first, second);
     PGCN_TRY(split(text, first, out->delimiter, arena, &a));
     PGCN_TRY(split(text, second, out->delimiter, arena, &b));
-    out->columns = b.count > 0 ? b.count : a.count; /* the lines below, which may decide */
+    out->columns = b.count > 0 ? b.count : a.count; /* of the lines that header.c may read */
     out->header_line = out->first_line;
     PGCN_TRY(pgcn_i_header_judge(out, known, &a, &b, &verdict));
     out->why = verdict.why;
@@ -130,7 +130,7 @@ pgcn_status pgcn_i_layout_find(const char *path, const pgcn_i_known *known, pgcn
     pgcn_i_text *text;
     *out = (pgcn_i_layout){.path = path, .delimiter = ','};
     PGCN_TRY(pgcn_i_text_open(path, &text));
-    pgcn_status status = look(text, known, arena, out);
+    pgcn_status status = detect_layout(text, known, arena, out);
     pgcn_i_text_close(text);
     return status;
 }

@@ -118,9 +118,9 @@ static pgcn_status number_graphs(const char *directory, const part *parts, pgcn_
     for (int p = 0; p < PARTS; p++)
         for (int64_t i = 0; i < parts[p].nodes; i++) {
             int64_t wanted = parts[p].graph[i];
-            const int64_t *place =
+            const int64_t *match =
                 bsearch(&wanted, id, (size_t)kinds, sizeof *id, pgcn_i_compare_i64);
-            int64_t g = place - id;
+            int64_t g = match - id;
             if (owner[g] != 0 && owner[g] != p + 1)
                 return pgcn_i_fail(PGCN_ERR_MISMATCH,
                                    "reading '%s': graph %lld has nodes in %s_graph_id.npy and in "

@@ -42,7 +42,7 @@ static bool has(const folder *from, const char *file) {
 
 bool pgcn_i_folder_detect(const char *path) {
     folder from = {.path = path};
-    return has(&from, "edges.npy") || has(&from, "y.npy"); /* one missing is an error, told */
+    return has(&from, "edges.npy") || has(&from, "y.npy"); /* the reader reports a missing one */
 }
 
 /* What an array of the folder must be. */
@@ -187,7 +187,7 @@ static pgcn_status read_edges(folder *from, const pgcn_i_steps *steps) {
 
 /* The "features" line of info.txt, 0 if there is none. CSR files cannot show that the last
  * columns are empty, as they are in texas and cornell (1703 columns, the last one unused). */
-static pgcn_status read_columns_told(folder *from, int64_t *out) {
+static pgcn_status read_column_count(folder *from, int64_t *out) {
     enum { MAX_BYTES = 1 << 16 };
     char path[PGCN_I_PATH_BYTES], *text;
     int64_t bytes;
@@ -203,13 +203,13 @@ static pgcn_status read_columns_told(folder *from, int64_t *out) {
     }
     if (!line) return PGCN_OK;
     char *end;
-    long long told = strtoll(line + sizeof key - 1, &end, 10);
-    if ((*end != '\0' && *end != '\n' && *end != '\r') || told < 1 || told > INT32_MAX)
+    long long columns = strtoll(line + sizeof key - 1, &end, 10);
+    if ((*end != '\0' && *end != '\n' && *end != '\r') || columns < 1 || columns > INT32_MAX)
         return pgcn_i_fail(PGCN_ERR_FORMAT,
                            "reading '%s': the line 'features' has '%.20s', expected a number of "
                            "columns from 1 to %d",
                            path, line + sizeof key - 1, INT32_MAX);
-    *out = told;
+    *out = columns;
     return PGCN_OK;
 }
 
@@ -222,7 +222,7 @@ static pgcn_status read_sparse(folder *from, pgcn_i_features *x) {
     x->column = indices.data;
     x->value = values.data;
     x->nonzeros = indices.count;
-    PGCN_TRY(read_columns_told(from, &x->columns));
+    PGCN_TRY(read_column_count(from, &x->columns));
     if (x->columns == 0)
         for (int64_t i = 0; i < x->nonzeros; i++)
             if (x->column[i] >= x->columns) x->columns = (int64_t)x->column[i] + 1;
@@ -263,7 +263,7 @@ static const char *const public_file[PARTS] = {"train_mask.npy", "val_mask.npy",
 static const char *const split_file[PARTS] = {"splits/train_masks.npy", "splits/val_masks.npy",
                                               "splits/test_masks.npy"};
 
-/* All three files of a kind are there (*present), or none; otherwise an error. */
+/* Checks that all three files of a kind exist (*present) or none does. */
 static pgcn_status have_masks(const folder *from, const char *const file[PARTS], bool *present) {
     int count = 0;
     const char *missing = NULL;
@@ -354,8 +354,8 @@ static pgcn_status read_graph_pointers(folder *from) {
     return PGCN_OK;
 }
 
-/* Nodes that have no label, no attribute and no edge stand in no file but by their number: a number
- * that nothing else bears out is not worth gigabytes. */
+/* Only graph_ptr tells of nodes without label, attribute and edge. A number that no other file
+ * confirms must not make us allocate gigabytes. */
 static pgcn_status number_graphs(folder *from) {
     enum { ALWAYS_FINE = 1000000 };
     pgcn_i_source *source = from->source;
@@ -364,7 +364,7 @@ static pgcn_status number_graphs(folder *from) {
         from->n > borne_out)
         return pgcn_i_fail(
             PGCN_ERR_FORMAT,
-            "reading '%s/graph_ptr.npy': it tells of %lld nodes, but there are only "
+            "reading '%s/graph_ptr.npy': it says there are %lld nodes, but there are only "
             "%lld edges and neither node_label.npy nor node_attr.npy; add one of them",
             from->path, (long long)from->n, (long long)source->edges);
     int32_t *graph_of = PGCN_I_ARRAY(&source->arena, int32_t, from->n);
@@ -376,7 +376,7 @@ static pgcn_status number_graphs(folder *from) {
     return PGCN_OK;
 }
 
-/* ---- the whole --------------------------------------------------------------------------- */
+/* ---- all of it --------------------------------------------------------------------------- */
 
 static pgcn_status read_many_graphs(folder *from, const pgcn_i_steps *steps) {
     pgcn_i_source *source = from->source;

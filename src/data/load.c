@@ -1,6 +1,6 @@
-/* From a name, a path or the user's own files to a data set: finds the reader, gives it the steps and
- * builds. Errors list what could have been meant. Serial, thread-safe. Called by the public header's
- * users. */
+/* Loads a data set by name, by path or from the user's own files: finds the reader, parses the
+ * steps and builds the data set. The error for an unknown name lists the known ones. Public
+ * functions. Serial, thread-safe. */
 #include "data/data.h"
 #include "data/registry.h"
 
@@ -27,7 +27,7 @@ pgcn_dataset_files pgcn_dataset_files_default(void) {
     return (pgcn_dataset_files){.size = sizeof(pgcn_dataset_files)};
 }
 
-/* The last part of a path; without endings like ".csv.gz" where they are of no meaning. */
+/* The last part of a path; if cut_endings, without endings like ".csv.gz". */
 static void name_of(const char *path, bool cut_endings, char *out, size_t bytes) {
     size_t end = strlen(path);
     while (end > 1 && path[end - 1] == '/') end--;
@@ -50,8 +50,8 @@ pgcn_status pgcn_dataset_from_files(const pgcn_dataset_files *files, pgcn_datase
     pgcn_dataset_files set = pgcn_dataset_files_default();
     PGCN_TRY(pgcn_i_opts_over(&set, sizeof set, files, "pgcn_dataset_files_default"));
     if (!set.edges || !*set.edges || !out)
-        return pgcn_i_fail(PGCN_ERR_ARGUMENT, "pgcn_dataset_from_files: there is no edge file, or "
-                                              "no place for the result");
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT, "pgcn_dataset_from_files: the edge file or the "
+                                              "address of the result is missing");
     PGCN_TRY(check_header(set.header));
     if (set.unknown_ids != PGCN_UNKNOWN_REFUSE && set.unknown_ids != PGCN_UNKNOWN_KEEP)
         return pgcn_i_fail(PGCN_ERR_ARGUMENT,
@@ -84,14 +84,14 @@ pgcn_dataset_opts pgcn_dataset_opts_default(void) {
     return (pgcn_dataset_opts){.size = sizeof(pgcn_dataset_opts)};
 }
 
-/* Appends to a text of fixed size and cuts what does not fit. */
+/* Appends to a text of fixed size; truncates what does not fit. */
 static void append(char *text, size_t bytes, const char *before, const char *more) {
     size_t used = strlen(text);
     snprintf(text + used, bytes - used, "%s%s", before, more);
 }
 
-/* Appends the data set folders of a directory to the text of an error, in alphabetical order. A
- * failure only makes the help shorter. */
+/* Appends the data set folders of a directory to the text of an error, in alphabetical order. After
+ * a failure the list is shorter. */
 static void list_folders(const char *directory, char *text, size_t bytes) {
     enum { MOST_READ = 1000, MOST_SHOWN = 20 };
     pgcn_i_arena scratch = {0};
@@ -149,8 +149,8 @@ static pgcn_status not_found(const char *name, const char *base, const char *dat
         name, builtin, source, data_dir, folders, fetch);
 }
 
-/* A file or folder that cannot be looked into is in no format and, in a folder that may not be
- * entered, does not even seem to be there. Then the system's reason is the true one. */
+/* A file that cannot be opened has no known format, and one in a forbidden folder seems not to
+ * exist. Then the error of the system is the true reason. */
 static pgcn_status check_reachable(const char *path) {
     struct stat about;
     if (stat(path, &about) != 0)
@@ -168,8 +168,8 @@ static pgcn_status check_reachable(const char *path) {
 
 static pgcn_status no_header(const char *name) {
     return pgcn_i_fail(PGCN_ERR_ARGUMENT,
-                       "data set '%s' is no edge list in text, so that its first line is no "
-                       "question; leave out --header",
+                       "data set '%s' is no edge list in text, so --header does not apply; "
+                       "leave it out",
                        name);
 }
 
@@ -201,8 +201,8 @@ static pgcn_status load_path(const char *path, const pgcn_i_steps *steps, pgcn_h
     return pgcn_i_dataset_build(name, path, steps, &source, out);
 }
 
-/* Cuts "film:directed,self-loops" into "film" and the steps that follow. A colon that no step follows
- * belongs to the name. */
+/* Cuts "film:directed,self-loops" into "film" and the steps that follow. A colon without a step
+ * after it is part of the name. */
 static pgcn_status take_steps(const char *name, char *base, size_t bytes, pgcn_i_steps *steps) {
     const char *colon = strrchr(name, ':');
     bool known = false;
@@ -211,8 +211,7 @@ static pgcn_status take_steps(const char *name, char *base, size_t bytes, pgcn_i
     return PGCN_OK;
 }
 
-/* Steps of a built-in set stand behind its settings: "sbm:nodes=500:order=rcm", "karate:order=rcm".
- * */
+/* Steps of a built-in set follow its settings: "sbm:nodes=500:order=rcm", "karate:order=rcm". */
 static pgcn_status take_builtin_steps(const char *name, char *base, size_t bytes,
                                       pgcn_i_steps *steps) {
     snprintf(base, bytes, "%s", name);
@@ -250,7 +249,7 @@ pgcn_status pgcn_dataset_load(const char *name, const pgcn_dataset_opts *opts, p
     PGCN_TRY(pgcn_i_opts_over(&set, sizeof set, opts, "pgcn_dataset_opts_default"));
     if (!name || !*name || !out)
         return pgcn_i_fail(PGCN_ERR_ARGUMENT, "pgcn_dataset_load: the name of the data set is "
-                                              "empty, or there is no place for the result");
+                                              "empty, or the address of the result is NULL");
     PGCN_TRY(check_header(set.header));
     bool found = false;
     pgcn_i_steps steps = {.directed = set.directed, .self_loops = set.keep_self_loops};
@@ -264,11 +263,11 @@ pgcn_status pgcn_dataset_load(const char *name, const pgcn_dataset_opts *opts, p
         return load_path(base, &steps, set.header, out);
     const char *data_dir = set.data_dir ? set.data_dir : getenv("PATHGCN_DATA");
     if (data_dir && !*data_dir) data_dir = NULL;
-    const char *places[] = {data_dir, pgcn_cache_directory()};
+    const char *directories[] = {data_dir, pgcn_cache_directory()};
     pgcn_published published = {.name = ""};
     pgcn_published_find(base, &published); /* "actor" is published as film */
     for (int i = 0; i < 2; i++)
-        if (find_in(places[i], base, path) || find_in(places[i], published.name, path))
+        if (find_in(directories[i], base, path) || find_in(directories[i], published.name, path))
             return load_path(path, &steps, set.header, out);
     PGCN_TRY(check_reachable(base));
     if (data_dir) PGCN_TRY(check_reachable(data_dir));

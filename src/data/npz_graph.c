@@ -1,5 +1,5 @@
-/* A graph in one .npz file, or in a folder that holds exactly one. Three layouts, told apart by the
- * names of the arrays:
+/* A graph in one .npz file, or in a folder that holds exactly one. Three layouts, distinguished by the
+ * names of their arrays:
  *
  *   gnn-benchmark (Shchur et al. 2018): adj_data, adj_indices, adj_indptr, adj_shape: CSR of arcs;
  *     attr_data, attr_indices, attr_indptr, attr_shape: CSR of features, or attr_matrix [n, f];
@@ -49,7 +49,7 @@ typedef struct archive {
     pgcn_i_npz *npz;
     const char *path;
     pgcn_i_source *source;
-    pgcn_i_arena scratch; /* what was read and is not kept */
+    pgcn_i_arena scratch; /* memory that is freed after reading */
 } archive;
 
 static pgcn_status wrong_array(const archive *from, const char *name, const pgcn_i_array *found,
@@ -123,7 +123,7 @@ static pgcn_status read_floats(archive *from, const char *name, pgcn_i_arena *ar
     return pgcn_i_array_to_f32(arena, out);
 }
 
-/* int32 [rows] or uint8 that stay as they are: arrays of our own files. NULL if there is none. */
+/* An array of our own files, which must have this type. NULL if there is none. */
 static pgcn_status read_own(archive *from, const char *name, pgcn_i_dtype dtype, int64_t rows,
                             int64_t columns, void *out) {
     pgcn_i_array array;
@@ -144,7 +144,7 @@ static pgcn_status bad_node(const archive *from, const char *name, int64_t recor
         from->path, name, (long long)record, (long long)node, (long long)from->source->nodes - 1);
 }
 
-/* Room for m edges in the source. */
+/* Allocates m edges in the source. */
 static pgcn_status make_edges(pgcn_i_source *source, int64_t m, pgcn_node **a, pgcn_node **b) {
     *a = PGCN_I_ARRAY(&source->edge_arena, pgcn_node, m);
     *b = PGCN_I_ARRAY(&source->edge_arena, pgcn_node, m);
@@ -276,7 +276,8 @@ static pgcn_status read_csr(archive *from, const csr_names *names, csr *out) {
     return PGCN_OK;
 }
 
-/* Arcs in the order of the rows; entries of zero are none, and weights that are all 1 are none. */
+/* Arcs in the order of the rows. Entries of zero are no arcs, and if all weights are 1 the graph
+ * has none. */
 static pgcn_status keep_adjacency(archive *from, const csr *adjacency) {
     pgcn_i_source *source = from->source;
     const float *value = adjacency->value.data;
@@ -391,7 +392,8 @@ static pgcn_status read_number(archive *from, const char *name, int64_t most, in
                        from->path, name, (long long)*out, (long long)most);
 }
 
-/* One character as UTF-8, or as the byte it stands for (save_npz.c); its length, 0 if none. */
+/* Writes one character as UTF-8, or as the byte it represents (save_npz.c). Returns its length, 0
+ * if it is not valid. */
 static int put_character(uint32_t code, char out[4]) {
     if (code >= 0xdc80 && code <= 0xdcff) {
         out[0] = (char)(code - 0xdc00);
@@ -405,7 +407,7 @@ static int put_character(uint32_t code, char out[4]) {
     return more + 1;
 }
 
-/* One string of `width` characters with its NUL, behind what the buffer holds. */
+/* Appends one string of `width` characters and a NUL to the buffer. */
 static pgcn_status put_string(const archive *from, const char *name, const uint32_t *text,
                               int64_t width, pgcn_i_buffer *to) {
     while (width > 0 && text[width - 1] == 0) width--;
@@ -567,7 +569,7 @@ static pgcn_status read_absent(archive *from, bool expected) {
         (long long)absent, absent == 1 ? " is" : "s are", absent == 1 ? "s" : "");
 }
 
-/* num_nodes must be justified by an array of that many rows: it could ask for any memory. */
+/* num_nodes must agree with the rows of an array: alone it could demand any amount of memory. */
 static pgcn_status read_own_nodes(archive *from, int64_t version) {
     int64_t nodes;
     PGCN_TRY(read_number(from, "num_nodes", INT32_MAX, &nodes));
@@ -608,7 +610,7 @@ static pgcn_status read_ours(archive *from) {
     return read_names(from, "node_label_name", &source->node_label_name);
 }
 
-/* ---- the whole --------------------------------------------------------------------------- */
+/* ---- all of it --------------------------------------------------------------------------- */
 
 static pgcn_status read_archive(archive *from) {
     csr_names adjacency;

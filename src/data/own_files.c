@@ -6,9 +6,10 @@
  *              id, 0/1, 0/1, ...           several columns: several classes may hold, named by the header
  *   splits     id, train|val|test [, ...]  a column is a split; nodes not named are in no part
  *
- * Nodes are all ids of features, labels and edges, so a node may be in one file only: it has no edges, no
- * label, or no features, and gets the mean of the training nodes. If all ids are whole numbers, nodes are in ascending order, else in the
- * order of their first appearance in features, labels, edges. Ids are kept as text, unless they are
+ * The nodes are all ids of features, labels and edges. A node may be in one file only: then it has no
+ * edges, no label, or no features; instead of features it gets the mean of the training nodes. If all
+ * ids are whole numbers, nodes are in ascending order, else in the order of their first appearance in
+ * features, labels, edges. Ids are kept as text, unless they are
  * exactly 0..n-1. An id twice in features, labels or splits is an error.
  *
  * Big arrays are not copied: features are permuted in place. Called by load.c and edge_list.c;
@@ -114,7 +115,8 @@ pgcn_status pgcn_i_own_name_columns(pgcn_i_own *in, const pgcn_i_layout *layout,
     return PGCN_OK;
 }
 
-/* What to do about a cell that should be a number: a decimal comma is named, else `otherwise`. */
+/* Advice about a cell that should be a number: about a decimal comma if there is one, else
+ * `otherwise`. */
 static const char *advise_number(const char *cell, const char *otherwise, char out[128]) {
     char number[PGCN_I_EXCERPT];
     const char *begin = cell + (*cell == '"'), *at = number;
@@ -165,7 +167,7 @@ static pgcn_status number_rows(pgcn_i_own *in, const char *path, const pgcn_i_ta
     return PGCN_OK;
 }
 
-/* Predictions find columns by their names, which takes one name for each. */
+/* Predictions find columns by name, so names must be distinct; if they are not, adds a note. */
 static pgcn_status note_column_names(pgcn_i_own *in, const pgcn_i_layout *layout) {
     int64_t count = layout->columns - 1;
     const char *file = pgcn_i_file_name(layout->path);
@@ -174,7 +176,7 @@ static pgcn_status note_column_names(pgcn_i_own *in, const pgcn_i_layout *layout
     if (!name) return PGCN_ERR_MEMORY;
     for (int64_t i = 0; i < count; i++) name[i] = layout->header[i + 1];
     for (int64_t i = 0; i < count; i++)
-        if (!pgcn_i_own_is_utf8(name[i])) /* train/columns.c leaves the names away */
+        if (!pgcn_i_own_is_utf8(name[i])) /* train/columns.c ignores the names then */
             return pgcn_i_source_note(
                 in->source,
                 "the header of %.60s is not UTF-8 text, so that a model knows "
@@ -184,8 +186,8 @@ static pgcn_status note_column_names(pgcn_i_own *in, const pgcn_i_layout *layout
     for (int64_t i = 1; i < count; i++)
         if (strcmp(name[i - 1], name[i]) == 0)
             return pgcn_i_source_note(in->source,
-                                      "two columns of %.60s are called '%.60s': they can be told "
-                                      "apart by their order only; rename one",
+                                      "two columns of %.60s are called '%.60s': they can only be "
+                                      "distinguished by their order; rename one",
                                       file, name[i]);
     return PGCN_OK;
 }
@@ -400,7 +402,7 @@ static bool is_in_a_split(const pgcn_i_own *in, int64_t node, int64_t splits) {
     return found;
 }
 
-/* What pgcn_i_source_unmask() is about to take out. */
+/* A note on the nodes that pgcn_i_source_unmask() will remove from the splits. */
 static pgcn_status note_unlabelled(pgcn_i_own *in, int64_t splits) {
     pgcn_i_id_list list = {0};
     for (int64_t i = 0; i < pgcn_i_own_nodes(in); i++) {

@@ -43,7 +43,8 @@ static inline bool pgcn_i_own_is_utf8(const char *text) {
     return pgcn_i_is_utf8(text, (int64_t)strlen(text));
 }
 
-/* own_files.c. Names of all columns but the first, in the arena of the source; none without a header. */
+/* own_files.c. The names of all columns but the first, in the arena of the source. None without a
+ * header. */
 pgcn_status pgcn_i_own_name_columns(pgcn_i_own *in, const pgcn_i_layout *layout, pgcn_i_names *out);
 /* The id of a node; `scratch` is for ids that are row numbers. */
 const char *pgcn_i_own_id(const pgcn_i_own *in, int64_t node, char scratch[24]);

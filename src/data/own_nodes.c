@@ -194,7 +194,7 @@ static pgcn_status order_nodes(pgcn_i_own *in) {
     return consecutive ? PGCN_OK : name_nodes(in);
 }
 
-/* ---- edges, features and labels in that order ------------------------------------------------------------------ */
+/* ---- edges, features and labels in that order -------------------------------------------------- */
 
 static pgcn_status arrange_edges(pgcn_i_own *in) {
     pgcn_i_source *source = in->source;

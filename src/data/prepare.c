@@ -11,7 +11,7 @@
 
 /* ---- the graph -------------------------------------------------------------------------------- */
 
-/* The arcs of a graph as edges again: all of them, or one of each pair. */
+/* Lists the arcs of a graph as edges: all of them, or one of each undirected pair. */
 static pgcn_status list_edges(const pgcn_graph *graph, pgcn_i_source *source) {
     pgcn_node *from = PGCN_I_ARRAY(&source->edge_arena, pgcn_node, graph->entries);
     pgcn_node *to = PGCN_I_ARRAY(&source->edge_arena, pgcn_node, graph->entries);
@@ -35,8 +35,8 @@ static pgcn_status list_edges(const pgcn_graph *graph, pgcn_i_source *source) {
     return PGCN_OK;
 }
 
-/* A container or a built-in set comes with its graph: it can lose its direction, but gain neither one
- * nor the self-loops that were dropped. */
+/* A container or a built-in set has a finished graph. Its edges can become undirected, but not
+ * directed, and dropped self-loops do not come back. */
 static pgcn_status keep_graph(pgcn_i_source *source, const pgcn_i_steps *steps, const char *where) {
     if (steps->directed && !source->graph->directed)
         return pgcn_i_fail(PGCN_ERR_ARGUMENT,
@@ -98,14 +98,6 @@ pgcn_status pgcn_i_prepare_graph(pgcn_i_source *source, const pgcn_i_steps *step
 
 /* ---- largest component ------------------------------------------------------------------------ */
 
-static pgcn_node root_of(pgcn_node *parent, pgcn_node node) {
-    while (parent[node] != node) {
-        parent[node] = parent[parent[node]]; /* halves the way of the next search */
-        node = parent[node];
-    }
-    return node;
-}
-
 /* kept[new] = old, ascending, for the nodes of the largest component (weakly connected; of equal ones
  * that of the smallest node). Roots are the smallest nodes of their components. */
 static pgcn_status find_component(const pgcn_graph *graph, pgcn_i_arena *scratch, pgcn_node **kept,
@@ -116,21 +108,22 @@ static pgcn_status find_component(const pgcn_graph *graph, pgcn_i_arena *scratch
     for (int64_t u = 0; u < graph->n; u++) parent[u] = (pgcn_node)u;
     for (int64_t u = 0; u < graph->n; u++)
         for (int64_t e = graph->offset[u]; e < graph->offset[u + 1]; e++) {
-            pgcn_node a = root_of(parent, (pgcn_node)u), b = root_of(parent, graph->neighbour[e]);
+            pgcn_node a = pgcn_i_root_of(parent, (pgcn_node)u),
+                      b = pgcn_i_root_of(parent, graph->neighbour[e]);
             if (a < b)
                 parent[b] = a;
             else
                 parent[a] = b;
         }
     int64_t best = 0;
-    for (int64_t u = 0; u < graph->n; u++) size[root_of(parent, (pgcn_node)u)]++;
+    for (int64_t u = 0; u < graph->n; u++) size[pgcn_i_root_of(parent, (pgcn_node)u)]++;
     for (int64_t u = 1; u < graph->n; u++)
         if (size[u] > size[best]) best = u;
     *count = 0;
     *kept = PGCN_I_ARRAY(scratch, pgcn_node, size[best]);
     if (!*kept) return PGCN_ERR_MEMORY;
     for (int64_t u = 0; u < graph->n; u++)
-        if (root_of(parent, (pgcn_node)u) == best) (*kept)[(*count)++] = (pgcn_node)u;
+        if (pgcn_i_root_of(parent, (pgcn_node)u) == best) (*kept)[(*count)++] = (pgcn_node)u;
     return PGCN_OK;
 }
 
@@ -209,7 +202,7 @@ static pgcn_status cut_sparse(pgcn_i_source *source, const pgcn_node *kept, int6
     return PGCN_OK;
 }
 
-/* The kept nodes keep their names: without names, their old numbers become names. */
+/* The kept nodes keep their names; without names, their old numbers become their names. */
 static pgcn_status cut_names(pgcn_i_source *source, const pgcn_node *kept, int64_t count) {
     enum { DIGITS = 12 };
     const pgcn_i_names *old = &source->node_id;
@@ -240,7 +233,7 @@ static pgcn_status cut_arrays(pgcn_i_source *source, const pgcn_node *kept, int6
     if (source->x.offset) PGCN_TRY(cut_sparse(source, kept, count));
     CUT_ROWS(source, kept, count, source->x.absent, 1);
     if (source->x.absent && !memchr(source->x.absent, 1, (size_t)count))
-        source->x.absent = source->x.made = NULL; /* none of them is left */
+        source->x.absent = source->x.made = NULL; /* no such node is left */
     CUT_ROWS(source, kept, count, source->node_label, 1);
     CUT_ROWS(source, kept, count, source->label, 1);
     CUT_ROWS(source, kept, count, source->labels, source->classes);
@@ -283,9 +276,8 @@ static pgcn_status keep_largest_component(pgcn_i_source *source, const char *whe
 
 /* ---- order ----------------------------------------------------------------------------------- */
 
-/* Row i becomes what was row order[i], in every array; number is the inverse of order. A graph of
- * the source's own is freed. Names are moved only where there are some: numbers are kept in
- * source->number. */
+/* Moves row order[i] of every array to row i; `number` is the inverse of `order`. Frees the old
+ * graph if own_graph. Names are moved if there are any; the numbers are kept in source->number. */
 static pgcn_status move_rows(pgcn_i_source *source, const pgcn_node *order, const pgcn_node *number,
                              bool own_graph) {
     pgcn_graph *moved;
@@ -323,13 +315,13 @@ pgcn_status pgcn_i_order_nodes(pgcn_i_source *source, const pgcn_i_steps *steps,
                            "step order is for classes of nodes",
                            where);
     pgcn_node *order = PGCN_I_ARRAY(&source->arena, pgcn_node, source->nodes);
-    pgcn_node *place = PGCN_I_ARRAY(&source->arena, pgcn_node, source->nodes);
-    if (!order || !place) return PGCN_ERR_MEMORY;
+    pgcn_node *row = PGCN_I_ARRAY(&source->arena, pgcn_node, source->nodes);
+    if (!order || !row) return PGCN_ERR_MEMORY;
     PGCN_TRY(find_order(source, steps->order, order));
-    invert(order, source->nodes, place);
-    PGCN_TRY(move_rows(source, order, place, true));
+    invert(order, source->nodes, row);
+    PGCN_TRY(move_rows(source, order, row, true));
     source->number = order;
-    source->row = place;
+    source->row = row;
     return PGCN_OK;
 }
 
@@ -351,8 +343,8 @@ pgcn_status pgcn_i_order_undone(const pgcn_i_source *from, pgcn_i_source *out) {
 
 /* ---- all steps -------------------------------------------------------------------------------- */
 
-/* A container may hold nodes in another order. Steps go by numbers (splits, columns of identity),
- * and must come first. */
+/* A container may hold nodes in another order. Steps depend on the original numbers (splits,
+ * columns of identity), so they must come before the order. */
 static pgcn_status check_not_ordered(const pgcn_i_source *source, const pgcn_i_steps *steps,
                                      const char *where) {
     char text[PGCN_I_STEPS_TEXT];

@@ -1,5 +1,5 @@
-/* What readers share: the life of a pgcn_i_source, class codes of any value, masks, and the choice
- * between dense and sparse features. Serial, thread-safe. Called by every reader. */
+/* Functions that readers share: notes, class codes of any value, masks, and the choice between
+ * dense and sparse features. Serial, thread-safe. Called by every reader. */
 #include "data/data.h"
 
 #include <stdarg.h>
@@ -23,7 +23,7 @@ pgcn_status pgcn_i_source_note(pgcn_i_source *source, const char *format, ...) {
     va_start(arguments, format);
     vsnprintf(raw, sizeof raw, format, arguments);
     va_end(arguments);
-    pgcn_text_printable(raw, text, sizeof text); /* it quotes files, too */
+    pgcn_text_printable(raw, text, sizeof text); /* it may quote files */
     const char *note = pgcn_i_arena_strdup(&source->arena, text);
     if (!note) return PGCN_ERR_MEMORY;
     source->note[source->notes++] = note;

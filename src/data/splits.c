@@ -1,6 +1,6 @@
-/* Splits made on the spot, seeded: stratified, random, per class, folds. Items are nodes, or graphs
- * where graphs are classified; items without a label are in no mask. Every random number is a function
- * of (seed, split, item), so a split is the same everywhere. Serial, thread-safe. Called by prepare.c
+/* Makes seeded splits: stratified, random, per class, folds. Items are nodes, or graphs where
+ * graphs are classified; items without a label are in no mask. Every random number is a function of
+ * (seed, split, item), so a split is the same everywhere. Serial, thread-safe. Called by prepare.c
  * and builtin.c. */
 #include "data/data.h"
 
@@ -16,7 +16,7 @@ pgcn_i_rng_domain pgcn_i_data_domain(uint64_t seed, pgcn_i_draw what, int number
     return pgcn_i_rng_domain_of(seed, PGCN_I_RNG_DATA, number, (int)what, 0);
 }
 
-/* Fisher-Yates. Each step has an element of its own: a single stream would end after 2^18 words. */
+/* Fisher-Yates. Each step uses its own counter element: a single stream would end after 2^18 words. */
 void pgcn_i_shuffle(pgcn_i_rng_domain domain, int64_t n, pgcn_node *order) {
     for (int64_t i = 0; i < n; i++) order[i] = (pgcn_node)i;
     for (int64_t i = n - 1; i > 0; i--) {
@@ -66,7 +66,7 @@ fail:
     return status;
 }
 
-/* ---- the kinds a step asks for -------------------------------------------------------------- */
+/* ---- kinds of splits ---------------------------------------------------------------------- */
 
 typedef struct items {
     int64_t count;
@@ -94,8 +94,8 @@ static pgcn_status collect_items(const pgcn_i_source *source, bool by_class, pgc
     return PGCN_OK;
 }
 
-/* Fractions of each class, rounded; a class of three items or more has one in every part that is asked
- * for, and a smaller one trains first. */
+/* Fractions of each class, rounded. A class of three items or more has at least one in every part
+ * with a fraction above 0; a smaller class fills train first. */
 static void quotas_of_class(int64_t size, const double fraction[3], int64_t quota[3]) {
     double upto = 0;
     int64_t given = 0;
@@ -192,8 +192,8 @@ static pgcn_status published_folds(pgcn_i_source *source) {
     return splits_of_folds(source, source->fold, folds, true, source->graphs);
 }
 
-/* Stratified folds: items of a class are dealt out in turn, each class where the last one stopped, so
- * that folds differ by one item at most. */
+/* Stratified folds: the items of a class go to the folds in turn, and each class continues where
+ * the last one stopped. Fold sizes differ by at most one item. */
 static pgcn_status split_in_folds(pgcn_i_source *source, const pgcn_i_steps *steps,
                                   pgcn_i_arena *scratch) {
     items all;
@@ -252,7 +252,7 @@ pgcn_status pgcn_i_make_splits(pgcn_i_source *source, const pgcn_i_steps *steps)
     return status;
 }
 
-/* ---- where there are none ------------------------------------------------------------------------ */
+/* ---- default splits ----------------------------------------------------------------------------- */
 
 static bool has_empty_part(const pgcn_i_source *source) {
     for (int s = 0; s < source->splits; s++) {
@@ -272,8 +272,8 @@ static int64_t labelled_items(const pgcn_i_source *source) {
     return labelled;
 }
 
-/* Sets of graphs are small and have no usual split: ten folds, published ones where there are (and each
- * leaves something to train on, to validate and to test). */
+/* Sets of graphs are small and have no standard split: ten folds. Published folds are used if there
+ * are any and no part of them is empty. */
 static pgcn_status make_missing_folds(pgcn_i_source *source) {
     pgcn_i_steps usual = {.split_kind = PGCN_I_SPLIT_KFOLD, .split_count = PGCN_I_DEFAULT_SPLITS};
     if (labelled_items(source) < PGCN_I_DEFAULT_SPLITS) return PGCN_OK;
@@ -284,8 +284,9 @@ static pgcn_status make_missing_folds(pgcn_i_source *source) {
                               source->fold ? " that the published folds could make" : "");
 }
 
-/* Labelled nodes without a split get one; fewer than three stay without, and training will say so.
- * Classes of one or two nodes may leave a stratified part empty: then without regard to classes. */
+/* Nodes with labels but without splits get the default ones. With fewer than three labels there is
+ * no split, and training will report that. Classes of one or two nodes may leave a stratified part
+ * empty: then the splits are random. */
 pgcn_status pgcn_i_make_missing_splits(pgcn_i_source *source) {
     pgcn_i_steps usual = {.split_kind = PGCN_I_SPLIT_STRATIFIED,
                           .split = {0.6, 0.2, 0.2},

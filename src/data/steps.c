@@ -14,8 +14,8 @@ enum { MOST_SPLITS = 1000 };
 typedef struct step_word {
     const char *text;
     size_t length;     /* of the whole step, without the comma */
-    size_t key_length; /* of what stands before the "=" */
-    const char *value; /* what follows the "="; NULL: there is none */
+    size_t key_length; /* of the key before the "=" */
+    const char *value; /* after the "="; NULL: there is none */
     size_t value_length;
 } step_word;
 
@@ -159,7 +159,7 @@ static bool set_flag(const step_word *word, pgcn_i_steps *steps) {
     const struct {
         const char *name;
         bool *flag;
-        bool *opposite; /* that it clears, or NULL */
+        bool *opposite; /* flag that it clears, or NULL */
     } flags[] = {{"directed", &steps->directed, &steps->symmetrise},
                  {"symmetrise", &steps->symmetrise, &steps->directed},
                  {"self-loops", &steps->self_loops, NULL},
@@ -224,7 +224,7 @@ pgcn_status pgcn_i_check_repeats(const char *list) {
                             strncmp(a, b, first.key_length) == 0;
             if (same_key && (other.length != first.length || strncmp(a, b, first.length) != 0))
                 return pgcn_i_fail(PGCN_ERR_ARGUMENT,
-                                   "'%.*s' and '%.*s' stand in one list; leave out one of them",
+                                   "'%.*s' and '%.*s' are in one list; leave out one of them",
                                    (int)(first.length < 80 ? first.length : 80), a,
                                    (int)(other.length < 80 ? other.length : 80), b);
             b += other.length;

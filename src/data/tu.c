@@ -9,8 +9,8 @@
  *   NAME_edge_labels.txt       optional, m lines: a code of each edge
  *   NAME_edge_attributes.txt, NAME_graph_attributes.txt   not read, a note says so
  *
- * Codes are renumbered from 0 in ascending order. Memory follows what stands in the files: nothing
- * is allocated for a number that a file merely claims. Called through formats.c. Serial,
+ * Codes are renumbered from 0 in ascending order. Memory is proportional to the files: nothing is
+ * allocated for a number that a file merely claims. Called through formats.c. Serial,
  * thread-safe. */
 #include "data/data.h"
 #include "data/lines.h"
@@ -21,7 +21,7 @@
 typedef struct tu {
     const char *directory;
     char name[PGCN_I_NAME_BYTES];
-    pgcn_i_buffer numbers; /* of the file that is read at the moment */
+    pgcn_i_buffer numbers; /* of the current file */
     pgcn_i_source *source;
 } tu;
 
@@ -49,7 +49,7 @@ static pgcn_status must_have(const char *path, int64_t rows, int64_t expected, c
     return pgcn_i_fail(
         PGCN_ERR_MISMATCH,
         "reading '%s': it has %lld lines, expected %lld, one for each of the %s; get "
-        "all files from one place",
+        "all files from one source",
         path, (long long)rows, (long long)expected, what);
 }
 
@@ -74,7 +74,7 @@ static pgcn_status read_numbers(tu *from, const char *kind, int columns, bool *m
 
 /* ---- graphs and nodes ------------------------------------------------------------------------ */
 
-/* Graphs without classes can be predicted. */
+/* A missing file is fine: graphs without classes can be predicted. */
 static pgcn_status read_graph_labels(tu *from) {
     numbers labels;
     bool present;
@@ -115,14 +115,14 @@ static pgcn_status read_indicator(tu *from) {
     if (before != source->graphs)
         return pgcn_i_fail(PGCN_ERR_MISMATCH,
                            "reading '%s': its last graph is number %lld, but %s_graph_labels.txt "
-                           "has %lld lines; get all files from one place",
+                           "has %lld lines; get all files from one source",
                            indicator.path, (long long)before, from->name,
                            (long long)source->graphs);
     source->graph_of = graph_of;
     return PGCN_OK;
 }
 
-/* What has labels: the nodes, or the edges. */
+/* The items that have labels: nodes or edges. */
 typedef struct labelled {
     const char *name;  /* in the name of the file and in notes: "node" */
     const char *items; /* in errors: "edges of NAME_A.txt" */
@@ -228,7 +228,7 @@ static pgcn_status note_unread_files(tu *from) {
     return PGCN_OK;
 }
 
-/* ---- the whole ------------------------------------------------------------------------------- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 static pgcn_status read_all(tu *from) {
     int sets = pgcn_i_directory_find(from->directory, "", "_graph_indicator.txt", from->name);

@@ -54,7 +54,8 @@ static pgcn_status find_file(const char *path, char out[PGCN_I_PATH_BYTES]) {
     return pgcn_i_fail(PGCN_ERR_ARGUMENT, "the path '%.100s...' is too long", path);
 }
 
-/* The first key of the object is one of ours; a dictionary of Python 3.5 may begin with any. */
+/* The first key of the object must be one of the format; a dictionary of Python 3.5 may begin with
+ * any. */
 bool pgcn_i_wikics_detect(const char *path) {
     static const char blanks[] = " \t\r\n";
     char file[PGCN_I_PATH_BYTES], start[64] = "";
@@ -90,7 +91,7 @@ static pgcn_status take_value(document *doc, key k) {
     return PGCN_OK;
 }
 
-/* An array of values: one row of a matrix, or a whole vector. */
+/* Reads an array of values: one row of a matrix, or a vector. */
 static pgcn_status take_row(document *doc, key k, int64_t *count) {
     *count = 0;
     PGCN_TRY(pgcn_i_json_array(doc->json));
@@ -161,7 +162,7 @@ static pgcn_status take_document(document *doc) {
             continue;
         }
         if (doc->seen[k])
-            return pgcn_i_json_fail(doc->json, "the key '%s' stands there twice", key_name[k]);
+            return pgcn_i_json_fail(doc->json, "the key '%s' occurs twice", key_name[k]);
         doc->seen[k] = true;
         if (k == LINKS)
             PGCN_TRY(take_links(doc));
@@ -172,13 +173,13 @@ static pgcn_status take_document(document *doc) {
     }
 }
 
-/* ---- the whole ------------------------------------------------------------------------------- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 static bool is_split_masks(key k) {
     return k == TRAIN_MASKS || k == VAL_MASKS || k == STOPPING_MASKS;
 }
 
-/* All keys there, and of sizes that fit each other. */
+/* Checks that all keys are there and their sizes fit each other. */
 static pgcn_status check_sizes(const document *doc, const char *file) {
     for (int k = 0; k < KEYS; k++)
         if (!doc->seen[k] && k != STOPPING_MASKS)

@@ -82,7 +82,8 @@ static int64_t height(const machine *m) {
     return m->stack.bytes / (int64_t)sizeof(value *);
 }
 
-/* Values are made in blocks, whose size follows what the file can still ask for. */
+/* Values are allocated in blocks. A block is no larger than the number of values that the rest of
+ * the file can make. */
 static int64_t block_size(const machine *m, int64_t more) {
     enum { LARGEST = 4096 };
     int64_t left = m->end - m->at + 1 + more;
@@ -190,7 +191,7 @@ static pgcn_status run_unsigned(machine *m, int bytes) {
     return pgcn_i_pickle_push_integer(m, PGCN_I_PICKLE_INTEGER, (int64_t)number);
 }
 
-/* A signed number of 0 to 8 bytes, whose own number of bytes stands before it in `prefix` bytes. */
+/* A signed number of 0 to 8 bytes. Its length comes before it, in `prefix` bytes. */
 static pgcn_status run_long(machine *m, int prefix) {
     uint64_t bytes = 4, number;
     if (prefix > 0) PGCN_TRY(take_unsigned(m, prefix, &bytes));
@@ -262,7 +263,7 @@ pgcn_status pgcn_i_pickle_push_text(machine *m, const char *data, int64_t bytes,
     return pgcn_i_pickle_push(m, v);
 }
 
-/* Room for a text that cannot stay as it is in the file. */
+/* Memory for a text that must be decoded. */
 pgcn_status pgcn_i_pickle_decoded_room(machine *m, int64_t bytes, char **out) {
     m->decoded_bytes += bytes; /* each is at most the length of the file: no overflow */
     if (m->decoded_bytes > m->end - m->start)
@@ -272,7 +273,7 @@ pgcn_status pgcn_i_pickle_decoded_room(machine *m, int64_t bytes, char **out) {
     return *out ? PGCN_OK : PGCN_ERR_MEMORY;
 }
 
-/* A text with its length before it, in `prefix` bytes. */
+/* A text. Its length comes before it, in `prefix` bytes. */
 static pgcn_status take_text(machine *m, int prefix, pgcn_i_pickle_encoding encoding) {
     uint64_t bytes;
     char *data;
@@ -531,7 +532,7 @@ static pgcn_status run_protocol(machine *m, int unused) {
     return PGCN_OK;
 }
 
-/* Protocol 4 tells how many bytes belong together, which only matters to a reader of streams. */
+/* Protocol 4 marks frames of bytes, which only matter to a reader of streams. */
 static pgcn_status run_frame(machine *m, int unused) {
     (void)unused;
     char *length;
@@ -559,9 +560,11 @@ static const operation operations[256] = {
     /* containers */
     ['('] = {run_mark, 0},         ['0'] = {run_pop, 0},          ['1'] = {run_pop_mark, 0},
     ['2'] = {run_duplicate, 0},
-    [')'] = {pgcn_i_pickle_push_empty, PGCN_I_PICKLE_TUPLE},     ['t'] = {run_from_mark, PGCN_I_PICKLE_TUPLE},
-    [']'] = {pgcn_i_pickle_push_empty, PGCN_I_PICKLE_LIST},      ['l'] = {run_from_mark, PGCN_I_PICKLE_LIST},
-    ['}'] = {pgcn_i_pickle_push_empty, PGCN_I_PICKLE_DICT},      ['d'] = {run_from_mark, PGCN_I_PICKLE_DICT},
+    [')'] = {pgcn_i_pickle_push_empty, PGCN_I_PICKLE_TUPLE},
+    [']'] = {pgcn_i_pickle_push_empty, PGCN_I_PICKLE_LIST},
+    ['}'] = {pgcn_i_pickle_push_empty, PGCN_I_PICKLE_DICT},
+    ['t'] = {run_from_mark, PGCN_I_PICKLE_TUPLE}, ['l'] = {run_from_mark, PGCN_I_PICKLE_LIST},
+    ['d'] = {run_from_mark, PGCN_I_PICKLE_DICT},
     ['a'] = {run_add_one, PGCN_I_PICKLE_LIST},    ['e'] = {run_add_marked, PGCN_I_PICKLE_LIST},
     ['s'] = {run_add_one, PGCN_I_PICKLE_DICT},    ['u'] = {run_add_marked, PGCN_I_PICKLE_DICT},
     [0x85] = {run_short_tuple, 1}, [0x86] = {run_short_tuple, 2}, [0x87] = {run_short_tuple, 3},
@@ -570,11 +573,13 @@ static const operation operations[256] = {
     ['g'] = {run_get, 0},          ['h'] = {run_get, 1},          ['j'] = {run_get, 4},
     [0x94] = {run_memoize, 0},
     /* names and objects */
-    ['c'] = {pgcn_i_pickle_run_global, 0},       [0x93] = {pgcn_i_pickle_run_stack_global, 0},
-    ['R'] = {pgcn_i_pickle_run_call, 0},         [0x81] = {pgcn_i_pickle_run_call, 0},        ['b'] = {pgcn_i_pickle_run_build, 0},
-    ['i'] = {pgcn_i_pickle_run_global, 1},       ['o'] = {pgcn_i_pickle_run_refused, 0},      [0x92] = {pgcn_i_pickle_run_refused, 0},
-    ['P'] = {pgcn_i_pickle_run_refused, 0},      ['Q'] = {pgcn_i_pickle_run_refused, 0},      [0x82] = {pgcn_i_pickle_run_refused, 0},
-    [0x83] = {pgcn_i_pickle_run_refused, 0},     [0x84] = {pgcn_i_pickle_run_refused, 0},
+    ['c'] = {pgcn_i_pickle_run_global, 0},  [0x93] = {pgcn_i_pickle_run_stack_global, 0},
+    ['R'] = {pgcn_i_pickle_run_call, 0},    [0x81] = {pgcn_i_pickle_run_call, 0},
+    ['b'] = {pgcn_i_pickle_run_build, 0},   ['i'] = {pgcn_i_pickle_run_global, 1},
+    ['o'] = {pgcn_i_pickle_run_refused, 0}, [0x92] = {pgcn_i_pickle_run_refused, 0},
+    ['P'] = {pgcn_i_pickle_run_refused, 0}, ['Q'] = {pgcn_i_pickle_run_refused, 0},
+    [0x82] = {pgcn_i_pickle_run_refused, 0}, [0x83] = {pgcn_i_pickle_run_refused, 0},
+    [0x84] = {pgcn_i_pickle_run_refused, 0},
 };
 /* clang-format on */
 
@@ -619,6 +624,6 @@ const pgcn_i_pickle *pgcn_i_pickle_find(const pgcn_i_pickle *dict, const char *k
     const item *at = dict && dict->kind == PGCN_I_PICKLE_DICT ? dict->items.first : NULL;
     for (; at && at->next; at = at->next->next)
         if (pgcn_i_pickle_is_text(at->value, key))
-            found = at->next->value; /* the last one counts */
+            found = at->next->value; /* a later value replaces an earlier one */
     return found;
 }

@@ -7,13 +7,13 @@
 
 typedef struct pgcn_i_pickle_machine {
     const char *path;
-    char *start, *at, *end; /* the file; a NUL stands at `end` */
+    char *start, *at, *end; /* the file; *end is a NUL */
     int64_t operation;      /* the byte of the operation that runs */
     pgcn_i_arena *arena;
     pgcn_i_buffer stack;   /* of pgcn_i_pickle * */
     pgcn_i_buffer marks;   /* of int64_t: heights of the stack */
     pgcn_i_buffer memo;    /* of pgcn_i_pickle *, NULL: not set */
-    pgcn_i_pickle *values; /* room for values and items that were not made yet */
+    pgcn_i_pickle *values; /* next unused ones of the current blocks */
     pgcn_i_pickle_item *items;
     int64_t values_left, items_left, decoded_bytes;
 } pgcn_i_pickle_machine;
@@ -21,7 +21,7 @@ typedef struct pgcn_i_pickle_machine {
 /* "reading 'FILE': byte 12 " and the sentence. */
 void pgcn_i_pickle_complain(const pgcn_i_pickle_machine *m, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/* A macro, so that compilers see a constant and know that nobody goes on after it. */
+/* A macro, so that compilers see the constant and know that the caller returns. */
 #define PGCN_I_PICKLE_BAD(...) (pgcn_i_pickle_complain(__VA_ARGS__), PGCN_ERR_FORMAT)
 
 /* pickle.c: the file and the stack. */
@@ -36,7 +36,7 @@ pgcn_status pgcn_i_pickle_push_integer(pgcn_i_pickle_machine *m, pgcn_i_pickle_k
                                        int64_t integer);
 pgcn_status pgcn_i_pickle_push_text(pgcn_i_pickle_machine *m, const char *data, int64_t bytes,
                                     pgcn_i_pickle_encoding encoding);
-/* Memory for a text that cannot stay as it is in the file. */
+/* Memory for a text that must be decoded. */
 pgcn_status pgcn_i_pickle_decoded_room(pgcn_i_pickle_machine *m, int64_t bytes, char **out);
 /* Fails unless the stack has `count` values above the last mark. */
 pgcn_status pgcn_i_pickle_need(const pgcn_i_pickle_machine *m, int64_t count);

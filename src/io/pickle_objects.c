@@ -19,7 +19,8 @@ typedef enum symbol {
     ENCODE
 } symbol;
 
-/* Several spellings: Python 2 and 3, and the places where NumPy and SciPy moved their classes. */
+/* Several spellings: of Python 2 and 3, and of the modules to which NumPy and SciPy moved their
+ * classes. */
 static const struct {
     const char *module, *name;
     symbol symbol;
@@ -90,7 +91,7 @@ pgcn_status pgcn_i_pickle_run_stack_global(machine *m, int unused) {
     return push_symbol(m, module->text.data, module->text.bytes, name->text.data, name->text.bytes);
 }
 
-/* Operations that reach outside the file by their nature. */
+/* Operations that refer to objects outside the file. */
 pgcn_status pgcn_i_pickle_run_refused(machine *m, int unused) {
     (void)unused;
     return PGCN_I_PICKLE_BAD(
@@ -131,7 +132,7 @@ static pgcn_status make_dtype(machine *m, const value *arguments) {
         shown);
 }
 
-/* An array as np.ndarray((0,), 'b') is: empty until its state comes. */
+/* An empty array, as np.ndarray((0,), 'b') makes it; BUILD fills it. */
 static pgcn_status make_array(machine *m, const value *arguments) {
     if (!is_symbol(item_of(arguments, 0), NDARRAY))
         return PGCN_I_PICKLE_BAD(m, "reconstructs %s, expected numpy.ndarray; save plain arrays",
@@ -177,7 +178,7 @@ static pgcn_status make_encoded(machine *m, const value *arguments) {
     return pgcn_i_pickle_push_text(m, out, bytes, PGCN_I_PICKLE_BYTES);
 }
 
-/* `callable` with `arguments`: what Python would call is looked at, and its result built. */
+/* Builds the value that Python would get by calling `callable` with `arguments`. */
 static pgcn_status make_called(machine *m, const value *callable, const value *arguments) {
     if (callable->kind != PGCN_I_PICKLE_SYMBOL || arguments->kind != PGCN_I_PICKLE_TUPLE)
         return PGCN_I_PICKLE_BAD(

@@ -107,7 +107,7 @@ static void test_wikics_bad_files_are_refused(void **state) {
     } cases[] = {
         {JOIN(FEATURES, LABELS, LINKS, TRAIN, STOPPING, VAL, "\"x\": 1"), "'test_mask' is missing"},
         {JOIN(FEATURES, LABELS, LINKS, TRAIN, TRAIN, VAL, TEST_),
-         "'train_masks' stands there twice"},
+         "'train_masks' occurs twice"},
         {JOIN("\"features\": [[1], [1, 2], [1], [1]]", LABELS, LINKS, TRAIN, STOPPING, VAL, TEST_),
          "row 1 of 'features' has 2 values, expected 1"},
         {JOIN("\"features\": [[1], [1], [1]]", LABELS, LINKS, TRAIN, STOPPING, VAL, TEST_),
