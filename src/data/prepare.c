@@ -160,23 +160,29 @@ static pgcn_status cut_graph(pgcn_i_source *source, const pgcn_node *kept, int64
     return PGCN_OK;
 }
 
-/* The kept rows of an array whose rows have `row_bytes`; *array is replaced. */
-static pgcn_status cut_rows(pgcn_i_source *source, const pgcn_node *kept, int64_t count,
-                            int64_t row_bytes, const void *from, void *to) {
-    const char *old;
-    memcpy(&old, from, sizeof old);
-    if (!old) return PGCN_OK;
-    char *rows = pgcn_i_arena_alloc(&source->arena, count, (size_t)row_bytes);
-    if (!rows) return PGCN_ERR_MEMORY;
-    for (int64_t i = 0; i < count; i++)
-        memcpy(rows + i * row_bytes, old + kept[i] * row_bytes, (size_t)row_bytes);
+/* Sets *to to the kept rows of an array whose rows have `row_bytes`; NULL stays NULL. */
+static pgcn_status copy_rows(pgcn_i_source *source, const pgcn_node *kept, int64_t count,
+                             int64_t row_bytes, const void *from, void *to) {
+    char *rows = NULL;
+    if (from && !(rows = pgcn_i_arena_alloc(&source->arena, count, (size_t)row_bytes)))
+        return PGCN_ERR_MEMORY;
+    for (int64_t i = 0; from && i < count; i++)
+        memcpy(rows + i * row_bytes, (const char *)from + kept[i] * row_bytes, (size_t)row_bytes);
     memcpy(to, &rows, sizeof rows);
+    return PGCN_OK;
+}
+
+/* The same for *array, which is replaced; the old one is freed. */
+static pgcn_status cut_rows(pgcn_i_source *source, const pgcn_node *kept, int64_t count,
+                            int64_t row_bytes, void *array) {
+    const void *old;
+    memcpy(&old, array, sizeof old);
+    PGCN_TRY(copy_rows(source, kept, count, row_bytes, old, array));
     pgcn_i_arena_drop(&source->arena, old);
     return PGCN_OK;
 }
 #define CUT_ROWS(source, kept, count, array, columns)                                              \
-    PGCN_TRY(                                                                                      \
-        cut_rows(source, kept, count, (int64_t)sizeof *(array) * (columns), &(array), &(array)))
+    PGCN_TRY(cut_rows(source, kept, count, (int64_t)sizeof *(array) * (columns), &(array)))
 
 static pgcn_status cut_sparse(pgcn_i_source *source, const pgcn_node *kept, int64_t count) {
     pgcn_i_features *x = &source->x;
@@ -227,6 +233,27 @@ static pgcn_status cut_names(pgcn_i_source *source, const pgcn_node *kept, int64
     return PGCN_OK;
 }
 
+/* Masks of several splits may share one array, so the old ones are freed when all are copied. */
+static pgcn_status cut_masks(pgcn_i_source *source, const pgcn_node *kept, int64_t count) {
+    const pgcn_i_split *old = source->split;
+    pgcn_i_split *split = PGCN_I_ARRAY(&source->arena, pgcn_i_split, source->splits);
+    if (!split) return PGCN_ERR_MEMORY;
+    for (int s = 0; s < source->splits; s++) {
+        split[s] = old[s];
+        PGCN_TRY(copy_rows(source, kept, count, 1, old[s].train, &split[s].train));
+        PGCN_TRY(copy_rows(source, kept, count, 1, old[s].val, &split[s].val));
+        PGCN_TRY(copy_rows(source, kept, count, 1, old[s].test, &split[s].test));
+    }
+    for (int s = 0; s < source->splits; s++) {
+        pgcn_i_arena_drop(&source->arena, old[s].train);
+        pgcn_i_arena_drop(&source->arena, old[s].val);
+        pgcn_i_arena_drop(&source->arena, old[s].test);
+    }
+    source->split = split;
+    pgcn_i_arena_drop(&source->arena, old);
+    return PGCN_OK;
+}
+
 /* All arrays with a row per node but the graph and the names. */
 static pgcn_status cut_arrays(pgcn_i_source *source, const pgcn_node *kept, int64_t count) {
     CUT_ROWS(source, kept, count, source->x.dense, source->x.columns);
@@ -239,11 +266,7 @@ static pgcn_status cut_arrays(pgcn_i_source *source, const pgcn_node *kept, int6
     CUT_ROWS(source, kept, count, source->labels, source->classes);
     CUT_ROWS(source, kept, count, source->label_known, 1);
     CUT_ROWS(source, kept, count, source->graph_of, 1);
-    for (int s = 0; s < source->splits && !source->graph_label; s++) {
-        CUT_ROWS(source, kept, count, source->split[s].train, 1);
-        CUT_ROWS(source, kept, count, source->split[s].val, 1);
-        CUT_ROWS(source, kept, count, source->split[s].test, 1);
-    }
+    if (!source->graph_label) PGCN_TRY(cut_masks(source, kept, count));
     source->nodes = source->x.n = count;
     return PGCN_OK;
 }
