@@ -309,13 +309,8 @@ pgcn_status pgcn_i_read_matrix_f32(const char *path, pgcn_i_arena *arena, int64_
     PGCN_TRY(read_matrix(path, arena, &array));
     *rows = array.shape[0];
     *columns = array.shape[1];
+    PGCN_TRY(pgcn_i_array_to_f32(arena, &array));
     *out = array.data;
-    if (array.dtype == PGCN_I_F32) return PGCN_OK;
-    float *value = PGCN_I_ARRAY(arena, float, array.count);
-    if (!value) return PGCN_ERR_MEMORY;
-    for (int64_t i = 0; i < array.count; i++) value[i] = (float)number_at(&array, i);
-    pgcn_i_arena_drop(arena, array.data);
-    *out = value;
     return PGCN_OK;
 }
 
