@@ -168,8 +168,8 @@ static pgcn_status check_reachable(const char *path) {
 
 static pgcn_status no_header(const char *name) {
     return pgcn_i_fail(PGCN_ERR_ARGUMENT,
-                       "data set '%s' is no edge list in text, so --header does not apply; "
-                       "leave it out",
+                       "data set '%s' is no edge list in text, so its first line "
+                       "cannot be a header; leave out --header",
                        name);
 }
 
