@@ -1,4 +1,4 @@
-/* base: what every other room stands on, and which knows none of them.
+/* base: the lowest room. Every other room uses it; it uses none of them.
  *
  * Comes in: nothing. Goes out: errors with a sentence, checked memory, counter-based random
  * numbers (rng.h), and a thread pool whose results do not depend on the number of threads.
@@ -20,7 +20,8 @@
 pgcn_status pgcn_i_fail(pgcn_status code, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Puts "<prefix>: " in front of the sentence of an error on its way up, and returns `code`. */
+/* Puts "<prefix>: " in front of the stored sentence and returns `code`: for a caller that knows
+ * more about where the error is. */
 pgcn_status pgcn_i_fail_in(pgcn_status code, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
@@ -30,15 +31,15 @@ pgcn_status pgcn_i_fail_in(pgcn_status code, const char *format, ...)
         if (pgcn_try_status != PGCN_OK) return pgcn_try_status;                                    \
     } while (0)
 
-/* The same where something is held: sets the local `status` and goes to `fail`. */
+/* The same in a function that must clean up: sets the local `status` and jumps to `fail`. */
 #define PGCN_TRY_GOTO(call)                                                                        \
     do {                                                                                           \
         status = (call);                                                                           \
         if (status != PGCN_OK) goto fail;                                                          \
     } while (0)
 
-/* The first line of a public function, for every pointer that it cannot do without: a wrong argument
- * is an error with a sentence (the rule of the public header). */
+/* The first line of a public function, for every required pointer: a wrong argument is an error
+ * with a sentence (the rule of the public header). */
 #define PGCN_I_NEED(pointer)                                                                       \
     do {                                                                                           \
         if (!(pointer))                                                                            \
@@ -48,14 +49,14 @@ pgcn_status pgcn_i_fail_in(pgcn_status code, const char *format, ...)
 
 /* ---- option structs (status.c) ------------------------------------------------------------- */
 
-/* Lays the caller's option struct `given` (it starts with its size_t size) over the default in
- * `known`: only what both sides know is copied, so old and new programs work. NULL changes
- * nothing. `maker` names the function that fills such a struct, for the error. */
+/* Copies the caller's option struct `given` (it starts with its size_t size) over the defaults in
+ * `known`. Only the fields that both sides know are copied, so old and new programs work. NULL
+ * changes nothing. `maker` names the function that fills such a struct, for the error. */
 pgcn_status pgcn_i_opts_over(void *known, size_t known_bytes, const void *given, const char *maker);
 
-/* "1.2 GB can still be had", for sentences about memory that is out (system.c). */
+/* "1.2 GB are available", for errors about memory (system.c). */
 void pgcn_i_available_text(char out[64]);
-/* What gives this program more memory: "raise the limit ... (ulimit -v)" only where there is one. */
+/* How to get more memory: "raise the limit ... (ulimit -v)", but only where there is a limit. */
 const char *pgcn_i_memory_remedy(void);
 
 /* PGCN_ERR_ARGUMENT for a seed above PGCN_MAX_SEED. */
@@ -93,22 +94,22 @@ typedef struct pgcn_i_arena {
 void *pgcn_i_arena_alloc(pgcn_i_arena *arena, int64_t count, size_t size); /* zeroed, aligned */
 char *pgcn_i_arena_strdup(pgcn_i_arena *arena, const char *text);
 void pgcn_i_arena_free(pgcn_i_arena *arena);
-/* Gives one array back before the others; NULL is fine. */
+/* Frees one array before the others; NULL is fine. */
 void pgcn_i_arena_drop(pgcn_i_arena *arena, const void *array);
 
-/* A growing array for readers that do not know yet how much will come. `data` moves when it grows.
- * Zero-initialise to create. What lies beyond `bytes` is not initialised and, since the system
- * gives pages when they are touched, costs nothing: reserve a prediction early and once. */
+/* A growing array, for readers that do not know the size in advance. `data` moves when it grows.
+ * Zero-initialise to create. Memory beyond `bytes` is not initialised. It costs nothing until it is
+ * touched, so reserve the predicted size once and early. */
 typedef struct pgcn_i_buffer {
     char *data;
     int64_t bytes, capacity;
 } pgcn_i_buffer;
 pgcn_status pgcn_i_buffer_reserve(pgcn_i_buffer *buffer, int64_t capacity); /* at least */
-/* Room for `bytes` more at the end, which are counted at once; the address of the first. */
+/* Appends `bytes` uninitialised bytes and returns the address of the first; NULL without memory. */
 void *pgcn_i_buffer_add(pgcn_i_buffer *buffer, int64_t bytes);
 void pgcn_i_buffer_free(pgcn_i_buffer *buffer);
-/* The arena takes the block as it is, without copying, and the buffer is empty again. Returns the
- * array; an empty buffer gives an address too, or NULL when memory is out. */
+/* Moves the block into the arena without copying; the buffer is empty afterwards. Returns the
+ * array, which is not NULL for an empty buffer either, unless memory is out. */
 void *pgcn_i_arena_take(pgcn_i_arena *arena, pgcn_i_buffer *buffer);
 
 /* p = PGCN_I_ARRAY(arena, float, count): typed, NULL on failure with the error set. */
@@ -127,13 +128,13 @@ int pgcn_i_cores(void); /* cores this process may use (affinity mask) */
 
 /* Runs task 0 .. n_tasks-1, fewer than 2^32 of them, each exactly once, on any worker in any order;
  * returns when all are done. `worker` (0 .. threads-1) only selects scratch memory. A task writes
- * only to places that belong to its number, so results cannot depend on scheduling. Nothing in a
- * task can fail. No nesting. Tasks must cut the data at places that do not depend on the number of
+ * only memory that belongs to its number, so results cannot depend on scheduling. Nothing in a task
+ * can fail. No nesting. How the data is divided into tasks must not depend on the number of
  * threads. */
 typedef void (*pgcn_i_task)(void *context, int64_t task, int worker);
 void pgcn_i_parallel(pgcn_i_pool *pool, int64_t n_tasks, pgcn_i_task run, void *context);
-/* The same for a loop that does little with each of `floats` numbers. Of few of them the caller is
- * done before a worker has begun. */
+/* The same for a loop that does little with each of `floats` numbers. If there are few, the calling
+ * thread does all of them: it is done before a worker wakes up. */
 enum { PGCN_FEW_FLOATS = 32768 };
 static inline void pgcn_i_parallel_light(pgcn_i_pool *pool, int64_t floats, int64_t n_tasks,
                                          pgcn_i_task run, void *context) {

@@ -8,10 +8,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Large blocks are mapped: they come zeroed, and go back to the system when they are freed. malloc would
- * keep them after the first one is freed (its threshold moves), and the peak of a program that reads
- * files, builds a graph and gives the edges back would depend on chance. In front of every block stands
- * how it was made. Sanitizers see through malloc only, so they get no mapped blocks. */
+/* Large blocks are mapped: they come zeroed, and go back to the system when they are freed. malloc
+ * would keep them after the first one is freed (its threshold moves), and the peak of a program
+ * that reads files, builds a graph and frees the edges would depend on chance. A header in front of
+ * every block stores its size, which says how it was allocated. Sanitizers only know malloc, so
+ * nothing is mapped under them. */
 enum { LARGE_BYTES = 1 << 20 };
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define MAPS_LARGE_BLOCKS false
@@ -36,18 +37,19 @@ static char *map_block(size_t bytes) {
     return start == MAP_FAILED ? NULL : start;
 }
 
-/* Maps one huge page more than is needed and gives back what is before and behind. */
+/* Maps one huge page more than needed and unmaps the excess before and after the block. */
 static char *map_in_huge_pages(size_t bytes) {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    size_t whole = (bytes + page - 1) / page * page;
-    char *wide = whole <= SIZE_MAX - HUGE_PAGE ? map_block(whole + HUGE_PAGE) : NULL;
-    if (!wide) return map_block(bytes); /* the room for the shift may be what is missing */
+    size_t rounded = (bytes + page - 1) / page * page;
+    char *wide = rounded <= SIZE_MAX - HUGE_PAGE ? map_block(rounded + HUGE_PAGE) : NULL;
+    if (!wide) return map_block(bytes); /* perhaps only the extra page does not fit */
     size_t before = (HUGE_PAGE - (uintptr_t)wide % HUGE_PAGE) % HUGE_PAGE;
     if (before > 0) munmap(wide, before);
     char *start = wide + before;
-    munmap(start + whole, HUGE_PAGE - before);
+    munmap(start + rounded, HUGE_PAGE - before);
 #ifdef MADV_HUGEPAGE
-    (void)madvise(start, whole, MADV_HUGEPAGE); /* a wish: without it all works, more slowly */
+    /* only advice: without it everything works, more slowly */
+    (void)madvise(start, rounded, MADV_HUGEPAGE);
 #endif
     return start;
 }
@@ -55,12 +57,12 @@ static char *map_in_huge_pages(size_t bytes) {
 /* align is PGCN_ALIGN, or HUGE_PAGE for large blocks that are read at random. */
 static void *default_alloc(size_t bytes, size_t align, void *context) {
     (void)context;
-    size_t whole = bytes + PGCN_ALIGN; /* the sum fits: see take_block */
+    size_t total = bytes + PGCN_ALIGN; /* the sum fits: see take_block */
     char *start;
     if (is_mapped(bytes))
-        start = align == HUGE_PAGE ? map_in_huge_pages(whole) : map_block(whole);
+        start = align == HUGE_PAGE ? map_in_huge_pages(total) : map_block(total);
     else
-        start = aligned_alloc(PGCN_ALIGN, whole);
+        start = aligned_alloc(PGCN_ALIGN, total);
     if (!start) return NULL;
     memcpy(start, &bytes, sizeof bytes);
     return start + PGCN_ALIGN;
@@ -81,8 +83,8 @@ static pgcn_allocator hook = {default_alloc, default_free, NULL};
 static atomic_llong allocations;
 
 void pgcn_set_allocator(const pgcn_allocator *allocator) {
-    bool whole = allocator && allocator->alloc && allocator->free; /* half of one is none */
-    hook = whole ? *allocator : (pgcn_allocator){default_alloc, default_free, NULL};
+    bool complete = allocator && allocator->alloc && allocator->free;
+    hook = complete ? *allocator : (pgcn_allocator){default_alloc, default_free, NULL};
 }
 
 int64_t pgcn_i_alloc_count(void) {
@@ -95,7 +97,8 @@ static void *too_large(int64_t count, size_t size) {
     return NULL;
 }
 
-/* From the hook: whole cache lines, at least one, as aligned_alloc wants it. */
+/* Allocates by the hook. Sizes are rounded up to full cache lines, at least one, as aligned_alloc
+ * requires. */
 typedef enum block_use { PLAIN, READ_AT_RANDOM, NOT_ZEROED } block_use;
 static void *take_block(int64_t count, size_t size, block_use use) {
     int64_t bytes;

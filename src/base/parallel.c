@@ -1,11 +1,11 @@
-/* The thread pool. A step of a small graph is a few dozen short parallel loops, so starting one must
- * cost microseconds: workers spin for a moment before they sleep. Each worker has a range of the
- * tasks of its own, the same part of every loop, so that rows which one loop wrote are still in
- * that core's cache when the next loop reads them; when its range is done it helps the others.
- * A loop is over when its tasks are done, whoever did them: a worker that slept through it, or that
- * the system has put aside for another program, is not waited for unless it holds a task.
- * What a task computes depends on its number only (see base.h), so neither the number of threads
- * nor their order can change a result.
+/* The thread pool. A training step on a small graph runs a few dozen short parallel loops, so
+ * starting one must cost microseconds: workers spin for a moment before they sleep. Each worker has
+ * a range of the tasks of its own, the same part of every loop, so that rows which one loop wrote
+ * are still in that core's cache when the next loop reads them; when its range is done it helps the
+ * others. A loop is over when its tasks are done, whichever thread did them. A worker that is
+ * asleep or preempted is not waited for, unless it has taken a task. What a task computes depends
+ * on its number only (see base.h), so neither the number of threads nor their order can change a
+ * result.
  *
  * Why not OpenMP: the number of threads belongs to one trainer and not to the process, a service
  * that embeds us keeps its own settings, and ThreadSanitizer sees through pthreads. */
@@ -28,13 +28,14 @@
  * No spinning when there are more threads than cores: the one we wait for needs ours. */
 enum { SPINS = 2000 };
 
-/* Of a worker: tasks need some ten kilobytes. The system's choice, often 8 MiB each, would not fit into
- * a small address space, and would follow `ulimit -s`. Less than a huge page, or each would be one. */
+/* Stack of a worker: tasks need about ten kilobytes. The default of the system, often 8 MiB, would
+ * not fit into a small address space, and would depend on `ulimit -s`. It is less than a huge page,
+ * so that no stack becomes one. */
 enum { STACK_BYTES = 1 << 20 };
 
-/* Who takes a task counts `range` down, by compare and exchange: in one word the number of the loop and
- * how many tasks nobody has taken yet. A worker that comes late finds another loop there and takes
- * nothing of it by mistake. */
+/* A thread takes a task by decrementing `range` with compare and exchange. The word holds the
+ * number of the loop (high half) and how many tasks are not taken yet (low half). A worker that is
+ * late sees the number of another loop and takes nothing. */
 struct worker {
     _Alignas(64) _Atomic(uint64_t) range;
     int64_t end; /* of its range; written like the fields of the loop below */

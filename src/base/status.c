@@ -1,5 +1,6 @@
-/* Errors: a code for programs and one sentence for people, kept per thread; text that a terminal can
- * be given; and the option structs that come in from programs of any age. Called by every room; nothing here prints or exits. */
+/* Errors: a code for programs and one sentence for people, kept per thread. Also text made safe for
+ * a terminal, and the option structs of callers that were compiled against another version. Called
+ * by every room; nothing here prints or exits. */
 #include "base/base.h"
 
 #include <stdarg.h>
@@ -42,7 +43,7 @@ static size_t sequence_bytes(const unsigned char *at) {
     return too_long ? 1 : bytes;
 }
 
-/* What stands for the sequence at `at`; returns its bytes. */
+/* Writes the printable form of the sequence at `at`; returns its length in bytes. */
 static size_t show_sequence(const unsigned char *at, size_t bytes, char shown[8]) {
     const char *letter = *at ? strchr("n\nr\rt\t", *at) : NULL;
     if (bytes == 2 && at[0] == 0xc2 && at[1] < 0xa0)
@@ -73,7 +74,8 @@ size_t pgcn_text_printable(const char *text, char *out, size_t out_bytes) {
 
 /* ---- errors -------------------------------------------------------------------------------------- */
 
-/* Sentences quote what files hold, and a terminal must not obey it: one line, no escape codes. */
+/* Sentences quote the content of files, which must not control a terminal: one line, no escape
+ * codes. */
 static void make_printable(char *text, size_t bytes) {
     char raw[MESSAGE_BYTES];
     snprintf(raw, sizeof raw, "%s", text);

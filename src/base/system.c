@@ -1,6 +1,6 @@
-/* What the operating system says, in words for people: why a call failed and what to do about it, and
- * how much memory it would still give. Nothing here allocates: it is asked when memory is out.
- * Called by every room and by the command line. Any thread. */
+/* Messages about the operating system: why a call failed and what to do about it, and how much
+ * memory is available. Nothing here allocates, because it is used when memory is out. Called by
+ * every room and by the command line. Any thread. */
 #include "base/base.h"
 
 #include <errno.h>
@@ -27,8 +27,8 @@ const char *pgcn_i_memory_remedy(void) {
 static const char *remedy(int error) {
     switch (error) {
     case EACCES:
-    case EPERM: return "ask for the right to do that, or choose another place";
-    case EROFS: return "choose another place, or have this one mounted for writing";
+    case EPERM: return "ask for permission, or choose another directory";
+    case EROFS: return "choose another directory, or have this one mounted for writing";
     case ENOSPC: return "make space or write elsewhere";
     case EDQUOT: return "remove files of yours, or write elsewhere";
     case EFBIG: return "raise the limit of file sizes (ulimit -f) or write elsewhere";
@@ -56,7 +56,7 @@ const char *pgcn_system_error(int error) {
 
 /* ---- memory --------------------------------------------------------------------------------- */
 
-/* The number behind `key` ("": the first one) in a small file of the system; -1: there is none. */
+/* The number after `key` ("": the first number) in a small file of the system; -1: there is none. */
 static int64_t system_number(const char *path, const char *key) {
     char text[4096];
     int descriptor = open(path, O_RDONLY | O_CLOEXEC);
@@ -73,7 +73,7 @@ static int64_t system_number(const char *path, const char *key) {
     return end != at && number >= 0 ? (int64_t)number : -1;
 }
 
-/* What this process may still map under a limit of its own; -1: there is no such limit. */
+/* What this process may still map under its own limit; -1: it has none. */
 static int64_t address_space_left(void) {
     struct rlimit limit;
     int64_t pages = system_number("/proc/self/statm", "");
@@ -83,7 +83,7 @@ static int64_t address_space_left(void) {
     return most > used ? most - used : 0;
 }
 
-/* Of the control group of a container, whose own files are all that it sees; -1: no limit. */
+/* Memory left in the control group of a container; -1: no limit. */
 static int64_t container_left(void) {
     int64_t most = system_number("/sys/fs/cgroup/memory.max", "");
     int64_t used = system_number("/sys/fs/cgroup/memory.current", "");
@@ -118,5 +118,5 @@ void pgcn_i_available_text(char out[64]) {
     int64_t bytes = pgcn_memory_available();
     char size[32] = "an unknown amount";
     if (bytes >= 0) pgcn_format_bytes(bytes, size);
-    snprintf(out, 64, "%s can still be had", size);
+    snprintf(out, 64, "%s are available", size);
 }

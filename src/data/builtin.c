@@ -16,7 +16,7 @@ enum { SPLITS = 10 };
 typedef struct setting {
     const char *key;
     double value, low, high;
-    bool whole;
+    bool integer;
     uint64_t seed; /* of the setting "seed", which has more digits than a double */
 } setting;
 
@@ -131,15 +131,11 @@ static void accepted_settings(const builtin *which, char *text, size_t bytes) {
     }
 }
 
-static bool is_word(const char *text, size_t length, const char *word) {
-    return strlen(word) == length && strncmp(text, word, length) == 0;
-}
-
 static bool take_value(setting *found, const char *text) {
     double value;
     int64_t seed = 0;
     if (!pgcn_number_parse(text, &value) || !(value >= found->low && value <= found->high) ||
-        (found->whole && value != floor(value)) ||
+        (found->integer && value != floor(value)) ||
         (is_seed(found) && !pgcn_integer_parse(text, 0, PGCN_MAX_SEED, &seed)))
         return false;
     found->value = value;
@@ -157,7 +153,7 @@ static pgcn_status parse_setting(const char *name, const builtin *which, const c
     int shown = (int)(length < 60 ? length : 60);
     setting *found = NULL;
     for (int i = 0; i < MAX_SETTINGS && settings[i].key; i++)
-        if (is_word(text, key_length, settings[i].key)) found = &settings[i];
+        if (pgcn_i_is_word(text, key_length, settings[i].key)) found = &settings[i];
     if (!found || !equals)
         return pgcn_i_fail(PGCN_ERR_ARGUMENT,
                            "data set '%.200s': '%.*s' is not a setting with a value; accepted "
@@ -170,7 +166,7 @@ static pgcn_status parse_setting(const char *name, const builtin *which, const c
     return pgcn_i_fail(PGCN_ERR_ARGUMENT,
                        "data set '%.200s': the setting '%.*s' is not %s from %s; accepted "
                        "settings: %s",
-                       name, shown, text, found->whole ? "a whole number" : "a number",
+                       name, shown, text, found->integer ? "a whole number" : "a number",
                        range_of(found, range), accepted);
 }
 
@@ -180,15 +176,15 @@ static const char *settings_of_size(const builtin *which, const char *text, size
     size_t letters = strlen(key);
     if (length < letters || strncmp(text, key, letters) != 0) return NULL;
     for (int i = 0; i < MAX_SIZES && which->sizes[i].name; i++)
-        if (is_word(text + letters, length - letters, which->sizes[i].name))
+        if (pgcn_i_is_word(text + letters, length - letters, which->sizes[i].name))
             return which->sizes[i].settings;
     return NULL;
 }
 
-/* A list of settings; one behind a size is what counts. */
+/* Parses a list of settings; a setting after a size replaces the value of the size. */
 static pgcn_status parse_settings(const char *name, const builtin *which, const char *text,
                                   setting *settings) {
-    PGCN_TRY(pgcn_i_check_twice(text));
+    PGCN_TRY(pgcn_i_check_repeats(text));
     while (*text) {
         size_t item = strcspn(text, ",");
         const char *several = settings_of_size(which, text, item);
@@ -201,7 +197,7 @@ static pgcn_status parse_settings(const char *name, const builtin *which, const 
 
 static const builtin *find_builtin(const char *name) {
     for (int i = 0; i < BUILTINS; i++)
-        if (is_word(name, strcspn(name, ":"), builtins[i].name)) return &builtins[i];
+        if (pgcn_i_is_word(name, strcspn(name, ":"), builtins[i].name)) return &builtins[i];
     return NULL;
 }
 
@@ -216,8 +212,8 @@ bool pgcn_i_builtin_has_steps(const char *name) {
     if (strchr(colon + 1, ':')) return true;
     size_t letters = strcspn(colon + 1, "=,");
     for (int i = 0; i < MAX_SETTINGS && which->settings[i].key; i++)
-        if (is_word(colon + 1, letters, which->settings[i].key)) return false;
-    return !is_word(colon + 1, letters, "size");
+        if (pgcn_i_is_word(colon + 1, letters, which->settings[i].key)) return false;
+    return !pgcn_i_is_word(colon + 1, letters, "size");
 }
 
 pgcn_status pgcn_i_builtin_read(const char *name, bool *found, pgcn_i_source *source) {
@@ -229,7 +225,7 @@ pgcn_status pgcn_i_builtin_read(const char *name, bool *found, pgcn_i_source *so
     memcpy(settings, which->settings, sizeof settings);
     PGCN_TRY(parse_settings(name, which, colon ? colon + 1 : "", settings));
     source->format = "built in";
-    source->split_origin = "made here: so many per class, seeded like the graph";
+    source->split_origin = "made here: a fixed number per class, seeded like the graph";
     return which->make(name, settings, source);
 }
 
@@ -248,8 +244,11 @@ static pgcn_status draw_usual_splits(pgcn_i_source *source, uint64_t seed) {
         train[c] = tenth < 1 ? 1 : tenth < 20 ? tenth : 20;
         val[c] = val_total / source->classes + (c < val_total % source->classes);
     }
-    return pgcn_i_draw_splits(source, seed, SPLITS, n, source->label, source->classes, train, val,
-                              NULL);
+    pgcn_i_quotas quotas = {.items = n,
+                            .class_of = source->label,
+                            .classes = source->classes,
+                            .quota = {train, val, NULL}};
+    return pgcn_i_draw_splits(source, &quotas, seed, SPLITS);
 }
 
 /* ---- karate ------------------------------------------------------------------------------ */
@@ -290,7 +289,8 @@ static pgcn_status make_karate(const char *name, const setting *settings, pgcn_i
     int32_t *column = PGCN_I_ARRAY(&source->arena, int32_t, KARATE_NODES);
     float *value = PGCN_I_ARRAY(&source->arena, float, KARATE_NODES);
     if (!offset || !column || !value) return PGCN_ERR_MEMORY;
-    for (int i = 0; i < KARATE_NODES; i++) { /* members have no features: who they are is one */
+    /* members have no features: each gets a column of its own */
+    for (int i = 0; i < KARATE_NODES; i++) {
         offset[i + 1] = i + 1;
         column[i] = i;
         value[i] = 1.0f;
@@ -304,8 +304,11 @@ static pgcn_status make_karate(const char *name, const setting *settings, pgcn_i
                                   .offset = offset,
                                   .column = column,
                                   .value = value};
-    PGCN_TRY(
-        pgcn_i_draw_splits(source, 0, SPLITS, KARATE_NODES, karate_club, 2, quota, quota, NULL));
+    pgcn_i_quotas quotas = {.items = KARATE_NODES,
+                            .class_of = karate_club,
+                            .classes = 2,
+                            .quota = {quota, quota, NULL}};
+    PGCN_TRY(pgcn_i_draw_splits(source, &quotas, 0, SPLITS));
     return pgcn_graph_from_edges(KARATE_NODES, KARATE_EDGES, from, to, NULL, NULL, &source->graph);
 }
 
@@ -337,16 +340,16 @@ static void draw_edge(const blocks *model, pgcn_i_rng_domain domain, int64_t e, 
     pgcn_i_stream stream = pgcn_i_stream_of(domain, (uint64_t)e);
     pgcn_node node = (pgcn_node)pgcn_i_bounded(&stream, (uint32_t)model->n);
     int class = model->label[node];
-    int64_t begin = block_begin(model, class), end = block_begin(model, class + 1), place;
+    int64_t begin = block_begin(model, class), end = block_begin(model, class + 1), position;
     if (pgcn_i_unit_double(&stream) < homophily) {
-        place = begin + pgcn_i_bounded(&stream, (uint32_t)(end - begin - 1));
-        if (place >= model->position[node]) place++; /* skips the node itself */
+        position = begin + pgcn_i_bounded(&stream, (uint32_t)(end - begin - 1));
+        if (position >= model->position[node]) position++; /* skips the node itself */
     } else {
-        place = pgcn_i_bounded(&stream, (uint32_t)(model->n - (end - begin)));
-        if (place >= begin) place += end - begin; /* skips its class */
+        position = pgcn_i_bounded(&stream, (uint32_t)(model->n - (end - begin)));
+        if (position >= begin) position += end - begin; /* skips its class */
     }
     *source = node;
-    *target = model->order[place];
+    *target = model->order[position];
 }
 
 static pgcn_status draw_sbm_graph(const blocks *model, const setting *settings, pgcn_graph **out) {
@@ -362,7 +365,7 @@ static pgcn_status draw_sbm_graph(const blocks *model, const setting *settings, 
             draw_edge(model, domain, e, settings[SBM_HOMOPHILY].value, &source[e], &target[e]);
         status = pgcn_graph_from_edges(model->n, m, source, target, NULL, NULL, out);
     }
-    pgcn_i_arena_free(&arena); /* before the features come: the peak stays lower */
+    pgcn_i_arena_free(&arena); /* freed before the features are made: the peak is lower */
     return status;
 }
 

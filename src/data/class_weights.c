@@ -13,7 +13,7 @@ typedef struct weights {
     double *weight;
 } weights;
 
-/* What has no name is called by its number. */
+/* A class without a name is called by its number. */
 static const char *name_of(const pgcn_dataset *data, int c, char number[16]) {
     const char *name = pgcn_dataset_class_name(data, c);
     snprintf(number, 16, "%d", c);

@@ -1,4 +1,4 @@
-/* Our own file, FILE.pgcn: a data set as it lies in memory, so that loading is mapping.
+/* Our own file, FILE.pgcn: the arrays of a data set as they are in memory, so that loading is mapping.
  * Little-endian.
  *
  *   0    8   "PGCNDATA"
@@ -17,7 +17,7 @@
  * point into the mapping. A file in use must not be shortened: the kernel would end the program
  * with SIGBUS. Saving another one under its name does not do that, it is renamed into place.
  * The file is hostile: here every section is checked to lie in the file and to have the shape that
- * the others demand, and the graph is checked; dataset.c checks labels, masks and features. The
+ * the others demand, and the graph is checked; check.c checks labels, masks and features. The
  * SHA-256 is for `data check` only: it would take longer than everything else.
  * Called through formats.c. Serial, thread-safe. */
 #include "data/data.h"
@@ -46,7 +46,7 @@ static const char made_from[] = "container of pathgcn, made from ";
 _Static_assert(PGCN_I_U8 == 0 && PGCN_I_I32 == 1 && PGCN_I_I64 == 2 && PGCN_I_F32 == 3,
                "types of version 1");
 
-/* As it stands in the file. */
+/* As it is in the file. */
 typedef struct table_entry {
     char name[NAME_BYTES];
     uint32_t dtype, rank;
@@ -85,7 +85,7 @@ typedef struct section_list {
     section at[MAX_SECTIONS];
 } section_list;
 
-/* columns < 0: one dimension. What is NULL is left out. */
+/* columns < 0: one dimension. An array that is NULL is left out. */
 static void add(section_list *list, const char *name, pgcn_i_dtype dtype, const void *data,
                 int64_t rows, int64_t columns) {
     if (!data) return;
@@ -170,7 +170,7 @@ static json_t *json_split_names(const pgcn_dataset *data) {
     return names;
 }
 
-/* Of the source, though it may have been in a container since. */
+/* The format of the original source, also if it was saved in a container since. */
 static const char *origin_format(const pgcn_i_source *from) {
     const char *format = from->format ? from->format : "arrays";
     size_t length = sizeof made_from - 1;
@@ -197,7 +197,7 @@ static pgcn_status make_meta(const pgcn_dataset *data, char **out) {
 
 /* ---- writing: the bytes ------------------------------------------------------------------ */
 
-/* The same bytes go into the hash first and into the file then. */
+/* Two passes over the same bytes: first into the hash, then into the file. */
 typedef struct sink {
     pgcn_i_hash *hash;
     pgcn_i_atomic_file *file;
@@ -236,7 +236,7 @@ static pgcn_status put_body(const sink *to, const section_list *list, const tabl
     return PGCN_OK;
 }
 
-/* Where every section will stand; the length of the file. */
+/* Sets the offset of every section; returns the length of the file. */
 static pgcn_status make_table(const char *path, const section_list *list, table_entry *table,
                               uint64_t *file_bytes) {
     uint64_t at = aligned(HEADER_BYTES + (uint64_t)list->count * ENTRY_BYTES);
@@ -554,7 +554,7 @@ static pgcn_status get_names(const container *from, const char *offset_name, con
     PGCN_TRY(get(from, offset_name, PGCN_I_I64, rows, -1, &names.offset));
     PGCN_TRY(get(from, text_name, PGCN_I_U8, bytes, -1, &names.text));
     PGCN_TRY(need(from, text_name, names.text));
-    /* dataset.c looks whether the offsets ascend from 0: then all of them are inside */
+    /* check.c checks that the offsets ascend from 0; then all of them are inside */
     if (names.offset[names.count] != bytes)
         return damaged_section(from, text_name, "has another length than its offsets say");
     *out = names;

@@ -1,10 +1,10 @@
-/* data: graphs with features, labels and splits, whatever they were read from.
+/* data: graphs with features, labels and splits, in any of the formats that are read.
  *
- * Comes in: a name, a path or the caller's arrays. One reader per format (formats.c lists them) turns
- * files into a pgcn_i_source: what was found, as it was found. prepare.c applies the named steps
- * (largest component, features from degrees, splits made on the spot). dataset.c checks all of it and
- * makes the pgcn_dataset. Goes out: one pgcn_dataset; every later room may trust ids, labels, masks
- * and that all features are finite.
+ * Comes in: a name, a path or the caller's arrays. load.c finds the reader of the format (formats.c
+ * lists them), which turns files into a pgcn_i_source: the arrays as they are in the files. check.c
+ * checks them, prepare.c applies the named steps (largest component, features from degrees, new
+ * splits), and dataset.c makes the pgcn_dataset. Goes out: one pgcn_dataset. Every later room may
+ * trust its ids, labels and masks, and that all features are finite.
  * Next room: paths, then nn and train. */
 #ifndef PGCN_DATA_H
 #define PGCN_DATA_H
@@ -17,7 +17,7 @@
 /* Features: sparse (CSR) or dense, never both. columns = 0: there are none. */
 typedef struct pgcn_i_features {
     int64_t n, columns;
-    int64_t nonzeros;      /* sparse: stored entries; dense: counted by dataset.c */
+    int64_t nonzeros;      /* sparse: stored entries; dense: counted by check.c */
     const int64_t *offset; /* [n+1], NULL when dense */
     const int32_t *column; /* [nonzeros] ascending in a row */
     const float *value;    /* [nonzeros] */
@@ -25,7 +25,7 @@ typedef struct pgcn_i_features {
     /* Nodes that the source has no row for: their entries are zero here, and become the mean of the
      * training nodes when a model reads them (src/nn/input.c). NULL: there are none. */
     const uint8_t *absent; /* [n] 0 or 1 */
-    const uint8_t *made;   /* [columns] 1: made here, so that absent nodes have it; NULL: none is */
+    const uint8_t *made; /* [columns] 1: made by a step, absent nodes have it too; NULL: none was */
 } pgcn_i_features;
 
 /* Items are nodes, or graphs where graphs are classified. */
@@ -46,31 +46,31 @@ typedef struct pgcn_i_names {
 
 enum { PGCN_I_MAX_NOTES = 8 };
 
-/* What a reader found. It fills what its files hold and leaves the rest zero; all arrays live in
- * `arena` (edges in `edge_arena`, which is freed when the graph is built). Readers check what is
- * special to their files (that every array fits its file, line numbers in errors); ranges and
- * finiteness are checked by dataset.c, once for all. */
+/* What a reader found. It fills the fields that its files have and leaves the others zero. All
+ * arrays live in `arena` (edges in `edge_arena`, which is freed when the graph is built). Readers
+ * check what is special to their files (that every array fits its file, line numbers in errors);
+ * ranges and finiteness are checked by check.c for all formats. */
 typedef struct pgcn_i_source {
     pgcn_i_arena arena, edge_arena;
     const char *format; /* "Planetoid pickles": static text */
     int64_t nodes;
 
-    /* the graph: edges as they stand in the file, or already compressed */
+    /* the graph: edges in the order of the file, or a finished graph */
     int64_t edges;
     const pgcn_node *edge_from, *edge_to; /* [edges] */
     const float *edge_weight;             /* [edges] or NULL */
     const int32_t *edge_label; /* [edges] or NULL: codes; read, but used by no model yet */
-    const char *edge_file;     /* where they stand, for errors: "edges.npy"; static text, or NULL */
-    bool directed;             /* a -> b does not mean b -> a: 'directed' may keep it so */
-    int64_t dropped_self_loops; /* nodes that had one and lost it: counted by prepare.c */
-    pgcn_graph *graph;          /* or this, owned; then there are no edges */
+    const char *edge_file;     /* their file, for errors: "edges.npy"; static text, or NULL */
+    bool directed;             /* a -> b does not imply b -> a; the step `directed` may keep that */
+    int64_t dropped_self_loops; /* nodes whose self-loop was dropped: counted by prepare.c */
+    pgcn_graph *graph;          /* or this, owned; then edge_from and edge_to are NULL */
 
     pgcn_i_features x;  /* given features; node attributes of graph sets */
-    bool made_features; /* of them columns were made: by features=, or for want of given ones */
+    bool made_features; /* some columns were made: by features=, or because none were given */
     const int32_t *node_label; /* [nodes] codes from 0, of graph sets: features=labels; or NULL */
-    pgcn_i_names node_label_name; /* of the codes: what stands in the file */
+    pgcn_i_names node_label_name; /* names of the codes, as in the file */
 
-    /* what is learnt: label, or labels, or graph_label, or none of them */
+    /* the targets: label, or labels, or graph_label, or none of them */
     const int32_t *label;       /* [nodes] one class each, -1: not known */
     const uint8_t *labels;      /* [nodes, classes] 0 or 1, several may be 1 */
     const uint8_t *label_known; /* [nodes] only with `labels`; NULL: all are known */
@@ -83,131 +83,196 @@ typedef struct pgcn_i_source {
     int splits;
     pgcn_i_split *split;
     const char *split_origin; /* "ten Geom-GCN splits (48/32/20)": static text, or NULL */
-    const char *split_file;   /* that the splits stand in, for errors; NULL: they were made */
+    const char *split_file;   /* file of the splits, for errors; NULL: they were made */
     bool no_test;             /* the splits have no test items (crossval) */
 
-    /* the step `order`: rows of all arrays are renumbered nodes. NULL: rows are numbers. */
-    const pgcn_node *number; /* [nodes] of a row, as it was before */
-    const pgcn_node *row;    /* [nodes] of a number */
+    /* the step `order` permutes the rows of all arrays. NULL: row i is node number i */
+    const pgcn_node *number; /* [nodes] number[row]: the number of the node before the step */
+    const pgcn_node *row;    /* [nodes] the inverse, row[number] */
 
     pgcn_i_names node_id, class_name, feature_name;
-    int notes;                          /* facts the user should hear, one sentence each */
+    int notes;                          /* facts that are reported to the user, one sentence each */
     const char *note[PGCN_I_MAX_NOTES]; /* static text or in `arena` */
-    char fingerprint[65];               /* of a container, which has it stored; else empty */
+    char fingerprint[65];               /* stored in a container; else empty */
     const char *own_name;               /* of a container: the name it was saved under; else NULL */
-    const char *own_steps;              /* and the steps that were applied before; or NULL */
+    const char *own_steps;              /* and the steps applied before it was saved; or NULL */
     const char *container_path;         /* of a container, to verify it; in `arena` */
     void *mapping;                      /* of a container: arrays point into it; owned */
     int64_t mapping_bytes;
 } pgcn_i_source;
 
-/* source.c: what readers share. */
+/* source.c: functions that readers share. */
 void pgcn_i_source_free(pgcn_i_source *source);
 pgcn_status pgcn_i_source_note(pgcn_i_source *source, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/* Class codes of any value become 0.. in ascending order of the code; class_name gets the codes as
- * text unless they are 0..C-1 already. `missing`: this code means -1 (INT64_MIN: none). */
-pgcn_status pgcn_i_source_number_classes(pgcn_i_source *source, const int64_t *code, int64_t count,
-                                         int64_t missing, const int32_t **out, int *classes,
-                                         pgcn_i_names *names);
-/* Masks of one split in the arena, zero, named by number; the caller fills them. */
+/* Class codes of any value become 0.. in ascending order of the code. Codes equal to `missing` become
+ * -1 (INT64_MIN: there are none). */
+typedef struct pgcn_i_class_codes {
+    const int64_t *code;
+    int64_t count;
+    int64_t missing;
+} pgcn_i_class_codes;
+/* The codes as text are the names, unless they are 0..C-1 already or `names` is NULL. */
+pgcn_status pgcn_i_source_number_classes(pgcn_i_source *source, pgcn_i_class_codes codes,
+                                         const int32_t **out, int *classes, pgcn_i_names *names);
+/* Appends a split, named by its number, and returns its masks, all zero; the caller fills them. */
 pgcn_status pgcn_i_source_masks(pgcn_i_source *source, int64_t items, uint8_t *mask[3]);
-/* Takes nodes without a label out of all masks, which are the source's own: nothing can be learnt or
- * scored there. (The Geom-GCN masks of citeseer hold its 15 unlabelled nodes.) */
+/* Removes nodes without a label from all masks (which must be in the source's arena): they can be
+ * neither learnt nor scored. (The Geom-GCN masks of citeseer hold its 15 unlabelled nodes.) */
 void pgcn_i_source_unmask(pgcn_i_source *source);
-/* A dense matrix [n, columns] as features: kept dense, or stored as CSR when at most a tenth of it is
- * not zero. `dense` belongs to source->arena already. */
+/* Sets a dense matrix [n, columns] as features: kept dense, or stored as CSR if at most a tenth of
+ * it is not zero. `dense` is in source->arena already. */
 pgcn_status pgcn_i_source_features(pgcn_i_source *source, const float *dense, int64_t n,
                                    int64_t columns);
 
-/* Nodes, or graphs where graphs are classified: what has a label and stands in a split. */
+/* An entry of a sparse row. pgcn_i_sort_row() sorts a row by column. */
+typedef struct pgcn_i_entry {
+    int32_t column;
+    float value;
+} pgcn_i_entry;
+void pgcn_i_sort_row(pgcn_i_entry *row, int64_t count);
+
+/* The number of items, and whether one has a label. */
 int64_t pgcn_i_source_items(const pgcn_i_source *source);
 bool pgcn_i_source_has_label(const pgcn_i_source *source, int64_t item);
-/* Whether the classes look like numbers to predict: all are numbers, more than twenty, with fewer than
- * two labelled items each on average (ten, if some have a fraction). And what to say then. */
+/* Whether the classes look like numbers to predict: all are numbers, more than twenty, with fewer
+ * than two labelled items each on average (ten, if some have a fraction). Then the macro below is
+ * the advice. */
 bool pgcn_i_source_has_numbers(const pgcn_i_source *source);
 #define PGCN_I_NO_REGRESSION                                                                       \
     "if they are numbers to predict, that is regression, which is not supported; put them into a " \
     "few classes first, such as low, middle and high"
 
-/* ---- the steps (prepare.c, features.c, splits.c) -------------------------------------------- */
+/* ---- the steps (steps.c, prepare.c, features.c, splits.c) ------------------------------------ */
 
-/* What stands after the colon of a name, or in --prepare:
- * "directed,largest-component,features=own+degrees,stratified=60/20/20,splits=5,split-seed=1,
- * order=community". */
+/* How a step makes splits. The rules are in pgcn_i_split_rules. */
+typedef enum pgcn_i_split_kind {
+    PGCN_I_SPLIT_AS_GIVEN = 0, /* no step: the splits of the source */
+    PGCN_I_SPLIT_STRATIFIED,
+    PGCN_I_SPLIT_RANDOM,
+    PGCN_I_SPLIT_PER_CLASS,
+    PGCN_I_SPLIT_KFOLD,
+    PGCN_I_SPLIT_CROSSVAL, /* folds without test items */
+    PGCN_I_SPLIT_KINDS
+} pgcn_i_split_kind;
+
+/* Kinds of feature columns; flags of pgcn_i_steps.features. */
+typedef enum pgcn_i_feature_kind {
+    PGCN_I_FEATURES_OWN = 1, /* those of the source */
+    PGCN_I_FEATURES_LABELS = 2,
+    PGCN_I_FEATURES_DEGREES = 4,
+    PGCN_I_FEATURES_IDENTITY = 8,
+    PGCN_I_FEATURES_ADJACENCY = 16
+} pgcn_i_feature_kind;
+
+typedef enum pgcn_i_node_order {
+    PGCN_I_NODE_ORDER_KEEP = 0, /* no step: the order of the source */
+    PGCN_I_NODE_ORDER_DEGREE,
+    PGCN_I_NODE_ORDER_RCM,
+    PGCN_I_NODE_ORDER_COMMUNITY,
+    PGCN_I_NODE_ORDER_RANDOM,
+    PGCN_I_NODE_ORDERS
+} pgcn_i_node_order;
+
+/* The steps after the colon of a name, or of --prepare: "directed,largest-
+ * component,features=own+degrees,stratified=60/20/20,splits=5,split-seed=1, order=community". All
+ * zero: no step. */
 typedef struct pgcn_i_steps {
     bool directed, symmetrise, self_loops, largest_component;
-    bool features_own, features_labels, features_degrees, features_identity, features_adjacency;
-    /* none of them: the default */
-    char split_kind; /* 0: as given, 's' stratified, 'r' random, 'c' per class, 'k' folds, 'v' folds
-                        without test items */
-    double split[3]; /* fractions of train, val, test; counts per class, in all, in all for 'c' */
-    int split_count; /* how many splits are made, or folds */
+    unsigned features; /* pgcn_i_feature_kind flags; 0: the default of the data */
+    pgcn_i_split_kind split_kind;
+    /* of train, val, test: fractions; for per-class counts (of train: per class) */
+    double split[3];
+    int split_count; /* number of splits to make, or of folds */
     uint64_t split_seed;
     char only_split[16]; /* auto, public, numbered or a number: the others are dropped; "": none */
     bool without_test;
-    char order; /* 0: as it is, 'd' degree, 'r' rcm, 'c' community, 'x' random */
+    pgcn_i_node_order order;
 } pgcn_i_steps;
-/* An error if a list "a=1,b,a=2" names a value twice and differently. */
-pgcn_status pgcn_i_check_twice(const char *list);
+
+/* steps.c. An error if a list "a=1,b,a=2" gives one key two different values. */
+pgcn_status pgcn_i_check_repeats(const char *list);
 /* Reads a list of steps over what is in `out` (start from zero). *known = false, and no error, if a
  * word is no step: then a colon may be part of a path. */
 pgcn_status pgcn_i_steps_parse(const char *text, pgcn_i_steps *out, bool *known);
+/* The same, where the text can be nothing else; NULL is no step. */
+pgcn_status pgcn_i_steps_need(const char *text, pgcn_i_steps *steps);
 enum { PGCN_I_STEPS_TEXT = 512 };
 void pgcn_i_steps_text(const pgcn_i_steps *steps, char out[PGCN_I_STEPS_TEXT]); /* canonical */
+/* Whether a list of steps that were applied has one that leaves no test items. */
+bool pgcn_i_steps_remove_test(const char *text);
 
-/* Makes source->graph of the edges, whose arrays are given back: they are the peak otherwise. */
+/* prepare.c. Makes source->graph of the edges and frees their arrays, which would be the peak of
+ * memory. */
 pgcn_status pgcn_i_prepare_graph(pgcn_i_source *source, const pgcn_i_steps *steps,
                                  const char *where);
 /* The other steps, on a source whose graph, features and labels were checked. */
 pgcn_status pgcn_i_prepare(pgcn_i_source *source, const pgcn_i_steps *steps, const char *where);
 
-/* features.c: the step features=, or what suits the data. Made columns are called by these words and a
- * node label or a degree: no node has one that is not there. */
+/* features.c: the step features=, or the default for the data. The names of made columns are one of
+ * these prefixes and a node label or a degree. */
 #define PGCN_I_LABEL_COLUMN  "label="
 #define PGCN_I_DEGREE_COLUMN "degree="
 pgcn_status pgcn_i_make_features(pgcn_i_source *source, const pgcn_i_steps *steps,
                                  const char *where);
 
-/* hide.c: the steps only-split and without-test, when all splits are there and checked. */
+/* hide.c: the steps only-split and without-test, after all splits are made and checked. */
 pgcn_status pgcn_i_hide(pgcn_i_source *source, const pgcn_i_steps *steps, const char *where);
 
-/* The last step: renumbers the nodes of a source on which everything else was done and checked. */
+/* The last step, `order`: renumbers the nodes. All other steps and checks come before it. */
 pgcn_status pgcn_i_order_nodes(pgcn_i_source *source, const pgcn_i_steps *steps, const char *where);
-/* `from` with its nodes under their numbers again, for files that others read. Borrows what does
- * not change; free with pgcn_i_source_free(). */
+/* Undoes the step `order`, for files that other programs read: `out` has the nodes of `from` in
+ * their original order. Borrows arrays that do not change; free with pgcn_i_source_free(). */
 pgcn_status pgcn_i_order_undone(const pgcn_i_source *from, pgcn_i_source *out);
 
-/* splits.c: replaces the splits by those that steps->split_kind asks for, */
+/* splits.c: one rule for each kind of split, indexed by the kind. */
+typedef enum pgcn_i_split_value {
+    PGCN_I_SPLIT_FRACTIONS, /* 60/20/20 */
+    PGCN_I_SPLIT_COUNTS,    /* 20/500/1000 */
+    PGCN_I_SPLIT_FOLDS      /* 10 */
+} pgcn_i_split_value;
+typedef struct pgcn_i_split_rule {
+    const char *name;   /* of the step: "kfold" */
+    const char *origin; /* what is reported about splits of this kind */
+    pgcn_i_split_value value;
+    int fewest_folds; /* of PGCN_I_SPLIT_FOLDS */
+    pgcn_status (*make)(pgcn_i_source *source, const pgcn_i_steps *steps, pgcn_i_arena *scratch);
+} pgcn_i_split_rule;
+extern const pgcn_i_split_rule pgcn_i_split_rules[PGCN_I_SPLIT_KINDS];
+/* Replaces the splits by those of steps->split_kind. */
 pgcn_status pgcn_i_make_splits(pgcn_i_source *source, const pgcn_i_steps *steps);
-static inline bool pgcn_i_makes_folds(char split_kind) {
-    return split_kind == 'k' || split_kind == 'v';
-}
-/* or, where there are none, by the usual ones: percentages of the nodes, folds of graphs (published ones
- * where there are). Too few labels: none, and training will say so. */
+/* Makes the default splits of a source that has none: percentages of the nodes, or folds of the
+ * graphs (the published ones if there are any). With too few labels it makes none, and training
+ * will report that. */
 enum { PGCN_I_DEFAULT_SPLITS = 10 };
 pgcn_status pgcn_i_make_missing_splits(pgcn_i_source *source);
-/* `count` splits by quotas: in a random order, the first train_quota[c] items of class c train, the next
- * val_quota[c] validate, the next test_quota[c] test (NULL: all others). Appends. */
-pgcn_status pgcn_i_draw_splits(pgcn_i_source *source, uint64_t seed, int count, int64_t items,
-                               const int32_t *class_of, int classes, const int64_t *train_quota,
-                               const int64_t *val_quota, const int64_t *test_quota);
-/* What a random number of this room is for; the `layer` of its counter. */
+/* Splits by quotas. In a random order of the items, the first quota[0][c] items of class c train, the
+ * next quota[1][c] validate and the next quota[2][c] test (NULL: all others). */
+typedef struct pgcn_i_quotas {
+    int64_t items;
+    const int32_t *class_of; /* [items], -1: in no part */
+    int classes;
+    const int64_t *quota[3]; /* [classes] each */
+} pgcn_i_quotas;
+/* Appends `count` such splits to those of the source. */
+pgcn_status pgcn_i_draw_splits(pgcn_i_source *source, const pgcn_i_quotas *quotas, uint64_t seed,
+                               int count);
+/* The purpose of a random number of this room; it is the `layer` of its counter. */
 typedef enum pgcn_i_draw {
     PGCN_I_DRAW_ORDER = 0,
     PGCN_I_DRAW_EDGE = 1,
     PGCN_I_DRAW_MEAN = 2,
     PGCN_I_DRAW_FEATURE = 3,
     PGCN_I_DRAW_SPLIT = 4,
-    PGCN_I_DRAW_STEP = 5 /* order=random: not the order that a built-in set was shuffled by */
+    PGCN_I_DRAW_STEP = 5 /* order=random; differs from the shuffle of the built-in sets */
 } pgcn_i_draw;
 pgcn_i_rng_domain pgcn_i_data_domain(uint64_t seed, pgcn_i_draw what, int number);
 void pgcn_i_shuffle(pgcn_i_rng_domain domain, int64_t n, pgcn_node *order); /* of 0..n-1 */
 
 /* ---- readers, one file per format (formats.c has the table) ---------------------------------- */
 
-/* Whether `path` (a file or a directory) looks like this format: by names and first bytes only. And
- * the reader: fills `source` (zero on entry; the caller frees it, also after a failure). */
+/* `detect` tells whether `path` (a file or a directory) looks like this format, by names and first
+ * bytes only. `read` fills `source` (zero on entry; the caller frees it, also after a failure). */
 typedef bool (*pgcn_i_format_detect)(const char *path);
 typedef pgcn_status (*pgcn_i_format_read)(const char *path, const pgcn_i_steps *steps,
                                           pgcn_i_source *source);
@@ -218,7 +283,7 @@ typedef struct pgcn_i_format {
     pgcn_i_format_read read;
 } pgcn_i_format;
 extern const pgcn_i_format pgcn_i_formats[]; /* in the order they are tried; name NULL at the end */
-const pgcn_i_format *pgcn_i_format_find(const char *path); /* NULL: none knows it */
+const pgcn_i_format *pgcn_i_format_find(const char *path); /* NULL: none detects it */
 
 #define PGCN_I_READER(name)                                                                        \
     bool pgcn_i_##name##_detect(const char *path);                                                 \
@@ -249,17 +314,26 @@ typedef struct pgcn_i_own_files {
 } pgcn_i_own_files;
 pgcn_status pgcn_i_own_files_read(const pgcn_i_own_files *files, pgcn_i_source *source);
 
-/* container.c: whether the bytes of the file have the SHA-256 it tells. */
+/* container.c: fails unless the bytes of the file have the SHA-256 that is stored in it. */
 pgcn_status pgcn_i_container_verify(const char *path);
 
-/* geom.c: splits/NAME_split_0.6_0.2_I.npz beside any data set of n nodes; none is fine. Appends to
- * the splits that are there, unlabelled nodes are taken out of the masks. */
+/* geom.c: appends the splits of the files splits/NAME_split_0.6_0.2_I.npz, if there are any, and
+ * removes unlabelled nodes from the masks. */
 pgcn_status pgcn_i_geom_splits(const char *directory, pgcn_i_source *source);
 
-/* ---- data sets (dataset.c) -------------------------------------------------------------------- */
+/* ---- checks (check.c) ------------------------------------------------------------------------- */
+
+/* Everything that a reader may have got wrong, before any step uses it. `where` names the source. */
+pgcn_status pgcn_i_check_source(const char *where, pgcn_i_source *source);
+/* The masks, when all splits are made. */
+pgcn_status pgcn_i_check_splits(const char *where, const pgcn_i_source *source);
+/* Whether a step left no test items: one of this load, or one that was applied before it was saved. */
+bool pgcn_i_source_has_no_test(const pgcn_i_source *source);
+
+/* ---- data sets (dataset.c, load.c) ------------------------------------------------------------ */
 
 struct pgcn_dataset {
-    pgcn_i_source from; /* what was read and prepared, checked; owns every array */
+    pgcn_i_source from; /* read, prepared and checked; owns every array */
     char *name;
     char steps[PGCN_I_STEPS_TEXT];
     pgcn_task task;
@@ -270,7 +344,7 @@ struct pgcn_dataset {
     int classes;
     int splits;
     pgcn_i_split *split;
-    bool without_test; /* the step, now or before it was saved: no split has test nodes */
+    bool without_test; /* no split has test items, by a step now or before it was saved */
     char fingerprint[65];
     pgcn_dataset_info info; /* counted once, while everything is checked */
 };
@@ -279,8 +353,8 @@ struct pgcn_dataset {
 static inline const char *pgcn_i_items_name(const pgcn_dataset *data) {
     return data->task == PGCN_TASK_GRAPH ? "graphs" : "nodes";
 }
-/* Builds the graph, checks all of it, applies the steps, takes the fingerprint. `where` names the
- * source in errors ("data/cora"). Takes what `source` owns, also on failure. */
+/* Builds the graph, checks the source, applies the steps and computes the fingerprint. `where`
+ * names the source in errors ("data/cora"). Takes ownership of `source`, also on failure. */
 pgcn_status pgcn_i_dataset_build(const char *name, const char *where, const pgcn_i_steps *steps,
                                  pgcn_i_source *source, pgcn_dataset **out);
 
@@ -289,28 +363,27 @@ pgcn_status pgcn_i_dataset_build(const char *name, const char *where, const pgcn
 pgcn_status pgcn_i_dataset_with_features(const pgcn_dataset *data, const char *steps,
                                          pgcn_dataset **out);
 
-/* fingerprint.c: begun with the features while the graph is built, ended with the whole data set; drop
- * it after the end and after any failure. NULL is fine everywhere: then all is done at the end. */
+/* fingerprint.c. begin() starts to hash the features while the graph is built, end() hashes the
+ * rest. Call drop() after the end and after any failure. With NULL, end() hashes everything. */
 typedef struct pgcn_i_fingerprint pgcn_i_fingerprint;
 pgcn_status pgcn_i_fingerprint_begin(const pgcn_i_features *x, pgcn_i_fingerprint **out);
 pgcn_status pgcn_i_fingerprint_end(pgcn_i_fingerprint *fingerprint, const pgcn_dataset *data,
                                    char hex[65]);
 void pgcn_i_fingerprint_drop(pgcn_i_fingerprint *fingerprint);
 
-/* What tells one split from another of the same name: SHA-256 of its masks, 64 hex digits each. */
+/* The identity of a split, whatever its name: SHA-256 of its masks, 64 hex digits each. */
 typedef struct pgcn_i_split_id {
     char all[65];  /* of the training, validation and test mask; "": not known (files of 0.1) */
-    char seen[65]; /* of training and validation only: with equal ones, test items are held out */
+    char seen[65]; /* of training and validation only: if equal, test items were not seen */
 } pgcn_i_split_id;
 pgcn_status pgcn_i_split_identify(const pgcn_dataset *data, const pgcn_i_split *split,
                                   pgcn_i_split_id *out);
 
-/* builtin.c: karate, sbm, grid, powerlaw. *found tells whether `name` (before a colon) is one of
- * them. */
+/* builtin.c: karate, sbm, grid, powerlaw. *found: whether `name` (up to a colon) is one of them. */
 pgcn_status pgcn_i_builtin_read(const char *name, bool *found, pgcn_i_source *source);
-bool pgcn_i_builtin_knows(const char *name); /* the same question, without making it */
-/* Whether what follows the last colon of such a name are steps: after a second colon, or if it does
- * not begin with a setting. */
+bool pgcn_i_builtin_knows(const char *name); /* the same check, without making the data */
+/* Whether the text after the last colon of such a name is a list of steps: it follows a second
+ * colon, or does not begin with a setting. */
 bool pgcn_i_builtin_has_steps(const char *name);
 
 /* powerlaw.c: settings that are in range; at least three nodes per class. */

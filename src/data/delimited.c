@@ -1,4 +1,4 @@
-/* Text files that people have: CSV, TSV, columns with blanks; plain or gzip, with or without a header.
+/* Text files of users: CSV, TSV, columns with blanks; plain or gzip, with or without a header.
  *
  * Lines that are empty or start with # or % are skipped; a UTF-8 mark and \r\n are fine; cells may be
  * quoted. What is not given is found from the first two lines that are left:
@@ -24,15 +24,17 @@ bool pgcn_i_is_missing(const char *cell) {
     return false;
 }
 
-int pgcn_i_part_of(const char *cell) {
+pgcn_i_part pgcn_i_part_of(const char *cell) {
     static const struct {
         const char *word;
-        int part;
-    } parts[] = {{"train", 0}, {"val", 1}, {"valid", 1}, {"validation", 1},
-                 {"test", 2},  {"", 3},    {"-", 3},     {"none", 3}};
+        pgcn_i_part part;
+    } parts[] = {{"train", PGCN_I_PART_TRAIN}, {"val", PGCN_I_PART_VAL},
+                 {"valid", PGCN_I_PART_VAL},   {"validation", PGCN_I_PART_VAL},
+                 {"test", PGCN_I_PART_TEST},   {"", PGCN_I_PART_NONE},
+                 {"-", PGCN_I_PART_NONE},      {"none", PGCN_I_PART_NONE}};
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         if (strcasecmp(cell, parts[i].word) == 0) return parts[i].part;
-    return -1;
+    return PGCN_I_PART_UNKNOWN;
 }
 
 /* ---- the first two lines ----------------------------------------------------------------------- */
@@ -68,7 +70,7 @@ static char find_delimiter(const char *first, const char *second) {
     return has(first, ' ') || has(first, '\t') ? ' ' : ',';
 }
 
-/* Cells of a line that is in the arena, and their array too. */
+/* Splits a line into cells; line and cells are in the arena. */
 static pgcn_status split(const pgcn_i_text *text, char *line, char delimiter, pgcn_i_arena *arena,
                          pgcn_i_cells *out) {
     pgcn_i_buffer found = {0};
@@ -98,8 +100,8 @@ static pgcn_status set_header(const pgcn_i_text *text, const pgcn_i_cells *a, co
     return PGCN_OK;
 }
 
-static pgcn_status look(pgcn_i_text *text, const pgcn_i_known *known, pgcn_i_arena *arena,
-                        pgcn_i_layout *out) {
+static pgcn_status detect_layout(pgcn_i_text *text, const pgcn_i_known *known, pgcn_i_arena *arena,
+                                 pgcn_i_layout *out) {
     char *line, *first, *second = NULL;
     pgcn_i_cells a, b;
     pgcn_i_verdict verdict;
@@ -113,7 +115,7 @@ static pgcn_status look(pgcn_i_text *text, const pgcn_i_known *known, pgcn_i_are
     out->delimiter = find_delimiter(first, second);
     PGCN_TRY(split(text, first, out->delimiter, arena, &a));
     PGCN_TRY(split(text, second, out->delimiter, arena, &b));
-    out->columns = b.count > 0 ? b.count : a.count; /* the lines below, which may decide */
+    out->columns = b.count > 0 ? b.count : a.count; /* of the lines that header.c may read */
     out->header_line = out->first_line;
     PGCN_TRY(pgcn_i_header_judge(out, known, &a, &b, &verdict));
     out->why = verdict.why;
@@ -128,7 +130,7 @@ pgcn_status pgcn_i_layout_find(const char *path, const pgcn_i_known *known, pgcn
     pgcn_i_text *text;
     *out = (pgcn_i_layout){.path = path, .delimiter = ','};
     PGCN_TRY(pgcn_i_text_open(path, &text));
-    pgcn_status status = look(text, known, arena, out);
+    pgcn_status status = detect_layout(text, known, arena, out);
     pgcn_i_text_close(text);
     return status;
 }

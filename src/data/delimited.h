@@ -6,7 +6,7 @@
 #include "data/id_map.h"
 #include "io/io.h"
 
-/* What a file is about: it decides what a header looks like. */
+/* The content of a file, which decides how a header is recognised. */
 typedef enum pgcn_i_role {
     PGCN_I_ROLE_EDGES,
     PGCN_I_ROLE_FEATURES,
@@ -17,8 +17,8 @@ typedef enum pgcn_i_role {
 /* What is known before the file is read. */
 typedef struct pgcn_i_known {
     pgcn_i_role role;
-    pgcn_header header;       /* what the user says */
-    const char *id_column;    /* what the feature file has above its ids; or NULL */
+    pgcn_header header;       /* of the option --header */
+    const char *id_column;    /* the header of the ids in the feature file; or NULL */
     const pgcn_i_id_map *ids; /* of the files read before; or NULL */
     bool ids_are_rows;        /* ids are 0 .. n-1, the rows of an array */
     const char *edges;        /* the edge file, where ids of labels may be; or NULL */
@@ -32,10 +32,10 @@ typedef struct pgcn_i_layout {
     char **header;              /* [columns], in the arena; NULL without a header */
     int64_t first_line;         /* with cells; 0: none */
     char first[PGCN_I_EXCERPT]; /* its beginning */
-    const char *why;            /* it was taken for a header or for data; static text */
+    const char *why; /* reason why the line was taken as a header or as data; static text */
 } pgcn_i_layout;
-/* Looks at the first two lines with cells, and at the others where these do not tell whether there is a
- * header; what it finds lives in the arena. */
+/* Reads the first two lines with cells, and further ones if these do not decide whether there is a
+ * header. The result lives in the arena. */
 pgcn_status pgcn_i_layout_find(const char *path, const pgcn_i_known *known, pgcn_i_arena *arena,
                                pgcn_i_layout *out);
 
@@ -53,7 +53,7 @@ pgcn_status pgcn_i_header_judge(const pgcn_i_layout *layout, const pgcn_i_known 
                                 const pgcn_i_cells *a, const pgcn_i_cells *b, pgcn_i_verdict *out);
 bool pgcn_i_names_ids(const char *cell); /* an empty cell, or a word like id, node */
 
-/* The rows behind the header, one after the other. */
+/* Reads the rows after the header, one at a time. */
 typedef struct pgcn_i_rows {
     pgcn_i_text *text;
     const pgcn_i_layout *layout;
@@ -66,8 +66,14 @@ void pgcn_i_rows_close(pgcn_i_rows *rows); /* also after a failed open */
 
 /* A label or number that is not known: an empty cell, ?, nan, NaN, NA, N/A. */
 bool pgcn_i_is_missing(const char *cell);
-/* train, val, valid, validation, test give 0, 1, 1, 1, 2; an empty cell, - and none give 3; else -1.
- * Case does not matter. */
-int pgcn_i_part_of(const char *cell);
+/* The part of a split that a cell names. The first three are indexes of masks. */
+typedef enum pgcn_i_part {
+    PGCN_I_PART_TRAIN = 0,
+    PGCN_I_PART_VAL = 1, /* val, valid, validation */
+    PGCN_I_PART_TEST = 2,
+    PGCN_I_PART_NONE = 3,   /* an empty cell, -, none */
+    PGCN_I_PART_UNKNOWN = 4 /* another word */
+} pgcn_i_part;
+pgcn_i_part pgcn_i_part_of(const char *cell); /* case does not matter */
 
 #endif

@@ -101,11 +101,6 @@ static pgcn_status read_part(const char *directory, int p, pgcn_i_arena *scratch
 
 /* ---- the three as one ------------------------------------------------------------------------ */
 
-static int by_value(const void *a, const void *b) {
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* Ids of any value become 0, 1, ... in ascending order. */
 static pgcn_status number_graphs(const char *directory, const part *parts, pgcn_i_arena *scratch,
                                  pgcn_i_source *source) {
@@ -116,15 +111,16 @@ static pgcn_status number_graphs(const char *directory, const part *parts, pgcn_
     if (!id || !graph_of || !owner) return PGCN_ERR_MEMORY;
     for (int p = 0; p < PARTS; p++)
         for (int64_t i = 0; i < parts[p].nodes; i++) id[at++] = parts[p].graph[i];
-    qsort(id, (size_t)n, sizeof *id, by_value);
+    qsort(id, (size_t)n, sizeof *id, pgcn_i_compare_i64);
     for (int64_t i = 0; i < n; i++)
         if (i == 0 || id[i] != id[i - 1]) id[kinds++] = id[i];
     at = 0;
     for (int p = 0; p < PARTS; p++)
         for (int64_t i = 0; i < parts[p].nodes; i++) {
             int64_t wanted = parts[p].graph[i];
-            const int64_t *place = bsearch(&wanted, id, (size_t)kinds, sizeof *id, by_value);
-            int64_t g = place - id;
+            const int64_t *match =
+                bsearch(&wanted, id, (size_t)kinds, sizeof *id, pgcn_i_compare_i64);
+            int64_t g = match - id;
             if (owner[g] != 0 && owner[g] != p + 1)
                 return pgcn_i_fail(PGCN_ERR_MISMATCH,
                                    "reading '%s': graph %lld has nodes in %s_graph_id.npy and in "

@@ -1,15 +1,15 @@
 /* One file from a URL to a path, by libcurl: http, https and file.
  *
- * While it comes it is path.part. When a transfer breaks (the server dies, the line stalls, the
- * user presses Ctrl-C) the part stays, and the next attempt, of this call or of a later one, asks
- * for the rest only:
+ * During the transfer the file is path.part. When a transfer breaks (the server dies, the connection
+ * stalls, the user presses Ctrl-C) the part stays, and the next attempt, of this call or of a later
+ * one, requests the rest only:
  *
  *   Range: bytes=N-         always
- *   If-Range: "etag"        if path.part.tag has what this server called the file last time; a
+ *   If-Range: "etag"        if path.part.tag has the ETag that this server sent last time; a
  *                           server that has another file by now sends all of it
  *
- * Without such a tag the rest is asked for only if the SHA-256 is known, which finds out if the
- * pieces do not fit. A server that ignores the range sends everything, and the part starts again.
+ * Without such a tag the rest is requested only if the SHA-256 is known, which detects pieces that do
+ * not fit. A server that ignores the range sends everything, and the part starts anew.
  * The file gets its name when its length and SHA-256 are right; a wrong one is removed.
  *
  * A transfer has broken, too, if over stall_seconds it brings less than the least rate: a server that
@@ -37,8 +37,8 @@ enum {
 };
 #define MOST_BYTES  ((int64_t)1 << 36) /* of a file whose length is not known */
 #define MOST_PAUSE  60.0
-#define WAIT_SLICE  0.05 /* seconds between two looks at `progress` */
-#define EXTRA_BYTES 16   /* for ".part.tag" behind a path */
+#define WAIT_SLICE  0.05 /* seconds between two calls of `progress` */
+#define EXTRA_BYTES 16   /* for ".part.tag" after a path */
 
 struct pgcn_i_session {
     CURL *curl;
@@ -51,19 +51,19 @@ typedef struct transfer {
     const pgcn_i_download_opts *opts;
     pgcn_i_download_result *result;
     char part[PGCN_I_PATH_BYTES + EXTRA_BYTES], tag_path[PGCN_I_PATH_BYTES + EXTRA_BYTES];
-    char tag[TAG_BYTES]; /* what the server calls the file of the part; "": not known */
+    char tag[TAG_BYTES]; /* ETag or Last-Modified of the part; "": not known */
     int descriptor;      /* of the part */
     int64_t bytes;       /* in the part */
     int64_t total;       /* of the whole file, 0: not known */
     /* of the request under way */
-    int64_t asked_from; /* first byte asked for */
+    int64_t asked_from; /* first byte requested */
     int64_t range_from; /* first byte of the answer by its Content-Range, -1: none */
     char new_tag[TAG_BYTES];
     bool body_begun, wrong_range, too_long, joined; /* joined: the part has several pieces */
     int disk_error;                                 /* errno of a failed write */
     double window_begin;  /* of the seconds over which the rate is taken */
     int64_t window_bytes; /* that were in the part then */
-    double slow_rate;     /* bytes per second that it was given up for, -1: it was not */
+    double slow_rate;     /* rate in bytes per second at which it was given up, -1: it was not */
     char curl_text[CURL_ERROR_SIZE];
 } transfer;
 
@@ -131,12 +131,13 @@ static void remove_part(transfer *t) {
     t->tag[0] = '\0';
 }
 
-/* The part is complete as far as the server is concerned: is it the file? */
+/* The server has sent everything: checks whether the part is the expected file. */
 static pgcn_status check_part(transfer *t) {
     int64_t bytes;
     char hex[65];
     PGCN_TRY(measure(t->part, t->expected, &bytes, hex));
-    const char *changed = "; it was removed: the file at this place has changed, or this is not it";
+    const char *changed =
+        "; it was removed: the file at this address has changed, or it is another file";
     if (t->expected->bytes > 0 && bytes != t->expected->bytes) {
         remove_part(t);
         return pgcn_i_fail(PGCN_ERR_FORMAT, "what came from %s has %lld bytes, expected %lld%s",
@@ -188,8 +189,8 @@ static void recall_tag(transfer *t) {
     fclose(file);
 }
 
-/* After a broken transfer only: a file that comes in one piece needs no tag. It may fail: then the
- * SHA-256, or a new start, does the same. */
+/* Only after a broken transfer: a file received in one piece needs no tag. A failure is harmless:
+ * then the SHA-256 is checked, or the transfer starts anew. */
 static void keep_tag(const transfer *t) {
     FILE *file = t->tag[0] ? fopen(t->tag_path, "we") : NULL;
     if (!file) {
@@ -219,8 +220,8 @@ static void begin_window(transfer *t, double now) {
     t->window_bytes = t->bytes;
 }
 
-/* Whether bytes come as fast as they must, and come at all. libcurl's own limit looks at the last five
- * seconds only, so that a burst now and then passes; this one takes the mean. */
+/* Whether the transfer is fast enough. libcurl's own limit considers the last five seconds only, so
+ * an occasional burst passes; this one takes the mean. */
 static bool is_fast_enough(transfer *t) {
     double now = seconds_now(), seconds = now - t->window_begin;
     if (seconds < t->opts->stall_seconds) return true;
@@ -248,25 +249,33 @@ static bool header_value(const char *line, size_t length, const char *name, char
     return true;
 }
 
+/* The first byte of a Content-Range "bytes 100-199/200"; -1: it is not of this form. */
+static int64_t range_start(const char *value) {
+    static const char unit[] = "bytes ";
+    int64_t start;
+    if (strncmp(value, unit, strlen(unit)) != 0) return -1;
+    const char *at = value + strlen(unit);
+    return pgcn_i_parse_i64(&at, &start) && *at == '-' ? start : -1;
+}
+
 static size_t on_header(char *line, size_t size, size_t count, void *context) {
     transfer *t = context;
     size_t length = size * count;
     char value[TAG_BYTES];
-    long long from;
     if (length > 5 && memcmp(line, "HTTP/", 5) == 0) { /* also of the answer after a redirection */
         t->new_tag[0] = '\0';
         t->range_from = -1;
     } else if (header_value(line, length, "ETag", value)) {
-        if (value[0] == '"') memcpy(t->new_tag, value, TAG_BYTES); /* a weak one is no use here */
+        if (value[0] == '"') memcpy(t->new_tag, value, TAG_BYTES); /* not a weak tag */
     } else if (header_value(line, length, "Last-Modified", value)) {
         if (!t->new_tag[0]) memcpy(t->new_tag, value, TAG_BYTES);
     } else if (header_value(line, length, "Content-Range", value)) {
-        if (sscanf(value, "bytes %lld-", &from) == 1) t->range_from = from;
+        t->range_from = range_start(value);
     }
     return length;
 }
 
-/* The first bytes of a good answer: is it the rest, or all of it? */
+/* The first bytes of a good answer: decides whether it is the rest or the complete file. */
 static bool begin_body(transfer *t) {
     long code = 0;
     curl_off_t length = -1;
@@ -310,7 +319,7 @@ static size_t on_body(char *data, size_t size, size_t count, void *context) {
     return (size_t)length;
 }
 
-/* Whether to go on. */
+/* Whether to continue the transfer. */
 static bool report(transfer *t, bool waiting) {
     int64_t total = t->expected->bytes > 0 ? t->expected->bytes : t->total;
     if (t->opts->progress &&
@@ -331,7 +340,7 @@ static bool begins(const char *text, const char *with) {
     return strncasecmp(text, with, strlen(with)) == 0;
 }
 
-/* What a redirection may lead to: never to a file of this machine, never from https to http. */
+/* Protocols that a redirection may use: never a local file, never http after https. */
 static void limit_protocols(CURL *curl, const char *url) {
     bool https = begins(url, "https:");
 #if LIBCURL_VERSION_NUM >= 0x075500
@@ -369,7 +378,7 @@ static void set_options(transfer *t) {
 static CURLcode request(transfer *t) {
     char range[32], condition[TAG_BYTES + 16];
     struct curl_slist *headers = NULL;
-    bool network = !begins(t->url, "file:"); /* of a file of this machine all is read again */
+    bool network = !begins(t->url, "file:"); /* a local file is read from the start */
     t->asked_from = network && (t->tag[0] || *t->expected->sha256) ? t->bytes : 0;
     t->range_from = -1;
     t->new_tag[0] = t->curl_text[0] = '\0';
@@ -398,7 +407,7 @@ static long http_code(const transfer *t) {
     return code;
 }
 
-/* Whether the same request may well work in a moment. */
+/* Whether repeating the request may help. */
 static bool may_pass(const transfer *t, CURLcode code) {
     if (t->slow_rate >= 0) return true;
     switch (code) {
@@ -456,11 +465,11 @@ static pgcn_status too_slow(transfer *t) {
                  t->slow_rate, seconds, t->opts->least_rate);
     else
         snprintf(found, sizeof found, "nothing came for %g seconds", seconds);
-    t->result->no_answer = true; /* the next file would be as slow */
+    t->result->no_answer = true; /* the next file would be slow too */
     return given_up(t, found);
 }
 
-/* The sentence of a transfer that is given up. */
+/* The error of a transfer that is given up. */
 static pgcn_status transfer_failed(transfer *t, CURLcode code) {
     const char *text = t->curl_text[0] ? t->curl_text : curl_easy_strerror(code), *meaning;
     if (t->result->stopped)
@@ -528,7 +537,7 @@ static void wait_before_next(transfer *t) {
         nanosleep(&(struct timespec){.tv_nsec = (long)(WAIT_SLICE * 1e9)}, NULL);
 }
 
-/* What an answer leaves to do with the part before the next request. */
+/* Prepares the part for the next request, according to the last answer. */
 static void after_failure(transfer *t, CURLcode code) {
     if (t->wrong_range || (code == CURLE_HTTP_RETURNED_ERROR && http_code(t) == 416)) {
         t->tag[0] = '\0';
@@ -537,7 +546,7 @@ static void after_failure(transfer *t, CURLcode code) {
     keep_tag(t);
 }
 
-/* A connection that ends without having said how much would come looks like a whole file. */
+/* Without a Content-Length, a broken connection looks like a complete file. */
 static bool is_cut_short(const transfer *t) {
     return t->expected->bytes > 0 && t->bytes < t->expected->bytes && t->total == 0;
 }
@@ -557,7 +566,7 @@ static pgcn_status bring(transfer *t) {
             return pgcn_i_fail(
                 PGCN_ERR_FORMAT,
                 "what comes from %s has more than the %lld bytes expected; it was "
-                "removed: the file at this place has changed, or this is not it",
+                "removed: the file at this address has changed, or it is another file",
                 t->url, (long long)(t->expected->bytes > 0 ? t->expected->bytes : MOST_BYTES));
         }
         if (t->result->stopped || t->disk_error || left <= 0 || !may_pass(t, code))
@@ -567,7 +576,8 @@ static pgcn_status bring(transfer *t) {
     }
 }
 
-/* Brings the file and checks it; pieces that do not fit together are brought once more as one. */
+/* Downloads the file and checks it; if pieces do not fit together, downloads it once more in one
+ * piece. */
 static pgcn_status bring_checked(transfer *t) {
     bool complete =
         t->expected->bytes > 0 && t->bytes == t->expected->bytes && *t->expected->sha256;
@@ -612,6 +622,6 @@ pgcn_status pgcn_i_download(pgcn_i_session *session, const char *url, const char
     }
     if (status == PGCN_OK) status = finish(&t);
     if (t.descriptor >= 0) close(t.descriptor);
-    if (status != PGCN_OK && t.bytes == 0) remove_part(&t); /* nothing to go on from */
+    if (status != PGCN_OK && t.bytes == 0) remove_part(&t); /* nothing to continue from */
     return status;
 }

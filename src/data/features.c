@@ -1,6 +1,6 @@
-/* What a node is described by: the features that are given, or columns made of its label, its degree,
- * itself or its links (the step features=, or what suits the data). Made columns have names, so that
- * a model finds them again in other data. Serial, thread-safe. Called by prepare.c. */
+/* The features of nodes: those of the source, or columns made from the label, the degree, the
+ * number or the links of a node (the step features=, or the default for the data). Made columns
+ * have names, so that a model finds them in other data. Serial, thread-safe. Called by prepare.c. */
 #include "data/data.h"
 
 #include <stdio.h>
@@ -9,6 +9,7 @@
 /* Larger degrees share the last column: hubs of a large graph would make most columns empty. */
 enum { MOST_DEGREE = 1023 };
 
+/* Which kinds of columns there are, and how many of each. */
 typedef struct feature_blocks {
     bool own, labels, degrees, identity, adjacency;
     int64_t own_columns, label_columns, degree_columns;
@@ -26,7 +27,7 @@ static int64_t own_entries(const pgcn_i_features *x, int64_t node) {
     return entries;
 }
 
-/* Writes the given features of a node at `at`, returns the place behind them. */
+/* Writes the given features of a node from index `at` on; returns the index after them. */
 static int64_t put_own(const pgcn_i_features *x, int64_t node, int32_t *column, float *value,
                        int64_t at) {
     if (x->offset) {
@@ -46,11 +47,11 @@ static int64_t put_own(const pgcn_i_features *x, int64_t node, int32_t *column, 
 
 /* ---- names ------------------------------------------------------------------------------------ */
 
-/* More columns than this are words or nodes, and known by their place. */
+/* More columns than this are words or nodes, and are identified by position. */
 enum { MOST_NAMED = 1 << 20 };
 
-/* Writes what column j is called and a NUL, returns the bytes; writes nothing if `to` is NULL. What has
- * no name is called by its number. */
+/* Writes the name of column j with a NUL and returns its size in bytes; writes nothing if `to` is
+ * NULL. A column without a name is called by its number. */
 static int64_t put_name(const pgcn_i_source *source, const feature_blocks *blocks, int64_t j,
                         char *to) {
     const pgcn_i_names *names = &source->feature_name;
@@ -93,7 +94,7 @@ static pgcn_status name_columns(pgcn_i_source *source, const feature_blocks *blo
 
 /* ---- values ----------------------------------------------------------------------------------- */
 
-/* What nodes without given features have all the same: the columns behind the given ones. */
+/* Marks the made columns, which nodes without given features have too: those after the given ones. */
 static pgcn_status mark_made(pgcn_i_source *source, const feature_blocks *blocks,
                              pgcn_i_features *joined) {
     const pgcn_i_features *own = &source->x;
@@ -152,22 +153,21 @@ static pgcn_status join_features(pgcn_i_source *source, const feature_blocks *bl
     return name_columns(source, blocks, columns);
 }
 
-/* Whether graphs are what has classes, or would have them. */
+/* Whether graphs, not nodes, are classified (or would be, if there were labels). */
 static bool is_of_graphs(const pgcn_i_source *source) {
     return source->graph_label || (source->graphs > 0 && !source->label && !source->labels);
 }
 
-/* The default: what is given; of graph sets the node labels first, as all the literature does. */
+/* The default: the given features; for sets of graphs the node labels, as usual in the literature. */
 static feature_blocks choose_features(const pgcn_i_source *source, const pgcn_i_steps *steps) {
-    feature_blocks blocks = {.own = steps->features_own,
-                             .labels = steps->features_labels,
-                             .degrees = steps->features_degrees,
-                             .identity = steps->features_identity,
-                             .adjacency = steps->features_adjacency};
-    if (blocks.own || blocks.labels || blocks.degrees || blocks.identity || blocks.adjacency)
-        return blocks;
+    feature_blocks blocks = {.own = steps->features & PGCN_I_FEATURES_OWN,
+                             .labels = steps->features & PGCN_I_FEATURES_LABELS,
+                             .degrees = steps->features & PGCN_I_FEATURES_DEGREES,
+                             .identity = steps->features & PGCN_I_FEATURES_IDENTITY,
+                             .adjacency = steps->features & PGCN_I_FEATURES_ADJACENCY};
+    if (steps->features != 0) return blocks;
     if (is_of_graphs(source) && source->node_label &&
-        !source->own_name) /* ours are chosen already */
+        !source->own_name) /* our own files hold the chosen features */
         blocks.labels = true;
     else if (source->x.columns > 0)
         blocks.own = true;
@@ -181,8 +181,6 @@ static feature_blocks choose_features(const pgcn_i_source *source, const pgcn_i_
 pgcn_status pgcn_i_make_features(pgcn_i_source *source, const pgcn_i_steps *steps,
                                  const char *where) {
     feature_blocks blocks = choose_features(source, steps);
-    bool asked = steps->features_own || steps->features_labels || steps->features_degrees ||
-                 steps->features_identity || steps->features_adjacency;
     if (blocks.adjacency && source->graphs > 0)
         return pgcn_i_fail(PGCN_ERR_ARGUMENT,
                            "data set '%s' has %lld graphs; features=adjacency is for one graph, "
@@ -203,7 +201,7 @@ pgcn_status pgcn_i_make_features(pgcn_i_source *source, const pgcn_i_steps *step
     }
     source->made_features = true;
     PGCN_TRY(join_features(source, &blocks));
-    if (!asked && blocks.identity)
+    if (steps->features == 0 && blocks.identity)
         return pgcn_i_source_note(source, "there are no features: every node gets a column of its "
                                           "own (features=identity); features=degrees is the other "
                                           "choice");

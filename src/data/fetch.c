@@ -1,15 +1,15 @@
-/* A published data set from its home, or a mirror of it, to a folder.
+/* Downloads a published data set from its home, or from a mirror, into a folder.
  *
  *   DIRECTORY/.cora.part/   where the files are put together; kept when something breaks, locked
  *                           while a call is at work in it
  *   DIRECTORY/cora/         appears by one rename when every file is there and right
  *
- * so that a reader never takes half a set for a whole one. If the folder exists already (files put
- * there by hand, or damaged ones), what is missing or wrong is moved into it file by file; a folder
- * that holds something else altogether is left alone.
+ * so that a reader never sees an incomplete set. If the folder exists already (files put there by
+ * hand, or damaged ones), missing or wrong files are moved into it one by one. A folder that holds
+ * other data is left alone.
  *
  * A mirror holds <name>/<file> as the folder does, an archive either as such or unpacked: a copy of
- * somebody's cache will do. It is asked first, then the home.
+ * somebody's cache will do. It is tried first, then the home.
  *
  * The files of a set are in registry.c, one transfer is in download.c. Called through pgcn_fetch()
  * by programs and the command line. Any thread; a lock keeps two calls out of the same folder. */
@@ -32,7 +32,7 @@ enum {
     URL_BYTES = 4 * PGCN_I_PATH_BYTES, /* every byte of a path may become %XX */
     NOTE_BYTES = 512,
     MOST_RETRIES = 100,
-    MOST_RATE = 1000000000, /* bytes per second that can be demanded */
+    MOST_RATE = 1000000000, /* largest rate in bytes per second that can be required */
     LOCK_ATTEMPTS = 5
 };
 
@@ -42,29 +42,29 @@ typedef struct job {
     pgcn_fetch_result *result;
     pgcn_i_session *session;
     char folder[PGCN_I_PATH_BYTES];  /* of the set, when it is complete */
-    char staging[PGCN_I_PATH_BYTES]; /* where it is put together */
+    char staging[PGCN_I_PATH_BYTES]; /* the staging folder */
     char mirror[URL_BYTES];          /* URL with its last slash, "" for none */
-    char mirror_error[NOTE_BYTES];   /* why the mirror did not help, for the last sentence */
+    char mirror_error[NOTE_BYTES];   /* why the mirror failed, for the error */
     bool mirror_dead;
     int lock;
     int64_t done_bytes; /* of the files before this one */
     pgcn_fetch_progress progress;
 } job;
 
-/* ---- places ---------------------------------------------------------------------------------- */
+/* ---- paths ----------------------------------------------------------------------------------- */
 
 const char *pgcn_cache_directory(void) {
     static _Thread_local char path[PGCN_I_PATH_BYTES];
     const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
     int length = -1;
-    if (cache && *cache == '/') /* the XDG rules: a relative one is to be ignored */
+    if (cache && *cache == '/') /* XDG: a relative path must be ignored */
         length = snprintf(path, sizeof path, "%s/pathgcn", cache);
     else if (home && *home)
         length = snprintf(path, sizeof path, "%s/.cache/pathgcn", home);
     return length > 0 && length < (int)sizeof path ? path : NULL;
 }
 
-/* Makes the folders that a file lies in, below `top`. */
+/* Makes the parent folders of a file below `top`. */
 static pgcn_status make_parents(const char *top, const char *file) {
     char path[PGCN_I_PATH_BYTES];
     PGCN_TRY(pgcn_i_path_join(path, top, file));
@@ -122,7 +122,7 @@ static void file_path(char out[PGCN_I_PATH_BYTES], const pgcn_i_remote_part *par
     snprintf(out, PGCN_I_PATH_BYTES, "%s%s", part->folder, file->path);
 }
 
-/* Calls `visit` for every file below `top`/`under`; folders that are empty then are removed. */
+/* Calls `visit` for every file below `top`/`under`, then removes folders that are empty. */
 typedef pgcn_status (*visitor)(job *j, const char *file);
 static pgcn_status walk(job *j, const char *top, const char *under, visitor visit) {
     char folder[PGCN_I_PATH_BYTES], path[PGCN_I_PATH_BYTES], inside[PGCN_I_PATH_BYTES];
@@ -159,8 +159,8 @@ static pgcn_status remove_staged(job *j, const char *file) {
     return PGCN_OK;
 }
 
-/* Of what lies in the staging folder only files of the table belong to the set. The others are left
- * from attempts that came to nothing, of this version or of one that unpacked whole archives. */
+/* Only files of the table belong into the staging folder. Others are left from failed attempts, of
+ * this version or of one that unpacked complete archives. */
 static pgcn_status remove_unlisted(job *j, const char *file) {
     char name[PGCN_I_PATH_BYTES];
     for (int p = 0; p < j->set->parts; p++)
@@ -183,18 +183,18 @@ static pgcn_status move_to_folder(job *j, const char *file) {
 
 /* ---- what is here ---------------------------------------------------------------------------- */
 
-static pgcn_status look_at(const char *top, const pgcn_i_remote_part *part,
-                           const pgcn_i_remote_file *file, bool *right) {
+static pgcn_status check_file(const char *top, const pgcn_i_remote_part *part,
+                              const pgcn_i_remote_file *file, bool *right) {
     char name[PGCN_I_PATH_BYTES], path[PGCN_I_PATH_BYTES];
     file_path(name, part, file);
     PGCN_TRY(pgcn_i_path_join(path, top, name));
     return pgcn_i_file_is(path, file, right);
 }
 
-/* Of a file that could be fetched again: unreadable is as bad as wrong. */
+/* Whether a file is right; an unreadable one counts as wrong, since it can be fetched again. */
 static pgcn_status is_right(const char *top, const pgcn_i_remote_part *part,
                             const pgcn_i_remote_file *file, bool *right) {
-    pgcn_status status = look_at(top, part, file, right);
+    pgcn_status status = check_file(top, part, file, right);
     return status == PGCN_ERR_IO ? PGCN_OK : status;
 }
 
@@ -217,7 +217,7 @@ static pgcn_status is_complete(const job *j, bool *complete) {
     return PGCN_OK;
 }
 
-/* A folder of that name with nothing of this set in it is somebody's own data. */
+/* A folder of that name that holds no file of this set is other data of the user. */
 static pgcn_status check_folder(const job *j) {
     if (!pgcn_i_file_exists(j->folder)) return PGCN_OK;
     DIR *stream = opendir(j->folder);
@@ -259,7 +259,7 @@ static pgcn_status lock_staging(job *j) {
                                j->set->about.name);
         if (fstat(j->lock, &locked) == 0 && stat(j->staging, &named) == 0 &&
             locked.st_ino == named.st_ino && locked.st_dev == named.st_dev)
-            return PGCN_OK; /* also where the file system cannot lock: then nobody is kept out */
+            return PGCN_OK; /* also if the file system has no locks: then calls may collide */
         close(j->lock);
         j->lock = -1;
     }
@@ -302,7 +302,7 @@ static bool ask_mirror(const job *j) {
     return j->mirror[0] && !j->mirror_dead;
 }
 
-/* From the mirror. PGCN_OK, or a failure after which the home is asked (*final = false). */
+/* Downloads from the mirror. After a failure with *final = false the home is tried. */
 static pgcn_status from_mirror(job *j, const char *name, const pgcn_i_remote_file *file,
                                bool *not_found, bool *final) {
     char url[2 * URL_BYTES];
@@ -318,7 +318,7 @@ static pgcn_status from_mirror(job *j, const char *name, const pgcn_i_remote_fil
     return status;
 }
 
-/* The last sentence: what failed at home, what at the mirror, and what can be done. */
+/* The final error: what failed at home, what at the mirror, and what can be done. */
 static pgcn_status give_up(const job *j, pgcn_status status, const char *name) {
     char error[1024];
     snprintf(error, sizeof error, "%s", pgcn_last_error());
@@ -339,7 +339,7 @@ static pgcn_status from_home(job *j, const char *url, const char *name,
     return status == PGCN_OK || here ? status : give_up(j, status, name);
 }
 
-/* Tells which file is next, and counts the one before it. */
+/* Reports the next file, and counts the one before it. */
 static void next_file(job *j, const char *file) {
     j->done_bytes += j->progress.file_bytes;
     j->progress.file = file;
@@ -403,11 +403,11 @@ static pgcn_status unpack(job *j, const pgcn_i_remote_part *part, const char *ar
     if (status != PGCN_OK) return status;
     for (int f = 0; f < part->files; f++) {
         bool right;
-        PGCN_TRY(look_at(j->staging, part, &part->file[f], &right));
+        PGCN_TRY(check_file(j->staging, part, &part->file[f], &right));
         if (right) continue;
         return pgcn_i_fail(PGCN_ERR_FORMAT,
-                           "%s holds another %s than expected; the archive at this place has "
-                           "changed, or this is not it",
+                           "%s holds another %s than expected; the archive at this address "
+                           "has changed, or it is another file",
                            archive, part->file[f].path);
     }
     return PGCN_OK;
@@ -546,7 +546,7 @@ pgcn_status pgcn_i_fetch(const pgcn_i_remote_set *set, const pgcn_fetch_opts *op
     } else if (status == PGCN_OK) {
         status = check_folder(j);
         if (status == PGCN_OK) status = fetch_parts(j);
-        if (status != PGCN_OK) rmdir(j->staging); /* if nothing came there is nothing to keep */
+        if (status != PGCN_OK) rmdir(j->staging); /* nothing was downloaded: nothing to keep */
     }
     if (status == PGCN_OK && out) {
         memcpy(result.path, j->folder, sizeof result.path);

@@ -12,7 +12,7 @@ enum { WORTH_A_THREAD = 1 << 23 }; /* bytes of features: about 5 ms of hashing *
 
 struct pgcn_i_fingerprint {
     pgcn_i_hash *hash; /* NULL: taken by pgcn_i_hash_finish */
-    pgcn_i_features x; /* what is hashed */
+    pgcn_i_features x; /* the arrays to hash */
     pthread_t thread;
     bool running;
 };
@@ -72,7 +72,8 @@ static void add_labels(pgcn_i_hash *hash, const pgcn_dataset *data) {
     add_number(hash, data->classes);
 }
 
-/* Nothing where all nodes have features: so it was before there was a mark of those that have none. */
+/* Adds nothing if all nodes have features, so that fingerprints are those of versions without this
+ * mark. */
 static void add_absent(pgcn_i_hash *hash, const pgcn_i_features *x) {
     static const char tag[8] = "absent";
     if (!x->absent) return;
@@ -120,7 +121,7 @@ void pgcn_i_fingerprint_drop(pgcn_i_fingerprint *fingerprint) {
     pgcn_i_free(fingerprint);
 }
 
-/* Whether the features begun with are still those of the data set. */
+/* Whether the features hashed at the beginning are still those of the data set. */
 static bool is_about(const pgcn_i_fingerprint *fingerprint, const pgcn_i_features *x) {
     const pgcn_i_features *begun = &fingerprint->x;
     return begun->n == x->n && begun->columns == x->columns && begun->dense == x->dense &&
@@ -146,7 +147,8 @@ pgcn_status pgcn_i_fingerprint_end(pgcn_i_fingerprint *fingerprint, const pgcn_d
 
 /* ---- splits ---------------------------------------------------------------------------------- */
 
-/* In the numbering without the step `order`, so that a split is the same split in any order. */
+/* In the original numbering, before the step `order`: a split is the same in any order of the
+ * nodes. */
 static void add_mask(pgcn_i_hash *hash, const pgcn_dataset *data, const uint8_t *mask) {
     enum { PIECE = 4096 };
     const pgcn_node *row = data->task == PGCN_TASK_GRAPH ? NULL : data->from.row;

@@ -21,7 +21,7 @@
  *   edge_label.npy       int32 [m] optional   fold.npy   int32 [G] optional: test fold, -1: in none
  *
  * edge_weight.npy and x.npy are ours; the rest is the layout of the published benchmark folders.
- * Only what is special to files is checked here; dataset.c checks the rest. Thread-safe. */
+ * Only what is special to files is checked here; check.c checks the rest. Thread-safe. */
 #include "data/data.h"
 
 #include <stdio.h>
@@ -42,26 +42,32 @@ static bool has(const folder *from, const char *file) {
 
 bool pgcn_i_folder_detect(const char *path) {
     folder from = {.path = path};
-    return has(&from, "edges.npy") || has(&from, "y.npy"); /* one missing is an error, told */
+    return has(&from, "edges.npy") || has(&from, "y.npy"); /* the reader reports a missing one */
 }
 
-/* Reads one array, and requires `rows` of them if rows >= 0. */
-static pgcn_status read_into(folder *from, pgcn_i_arena *arena, const char *file,
-                             pgcn_i_dtype dtype, int rank, int64_t rows, pgcn_i_array *out) {
+/* What an array of the folder must be. */
+typedef struct array_rule {
+    pgcn_i_dtype dtype;
+    int rank;
+    int64_t rows; /* -1: any number */
+} array_rule;
+
+static pgcn_status read_into(folder *from, pgcn_i_arena *arena, const char *file, array_rule rule,
+                             pgcn_i_array *out) {
     char path[PGCN_I_PATH_BYTES];
     PGCN_TRY(pgcn_i_path_join(path, from->path, file));
-    PGCN_TRY(pgcn_i_npy_read_as(path, arena, dtype, rank, out));
-    if (rows >= 0 && out->shape[0] != rows)
+    PGCN_TRY(pgcn_i_npy_read_as(path, arena, rule.dtype, rule.rank, out));
+    if (rule.rows >= 0 && out->shape[0] != rule.rows)
         return pgcn_i_fail(PGCN_ERR_MISMATCH,
                            "reading '%s': it has %lld rows, expected %lld as the other files of "
                            "the folder say",
-                           path, (long long)out->shape[0], (long long)rows);
+                           path, (long long)out->shape[0], (long long)rule.rows);
     return PGCN_OK;
 }
 
 static pgcn_status read_file(folder *from, const char *file, pgcn_i_dtype dtype, int rank,
                              int64_t rows, pgcn_i_array *out) {
-    return read_into(from, &from->source->arena, file, dtype, rank, rows, out);
+    return read_into(from, &from->source->arena, file, (array_rule){dtype, rank, rows}, out);
 }
 
 /* An array that may be missing: NULL then. */
@@ -90,7 +96,7 @@ static pgcn_status drop_listed_labels(folder *from, int32_t *label) {
     return PGCN_OK;
 }
 
-/* Only the mask itself is checked here when labels are a matrix: dataset.c does it then. */
+/* Only the mask itself is checked here when labels are a matrix: check.c does it then. */
 static pgcn_status drop_unknown_labels(folder *from, int32_t *label) {
     const uint8_t *known;
     PGCN_TRY(read_optional(from, "label_known.npy", PGCN_I_U8, from->n, &known));
@@ -143,7 +149,8 @@ static pgcn_status read_edges(folder *from, const pgcn_i_steps *steps) {
                            "data set '%s' has no directed edges (edges_directed.npy is missing); "
                            "load it without 'directed'",
                            from->path);
-    PGCN_TRY(read_into(from, &source->edge_arena, file, PGCN_I_I32, 2, -1, &edges));
+    array_rule pairs = {.dtype = PGCN_I_I32, .rank = 2, .rows = -1};
+    PGCN_TRY(read_into(from, &source->edge_arena, file, pairs, &edges));
     int64_t m = edges.shape[0];
     if (edges.shape[1] != 2)
         return pgcn_i_fail(PGCN_ERR_FORMAT,
@@ -156,8 +163,8 @@ static pgcn_status read_edges(folder *from, const pgcn_i_steps *steps) {
                                "data set '%s': edge_weight.npy belongs to edges.npy, directed "
                                "edges have no weights in this version; load it without 'directed'",
                                from->path);
-        PGCN_TRY(
-            read_into(from, &source->edge_arena, "edge_weight.npy", PGCN_I_F32, 1, m, &weight));
+        array_rule weights = {.dtype = PGCN_I_F32, .rank = 1, .rows = m};
+        PGCN_TRY(read_into(from, &source->edge_arena, "edge_weight.npy", weights, &weight));
     }
     pgcn_node *edge_from = PGCN_I_ARRAY(&source->edge_arena, pgcn_node, m);
     pgcn_node *edge_to = PGCN_I_ARRAY(&source->edge_arena, pgcn_node, m);
@@ -180,7 +187,7 @@ static pgcn_status read_edges(folder *from, const pgcn_i_steps *steps) {
 
 /* The "features" line of info.txt, 0 if there is none. CSR files cannot show that the last
  * columns are empty, as they are in texas and cornell (1703 columns, the last one unused). */
-static pgcn_status read_columns_told(folder *from, int64_t *out) {
+static pgcn_status read_column_count(folder *from, int64_t *out) {
     enum { MAX_BYTES = 1 << 16 };
     char path[PGCN_I_PATH_BYTES], *text;
     int64_t bytes;
@@ -196,13 +203,13 @@ static pgcn_status read_columns_told(folder *from, int64_t *out) {
     }
     if (!line) return PGCN_OK;
     char *end;
-    long long told = strtoll(line + sizeof key - 1, &end, 10);
-    if ((*end != '\0' && *end != '\n' && *end != '\r') || told < 1 || told > INT32_MAX)
+    long long columns = strtoll(line + sizeof key - 1, &end, 10);
+    if ((*end != '\0' && *end != '\n' && *end != '\r') || columns < 1 || columns > INT32_MAX)
         return pgcn_i_fail(PGCN_ERR_FORMAT,
                            "reading '%s': the line 'features' has '%.20s', expected a number of "
                            "columns from 1 to %d",
                            path, line + sizeof key - 1, INT32_MAX);
-    *out = told;
+    *out = columns;
     return PGCN_OK;
 }
 
@@ -215,7 +222,7 @@ static pgcn_status read_sparse(folder *from, pgcn_i_features *x) {
     x->column = indices.data;
     x->value = values.data;
     x->nonzeros = indices.count;
-    PGCN_TRY(read_columns_told(from, &x->columns));
+    PGCN_TRY(read_column_count(from, &x->columns));
     if (x->columns == 0)
         for (int64_t i = 0; i < x->nonzeros; i++)
             if (x->column[i] >= x->columns) x->columns = (int64_t)x->column[i] + 1;
@@ -232,8 +239,8 @@ static pgcn_status read_features(folder *from, const pgcn_i_steps *steps, pgcn_i
             "(dense), or x_indptr.npy, x_indices.npy and x_data.npy (CSR)",
             from->path);
     if (sparse) return read_sparse(from, x);
-    bool from_graph =
-        steps->features_identity || steps->features_degrees || steps->features_adjacency;
+    bool from_graph = steps->features & (PGCN_I_FEATURES_IDENTITY | PGCN_I_FEATURES_DEGREES |
+                                         PGCN_I_FEATURES_ADJACENCY);
     if (!dense && from_graph) return PGCN_OK;
     if (!dense)
         return pgcn_i_fail(
@@ -256,7 +263,7 @@ static const char *const public_file[PARTS] = {"train_mask.npy", "val_mask.npy",
 static const char *const split_file[PARTS] = {"splits/train_masks.npy", "splits/val_masks.npy",
                                               "splits/test_masks.npy"};
 
-/* All three files of a kind are there (*present), or none; otherwise an error. */
+/* Checks that all three files of a kind exist (*present) or none does. */
 static pgcn_status have_masks(const folder *from, const char *const file[PARTS], bool *present) {
     int count = 0;
     const char *missing = NULL;
@@ -347,8 +354,8 @@ static pgcn_status read_graph_pointers(folder *from) {
     return PGCN_OK;
 }
 
-/* Nodes that have no label, no attribute and no edge stand in no file but by their number: a number
- * that nothing else bears out is not worth gigabytes. */
+/* Only graph_ptr tells of nodes without label, attribute and edge. A number that no other file
+ * confirms must not make us allocate gigabytes. */
 static pgcn_status number_graphs(folder *from) {
     enum { ALWAYS_FINE = 1000000 };
     pgcn_i_source *source = from->source;
@@ -357,7 +364,7 @@ static pgcn_status number_graphs(folder *from) {
         from->n > borne_out)
         return pgcn_i_fail(
             PGCN_ERR_FORMAT,
-            "reading '%s/graph_ptr.npy': it tells of %lld nodes, but there are only "
+            "reading '%s/graph_ptr.npy': it says there are %lld nodes, but there are only "
             "%lld edges and neither node_label.npy nor node_attr.npy; add one of them",
             from->path, (long long)from->n, (long long)source->edges);
     int32_t *graph_of = PGCN_I_ARRAY(&source->arena, int32_t, from->n);
@@ -369,7 +376,7 @@ static pgcn_status number_graphs(folder *from) {
     return PGCN_OK;
 }
 
-/* ---- the whole --------------------------------------------------------------------------- */
+/* ---- all of it --------------------------------------------------------------------------- */
 
 static pgcn_status read_many_graphs(folder *from, const pgcn_i_steps *steps) {
     pgcn_i_source *source = from->source;

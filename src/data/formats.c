@@ -1,5 +1,5 @@
-/* The table of formats: a file or folder is offered to each reader in turn, the first that knows it
- * reads it. Called by dataset.c. */
+/* The table of formats: a file or folder is read by the first reader that detects its format.
+ * Called by load.c. */
 #include "data/data.h"
 
 #define READER(name) pgcn_i_##name##_detect, pgcn_i_##name##_read

@@ -8,7 +8,7 @@
  *   splits/NAME_split_0.6_0.2_I.npz   train_mask, val_mask, test_mask: uint8 or bool [n]
  *
  * Node ids are 0..n-1, each once. The ids of the published film file run to 931, one more than its
- * header says: so many columns are accepted. The splits also exist for cora, citeseer and pubmed;
+ * header says: that many columns are accepted. The splits also exist for cora, citeseer and pubmed;
  * planetoid.c reads them with pgcn_i_geom_splits(). Called through formats.c. Thread-safe. */
 #include "data/data.h"
 
@@ -37,14 +37,9 @@ typedef struct node_line {
     int64_t begin, end; /* of its entries */
 } node_line;
 
-typedef struct entry {
-    int32_t column;
-    float value;
-} entry;
-
 typedef struct node_table {
     pgcn_i_text *text;
-    pgcn_i_buffer lines, entries; /* of node_line, of entry */
+    pgcn_i_buffer lines, entries; /* of node_line, of pgcn_i_entry */
     int64_t columns;              /* 0: not known yet */
     int64_t listed;               /* -1: a value per column; else the columns of ones, 0..listed */
 } node_table;
@@ -53,17 +48,17 @@ static int64_t lines_of(const node_table *nodes) {
     return nodes->lines.bytes / (int64_t)sizeof(node_line);
 }
 static int64_t entries_of(const node_table *nodes) {
-    return nodes->entries.bytes / (int64_t)sizeof(entry);
+    return nodes->entries.bytes / (int64_t)sizeof(pgcn_i_entry);
 }
 
 static pgcn_status add_entry(node_table *nodes, int64_t column, float value) {
-    entry *place = pgcn_i_buffer_add(&nodes->entries, sizeof *place);
-    if (!place) return PGCN_ERR_MEMORY;
-    *place = (entry){(int32_t)column, value};
+    pgcn_i_entry *added = pgcn_i_buffer_add(&nodes->entries, sizeof *added);
+    if (!added) return PGCN_ERR_MEMORY;
+    *added = (pgcn_i_entry){(int32_t)column, value};
     return PGCN_OK;
 }
 
-/* "0,1,0,...": what is not zero becomes an entry. */
+/* "0,1,0,...": values that are not zero become entries. */
 static pgcn_status take_values(node_table *nodes, const char **at) {
     int64_t column = 0;
     for (bool more = true; more; column++) {
@@ -88,11 +83,6 @@ static pgcn_status take_values(node_table *nodes, const char **at) {
     return PGCN_OK;
 }
 
-static int by_column(const void *a, const void *b) {
-    int32_t x = ((const entry *)a)->column, y = ((const entry *)b)->column;
-    return (x > y) - (x < y);
-}
-
 /* "521,92,111": columns of ones, in any order; one that is named twice is still 1. */
 static pgcn_status take_columns(node_table *nodes, const char **at) {
     int64_t first = entries_of(nodes);
@@ -108,12 +98,12 @@ static pgcn_status take_columns(node_table *nodes, const char **at) {
         more = **at == ',';
         if (more) (*at)++;
     }
-    entry *list = (entry *)nodes->entries.data;
+    pgcn_i_entry *list = (pgcn_i_entry *)nodes->entries.data;
     int64_t end = entries_of(nodes), kept = first;
-    qsort(list + first, (size_t)(end - first), sizeof *list, by_column);
+    pgcn_i_sort_row(list + first, end - first);
     for (int64_t e = first; e < end; e++)
         if (e == first || list[e].column != list[e - 1].column) list[kept++] = list[e];
-    nodes->entries.bytes = kept * (int64_t)sizeof(entry);
+    nodes->entries.bytes = kept * (int64_t)sizeof(pgcn_i_entry);
     return PGCN_OK;
 }
 
@@ -135,9 +125,9 @@ static pgcn_status take_node(node_table *nodes, const char *line) {
                                 "found '%.20s' after the features of node %lld, expected a tab and "
                                 "a label, a whole number",
                                 rest, (long long)node.id);
-    node_line *place = pgcn_i_buffer_add(&nodes->lines, sizeof node);
-    if (!place) return PGCN_ERR_MEMORY;
-    *place = node;
+    node_line *added = pgcn_i_buffer_add(&nodes->lines, sizeof node);
+    if (!added) return PGCN_ERR_MEMORY;
+    *added = node;
     return PGCN_OK;
 }
 
@@ -176,25 +166,25 @@ static pgcn_status read_node_lines(node_table *nodes) {
     return PGCN_OK;
 }
 
-/* place[id] = the line of that node; each id must be there once. */
+/* line_of[id] = the line of that node; each id must occur once. */
 static pgcn_status order_nodes(const node_table *nodes, const char *path, pgcn_i_arena *scratch,
                                const int64_t **out) {
     int64_t n = lines_of(nodes);
     const node_line *lines = (const node_line *)nodes->lines.data;
-    int64_t *place = PGCN_I_ARRAY(scratch, int64_t, n);
-    if (!place) return PGCN_ERR_MEMORY;
+    int64_t *line_of = PGCN_I_ARRAY(scratch, int64_t, n);
+    if (!line_of) return PGCN_ERR_MEMORY;
     for (int64_t i = 0; i < n; i++) {
         int64_t id = lines[i].id;
-        if (id < 0 || id >= n || place[id] != 0)
+        if (id < 0 || id >= n || line_of[id] != 0)
             return pgcn_i_fail(PGCN_ERR_FORMAT,
                                "reading '%s': node id %lld %s, expected each of 0..%lld once (the "
                                "file has %lld nodes)",
                                path, (long long)id, id < 0 || id >= n ? "is found" : "comes twice",
                                (long long)n - 1, (long long)n);
-        place[id] = i + 1;
+        line_of[id] = i + 1;
     }
-    for (int64_t id = 0; id < n; id++) place[id]--;
-    *out = place;
+    for (int64_t id = 0; id < n; id++) line_of[id]--;
+    *out = line_of;
     return PGCN_OK;
 }
 
@@ -203,16 +193,16 @@ static pgcn_status keep_nodes(const node_table *nodes, const char *path, pgcn_i_
                               pgcn_i_source *source) {
     int64_t n = lines_of(nodes), count = entries_of(nodes), at = 0;
     const node_line *lines = (const node_line *)nodes->lines.data;
-    const entry *entries = (const entry *)nodes->entries.data;
-    const int64_t *place = NULL;
-    PGCN_TRY(order_nodes(nodes, path, scratch, &place));
+    const pgcn_i_entry *entries = (const pgcn_i_entry *)nodes->entries.data;
+    const int64_t *line_of = NULL;
+    PGCN_TRY(order_nodes(nodes, path, scratch, &line_of));
     int64_t *code = PGCN_I_ARRAY(scratch, int64_t, n);
     int64_t *offset = PGCN_I_ARRAY(&source->arena, int64_t, n + 1);
     int32_t *column = PGCN_I_ARRAY(&source->arena, int32_t, count);
     float *value = PGCN_I_ARRAY(&source->arena, float, count);
     if (!code || !offset || !column || !value) return PGCN_ERR_MEMORY;
     for (int64_t id = 0; id < n; id++) {
-        const node_line *node = &lines[place[id]];
+        const node_line *node = &lines[line_of[id]];
         code[id] = node->label;
         for (int64_t e = node->begin; e < node->end; e++, at++) {
             column[at] = entries[e].column;
@@ -227,7 +217,8 @@ static pgcn_status keep_nodes(const node_table *nodes, const char *path, pgcn_i_
                                   .offset = offset,
                                   .column = column,
                                   .value = value};
-    return pgcn_i_source_number_classes(source, code, n, -1, &source->label, &source->classes,
+    pgcn_i_class_codes codes = {.code = code, .count = n, .missing = -1};
+    return pgcn_i_source_number_classes(source, codes, &source->label, &source->classes,
                                         &source->class_name);
 }
 
@@ -345,9 +336,9 @@ static pgcn_status list_splits(const char *directory, pgcn_i_buffer *out) {
         if (status != PGCN_OK || !found) break;
         split_file file = {0};
         if (!is_split_file(found->d_name, &file)) continue;
-        split_file *place = pgcn_i_buffer_add(out, sizeof file);
-        if (place)
-            *place = file;
+        split_file *added = pgcn_i_buffer_add(out, sizeof file);
+        if (added)
+            *added = file;
         else
             status = PGCN_ERR_MEMORY;
     }
@@ -402,8 +393,8 @@ static pgcn_status read_split(const char *directory, const split_file *file,
     return PGCN_OK;
 }
 
-/* What the masks really are, and a note where the names of the files say something else. */
-static pgcn_status tell_sizes(const split_file *files, int64_t count, pgcn_i_source *source) {
+/* The true shares of the masks, and a note if the names of the files say others. */
+static pgcn_status note_sizes(const split_file *files, int64_t count, pgcn_i_source *source) {
     int64_t size[PARTS] = {0};
     for (int s = source->splits - (int)count; s < source->splits; s++) {
         const pgcn_i_split *split = &source->split[s];
@@ -414,7 +405,7 @@ static pgcn_status tell_sizes(const split_file *files, int64_t count, pgcn_i_sou
         }
     }
     double all = (double)(size[0] + size[1] + size[2]), percent[PARTS];
-    if (!(all > 0)) return PGCN_OK; /* dataset.c refuses empty masks */
+    if (!(all > 0)) return PGCN_OK; /* check.c refuses empty masks */
     for (int k = 0; k < PARTS; k++) percent[k] = 100 * (double)size[k] / all;
     char origin[80];
     snprintf(origin, sizeof origin, "%lld Geom-GCN splits (%.0f/%.0f/%.0f)", (long long)count,
@@ -442,13 +433,13 @@ pgcn_status pgcn_i_geom_splits(const char *directory, pgcn_i_source *source) {
         status = read_split(path, &files[i], source);
     if (status == PGCN_OK && count > 0) {
         pgcn_i_source_unmask(source);
-        status = tell_sizes(files, count, source);
+        status = note_sizes(files, count, source);
     }
     pgcn_i_buffer_free(&list);
     return status;
 }
 
-/* ---- the whole --------------------------------------------------------------------------- */
+/* ---- all of it --------------------------------------------------------------------------- */
 
 static bool is_named(const char *path, const char *name) {
     size_t end = strlen(path), length = strlen(name);
@@ -458,7 +449,7 @@ static bool is_named(const char *path, const char *name) {
 }
 
 /* Published by mistake, and used in many papers since. */
-static pgcn_status tell_cornell(const char *directory, pgcn_i_source *source) {
+static pgcn_status note_cornell(const char *directory, pgcn_i_source *source) {
     static const char of_texas[] =
         "cf5a3ca346cdd1210b8342e22517fcbbdae658065b7a3145f59350e50e6236a3";
     char path[PGCN_I_PATH_BYTES], hex[65];
@@ -481,6 +472,6 @@ pgcn_status pgcn_i_geom_read(const char *path, const pgcn_i_steps *steps, pgcn_i
     source->format = "Geom-GCN text files";
     PGCN_TRY(read_nodes(path, source));
     PGCN_TRY(read_edges(path, source));
-    PGCN_TRY(tell_cornell(path, source));
+    PGCN_TRY(note_cornell(path, source));
     return pgcn_i_geom_splits(path, source);
 }

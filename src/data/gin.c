@@ -36,23 +36,22 @@ static bool looks_like_gin(const char *path) {
     return fine;
 }
 
-/* The file and the directory of its folds ("" if there is none) of a directory or of the file. A
- * lone number before pairs may begin an edge list too: without folds, the file must be the only
- * one. */
+/* The file and the directory of its folds ("" if there is none) of a directory or of the file. An
+ * edge list may also begin with a line of one number: without folds, the file must be the only one. */
 static bool find_files(const char *path, char file[PGCN_I_PATH_BYTES],
                        char folds[PGCN_I_PATH_BYTES]) {
     char directory[PGCN_I_PATH_BYTES], name[PGCN_I_NAME_BYTES], only[PGCN_I_NAME_BYTES + 8];
     const char *slash = strrchr(path, '/');
-    bool whole = pgcn_i_is_directory(path);
+    bool is_directory = pgcn_i_is_directory(path);
     if (strlen(path) >= PGCN_I_PATH_BYTES) return false;
-    if (whole)
+    if (is_directory)
         snprintf(directory, sizeof directory, "%s", path);
     else
         snprintf(directory, sizeof directory, "%.*s", slash ? (int)(slash - path) : 1,
                  slash ? path : ".");
     if (pgcn_i_path_join(folds, directory, "10fold_idx") != PGCN_OK) return false;
     if (!pgcn_i_is_directory(folds)) folds[0] = '\0';
-    if (whole) {
+    if (is_directory) {
         if (pgcn_i_directory_find(path, "", ".txt", name) != 1) return false;
         snprintf(only, sizeof only, "%s.txt", name);
         if (pgcn_i_path_join(file, path, only) != PGCN_OK) return false;
@@ -253,7 +252,7 @@ static pgcn_status read_folds(const char *directory, pgcn_i_source *source) {
     return PGCN_OK;
 }
 
-/* ---- the whole ------------------------------------------------------------------------------- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 static pgcn_status keep(gin *set) {
     pgcn_i_source *source = set->source;
@@ -261,11 +260,14 @@ static pgcn_status keep(gin *set) {
     source->graphs = set->graphs;
     source->nodes = set->nodes;
     source->edges = set->from.bytes / (int64_t)sizeof(pgcn_node);
-    PGCN_TRY(pgcn_i_source_number_classes(source, (const int64_t *)(void *)set->class_code.data,
-                                          set->graphs, INT64_MIN, &source->graph_label,
-                                          &source->classes, &source->class_name));
-    PGCN_TRY(pgcn_i_source_number_classes(source, (const int64_t *)(void *)set->tag.data,
-                                          set->nodes, INT64_MIN, &source->node_label, &kinds,
+    pgcn_i_class_codes of_graphs = {.code = (const int64_t *)(void *)set->class_code.data,
+                                    .count = set->graphs,
+                                    .missing = INT64_MIN};
+    pgcn_i_class_codes of_nodes = {
+        .code = (const int64_t *)(void *)set->tag.data, .count = set->nodes, .missing = INT64_MIN};
+    PGCN_TRY(pgcn_i_source_number_classes(source, of_graphs, &source->graph_label, &source->classes,
+                                          &source->class_name));
+    PGCN_TRY(pgcn_i_source_number_classes(source, of_nodes, &source->node_label, &kinds,
                                           &source->node_label_name));
     source->graph_of = pgcn_i_arena_take(&source->arena, &set->graph_of);
     source->edge_from = pgcn_i_arena_take(&source->edge_arena, &set->from);

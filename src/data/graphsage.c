@@ -7,8 +7,8 @@
  *
  * PREFIX-walks.txt is not read. Ids are compared as text: the number 7 of the graph is "7" of the
  * maps. Nodes are put in the order of the rows; nodes that are neither "val" nor "test" train. As
- * in GraphSAGE, a node without these marks that has no row is dropped with its links; with a row, it
- * stays and is in no split, and neither is a node without a label. The format does not say which
+ * in GraphSAGE, a node without these marks that has no row is dropped with its links. With a row, it
+ * stays but is in no split, and neither is a node without a label. The format does not say which
  * graph a node belongs to, so all is one graph. Called through formats.c. Serial, thread-safe. */
 #include "data/id_map.h"
 #include "data/node_link.h"
@@ -22,17 +22,12 @@ enum { GRAPH_END = sizeof graph_end - 1 };
 
 /* ---- which files ----------------------------------------------------------------------------- */
 
-static bool ends_with(const char *text, const char *end) {
-    size_t length = strlen(text), end_length = strlen(end);
-    return length > end_length && strcmp(text + length - end_length, end) == 0;
-}
-
 /* The file NAME-G.json of a directory; how many there are. */
 static int find_in_directory(const char *path, char name[256]) {
     DIR *stream = opendir(path);
     int found = 0;
     for (struct dirent *entry; stream && (entry = readdir(stream));)
-        if (ends_with(entry->d_name, graph_end)) {
+        if (pgcn_i_ends_with(entry->d_name, graph_end)) {
             if (found++ == 0) snprintf(name, 256, "%s", entry->d_name);
         }
     if (stream) closedir(stream);
@@ -48,7 +43,7 @@ static bool find_prefix(const char *path, char out[PGCN_I_PATH_BYTES], int *foun
         *found = find_in_directory(path, name);
         if (*found == 0) return false;
         length = snprintf(out, PGCN_I_PATH_BYTES, "%s/%s", path, name);
-    } else if (ends_with(path, graph_end)) {
+    } else if (pgcn_i_ends_with(path, graph_end)) {
         length = snprintf(out, PGCN_I_PATH_BYTES, "%s", path);
     } else {
         length = snprintf(out, PGCN_I_PATH_BYTES, "%s%s", path, graph_end);
@@ -90,10 +85,10 @@ static int64_t row_of(void *context, const char *text) {
     return number < 0 ? -1 : row_at(ids, number);
 }
 
-static pgcn_status stands_twice(const pgcn_i_json *json, const char *id) {
+static pgcn_status repeated_id(const pgcn_i_json *json, const char *id) {
     char shown[PGCN_I_EXCERPT];
     pgcn_i_text_excerpt(id, (int64_t)strlen(id), shown);
-    return pgcn_i_json_fail(json, "the id '%s' stands there twice", shown);
+    return pgcn_i_json_fail(json, "the id '%s' occurs twice", shown);
 }
 
 /* {"id": row, ...} */
@@ -104,7 +99,7 @@ static pgcn_status take_id_map(pgcn_i_json *json, id_table *ids) {
         if (!key) return pgcn_i_json_end(json);
         int64_t before = ids->map.count, number;
         PGCN_TRY(pgcn_i_id_map_add(&ids->map, key, &number));
-        if (number < before) return stands_twice(json, key);
+        if (number < before) return repeated_id(json, key);
         int64_t *row = pgcn_i_buffer_add(&ids->row, sizeof *row);
         if (!row) return PGCN_ERR_MEMORY;
         PGCN_TRY(pgcn_i_json_i64(json, row));
@@ -170,8 +165,8 @@ typedef struct class_map {
     pgcn_i_json *json;
     const id_table *ids;
     bool several;        /* lists of 0 and 1 */
-    int64_t entries;     /* of nodes we know */
-    int64_t strangers;   /* of others */
+    int64_t entries;     /* entries of known nodes */
+    int64_t unknown;     /* entries of other nodes */
     int64_t classes;     /* length of every list; -1 before the first */
     pgcn_i_buffer flags; /* the list being read */
     uint8_t *labels;     /* [n, classes] */
@@ -179,8 +174,8 @@ typedef struct class_map {
     int64_t *code;       /* [n] one class each */
 } class_map;
 
-/* A list for every node, but no more than the files can mean: few lists for many ids are refused
- * before they become a table of n x classes. */
+/* Memory for a list of every node, limited by the size of the files: few lists for many ids are
+ * refused before a table of n x classes is allocated. */
 static pgcn_status make_table(class_map *map, pgcn_i_source *source) {
     enum { MOST_PER_BYTE = 1024 };
     int64_t bytes, most = MOST_PER_BYTE * (map->ids->bytes + pgcn_i_json_bytes(map->json));
@@ -220,9 +215,9 @@ static pgcn_status take_list(class_map *map, int64_t row, pgcn_i_source *source)
 static pgcn_status take_entry(class_map *map, const char *key, pgcn_i_source *source) {
     pgcn_i_json_kind kind;
     int64_t row = row_of((void *)map->ids, key), code = 0;
-    if (row >= 0 && map->known[row]) return stands_twice(map->json, key);
+    if (row >= 0 && map->known[row]) return repeated_id(map->json, key);
     PGCN_TRY(pgcn_i_json_peek(map->json, &kind));
-    if (map->entries + map->strangers == 0) map->several = kind == PGCN_I_JSON_ARRAY;
+    if (map->entries + map->unknown == 0) map->several = kind == PGCN_I_JSON_ARRAY;
     if (map->several)
         PGCN_TRY(take_list(map, row, source));
     else
@@ -234,7 +229,7 @@ static pgcn_status take_entry(class_map *map, const char *key, pgcn_i_source *so
         map->known[row] = 1;
         map->entries++;
     } else {
-        map->strangers++;
+        map->unknown++;
     }
     return PGCN_OK;
 }
@@ -250,14 +245,15 @@ static pgcn_status take_class_map(class_map *map, pgcn_i_source *source) {
 
 static pgcn_status set_labels(class_map *map, pgcn_i_source *source) {
     int64_t n = source->nodes;
-    if (map->strangers > 0)
+    if (map->unknown > 0)
         PGCN_TRY(pgcn_i_source_note(source,
                                     "%lld entries of the class map are of nodes without a row and "
                                     "were left out",
-                                    (long long)map->strangers));
+                                    (long long)map->unknown));
+    pgcn_i_class_codes codes = {.code = map->code, .count = n, .missing = INT64_MIN};
     if (!map->several)
-        return pgcn_i_source_number_classes(source, map->code, n, INT64_MIN, &source->label,
-                                            &source->classes, &source->class_name);
+        return pgcn_i_source_number_classes(source, codes, &source->label, &source->classes,
+                                            &source->class_name);
     source->labels = map->labels;
     source->classes = (int)map->classes;
     if (map->entries < n) source->label_known = map->known;

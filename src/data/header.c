@@ -21,8 +21,9 @@
  *   splits    no cell but the first names a part: header. Else data
  *
  * A file of one line is data unless its words say otherwise, and where features are .npy rows, whose ids
- * are numbers, text is a header. Texts that occur again are looked for in the whole file, shares and types
- * are those of its first LOOKED_AT lines, where whole numbers end the search. The user is always told what was decided, and why.
+ * are numbers, text is a header. Texts that occur again are searched in the whole file; shares and types
+ * are those of its first LOOKED_AT lines, where whole numbers end the search. The decision and its
+ * reason are always reported.
  * Called by delimited.c. Thread-safe. */
 #include "data/delimited.h"
 
@@ -108,9 +109,9 @@ static bool is_known(const question *q, const char *id) {
 
 typedef struct survey {
     const question *q;
-    int64_t begin, end; /* the cells whose texts may occur again */
-    int64_t most;       /* lines that are looked at closely */
-    bool again;         /* one of these cells of the first line does */
+    int64_t begin, end; /* the cells whose texts are searched in other lines */
+    int64_t most;       /* lines whose types and shares are examined */
+    bool repeats;       /* a text of the first line occurs again */
     bool whole_ids;     /* all first cells, of edges the second ones too */
     bool numbers;       /* all other cells */
     int64_t rows;
@@ -120,10 +121,10 @@ typedef struct survey {
     pgcn_i_buffer unsure; /* int32 [.., end - begin] texts of the rows without a known id */
 } survey;
 
-static void look_for_again(survey *s, char **cell) {
+static void find_repeats(survey *s, char **cell) {
     for (int64_t i = s->begin; i < s->end; i++)
         for (int64_t j = s->begin; j < s->end; j++)
-            if (strcmp(cell[i], s->q->a->cell[j]) == 0) s->again = true;
+            if (strcmp(cell[i], s->q->a->cell[j]) == 0) s->repeats = true;
 }
 
 static pgcn_status count_texts(survey *s, char **cell, bool known) {
@@ -140,7 +141,7 @@ static pgcn_status count_texts(survey *s, char **cell, bool known) {
     return PGCN_OK;
 }
 
-static pgcn_status look_closely(survey *s, char **cell) {
+static pgcn_status examine_row(survey *s, char **cell) {
     bool edges = s->begin == 0 && s->end == 2, known = false;
     int64_t ids = edges ? 2 : 1;
     for (int64_t i = 0; i < ids; i++) {
@@ -156,11 +157,11 @@ static pgcn_status look_closely(survey *s, char **cell) {
 static pgcn_status survey_rows(survey *s, pgcn_i_rows *rows) {
     char **cell;
     s->whole_ids = s->numbers = true;
-    while (!s->again && (s->rows < s->most || s->end > s->begin)) {
+    while (!s->repeats && (s->rows < s->most || s->end > s->begin)) {
         PGCN_TRY(pgcn_i_rows_next(rows, &cell));
         if (!cell || (s->rows == s->most && s->whole_ids)) break; /* the types have decided */
-        look_for_again(s, cell);
-        if (s->rows < s->most) PGCN_TRY(look_closely(s, cell));
+        find_repeats(s, cell);
+        if (s->rows < s->most) PGCN_TRY(examine_row(s, cell));
     }
     int64_t width = s->end - s->begin, unsure = s->unsure.bytes / (int64_t)sizeof(int32_t);
     const int32_t *text = (const int32_t *)(const void *)s->unsure.data;
@@ -170,9 +171,9 @@ static pgcn_status survey_rows(survey *s, pgcn_i_rows *rows) {
     return PGCN_OK;
 }
 
-/* Looks at the lines below the first: at the texts of the cells begin .. end - 1, at most two. */
-static pgcn_status look_below(const question *q, int64_t begin, int64_t end, int64_t most,
-                              survey *out) {
+/* Examines the lines below the first: the texts of the cells begin .. end - 1, at most two. */
+static pgcn_status survey_below(const question *q, int64_t begin, int64_t end, int64_t most,
+                                survey *out) {
     pgcn_i_rows rows;
     *out = (survey){.q = q, .begin = begin, .end = end, .most = most};
     pgcn_status status = pgcn_i_rows_open(&rows, q->layout);
@@ -220,15 +221,15 @@ static pgcn_status judge_edges(const question *q) {
     if (b->count < 2) return data(q, only_line);
     if (q->known->ids_are_rows) return header(q, above_numbers);
     survey s;
-    PGCN_TRY(look_below(q, 0, 2, LOOKED_AT, &s));
-    if (s.again) return data(q, "its id occurs again below");
+    PGCN_TRY(survey_below(q, 0, 2, LOOKED_AT, &s));
+    if (s.repeats) return data(q, "its id occurs again below");
     if (s.whole_ids) return header(q, above_numbers);
     if (2 * s.linked > s.rows)
         return header(q, "its ids occur nowhere else, and those of most lines do");
     return data(q, like_others);
 }
 
-/* 0, 1, 2, ... or 1, 2, 3, ...: columns that a program has named. */
+/* Whether the cells are 0, 1, 2, ... or 1, 2, 3, ...: names of columns made by a program. */
 static bool counts_columns(const pgcn_i_cells *row) {
     int64_t first = 0, value;
     bool counts = row->count >= 4;
@@ -248,7 +249,7 @@ static pgcn_status judge_features(const question *q) {
     if (is_whole(a->cell[0])) return data(q, whole_id);
     if (b->count == 0) return data(q, only_line);
     survey s;
-    PGCN_TRY(look_below(q, 0, 0, LOOKED_AT_FEATURES, &s));
+    PGCN_TRY(survey_below(q, 0, 0, LOOKED_AT_FEATURES, &s));
     if (s.whole_ids) return header(q, above_numbers);
     if (counts_columns(a)) return header(q, "it counts the columns");
     return data(q, "it has a number in every column, as the lines below");
@@ -262,9 +263,9 @@ static pgcn_status judge_labels_below(const question *q) {
     const char *id = q->a->cell[0];
     bool in_edges = false;
     survey s;
-    PGCN_TRY(look_below(q, 1, q->a->count == 2 ? 2 : 1, LOOKED_AT, &s));
+    PGCN_TRY(survey_below(q, 1, q->a->count == 2 ? 2 : 1, LOOKED_AT, &s));
     if (s.whole_ids || (s.numbers && count_numbers(q->a, 1) == 0)) return header(q, above_numbers);
-    if (s.again) return data(q, "its class occurs again below");
+    if (s.repeats) return data(q, "its class occurs again below");
     if (q->known->edges) PGCN_TRY(is_in_edges(q->known->edges, id, &in_edges));
     if (in_edges) return data(q, known_id);
     if (2 * s.linked > s.rows)
@@ -293,7 +294,7 @@ static pgcn_status judge_labels(const question *q) {
 
 static pgcn_status judge_splits(const question *q) {
     for (int64_t i = 1; i < q->a->count; i++)
-        if (pgcn_i_part_of(q->a->cell[i]) >= 0) return data(q, "it names a part");
+        if (pgcn_i_part_of(q->a->cell[i]) != PGCN_I_PART_UNKNOWN) return data(q, "it names a part");
     if (is_whole(q->a->cell[0])) return data(q, whole_id);
     return header(q, "it names no part");
 }

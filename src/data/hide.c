@@ -1,7 +1,7 @@
-/* The steps `only-split` and `without-test`. A search that chooses settings on validation gets data in
- * which no split has test nodes, and the labels that no training or validation node of the splits
- * that are left has are gone before anything is computed. With one split left these are the labels of
- * all its test nodes; of several splits, a test node of one may train in another and keeps its label. */
+/* The steps `only-split` and `without-test`, for a search that chooses settings on the validation
+ * set. They empty all test masks, and remove the label of every item that no remaining split uses
+ * for training or validation. With one split left, these are all its test items. With several, a
+ * test item of one may train in another and then keeps its label. */
 #include "data/data.h"
 
 #include <string.h>
@@ -31,7 +31,7 @@ static pgcn_status keep_splits(pgcn_i_source *source, const char *wanted, const 
     return PGCN_OK;
 }
 
-/* [items] 1 where some split trains or validates. NULL without memory. */
+/* [items] 1: some split uses the item for training or validation. NULL without memory. */
 static uint8_t *items_in_use(pgcn_i_source *source, int64_t items) {
     uint8_t *used = PGCN_I_ARRAY(&source->arena, uint8_t, items);
     for (int s = 0; used && s < source->splits; s++)
@@ -69,7 +69,7 @@ static pgcn_status hide_rows(pgcn_i_source *source, const uint8_t *used, int64_t
 static pgcn_status hide_test(pgcn_i_source *source) {
     int64_t items = pgcn_i_source_items(source);
     pgcn_i_split *split = PGCN_I_ARRAY(&source->arena, pgcn_i_split, source->splits);
-    uint8_t *none = PGCN_I_ARRAY(&source->arena, uint8_t, items); /* the same for all: read only */
+    uint8_t *none = PGCN_I_ARRAY(&source->arena, uint8_t, items); /* shared by all splits */
     uint8_t *used = items_in_use(source, items);
     if (!split || !none || !used) return PGCN_ERR_MEMORY;
     for (int s = 0; s < source->splits; s++) {

@@ -6,7 +6,7 @@
 
 enum { FIRST_SLOTS = 1024 };
 
-/* 64-bit multiply and fold, 8 bytes at a time. Only the place in the table depends on it, no result. */
+/* 64-bit multiply and fold, 8 bytes at a time. Only the slot in the table depends on it, no result. */
 static uint64_t hash_of(const char *id, size_t length) {
     uint64_t hash = length * UINT64_C(0x9e3779b97f4a7c15);
     for (; length > 0;) {
@@ -27,7 +27,7 @@ const char *pgcn_i_id_map_text(const pgcn_i_id_map *map, int64_t number) {
     return map->text.data + offset;
 }
 
-/* The slot of an id, or the free one where it belongs. */
+/* The slot of an id, or the free slot for it. */
 static int64_t find_slot(const pgcn_i_id_map *map, const char *id) {
     int64_t mask = map->slots - 1, at = (int64_t)hash_of(id, strlen(id)) & mask;
     while (map->slot[at] && strcmp(pgcn_i_id_map_text(map, map->slot[at] - 1), id) != 0)
@@ -76,9 +76,9 @@ pgcn_status pgcn_i_id_map_add(pgcn_i_id_map *map, const char *id, int64_t *numbe
 }
 
 pgcn_status pgcn_i_push_i32(pgcn_i_buffer *buffer, int64_t value) {
-    int32_t *place = pgcn_i_buffer_add(buffer, (int64_t)sizeof *place);
-    if (!place) return PGCN_ERR_MEMORY;
-    *place = (int32_t)value;
+    int32_t *added = pgcn_i_buffer_add(buffer, (int64_t)sizeof *added);
+    if (!added) return PGCN_ERR_MEMORY;
+    *added = (int32_t)value;
     return PGCN_OK;
 }
 

@@ -39,12 +39,25 @@ bool pgcn_i_matrix_market_detect(const char *path) {
 
 /* ---- the first lines ------------------------------------------------------------------------- */
 
+enum { WORD_BYTES = 32 };
+
+/* Copies the next word of a line, as much of it as fits; false at the end of the line. */
+static bool next_word(const char **at, char word[WORD_BYTES]) {
+    *at = pgcn_i_skip_blanks(*at);
+    size_t length = strcspn(*at, " \t");
+    snprintf(word, WORD_BYTES, "%.*s", length < WORD_BYTES ? (int)length : WORD_BYTES, *at);
+    *at += length;
+    return length > 0;
+}
+
 static pgcn_status read_banner(market *m) {
-    char *line, object[32] = "", layout[32] = "", field[32] = "", symmetry[32] = "";
+    char *line, object[WORD_BYTES], layout[WORD_BYTES], field[WORD_BYTES], symmetry[WORD_BYTES];
     int64_t length;
     PGCN_TRY(pgcn_i_text_line(m->text, &line, &length));
-    if (!line || strncasecmp(line, mark, sizeof mark - 1) != 0 ||
-        sscanf(line + sizeof mark - 1, "%31s %31s %31s %31s", object, layout, field, symmetry) != 4)
+    bool marked = line && strncasecmp(line, mark, sizeof mark - 1) == 0;
+    const char *at = marked ? line + sizeof mark - 1 : "";
+    if (!next_word(&at, object) || !next_word(&at, layout) || !next_word(&at, field) ||
+        !next_word(&at, symmetry))
         return pgcn_i_text_fail(m->text,
                                 "found '%s', expected '%%%%MatrixMarket matrix "
                                 "coordinate real general' or the like",

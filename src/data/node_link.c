@@ -8,7 +8,7 @@
  * wrote the *positions* of both nodes into a link, later ones write their *ids*. This matters only
  * where ids are not 0, 1, 2, ... in order. Then: strings are ids; numbers are positions if ids are
  * strings, or if all of them are positions that exist (GraphSAGE wants networkx 1.11), else ids.
- * Streamed twice if the links stand before the nodes. Called by graphsage.c and dgl_ppi.c. Serial,
+ * Read twice if the links come before the nodes. Called by graphsage.c and dgl_ppi.c. Serial,
  * thread-safe. */
 #include "data/node_link.h"
 
@@ -20,15 +20,15 @@ typedef struct reading {
     pgcn_i_row_of row_of;
     void *context;
     int64_t rows;
-    uint8_t *taken; /* [rows] a node has this row already */
+    uint8_t *taken; /* [rows] 1: a node has this row already */
     bool links_by_id;
     bool ids_are_numbers, ids_are_positions;
-    pgcn_i_buffer ends; /* int64_t pairs: what the links say, or rows if they say strings */
+    pgcn_i_buffer ends; /* int64_t pairs: the numbers of the links, or rows if links name strings */
     bool ends_are_rows; /* once a link was read: strings were found and looked up */
     pgcn_i_node_link *out;
 } reading;
 
-/* An id, a number or a string, as text. `number` is kept as it is if it is a string. */
+/* Reads an id, a number or a string, as text. `number` is unchanged if it is a string. */
 enum { ID_TEXT = 24 };
 static pgcn_status take_id(reading *r, char number_text[ID_TEXT], const char **text,
                            int64_t *number, bool *is_number) {
@@ -50,7 +50,7 @@ static pgcn_status claim_row(reading *r, const char *text, pgcn_node *row) {
     int64_t found = r->row_of(r->context, text);
     pgcn_i_text_excerpt(text, (int64_t)strlen(text), shown);
     if (found >= 0 && r->taken[found])
-        return pgcn_i_json_fail(r->json, "the node '%s' stands there twice", shown);
+        return pgcn_i_json_fail(r->json, "the node '%s' occurs twice", shown);
     if (found >= 0) r->taken[found] = 1;
     *row = (pgcn_node)found;
     return PGCN_OK;
@@ -65,7 +65,7 @@ static pgcn_status take_node(reading *r, pgcn_node *row, uint8_t *part) {
         bool is_id = strcmp(key, "id") == 0, is_val = strcmp(key, "val") == 0,
              is_test = strcmp(key, "test") == 0;
         if ((is_id && has_id) || (is_val && has_val) || (is_test && has_test))
-            return pgcn_i_json_fail(r->json, "the key '%.8s' stands twice in a node", key);
+            return pgcn_i_json_fail(r->json, "the key '%.8s' occurs twice in a node", key);
         if (is_id) {
             char digits[ID_TEXT];
             const char *text = NULL;
@@ -141,7 +141,7 @@ static pgcn_status take_link(reading *r) {
             continue;
         }
         if (has[which])
-            return pgcn_i_json_fail(r->json, "the key '%s' stands twice in a link",
+            return pgcn_i_json_fail(r->json, "the key '%s' occurs twice in a link",
                                     which ? "target" : "source");
         PGCN_TRY(take_end(r, first && !has[0] && !has[1], &ends[which]));
         has[which] = true;
@@ -180,7 +180,7 @@ static bool ends_are_positions(const reading *r) {
     return true;
 }
 
-/* What the links say becomes rows. */
+/* Converts the ends of all links to rows. */
 static pgcn_status resolve_links(reading *r, const char *path) {
     const int64_t *end = (const int64_t *)r->ends.data;
     const pgcn_node *row = (const pgcn_node *)r->out->row.data;
@@ -213,7 +213,7 @@ static pgcn_status resolve_links(reading *r, const char *path) {
 
 /* ---- the document ---------------------------------------------------------------------------- */
 
-/* One pass. Links are left for a second one if no nodes came before them. */
+/* One pass over the file. Links are left for a second pass if they come before the nodes. */
 static pgcn_status take_document(reading *r, bool *has_nodes, bool *has_links, bool *links_left) {
     bool second = *links_left, has_directed = false, passed_links = false;
     PGCN_TRY(pgcn_i_json_object(r->json));
@@ -224,7 +224,7 @@ static pgcn_status take_document(reading *r, bool *has_nodes, bool *has_links, b
              directed = strcmp(key, "directed") == 0;
         if (!second &&
             ((nodes && *has_nodes) || (links && passed_links) || (directed && has_directed)))
-            return pgcn_i_json_fail(r->json, "the key '%.10s' stands there twice", key);
+            return pgcn_i_json_fail(r->json, "the key '%.10s' occurs twice", key);
         has_directed |= directed;
         passed_links |= links;
         if (links && *has_nodes) {
@@ -309,13 +309,8 @@ pgcn_status pgcn_i_read_matrix_f32(const char *path, pgcn_i_arena *arena, int64_
     PGCN_TRY(read_matrix(path, arena, &array));
     *rows = array.shape[0];
     *columns = array.shape[1];
+    PGCN_TRY(pgcn_i_array_to_f32(arena, &array));
     *out = array.data;
-    if (array.dtype == PGCN_I_F32) return PGCN_OK;
-    float *value = PGCN_I_ARRAY(arena, float, array.count);
-    if (!value) return PGCN_ERR_MEMORY;
-    for (int64_t i = 0; i < array.count; i++) value[i] = (float)number_at(&array, i);
-    pgcn_i_arena_drop(arena, array.data);
-    *out = value;
     return PGCN_OK;
 }
 

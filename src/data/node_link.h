@@ -5,10 +5,10 @@
 
 #include "data/data.h"
 
-/* What a node says of itself by "val" and "test"; unmarked: one of the two is missing. */
+/* The marks "val" and "test" of a node; unmarked: one of the two is missing. */
 enum { PGCN_I_PART_TRAIN = 0, PGCN_I_PART_VAL = 1, PGCN_I_PART_TEST = 2, PGCN_I_PART_UNMARKED = 3 };
 
-/* The row of the node with this id (numbers as text), or -1: the caller does not know it. */
+/* The row of the node with this id (numbers as text), or -1: the id is unknown. */
 typedef int64_t (*pgcn_i_row_of)(void *context, const char *id);
 
 typedef struct pgcn_i_node_link {

@@ -1,5 +1,5 @@
-/* A graph in one .npz file, or in a folder that holds exactly one. Three layouts, told apart by the
- * names of the arrays:
+/* A graph in one .npz file, or in a folder that holds exactly one. Three layouts, distinguished by the
+ * names of their arrays:
  *
  *   gnn-benchmark (Shchur et al. 2018): adj_data, adj_indices, adj_indptr, adj_shape: CSR of arcs;
  *     attr_data, attr_indices, attr_indptr, attr_shape: CSR of features, or attr_matrix [n, f];
@@ -20,17 +20,12 @@
 
 /* ---- the file ---------------------------------------------------------------------------- */
 
-static bool ends_with(const char *text, const char *end) {
-    size_t length = strlen(text), end_length = strlen(end);
-    return length > end_length && strcmp(text + length - end_length, end) == 0;
-}
-
 /* The only .npz of a folder; false if there is none or more than one. */
 static bool find_in_folder(const char *directory, char path[PGCN_I_PATH_BYTES]) {
     DIR *stream = opendir(directory);
     int found = 0;
     for (struct dirent *entry; stream && (entry = readdir(stream));) {
-        if (!ends_with(entry->d_name, ".npz")) continue;
+        if (!pgcn_i_ends_with(entry->d_name, ".npz")) continue;
         if (pgcn_i_path_join(path, directory, entry->d_name) == PGCN_OK) found++;
     }
     if (stream) closedir(stream);
@@ -39,7 +34,7 @@ static bool find_in_folder(const char *directory, char path[PGCN_I_PATH_BYTES]) 
 
 static bool find_file(const char *path, char file[PGCN_I_PATH_BYTES]) {
     if (pgcn_i_is_directory(path)) return find_in_folder(path, file);
-    return ends_with(path, ".npz") && pgcn_i_file_exists(path) &&
+    return pgcn_i_ends_with(path, ".npz") && pgcn_i_file_exists(path) &&
            snprintf(file, PGCN_I_PATH_BYTES, "%s", path) < PGCN_I_PATH_BYTES;
 }
 
@@ -54,7 +49,7 @@ typedef struct archive {
     pgcn_i_npz *npz;
     const char *path;
     pgcn_i_source *source;
-    pgcn_i_arena scratch; /* what was read and is not kept */
+    pgcn_i_arena scratch; /* memory that is freed after reading */
 } archive;
 
 static pgcn_status wrong_array(const archive *from, const char *name, const pgcn_i_array *found,
@@ -65,27 +60,46 @@ static pgcn_status wrong_array(const archive *from, const char *name, const pgcn
                        from->path, name, shape, expected);
 }
 
-/* rows, columns >= 0: so many are required. rank 2 needs at least one column. */
-static pgcn_status read_shape(archive *from, const char *name, pgcn_i_arena *arena, int rank,
-                              int64_t rows, int64_t columns, pgcn_i_array *out) {
+/* The shape an array must have. ANY: every length is fine. */
+typedef struct shape {
+    int rank;
+    int64_t length[2];
+} shape;
+enum { ANY = -1 };
+
+static shape scalar(void) {
+    return (shape){0, {ANY, ANY}};
+}
+static shape vector(int64_t rows) {
+    return (shape){1, {rows, ANY}};
+}
+static shape matrix(int64_t rows, int64_t columns) {
+    return (shape){2, {rows, columns}};
+}
+
+/* A matrix needs at least one column. */
+static pgcn_status read_shape(archive *from, const char *name, pgcn_i_arena *arena, shape required,
+                              pgcn_i_array *out) {
     PGCN_TRY(pgcn_i_npz_read(from->npz, name, arena, out));
-    bool fits = out->rank == rank && (rank < 1 || rows < 0 || out->shape[0] == rows) &&
-                (rank < 2 || columns < 0 || out->shape[1] == columns) &&
-                (rank < 2 || out->shape[1] > 0);
+    bool fits = out->rank == required.rank && (required.rank < 2 || out->shape[1] > 0);
+    for (int k = 0; fits && k < required.rank; k++)
+        fits = required.length[k] == ANY || out->shape[k] == required.length[k];
     if (fits) return PGCN_OK;
     char expected[120], text[2][24] = {"n", "f"};
-    if (rows >= 0) snprintf(text[0], sizeof text[0], "%lld", (long long)rows);
-    if (columns >= 0) snprintf(text[1], sizeof text[1], "%lld", (long long)columns);
-    snprintf(expected, sizeof expected, "one of the shape [%s%s%s]", rank > 0 ? text[0] : "",
-             rank > 1 ? ", " : "", rank > 1 ? text[1] : "");
+    for (int k = 0; k < 2; k++)
+        if (required.length[k] != ANY)
+            snprintf(text[k], sizeof text[k], "%lld", (long long)required.length[k]);
+    snprintf(expected, sizeof expected, "one of the shape [%s%s%s]",
+             required.rank > 0 ? text[0] : "", required.rank > 1 ? ", " : "",
+             required.rank > 1 ? text[1] : "");
     return wrong_array(from, name, out, expected);
 }
 
 /* Whole numbers as int64, in scratch. */
-static pgcn_status read_whole(archive *from, const char *name, int rank, int64_t rows,
-                              int64_t columns, const int64_t **out, int64_t *count) {
+static pgcn_status read_integers(archive *from, const char *name, shape required,
+                                 const int64_t **out, int64_t *count) {
     pgcn_i_array array;
-    PGCN_TRY(read_shape(from, name, &from->scratch, rank, rows, columns, &array));
+    PGCN_TRY(read_shape(from, name, &from->scratch, required, &array));
     *count = array.count;
     if (array.dtype == PGCN_I_I64) {
         *out = array.data;
@@ -103,32 +117,19 @@ static pgcn_status read_whole(archive *from, const char *name, int rank, int64_t
 }
 
 /* Numbers as float32, in `arena`. */
-static pgcn_status read_floats(archive *from, const char *name, pgcn_i_arena *arena, int rank,
-                               int64_t rows, int64_t columns, pgcn_i_array *out) {
-    pgcn_i_array array;
-    PGCN_TRY(read_shape(from, name, arena, rank, rows, columns, &array));
-    *out = array;
-    if (array.dtype == PGCN_I_F32) return PGCN_OK;
-    float *narrow = PGCN_I_ARRAY(arena, float, array.count);
-    if (!narrow) return PGCN_ERR_MEMORY;
-    for (int64_t i = 0; i < array.count; i++)
-        narrow[i] = array.dtype == PGCN_I_F64   ? (float)((const double *)array.data)[i]
-                    : array.dtype == PGCN_I_I64 ? (float)((const int64_t *)array.data)[i]
-                    : array.dtype == PGCN_I_I32 ? (float)((const int32_t *)array.data)[i]
-                                                : (float)((const uint8_t *)array.data)[i];
-    pgcn_i_arena_drop(arena, array.data);
-    out->dtype = PGCN_I_F32;
-    out->data = narrow;
-    return PGCN_OK;
+static pgcn_status read_floats(archive *from, const char *name, pgcn_i_arena *arena, shape required,
+                               pgcn_i_array *out) {
+    PGCN_TRY(read_shape(from, name, arena, required, out));
+    return pgcn_i_array_to_f32(arena, out);
 }
 
-/* int32 [rows] or uint8 that stay as they are: arrays of our own files. NULL if there is none. */
+/* An array of our own files, which must have this type. NULL if there is none. */
 static pgcn_status read_own(archive *from, const char *name, pgcn_i_dtype dtype, int64_t rows,
                             int64_t columns, void *out) {
     pgcn_i_array array;
     if (!pgcn_i_npz_has(from->npz, name)) return PGCN_OK;
-    PGCN_TRY(
-        read_shape(from, name, &from->source->arena, columns < 0 ? 1 : 2, rows, columns, &array));
+    shape required = columns == ANY ? vector(rows) : matrix(rows, columns);
+    PGCN_TRY(read_shape(from, name, &from->source->arena, required, &array));
     if (array.dtype != dtype)
         return wrong_array(from, name, &array, "the type that pathgcn writes; convert again");
     memcpy(out, &array.data, sizeof array.data);
@@ -143,7 +144,7 @@ static pgcn_status bad_node(const archive *from, const char *name, int64_t recor
         from->path, name, (long long)record, (long long)node, (long long)from->source->nodes - 1);
 }
 
-/* Room for m edges in the source. */
+/* Allocates m edges in the source. */
 static pgcn_status make_edges(pgcn_i_source *source, int64_t m, pgcn_node **a, pgcn_node **b) {
     *a = PGCN_I_ARRAY(&source->edge_arena, pgcn_node, m);
     *b = PGCN_I_ARRAY(&source->edge_arena, pgcn_node, m);
@@ -160,7 +161,7 @@ static pgcn_status read_pairs(archive *from) {
     const int64_t *pair = NULL;
     int64_t count = 0;
     pgcn_node *a, *b;
-    PGCN_TRY(read_whole(from, "edges", 2, -1, 2, &pair, &count));
+    PGCN_TRY(read_integers(from, "edges", matrix(ANY, 2), &pair, &count));
     PGCN_TRY(make_edges(source, count / 2, &a, &b));
     for (int64_t i = 0; i < count; i++) {
         if (pair[i] < 0 || pair[i] >= source->nodes) return bad_node(from, "edges", i / 2, pair[i]);
@@ -181,9 +182,11 @@ static pgcn_status read_classes(archive *from, const char *name) {
     pgcn_i_source *source = from->source;
     const int64_t *code = NULL;
     int64_t count = 0;
-    PGCN_TRY(read_whole(from, name, 1, source->nodes > 0 ? source->nodes : -1, -1, &code, &count));
+    shape required = vector(source->nodes > 0 ? source->nodes : ANY);
+    PGCN_TRY(read_integers(from, name, required, &code, &count));
     PGCN_TRY(set_nodes(from, count));
-    return pgcn_i_source_number_classes(source, code, count, -1, &source->label, &source->classes,
+    pgcn_i_class_codes codes = {.code = code, .count = count, .missing = -1};
+    return pgcn_i_source_number_classes(source, codes, &source->label, &source->classes,
                                         &source->class_name);
 }
 
@@ -191,12 +194,12 @@ static pgcn_status read_classes(archive *from, const char *name) {
 static pgcn_status read_masks(archive *from) {
     enum { MOST_SPLITS = 100000 };
     static const char *const name[3] = {"train_masks", "val_masks", "test_masks"};
-    int64_t items = pgcn_i_source_items(from->source), splits = -1;
+    int64_t items = pgcn_i_source_items(from->source), splits = ANY;
     const uint8_t *mask[3];
     if (!pgcn_i_npz_has(from->npz, name[0])) return PGCN_OK;
     for (int k = 0; k < 3; k++) {
         pgcn_i_array array;
-        PGCN_TRY(read_shape(from, name[k], &from->source->arena, 2, splits, items, &array));
+        PGCN_TRY(read_shape(from, name[k], &from->source->arena, matrix(splits, items), &array));
         splits = array.shape[0];
         mask[k] = array.data;
         if (array.dtype != PGCN_I_U8 || splits > MOST_SPLITS)
@@ -241,20 +244,20 @@ typedef struct csr {
 } csr;
 
 static pgcn_status read_csr(archive *from, const csr_names *names, csr *out) {
-    const int64_t *shape = NULL;
+    const int64_t *size = NULL;
     int64_t count = 0;
-    PGCN_TRY(read_whole(from, names->shape, 1, 2, -1, &shape, &count));
-    out->rows = shape[0];
-    out->columns = shape[1];
+    PGCN_TRY(read_integers(from, names->shape, vector(2), &size, &count));
+    out->rows = size[0];
+    out->columns = size[1];
     if (out->rows < 1 || out->rows > INT32_MAX || out->columns < 1 || out->columns > INT32_MAX)
         return pgcn_i_fail(PGCN_ERR_FORMAT,
                            "reading '%s:%s.npy': the matrix is [%lld, %lld], expected 1 to %d rows "
                            "and columns",
                            from->path, names->shape, (long long)out->rows, (long long)out->columns,
                            INT32_MAX);
-    PGCN_TRY(read_whole(from, names->indptr, 1, out->rows + 1, -1, &out->offset, &count));
-    PGCN_TRY(read_whole(from, names->indices, 1, -1, -1, &out->index, &out->entries));
-    PGCN_TRY(read_floats(from, names->data, &from->scratch, 1, out->entries, -1, &out->value));
+    PGCN_TRY(read_integers(from, names->indptr, vector(out->rows + 1), &out->offset, &count));
+    PGCN_TRY(read_integers(from, names->indices, vector(ANY), &out->index, &out->entries));
+    PGCN_TRY(read_floats(from, names->data, &from->scratch, vector(out->entries), &out->value));
     bool ascends = out->offset[0] == 0 && out->offset[out->rows] == out->entries;
     for (int64_t i = 0; ascends && i < out->rows; i++)
         ascends = out->offset[i + 1] >= out->offset[i];
@@ -273,7 +276,8 @@ static pgcn_status read_csr(archive *from, const csr_names *names, csr *out) {
     return PGCN_OK;
 }
 
-/* Arcs in the order of the rows; entries of zero are none, and weights that are all 1 are none. */
+/* Arcs in the order of the rows. Entries of zero are no arcs, and if all weights are 1 the graph
+ * has none. */
 static pgcn_status keep_adjacency(archive *from, const csr *adjacency) {
     pgcn_i_source *source = from->source;
     const float *value = adjacency->value.data;
@@ -300,29 +304,20 @@ static pgcn_status keep_adjacency(archive *from, const csr *adjacency) {
     return PGCN_OK;
 }
 
-typedef struct entry {
-    int32_t column;
-    float value;
-} entry;
-
-static int by_column(const void *x, const void *y) {
-    int32_t a = ((const entry *)x)->column, b = ((const entry *)y)->column;
-    return (a > b) - (a < b);
-}
-
-/* SciPy does not promise ascending columns; dataset.c demands them. */
+/* SciPy does not promise ascending columns; check.c demands them. */
 static pgcn_status keep_features(archive *from, const csr *given) {
     pgcn_i_arena *arena = &from->source->arena;
     int64_t *offset = PGCN_I_ARRAY(arena, int64_t, given->rows + 1);
     int32_t *column = PGCN_I_ARRAY(arena, int32_t, given->entries);
     float *value = PGCN_I_ARRAY(arena, float, given->entries);
-    entry *row = PGCN_I_ARRAY(&from->scratch, entry, given->entries);
+    pgcn_i_entry *row = PGCN_I_ARRAY(&from->scratch, pgcn_i_entry, given->entries);
     if (!offset || !column || !value || !row) return PGCN_ERR_MEMORY;
     for (int64_t i = 0; i < given->rows; i++) {
         int64_t begin = given->offset[i], end = given->offset[i + 1];
         for (int64_t e = begin; e < end; e++)
-            row[e] = (entry){(int32_t)given->index[e], ((const float *)given->value.data)[e]};
-        qsort(row + begin, (size_t)(end - begin), sizeof *row, by_column);
+            row[e] =
+                (pgcn_i_entry){(int32_t)given->index[e], ((const float *)given->value.data)[e]};
+        pgcn_i_sort_row(row + begin, end - begin);
         for (int64_t e = begin; e < end; e++) {
             column[e] = row[e].column;
             value[e] = row[e].value;
@@ -341,7 +336,7 @@ static pgcn_status keep_features(archive *from, const csr *given) {
 static pgcn_status read_dense(archive *from, const char *name) {
     pgcn_i_array dense;
     pgcn_i_source *source = from->source;
-    PGCN_TRY(read_floats(from, name, &source->arena, 2, source->nodes, -1, &dense));
+    PGCN_TRY(read_floats(from, name, &source->arena, matrix(source->nodes, ANY), &dense));
     return pgcn_i_source_features(source, dense.data, source->nodes, dense.shape[1]);
 }
 
@@ -378,8 +373,7 @@ static pgcn_status read_heterophilous(archive *from) {
     PGCN_TRY(read_pairs(from));
     PGCN_TRY(read_masks(from));
     pgcn_i_source_unmask(from->source);
-    const char *slash = strrchr(from->path, '/');
-    from->source->directed = strstr(slash ? slash : from->path, "_directed") != NULL;
+    from->source->directed = strstr(pgcn_i_file_name(from->path), "_directed") != NULL;
     if (from->source->splits > 0) from->source->split_origin = "splits of the file";
     return PGCN_OK;
 }
@@ -389,7 +383,7 @@ static pgcn_status read_heterophilous(archive *from) {
 static pgcn_status read_number(archive *from, const char *name, int64_t most, int64_t *out) {
     const int64_t *value = NULL;
     int64_t count = 0;
-    PGCN_TRY(read_whole(from, name, 0, -1, -1, &value, &count));
+    PGCN_TRY(read_integers(from, name, scalar(), &value, &count));
     *out = *value;
     if (*out >= 0 && *out <= most) return PGCN_OK;
     return pgcn_i_fail(PGCN_ERR_FORMAT,
@@ -398,7 +392,8 @@ static pgcn_status read_number(archive *from, const char *name, int64_t most, in
                        from->path, name, (long long)*out, (long long)most);
 }
 
-/* One character as UTF-8, or as the byte it stands for (save_npz.c); its length, 0 if none. */
+/* Writes one character as UTF-8, or as the byte it represents (save_npz.c). Returns its length, 0
+ * if it is not valid. */
 static int put_character(uint32_t code, char out[4]) {
     if (code >= 0xdc80 && code <= 0xdcff) {
         out[0] = (char)(code - 0xdc00);
@@ -412,7 +407,7 @@ static int put_character(uint32_t code, char out[4]) {
     return more + 1;
 }
 
-/* One string of `width` characters with its NUL, behind what the buffer holds. */
+/* Appends one string of `width` characters and a NUL to the buffer. */
 static pgcn_status put_string(const archive *from, const char *name, const uint32_t *text,
                               int64_t width, pgcn_i_buffer *to) {
     while (width > 0 && text[width - 1] == 0) width--;
@@ -477,7 +472,7 @@ static pgcn_status read_graph_ptr(archive *from) {
     pgcn_i_source *source = from->source;
     const int64_t *ptr = NULL;
     int64_t count = 0;
-    PGCN_TRY(read_whole(from, "graph_ptr", 1, -1, -1, &ptr, &count));
+    PGCN_TRY(read_integers(from, "graph_ptr", vector(ANY), &ptr, &count));
     bool fits = count >= 2 && ptr[0] == 0 && ptr[count - 1] == source->nodes;
     for (int64_t g = 0; fits && g + 1 < count; g++) fits = ptr[g + 1] >= ptr[g];
     if (!fits)
@@ -499,13 +494,13 @@ static pgcn_status read_graphs(archive *from) {
     if (pgcn_i_npz_has(from->npz, "graph_ptr")) {
         PGCN_TRY(read_graph_ptr(from));
     } else {
-        PGCN_TRY(read_own(from, "graph_of", PGCN_I_I32, source->nodes, -1, &source->graph_of));
+        PGCN_TRY(read_own(from, "graph_of", PGCN_I_I32, source->nodes, ANY, &source->graph_of));
         for (int64_t i = 0; source->graph_of && i < source->nodes; i++)
             if (source->graph_of[i] >= source->graphs)
                 source->graphs = (int64_t)source->graph_of[i] + 1;
     }
-    PGCN_TRY(read_own(from, "graph_label", PGCN_I_I32, source->graphs, -1, &source->graph_label));
-    return read_own(from, "fold", PGCN_I_I32, source->graphs, -1, &source->fold);
+    PGCN_TRY(read_own(from, "graph_label", PGCN_I_I32, source->graphs, ANY, &source->graph_label));
+    return read_own(from, "fold", PGCN_I_I32, source->graphs, ANY, &source->fold);
 }
 
 /* The graph is built here: it keeps its direction and its self-loops, as in a container. */
@@ -515,7 +510,7 @@ static pgcn_status read_own_graph(archive *from, bool directed) {
     PGCN_TRY(read_pairs(from));
     if (pgcn_i_npz_has(from->npz, "edge_weight"))
         PGCN_TRY(
-            read_floats(from, "edge_weight", &source->edge_arena, 1, source->edges, -1, &weight));
+            read_floats(from, "edge_weight", &source->edge_arena, vector(source->edges), &weight));
     pgcn_graph_opts opts = pgcn_graph_opts_default();
     opts.directed = directed;
     opts.keep_self_loops = true;
@@ -538,7 +533,7 @@ static pgcn_status read_own_features(archive *from) {
     if (!pgcn_i_npz_has(from->npz, "x")) return PGCN_OK;
     pgcn_i_array dense;
     pgcn_i_source *source = from->source;
-    PGCN_TRY(read_floats(from, "x", &source->arena, 2, source->nodes, -1, &dense));
+    PGCN_TRY(read_floats(from, "x", &source->arena, matrix(source->nodes, ANY), &dense));
     source->x =
         (pgcn_i_features){.n = source->nodes, .columns = dense.shape[1], .dense = dense.data};
     return PGCN_OK;
@@ -560,13 +555,13 @@ static pgcn_status read_absent(archive *from, bool expected) {
     pgcn_i_source *source = from->source;
     pgcn_i_features *x = &source->x;
     int64_t absent = 0;
-    PGCN_TRY(read_own(from, "x_absent", PGCN_I_U8, x->n, -1, &x->absent));
+    PGCN_TRY(read_own(from, "x_absent", PGCN_I_U8, x->n, ANY, &x->absent));
     if ((x->absent != NULL) != expected)
         return pgcn_i_fail(PGCN_ERR_FORMAT,
                            "reading '%s': its layout has version %d, which does %sgo with an array "
                            "x_absent; convert the source again",
                            from->path, 1 + expected, expected ? "" : "not ");
-    PGCN_TRY(read_own(from, "x_made", PGCN_I_U8, x->columns, -1, &x->made));
+    PGCN_TRY(read_own(from, "x_made", PGCN_I_U8, x->columns, ANY, &x->made));
     for (int64_t i = 0; x->absent && i < x->n; i++) absent += x->absent[i] == 1;
     if (absent == 0) return PGCN_OK;
     return pgcn_i_source_note(
@@ -574,7 +569,7 @@ static pgcn_status read_absent(archive *from, bool expected) {
         (long long)absent, absent == 1 ? " is" : "s are", absent == 1 ? "s" : "");
 }
 
-/* num_nodes must be justified by an array of that many rows: it could ask for any memory. */
+/* num_nodes must agree with the rows of an array: alone it could demand any amount of memory. */
 static pgcn_status read_own_nodes(archive *from, int64_t version) {
     int64_t nodes;
     PGCN_TRY(read_number(from, "num_nodes", INT32_MAX, &nodes));
@@ -603,10 +598,10 @@ static pgcn_status read_ours(archive *from) {
     PGCN_TRY(read_own_nodes(from, version));
     PGCN_TRY(read_own_graph(from, directed == 1));
     source->classes = (int)classes;
-    PGCN_TRY(read_own(from, "node_label", PGCN_I_I32, source->nodes, -1, &source->node_label));
-    PGCN_TRY(read_own(from, "y", PGCN_I_I32, source->nodes, -1, &source->label));
+    PGCN_TRY(read_own(from, "node_label", PGCN_I_I32, source->nodes, ANY, &source->node_label));
+    PGCN_TRY(read_own(from, "y", PGCN_I_I32, source->nodes, ANY, &source->label));
     PGCN_TRY(read_own(from, "labels", PGCN_I_U8, source->nodes, classes, &source->labels));
-    PGCN_TRY(read_own(from, "label_known", PGCN_I_U8, source->nodes, -1, &source->label_known));
+    PGCN_TRY(read_own(from, "label_known", PGCN_I_U8, source->nodes, ANY, &source->label_known));
     PGCN_TRY(read_graphs(from));
     PGCN_TRY(read_own_splits(from));
     PGCN_TRY(read_names(from, "node_id", &source->node_id));
@@ -615,7 +610,7 @@ static pgcn_status read_ours(archive *from) {
     return read_names(from, "node_label_name", &source->node_label_name);
 }
 
-/* ---- the whole --------------------------------------------------------------------------- */
+/* ---- all of it --------------------------------------------------------------------------- */
 
 static pgcn_status read_archive(archive *from) {
     csr_names adjacency;

@@ -10,8 +10,8 @@
  *
  * No file has a header; each may also be there without compression, as .csv. A single split is named
  * "public", several are numbered in the order of their names. Other files (node_year, edge-feat, mapping/)
- * are not used. Nothing in the files tells whether an edge means both directions: they are joined both
- * ways unless the step `directed` is given. The three large files are read at the same time, see table.c.
+ * are not used. The files do not say whether edges are directed: they become undirected unless the
+ * step `directed` is given. The three large files are read at the same time, see table.c.
  * Called through formats.c. */
 #include "data/data.h"
 
@@ -139,7 +139,8 @@ static pgcn_status one_class_each(const char *path, const float *cell, pgcn_i_so
     return PGCN_OK;
 }
 
-/* Many labels: all of a node are known or none, since training has no use for half of them. */
+/* Several labels: all labels of a node are known or none is, since training cannot use some of
+ * them. */
 static pgcn_status yes_or_no(const char *path, const float *cell, int64_t columns,
                              pgcn_i_source *source) {
     uint8_t *labels = PGCN_I_ARRAY(&source->arena, uint8_t, source->nodes * columns);
@@ -164,7 +165,7 @@ static pgcn_status yes_or_no(const char *path, const float *cell, int64_t column
     return PGCN_OK;
 }
 
-/* The rows of this file are the nodes, so it comes first. */
+/* The rows of this file are the nodes, so it is handled first. */
 static pgcn_status place_labels(const char *directory, const char *path, const pgcn_i_table *table,
                                 pgcn_i_source *source) {
     int64_t expected;
@@ -209,7 +210,7 @@ static pgcn_status read_tables(const char *directory, tables *out) {
     return out->has_features ? pgcn_i_tables_read(jobs, 3) : pgcn_i_tables_read(jobs + 1, 2);
 }
 
-/* Each table is given back when its arrays are made, before the features may become sparse. */
+/* Each table is freed when its arrays are made, before the features may become sparse. */
 static pgcn_status place_tables(const char *directory, tables *from, pgcn_i_source *source) {
     PGCN_TRY(place_labels(directory, from->label_path, &from->label, source));
     pgcn_i_table_free(&from->label);
@@ -261,10 +262,6 @@ static pgcn_status read_part(const char *directory, const char *part, int64_t no
 
 enum { MAX_SPLITS = 100 };
 
-static int by_text(const void *a, const void *b) {
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 /* Names of the folders of DIRECTORY/split that hold a train table, in alphabetical order. */
 static pgcn_status list_splits(const char *directory, pgcn_i_arena *arena, char *name[MAX_SPLITS],
                                int *count) {
@@ -289,7 +286,7 @@ static pgcn_status list_splits(const char *directory, pgcn_i_arena *arena, char 
             ++*count;
     }
     closedir(stream);
-    qsort(name, (size_t)*count, sizeof *name, by_text);
+    qsort(name, (size_t)*count, sizeof *name, pgcn_i_compare_texts);
     return status;
 }
 
@@ -308,10 +305,10 @@ static pgcn_status read_splits(const char *directory, pgcn_i_source *source) {
     char origin[PGCN_I_NAME_BYTES + 64];
     if (count == 1) {
         snprintf(source->split[0].name, sizeof source->split[0].name, "public");
-        snprintf(origin, sizeof origin, "the split '%s' of OGB", strrchr(folder[0], '/') + 1);
+        snprintf(origin, sizeof origin, "the split '%s' of OGB", pgcn_i_file_name(folder[0]));
     } else {
         snprintf(origin, sizeof origin, "%d splits of OGB, '%s' to '%s'", count,
-                 strrchr(folder[0], '/') + 1, strrchr(folder[count - 1], '/') + 1);
+                 pgcn_i_file_name(folder[0]), pgcn_i_file_name(folder[count - 1]));
     }
     source->split_origin = pgcn_i_arena_strdup(&source->arena, origin);
     if (!source->split_origin) return PGCN_ERR_MEMORY;

@@ -9,7 +9,7 @@
  * (ind.NAME.x holds the first l rows of allx once more and is not read.) Nodes 0..a-1 are the rows
  * of allx; row i of tx is node test.index[i], from a up. In citeseer 15 of the ids a..n-1 are in no
  * line of test.index: these nodes have neither features nor a label. Split "public": train 0..l-1,
- * validation the next 500, test the ids of test.index; splits/ of Geom-GCN may stand beside.
+ * validation the next 500, test the ids of test.index; splits/ of Geom-GCN may be in the same folder.
  * Called through formats.c. Serial, thread-safe. */
 #include "data/data.h"
 #include "data/lines.h"
@@ -32,7 +32,8 @@ typedef struct planetoid {
 
 /* ---- finding the files ----------------------------------------------------------------------- */
 
-/* "dir/ind.NAME.graph" (or any of the files) gives dir and NAME; false if it is not so called. */
+/* Splits "dir/ind.NAME.graph" (or the path of another of the files) into dir and NAME; false if the
+ * name is another. */
 static bool split_path(const char *path, char *directory, char *name) {
     static const char *const kinds[] = {".allx", ".ally", ".tx",    ".ty",
                                         ".x",    ".y",    ".graph", ".test.index"};
@@ -127,11 +128,11 @@ typedef struct matrix {
     pgcn_i_array offset, column, value;
 } matrix;
 
-static bool field_of(const pgcn_i_pickle *csr, const char *name, bool whole, pgcn_i_array *out) {
+static bool field_of(const pgcn_i_pickle *csr, const char *name, bool integers, pgcn_i_array *out) {
     const pgcn_i_pickle *field = pgcn_i_pickle_find(csr->state, name);
     if (!field || field->kind != PGCN_I_PICKLE_ARRAY || field->array->rank != 1) return false;
     *out = *field->array;
-    return !whole || out->dtype == PGCN_I_I32 || out->dtype == PGCN_I_I64;
+    return !integers || out->dtype == PGCN_I_I32 || out->dtype == PGCN_I_I64;
 }
 
 static bool shape_of(const pgcn_i_pickle *csr, int64_t *rows, int64_t *columns) {
@@ -200,8 +201,8 @@ static pgcn_status read_test_index(planetoid *from) {
                                (long long)n - 1);
         if (seen[id]++)
             return pgcn_i_fail(PGCN_ERR_FORMAT,
-                               "reading '%s': line %lld: node %lld stands in the "
-                               "file twice, expected each once",
+                               "reading '%s': line %lld: node %lld occurs twice, "
+                               "expected each once",
                                path, (long long)i + 1, (long long)id);
     }
     return PGCN_OK;
@@ -211,7 +212,7 @@ static pgcn_status rows_differ(const planetoid *from, const char *a, int64_t row
                                int64_t other) {
     return pgcn_i_fail(PGCN_ERR_MISMATCH,
                        "reading '%s': ind.%s.%s has %lld rows and ind.%s.%s has %lld, which do not "
-                       "belong together; get all files from one place",
+                       "belong together; get all files from one source",
                        from->directory, from->name, a, (long long)rows, from->name, b,
                        (long long)other);
 }
@@ -263,7 +264,7 @@ static pgcn_status read_labels(planetoid *from) {
     if (all.shape[1] != test.shape[1])
         return pgcn_i_fail(PGCN_ERR_MISMATCH,
                            "reading '%s': ind.%s.ally has %lld classes and "
-                           "ind.%s.ty has %lld; get all files from one place",
+                           "ind.%s.ty has %lld; get all files from one source",
                            from->directory, from->name, (long long)all.shape[1], from->name,
                            (long long)test.shape[1]);
     int32_t *label = PGCN_I_ARRAY(&source->arena, int32_t, source->nodes);
@@ -279,18 +280,8 @@ static pgcn_status read_labels(planetoid *from) {
 
 /* ---- features -------------------------------------------------------------------------------- */
 
-typedef struct entry {
-    int32_t column;
-    float value;
-} entry;
-
-static int by_column(const void *a, const void *b) {
-    int32_t x = ((const entry *)a)->column, y = ((const entry *)b)->column;
-    return (x > y) - (x < y);
-}
-
 /* Copies row `row` to entries; ascending, as scipy keeps them only when asked to. */
-static pgcn_status copy_row(const matrix *m, int64_t row, entry *out) {
+static pgcn_status copy_row(const matrix *m, int64_t row, pgcn_i_entry *out) {
     int64_t begin = pgcn_i_pickle_int(&m->offset, row);
     int64_t count = pgcn_i_pickle_int(&m->offset, row + 1) - begin;
     bool ascending = true;
@@ -300,7 +291,7 @@ static pgcn_status copy_row(const matrix *m, int64_t row, entry *out) {
         ascending = ascending && (k == 0 || out[k - 1].column < out[k].column);
     }
     if (ascending) return PGCN_OK;
-    qsort(out, (size_t)count, sizeof *out, by_column);
+    pgcn_i_sort_row(out, count);
     for (int64_t k = 1; k < count; k++)
         if (out[k - 1].column == out[k].column)
             return pgcn_i_fail(PGCN_ERR_FORMAT,
@@ -329,7 +320,7 @@ static pgcn_status set_features(planetoid *from, const matrix part[2]) {
     for (int64_t i = 0; i < n; i++) offset[i + 1] += offset[i];
     int32_t *column = PGCN_I_ARRAY(&source->arena, int32_t, offset[n]);
     float *value = PGCN_I_ARRAY(&source->arena, float, offset[n]);
-    entry *row = PGCN_I_ARRAY(&from->pickles, entry, longest);
+    pgcn_i_entry *row = PGCN_I_ARRAY(&from->pickles, pgcn_i_entry, longest);
     if (!column || !value || !row) return PGCN_ERR_MEMORY;
     for (int k = 0; k < 2; k++)
         for (int64_t i = 0; i < part[k].rows; i++) {
@@ -364,7 +355,8 @@ static bool is_node(const pgcn_i_pickle *value, int64_t n) {
     return value->kind == PGCN_I_PICKLE_INTEGER && value->integer >= 0 && value->integer < n;
 }
 
-/* Neighbours in all. One list may stand under many keys, so the bytes of the file bound the sum. */
+/* The number of all neighbours. One list may be the value of many keys, so the sum is limited by
+ * the bytes of the file. */
 static pgcn_status count_edges(planetoid *from, const pickled *graph, int64_t n, int64_t *edges) {
     uint8_t *seen = PGCN_I_ARRAY(&from->pickles, uint8_t, n);
     if (!seen) return PGCN_ERR_MEMORY;
@@ -412,7 +404,7 @@ static pgcn_status set_edges(planetoid *from, const pickled *graph) {
     return PGCN_OK;
 }
 
-/* ---- the whole ------------------------------------------------------------------------------- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 static pgcn_status set_public_split(const planetoid *from) {
     pgcn_i_source *source = from->source;
@@ -428,7 +420,7 @@ static pgcn_status set_public_split(const planetoid *from) {
     return PGCN_OK;
 }
 
-static pgcn_status tell_empty_nodes(planetoid *from) {
+static pgcn_status note_empty_nodes(planetoid *from) {
     int64_t missing = from->source->nodes - from->all - from->tests;
     if (missing == 0) return PGCN_OK;
     return pgcn_i_source_note(from->source,
@@ -446,7 +438,7 @@ static pgcn_status read_all(planetoid *from) {
     if (part[0].columns != part[1].columns)
         return pgcn_i_fail(PGCN_ERR_MISMATCH,
                            "reading '%s': ind.%s.allx has %lld columns and ind.%s.tx has %lld; get "
-                           "all files from one place",
+                           "all files from one source",
                            from->directory, from->name, (long long)part[0].columns, from->name,
                            (long long)part[1].columns);
     from->all = part[0].rows;
@@ -460,7 +452,7 @@ static pgcn_status read_all(planetoid *from) {
     PGCN_TRY(set_features(from, part));
     PGCN_TRY(set_edges(from, &graph));
     PGCN_TRY(set_public_split(from));
-    PGCN_TRY(tell_empty_nodes(from));
+    PGCN_TRY(note_empty_nodes(from));
     return pgcn_i_geom_splits(from->directory, from->source);
 }
 

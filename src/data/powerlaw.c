@@ -1,13 +1,13 @@
 /* The built-in set `powerlaw`: a large synthetic graph with the properties that decide the speed of
  * walks and gathers on real ones: hubs, classes, small communities, and ids in random order.
  *
- * A degree-corrected block model with two levels. Nodes stand in a hidden order: class by class, in
+ * A degree-corrected block model with two levels. Nodes have a hidden order: class by class, in
  * a class community by community. An edge is of one of two kinds:
  *   local     joins two nodes of a community; every node has about the same number of these
  *   weighted  from a node of weight w to one drawn by weight, in the same class or in another
  * In a class of n nodes weights fall like (rank + x)^(-1 / (exponent - 1)), rank = 0 .. n-1, so
  * that the number of nodes of degree d falls like d^-exponent. x keeps the largest ones so small
- * that few edges are drawn twice; those become one edge. Hubs stand at random places of their
+ * that few edges are drawn twice; those become one edge. Hubs are at random positions of their
  * class.
  *
  * Every random number is a function of (seed, what it is for, element): a name always means the
@@ -36,8 +36,8 @@ typedef struct model {
     int64_t local, weighted; /* edges of each kind */
     double power, shift;     /* 1 - 1 / (exponent - 1), and x */
     double least;            /* x^power */
-    const double *whole;     /* [classes] all weight of a class */
-    const pgcn_node *node;   /* [nodes] of a place of the hidden order */
+    const double *total;     /* [classes] sum of the weights of a class */
+    const pgcn_node *node;   /* [nodes] node at a position of the hidden order */
     const pgcn_node *ranked; /* [nodes] the node of a rank, by class */
     pgcn_node *from, *to;    /* [edges] */
     int64_t count;           /* of edges that are drawn */
@@ -57,10 +57,10 @@ static void set_shift(model *m, double shift) {
     m->least = pow(shift, m->power);
 }
 
-/* The rank in a class of n nodes, all of whose weight is `whole`, up to which that share of it
- * goes. */
-static int64_t rank_at(const model *m, int64_t n, double whole, double share) {
-    int64_t rank = (int64_t)(pow(m->least + share * whole, 1 / m->power) - m->shift);
+/* The rank in a class of n nodes with total weight `total` at which the cumulative weight reaches
+ * this share. */
+static int64_t rank_at(const model *m, int64_t n, double total, double share) {
+    int64_t rank = (int64_t)(pow(m->least + share * total, 1 / m->power) - m->shift);
     return rank < 0 ? 0 : rank < n ? rank : n - 1; /* rounding may step over the end */
 }
 
@@ -129,7 +129,7 @@ static pgcn_node draw_target(const model *m, pgcn_i_rng_domain domain, int64_t e
     int64_t other = (int64_t)((uint64_t)word[3] * (uint64_t)(set->classes - 1) >> 32);
     int64_t of = same ? class : other + (other >= class);
     int64_t first = class_begin(set, of), n = class_begin(set, of + 1) - first;
-    return m->ranked[first + rank_at(m, n, m->whole[of], share)];
+    return m->ranked[first + rank_at(m, n, m->total[of], share)];
 }
 
 /* A node of weight w begins w / 2 of the edges, to the nearest whole number in the sum over the
@@ -142,7 +142,7 @@ static void draw_weighted(model *m) {
         int64_t before = m->weighted * class / set->classes;
         int64_t edges = m->weighted * (class + 1) / set->classes - before;
         for (int64_t rank = 0; rank < n; rank++) {
-            double up_to = (double)edges * weight_up_to(m, (double)(rank + 1)) / m->whole[class];
+            double up_to = (double)edges * weight_up_to(m, (double)(rank + 1)) / m->total[class];
             int64_t end = before + (rank + 1 < n ? (int64_t)floor(up_to + 0.5) : edges);
             for (; e < end; e++)
                 add_edge(m, m->ranked[first + rank], draw_target(m, domain, e, class));
@@ -150,7 +150,7 @@ static void draw_weighted(model *m) {
     }
 }
 
-/* Every class's nodes once more in another random order: that of their weights. */
+/* The nodes of every class in a second random order, by which they get their weights. */
 static void rank_nodes(const model *m, pgcn_node *ranked) {
     const pgcn_i_powerlaw *set = m->set;
     for (int64_t class = 0; class < set->classes; class ++) {
@@ -172,15 +172,15 @@ static pgcn_status draw_graph(model *m, pgcn_graph **out) {
     choose_shift(m);
     pgcn_i_arena arena = {0};
     pgcn_node *ranked = PGCN_I_ARRAY(&arena, pgcn_node, set->nodes);
-    double *whole = PGCN_I_ARRAY(&arena, double, set->classes);
+    double *total = PGCN_I_ARRAY(&arena, double, set->classes);
     m->ranked = ranked;
-    m->whole = whole;
+    m->total = total;
     m->from = PGCN_I_ARRAY(&arena, pgcn_node, set->edges + 1); /* one more: floors of sums */
     m->to = PGCN_I_ARRAY(&arena, pgcn_node, set->edges + 1);
     pgcn_status status = PGCN_ERR_MEMORY;
-    if (ranked && whole && m->from && m->to) {
+    if (ranked && total && m->from && m->to) {
         for (int64_t class = 0; class < set->classes; class ++)
-            whole[class] =
+            total[class] =
                 weight_up_to(m, (double)(class_begin(set, class + 1) - class_begin(set, class)));
         rank_nodes(m, ranked);
         draw_local(m);
@@ -188,7 +188,7 @@ static pgcn_status draw_graph(model *m, pgcn_graph **out) {
         pgcn_i_arena_drop(&arena, ranked);
         status = pgcn_graph_from_edges(set->nodes, m->count, m->from, m->to, NULL, NULL, out);
     }
-    pgcn_i_arena_free(&arena); /* before the features come: the peak stays lower */
+    pgcn_i_arena_free(&arena); /* freed before the features are made: the peak is lower */
     return status;
 }
 
@@ -255,8 +255,11 @@ static pgcn_status draw_split(const pgcn_i_powerlaw *set, pgcn_i_source *source)
         train[class] = (int64_t)fmax(1, floor(train_share * (double)n));
         val[class] = (int64_t)fmax(1, floor(val_share * (double)n));
     }
-    return pgcn_i_draw_splits(source, set->seed, 1, set->nodes, source->label, set->classes, train,
-                              val, NULL);
+    pgcn_i_quotas quotas = {.items = set->nodes,
+                            .class_of = source->label,
+                            .classes = set->classes,
+                            .quota = {train, val, NULL}};
+    return pgcn_i_draw_splits(source, &quotas, set->seed, 1);
 }
 
 pgcn_status pgcn_i_powerlaw_make(const pgcn_i_powerlaw *set, pgcn_i_source *source) {

@@ -1,284 +1,17 @@
-/* Named steps between a reader and a data set: they are part of the data set's name ("film:directed"),
- * so that a model remembers what it was trained on, and `data info` lists them.
+/* The steps between a reader and a data set: which edges, which nodes and in which order. (steps.c
+ * reads the list of steps, features.c and splits.c do theirs.)
  *
  * Row normalisation and standardisation are not here: they depend on the split and on the model
  * (--normalise). Serial, thread-safe. Called by dataset.c, which has checked ids and labels. */
 #include "data/data.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the words -------------------------------------------------------------------------------- */
-
-enum { MOST_SPLITS = 1000 };
-
-static const struct {
-    const char *name;
-    char letter;
-} orders[] = {{"degree", 'd'}, {"rcm", 'r'}, {"community", 'c'}, {"random", 'x'}};
-enum { ORDERS = sizeof orders / sizeof *orders };
-
-static pgcn_status bad_value(const char *word, size_t length, const char *expected) {
-    return pgcn_i_fail(PGCN_ERR_ARGUMENT, "step '%.*s': expected %s",
-                       (int)(length < 80 ? length : 80), word, expected);
-}
-
-/* "60/20/20" as fractions: percentages, or parts of 1 when they add up to no more. */
-static pgcn_status parse_fractions(const char *word, size_t length, const char *value,
-                                   pgcn_i_steps *steps) {
-    static const char expected[] =
-        "three numbers like 60/20/20 (percent of train, validation and test, each above 0, together "
-        "at most 100)";
-    double part[3], sum = 0;
-    for (int k = 0; k < 3; k++) {
-        if (!pgcn_i_parse_f64(&value, &part[k]) || !(part[k] > 0) || (k < 2 && *value++ != '/'))
-            return bad_value(word, length, expected);
-        sum += part[k];
-    }
-    if (value != word + length || !(sum <= 100 + 1e-9)) return bad_value(word, length, expected);
-    double whole = sum > 1 + 1e-9 ? 100 : 1;
-    for (int k = 0; k < 3; k++) steps->split[k] = part[k] / whole;
-    return PGCN_OK;
-}
-
-/* "20/500/1000" or "20/500/rest". */
-static pgcn_status parse_counts(const char *word, size_t length, const char *value,
-                                pgcn_i_steps *steps) {
-    static const char expected[] =
-        "three numbers like 20/500/1000 (train per class, validation, test; 'rest' for all others)";
-    for (int k = 0; k < 3; k++) {
-        int64_t count = INT32_MAX;
-        if (k == 2 && strncmp(value, "rest", 4) == 0)
-            value += 4;
-        else if (!pgcn_i_parse_i64(&value, &count))
-            return bad_value(word, length, expected);
-        if (count < 1 || count > INT32_MAX || (k < 2 && *value++ != '/'))
-            return bad_value(word, length, expected);
-        steps->split[k] = (double)count;
-    }
-    return value == word + length ? PGCN_OK : bad_value(word, length, expected);
-}
-
-static pgcn_status parse_whole(const char *word, size_t length, const char *value, int64_t low,
-                               int64_t high, int64_t *out) {
-    char expected[80];
-    snprintf(expected, sizeof expected, "a whole number from %lld to %lld", (long long)low,
-             (long long)high);
-    char number[32];
-    size_t digits = (size_t)(word + length - value);
-    snprintf(number, sizeof number, "%.*s", (int)digits, value);
-    bool fine = digits < sizeof number && pgcn_integer_parse(number, low, high, out);
-    return fine ? PGCN_OK : bad_value(word, length, expected);
-}
-
-static pgcn_status parse_features(const char *word, size_t length, const char *value,
-                                  pgcn_i_steps *steps) {
-    struct {
-        const char *name;
-        bool *flag;
-    } kinds[] = {{"own", &steps->features_own},
-                 {"labels", &steps->features_labels},
-                 {"degrees", &steps->features_degrees},
-                 {"identity", &steps->features_identity},
-                 {"adjacency", &steps->features_adjacency}};
-    enum { KINDS = sizeof kinds / sizeof *kinds };
-    for (int k = 0; k < KINDS; k++) *kinds[k].flag = false;
-    while (true) {
-        bool found = false;
-        size_t letters = strcspn(value, "+,");
-        for (int k = 0; k < KINDS; k++)
-            if (strlen(kinds[k].name) == letters && strncmp(value, kinds[k].name, letters) == 0)
-                found = *kinds[k].flag = true;
-        if (!found)
-            return bad_value(word, length,
-                             "features=own, labels, degrees, identity or adjacency, several joined "
-                             "by +");
-        value += letters;
-        if (*value != '+') return PGCN_OK;
-        value++;
-    }
-}
-
-static bool is_word(const char *word, size_t length, const char *name) {
-    return strlen(name) == length && strncmp(word, name, length) == 0;
-}
-
-static pgcn_status parse_order(const char *word, size_t length, const char *value,
-                               pgcn_i_steps *steps) {
-    for (int i = 0; i < ORDERS; i++)
-        if (is_word(value, (size_t)(word + length - value), orders[i].name)) {
-            steps->order = orders[i].letter;
-            return PGCN_OK;
-        }
-    return bad_value(word, length, "order=degree, rcm, community or random");
-}
-
-/* The words of the setting `split`. */
-static pgcn_status parse_only_split(const char *word, size_t length, const char *value,
-                                    pgcn_i_steps *steps) {
-    size_t letters = (size_t)(word + length - value);
-    bool number = letters > 0 && letters < 10 && strspn(value, "0123456789") >= letters;
-    if (!number && !is_word(value, letters, "auto") && !is_word(value, letters, "public") &&
-        !is_word(value, letters, "numbered"))
-        return bad_value(word, length,
-                         "only-split=auto, public, numbered or the number of a split");
-    snprintf(steps->only_split, sizeof steps->only_split, "%.*s", (int)letters, value);
-    return PGCN_OK;
-}
-
-/* One step of `length` letters; *known = false if it is none. */
-static pgcn_status parse_step(const char *word, size_t length, pgcn_i_steps *steps, bool *known) {
-    const char *equals = memchr(word, '=', length);
-    size_t letters = equals ? (size_t)(equals - word) : length;
-    const char *value = equals ? equals + 1 : word + length;
-    static const struct {
-        const char *name;
-        char kind;
-    } splits[] = {{"stratified", 's'},
-                  {"random", 'r'},
-                  {"per-class", 'c'},
-                  {"kfold", 'k'},
-                  {"crossval", 'v'}};
-    int64_t number;
-    *known = true;
-    if (!equals && is_word(word, length, "directed")) {
-        steps->directed = true;
-        steps->symmetrise = false;
-    } else if (!equals && is_word(word, length, "symmetrise")) {
-        steps->symmetrise = true;
-        steps->directed = false;
-    } else if (!equals && is_word(word, length, "self-loops")) {
-        steps->self_loops = true;
-    } else if (!equals && is_word(word, length, "largest-component")) {
-        steps->largest_component = true;
-    } else if (!equals && is_word(word, length, "without-test")) {
-        steps->without_test = true;
-    } else if (equals && is_word(word, letters, "only-split")) {
-        return parse_only_split(word, length, value, steps);
-    } else if (equals && is_word(word, letters, "features")) {
-        return parse_features(word, length, value, steps);
-    } else if (equals && is_word(word, letters, "order")) {
-        return parse_order(word, length, value, steps);
-    } else if (equals && is_word(word, letters, "splits")) {
-        PGCN_TRY(parse_whole(word, length, value, 1, MOST_SPLITS, &number));
-        steps->split_count = (int)number;
-    } else if (equals && is_word(word, letters, "split-seed")) {
-        PGCN_TRY(parse_whole(word, length, value, 0, PGCN_MAX_SEED, &number));
-        steps->split_seed = (uint64_t)number;
-    } else {
-        *known = false;
-        for (size_t i = 0; equals && i < sizeof splits / sizeof *splits; i++) {
-            if (!is_word(word, letters, splits[i].name)) continue;
-            *known = true;
-            steps->split_kind = splits[i].kind;
-            if (splits[i].kind == 'c') return parse_counts(word, length, value, steps);
-            bool folds = pgcn_i_makes_folds(splits[i].kind);
-            if (!folds) return parse_fractions(word, length, value, steps);
-            int fewest = splits[i].kind == 'k' ? 3 : 2;
-            PGCN_TRY(parse_whole(word, length, value, fewest, MOST_SPLITS, &number));
-            steps->split_count = (int)number;
-        }
-    }
-    return PGCN_OK;
-}
-
-/* Letters of a word up to and with its "=", 0 if it has none. */
-static size_t key_letters(const char *word, size_t length) {
-    const char *equals = memchr(word, '=', length);
-    return equals ? (size_t)(equals - word) + 1 : 0;
-}
-
-pgcn_status pgcn_i_check_twice(const char *list) {
-    for (const char *a = list; *a; a += *a == ',') {
-        size_t length = strcspn(a, ","), letters = key_letters(a, length);
-        const char *next = a + length;
-        for (const char *b = next + (*next == ','); letters > 0 && *b; b += *b == ',') {
-            size_t other = strcspn(b, ",");
-            bool same_key = other >= letters && strncmp(a, b, letters) == 0;
-            if (same_key && (other != length || strncmp(a, b, length) != 0))
-                return pgcn_i_fail(
-                    PGCN_ERR_ARGUMENT, "'%.*s' and '%.*s' stand in one list; leave out one of them",
-                    (int)(length < 80 ? length : 80), a, (int)(other < 80 ? other : 80), b);
-            b += other;
-        }
-        a = next;
-    }
-    return PGCN_OK;
-}
-
-pgcn_status pgcn_i_steps_parse(const char *text, pgcn_i_steps *out, bool *known) {
-    pgcn_i_steps steps = *out;
-    *known = true;
-    for (const char *word = text; *word && *known;) {
-        size_t length = strcspn(word, ",");
-        PGCN_TRY(parse_step(word, length, &steps, known));
-        word += length + (word[length] == ',');
-    }
-    if (!*known) return PGCN_OK;
-    PGCN_TRY(pgcn_i_check_twice(text));
-    if (steps.split_count == 0) steps.split_count = PGCN_I_DEFAULT_SPLITS;
-    *out = steps;
-    return PGCN_OK;
-}
-
-/* Appends ",word" to the text, which is large enough for all steps together. */
-static void add_word(char out[PGCN_I_STEPS_TEXT], const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-static void add_word(char out[PGCN_I_STEPS_TEXT], const char *format, ...) {
-    size_t used = strlen(out);
-    va_list arguments;
-    if (used > 0) used += (size_t)snprintf(out + used, PGCN_I_STEPS_TEXT - used, ",");
-    va_start(arguments, format);
-    vsnprintf(out + used, PGCN_I_STEPS_TEXT - used, format, arguments);
-    va_end(arguments);
-}
-
-void pgcn_i_steps_text(const pgcn_i_steps *steps, char out[PGCN_I_STEPS_TEXT]) {
-    const struct {
-        const char *name;
-        bool on;
-    } kinds[] = {{"own", steps->features_own},
-                 {"labels", steps->features_labels},
-                 {"degrees", steps->features_degrees},
-                 {"identity", steps->features_identity},
-                 {"adjacency", steps->features_adjacency}};
-    char features[64] = "";
-    out[0] = '\0';
-    if (steps->directed) add_word(out, "directed");
-    if (steps->symmetrise) add_word(out, "symmetrise");
-    if (steps->self_loops) add_word(out, "self-loops");
-    if (steps->largest_component) add_word(out, "largest-component");
-    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
-        if (kinds[k].on)
-            snprintf(features + strlen(features), sizeof features - strlen(features), "%s%s",
-                     *features ? "+" : "", kinds[k].name);
-    if (*features) add_word(out, "features=%s", features);
-    const double *part = steps->split;
-    if (steps->split_kind == 's' || steps->split_kind == 'r')
-        add_word(out, "%s=%.6g/%.6g/%.6g", steps->split_kind == 's' ? "stratified" : "random",
-                 100 * part[0], 100 * part[1], 100 * part[2]);
-    if (steps->split_kind == 'c' && part[2] < INT32_MAX)
-        add_word(out, "per-class=%.0f/%.0f/%.0f", part[0], part[1], part[2]);
-    else if (steps->split_kind == 'c')
-        add_word(out, "per-class=%.0f/%.0f/rest", part[0], part[1]);
-    bool folds = pgcn_i_makes_folds(steps->split_kind);
-    if (folds)
-        add_word(out, "%s=%d", steps->split_kind == 'k' ? "kfold" : "crossval", steps->split_count);
-    if (steps->split_kind && !folds && steps->split_count != PGCN_I_DEFAULT_SPLITS)
-        add_word(out, "splits=%d", steps->split_count);
-    if (steps->split_kind && steps->split_seed)
-        add_word(out, "split-seed=%llu", (unsigned long long)steps->split_seed);
-    if (*steps->only_split) add_word(out, "only-split=%s", steps->only_split);
-    if (steps->without_test) add_word(out, "without-test");
-    for (int i = 0; i < ORDERS; i++)
-        if (steps->order == orders[i].letter) add_word(out, "order=%s", orders[i].name);
-}
-
 /* ---- the graph -------------------------------------------------------------------------------- */
 
-/* The arcs of a graph as edges again: all of them, or one of each pair. */
+/* Lists the arcs of a graph as edges: all of them, or one of each undirected pair. */
 static pgcn_status list_edges(const pgcn_graph *graph, pgcn_i_source *source) {
     pgcn_node *from = PGCN_I_ARRAY(&source->edge_arena, pgcn_node, graph->entries);
     pgcn_node *to = PGCN_I_ARRAY(&source->edge_arena, pgcn_node, graph->entries);
@@ -302,8 +35,8 @@ static pgcn_status list_edges(const pgcn_graph *graph, pgcn_i_source *source) {
     return PGCN_OK;
 }
 
-/* A container or a built-in set comes with its graph: it can lose its direction, but gain neither one
- * nor the self-loops that were dropped. */
+/* A container or a built-in set has a finished graph. Its edges can become undirected, but not
+ * directed, and dropped self-loops do not come back. */
 static pgcn_status keep_graph(pgcn_i_source *source, const pgcn_i_steps *steps, const char *where) {
     if (steps->directed && !source->graph->directed)
         return pgcn_i_fail(PGCN_ERR_ARGUMENT,
@@ -365,14 +98,6 @@ pgcn_status pgcn_i_prepare_graph(pgcn_i_source *source, const pgcn_i_steps *step
 
 /* ---- largest component ------------------------------------------------------------------------ */
 
-static pgcn_node root_of(pgcn_node *parent, pgcn_node node) {
-    while (parent[node] != node) {
-        parent[node] = parent[parent[node]]; /* halves the way of the next search */
-        node = parent[node];
-    }
-    return node;
-}
-
 /* kept[new] = old, ascending, for the nodes of the largest component (weakly connected; of equal ones
  * that of the smallest node). Roots are the smallest nodes of their components. */
 static pgcn_status find_component(const pgcn_graph *graph, pgcn_i_arena *scratch, pgcn_node **kept,
@@ -383,21 +108,22 @@ static pgcn_status find_component(const pgcn_graph *graph, pgcn_i_arena *scratch
     for (int64_t u = 0; u < graph->n; u++) parent[u] = (pgcn_node)u;
     for (int64_t u = 0; u < graph->n; u++)
         for (int64_t e = graph->offset[u]; e < graph->offset[u + 1]; e++) {
-            pgcn_node a = root_of(parent, (pgcn_node)u), b = root_of(parent, graph->neighbour[e]);
+            pgcn_node a = pgcn_i_root_of(parent, (pgcn_node)u),
+                      b = pgcn_i_root_of(parent, graph->neighbour[e]);
             if (a < b)
                 parent[b] = a;
             else
                 parent[a] = b;
         }
     int64_t best = 0;
-    for (int64_t u = 0; u < graph->n; u++) size[root_of(parent, (pgcn_node)u)]++;
+    for (int64_t u = 0; u < graph->n; u++) size[pgcn_i_root_of(parent, (pgcn_node)u)]++;
     for (int64_t u = 1; u < graph->n; u++)
         if (size[u] > size[best]) best = u;
     *count = 0;
     *kept = PGCN_I_ARRAY(scratch, pgcn_node, size[best]);
     if (!*kept) return PGCN_ERR_MEMORY;
     for (int64_t u = 0; u < graph->n; u++)
-        if (root_of(parent, (pgcn_node)u) == best) (*kept)[(*count)++] = (pgcn_node)u;
+        if (pgcn_i_root_of(parent, (pgcn_node)u) == best) (*kept)[(*count)++] = (pgcn_node)u;
     return PGCN_OK;
 }
 
@@ -434,23 +160,29 @@ static pgcn_status cut_graph(pgcn_i_source *source, const pgcn_node *kept, int64
     return PGCN_OK;
 }
 
-/* The kept rows of an array whose rows have `row_bytes`; *array is replaced. */
-static pgcn_status cut_rows(pgcn_i_source *source, const pgcn_node *kept, int64_t count,
-                            int64_t row_bytes, const void *from, void *to) {
-    const char *old;
-    memcpy(&old, from, sizeof old);
-    if (!old) return PGCN_OK;
-    char *rows = pgcn_i_arena_alloc(&source->arena, count, (size_t)row_bytes);
-    if (!rows) return PGCN_ERR_MEMORY;
-    for (int64_t i = 0; i < count; i++)
-        memcpy(rows + i * row_bytes, old + kept[i] * row_bytes, (size_t)row_bytes);
+/* Sets *to to the kept rows of an array whose rows have `row_bytes`; NULL stays NULL. */
+static pgcn_status copy_rows(pgcn_i_source *source, const pgcn_node *kept, int64_t count,
+                             int64_t row_bytes, const void *from, void *to) {
+    char *rows = NULL;
+    if (from && !(rows = pgcn_i_arena_alloc(&source->arena, count, (size_t)row_bytes)))
+        return PGCN_ERR_MEMORY;
+    for (int64_t i = 0; from && i < count; i++)
+        memcpy(rows + i * row_bytes, (const char *)from + kept[i] * row_bytes, (size_t)row_bytes);
     memcpy(to, &rows, sizeof rows);
+    return PGCN_OK;
+}
+
+/* The same for *array, which is replaced; the old one is freed. */
+static pgcn_status cut_rows(pgcn_i_source *source, const pgcn_node *kept, int64_t count,
+                            int64_t row_bytes, void *array) {
+    const void *old;
+    memcpy(&old, array, sizeof old);
+    PGCN_TRY(copy_rows(source, kept, count, row_bytes, old, array));
     pgcn_i_arena_drop(&source->arena, old);
     return PGCN_OK;
 }
 #define CUT_ROWS(source, kept, count, array, columns)                                              \
-    PGCN_TRY(                                                                                      \
-        cut_rows(source, kept, count, (int64_t)sizeof *(array) * (columns), &(array), &(array)))
+    PGCN_TRY(cut_rows(source, kept, count, (int64_t)sizeof *(array) * (columns), &(array)))
 
 static pgcn_status cut_sparse(pgcn_i_source *source, const pgcn_node *kept, int64_t count) {
     pgcn_i_features *x = &source->x;
@@ -476,7 +208,7 @@ static pgcn_status cut_sparse(pgcn_i_source *source, const pgcn_node *kept, int6
     return PGCN_OK;
 }
 
-/* The kept nodes keep their names: without names, their old numbers become names. */
+/* The kept nodes keep their names; without names, their old numbers become their names. */
 static pgcn_status cut_names(pgcn_i_source *source, const pgcn_node *kept, int64_t count) {
     enum { DIGITS = 12 };
     const pgcn_i_names *old = &source->node_id;
@@ -501,23 +233,40 @@ static pgcn_status cut_names(pgcn_i_source *source, const pgcn_node *kept, int64
     return PGCN_OK;
 }
 
+/* Masks of several splits may share one array, so the old ones are freed when all are copied. */
+static pgcn_status cut_masks(pgcn_i_source *source, const pgcn_node *kept, int64_t count) {
+    const pgcn_i_split *old = source->split;
+    pgcn_i_split *split = PGCN_I_ARRAY(&source->arena, pgcn_i_split, source->splits);
+    if (!split) return PGCN_ERR_MEMORY;
+    for (int s = 0; s < source->splits; s++) {
+        split[s] = old[s];
+        PGCN_TRY(copy_rows(source, kept, count, 1, old[s].train, &split[s].train));
+        PGCN_TRY(copy_rows(source, kept, count, 1, old[s].val, &split[s].val));
+        PGCN_TRY(copy_rows(source, kept, count, 1, old[s].test, &split[s].test));
+    }
+    for (int s = 0; s < source->splits; s++) {
+        pgcn_i_arena_drop(&source->arena, old[s].train);
+        pgcn_i_arena_drop(&source->arena, old[s].val);
+        pgcn_i_arena_drop(&source->arena, old[s].test);
+    }
+    source->split = split;
+    pgcn_i_arena_drop(&source->arena, old);
+    return PGCN_OK;
+}
+
 /* All arrays with a row per node but the graph and the names. */
 static pgcn_status cut_arrays(pgcn_i_source *source, const pgcn_node *kept, int64_t count) {
     CUT_ROWS(source, kept, count, source->x.dense, source->x.columns);
     if (source->x.offset) PGCN_TRY(cut_sparse(source, kept, count));
     CUT_ROWS(source, kept, count, source->x.absent, 1);
     if (source->x.absent && !memchr(source->x.absent, 1, (size_t)count))
-        source->x.absent = source->x.made = NULL; /* none of them is left */
+        source->x.absent = source->x.made = NULL; /* no such node is left */
     CUT_ROWS(source, kept, count, source->node_label, 1);
     CUT_ROWS(source, kept, count, source->label, 1);
     CUT_ROWS(source, kept, count, source->labels, source->classes);
     CUT_ROWS(source, kept, count, source->label_known, 1);
     CUT_ROWS(source, kept, count, source->graph_of, 1);
-    for (int s = 0; s < source->splits && !source->graph_label; s++) {
-        CUT_ROWS(source, kept, count, source->split[s].train, 1);
-        CUT_ROWS(source, kept, count, source->split[s].val, 1);
-        CUT_ROWS(source, kept, count, source->split[s].test, 1);
-    }
+    if (!source->graph_label) PGCN_TRY(cut_masks(source, kept, count));
     source->nodes = source->x.n = count;
     return PGCN_OK;
 }
@@ -550,9 +299,8 @@ static pgcn_status keep_largest_component(pgcn_i_source *source, const char *whe
 
 /* ---- order ----------------------------------------------------------------------------------- */
 
-/* Row i becomes what was row order[i], in every array; number is the inverse of order. A graph of
- * the source's own is freed. Names are moved only where there are some: numbers are kept in
- * source->number. */
+/* Moves row order[i] of every array to row i; `number` is the inverse of `order`. Frees the old
+ * graph if own_graph. Names are moved if there are any; the numbers are kept in source->number. */
 static pgcn_status move_rows(pgcn_i_source *source, const pgcn_node *order, const pgcn_node *number,
                              bool own_graph) {
     pgcn_graph *moved;
@@ -567,11 +315,14 @@ static void invert(const pgcn_node *order, int64_t n, pgcn_node *number) {
     for (int64_t i = 0; i < n; i++) number[order[i]] = (pgcn_node)i;
 }
 
-static pgcn_status find_order(const pgcn_i_source *source, char letter, pgcn_node *order) {
-    switch (letter) {
-    case 'd': return pgcn_i_graph_order(source->graph, PGCN_I_ORDER_DEGREE, order);
-    case 'r': return pgcn_i_graph_order(source->graph, PGCN_I_ORDER_RCM, order);
-    case 'c': return pgcn_i_graph_order(source->graph, PGCN_I_ORDER_COMMUNITY, order);
+static pgcn_status find_order(const pgcn_i_source *source, pgcn_i_node_order kind,
+                              pgcn_node *order) {
+    switch (kind) {
+    case PGCN_I_NODE_ORDER_DEGREE:
+        return pgcn_i_graph_order(source->graph, PGCN_I_ORDER_DEGREE, order);
+    case PGCN_I_NODE_ORDER_RCM: return pgcn_i_graph_order(source->graph, PGCN_I_ORDER_RCM, order);
+    case PGCN_I_NODE_ORDER_COMMUNITY:
+        return pgcn_i_graph_order(source->graph, PGCN_I_ORDER_COMMUNITY, order);
     default:
         pgcn_i_shuffle(pgcn_i_data_domain(0, PGCN_I_DRAW_STEP, 0), source->nodes, order);
         return PGCN_OK;
@@ -580,20 +331,20 @@ static pgcn_status find_order(const pgcn_i_source *source, char letter, pgcn_nod
 
 pgcn_status pgcn_i_order_nodes(pgcn_i_source *source, const pgcn_i_steps *steps,
                                const char *where) {
-    if (!steps->order) return PGCN_OK;
+    if (steps->order == PGCN_I_NODE_ORDER_KEEP) return PGCN_OK;
     if (source->graph_label)
         return pgcn_i_fail(PGCN_ERR_ARGUMENT,
                            "data set '%s' has classes of graphs, whose nodes stay together; the "
                            "step order is for classes of nodes",
                            where);
     pgcn_node *order = PGCN_I_ARRAY(&source->arena, pgcn_node, source->nodes);
-    pgcn_node *place = PGCN_I_ARRAY(&source->arena, pgcn_node, source->nodes);
-    if (!order || !place) return PGCN_ERR_MEMORY;
+    pgcn_node *row = PGCN_I_ARRAY(&source->arena, pgcn_node, source->nodes);
+    if (!order || !row) return PGCN_ERR_MEMORY;
     PGCN_TRY(find_order(source, steps->order, order));
-    invert(order, source->nodes, place);
-    PGCN_TRY(move_rows(source, order, place, true));
+    invert(order, source->nodes, row);
+    PGCN_TRY(move_rows(source, order, row, true));
     source->number = order;
-    source->row = place;
+    source->row = row;
     return PGCN_OK;
 }
 
@@ -615,8 +366,8 @@ pgcn_status pgcn_i_order_undone(const pgcn_i_source *from, pgcn_i_source *out) {
 
 /* ---- all steps -------------------------------------------------------------------------------- */
 
-/* A container may hold nodes in another order. Steps go by numbers (splits, columns of identity),
- * and must come first. */
+/* A container may hold nodes in another order. Steps depend on the original numbers (splits,
+ * columns of identity), so they must come before the order. */
 static pgcn_status check_not_ordered(const pgcn_i_source *source, const pgcn_i_steps *steps,
                                      const char *where) {
     char text[PGCN_I_STEPS_TEXT];
@@ -632,10 +383,11 @@ pgcn_status pgcn_i_prepare(pgcn_i_source *source, const pgcn_i_steps *steps, con
     PGCN_TRY(check_not_ordered(source, steps, where));
     if (steps->largest_component) PGCN_TRY(keep_largest_component(source, where));
     PGCN_TRY(pgcn_i_make_features(source, steps, where));
-    if (steps->split_kind && !source->label && !source->labels && !source->graph_label)
+    bool asked = steps->split_kind != PGCN_I_SPLIT_AS_GIVEN;
+    if (asked && !source->label && !source->labels && !source->graph_label)
         return pgcn_i_fail(PGCN_ERR_ARGUMENT, "data set '%s' has no labels, so it cannot be split",
                            where);
-    if (steps->split_kind) return pgcn_i_make_splits(source, steps);
+    if (asked) return pgcn_i_make_splits(source, steps);
     if (source->splits == 0) return pgcn_i_make_missing_splits(source);
     return PGCN_OK;
 }

@@ -1,9 +1,9 @@
 /* The table of published data sets: the eleven node and four graph sets of the paper, and variants
  * of them that people compare with. Where the files of each set are, what they must be, who made
- * them and under which terms. docs/DATASETS.md is the same for people; tests/unit/test_registry.c
+ * them and under which terms. docs/DATASETS.md is the same for users; tests/unit/test_registry.c
  * checks the one against the other.
  *
- * The places are those that the common loaders use (PyTorch Geometric, DGL, OGB). Where a file has
+ * The URLs are those that the common loaders use (PyTorch Geometric, DGL, OGB). Where a file has
  * no SHA-256 here, no copy was at hand whose origin is certain. A licence is named only where the
  * publisher names it. Read-only: any thread may call. Called by download.c and the command line. */
 #include "data/registry.h"
@@ -217,8 +217,8 @@ const pgcn_i_remote_set *pgcn_i_registry_find(const char *name) {
     return NULL;
 }
 
-/* Of two unequal classes each (Platonov et al., A critical look at heterophily, ICLR 2023): ROC-AUC. They
- * are read as files and have no entry above. */
+/* Data sets of two unbalanced classes, whose publishers report ROC-AUC (Platonov et al., A critical
+ * look at heterophily, ICLR 2023). They are read as files and have no entry above. */
 static const char *const reported_by_auc[] = {"minesweeper", "tolokers", "questions"};
 
 pgcn_measure pgcn_i_registry_measure(const char *name) {

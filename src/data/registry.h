@@ -17,7 +17,7 @@ typedef struct pgcn_i_remote_file {
     const char *sha256; /* 64 hex digits, "": not known */
 } pgcn_i_remote_file;
 
-/* Files that come from one place: one by one from below a URL, or in one archive. */
+/* Files from one URL: one by one from a folder, or in one archive. */
 typedef struct pgcn_i_remote_part {
     const char *url;                /* of the folder, with its last slash; of the archive itself */
     const char *folder;             /* where they go in the folder of the set: "" or "splits/" */
@@ -53,24 +53,24 @@ typedef struct pgcn_i_download_opts {
     int retries;
     double pause_seconds, stall_seconds;
     double least_rate; /* bytes per second over stall_seconds; 0: any */
-    /* Called several times a second with what is here of the file; false stops. May be NULL. */
+    /* Called several times a second with the bytes received so far; false stops. May be NULL. */
     bool (*progress)(void *context, int64_t bytes, int64_t total, int attempt, bool waiting);
     void *context;
 } pgcn_i_download_opts;
 
 typedef struct pgcn_i_download_result {
-    int64_t downloaded; /* bytes that came, repeated ones included */
+    int64_t downloaded; /* bytes received, repeated ones included */
     int attempts;
     bool stopped;   /* by `progress` */
-    bool not_found; /* the place answered that it has no such file */
-    bool no_answer; /* nobody is there, or too slow: another file would not come either */
-    bool disk;      /* the failure is here and not there: another place would not help */
+    bool not_found; /* the server answered that it has no such file */
+    bool no_answer; /* no server, or too slow: another file would fail too */
+    bool disk;      /* a local failure: another server would not help */
 } pgcn_i_download_result;
 
-/* Brings `url` to `path`. Until it is complete and has the length and SHA-256 of `expected` (as far
- * as they are known) it is path.part, which a later call continues if the server still has the same
- * file; path.part.tag keeps what the server called it. A wrong file is removed. Errors:
- * PGCN_ERR_FORMAT for a wrong file, PGCN_ERR_IO for all others. */
+/* Downloads `url` to `path`. Until it is complete and has the length and SHA-256 of `expected` (as
+ * far as they are known) it is path.part, which a later call continues if the server still has the
+ * same file; path.part.tag keeps its ETag. A wrong file is removed. Errors: PGCN_ERR_FORMAT for a
+ * wrong file, PGCN_ERR_IO for all others. */
 pgcn_status pgcn_i_download(pgcn_i_session *session, const char *url, const char *path,
                             const pgcn_i_remote_file *expected, const pgcn_i_download_opts *opts,
                             pgcn_i_download_result *result);

@@ -11,12 +11,12 @@
 enum { MAX_ARRAYS = 32 };
 
 typedef struct array_list {
-    pgcn_i_arena arena; /* what is made for the file only */
+    pgcn_i_arena arena; /* memory for arrays made for the file only */
     int count;
     pgcn_i_tensor at[MAX_ARRAYS];
 } array_list;
 
-/* columns < 0: one dimension. What is NULL is left out. */
+/* columns < 0: one dimension. An array that is NULL is left out. */
 static void add(array_list *list, const char *name, pgcn_i_dtype dtype, const void *data,
                 int64_t rows, int64_t columns) {
     if (!data) return;
@@ -39,7 +39,7 @@ static pgcn_status add_number(array_list *list, const char *name, int64_t value)
 
 /* ---- text -------------------------------------------------------------------------------- */
 
-/* The next character of UTF-8, and *at behind it. */
+/* Reads the next UTF-8 character and advances *at past it. */
 static uint32_t next_character(const unsigned char **at) {
     const unsigned char *s = *at;
     int more = s[0] < 0x80                   ? 0
@@ -49,7 +49,7 @@ static uint32_t next_character(const unsigned char **at) {
     uint32_t code = more == 0 ? s[0] : s[0] & (0x3fu >> more);
     bool valid = s[0] < 0x80 || (s[0] >= 0xc2 && s[0] < 0xf5);
     for (int i = 1; valid && i <= more; i++) {
-        valid = (s[i] & 0xc0) == 0x80; /* the NUL at the end of the string is not */
+        valid = (s[i] & 0xc0) == 0x80; /* false for the NUL at the end of the string */
         code = code << 6 | (s[i] & 0x3f);
     }
     static const uint32_t least[4] = {0, 0x80, 0x800, 0x10000};
@@ -190,7 +190,8 @@ static pgcn_status add_splits(array_list *list, const pgcn_i_source *from) {
 /* `name` is that of the data set. */
 static pgcn_status add_all(array_list *list, const char *name, const pgcn_i_source *from) {
     int64_t n = from->nodes;
-    PGCN_TRY(add_number(list, "pathgcn", from->x.absent ? 2 : 1)); /* 2: do not overlook it */
+    /* 2: older readers must not ignore x_absent */
+    PGCN_TRY(add_number(list, "pathgcn", from->x.absent ? 2 : 1));
     PGCN_TRY(add_text(list, "name", &name, 1, 0));
     PGCN_TRY(add_number(list, "directed", from->graph->directed));
     PGCN_TRY(add_number(list, "num_nodes", n));
@@ -209,7 +210,7 @@ static pgcn_status add_all(array_list *list, const char *name, const pgcn_i_sour
     return add_names(list, "node_label_name", &from->node_label_name);
 }
 
-/* The order is the last of the steps in a name, which does not hold for the file. */
+/* The step `order`, the last in a name, is undone in the file: removes it from the name. */
 static pgcn_status name_without_order(array_list *list, const char **name) {
     static const char step[] = "order=";
     char *copy = pgcn_i_arena_strdup(&list->arena, *name);
@@ -226,7 +227,7 @@ pgcn_status pgcn_dataset_save_npz(const pgcn_dataset *data, const char *path) {
     PGCN_I_NEED(data);
     PGCN_I_NEED(path);
     array_list list = {0};
-    pgcn_i_source by_number = {0}; /* others know nodes by their numbers */
+    pgcn_i_source by_number = {0}; /* other programs know nodes by their original numbers */
     const pgcn_i_source *from = data->from.number ? &by_number : &data->from;
     const char *name = data->name;
     pgcn_status status = PGCN_OK;

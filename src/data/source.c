@@ -1,5 +1,5 @@
-/* What readers share: the life of a pgcn_i_source, class codes of any value, masks, and the choice
- * between dense and sparse features. Serial, thread-safe. Called by every reader. */
+/* Functions that readers share: notes, class codes of any value, masks, and the choice between
+ * dense and sparse features. Serial, thread-safe. Called by every reader. */
 #include "data/data.h"
 
 #include <stdarg.h>
@@ -23,7 +23,7 @@ pgcn_status pgcn_i_source_note(pgcn_i_source *source, const char *format, ...) {
     va_start(arguments, format);
     vsnprintf(raw, sizeof raw, format, arguments);
     va_end(arguments);
-    pgcn_text_printable(raw, text, sizeof text); /* it quotes files, too */
+    pgcn_text_printable(raw, text, sizeof text); /* it may quote files */
     const char *note = pgcn_i_arena_strdup(&source->arena, text);
     if (!note) return PGCN_ERR_MEMORY;
     source->note[source->notes++] = note;
@@ -58,11 +58,6 @@ bool pgcn_i_source_has_numbers(const pgcn_i_source *source) {
 
 /* ---- classes --------------------------------------------------------------------------------- */
 
-static int by_value(const void *a, const void *b) {
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* The names of ascending codes, in one table. */
 static pgcn_status name_codes(pgcn_i_arena *arena, const int64_t *code, int64_t count,
                               pgcn_i_names *names) {
@@ -77,24 +72,25 @@ static pgcn_status name_codes(pgcn_i_arena *arena, const int64_t *code, int64_t 
     return PGCN_OK;
 }
 
-static pgcn_status number_classes(pgcn_i_arena *scratch, pgcn_i_arena *arena, const int64_t *code,
-                                  int64_t count, int64_t missing, const int32_t **out, int *classes,
+static pgcn_status number_classes(pgcn_i_arena *scratch, pgcn_i_arena *arena,
+                                  pgcn_i_class_codes codes, const int32_t **out, int *classes,
                                   pgcn_i_names *names) {
+    const int64_t *code = codes.code, count = codes.count;
     int64_t *distinct = PGCN_I_ARRAY(scratch, int64_t, count), known = 0, kinds = 0;
     int32_t *label = PGCN_I_ARRAY(arena, int32_t, count);
     if (!distinct || !label) return PGCN_ERR_MEMORY;
     for (int64_t i = 0; i < count; i++)
-        if (code[i] != missing) distinct[known++] = code[i];
-    qsort(distinct, (size_t)known, sizeof *distinct, by_value);
+        if (code[i] != codes.missing) distinct[known++] = code[i];
+    qsort(distinct, (size_t)known, sizeof *distinct, pgcn_i_compare_i64);
     for (int64_t i = 0; i < known; i++)
         if (i == 0 || distinct[i] != distinct[i - 1]) distinct[kinds++] = distinct[i];
     bool counted = kinds > 0 && distinct[0] == 0 && distinct[kinds - 1] == kinds - 1;
     for (int64_t i = 0; i < count; i++) {
         label[i] = -1;
-        if (code[i] == missing) continue;
-        const int64_t *place =
-            bsearch(&code[i], distinct, (size_t)kinds, sizeof *distinct, by_value);
-        label[i] = (int32_t)(place - distinct);
+        if (code[i] == codes.missing) continue;
+        const int64_t *match =
+            bsearch(&code[i], distinct, (size_t)kinds, sizeof *distinct, pgcn_i_compare_i64);
+        label[i] = (int32_t)(match - distinct);
     }
     if (!counted && kinds > 0 && names) PGCN_TRY(name_codes(arena, distinct, kinds, names));
     *out = label;
@@ -102,15 +98,13 @@ static pgcn_status number_classes(pgcn_i_arena *scratch, pgcn_i_arena *arena, co
     return PGCN_OK;
 }
 
-pgcn_status pgcn_i_source_number_classes(pgcn_i_source *source, const int64_t *code, int64_t count,
-                                         int64_t missing, const int32_t **out, int *classes,
-                                         pgcn_i_names *names) {
+pgcn_status pgcn_i_source_number_classes(pgcn_i_source *source, pgcn_i_class_codes codes,
+                                         const int32_t **out, int *classes, pgcn_i_names *names) {
     pgcn_i_arena scratch = {0};
-    pgcn_status status =
-        count > INT32_MAX
-            ? pgcn_i_fail(PGCN_ERR_FORMAT, "%lld items are too many, expected at most %d",
-                          (long long)count, INT32_MAX)
-            : number_classes(&scratch, &source->arena, code, count, missing, out, classes, names);
+    if (codes.count > INT32_MAX)
+        return pgcn_i_fail(PGCN_ERR_FORMAT, "%lld items are too many, expected at most %d",
+                           (long long)codes.count, INT32_MAX);
+    pgcn_status status = number_classes(&scratch, &source->arena, codes, out, classes, names);
     pgcn_i_arena_free(&scratch);
     return status;
 }
@@ -182,4 +176,13 @@ pgcn_status pgcn_i_source_features(pgcn_i_source *source, const float *dense, in
                                   .column = column,
                                   .value = value};
     return PGCN_OK;
+}
+
+static int by_column(const void *a, const void *b) {
+    int32_t x = ((const pgcn_i_entry *)a)->column, y = ((const pgcn_i_entry *)b)->column;
+    return (x > y) - (x < y);
+}
+
+void pgcn_i_sort_row(pgcn_i_entry *row, int64_t count) {
+    qsort(row, (size_t)count, sizeof *row, by_column);
 }

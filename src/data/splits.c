@@ -1,6 +1,6 @@
-/* Splits made on the spot, seeded: stratified, random, per class, folds. Items are nodes, or graphs
- * where graphs are classified; items without a label are in no mask. Every random number is a function
- * of (seed, split, item), so a split is the same everywhere. Serial, thread-safe. Called by prepare.c
+/* Makes seeded splits: stratified, random, per class, folds. Items are nodes, or graphs where
+ * graphs are classified; items without a label are in no mask. Every random number is a function of
+ * (seed, split, item), so a split is the same everywhere. Serial, thread-safe. Called by prepare.c
  * and builtin.c. */
 #include "data/data.h"
 
@@ -16,7 +16,7 @@ pgcn_i_rng_domain pgcn_i_data_domain(uint64_t seed, pgcn_i_draw what, int number
     return pgcn_i_rng_domain_of(seed, PGCN_I_RNG_DATA, number, (int)what, 0);
 }
 
-/* Fisher-Yates. Each step has an element of its own: a single stream would end after 2^18 words. */
+/* Fisher-Yates. Each step uses its own counter element: a single stream would end after 2^18 words. */
 void pgcn_i_shuffle(pgcn_i_rng_domain domain, int64_t n, pgcn_node *order) {
     for (int64_t i = 0; i < n; i++) order[i] = (pgcn_node)i;
     for (int64_t i = n - 1; i > 0; i--) {
@@ -30,31 +30,35 @@ void pgcn_i_shuffle(pgcn_i_rng_domain domain, int64_t n, pgcn_node *order) {
 
 /* ---- by quotas ------------------------------------------------------------------------------ */
 
-pgcn_status pgcn_i_draw_splits(pgcn_i_source *source, uint64_t seed, int count, int64_t items,
-                               const int32_t *class_of, int classes, const int64_t *train_quota,
-                               const int64_t *val_quota, const int64_t *test_quota) {
+static void fill_by_quotas(const pgcn_i_quotas *q, const pgcn_node *order, int64_t *seen,
+                           uint8_t *mask[3]) {
+    memset(seen, 0, (size_t)q->classes * sizeof *seen);
+    for (int64_t i = 0; i < q->items; i++) {
+        int32_t class = q->class_of[order[i]];
+        if (class < 0) continue;
+        int64_t rank = seen[class]++, train = q->quota[0][class];
+        int64_t val = train + q->quota[1][class];
+        if (rank < train)
+            mask[0][order[i]] = 1;
+        else if (rank < val)
+            mask[1][order[i]] = 1;
+        else if (!q->quota[2] || rank < val + q->quota[2][class])
+            mask[2][order[i]] = 1;
+    }
+}
+
+pgcn_status pgcn_i_draw_splits(pgcn_i_source *source, const pgcn_i_quotas *quotas, uint64_t seed,
+                               int count) {
     pgcn_i_arena scratch = {0};
     pgcn_status status = PGCN_ERR_MEMORY;
-    pgcn_node *order = PGCN_I_ARRAY(&scratch, pgcn_node, items);
-    int64_t *seen = PGCN_I_ARRAY(&scratch, int64_t, classes);
+    pgcn_node *order = PGCN_I_ARRAY(&scratch, pgcn_node, quotas->items);
+    int64_t *seen = PGCN_I_ARRAY(&scratch, int64_t, quotas->classes);
     if (!order || !seen) goto fail;
     for (int s = 0; s < count; s++) {
         uint8_t *mask[3];
-        PGCN_TRY_GOTO(pgcn_i_source_masks(source, items, mask));
-        pgcn_i_shuffle(pgcn_i_data_domain(seed, PGCN_I_DRAW_SPLIT, s), items, order);
-        memset(seen, 0, (size_t)classes * sizeof *seen);
-        for (int64_t i = 0; i < items; i++) {
-            int32_t class = class_of[order[i]];
-            if (class < 0) continue;
-            int64_t rank = seen[class]++, train = train_quota[class];
-            int64_t val = train + val_quota[class];
-            if (rank < train)
-                mask[0][order[i]] = 1;
-            else if (rank < val)
-                mask[1][order[i]] = 1;
-            else if (!test_quota || rank < val + test_quota[class])
-                mask[2][order[i]] = 1;
-        }
+        PGCN_TRY_GOTO(pgcn_i_source_masks(source, quotas->items, mask));
+        pgcn_i_shuffle(pgcn_i_data_domain(seed, PGCN_I_DRAW_SPLIT, s), quotas->items, order);
+        fill_by_quotas(quotas, order, seen, mask);
     }
     status = PGCN_OK;
 fail:
@@ -62,7 +66,7 @@ fail:
     return status;
 }
 
-/* ---- the kinds a step asks for -------------------------------------------------------------- */
+/* ---- kinds of splits ---------------------------------------------------------------------- */
 
 typedef struct items {
     int64_t count;
@@ -90,8 +94,8 @@ static pgcn_status collect_items(const pgcn_i_source *source, bool by_class, pgc
     return PGCN_OK;
 }
 
-/* Fractions of each class, rounded; a class of three items or more has one in every part that is asked
- * for, and a smaller one trains first. */
+/* Fractions of each class, rounded. A class of three items or more has at least one in every part
+ * with a fraction above 0; a smaller class fills train first. */
 static void quotas_of_class(int64_t size, const double fraction[3], int64_t quota[3]) {
     double upto = 0;
     int64_t given = 0;
@@ -113,7 +117,8 @@ static void quotas_of_class(int64_t size, const double fraction[3], int64_t quot
 static pgcn_status split_by_fractions(pgcn_i_source *source, const pgcn_i_steps *steps,
                                       pgcn_i_arena *scratch) {
     items all;
-    PGCN_TRY(collect_items(source, steps->split_kind == 's', scratch, &all));
+    bool by_class = steps->split_kind == PGCN_I_SPLIT_STRATIFIED;
+    PGCN_TRY(collect_items(source, by_class, scratch, &all));
     int64_t *quota[3];
     for (int k = 0; k < 3; k++)
         if (!(quota[k] = PGCN_I_ARRAY(scratch, int64_t, all.classes))) return PGCN_ERR_MEMORY;
@@ -122,11 +127,15 @@ static pgcn_status split_by_fractions(pgcn_i_source *source, const pgcn_i_steps 
         quotas_of_class(all.size[c], steps->split, parts);
         for (int k = 0; k < 3; k++) quota[k][c] = parts[k];
     }
-    return pgcn_i_draw_splits(source, steps->split_seed, steps->split_count, all.count,
-                              all.class_of, all.classes, quota[0], quota[1], quota[2]);
+    pgcn_i_quotas quotas = {.items = all.count,
+                            .class_of = all.class_of,
+                            .classes = all.classes,
+                            .quota = {quota[0], quota[1], quota[2]}};
+    return pgcn_i_draw_splits(source, &quotas, steps->split_seed, steps->split_count);
 }
 
-/* As Planetoid does: so many of each class train, so many of the rest validate and test. */
+/* As Planetoid does: a fixed number of each class trains, fixed numbers of the rest validate and
+ * test. */
 static pgcn_status split_per_class(pgcn_i_source *source, const pgcn_i_steps *steps,
                                    pgcn_i_arena *scratch) {
     items all;
@@ -183,8 +192,8 @@ static pgcn_status published_folds(pgcn_i_source *source) {
     return splits_of_folds(source, source->fold, folds, true, source->graphs);
 }
 
-/* Stratified folds: items of a class are dealt out in turn, each class where the last one stopped, so
- * that folds differ by one item at most. */
+/* Stratified folds: the items of a class go to the folds in turn, and each class continues where
+ * the last one stopped. Fold sizes differ by at most one item. */
 static pgcn_status split_in_folds(pgcn_i_source *source, const pgcn_i_steps *steps,
                                   pgcn_i_arena *scratch) {
     items all;
@@ -200,32 +209,50 @@ static pgcn_status split_in_folds(pgcn_i_source *source, const pgcn_i_steps *ste
         int32_t class = all.class_of[order[i]];
         fold[order[i]] = class < 0 ? -1 : (int32_t)(dealt[class]++ % folds);
     }
-    return splits_of_folds(source, fold, folds, steps->split_kind == 'k', all.count);
+    bool test = steps->split_kind == PGCN_I_SPLIT_KFOLD;
+    return splits_of_folds(source, fold, folds, test, all.count);
 }
 
-static const char *origin_of(char kind) {
-    return kind == 's'   ? "made here: stratified by class"
-           : kind == 'r' ? "made here: random"
-           : kind == 'c' ? "made here: so many per class"
-           : kind == 'k' ? "made here: stratified folds, one tests and the next validates"
-                         : "made here: stratified folds, one validates and the others train";
-}
+const pgcn_i_split_rule pgcn_i_split_rules[PGCN_I_SPLIT_KINDS] = {
+    [PGCN_I_SPLIT_STRATIFIED] = {.name = "stratified",
+                                 .origin = "made here: stratified by class",
+                                 .value = PGCN_I_SPLIT_FRACTIONS,
+                                 .make = split_by_fractions},
+    [PGCN_I_SPLIT_RANDOM] = {.name = "random",
+                             .origin = "made here: random",
+                             .value = PGCN_I_SPLIT_FRACTIONS,
+                             .make = split_by_fractions},
+    [PGCN_I_SPLIT_PER_CLASS] = {.name = "per-class",
+                                .origin = "made here: a fixed number per class",
+                                .value = PGCN_I_SPLIT_COUNTS,
+                                .make = split_per_class},
+    [PGCN_I_SPLIT_KFOLD] = {.name = "kfold",
+                            .origin = "made here: stratified folds, one tests and the next "
+                                      "validates",
+                            .value = PGCN_I_SPLIT_FOLDS,
+                            .fewest_folds = 3,
+                            .make = split_in_folds},
+    [PGCN_I_SPLIT_CROSSVAL] = {.name = "crossval",
+                               .origin = "made here: stratified folds, one validates and the "
+                                         "others train",
+                               .value = PGCN_I_SPLIT_FOLDS,
+                               .fewest_folds = 2,
+                               .make = split_in_folds},
+};
 
 pgcn_status pgcn_i_make_splits(pgcn_i_source *source, const pgcn_i_steps *steps) {
+    const pgcn_i_split_rule *rule = &pgcn_i_split_rules[steps->split_kind];
     pgcn_i_arena scratch = {0};
     source->splits = 0;
     source->split = NULL;
-    source->split_origin = origin_of(steps->split_kind);
+    source->split_origin = rule->origin;
     source->split_file = NULL;
-    pgcn_status status = steps->split_kind == 'c' ? split_per_class(source, steps, &scratch)
-                         : pgcn_i_makes_folds(steps->split_kind)
-                             ? split_in_folds(source, steps, &scratch)
-                             : split_by_fractions(source, steps, &scratch);
+    pgcn_status status = rule->make(source, steps, &scratch);
     pgcn_i_arena_free(&scratch);
     return status;
 }
 
-/* ---- where there are none ------------------------------------------------------------------------ */
+/* ---- default splits ----------------------------------------------------------------------------- */
 
 static bool has_empty_part(const pgcn_i_source *source) {
     for (int s = 0; s < source->splits; s++) {
@@ -245,10 +272,10 @@ static int64_t labelled_items(const pgcn_i_source *source) {
     return labelled;
 }
 
-/* Sets of graphs are small and have no usual split: ten folds, published ones where there are (and each
- * leaves something to train on, to validate and to test). */
+/* Sets of graphs are small and have no standard split: ten folds. Published folds are used if there
+ * are any and no part of them is empty. */
 static pgcn_status make_missing_folds(pgcn_i_source *source) {
-    pgcn_i_steps usual = {.split_kind = 'k', .split_count = PGCN_I_DEFAULT_SPLITS};
+    pgcn_i_steps usual = {.split_kind = PGCN_I_SPLIT_KFOLD, .split_count = PGCN_I_DEFAULT_SPLITS};
     if (labelled_items(source) < PGCN_I_DEFAULT_SPLITS) return PGCN_OK;
     if (source->fold) PGCN_TRY(published_folds(source));
     if (source->splits > 0 && !has_empty_part(source)) return PGCN_OK;
@@ -257,21 +284,23 @@ static pgcn_status make_missing_folds(pgcn_i_source *source) {
                               source->fold ? " that the published folds could make" : "");
 }
 
-/* Labelled nodes without a split get one; fewer than three stay without, and training will say so.
- * Classes of one or two nodes may leave a stratified part empty: then without regard to classes. */
+/* Nodes with labels but without splits get the default ones. With fewer than three labels there is
+ * no split, and training will report that. Classes of one or two nodes may leave a stratified part
+ * empty: then the splits are random. */
 pgcn_status pgcn_i_make_missing_splits(pgcn_i_source *source) {
-    pgcn_i_steps usual = {
-        .split_kind = 's', .split = {0.6, 0.2, 0.2}, .split_count = PGCN_I_DEFAULT_SPLITS};
+    pgcn_i_steps usual = {.split_kind = PGCN_I_SPLIT_STRATIFIED,
+                          .split = {0.6, 0.2, 0.2},
+                          .split_count = PGCN_I_DEFAULT_SPLITS};
     if (source->graph_label) return make_missing_folds(source);
     if (labelled_items(source) < 3) return PGCN_OK;
-    if (source->labels) usual.split_kind = 'r';
+    if (source->labels) usual.split_kind = PGCN_I_SPLIT_RANDOM;
     PGCN_TRY(pgcn_i_make_splits(source, &usual));
     if (has_empty_part(source)) {
-        usual.split_kind = 'r';
+        usual.split_kind = PGCN_I_SPLIT_RANDOM;
         PGCN_TRY(pgcn_i_make_splits(source, &usual));
     }
     return pgcn_i_source_note(source,
                               "there is no split: ten were made (%s=60/20/20 percent of the "
                               "labelled nodes)",
-                              usual.split_kind == 's' ? "stratified" : "random");
+                              pgcn_i_split_rules[usual.split_kind].name);
 }

@@ -9,8 +9,8 @@
  *   NAME_edge_labels.txt       optional, m lines: a code of each edge
  *   NAME_edge_attributes.txt, NAME_graph_attributes.txt   not read, a note says so
  *
- * Codes are renumbered from 0 in ascending order. Memory follows what stands in the files: nothing
- * is allocated for a number that a file merely claims. Called through formats.c. Serial,
+ * Codes are renumbered from 0 in ascending order. Memory is proportional to the files: nothing is
+ * allocated for a number that a file merely claims. Called through formats.c. Serial,
  * thread-safe. */
 #include "data/data.h"
 #include "data/lines.h"
@@ -21,7 +21,7 @@
 typedef struct tu {
     const char *directory;
     char name[PGCN_I_NAME_BYTES];
-    pgcn_i_buffer numbers; /* of the file that is read at the moment */
+    pgcn_i_buffer numbers; /* of the current file */
     pgcn_i_source *source;
 } tu;
 
@@ -49,50 +49,54 @@ static pgcn_status must_have(const char *path, int64_t rows, int64_t expected, c
     return pgcn_i_fail(
         PGCN_ERR_MISMATCH,
         "reading '%s': it has %lld lines, expected %lld, one for each of the %s; get "
-        "all files from one place",
+        "all files from one source",
         path, (long long)rows, (long long)expected, what);
 }
 
-/* The whole numbers of a file, valid until the next one is read. expected < 0: any count. */
-static pgcn_status read_numbers(tu *from, const char *kind, int columns, int64_t expected,
-                                char path[PGCN_I_PATH_BYTES], const int64_t **out, int64_t *rows,
-                                bool *more) {
+/* The whole numbers of a file, valid until the next one is read. */
+typedef struct numbers {
+    char path[PGCN_I_PATH_BYTES];
+    const int64_t *value; /* [rows, columns] */
+    int64_t rows;
+} numbers;
+
+/* more: NULL if a line must end after its numbers, else whether something followed in one. */
+static pgcn_status read_numbers(tu *from, const char *kind, int columns, bool *more, numbers *out) {
     pgcn_i_buffer_free(&from->numbers);
-    PGCN_TRY(path_of(from, kind, path));
-    PGCN_TRY(pgcn_i_lines_read(path, columns, &from->numbers, rows, more));
-    *out = (const int64_t *)(void *)from->numbers.data;
-    if (*rows == 0 || *rows > INT32_MAX)
+    PGCN_TRY(path_of(from, kind, out->path));
+    PGCN_TRY(pgcn_i_lines_read(out->path, columns, &from->numbers, &out->rows, more));
+    out->value = (const int64_t *)(void *)from->numbers.data;
+    if (out->rows == 0 || out->rows > INT32_MAX)
         return pgcn_i_fail(PGCN_ERR_FORMAT, "reading '%s': it has %lld lines, expected 1 to %d",
-                           path, (long long)*rows, INT32_MAX);
-    if (expected < 0) return PGCN_OK;
-    return must_have(path, *rows, expected,
-                     strcmp(kind, "edge_labels") == 0 ? "edges of NAME_A.txt" : "nodes");
+                           out->path, (long long)out->rows, INT32_MAX);
+    return PGCN_OK;
 }
 
 /* ---- graphs and nodes ------------------------------------------------------------------------ */
 
-/* Graphs without classes can be predicted. */
+/* A missing file is fine: graphs without classes can be predicted. */
 static pgcn_status read_graph_labels(tu *from) {
-    char path[PGCN_I_PATH_BYTES];
-    const int64_t *code;
+    numbers labels;
     bool present;
     pgcn_i_source *source = from->source;
     PGCN_TRY(has(from, "graph_labels", &present));
     if (!present)
         return pgcn_i_source_note(source, "there is no %s_graph_labels.txt: no graph has a class",
                                   from->name);
-    PGCN_TRY(read_numbers(from, "graph_labels", 1, -1, path, &code, &source->graphs, NULL));
-    return pgcn_i_source_number_classes(source, code, source->graphs, INT64_MIN,
-                                        &source->graph_label, &source->classes,
+    PGCN_TRY(read_numbers(from, "graph_labels", 1, NULL, &labels));
+    source->graphs = labels.rows;
+    pgcn_i_class_codes codes = {.code = labels.value, .count = labels.rows, .missing = INT64_MIN};
+    return pgcn_i_source_number_classes(source, codes, &source->graph_label, &source->classes,
                                         &source->class_name);
 }
 
 /* Each node belongs to the graph of the node before it or to the next one: none is left out. */
 static pgcn_status read_indicator(tu *from) {
-    char path[PGCN_I_PATH_BYTES];
-    const int64_t *graph;
+    numbers indicator;
     pgcn_i_source *source = from->source;
-    PGCN_TRY(read_numbers(from, "graph_indicator", 1, -1, path, &graph, &source->nodes, NULL));
+    PGCN_TRY(read_numbers(from, "graph_indicator", 1, NULL, &indicator));
+    const int64_t *graph = indicator.value;
+    source->nodes = indicator.rows;
     int32_t *graph_of = PGCN_I_ARRAY(&source->arena, int32_t, source->nodes);
     if (!graph_of) return PGCN_ERR_MEMORY;
     int64_t before = 0;
@@ -102,7 +106,8 @@ static pgcn_status read_indicator(tu *from) {
                                "reading '%s': line %lld: found graph %lld after graph %lld, "
                                "expected ascending numbers from 1 without gaps; sort the nodes by "
                                "their graph",
-                               path, (long long)i + 1, (long long)graph[i], (long long)before);
+                               indicator.path, (long long)i + 1, (long long)graph[i],
+                               (long long)before);
         graph_of[i] = (int32_t)(graph[i] - 1);
         before = graph[i];
     }
@@ -110,40 +115,47 @@ static pgcn_status read_indicator(tu *from) {
     if (before != source->graphs)
         return pgcn_i_fail(PGCN_ERR_MISMATCH,
                            "reading '%s': its last graph is number %lld, but %s_graph_labels.txt "
-                           "has %lld lines; get all files from one place",
-                           path, (long long)before, from->name, (long long)source->graphs);
+                           "has %lld lines; get all files from one source",
+                           indicator.path, (long long)before, from->name,
+                           (long long)source->graphs);
     source->graph_of = graph_of;
     return PGCN_OK;
 }
 
-/* Labels of nodes or edges ("node", "edge"), `count` of them, as codes from 0; none is fine. */
-static pgcn_status read_codes(tu *from, const char *of, int64_t count, const int32_t **out,
-                              pgcn_i_names *names) {
-    char path[PGCN_I_PATH_BYTES], file[16];
-    const int64_t *code;
-    int64_t rows;
+/* The items that have labels: nodes or edges. */
+typedef struct labelled {
+    const char *name;  /* in the name of the file and in notes: "node" */
+    const char *items; /* in errors: "edges of NAME_A.txt" */
+    int64_t count;
+} labelled;
+
+/* The labels as codes from 0; a missing file is fine. */
+static pgcn_status read_codes(tu *from, labelled of, const int32_t **out, pgcn_i_names *names) {
+    char file[16];
+    numbers labels;
     int kinds;
     bool present, more;
-    snprintf(file, sizeof file, "%s_labels", of);
+    snprintf(file, sizeof file, "%s_labels", of.name);
     PGCN_TRY(has(from, file, &present));
     if (!present) return PGCN_OK;
-    PGCN_TRY(read_numbers(from, file, 1, count, path, &code, &rows, &more));
+    PGCN_TRY(read_numbers(from, file, 1, &more, &labels));
+    PGCN_TRY(must_have(labels.path, labels.rows, of.count, of.items));
     if (more)
         PGCN_TRY(pgcn_i_source_note(from->source,
                                     "%s_%s.txt has several columns: the first is taken as the %s "
                                     "label",
-                                    from->name, file, of));
-    return pgcn_i_source_number_classes(from->source, code, rows, INT64_MIN, out, &kinds, names);
+                                    from->name, file, of.name));
+    pgcn_i_class_codes codes = {.code = labels.value, .count = labels.rows, .missing = INT64_MIN};
+    return pgcn_i_source_number_classes(from->source, codes, out, &kinds, names);
 }
 
 /* ---- edges ----------------------------------------------------------------------------------- */
 
 static pgcn_status read_edges(tu *from) {
-    char path[PGCN_I_PATH_BYTES];
-    const int64_t *pair;
-    int64_t m;
+    numbers pairs;
     pgcn_i_source *source = from->source;
-    PGCN_TRY(read_numbers(from, "A", 2, -1, path, &pair, &m, NULL));
+    PGCN_TRY(read_numbers(from, "A", 2, NULL, &pairs));
+    const int64_t *pair = pairs.value, m = pairs.rows;
     pgcn_node *edge_from = PGCN_I_ARRAY(&source->edge_arena, pgcn_node, m);
     pgcn_node *edge_to = PGCN_I_ARRAY(&source->edge_arena, pgcn_node, m);
     if (!edge_from || !edge_to) return PGCN_ERR_MEMORY;
@@ -153,12 +165,13 @@ static pgcn_status read_edges(tu *from) {
             return pgcn_i_fail(PGCN_ERR_FORMAT,
                                "reading '%s': line %lld: found an edge %lld, %lld, expected nodes "
                                "from 1 to %lld",
-                               path, (long long)e + 1, (long long)a, (long long)b, (long long)n);
+                               pairs.path, (long long)e + 1, (long long)a, (long long)b,
+                               (long long)n);
         if (source->graph_of[a - 1] != source->graph_of[b - 1])
             return pgcn_i_fail(PGCN_ERR_FORMAT,
                                "reading '%s': line %lld: the edge %lld, %lld joins graphs %d and "
                                "%d, expected two nodes of one graph",
-                               path, (long long)e + 1, (long long)a, (long long)b,
+                               pairs.path, (long long)e + 1, (long long)a, (long long)b,
                                source->graph_of[a - 1] + 1, source->graph_of[b - 1] + 1);
         edge_from[e] = (pgcn_node)(a - 1);
         edge_to[e] = (pgcn_node)(b - 1);
@@ -203,7 +216,7 @@ static pgcn_status read_attributes(tu *from) {
     return pgcn_i_source_features(source, dense, rows, rule.columns);
 }
 
-static pgcn_status tell_what_is_not_read(tu *from) {
+static pgcn_status note_unread_files(tu *from) {
     static const char *const kinds[] = {"edge_attributes", "graph_attributes"};
     for (int i = 0; i < 2; i++) {
         bool present;
@@ -215,7 +228,7 @@ static pgcn_status tell_what_is_not_read(tu *from) {
     return PGCN_OK;
 }
 
-/* ---- the whole ------------------------------------------------------------------------------- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 static pgcn_status read_all(tu *from) {
     int sets = pgcn_i_directory_find(from->directory, "", "_graph_indicator.txt", from->name);
@@ -226,12 +239,14 @@ static pgcn_status read_all(tu *from) {
                            from->directory, sets);
     PGCN_TRY(read_graph_labels(from));
     PGCN_TRY(read_indicator(from));
-    PGCN_TRY(read_codes(from, "node", from->source->nodes, &from->source->node_label,
-                        &from->source->node_label_name));
+    pgcn_i_source *source = from->source;
+    labelled nodes = {.name = "node", .items = "nodes", .count = source->nodes};
+    PGCN_TRY(read_codes(from, nodes, &source->node_label, &source->node_label_name));
     PGCN_TRY(read_edges(from));
-    PGCN_TRY(read_codes(from, "edge", from->source->edges, &from->source->edge_label, NULL));
+    labelled edges = {.name = "edge", .items = "edges of NAME_A.txt", .count = source->edges};
+    PGCN_TRY(read_codes(from, edges, &source->edge_label, NULL));
     PGCN_TRY(read_attributes(from));
-    return tell_what_is_not_read(from);
+    return note_unread_files(from);
 }
 
 pgcn_status pgcn_i_tu_read(const char *path, const pgcn_i_steps *steps, pgcn_i_source *source) {

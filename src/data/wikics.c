@@ -38,9 +38,9 @@ typedef struct document {
     pgcn_i_buffer link_from;   /* pgcn_node */
 } document;
 
-static key find_key(const char *text) {
+static key find_key(const char *text, size_t length) {
     int k = 0;
-    while (k < KEYS && strcmp(key_name[k], text) != 0) k++;
+    while (k < KEYS && !pgcn_i_is_word(text, length, key_name[k])) k++;
     return (key)k;
 }
 
@@ -54,16 +54,21 @@ static pgcn_status find_file(const char *path, char out[PGCN_I_PATH_BYTES]) {
     return pgcn_i_fail(PGCN_ERR_ARGUMENT, "the path '%.100s...' is too long", path);
 }
 
-/* The first key of the object is one of ours; a dictionary of Python 3.5 may begin with any. */
+/* The first key of the object must be one of the format; a dictionary of Python 3.5 may begin with
+ * any. */
 bool pgcn_i_wikics_detect(const char *path) {
-    char file[PGCN_I_PATH_BYTES], start[64] = "", word[32] = "";
+    static const char blanks[] = " \t\r\n";
+    char file[PGCN_I_PATH_BYTES], start[64] = "";
     if (find_file(path, file) != PGCN_OK || !pgcn_i_file_exists(file)) return false;
     pgcn_i_reader reader;
     if (pgcn_i_reader_open(&reader, file) != PGCN_OK) return false;
     int64_t bytes = reader.bytes < 63 ? reader.bytes : 63;
     bool read = pgcn_i_reader_read(&reader, start, bytes) == PGCN_OK;
     pgcn_i_reader_close(&reader);
-    return read && sscanf(start, " { \"%31[a-z_]\" :", word) == 1 && find_key(word) != KEYS;
+    const char *at = start + strspn(start, blanks);
+    if (!read || *at++ != '{') return false;
+    at += strspn(at, blanks);
+    return *at == '"' && find_key(at + 1, strcspn(at + 1, "\"")) != KEYS;
 }
 
 /* ---- values ---------------------------------------------------------------------------------- */
@@ -86,7 +91,7 @@ static pgcn_status take_value(document *doc, key k) {
     return PGCN_OK;
 }
 
-/* An array of values: one row of a matrix, or a whole vector. */
+/* Reads an array of values: one row of a matrix, or a vector. */
 static pgcn_status take_row(document *doc, key k, int64_t *count) {
     *count = 0;
     PGCN_TRY(pgcn_i_json_array(doc->json));
@@ -151,13 +156,13 @@ static pgcn_status take_document(document *doc) {
     for (const char *text;;) {
         PGCN_TRY(pgcn_i_json_key(doc->json, &text));
         if (!text) return pgcn_i_json_end(doc->json);
-        key k = find_key(text);
+        key k = find_key(text, strlen(text));
         if (k == KEYS) {
             PGCN_TRY(pgcn_i_json_skip(doc->json));
             continue;
         }
         if (doc->seen[k])
-            return pgcn_i_json_fail(doc->json, "the key '%s' stands there twice", key_name[k]);
+            return pgcn_i_json_fail(doc->json, "the key '%s' occurs twice", key_name[k]);
         doc->seen[k] = true;
         if (k == LINKS)
             PGCN_TRY(take_links(doc));
@@ -168,13 +173,13 @@ static pgcn_status take_document(document *doc) {
     }
 }
 
-/* ---- the whole ------------------------------------------------------------------------------- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 static bool is_split_masks(key k) {
     return k == TRAIN_MASKS || k == VAL_MASKS || k == STOPPING_MASKS;
 }
 
-/* All keys there, and of sizes that fit each other. */
+/* Checks that all keys are there and their sizes fit each other. */
 static pgcn_status check_sizes(const document *doc, const char *file) {
     for (int k = 0; k < KEYS; k++)
         if (!doc->seen[k] && k != STOPPING_MASKS)
@@ -238,8 +243,9 @@ static pgcn_status fill(document *doc, const char *file, pgcn_i_source *source) 
     source->edge_from = pgcn_i_arena_take(&source->edge_arena, &doc->link_from);
     source->edge_to = pgcn_i_arena_take(&source->edge_arena, &doc->value[LINKS]);
     if (!source->edge_from || !source->edge_to) return PGCN_ERR_MEMORY;
-    PGCN_TRY(pgcn_i_source_number_classes(source, (const int64_t *)doc->value[LABELS].data, n,
-                                          INT64_MIN, &source->label, &source->classes,
+    pgcn_i_class_codes codes = {
+        .code = (const int64_t *)doc->value[LABELS].data, .count = n, .missing = INT64_MIN};
+    PGCN_TRY(pgcn_i_source_number_classes(source, codes, &source->label, &source->classes,
                                           &source->class_name));
     int64_t columns = n > 0 ? doc->columns[FEATURES] : 0;
     const float *dense = pgcn_i_arena_take(&source->arena, &doc->value[FEATURES]);

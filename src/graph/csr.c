@@ -16,18 +16,14 @@ pgcn_graph_opts pgcn_graph_opts_default(void) {
 
 /* ---- transpose --------------------------------------------------------------------------- */
 
-/* A counting sort by column without scratch: the offsets of the result first count, then are where
- * the next entry of each row goes, and at last stand at the ends, which are the next starts. */
+/* A counting sort by column without scratch memory. The offsets of the result are used three times:
+ * first as counts, then as the position of the next entry of each row, and at the end they are the
+ * ends of the rows, which are the starts of the next ones. */
 static void start_rows(int64_t *cursor, int64_t rows, const pgcn_node *column, int64_t first,
                        int64_t last, int64_t row_begin) {
     memset(cursor, 0, (size_t)rows * sizeof *cursor);
     for (int64_t e = first; e < last; e++) cursor[column[e] - row_begin]++;
-    int64_t place = first;
-    for (int64_t row = 0; row < rows; row++) {
-        int64_t count = cursor[row];
-        cursor[row] = place;
-        place += count;
-    }
+    pgcn_i_counts_to_starts(cursor, rows, first);
 }
 
 static void end_rows(int64_t *cursor, int64_t rows, int64_t first) {
@@ -131,12 +127,7 @@ static pgcn_status gather_incoming(const edge_list *edges, pgcn_i_arena *arena,
         cursor[b]++;
         if (!edges->directed && a != b) cursor[a]++;
     }
-    int64_t place = 0;
-    for (int64_t row = 0; row < edges->n; row++) {
-        int64_t count = cursor[row];
-        cursor[row] = place;
-        place += count;
-    }
+    pgcn_i_counts_to_starts(cursor, edges->n, 0);
     for (int64_t e = 0; e < edges->m; e++) {
         pgcn_node a = edges->source[e], b = edges->target[e];
         if (a == b && !edges->keep_self_loops) continue;
@@ -238,19 +229,19 @@ pgcn_status pgcn_i_graph_reversed(const pgcn_graph *graph, pgcn_graph **out) {
     const pgcn_i_csr rows = {graph->n, (int64_t *)graph->offset, (pgcn_node *)graph->neighbour,
                              (float *)graph->weight}; /* which are only read */
     pgcn_i_arena arena = {0};
-    pgcn_i_csr turned;
+    pgcn_i_csr transposed;
     pgcn_graph *reversed = PGCN_I_ARRAY(&arena, pgcn_graph, 1);
     pgcn_status status =
-        reversed ? pgcn_i_csr_transpose(&rows, graph->n, &arena, &turned) : PGCN_ERR_MEMORY;
+        reversed ? pgcn_i_csr_transpose(&rows, graph->n, &arena, &transposed) : PGCN_ERR_MEMORY;
     if (status != PGCN_OK) {
         pgcn_i_arena_free(&arena);
         return status;
     }
     *reversed = *graph;
     reversed->arena = arena;
-    reversed->offset = turned.offset;
-    reversed->neighbour = turned.column;
-    reversed->weight = turned.value;
+    reversed->offset = transposed.offset;
+    reversed->neighbour = transposed.column;
+    reversed->weight = transposed.value;
     *out = reversed;
     return PGCN_OK;
 }
@@ -271,8 +262,8 @@ static pgcn_status check_offsets(const pgcn_graph *graph) {
     return PGCN_OK;
 }
 
-/* Where the first row that is not a list of ascending nodes goes wrong. */
-static pgcn_status tell_bad_row(const pgcn_graph *graph) {
+/* The error for the first row that is not a list of ascending nodes. */
+static pgcn_status fail_at_bad_row(const pgcn_graph *graph) {
     for (int64_t u = 0; u < graph->n; u++)
         for (int64_t e = graph->offset[u], begin = e; e < graph->offset[u + 1]; e++) {
             pgcn_node v = graph->neighbour[e];
@@ -289,8 +280,8 @@ static pgcn_status tell_bad_row(const pgcn_graph *graph) {
     return PGCN_OK;
 }
 
-/* A neighbour that is not larger than the one before it may only stand where a row begins: both are
- * counted over the whole array, without looking at rows, and compared. */
+/* A neighbour may be smaller than the one before it only at the beginning of a row. Both are
+ * counted over the whole array, without a loop over rows, and compared. */
 static pgcn_status check_neighbours(const pgcn_graph *graph) {
     const pgcn_node *neighbour = graph->neighbour;
     pgcn_node least = 0, most = -1;
@@ -305,7 +296,7 @@ static pgcn_status check_neighbours(const pgcn_graph *graph) {
         bool first_of_row = e > 0 && e < graph->offset[u + 1];
         allowed += first_of_row && neighbour[e] <= neighbour[e - 1];
     }
-    return least < 0 || most >= graph->n || falls != allowed ? tell_bad_row(graph) : PGCN_OK;
+    return least < 0 || most >= graph->n || falls != allowed ? fail_at_bad_row(graph) : PGCN_OK;
 }
 
 static pgcn_status check_weights(const pgcn_graph *graph) {

@@ -44,7 +44,7 @@ pgcn_status pgcn_i_graph_transition(const pgcn_graph *graph, bool self_loops, bo
                                     pgcn_scaling scaling, pgcn_i_arena *arena, pgcn_i_csr *out,
                                     pgcn_i_csr *transposed, float **degree);
 
-/* The graph with every edge turned round. */
+/* The graph with all edges reversed. */
 pgcn_status pgcn_i_graph_reversed(const pgcn_graph *graph, pgcn_graph **out);
 
 /* Arrays for a matrix of that size, zero; value NULL if not asked for. */
@@ -54,6 +54,25 @@ pgcn_status pgcn_i_csr_alloc(pgcn_i_arena *arena, int64_t rows, int64_t entries,
 /* out = transpose of `in` (rows of out = `columns`), rows ascending; arrays in `arena`. */
 pgcn_status pgcn_i_csr_transpose(const pgcn_i_csr *in, int64_t columns, pgcn_i_arena *arena,
                                  pgcn_i_csr *out);
+
+/* Exclusive prefix sums in place, the middle step of a counting sort: count[i] becomes
+ * first + count[0] + ... + count[i - 1]. */
+static inline void pgcn_i_counts_to_starts(int64_t *count, int64_t n, int64_t first) {
+    for (int64_t i = 0; i < n; i++) {
+        int64_t own = count[i];
+        count[i] = first;
+        first += own;
+    }
+}
+
+/* Union-find: the root of a node, which is its own parent. Halves the path of the next search. */
+static inline pgcn_node pgcn_i_root_of(pgcn_node *parent, pgcn_node node) {
+    while (parent[node] != node) {
+        parent[node] = parent[parent[node]];
+        node = parent[node];
+    }
+    return node;
+}
 
 /* Entries of a matrix with their rows, as [count] arrays. */
 typedef struct pgcn_i_entries {
@@ -77,7 +96,7 @@ typedef enum pgcn_i_order {
     PGCN_I_ORDER_COMMUNITY = 2
 } pgcn_i_order;
 
-/* order[i] [n]: the node that comes to place i. */
+/* order [n]: order[i] is the node that gets number i. */
 pgcn_status pgcn_i_graph_order(const pgcn_graph *graph, pgcn_i_order kind, pgcn_node *order);
 
 /* The same graph with node order[i] called i; number is the inverse, number[order[i]] = i. */

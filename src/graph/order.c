@@ -2,7 +2,7 @@
  *
  *   degree      hubs first: what is visited most shares few pages and stays in the cache
  *   rcm         reverse Cuthill-McKee: breadth first from a node of small degree, neighbours by
- *               degree, the whole backwards; narrow bands on meshes and road nets
+ *               degree, then reversed; narrow bands on meshes and road networks
  *   community   nodes join, from small degrees to large ones, the neighbouring community with which
  *               they have most edges beyond chance (the gain of modularity); a community is then
  *               contiguous, and so are those it was made of (after "Rabbit order", Arai et al.,
@@ -22,17 +22,13 @@ static int64_t degree_of(const pgcn_graph *graph, int64_t node) {
 /* Nodes by ascending degree, equal ones by number: a counting sort. */
 static pgcn_status sort_by_degree(const pgcn_graph *graph, pgcn_i_arena *scratch,
                                   pgcn_node *order) {
-    int64_t most = 0, place = 0;
+    int64_t most = 0;
     for (int64_t u = 0; u < graph->n; u++)
         if (degree_of(graph, u) > most) most = degree_of(graph, u);
     int64_t *cursor = PGCN_I_ARRAY(scratch, int64_t, most + 1);
     if (!cursor) return PGCN_ERR_MEMORY;
     for (int64_t u = 0; u < graph->n; u++) cursor[degree_of(graph, u)]++;
-    for (int64_t d = 0; d <= most; d++) {
-        int64_t count = cursor[d];
-        cursor[d] = place;
-        place += count;
-    }
+    pgcn_i_counts_to_starts(cursor, most + 1, 0);
     for (int64_t u = 0; u < graph->n; u++) order[cursor[degree_of(graph, u)]++] = (pgcn_node)u;
     pgcn_i_arena_drop(scratch, cursor);
     return PGCN_OK;
@@ -55,8 +51,8 @@ static pgcn_status order_by_degree(const pgcn_graph *graph, pgcn_i_arena *scratc
 
 /* ---- reverse Cuthill-McKee ------------------------------------------------------------------- */
 
-/* Neighbours must be met by ascending degree. Instead of sorting every row, rows are written anew
- * from the sorted nodes: node u, in its turn, is put at the end of the rows of its neighbours. */
+/* Neighbours must be visited by ascending degree. Instead of sorting every row, all rows are
+ * rebuilt from the sorted nodes: each node in turn is appended to the rows of its neighbours. */
 static pgcn_status rows_by_degree(const pgcn_graph *graph, const pgcn_node *sorted,
                                   pgcn_i_arena *scratch, pgcn_node **out) {
     int64_t *cursor = PGCN_I_ARRAY(scratch, int64_t, graph->n);
@@ -76,7 +72,7 @@ static pgcn_status order_by_rcm(const pgcn_graph *graph, pgcn_i_arena *scratch, 
     uint8_t *seen = PGCN_I_ARRAY(scratch, uint8_t, graph->n);
     if (!sorted || !seen) return PGCN_ERR_MEMORY;
     PGCN_TRY(sort_by_degree(graph, scratch, sorted));
-    if (graph->directed) /* the rows written anew would be those of the incoming edges */
+    if (graph->directed) /* the rebuilt rows would be those of the incoming edges */
         row = (pgcn_node *)(uintptr_t)graph->neighbour;
     else
         PGCN_TRY(rows_by_degree(graph, sorted, scratch, &row));
@@ -105,10 +101,10 @@ typedef struct link { /* edges from a community to another one */
 
 typedef struct communities {
     const pgcn_graph *graph;
-    pgcn_node *top;      /* [n] a way to the community that a node is in now */
+    pgcn_node *parent;   /* [n] parent links (union-find) to the community that a node is in */
     pgcn_node *into;     /* [n] the community that a community joined, -1: none */
     pgcn_node *size;     /* [n] nodes of a community */
-    pgcn_node *place;    /* [n] where a community begins inside the one it joined */
+    pgcn_node *position; /* [n] first position of a community inside the one it joined */
     double *strength;    /* [n] sum of the degrees of its nodes */
     pgcn_node *child;    /* [n] the last community that joined, -1: none */
     pgcn_node *sibling;  /* [n] the one that joined before */
@@ -120,37 +116,31 @@ typedef struct communities {
     int64_t joined;
 } communities;
 
-static pgcn_node top_of(pgcn_node *top, pgcn_node node) {
-    while (top[node] != node) {
-        top[node] = top[top[node]]; /* halves the way of the next search */
-        node = top[node];
-    }
-    return node;
-}
-
-static void meet(communities *c, pgcn_node me, pgcn_node node, float weight, int64_t *met) {
-    pgcn_node community = top_of(c->top, node);
+static void add_neighbour(communities *c, pgcn_node me, pgcn_node node, float weight,
+                          int64_t *met) {
+    pgcn_node community = pgcn_i_root_of(c->parent, node);
     if (community == me) return;
     if (c->weight[community] == 0) c->met[(*met)++] = community;
     c->weight[community] += weight;
 }
 
-/* Fills met and weight with the communities around `me`, which is one itself. */
-static int64_t look_around(communities *c, pgcn_node me) {
+/* Fills `met` and `weight` with the communities that have edges with community `me`; returns how
+ * many. */
+static int64_t find_neighbours(communities *c, pgcn_node me) {
     const pgcn_graph *graph = c->graph;
     int64_t met = 0;
     for (int64_t e = graph->offset[me]; e < graph->offset[me + 1]; e++)
-        meet(c, me, graph->neighbour[e], 1, &met);
+        add_neighbour(c, me, graph->neighbour[e], 1, &met);
     const link *links = (const link *)(const void *)c->links.data;
     for (pgcn_node child = c->child[me]; child >= 0; child = c->sibling[child])
         for (int64_t l = c->list[child]; l < c->end[child]; l++)
-            meet(c, me, links[l].to, links[l].weight, &met);
+            add_neighbour(c, me, links[l].to, links[l].weight, &met);
     return met;
 }
 
 static void join(communities *c, pgcn_node me, pgcn_node other) {
-    c->into[me] = c->top[me] = other;
-    c->place[me] = c->size[other];
+    c->into[me] = c->parent[me] = other;
+    c->position[me] = c->size[other];
     c->size[other] += c->size[me];
     c->strength[other] += c->strength[me];
     c->sibling[me] = c->child[other];
@@ -163,7 +153,7 @@ static void join(communities *c, pgcn_node me, pgcn_node other) {
 static pgcn_status find_partner(communities *c, pgcn_node me) {
     double all = (double)c->graph->entries, best_gain = 0;
     pgcn_node best = -1;
-    int64_t met = look_around(c, me);
+    int64_t met = find_neighbours(c, me);
     for (int64_t i = 0; i < met; i++) {
         pgcn_node other = c->met[i];
         double gain = (double)c->weight[other] - c->strength[me] * c->strength[other] / all;
@@ -187,10 +177,10 @@ static pgcn_status find_partner(communities *c, pgcn_node me) {
     return PGCN_OK;
 }
 
-/* A community's own node comes first, then those that joined it, in the order they did. Whoever
- * joined is complete by then, and the one it joined has its place later: the places are found
- * backwards. */
-static void lay_out(const communities *c, pgcn_node *start, pgcn_node *order) {
+/* The node of a community comes first, then the communities that joined it, in the order they
+ * joined. A community joins only after all others have joined it, so the start positions are
+ * computed from the last join to the first. */
+static void assign_positions(const communities *c, pgcn_node *start, pgcn_node *order) {
     pgcn_node next = 0;
     for (int64_t u = 0; u < c->graph->n; u++) {
         if (c->into[u] >= 0) continue;
@@ -199,7 +189,7 @@ static void lay_out(const communities *c, pgcn_node *start, pgcn_node *order) {
     }
     for (int64_t i = c->joined - 1; i >= 0; i--) {
         pgcn_node me = c->joins[i];
-        start[me] = start[c->into[me]] + c->place[me];
+        start[me] = start[c->into[me]] + c->position[me];
     }
     for (int64_t u = 0; u < c->graph->n; u++) order[start[u]] = (pgcn_node)u;
 }
@@ -208,10 +198,10 @@ static pgcn_status order_by_community(const pgcn_graph *graph, pgcn_i_arena *scr
                                       pgcn_node *order) {
     int64_t n = graph->n;
     communities c = {.graph = graph,
-                     .top = PGCN_I_ARRAY(scratch, pgcn_node, n),
+                     .parent = PGCN_I_ARRAY(scratch, pgcn_node, n),
                      .into = PGCN_I_ARRAY(scratch, pgcn_node, n),
                      .size = PGCN_I_ARRAY(scratch, pgcn_node, n),
-                     .place = PGCN_I_ARRAY(scratch, pgcn_node, n),
+                     .position = PGCN_I_ARRAY(scratch, pgcn_node, n),
                      .strength = PGCN_I_ARRAY(scratch, double, n),
                      .child = PGCN_I_ARRAY(scratch, pgcn_node, n),
                      .sibling = PGCN_I_ARRAY(scratch, pgcn_node, n),
@@ -221,11 +211,11 @@ static pgcn_status order_by_community(const pgcn_graph *graph, pgcn_i_arena *scr
                      .met = PGCN_I_ARRAY(scratch, pgcn_node, n),
                      .joins = PGCN_I_ARRAY(scratch, pgcn_node, n)};
     pgcn_node *turn = PGCN_I_ARRAY(scratch, pgcn_node, n);
-    if (!c.top || !c.into || !c.size || !c.place || !c.strength || !c.child || !c.sibling ||
+    if (!c.parent || !c.into || !c.size || !c.position || !c.strength || !c.child || !c.sibling ||
         !c.list || !c.end || !c.weight || !c.met || !c.joins || !turn)
         return PGCN_ERR_MEMORY;
     for (int64_t u = 0; u < n; u++) {
-        c.top[u] = (pgcn_node)u;
+        c.parent[u] = (pgcn_node)u;
         c.into[u] = c.child[u] = c.sibling[u] = -1;
         c.size[u] = 1;
         c.strength[u] = (double)degree_of(graph, u);
@@ -234,7 +224,7 @@ static pgcn_status order_by_community(const pgcn_graph *graph, pgcn_i_arena *scr
     for (int64_t i = 0; i < n && status == PGCN_OK; i++) status = find_partner(&c, turn[i]);
     pgcn_i_buffer_free(&c.links);
     PGCN_TRY(status);
-    lay_out(&c, turn, order);
+    assign_positions(&c, turn, order);
     return PGCN_OK;
 }
 
@@ -251,8 +241,9 @@ pgcn_status pgcn_i_graph_order(const pgcn_graph *graph, pgcn_i_order kind, pgcn_
     return status;
 }
 
-/* Row u of the new graph, u ascending, is put at the end of the rows of its neighbours: all rows
- * come out sorted. What is written is the transpose, which for an undirected graph is the graph. */
+/* Node u of the new graph, in ascending order of u, is appended to the rows of its neighbours, so
+ * all rows are sorted. This writes the transpose, which for an undirected graph is the graph
+ * itself. */
 static void write_transposed(const pgcn_graph *graph, const pgcn_node *order,
                              const pgcn_node *number, int64_t *cursor, pgcn_i_csr *out) {
     for (int64_t u = 0; u < graph->n; u++)

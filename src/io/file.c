@@ -50,7 +50,7 @@ pgcn_status pgcn_directory_make(const char *path) {
         memcpy(part, path, i);
         part[i] = '\0';
         if (mkdir(part, 0777) == 0) continue;
-        int error = errno; /* of mkdir: looking whether it is there would replace it */
+        int error = errno; /* errno of mkdir, before the next call replaces it */
         if (!pgcn_i_is_directory(part))
             return pgcn_i_fail(PGCN_ERR_IO, "cannot make the directory '%s' (--out): %s", part,
                                pgcn_system_error(error));
@@ -175,9 +175,9 @@ static size_t directory_length(const char *path) {
     return slash ? (size_t)(slash - path) + 1 : 0;
 }
 
-/* Sets file->path to where the bytes shall be in the end. A symbolic link is followed, so that a
- * link to another disk stays a link; anything but a regular file is refused, because renaming
- * over /dev/null (as root) would replace the device. */
+/* Sets file->path to the final path of the file. A symbolic link is followed, so that a link to
+ * another disk stays a link; anything but a regular file is refused, because renaming over
+ * /dev/null (as root) would replace the device. */
 static pgcn_status find_target(pgcn_i_atomic_file *file, const char *path) {
     size_t length = strlen(path);
     if (length == 0 || path[length - 1] == '/')
@@ -207,7 +207,7 @@ pgcn_status pgcn_i_atomic_open(pgcn_i_atomic_file *file, const char *path) {
     enum { ATTEMPTS = 1000 };
     static atomic_uint counter;
     file->descriptor = -1;
-    file->temporary[0] = '\0'; /* find_target may fail, and abort looks at this */
+    file->temporary[0] = '\0'; /* find_target may fail, and then abort reads this field */
     PGCN_TRY(find_target(file, path));
     /* The temporary name does not contain the final one, so that a long name stays possible. */
     int directory = (int)directory_length(file->path);
@@ -225,7 +225,7 @@ pgcn_status pgcn_i_atomic_open(pgcn_i_atomic_file *file, const char *path) {
         errno == ENOENT ? "; make the directory first (mkdir -p)" : "");
 }
 
-/* The sentence of a failed write; the temporary file is gone when this returns. */
+/* The error of a failed write; removes the temporary file. */
 static pgcn_status write_failed(pgcn_i_atomic_file *file, const char *doing) {
     int error = errno;
     pgcn_i_atomic_abort(file);
@@ -275,7 +275,7 @@ pgcn_status pgcn_i_atomic_commit(pgcn_i_atomic_file *file) {
 }
 
 void pgcn_i_atomic_abort(pgcn_i_atomic_file *file) {
-    if (file->temporary[0] == '\0') return; /* nothing is held */
+    if (file->temporary[0] == '\0') return; /* nothing to free */
     if (file->descriptor >= 0) close(file->descriptor);
     file->descriptor = -1;
     unlink(file->temporary);
@@ -289,7 +289,7 @@ struct pgcn_i_hash {
     bool failed;
 };
 
-/* libcrypto needs memory of its own, and says in its queue if it did not get it. */
+/* libcrypto allocates its own memory, and reports a failure in its error queue. */
 static pgcn_status hash_failed(void) {
     bool memory = false;
     char text[128] = "no reason was given";

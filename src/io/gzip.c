@@ -1,4 +1,4 @@
-/* The bytes of a file, decompressed on the way if it starts with the gzip magic 1f 8b (whatever its
+/* The bytes of a file, decompressed while reading if it starts with the gzip magic 1f 8b (whatever its
  * name). RFC 1952: one or more members, each a header, deflate data, CRC-32 and length; ISA-L inflates
  * and checks all of it. A file that ends inside a member or goes on with anything but a member is
  * damaged. What may come out is limited, so that a small file cannot fill the memory.
@@ -18,7 +18,7 @@ struct pgcn_i_bytes {
     int64_t given;                 /* to the caller */
     struct inflate_state *inflate; /* NULL: the file is plain */
     uint8_t *input;                /* [INPUT_BYTES] of a compressed file */
-    char start[2];                 /* of a plain file: read to see what it is, not yet given */
+    char start[2]; /* first bytes of a plain file, read to detect its type and not returned yet */
     int64_t start_bytes;
     bool between; /* a member has ended and the next one has not begun */
 };
@@ -32,8 +32,8 @@ void pgcn_i_bytes_close(pgcn_i_bytes *bytes) {
     pgcn_i_free(bytes);
 }
 
-/* Reads the first two bytes and, if they say gzip, gets what inflating needs. */
-static pgcn_status look_at_start(pgcn_i_bytes *bytes) {
+/* Reads the first two bytes. If they are the gzip magic, prepares to inflate. */
+static pgcn_status detect_gzip(pgcn_i_bytes *bytes) {
     int64_t count = bytes->reader.bytes < 2 ? bytes->reader.bytes : 2;
     PGCN_TRY(pgcn_i_reader_read(&bytes->reader, bytes->start, count));
     bytes->taken = bytes->start_bytes = count;
@@ -56,7 +56,7 @@ pgcn_status pgcn_i_bytes_open(const char *path, pgcn_i_bytes **out) {
     bytes->path = pgcn_i_strdup(path);
     pgcn_status status = bytes->path ? PGCN_OK : PGCN_ERR_MEMORY;
     if (status == PGCN_OK) status = pgcn_i_reader_open(&bytes->reader, bytes->path);
-    if (status == PGCN_OK) status = look_at_start(bytes);
+    if (status == PGCN_OK) status = detect_gzip(bytes);
     if (status != PGCN_OK) {
         pgcn_i_bytes_close(bytes);
         return status;

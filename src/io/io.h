@@ -14,8 +14,8 @@
 /* All our formats are little-endian and arrays go to disk and into hashes as they are. */
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "pathgcn needs a little-endian machine");
 
-/* How much of a file is looked at at once. The fuzz tests make it small, so that small inputs cross
- * the edges of windows too. */
+/* How much of a file is in memory at a time. The fuzz tests make it small, so that small inputs
+ * cross the edges of windows too. */
 #ifdef PGCN_SMALL_WINDOWS
 #define PGCN_I_WINDOW(bytes) ((bytes) < 1024 ? (bytes) : 1024)
 #else
@@ -44,12 +44,13 @@ pgcn_status pgcn_i_file_read(const char *path, int64_t max_bytes, pgcn_i_arena *
                              int64_t *bytes);
 bool pgcn_i_file_exists(const char *path);
 bool pgcn_i_is_directory(const char *path);
-/* A folder to list; *out = NULL if there is none. Its next entry, NULL after the last. A folder that
- * cannot be read is an error, and not one with fewer files. */
+/* A folder to list; *out = NULL if there is none. Its next entry, NULL after the last. A folder
+ * that cannot be read is an error, not an empty folder. */
 pgcn_status pgcn_i_directory_open(const char *path, DIR **out);
 pgcn_status pgcn_i_directory_next(DIR *stream, const char *path, struct dirent **out);
-/* How many files of a directory have names that begin and end so, and are longer than both together;
- * `middle` gets what stands between in the first of them by alphabet. 0 if it cannot be listed. */
+/* Counts the files of a directory whose names begin with `begin` and end with `end`, with something
+ * between. `middle` gets the text between of the first one in alphabetical order. 0 if the
+ * directory cannot be listed. */
 enum { PGCN_I_NAME_BYTES = 256 };
 int pgcn_i_directory_find(const char *directory, const char *begins, const char *ends,
                           char middle[PGCN_I_NAME_BYTES]);
@@ -107,8 +108,8 @@ pgcn_status pgcn_i_npy_read_as(const char *path, pgcn_i_arena *arena, pgcn_i_dty
                                pgcn_i_array *out);
 pgcn_status pgcn_i_npy_write(const char *path, const pgcn_i_array *array);
 
-/* The same for bytes that come front to back from elsewhere (a member of an archive). `name` stands
- * in errors; `read` gives exactly the bytes asked for, or fails. */
+/* The same for bytes that are read in order from elsewhere (a member of an archive). `name` is for
+ * errors; `read` reads exactly the requested number of bytes, or fails. */
 typedef struct pgcn_i_byte_source {
     const char *name;
     int64_t bytes; /* in all */
@@ -119,29 +120,32 @@ enum {
     PGCN_I_NPY_COLUMNS = 1, /* matrices in Fortran order are transposed, not refused */
     PGCN_I_NPY_TEXT = 2     /* '<U7' is read as PGCN_I_UCS4, not refused */
 };
-pgcn_status pgcn_i_npy_parse(const pgcn_i_byte_source *input, unsigned also, pgcn_i_arena *arena,
+pgcn_status pgcn_i_npy_parse(const pgcn_i_byte_source *input, unsigned accepts, pgcn_i_arena *arena,
                              pgcn_i_array *out);
-/* All that stands before the data; returns its length, 0 if the shape is not valid. */
+/* Converts numbers of any type to float32, in the arena that holds them. */
+pgcn_status pgcn_i_array_to_f32(pgcn_i_arena *arena, pgcn_i_array *array);
+/* Writes everything before the data; returns its length, 0 if the shape is not valid. */
 enum { PGCN_I_NPY_HEADER = 256 };
 int pgcn_i_npy_header(const pgcn_i_array *array, char header[PGCN_I_NPY_HEADER],
                       int64_t *data_bytes);
 
 /* ---- bytes, plain or gzip (gzip.c) -------------------------------------------------------- */
 
-/* A file that starts with the gzip magic is decompressed on the way, whatever its name; checksums,
- * lengths and the end of the file are checked. It may become 1 GiB in any case and beyond that
- * 100 times its own length: more is refused as a bomb. */
+/* A file that starts with the gzip magic is decompressed while reading, whatever its name.
+ * Checksums, lengths and the end of the file are checked. Its decompressed size is limited by
+ * pgcn_i_unpacked_most(). */
 typedef struct pgcn_i_bytes pgcn_i_bytes;
 pgcn_status pgcn_i_bytes_open(const char *path, pgcn_i_bytes **out);
 /* Up to `capacity` bytes; fewer only at the end (or beyond 2^30 in one call). */
 pgcn_status pgcn_i_bytes_read(pgcn_i_bytes *bytes, void *data, int64_t capacity, int64_t *got);
 const char *pgcn_i_bytes_path(const pgcn_i_bytes *bytes);
 int64_t pgcn_i_bytes_length(const pgcn_i_bytes *bytes); /* of the file as it is on disk */
-double pgcn_i_bytes_share(const pgcn_i_bytes *bytes);   /* of the file that was used, 0..1 */
+double pgcn_i_bytes_share(const pgcn_i_bytes *bytes);   /* of the file read so far, 0..1 */
 void pgcn_i_bytes_close(pgcn_i_bytes *bytes);           /* NULL is fine */
 
-/* What a compressed file may become before it is taken for a bomb: 1 GiB in any case, and beyond that
- * a number of times its own length. The one rule for gzip, .npz and archives. */
+/* The largest decompressed size that is accepted: 1 GiB, or PGCN_I_BOMB_TIMES times the packed
+ * length if that is more. A larger file is refused as a bomb. The one rule for gzip, .npz and
+ * archives. */
 enum { PGCN_I_BOMB_TIMES = 100 };
 static inline int64_t pgcn_i_unpacked_most(int64_t packed_bytes) {
     const int64_t always = INT64_C(1) << 30;
@@ -159,28 +163,36 @@ pgcn_status pgcn_i_text_open(const char *path, pgcn_i_text **out);
 /* The next line without its end (\n or \r\n), with a NUL after it; borrowed until the next call.
  * *line = NULL after the last one. A NUL inside a line is an error. */
 pgcn_status pgcn_i_text_line(pgcn_i_text *text, char **line, int64_t *length);
-int64_t pgcn_i_text_line_number(const pgcn_i_text *text); /* of the last line given, from 1 */
-/* Share of the file that was read, 0..1, estimated: to predict how long an array will become. */
+int64_t pgcn_i_text_line_number(const pgcn_i_text *text); /* of the last line returned, from 1 */
+/* Estimated share of the file that was read, 0..1: to predict the final length of an array. */
 double pgcn_i_text_share(const pgcn_i_text *text);
 void pgcn_i_text_close(pgcn_i_text *text); /* NULL is fine */
 /* "reading 'FILE': line 17: " and the sentence: every error about a line. */
 pgcn_status pgcn_i_text_fail(const pgcn_i_text *text, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Cuts a line into cells, in place: they are in `cells` (of char *) until the line is gone. The delimiter
- * is ',', ';', '\t', or ' ' for runs of blanks and tabs. Blanks around a cell are dropped; a cell in
- * quotes may hold the delimiter and doubled quotes (RFC 4180). An error if a quote is not closed. */
+/* Splits a line into cells, in place. `cells` (of char *) points into the line and is valid as long
+ * as the line is. The delimiter is ',', ';', '\t', or ' ' for runs of blanks and tabs. Blanks
+ * around a cell are dropped; a cell in quotes may hold the delimiter and doubled quotes (RFC 4180).
+ * An error if a quote is not closed. */
 pgcn_status pgcn_i_text_split(const pgcn_i_text *text, char *line, char delimiter,
                               pgcn_i_buffer *cells, int64_t *count);
-/* The first characters of something found in a file, without what a terminal would obey. */
+/* The first characters of text found in a file, without control characters. */
 enum { PGCN_I_EXCERPT = 40 };
 void pgcn_i_text_excerpt(const char *found, int64_t length, char out[PGCN_I_EXCERPT]);
 
-bool pgcn_i_is_utf8(const char *text, int64_t bytes); /* no NUL is needed behind it */
+bool pgcn_i_is_utf8(const char *text, int64_t bytes); /* needs no NUL at its end */
+/* Whether the `length` bytes at `text` are exactly this word. */
+bool pgcn_i_is_word(const char *text, size_t length, const char *word);
+bool pgcn_i_ends_with(const char *text, const char *ending); /* and is longer than the ending */
+const char *pgcn_i_file_name(const char *path);              /* its last part */
+/* For qsort() and bsearch() of char * and of int64_t. */
+int pgcn_i_compare_texts(const void *a, const void *b);
+int pgcn_i_compare_i64(const void *a, const void *b);
 
-/* Numbers at *at, which moves behind them; false (and *at stays) if there is none or it does not
- * fit. Blanks before the number are not skipped. Locale-independent, correctly rounded, accepts
- * what C prints (1, -2.5e-3, nan, inf); the string ends with a NUL or any other character. */
+/* Parses a number at *at and advances *at past it. False (and *at is unchanged) if there is none or
+ * it does not fit. Blanks before the number are not skipped. Locale-independent, correctly rounded,
+ * accepts what C prints (1, -2.5e-3, nan, inf); the string ends with a NUL or any other character. */
 bool pgcn_i_parse_i64(const char **at, int64_t *out);
 bool pgcn_i_parse_f32(const char **at, float *out);
 bool pgcn_i_parse_f64(const char **at, double *out);
@@ -209,14 +221,14 @@ typedef struct pgcn_i_table {
     pgcn_i_buffer id;   /* with rule.ids: the ids, a NUL after each */
     pgcn_i_buffer line; /* with rule.ids: int64 [rows], the line of each row */
     int64_t bad_column; /* after PGCN_ERR_FORMAT: of numbers, from 0; -1: another reason */
-    char bad_cell[PGCN_I_EXCERPT]; /* what stands there; "": it is empty */
+    char bad_cell[PGCN_I_EXCERPT]; /* its text; "": it is empty */
 } pgcn_i_table;
 /* Empty lines are skipped. The first bad line is an error that names line and column. The result does
  * not depend on the number of threads. After a failure nothing has to be freed. */
 pgcn_status pgcn_i_table_read(const char *path, const pgcn_i_table_rule *rule, pgcn_i_table *out);
 void pgcn_i_table_free(pgcn_i_table *table);
-/* Several files at the same time, so that no core waits for a decompressor; the largest should be the
- * first. The error is that of the first bad file in this order, and then no table has to be freed. */
+/* Reads several files at the same time, so that no core waits for a decompressor. Give the largest
+ * first. The error is that of the first bad file in this order; after it no table has to be freed. */
 typedef struct pgcn_i_table_job {
     const char *path;
     pgcn_i_table_rule rule;
@@ -226,8 +238,8 @@ pgcn_status pgcn_i_tables_read(const pgcn_i_table_job *jobs, int count);
 
 /* ---- zip archives of arrays (npz.c, by libzip) -------------------------------------------- */
 
-/* NumPy .npz. Sizes are checked against what deflate can have made of the bytes in the file, and
- * with the bomb rule above, before anything is allocated. */
+/* NumPy .npz. Sizes are checked against the largest ratio of deflate and the bomb rule above,
+ * before anything is allocated. */
 typedef struct pgcn_i_npz pgcn_i_npz;
 pgcn_status pgcn_i_npz_open(const char *path, pgcn_i_npz **out);
 bool pgcn_i_npz_has(const pgcn_i_npz *npz, const char *name); /* "train_mask", without .npy */
@@ -245,8 +257,8 @@ pgcn_status pgcn_i_npz_write(const char *path, const pgcn_i_tensor *arrays, int 
 
 /* A JSON document read from front to back, value by value; nothing of it is kept. For published
  * graphs of a hundred megabytes and more, where a tree of values needs many times their length;
- * small documents are read by json_tree.c. The caller asks for what it expects next and gets that or an error
- * with line and byte. Strict: no NaN, no comments, at most 64 levels. */
+ * small documents are read by json_tree.c. The caller requests the type it expects next and gets
+ * the value or an error with line and byte. Strict: no NaN, no comments, at most 64 levels. */
 typedef struct pgcn_i_json pgcn_i_json;
 typedef enum pgcn_i_json_kind {
     PGCN_I_JSON_OBJECT,
@@ -263,17 +275,19 @@ pgcn_status pgcn_i_json_open_text(const char *path, const char *text, int64_t by
 void pgcn_i_json_close(pgcn_i_json *json);                               /* NULL is fine */
 int64_t pgcn_i_json_bytes(const pgcn_i_json *json);                      /* length of the file */
 pgcn_status pgcn_i_json_peek(pgcn_i_json *json, pgcn_i_json_kind *kind); /* of the next value */
-/* Enters an object; its next key, or NULL after the last, when the object is left. The key is
- * borrowed until the next key or text. Its value must be read or skipped before the next call. */
+/* pgcn_i_json_object() enters an object; pgcn_i_json_key() returns its next key, or leaves the
+ * object after the last one and returns NULL. The key is borrowed until the next key or text. Its
+ * value must be read or skipped before the next call. */
 pgcn_status pgcn_i_json_object(pgcn_i_json *json);
 pgcn_status pgcn_i_json_key(pgcn_i_json *json, const char **key);
-/* Enters an array; whether there is one more item, else the array is left. */
+/* pgcn_i_json_array() enters an array; pgcn_i_json_more() tells whether there is another item, and
+ * leaves the array if there is none. */
 pgcn_status pgcn_i_json_array(pgcn_i_json *json);
 pgcn_status pgcn_i_json_more(pgcn_i_json *json, bool *more);
 pgcn_status pgcn_i_json_i64(pgcn_i_json *json, int64_t *out); /* a whole number */
 pgcn_status pgcn_i_json_f32(pgcn_i_json *json, float *out);
-/* Any number: a whole one as such, others as a double. */
-pgcn_status pgcn_i_json_number(pgcn_i_json *json, bool *whole, int64_t *integer, double *real);
+/* Any number: in *integer if *is_integer, else in *real. */
+pgcn_status pgcn_i_json_number(pgcn_i_json *json, bool *is_integer, int64_t *integer, double *real);
 pgcn_status pgcn_i_json_flag(pgcn_i_json *json, bool *out);        /* true, false, 1 or 0 */
 pgcn_status pgcn_i_json_text(pgcn_i_json *json, const char **out); /* borrowed as a key is */
 pgcn_status pgcn_i_json_skip(pgcn_i_json *json);                   /* one value, whatever it is */
@@ -284,9 +298,9 @@ pgcn_status pgcn_i_json_fail(const pgcn_i_json *json, const char *format, ...)
 
 /* ---- small JSON documents (json_tree.c) ----------------------------------------------------- */
 
-/* A whole document as a tree of jansson's values, which the caller frees with json_decref. Jansson's
- * own parser loses letters and aborts when memory runs out. *out = NULL with PGCN_OK: it is not JSON,
- * a key stands there twice, or a string is not UTF-8; pgcn_last_error() says what. */
+/* A whole document as a tree of jansson's values, which the caller frees with json_decref.
+ * Jansson's own parser drops characters or aborts when memory runs out. *out = NULL with PGCN_OK:
+ * it is not JSON, a key occurs twice, or a string is not UTF-8; pgcn_last_error() says which. */
 pgcn_status pgcn_i_json_parse(const char *path, const char *text, int64_t bytes, json_t **out);
 /* A value as text, compact, keys in their order or sorted; the caller frees it with pgcn_i_free. NULL
  * without memory. Jansson's json_dumps gives incomplete text then. */
@@ -296,12 +310,12 @@ char *pgcn_i_json_dump(const json_t *value, size_t flags);
 
 /* A file that an archive must hold. */
 typedef struct pgcn_i_listed {
-    const char *path; /* in the archive, without the one folder, and below the directory */
+    const char *path; /* relative, in the archive (without its top folder) and in the directory */
     int64_t bytes;    /* 0: not known */
 } pgcn_i_listed;
 
 /* Unpacks the listed files of an archive, and no others, into a directory, which exists. If
- * everything in the archive lies in one folder, that folder is left out. An archive with anything
+ * everything in the archive is in one top folder, that folder is dropped. An archive with anything
  * but plain files inside itself (absolute paths, "..", links), without a listed file, with a listed
  * file of another length, or with a bomb is refused before anything is written. */
 pgcn_status pgcn_i_unzip(const char *path, const char *directory, const pgcn_i_listed *listed,

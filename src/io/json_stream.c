@@ -1,10 +1,10 @@
 /* JSON documents (RFC 8259) of any length, read from front to back through a window of the file.
  *
- * A pull parser: the caller enters objects and arrays and asks for the values it expects, and what
- * nobody asks for is skipped without being stored. Memory is the window and the longest string.
+ * A pull parser: the caller enters objects and arrays and requests the values it expects. Values that
+ * nobody requests are skipped without being stored. Memory is the window and the longest string.
  * Levels are counted, never recursed into. What is not JSON (NaN, 01, a comma too many, a raw tab
- * in a string) is refused with line and byte; keys are handed out as they stand, so it is the caller
- * who finds that one stands there twice. Called by wikics.c and node_link.c. One thread per
+ * in a string) is refused with line and byte. Repeated keys are returned as they are: the caller must
+ * find them. Called by wikics.c and node_link.c. One thread per
  * document. */
 #include "io/io.h"
 
@@ -20,14 +20,14 @@ struct pgcn_i_json {
     char *path;
     char *window;       /* [WINDOW_BYTES + 1], a NUL after the last byte */
     const char *at;     /* the next character, in the window */
-    const char *end;    /* behind the last byte of the window */
-    int64_t unread;     /* bytes of the file behind the window */
+    const char *end;    /* one past the last byte of the window */
+    int64_t unread;     /* bytes of the file after the window */
     int64_t before;     /* bytes of the file before the window */
     int64_t line;       /* of *at, from 1 */
     pgcn_i_buffer text; /* the last key or string, with a NUL */
     int levels;
     bool in_object[MOST_LEVELS]; /* else in an array */
-    bool begun[MOST_LEVELS];     /* an item was given already: a comma comes before the next */
+    bool begun[MOST_LEVELS];     /* an item was read: a comma must come before the next */
 };
 
 pgcn_status pgcn_i_json_fail(const pgcn_i_json *json, const char *format, ...) {
@@ -124,7 +124,7 @@ static pgcn_status skip_blanks(pgcn_i_json *json) {
     }
 }
 
-/* "a string", "the end of the file", "'N'": what stands at the place, for errors. */
+/* What is at the current position, for errors: "a string", "the end of the file", "'N'". */
 static const char *found_there(const pgcn_i_json *json, char out[16]) {
     if (json->at == json->end) return "the end of the file";
     unsigned char c = (unsigned char)*json->at;
@@ -150,7 +150,7 @@ static pgcn_status not_expected(const pgcn_i_json *json, const char *expected) {
 
 /* ---- structure ------------------------------------------------------------------------------- */
 
-/* Ready to read a value: enough of it in the window to tell what it is. */
+/* Moves to the next value, with enough of it in the window to see its type. */
 static pgcn_status to_value(pgcn_i_json *json) {
     PGCN_TRY(skip_blanks(json));
     return look_ahead(json, LONGEST_NUMBER);
@@ -299,7 +299,7 @@ static pgcn_status take_escape(pgcn_i_json *json) {
     return add_utf8(json, (unsigned char)to[which - from]);
 }
 
-/* A string at json->at into json->text; unless `keep`, it is only walked over. */
+/* Copies the string at json->at into json->text; unless `keep`, only skips it. */
 static pgcn_status take_string(pgcn_i_json *json, bool keep) {
     json->text.bytes = 0;
     json->at++; /* the quote */
@@ -367,25 +367,25 @@ static const char *skip_digits(const char *at) {
     return at;
 }
 
-/* The end of the number at json->at by the grammar of JSON, and whether it is written as a whole
- * one. The window ends with a NUL, which ends every number. */
-static pgcn_status scan_number(pgcn_i_json *json, const char **end, bool *whole) {
+/* The end of the number at json->at by the grammar of JSON, and whether it is an integer. The
+ * window ends with a NUL, which ends every number. */
+static pgcn_status scan_number(pgcn_i_json *json, const char **end, bool *is_integer) {
     PGCN_TRY(to_value(json));
     const char *first = json->at + (*json->at == '-'), *at = skip_digits(first);
-    *whole = true;
+    *is_integer = true;
     bool good = at > first && (*first != '0' || at == first + 1);
     if (good && *at == '.') {
         const char *fraction = ++at;
         at = skip_digits(at);
         good = at > fraction;
-        *whole = false;
+        *is_integer = false;
     }
     if (good && (*at == 'e' || *at == 'E')) {
         at += at[1] == '+' || at[1] == '-' ? 2 : 1;
         const char *exponent = at;
         at = skip_digits(at);
         good = at > exponent;
-        *whole = false;
+        *is_integer = false;
     }
     if (!good) return not_expected(json, "a number");
     if (at - json->at >= LONGEST_NUMBER)
@@ -396,10 +396,10 @@ static pgcn_status scan_number(pgcn_i_json *json, const char **end, bool *whole)
 
 pgcn_status pgcn_i_json_i64(pgcn_i_json *json, int64_t *out) {
     const char *end, *at;
-    bool whole;
-    PGCN_TRY(scan_number(json, &end, &whole));
+    bool is_integer;
+    PGCN_TRY(scan_number(json, &end, &is_integer));
     at = json->at;
-    if (!whole || !pgcn_i_parse_i64(&at, out) || at != end)
+    if (!is_integer || !pgcn_i_parse_i64(&at, out) || at != end)
         return pgcn_i_json_fail(json, "found %.*s where a whole number below 2^63 is expected",
                                 (int)(end - json->at < 40 ? end - json->at : 40), json->at);
     json->at = end;
@@ -408,8 +408,8 @@ pgcn_status pgcn_i_json_i64(pgcn_i_json *json, int64_t *out) {
 
 pgcn_status pgcn_i_json_f32(pgcn_i_json *json, float *out) {
     const char *end, *at;
-    bool whole;
-    PGCN_TRY(scan_number(json, &end, &whole));
+    bool is_integer;
+    PGCN_TRY(scan_number(json, &end, &is_integer));
     at = json->at;
     if (!pgcn_i_parse_f32(&at, out) || at != end || !isfinite(*out))
         return pgcn_i_json_fail(json, "the number %.*s does not fit a float",
@@ -418,10 +418,11 @@ pgcn_status pgcn_i_json_f32(pgcn_i_json *json, float *out) {
     return PGCN_OK;
 }
 
-pgcn_status pgcn_i_json_number(pgcn_i_json *json, bool *whole, int64_t *integer, double *real) {
+pgcn_status pgcn_i_json_number(pgcn_i_json *json, bool *is_integer, int64_t *integer,
+                               double *real) {
     const char *end, *at;
-    PGCN_TRY(scan_number(json, &end, whole));
-    if (*whole) return pgcn_i_json_i64(json, integer);
+    PGCN_TRY(scan_number(json, &end, is_integer));
+    if (*is_integer) return pgcn_i_json_i64(json, integer);
     at = json->at;
     if (!pgcn_i_parse_f64(&at, real) || at != end || !isfinite(*real))
         return pgcn_i_json_fail(json, "the number %.*s does not fit a double",
@@ -430,7 +431,7 @@ pgcn_status pgcn_i_json_number(pgcn_i_json *json, bool *whole, int64_t *integer,
     return PGCN_OK;
 }
 
-/* One of true, false and null, which no letter may continue. */
+/* One of true, false and null, not followed by another letter. */
 static bool take_word(pgcn_i_json *json, const char *word) {
     size_t length = strlen(word);
     if (strncmp(json->at, word, length) != 0) return false;
@@ -457,10 +458,10 @@ pgcn_status pgcn_i_json_flag(pgcn_i_json *json, bool *out) {
 
 static pgcn_status skip_scalar(pgcn_i_json *json, pgcn_i_json_kind kind) {
     const char *end;
-    bool whole;
+    bool is_integer;
     if (kind == PGCN_I_JSON_TEXT) return take_string(json, false);
     if (kind == PGCN_I_JSON_NUMBER) {
-        PGCN_TRY(scan_number(json, &end, &whole));
+        PGCN_TRY(scan_number(json, &end, &is_integer));
         json->at = end;
         return PGCN_OK;
     }

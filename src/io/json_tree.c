@@ -7,7 +7,7 @@
 
 static pgcn_status read_value(pgcn_i_json *json, json_t **out);
 
-/* What jansson could not make: the rules of JSON were kept, so memory is short. */
+/* A value that jansson could not make. The document is valid JSON, so memory is out. */
 static pgcn_status made(json_t *value, json_t **out) {
     *out = value;
     return value ? PGCN_OK : pgcn_i_fail(PGCN_ERR_MEMORY, "out of memory for a JSON document");
@@ -27,8 +27,8 @@ static pgcn_status read_members(pgcn_i_json *json, json_t *object) {
         if (!next) return PGCN_OK;
         PGCN_TRY(check_text(json, next));
         if (json_object_get(object, next))
-            return pgcn_i_json_fail(json, "the key '%.40s' stands there twice", next);
-        char *key = pgcn_i_strdup(next); /* the stream's own is gone after the value */
+            return pgcn_i_json_fail(json, "the key '%.40s' occurs twice", next);
+        char *key = pgcn_i_strdup(next); /* the key of the stream is overwritten by the value */
         if (!key) return PGCN_ERR_MEMORY;
         pgcn_status status = read_value(json, &value);
         if (status == PGCN_OK && json_object_set_new(object, key, value) != 0)
@@ -101,14 +101,14 @@ pgcn_status pgcn_i_json_parse(const char *path, const char *text, int64_t bytes,
 
 typedef struct dump {
     pgcn_i_buffer text;
-    bool failed; /* jansson does not look at every answer */
+    bool failed; /* jansson ignores some failures of the callback */
 } dump;
 
 static int add_text(const char *text, size_t bytes, void *context) {
     dump *to = context;
-    char *place = to->failed ? NULL : pgcn_i_buffer_add(&to->text, (int64_t)bytes);
-    if (place)
-        memcpy(place, text, bytes);
+    char *added = to->failed ? NULL : pgcn_i_buffer_add(&to->text, (int64_t)bytes);
+    if (added)
+        memcpy(added, text, bytes);
     else
         to->failed = true;
     return to->failed ? -1 : 0;
@@ -116,9 +116,9 @@ static int add_text(const char *text, size_t bytes, void *context) {
 
 char *pgcn_i_json_dump(const json_t *value, size_t flags) {
     dump to = {0};
-    bool whole = json_dump_callback(value, add_text, &to, JSON_COMPACT | flags) == 0 &&
-                 !to.failed && add_text("", 1, &to) == 0;
-    char *text = whole ? pgcn_i_strdup(to.text.data) : NULL;
+    bool complete = json_dump_callback(value, add_text, &to, JSON_COMPACT | flags) == 0 &&
+                    !to.failed && add_text("", 1, &to) == 0;
+    char *text = complete ? pgcn_i_strdup(to.text.data) : NULL;
     pgcn_i_buffer_free(&to.text);
     return text;
 }

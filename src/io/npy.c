@@ -54,19 +54,34 @@ void pgcn_i_shape_text(pgcn_i_dtype dtype, int rank, const int64_t *shape,
     if (used < PGCN_I_SHAPE_TEXT) snprintf(out + used, (size_t)(PGCN_I_SHAPE_TEXT - used), "]");
 }
 
+pgcn_status pgcn_i_array_to_f32(pgcn_i_arena *arena, pgcn_i_array *array) {
+    if (array->dtype == PGCN_I_F32) return PGCN_OK;
+    float *out = PGCN_I_ARRAY(arena, float, array->count);
+    if (!out) return PGCN_ERR_MEMORY;
+    for (int64_t i = 0; i < array->count; i++)
+        out[i] = array->dtype == PGCN_I_F64   ? (float)((const double *)array->data)[i]
+                 : array->dtype == PGCN_I_I64 ? (float)((const int64_t *)array->data)[i]
+                 : array->dtype == PGCN_I_I32 ? (float)((const int32_t *)array->data)[i]
+                                              : (float)((const uint8_t *)array->data)[i];
+    pgcn_i_arena_drop(arena, array->data);
+    array->dtype = PGCN_I_F32;
+    array->data = out;
+    return PGCN_OK;
+}
+
 /* ---- the header -------------------------------------------------------------------------- */
 
 typedef struct parser {
     const char *at, *end;
     const char *path;
-    unsigned also;  /* PGCN_I_NPY_* */
-    int64_t width;  /* characters of a string, for text */
-    bool by_column; /* Fortran order of more than one dimension */
+    unsigned accepts; /* PGCN_I_NPY_* */
+    int64_t width;    /* characters of a string, for text */
+    bool by_column;   /* Fortran order of more than one dimension */
 } parser;
 
 static pgcn_status bad_header(const parser *text, const char *expected) {
     int shown = (int)(text->end - text->at < 20 ? text->end - text->at : 20);
-    for (int i = 0; i < shown; i++) /* the rest of a hostile header is not for a terminal */
+    for (int i = 0; i < shown; i++) /* do not print the rest of a hostile header */
         if (text->at[i] < ' ' || text->at[i] > '~') shown = i;
     return pgcn_i_fail(PGCN_ERR_FORMAT,
                        "reading '%s': its .npy header has '%.*s' where %s is expected; write it "
@@ -78,7 +93,7 @@ static void skip_space(parser *text) {
     while (text->at < text->end && (*text->at == ' ' || *text->at == '\n')) text->at++;
 }
 
-/* Takes one character, with space before it. */
+/* Skips space and then one given character; false if another one follows. */
 static bool take(parser *text, char wanted) {
     skip_space(text);
     if (text->at == text->end || *text->at != wanted) return false;
@@ -86,7 +101,7 @@ static bool take(parser *text, char wanted) {
     return true;
 }
 
-/* Takes a word such as True, which nothing may continue. */
+/* Skips space and then a word such as True. */
 static bool take_word(parser *text, const char *word) {
     skip_space(text);
     size_t length = strlen(word);
@@ -149,7 +164,7 @@ static pgcn_status find_type(parser *text, const char *descr, pgcn_i_dtype *out)
         *out = PGCN_I_U8; /* NumPy's bool is one byte, 0 or 1 */
         return PGCN_OK;
     }
-    if ((text->also & PGCN_I_NPY_TEXT) && take_text_type(text, descr)) {
+    if ((text->accepts & PGCN_I_NPY_TEXT) && take_text_type(text, descr)) {
         *out = PGCN_I_UCS4;
         return PGCN_OK;
     }
@@ -178,60 +193,74 @@ static pgcn_status find_type(parser *text, const char *descr, pgcn_i_dtype *out)
                        text->path, descr, problem, fix);
 }
 
-static pgcn_status parse_header(parser *text, pgcn_i_array *out) {
-    enum { DESCR = 1, ORDER = 2, SHAPE = 4, ALL = 7 };
-    int seen = 0;
-    bool fortran = false, comma = true;
+static pgcn_status take_type(parser *text, pgcn_i_array *out) {
+    char descr[16];
+    skip_space(text);
+    if (text->at < text->end && *text->at == '[')
+        return pgcn_i_fail(PGCN_ERR_FORMAT,
+                           "reading '%s': the array is structured (it has named fields), "
+                           "expected one plain type; save each field by itself, e.g. "
+                           "np.ascontiguousarray(a['field'])",
+                           text->path);
+    PGCN_TRY(take_string(text, descr, sizeof descr, "a type such as '<i4'"));
+    return find_type(text, descr, &out->dtype);
+}
+
+static pgcn_status take_order(parser *text, pgcn_i_array *out) {
+    (void)out;
+    text->by_column = take_word(text, "True");
+    if (!text->by_column && !take_word(text, "False")) return bad_header(text, "True or False");
+    return PGCN_OK;
+}
+
+/* The keys of a header; each must occur once. */
+static const struct {
+    const char *name;
+    pgcn_status (*take)(parser *text, pgcn_i_array *out);
+} header_keys[] = {{"descr", take_type}, {"fortran_order", take_order}, {"shape", take_shape}};
+enum { HEADER_KEYS = sizeof header_keys / sizeof *header_keys };
+
+/* Parses the dictionary; only space may follow it. */
+static pgcn_status parse_dictionary(parser *text, pgcn_i_array *out) {
+    bool seen[HEADER_KEYS] = {0}, comma = true;
     if (!take(text, '{')) return bad_header(text, "a dictionary");
     while (!take(text, '}')) {
-        char key[16], descr[16];
+        char key[16];
+        int k = 0;
         if (!comma) return bad_header(text, "a comma or the end of the dictionary");
         PGCN_TRY(take_string(text, key, sizeof key, "a key in quotes"));
-        int which = strcmp(key, "descr") == 0           ? DESCR
-                    : strcmp(key, "fortran_order") == 0 ? ORDER
-                    : strcmp(key, "shape") == 0         ? SHAPE
-                                                        : 0;
-        if (which == 0 || (seen & which))
+        while (k < HEADER_KEYS && strcmp(key, header_keys[k].name) != 0) k++;
+        if (k == HEADER_KEYS || seen[k])
             return pgcn_i_fail(PGCN_ERR_FORMAT,
                                "reading '%s': its .npy header has the key '%s' %s, expected "
                                "'descr', 'fortran_order' and 'shape' once each; write it again "
                                "with np.save()",
-                               text->path, key, which ? "twice" : "which is unknown");
-        seen |= which;
+                               text->path, key, k < HEADER_KEYS ? "twice" : "which is unknown");
+        seen[k] = true;
         if (!take(text, ':')) return bad_header(text, "a colon");
-        if (which == DESCR) {
-            skip_space(text);
-            if (text->at < text->end && *text->at == '[')
-                return pgcn_i_fail(PGCN_ERR_FORMAT,
-                                   "reading '%s': the array is structured (it has named fields), "
-                                   "expected one plain type; save each field by itself, e.g. "
-                                   "np.ascontiguousarray(a['field'])",
-                                   text->path);
-            PGCN_TRY(take_string(text, descr, sizeof descr, "a type such as '<i4'"));
-            PGCN_TRY(find_type(text, descr, &out->dtype));
-        } else if (which == ORDER) {
-            fortran = take_word(text, "True");
-            if (!fortran && !take_word(text, "False")) return bad_header(text, "True or False");
-        } else {
-            PGCN_TRY(take_shape(text, out));
-        }
+        PGCN_TRY(header_keys[k].take(text, out));
         comma = take(text, ',');
     }
     skip_space(text);
     if (text->at != text->end) return bad_header(text, "nothing more");
-    if (seen != ALL)
-        return pgcn_i_fail(PGCN_ERR_FORMAT,
-                           "reading '%s': its .npy header lacks %s%s%s, expected 'descr', "
-                           "'fortran_order' and 'shape'; write it again with np.save()",
-                           text->path, seen & DESCR ? "" : "'descr' ",
-                           seen & ORDER ? "" : "'fortran_order' ", seen & SHAPE ? "" : "'shape'");
-    bool transposable = (text->also & PGCN_I_NPY_COLUMNS) && !text->width && out->rank == 2;
-    if (fortran && out->rank > 1 && !transposable)
+    for (int k = 0; k < HEADER_KEYS; k++)
+        if (!seen[k])
+            return pgcn_i_fail(PGCN_ERR_FORMAT,
+                               "reading '%s': its .npy header lacks '%s', expected 'descr', "
+                               "'fortran_order' and 'shape'; write it again with np.save()",
+                               text->path, header_keys[k].name);
+    return PGCN_OK;
+}
+
+static pgcn_status parse_header(parser *text, pgcn_i_array *out) {
+    PGCN_TRY(parse_dictionary(text, out));
+    bool transposable = (text->accepts & PGCN_I_NPY_COLUMNS) && !text->width && out->rank == 2;
+    text->by_column = text->by_column && out->rank > 1;
+    if (text->by_column && !transposable)
         return pgcn_i_fail(PGCN_ERR_FORMAT,
                            "reading '%s': the array is stored column by column (Fortran order), "
                            "expected C order; save np.ascontiguousarray(a)",
                            text->path);
-    text->by_column = fortran && out->rank > 1;
     if (text->width && out->rank == MAX_RANK)
         return pgcn_i_fail(PGCN_ERR_FORMAT,
                            "reading '%s': the array of text has %d dimensions, expected fewer",
@@ -277,13 +306,13 @@ static pgcn_status read_start(const pgcn_i_byte_source *input, int64_t *at, int6
 }
 
 /* Reads and checks everything before the data; the input is then at the first data byte. */
-static pgcn_status read_header(const pgcn_i_byte_source *input, unsigned also, pgcn_i_array *out,
+static pgcn_status read_header(const pgcn_i_byte_source *input, unsigned accepts, pgcn_i_array *out,
                                int64_t *data_bytes, bool *by_column) {
     char header[MAX_HEADER_BYTES];
     int64_t header_at = 0, length = 0;
     PGCN_TRY(read_start(input, &header_at, &length));
     PGCN_TRY(input->read(input->context, header, length));
-    parser text = {.at = header, .end = header + length, .path = input->name, .also = also};
+    parser text = {.at = header, .end = header + length, .path = input->name, .accepts = accepts};
     *out = (pgcn_i_array){0};
     PGCN_TRY(parse_header(&text, out));
     *by_column = text.by_column;
@@ -307,7 +336,7 @@ static pgcn_status read_header(const pgcn_i_byte_source *input, unsigned also, p
 
 /* ---- reading and writing ----------------------------------------------------------------- */
 
-/* A matrix that is stored column by column, into rows. */
+/* Transposes a matrix that is stored column by column. */
 static pgcn_status read_columns(const pgcn_i_byte_source *input, const pgcn_i_array *array,
                                 int64_t bytes) {
     size_t size = (size_t)pgcn_i_dtype_bytes(array->dtype);
@@ -337,12 +366,13 @@ static pgcn_status check_as(const char *name, const pgcn_i_array *array, pgcn_i_
 }
 
 /* required_rank < 0: any type and rank. */
-static pgcn_status read_array(const pgcn_i_byte_source *input, unsigned also, pgcn_i_dtype required,
-                              int required_rank, pgcn_i_arena *arena, pgcn_i_array *out) {
+static pgcn_status read_array(const pgcn_i_byte_source *input, unsigned accepts,
+                              pgcn_i_dtype required, int required_rank, pgcn_i_arena *arena,
+                              pgcn_i_array *out) {
     pgcn_i_array array;
     int64_t data_bytes;
     bool by_column;
-    PGCN_TRY(read_header(input, also, &array, &data_bytes, &by_column));
+    PGCN_TRY(read_header(input, accepts, &array, &data_bytes, &by_column));
     if (required_rank >= 0) PGCN_TRY(check_as(input->name, &array, required, required_rank));
     array.data = pgcn_i_arena_alloc(arena, data_bytes, 1);
     if (!array.data) return PGCN_ERR_MEMORY;
@@ -352,9 +382,9 @@ static pgcn_status read_array(const pgcn_i_byte_source *input, unsigned also, pg
     return PGCN_OK;
 }
 
-pgcn_status pgcn_i_npy_parse(const pgcn_i_byte_source *input, unsigned also, pgcn_i_arena *arena,
+pgcn_status pgcn_i_npy_parse(const pgcn_i_byte_source *input, unsigned accepts, pgcn_i_arena *arena,
                              pgcn_i_array *out) {
-    return read_array(input, also, PGCN_I_U8, -1, arena, out);
+    return read_array(input, accepts, PGCN_I_U8, -1, arena, out);
 }
 
 static pgcn_status read_from_file(void *reader, void *data, int64_t bytes) {
@@ -386,7 +416,7 @@ int pgcn_i_npy_header(const pgcn_i_array *array, char header[PGCN_I_NPY_HEADER],
     if (array->rank < 0 || array->rank > MAX_RANK ||
         !pgcn_i_array_size(array->shape, array->rank, array->dtype, &count, data_bytes))
         return 0;
-    /* 10 bytes of start and 246 of header at most: always a multiple of 64 in all. */
+    /* at most 10 bytes of start and 246 of header; the sum is a multiple of 64 */
     int used = 10, rank = array->rank;
     used +=
         snprintf(header + used, PGCN_I_NPY_HEADER - 10, "{'descr': '%s", types[array->dtype].descr);

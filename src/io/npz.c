@@ -24,7 +24,7 @@ struct pgcn_i_npz {
     int64_t bytes, read_bytes; /* of the file; of the arrays read so far */
 };
 
-/* Errors of libzip in its own words, with ours around them. */
+/* Errors of libzip: its text within our sentence. */
 static pgcn_status read_failed(const char *where, zip_error_t *error) {
     if (zip_error_code_zip(error) == ZIP_ER_MEMORY)
         return pgcn_i_fail(PGCN_ERR_MEMORY, "reading '%s': %s", where, pgcn_system_error(ENOMEM));
@@ -92,12 +92,12 @@ bool pgcn_i_npz_has(const pgcn_i_npz *npz, const char *name) {
     return find_member(npz, name) >= 0;
 }
 
-/* Whether the length a member claims can be true, and how it is packed. */
+/* Checks whether the length that a member claims is possible, and how it is packed. */
 static pgcn_status check_member(const pgcn_i_npz *npz, const char *where, const zip_stat_t *about) {
     const zip_uint64_t needed =
         ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE | ZIP_STAT_COMP_METHOD | ZIP_STAT_ENCRYPTION_METHOD;
     if ((about->valid & needed) != needed)
-        return pgcn_i_fail(PGCN_ERR_FORMAT, "reading '%s': the archive does not tell its length",
+        return pgcn_i_fail(PGCN_ERR_FORMAT, "reading '%s': the archive does not say its length",
                            where);
     if (about->encryption_method != ZIP_EM_NONE)
         return pgcn_i_fail(PGCN_ERR_FORMAT,
@@ -155,7 +155,7 @@ static pgcn_status read_member(void *context, void *data, int64_t bytes) {
     return PGCN_OK;
 }
 
-/* libzip compares length and CRC when it is asked for more than there is. */
+/* libzip compares length and CRC when a read goes past the end. */
 static pgcn_status check_end(const member *from) {
     char more;
     zip_int64_t got = zip_fread(from->file, &more, 1);
@@ -218,7 +218,7 @@ typedef struct npy_header {
     char text[PGCN_I_NPY_HEADER];
 } npy_header;
 
-/* Header and data stay where they are until the archive is closed. */
+/* Header and data must stay in memory until the archive is closed. */
 static pgcn_status add_array(zip_t *archive, const char *path, const pgcn_i_tensor *tensor,
                              npy_header *header) {
     char name[NAME_BYTES];

@@ -3,7 +3,7 @@
  *   [+-] digits [. digits] [(e|E) [+-] digits]       at least one digit before or after the point
  *   [+-] (nan | inf | infinity)                      in any case
  *
- * Nearly all numbers of a table take one of two short ways. A float of at most 24 significant bits with
+ * Nearly all numbers of a table take one of two fast paths. A float of at most 24 significant bits with
  * a small power of ten is one exact product or quotient (Clinger). For the others a double is
  * computed whose relative error is known to be below 2^-50; if both ends of that interval round to the
  * same float, that float is the answer, and only a number within 2^-49 of the middle between two
@@ -50,7 +50,7 @@ bool pgcn_i_parse_i64(const char **at, int64_t *out) {
     return true;
 }
 
-/* Digits beyond the 19th significant one change the exponent only. step: 1 behind the point. */
+/* Digits beyond the 19th significant one change the exponent only. step: 1 after the decimal point. */
 static inline const char *take_digits(const char *p, int64_t step, int *significant, decimal *out) {
     for (; is_digit(*p); p++) {
         if (*significant < MOST_DIGITS) {
@@ -64,7 +64,7 @@ static inline const char *take_digits(const char *p, int64_t step, int *signific
     return p;
 }
 
-/* The exponent at p, or nothing: "1e" is the number 1 and a letter. */
+/* Parses the exponent at p, if there is one: "1e" is the number 1 and a letter. */
 static const char *take_exponent(const char *p, int64_t *exponent) {
     const char *q = p + 1;
     bool negative = *q == '-';
@@ -82,9 +82,9 @@ static inline bool take_decimal(const char *p, decimal *out) {
     *out = (decimal){.negative = *p == '-'};
     if (*p == '-' || *p == '+') p++;
     int significant = 0;
-    const char *whole = p;
+    const char *digits_begin = p;
     p = take_digits(p, 0, &significant, out);
-    int64_t seen = p - whole;
+    int64_t seen = p - digits_begin;
     if (*p == '.') {
         const char *fraction = p + 1;
         const char *end = take_digits(fraction, 1, &significant, out);
@@ -121,8 +121,8 @@ static const double power_of_ten[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  
                                       1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 enum { EXACT_POWER = 22 }; /* 10^22 is the last one that a double holds */
 
-/* The slow way, for the few numbers where the last bit is in doubt. glibc gives its constant "C" locale
- * here and allocates nothing. */
+/* The slow path, for the few numbers whose last bit is in doubt. glibc returns its constant "C"
+ * locale here and allocates nothing. */
 static float slow_f32(const char *text) {
     locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     float value = strtof_l(text, NULL, c);
@@ -137,9 +137,9 @@ static double slow_f64(const char *text) {
     return value;
 }
 
-/* digits * 10^exponent as a double with a relative error below 2^-50: digits behind the 19th (2^-59), the
- * conversion and one product or quotient per factor, of which there are at most three (2^-53 each).
- * False far outside the range of floats. */
+/* digits * 10^exponent as a double with a relative error below 2^-50: digits after the 19th
+ * (2^-59), the conversion and one product or quotient per factor, of which there are at most three
+ * (2^-53 each). False far outside the range of floats. */
 static bool near_f64(const decimal *number, double *out) {
     double value = (double)number->digits;
     int64_t power = number->exponent;

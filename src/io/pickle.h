@@ -34,8 +34,8 @@ typedef struct pgcn_i_pickle_item {
     struct pgcn_i_pickle_item *next;
 } pgcn_i_pickle_item;
 
-/* A value. One value may stand in many places (pickles share what is equal), even inside itself:
- * walk to a known depth only, and take no total for granted that was not counted. */
+/* A value. One value may be part of many others (pickles share equal values), even of itself: walk
+ * to a known depth only, and do not trust a total that was not counted. */
 struct pgcn_i_pickle {
     pgcn_i_pickle_kind kind;
     pgcn_i_pickle_encoding encoding; /* of a text */
@@ -57,9 +57,9 @@ struct pgcn_i_pickle {
     };
 };
 
-/* Reads the file into the arena, and the values beside it: memory is at most a constant times the
- * length of the file, whatever it says. Protocols 0 to 4. *bytes is that length, which bounds what
- * a caller may count honestly. PGCN_ERR_FORMAT names the byte. */
+/* Reads the file and its values into the arena. Memory is at most a constant times the length of
+ * the file, whatever it contains. Protocols 0 to 4. *bytes is that length: an upper bound for what
+ * a caller counts in an honest file. PGCN_ERR_FORMAT names the byte. */
 pgcn_status pgcn_i_pickle_read(const char *path, pgcn_i_arena *arena, const pgcn_i_pickle **out,
                                int64_t *bytes);
 

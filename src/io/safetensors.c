@@ -39,7 +39,7 @@ static pgcn_status add_metadata(const char *path, json_t *header, json_t *metada
     return PGCN_OK;
 }
 
-/* Adds one tensor whose data starts at *end, and moves *end behind it. */
+/* Adds one tensor whose data starts at *end, and advances *end past it. */
 static pgcn_status add_tensor(const char *path, json_t *header, const pgcn_i_tensor *tensor,
                               int64_t *end) {
     const pgcn_i_array *array = &tensor->array;
@@ -221,7 +221,7 @@ static pgcn_status parse_header(pgcn_i_safetensors *file, json_t *header, int64_
     return PGCN_OK;
 }
 
-/* A length that cannot be: of a damaged file, or of one of another kind, where no { follows it. */
+/* An impossible length: the file is damaged, or (if no { follows) of another kind. */
 static pgcn_status bad_length(pgcn_i_reader *reader, uint64_t length, int64_t left) {
     char next = '\0';
     if (left > 0) PGCN_TRY(pgcn_i_reader_read(reader, &next, 1));

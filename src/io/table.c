@@ -2,8 +2,8 @@
  * files may be read at the same time.
  *
  * The text of a file goes through a few slots of about SLOT_BYTES, cut at line ends, in the order of the
- * file. All workers do the same: whoever finds that nobody is decompressing a file fills its next slot, the
- * others parse filled slots, and parsed slots are appended to the result in their order. The cut depends on
+ * file. All workers do the same: if no thread is decompressing a file, a worker fills its next slot, else
+ * it parses a filled slot. Parsed slots are appended to the result in their order. The slots depend on
  * the file only, and the first bad line in the order of files and lines is the one reported: neither
  * numbers nor errors depend on the number of threads. The result is reserved once, from the share of the
  * file that the first slot took; its untouched end costs no memory.
@@ -23,7 +23,7 @@ enum {
     SLOT_BYTES =
         PGCN_I_WINDOW(1 << 19), /* of text; about a millisecond of work on each side of the lock */
     MAX_SLOT_BYTES = 1 << 26,   /* a longer line is refused */
-    PAD_BYTES = 16,             /* behind the text: a digit may be looked for 8 bytes at a time */
+    PAD_BYTES = 16,             /* after the text: digits are searched 8 bytes at a time */
     MAX_WORKERS = 4,
     MAX_SLOTS = MAX_WORKERS + 2,
     SMALL_FILE = 1 << 18, /* not worth a second thread */
@@ -39,8 +39,8 @@ typedef struct slot {
     int64_t rows, lines;
     double share; /* of the file, at the end of this slot */
     bool parsed;
-    pgcn_status status; /* of filling it, and the sentence; or of its first bad line: */
-    int64_t bad_column; /* -1: the row as a whole */
+    pgcn_status status; /* result of filling it, with the error; or of its first bad line: */
+    int64_t bad_column; /* -1: no single column */
     char bad_cell[PGCN_I_EXCERPT];
     char what[WHAT_BYTES];
     char sentence[2048];
@@ -60,14 +60,14 @@ typedef struct reading {
     int64_t filled, taken, appended; /* slots: filled, given to a parser, in the result */
     bool filling, at_end, failed;
     int64_t lines; /* of the slots appended */
-    /* of whoever is filling */
-    pgcn_i_buffer carry; /* the begin of a line whose end was not read yet */
+    /* used by the thread that fills */
+    pgcn_i_buffer carry; /* the beginning of a line whose end was not read yet */
     bool first;
 } reading;
 
 /* The files that are read at the same time. */
 typedef struct batch {
-    reading *reading; /* in the order of importance: a worker takes from the first that has work */
+    reading *reading; /* by priority: a worker takes work from the first that has some */
     int count;
     pthread_mutex_t lock;
     pthread_cond_t changed;
@@ -75,8 +75,8 @@ typedef struct batch {
 
 /* ---- filling ----------------------------------------------------------------------------------- */
 
-/* Room for `bytes` of text, and for all that can be parsed from it: a cell or an id has at least a
- * separator. What lies beyond the text is not touched and costs nothing. */
+/* Memory for `bytes` of text and for everything that can be parsed from it: a cell or an id takes
+ * at least one separator. Pages that are not touched cost nothing. */
 static pgcn_status size_slot(const reading *in, slot *s, int64_t bytes) {
     PGCN_TRY(pgcn_i_buffer_reserve(&s->text, bytes + PAD_BYTES));
     PGCN_TRY(pgcn_i_buffer_reserve(&s->cell, bytes * pgcn_i_dtype_bytes(in->rule->dtype)));
@@ -116,7 +116,7 @@ static void drop_utf8_mark(reading *in, slot *s) {
     in->first = false;
 }
 
-/* Lines into s->text, as many as fit and at least one; none at the end of the file. */
+/* Reads lines into s->text, as many as fit and at least one; none at the end of the file. */
 static pgcn_status fill_slot(reading *in, slot *s, bool *at_end) {
     s->text.bytes = 0;
     memcpy(s->text.data, in->carry.data, (size_t)in->carry.bytes);
@@ -185,9 +185,9 @@ static inline unsigned hidden(unsigned value) {
     return value;
 }
 
-/* The usual cell: a sign, digits, perhaps a point and at most 7 digits, with 24 bits in all, which makes
- * one exact quotient of floats. The digits behind the point are taken 8 bytes at once. False: try the
- * general way. There are 8 bytes to read behind any character of a slot. */
+/* The usual cell: a sign, digits, perhaps a point and at most 7 digits, with 24 bits in all, which
+ * makes one exact quotient of floats. The digits after the point are read 8 bytes at once. False:
+ * use the general parser. At least 8 bytes can be read after any character of a slot. */
 static inline bool usual_f32(const char **at, unsigned *usual_count, float *out) {
     const char *p = *at;
     uint32_t negative = *p == '-';
@@ -203,8 +203,8 @@ static inline bool usual_f32(const char **at, unsigned *usual_count, float *out)
         eight ^= UINT64_C(0x3030303030303030);
         other = ((eight + UINT64_C(0x7676767676767676)) | eight) & UINT64_C(0x8080808080808080);
         if (other == 0 || (other & 0x80)) return false; /* 8 digits or more, or none */
-        /* Where the next cell begins shall not wait for this count: cells of a table have mostly the
-         * same number of digits, and a branch on that is predicted. 6.3 ns per cell, 7.6 without. */
+        /* The start of the next cell should not depend on this count: most cells of a table have
+         * the same number of digits, and a branch on it is predicted. 6.3 ns per cell, 7.6 without. */
         count = (unsigned)__builtin_ctzll(other) >> 3;
         if (count == *usual_count)
             p += hidden(*usual_count);
@@ -229,7 +229,7 @@ static inline bool usual_f32(const char **at, unsigned *usual_count, float *out)
 /* Digits and nothing else, of at most `most` digits. */
 static inline bool usual_whole(const char **at, int most, uint64_t *out) {
     const char *p = *at;
-    uint64_t value = 0; /* wraps around if there are too many digits, which the next line sees */
+    uint64_t value = 0; /* wraps around if there are too many digits, which the next line checks */
     for (; (unsigned char)(*p - '0') < 10; p++) value = value * 10 + (uint64_t)(*p - '0');
     if (p == *at || p - *at > most) return false;
     *out = value;
@@ -308,7 +308,7 @@ static bool take_number(const reading *in, const char **p, void *out) {
     }
 }
 
-/* Any cell at r->at, which moves to the separator or the end of the line behind it. */
+/* Parses any cell at r->at, and advances r->at to the separator or the end of the line. */
 static bool take_cell(row *r, int64_t column, void *out) {
     const pgcn_i_table_rule *rule = r->in->rule;
     const char *begin = skip_blanks(r, r->at), *p = begin;
@@ -331,7 +331,7 @@ static bool take_cell(row *r, int64_t column, void *out) {
     return true;
 }
 
-/* From behind a cell to the next one; false at the end of the line. */
+/* Moves from the end of a cell to the next cell; false at the end of the line. */
 static inline bool next_cell(row *r) {
     char delimiter = r->in->rule->delimiter;
     if (*r->at == delimiter && delimiter != ' ') {
@@ -446,9 +446,9 @@ static void parse(const reading *in, slot *s) {
 
 /* ---- the result -------------------------------------------------------------------------------- */
 
-/* Appends to an array of the result. When it is full it is given the room that the whole file will need
- * if it goes on like this, but at most 64 times what is there: a file that starts with very short rows
- * must not ask for more than there is. */
+/* Appends to an array of the result. A full array is enlarged to the size predicted for the whole
+ * file, but to at most 64 times its size: a file that starts with very short rows must not exhaust
+ * memory. */
 static pgcn_status append(pgcn_i_buffer *to, const pgcn_i_buffer *more, double share) {
     int64_t needed = to->bytes + more->bytes;
     if (needed > to->capacity) {
@@ -473,9 +473,9 @@ static pgcn_status append_slot(reading *in, slot *s) {
     for (int64_t i = 0; i < s->rows; i++, line += sizeof(int32_t)) {
         int32_t in_slot;
         memcpy(&in_slot, line, sizeof in_slot);
-        int64_t *place = pgcn_i_buffer_add(&out->line, (int64_t)sizeof *place);
-        if (!place) return PGCN_ERR_MEMORY;
-        *place = in->lines + in_slot + 1;
+        int64_t *added = pgcn_i_buffer_add(&out->line, (int64_t)sizeof *added);
+        if (!added) return PGCN_ERR_MEMORY;
+        *added = in->lines + in_slot + 1;
     }
     return PGCN_OK;
 }
@@ -503,8 +503,8 @@ static bool is_finished(const reading *in) {
     return in->failed || (in->at_end && in->appended == in->filled);
 }
 
-/* Fills the next slot if nobody else does, else parses one. False: nothing to do now. Under the lock,
- * which is given back meanwhile. */
+/* Fills the next slot if no other thread does, else parses one. False: nothing to do now. Called
+ * under the lock, which is released during the work. */
 static bool take_step(reading *in) {
     if (is_finished(in)) return false;
     if (!in->filling && !in->at_end && in->filled - in->appended < in->slots) {
@@ -542,7 +542,7 @@ static void work(void *context, int64_t task, int worker) {
         }
         for (int i = 0; i < all->count; i++) finished += is_finished(&all->reading[i]);
         if (finished == all->count) break;
-        pthread_cond_wait(&all->changed, &all->lock); /* for what the others do */
+        pthread_cond_wait(&all->changed, &all->lock); /* for the other workers */
     }
     pthread_mutex_unlock(&all->lock);
 }
@@ -559,7 +559,7 @@ static pgcn_status run_workers(batch *all, int workers) {
     return PGCN_OK;
 }
 
-/* What the workers left: the sentence of the slot that failed, on the thread of the caller. */
+/* The result of the workers: repeats the error of the slot that failed on the calling thread. */
 static pgcn_status outcome(const reading *in) {
     if (!in->failed) return PGCN_OK;
     const slot *s = &in->slot[in->appended % in->slots];

@@ -1,5 +1,5 @@
 /* Text files line by line, plain or gzip (gzip.c decompresses). The window [begin, end) of one buffer
- * holds what was read and not yet given; a line is given where it lies, its end overwritten with a
+ * holds what was read and not yet returned. A line is returned in place, its end overwritten with a
  * NUL. The buffer grows only when a line does not fit, up to MAX_LINE_BYTES. A UTF-8 mark at the start
  * (EF BB BF) is skipped. Called by the readers of the data room; large tables of numbers are read by
  * table.c. A handle belongs to one thread at a time. */
@@ -15,10 +15,10 @@ struct pgcn_i_text {
     pgcn_i_bytes *bytes;
     pgcn_i_buffer window;        /* data[capacity] has room for one NUL more */
     int64_t begin, end, scanned; /* no line ends in [begin, scanned) */
-    int64_t lines, given;        /* to the caller: lines, bytes */
+    int64_t lines, given;        /* lines and bytes returned to the caller */
     int64_t read;                /* bytes of text so far */
-    bool finished;               /* all of the file is in the window or given */
-    bool zip;                    /* it begins as an archive does, or a spreadsheet */
+    bool finished;               /* all of the file is in the window or was returned */
+    bool zip;                    /* it begins like a zip archive, which spreadsheets are */
 };
 
 void pgcn_i_text_close(pgcn_i_text *text) {
@@ -47,7 +47,7 @@ pgcn_status pgcn_i_text_fail(const pgcn_i_text *text, const char *format, ...) {
                        pgcn_i_bytes_path(text->bytes), (long long)text->lines, sentence);
 }
 
-/* Reads more behind the window, which then begins at the front of the buffer. */
+/* Moves the window to the front of the buffer and reads more after it. */
 static pgcn_status read_more(pgcn_i_text *text) {
     char *data = text->window.data;
     int64_t held = text->end - text->begin, got;
@@ -141,8 +141,8 @@ static bool is_blank(char c) {
     return c == ' ' || c == '\t';
 }
 
-/* Ends the cell in quotes that begins at `at`, in place. The character behind it, or NULL if it does not
- * end. */
+/* Ends the quoted cell that begins at `at`, in place. Returns the character after it, or NULL if
+ * the quote is not closed. */
 static char *unquote(char *at) {
     char *to = at++;
     for (;; at++) {
@@ -179,7 +179,7 @@ static pgcn_status end_cell(const pgcn_i_text *text, char *at, char delimiter, i
         while (end < stop && is_blank(*end)) end++;
         if (end < stop)
             return pgcn_i_text_fail(text,
-                                    "cell %lld: found text behind a closing quote, expected the "
+                                    "cell %lld: found text after a closing quote, expected the "
                                     "end of the cell; a quote inside has to be doubled",
                                     (long long)number);
         return PGCN_OK;
@@ -196,9 +196,9 @@ pgcn_status pgcn_i_text_split(const pgcn_i_text *text, char *line, char delimite
     for (char *at = line; at;) {
         while (is_blank(*at) && (delimiter == ' ' || *at != delimiter)) at++;
         if (*count == 0 && *at == '\0') break; /* an empty line */
-        char **place = pgcn_i_buffer_add(cells, (int64_t)sizeof *place), *next = NULL;
-        if (!place) return PGCN_ERR_MEMORY;
-        *place = at;
+        char **cell = pgcn_i_buffer_add(cells, (int64_t)sizeof *cell), *next = NULL;
+        if (!cell) return PGCN_ERR_MEMORY;
+        *cell = at;
         ++*count;
         PGCN_TRY(end_cell(text, at, delimiter, *count, &next));
         at = next;
@@ -206,7 +206,8 @@ pgcn_status pgcn_i_text_split(const pgcn_i_text *text, char *line, char delimite
     return PGCN_OK;
 }
 
-/* Length of the character at `at`, 0 if it is none: too long a form, half of a pair, above U+10FFFF. */
+/* Length of the UTF-8 character at `at`. 0 if it is not valid: an overlong form, half of a
+ * surrogate pair, above U+10FFFF. */
 static int64_t utf8_length(const unsigned char *at, int64_t left) {
     unsigned first = at[0];
     int64_t length = first < 0x80   ? 1
@@ -227,4 +228,29 @@ bool pgcn_i_is_utf8(const char *text, int64_t bytes) {
     for (int64_t i = 0, length; i < bytes; i += length)
         if ((length = utf8_length((const unsigned char *)text + i, bytes - i)) == 0) return false;
     return true;
+}
+
+/* ---- words --------------------------------------------------------------------------------- */
+
+bool pgcn_i_is_word(const char *text, size_t length, const char *word) {
+    return strlen(word) == length && strncmp(text, word, length) == 0;
+}
+
+bool pgcn_i_ends_with(const char *text, const char *ending) {
+    size_t length = strlen(text), tail = strlen(ending);
+    return length > tail && strcmp(text + length - tail, ending) == 0;
+}
+
+const char *pgcn_i_file_name(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+int pgcn_i_compare_texts(const void *a, const void *b) {
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+int pgcn_i_compare_i64(const void *a, const void *b) {
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
 }

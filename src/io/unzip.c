@@ -1,15 +1,15 @@
 /* Unpacks files from a zip archive that came from the network (libzip reads it): those that the
  * caller lists and no others, so that an archive cannot put files of its own choice beside them. The
- * archive is looked through completely before the first byte is written, and refused if anything in
- * it could end up outside the directory or is not what a data set is made of:
+ * archive is checked completely before the first byte is written. It is refused if anything in it
+ * could end up outside the directory or is not part of a data set:
  *
  *   names     absolute, with "..", "." or empty parts, with backslashes or control characters
  *   kinds     symbolic links, devices, encrypted members
  *   sizes     of a listed file another one than the caller knows; where none is known, more than
  *             1 GiB in all and more than 100 times the archive: a bomb
  *
- * If everything lies in one folder, that folder is left out: MUTAG.zip holds MUTAG/MUTAG_A.txt, and
- * MUTAG_A.txt is what arrives. What macOS adds (__MACOSX, .DS_Store) does not count. Every file
+ * If everything is in one top folder, that folder is dropped: MUTAG/MUTAG_A.txt of MUTAG.zip becomes
+ * MUTAG_A.txt. Files that macOS adds (__MACOSX, .DS_Store) are ignored. Every file
  * appears complete (libzip checks its CRC) or not at all. Called by the data room, to download data
  * sets. Thread-safe for different directories. */
 #include "io/io.h"
@@ -23,10 +23,10 @@
 enum { MOST_MEMBERS = 100000, MOST_NAME_BYTES = 1024, PIECE_BYTES = 1 << 16 };
 
 /* Where a listed file is in the archive. */
-typedef struct place {
+typedef struct position {
     zip_uint64_t index;
     int64_t bytes;
-} place;
+} position;
 
 typedef struct unzip {
     zip_t *archive;
@@ -35,9 +35,9 @@ typedef struct unzip {
     int files;
     int64_t bytes; /* of the archive */
     int64_t members;
-    size_t skip;  /* length of the one folder everything is in, its slash included */
-    place *place; /* [files] */
-    char *piece;  /* [PIECE_BYTES] */
+    size_t skip;        /* length of the name of the top folder, its slash included; 0: none */
+    position *position; /* [files] */
+    char *piece;        /* [PIECE_BYTES] */
 } unzip;
 
 static pgcn_status zip_failed(const char *path, const char *member, zip_error_t *error) {
@@ -76,11 +76,10 @@ static bool is_folder(const char *name) {
 }
 
 static bool is_junk(const char *name) {
-    const char *slash = strrchr(name, '/');
-    return strncmp(name, "__MACOSX/", 9) == 0 || strcmp(slash ? slash + 1 : name, ".DS_Store") == 0;
+    return strncmp(name, "__MACOSX/", 9) == 0 || strcmp(pgcn_i_file_name(name), ".DS_Store") == 0;
 }
 
-/* What is wrong with a name, or NULL. Parts are what stands between slashes. */
+/* What is wrong with a name, or NULL. The parts of a name are separated by slashes. */
 static const char *name_problem(const char *name) {
     if (!*name) return "an empty name";
     if (strlen(name) > MOST_NAME_BYTES) return "a name of more than 1024 bytes";
@@ -99,7 +98,7 @@ static const char *name_problem(const char *name) {
     return NULL;
 }
 
-/* What kind of thing a member claims to be when unpacked by Unix tools, or NULL if it is a file. */
+/* What a member would become when unpacked by Unix tools, or NULL if it is a plain file. */
 static const char *kind_problem(const unzip *from, zip_uint64_t i) {
     zip_uint8_t system;
     zip_uint32_t attributes;
@@ -111,7 +110,7 @@ static const char *kind_problem(const unzip *from, zip_uint64_t i) {
     return kind == 0 || kind == S_IFREG || kind == S_IFDIR ? NULL : "a device, pipe or socket";
 }
 
-/* A name for a message: a hostile one must not reach a terminal whole. */
+/* A name for a message, shortened and printable: it may be hostile. */
 static void printable(char out[64], const char *name) {
     size_t i = 0;
     for (; name[i] && i < 63; i++) out[i] = name[i] < ' ' || name[i] > '~' ? '?' : name[i];
@@ -123,12 +122,13 @@ static pgcn_status refuse(const unzip *from, const char *name, const char *probl
     printable(shown, name);
     return pgcn_i_fail(PGCN_ERR_FORMAT,
                        "unpacking '%s': its member '%s' is refused: %s; nothing was unpacked, get "
-                       "the archive from a place you trust",
+                       "the archive from a source you trust",
                        from->path, shown, problem);
 }
 
 /* Member i: its name and length, or an error. *name = NULL if there is nothing to unpack. */
-static pgcn_status look_at(const unzip *from, zip_uint64_t i, const char **name, int64_t *bytes) {
+static pgcn_status check_member(const unzip *from, zip_uint64_t i, const char **name,
+                                int64_t *bytes) {
     zip_stat_t about;
     zip_stat_init(&about);
     const zip_uint64_t needed = ZIP_STAT_NAME | ZIP_STAT_SIZE | ZIP_STAT_ENCRYPTION_METHOD;
@@ -136,7 +136,7 @@ static pgcn_status look_at(const unzip *from, zip_uint64_t i, const char **name,
         return zip_failed(from->path, "", zip_get_error(from->archive));
     const char *found = about.valid & ZIP_STAT_NAME ? about.name : "";
     const char *problem = (about.valid & needed) != needed || about.size > INT64_MAX
-                              ? "it does not tell its length"
+                              ? "it does not say its length"
                               : name_problem(found);
     if (!problem) problem = kind_problem(from, i);
     if (!problem && about.encryption_method != ZIP_EM_NONE) problem = "it is encrypted";
@@ -151,11 +151,11 @@ static pgcn_status check_total(const unzip *from, int64_t total) {
     if (total <= allowed) return PGCN_OK;
     return pgcn_i_fail(PGCN_ERR_FORMAT,
                        "unpacking '%s': its %lld bytes claim to hold more than %lld, a zip bomb; "
-                       "nothing was unpacked, get the archive from a place you trust",
+                       "nothing was unpacked, get the archive from a source you trust",
                        from->path, (long long)from->bytes, (long long)allowed);
 }
 
-/* No member is harmful, and how long the name of the one folder is. */
+/* Checks that no member is harmful, and finds the top folder. */
 static pgcn_status check_all(unzip *from) {
     from->members = zip_get_num_entries(from->archive, 0);
     if (from->members < 1 || from->members > MOST_MEMBERS)
@@ -167,7 +167,7 @@ static pgcn_status check_all(unzip *from) {
     for (int64_t i = 0; i < from->members; i++) {
         const char *name;
         int64_t bytes;
-        PGCN_TRY(look_at(from, (zip_uint64_t)i, &name, &bytes));
+        PGCN_TRY(check_member(from, (zip_uint64_t)i, &name, &bytes));
         if (!name) continue;
         if (!first) {
             const char *slash = strchr(name, '/');
@@ -182,33 +182,35 @@ static pgcn_status check_all(unzip *from) {
 }
 
 /* The first member of the name of a listed file. */
-static pgcn_status find_listed(const unzip *from, const pgcn_i_listed *file, place *out) {
+static pgcn_status find_listed(const unzip *from, const pgcn_i_listed *file, position *out) {
     for (int64_t i = 0; i < from->members; i++) {
         const char *name;
         int64_t bytes;
-        PGCN_TRY(look_at(from, (zip_uint64_t)i, &name, &bytes));
+        PGCN_TRY(check_member(from, (zip_uint64_t)i, &name, &bytes));
         if (!name || strcmp(name + from->skip, file->path) != 0) continue;
         if (file->bytes > 0 && bytes != file->bytes)
-            return pgcn_i_fail(PGCN_ERR_FORMAT,
-                               "unpacking '%s': its %s has %lld bytes, expected %lld; nothing was "
-                               "unpacked: the archive at this place has changed, or this is not it",
-                               from->path, file->path, (long long)bytes, (long long)file->bytes);
-        *out = (place){(zip_uint64_t)i, bytes};
+            return pgcn_i_fail(
+                PGCN_ERR_FORMAT,
+                "unpacking '%s': its %s has %lld bytes, expected %lld; nothing was "
+                "unpacked: the archive at this address has changed, or it is another file",
+                from->path, file->path, (long long)bytes, (long long)file->bytes);
+        *out = (position){(zip_uint64_t)i, bytes};
         return PGCN_OK;
     }
     return pgcn_i_fail(PGCN_ERR_FORMAT,
                        "unpacking '%s': it has no %s; nothing was unpacked: the archive at this "
-                       "place has changed, or this is not it",
+                       "address has changed, or it is another file",
                        from->path, file->path);
 }
 
 static pgcn_status find_all(const unzip *from) {
     int64_t total = 0;
     for (int f = 0; f < from->files; f++) {
-        PGCN_TRY(find_listed(from, &from->listed[f], &from->place[f]));
-        /* what is known cannot be a surprise: only sizes that the archive alone claims are limited */
+        PGCN_TRY(find_listed(from, &from->listed[f], &from->position[f]));
+        /* sizes that the caller knows are fine: only those that the archive alone claims are
+         * limited */
         if (from->listed[f].bytes > 0) continue;
-        if (!pgcn_i_add(total, from->place[f].bytes, &total)) total = INT64_MAX;
+        if (!pgcn_i_add(total, from->position[f].bytes, &total)) total = INT64_MAX;
         PGCN_TRY(check_total(from, total));
     }
     return PGCN_OK;
@@ -234,10 +236,10 @@ static pgcn_status copy_out(const unzip *from, zip_file_t *member, const char *n
     }
 }
 
-static pgcn_status unpack_file(const unzip *from, const char *name, place at) {
+static pgcn_status unpack_file(const unzip *from, const char *name, position at) {
     char path[PGCN_I_PATH_BYTES];
     PGCN_TRY(pgcn_i_path_join(path, from->directory, name));
-    char *slash = strrchr(path, '/'); /* the folders that it lies in */
+    char *slash = strrchr(path, '/'); /* the folders of the file */
     *slash = '\0';
     PGCN_TRY(pgcn_directory_make(path));
     *slash = '/';
@@ -256,12 +258,12 @@ static pgcn_status unpack_file(const unzip *from, const char *name, place at) {
 
 static pgcn_status unpack_all(unzip *from) {
     PGCN_TRY(check_all(from));
-    from->place = pgcn_i_alloc(from->files, sizeof *from->place);
+    from->position = pgcn_i_alloc(from->files, sizeof *from->position);
     from->piece = pgcn_i_alloc(PIECE_BYTES, 1);
-    if (!from->place || !from->piece) return PGCN_ERR_MEMORY;
+    if (!from->position || !from->piece) return PGCN_ERR_MEMORY;
     PGCN_TRY(find_all(from));
     for (int f = 0; f < from->files; f++)
-        PGCN_TRY(unpack_file(from, from->listed[f].path, from->place[f]));
+        PGCN_TRY(unpack_file(from, from->listed[f].path, from->position[f]));
     return PGCN_OK;
 }
 
@@ -270,7 +272,7 @@ pgcn_status pgcn_i_unzip(const char *path, const char *directory, const pgcn_i_l
     unzip from = {.path = path, .directory = directory, .listed = listed, .files = files};
     PGCN_TRY(open_archive(&from));
     pgcn_status status = unpack_all(&from);
-    pgcn_i_free(from.place);
+    pgcn_i_free(from.position);
     pgcn_i_free(from.piece);
     zip_discard(from.archive);
     return status;

@@ -1,4 +1,4 @@
-/* The steps after the colon of a name: src/data/prepare.c. */
+/* The steps after the colon of a name: src/data/steps.c. */
 #include "fuzz.h"
 
 const fuzz_target fuzz_target_is = {.file = "steps.txt", .bytes_per_byte = FUZZ_ORDINARY};

@@ -82,7 +82,7 @@ static inline pgcn_dataset *every_kind(int kind) {
         kind_splits(&source, 6);
     } else if (kind == KIND_GRAPHS) {
         name = "graphs";
-        steps.features_degrees = true; /* not the default: what was chosen must stay */
+        steps.features = PGCN_I_FEATURES_DEGREES; /* not the default: what was chosen must stay */
         source.nodes = 8;
         source.x = (pgcn_i_features){0};
         source.graphs = 3;

@@ -90,7 +90,7 @@ static void test_dgl_ppi_bad_files_are_refused(void **state) {
         {GRAPH(NODE("0") "," NODE("1") "," NODE("-1"), ""), "the id of node 2", PGCN_ERR_FORMAT},
         {GRAPH(NODE("0") "," NODE("1") "," NODE("\"2x\""), ""), "the id of node 2",
          PGCN_ERR_FORMAT},
-        {GRAPH(NODE("0") "," NODE("1") "," NODE("1"), ""), "'1' stands there twice",
+        {GRAPH(NODE("0") "," NODE("1") "," NODE("1"), ""), "'1' occurs twice",
          PGCN_ERR_FORMAT},
         {GRAPH(NODE("0") "," NODE("1") "," NODE("2"), LINK("0", "3")), "names node 3",
          PGCN_ERR_FORMAT},

@@ -394,7 +394,7 @@ static void test_trainer_without_memory_says_what_it_needs_and_what_there_is(voi
     pgcn_format_bytes(pgcn_i_trainer_guess(data, &config).total, needed);
     assert_error_says("out of memory: this training needs about");
     assert_error_says(needed);
-    assert_error_says("can still be had");
+    assert_error_says("are available");
     assert_error_says("fewer channels or layers");
     pgcn_dataset_free(data);
 }

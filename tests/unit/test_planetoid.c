@@ -241,7 +241,7 @@ static void test_planetoid_wrong_test_ids_are_refused(void **state) {
         {"6\n3\n", "line 1: found node 6, expected 3 to 5", PGCN_ERR_FORMAT},
         {"2147483647\n3\n", "line 1: found node 2147483647", PGCN_ERR_FORMAT},
         {"-1\n3\n", "line 1: found node -1", PGCN_ERR_FORMAT},
-        {"3\n3\n", "line 2: node 3 stands in the file twice", PGCN_ERR_FORMAT},
+        {"3\n3\n", "line 2: node 3 occurs twice", PGCN_ERR_FORMAT},
         {"3\nx\n", "line 2: found 'x', expected a whole number", PGCN_ERR_FORMAT},
         {"3\n4 5\n", "line 2: found '5' after 1 number", PGCN_ERR_FORMAT},
         {"3\n\n4\n", "line 3: found more numbers after an empty line", PGCN_ERR_FORMAT},

@@ -95,6 +95,17 @@ static void test_steps_with_wrong_values_say_what_is_expected(void **state) {
     }
 }
 
+static void test_steps_that_leave_no_test_items_are_found_by_whole_words(void **state) {
+    (void)state;
+    assert_true(pgcn_i_steps_remove_test("without-test"));
+    assert_true(pgcn_i_steps_remove_test("directed,crossval=5,order=rcm"));
+    assert_true(pgcn_i_steps_remove_test("kfold=5,without-test"));
+    assert_false(pgcn_i_steps_remove_test(""));
+    assert_false(pgcn_i_steps_remove_test("directed,kfold=5"));
+    assert_false(pgcn_i_steps_remove_test("only-split=crossval"));
+    assert_false(pgcn_i_steps_remove_test("not-without-test,mycrossval=5"));
+}
+
 /* ---- a graph of seven nodes -------------------------------------------------------------------- *
  * 5-1-3 and 1-1 (a loop), 0-2, 6-4; the component of 1, 3 and 5 is the largest. */
 
@@ -177,6 +188,53 @@ static void test_largest_component_cuts_sparse_features_masks_and_given_names(vo
     assert_memory_equal(data->split[0].val, second, 3);
     assert_memory_equal(data->split[0].test, third, 3);
     assert_int_equal(pgcn_dataset_describe(data).dropped_self_loops, 1);
+    pgcn_dataset_free(data);
+}
+
+enum { SHARED = 12 };
+
+/* The nodes 1, 3 and 5 of a split change their parts; all masks of a part are one array, as in .npz. */
+static void share_masks(pgcn_i_source *source) {
+    static const int node[3] = {1, 3, 5};
+    uint8_t *all[3];
+    pgcn_i_split *split = PGCN_I_ARRAY(&source->arena, pgcn_i_split, SHARED);
+    assert_non_null(split);
+    for (int k = 0; k < 3; k++)
+        assert_non_null(all[k] = PGCN_I_ARRAY(&source->arena, uint8_t, SHARED * N));
+    for (int s = 0; s < SHARED; s++) {
+        for (int k = 0; k < 3; k++) all[k][s * N + node[(s + k) % 3]] = 1;
+        split[s] = (pgcn_i_split){"", all[0] + s * N, all[1] + s * N, all[2] + s * N};
+        snprintf(split[s].name, sizeof split[s].name, "%d", s);
+    }
+    source->split = split;
+    source->splits = SHARED;
+}
+
+static void test_masks_that_share_an_array_are_all_cut(void **state) {
+    (void)state;
+    pgcn_i_source source = seven();
+    share_masks(&source);
+    pgcn_dataset *data = build(source, "largest-component");
+    for (int s = 0; s < SHARED; s++) {
+        const uint8_t *mask[3] = {data->split[s].train, data->split[s].val, data->split[s].test};
+        for (int k = 0; k < 3; k++)
+            for (int i = 0; i < 3; i++) assert_int_equal(mask[k][i], i == (s + k) % 3);
+    }
+    pgcn_dataset_free(data);
+}
+
+static void test_order_after_without_test_keeps_all_masks(void **state) {
+    (void)state;
+    pgcn_i_source source = seven();
+    share_masks(&source);
+    pgcn_dataset *data = build(source, "without-test,order=degree");
+    for (int s = 0; s < SHARED; s++)
+        for (int i = 0; i < N; i++) {
+            pgcn_node node = data->from.number[i];
+            assert_int_equal(data->split[s].train[i], node == 1 + 2 * (s % 3));
+            assert_int_equal(data->split[s].val[i], node == 1 + 2 * ((s + 1) % 3));
+            assert_int_equal(data->split[s].test[i], 0);
+        }
     pgcn_dataset_free(data);
 }
 
@@ -598,9 +656,12 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_steps_are_read_and_written_in_one_form),
         cmocka_unit_test(test_words_that_are_no_steps_belong_to_the_name),
+        cmocka_unit_test(test_steps_that_leave_no_test_items_are_found_by_whole_words),
         cmocka_unit_test(test_steps_with_wrong_values_say_what_is_expected),
         cmocka_unit_test(test_largest_component_keeps_rows_and_names_together),
         cmocka_unit_test(test_largest_component_cuts_sparse_features_masks_and_given_names),
+        cmocka_unit_test(test_masks_that_share_an_array_are_all_cut),
+        cmocka_unit_test(test_order_after_without_test_keeps_all_masks),
         cmocka_unit_test(test_directed_keeps_arcs_and_the_default_symmetrises),
         cmocka_unit_test(test_features_are_joined_from_their_kinds),
         cmocka_unit_test(test_features_adjacency_is_a_row_of_the_graph),

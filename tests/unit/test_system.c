@@ -38,7 +38,7 @@ static void test_system_error_has_reason_and_remedy(void **state) {
         {EROFS, "Read-only file system", "mounted for writing"},
         {EMFILE, "Too many open files", "ulimit -n"},
         {ENFILE, "Too many open files in system", "end other programs"},
-        {EACCES, "Permission denied", "another place"},
+        {EACCES, "Permission denied", "another directory"},
         {ENOSPC, "No space left", "make space"},
         {EDQUOT, "quota", "remove files of yours"},
         {EFBIG, "File too large", "ulimit -f"},
@@ -160,7 +160,7 @@ static void test_available_memory_knows_the_limit_of_the_address_space(void **st
     assert_true(left > 0 && left < (int64_t)1 << 30);
     assert_null(block);
     assert_error_says("out of memory: 2.1 GB more are needed, and ");
-    assert_error_says("B can still be had");
+    assert_error_says("B are available");
 }
 
 static void test_limit_of_the_address_space_is_named_where_there_is_one(void **state) {

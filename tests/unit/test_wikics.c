@@ -74,8 +74,8 @@ static void test_wikics_keys_in_any_order_and_unknown_ones_are_read(void **state
 static void test_wikics_other_json_is_not_claimed(void **state) {
     (void)state;
     assert_false(pgcn_i_wikics_detect(scratch));
-    static const char *const other[] = {"", "{", "[\"features\"]", "{\"nodes\": []}",
-                                        "{\"featuresque\": 1}"};
+    static const char *const other[] = {
+        "", "{", "[\"features\"]", "{\"nodes\": []}", "{\"featuresque\": 1}", "{\"labels2\": 1}"};
     for (size_t i = 0; i < sizeof other / sizeof other[0]; i++) {
         write_text("data.json", other[i]);
         assert_false(pgcn_i_wikics_detect(scratch));
@@ -106,8 +106,7 @@ static void test_wikics_bad_files_are_refused(void **state) {
         const char *text, *says;
     } cases[] = {
         {JOIN(FEATURES, LABELS, LINKS, TRAIN, STOPPING, VAL, "\"x\": 1"), "'test_mask' is missing"},
-        {JOIN(FEATURES, LABELS, LINKS, TRAIN, TRAIN, VAL, TEST_),
-         "'train_masks' stands there twice"},
+        {JOIN(FEATURES, LABELS, LINKS, TRAIN, TRAIN, VAL, TEST_), "'train_masks' occurs twice"},
         {JOIN("\"features\": [[1], [1, 2], [1], [1]]", LABELS, LINKS, TRAIN, STOPPING, VAL, TEST_),
          "row 1 of 'features' has 2 values, expected 1"},
         {JOIN("\"features\": [[1], [1], [1]]", LABELS, LINKS, TRAIN, STOPPING, VAL, TEST_),

@@ -1,0 +1,275 @@
+/* Loads a data set by name, by path or from the user's own files: finds the reader, parses the
+ * steps and builds the data set. The error for an unknown name lists the known ones. Public
+ * functions. Serial, thread-safe. */
+#include "data/data.h"
+#include "data/registry.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* The steps are part of the name, so that a model remembers which graph it was trained on. */
+static void add_steps(char *name, size_t bytes, const pgcn_i_steps *steps) {
+    char text[PGCN_I_STEPS_TEXT];
+    size_t used = strlen(name);
+    pgcn_i_steps_text(steps, text);
+    if (*text) snprintf(name + used, bytes - used, ":%s", text);
+}
+
+/* ---- from the user's own files ----------------------------------------------------------- */
+
+pgcn_dataset_files pgcn_dataset_files_default(void) {
+    return (pgcn_dataset_files){.size = sizeof(pgcn_dataset_files)};
+}
+
+/* The last part of a path; if cut_endings, without endings like ".csv.gz". */
+static void name_of(const char *path, bool cut_endings, char *out, size_t bytes) {
+    size_t end = strlen(path);
+    while (end > 1 && path[end - 1] == '/') end--;
+    size_t begin = end;
+    while (begin > 0 && path[begin - 1] != '/') begin--;
+    if (cut_endings) {
+        const char *dot = memchr(path + begin + 1, '.', end > begin ? end - begin - 1 : 0);
+        if (dot) end = (size_t)(dot - path);
+    }
+    snprintf(out, bytes, "%.*s", (int)(end - begin), path + begin);
+}
+
+static pgcn_status check_header(pgcn_header header) {
+    if (header >= PGCN_HEADER_AUTO && header <= PGCN_HEADER_NO) return PGCN_OK;
+    return pgcn_i_fail(PGCN_ERR_ARGUMENT, "header is number %d, expected a pgcn_header",
+                       (int)header);
+}
+
+pgcn_status pgcn_dataset_from_files(const pgcn_dataset_files *files, pgcn_dataset **out) {
+    pgcn_dataset_files set = pgcn_dataset_files_default();
+    PGCN_TRY(pgcn_i_opts_over(&set, sizeof set, files, "pgcn_dataset_files_default"));
+    if (!set.edges || !*set.edges || !out)
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT, "pgcn_dataset_from_files: the edge file or the "
+                                              "address of the result is missing");
+    PGCN_TRY(check_header(set.header));
+    if (set.unknown_ids != PGCN_UNKNOWN_REFUSE && set.unknown_ids != PGCN_UNKNOWN_KEEP)
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT,
+                           "unknown_ids is number %d, expected a pgcn_unknown_ids",
+                           (int)set.unknown_ids);
+    pgcn_i_steps steps = {0};
+    PGCN_TRY(pgcn_i_steps_need(set.steps, &steps));
+    char name[PGCN_I_PATH_BYTES];
+    if (set.name)
+        snprintf(name, sizeof name, "%s", set.name);
+    else
+        name_of(set.edges, true, name, sizeof name);
+    add_steps(name, sizeof name, &steps);
+    pgcn_i_own_files own = {.edges = set.edges,
+                            .features = set.features,
+                            .labels = set.labels,
+                            .splits = set.splits,
+                            .header = set.header,
+                            .unknown_ids = set.unknown_ids};
+    pgcn_i_source source = {0};
+    pgcn_status status = pgcn_i_own_files_read(&own, &source);
+    if (status == PGCN_OK) return pgcn_i_dataset_build(name, set.edges, &steps, &source, out);
+    pgcn_i_source_free(&source);
+    return status;
+}
+
+/* ---- by name ----------------------------------------------------------------------------- */
+
+pgcn_dataset_opts pgcn_dataset_opts_default(void) {
+    return (pgcn_dataset_opts){.size = sizeof(pgcn_dataset_opts)};
+}
+
+/* Appends to a text of fixed size; truncates what does not fit. */
+static void append(char *text, size_t bytes, const char *before, const char *more) {
+    size_t used = strlen(text);
+    snprintf(text + used, bytes - used, "%s%s", before, more);
+}
+
+/* Appends the data set folders of a directory to the text of an error, in alphabetical order. After
+ * a failure the list is shorter. */
+static void list_folders(const char *directory, char *text, size_t bytes) {
+    enum { MOST_READ = 1000, MOST_SHOWN = 20 };
+    pgcn_i_arena scratch = {0};
+    char **name = PGCN_I_ARRAY(&scratch, char *, MOST_READ);
+    DIR *stream = opendir(directory);
+    int count = 0;
+    if (name && stream) {
+        for (struct dirent *entry; count < MOST_READ && (entry = readdir(stream));) {
+            char path[PGCN_I_PATH_BYTES];
+            if (entry->d_name[0] == '.') continue;
+            if (pgcn_i_path_join(path, directory, entry->d_name) != PGCN_OK) continue;
+            if (!pgcn_i_format_find(path)) continue;
+            name[count] = pgcn_i_arena_strdup(&scratch, entry->d_name);
+            if (name[count]) count++;
+        }
+        qsort(name, (size_t)count, sizeof *name, pgcn_i_compare_texts);
+        for (int i = 0; i < count && i < MOST_SHOWN; i++)
+            append(text, bytes, i ? ", " : "", name[i]);
+    }
+    if (count == 0) append(text, bytes, "", "none");
+    if (count > MOST_SHOWN) append(text, bytes, ", ", "...");
+    if (stream) closedir(stream);
+    pgcn_i_arena_free(&scratch);
+}
+
+static pgcn_status not_found(const char *name, const char *base, const char *data_dir,
+                             bool from_environment) {
+    char builtin[256] = "", folders[1024] = "", fetch[256] = "";
+    const char *each;
+    for (int i = 0; (each = pgcn_builtin_name(i, NULL)); i++)
+        append(builtin, sizeof builtin, i ? ", " : "", each);
+    pgcn_published published;
+    if (pgcn_published_find(base, &published))
+        snprintf(fetch, sizeof fetch, "; 'pathgcn data fetch %.100s' downloads it", base);
+    const char *source = from_environment ? "PATHGCN_DATA" : "the data directory";
+    if (!data_dir)
+        return pgcn_i_fail(
+            PGCN_ERR_ARGUMENT,
+            "no data set '%s': it is neither built in (%s) nor a file or folder, and "
+            "PATHGCN_DATA is not set; set it to the directory of your data sets or "
+            "give the path of a file or folder%s",
+            name, builtin, fetch);
+    if (!pgcn_i_is_directory(data_dir))
+        return pgcn_i_fail(
+            PGCN_ERR_ARGUMENT,
+            "no data set '%s': it is neither built in (%s) nor a file or folder, and "
+            "%s, '%s', is not a directory; correct it or give the path of a file or "
+            "folder%s",
+            name, builtin, source, data_dir, fetch);
+    list_folders(data_dir, folders, sizeof folders);
+    return pgcn_i_fail(
+        PGCN_ERR_ARGUMENT,
+        "no data set '%s': it is neither built in (%s) nor a file or folder, and %s, "
+        "'%s', has none of that name; it has: %s%s",
+        name, builtin, source, data_dir, folders, fetch);
+}
+
+/* A file that cannot be opened has no known format, and one in a forbidden folder seems not to
+ * exist. Then the error of the system is the true reason. */
+static pgcn_status check_reachable(const char *path) {
+    struct stat about;
+    if (stat(path, &about) != 0)
+        return errno == ENOENT || errno == ENOTDIR
+                   ? PGCN_OK
+                   : pgcn_i_fail(PGCN_ERR_IO, "cannot read the data set '%s': %s", path,
+                                 pgcn_system_error(errno));
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (descriptor < 0)
+        return pgcn_i_fail(PGCN_ERR_IO, "cannot read the data set '%s': %s", path,
+                           pgcn_system_error(errno));
+    close(descriptor);
+    return PGCN_OK;
+}
+
+static pgcn_status no_header(const char *name) {
+    return pgcn_i_fail(PGCN_ERR_ARGUMENT,
+                       "data set '%s' is no edge list in text, so its first line "
+                       "cannot be a header; leave out --header",
+                       name);
+}
+
+/* "data/cora/" is called "cora" and so is "cora.npz"; a container knows its name. */
+static pgcn_status load_path(const char *path, const pgcn_i_steps *steps, pgcn_header header,
+                             pgcn_dataset **out) {
+    const pgcn_i_format *format = pgcn_i_format_find(path);
+    if (!format) PGCN_TRY(check_reachable(path));
+    if (!format)
+        return pgcn_i_fail(PGCN_ERR_FORMAT,
+                           "'%s' is in no format that pathgcn reads (docs/FORMATS.md lists them); "
+                           "your own CSV files are given by --edges, --features and --labels",
+                           path);
+    if (header != PGCN_HEADER_AUTO && format->read != pgcn_i_edge_list_read) return no_header(path);
+    pgcn_i_source source = {0};
+    pgcn_status status = header == PGCN_HEADER_AUTO
+                             ? format->read(path, steps, &source)
+                             : pgcn_i_edge_list_read_as(path, header, &source);
+    if (status != PGCN_OK) {
+        pgcn_i_source_free(&source);
+        return status;
+    }
+    char name[PGCN_I_PATH_BYTES];
+    if (source.own_name)
+        snprintf(name, sizeof name, "%s", source.own_name);
+    else
+        name_of(path, !pgcn_i_is_directory(path), name, sizeof name);
+    add_steps(name, sizeof name, steps);
+    return pgcn_i_dataset_build(name, path, steps, &source, out);
+}
+
+/* Cuts "film:directed,self-loops" into "film" and the steps that follow. A colon without a step
+ * after it is part of the name. */
+static pgcn_status take_steps(const char *name, char *base, size_t bytes, pgcn_i_steps *steps) {
+    const char *colon = strrchr(name, ':');
+    bool known = false;
+    if (colon && colon[1]) PGCN_TRY(pgcn_i_steps_parse(colon + 1, steps, &known));
+    snprintf(base, bytes, "%.*s", known ? (int)(colon - name) : (int)strlen(name), name);
+    return PGCN_OK;
+}
+
+/* Steps of a built-in set follow its settings: "sbm:nodes=500:order=rcm", "karate:order=rcm". */
+static pgcn_status take_builtin_steps(const char *name, char *base, size_t bytes,
+                                      pgcn_i_steps *steps) {
+    snprintf(base, bytes, "%s", name);
+    if (!pgcn_i_builtin_has_steps(name)) return PGCN_OK;
+    return take_steps(name, base, bytes, steps);
+}
+
+static pgcn_status load_builtin(const char *name, const pgcn_i_steps *steps, bool *found,
+                                pgcn_dataset **out) {
+    pgcn_i_source source = {0};
+    char full[PGCN_I_PATH_BYTES];
+    pgcn_i_steps all = *steps;
+    PGCN_TRY(take_builtin_steps(name, full, sizeof full, &all));
+    pgcn_status status = pgcn_i_builtin_read(full, found, &source);
+    if (status == PGCN_OK && *found) {
+        add_steps(full, sizeof full, &all);
+        return pgcn_i_dataset_build(full, name, &all, &source, out);
+    }
+    pgcn_i_source_free(&source);
+    return status;
+}
+
+/* A folder of that name in `directory`, or a container. */
+static bool find_in(const char *directory, const char *base, char path[PGCN_I_PATH_BYTES]) {
+    char file[PGCN_I_PATH_BYTES];
+    if (!directory || !*directory || !*base) return false;
+    if (pgcn_i_path_join(path, directory, base) != PGCN_OK) return false;
+    if (pgcn_i_is_directory(path) || pgcn_i_file_exists(path)) return true;
+    if ((size_t)snprintf(file, sizeof file, "%s.pgcn", base) >= sizeof file) return false;
+    return pgcn_i_path_join(path, directory, file) == PGCN_OK && pgcn_i_file_exists(path);
+}
+
+pgcn_status pgcn_dataset_load(const char *name, const pgcn_dataset_opts *opts, pgcn_dataset **out) {
+    pgcn_dataset_opts set = pgcn_dataset_opts_default();
+    PGCN_TRY(pgcn_i_opts_over(&set, sizeof set, opts, "pgcn_dataset_opts_default"));
+    if (!name || !*name || !out)
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT, "pgcn_dataset_load: the name of the data set is "
+                                              "empty, or the address of the result is NULL");
+    PGCN_TRY(check_header(set.header));
+    bool found = false;
+    pgcn_i_steps steps = {.directed = set.directed, .self_loops = set.keep_self_loops};
+    PGCN_TRY(pgcn_i_steps_need(set.steps, &steps));
+    if (set.header != PGCN_HEADER_AUTO && pgcn_i_builtin_knows(name)) return no_header(name);
+    pgcn_status status = load_builtin(name, &steps, &found, out);
+    if (status != PGCN_OK || found) return status;
+    char base[PGCN_I_PATH_BYTES], path[PGCN_I_PATH_BYTES];
+    PGCN_TRY(take_steps(name, base, sizeof base, &steps));
+    if (pgcn_i_is_directory(base) || pgcn_i_file_exists(base))
+        return load_path(base, &steps, set.header, out);
+    const char *data_dir = set.data_dir ? set.data_dir : getenv("PATHGCN_DATA");
+    if (data_dir && !*data_dir) data_dir = NULL;
+    const char *directories[] = {data_dir, pgcn_cache_directory()};
+    pgcn_published published = {.name = ""};
+    pgcn_published_find(base, &published); /* "actor" is published as film */
+    for (int i = 0; i < 2; i++)
+        if (find_in(directories[i], base, path) || find_in(directories[i], published.name, path))
+            return load_path(path, &steps, set.header, out);
+    PGCN_TRY(check_reachable(base));
+    if (data_dir) PGCN_TRY(check_reachable(data_dir));
+    return not_found(name, base, data_dir, !set.data_dir);
+}
