@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-static int run(int argc, char **argv);
+static pgcn_status run(int argc, char **argv);
 
 const cli_command cli_kernels = {
     .name = "kernels",
@@ -24,6 +24,8 @@ const cli_command cli_kernels = {
         "its layers have (1 + eps, 1), the weights of a node and of the sum over its neighbours.",
     .examples = "  pathgcn kernels runs/karate/model.safetensors\n"
                 "  pathgcn kernels runs/cora/model.safetensors --json > kernels.json\n",
+    .least_words = 1,
+    .most_words = 1,
     .run = run,
 };
 
@@ -101,19 +103,18 @@ static json_t *layer_to_json(const pgcn_config *config, const float *weight) {
                      "any_negative", s.negative, "channels", channels);
 }
 
-static int print(const pgcn_model *model, bool json) {
+static pgcn_status print(const pgcn_model *model, bool json) {
     const pgcn_config *config = pgcn_model_config(model);
     float *weight = malloc((size_t)config->path_length * (size_t)config->channels * sizeof *weight);
-    if (!weight) {
-        cli_complain(&cli_kernels, "out of memory for a kernel of %d x %d weights",
-                     config->path_length, config->channels);
-        return EXIT_FAILED;
-    }
+    if (!weight)
+        return cli_fail(&cli_kernels, PGCN_ERR_MEMORY,
+                        "out of memory for a kernel of %d x %d weights", config->path_length,
+                        config->channels);
     json_t *layers = json ? json_array() : NULL;
     pgcn_status status = PGCN_OK;
     if (!json) print_heads(model);
     for (int l = 0; l < config->layers && status == PGCN_OK; l++) {
-        status = pgcn_model_kernel(model, l, weight);
+        status = cli_report(&cli_kernels, pgcn_model_kernel(model, l, weight));
         if (status != PGCN_OK) break;
         if (json)
             json_array_append_new(layers, layer_to_json(config, weight));
@@ -121,28 +122,25 @@ static int print(const pgcn_model *model, bool json) {
             print_layer(config, l, weight);
     }
     free(weight);
-    if (status != PGCN_OK) {
-        json_decref(layers);
-        return cli_failed(&cli_kernels, status);
-    }
-    if (!json) return EXIT_DONE;
-    return cli_print_json(
-        &cli_kernels, json_pack("{s:s, s:i, s:i, s:I, s:o}", "dataset", pgcn_model_dataset(model),
-                                "path_length", config->path_length, "channels", config->channels,
-                                "epoch", (json_int_t)pgcn_model_epoch(model), "layers", layers));
+    if (json && status == PGCN_OK)
+        status = cli_print_json(
+            &cli_kernels,
+            json_pack("{s:s, s:i, s:i, s:I, s:O}", "dataset", pgcn_model_dataset(model),
+                      "path_length", config->path_length, "channels", config->channels, "epoch",
+                      (json_int_t)pgcn_model_epoch(model), "layers", layers));
+    json_decref(layers);
+    return status;
 }
 
-static int run(int argc, char **argv) {
+static pgcn_status run(int argc, char **argv) {
     bool json = false;
-    const cli_option options[] = {{"json", NULL, NULL, "print one JSON line", NULL, &json},
-                                  {NULL, NULL, NULL, NULL, NULL, NULL}};
+    const cli_option options[] = {CLI_JSON_OPTION(json), CLI_OPTIONS_END};
     cli_arguments arguments;
-    int code = cli_parse(&cli_kernels, options, 1, 1, argc, argv, &arguments);
-    if (code >= 0) return code;
+    pgcn_status status = cli_parse(&cli_kernels, options, argc, argv, &arguments);
+    if (status != PGCN_OK || arguments.help_shown) return status;
     pgcn_model *model = NULL;
-    pgcn_status status = cli_load_model(arguments.word[0], &model);
-    if (status != PGCN_OK) return cli_failed(&cli_kernels, status);
-    code = print(model, json);
+    CLI_TRY(cli_report(&cli_kernels, cli_load_model(arguments.word[0], &model)));
+    status = print(model, json);
     pgcn_model_free(model);
-    return code;
+    return status;
 }

@@ -13,32 +13,55 @@
 
 /* Names come from the user and from files: a line break or an escape in one must neither break the
  * sentence in two nor reach the terminal. */
-void cli_complain(const cli_command *command, const char *format, ...) {
+static void print_line(const cli_command *command, const char *format, va_list arguments) {
     char raw[8192], message[8192];
-    va_list arguments;
-    va_start(arguments, format);
     vsnprintf(raw, sizeof raw, format, arguments);
-    va_end(arguments);
     pgcn_text_printable(raw, message, sizeof message);
     fprintf(stderr, "pathgcn%s%s: %s\n", command ? " " : "", command ? command->name : "", message);
 }
 
-int cli_failed(const cli_command *command, pgcn_status status) {
-    cli_complain(command, "%s", pgcn_last_error());
+void cli_complain(const cli_command *command, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    print_line(command, format, arguments);
+    va_end(arguments);
+}
+
+pgcn_status cli_fail(const cli_command *command, pgcn_status status, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    print_line(command, format, arguments);
+    va_end(arguments);
+    return status;
+}
+
+pgcn_status cli_report(const cli_command *command, pgcn_status status) {
+    if (status != PGCN_OK) cli_complain(command, "%s", pgcn_last_error());
+    return status;
+}
+
+int cli_exit_code(pgcn_status status) {
+    if (status == PGCN_OK) return EXIT_DONE;
     return status == PGCN_ERR_ARGUMENT ? EXIT_USAGE : EXIT_FAILED;
 }
 
-int cli_print_json(const cli_command *command, json_t *object) {
+pgcn_status cli_print_json(const cli_command *command, json_t *object) {
     char *text = object ? json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(10)) : NULL;
     json_decref(object);
-    if (!text) {
-        cli_complain(command, "out of memory while writing JSON");
-        return EXIT_FAILED;
-    }
+    if (!text) return cli_fail(command, PGCN_ERR_MEMORY, "out of memory while writing JSON");
     cli_put_json(stdout, text);
     putchar('\n');
     free(text);
-    return EXIT_DONE;
+    return PGCN_OK;
+}
+
+pgcn_status cli_write_json(const cli_command *command, const char *path, const json_t *object,
+                           size_t flags) {
+    char *text = object ? json_dumps(object, flags) : NULL;
+    if (!text) return cli_fail(command, PGCN_ERR_MEMORY, "out of memory while writing '%s'", path);
+    pgcn_status status = cli_report(command, pgcn_file_write(path, text, strlen(text)));
+    free(text);
+    return status;
 }
 
 /* The library escapes C0 only. What is escaped here stands inside strings: nothing else of a document
@@ -78,11 +101,12 @@ json_t *cli_json_real(double value) {
     return isfinite(value) ? json_real(value) : json_null();
 }
 
-json_t *cli_config_to_json(const pgcn_config *config) {
+json_t *cli_config_to_json(const pgcn_config *config, bool run_settings) {
     json_t *settings = json_object();
     pgcn_field field;
     char value[PGCN_SETTING_BYTES];
     for (int i = 0; pgcn_config_field(i, &field); i++) {
+        if (!run_settings && cli_is_run_setting(&field)) continue;
         pgcn_config_get(config, field.key, value, sizeof value);
         json_object_set_new(settings, field.key, json_string(value));
     }
@@ -117,15 +141,12 @@ int64_t cli_peak_rss_bytes(void) {
     return getrusage(RUSAGE_SELF, &usage) == 0 ? (int64_t)usage.ru_maxrss * 1024 : 0;
 }
 
-bool cli_make_directory(const cli_command *command, const char *path) {
-    if (pgcn_directory_make(path) != PGCN_OK) {
-        cli_complain(command, "%s", pgcn_last_error());
-        return false;
-    }
-    if (access(path, W_OK) == 0) return true;
-    cli_complain(command, "cannot write to the directory '%s' (--out): %s", path,
-                 pgcn_system_error(errno));
-    return false;
+pgcn_status cli_make_directory(const cli_command *command, const char *path) {
+    if (pgcn_directory_make(path) != PGCN_OK)
+        return cli_fail(command, PGCN_ERR_IO, "%s", pgcn_last_error());
+    if (access(path, W_OK) == 0) return PGCN_OK;
+    return cli_fail(command, PGCN_ERR_IO, "cannot write to the directory '%s' (--out): %s", path,
+                    pgcn_system_error(errno));
 }
 
 void cli_format_duration(double seconds, char out[32]) {
@@ -138,6 +159,13 @@ void cli_format_duration(double seconds, char out[32]) {
         snprintf(out, 32, "%ldh%02ldm", whole / 3600, whole / 60 % 60);
 }
 
+void cli_format_bar(double share, char out[CLI_BAR_BYTES]) {
+    enum { WIDTH = CLI_BAR_BYTES - 4 };
+    int filled = share < 1 ? (int)(WIDTH * share) : WIDTH;
+    snprintf(out, CLI_BAR_BYTES, "[....................] ");
+    memset(out + 1, '#', (size_t)filled);
+}
+
 void cli_format_count(int64_t count, char out[32]) {
     char digits[32];
     int length = snprintf(digits, sizeof digits, "%lld", (long long)count), place = 0;
@@ -148,12 +176,23 @@ void cli_format_count(int64_t count, char out[32]) {
     out[place] = '\0';
 }
 
+int64_t cli_mask_size(const uint8_t *mask, int64_t items) {
+    int64_t size = 0;
+    for (int64_t i = 0; i < items; i++) size += mask[i];
+    return size;
+}
+
 const char *cli_items(pgcn_task task) {
     return task == PGCN_TASK_GRAPH ? "graphs" : "nodes";
 }
 
 const char *cli_metric(pgcn_task task) {
     return task == PGCN_TASK_MULTILABEL ? "micro-F1" : "accuracy";
+}
+
+bool cli_ends_in(const char *text, const char *ending) {
+    size_t length = strlen(text), letters = strlen(ending);
+    return length > letters && strcmp(text + length - letters, ending) == 0;
 }
 
 /* Tabs and line ends are data, and no terminal is harmed by them; all other control characters are

@@ -112,18 +112,18 @@ pgcn_status cli_load_model(const char *path, pgcn_model **out) {
 
 /* ---- lock and leftovers ----------------------------------------------------------------------- */
 
-bool cli_run_lock(const cli_command *command, const char *directory, int *lock) {
+pgcn_status cli_run_lock(const cli_command *command, const char *directory, const char *doing,
+                         int *lock) {
     *lock = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (*lock < 0 || flock(*lock, LOCK_EX | LOCK_NB) == 0) return true;
+    if (*lock < 0 || flock(*lock, LOCK_EX | LOCK_NB) == 0) return PGCN_OK;
     bool busy = errno == EWOULDBLOCK; /* some file systems cannot lock: then nobody is kept out */
     close(*lock);
     *lock = -1;
-    if (busy)
-        cli_complain(command,
-                     "another pathgcn is training in '%s' at this moment; wait for it or choose "
-                     "another --out",
-                     directory);
-    return !busy;
+    if (!busy) return PGCN_OK;
+    return cli_fail(
+        command, PGCN_ERR_SYSTEM,
+        "another pathgcn is %s in '%s' at this moment; wait for it or choose another --out", doing,
+        directory);
 }
 
 static bool remove_entry(const char *directory, const char *name, void *context) {
@@ -219,33 +219,31 @@ static bool settle(const char *directory, char failed[CLI_PATH_BYTES]) {
     return fine && rmdir(old) == 0;
 }
 
-static bool fail_to_replace(const cli_command *command, const char *directory, const char *failed) {
+static pgcn_status fail_to_replace(const cli_command *command, const char *directory,
+                                   const char *failed) {
     char folder[CLI_PATH_BYTES];
     int error = errno; /* looking at folders changes it */
     if (!is_directory(join(folder, directory, replacing))) join(folder, directory, placing);
-    cli_complain(command,
-                 "cannot put the new run in its place, '%s': %s; it is complete, in '%s', and the "
-                 "next pathgcn train in '%s' will try again",
-                 *failed ? failed : directory, pgcn_system_error(error), folder, directory);
-    return false;
+    return cli_fail(
+        command, PGCN_ERR_IO,
+        "cannot put the new run in its place, '%s': %s; it is complete, in '%s', and the "
+        "next pathgcn train in '%s' will try again",
+        *failed ? failed : directory, pgcn_system_error(error), folder, directory);
 }
 
-bool cli_run_settle(const cli_command *command, const char *directory) {
+pgcn_status cli_run_settle(const cli_command *command, const char *directory) {
     char failed[CLI_PATH_BYTES];
-    return settle(directory, failed) || fail_to_replace(command, directory, failed);
+    return settle(directory, failed) ? PGCN_OK : fail_to_replace(command, directory, failed);
 }
 
-bool cli_run_replace(const cli_command *command, const char *directory, const char *staged) {
+pgcn_status cli_run_replace(const cli_command *command, const char *directory, const char *staged) {
     char target[CLI_PATH_BYTES];
     sync_directory(staged);
-    if (rename(staged, join(target, directory, replacing)) != 0) {
-        cli_complain(
-            command,
-            "cannot rename '%s': %s; the new run stays there, and the one in '%s' is as it "
-            "was",
+    if (rename(staged, join(target, directory, replacing)) != 0)
+        return cli_fail(
+            command, PGCN_ERR_IO,
+            "cannot rename '%s': %s; the new run stays there, and the one in '%s' is as it was",
             staged, pgcn_system_error(errno), directory);
-        return false;
-    }
     sync_directory(directory);
     return cli_run_settle(command, directory);
 }

@@ -31,14 +31,15 @@ typedef struct train_outcome {
     double seconds, step_ms; /* step_ms: median */
     int64_t parameters;
     int64_t predicted_bytes; /* of memory, of the whole program at its peak */
-    bool retold;             /* nothing was trained: the result of a finished run */
+    bool reused;             /* nothing was trained: the result of a finished run */
     pgcn_recipe_info recipe; /* that its settings started from; name "none": from none */
     pgcn_config config;      /* of the training */
 } train_outcome;
 
-bool cli_train_join(char out[CLI_PATH_BYTES], const char *directory, const char *file);
-/* The user's steps and then these; a message and false if that is too long. */
-bool cli_train_join_steps(const train_request *request, const char *more, char out[CLI_PATH_BYTES]);
+pgcn_status cli_train_join(char out[CLI_PATH_BYTES], const char *directory, const char *file);
+/* The user's steps followed by `more`. */
+pgcn_status cli_train_join_steps(const train_request *request, const char *more,
+                                 char out[CLI_PATH_BYTES]);
 
 /* ---- train_place.c -------------------------------------------------------------------------- */
 
@@ -49,9 +50,10 @@ typedef struct train_root {
     int lock;                  /* -1: the file system cannot lock */
     char work[CLI_PATH_BYTES]; /* --out, or CLI_UNFINISHED in it: what holds the folders of seeds */
 } train_root;
-/* -1, or the exit code after a refusal (message printed); nothing is changed then. */
-int cli_train_open(const train_request *request, uint64_t first_seed, train_root *root);
-bool cli_train_seed_directory(const char *directory, uint64_t seed, char out[CLI_PATH_BYTES]);
+/* A refusal changes nothing on disk. */
+pgcn_status cli_train_open(const train_request *request, uint64_t first_seed, train_root *root);
+pgcn_status cli_train_seed_directory(const char *directory, uint64_t seed,
+                                     char out[CLI_PATH_BYTES]);
 
 /* The files of one run. */
 typedef struct train_files {
@@ -62,15 +64,15 @@ typedef struct train_files {
     char checkpoint[CLI_PATH_BYTES], model[CLI_PATH_BYTES];
     char history[CLI_PATH_BYTES], result[CLI_PATH_BYTES];
 } train_files;
-int cli_train_place(const train_request *request, const train_root *root, const char *home,
-                    train_files *files);
+pgcn_status cli_train_place(const train_request *request, const train_root *root, const char *home,
+                            train_files *files);
 /* From now on the run writes into a fresh CLI_UNFINISHED: `home` keeps what it holds. */
-int cli_train_stage(train_files *files);
+pgcn_status cli_train_stage(train_files *files);
 bool cli_train_is_staged(const train_files *files);
 /* Puts a finished run in its place. */
-bool cli_train_finish_place(const train_files *files);
+pgcn_status cli_train_finish_place(const train_files *files);
 void cli_train_leave_place(train_files *files);
-int cli_train_refuse_other(const train_files *files, const char *why);
+pgcn_status cli_train_refuse_other(const train_files *files, const char *why);
 
 /* ---- train_race.c --------------------------------------------------------------------------- */
 
@@ -82,17 +84,17 @@ typedef struct train_choice {
         *data; /* in the form that the recipe asks for; NULL: as it was. The caller's to free */
     char steps[CLI_PATH_BYTES]; /* the steps of that form */
 } train_choice;
-/* Races, or remembers who won in this directory. -1, or the exit code with the message printed. */
-int cli_train_race(const train_request *request, const pgcn_dataset *data,
-                   const pgcn_config *config, const train_files *files, long long run,
-                   train_choice *out);
+/* Races, or reads who won in this directory before. */
+pgcn_status cli_train_race(const train_request *request, const pgcn_dataset *data,
+                           const pgcn_config *config, const train_files *files, long long run,
+                           train_choice *out);
 
 /* ---- train_run.c ---------------------------------------------------------------------------- */
 
-/* Trains number `run` of request->seeds and leaves its files in --out, or in its folder there.
- * Returns -1, or the exit code with the message printed. */
-int cli_train_run(const train_request *request, const pgcn_dataset *data, const pgcn_config *config,
-                  train_root *root, long long run, train_outcome *out);
+/* Trains number `run` of request->seeds, from 1, and writes its files to --out, or to its folder there. */
+pgcn_status cli_train_run(const train_request *request, const pgcn_dataset *data,
+                          const pgcn_config *config, train_root *root, long long run,
+                          train_outcome *out);
 
 /* ---- train_memory.c ------------------------------------------------------------------------- */
 

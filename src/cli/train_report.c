@@ -224,7 +224,8 @@ void cli_train_print_table(const train_request *request, const pgcn_dataset *dat
     }
     if (!tested) /* only these two steps leave nothing to test on */
         snprintf(untested, sizeof untested, " (no test: %s)",
-                 strstr(info->steps, "without-test") ? "without-test" : "crossval");
+                 cli_steps_include(info->steps, CLI_STEP_WITHOUT_TEST) ? "without-test"
+                                                                       : "crossval");
     printf("\n%s: %s %s %.2f%%%s%s at the epoch chosen on validation %s.\n", info->name,
            tested ? "test" : "validation", cli_measure_title(measure, info->task), shown.mean, over,
            untested, cli_items(info->task));
@@ -281,7 +282,7 @@ json_t *cli_train_summary(const train_request *request, const pgcn_dataset_info 
         total_epochs / (double)request->seeds, "step_ms_median", SPREAD(step_ms).mean,
         "peak_rss_bytes", (json_int_t)cli_peak_rss_bytes(), "predicted_peak_rss_bytes",
         (json_int_t)predicted, "parameters", (json_int_t)runs[0].parameters, "fingerprint",
-        info->fingerprint, "out", request->out, "config", cli_config_to_json(&runs[0].config),
+        info->fingerprint, "out", request->out, "config", cli_config_to_json(&runs[0].config, true),
         "runs", list);
     put_means(object, request, info, runs);
     return object;

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static int run(int argc, char **argv);
+static pgcn_status run(int argc, char **argv);
 
 const cli_command cli_reproduce = {
     .name = "reproduce",
@@ -33,55 +33,59 @@ const cli_command cli_reproduce = {
                 "  pathgcn reproduce full --data data --recipe paper --out runs/paper\n"
                 "  pathgcn reproduce semi --datasets karate,sbm --layers 2,4 --seeds 2\n"
                 "  pathgcn reproduce variants --data data --layers 2,8 --select accuracy\n",
-    .config_groups = "model training",
+    .config_groups = CLI_GROUP_MODEL | CLI_GROUP_TRAINING,
     .computes = true,
+    .least_words = 1,
+    .most_words = 1,
     .run = run,
 };
 
-static int find_experiment(const char *name, const exp_experiment **out) {
+static pgcn_status find_experiment(const char *name, const exp_experiment **out) {
     cli_guess guess = cli_guess_start(name);
+    char hint[CLI_HINT_BYTES];
     *out = NULL;
     for (const exp_experiment *e = exp_experiments; e->name; e++) {
         cli_guess_offer(&guess, e->name);
         if (strcmp(e->name, name) == 0) *out = e;
     }
-    if (*out || strcmp(name, "all") == 0) return -1;
-    cli_complain(&cli_reproduce, "there is no experiment '%s'%s%s%s; there are %s", name,
-                 guess.best ? " (did you mean " : "", guess.best ? guess.best : "",
-                 guess.best ? "?)" : "", cli_reproduce.arguments);
-    return EXIT_USAGE;
+    if (*out || strcmp(name, "all") == 0) return PGCN_OK;
+    cli_guess_hint(&guess, "", hint);
+    return cli_fail(&cli_reproduce, PGCN_ERR_ARGUMENT,
+                    "there is no experiment '%s'%s; there are %s", name, hint,
+                    cli_reproduce.arguments);
+}
+
+/* Tables were made, but maybe of fewer runs than asked for. */
+static pgcn_status check_all_done(const exp_jobs *jobs) {
+    size_t done = exp_jobs_in(jobs, EXP_DONE);
+    if (done == jobs->count) return PGCN_OK;
+    return cli_fail(jobs->command, PGCN_ERR_SYSTEM,
+                    "%zu of %zu jobs are done, %zu failed; the same command tries the others again",
+                    done, jobs->count, exp_jobs_in(jobs, EXP_FAILED));
 }
 
 /* Plans `only`, or all experiments if it is NULL; runs; reports. */
-static int reproduce(const exp_request *r, const exp_experiment *only, const exp_pace *pace,
-                     bool report) {
+static pgcn_status reproduce(const exp_request *r, const exp_experiment *only, const exp_pace *pace,
+                             bool report) {
     exp_plan plan = {0};
     exp_jobs jobs;
-    int code = exp_jobs_open(&jobs, r->command, r->out);
-    for (const exp_experiment *e = exp_experiments; e->name && code < 0; e++)
-        if (!only || e == only) code = exp_plan_add(&plan, &jobs, r, e);
-    if (code < 0) code = exp_plan_check_options(&plan, r);
-    if (code < 0) {
+    pgcn_status status = exp_jobs_open(&jobs, r->command, r->out);
+    for (const exp_experiment *e = exp_experiments; e->name && status == PGCN_OK; e++)
+        if (!only || e == only) status = exp_plan_add(&plan, &jobs, r, e);
+    if (status == PGCN_OK) status = exp_plan_check_options(&plan, r);
+    if (status == PGCN_OK) {
         cli_catch_signals();
-        if (!report) code = exp_jobs_run(&jobs, pace);
+        if (!report) status = exp_jobs_run(&jobs, pace);
     }
-    for (const exp_experiment *e = exp_experiments; e->name && code < 0; e++)
-        if (!only || e == only) code = exp_report(&plan, &jobs, r, e);
-    if (code < 0) {
-        size_t done = exp_jobs_in(&jobs, EXP_DONE);
-        code = done == jobs.count ? EXIT_DONE : EXIT_FAILED;
-        if (code != EXIT_DONE)
-            cli_complain(r->command,
-                         "%zu of %zu jobs are done, %zu failed; the same command tries the others "
-                         "again",
-                         done, jobs.count, exp_jobs_in(&jobs, EXP_FAILED));
-    }
+    for (const exp_experiment *e = exp_experiments; e->name && status == PGCN_OK; e++)
+        if (!only || e == only) status = exp_report(&plan, &jobs, r, e);
+    if (status == PGCN_OK) status = check_all_done(&jobs);
     exp_jobs_close(&jobs);
     exp_plan_free(&plan);
-    return code;
+    return status;
 }
 
-static int run(int argc, char **argv) {
+static pgcn_status run(int argc, char **argv) {
     cli_arguments arguments;
     exp_request r = {.command = &cli_reproduce, .arguments = &arguments};
     const char *seeds = "0", *processes = "0";
@@ -107,18 +111,16 @@ static int run(int argc, char **argv) {
         {"json", NULL, NULL, "print one JSON line per experiment instead of the tables", NULL,
          &r.json},
         {"quiet", NULL, NULL, "no estimate and no progress", NULL, &r.quiet},
-        {NULL, NULL, NULL, NULL, NULL, NULL}};
-    int code = cli_parse(&cli_reproduce, options, 1, 1, argc, argv, &arguments);
-    if (code >= 0) return code;
+        CLI_OPTIONS_END};
+    pgcn_status status = cli_parse(&cli_reproduce, options, argc, argv, &arguments);
+    if (status != PGCN_OK || arguments.help_shown) return status;
     const exp_experiment *only;
     long long count;
     if (!r.out) r.out = r.quick ? "runs/reproduce-quick" : "runs/reproduce";
-    code = find_experiment(arguments.word[0], &only);
-    if (code >= 0) return code;
+    CLI_TRY(find_experiment(arguments.word[0], &only));
     r.all = !only;
-    if (!cli_number(&cli_reproduce, "seeds", seeds, 0, 10000, &r.seeds) ||
-        !cli_number(&cli_reproduce, "jobs", processes, 0, 1024, &count))
-        return EXIT_USAGE;
+    CLI_TRY(cli_number(&cli_reproduce, "seeds", seeds, 0, 10000, &r.seeds));
+    CLI_TRY(cli_number(&cli_reproduce, "jobs", processes, 0, 1024, &count));
     exp_pace pace = {.processes = count > 0 ? (int)count : pgcn_info_get().cores,
                      .quiet = r.quiet,
                      .most_timings = 32,

@@ -74,13 +74,13 @@ typedef struct exp_jobs {
     exp_kind *kind;
 } exp_jobs;
 
-/* Makes and locks OUT/jobs. EXIT_FAILED with a message, or -1. */
-int exp_jobs_open(exp_jobs *jobs, const cli_command *command, const char *out);
+/* Makes and locks OUT/jobs. */
+pgcn_status exp_jobs_open(exp_jobs *jobs, const cli_command *command, const char *out);
 void exp_jobs_close(exp_jobs *jobs);
 /* Adds a training, or finds it: equal keys are one job. Looks for its record, unless `fresh`, which
  * removes it. Index into jobs->job in *out. The configuration must be checked. */
-int exp_jobs_add(exp_jobs *jobs, const exp_data *data, const pgcn_config *config, bool fresh,
-                 size_t *out);
+pgcn_status exp_jobs_add(exp_jobs *jobs, const exp_data *data, const pgcn_config *config,
+                         bool fresh, size_t *out);
 bool exp_job_path(const exp_jobs *jobs, const exp_job *job, const char *suffix,
                   char out[EXP_PATH_BYTES]);
 /* Takes the record that a worker left; false if there is none that fits. */
@@ -89,8 +89,6 @@ bool exp_job_recall(exp_jobs *jobs, exp_job *job);
 void exp_job_label(const exp_job *job, char out[160]);
 /* A number of a record by the path of its keys, "selected.test_accuracy"; NaN where it is null. */
 double exp_record_number(const json_t *record, const char *path);
-/* The whole object as a file, complete or not at all. -1, or the exit code. */
-int exp_write_json(const cli_command *command, const char *path, const json_t *object);
 
 /* ---- spread.c ------------------------------------------------------------------------------- */
 
@@ -106,6 +104,7 @@ void exp_tally_add(exp_tally *tally, double figure);
 exp_spread exp_tally_spread(const exp_tally *tally);
 /* Over those of `count` jobs that are done; `path` as for exp_record_number. */
 exp_spread exp_spread_of(const exp_jobs *jobs, const size_t *job, int count, const char *path);
+json_t *exp_spread_to_json(exp_spread spread); /* {"mean", "std"} */
 /* Validation accuracy of a run after an epoch, from 1 on; NaN if it was not evaluated. */
 double exp_accuracy_after(const exp_job *job, int64_t epoch);
 /* GIN's protocol: one epoch for all folds, the first with the best mean, and the spread there. 0 if
@@ -120,12 +119,10 @@ typedef struct exp_live {
     double setup_seconds, epoch_seconds; /* written by exp_work_timing */
 } exp_live;
 
-/* Trains and writes the record. In a process of its own: what it prints is the log of the job, the
- * result is its exit code: one of the program's, or this one after PGCN_ERR_NUMERIC. */
-enum { EXP_EXIT_DIVERGED = 3 };
-int exp_work(const exp_jobs *jobs, const exp_job *job, exp_live *live);
+/* Trains and writes the record. In a process of its own: what it prints is the log of the job. */
+pgcn_status exp_work(const exp_jobs *jobs, const exp_job *job, exp_live *live);
 /* A few epochs, to know how long they take. */
-int exp_work_timing(const exp_jobs *jobs, const exp_job *job, exp_live *live);
+pgcn_status exp_work_timing(const exp_jobs *jobs, const exp_job *job, exp_live *live);
 
 /* ---- runner.c ------------------------------------------------------------------------------- */
 
@@ -136,9 +133,9 @@ typedef struct exp_pace {
     const char *what; /* what is under way, for the progress line; "" */
 } exp_pace;
 
-/* Runs all jobs that are waiting, longest first; afterwards each is done or failed. -1, or the exit
- * code after an interruption (message printed). */
-int exp_jobs_run(exp_jobs *jobs, const exp_pace *pace);
+/* Runs all jobs that are waiting, longest first; afterwards each is done or failed. That a job failed is no
+ * error of this function, an interruption is (PGCN_ERR_SYSTEM). */
+pgcn_status exp_jobs_run(exp_jobs *jobs, const exp_pace *pace);
 size_t exp_jobs_in(const exp_jobs *jobs, exp_state state); /* how many are in that state */
 
 /* ---- estimate.c ----------------------------------------------------------------------------- */

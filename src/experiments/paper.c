@@ -91,12 +91,11 @@ const exp_paper *exp_paper_get(int i) {
 /* The length of the name before its steps; 0 if they make other nodes or splits of it, which the
  * paper says nothing about. Directions, self-loops and features are a part of the method. */
 static size_t comparable_name(const char *dataset) {
-    static const char *const others[] = {
-        "largest-component", "stratified=", "random=", "per-class=", "kfold=", "only-split="};
+    const unsigned others = CLI_STEP_LARGEST_COMPONENT | CLI_STEP_STRATIFIED | CLI_STEP_RANDOM |
+                            CLI_STEP_PER_CLASS | CLI_STEP_KFOLD | (unsigned)CLI_STEP_ONLY_SPLIT;
     size_t length = strcspn(dataset, ":");
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (strstr(dataset + length, others[i])) return 0;
-    return length;
+    const char *steps = dataset[length] ? dataset + length + 1 : NULL;
+    return cli_steps_include(steps, others) ? 0 : length;
 }
 
 const exp_paper *exp_paper_find(const char *experiment, const char *dataset, const char *variant,

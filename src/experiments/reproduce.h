@@ -30,19 +30,46 @@ const exp_paper *exp_paper_find(const char *experiment, const char *dataset, con
 
 enum { EXP_MOST_SETS = 32, EXP_MOST_VALUES = 16 };
 
+typedef struct exp_set_name {
+    const char *name;
+    bool optional; /* no error if it is not on this machine */
+} exp_set_name;
+
+typedef struct exp_numbers {
+    int count;
+    int value[EXP_MOST_VALUES];
+} exp_numbers;
+
+typedef struct exp_setting {
+    const char *key, *value;
+} exp_setting;
+
+/* A line of a table that differs in some settings, or in its recipe. */
+typedef struct exp_variant {
+    const char *name;
+    const char *recipe;    /* NULL: that of the data set */
+    exp_setting change[3]; /* ends with a NULL key */
+} exp_variant;
+
+/* A way to split a data set. */
+typedef struct exp_protocol {
+    const char *name, *steps;
+} exp_protocol;
+
+/* Lists end with a NULL name; NULL is an empty list. */
 typedef struct exp_experiment {
     const char *name, *title;
-    const char *datasets; /* separated by blanks; '?' behind one: no error if it is not there */
-    const char *layers;   /* depths, "2,4,8"; "0": that of the recipe */
-    const char *quick_layers;
-    const char *variants; /* "name: key=value ...,name: ...", or NULL */
-    const char *axis;     /* setting that `values` belong to, or "" */
-    const char *values, *quick_values;
-    const char *fixed;     /* settings that the paper holds, "path-length=5" */
-    bool splits;           /* a run per published split, not per seed */
-    const char *protocols; /* steps that split a set, "name: crossval=10,name: ...", or NULL */
-    int runs;              /* of a line, where they are not ten */
-    pgcn_task task;        /* what it is about; PGCN_TASK_NONE: whatever a set has */
+    const exp_set_name *datasets;
+    exp_numbers layers, quick_layers; /* depths; 0: that of the recipe */
+    const exp_variant *variants;
+    const char *axis; /* setting that `values` belong to, or NULL */
+    exp_numbers values, quick_values;
+    exp_setting fixed;             /* a setting that the paper fixes; NULL key: none */
+    bool splits;                   /* a run per published split, not per seed */
+    bool stochastic;               /* compares deterministic with stochastic inference */
+    const exp_protocol *protocols; /* the first one is the paper's */
+    int runs;                      /* runs per line, where they are not ten */
+    pgcn_task task;                /* the task it is about; PGCN_TASK_NONE: that of the data set */
 } exp_experiment;
 extern const exp_experiment exp_experiments[]; /* ends with a NULL name */
 
@@ -60,17 +87,19 @@ typedef struct exp_request {
 typedef struct exp_cell {
     const exp_experiment *experiment;
     char dataset[128];
-    char absent[400]; /* why there is nothing to train; "" otherwise */
-    char recipe[512]; /* what --recipe must say; "": nothing */
-    char variant[16]; /* its name, and the settings that make it */
-    char changes[64];
-    char protocol[16];  /* the name of how it is split; "" */
-    int value;          /* of the axis, else 0 */
-    pgcn_config config; /* of the first run */
+    char absent[400];             /* why there is nothing to train; "" otherwise */
+    char recipe[512];             /* what --recipe must say; "": nothing */
+    const exp_variant *variant;   /* NULL: none */
+    const exp_protocol *protocol; /* NULL: the splits of the data set */
+    int value;                    /* of the axis, else 0 */
+    pgcn_config config;           /* of the first run */
     int runs;
     size_t *job; /* [runs] indices into the list of jobs */
     const exp_paper *paper;
 } exp_cell;
+
+const char *exp_cell_variant(const exp_cell *cell);  /* its name, or "" */
+const char *exp_cell_protocol(const exp_cell *cell); /* its name, or "" */
 
 typedef struct exp_plan {
     int sets;
@@ -83,10 +112,10 @@ typedef struct exp_plan {
 } exp_plan;
 
 /* Adds the cells and jobs of an experiment; data sets are loaded as they are needed. */
-int exp_plan_add(exp_plan *plan, exp_jobs *jobs, const exp_request *request,
-                 const exp_experiment *experiment);
-/* EXIT_USAGE with a message if a given setting does nothing in any cell, or -1. */
-int exp_plan_check_options(const exp_plan *plan, const exp_request *request);
+pgcn_status exp_plan_add(exp_plan *plan, exp_jobs *jobs, const exp_request *request,
+                         const exp_experiment *experiment);
+/* An error if a given setting does nothing in any cell. */
+pgcn_status exp_plan_check_options(const exp_plan *plan, const exp_request *request);
 void exp_plan_free(exp_plan *plan);
 /* Writes the command that repeats one job: pathgcn train ... --seed S. */
 void exp_write_command(FILE *out, const exp_job *job, const char *recipe, const char *data_dir);
@@ -109,7 +138,7 @@ exp_summary exp_summarise(const exp_jobs *jobs, const exp_cell *cell);
 /* ---- report.c ------------------------------------------------------------------------------- */
 
 /* Prints the table of an experiment and writes OUT/NAME.json, .csv and .md. */
-int exp_report(const exp_plan *plan, const exp_jobs *jobs, const exp_request *request,
-               const exp_experiment *experiment);
+pgcn_status exp_report(const exp_plan *plan, const exp_jobs *jobs, const exp_request *request,
+                       const exp_experiment *experiment);
 
 #endif

@@ -18,7 +18,7 @@
 #include <sys/prctl.h>
 #endif
 
-typedef int work_function(const exp_jobs *jobs, const exp_job *job, exp_live *live);
+typedef pgcn_status work_function(const exp_jobs *jobs, const exp_job *job, exp_live *live);
 
 typedef struct pool {
     exp_jobs *jobs;
@@ -60,6 +60,13 @@ static void print_to(const char *path) {
     close(file);
 }
 
+/* How a worker tells its parent what became of the job. */
+enum { EXIT_DIVERGED = 3 }; /* its numbers were not finite */
+static int worker_exit_code(pgcn_status status) {
+    if (status == PGCN_ERR_NUMERIC) return EXIT_DIVERGED;
+    return status == PGCN_OK ? EXIT_DONE : EXIT_FAILED;
+}
+
 static pid_t start_worker(pool *p, size_t index) {
     exp_job *job = &p->jobs->job[index];
     work_function *work = p->timing ? exp_work_timing : exp_work;
@@ -74,9 +81,9 @@ static pid_t start_worker(pool *p, size_t index) {
         print_to("/dev/null");
     else if (exp_job_path(p->jobs, job, ".log", log))
         print_to(log);
-    int code = work(p->jobs, job, &p->live[index]);
+    pgcn_status status = work(p->jobs, job, &p->live[index]);
     fflush(NULL);
-    _exit(code);
+    _exit(worker_exit_code(status));
 }
 
 /* ---- how a worker ended ----------------------------------------------------------------------- */
@@ -102,7 +109,7 @@ static void note_failure(pool *p, exp_job *job, int status) {
     exp_job_path(p->jobs, job, done ? ".json" : ".log", log);
     exp_job_label(job, label);
     job->state = EXP_FAILED;
-    job->diverged = WIFEXITED(status) && WEXITSTATUS(status) == EXP_EXIT_DIVERGED;
+    job->diverged = WIFEXITED(status) && WEXITSTATUS(status) == EXIT_DIVERGED;
     p->failed++;
     if (WIFSIGNALED(status))
         snprintf(job->failure, sizeof job->failure, "%s: its process was ended by signal %d (%s)",
@@ -165,11 +172,10 @@ static void show_progress(pool *p) {
     if (p->pace->quiet || !isatty(STDERR_FILENO) || now - p->shown < 0.25) return;
     p->shown = now;
     size_t done = exp_jobs_in(p->jobs, EXP_DONE), total = p->jobs->count;
-    int filled = (int)(20 * done / (total ? total : 1)), columns = cli_terminal_columns() - 1;
-    char left[32], bar[48], line[400], failures[48] = "";
+    int columns = cli_terminal_columns() - 1;
+    char left[32], bar[CLI_BAR_BYTES], line[400], failures[48] = "";
     cli_format_duration(seconds_left(p), left);
-    snprintf(bar, sizeof bar, "[%.*s%.*s] ", filled, "####################", 20 - filled,
-             "....................");
+    cli_format_bar((double)done / (double)(total ? total : 1), bar);
     if (p->failed > 0) snprintf(failures, sizeof failures, "  %zu failed", p->failed);
     if (p->timing)
         snprintf(line, sizeof line, "timing a few epochs: %zu/%zu kinds of jobs", p->started,
@@ -333,24 +339,23 @@ static bool run_rounds(pool *p) {
     return run_queue(p);
 }
 
-int exp_jobs_run(exp_jobs *jobs, const exp_pace *pace) {
+pgcn_status exp_jobs_run(exp_jobs *jobs, const exp_pace *pace) {
     pool p = {.jobs = jobs, .pace = pace};
-    if (exp_jobs_in(jobs, EXP_WAITING) == 0) return -1;
+    if (exp_jobs_in(jobs, EXP_WAITING) == 0) return PGCN_OK;
     size_t bytes = jobs->count * sizeof *p.live;
     p.live = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     p.queue = malloc(jobs->count * sizeof *p.queue);
-    int code = -1;
+    pgcn_status status = PGCN_OK;
     if (p.live == MAP_FAILED || !p.queue) {
-        cli_complain(jobs->command, "no memory for a list of %zu jobs: %s", jobs->count,
-                     pgcn_system_error(errno));
-        code = EXIT_FAILED;
+        status = cli_fail(jobs->command, PGCN_ERR_MEMORY, "no memory for a list of %zu jobs: %s",
+                          jobs->count, pgcn_system_error(errno));
     } else if (!run_rounds(&p)) {
         fprintf(stderr,
                 "Interrupted: %zu of %zu jobs are done and kept in %s. The same command goes on.\n",
                 exp_jobs_in(jobs, EXP_DONE), jobs->count, jobs->directory);
-        code = EXIT_FAILED;
+        status = PGCN_ERR_SYSTEM;
     }
     if (p.live != MAP_FAILED) munmap(p.live, bytes);
     free(p.queue);
-    return code;
+    return status;
 }

@@ -108,17 +108,23 @@ const char *exp_space_builtin(int i, const char **text, const char **about) {
 
 /* ---- reading ---------------------------------------------------------------------------------- */
 
-static bool refuse(char sentence[EXP_SENTENCE], const char *name, int line, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
-static bool refuse(char sentence[EXP_SENTENCE], const char *name, int line, const char *format,
-                   ...) {
+/* Where in the text the parser is. */
+typedef struct reader {
+    exp_space *space;
+    int line;
+} reader;
+
+static pgcn_status refuse(reader *at, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+static pgcn_status refuse(reader *at, const char *format, ...) {
     char what[300];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(what, sizeof what, format, arguments);
     va_end(arguments);
-    snprintf(sentence, EXP_SENTENCE, "space %.60s, line %d: %s", name, line, what);
-    return false;
+    snprintf(at->space->error, sizeof at->space->error, "space %.60s, line %d: %s", at->space->name,
+             at->line, what);
+    return PGCN_ERR_FORMAT;
 }
 
 static char *trim(char *text) {
@@ -142,55 +148,48 @@ static void write_number(double number, bool whole, char out[48]) {
 }
 
 /* "low .. high" or "low .. high log"; `dots` is where the dots are. */
-static bool parse_range(exp_parameter *p, char *value, char *dots, const char *name, int line,
-                        char sentence[EXP_SENTENCE]) {
+static pgcn_status parse_range(reader *at, exp_parameter *p, char *value, char *dots) {
     *dots = '\0';
     char *low = trim(value), *high = trim(dots + 2), *word = strpbrk(high, " \t");
     if (word) {
         *word++ = '\0';
         word = trim(word);
         if (strcmp(word, "log") != 0)
-            return refuse(sentence, name, line,
-                          "'%.40s' stands behind the range of %s, expected "
-                          "'log' or nothing",
+            return refuse(at, "'%.40s' stands behind the range of %s, expected 'log' or nothing",
                           word, p->key);
         p->is_log = true;
     }
     if (!pgcn_number_parse(low, &p->low) || !pgcn_number_parse(high, &p->high) ||
         !(p->low < p->high))
-        return refuse(sentence, name, line,
+        return refuse(at,
                       "%s goes from '%.30s' to '%.30s', expected two numbers, the lower one first",
                       p->key, low, high);
     if (!is_accepted(p->key, low) || !is_accepted(p->key, high))
-        return refuse(sentence, name, line, "%.200s", pgcn_last_error());
+        return refuse(at, "%.200s", pgcn_last_error());
     if (p->is_log && p->low <= 0)
-        return refuse(sentence, name, line,
-                      "%s is searched by its logarithm from %s, expected a "
-                      "lower end above 0",
+        return refuse(at, "%s is searched by its logarithm from %s, expected a lower end above 0",
                       p->key, low);
     char half[48];
     snprintf(half, sizeof half, "%.17g", floor(p->low) + 0.5);
-    /* only numbers that are whole can be set where a half between two good ones cannot */
+    /* only whole numbers are accepted if a half between two valid ones is not */
     p->is_whole =
         floor(p->low) == p->low && floor(p->high) == p->high && !is_accepted(p->key, half);
-    return true;
+    return PGCN_OK;
 }
 
-static bool parse_choices(exp_parameter *p, char *value, const char *name, int line,
-                          char sentence[EXP_SENTENCE]) {
+static pgcn_status parse_choices(reader *at, exp_parameter *p, char *value) {
     for (char *next = value; next;) {
         char *word = next, *bar = strchr(next, '|');
         next = bar ? bar + 1 : NULL;
         if (bar) *bar = '\0';
         word = trim(word);
         if (p->choices == EXP_MOST_CHOICES)
-            return refuse(sentence, name, line, "%s has more than %d choices", p->key,
-                          EXP_MOST_CHOICES);
+            return refuse(at, "%s has more than %d choices", p->key, EXP_MOST_CHOICES);
         if (strlen(word) >= sizeof p->choice[0] || !is_accepted(p->key, word))
-            return refuse(sentence, name, line, "%.200s", pgcn_last_error());
+            return refuse(at, "%.200s", pgcn_last_error());
         snprintf(p->choice[p->choices++], sizeof p->choice[0], "%s", word);
     }
-    return true;
+    return PGCN_OK;
 }
 
 static bool find_setting(const char *key, pgcn_field *out) {
@@ -199,62 +198,68 @@ static bool find_setting(const char *key, pgcn_field *out) {
     return false;
 }
 
-static bool parse_line(exp_space *space, char *text, const char *name, int line,
-                       char sentence[EXP_SENTENCE]) {
-    text[strcspn(text, "#")] = '\0';
-    text = trim(text);
-    if (!*text) return true;
-    char *equals = strchr(text, '=');
-    if (!equals)
-        return refuse(sentence, name, line,
-                      "'%.60s' is no setting, expected 'key = low .. high' or 'key = a | b'", text);
-    *equals = '\0';
-    char *key = trim(text), *value = trim(equals + 1), *dots = strstr(value, "..");
+/* Whether `key` is a setting that can be searched and is not in the space yet. */
+static pgcn_status check_key(reader *at, const char *key) {
+    const exp_space *space = at->space;
     pgcn_field field;
     if (!find_setting(key, &field)) {
         cli_guess guess = cli_guess_start(key);
+        char hint[CLI_HINT_BYTES];
         for (int i = 0; pgcn_config_field(i, &field); i++) cli_guess_offer(&guess, field.key);
-        return refuse(sentence, name, line, "there is no setting '%.40s'%s%s%s", key,
-                      guess.best ? " (did you mean " : "", guess.best ? guess.best : "",
-                      guess.best ? "?)" : "");
+        cli_guess_hint(&guess, "", hint);
+        return refuse(at, "there is no setting '%.40s'%s", key, hint);
     }
-    if (strcmp(field.group, "run") == 0 || strcmp(key, "seed") == 0 || strcmp(key, "split") == 0)
-        return refuse(sentence, name, line, "%s belongs to a run and cannot be searched", key);
+    if (cli_is_run_setting(&field) || strcmp(key, "seed") == 0 || strcmp(key, "split") == 0)
+        return refuse(at, "%s belongs to a run and cannot be searched", key);
     for (int i = 0; i < space->parameters; i++)
         if (strcmp(space->parameter[i].key, key) == 0)
-            return refuse(sentence, name, line, "%s stands there twice", key);
+            return refuse(at, "%s stands there twice", key);
     if (space->parameters == EXP_MOST_PARAMETERS)
-        return refuse(sentence, name, line, "there are more than %d settings", EXP_MOST_PARAMETERS);
-    exp_parameter *p = &space->parameter[space->parameters++];
-    *p = (exp_parameter){0};
-    snprintf(p->key, sizeof p->key, "%s", key);
-    return dots ? parse_range(p, value, dots, name, line, sentence)
-                : parse_choices(p, value, name, line, sentence);
+        return refuse(at, "there are more than %d settings", EXP_MOST_PARAMETERS);
+    return PGCN_OK;
 }
 
-bool exp_space_parse(const char *name, const char *text, size_t bytes, exp_space *out,
-                     char sentence[EXP_SENTENCE]) {
+static pgcn_status parse_line(reader *at, char *text) {
+    text[strcspn(text, "#")] = '\0';
+    text = trim(text);
+    if (!*text) return PGCN_OK;
+    char *equals = strchr(text, '=');
+    if (!equals)
+        return refuse(at, "'%.60s' is no setting, expected 'key = low .. high' or 'key = a | b'",
+                      text);
+    *equals = '\0';
+    char *key = trim(text), *value = trim(equals + 1), *dots = strstr(value, "..");
+    CLI_TRY(check_key(at, key));
+    exp_parameter *p = &at->space->parameter[at->space->parameters++];
+    *p = (exp_parameter){0};
+    snprintf(p->key, sizeof p->key, "%s", key);
+    return dots ? parse_range(at, p, value, dots) : parse_choices(at, p, value);
+}
+
+pgcn_status exp_space_parse(const char *name, const char *text, size_t bytes, exp_space *out) {
+    reader at = {.space = out, .line = 1};
     *out = (exp_space){0};
     snprintf(out->name, sizeof out->name, "%.255s", name);
     if (bytes > MOST_BYTES || memchr(text, '\0', bytes))
-        return refuse(sentence, name, 1, "it has %zu bytes, expected a text of up to %d", bytes,
-                      MOST_BYTES);
+        return refuse(&at, "it has %zu bytes, expected a text of up to %d", bytes, MOST_BYTES);
     out->text = strndup(text, bytes);
-    if (!out->text) return refuse(sentence, name, 1, "out of memory");
-    int line = 0;
-    for (const char *at = out->text; *at;) {
-        char copy[MOST_LINE];
-        size_t length = strcspn(at, "\n");
-        line++;
-        if (length >= sizeof copy)
-            return refuse(sentence, name, line, "it is longer than %d bytes", MOST_LINE - 1);
-        memcpy(copy, at, length);
-        copy[length] = '\0';
-        if (!parse_line(out, copy, name, line, sentence)) return false;
-        at += length + (at[length] == '\n');
+    if (!out->text) {
+        refuse(&at, "out of memory");
+        return PGCN_ERR_MEMORY;
     }
-    if (out->parameters == 0) return refuse(sentence, name, line, "there is no setting to search");
-    return true;
+    at.line = 0;
+    for (const char *rest = out->text; *rest;) {
+        char copy[MOST_LINE];
+        size_t length = strcspn(rest, "\n");
+        at.line++;
+        if (length >= sizeof copy) return refuse(&at, "it is longer than %d bytes", MOST_LINE - 1);
+        memcpy(copy, rest, length);
+        copy[length] = '\0';
+        CLI_TRY(parse_line(&at, copy));
+        rest += length + (rest[length] == '\n');
+    }
+    if (out->parameters == 0) return refuse(&at, "there is no setting to search");
+    return PGCN_OK;
 }
 
 void exp_space_free(exp_space *space) {

@@ -24,6 +24,11 @@ exp_spread exp_spread_of(const exp_jobs *jobs, const size_t *job, int count, con
     return exp_tally_spread(&tally);
 }
 
+json_t *exp_spread_to_json(exp_spread spread) {
+    return json_pack("{s:o, s:o}", "mean", cli_json_real(spread.mean), "std",
+                     cli_json_real(isnan(spread.mean) ? NAN : spread.deviation));
+}
+
 double exp_accuracy_after(const exp_job *job, int64_t epoch) {
     const json_t *curve = json_object_get(job->record, "val_curve");
     const json_t *at = epoch > 0 ? json_array_get(curve, (size_t)epoch - 1) : NULL;

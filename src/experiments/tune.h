@@ -22,16 +22,17 @@ typedef struct exp_parameter {
 } exp_parameter;
 
 typedef struct exp_space {
-    char name[256]; /* "semi", or the file */
-    char *text;     /* as it was written; owned */
+    char name[256];           /* "semi", or the file */
+    char error[EXP_SENTENCE]; /* what is wrong with it; "": nothing */
+    char *text;               /* as it was written; owned */
     int parameters;
     exp_parameter parameter[EXP_MOST_PARAMETERS];
 } exp_space;
 
-/* Reads a space from text; false with one sentence that names `name`, the line and the key. Treats
- * the text as hostile. Free with exp_space_free() in any case. */
-bool exp_space_parse(const char *name, const char *text, size_t bytes, exp_space *out,
-                     char sentence[EXP_SENTENCE]);
+/* Reads a space from text. After an error (PGCN_ERR_FORMAT, PGCN_ERR_MEMORY) out->error is one sentence that
+ * names `name`, the line and the key; it is not printed. Treats the text as hostile. Free with
+ * exp_space_free() in any case. */
+pgcn_status exp_space_parse(const char *name, const char *text, size_t bytes, exp_space *out);
 void exp_space_free(exp_space *space);
 /* Built-in space i, or NULL after the last; *about: for what. */
 const char *exp_space_builtin(int i, const char **text, const char **about);
@@ -107,8 +108,8 @@ typedef struct exp_search {
     size_t failed; /* trainings, for another reason than numbers that are not finite */
 } exp_search;
 
-/* Fills `candidates` (0: from the budget) and the results. -1, or the exit code. */
-int exp_search_run(exp_search *search);
+/* Fills `candidates` (0: from the budget) and the results. */
+pgcn_status exp_search_run(exp_search *search);
 void exp_search_free(exp_search *search);
 /* The path of the search's measure, "val" or "test", in a record: "selected.val_auc". Returns out. */
 const char *exp_selected(const exp_search *search, const char *part, char out[96]);
@@ -126,31 +127,35 @@ typedef struct exp_tune_request {
     const cli_arguments *arguments;
 } exp_tune_request;
 
-/* The settings to start from, recipe and then options: fills `present` and `recipe` of the search.
- * -1, or the exit code. */
-int exp_tune_present(const exp_tune_request *request, cli_arguments *arguments, exp_search *search,
-                     char name[128]);
+/* The settings to start from, recipe and then options: fills `present` and `recipe` of the search. */
+pgcn_status exp_tune_present(const exp_tune_request *request, cli_arguments *arguments,
+                             exp_search *search, char name[128]);
 /* The settings of the family that wins a race on `data`, which has no test nodes, under the options. */
-int exp_tune_race(const exp_tune_request *request, const pgcn_dataset *data, exp_search *search);
+pgcn_status exp_tune_race(const exp_tune_request *request, const pgcn_dataset *data,
+                          exp_search *search);
 /* The data with the splits that `split` (a value of the setting) names. With `hide_test` no split has
  * test nodes, and the labels that none of these splits trains or validates with are removed. */
-int exp_tune_load(const exp_tune_request *request, const exp_search *search, const char *split,
-                  bool hide_test, exp_data *out);
+pgcn_status exp_tune_load(const exp_tune_request *request, const exp_search *search,
+                          const char *split, bool hide_test, exp_data *out);
 
 /* ---- cmd_tune.c ----------------------------------------------------------------------------- */
 
 /* The space of --space, or the built-in one that fits. Free with exp_space_free() in any case. */
-int exp_tune_space(const exp_tune_request *request, const pgcn_dataset *data, exp_space *out);
+pgcn_status exp_tune_space(const exp_tune_request *request, const pgcn_dataset *data,
+                           exp_space *out);
 
 /* ---- tune_report.c -------------------------------------------------------------------------- */
 
 /* OUT/tune.json and the recipe OUT/NAME.recipe, whose path is in *recipe_path; *object, which may be
- * NULL, receives what is in tune.json. -1, or the exit code. */
-int exp_tune_write(const exp_search *search, char recipe_path[EXP_PATH_BYTES], json_t **object);
+ * NULL, receives what is in tune.json. */
+pgcn_status exp_tune_write(const exp_search *search, char recipe_path[EXP_PATH_BYTES],
+                           json_t **object);
 /* That, and the table or one JSON line. */
-int exp_tune_report(const exp_search *search, bool json);
+pgcn_status exp_tune_report(const exp_search *search, bool json);
 /* The settings in which a candidate differs from the present ones, {key: value}. */
 json_t *exp_tune_changes(const exp_search *search, int number);
+void exp_print_rungs(const exp_search *search); /* " 9 x 2 runs, 3 x 4 runs", and an empty line */
+json_t *exp_rungs_to_json(const exp_search *search);
 /* What ranked the candidates, in JSON: "val_auc"; and the key of a measure of validation or test. */
 void exp_chosen_by(const exp_search *search, char out[64]);
 void exp_measure_key(const exp_search *search, const char *part, char out[64]);
@@ -177,13 +182,13 @@ typedef struct exp_nested {
     double seconds;
 } exp_nested;
 
-/* Searches every split, tests the winners, reports. The exit code. */
-int exp_nested_tune(const exp_tune_request *request, exp_search *search);
+/* Searches every split, tests the winners, reports. */
+pgcn_status exp_nested_tune(const exp_tune_request *request, exp_search *search);
 
 /* ---- nested_report.c ------------------------------------------------------------------------ */
 
 /* The table or one JSON line, and OUT/nested.json. */
-int exp_nested_report(const exp_nested *nested, bool json);
+pgcn_status exp_nested_report(const exp_nested *nested, bool json);
 /* Whether the search started from a recipe of this data set, which has seen all its splits. */
 bool exp_nested_start_has_seen(const exp_search *search);
 
