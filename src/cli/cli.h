@@ -1,13 +1,14 @@
-/* The command line. It knows the public header and nothing else of the library, so whatever a
- * command does a program can do too. One file per command (train has several, see train.h);
- * options.c parses and writes help, output.c has messages, numbers for people and directories.
+/* The command line. It uses the public header and nothing else of the library, so whatever a
+ * command does a program can do too. One file per command (train has several, see train.h).
+ * options.c parses options and writes help; output.c prints messages and formats numbers.
  *
- * Errors. As in the library, a function that can fail returns pgcn_status: PGCN_OK means go on, anything
- * else means stop. The function that finds the error prints one line on standard error (cli_fail,
- * cli_report). Its callers print nothing more and pass the status up to main(), which turns it into the
- * exit code (cli_exit_code). A bool answers a question and is never an error.
+ * Errors. As in the library, a function that can fail returns pgcn_status: PGCN_OK means go on,
+ * anything else means stop. The function that finds the error prints one line on standard error
+ * (cli_fail, cli_report). Its callers print nothing more and pass the status up to main(), which
+ * turns it into the exit code (cli_exit_code). A bool is never an error that was printed.
  *
- * Standard output is checked once, by main(), when a command is done: commands print without looking. */
+ * Standard output is checked once, by main(), when a command is done: commands print without
+ * looking. */
 #ifndef PGCN_CLI_H
 #define PGCN_CLI_H
 
@@ -29,7 +30,7 @@ enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
 typedef struct cli_option {
     const char *name;   /* without the dashes */
-    const char *value;  /* what stands for its value in the help; NULL: a flag */
+    const char *value;  /* placeholder of its value in the help; NULL: a flag */
     const char *preset; /* shown as the default; may be NULL */
     const char *help;
     const char **text; /* receives the value */
@@ -68,7 +69,7 @@ extern const cli_command cli_data_list, cli_data_info, cli_data_check, cli_data_
 
 enum { CLI_MAX_SETTINGS = 256, CLI_MAX_WORDS = 32 };
 typedef struct cli_arguments {
-    bool help_shown; /* --help was given and answered: the command has nothing more to do */
+    bool help_shown; /* after --help: the command has nothing more to do */
     int words;
     const char *word[CLI_MAX_WORDS];
     int settings; /* --key value of pgcn_config fields, each once */
@@ -77,8 +78,8 @@ typedef struct cli_arguments {
     const char *option[CLI_MAX_SETTINGS], *option_value[CLI_MAX_SETTINGS];
 } cli_arguments;
 
-/* Parses everything after the command's name. After --help it returns PGCN_OK with out->help_shown, and
- * the command ends there. `options` ends with a NULL name. */
+/* Parses everything after the command's name. After --help it returns PGCN_OK with out->help_shown,
+ * and the command ends there. `options` ends with a NULL name. */
 pgcn_status cli_parse(const cli_command *command, const cli_option *options, int argc, char **argv,
                       cli_arguments *out);
 /* The first argument that is not an option; NULL if there is none. */
@@ -91,8 +92,8 @@ pgcn_status cli_run_part(const cli_command *command, int argc, char **argv);
 /* Settings of the group "run" (threads, ...) do not change results. */
 bool cli_is_run_setting(const pgcn_field *field);
 bool cli_is_given(const cli_arguments *arguments, const char *key);
-/* Applies them over valid settings: a setting that a given one rules out is reset, unless it is given
- * too. */
+/* Applies them over valid settings: a setting that a given one rules out is reset, unless it is
+ * given too. */
 pgcn_status cli_overlay(const cli_command *command, const cli_arguments *arguments,
                         pgcn_config *config);
 /* The same, and checks the result. */
@@ -104,7 +105,7 @@ pgcn_status cli_number(const cli_command *command, const char *option, const cha
 /* Checks that `first` .. `first + count - 1` are all valid seeds. */
 pgcn_status cli_check_seeds(const cli_command *command, uint64_t first, long long count);
 void cli_write_help(FILE *out, const cli_command *command, const cli_option *options);
-/* What may have been meant by `name`: keeps the nearest of the candidates it is offered. */
+/* A suggestion for a misspelt `name`: the nearest of the candidates that are offered. */
 typedef struct cli_guess {
     const char *name, *best;
     size_t distance;
@@ -119,8 +120,8 @@ extern FILE *cli_help_stream;
 
 /* ---- output.c ------------------------------------------------------------------------------- */
 
-/* "pathgcn COMMAND: message" on standard error, in one line whatever the message quotes. For warnings, and
- * for errors after which the command goes on. */
+/* "pathgcn COMMAND: message" on standard error, in one line whatever the message quotes. For
+ * warnings, and for errors after which the command goes on. */
 void cli_complain(const cli_command *command, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* The same for an error that the program found; returns `status`. */
@@ -139,7 +140,8 @@ pgcn_status cli_write_json(const cli_command *command, const char *path, const j
 /* A dumped document with DEL and C1 escaped too, which a terminal would obey. */
 void cli_put_json(FILE *out, const char *document);
 json_t *cli_json_real(double value); /* null for NaN and infinities */
-/* What is not UTF-8, and so cannot be in JSON, with \xe9 for every byte beyond ASCII. */
+/* A string. Text that is not UTF-8, which JSON cannot hold, gets \xe9 for every byte beyond
+ * ASCII. */
 json_t *cli_json_text(const char *text);
 /* Every setting as a string, with or without those of the group "run". */
 json_t *cli_config_to_json(const pgcn_config *config, bool run_settings);
@@ -155,8 +157,8 @@ void cli_format_count(int64_t count, char out[32]);         /* 1,234,567 */
 
 int64_t cli_mask_size(const uint8_t *mask, int64_t items); /* how many are in it */
 
-/* What is classified, "nodes" or "graphs"; and the figure that says how well: "accuracy" of one class
- * each, "micro-F1" of several labels. */
+/* What is classified, "nodes" or "graphs"; and the metric: "accuracy" where each has one class,
+ * "micro-F1" where nodes have several labels. */
 const char *cli_items(pgcn_task task);
 const char *cli_metric(pgcn_task task);
 
@@ -169,7 +171,7 @@ void cli_put_text(FILE *out, const char *text);
 void cli_put_cell(FILE *out, const char *text);
 /* The id that the data has for a node, as a cell; without ids its number. */
 void cli_put_id(FILE *out, const pgcn_dataset *data, int64_t node);
-/* Between the rows of the data set and the numbers that people know, which differ after the step
+/* Convert between rows of the data set and node numbers of the source. They differ after the step
  * `order`. */
 int64_t cli_node_number(const pgcn_dataset *data, int64_t row);
 int64_t cli_node_row(const pgcn_dataset *data, int64_t number);
@@ -179,15 +181,17 @@ int64_t cli_node_row(const pgcn_dataset *data, int64_t number);
 /* "balanced accuracy", "AUC"; accuracy as cli_metric(). */
 const char *cli_measure_title(pgcn_measure measure, pgcn_task task);
 void cli_measure_key(pgcn_measure measure, char out[32]); /* as in JSON: "balanced_accuracy" */
-/* What results are told in: the recipe's (NULL: none), or the data set's. */
+/* The measure that results are reported in: that of the recipe (NULL: none), else that of the data
+ * set. */
 pgcn_measure cli_measure_of(const pgcn_dataset_info *info, const pgcn_recipe_info *recipe);
-/* "PART_auc" and all others but the accuracy, "PART_majority", "PART_classes_missed". */
+/* Adds "PART_auc" and all other measures but the accuracy, "PART_majority" and
+ * "PART_classes_missed". */
 void cli_put_scores(json_t *object, const char *part, const pgcn_score *score);
-/* A note that proposes a measure, if the classes of the training items are unequal and nobody has
- * named one. */
+/* Prints a note that suggests a measure if the training classes are imbalanced and the data set
+ * names no measure. */
 void cli_note_unequal(FILE *out, const pgcn_dataset *data);
-/* One sentence if a class is never predicted or, without class weights, the majority is not beaten;
- * class_name: of val->first_missed, or NULL. */
+/* Prints one sentence of advice if a class is never predicted or, without class weights, the
+ * majority baseline is not beaten. class_name: of val->first_missed, or NULL. */
 void cli_advise(FILE *out, const pgcn_score *val, const char *class_name, pgcn_task task,
                 bool weighted);
 
@@ -196,7 +200,7 @@ void cli_advise(FILE *out, const pgcn_score *val, const char *class_name, pgcn_t
 /* Half the width of the 95 % interval of the mean of `count` independent runs, from their deviation
  * (with N - 1), by Student's t. NaN for fewer than two runs. */
 double cli_interval_95(double deviation, long long count);
-/* The interval of a mean of percentages, which ends at 0 and 100; false where it is not known. */
+/* The interval of a mean of percentages, clipped to 0 .. 100; false for fewer than two runs. */
 bool cli_interval_of_mean(double mean, double deviation, long long count, double *low,
                           double *high);
 json_t *cli_json_interval(double mean, double deviation,
@@ -235,7 +239,7 @@ typedef struct cli_source {
     {"name", "NAME", NULL, "what to call it; by default like the edge file", &(s).name, NULL},     \
     {"header", "auto | yes | no", "auto",                                                          \
      "whether the first line of these files, or of an edge list, is a header; auto: by known "     \
-     "words, by text above numbers, and by whether its ids occur again; a note tells",             \
+     "words, by text above numbers, and by whether its ids occur again; a note reports it",         \
      &(s).header, NULL},                                                                           \
     {"unknown-ids", "refuse | keep", "refuse",                                                     \
      "ids of labels or edges that the features (or edges) lack, if more than a tenth: refuse, or " \
@@ -254,15 +258,16 @@ void cli_print_notes(FILE *out, const pgcn_dataset *data); /* "note: ...", a lin
 bool cli_is_auto(const char *recipe);
 /* Whether a recipe is for any data set, or there is none. */
 bool cli_is_general(const pgcn_recipe_info *recipe);
-/* directory/data.json: how the data was loaded, with absolute paths; and from there, for the model file
- * `model`: NULL if there is no such file, else what owns the strings. */
+/* Writes directory/data.json: how the data was loaded, with absolute paths. cli_source_recall() reads
+ * the one beside the model file `model`; NULL if there is none, else the object that owns the
+ * strings. */
 pgcn_status cli_source_write(const cli_command *command, const char *directory, const char *dataset,
                              const cli_source *source);
 json_t *cli_source_recall(const char *model, const char **dataset, cli_source *source);
 
 /* --class-weights FILE. The setting itself is a list of numbers in the order of the classes, which are
- * known when the data is loaded: before that, cli_weights_defer() puts a list in its place that any
- * check accepts, and afterwards cli_weights_read() the one of the file. */
+ * known after the data is loaded. Before that, cli_weights_defer() replaces the file by a value that
+ * any check accepts. Afterwards cli_weights_read() replaces that by the list in the file. */
 typedef struct cli_weights {
     const char *file; /* NULL: none */
     char text[PGCN_SETTING_BYTES];
@@ -291,7 +296,8 @@ typedef enum cli_step {
     CLI_STEP_WITHOUT_TEST = 1 << 11
 } cli_step;
 
-/* A step in a list. Starts as {.rest = list}; cli_step_next() fills in the next one, false at the end. */
+/* A step in a list. Starts as {.rest = list}; cli_step_next() fills in the next one, false at the
+ * end. */
 typedef struct cli_step_word {
     const char *rest; /* the list; NULL is empty */
     const char *text; /* "crossval=10", `length` characters */
@@ -307,7 +313,8 @@ bool cli_steps_join(char *out, size_t bytes, const char *first, const char *more
 /* ---- run_directory.c ------------------------------------------------------------------------ */
 
 enum { CLI_PATH_BYTES = 4096 };
-/* Where a run writes while the directory holds another one; it takes its place when it is finished. */
+/* Where a run writes while the directory holds another one, which it replaces when it is
+ * finished. */
 #define CLI_UNFINISHED "unfinished"
 
 typedef enum cli_holds {
@@ -319,22 +326,23 @@ typedef enum cli_holds {
     CLI_HOLDS_MIXTURE /* seeds, and a run beside them: pathgcn 0.1 could leave that */
 } cli_holds;
 cli_holds cli_run_holds(const char *directory);
-/* Locks the directory against a second program until the descriptor *lock is closed; -1: the file system
- * cannot lock. `doing` says in the error what the other program does: "training". */
+/* Locks the directory against a second program until the descriptor *lock is closed; -1: the file
+ * system cannot lock. `doing`: what the error message says that the other program does, "training". */
 pgcn_status cli_run_lock(const cli_command *command, const char *directory, const char *doing,
                          int *lock);
 /* Removes temporary files of programs that were killed; nobody else may be writing. */
 void cli_run_remove_leftovers(const char *directory);
 /* Removes all files of runs, those of seeds too, and the directory if nothing else is in it. */
 void cli_run_clear(const char *directory);
-/* Puts the files of the complete run in `staged`, a folder in `directory`, in the place of those in
- * `directory`. Killed at any moment, no files of two runs are mixed. */
+/* Replaces the run in `directory` by the complete run in `staged`, a folder in it. If the program
+ * is killed at any moment, files of two runs are never mixed. */
 pgcn_status cli_run_replace(const cli_command *command, const char *directory, const char *staged);
 /* Completes a replacement that was killed. */
 pgcn_status cli_run_settle(const cli_command *command, const char *directory);
 /* Where the file `path` of a run is, also after a replacement was killed. */
 void cli_run_file(const char *path, char out[CLI_PATH_BYTES]);
-pgcn_status cli_load_model(const char *path, pgcn_model **out); /* from there */
+pgcn_status cli_load_model(const char *path,
+                           pgcn_model **out); /* from where cli_run_file finds it */
 
 /* ---- terminal.c ----------------------------------------------------------------------------- */
 

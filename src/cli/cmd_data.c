@@ -37,8 +37,8 @@ const cli_command cli_data_list = {
     .summary = "names and formats that can be given",
     .arguments = "",
     .text =
-        "The built-in graphs, and what lies in --data (or PATHGCN_DATA) and in the cache of 'data\n"
-        "fetch'. With --formats, the formats that are read instead.",
+        "The built-in graphs, and the data sets in --data (or PATHGCN_DATA) and in the cache of 'data\n"
+        "fetch'. With --formats, the formats that can be read instead.",
     .examples = "  pathgcn data list\n"
                 "  pathgcn data list --formats\n",
     .run = run_list,
@@ -46,11 +46,11 @@ const cli_command cli_data_list = {
 
 const cli_command cli_data_info = {
     .name = "data info",
-    .summary = "what is in a data set",
+    .summary = "describe a data set",
     .arguments = "[NAME|PATH]",
     .text =
         "Reads a data set completely, checks it, and prints counts, degrees, homophily, class sizes,\n"
-        "the sizes of its splits, its fingerprint, and notes on what should be known about it.",
+        "the sizes of its splits, its fingerprint, and notes about it.",
     .examples =
         "  pathgcn data info karate\n"
         "  pathgcn data info sbm:nodes=500,homophily=0.2 --json\n"
@@ -61,10 +61,11 @@ const cli_command cli_data_info = {
 
 const cli_command cli_data_check = {
     .name = "data check",
-    .summary = "whether a data set is sound",
+    .summary = "check that a data set is valid",
     .arguments = "[NAME|PATH]",
-    .text = "Reads and checks everything, as every command does, and beyond that the SHA-256 of a\n"
-            "container and its fingerprint. Prints one line; the exit code is 0 if all is well.",
+    .text =
+        "Reads and checks everything, as every command does, and also the SHA-256 of a container\n"
+        "and its fingerprint. Prints one line; the exit code is 0 if the data set is valid.",
     .examples = "  pathgcn data check karate\n",
     .most_words = 1,
     .run = run_check,
@@ -210,8 +211,8 @@ static pgcn_status run_list(int argc, char **argv) {
 
 /* ---- info ------------------------------------------------------------------------------------- */
 
-/* How many items have each class: of multi-label sets an item counts in each of its classes. The
- * caller's to free; NULL without memory. */
+/* The number of items of each class. With several labels an item counts in each of its classes. The
+ * caller frees it; NULL without memory. */
 static int64_t *count_classes(const pgcn_dataset *data, const pgcn_dataset_info *info) {
     int64_t *size = calloc((size_t)info->classes + 1, sizeof *size);
     const int32_t *label = pgcn_dataset_labels(data);
@@ -403,7 +404,7 @@ static json_t *info_to_json(const pgcn_dataset *data, const pgcn_dataset_info *i
     return object;
 }
 
-/* What info, check and convert share. */
+/* The options of info, check and convert. */
 typedef struct request {
     cli_source source;
     const char *out;

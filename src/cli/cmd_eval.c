@@ -16,15 +16,15 @@ const cli_command cli_eval = {
     .text =
         "Loads MODEL (model.safetensors) and the data set it was trained on (or the one given) and\n"
         "reports accuracy on the split of its training, or the micro-averaged F1 where nodes have\n"
-        "several labels. Of data that it was not trained on all that has a label is scored too;\n"
-        "classes are found by their names.\n"
+        "several labels. On other data all labelled nodes or graphs are scored too; classes are\n"
+        "matched by their names.\n"
         "\n"
-        "The split is known by its nodes and not by its name: where the data has another one (another\n"
-        "split-seed, another file of splits), its test nodes may have been trained on. Then no test\n"
-        "accuracy is printed but that of all that has a label, and a sentence says so.\n"
+        "The split is identified by its nodes and not by its name: where the data has another one\n"
+        "(another split-seed, another file of splits), its test nodes may have been trained on. Then the\n"
+        "accuracy of all labelled nodes or graphs is printed instead of a test accuracy, with a note.\n"
         "\n"
         "Deterministic inference uses powers of the transition matrix; stochastic:N draws N samples\n"
-        "of paths, predicts their mean, and reports beside it how a single draw does: mean and\n"
+        "of paths, predicts their mean, and also reports the accuracy of a single draw: mean and\n"
         "deviation.",
     .examples =
         "  pathgcn eval runs/karate/model.safetensors\n"
@@ -46,12 +46,12 @@ const cli_command cli_predict = {
         "that are more likely than not, with ; between them. Nodes and classes have the names of the\n"
         "data.\n"
         "\n"
-        "Without a data set, that of the training is read again (data.json beside the model tells\n"
+        "Without a data set, that of the training is read again (data.json beside the model records\n"
         "where it is). Another one, labelled or not, is prepared as in training (features=...,\n"
-        "directed, self-loops) unless it comes with steps of its own. Its feature columns are found by\n"
-        "their names, node labels and degrees among them; without names there must be as many as in\n"
-        "training. --unlabelled leaves out what has a label. A file name that ends in .json\n"
-        "gets JSON.",
+        "directed, self-loops) unless it is given with steps of its own. Its feature columns are matched\n"
+        "by their names, node labels and degrees among them; without names there must be as many as in\n"
+        "training. --unlabelled leaves out nodes or graphs that have a label. A file name that ends in\n"
+        ".json gets JSON.",
     .examples = "  pathgcn predict runs/karate/model.safetensors --out predictions.csv\n"
                 "  pathgcn predict runs/MUTAG/model.safetensors new-molecules --unlabelled\n"
                 "  pathgcn predict runs/cora/model.safetensors --inference stochastic:20 --all\n",
@@ -121,8 +121,8 @@ static pgcn_status read_inference(const cli_command *command, const cli_argument
         r->seed_text);
 }
 
-/* Without a data set on the command line the data must be that of the training. `part`: the option, if
- * any, that replaced one of the files of the training. */
+/* Without a data set on the command line the data must be that of the training. `part`: the option,
+ * if any, that replaced one of the files of the training. */
 static pgcn_status check_training_data(const cli_command *command, const char *model_path,
                                        const char *part, const request *r) {
     const char *found = pgcn_dataset_describe(r->data).fingerprint;
@@ -183,7 +183,7 @@ static bool is_training_data(const request *r) {
 /* As JSON calls it, in the order of pgcn_split_match. */
 static const char *const split_matches[] = {"same", "other", "none", "by name"};
 
-/* What has to be said about the split before the figures are believed; "": nothing. */
+/* A warning about the split, without which the figures would mislead; "": none. */
 static void split_remark(const request *r, const pgcn_scores *scores, char *out, size_t bytes) {
     const char *items = cli_items(pgcn_model_task(r->model)), *split = pgcn_model_split(r->model);
     const char *included = is_training_data(r) ? ", those of the training included" : "";
@@ -254,7 +254,8 @@ static void print_figure(double percent) {
         printf(" %10.2f", percent);
 }
 
-/* The other measures below, a column for each part; what the data names comes first. */
+/* All measures, a column for each part of the split; the one that the data set names comes
+ * first. */
 static void print_measures(const request *r, const pgcn_score *const *part, int parts) {
     static const char *const heads[] = {"training", "validation", "test", "all"};
     pgcn_task task = pgcn_model_task(r->model);
@@ -349,7 +350,7 @@ static void put_json_text(FILE *out, const char *text) {
     json_decref(value);
 }
 
-/* The name that the source has for it, or else its number. */
+/* Its name in the source, or else its number. */
 static void put_name(FILE *out, const char *name, int64_t number, bool json) {
     if (!name)
         fprintf(out, "%lld", (long long)number);
@@ -359,7 +360,7 @@ static void put_name(FILE *out, const char *name, int64_t number, bool json) {
         cli_put_cell(out, name);
 }
 
-/* What is written: a row of probabilities for each node or graph. */
+/* The predictions: a row of probabilities for each node or graph. */
 typedef struct predictions {
     const request *r;
     pgcn_task task; /* of the model */
@@ -371,14 +372,15 @@ typedef struct predictions {
     bool json;
 } predictions;
 
-/* The row of the item that people know by this number. */
-static int64_t turn_to(predictions *p, int64_t number) {
+/* Finds the row of an item by its number in the source, and its most likely class. */
+static int64_t select_item(predictions *p, int64_t number) {
     int64_t row = p->task == PGCN_TASK_GRAPH ? number : cli_node_row(p->r->data, number);
     p->best = best_class(p->probability + row * p->classes, p->classes);
     return row;
 }
 
-/* Data may have classes of graphs where the model predicts nodes. */
+/* --unlabelled. Data may have classes of graphs where the model predicts nodes: those do not
+ * count. */
 static bool is_wanted(const predictions *p, int64_t row) {
     bool graphs = pgcn_dataset_describe(p->r->data).task == PGCN_TASK_GRAPH;
     bool same_items = graphs == (p->task == PGCN_TASK_GRAPH);
@@ -390,9 +392,9 @@ static void put_item(const predictions *p, int64_t number, int64_t row) {
     put_name(p->out, graph ? NULL : pgcn_dataset_node_id(p->r->data, row), number, p->json);
 }
 
-/* Class c is what the row says: the most likely one, or of several labels each that is more likely than
- * not, as its F1 counts them. */
-static bool is_said(const predictions *p, int64_t row, int c) {
+/* Whether class c is predicted: the most likely one or, where nodes have several labels, each that
+ * is more likely than not. F1 counts labels the same way. */
+static bool is_predicted(const predictions *p, int64_t row, int c) {
     if (p->task == PGCN_TASK_MULTILABEL) return p->probability[row * p->classes + c] > 0.5f;
     return c == p->best;
 }
@@ -414,7 +416,7 @@ static void put_labels_cell(const predictions *p, int64_t row) {
     FILE *cell = open_memstream(&text, &bytes);
     const char *between = "";
     for (int c = 0; cell && c < p->classes; c++) {
-        if (!is_said(p, row, c)) continue;
+        if (!is_predicted(p, row, c)) continue;
         const char *name = pgcn_model_class_name(p->r->model, c);
         if (name)
             fprintf(cell, "%s%s", between, name);
@@ -429,7 +431,7 @@ static void put_labels_cell(const predictions *p, int64_t row) {
 static void put_numbers_cell(const predictions *p, int64_t row, const float *number) {
     char between = ',';
     for (int c = 0; c < p->classes; c++) {
-        if (!is_said(p, row, c)) continue;
+        if (!is_predicted(p, row, c)) continue;
         fprintf(p->out, "%c%.9g", between, (double)number[row * p->classes + c]);
         between = ';';
     }
@@ -448,7 +450,7 @@ static void write_csv(predictions *p) {
     }
     fputc('\n', out);
     for (int64_t number = 0; number < p->items; number++) {
-        int64_t row = turn_to(p, number);
+        int64_t row = select_item(p, number);
         if (!is_wanted(p, row)) continue;
         put_item(p, number, row);
         fputc(',', out);
@@ -464,12 +466,12 @@ static void write_csv(predictions *p) {
 /* ---- JSON ---- */
 
 /* "key":value of the class, or "key":[value,...] of all labels. `number` NULL: their names. */
-static void put_said(const predictions *p, const char *key, int64_t row, const float *number) {
+static void put_predicted(const predictions *p, const char *key, int64_t row, const float *number) {
     bool several = p->task == PGCN_TASK_MULTILABEL;
     const char *between = "";
     fprintf(p->out, ",\"%s\":%s", key, several ? "[" : "");
     for (int c = 0; c < p->classes; c++) {
-        if (!is_said(p, row, c)) continue;
+        if (!is_predicted(p, row, c)) continue;
         fputs(between, p->out);
         if (number)
             fprintf(p->out, "%.9g", (double)number[row * p->classes + c]);
@@ -495,15 +497,15 @@ static void write_json(predictions *p) {
     }
     fprintf(out, ",\"predictions\":[");
     for (int64_t number = 0; number < p->items; number++) {
-        int64_t row = turn_to(p, number);
+        int64_t row = select_item(p, number);
         if (!is_wanted(p, row)) continue;
         fprintf(out, "%s\n{\"%s\":", first ? "" : ",",
                 p->task == PGCN_TASK_GRAPH ? "graph" : "node");
         first = false;
         put_item(p, number, row);
-        put_said(p, p->task == PGCN_TASK_MULTILABEL ? "labels" : "label", row, NULL);
-        put_said(p, "probability", row, p->probability);
-        if (r->inference.draws > 0) put_said(p, "deviation", row, p->deviation);
+        put_predicted(p, p->task == PGCN_TASK_MULTILABEL ? "labels" : "label", row, NULL);
+        put_predicted(p, "probability", row, p->probability);
+        if (r->inference.draws > 0) put_predicted(p, "deviation", row, p->deviation);
         for (int c = 0; c < p->classes && r->all; c++)
             fprintf(out, "%s%.9g%s", c ? "," : ",\"probabilities\":[",
                     (double)p->probability[row * p->classes + c], c + 1 == p->classes ? "]" : "");

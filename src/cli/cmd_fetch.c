@@ -1,6 +1,6 @@
-/* pathgcn data fetch: published data sets from their homes, or a mirror, into the cache, where
- * every command finds them by name. The work is pgcn_fetch(); here are names, the bar and Ctrl-C.
- * Called by cmd_data.c. */
+/* pathgcn data fetch: downloads published data sets, or copies them from a mirror, to the cache,
+ * where every command finds them by name. pgcn_fetch() does the work; here are the options, the
+ * progress bar and Ctrl-C. Called by cmd_data.c. */
 #include "cli/cli.h"
 
 #include <stdlib.h>
@@ -13,13 +13,14 @@ const cli_command cli_fetch = {
     .name = "data fetch",
     .summary = "download published data sets",
     .arguments = "NAME...",
-    .text = "Brings data sets from where they are published to the cache ($XDG_CACHE_HOME/pathgcn\n"
-            "or ~/.cache/pathgcn), where 'pathgcn train NAME' finds them. --list shows them, each\n"
-            "with its licence and reference; docs/DATASETS.md has more. Every file is checked\n"
-            "against its known SHA-256, files that are here already are not fetched again, and a\n"
-            "download that broke off or was stopped by Ctrl-C goes on where it ended. A mirror is\n"
-            "a URL or a directory that holds NAME/FILE, for instance somebody else's cache; it is\n"
-            "asked before the home.",
+    .text =
+        "Downloads data sets from where they are published to the cache ($XDG_CACHE_HOME/pathgcn\n"
+        "or ~/.cache/pathgcn), where 'pathgcn train NAME' finds them. --list shows them, each\n"
+        "with its licence and reference; docs/DATASETS.md has more. Every file is checked\n"
+        "against its known SHA-256. Files that are in the cache already are not fetched again, and\n"
+        "a download that was interrupted continues where it stopped. A mirror is a URL or a\n"
+        "directory that holds NAME/FILE, for instance somebody else's cache; it is tried before\n"
+        "the original server.",
     .examples = "  pathgcn data fetch cora\n"
                 "  pathgcn data fetch cora texas MUTAG --out data\n"
                 "  pathgcn data fetch --all --mirror http://mirror.example.org/graphs\n"
@@ -40,7 +41,7 @@ typedef struct request {
 typedef struct meter {
     bool on;
     double begin, shown;
-    int64_t begin_bytes; /* that were here before */
+    int64_t begin_bytes; /* that were in the cache before */
     const char *name;
 } meter;
 
@@ -208,17 +209,17 @@ static pgcn_status run(int argc, char **argv) {
         {"list", NULL, NULL, "only show what can be fetched, with licence and reference", NULL,
          &r.list},
         {"out", "DIR", "the cache", "where the folders of the data sets go", &r.out, NULL},
-        {"mirror", "URL|DIR", "PATHGCN_MIRROR", "place that holds NAME/FILE, asked before the home",
-         &r.mirror, NULL},
-        {"mirror-only", NULL, NULL, "do not ask the home", NULL, &r.mirror_only},
-        {"retries", "N", "4", "how often a transfer that broke is tried again", &r.retries_text,
+        {"mirror", "URL|DIR", "PATHGCN_MIRROR",
+         "server or folder that holds NAME/FILE, tried first", &r.mirror, NULL},
+        {"mirror-only", NULL, NULL, "do not try the original server", NULL, &r.mirror_only},
+        {"retries", "N", "4", "how often an interrupted transfer is retried", &r.retries_text,
          NULL},
-        {"pause", "SECONDS", "1", "before the first retry; twice as long before each next",
+        {"pause", "SECONDS", "1", "pause before the first retry; doubled before each next one",
          &r.pause_text, NULL},
         {"least-rate", "BYTES", "1000",
-         "a second, over 30 seconds; a slower transfer is tried again, then given up. 0: any rate",
+         "least bytes per second, over 30 seconds; a slower transfer is retried, then given up. 0: any",
          &r.rate_text, NULL},
-        {"force", NULL, NULL, "fetch files that are here, too", NULL, &r.force},
+        {"force", NULL, NULL, "fetch files that are in the cache already, too", NULL, &r.force},
         CLI_JSON_OPTION(r.json),
         {"quiet", NULL, NULL, "print only errors", NULL, &r.quiet},
         CLI_OPTIONS_END};

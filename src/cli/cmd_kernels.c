@@ -1,6 +1,6 @@
 /* pathgcn kernels: what the path kernels of a model do. A kernel s_0 .. s_(k-1) is the polynomial
- * f(x) = sum_i s_i x^i in the transition matrix: f(1) is what it makes of signals that neighbours
- * share, f(0) = s_0 of what a node has by itself, f(-1) of signals that change sign along every
+ * f(x) = sum_i s_i x^i in the transition matrix, so f is its frequency response: f(1) to a constant
+ * signal, f(0) = s_0 to what a node has by itself, f(-1) to a signal that changes sign along every
  * edge. */
 #include "cli/cli.h"
 
@@ -15,9 +15,9 @@ const cli_command cli_kernels = {
     .arguments = "MODEL",
     .text =
         "One line per layer: the weight of each node of a path, its start first, as mean over the\n"
-        "channels, and what these kernels make of a signal. f(1) is the answer to a signal that\n"
-        "is the same everywhere, f(0) to what a node has by itself, f(-1) to one that changes sign\n"
-        "along every edge. A channel smooths if |f(1)| is the largest of the three; it takes\n"
+        "channels, and the response of these kernels to a signal: f(1) to a signal that is the same\n"
+        "everywhere, f(0) to what a node has by itself, f(-1) to one that changes sign along every\n"
+        "edge. A channel smooths if |f(1)| is the largest of the three; it takes\n"
         "differences from the neighbours, as an edge detector does, if |f(0)| or |f(-1)| is\n"
         "larger than |f(1)|. The last column counts the channels in which some later node of a path\n"
         "has a negative weight. --json has the weights of all channels. The network gin has no paths:\n"
@@ -30,8 +30,8 @@ const cli_command cli_kernels = {
 };
 
 cli_kernel_effect cli_kernel_measure(const float *weight, int path_length, int channels) {
-    /* What starts equal and is never trained (a path of one node, the identity) should not be
-     * called one thing or the other because of rounding. */
+    /* A kernel with |f(1)| equal to the others (a path of one node, the identity) must not be
+     * counted as one or the other because of rounding. */
     const double equal = 1e-6;
     cli_kernel_effect s = {0};
     for (int c = 0; c < channels; c++) {

@@ -15,8 +15,8 @@ const cli_command cli_paths = {
         "Samples p walks of k nodes from every node (or from --starts) and writes them: as a\n"
         "NumPy array int32 [starts, p, k] when the file's name ends in .npy, else as CSV, a walk\n"
         "a line: start,path,node0,node1,... with the ids of the data (the array has the numbers of\n"
-        "the nodes, from 0). A walk that cannot go on stays where it is. The same seed gives the\n"
-        "same walks at any number of threads.",
+        "the nodes, from 0). A walk without a next node stays where it is. The same seed gives the\n"
+        "same walks with any number of threads.",
     .examples =
         "  pathgcn paths karate --path-length 4 --paths 2 --starts 0,33\n"
         "  pathgcn paths cora --walk node2vec --return-p 4 --inout-q 0.25 --out walks.npy\n",
@@ -169,7 +169,7 @@ static pgcn_status write_csv(const char *path, const sample *s) {
     return status;
 }
 
-/* The array has the numbers that people know, not the rows of the data set. */
+/* The array has the node numbers of the source, not the rows of the data set. */
 static pgcn_status write_npy(const char *path, sample *s) {
     for (int64_t i = 0; i < s->starts * s->paths * s->length; i++)
         s->walks[i] = (pgcn_node)cli_node_number(s->data, s->walks[i]);
@@ -229,9 +229,10 @@ static pgcn_status run(int argc, char **argv) {
          &r.walk, NULL},
         {"return-p", "P", "1", "node2vec p", &r.p, NULL},
         {"inout-q", "Q", "1", "node2vec q", &r.q, NULL},
-        {"may-stay", NULL, NULL, "staying is one more choice of every step", NULL, &r.may_stay},
+        {"may-stay", NULL, NULL, "a step may also stay at its node", NULL, &r.may_stay},
         {"seed", "S", "0", "seed", &r.seed, NULL},
-        {"draw", "D", "0", "another number, another sample of the same seed", &r.draw, NULL},
+        {"draw", "D", "0", "number of the sample: each is another one of the same seed", &r.draw,
+         NULL},
         {"threads", "T", "0", "threads; 0: one per core", &r.threads, NULL},
         CLI_OPTIONS_END};
     cli_arguments arguments;

@@ -1,4 +1,4 @@
-/* pathgcn recipes: which recipes there are, and what the settings of one come to. */
+/* pathgcn recipes: lists the recipes, and shows the settings of one. */
 #include "cli/cli.h"
 
 #include <string.h>
@@ -46,8 +46,8 @@ const cli_command cli_recipes_show = {
     .summary = "the settings of one",
     .arguments = "NAME|FILE",
     .text =
-        "Prints every setting that the recipe comes to, in the form of a recipe: what is printed\n"
-        "can be changed and given to train as a file.",
+        "Prints every setting of the recipe, in the form of a recipe: the output can be changed and\n"
+        "given to train as a file.",
     .examples = "  pathgcn recipes show cora\n"
                 "  pathgcn recipes show cora --layers 64\n"
                 "  pathgcn recipes show paper --dataset citeseer > mine.recipe\n",

@@ -21,28 +21,27 @@ const cli_command cli_train = {
         "is then the micro-averaged F1), or a class per graph of a set of graphs. Settings start from\n"
         "the recipe of the data set ('pathgcn recipes' lists them), in its version for the depth of\n"
         "--layers. Where there is none, the recipes for any data race: each trains for a short while,\n"
-        "the better ones longer, and the one that does best on validation is trained in full; it is\n"
-        "told, and --recipe with its name repeats the run without the race. Options hold in all of\n"
-        "them. The epoch is chosen on the validation nodes or graphs, those of the test are only\n"
-        "reported.\n"
+        "the better ones longer, and the one that does best on validation is trained in full. Its name\n"
+        "is printed, and --recipe with that name repeats the run without the race. Options apply to all\n"
+        "of them. The epoch is chosen on the validation set; the test set is only reported.\n"
         "\n"
         "The directory gets model.safetensors (the best weights), history.jsonl (a line per epoch),\n"
         "checkpoint.safetensors (to resume), result.json, data.json (where the data is) and, after a\n"
         "race, race.json (what each recipe scored). With --seeds N > 1 each run has its own folder\n"
-        "seed-S in there, and model.safetensors is the one that did best on validation. Ctrl-C finishes\n"
-        "the epoch and saves; the same command with --resume goes on, and ends with the same bits as if\n"
-        "it had not been interrupted.\n"
+        "seed-S in it, and model.safetensors is the one that did best on validation. Ctrl-C finishes\n"
+        "the epoch and saves; the same command with --resume continues, and ends with the same bits as\n"
+        "if it had not been interrupted.\n"
         "\n"
-        "A run that is in the directory is never lost by accident. The same command again tells its\n"
-        "result and trains nothing; with more --epochs and --resume it goes on. Other data, another\n"
+        "A run that is in the directory is never lost by accident. The same command prints its result\n"
+        "once more and trains nothing; with more --epochs and --resume it continues. Other data, another\n"
         "split or other settings are refused without --overwrite. Until the new run is finished its\n"
-        "files are in the folder 'unfinished' there, and the old ones stay as they are.\n"
+        "files are in the folder 'unfinished', and the old ones stay as they are.\n"
         "\n"
-        "An option that does nothing beside the others is refused with the reason (--paths with\n"
-        "--train-form exact); settings of a recipe that do nothing are left alone. A setting that\n"
-        "another one rules out gives way unless it is given too: --samples 1 switches\n"
-        "--consistency off, --walk node2vec switches --self-loops off, and --input-hops 0 switches\n"
-        "--input-norm off.",
+        "An option that has no effect with the others is refused with the reason (--paths with\n"
+        "--train-form exact); settings of a recipe that have no effect are ignored. A setting that\n"
+        "another one rules out is reset unless it is given too: --samples 1 switches --consistency\n"
+        "off, --walk node2vec switches --self-loops off, and --input-hops 0 switches --input-norm\n"
+        "off.",
     .examples = "  pathgcn train karate                    a built-in graph, in seconds\n"
                 "  pathgcn train sbm:classes=2,homophily=0.1 --seeds 5\n"
                 "  pathgcn train sbm:nodes=2000 --recipe any-free --channels 64\n"
@@ -170,8 +169,8 @@ static pgcn_status train_all(const train_request *r, const pgcn_dataset *data, p
 
 /* ---- the command ------------------------------------------------------------------------------ */
 
-/* runs/NAME, with what a name may hold and a folder should not replaced; "." and ".." are the path
- * of a data set but no name. */
+/* runs/NAME, with characters that a folder should not have replaced. "." and ".." are paths of data
+ * sets but no names. */
 static void default_out(const char *name, char out[CLI_PATH_BYTES]) {
     if (strspn(name, ".") == strlen(name)) name = "data";
     snprintf(out, CLI_PATH_BYTES, "runs/%s", name);
@@ -206,8 +205,8 @@ pgcn_status cli_train_join_steps(const train_request *r, const char *more,
     return cli_fail(&cli_train, PGCN_ERR_ARGUMENT, "--prepare is too long");
 }
 
-/* Loads the data again with the steps of the recipe. Steps of the user's replace them, unless the recipe
- * is for any data: then its steps are added after those of the user. */
+/* Loads the data again with the steps of the recipe. Steps of the user's replace them, unless the
+ * recipe is for any data: then its steps are added after those of the user. */
 static pgcn_status prepare_as_recipe(train_request *r, char steps[CLI_PATH_BYTES],
                                      pgcn_dataset **data) {
     bool own = r->source.steps || (r->dataset && strchr(r->dataset, ':'));

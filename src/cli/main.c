@@ -1,4 +1,4 @@
-/* pathgcn: the program. Finds the command, hands over, and checks that what was printed arrived. */
+/* pathgcn: the program. Runs the command, and checks that its output was written. */
 #include "cli/cli.h"
 
 #include <errno.h>
@@ -21,18 +21,19 @@ static void write_usage(FILE *out) {
             PGCN_VERSION);
     for (int i = 0; cli_commands[i]; i++)
         fprintf(out, "  %-10s%s\n", cli_commands[i]->name, cli_commands[i]->summary);
-    fprintf(
-        out,
-        "\nFirst steps:\n"
-        "  pathgcn train karate                    a built-in graph, in seconds\n"
-        "  PATHGCN_DATA=data pathgcn train cora    a data set from the folder data/cora\n"
-        "  pathgcn train --edges e.csv --features x.csv --labels y.csv    your own graph\n"
-        "  pathgcn predict runs/karate/model.safetensors --out predictions.csv\n"
-        "\n'pathgcn COMMAND --help' explains a command, 'pathgcn manual' prints the man page.\nExit codes: 0 done, 1 failed, 2 wrong usage.\n");
+    fprintf(out,
+            "\nFirst steps:\n"
+            "  pathgcn train karate                    a built-in graph, in seconds\n"
+            "  PATHGCN_DATA=data pathgcn train cora    a data set from the folder data/cora\n"
+            "  pathgcn train --edges e.csv --features x.csv --labels y.csv    your own graph\n"
+            "  pathgcn predict runs/karate/model.safetensors --out predictions.csv\n"
+            "\n'pathgcn COMMAND --help' explains a command, 'pathgcn manual' prints the man page.\n"
+            "Exit codes: 0 done, 1 failed, 2 wrong usage.\n");
 }
 
-/* A program started without standard output would get its number for the next file it opens and
- * print into a checkpoint. The placeholders refuse what is printed, so that it is noticed. */
+/* If the program is started with standard output closed, the next file it opens gets descriptor 1,
+ * and it would print into a checkpoint. Placeholders take the closed descriptors. Writing to them
+ * fails, so the missing output is noticed. */
 static void occupy_standard_streams(void) {
     for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; stream++)
         if (fcntl(stream, F_GETFD) < 0 && errno == EBADF)
@@ -74,8 +75,8 @@ __attribute__((noinline)) static void touch_stack(void) {
     for (size_t i = 0; i < sizeof room; i += 1024) room[i] = 0;
 }
 
-/* Where memory is limited, a stack that cannot grow ends the program without a word. So it grows now,
- * while there is room; what is missing later is memory, of which the program tells. */
+/* Where memory is limited, a stack that cannot grow ends the program without a message. So it grows
+ * now, while there is memory; later only the heap can run out, which is an error with a message. */
 static pgcn_status grow_stack(void) {
     struct rlimit limit;
     if (getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur < 2 * STACK_BYTES)

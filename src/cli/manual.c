@@ -1,5 +1,5 @@
-/* The man page, printed as roff from the same tables as --help, so that it cannot fall behind. The
- * build runs `pathgcn manual` and installs what it prints. */
+/* The man page, printed as roff from the same tables as --help, so that it is never out of date.
+ * The build runs `pathgcn manual` and installs its output. */
 #include "cli/cli.h"
 
 #include <stdlib.h>
@@ -57,10 +57,10 @@ pgcn_status cli_manual(void) {
             return cli_fail(NULL, PGCN_ERR_MEMORY, "out of memory while writing the manual");
     printf(
         ".SH ENVIRONMENT\n.TP\n.B PATHGCN_DATA\nThe folder that holds named data sets.\n"
-        ".TP\n.B PATHGCN_RECIPES\nA folder of recipes that win over those of the program.\n"
-        ".TP\n.B PATHGCN_MIRROR\nA URL or directory that 'data fetch' asks first.\n"
-        ".TP\n.B XDG_CACHE_HOME\nWhere downloaded data sets lie, in pathgcn (default: ~/.cache).\n"
-        ".TP\n.B PATHGCN_ISA\nInstruction set of the kernels (baseline, avx2, avx512) instead of the best one; one that the program or the processor has not is an error.\n");
+        ".TP\n.B PATHGCN_RECIPES\nA folder of recipes that take precedence over those of the program.\n"
+        ".TP\n.B PATHGCN_MIRROR\nA URL or directory that 'data fetch' tries first.\n"
+        ".TP\n.B XDG_CACHE_HOME\nDownloaded data sets are in its folder pathgcn (default: ~/.cache).\n"
+        ".TP\n.B PATHGCN_ISA\nInstruction set of the kernels (baseline, avx2, avx512) instead of the best one. One that the program or the processor does not support is an error.\n");
     printf(".SH \"EXIT STATUS\"\n0 done, 1 failed, 2 wrong usage.\n");
     return PGCN_OK;
 }

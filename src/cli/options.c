@@ -62,7 +62,8 @@ static size_t edit_distance(const char *a, const char *b) {
     return row[columns];
 }
 
-/* More than a third of the letters wrong is another word; a beginning is always the word. */
+/* A word with more than about a third of its letters wrong is another one. A prefix always
+ * matches. */
 cli_guess cli_guess_start(const char *name) {
     return (cli_guess){.name = name, .distance = strlen(name) / 3 + 2};
 }
@@ -104,7 +105,7 @@ static bool is_yes_or_no(const char *text) {
     return false;
 }
 
-/* What is given for a setting or an option, NULL: nothing. */
+/* The value given for a setting or an option; NULL: not given. */
 static const char *given_value(const cli_arguments *arguments, const char *key) {
     for (int i = 0; i < arguments->settings; i++)
         if (strcmp(arguments->key[i], key) == 0) return arguments->value[i];
@@ -117,7 +118,7 @@ bool cli_is_given(const cli_arguments *arguments, const char *key) {
     return given_value(arguments, key) != NULL;
 }
 
-/* 0.5 and 0.50, yes and true are the same setting. */
+/* Whether two texts set the same value: 0.5 and 0.50, yes and true. */
 static bool is_same(const char *key, const char *a, const char *b) {
     pgcn_config one = pgcn_config_default(), two = one;
     char first[PGCN_SETTING_BYTES], second[PGCN_SETTING_BYTES];

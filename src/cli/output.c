@@ -11,8 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Names come from the user and from files: a line break or an escape in one must neither break the
- * sentence in two nor reach the terminal. */
+/* Names come from the user and from files. A line break or an escape sequence in one must neither
+ * break the line nor reach the terminal. */
 static void print_line(const cli_command *command, const char *format, va_list arguments) {
     char raw[8192], message[8192];
     vsnprintf(raw, sizeof raw, format, arguments);
@@ -64,8 +64,8 @@ pgcn_status cli_write_json(const cli_command *command, const char *path, const j
     return status;
 }
 
-/* The library escapes C0 only. What is escaped here stands inside strings: nothing else of a document
- * is beyond ASCII. */
+/* Jansson escapes C0 control characters only. DEL and C1 occur inside strings only, because
+ * everything else in a document is ASCII. */
 void cli_put_json(FILE *out, const char *document) {
     for (const char *at = document; *at; at++) {
         unsigned char c = (unsigned char)*at, next = (unsigned char)at[1];
@@ -79,8 +79,8 @@ void cli_put_json(FILE *out, const char *document) {
 }
 
 json_t *cli_json_text(const char *text) {
-    json_t *as_it_is = json_string(text);
-    if (as_it_is) return as_it_is;
+    json_t *unchanged = json_string(text);
+    if (unchanged) return unchanged;
     char *ascii = malloc(4 * strlen(text) + 1), *to = ascii;
     for (; ascii && *text; text++)
         to += sprintf(to, (unsigned char)*text > 0x7f ? "\\x%02x" : "%c", (unsigned char)*text);
@@ -150,13 +150,13 @@ pgcn_status cli_make_directory(const cli_command *command, const char *path) {
 }
 
 void cli_format_duration(double seconds, char out[32]) {
-    long whole = seconds > 0 && seconds < 1e8 ? (long)(seconds + 0.5) : 0;
-    if (whole < 60)
-        snprintf(out, 32, "%lds", whole);
-    else if (whole < 3600)
-        snprintf(out, 32, "%ldm%02lds", whole / 60, whole % 60);
+    long rounded = seconds > 0 && seconds < 1e8 ? (long)(seconds + 0.5) : 0;
+    if (rounded < 60)
+        snprintf(out, 32, "%lds", rounded);
+    else if (rounded < 3600)
+        snprintf(out, 32, "%ldm%02lds", rounded / 60, rounded % 60);
     else
-        snprintf(out, 32, "%ldh%02ldm", whole / 3600, whole / 60 % 60);
+        snprintf(out, 32, "%ldh%02ldm", rounded / 3600, rounded / 60 % 60);
 }
 
 void cli_format_bar(double share, char out[CLI_BAR_BYTES]) {
@@ -168,12 +168,12 @@ void cli_format_bar(double share, char out[CLI_BAR_BYTES]) {
 
 void cli_format_count(int64_t count, char out[32]) {
     char digits[32];
-    int length = snprintf(digits, sizeof digits, "%lld", (long long)count), place = 0;
+    int length = snprintf(digits, sizeof digits, "%lld", (long long)count), used = 0;
     for (int i = 0; i < length; i++) {
-        if (i > 0 && (length - i) % 3 == 0) out[place++] = ',';
-        out[place++] = digits[i];
+        if (i > 0 && (length - i) % 3 == 0) out[used++] = ',';
+        out[used++] = digits[i];
     }
-    out[place] = '\0';
+    out[used] = '\0';
 }
 
 int64_t cli_mask_size(const uint8_t *mask, int64_t items) {
@@ -195,8 +195,8 @@ bool cli_ends_in(const char *text, const char *ending) {
     return length > letters && strcmp(text + length - letters, ending) == 0;
 }
 
-/* Tabs and line ends are data, and no terminal is harmed by them; all other control characters are
- * shown escaped. */
+/* Tabs and line ends are data and harmless in a terminal. All other control characters are
+ * escaped. */
 static void put_cell_text(FILE *out, const char *text) {
     char *copy = strdup(text);
     for (char *at = copy; at && *at;) {

@@ -21,7 +21,8 @@ enum {
     UNKNOWN_WORDS = sizeof unknown_words / sizeof *unknown_words
 };
 
-/* The index of a word in a table; 0, the default, where none is given, and -1 if it is not in the table. */
+/* The index of a word in a table; 0, the default, where none is given, and -1 if it is not in the
+ * table. */
 static int word_index(const char *word, const char *const *words, int count) {
     for (int i = 0; word && i < count; i++)
         if (strcmp(word, words[i]) == 0) return i;
@@ -115,8 +116,8 @@ static bool exists(const char *path) {
     return stat(path, &about) == 0;
 }
 
-/* A path that still leads there from another directory. What is no path (a built-in set, a name in the
- * data directory) stays as it is. Steps after a colon go along. The caller's to free. */
+/* The absolute form of a path, with the steps after its colon. What is no path (a built-in set, a
+ * name in the data directory) stays as it is. The caller frees it. */
 static char *absolute(const char *path) {
     if (!path) return NULL;
     const char *colon = strrchr(path, ':');
@@ -132,7 +133,7 @@ static char *absolute(const char *path) {
 
 static const struct {
     const char *key;
-    size_t place;
+    size_t offset;
     bool is_path;
 } fields[] = {
     {"data", offsetof(cli_source, data_dir), true},
@@ -148,7 +149,7 @@ static const struct {
 enum { FIELDS = sizeof fields / sizeof *fields };
 
 static const char **field_of(cli_source *source, int i) {
-    return (const char **)(void *)((char *)source + fields[i].place);
+    return (const char **)(void *)((char *)source + fields[i].offset);
 }
 
 static void put_text(json_t *object, const char *key, const char *value, bool is_path) {
@@ -203,7 +204,7 @@ json_t *cli_source_recall(const char *model, const char **dataset, cli_source *s
 
 /* ---- class weights ------------------------------------------------------------------------------ */
 
-/* Where the value of --class-weights stands among the settings; NULL: it is not given. */
+/* The value of --class-weights among the settings; NULL: it is not given. */
 static const char **weights_given(cli_arguments *arguments) {
     for (int i = 0; i < arguments->settings; i++)
         if (strcmp(arguments->key[i], "class-weights") == 0) return &arguments->value[i];
@@ -216,7 +217,7 @@ void cli_weights_defer(cli_arguments *arguments, cli_weights *weights) {
     weights->file = NULL;
     if (!value || pgcn_config_set(&tried, "class-weights", *value) == PGCN_OK ||
         access(*value, F_OK) != 0)
-        return; /* what is neither is refused by the setting */
+        return; /* neither a valid value nor a file: the setting refuses it */
     weights->file = *value;
     *value = "balanced";
 }

@@ -1,5 +1,5 @@
-/* The steps after the colon of a data set's name and of --prepare, "features=degrees,crossval=10", as far as
- * commands ask about them. The library reads and applies them. */
+/* The steps after the colon of a data set's name and of --prepare, "features=degrees,crossval=10",
+ * as far as commands ask about them. The library reads and applies them. */
 #include "cli/cli.h"
 
 #include <string.h>

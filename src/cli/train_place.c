@@ -1,6 +1,6 @@
-/* Where a training writes, and what it leaves alone. A directory that holds a run is changed only by
- * --resume, which goes on with it, or --overwrite, which replaces it when the new run is finished.
- * How files are replaced is in run_directory.c. */
+/* Which directory a training writes to, and what it refuses to overwrite. A directory that holds a
+ * run is changed only by --resume, which continues it, or --overwrite, which replaces it when the
+ * new run is finished. How files are replaced is in run_directory.c. */
 #include "cli/train.h"
 
 #include <dirent.h>
@@ -68,7 +68,8 @@ pgcn_status cli_train_seed_directory(const char *directory, uint64_t seed,
     return cli_train_join(out, directory, name);
 }
 
-/* Seeds of a directory: how many of those asked for are finished, and one that was not asked for. */
+/* The seeds in a directory: how many of those asked for are finished, and one that was not asked
+ * for. */
 typedef struct seed_count {
     long long finished, started; /* the latter: neither finished nor empty */
     bool other;
@@ -143,7 +144,7 @@ pgcn_status cli_train_open(const train_request *r, uint64_t first_seed, train_ro
     CLI_TRY(cli_run_settle(&cli_train, r->out));
     root->open = true;
     snprintf(root->work, sizeof root->work, "%s", r->out);
-    if (r->seeds == 1) return PGCN_OK; /* cli_train_place looks at what is there */
+    if (r->seeds == 1) return PGCN_OK; /* cli_train_open_run looks at what is there */
     return open_seeds(r, first_seed, cli_run_holds(r->out), root);
 }
 
@@ -178,10 +179,10 @@ pgcn_status cli_train_stage(train_files *files) {
     return set_work(files, unfinished);
 }
 
-/* Decides by what the directory holds. Leftovers are removed under the lock only: nobody else can be
- * writing. */
-pgcn_status cli_train_place(const train_request *r, const train_root *root, const char *home,
-                            train_files *files) {
+/* Decides by what the directory holds. Leftovers are removed under the lock only: nobody else can
+ * be writing. */
+pgcn_status cli_train_open_run(const train_request *r, const train_root *root, const char *home,
+                               train_files *files) {
     char unfinished[CLI_PATH_BYTES];
     *files = (train_files){.lock = -1};
     snprintf(files->home, sizeof files->home, "%s", home);
@@ -210,12 +211,12 @@ pgcn_status cli_train_place(const train_request *r, const train_root *root, cons
     return waits && !r->resume && !r->overwrite ? refuse_interrupted(home) : PGCN_OK;
 }
 
-pgcn_status cli_train_finish_place(const train_files *files) {
+pgcn_status cli_train_commit(const train_files *files) {
     if (!cli_train_is_staged(files)) return PGCN_OK;
     return cli_run_replace(&cli_train, files->home, files->work);
 }
 
-void cli_train_leave_place(train_files *files) {
+void cli_train_close_run(train_files *files) {
     if (files->lock >= 0) close(files->lock);
     files->lock = -1;
     if (*files->work && cli_train_is_staged(files) && access(files->checkpoint, F_OK) != 0)

@@ -1,6 +1,6 @@
-/* --recipe auto: which family of settings a run trains with. The race itself is in the library; here are
- * its progress, the file race.json that remembers who won, and the data in the winner's form. Called by
- * train_run.c when the directory of the run is known. */
+/* --recipe auto: which recipe a run trains with. The race itself is in the library. Here are its
+ * progress, the file race.json that records who won, and the data as the winner prepares it. Called
+ * by train_run.c when the directory of the run is known. */
 #include "cli/train.h"
 
 #include <errno.h>
@@ -13,8 +13,7 @@ enum { LONG_SECONDS = 600 };
 
 /* ---- what a race depends on ------------------------------------------------------------------------ */
 
-/* Settings that change neither a race that is over nor what follows from it: a run goes on with more
- * epochs, or on another machine. */
+/* Settings that may change between a race and a resumed run: more epochs, or another machine. */
 static bool is_free_to_change(const pgcn_field *field) {
     return cli_is_run_setting(field) || strcmp(field->key, "epochs") == 0 ||
            strcmp(field->key, "patience") == 0;
@@ -42,7 +41,8 @@ static json_t *families_to_json(const pgcn_race *race) {
     return object;
 }
 
-/* Two races with equal ones have the same winner on the same instruction set. */
+/* What a race depends on: with an equal identity it has the same winner on the same instruction
+ * set. */
 static json_t *identity_of(const train_request *r, const pgcn_dataset *data,
                            const pgcn_config *config, const pgcn_race *race) {
     return json_pack("{s:s, s:o, s:o}", "fingerprint", pgcn_dataset_describe(data).fingerprint,
@@ -73,7 +73,8 @@ static pgcn_status write_race(const char *path, const pgcn_race *race, json_t *i
     return status;
 }
 
-/* The winner of the race in race.json; "" if there is no such file, or it is about another race (*other). */
+/* The winner of the race in race.json; "" if there is no such file, or it is about another race
+ * (*other). */
 static pgcn_status recall(const char *path, const json_t *identity, char winner[64], bool *other) {
     json_error_t error;
     *other = false;

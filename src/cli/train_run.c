@@ -1,6 +1,7 @@
-/* One run of pathgcn train: a seed in its directory. Follow cli_train_run from top to bottom: the
- * trainer, the directory, the checkpoint to go on from, the epochs with progress and checkpoints,
- * the files. Nothing of a finished run is touched before another one is finished (train_place.c). */
+/* One run of pathgcn train: a seed in its directory. Read from cli_train_run, at the end,
+ * backwards: the trainer, the directory, the checkpoint to continue from, the epochs with progress
+ * and checkpoints, the files. A finished run is not touched before another one is finished
+ * (train_place.c). */
 #include "cli/train.h"
 
 #include <errno.h>
@@ -18,7 +19,7 @@ typedef struct meter {
     double begin, shown;
     int64_t first_epoch;
     long long run, runs;
-    double val, best_val; /* of the last evaluation, and of the weights kept */
+    double val, best_val; /* validation accuracy: last one, and that of the best weights */
 } meter;
 
 static void meter_see(meter *m, const pgcn_epoch *epoch) {
@@ -33,7 +34,7 @@ static void meter_start(meter *m, const pgcn_trainer *trainer) {
     m->begin = cli_now();
 }
 
-/* One line that never wraps: on a narrow terminal first the bar goes, then the speed. */
+/* One line that never wraps: a narrow terminal gets it without the bar, then without the speed. */
 static void meter_show(meter *m, const pgcn_epoch *epoch, int epochs) {
     double now = cli_now();
     meter_see(m, epoch);
@@ -61,7 +62,7 @@ static void meter_clear(const meter *m) {
 
 /* ---- history.jsonl ---------------------------------------------------------------------------- */
 
-/* The measure that --select names, where it does not stand there anyway. */
+/* Adds the measure that --select names, unless it is one of those that every line has. */
 static void put_selected(json_t *line, const pgcn_epoch *epoch, pgcn_select select) {
     char name[32], key[64];
     if (select <= PGCN_SELECT_ACCURACY) return;
@@ -90,8 +91,8 @@ static pgcn_status fail_history(const train_files *files) {
                     pgcn_system_error(errno));
 }
 
-/* Opens it and writes the epochs that a resumed run already has. Every complete line is flushed, so that
- * others can follow the run. */
+/* Opens it and writes the epochs that a resumed run already has. Every complete line is flushed, so
+ * that others can follow the run. */
 static pgcn_status open_history(const train_files *files, const pgcn_trainer *trainer,
                                 const pgcn_config *config, FILE **out) {
     FILE *file = fopen(files->history, "w");
@@ -125,16 +126,16 @@ typedef struct run_state {
     train_outcome *out;
 } run_state;
 
-/* The first checkpoint shows at once whether there is space. It is also the one to go back to should the
- * loss explode before the second. */
+/* The first checkpoint shows at once whether there is space. It is also the one to go back to
+ * should the loss explode before the second. */
 static bool checkpoint_is_due(const train_request *r, int64_t epoch, double saved) {
     if (epoch == 1) return true;
     if (r->checkpoint_every > 0) return epoch % r->checkpoint_every == 0;
     return cli_now() - saved > CHECKPOINT_SECONDS;
 }
 
-/* Trains until the run is finished or interrupted. Errors are not printed yet: `history_fine` says whether
- * the status is that of the trainer. */
+/* Trains until the run is finished or interrupted. Errors are not printed yet: `history_fine` says
+ * whether the status is that of the trainer. */
 static pgcn_status run_epochs(run_state *s, FILE *history, bool *history_fine) {
     double saved = cli_now();
     pgcn_status status = PGCN_OK;
@@ -183,8 +184,8 @@ static pgcn_status take_model(const run_state *s, bool write) {
     return status;
 }
 
-/* Reports an error of the trainer. After a loss that is not finite the last checkpoint stays as it is: it
- * is the last good one. The best weights are good too and are written. */
+/* Reports an error of the trainer. After a loss that is not finite the last checkpoint stays as it
+ * is: it is the last good one. The best weights are good too and are written. */
 static pgcn_status stop_at_error(const run_state *s, pgcn_status status) {
     char sentence[2048];
     snprintf(sentence, sizeof sentence, "%s", pgcn_last_error());
@@ -218,7 +219,7 @@ static pgcn_status write_files(const run_state *s) {
     }
     CLI_TRY(cli_report(&cli_train, pgcn_trainer_scores(s->trainer, &out->val, &out->test)));
     CLI_TRY(write_result(s));
-    return cli_train_finish_place(s->files);
+    return cli_train_commit(s->files);
 }
 
 static pgcn_status train_and_write(run_state *s) {
@@ -277,10 +278,10 @@ static pgcn_status reuse_result(const run_state *s) {
     if (status == PGCN_OK) status = pgcn_trainer_scores(s->trainer, &out->val, &out->test);
     CLI_TRY(cli_report(&cli_train, status));
     out->reused = true;
-    return cli_train_finish_place(s->files);
+    return cli_train_commit(s->files);
 }
 
-static pgcn_status train_in_place(run_state *s) {
+static pgcn_status train_or_reuse(run_state *s) {
     train_files *files = s->files;
     if (files->started) CLI_TRY(load_checkpoint(s));
     if (files->finished && pgcn_trainer_finished(s->trainer)) return reuse_result(s);
@@ -289,23 +290,23 @@ static pgcn_status train_in_place(run_state *s) {
 }
 
 /* Finds and locks the directory of the run. */
-static pgcn_status find_place(const train_request *r, uint64_t seed, train_root *root,
-                              train_files *files) {
+static pgcn_status open_run(const train_request *r, uint64_t seed, train_root *root,
+                            train_files *files) {
     char home[CLI_PATH_BYTES];
     CLI_TRY(cli_train_open(r, seed, root));
     snprintf(home, sizeof home, "%s", root->work);
     if (r->seeds > 1) CLI_TRY(cli_train_seed_directory(root->work, seed, home));
-    return cli_train_place(r, root, home, files);
+    return cli_train_open_run(r, root, home, files);
 }
 
-/* A mistake that the trainer finds leaves no directory. But a race is run only when it is known that its
- * result can be written. */
+/* A mistake that the trainer finds leaves no directory. But a race is run only when it is known
+ * that its result can be written. */
 static pgcn_status choose_and_train(run_state *s, const pgcn_dataset *data, train_root *root,
                                     train_request *r, train_choice *choice) {
     int64_t resident = cli_train_resident_bytes();
     long long run = s->meter.run;
     if (!r->races) CLI_TRY(cli_report(&cli_train, pgcn_trainer_new(data, s->config, &s->trainer)));
-    CLI_TRY(find_place(r, s->config->seed, root, s->files));
+    CLI_TRY(open_run(r, s->config->seed, root, s->files));
     if (r->races) {
         CLI_TRY(cli_train_race(r, data, s->config, s->files, run, choice));
         if (choice->data) r->source.steps = choice->steps;
@@ -316,7 +317,7 @@ static pgcn_status choose_and_train(run_state *s, const pgcn_dataset *data, trai
     s->out->recipe = choice->recipe;
     s->out->config = choice->config;
     s->out->predicted_bytes = cli_train_predict(r, s->trainer, resident, run == 1);
-    return train_in_place(s);
+    return train_or_reuse(s);
 }
 
 pgcn_status cli_train_run(const train_request *request, const pgcn_dataset *data,
@@ -329,7 +330,7 @@ pgcn_status cli_train_run(const train_request *request, const pgcn_dataset *data
     s.meter = (meter){.on = !r.quiet && isatty(STDERR_FILENO), .run = run, .runs = r.seeds};
     *out = (train_outcome){.task = pgcn_dataset_describe(data).task, .seed = config->seed};
     pgcn_status status = choose_and_train(&s, data, root, &r, &choice);
-    cli_train_leave_place(&files);
+    cli_train_close_run(&files);
     pgcn_trainer_free(s.trainer);
     pgcn_dataset_free(choice.data);
     return status;

@@ -20,12 +20,12 @@ const cli_command cli_reproduce = {
         "frozen     learnt kernels against frozen ones, smoothing, and no walks (ours)\n"
         "graphs     MUTAG, PTC, PROTEINS and NCI1 over ten folds, by two protocols (Table 8)\n"
         "ppi        inductive learning, several labels per node (Table 7)\n"
-        "all        all of these; trainings that several need are done once\n"
+        "all        all of these; trainings that several need are run once\n"
         "\n"
-        "Every training is a job with one thread, as many at a time as there are cores. A job that\n"
-        "is finished is kept in DIR/jobs: after Ctrl-C, a crash or a failed job the same command\n"
-        "goes on where it was. A table over fewer runs than asked for says so, and the exit code is\n"
-        "then 1. Settings come from the recipes; options override them, as for train. The epoch is\n"
+        "Every training is a job with one thread, as many at a time as there are cores. The result of\n"
+        "a finished job is kept in DIR/jobs: after Ctrl-C, a crash or a failed job the same command\n"
+        "continues where it stopped. A table over fewer runs than asked for says so, and the exit code\n"
+        "is then 1. Settings come from the recipes; options override them, as for train. The epoch is\n"
         "chosen on validation nodes. DIR gets NAME.json, NAME.csv and NAME.md; the JSON holds the\n"
         "command 'pathgcn train ...' that repeats each run to the last digit.",
     .examples = "  pathgcn reproduce semi --data data --quick        a smoke test, in minutes\n"
@@ -95,7 +95,8 @@ static pgcn_status run(int argc, char **argv) {
          NULL},
         {"data", "DIR", "PATHGCN_DATA", "folder that holds named data sets", &r.data_dir, NULL},
         {"datasets", "LIST", NULL,
-         "these data sets instead, separated by commas; with a blank in the list by blanks, for names with steps: 'cora film:directed,self-loops'",
+         "these data sets instead, separated by commas; a list with blanks is separated by blanks, for "
+         "names with steps: 'cora film:directed,self-loops'",
          &r.datasets, NULL},
         {"layers", "LIST", NULL, "these depths instead, separated by commas; 0: the recipe's own",
          &r.layers, NULL},
@@ -105,8 +106,8 @@ static pgcn_status run(int argc, char **argv) {
          NULL},
         {"jobs", "N", "one per core", "trainings at the same time", &processes, NULL},
         {"quick", NULL, NULL, "a smoke test: few epochs, depths and seeds", NULL, &r.quick},
-        {"fresh", NULL, NULL, "do all jobs again", NULL, &r.fresh},
-        {"report", NULL, NULL, "train nothing, only make the tables of the jobs that are done",
+        {"fresh", NULL, NULL, "run all jobs again", NULL, &r.fresh},
+        {"report", NULL, NULL, "train nothing, only make the tables from the jobs that are done",
          NULL, &report},
         {"json", NULL, NULL, "print one JSON line per experiment instead of the tables", NULL,
          &r.json},

@@ -12,18 +12,20 @@ const cli_command cli_tune = {
     .summary = "search for better settings, on validation data only",
     .arguments = "[NAME|PATH]",
     .text =
-        "Draws candidates from a space of settings, trains each with a few seeds (or splits), lets the\n"
-        "better third go on with more of them, and so on: successive halving. Candidate 0 is the\n"
-        "present recipe with the options given; it stays to the end. Run r of every candidate has the\n"
-        "same seed and split. Ranked by mean validation accuracy (micro-F1 where nodes have several\n"
-        "labels; or what --score, the recipe or the data set name), equal ones by loss; with folds made by crossval=K at the one epoch that\n"
-        "is best for all of them together, which is GIN's protocol. No split has test nodes or graphs,\n"
-        "and labels that only they have are removed before anything is computed. With several splits,\n"
-        "what tests in one trains or validates in another, and there its label is used: the settings\n"
-        "have then seen test labels of single splits. --nested keeps the splits apart: each is searched\n"
-        "by itself, without the labels of its test nodes, on its own validation nodes; when all choices\n"
-        "are made the winners are trained again and tested, once per split. Each split starts from\n"
-        "the winner of a race of its own, because a recipe of the data set has seen all splits.\n"
+        "Successive halving: draws candidates from a space of settings, trains each with a few seeds (or\n"
+        "splits), trains the better third with more of them, and so on. Candidate 0 is the present\n"
+        "recipe with the options given; it stays to the end. Run r of every candidate has the same seed\n"
+        "and split. Candidates are ranked by mean validation accuracy (micro-F1 where nodes have several\n"
+        "labels; or what --score, the recipe or the data set name), equal ones by loss. With folds made\n"
+        "by crossval=K the accuracy is that at the one epoch that is best for all folds together, which\n"
+        "is GIN's protocol.\n"
+        "\n"
+        "The test set is removed from every split before anything is computed, with all labels that no\n"
+        "split trains or validates with. But with several splits a test node of one is a training or\n"
+        "validation node of another, where its label is used. --nested keeps the splits apart: each is\n"
+        "searched by itself, without the labels of its test nodes, on its own validation nodes. When all\n"
+        "choices are made the winners are trained again and tested, once per split. Each split starts\n"
+        "from the winner of a race of its own, because a recipe of the data set has seen all splits.\n"
         "\n"
         "A space is a text with a setting per line:\n"
         "  lr-mix = 1e-4 .. 1e-1 log\n"
@@ -32,9 +34,9 @@ const cli_command cli_tune = {
         "--space names such a file, or a built-in one: semi, full, heterophilous, graph or\n"
         "multilabel; by default the one that fits the data. 'pathgcn tune --list-spaces' prints them.\n"
         "\n"
-        "Jobs run and are kept as by reproduce: the same command goes on after Ctrl-C. DIR gets\n"
-        "NAME.recipe with the best settings and what was searched, and tune.json with everything;\n"
-        "with --nested nested.json, and these two for each split in DIR/split-S.",
+        "Jobs run and are kept as by reproduce: the same command continues after Ctrl-C. DIR gets\n"
+        "NAME.recipe with the best settings and the space that was searched, and tune.json with all\n"
+        "candidates; with --nested nested.json, and these two for each split in DIR/split-S.",
     .examples = "  pathgcn tune karate --candidates 12 --runs 4\n"
                 "  pathgcn tune cora --data data --layers 8 --budget 60\n"
                 "  pathgcn tune MUTAG:crossval=10 --data data --candidates 20\n"
@@ -49,7 +51,7 @@ const cli_command cli_tune = {
 
 /* ---- the space -------------------------------------------------------------------------------- */
 
-/* Which built-in space fits: by the task, and by what the training nodes show. */
+/* The built-in space that fits: by the task, the homophily and the share of training nodes. */
 static const char *fitting_space(const pgcn_dataset *data) {
     pgcn_dataset_info info = pgcn_dataset_describe(data);
     const uint8_t *train, *val, *test;
@@ -216,20 +218,21 @@ static pgcn_status run(int argc, char **argv) {
         {"list-spaces", NULL, NULL, "print the built-in spaces", NULL, &r.list},
         {"candidates", "N", "60", "settings to try, the present ones among them", &r.candidates,
          NULL},
-        {"budget", "MINUTES", NULL, "instead of --candidates: as many as take about so long",
-         &r.budget, NULL},
+        {"budget", "MINUTES", NULL,
+         "instead of --candidates: as many candidates as fit into about this time", &r.budget,
+         NULL},
         {"nested", NULL, NULL,
          "search every split by itself without the labels of its test nodes, then test once per split",
          NULL, &r.nested},
         {"runs", "N", "10, or 3 with --nested",
          "seeds or splits of the last rung; with --nested seeds of each split", &r.runs, NULL},
-        {"keep", "N", "3", "one of N candidates goes on to the next rung", &r.keep, NULL},
+        {"keep", "N", "3", "one of N candidates reaches the next rung", &r.keep, NULL},
         {"score", SCORES, "accuracy, or what data or recipe name; the last with crossval",
          "which validation figure ranks candidates; the last: accuracy at one epoch for all runs",
          &r.score, NULL},
         {"search-seed", "S", "0", "seed of the candidates", &r.search_seed, NULL},
         {"jobs", "N", "one per core", "trainings at the same time", &r.processes, NULL},
-        {"fresh", NULL, NULL, "do all jobs again", NULL, &r.fresh},
+        {"fresh", NULL, NULL, "run all jobs again", NULL, &r.fresh},
         {"json", NULL, NULL, "print one JSON line instead of the table", NULL, &r.json},
         {"quiet", NULL, NULL, "no estimate, no progress, no notes", NULL, &r.quiet},
         CLI_OPTIONS_END};

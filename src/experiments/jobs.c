@@ -35,7 +35,7 @@ bool exp_job_recall(exp_jobs *jobs, exp_job *job) {
     if (!exp_job_path(jobs, job, ".json", path)) return false;
     json_t *record = json_load_file(path, 0, NULL);
     const char *key = json_string_value(json_object_get(record, "key"));
-    if (!key || strcmp(key, job->key) != 0) { /* damaged or somebody else's: it is made again */
+    if (!key || strcmp(key, job->key) != 0) { /* damaged, or another job's: the job is run again */
         json_decref(record);
         return false;
     }

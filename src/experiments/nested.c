@@ -1,10 +1,9 @@
-/* tune --nested. First every split is searched by itself, on data that has no other split and no label
- * of its test nodes; only when all choices are made is the data with test nodes loaded, and each
- * winner is trained again with the same seeds and tested. Nothing goes back from a test to a choice,
- * nor from one split to another. */
+/* tune --nested. First every split is searched by itself, on data that has no other split and no
+ * label of its test nodes. When all choices are made, the data with test nodes is loaded, and each
+ * winner is trained again with the same seeds and tested. No information flows from a test to a
+ * choice, or between splits. */
 #include "experiments/tune.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,7 +47,7 @@ static pgcn_status keep_winner(exp_nested *n, exp_nested_split *split) {
     return exp_tune_write(s, split->recipe, NULL);
 }
 
-/* Everything that the search of a split sees is made here and gone afterwards. */
+/* Searches one split. All its data and jobs are made here and freed at the end. */
 static pgcn_status choose(exp_nested *n, const exp_tune_request *r, exp_nested_split *split) {
     exp_search *s = n->search;
     const char *base = s->out;
@@ -130,7 +129,7 @@ static void print_start(const exp_tune_request *r, const exp_nested *n) {
             n->search->recipe.name);
 }
 
-/* The splits in use: looked up with the labels, which are gone before anything is trained. */
+/* Lists the splits in use. The data with labels is freed before anything is trained. */
 static pgcn_status look_up_splits(exp_nested *n, const exp_tune_request *r) {
     pgcn_status status = exp_tune_load(r, n->search, n->search->present.split, false, &n->data);
     if (status == PGCN_OK) status = list_splits(n, n->data.data);
@@ -146,7 +145,9 @@ pgcn_status exp_nested_tune(const exp_tune_request *r, exp_search *s) {
     pgcn_status status = look_up_splits(&n, r);
     if (status == PGCN_OK) status = exp_jobs_open(&n.jobs, s->command, s->out);
     if (status == PGCN_OK) cli_catch_signals();
-    if (n.splits > 0) s->budget_minutes /= n.splits; /* the first split says how many candidates */
+    if (n.splits > 0)
+        s->budget_minutes /=
+            n.splits; /* the first split decides how many candidates, from its share of the time */
     for (int i = 0; i < n.splits && status == PGCN_OK; i++) status = choose(&n, r, &n.split[i]);
     s->present = start;
     if (status == PGCN_OK) status = exp_tune_load(r, s, start.split, false, &n.data);

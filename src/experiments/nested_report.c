@@ -1,7 +1,7 @@
-/* What a nested search came to: a line for each split, the mean over the splits, and nested.json. */
+/* The result of a nested search: a line for each split, the mean over the splits, and
+ * nested.json. */
 #include "experiments/tune.h"
 
-#include <math.h>
 #include <string.h>
 
 bool exp_nested_start_has_seen(const exp_search *s) {
@@ -13,18 +13,18 @@ static const char *start_of(const exp_search *s) {
     return s->recipe.version > 0 ? s->recipe.name : "the defaults";
 }
 
-/* Over the splits, each of which counts once: by the mean of its runs. */
-static exp_spread over_splits(const exp_nested *n, size_t place) {
+/* Mean and deviation over the splits; each counts once, by the mean of its runs. */
+static exp_spread over_splits(const exp_nested *n, size_t offset) {
     exp_tally tally = {0};
     for (int i = 0; i < n->splits; i++)
-        exp_tally_add(&tally, ((const exp_spread *)((const char *)&n->split[i] + place))->mean);
+        exp_tally_add(&tally, ((const exp_spread *)((const char *)&n->split[i] + offset))->mean);
     return exp_tally_spread(&tally);
 }
 #define OVER_SPLITS(field) over_splits(n, offsetof(exp_nested_split, field))
 
 /* ---- for people ------------------------------------------------------------------------------- */
 
-/* Of one run there is no deviation. */
+/* A single run has no deviation. */
 static void add_figure(exp_table *table, exp_spread spread, int runs) {
     if (runs > 1)
         exp_table_add(table, "%.2f ± %.2f", spread.mean, spread.deviation);

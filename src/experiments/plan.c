@@ -1,6 +1,5 @@
-/* Which trainings the tables and curves of the paper need. The experiments are a table; a cell of a
- * result is made for every data set, depth, variant and value of it, and a job for every run of a
- * cell. */
+/* The trainings that the tables and curves of the paper need. The experiments are a table. Each
+ * gets a cell for every data set, depth, variant and value, and a cell a job for every run. */
 #include "experiments/reproduce.h"
 
 #include <stdlib.h>
@@ -73,7 +72,7 @@ const exp_experiment exp_experiments[] = {
 
 enum {
     RUNS = 10,
-    DEEP = 32, /* from this depth on a run takes so long that there are fewer of them */
+    DEEP = 32, /* from this depth on there are fewer runs, because they take long */
     DEEP_RUNS = 3,
     QUICK_RUNS = 2,
     QUICK_EPOCHS = 60,
@@ -120,8 +119,8 @@ static pgcn_status split_numbers(const exp_request *r, const char *option, const
 
 /* ---- data sets -------------------------------------------------------------------------------- */
 
-/* Loaded once, however many cells need it. NULL with `absent` filled if it cannot be used; where it
- * is merely not here, an `optional` one says only how to get it. */
+/* Loads a data set once, however many cells need it. NULL if it cannot be used: `absent` is then
+ * the reason or, for an `optional` one that is not on this machine, how to get it. */
 static exp_data *find_set(exp_plan *plan, const exp_request *r, const char *name, bool optional,
                           char absent[400]) {
     for (int i = 0; i < plan->sets; i++)
@@ -149,7 +148,7 @@ static exp_data *find_set(exp_plan *plan, const exp_request *r, const char *name
     return NULL;
 }
 
-/* Splits that have a number: "public" is not one of them. */
+/* How many splits have a number for a name; "public" has none. */
 static int numbered_splits(const pgcn_dataset *data) {
     int count = 0;
     const uint8_t *train, *val, *test;
@@ -175,8 +174,8 @@ static pgcn_status find_recipe(const char *recipe, const recipe_query *query, pg
                        : pgcn_recipe_load(recipe, query->name, query->layers, out, info);
 }
 
-/* Fills cell->recipe and cell->config. A variant may have its own recipe. Fully supervised sets that are
- * also used semi-supervised have one for that. */
+/* Fills cell->recipe and cell->config. A variant may have its own recipe. Fully supervised sets
+ * that are also used semi-supervised have one for that. */
 static pgcn_status load_recipe(const exp_request *r, const exp_experiment *experiment,
                                const recipe_query *query, exp_cell *cell, pgcn_recipe_info *info) {
     bool family = !r->recipe || strcmp(r->recipe, "paper") == 0;
@@ -222,8 +221,8 @@ static pgcn_status vary(pgcn_config *config, int layers, const exp_cell *cell) {
     return set_value(config, &(exp_setting){cell->experiment->axis, value});
 }
 
-/* From the weakest to the strongest: recipe, what the paper fixes, --quick, the options that were given,
- * and what the experiment varies. */
+/* From the weakest to the strongest: recipe, what the paper fixes, --quick, the options that were
+ * given, and what the experiment varies. */
 static pgcn_status settle(const exp_request *r, const exp_data *data, int layers, exp_cell *cell) {
     const exp_experiment *experiment = cell->experiment;
     pgcn_config *config = &cell->config;
@@ -239,7 +238,8 @@ static pgcn_status settle(const exp_request *r, const exp_data *data, int layers
     return cli_report(r->command, status);
 }
 
-/* Which of the given options do something in this cell: those that it uses, and has not replaced. */
+/* Records which of the given options have an effect in this cell: those that it uses and does not
+ * override. */
 static void note_usage(exp_plan *plan, const exp_request *r, const exp_data *data,
                        const exp_cell *cell) {
     for (int i = 0; i < r->arguments->settings; i++) {
@@ -417,7 +417,7 @@ pgcn_status exp_plan_add(exp_plan *plan, exp_jobs *jobs, const exp_request *r,
     bool quick_depths = r->quick && experiment->quick_layers.count > 0;
     bool quick_values = r->quick && experiment->quick_values.count > 0;
     words sets = {0};
-    /* steps have commas too: where a name has some, blanks stand between the names */
+    /* steps have commas too: names with steps are separated by blanks */
     const char *between = r->datasets && strchr(r->datasets, ' ') ? " " : ",";
     if (r->datasets) CLI_TRY(split_words(r, "datasets", r->datasets, between, &sets));
     p.depths = quick_depths ? experiment->quick_layers : experiment->layers;

@@ -8,7 +8,7 @@
 
 /* ---- text ------------------------------------------------------------------------------------- */
 
-/* "10", or "7 of 10 (3 failed)": never silently fewer. */
+/* "10", or "7 of 10 (3 failed)". */
 static void add_runs(exp_table *table, const exp_cell *cell, const exp_summary *s) {
     char failed[32] = "";
     if (s->failed > 0) snprintf(failed, sizeof failed, " (%d failed)", s->failed);
@@ -45,14 +45,14 @@ static void add_paper(exp_table *table, const exp_cell *cell) {
 
 static void add_row(exp_table *table, const exp_cell *cell, const exp_summary *s) {
     const exp_experiment *experiment = cell->experiment;
-    bool there = !*cell->absent;
+    bool available = !*cell->absent;
     exp_table_add(table, "%s", cell->dataset);
     if (experiment->protocols) exp_table_add(table, "%s", exp_cell_protocol(cell));
     if (experiment->variants) exp_table_add(table, "%s", exp_cell_variant(cell));
     if (experiment->axis) exp_table_add(table, "%d", cell->value);
-    exp_table_add(table, there ? "%d" : "-", cell->config.layers);
-    if (!there) {
-        exp_table_add(table, "not there");
+    exp_table_add(table, available ? "%d" : "-", cell->config.layers);
+    if (!available) {
+        exp_table_add(table, "not available");
         for (int i = 0; i < 3; i++) exp_table_add(table, "-");
     } else {
         add_runs(table, cell, s);
@@ -70,7 +70,7 @@ static void add_row(exp_table *table, const exp_cell *cell, const exp_summary *s
         add_spread(table, cell->paper
                               ? (exp_spread){cell->paper->stochastic, cell->paper->deviation}
                               : (exp_spread){NAN, NAN});
-        add_difference(table, there ? s->draws.mean - s->test.mean : NAN);
+        add_difference(table, available ? s->draws.mean - s->test.mean : NAN);
     } else {
         add_difference(table, s->difference);
     }
@@ -101,7 +101,7 @@ static exp_table *make_table(const exp_plan *plan, const exp_jobs *jobs,
     return table;
 }
 
-/* A bar per value of a curve, from a bit below its lowest point to its highest. */
+/* The curve as bars, one per value, scaled from its lowest point to its highest. */
 static void print_curves(FILE *out, const exp_plan *plan, const exp_jobs *jobs,
                          const exp_experiment *experiment) {
     enum { WIDTH = 50 };
@@ -132,14 +132,14 @@ static void print_curves(FILE *out, const exp_plan *plan, const exp_jobs *jobs,
     }
 }
 
-/* What a reader must know before believing a number. */
+/* Warnings about missing runs and other builds. */
 static void print_notes(FILE *out, const exp_plan *plan, const exp_jobs *jobs,
                         const exp_experiment *experiment) {
     int missing = 0, failed = 0, other = 0;
     for (size_t i = 0; i < plan->cells; i++) {
         const exp_cell *cell = &plan->cell[i];
         if (cell->experiment != experiment) continue;
-        if (*cell->absent) fprintf(out, "%s is not there: %s\n", cell->dataset, cell->absent);
+        if (*cell->absent) fprintf(out, "%s is not available: %s\n", cell->dataset, cell->absent);
         exp_summary s = exp_summarise(jobs, cell);
         missing += cell->runs - s.done;
         failed += s.failed;
@@ -255,7 +255,7 @@ static json_t *run_to_json(const exp_job *job, const exp_cell *cell, const char 
 static json_t *paper_to_json(const exp_paper *paper) {
     return json_pack("{s:f, s:o, s:s}", "accuracy", paper->accuracy, "layers",
                      paper->layers ? json_integer(paper->layers) : json_null(), "place",
-                     paper->place);
+                     paper->source);
 }
 
 static json_t *draws_to_json(const exp_summary *s) {

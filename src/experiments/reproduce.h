@@ -1,6 +1,7 @@
-/* pathgcn reproduce, from the question to the files: cmd_reproduce.c reads the command line, plan.c
- * says which trainings a table of the paper needs, the runner does them, results.c sums up their
- * records beside the numbers of paper.c, report.c prints and writes. */
+/* pathgcn reproduce, from the command line to the files. cmd_reproduce.c reads the command line,
+ * plan.c lists the trainings that a table of the paper needs, the runner runs them, results.c
+ * averages their records and compares them with the numbers of paper.c, report.c prints and
+ * writes. */
 #ifndef PGCN_REPRODUCE_H
 #define PGCN_REPRODUCE_H
 
@@ -11,18 +12,18 @@
 /* A number that the paper gives for pathGCN, in percent. */
 typedef struct exp_paper {
     const char *experiment, *dataset;
-    const char *variant; /* kernel: global, layer, depthwise; NULL: not said */
-    int layers;          /* depth that it is for, 0: not said */
+    const char *variant; /* kernel: global, layer, depthwise; NULL: not given */
+    int layers;          /* depth that it is for, 0: not given */
     int value;           /* paths or path length of the curves, else 0 */
     double accuracy;
     double stochastic, deviation; /* of ten draws; NaN but for `inference` */
-    const char *place;            /* where it stands */
+    const char *source;           /* the table or figure of the paper */
 } exp_paper;
 /* Number i, or NULL after the last. */
 const exp_paper *exp_paper_get(int i);
-/* What the paper says about a cell; NULL if nothing. Where it gives one depth only (`full`,
- * `inference`), any depth of ours is compared with it. "film:directed" is still Actor to the paper,
- * "cora:largest-component" is not Cora. */
+/* The paper's number for a cell; NULL if it gives none. Where it gives one depth only (`full`,
+ * `inference`), any depth of ours is compared with it. "film:directed" is still the paper's Actor,
+ * "cora:largest-component" is not its Cora. */
 const exp_paper *exp_paper_find(const char *experiment, const char *dataset, const char *variant,
                                 int layers, int value);
 
@@ -73,22 +74,22 @@ typedef struct exp_experiment {
 } exp_experiment;
 extern const exp_experiment exp_experiments[]; /* ends with a NULL name */
 
-/* What the command line asks for. */
+/* The command line. */
 typedef struct exp_request {
     const cli_command *command;
     const cli_arguments *arguments; /* settings that override */
     const char *out, *data_dir, *recipe, *datasets, *layers;
     long long seeds; /* 0: as the experiment has them */
     bool quick, fresh, quiet, json;
-    bool all; /* of the experiments: those that a given set does not fit are left out */
+    bool all; /* all experiments: those that do not fit a given data set are left out */
 } exp_request;
 
 /* One line of a table: the same training over seeds or splits. */
 typedef struct exp_cell {
     const exp_experiment *experiment;
     char dataset[128];
-    char absent[400];             /* why there is nothing to train; "" otherwise */
-    char recipe[512];             /* what --recipe must say; "": nothing */
+    char absent[400];             /* why the data set is not available; "": it is */
+    char recipe[512];             /* the value of --recipe that repeats it; "": none */
     const exp_variant *variant;   /* NULL: none */
     const exp_protocol *protocol; /* NULL: the splits of the data set */
     int value;                    /* of the axis, else 0 */
@@ -106,7 +107,8 @@ typedef struct exp_plan {
     exp_data set[EXP_MOST_SETS];
     size_t cells, room;
     exp_cell *cell;
-    /* of each setting of the command line: whether a cell uses it, else why the last one does not */
+    /* for each setting of the command line: whether a cell uses it, else why the last one does
+     * not */
     bool used[CLI_MAX_SETTINGS];
     const char *why_unused[CLI_MAX_SETTINGS];
 } exp_plan;
@@ -125,8 +127,8 @@ void exp_write_command(FILE *out, const exp_job *job, const char *recipe, const 
 typedef struct exp_summary {
     int done, failed;
     int other_builds; /* records made by another build of the program */
-    /* test: where there are no test items (crossval), the held-out fold at the epoch that has the best
-     * mean over the folds, which is GIN's protocol; that epoch, or 0 */
+    /* test: without test items (crossval) it is the accuracy on the held-out fold at common_epoch,
+     * the epoch with the best mean over the folds (GIN's protocol); 0: not used */
     exp_spread test, val, by_loss, by_accuracy, best_test;
     int64_t common_epoch;
     exp_spread draw, draw_deviation, draws; /* one draw, its deviation, the mean of ten */

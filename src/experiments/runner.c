@@ -1,8 +1,9 @@
-/* Gives jobs to worker processes. A process and not a thread: a job that crashes or is killed takes
- * nobody along, and a training with one thread needs no locks. The data sets are loaded before the
- * processes are forked and so are in memory once.
+/* Runs jobs in worker processes. Processes and not threads: a job that crashes or is killed does
+ * not affect the others. The data sets are loaded before the processes are forked and so are in
+ * memory once.
  *
- * Follow exp_jobs_run: estimate, order, then start and reap until nothing is left. */
+ * Start reading at exp_jobs_run: estimate, order, then start and reap workers until no job is
+ * left. */
 #include "experiments/experiments.h"
 
 #include <errno.h>
@@ -40,8 +41,8 @@ size_t exp_jobs_in(const exp_jobs *jobs, exp_state state) {
 
 /* ---- a worker --------------------------------------------------------------------------------- */
 
-/* Ctrl-C reaches the workers too, but what it means is for the parent to decide; and no worker
- * outlives a parent that was killed, or it would be in the way of the next one. */
+/* Ctrl-C reaches the workers too, but the parent decides what to do. A worker must not outlive a
+ * parent that was killed, or it would run beside those of the next command. */
 static void obey_parent(pid_t parent) {
     signal(SIGINT, SIG_IGN);
     signal(SIGHUP, SIG_IGN);
@@ -60,7 +61,7 @@ static void print_to(const char *path) {
     close(file);
 }
 
-/* How a worker tells its parent what became of the job. */
+/* The exit code by which a worker reports the result of its job. */
 enum { EXIT_DIVERGED = 3 }; /* its numbers were not finite */
 static int worker_exit_code(pgcn_status status) {
     if (status == PGCN_ERR_NUMERIC) return EXIT_DIVERGED;
@@ -72,7 +73,7 @@ static pid_t start_worker(pool *p, size_t index) {
     work_function *work = p->timing ? exp_work_timing : exp_work;
     char log[EXP_PATH_BYTES];
     pid_t parent = getpid();
-    fflush(NULL); /* or what is waiting to be printed is printed twice */
+    fflush(NULL); /* or buffered output is printed twice */
     pid_t pid = fork();
     if (pid != 0) return pid;
     obey_parent(parent);
@@ -150,7 +151,7 @@ static void reap(pool *p, pid_t pid, int status) {
 
 /* ---- progress --------------------------------------------------------------------------------- */
 
-/* Work that is left, spread over the processes; never less than the longest piece of it. */
+/* The work left, divided by the processes, but at least the longest job. */
 static double seconds_left(const pool *p) {
     double sum = 0, longest = 0;
     for (size_t i = 0; i < p->jobs->count; i++) {
@@ -210,7 +211,7 @@ static void start_next(pool *p) {
     size_t index = p->queue[p->started];
     exp_job *job = &p->jobs->job[index];
     pid_t pid = start_worker(p, index);
-    if (pid < 0 && p->running > 0) return; /* tried again when one of them has ended */
+    if (pid < 0 && p->running > 0) return; /* retried when one of them has ended */
     p->started++;
     if (pid < 0) {
         job->state = EXP_FAILED;
@@ -226,7 +227,7 @@ static void start_next(pool *p) {
     p->running++;
 }
 
-/* Until the queue is empty and nobody works; false if it was interrupted. */
+/* Runs until the queue is empty and no worker is running; false if it was interrupted. */
 static bool run_queue(pool *p) {
     const struct timespec moment = {.tv_nsec = 5000000};
     p->started = 0;
@@ -295,14 +296,14 @@ static bool queue_jobs(pool *p) {
     return true;
 }
 
-/* Before anything of their kind was timed or done there is nothing to say. */
-static bool is_known(const exp_jobs *jobs) {
+/* Whether an estimate is possible: some kind was timed or run. */
+static bool can_estimate(const exp_jobs *jobs) {
     for (size_t i = 0; i < jobs->kinds; i++)
         if (jobs->kind[i].done > 0 || jobs->kind[i].epoch_seconds > 0) return true;
     return false;
 }
 
-static void say_estimate(const pool *p) {
+static void print_estimate(const pool *p) {
     size_t done = exp_jobs_in(p->jobs, EXP_DONE);
     double most = 0, longest = 0;
     char about[32], at_most[32], kept[64] = "";
@@ -319,7 +320,8 @@ static void say_estimate(const pool *p) {
     fprintf(stderr, "%s%zu job%s%s on %d process%s", p->pace->what, p->queued,
             p->queued == 1 ? "" : "s", kept, p->pace->processes,
             p->pace->processes == 1 ? "" : "es");
-    if (is_known(p->jobs)) fprintf(stderr, ": about %s, %s if no run stops early", about, at_most);
+    if (can_estimate(p->jobs))
+        fprintf(stderr, ": about %s, %s if no run stops early", about, at_most);
     fputc('\n', stderr);
 }
 
@@ -333,9 +335,9 @@ static bool run_rounds(pool *p) {
     }
     if (!queue_jobs(p)) {
         cli_complain(p->jobs->command, "out of memory for %zu jobs", p->jobs->count);
-        return true; /* the jobs are still waiting, and the table says so */
+        return true; /* the jobs are still waiting, and the table counts them as missing */
     }
-    if (!p->pace->quiet && p->queued > 0) say_estimate(p);
+    if (!p->pace->quiet && p->queued > 0) print_estimate(p);
     return run_queue(p);
 }
 

@@ -1,6 +1,6 @@
-/* The search itself: candidates are drawn, every rung gives its candidates their runs, the better
- * ones go on. All decisions follow from the records, so that an interrupted search that is started
- * again makes the same ones. */
+/* The search itself: candidates are drawn, every rung runs its candidates, the better ones reach
+ * the next rung. All decisions depend on the records only, so that an interrupted search that is
+ * started again makes the same ones. */
 #include "experiments/tune.h"
 
 #include <math.h>
@@ -69,7 +69,7 @@ static void score(const exp_search *s, exp_candidate *c, int runs) {
     c->score.loss = exp_spread_of(s->jobs, c->job, runs, "selected.val_loss").mean;
 }
 
-/* What a run adds to the mean accuracy of its candidate. */
+/* The accuracy of one run, as it enters the mean of its candidate. */
 static double accuracy_of_run(const exp_search *s, const exp_candidate *c, int run) {
     const exp_job *job = &s->jobs->job[c->job[run]];
     char path[96];
@@ -80,7 +80,7 @@ static double accuracy_of_run(const exp_search *s, const exp_candidate *c, int r
 
 /* ---- a rung ----------------------------------------------------------------------------------- */
 
-/* The first `count` of the order, and the present recipe, which stays to be compared with. */
+/* The first `count` in the order, and the present recipe, which is in every rung for comparison. */
 static int list_rung(const exp_search *s, int count, int *member) {
     int members = 0;
     bool present = false;
@@ -129,7 +129,7 @@ static pgcn_status run_rung(exp_search *s, int number) {
 
 enum { LEAST = 4, MOST = 5000 };
 
-/* What was decided the first time is kept: a search that goes on must not become another one because
+/* The number that was decided the first time: a resumed search must not become another one because
  * its first job ran faster today. 0 if nothing was decided for this search. */
 static int recall_candidates(const exp_search *s, const char *path, const char *id) {
     json_t *kept = s->fresh ? NULL : json_load_file(path, 0, NULL);
@@ -151,7 +151,8 @@ static pgcn_status budget_id(const exp_search *s, char id[200]) {
     return PGCN_OK;
 }
 
-/* Seconds of a run, measured on the present recipe: its runs in the first rung are needed anyway. */
+/* Seconds of a run, measured on the present recipe: its runs in the first rung are needed
+ * anyway. */
 static pgcn_status time_present(exp_search *s, double *seconds) {
     pgcn_halving(MOST, s->runs, s->keep, s->rung);
     int runs = s->rung[0].runs;

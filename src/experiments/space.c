@@ -1,5 +1,5 @@
-/* What a search looks through: a text of the same look as a recipe, one setting per line, with a
- * range or a list of choices behind it; and the drawing of candidates from it. */
+/* Search spaces: a text like a recipe, one setting per line, with a range or a list of choices; and
+ * the drawing of candidates. */
 #include "experiments/tune.h"
 
 #include <ctype.h>
@@ -12,8 +12,8 @@ enum { MOST_BYTES = 65536, MOST_LINE = 512, MOST_ATTEMPTS = 1000 };
 
 /* ---- built-in spaces -------------------------------------------------------------------------- */
 
-/* `select` is in none of them: the epoch with the best validation accuracy has, by its choice, a
- * higher validation accuracy, so that a search would always take it. */
+/* `select` is in none of them: choosing the epoch by validation accuracy raises the validation
+ * accuracy itself, so a search would always choose it. */
 static const struct {
     const char *name, *about, *text;
 } builtin[] = {
@@ -134,14 +134,14 @@ static char *trim(char *text) {
     return text;
 }
 
-/* Whether the setting takes the value, by the table of settings that everything is driven by. */
+/* Whether the library accepts the value for the setting. */
 static bool is_accepted(const char *key, const char *value) {
     pgcn_config config = pgcn_config_default();
     return pgcn_config_set(&config, key, value) == PGCN_OK;
 }
 
-static void write_number(double number, bool whole, char out[48]) {
-    if (whole)
+static void write_number(double number, bool is_whole, char out[48]) {
+    if (is_whole)
         snprintf(out, 48, "%.0f", number);
     else
         snprintf(out, 48, "%.3g", number); /* what a person would write into a recipe */
@@ -155,8 +155,8 @@ static pgcn_status parse_range(reader *at, exp_parameter *p, char *value, char *
         *word++ = '\0';
         word = trim(word);
         if (strcmp(word, "log") != 0)
-            return refuse(at, "'%.40s' stands behind the range of %s, expected 'log' or nothing",
-                          word, p->key);
+            return refuse(at, "'%.40s' follows the range of %s, expected 'log' or nothing", word,
+                          p->key);
         p->is_log = true;
     }
     if (!pgcn_number_parse(low, &p->low) || !pgcn_number_parse(high, &p->high) ||
@@ -212,8 +212,7 @@ static pgcn_status check_key(reader *at, const char *key) {
     if (cli_is_run_setting(&field) || strcmp(key, "seed") == 0 || strcmp(key, "split") == 0)
         return refuse(at, "%s belongs to a run and cannot be searched", key);
     for (int i = 0; i < space->parameters; i++)
-        if (strcmp(space->parameter[i].key, key) == 0)
-            return refuse(at, "%s stands there twice", key);
+        if (strcmp(space->parameter[i].key, key) == 0) return refuse(at, "%s is given twice", key);
     if (space->parameters == EXP_MOST_PARAMETERS)
         return refuse(at, "there are more than %d settings", EXP_MOST_PARAMETERS);
     return PGCN_OK;
@@ -277,7 +276,7 @@ static int end_of_range(const exp_parameter *p, double value) {
     return at < 0.05 ? -1 : at > 0.95;
 }
 
-/* The same of a list of numbers, which has an order; words have none. */
+/* The same for a list of numbers. Words have no order and no ends. */
 static int end_of_choices(const exp_parameter *p, double value) {
     double number, least = INFINITY, most = -INFINITY;
     for (int i = 0; i < p->choices; i++) {
@@ -297,7 +296,7 @@ bool exp_space_at_border(const exp_parameter *p, const pgcn_config *config) {
         return false;
     int end = p->choices > 0 ? end_of_choices(p, value) : end_of_range(p, value);
     if (end == 0) return false;
-    /* the end of what the setting takes at all is no border of the space */
+    /* an end of the setting's own range is no border of the space */
     beyond = value + end * (p->is_whole || value == floor(value) ? 1 : 1e-3 * fabs(value));
     snprintf(text, sizeof text, "%.9g", beyond);
     return is_accepted(p->key, text);
@@ -305,7 +304,8 @@ bool exp_space_at_border(const exp_parameter *p, const pgcn_config *config) {
 
 /* ---- drawing ---------------------------------------------------------------------------------- */
 
-/* In [0, 1), from a hash of where it is used: a setting more in the space changes no other draw. */
+/* A number in [0, 1), from a hash of its use: another setting in the space changes no other
+ * draw. */
 static double uniform(uint64_t seed, int number, int attempt, const char *key, const char *what) {
     char text[160], hash[EXP_HASH_BYTES], digits[14];
     snprintf(text, sizeof text, "%llu %d %d %s %s", (unsigned long long)seed, number, attempt, key,
@@ -327,7 +327,7 @@ static void draw_value(const exp_parameter *p, double u, char out[48]) {
     write_number(fmin(fmax(value, p->low), p->high), p->is_whole, out);
 }
 
-/* The values of one try; "" keeps the present one. */
+/* The values of one attempt; "" keeps the present one. */
 static void draw_all(const exp_space *space, uint64_t seed, int number, int attempt,
                      char value[EXP_MOST_PARAMETERS][48]) {
     bool near = number % 2 == 0;
@@ -341,7 +341,7 @@ static void draw_all(const exp_space *space, uint64_t seed, int number, int atte
     }
 }
 
-/* Sets them over the present settings, where `uses` is NULL or uses them. */
+/* Sets the values that have an effect under `uses`; all of them if it is NULL. */
 static bool set_all(const exp_space *space, char value[EXP_MOST_PARAMETERS][48],
                     const pgcn_config *uses, const pgcn_dataset *data, pgcn_config *config) {
     bool fine = true;
@@ -361,9 +361,9 @@ bool exp_space_draw(const exp_space *space, uint64_t seed, int number, const pgc
         char value[EXP_MOST_PARAMETERS][48];
         pgcn_config all = *present;
         *out = *present;
-        pgcn_config_adopt(out); /* what is given may do nothing beside what is drawn */
+        pgcn_config_adopt(out); /* a given setting may have no effect with the drawn ones */
         draw_all(space, seed, number, attempt, value);
-        /* what would do nothing stays as it is: equal trainings are then one job */
+        /* a setting without effect is not changed: equal trainings are then one job */
         if (set_all(space, value, NULL, data, &all) && set_all(space, value, &all, data, out) &&
             pgcn_config_check(out) == PGCN_OK)
             return true;

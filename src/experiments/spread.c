@@ -1,5 +1,5 @@
-/* Mean and deviation of a figure over runs that belong together: one for each run at the epoch it chose
- * itself, or all of them at one epoch that they choose together. */
+/* Mean and deviation of a figure over runs that belong together: each at the epoch that it chose
+ * itself, or all at one common epoch. */
 #include "experiments/experiments.h"
 
 #include <math.h>

@@ -1,8 +1,8 @@
-/* pathgcn tune, from the question to the recipe: cmd_tune.c reads the command line, tune_data.c loads
- * the data without test nodes, space.c says what is searched and draws candidates, halving.c how many
- * runs each gets, search.c lets the runner do them and ranks, tune_report.c prints and writes. With
- * --nested, nested.c does this for every split by itself and then tests the winners; nested_report.c
- * prints and writes that. */
+/* pathgcn tune, from the command line to the recipe. cmd_tune.c reads the command line, tune_data.c
+ * loads the data without test nodes, space.c parses the search space and draws candidates,
+ * halving.c ranks them, search.c runs them rung by rung, tune_report.c prints and writes. With
+ * --nested, nested.c does this for every split by itself and then tests the winners;
+ * nested_report.c prints and writes that. */
 #ifndef PGCN_TUNE_H
 #define PGCN_TUNE_H
 
@@ -29,9 +29,9 @@ typedef struct exp_space {
     exp_parameter parameter[EXP_MOST_PARAMETERS];
 } exp_space;
 
-/* Reads a space from text. After an error (PGCN_ERR_FORMAT, PGCN_ERR_MEMORY) out->error is one sentence that
- * names `name`, the line and the key; it is not printed. Treats the text as hostile. Free with
- * exp_space_free() in any case. */
+/* Reads a space from text. After an error (PGCN_ERR_FORMAT, PGCN_ERR_MEMORY) out->error is one
+ * sentence that names `name`, the line and the key; it is not printed. Treats the text as hostile.
+ * Free with exp_space_free() in any case. */
 pgcn_status exp_space_parse(const char *name, const char *text, size_t bytes, exp_space *out);
 void exp_space_free(exp_space *space);
 /* Built-in space i, or NULL after the last; *about: for what. */
@@ -41,16 +41,16 @@ const char *exp_space_builtin(int i, const char **text, const char **about);
  * setting could go: a wider space may then hold something better. */
 bool exp_space_at_border(const exp_parameter *parameter, const pgcn_config *config);
 
-/* Settings of candidate `number`. 0 is `present` itself. Odd ones draw every parameter, even ones
- * about a third of them and keep the others as they are: near the present settings is where better
- * ones often are. What would do nothing beside the rest is not changed. `data` may be NULL. A pure
- * function of its arguments. False if no draw passes pgcn_config_check(). */
+/* Settings of candidate `number`. 0 is `present` itself. Odd ones draw every parameter. Even ones
+ * draw about a third and keep the others, because better settings are often near the present ones.
+ * A setting that would have no effect is not changed. `data` may be NULL. A pure function of its
+ * arguments. False if no draw passes pgcn_config_check(). */
 bool exp_space_draw(const exp_space *space, uint64_t seed, int number, const pgcn_config *present,
                     const pgcn_dataset *data, pgcn_config *out);
 
 /* ---- halving.c ------------------------------------------------------------------------------ */
 
-/* Trainings that all rungs together take; runs of an earlier rung are not done again. */
+/* The number of trainings of all rungs together; a rung reuses the runs of the one before. */
 long long exp_rungs_trainings(const pgcn_rung *rung, int rungs);
 
 /* What ranks candidates. */
@@ -60,11 +60,11 @@ typedef enum exp_rule {
     EXP_BY_COMMON_EPOCH /* accuracy at the one epoch with the best mean over the runs: GIN's protocol */
 } exp_rule;
 
-/* What a candidate came to. */
+/* The result of a candidate. */
 typedef struct exp_score {
     int number;                       /* of the candidate */
-    int runs;                         /* that the means are over; 0: not there */
-    bool failed;                      /* a run failed: it is out */
+    int runs;                         /* that the means are over; 0: none */
+    bool failed;                      /* a run failed: the candidate is dropped */
     double accuracy, deviation, loss; /* validation; means and a deviation over the runs; accuracy:
                                          or the measure of the search */
     int64_t epoch;                    /* that all runs share, or 0 */
@@ -78,7 +78,7 @@ void exp_rank(exp_score *score, int count, bool by_loss);
 typedef struct exp_candidate {
     pgcn_config config;
     int rung;    /* the last one it was in */
-    size_t *job; /* [runs of the last rung] of them as many as its rung has are there */
+    size_t *job; /* [runs of the last rung]; those of its own rung are set */
     exp_score score;
 } exp_candidate;
 
@@ -93,7 +93,7 @@ typedef struct exp_search {
     uint64_t seed;
     int runs, keep;
     exp_rule rule;
-    pgcn_measure measure; /* that candidates are ranked by, or told in */
+    pgcn_measure measure; /* that candidates are ranked by or, with another rule, reported in */
     bool fresh;
     double budget_minutes; /* 0: none */
     exp_jobs *jobs;
@@ -105,7 +105,7 @@ typedef struct exp_search {
     exp_candidate *candidate;
     int *order; /* [candidates] numbers, best first */
     double seconds;
-    size_t failed; /* trainings, for another reason than numbers that are not finite */
+    size_t failed; /* trainings, not counting those whose loss was not finite */
 } exp_search;
 
 /* Fills `candidates` (0: from the budget) and the results. */
@@ -118,7 +118,7 @@ void exp_search_gain(const exp_search *search, int a, int b, double *mean, doubl
 
 /* ---- tune_data.c ---------------------------------------------------------------------------- */
 
-/* What was asked for on the command line. */
+/* The command line. */
 typedef struct exp_tune_request {
     const char *dataset, *out, *recipe, *space, *candidates, *budget, *runs, *keep, *search_seed;
     const char *processes, *score;
@@ -127,7 +127,8 @@ typedef struct exp_tune_request {
     const cli_arguments *arguments;
 } exp_tune_request;
 
-/* The settings to start from, recipe and then options: fills `present` and `recipe` of the search. */
+/* The settings to start from, recipe and then options: fills `present` and `recipe` of the
+ * search. */
 pgcn_status exp_tune_present(const exp_tune_request *request, cli_arguments *arguments,
                              exp_search *search, char name[128]);
 /* The settings of the family that wins a race on `data`, which has no test nodes, under the options. */
@@ -146,8 +147,8 @@ pgcn_status exp_tune_space(const exp_tune_request *request, const pgcn_dataset *
 
 /* ---- tune_report.c -------------------------------------------------------------------------- */
 
-/* OUT/tune.json and the recipe OUT/NAME.recipe, whose path is in *recipe_path; *object, which may be
- * NULL, receives what is in tune.json. */
+/* OUT/tune.json and the recipe OUT/NAME.recipe, whose path is in *recipe_path; *object, which may
+ * be NULL, receives what is in tune.json. */
 pgcn_status exp_tune_write(const exp_search *search, char recipe_path[EXP_PATH_BYTES],
                            json_t **object);
 /* That, and the table or one JSON line. */
@@ -162,7 +163,7 @@ void exp_measure_key(const exp_search *search, const char *part, char out[64]);
 
 /* ---- nested.c ------------------------------------------------------------------------------- */
 
-/* What a split came to. */
+/* The result of a split. */
 typedef struct exp_nested_split {
     char name[16];
     pgcn_config config; /* chosen; its `split` is the name */

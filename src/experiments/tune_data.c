@@ -1,4 +1,4 @@
-/* What a search is given: the settings that it starts from, and the data without test nodes. */
+/* The input of a search: the settings that it starts from, and the data without test nodes. */
 #include "experiments/tune.h"
 
 #include <stdlib.h>
@@ -14,14 +14,16 @@ static pgcn_status load(const exp_tune_request *r, const char *steps, pgcn_datas
     return cli_load_dataset(&cli_tune, r->dataset, &source, "", out);
 }
 
-/* Whether a race finds the start. A recipe that was made for a data set has seen all its splits, and what
- * tests in one of them trains in another: a nested search does not begin with it. */
+/* Whether a race finds the start. A recipe that was tuned on a data set has seen all its splits,
+ * and a test node of one is a training node of another. So a nested search does not start from
+ * it. */
 static bool starts_with_race(const exp_tune_request *r, const pgcn_recipe_info *found) {
     if (r->recipe) return cli_is_auto(r->recipe);
     return r->nested || cli_is_general(found);
 }
 
-/* The best family of those that leave the data as it is: a search is about settings. */
+/* The best recipe of those that do not prepare the data in their own way: a search is about
+ * settings. */
 static void best_entry(const pgcn_race *race, char name[64]) {
     pgcn_race_entry entry, best = {.rung = 0};
     for (int i = 0; pgcn_race_get(race, i, &entry); i++) {

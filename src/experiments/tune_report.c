@@ -1,4 +1,4 @@
-/* What a search came to: the best candidates as a table, all of them as JSON, and the recipe. */
+/* The result of a search: the best candidates as a table, all of them as JSON, and the recipe. */
 #include "experiments/tune.h"
 
 #include <errno.h>
@@ -241,15 +241,15 @@ static void fill_head(const exp_search *s, pgcn_recipe_info *info) {
              best->config.layers, cli_items(task));
     if (s->measure != PGCN_MEASURE_ACCURACY)
         snprintf(info->measure, sizeof info->measure, "%s", pgcn_measure_name(s->measure));
-    char before[96] = "the defaults", told[48];
-    snprintf(told, sizeof told, "%s ", cli_measure_title(s->measure, task));
+    char before[96] = "the defaults", title[48];
+    snprintf(title, sizeof title, "%s ", cli_measure_title(s->measure, task));
     if (!none) snprintf(before, sizeof before, "%s version %d", s->recipe.name, s->recipe.version);
     snprintf(
         info->searched, sizeof info->searched,
         "%d candidates of space %.100s (search seed %llu), %d rungs up to %d runs; validation %s"
         "%.2f %% against %.2f %% of %s",
         s->candidates, s->space->name, (unsigned long long)s->seed, s->rungs, s->runs,
-        s->measure != PGCN_MEASURE_ACCURACY ? told
+        s->measure != PGCN_MEASURE_ACCURACY ? title
         : task == PGCN_TASK_MULTILABEL      ? "micro-F1 "
         : s->rule == EXP_BY_COMMON_EPOCH    ? "at one epoch for all folds "
                                             : "",
@@ -274,7 +274,7 @@ static pgcn_status write_recipe(const exp_search *s, const char *path) {
     FILE *out = open_memstream(&text, &bytes), *in = fopen(path, "r");
     int error = in ? 0 : errno;
     if (out && in) {
-        fprintf(out, "# Written by pathgcn tune. Searched, beside what stands below:\n");
+        fprintf(out, "# Written by pathgcn tune. The space that was searched:\n");
         for (const char *at = s->space->text; *at;) {
             size_t length = strcspn(at, "\n");
             fprintf(out, "#   %.*s\n", (int)length, at);

@@ -1,4 +1,4 @@
-/* What a worker process does: one training from the first epoch to the record of it. */
+/* What a worker process does: one training, and its record. */
 #include "experiments/experiments.h"
 
 #include <math.h>
@@ -39,7 +39,7 @@ static int64_t kept(const pgcn_epoch *history, int64_t count) {
     return best;
 }
 
-/* The epoch that looking at the test nodes would choose: no result, only a bound. */
+/* The epoch with the best test accuracy: no result, only an upper bound. */
 static int64_t best_test(const pgcn_epoch *history, int64_t count) {
     int64_t best = -1;
     for (int64_t i = 0; i < count; i++)
@@ -89,8 +89,8 @@ static pgcn_status measure_kept(pgcn_trainer *trainer, json_t *record) {
     return PGCN_OK;
 }
 
-/* The validation accuracy after every epoch, null where it was not evaluated: folds that are held
- * out share one epoch, which all of them choose together. */
+/* The validation accuracy after every epoch, null where it was not evaluated: from it all folds
+ * choose one common epoch. */
 static json_t *curve_to_json(const pgcn_epoch *history, int64_t count) {
     json_t *curve = json_array();
     for (int64_t i = 0; curve && i < count; i++)
@@ -135,7 +135,7 @@ static pgcn_status write_record(const exp_jobs *jobs, const exp_job *job, const 
 
 /* ---- the work --------------------------------------------------------------------------------- */
 
-/* What the trained network scores, beside what the history says. */
+/* Adds the scores of the trained network, which are not in the history. */
 static pgcn_status measure(const exp_job *job, pgcn_trainer *trainer, json_t *record) {
     pgcn_model *model = NULL;
     pgcn_status status = pgcn_trainer_model(trainer, &model);

@@ -1,4 +1,5 @@
-/* The steps of a data set's name as commands ask about them, and how errors become exit codes. */
+/* The steps of a data set's name as commands ask about them, how errors become exit codes, and small
+ * helpers that several commands share. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -85,6 +86,36 @@ static void test_help_stops_a_command_without_an_error(void **state) {
     assert_int_equal(cli_parse(&command, none, 0, plain, &arguments), PGCN_ERR_ARGUMENT);
 }
 
+static void test_bar_is_filled_by_the_share_that_is_done(void **state) {
+    (void)state;
+    char bar[CLI_BAR_BYTES];
+    cli_format_bar(0, bar);
+    assert_string_equal(bar, "[....................] ");
+    cli_format_bar(0.25, bar);
+    assert_string_equal(bar, "[#####...............] ");
+    cli_format_bar(1.5, bar); /* more than was announced */
+    assert_string_equal(bar, "[####################] ");
+}
+
+static void test_hint_names_the_nearest_candidate_or_nothing(void **state) {
+    (void)state;
+    char hint[CLI_HINT_BYTES];
+    cli_guess guess = cli_guess_start("dropot");
+    cli_guess_offer(&guess, "seed");
+    cli_guess_hint(&guess, "--", hint);
+    assert_string_equal(hint, "");
+    cli_guess_offer(&guess, "dropout");
+    cli_guess_hint(&guess, "--", hint);
+    assert_string_equal(hint, " (did you mean --dropout?)");
+}
+
+static void test_ending_is_not_the_whole_name(void **state) {
+    (void)state;
+    assert_true(cli_ends_in("a.npy", ".npy"));
+    assert_false(cli_ends_in(".npy", ".npy"));
+    assert_false(cli_ends_in("a.npyx", ".npy"));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_steps_are_found_by_their_whole_name),
@@ -92,6 +123,9 @@ int main(void) {
         cmocka_unit_test(test_steps_join_puts_a_comma_only_between),
         cmocka_unit_test(test_exit_code_is_usage_for_wrong_arguments_only),
         cmocka_unit_test(test_help_stops_a_command_without_an_error),
+        cmocka_unit_test(test_bar_is_filled_by_the_share_that_is_done),
+        cmocka_unit_test(test_hint_names_the_nearest_candidate_or_nothing),
+        cmocka_unit_test(test_ending_is_not_the_whole_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
