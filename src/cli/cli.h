@@ -1,9 +1,14 @@
-/* The command line. It knows the public header and nothing else of the library, so whatever a
- * command does a program can do too. One file per command (train has several, see train.h);
- * options.c parses and writes help, output.c has messages, numbers for people and directories.
+/* The command line. It uses the public header and nothing else of the library, so whatever a
+ * command does a program can do too. One file per command (train has several, see train.h).
+ * options.c parses options and writes help; output.c prints messages and formats numbers.
  *
- * Errors are one line on standard error. Standard output is checked once, by main(), when a
- * command is done: commands print without looking. */
+ * Errors. As in the library, a function that can fail returns pgcn_status: PGCN_OK means go on,
+ * anything else means stop. The function that finds the error prints one line on standard error
+ * (cli_fail, cli_report). Its callers print nothing more and pass the status up to main(), which
+ * turns it into the exit code (cli_exit_code). A bool is never an error that was printed.
+ *
+ * Standard output is checked once, by main(), when a command is done: commands print without
+ * looking. */
 #ifndef PGCN_CLI_H
 #define PGCN_CLI_H
 
@@ -14,25 +19,45 @@
 
 enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
+/* Returns from the calling function if the call failed. Only where nothing has to be freed. */
+#define CLI_TRY(call)                                                                              \
+    do {                                                                                           \
+        pgcn_status cli_try_status = (call);                                                       \
+        if (cli_try_status != PGCN_OK) return cli_try_status;                                      \
+    } while (0)
+
 /* ---- options.c ------------------------------------------------------------------------------ */
 
 typedef struct cli_option {
     const char *name;   /* without the dashes */
-    const char *value;  /* what stands for its value in the help; NULL: a flag */
+    const char *value;  /* placeholder of its value in the help; NULL: a flag */
     const char *preset; /* shown as the default; may be NULL */
     const char *help;
     const char **text; /* receives the value */
     bool *flag;        /* or is set to true */
 } cli_option;
 
+/* clang-format off */
+#define CLI_JSON_OPTION(flag) {"json", NULL, NULL, "print one JSON line", NULL, &(flag)}
+#define CLI_OPTIONS_END       {NULL, NULL, NULL, NULL, NULL, NULL}
+/* clang-format on */
+
+/* Groups of pgcn_config_field(), as flags. */
+typedef enum cli_groups {
+    CLI_GROUP_MODEL = 1,
+    CLI_GROUP_TRAINING = 2,
+    CLI_GROUP_RUN = 4
+} cli_groups;
+
 typedef struct cli_command {
     const char *name, *summary;
-    const char *arguments;     /* "NAME|DIR", "MODEL [NAME|DIR]" */
-    const char *text;          /* paragraphs of explanation */
-    const char *examples;      /* lines */
-    const char *config_groups; /* groups of pgcn_config_field() that are options too, or NULL */
-    bool computes;             /* and so needs a processor with the kernels asked for */
-    int (*run)(int argc, char **argv);
+    const char *arguments;       /* "NAME|DIR", "MODEL [NAME|DIR]" */
+    const char *text;            /* paragraphs of explanation */
+    const char *examples;        /* lines */
+    unsigned config_groups;      /* cli_groups of settings that are options too; 0: none */
+    int least_words, most_words; /* how many arguments that are not options it takes */
+    bool computes;               /* and so needs a processor with the kernels asked for */
+    pgcn_status (*run)(int argc, char **argv);
     const struct cli_command *const *parts; /* "data info", ...: NULL at the end; or NULL */
 } cli_command;
 
@@ -44,6 +69,7 @@ extern const cli_command cli_data_list, cli_data_info, cli_data_check, cli_data_
 
 enum { CLI_MAX_SETTINGS = 256, CLI_MAX_WORDS = 32 };
 typedef struct cli_arguments {
+    bool help_shown; /* after --help: the command has nothing more to do */
     int words;
     const char *word[CLI_MAX_WORDS];
     int settings; /* --key value of pgcn_config fields, each once */
@@ -52,63 +78,91 @@ typedef struct cli_arguments {
     const char *option[CLI_MAX_SETTINGS], *option_value[CLI_MAX_SETTINGS];
 } cli_arguments;
 
-/* Parses everything after the command's name. Returns -1 to go on, or the exit code: after --help
- * (EXIT_DONE) or a mistake (EXIT_USAGE, message printed). `options` ends with a NULL name. */
-int cli_parse(const cli_command *command, const cli_option *options, int least_words,
-              int most_words, int argc, char **argv, cli_arguments *out);
-/* Applies the collected settings; EXIT_USAGE with a message, or -1. */
-int cli_apply(const cli_command *command, const cli_arguments *arguments, pgcn_config *config);
-/* Hands over to the part of a command that argv[0] names, or says what there is. */
-int cli_run_part(const cli_command *command, int argc, char **argv);
+/* Parses everything after the command's name. After --help it returns PGCN_OK with out->help_shown,
+ * and the command ends there. `options` ends with a NULL name. */
+pgcn_status cli_parse(const cli_command *command, const cli_option *options, int argc, char **argv,
+                      cli_arguments *out);
+/* The first argument that is not an option; NULL if there is none. */
+const char *cli_first_word(const cli_arguments *arguments);
+/* Applies the collected settings. */
+pgcn_status cli_apply(const cli_command *command, const cli_arguments *arguments,
+                      pgcn_config *config);
+/* Runs the part of a command that argv[0] names. */
+pgcn_status cli_run_part(const cli_command *command, int argc, char **argv);
+/* Settings of the group "run" (threads, ...) do not change results. */
+bool cli_is_run_setting(const pgcn_field *field);
 bool cli_is_given(const cli_arguments *arguments, const char *key);
-/* Applies them over settings that are fine: a setting that a given one rules out gives way, unless it
- * is given too. EXIT_USAGE with a message, or -1. */
-int cli_overlay(const cli_command *command, const cli_arguments *arguments, pgcn_config *config);
-/* The same, and checks. */
-int cli_configure(const cli_command *command, const cli_arguments *arguments, pgcn_config *config);
-/* A whole number within bounds, or a message and false. */
-bool cli_number(const cli_command *command, const char *option, const char *text, long long low,
-                long long high, long long *out);
-/* Whether `count` seeds from the first one on are all seeds: EXIT_USAGE with a message, or -1. */
-int cli_check_seeds(const cli_command *command, uint64_t first, long long count);
+/* Applies them over valid settings: a setting that a given one rules out is reset, unless it is
+ * given too. */
+pgcn_status cli_overlay(const cli_command *command, const cli_arguments *arguments,
+                        pgcn_config *config);
+/* The same, and checks the result. */
+pgcn_status cli_configure(const cli_command *command, const cli_arguments *arguments,
+                          pgcn_config *config);
+/* A whole number within bounds. */
+pgcn_status cli_number(const cli_command *command, const char *option, const char *text,
+                       long long low, long long high, long long *out);
+/* Checks that `first` .. `first + count - 1` are all valid seeds. */
+pgcn_status cli_check_seeds(const cli_command *command, uint64_t first, long long count);
 void cli_write_help(FILE *out, const cli_command *command, const cli_option *options);
-/* What may have been meant by `name`: keeps the nearest of the candidates it is offered. */
+/* A suggestion for a misspelt `name`: the nearest of the candidates that are offered. */
 typedef struct cli_guess {
     const char *name, *best;
     size_t distance;
 } cli_guess;
 cli_guess cli_guess_start(const char *name);
 void cli_guess_offer(cli_guess *guess, const char *candidate);
+/* " (did you mean PREFIXbest?)", or "" if nothing is near. */
+enum { CLI_HINT_BYTES = 96 };
+void cli_guess_hint(const cli_guess *guess, const char *prefix, char out[CLI_HINT_BYTES]);
 /* Where --help goes: standard output unless the manual collects it. */
 extern FILE *cli_help_stream;
 
 /* ---- output.c ------------------------------------------------------------------------------- */
 
-/* "pathgcn COMMAND: message" on standard error, in one line whatever the message quotes. */
+/* "pathgcn COMMAND: message" on standard error, in one line whatever the message quotes. For
+ * warnings, and for errors after which the command goes on. */
 void cli_complain(const cli_command *command, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/* The last error of the library in that form; returns the exit code that fits `status`. */
-int cli_failed(const cli_command *command, pgcn_status status);
-/* One JSON line on standard output; takes `object`. */
-int cli_print_json(const cli_command *command, json_t *object);
+/* The same for an error that the program found; returns `status`. */
+pgcn_status cli_fail(const cli_command *command, pgcn_status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* The same for the result of a library call: prints pgcn_last_error() unless it is PGCN_OK. Returns
+ * `status`. */
+pgcn_status cli_report(const cli_command *command, pgcn_status status);
+/* PGCN_ERR_ARGUMENT is wrong usage, any other error a failure. */
+int cli_exit_code(pgcn_status status);
+/* One JSON line on standard output; takes ownership of `object`. */
+pgcn_status cli_print_json(const cli_command *command, json_t *object);
+/* A JSON file, complete or not at all; `flags` are those of json_dumps(). */
+pgcn_status cli_write_json(const cli_command *command, const char *path, const json_t *object,
+                           size_t flags);
 /* A dumped document with DEL and C1 escaped too, which a terminal would obey. */
 void cli_put_json(FILE *out, const char *document);
 json_t *cli_json_real(double value); /* null for NaN and infinities */
-/* What is not UTF-8, and so cannot be in JSON, with \xe9 for every byte beyond ASCII. */
+/* A string. Text that is not UTF-8, which JSON cannot hold, gets \xe9 for every byte beyond
+ * ASCII. */
 json_t *cli_json_text(const char *text);
-json_t *cli_config_to_json(const pgcn_config *config); /* every setting, as a string */
+/* Every setting as a string, with or without those of the group "run". */
+json_t *cli_config_to_json(const pgcn_config *config, bool run_settings);
 /* A word as a shell reads it back: quoted where it must be. */
 void cli_print_quoted(FILE *out, const char *word);
 double cli_now(void);             /* seconds */
 int64_t cli_peak_rss_bytes(void); /* of this process so far */
-bool cli_make_directory(const cli_command *command, const char *path);
+pgcn_status cli_make_directory(const cli_command *command, const char *path);
 void cli_format_duration(double seconds, char out[32]);
-void cli_format_count(int64_t count, char out[32]); /* 1,234,567 */
+enum { CLI_BAR_BYTES = 24 };
+void cli_format_bar(double share, char out[CLI_BAR_BYTES]); /* "[#####...............] " for 0.25 */
+void cli_format_count(int64_t count, char out[32]);         /* 1,234,567 */
 
-/* What is classified, "nodes" or "graphs"; and the figure that says how well: "accuracy" of one class
- * each, "micro-F1" of several labels. */
+int64_t cli_mask_size(const uint8_t *mask, int64_t items); /* how many are in it */
+
+/* What is classified, "nodes" or "graphs"; and the metric: "accuracy" where each has one class,
+ * "micro-F1" where nodes have several labels. */
 const char *cli_items(pgcn_task task);
 const char *cli_metric(pgcn_task task);
+
+bool cli_ends_in(const char *text, const char *ending); /* and is longer than it */
 
 /* Text of a file for people: control characters escaped (pgcn_text_printable). */
 void cli_put_text(FILE *out, const char *text);
@@ -117,7 +171,7 @@ void cli_put_text(FILE *out, const char *text);
 void cli_put_cell(FILE *out, const char *text);
 /* The id that the data has for a node, as a cell; without ids its number. */
 void cli_put_id(FILE *out, const pgcn_dataset *data, int64_t node);
-/* Between the rows of the data set and the numbers that people know, which differ after the step
+/* Convert between rows of the data set and node numbers of the source. They differ after the step
  * `order`. */
 int64_t cli_node_number(const pgcn_dataset *data, int64_t row);
 int64_t cli_node_row(const pgcn_dataset *data, int64_t number);
@@ -127,15 +181,17 @@ int64_t cli_node_row(const pgcn_dataset *data, int64_t number);
 /* "balanced accuracy", "AUC"; accuracy as cli_metric(). */
 const char *cli_measure_title(pgcn_measure measure, pgcn_task task);
 void cli_measure_key(pgcn_measure measure, char out[32]); /* as in JSON: "balanced_accuracy" */
-/* What results are told in: the recipe's (NULL: none), or the data set's. */
+/* The measure that results are reported in: that of the recipe (NULL: none), else that of the data
+ * set. */
 pgcn_measure cli_measure_of(const pgcn_dataset_info *info, const pgcn_recipe_info *recipe);
-/* "PART_auc" and all others but the accuracy, "PART_majority", "PART_classes_missed". */
+/* Adds "PART_auc" and all other measures but the accuracy, "PART_majority" and
+ * "PART_classes_missed". */
 void cli_put_scores(json_t *object, const char *part, const pgcn_score *score);
-/* A note that proposes a measure, if the classes of the training items are unequal and nobody has
- * named one. */
+/* Prints a note that suggests a measure if the training classes are imbalanced and the data set
+ * names no measure. */
 void cli_note_unequal(FILE *out, const pgcn_dataset *data);
-/* One sentence if a class is never predicted or, without class weights, the majority is not beaten;
- * class_name: of val->first_missed, or NULL. */
+/* Prints one sentence of advice if a class is never predicted or, without class weights, the
+ * majority baseline is not beaten. class_name: of val->first_missed, or NULL. */
 void cli_advise(FILE *out, const pgcn_score *val, const char *class_name, pgcn_task task,
                 bool weighted);
 
@@ -144,7 +200,7 @@ void cli_advise(FILE *out, const pgcn_score *val, const char *class_name, pgcn_t
 /* Half the width of the 95 % interval of the mean of `count` independent runs, from their deviation
  * (with N - 1), by Student's t. NaN for fewer than two runs. */
 double cli_interval_95(double deviation, long long count);
-/* The interval of a mean of percentages, which ends at 0 and 100; false where it is not known. */
+/* The interval of a mean of percentages, clipped to 0 .. 100; false for fewer than two runs. */
 bool cli_interval_of_mean(double mean, double deviation, long long count, double *low,
                           double *high);
 json_t *cli_json_interval(double mean, double deviation,
@@ -183,7 +239,7 @@ typedef struct cli_source {
     {"name", "NAME", NULL, "what to call it; by default like the edge file", &(s).name, NULL},     \
     {"header", "auto | yes | no", "auto",                                                          \
      "whether the first line of these files, or of an edge list, is a header; auto: by known "     \
-     "words, by text above numbers, and by whether its ids occur again; a note tells",             \
+     "words, by text above numbers, and by whether its ids occur again; a note reports it",         \
      &(s).header, NULL},                                                                           \
     {"unknown-ids", "refuse | keep", "refuse",                                                     \
      "ids of labels or edges that the features (or edges) lack, if more than a tenth: refuse, or " \
@@ -191,33 +247,74 @@ typedef struct cli_source {
      &(s).unknown_ids, NULL}
 /* clang-format on */
 
-/* Loads it; prints the error, with `advice` at its end. `name` is NULL where --edges is given. */
-int cli_load_dataset(const cli_command *command, const char *name, const cli_source *source,
-                     const char *advice, pgcn_dataset **out);
-/* What is missing or too much among them, said before any work. */
-bool cli_source_check(const cli_command *command, const char *name, const cli_source *source);
+/* Loads it. An error message ends with `advice`. `name` is NULL where --edges is given. */
+pgcn_status cli_load_dataset(const cli_command *command, const char *name, const cli_source *source,
+                             const char *advice, pgcn_dataset **out);
+/* Checks that these options go together, before any work. */
+pgcn_status cli_source_check(const cli_command *command, const char *name,
+                             const cli_source *source);
 void cli_print_notes(FILE *out, const pgcn_dataset *data); /* "note: ...", a line each */
-/* directory/data.json: how the data was loaded, with absolute paths; and from there, for the model file
- * `model`: NULL if there is no such file, else what owns the strings. */
-bool cli_source_write(const cli_command *command, const char *directory, const char *dataset,
-                      const cli_source *source);
+/* --recipe auto: a race finds the recipe. */
+bool cli_is_auto(const char *recipe);
+/* Whether a recipe is for any data set, or there is none. */
+bool cli_is_general(const pgcn_recipe_info *recipe);
+/* Writes directory/data.json: how the data was loaded, with absolute paths. cli_source_recall() reads
+ * the one beside the model file `model`; NULL if there is none, else the object that owns the
+ * strings. */
+pgcn_status cli_source_write(const cli_command *command, const char *directory, const char *dataset,
+                             const cli_source *source);
 json_t *cli_source_recall(const char *model, const char **dataset, cli_source *source);
 
 /* --class-weights FILE. The setting itself is a list of numbers in the order of the classes, which are
- * known when the data is loaded: before that, cli_weights_defer() puts a list in its place that any
- * check accepts, and afterwards cli_weights_read() the one of the file. -1, or the exit code. */
+ * known after the data is loaded. Before that, cli_weights_defer() replaces the file by a value that
+ * any check accepts. Afterwards cli_weights_read() replaces that by the list in the file. */
 typedef struct cli_weights {
     const char *file; /* NULL: none */
     char text[PGCN_SETTING_BYTES];
 } cli_weights;
 void cli_weights_defer(cli_arguments *arguments, cli_weights *weights);
-int cli_weights_read(const cli_command *command, const cli_source *source, const pgcn_dataset *data,
-                     cli_arguments *arguments, cli_weights *weights);
+pgcn_status cli_weights_read(const cli_command *command, const cli_source *source,
+                             const pgcn_dataset *data, cli_arguments *arguments,
+                             cli_weights *weights);
+
+/* ---- steps.c -------------------------------------------------------------------------------- */
+
+/* Steps that prepare a data set, as flags. */
+typedef enum cli_step {
+    CLI_STEP_OTHER = 0, /* no command asks about it */
+    CLI_STEP_DIRECTED = 1 << 0,
+    CLI_STEP_SYMMETRISE = 1 << 1,
+    CLI_STEP_SELF_LOOPS = 1 << 2,
+    CLI_STEP_LARGEST_COMPONENT = 1 << 3,
+    CLI_STEP_FEATURES = 1 << 4,
+    CLI_STEP_STRATIFIED = 1 << 5,
+    CLI_STEP_RANDOM = 1 << 6,
+    CLI_STEP_PER_CLASS = 1 << 7,
+    CLI_STEP_KFOLD = 1 << 8,
+    CLI_STEP_CROSSVAL = 1 << 9,
+    CLI_STEP_ONLY_SPLIT = 1 << 10,
+    CLI_STEP_WITHOUT_TEST = 1 << 11
+} cli_step;
+
+/* A step in a list. Starts as {.rest = list}; cli_step_next() fills in the next one, false at the
+ * end. */
+typedef struct cli_step_word {
+    const char *rest; /* the list; NULL is empty */
+    const char *text; /* "crossval=10", `length` characters */
+    size_t length;
+    cli_step step;
+} cli_step_word;
+bool cli_step_next(cli_step_word *word);
+/* Whether one of the steps `wanted` is in the list. */
+bool cli_steps_include(const char *steps, unsigned wanted);
+/* "first,more"; `first` may be NULL. False if it does not fit. */
+bool cli_steps_join(char *out, size_t bytes, const char *first, const char *more);
 
 /* ---- run_directory.c ------------------------------------------------------------------------ */
 
 enum { CLI_PATH_BYTES = 4096 };
-/* Where a run writes while the directory holds another one; it takes its place when it is finished. */
+/* Where a run writes while the directory holds another one, which it replaces when it is
+ * finished. */
 #define CLI_UNFINISHED "unfinished"
 
 typedef enum cli_holds {
@@ -229,20 +326,23 @@ typedef enum cli_holds {
     CLI_HOLDS_MIXTURE /* seeds, and a run beside them: pathgcn 0.1 could leave that */
 } cli_holds;
 cli_holds cli_run_holds(const char *directory);
-/* Holds the directory against a second program until `lock` is closed; -1: not locked. */
-bool cli_run_lock(const cli_command *command, const char *directory, int *lock);
+/* Locks the directory against a second program until the descriptor *lock is closed; -1: the file
+ * system cannot lock. `doing`: what the error message says that the other program does, "training". */
+pgcn_status cli_run_lock(const cli_command *command, const char *directory, const char *doing,
+                         int *lock);
 /* Removes temporary files of programs that were killed; nobody else may be writing. */
 void cli_run_remove_leftovers(const char *directory);
 /* Removes all files of runs, those of seeds too, and the directory if nothing else is in it. */
 void cli_run_clear(const char *directory);
-/* Puts the files of the complete run in `staged`, a folder in `directory`, in the place of those in
- * `directory`. Killed at any moment, no files of two runs are mixed. */
-bool cli_run_replace(const cli_command *command, const char *directory, const char *staged);
+/* Replaces the run in `directory` by the complete run in `staged`, a folder in it. If the program
+ * is killed at any moment, files of two runs are never mixed. */
+pgcn_status cli_run_replace(const cli_command *command, const char *directory, const char *staged);
 /* Completes a replacement that was killed. */
-bool cli_run_settle(const cli_command *command, const char *directory);
+pgcn_status cli_run_settle(const cli_command *command, const char *directory);
 /* Where the file `path` of a run is, also after a replacement was killed. */
 void cli_run_file(const char *path, char out[CLI_PATH_BYTES]);
-pgcn_status cli_load_model(const char *path, pgcn_model **out); /* from there */
+pgcn_status cli_load_model(const char *path,
+                           pgcn_model **out); /* from where cli_run_file finds it */
 
 /* ---- terminal.c ----------------------------------------------------------------------------- */
 
@@ -253,7 +353,7 @@ int cli_terminal_columns(void);
 
 /* ---- manual.c: `pathgcn manual` prints the man page, made of the help texts ------------------- */
 
-int cli_manual(void);
+pgcn_status cli_manual(void);
 
 /* ---- main.c --------------------------------------------------------------------------------- */
 

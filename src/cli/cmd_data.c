@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int run(int argc, char **argv);
-static int run_list(int argc, char **argv);
-static int run_info(int argc, char **argv);
-static int run_check(int argc, char **argv);
-static int run_convert(int argc, char **argv);
+static pgcn_status run(int argc, char **argv);
+static pgcn_status run_list(int argc, char **argv);
+static pgcn_status run_info(int argc, char **argv);
+static pgcn_status run_check(int argc, char **argv);
+static pgcn_status run_convert(int argc, char **argv);
 
 static const cli_command *const parts[] = {&cli_data_list,    &cli_data_info, &cli_data_check,
                                            &cli_data_convert, &cli_fetch,     NULL};
@@ -26,6 +26,8 @@ const cli_command cli_data = {
     .examples = "  pathgcn data list\n"
                 "  pathgcn data info karate\n"
                 "  pathgcn data fetch cora\n",
+    .least_words = 1,
+    .most_words = CLI_MAX_WORDS,
     .run = run,
     .parts = parts,
 };
@@ -35,8 +37,8 @@ const cli_command cli_data_list = {
     .summary = "names and formats that can be given",
     .arguments = "",
     .text =
-        "The built-in graphs, and what lies in --data (or PATHGCN_DATA) and in the cache of 'data\n"
-        "fetch'. With --formats, the formats that are read instead.",
+        "The built-in graphs, and the data sets in --data (or PATHGCN_DATA) and in the cache of 'data\n"
+        "fetch'. With --formats, the formats that can be read instead.",
     .examples = "  pathgcn data list\n"
                 "  pathgcn data list --formats\n",
     .run = run_list,
@@ -44,25 +46,28 @@ const cli_command cli_data_list = {
 
 const cli_command cli_data_info = {
     .name = "data info",
-    .summary = "what is in a data set",
+    .summary = "describe a data set",
     .arguments = "[NAME|PATH]",
     .text =
         "Reads a data set completely, checks it, and prints counts, degrees, homophily, class sizes,\n"
-        "the sizes of its splits, its fingerprint, and notes on what should be known about it.",
+        "the sizes of its splits, its fingerprint, and notes about it.",
     .examples =
         "  pathgcn data info karate\n"
         "  pathgcn data info sbm:nodes=500,homophily=0.2 --json\n"
         "  pathgcn data info --edges follows.csv --features people.csv --labels known.csv\n",
+    .most_words = 1,
     .run = run_info,
 };
 
 const cli_command cli_data_check = {
     .name = "data check",
-    .summary = "whether a data set is sound",
+    .summary = "check that a data set is valid",
     .arguments = "[NAME|PATH]",
-    .text = "Reads and checks everything, as every command does, and beyond that the SHA-256 of a\n"
-            "container and its fingerprint. Prints one line; the exit code is 0 if all is well.",
+    .text =
+        "Reads and checks everything, as every command does, and also the SHA-256 of a container\n"
+        "and its fingerprint. Prints one line; the exit code is 0 if the data set is valid.",
     .examples = "  pathgcn data check karate\n",
+    .most_words = 1,
     .run = run_check,
 };
 
@@ -76,10 +81,11 @@ const cli_command cli_data_convert = {
         "both). Steps of --prepare are applied and recorded.",
     .examples = "  pathgcn data convert karate --out karate.pgcn\n"
                 "  pathgcn data convert sbm:nodes=500 --prepare largest-component --out sbm.npz\n",
+    .most_words = 1,
     .run = run_convert,
 };
 
-static int run(int argc, char **argv) {
+static pgcn_status run(int argc, char **argv) {
     return cli_run_part(&cli_data, argc, argv);
 }
 
@@ -136,7 +142,7 @@ static void print_listing(const char *title, const char *directory, const listin
     }
 }
 
-static int print_formats(bool json) {
+static pgcn_status print_formats(bool json) {
     const char *name, *summary;
     json_t *formats = json_array();
     for (int i = 0; (name = pgcn_format_name(i, &summary)); i++) {
@@ -145,7 +151,7 @@ static int print_formats(bool json) {
     }
     if (json) return cli_print_json(&cli_data_list, json_pack("{s:o}", "formats", formats));
     json_decref(formats);
-    return EXIT_DONE;
+    return PGCN_OK;
 }
 
 static void print_builtin(void) {
@@ -163,33 +169,30 @@ static json_t *builtin_to_json(void) {
     return list;
 }
 
-static int run_list(int argc, char **argv) {
+static pgcn_status run_list(int argc, char **argv) {
     const char *directory = NULL;
     bool json = false, formats = false;
     const cli_option options[] = {
         {"data", "DIR", "PATHGCN_DATA", "folder that holds named data sets", &directory, NULL},
         {"formats", NULL, NULL, "the formats that are read", NULL, &formats},
-        {"json", NULL, NULL, "print one JSON line", NULL, &json},
-        {NULL, NULL, NULL, NULL, NULL, NULL}};
+        CLI_JSON_OPTION(json),
+        CLI_OPTIONS_END};
     cli_arguments arguments;
     listing stored, fetched;
-    int code = cli_parse(&cli_data_list, options, 0, 0, argc, argv, &arguments);
-    if (code >= 0) return code;
+    pgcn_status status = cli_parse(&cli_data_list, options, argc, argv, &arguments);
+    if (status != PGCN_OK || arguments.help_shown) return status;
     if (formats) return print_formats(json);
     if (!directory) directory = getenv("PATHGCN_DATA");
     if (directory && !*directory) directory = NULL;
-    if (directory && !listing_fill(directory, &stored)) {
-        cli_complain(&cli_data_list,
-                     "cannot list the data directory '%s': %s; correct --data or PATHGCN_DATA",
-                     directory, pgcn_system_error(errno));
-        return EXIT_FAILED;
-    }
+    if (directory && !listing_fill(directory, &stored))
+        return cli_fail(&cli_data_list, PGCN_ERR_IO,
+                        "cannot list the data directory '%s': %s; correct --data or PATHGCN_DATA",
+                        directory, pgcn_system_error(errno));
     if (!directory) stored = (listing){NULL, 0};
     const char *cache = pgcn_cache_directory();
     if (!cache || !listing_fill(cache, &fetched)) fetched = (listing){NULL, 0};
-    code = EXIT_DONE;
     if (json) {
-        code = cli_print_json(
+        status = cli_print_json(
             &cli_data_list, json_pack("{s:o, s:o, s:s?, s:o, s:s?}", "built_in", builtin_to_json(),
                                       "stored", listing_to_json(&stored), "data", directory,
                                       "fetched", listing_to_json(&fetched), "cache", cache));
@@ -203,19 +206,13 @@ static int run_list(int argc, char **argv) {
     }
     listing_free(&stored);
     listing_free(&fetched);
-    return code;
+    return status;
 }
 
 /* ---- info ------------------------------------------------------------------------------------- */
 
-static int64_t mask_size(const uint8_t *mask, int64_t n) {
-    int64_t size = 0;
-    for (int64_t j = 0; j < n; j++) size += mask[j];
-    return size;
-}
-
-/* How many items have each class: of multi-label sets an item counts in each of its classes. The
- * caller's to free; NULL without memory. */
+/* The number of items of each class. With several labels an item counts in each of its classes. The
+ * caller frees it; NULL without memory. */
 static int64_t *count_classes(const pgcn_dataset *data, const pgcn_dataset_info *info) {
     int64_t *size = calloc((size_t)info->classes + 1, sizeof *size);
     const int32_t *label = pgcn_dataset_labels(data);
@@ -326,8 +323,9 @@ static void print_splits(const pgcn_dataset *data, const pgcn_dataset_info *info
     for (int i = 0; (name = pgcn_dataset_split(data, i, &train, &val, &test)); i++) {
         char shown[64];
         pgcn_text_printable(name, shown, sizeof shown);
-        printf("%-8s %10lld %10lld %10lld\n", shown, (long long)mask_size(train, info->items),
-               (long long)mask_size(val, info->items), (long long)mask_size(test, info->items));
+        printf("%-8s %10lld %10lld %10lld\n", shown, (long long)cli_mask_size(train, info->items),
+               (long long)cli_mask_size(val, info->items),
+               (long long)cli_mask_size(test, info->items));
     }
 }
 
@@ -355,10 +353,11 @@ static json_t *splits_to_json(const pgcn_dataset *data, const pgcn_dataset_info 
     const uint8_t *train, *val, *test;
     const char *name;
     for (int i = 0; (name = pgcn_dataset_split(data, i, &train, &val, &test)); i++)
-        json_array_append_new(splits, json_pack("{s:s, s:I, s:I, s:I}", "name", name, "train",
-                                                (json_int_t)mask_size(train, info->items), "val",
-                                                (json_int_t)mask_size(val, info->items), "test",
-                                                (json_int_t)mask_size(test, info->items)));
+        json_array_append_new(splits,
+                              json_pack("{s:s, s:I, s:I, s:I}", "name", name, "train",
+                                        (json_int_t)cli_mask_size(train, info->items), "val",
+                                        (json_int_t)cli_mask_size(val, info->items), "test",
+                                        (json_int_t)cli_mask_size(test, info->items)));
     return splits;
 }
 
@@ -405,113 +404,88 @@ static json_t *info_to_json(const pgcn_dataset *data, const pgcn_dataset_info *i
     return object;
 }
 
-/* What info, check and convert share. */
+/* The options of info, check and convert. */
 typedef struct request {
     cli_source source;
     const char *out;
     bool json;
 } request;
 
-static int parse_and_load(const cli_command *command, const cli_option *options, int argc,
-                          char **argv, request *r, pgcn_dataset **out) {
-    cli_arguments arguments;
-    int code = cli_parse(command, options, 0, 1, argc, argv, &arguments);
-    if (code >= 0) return code;
-    return cli_load_dataset(command, arguments.words > 0 ? arguments.word[0] : NULL, &r->source, "",
-                            out);
-}
-
-static int run_info(int argc, char **argv) {
+static pgcn_status run_info(int argc, char **argv) {
     request r = {0};
-    const cli_option options[] = {CLI_SOURCE_OPTIONS(r.source),
-                                  {"json", NULL, NULL, "print one JSON line", NULL, &r.json},
-                                  {NULL, NULL, NULL, NULL, NULL, NULL}};
+    const cli_option options[] = {CLI_SOURCE_OPTIONS(r.source), CLI_JSON_OPTION(r.json),
+                                  CLI_OPTIONS_END};
     pgcn_dataset *data;
-    int code = parse_and_load(&cli_data_info, options, argc, argv, &r, &data);
-    if (code >= 0) return code;
+    cli_arguments arguments;
+    pgcn_status status = cli_parse(&cli_data_info, options, argc, argv, &arguments);
+    if (status != PGCN_OK || arguments.help_shown) return status;
+    CLI_TRY(cli_load_dataset(&cli_data_info, cli_first_word(&arguments), &r.source, "", &data));
     pgcn_dataset_info info = pgcn_dataset_describe(data);
     int64_t *class_size = count_classes(data, &info);
-    code = EXIT_DONE;
-    if (!class_size) {
-        cli_complain(&cli_data_info, "out of memory");
-        code = EXIT_FAILED;
-    } else if (r.json) {
-        code = cli_print_json(&cli_data_info, info_to_json(data, &info, class_size));
-    } else {
+    if (!class_size)
+        status = cli_fail(&cli_data_info, PGCN_ERR_MEMORY, "out of memory");
+    else if (r.json)
+        status = cli_print_json(&cli_data_info, info_to_json(data, &info, class_size));
+    else
         print_info(data, &info, class_size);
-    }
     free(class_size);
     pgcn_dataset_free(data);
-    return code;
+    return status;
 }
 
 /* ---- check and convert -------------------------------------------------------------------------- */
 
-static int run_check(int argc, char **argv) {
+static pgcn_status run_check(int argc, char **argv) {
     request r = {0};
-    const cli_option options[] = {CLI_SOURCE_OPTIONS(r.source),
-                                  {"json", NULL, NULL, "print one JSON line", NULL, &r.json},
-                                  {NULL, NULL, NULL, NULL, NULL, NULL}};
+    const cli_option options[] = {CLI_SOURCE_OPTIONS(r.source), CLI_JSON_OPTION(r.json),
+                                  CLI_OPTIONS_END};
     pgcn_dataset *data;
-    int code = parse_and_load(&cli_data_check, options, argc, argv, &r, &data);
-    if (code >= 0) return code;
+    cli_arguments arguments;
+    pgcn_status status = cli_parse(&cli_data_check, options, argc, argv, &arguments);
+    if (status != PGCN_OK || arguments.help_shown) return status;
+    CLI_TRY(cli_load_dataset(&cli_data_check, cli_first_word(&arguments), &r.source, "", &data));
     pgcn_dataset_info info = pgcn_dataset_describe(data);
-    pgcn_status status = pgcn_dataset_verify(data);
-    code = EXIT_DONE;
+    status = cli_report(&cli_data_check, pgcn_dataset_verify(data));
     if (status == PGCN_OK) cli_print_notes(stderr, data);
-    if (status != PGCN_OK) {
-        code = cli_failed(&cli_data_check, status);
-    } else if (r.json) {
-        code =
+    if (status == PGCN_OK && r.json)
+        status =
             cli_print_json(&cli_data_check, json_pack("{s:s, s:b, s:s}", "dataset", info.name,
                                                       "sound", 1, "fingerprint", info.fingerprint));
-    } else {
+    else if (status == PGCN_OK)
         printf("%s: sound, %lld nodes, fingerprint %s\n", info.name, (long long)info.nodes,
                info.fingerprint);
-    }
     pgcn_dataset_free(data);
-    return code;
+    return status;
 }
 
-static bool ends_in(const char *text, const char *ending) {
-    size_t length = strlen(text), letters = strlen(ending);
-    return length > letters && strcmp(text + length - letters, ending) == 0;
-}
-
-static int run_convert(int argc, char **argv) {
+static pgcn_status run_convert(int argc, char **argv) {
     request r = {0};
     const cli_option options[] = {
         {"out", "FILE", NULL, "FILE.pgcn or FILE.npz; required", &r.out, NULL},
         CLI_SOURCE_OPTIONS(r.source),
-        {"json", NULL, NULL, "print one JSON line", NULL, &r.json},
-        {NULL, NULL, NULL, NULL, NULL, NULL}};
+        CLI_JSON_OPTION(r.json),
+        CLI_OPTIONS_END};
     pgcn_dataset *data;
     cli_arguments arguments;
-    int code = cli_parse(&cli_data_convert, options, 0, 1, argc, argv, &arguments);
-    if (code >= 0) return code;
-    bool npz = r.out && ends_in(r.out, ".npz");
-    if (!r.out || (!npz && !ends_in(r.out, ".pgcn"))) {
-        cli_complain(&cli_data_convert,
-                     "--out is %s%s%s, expected the name of a file that ends in .pgcn or .npz",
-                     r.out ? "'" : "missing", r.out ? r.out : "", r.out ? "'" : "");
-        return EXIT_USAGE;
-    }
-    code = cli_load_dataset(&cli_data_convert, arguments.words > 0 ? arguments.word[0] : NULL,
-                            &r.source, "", &data);
-    if (code >= 0) return code;
-    pgcn_status status = npz ? pgcn_dataset_save_npz(data, r.out) : pgcn_dataset_save(data, r.out);
+    pgcn_status status = cli_parse(&cli_data_convert, options, argc, argv, &arguments);
+    if (status != PGCN_OK || arguments.help_shown) return status;
+    bool npz = r.out && cli_ends_in(r.out, ".npz");
+    if (!r.out || (!npz && !cli_ends_in(r.out, ".pgcn")))
+        return cli_fail(&cli_data_convert, PGCN_ERR_ARGUMENT,
+                        "--out is %s%s%s, expected the name of a file that ends in .pgcn or .npz",
+                        r.out ? "'" : "missing", r.out ? r.out : "", r.out ? "'" : "");
+    CLI_TRY(cli_load_dataset(&cli_data_convert, cli_first_word(&arguments), &r.source, "", &data));
+    status = cli_report(&cli_data_convert,
+                        npz ? pgcn_dataset_save_npz(data, r.out) : pgcn_dataset_save(data, r.out));
     pgcn_dataset_info info = pgcn_dataset_describe(data);
-    code = EXIT_DONE;
     if (status == PGCN_OK) cli_print_notes(stderr, data);
-    if (status != PGCN_OK)
-        code = cli_failed(&cli_data_convert, status);
-    else if (r.json)
-        code = cli_print_json(&cli_data_convert,
-                              json_pack("{s:s, s:s, s:s}", "dataset", info.name, "out", r.out,
-                                        "fingerprint", info.fingerprint));
-    else
+    if (status == PGCN_OK && r.json)
+        status = cli_print_json(&cli_data_convert,
+                                json_pack("{s:s, s:s, s:s}", "dataset", info.name, "out", r.out,
+                                          "fingerprint", info.fingerprint));
+    else if (status == PGCN_OK)
         printf("%s: %lld nodes, %lld edges written to %s\n", info.name, (long long)info.nodes,
                (long long)info.edges, r.out);
     pgcn_dataset_free(data);
-    return code;
+    return status;
 }

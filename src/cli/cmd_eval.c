@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int run_eval(int argc, char **argv);
-static int run_predict(int argc, char **argv);
+static pgcn_status run_eval(int argc, char **argv);
+static pgcn_status run_predict(int argc, char **argv);
 
 const cli_command cli_eval = {
     .name = "eval",
@@ -16,20 +16,22 @@ const cli_command cli_eval = {
     .text =
         "Loads MODEL (model.safetensors) and the data set it was trained on (or the one given) and\n"
         "reports accuracy on the split of its training, or the micro-averaged F1 where nodes have\n"
-        "several labels. Of data that it was not trained on all that has a label is scored too;\n"
-        "classes are found by their names.\n"
+        "several labels. On other data all labelled nodes or graphs are scored too; classes are\n"
+        "matched by their names.\n"
         "\n"
-        "The split is known by its nodes and not by its name: where the data has another one (another\n"
-        "split-seed, another file of splits), its test nodes may have been trained on. Then no test\n"
-        "accuracy is printed but that of all that has a label, and a sentence says so.\n"
+        "The split is identified by its nodes and not by its name: where the data has another one\n"
+        "(another split-seed, another file of splits), its test nodes may have been trained on. Then the\n"
+        "accuracy of all labelled nodes or graphs is printed instead of a test accuracy, with a note.\n"
         "\n"
         "Deterministic inference uses powers of the transition matrix; stochastic:N draws N samples\n"
-        "of paths, predicts their mean, and reports beside it how a single draw does: mean and\n"
+        "of paths, predicts their mean, and also reports the accuracy of a single draw: mean and\n"
         "deviation.",
     .examples =
         "  pathgcn eval runs/karate/model.safetensors\n"
         "  pathgcn eval runs/cora/model.safetensors --data data --inference stochastic:10\n",
     .computes = true,
+    .least_words = 1,
+    .most_words = 2,
     .run = run_eval,
 };
 
@@ -44,16 +46,18 @@ const cli_command cli_predict = {
         "that are more likely than not, with ; between them. Nodes and classes have the names of the\n"
         "data.\n"
         "\n"
-        "Without a data set, that of the training is read again (data.json beside the model tells\n"
+        "Without a data set, that of the training is read again (data.json beside the model records\n"
         "where it is). Another one, labelled or not, is prepared as in training (features=...,\n"
-        "directed, self-loops) unless it comes with steps of its own. Its feature columns are found by\n"
-        "their names, node labels and degrees among them; without names there must be as many as in\n"
-        "training. --unlabelled leaves out what has a label. A file name that ends in .json\n"
-        "gets JSON.",
+        "directed, self-loops) unless it is given with steps of its own. Its feature columns are matched\n"
+        "by their names, node labels and degrees among them; without names there must be as many as in\n"
+        "training. --unlabelled leaves out nodes or graphs that have a label. A file name that ends in\n"
+        ".json gets JSON.",
     .examples = "  pathgcn predict runs/karate/model.safetensors --out predictions.csv\n"
                 "  pathgcn predict runs/MUTAG/model.safetensors new-molecules --unlabelled\n"
                 "  pathgcn predict runs/cora/model.safetensors --inference stochastic:20 --all\n",
     .computes = true,
+    .least_words = 1,
+    .most_words = 2,
     .run = run_predict,
 };
 
@@ -75,8 +79,6 @@ typedef struct request {
     {"seed", "S", "0", "seed of the stochastic draws", &(r).seed_text, NULL},                      \
     {"threads", "T", "0", "threads; 0: one per core", &(r).threads_text, NULL}
 /* clang-format on */
-#define NO_MORE_OPTIONS                                                                            \
-    { NULL, NULL, NULL, NULL, NULL, NULL }
 
 static const request empty_request = {
     .inference_text = "deterministic", .seed_text = "0", .threads_text = "0"};
@@ -89,76 +91,81 @@ static void release(request *r) {
 /* The steps of the training that say what graph and features are, out of the name of its data set:
  * "MUTAG:features=degrees,crossval=10". Splits are of no concern to other data. */
 static void steps_of_training(const pgcn_model *model, char *out, size_t bytes) {
-    static const char *const kept[] = {"directed", "symmetrise", "self-loops", "features="};
-    const char *word = strchr(pgcn_model_dataset(model), ':');
+    const unsigned kept =
+        CLI_STEP_DIRECTED | CLI_STEP_SYMMETRISE | CLI_STEP_SELF_LOOPS | (unsigned)CLI_STEP_FEATURES;
+    const char *colon = strchr(pgcn_model_dataset(model), ':');
+    cli_step_word word = {.rest = colon ? colon + 1 : NULL};
     *out = '\0';
-    while (word && *word) {
-        size_t length = strcspn(++word, ","), used = strlen(out);
-        for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
-            if (strncmp(word, kept[i], strlen(kept[i])) == 0)
-                snprintf(out + used, bytes - used, "%s%.*s", used ? "," : "", (int)length, word);
-        word += length;
+    while (cli_step_next(&word)) {
+        size_t used = strlen(out);
+        if (kept & (unsigned)word.step)
+            snprintf(out + used, bytes - used, "%s%.*s", used ? "," : "", (int)word.length,
+                     word.text);
     }
 }
 
-static int load(const cli_command *command, const cli_arguments *arguments, request *r) {
-    char steps[256];
+static pgcn_status read_inference(const cli_command *command, const cli_arguments *arguments,
+                                  request *r) {
     long long seed, threads;
-    if (!cli_number(command, "seed", r->seed_text, 0, PGCN_MAX_SEED, &seed) ||
-        !cli_number(command, "threads", r->threads_text, 0, 1024, &threads))
-        return EXIT_USAGE;
+    CLI_TRY(cli_number(command, "seed", r->seed_text, 0, PGCN_MAX_SEED, &seed));
+    CLI_TRY(cli_number(command, "threads", r->threads_text, 0, 1024, &threads));
     r->inference = pgcn_inference_default();
     r->inference.seed = (uint64_t)seed;
     r->inference.threads = (int)threads;
-    pgcn_status status = pgcn_inference_parse(r->inference_text, &r->inference);
-    if (status == PGCN_OK && r->inference.draws == 0 && cli_is_given(arguments, "seed")) {
-        cli_complain(command,
-                     "--seed %s does nothing: deterministic inference draws nothing; leave "
-                     "it out or add --inference stochastic:10",
-                     r->seed_text);
-        return EXIT_USAGE;
-    }
-    if (status == PGCN_OK) status = cli_load_model(arguments->word[0], &r->model);
-    if (status != PGCN_OK) return cli_failed(command, status);
+    CLI_TRY(cli_report(command, pgcn_inference_parse(r->inference_text, &r->inference)));
+    if (r->inference.draws > 0 || !cli_is_given(arguments, "seed")) return PGCN_OK;
+    return cli_fail(
+        command, PGCN_ERR_ARGUMENT,
+        "--seed %s does nothing: deterministic inference draws nothing; leave it out or "
+        "add --inference stochastic:10",
+        r->seed_text);
+}
+
+/* Without a data set on the command line the data must be that of the training. `part`: the option,
+ * if any, that replaced one of the files of the training. */
+static pgcn_status check_training_data(const cli_command *command, const char *model_path,
+                                       const char *part, const request *r) {
+    const char *found = pgcn_dataset_describe(r->data).fingerprint;
+    const char *expected = pgcn_model_fingerprint(r->model);
+    if (strcmp(found, expected) == 0) return PGCN_OK;
+    if (part)
+        return cli_fail(
+            command, PGCN_ERR_MISMATCH,
+            "--%s was given without --edges, and with the other files of the training of %s it "
+            "makes other data; to use the model on other data give --edges too",
+            part, model_path);
+    return cli_fail(
+        command, PGCN_ERR_MISMATCH,
+        "%s was trained on another version of %s: its fingerprint is %.12s..., that of "
+        "the data found is %.12s...; name the data set after the model to use it anyway",
+        model_path, pgcn_model_dataset(r->model), expected, found);
+}
+
+static pgcn_status load(const cli_command *command, const cli_arguments *arguments, request *r) {
+    char steps[256];
+    const char *path = arguments->word[0];
+    CLI_TRY(read_inference(command, arguments, r));
+    CLI_TRY(cli_report(command, cli_load_model(path, &r->model)));
     bool own_data = arguments->words == 1 && !r->source.edges;
     const char *part = r->source.features ? "features" : r->source.labels ? "labels" : NULL;
     const char *name = arguments->words > 1 ? arguments->word[1] : NULL;
-    json_t *record = own_data ? cli_source_recall(arguments->word[0], &name, &r->source) : NULL;
+    json_t *record = own_data ? cli_source_recall(path, &name, &r->source) : NULL;
     if (own_data && !record) name = pgcn_model_dataset(r->model);
     if (!own_data && !r->source.steps && !(name && strchr(name, ':'))) {
         steps_of_training(r->model, steps, sizeof steps);
         if (*steps) r->source.steps = steps;
     }
-    int code = cli_load_dataset(
-        command, name, &r->source,
+    const char *advice =
         !own_data ? ""
         : record
             ? "; or name the data set after the model, if it is elsewhere"
             : "; there is no data.json beside the model to say where its data is: name the data "
-              "set after the model, or give its files with --edges and --features",
-        &r->data);
+              "set after the model, or give its files with --edges and --features";
+    pgcn_status status = cli_load_dataset(command, name, &r->source, advice, &r->data);
     json_decref(record);
-    r->source = (cli_source){0}; /* its words may have been the record's */
-    if (code >= 0) return code;
-    const char *found = pgcn_dataset_describe(r->data).fingerprint;
-    bool other = own_data && strcmp(found, pgcn_model_fingerprint(r->model)) != 0;
-    if (other && part) {
-        cli_complain(command,
-                     "--%s was given without --edges, and with the other files of the training of "
-                     "%s it makes other data; to use the model on other data give --edges too",
-                     part, arguments->word[0]);
-        return EXIT_FAILED;
-    }
-    if (other) {
-        cli_complain(
-            command,
-            "%s was trained on another version of %s: its fingerprint is %.12s..., that of "
-            "the data found is %.12s...; name the data set after the model to use it anyway",
-            arguments->word[0], pgcn_model_dataset(r->model), pgcn_model_fingerprint(r->model),
-            found);
-        return EXIT_FAILED;
-    }
-    return -1;
+    r->source = (cli_source){0}; /* its strings may have been the record's */
+    if (status != PGCN_OK || !own_data) return status;
+    return check_training_data(command, path, part, r);
 }
 
 /* ---- eval ---------------------------------------------------------------------------------------- */
@@ -176,7 +183,7 @@ static bool is_training_data(const request *r) {
 /* As JSON calls it, in the order of pgcn_split_match. */
 static const char *const split_matches[] = {"same", "other", "none", "by name"};
 
-/* What has to be said about the split before the figures are believed; "": nothing. */
+/* A warning about the split, without which the figures would mislead; "": none. */
 static void split_remark(const request *r, const pgcn_scores *scores, char *out, size_t bytes) {
     const char *items = cli_items(pgcn_model_task(r->model)), *split = pgcn_model_split(r->model);
     const char *included = is_training_data(r) ? ", those of the training included" : "";
@@ -201,7 +208,7 @@ static void split_remark(const request *r, const pgcn_scores *scores, char *out,
             split, items, included);
 }
 
-static int print_eval_json(const request *r, const pgcn_scores *scores) {
+static pgcn_status print_eval_json(const request *r, const pgcn_scores *scores) {
     const struct {
         const char *name;
         const pgcn_score *score;
@@ -247,7 +254,8 @@ static void print_figure(double percent) {
         printf(" %10.2f", percent);
 }
 
-/* The other measures below, a column for each part; what the data names comes first. */
+/* All measures, a column for each part of the split; the one that the data set names comes
+ * first. */
 static void print_measures(const request *r, const pgcn_score *const *part, int parts) {
     static const char *const heads[] = {"training", "validation", "test", "all"};
     pgcn_task task = pgcn_model_task(r->model);
@@ -265,7 +273,7 @@ static void print_measures(const request *r, const pgcn_score *const *part, int 
     printf("\n");
 }
 
-static int print_eval_table(const request *r, const pgcn_scores *scores) {
+static void print_eval_table(const request *r, const pgcn_scores *scores) {
     pgcn_task task = pgcn_model_task(r->model);
     pgcn_dataset_info info = pgcn_dataset_describe(r->data);
     const char *split = split_scored(r, scores);
@@ -301,27 +309,28 @@ static int print_eval_table(const request *r, const pgcn_scores *scores) {
         printf("\nThe %s is that of the mean of the %d draws.\n", cli_metric(task),
                r->inference.draws);
     if (*remark) printf("\nNote: %s.\n", remark);
-    return EXIT_DONE;
 }
 
-static int run_eval(int argc, char **argv) {
+static pgcn_status run_eval(int argc, char **argv) {
     request r = empty_request;
     const cli_option options[] = {
         COMMON_OPTIONS(r),
         {"json", NULL, NULL, "print one JSON line instead of the table", NULL, &r.json},
-        NO_MORE_OPTIONS};
+        CLI_OPTIONS_END};
     cli_arguments arguments;
     pgcn_scores scores;
-    int code = cli_parse(&cli_eval, options, 1, 2, argc, argv, &arguments);
-    if (code >= 0) return code;
-    code = load(&cli_eval, &arguments, &r);
-    pgcn_status status =
-        code < 0 ? pgcn_model_evaluate(r.model, r.data, &r.inference, &scores) : PGCN_OK;
-    if (status != PGCN_OK) code = cli_failed(&cli_eval, status);
-    if (code < 0) cli_print_notes(stderr, r.data);
-    if (code < 0) code = r.json ? print_eval_json(&r, &scores) : print_eval_table(&r, &scores);
+    pgcn_status status = cli_parse(&cli_eval, options, argc, argv, &arguments);
+    if (status != PGCN_OK || arguments.help_shown) return status;
+    status = load(&cli_eval, &arguments, &r);
+    if (status == PGCN_OK)
+        status = cli_report(&cli_eval, pgcn_model_evaluate(r.model, r.data, &r.inference, &scores));
+    if (status == PGCN_OK) cli_print_notes(stderr, r.data);
+    if (status == PGCN_OK && r.json)
+        status = print_eval_json(&r, &scores);
+    else if (status == PGCN_OK)
+        print_eval_table(&r, &scores);
     release(&r);
-    return code;
+    return status;
 }
 
 /* ---- predict --------------------------------------------------------------------------------------- */
@@ -341,7 +350,7 @@ static void put_json_text(FILE *out, const char *text) {
     json_decref(value);
 }
 
-/* The name that the source has for it, or else its number. */
+/* Its name in the source, or else its number. */
 static void put_name(FILE *out, const char *name, int64_t number, bool json) {
     if (!name)
         fprintf(out, "%lld", (long long)number);
@@ -351,7 +360,7 @@ static void put_name(FILE *out, const char *name, int64_t number, bool json) {
         cli_put_cell(out, name);
 }
 
-/* What is written: a row of probabilities for each node or graph. */
+/* The predictions: a row of probabilities for each node or graph. */
 typedef struct predictions {
     const request *r;
     pgcn_task task; /* of the model */
@@ -363,14 +372,15 @@ typedef struct predictions {
     bool json;
 } predictions;
 
-/* The row of the item that people know by this number. */
-static int64_t turn_to(predictions *p, int64_t number) {
+/* Finds the row of an item by its number in the source, and its most likely class. */
+static int64_t select_item(predictions *p, int64_t number) {
     int64_t row = p->task == PGCN_TASK_GRAPH ? number : cli_node_row(p->r->data, number);
     p->best = best_class(p->probability + row * p->classes, p->classes);
     return row;
 }
 
-/* Data may have classes of graphs where the model predicts nodes. */
+/* --unlabelled. Data may have classes of graphs where the model predicts nodes: those do not
+ * count. */
 static bool is_wanted(const predictions *p, int64_t row) {
     bool graphs = pgcn_dataset_describe(p->r->data).task == PGCN_TASK_GRAPH;
     bool same_items = graphs == (p->task == PGCN_TASK_GRAPH);
@@ -382,9 +392,9 @@ static void put_item(const predictions *p, int64_t number, int64_t row) {
     put_name(p->out, graph ? NULL : pgcn_dataset_node_id(p->r->data, row), number, p->json);
 }
 
-/* Class c is what the row says: the most likely one, or of several labels each that is more likely than
- * not, as its F1 counts them. */
-static bool is_said(const predictions *p, int64_t row, int c) {
+/* Whether class c is predicted: the most likely one or, where nodes have several labels, each that
+ * is more likely than not. F1 counts labels the same way. */
+static bool is_predicted(const predictions *p, int64_t row, int c) {
     if (p->task == PGCN_TASK_MULTILABEL) return p->probability[row * p->classes + c] > 0.5f;
     return c == p->best;
 }
@@ -406,7 +416,7 @@ static void put_labels_cell(const predictions *p, int64_t row) {
     FILE *cell = open_memstream(&text, &bytes);
     const char *between = "";
     for (int c = 0; cell && c < p->classes; c++) {
-        if (!is_said(p, row, c)) continue;
+        if (!is_predicted(p, row, c)) continue;
         const char *name = pgcn_model_class_name(p->r->model, c);
         if (name)
             fprintf(cell, "%s%s", between, name);
@@ -421,7 +431,7 @@ static void put_labels_cell(const predictions *p, int64_t row) {
 static void put_numbers_cell(const predictions *p, int64_t row, const float *number) {
     char between = ',';
     for (int c = 0; c < p->classes; c++) {
-        if (!is_said(p, row, c)) continue;
+        if (!is_predicted(p, row, c)) continue;
         fprintf(p->out, "%c%.9g", between, (double)number[row * p->classes + c]);
         between = ';';
     }
@@ -440,7 +450,7 @@ static void write_csv(predictions *p) {
     }
     fputc('\n', out);
     for (int64_t number = 0; number < p->items; number++) {
-        int64_t row = turn_to(p, number);
+        int64_t row = select_item(p, number);
         if (!is_wanted(p, row)) continue;
         put_item(p, number, row);
         fputc(',', out);
@@ -456,12 +466,12 @@ static void write_csv(predictions *p) {
 /* ---- JSON ---- */
 
 /* "key":value of the class, or "key":[value,...] of all labels. `number` NULL: their names. */
-static void put_said(const predictions *p, const char *key, int64_t row, const float *number) {
+static void put_predicted(const predictions *p, const char *key, int64_t row, const float *number) {
     bool several = p->task == PGCN_TASK_MULTILABEL;
     const char *between = "";
     fprintf(p->out, ",\"%s\":%s", key, several ? "[" : "");
     for (int c = 0; c < p->classes; c++) {
-        if (!is_said(p, row, c)) continue;
+        if (!is_predicted(p, row, c)) continue;
         fputs(between, p->out);
         if (number)
             fprintf(p->out, "%.9g", (double)number[row * p->classes + c]);
@@ -487,15 +497,15 @@ static void write_json(predictions *p) {
     }
     fprintf(out, ",\"predictions\":[");
     for (int64_t number = 0; number < p->items; number++) {
-        int64_t row = turn_to(p, number);
+        int64_t row = select_item(p, number);
         if (!is_wanted(p, row)) continue;
         fprintf(out, "%s\n{\"%s\":", first ? "" : ",",
                 p->task == PGCN_TASK_GRAPH ? "graph" : "node");
         first = false;
         put_item(p, number, row);
-        put_said(p, p->task == PGCN_TASK_MULTILABEL ? "labels" : "label", row, NULL);
-        put_said(p, "probability", row, p->probability);
-        if (r->inference.draws > 0) put_said(p, "deviation", row, p->deviation);
+        put_predicted(p, p->task == PGCN_TASK_MULTILABEL ? "labels" : "label", row, NULL);
+        put_predicted(p, "probability", row, p->probability);
+        if (r->inference.draws > 0) put_predicted(p, "deviation", row, p->deviation);
         for (int c = 0; c < p->classes && r->all; c++)
             fprintf(out, "%s%.9g%s", c ? "," : ",\"probabilities\":[",
                     (double)p->probability[row * p->classes + c], c + 1 == p->classes ? "]" : "");
@@ -511,39 +521,52 @@ static int64_t items_of(const request *r) {
     return pgcn_model_task(r->model) == PGCN_TASK_GRAPH ? info.graphs : info.nodes;
 }
 
-static int write_predictions(const request *r, const float *probability, const float *deviation) {
+static pgcn_status write_predictions(const request *r, const float *probability,
+                                     const float *deviation) {
     predictions p = {.r = r,
                      .task = pgcn_model_task(r->model),
                      .items = items_of(r),
                      .classes = pgcn_model_classes(r->model),
                      .probability = probability,
                      .deviation = deviation};
-    size_t suffix = r->out ? strlen(r->out) : 0, bytes = 0;
-    p.json = r->json || (suffix > 5 && strcmp(r->out + suffix - 5, ".json") == 0);
+    p.json = r->json || (r->out && cli_ends_in(r->out, ".json"));
     char *text = NULL;
+    size_t bytes = 0;
     p.out = open_memstream(&text, &bytes);
-    if (!p.out) {
-        cli_complain(&cli_predict, "out of memory");
-        return EXIT_FAILED;
-    }
+    if (!p.out) return cli_fail(&cli_predict, PGCN_ERR_MEMORY, "out of memory");
     (p.json ? write_json : write_csv)(&p);
-    bool fine = fclose(p.out) == 0;
-    int code = EXIT_DONE;
-    if (!fine) {
-        cli_complain(&cli_predict, "out of memory for the predictions of %lld %s",
+    pgcn_status status = PGCN_OK;
+    if (fclose(p.out) != 0)
+        status =
+            cli_fail(&cli_predict, PGCN_ERR_MEMORY, "out of memory for the predictions of %lld %s",
                      (long long)p.items, cli_items(p.task));
-        code = EXIT_FAILED;
-    } else if (!r->out) {
+    else if (r->out)
+        status = cli_report(&cli_predict, pgcn_file_write(r->out, text, bytes));
+    else
         fwrite(text, 1, bytes, stdout);
-    } else {
-        pgcn_status status = pgcn_file_write(r->out, text, bytes);
-        if (status != PGCN_OK) code = cli_failed(&cli_predict, status);
-    }
     free(text);
-    return code;
+    return status;
 }
 
-static int run_predict(int argc, char **argv) {
+static pgcn_status predict_and_write(const request *r) {
+    size_t count = (size_t)items_of(r) * (size_t)pgcn_model_classes(r->model);
+    float *probability = calloc(count, sizeof *probability);
+    float *deviation = calloc(count, sizeof *deviation);
+    pgcn_status status =
+        probability && deviation
+            ? cli_report(&cli_predict, pgcn_model_predict(r->model, r->data, &r->inference,
+                                                          probability, deviation))
+            : cli_fail(&cli_predict, PGCN_ERR_MEMORY, "out of memory for %zu probabilities", count);
+    if (status == PGCN_OK) {
+        cli_print_notes(stderr, r->data);
+        status = write_predictions(r, probability, deviation);
+    }
+    free(probability);
+    free(deviation);
+    return status;
+}
+
+static pgcn_status run_predict(int argc, char **argv) {
     request r = empty_request;
     const cli_option options[] = {
         {"out", "FILE", "standard output", "where to write; .json for JSON", &r.out, NULL},
@@ -551,29 +574,12 @@ static int run_predict(int argc, char **argv) {
         {"all", NULL, NULL, "also the probabilities of all classes", NULL, &r.all},
         {"unlabelled", NULL, NULL, "only those whose class was not given", NULL, &r.unlabelled},
         {"json", NULL, NULL, "JSON whatever the name of the file", NULL, &r.json},
-        NO_MORE_OPTIONS};
+        CLI_OPTIONS_END};
     cli_arguments arguments;
-    int code = cli_parse(&cli_predict, options, 1, 2, argc, argv, &arguments);
-    if (code >= 0) return code;
-    code = load(&cli_predict, &arguments, &r);
-    if (code < 0) {
-        size_t count = (size_t)items_of(&r) * (size_t)pgcn_model_classes(r.model);
-        float *probability = calloc(count, sizeof *probability);
-        float *deviation = calloc(count, sizeof *deviation);
-        pgcn_status status = PGCN_ERR_MEMORY;
-        if (!probability || !deviation) {
-            cli_complain(&cli_predict, "out of memory for %zu probabilities", count);
-            code = EXIT_FAILED;
-        } else if ((status = pgcn_model_predict(r.model, r.data, &r.inference, probability,
-                                                deviation)) != PGCN_OK) {
-            code = cli_failed(&cli_predict, status);
-        } else {
-            cli_print_notes(stderr, r.data);
-            code = write_predictions(&r, probability, deviation);
-        }
-        free(probability);
-        free(deviation);
-    }
+    pgcn_status status = cli_parse(&cli_predict, options, argc, argv, &arguments);
+    if (status != PGCN_OK || arguments.help_shown) return status;
+    status = load(&cli_predict, &arguments, &r);
+    if (status == PGCN_OK) status = predict_and_write(&r);
     release(&r);
-    return code;
+    return status;
 }

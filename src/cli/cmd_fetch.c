@@ -1,29 +1,31 @@
-/* pathgcn data fetch: published data sets from their homes, or a mirror, into the cache, where
- * every command finds them by name. The work is pgcn_fetch(); here are names, the bar and Ctrl-C.
- * Called by cmd_data.c. */
+/* pathgcn data fetch: downloads published data sets, or copies them from a mirror, to the cache,
+ * where every command finds them by name. pgcn_fetch() does the work; here are the options, the
+ * progress bar and Ctrl-C. Called by cmd_data.c. */
 #include "cli/cli.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-static int run(int argc, char **argv);
+static pgcn_status run(int argc, char **argv);
 
 const cli_command cli_fetch = {
     .name = "data fetch",
     .summary = "download published data sets",
     .arguments = "NAME...",
-    .text = "Brings data sets from where they are published to the cache ($XDG_CACHE_HOME/pathgcn\n"
-            "or ~/.cache/pathgcn), where 'pathgcn train NAME' finds them. --list shows them, each\n"
-            "with its licence and reference; docs/DATASETS.md has more. Every file is checked\n"
-            "against its known SHA-256, files that are here already are not fetched again, and a\n"
-            "download that broke off or was stopped by Ctrl-C goes on where it ended. A mirror is\n"
-            "a URL or a directory that holds NAME/FILE, for instance somebody else's cache; it is\n"
-            "asked before the home.",
+    .text =
+        "Downloads data sets from where they are published to the cache ($XDG_CACHE_HOME/pathgcn\n"
+        "or ~/.cache/pathgcn), where 'pathgcn train NAME' finds them. --list shows them, each\n"
+        "with its licence and reference; docs/DATASETS.md has more. Every file is checked\n"
+        "against its known SHA-256. Files that are in the cache already are not fetched again, and\n"
+        "a download that was interrupted continues where it stopped. A mirror is a URL or a\n"
+        "directory that holds NAME/FILE, for instance somebody else's cache; it is tried before\n"
+        "the original server.",
     .examples = "  pathgcn data fetch cora\n"
                 "  pathgcn data fetch cora texas MUTAG --out data\n"
                 "  pathgcn data fetch --all --mirror http://mirror.example.org/graphs\n"
                 "  pathgcn data fetch --list\n",
+    .most_words = CLI_MAX_WORDS,
     .run = run,
 };
 
@@ -39,21 +41,18 @@ typedef struct request {
 typedef struct meter {
     bool on;
     double begin, shown;
-    int64_t begin_bytes; /* that were here before */
+    int64_t begin_bytes; /* that were in the cache before */
     const char *name;
 } meter;
 
 static void show(const meter *m, const pgcn_fetch_progress *p) {
-    char here[32], total[40] = "", speed[48] = "", bar[48] = "", line[512], done[32];
+    char here[32], total[40] = "", speed[48] = "", bar[CLI_BAR_BYTES] = "", line[512], done[32];
     double seconds = cli_now() - m->begin;
     pgcn_format_bytes(p->set_bytes, here);
     if (p->set_total > 0) {
-        int filled = (int)(20 * (double)p->set_bytes / (double)p->set_total);
-        filled = filled > 20 ? 20 : filled;
         pgcn_format_bytes(p->set_total, done);
         snprintf(total, sizeof total, " of %s", done);
-        snprintf(bar, sizeof bar, "[%.*s%.*s] ", filled, "####################", 20 - filled,
-                 "....................");
+        cli_format_bar((double)p->set_bytes / (double)p->set_total, bar);
     }
     if (p->waiting) {
         snprintf(speed, sizeof speed, "  waiting before attempt %d", p->attempt + 1);
@@ -102,7 +101,7 @@ static void print_published(const pgcn_published *set) {
     if (*set->note) printf("  note:      %s\n", set->note);
 }
 
-static int list(bool json) {
+static pgcn_status list(bool json) {
     pgcn_published set;
     if (json) {
         json_t *all = json_array();
@@ -114,7 +113,7 @@ static int list(bool json) {
         if (i > 0) putchar('\n');
         print_published(&set);
     }
-    return EXIT_DONE;
+    return PGCN_OK;
 }
 
 /* ---- fetching ------------------------------------------------------------------------------- */
@@ -132,7 +131,8 @@ static void print_result(const pgcn_published *set, const pgcn_fetch_result *res
     if (*set->note) printf("  note:      %s\n", set->note);
 }
 
-static int fetch_one(const request *r, meter *m, const char *name, json_t *fetched) {
+static pgcn_status fetch_one(const request *r, meter *m, const pgcn_published *set,
+                             json_t *fetched) {
     pgcn_fetch_opts opts = pgcn_fetch_opts_default();
     opts.directory = r->out;
     opts.mirror = r->mirror;
@@ -144,98 +144,95 @@ static int fetch_one(const request *r, meter *m, const char *name, json_t *fetch
     opts.progress = on_progress;
     opts.context = m;
     pgcn_fetch_result result;
-    pgcn_status status = pgcn_fetch(name, &opts, &result);
+    pgcn_status status = pgcn_fetch(set->name, &opts, &result);
     if (m->on) fprintf(stderr, "\r\033[K");
-    if (status != PGCN_OK) return cli_failed(&cli_fetch, status);
-    pgcn_published set;
-    if (!pgcn_published_find(name, &set)) return EXIT_FAILED;
+    if (status != PGCN_OK) return cli_report(&cli_fetch, status);
     if (r->json)
         json_array_append_new(
-            fetched, json_pack("{s:s, s:s, s:i, s:i, s:I, s:s, s:s, s:s}", "name", set.name, "path",
-                               result.path, "fetched", result.fetched, "kept", result.kept,
+            fetched, json_pack("{s:s, s:s, s:i, s:i, s:I, s:s, s:s, s:s}", "name", set->name,
+                               "path", result.path, "fetched", result.fetched, "kept", result.kept,
                                "downloaded_bytes", (json_int_t)result.downloaded, "licence",
-                               set.licence, "reference", set.reference, "note", set.note));
+                               set->licence, "reference", set->reference, "note", set->note));
     else if (!r->quiet)
-        print_result(&set, &result);
-    return EXIT_DONE;
+        print_result(set, &result);
+    return PGCN_OK;
 }
 
-static bool is_known(const char *name) {
-    pgcn_published set;
-    if (pgcn_published_find(name, &set)) return true;
+static pgcn_status find_published(const char *name, pgcn_published *out) {
+    if (pgcn_published_find(name, out)) return PGCN_OK;
     cli_guess guess = cli_guess_start(name);
+    char hint[CLI_HINT_BYTES];
+    pgcn_published set;
     for (int i = 0; pgcn_published_get(i, &set); i++) {
         cli_guess_offer(&guess, set.name);
         if (*set.alias) cli_guess_offer(&guess, set.alias);
     }
-    cli_complain(&cli_fetch, "no published data set is called '%s'%s%s%s; --list shows them", name,
-                 guess.best ? " (did you mean " : "", guess.best ? guess.best : "",
-                 guess.best ? "?)" : "");
-    return false;
+    cli_guess_hint(&guess, "", hint);
+    return cli_fail(&cli_fetch, PGCN_ERR_ARGUMENT,
+                    "no published data set is called '%s'%s; --list shows them", name, hint);
 }
 
-/* The sets one after the other; one that fails does not keep the others away. */
-static int fetch_all(const request *r, const cli_arguments *arguments) {
+/* Fetches the sets one after the other. If one fails the others are still fetched. */
+static pgcn_status fetch_all(const request *r, const cli_arguments *arguments) {
     meter m = {.on = !r->quiet && isatty(STDERR_FILENO)};
     json_t *fetched = json_array();
     pgcn_published set;
-    int worst = EXIT_DONE;
+    pgcn_status worst = PGCN_OK;
     for (int i = 0; r->all && !cli_interrupted() && pgcn_published_get(i, &set); i++)
-        if (set.in_paper && fetch_one(r, &m, set.name, fetched) != EXIT_DONE) worst = EXIT_FAILED;
+        if (set.in_paper && fetch_one(r, &m, &set, fetched) != PGCN_OK) worst = PGCN_ERR_IO;
     for (int i = 0; i < arguments->words && !cli_interrupted(); i++) {
-        int code = fetch_one(r, &m, arguments->word[i], fetched);
-        if (code > worst) worst = code;
+        pgcn_status status = find_published(arguments->word[i], &set);
+        if (status == PGCN_OK) status = fetch_one(r, &m, &set, fetched);
+        if (cli_exit_code(status) > cli_exit_code(worst)) worst = status;
     }
     if (r->json && json_array_size(fetched) > 0) {
-        int code = cli_print_json(&cli_fetch, json_pack("{s:o}", "fetched", fetched));
-        return worst != EXIT_DONE ? worst : code;
+        pgcn_status status = cli_print_json(&cli_fetch, json_pack("{s:O}", "fetched", fetched));
+        if (worst == PGCN_OK) worst = status;
     }
     json_decref(fetched);
     return worst;
 }
 
-static bool read_pause(request *r) {
+static pgcn_status read_numbers(request *r) {
+    CLI_TRY(cli_number(&cli_fetch, "retries", r->retries_text, 0, 100, &r->retries));
+    CLI_TRY(cli_number(&cli_fetch, "least-rate", r->rate_text, 0, 1000000000, &r->rate));
     if (pgcn_number_parse(r->pause_text, &r->pause) && r->pause >= 0 && r->pause <= 3600)
-        return true;
-    cli_complain(&cli_fetch, "--pause is '%s', expected seconds from 0 to 3600", r->pause_text);
-    return false;
+        return PGCN_OK;
+    return cli_fail(&cli_fetch, PGCN_ERR_ARGUMENT,
+                    "--pause is '%s', expected seconds from 0 to 3600", r->pause_text);
 }
 
-static int run(int argc, char **argv) {
+static pgcn_status run(int argc, char **argv) {
     request r = {.retries_text = "4", .pause_text = "1", .rate_text = "1000"};
     const cli_option options[] = {
         {"all", NULL, NULL, "the fifteen data sets of the paper", NULL, &r.all},
         {"list", NULL, NULL, "only show what can be fetched, with licence and reference", NULL,
          &r.list},
         {"out", "DIR", "the cache", "where the folders of the data sets go", &r.out, NULL},
-        {"mirror", "URL|DIR", "PATHGCN_MIRROR", "place that holds NAME/FILE, asked before the home",
-         &r.mirror, NULL},
-        {"mirror-only", NULL, NULL, "do not ask the home", NULL, &r.mirror_only},
-        {"retries", "N", "4", "how often a transfer that broke is tried again", &r.retries_text,
+        {"mirror", "URL|DIR", "PATHGCN_MIRROR",
+         "server or folder that holds NAME/FILE, tried first", &r.mirror, NULL},
+        {"mirror-only", NULL, NULL, "do not try the original server", NULL, &r.mirror_only},
+        {"retries", "N", "4", "how often an interrupted transfer is retried", &r.retries_text,
          NULL},
-        {"pause", "SECONDS", "1", "before the first retry; twice as long before each next",
+        {"pause", "SECONDS", "1", "pause before the first retry; doubled before each next one",
          &r.pause_text, NULL},
         {"least-rate", "BYTES", "1000",
-         "a second, over 30 seconds; a slower transfer is tried again, then given up. 0: any rate",
+         "least bytes per second, over 30 seconds; a slower transfer is retried, then given up. 0: any",
          &r.rate_text, NULL},
-        {"force", NULL, NULL, "fetch files that are here, too", NULL, &r.force},
-        {"json", NULL, NULL, "print one JSON line", NULL, &r.json},
+        {"force", NULL, NULL, "fetch files that are in the cache already, too", NULL, &r.force},
+        CLI_JSON_OPTION(r.json),
         {"quiet", NULL, NULL, "print only errors", NULL, &r.quiet},
-        {NULL, NULL, NULL, NULL, NULL, NULL}};
+        CLI_OPTIONS_END};
     cli_arguments arguments;
-    int code = cli_parse(&cli_fetch, options, 0, CLI_MAX_WORDS, argc, argv, &arguments);
-    if (code >= 0) return code;
+    pgcn_status status = cli_parse(&cli_fetch, options, argc, argv, &arguments);
+    if (status != PGCN_OK || arguments.help_shown) return status;
     if (r.list) return list(r.json);
-    if (!cli_number(&cli_fetch, "retries", r.retries_text, 0, 100, &r.retries) ||
-        !cli_number(&cli_fetch, "least-rate", r.rate_text, 0, 1000000000, &r.rate) ||
-        !read_pause(&r))
-        return EXIT_USAGE;
-    if (arguments.words == 0 && !r.all) {
-        cli_complain(&cli_fetch, "name a data set, or add --all; --list shows what there is");
-        return EXIT_USAGE;
-    }
-    for (int i = 0; i < arguments.words; i++)
-        if (!is_known(arguments.word[i])) return EXIT_USAGE;
+    CLI_TRY(read_numbers(&r));
+    if (arguments.words == 0 && !r.all)
+        return cli_fail(&cli_fetch, PGCN_ERR_ARGUMENT,
+                        "name a data set, or add --all; --list shows what there is");
+    pgcn_published set;
+    for (int i = 0; i < arguments.words; i++) CLI_TRY(find_published(arguments.word[i], &set));
     cli_catch_signals();
     return fetch_all(&r, &arguments);
 }

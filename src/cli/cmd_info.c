@@ -3,25 +3,24 @@
 
 #include <stdlib.h>
 
-static int run(int argc, char **argv);
+static pgcn_status run(int argc, char **argv);
 
 const cli_command cli_info = {
     .name = "info",
     .summary = "version, instruction set, threads, compiler",
     .arguments = "",
-    .text = "Prints what this program was built from and what it found on this machine.",
+    .text = "Prints how this program was built and what it found on this machine.",
     .examples = "  pathgcn info\n",
     .computes = true,
     .run = run,
 };
 
-static int run(int argc, char **argv) {
+static pgcn_status run(int argc, char **argv) {
     bool json = false;
-    const cli_option options[] = {{"json", NULL, NULL, "print one JSON line", NULL, &json},
-                                  {NULL, NULL, NULL, NULL, NULL, NULL}};
+    const cli_option options[] = {CLI_JSON_OPTION(json), CLI_OPTIONS_END};
     cli_arguments arguments;
-    int code = cli_parse(&cli_info, options, 0, 0, argc, argv, &arguments);
-    if (code >= 0) return code;
+    pgcn_status status = cli_parse(&cli_info, options, argc, argv, &arguments);
+    if (status != PGCN_OK || arguments.help_shown) return status;
     pgcn_info info = pgcn_info_get();
     const char *data = getenv("PATHGCN_DATA");
     if (json)
@@ -35,5 +34,5 @@ static int run(int argc, char **argv) {
            "version", info.version, "bits", info.bits_revision, "isa", info.isa, info.isa_built,
            "threads", info.cores, "compiler", info.compiler, "data",
            data ? data : "PATHGCN_DATA is not set");
-    return EXIT_DONE;
+    return PGCN_OK;
 }

@@ -1,13 +1,13 @@
 /* pathgcn kernels: what the path kernels of a model do. A kernel s_0 .. s_(k-1) is the polynomial
- * f(x) = sum_i s_i x^i in the transition matrix: f(1) is what it makes of signals that neighbours
- * share, f(0) = s_0 of what a node has by itself, f(-1) of signals that change sign along every
+ * f(x) = sum_i s_i x^i in the transition matrix, so f is its frequency response: f(1) to a constant
+ * signal, f(0) = s_0 to what a node has by itself, f(-1) to a signal that changes sign along every
  * edge. */
 #include "cli/cli.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-static int run(int argc, char **argv);
+static pgcn_status run(int argc, char **argv);
 
 const cli_command cli_kernels = {
     .name = "kernels",
@@ -15,21 +15,23 @@ const cli_command cli_kernels = {
     .arguments = "MODEL",
     .text =
         "One line per layer: the weight of each node of a path, its start first, as mean over the\n"
-        "channels, and what these kernels make of a signal. f(1) is the answer to a signal that\n"
-        "is the same everywhere, f(0) to what a node has by itself, f(-1) to one that changes sign\n"
-        "along every edge. A channel smooths if |f(1)| is the largest of the three; it takes\n"
+        "channels, and the response of these kernels to a signal: f(1) to a signal that is the same\n"
+        "everywhere, f(0) to what a node has by itself, f(-1) to one that changes sign along every\n"
+        "edge. A channel smooths if |f(1)| is the largest of the three; it takes\n"
         "differences from the neighbours, as an edge detector does, if |f(0)| or |f(-1)| is\n"
         "larger than |f(1)|. The last column counts the channels in which some later node of a path\n"
         "has a negative weight. --json has the weights of all channels. The network gin has no paths:\n"
         "its layers have (1 + eps, 1), the weights of a node and of the sum over its neighbours.",
     .examples = "  pathgcn kernels runs/karate/model.safetensors\n"
                 "  pathgcn kernels runs/cora/model.safetensors --json > kernels.json\n",
+    .least_words = 1,
+    .most_words = 1,
     .run = run,
 };
 
 cli_kernel_effect cli_kernel_measure(const float *weight, int path_length, int channels) {
-    /* What starts equal and is never trained (a path of one node, the identity) should not be
-     * called one thing or the other because of rounding. */
+    /* A kernel with |f(1)| equal to the others (a path of one node, the identity) must not be
+     * counted as one or the other because of rounding. */
     const double equal = 1e-6;
     cli_kernel_effect s = {0};
     for (int c = 0; c < channels; c++) {
@@ -99,19 +101,18 @@ static json_t *layer_to_json(const pgcn_config *config, const float *weight) {
                      "any_negative", s.negative, "channels", channels);
 }
 
-static int print(const pgcn_model *model, bool json) {
+static pgcn_status print(const pgcn_model *model, bool json) {
     const pgcn_config *config = pgcn_model_config(model);
     float *weight = malloc((size_t)config->path_length * (size_t)config->channels * sizeof *weight);
-    if (!weight) {
-        cli_complain(&cli_kernels, "out of memory for a kernel of %d x %d weights",
-                     config->path_length, config->channels);
-        return EXIT_FAILED;
-    }
+    if (!weight)
+        return cli_fail(&cli_kernels, PGCN_ERR_MEMORY,
+                        "out of memory for a kernel of %d x %d weights", config->path_length,
+                        config->channels);
     json_t *layers = json ? json_array() : NULL;
     pgcn_status status = PGCN_OK;
     if (!json) print_heads(model);
     for (int l = 0; l < config->layers && status == PGCN_OK; l++) {
-        status = pgcn_model_kernel(model, l, weight);
+        status = cli_report(&cli_kernels, pgcn_model_kernel(model, l, weight));
         if (status != PGCN_OK) break;
         if (json)
             json_array_append_new(layers, layer_to_json(config, weight));
@@ -119,28 +120,25 @@ static int print(const pgcn_model *model, bool json) {
             print_layer(config, l, weight);
     }
     free(weight);
-    if (status != PGCN_OK) {
-        json_decref(layers);
-        return cli_failed(&cli_kernels, status);
-    }
-    if (!json) return EXIT_DONE;
-    return cli_print_json(
-        &cli_kernels, json_pack("{s:s, s:i, s:i, s:I, s:o}", "dataset", pgcn_model_dataset(model),
-                                "path_length", config->path_length, "channels", config->channels,
-                                "epoch", (json_int_t)pgcn_model_epoch(model), "layers", layers));
+    if (json && status == PGCN_OK)
+        status = cli_print_json(
+            &cli_kernels,
+            json_pack("{s:s, s:i, s:i, s:I, s:O}", "dataset", pgcn_model_dataset(model),
+                      "path_length", config->path_length, "channels", config->channels, "epoch",
+                      (json_int_t)pgcn_model_epoch(model), "layers", layers));
+    json_decref(layers);
+    return status;
 }
 
-static int run(int argc, char **argv) {
+static pgcn_status run(int argc, char **argv) {
     bool json = false;
-    const cli_option options[] = {{"json", NULL, NULL, "print one JSON line", NULL, &json},
-                                  {NULL, NULL, NULL, NULL, NULL, NULL}};
+    const cli_option options[] = {CLI_JSON_OPTION(json), CLI_OPTIONS_END};
     cli_arguments arguments;
-    int code = cli_parse(&cli_kernels, options, 1, 1, argc, argv, &arguments);
-    if (code >= 0) return code;
+    pgcn_status status = cli_parse(&cli_kernels, options, argc, argv, &arguments);
+    if (status != PGCN_OK || arguments.help_shown) return status;
     pgcn_model *model = NULL;
-    pgcn_status status = cli_load_model(arguments.word[0], &model);
-    if (status != PGCN_OK) return cli_failed(&cli_kernels, status);
-    code = print(model, json);
+    CLI_TRY(cli_report(&cli_kernels, cli_load_model(arguments.word[0], &model)));
+    status = print(model, json);
     pgcn_model_free(model);
-    return code;
+    return status;
 }

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int run(int argc, char **argv);
+static pgcn_status run(int argc, char **argv);
 
 const cli_command cli_paths = {
     .name = "paths",
@@ -15,13 +15,13 @@ const cli_command cli_paths = {
         "Samples p walks of k nodes from every node (or from --starts) and writes them: as a\n"
         "NumPy array int32 [starts, p, k] when the file's name ends in .npy, else as CSV, a walk\n"
         "a line: start,path,node0,node1,... with the ids of the data (the array has the numbers of\n"
-        "the nodes, from 0). A walk that cannot go on stays where it is. The same seed gives the\n"
-        "same walks at any number of threads.",
+        "the nodes, from 0). A walk without a next node stays where it is. The same seed gives the\n"
+        "same walks with any number of threads.",
     .examples =
         "  pathgcn paths karate --path-length 4 --paths 2 --starts 0,33\n"
         "  pathgcn paths cora --walk node2vec --return-p 4 --inout-q 0.25 --out walks.npy\n",
-    .config_groups = NULL,
     .computes = true,
+    .most_words = 1,
     .run = run,
 };
 
@@ -32,55 +32,59 @@ typedef struct request {
     bool may_stay;
 } request;
 
-static bool real_number(const char *option, const char *text, float *out) {
+static pgcn_status real_number(const char *option, const char *text, float *out) {
     double number;
-    if (pgcn_number_parse(text, &number) && number >= FLT_MIN && number <= FLT_MAX) {
-        *out = (float)number;
-        return true;
-    }
-    cli_complain(&cli_paths, "--%s is '%s', expected a number above 0", option, text);
-    return false;
+    if (!pgcn_number_parse(text, &number) || number < FLT_MIN || number > FLT_MAX)
+        return cli_fail(&cli_paths, PGCN_ERR_ARGUMENT, "--%s is '%s', expected a number above 0",
+                        option, text);
+    *out = (float)number;
+    return PGCN_OK;
 }
 
-static bool walk_options(const request *r, pgcn_paths_opts *opts) {
+static pgcn_status find_walk(const char *name, pgcn_walk *out) {
+    static const char *const names[] = {[PGCN_WALK_UNIFORM] = "uniform",
+                                        [PGCN_WALK_WEIGHTED] = "weighted",
+                                        [PGCN_WALK_NODE2VEC] = "node2vec"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(name, names[i]) == 0) {
+            *out = (pgcn_walk)i;
+            return PGCN_OK;
+        }
+    return cli_fail(&cli_paths, PGCN_ERR_ARGUMENT,
+                    "--walk is '%s', expected uniform | weighted | node2vec", name);
+}
+
+static pgcn_status walk_options(const request *r, pgcn_paths_opts *opts) {
     long long length, paths, seed, draw, threads;
-    const char *walks[] = {"uniform", "weighted", "node2vec"};
-    if (!cli_number(&cli_paths, "path-length", r->length, 1, 4096, &length) ||
-        !cli_number(&cli_paths, "paths", r->paths, 1, 65536, &paths) ||
-        !cli_number(&cli_paths, "seed", r->seed, 0, PGCN_MAX_SEED, &seed) ||
-        !cli_number(&cli_paths, "draw", r->draw, 0, UINT32_MAX, &draw) ||
-        !cli_number(&cli_paths, "threads", r->threads, 0, 1024, &threads) ||
-        !real_number("return-p", r->p, &opts->return_p) ||
-        !real_number("inout-q", r->q, &opts->inout_q))
-        return false;
+    CLI_TRY(cli_number(&cli_paths, "path-length", r->length, 1, 4096, &length));
+    CLI_TRY(cli_number(&cli_paths, "paths", r->paths, 1, 65536, &paths));
+    CLI_TRY(cli_number(&cli_paths, "seed", r->seed, 0, PGCN_MAX_SEED, &seed));
+    CLI_TRY(cli_number(&cli_paths, "draw", r->draw, 0, UINT32_MAX, &draw));
+    CLI_TRY(cli_number(&cli_paths, "threads", r->threads, 0, 1024, &threads));
+    CLI_TRY(real_number("return-p", r->p, &opts->return_p));
+    CLI_TRY(real_number("inout-q", r->q, &opts->inout_q));
     opts->length = (int)length;
     opts->paths = (int)paths;
     opts->seed = (uint64_t)seed;
     opts->draw = (uint64_t)draw;
     opts->threads = (int)threads;
     opts->may_stay = r->may_stay;
-    for (int i = 0; i < 3; i++)
-        if (strcmp(r->walk, walks[i]) == 0) {
-            opts->walk = (pgcn_walk)i;
-            return true;
-        }
-    cli_complain(&cli_paths, "--walk is '%s', expected uniform | weighted | node2vec", r->walk);
-    return false;
+    return find_walk(r->walk, &opts->walk);
 }
 
-static bool second_order_options(const cli_arguments *arguments, const pgcn_paths_opts *opts) {
+static pgcn_status second_order_options(const cli_arguments *arguments,
+                                        const pgcn_paths_opts *opts) {
     const char *given = cli_is_given(arguments, "return-p")  ? "return-p"
                         : cli_is_given(arguments, "inout-q") ? "inout-q"
                                                              : NULL;
-    if (!given || (opts->walk == PGCN_WALK_NODE2VEC && opts->length > 2)) return true;
-    cli_complain(&cli_paths,
-                 opts->walk == PGCN_WALK_NODE2VEC
-                     ? "--%s does nothing: a walk of one step has no step before it; set "
-                       "--path-length to at least 3"
-                     : "--%s does nothing: --walk is not node2vec; leave it out or add --walk "
-                       "node2vec",
-                 given);
-    return false;
+    if (!given || (opts->walk == PGCN_WALK_NODE2VEC && opts->length > 2)) return PGCN_OK;
+    return cli_fail(
+        &cli_paths, PGCN_ERR_ARGUMENT,
+        opts->walk == PGCN_WALK_NODE2VEC
+            ? "--%s does nothing: a walk of one step has no step before it; set --path-length to "
+              "at least 3"
+            : "--%s does nothing: --walk is not node2vec; leave it out or add --walk node2vec",
+        given);
 }
 
 /* The node with this id, -1 if there is none. Few starts are given by hand: a search each is fine. */
@@ -91,7 +95,7 @@ static int64_t find_node(const pgcn_dataset *data, const char *id, size_t length
             const char *name = pgcn_dataset_node_id(data, i);
             if (strlen(name) == length && memcmp(name, id, length) == 0) return i;
         }
-        return -1;
+        return PGCN_OK;
     }
     char number[32];
     int64_t node;
@@ -100,110 +104,112 @@ static int64_t find_node(const pgcn_dataset *data, const char *id, size_t length
     return known ? cli_node_row(data, node) : -1;
 }
 
+/* The walks, and what they start from. */
+typedef struct sample {
+    const pgcn_dataset *data;
+    int64_t starts;
+    pgcn_node *start; /* NULL: all nodes */
+    int paths, length;
+    pgcn_node *walks; /* [starts, paths, length] */
+} sample;
+
 /* "0,5,33" to nodes. */
-static bool parse_starts(const char *text, const pgcn_dataset *data, pgcn_node **out,
-                         int64_t *count) {
-    *out = NULL;
-    *count = 0;
-    *out = malloc((strlen(text) + 1) * sizeof **out);
-    if (!*out) {
-        cli_complain(&cli_paths, "out of memory");
-        return false;
-    }
+static pgcn_status parse_starts(const char *text, sample *s) {
+    const pgcn_dataset *data = s->data;
+    s->starts = 0;
+    s->start = malloc((strlen(text) + 1) * sizeof *s->start);
+    if (!s->start) return cli_fail(&cli_paths, PGCN_ERR_MEMORY, "out of memory");
     for (const char *id = text;;) {
         size_t length = strcspn(id, ",");
         int64_t node = find_node(data, id, length);
-        if (node < 0) {
-            cli_complain(
-                &cli_paths,
+        if (node < 0)
+            return cli_fail(
+                &cli_paths, PGCN_ERR_ARGUMENT,
                 pgcn_dataset_node_id(data, 0)
                     ? "--starts is '%s': number %lld is not a node; expected ids as they "
                       "stand in the data, separated by commas"
                     : "--starts is '%s': number %lld is not a node; expected ids from 0 to "
                       "%lld separated by commas",
-                text, (long long)*count + 1, (long long)pgcn_dataset_describe(data).nodes - 1);
-            free(*out);
-            *out = NULL;
-            return false;
-        }
-        (*out)[(*count)++] = (pgcn_node)node;
+                text, (long long)s->starts + 1, (long long)pgcn_dataset_describe(data).nodes - 1);
+        s->start[s->starts++] = (pgcn_node)node;
         id += length;
-        if (!*id) return true;
+        if (!*id) return PGCN_OK;
         id++;
     }
 }
 
-static int write_csv(const char *path, const pgcn_dataset *data, const pgcn_node *walks,
-                     int64_t starts, int p, int k) {
-    char *text = NULL;
-    size_t bytes = 0;
-    FILE *out = path ? open_memstream(&text, &bytes) : stdout;
-    if (!out) {
-        cli_complain(&cli_paths, "out of memory");
-        return EXIT_FAILED;
-    }
+static void print_csv(FILE *out, const sample *s) {
+    const int k = s->length;
     fprintf(out, "start,path");
     for (int i = 0; i < k; i++) fprintf(out, ",node%d", i);
-    for (int64_t w = 0; w < starts * p && !ferror(out); w++) {
+    for (int64_t w = 0; w < s->starts * s->paths && !ferror(out); w++) {
         fputc('\n', out);
-        cli_put_id(out, data, walks[w * k]);
-        fprintf(out, ",%lld", (long long)(w % p));
+        cli_put_id(out, s->data, s->walks[w * k]);
+        fprintf(out, ",%lld", (long long)(w % s->paths));
         for (int i = 0; i < k; i++) {
             fputc(',', out);
-            cli_put_id(out, data, walks[w * k + i]);
+            cli_put_id(out, s->data, s->walks[w * k + i]);
         }
     }
     fputc('\n', out);
-    if (!path) return EXIT_DONE;
-    if (fclose(out) != 0) {
-        cli_complain(&cli_paths, "out of memory for the text of %lld walks; write .npy instead",
-                     (long long)starts * p);
-        free(text);
-        return EXIT_FAILED;
-    }
-    pgcn_status status = pgcn_file_write(path, text, bytes);
+}
+
+static pgcn_status write_csv(const char *path, const sample *s) {
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *out = open_memstream(&text, &bytes);
+    if (!out) return cli_fail(&cli_paths, PGCN_ERR_MEMORY, "out of memory");
+    print_csv(out, s);
+    pgcn_status status =
+        fclose(out) == 0 ? cli_report(&cli_paths, pgcn_file_write(path, text, bytes))
+                         : cli_fail(&cli_paths, PGCN_ERR_MEMORY,
+                                    "out of memory for the text of %lld walks; write .npy instead",
+                                    (long long)s->starts * s->paths);
     free(text);
-    return status == PGCN_OK ? EXIT_DONE : cli_failed(&cli_paths, status);
+    return status;
 }
 
-static int sample_and_write(const request *r, const pgcn_dataset *data,
-                            const pgcn_paths_opts *opts) {
-    const pgcn_graph *graph = pgcn_dataset_graph(data);
-    pgcn_node *starts = NULL;
-    int64_t n_starts = pgcn_graph_nodes(graph);
-    const pgcn_node *all = NULL; /* nodes by their numbers; NULL if they lie so */
-    if (r->starts_text && !parse_starts(r->starts_text, data, &starts, &n_starts))
-        return EXIT_USAGE;
-    if (!starts) pgcn_dataset_order(data, NULL, &all);
-    pgcn_node *walks =
-        calloc((size_t)n_starts, (size_t)opts->paths * (size_t)opts->length * sizeof *walks);
-    int code;
-    pgcn_status status = PGCN_OK;
-    if (!walks) {
-        cli_complain(&cli_paths, "out of memory for %lld x %d walks of %d nodes",
-                     (long long)n_starts, opts->paths, opts->length);
-        code = EXIT_FAILED;
-    } else if ((status = pgcn_paths_sample(graph, opts, starts ? starts : all, n_starts, walks)) !=
-               PGCN_OK) {
-        code = cli_failed(&cli_paths, status);
-    } else {
+/* The array has the node numbers of the source, not the rows of the data set. */
+static pgcn_status write_npy(const char *path, sample *s) {
+    for (int64_t i = 0; i < s->starts * s->paths * s->length; i++)
+        s->walks[i] = (pgcn_node)cli_node_number(s->data, s->walks[i]);
+    return cli_report(&cli_paths, pgcn_paths_save(path, s->walks, s->starts, s->paths, s->length));
+}
+
+static pgcn_status draw_walks(const pgcn_paths_opts *opts, sample *s) {
+    const pgcn_node *all = NULL; /* all nodes by their numbers; NULL if rows are numbers */
+    if (!s->start) pgcn_dataset_order(s->data, NULL, &all);
+    s->walks = calloc((size_t)s->starts, (size_t)s->paths * (size_t)s->length * sizeof *s->walks);
+    if (!s->walks)
+        return cli_fail(&cli_paths, PGCN_ERR_MEMORY,
+                        "out of memory for %lld x %d walks of %d nodes", (long long)s->starts,
+                        s->paths, s->length);
+    return cli_report(&cli_paths,
+                      pgcn_paths_sample(pgcn_dataset_graph(s->data), opts,
+                                        s->start ? s->start : all, s->starts, s->walks));
+}
+
+static pgcn_status sample_and_write(const request *r, const pgcn_dataset *data,
+                                    const pgcn_paths_opts *opts) {
+    sample s = {.data = data,
+                .starts = pgcn_graph_nodes(pgcn_dataset_graph(data)),
+                .paths = opts->paths,
+                .length = opts->length};
+    pgcn_status status = r->starts_text ? parse_starts(r->starts_text, &s) : PGCN_OK;
+    if (status == PGCN_OK) status = draw_walks(opts, &s);
+    if (status == PGCN_OK) {
         cli_print_notes(stderr, data);
-        size_t length = r->out ? strlen(r->out) : 0;
-        if (length > 4 && strcmp(r->out + length - 4, ".npy") == 0) {
-            for (int64_t i = 0; i < n_starts * opts->paths * opts->length; i++)
-                walks[i] = (pgcn_node)cli_node_number(data, walks[i]);
-            status = pgcn_paths_save(r->out, walks, n_starts, opts->paths, opts->length);
-            code = status == PGCN_OK ? EXIT_DONE : cli_failed(&cli_paths, status);
-        } else {
-            code = write_csv(r->out, data, walks, n_starts, opts->paths, opts->length);
-        }
+        if (!r->out)
+            print_csv(stdout, &s);
+        else
+            status = cli_ends_in(r->out, ".npy") ? write_npy(r->out, &s) : write_csv(r->out, &s);
     }
-    free(starts);
-    free(walks);
-    return code;
+    free(s.start);
+    free(s.walks);
+    return status;
 }
 
-static int run(int argc, char **argv) {
+static pgcn_status run(int argc, char **argv) {
     request r = {.length = "5",
                  .paths = "5",
                  .walk = "uniform",
@@ -223,21 +229,21 @@ static int run(int argc, char **argv) {
          &r.walk, NULL},
         {"return-p", "P", "1", "node2vec p", &r.p, NULL},
         {"inout-q", "Q", "1", "node2vec q", &r.q, NULL},
-        {"may-stay", NULL, NULL, "staying is one more choice of every step", NULL, &r.may_stay},
+        {"may-stay", NULL, NULL, "a step may also stay at its node", NULL, &r.may_stay},
         {"seed", "S", "0", "seed", &r.seed, NULL},
-        {"draw", "D", "0", "another number, another sample of the same seed", &r.draw, NULL},
+        {"draw", "D", "0", "number of the sample: each is another one of the same seed", &r.draw,
+         NULL},
         {"threads", "T", "0", "threads; 0: one per core", &r.threads, NULL},
-        {NULL, NULL, NULL, NULL, NULL, NULL}};
+        CLI_OPTIONS_END};
     cli_arguments arguments;
     pgcn_paths_opts opts = pgcn_paths_opts_default();
     pgcn_dataset *data;
-    int code = cli_parse(&cli_paths, options, 0, 1, argc, argv, &arguments);
-    if (code >= 0) return code;
-    if (!walk_options(&r, &opts) || !second_order_options(&arguments, &opts)) return EXIT_USAGE;
-    code = cli_load_dataset(&cli_paths, arguments.words > 0 ? arguments.word[0] : NULL, &r.source,
-                            "", &data);
-    if (code >= 0) return code;
-    code = sample_and_write(&r, data, &opts);
+    pgcn_status status = cli_parse(&cli_paths, options, argc, argv, &arguments);
+    if (status != PGCN_OK || arguments.help_shown) return status;
+    CLI_TRY(walk_options(&r, &opts));
+    CLI_TRY(second_order_options(&arguments, &opts));
+    CLI_TRY(cli_load_dataset(&cli_paths, cli_first_word(&arguments), &r.source, "", &data));
+    status = sample_and_write(&r, data, &opts);
     pgcn_dataset_free(data);
-    return code;
+    return status;
 }

@@ -1,11 +1,11 @@
-/* pathgcn recipes: which recipes there are, and what the settings of one come to. */
+/* pathgcn recipes: lists the recipes, and shows the settings of one. */
 #include "cli/cli.h"
 
 #include <string.h>
 
-static int run(int argc, char **argv);
-static int run_list(int argc, char **argv);
-static int run_show(int argc, char **argv);
+static pgcn_status run(int argc, char **argv);
+static pgcn_status run_list(int argc, char **argv);
+static pgcn_status run_show(int argc, char **argv);
 
 static const cli_command *const parts[] = {&cli_recipes_list, &cli_recipes_show, NULL};
 
@@ -25,6 +25,8 @@ const cli_command cli_recipes = {
     .examples = "  pathgcn recipes\n"
                 "  pathgcn recipes show cora --layers 8\n"
                 "  pathgcn train cora --recipe paper\n",
+    .least_words = 1,
+    .most_words = CLI_MAX_WORDS,
     .run = run,
     .parts = parts,
 };
@@ -44,15 +46,17 @@ const cli_command cli_recipes_show = {
     .summary = "the settings of one",
     .arguments = "NAME|FILE",
     .text =
-        "Prints every setting that the recipe comes to, in the form of a recipe: what is printed\n"
-        "can be changed and given to train as a file.",
+        "Prints every setting of the recipe, in the form of a recipe: the output can be changed and\n"
+        "given to train as a file.",
     .examples = "  pathgcn recipes show cora\n"
                 "  pathgcn recipes show cora --layers 64\n"
                 "  pathgcn recipes show paper --dataset citeseer > mine.recipe\n",
+    .least_words = 1,
+    .most_words = 1,
     .run = run_show,
 };
 
-static int run(int argc, char **argv) {
+static pgcn_status run(int argc, char **argv) {
     bool options = argc > 0 && argv[0][0] == '-' && strcmp(argv[0], "--help") != 0 &&
                    strcmp(argv[0], "-h") != 0;
     return argc == 0 || options ? run_list(argc, argv) : cli_run_part(&cli_recipes, argc, argv);
@@ -68,23 +72,21 @@ static json_t *to_json(const pgcn_recipe_info *info) {
 
 /* ---- list ------------------------------------------------------------------------------------- */
 
-static int run_list(int argc, char **argv) {
+static pgcn_status run_list(int argc, char **argv) {
     bool json = false, all_read = true;
-    const cli_option options[] = {{"json", NULL, NULL, "print one JSON line", NULL, &json},
-                                  {NULL, NULL, NULL, NULL, NULL, NULL}};
+    const cli_option options[] = {CLI_JSON_OPTION(json), CLI_OPTIONS_END};
     cli_arguments arguments;
-    int count, code = cli_parse(&cli_recipes_list, options, 0, 0, argc, argv, &arguments);
-    if (code >= 0) return code;
-    pgcn_status status = pgcn_recipe_count(&count);
-    if (status != PGCN_OK) return cli_failed(&cli_recipes_list, status);
+    int count;
+    pgcn_status status = cli_parse(&cli_recipes_list, options, argc, argv, &arguments);
+    if (status != PGCN_OK || arguments.help_shown) return status;
+    CLI_TRY(cli_report(&cli_recipes_list, pgcn_recipe_count(&count)));
     json_t *list = json_array();
     if (!json)
         printf("%-20s %7s  %-22s %-10s %s\n", "recipe", "version", "data set", "task", "about");
     for (int i = 0; i < count; i++) {
         pgcn_recipe_info info;
-        if (pgcn_recipe_get(i, &info) != PGCN_OK) { /* a file of the user's: the others are fine */
-            cli_complain(&cli_recipes_list, "%s", pgcn_last_error());
-            all_read = false;
+        if (cli_report(&cli_recipes_list, pgcn_recipe_get(i, &info)) != PGCN_OK) {
+            all_read = false; /* a file of the user's; the others are listed */
         } else if (json) {
             json_array_append_new(list, to_json(&info));
         } else {
@@ -92,10 +94,9 @@ static int run_list(int argc, char **argv) {
                    info.about);
         }
     }
-    code =
-        json ? cli_print_json(&cli_recipes_list, json_pack("{s:O}", "recipes", list)) : EXIT_DONE;
+    if (json) status = cli_print_json(&cli_recipes_list, json_pack("{s:O}", "recipes", list));
     json_decref(list);
-    return all_read ? code : EXIT_FAILED;
+    return all_read ? status : PGCN_ERR_FORMAT;
 }
 
 /* ---- show ------------------------------------------------------------------------------------- */
@@ -124,7 +125,7 @@ static void print_recipe(const pgcn_recipe_info *info, const pgcn_config *config
     }
 }
 
-static int run_show(int argc, char **argv) {
+static pgcn_status run_show(int argc, char **argv) {
     bool json = false;
     const char *layers_text = "0", *dataset = NULL;
     long long layers;
@@ -132,19 +133,20 @@ static int run_show(int argc, char **argv) {
         {"layers", "L", "the recipe's own", "depth of the network", &layers_text, NULL},
         {"dataset", "NAME", NULL, "the data set, where NAME is a family such as paper", &dataset,
          NULL},
-        {"json", NULL, NULL, "print one JSON line", NULL, &json},
-        {NULL, NULL, NULL, NULL, NULL, NULL}};
+        CLI_JSON_OPTION(json),
+        CLI_OPTIONS_END};
     cli_arguments arguments;
-    int code = cli_parse(&cli_recipes_show, options, 1, 1, argc, argv, &arguments);
-    if (code >= 0) return code;
-    if (!cli_number(&cli_recipes_show, "layers", layers_text, 0, 4096, &layers)) return EXIT_USAGE;
+    pgcn_status status = cli_parse(&cli_recipes_show, options, argc, argv, &arguments);
+    if (status != PGCN_OK || arguments.help_shown) return status;
+    CLI_TRY(cli_number(&cli_recipes_show, "layers", layers_text, 0, 4096, &layers));
     pgcn_config config;
     pgcn_recipe_info info;
-    pgcn_status status = pgcn_recipe_load(arguments.word[0], dataset, (int)layers, &config, &info);
-    if (status != PGCN_OK) return cli_failed(&cli_recipes_show, status);
+    CLI_TRY(cli_report(&cli_recipes_show,
+                       pgcn_recipe_load(arguments.word[0], dataset, (int)layers, &config, &info)));
     if (json)
-        return cli_print_json(&cli_recipes_show, json_pack("{s:o, s:o}", "recipe", to_json(&info),
-                                                           "config", cli_config_to_json(&config)));
+        return cli_print_json(&cli_recipes_show,
+                              json_pack("{s:o, s:o}", "recipe", to_json(&info), "config",
+                                        cli_config_to_json(&config, true)));
     print_recipe(&info, &config);
-    return EXIT_DONE;
+    return PGCN_OK;
 }

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static int run(int argc, char **argv);
+static pgcn_status run(int argc, char **argv);
 
 const cli_command cli_train = {
     .name = "train",
@@ -21,28 +21,27 @@ const cli_command cli_train = {
         "is then the micro-averaged F1), or a class per graph of a set of graphs. Settings start from\n"
         "the recipe of the data set ('pathgcn recipes' lists them), in its version for the depth of\n"
         "--layers. Where there is none, the recipes for any data race: each trains for a short while,\n"
-        "the better ones longer, and the one that does best on validation is trained in full; it is\n"
-        "told, and --recipe with its name repeats the run without the race. Options hold in all of\n"
-        "them. The epoch is chosen on the validation nodes or graphs, those of the test are only\n"
-        "reported.\n"
+        "the better ones longer, and the one that does best on validation is trained in full. Its name\n"
+        "is printed, and --recipe with that name repeats the run without the race. Options apply to all\n"
+        "of them. The epoch is chosen on the validation set; the test set is only reported.\n"
         "\n"
         "The directory gets model.safetensors (the best weights), history.jsonl (a line per epoch),\n"
         "checkpoint.safetensors (to resume), result.json, data.json (where the data is) and, after a\n"
         "race, race.json (what each recipe scored). With --seeds N > 1 each run has its own folder\n"
-        "seed-S in there, and model.safetensors is the one that did best on validation. Ctrl-C finishes\n"
-        "the epoch and saves; the same command with --resume goes on, and ends with the same bits as if\n"
-        "it had not been interrupted.\n"
+        "seed-S in it, and model.safetensors is the one that did best on validation. Ctrl-C finishes\n"
+        "the epoch and saves; the same command with --resume continues, and ends with the same bits as\n"
+        "if it had not been interrupted.\n"
         "\n"
-        "A run that is in the directory is never lost by accident. The same command again tells its\n"
-        "result and trains nothing; with more --epochs and --resume it goes on. Other data, another\n"
+        "A run that is in the directory is never lost by accident. The same command prints its result\n"
+        "once more and trains nothing; with more --epochs and --resume it continues. Other data, another\n"
         "split or other settings are refused without --overwrite. Until the new run is finished its\n"
-        "files are in the folder 'unfinished' there, and the old ones stay as they are.\n"
+        "files are in the folder 'unfinished', and the old ones stay as they are.\n"
         "\n"
-        "An option that does nothing beside the others is refused with the reason (--paths with\n"
-        "--train-form exact); settings of a recipe that do nothing are left alone. A setting that\n"
-        "another one rules out gives way unless it is given too: --samples 1 switches\n"
-        "--consistency off, --walk node2vec switches --self-loops off, and --input-hops 0 switches\n"
-        "--input-norm off.",
+        "An option that has no effect with the others is refused with the reason (--paths with\n"
+        "--train-form exact); settings of a recipe that have no effect are ignored. A setting that\n"
+        "another one rules out is reset unless it is given too: --samples 1 switches --consistency\n"
+        "off, --walk node2vec switches --self-loops off, and --input-hops 0 switches --input-norm\n"
+        "off.",
     .examples = "  pathgcn train karate                    a built-in graph, in seconds\n"
                 "  pathgcn train sbm:classes=2,homophily=0.1 --seeds 5\n"
                 "  pathgcn train sbm:nodes=2000 --recipe any-unlike --channels 32\n"
@@ -53,22 +52,22 @@ const cli_command cli_train = {
                 "  pathgcn train MUTAG --data data --recipe paper --seeds 10\n"
                 "  pathgcn train --edges follows.csv --features people.csv --labels known.csv\n"
                 "  pathgcn train cora --split 0 --json | tail -n 1\n",
-    .config_groups = "model training run",
+    .config_groups = CLI_GROUP_MODEL | CLI_GROUP_TRAINING | CLI_GROUP_RUN,
     .computes = true,
+    .most_words = 1,
     .run = run,
 };
 
-bool cli_train_join(char out[CLI_PATH_BYTES], const char *directory, const char *file) {
+pgcn_status cli_train_join(char out[CLI_PATH_BYTES], const char *directory, const char *file) {
     if ((size_t)snprintf(out, CLI_PATH_BYTES, "%s/%s", directory, file) < CLI_PATH_BYTES)
-        return true;
-    cli_complain(&cli_train, "the path %.64s.../%s is too long; choose another --out", directory,
-                 file);
-    return false;
+        return PGCN_OK;
+    return cli_fail(&cli_train, PGCN_ERR_IO,
+                    "the path %.64s.../%s is too long; choose another --out", directory, file);
 }
 
 /* ---- several seeds ---------------------------------------------------------------------------- */
 
-static bool copy_file(const char *from, const char *to) {
+static pgcn_status copy_file(const char *from, const char *to) {
     errno = 0;
     FILE *file = fopen(from, "rb");
     char *text = NULL;
@@ -80,101 +79,98 @@ static bool copy_file(const char *from, const char *to) {
     }
     int error = errno ? errno : EIO; /* shorter than its length is a failure of the disk, too */
     if (file) fclose(file);
-    bool fine = text && bytes >= 0;
-    if (!fine) {
-        cli_complain(&cli_train, "cannot read '%s': %s; train again with --resume", from,
-                     pgcn_system_error(error));
-    } else if (pgcn_file_write(to, text, (size_t)bytes) != PGCN_OK) {
-        fine = false;
-        cli_complain(&cli_train, "%s", pgcn_last_error());
-    }
+    pgcn_status status =
+        text && bytes >= 0
+            ? cli_report(&cli_train, pgcn_file_write(to, text, (size_t)bytes))
+            : cli_fail(&cli_train, PGCN_ERR_IO, "cannot read '%s': %s; train again with --resume",
+                       from, pgcn_system_error(error));
     free(text);
-    return fine;
+    return status;
 }
 
-static bool copy_chosen(const train_root *root, uint64_t seed, const char *target) {
+static pgcn_status copy_chosen(const train_root *root, uint64_t seed, const char *target) {
     static const char *const files[] = {"history.jsonl", "data.json", "model.safetensors"};
     char from[CLI_PATH_BYTES], to[CLI_PATH_BYTES], directory[CLI_PATH_BYTES];
-    if (!cli_train_seed_directory(root->work, seed, directory)) return false;
-    for (int i = 0; i < 3; i++)
-        if (!cli_train_join(from, directory, files[i]) || !cli_train_join(to, target, files[i]) ||
-            !copy_file(from, to))
-            return false;
-    return true;
+    CLI_TRY(cli_train_seed_directory(root->work, seed, directory));
+    for (int i = 0; i < 3; i++) {
+        CLI_TRY(cli_train_join(from, directory, files[i]));
+        CLI_TRY(cli_train_join(to, target, files[i]));
+        CLI_TRY(copy_file(from, to));
+    }
+    return PGCN_OK;
 }
 
-/* DIR/model.safetensors of several seeds: the one that did best on validation. It comes with the
- * folders of the seeds if these replace others, else by itself. */
-static bool choose_model(const train_request *r, const train_root *root, uint64_t seed) {
+/* DIR/model.safetensors of several seeds is the one that did best on validation. It is put in place
+ * together with the folders of the seeds if these replace others, else by itself. */
+static pgcn_status choose_model(const train_request *r, const train_root *root, uint64_t seed) {
     char chosen[CLI_PATH_BYTES];
-    if (strcmp(root->work, r->out) != 0)
-        return copy_chosen(root, seed, root->work) &&
-               cli_run_replace(&cli_train, r->out, root->work);
-    if (!cli_train_join(chosen, r->out, ".chosen")) return false;
+    if (strcmp(root->work, r->out) != 0) {
+        CLI_TRY(copy_chosen(root, seed, root->work));
+        return cli_run_replace(&cli_train, r->out, root->work);
+    }
+    CLI_TRY(cli_train_join(chosen, r->out, ".chosen"));
     cli_run_clear(chosen);
-    return cli_make_directory(&cli_train, chosen) && copy_chosen(root, seed, chosen) &&
-           cli_run_replace(&cli_train, r->out, chosen);
+    CLI_TRY(cli_make_directory(&cli_train, chosen));
+    CLI_TRY(copy_chosen(root, seed, chosen));
+    return cli_run_replace(&cli_train, r->out, chosen);
 }
 
-/* What the runs came to: -1 if they were all trained before, and the model of --out was chosen then. */
-static int finish_seeds(const train_request *r, const train_root *root, const train_outcome *runs,
-                        pgcn_measure measure) {
+/* Chooses the model of --out. If all runs were trained before, it was chosen then. */
+static pgcn_status finish_seeds(const train_request *r, const train_root *root,
+                                const train_outcome *runs, pgcn_measure measure) {
     char model[CLI_PATH_BYTES];
-    long long best = 0, retold = 0;
+    long long best = 0, reused = 0;
     for (long long i = 0; i < r->seeds; i++) {
-        retold += runs[i].retold;
+        reused += runs[i].reused;
         if (pgcn_score_measure(&runs[i].val, measure) >
             pgcn_score_measure(&runs[best].val, measure))
             best = i;
     }
-    if (retold == r->seeds && !r->resume && !r->quiet)
+    if (reused == r->seeds && !r->resume && !r->quiet)
         fprintf(stderr,
                 "note: %s holds this training, finished, and nothing was trained; "
                 "--overwrite trains it again\n",
                 r->out);
-    if (r->seeds == 1) return -1;
-    bool there = cli_train_join(model, r->out, "model.safetensors") && access(model, F_OK) == 0;
-    if (retold == r->seeds && there && strcmp(root->work, r->out) == 0) return -1;
-    return choose_model(r, root, runs[best].seed) ? -1 : EXIT_FAILED;
+    if (r->seeds == 1) return PGCN_OK;
+    CLI_TRY(cli_train_join(model, r->out, "model.safetensors"));
+    bool in_place = strcmp(root->work, r->out) == 0;
+    if (reused == r->seeds && in_place && access(model, F_OK) == 0) return PGCN_OK;
+    return choose_model(r, root, runs[best].seed);
 }
 
-static int train_seeds(const train_request *r, const pgcn_dataset *data, pgcn_config config,
-                       train_outcome *runs) {
+static pgcn_status train_seeds(const train_request *r, const pgcn_dataset *data, pgcn_config config,
+                               train_outcome *runs) {
     train_root root = {.lock = -1};
     uint64_t first_seed = config.seed;
-    int code = -1;
-    for (long long i = 0; i < r->seeds && code < 0; i++) {
+    pgcn_status status = PGCN_OK;
+    for (long long i = 0; i < r->seeds && status == PGCN_OK; i++) {
         config.seed = first_seed + (uint64_t)i;
-        code = cli_train_run(r, data, &config, &root, i + 1, &runs[i]);
+        status = cli_train_run(r, data, &config, &root, i + 1, &runs[i]);
     }
     pgcn_dataset_info info = pgcn_dataset_describe(data);
-    if (code < 0) code = finish_seeds(r, &root, runs, cli_measure_of(&info, &r->used));
+    if (status == PGCN_OK) status = finish_seeds(r, &root, runs, cli_measure_of(&info, &r->used));
     if (root.lock >= 0) close(root.lock);
-    return code;
+    return status;
 }
 
-static int train_all(const train_request *r, const pgcn_dataset *data, pgcn_config config) {
+static pgcn_status train_all(const train_request *r, const pgcn_dataset *data, pgcn_config config) {
     pgcn_dataset_info info = pgcn_dataset_describe(data);
     train_outcome *runs = calloc((size_t)r->seeds, sizeof *runs);
-    if (!runs) {
-        cli_complain(&cli_train, "out of memory for %lld seeds", r->seeds);
-        return EXIT_FAILED;
-    }
-    int code = train_seeds(r, data, config, runs);
-    if (code < 0 && r->json) {
-        code = cli_print_json(&cli_train, cli_train_summary(r, &info, runs));
-    } else if (code < 0) {
+    if (!runs)
+        return cli_fail(&cli_train, PGCN_ERR_MEMORY, "out of memory for %lld seeds", r->seeds);
+    pgcn_status status = train_seeds(r, data, config, runs);
+    if (status == PGCN_OK && r->json)
+        status = cli_print_json(&cli_train, cli_train_summary(r, &info, runs));
+    else if (status == PGCN_OK)
         cli_train_print_table(r, data, runs);
-        code = EXIT_DONE;
-    }
     free(runs);
-    return code;
+    return status;
 }
 
 /* ---- the command ------------------------------------------------------------------------------ */
 
-/* runs/NAME, with what a name may hold and a folder should not replaced; "." and ".." are the path
- * of a data set but no name. */
+/* runs/NAME, with characters that a folder should not have replaced. "." and ".." are paths of data
+ * sets but no names. */
 static void default_out(const char *name, char out[CLI_PATH_BYTES]) {
     if (strspn(name, ".") == strlen(name)) name = "data";
     snprintf(out, CLI_PATH_BYTES, "runs/%s", name);
@@ -183,84 +179,95 @@ static void default_out(const char *name, char out[CLI_PATH_BYTES]) {
 }
 
 /* In: the options over the defaults. Out: the recipe for the depth that they ask for. */
-static int start_from_recipe(train_request *r, const pgcn_dataset *data,
-                             const cli_arguments *arguments, pgcn_config *config) {
+static pgcn_status start_from_recipe(train_request *r, const pgcn_dataset *data,
+                                     const cli_arguments *arguments, pgcn_config *config) {
     int layers = cli_is_given(arguments, "layers") ? config->layers : 0;
     bool usual = r->recipe && strcmp(r->recipe, "usual") == 0;
-    r->races = r->recipe && strcmp(r->recipe, "auto") == 0;
-    if (r->races) return -1;
+    r->races = cli_is_auto(r->recipe);
+    if (r->races) return PGCN_OK;
     const char *named = usual ? NULL : r->recipe;
-    pgcn_status status = pgcn_recipe_for(named, data, layers, config, &r->used);
-    if (status != PGCN_OK) return cli_failed(&cli_train, status);
-    r->races = !r->recipe && (r->used.version == 0 || strcmp(r->used.dataset, "any") == 0);
-    if (r->races) { /* what suits its task is one of the families */
+    CLI_TRY(cli_report(&cli_train, pgcn_recipe_for(named, data, layers, config, &r->used)));
+    r->races = !r->recipe && cli_is_general(&r->used);
+    if (r->races) { /* the recipe for its task takes part in the race */
         r->used = (pgcn_recipe_info){.name = "none"};
         *config = pgcn_config_default();
-        return -1;
+        return PGCN_OK;
     }
     if (r->used.other_dataset && !r->quiet)
         fprintf(stderr, "note: recipe %s was written for data set %s, not for %s\n", r->used.name,
                 r->used.dataset, pgcn_dataset_describe(data).name);
-    return -1;
+    return PGCN_OK;
 }
 
-bool cli_train_join_steps(const train_request *r, const char *more, char out[CLI_PATH_BYTES]) {
-    const char *own = r->source.steps ? r->source.steps : "";
-    if ((size_t)snprintf(out, CLI_PATH_BYTES, "%s%s%s", own, *own ? "," : "", more) <
-        CLI_PATH_BYTES)
-        return true;
-    cli_complain(&cli_train, "--prepare is too long");
-    return false;
+pgcn_status cli_train_join_steps(const train_request *r, const char *more,
+                                 char out[CLI_PATH_BYTES]) {
+    if (cli_steps_join(out, CLI_PATH_BYTES, r->source.steps, more)) return PGCN_OK;
+    return cli_fail(&cli_train, PGCN_ERR_ARGUMENT, "--prepare is too long");
 }
 
-/* The steps that the recipe names: instead of none, or, if the recipe is for any data, behind those that
- * the user has named. */
-static int prepare_as_recipe(train_request *r, char steps[CLI_PATH_BYTES], pgcn_dataset **data) {
+/* Loads the data again with the steps of the recipe. Steps of the user's replace them, unless the
+ * recipe is for any data: then its steps are added after those of the user. */
+static pgcn_status prepare_as_recipe(train_request *r, char steps[CLI_PATH_BYTES],
+                                     pgcn_dataset **data) {
     bool own = r->source.steps || (r->dataset && strchr(r->dataset, ':'));
-    if (!*r->used.prepare || (own && strcmp(r->used.dataset, "any") != 0)) return -1;
-    if (!cli_train_join_steps(r, r->used.prepare, steps)) return EXIT_USAGE;
+    if (!*r->used.prepare || (own && !cli_is_general(&r->used))) return PGCN_OK;
+    CLI_TRY(cli_train_join_steps(r, r->used.prepare, steps));
     r->source.steps = steps;
     if (!r->quiet)
         fprintf(stderr, "note: recipe %s prepares the data set: %s\n", r->used.name,
                 r->used.prepare);
     pgcn_dataset_free(*data);
-    *data = NULL;
     return cli_load_dataset(&cli_train, r->dataset, &r->source, "", data);
 }
 
-static int load_and_train(train_request *r, cli_arguments *arguments) {
+static pgcn_status load_and_train(train_request *r, cli_arguments *arguments) {
     pgcn_dataset *data;
     cli_weights weights;
     char out[CLI_PATH_BYTES], steps[CLI_PATH_BYTES];
     pgcn_config config = pgcn_config_default();
     cli_weights_defer(arguments, &weights);
-    int code = cli_apply(&cli_train, arguments, &config); /* typing errors before a long load */
-    if (code >= 0) return code;
-    code = cli_load_dataset(&cli_train, r->dataset, &r->source, "", &data);
-    if (code >= 0) return code;
+    CLI_TRY(cli_apply(&cli_train, arguments, &config)); /* typing errors before a long load */
+    CLI_TRY(cli_load_dataset(&cli_train, r->dataset, &r->source, "", &data));
     if (!r->out) {
         default_out(pgcn_dataset_describe(data).name, out);
         r->out = out;
     }
-    code = cli_weights_read(&cli_train, &r->source, data, arguments, &weights);
-    if (code < 0) code = start_from_recipe(r, data, arguments, &config);
-    if (code < 0) code = prepare_as_recipe(r, steps, &data);
-    if (code < 0 && !r->quiet) cli_print_notes(stderr, data);
-    if (code < 0 && !r->quiet && !cli_is_given(arguments, "select") && !*r->used.measure)
+    pgcn_status status = cli_weights_read(&cli_train, &r->source, data, arguments, &weights);
+    if (status == PGCN_OK) status = start_from_recipe(r, data, arguments, &config);
+    if (status == PGCN_OK) status = prepare_as_recipe(r, steps, &data);
+    if (status == PGCN_OK && !r->quiet) cli_print_notes(stderr, data);
+    if (status == PGCN_OK && !r->quiet && !cli_is_given(arguments, "select") && !*r->used.measure)
         cli_note_unequal(stderr, data);
-    if (code < 0) /* a race checks what the options come to in every family */
-        code = r->races ? cli_overlay(&cli_train, arguments, &config)
-                        : cli_configure(&cli_train, arguments, &config);
-    if (code < 0) code = cli_check_seeds(&cli_train, config.seed, r->seeds);
-    if (code < 0) {
+    if (status == PGCN_OK) /* a race checks the options with the settings of every family */
+        status = r->races ? cli_overlay(&cli_train, arguments, &config)
+                          : cli_configure(&cli_train, arguments, &config);
+    if (status == PGCN_OK) status = cli_check_seeds(&cli_train, config.seed, r->seeds);
+    if (status == PGCN_OK) {
         cli_catch_signals();
-        code = train_all(r, data, config);
+        status = train_all(r, data, config);
     }
     pgcn_dataset_free(data);
-    return code;
+    return status;
 }
 
-static int run(int argc, char **argv) {
+static pgcn_status check_request(train_request *r) {
+    CLI_TRY(cli_number(&cli_train, "seeds", r->seeds_text, 1, 100000, &r->seeds));
+    CLI_TRY(cli_number(&cli_train, "checkpoint-every", r->every_text, 0, 1000000,
+                       &r->checkpoint_every));
+    if (r->resume && r->overwrite)
+        return cli_fail(&cli_train, PGCN_ERR_ARGUMENT,
+                        "--resume goes on with a run and --overwrite starts it again; give one of "
+                        "them");
+    if (r->accept_other_version && !r->resume)
+        return cli_fail(&cli_train, PGCN_ERR_ARGUMENT,
+                        "--accept-other-version belongs to --resume, which is missing");
+    if (r->out && !*r->out)
+        return cli_fail(&cli_train, PGCN_ERR_ARGUMENT,
+                        "--out is empty, expected the name of a directory");
+    return cli_source_check(&cli_train, r->dataset, &r->source);
+}
+
+static pgcn_status run(int argc, char **argv) {
     train_request r = {.seeds_text = "1", .every_text = "0", .argv = argv, .argc = argc};
     const cli_option options[] = {
         {"out", "DIR", "runs/NAME", "directory for the model and its files", &r.out, NULL},
@@ -284,28 +291,12 @@ static int run(int argc, char **argv) {
          &r.every_text, NULL},
         {"json", NULL, NULL, "print one JSON line instead of the table", NULL, &r.json},
         {"quiet", NULL, NULL, "no progress, no notes", NULL, &r.quiet},
-        {NULL, NULL, NULL, NULL, NULL, NULL}};
+        CLI_OPTIONS_END};
     cli_arguments arguments;
-    int code = cli_parse(&cli_train, options, 0, 1, argc, argv, &arguments);
-    if (code >= 0) return code;
-    if (!cli_number(&cli_train, "seeds", r.seeds_text, 1, 100000, &r.seeds) ||
-        !cli_number(&cli_train, "checkpoint-every", r.every_text, 0, 1000000, &r.checkpoint_every))
-        return EXIT_USAGE;
-    if (r.resume && r.overwrite) {
-        cli_complain(&cli_train, "--resume goes on with a run and --overwrite starts it again; "
-                                 "give one of them");
-        return EXIT_USAGE;
-    }
-    if (r.accept_other_version && !r.resume) {
-        cli_complain(&cli_train, "--accept-other-version belongs to --resume, which is missing");
-        return EXIT_USAGE;
-    }
-    if (r.out && !*r.out) {
-        cli_complain(&cli_train, "--out is empty, expected the name of a directory");
-        return EXIT_USAGE;
-    }
+    pgcn_status status = cli_parse(&cli_train, options, argc, argv, &arguments);
+    if (status != PGCN_OK || arguments.help_shown) return status;
     r.arguments = &arguments;
-    r.dataset = arguments.words > 0 ? arguments.word[0] : NULL;
-    if (!cli_source_check(&cli_train, r.dataset, &r.source)) return EXIT_USAGE;
+    r.dataset = cli_first_word(&arguments);
+    CLI_TRY(check_request(&r));
     return load_and_train(&r, &arguments);
 }

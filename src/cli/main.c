@@ -1,4 +1,4 @@
-/* pathgcn: the program. Finds the command, hands over, and checks that what was printed arrived. */
+/* pathgcn: the program. Runs the command, and checks that its output was written. */
 #include "cli/cli.h"
 
 #include <errno.h>
@@ -21,25 +21,26 @@ static void write_usage(FILE *out) {
             PGCN_VERSION);
     for (int i = 0; cli_commands[i]; i++)
         fprintf(out, "  %-10s%s\n", cli_commands[i]->name, cli_commands[i]->summary);
-    fprintf(
-        out,
-        "\nFirst steps:\n"
-        "  pathgcn train karate                    a built-in graph, in seconds\n"
-        "  PATHGCN_DATA=data pathgcn train cora    a data set from the folder data/cora\n"
-        "  pathgcn train --edges e.csv --features x.csv --labels y.csv    your own graph\n"
-        "  pathgcn predict runs/karate/model.safetensors --out predictions.csv\n"
-        "\n'pathgcn COMMAND --help' explains a command, 'pathgcn manual' prints the man page.\nExit codes: 0 done, 1 failed, 2 wrong usage.\n");
+    fprintf(out,
+            "\nFirst steps:\n"
+            "  pathgcn train karate                    a built-in graph, in seconds\n"
+            "  PATHGCN_DATA=data pathgcn train cora    a data set from the folder data/cora\n"
+            "  pathgcn train --edges e.csv --features x.csv --labels y.csv    your own graph\n"
+            "  pathgcn predict runs/karate/model.safetensors --out predictions.csv\n"
+            "\n'pathgcn COMMAND --help' explains a command, 'pathgcn manual' prints the man page.\n"
+            "Exit codes: 0 done, 1 failed, 2 wrong usage.\n");
 }
 
-/* A program started without standard output would get its number for the next file it opens and
- * print into a checkpoint. The placeholders refuse what is printed, so that it is noticed. */
+/* If the program is started with standard output closed, the next file it opens gets descriptor 1,
+ * and it would print into a checkpoint. Placeholders take the closed descriptors. Writing to them
+ * fails, so the missing output is noticed. */
 static void occupy_standard_streams(void) {
     for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; stream++)
         if (fcntl(stream, F_GETFD) < 0 && errno == EBADF)
             (void)!open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
 }
 
-static int run_command(int argc, char **argv) {
+static pgcn_status run_command(int argc, char **argv) {
     const char *name = argv[1];
     static char help_option[] = "--help";
     bool help = strcmp(name, "help") == 0;
@@ -47,11 +48,11 @@ static int run_command(int argc, char **argv) {
     char *help_arguments[] = {argc > 3 ? argv[3] : help_option, help_option, NULL};
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
         write_usage(stdout);
-        return EXIT_DONE;
+        return PGCN_OK;
     }
     if (strcmp(name, "--version") == 0) {
         printf("pathgcn %s\n", PGCN_VERSION);
-        return EXIT_DONE;
+        return PGCN_OK;
     }
     if (strcmp(name, "manual") == 0) return cli_manual();
     cli_guess guess = cli_guess_start(name);
@@ -61,10 +62,10 @@ static int run_command(int argc, char **argv) {
                         : cli_commands[i]->run(argc - 2, argv + 2);
         cli_guess_offer(&guess, cli_commands[i]->name);
     }
-    cli_complain(NULL, "there is no command '%s'%s%s%s; pathgcn --help lists them", name,
-                 guess.best ? " (did you mean " : "", guess.best ? guess.best : "",
-                 guess.best ? "?)" : "");
-    return EXIT_USAGE;
+    char hint[CLI_HINT_BYTES];
+    cli_guess_hint(&guess, "", hint);
+    return cli_fail(NULL, PGCN_ERR_ARGUMENT,
+                    "there is no command '%s'%s; pathgcn --help lists them", name, hint);
 }
 
 enum { STACK_BYTES = 512 * 1024 }; /* several times what any command was seen to use */
@@ -74,36 +75,39 @@ __attribute__((noinline)) static void touch_stack(void) {
     for (size_t i = 0; i < sizeof room; i += 1024) room[i] = 0;
 }
 
-/* Where memory is limited, a stack that cannot grow ends the program without a word. So it grows now,
- * while there is room; what is missing later is memory, of which the program tells. */
-static bool grow_stack(void) {
+/* Where memory is limited, a stack that cannot grow ends the program without a message. So it grows
+ * now, while there is memory; later only the heap can run out, which is an error with a message. */
+static pgcn_status grow_stack(void) {
     struct rlimit limit;
-    if (getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur < 2 * STACK_BYTES) {
-        cli_complain(NULL,
-                     "the stack is limited to %lld kB, expected at least %d; raise it "
-                     "(ulimit -s)",
-                     (long long)limit.rlim_cur / 1024, 2 * STACK_BYTES / 1024);
-        return false;
-    }
+    if (getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur < 2 * STACK_BYTES)
+        return cli_fail(
+            NULL, PGCN_ERR_SYSTEM,
+            "the stack is limited to %lld kB, expected at least %d; raise it (ulimit -s)",
+            (long long)limit.rlim_cur / 1024, 2 * STACK_BYTES / 1024);
     touch_stack();
-    return true;
+    return PGCN_OK;
+}
+
+/* What was printed may still be in a buffer, or the disk may be full. */
+static pgcn_status close_output(void) {
+    errno = 0;
+    bool complete = !ferror(stdout);
+    complete = fclose(stdout) == 0 && complete;
+    if (complete) return PGCN_OK;
+    return cli_fail(NULL, PGCN_ERR_IO, "cannot write to standard output: %s",
+                    errno ? pgcn_system_error(errno) : "what was printed is incomplete");
 }
 
 int main(int argc, char **argv) {
     occupy_standard_streams();
-    if (!grow_stack()) return EXIT_FAILED;
+    pgcn_status status = grow_stack();
+    if (status != PGCN_OK) return cli_exit_code(status);
     signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error to report, not an end */
     if (argc < 2) {
         write_usage(stderr);
         return EXIT_USAGE;
     }
     cli_program = argv[0];
-    int code = run_command(argc, argv);
-    errno = 0;
-    bool arrived = !ferror(stdout);
-    arrived = fclose(stdout) == 0 && arrived;
-    if (arrived || code != EXIT_DONE) return code;
-    cli_complain(NULL, "cannot write to standard output: %s",
-                 errno ? pgcn_system_error(errno) : "what was printed is incomplete");
-    return EXIT_FAILED;
+    status = run_command(argc, argv);
+    return cli_exit_code(status == PGCN_OK ? close_output() : status);
 }

@@ -1,5 +1,5 @@
-/* The man page, printed as roff from the same tables as --help, so that it cannot fall behind. The
- * build runs `pathgcn manual` and installs what it prints. */
+/* The man page, printed as roff from the same tables as --help, so that it is never out of date.
+ * The build runs `pathgcn manual` and installs its output. */
 #include "cli/cli.h"
 
 #include <stdlib.h>
@@ -43,7 +43,7 @@ static bool write_command(const cli_command *command) {
     return fine;
 }
 
-int cli_manual(void) {
+pgcn_status cli_manual(void) {
     printf(".TH PATHGCN 1 \"\" \"pathgcn %s\" \"User Commands\"\n", PGCN_VERSION);
     printf(".SH NAME\npathgcn \\- graph networks whose spatial operator is learnt from paths\n");
     printf(".SH SYNOPSIS\n.B pathgcn\n.I COMMAND\n[arguments] [options]\n");
@@ -53,16 +53,14 @@ int cli_manual(void) {
         "nodes with several labels. The same seed gives the same bits at any number of threads,\n"
         "interrupted or not.\n");
     for (int i = 0; cli_commands[i]; i++)
-        if (!write_command(cli_commands[i])) {
-            cli_complain(NULL, "out of memory while writing the manual");
-            return EXIT_FAILED;
-        }
+        if (!write_command(cli_commands[i]))
+            return cli_fail(NULL, PGCN_ERR_MEMORY, "out of memory while writing the manual");
     printf(
         ".SH ENVIRONMENT\n.TP\n.B PATHGCN_DATA\nThe folder that holds named data sets.\n"
-        ".TP\n.B PATHGCN_RECIPES\nA folder of recipes that win over those of the program.\n"
-        ".TP\n.B PATHGCN_MIRROR\nA URL or directory that 'data fetch' asks first.\n"
-        ".TP\n.B XDG_CACHE_HOME\nWhere downloaded data sets lie, in pathgcn (default: ~/.cache).\n"
-        ".TP\n.B PATHGCN_ISA\nInstruction set of the kernels (baseline, avx2, avx512) instead of the best one; one that the program or the processor has not is an error.\n");
+        ".TP\n.B PATHGCN_RECIPES\nA folder of recipes that take precedence over those of the program.\n"
+        ".TP\n.B PATHGCN_MIRROR\nA URL or directory that 'data fetch' tries first.\n"
+        ".TP\n.B XDG_CACHE_HOME\nDownloaded data sets are in its folder pathgcn (default: ~/.cache).\n"
+        ".TP\n.B PATHGCN_ISA\nInstruction set of the kernels (baseline, avx2, avx512) instead of the best one. One that the program or the processor does not support is an error.\n");
     printf(".SH \"EXIT STATUS\"\n0 done, 1 failed, 2 wrong usage.\n");
-    return EXIT_DONE;
+    return PGCN_OK;
 }

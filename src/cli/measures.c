@@ -1,5 +1,5 @@
-/* Measures in words: what they are called, which one results are told in, and what to say of classes
- * that are unequal or never predicted. Called by train, eval, data info and tune. */
+/* Measures in words: their names, the one that results are reported in, and advice about classes
+ * that are imbalanced or never predicted. Called by train, eval, data info and tune. */
 #include "cli/cli.h"
 
 #include <math.h>
@@ -41,9 +41,21 @@ void cli_put_scores(json_t *object, const char *part, const pgcn_score *score) {
     json_object_set_new(object, key, json_integer(score->classes_missed));
 }
 
+/* "class 'NAME'", or its number if it has no name. */
+static void put_class(FILE *out, const char *name, int number) {
+    if (!name) {
+        fprintf(out, "class %d", number);
+        return;
+    }
+    fprintf(out, "class '");
+    cli_put_text(out, name);
+    fprintf(out, "'");
+}
+
 /* ---- unequal classes ---------------------------------------------------------------------------- */
 
-/* Items of each class that split 0 trains on; NULL: not one class per item, or no memory. */
+/* The training items of each class in split 0; NULL if items have not one class each, or without
+ * memory. */
 static int64_t *count_training(const pgcn_dataset *data, const pgcn_dataset_info *info,
                                int64_t *items) {
     const int32_t *label = pgcn_dataset_labels(data);
@@ -60,8 +72,8 @@ static int64_t *count_training(const pgcn_dataset *data, const pgcn_dataset_info
     return count;
 }
 
-/* Accuracy says little if one class has three quarters of the training items, or if one has less than a
- * fifth of what equal classes would have. */
+/* Accuracy is misleading if one class has three quarters of the training items, or if one has less
+ * than a fifth of what balanced classes would have. */
 void cli_note_unequal(FILE *out, const pgcn_dataset *data) {
     pgcn_dataset_info info = pgcn_dataset_describe(data);
     char name[64];
@@ -79,16 +91,12 @@ void cli_note_unequal(FILE *out, const pgcn_dataset *data) {
     }
     bool much = 4 * count[most] >= 3 * items;
     bool little = 5 * count[least] * info.classes < items;
-    if (count[least] == 0) much = little = false; /* train refuses that, and says more */
+    if (count[least] == 0) much = little = false; /* train refuses that with a better message */
     int named = much ? most : least;
     const char *measure = info.classes == 2 ? "auc" : "macro-f1", *of = cli_items(info.task);
     if (much || little) {
-        const char *class = pgcn_dataset_class_name(data, named);
         fprintf(out, "note: the classes are unequal: ");
-        if (class)
-            fprintf(out, "class '"), cli_put_text(out, class), fprintf(out, "'");
-        else
-            fprintf(out, "class %d", named);
+        put_class(out, pgcn_dataset_class_name(data, named), named);
         fprintf(
             out,
             " has %lld of the %lld training %s, so accuracy says little; look at %s, and choose "
@@ -105,7 +113,7 @@ void cli_note_unequal(FILE *out, const pgcn_dataset *data) {
 
 void cli_advise(FILE *out, const pgcn_score *val, const char *class_name, pgcn_task task,
                 bool weighted) {
-    /* with weights a lower accuracy is what was asked for */
+    /* class weights trade accuracy for the rare classes */
     bool beaten = weighted || isnan(val->majority) || val->accuracy > val->majority;
     if (task == PGCN_TASK_MULTILABEL || (beaten && val->classes_missed == 0)) return;
     const char *of = cli_items(task);
@@ -115,10 +123,7 @@ void cli_advise(FILE *out, const pgcn_score *val, const char *class_name, pgcn_t
                 of, val->majority);
     if (val->classes_missed > 0) {
         fprintf(out, beaten ? "On validation %s " : ", and ", of);
-        if (class_name)
-            fprintf(out, "class '"), cli_put_text(out, class_name), fprintf(out, "'");
-        else
-            fprintf(out, "class %d", val->first_missed);
+        put_class(out, class_name, val->first_missed);
         if (val->classes_missed > 1) fprintf(out, " and %d more", val->classes_missed - 1);
         fprintf(out, " %s never predicted", val->classes_missed > 1 ? "are" : "is");
     }

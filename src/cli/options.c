@@ -7,8 +7,24 @@
 
 FILE *cli_help_stream;
 
+/* The groups of settings, in the order of the help. */
+static const struct {
+    cli_groups group;
+    const char *name, *title; /* name: pgcn_field.group */
+} groups[] = {{CLI_GROUP_MODEL, "model", "Model"},
+              {CLI_GROUP_TRAINING, "training", "Training"},
+              {CLI_GROUP_RUN, "run", "Run"}};
+enum { GROUPS = sizeof groups / sizeof *groups };
+
 static bool in_groups(const cli_command *command, const pgcn_field *field) {
-    return command->config_groups && strstr(command->config_groups, field->group) != NULL;
+    for (int i = 0; i < GROUPS; i++)
+        if (strcmp(field->group, groups[i].name) == 0)
+            return (command->config_groups & (unsigned)groups[i].group) != 0;
+    return false;
+}
+
+bool cli_is_run_setting(const pgcn_field *field) {
+    return strcmp(field->group, "run") == 0;
 }
 
 static const cli_option *find_option(const cli_option *options, const char *name, size_t length) {
@@ -46,7 +62,8 @@ static size_t edit_distance(const char *a, const char *b) {
     return row[columns];
 }
 
-/* More than a third of the letters wrong is another word; a beginning is always the word. */
+/* A word with more than about a third of its letters wrong is another one. A prefix always
+ * matches. */
 cli_guess cli_guess_start(const char *name) {
     return (cli_guess){.name = name, .distance = strlen(name) / 3 + 2};
 }
@@ -60,16 +77,23 @@ void cli_guess_offer(cli_guess *guess, const char *candidate) {
     guess->best = candidate;
 }
 
-static int unknown(const cli_command *command, const cli_option *options, const char *name) {
+void cli_guess_hint(const cli_guess *guess, const char *prefix, char out[CLI_HINT_BYTES]) {
+    *out = '\0';
+    if (guess->best) snprintf(out, CLI_HINT_BYTES, " (did you mean %s%.64s?)", prefix, guess->best);
+}
+
+static pgcn_status refuse_unknown(const cli_command *command, const cli_option *options,
+                                  const char *name) {
     cli_guess guess = cli_guess_start(name);
     pgcn_field field;
+    char hint[CLI_HINT_BYTES];
     for (; options->name; options++) cli_guess_offer(&guess, options->name);
     for (int i = 0; pgcn_config_field(i, &field); i++)
         if (in_groups(command, &field)) cli_guess_offer(&guess, field.key);
-    cli_complain(command, "there is no option --%s%s%s%s; pathgcn %s --help lists them", name,
-                 guess.best ? " (did you mean --" : "", guess.best ? guess.best : "",
-                 guess.best ? "?)" : "", command->name);
-    return EXIT_USAGE;
+    cli_guess_hint(&guess, "--", hint);
+    return cli_fail(command, PGCN_ERR_ARGUMENT,
+                    "there is no option --%s%s; pathgcn %s --help lists them", name, hint,
+                    command->name);
 }
 
 /* ---- parsing ------------------------------------------------------------------------------------- */
@@ -81,7 +105,7 @@ static bool is_yes_or_no(const char *text) {
     return false;
 }
 
-/* What is given for a setting or an option, NULL: nothing. */
+/* The value given for a setting or an option; NULL: not given. */
 static const char *given_value(const cli_arguments *arguments, const char *key) {
     for (int i = 0; i < arguments->settings; i++)
         if (strcmp(arguments->key[i], key) == 0) return arguments->value[i];
@@ -94,7 +118,7 @@ bool cli_is_given(const cli_arguments *arguments, const char *key) {
     return given_value(arguments, key) != NULL;
 }
 
-/* 0.5 and 0.50, yes and true are the same setting. */
+/* Whether two texts set the same value: 0.5 and 0.50, yes and true. */
 static bool is_same(const char *key, const char *a, const char *b) {
     pgcn_config one = pgcn_config_default(), two = one;
     char first[PGCN_SETTING_BYTES], second[PGCN_SETTING_BYTES];
@@ -106,158 +130,174 @@ static bool is_same(const char *key, const char *a, const char *b) {
     return strcmp(first, second) == 0;
 }
 
-/* Puts it down, once: a second value would silently win over the first. */
-static int keep(const cli_command *command, const char *key, const char *value, bool setting,
-                cli_arguments *out) {
+/* Stores a setting or an option, once: a second value would silently win over the first. */
+static pgcn_status store(const cli_command *command, const char *key, const char *value,
+                         bool setting, cli_arguments *out) {
     const char *before = given_value(out, key);
     if (before && setting ? is_same(key, before, value) : before && strcmp(before, value) == 0)
-        return -1;
-    if (before) {
-        cli_complain(command, "--%s is given twice, as '%s' and as '%s'; leave out one of them",
-                     key, before, value);
-        return EXIT_USAGE;
-    }
+        return PGCN_OK;
+    if (before)
+        return cli_fail(command, PGCN_ERR_ARGUMENT,
+                        "--%s is given twice, as '%s' and as '%s'; leave out one of them", key,
+                        before, value);
     int *count = setting ? &out->settings : &out->options;
-    if (*count == CLI_MAX_SETTINGS) {
-        cli_complain(command, "there are more than %d options", CLI_MAX_SETTINGS);
-        return EXIT_USAGE;
-    }
+    if (*count == CLI_MAX_SETTINGS)
+        return cli_fail(command, PGCN_ERR_ARGUMENT, "there are more than %d options",
+                        CLI_MAX_SETTINGS);
     (setting ? out->key : out->option)[*count] = key;
     (setting ? out->value : out->option_value)[(*count)++] = value;
-    return -1;
+    return PGCN_OK;
 }
 
+/* The command line that is being parsed. */
+typedef struct parser {
+    const cli_command *command;
+    const cli_option *options;
+    int argc, at; /* at: argv[at] is parsed next */
+    char **argv;
+    cli_arguments *out;
+} parser;
+
 /* --name value, --name=value, and for yes/no settings also plain --name. */
-static int parse_option(const cli_command *command, const cli_option *options, int argc,
-                        char **argv, int *i, cli_arguments *out) {
-    const char *name = argv[*i] + 2, *equals = strchr(name, '=');
+static pgcn_status parse_option(parser *p) {
+    const char *name = p->argv[p->at] + 2, *equals = strchr(name, '=');
     size_t length = equals ? (size_t)(equals - name) : strlen(name);
-    const cli_option *option = find_option(options, name, length);
+    const cli_option *option = find_option(p->options, name, length);
     pgcn_field field = {0};
     char key[64];
     snprintf(key, sizeof key, "%.*s", (int)(length < 63 ? length : 63), name);
-    if (!option && !find_field(command, name, length, &field))
-        return unknown(command, options, key);
+    if (!option && !find_field(p->command, name, length, &field))
+        return refuse_unknown(p->command, p->options, key);
     if (option && option->flag) {
-        if (equals) {
-            cli_complain(command, "--%s takes no value, leave out '%s'", key, equals);
-            return EXIT_USAGE;
-        }
+        if (equals)
+            return cli_fail(p->command, PGCN_ERR_ARGUMENT, "--%s takes no value, leave out '%s'",
+                            key, equals);
         *option->flag = true;
-        return -1;
+        return PGCN_OK;
     }
-    const char *value = equals ? equals + 1 : *i + 1 < argc ? argv[*i + 1] : NULL;
+    const char *next = p->at + 1 < p->argc ? p->argv[p->at + 1] : NULL;
+    const char *value = equals ? equals + 1 : next;
     bool yes_no = !option && strcmp(field.accepts, "no | yes") == 0;
     if (yes_no && !equals && !is_yes_or_no(value))
         value = "yes";
     else if (!equals)
-        (*i)++;
-    if (!value) {
-        cli_complain(command, "--%s needs a value: %s", key,
-                     option ? option->value : field.accepts);
-        return EXIT_USAGE;
-    }
+        p->at++;
+    if (!value)
+        return cli_fail(p->command, PGCN_ERR_ARGUMENT, "--%s needs a value: %s", key,
+                        option ? option->value : field.accepts);
     if (option) *option->text = value;
-    return keep(command, option ? option->name : field.key, value, !option, out);
+    return store(p->command, option ? option->name : field.key, value, !option, p->out);
 }
 
-int cli_parse(const cli_command *command, const cli_option *options, int least_words,
-              int most_words, int argc, char **argv, cli_arguments *out) {
+static pgcn_status parse_word(parser *p) {
+    const cli_command *command = p->command;
+    const char *word = p->argv[p->at];
+    if (p->out->words == command->most_words)
+        return cli_fail(command, PGCN_ERR_ARGUMENT,
+                        "'%s' is one argument too many; usage: pathgcn %s%s%s [options]", word,
+                        command->name, *command->arguments ? " " : "", command->arguments);
+    p->out->word[p->out->words++] = word;
+    return PGCN_OK;
+}
+
+static pgcn_status refuse_single_dash(const parser *p) {
+    const char *word = p->argv[p->at], *name = p->command->name;
+    return cli_fail(p->command, PGCN_ERR_ARGUMENT,
+                    "'%s' is no option, they begin with two dashes; pathgcn %s --help lists them, "
+                    "and ./%s is a file of that name",
+                    word, name, word);
+}
+
+static bool is_help(const char *word) {
+    return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
+}
+
+pgcn_status cli_parse(const cli_command *command, const cli_option *options, int argc, char **argv,
+                      cli_arguments *out) {
+    parser p = {.command = command, .options = options, .argc = argc, .argv = argv, .out = out};
+    bool only_words = false; /* after "--" */
     *out = (cli_arguments){0};
-    bool only_words = false;
-    for (int i = 0; i < argc; i++) {
-        if (!only_words && strcmp(argv[i], "--") == 0) {
+    for (; p.at < argc; p.at++) {
+        const char *word = argv[p.at];
+        if (!only_words && strcmp(word, "--") == 0) {
             only_words = true;
-        } else if (!only_words && (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)) {
+        } else if (!only_words && is_help(word)) {
             cli_write_help(cli_help_stream ? cli_help_stream : stdout, command, options);
-            return EXIT_DONE;
-        } else if (!only_words && strncmp(argv[i], "--", 2) == 0) {
-            int code = parse_option(command, options, argc, argv, &i, out);
-            if (code >= 0) return code;
-        } else if (!only_words && argv[i][0] == '-' && argv[i][1]) {
-            cli_complain(command,
-                         "'%s' is no option, they begin with two dashes; pathgcn %s "
-                         "--help lists them, and ./%s is a file of that name",
-                         argv[i], command->name, argv[i]);
-            return EXIT_USAGE;
-        } else if (out->words == most_words) {
-            cli_complain(command, "'%s' is one argument too many; usage: pathgcn %s%s%s [options]",
-                         argv[i], command->name, *command->arguments ? " " : "",
-                         command->arguments);
-            return EXIT_USAGE;
+            out->help_shown = true;
+            return PGCN_OK;
+        } else if (!only_words && strncmp(word, "--", 2) == 0) {
+            CLI_TRY(parse_option(&p));
+        } else if (!only_words && word[0] == '-' && word[1]) {
+            return refuse_single_dash(&p);
         } else {
-            out->word[out->words++] = argv[i];
+            CLI_TRY(parse_word(&p));
         }
     }
-    if (out->words < least_words) {
-        cli_complain(command, "%s is missing; usage: pathgcn %s %s [options]",
-                     out->words ? "the second argument" : "the first argument", command->name,
-                     command->arguments);
-        return EXIT_USAGE;
-    }
-    pgcn_status status = command->computes ? pgcn_ready() : PGCN_OK;
-    return status == PGCN_OK ? -1 : cli_failed(command, status);
+    if (out->words < command->least_words)
+        return cli_fail(command, PGCN_ERR_ARGUMENT, "%s is missing; usage: pathgcn %s %s [options]",
+                        out->words ? "the second argument" : "the first argument", command->name,
+                        command->arguments);
+    return command->computes ? cli_report(command, pgcn_ready()) : PGCN_OK;
 }
 
-int cli_run_part(const cli_command *command, int argc, char **argv) {
-    static const cli_option none[] = {{NULL, NULL, NULL, NULL, NULL, NULL}};
+const char *cli_first_word(const cli_arguments *arguments) {
+    return arguments->words > 0 ? arguments->word[0] : NULL;
+}
+
+pgcn_status cli_run_part(const cli_command *command, int argc, char **argv) {
+    static const cli_option none[] = {CLI_OPTIONS_END};
     cli_arguments arguments;
+    char hint[CLI_HINT_BYTES];
     cli_guess guess = cli_guess_start(argc > 0 ? argv[0] : "");
     for (int i = 0; argc > 0 && command->parts[i]; i++) {
         const char *name = strrchr(command->parts[i]->name, ' ') + 1;
         if (strcmp(argv[0], name) == 0) return command->parts[i]->run(argc - 1, argv + 1);
         cli_guess_offer(&guess, name);
     }
-    int code = cli_parse(command, none, 1, CLI_MAX_WORDS, argc, argv, &arguments);
-    if (code >= 0) return code;
-    cli_complain(command, "'%s' is not understood%s%s%s; usage: pathgcn %s %s", argv[0],
-                 guess.best ? " (did you mean " : "", guess.best ? guess.best : "",
-                 guess.best ? "?)" : "", command->name, command->arguments);
-    return EXIT_USAGE;
+    pgcn_status status = cli_parse(command, none, argc, argv, &arguments);
+    if (status != PGCN_OK || arguments.help_shown) return status;
+    cli_guess_hint(&guess, "", hint);
+    return cli_fail(command, PGCN_ERR_ARGUMENT, "'%s' is not understood%s; usage: pathgcn %s %s",
+                    argv[0], hint, command->name, command->arguments);
 }
 
-int cli_apply(const cli_command *command, const cli_arguments *arguments, pgcn_config *config) {
+pgcn_status cli_apply(const cli_command *command, const cli_arguments *arguments,
+                      pgcn_config *config) {
     for (int i = 0; i < arguments->settings; i++)
-        if (pgcn_config_set(config, arguments->key[i], arguments->value[i]) != PGCN_OK) {
-            cli_complain(command, "--%s", pgcn_last_error());
-            return EXIT_USAGE;
-        }
-    return -1;
+        if (pgcn_config_set(config, arguments->key[i], arguments->value[i]) != PGCN_OK)
+            return cli_fail(command, PGCN_ERR_ARGUMENT, "--%s", pgcn_last_error());
+    return PGCN_OK;
 }
 
-int cli_overlay(const cli_command *command, const cli_arguments *arguments, pgcn_config *config) {
+pgcn_status cli_overlay(const cli_command *command, const cli_arguments *arguments,
+                        pgcn_config *config) {
     pgcn_config given = pgcn_config_default();
-    int code = cli_apply(command, arguments, &given);
-    if (code >= 0) return code;
-    pgcn_status status = pgcn_config_overlay(config, &given);
-    return status == PGCN_OK ? -1 : cli_failed(command, status);
+    CLI_TRY(cli_apply(command, arguments, &given));
+    return cli_report(command, pgcn_config_overlay(config, &given));
 }
 
-int cli_configure(const cli_command *command, const cli_arguments *arguments, pgcn_config *config) {
-    int code = cli_overlay(command, arguments, config);
-    if (code >= 0) return code;
-    pgcn_status status = pgcn_config_check(config);
-    return status == PGCN_OK ? -1 : cli_failed(command, status);
+pgcn_status cli_configure(const cli_command *command, const cli_arguments *arguments,
+                          pgcn_config *config) {
+    CLI_TRY(cli_overlay(command, arguments, config));
+    return cli_report(command, pgcn_config_check(config));
 }
 
-bool cli_number(const cli_command *command, const char *option, const char *text, long long low,
-                long long high, long long *out) {
+pgcn_status cli_number(const cli_command *command, const char *option, const char *text,
+                       long long low, long long high, long long *out) {
     int64_t number;
-    if (pgcn_integer_parse(text, low, high, &number)) {
-        *out = number;
-        return true;
-    }
-    cli_complain(command, "--%s is '%s', expected a whole number from %lld to %lld", option, text,
-                 low, high);
-    return false;
+    if (!pgcn_integer_parse(text, low, high, &number))
+        return cli_fail(command, PGCN_ERR_ARGUMENT,
+                        "--%s is '%s', expected a whole number from %lld to %lld", option, text,
+                        low, high);
+    *out = number;
+    return PGCN_OK;
 }
 
-int cli_check_seeds(const cli_command *command, uint64_t first, long long count) {
-    if (first <= (uint64_t)PGCN_MAX_SEED - (uint64_t)(count - 1)) return -1;
-    cli_complain(command,
-                 "--seed %llu leaves no room for %lld seeds up to %lld; choose a smaller one",
-                 (unsigned long long)first, count, (long long)PGCN_MAX_SEED);
-    return EXIT_USAGE;
+pgcn_status cli_check_seeds(const cli_command *command, uint64_t first, long long count) {
+    if (first <= (uint64_t)PGCN_MAX_SEED - (uint64_t)(count - 1)) return PGCN_OK;
+    return cli_fail(command, PGCN_ERR_ARGUMENT,
+                    "--seed %llu leaves no room for %lld seeds up to %lld; choose a smaller one",
+                    (unsigned long long)first, count, (long long)PGCN_MAX_SEED);
 }
 
 /* ---- help ------------------------------------------------------------------------------------------ */
@@ -291,11 +331,10 @@ static void write_line(FILE *out, const char *name, const char *value, const cha
 }
 
 /* A setting that the command has as an option of its own is not shown twice. */
-static void write_fields(FILE *out, const cli_command *command, const cli_option *options,
-                         const char *group, const char *title) {
+static void write_fields(FILE *out, const cli_option *options, const char *group,
+                         const char *title) {
     pgcn_config config = pgcn_config_default();
     pgcn_field field;
-    if (!strstr(command->config_groups, group)) return;
     fprintf(out, "\n%s:\n", title);
     for (int i = 0; pgcn_config_field(i, &field); i++) {
         char preset[PGCN_SETTING_BYTES];
@@ -317,8 +356,7 @@ void cli_write_help(FILE *out, const cli_command *command, const cli_option *opt
     for (const cli_option *option = options; option->name; option++)
         write_line(out, option->name, option->value, option->help, option->preset);
     write_line(out, "help", NULL, "this text", NULL);
-    if (!command->config_groups) return;
-    write_fields(out, command, options, "model", "Model");
-    write_fields(out, command, options, "training", "Training");
-    write_fields(out, command, options, "run", "Run");
+    for (int i = 0; i < GROUPS; i++)
+        if (command->config_groups & (unsigned)groups[i].group)
+            write_fields(out, options, groups[i].name, groups[i].title);
 }

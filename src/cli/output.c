@@ -11,38 +11,61 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Names come from the user and from files: a line break or an escape in one must neither break the
- * sentence in two nor reach the terminal. */
-void cli_complain(const cli_command *command, const char *format, ...) {
+/* Names come from the user and from files. A line break or an escape sequence in one must neither
+ * break the line nor reach the terminal. */
+static void print_line(const cli_command *command, const char *format, va_list arguments) {
     char raw[8192], message[8192];
-    va_list arguments;
-    va_start(arguments, format);
     vsnprintf(raw, sizeof raw, format, arguments);
-    va_end(arguments);
     pgcn_text_printable(raw, message, sizeof message);
     fprintf(stderr, "pathgcn%s%s: %s\n", command ? " " : "", command ? command->name : "", message);
 }
 
-int cli_failed(const cli_command *command, pgcn_status status) {
-    cli_complain(command, "%s", pgcn_last_error());
+void cli_complain(const cli_command *command, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    print_line(command, format, arguments);
+    va_end(arguments);
+}
+
+pgcn_status cli_fail(const cli_command *command, pgcn_status status, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    print_line(command, format, arguments);
+    va_end(arguments);
+    return status;
+}
+
+pgcn_status cli_report(const cli_command *command, pgcn_status status) {
+    if (status != PGCN_OK) cli_complain(command, "%s", pgcn_last_error());
+    return status;
+}
+
+int cli_exit_code(pgcn_status status) {
+    if (status == PGCN_OK) return EXIT_DONE;
     return status == PGCN_ERR_ARGUMENT ? EXIT_USAGE : EXIT_FAILED;
 }
 
-int cli_print_json(const cli_command *command, json_t *object) {
+pgcn_status cli_print_json(const cli_command *command, json_t *object) {
     char *text = object ? json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(10)) : NULL;
     json_decref(object);
-    if (!text) {
-        cli_complain(command, "out of memory while writing JSON");
-        return EXIT_FAILED;
-    }
+    if (!text) return cli_fail(command, PGCN_ERR_MEMORY, "out of memory while writing JSON");
     cli_put_json(stdout, text);
     putchar('\n');
     free(text);
-    return EXIT_DONE;
+    return PGCN_OK;
 }
 
-/* The library escapes C0 only. What is escaped here stands inside strings: nothing else of a document
- * is beyond ASCII. */
+pgcn_status cli_write_json(const cli_command *command, const char *path, const json_t *object,
+                           size_t flags) {
+    char *text = object ? json_dumps(object, flags) : NULL;
+    if (!text) return cli_fail(command, PGCN_ERR_MEMORY, "out of memory while writing '%s'", path);
+    pgcn_status status = cli_report(command, pgcn_file_write(path, text, strlen(text)));
+    free(text);
+    return status;
+}
+
+/* Jansson escapes C0 control characters only. DEL and C1 occur inside strings only, because
+ * everything else in a document is ASCII. */
 void cli_put_json(FILE *out, const char *document) {
     for (const char *at = document; *at; at++) {
         unsigned char c = (unsigned char)*at, next = (unsigned char)at[1];
@@ -56,8 +79,8 @@ void cli_put_json(FILE *out, const char *document) {
 }
 
 json_t *cli_json_text(const char *text) {
-    json_t *as_it_is = json_string(text);
-    if (as_it_is) return as_it_is;
+    json_t *unchanged = json_string(text);
+    if (unchanged) return unchanged;
     char *ascii = malloc(4 * strlen(text) + 1), *to = ascii;
     for (; ascii && *text; text++)
         to += sprintf(to, (unsigned char)*text > 0x7f ? "\\x%02x" : "%c", (unsigned char)*text);
@@ -78,11 +101,12 @@ json_t *cli_json_real(double value) {
     return isfinite(value) ? json_real(value) : json_null();
 }
 
-json_t *cli_config_to_json(const pgcn_config *config) {
+json_t *cli_config_to_json(const pgcn_config *config, bool run_settings) {
     json_t *settings = json_object();
     pgcn_field field;
     char value[PGCN_SETTING_BYTES];
     for (int i = 0; pgcn_config_field(i, &field); i++) {
+        if (!run_settings && cli_is_run_setting(&field)) continue;
         pgcn_config_get(config, field.key, value, sizeof value);
         json_object_set_new(settings, field.key, json_string(value));
     }
@@ -117,35 +141,45 @@ int64_t cli_peak_rss_bytes(void) {
     return getrusage(RUSAGE_SELF, &usage) == 0 ? (int64_t)usage.ru_maxrss * 1024 : 0;
 }
 
-bool cli_make_directory(const cli_command *command, const char *path) {
-    if (pgcn_directory_make(path) != PGCN_OK) {
-        cli_complain(command, "%s", pgcn_last_error());
-        return false;
-    }
-    if (access(path, W_OK) == 0) return true;
-    cli_complain(command, "cannot write to the directory '%s' (--out): %s", path,
-                 pgcn_system_error(errno));
-    return false;
+pgcn_status cli_make_directory(const cli_command *command, const char *path) {
+    if (pgcn_directory_make(path) != PGCN_OK)
+        return cli_fail(command, PGCN_ERR_IO, "%s", pgcn_last_error());
+    if (access(path, W_OK) == 0) return PGCN_OK;
+    return cli_fail(command, PGCN_ERR_IO, "cannot write to the directory '%s' (--out): %s", path,
+                    pgcn_system_error(errno));
 }
 
 void cli_format_duration(double seconds, char out[32]) {
-    long whole = seconds > 0 && seconds < 1e8 ? (long)(seconds + 0.5) : 0;
-    if (whole < 60)
-        snprintf(out, 32, "%lds", whole);
-    else if (whole < 3600)
-        snprintf(out, 32, "%ldm%02lds", whole / 60, whole % 60);
+    long rounded = seconds > 0 && seconds < 1e8 ? (long)(seconds + 0.5) : 0;
+    if (rounded < 60)
+        snprintf(out, 32, "%lds", rounded);
+    else if (rounded < 3600)
+        snprintf(out, 32, "%ldm%02lds", rounded / 60, rounded % 60);
     else
-        snprintf(out, 32, "%ldh%02ldm", whole / 3600, whole / 60 % 60);
+        snprintf(out, 32, "%ldh%02ldm", rounded / 3600, rounded / 60 % 60);
+}
+
+void cli_format_bar(double share, char out[CLI_BAR_BYTES]) {
+    enum { WIDTH = CLI_BAR_BYTES - 4 };
+    int filled = share < 1 ? (int)(WIDTH * share) : WIDTH;
+    snprintf(out, CLI_BAR_BYTES, "[....................] ");
+    memset(out + 1, '#', (size_t)filled);
 }
 
 void cli_format_count(int64_t count, char out[32]) {
     char digits[32];
-    int length = snprintf(digits, sizeof digits, "%lld", (long long)count), place = 0;
+    int length = snprintf(digits, sizeof digits, "%lld", (long long)count), used = 0;
     for (int i = 0; i < length; i++) {
-        if (i > 0 && (length - i) % 3 == 0) out[place++] = ',';
-        out[place++] = digits[i];
+        if (i > 0 && (length - i) % 3 == 0) out[used++] = ',';
+        out[used++] = digits[i];
     }
-    out[place] = '\0';
+    out[used] = '\0';
+}
+
+int64_t cli_mask_size(const uint8_t *mask, int64_t items) {
+    int64_t size = 0;
+    for (int64_t i = 0; i < items; i++) size += mask[i];
+    return size;
 }
 
 const char *cli_items(pgcn_task task) {
@@ -156,8 +190,13 @@ const char *cli_metric(pgcn_task task) {
     return task == PGCN_TASK_MULTILABEL ? "micro-F1" : "accuracy";
 }
 
-/* Tabs and line ends are data, and no terminal is harmed by them; all other control characters are
- * shown escaped. */
+bool cli_ends_in(const char *text, const char *ending) {
+    size_t length = strlen(text), letters = strlen(ending);
+    return length > letters && strcmp(text + length - letters, ending) == 0;
+}
+
+/* Tabs and line ends are data and harmless in a terminal. All other control characters are
+ * escaped. */
 static void put_cell_text(FILE *out, const char *text) {
     char *copy = strdup(text);
     for (char *at = copy; at && *at;) {

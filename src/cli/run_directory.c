@@ -30,7 +30,7 @@ static const char replacing[] = ".replacing", placing[] = ".placing";
 
 /* ---- paths ------------------------------------------------------------------------------------ */
 
-/* A path that is too long names nothing that exists. */
+/* "" if the path is too long: then nothing of that name exists. */
 static const char *join(char out[CLI_PATH_BYTES], const char *directory, const char *file) {
     if ((size_t)snprintf(out, CLI_PATH_BYTES, "%s/%s", directory, file) >= CLI_PATH_BYTES)
         *out = '\0';
@@ -61,8 +61,8 @@ static bool each_entry(const char *directory, const char *pattern, visit_functio
     return fine;
 }
 
-/* Makes renames in it last through a power cut; file systems that cannot do that are left alone. What
- * failed before is still to be told, so errno stays as it was. */
+/* Makes renames in the directory survive a power cut; a file system that cannot do that is no
+ * error. errno is kept, because an earlier error may still have to be reported. */
 static void sync_directory(const char *directory) {
     int before = errno, descriptor = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (descriptor >= 0) {
@@ -112,18 +112,18 @@ pgcn_status cli_load_model(const char *path, pgcn_model **out) {
 
 /* ---- lock and leftovers ----------------------------------------------------------------------- */
 
-bool cli_run_lock(const cli_command *command, const char *directory, int *lock) {
+pgcn_status cli_run_lock(const cli_command *command, const char *directory, const char *doing,
+                         int *lock) {
     *lock = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (*lock < 0 || flock(*lock, LOCK_EX | LOCK_NB) == 0) return true;
+    if (*lock < 0 || flock(*lock, LOCK_EX | LOCK_NB) == 0) return PGCN_OK;
     bool busy = errno == EWOULDBLOCK; /* some file systems cannot lock: then nobody is kept out */
     close(*lock);
     *lock = -1;
-    if (busy)
-        cli_complain(command,
-                     "another pathgcn is training in '%s' at this moment; wait for it or choose "
-                     "another --out",
-                     directory);
-    return !busy;
+    if (!busy) return PGCN_OK;
+    return cli_fail(
+        command, PGCN_ERR_SYSTEM,
+        "another pathgcn is %s in '%s' at this moment; wait for it or choose another --out", doing,
+        directory);
 }
 
 static bool remove_entry(const char *directory, const char *name, void *context) {
@@ -149,7 +149,7 @@ static bool clear_seed(const char *directory, const char *name, void *context) {
     remove_files(join(inside, seed, CLI_UNFINISHED));
     rmdir(inside);
     remove_files(seed);
-    rmdir(seed); /* stays if somebody has put something else there */
+    rmdir(seed); /* stays if it holds other files */
     return true;
 }
 
@@ -161,40 +161,41 @@ void cli_run_clear(const char *directory) {
 
 /* ---- replacing -------------------------------------------------------------------------------- */
 
-static bool is_there(const char *directory, const char *name, void *context) {
+static bool stop_at_first(const char *directory, const char *name, void *context) {
     (void)directory, (void)name, (void)context;
     return false;
 }
 
-/* Copies of the best seed's files replace files only; whole runs replace whole runs. */
+/* Removes the run that is replaced. Copies of the best seed's files replace files only; complete
+ * runs replace complete runs, with their seeds. */
 static void remove_old(const char *directory, const char *staged) {
     bool runs =
-        has(staged, "checkpoint.safetensors") || !each_entry(staged, "seed-*", is_there, NULL);
+        has(staged, "checkpoint.safetensors") || !each_entry(staged, "seed-*", stop_at_first, NULL);
     remove_files(directory);
     if (runs) each_entry(directory, "seed-*", clear_seed, NULL);
     sync_directory(directory);
 }
 
-/* Where an entry is moved to, and what could not be moved; "" before. */
+/* Where an entry is moved to, and the first path that could not be moved ("": none). */
 typedef struct move {
     const char *to;
     char *failed; /* [CLI_PATH_BYTES] */
 } move;
 
-/* Moves an entry of `directory` to another one; into a folder that is there already. */
-static bool place(const char *directory, const char *name, void *context) {
+/* Moves an entry of `directory` to another one. A folder that exists there already is merged. */
+static bool move_entry(const char *directory, const char *name, void *context) {
     char from[CLI_PATH_BYTES], to[CLI_PATH_BYTES];
     join(from, directory, name);
     const move *m = context;
     join(to, m->to, name);
     bool fine = is_directory(from) && is_directory(to)
-                    ? each_entry(from, "*", place, &(move){to, m->failed}) && rmdir(from) == 0
+                    ? each_entry(from, "*", move_entry, &(move){to, m->failed}) && rmdir(from) == 0
                     : rename(from, to) == 0;
     if (!fine && !*m->failed) snprintf(m->failed, CLI_PATH_BYTES, "%s", to);
     return fine;
 }
 
-/* Looked at before anything is removed: a folder that cannot be listed would look empty. */
+/* Checked before anything is removed: a folder that cannot be listed would look empty. */
 static bool can_list(const char *directory) {
     DIR *stream = opendir(directory);
     if (stream) closedir(stream);
@@ -214,38 +215,36 @@ static bool settle(const char *directory, char failed[CLI_PATH_BYTES]) {
     }
     if (!is_directory(old)) return true;
     if (!can_list(old)) return false;
-    bool fine = each_entry(old, "*", place, &(move){directory, failed});
+    bool fine = each_entry(old, "*", move_entry, &(move){directory, failed});
     sync_directory(directory);
     return fine && rmdir(old) == 0;
 }
 
-static bool fail_to_replace(const cli_command *command, const char *directory, const char *failed) {
+static pgcn_status fail_to_replace(const cli_command *command, const char *directory,
+                                   const char *failed) {
     char folder[CLI_PATH_BYTES];
     int error = errno; /* looking at folders changes it */
     if (!is_directory(join(folder, directory, replacing))) join(folder, directory, placing);
-    cli_complain(command,
-                 "cannot put the new run in its place, '%s': %s; it is complete, in '%s', and the "
-                 "next pathgcn train in '%s' will try again",
-                 *failed ? failed : directory, pgcn_system_error(error), folder, directory);
-    return false;
+    return cli_fail(
+        command, PGCN_ERR_IO,
+        "cannot put the new run in its place, '%s': %s; it is complete, in '%s', and the "
+        "next pathgcn train in '%s' will try again",
+        *failed ? failed : directory, pgcn_system_error(error), folder, directory);
 }
 
-bool cli_run_settle(const cli_command *command, const char *directory) {
+pgcn_status cli_run_settle(const cli_command *command, const char *directory) {
     char failed[CLI_PATH_BYTES];
-    return settle(directory, failed) || fail_to_replace(command, directory, failed);
+    return settle(directory, failed) ? PGCN_OK : fail_to_replace(command, directory, failed);
 }
 
-bool cli_run_replace(const cli_command *command, const char *directory, const char *staged) {
+pgcn_status cli_run_replace(const cli_command *command, const char *directory, const char *staged) {
     char target[CLI_PATH_BYTES];
     sync_directory(staged);
-    if (rename(staged, join(target, directory, replacing)) != 0) {
-        cli_complain(
-            command,
-            "cannot rename '%s': %s; the new run stays there, and the one in '%s' is as it "
-            "was",
+    if (rename(staged, join(target, directory, replacing)) != 0)
+        return cli_fail(
+            command, PGCN_ERR_IO,
+            "cannot rename '%s': %s; the new run stays there, and the one in '%s' is as it was",
             staged, pgcn_system_error(errno), directory);
-        return false;
-    }
     sync_directory(directory);
     return cli_run_settle(command, directory);
 }

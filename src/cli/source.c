@@ -11,18 +11,30 @@
 
 /* ---- loading ---------------------------------------------------------------------------------- */
 
-static const char *const header_words[] = {"auto", "yes", "no"}; /* as pgcn_header counts */
-static const char *const unknown_words[] = {"refuse", "keep"};   /* as pgcn_unknown_ids */
+/* The values of --header and --unknown-ids, by what the library calls them. */
+static const char *const header_words[] = {
+    [PGCN_HEADER_AUTO] = "auto", [PGCN_HEADER_YES] = "yes", [PGCN_HEADER_NO] = "no"};
+static const char *const unknown_words[] = {
+    [PGCN_UNKNOWN_REFUSE] = "refuse", [PGCN_UNKNOWN_KEEP] = "keep"};
+enum {
+    HEADER_WORDS = sizeof header_words / sizeof *header_words,
+    UNKNOWN_WORDS = sizeof unknown_words / sizeof *unknown_words
+};
 
-/* The place of a word; 0 where there is none, and -1 if it is another one. */
-static int word_number(const char *word, const char *const *words, int count) {
+/* The index of a word in a table; 0, the default, where none is given, and -1 if it is not in the
+ * table. */
+static int word_index(const char *word, const char *const *words, int count) {
     for (int i = 0; word && i < count; i++)
         if (strcmp(word, words[i]) == 0) return i;
     return word ? -1 : 0;
 }
 
+static pgcn_header header_of(const cli_source *source) {
+    return (pgcn_header)word_index(source->header, header_words, HEADER_WORDS);
+}
+
 static pgcn_status load(const char *name, const cli_source *source, pgcn_dataset **out) {
-    pgcn_header header = (pgcn_header)word_number(source->header, header_words, 3);
+    pgcn_header header = header_of(source);
     if (source->edges) {
         pgcn_dataset_files files = pgcn_dataset_files_default();
         files.name = source->name;
@@ -32,7 +44,8 @@ static pgcn_status load(const char *name, const cli_source *source, pgcn_dataset
         files.splits = source->splits;
         files.steps = source->steps;
         files.header = header;
-        files.unknown_ids = (pgcn_unknown_ids)word_number(source->unknown_ids, unknown_words, 2);
+        files.unknown_ids =
+            (pgcn_unknown_ids)word_index(source->unknown_ids, unknown_words, UNKNOWN_WORDS);
         return pgcn_dataset_from_files(&files, out);
     }
     pgcn_dataset_opts opts = pgcn_dataset_opts_default();
@@ -42,7 +55,9 @@ static pgcn_status load(const char *name, const cli_source *source, pgcn_dataset
     return pgcn_dataset_load(name, &opts, out);
 }
 
-bool cli_source_check(const cli_command *command, const char *name, const cli_source *source) {
+pgcn_status cli_source_check(const cli_command *command, const char *name,
+                             const cli_source *source) {
+    const pgcn_status wrong = PGCN_ERR_ARGUMENT;
     const char *lonely = source->features      ? "features"
                          : source->labels      ? "labels"
                          : source->splits      ? "splits"
@@ -50,37 +65,48 @@ bool cli_source_check(const cli_command *command, const char *name, const cli_so
                          : source->unknown_ids ? "unknown-ids"
                                                : NULL;
     if (name && source->edges)
-        cli_complain(command, "give a data set ('%s') or your own files (--edges), not both", name);
-    else if (!source->edges && lonely)
-        cli_complain(command, "--%s belongs to --edges, which is missing", lonely);
-    else if (!name && !source->edges)
-        cli_complain(command,
-                     "there is no data set: name one, or give your own files with --edges; "
-                     "pathgcn data list shows names");
-    else if (word_number(source->header, header_words, 3) < 0)
-        cli_complain(command, "--header is '%s', expected auto, yes or no", source->header);
-    else if (word_number(source->unknown_ids, unknown_words, 2) < 0)
-        cli_complain(command, "--unknown-ids is '%s', expected refuse or keep",
-                     source->unknown_ids);
-    else if (name && !*name)
-        cli_complain(command, "the name of the data set is empty; pathgcn data list shows names");
-    else
-        return true;
-    return false;
+        return cli_fail(command, wrong,
+                        "give a data set ('%s') or your own files (--edges), not both", name);
+    if (!source->edges && lonely)
+        return cli_fail(command, wrong, "--%s belongs to --edges, which is missing", lonely);
+    if (!name && !source->edges)
+        return cli_fail(command, wrong,
+                        "there is no data set: name one, or give your own files with --edges; "
+                        "pathgcn data list shows names");
+    if (word_index(source->header, header_words, HEADER_WORDS) < 0)
+        return cli_fail(command, wrong, "--header is '%s', expected auto, yes or no",
+                        source->header);
+    if (word_index(source->unknown_ids, unknown_words, UNKNOWN_WORDS) < 0)
+        return cli_fail(command, wrong, "--unknown-ids is '%s', expected refuse or keep",
+                        source->unknown_ids);
+    if (name && !*name)
+        return cli_fail(command, wrong,
+                        "the name of the data set is empty; pathgcn data list shows names");
+    return PGCN_OK;
 }
 
-int cli_load_dataset(const cli_command *command, const char *name, const cli_source *source,
-                     const char *advice, pgcn_dataset **out) {
-    if (!cli_source_check(command, name, source)) return EXIT_USAGE;
+pgcn_status cli_load_dataset(const cli_command *command, const char *name, const cli_source *source,
+                             const char *advice, pgcn_dataset **out) {
+    *out = NULL;
+    CLI_TRY(cli_source_check(command, name, source));
     pgcn_status status = load(name, source, out);
-    if (status == PGCN_OK) return -1;
-    cli_complain(command, "%s%s", pgcn_last_error(), advice);
-    return status == PGCN_ERR_ARGUMENT ? EXIT_USAGE : EXIT_FAILED;
+    return status == PGCN_OK ? PGCN_OK
+                             : cli_fail(command, status, "%s%s", pgcn_last_error(), advice);
 }
 
 void cli_print_notes(FILE *out, const pgcn_dataset *data) {
     const char *note;
     for (int i = 0; (note = pgcn_dataset_note(data, i)); i++) fprintf(out, "note: %s\n", note);
+}
+
+/* ---- recipes ---------------------------------------------------------------------------------- */
+
+bool cli_is_auto(const char *recipe) {
+    return recipe && strcmp(recipe, "auto") == 0;
+}
+
+bool cli_is_general(const pgcn_recipe_info *recipe) {
+    return recipe->version == 0 || strcmp(recipe->dataset, "any") == 0;
 }
 
 /* ---- data.json -------------------------------------------------------------------------------- */
@@ -90,8 +116,8 @@ static bool exists(const char *path) {
     return stat(path, &about) == 0;
 }
 
-/* A path that still leads there from another directory. What is no path (a built-in set, a name in the
- * data directory) stays as it is. Steps after a colon go along. The caller's to free. */
+/* The absolute form of a path, with the steps after its colon. What is no path (a built-in set, a
+ * name in the data directory) stays as it is. The caller frees it. */
 static char *absolute(const char *path) {
     if (!path) return NULL;
     const char *colon = strrchr(path, ':');
@@ -107,7 +133,7 @@ static char *absolute(const char *path) {
 
 static const struct {
     const char *key;
-    size_t place;
+    size_t offset;
     bool is_path;
 } fields[] = {
     {"data", offsetof(cli_source, data_dir), true},
@@ -123,7 +149,7 @@ static const struct {
 enum { FIELDS = sizeof fields / sizeof *fields };
 
 static const char **field_of(cli_source *source, int i) {
-    return (const char **)(void *)((char *)source + fields[i].place);
+    return (const char **)(void *)((char *)source + fields[i].offset);
 }
 
 static void put_text(json_t *object, const char *key, const char *value, bool is_path) {
@@ -133,22 +159,20 @@ static void put_text(json_t *object, const char *key, const char *value, bool is
     free(text);
 }
 
-bool cli_source_write(const cli_command *command, const char *directory, const char *dataset,
-                      const cli_source *source) {
+pgcn_status cli_source_write(const cli_command *command, const char *directory, const char *dataset,
+                             const cli_source *source) {
     char path[4096];
     cli_source given = *source;
     if (!given.data_dir && dataset) given.data_dir = getenv("PATHGCN_DATA");
-    if ((size_t)snprintf(path, sizeof path, "%s/data.json", directory) >= sizeof path) return true;
+    if ((size_t)snprintf(path, sizeof path, "%s/data.json", directory) >= sizeof path)
+        return PGCN_OK;
     json_t *object = json_object();
     put_text(object, "dataset", dataset, true);
     for (int i = 0; i < FIELDS; i++)
         put_text(object, fields[i].key, *field_of(&given, i), fields[i].is_path);
-    char *text = json_dumps(object, JSON_INDENT(2));
+    pgcn_status status = cli_write_json(command, path, object, JSON_INDENT(2));
     json_decref(object);
-    pgcn_status status = text ? pgcn_file_write(path, text, strlen(text)) : PGCN_ERR_MEMORY;
-    free(text);
-    if (status != PGCN_OK) cli_complain(command, "%s", pgcn_last_error());
-    return status == PGCN_OK;
+    return status;
 }
 
 /* data.json beside a model file. */
@@ -180,7 +204,7 @@ json_t *cli_source_recall(const char *model, const char **dataset, cli_source *s
 
 /* ---- class weights ------------------------------------------------------------------------------ */
 
-/* Where the value of --class-weights stands among the settings; NULL: it is not given. */
+/* The value of --class-weights among the settings; NULL: it is not given. */
 static const char **weights_given(cli_arguments *arguments) {
     for (int i = 0; i < arguments->settings; i++)
         if (strcmp(arguments->key[i], "class-weights") == 0) return &arguments->value[i];
@@ -193,17 +217,17 @@ void cli_weights_defer(cli_arguments *arguments, cli_weights *weights) {
     weights->file = NULL;
     if (!value || pgcn_config_set(&tried, "class-weights", *value) == PGCN_OK ||
         access(*value, F_OK) != 0)
-        return; /* what is neither is refused by the setting */
+        return; /* neither a valid value nor a file: the setting refuses it */
     weights->file = *value;
     *value = "balanced";
 }
 
-int cli_weights_read(const cli_command *command, const cli_source *source, const pgcn_dataset *data,
-                     cli_arguments *arguments, cli_weights *weights) {
-    pgcn_header header = (pgcn_header)word_number(source->header, header_words, 3);
-    if (!weights->file) return -1;
-    pgcn_status status = pgcn_class_weights_read(weights->file, data, header, weights->text);
-    if (status != PGCN_OK) return cli_failed(command, status);
+pgcn_status cli_weights_read(const cli_command *command, const cli_source *source,
+                             const pgcn_dataset *data, cli_arguments *arguments,
+                             cli_weights *weights) {
+    if (!weights->file) return PGCN_OK;
+    CLI_TRY(cli_report(
+        command, pgcn_class_weights_read(weights->file, data, header_of(source), weights->text)));
     *weights_given(arguments) = weights->text;
-    return -1;
+    return PGCN_OK;
 }

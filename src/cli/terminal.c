@@ -1,5 +1,4 @@
-/* The person at the terminal: Ctrl-C that lets a command end in good order, and a line of progress that
- * never wraps. */
+/* The terminal: Ctrl-C that lets a command finish cleanly, and the width of the progress line. */
 #include "cli/cli.h"
 
 #include <signal.h>

@@ -1,6 +1,7 @@
-/* pathgcn train, in six files: cmd_train.c reads the command line and loops over the seeds,
- * train_place.c says where runs write, train_race.c finds settings where no recipe is known, train_run.c
- * trains one seed there, train_memory.c says what it will take, train_report.c sums up. */
+/* pathgcn train, in six files. cmd_train.c reads the command line and loops over the seeds.
+ * train_place.c decides which directory a run writes to. train_race.c chooses a recipe where none
+ * is known. train_run.c trains one seed. train_memory.c predicts its memory. train_report.c prints
+ * tables and JSON. */
 #ifndef PGCN_CLI_TRAIN_H
 #define PGCN_CLI_TRAIN_H
 
@@ -16,13 +17,13 @@ typedef struct train_request {
     pgcn_recipe_info used; /* the recipe that the settings started from; with `races`, nothing */
     bool races;            /* --recipe auto: every run finds its own recipe */
     const cli_arguments *arguments;
-    char **argv; /* for the sentence that says how to resume */
+    char **argv; /* to print the command that resumes */
     int argc;
 } train_request;
 
-/* What one seed came to. */
+/* The result of one seed. */
 typedef struct train_outcome {
-    pgcn_task task; /* says what the accuracies below are (cli_metric) */
+    pgcn_task task; /* decides what the accuracies below are (cli_metric) */
     uint64_t seed;
     char split[16], split_hash[65];
     int64_t epochs, best_epoch; /* best_epoch 0: none was evaluated */
@@ -30,28 +31,30 @@ typedef struct train_outcome {
     pgcn_score val, test;    /* of the weights kept */
     double seconds, step_ms; /* step_ms: median */
     int64_t parameters;
-    int64_t predicted_bytes; /* of memory, of the whole program at its peak */
-    bool retold;             /* nothing was trained: the result of a finished run */
+    int64_t predicted_bytes; /* peak memory of the program */
+    bool reused;             /* nothing was trained: this is the result of a finished run */
     pgcn_recipe_info recipe; /* that its settings started from; name "none": from none */
     pgcn_config config;      /* of the training */
 } train_outcome;
 
-bool cli_train_join(char out[CLI_PATH_BYTES], const char *directory, const char *file);
-/* The user's steps and then these; a message and false if that is too long. */
-bool cli_train_join_steps(const train_request *request, const char *more, char out[CLI_PATH_BYTES]);
+pgcn_status cli_train_join(char out[CLI_PATH_BYTES], const char *directory, const char *file);
+/* The user's steps followed by `more`. */
+pgcn_status cli_train_join_steps(const train_request *request, const char *more,
+                                 char out[CLI_PATH_BYTES]);
 
 /* ---- train_place.c -------------------------------------------------------------------------- */
 
-/* --out, locked for the whole command. Opened when the first trainer is made: a mistake that this
- * finds leaves no directory. */
+/* --out, locked until the command ends. Opened after the first trainer was made: a mistake that the
+ * trainer finds leaves no directory. */
 typedef struct train_root {
     bool open;
     int lock;                  /* -1: the file system cannot lock */
     char work[CLI_PATH_BYTES]; /* --out, or CLI_UNFINISHED in it: what holds the folders of seeds */
 } train_root;
-/* -1, or the exit code after a refusal (message printed); nothing is changed then. */
-int cli_train_open(const train_request *request, uint64_t first_seed, train_root *root);
-bool cli_train_seed_directory(const char *directory, uint64_t seed, char out[CLI_PATH_BYTES]);
+/* A refusal changes nothing on disk. */
+pgcn_status cli_train_open(const train_request *request, uint64_t first_seed, train_root *root);
+pgcn_status cli_train_seed_directory(const char *directory, uint64_t seed,
+                                     char out[CLI_PATH_BYTES]);
 
 /* The files of one run. */
 typedef struct train_files {
@@ -62,15 +65,15 @@ typedef struct train_files {
     char checkpoint[CLI_PATH_BYTES], model[CLI_PATH_BYTES];
     char history[CLI_PATH_BYTES], result[CLI_PATH_BYTES];
 } train_files;
-int cli_train_place(const train_request *request, const train_root *root, const char *home,
-                    train_files *files);
+pgcn_status cli_train_open_run(const train_request *request, const train_root *root,
+                               const char *home, train_files *files);
 /* From now on the run writes into a fresh CLI_UNFINISHED: `home` keeps what it holds. */
-int cli_train_stage(train_files *files);
+pgcn_status cli_train_stage(train_files *files);
 bool cli_train_is_staged(const train_files *files);
-/* Puts a finished run in its place. */
-bool cli_train_finish_place(const train_files *files);
-void cli_train_leave_place(train_files *files);
-int cli_train_refuse_other(const train_files *files, const char *why);
+/* Makes a finished run the run of `home`. */
+pgcn_status cli_train_commit(const train_files *files);
+void cli_train_close_run(train_files *files);
+pgcn_status cli_train_refuse_other(const train_files *files, const char *why);
 
 /* ---- train_race.c --------------------------------------------------------------------------- */
 
@@ -78,27 +81,27 @@ int cli_train_refuse_other(const train_files *files, const char *why);
 typedef struct train_choice {
     pgcn_config config;
     pgcn_recipe_info recipe;
-    pgcn_dataset
-        *data; /* in the form that the recipe asks for; NULL: as it was. The caller's to free */
+    pgcn_dataset *data; /* prepared as the recipe asks; NULL: unchanged. The caller frees it */
     char steps[CLI_PATH_BYTES]; /* the steps of that form */
 } train_choice;
-/* Races, or remembers who won in this directory. -1, or the exit code with the message printed. */
-int cli_train_race(const train_request *request, const pgcn_dataset *data,
-                   const pgcn_config *config, const train_files *files, long long run,
-                   train_choice *out);
+/* Races, or reads who won in this directory before. */
+pgcn_status cli_train_race(const train_request *request, const pgcn_dataset *data,
+                           const pgcn_config *config, const train_files *files, long long run,
+                           train_choice *out);
 
 /* ---- train_run.c ---------------------------------------------------------------------------- */
 
-/* Trains number `run` of request->seeds and leaves its files in --out, or in its folder there.
- * Returns -1, or the exit code with the message printed. */
-int cli_train_run(const train_request *request, const pgcn_dataset *data, const pgcn_config *config,
-                  train_root *root, long long run, train_outcome *out);
+/* Trains number `run` of request->seeds, from 1, and writes its files to --out, or to its folder
+ * there. */
+pgcn_status cli_train_run(const train_request *request, const pgcn_dataset *data,
+                          const pgcn_config *config, train_root *root, long long run,
+                          train_outcome *out);
 
 /* ---- train_memory.c ------------------------------------------------------------------------- */
 
 int64_t cli_train_resident_bytes(void); /* memory of the program at this moment */
-/* The peak that the program will come to, and a line or a warning about it. `resident` is what it had
- * before the trainer was made. */
+/* Predicts the peak memory of the program, and prints a line or a warning about it. `resident` is
+ * what it used before the trainer was made. */
 int64_t cli_train_predict(const train_request *request, const pgcn_trainer *trainer,
                           int64_t resident, bool first);
 

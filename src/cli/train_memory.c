@@ -1,13 +1,13 @@
-/* How much memory a run will take, said before it takes it. The library knows what training adds;
- * what the program has already, the data set included, is what the system says. Called by
- * train_run.c between making the trainer and the first epoch. */
+/* Predicts how much memory a run will take, before its first epoch. The library knows what training
+ * adds; the system reports what the program, the data set included, uses already. Called by
+ * train_run.c after the trainer was made. */
 #include "cli/train.h"
 
 #include <string.h>
 #include <unistd.h>
 
 enum {
-    SAID_FROM = 100 << 20, /* below that nobody needs to know */
+    REPORTED_FROM = 100 << 20, /* less is not worth a line */
     /* The first files, stacks of threads, the history as JSON. Measured on karate, where there is nothing else. */
     FIRST_USE = 1 << 20
 };
@@ -41,7 +41,7 @@ int64_t cli_train_predict(const train_request *r, const pgcn_trainer *trainer, i
         cli_complain(&cli_train,
                      "this run needs about %s of memory, and %s are free; if it is stopped, try %s",
                      size, free_size, advice(trainer));
-    } else if (predicted >= SAID_FROM && isatty(STDERR_FILENO)) {
+    } else if (predicted >= REPORTED_FROM && isatty(STDERR_FILENO)) {
         fprintf(stderr, "needs about %s of memory\n", size);
     }
     return predicted;

@@ -1,6 +1,6 @@
-/* Where a training writes, and what it leaves alone. A directory that holds a run is changed only by
- * --resume, which goes on with it, or --overwrite, which replaces it when the new run is finished.
- * How files are replaced is in run_directory.c. */
+/* Which directory a training writes to, and what it refuses to overwrite. A directory that holds a
+ * run is changed only by --resume, which continues it, or --overwrite, which replaces it when the
+ * new run is finished. How files are replaced is in run_directory.c. */
 #include "cli/train.h"
 
 #include <dirent.h>
@@ -25,52 +25,51 @@ static bool is_one_run(cli_holds holds) {
     return holds == CLI_HOLDS_INTERRUPTED || holds == CLI_HOLDS_FINISHED;
 }
 
-static int refuse_kind(const train_request *r, const char *directory, cli_holds holds) {
-    cli_complain(&cli_train,
-                 "'%s' holds %s, which %s would replace; add --overwrite to do that when the new "
-                 "training is finished, or choose another --out",
-                 directory, name_of(holds), r->seeds > 1 ? "--seeds" : "a run of one seed");
-    return EXIT_FAILED;
+static pgcn_status refuse_kind(const train_request *r, const char *directory, cli_holds holds) {
+    return cli_fail(
+        &cli_train, PGCN_ERR_MISMATCH,
+        "'%s' holds %s, which %s would replace; add --overwrite to do that when the new "
+        "training is finished, or choose another --out",
+        directory, name_of(holds), r->seeds > 1 ? "--seeds" : "a run of one seed");
 }
 
-static int refuse_interrupted(const char *directory) {
-    cli_complain(&cli_train,
-                 "'%s' holds an interrupted run; add --resume to go on with it, --overwrite to "
-                 "start again, or choose another --out",
-                 directory);
-    return EXIT_FAILED;
+static pgcn_status refuse_interrupted(const char *directory) {
+    return cli_fail(&cli_train, PGCN_ERR_MISMATCH,
+                    "'%s' holds an interrupted run; add --resume to go on with it, --overwrite to "
+                    "start again, or choose another --out",
+                    directory);
 }
 
 /* `why` is a sentence of the library, "what differs; what to do": its first half is used. */
-int cli_train_refuse_other(const train_files *files, const char *why) {
+pgcn_status cli_train_refuse_other(const train_files *files, const char *why) {
     int length = (int)strcspn(why, ";");
-    cli_complain(&cli_train,
-                 "'%s' holds a finished run, and this is another one: %.*s; add --overwrite to "
-                 "replace it when the new one is finished, or choose another --out",
-                 files->home, length, why);
-    return EXIT_FAILED;
+    return cli_fail(&cli_train, PGCN_ERR_MISMATCH,
+                    "'%s' holds a finished run, and this is another one: %.*s; add --overwrite to "
+                    "replace it when the new one is finished, or choose another --out",
+                    files->home, length, why);
 }
 
-/* What the end of a long run would stumble over is found before its first epoch. */
-static bool may_be_written(const char *path) {
+/* An error at the end of a long run is found before its first epoch. */
+static pgcn_status check_writable(const char *path) {
     struct stat about;
-    if (stat(path, &about) != 0 || S_ISREG(about.st_mode)) return true;
-    cli_complain(&cli_train,
-                 "cannot write '%s': it exists and is not a file; remove it or choose "
-                 "another --out",
-                 path);
-    return false;
+    if (stat(path, &about) != 0 || S_ISREG(about.st_mode)) return PGCN_OK;
+    return cli_fail(&cli_train, PGCN_ERR_IO,
+                    "cannot write '%s': it exists and is not a file; remove it or choose another "
+                    "--out",
+                    path);
 }
 
 /* ---- --out ------------------------------------------------------------------------------------ */
 
-bool cli_train_seed_directory(const char *directory, uint64_t seed, char out[CLI_PATH_BYTES]) {
+pgcn_status cli_train_seed_directory(const char *directory, uint64_t seed,
+                                     char out[CLI_PATH_BYTES]) {
     char name[40];
     snprintf(name, sizeof name, "seed-%llu", (unsigned long long)seed);
     return cli_train_join(out, directory, name);
 }
 
-/* Seeds of a directory: how many of those asked for are finished, and one that was not asked for. */
+/* The seeds in a directory: how many of those asked for are finished, and one that was not asked
+ * for. */
 typedef struct seed_count {
     long long finished, started; /* the latter: neither finished nor empty */
     bool other;
@@ -84,7 +83,8 @@ static seed_count count_seeds(const char *directory, uint64_t first, long long s
         char path[CLI_PATH_BYTES], *end;
         if (strncmp(entry->d_name, "seed-", 5) != 0) continue;
         unsigned long long seed = strtoull(entry->d_name + 5, &end, 10);
-        if (*end || end == entry->d_name + 5 || !cli_train_seed_directory(directory, seed, path))
+        if (*end || end == entry->d_name + 5 ||
+            cli_train_seed_directory(directory, seed, path) != PGCN_OK)
             continue;
         cli_holds holds = cli_run_holds(path);
         bool asked = seed >= first && seed - first < (unsigned long long)seeds;
@@ -99,58 +99,58 @@ static seed_count count_seeds(const char *directory, uint64_t first, long long s
 }
 
 /* The model of a directory is the best of all seeds in it, so all of them must be asked for. */
-static int check_seeds(const train_request *r, const char *directory, uint64_t first) {
+static pgcn_status check_seeds(const train_request *r, const char *directory, uint64_t first) {
     seed_count count = count_seeds(directory, first, r->seeds);
-    if (count.other) {
-        cli_complain(&cli_train,
-                     "'%s' holds a run of seed %llu, which is not one of the %lld seeds from %llu "
-                     "on; give --seed and --seeds that include it, --overwrite to replace all of "
-                     "them, or choose another --out",
-                     directory, (unsigned long long)count.other_seed, r->seeds,
-                     (unsigned long long)first);
-        return EXIT_FAILED;
-    }
-    if (r->resume || count.finished == r->seeds) return -1;
+    if (count.other)
+        return cli_fail(
+            &cli_train, PGCN_ERR_MISMATCH,
+            "'%s' holds a run of seed %llu, which is not one of the %lld seeds from %llu "
+            "on; give --seed and --seeds that include it, --overwrite to replace all of "
+            "them, or choose another --out",
+            directory, (unsigned long long)count.other_seed, r->seeds, (unsigned long long)first);
+    if (r->resume || count.finished == r->seeds) return PGCN_OK;
     if (count.started > 0) return refuse_interrupted(directory);
-    cli_complain(&cli_train,
-                 "'%s' holds finished runs of %lld of these %lld seeds; add --resume to train the "
-                 "others, --overwrite to start again, or choose another --out",
-                 directory, count.finished, r->seeds);
-    return EXIT_FAILED;
+    return cli_fail(
+        &cli_train, PGCN_ERR_MISMATCH,
+        "'%s' holds finished runs of %lld of these %lld seeds; add --resume to train the "
+        "others, --overwrite to start again, or choose another --out",
+        directory, count.finished, r->seeds);
 }
 
-static int open_seeds(const train_request *r, uint64_t first, cli_holds holds, train_root *root) {
+static pgcn_status open_seeds(const train_request *r, uint64_t first, cli_holds holds,
+                              train_root *root) {
     char unfinished[CLI_PATH_BYTES];
-    if (!cli_train_join(unfinished, r->out, CLI_UNFINISHED)) return EXIT_FAILED;
+    CLI_TRY(cli_train_join(unfinished, r->out, CLI_UNFINISHED));
     cli_holds staged = cli_run_holds(unfinished);
     bool elsewhere = r->overwrite ? holds != CLI_HOLDS_NOTHING : staged == CLI_HOLDS_SEEDS;
     if (r->overwrite) cli_run_clear(unfinished);
     if (r->overwrite || (r->resume && elsewhere)) {
         if (elsewhere) snprintf(root->work, sizeof root->work, "%s", unfinished);
-        return r->overwrite ? -1 : check_seeds(r, root->work, first);
+        return r->overwrite ? PGCN_OK : check_seeds(r, root->work, first);
     }
     if (staged != CLI_HOLDS_NOTHING && (r->resume || holds == CLI_HOLDS_NOTHING))
         return r->resume ? refuse_kind(r, unfinished, staged) : refuse_interrupted(r->out);
-    if (holds == CLI_HOLDS_NOTHING) return -1;
+    if (holds == CLI_HOLDS_NOTHING) return PGCN_OK;
     return holds == CLI_HOLDS_SEEDS ? check_seeds(r, r->out, first) : refuse_kind(r, r->out, holds);
 }
 
-int cli_train_open(const train_request *r, uint64_t first_seed, train_root *root) {
+pgcn_status cli_train_open(const train_request *r, uint64_t first_seed, train_root *root) {
     char path[CLI_PATH_BYTES];
-    if (root->open) return -1;
-    if (!cli_make_directory(&cli_train, r->out) || !cli_run_lock(&cli_train, r->out, &root->lock) ||
-        !cli_train_join(path, r->out, "model.safetensors") || !may_be_written(path) ||
-        !cli_run_settle(&cli_train, r->out))
-        return EXIT_FAILED;
+    if (root->open) return PGCN_OK;
+    CLI_TRY(cli_make_directory(&cli_train, r->out));
+    CLI_TRY(cli_run_lock(&cli_train, r->out, "training", &root->lock));
+    CLI_TRY(cli_train_join(path, r->out, "model.safetensors"));
+    CLI_TRY(check_writable(path));
+    CLI_TRY(cli_run_settle(&cli_train, r->out));
     root->open = true;
     snprintf(root->work, sizeof root->work, "%s", r->out);
-    if (r->seeds == 1) return -1; /* cli_train_place looks at what is there */
+    if (r->seeds == 1) return PGCN_OK; /* cli_train_open_run looks at what is there */
     return open_seeds(r, first_seed, cli_run_holds(r->out), root);
 }
 
 /* ---- one run ---------------------------------------------------------------------------------- */
 
-static int set_work(train_files *files, const char *directory) {
+static pgcn_status set_work(train_files *files, const char *directory) {
     if (directory != files->work) snprintf(files->work, sizeof files->work, "%s", directory);
     const struct {
         char *path;
@@ -159,38 +159,40 @@ static int set_work(train_files *files, const char *directory) {
                  {files->model, "model.safetensors"},
                  {files->history, "history.jsonl"},
                  {files->result, "result.json"}};
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        if (!cli_train_join(parts[i].path, files->work, parts[i].name) ||
-            !may_be_written(parts[i].path))
-            return EXIT_FAILED;
-    return -1;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        CLI_TRY(cli_train_join(parts[i].path, files->work, parts[i].name));
+        CLI_TRY(check_writable(parts[i].path));
+    }
+    return PGCN_OK;
 }
 
 bool cli_train_is_staged(const train_files *files) {
     return strcmp(files->home, files->work) != 0;
 }
 
-int cli_train_stage(train_files *files) {
+pgcn_status cli_train_stage(train_files *files) {
     char unfinished[CLI_PATH_BYTES];
-    if (!cli_train_join(unfinished, files->home, CLI_UNFINISHED)) return EXIT_FAILED;
+    CLI_TRY(cli_train_join(unfinished, files->home, CLI_UNFINISHED));
     cli_run_clear(unfinished);
-    if (!cli_make_directory(&cli_train, unfinished)) return EXIT_FAILED;
+    CLI_TRY(cli_make_directory(&cli_train, unfinished));
     files->started = files->finished = false;
     return set_work(files, unfinished);
 }
 
-/* Decides by what is there. Leftovers are removed under the lock only: nobody else can be writing. */
-int cli_train_place(const train_request *r, const train_root *root, const char *home,
-                    train_files *files) {
+/* Decides by what the directory holds. Leftovers are removed under the lock only: nobody else can
+ * be writing. */
+pgcn_status cli_train_open_run(const train_request *r, const train_root *root, const char *home,
+                               train_files *files) {
     char unfinished[CLI_PATH_BYTES];
     *files = (train_files){.lock = -1};
     snprintf(files->home, sizeof files->home, "%s", home);
-    if (!cli_train_join(unfinished, home, CLI_UNFINISHED) || set_work(files, home) >= 0)
-        return EXIT_FAILED;
-    if (r->seeds > 1 &&
-        (!cli_make_directory(&cli_train, home) || !cli_run_lock(&cli_train, home, &files->lock) ||
-         !cli_run_settle(&cli_train, home)))
-        return EXIT_FAILED;
+    CLI_TRY(cli_train_join(unfinished, home, CLI_UNFINISHED));
+    CLI_TRY(set_work(files, home));
+    if (r->seeds > 1) {
+        CLI_TRY(cli_make_directory(&cli_train, home));
+        CLI_TRY(cli_run_lock(&cli_train, home, "training", &files->lock));
+        CLI_TRY(cli_run_settle(&cli_train, home));
+    }
     if (root->lock >= 0) {
         cli_run_remove_leftovers(home);
         cli_run_remove_leftovers(unfinished);
@@ -202,18 +204,19 @@ int cli_train_place(const train_request *r, const train_root *root, const char *
     if (go_on) holds = staged;
     if (holds != CLI_HOLDS_NOTHING && !is_one_run(holds))
         return refuse_kind(r, go_on ? unfinished : home, holds);
-    if (go_on && set_work(files, unfinished) >= 0) return EXIT_FAILED;
+    if (go_on) CLI_TRY(set_work(files, unfinished));
     files->finished = holds == CLI_HOLDS_FINISHED;
     files->started = is_one_run(holds);
     bool waits = files->started ? !files->finished : staged != CLI_HOLDS_NOTHING;
-    return waits && !r->resume && !r->overwrite ? refuse_interrupted(home) : -1;
+    return waits && !r->resume && !r->overwrite ? refuse_interrupted(home) : PGCN_OK;
 }
 
-bool cli_train_finish_place(const train_files *files) {
-    return !cli_train_is_staged(files) || cli_run_replace(&cli_train, files->home, files->work);
+pgcn_status cli_train_commit(const train_files *files) {
+    if (!cli_train_is_staged(files)) return PGCN_OK;
+    return cli_run_replace(&cli_train, files->home, files->work);
 }
 
-void cli_train_leave_place(train_files *files) {
+void cli_train_close_run(train_files *files) {
     if (files->lock >= 0) close(files->lock);
     files->lock = -1;
     if (*files->work && cli_train_is_staged(files) && access(files->checkpoint, F_OK) != 0)

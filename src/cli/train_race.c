@@ -1,6 +1,6 @@
-/* --recipe auto: which family of settings a run trains with. The race itself is in the library; here are
- * its progress, the file race.json that remembers who won, and the data in the winner's form. Called by
- * train_run.c when the directory of the run is known. */
+/* --recipe auto: which recipe a run trains with. The race itself is in the library. Here are its
+ * progress, the file race.json that records who won, and the data as the winner prepares it. Called
+ * by train_run.c when the directory of the run is known. */
 #include "cli/train.h"
 
 #include <errno.h>
@@ -13,10 +13,9 @@ enum { LONG_SECONDS = 600 };
 
 /* ---- what a race depends on ------------------------------------------------------------------------ */
 
-/* Settings that change neither a race that is over nor what follows from it: a run goes on with more
- * epochs, or on another machine. */
+/* Settings that may change between a race and a resumed run: more epochs, or another machine. */
 static bool is_free_to_change(const pgcn_field *field) {
-    return strcmp(field->group, "run") == 0 || strcmp(field->key, "epochs") == 0 ||
+    return cli_is_run_setting(field) || strcmp(field->key, "epochs") == 0 ||
            strcmp(field->key, "patience") == 0;
 }
 
@@ -42,7 +41,8 @@ static json_t *families_to_json(const pgcn_race *race) {
     return object;
 }
 
-/* Two races with equal ones have the same winner on the same instruction set. */
+/* What a race depends on: with an equal identity it has the same winner on the same instruction
+ * set. */
 static json_t *identity_of(const train_request *r, const pgcn_dataset *data,
                            const pgcn_config *config, const pgcn_race *race) {
     return json_pack("{s:s, s:o, s:o}", "fingerprint", pgcn_dataset_describe(data).fingerprint,
@@ -60,42 +60,36 @@ static json_t *entry_to_json(const pgcn_race_entry *e) {
     return object;
 }
 
-static bool write_race(const char *path, const pgcn_race *race, json_t *identity,
-                       const char *winner) {
+static pgcn_status write_race(const char *path, const pgcn_race *race, json_t *identity,
+                              const char *winner) {
     json_t *entries = json_array();
     pgcn_race_entry entry;
     for (int i = 0; pgcn_race_get(race, i, &entry); i++)
         json_array_append_new(entries, entry_to_json(&entry));
     json_t *object = json_pack("{s:s, s:s, s:o, s:O}", "winner", winner, "isa", pgcn_info_get().isa,
                                "entries", entries, "identity", identity);
-    char *text = json_dumps(object, JSON_INDENT(2));
+    pgcn_status status = cli_write_json(&cli_train, path, object, JSON_INDENT(2));
     json_decref(object);
-    pgcn_status status = text ? pgcn_file_write(path, text, strlen(text)) : PGCN_ERR_MEMORY;
-    free(text);
-    if (status != PGCN_OK) cli_complain(&cli_train, "%s", pgcn_last_error());
-    return status == PGCN_OK;
+    return status;
 }
 
-/* The winner of a race that the directory remembers; "" if it remembers none, or another one. False with
- * a message if the file is there and cannot be read. */
-static bool recall(const char *path, const json_t *identity, char winner[64], bool *other) {
+/* The winner of the race in race.json; "" if there is no such file, or it is about another race
+ * (*other). */
+static pgcn_status recall(const char *path, const json_t *identity, char winner[64], bool *other) {
     json_error_t error;
     *other = false;
     errno = 0;
     json_t *record = json_load_file(path, 0, &error);
-    if (!record && errno != ENOENT) {
-        cli_complain(&cli_train,
-                     "cannot read '%s': %s; remove it to race again, or choose another "
-                     "--out",
-                     path, errno ? pgcn_system_error(errno) : error.text);
-        return false;
-    }
+    if (!record && errno != ENOENT)
+        return cli_fail(&cli_train, PGCN_ERR_IO,
+                        "cannot read '%s': %s; remove it to race again, or choose another --out",
+                        path, errno ? pgcn_system_error(errno) : error.text);
     const char *name = json_string_value(json_object_get(record, "winner"));
     bool same = name && json_equal(json_object_get(record, "identity"), identity);
     snprintf(winner, 64, "%s", same ? name : "");
     *other = record && !same;
     json_decref(record);
-    return true;
+    return PGCN_OK;
 }
 
 /* ---- progress -------------------------------------------------------------------------------------- */
@@ -136,8 +130,8 @@ static void show(race_meter *m, const pgcn_race *race, const train_request *r) {
     fflush(stderr);
 }
 
-/* One line of what was found, so that nobody wonders where the settings come from. */
-static void tell(const train_request *r, const pgcn_race *race, const char *winner) {
+/* Prints who won, so that nobody wonders where the settings come from. */
+static void print_winner(const train_request *r, const pgcn_race *race, const char *winner) {
     char list[1024] = "";
     size_t used = 0;
     pgcn_race_entry entry;
@@ -151,7 +145,7 @@ static void tell(const train_request *r, const pgcn_race *race, const char *winn
             list, used ? ")" : "");
 }
 
-static int run_race(const train_request *r, pgcn_race *race, long long run) {
+static pgcn_status run_race(const train_request *r, pgcn_race *race, long long run) {
     race_meter m = {
         .on = !r->quiet && isatty(STDERR_FILENO), .begin = cli_now(), .run = run, .runs = r->seeds};
     pgcn_status status = PGCN_OK;
@@ -160,76 +154,84 @@ static int run_race(const train_request *r, pgcn_race *race, long long run) {
         show(&m, race, r);
     }
     if (m.on) fprintf(stderr, "\r\033[K");
-    if (status != PGCN_OK) return cli_failed(&cli_train, status);
-    if (pgcn_race_finished(race)) return -1;
+    if (status != PGCN_OK || pgcn_race_finished(race)) return cli_report(&cli_train, status);
     fprintf(stderr, "Interrupted in the race for the settings; the same command races again, "
                     "--recipe NAME trains without a race.\n");
-    return EXIT_FAILED;
+    return PGCN_ERR_SYSTEM;
 }
 
 /* ---- the choice ------------------------------------------------------------------------------------ */
 
 /* The settings of a family as a command with its --recipe would have them. */
-static int take_recipe(const train_request *r, const pgcn_dataset *data, const pgcn_config *config,
-                       const char *name, train_choice *out) {
+static pgcn_status take_recipe(const train_request *r, const pgcn_dataset *data,
+                               const pgcn_config *config, const char *name, train_choice *out) {
     int layers = cli_is_given(r->arguments, "layers") ? config->layers : 0;
-    pgcn_status status = pgcn_recipe_for(name, data, layers, &out->config, &out->recipe);
-    if (status != PGCN_OK) return cli_failed(&cli_train, status);
-    int code = cli_configure(&cli_train, r->arguments, &out->config);
+    CLI_TRY(
+        cli_report(&cli_train, pgcn_recipe_for(name, data, layers, &out->config, &out->recipe)));
+    CLI_TRY(cli_configure(&cli_train, r->arguments, &out->config));
     out->config.seed = config->seed;
-    return code;
+    return PGCN_OK;
 }
 
-/* The data with the steps of the winner behind those of the user. */
-static int prepare_data(const train_request *r, train_choice *out) {
+/* The data with the steps of the winner after those of the user. */
+static pgcn_status prepare_data(const train_request *r, train_choice *out) {
     cli_source source = r->source;
-    if (!*out->recipe.prepare) return -1;
-    if (!cli_train_join_steps(r, out->recipe.prepare, out->steps)) return EXIT_USAGE;
+    if (!*out->recipe.prepare) return PGCN_OK;
+    CLI_TRY(cli_train_join_steps(r, out->recipe.prepare, out->steps));
     source.steps = out->steps;
     return cli_load_dataset(&cli_train, r->dataset, &source, "", &out->data);
 }
 
-/* Who won: as race.json remembers, or by a race now. */
-static int find_winner(const train_request *r, const pgcn_dataset *data, const pgcn_config *config,
-                       const train_files *files, long long run, char winner[64]) {
-    pgcn_race *race = NULL;
-    pgcn_config own = pgcn_config_default();
+/* A race under the options of the user, with the seed of this run. */
+static pgcn_status new_race(const train_request *r, const pgcn_dataset *data, uint64_t seed,
+                            pgcn_race **out) {
+    pgcn_config given = pgcn_config_default();
+    char text[32];
+    CLI_TRY(cli_apply(&cli_train, r->arguments, &given));
+    snprintf(text, sizeof text, "%llu", (unsigned long long)seed);
+    pgcn_config_set(&given, "seed", text);
+    return cli_report(&cli_train, pgcn_race_new(data, &given, out));
+}
+
+/* Runs the race and writes race.json. */
+static pgcn_status race_now(const train_request *r, pgcn_race *race, long long run,
+                            const char *path, json_t *identity, char winner[64]) {
+    pgcn_config config;
     pgcn_recipe_info info;
+    CLI_TRY(run_race(r, race, run));
+    CLI_TRY(cli_report(&cli_train, pgcn_race_winner(race, &config, &info)));
+    snprintf(winner, 64, "%s", info.name);
+    print_winner(r, race, winner);
+    return write_race(path, race, identity, winner);
+}
+
+/* Who won: as race.json remembers, or by a race now. */
+static pgcn_status find_winner(const train_request *r, const pgcn_dataset *data,
+                               const pgcn_config *config, const train_files *files, long long run,
+                               char winner[64]) {
+    pgcn_race *race = NULL;
     char path[CLI_PATH_BYTES];
     bool other = false;
-    int code = cli_apply(&cli_train, r->arguments, &own);
-    char seed[32];
-    snprintf(seed, sizeof seed, "%llu", (unsigned long long)config->seed);
-    pgcn_config_set(&own, "seed", seed);
-    pgcn_status status = code < 0 ? pgcn_race_new(data, &own, &race) : PGCN_OK;
-    if (status != PGCN_OK) return cli_failed(&cli_train, status);
-    if (code >= 0) return code;
+    CLI_TRY(cli_train_join(path, files->work, "race.json"));
+    CLI_TRY(new_race(r, data, config->seed, &race));
     json_t *identity = identity_of(r, data, config, race);
-    if (!cli_train_join(path, files->work, "race.json")) code = EXIT_FAILED;
-    if (code < 0 && !recall(path, identity, winner, &other)) code = EXIT_FAILED;
-    if (code < 0 && !*winner && files->started)
-        code = cli_train_refuse_other(
+    pgcn_status status = recall(path, identity, winner, &other);
+    if (status == PGCN_OK && !*winner && files->started)
+        status = cli_train_refuse_other(
             files, other ? "its settings came from a race on other data, with other settings or "
                            "among other recipes"
                          : "its settings did not come from a race; give its --recipe");
-    if (code < 0 && !*winner) {
-        code = run_race(r, race, run);
-        if (code < 0 && pgcn_race_winner(race, &own, &info) != PGCN_OK) code = EXIT_FAILED;
-        if (code < 0) {
-            snprintf(winner, 64, "%s", info.name);
-            tell(r, race, winner);
-            if (!write_race(path, race, identity, winner)) code = EXIT_FAILED;
-        }
-    }
+    if (status == PGCN_OK && !*winner) status = race_now(r, race, run, path, identity, winner);
     json_decref(identity);
     pgcn_race_free(race);
-    return code;
+    return status;
 }
 
-int cli_train_race(const train_request *r, const pgcn_dataset *data, const pgcn_config *config,
-                   const train_files *files, long long run, train_choice *out) {
+pgcn_status cli_train_race(const train_request *r, const pgcn_dataset *data,
+                           const pgcn_config *config, const train_files *files, long long run,
+                           train_choice *out) {
     char winner[64] = "";
-    int code = find_winner(r, data, config, files, run, winner);
-    if (code < 0) code = take_recipe(r, data, config, winner, out);
-    return code < 0 ? prepare_data(r, out) : code;
+    CLI_TRY(find_winner(r, data, config, files, run, winner));
+    CLI_TRY(take_recipe(r, data, config, winner, out));
+    return prepare_data(r, out);
 }

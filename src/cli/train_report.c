@@ -1,5 +1,5 @@
-/* What a training came to: per seed, over the seeds, as a table and as JSON. Called by train_run.c
- * and cmd_train.c. */
+/* The results of a training, per seed and over the seeds, as a table and as JSON. Called by
+ * train_run.c and cmd_train.c. */
 #include "cli/train.h"
 
 #include <math.h>
@@ -36,15 +36,15 @@ void cli_train_summarise(const pgcn_trainer *trainer, train_outcome *out) {
             out->best_test_accuracy = epoch->test_accuracy;
         if (times && epoch->step_ms > 0) times[timed++] = epoch->step_ms;
     }
-    if (isnan(out->test_accuracy)) out->best_test_accuracy = NAN; /* there is no test */
+    if (isnan(out->test_accuracy)) out->best_test_accuracy = NAN; /* there is no test set */
     out->step_ms = times ? median(times, timed) : 0;
     snprintf(out->split, sizeof out->split, "%s", pgcn_trainer_split(trainer));
     snprintf(out->split_hash, sizeof out->split_hash, "%s", pgcn_trainer_split_hash(trainer));
     free(times);
 }
 
-/* What tells one recipe from another; the rest is in its file. */
-static json_t *recipe_mark(const pgcn_recipe_info *recipe) {
+/* What identifies a recipe; the rest is in its file. */
+static json_t *recipe_id(const pgcn_recipe_info *recipe) {
     if (recipe->version == 0) return json_null();
     return json_pack("{s:s, s:i, s:s}", "name", recipe->name, "version", recipe->version, "sha256",
                      recipe->sha256);
@@ -53,7 +53,7 @@ static json_t *recipe_mark(const pgcn_recipe_info *recipe) {
 json_t *cli_train_outcome_to_json(const train_outcome *o) {
     json_t *object = json_pack(
         "{s:o, s:s, s:s, s:o, s:s, s:s, s:I, s:I, s:o, s:o, s:o, s:f, s:f}", "recipe",
-        recipe_mark(&o->recipe), "task", pgcn_task_name(o->task), "metric", cli_metric(o->task),
+        recipe_id(&o->recipe), "task", pgcn_task_name(o->task), "metric", cli_metric(o->task),
         "seed", json_integer((json_int_t)o->seed), "split", o->split, "split_sha256", o->split_hash,
         "epochs", (json_int_t)o->epochs, "best_epoch", (json_int_t)o->best_epoch, "val_accuracy",
         cli_json_real(o->val_accuracy), "test_accuracy", cli_json_real(o->test_accuracy),
@@ -77,12 +77,12 @@ typedef struct spread {
     double mean, deviation; /* deviation: of a sample, 0 for one run */
 } spread;
 
-static spread spread_of(const train_outcome *runs, long long count, size_t place) {
+static spread spread_of(const train_outcome *runs, long long count, size_t offset) {
     spread s = {0, 0};
     for (long long i = 0; i < count; i++)
-        s.mean += *(const double *)((const char *)&runs[i] + place) / (double)count;
+        s.mean += *(const double *)((const char *)&runs[i] + offset) / (double)count;
     for (long long i = 0; i < count && count > 1; i++) {
-        double d = *(const double *)((const char *)&runs[i] + place) - s.mean;
+        double d = *(const double *)((const char *)&runs[i] + offset) - s.mean;
         s.deviation += d * d / (double)(count - 1);
     }
     s.deviation = isnan(s.mean) ? NAN : sqrt(s.deviation);
@@ -92,16 +92,16 @@ static spread spread_of(const train_outcome *runs, long long count, size_t place
 
 /* A measure, or the majority, of validation or test items. */
 #define SPREAD_OF(part, measure)                                                                   \
-    spread_of(runs, request->seeds, offsetof(train_outcome, part) + place_of(measure))
-static size_t place_of(pgcn_measure measure) {
-    static const size_t place[PGCN_MEASURES] = {
+    spread_of(runs, request->seeds, offsetof(train_outcome, part) + offset_of(measure))
+static size_t offset_of(pgcn_measure measure) {
+    static const size_t offset[PGCN_MEASURES] = {
         offsetof(pgcn_score, accuracy), offsetof(pgcn_score, balanced_accuracy),
         offsetof(pgcn_score, macro_f1), offsetof(pgcn_score, auc),
         offsetof(pgcn_score, average_precision)};
-    return place[measure];
+    return offset[measure];
 }
 
-/* A figure of the table; what there is not is a dash. */
+/* A number of the table; a dash if it is not known. */
 static void print_percent(double value) {
     if (isnan(value))
         printf(" %9s", "-");
@@ -109,7 +109,7 @@ static void print_percent(double value) {
         printf(" %9.2f", value);
 }
 
-/* The heads of the columns, by measure. */
+/* The column heads of validation and test, by measure. */
 static const char *const heads[PGCN_MEASURES][2] = {{"val %", "test %"},
                                                     {"val bal %", "test b. %"},
                                                     {"val mF1 %", "test mF1%"},
@@ -148,13 +148,13 @@ static void print_recipes(const train_request *request, const train_outcome *run
     for (long long i = 0; i < request->seeds; i++) {
         const pgcn_recipe_info *recipe = &runs[i].recipe;
         long long wins = 0;
-        bool told = false;
+        bool printed = false;
         for (long long j = 0; j < request->seeds; j++) {
             bool same = strcmp(runs[j].recipe.name, recipe->name) == 0;
             wins += same;
-            told |= same && j < i;
+            printed |= same && j < i;
         }
-        if (told || recipe->version == 0) continue;
+        if (printed || recipe->version == 0) continue;
         printf("Recipe: %s, version %d", recipe->name, recipe->version);
         if (request->races && request->seeds > 1)
             printf(", won %lld of %lld races", wins, request->seeds);
@@ -193,7 +193,7 @@ static void print_measures(const train_request *request, const pgcn_dataset_info
     printf("\n");
 }
 
-/* Of the first run that has something to be said of. */
+/* Advice on the first run that needs some. */
 static void advise(const train_request *request, const pgcn_dataset *data,
                    const train_outcome *runs) {
     bool weighted = strcmp(runs[0].config.class_weights, "none") != 0;
@@ -222,9 +222,10 @@ void cli_train_print_table(const train_request *request, const pgcn_dataset *dat
                  " (mean of %lld seeds, deviation %.2f, 95 %% interval %.2f to %.2f)",
                  request->seeds, shown.deviation, low, high);
     }
-    if (!tested) /* only these two steps leave nothing to test on */
+    if (!tested) /* only these two steps leave no test set */
         snprintf(untested, sizeof untested, " (no test: %s)",
-                 strstr(info->steps, "without-test") ? "without-test" : "crossval");
+                 cli_steps_include(info->steps, CLI_STEP_WITHOUT_TEST) ? "without-test"
+                                                                       : "crossval");
     printf("\n%s: %s %s %.2f%%%s%s at the epoch chosen on validation %s.\n", info->name,
            tested ? "test" : "validation", cli_measure_title(measure, info->task), shown.mean, over,
            untested, cli_items(info->task));
@@ -234,7 +235,7 @@ void cli_train_print_table(const train_request *request, const pgcn_dataset *dat
     printf("Model: %s/model.safetensors\n", request->out);
 }
 
-/* "test_auc_mean" and so on: of all measures but the accuracy, which stands there already. */
+/* Adds "test_auc_mean" and so on, for all measures but the accuracy, which is there already. */
 static void put_means(json_t *object, const train_request *request, const pgcn_dataset_info *info,
                       const train_outcome *runs) {
     json_object_set_new(object, "measure",
@@ -270,7 +271,7 @@ json_t *cli_train_summary(const train_request *request, const pgcn_dataset_info 
         "{s:s, s:s, s:s, s:o, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:f, s:f, s:I, s:I, s:I, "
         "s:s, s:s, s:o, s:o}",
         "dataset", info->name, "task", pgcn_task_name(info->task), "metric", cli_metric(info->task),
-        "recipe", recipe_mark(&runs[0].recipe), "races_won", wins_to_json(request, runs),
+        "recipe", recipe_id(&runs[0].recipe), "races_won", wins_to_json(request, runs),
         "accuracy_unit", "percent", "test_accuracy_mean", cli_json_real(test.mean),
         "test_accuracy_std", cli_json_real(test.deviation), "test_accuracy_interval_95",
         cli_json_interval(test.mean, test.deviation, request->seeds), "val_accuracy_mean",
@@ -281,7 +282,7 @@ json_t *cli_train_summary(const train_request *request, const pgcn_dataset_info 
         total_epochs / (double)request->seeds, "step_ms_median", SPREAD(step_ms).mean,
         "peak_rss_bytes", (json_int_t)cli_peak_rss_bytes(), "predicted_peak_rss_bytes",
         (json_int_t)predicted, "parameters", (json_int_t)runs[0].parameters, "fingerprint",
-        info->fingerprint, "out", request->out, "config", cli_config_to_json(&runs[0].config),
+        info->fingerprint, "out", request->out, "config", cli_config_to_json(&runs[0].config, true),
         "runs", list);
     put_means(object, request, info, runs);
     return object;

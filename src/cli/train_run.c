@@ -1,6 +1,7 @@
-/* One run of pathgcn train: a seed in its directory. Follow cli_train_run from top to bottom: the
- * trainer, the directory, the checkpoint to go on from, the epochs with progress and checkpoints,
- * the files. Nothing of a finished run is touched before another one is finished (train_place.c). */
+/* One run of pathgcn train: a seed in its directory. Read from cli_train_run, at the end,
+ * backwards: the trainer, the directory, the checkpoint to continue from, the epochs with progress
+ * and checkpoints, the files. A finished run is not touched before another one is finished
+ * (train_place.c). */
 #include "cli/train.h"
 
 #include <errno.h>
@@ -18,7 +19,7 @@ typedef struct meter {
     double begin, shown;
     int64_t first_epoch;
     long long run, runs;
-    double val, best_val; /* of the last evaluation, and of the weights kept */
+    double val, best_val; /* validation accuracy: last one, and that of the best weights */
 } meter;
 
 static void meter_see(meter *m, const pgcn_epoch *epoch) {
@@ -33,19 +34,18 @@ static void meter_start(meter *m, const pgcn_trainer *trainer) {
     m->begin = cli_now();
 }
 
-/* One line that never wraps: on a narrow terminal first the bar goes, then the speed. */
+/* One line that never wraps: a narrow terminal gets it without the bar, then without the speed. */
 static void meter_show(meter *m, const pgcn_epoch *epoch, int epochs) {
     double now = cli_now();
     meter_see(m, epoch);
     if (!m->on || now - m->shown < 0.1) return;
     m->shown = now;
     double speed = (double)(epoch->epoch - m->first_epoch) / (now - m->begin);
-    int columns = cli_terminal_columns() - 1, filled = (int)(20 * epoch->epoch / epochs);
-    char left[32], run[48] = "", bar[48], core[160], rate[96], line[400];
+    int columns = cli_terminal_columns() - 1;
+    char left[32], run[48] = "", bar[CLI_BAR_BYTES], core[160], rate[96], line[400];
     cli_format_duration((double)(epochs - epoch->epoch) / speed, left);
     if (m->runs > 1) snprintf(run, sizeof run, "run %lld/%lld  ", m->run, m->runs);
-    snprintf(bar, sizeof bar, "[%.*s%.*s] ", filled, "####################", 20 - filled,
-             "....................");
+    cli_format_bar((double)epoch->epoch / epochs, bar);
     snprintf(core, sizeof core, "epoch %lld/%d  loss %.4f  val %.1f%% (best %.1f%%)",
              (long long)epoch->epoch, epochs, epoch->train_loss, m->val, m->best_val);
     snprintf(rate, sizeof rate, "  %.0f epochs/s  at most %s left", speed, left);
@@ -62,7 +62,7 @@ static void meter_clear(const meter *m) {
 
 /* ---- history.jsonl ---------------------------------------------------------------------------- */
 
-/* The measure that --select names, where it does not stand there anyway. */
+/* Adds the measure that --select names, unless it is one of those that every line has. */
 static void put_selected(json_t *line, const pgcn_epoch *epoch, pgcn_select select) {
     char name[32], key[64];
     if (select <= PGCN_SELECT_ACCURACY) return;
@@ -86,24 +86,26 @@ static bool write_history_line(FILE *file, const pgcn_epoch *epoch, const pgcn_c
     return fine;
 }
 
-static void complain_of_history(const train_files *files) {
-    cli_complain(&cli_train, "cannot write '%s': %s", files->history, pgcn_system_error(errno));
+static pgcn_status fail_history(const train_files *files) {
+    return cli_fail(&cli_train, PGCN_ERR_IO, "cannot write '%s': %s", files->history,
+                    pgcn_system_error(errno));
 }
 
-/* Opens it with the epochs that a resumed run already has. A line leaves the program when it is
- * complete, so that others can follow the run. */
-static FILE *open_history(const train_files *files, const pgcn_trainer *trainer,
-                          const pgcn_config *config) {
+/* Opens it and writes the epochs that a resumed run already has. Every complete line is flushed, so
+ * that others can follow the run. */
+static pgcn_status open_history(const train_files *files, const pgcn_trainer *trainer,
+                                const pgcn_config *config, FILE **out) {
     FILE *file = fopen(files->history, "w");
     int64_t count;
     const pgcn_epoch *history = pgcn_trainer_history(trainer, &count);
     bool fine = file && setvbuf(file, NULL, _IOLBF, BUFSIZ) == 0;
     for (int64_t i = 0; fine && i < count; i++)
         fine = write_history_line(file, &history[i], config);
-    if (fine) return file;
-    complain_of_history(files);
+    *out = file;
+    if (fine) return PGCN_OK;
+    pgcn_status status = fail_history(files);
     if (file) fclose(file);
-    return NULL;
+    return status;
 }
 
 /* Its lines must be on disk before the run can take the place of another. */
@@ -114,35 +116,50 @@ static bool close_history(FILE *file) {
 
 /* ---- the run ---------------------------------------------------------------------------------- */
 
-/* Until finished or interrupted. */
-static pgcn_status run_epochs(const train_request *r, pgcn_trainer *trainer,
-                              const pgcn_config *config, const train_files *files, FILE *history,
-                              meter *m, bool *history_fine) {
+/* One seed on its way from the trainer to its files. */
+typedef struct run_state {
+    const train_request *r;
+    const pgcn_config *config;
+    pgcn_trainer *trainer;
+    train_files *files;
+    meter meter;
+    train_outcome *out;
+} run_state;
+
+/* The first checkpoint shows at once whether there is space. It is also the one to go back to
+ * should the loss explode before the second. */
+static bool checkpoint_is_due(const train_request *r, int64_t epoch, double saved) {
+    if (epoch == 1) return true;
+    if (r->checkpoint_every > 0) return epoch % r->checkpoint_every == 0;
+    return cli_now() - saved > CHECKPOINT_SECONDS;
+}
+
+/* Trains until the run is finished or interrupted. Errors are not printed yet: `history_fine` says
+ * whether the status is that of the trainer. */
+static pgcn_status run_epochs(run_state *s, FILE *history, bool *history_fine) {
     double saved = cli_now();
     pgcn_status status = PGCN_OK;
     while (status == PGCN_OK && *history_fine && !cli_interrupted() &&
-           !pgcn_trainer_finished(trainer)) {
+           !pgcn_trainer_finished(s->trainer)) {
         pgcn_epoch epoch;
-        status = pgcn_trainer_epoch(trainer, &epoch);
+        status = pgcn_trainer_epoch(s->trainer, &epoch);
         if (status != PGCN_OK) break;
-        meter_show(m, &epoch, config->epochs);
-        *history_fine = write_history_line(history, &epoch, config);
-        /* The first one shows at once whether there is space, and is the one to go back to should
-         * the loss explode before the second. */
-        bool due =
-            epoch.epoch == 1 || (r->checkpoint_every > 0 ? epoch.epoch % r->checkpoint_every == 0
-                                                         : cli_now() - saved > CHECKPOINT_SECONDS);
-        if (!due) continue;
-        status = pgcn_trainer_save(trainer, files->checkpoint);
+        meter_show(&s->meter, &epoch, s->config->epochs);
+        *history_fine = write_history_line(history, &epoch, s->config);
+        if (!checkpoint_is_due(s->r, epoch.epoch, saved)) continue;
+        status = pgcn_trainer_save(s->trainer, s->files->checkpoint);
         saved = cli_now();
     }
-    meter_clear(m);
+    meter_clear(&s->meter);
     return status;
 }
 
 /* The command as it was typed, with --resume in front, where no "--" can stand before it. */
-static void say_how_to_resume(const train_request *r, const train_files *files, int64_t epoch) {
-    fprintf(stderr, "Interrupted after epoch %lld and saved in %s.", (long long)epoch, files->work);
+static void print_how_to_resume(const run_state *s) {
+    const train_request *r = s->r;
+    const train_files *files = s->files;
+    fprintf(stderr, "Interrupted after epoch %lld and saved in %s.", (long long)s->out->epochs,
+            files->work);
     if (cli_train_is_staged(files))
         fprintf(stderr, " %s keeps the run that it holds until this one is finished.", files->home);
     fprintf(stderr, " To go on:\n  ");
@@ -157,170 +174,164 @@ static void say_how_to_resume(const train_request *r, const train_files *files, 
 }
 
 /* The best weights; model.safetensors only if `write`. */
-static pgcn_status take_model(const pgcn_trainer *trainer, const train_files *files, bool write,
-                              train_outcome *out) {
+static pgcn_status take_model(const run_state *s, bool write) {
     pgcn_model *model;
-    pgcn_status status = pgcn_trainer_model(trainer, &model);
+    pgcn_status status = pgcn_trainer_model(s->trainer, &model);
     if (status != PGCN_OK) return status;
-    out->parameters = pgcn_model_parameters(model);
-    if (write) status = pgcn_model_save(model, files->model);
+    s->out->parameters = pgcn_model_parameters(model);
+    if (write) status = pgcn_model_save(model, s->files->model);
     pgcn_model_free(model);
     return status;
 }
 
-/* After a loss that is not finite the last checkpoint stays as it is: it is the last good one. The
- * best weights are good too and are written. */
-static int stop_at_error(const pgcn_trainer *trainer, const train_files *files, pgcn_status status,
-                         train_outcome *out) {
+/* Reports an error of the trainer. After a loss that is not finite the last checkpoint stays as it
+ * is: it is the last good one. The best weights are good too and are written. */
+static pgcn_status stop_at_error(const run_state *s, pgcn_status status) {
     char sentence[2048];
     snprintf(sentence, sizeof sentence, "%s", pgcn_last_error());
-    bool kept = status == PGCN_ERR_NUMERIC && out->best_epoch > 0 &&
-                take_model(trainer, files, true, out) == PGCN_OK;
-    cli_complain(&cli_train, "%s%s%s%s%s", sentence,
-                 kept ? "; the best weights so far are in " : "", kept ? files->model : "",
-                 cli_train_is_staged(files) ? "; nothing was changed of the run in " : "",
-                 cli_train_is_staged(files) ? files->home : "");
-    return EXIT_FAILED;
+    bool kept =
+        status == PGCN_ERR_NUMERIC && s->out->best_epoch > 0 && take_model(s, true) == PGCN_OK;
+    bool staged = cli_train_is_staged(s->files);
+    return cli_fail(&cli_train, status, "%s%s%s%s%s", sentence,
+                    kept ? "; the best weights so far are in " : "", kept ? s->files->model : "",
+                    staged ? "; nothing was changed of the run in " : "",
+                    staged ? s->files->home : "");
 }
 
-static int write_result(const train_files *files, const train_outcome *out) {
-    json_t *object = cli_train_outcome_to_json(out);
-    char *text = json_dumps(object, JSON_INDENT(2) | JSON_REAL_PRECISION(10));
+static pgcn_status write_result(const run_state *s) {
+    json_t *object = cli_train_outcome_to_json(s->out);
+    pgcn_status status = cli_write_json(&cli_train, s->files->result, object,
+                                        JSON_INDENT(2) | JSON_REAL_PRECISION(10));
     json_decref(object);
-    if (!text) {
-        cli_complain(&cli_train, "out of memory while writing '%s'", files->result);
-        return EXIT_FAILED;
-    }
-    pgcn_status status = pgcn_file_write(files->result, text, strlen(text));
-    free(text);
-    return status == PGCN_OK ? -1 : cli_failed(&cli_train, status);
+    return status;
 }
 
-/* The files of a run that ended well or was interrupted. */
-static int leave_files(const train_request *r, pgcn_trainer *trainer, const train_files *files,
-                       train_outcome *out) {
-    pgcn_status status = pgcn_trainer_save(trainer, files->checkpoint);
-    if (status == PGCN_ERR_NUMERIC) return stop_at_error(trainer, files, status, out);
-    if (status == PGCN_OK && out->best_epoch > 0) status = take_model(trainer, files, true, out);
-    if (status != PGCN_OK) return cli_failed(&cli_train, status);
-    if (!pgcn_trainer_finished(trainer)) {
-        say_how_to_resume(r, files, out->epochs);
-        return EXIT_FAILED;
+/* Writes the files of a run that ended well or was interrupted. */
+static pgcn_status write_files(const run_state *s) {
+    train_outcome *out = s->out;
+    pgcn_status status = pgcn_trainer_save(s->trainer, s->files->checkpoint);
+    if (status == PGCN_ERR_NUMERIC) return stop_at_error(s, status);
+    if (status == PGCN_OK && out->best_epoch > 0) status = take_model(s, true);
+    CLI_TRY(cli_report(&cli_train, status));
+    if (!pgcn_trainer_finished(s->trainer)) {
+        print_how_to_resume(s);
+        return PGCN_ERR_SYSTEM;
     }
-    status = pgcn_trainer_scores(trainer, &out->val, &out->test);
-    if (status != PGCN_OK) return cli_failed(&cli_train, status);
-    int code = write_result(files, out);
-    return code < 0 && !cli_train_finish_place(files) ? EXIT_FAILED : code;
+    CLI_TRY(cli_report(&cli_train, pgcn_trainer_scores(s->trainer, &out->val, &out->test)));
+    CLI_TRY(write_result(s));
+    return cli_train_commit(s->files);
 }
 
-static int train_and_leave(const train_request *r, pgcn_trainer *trainer, const pgcn_config *config,
-                           const train_files *files, meter *m, train_outcome *out) {
+static pgcn_status train_and_write(run_state *s) {
+    const train_request *r = s->r;
+    const train_files *files = s->files;
+    FILE *history;
     unlink(files->result); /* its presence says that the run is finished */
     /* before there is a model: the two belong together at any moment */
-    if (!cli_source_write(&cli_train, files->work, r->dataset, &r->source)) return EXIT_FAILED;
-    FILE *history = open_history(files, trainer, config);
-    if (!history) return EXIT_FAILED;
-    meter_start(m, trainer);
+    CLI_TRY(cli_source_write(&cli_train, files->work, r->dataset, &r->source));
+    CLI_TRY(open_history(files, s->trainer, s->config, &history));
+    meter_start(&s->meter, s->trainer);
     bool history_fine = true;
-    pgcn_status status = run_epochs(r, trainer, config, files, history, m, &history_fine);
-    if (!history_fine) complain_of_history(files);
-    if (!close_history(history) && history_fine && status == PGCN_OK) {
-        complain_of_history(files);
-        history_fine = false;
-    }
-    if (!history_fine) return EXIT_FAILED;
-    cli_train_summarise(trainer, out);
-    out->seconds = cli_now() - m->begin;
-    if (status != PGCN_OK) return stop_at_error(trainer, files, status, out);
-    return leave_files(r, trainer, files, out);
+    pgcn_status status = run_epochs(s, history, &history_fine), written = PGCN_OK;
+    if (!history_fine) written = fail_history(files);
+    if (!close_history(history) && history_fine && status == PGCN_OK) written = fail_history(files);
+    CLI_TRY(written);
+    cli_train_summarise(s->trainer, s->out);
+    s->out->seconds = cli_now() - s->meter.begin;
+    return status == PGCN_OK ? write_files(s) : stop_at_error(s, status);
 }
 
-/* The very same run, down to the settings that a resumed one may change. */
-static bool is_same_length(const train_files *files, const pgcn_config *config) {
+/* Whether it is the very same run, with equal settings that a resumed run may change. */
+static bool is_same_length(const run_state *s) {
     pgcn_model *model = NULL;
-    bool same = pgcn_model_load(files->model, &model) == PGCN_OK &&
-                pgcn_model_config(model)->epochs == config->epochs &&
-                pgcn_model_config(model)->patience == config->patience;
+    bool same = pgcn_model_load(s->files->model, &model) == PGCN_OK &&
+                pgcn_model_config(model)->epochs == s->config->epochs &&
+                pgcn_model_config(model)->patience == s->config->patience;
     pgcn_model_free(model);
     return same;
 }
 
-/* Takes the checkpoint up: to go on with --resume, or to see whether a finished run is this one. */
-static int take_up(const train_request *r, pgcn_trainer *trainer, const pgcn_config *config,
-                   const train_files *files) {
+/* Loads the checkpoint: to go on with --resume, or to see whether a finished run is this one. */
+static pgcn_status load_checkpoint(const run_state *s) {
+    const train_request *r = s->r;
     pgcn_resume_opts opts = pgcn_resume_opts_default();
     opts.accept_other_version = r->accept_other_version;
-    pgcn_status status = pgcn_trainer_resume_with(trainer, files->checkpoint, &opts);
+    pgcn_status status = pgcn_trainer_resume_with(s->trainer, s->files->checkpoint, &opts);
     if (status == PGCN_ERR_MISMATCH && !r->resume)
-        return cli_train_refuse_other(files, pgcn_last_error());
-    if (status != PGCN_OK) return cli_failed(&cli_train, status);
-    if (!r->resume && !is_same_length(files, config))
-        return cli_train_refuse_other(files, "its epochs or patience are others and --resume would "
-                                             "go on with it");
+        return cli_train_refuse_other(s->files, pgcn_last_error());
+    CLI_TRY(cli_report(&cli_train, status));
+    if (!r->resume && !is_same_length(s))
+        return cli_train_refuse_other(
+            s->files, "its epochs or patience are others and --resume would go on with it");
     const char *note;
-    for (int i = 0; !r->quiet && (note = pgcn_trainer_note(trainer, i)); i++)
+    for (int i = 0; !r->quiet && (note = pgcn_trainer_note(s->trainer, i)); i++)
         fprintf(stderr, "note: %s\n", note);
-    return -1;
+    return PGCN_OK;
 }
 
 /* The result of a finished run, which stays as it is. */
-static int retell(pgcn_trainer *trainer, const train_files *files, train_outcome *out) {
-    cli_train_summarise(trainer, out);
-    cli_train_recall_times(files->result, out);
-    pgcn_status status = take_model(trainer, files, false, out);
-    if (status == PGCN_OK) status = pgcn_trainer_scores(trainer, &out->val, &out->test);
-    if (status != PGCN_OK) return cli_failed(&cli_train, status);
-    out->retold = true;
-    return cli_train_finish_place(files) ? -1 : EXIT_FAILED;
+static pgcn_status reuse_result(const run_state *s) {
+    train_outcome *out = s->out;
+    cli_train_summarise(s->trainer, out);
+    cli_train_recall_times(s->files->result, out);
+    pgcn_status status = take_model(s, false);
+    if (status == PGCN_OK) status = pgcn_trainer_scores(s->trainer, &out->val, &out->test);
+    CLI_TRY(cli_report(&cli_train, status));
+    out->reused = true;
+    return cli_train_commit(s->files);
 }
 
-static int train_in_place(const train_request *r, pgcn_trainer *trainer, const pgcn_config *config,
-                          train_files *files, meter *m, train_outcome *out) {
-    int code = files->started ? take_up(r, trainer, config, files) : -1;
-    if (code >= 0) return code;
-    if (files->finished && pgcn_trainer_finished(trainer)) return retell(trainer, files, out);
-    if (files->finished && !cli_train_is_staged(files)) code = cli_train_stage(files);
-    return code < 0 ? train_and_leave(r, trainer, config, files, m, out) : code;
+static pgcn_status train_or_reuse(run_state *s) {
+    train_files *files = s->files;
+    if (files->started) CLI_TRY(load_checkpoint(s));
+    if (files->finished && pgcn_trainer_finished(s->trainer)) return reuse_result(s);
+    if (files->finished && !cli_train_is_staged(files)) CLI_TRY(cli_train_stage(files));
+    return train_and_write(s);
 }
 
-/* The directory of the run, locked. */
-static int find_place(const train_request *r, uint64_t seed, train_root *root, train_files *files) {
+/* Finds and locks the directory of the run. */
+static pgcn_status open_run(const train_request *r, uint64_t seed, train_root *root,
+                            train_files *files) {
     char home[CLI_PATH_BYTES];
-    int code = cli_train_open(r, seed, root);
-    if (code >= 0) return code;
+    CLI_TRY(cli_train_open(r, seed, root));
     snprintf(home, sizeof home, "%s", root->work);
-    if (r->seeds > 1 && !cli_train_seed_directory(root->work, seed, home)) return EXIT_FAILED;
-    return cli_train_place(r, root, home, files);
+    if (r->seeds > 1) CLI_TRY(cli_train_seed_directory(root->work, seed, home));
+    return cli_train_open_run(r, root, home, files);
 }
 
-/* A mistake that the trainer finds leaves no directory; but a race is run only when it is known that
- * its result can be put down. */
-int cli_train_run(const train_request *request, const pgcn_dataset *data, const pgcn_config *config,
-                  train_root *root, long long run, train_outcome *out) {
-    pgcn_trainer *trainer = NULL;
+/* A mistake that the trainer finds leaves no directory. But a race is run only when it is known
+ * that its result can be written. */
+static pgcn_status choose_and_train(run_state *s, const pgcn_dataset *data, train_root *root,
+                                    train_request *r, train_choice *choice) {
+    int64_t resident = cli_train_resident_bytes();
+    long long run = s->meter.run;
+    if (!r->races) CLI_TRY(cli_report(&cli_train, pgcn_trainer_new(data, s->config, &s->trainer)));
+    CLI_TRY(open_run(r, s->config->seed, root, s->files));
+    if (r->races) {
+        CLI_TRY(cli_train_race(r, data, s->config, s->files, run, choice));
+        if (choice->data) r->source.steps = choice->steps;
+        s->config = &choice->config;
+        CLI_TRY(cli_report(&cli_train, pgcn_trainer_new(choice->data ? choice->data : data,
+                                                        &choice->config, &s->trainer)));
+    }
+    s->out->recipe = choice->recipe;
+    s->out->config = choice->config;
+    s->out->predicted_bytes = cli_train_predict(r, s->trainer, resident, run == 1);
+    return train_or_reuse(s);
+}
+
+pgcn_status cli_train_run(const train_request *request, const pgcn_dataset *data,
+                          const pgcn_config *config, train_root *root, long long run,
+                          train_outcome *out) {
     train_files files = {.lock = -1};
     train_request r = *request;
     train_choice choice = {.config = *config, .recipe = r.used};
-    meter m = {.on = !r.quiet && isatty(STDERR_FILENO), .run = run, .runs = r.seeds};
+    run_state s = {.r = &r, .config = config, .files = &files, .out = out};
+    s.meter = (meter){.on = !r.quiet && isatty(STDERR_FILENO), .run = run, .runs = r.seeds};
     *out = (train_outcome){.task = pgcn_dataset_describe(data).task, .seed = config->seed};
-    int64_t resident = cli_train_resident_bytes();
-    pgcn_status status = r.races ? PGCN_OK : pgcn_trainer_new(data, config, &trainer);
-    int code = status == PGCN_OK ? find_place(&r, config->seed, root, &files)
-                                 : cli_failed(&cli_train, status);
-    if (code < 0 && r.races) code = cli_train_race(&r, data, config, &files, run, &choice);
-    out->recipe = choice.recipe;
-    out->config = choice.config;
-    if (choice.data) r.source.steps = choice.steps;
-    if (code < 0 && r.races) {
-        status = pgcn_trainer_new(choice.data ? choice.data : data, &choice.config, &trainer);
-        if (status != PGCN_OK) code = cli_failed(&cli_train, status);
-    }
-    if (code < 0) {
-        out->predicted_bytes = cli_train_predict(&r, trainer, resident, run == 1);
-        code = train_in_place(&r, trainer, &choice.config, &files, &m, out);
-    }
-    cli_train_leave_place(&files);
-    pgcn_trainer_free(trainer);
+    pgcn_status status = choose_and_train(&s, data, root, &r, &choice);
+    cli_train_close_run(&files);
+    pgcn_trainer_free(s.trainer);
     pgcn_dataset_free(choice.data);
-    return code;
+    return status;
 }

@@ -1,13 +1,13 @@
-/* How long jobs will take. The best witness is a job of the same kind that is done; the next best a
- * few timed epochs and the share of their epochs that other jobs used before they stopped. */
+/* Estimates how long jobs will take. The best source is a job of the same kind that is done; the
+ * next best a few timed epochs, and the share of their epochs after which other jobs stopped. */
 #include "experiments/experiments.h"
 
 static bool may_stop_early(const pgcn_config *config) {
     return config->patience > 0 && config->patience < config->epochs;
 }
 
-/* Of all epochs allowed, those that a training with patience uses; 0.35 before anything is known,
- * which is what the recipes of the citation graphs come to. */
+/* The share of its epochs that a training with patience uses. 0.35 before anything is known, the
+ * value of the recipes of the citation graphs. */
 static double share_of_epochs(const exp_jobs *jobs) {
     double used = 0, allowed = 0;
     for (size_t i = 0; i < jobs->count; i++) {
@@ -19,7 +19,7 @@ static double share_of_epochs(const exp_jobs *jobs) {
     return allowed > 0 ? used / allowed : 0.35;
 }
 
-/* For a kind of which nothing is known: the mean of those of which something is. */
+/* For a kind that was neither run nor timed: the mean of those that were. */
 static double usual_epoch_seconds(const exp_jobs *jobs) {
     double sum = 0;
     int known = 0;

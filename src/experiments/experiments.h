@@ -1,16 +1,17 @@
-/* experiments: many independent trainings, and the tables made of them. `reproduce` and `tune` live
- * here. Like src/cli this is a part of the program, not of the library: it knows the public header
+/* experiments: many independent trainings, and the tables made of them. `reproduce` and `tune` are
+ * here. Like src/cli this is a part of the program, not of the library: it uses the public header
  * and the helpers of cli/cli.h.
  *
- * Comes in: data sets and settings. A job (key.c, jobs.c) is one training; runner.c gives jobs to as
- * many processes as there are cores; worker.c is what such a process does: it leaves one JSON record
- * OUT/jobs/KEY.json. The key is a hash of everything the record depends on, so that a job whose
- * record is there is never done again, whichever table asks for it. Goes out: records, and means
- * over those that belong together (spread.c).
+ * Input: data sets and settings. A job (key.c, jobs.c) is one training. runner.c distributes jobs
+ * over as many processes as there are cores. worker.c is what such a process does: it writes one
+ * JSON record OUT/jobs/KEY.json. The key is a hash of everything that the record depends on. So a
+ * job whose record exists is never run again, whichever table asks for it. Output: records, and
+ * means over those that belong together (spread.c).
  *
- * On top of that: plan.c says which jobs the paper's tables need, paper.c what the paper says,
- * results.c and report.c make tables of records, cmd_reproduce.c is the command; for the search
- * space.c, halving.c, search.c, tune_data.c, tune_report.c, nested.c, nested_report.c and cmd_tune.c. Shared names begin with exp_. */
+ * reproduce: plan.c lists the jobs of the paper's tables, paper.c has the paper's numbers,
+ * results.c and report.c make tables of records, cmd_reproduce.c is the command. tune: space.c,
+ * halving.c, search.c, tune_data.c, tune_report.c, nested.c, nested_report.c and cmd_tune.c. Shared
+ * names begin with exp_. */
 #ifndef PGCN_EXPERIMENTS_H
 #define PGCN_EXPERIMENTS_H
 
@@ -22,7 +23,7 @@ enum { EXP_KEY_BYTES = 33, EXP_HASH_BYTES = 65, EXP_PATH_BYTES = 4096, EXP_DRAWS
 
 /* ---- key.c ---------------------------------------------------------------------------------- */
 
-/* A data set and what identifies it. */
+/* A data set and the hash that identifies it. */
 typedef struct exp_data {
     char name[320]; /* as it was asked for */
     pgcn_dataset *data;
@@ -32,11 +33,12 @@ typedef struct exp_data {
 /* SHA-256 of a text as 64 hexadecimal digits; false without memory. */
 bool exp_hash(const void *bytes, size_t count, char out[EXP_HASH_BYTES]);
 bool exp_data_hash(exp_data *data);
-/* What a record depends on: data with splits, every setting but those of the run, what is measured.
- * `kind` is the same without seed and split: jobs of one kind take equally long. */
+/* The hash of what a record depends on: data with splits, every setting but those of the group
+ * "run", what is measured. `kind` is the same without seed and split: jobs of one kind take equally
+ * long. */
 bool exp_job_key(const exp_data *data, const pgcn_config *config, char key[EXP_KEY_BYTES],
                  char kind[EXP_KEY_BYTES]);
-/* The program itself, so that records of another build can be told apart; "" if it cannot be read. */
+/* Hash of the program itself, to recognise records of another build; "" if it cannot be read. */
 const char *exp_program_hash(void);
 
 /* ---- jobs.c --------------------------------------------------------------------------------- */
@@ -51,12 +53,12 @@ typedef struct exp_job {
     exp_state state;
     json_t *record;    /* when done */
     char failure[400]; /* when failed: one sentence */
-    bool diverged;     /* when failed: its numbers were not finite, which is a result too */
+    bool diverged;     /* when failed: the loss was not finite, which is a result too */
     pid_t pid;         /* while running */
     double begin;      /* cli_now() of its start */
 } exp_job;
 
-/* What is known of the duration of jobs that differ in seed and split only. */
+/* How long jobs take that differ in seed and split only. */
 typedef struct exp_kind {
     char key[EXP_KEY_BYTES];
     double setup_seconds, epoch_seconds; /* measured on a few epochs; 0: not measured */
@@ -67,37 +69,36 @@ typedef struct exp_kind {
 typedef struct exp_jobs {
     const cli_command *command;
     char directory[EXP_PATH_BYTES]; /* OUT/jobs */
-    int lock;                       /* held against a second program */
+    int lock;                       /* locks out a second program; -1: none */
     size_t count, room;
     exp_job *job;
     size_t kinds;
     exp_kind *kind;
 } exp_jobs;
 
-/* Makes and locks OUT/jobs. EXIT_FAILED with a message, or -1. */
-int exp_jobs_open(exp_jobs *jobs, const cli_command *command, const char *out);
+/* Makes and locks OUT/jobs. */
+pgcn_status exp_jobs_open(exp_jobs *jobs, const cli_command *command, const char *out);
 void exp_jobs_close(exp_jobs *jobs);
-/* Adds a training, or finds it: equal keys are one job. Looks for its record, unless `fresh`, which
- * removes it. Index into jobs->job in *out. The configuration must be checked. */
-int exp_jobs_add(exp_jobs *jobs, const exp_data *data, const pgcn_config *config, bool fresh,
-                 size_t *out);
+/* Adds a training, or finds it: equal keys are one job. Reads its record if there is one;
+ * `fresh` removes it instead. *out is the index into jobs->job. The configuration must be
+ * checked before. */
+pgcn_status exp_jobs_add(exp_jobs *jobs, const exp_data *data, const pgcn_config *config,
+                         bool fresh, size_t *out);
 bool exp_job_path(const exp_jobs *jobs, const exp_job *job, const char *suffix,
                   char out[EXP_PATH_BYTES]);
-/* Takes the record that a worker left; false if there is none that fits. */
+/* Reads the record that a worker wrote; false if there is no valid one. */
 bool exp_job_recall(exp_jobs *jobs, exp_job *job);
 /* "cora, 64 layers, seed 3": how messages name a job. */
 void exp_job_label(const exp_job *job, char out[160]);
 /* A number of a record by the path of its keys, "selected.test_accuracy"; NaN where it is null. */
 double exp_record_number(const json_t *record, const char *path);
-/* The whole object as a file, complete or not at all. -1, or the exit code. */
-int exp_write_json(const cli_command *command, const char *path, const json_t *object);
 
 /* ---- spread.c ------------------------------------------------------------------------------- */
 
 typedef struct exp_spread {
     double mean, deviation; /* of a sample; 0 for one run; mean NaN for none */
 } exp_spread;
-/* Figures that are counted one after the other; begins as {0}. */
+/* Mean and squares, updated one figure at a time; starts as {0}. */
 typedef struct exp_tally {
     int count;
     double mean, squares;
@@ -106,26 +107,25 @@ void exp_tally_add(exp_tally *tally, double figure);
 exp_spread exp_tally_spread(const exp_tally *tally);
 /* Over those of `count` jobs that are done; `path` as for exp_record_number. */
 exp_spread exp_spread_of(const exp_jobs *jobs, const size_t *job, int count, const char *path);
+json_t *exp_spread_to_json(exp_spread spread); /* {"mean", "std"} */
 /* Validation accuracy of a run after an epoch, from 1 on; NaN if it was not evaluated. */
 double exp_accuracy_after(const exp_job *job, int64_t epoch);
-/* GIN's protocol: one epoch for all folds, the first with the best mean, and the spread there. 0 if
- * there is none that all jobs that are done evaluated. */
+/* GIN's protocol: one epoch for all folds, the first with the best mean, and the spread at that
+ * epoch. 0 if the jobs that are done evaluated no epoch in common. */
 int64_t exp_common_epoch(const exp_jobs *jobs, const size_t *job, int count, exp_spread *out);
 
 /* ---- worker.c ------------------------------------------------------------------------------- */
 
-/* What a worker tells while it works, in memory shared with its parent. */
+/* Progress of a worker, in memory shared with its parent. */
 typedef struct exp_live {
     volatile int64_t epochs;
     double setup_seconds, epoch_seconds; /* written by exp_work_timing */
 } exp_live;
 
-/* Trains and writes the record. In a process of its own: what it prints is the log of the job, the
- * result is its exit code: one of the program's, or this one after PGCN_ERR_NUMERIC. */
-enum { EXP_EXIT_DIVERGED = 3 };
-int exp_work(const exp_jobs *jobs, const exp_job *job, exp_live *live);
-/* A few epochs, to know how long they take. */
-int exp_work_timing(const exp_jobs *jobs, const exp_job *job, exp_live *live);
+/* Trains and writes the record. In a process of its own: what it prints is the log of the job. */
+pgcn_status exp_work(const exp_jobs *jobs, const exp_job *job, exp_live *live);
+/* Trains a few epochs, to measure how long they take. */
+pgcn_status exp_work_timing(const exp_jobs *jobs, const exp_job *job, exp_live *live);
 
 /* ---- runner.c ------------------------------------------------------------------------------- */
 
@@ -133,18 +133,18 @@ typedef struct exp_pace {
     int processes;    /* at the same time */
     bool quiet;       /* no estimate, no progress */
     int most_timings; /* kinds that are timed for the estimate, at most */
-    const char *what; /* what is under way, for the progress line; "" */
+    const char *what; /* prefix of the progress line, "rung 1 of 3: "; "" */
 } exp_pace;
 
-/* Runs all jobs that are waiting, longest first; afterwards each is done or failed. -1, or the exit
- * code after an interruption (message printed). */
-int exp_jobs_run(exp_jobs *jobs, const exp_pace *pace);
+/* Runs all jobs that are waiting, longest first; afterwards each is done or failed. That a job
+ * failed is no error of this function, an interruption is (PGCN_ERR_SYSTEM). */
+pgcn_status exp_jobs_run(exp_jobs *jobs, const exp_pace *pace);
 size_t exp_jobs_in(const exp_jobs *jobs, exp_state state); /* how many are in that state */
 
 /* ---- estimate.c ----------------------------------------------------------------------------- */
 
-/* Seconds that a job takes, from those of its kind that are done, or a few timed epochs, or both of
- * other kinds. `most`: if it uses up all its epochs. */
+/* Estimated seconds of a job: from jobs of its kind that are done, else from a few timed epochs,
+ * else from other kinds. `most`: if it does not stop early. */
 double exp_expected_seconds(const exp_jobs *jobs, const exp_job *job, double *most);
 
 /* ---- table.c -------------------------------------------------------------------------------- */

@@ -1,7 +1,6 @@
-/* What the rungs of a search take, and who is better. Only arithmetic. */
+/* The cost of the rungs of a search, and the ranking of candidates. Only arithmetic. */
 #include "experiments/tune.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 long long exp_rungs_trainings(const pgcn_rung *rung, int rungs) {

@@ -1,32 +1,19 @@
 /* The list of jobs, and their records in OUT/jobs. */
 #include "experiments/experiments.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <unistd.h>
 
-int exp_jobs_open(exp_jobs *jobs, const cli_command *command, const char *out) {
+pgcn_status exp_jobs_open(exp_jobs *jobs, const cli_command *command, const char *out) {
     *jobs = (exp_jobs){.command = command, .lock = -1};
     if ((size_t)snprintf(jobs->directory, sizeof jobs->directory, "%s/jobs", out) + 64 >=
-        sizeof jobs->directory) {
-        cli_complain(command, "the path %.64s... is too long; choose another --out", out);
-        return EXIT_FAILED;
-    }
-    if (!cli_make_directory(command, jobs->directory)) return EXIT_FAILED;
-    jobs->lock = open(jobs->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (jobs->lock < 0 || flock(jobs->lock, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
-        return -1; /* some file systems cannot lock: then nobody is kept out */
-    cli_complain(command,
-                 "another pathgcn is at work in '%s' at this moment; wait for it or choose another "
-                 "--out",
-                 out);
-    close(jobs->lock);
-    jobs->lock = -1;
-    return EXIT_FAILED;
+        sizeof jobs->directory)
+        return cli_fail(command, PGCN_ERR_IO, "the path %.64s... is too long; choose another --out",
+                        out);
+    CLI_TRY(cli_make_directory(command, jobs->directory));
+    return cli_run_lock(command, jobs->directory, "at work", &jobs->lock);
 }
 
 void exp_jobs_close(exp_jobs *jobs) {
@@ -48,7 +35,7 @@ bool exp_job_recall(exp_jobs *jobs, exp_job *job) {
     if (!exp_job_path(jobs, job, ".json", path)) return false;
     json_t *record = json_load_file(path, 0, NULL);
     const char *key = json_string_value(json_object_get(record, "key"));
-    if (!key || strcmp(key, job->key) != 0) { /* damaged or somebody else's: it is made again */
+    if (!key || strcmp(key, job->key) != 0) { /* damaged, or another job's: the job is run again */
         json_decref(record);
         return false;
     }
@@ -85,26 +72,25 @@ static int find_kind(exp_jobs *jobs, const char *key) {
     return (int)jobs->kinds++;
 }
 
-int exp_jobs_add(exp_jobs *jobs, const exp_data *data, const pgcn_config *config, bool fresh,
-                 size_t *out) {
+pgcn_status exp_jobs_add(exp_jobs *jobs, const exp_data *data, const pgcn_config *config,
+                         bool fresh, size_t *out) {
     exp_job job = {.data = data, .config = *config};
     char kind[EXP_KEY_BYTES], path[EXP_PATH_BYTES];
     job.config.threads = 1;
-    if (!make_room(jobs) || !exp_job_key(data, &job.config, job.key, kind)) {
-        cli_complain(jobs->command, "out of memory for %zu jobs", jobs->count + 1);
-        return EXIT_FAILED;
-    }
+    if (!make_room(jobs) || !exp_job_key(data, &job.config, job.key, kind))
+        return cli_fail(jobs->command, PGCN_ERR_MEMORY, "out of memory for %zu jobs",
+                        jobs->count + 1);
     for (size_t i = 0; i < jobs->count; i++)
         if (strcmp(jobs->job[i].key, job.key) == 0) {
             *out = i;
-            return -1;
+            return PGCN_OK;
         }
     job.kind = find_kind(jobs, kind);
     *out = jobs->count;
     jobs->job[jobs->count++] = job;
     if (fresh && exp_job_path(jobs, &job, ".json", path)) unlink(path);
     if (!fresh) exp_job_recall(jobs, &jobs->job[*out]);
-    return -1;
+    return PGCN_OK;
 }
 
 void exp_job_label(const exp_job *job, char out[160]) {
@@ -124,15 +110,4 @@ double exp_record_number(const json_t *record, const char *path) {
         if (!*path) break;
     }
     return json_is_number(record) ? json_number_value(record) : NAN;
-}
-
-int exp_write_json(const cli_command *command, const char *path, const json_t *object) {
-    char *text = object ? json_dumps(object, JSON_INDENT(1)) : NULL;
-    if (!text) {
-        cli_complain(command, "out of memory for '%s'", path);
-        return EXIT_FAILED;
-    }
-    pgcn_status status = pgcn_file_write(path, text, strlen(text));
-    free(text);
-    return status == PGCN_OK ? -1 : cli_failed(command, status);
 }

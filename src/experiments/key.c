@@ -1,13 +1,13 @@
-/* What identifies a job: a hash of everything that its record depends on, and of nothing else: the
- * data, the masks of its splits, the settings, and the revision of the results' bits, so that a search
- * that goes on after an upgrade does not mix results of two versions. */
+/* The key of a job: a hash of everything that its record depends on, and of nothing else. That is
+ * the data, the masks of its splits, the settings, and the revision of the results' bits, so that a
+ * search that is resumed after an upgrade does not mix results of two versions. */
 #include "experiments/experiments.h"
 
 #include <openssl/evp.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Raised when a record gets another meaning, so that old ones are not taken for new ones. */
+/* Changed when the format of records changes, so that old ones are not read as new ones. */
 static const char record_format[] = "pathgcn job 1";
 
 static bool finish(EVP_MD_CTX *context, char out[EXP_HASH_BYTES]) {
@@ -57,7 +57,7 @@ bool exp_job_key(const exp_data *data, const pgcn_config *config, char key[EXP_K
     pgcn_field field;
     for (int i = 0; pgcn_config_field(i, &field); i++) {
         char value[PGCN_SETTING_BYTES];
-        if (strcmp(field.group, "run") == 0 || strcmp(field.key, "seed") == 0 ||
+        if (cli_is_run_setting(&field) || strcmp(field.key, "seed") == 0 ||
             strcmp(field.key, "split") == 0)
             continue;
         pgcn_config_get(config, field.key, value, sizeof value);

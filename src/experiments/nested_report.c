@@ -1,11 +1,11 @@
-/* What a nested search came to: a line for each split, the mean over the splits, and nested.json. */
+/* The result of a nested search: a line for each split, the mean over the splits, and
+ * nested.json. */
 #include "experiments/tune.h"
 
-#include <math.h>
 #include <string.h>
 
 bool exp_nested_start_has_seen(const exp_search *s) {
-    return s->recipe.version > 0 && strcmp(s->recipe.dataset, "any") != 0;
+    return !cli_is_general(&s->recipe);
 }
 
 static const char *start_of(const exp_search *s) {
@@ -13,18 +13,18 @@ static const char *start_of(const exp_search *s) {
     return s->recipe.version > 0 ? s->recipe.name : "the defaults";
 }
 
-/* Over the splits, each of which counts once: by the mean of its runs. */
-static exp_spread over_splits(const exp_nested *n, size_t place) {
+/* Mean and deviation over the splits; each counts once, by the mean of its runs. */
+static exp_spread over_splits(const exp_nested *n, size_t offset) {
     exp_tally tally = {0};
     for (int i = 0; i < n->splits; i++)
-        exp_tally_add(&tally, ((const exp_spread *)((const char *)&n->split[i] + place))->mean);
+        exp_tally_add(&tally, ((const exp_spread *)((const char *)&n->split[i] + offset))->mean);
     return exp_tally_spread(&tally);
 }
 #define OVER_SPLITS(field) over_splits(n, offsetof(exp_nested_split, field))
 
 /* ---- for people ------------------------------------------------------------------------------- */
 
-/* Of one run there is no deviation. */
+/* A single run has no deviation. */
 static void add_figure(exp_table *table, exp_spread spread, int runs) {
     if (runs > 1)
         exp_table_add(table, "%.2f ± %.2f", spread.mean, spread.deviation);
@@ -82,9 +82,7 @@ static void print_table(const exp_nested *n) {
     exp_table *table = exp_table_new(heads);
     printf("%s, %d split%s, each searched by itself from %s: %d candidates, rungs:", n->data.name,
            n->splits, n->splits == 1 ? "" : "s", start_of(s), s->candidates);
-    for (int r = 0; r < s->rungs; r++)
-        printf("%s %d x %d runs", r ? "," : "", s->rung[r].candidates, s->rung[r].runs);
-    printf("\n\n");
+    exp_print_rungs(s);
     for (int i = 0; i < n->splits; i++) add_row(table, &n->split[i], s->runs);
     exp_table_print(stdout, table, false);
     exp_table_free(table);
@@ -102,13 +100,8 @@ static void print_table(const exp_nested *n) {
 
 /* ---- JSON ------------------------------------------------------------------------------------- */
 
-static json_t *spread_to_json(exp_spread spread) {
-    return json_pack("{s:o, s:o}", "mean", cli_json_real(spread.mean), "std",
-                     cli_json_real(spread.deviation));
-}
-
 static json_t *mean_to_json(exp_spread spread, int splits) {
-    json_t *object = spread_to_json(spread);
+    json_t *object = exp_spread_to_json(spread);
     json_object_set_new(object, "interval_95",
                         cli_json_interval(spread.mean, spread.deviation, splits));
     return object;
@@ -129,24 +122,21 @@ static json_t *split_to_json(const exp_nested *n, const exp_nested_split *split)
     }
     return json_pack("{s:s, s:i, s:s, s:O, s:s, s:o, s:o, s:o}", "split", split->name, "candidate",
                      split->candidate, "space", split->space, "changes", split->changes, "recipe",
-                     split->recipe, val, spread_to_json(split->val), test,
-                     spread_to_json(split->test), "runs", runs);
+                     split->recipe, val, exp_spread_to_json(split->val), test,
+                     exp_spread_to_json(split->test), "runs", runs);
 }
 
 static json_t *make_json(const exp_nested *n) {
     const exp_search *s = n->search;
     pgcn_dataset_info about = pgcn_dataset_describe(n->data.data);
     pgcn_info info = pgcn_info_get();
-    json_t *splits = json_array(), *rungs = json_array();
+    json_t *splits = json_array();
     char val[64], test[64], chosen_by[64];
     exp_measure_key(s, "val", val);
     exp_measure_key(s, "test", test);
     exp_chosen_by(s, chosen_by);
     for (int i = 0; i < n->splits; i++)
         json_array_append_new(splits, split_to_json(n, &n->split[i]));
-    for (int r = 0; r < s->rungs; r++)
-        json_array_append_new(rungs, json_pack("{s:i, s:i}", "candidates", s->rung[r].candidates,
-                                               "runs", s->rung[r].runs));
     return json_pack(
         "{s:s, s:s, s:s, s:s, s:s, s:b, s:I, s:i, s:i, s:i, s:s, s:o, s:o, s:o, s:o, s:s, "
         "s:s, s:s, s:f}",
@@ -154,22 +144,21 @@ static json_t *make_json(const exp_nested *n) {
         cli_metric(about.task), "fingerprint", about.fingerprint, "start_recipe", s->recipe.name,
         "start_is_of_this_data_set", (int)exp_nested_start_has_seen(s), "search_seed",
         (json_int_t)s->seed, "candidates", s->candidates, "keep", s->keep, "runs", s->runs,
-        "chosen_by", chosen_by, "rungs", rungs, val, mean_to_json(OVER_SPLITS(val), n->splits),
-        test, mean_to_json(OVER_SPLITS(test), n->splits), "splits", splits, "version", info.version,
-        "isa", info.isa, "program", exp_program_hash(), "seconds", n->seconds);
+        "chosen_by", chosen_by, "rungs", exp_rungs_to_json(s), val,
+        mean_to_json(OVER_SPLITS(val), n->splits), test, mean_to_json(OVER_SPLITS(test), n->splits),
+        "splits", splits, "version", info.version, "isa", info.isa, "program", exp_program_hash(),
+        "seconds", n->seconds);
 }
 
-int exp_nested_report(const exp_nested *n, bool json) {
+pgcn_status exp_nested_report(const exp_nested *n, bool json) {
     char path[EXP_PATH_BYTES];
     snprintf(path, sizeof path, "%.4000s/nested.json", n->search->out);
     json_t *object = make_json(n);
-    int code = exp_write_json(n->search->command, path, object);
-    if (code < 0 && json) {
-        code = cli_print_json(n->search->command, json_incref(object));
-    } else if (code < 0) {
+    pgcn_status status = cli_write_json(n->search->command, path, object, JSON_INDENT(1));
+    if (status == PGCN_OK && json)
+        status = cli_print_json(n->search->command, json_incref(object));
+    else if (status == PGCN_OK)
         print_table(n);
-        code = EXIT_DONE;
-    }
     json_decref(object);
-    return code;
+    return status;
 }

@@ -1,5 +1,5 @@
 /* Every number that the paper (pathGCN, ICML 2022) gives for its own method in the experiments that
- * `reproduce` repeats. Tables are counted as they stand in the paper. Of its two curves (Figure 5)
+ * `reproduce` repeats. Tables are numbered as in the paper. Of its two curves (Figure 5)
  * only the points that are also in a table are known as numbers: its source has no data for them. */
 #include "experiments/reproduce.h"
 
@@ -16,21 +16,22 @@
 #define TABLE_11 "Table 11, variants"
 #define FIGURE_5 "Figure 5, by the same settings in Table 3"
 
-#define BY_DEPTH(experiment, dataset, variant, place, l2, l4, l8, l16, l32, l64)                   \
-    {experiment, dataset, variant, 2, 0, l2, NAN, NAN, place},                                     \
-        {experiment, dataset, variant, 4, 0, l4, NAN, NAN, place},                                 \
-        {experiment, dataset, variant, 8, 0, l8, NAN, NAN, place},                                 \
-        {experiment, dataset, variant, 16, 0, l16, NAN, NAN, place},                               \
-        {experiment, dataset, variant, 32, 0, l32, NAN, NAN, place}, {                             \
-        experiment, dataset, variant, 64, 0, l64, NAN, NAN, place                                  \
+#define BY_DEPTH(experiment, dataset, variant, source, l2, l4, l8, l16, l32, l64)                  \
+    {experiment, dataset, variant, 2, 0, l2, NAN, NAN, source},                                    \
+        {experiment, dataset, variant, 4, 0, l4, NAN, NAN, source},                                \
+        {experiment, dataset, variant, 8, 0, l8, NAN, NAN, source},                                \
+        {experiment, dataset, variant, 16, 0, l16, NAN, NAN, source},                              \
+        {experiment, dataset, variant, 32, 0, l32, NAN, NAN, source}, {                            \
+        experiment, dataset, variant, 64, 0, l64, NAN, NAN, source                                 \
     }
-#define FULL(dataset, layers, accuracy, place)                                                     \
-    { "full", dataset, NULL, layers, 0, accuracy, NAN, NAN, place }
-/* The depth is not said there; the accuracies are those of the depths given here. */
+#define FULL(dataset, layers, accuracy, source)                                                    \
+    { "full", dataset, NULL, layers, 0, accuracy, NAN, NAN, source }
+/* Table 9 does not give the depth. The depths here are those that have these accuracies in other
+ * tables. */
 #define INFERENCE(dataset, layers, deterministic, stochastic, deviation)                           \
     { "inference", dataset, NULL, layers, 0, deterministic, stochastic, deviation, TABLE_9 }
 
-/* By GIN's protocol; its own figure is that of GIN's authors, which the paper repeats. */
+/* By GIN's protocol. The number for GIN is that of its authors, which the paper quotes. */
 #define GRAPHS(dataset, ours, gin)                                                                 \
     {"graphs", dataset "-gin", "pathgcn", 0, 0, ours, NAN, NAN, TABLE_8}, {                        \
         "graphs", dataset "-gin", "gin", 0, 0, gin, NAN, NAN, TABLE_8                              \
@@ -89,14 +90,13 @@ const exp_paper *exp_paper_get(int i) {
 }
 
 /* The length of the name before its steps; 0 if they make other nodes or splits of it, which the
- * paper says nothing about. Directions, self-loops and features are a part of the method. */
+ * paper has no numbers for. Directions, self-loops and features are a part of the method. */
 static size_t comparable_name(const char *dataset) {
-    static const char *const others[] = {
-        "largest-component", "stratified=", "random=", "per-class=", "kfold=", "only-split="};
+    const unsigned others = CLI_STEP_LARGEST_COMPONENT | CLI_STEP_STRATIFIED | CLI_STEP_RANDOM |
+                            CLI_STEP_PER_CLASS | CLI_STEP_KFOLD | (unsigned)CLI_STEP_ONLY_SPLIT;
     size_t length = strcspn(dataset, ":");
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (strstr(dataset + length, others[i])) return 0;
-    return length;
+    const char *steps = dataset[length] ? dataset + length + 1 : NULL;
+    return cli_steps_include(steps, others) ? 0 : length;
 }
 
 const exp_paper *exp_paper_find(const char *experiment, const char *dataset, const char *variant,

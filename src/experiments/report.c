@@ -8,7 +8,7 @@
 
 /* ---- text ------------------------------------------------------------------------------------- */
 
-/* "10", or "7 of 10 (3 failed)": never silently fewer. */
+/* "10", or "7 of 10 (3 failed)". */
 static void add_runs(exp_table *table, const exp_cell *cell, const exp_summary *s) {
     char failed[32] = "";
     if (s->failed > 0) snprintf(failed, sizeof failed, " (%d failed)", s->failed);
@@ -25,15 +25,12 @@ static void add_spread(exp_table *table, exp_spread spread) {
         exp_table_add(table, "%.2f ± %.2f", spread.mean, spread.deviation);
 }
 
-static void add_number(exp_table *table, const char *format, double number) {
-    char text[32] = "-";
-    if (!isnan(number)) {
-        if (strcmp(format, "+") == 0)
-            snprintf(text, sizeof text, "%+.2f", number);
-        else
-            snprintf(text, sizeof text, "%.2f", number);
-    }
-    exp_table_add(table, "%s", text);
+static void add_number(exp_table *table, double number) {
+    exp_table_add(table, isnan(number) ? "-" : "%.2f", number);
+}
+
+static void add_difference(exp_table *table, double number) {
+    exp_table_add(table, isnan(number) ? "-" : "%+.2f", number);
 }
 
 static void add_paper(exp_table *table, const exp_cell *cell) {
@@ -46,40 +43,36 @@ static void add_paper(exp_table *table, const exp_cell *cell) {
         exp_table_add(table, "%.2f", paper->accuracy);
 }
 
-static bool is_inference(const exp_experiment *experiment) {
-    return strcmp(experiment->name, "inference") == 0;
-}
-
 static void add_row(exp_table *table, const exp_cell *cell, const exp_summary *s) {
     const exp_experiment *experiment = cell->experiment;
-    bool there = !*cell->absent;
+    bool available = !*cell->absent;
     exp_table_add(table, "%s", cell->dataset);
-    if (experiment->protocols) exp_table_add(table, "%s", cell->protocol);
-    if (experiment->variants) exp_table_add(table, "%s", cell->variant);
+    if (experiment->protocols) exp_table_add(table, "%s", exp_cell_protocol(cell));
+    if (experiment->variants) exp_table_add(table, "%s", exp_cell_variant(cell));
     if (experiment->axis) exp_table_add(table, "%d", cell->value);
-    exp_table_add(table, there ? "%d" : "-", cell->config.layers);
-    if (!there) {
-        exp_table_add(table, "not there");
+    exp_table_add(table, available ? "%d" : "-", cell->config.layers);
+    if (!available) {
+        exp_table_add(table, "not available");
         for (int i = 0; i < 3; i++) exp_table_add(table, "-");
     } else {
         add_runs(table, cell, s);
         add_spread(table, s->test);
-        if (is_inference(experiment)) {
+        if (experiment->stochastic) {
             add_spread(table, (exp_spread){s->draw.mean, s->draw_deviation.mean});
-            add_number(table, "", s->draws.mean);
+            add_number(table, s->draws.mean);
         } else {
-            add_number(table, "", s->val.mean);
-            add_number(table, "", s->best_test.mean);
+            add_number(table, s->val.mean);
+            add_number(table, s->best_test.mean);
         }
     }
     add_paper(table, cell);
-    if (is_inference(experiment)) {
+    if (experiment->stochastic) {
         add_spread(table, cell->paper
                               ? (exp_spread){cell->paper->stochastic, cell->paper->deviation}
                               : (exp_spread){NAN, NAN});
-        add_number(table, "+", there ? s->draws.mean - s->test.mean : NAN);
+        add_difference(table, available ? s->draws.mean - s->test.mean : NAN);
     } else {
-        add_number(table, "+", s->difference);
+        add_difference(table, s->difference);
     }
 }
 
@@ -87,7 +80,7 @@ static exp_table *make_table(const exp_plan *plan, const exp_jobs *jobs,
                              const exp_experiment *experiment) {
     char heads[256];
     const char *figures =
-        is_inference(experiment)
+        experiment->stochastic
             ? ">deterministic|>one draw of 10|>mean of 10 draws|>paper|>paper, stochastic|"
               ">mean of draws - deterministic"
             : ">test|>validation|>best test epoch|>paper|>difference";
@@ -108,7 +101,7 @@ static exp_table *make_table(const exp_plan *plan, const exp_jobs *jobs,
     return table;
 }
 
-/* A bar per value of a curve, from a bit below its lowest point to its highest. */
+/* The curve as bars, one per value, scaled from its lowest point to its highest. */
 static void print_curves(FILE *out, const exp_plan *plan, const exp_jobs *jobs,
                          const exp_experiment *experiment) {
     enum { WIDTH = 50 };
@@ -139,14 +132,14 @@ static void print_curves(FILE *out, const exp_plan *plan, const exp_jobs *jobs,
     }
 }
 
-/* What a reader must know before believing a number. */
+/* Warnings about missing runs and other builds. */
 static void print_notes(FILE *out, const exp_plan *plan, const exp_jobs *jobs,
                         const exp_experiment *experiment) {
     int missing = 0, failed = 0, other = 0;
     for (size_t i = 0; i < plan->cells; i++) {
         const exp_cell *cell = &plan->cell[i];
         if (cell->experiment != experiment) continue;
-        if (*cell->absent) fprintf(out, "%s is not there: %s\n", cell->dataset, cell->absent);
+        if (*cell->absent) fprintf(out, "%s is not available: %s\n", cell->dataset, cell->absent);
         exp_summary s = exp_summarise(jobs, cell);
         missing += cell->runs - s.done;
         failed += s.failed;
@@ -177,7 +170,7 @@ static void print_for_people(FILE *out, const exp_plan *plan, const exp_jobs *jo
             "at the one epoch with\nthe best mean over the folds; there is no test. 'Held "
             "out': one fold validates, another is tested once;\nsettings that were chosen over all "
             "folds, as those of the built-in recipes, have seen its graphs.\n");
-    if (!is_inference(experiment))
+    if (!experiment->stochastic)
         fprintf(out, "'Best test epoch' is what looking at the test items would give; it is no "
                      "result.\n");
     print_notes(out, plan, jobs, experiment);
@@ -207,9 +200,9 @@ static void print_csv(FILE *out, const exp_plan *plan, const exp_jobs *jobs,
         pgcn_config_get(&cell->config, "kernel", kernel, sizeof kernel);
         fprintf(out, "%s,", experiment->name);
         cli_put_cell(out, cell->dataset);
-        fprintf(out, ",%s,%s,%s,%d,%d,%d,%d,%d,%d", cell->protocol, cell->variant, kernel,
-                cell->config.layers, cell->config.path_length, cell->config.paths, cell->runs,
-                s.done, s.failed);
+        fprintf(out, ",%s,%s,%s,%d,%d,%d,%d,%d,%d", exp_cell_protocol(cell), exp_cell_variant(cell),
+                kernel, cell->config.layers, cell->config.path_length, cell->config.paths,
+                cell->runs, s.done, s.failed);
         const double numbers[] = {s.test.mean,
                                   s.test.deviation,
                                   s.val.mean,
@@ -232,11 +225,6 @@ static void print_csv(FILE *out, const exp_plan *plan, const exp_jobs *jobs,
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------- */
-
-static json_t *spread_to_json(exp_spread spread) {
-    return json_pack("{s:o, s:o}", "mean", cli_json_real(spread.mean), "std",
-                     cli_json_real(isnan(spread.mean) ? NAN : spread.deviation));
-}
 
 static json_t *command_to_json(const exp_job *job, const char *recipe, const char *data_dir) {
     char *text = NULL;
@@ -264,44 +252,54 @@ static json_t *run_to_json(const exp_job *job, const exp_cell *cell, const char 
     return run;
 }
 
+static json_t *paper_to_json(const exp_paper *paper) {
+    return json_pack("{s:f, s:o, s:s}", "accuracy", paper->accuracy, "layers",
+                     paper->layers ? json_integer(paper->layers) : json_null(), "place",
+                     paper->source);
+}
+
+static json_t *draws_to_json(const exp_summary *s) {
+    return json_pack("{s:i, s:o, s:o, s:o}", "draws", EXP_DRAWS, "one_draw",
+                     cli_json_real(s->draw.mean), "one_draw_std",
+                     cli_json_real(s->draw_deviation.mean), "mean_of_draws",
+                     cli_json_real(s->draws.mean));
+}
+
+static json_t *runs_to_json(const exp_jobs *jobs, const exp_cell *cell, const char *data_dir) {
+    json_t *runs = json_array();
+    for (int i = 0; i < cell->runs; i++)
+        json_array_append_new(runs, run_to_json(&jobs->job[cell->job[i]], cell, data_dir));
+    return runs;
+}
+
 static json_t *cell_to_json(const exp_jobs *jobs, const exp_cell *cell, const char *data_dir) {
     if (*cell->absent)
         return json_pack("{s:s, s:s}", "dataset", cell->dataset, "absent", cell->absent);
     exp_summary s = exp_summarise(jobs, cell);
     char kernel[32];
     pgcn_config_get(&cell->config, "kernel", kernel, sizeof kernel);
-    json_t *runs = json_array();
-    for (int i = 0; i < cell->runs; i++)
-        json_array_append_new(runs, run_to_json(&jobs->job[cell->job[i]], cell, data_dir));
     json_t *object = json_pack(
         "{s:s, s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:f, s:o, s:o}",
         "dataset", cell->dataset, "kernel", kernel, "layers", cell->config.layers, "path_length",
         cell->config.path_length, "paths", cell->config.paths, "runs_wanted", cell->runs,
-        "runs_done", s.done, "runs_failed", s.failed, "test_accuracy", spread_to_json(s.test),
-        "val_accuracy", spread_to_json(s.val), "test_accuracy_by_val_loss",
-        spread_to_json(s.by_loss), "test_accuracy_by_val_accuracy", spread_to_json(s.by_accuracy),
-        "best_test_epoch_test_accuracy", spread_to_json(s.best_test), "seconds", s.seconds,
-        "command", command_to_json(&jobs->job[cell->job[0]], cell->recipe, data_dir), "runs", runs);
-    json_object_set_new(object, "stochastic_inference",
-                        json_pack("{s:i, s:o, s:o, s:o}", "draws", EXP_DRAWS, "one_draw",
-                                  cli_json_real(s.draw.mean), "one_draw_std",
-                                  cli_json_real(s.draw_deviation.mean), "mean_of_draws",
-                                  cli_json_real(s.draws.mean)));
+        "runs_done", s.done, "runs_failed", s.failed, "test_accuracy", exp_spread_to_json(s.test),
+        "val_accuracy", exp_spread_to_json(s.val), "test_accuracy_by_val_loss",
+        exp_spread_to_json(s.by_loss), "test_accuracy_by_val_accuracy",
+        exp_spread_to_json(s.by_accuracy), "best_test_epoch_test_accuracy",
+        exp_spread_to_json(s.best_test), "seconds", s.seconds, "command",
+        command_to_json(&jobs->job[cell->job[0]], cell->recipe, data_dir), "runs",
+        runs_to_json(jobs, cell, data_dir));
+    json_object_set_new(object, "stochastic_inference", draws_to_json(&s));
     json_object_set_new(object, "select",
                         json_string(cell->config.select == PGCN_SELECT_LOSS ? "loss" : "accuracy"));
-    if (*cell->variant) json_object_set_new(object, "variant", json_string(cell->variant));
-    if (*cell->protocol) json_object_set_new(object, "protocol", json_string(cell->protocol));
+    if (cell->variant) json_object_set_new(object, "variant", json_string(cell->variant->name));
+    if (cell->protocol) json_object_set_new(object, "protocol", json_string(cell->protocol->name));
     if (s.common_epoch > 0)
         json_object_set_new(object, "common_epoch", json_integer((json_int_t)s.common_epoch));
     if (*cell->recipe) json_object_set_new(object, "recipe", json_string(cell->recipe));
-    if (cell->paper) {
-        json_object_set_new(
-            object, "paper",
-            json_pack("{s:f, s:o, s:s}", "accuracy", cell->paper->accuracy, "layers",
-                      cell->paper->layers ? json_integer(cell->paper->layers) : json_null(),
-                      "place", cell->paper->place));
-        json_object_set_new(object, "difference", cli_json_real(s.difference));
-    }
+    if (!cell->paper) return object;
+    json_object_set_new(object, "paper", paper_to_json(cell->paper));
+    json_object_set_new(object, "difference", cli_json_real(s.difference));
     return object;
 }
 
@@ -318,20 +316,18 @@ static json_t *make_json(const exp_plan *plan, const exp_jobs *jobs, const exp_r
 
 /* ---- files ------------------------------------------------------------------------------------ */
 
-static int write_file(const exp_request *r, const char *name, const char *ending,
-                      const char *text) {
+static pgcn_status write_file(const exp_request *r, const char *name, const char *ending,
+                              const char *text) {
     char path[EXP_PATH_BYTES];
     if ((size_t)snprintf(path, sizeof path, "%s/%s.%s", r->out, name, ending) >= sizeof path ||
-        !text) {
-        cli_complain(r->command, "out of memory for the %s of %s", ending, name);
-        return EXIT_FAILED;
-    }
-    pgcn_status status = pgcn_file_write(path, text, strlen(text));
-    return status == PGCN_OK ? -1 : cli_failed(r->command, status);
+        !text)
+        return cli_fail(r->command, PGCN_ERR_MEMORY, "out of memory for the %s of %s", ending,
+                        name);
+    return cli_report(r->command, pgcn_file_write(path, text, strlen(text)));
 }
 
-int exp_report(const exp_plan *plan, const exp_jobs *jobs, const exp_request *r,
-               const exp_experiment *experiment) {
+pgcn_status exp_report(const exp_plan *plan, const exp_jobs *jobs, const exp_request *r,
+                       const exp_experiment *experiment) {
     char *csv = NULL, *markdown = NULL;
     size_t bytes = 0;
     FILE *stream = open_memstream(&csv, &bytes);
@@ -342,12 +338,12 @@ int exp_report(const exp_plan *plan, const exp_jobs *jobs, const exp_request *r,
     if (stream) fclose(stream);
     json_t *object = make_json(plan, jobs, r, experiment);
     char *json = object ? json_dumps(object, JSON_INDENT(1)) : NULL;
-    int code = write_file(r, experiment->name, "csv", csv);
-    if (code < 0) code = write_file(r, experiment->name, "md", markdown);
-    if (code < 0) code = write_file(r, experiment->name, "json", json);
-    if (code < 0 && r->json) {
-        if (cli_print_json(r->command, json_incref(object)) != EXIT_DONE) code = EXIT_FAILED;
-    } else if (code < 0) {
+    pgcn_status status = write_file(r, experiment->name, "csv", csv);
+    if (status == PGCN_OK) status = write_file(r, experiment->name, "md", markdown);
+    if (status == PGCN_OK) status = write_file(r, experiment->name, "json", json);
+    if (status == PGCN_OK && r->json) {
+        status = cli_print_json(r->command, json_incref(object));
+    } else if (status == PGCN_OK) {
         print_for_people(stdout, plan, jobs, experiment, false);
         printf("\nThe same in %s/%s.json, .csv and .md.\n\n", r->out, experiment->name);
     }
@@ -355,5 +351,5 @@ int exp_report(const exp_plan *plan, const exp_jobs *jobs, const exp_request *r,
     free(json);
     free(markdown);
     free(csv);
-    return code;
+    return status;
 }

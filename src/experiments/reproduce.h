@@ -1,6 +1,7 @@
-/* pathgcn reproduce, from the question to the files: cmd_reproduce.c reads the command line, plan.c
- * says which trainings a table of the paper needs, the runner does them, results.c sums up their
- * records beside the numbers of paper.c, report.c prints and writes. */
+/* pathgcn reproduce, from the command line to the files. cmd_reproduce.c reads the command line,
+ * plan.c lists the trainings that a table of the paper needs, the runner runs them, results.c
+ * averages their records and compares them with the numbers of paper.c, report.c prints and
+ * writes. */
 #ifndef PGCN_REPRODUCE_H
 #define PGCN_REPRODUCE_H
 
@@ -11,18 +12,18 @@
 /* A number that the paper gives for pathGCN, in percent. */
 typedef struct exp_paper {
     const char *experiment, *dataset;
-    const char *variant; /* kernel: global, layer, depthwise; NULL: not said */
-    int layers;          /* depth that it is for, 0: not said */
+    const char *variant; /* kernel: global, layer, depthwise; NULL: not given */
+    int layers;          /* depth that it is for, 0: not given */
     int value;           /* paths or path length of the curves, else 0 */
     double accuracy;
     double stochastic, deviation; /* of ten draws; NaN but for `inference` */
-    const char *place;            /* where it stands */
+    const char *source;           /* the table or figure of the paper */
 } exp_paper;
 /* Number i, or NULL after the last. */
 const exp_paper *exp_paper_get(int i);
-/* What the paper says about a cell; NULL if nothing. Where it gives one depth only (`full`,
- * `inference`), any depth of ours is compared with it. "film:directed" is still Actor to the paper,
- * "cora:largest-component" is not Cora. */
+/* The paper's number for a cell; NULL if it gives none. Where it gives one depth only (`full`,
+ * `inference`), any depth of ours is compared with it. "film:directed" is still the paper's Actor,
+ * "cora:largest-component" is not its Cora. */
 const exp_paper *exp_paper_find(const char *experiment, const char *dataset, const char *variant,
                                 int layers, int value);
 
@@ -30,63 +31,93 @@ const exp_paper *exp_paper_find(const char *experiment, const char *dataset, con
 
 enum { EXP_MOST_SETS = 32, EXP_MOST_VALUES = 16 };
 
+typedef struct exp_set_name {
+    const char *name;
+    bool optional; /* no error if it is not on this machine */
+} exp_set_name;
+
+typedef struct exp_numbers {
+    int count;
+    int value[EXP_MOST_VALUES];
+} exp_numbers;
+
+typedef struct exp_setting {
+    const char *key, *value;
+} exp_setting;
+
+/* A line of a table that differs in some settings, or in its recipe. */
+typedef struct exp_variant {
+    const char *name;
+    const char *recipe;    /* NULL: that of the data set */
+    exp_setting change[3]; /* ends with a NULL key */
+} exp_variant;
+
+/* A way to split a data set. */
+typedef struct exp_protocol {
+    const char *name, *steps;
+} exp_protocol;
+
+/* Lists end with a NULL name; NULL is an empty list. */
 typedef struct exp_experiment {
     const char *name, *title;
-    const char *datasets; /* separated by blanks; '?' behind one: no error if it is not there */
-    const char *layers;   /* depths, "2,4,8"; "0": that of the recipe */
-    const char *quick_layers;
-    const char *variants; /* "name: key=value ...,name: ...", or NULL */
-    const char *axis;     /* setting that `values` belong to, or "" */
-    const char *values, *quick_values;
-    const char *fixed;     /* settings that the paper holds, "path-length=5" */
-    bool splits;           /* a run per published split, not per seed */
-    const char *protocols; /* steps that split a set, "name: crossval=10,name: ...", or NULL */
-    int runs;              /* of a line, where they are not ten */
-    pgcn_task task;        /* what it is about; PGCN_TASK_NONE: whatever a set has */
+    const exp_set_name *datasets;
+    exp_numbers layers, quick_layers; /* depths; 0: that of the recipe */
+    const exp_variant *variants;
+    const char *axis; /* setting that `values` belong to, or NULL */
+    exp_numbers values, quick_values;
+    exp_setting fixed;             /* a setting that the paper fixes; NULL key: none */
+    bool splits;                   /* a run per published split, not per seed */
+    bool stochastic;               /* compares deterministic with stochastic inference */
+    const exp_protocol *protocols; /* the first one is the paper's */
+    int runs;                      /* runs per line, where they are not ten */
+    pgcn_task task;                /* the task it is about; PGCN_TASK_NONE: that of the data set */
 } exp_experiment;
 extern const exp_experiment exp_experiments[]; /* ends with a NULL name */
 
-/* What the command line asks for. */
+/* The command line. */
 typedef struct exp_request {
     const cli_command *command;
     const cli_arguments *arguments; /* settings that override */
     const char *out, *data_dir, *recipe, *datasets, *layers;
     long long seeds; /* 0: as the experiment has them */
     bool quick, fresh, quiet, json;
-    bool all; /* of the experiments: those that a given set does not fit are left out */
+    bool all; /* all experiments: those that do not fit a given data set are left out */
 } exp_request;
 
 /* One line of a table: the same training over seeds or splits. */
 typedef struct exp_cell {
     const exp_experiment *experiment;
     char dataset[128];
-    char absent[400]; /* why there is nothing to train; "" otherwise */
-    char recipe[512]; /* what --recipe must say; "": nothing */
-    char variant[16]; /* its name, and the settings that make it */
-    char changes[64];
-    char protocol[16];  /* the name of how it is split; "" */
-    int value;          /* of the axis, else 0 */
-    pgcn_config config; /* of the first run */
+    char absent[400];             /* why the data set is not available; "": it is */
+    char recipe[512];             /* the value of --recipe that repeats it; "": none */
+    const exp_variant *variant;   /* NULL: none */
+    const exp_protocol *protocol; /* NULL: the splits of the data set */
+    int value;                    /* of the axis, else 0 */
+    pgcn_config config;           /* of the first run */
     int runs;
     size_t *job; /* [runs] indices into the list of jobs */
     const exp_paper *paper;
 } exp_cell;
+
+const char *exp_cell_variant(const exp_cell *cell);  /* its name, or "" */
+const char *exp_cell_protocol(const exp_cell *cell); /* its name, or "" */
 
 typedef struct exp_plan {
     int sets;
     exp_data set[EXP_MOST_SETS];
     size_t cells, room;
     exp_cell *cell;
-    /* of each setting of the command line: whether a cell uses it, else why the last one does not */
+    /* for each setting of the command line: whether a cell uses it, else why the last one does
+     * not */
     bool used[CLI_MAX_SETTINGS];
     const char *why_unused[CLI_MAX_SETTINGS];
 } exp_plan;
 
 /* Adds the cells and jobs of an experiment; data sets are loaded as they are needed. */
-int exp_plan_add(exp_plan *plan, exp_jobs *jobs, const exp_request *request,
-                 const exp_experiment *experiment);
-/* EXIT_USAGE with a message if a given setting does nothing in any cell, or -1. */
-int exp_plan_check_options(const exp_plan *plan, const exp_request *request);
+pgcn_status exp_plan_add(exp_plan *plan, exp_jobs *jobs, const exp_request *request,
+                         const exp_experiment *experiment);
+/* An error if a given setting does nothing in any cell. */
+pgcn_status exp_plan_check_options(const exp_plan *plan, const exp_request *request);
 void exp_plan_free(exp_plan *plan);
 /* Writes the command that repeats one job: pathgcn train ... --seed S. */
 void exp_write_command(FILE *out, const exp_job *job, const char *recipe, const char *data_dir);
@@ -96,8 +127,8 @@ void exp_write_command(FILE *out, const exp_job *job, const char *recipe, const 
 typedef struct exp_summary {
     int done, failed;
     int other_builds; /* records made by another build of the program */
-    /* test: where there are no test items (crossval), the held-out fold at the epoch that has the best
-     * mean over the folds, which is GIN's protocol; that epoch, or 0 */
+    /* test: without test items (crossval) it is the accuracy on the held-out fold at common_epoch,
+     * the epoch with the best mean over the folds (GIN's protocol); 0: not used */
     exp_spread test, val, by_loss, by_accuracy, best_test;
     int64_t common_epoch;
     exp_spread draw, draw_deviation, draws; /* one draw, its deviation, the mean of ten */
@@ -109,7 +140,7 @@ exp_summary exp_summarise(const exp_jobs *jobs, const exp_cell *cell);
 /* ---- report.c ------------------------------------------------------------------------------- */
 
 /* Prints the table of an experiment and writes OUT/NAME.json, .csv and .md. */
-int exp_report(const exp_plan *plan, const exp_jobs *jobs, const exp_request *request,
-               const exp_experiment *experiment);
+pgcn_status exp_report(const exp_plan *plan, const exp_jobs *jobs, const exp_request *request,
+                       const exp_experiment *experiment);
 
 #endif

@@ -1,8 +1,9 @@
-/* Gives jobs to worker processes. A process and not a thread: a job that crashes or is killed takes
- * nobody along, and a training with one thread needs no locks. The data sets are loaded before the
- * processes are forked and so are in memory once.
+/* Runs jobs in worker processes. Processes and not threads: a job that crashes or is killed does
+ * not affect the others. The data sets are loaded before the processes are forked and so are in
+ * memory once.
  *
- * Follow exp_jobs_run: estimate, order, then start and reap until nothing is left. */
+ * Start reading at exp_jobs_run: estimate, order, then start and reap workers until no job is
+ * left. */
 #include "experiments/experiments.h"
 
 #include <errno.h>
@@ -18,7 +19,7 @@
 #include <sys/prctl.h>
 #endif
 
-typedef int work_function(const exp_jobs *jobs, const exp_job *job, exp_live *live);
+typedef pgcn_status work_function(const exp_jobs *jobs, const exp_job *job, exp_live *live);
 
 typedef struct pool {
     exp_jobs *jobs;
@@ -40,8 +41,8 @@ size_t exp_jobs_in(const exp_jobs *jobs, exp_state state) {
 
 /* ---- a worker --------------------------------------------------------------------------------- */
 
-/* Ctrl-C reaches the workers too, but what it means is for the parent to decide; and no worker
- * outlives a parent that was killed, or it would be in the way of the next one. */
+/* Ctrl-C reaches the workers too, but the parent decides what to do. A worker must not outlive a
+ * parent that was killed, or it would run beside those of the next command. */
 static void obey_parent(pid_t parent) {
     signal(SIGINT, SIG_IGN);
     signal(SIGHUP, SIG_IGN);
@@ -60,12 +61,19 @@ static void print_to(const char *path) {
     close(file);
 }
 
+/* The exit code by which a worker reports the result of its job. */
+enum { EXIT_DIVERGED = 3 }; /* its numbers were not finite */
+static int worker_exit_code(pgcn_status status) {
+    if (status == PGCN_ERR_NUMERIC) return EXIT_DIVERGED;
+    return status == PGCN_OK ? EXIT_DONE : EXIT_FAILED;
+}
+
 static pid_t start_worker(pool *p, size_t index) {
     exp_job *job = &p->jobs->job[index];
     work_function *work = p->timing ? exp_work_timing : exp_work;
     char log[EXP_PATH_BYTES];
     pid_t parent = getpid();
-    fflush(NULL); /* or what is waiting to be printed is printed twice */
+    fflush(NULL); /* or buffered output is printed twice */
     pid_t pid = fork();
     if (pid != 0) return pid;
     obey_parent(parent);
@@ -74,9 +82,9 @@ static pid_t start_worker(pool *p, size_t index) {
         print_to("/dev/null");
     else if (exp_job_path(p->jobs, job, ".log", log))
         print_to(log);
-    int code = work(p->jobs, job, &p->live[index]);
+    pgcn_status status = work(p->jobs, job, &p->live[index]);
     fflush(NULL);
-    _exit(code);
+    _exit(worker_exit_code(status));
 }
 
 /* ---- how a worker ended ----------------------------------------------------------------------- */
@@ -102,7 +110,7 @@ static void note_failure(pool *p, exp_job *job, int status) {
     exp_job_path(p->jobs, job, done ? ".json" : ".log", log);
     exp_job_label(job, label);
     job->state = EXP_FAILED;
-    job->diverged = WIFEXITED(status) && WEXITSTATUS(status) == EXP_EXIT_DIVERGED;
+    job->diverged = WIFEXITED(status) && WEXITSTATUS(status) == EXIT_DIVERGED;
     p->failed++;
     if (WIFSIGNALED(status))
         snprintf(job->failure, sizeof job->failure, "%s: its process was ended by signal %d (%s)",
@@ -143,7 +151,7 @@ static void reap(pool *p, pid_t pid, int status) {
 
 /* ---- progress --------------------------------------------------------------------------------- */
 
-/* Work that is left, spread over the processes; never less than the longest piece of it. */
+/* The work left, divided by the processes, but at least the longest job. */
 static double seconds_left(const pool *p) {
     double sum = 0, longest = 0;
     for (size_t i = 0; i < p->jobs->count; i++) {
@@ -165,11 +173,10 @@ static void show_progress(pool *p) {
     if (p->pace->quiet || !isatty(STDERR_FILENO) || now - p->shown < 0.25) return;
     p->shown = now;
     size_t done = exp_jobs_in(p->jobs, EXP_DONE), total = p->jobs->count;
-    int filled = (int)(20 * done / (total ? total : 1)), columns = cli_terminal_columns() - 1;
-    char left[32], bar[48], line[400], failures[48] = "";
+    int columns = cli_terminal_columns() - 1;
+    char left[32], bar[CLI_BAR_BYTES], line[400], failures[48] = "";
     cli_format_duration(seconds_left(p), left);
-    snprintf(bar, sizeof bar, "[%.*s%.*s] ", filled, "####################", 20 - filled,
-             "....................");
+    cli_format_bar((double)done / (double)(total ? total : 1), bar);
     if (p->failed > 0) snprintf(failures, sizeof failures, "  %zu failed", p->failed);
     if (p->timing)
         snprintf(line, sizeof line, "timing a few epochs: %zu/%zu kinds of jobs", p->started,
@@ -204,7 +211,7 @@ static void start_next(pool *p) {
     size_t index = p->queue[p->started];
     exp_job *job = &p->jobs->job[index];
     pid_t pid = start_worker(p, index);
-    if (pid < 0 && p->running > 0) return; /* tried again when one of them has ended */
+    if (pid < 0 && p->running > 0) return; /* retried when one of them has ended */
     p->started++;
     if (pid < 0) {
         job->state = EXP_FAILED;
@@ -220,7 +227,7 @@ static void start_next(pool *p) {
     p->running++;
 }
 
-/* Until the queue is empty and nobody works; false if it was interrupted. */
+/* Runs until the queue is empty and no worker is running; false if it was interrupted. */
 static bool run_queue(pool *p) {
     const struct timespec moment = {.tv_nsec = 5000000};
     p->started = 0;
@@ -289,14 +296,14 @@ static bool queue_jobs(pool *p) {
     return true;
 }
 
-/* Before anything of their kind was timed or done there is nothing to say. */
-static bool is_known(const exp_jobs *jobs) {
+/* Whether an estimate is possible: some kind was timed or run. */
+static bool can_estimate(const exp_jobs *jobs) {
     for (size_t i = 0; i < jobs->kinds; i++)
         if (jobs->kind[i].done > 0 || jobs->kind[i].epoch_seconds > 0) return true;
     return false;
 }
 
-static void say_estimate(const pool *p) {
+static void print_estimate(const pool *p) {
     size_t done = exp_jobs_in(p->jobs, EXP_DONE);
     double most = 0, longest = 0;
     char about[32], at_most[32], kept[64] = "";
@@ -313,7 +320,8 @@ static void say_estimate(const pool *p) {
     fprintf(stderr, "%s%zu job%s%s on %d process%s", p->pace->what, p->queued,
             p->queued == 1 ? "" : "s", kept, p->pace->processes,
             p->pace->processes == 1 ? "" : "es");
-    if (is_known(p->jobs)) fprintf(stderr, ": about %s, %s if no run stops early", about, at_most);
+    if (can_estimate(p->jobs))
+        fprintf(stderr, ": about %s, %s if no run stops early", about, at_most);
     fputc('\n', stderr);
 }
 
@@ -327,30 +335,29 @@ static bool run_rounds(pool *p) {
     }
     if (!queue_jobs(p)) {
         cli_complain(p->jobs->command, "out of memory for %zu jobs", p->jobs->count);
-        return true; /* the jobs are still waiting, and the table says so */
+        return true; /* the jobs are still waiting, and the table counts them as missing */
     }
-    if (!p->pace->quiet && p->queued > 0) say_estimate(p);
+    if (!p->pace->quiet && p->queued > 0) print_estimate(p);
     return run_queue(p);
 }
 
-int exp_jobs_run(exp_jobs *jobs, const exp_pace *pace) {
+pgcn_status exp_jobs_run(exp_jobs *jobs, const exp_pace *pace) {
     pool p = {.jobs = jobs, .pace = pace};
-    if (exp_jobs_in(jobs, EXP_WAITING) == 0) return -1;
+    if (exp_jobs_in(jobs, EXP_WAITING) == 0) return PGCN_OK;
     size_t bytes = jobs->count * sizeof *p.live;
     p.live = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     p.queue = malloc(jobs->count * sizeof *p.queue);
-    int code = -1;
+    pgcn_status status = PGCN_OK;
     if (p.live == MAP_FAILED || !p.queue) {
-        cli_complain(jobs->command, "no memory for a list of %zu jobs: %s", jobs->count,
-                     pgcn_system_error(errno));
-        code = EXIT_FAILED;
+        status = cli_fail(jobs->command, PGCN_ERR_MEMORY, "no memory for a list of %zu jobs: %s",
+                          jobs->count, pgcn_system_error(errno));
     } else if (!run_rounds(&p)) {
         fprintf(stderr,
                 "Interrupted: %zu of %zu jobs are done and kept in %s. The same command goes on.\n",
                 exp_jobs_in(jobs, EXP_DONE), jobs->count, jobs->directory);
-        code = EXIT_FAILED;
+        status = PGCN_ERR_SYSTEM;
     }
     if (p.live != MAP_FAILED) munmap(p.live, bytes);
     free(p.queue);
-    return code;
+    return status;
 }

@@ -1,5 +1,5 @@
-/* What a search looks through: a text of the same look as a recipe, one setting per line, with a
- * range or a list of choices behind it; and the drawing of candidates from it. */
+/* Search spaces: a text like a recipe, one setting per line, with a range or a list of choices; and
+ * the drawing of candidates. */
 #include "experiments/tune.h"
 
 #include <ctype.h>
@@ -12,8 +12,8 @@ enum { MOST_BYTES = 65536, MOST_LINE = 512, MOST_ATTEMPTS = 1000 };
 
 /* ---- built-in spaces -------------------------------------------------------------------------- */
 
-/* `select` is in none of them: the epoch with the best validation accuracy has, by its choice, a
- * higher validation accuracy, so that a search would always take it. */
+/* `select` is in none of them: choosing the epoch by validation accuracy raises the validation
+ * accuracy itself, so a search would always choose it. */
 static const struct {
     const char *name, *about, *text;
 } builtin[] = {
@@ -108,17 +108,23 @@ const char *exp_space_builtin(int i, const char **text, const char **about) {
 
 /* ---- reading ---------------------------------------------------------------------------------- */
 
-static bool refuse(char sentence[EXP_SENTENCE], const char *name, int line, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
-static bool refuse(char sentence[EXP_SENTENCE], const char *name, int line, const char *format,
-                   ...) {
+/* Where in the text the parser is. */
+typedef struct reader {
+    exp_space *space;
+    int line;
+} reader;
+
+static pgcn_status refuse(reader *at, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+static pgcn_status refuse(reader *at, const char *format, ...) {
     char what[300];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(what, sizeof what, format, arguments);
     va_end(arguments);
-    snprintf(sentence, EXP_SENTENCE, "space %.60s, line %d: %s", name, line, what);
-    return false;
+    snprintf(at->space->error, sizeof at->space->error, "space %.60s, line %d: %s", at->space->name,
+             at->line, what);
+    return PGCN_ERR_FORMAT;
 }
 
 static char *trim(char *text) {
@@ -128,69 +134,62 @@ static char *trim(char *text) {
     return text;
 }
 
-/* Whether the setting takes the value, by the table of settings that everything is driven by. */
+/* Whether the library accepts the value for the setting. */
 static bool is_accepted(const char *key, const char *value) {
     pgcn_config config = pgcn_config_default();
     return pgcn_config_set(&config, key, value) == PGCN_OK;
 }
 
-static void write_number(double number, bool whole, char out[48]) {
-    if (whole)
+static void write_number(double number, bool is_whole, char out[48]) {
+    if (is_whole)
         snprintf(out, 48, "%.0f", number);
     else
         snprintf(out, 48, "%.3g", number); /* what a person would write into a recipe */
 }
 
 /* "low .. high" or "low .. high log"; `dots` is where the dots are. */
-static bool parse_range(exp_parameter *p, char *value, char *dots, const char *name, int line,
-                        char sentence[EXP_SENTENCE]) {
+static pgcn_status parse_range(reader *at, exp_parameter *p, char *value, char *dots) {
     *dots = '\0';
     char *low = trim(value), *high = trim(dots + 2), *word = strpbrk(high, " \t");
     if (word) {
         *word++ = '\0';
         word = trim(word);
         if (strcmp(word, "log") != 0)
-            return refuse(sentence, name, line,
-                          "'%.40s' stands behind the range of %s, expected "
-                          "'log' or nothing",
-                          word, p->key);
+            return refuse(at, "'%.40s' follows the range of %s, expected 'log' or nothing", word,
+                          p->key);
         p->is_log = true;
     }
     if (!pgcn_number_parse(low, &p->low) || !pgcn_number_parse(high, &p->high) ||
         !(p->low < p->high))
-        return refuse(sentence, name, line,
+        return refuse(at,
                       "%s goes from '%.30s' to '%.30s', expected two numbers, the lower one first",
                       p->key, low, high);
     if (!is_accepted(p->key, low) || !is_accepted(p->key, high))
-        return refuse(sentence, name, line, "%.200s", pgcn_last_error());
+        return refuse(at, "%.200s", pgcn_last_error());
     if (p->is_log && p->low <= 0)
-        return refuse(sentence, name, line,
-                      "%s is searched by its logarithm from %s, expected a "
-                      "lower end above 0",
+        return refuse(at, "%s is searched by its logarithm from %s, expected a lower end above 0",
                       p->key, low);
     char half[48];
     snprintf(half, sizeof half, "%.17g", floor(p->low) + 0.5);
-    /* only numbers that are whole can be set where a half between two good ones cannot */
+    /* only whole numbers are accepted if a half between two valid ones is not */
     p->is_whole =
         floor(p->low) == p->low && floor(p->high) == p->high && !is_accepted(p->key, half);
-    return true;
+    return PGCN_OK;
 }
 
-static bool parse_choices(exp_parameter *p, char *value, const char *name, int line,
-                          char sentence[EXP_SENTENCE]) {
+static pgcn_status parse_choices(reader *at, exp_parameter *p, char *value) {
     for (char *next = value; next;) {
         char *word = next, *bar = strchr(next, '|');
         next = bar ? bar + 1 : NULL;
         if (bar) *bar = '\0';
         word = trim(word);
         if (p->choices == EXP_MOST_CHOICES)
-            return refuse(sentence, name, line, "%s has more than %d choices", p->key,
-                          EXP_MOST_CHOICES);
+            return refuse(at, "%s has more than %d choices", p->key, EXP_MOST_CHOICES);
         if (strlen(word) >= sizeof p->choice[0] || !is_accepted(p->key, word))
-            return refuse(sentence, name, line, "%.200s", pgcn_last_error());
+            return refuse(at, "%.200s", pgcn_last_error());
         snprintf(p->choice[p->choices++], sizeof p->choice[0], "%s", word);
     }
-    return true;
+    return PGCN_OK;
 }
 
 static bool find_setting(const char *key, pgcn_field *out) {
@@ -199,62 +198,67 @@ static bool find_setting(const char *key, pgcn_field *out) {
     return false;
 }
 
-static bool parse_line(exp_space *space, char *text, const char *name, int line,
-                       char sentence[EXP_SENTENCE]) {
-    text[strcspn(text, "#")] = '\0';
-    text = trim(text);
-    if (!*text) return true;
-    char *equals = strchr(text, '=');
-    if (!equals)
-        return refuse(sentence, name, line,
-                      "'%.60s' is no setting, expected 'key = low .. high' or 'key = a | b'", text);
-    *equals = '\0';
-    char *key = trim(text), *value = trim(equals + 1), *dots = strstr(value, "..");
+/* Whether `key` is a setting that can be searched and is not in the space yet. */
+static pgcn_status check_key(reader *at, const char *key) {
+    const exp_space *space = at->space;
     pgcn_field field;
     if (!find_setting(key, &field)) {
         cli_guess guess = cli_guess_start(key);
+        char hint[CLI_HINT_BYTES];
         for (int i = 0; pgcn_config_field(i, &field); i++) cli_guess_offer(&guess, field.key);
-        return refuse(sentence, name, line, "there is no setting '%.40s'%s%s%s", key,
-                      guess.best ? " (did you mean " : "", guess.best ? guess.best : "",
-                      guess.best ? "?)" : "");
+        cli_guess_hint(&guess, "", hint);
+        return refuse(at, "there is no setting '%.40s'%s", key, hint);
     }
-    if (strcmp(field.group, "run") == 0 || strcmp(key, "seed") == 0 || strcmp(key, "split") == 0)
-        return refuse(sentence, name, line, "%s belongs to a run and cannot be searched", key);
+    if (cli_is_run_setting(&field) || strcmp(key, "seed") == 0 || strcmp(key, "split") == 0)
+        return refuse(at, "%s belongs to a run and cannot be searched", key);
     for (int i = 0; i < space->parameters; i++)
-        if (strcmp(space->parameter[i].key, key) == 0)
-            return refuse(sentence, name, line, "%s stands there twice", key);
+        if (strcmp(space->parameter[i].key, key) == 0) return refuse(at, "%s is given twice", key);
     if (space->parameters == EXP_MOST_PARAMETERS)
-        return refuse(sentence, name, line, "there are more than %d settings", EXP_MOST_PARAMETERS);
-    exp_parameter *p = &space->parameter[space->parameters++];
-    *p = (exp_parameter){0};
-    snprintf(p->key, sizeof p->key, "%s", key);
-    return dots ? parse_range(p, value, dots, name, line, sentence)
-                : parse_choices(p, value, name, line, sentence);
+        return refuse(at, "there are more than %d settings", EXP_MOST_PARAMETERS);
+    return PGCN_OK;
 }
 
-bool exp_space_parse(const char *name, const char *text, size_t bytes, exp_space *out,
-                     char sentence[EXP_SENTENCE]) {
+static pgcn_status parse_line(reader *at, char *text) {
+    text[strcspn(text, "#")] = '\0';
+    text = trim(text);
+    if (!*text) return PGCN_OK;
+    char *equals = strchr(text, '=');
+    if (!equals)
+        return refuse(at, "'%.60s' is no setting, expected 'key = low .. high' or 'key = a | b'",
+                      text);
+    *equals = '\0';
+    char *key = trim(text), *value = trim(equals + 1), *dots = strstr(value, "..");
+    CLI_TRY(check_key(at, key));
+    exp_parameter *p = &at->space->parameter[at->space->parameters++];
+    *p = (exp_parameter){0};
+    snprintf(p->key, sizeof p->key, "%s", key);
+    return dots ? parse_range(at, p, value, dots) : parse_choices(at, p, value);
+}
+
+pgcn_status exp_space_parse(const char *name, const char *text, size_t bytes, exp_space *out) {
+    reader at = {.space = out, .line = 1};
     *out = (exp_space){0};
     snprintf(out->name, sizeof out->name, "%.255s", name);
     if (bytes > MOST_BYTES || memchr(text, '\0', bytes))
-        return refuse(sentence, name, 1, "it has %zu bytes, expected a text of up to %d", bytes,
-                      MOST_BYTES);
+        return refuse(&at, "it has %zu bytes, expected a text of up to %d", bytes, MOST_BYTES);
     out->text = strndup(text, bytes);
-    if (!out->text) return refuse(sentence, name, 1, "out of memory");
-    int line = 0;
-    for (const char *at = out->text; *at;) {
-        char copy[MOST_LINE];
-        size_t length = strcspn(at, "\n");
-        line++;
-        if (length >= sizeof copy)
-            return refuse(sentence, name, line, "it is longer than %d bytes", MOST_LINE - 1);
-        memcpy(copy, at, length);
-        copy[length] = '\0';
-        if (!parse_line(out, copy, name, line, sentence)) return false;
-        at += length + (at[length] == '\n');
+    if (!out->text) {
+        refuse(&at, "out of memory");
+        return PGCN_ERR_MEMORY;
     }
-    if (out->parameters == 0) return refuse(sentence, name, line, "there is no setting to search");
-    return true;
+    at.line = 0;
+    for (const char *rest = out->text; *rest;) {
+        char copy[MOST_LINE];
+        size_t length = strcspn(rest, "\n");
+        at.line++;
+        if (length >= sizeof copy) return refuse(&at, "it is longer than %d bytes", MOST_LINE - 1);
+        memcpy(copy, rest, length);
+        copy[length] = '\0';
+        CLI_TRY(parse_line(&at, copy));
+        rest += length + (rest[length] == '\n');
+    }
+    if (out->parameters == 0) return refuse(&at, "there is no setting to search");
+    return PGCN_OK;
 }
 
 void exp_space_free(exp_space *space) {
@@ -272,7 +276,7 @@ static int end_of_range(const exp_parameter *p, double value) {
     return at < 0.05 ? -1 : at > 0.95;
 }
 
-/* The same of a list of numbers, which has an order; words have none. */
+/* The same for a list of numbers. Words have no order and no ends. */
 static int end_of_choices(const exp_parameter *p, double value) {
     double number, least = INFINITY, most = -INFINITY;
     for (int i = 0; i < p->choices; i++) {
@@ -292,7 +296,7 @@ bool exp_space_at_border(const exp_parameter *p, const pgcn_config *config) {
         return false;
     int end = p->choices > 0 ? end_of_choices(p, value) : end_of_range(p, value);
     if (end == 0) return false;
-    /* the end of what the setting takes at all is no border of the space */
+    /* an end of the setting's own range is no border of the space */
     beyond = value + end * (p->is_whole || value == floor(value) ? 1 : 1e-3 * fabs(value));
     snprintf(text, sizeof text, "%.9g", beyond);
     return is_accepted(p->key, text);
@@ -300,7 +304,8 @@ bool exp_space_at_border(const exp_parameter *p, const pgcn_config *config) {
 
 /* ---- drawing ---------------------------------------------------------------------------------- */
 
-/* In [0, 1), from a hash of where it is used: a setting more in the space changes no other draw. */
+/* A number in [0, 1), from a hash of its use: another setting in the space changes no other
+ * draw. */
 static double uniform(uint64_t seed, int number, int attempt, const char *key, const char *what) {
     char text[160], hash[EXP_HASH_BYTES], digits[14];
     snprintf(text, sizeof text, "%llu %d %d %s %s", (unsigned long long)seed, number, attempt, key,
@@ -322,7 +327,7 @@ static void draw_value(const exp_parameter *p, double u, char out[48]) {
     write_number(fmin(fmax(value, p->low), p->high), p->is_whole, out);
 }
 
-/* The values of one try; "" keeps the present one. */
+/* The values of one attempt; "" keeps the present one. */
 static void draw_all(const exp_space *space, uint64_t seed, int number, int attempt,
                      char value[EXP_MOST_PARAMETERS][48]) {
     bool near = number % 2 == 0;
@@ -336,7 +341,7 @@ static void draw_all(const exp_space *space, uint64_t seed, int number, int atte
     }
 }
 
-/* Sets them over the present settings, where `uses` is NULL or uses them. */
+/* Sets the values that have an effect under `uses`; all of them if it is NULL. */
 static bool set_all(const exp_space *space, char value[EXP_MOST_PARAMETERS][48],
                     const pgcn_config *uses, const pgcn_dataset *data, pgcn_config *config) {
     bool fine = true;
@@ -356,9 +361,9 @@ bool exp_space_draw(const exp_space *space, uint64_t seed, int number, const pgc
         char value[EXP_MOST_PARAMETERS][48];
         pgcn_config all = *present;
         *out = *present;
-        pgcn_config_adopt(out); /* what is given may do nothing beside what is drawn */
+        pgcn_config_adopt(out); /* a given setting may have no effect with the drawn ones */
         draw_all(space, seed, number, attempt, value);
-        /* what would do nothing stays as it is: equal trainings are then one job */
+        /* a setting without effect is not changed: equal trainings are then one job */
         if (set_all(space, value, NULL, data, &all) && set_all(space, value, &all, data, out) &&
             pgcn_config_check(out) == PGCN_OK)
             return true;

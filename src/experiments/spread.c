@@ -1,5 +1,5 @@
-/* Mean and deviation of a figure over runs that belong together: one for each run at the epoch it chose
- * itself, or all of them at one epoch that they choose together. */
+/* Mean and deviation of a figure over runs that belong together: each at the epoch that it chose
+ * itself, or all at one common epoch. */
 #include "experiments/experiments.h"
 
 #include <math.h>
@@ -22,6 +22,11 @@ exp_spread exp_spread_of(const exp_jobs *jobs, const size_t *job, int count, con
         if (jobs->job[job[i]].state == EXP_DONE)
             exp_tally_add(&tally, exp_record_number(jobs->job[job[i]].record, path));
     return exp_tally_spread(&tally);
+}
+
+json_t *exp_spread_to_json(exp_spread spread) {
+    return json_pack("{s:o, s:o}", "mean", cli_json_real(spread.mean), "std",
+                     cli_json_real(isnan(spread.mean) ? NAN : spread.deviation));
 }
 
 double exp_accuracy_after(const exp_job *job, int64_t epoch) {

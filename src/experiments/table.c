@@ -52,7 +52,7 @@ static int width_of(const char *text) {
 
 static void print_row(FILE *out, const exp_table *table, size_t row, const int *width,
                       bool markdown) {
-    int held = 0; /* blanks are printed only before something that follows */
+    int held = 0; /* blanks not printed yet: none are printed at the end of a line */
     if (markdown) fputc('|', out);
     for (int c = 0; c < table->columns; c++) {
         const char *text = table->cell[row * (size_t)table->columns + (size_t)c];

@@ -1,30 +1,29 @@
-/* What a search is given: the settings that it starts from, and the data without test nodes. */
+/* The input of a search: the settings that it starts from, and the data without test nodes. */
 #include "experiments/tune.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Loads with the user's own steps and then ours. */
-static int load(const exp_tune_request *r, const char *steps, pgcn_dataset **out) {
+/* Loads the data with the user's own steps and then `steps`. */
+static pgcn_status load(const exp_tune_request *r, const char *steps, pgcn_dataset **out) {
     char all[1024];
     cli_source source = r->source;
-    if ((size_t)snprintf(all, sizeof all, "%s%s%s", source.steps ? source.steps : "",
-                         source.steps ? "," : "", steps) >= sizeof all) {
-        cli_complain(&cli_tune, "--prepare is too long");
-        return EXIT_USAGE;
-    }
+    if (!cli_steps_join(all, sizeof all, source.steps, steps))
+        return cli_fail(&cli_tune, PGCN_ERR_ARGUMENT, "--prepare is too long");
     source.steps = all;
     return cli_load_dataset(&cli_tune, r->dataset, &source, "", out);
 }
 
-/* Whether a race finds the start. A recipe that was made for a data set has seen all its splits, and what
- * tests in one of them trains in another: a nested search does not begin with it. */
+/* Whether a race finds the start. A recipe that was tuned on a data set has seen all its splits,
+ * and a test node of one is a training node of another. So a nested search does not start from
+ * it. */
 static bool starts_with_race(const exp_tune_request *r, const pgcn_recipe_info *found) {
-    if (r->recipe) return strcmp(r->recipe, "auto") == 0;
-    return r->nested || found->version == 0 || strcmp(found->dataset, "any") == 0;
+    if (r->recipe) return cli_is_auto(r->recipe);
+    return r->nested || cli_is_general(found);
 }
 
-/* The best family of those that leave the data as it is: a search is about settings. */
+/* The best recipe of those that do not prepare the data in their own way: a search is about
+ * settings. */
 static void best_entry(const pgcn_race *race, char name[64]) {
     pgcn_race_entry entry, best = {.rung = 0};
     for (int i = 0; pgcn_race_get(race, i, &entry); i++) {
@@ -37,92 +36,98 @@ static void best_entry(const pgcn_race *race, char name[64]) {
     snprintf(name, 64, "%s", won || best.rung == 0 ? winner.name : best.recipe.name);
 }
 
-int exp_tune_race(const exp_tune_request *r, const pgcn_dataset *data, exp_search *s) {
-    pgcn_config own = pgcn_config_default();
+/* Runs the race and takes the settings of its winner. */
+static pgcn_status race_to_start(const pgcn_dataset *data, const pgcn_config *given, int depth,
+                                 exp_search *s, char name[64]) {
     pgcn_race *race = NULL;
-    char name[64] = "";
-    int code = cli_apply(&cli_tune, r->arguments, &own);
-    if (code >= 0) return code;
-    int depth = cli_is_given(r->arguments, "layers") ? own.layers : 0;
-    pgcn_status status = pgcn_race_new(data, &own, &race);
+    pgcn_status status = pgcn_race_new(data, given, &race);
     while (status == PGCN_OK && !pgcn_race_finished(race) && !cli_interrupted())
         status = pgcn_race_epoch(race);
     if (status == PGCN_OK && !pgcn_race_finished(race)) {
-        cli_complain(&cli_tune, "interrupted in the race for the start; the same command begins "
-                                "again");
-        code = EXIT_FAILED;
+        pgcn_race_free(race);
+        return cli_fail(&cli_tune, PGCN_ERR_SYSTEM,
+                        "interrupted in the race for the start; the same command begins again");
     }
-    if (status == PGCN_OK && code < 0) {
+    if (status == PGCN_OK) {
         best_entry(race, name);
         status = pgcn_recipe_for(name, data, depth, &s->present, &s->recipe);
     }
     pgcn_race_free(race);
-    if (status != PGCN_OK) return cli_failed(&cli_tune, status);
-    if (code < 0 && !r->quiet)
+    return cli_report(&cli_tune, status);
+}
+
+pgcn_status exp_tune_race(const exp_tune_request *r, const pgcn_dataset *data, exp_search *s) {
+    pgcn_config given = pgcn_config_default();
+    char name[64] = "";
+    CLI_TRY(cli_apply(&cli_tune, r->arguments, &given));
+    int depth = cli_is_given(r->arguments, "layers") ? given.layers : 0;
+    CLI_TRY(race_to_start(data, &given, depth, s, name));
+    if (!r->quiet)
         fprintf(stderr,
                 "note: %sthe search starts from recipe %s, which won the race on validation\n",
                 s->prefix ? s->prefix : "", name);
-    return code < 0 ? cli_configure(&cli_tune, r->arguments, &s->present) : code;
+    return cli_configure(&cli_tune, r->arguments, &s->present);
 }
 
-int exp_tune_present(const exp_tune_request *r, cli_arguments *arguments, exp_search *s,
-                     char name[128]) {
+/* The recipe to start from, or the race that finds it. */
+static pgcn_status find_start(const exp_tune_request *r, const pgcn_dataset *data, int depth,
+                              exp_search *s) {
+    const char *named = cli_is_auto(r->recipe) ? NULL : r->recipe;
+    CLI_TRY(cli_report(&cli_tune, pgcn_recipe_for(named, data, depth, &s->present, &s->recipe)));
+    s->races = starts_with_race(r, &s->recipe);
+    pgcn_dataset_info info = pgcn_dataset_describe(data);
+    if (!r->score) s->measure = cli_measure_of(&info, &s->recipe);
+    if (!s->races) return PGCN_OK;
+    exp_space space = {0};
+    pgcn_status status = exp_tune_space(r, data, &space); /* mistakes in it before a long race */
+    exp_space_free(&space);
+    if (status != PGCN_OK) return status;
+    if (r->nested) { /* every split has a race of its own */
+        s->present = pgcn_config_default();
+        s->recipe = (pgcn_recipe_info){.name = "auto"};
+        return PGCN_OK;
+    }
+    cli_catch_signals();
+    return exp_tune_race(r, data, s);
+}
+
+pgcn_status exp_tune_present(const exp_tune_request *r, cli_arguments *arguments, exp_search *s,
+                             char name[128]) {
     pgcn_dataset *data = NULL;
     cli_weights weights;
     cli_weights_defer(arguments, &weights);
     pgcn_config given = pgcn_config_default();
-    int code = cli_apply(&cli_tune, arguments, &given); /* typing errors before a long load */
-    if (code < 0) code = cli_check_seeds(&cli_tune, given.seed, s->runs);
-    if (code < 0) code = load(r, "without-test", &data);
-    if (code >= 0) return code;
+    CLI_TRY(cli_apply(&cli_tune, arguments, &given)); /* typing errors before a long load */
+    CLI_TRY(cli_check_seeds(&cli_tune, given.seed, s->runs));
+    CLI_TRY(load(r, "without-test", &data));
     int depth = cli_is_given(arguments, "layers") ? given.layers : 0;
     snprintf(name, 128, "%.127s", pgcn_dataset_describe(data).name);
-    bool race = r->recipe && strcmp(r->recipe, "auto") == 0;
-    const char *named = race ? NULL : r->recipe;
-    pgcn_status status = pgcn_recipe_for(named, data, depth, &s->present, &s->recipe);
-    s->races = status == PGCN_OK && starts_with_race(r, &s->recipe);
-    code = cli_weights_read(&cli_tune, &r->source, data, arguments, &weights);
-    pgcn_dataset_info info = pgcn_dataset_describe(data);
-    if (!r->score && status == PGCN_OK) s->measure = cli_measure_of(&info, &s->recipe);
-    exp_space space = {0};
-    if (code < 0 && s->races) code = exp_tune_space(r, data, &space); /* mistakes before a race */
-    exp_space_free(&space);
-    if (code < 0 && s->races && !r->nested) {
-        cli_catch_signals();
-        code = exp_tune_race(r, data, s);
-    } else if (code < 0 && s->races) { /* every split has a race of its own */
-        s->present = pgcn_config_default();
-        s->recipe = (pgcn_recipe_info){.name = "auto"};
-    }
+    pgcn_status status = cli_weights_read(&cli_tune, &r->source, data, arguments, &weights);
+    if (status == PGCN_OK) status = find_start(r, data, depth, s);
     pgcn_dataset_free(data);
-    if (code >= 0) return code;
-    if (status != PGCN_OK) return cli_failed(&cli_tune, status);
-    code = s->races && r->nested ? cli_overlay(&cli_tune, arguments, &s->present)
-                                 : cli_configure(&cli_tune, arguments, &s->present);
-    if (code >= 0) return code;
+    if (status != PGCN_OK) return status;
+    CLI_TRY(s->races && r->nested ? cli_overlay(&cli_tune, arguments, &s->present)
+                                  : cli_configure(&cli_tune, arguments, &s->present));
     /* The recipe's own steps, unless the user has named some: these then go into the new recipe. */
     if (r->source.steps)
         snprintf(s->recipe.prepare, sizeof s->recipe.prepare, "%s", r->source.steps);
-    return -1;
+    return PGCN_OK;
 }
 
-int exp_tune_load(const exp_tune_request *r, const exp_search *s, const char *split, bool hide_test,
-                  exp_data *out) {
+pgcn_status exp_tune_load(const exp_tune_request *r, const exp_search *s, const char *split,
+                          bool hide_test, exp_data *out) {
     char steps[256];
     bool own = r->source.steps || (r->dataset && strchr(r->dataset, ':'));
-    bool chosen = !r->nested && r->source.steps && strstr(r->source.steps, "only-split=");
+    bool chosen = !r->nested && cli_steps_include(r->source.steps, CLI_STEP_ONLY_SPLIT);
     snprintf(steps, sizeof steps, "%s%s%s%s%s%s", own ? "" : s->recipe.prepare,
              own || !*s->recipe.prepare ? "" : ",",
              chosen ? "" : "only-split=", chosen ? "" : split, chosen || !hide_test ? "" : ",",
              hide_test ? "without-test" : "");
-    int code = load(r, steps, &out->data);
-    if (code >= 0) return code;
-    pgcn_status status = PGCN_OK; /* what a race finds is checked by it */
-    if (!s->races) status = pgcn_config_check_for(&s->present, out->data);
-    if (status != PGCN_OK) return cli_failed(&cli_tune, status);
+    CLI_TRY(load(r, steps, &out->data));
+    if (!s->races) /* a race checks the settings that it finds */
+        CLI_TRY(cli_report(&cli_tune, pgcn_config_check_for(&s->present, out->data)));
     snprintf(out->name, sizeof out->name, "%.127s",
              r->dataset ? r->dataset : pgcn_dataset_describe(out->data).name);
-    if (exp_data_hash(out)) return -1;
-    cli_complain(&cli_tune, "out of memory");
-    return EXIT_FAILED;
+    if (exp_data_hash(out)) return PGCN_OK;
+    return cli_fail(&cli_tune, PGCN_ERR_MEMORY, "out of memory");
 }

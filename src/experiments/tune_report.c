@@ -1,4 +1,4 @@
-/* What a search came to: the best candidates as a table, all of them as JSON, and the recipe. */
+/* The result of a search: the best candidates as a table, all of them as JSON, and the recipe. */
 #include "experiments/tune.h"
 
 #include <errno.h>
@@ -18,6 +18,20 @@ void exp_chosen_by(const exp_search *s, char out[64]) {
     exp_measure_key(s, "val", out);
     if (s->rule == EXP_BY_LOSS) snprintf(out, 64, "val_loss");
     if (s->rule == EXP_BY_COMMON_EPOCH) snprintf(out, 64, "val_accuracy_at_common_epoch");
+}
+
+void exp_print_rungs(const exp_search *s) {
+    for (int r = 0; r < s->rungs; r++)
+        printf("%s %d x %d runs", r ? "," : "", s->rung[r].candidates, s->rung[r].runs);
+    printf("\n\n");
+}
+
+json_t *exp_rungs_to_json(const exp_search *s) {
+    json_t *rungs = json_array();
+    for (int r = 0; r < s->rungs; r++)
+        json_array_append_new(rungs, json_pack("{s:i, s:i}", "candidates", s->rung[r].candidates,
+                                               "runs", s->rung[r].runs));
+    return rungs;
 }
 
 /* ---- what differs ----------------------------------------------------------------------------- */
@@ -114,9 +128,7 @@ static void print_table(const exp_search *s) {
     for (int i = shown; i < s->candidates && !present; i++)
         if (s->order[i] == 0) add_row(s, table, i, 0);
     printf("%s, %d candidates of space %s, rungs:", s->data->name, s->candidates, s->space->name);
-    for (int r = 0; r < s->rungs; r++)
-        printf("%s %d x %d runs", r ? "," : "", s->rung[r].candidates, s->rung[r].runs);
-    printf("\n\n");
+    exp_print_rungs(s);
     exp_table_print(stdout, table, false);
     exp_table_free(table);
     if (count_failed(s) > 0)
@@ -157,19 +169,10 @@ static json_t *candidate_to_json(const exp_search *s, int number) {
 static json_t *border_to_json(const exp_search *s);
 
 static json_t *make_json(const exp_search *s, const char *recipe_path) {
-    json_t *candidates = json_array(), *rungs = json_array(), *settings = json_object();
+    const pgcn_config *best = &s->candidate[s->order[0]].config;
+    json_t *candidates = json_array();
     for (int i = 0; i < s->candidates; i++)
         json_array_append_new(candidates, candidate_to_json(s, s->order[i]));
-    for (int r = 0; r < s->rungs; r++)
-        json_array_append_new(rungs, json_pack("{s:i, s:i}", "candidates", s->rung[r].candidates,
-                                               "runs", s->rung[r].runs));
-    pgcn_field field;
-    for (int i = 0; pgcn_config_field(i, &field); i++) {
-        char value[PGCN_SETTING_BYTES];
-        pgcn_config_get(&s->candidate[s->order[0]].config, field.key, value, sizeof value);
-        if (strcmp(field.group, "run") != 0)
-            json_object_set_new(settings, field.key, json_string(value));
-    }
     pgcn_task task = pgcn_dataset_describe(s->data->data).task;
     char chosen_by[64];
     exp_chosen_by(s, chosen_by);
@@ -179,8 +182,9 @@ static json_t *make_json(const exp_search *s, const char *recipe_path) {
         "fingerprint", pgcn_dataset_describe(s->data->data).fingerprint, "present_recipe",
         s->recipe.name, "recipe", recipe_path, "space", s->space->name, "space_text",
         s->space->text, "seed", (json_int_t)s->seed, "keep", s->keep, "runs", s->runs, "chosen_by",
-        chosen_by, "rungs", rungs, "best", s->order[0], "settings", settings, "on_border",
-        border_to_json(s), "candidates", candidates, "seconds", s->seconds);
+        chosen_by, "rungs", exp_rungs_to_json(s), "best", s->order[0], "settings",
+        cli_config_to_json(best, false), "on_border", border_to_json(s), "candidates", candidates,
+        "seconds", s->seconds);
 }
 
 /* ---- the border of the space ------------------------------------------------------------------- */
@@ -237,42 +241,40 @@ static void fill_head(const exp_search *s, pgcn_recipe_info *info) {
              best->config.layers, cli_items(task));
     if (s->measure != PGCN_MEASURE_ACCURACY)
         snprintf(info->measure, sizeof info->measure, "%s", pgcn_measure_name(s->measure));
-    char before[96] = "the defaults", told[48];
-    snprintf(told, sizeof told, "%s ", cli_measure_title(s->measure, task));
+    char before[96] = "the defaults", title[48];
+    snprintf(title, sizeof title, "%s ", cli_measure_title(s->measure, task));
     if (!none) snprintf(before, sizeof before, "%s version %d", s->recipe.name, s->recipe.version);
     snprintf(
         info->searched, sizeof info->searched,
         "%d candidates of space %.100s (search seed %llu), %d rungs up to %d runs; validation %s"
         "%.2f %% against %.2f %% of %s",
         s->candidates, s->space->name, (unsigned long long)s->seed, s->rungs, s->runs,
-        s->measure != PGCN_MEASURE_ACCURACY ? told
+        s->measure != PGCN_MEASURE_ACCURACY ? title
         : task == PGCN_TASK_MULTILABEL      ? "micro-F1 "
         : s->rule == EXP_BY_COMMON_EPOCH    ? "at one epoch for all folds "
                                             : "",
         best->score.accuracy, present->score.accuracy, before);
 }
 
-static int cannot_read(const exp_search *s, const char *path, int error) {
-    cli_complain(s->command,
-                 "cannot read '%s', which was written just now: %s; the same command "
-                 "writes it again",
-                 path, pgcn_system_error(error ? error : ENOMEM));
-    return EXIT_FAILED;
+static pgcn_status cannot_read(const exp_search *s, const char *path, int error) {
+    return cli_fail(s->command, PGCN_ERR_IO,
+                    "cannot read '%s', which was written just now: %s; the same command "
+                    "writes it again",
+                    path, pgcn_system_error(error ? error : ENOMEM));
 }
 
 /* The file as the library writes it, with what was searched in front as a comment. */
-static int write_recipe(const exp_search *s, const char *path) {
+static pgcn_status write_recipe(const exp_search *s, const char *path) {
     pgcn_recipe_info info;
     fill_head(s, &info);
     pgcn_config config = s->candidate[s->order[0]].config;
-    pgcn_status status = pgcn_recipe_write(path, &info, &config);
-    if (status != PGCN_OK) return cli_failed(s->command, status);
+    CLI_TRY(cli_report(s->command, pgcn_recipe_write(path, &info, &config)));
     char *text = NULL, line[1024];
     size_t bytes = 0;
     FILE *out = open_memstream(&text, &bytes), *in = fopen(path, "r");
     int error = in ? 0 : errno;
     if (out && in) {
-        fprintf(out, "# Written by pathgcn tune. Searched, beside what stands below:\n");
+        fprintf(out, "# Written by pathgcn tune. The space that was searched:\n");
         for (const char *at = s->space->text; *at;) {
             size_t length = strcspn(at, "\n");
             fprintf(out, "#   %.*s\n", (int)length, at);
@@ -284,41 +286,40 @@ static int write_recipe(const exp_search *s, const char *path) {
     }
     bool fine = out && fclose(out) == 0 && in && error == 0;
     if (in) fclose(in);
-    if (fine) status = pgcn_file_write(path, text, bytes);
+    pgcn_status status = fine ? cli_report(s->command, pgcn_file_write(path, text, bytes))
+                              : cannot_read(s, path, error);
     free(text);
-    if (!fine) return cannot_read(s, path, error);
-    return status == PGCN_OK ? -1 : cli_failed(s->command, status);
+    return status;
 }
 
-int exp_tune_write(const exp_search *s, char recipe_path[EXP_PATH_BYTES], json_t **object) {
+pgcn_status exp_tune_write(const exp_search *s, char recipe_path[EXP_PATH_BYTES], json_t **object) {
     char path[EXP_PATH_BYTES];
     pgcn_recipe_info info;
     fill_head(s, &info);
     snprintf(recipe_path, EXP_PATH_BYTES, "%.3900s/%s.recipe", s->out, info.name);
     snprintf(path, sizeof path, "%.3900s/tune.json", s->out);
-    if (write_recipe(s, recipe_path) != -1) return EXIT_FAILED;
+    CLI_TRY(write_recipe(s, recipe_path));
     json_t *made = make_json(s, recipe_path);
-    int code = exp_write_json(s->command, path, made);
+    pgcn_status status = cli_write_json(s->command, path, made, JSON_INDENT(1));
     if (object)
         *object = made;
     else
         json_decref(made);
-    return code;
+    return status;
 }
 
-int exp_tune_report(const exp_search *s, bool json) {
+pgcn_status exp_tune_report(const exp_search *s, bool json) {
     char recipe_path[EXP_PATH_BYTES];
     json_t *object = NULL;
-    int code = exp_tune_write(s, recipe_path, &object);
-    if (code < 0 && json) {
-        code = cli_print_json(s->command, json_incref(object));
-    } else if (code < 0) {
+    pgcn_status status = exp_tune_write(s, recipe_path, &object);
+    if (status == PGCN_OK && json) {
+        status = cli_print_json(s->command, json_incref(object));
+    } else if (status == PGCN_OK) {
         print_table(s);
         print_border(s);
         printf("\nRecipe: %s (pathgcn train %s --recipe %s). All candidates: %s/tune.json.\n",
                recipe_path, s->data->name, recipe_path, s->out);
-        code = EXIT_DONE;
     }
     json_decref(object);
-    return code;
+    return status;
 }

@@ -1,15 +1,16 @@
-/* What a worker process does: one training from the first epoch to the record of it. */
+/* What a worker process does: one training, and its record. */
 #include "experiments/experiments.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-static int failed(const exp_job *job) {
+/* The result of a library call. An error is the last line of the job's log. */
+static pgcn_status report(const exp_job *job, pgcn_status status) {
     char label[160];
     exp_job_label(job, label);
-    fprintf(stderr, "%s: %s\n", label, pgcn_last_error());
-    return EXIT_FAILED;
+    if (status != PGCN_OK) fprintf(stderr, "%s: %s\n", label, pgcn_last_error());
+    return status;
 }
 
 /* ---- choosing an epoch ------------------------------------------------------------------------ */
@@ -38,7 +39,7 @@ static int64_t kept(const pgcn_epoch *history, int64_t count) {
     return best;
 }
 
-/* The epoch that looking at the test nodes would choose: no result, only a bound. */
+/* The epoch with the best test accuracy: no result, only an upper bound. */
 static int64_t best_test(const pgcn_epoch *history, int64_t count) {
     int64_t best = -1;
     for (int64_t i = 0; i < count; i++)
@@ -57,18 +58,6 @@ static json_t *epoch_to_json(const pgcn_epoch *history, int64_t i) {
 }
 
 /* ---- the record ------------------------------------------------------------------------------- */
-
-static json_t *config_to_json(const pgcn_config *config) {
-    json_t *object = json_object();
-    pgcn_field field;
-    for (int i = 0; object && pgcn_config_field(i, &field); i++) {
-        char text[PGCN_SETTING_BYTES];
-        if (strcmp(field.group, "run") == 0) continue;
-        pgcn_config_get(config, field.key, text, sizeof text);
-        json_object_set_new(object, field.key, json_string(text));
-    }
-    return object;
-}
 
 /* Stochastic inference with the weights that were kept: what one draw of paths scores, mean and
  * deviation over the draws (the paper's figure), and what the mean of all draws predicts. */
@@ -100,8 +89,8 @@ static pgcn_status measure_kept(pgcn_trainer *trainer, json_t *record) {
     return PGCN_OK;
 }
 
-/* The validation accuracy after every epoch, null where it was not evaluated: folds that are held
- * out share one epoch, which all of them choose together. */
+/* The validation accuracy after every epoch, null where it was not evaluated: from it all folds
+ * choose one common epoch. */
 static json_t *curve_to_json(const pgcn_epoch *history, int64_t count) {
     json_t *curve = json_array();
     for (int64_t i = 0; curve && i < count; i++)
@@ -126,59 +115,66 @@ static json_t *make_record(const exp_job *job, const pgcn_trainer *trainer, doub
         epoch_to_json(history, by_loss), "by_val_accuracy", epoch_to_json(history, by_accuracy),
         "best_test_epoch", epoch_to_json(history, best_test(history, count)), "epochs",
         (json_int_t)count, "seconds", seconds, "peak_rss_bytes", (json_int_t)cli_peak_rss_bytes(),
-        "config", config_to_json(&job->config), "version", info.version, "bits_revision",
+        "config", cli_config_to_json(&job->config, false), "version", info.version, "bits_revision",
         info.bits_revision, "isa", info.isa, "program", exp_program_hash());
 }
 
-static int write_record(const exp_jobs *jobs, const exp_job *job, json_t *record) {
+static pgcn_status write_record(const exp_jobs *jobs, const exp_job *job, const json_t *record) {
     char path[EXP_PATH_BYTES];
     char *text = record ? json_dumps(record, JSON_INDENT(1)) : NULL;
     if (!text) {
         fprintf(stderr, "out of memory for the record of the job\n");
-        return EXIT_FAILED;
+        return PGCN_ERR_MEMORY;
     }
     pgcn_status status = exp_job_path(jobs, job, ".json", path)
                              ? pgcn_file_write(path, text, strlen(text))
                              : PGCN_ERR_IO;
     free(text);
-    return status == PGCN_OK ? EXIT_DONE : failed(job);
+    return report(job, status);
 }
 
 /* ---- the work --------------------------------------------------------------------------------- */
 
-int exp_work(const exp_jobs *jobs, const exp_job *job, exp_live *live) {
-    pgcn_trainer *trainer = NULL;
+/* Adds the scores of the trained network, which are not in the history. */
+static pgcn_status measure(const exp_job *job, pgcn_trainer *trainer, json_t *record) {
     pgcn_model *model = NULL;
+    pgcn_status status = pgcn_trainer_model(trainer, &model);
+    if (status != PGCN_OK) return status;
+    status = measure_kept(trainer, record);
+    json_object_set_new(record, "parameters",
+                        json_integer((json_int_t)pgcn_model_parameters(model)));
+    if (json_is_null(json_object_get(record, "best_test_epoch"))) {
+        int64_t count;
+        const pgcn_epoch *history = pgcn_trainer_history(trainer, &count);
+        json_object_set_new(record, "val_curve", curve_to_json(history, count));
+    } else if (status == PGCN_OK && pgcn_model_config(model)->scaling != PGCN_SCALING_SUM) {
+        status = measure_draws(job, model, record);
+    }
+    pgcn_model_free(model);
+    return status;
+}
+
+pgcn_status exp_work(const exp_jobs *jobs, const exp_job *job, exp_live *live) {
+    pgcn_trainer *trainer = NULL;
+    json_t *record = NULL;
     double begin = cli_now();
     pgcn_status status = pgcn_trainer_new(job->data->data, &job->config, &trainer);
     while (status == PGCN_OK && !pgcn_trainer_finished(trainer)) {
         status = pgcn_trainer_epoch(trainer, NULL);
         live->epochs++;
     }
-    json_t *record = NULL;
-    if (status == PGCN_OK) status = pgcn_trainer_model(trainer, &model);
     if (status == PGCN_OK) {
         record = make_record(job, trainer, cli_now() - begin);
-        status = measure_kept(trainer, record);
-        json_object_set_new(record, "parameters",
-                            json_integer((json_int_t)pgcn_model_parameters(model)));
-        if (json_is_null(json_object_get(record, "best_test_epoch"))) {
-            int64_t count;
-            const pgcn_epoch *history = pgcn_trainer_history(trainer, &count);
-            json_object_set_new(record, "val_curve", curve_to_json(history, count));
-        } else if (status == PGCN_OK && pgcn_model_config(model)->scaling != PGCN_SCALING_SUM) {
-            status = measure_draws(job, model, record);
-        }
+        status = measure(job, trainer, record);
     }
-    int code = status == PGCN_OK ? write_record(jobs, job, record) : failed(job);
-    if (status == PGCN_ERR_NUMERIC) code = EXP_EXIT_DIVERGED;
+    status = report(job, status);
+    if (status == PGCN_OK) status = write_record(jobs, job, record);
     json_decref(record);
-    pgcn_model_free(model);
     pgcn_trainer_free(trainer);
-    return code;
+    return status;
 }
 
-int exp_work_timing(const exp_jobs *jobs, const exp_job *job, exp_live *live) {
+pgcn_status exp_work_timing(const exp_jobs *jobs, const exp_job *job, exp_live *live) {
     (void)jobs;
     enum { EPOCHS = 4 };
     pgcn_trainer *trainer = NULL;
@@ -195,5 +191,5 @@ int exp_work_timing(const exp_jobs *jobs, const exp_job *job, exp_live *live) {
         live->epoch_seconds = (cli_now() - first) / epochs;
     }
     pgcn_trainer_free(trainer);
-    return EXIT_DONE; /* if it cannot be trained the job itself will say so */
+    return PGCN_OK; /* if it cannot be trained the job itself will report that */
 }

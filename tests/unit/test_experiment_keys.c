@@ -102,22 +102,22 @@ static void test_jobs_equal_trainings_are_one_job(void **state) {
     assert_non_null(mkdtemp(directory));
     exp_data set = load("karate");
     exp_jobs jobs, second;
-    assert_int_equal(exp_jobs_open(&jobs, &command, directory), -1);
+    assert_int_equal(exp_jobs_open(&jobs, &command, directory), PGCN_OK);
     pgcn_config config = pgcn_config_default();
     size_t a, b, c;
-    assert_int_equal(exp_jobs_add(&jobs, &set, &config, false, &a), -1);
+    assert_int_equal(exp_jobs_add(&jobs, &set, &config, false, &a), PGCN_OK);
     config.threads = 3; /* no influence on any result */
-    assert_int_equal(exp_jobs_add(&jobs, &set, &config, false, &b), -1);
+    assert_int_equal(exp_jobs_add(&jobs, &set, &config, false, &b), PGCN_OK);
     config.seed = 5;
-    assert_int_equal(exp_jobs_add(&jobs, &set, &config, false, &c), -1);
+    assert_int_equal(exp_jobs_add(&jobs, &set, &config, false, &c), PGCN_OK);
     assert_int_equal(a, b);
     assert_int_not_equal(a, c);
     assert_int_equal(jobs.count, 2);
     assert_int_equal(jobs.kinds, 1);
     assert_int_equal(jobs.job[a].config.threads, 1);
-    assert_int_equal(exp_jobs_open(&second, &command, directory), EXIT_FAILED); /* locked */
+    assert_int_equal(exp_jobs_open(&second, &command, directory), PGCN_ERR_SYSTEM); /* locked */
     exp_jobs_close(&jobs);
-    assert_int_equal(exp_jobs_open(&second, &command, directory), -1);
+    assert_int_equal(exp_jobs_open(&second, &command, directory), PGCN_OK);
     exp_jobs_close(&second);
     pgcn_dataset_free(set.data);
     char path[64];

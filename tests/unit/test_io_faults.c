@@ -13,7 +13,7 @@
     "--checkpoint-every 2"
 
 static int run_train(int argc, char **argv) {
-    return cli_train.run(argc, argv);
+    return cli_exit_code(cli_train.run(argc, argv));
 }
 
 static void test_faults_while_training(void **state) {

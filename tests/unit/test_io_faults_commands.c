@@ -13,20 +13,20 @@
 #include "data/registry.h"
 
 static int run_train(int argc, char **argv) {
-    return cli_train.run(argc, argv);
+    return cli_exit_code(cli_train.run(argc, argv));
 }
 
 static int run_convert(int argc, char **argv) {
-    return cli_data_convert.run(argc, argv);
+    return cli_exit_code(cli_data_convert.run(argc, argv));
 }
 static int run_predict(int argc, char **argv) {
-    return cli_predict.run(argc, argv);
+    return cli_exit_code(cli_predict.run(argc, argv));
 }
 static int run_tune(int argc, char **argv) {
-    return cli_tune.run(argc, argv);
+    return cli_exit_code(cli_tune.run(argc, argv));
 }
 static int run_reproduce(int argc, char **argv) {
-    return cli_reproduce.run(argc, argv);
+    return cli_exit_code(cli_reproduce.run(argc, argv));
 }
 
 static void test_faults_while_converting(void **state) {

@@ -55,7 +55,7 @@ static void test_paper_claims_of_the_text_hold(void **state) {
         }
     for (const exp_paper *n; (n = exp_paper_get(numbers)); numbers++) {
         assert_in_range((int)n->accuracy, 37, 99);
-        assert_non_null(n->place);
+        assert_non_null(n->source);
         if (strcmp(n->experiment, "inference") == 0)
             assert_true(fabs(n->accuracy - n->stochastic) < 0.1);
     }

@@ -190,9 +190,9 @@ static void test_replace_killed_anywhere_never_mixes_two_runs(void **state) {
             pid_t child = fork();
             if (child == 0) {
                 changes_left = kills;
-                bool fine =
+                pgcn_status status =
                     cli_run_replace(&command, scratch_path("run"), scratch_path("run/staged"));
-                _exit(fine ? 0 : 1);
+                _exit(status == PGCN_OK ? 0 : 1);
             }
             int status;
             assert_int_equal(waitpid(child, &status, 0), child);
@@ -200,7 +200,7 @@ static void test_replace_killed_anywhere_never_mixes_two_runs(void **state) {
             assert_never_mixed(&cases[c], kills);
             bool committed = access(scratch_path("run/staged"), F_OK) != 0;
             assert_int_equal(committed, kills > 0);
-            assert_true(cli_run_settle(&command, scratch_path("run")));
+            assert_int_equal(cli_run_settle(&command, scratch_path("run")), PGCN_OK);
             assert_never_mixed(&cases[c], kills);
             if (committed) assert_replaced(&cases[c]);
             remove_tree(scratch_path("run"));
@@ -219,10 +219,10 @@ static void test_settle_killed_anywhere_is_taken_up_again(void **state) {
         pid_t child = fork();
         if (child == 0) {
             changes_left = 2 + round; /* files that are gone are removed again */
-            bool fine = round == 0 ? cli_run_replace(&command, scratch_path("run"),
-                                                     scratch_path("run/staged"))
-                                   : cli_run_settle(&command, scratch_path("run"));
-            _exit(fine ? 0 : 1);
+            pgcn_status result = round == 0 ? cli_run_replace(&command, scratch_path("run"),
+                                                              scratch_path("run/staged"))
+                                            : cli_run_settle(&command, scratch_path("run"));
+            _exit(result == PGCN_OK ? 0 : 1);
         }
         int status;
         assert_int_equal(waitpid(child, &status, 0), child);
@@ -242,7 +242,8 @@ static void test_replace_leaves_the_files_of_others(void **state) {
     make_seeds("run", "old", 2);
     make_seeds("run/staged", "new", 2);
     scratch_write("run/seed-1/plot.png", "mine", 4);
-    assert_true(cli_run_replace(&command, scratch_path("run"), scratch_path("run/staged")));
+    assert_int_equal(cli_run_replace(&command, scratch_path("run"), scratch_path("run/staged")),
+                     PGCN_OK);
     assert_replaced(&(replacement){2, 2, false});
     assert_int_equal(run_in(scratch_path("run/seed-1/plot.png")), 'm');
 }
@@ -263,12 +264,12 @@ static void test_clear_removes_runs_and_nothing_else(void **state) {
 static void test_lock_keeps_a_second_one_out(void **state) {
     (void)state;
     int first, second;
-    assert_true(cli_run_lock(&command, scratch, &first));
+    assert_int_equal(cli_run_lock(&command, scratch, "training", &first), PGCN_OK);
     assert_true(first >= 0);
-    assert_false(cli_run_lock(&command, scratch, &second));
+    assert_int_equal(cli_run_lock(&command, scratch, "training", &second), PGCN_ERR_SYSTEM);
     assert_int_equal(second, -1);
     close(first);
-    assert_true(cli_run_lock(&command, scratch, &second));
+    assert_int_equal(cli_run_lock(&command, scratch, "training", &second), PGCN_OK);
     close(second);
 }
 
@@ -279,18 +280,18 @@ static void test_replace_that_fails_tells_why(void **state) {
     int standard_error = dup(STDERR_FILENO);
     assert_non_null(freopen(scratch_path("said"), "w", stderr));
     rename_error = EACCES;
-    bool fine = cli_run_replace(&command, scratch_path("run"), scratch_path("run/staged"));
+    pgcn_status status = cli_run_replace(&command, scratch_path("run"), scratch_path("run/staged"));
     rename_error = 0;
     fflush(stderr);
     dup2(standard_error, STDERR_FILENO);
     close(standard_error);
-    assert_false(fine);
+    assert_int_equal(status, PGCN_ERR_IO);
     char said[2000] = "";
     FILE *stream = fopen(scratch_path("said"), "r");
     assert_non_null(fgets(said, sizeof said, stream));
     fclose(stream);
     if (!strstr(said, strerror(EACCES))) fail_msg("%s", said);
-    assert_true(cli_run_settle(&command, scratch_path("run")));
+    assert_int_equal(cli_run_settle(&command, scratch_path("run")), PGCN_OK);
 }
 
 #define IN_SCRATCH(test) cmocka_unit_test_setup_teardown(test, scratch_make, scratch_remove)

@@ -4,18 +4,16 @@
 
 static exp_space parse(const char *text) {
     exp_space space;
-    char sentence[EXP_SENTENCE] = "";
-    if (!exp_space_parse("test", text, strlen(text), &space, sentence)) fail_msg("%s", sentence);
+    if (exp_space_parse("test", text, strlen(text), &space) != PGCN_OK) fail_msg("%s", space.error);
     return space;
 }
 
 static void assert_refused(const char *text, size_t bytes, const char *says) {
     exp_space space;
-    char sentence[EXP_SENTENCE] = "";
-    assert_false(exp_space_parse("my.space", text, bytes, &space, sentence));
+    assert_int_equal(exp_space_parse("my.space", text, bytes, &space), PGCN_ERR_FORMAT);
+    if (!strstr(space.error, says) || !strstr(space.error, "space my.space, line "))
+        fail_msg("'%s' does not say '%s'", space.error, says);
     exp_space_free(&space);
-    if (!strstr(sentence, says) || !strstr(sentence, "space my.space, line "))
-        fail_msg("'%s' does not say '%s'", sentence, says);
 }
 
 static void test_space_lines_are_ranges_and_choices(void **state) {
@@ -54,8 +52,8 @@ static void test_space_mistakes_name_line_and_key(void **state) {
         {"dropout = 0.1 | ", "dropout is ''"},
         {"dropout = 0.1 .. x", "dropout goes from '0.1' to 'x'"},
         {"dropout = 0 .. 0.5 log", "lower end above 0"},
-        {"dropout = 0.1 .. 0.5 linear", "'linear' stands behind the range of dropout"},
-        {"alpha = 0 .. 1\nalpha = 0.1 | 0.2", "line 2: alpha stands there twice"},
+        {"dropout = 0.1 .. 0.5 linear", "'linear' follows the range of dropout"},
+        {"alpha = 0 .. 1\nalpha = 0.1 | 0.2", "line 2: alpha is given twice"},
         {"seed = 0 .. 9", "seed belongs to a run"},
         {"split = 0 | 1", "split belongs to a run"},
         {"threads = 1 | 2", "threads belongs to a run"},
