@@ -655,6 +655,7 @@ typedef struct pgcn_field {
     const char *accepts; /* "1..4096", "smooth | identity | random", "yes | no" */
     const char *help;    /* one line */
     const char *group;   /* "model", "training", "run" */
+    bool own;            /* only some networks have it: see pgcn_config_uses() */
 } pgcn_field;
 /* Field i, or false after the last. */
 PGCN_API bool pgcn_config_field(int i, pgcn_field *out);

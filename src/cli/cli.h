@@ -104,7 +104,10 @@ pgcn_status cli_number(const cli_command *command, const char *option, const cha
                        long long low, long long high, long long *out);
 /* Checks that `first` .. `first + count - 1` are all valid seeds. */
 pgcn_status cli_check_seeds(const cli_command *command, uint64_t first, long long count);
-void cli_write_help(FILE *out, const cli_command *command, const cli_option *options);
+void cli_write_help(FILE *out, const cli_command *command, const cli_option *options,
+                    const pgcn_config *model); /* NULL: of all networks */
+/* False for a setting that only other networks have. */
+bool cli_has_setting(const pgcn_config *config, const pgcn_field *field);
 /* A suggestion for a misspelt `name`: the nearest of the candidates that are offered. */
 typedef struct cli_guess {
     const char *name, *best;

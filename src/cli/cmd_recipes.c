@@ -115,6 +115,7 @@ static void print_recipe(const pgcn_recipe_info *info, const pgcn_config *config
     printf("\n");
     const pgcn_config plain = pgcn_config_default();
     for (int i = 0; pgcn_config_field(i, &field); i++) {
+        if (!cli_has_setting(config, &field)) continue;
         const char *unused = pgcn_config_unused(config, NULL, field.key);
         pgcn_config_get(config, field.key, value, sizeof value);
         pgcn_config_get(&plain, field.key, preset, sizeof preset);

@@ -27,6 +27,10 @@ bool cli_is_run_setting(const pgcn_field *field) {
     return strcmp(field->group, "run") == 0;
 }
 
+bool cli_has_setting(const pgcn_config *config, const pgcn_field *field) {
+    return !field->own || pgcn_config_uses(config, field->key);
+}
+
 static const cli_option *find_option(const cli_option *options, const char *name, size_t length) {
     for (; options->name; options++)
         if (strlen(options->name) == length && memcmp(options->name, name, length) == 0)
@@ -212,6 +216,17 @@ static bool is_help(const char *word) {
     return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
 }
 
+/* After --model NAME only what that network takes. */
+static pgcn_status show_help(const parser *p) {
+    pgcn_config config = pgcn_config_default();
+    const char *model = given_value(p->out, "model");
+    if (model && pgcn_config_set(&config, "model", model) != PGCN_OK)
+        return cli_fail(p->command, PGCN_ERR_ARGUMENT, "--%s", pgcn_last_error());
+    cli_write_help(cli_help_stream ? cli_help_stream : stdout, p->command, p->options,
+                   model ? &config : NULL);
+    return PGCN_OK;
+}
+
 pgcn_status cli_parse(const cli_command *command, const cli_option *options, int argc, char **argv,
                       cli_arguments *out) {
     parser p = {.command = command, .options = options, .argc = argc, .argv = argv, .out = out};
@@ -222,9 +237,8 @@ pgcn_status cli_parse(const cli_command *command, const cli_option *options, int
         if (!only_words && strcmp(word, "--") == 0) {
             only_words = true;
         } else if (!only_words && is_help(word)) {
-            cli_write_help(cli_help_stream ? cli_help_stream : stdout, command, options);
             out->help_shown = true;
-            return PGCN_OK;
+            return show_help(&p);
         } else if (!only_words && strncmp(word, "--", 2) == 0) {
             CLI_TRY(parse_option(&p));
         } else if (!only_words && word[0] == '-' && word[1]) {
@@ -330,22 +344,44 @@ static void write_line(FILE *out, const char *name, const char *value, const cha
     fputc('\n', out);
 }
 
-/* A setting that the command has as an option of its own is not shown twice. */
-static void write_fields(FILE *out, const cli_option *options, const char *group,
-                         const char *title) {
+/* "of gin, gat: ": the networks that have a setting, where not all do. */
+static void list_networks(const pgcn_field *field, char *out, size_t bytes) {
     pgcn_config config = pgcn_config_default();
+    const char *name;
+    size_t at = 0;
+    *out = '\0';
+    if (!field->own) return;
+    for (config.model = 0; (name = pgcn_network_name(config.model)); config.model++)
+        if (pgcn_config_uses(&config, field->key))
+            at += (size_t)snprintf(out + at, bytes - at, "%s%s", at > 0 ? ", " : "of ", name);
+    snprintf(out + at, bytes - at, ": ");
+}
+
+/* The settings of a group; with a model, those that it uses. A setting that the command has as an option of
+ * its own is not shown twice. */
+static void write_fields(FILE *out, const cli_option *options, const pgcn_config *model,
+                         const char *group) {
+    pgcn_config config = model ? *model : pgcn_config_default();
     pgcn_field field;
-    fprintf(out, "\n%s:\n", title);
     for (int i = 0; pgcn_config_field(i, &field); i++) {
-        char preset[PGCN_SETTING_BYTES];
+        char preset[PGCN_SETTING_BYTES], help[512], networks[128];
         if (strcmp(field.group, group) != 0 || find_option(options, field.key, strlen(field.key)))
             continue;
+        if (model && !pgcn_config_uses(model, field.key)) continue;
+        list_networks(&field, networks, sizeof networks);
+        snprintf(help, sizeof help, "%s%s", model ? "" : networks, field.help);
         pgcn_config_get(&config, field.key, preset, sizeof preset);
-        write_line(out, field.key, field.accepts, field.help, preset);
+        write_line(out, field.key, field.accepts, help, preset);
     }
 }
 
-void cli_write_help(FILE *out, const cli_command *command, const cli_option *options) {
+static void write_networks(FILE *out) {
+    for (int i = 0; pgcn_network_name(i); i++)
+        fprintf(out, "  %-12s%s\n", pgcn_network_name(i), pgcn_network_about(i));
+}
+
+void cli_write_help(FILE *out, const cli_command *command, const cli_option *options,
+                    const pgcn_config *model) {
     fprintf(out, "pathgcn %s: %s\n\nUsage: pathgcn %s%s%s [options]\n\n%s\n", command->name,
             command->summary, command->name, *command->arguments ? " " : "", command->arguments,
             command->text);
@@ -356,7 +392,14 @@ void cli_write_help(FILE *out, const cli_command *command, const cli_option *opt
     for (const cli_option *option = options; option->name; option++)
         write_line(out, option->name, option->value, option->help, option->preset);
     write_line(out, "help", NULL, "this text", NULL);
-    for (int i = 0; i < GROUPS; i++)
-        if (command->config_groups & (unsigned)groups[i].group)
-            write_fields(out, options, groups[i].name, groups[i].title);
+    for (int i = 0; i < GROUPS; i++) {
+        if (!(command->config_groups & (unsigned)groups[i].group)) continue;
+        fprintf(out, "\n%s%s%s:\n", groups[i].title, model ? " of --model " : "",
+                model ? pgcn_network_name(model->model) : "");
+        write_fields(out, options, model, groups[i].name);
+    }
+    if (command->config_groups & CLI_GROUP_MODEL) {
+        fprintf(out, "\nNetworks (--model NAME --help shows what each takes):\n");
+        write_networks(out);
+    }
 }

@@ -107,6 +107,7 @@ json_t *cli_config_to_json(const pgcn_config *config, bool run_settings) {
     char value[PGCN_SETTING_BYTES];
     for (int i = 0; pgcn_config_field(i, &field); i++) {
         if (!run_settings && cli_is_run_setting(&field)) continue;
+        if (!cli_has_setting(config, &field)) continue;
         pgcn_config_get(config, field.key, value, sizeof value);
         json_object_set_new(settings, field.key, json_string(value));
     }

@@ -23,7 +23,7 @@ static json_t *settings_to_json(const train_request *r, const pgcn_config *confi
     json_t *object = json_object();
     pgcn_field field;
     for (int i = 0; pgcn_config_field(i, &field); i++) {
-        char text[64];
+        char text[PGCN_SETTING_BYTES];
         bool seed = strcmp(field.key, "seed") == 0;
         if (is_free_to_change(&field) || (!seed && !cli_is_given(r->arguments, field.key)))
             continue;

@@ -57,8 +57,8 @@ bool exp_job_key(const exp_data *data, const pgcn_config *config, char key[EXP_K
     pgcn_field field;
     for (int i = 0; pgcn_config_field(i, &field); i++) {
         char value[PGCN_SETTING_BYTES];
-        if (cli_is_run_setting(&field) || strcmp(field.key, "seed") == 0 ||
-            strcmp(field.key, "split") == 0)
+        if (cli_is_run_setting(&field) || !cli_has_setting(config, &field) ||
+            strcmp(field.key, "seed") == 0 || strcmp(field.key, "split") == 0)
             continue;
         pgcn_config_get(config, field.key, value, sizeof value);
         fprintf(stream, "%s %s\n", field.key, value);

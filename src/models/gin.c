@@ -111,7 +111,7 @@ static const pgcn_i_setting *const own[] = {&eps, NULL};
 const pgcn_i_network pgcn_i_gin = {
     .name = "gin",
     .about =
-        "sums over neighbours, a small network in each layer; the baseline of graph classification",
+        "sums over neighbours and a small network per layer; the baseline for graphs",
     .declare = declare,
     .start = start,
     .record = record,

@@ -288,7 +288,7 @@ static pgcn_i_cost cost(const pgcn_config *config) {
 const pgcn_i_network pgcn_i_pathgcn = {
     .name = "pathgcn",
     .about =
-        "the network of the paper: learnt weights of the steps of random walks, 1x1 convolutions",
+        "the network of the paper: learnt weights of the steps of walks, 1x1 convolutions",
     .declare = declare,
     .start = start,
     .record = record,

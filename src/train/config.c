@@ -230,7 +230,7 @@ bool pgcn_config_field(int i, pgcn_field *out) {
     field f;
     if (!field_at(i, &f)) return false;
     accepted(&f, text, sizeof text);
-    if (out) *out = (pgcn_field){f.key, text, f.help, f.group};
+    if (out) *out = (pgcn_field){f.key, text, f.help, f.group, i >= SHARED};
     return true;
 }
 

@@ -31,7 +31,7 @@ for word in train eval predict paths data recipes info help --version; do holds 
 exactly "train" tr
 exactly "predict paths" p
 exactly "info" help i
-exactly "--epochs" train karate --ep
+exactly "--epochs" train karate --epo
 exactly "--kernel --kernel-start --kernel-noise" train karate --kernel
 exactly "--seeds --seed" train --seed
 exactly "--inference" eval m --inf

@@ -209,7 +209,16 @@ for command in train eval predict kernels paths data info "data list" "data info
     same "help $command" help "$out"
     awk 'length > 101 { exit 1 }' help || fail "the help of $command has lines wider than 100 columns"
 done
+# Of one network: what it takes, and nothing else.
+run 0 pathgcn train --model gin --help
+holds "$out" "Model of --model gin:" "--eps" "--channels"
+! grep -qE '^  --path(-length|s) ' "$out" || fail "the help of gin shows settings of paths"
+run 2 pathgcn train --model gim --help
+run 2 pathgcn train karate --eps 0.5
+holds "$err" "eps is 0.5 and does nothing: model is pathgcn"
+
 run 0 pathgcn train --help
+holds "$out" "of gin: what a node weighs" "Networks ("
 cp "$out" help
 tr ',{}' '\n' <train.json | sed -n '/"layers"/,/"threads"/s/^"\([a-z-]*\)":.*/\1/p' >keys
 [ "$(wc -l <keys)" -gt 30 ] || fail "the configuration has too few keys: $(cat keys)"
