@@ -44,7 +44,7 @@ const cli_command cli_train = {
         "off.",
     .examples = "  pathgcn train karate                    a built-in graph, in seconds\n"
                 "  pathgcn train sbm:classes=2,homophily=0.1 --seeds 5\n"
-                "  pathgcn train sbm:nodes=2000 --recipe any-unlike --channels 32\n"
+                "  pathgcn train sbm:nodes=2000 --recipe any-free --channels 64\n"
                 "  PATHGCN_DATA=data pathgcn train cora --seeds 10\n"
                 "  pathgcn train cora --data data --recipe paper-full --layers 8 --seeds 10\n"
                 "  pathgcn train cora --data data --walk node2vec --return-p 4\n"

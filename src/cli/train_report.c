@@ -164,7 +164,7 @@ static void print_recipes(const train_request *request, const train_outcome *run
     }
 }
 
-/* {"any-links": 3, "any-unlike": 2}, or null where nobody raced. */
+/* {"any-free": 3, "any-unlike": 2}, or null where nobody raced. */
 static json_t *wins_to_json(const train_request *request, const train_outcome *runs) {
     if (!request->races) return json_null();
     json_t *object = json_object();
