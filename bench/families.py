@@ -31,42 +31,44 @@ def label_rate(per_class):
     return ["--prepare", f"per-class={per_class}/200/400"]
 
 
-# name: data, options, runs, has a recipe of its own, families
+FULL = ["--recipe", "full"]
+
+# name: data, options, runs, how a recipe of its own is named (None: it has none), families
 SETS = {
-    "Texas": ("texas", MISSING, 10, True, NODE_FAMILIES),
-    "Wisconsin": ("wisconsin", MISSING, 10, True, NODE_FAMILIES),
-    "Cornell, corrected": ("cornell_fixed", MISSING, 10, False, NODE_FAMILIES),
-    "chameleon_filtered": ("heterophilous/chameleon_filtered.npz", [], 10, False, NODE_FAMILIES),
-    "Actor": ("film", [], 10, True, NODE_FAMILIES),
-    "Cora, public": ("cora", [], 5, True, NODE_FAMILIES),
-    "Citeseer, public": ("citeseer", [], 5, True, NODE_FAMILIES),
-    "Cora, ten splits": ("cora", NUMBERED, 10, True, NODE_FAMILIES),
-    "Citeseer, ten splits": ("citeseer", NUMBERED, 10, True, NODE_FAMILIES),
-    "Chameleon": ("chameleon", [], 10, True, NODE_FAMILIES),
-    "Pubmed, public": ("pubmed", [], 2, True, NODE_FAMILIES),
-    "minesweeper": ("heterophilous/minesweeper.npz", [], 2, False, NODE_FAMILIES),
-    "Pubmed, ten splits": ("pubmed", NUMBERED, 1, True, NODE_FAMILIES),
-    "MUTAG": ("MUTAG", FOLDS, 10, False, GRAPH_FAMILIES),
-    "PTC": ("PTC_MR", FOLDS, 10, False, GRAPH_FAMILIES),
-    "PROTEINS": ("PROTEINS", FOLDS, 2, False, GRAPH_FAMILIES),
-    "karate": ("karate", [], 10, False, NODE_FAMILIES),
-    "grid": ("grid", [], 3, False, NODE_FAMILIES),
-    "sbm, 2 classes, homophily 0.1": ("sbm:classes=2,homophily=0.1", [], 3, False, NODE_FAMILIES),
-    "sbm, homophily 0.1": ("sbm:homophily=0.1", [], 3, False, NODE_FAMILIES),
-    "sbm, homophily 0.3": ("sbm:homophily=0.3", [], 3, False, NODE_FAMILIES),
-    "sbm, homophily 0.5": ("sbm:homophily=0.5", [], 3, False, NODE_FAMILIES),
-    "sbm, homophily 0.8": ("sbm:homophily=0.8", [], 3, False, NODE_FAMILIES),
-    "sbm, degree 3": ("sbm:degree=3", [], 3, False, NODE_FAMILIES),
-    "sbm, degree 40, homophily 0.4": ("sbm:degree=40,homophily=0.4", [], 3, False, NODE_FAMILIES),
-    "sbm, 5 labels per class": ("sbm", label_rate(5), 3, False, NODE_FAMILIES),
-    "sbm, 20 labels per class": ("sbm:homophily=0.6", label_rate(20), 3, False, NODE_FAMILIES),
-    "sbm, noise 0.5": ("sbm:homophily=0.3,noise=0.5", [], 3, False, NODE_FAMILIES),
-    "sbm, noise 6": ("sbm:homophily=0.6,noise=6", [], 3, False, NODE_FAMILIES),
-    "sbm, 8,000 nodes": ("sbm:nodes=8000,homophily=0.4", [], 1, False, NODE_FAMILIES),
-    "sbm, node names as features": ("sbm:homophily=0.5,degree=20", ["--prepare", "features=identity"], 3, False,
+    "Texas": ("texas", MISSING, 10, [], NODE_FAMILIES),
+    "Wisconsin": ("wisconsin", MISSING, 10, [], NODE_FAMILIES),
+    "Cornell, corrected": ("cornell_fixed", MISSING, 10, None, NODE_FAMILIES),
+    "chameleon_filtered": ("heterophilous/chameleon_filtered.npz", [], 10, None, NODE_FAMILIES),
+    "Actor": ("film", [], 10, [], NODE_FAMILIES),
+    "Cora, public": ("cora", [], 5, [], NODE_FAMILIES),
+    "Citeseer, public": ("citeseer", [], 5, [], NODE_FAMILIES),
+    "Cora, ten splits": ("cora", NUMBERED, 10, FULL, NODE_FAMILIES),
+    "Citeseer, ten splits": ("citeseer", NUMBERED, 10, FULL, NODE_FAMILIES),
+    "Chameleon": ("chameleon", [], 10, [], NODE_FAMILIES),
+    "Pubmed, public": ("pubmed", [], 2, [], NODE_FAMILIES),
+    "minesweeper": ("heterophilous/minesweeper.npz", [], 2, None, NODE_FAMILIES),
+    "Pubmed, ten splits": ("pubmed", NUMBERED, 1, FULL, NODE_FAMILIES),
+    "MUTAG": ("MUTAG", FOLDS, 10, None, GRAPH_FAMILIES),
+    "PTC": ("PTC_MR", FOLDS, 10, None, GRAPH_FAMILIES),
+    "PROTEINS": ("PROTEINS", FOLDS, 2, None, GRAPH_FAMILIES),
+    "karate": ("karate", [], 10, None, NODE_FAMILIES),
+    "grid": ("grid", [], 3, None, NODE_FAMILIES),
+    "sbm, 2 classes, homophily 0.1": ("sbm:classes=2,homophily=0.1", [], 3, None, NODE_FAMILIES),
+    "sbm, homophily 0.1": ("sbm:homophily=0.1", [], 3, None, NODE_FAMILIES),
+    "sbm, homophily 0.3": ("sbm:homophily=0.3", [], 3, None, NODE_FAMILIES),
+    "sbm, homophily 0.5": ("sbm:homophily=0.5", [], 3, None, NODE_FAMILIES),
+    "sbm, homophily 0.8": ("sbm:homophily=0.8", [], 3, None, NODE_FAMILIES),
+    "sbm, degree 3": ("sbm:degree=3", [], 3, None, NODE_FAMILIES),
+    "sbm, degree 40, homophily 0.4": ("sbm:degree=40,homophily=0.4", [], 3, None, NODE_FAMILIES),
+    "sbm, 5 labels per class": ("sbm", label_rate(5), 3, None, NODE_FAMILIES),
+    "sbm, 20 labels per class": ("sbm:homophily=0.6", label_rate(20), 3, None, NODE_FAMILIES),
+    "sbm, noise 0.5": ("sbm:homophily=0.3,noise=0.5", [], 3, None, NODE_FAMILIES),
+    "sbm, noise 6": ("sbm:homophily=0.6,noise=6", [], 3, None, NODE_FAMILIES),
+    "sbm, 8,000 nodes": ("sbm:nodes=8000,homophily=0.4", [], 1, None, NODE_FAMILIES),
+    "sbm, node names as features": ("sbm:homophily=0.5,degree=20", ["--prepare", "features=identity"], 3, None,
                                     NODE_FAMILIES),
-    "powerlaw": ("powerlaw:nodes=3000,edges=21000", [], 2, False, NODE_FAMILIES),
-    "powerlaw, homophily 0.2": ("powerlaw:nodes=3000,edges=21000,homophily=0.2", [], 2, False, NODE_FAMILIES),
+    "powerlaw": ("powerlaw:nodes=3000,edges=21000", [], 2, None, NODE_FAMILIES),
+    "powerlaw, homophily 0.2": ("powerlaw:nodes=3000,edges=21000,homophily=0.2", [], 2, None, NODE_FAMILIES),
 }
 
 
@@ -77,7 +79,7 @@ def source(data):
 
 def command(name, recipe, phase, threads, most_runs):
     """The command of one line: all splits of a set with one recipe."""
-    data, options, runs, _, _ = SETS[name]
+    data, options, runs, own, _ = SETS[name]
     options = list(options)
     if phase == "choose":
         runs = min(runs, most_runs)
@@ -85,8 +87,7 @@ def command(name, recipe, phase, threads, most_runs):
             options[options.index("--prepare") + 1] += ",without-test"
         else:
             options += ["--prepare", "without-test"]
-    # 'own' is what a plain command takes for a set that a recipe names.
-    chosen = [] if recipe == "own" else ["--recipe", recipe]
+    chosen = own if recipe == "own" else ["--recipe", recipe]
     seed = "0" if phase == "choose" else "1000"
     return [os.environ.get("PATHGCN", "build/pathgcn"), "train", source(data), *options, *chosen, "--seed", seed,
             "--seeds", str(runs), "--threads", str(threads), "--quiet", "--json", "--overwrite"]
@@ -125,8 +126,8 @@ def read(path):
 def run_all(phase, options):
     done = {(line["set"], line["recipe"]) for line in read(options.results) if line["phase"] == phase}
     for name in options.only.split(";") if options.only else SETS:
-        _, _, _, has_own, families = SETS[name]
-        recipes = ["auto", *(["own"] if has_own else []), "none", *families]
+        _, _, _, own, families = SETS[name]
+        recipes = ["auto", *(["own"] if own is not None else []), "none", *families]
         for recipe in options.recipes.split(",") if options.recipes else recipes:
             if (name, recipe) in done:
                 continue
