@@ -44,7 +44,7 @@ void bed_open(bed *b, const char *name, const char *label, int k, int p, int64_t
     for (int64_t i = 0; i < b->n * c; i++) b->g[i] = random[b->n * c - 1 - i];
     free(random);
     b->s = ref_random_floats(2, k * c);
-    b->partial = ref_filled_floats(0, PGCN_MAX_GROUPS * k * c);
+    b->partial = ref_filled_floats(0, PGCN_GROUPS * k * c);
     b->walks = pgcn_i_alloc(b->n * p * k, sizeof *b->walks);
     if (!b->walks) bench_die("%s", pgcn_last_error());
 }

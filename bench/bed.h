@@ -53,6 +53,10 @@ void bed_close(bed *b);
 void bed_shape(char *out, size_t bytes, const bed *b, const char *note);
 int64_t bed_checked_rows(const bed *b); /* comparing all rows of a large bed would take minutes */
 
+static inline pgcn_i_blocks bed_groups(int64_t rows) {
+    return pgcn_i_groups_of(rows, PGCN_GROUPS);
+}
+
 typedef struct subject {
     const char *name;
     const char *note; /* goes behind the shape, or NULL */
@@ -85,7 +89,7 @@ void measure(bed *b, const subject *x); /* on one thread, and on two */
     static void name##_rows(__attribute__((unused)) bed *b, int64_t begin, int64_t end,            \
                             __attribute__((unused)) int64_t task)
 #define OVER_BLOCKS(name) TASK(name, pgcn_i_blocks_of, b->rows)
-#define OVER_GROUPS(name) TASK(name, pgcn_i_groups_of, b->rows)
+#define OVER_GROUPS(name) TASK(name, bed_groups, b->rows)
 
 /* The three ways to sum the rows that lists name; the fastest is the limit. */
 #define GATHER_LIMITS(name, cut, count_of, out, x, list, lists)                                    \

@@ -61,7 +61,7 @@ OVER_GROUPS(gemm_weights) {
 }
 
 static void check_gemm(bed *b) {
-    int64_t c = b->c, rows = bed_checked_rows(b), groups = pgcn_i_groups_of(b->rows).count;
+    int64_t c = b->c, rows = bed_checked_rows(b), groups = bed_groups(b->rows).count;
     double *h = ref_doubles(b->h, b->rows * c), *g = ref_doubles(b->g, b->rows * c);
     double *w = ref_doubles(b->weight, c * c);
     double *want = ref_zeros(rows * c > c * c ? rows * c : c * c);
@@ -81,7 +81,7 @@ static void check_gemm(bed *b) {
 
 void bench_gemm(bed *b) {
     b->weight = ref_random_floats(4, b->c * b->c);
-    b->product_out = ref_filled_floats(0, PGCN_MAX_GROUPS * b->c * b->c);
+    b->product_out = ref_filled_floats(0, PGCN_GROUPS * b->c * b->c);
     check_gemm(b);
     static const struct {
         const char *name;

@@ -172,7 +172,7 @@ static int64_t visits_in_rows(const pgcn_i_csr *list, int lists, int64_t rows) {
 /* The gradient of the kernel against what came out for h: the convolution is linear in s, so
  * that in every channel  sum_i s_i ds_i = sum_u h[u] dh[u]. */
 static void check_kernel_gradient(const bed *b) {
-    int64_t groups = pgcn_i_groups_of(b->rows).count;
+    int64_t groups = bed_groups(b->rows).count;
     for (int64_t ch = 0; ch < b->c; ch++) {
         double from_s = 0, from_h = 0, size = 1;
         for (int64_t i = 0; i < groups * b->k; i++)
@@ -277,8 +277,15 @@ static pgcn_i_blocks feature_blocks(int64_t columns) {
 }
 TASK(csr_grad, feature_blocks, input_of(b)->columns) {
     const pgcn_i_input *x = input_of(b);
-    b->kernels->csr_linear_grad(b->product_out, &x->by_column, b->kept, KEPT_SCALE, b->g, x->n, 1,
-                                begin, end, b->c);
+    const pgcn_i_sparse_gradient args = {.x = &x->by_column,
+                                         .kept = b->kept,
+                                         .scale = KEPT_SCALE,
+                                         .g = b->g,
+                                         .n = x->n,
+                                         .c = b->c,
+                                         .samples = 1,
+                                         .group_rows = bed_groups(x->n).size};
+    b->kernels->csr_linear_grad(b->product_out, &args, begin, end);
 }
 GATHER_LIMITS(csr_linear_limit, pgcn_i_blocks_of, b->rows, b->out, b->weight, b->product, 1)
 GATHER_LIMITS(csr_grad_limit, feature_blocks, input_of(b)->columns, b->product_out, b->g,

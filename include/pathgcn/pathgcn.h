@@ -53,7 +53,7 @@ extern "C" {
  * sum, another kernel, another random number. Not raised by new settings or faster code with the
  * same bits. Checkpoints and models hold it; a run is resumed only with the same one. 0: pathgcn
  * 0.1, whose files do not say. */
-#define PGCN_BITS_REVISION 1
+#define PGCN_BITS_REVISION 2
 
 /* A node. Offsets and sizes are 64 bit everywhere. */
 typedef int32_t pgcn_node;
@@ -293,6 +293,8 @@ PGCN_API pgcn_dataset_opts pgcn_dataset_opts_default(void);
  *                         known: for choosing settings. test_accuracy is then NaN
  *   order=HOW             nodes renumbered in memory: degree, rcm, community or random; see
  *                         pgcn_dataset_order()
+ *   groups=N              groups of nodes, at most, that sums over nodes are made by (32): as many threads
+ *                         or machines can share a sum. Another number gives other bits
  * Labelled nodes without any split get stratified=60/20/20; labelled graphs their published folds, or
  * kfold=10. Errors name the file and the record. */
 PGCN_API pgcn_status pgcn_dataset_load(const char *name, const pgcn_dataset_opts *opts,

@@ -146,10 +146,18 @@ static inline void pgcn_i_parallel_light(pgcn_i_pool *pool, int64_t floats, int6
 }
 
 /* Rows are cut into blocks whose size depends on the number of rows only, never on the threads.
- * Blocks: for loops that write their own rows. Groups: fewer and larger, for loops that also fill
- * a partial sum per group (gradients of weights), so that partial sums stay small on large graphs;
- * they are then added in the order of their numbers. */
-enum { PGCN_BLOCK_ROWS = 64, PGCN_MAX_BLOCKS = 1024, PGCN_MAX_GROUPS = 32 };
+ * Blocks: for loops that write their own rows. Groups: fewer and larger, for sums over rows. A group is a
+ * range of nodes, and holds all samples of its nodes; every sum over rows is a partial sum for each
+ * group, and these are added in the order of the groups, whoever computed them. How many groups there
+ * are belongs to the data (pgcn_dataset) and so to the identity of a run: it limits how many threads or
+ * machines can share a sum, and not the other way round. */
+enum {
+    PGCN_BLOCK_ROWS = 64,
+    PGCN_MAX_BLOCKS = 1024,
+    PGCN_GROUPS = 32, /* unless the data says otherwise */
+    PGCN_MAX_GROUPS = 4096,
+    PGCN_GROUP_ROWS = 64 /* a group has a multiple of it */
+};
 typedef struct pgcn_i_blocks {
     int64_t rows, size, count;
 } pgcn_i_blocks;
@@ -162,8 +170,9 @@ static inline pgcn_i_blocks pgcn_i_cut(int64_t rows, int64_t most, int64_t multi
 static inline pgcn_i_blocks pgcn_i_blocks_of(int64_t rows) {
     return pgcn_i_cut(rows, PGCN_MAX_BLOCKS, PGCN_BLOCK_ROWS);
 }
-static inline pgcn_i_blocks pgcn_i_groups_of(int64_t rows) {
-    return pgcn_i_cut(rows, PGCN_MAX_GROUPS, PGCN_BLOCK_ROWS);
+/* Groups of n nodes, `most` at most. */
+static inline pgcn_i_blocks pgcn_i_groups_of(int64_t n, int64_t most) {
+    return pgcn_i_cut(n, most, PGCN_GROUP_ROWS);
 }
 static inline int64_t pgcn_i_block_begin(pgcn_i_blocks blocks, int64_t block) {
     return block * blocks.size;

@@ -233,7 +233,7 @@ typedef struct cli_source {
      "steps, like those after the colon of a name: directed, self-loops, largest-component, "      \
      "features=own+labels+degrees+identity+adjacency, stratified=60/20/20, random=60/20/20, "      \
      "per-class=20/500/1000, kfold=10, crossval=10, splits=10, split-seed=0, only-split=public, "   \
-     "without-test",                                                                               \
+     "without-test, order=community, groups=32",                                                   \
      &(s).steps, NULL},                                                                            \
     {"edges", "FILE", NULL, "your own graph: from,to[,weight] (text or gzip)", &(s).edges, NULL},  \
     {"features", "FILE", NULL, "its features: id and numbers, or .npy", &(s).features, NULL},      \

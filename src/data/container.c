@@ -181,14 +181,15 @@ static const char *origin_format(const pgcn_i_source *from) {
 static pgcn_status make_meta(const pgcn_dataset *data, char **out) {
     const pgcn_i_source *from = &data->from;
     json_t *origin = from->split_origin ? json_text(from->split_origin) : json_null();
-    json_t *meta = json_pack(
-        "{s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:b, s:I, s:I, s:I, s:I, s:I}", "name",
-        json_text(data->name), "format", json_text(origin_format(from)), "steps",
-        json_text(data->steps), "notes", json_notes(from), "splits", json_split_names(data),
-        "split_origin", origin, "fingerprint", data->fingerprint, "directed",
-        (int)data->graph->directed, "classes", (json_int_t)data->classes, "features",
-        (json_int_t)data->x.columns, "graphs", (json_int_t)from->graphs, "source_edges",
-        (json_int_t)from->edges, "dropped_self_loops", (json_int_t)from->dropped_self_loops);
+    json_t *meta =
+        json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:b, s:I, s:I, s:I, s:I, s:I, s:I}", "name",
+                  json_text(data->name), "format", json_text(origin_format(from)), "steps",
+                  json_text(data->steps), "notes", json_notes(from), "splits",
+                  json_split_names(data), "split_origin", origin, "fingerprint", data->fingerprint,
+                  "directed", (int)data->graph->directed, "classes", (json_int_t)data->classes,
+                  "features", (json_int_t)data->x.columns, "graphs", (json_int_t)from->graphs,
+                  "source_edges", (json_int_t)from->edges, "dropped_self_loops",
+                  (json_int_t)from->dropped_self_loops, "groups", (json_int_t)from->groups);
     *out = meta ? pgcn_i_json_dump(meta, JSON_SORT_KEYS) : NULL;
     json_decref(meta);
     if (!*out) return pgcn_i_fail(PGCN_ERR_MEMORY, "out of memory while saving a data set");
@@ -666,6 +667,10 @@ static pgcn_status get_all(const container *from, const json_t *meta, pgcn_i_sou
     if (json_object_get(meta, "dropped_self_loops")) /* the first files had none */
         PGCN_TRY(
             meta_number(from, meta, "dropped_self_loops", INT32_MAX, &source->dropped_self_loops));
+    int64_t groups = 0;
+    if (json_object_get(meta, "groups")) /* nor the number of groups */
+        PGCN_TRY(meta_number(from, meta, "groups", PGCN_MAX_GROUPS, &groups));
+    source->groups = (int)groups;
     source->classes = (int)classes;
     PGCN_TRY(get_origin(from, meta, source));
     PGCN_TRY(get_graph(from, json_is_true(directed), source));

@@ -90,6 +90,8 @@ typedef struct pgcn_i_source {
     const pgcn_node *number; /* [nodes] number[row]: the number of the node before the step */
     const pgcn_node *row;    /* [nodes] the inverse, row[number] */
 
+    int groups; /* of nodes, at most, that sums over rows are made by (base.h); 0: PGCN_GROUPS */
+
     pgcn_i_names node_id, class_name, feature_name;
     int notes;                          /* facts that are reported to the user, one sentence each */
     const char *note[PGCN_I_MAX_NOTES]; /* static text or in `arena` */
@@ -188,6 +190,7 @@ typedef struct pgcn_i_steps {
     char only_split[16]; /* auto, public, numbered or a number: the others are dropped; "": none */
     bool without_test;
     pgcn_i_node_order order;
+    int groups; /* of nodes, at most, that sums are made by; 0: as it is */
 } pgcn_i_steps;
 
 /* steps.c. An error if a list "a=1,b,a=2" gives one key two different values. */
@@ -220,6 +223,10 @@ pgcn_status pgcn_i_make_features(pgcn_i_source *source, const pgcn_i_steps *step
 pgcn_status pgcn_i_hide(pgcn_i_source *source, const pgcn_i_steps *steps, const char *where);
 
 /* The last step, `order`: renumbers the nodes. All other steps and checks come before it. */
+/* How many groups of nodes sums over rows are made by, at most. */
+static inline int pgcn_i_source_groups(const pgcn_i_source *source) {
+    return source->groups > 0 ? source->groups : PGCN_GROUPS;
+}
 pgcn_status pgcn_i_order_nodes(pgcn_i_source *source, const pgcn_i_steps *steps, const char *where);
 /* Undoes the step `order`, for files that other programs read: `out` has the nodes of `from` in
  * their original order. Borrows arrays that do not change; free with pgcn_i_source_free(). */

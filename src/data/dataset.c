@@ -95,6 +95,7 @@ static pgcn_status check_and_prepare(pgcn_dataset *data, const char *where,
     PGCN_TRY(pgcn_i_check_splits(where, from));
     PGCN_TRY(pgcn_i_hide(from, steps, where));
     PGCN_TRY(pgcn_i_order_nodes(from, steps, where));
+    if (steps->groups > 0) from->groups = steps->groups;
     char steps_now[PGCN_I_STEPS_TEXT];
     pgcn_i_steps_text(steps, steps_now);
     const char *before = from->own_steps ? from->own_steps : "";

@@ -140,6 +140,13 @@ static pgcn_status parse_order(const step_word *word, pgcn_i_steps *steps) {
     return bad_value(word, "order=degree, rcm, community or random");
 }
 
+static pgcn_status parse_groups(const step_word *word, pgcn_i_steps *steps) {
+    int64_t groups;
+    PGCN_TRY(parse_integer(word, 1, PGCN_MAX_GROUPS, &groups));
+    steps->groups = (int)groups;
+    return PGCN_OK;
+}
+
 /* The words of the setting `split`. */
 static pgcn_status parse_only_split(const step_word *word, pgcn_i_steps *steps) {
     const char *value = word->value;
@@ -193,11 +200,9 @@ static pgcn_status parse_step(const step_word *word, pgcn_i_steps *steps, bool *
     static const struct {
         const char *name;
         pgcn_status (*parse)(const step_word *word, pgcn_i_steps *steps);
-    } keys[] = {{"only-split", parse_only_split},
-                {"features", parse_features},
-                {"order", parse_order},
-                {"splits", parse_split_count},
-                {"split-seed", parse_split_seed}};
+    } keys[] = {{"only-split", parse_only_split}, {"features", parse_features},
+                {"order", parse_order},           {"groups", parse_groups},
+                {"splits", parse_split_count},    {"split-seed", parse_split_seed}};
     *known = true;
     if (!word->value) {
         *known = set_flag(word, steps);
@@ -330,4 +335,5 @@ void pgcn_i_steps_text(const pgcn_i_steps *steps, char out[PGCN_I_STEPS_TEXT]) {
     if (steps->without_test) add_word(out, "without-test");
     if (steps->order != PGCN_I_NODE_ORDER_KEEP)
         add_word(out, "order=%s", order_names[steps->order]);
+    if (steps->groups > 0) add_word(out, "groups=%d", steps->groups);
 }

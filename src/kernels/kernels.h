@@ -92,6 +92,17 @@ typedef struct pgcn_i_columns {
     const float *value;       /* [nonzeros] */
 } pgcn_i_columns;
 
+/* What the gradient of the first weights reads, for sparse features. */
+typedef struct pgcn_i_sparse_gradient {
+    const pgcn_i_columns *x;
+    const uint8_t *kept; /* [samples, nonzeros] entries that are not dropped; NULL: all */
+    float scale;         /* of what is kept */
+    const float *g;      /* [samples * n, c] */
+    int64_t n, c;
+    int samples;
+    int64_t group_rows; /* nodes of a group: its entries, of all samples, are one partial sum */
+} pgcn_i_sparse_gradient;
+
 typedef struct pgcn_i_kernels {
     const char *isa;
 
@@ -152,10 +163,9 @@ typedef struct pgcn_i_kernels {
                        const uint8_t *kept, float scale, const float *w, const float *bias,
                        bool relu, int64_t begin, int64_t end, int64_t c);
     /* Feature rows begin..end-1: dw[f] = sum_s sum_e scale value_e g[s * n + row_e] over the
-     * entries e of column f with kept[s * nnz + position_e] */
-    void (*csr_linear_grad)(float *dw, const pgcn_i_columns *x, const uint8_t *kept, float scale,
-                            const float *g, int64_t n, int samples, int64_t begin, int64_t end,
-                            int64_t c);
+     * entries e of column f with kept[s * nnz + position_e]; group by group */
+    void (*csr_linear_grad)(float *dw, const pgcn_i_sparse_gradient *args, int64_t begin,
+                            int64_t end);
 
     /* -- element-wise (elementwise.c); element ranges unless rows and c are given -- */
 

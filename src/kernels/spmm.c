@@ -49,29 +49,97 @@ static void csr_linear(float *out, const int64_t *offset, const int32_t *column,
     }
 }
 
-/* Entries of a column lie apart in `kept`, but it is one byte each: most of it stays near. */
-static void csr_linear_grad(float *dw, const pgcn_i_columns *x, const uint8_t *kept, float scale,
-                            const float *g, int64_t n, int samples, int64_t begin, int64_t end,
-                            int64_t c) {
+/* ---- the gradient ----------------------------------------------------------------------------- */
+
+/* Packs entry e of a column, of all samples, behind the `count` entries that are packed already, and returns
+ * how many there are then. Entries of a column lie apart in `kept`, but it is one byte each: most of
+ * it stays near. */
+ALWAYS_INLINE int pack_entry(packed_entries *packed, const pgcn_i_sparse_gradient *args, int64_t e,
+                             int count) {
+    const pgcn_i_columns *x = args->x;
+    const float value = args->scale * x->value[e];
+    for (int sample = 0; sample < args->samples; sample++) {
+        packed->row[count] = (pgcn_node)(sample * args->n) + x->row[e];
+        packed->value[count] = value;
+        count += args->kept ? args->kept[sample * x->nonzeros + x->position[e]] : 1;
+    }
+    return count;
+}
+
+/* Where the kept entries of each group end among the packed ones of a column. */
+typedef struct group_ends {
+    int count;
+    int end[CHUNK];
+} group_ends;
+
+/* A column that is packed at once. */
+static void pack_column(packed_entries *packed, group_ends *ends,
+                        const pgcn_i_sparse_gradient *args, int64_t e, int64_t column_end) {
+    const int32_t *row = args->x->row;
+    const int64_t group_rows = args->group_rows;
+    int count = 0, groups = 0, begin = 0; /* begin: of the group */
+    int64_t rows_end = 0;
+    for (; e < column_end; e++) {
+        if (row[e] >= rows_end) {
+            do rows_end += group_rows;
+            while (row[e] >= rows_end);
+            ends->end[groups] = count; /* of the group before, if it has any */
+            groups += count > begin;
+            begin = count;
+        }
+        count = pack_entry(packed, args, e, count);
+    }
+    ends->end[groups] = count;
+    ends->count = groups + (count > begin);
+}
+
+/* dw_row = the sum over the groups of their sums. */
+ALWAYS_INLINE void column_block(int64_t ch, int vectors, int lanes, float *dw_row, const float *g,
+                                const packed_entries *packed, const group_ends *ends, int64_t c) {
+    vec total[VECTORS] = {{0}};
+    for (int i = 0, begin = 0; i < ends->count; begin = ends->end[i++]) {
+        vec sum[VECTORS] = {{0}};
+        add_rows(sum, vectors, lanes, g + ch, packed->row + begin, packed->value + begin,
+                 ends->end[i] - begin, c);
+        for (int v = 0; v < vectors; v++) total[v] += sum[v];
+    }
+    for (int v = 0; v < vectors; v++) vec_store(dw_row + ch + v * LANES, total[v], lanes);
+}
+
+/* The same of a column with more entries than are packed at once. */
+ALWAYS_INLINE void long_column_block(int64_t ch, int vectors, int lanes, float *dw_row,
+                                     const pgcn_i_sparse_gradient *args, int64_t e,
+                                     int64_t column_end) {
+    const int32_t *row = args->x->row;
+    vec total[VECTORS] = {{0}};
     packed_entries packed;
+    for (int64_t rows_end = 0; e < column_end;) {
+        vec sum[VECTORS] = {{0}};
+        while (row[e] >= rows_end) rows_end += args->group_rows;
+        while (e < column_end && row[e] < rows_end) {
+            int count = 0;
+            for (int64_t stop = e + CHUNK / args->samples;
+                 e < stop && e < column_end && row[e] < rows_end; e++)
+                count = pack_entry(&packed, args, e, count);
+            add_rows(sum, vectors, lanes, args->g + ch, packed.row, packed.value, count, args->c);
+        }
+        for (int v = 0; v < vectors; v++) total[v] += sum[v];
+    }
+    for (int v = 0; v < vectors; v++) vec_store(dw_row + ch + v * LANES, total[v], lanes);
+}
+
+static void csr_linear_grad(float *dw, const pgcn_i_sparse_gradient *args, int64_t begin,
+                            int64_t end) {
+    packed_entries packed;
+    group_ends ends;
+    const int64_t c = args->c;
     for (int64_t f = begin; f < end; f++) {
-        const float *start = NULL;
-        for (int sample = 0; sample < samples; sample++) {
-            const uint8_t *sample_kept = kept ? kept + sample * x->nonzeros : NULL;
-            int64_t e = x->offset[f], column_end = x->offset[f + 1];
-            do {
-                int64_t chunk_end = column_end - e > CHUNK ? e + CHUNK : column_end;
-                int count = 0;
-                for (; e < chunk_end; e++) {
-                    packed.row[count] = x->row[e];
-                    packed.value[count] = scale * x->value[e];
-                    count += sample_kept ? sample_kept[x->position[e]] : 1;
-                }
-                packed.count = count;
-                EACH_CHANNEL_BLOCK(c, add_packed_block, dw + f * c, start, g + sample * n * c,
-                                   &packed, false, c);
-                start = dw + f * c;
-            } while (e < column_end);
+        int64_t e = args->x->offset[f], column_end = args->x->offset[f + 1];
+        if ((column_end - e) * args->samples <= CHUNK) {
+            pack_column(&packed, &ends, args, e, column_end);
+            EACH_CHANNEL_BLOCK(c, column_block, dw + f * c, args->g, &packed, &ends, c);
+        } else {
+            EACH_CHANNEL_BLOCK(c, long_column_block, dw + f * c, args, e, column_end);
         }
     }
 }

@@ -19,11 +19,13 @@ static bool nearly_all(int64_t count, int64_t rows) {
 
 pgcn_status pgcn_i_live_init(pgcn_i_tape *tape, int64_t rows) {
     for (int i = 0; i < PGCN_LIVE_SETS; i++) {
-        tape->live_set[i].is = PGCN_I_ARRAY(&tape->arena, uint8_t, rows);
-        tape->live_set[i].row = PGCN_I_ARRAY(&tape->arena, pgcn_node, rows);
-        if (!tape->live_set[i].is || !tape->live_set[i].row) return PGCN_ERR_MEMORY;
+        pgcn_i_live *set = &tape->live_set[i];
+        set->flag = PGCN_I_ARRAY(&tape->arena, uint8_t, rows);
+        set->row = PGCN_I_ARRAY(&tape->arena, pgcn_node, rows);
+        set->first = PGCN_I_ARRAY(&tape->arena, int64_t, tape->groups + 1);
+        if (!set->flag || !set->row || !set->first) return PGCN_ERR_MEMORY;
     }
-    tape->live_count = PGCN_I_ARRAY(&tape->arena, int64_t, PGCN_MAX_BLOCKS + 1);
+    tape->live_count = PGCN_I_ARRAY(&tape->arena, int64_t, tape->groups * tape->samples + 1);
     return tape->live_count ? PGCN_OK : PGCN_ERR_MEMORY;
 }
 
@@ -33,36 +35,50 @@ typedef struct live_job {
     const pgcn_i_visits *visits;
     const pgcn_i_live *from;
     pgcn_i_live *set;
-    int64_t *count; /* of live rows in the blocks before, [blocks + 1] */
+    int samples;
+    int64_t *count; /* of live rows in the segments before, [segments + 1] */
     pgcn_i_value *value;
-    pgcn_i_blocks blocks;
+    pgcn_i_blocks blocks; /* or groups */
 } live_job;
 
-static void count_task(void *context, int64_t task, int worker) {
-    (void)worker;
-    const live_job *job = context;
-    int64_t end = pgcn_i_block_end(job->blocks, task), count = 0;
-    for (int64_t r = pgcn_i_block_begin(job->blocks, task); r < end; r++) count += job->set->is[r];
-    job->count[task + 1] = count;
+/* A segment is one sample of a group: its rows begin .. end-1. Segments are numbered by group, then
+ * sample, and so the list holds all samples of a group side by side. */
+static void segment_rows(const live_job *job, int64_t segment, int64_t *begin, int64_t *end) {
+    int64_t group = segment / job->samples, stack = segment % job->samples * job->blocks.rows;
+    *begin = stack + pgcn_i_block_begin(job->blocks, group);
+    *end = stack + pgcn_i_block_end(job->blocks, group);
 }
 
-static void list_task(void *context, int64_t task, int worker) {
+static void count_task(void *context, int64_t segment, int worker) {
     (void)worker;
     const live_job *job = context;
-    int64_t end = pgcn_i_block_end(job->blocks, task), place = job->count[task];
-    for (int64_t r = pgcn_i_block_begin(job->blocks, task); r < end; r++)
-        if (job->set->is[r]) job->set->row[place++] = (pgcn_node)r;
+    int64_t r, end, count = 0;
+    for (segment_rows(job, segment, &r, &end); r < end; r++) count += job->set->flag[r];
+    job->count[segment + 1] = count;
+}
+
+static void list_task(void *context, int64_t segment, int worker) {
+    (void)worker;
+    const live_job *job = context;
+    int64_t r, end, at = job->count[segment];
+    for (segment_rows(job, segment, &r, &end); r < end; r++)
+        if (job->set->flag[r]) job->set->row[at++] = (pgcn_node)r;
 }
 
 /* The set with its list, or NULL when it is nearly all rows. */
 static const pgcn_i_live *listed(pgcn_i_tape *tape, pgcn_i_live *set, int64_t rows) {
-    live_job job = {.set = set, .count = tape->live_count, .blocks = pgcn_i_blocks_of(rows)};
-    pgcn_i_parallel(tape->pool, job.blocks.count, count_task, &job);
+    live_job job = {.set = set,
+                    .samples = tape->samples,
+                    .count = tape->live_count,
+                    .blocks = pgcn_i_groups_of(rows / tape->samples, tape->groups)};
+    int64_t segments = job.blocks.count * job.samples;
+    pgcn_i_parallel(tape->pool, segments, count_task, &job);
     job.count[0] = 0;
-    for (int64_t b = 0; b < job.blocks.count; b++) job.count[b + 1] += job.count[b];
-    set->count = job.count[job.blocks.count];
+    for (int64_t s = 0; s < segments; s++) job.count[s + 1] += job.count[s];
+    set->count = job.count[segments];
     if (nearly_all(set->count, rows)) return NULL;
-    pgcn_i_parallel(tape->pool, job.blocks.count, list_task, &job);
+    for (int64_t g = 0; g <= job.blocks.count; g++) set->first[g] = job.count[g * job.samples];
+    pgcn_i_parallel(tape->pool, segments, list_task, &job);
     return set;
 }
 
@@ -75,15 +91,15 @@ static void mark(uint8_t *flag) {
 static void spread_task(void *context, int64_t task, int worker) {
     (void)worker;
     const live_job *job = context;
-    uint8_t *is = job->set->is;
+    uint8_t *flag = job->set->flag;
     int64_t end = pgcn_i_block_end(job->blocks, task);
     for (int64_t at = pgcn_i_block_begin(job->blocks, task); at < end; at++) {
         pgcn_node row = job->from->row[at];
-        mark(&is[row]);
+        mark(&flag[row]);
         for (int i = 0; i < job->visits->k - 1; i++) {
             const pgcn_i_csr *hop = &job->visits->hop[i];
             for (int64_t e = hop->offset[row]; e < hop->offset[row + 1]; e++)
-                mark(&is[hop->column[e]]);
+                mark(&flag[hop->column[e]]);
         }
     }
 }
@@ -96,7 +112,7 @@ static const pgcn_i_live *spread(pgcn_i_tape *tape, const pgcn_i_live *from,
                     .from = from,
                     .set = &tape->live_set[from - tape->live_set + 1],
                     .blocks = pgcn_i_blocks_of(from->count)};
-    memset(job.set->is, 0, (size_t)rows);
+    memset(job.set->flag, 0, (size_t)rows);
     pgcn_i_parallel(tape->pool, job.blocks.count, spread_task, &job);
     return listed(tape, job.set, rows);
 }
@@ -104,7 +120,7 @@ static const pgcn_i_live *spread(pgcn_i_tape *tape, const pgcn_i_live *from,
 /* ---- over the tape ------------------------------------------------------------------------------- */
 
 uint8_t *pgcn_i_live_first(pgcn_i_tape *tape) {
-    return tape->live_set[0].is;
+    return tape->live_set[0].flag;
 }
 
 void pgcn_i_live_all(pgcn_i_tape *tape) {
@@ -138,7 +154,7 @@ static void fill_task(void *context, int64_t task, int worker) {
     const live_job *job = context;
     int64_t cols = job->value->cols, end = pgcn_i_block_end(job->blocks, task);
     for (int64_t r = pgcn_i_block_begin(job->blocks, task); r < end; r++)
-        if (!job->from || !job->from->is[r])
+        if (!job->from || !job->from->flag[r])
             memset(job->value->grad + r * cols, 0, (size_t)cols * sizeof *job->value->grad);
 }
 

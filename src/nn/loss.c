@@ -3,19 +3,17 @@
  *   softmax cross-entropy over the masked nodes of every sample, or binary of several labels
  *   + lambda * mean over nodes and samples of || p_s - sharpen_T(mean_s p_s) ||^2   (consistency)
  *
- * Blocks of nodes, all samples of a node in one block; block sums are added in order. */
+ * Groups of nodes, all samples of a node in one group; the sums of groups are added in order. */
 #include "nn/nn.h"
 
 #include <math.h>
 
-pgcn_status pgcn_i_loss_init(pgcn_i_loss *loss, int64_t n, int samples, int classes) {
-    *loss = (pgcn_i_loss){.n = n, .samples = samples, .classes = classes};
-    int64_t blocks = (n + PGCN_BLOCK_ROWS - 1) / PGCN_BLOCK_ROWS; /* or fewer, of fewer nodes */
-    if (blocks > PGCN_MAX_BLOCKS) blocks = PGCN_MAX_BLOCKS;
+pgcn_status pgcn_i_loss_init(pgcn_i_loss *loss, int64_t n, int samples, int classes, int groups) {
+    *loss = (pgcn_i_loss){.n = n, .samples = samples, .classes = classes, .groups = groups};
     loss->probability = PGCN_I_ARRAY(&loss->arena, float, n *samples *classes);
-    loss->loss = PGCN_I_ARRAY(&loss->arena, double, blocks);
-    loss->consistency = PGCN_I_ARRAY(&loss->arena, double, blocks);
-    loss->hits = PGCN_I_ARRAY(&loss->arena, int64_t, blocks);
+    loss->loss = PGCN_I_ARRAY(&loss->arena, double, groups);
+    loss->consistency = PGCN_I_ARRAY(&loss->arena, double, groups);
+    loss->hits = PGCN_I_ARRAY(&loss->arena, int64_t, groups);
     return loss->probability && loss->loss && loss->consistency && loss->hits ? PGCN_OK
                                                                               : PGCN_ERR_MEMORY;
 }
@@ -35,7 +33,7 @@ typedef struct loss_job {
     const float *class_weight;
     float scale, consistency_scale, temperature;
     bool consistency;
-    pgcn_i_blocks blocks;
+    pgcn_i_blocks blocks; /* of rows, or groups of nodes */
 } loss_job;
 
 /* What a sum of weighted losses is divided by: the weights of all masked rows. */
@@ -48,15 +46,15 @@ static double weight_of_rows(const pgcn_i_loss *loss, const pgcn_i_target *targe
     return sum * loss->samples;
 }
 
-/* The sums of the blocks, in their order, as means. */
+/* The sums of the groups, in their order, as means. */
 static pgcn_i_loss_terms add_up(const pgcn_i_loss *loss, double weight, double masked_rows,
                                 double all_rows) {
     pgcn_i_loss_terms terms = {0};
-    int64_t hits = 0, blocks = pgcn_i_blocks_of(loss->n).count;
-    for (int64_t block = 0; block < blocks; block++) {
-        terms.cross_entropy += loss->loss[block];
-        terms.consistency += loss->consistency[block];
-        hits += loss->hits[block];
+    int64_t hits = 0, groups = pgcn_i_groups_of(loss->n, loss->groups).count;
+    for (int64_t group = 0; group < groups; group++) {
+        terms.cross_entropy += loss->loss[group];
+        terms.consistency += loss->consistency[group];
+        hits += loss->hits[group];
     }
     terms.cross_entropy /= weight;
     terms.consistency /= all_rows;
@@ -70,9 +68,9 @@ void pgcn_i_loss_rows(const pgcn_i_loss *loss, pgcn_i_tape *tape, const pgcn_i_t
         pgcn_i_live_all(tape);
         return;
     }
-    uint8_t *is = pgcn_i_live_first(tape);
+    uint8_t *flag = pgcn_i_live_first(tape);
     for (int64_t r = 0, j = 0; r < loss->n * loss->samples; r++) {
-        is[r] = target->mask[j] && (!target->label || target->label[j] >= 0);
+        flag[r] = target->mask[j] && (!target->label || target->label[j] >= 0);
         if (++j == loss->n) j = 0;
     }
     pgcn_i_live_spread(tape);
@@ -100,7 +98,7 @@ static void train_task(void *context, int64_t task, int worker) {
         int64_t first = sample * loss->n;
         if (!live) cross_entropy_rows(job, task, first + begin, first + end);
         for (int64_t r = first + begin; live && r < first + end; r++)
-            if (live->is[r]) cross_entropy_rows(job, task, r, r + 1);
+            if (live->flag[r]) cross_entropy_rows(job, task, r, r + 1);
     }
     if (job->consistency)
         job->kernels->consistency(&loss->consistency[task], job->logits->grad, loss->probability,
@@ -139,7 +137,7 @@ pgcn_i_loss_terms pgcn_i_loss_run(pgcn_i_loss *loss, pgcn_i_tape *tape, pgcn_i_v
                     .consistency_scale = (float)(lambda / all_rows),
                     .temperature = (float)temperature,
                     .consistency = lambda > 0,
-                    .blocks = pgcn_i_blocks_of(loss->n)};
+                    .blocks = pgcn_i_groups_of(loss->n, loss->groups)};
     pgcn_i_parallel(tape->pool, job.blocks.count, target->labels ? binary_task : train_task, &job);
     return add_up(loss, weight, masked_rows, all_rows);
 }
@@ -200,10 +198,10 @@ void pgcn_i_loss_sums(pgcn_i_loss *loss, pgcn_i_tape *tape, const pgcn_i_value *
                     .label = target->label,
                     .target = target->labels,
                     .mask = target->mask,
-                    .blocks = pgcn_i_blocks_of(loss->n)};
+                    .blocks = pgcn_i_groups_of(loss->n, loss->groups)};
     pgcn_i_parallel(tape->pool, job.blocks.count, score_task, &job);
-    for (int64_t block = 0; block < job.blocks.count; block++) {
-        *sum += loss->loss[block];
-        *hits += loss->hits[block];
+    for (int64_t group = 0; group < job.blocks.count; group++) {
+        *sum += loss->loss[group];
+        *hits += loss->hits[group];
     }
 }

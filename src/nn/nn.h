@@ -121,6 +121,7 @@ typedef enum pgcn_i_space {
 typedef struct pgcn_i_view {
     int64_t rows[PGCN_I_SPACES];          /* of one sample */
     int samples;                          /* stacked copies of all rows */
+    int groups;                           /* of nodes, at most, that sums are made by */
     const pgcn_i_input *input;            /* features of the nodes */
     const pgcn_i_transition *transitions; /* one, or one per layer when config->paths_per_layer */
     const float *degree; /* [nodes] that visits are scaled by; NULL: they are not */
@@ -132,9 +133,10 @@ typedef struct pgcn_i_view {
 
 /* Rows that matter: see live.c. */
 typedef struct pgcn_i_live {
-    uint8_t *is;    /* [rows] */
-    pgcn_node *row; /* [count], ascending */
+    uint8_t *flag;  /* [rows] */
+    pgcn_node *row; /* [count] by group, sample and node */
     int64_t count;
+    int64_t *first; /* [groups + 1] where a group begins in `row` */
 } pgcn_i_live;
 
 /* Both arrays share their memory with others whose time does not overlap: only the last value and
@@ -236,6 +238,8 @@ struct pgcn_i_tape {
     pgcn_i_pool *pool; /* borrowed */
     const pgcn_i_kernels *kernels;
     pgcn_i_params *params; /* borrowed */
+    int samples;           /* stacked copies of all rows; set before recording, like `groups` */
+    int groups;            /* of nodes, at most: see base.h */
     bool with_grad;        /* also: dropout on, batch statistics */
     bool recompute;        /* set before finishing: less memory, see plan.c */
     bool gather_bf16;      /* set before recording: sampled visits are read in bf16 */
@@ -257,7 +261,7 @@ struct pgcn_i_tape {
     float *tile;                  /* [threads, tile_floats + PGCN_CHAIN_TILES chain_floats] */
     uint16_t *bf16;               /* what a path convolution is gathering, when it is asked for */
     pgcn_i_live live_set[PGCN_LIVE_SETS];
-    int64_t *live_count; /* [blocks + 1] */
+    int64_t *live_count; /* [groups * samples + 1] */
     bool again;          /* running what was run before: statistics stay as they are */
     uint64_t seed;       /* set before running */
     int64_t step;
@@ -297,9 +301,12 @@ static inline float *pgcn_i_tile(const pgcn_i_tape *tape, int worker) {
 static inline float *pgcn_i_partial(const pgcn_i_tape *tape, int64_t group) {
     return tape->partial + group * tape->partial_floats;
 }
-/* grad (= or +=) sum over groups, in order, of partial[group][first ..], count floats. */
-void pgcn_i_tape_reduce(pgcn_i_tape *tape, float *grad, bool add, int64_t groups, int64_t first,
-                        int64_t count);
+/* The groups of the rows of one sample of a value. */
+static inline pgcn_i_blocks pgcn_i_groups(const pgcn_i_tape *tape, const pgcn_i_value *value) {
+    return pgcn_i_groups_of(value->rows / tape->samples, tape->groups);
+}
+/* grad (= or +=) sum over groups, in order, of partial[group][0 .. count-1]. */
+void pgcn_i_tape_reduce(pgcn_i_tape *tape, float *grad, bool add, int64_t groups, int64_t count);
 
 /* ---- rows that matter (live.c) ------------------------------------------------------------- */
 
@@ -357,7 +364,8 @@ typedef struct pgcn_i_loss {
     int64_t n;
     int samples, classes;
     float *probability; /* [samples * n, classes] */
-    double *loss;       /* per block */
+    int groups;         /* at most, as of the tape */
+    double *loss;       /* [groups] */
     double *consistency;
     int64_t *hits;
     const float *class_weight; /* [classes] of the cross-entropy, borrowed; NULL: all 1 */
@@ -367,7 +375,8 @@ typedef struct pgcn_i_loss_terms {
     double consistency;   /* mean over nodes and samples, without lambda */
     double accuracy;      /* over masked nodes and samples */
 } pgcn_i_loss_terms;
-pgcn_status pgcn_i_loss_init(pgcn_i_loss *loss, int64_t n, int samples, int classes);
+/* For at most n nodes (or graphs) in at most that many groups. */
+pgcn_status pgcn_i_loss_init(pgcn_i_loss *loss, int64_t n, int samples, int classes, int groups);
 void pgcn_i_loss_free(pgcn_i_loss *loss);
 /* Another number of nodes (or graphs), at most that of the start. */
 static inline void pgcn_i_loss_resize(pgcn_i_loss *loss, int64_t n) {

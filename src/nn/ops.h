@@ -21,7 +21,17 @@ static inline void pgcn_i_run(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_blocks bl
 static inline void pgcn_i_run_light(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_blocks blocks,
                                     int step, pgcn_i_task task) {
     pgcn_i_job job = {tape, op, blocks, step};
-    pgcn_i_parallel_light(tape->pool, blocks.rows * op->out->cols, blocks.count, task, &job);
+    pgcn_i_parallel_light(tape->pool, op->out->rows * op->out->cols, blocks.count, task, &job);
+}
+
+/* The rows of one sample of a group; job->blocks are the groups. */
+typedef struct pgcn_i_range {
+    int64_t begin, end;
+} pgcn_i_range;
+static inline pgcn_i_range pgcn_i_group_rows(const pgcn_i_job *job, int64_t group, int sample) {
+    int64_t stack = sample * job->blocks.rows;
+    return (pgcn_i_range){stack + pgcn_i_block_begin(job->blocks, group),
+                          stack + pgcn_i_block_end(job->blocks, group)};
 }
 
 /* 16 random bits decide an element, so the rate is rounded to a multiple of 1/65536 and the scale

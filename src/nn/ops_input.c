@@ -31,20 +31,22 @@ static void relu_bias_task(void *context, int64_t group, int worker) {
     (void)worker;
     const pgcn_i_job *job = context;
     const pgcn_i_op *op = job->op;
-    int64_t c = op->out->cols, begin = pgcn_i_block_begin(job->blocks, group);
-    int64_t end = pgcn_i_block_end(job->blocks, group);
+    int64_t c = op->out->cols;
     float *partial = pgcn_i_partial(job->tape, group);
-    job->tape->kernels->relu_backward(op->out->grad, op->out->grad, op->out->data, 1.0f, begin * c,
-                                      end * c, false);
     memset(partial, 0, (size_t)c * sizeof *partial);
-    job->tape->kernels->column_sum(partial, op->out->grad, begin, end, c);
+    for (int sample = 0; sample < job->tape->samples; sample++) {
+        pgcn_i_range rows = pgcn_i_group_rows(job, group, sample);
+        job->tape->kernels->relu_backward(op->out->grad, op->out->grad, op->out->data, 1.0f,
+                                          rows.begin * c, rows.end * c, false);
+        job->tape->kernels->column_sum(partial, op->out->grad, rows.begin, rows.end, c);
+    }
 }
 
 static void relu_bias_backward(pgcn_i_tape *tape, pgcn_i_op *op) {
-    pgcn_i_blocks groups = pgcn_i_groups_of(op->out->rows);
+    pgcn_i_blocks groups = pgcn_i_groups(tape, op->out);
     pgcn_i_run_light(tape, op, groups, 0, relu_bias_task);
     pgcn_i_tape_reduce(tape, tape->params->grad + op->param[1]->first, op->add_param[1],
-                       groups.count, 0, op->param[1]->count);
+                       groups.count, op->param[1]->count);
 }
 
 /* ---- sparse -------------------------------------------------------------------------------- */
@@ -98,10 +100,19 @@ static void sparse_grad_task(void *context, int64_t task, int worker) {
     const pgcn_i_job *job = context;
     const pgcn_i_op *op = job->op;
     const pgcn_i_input *x = state_of(op)->input;
-    job->tape->kernels->csr_linear_grad(
-        job->tape->params->grad + op->param[0]->first, &x->by_column, state_of(op)->kept,
-        kept_scale(op), op->out->grad, x->n, state_of(op)->samples,
-        pgcn_i_block_begin(job->blocks, task), pgcn_i_block_end(job->blocks, task), op->out->cols);
+    const pgcn_i_sparse_gradient gradient = {
+        .x = &x->by_column,
+        .kept = state_of(op)->kept,
+        .scale = kept_scale(op),
+        .g = op->out->grad,
+        .n = x->n,
+        .samples = state_of(op)->samples,
+        .group_rows = pgcn_i_groups(job->tape, op->out).size,
+        .c = op->out->cols,
+    };
+    job->tape->kernels->csr_linear_grad(job->tape->params->grad + op->param[0]->first, &gradient,
+                                        pgcn_i_block_begin(job->blocks, task),
+                                        pgcn_i_block_end(job->blocks, task));
 }
 
 /* The gradient of W is written and not added: a network has one opening layer. */
@@ -191,10 +202,10 @@ static void dense_grad_task(void *context, int64_t group, int worker) {
 
 static void dense_backward(pgcn_i_tape *tape, pgcn_i_op *op) {
     relu_bias_backward(tape, op);
-    pgcn_i_blocks groups = pgcn_i_groups_of(state_of(op)->input->n);
+    pgcn_i_blocks groups = pgcn_i_groups(tape, op->out);
     pgcn_i_run(tape, op, groups, groups.count, 0, dense_grad_task);
     pgcn_i_tape_reduce(tape, tape->params->grad + op->param[0]->first, op->add_param[0],
-                       groups.count, 0, op->param[0]->count);
+                       groups.count, op->param[0]->count);
 }
 
 /* ---- the features themselves, where paths smooth them before the opening layer --------------- */

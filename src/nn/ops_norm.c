@@ -25,15 +25,17 @@ static void sum_task(void *context, int64_t group, int worker) {
     const pgcn_i_job *job = context;
     const pgcn_i_op *op = job->op;
     const norm_state *state = op->state;
-    int64_t c = op->out->cols, begin = pgcn_i_block_begin(job->blocks, group);
-    int64_t end = pgcn_i_block_end(job->blocks, group);
+    int64_t c = op->out->cols;
     float *partial = pgcn_i_partial(job->tape, group);
     memset(partial, 0, (size_t)c * sizeof *partial);
-    if (job->step == 0)
-        job->tape->kernels->column_sum(partial, op->in[0]->data, begin, end, c);
-    else
-        job->tape->kernels->square_deviation_sum(partial, op->in[0]->data, state->mean, begin, end,
-                                                 c);
+    for (int sample = 0; sample < job->tape->samples; sample++) {
+        pgcn_i_range rows = pgcn_i_group_rows(job, group, sample);
+        if (job->step == 0)
+            job->tape->kernels->column_sum(partial, op->in[0]->data, rows.begin, rows.end, c);
+        else
+            job->tape->kernels->square_deviation_sum(partial, op->in[0]->data, state->mean,
+                                                     rows.begin, rows.end, c);
+    }
 }
 
 static void norm_rows(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, int worker) {
@@ -52,17 +54,17 @@ static float momentum_at(int64_t step) {
 
 static void batch_statistics(pgcn_i_tape *tape, pgcn_i_op *op) {
     const norm_state *state = op->state;
-    pgcn_i_blocks groups = pgcn_i_groups_of(op->out->rows);
+    pgcn_i_blocks groups = pgcn_i_groups(tape, op->out);
     int64_t c = op->out->cols, rows = op->out->rows;
     float momentum = momentum_at(tape->step);
     float *mean = state->mean, *spread = state->inv_std;
     float *running_mean = pgcn_i_value_of(tape->params, state->running[0]);
     float *running_var = pgcn_i_value_of(tape->params, state->running[1]);
     pgcn_i_run_light(tape, op, groups, 0, sum_task);
-    pgcn_i_tape_reduce(tape, mean, false, groups.count, 0, c);
+    pgcn_i_tape_reduce(tape, mean, false, groups.count, c);
     for (int64_t ch = 0; ch < c; ch++) mean[ch] /= (float)rows;
     pgcn_i_run_light(tape, op, groups, 1, sum_task);
-    pgcn_i_tape_reduce(tape, spread, false, groups.count, 0, c);
+    pgcn_i_tape_reduce(tape, spread, false, groups.count, c);
     for (int64_t ch = 0; ch < c; ch++) {
         float variance = spread[ch] / (float)rows;
         /* The running variance is the unbiased one, as elsewhere in the field. */
@@ -96,9 +98,11 @@ static void grad_sums_task(void *context, int64_t group, int worker) {
     int64_t c = op->out->cols;
     float *partial = pgcn_i_partial(job->tape, group);
     memset(partial, 0, (size_t)(2 * c) * sizeof *partial);
-    job->tape->kernels->norm_sums(partial, partial + c, op->out->grad, op->in[0]->data, state->mean,
-                                  state->inv_std, pgcn_i_block_begin(job->blocks, group),
-                                  pgcn_i_block_end(job->blocks, group), c);
+    for (int sample = 0; sample < job->tape->samples; sample++) {
+        pgcn_i_range rows = pgcn_i_group_rows(job, group, sample);
+        job->tape->kernels->norm_sums(partial, partial + c, op->out->grad, op->in[0]->data,
+                                      state->mean, state->inv_std, rows.begin, rows.end, c);
+    }
 }
 
 static void grad_task(void *context, int64_t task, int worker) {
@@ -116,11 +120,11 @@ static void grad_task(void *context, int64_t task, int worker) {
 
 static void norm_backward(pgcn_i_tape *tape, pgcn_i_op *op) {
     const norm_state *state = op->state;
-    pgcn_i_blocks groups = pgcn_i_groups_of(op->out->rows);
+    pgcn_i_blocks groups = pgcn_i_groups(tape, op->out);
     pgcn_i_blocks blocks = pgcn_i_blocks_of(op->out->rows);
     int64_t c = op->out->cols;
     pgcn_i_run_light(tape, op, groups, 0, grad_sums_task);
-    pgcn_i_tape_reduce(tape, state->sums, false, groups.count, 0, 2 * c);
+    pgcn_i_tape_reduce(tape, state->sums, false, groups.count, 2 * c);
     /* dbeta = sum g,  dgamma = sum g xhat: the same two sums. */
     for (int i = 0; i < 2; i++)
         if (op->param[i])

@@ -177,7 +177,7 @@ static void residual_gradient(const pgcn_i_tape *tape, const pgcn_i_op *op, pgcn
     int64_t c = op->out->cols;
     for (int64_t i = 0; i < rows.count; i++) {
         int64_t row = pgcn_i_row(rows, i);
-        if (op->live_out && !op->live_out->is[row]) continue;
+        if (op->live_out && !op->live_out->flag[row]) continue;
         tape->kernels->scale(into_dx ? dx + i * c : r->grad + row * c, pgcn_i_path_of(op)->alpha,
                              op->out->grad + row * c, 0, c, add);
     }
@@ -186,7 +186,7 @@ static void residual_gradient(const pgcn_i_tape *tape, const pgcn_i_op *op, pgcn
 static void sampled_backward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_backward_tile tile) {
     pgcn_i_path_args args =
         path_args(tape, op, op->out->grad, pgcn_i_path_of(op)->conv.transition->visits->hop_t);
-    args.live = op->live_out ? op->live_out->is : NULL;
+    args.live = op->live_out ? op->live_out->flag : NULL;
     tape->kernels->pathconv_backward(tile.dx, tile.partial, op->in[0]->data, &args, tile.rows);
     if (op->in[1]) residual_gradient(tape, op, tile.rows, tile.dx);
 }
@@ -318,10 +318,10 @@ static void exact_backward_task(void *context, int64_t group, int worker) {
 }
 
 static void exact_backward(pgcn_i_tape *tape, pgcn_i_op *op) {
-    pgcn_i_blocks groups = pgcn_i_groups_of(pgcn_i_path_of(op)->conv.transition->n);
+    pgcn_i_blocks groups = pgcn_i_groups(tape, op->out);
     for (int i = 0; i < pgcn_i_path_of(op)->conv.k; i++)
         pgcn_i_run(tape, op, groups, groups.count, i, exact_backward_task);
-    pgcn_i_tape_reduce(tape, pgcn_i_path_of(op)->kernel_grad, false, groups.count, 0,
+    pgcn_i_tape_reduce(tape, pgcn_i_path_of(op)->kernel_grad, false, groups.count,
                        kernel_floats(op));
     pgcn_i_path_kernel_gradient(tape, op);
 }

@@ -13,7 +13,7 @@ static const float *weight_of(const pgcn_i_op *op, int hop) {
     return pgcn_i_path_of(op)->kernel + hop * op->out->cols * op->out->cols;
 }
 
-/* Calls `tile` for 64 rows at a time of a block of one sample (exact) or of all rows (sampled). */
+/* Calls `tile` for 64 rows at a time of a group, or a block, of one sample, whose first row is `stack`. */
 typedef void (*tile_function)(const pgcn_i_job *job, int64_t stack, int64_t begin, int64_t end,
                               int64_t group, int worker);
 static void for_tiles(const pgcn_i_job *job, int64_t stack, int64_t block, int worker,
@@ -58,7 +58,7 @@ static void tile_gradient(const pgcn_i_job *job, const float *q, int hop, int64_
 }
 
 static void sum_kernel_gradient(pgcn_i_tape *tape, pgcn_i_op *op, int64_t groups) {
-    pgcn_i_tape_reduce(tape, pgcn_i_path_of(op)->kernel_grad, false, groups, 0,
+    pgcn_i_tape_reduce(tape, pgcn_i_path_of(op)->kernel_grad, false, groups,
                        pgcn_i_path_of(op)->conv.k * op->out->cols * op->out->cols);
     pgcn_i_path_kernel_gradient(tape, op);
 }
@@ -89,13 +89,13 @@ static void sampled_forward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, 
     pgcn_i_path_residual(tape, op, begin, end);
 }
 
-static void sampled_backward_tile(const pgcn_i_job *job, int64_t stack, int64_t begin, int64_t end,
-                                  int64_t group, int worker) {
-    (void)stack;
+static void sampled_backward_tile(const pgcn_i_job *job, int64_t stack, int64_t first_row,
+                                  int64_t end_row, int64_t group, int worker) {
+    int64_t begin = stack + first_row, end = stack + end_row;
     const pgcn_i_op *op = job->op;
     int64_t c = op->out->cols;
     float *tile = pgcn_i_tile(job->tape, worker);
-    bool first = begin == pgcn_i_block_begin(job->blocks, group);
+    bool first = begin == pgcn_i_block_begin(job->blocks, group); /* of the first sample */
     for (int i = 0; i < pgcn_i_path_of(op)->conv.k; i++) {
         const float *q = op->out->grad + begin * c;
         if (i > 0) {
@@ -109,11 +109,13 @@ static void sampled_backward_tile(const pgcn_i_job *job, int64_t stack, int64_t 
 }
 
 static void sampled_backward_task(void *context, int64_t group, int worker) {
-    for_tiles(context, 0, group, worker, sampled_backward_tile);
+    const pgcn_i_job *job = context;
+    for (int sample = 0; sample < job->tape->samples; sample++)
+        for_tiles(job, sample * job->blocks.rows, group, worker, sampled_backward_tile);
 }
 
 static void sampled_backward(pgcn_i_tape *tape, pgcn_i_op *op) {
-    pgcn_i_blocks groups = pgcn_i_groups_of(op->out->rows);
+    pgcn_i_blocks groups = pgcn_i_groups(tape, op->out);
     pgcn_i_run(tape, op, groups, groups.count, 0, sampled_backward_task);
     sum_kernel_gradient(tape, op, groups.count);
 }
@@ -187,7 +189,7 @@ static void exact_backward_task(void *context, int64_t group, int worker) {
 }
 
 static void exact_backward(pgcn_i_tape *tape, pgcn_i_op *op) {
-    pgcn_i_blocks groups = pgcn_i_groups_of(pgcn_i_path_of(op)->conv.transition->n);
+    pgcn_i_blocks groups = pgcn_i_groups(tape, op->out);
     for (int i = 0; i < pgcn_i_path_of(op)->conv.k; i++)
         pgcn_i_run(tape, op, groups, groups.count, i, exact_backward_task);
     sum_kernel_gradient(tape, op, groups.count);

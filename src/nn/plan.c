@@ -414,7 +414,7 @@ static void plan_scratch(pgcn_i_tape *tape) {
     tape->tile_floats = (tape->tile_floats + 15) / 16 * 16;
     tape->chain_floats = tape->with_grad ? PGCN_BLOCK_ROWS * tape->most_cols : 0;
     if (tape->with_grad) {
-        tape->partial = pgcn_i_tape_floats(tape, PGCN_MAX_GROUPS * tape->partial_floats);
+        tape->partial = pgcn_i_tape_floats(tape, tape->groups * tape->partial_floats);
         if (tape->status == PGCN_OK) tape->status = pgcn_i_live_init(tape, tape->most_rows);
     }
     if (tape->bf16_count > 0) {

@@ -16,6 +16,8 @@ pgcn_status pgcn_i_tape_init(pgcn_i_tape *tape, pgcn_i_pool *pool, pgcn_i_params
     *tape = (pgcn_i_tape){.pool = pool,
                           .kernels = pgcn_i_kernels_get(),
                           .params = params,
+                          .samples = 1,
+                          .groups = PGCN_GROUPS,
                           .with_grad = with_grad,
                           .capacity = capacity};
     tape->arena.read_at_random = true; /* path convolutions gather rows */
@@ -194,9 +196,14 @@ enum { SUMS = 16, SUM_CHUNK = 1024 };
 typedef struct sum_job {
     const pgcn_i_tape *tape;
     int64_t groups;
+    const pgcn_i_live *live; /* groups without live rows have no sums; NULL: all have */
     int sums;
     group_sum sum[SUMS];
 } sum_job;
+
+static bool is_empty(const pgcn_i_live *live, int64_t group) {
+    return live && live->first[group] == live->first[group + 1];
+}
 
 static int64_t chunks_of(const group_sum *sum) {
     return (sum->count + SUM_CHUNK - 1) / SUM_CHUNK;
@@ -209,12 +216,14 @@ static void sum_task(void *context, int64_t task, int worker) {
     for (; task >= chunks_of(sum); sum++) task -= chunks_of(sum);
     int64_t begin = task * SUM_CHUNK;
     int64_t end = begin + SUM_CHUNK < sum->count ? begin + SUM_CHUNK : sum->count;
-    if (job->groups == 0 && !sum->add)
-        memset(sum->to + begin, 0, (size_t)(end - begin) * sizeof *sum->to);
+    bool add = sum->add;
     for (int64_t group = 0; group < job->groups; group++) {
+        if (is_empty(job->live, group)) continue;
         const float *part = pgcn_i_partial(job->tape, group) + sum->first;
-        job->tape->kernels->scale(sum->to, 1.0f, part, begin, end, group > 0 || sum->add);
+        job->tape->kernels->scale(sum->to, 1.0f, part, begin, end, add);
+        add = true;
     }
+    if (!add) memset(sum->to + begin, 0, (size_t)(end - begin) * sizeof *sum->to);
 }
 
 static void run_sums(sum_job *job) {
@@ -227,9 +236,8 @@ static void run_sums(sum_job *job) {
     job->sums = 0;
 }
 
-void pgcn_i_tape_reduce(pgcn_i_tape *tape, float *grad, bool add, int64_t groups, int64_t first,
-                        int64_t count) {
-    sum_job job = {.tape = tape, .groups = groups, .sums = 1, .sum = {{grad, add, first, count}}};
+void pgcn_i_tape_reduce(pgcn_i_tape *tape, float *grad, bool add, int64_t groups, int64_t count) {
+    sum_job job = {.tape = tape, .groups = groups, .sums = 1, .sum = {{grad, add, 0, count}}};
     run_sums(&job);
 }
 
@@ -239,7 +247,8 @@ typedef struct chain_job {
     pgcn_i_tape *tape;
     int top, end;         /* operations, top >= end */
     int64_t floats;       /* of the partial sums */
-    pgcn_i_blocks groups; /* of the rows, or of the list of live rows */
+    pgcn_i_blocks groups; /* of the nodes */
+    const pgcn_i_live *live;
 } chain_job;
 
 /* tile (= or +=) the rows of a matrix, and the other way. */
@@ -281,14 +290,28 @@ static void chain_tile(const chain_job *job, pgcn_i_rows rows, float *partial, i
     }
 }
 
+/* The rows begin .. end-1, or these places of the list of live rows. */
+static void chain_rows(const chain_job *job, int64_t begin, int64_t end, float *partial,
+                       int worker) {
+    for (; begin < end; begin += PGCN_BLOCK_ROWS)
+        chain_tile(job, tile_rows(job->live, begin, end), partial, worker);
+}
+
+/* A group: all samples of its nodes. */
 static void chain_task(void *context, int64_t group, int worker) {
     const chain_job *job = context;
     float *partial = pgcn_i_partial(job->tape, group);
+    if (is_empty(job->live, group)) return;
     memset(partial, 0, (size_t)job->floats * sizeof *partial);
-    int64_t end = pgcn_i_block_end(job->groups, group);
-    for (int64_t begin = pgcn_i_block_begin(job->groups, group); begin < end;
-         begin += PGCN_BLOCK_ROWS)
-        chain_tile(job, tile_rows(job->tape->op[job->top].live_in, begin, end), partial, worker);
+    if (job->live) {
+        chain_rows(job, job->live->first[group], job->live->first[group + 1], partial, worker);
+        return;
+    }
+    for (int sample = 0; sample < job->tape->samples; sample++) {
+        int64_t stack = sample * job->groups.rows;
+        chain_rows(job, stack + pgcn_i_block_begin(job->groups, group),
+                   stack + pgcn_i_block_end(job->groups, group), partial, worker);
+    }
 }
 
 /* The first writer of a value that several use writes the rows that matter to it; the others, which
@@ -303,7 +326,7 @@ static void clear_shared(pgcn_i_tape *tape, const pgcn_i_op *op) {
 
 /* The gradients of the parameters of a chain, in one loop. */
 static void sum_partials(pgcn_i_tape *tape, int top, int end, int64_t groups) {
-    sum_job job = {.tape = tape, .groups = groups};
+    sum_job job = {.tape = tape, .groups = groups, .live = tape->op[top].live_in};
     for (int i = top; i >= end; i--) {
         const pgcn_i_op *op = &tape->op[i];
         int64_t first = op->partial_first;
@@ -320,9 +343,12 @@ static void sum_partials(pgcn_i_tape *tape, int top, int end, int64_t groups) {
 }
 
 static void run_chain(pgcn_i_tape *tape, int top, int end) {
-    const pgcn_i_op *below = &tape->op[end], *op = &tape->op[top];
-    int64_t rows = op->live_in ? op->live_in->count : below->in[0]->rows;
-    chain_job job = {.tape = tape, .top = top, .end = end, .groups = pgcn_i_groups_of(rows)};
+    const pgcn_i_op *below = &tape->op[end];
+    chain_job job = {.tape = tape,
+                     .top = top,
+                     .end = end,
+                     .groups = pgcn_i_groups(tape, below->in[0]),
+                     .live = tape->op[top].live_in};
     job.floats = below->partial_first + below->partial_floats;
     pgcn_i_parallel(tape->pool, job.groups.count, chain_task, &job);
     sum_partials(tape, top, end, job.groups.count);

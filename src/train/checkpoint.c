@@ -89,10 +89,11 @@ typedef struct heading {
     const pgcn_config *config;
     const char *dataset, *fingerprint, *split;
     const pgcn_i_split_id *split_id;
-    int64_t bits_revision; /* of what the weights were computed with */
+    int64_t bits_revision; /* of what the weights were computed with, */
+    int64_t groups;        /* and how sums were made */
     const char *isa;
 } heading;
-enum { HEADING_KEYS = 12 };
+enum { HEADING_KEYS = 13 };
 
 static json_t *metadata_of(const heading *h) {
     json_t *metadata = json_object();
@@ -101,6 +102,7 @@ static json_t *metadata_of(const heading *h) {
     put(metadata, "pathgcn_version", PGCN_VERSION);
     put_number(metadata, "bits_revision", h->bits_revision);
     put(metadata, "isa", h->isa);
+    put_number(metadata, "groups", h->groups);
     put(metadata, "dataset", h->dataset);
     put(metadata, "fingerprint", h->fingerprint);
     put(metadata, "split", h->split);
@@ -182,6 +184,13 @@ static pgcn_status read_hash(const pgcn_i_safetensors *file, const char *key, ch
     if (strlen(out) == 64 && strspn(out, "0123456789abcdef") == 64) return PGCN_OK;
     return pgcn_i_fail(PGCN_ERR_FORMAT, "%s: %s is '%s', expected 64 hex digits", file->path, key,
                        out);
+}
+
+/* Older files have none: their sums were made otherwise, as their revision says. */
+static pgcn_status read_groups(const pgcn_i_safetensors *file, int64_t *groups) {
+    *groups = PGCN_GROUPS;
+    if (!json_object_get(file->metadata, "groups")) return PGCN_OK;
+    return read_number(file, "groups", 1, PGCN_MAX_GROUPS, groups);
 }
 
 /* Files of pathgcn 0.1 do not tell their revision, which is 0, nor the masks of their split. */
@@ -284,6 +293,7 @@ pgcn_status pgcn_i_checkpoint_write(const char *path, const pgcn_trainer *traine
                                               .split = trainer->split->name,
                                               .split_id = &trainer->split_id,
                                               .bits_revision = PGCN_BITS_REVISION,
+                                              .groups = pgcn_i_source_groups(&trainer->data->from),
                                               .isa = pgcn_i_kernels_get()->isa});
     put_number(metadata, "epoch", trainer->progress.epochs);
     put_json(metadata, "history",
@@ -392,6 +402,18 @@ static pgcn_status same_split(const pgcn_i_safetensors *file, const pgcn_trainer
                        test_only ? "test" : "training or validation", items);
 }
 
+/* The groups that sums are made by belong to the data, and a run is one run only with the same. */
+static pgcn_status same_groups(const pgcn_i_safetensors *file, const pgcn_trainer *trainer) {
+    int64_t groups, here = pgcn_i_source_groups(&trainer->data->from);
+    PGCN_TRY(read_groups(file, &groups));
+    if (groups == here) return PGCN_OK;
+    return pgcn_i_fail(PGCN_ERR_MISMATCH,
+                       "%s makes its sums by %lld groups of nodes and data set %s has %lld; resume "
+                       "with the step groups=%lld, or train into another directory",
+                       file->path, (long long)groups, trainer->data->name, (long long)here,
+                       (long long)groups);
+}
+
 /* Same bits are promised by the same revision on the same instruction set. */
 static pgcn_status same_version(const pgcn_i_safetensors *file, int64_t revision, const char *isa,
                                 bool accept, pgcn_i_notes *notes) {
@@ -430,6 +452,7 @@ static pgcn_status same_run(const pgcn_i_safetensors *file, const pgcn_trainer *
     PGCN_TRY(same_data(file, trainer));
     PGCN_TRY(same_settings(file, trainer));
     PGCN_TRY(same_split(file, trainer, &id, notes));
+    PGCN_TRY(same_groups(file, trainer));
     return same_version(file, revision, isa, opts->accept_other_version, notes);
 }
 
@@ -472,6 +495,7 @@ pgcn_status pgcn_model_save(const pgcn_model *model, const char *path) {
                                               .split = model->split,
                                               .split_id = &model->split_id,
                                               .bits_revision = model->bits_revision,
+                                              .groups = model->groups,
                                               .isa = model->isa});
     put_number(metadata, "epoch", model->epoch);
     put_number(metadata, "features", model->features);
@@ -534,6 +558,7 @@ static pgcn_status fill_model(const pgcn_i_safetensors *file, pgcn_model *model)
     PGCN_TRY(read_text(file, "fingerprint", model->fingerprint, sizeof model->fingerprint));
     PGCN_TRY(read_text(file, "split", model->split, sizeof model->split));
     PGCN_TRY(read_revision(file, &model->bits_revision, model->isa, &model->split_id));
+    PGCN_TRY(read_groups(file, &model->groups));
     PGCN_TRY(read_number(file, "epoch", 0, INT64_MAX, &model->epoch));
     PGCN_TRY(read_number(file, "features", 1, INT32_MAX, &model->features));
     PGCN_TRY(read_number(file, "classes", 1, INT32_MAX, &classes));

@@ -77,7 +77,8 @@ static pgcn_status open_runner(pgcn_i_session *s) {
         s->chosen = PGCN_I_ARRAY(&s->arena, pgcn_node, s->runner.views.batch->most_graphs);
         if (!s->chosen) return PGCN_ERR_MEMORY;
     }
-    return pgcn_i_loss_init(&s->loss, s->runner.logits->rows, 1, model->classes);
+    return pgcn_i_loss_init(&s->loss, s->runner.logits->rows, 1, model->classes,
+                            s->runner.tape.groups);
 }
 
 static pgcn_status check_inference(const pgcn_i_session *s) {

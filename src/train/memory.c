@@ -112,7 +112,7 @@ pgcn_memory pgcn_i_trainer_guess(const pgcn_dataset *data, const pgcn_config *co
     double rows = share * (double)data->graph->n * config->samples;
     double classes = data->classes, features = (double)data->x.columns;
     double values = rows * (channels * guess_arrays(config) + 3 * classes) +
-                    PGCN_MAX_GROUPS * channels * channels; /* partial sums of gradients */
+                    PGCN_GROUPS * channels * channels; /* partial sums of gradients */
     double samplers = config->paths_per_layer ? layers : 1;
     double visits = rows * config->paths * (config->path_length - 1) * samplers;
     if (config->train_form != PGCN_FORM_SAMPLED) visits = 0;

@@ -22,6 +22,7 @@ static pgcn_status copy_best(const pgcn_trainer *trainer, pgcn_model *model) {
     snprintf(model->isa, sizeof model->isa, "%s", pgcn_i_kernels_get()->isa);
     model->split_id = trainer->split_id;
     model->bits_revision = PGCN_BITS_REVISION;
+    model->groups = pgcn_i_source_groups(&trainer->data->from);
     json_t *history =
         pgcn_i_history_to_json(progress->history, progress->epochs, trainer->config.select);
     model->history = history ? pgcn_i_json_dump(history, 0) : NULL;

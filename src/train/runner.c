@@ -12,6 +12,8 @@ pgcn_status pgcn_i_runner_open(pgcn_i_runner *runner, const pgcn_i_runner_opts *
     PGCN_TRY(pgcn_i_tape_init(tape, opts->pool, opts->params, pgcn_i_network_ops(config),
                               opts->views.training));
     tape->seed = config->seed;
+    tape->samples = runner->views.view.samples;
+    tape->groups = runner->views.view.groups;
     tape->recompute = opts->views.training && config->recompute;
     tape->gather_bf16 = opts->views.training && config->bf16;
     runner->logits = pgcn_i_network_record(tape, config, &runner->views.view);

@@ -169,6 +169,7 @@ struct pgcn_model {
     char split[16];
     pgcn_i_split_id split_id; /* both "": a model of 0.1 */
     int64_t bits_revision;    /* of the training; 0: a model of 0.1 */
+    int64_t groups;           /* that its sums were made by, at most */
     char isa[16];             /* of the training; "": a model of 0.1 */
     int64_t epoch;
     char *history; /* JSON array of the epochs, owned */

@@ -326,7 +326,7 @@ static pgcn_status open_runners(pgcn_trainer *trainer) {
     PGCN_TRY(pgcn_i_runner_open(&trainer->eval, &opts));
     PGCN_TRY(pgcn_i_runner_allocate(&trainer->train, &trainer->eval));
     PGCN_TRY(pgcn_i_loss_init(&trainer->loss, trainer->eval.logits->rows, trainer->config.samples,
-                              trainer->data->classes));
+                              trainer->data->classes, trainer->eval.tape.groups));
     trainer->loss.class_weight = trainer->class_weight;
     return PGCN_OK;
 }

@@ -60,6 +60,7 @@ pgcn_status pgcn_i_views_open(pgcn_i_views *views, const pgcn_i_views_opts *opts
     const pgcn_i_batch *batch = views->batch;
     views->view =
         (pgcn_i_view){.samples = opts->samples,
+                      .groups = pgcn_i_source_groups(&opts->data->from),
                       .input = batch ? &batch->input : opts->input,
                       .transitions = views->transitions,
                       .degree = batch && opts->spatial->visit_degree ? batch->degree

@@ -141,7 +141,7 @@ static inline void network_prepare(network *net, const problem *p, const char *t
         net->transitions[l].visits = net->visits[l];
     }
     if (p->first) net->segment = network_segments(p, config->samples);
-    must(pgcn_i_loss_init(&net->loss, problem_items(p), config->samples, NET_CLASSES));
+    must(pgcn_i_loss_init(&net->loss, problem_items(p), config->samples, NET_CLASSES, PGCN_GROUPS));
 }
 
 static inline pgcn_status network_record(network *net, bool with_grad) {
@@ -149,6 +149,7 @@ static inline pgcn_status network_record(network *net, bool with_grad) {
     PGCN_TRY(pgcn_i_tape_init(&net->tape, net->pool, &net->params, pgcn_i_network_ops(config),
                               with_grad));
     net->tape.seed = config->seed;
+    net->tape.samples = config->samples;
     net->tape.gather_bf16 = config->bf16;
     net->tape.recompute = config->recompute;
     net->logits =

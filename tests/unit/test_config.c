@@ -278,8 +278,7 @@ static void test_config_recipes_are_valid_and_complete(void **state) {
 static bool is_of_another_network(const pgcn_config *config, const char *key) {
     const pgcn_i_setting *own;
     for (int i = 0; (own = pgcn_i_own_setting(i)); i++)
-        if (strcmp(own->key, key) == 0)
-            return !pgcn_i_network_has(pgcn_i_network_of(config), own);
+        if (strcmp(own->key, key) == 0) return !pgcn_i_network_has(pgcn_i_network_of(config), own);
     return false;
 }
 

@@ -88,11 +88,12 @@ static void test_dispatch_every_call_that_computes_refuses(void **state) {
         bool fine = pgcn_dataset_load("karate", NULL, &data) == PGCN_OK;
         fine = fine && pgcn_trainer_new(data, NULL, &trainer) == PGCN_ERR_SYSTEM;
         fine = fine && strstr(pgcn_last_error(), "'sse9'");
-        fine = fine && pgcn_paths_sample(pgcn_dataset_graph(data), NULL, NULL, 0, walks) ==
-                           PGCN_ERR_SYSTEM;
+        fine = fine &&
+               pgcn_paths_sample(pgcn_dataset_graph(data), NULL, NULL, 0, walks) == PGCN_ERR_SYSTEM;
         static pgcn_model model;
         float probability;
-        fine = fine && pgcn_model_predict(&model, data, NULL, &probability, NULL) == PGCN_ERR_SYSTEM;
+        fine =
+            fine && pgcn_model_predict(&model, data, NULL, &probability, NULL) == PGCN_ERR_SYSTEM;
         _exit(fine ? 0 : 1);
     }
     assert_int_equal(waitpid(child, &status, 0), child);

@@ -227,8 +227,7 @@ static void test_graphsage_bad_maps_are_refused(void **state) {
         {ids, "{\"a\": [0, 2]}", "true, false, 1 or 0", "class_map", PGCN_ERR_FORMAT},
         {ids, "{\"a\": [0, 1], \"b\": 1}", "an array [...]", "class_map", PGCN_ERR_FORMAT},
         {ids, "{\"a\": 1, \"b\": [1]}", "a number", "class_map", PGCN_ERR_FORMAT},
-        {ids, "{\"a\": 1, \"a\": 1}", "the id 'a' occurs twice", "class_map",
-         PGCN_ERR_FORMAT},
+        {ids, "{\"a\": 1, \"a\": 1}", "the id 'a' occurs twice", "class_map", PGCN_ERR_FORMAT},
         {ids, "{\"a\": NaN}", "NaN", "class_map", PGCN_ERR_FORMAT},
         {ids, "{\"a\": -9223372036854775808}", "too small", "class_map", PGCN_ERR_FORMAT},
     };

@@ -442,6 +442,18 @@ static void test_csr_linear_dropped_entry_is_not_read(void **state) {
     }
 }
 
+static pgcn_i_sparse_gradient sparse_gradient(const sparse_case *x, const float *g, int64_t c,
+                                              int64_t group_rows) {
+    return (pgcn_i_sparse_gradient){.x = &x->by_column,
+                                    .kept = x->kept,
+                                    .scale = KEPT_SCALE,
+                                    .g = g,
+                                    .n = N,
+                                    .c = c,
+                                    .samples = SAMPLES,
+                                    .group_rows = group_rows};
+}
+
 static void test_csr_linear_grad_all_sizes_match_dense_reference(void **state) {
     (void)state;
     sparse_case x = sparse_case_new();
@@ -456,8 +468,8 @@ static void test_csr_linear_grad_all_sizes_match_dense_reference(void **state) {
         ref_gemm(true, false, FEATURES, c, SAMPLES * N, dense, g_d, 0.0, want);
         FOR_EACH_TABLE(table) {
             float *dw = ref_filled_floats(MARK, FEATURES * c);
-            table->csr_linear_grad(dw, &x.by_column, x.kept, KEPT_SCALE, g, N, SAMPLES, FROM, TO,
-                                   c);
+            pgcn_i_sparse_gradient args = sparse_gradient(&x, g, c, 8);
+            table->csr_linear_grad(dw, &args, FROM, TO);
             check_rows(table, "csr_linear_grad", dw, want, FEATURES, FROM, TO, c, TOLERANCE);
             free(dw);
         }
@@ -465,6 +477,64 @@ static void test_csr_linear_grad_all_sizes_match_dense_reference(void **state) {
     }
     free(dense);
     sparse_case_free(&x);
+}
+
+/* Ranks that own groups compute the same bits: each group alone, and then added in their order. */
+static void test_csr_linear_grad_is_the_sum_of_its_groups_bit_by_bit(void **state) {
+    (void)state;
+    enum { C = 20 };
+    sparse_case x = sparse_case_new();
+    float *g = ref_random_floats(24, SAMPLES * N * C);
+    for (int rows = 1; rows <= 32; rows *= 2) FOR_EACH_TABLE(table) {
+            float *dw = ref_filled_floats(MARK, FEATURES * C);
+            float *sum = ref_filled_floats(0, FEATURES * C);
+            float *one = ref_filled_floats(0, FEATURES * C);
+            pgcn_i_sparse_gradient args = sparse_gradient(&x, g, C, rows);
+            table->csr_linear_grad(dw, &args, 0, FEATURES);
+            for (int f = 0; f < FEATURES; f++) {
+                const int64_t begin = x.by_column.offset[f], end = x.by_column.offset[f + 1];
+                for (int64_t e = begin, stop; e < end; e = stop) {
+                    int32_t group = x.by_column.row[e] / rows;
+                    for (stop = e; stop < end && x.by_column.row[stop] / rows == group;) stop++;
+                    int64_t offset[] = {e, stop};
+                    pgcn_i_columns part = x.by_column;
+                    part.offset = offset;
+                    args.x = &part;
+                    table->csr_linear_grad(one, &args, 0, 1);
+                    for (int64_t ch = 0; ch < C; ch++) sum[f * C + ch] += one[ch];
+                }
+            }
+            assert_memory_equal(dw, sum, FEATURES * C * sizeof *dw);
+            free(dw), free(sum), free(one);
+        }
+    free(g);
+    sparse_case_free(&x);
+}
+
+/* A column that is full has more entries than are packed at once. */
+static void test_csr_linear_grad_of_a_full_column_matches_the_plain_sum(void **state) {
+    (void)state;
+    enum { ROWS = 1500, C = 3 };
+    int64_t offset[] = {0, ROWS};
+    int32_t row[ROWS];
+    uint32_t position[ROWS];
+    float *value = ref_random_floats(31, ROWS), *g = ref_random_floats(32, 2 * ROWS * C);
+    double want[C] = {0};
+    for (int i = 0; i < ROWS; i++) {
+        row[i] = i, position[i] = (uint32_t)i;
+        for (int s = 0; s < 2; s++)
+            for (int ch = 0; ch < C; ch++)
+                want[ch] += (double)value[i] * (double)g[(s * ROWS + i) * C + ch];
+    }
+    pgcn_i_columns x = {ROWS, offset, row, position, value};
+    for (int rows = 256; rows <= 2048; rows *= 2) FOR_EACH_TABLE(table) {
+            float dw[C];
+            pgcn_i_sparse_gradient args = {
+                .x = &x, .scale = 1, .g = g, .n = ROWS, .c = C, .samples = 2, .group_rows = rows};
+            table->csr_linear_grad(dw, &args, 0, 1);
+            for (int ch = 0; ch < C; ch++) assert_true(fabs((double)dw[ch] - want[ch]) < 1e-3);
+        }
+    free(value), free(g);
 }
 
 /* ---- batch norm ---------------------------------------------------------------------------- */
@@ -699,6 +769,8 @@ int main(void) {
         cmocka_unit_test(test_csr_linear_all_sizes_match_dense_reference),
         cmocka_unit_test(test_csr_linear_dropped_entry_is_not_read),
         cmocka_unit_test(test_csr_linear_grad_all_sizes_match_dense_reference),
+        cmocka_unit_test(test_csr_linear_grad_is_the_sum_of_its_groups_bit_by_bit),
+        cmocka_unit_test(test_csr_linear_grad_of_a_full_column_matches_the_plain_sum),
         cmocka_unit_test(test_norm_all_sizes_match_reference_and_differences),
         cmocka_unit_test(test_bias_relu_all_sizes_match_formula),
         cmocka_unit_test(test_relu_nan_stays_nan),

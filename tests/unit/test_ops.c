@@ -312,7 +312,7 @@ static double weight_of(const bench *b, int64_t c) {
 static double softmax_loss(bench *b) {
     pgcn_i_loss loss;
     loss_prepare(b, true);
-    must(pgcn_i_loss_init(&loss, b->n, b->test->samples, (int)b->c));
+    must(pgcn_i_loss_init(&loss, b->n, b->test->samples, (int)b->c, PGCN_GROUPS));
     float *weight = ref_filled_floats(1, b->c);
     for (int64_t c = 0; c < b->c; c++) weight[c] = (float)weight_of(b, c);
     if (b->test->weighted) loss.class_weight = weight;
@@ -358,7 +358,7 @@ static double softmax_loss_reference(const bench *b) {
 static double binary_loss(bench *b) {
     pgcn_i_loss loss;
     loss_prepare(b, false);
-    must(pgcn_i_loss_init(&loss, b->n, b->test->samples, (int)b->c));
+    must(pgcn_i_loss_init(&loss, b->n, b->test->samples, (int)b->c, PGCN_GROUPS));
     double value = pgcn_i_loss_run(&loss, &b->tape, b->leaf[0],
                                    &(pgcn_i_target){NULL, b->target, b->mask, b->masked}, 0, 1)
                        .cross_entropy;
@@ -471,6 +471,7 @@ static void bench_open(bench *b, const op_case *test, int64_t n, int64_t c) {
     must(pgcn_i_pool_new(2, &b->pool));
     must(pgcn_i_params_init(&b->params, 4));
     must(pgcn_i_tape_init(&b->tape, b->pool, &b->params, 1, true));
+    b->tape.samples = b->test->samples > 0 ? b->test->samples : 1;
     b->tape.seed = 77;
     b->tape.step = 3;
     test->kind->declare(b);
@@ -674,7 +675,7 @@ static void scoring_open(scoring *s, int64_t n, int c) {
     *s = (scoring){.random = ref_random_floats(34, n * c)};
     must(pgcn_i_pool_new(2, &s->pool));
     must(pgcn_i_tape_init(&s->tape, s->pool, &s->params, 1, false));
-    must(pgcn_i_loss_init(&s->loss, n, 1, c));
+    must(pgcn_i_loss_init(&s->loss, n, 1, c, PGCN_GROUPS));
     s->logits = (pgcn_i_value){.data = s->random, .rows = n, .cols = c};
     s->label = calloc((size_t)n, sizeof *s->label);
     s->labels = calloc((size_t)(n * c), 1);

@@ -95,8 +95,8 @@ static void test_cut_blocks_cover_all_rows_once(void **state) {
     (void)state;
     static const int64_t rows[] = {0, 1, 63, 64, 65, 2708, 65536, 65537, 1000000, 2147483647};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        pgcn_i_blocks cuts[] = {pgcn_i_blocks_of(rows[i]), pgcn_i_groups_of(rows[i])};
-        const int64_t most[] = {PGCN_MAX_BLOCKS, PGCN_MAX_GROUPS};
+        pgcn_i_blocks cuts[] = {pgcn_i_blocks_of(rows[i]), pgcn_i_groups_of(rows[i], PGCN_GROUPS)};
+        const int64_t most[] = {PGCN_MAX_BLOCKS, PGCN_GROUPS};
         for (int c = 0; c < 2; c++) {
             int64_t next = 0;
             assert_true(cuts[c].count <= most[c]);
