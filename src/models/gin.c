@@ -77,7 +77,7 @@ static pgcn_i_value *record(pgcn_i_tape *tape, const pgcn_config *config, const 
         prefixes of = prefixes_of(l);
         pgcn_i_value *x = pgcn_i_op_pathconv(
             tape, h[l],
-            (pgcn_i_pathconv){.transition = view->transitions,
+            (pgcn_i_pathconv){.transition = &view->transitions[l],
                               .kernel = PGCN_KERNEL_LAYER,
                               .k = 2,
                               .s = pgcn_i_network_kernel_param(params, config, l)});
@@ -110,8 +110,7 @@ static const pgcn_i_setting *const own[] = {&eps, NULL};
 
 const pgcn_i_network pgcn_i_gin = {
     .name = "gin",
-    .about =
-        "sums over neighbours and a small network per layer; the baseline for graphs",
+    .about = "sums over neighbours and a small network per layer; the baseline for graphs",
     .declare = declare,
     .start = start,
     .record = record,

@@ -90,6 +90,11 @@ pgcn_status pgcn_i_network_declare(pgcn_i_params *params, const pgcn_config *con
         add_buffer(params, shape.features, "input.deviation");
     }
     pgcn_i_network_of(config)->declare(params, config, shape);
+    if (params->full)
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT,
+                           "internal: the network %s declares more than %d parameters; raise "
+                           "MOST_OF_LAYER or MOST_OF_ENDS",
+                           pgcn_i_network_of(config)->name, params->capacity);
     return PGCN_OK;
 }
 

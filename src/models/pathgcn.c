@@ -202,7 +202,7 @@ static pgcn_i_value *record_paths(pgcn_i_tape *tape, const pgcn_config *config,
                                                                           : NULL;
     return pgcn_i_op_pathconv(
         tape, h,
-        (pgcn_i_pathconv){.transition = &view->transitions[config->paths_per_layer ? layer : 0],
+        (pgcn_i_pathconv){.transition = &view->transitions[layer],
                           .kernel = config->kernel,
                           .k = config->path_length,
                           .s = pgcn_i_network_kernel_param(tape->params, config, layer),
@@ -287,8 +287,7 @@ static pgcn_i_cost cost(const pgcn_config *config) {
 
 const pgcn_i_network pgcn_i_pathgcn = {
     .name = "pathgcn",
-    .about =
-        "the network of the paper: learnt weights of the steps of walks, 1x1 convolutions",
+    .about = "the network of the paper: learnt weights of the steps of walks, 1x1 convolutions",
     .declare = declare,
     .start = start,
     .record = record,

@@ -56,6 +56,7 @@ typedef struct pgcn_i_param {
 typedef struct pgcn_i_params {
     pgcn_i_arena arena;
     int count, capacity;
+    bool full; /* more were declared than there is room for: our own mistake */
     pgcn_i_param *param;
     int64_t total;
     float *value;                       /* [total] */
@@ -119,11 +120,12 @@ typedef enum pgcn_i_space {
 /* A network reads a view. Pointers stay the same while a tape lives; what they point to, and the numbers of
  * rows, change from batch to batch. */
 typedef struct pgcn_i_view {
-    int64_t rows[PGCN_I_SPACES];          /* of one sample */
-    int samples;                          /* stacked copies of all rows */
-    int groups;                           /* of nodes, at most, that sums are made by */
-    const pgcn_i_input *input;            /* features of the nodes */
-    const pgcn_i_transition *transitions; /* one, or one per layer when config->paths_per_layer */
+    int64_t rows[PGCN_I_SPACES]; /* of one sample */
+    int samples;                 /* stacked copies of all rows */
+    int groups;                  /* of nodes, at most, that sums are made by */
+    const pgcn_i_input *input;   /* features of the nodes */
+    const pgcn_i_transition
+        *transitions;    /* [layers]; the same one unless layers have paths of their own */
     const float *degree; /* [nodes] that visits are scaled by; NULL: they are not */
     const int64_t
         *segment; /* [samples * graphs + 1] rows of each graph; NULL: nodes are classified */

@@ -576,10 +576,13 @@ const char *pgcn_i_config_difference(const pgcn_config *a, const pgcn_config *b)
 
 pgcn_status pgcn_i_config_apply(pgcn_config *config, const char *settings) {
     char key[64], value[64];
-    int used;
-    while (sscanf(settings, " %63[^= ]=%63s%n", key, value, &used) == 2) {
+    while (*(settings += strspn(settings, " "))) {
+        size_t name = strcspn(settings, "="), all = strcspn(settings, " ");
+        if (name >= all) break; /* a word without a value ends it */
+        snprintf(key, sizeof key, "%.*s", (int)name, settings);
+        snprintf(value, sizeof value, "%.*s", (int)(all - name - 1), settings + name + 1);
         PGCN_TRY(pgcn_config_set(config, key, value));
-        settings += used;
+        settings += all;
     }
     pgcn_config_adopt(config);
     return PGCN_OK;

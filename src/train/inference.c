@@ -67,7 +67,7 @@ static pgcn_status open_runner(pgcn_i_session *s) {
                                          .input = s->input,
                                          .spatial = &s->spatial,
                                          .per_graph = model->task == PGCN_TASK_GRAPH,
-                                         .layers = 1, /* one transition serves all layers */
+                                         .layers = s->config.layers,
                                          .samples = 1,
                                          .graphs = s->config.batch,
                                          .sampled = s->inference.draws > 0}};

@@ -3,6 +3,7 @@
 #include "train/train.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Beyond this a feature is not of the size of the others, whatever they are: products with it lose all
@@ -53,15 +54,16 @@ static const char *name_in_model(const void *of, int64_t j) {
 
 /* "layer 2 (layers.1.weight)": the last parameter on the way to the operation says where it is. */
 static void name_place(const pgcn_i_tape *tape, const pgcn_i_op *bad, char *out, size_t bytes) {
+    static const char layers[] = "layers.";
     const pgcn_i_param *param = NULL;
-    int layer;
     for (const pgcn_i_op *op = tape->op; op <= bad; op++)
         for (int j = 1; j >= 0; j--)
             if (op->param[j]) param = op->param[j];
     if (!param)
         snprintf(out, bytes, "the inputs");
-    else if (sscanf(param->name, "layers.%d.", &layer) == 1)
-        snprintf(out, bytes, "layer %d (%s)", layer + 1, param->name);
+    else if (strncmp(param->name, layers, strlen(layers)) == 0)
+        snprintf(out, bytes, "layer %ld (%s)", strtol(param->name + strlen(layers), NULL, 10) + 1,
+                 param->name);
     else
         snprintf(out, bytes, "%s",
                  strncmp(param->name, "embed", 5) == 0 ? "the first layer (embed.weight)"

@@ -134,7 +134,10 @@ static inline void network_prepare(network *net, const problem *p, const char *t
     assert_true(config->layers <= 8);
     for (int l = 0; l < config->layers; l++) {
         net->transitions[l] = pgcn_i_spatial_transition(&net->spatial, config->samples);
-        if (l >= net->samplers) continue;
+        if (l >= net->samplers) {
+            if (net->samplers > 0) net->transitions[l].visits = net->visits[0];
+            continue;
+        }
         must(pgcn_i_visits_new(&net->spatial.walker, NULL, config->samples, true, &net->visits[l]));
         pgcn_i_visits_sample(net->visits[l], &net->spatial.walker, net->pool, config->seed,
                              PGCN_I_RNG_WALK, 0, l, net->spatial.visit_degree);

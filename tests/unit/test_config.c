@@ -33,7 +33,7 @@ static const struct {
     {"input-hops", {"0", "2.5"}, {"-1", "", "many"}},
     {"input-norm", {"no", "yes"}, {"batch", "", "2"}},
     {"dropout-hidden", {"0.5", "0.999"}, {"1", "-0.1", "x"}},
-    {"model", {"gin", "pathgcn"}, {"gcn", "", "GIN"}},
+    {"model", {"gin", "pathgcn"}, {"gim", "", "GIN"}},
     {"readout", {"layers", "relu"}, {"mean", "", "layer"}},
     {"batch", {"0", "128"}, {"-1", "2e9", "all"}},
     {"steps", {"0", "50"}, {"-1", "1000001", "x"}},

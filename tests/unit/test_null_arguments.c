@@ -387,7 +387,7 @@ static bool empty_structs(void) {
         CONFIG(layers, INT_MAX) && CONFIG(channels, 0) && CONFIG(path_length, INT_MIN) &&          \
         CONFIG(paths, 0) && CONFIG(kernel, (pgcn_kernel)9) && CONFIG(mix, (pgcn_mix)-1) &&         \
         CONFIG(kernel_start, 9) && CONFIG(residual, 9) && CONFIG(scaling, 9) &&                    \
-        CONFIG(model, 9) && CONFIG(readout, 9) && CONFIG(direction, 9) && CONFIG(train_form, 9) && \
+        CONFIG(model, 999) && CONFIG(readout, 9) && CONFIG(direction, 9) && CONFIG(train_form, 9) && \
         CONFIG(select, 9) && CONFIG(normalise, 9) && CONFIG(walk, 9) &&                            \
         CONFIG(alpha, (double)NAN) && CONFIG(dropout, 1e300) && CONFIG(epochs, INT_MIN) &&         \
         CONFIG(threads, -1) && CONFIG(batch, -1) && CONFIG(eval_every, 0) &&                       \
