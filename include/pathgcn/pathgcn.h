@@ -249,7 +249,7 @@ PGCN_API pgcn_status pgcn_dataset_from_arrays(const pgcn_dataset_arrays *arrays,
 /* Whether the first line of text files is a header. */
 typedef enum pgcn_header {
     PGCN_HEADER_AUTO =
-        0, /* decided by words, types and what occurs again; a note tells the outcome */
+        0, /* decided by words, types and what occurs again; a note reports the outcome */
     PGCN_HEADER_YES = 1,
     PGCN_HEADER_NO = 2
 } pgcn_header;
@@ -362,7 +362,7 @@ typedef struct pgcn_dataset_info {
     int64_t featureless; /* nodes that the source has no features of: models read the mean of the
                             training nodes instead */
     pgcn_measure
-        measure; /* what results on it are told in: accuracy, or what its publishers report */
+        measure; /* what results on it are reported in: accuracy, or what its publishers report */
 } pgcn_dataset_info;
 PGCN_API pgcn_dataset_info pgcn_dataset_describe(const pgcn_dataset *data);
 PGCN_API const pgcn_graph *pgcn_dataset_graph(const pgcn_dataset *data);
@@ -593,7 +593,7 @@ typedef struct pgcn_config {
     char class_weights[PGCN_SETTING_BYTES];
     /* the run: no influence on the result */
     int threads;
-    bool recompute; /* less memory for deep networks: values are computed again, not kept */
+    bool recompute; /* less memory for deep networks: values are recomputed, not kept */
     /* Where the settings come from, "cora version 1 sha256 ...": set by pgcn_recipe_load(), kept in
      * models. Empty: from no recipe. */
     char recipe[160];
@@ -675,7 +675,7 @@ typedef struct pgcn_recipe_info {
     char about[256];    /* one sentence */
     char searched[512]; /* what was searched, or where the values come from; may be empty */
     char measure
-        [24]; /* as pgcn_measure_name(): what results are told in; may be empty: the data's */
+        [24]; /* as pgcn_measure_name(): what results are reported in; may be empty: the data's */
     /* Filled by the library, not looked at when writing: */
     char sha256[65];    /* of the file's text */
     char origin[256];   /* the file, or "built in" */

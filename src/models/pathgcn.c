@@ -111,7 +111,7 @@ static double mean_hops(double a, int k) {
     return hops / sum;
 }
 
-/* The decay a for which a layer walks so many hops (bisection: mean_hops falls with a). */
+/* The decay a for which a layer walks `wanted` hops (bisection: mean_hops falls with a). */
 static double smooth_decay(double wanted, int k) {
     double low = 0, high = 1;
     if (mean_hops(0, k) <= wanted) return 0;

@@ -83,7 +83,7 @@ static void put_json(json_t *metadata, const char *key, json_t *object) {
     json_decref(object);
 }
 
-/* What checkpoint and model both tell, in HEADING_KEYS keys. */
+/* What checkpoint and model both hold, in HEADING_KEYS keys. */
 typedef struct heading {
     const char *format;
     const pgcn_config *config;
@@ -193,7 +193,7 @@ static pgcn_status read_groups(const pgcn_i_safetensors *file, int64_t *groups) 
     return read_number(file, "groups", 1, PGCN_MAX_GROUPS, groups);
 }
 
-/* Files of pathgcn 0.1 do not tell their revision, which is 0, nor the masks of their split. */
+/* Files of pathgcn 0.1 do not hold their revision, which is 0, nor the masks of their split. */
 static pgcn_status read_revision(const pgcn_i_safetensors *file, int64_t *revision, char isa[16],
                                  pgcn_i_split_id *split_id) {
     *revision = 0;

@@ -100,7 +100,7 @@ static const field fields[] = {
 #undef GROUP
 #define GROUP "run"
     INT ("threads", threads, 0, 1024, "threads; 0: one per core; no influence on any result"),
-    BOOL("recompute", recompute, "deep networks in less memory: most values are computed a second time on the way back and not kept; slower, no influence on any result"),
+    BOOL("recompute", recompute, "deep networks in less memory: most values are recomputed in the backward pass and not kept; slower, no influence on any result"),
 #undef GROUP
 };
 /* clang-format on */

@@ -69,10 +69,10 @@ static void count_row(pgcn_i_tally *tally, int64_t i) {
     for (int k = 0; k < c; k++) {
         if (p[k] > p[best]) best = k;
         if (!tally->labels) continue;
-        bool has = tally->labels[i * c + k], said = pgcn_i_predicts((double)p[k]);
+        bool has = tally->labels[i * c + k], predicted = pgcn_i_predicts((double)p[k]);
         count[k].items += has;
-        count[k].predicted += said;
-        count[k].hits += has && said;
+        count[k].predicted += predicted;
+        count[k].hits += has && predicted;
     }
     if (tally->labels) return;
     count[tally->label[i]].items++;

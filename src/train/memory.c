@@ -1,4 +1,4 @@
-/* How much memory a training takes, said before its first epoch.
+/* How much memory a training takes, reported before its first epoch.
  *
  * Everything is allocated by then, so that it only has to be added up; but pages that nobody
  * touches cost nothing, and visit lists have room for p entries per row and hop where equal visits

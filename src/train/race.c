@@ -126,7 +126,7 @@ static int costliest_first(const void *a, const void *b) {
 /* What the rungs from the present one on take at most: nobody knows yet who goes on. */
 static double expect(const pgcn_race *race) {
     double sum = 0, *costs = pgcn_i_alloc(race->members > 0 ? race->members : 1, sizeof *costs);
-    if (!costs) return 0; /* only progress is told by it */
+    if (!costs) return 0; /* only progress is reported by it */
     for (int r = race->rung; r < race->rungs; r++) {
         for (int i = 0; i < race->members; i++)
             costs[i] = cost(race, r, &race->family[race->running[i]]);

@@ -35,7 +35,7 @@ typedef struct pgcn_i_usage {
     pgcn_task task;           /* PGCN_TASK_NONE: not known */
     const pgcn_dataset *data; /* NULL: not known */
 } pgcn_i_usage;
-/* Field number `field` is the caller's now; and whether pgcn_config_set() has said so. */
+/* Marks field number `field` as set by the caller; and whether pgcn_config_set() has marked it. */
 void pgcn_i_config_mark(pgcn_config *config, int field);
 bool pgcn_i_config_is_set(const pgcn_config *config, int field);
 bool pgcn_i_config_has_set(const pgcn_config *config, const char *key); /* the same by name */
@@ -283,7 +283,7 @@ pgcn_i_chosen pgcn_i_feed_part(const pgcn_i_feed *feed, int64_t i);
 
 /* Task, split and names fit; counts the items of the split. */
 pgcn_status pgcn_i_trainer_check(pgcn_trainer *trainer);
-/* The configuration with what follows from it and the data, which models then tell. */
+/* The configuration with what follows from it and the data, which models then hold. */
 void pgcn_i_trainer_settle(pgcn_trainer *trainer);
 
 /* ---- the trainer (trainer.c) ------------------------------------------------------------------ */

@@ -9,7 +9,7 @@
 
 /* ---- who has set a field ----------------------------------------------------------------------- */
 
-/* config->origin[i]: nobody has said who, so that it is the caller's unless it is the default; the
+/* config->origin[i]: not known, so that it is the caller's unless it is the default; the
  * caller, by pgcn_config_set(); or else a hash of the text that was adopted. */
 enum { BY_NOBODY = 0, BY_CALLER = 1, LEAST_HASH = 2 };
 

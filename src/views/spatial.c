@@ -1,5 +1,5 @@
 /* What a network needs of the graph: the walker, the exact operator and the degrees that scale
- * visits; of the graph as it is or with its edges turned round. Made once per run by the trainer and
+ * visits; of the graph as it is or with reversed edges. Made once per run by the trainer and
  * by inference. */
 #include "views/views.h"
 

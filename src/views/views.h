@@ -119,7 +119,7 @@ typedef struct pgcn_i_views_opts {
     bool per_graph; /* graphs are classified */
     int layers;
     int samples;
-    int64_t graphs; /* of a set, at most so many at a time; 0: all */
+    int64_t graphs; /* of a set: at most N at a time; 0: all */
     bool sampled;   /* paths are drawn; otherwise the exact transition is used */
     bool per_layer; /* each layer draws paths of its own */
     bool training;  /* a backward pass: transposes, and the columns of sparse features */
