@@ -193,10 +193,20 @@ void cli_put_scores(json_t *object, const char *part, const pgcn_score *score);
 /* Prints a note that suggests a measure if the training classes are imbalanced and the data set
  * names no measure. */
 void cli_note_unequal(FILE *out, const pgcn_dataset *data);
-/* Prints one sentence of advice if a class is never predicted or, without class weights, the
- * majority baseline is not beaten. class_name: of val->first_missed, or NULL. */
-void cli_advise(FILE *out, const pgcn_score *val, const char *class_name, pgcn_task task,
-                bool weighted);
+/* Prints a note if a split has so few labelled validation items that they decide little. */
+void cli_note_few(FILE *out, const pgcn_dataset *data);
+/* How a run was trained, as far as advice depends on it. */
+typedef struct cli_training {
+    pgcn_task task;
+    bool weighted;   /* with class weights */
+    bool by_measure; /* epochs were chosen by another measure than accuracy or loss */
+} cli_training;
+/* Whether accuracy is below what the training was about: the majority baseline is not beaten. */
+bool cli_is_beaten(const pgcn_score *val, const cli_training *training);
+/* Prints one sentence of advice if a class is never predicted or the majority baseline is not beaten.
+ * class_name: of val->first_missed, or NULL. */
+void cli_advise(FILE *out, const pgcn_score *val, const char *class_name,
+                const cli_training *training);
 
 /* ---- interval.c ----------------------------------------------------------------------------- */
 
@@ -259,6 +269,7 @@ pgcn_status cli_source_check(const cli_command *command, const char *name,
 void cli_print_notes(FILE *out, const pgcn_dataset *data); /* "note: ...", a line each */
 /* --recipe auto: a race finds the recipe. */
 bool cli_is_auto(const char *recipe);
+bool cli_is_usual(const char *recipe);
 /* Whether a recipe is for any data set, or there is none. */
 bool cli_is_general(const pgcn_recipe_info *recipe);
 /* Writes directory/data.json: how the data was loaded, with absolute paths. cli_source_recall() reads

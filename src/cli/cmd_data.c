@@ -309,8 +309,8 @@ static void print_classes(const pgcn_dataset *data, const pgcn_dataset_info *inf
     else
         printf("%-20s %.3f  (%s)\n", "edge homophily", info->edge_homophily,
                info->edge_homophily > 0.5
-                   ? "neighbours are mostly alike: the default smoothing start fits"
-                   : "neighbours are mostly unlike: try --kernel-start identity --self-loops no");
+                   ? "most links join equal classes; train finds out which settings suit it"
+                   : "most links join different classes; train finds out which settings suit it");
 }
 
 static void print_splits(const pgcn_dataset *data, const pgcn_dataset_info *info) {

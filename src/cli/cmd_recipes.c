@@ -15,10 +15,11 @@ const cli_command cli_recipes = {
     .arguments = "list | show",
     .text =
         "A recipe is a text file of settings for a data set and a task, with sections for depths.\n"
-        "'train' takes the one of the data set's own name, else the one of its task (any-graph,\n"
-        "any-multilabel), or --recipe: a name (cora-full), a family (paper is paper-cora for cora,\n"
-        "full is cora-full, paper-full is paper-cora-full), a file of yours (with a / in its path, or\n"
-        "ending in .recipe), or none.\n"
+        "'train' takes the one of the data set's own name. Where there is none, those for any data\n"
+        "(any-...) race on validation and the winner is trained: --recipe auto. --recipe takes a name\n"
+        "(cora-full), a kind (paper is paper-cora for cora, full is cora-full, paper-full is\n"
+        "paper-cora-full), usual (the data set's own, or its task's, without a race), a file of yours\n"
+        "(with a / in its path, or ending in .recipe), or none.\n"
         "\n"
         "Names are looked up in the folder PATHGCN_RECIPES, then among those that came with the\n"
         "program. Without a part, 'recipes' lists them.",

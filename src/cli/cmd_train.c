@@ -30,7 +30,7 @@ const cli_command cli_train = {
         "race, race.json (what each recipe scored). With --seeds N > 1 each run has its own folder\n"
         "seed-S in it, and model.safetensors is the one that did best on validation. Ctrl-C finishes\n"
         "the epoch and saves; the same command with --resume continues, and ends with the same bits as\n"
-        "if it had not been interrupted.\n"
+        "if it had not been interrupted. A race is not saved: interrupted in one, it is run again.\n"
         "\n"
         "A run that is in the directory is never lost by accident. The same command prints its result\n"
         "once more and trains nothing; with more --epochs and --resume it continues. Other data, another\n"
@@ -182,7 +182,7 @@ static void default_out(const char *name, char out[CLI_PATH_BYTES]) {
 static pgcn_status start_from_recipe(train_request *r, const pgcn_dataset *data,
                                      const cli_arguments *arguments, pgcn_config *config) {
     int layers = cli_is_given(arguments, "layers") ? config->layers : 0;
-    bool usual = r->recipe && strcmp(r->recipe, "usual") == 0;
+    bool usual = cli_is_usual(r->recipe);
     r->races = cli_is_auto(r->recipe);
     if (r->races) return PGCN_OK;
     const char *named = usual ? NULL : r->recipe;
@@ -235,7 +235,10 @@ static pgcn_status load_and_train(train_request *r, cli_arguments *arguments) {
     pgcn_status status = cli_weights_read(&cli_train, &r->source, data, arguments, &weights);
     if (status == PGCN_OK) status = start_from_recipe(r, data, arguments, &config);
     if (status == PGCN_OK) status = prepare_as_recipe(r, steps, &data);
-    if (status == PGCN_OK && !r->quiet) cli_print_notes(stderr, data);
+    if (status == PGCN_OK && !r->quiet) {
+        cli_print_notes(stderr, data);
+        cli_note_few(stderr, data);
+    }
     if (status == PGCN_OK && !r->quiet && !cli_is_given(arguments, "select") && !*r->used.measure)
         cli_note_unequal(stderr, data);
     if (status == PGCN_OK) /* a race checks the options with the settings of every family */

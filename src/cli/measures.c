@@ -109,14 +109,45 @@ void cli_note_unequal(FILE *out, const pgcn_dataset *data) {
     free(count);
 }
 
+/* ---- few validation items ------------------------------------------------------------------------ */
+
+void cli_note_few(FILE *out, const pgcn_dataset *data) {
+    enum { FEW = 8 };
+    pgcn_dataset_info info = pgcn_dataset_describe(data);
+    const uint8_t *val;
+    const int32_t *label = pgcn_dataset_labels(data);
+    int64_t items = 0;
+    if (!label || !pgcn_dataset_split(data, 0, NULL, &val, NULL)) return;
+    for (int64_t i = 0; i < info.items; i++) items += val[i] && label[i] >= 0;
+    if (items > 0 && items < FEW)
+        fprintf(
+            out,
+            "note: %lld validation %s decide which epoch and which settings are the best: too few "
+            "to tell; more labels, or several --seeds, make it more certain\n",
+            (long long)items, cli_items(info.task));
+}
+
 /* ---- what was not learnt ------------------------------------------------------------------------ */
 
-void cli_advise(FILE *out, const pgcn_score *val, const char *class_name, pgcn_task task,
-                bool weighted) {
-    /* class weights trade accuracy for the rare classes */
-    bool beaten = weighted || isnan(val->majority) || val->accuracy > val->majority;
-    if (task == PGCN_TASK_MULTILABEL || (beaten && val->classes_missed == 0)) return;
-    const char *of = cli_items(task);
+/* Class weights, and epochs chosen by another measure, trade accuracy for the rare classes. */
+bool cli_is_beaten(const pgcn_score *val, const cli_training *training) {
+    return training->weighted || training->by_measure || isnan(val->majority) ||
+           val->accuracy > val->majority;
+}
+
+/* What has not been tried yet. */
+static const char *first_remedy(const cli_training *training) {
+    if (training->weighted && training->by_measure) return "";
+    if (training->weighted) return "--select macro-f1 and, if that is not enough, ";
+    if (training->by_measure) return "--class-weights balanced and, if that is not enough, ";
+    return "--class-weights balanced --select macro-f1 and, if that is not enough, ";
+}
+
+void cli_advise(FILE *out, const pgcn_score *val, const char *class_name,
+                const cli_training *training) {
+    bool beaten = cli_is_beaten(val, training);
+    if (training->task == PGCN_TASK_MULTILABEL || (beaten && val->classes_missed == 0)) return;
+    const char *of = cli_items(training->task);
     if (!beaten)
         fprintf(out,
                 "On validation %s the most frequent class alone has %.2f%%, which is not beaten",
@@ -128,6 +159,5 @@ void cli_advise(FILE *out, const pgcn_score *val, const char *class_name, pgcn_t
         fprintf(out, " %s never predicted", val->classes_missed > 1 ? "are" : "is");
     }
     fprintf(out, "; try %sless regularisation: --dropout 0.2 --wd-mix 0 --wd-kernel 0.\n",
-            weighted ? ""
-                     : "--class-weights balanced --select macro-f1 and, if that is not enough, ");
+            first_remedy(training));
 }

@@ -105,6 +105,10 @@ bool cli_is_auto(const char *recipe) {
     return recipe && strcmp(recipe, "auto") == 0;
 }
 
+bool cli_is_usual(const char *recipe) {
+    return recipe && strcmp(recipe, "usual") == 0;
+}
+
 bool cli_is_general(const pgcn_recipe_info *recipe) {
     return recipe->version == 0 || strcmp(recipe->dataset, "any") == 0;
 }

@@ -155,8 +155,11 @@ static pgcn_status run_race(const train_request *r, pgcn_race *race, long long r
     }
     if (m.on) fprintf(stderr, "\r\033[K");
     if (status != PGCN_OK || pgcn_race_finished(race)) return cli_report(&cli_train, status);
-    fprintf(stderr, "Interrupted in the race for the settings; the same command races again, "
-                    "--recipe NAME trains without a race.\n");
+    fprintf(
+        stderr,
+        "Interrupted in the race for the settings, of which nothing is kept; the same command%s "
+        "races again, --recipe NAME trains without a race.\n",
+        r->seeds > 1 ? " with --resume" : "");
     return PGCN_ERR_SYSTEM;
 }
 

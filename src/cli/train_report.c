@@ -196,12 +196,13 @@ static void print_measures(const train_request *request, const pgcn_dataset_info
 /* Advice on the first run that needs some. */
 static void advise(const train_request *request, const pgcn_dataset *data,
                    const train_outcome *runs) {
-    bool weighted = strcmp(runs[0].config.class_weights, "none") != 0;
+    const cli_training training = {.task = pgcn_dataset_describe(data).task,
+                                   .weighted = strcmp(runs[0].config.class_weights, "none") != 0,
+                                   .by_measure = runs[0].config.select > PGCN_SELECT_ACCURACY};
     for (long long i = 0; i < request->seeds; i++) {
         const pgcn_score *val = &runs[i].val;
-        if (val->classes_missed == 0 && (weighted || !(val->accuracy <= val->majority))) continue;
-        cli_advise(stdout, val, pgcn_dataset_class_name(data, val->first_missed),
-                   pgcn_dataset_describe(data).task, weighted);
+        if (val->classes_missed == 0 && cli_is_beaten(val, &training)) continue;
+        cli_advise(stdout, val, pgcn_dataset_class_name(data, val->first_missed), &training);
         return;
     }
 }

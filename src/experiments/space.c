@@ -341,13 +341,22 @@ static void draw_all(const exp_space *space, uint64_t seed, int number, int atte
     }
 }
 
+/* Consistency compares samples: of a single one that the space does not change there is none. */
+static bool is_ruled_out(const exp_space *space, const char *key, const pgcn_config *config) {
+    if (strcmp(key, "consistency") != 0 || config->samples > 1) return false;
+    for (int i = 0; i < space->parameters; i++)
+        if (strcmp(space->parameter[i].key, "samples") == 0) return false;
+    return true;
+}
+
 /* Sets the values that have an effect under `uses`; all of them if it is NULL. */
 static bool set_all(const exp_space *space, char value[EXP_MOST_PARAMETERS][48],
                     const pgcn_config *uses, const pgcn_dataset *data, pgcn_config *config) {
     bool fine = true;
     for (int i = 0; i < space->parameters && fine; i++) {
         const char *key = space->parameter[i].key;
-        if (!value[i][0] || (uses && pgcn_config_unused(uses, data, key))) continue;
+        if (!value[i][0] || is_ruled_out(space, key, config)) continue;
+        if (uses && pgcn_config_unused(uses, data, key)) continue;
         fine = pgcn_config_set(config, key, value[i]) == PGCN_OK;
     }
     return fine;

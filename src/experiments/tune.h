@@ -88,6 +88,7 @@ typedef struct exp_search {
     const exp_data *data;
     pgcn_config present;
     pgcn_recipe_info recipe; /* that `present` comes from */
+    bool own_files;          /* the data is given by --edges and the like, not by a name */
     bool races;              /* which is the winner of a race; with --nested one for every split */
     const exp_space *space;
     uint64_t seed;

@@ -18,7 +18,7 @@ static pgcn_status load(const exp_tune_request *r, const char *steps, pgcn_datas
  * and a test node of one is a training node of another. So a nested search does not start from
  * it. */
 static bool starts_with_race(const exp_tune_request *r, const pgcn_recipe_info *found) {
-    if (r->recipe) return cli_is_auto(r->recipe);
+    if (r->recipe) return cli_is_auto(r->recipe); /* not of --recipe usual */
     return r->nested || cli_is_general(found);
 }
 
@@ -60,6 +60,9 @@ pgcn_status exp_tune_race(const exp_tune_request *r, const pgcn_dataset *data, e
     pgcn_config given = pgcn_config_default();
     char name[64] = "";
     CLI_TRY(cli_apply(&cli_tune, r->arguments, &given));
+    if (s->rule == EXP_BY_MEASURE && s->measure != PGCN_MEASURE_ACCURACY &&
+        !cli_is_given(r->arguments, "select")) /* the race goes by what the search goes by */
+        pgcn_config_set(&given, "select", pgcn_measure_name(s->measure));
     int depth = cli_is_given(r->arguments, "layers") ? given.layers : 0;
     CLI_TRY(race_to_start(data, &given, depth, s, name));
     if (!r->quiet)
@@ -72,9 +75,10 @@ pgcn_status exp_tune_race(const exp_tune_request *r, const pgcn_dataset *data, e
 /* The recipe to start from, or the race that finds it. */
 static pgcn_status find_start(const exp_tune_request *r, const pgcn_dataset *data, int depth,
                               exp_search *s) {
-    const char *named = cli_is_auto(r->recipe) ? NULL : r->recipe;
+    const char *named = cli_is_auto(r->recipe) || cli_is_usual(r->recipe) ? NULL : r->recipe;
     CLI_TRY(cli_report(&cli_tune, pgcn_recipe_for(named, data, depth, &s->present, &s->recipe)));
     s->races = starts_with_race(r, &s->recipe);
+    s->own_files = r->dataset == NULL;
     pgcn_dataset_info info = pgcn_dataset_describe(data);
     if (!r->score) s->measure = cli_measure_of(&info, &s->recipe);
     if (!s->races) return PGCN_OK;
@@ -126,8 +130,9 @@ pgcn_status exp_tune_load(const exp_tune_request *r, const exp_search *s, const 
     CLI_TRY(load(r, steps, &out->data));
     if (!s->races) /* a race checks the settings that it finds */
         CLI_TRY(cli_report(&cli_tune, pgcn_config_check_for(&s->present, out->data)));
-    snprintf(out->name, sizeof out->name, "%.127s",
-             r->dataset ? r->dataset : pgcn_dataset_describe(out->data).name);
+    const char *name = r->dataset ? r->dataset : pgcn_dataset_describe(out->data).name;
+    size_t length = r->dataset ? strlen(name) : strcspn(name, ":"); /* own files: without steps */
+    snprintf(out->name, sizeof out->name, "%.*s", (int)(length < 127 ? length : 127), name);
     if (exp_data_hash(out)) return PGCN_OK;
     return cli_fail(&cli_tune, PGCN_ERR_MEMORY, "out of memory");
 }

@@ -318,7 +318,8 @@ pgcn_status exp_tune_report(const exp_search *s, bool json) {
         print_table(s);
         print_border(s);
         printf("\nRecipe: %s (pathgcn train %s --recipe %s). All candidates: %s/tune.json.\n",
-               recipe_path, s->data->name, recipe_path, s->out);
+               recipe_path, s->own_files ? "with the same files and" : s->data->name, recipe_path,
+               s->out);
     }
     json_decref(object);
     return status;

@@ -50,7 +50,7 @@ same_runs "killed three times" threads-1 killed
 sleep 0.7
 kill -INT $! && code=0 && wait $! || code=$?
 [ $code = 1 ] || fail "exit code $code after Ctrl-C in the race"
-holds "$err" "Interrupted in the race for the settings; the same command races again"
+holds "$err" "Interrupted in the race for the settings, of which nothing is kept; the same command races again"
 
 # ---- several seeds: a race each ----------------------------------------------------------------------
 

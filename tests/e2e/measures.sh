@@ -21,6 +21,12 @@ grep -q "most frequent class alone has 90.00%, which is not beaten, and class 'r
 grep -q "accuracy 90.00 (most frequent class 90.00), balanced accuracy 50.00, macro-F1 47.37" "$out" || fail "measures: $(cat "$out")"
 run 0 pathgcn train $own --epochs 3 --out selected --select auc
 ! grep -q "classes are unequal" "$err" || fail "a note although a measure was named"
+
+# Four validation nodes decide nothing, and the note says so; many are no matter.
+run 0 pathgcn train karate --prepare random=60/10/30 --epochs 5 --out few
+grep -q "note: [1-4] validation nodes decide" "$err" || fail "no note about few validation nodes: $(cat "$err")"
+run 0 pathgcn train sbm --epochs 2 --out enough
+! grep -q "validation nodes decide" "$err" || fail "a note about enough validation nodes"
 grep -q '"val_auc":' selected/history.jsonl || fail "history.jsonl does not tell the measure"
 ! grep -q '"val_auc":' plain/history.jsonl || fail "history.jsonl tells a measure that nobody named"
 

@@ -216,8 +216,25 @@ static void test_space_border_is_where_a_wider_one_could_go_on(void **state) {
     exp_space_free(&space);
 }
 
+/* A start with one sample has no consistency to search for: the built-in spaces can be drawn from anyway. */
+static void test_space_leaves_out_consistency_where_there_is_one_sample(void **state) {
+    (void)state;
+    const char *name, *text, *about;
+    for (int i = 0; (name = exp_space_builtin(i, &text, &about)); i++) {
+        exp_space space = parse(text);
+        pgcn_config present = settings("samples=1 consistency=0"), config;
+        if (strcmp(name, "semi") == 0) assert_non_null(strstr(text, "consistency"));
+        for (int c = 1; c < 20; c++) {
+            assert_true(exp_space_draw(&space, 1, c, &present, NULL, &config));
+            assert_true(config.samples > 1 || config.consistency <= 0);
+        }
+        exp_space_free(&space);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_space_leaves_out_consistency_where_there_is_one_sample),
         cmocka_unit_test(test_space_lines_are_ranges_and_choices),
         cmocka_unit_test(test_space_mistakes_name_line_and_key),
         cmocka_unit_test(test_space_border_is_where_a_wider_one_could_go_on),
