@@ -563,8 +563,8 @@ typedef struct pgcn_config {
     double input_hops;     /* of a smoothing path convolution of the inputs; 0: none */
     bool input_norm;       /* batch norm of what comes out of it */
     double dropout_hidden; /* rate after every path layer but the last */
-    int model;            /* the network, by its number: pgcn_network_name() */
-    pgcn_readout readout; /* where graphs are classified */
+    int model;             /* the network, by its number: pgcn_network_name() */
+    pgcn_readout readout;  /* where graphs are classified */
     /* training */
     pgcn_form train_form;
     int samples;                       /* S: independent samples of paths and dropout per step */

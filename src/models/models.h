@@ -63,8 +63,8 @@ typedef struct pgcn_i_network {
     /* Records the network on a tape, for training (dropout, samples) or inference. Returns the logits. */
     pgcn_i_value *(*record)(pgcn_i_tape *tape, const pgcn_config *config, const pgcn_i_view *view);
     pgcn_i_cost (*cost)(const pgcn_config *config);
-    const char
-        *why_ignored; /* "which has no paths": ends the sentence about an ignored setting, or "" */
+    const char *
+        why_ignored; /* ", which adds up neighbours": ends the sentence about a refused value, or "" */
     bool drops_last_only;             /* `dropout` counts before the last layer alone */
     const pgcn_i_ignored *ignored;    /* ends with a key of NULL; NULL: none */
     const pgcn_i_setting *const *own; /* ends with NULL; NULL: none */

@@ -117,11 +117,18 @@ static inline int64_t *network_segments(const problem *p, int samples) {
     return segment;
 }
 
+/* The settings as a trained model holds them: what the network ignores is what it comes to. */
+static inline pgcn_config network_settings(const char *text) {
+    pgcn_config config = settings(text);
+    must(pgcn_config_check(&config));
+    pgcn_i_config_settle(&config);
+    return config;
+}
+
 /* Everything but the tape; then the tape, whose recording may fail in the tests of memory. */
 static inline void network_prepare(network *net, const problem *p, const char *text, int threads) {
-    *net = (network){.problem = p, .config = settings(text)};
+    *net = (network){.problem = p, .config = network_settings(text)};
     pgcn_config *config = &net->config;
-    must(pgcn_config_check(config));
     must(pgcn_i_pool_new(threads, &net->pool));
     must(pgcn_i_input_new(&p->x, config->normalise, (pgcn_i_standard){0}, true, &net->input));
     must(pgcn_i_spatial_init(&net->spatial, p->graph, config));
@@ -202,6 +209,39 @@ static inline double network_run(network *net) {
                                               net->config.consistency, net->config.temperature);
     if (net->tape.with_grad) pgcn_i_tape_backward(&net->tape);
     return terms.cross_entropy + net->config.consistency * terms.consistency;
+}
+
+/* Along the gradient g of a parameter the loss rises by |g|^2: (f(w + h g) - f(w - h g)) / 2h. */
+static inline void network_check_slope(network *net, const pgcn_i_param *param) {
+    float *w = pgcn_i_value_of(&net->params, param);
+    float *start = calloc((size_t)param->count, sizeof *w);
+    float *g = calloc((size_t)param->count, sizeof *g);
+    double square = 0, side[2];
+    network_run(net);
+    memcpy(start, w, (size_t)param->count * sizeof *w);
+    memcpy(g, net->params.grad + param->first, (size_t)param->count * sizeof *g);
+    for (int64_t i = 0; i < param->count; i++) square += (double)g[i] * (double)g[i];
+    float h = 0.002f / (float)sqrt(square);
+    for (int s = 0; s < 2; s++) {
+        for (int64_t i = 0; i < param->count; i++) w[i] = start[i] + (s ? -h : h) * g[i];
+        side[s] = network_run(net);
+    }
+    memcpy(w, start, (size_t)param->count * sizeof *w);
+    double slope = (side[0] - side[1]) / (2 * (double)h);
+    if (!(fabs(slope - square) < 0.02 * square + 1e-5))
+        fail_msg("%s: the slope is %g, expected %g", param->name, slope, square);
+    free(start), free(g);
+}
+
+/* The gradient of every trained parameter is the slope of the loss. */
+static inline void network_check_slopes(const problem *p, const char *text) {
+    network net;
+    network_open(&net, p, text, 2);
+    network_shake(&net);
+    for (int i = 0; i < net.params.count; i++)
+        if (net.params.param[i].group != PGCN_I_GROUP_BUFFER)
+            network_check_slope(&net, &net.params.param[i]);
+    network_close(&net);
 }
 
 #endif

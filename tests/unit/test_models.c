@@ -1,19 +1,19 @@
 /* The table of networks: what a line of it promises, and settings that only some networks have. */
-#include "nn_help.h"
+#include "network_help.h"
 #include "train/train.h"
 
 #include <string.h>
 
 static void test_models_every_network_is_complete_and_has_a_name_of_its_own(void **state) {
     (void)state;
-    const pgcn_i_network *network;
+    const pgcn_i_network *one;
     int count = 0;
-    for (; (network = pgcn_i_network_at(count)); count++) {
-        assert_true(network->declare && network->record && network->cost && network->why_ignored);
-        assert_string_equal(pgcn_network_name(count), network->name);
+    for (; (one = pgcn_i_network_at(count)); count++) {
+        assert_true(one->declare && one->record && one->cost && one->why_ignored);
+        assert_string_equal(pgcn_network_name(count), one->name);
         assert_true(strlen(pgcn_network_about(count)) > 20);
         for (int other = 0; other < count; other++)
-            assert_string_not_equal(network->name, pgcn_network_name(other));
+            assert_string_not_equal(one->name, pgcn_network_name(other));
     }
     assert_true(count >= 2);
     assert_string_equal(pgcn_network_name(0), "pathgcn"); /* the default of a zeroed field */
@@ -22,9 +22,9 @@ static void test_models_every_network_is_complete_and_has_a_name_of_its_own(void
 /* What a network ignores is a shared setting, and what it comes to is accepted. */
 static void test_models_ignored_settings_exist(void **state) {
     (void)state;
-    const pgcn_i_network *network;
-    for (int i = 0; (network = pgcn_i_network_at(i)); i++)
-        for (const pgcn_i_ignored *ignored = network->ignored; ignored && ignored->key; ignored++) {
+    const pgcn_i_network *one;
+    for (int i = 0; (one = pgcn_i_network_at(i)); i++)
+        for (const pgcn_i_ignored *ignored = one->ignored; ignored && ignored->key; ignored++) {
             pgcn_config config = pgcn_config_default();
             char text[PGCN_SETTING_BYTES];
             must(pgcn_config_get(&config, ignored->key, text, sizeof text));
@@ -98,8 +98,42 @@ static void test_models_files_hold_the_settings_of_their_network_by_name(void **
     assert_string_equal(pgcn_i_config_difference(&config, &read), "eps");
 }
 
+/* Whoever adds a network has this test at once, for nodes and for graphs. */
+static void test_models_every_gradient_is_the_slope_of_the_loss(void **state) {
+    (void)state;
+    problem nodes = problem_new(40), graphs = problem_of_graphs(15);
+    for (int i = 0; pgcn_network_name(i); i++) {
+        char text[256];
+        snprintf(text, sizeof text,
+                 "model=%s layers=2 channels=6 samples=1 consistency=0 dropout=0 seed=11",
+                 pgcn_network_name(i));
+        network_check_slopes(&nodes, text);
+        network_check_slopes(&graphs, text);
+    }
+    problem_free(&nodes), problem_free(&graphs);
+}
+
+/* The depth of a recipe is not the caller's: a network that fixes it must not be refused. */
+static void test_models_settings_of_a_recipe_are_nobodys_mistake(void **state) {
+    (void)state;
+    pgcn_config config;
+    pgcn_recipe_info info;
+    pgcn_field field;
+    must(pgcn_recipe_load(NULL, "cora", 7, &config, &info));
+    for (int i = 0; pgcn_config_field(i, &field); i++)
+        assert_false(pgcn_i_config_is_set(&config, i));
+    char text[PGCN_SETTING_BYTES];
+    must(pgcn_config_get(&config, "layers", text, sizeof text));
+    assert_string_equal(text, "7");
+    pgcn_config again = config;
+    pgcn_config_adopt(&again); /* changes nothing: all is adopted already */
+    assert_memory_equal(again.origin, config.origin, sizeof config.origin);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_models_every_gradient_is_the_slope_of_the_loss),
+        cmocka_unit_test(test_models_settings_of_a_recipe_are_nobodys_mistake),
         cmocka_unit_test(test_models_every_network_is_complete_and_has_a_name_of_its_own),
         cmocka_unit_test(test_models_ignored_settings_exist),
         cmocka_unit_test(test_models_own_settings_have_one_declaration_and_a_preset_in_range),
