@@ -22,7 +22,9 @@ static void draw_visits(void *context) {
     bed *b = context;
     b->step++;
     pgcn_i_visits_sample(b->trainer->train.views.visits[0], &b->trainer->spatial.walker, b->pool,
-                         b->trainer->config.seed, PGCN_I_RNG_WALK, b->step, 0,
+                         (pgcn_i_path_draw){.seed = b->trainer->config.seed,
+                                            .purpose = PGCN_I_RNG_WALK,
+                                            .step = b->step},
                          b->trainer->spatial.visit_degree);
 }
 

@@ -22,23 +22,40 @@ typedef struct pgcn_i_adam_step {
     float correct1, correct2; /* 1 / (1 - beta^t) */
 } pgcn_i_adam_step;
 
-/* What uniform walks read. Where it fits into a cache, the choices of every node are listed: row[u]
- * is the first place of node u's in `choice` (high half) and their number (low half, at least 1: a
- * node without neighbours has itself). row NULL: the graph's own arrays. */
+/* What uniform walks read. If it fits into a cache, the choices of every node are listed: the high
+ * half of row[u] is the index of node u's first choice in `choice`, the low half is the number of
+ * its choices (at least 1: a node without neighbours has itself). row NULL: walks read the graph's
+ * own arrays. */
 typedef struct pgcn_i_walk_steps {
     const pgcn_graph *graph;
     bool may_stay;           /* one more choice: the node itself, after its neighbours */
     const uint64_t *row;     /* [n] or NULL */
-    uint32_t doubtful;       /* twice the most choices of a node; walk.c says what for */
+    uint32_t doubtful;       /* twice the largest number of choices; walk.c says why */
     const pgcn_node *choice; /* [entries + n] at most */
 } pgcn_i_walk_steps;
 
 enum {
-    PGCN_WALK_BATCH = 128, /* walks side by side at most: loads in flight, all of it in L1 */
-    PGCN_WALK_UNIT = 16,   /* their elements are read in such units */
-    PGCN_WALK_HOPS = 4,    /* that one block of random words is good for */
+    PGCN_WALK_BATCH = 128, /* walks side by side, at most: their loads overlap, and all fit in L1 */
+    PGCN_WALK_UNIT = 16,   /* elements are read in multiples of this number */
+    PGCN_WALK_HOPS = 4,    /* hops for one block of random words */
     PGCN_TILE_ROWS = 16    /* rows whose visits are sorted side by side, one per vector lane */
 };
+
+/* Which random words a batch of walks uses: block `block` of every element. */
+typedef struct pgcn_i_walk_words {
+    pgcn_i_rng_domain domain;
+    const uint64_t *element; /* [walks, rounded up to PGCN_WALK_UNIT] */
+    uint32_t block;
+} pgcn_i_walk_words;
+
+/* How sorted visits become entries of a list. Rows and columns of the list are the node ids plus
+ * `shift`. A value is count / p times root[row's node] times inverse_root[visited node]. */
+typedef struct pgcn_i_merge {
+    pgcn_i_entries out; /* out.row may be NULL */
+    int64_t p;
+    pgcn_node shift;
+    const float *root, *inverse_root; /* [n] */
+} pgcn_i_merge;
 
 /* Rows of a matrix: row[0 .. count-1], or first .. first+count-1 where `row` is NULL. */
 typedef struct pgcn_i_rows {
@@ -110,21 +127,18 @@ typedef struct pgcn_i_kernels {
 
     /* Hops 4 block + 1 .. 4 block + hops (at most PGCN_WALK_HOPS) of `count` walks: from
      * nodes[0][b] over nodes[1][b] to nodes[hops][b], with the words of (element[b], block). True
-     * if a draw was refused somewhere (probability degree / 2^32): that walk needs more words, and
-     * the batch is of no use; pgcn_i_walk_one() of paths knows what to do. */
+     * if a draw was rejected (probability degree / 2^32): that walk needs more words, the result is
+     * invalid, and the caller repeats the batch with pgcn_i_walk_one() of paths. */
     bool (*walk_hops)(pgcn_node (*nodes)[PGCN_WALK_BATCH], const pgcn_i_walk_steps *steps,
-                      pgcn_i_rng_domain domain, const uint64_t *element, uint32_t block, int hops,
-                      int count);
+                      const pgcn_i_walk_words *words, int hops, int count);
     /* Sorts the p ids id[q][lane] of every lane; id [p, PGCN_TILE_ROWS] */
     void (*sort_lanes)(pgcn_node *id, int64_t p);
-    /* distinct[lane] = how many different ids the lane has, after sorting */
+    /* distinct[lane] = number of distinct ids of the lane, after sorting */
     void (*count_lanes)(int32_t *distinct, const pgcn_node *id, int64_t p);
-    /* Entries of the nodes first .. first + lanes - 1 after sorting: each lane's distinct ids from
-     * offset[lane] on, rows and columns `shift` higher, with the value count / p times root[row's
-     * node] times inverse_root[id]. out->row may be NULL */
-    void (*merge_lanes)(const pgcn_i_entries *out, const int64_t *offset, const pgcn_node *id,
-                        int64_t p, int lanes, pgcn_node first, pgcn_node shift, const float *root,
-                        const float *inverse_root);
+    /* Entries of the nodes first .. first + lanes - 1 from their sorted visits id [p,
+     * PGCN_TILE_ROWS]: one for each distinct id of a lane, from offset[lane] of args->out on */
+    void (*merge_lanes)(const pgcn_i_merge *args, const int64_t *offset, const pgcn_node *id,
+                        pgcn_node first, int lanes);
     /* sqrt(degree) and 1 / sqrt(degree), or 1 where degree is NULL */
     void (*roots)(float *root, float *inverse_root, const float *degree, int64_t begin,
                   int64_t end);
