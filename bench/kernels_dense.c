@@ -227,8 +227,10 @@ static uint8_t *kept_flags;
 static const uint32_t drop_threshold = 39322; /* 0.6 */
 
 TASK(dropout, chunks_of, b->rows * b->c) {
-    pgcn_i_rng_domain domain = pgcn_i_rng_domain_of(1, PGCN_I_RNG_TEST, 1, 0, 0);
-    b->kernels->dropout(b->out, kept_flags, b->h, domain, drop_threshold, 2.5f, begin, end, 0);
+    const pgcn_i_dropout drop = {.domain = pgcn_i_rng_domain_of(1, PGCN_I_RNG_TEST, 1, 0, 0),
+                                 .threshold = drop_threshold,
+                                 .scale = 2.5f};
+    b->kernels->dropout(b->out, kept_flags, b->h, &drop, begin, end);
 }
 TASK(dropout_limit, chunks_of, b->rows * b->c) {
     limit_copy(b->out, b->h, begin, end);
@@ -250,7 +252,8 @@ static const pgcn_i_adam_step adam_step = {1e-4f, 1e-3f, 0.9f, 0.999f, 1e-8f, 1.
 static float *moment[2]; /* [n, c] each */
 
 TASK(adam, chunks_of, b->rows * b->c) {
-    b->kernels->adam(b->out, moment[0], moment[1], b->g, NULL, &adam_step, begin, end);
+    const pgcn_i_adam_arrays arrays = {.w = b->out, .m = moment[0], .v = moment[1], .g = b->g};
+    b->kernels->adam(&arrays, &adam_step, begin, end);
 }
 TASK(adam_limit, chunks_of, b->rows * b->c) {
     limit_adam(b->out, moment[0], moment[1], b->g, begin, end);
@@ -280,9 +283,14 @@ OVER_BLOCKS(loss) {
     int64_t hits = 0, c = loss_bed.classes;
     loss_bed.loss[task] = 0;
     b->kernels->softmax(loss_bed.probability, loss_bed.logits, begin, end, c);
-    b->kernels->cross_entropy(&loss_bed.loss[task], &hits, loss_bed.gradient, loss_bed.logits,
-                              loss_bed.probability, loss_bed.label, NULL, NULL, b->n, 0.1f, begin,
-                              end, c);
+    const pgcn_i_loss_args args = {.logits = loss_bed.logits,
+                                   .probability = loss_bed.probability,
+                                   .dlogits = loss_bed.gradient,
+                                   .scale = 0.1f,
+                                   .n = b->n,
+                                   .c = c,
+                                   .label = loss_bed.label};
+    b->kernels->cross_entropy(&loss_bed.loss[task], &hits, &args, begin, end);
 }
 OVER_BLOCKS(loss_limit) {
     int64_t c = loss_bed.classes;

@@ -22,7 +22,9 @@ static void draw_visits(void *context) {
     bed *b = context;
     b->step++;
     pgcn_i_visits_sample(b->trainer->train.views.visits[0], &b->trainer->spatial.walker, b->pool,
-                         b->trainer->config.seed, PGCN_I_RNG_WALK, b->step, 0,
+                         (pgcn_i_path_draw){.seed = b->trainer->config.seed,
+                                            .purpose = PGCN_I_RNG_WALK,
+                                            .step = b->step},
                          b->trainer->spatial.visit_degree);
 }
 
@@ -269,8 +271,14 @@ static const pgcn_i_input *input_of(const bed *b) {
 
 OVER_BLOCKS(csr_linear) {
     const pgcn_i_input *x = input_of(b);
-    b->kernels->csr_linear(b->out, x->offset, x->column, x->value, b->kept, KEPT_SCALE, b->weight,
-                           NULL, false, begin, end, b->c);
+    const pgcn_i_sparse_linear args = {.offset = x->offset,
+                                       .column = x->column,
+                                       .value = x->value,
+                                       .kept = b->kept,
+                                       .scale = KEPT_SCALE,
+                                       .w = b->weight,
+                                       .c = b->c};
+    b->kernels->csr_linear(b->out, &args, begin, end);
 }
 static pgcn_i_blocks feature_blocks(int64_t columns) {
     return pgcn_i_cut(columns, PGCN_MAX_BLOCKS, 16);

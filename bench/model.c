@@ -102,7 +102,9 @@ static void draw_visits(void *context) {
     pgcn_trainer *trainer = context;
     static int64_t step;
     pgcn_i_views_draw(&trainer->train.views, trainer->pool,
-                      (pgcn_i_path_draw){trainer->config.seed, PGCN_I_RNG_WALK, ++step});
+                      (pgcn_i_path_draw){.seed = trainer->config.seed,
+                                         .purpose = PGCN_I_RNG_WALK,
+                                         .step = ++step});
 }
 
 /* The forward pass in exact form and its probabilities, with everything prepared. */

@@ -150,8 +150,8 @@ static int64_t count_distinct(const pgcn_i_csr *arcs) {
     return distinct;
 }
 
-/* Copies sorted arcs, equal ones once with the sum of their weights. A row must add up to a float:
- * degrees and transition probabilities are made of it. */
+/* Copies sorted arcs; equal arcs become one with the sum of their weights. The sum of a row must
+ * fit into a float, because degrees and transition probabilities are computed from it. */
 static pgcn_status merge_equal(const pgcn_i_csr *arcs, pgcn_i_csr *merged) {
     int64_t to = 0;
     for (int64_t row = 0; row < arcs->rows; row++) {
@@ -327,8 +327,9 @@ static pgcn_status one_way(const pgcn_graph *graph, int64_t u, pgcn_node v) {
                        (long long)u, v, graph->weight ? " or has two weights" : "");
 }
 
-/* Rows are met in ascending order, so the smaller neighbours of v are found one after the other:
- * cursor[v] is the next of them. When row u is reached, all of its smaller neighbours were met. */
+/* Rows are visited in ascending order, so the smaller neighbours of v turn up in the order of its
+ * row: cursor[v] is the next expected one. When row u is reached, all of them must have turned
+ * up. */
 static pgcn_status check_symmetric(const pgcn_graph *graph, int64_t *cursor) {
     const int64_t *offset = graph->offset;
     const pgcn_node *neighbour = graph->neighbour;

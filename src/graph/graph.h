@@ -1,7 +1,7 @@
-/* graph: the adjacency that walks run on and operators are made of.
+/* graph: the adjacency that walks run on and transition matrices are made of.
  *
  * Comes in: edge arrays. Goes out: one checked, sorted CSR (pgcn_graph) and, from it, the sparse
- * operators of the deterministic form. Nothing after this room checks a node id again.
+ * transition matrix of the exact form. Nothing after this room checks a node id again.
  * Next room: data (features, labels, splits) and paths (walks). */
 #ifndef PGCN_GRAPH_H
 #define PGCN_GRAPH_H
@@ -20,8 +20,8 @@ struct pgcn_graph {
 
 /* What pgcn_graph_from_edges promises, for arrays that come from a file: offsets ascend from 0 to
  * `entries`, neighbours are nodes and ascend in each row, weights are finite and positive, and an
- * undirected graph is symmetric. The sentence starts at "node 3 ..."; the caller says where. O(n + m),
- * a few passes that the compiler makes vectors of: large graphs are checked at each load. */
+ * undirected graph is symmetric. The error message starts with "node 3 ..."; the caller adds the
+ * file. O(n + m), in a few vectorised passes, because large graphs are checked at each load. */
 pgcn_status pgcn_i_graph_check(const pgcn_graph *graph);
 
 /* A sparse matrix with values: one hop of the visit lists, or a transition matrix. */
@@ -32,22 +32,25 @@ typedef struct pgcn_i_csr {
     float *value;      /* [offset[rows]] */
 } pgcn_i_csr;
 
-/* The operator whose powers are the expectation of the walks (paper, eq. "pathExpectation"), and
- * its transpose for the backward pass.
- *   self_loops   one extra unit choice to stay at every node (A + I)
- *   weighted     entries in proportion to the edge weights, else uniform
- *   scaling      rows of D^-1 A, D^-1/2 A D^-1/2, or A itself (sums over neighbours)
- * A node without neighbours (and without self_loops) has the single entry 1 on the diagonal: its
- * walk stays; of A itself its row is empty. `degree` [n] receives the (weighted) degree used, self-loop included; an isolated
- * node has 1. `transposed` may be NULL. All arrays live in `arena`. */
-pgcn_status pgcn_i_graph_transition(const pgcn_graph *graph, bool self_loops, bool weighted,
-                                    pgcn_scaling scaling, pgcn_i_arena *arena, pgcn_i_csr *out,
-                                    pgcn_i_csr *transposed, float **degree);
+typedef struct pgcn_i_transition_opts {
+    bool self_loops;      /* every node gets a self-loop of weight 1: A + I in place of A */
+    bool weighted;        /* entries in proportion to the edge weights, else uniform */
+    pgcn_scaling scaling; /* D^-1 A, D^-1/2 A D^-1/2, or A itself (sums over neighbours) */
+} pgcn_i_transition_opts;
+
+/* The transition matrix, whose powers are the expectation of the walks (paper, eq.
+ * "pathExpectation"), and its transpose for the backward pass. A node without neighbours (and
+ * without a self-loop) has the single entry 1 on the diagonal, because its walk stays there; with
+ * sums its row is empty. `degree` [n] receives the (weighted) degree that was used, self-loop
+ * included; an isolated node has 1. `transposed` may be NULL. All arrays live in `arena`. */
+pgcn_status pgcn_i_graph_transition(const pgcn_graph *graph, pgcn_i_transition_opts opts,
+                                    pgcn_i_arena *arena, pgcn_i_csr *out, pgcn_i_csr *transposed,
+                                    float **degree);
 
 /* The graph with all edges reversed. */
 pgcn_status pgcn_i_graph_reversed(const pgcn_graph *graph, pgcn_graph **out);
 
-/* Arrays for a matrix of that size, zero; value NULL if not asked for. */
+/* Arrays for a matrix of this size, all zero; value is NULL without `with_value`. */
 pgcn_status pgcn_i_csr_alloc(pgcn_i_arena *arena, int64_t rows, int64_t entries, bool with_value,
                              pgcn_i_csr *out);
 
@@ -65,7 +68,7 @@ static inline void pgcn_i_counts_to_starts(int64_t *count, int64_t n, int64_t fi
     }
 }
 
-/* Union-find: the root of a node, which is its own parent. Halves the path of the next search. */
+/* Union-find: the root of a node's tree. Path halving makes later searches shorter. */
 static inline pgcn_node pgcn_i_root_of(pgcn_node *parent, pgcn_node node) {
     while (parent[node] != node) {
         parent[node] = parent[parent[node]];
@@ -74,17 +77,17 @@ static inline pgcn_node pgcn_i_root_of(pgcn_node *parent, pgcn_node node) {
     return node;
 }
 
-/* Entries of a matrix with their rows, as [count] arrays. */
+/* Entries of a sparse matrix in coordinate form (COO), as [count] arrays. */
 typedef struct pgcn_i_entries {
     pgcn_node *row, *column;
     float *value;
 } pgcn_i_entries;
 
-/* A part of a transpose, into arrays that are there: the entries first .. last-1 of `in`, whose
- * columns all lie in column_begin .. column_end-1, become the rows column_begin .. column_end-1 of
- * out and fill the same places first .. last-1, so parts never meet and may run in parallel. The
- * caller writes the last offset, out->offset[out->rows]. A counting sort: equal columns keep the
- * order of `in`. */
+/* A part of a transpose, into arrays that the caller has allocated. The entries first .. last-1 of
+ * `in`, whose columns are all in column_begin .. column_end-1, become the rows column_begin ..
+ * column_end-1 of out. They are written to the same indices first .. last-1, so parts do not
+ * overlap and may run in parallel. The caller writes the last offset, out->offset[out->rows]. A
+ * counting sort: entries of equal columns keep the order of `in`. */
 void pgcn_i_csr_transpose_part(const pgcn_i_entries *in, int64_t first, int64_t last,
                                int64_t column_begin, int64_t column_end, pgcn_i_csr *out);
 

@@ -1,4 +1,4 @@
-/* Orders of the nodes in which rows that are read together lie together, and the graph renumbered.
+/* Orders of the nodes in which rows that are read together are close in memory, and renumbering.
  *
  *   degree      hubs first: what is visited most shares few pages and stays in the cache
  *   rcm         reverse Cuthill-McKee: breadth first from a node of small degree, neighbours by
@@ -8,9 +8,9 @@
  *               contiguous, and so are those it was made of (after "Rabbit order", Arai et al.,
  *               IPDPS 2016)
  *
- * They look at the structure alone, ties are decided by numbers: the same graph gives the same
- * order. Near-linear in nodes and edges; a directed graph is ordered by its outgoing edges. Serial.
- * Called by data/prepare.c. */
+ * They depend on the structure alone, and ties are broken by node number: the same graph gives the
+ * same order. Near-linear in nodes and edges; a directed graph is ordered by its outgoing edges.
+ * Serial. Called by data/prepare.c. */
 #include "graph/graph.h"
 
 #include <string.h>
@@ -148,8 +148,8 @@ static void join(communities *c, pgcn_node me, pgcn_node other) {
     c->joins[c->joined++] = me;
 }
 
-/* `me` joins the community that it has most edges to beyond what its size would bring by chance;
- * its links to all others are kept for the larger one. */
+/* Community `me` joins the neighbour with the largest gain of modularity. Its links to all others
+ * are kept, and later count as links of the community that it joined. */
 static pgcn_status find_partner(communities *c, pgcn_node me) {
     double all = (double)c->graph->entries, best_gain = 0;
     pgcn_node best = -1;

@@ -1,32 +1,31 @@
-/* The deterministic form of the path convolution: the operator T whose powers are what the sampled
- * visit lists S_i tend to (paper, "pathExpectation": the mean over walks from j is row j of T^i).
+/* The transition matrix T of the exact form. Its powers are the limits of the sampled visit lists
+ * S_i for many paths (paper, "pathExpectation": the mean over walks from j is row j of T^i).
  *
  *     T = D^-1 A   or, symmetric,   D^-1/2 A D^-1/2   or, as sums,   A;
  *     A + I in place of A with self_loops
  *
- * Serial, once per model and graph; called by nn. */
+ * Serial, once per model and graph; called by views. */
 #include "graph/graph.h"
 
 #include <math.h>
 
-/* Where the extra diagonal entry of a row goes, and whether it adds to a self-loop of the graph. */
+/* The self-loop that is added to a row. */
 typedef struct diagonal {
-    bool added; /* one more choice: to stay */
-    bool merged;
-    int64_t entries; /* of the row with it */
+    bool added;
+    bool merged;     /* the graph has a self-loop there: its entry grows by 1 */
+    int64_t entries; /* of the row, self-loop included */
 } diagonal;
 
-static diagonal diagonal_of(const pgcn_graph *graph, int64_t row, bool self_loops,
-                            pgcn_scaling scaling) {
+static diagonal diagonal_of(const pgcn_graph *graph, int64_t row, pgcn_i_transition_opts opts) {
     int64_t begin = graph->offset[row], end = graph->offset[row + 1];
-    diagonal d = {.added = self_loops || (begin == end && scaling != PGCN_SCALING_SUM)};
+    diagonal d = {.added = opts.self_loops || (begin == end && opts.scaling != PGCN_SCALING_SUM)};
     for (int64_t e = begin; d.added && e < end && graph->neighbour[e] <= row; e++)
         d.merged = graph->neighbour[e] == row;
     d.entries = end - begin + (d.added && !d.merged);
     return d;
 }
 
-/* Row `row` of A or A + I, ascending; returns the sum. */
+/* Writes row `row` of A or A + I, ascending. Returns the sum of its entries. */
 static double fill_row(const pgcn_graph *graph, int64_t row, diagonal d, bool weighted,
                        pgcn_node *column, float *value) {
     double sum = 0;
@@ -54,28 +53,27 @@ static double fill_row(const pgcn_graph *graph, int64_t row, diagonal d, bool we
     return sum;
 }
 
-pgcn_status pgcn_i_graph_transition(const pgcn_graph *graph, bool self_loops, bool weighted,
-                                    pgcn_scaling scaling, pgcn_i_arena *arena, pgcn_i_csr *out,
-                                    pgcn_i_csr *transposed, float **degree) {
-    weighted = weighted && graph->weight;
+pgcn_status pgcn_i_graph_transition(const pgcn_graph *graph, pgcn_i_transition_opts opts,
+                                    pgcn_i_arena *arena, pgcn_i_csr *out, pgcn_i_csr *transposed,
+                                    float **degree) {
+    const bool weighted = opts.weighted && graph->weight;
     int64_t n = graph->n, entries = 0;
-    for (int64_t row = 0; row < n; row++)
-        entries += diagonal_of(graph, row, self_loops, scaling).entries;
+    for (int64_t row = 0; row < n; row++) entries += diagonal_of(graph, row, opts).entries;
     pgcn_i_csr csr;
     PGCN_TRY(pgcn_i_csr_alloc(arena, n, entries, true, &csr));
     float *sum = PGCN_I_ARRAY(arena, float, n);
     if (!sum) return PGCN_ERR_MEMORY;
 
     for (int64_t row = 0; row < n; row++) {
-        diagonal d = diagonal_of(graph, row, self_loops, scaling);
+        diagonal d = diagonal_of(graph, row, opts);
         int64_t begin = csr.offset[row], end = csr.offset[row + 1] = begin + d.entries;
         double row_sum = fill_row(graph, row, d, weighted, csr.column + begin, csr.value + begin);
         sum[row] = (float)row_sum;
-        if (scaling != PGCN_SCALING_WALK) continue; /* symmetric: needs the sums of all rows */
+        if (opts.scaling != PGCN_SCALING_WALK) continue; /* symmetric: needs the sums of all rows */
         for (int64_t e = begin; e < end; e++)
             csr.value[e] = (float)((double)csr.value[e] / row_sum);
     }
-    for (int64_t row = 0; scaling == PGCN_SCALING_SYMMETRIC && row < n; row++)
+    for (int64_t row = 0; opts.scaling == PGCN_SCALING_SYMMETRIC && row < n; row++)
         for (int64_t e = csr.offset[row]; e < csr.offset[row + 1]; e++)
             csr.value[e] =
                 (float)((double)csr.value[e] / sqrt((double)sum[row] * (double)sum[csr.column[e]]));

@@ -39,8 +39,8 @@ static bool supports_baseline(void) {
 #ifdef PGCN_HAVE_X86_KERNELS
 DECLARE_SET(avx2)
 DECLARE_SET(avx512)
-/* The sets are compiled for x86-64-v3 and -v4. What these levels hold beyond the features asked
- * for here comes with them in every processor; older compilers cannot ask for the levels. */
+/* The sets are compiled for x86-64-v3 and -v4. Every processor with the features tested here has
+ * the other features of these levels too; older compilers cannot test for a level as such. */
 static bool supports_avx2(void) {
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
            __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
@@ -67,7 +67,7 @@ enum { SETS = sizeof sets / sizeof sets[0] };
 
 static pgcn_i_kernels tables[SETS]; /* isa is NULL where not supported */
 static const pgcn_i_kernels *chosen;
-static char refused[32]; /* what PATHGCN_ISA names and there is not; "": nothing */
+static char refused[32]; /* the value of PATHGCN_ISA if there is no such set, else "" */
 static pthread_once_t fill_once = PTHREAD_ONCE_INIT, choose_once = PTHREAD_ONCE_INIT;
 
 static void fill_tables(void) {

@@ -1,8 +1,9 @@
-/* Dropout whose decision for an element is a pure function of (seed, step, layer, sample, element):
- * 16 bits of Philox4x32-10, the same bits as pgcn_i_rng_words() gives one element at a time.
+/* Dropout. Whether an element is dropped is a pure function of (seed, step, layer, sample,
+ * element): 16 bits of Philox4x32-10, the same bits as pgcn_i_rng_words() gives one element at a
+ * time.
  *
- * The generator would cost more than all else here if it ran scalar, so it runs in vectors
- * (philox.h). No threads here: callers (nn) give each task its own elements. */
+ * A scalar generator would take most of the time here, so it runs in vectors (philox.h). No threads
+ * here: callers (nn) give each task its own elements. */
 #include "kernels/philox.h"
 
 enum {
@@ -29,12 +30,15 @@ static void draw_tile(uint16_t half[TILE], pgcn_i_rng_domain domain, uint64_t fi
 #endif
 }
 
-static void dropout(float *out, uint8_t *kept, const float *x, pgcn_i_rng_domain domain,
-                    uint32_t threshold, float scale, int64_t begin, int64_t end,
-                    int64_t first_element) {
+static void dropout(float *out, uint8_t *kept, const float *x, const pgcn_i_dropout *drop,
+                    int64_t begin, int64_t end) {
+    const pgcn_i_rng_domain domain = drop->domain;
+    const uint32_t threshold = drop->threshold;
+    const float scale = drop->scale;
+    const int64_t first_element = drop->first_element;
     uint16_t drawn[TILE];
     for (int64_t at = begin, count; at < end; at += count) {
-        int64_t skip = (first_element + at) % ELEMENTS_PER_COUNTER; /* 0 but for the first tile */
+        int64_t skip = (first_element + at) % ELEMENTS_PER_COUNTER; /* 0 after the first tile */
         const uint16_t *half = drawn + skip;
         draw_tile(drawn, domain, (uint64_t)(first_element + at) / ELEMENTS_PER_COUNTER);
         count = end - at < TILE - skip ? end - at : TILE - skip;
@@ -61,14 +65,9 @@ static void draw_kept(uint8_t *kept, pgcn_i_rng_domain domain, uint32_t threshol
 }
 
 static void dropout_backward(float *dx, const float *g, const uint8_t *kept, float scale,
-                             int64_t begin, int64_t end, bool add) {
-    if (add) {
-        INDEPENDENT_ITERATIONS
-        for (int64_t i = begin; i < end; i++) dx[i] += keep_if(kept[i], g[i] * scale);
-    } else {
-        INDEPENDENT_ITERATIONS
-        for (int64_t i = begin; i < end; i++) dx[i] = keep_if(kept[i], g[i] * scale);
-    }
+                             int64_t begin, int64_t end) {
+    INDEPENDENT_ITERATIONS
+    for (int64_t i = begin; i < end; i++) dx[i] = keep_if(kept[i], g[i] * scale);
 }
 
 void PGCN_I_ISA(pgcn_i_fill_dropout)(pgcn_i_kernels *table) {

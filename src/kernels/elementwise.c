@@ -17,20 +17,15 @@ static void bias_relu(float *x, const float *bias, bool relu, int64_t begin, int
         INDEPENDENT_ITERATIONS
         for (int64_t ch = 0; ch < c; ch++) {
             float y = row[ch] + bias[ch];
-            row[ch] = y < least ? least : y; /* this way round NaN stays NaN */
+            row[ch] = y < least ? least : y; /* in this order NaN stays NaN */
         }
     }
 }
 
 static void relu_backward(float *dx, const float *g, const float *y, float factor, int64_t begin,
-                          int64_t end, bool add) {
-    if (add) {
-        INDEPENDENT_ITERATIONS
-        for (int64_t i = begin; i < end; i++) dx[i] += keep_if(y[i] > 0.0f, factor * g[i]);
-    } else {
-        INDEPENDENT_ITERATIONS
-        for (int64_t i = begin; i < end; i++) dx[i] = keep_if(y[i] > 0.0f, factor * g[i]);
-    }
+                          int64_t end) {
+    INDEPENDENT_ITERATIONS
+    for (int64_t i = begin; i < end; i++) dx[i] = keep_if(y[i] > 0.0f, factor * g[i]);
 }
 
 static void scale(float *out, float a, const float *x, int64_t begin, int64_t end, bool add) {
@@ -50,41 +45,45 @@ static void column_sum(float *restrict sum, const float *x, int64_t begin, int64
     }
 }
 
-/* Kingma and Ba, 2015, with the weight decay of the classic form: it is part of the gradient, and
+/* Kingma and Ba, 2015, with L2 weight decay: the decay is added to the gradient (unlike AdamW) and
  * pulls towards `start`. */
-ALWAYS_INLINE void adam_block(int64_t at, int vectors, int lanes, float *w, float *m, float *v,
-                              const float *g, const float *start, const pgcn_i_adam_step *step) {
-    for (int i = 0; i < vectors; i++, at += LANES) {
-        vec w_i = vec_load(w + at, lanes);
-        vec from = start ? vec_load(start + at, lanes) : (vec){0};
-        vec g_i = vec_load(g + at, lanes) + step->decay * (w_i - from);
-        vec m_i = step->beta1 * vec_load(m + at, lanes) + (1.0f - step->beta1) * g_i;
-        vec v_i = step->beta2 * vec_load(v + at, lanes) + (1.0f - step->beta2) * (g_i * g_i);
+ALWAYS_INLINE void adam_block(channel_block block, pgcn_i_adam_arrays p,
+                              const pgcn_i_adam_step *step) {
+    int64_t at = block.ch;
+    for (int i = 0; i < block.vectors; i++, at += LANES) {
+        vec w_i = vec_load(p.w + at, block.lanes);
+        vec from = p.start ? vec_load(p.start + at, block.lanes) : (vec){0};
+        vec g_i = vec_load(p.g + at, block.lanes) + step->decay * (w_i - from);
+        vec m_i = step->beta1 * vec_load(p.m + at, block.lanes) + (1.0f - step->beta1) * g_i;
+        vec v_i =
+            step->beta2 * vec_load(p.v + at, block.lanes) + (1.0f - step->beta2) * (g_i * g_i);
         w_i -= step->lr * (m_i * step->correct1) / (vec_sqrt(v_i * step->correct2) + step->epsilon);
-        vec_store(m + at, m_i, lanes);
-        vec_store(v + at, v_i, lanes);
-        vec_store(w + at, w_i, lanes);
+        vec_store(p.m + at, m_i, block.lanes);
+        vec_store(p.v + at, v_i, block.lanes);
+        vec_store(p.w + at, w_i, block.lanes);
     }
 }
 
-static void adam(float *w, float *m, float *v, const float *g, const float *start,
-                 const pgcn_i_adam_step *step, int64_t begin, int64_t end) {
-    EACH_CHANNEL_BLOCK(end - begin, adam_block, w + begin, m + begin, v + begin, g + begin,
-                       start ? start + begin : NULL, step);
+static void adam(const pgcn_i_adam_arrays *p, const pgcn_i_adam_step *step, int64_t begin,
+                 int64_t end) {
+    const pgcn_i_adam_arrays from = {.w = p->w + begin,
+                                     .m = p->m + begin,
+                                     .v = p->v + begin,
+                                     .g = p->g + begin,
+                                     .start = p->start ? p->start + begin : NULL};
+    EACH_CHANNEL_BLOCK(end - begin, adam_block, from, step);
 }
 
-static void segment_sum(float *out, const float *x, const int64_t *offset, int64_t begin,
-                        int64_t end, int64_t c) {
-    for (int64_t graph = begin; graph < end; graph++) {
+static void segment_sum(float *out, const float *x, pgcn_i_segments graphs, int64_t c) {
+    for (int64_t graph = graphs.begin; graph < graphs.end; graph++) {
         memset(out + graph * c, 0, (size_t)c * sizeof *out);
-        column_sum(out + graph * c, x, offset[graph], offset[graph + 1], c);
+        column_sum(out + graph * c, x, graphs.offset[graph], graphs.offset[graph + 1], c);
     }
 }
 
-static void segment_spread(float *dx, const float *g, const int64_t *offset, int64_t begin,
-                           int64_t end, int64_t c, bool add) {
-    for (int64_t graph = begin; graph < end; graph++)
-        for (int64_t r = offset[graph]; r < offset[graph + 1]; r++)
+static void segment_spread(float *dx, const float *g, pgcn_i_segments graphs, int64_t c, bool add) {
+    for (int64_t graph = graphs.begin; graph < graphs.end; graph++)
+        for (int64_t r = graphs.offset[graph]; r < graphs.offset[graph + 1]; r++)
             scale(dx + r * c, 1.0f, g + graph * c, 0, c, add);
 }
 

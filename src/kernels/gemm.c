@@ -4,14 +4,14 @@
  *
  *   c_ij = (..((start + a_i0 b_0j) + a_i1 b_1j) + ..)      start: 0, or the c_ij that was there
  *
- * A vector lies along the columns, so its lanes are sums of different elements and never parts of
- * one. How rows and columns are cut is therefore a matter of speed alone: a row has the same bits
- * whatever is computed beside it, and sets that fuse a multiply with an add (AVX2, AVX-512) have the
- * same ones. Libraries do not promise that: OpenBLAS and LIBXSMM round the rows that remain beside
- * whole tiles in another way.
+ * A vector lies along the columns, so each lane is the sum of another element of C, never a part of
+ * one sum. The sizes of tiles therefore affect speed only: a row has the same bits whatever is
+ * computed beside it, and instruction sets with fused multiply-add (AVX2, AVX-512) give the same
+ * bits as each other. Libraries do not promise that: OpenBLAS and LIBXSMM round the rows left over
+ * after full tiles in another way.
  *
- * A tile of C stays in registers while k runs. A panel, the columns of B that it needs, is packed to
- * the stack where its rows lie far apart, are transposed or do not fill a vector. Nothing is
+ * A tile of C stays in registers for all of k. A panel, the columns of B that it needs, is packed
+ * to the stack if its rows are far apart, are transposed or do not fill a vector. Nothing is
  * allocated, nothing can fail, nothing is shared between threads. */
 #include "kernels/isa.h"
 
@@ -32,8 +32,8 @@ enum {
                       costs 3 % at 64 columns, gains 7 % at 256 and two thirds at 1024) */
 };
 
-/* What a tile reads and writes. Element (i, l) of A is at a[i * a_row + l * a_step]; the rows of the
- * panel of B are b_row apart. */
+/* What a tile reads and writes. Element (i, l) of A is at a[i * a_row + l * a_step]; the rows of
+ * the panel of B are b_row apart. */
 typedef struct tile_args {
     const float *a, *b;
     int64_t a_row, a_step, b_row, k;
@@ -94,7 +94,7 @@ static const tile_function tile_narrow[ROWS_NARROW + 1] = {
     tile_narrow_5,  tile_narrow_6,  tile_narrow_7, tile_narrow_8, tile_narrow_9,
     tile_narrow_10, tile_narrow_11, tile_narrow_12};
 
-/* A tile whose last vector reaches beyond the columns of C is computed aside. */
+/* A tile whose last vector reaches beyond the columns of C is computed in a buffer and copied. */
 static void tile_at_edge(tile_function function, const tile_args *t, int64_t rows,
                          int64_t columns) {
     float aside[ROWS_NARROW * LANES];

@@ -1,8 +1,8 @@
 /* Private to the files of this room that are compiled once per instruction set: the names of one
- * set, its vector type, and the one loop that all sparse kernels share.
+ * set, its vector type, and the inner loop that all sparse kernels share.
  *
- * PGCN_ISA (baseline, avx2, avx512) comes from the build and goes to the end of every name that
- * the linker sees. A vector is as wide as the registers of the set: wider ones would be kept on the
+ * PGCN_ISA (baseline, avx2, avx512) is set by the build and is the suffix of every name that the
+ * linker sees. A vector is as wide as the registers of the set: wider ones would be kept on the
  * stack. Everything here is static, so that code of one set can never be linked into another. */
 #ifndef PGCN_KERNELS_ISA_H
 #define PGCN_KERNELS_ISA_H
@@ -34,11 +34,11 @@ void PGCN_I_ISA(pgcn_i_fill_loss)(pgcn_i_kernels *table);
 void PGCN_I_ISA(pgcn_i_fill_gemm)(pgcn_i_kernels *table);
 void PGCN_I_ISA(pgcn_i_fill_walk)(pgcn_i_kernels *table);
 
-/* In front of a plain loop: an iteration reads nothing that another one writes. The destination
- * may be the very array that is read (in place), but arrays may not overlap shifted. Without this
- * line an in-place call would take the compiler's scalar path for overlapping arrays. */
+/* Before a plain loop: no iteration reads what another one writes. The destination may be the array
+ * that is read (in place), but arrays must not overlap in any other way. Without this line an
+ * in-place call would take the compiler's scalar path for overlapping arrays. */
 #if defined(__clang__)
-/* A loop that stays scalar is no reason to warn: in a sanitizer build none is vectorised. */
+/* No warning about loops that stay scalar: in a sanitizer build none is vectorised. */
 #pragma clang diagnostic ignored "-Wpass-failed"
 #define INDEPENDENT_ITERATIONS _Pragma("clang loop vectorize(assume_safety)")
 #else
@@ -64,7 +64,8 @@ typedef float vec __attribute__((vector_size(LANES * sizeof(float))));
 typedef int32_t vec_int __attribute__((vector_size(LANES * sizeof(int32_t))));
 typedef uint64_t vec_u64 __attribute__((vector_size(LANES * sizeof(float))));
 
-/* The first `lanes` (1 .. LANES-1) floats at p, the other lanes 0; nothing behind them is read. */
+/* The first `lanes` (1 .. LANES-1) floats at p; the other lanes are 0. Reads no float after
+ * them. */
 ALWAYS_INLINE vec vec_load_first(const float *p, int lanes) {
 #if defined(__AVX512F__)
     return (vec)_mm512_maskz_loadu_ps((__mmask16)((1u << lanes) - 1u), p);
@@ -103,8 +104,8 @@ ALWAYS_INLINE vec vec_load_bf16(const uint16_t *p, int lanes) {
 #endif
 }
 
-/* By halves, and not by a masked store: a load of the next row would wait for that store, because
- * its masked-out part lies over that row (softmax of 7 classes took twice as long). */
+/* Stores halves, not one masked vector: the masked-out part of that store covers the next row, and
+ * a load of that row would wait for it (softmax of 7 classes took twice as long). */
 ALWAYS_INLINE void vec_store_first(float *p, vec v, int lanes) {
     float copy[LANES];
     memcpy(copy, &v, sizeof v);
@@ -124,7 +125,7 @@ ALWAYS_INLINE void vec_store_first(float *p, vec v, int lanes) {
     if (lanes & 1) p[at] = copy[at];
 }
 
-/* `lanes` is the constant LANES in the blocks of whole vectors, so that the test disappears. */
+/* `lanes` is the constant LANES in blocks of whole vectors, where the compiler drops the test. */
 ALWAYS_INLINE vec vec_load(const float *p, int lanes) {
     if (lanes < LANES) return vec_load_first(p, lanes);
     vec v;
@@ -155,7 +156,7 @@ ALWAYS_INLINE vec vec_select(vec_int mask, vec a, vec b) {
     return (vec)((mask & (vec_int)a) | (~mask & (vec_int)b));
 }
 
-/* max(v, 0) that keeps NaN, so that a broken run is seen in its loss. */
+/* max(v, 0). NaN stays NaN, so that a diverged run shows in its loss. */
 ALWAYS_INLINE vec vec_relu(vec v) {
     return (vec)((vec_int)v & ~(v < 0.0f));
 }
@@ -187,35 +188,52 @@ ALWAYS_INLINE vec_u64 vec_mul_low_halves(vec_u64 a, vec_u64 b) {
 #endif
 }
 
-/* Calls function(ch, vectors, lanes, ...) for all of c channels: blocks of VECTORS vectors, then
- * of two and of one, then what is left. The function is always inlined with constant `vectors`, so
- * that its accumulators are registers. */
+/* A block of channels: `vectors` vectors from channel ch on. `lanes` is LANES, but for the last
+ * block of a row, which is one vector with fewer channels. */
+typedef struct channel_block {
+    int64_t ch;
+    int vectors, lanes;
+} channel_block;
+
+/* Calls function(block, ...) for all of c channels: blocks of VECTORS vectors, then of two and of
+ * one, then what is left. The function is always inlined with a constant number of vectors, so that
+ * its accumulators are registers. */
 #define EACH_CHANNEL_BLOCK(c, function, ...)                                                       \
     do {                                                                                           \
         int64_t block_ch = 0;                                                                      \
         for (; block_ch + BLOCK <= (c); block_ch += BLOCK)                                         \
-            function(block_ch, VECTORS, LANES, __VA_ARGS__);                                       \
+            function((channel_block){block_ch, VECTORS, LANES}, __VA_ARGS__);                      \
         if (block_ch + 2 * LANES <= (c)) {                                                         \
-            function(block_ch, 2, LANES, __VA_ARGS__);                                             \
+            function((channel_block){block_ch, 2, LANES}, __VA_ARGS__);                            \
             block_ch += 2 * LANES;                                                                 \
         }                                                                                          \
         for (; block_ch + LANES <= (c); block_ch += LANES)                                         \
-            function(block_ch, 1, LANES, __VA_ARGS__);                                             \
-        if (block_ch < (c)) function(block_ch, 1, (int)((c)-block_ch), __VA_ARGS__);               \
+            function((channel_block){block_ch, 1, LANES}, __VA_ARGS__);                            \
+        if (block_ch < (c))                                                                        \
+            function((channel_block){block_ch, 1, (int)((c)-block_ch)}, __VA_ARGS__);              \
     } while (0)
 
-/* Keeps a pointer as it is: else the compiler takes it apart, and works out an address anew for each
- * vector of a row instead of adding a constant (a tenth of the time of a gather in cache). */
+/* Keeps a pointer in one register. Otherwise the compiler computes an address for each vector of a
+ * row instead of adding a constant (a tenth of the time of a gather in cache). */
 #define KEEP_POINTER(pointer) __asm__("" : "+r"(pointer))
 
-/* sum[v] += sum_e value_e x[column_e] for one block of channels; x points at its first channel.
- * The heart of all sparse kernels. */
-ALWAYS_INLINE void add_rows(vec *sum, int vectors, int lanes, const float *x,
-                            const pgcn_node *column, const float *value, int64_t count, int64_t c) {
-    for (int64_t e = 0; e < count; e++) {
-        const float *row = x + column[e] * c;
+/* Some entries of a row of a sparse matrix. */
+typedef struct sparse_entries {
+    const pgcn_node *column;
+    const float *value;
+    int64_t count;
+} sparse_entries;
+
+/* sum[v] += sum_e value_e x[column_e] for one block of the c channels of x. The inner loop of all
+ * sparse kernels. */
+ALWAYS_INLINE void add_rows(vec *sum, channel_block block, const float *x, sparse_entries entries,
+                            int64_t c) {
+    x += block.ch;
+    for (int64_t e = 0; e < entries.count; e++) {
+        const float *row = x + entries.column[e] * c;
         KEEP_POINTER(row);
-        for (int v = 0; v < vectors; v++) sum[v] += value[e] * vec_load(row + v * LANES, lanes);
+        for (int v = 0; v < block.vectors; v++)
+            sum[v] += entries.value[e] * vec_load(row + v * LANES, block.lanes);
     }
 }
 

@@ -2,8 +2,8 @@
  * multi-label sets, and the consistency between samples of one node.
  *
  * Rows are short (2 to 121 classes), so exponentials run over many rows at once where they can.
- * Sums of losses are kept in double. NaN in the logits comes out as NaN: the trainer looks at the
- * loss. No threads here: callers (nn, train) give each task its own rows. */
+ * Losses are summed in double. NaN in the logits gives a loss of NaN, which the trainer checks for.
+ * No threads here: callers (nn, train) give each task its own rows. */
 #include "kernels/isa.h"
 
 #include <math.h>
@@ -32,21 +32,22 @@ ALWAYS_INLINE vec exp_of_negative(vec x) {
     return exp_r * (vec)(power & ~too_small);
 }
 
-ALWAYS_INLINE void subtract_block(int64_t ch, int vectors, int lanes, float *out, const float *x,
-                                  float a) {
-    for (int v = 0; v < vectors; v++, ch += LANES)
-        vec_store(out + ch, vec_load(x + ch, lanes) - a, lanes);
+ALWAYS_INLINE void subtract_block(channel_block block, float *out, const float *x, float a) {
+    int64_t ch = block.ch;
+    for (int v = 0; v < block.vectors; v++, ch += LANES)
+        vec_store(out + ch, vec_load(x + ch, block.lanes) - a, block.lanes);
 }
 
-ALWAYS_INLINE void exp_block(int64_t ch, int vectors, int lanes, float *x) {
-    for (int v = 0; v < vectors; v++, ch += LANES)
-        vec_store(x + ch, exp_of_negative(vec_load(x + ch, lanes)), lanes);
+ALWAYS_INLINE void exp_block(channel_block block, float *x) {
+    int64_t ch = block.ch;
+    for (int v = 0; v < block.vectors; v++, ch += LANES)
+        vec_store(x + ch, exp_of_negative(vec_load(x + ch, block.lanes)), block.lanes);
 }
 
-ALWAYS_INLINE void scale_block(int64_t ch, int vectors, int lanes, float *out, const float *x,
-                               float a) {
-    for (int v = 0; v < vectors; v++, ch += LANES)
-        vec_store(out + ch, a * vec_load(x + ch, lanes), lanes);
+ALWAYS_INLINE void scale_block(channel_block block, float *out, const float *x, float a) {
+    int64_t ch = block.ch;
+    for (int v = 0; v < block.vectors; v++, ch += LANES)
+        vec_store(out + ch, a * vec_load(x + ch, block.lanes), block.lanes);
 }
 
 static void softmax(float *probability, const float *logits, int64_t begin, int64_t end,
@@ -71,18 +72,19 @@ static void softmax(float *probability, const float *logits, int64_t begin, int6
     }
 }
 
-static void cross_entropy(double *loss, int64_t *hits, float *dlogits, const float *logits,
-                          const float *probability, const int32_t *label, const uint8_t *mask,
-                          const float *weight, int64_t n, float scale, int64_t begin, int64_t end,
-                          int64_t c) {
+static void cross_entropy(double *loss, int64_t *hits, const pgcn_i_loss_args *args, int64_t begin,
+                          int64_t end) {
+    const int32_t *label = args->label;
+    const float *weight = args->weight;
+    const int64_t n = args->n, c = args->c;
     for (int64_t r = begin; r < end; r++) {
         int64_t node = r % n;
-        float *d_row = dlogits ? dlogits + r * c : NULL;
-        if ((mask && !mask[node]) || label[node] < 0) {
+        float *d_row = args->dlogits ? args->dlogits + r * c : NULL;
+        if ((args->mask && !args->mask[node]) || label[node] < 0) {
             if (d_row) memset(d_row, 0, (size_t)c * sizeof *d_row);
             continue;
         }
-        const float *row = logits + r * c, *p_row = probability + r * c;
+        const float *row = args->logits + r * c, *p_row = args->probability + r * c;
         int64_t best = 0;
         for (int64_t ch = 1; ch < c; ch++) best = row[ch] > row[best] ? ch : best;
         /* log sum exp(logits) = max - log p[argmax], and that p is at least 1 / c: no second
@@ -91,7 +93,7 @@ static void cross_entropy(double *loss, int64_t *hits, float *dlogits, const flo
         *loss += (double)w * ((double)(row[best] - row[label[node]]) - (double)logf(p_row[best]));
         *hits += best == label[node];
         if (!d_row) continue;
-        float factor = scale * w;
+        float factor = args->scale * w;
         EACH_CHANNEL_BLOCK(c, scale_block, d_row, p_row, factor);
         d_row[label[node]] = factor * (p_row[label[node]] - 1.0f);
     }
@@ -104,17 +106,18 @@ typedef struct logit_chunk {
     float target[LOGITS], linear[LOGITS], exponential[LOGITS];
 } logit_chunk;
 
-ALWAYS_INLINE void binary_block(int64_t ch, int vectors, int lanes, logit_chunk *chunk,
-                                float *d_row, const float *row, float scale) {
-    for (int v = 0; v < vectors; v++, ch += LANES) {
-        vec x = vec_load(row + ch, lanes), t = vec_load(chunk->target + ch, LANES);
+ALWAYS_INLINE void binary_block(channel_block block, logit_chunk *chunk, float *d_row,
+                                const float *row, float scale) {
+    int64_t ch = block.ch;
+    for (int v = 0; v < block.vectors; v++, ch += LANES) {
+        vec x = vec_load(row + ch, block.lanes), t = vec_load(chunk->target + ch, LANES);
         vec_int negative = x < 0.0f;
         vec e = exp_of_negative(vec_select(negative, x, -x));
         vec_store(chunk->linear + ch, vec_relu(x) - t * x, LANES);
         vec_store(chunk->exponential + ch, e, LANES);
         if (!d_row) continue;
         vec sigmoid = vec_select(negative, e, 1.0f + (vec){0}) / (1.0f + e);
-        vec_store(d_row + ch, scale * (sigmoid - t), lanes);
+        vec_store(d_row + ch, scale * (sigmoid - t), block.lanes);
     }
 }
 
@@ -137,24 +140,26 @@ static double binary_cross_entropy_row(float *d_row, const float *row, const uin
     return loss;
 }
 
-static void binary_cross_entropy(double *loss, float *dlogits, const float *logits,
-                                 const uint8_t *target, const uint8_t *mask, int64_t n, float scale,
-                                 int64_t begin, int64_t end, int64_t c) {
+static void binary_cross_entropy(double *loss, const pgcn_i_loss_args *args, int64_t begin,
+                                 int64_t end) {
+    const int64_t c = args->c;
     for (int64_t r = begin; r < end; r++) {
-        int64_t node = r % n;
-        float *d_row = dlogits ? dlogits + r * c : NULL;
-        if (mask && !mask[node]) {
+        int64_t node = r % args->n;
+        float *d_row = args->dlogits ? args->dlogits + r * c : NULL;
+        if (args->mask && !args->mask[node]) {
             if (d_row) memset(d_row, 0, (size_t)c * sizeof *d_row);
             continue;
         }
-        *loss += binary_cross_entropy_row(d_row, logits + r * c, target + node * c, scale, c);
+        *loss += binary_cross_entropy_row(d_row, args->logits + r * c, args->target + node * c,
+                                          args->scale, c);
     }
 }
 
 /* ---- consistency ------------------------------------------------------------------------- */
 
-/* The samples of one node, and the part of its sharpened mean that is in memory: all of it up to
- * CLASSES classes; above that it is computed again, part by part, because kernels have no heap. */
+/* The samples of one node, and its sharpened mean: all of it up to CLASSES classes. Beyond that
+ * only one part is held, and parts are recomputed when they are needed, because kernels have no
+ * heap. */
 enum { CLASSES = 256 };
 typedef struct node_samples {
     const float *probability; /* of sample 0 */
@@ -163,16 +168,18 @@ typedef struct node_samples {
     float power;              /* 1 / T */
     float factor;             /* of the sum of the samples, before it is raised to `power` */
     int64_t held;             /* first class of `sharpened`, or -1 */
+    float inverse;            /* 1 / the sum of `sharpened` over all classes */
     float sharpened[CLASSES]; /* (factor * sum)^power */
 } node_samples;
 
-/* sum[i] = factor * sum_s p_s[first + i]; whole vectors are stored, which `sum` has room for. */
-ALWAYS_INLINE void mean_block(int64_t i, int vectors, int lanes, float *sum,
-                              const node_samples *node, int64_t first, float factor) {
-    for (int v = 0; v < vectors; v++, i += LANES) {
+/* sum[i] = factor * sum_s p_s[first + i]. Stores whole vectors: `sum` has room for them. */
+ALWAYS_INLINE void mean_block(channel_block block, float *sum, const node_samples *node,
+                              int64_t first, float factor) {
+    int64_t i = block.ch;
+    for (int v = 0; v < block.vectors; v++, i += LANES) {
         vec total = {0};
         for (int s = 0; s < node->samples; s++)
-            total += vec_load(node->probability + s * node->stride + first + i, lanes);
+            total += vec_load(node->probability + s * node->stride + first + i, block.lanes);
         vec_store(sum + i, factor * total, LANES);
     }
 }
@@ -209,13 +216,15 @@ static float mean_factor(node_samples *node, int64_t c) {
 }
 
 /* d += factor p (.) (p - target - dot), target = inverse * sharpened. */
-ALWAYS_INLINE void consistency_block(int64_t i, int vectors, int lanes, float *d, const float *p,
-                                     const float *sharpened, float inverse, float dot,
-                                     float factor) {
-    for (int v = 0; v < vectors; v++, i += LANES) {
-        vec p_i = vec_load(p + i, lanes);
-        vec difference = p_i - inverse * vec_load(sharpened + i, lanes);
-        vec_store(d + i, vec_load(d + i, lanes) + factor * p_i * (difference - dot), lanes);
+ALWAYS_INLINE void consistency_block(channel_block block, float *d, const float *p,
+                                     const node_samples *node, float dot, float factor) {
+    const float inverse = node->inverse;
+    int64_t i = block.ch;
+    for (int v = 0; v < block.vectors; v++, i += LANES) {
+        vec p_i = vec_load(p + i, block.lanes);
+        vec difference = p_i - inverse * vec_load(node->sharpened + i, block.lanes);
+        vec sum = vec_load(d + i, block.lanes) + factor * p_i * (difference - dot);
+        vec_store(d + i, sum, block.lanes);
     }
 }
 
@@ -229,7 +238,7 @@ static double consistency_node(float *dlogits, node_samples *node, float scale, 
         const float *part = sharpened_part(node, first, count);
         for (int64_t i = 0; i < count; i++) norm += part[i];
     }
-    float inverse = 1.0f / norm;
+    const float inverse = node->inverse = 1.0f / norm;
     double loss = 0.0;
     for (int s = 0; s < node->samples; s++) {
         const float *p = node->probability + s * node->stride;
@@ -247,21 +256,22 @@ static double consistency_node(float *dlogits, node_samples *node, float scale, 
         if (!dlogits) continue;
         for (int64_t first = 0; first < c; first += CLASSES) {
             int64_t count = part_size(first, c);
-            const float *part = sharpened_part(node, first, count);
+            sharpened_part(node, first, count);
             EACH_CHANNEL_BLOCK(count, consistency_block, dlogits + s * node->stride + first,
-                               p + first, part, inverse, dot, 2.0f * scale);
+                               p + first, node, dot, 2.0f * scale);
         }
     }
     return loss;
 }
 
-static void consistency(double *loss, float *dlogits, const float *probability, int64_t n,
-                        int samples, float temperature, float scale, int64_t begin, int64_t end,
-                        int64_t c) {
-    node_samples node = {.stride = n * c, .samples = samples, .power = 1.0f / temperature};
+static void consistency(double *loss, const pgcn_i_loss_args *args, int64_t begin, int64_t end) {
+    const int64_t c = args->c;
+    node_samples node = {
+        .stride = args->n * c, .samples = args->samples, .power = 1.0f / args->temperature};
     for (int64_t j = begin; j < end; j++) {
-        node.probability = probability + j * c;
-        *loss += consistency_node(dlogits ? dlogits + j * c : NULL, &node, scale, c);
+        node.probability = args->probability + j * c;
+        *loss +=
+            consistency_node(args->dlogits ? args->dlogits + j * c : NULL, &node, args->scale, c);
     }
 }
 

@@ -1,4 +1,4 @@
-/* Batch norm over rows (Ioffe and Szegedy, 2015), cut into loops over row blocks:
+/* Batch norm over rows (Ioffe and Szegedy, 2015), as loops over blocks of rows:
  *
  *     xhat = (x - mean) inv_std,   y = gamma xhat + beta
  *     dx   = gamma inv_std (g - mean(g) - xhat mean(g xhat))
@@ -18,9 +18,11 @@ static void square_deviation_sum(float *restrict sum, const float *x, const floa
     }
 }
 
-static void norm_forward(float *y, const float *x, const float *mean, const float *inv_std,
-                         const float *gamma, const float *beta, int64_t begin, int64_t end,
-                         int64_t c) {
+static void norm_forward(float *y, const float *x, const pgcn_i_norm *norm, int64_t begin,
+                         int64_t end) {
+    const float *mean = norm->mean, *inv_std = norm->inv_std;
+    const float *gamma = norm->gamma, *beta = norm->beta;
+    const int64_t c = norm->c;
     for (int64_t r = begin; r < end; r++) {
         float *y_row = y + r * c;
         const float *row = x + r * c;
@@ -32,11 +34,14 @@ static void norm_forward(float *y, const float *x, const float *mean, const floa
     }
 }
 
-static void norm_sums(float *restrict sum_g, float *restrict sum_gx, const float *g, const float *x,
-                      const float *mean, const float *inv_std, int64_t begin, int64_t end,
-                      int64_t c) {
+static void norm_sums(float *sums, const float *g, const float *x, const pgcn_i_norm *norm,
+                      int64_t begin, int64_t end) {
+    const float *mean = norm->mean, *inv_std = norm->inv_std;
+    const int64_t c = norm->c;
+    float *sum_g = sums, *sum_gx = sums + c;
     for (int64_t r = begin; r < end; r++) {
         const float *g_row = g + r * c, *row = x + r * c;
+        INDEPENDENT_ITERATIONS
         for (int64_t ch = 0; ch < c; ch++) {
             float xhat = (row[ch] - mean[ch]) * inv_std[ch];
             sum_g[ch] += g_row[ch];
@@ -45,10 +50,13 @@ static void norm_sums(float *restrict sum_g, float *restrict sum_gx, const float
     }
 }
 
-static void norm_backward(float *dx, const float *g, const float *x, const float *mean,
-                          const float *inv_std, const float *gamma, const float *sum_g,
-                          const float *sum_gx, float inv_rows, int64_t begin, int64_t end,
-                          int64_t c, bool add) {
+static void norm_backward(float *dx, const float *x, const pgcn_i_norm *norm,
+                          const pgcn_i_norm_gradient *gradient, int64_t begin, int64_t end) {
+    const float *mean = norm->mean, *inv_std = norm->inv_std, *gamma = norm->gamma;
+    const int64_t c = norm->c;
+    const float *g = gradient->g, *sum_g = gradient->sums, *sum_gx = gradient->sums + c;
+    const float inv_rows = gradient->inv_rows;
+    const bool add = gradient->add;
     for (int64_t r = begin; r < end; r++) {
         float *dx_row = dx + r * c;
         const float *g_row = g + r * c, *row = x + r * c;

@@ -10,7 +10,7 @@
 enum {
     LINE_FLOATS = 16, /* a cache line */
     PREFETCH_ROWS = 8,
-    USUAL = 64, /* channels: the default, and so compiled with a constant stride: 6 % */
+    USUAL = 64, /* channels: the default, compiled with a constant stride, which is 6 % faster */
 #if defined(__AVX512F__)
     HELD = 4 /* hops whose kernel gradients stay in registers: 16 of the 32 */
 #else
@@ -24,23 +24,21 @@ enum {
 #define UNROLLED _Pragma("GCC unroll 8")
 #endif
 
-ALWAYS_INLINE void add_csr_row(vec *sum, int vectors, int lanes, const float *x,
-                               const pgcn_i_csr *a, int64_t r, int64_t c) {
+ALWAYS_INLINE sparse_entries entries_of(const pgcn_i_csr *a, int64_t r) {
     int64_t first = a->offset[r];
-    add_rows(sum, vectors, lanes, x, a->column + first, a->value + first, a->offset[r + 1] - first,
-             c);
+    return (sparse_entries){a->column + first, a->value + first, a->offset[r + 1] - first};
 }
 
 ALWAYS_INLINE void prefetch_row(const float *row, int64_t width) {
     for (int64_t ch = 0; ch < width; ch += LINE_FLOATS) __builtin_prefetch(row + ch, 0, 2);
 }
 
-/* Asks for the rows that row r will gather: without it every visit waits for the memory in turn. Into
- * the second cache, as the first can wait for few lines at once: 20 ns per row of 64 channels
- * instead of 38, and 46 without asking (10^6 nodes).
+/* Prefetches the rows that row r will gather; otherwise the visits wait for memory one after the
+ * other. Into L2, because L1 can wait for only a few lines at once: 20 ns per row of 64 channels
+ * with L2, 38 with L1, 46 without prefetching (10^6 nodes).
  *
- * Inlined by force: GCC takes a function that only asks for memory as one without effect, and drops
- * the calls. */
+ * Always inlined: GCC takes a function that only prefetches as one without effect and drops the
+ * calls. */
 ALWAYS_INLINE void prefetch_visits(const pgcn_i_path_args *args, int64_t r) {
     for (int i = 0; i < args->k - 1; i++) {
         const pgcn_i_csr *list = &args->hop[i];
@@ -54,8 +52,9 @@ ALWAYS_INLINE void prefetch_visits(const pgcn_i_path_args *args, int64_t r) {
     }
 }
 
-/* Rows at .. end-1 are worked on together. Where memory is far these are few, so that what was asked
- * for is still near when it is read, and those of the next group are asked for now. */
+/* The end of the group of rows that starts at `at`. Where h does not fit into the cache a group is
+ * small, so that its prefetched rows are still cached when they are read; the rows of the next
+ * group are prefetched here. */
 ALWAYS_INLINE int64_t end_of_group(const pgcn_i_path_args *args, pgcn_i_rows rows, int64_t at) {
     int64_t size = args->prefetch ? PREFETCH_ROWS : rows.count;
     int64_t end = at + size < rows.count ? at + size : rows.count;
@@ -68,58 +67,65 @@ ALWAYS_INLINE pgcn_i_rows part_of_rows(pgcn_i_rows rows, int64_t begin, int64_t 
     return (pgcn_i_rows){rows.row ? rows.row + begin : NULL, rows.first + begin, end - begin};
 }
 
-ALWAYS_INLINE void add_bf16_rows(vec *sum, int vectors, int lanes, const uint16_t *x,
-                                 const pgcn_node *column, const float *value, int64_t count,
-                                 int64_t c) {
-    for (int64_t e = 0; e < count; e++) {
-        const uint16_t *row = x + column[e] * c;
-        for (int v = 0; v < vectors; v++)
-            sum[v] += value[e] * vec_load_bf16(row + v * LANES, lanes);
+/* Which loop: all of it is constant where the functions that take it are inlined. */
+typedef struct path_form {
+    int64_t c; /* channels, how far apart rows are */
+    bool half; /* visited rows are read in bf16 */
+    bool live; /* rows that are not live are skipped */
+    int held;  /* hops after 0 whose kernel gradients stay in registers */
+} path_form;
+
+ALWAYS_INLINE void add_bf16_rows(vec *sum, channel_block block, const uint16_t *x,
+                                 sparse_entries entries, int64_t c) {
+    x += block.ch;
+    for (int64_t e = 0; e < entries.count; e++) {
+        const uint16_t *row = x + entries.column[e] * c;
+        for (int v = 0; v < block.vectors; v++)
+            sum[v] += entries.value[e] * vec_load_bf16(row + v * LANES, block.lanes);
     }
 }
 
-/* Of the entries only those whose row is live: packed first, without a branch that nobody can
- * predict. */
-ALWAYS_INLINE void add_live_rows(vec *sum, int vectors, int lanes, const pgcn_i_path_args *args,
-                                 const pgcn_node *column, const float *value, int64_t count,
-                                 int64_t ch, int64_t c, bool half) {
+ALWAYS_INLINE void add_entries(vec *sum, channel_block block, const pgcn_i_path_args *args,
+                               sparse_entries entries, path_form form) {
+    if (form.half)
+        add_bf16_rows(sum, block, args->bf16, entries, form.c);
+    else
+        add_rows(sum, block, args->h, entries, form.c);
+}
+
+/* Only the entries whose row is live. They are packed first, without a branch that would often be
+ * mispredicted. */
+ALWAYS_INLINE void add_live_entries(vec *sum, channel_block block, const pgcn_i_path_args *args,
+                                    sparse_entries entries, path_form form) {
     enum { CHUNK = 64 };
     pgcn_node live_column[CHUNK];
     float live_value[CHUNK];
-    for (int64_t e = 0; e < count;) {
-        int64_t end = count - e > CHUNK ? e + CHUNK : count;
+    for (int64_t e = 0; e < entries.count;) {
+        int64_t end = entries.count - e > CHUNK ? e + CHUNK : entries.count;
         int kept = 0;
         for (; e < end; e++) {
-            live_column[kept] = column[e];
-            live_value[kept] = value[e];
-            kept += args->live[column[e]] != 0;
+            live_column[kept] = entries.column[e];
+            live_value[kept] = entries.value[e];
+            kept += args->live[entries.column[e]] != 0;
         }
-        if (half)
-            add_bf16_rows(sum, vectors, lanes, args->bf16 + ch, live_column, live_value, kept, c);
-        else
-            add_rows(sum, vectors, lanes, args->h + ch, live_column, live_value, kept, c);
+        add_entries(sum, block, args, (sparse_entries){live_column, live_value, kept}, form);
     }
 }
 
-/* Adds the visits of row r of one hop, from channel ch on. `half` and `live` are constants where
- * this is inlined. */
-ALWAYS_INLINE void add_visits(vec *sum, int vectors, int lanes, const pgcn_i_path_args *args,
-                              const pgcn_i_csr *list, int64_t r, int64_t ch, int64_t c, bool half,
-                              bool live) {
-    int64_t first = list->offset[r], count = list->offset[r + 1] - first;
-    const pgcn_node *column = list->column + first;
-    const float *value = list->value + first;
-    if (live)
-        add_live_rows(sum, vectors, lanes, args, column, value, count, ch, c, half);
-    else if (half)
-        add_bf16_rows(sum, vectors, lanes, args->bf16 + ch, column, value, count, c);
+/* Adds the visits of row r at hop i (at least 1). */
+ALWAYS_INLINE void add_visits(vec *sum, channel_block block, const pgcn_i_path_args *args, int i,
+                              int64_t r, path_form form) {
+    sparse_entries entries = entries_of(&args->hop[i - 1], r);
+    if (form.live)
+        add_live_entries(sum, block, args, entries, form);
     else
-        add_rows(sum, vectors, lanes, args->h + ch, column, value, count, c);
+        add_entries(sum, block, args, entries, form);
 }
 
-ALWAYS_INLINE void forward_block(int64_t ch, int vectors, int lanes, float *restrict out,
-                                 const pgcn_i_path_args *args, pgcn_i_rows rows, int64_t c,
-                                 bool half) {
+ALWAYS_INLINE void forward_block(channel_block block, float *restrict out,
+                                 const pgcn_i_path_args *args, pgcn_i_rows rows, path_form form) {
+    const int vectors = block.vectors, lanes = block.lanes;
+    const int64_t ch = block.ch, c = form.c;
     const float *s = args->s + ch, *h = args->h + ch;
     for (int64_t at = 0; at < rows.count; at++) {
         const int64_t r = pgcn_i_row(rows, at);
@@ -128,7 +134,7 @@ ALWAYS_INLINE void forward_block(int64_t ch, int vectors, int lanes, float *rest
             sum[v] = vec_load(s + v * LANES, lanes) * vec_load(h + r * c + v * LANES, lanes);
         for (int i = 1; i < args->k; i++) {
             vec t[VECTORS] = {{0}};
-            add_visits(t, vectors, lanes, args, &args->hop[i - 1], r, ch, c, half, false);
+            add_visits(t, block, args, i, r, form);
             for (int v = 0; v < vectors; v++)
                 sum[v] += vec_load(s + i * c + v * LANES, lanes) * t[v];
         }
@@ -138,16 +144,18 @@ ALWAYS_INLINE void forward_block(int64_t ch, int vectors, int lanes, float *rest
 
 static void forward_plain(float *out, const pgcn_i_path_args *args, pgcn_i_rows rows) {
     if (args->c == USUAL && args->width == USUAL)
-        EACH_CHANNEL_BLOCK(USUAL, forward_block, out, args, rows, USUAL, false);
+        EACH_CHANNEL_BLOCK(USUAL, forward_block, out, args, rows, (path_form){.c = USUAL});
     else
-        EACH_CHANNEL_BLOCK(args->width, forward_block, out, args, rows, args->c, false);
+        EACH_CHANNEL_BLOCK(args->width, forward_block, out, args, rows, (path_form){.c = args->c});
 }
 static void forward_bf16(float *out, const pgcn_i_path_args *args, pgcn_i_rows rows) {
-    EACH_CHANNEL_BLOCK(args->width, forward_block, out, args, rows, args->c, true);
+    const path_form form = {.c = args->c, .half = true};
+    EACH_CHANNEL_BLOCK(args->width, forward_block, out, args, rows, form);
 }
 
 static void pathconv_forward(float *out, const pgcn_i_path_args *args, pgcn_i_rows rows) {
-    const pgcn_i_path_args a = *args; /* a copy that no store can change: stays in registers */
+    const pgcn_i_path_args a =
+        *args; /* a local copy, which no store can change, stays in registers */
     for (int64_t at = 0, end; at < rows.count; at = end) {
         end = end_of_group(&a, rows, at);
         pgcn_i_rows group = part_of_rows(rows, at, end);
@@ -160,12 +168,13 @@ static void pathconv_forward(float *out, const pgcn_i_path_args *args, pgcn_i_ro
 
 /* dh[u] = sum_i s_i (.) t_i,  ds_i += h[u] (.) t_i  for all hops i, with t_0 = g[u].
  *
- * The sums ds of the first `held` hops after 0 stay in registers over all rows; reading and writing
- * them for each row costs as much as a visit or two per hop. `held`, `half` and `live` are
- * constants where this is inlined. */
-ALWAYS_INLINE void backward_block(int64_t ch, int vectors, int lanes, float *restrict dh,
-                                  float *restrict ds, const float *h, const pgcn_i_path_args *args,
-                                  pgcn_i_rows rows, int64_t c, int held, bool half, bool live) {
+ * The sums ds of the first form.held hops after 0 stay in registers for all rows: reading and
+ * writing them for each row costs as much as a visit or two per hop. */
+ALWAYS_INLINE void backward_block(channel_block block, float *restrict dh, float *restrict ds,
+                                  const float *h, const pgcn_i_path_args *args, pgcn_i_rows rows,
+                                  path_form form) {
+    const int vectors = block.vectors, lanes = block.lanes, held = form.held;
+    const int64_t ch = block.ch, c = form.c;
     const float *s = args->s + ch, *g = args->h + ch;
     ds += ch;
     vec held_ds[HELD + 1][VECTORS]; /* hop i at place i */
@@ -174,7 +183,7 @@ ALWAYS_INLINE void backward_block(int64_t ch, int vectors, int lanes, float *res
         for (int v = 0; v < vectors; v++) held_ds[i][v] = vec_load(ds + i * c + v * LANES, lanes);
     for (int64_t at = 0; at < rows.count; at++) {
         const int64_t u = pgcn_i_row(rows, at);
-        const bool has_own = !live || args->live[u];
+        const bool has_own = !form.live || args->live[u];
         vec sum[VECTORS], h_u[VECTORS];
         for (int v = 0; v < vectors; v++) {
             vec t = has_own ? vec_load(g + u * c + v * LANES, lanes) : (vec){0};
@@ -185,7 +194,7 @@ ALWAYS_INLINE void backward_block(int64_t ch, int vectors, int lanes, float *res
         UNROLLED
         for (int i = 1; i <= held; i++) {
             vec t[VECTORS] = {{0}};
-            add_visits(t, vectors, lanes, args, &args->hop[i - 1], u, ch, c, half, live);
+            add_visits(t, block, args, i, u, form);
             for (int v = 0; v < vectors; v++) {
                 sum[v] += vec_load(s + i * c + v * LANES, lanes) * t[v];
                 held_ds[i][v] += h_u[v] * t[v];
@@ -193,7 +202,7 @@ ALWAYS_INLINE void backward_block(int64_t ch, int vectors, int lanes, float *res
         }
         for (int i = held + 1; i < args->k; i++) {
             vec t[VECTORS] = {{0}};
-            add_visits(t, vectors, lanes, args, &args->hop[i - 1], u, ch, c, half, live);
+            add_visits(t, block, args, i, u, form);
             for (int v = 0; v < vectors; v++) {
                 int64_t place = i * c + v * LANES;
                 sum[v] += vec_load(s + place, lanes) * t[v];
@@ -207,19 +216,21 @@ ALWAYS_INLINE void backward_block(int64_t ch, int vectors, int lanes, float *res
         for (int v = 0; v < vectors; v++) vec_store(ds + i * c + v * LANES, held_ds[i][v], lanes);
 }
 
-/* All rows of a block of channels, then the next block: one function for each pair of constants. */
-#define BACKWARD(name, half, live)                                                                 \
+/* All rows of a block of channels, then the next block. One function for each pair of `half` and
+ * `live`, so that they are constants. */
+#define BACKWARD(name, with_half, with_live)                                                       \
     static void name(float *dh, float *ds, const float *h, const pgcn_i_path_args *args,           \
                      pgcn_i_rows rows) {                                                           \
-        if (args->k > HELD && args->c == USUAL && args->width == USUAL)                            \
-            EACH_CHANNEL_BLOCK(USUAL, backward_block, dh, ds, h, args, rows, USUAL, HELD, half,    \
-                               live);                                                              \
-        else if (args->k > HELD)                                                                   \
-            EACH_CHANNEL_BLOCK(args->width, backward_block, dh, ds, h, args, rows, args->c, HELD,  \
-                               half, live);                                                        \
-        else                                                                                       \
-            EACH_CHANNEL_BLOCK(args->width, backward_block, dh, ds, h, args, rows, args->c, 0,     \
-                               half, live);                                                        \
+        path_form form = {.c = args->c, .half = with_half, .live = with_live};                     \
+        const path_form usual = {.c = USUAL, .half = with_half, .live = with_live, .held = HELD};  \
+        if (args->k > HELD && args->c == USUAL && args->width == USUAL) {                          \
+            EACH_CHANNEL_BLOCK(USUAL, backward_block, dh, ds, h, args, rows, usual);               \
+        } else if (args->k > HELD) {                                                               \
+            form.held = HELD;                                                                      \
+            EACH_CHANNEL_BLOCK(args->width, backward_block, dh, ds, h, args, rows, form);          \
+        } else {                                                                                   \
+            EACH_CHANNEL_BLOCK(args->width, backward_block, dh, ds, h, args, rows, form);          \
+        }                                                                                          \
     }
 BACKWARD(backward_plain, false, false)
 BACKWARD(backward_live, false, true)
@@ -238,7 +249,8 @@ static void pathconv_backward(float *dh, float *ds, const float *h, const pgcn_i
     }
 }
 
-/* A NaN whose upper half is all that would be rounded up stays one: its quiet bit is set. */
+/* Rounding could turn a NaN into infinity, so a NaN keeps its upper half and gets its quiet bit
+ * set. */
 static void to_bf16(uint16_t *restrict out, const float *restrict x, int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; i++) {
         uint32_t bits;
@@ -249,11 +261,12 @@ static void to_bf16(uint16_t *restrict out, const float *restrict x, int64_t beg
     }
 }
 
-ALWAYS_INLINE void gather_block(int64_t ch, int vectors, int lanes, float *restrict out_row,
-                                const float *x, const pgcn_i_csr *a, int64_t r, int64_t c) {
+ALWAYS_INLINE void gather_block(channel_block block, float *restrict out_row, const float *x,
+                                const pgcn_i_csr *a, int64_t r, int64_t c) {
     vec sum[VECTORS] = {{0}};
-    add_csr_row(sum, vectors, lanes, x + ch, a, r, c);
-    for (int v = 0; v < vectors; v++) vec_store(out_row + ch + v * LANES, sum[v], lanes);
+    add_rows(sum, block, x, entries_of(a, r), c);
+    for (int v = 0; v < block.vectors; v++)
+        vec_store(out_row + block.ch + v * LANES, sum[v], block.lanes);
 }
 
 static void gather(float *out, const float *x, const pgcn_i_csr *a, int64_t begin, int64_t end,
@@ -262,13 +275,15 @@ static void gather(float *out, const float *x, const pgcn_i_csr *a, int64_t begi
         EACH_CHANNEL_BLOCK(c, gather_block, out + (r - begin) * c, x, a, r, c);
 }
 
-ALWAYS_INLINE void horner_block(int64_t ch, int vectors, int lanes, const pgcn_i_horner_args *args,
-                                int64_t begin, int64_t end, bool scaled) {
-    const float *s = args->s + ch, *h = args->h + ch, *x = args->x + ch;
+ALWAYS_INLINE void horner_block(channel_block block, const pgcn_i_horner_args *args, int64_t begin,
+                                int64_t end, bool scaled) {
+    const int vectors = block.vectors, lanes = block.lanes;
+    const int64_t ch = block.ch;
+    const float *s = args->s + ch, *h = args->h + ch;
     float *restrict out = args->out + ch;
     for (int64_t r = begin; r < end; r++) {
         vec sum[VECTORS] = {{0}};
-        add_csr_row(sum, vectors, lanes, x, args->a, r, args->x_c);
+        add_rows(sum, block, args->x, entries_of(args->a, r), args->x_c);
         for (int v = 0; v < vectors; v++) {
             if (scaled) sum[v] *= vec_load(args->s_x + ch + v * LANES, lanes);
             sum[v] +=
@@ -279,7 +294,8 @@ ALWAYS_INLINE void horner_block(int64_t ch, int vectors, int lanes, const pgcn_i
 }
 
 static void horner(const pgcn_i_horner_args *args, int64_t begin, int64_t end) {
-    const pgcn_i_horner_args a = *args; /* a copy that no store can change: stays in registers */
+    const pgcn_i_horner_args a =
+        *args; /* a local copy, which no store can change, stays in registers */
     int64_t step = a.prefetch ? 1 : end - begin;
     for (int64_t r = begin; r < end; r += step) {
         if (a.prefetch && r + 1 < end)
@@ -292,11 +308,14 @@ static void horner(const pgcn_i_horner_args *args, int64_t begin, int64_t end) {
     }
 }
 
-static void scale_dot(float *dh, float *restrict ds, const float *q, const float *h, const float *s,
-                      int64_t begin, int64_t end, int64_t c, bool add) {
+static void scale_dot(const pgcn_i_power_gradient *args, int64_t begin, int64_t end) {
+    float *restrict ds = args->ds;
+    const float *s = args->s;
+    const int64_t c = args->c;
+    const bool add = args->add;
     for (int64_t r = begin; r < end; r++) {
-        float *dh_row = dh + r * c;
-        const float *q_row = q + r * c, *h_row = h + r * c;
+        float *dh_row = args->dh + r * c;
+        const float *q_row = args->q + r * c, *h_row = args->h + r * c;
         INDEPENDENT_ITERATIONS
         for (int64_t ch = 0; ch < c; ch++) {
             float q_ch = q_row[ch];

@@ -1,9 +1,9 @@
-/* The opening layer on sparse features: out = relu(X W + b) and dW = X^T g, with dropout on X.
+/* The input layer on sparse features: out = relu(X W + b) and dW = X^T g, with dropout on X.
  *
- * Dropout is a byte per entry, so that the pattern of X is never rebuilt. Rows are short (Cora: 18
- * entries, 7 of them kept), and a branch on each value would be guessed wrong most of the time; so
- * the kept entries are first packed without a branch, and the sum then runs over these. No threads
- * here: callers (nn) give each task its own rows of out or of dW. */
+ * The dropout mask is a byte per entry, so that the pattern of X is never rebuilt. Rows are short
+ * (Cora: 18 entries, 7 of them kept), and a branch on each entry would often be mispredicted. The
+ * kept entries are therefore packed first, without a branch, and the sum runs over the packed ones.
+ * No threads here: callers (nn) give each task its own rows of out or of dW. */
 #include "kernels/isa.h"
 
 enum { CHUNK = 256 }; /* entries packed at once: two KiB of stack */
@@ -14,46 +14,50 @@ typedef struct packed_entries {
     float value[CHUNK];
 } packed_entries;
 
-/* out_row = start + sum_e value_e x[row_e] over the packed entries; start NULL: 0. */
-ALWAYS_INLINE void add_packed_block(int64_t ch, int vectors, int lanes, float *out_row,
-                                    const float *start, const float *x,
-                                    const packed_entries *packed, bool relu, int64_t c) {
-    vec sum[VECTORS] = {{0}};
-    if (start)
-        for (int v = 0; v < vectors; v++) sum[v] = vec_load(start + ch + v * LANES, lanes);
-    add_rows(sum, vectors, lanes, x + ch, packed->row, packed->value, packed->count, c);
-    for (int v = 0; v < vectors; v++)
-        vec_store(out_row + ch + v * LANES, relu ? vec_relu(sum[v]) : sum[v], lanes);
+ALWAYS_INLINE sparse_entries part_of_packed(const packed_entries *packed, int begin, int end) {
+    return (sparse_entries){packed->row + begin, packed->value + begin, end - begin};
 }
 
-static void csr_linear(float *out, const int64_t *offset, const int32_t *column, const float *value,
-                       const uint8_t *kept, float scale, const float *w, const float *bias,
-                       bool relu, int64_t begin, int64_t end, int64_t c) {
+/* out_row = start + sum_e value_e w[row_e] over the packed entries; start NULL: 0. */
+ALWAYS_INLINE void add_packed_block(channel_block block, float *out_row, const float *start,
+                                    const packed_entries *packed, const pgcn_i_sparse_linear *args,
+                                    bool relu) {
+    vec sum[VECTORS] = {{0}};
+    if (start)
+        for (int v = 0; v < block.vectors; v++)
+            sum[v] = vec_load(start + block.ch + v * LANES, block.lanes);
+    add_rows(sum, block, args->w, part_of_packed(packed, 0, packed->count), args->c);
+    for (int v = 0; v < block.vectors; v++)
+        vec_store(out_row + block.ch + v * LANES, relu ? vec_relu(sum[v]) : sum[v], block.lanes);
+}
+
+static void csr_linear(float *out, const pgcn_i_sparse_linear *args, int64_t begin, int64_t end) {
+    const pgcn_i_sparse_linear a = *args; /* a local copy, which no store can change */
     packed_entries packed;
     for (int64_t r = begin; r < end; r++) {
-        const float *start = bias;
-        int64_t e = offset[r], row_end = offset[r + 1];
+        const float *start = a.bias;
+        int64_t e = a.offset[r], row_end = a.offset[r + 1];
         do { /* at least once: an empty row still gets its bias */
             int64_t chunk_end = row_end - e > CHUNK ? e + CHUNK : row_end;
             int count = 0;
             for (; e < chunk_end; e++) {
-                packed.row[count] = column[e];
-                packed.value[count] = scale * value[e];
-                count += kept ? kept[e] : 1;
+                packed.row[count] = a.column[e];
+                packed.value[count] = a.scale * a.value[e];
+                count += a.kept ? a.kept[e] : 1;
             }
             packed.count = count;
-            EACH_CHANNEL_BLOCK(c, add_packed_block, out + r * c, start, w, &packed,
-                               relu && e == row_end, c);
-            start = out + r * c;
+            EACH_CHANNEL_BLOCK(a.c, add_packed_block, out + r * a.c, start, &packed, &a,
+                               a.relu && e == row_end);
+            start = out + r * a.c;
         } while (e < row_end);
     }
 }
 
-/* ---- the gradient ----------------------------------------------------------------------------- */
+/* ---- the gradient -------------------------------------------------------------------------- */
 
-/* Packs entry e of a column, of all samples, behind the `count` entries that are packed already, and returns
- * how many there are then. Entries of a column lie apart in `kept`, but it is one byte each: most of
- * it stays near. */
+/* Packs entry e of a column, for all samples, after the `count` entries that are packed already.
+ * Returns the new count. The entries of a column are far apart in `kept`, but that is one byte per
+ * entry, and most of it stays cached. */
 ALWAYS_INLINE int pack_entry(packed_entries *packed, const pgcn_i_sparse_gradient *args, int64_t e,
                              int count) {
     const pgcn_i_columns *x = args->x;
@@ -72,7 +76,7 @@ typedef struct group_ends {
     int end[CHUNK];
 } group_ends;
 
-/* A column that is packed at once. */
+/* Packs all of a column, which fits into `packed`. */
 static void pack_column(packed_entries *packed, group_ends *ends,
                         const pgcn_i_sparse_gradient *args, int64_t e, int64_t column_end) {
     const int32_t *row = args->x->row;
@@ -83,7 +87,7 @@ static void pack_column(packed_entries *packed, group_ends *ends,
         if (row[e] >= rows_end) {
             do rows_end += group_rows;
             while (row[e] >= rows_end);
-            ends->end[groups] = count; /* of the group before, if it has any */
+            ends->end[groups] = count; /* of the group before, if any of its entries is kept */
             groups += count > begin;
             begin = count;
         }
@@ -94,20 +98,20 @@ static void pack_column(packed_entries *packed, group_ends *ends,
 }
 
 /* dw_row = the sum over the groups of their sums. */
-ALWAYS_INLINE void column_block(int64_t ch, int vectors, int lanes, float *dw_row, const float *g,
+ALWAYS_INLINE void column_block(channel_block block, float *dw_row, const float *g,
                                 const packed_entries *packed, const group_ends *ends, int64_t c) {
     vec total[VECTORS] = {{0}};
     for (int i = 0, begin = 0; i < ends->count; begin = ends->end[i++]) {
         vec sum[VECTORS] = {{0}};
-        add_rows(sum, vectors, lanes, g + ch, packed->row + begin, packed->value + begin,
-                 ends->end[i] - begin, c);
-        for (int v = 0; v < vectors; v++) total[v] += sum[v];
+        add_rows(sum, block, g, part_of_packed(packed, begin, ends->end[i]), c);
+        for (int v = 0; v < block.vectors; v++) total[v] += sum[v];
     }
-    for (int v = 0; v < vectors; v++) vec_store(dw_row + ch + v * LANES, total[v], lanes);
+    for (int v = 0; v < block.vectors; v++)
+        vec_store(dw_row + block.ch + v * LANES, total[v], block.lanes);
 }
 
-/* The same of a column with more entries than are packed at once. */
-ALWAYS_INLINE void long_column_block(int64_t ch, int vectors, int lanes, float *dw_row,
+/* The same for a column with more entries than are packed at once. */
+ALWAYS_INLINE void long_column_block(channel_block block, float *dw_row,
                                      const pgcn_i_sparse_gradient *args, int64_t e,
                                      int64_t column_end) {
     const int32_t *row = args->x->row;
@@ -121,11 +125,12 @@ ALWAYS_INLINE void long_column_block(int64_t ch, int vectors, int lanes, float *
             for (int64_t stop = e + CHUNK / args->samples;
                  e < stop && e < column_end && row[e] < rows_end; e++)
                 count = pack_entry(&packed, args, e, count);
-            add_rows(sum, vectors, lanes, args->g + ch, packed.row, packed.value, count, args->c);
+            add_rows(sum, block, args->g, part_of_packed(&packed, 0, count), args->c);
         }
-        for (int v = 0; v < vectors; v++) total[v] += sum[v];
+        for (int v = 0; v < block.vectors; v++) total[v] += sum[v];
     }
-    for (int v = 0; v < vectors; v++) vec_store(dw_row + ch + v * LANES, total[v], lanes);
+    for (int v = 0; v < block.vectors; v++)
+        vec_store(dw_row + block.ch + v * LANES, total[v], block.lanes);
 }
 
 static void csr_linear_grad(float *dw, const pgcn_i_sparse_gradient *args, int64_t begin,

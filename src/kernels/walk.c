@@ -6,18 +6,18 @@
  * No threads here: paths gives each task its own walks. */
 #include "kernels/philox.h"
 
-/* Whether a bounded draw of 0 .. choices-1 must be refused (pgcn_i_bounded in rng.h). */
+/* Whether a bounded draw of 0 .. choices-1 must be rejected (pgcn_i_bounded in rng.h). */
 ALWAYS_INLINE bool is_refused(uint64_t product, uint32_t choices) {
     return __builtin_expect((uint32_t)product < choices, 0) &&
            (uint32_t)product < (0u - choices) % choices;
 }
 
-/* All choices of a node are listed, staying included, and row + word * choices has the place of the
- * chosen one in its high half: the product alone would be the index among the choices there, and
- * `row` adds where they begin. Its low half adds the number of choices to that of the product, so a
- * carry, and any draw that could be refused, leave less than `doubtful` there: one comparison finds
- * both, and the walks are then done again one by one. 0.8 ns per step on Cora; with gathers of
- * AVX-512 it was 1.2 to 2 (Zen 4). */
+/* All choices of a node are listed, staying included. The high half of row + word * choices is the
+ * index of the chosen one: the high half of the product is the index among the node's choices, and
+ * the high half of `row` adds where these begin. The low half of `row` adds the number of choices
+ * to the low half of the product. After a carry, and after any draw that might have to be rejected,
+ * the low half is below `doubtful`: one comparison finds both, and the caller repeats the walks one
+ * by one. 0.8 ns per step on Cora; with gathers of AVX-512 it was 1.2 to 2 (Zen 4). */
 static bool hop_listed(pgcn_node *restrict next, const pgcn_node *at, const uint64_t *word,
                        const pgcn_i_walk_steps *steps, int count) {
     const uint64_t *row = steps->row;
@@ -34,9 +34,9 @@ static bool hop_listed(pgcn_node *restrict next, const pgcn_node *at, const uint
     return refused;
 }
 
-/* The same on the graph itself, in two passes of which each asks for the memory of the next one
- * before it is needed. The index is below the number of choices; what is not a neighbour is
- * staying, and reads the node itself: one load from a chosen address, no branch to predict. */
+/* The same on the graph's own arrays, in two passes, each of which prefetches what the next one
+ * reads. An index that is not a neighbour means staying, which reads the node itself: one load from
+ * a selected address, without a branch. */
 static bool hop_far(pgcn_node *next, const pgcn_node *at, const uint64_t *word,
                     const pgcn_i_walk_steps *steps, int count) {
     const int64_t *offset = steps->graph->offset;
@@ -62,12 +62,11 @@ static bool hop_far(pgcn_node *next, const pgcn_node *at, const uint64_t *word,
 }
 
 static bool walk_hops(pgcn_node (*nodes)[PGCN_WALK_BATCH], const pgcn_i_walk_steps *steps,
-                      pgcn_i_rng_domain domain, const uint64_t *element, uint32_t block, int hops,
-                      int count) {
+                      const pgcn_i_walk_words *words, int hops, int count) {
     uint64_t word[PGCN_WALK_HOPS][PGCN_WALK_BATCH]; /* in the low halves */
     for (int b = 0; b < count; b += PHILOX_COUNTERS)
-        philox((uint64_t *[]){word[0] + b, word[1] + b, word[2] + b, word[3] + b}, domain,
-               element + b, block);
+        philox((uint64_t *[]){word[0] + b, word[1] + b, word[2] + b, word[3] + b}, words->domain,
+               words->element + b, words->block);
     bool refused = false;
     for (int i = 0; i < hops; i++)
         refused |= steps->row ? hop_listed(nodes[i + 1], nodes[i], word[i], steps, count)
@@ -85,7 +84,7 @@ ALWAYS_INLINE vec_int load_ids(const pgcn_node *id) {
     return v;
 }
 
-/* Not left to the compiler, which unrolls a loop of 16 lanes before it could make vectors of it. */
+/* Not left to the compiler, which unrolls a loop of 16 lanes instead of vectorising it. */
 ALWAYS_INLINE vec_int least(vec_int a, vec_int b) {
 #if defined(__AVX512F__)
     return (vec_int)_mm512_min_epi32((__m512i)a, (__m512i)b);
@@ -137,20 +136,22 @@ static void count_lanes(int32_t *distinct, const pgcn_node *id, int64_t p) {
     }
 }
 
-/* One vector of lanes. A later visit of a run overwrites the earlier ones, so that nothing has to
- * be predicted. */
-ALWAYS_INLINE void merge(const pgcn_i_entries *out, const int64_t *offset, const pgcn_node *id,
-                         int64_t p, int lanes, pgcn_node row, pgcn_node shift, const float *root,
-                         const float *inverse_root, bool with_rows) {
-    pgcn_node *to_column = out->column + offset[0],
-              *to_row = with_rows ? out->row + offset[0] : NULL;
-    float *to_value = out->value + offset[0];
+/* One vector of lanes, the first of which is node `first`. A later visit of a run overwrites the
+ * earlier ones, so that there is no branch to predict. */
+ALWAYS_INLINE void merge(const pgcn_i_merge *args, const int64_t *offset, const pgcn_node *id,
+                         pgcn_node first, int lanes, bool with_rows) {
+    const pgcn_node shift = args->shift, row = first + shift;
+    const int64_t p = args->p;
+    const float *inverse_root = args->inverse_root;
+    pgcn_node *to_column = args->out.column + offset[0],
+              *to_row = with_rows ? args->out.row + offset[0] : NULL;
+    float *to_value = args->out.value + offset[0];
     int32_t place[LANES];
     float share[LANES];
     for (int lane = 0; lane < LANES; lane++)
         place[lane] = lane < lanes ? (int32_t)(offset[lane] - offset[0]) : 0;
     vec_int places = load_ids(place), run = {0}, before = load_ids(id);
-    const vec roots = vec_load(root, lanes);
+    const vec roots = vec_load(args->root + first, lanes);
     for (int64_t q = 0; q < p; q++) {
         const pgcn_node *visit = id + q * ROWS;
         vec_int now = load_ids(visit), differs = now != before; /* -1 where it holds */
@@ -168,17 +169,14 @@ ALWAYS_INLINE void merge(const pgcn_i_entries *out, const int64_t *offset, const
     }
 }
 
-static void merge_lanes(const pgcn_i_entries *out, const int64_t *offset, const pgcn_node *id,
-                        int64_t p, int lanes, pgcn_node first, pgcn_node shift, const float *root,
-                        const float *inverse_root) {
+static void merge_lanes(const pgcn_i_merge *args, const int64_t *offset, const pgcn_node *id,
+                        pgcn_node first, int lanes) {
     for (int lane = 0; lane < lanes; lane += LANES) {
         int some = lanes - lane < LANES ? lanes - lane : LANES;
-        if (some == LANES && out->row)
-            merge(out, offset + lane, id + lane, p, LANES, first + lane + shift, shift,
-                  root + first + lane, inverse_root, true);
+        if (some == LANES && args->out.row)
+            merge(args, offset + lane, id + lane, first + lane, LANES, true);
         else
-            merge(out, offset + lane, id + lane, p, some, first + lane + shift, shift,
-                  root + first + lane, inverse_root, out->row != NULL);
+            merge(args, offset + lane, id + lane, first + lane, some, args->out.row != NULL);
     }
 }
 

@@ -76,12 +76,27 @@ void pgcn_i_loss_rows(const pgcn_i_loss *loss, pgcn_i_tape *tape, const pgcn_i_t
     pgcn_i_live_spread(tape);
 }
 
-static void cross_entropy_rows(const loss_job *job, int64_t task, int64_t begin, int64_t end) {
+static pgcn_i_loss_args kernel_args(const loss_job *job) {
+    const pgcn_i_loss *loss = job->loss;
+    return (pgcn_i_loss_args){.logits = job->logits->data,
+                              .probability = loss->probability,
+                              .dlogits = job->logits->grad,
+                              .scale = job->scale,
+                              .n = loss->n,
+                              .c = loss->classes,
+                              .mask = job->mask,
+                              .label = job->label,
+                              .weight = job->class_weight,
+                              .target = job->target,
+                              .samples = loss->samples,
+                              .temperature = job->temperature};
+}
+
+static void cross_entropy_rows(const loss_job *job, const pgcn_i_loss_args *args, int64_t task,
+                               int64_t begin, int64_t end) {
     pgcn_i_loss *loss = job->loss;
-    job->kernels->softmax(loss->probability, job->logits->data, begin, end, loss->classes);
-    job->kernels->cross_entropy(&loss->loss[task], &loss->hits[task], job->logits->grad,
-                                job->logits->data, loss->probability, job->label, job->mask,
-                                job->class_weight, loss->n, job->scale, begin, end, loss->classes);
+    job->kernels->softmax(loss->probability, args->logits, begin, end, args->c);
+    job->kernels->cross_entropy(&loss->loss[task], &loss->hits[task], args, begin, end);
 }
 
 static void train_task(void *context, int64_t task, int worker) {
@@ -93,17 +108,16 @@ static void train_task(void *context, int64_t task, int worker) {
     loss->loss[task] = 0;
     loss->consistency[task] = 0;
     loss->hits[task] = 0;
+    pgcn_i_loss_args args = kernel_args(job);
     const pgcn_i_live *live = job->logits->live; /* rows that are there */
     for (int64_t sample = 0; sample < loss->samples; sample++) {
         int64_t first = sample * loss->n;
-        if (!live) cross_entropy_rows(job, task, first + begin, first + end);
+        if (!live) cross_entropy_rows(job, &args, task, first + begin, first + end);
         for (int64_t r = first + begin; live && r < first + end; r++)
-            if (live->flag[r]) cross_entropy_rows(job, task, r, r + 1);
+            if (live->flag[r]) cross_entropy_rows(job, &args, task, r, r + 1);
     }
-    if (job->consistency)
-        job->kernels->consistency(&loss->consistency[task], job->logits->grad, loss->probability,
-                                  loss->n, loss->samples, job->temperature, job->consistency_scale,
-                                  begin, end, loss->classes);
+    args.scale = job->consistency_scale;
+    if (job->consistency) job->kernels->consistency(&loss->consistency[task], &args, begin, end);
 }
 
 /* All rows: sets of many labels have most of their nodes in the mask. */
@@ -114,11 +128,11 @@ static void binary_task(void *context, int64_t task, int worker) {
     loss->loss[task] = 0;
     loss->consistency[task] = 0;
     loss->hits[task] = 0;
+    const pgcn_i_loss_args args = kernel_args(job);
     for (int64_t sample = 0; sample < loss->samples; sample++)
-        job->kernels->binary_cross_entropy(
-            &loss->loss[task], job->logits->grad, job->logits->data, job->target, job->mask,
-            loss->n, job->scale, sample * loss->n + pgcn_i_block_begin(job->blocks, task),
-            sample * loss->n + pgcn_i_block_end(job->blocks, task), loss->classes);
+        job->kernels->binary_cross_entropy(&loss->loss[task], &args,
+                                           sample * loss->n + pgcn_i_block_begin(job->blocks, task),
+                                           sample * loss->n + pgcn_i_block_end(job->blocks, task));
 }
 
 pgcn_i_loss_terms pgcn_i_loss_run(pgcn_i_loss *loss, pgcn_i_tape *tape, pgcn_i_value *logits,
@@ -181,13 +195,12 @@ static void score_task(void *context, int64_t task, int worker) {
     int64_t end = pgcn_i_block_end(job->blocks, task);
     loss->loss[task] = 0;
     loss->hits[task] = 0;
+    pgcn_i_loss_args args = kernel_args(job);
+    args.dlogits = NULL;
     if (job->target)
-        job->kernels->binary_cross_entropy(&loss->loss[task], NULL, job->logits->data, job->target,
-                                           job->mask, loss->n, 0.0f, begin, end, loss->classes);
+        job->kernels->binary_cross_entropy(&loss->loss[task], &args, begin, end);
     else
-        job->kernels->cross_entropy(&loss->loss[task], &loss->hits[task], NULL, job->logits->data,
-                                    loss->probability, job->label, job->mask, NULL, loss->n, 0.0f,
-                                    begin, end, loss->classes);
+        job->kernels->cross_entropy(&loss->loss[task], &loss->hits[task], &args, begin, end);
 }
 
 void pgcn_i_loss_sums(pgcn_i_loss *loss, pgcn_i_tape *tape, const pgcn_i_value *logits,

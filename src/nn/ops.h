@@ -42,6 +42,13 @@ static inline uint32_t pgcn_i_drop_threshold(double rate) {
 static inline float pgcn_i_drop_scale(double rate) {
     return 65536.0f / (float)(65536 - pgcn_i_drop_threshold(rate));
 }
+static inline pgcn_i_dropout pgcn_i_drop(pgcn_i_rng_domain domain, double rate,
+                                         int64_t first_element) {
+    return (pgcn_i_dropout){.domain = domain,
+                            .threshold = pgcn_i_drop_threshold(rate),
+                            .scale = pgcn_i_drop_scale(rate),
+                            .first_element = first_element};
+}
 
 /* ops_dense.c: the rate at which elements of the result are dropped, 0 for most operations. Tests that
  * draw the same dropout ask for it. */

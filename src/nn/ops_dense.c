@@ -41,8 +41,8 @@ static void linear_drop(const pgcn_i_tape *tape, const pgcn_i_op *op, float *y, 
                         int64_t rows) {
     const linear_state *state = op->state;
     int64_t out = op->out->cols;
-    tape->kernels->dropout(y, NULL, y, dropout_domain(tape, op), pgcn_i_drop_threshold(state->rate),
-                           pgcn_i_drop_scale(state->rate), 0, rows * out, row * out);
+    const pgcn_i_dropout drop = pgcn_i_drop(dropout_domain(tape, op), state->rate, row * out);
+    tape->kernels->dropout(y, NULL, y, &drop, 0, rows * out);
 }
 
 static void linear_forward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, int worker) {
@@ -77,10 +77,10 @@ static void linear_mask(const pgcn_i_tape *tape, const pgcn_i_op *op, pgcn_i_row
     float scale = rate > 0 ? pgcn_i_drop_scale(rate) : 1.0f;
     if (!rows.row)
         tape->kernels->relu_backward(g, g, op->out->data + rows.first * out, scale, 0,
-                                     rows.count * out, false);
+                                     rows.count * out);
     for (int64_t i = 0; i < rows.count && rows.row; i++)
         tape->kernels->relu_backward(g + i * out, g + i * out, op->out->data + rows.row[i] * out,
-                                     scale, 0, out, false);
+                                     scale, 0, out);
 }
 
 /* dx = g W^T;  dW += x^T g;  db += sum g. dx comes last: it may lie where x is (plan.c). */
@@ -164,8 +164,8 @@ static void relu_backward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_backward_tile
     int64_t c = op->out->cols, together = rows.row ? 1 : rows.count;
     for (int64_t i = 0; i < rows.count; i += together)
         tape->kernels->relu_backward(tile.dx + i * c, tile.g + i * c,
-                                     op->out->data + pgcn_i_row(rows, i) * c, 1.0f, 0, together * c,
-                                     false);
+                                     op->out->data + pgcn_i_row(rows, i) * c, 1.0f, 0,
+                                     together * c);
 }
 
 static const pgcn_i_kind relu_kind = {.name = "ReLU",
@@ -191,12 +191,11 @@ typedef struct drop_state {
 static void dropout_forward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, int worker) {
     (void)worker;
     const drop_state *state = op->state;
+    const pgcn_i_dropout drop = pgcn_i_drop(dropout_domain(tape, op), state->rate, 0);
     int64_t c = op->out->cols;
     for (int64_t i = 0; i < rows.count; i++) {
         int64_t at = pgcn_i_row(rows, i) * c;
-        tape->kernels->dropout(op->out->data, state->kept, op->in[0]->data,
-                               dropout_domain(tape, op), pgcn_i_drop_threshold(state->rate),
-                               pgcn_i_drop_scale(state->rate), at, at + c, 0);
+        tape->kernels->dropout(op->out->data, state->kept, op->in[0]->data, &drop, at, at + c);
     }
 }
 
@@ -207,7 +206,7 @@ static void dropout_backward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_backward_t
     for (int64_t i = 0; i < rows.count; i++)
         tape->kernels->dropout_backward(tile.dx + i * c, tile.g + i * c,
                                         state->kept + pgcn_i_row(rows, i) * c,
-                                        pgcn_i_drop_scale(state->rate), 0, c, false);
+                                        pgcn_i_drop_scale(state->rate), 0, c);
 }
 
 static const pgcn_i_kind dropout_kind = {.name = "dropout",
@@ -322,26 +321,27 @@ typedef struct pool_state {
     const int64_t *segment; /* [graphs+1] rows of each graph */
 } pool_state;
 
-static const int64_t *segment_of(const pgcn_i_op *op) {
-    return ((const pool_state *)op->state)->segment;
+/* The graphs of a task. */
+static pgcn_i_segments segments_of(const pgcn_i_job *job, int64_t task) {
+    return (pgcn_i_segments){.offset = ((const pool_state *)job->op->state)->segment,
+                             .begin = pgcn_i_block_begin(job->blocks, task),
+                             .end = pgcn_i_block_end(job->blocks, task)};
 }
 
 static void pool_forward_task(void *context, int64_t task, int worker) {
     (void)worker;
     const pgcn_i_job *job = context;
     const pgcn_i_op *op = job->op;
-    job->tape->kernels->segment_sum(op->out->data, op->in[0]->data, segment_of(op),
-                                    pgcn_i_block_begin(job->blocks, task),
-                                    pgcn_i_block_end(job->blocks, task), op->out->cols);
+    job->tape->kernels->segment_sum(op->out->data, op->in[0]->data, segments_of(job, task),
+                                    op->out->cols);
 }
 
 static void pool_backward_task(void *context, int64_t task, int worker) {
     (void)worker;
     const pgcn_i_job *job = context;
     const pgcn_i_op *op = job->op;
-    job->tape->kernels->segment_spread(
-        op->in[0]->grad, op->out->grad, segment_of(op), pgcn_i_block_begin(job->blocks, task),
-        pgcn_i_block_end(job->blocks, task), op->out->cols, op->add_in[0]);
+    job->tape->kernels->segment_spread(op->in[0]->grad, op->out->grad, segments_of(job, task),
+                                       op->out->cols, op->add_in[0]);
 }
 
 static void pool_forward(pgcn_i_tape *tape, pgcn_i_op *op) {

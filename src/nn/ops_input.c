@@ -37,7 +37,7 @@ static void relu_bias_task(void *context, int64_t group, int worker) {
     for (int sample = 0; sample < job->tape->samples; sample++) {
         pgcn_i_range rows = pgcn_i_group_rows(job, group, sample);
         job->tape->kernels->relu_backward(op->out->grad, op->out->grad, op->out->data, 1.0f,
-                                          rows.begin * c, rows.end * c, false);
+                                          rows.begin * c, rows.end * c);
         job->tape->kernels->column_sum(partial, op->out->grad, rows.begin, rows.end, c);
     }
 }
@@ -75,17 +75,22 @@ static void sparse_drop_task(void *context, int64_t task, int worker) {
 static void sparse_forward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, int worker) {
     (void)worker;
     const pgcn_i_input *x = state_of(op)->input;
-    const float *w = pgcn_i_value_of(tape->params, op->param[0]);
-    const float *bias = pgcn_i_value_of(tape->params, op->param[1]);
     int64_t c = op->out->cols;
+    pgcn_i_sparse_linear layer = {.offset = x->offset,
+                                  .column = x->column,
+                                  .value = x->value,
+                                  .scale = kept_scale(op),
+                                  .w = pgcn_i_value_of(tape->params, op->param[0]),
+                                  .bias = pgcn_i_value_of(tape->params, op->param[1]),
+                                  .relu = true,
+                                  .c = c};
     for (int64_t i = 0, run; i < rows.count; i += run) {
         int64_t row = pgcn_i_row(rows, i), sample = row / x->n, begin = row - sample * x->n;
         for (run = 1;
              i + run < rows.count && begin + run < x->n && pgcn_i_row(rows, i + run) == row + run;)
             run++;
-        tape->kernels->csr_linear(op->out->data + sample * x->n * c, x->offset, x->column, x->value,
-                                  kept_of(op, sample), kept_scale(op), w, bias, true, begin,
-                                  begin + run, c);
+        layer.kept = kept_of(op, sample);
+        tape->kernels->csr_linear(op->out->data + sample * x->n * c, &layer, begin, begin + run);
     }
 }
 
@@ -131,9 +136,9 @@ static const float *dense_rows(const pgcn_i_tape *tape, const pgcn_i_op *op, int
     const float *rows = state_of(op)->input->dense + begin * f;
     if (state_of(op)->rate <= 0) return rows;
     float *tile = pgcn_i_tile(tape, worker);
-    tape->kernels->dropout(tile, NULL, rows, input_domain(tape, sample),
-                           pgcn_i_drop_threshold(state_of(op)->rate),
-                           pgcn_i_drop_scale(state_of(op)->rate), 0, (end - begin) * f, begin * f);
+    const pgcn_i_dropout drop =
+        pgcn_i_drop(input_domain(tape, sample), state_of(op)->rate, begin * f);
+    tape->kernels->dropout(tile, NULL, rows, &drop, 0, (end - begin) * f);
     return tile;
 }
 

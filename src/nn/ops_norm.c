@@ -38,12 +38,20 @@ static void sum_task(void *context, int64_t group, int worker) {
     }
 }
 
-static void norm_rows(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, int worker) {
+static pgcn_i_norm norm_of(const pgcn_i_tape *tape, const pgcn_i_op *op) {
     const norm_state *state = op->state;
+    return (pgcn_i_norm){.mean = state->mean,
+                         .inv_std = state->inv_std,
+                         .gamma = optional(tape, op->param[0]),
+                         .beta = optional(tape, op->param[1]),
+                         .c = op->out->cols};
+}
+
+static void norm_rows(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, int worker) {
     (void)worker;
-    tape->kernels->norm_forward(op->out->data, op->in[0]->data, state->mean, state->inv_std,
-                                optional(tape, op->param[0]), optional(tape, op->param[1]),
-                                rows.first, rows.first + rows.count, op->out->cols);
+    const pgcn_i_norm norm = norm_of(tape, op);
+    tape->kernels->norm_forward(op->out->data, op->in[0]->data, &norm, rows.first,
+                                rows.first + rows.count);
 }
 
 /* The first steps count alike, so that what the averages started from is forgotten at once: smoothed
@@ -94,14 +102,13 @@ static void grad_sums_task(void *context, int64_t group, int worker) {
     (void)worker;
     const pgcn_i_job *job = context;
     const pgcn_i_op *op = job->op;
-    const norm_state *state = op->state;
-    int64_t c = op->out->cols;
+    const pgcn_i_norm norm = norm_of(job->tape, op);
     float *partial = pgcn_i_partial(job->tape, group);
-    memset(partial, 0, (size_t)(2 * c) * sizeof *partial);
+    memset(partial, 0, (size_t)(2 * norm.c) * sizeof *partial);
     for (int sample = 0; sample < job->tape->samples; sample++) {
         pgcn_i_range rows = pgcn_i_group_rows(job, group, sample);
-        job->tape->kernels->norm_sums(partial, partial + c, op->out->grad, op->in[0]->data,
-                                      state->mean, state->inv_std, rows.begin, rows.end, c);
+        job->tape->kernels->norm_sums(partial, op->out->grad, op->in[0]->data, &norm, rows.begin,
+                                      rows.end);
     }
 }
 
@@ -110,12 +117,14 @@ static void grad_task(void *context, int64_t task, int worker) {
     const pgcn_i_job *job = context;
     const pgcn_i_op *op = job->op;
     const norm_state *state = op->state;
-    int64_t c = op->out->cols;
-    job->tape->kernels->norm_backward(op->in[0]->grad, op->out->grad, op->in[0]->data, state->mean,
-                                      state->inv_std, optional(job->tape, op->param[0]),
-                                      state->sums, state->sums + c, 1.0f / (float)op->out->rows,
+    const pgcn_i_norm norm = norm_of(job->tape, op);
+    const pgcn_i_norm_gradient gradient = {.g = op->out->grad,
+                                           .sums = state->sums,
+                                           .inv_rows = 1.0f / (float)op->out->rows,
+                                           .add = op->add_in[0]};
+    job->tape->kernels->norm_backward(op->in[0]->grad, op->in[0]->data, &norm, &gradient,
                                       pgcn_i_block_begin(job->blocks, task),
-                                      pgcn_i_block_end(job->blocks, task), c, op->add_in[0]);
+                                      pgcn_i_block_end(job->blocks, task));
 }
 
 static void norm_backward(pgcn_i_tape *tape, pgcn_i_op *op) {

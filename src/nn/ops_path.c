@@ -310,9 +310,14 @@ static void exact_backward_task(void *context, int64_t group, int worker) {
                             begin, end, c);
             q = power;
         }
-        kernels->scale_dot(op->in[0]->grad + stack, partial, q, op->in[0]->data + stack,
-                           pgcn_i_path_of(op)->kernel + i * c, begin, end, c,
-                           i > 0 || op->add_in[0]);
+        const pgcn_i_power_gradient gradient = {.dh = op->in[0]->grad + stack,
+                                                .ds = partial,
+                                                .q = q,
+                                                .h = op->in[0]->data + stack,
+                                                .s = pgcn_i_path_of(op)->kernel + i * c,
+                                                .c = c,
+                                                .add = i > 0 || op->add_in[0]};
+        kernels->scale_dot(&gradient, begin, end);
         if (i == 0) pgcn_i_path_residual_gradient(job->tape, op, first + begin, first + end);
     }
 }

@@ -1,12 +1,12 @@
-/* Which random numbers the walks of a node have. A walk is a pure function of the seed, the step and
+/* Which random numbers the walks of a node use. A walk is a pure function of the seed, the step and
  * its element (base/rng.h).
  *
- * In one graph the element is node * p + path. In a set of graphs a node's number depends on which
- * graphs stand before its own, so that a graph alone would be walked otherwise than beside others.
- * There the elements of a graph start at a hash of its edges, and go on by the node's place in it:
- * the same graph has the same walks in every set, and in every batch. Two graphs share walks only
- * where they are equal, or by an accident of the hash (for 4,000 graphs of 30 nodes and 10 paths:
- * once in 100,000 sets), which harms nothing. */
+ * In one graph the element is node * p + path. In a set of graphs the number of a node depends on
+ * the graphs before its own, so a graph would have other walks alone than in a set. There the
+ * elements of a graph start at a hash of its edges and continue with the index of the node in its
+ * graph: the same graph has the same walks in every set and in every batch. Two graphs share walks
+ * only if they are equal, or if their hashes collide (for 4,000 graphs of 30 nodes and 10 paths:
+ * once in 100,000 sets), which does no harm. */
 #include "paths/paths.h"
 
 #include <string.h>
@@ -31,8 +31,9 @@ static uint64_t hash_node(uint64_t hash, const pgcn_graph *graph, int64_t node,
     return hash;
 }
 
-/* A node's place is how many nodes of its graph come before it. Nodes of a graph keep their order
- * whatever stands between them, so the hash of each graph can run along with all others. */
+/* The place of a node is the number of nodes of its graph before it. Nodes of a graph keep their
+ * order even if nodes of other graphs are between them, so one pass computes the hashes of all
+ * graphs. */
 pgcn_status pgcn_i_walker_by_graph(pgcn_i_walker *walker, const int32_t *graph_of, int64_t graphs) {
     const pgcn_graph *graph = walker->graph;
     int64_t *place = pgcn_i_alloc(graph->n, sizeof *place);

@@ -13,7 +13,7 @@
 
 enum { PGCN_MAX_PATH_LENGTH = 4096, PGCN_MAX_PATHS = 65536 };
 
-/* The rule of one step, checked once and then used inside parallel loops where nothing can fail. */
+/* The rule of one step. Checked once, then used inside parallel loops, where nothing can fail. */
 typedef struct pgcn_i_walker {
     const pgcn_graph *graph;
     pgcn_walk walk;
@@ -22,11 +22,11 @@ typedef struct pgcn_i_walker {
     bool may_stay;
     const double *cumulative; /* [entries] running sums of the weights of a row, or NULL; double,
                                  so that small weights count after large ones */
-    /* node2vec: 1/p, 1, 1/q for the classes return, near, far; and each one's share of the largest
-     * in units of 2^-32, the chance that a candidate of that class is taken */
+    /* node2vec: 1/p, 1, 1/q for the classes return, near, far; and the probability that a candidate
+     * of the class is accepted, bias / the largest bias, in units of 2^-32 */
     double bias[3];
     uint64_t accept[3];
-    int attempts;                  /* candidates refused before the row is scanned instead */
+    int attempts;                  /* candidates rejected before the row is scanned instead */
     pgcn_i_walk_steps steps;       /* what the kernels of uniform walks read */
     const uint64_t *first_element; /* [n] of a node's first path, modulo 2^48; NULL: node * p */
     const pgcn_i_kernels *kernels;
@@ -37,10 +37,10 @@ typedef struct pgcn_i_walker {
 pgcn_status pgcn_i_walker_init(pgcn_i_walker *walker, const pgcn_graph *graph,
                                const pgcn_paths_opts *opts);
 void pgcn_i_walker_free(pgcn_i_walker *walker);
-/* For a set of graphs: walks depend on the graph that they are in and on nothing beside it
+/* For a set of graphs: the walks of a graph depend on that graph alone, not on the others
  * (elements.c). graph_of [n]: 0 .. graphs-1. */
 pgcn_status pgcn_i_walker_by_graph(pgcn_i_walker *walker, const int32_t *graph_of, int64_t graphs);
-/* The random element of a walk: what tells it from all others of the same step. */
+/* The element of a walk's random numbers, different for all walks of a step (base/rng.h). */
 static inline uint64_t pgcn_i_walk_element(const pgcn_i_walker *walker, pgcn_node node,
                                            int64_t path) {
     uint64_t first =
@@ -53,19 +53,19 @@ static inline uint64_t pgcn_i_walk_element(const pgcn_i_walker *walker, pgcn_nod
 void pgcn_i_walks(const pgcn_i_walker *walker, pgcn_i_pool *pool, pgcn_i_rng_domain domain,
                   const pgcn_node *starts, int64_t n_starts, pgcn_node *out);
 
-/* Some nodes of the walker's graph that walks do not leave: whole connected parts of it, as in a
+/* Some nodes of the walker's graph that walks do not leave: whole connected components, as in a
  * batch of graphs. They are the rows of the visit lists, in the order of `node`. */
 typedef struct pgcn_i_subset {
-    int64_t n, most;        /* now, and at any time */
+    int64_t n, most;        /* nodes now, and at most */
     const pgcn_node *node;  /* [n] */
-    const pgcn_node *place; /* [nodes of the graph]: node[place[u]] = u for those that are in it */
+    const pgcn_node *place; /* [nodes of the graph] index in `node`: node[place[u]] = u */
 } pgcn_i_subset;
 
-/* The visit lists of `samples` stacked samples: row s * n + j is node j in sample s, and its
- * visits are rows of the same sample. hop[i-1] belongs to hop i; hop 0 is the identity and is not
- * stored. A visit's weight is count / p, times sqrt(degree[j] / degree[u]) when `degree` is given
- * (symmetric scaling). Entries of a row ascend. Capacity is fixed at the start: no allocation
- * when sampling again. */
+/* The visit lists of `samples` stacked samples: row s * n + j is node j in sample s, and its visits
+ * are rows of the same sample. hop[i-1] belongs to hop i; hop 0 is the identity and is not stored.
+ * A visit's weight is count / p, times sqrt(degree[j] / degree[u]) when `degree` is given
+ * (symmetric scaling). Entries of a row ascend. Memory is allocated once, for the largest
+ * sample. */
 typedef struct pgcn_i_visits {
     pgcn_i_arena arena;
     const pgcn_i_subset *subset; /* whose nodes are the rows; NULL: all nodes of the graph */
@@ -74,19 +74,26 @@ typedef struct pgcn_i_visits {
     int k, p;
     int64_t rows;                    /* samples * n */
     pgcn_i_csr *hop;                 /* [k-1] S_i */
-    pgcn_i_csr *hop_t;               /* [k-1] S_i transposed; NULL when made without */
+    pgcn_i_csr *hop_t;               /* [k-1] S_i transposed; NULL without transposes */
     struct pgcn_i_visits_work *work; /* of visits.c */
 } pgcn_i_visits;
 
-/* `subset` is borrowed, and looked at again by every sampling. */
+/* `subset` is borrowed and read again by every sampling. */
 pgcn_status pgcn_i_visits_new(const pgcn_i_walker *walker, const pgcn_i_subset *subset, int samples,
                               bool with_transpose, pgcn_i_visits **out);
 void pgcn_i_visits_free(pgcn_i_visits *visits);
 
-/* Draws sample s with the domain (seed, purpose, step, layer, s) and rebuilds all lists. The walks of
- * a node are the same in every subset. `degree` has an entry for every node of the lists. */
+/* Which paths are drawn: a pure function of these numbers, the sample and the node. */
+typedef struct pgcn_i_path_draw {
+    uint64_t seed;
+    pgcn_i_purpose purpose;
+    int64_t step;
+    int layer;
+} pgcn_i_path_draw;
+
+/* Draws all samples and rebuilds all lists. The walks of a node are the same in every subset.
+ * `degree` has an entry for every node of the lists, or is NULL. */
 void pgcn_i_visits_sample(pgcn_i_visits *visits, const pgcn_i_walker *walker, pgcn_i_pool *pool,
-                          uint64_t seed, pgcn_i_purpose purpose, int64_t step, int layer,
-                          const float *degree);
+                          pgcn_i_path_draw draw, const float *degree);
 
 #endif

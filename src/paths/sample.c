@@ -1,9 +1,9 @@
-/* Sampling of walks: the checks before, the choices of every node, batches, and the cut into tasks.
+/* Sampling of walks: checks of the options, the choices of every node, batches, and tasks.
  *
  * Uniform walks go in batches (kernels/walk.c): the random words of the whole batch first, then hop
- * by hop over the batch. Words are used in the order of pgcn_i_walk_one(): a walk that meets a
- * refused draw (probability degree / 2^32) has used one word more than the others, and its batch is
- * simply walked again by that function.
+ * by hop over the batch. Words are used in the order of pgcn_i_walk_one(). A walk with a rejected
+ * draw (probability degree / 2^32) needs one word more than the others, and its batch is repeated
+ * with that function.
  *
  * Parallel over fixed ranges of walks; a walk depends on its element alone. Called by users, by
  * visits.c, and by the command line. */
@@ -13,9 +13,10 @@
 #include <math.h>
 #include <string.h>
 
-/* Choices are listed a second time where the list fits into the cache of a core or two: 1.4 ns per
- * step against 2.7 on Cora, 2.2 against 3.6 on 20 000 nodes, 3.8 against 4.8 on 100 000, but 9.5
- * against 5.5 on 169 000 nodes of 2.3 million entries, where asking for memory early counts. */
+/* The choices are copied to a list of their own if it fits into the cache of a core or two: 1.4 ns
+ * per step against 2.7 on Cora, 2.2 against 3.6 on 20 000 nodes, 3.8 against 4.8 on 100 000. On 169
+ * 000 nodes with 2.3 million entries the list is slower, 9.5 against 5.5: there prefetching from
+ * the graph's own arrays wins. */
 enum { TASK_WALKS = 256, LISTED_CHOICES = 1 << 20 };
 
 /* ---- options ----------------------------------------------------------------------------- */
@@ -104,7 +105,7 @@ pgcn_status pgcn_i_walker_init(pgcn_i_walker *walker, const pgcn_graph *graph,
                             .may_stay = opts->may_stay,
                             .steps = {.graph = graph, .may_stay = opts->may_stay},
                             .kernels = pgcn_i_kernels_get()};
-    /* Equal weights are no weights: the same walks as uniform ones, and as fast. */
+    /* A graph without weights: weighted walks are uniform ones, and take the faster code. */
     if (result.walk == PGCN_WALK_WEIGHTED && !graph->weight) result.walk = PGCN_WALK_UNIFORM;
     if (result.walk != PGCN_WALK_UNIFORM && graph->weight) {
         result.cumulative = running_sums(graph, &result.arena);
@@ -131,7 +132,7 @@ void pgcn_i_walker_free(pgcn_i_walker *walker) {
 
 typedef pgcn_node quad __attribute__((vector_size(16)));
 
-/* Four hops of four walks, turned so that the hops of a walk lie side by side. */
+/* Four hops of four walks, transposed so that the hops of a walk lie side by side. */
 static void put_quads(pgcn_node *out, int64_t walk_stride, const pgcn_node *hop,
                       int64_t hop_distance) {
     quad a, b, c, d;
@@ -149,45 +150,45 @@ static void put_quads(pgcn_node *out, int64_t walk_stride, const pgcn_node *hop,
     for (int w = 0; w < 4; w++) memcpy(out + w * walk_stride, &walk[w], sizeof walk[w]);
 }
 
-static void put_hops(pgcn_node *out, int64_t walk_stride, int64_t hop_stride,
-                     pgcn_node (*hop)[PGCN_WALK_BATCH], int hops, int count) {
-    if (walk_stride == 1) {
+static void put_hops(pgcn_i_walk_array out, pgcn_node (*hop)[PGCN_WALK_BATCH], int hops,
+                     int count) {
+    if (out.walk_stride == 1) {
         for (int i = 0; i < hops; i++)
-            memcpy(out + i * hop_stride, hop[i], (size_t)count * sizeof *out);
+            memcpy(out.node + i * out.hop_stride, hop[i], (size_t)count * sizeof *out.node);
         return;
     }
-    int turned = hop_stride == 1 && hops == 4 ? count - count % 4 : 0;
-    for (int b = 0; b < turned; b += 4)
-        put_quads(out + b * walk_stride, walk_stride, hop[0] + b, PGCN_WALK_BATCH);
-    for (int b = turned; b < count; b++)
-        for (int i = 0; i < hops; i++) out[b * walk_stride + i * hop_stride] = hop[i][b];
+    int in_quads = out.hop_stride == 1 && hops == 4 ? count - count % 4 : 0;
+    for (int b = 0; b < in_quads; b += 4)
+        put_quads(out.node + b * out.walk_stride, out.walk_stride, hop[0] + b, PGCN_WALK_BATCH);
+    for (int b = in_quads; b < count; b++)
+        for (int i = 0; i < hops; i++)
+            out.node[b * out.walk_stride + i * out.hop_stride] = hop[i][b];
 }
 
-/* False if a draw was refused: out is then of no use. */
-static bool uniform_batch(const pgcn_i_walker *walker, pgcn_i_rng_domain domain,
-                          const uint64_t *element, const pgcn_node *start, int count,
-                          pgcn_node *out, int64_t walk_stride, int64_t hop_stride) {
+/* False if a draw was rejected: out is then invalid. */
+static bool uniform_batch(const pgcn_i_walker *walker, const pgcn_i_walk_starts *starts,
+                          pgcn_i_walk_array out) {
+    const int count = starts->count;
     pgcn_node nodes[PGCN_WALK_HOPS + 1][PGCN_WALK_BATCH];
     bool refused = false;
-    memcpy(nodes[0], start, (size_t)count * sizeof *start);
-    for (int done = 0; done < walker->k - 1; done += PGCN_WALK_HOPS) {
-        int left = walker->k - 1 - done, hops = left < PGCN_WALK_HOPS ? left : PGCN_WALK_HOPS;
-        refused |= walker->kernels->walk_hops(nodes, &walker->steps, domain, element,
-                                              (uint32_t)(done / PGCN_WALK_HOPS), hops, count);
-        put_hops(out + done * hop_stride, walk_stride, hop_stride, nodes + 1, hops, count);
-        memcpy(nodes[0], nodes[hops], (size_t)count * sizeof *start);
+    pgcn_i_walk_words words = {.domain = starts->domain, .element = starts->element};
+    memcpy(nodes[0], starts->node, (size_t)count * sizeof nodes[0][0]);
+    for (int left = walker->k - 1, hops; left > 0; left -= hops, words.block++) {
+        hops = left < PGCN_WALK_HOPS ? left : PGCN_WALK_HOPS;
+        refused |= walker->kernels->walk_hops(nodes, &walker->steps, &words, hops, count);
+        put_hops(out, nodes + 1, hops, count);
+        out.node += hops * out.hop_stride;
+        memcpy(nodes[0], nodes[hops], (size_t)count * sizeof nodes[0][0]);
     }
     return !refused;
 }
 
-void pgcn_i_walk_batch(const pgcn_i_walker *walker, pgcn_i_rng_domain domain,
-                       const uint64_t *element, const pgcn_node *start, int count, pgcn_node *out,
-                       int64_t walk_stride, int64_t hop_stride) {
-    if (walker->walk == PGCN_WALK_UNIFORM &&
-        uniform_batch(walker, domain, element, start, count, out, walk_stride, hop_stride))
-        return;
-    for (int b = 0; b < count; b++)
-        pgcn_i_walk_one(walker, domain, element[b], start[b], out + b * walk_stride, hop_stride);
+void pgcn_i_walk_batch(const pgcn_i_walker *walker, const pgcn_i_walk_starts *starts,
+                       pgcn_i_walk_array out) {
+    if (walker->walk == PGCN_WALK_UNIFORM && uniform_batch(walker, starts, out)) return;
+    for (int b = 0; b < starts->count; b++)
+        pgcn_i_walk_one(walker, starts->domain, starts->element[b], starts->node[b],
+                        out.node + b * out.walk_stride, out.hop_stride);
 }
 
 /* ---- all walks --------------------------------------------------------------------------- */
@@ -224,7 +225,8 @@ static void walk_task(void *context, int64_t task, int worker) {
             position += path == 0;
         }
         for (int b = count; b % PGCN_WALK_UNIT; b++) element[b] = 0;
-        pgcn_i_walk_batch(job->walker, job->domain, element, start, count, out + 1, k, 1);
+        const pgcn_i_walk_starts batch = {job->domain, element, start, count};
+        pgcn_i_walk_batch(job->walker, &batch, (pgcn_i_walk_array){out + 1, k, 1});
     }
 }
 

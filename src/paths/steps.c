@@ -2,10 +2,11 @@
  *
  * node2vec from `previous` over `at` to x, with the edge weight w(at, x):
  *     P(x) ~ w / p if x = previous;   w if previous -> x is an edge;   w / q otherwise.
- * A candidate drawn by w is taken with the share of its own class and of no other (a peer that
- * falls through to the next class draws from another distribution; test_paths.c shows it). After
- * a bounded number of refusals the row is scanned and drawn from exactly, so extreme p and q never
- * spin; a draw after refusals is independent of them, so the mixture stays exact.
+ * Rejection sampling: a candidate drawn by w is accepted with the probability of its own class
+ * only. (Code that falls through to the next class draws from another distribution; test_paths.c
+ * shows it.) After a bounded number of rejections the row is scanned and drawn from exactly, so
+ * extreme p and q cannot loop for long. That draw is independent of the rejections, so the
+ * distribution stays exact.
  *
  * Called by sample.c from parallel tasks; reads the walker and the graph, writes nothing else. */
 #include "paths/steps.h"
@@ -27,21 +28,22 @@ void pgcn_i_steps_prepare(pgcn_i_walker *walker) {
     double largest = fmax(fmax(bias[0], bias[1]), bias[2]);
     for (int class = 0; class < 3; class ++) {
         walker->bias[class] = bias[class];
-        /* Rounded to 2^-32: over all attempts of a step that moves less than 2^-26 of
-         * probability, as what is not taken goes to the exact scan. */
+        /* Rounded to 2^-32. Over all attempts of a step that changes a probability by less than
+         * 2^-26, because what is not accepted goes to the exact scan. */
         walker->accept[class] = (uint64_t)(bias[class] / largest * 0x1p32 + 0.5);
     }
-    /* 64 refusals leave the scan for less than 2% of the steps at p, q within 1/4 .. 4. Long walks
-     * get fewer: an attempt takes up to three words, the scan two, and a walk has 2^18 words, an
-     * eighth of which is kept for refused tails of bounded draws. */
+    /* With 64 attempts less than 2% of the steps need the scan at p, q within 1/4 .. 4. Long walks
+     * get fewer attempts: an attempt takes at most three words, the scan two, and a walk has 2^18
+     * words, an eighth of which is reserved for rejected bounded draws. */
     enum { MOST = 64, USABLE = PGCN_STREAM_WORDS / 8 * 7 };
     _Static_assert((USABLE / PGCN_MAX_PATH_LENGTH - 2) / 3 >= 16, "too few attempts per step");
     int share = (USABLE / walker->k - 2) / 3;
     walker->attempts = share < MOST ? share : MOST;
 }
 
-/* Index 0 .. degree-1 in proportion to the weights of the row, or `degree` for the extra unit of
- * staying. First running sum above a uniform number below the total. */
+/* Draws an index 0 .. degree-1 with probabilities in proportion to the weights of the row, or
+ * `degree` for staying, which has weight 1. Binary search: the first running sum above a uniform
+ * number below the total. */
 static uint32_t draw_weighted(const double *cumulative, row_view row, bool may_stay,
                               pgcn_i_stream *stream) {
     const double *sum = cumulative + row.begin;
@@ -89,14 +91,15 @@ static int class_of(const pgcn_graph *graph, pgcn_node previous, pgcn_node candi
     return is_edge(graph, previous, candidate) ? PGCN_CLASS_NEAR : PGCN_CLASS_FAR;
 }
 
-/* The exact draw: the whole row with its second-order weights. O(degree log degree). */
+/* The exact draw, from the second-order weights of all neighbours. O(degree log degree). */
 static pgcn_node scan_row(const pgcn_i_walker *walker, pgcn_node previous, row_view row,
                           pgcn_i_stream *stream) {
     const pgcn_graph *graph = walker->graph;
     const pgcn_node *neighbour = graph->neighbour + row.begin;
     const float *weight = graph->weight ? graph->weight + row.begin : NULL;
     double total = 0, left = 0;
-    /* First round adds up, second round stops where the uniform number is used up. */
+    /* The first round adds up the weights; the second one stops where their running sum exceeds the
+     * uniform number. */
     for (int round = 0; round < 2; round++) {
         for (uint32_t i = 0; i < row.degree; i++) {
             double share = walker->bias[class_of(graph, previous, neighbour[i])] *
@@ -109,7 +112,7 @@ static pgcn_node scan_row(const pgcn_i_walker *walker, pgcn_node previous, row_v
         }
         if (round == 0) left = pgcn_i_unit_double(stream) * total;
     }
-    return neighbour[row.degree - 1]; /* rounding left a crumb */
+    return neighbour[row.degree - 1]; /* reached by rounding errors only */
 }
 
 static pgcn_node step_node2vec(const pgcn_i_walker *walker, pgcn_node previous, pgcn_node at,

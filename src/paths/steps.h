@@ -24,10 +24,22 @@ void pgcn_i_steps_prepare(pgcn_i_walker *walker);
 void pgcn_i_walk_one(const pgcn_i_walker *walker, pgcn_i_rng_domain domain, uint64_t element,
                      pgcn_node start, pgcn_node *out, int64_t stride);
 
-/* The same for up to PGCN_WALK_BATCH walks: hop h of walk b to out[b * walk_stride + (h - 1) *
- * hop_stride]. (sample.c) */
-void pgcn_i_walk_batch(const pgcn_i_walker *walker, pgcn_i_rng_domain domain,
-                       const uint64_t *element, const pgcn_node *start, int count, pgcn_node *out,
-                       int64_t walk_stride, int64_t hop_stride);
+/* At most PGCN_WALK_BATCH walks: where they start, and their random words. */
+typedef struct pgcn_i_walk_starts {
+    pgcn_i_rng_domain domain;
+    const uint64_t *element; /* [count, rounded up to PGCN_WALK_UNIT] */
+    const pgcn_node *node;   /* [count] */
+    int count;
+} pgcn_i_walk_starts;
+
+/* Where they are written: hop h of walk b to node[b * walk_stride + (h - 1) * hop_stride]. */
+typedef struct pgcn_i_walk_array {
+    pgcn_node *node;
+    int64_t walk_stride, hop_stride;
+} pgcn_i_walk_array;
+
+/* The same walks as pgcn_i_walk_one() gives, many at once. (sample.c) */
+void pgcn_i_walk_batch(const pgcn_i_walker *walker, const pgcn_i_walk_starts *starts,
+                       pgcn_i_walk_array out);
 
 #endif

@@ -3,14 +3,14 @@
  *
  *   1. blocks of rows, parallel: walk a tile of 16 rows, sort the p visits of each row and hop, the
  *      rows side by side in vectors, and count how many differ, per bucket of visited nodes.
- *   2. the counts become places: where each block writes in each list, and in each bucket.
- *   3. (hop, block), parallel: merge equal visits into one entry with a weight, at its place.
+ *   2. prefix sums turn the counts into indices: where each block writes in each list and bucket.
+ *   3. (hop, block), parallel: merge equal visits into one entry with a weight, at its index.
  *   4. (hop, bucket), parallel: a counting sort of the bucket's entries is a part of the transpose.
  *
  * A bucket is a range of nodes small enough that its part of the transpose stays in a core's cache;
- * a small graph has one. All cuts depend on the graph alone, each place has one writer, and blocks
- * stand in the order of their rows, so the lists are the same for any number of threads. Nothing
- * is allocated after pgcn_i_visits_new(). Called by nn per step. */
+ * a small graph has one. Blocks and buckets depend on the graph alone, each index has one writer,
+ * and blocks keep the order of their rows, so the lists are the same for any number of threads.
+ * Nothing is allocated after pgcn_i_visits_new(). Called by views, once per step. */
 #include "paths/steps.h"
 
 #include <string.h>
@@ -20,8 +20,8 @@ enum {
     MAX_SAMPLES = 256,
     MAX_ROW_BLOCKS = 128,   /* of one sample */
     MAX_BUCKET_BITS = 14,   /* nodes of a bucket: with 10 visits each they take 1.3 MB */
-    LEAST_BUCKETS = 8,      /* if there is more than one, so that threads have equal parts */
-    PARTED_BYTES = 1 << 22, /* hops are parted together as long as their entries take less */
+    LEAST_BUCKETS = 8,      /* if there is more than one, so that threads get equal parts */
+    PARTED_BYTES = 1 << 22, /* hops are put into buckets together while their entries take less */
 };
 
 /* What step 1 to 4 hand to each other. Blocks of rows and buckets are those of one sample. */
@@ -101,23 +101,18 @@ static pgcn_status alloc_work(pgcn_i_arena *arena, pgcn_i_visits *visits, int64_
     return visits->hop_t && hops > 0 ? alloc_parted(arena, visits, entries) : PGCN_OK;
 }
 
-/* Everything in one arena, the struct included. */
-static pgcn_status alloc_visits(pgcn_i_arena *arena, const pgcn_i_walker *walker,
-                                const pgcn_i_subset *subset, int samples, int64_t rows,
+/* Allocates lists of these sizes, all of it in one arena, the struct included. */
+static pgcn_status alloc_visits(pgcn_i_arena *arena, const pgcn_i_visits *sizes,
                                 bool with_transpose, pgcn_i_visits **out) {
+    const int64_t rows = sizes->rows;
     int64_t entries;
-    if (!pgcn_i_mul(rows, walker->p, &entries))
+    if (!pgcn_i_mul(rows, sizes->p, &entries))
         return pgcn_i_fail(PGCN_ERR_MEMORY, "their size does not fit into 64 bits");
-    int hops = walker->k - 1;
+    int hops = sizes->k - 1;
     pgcn_i_visits *visits = PGCN_I_ARRAY(arena, pgcn_i_visits, 1);
     if (!visits) return PGCN_ERR_MEMORY;
-    *visits = (pgcn_i_visits){.subset = subset,
-                              .n = rows / samples,
-                              .samples = samples,
-                              .k = walker->k,
-                              .p = walker->p,
-                              .rows = rows,
-                              .hop = PGCN_I_ARRAY(arena, pgcn_i_csr, hops)};
+    *visits = *sizes;
+    visits->hop = PGCN_I_ARRAY(arena, pgcn_i_csr, hops);
     if (with_transpose) visits->hop_t = PGCN_I_ARRAY(arena, pgcn_i_csr, hops);
     if (!visits->hop || (with_transpose && !visits->hop_t)) return PGCN_ERR_MEMORY;
     PGCN_TRY(alloc_work(arena, visits, entries));
@@ -147,9 +142,10 @@ pgcn_status pgcn_i_visits_new(const pgcn_i_walker *walker, const pgcn_i_subset *
                            "use fewer samples",
                            samples, (long long)n, INT32_MAX);
     pgcn_i_arena arena = {.read_at_random = true}; /* lists are scattered and gathered */
+    const pgcn_i_visits sizes = {
+        .subset = subset, .n = n, .samples = samples, .k = walker->k, .p = walker->p, .rows = rows};
     pgcn_i_visits *visits = NULL;
-    pgcn_status status =
-        alloc_visits(&arena, walker, subset, samples, rows, with_transpose, &visits);
+    pgcn_status status = alloc_visits(&arena, &sizes, with_transpose, &visits);
     if (status != PGCN_OK) {
         pgcn_i_arena_free(&arena);
         return pgcn_i_fail_in(status,
@@ -174,10 +170,7 @@ typedef struct visits_job {
     pgcn_i_visits *visits;
     const visits_work *work;
     const pgcn_i_walker *walker;
-    uint64_t seed;
-    pgcn_i_purpose purpose;
-    int64_t step;
-    int layer;
+    pgcn_i_path_draw draw;
     const float *degree;
     int hop_begin, hops; /* of steps 3 and 4 */
 } visits_job;
@@ -242,12 +235,13 @@ static void walk_tile(const visits_job *job, pgcn_i_rng_domain domain, int64_t f
                 element[q * ROWS + lane] = pgcn_i_walk_element(job->walker, node, done + q);
             }
         }
-        pgcn_i_walk_batch(job->walker, domain, element, start, batch_paths * ROWS,
-                          out + done * ROWS, 1, job->work->capacity);
+        const pgcn_i_walk_starts starts = {domain, element, start, batch_paths * ROWS};
+        pgcn_i_walk_batch(job->walker, &starts,
+                          (pgcn_i_walk_array){out + done * ROWS, 1, job->work->capacity});
     }
 }
 
-/* Visited nodes become rows of the subset. */
+/* Replaces visited nodes by their rows in the subset. */
 static void place_tile(const visits_job *job, pgcn_node *id) {
     const pgcn_i_subset *subset = job->visits->subset;
     for (int64_t i = 0; subset && i < job->visits->p * (int64_t)ROWS; i++)
@@ -279,8 +273,9 @@ static void walk_task(void *context, int64_t task, int worker) {
     const pgcn_i_visits *visits = job->visits;
     const row_block block = block_of(job->work, task);
     const int hops = visits->k - 1;
+    const pgcn_i_path_draw draw = job->draw;
     pgcn_i_rng_domain domain =
-        pgcn_i_rng_domain_of(job->seed, job->purpose, job->step, job->layer, block.sample);
+        pgcn_i_rng_domain_of(draw.seed, draw.purpose, draw.step, draw.layer, block.sample);
     if (block.sample == 0)
         job->walker->kernels->roots(job->work->root, job->work->inverse_root, job->degree,
                                     block.begin, block.end);
@@ -353,12 +348,18 @@ static void find_all_places(const visits_job *job) {
 
 /* ---- 3: merge ---------------------------------------------------------------------------- */
 
-/* Copies the entries of some rows, which end at `last`, to their buckets; `place` is where each
- * bucket's next entry of this block goes. */
-static void part_rows(const pgcn_i_csr *list, int64_t first_row, int rows, int64_t last,
-                      pgcn_node shift, int bits, int64_t *place, const pgcn_i_entries *out) {
-    for (int64_t row = first_row; row < first_row + rows; row++) {
-        int64_t row_end = row + 1 < first_row + rows ? list->offset[row + 1] : last;
+/* Copies the entries of a tile, the rows of a block from `first` on, to their buckets. The offset
+ * after the last row of the block may not be there yet: the next block writes it. */
+static void part_tile(const visits_job *job, int hop, const row_block *block, int64_t first) {
+    const pgcn_i_csr *list = &job->visits->hop[hop];
+    const pgcn_i_entries *out = &job->work->parted[hop - job->hop_begin];
+    const int bits = job->work->bucket_bits;
+    const pgcn_node shift = (pgcn_node)(block->sample * job->visits->n);
+    const int64_t first_row = shift + first, end_row = first_row + lanes_of(block, first);
+    const int64_t block_end = block_begin_of(job, hop, block)[1];
+    int64_t *place = places_of(job, hop, block); /* the next index of this block in each bucket */
+    for (int64_t row = first_row; row < end_row; row++) {
+        int64_t row_end = row + 1 < shift + block->end ? list->offset[row + 1] : block_end;
         for (int64_t e = list->offset[row]; e < row_end; e++) {
             int64_t to = place[(list->column[e] - shift) >> bits]++;
             out->row[to] = (pgcn_node)row;
@@ -373,7 +374,7 @@ static void merge_task(void *context, int64_t task, int worker) {
     const visits_job *job = context;
     const pgcn_i_visits *visits = job->visits;
     const visits_work *work = job->work;
-    /* All hops of a block after each other: its worker has just walked it. */
+    /* All hops of a block one after the other, while its walks are still in the cache. */
     const row_block block = block_of(work, task / job->hops);
     const int round_hop = (int)(task % job->hops), hop = job->hop_begin + round_hop;
     const pgcn_i_csr *list = &visits->hop[hop];
@@ -382,18 +383,17 @@ static void merge_task(void *context, int64_t task, int worker) {
     int64_t *offset = list->offset + shift;
     const int64_t *begin = block_begin_of(job, hop, &block);
     for (int64_t j = block.begin; j < block.end; j++) offset[j] += begin[0];
-    const pgcn_i_entries merged = {.row = parted && work->buckets == 1 ? parted->row : NULL,
-                                   .column = list->column,
-                                   .value = list->value};
+    const pgcn_i_merge merge = {.out = {.row = parted && work->buckets == 1 ? parted->row : NULL,
+                                        .column = list->column,
+                                        .value = list->value},
+                                .p = visits->p,
+                                .shift = shift,
+                                .root = work->root,
+                                .inverse_root = work->inverse_root};
     for (int64_t first = block.begin; first < block.end; first += ROWS) {
-        const int lanes = lanes_of(&block, first);
-        job->walker->kernels->merge_lanes(&merged, offset + first, tile_of(job, hop, &block, first),
-                                          visits->p, lanes, (pgcn_node)first, shift, work->root,
-                                          work->inverse_root);
-        if (parted && work->buckets > 1)
-            part_rows(list, shift + first, lanes,
-                      first + lanes < block.end ? offset[first + lanes] : begin[1], shift,
-                      work->bucket_bits, places_of(job, hop, &block), parted);
+        job->walker->kernels->merge_lanes(&merge, offset + first, tile_of(job, hop, &block, first),
+                                          (pgcn_node)first, lanes_of(&block, first));
+        if (parted && work->buckets > 1) part_tile(job, hop, &block, first);
     }
 }
 
@@ -408,7 +408,7 @@ static void transpose_task(void *context, int64_t task, int worker) {
     const int round_hop = (int)(task / parts), hop = job->hop_begin + round_hop;
     const int64_t part = task % parts, shift = part / work->buckets * visits->n;
     const int64_t bucket = part % work->buckets, last = (bucket + 1) << work->bucket_bits;
-    /* With room for more nodes than there are, begin may be after the end: nothing is done then. */
+    /* In a batch smaller than the largest, begin may be after the end: the bucket is empty. */
     const int64_t begin = bucket << work->bucket_bits, end = last < visits->n ? last : visits->n;
     pgcn_i_entries parted = work->parted[round_hop];
     if (work->buckets == 1) {
@@ -431,11 +431,10 @@ static void resize(pgcn_i_visits *visits, int64_t n) {
 }
 
 void pgcn_i_visits_sample(pgcn_i_visits *visits, const pgcn_i_walker *walker, pgcn_i_pool *pool,
-                          uint64_t seed, pgcn_i_purpose purpose, int64_t step, int layer,
-                          const float *degree) {
+                          pgcn_i_path_draw draw, const float *degree) {
     visits_work *work = visits->work;
     resize(visits, visits->subset ? visits->subset->n : walker->graph->n);
-    visits_job job = {visits, work, walker, seed, purpose, step, layer, degree, 0, 0};
+    visits_job job = {visits, work, walker, draw, degree, 0, 0};
     pgcn_i_parallel(pool, blocks_in(&job), walk_task, &job);
     find_all_places(&job);
     for (int left = visits->k - 1; left > 0; left -= job.hops) {

@@ -24,9 +24,12 @@ static void adam_task(void *context, int64_t task, int worker) {
     for (; task >= chunks_of(job, param); param++) task -= chunks_of(job, param);
     int64_t first = param->first, begin = task * CHUNK;
     int64_t end = begin + CHUNK < param->count ? begin + CHUNK : param->count;
-    job->kernels->adam(p->value + first, p->m + first, p->v + first, p->grad + first,
-                       param->decay_to_start ? p->start + first : NULL, &job->step[param->group],
-                       begin, end);
+    const pgcn_i_adam_arrays arrays = {.w = p->value + first,
+                                       .m = p->m + first,
+                                       .v = p->v + first,
+                                       .g = p->grad + first,
+                                       .start = param->decay_to_start ? p->start + first : NULL};
+    job->kernels->adam(&arrays, &job->step[param->group], begin, end);
 }
 
 void pgcn_i_adam_all(pgcn_i_params *params, pgcn_i_pool *pool, const pgcn_config *config,

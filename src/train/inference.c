@@ -175,8 +175,9 @@ static pgcn_status run_part(pgcn_i_draws *d, pgcn_i_session *s, pgcn_i_chosen ch
     const pgcn_node *item;
     int c = d->classes;
     pgcn_i_runner_put(&s->runner, chosen, &s->loss);
-    pgcn_i_runner_forward(&s->runner,
-                          (pgcn_i_path_draw){s->inference.seed, PGCN_I_RNG_WALK_INFERENCE, draw});
+    pgcn_i_runner_forward(&s->runner, (pgcn_i_path_draw){.seed = s->inference.seed,
+                                                         .purpose = PGCN_I_RNG_WALK_INFERENCE,
+                                                         .step = draw});
     if (!pgcn_i_is_finite(s->runner.logits)) /* of infinite ones some probabilities are numbers */
         return pgcn_i_fail_prediction(s->model, s->data, s->input, &s->runner.tape);
     pgcn_i_runner_probabilities(&s->runner, &s->loss);

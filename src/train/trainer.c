@@ -15,7 +15,9 @@
 /* The paths of a step: those of the last one that draws new ones. */
 static pgcn_i_path_draw draw_of(const pgcn_config *config, int64_t step) {
     int every = config->resample_every;
-    return (pgcn_i_path_draw){config->seed, PGCN_I_RNG_WALK, every > 0 ? step - step % every : 0};
+    return (pgcn_i_path_draw){.seed = config->seed,
+                              .purpose = PGCN_I_RNG_WALK,
+                              .step = every > 0 ? step - step % every : 0};
 }
 
 /* Puts the network on what the step learns from: all of one graph, or the next graphs of many. */
@@ -91,8 +93,9 @@ static void evaluate_part(pgcn_trainer *trainer, pgcn_i_chosen chosen, int64_t e
     pgcn_i_runner *runner = &trainer->eval;
     const int64_t items[EVAL_PARTS] = {trainer->val_items, trainer->test_items};
     pgcn_i_runner_put(runner, chosen, &trainer->loss);
-    pgcn_i_runner_forward(
-        runner, (pgcn_i_path_draw){trainer->config.seed, PGCN_I_RNG_WALK_INFERENCE, epoch});
+    pgcn_i_runner_forward(runner, (pgcn_i_path_draw){.seed = trainer->config.seed,
+                                                     .purpose = PGCN_I_RNG_WALK_INFERENCE,
+                                                     .step = epoch});
     if (!runner->several || e->tally) pgcn_i_runner_probabilities(runner, &trainer->loss);
     for (int part = VAL; part < EVAL_PARTS; part++) {
         if (part == TEST && items[TEST] == 0) continue; /* the step without-test */

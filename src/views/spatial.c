@@ -22,7 +22,10 @@ pgcn_status pgcn_i_spatial_init(pgcn_i_spatial *spatial, const pgcn_graph *graph
     if (status == PGCN_OK) status = pgcn_i_walker_init(&spatial->walker, graph, &opts);
     if (status == PGCN_OK)
         status = pgcn_i_graph_transition(
-            graph, config->self_loops, config->walk != PGCN_WALK_UNIFORM, config->scaling,
+            graph,
+            (pgcn_i_transition_opts){.self_loops = config->self_loops,
+                                     .weighted = config->walk != PGCN_WALK_UNIFORM,
+                                     .scaling = config->scaling},
             &spatial->arena, &spatial->exact, back ? &spatial->exact_t : NULL, &spatial->degree);
     if (status != PGCN_OK) {
         pgcn_i_spatial_free(spatial);

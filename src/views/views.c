@@ -93,9 +93,11 @@ static bool is_same(pgcn_i_path_draw a, pgcn_i_path_draw b) {
 
 void pgcn_i_views_draw(pgcn_i_views *views, pgcn_i_pool *pool, pgcn_i_path_draw draw) {
     if (views->is_drawn && is_same(views->drawn, draw)) return;
-    for (int l = 0; l < views->samplers; l++)
-        pgcn_i_visits_sample(views->visits[l], &views->spatial->walker, pool, draw.seed,
-                             draw.purpose, draw.step, l, views->view.degree);
+    for (int l = 0; l < views->samplers; l++) {
+        draw.layer = l;
+        pgcn_i_visits_sample(views->visits[l], &views->spatial->walker, pool, draw,
+                             views->view.degree);
+    }
     views->drawn = draw;
     views->is_drawn = true;
 }

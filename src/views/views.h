@@ -125,13 +125,6 @@ typedef struct pgcn_i_views_opts {
     bool training;  /* a backward pass: transposes, and the columns of sparse features */
 } pgcn_i_views_opts;
 
-/* Which paths: a pure function of all of it, the layer and the node. */
-typedef struct pgcn_i_path_draw {
-    uint64_t seed;
-    pgcn_i_purpose purpose;
-    int64_t step;
-} pgcn_i_path_draw;
-
 /* Makes one view after the other. */
 typedef struct pgcn_i_views {
     pgcn_i_arena arena;
@@ -152,7 +145,8 @@ pgcn_status pgcn_i_views_open(pgcn_i_views *views, const pgcn_i_views_opts *opts
 void pgcn_i_views_close(pgcn_i_views *views);
 /* Of a set of graphs: these are the next view. Nothing is to be chosen of a single graph. */
 void pgcn_i_views_choose(pgcn_i_views *views, const pgcn_node *graph, int64_t graphs);
-/* Draws the paths of the current view, where there are any, unless the lists hold them already. */
+/* Draws the paths of every layer for the current view, unless the lists hold them already or the
+ * view has the exact form. Sets draw.layer itself. */
 void pgcn_i_views_draw(pgcn_i_views *views, pgcn_i_pool *pool, pgcn_i_path_draw draw);
 /* Nodes, or graphs where graphs are classified; their numbers in the data set, NULL: 0, 1, 2, ... */
 int64_t pgcn_i_views_items(const pgcn_i_views *views, const pgcn_node **number);

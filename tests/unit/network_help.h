@@ -146,8 +146,9 @@ static inline void network_prepare(network *net, const problem *p, const char *t
             continue;
         }
         must(pgcn_i_visits_new(&net->spatial.walker, NULL, config->samples, true, &net->visits[l]));
-        pgcn_i_visits_sample(net->visits[l], &net->spatial.walker, net->pool, config->seed,
-                             PGCN_I_RNG_WALK, 0, l, net->spatial.visit_degree);
+        pgcn_i_visits_sample(net->visits[l], &net->spatial.walker, net->pool,
+                             (pgcn_i_path_draw){config->seed, PGCN_I_RNG_WALK, 0, l},
+                             net->spatial.visit_degree);
         net->transitions[l].visits = net->visits[l];
     }
     if (p->first) net->segment = network_segments(p, config->samples);

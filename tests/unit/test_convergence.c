@@ -51,7 +51,7 @@ static void measure(const pgcn_graph *graph, const rule *r, int p, double power[
     must(pgcn_i_pool_new(1, &pool));
     memset(error, 0, K * sizeof *error);
     for (int draw = 0; draw < DRAWS; draw++) {
-        pgcn_i_visits_sample(visits, &walker, pool, 4, PGCN_I_RNG_WALK, draw, 0,
+        pgcn_i_visits_sample(visits, &walker, pool, (pgcn_i_path_draw){4, PGCN_I_RNG_WALK, draw, 0},
                              r->symmetric ? degree : NULL);
         for (int i = 1; i < K; i++) {
             static double difference[N][N];

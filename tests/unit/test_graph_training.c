@@ -146,8 +146,9 @@ static void test_steps_walk_the_graphs_of_their_batch(void **state) {
         pgcn_i_visits *again;
         int64_t step = trainer->train.tape.step;
         must(pgcn_i_visits_new(&trainer->spatial.walker, &batch->subset, 1, true, &again));
-        pgcn_i_visits_sample(again, &trainer->spatial.walker, trainer->pool, trainer->config.seed,
-                             PGCN_I_RNG_WALK, every > 0 ? step - step % every : 0, 0,
+        pgcn_i_visits_sample(again, &trainer->spatial.walker, trainer->pool,
+                             (pgcn_i_path_draw){trainer->config.seed, PGCN_I_RNG_WALK,
+                                                every > 0 ? step - step % every : 0, 0},
                              batch->degree);
         assert_int_equal(used->n, batch->subset.n);
         assert_same_visits(used, again);

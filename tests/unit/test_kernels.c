@@ -330,7 +330,9 @@ static void test_scale_dot_all_sizes_match_reference(void **state) {
                 float *got = ref_filled_floats(MARK, N * c), *sum = ref_filled_floats(0.0f, c);
                 for (int64_t i = 0; i < N * c; i++)
                     dh[i] = w.s_d[i % c] * w.g_d[i] + (add ? (double)MARK : 0.0);
-                table->scale_dot(got, sum, w.g, w.h, w.s, BEGIN, END, c, add);
+                const pgcn_i_power_gradient args = {
+                    .dh = got, .ds = sum, .q = w.g, .h = w.h, .s = w.s, .c = c, .add = add};
+                table->scale_dot(&args, BEGIN, END);
                 check_rows(table, "scale_dot dh", got, dh, N, BEGIN, END, c, TOLERANCE);
                 check(table, "scale_dot ds", c, sum, ds, c, TOLERANCE);
                 free(got), free(sum);
@@ -416,9 +418,16 @@ static void test_csr_linear_all_sizes_match_dense_reference(void **state) {
             ref_linear(want, dense, w_d, with_bias ? bias_d : NULL, relu, N, FEATURES, c);
             FOR_EACH_TABLE(table) {
                 float *out = ref_filled_floats(MARK, N * c);
-                table->csr_linear(out, x.offset, x.column, x.value, drop ? x.kept : NULL,
-                                  drop ? KEPT_SCALE : 1.0f, w, with_bias ? bias : NULL, relu, BEGIN,
-                                  END, c);
+                const pgcn_i_sparse_linear args = {.offset = x.offset,
+                                                   .column = x.column,
+                                                   .value = x.value,
+                                                   .kept = drop ? x.kept : NULL,
+                                                   .scale = drop ? KEPT_SCALE : 1.0f,
+                                                   .w = w,
+                                                   .bias = with_bias ? bias : NULL,
+                                                   .relu = relu,
+                                                   .c = c};
+                table->csr_linear(out, &args, BEGIN, END);
                 check_rows(table, "csr_linear", out, want, N, BEGIN, END, c, TOLERANCE);
                 free(out);
             }
@@ -437,7 +446,14 @@ static void test_csr_linear_dropped_entry_is_not_read(void **state) {
     const uint8_t kept[] = {0, 1};
     FOR_EACH_TABLE(table) {
         float out = MARK;
-        table->csr_linear(&out, offset, column, value, kept, 1.0f, w, NULL, false, 0, 1, 1);
+        const pgcn_i_sparse_linear args = {.offset = offset,
+                                           .column = column,
+                                           .value = value,
+                                           .kept = kept,
+                                           .scale = 1.0f,
+                                           .w = w,
+                                           .c = 1};
+        table->csr_linear(&out, &args, 0, 1);
         assert_true(out == 6.0f);
     }
 }
@@ -562,19 +578,22 @@ static void check_norm(const pgcn_i_kernels *table, int64_t c, const float *x, c
                        const double *want_dx) {
     float *mean = ref_filled_floats(0.0f, c), *inv_std = ref_filled_floats(0.0f, c);
     float *y = ref_filled_floats(MARK, N * c), *dx = ref_filled_floats(2.0f, N * c);
-    float *sum_g = ref_filled_floats(0.0f, c), *sum_gx = ref_filled_floats(0.0f, c);
+    float *sums = ref_filled_floats(0.0f, 2 * c);
+    const pgcn_i_norm norm = {mean, inv_std, gamma, beta, c};
     table->column_sum(mean, x, 0, N, c);
     for (int64_t ch = 0; ch < c; ch++) mean[ch] /= N;
     table->square_deviation_sum(inv_std, x, mean, 0, N, c);
     for (int64_t ch = 0; ch < c; ch++) inv_std[ch] = 1.0f / sqrtf(inv_std[ch] / N + (float)EPSILON);
-    table->norm_forward(y, x, mean, inv_std, gamma, beta, BEGIN, END, c);
+    table->norm_forward(y, x, &norm, BEGIN, END);
     check_rows(table, "norm_forward", y, want_y, N, BEGIN, END, c, 5e-6);
-    table->norm_sums(sum_g, sum_gx, g, x, mean, inv_std, 0, N, c);
-    table->norm_backward(dx, g, x, mean, inv_std, gamma, sum_g, sum_gx, 1.0f / N, 0, 9, c, true);
-    table->norm_backward(dx, g, x, mean, inv_std, gamma, sum_g, sum_gx, 1.0f / N, 9, N, c, false);
+    table->norm_sums(sums, g, x, &norm, 0, N);
+    pgcn_i_norm_gradient gradient = {.g = g, .sums = sums, .inv_rows = 1.0f / N, .add = true};
+    table->norm_backward(dx, x, &norm, &gradient, 0, 9);
+    gradient.add = false;
+    table->norm_backward(dx, x, &norm, &gradient, 9, N);
     for (int64_t i = 0; i < 9 * c; i++) dx[i] -= 2.0f; /* the rows that were added to */
     if (want_dx) check(table, "norm_backward", c, dx, want_dx, N * c, 5e-6);
-    free(mean), free(inv_std), free(y), free(dx), free(sum_g), free(sum_gx);
+    free(mean), free(inv_std), free(y), free(dx), free(sums);
 }
 
 static void test_norm_all_sizes_match_reference_and_differences(void **state) {
@@ -637,7 +656,14 @@ static void test_relu_nan_stays_nan(void **state) {
         const float w = NAN;
         table->bias_relu(&x, NULL, true, 0, 1, 1);
         table->bias_relu(&y, &bias, true, 0, 1, 1);
-        table->csr_linear(&out, offset, column, &one, NULL, 1.0f, &w, NULL, true, 0, 1, 1);
+        const pgcn_i_sparse_linear args = {.offset = offset,
+                                           .column = column,
+                                           .value = &one,
+                                           .scale = 1.0f,
+                                           .w = &w,
+                                           .relu = true,
+                                           .c = 1};
+        table->csr_linear(&out, &args, 0, 1);
         assert_true(isnan(x) && isnan(y) && isnan(out));
     }
 }
@@ -650,15 +676,14 @@ static void test_elementwise_ranges_match_formulas(void **state) {
         float *x = ref_random_floats(42, count), *y = ref_random_floats(43, count);
         double *want = ref_zeros(count);
         FOR_EACH_TABLE(table) {
+            float *dx = ref_filled_floats(MARK, count);
+            for (int64_t i = 0; i < count; i++) want[i] = y[i] > 0.0f ? 1.5 * (double)x[i] : 0.0;
+            table->relu_backward(dx, x, y, 1.5f, from, to);
+            check_rows(table, "relu_backward", dx, want, count, from, to, 1, TOLERANCE);
+            free(dx);
             for (int add = 0; add <= 1; add++) {
                 float *got = ref_filled_floats(MARK, count);
                 double old = add ? (double)MARK : 0.0;
-                for (int64_t i = 0; i < count; i++)
-                    want[i] = old + (y[i] > 0.0f ? 1.5 * (double)x[i] : 0.0);
-                table->relu_backward(got, x, y, 1.5f, from, to, add);
-                check_rows(table, "relu_backward", got, want, count, from, to, 1, TOLERANCE);
-                free(got);
-                got = ref_filled_floats(MARK, count);
                 for (int64_t i = 0; i < count; i++) want[i] = old + 0.3 * (double)x[i];
                 table->scale(got, 0.3f, x, from, to, add);
                 check_rows(table, "scale", got, want, count, from, to, 1, TOLERANCE);
@@ -695,7 +720,9 @@ static void test_adam_three_steps_match_reference(void **state) {
                                              .epsilon = 1e-8f};
                     step.correct1 = (float)(1.0 / (1.0 - pow(0.9, t + 1)));
                     step.correct2 = (float)(1.0 / (1.0 - pow(0.999, t + 1)));
-                    table->adam(w, m, v, g + t * count, with_start ? start : NULL, &step, from, to);
+                    const pgcn_i_adam_arrays arrays = {w, m, v, g + t * count,
+                                                       with_start ? start : NULL};
+                    table->adam(&arrays, &step, from, to);
                     ref_adam(w_d + from, m_d + from, v_d + from, g_d + t * count + from,
                              with_start ? start_d + from : NULL, &step, to - from);
                 }
@@ -726,12 +753,13 @@ static void test_segments_with_an_empty_graph_match_formula(void **state) {
                 }
         FOR_EACH_TABLE(table) {
             float *out = ref_filled_floats(MARK, GRAPHS * c);
-            table->segment_sum(out, x, offset, 0, 3, c);
+            table->segment_sum(out, x, (pgcn_i_segments){offset, 0, 3}, c);
             check_rows(table, "segment_sum", out, sum, GRAPHS, 0, 3, c, TOLERANCE);
             float *dx = ref_filled_floats(MARK, N * c);
-            table->segment_spread(dx, g, offset, 1, GRAPHS, c, false);
+            const pgcn_i_segments graphs = {offset, 1, GRAPHS};
+            table->segment_spread(dx, g, graphs, c, false);
             check_rows(table, "segment_spread", dx, spread, N, 5, N, c, TOLERANCE);
-            table->segment_spread(dx, g, offset, 1, GRAPHS, c, true);
+            table->segment_spread(dx, g, graphs, c, true);
             for (int64_t i = 5 * c; i < N * c; i++) dx[i] *= 0.5f;
             check_rows(table, "segment_spread, added", dx, spread, N, 5, N, c, TOLERANCE);
             free(out), free(dx);

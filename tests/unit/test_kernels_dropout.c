@@ -31,8 +31,8 @@ static void test_dropout_decisions_equal_scalar_generator(void **state) {
                 FOR_EACH_TABLE(table) {
                     float *out = ref_filled_floats(MARK, count);
                     uint8_t *kept = calloc((size_t)count, 1);
-                    table->dropout(out, kept, x, domain, thresholds[t], 2.5f, begin, end,
-                                   firsts[f]);
+                    const pgcn_i_dropout drop = {domain, thresholds[t], 2.5f, firsts[f]};
+                    table->dropout(out, kept, x, &drop, begin, end);
                     if (firsts[f] == 0) { /* the decision alone */
                         uint8_t *again = calloc((size_t)count, 1);
                         table->draw_kept(again, domain, thresholds[t], begin + 3, end);
@@ -69,9 +69,9 @@ static void test_dropout_element_at_the_threshold_is_kept(void **state) {
     FOR_EACH_TABLE(table) {
         float out[4];
         uint8_t kept[4];
-        table->dropout(out, kept, x, domain, bits, 2.0f, 0, 4, 0);
+        table->dropout(out, kept, x, &(pgcn_i_dropout){domain, bits, 2.0f, 0}, 0, 4);
         assert_true(out[3] == 2.0f && kept[3] == 1);
-        table->dropout(out, kept, x, domain, bits + 1, 2.0f, 0, 4, 0);
+        table->dropout(out, kept, x, &(pgcn_i_dropout){domain, bits + 1, 2.0f, 0}, 0, 4);
         assert_true(out[3] == 0.0f && kept[3] == 0);
     }
 }
@@ -83,11 +83,13 @@ static void test_dropout_result_does_not_depend_on_the_cut(void **state) {
     float *x = ref_random_floats(2, COUNT);
     FOR_EACH_TABLE(table) {
         float whole[COUNT], cut[COUNT];
-        table->dropout(whole, NULL, x, domain, 20000, 1.5f, 0, COUNT, 0);
+        pgcn_i_dropout drop = {domain, 20000, 1.5f, 0};
+        table->dropout(whole, NULL, x, &drop, 0, COUNT);
         memcpy(cut, x, sizeof cut);
-        table->dropout(cut, NULL, cut, domain, 20000, 1.5f, 0, 136, 0);
-        table->dropout(cut, NULL, cut, domain, 20000, 1.5f, 136, 144, 0);
-        table->dropout(cut + 144, NULL, cut + 144, domain, 20000, 1.5f, 0, COUNT - 144, 144);
+        table->dropout(cut, NULL, cut, &drop, 0, 136);
+        table->dropout(cut, NULL, cut, &drop, 136, 144);
+        drop.first_element = 144;
+        table->dropout(cut + 144, NULL, cut + 144, &drop, 0, COUNT - 144);
         assert_memory_equal(whole, cut, sizeof whole);
     }
     free(x);
@@ -100,7 +102,8 @@ static void test_dropout_rate_is_as_asked(void **state) {
     FOR_EACH_TABLE(table) {
         for (int step = 0; step < 3; step++) {
             pgcn_i_rng_domain d = pgcn_i_rng_domain_of(9, PGCN_I_RNG_DROPOUT, step, 1, 0);
-            table->dropout(out, NULL, x, d, 39322, 1.0f, 0, COUNT, 0); /* 0.6 of 65536 */
+            const pgcn_i_dropout drop = {d, 39322, 1.0f, 0}; /* 0.6 of 65536 */
+            table->dropout(out, NULL, x, &drop, 0, COUNT);
             double kept = 0.0;
             for (int64_t i = 0; i < COUNT; i++) kept += (double)out[i];
             /* Standard deviation of the share: sqrt(0.24 / 2^18) = 0.00096; five of them. */
@@ -119,14 +122,11 @@ static void test_dropout_backward_is_the_same_mask(void **state) {
         double *want = ref_zeros(count);
         for (int64_t i = 0; i < count; i++) kept[i] = coin[i] > 0.0f;
         FOR_EACH_TABLE(table) {
-            for (int add = 0; add <= 1; add++) {
-                float *dx = ref_filled_floats(MARK, count);
-                for (int64_t i = 0; i < count; i++)
-                    want[i] = (add ? (double)MARK : 0.0) + (kept[i] ? 2.5 * (double)g[i] : 0.0);
-                table->dropout_backward(dx, g, kept, 2.5f, from, to, add);
-                check_rows(table, "dropout_backward", dx, want, count, from, to, 1, 2e-7);
-                free(dx);
-            }
+            float *dx = ref_filled_floats(MARK, count);
+            for (int64_t i = 0; i < count; i++) want[i] = kept[i] ? 2.5 * (double)g[i] : 0.0;
+            table->dropout_backward(dx, g, kept, 2.5f, from, to);
+            check_rows(table, "dropout_backward", dx, want, count, from, to, 1, 2e-7);
+            free(dx);
         }
         free(g), free(coin), free(kept), free(want);
     }

@@ -138,14 +138,20 @@ static void test_cross_entropy_matches_reference_and_differences(void **state) {
                 float *p = ref_filled_floats(MARK, ROWS * c), *d = ref_filled_floats(NAN, ROWS * c);
                 double got = 0.0, got_without = 0.0;
                 int64_t hits = 0, hits_without = 0;
+                pgcn_i_loss_args args = {.logits = logits,
+                                         .probability = p,
+                                         .dlogits = d,
+                                         .scale = scale,
+                                         .n = N,
+                                         .c = c,
+                                         .mask = f.mask,
+                                         .label = label,
+                                         .weight = w};
                 table->softmax(p, logits, 0, ROWS, c);
-                for (int64_t r = 0; r < ROWS; r += 5) { /* in blocks, across the samples */
-                    int64_t end = r + 5 < ROWS ? r + 5 : ROWS;
-                    table->cross_entropy(&got, &hits, d, logits, p, label, f.mask, w, N, scale, r,
-                                         end, c);
-                }
-                table->cross_entropy(&got_without, &hits_without, NULL, logits, p, label, f.mask, w,
-                                     N, scale, 0, ROWS, c);
+                for (int64_t r = 0; r < ROWS; r += 5) /* in blocks, across the samples */
+                    table->cross_entropy(&got, &hits, &args, r, r + 5 < ROWS ? r + 5 : ROWS);
+                args.dlogits = NULL;
+                table->cross_entropy(&got_without, &hits_without, &args, 0, ROWS);
                 check_loss(table, "cross_entropy", c, got, loss);
                 check_loss(table, "cross_entropy without gradient", c, got_without, loss);
                 check(table, "cross_entropy gradient", c, d, want, ROWS * c, TOLERANCE);
@@ -166,7 +172,9 @@ static void test_cross_entropy_ties_hit_the_lowest_class(void **state) {
         double loss = 0.0;
         int64_t hits = 0;
         table->softmax(p, logits, 0, 2, 3);
-        table->cross_entropy(&loss, &hits, NULL, logits, p, label, NULL, NULL, 2, 1.0f, 0, 2, 3);
+        const pgcn_i_loss_args args = {
+            .logits = logits, .probability = p, .scale = 1.0f, .n = 2, .c = 3, .label = label};
+        table->cross_entropy(&loss, &hits, &args, 0, 2);
         assert_int_equal(hits, 2);
     }
 }
@@ -180,7 +188,14 @@ static void test_cross_entropy_wrong_by_far_is_finite(void **state) {
         double loss = 0.0;
         int64_t hits = 0;
         table->softmax(p, logits, 0, 1, 2);
-        table->cross_entropy(&loss, &hits, d, logits, p, &label, NULL, NULL, 1, 1.0f, 0, 1, 2);
+        const pgcn_i_loss_args args = {.logits = logits,
+                                       .probability = p,
+                                       .dlogits = d,
+                                       .scale = 1.0f,
+                                       .n = 1,
+                                       .c = 2,
+                                       .label = &label};
+        table->cross_entropy(&loss, &hits, &args, 0, 1);
         assert_true(loss == 1000.0 && hits == 0 && d[0] == 1.0f && d[1] == -1.0f);
     }
 }
@@ -196,9 +211,19 @@ static void test_losses_nan_logits_give_nan_loss(void **state) {
             int64_t hits = 0;
             logits[at] = NAN;
             table->softmax(p, logits, 0, 1, 9);
-            table->cross_entropy(&loss, &hits, d, logits, p, &label, NULL, NULL, 1, 1.0f, 0, 1, 9);
-            table->binary_cross_entropy(&binary, d, logits, target, NULL, 1, 1.0f, 0, 1, 9);
-            table->consistency(&consistency, d, p, 1, 1, 0.3f, 1.0f, 0, 1, 9);
+            const pgcn_i_loss_args args = {.logits = logits,
+                                           .probability = p,
+                                           .dlogits = d,
+                                           .scale = 1.0f,
+                                           .n = 1,
+                                           .c = 9,
+                                           .label = &label,
+                                           .target = target,
+                                           .samples = 1,
+                                           .temperature = 0.3f};
+            table->cross_entropy(&loss, &hits, &args, 0, 1);
+            table->binary_cross_entropy(&binary, &args, 0, 1);
+            table->consistency(&consistency, &args, 0, 1);
             assert_true(loss != loss && binary != binary && consistency != consistency);
         }
     }
@@ -228,10 +253,17 @@ static void test_binary_cross_entropy_matches_reference_and_differences(void **s
             FOR_EACH_TABLE(table) {
                 float *d = ref_filled_floats(NAN, ROWS * c);
                 double got = 0.0, got_without = 0.0;
-                table->binary_cross_entropy(&got, d, logits, target, f.mask, N, scale, 0, 7, c);
-                table->binary_cross_entropy(&got, d, logits, target, f.mask, N, scale, 7, ROWS, c);
-                table->binary_cross_entropy(&got_without, NULL, logits, target, f.mask, N, scale, 0,
-                                            ROWS, c);
+                pgcn_i_loss_args args = {.logits = logits,
+                                         .dlogits = d,
+                                         .scale = scale,
+                                         .n = N,
+                                         .c = c,
+                                         .mask = f.mask,
+                                         .target = target};
+                table->binary_cross_entropy(&got, &args, 0, 7);
+                table->binary_cross_entropy(&got, &args, 7, ROWS);
+                args.dlogits = NULL;
+                table->binary_cross_entropy(&got_without, &args, 0, ROWS);
                 check_loss(table, "binary_cross_entropy", c, got, loss);
                 check_loss(table, "binary_cross_entropy without gradient", c, got_without, loss);
                 check(table, "binary_cross_entropy gradient", c, d, want, ROWS * c, TOLERANCE);
@@ -249,7 +281,9 @@ static void test_binary_cross_entropy_large_logits_are_exact(void **state) {
     FOR_EACH_TABLE(table) {
         float d[4];
         double loss = 0.0;
-        table->binary_cross_entropy(&loss, d, logits, target, NULL, 1, 1.0f, 0, 1, 4);
+        const pgcn_i_loss_args args = {
+            .logits = logits, .dlogits = d, .scale = 1.0f, .n = 1, .c = 4, .target = target};
+        table->binary_cross_entropy(&loss, &args, 0, 1);
         assert_true(loss == 600.0);
         assert_true(d[0] == 1.0f && d[1] == 0.0f && d[2] == 0.0f && d[3] == -1.0f);
     }
@@ -281,10 +315,17 @@ static void test_consistency_matches_reference_and_differences(void **state) {
                 float *d = ref_filled_floats(1.0f, ROWS * c); /* it is added to */
                 double got = 0.0, got_without = 0.0;
                 table->softmax(p, logits, 0, ROWS, c);
-                table->consistency(&got, d, p, N, SAMPLES, temperatures[t], scale, 0, 2, c);
-                table->consistency(&got, d, p, N, SAMPLES, temperatures[t], scale, 2, N, c);
-                table->consistency(&got_without, NULL, p, N, SAMPLES, temperatures[t], scale, 0, N,
-                                   c);
+                pgcn_i_loss_args args = {.probability = p,
+                                         .dlogits = d,
+                                         .scale = scale,
+                                         .n = N,
+                                         .c = c,
+                                         .samples = SAMPLES,
+                                         .temperature = temperatures[t]};
+                table->consistency(&got, &args, 0, 2);
+                table->consistency(&got, &args, 2, N);
+                args.dlogits = NULL;
+                table->consistency(&got_without, &args, 0, N);
                 check_loss(table, "consistency", c, got, loss);
                 check_loss(table, "consistency without gradient", c, got_without, loss);
                 check(table, "consistency gradient", c, d, want, ROWS * c, TOLERANCE);
@@ -302,7 +343,9 @@ static void test_consistency_cold_temperature_does_not_underflow(void **state) {
     float *p = ref_filled_floats(1.0f / C, C);
     FOR_EACH_TABLE(table) {
         double loss = -1.0;
-        table->consistency(&loss, NULL, p, 1, 1, 0.01f, 1.0f, 0, 1, C);
+        const pgcn_i_loss_args args = {
+            .probability = p, .scale = 1.0f, .n = 1, .c = C, .samples = 1, .temperature = 0.01f};
+        table->consistency(&loss, &args, 0, 1);
         assert_true(fabs(loss + 1.0) < 1e-10);
     }
     free(p);

@@ -65,8 +65,9 @@ static pgcn_status build_transition(void) {
     pgcn_i_csr forward, backward;
     float *degree = NULL;
     PGCN_TRY(pgcn_graph_from_edges(4, 5, SOURCE, TARGET, WEIGHT, NULL, &graph));
-    pgcn_status status = pgcn_i_graph_transition(graph, true, true, PGCN_SCALING_SYMMETRIC, &arena,
-                                                 &forward, &backward, &degree);
+    pgcn_status status =
+        pgcn_i_graph_transition(graph, (pgcn_i_transition_opts){true, true, PGCN_SCALING_SYMMETRIC},
+                                &arena, &forward, &backward, &degree);
     pgcn_i_arena_free(&arena);
     pgcn_graph_free(graph);
     return status;
@@ -227,7 +228,8 @@ static void test_sampling_again_allocates_nothing(void **state) {
     must(pgcn_i_pool_new(2, &pool));
     int64_t before = pgcn_i_alloc_count();
     for (int step = 0; step < 10; step++)
-        pgcn_i_visits_sample(visits, &walker, pool, 1, PGCN_I_RNG_WALK, step, 0, NULL);
+        pgcn_i_visits_sample(visits, &walker, pool, (pgcn_i_path_draw){1, PGCN_I_RNG_WALK, step, 0},
+                             NULL);
     assert_int_equal(pgcn_i_alloc_count(), before);
     pgcn_i_pool_free(pool);
     pgcn_i_visits_free(visits);

@@ -220,8 +220,8 @@ static void path_declare(bench *b) {
     b->transition = pgcn_i_spatial_transition(&b->spatial, b->test->samples);
     if (!b->test->exact) {
         must(pgcn_i_visits_new(&b->spatial.walker, NULL, b->test->samples, true, &b->visits));
-        pgcn_i_visits_sample(b->visits, &b->spatial.walker, b->pool, 5, PGCN_I_RNG_WALK, 0, 0,
-                             b->spatial.visit_degree);
+        pgcn_i_visits_sample(b->visits, &b->spatial.walker, b->pool,
+                             (pgcn_i_path_draw){5, PGCN_I_RNG_WALK, 0, 0}, b->spatial.visit_degree);
         b->transition.visits = b->visits;
     }
     one_leaf(b);

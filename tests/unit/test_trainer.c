@@ -192,8 +192,10 @@ static void test_trainer_evaluates_node2vec_on_other_walks_in_every_epoch(void *
     pgcn_node before[34 * 5] = {0};
     for (int epoch = 2; epoch <= 8; epoch += 2) {
         run_epochs(trainer, 2);
-        pgcn_i_visits_sample(visits, walker, trainer->pool, trainer->config.seed,
-                             PGCN_I_RNG_WALK_INFERENCE, epoch, 0, trainer->spatial.visit_degree);
+        pgcn_i_visits_sample(
+            visits, walker, trainer->pool,
+            (pgcn_i_path_draw){trainer->config.seed, PGCN_I_RNG_WALK_INFERENCE, epoch, 0},
+            trainer->spatial.visit_degree);
         assert_same_visits(trainer->eval.views.visits[0], visits);
         assert_memory_not_equal(visits->hop[3].column, before, sizeof before);
         memcpy(before, visits->hop[3].column, sizeof before);

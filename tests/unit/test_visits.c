@@ -27,7 +27,8 @@ static void unmake(setup *s) {
 static void draw(setup *s, int threads, int64_t step, const float *degree) {
     pgcn_i_pool *pool = NULL;
     must(pgcn_i_pool_new(threads, &pool));
-    pgcn_i_visits_sample(s->visits, &s->walker, pool, 8, PGCN_I_RNG_WALK, step, 3, degree);
+    pgcn_i_visits_sample(s->visits, &s->walker, pool,
+                         (pgcn_i_path_draw){8, PGCN_I_RNG_WALK, step, 3}, degree);
     pgcn_i_pool_free(pool);
 }
 
