@@ -129,7 +129,7 @@ void pgcn_i_live_all(pgcn_i_tape *tape) {
 }
 
 /* Sets grow from the end to the beginning, so of two that a value needs the later one holds both:
- * the last assignment on the way back is right. */
+ * the last assignment of the backward walk over the tape is right. */
 void pgcn_i_live_spread(pgcn_i_tape *tape) {
     int64_t rows = tape->op[tape->count - 1].out->rows;
     const pgcn_i_live *set = listed(tape, &tape->live_set[0], rows);

@@ -151,7 +151,7 @@ typedef struct pgcn_i_value {
     int maker, last_user;    /* operations; -1: the caller, nobody */
     pgcn_i_space space;      /* what its rows stand for */
     bool shared;             /* several operations use it */
-    bool again;              /* not kept: made a second time on the way back */
+    bool recomputed;         /* not kept: recomputed in the backward pass */
     const pgcn_i_live *live; /* rows that are computed and have a gradient; NULL: all */
 } pgcn_i_value;
 
@@ -222,9 +222,9 @@ typedef struct pgcn_i_ports {
     int64_t rows, cols;
 } pgcn_i_ports;
 
-/* What runs as one loop over tiles of rows: the operations first .. last, or on the way back last ..
+/* What runs as one loop over tiles of rows: the operations first .. last, or in the backward pass last ..
  * first. */
-typedef enum pgcn_i_pass { PGCN_I_FORWARD, PGCN_I_AGAIN, PGCN_I_BACKWARD } pgcn_i_pass;
+typedef enum pgcn_i_pass { PGCN_I_FORWARD, PGCN_I_RECOMPUTE, PGCN_I_BACKWARD } pgcn_i_pass;
 typedef struct pgcn_i_loop {
     pgcn_i_pass pass;
     int first, last;
@@ -248,14 +248,14 @@ struct pgcn_i_tape {
     pgcn_status status;    /* first failure while recording */
     int count, capacity;
     pgcn_i_op *op;
-    int loops, turn;        /* turn: the first one of the way back */
-    pgcn_i_loop *loop;      /* in the order they run */
-    int64_t work_floats;    /* of all values and gradients */
-    int64_t *place;         /* in them; see plan.c */
-    int64_t partial_floats; /* of one group, the largest of all chains of operations */
-    int64_t tile_floats;    /* of one worker, for operations */
-    int64_t chain_floats;   /* of one tile between two operations */
-    int64_t bf16_count;     /* of the largest value that is gathered in bf16 */
+    int loops, backward_first; /* backward_first: of the backward pass */
+    pgcn_i_loop *loop;         /* in the order they run */
+    int64_t work_floats;       /* of all values and gradients */
+    int64_t *place;            /* in them; see plan.c */
+    int64_t partial_floats;    /* of one group, the largest of all chains of operations */
+    int64_t tile_floats;       /* of one worker, for operations */
+    int64_t chain_floats;      /* of one tile between two operations */
+    int64_t bf16_count;        /* of the largest value that is gathered in bf16 */
     int64_t power_floats;
     int64_t most_rows, most_cols; /* of all values */
     float *partial;               /* [groups, partial_floats] */
@@ -264,7 +264,7 @@ struct pgcn_i_tape {
     uint16_t *bf16;               /* what a path convolution is gathering, when it is asked for */
     pgcn_i_live live_set[PGCN_LIVE_SETS];
     int64_t *live_count; /* [groups * samples + 1] */
-    bool again;          /* running what was run before: statistics stay as they are */
+    bool recomputed;     /* running a recomputed loop: statistics stay as they are */
     uint64_t seed;       /* set before running */
     int64_t step;
 };

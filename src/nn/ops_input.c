@@ -4,7 +4,7 @@
  * Sparse X: dropout is drawn on the non-zeros only and the dense n x features matrix is never made
  * (on Cora it would be 99 % zeros and most of the time of a step). The gradient of W runs over the
  * columns of X. Dense X: tiles of 64 rows are dropped, multiplied and forgotten; the backward pass
- * draws the same dropout again instead of storing it. */
+ * draws the same dropout a second time instead of storing it. */
 #include "nn/ops.h"
 
 #include <string.h>
@@ -215,7 +215,7 @@ static void dense_backward(pgcn_i_tape *tape, pgcn_i_op *op) {
 
 /* ---- the features themselves, where paths smooth them before the opening layer --------------- */
 
-/* Rows of the stacked samples; of some nodes nothing is left (DropNode). There is no way back from
+/* Rows of the stacked samples; of some nodes nothing is left (DropNode). There is no backward pass from
  * here, so nobody has to remember which. */
 static void features_rows(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, int worker) {
     (void)worker;

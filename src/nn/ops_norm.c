@@ -85,7 +85,7 @@ static void batch_statistics(pgcn_i_tape *tape, pgcn_i_op *op) {
 
 static void norm_statistics(pgcn_i_tape *tape, pgcn_i_op *op) {
     const norm_state *state = op->state;
-    if (tape->again) return; /* those of this step are there, and the running ones know it */
+    if (tape->recomputed) return; /* the statistics of this step are known already */
     if (tape->with_grad) {
         batch_statistics(tape, op);
     } else {

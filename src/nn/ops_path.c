@@ -97,7 +97,7 @@ static pgcn_i_path_args path_args(const pgcn_i_tape *tape, const pgcn_i_op *op, 
                               .prefetch = is_far(op->out)};
 }
 
-/* The rows that will be gathered, once more in bf16: each is read many times, so half the bytes may
+/* The rows that will be gathered, copied to bf16: each is read many times, so half the bytes may
  * be worth a pass (docs/PERFORMANCE.md). Step 0: of the input; step 1: of the gradient. */
 static void bf16_task(void *context, int64_t task, int worker) {
     (void)worker;

@@ -3,18 +3,18 @@
  * What runs together: operations that need only the same rows of their input are one loop over
  * tiles. The list of loops, forwards and back, is what tape.c runs.
  *
- * Who writes a gradient first: on the way back the last consumer of a value writes its gradient and
+ * Who writes a gradient first: in the backward pass the last consumer of a value writes its gradient and
  * the earlier ones add to it, so nothing is set to zero before.
  *
  * Where everything lives: a value is needed from the loop that makes it to the last one that reads
  * it, and a gradient from its first writer to the operation that made the value. Arrays that are
- * never needed in the same loop have the same memory: gradients that of values which the way back
- * has left behind. A row-wise operation that is the last to read a value writes its gradient over
+ * never needed in the same loop have the same memory: gradients that of values which the backward
+ * pass no longer needs. A row-wise operation that is the last to read a value writes its gradient over
  * it, row by row.
  *
  * With `recompute` the operations are cut into segments. What is used inside its segment alone is
- * not kept: it is needed while the segment runs, and again when the way back reaches the segment
- * and runs it a second time. Random numbers are functions of their place, so the same bits come
+ * not kept: it is needed while the segment runs, and again when the backward pass reaches the segment
+ * and recomputes it. Random numbers are functions of their place, so the same bits come
  * out. How long segments are is tried out. Called by the trainer and by inference. */
 #include "nn/nn.h"
 
@@ -37,7 +37,7 @@ typedef struct plan {
     pgcn_i_tape *tape;
     pgcn_i_arena arena; /* of the plan itself, freed at the end */
     int *segment;       /* [count] of each operation */
-    int loops, turn, repeated;
+    int loops, backward_first, repeated;
     pgcn_i_loop *loop; /* [3 count] */
     int spans;
     span *span;
@@ -79,7 +79,7 @@ static bool flows_on(const pgcn_i_tape *tape, int i) {
            tape->op[i].in[0] == tape->op[i - 1].out;
 }
 
-/* The last operation, in the order of the way back, of the chain that begins at `top`. */
+/* The last operation, in the order of the backward pass, of the chain that begins at `top`. */
 static int chain_end(const pgcn_i_tape *tape, int top) {
     while (flows_on(tape, top)) top--;
     return top;
@@ -93,7 +93,7 @@ static bool param_used_after(const pgcn_i_tape *tape, int from, const pgcn_i_par
     return false;
 }
 
-/* An operation that comes later on the tape has written the gradient by the time the way back
+/* An operation that comes later on the tape has written the gradient by the time the backward pass
  * reaches this one. */
 static void plan_writers(pgcn_i_tape *tape) {
     for (int i = 0; i < tape->count; i++) {
@@ -152,8 +152,8 @@ static int cut_segments(plan *p, int stages) {
     int last_segment = p->segment[tape->count - 1];
     for (int i = 0; i < tape->count; i++) {
         pgcn_i_value *value = tape->op[i].out;
-        value->again = p->segment[i] > 0 && p->segment[i] < last_segment && value->last_user >= 0 &&
-                       p->segment[value->last_user] == p->segment[i];
+        value->recomputed = p->segment[i] > 0 && p->segment[i] < last_segment &&
+                            value->last_user >= 0 && p->segment[value->last_user] == p->segment[i];
     }
     return stage;
 }
@@ -162,15 +162,15 @@ static void add_loop(plan *p, pgcn_i_pass pass, int first, int last) {
     p->loop[p->loops++] = (pgcn_i_loop){pass, first, last};
 }
 
-/* The loops of the operations first .. last once more, as far as their results were not kept. */
-static void add_again(plan *p, int first, int last) {
+/* The loops of the operations first .. last a second time, as far as their results were not kept. */
+static void add_recomputed(plan *p, int first, int last) {
     const pgcn_i_tape *tape = p->tape;
     for (int from = first, to; from <= last; from = to + 1) {
         to = stage_end(tape, from);
         bool any = false;
-        for (int i = from; i <= to; i++) any = any || tape->op[i].out->again;
+        for (int i = from; i <= to; i++) any = any || tape->op[i].out->recomputed;
         if (!any) continue;
-        add_loop(p, PGCN_I_AGAIN, from, to);
+        add_loop(p, PGCN_I_RECOMPUTE, from, to);
         p->repeated += to - from + 1;
     }
 }
@@ -182,14 +182,14 @@ static void list_loops(plan *p) {
         last = stage_end(tape, first);
         add_loop(p, PGCN_I_FORWARD, first, last);
     }
-    p->turn = p->loops;
+    p->backward_first = p->loops;
     int there = tape->count; /* the values of this operation and of later ones are there */
     for (int top = tape->count - 1, end; top >= 0 && tape->with_grad; top = end - 1) {
         end = chain_end(tape, top);
         while (end < there) {
             int last = there - 1;
             while (there > 0 && p->segment[there - 1] == p->segment[last]) there--;
-            add_again(p, there, last);
+            add_recomputed(p, there, last);
         }
         add_loop(p, PGCN_I_BACKWARD, end, top);
     }
@@ -201,8 +201,8 @@ static array *value_array(const plan *p, const pgcn_i_value *value) {
     return value && value->maker >= 0 ? &p->array[2 * value->maker] : NULL;
 }
 
-/* The way back reads the value for the last time where it writes the gradient, both in the same rows
- * of one operation; and the operation that made it does not look at it again. */
+/* The backward pass reads the value for the last time where it writes the gradient, both in the same rows
+ * of one operation; and the operation that made it does not read it any more. */
 static bool is_overwritten(const pgcn_i_tape *tape, const pgcn_i_value *value) {
     if (!tape->with_grad || value->shared || value->last_user < 0) return false;
     const pgcn_i_op *user = &tape->op[value->last_user];
@@ -216,7 +216,7 @@ static array *gradient_array(const plan *p, const pgcn_i_value *value) {
 }
 
 /* It is made in this loop: what it held before is over. */
-static void make(plan *p, array *a, int loop) {
+static void begin_span(plan *p, array *a, int loop) {
     if (!a) return;
     p->span[p->spans] = (span){loop, loop, NONE};
     if (a->first == NONE) {
@@ -228,23 +228,23 @@ static void make(plan *p, array *a, int loop) {
     a->last = p->spans++;
 }
 /* It is read or written in this loop too. */
-static void use(plan *p, array *a, int loop) {
-    if (a && a->first == NONE) make(p, a, loop);
+static void extend_span(plan *p, array *a, int loop) {
+    if (a && a->first == NONE) begin_span(p, a, loop);
     if (a) p->span[a->last].end = loop;
 }
 
 /* Scratch of the exact form. */
 static void use_power(plan *p, const pgcn_i_op *op, int loop) {
-    if (op->kind->uses_power) make(p, &p->array[2 * p->tape->count], loop);
+    if (op->kind->uses_power) begin_span(p, &p->array[2 * p->tape->count], loop);
 }
 
 static void time_forward(plan *p, int at) {
     pgcn_i_loop loop = p->loop[at];
     for (int i = loop.first; i <= loop.last; i++) {
         const pgcn_i_op *op = &p->tape->op[i];
-        if (loop.pass == PGCN_I_AGAIN && !op->out->again) continue;
-        for (int j = 0; j < 2; j++) use(p, value_array(p, op->in[j]), at);
-        make(p, value_array(p, op->out), at);
+        if (loop.pass == PGCN_I_RECOMPUTE && !op->out->recomputed) continue;
+        for (int j = 0; j < 2; j++) extend_span(p, value_array(p, op->in[j]), at);
+        begin_span(p, value_array(p, op->out), at);
         use_power(p, op, at);
     }
 }
@@ -254,23 +254,23 @@ static void time_backward(plan *p, int at) {
     pgcn_i_loop loop = p->loop[at];
     for (int i = loop.last; i >= loop.first; i--) {
         const pgcn_i_op *op = &p->tape->op[i];
-        if (op->kind->backward_reads_in) use(p, value_array(p, op->in[0]), at);
-        if (op->kind->backward_reads_out) use(p, value_array(p, op->out), at);
-        if (op->out->shared || i == loop.last) use(p, gradient_array(p, op->out), at);
+        if (op->kind->backward_reads_in) extend_span(p, value_array(p, op->in[0]), at);
+        if (op->kind->backward_reads_out) extend_span(p, value_array(p, op->out), at);
+        if (op->out->shared || i == loop.last) extend_span(p, gradient_array(p, op->out), at);
         if (op->in[0] && (op->in[0]->shared || i == loop.first))
-            use(p, gradient_array(p, op->in[0]), at);
-        use(p, gradient_array(p, op->in[1]), at);
+            extend_span(p, gradient_array(p, op->in[0]), at);
+        extend_span(p, gradient_array(p, op->in[1]), at);
         use_power(p, op, at);
     }
 }
 
-/* What nobody on the tape uses is the caller's, who looks at it when he likes. */
-static void time_result(plan *p, const pgcn_i_value *value) {
+/* What no operation on the tape uses belongs to the caller, who may read it at any time. */
+static void keep_result(plan *p, const pgcn_i_value *value) {
     if (value->last_user >= 0) return;
-    use(p, value_array(p, value), p->loops);
+    extend_span(p, value_array(p, value), p->loops);
     if (!p->tape->with_grad) return;
     array *gradient = gradient_array(p, value);
-    use(p, gradient, p->loops);
+    extend_span(p, gradient, p->loops);
     p->span[gradient->first].begin = 0;
 }
 
@@ -284,7 +284,7 @@ static void time_arrays(plan *p) {
     }
     for (int at = 0; at < p->loops; at++)
         p->loop[at].pass == PGCN_I_BACKWARD ? time_backward(p, at) : time_forward(p, at);
-    for (int i = 0; i < tape->count; i++) time_result(p, tape->op[i].out);
+    for (int i = 0; i < tape->count; i++) keep_result(p, tape->op[i].out);
 }
 
 /* ---- where an array lives ---------------------------------------------------------------------------- */
@@ -322,7 +322,7 @@ static int choose_slot(const plan *p, const array *a) {
     return best;
 }
 
-static void settle(plan *p, array *a) {
+static void place_array(plan *p, array *a) {
     a->slot = choose_slot(p, a);
     if (a->slot == NONE) {
         a->slot = p->slots++;
@@ -335,11 +335,11 @@ static void settle(plan *p, array *a) {
 }
 
 /* The sum of the slots in floats, whole cache lines each, or -1 if it is too large. */
-static int64_t settle_all(plan *p) {
+static int64_t place_arrays(plan *p) {
     enum { LINE = PGCN_ALIGN / sizeof(float) };
     int64_t sum = 0;
     p->slots = 0;
-    for (int i = 0; i < p->ordered; i++) settle(p, p->order[i]);
+    for (int i = 0; i < p->ordered; i++) place_array(p, p->order[i]);
     for (int i = 0; i < p->slots; i++) {
         int64_t *floats = &p->slot[i].floats;
         if (*floats > INT64_MAX - LINE) return NONE;
@@ -353,11 +353,11 @@ static int64_t plan_with(plan *p, int stages) {
     cut_segments(p, stages);
     list_loops(p);
     time_arrays(p);
-    return settle_all(p);
+    return place_arrays(p);
 }
 
 /* Segments of all lengths up to 8 loops, then of about a fifth more each, as long as there are two. What
- * runs again least wins where memory is the same, and no segments at all are among the choices. */
+ * recomputes least wins where memory is the same, and no segments at all are among the choices. */
 static int choose_length(plan *p, int64_t *floats) {
     int stages = cut_segments(p, INT32_MAX), best = stages > 0 ? stages : 1;
     *floats = plan_with(p, best);
@@ -399,7 +399,7 @@ static pgcn_status plan_memory(plan *p) {
                            tape->count);
     tape->loop = p->loop;
     tape->loops = p->loops;
-    tape->turn = p->turn;
+    tape->backward_first = p->backward_first;
     for (int i = 0; i < p->slots; i++) first[i + 1] = first[i] + p->slot[i].floats;
     for (int i = 0; i < arrays; i++)
         tape->place[i] = p->array[i].slot == NONE ? NONE : first[p->array[i].slot];

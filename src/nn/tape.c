@@ -2,7 +2,7 @@
  *
  * Operations that need only the same rows of their input are run together: for a tile of 64 rows
  * one after the other, while the tile is in the cache (a path convolution, its 1x1 product, ReLU
- * and dropout are one loop). On the way back such a chain starts at a gather or at the loss and
+ * and dropout are one loop). In the backward pass such a chain starts at a gather or at the loss and
  * ends where the next operation needs all rows; gradients inside a chain exist as tiles only.
  * Which loops there are, who writes a gradient and where everything lives is decided when recording
  * ends: see plan.c. */
@@ -121,7 +121,7 @@ static const pgcn_i_live *stage_live(const pgcn_i_op *op) {
     return op->kind->needs == PGCN_I_NEEDS_ALL ? NULL : op->live_out;
 }
 
-/* A tile of a block that begins at place `begin` of the rows, or of the list of those that matter. */
+/* A tile of a block that begins at index `begin` of the rows, or of the list of those that matter. */
 static pgcn_i_rows tile_rows(const pgcn_i_live *live, int64_t begin, int64_t end) {
     int64_t count = end - begin < PGCN_BLOCK_ROWS ? end - begin : PGCN_BLOCK_ROWS;
     return (pgcn_i_rows){live ? live->row + begin : NULL, begin, count};
@@ -129,7 +129,7 @@ static pgcn_i_rows tile_rows(const pgcn_i_live *live, int64_t begin, int64_t end
 
 /* The second time only what was not kept. */
 static bool runs(const pgcn_i_tape *tape, const pgcn_i_op *op) {
-    return !tape->again || op->out->again;
+    return !tape->recomputed || op->out->recomputed;
 }
 
 static void stage_task(void *context, int64_t task, int worker) {
@@ -163,7 +163,7 @@ static void run_stage(pgcn_i_tape *tape, pgcn_i_loop loop) {
 
 void pgcn_i_tape_forward(pgcn_i_tape *tape) {
     pgcn_i_parallel_light(tape->pool, tape->params->total, tape->count, refresh_task, tape);
-    for (int i = 0; i < tape->turn; i++) run_stage(tape, tape->loop[i]);
+    for (int i = 0; i < tape->backward_first; i++) run_stage(tape, tape->loop[i]);
 }
 
 bool pgcn_i_is_finite(const pgcn_i_value *value) {
@@ -175,7 +175,7 @@ bool pgcn_i_is_finite(const pgcn_i_value *value) {
 /* What the operations of a loop write is all there when the loop is done: see plan.c. */
 const pgcn_i_op *pgcn_i_tape_first_bad(pgcn_i_tape *tape) {
     pgcn_i_parallel_light(tape->pool, tape->params->total, tape->count, refresh_task, tape);
-    for (int i = 0; i < tape->turn; i++) {
+    for (int i = 0; i < tape->backward_first; i++) {
         run_stage(tape, tape->loop[i]);
         for (int j = tape->loop[i].first; j <= tape->loop[i].last; j++)
             if (!pgcn_i_is_finite(tape->op[j].out)) return &tape->op[j];
@@ -251,7 +251,7 @@ typedef struct chain_job {
     const pgcn_i_live *live;
 } chain_job;
 
-/* tile (= or +=) the rows of a matrix, and the other way. */
+/* tile (= or +=) the rows of a matrix; and rows of a matrix = tile. */
 static void take_rows(const pgcn_i_tape *tape, float *tile, const float *matrix, pgcn_i_rows rows,
                       int64_t cols, bool add) {
     for (int64_t i = 0; i < rows.count; i++)
@@ -365,13 +365,13 @@ static void run_back(pgcn_i_tape *tape, int top, int end) {
 }
 
 void pgcn_i_tape_backward(pgcn_i_tape *tape) {
-    for (int i = tape->turn; i < tape->loops; i++) {
+    for (int i = tape->backward_first; i < tape->loops; i++) {
         pgcn_i_loop loop = tape->loop[i];
-        tape->again = loop.pass == PGCN_I_AGAIN;
-        if (tape->again)
+        tape->recomputed = loop.pass == PGCN_I_RECOMPUTE;
+        if (tape->recomputed)
             run_stage(tape, loop);
         else
             run_back(tape, loop.last, loop.first);
     }
-    tape->again = false;
+    tape->recomputed = false;
 }

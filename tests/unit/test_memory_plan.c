@@ -142,7 +142,7 @@ static void test_plan_values_of_the_way_back_do_not_overlap(void **state) {
 
 static int repeated_loops(const pgcn_i_tape *tape) {
     int count = 0;
-    for (int i = 0; i < tape->loops; i++) count += tape->loop[i].pass == PGCN_I_AGAIN;
+    for (int i = 0; i < tape->loops; i++) count += tape->loop[i].pass == PGCN_I_RECOMPUTE;
     return count;
 }
 
