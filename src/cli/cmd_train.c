@@ -235,10 +235,7 @@ static pgcn_status load_and_train(train_request *r, cli_arguments *arguments) {
     pgcn_status status = cli_weights_read(&cli_train, &r->source, data, arguments, &weights);
     if (status == PGCN_OK) status = start_from_recipe(r, data, arguments, &config);
     if (status == PGCN_OK) status = prepare_as_recipe(r, steps, &data);
-    if (status == PGCN_OK && !r->quiet) {
-        cli_print_notes(stderr, data);
-        cli_note_few(stderr, data);
-    }
+    if (status == PGCN_OK && !r->quiet) cli_print_notes(stderr, data);
     if (status == PGCN_OK && !r->quiet && !cli_is_given(arguments, "select") && !*r->used.measure)
         cli_note_unequal(stderr, data);
     if (status == PGCN_OK) /* a race checks the options with the settings of every family */

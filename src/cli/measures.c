@@ -122,7 +122,7 @@ void cli_note_few(FILE *out, const pgcn_dataset *data) {
     if (items > 0 && items < FEW)
         fprintf(
             out,
-            "note: %lld validation %s decide which epoch and which settings are the best: too few "
+            "note: %lld validation %s decided which epoch and which settings are the best: too few "
             "to tell; more labels, or several --seeds, make it more certain\n",
             (long long)items, cli_items(info.task));
 }

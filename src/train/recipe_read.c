@@ -318,8 +318,8 @@ void pgcn_i_recipe_settings(const pgcn_i_recipe *recipe, int layers, pgcn_config
             found = &recipe->section[i].config;
     *out = *found;
     out->layers = layers;
-    pgcn_config_adopt(out);                /* the depth is the recipe's too, and not the caller's */
     if (recipe->info.version == 0) return; /* no recipe, the defaults */
+    pgcn_config_adopt(out);                /* the depth is the recipe's too, and not the caller's */
     snprintf(out->recipe, sizeof out->recipe, "%s version %d sha256 %s", recipe->info.name,
              recipe->info.version, recipe->info.sha256);
 }

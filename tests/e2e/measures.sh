@@ -24,7 +24,7 @@ run 0 pathgcn train $own --epochs 3 --out selected --select auc
 
 # Four validation nodes decide nothing, and the note says so; many are no matter.
 run 0 pathgcn train karate --prepare random=60/10/30 --epochs 5 --out few
-grep -q "note: [1-4] validation nodes decide" "$err" || fail "no note about few validation nodes: $(cat "$err")"
+grep -q "note: [1-4] validation nodes decided" "$err" || fail "no note about few validation nodes: $(cat "$err")"
 run 0 pathgcn train sbm --epochs 2 --out enough
 ! grep -q "validation nodes decide" "$err" || fail "a note about enough validation nodes"
 grep -q '"val_auc":' selected/history.jsonl || fail "history.jsonl does not tell the measure"
