@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Who wins where: every family of `--recipe auto` on every data set, and auto itself beside them.
 
-  bench/families.py choose --results FILE [--only NAME,..]   validation only: seeds from 0, no test nodes
-  bench/families.py report --results FILE [--only NAME,..]   with the test: seeds from 1000, once per release
+  bench/families.py choose --results FILE [--only NAME;..]   validation only: seeds from 0, no test nodes
+  bench/families.py report --results FILE [--only NAME;..]   with the test: seeds from 1000, once per release
   bench/families.py tables --results FILE                    the tables of docs/RESULTS.md, as Markdown
 
 A line of FILE is one run of `pathgcn train` with all its splits. A run that is in FILE is not made again,
@@ -93,11 +93,6 @@ def command(name, recipe, phase, threads, most_runs):
             "--seeds", str(runs), "--threads", str(threads), "--quiet", "--json", "--overwrite"]
 
 
-def test_of(run):
-    """The test accuracy, absent when choosing."""
-    return run.get("test_accuracy")
-
-
 def measure(name, recipe, phase, options):
     with tempfile.TemporaryDirectory() as out:
         started = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -111,7 +106,7 @@ def measure(name, recipe, phase, options):
         line["error"] = run.stderr.strip()[-400:]
         return line
     result = json.loads(run.stdout.strip().splitlines()[-1])
-    line["runs"] = [{"val": one["val_accuracy"], "test": test_of(one)} for one in result["runs"]]
+    line["runs"] = [{"val": one["val_accuracy"], "test": one.get("test_accuracy")} for one in result["runs"]]
     line["won"] = [one["recipe"]["name"] for one in result["runs"] if one.get("recipe")]
     return line
 
@@ -195,7 +190,7 @@ def main():
     parser.add_argument("--results", required=True, help="file of the measured lines")
     parser.add_argument("--only", help="sets, separated by semicolons [all]")
     parser.add_argument("--recipes", help="recipes, separated by commas [all families, auto, own, none]")
-    parser.add_argument("--runs", type=int, default=3, help="at most so many runs of a set when choosing [3]")
+    parser.add_argument("--runs", type=int, default=3, help="at most N runs of a set when choosing [3]")
     parser.add_argument("--threads", type=int, default=1)
     options = parser.parse_args()
     if options.phase == "tables":

@@ -193,15 +193,15 @@ void cli_put_scores(json_t *object, const char *part, const pgcn_score *score);
 /* Prints a note that suggests a measure if the training classes are imbalanced and the data set
  * names no measure. */
 void cli_note_unequal(FILE *out, const pgcn_dataset *data);
-/* Prints a note if a split has so few labelled validation items that they decide little. */
-void cli_note_few(FILE *out, const pgcn_dataset *data);
+/* Prints a note if the split of that name has so few labelled validation items that they decide little. */
+void cli_note_few(FILE *out, const pgcn_dataset *data, const char *split);
 /* How a run was trained, as far as advice depends on it. */
 typedef struct cli_training {
     pgcn_task task;
     bool weighted;   /* with class weights */
     bool by_measure; /* epochs were chosen by another measure than accuracy or loss */
 } cli_training;
-/* Whether accuracy is below what the training was about: the majority baseline is not beaten. */
+/* Whether the majority baseline is beaten, or accuracy is not what the training was about. */
 bool cli_is_beaten(const pgcn_score *val, const cli_training *training);
 /* Prints one sentence of advice if a class is never predicted or the majority baseline is not beaten.
  * class_name: of val->first_missed, or NULL. */

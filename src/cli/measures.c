@@ -111,14 +111,17 @@ void cli_note_unequal(FILE *out, const pgcn_dataset *data) {
 
 /* ---- few validation items ------------------------------------------------------------------------ */
 
-void cli_note_few(FILE *out, const pgcn_dataset *data) {
+void cli_note_few(FILE *out, const pgcn_dataset *data, const char *split) {
     enum { FEW = 8 };
     pgcn_dataset_info info = pgcn_dataset_describe(data);
     const uint8_t *val;
+    const char *name;
     const int32_t *label = pgcn_dataset_labels(data);
     int64_t items = 0;
-    if (!label || !pgcn_dataset_split(data, 0, NULL, &val, NULL)) return;
-    for (int64_t i = 0; i < info.items; i++) items += val[i] && label[i] >= 0;
+    int i = 0;
+    while ((name = pgcn_dataset_split(data, i, NULL, &val, NULL)) && strcmp(name, split) != 0) i++;
+    if (!label || !name) return;
+    for (int64_t item = 0; item < info.items; item++) items += val[item] && label[item] >= 0;
     if (items > 0 && items < FEW)
         fprintf(
             out,

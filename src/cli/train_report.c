@@ -199,7 +199,7 @@ static void advise(const train_request *request, const pgcn_dataset *data,
     const cli_training training = {.task = pgcn_dataset_describe(data).task,
                                    .weighted = strcmp(runs[0].config.class_weights, "none") != 0,
                                    .by_measure = runs[0].config.select > PGCN_SELECT_ACCURACY};
-    if (!request->quiet) cli_note_few(stderr, data);
+    if (!request->quiet) cli_note_few(stderr, data, runs[0].split);
     for (long long i = 0; i < request->seeds; i++) {
         const pgcn_score *val = &runs[i].val;
         if (val->classes_missed == 0 && cli_is_beaten(val, &training)) continue;

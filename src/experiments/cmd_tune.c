@@ -210,8 +210,8 @@ static pgcn_status run(int argc, char **argv) {
          NULL},
         CLI_SOURCE_OPTIONS(r.source),
         {"recipe", "RECIPE", "the data set's own, or auto; with --nested auto",
-         "settings to start from, candidate 0: a recipe, or auto, the family that wins a race on "
-         "validation (of each split with --nested)",
+         "settings to start from, candidate 0: a recipe, usual (the data set's own, or its task's), or "
+         "auto, the family that wins a race on validation (of each split with --nested)",
          &r.recipe, NULL},
         {"space", "semi | full | heterophilous | graph | multilabel | FILE", "what fits the data",
          "what is searched", &r.space, NULL},

@@ -408,13 +408,20 @@ static pgcn_status plan_memory(plan *p) {
     return PGCN_OK;
 }
 
+/* A group has at least PGCN_GROUP_ROWS nodes, but for the last one. */
+static int64_t most_groups(const pgcn_i_tape *tape) {
+    int64_t nodes = tape->most_rows / tape->samples;
+    int64_t most = (nodes + PGCN_GROUP_ROWS - 1) / PGCN_GROUP_ROWS;
+    return most < tape->groups ? most : tape->groups;
+}
+
 static void plan_scratch(pgcn_i_tape *tape) {
     int threads = pgcn_i_pool_threads(tape->pool);
     tape->partial_floats = (tape->partial_floats + 15) / 16 * 16;
     tape->tile_floats = (tape->tile_floats + 15) / 16 * 16;
     tape->chain_floats = tape->with_grad ? PGCN_BLOCK_ROWS * tape->most_cols : 0;
     if (tape->with_grad) {
-        tape->partial = pgcn_i_tape_floats(tape, tape->groups * tape->partial_floats);
+        tape->partial = pgcn_i_tape_floats(tape, most_groups(tape) * tape->partial_floats);
         if (tape->status == PGCN_OK) tape->status = pgcn_i_live_init(tape, tape->most_rows);
     }
     if (tape->bf16_count > 0) {

@@ -128,7 +128,7 @@ pgcn_status pgcn_i_session_open(pgcn_i_session *s, const pgcn_model *model,
     PGCN_TRY(pgcn_i_seed_check(s->inference.seed));
     s->config.paths_per_layer = false; /* one sample per draw serves all layers */
     if (s->config.scaling != PGCN_SCALING_SUM)
-        s->config.train_form = PGCN_FORM_SAMPLED; /* without a backward pass nobody needs T^T */
+        s->config.train_form = PGCN_FORM_SAMPLED; /* no backward pass: T^T is not needed */
     pgcn_status status = fill_session(s);
     if (status != PGCN_OK) pgcn_i_session_close(s);
     return status;

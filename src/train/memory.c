@@ -111,8 +111,9 @@ pgcn_memory pgcn_i_trainer_guess(const pgcn_dataset *data, const pgcn_config *co
         share = fmin(1, 1.5 * config->batch / (double)data->info.graphs);
     double rows = share * (double)data->graph->n * config->samples;
     double classes = data->classes, features = (double)data->x.columns;
-    double values = rows * (channels * guess_arrays(config) + 3 * classes) +
-                    PGCN_GROUPS * channels * channels; /* partial sums of gradients */
+    double values =
+        rows * (channels * guess_arrays(config) + 3 * classes) +
+        pgcn_i_source_groups(&data->from) * channels * channels; /* partial sums of gradients */
     double samplers = config->paths_per_layer ? layers : 1;
     double visits = rows * config->paths * (config->path_length - 1) * samplers;
     if (config->train_form != PGCN_FORM_SAMPLED) visits = 0;

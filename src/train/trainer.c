@@ -49,7 +49,7 @@ static double run_step(pgcn_trainer *trainer, int64_t epoch, int64_t step, int64
     runner->tape.step = step;
     pgcn_i_views_draw(&runner->views, runner->pool, draw_of(config, step));
     if (!trainer->feed) pgcn_i_loss_rows(&trainer->loss, &runner->tape, &target, lambda);
-    pgcn_i_runner_forward(runner, draw_of(config, step));
+    pgcn_i_tape_forward(&runner->tape);
     pgcn_i_loss_terms terms = pgcn_i_loss_run(&trainer->loss, &runner->tape, runner->logits,
                                               &target, lambda, config->temperature);
     double loss = terms.cross_entropy + lambda * terms.consistency;

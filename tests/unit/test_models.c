@@ -12,6 +12,7 @@ static void test_models_every_network_is_complete_and_has_a_name_of_its_own(void
         assert_true(one->declare && one->record && one->cost && one->why_ignored);
         assert_string_equal(pgcn_network_name(count), one->name);
         assert_true(strlen(pgcn_network_about(count)) > 20);
+        assert_in_range(strlen(one->name), 1, 20); /* as long as lists of names have room for */
         for (int other = 0; other < count; other++)
             assert_string_not_equal(one->name, pgcn_network_name(other));
     }
