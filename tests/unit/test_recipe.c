@@ -39,6 +39,8 @@ static void test_recipe_built_in_are_all_valid_and_listed_by_name(void **state) 
         assert_true(*info.searched);
         for (int layers = 0; layers <= 64; layers++) {
             pgcn_config config;
+            must(pgcn_recipe_load(info.name, NULL, 0, &config, &again));
+            if (layers > 0 && layers < pgcn_i_network_of(&config)->least_layers) continue;
             must(pgcn_recipe_load(info.name, NULL, layers, &config, &again));
             assert_int_equal(config.layers, layers ? layers : config.layers);
             assert_memory_equal(&info, &again, sizeof info);
