@@ -36,10 +36,7 @@ static void declare(pgcn_i_params *params, const pgcn_config *config, pgcn_i_sha
                                               .start = PGCN_I_START_GLOROT,
                                               .shape = {c, shape.classes}},
                           "classifier.%d.weight", b);
-    if (pgcn_i_own_yes(config, &pgcn_i_bias))
-        pgcn_i_params_add(params,
-                          (pgcn_i_param_spec){.group = PGCN_I_GROUP_MIX, .shape = {shape.classes}},
-                          "classifier.bias");
+    pgcn_i_bias_declare(params, config, PGCN_I_GROUP_MIX, shape.classes, false, "classifier.");
 }
 
 static pgcn_i_value *record_branch(pgcn_i_tape *tape, const pgcn_config *config,
