@@ -66,6 +66,7 @@ static void transpose(const side *from, side *to) {
             to->all.value[place] = a->value[e];
             to->number[place] = from->number[e];
         }
+    next[0] = 0; /* an offset again */
 }
 
 static pgcn_status alloc_side(pgcn_i_arena *arena, side *s, int64_t n, int64_t entries) {
