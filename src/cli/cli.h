@@ -92,6 +92,8 @@ pgcn_status cli_run_part(const cli_command *command, int argc, char **argv);
 /* Settings of the group "run" (threads, ...) do not change results. */
 bool cli_is_run_setting(const pgcn_field *field);
 bool cli_is_given(const cli_arguments *arguments, const char *key);
+const char *cli_setting_given(const cli_arguments *arguments,
+                              const char *key); /* NULL: it is not */
 /* Applies them over valid settings: a setting that a given one rules out is reset, unless it is
  * given too. */
 pgcn_status cli_overlay(const cli_command *command, const cli_arguments *arguments,

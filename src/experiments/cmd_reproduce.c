@@ -9,7 +9,7 @@ const cli_command cli_reproduce = {
     .name = "reproduce",
     .summary = "the tables and curves of the paper, ours beside its numbers",
     .arguments =
-        "semi | full | inference | variants | paths | lengths | frozen | graphs | ppi | all",
+        "semi | full | inference | variants | paths | lengths | frozen | graphs | ppi | all | sweep",
     .text =
         "semi       Cora, Citeseer and Pubmed with 20 labels per class, by depth (Table 3)\n"
         "full       ten data sets over their published splits (Tables 4 to 6)\n"
@@ -21,38 +21,65 @@ const cli_command cli_reproduce = {
         "graphs     MUTAG, PTC, PROTEINS and NCI1 over ten folds, by two protocols (Table 8)\n"
         "ppi        inductive learning, several labels per node (Table 7)\n"
         "all        all of these; trainings that several need are run once\n"
+        "sweep      the data sets that follow, over a grid: every setting takes a list, --paths 5,10\n"
         "\n"
         "Every training is a job with one thread, as many at a time as there are cores. The result of\n"
         "a finished job is kept in DIR/jobs: after Ctrl-C, a crash or a failed job the same command\n"
         "continues where it stopped. A table over fewer runs than asked for says so, and the exit code\n"
         "is then 1. Settings come from the recipes; options override them, as for train. The epoch is\n"
-        "chosen on validation nodes. DIR gets NAME.json, NAME.csv and NAME.md; the JSON holds the\n"
-        "command 'pathgcn train ...' that repeats each run to the last digit.",
+        "chosen on validation nodes. DIR gets NAME.json, NAME.csv, NAME.md and NAME.tex (LaTeX); the JSON\n"
+        "holds the command 'pathgcn train ...' that repeats each run to the last digit.",
     .examples = "  pathgcn reproduce semi --data data --quick        a smoke test, in minutes\n"
                 "  pathgcn reproduce semi --data data --datasets cora,citeseer\n"
                 "  pathgcn reproduce full --data data --recipe paper --out runs/paper\n"
                 "  pathgcn reproduce semi --datasets karate,sbm --layers 2,4 --seeds 2\n"
-                "  pathgcn reproduce variants --data data --layers 2,8 --select accuracy\n",
+                "  pathgcn reproduce variants --data data --layers 2,8 --select accuracy\n"
+                "  pathgcn reproduce sweep cora --data data --path-length 3,5,7 --paths 5,10\n",
     .config_groups = CLI_GROUP_MODEL | CLI_GROUP_TRAINING,
     .computes = true,
     .least_words = 1,
-    .most_words = 1,
+    .most_words = CLI_MAX_WORDS,
     .run = run,
 };
 
-static pgcn_status find_experiment(const char *name, const exp_experiment **out) {
+/* The experiments that are asked for, in the order of their tables. */
+enum { MOST_CHOSEN = 32 };
+typedef struct choice {
+    int count;
+    const exp_experiment *experiment[MOST_CHOSEN];
+} choice;
+
+static pgcn_status refuse_name(const char *name) {
     cli_guess guess = cli_guess_start(name);
     char hint[CLI_HINT_BYTES];
-    *out = NULL;
-    for (const exp_experiment *e = exp_experiments; e->name; e++) {
-        cli_guess_offer(&guess, e->name);
-        if (strcmp(e->name, name) == 0) *out = e;
-    }
-    if (*out || strcmp(name, "all") == 0) return PGCN_OK;
+    for (const exp_experiment *e = exp_experiments; e->name; e++) cli_guess_offer(&guess, e->name);
+    cli_guess_offer(&guess, "sweep");
     cli_guess_hint(&guess, "", hint);
     return cli_fail(&cli_reproduce, PGCN_ERR_ARGUMENT,
                     "there is no experiment '%s'%s; there are %s", name, hint,
                     cli_reproduce.arguments);
+}
+
+static pgcn_status choose(exp_request *r, cli_arguments *arguments, exp_sweep *sweep, choice *out) {
+    const char *name = arguments->word[0];
+    bool grid = strcmp(name, "sweep") == 0;
+    r->all = strcmp(name, "all") == 0;
+    r->words = arguments->words - 1;
+    r->word = arguments->word + 1;
+    *out = (choice){0};
+    for (const exp_experiment *e = exp_experiments; e->name; e++)
+        if (strcmp(e->name, name) == 0 || (r->all && !e->apart)) out->experiment[out->count++] = e;
+    if (grid) out->experiment[out->count++] = &sweep->experiment;
+    if (out->count == 0) return refuse_name(name);
+    if (!grid && r->words > 0)
+        return cli_fail(r->command, PGCN_ERR_ARGUMENT,
+                        "'%s' is one argument too many; --datasets %s chooses the data sets of %s",
+                        r->word[0], r->word[0], name);
+    if (grid && r->words > 0 && r->datasets)
+        return cli_fail(r->command, PGCN_ERR_ARGUMENT,
+                        "data sets are given as arguments and with --datasets; leave out one of "
+                        "them");
+    return grid ? exp_sweep_make(r, arguments, sweep) : PGCN_OK;
 }
 
 /* Tables were made, but maybe of fewer runs than asked for. */
@@ -64,22 +91,42 @@ static pgcn_status check_all_done(const exp_jobs *jobs) {
                     done, jobs->count, exp_jobs_in(jobs, EXP_FAILED));
 }
 
-/* Plans `only`, or all experiments if it is NULL; runs; reports. */
-static pgcn_status reproduce(const exp_request *r, const exp_experiment *only, const exp_pace *pace,
-                             bool report) {
+/* "grid: 3 path-length x 2 paths, 60 jobs". */
+static void print_grid(const exp_request *r, const exp_sweep *sweep, const exp_jobs *jobs) {
+    if (sweep->points == 0 || r->quiet) return;
+    fprintf(stderr, "grid: %s%s%d line%s, %zu job%s\n", sweep->shape, *sweep->shape ? ", " : "",
+            sweep->points, sweep->points == 1 ? "" : "s", jobs->count, jobs->count == 1 ? "" : "s");
+}
+
+static pgcn_status plan_all(const exp_request *r, const choice *chosen, exp_plan *plan,
+                            exp_jobs *jobs) {
+    for (int i = 0; i < chosen->count; i++)
+        CLI_TRY(exp_plan_add(plan, jobs, r, chosen->experiment[i]));
+    return exp_plan_check_options(plan, r);
+}
+
+static pgcn_status report_all(const exp_request *r, const choice *chosen, exp_plan *plan,
+                              const exp_jobs *jobs) {
+    for (int i = 0; i < chosen->count; i++) {
+        if (chosen->experiment[i]->marks_best) exp_mark_best(plan, jobs, chosen->experiment[i]);
+        CLI_TRY(exp_report(plan, jobs, r, chosen->experiment[i]));
+    }
+    return check_all_done(jobs);
+}
+
+/* Plans, runs and reports. */
+static pgcn_status reproduce(const exp_request *r, const choice *chosen, const exp_sweep *sweep,
+                             const exp_pace *pace, bool report) {
     exp_plan plan = {0};
     exp_jobs jobs;
     pgcn_status status = exp_jobs_open(&jobs, r->command, r->out);
-    for (const exp_experiment *e = exp_experiments; e->name && status == PGCN_OK; e++)
-        if (!only || e == only) status = exp_plan_add(&plan, &jobs, r, e);
-    if (status == PGCN_OK) status = exp_plan_check_options(&plan, r);
-    if (status == PGCN_OK) {
+    if (status == PGCN_OK) status = plan_all(r, chosen, &plan, &jobs);
+    if (status == PGCN_OK && !report) {
         cli_catch_signals();
-        if (!report) status = exp_jobs_run(&jobs, pace);
+        print_grid(r, sweep, &jobs);
+        status = exp_jobs_run(&jobs, pace);
     }
-    for (const exp_experiment *e = exp_experiments; e->name && status == PGCN_OK; e++)
-        if (!only || e == only) status = exp_report(&plan, &jobs, r, e);
-    if (status == PGCN_OK) status = check_all_done(&jobs);
+    if (status == PGCN_OK) status = report_all(r, chosen, &plan, &jobs);
     exp_jobs_close(&jobs);
     exp_plan_free(&plan);
     return status;
@@ -115,16 +162,18 @@ static pgcn_status run(int argc, char **argv) {
         CLI_OPTIONS_END};
     pgcn_status status = cli_parse(&cli_reproduce, options, argc, argv, &arguments);
     if (status != PGCN_OK || arguments.help_shown) return status;
-    const exp_experiment *only;
     long long count;
     if (!r.out) r.out = r.quick ? "runs/reproduce-quick" : "runs/reproduce";
-    CLI_TRY(find_experiment(arguments.word[0], &only));
-    r.all = !only;
     CLI_TRY(cli_number(&cli_reproduce, "seeds", seeds, 0, 10000, &r.seeds));
     CLI_TRY(cli_number(&cli_reproduce, "jobs", processes, 0, 1024, &count));
     exp_pace pace = {.processes = count > 0 ? (int)count : pgcn_info_get().cores,
                      .quiet = r.quiet,
                      .most_timings = 32,
                      .what = ""};
-    return reproduce(&r, only, &pace, report);
+    exp_sweep sweep = {0};
+    choice chosen;
+    status = choose(&r, &arguments, &sweep, &chosen);
+    if (status == PGCN_OK) status = reproduce(&r, &chosen, &sweep, &pace, report);
+    exp_sweep_free(&sweep);
+    return status;
 }

@@ -8,8 +8,7 @@
  * job whose record exists is never run again, whichever table asks for it. Output: records, and
  * means over those that belong together (spread.c).
  *
- * reproduce: plan.c lists the jobs of the paper's tables, paper.c has the paper's numbers,
- * results.c and report.c make tables of records, cmd_reproduce.c is the command. tune: space.c,
+ * reproduce: see reproduce.h for its files, cmd_reproduce.c is the command. tune: space.c,
  * halving.c, search.c, tune_data.c, tune_report.c, nested.c, nested_report.c and cmd_tune.c. Shared
  * names begin with exp_. */
 #ifndef PGCN_EXPERIMENTS_H
@@ -149,12 +148,15 @@ double exp_expected_seconds(const exp_jobs *jobs, const exp_job *job, double *mo
 
 /* ---- table.c -------------------------------------------------------------------------------- */
 
-/* A table of text, printed for people or as Markdown. */
+/* A table of text, printed for people, as Markdown or as LaTeX (a plain tabular). */
 typedef struct exp_table exp_table;
+typedef enum exp_format { EXP_TEXT, EXP_MARKDOWN, EXP_LATEX } exp_format;
 /* `heads` are separated by '|'; one that begins with '>' is aligned to the right. */
 exp_table *exp_table_new(const char *heads);
 void exp_table_add(exp_table *table, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void exp_table_print(FILE *out, const exp_table *table, bool markdown);
+void exp_table_print(FILE *out, const exp_table *table, exp_format format);
+/* Text with the characters escaped that LaTeX would obey. */
+void exp_put_latex(FILE *out, const char *text);
 void exp_table_free(exp_table *table);
 
 #endif

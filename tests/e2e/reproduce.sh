@@ -60,7 +60,8 @@ holds "$err" "6 jobs (2 more are done already)"
 run 0 pathgcn reproduce all --quick --datasets karate --seeds 1 --epochs 3 --out all
 holds "$out" "mean of 10 draws" "path-length" "test accuracy by paths" "depthwise"
 for experiment in semi full inference variants paths lengths frozen; do
-    [ -s all/$experiment.json ] && [ -s all/$experiment.csv ] && [ -s all/$experiment.md ] ||
+    [ -s all/$experiment.json ] && [ -s all/$experiment.csv ] && [ -s all/$experiment.md ] &&
+        [ -s all/$experiment.tex ] ||
         fail "$experiment left no files"
 done
 [ "$(records all)" = 11 ] || fail "$(records all) jobs instead of the 11 that the 16 lines share"
@@ -71,6 +72,25 @@ holds "$out" "no walks"
 # names with steps hold commas: then blanks separate
 run 0 pathgcn reproduce full --datasets 'karate:stratified=50/25/25,splits=3 karate' --epochs 2 --out steps
 holds "$out" "karate:stratified=50/25/25,splits=3       2     3"
+
+# ---- a grid --------------------------------------------------------------------------------------
+
+run 0 pathgcn reproduce sweep karate "$graph" --path-length 2,3 --paths 5,10 --dropout 0.5 --layers 1,2 \
+    --seeds 2 --epochs 8 --jobs 2 --out grid
+holds "$err" "grid: 2 path-length x 2 paths, 4 lines, 32 jobs" "32 jobs on 2 processes: about"
+[ "$(grep -c "^karate .*path-length=[23] paths=[0-9]* .* ± .* ± " "$out")" = 8 ] || fail "not 8 lines of karate"
+[ "$(grep -c "^karate .* best$" "$out")" = 1 ] || { show_last && fail "not one best line of karate"; }
+[ "$(grep -c "^$graph .* best$" "$out")" = 1 ] || { show_last && fail "not one best line of $graph"; }
+holds grid/sweep.tex "\\begin{tabular}{llrrrrl}" "path-length=2 paths=5" ' $\pm$ ' "\\end{tabular}"
+holds grid/sweep.json '"best_by_validation": true' '"settings": {' '--path-length 3 --paths 10'
+# the marked line is the one with the highest validation mean, field 14 of the CSV
+awk -F , 'NR > 1 && $2 == "karate" { if ($14 > most) { most = $14; marked = $NF } } END { exit marked != "yes" }' \
+    grid/sweep.csv || fail "another line than the best on validation is marked"
+refused 2 "stands twice in the list of --paths" reproduce sweep karate --paths 5,5 --out refusals
+refused 2 "in the list of --paths: paths is 'x'" reproduce sweep karate --paths 5,x --out refusals
+refused 2 "sweep needs a data set" reproduce sweep --paths 5,10 --out refusals
+refused 2 "'karate' is one argument too many|--datasets karate" reproduce semi karate --out refusals
+refused 2 "path-length is '2,3'" reproduce semi --datasets karate --path-length 2,3 --out refusals
 
 # ---- interrupted ---------------------------------------------------------------------------------
 

@@ -1,0 +1,151 @@
+/* A line of a table for every cell: which columns of figures an experiment has, and what is in
+ * them. */
+#include "experiments/reproduce.h"
+
+#include <math.h>
+
+/* "10", or "7 of 10 (3 failed)". */
+static void add_runs(exp_table *table, const exp_cell *cell, const exp_summary *s) {
+    char failed[32] = "";
+    if (s->failed > 0) snprintf(failed, sizeof failed, " (%d failed)", s->failed);
+    if (*cell->absent)
+        exp_table_add(table, "data not here");
+    else if (s->done == cell->runs)
+        exp_table_add(table, "%d", cell->runs);
+    else
+        exp_table_add(table, "%d of %d%s", s->done, cell->runs, failed);
+}
+
+static void add_spread(exp_table *table, exp_spread spread) {
+    if (isnan(spread.mean))
+        exp_table_add(table, "-");
+    else
+        exp_table_add(table, "%.2f ± %.2f", spread.mean, spread.deviation);
+}
+
+static void add_number(exp_table *table, double number) {
+    exp_table_add(table, isnan(number) ? "-" : "%.2f", number);
+}
+
+static void add_signed(exp_table *table, double number) {
+    exp_table_add(table, isnan(number) ? "-" : "%+.2f", number);
+}
+
+/* ---- columns ---------------------------------------------------------------------------------- */
+
+static void add_test(exp_table *table, const exp_cell *cell, const exp_summary *s) {
+    (void)cell;
+    add_spread(table, s->test);
+}
+
+static void add_val(exp_table *table, const exp_cell *cell, const exp_summary *s) {
+    (void)cell;
+    add_number(table, s->val.mean);
+}
+
+static void add_val_spread(exp_table *table, const exp_cell *cell, const exp_summary *s) {
+    (void)cell;
+    add_spread(table, s->val);
+}
+
+static void add_best_test(exp_table *table, const exp_cell *cell, const exp_summary *s) {
+    (void)cell;
+    add_number(table, s->best_test.mean);
+}
+
+static void add_draw(exp_table *table, const exp_cell *cell, const exp_summary *s) {
+    (void)cell;
+    add_spread(table, (exp_spread){s->draw.mean, s->draw_deviation.mean});
+}
+
+static void add_draws(exp_table *table, const exp_cell *cell, const exp_summary *s) {
+    (void)cell;
+    add_number(table, s->draws.mean);
+}
+
+static void add_paper(exp_table *table, const exp_cell *cell, const exp_summary *s) {
+    const exp_paper *paper = cell->paper;
+    (void)s;
+    if (!paper)
+        exp_table_add(table, "-");
+    else if (paper->layers > 0 && paper->layers != cell->config.layers)
+        exp_table_add(table, "%.2f (%d layers)", paper->accuracy, paper->layers);
+    else
+        exp_table_add(table, "%.2f", paper->accuracy);
+}
+
+static void add_paper_draws(exp_table *table, const exp_cell *cell, const exp_summary *s) {
+    const exp_paper *paper = cell->paper;
+    (void)s;
+    add_spread(table,
+               paper ? (exp_spread){paper->stochastic, paper->deviation} : (exp_spread){NAN, NAN});
+}
+
+static void add_difference(exp_table *table, const exp_cell *cell, const exp_summary *s) {
+    (void)cell;
+    add_signed(table, s->difference);
+}
+
+static void add_gain_of_draws(exp_table *table, const exp_cell *cell, const exp_summary *s) {
+    (void)cell;
+    add_signed(table, s->draws.mean - s->test.mean);
+}
+
+static void add_best(exp_table *table, const exp_cell *cell, const exp_summary *s) {
+    (void)s;
+    exp_table_add(table, cell->best ? "best" : "");
+}
+
+const exp_column exp_usual_columns[] = {
+    {">test", add_test},   {">validation", add_val},        {">best test epoch", add_best_test},
+    {">paper", add_paper}, {">difference", add_difference}, {NULL, NULL}};
+const exp_column exp_inference_columns[] = {{">deterministic", add_test},
+                                            {">one draw of 10", add_draw},
+                                            {">mean of 10 draws", add_draws},
+                                            {">paper", add_paper},
+                                            {">paper, stochastic", add_paper_draws},
+                                            {">mean of draws - deterministic", add_gain_of_draws},
+                                            {NULL, NULL}};
+const exp_column exp_sweep_columns[] = {{">validation", add_val_spread},
+                                        {">test", add_test},
+                                        {"by validation", add_best},
+                                        {NULL, NULL}};
+
+/* ---- the table -------------------------------------------------------------------------------- */
+
+static const exp_column *columns_of(const exp_experiment *experiment) {
+    return experiment->columns ? experiment->columns : exp_usual_columns;
+}
+
+static void add_row(exp_table *table, const exp_cell *cell, const exp_summary *s) {
+    const exp_experiment *experiment = cell->experiment;
+    exp_table_add(table, "%s", cell->dataset);
+    if (experiment->protocols) exp_table_add(table, "%s", exp_cell_protocol(cell));
+    if (experiment->variants) exp_table_add(table, "%s", exp_cell_variant(cell));
+    if (experiment->axis) exp_table_add(table, "%d", cell->value);
+    exp_table_add(table, *cell->absent ? "-" : "%d", cell->config.layers);
+    add_runs(table, cell, s);
+    for (const exp_column *column = columns_of(experiment); column->head; column++)
+        column->add(table, cell, s);
+}
+
+exp_table *exp_cells_table(const exp_plan *plan, const exp_jobs *jobs,
+                           const exp_experiment *experiment) {
+    char heads[512];
+    size_t at =
+        (size_t)snprintf(heads, sizeof heads, "data set|%s%s%s%s%s%s>layers|>runs",
+                         experiment->protocols ? "protocol|" : "",
+                         experiment->variants ? experiment->variants_head : "",
+                         experiment->variants ? "|" : "", experiment->axis ? ">" : "",
+                         experiment->axis ? experiment->axis : "", experiment->axis ? "|" : "");
+    for (const exp_column *column = columns_of(experiment); column->head; column++)
+        at += (size_t)snprintf(heads + at, sizeof heads - at, "|%s", column->head);
+    exp_table *table = exp_table_new(heads);
+    for (size_t i = 0; table && i < plan->cells; i++) {
+        const exp_cell *cell = &plan->cell[i];
+        if (cell->experiment != experiment) continue;
+        exp_summary s = exp_summarise(jobs, cell);
+        add_row(table, cell, &s);
+    }
+    return table;
+}
