@@ -210,6 +210,11 @@ bool cli_is_beaten(const pgcn_score *val, const cli_training *training);
 void cli_advise(FILE *out, const pgcn_score *val, const char *class_name,
                 const cli_training *training);
 
+/* ---- history.c ------------------------------------------------------------------------------ */
+
+/* Writes an epoch as a line of JSON, as history.jsonl has it; false if that failed. */
+bool cli_write_history_line(FILE *file, const pgcn_epoch *epoch, const pgcn_config *config);
+
 /* ---- interval.c ----------------------------------------------------------------------------- */
 
 /* Half the width of the 95 % interval of the mean of `count` independent runs, from their deviation

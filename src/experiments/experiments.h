@@ -3,8 +3,8 @@
  * and the helpers of cli/cli.h.
  *
  * Input: data sets and settings. A job (key.c, jobs.c) is one training. runner.c distributes jobs
- * over as many processes as there are cores. worker.c is what such a process does: it writes one
- * JSON record OUT/jobs/KEY.json. The key is a hash of everything that the record depends on. So a
+ * over as many processes as there are cores. worker.c is what such a process does: it writes the
+ * learning curve OUT/jobs/KEY.history.jsonl and one JSON record OUT/jobs/KEY.json. The key is a hash of everything that the record depends on. So a
  * job whose record exists is never run again, whichever table asks for it. Output: records, and
  * means over those that belong together (spread.c).
  *

@@ -133,6 +133,27 @@ static pgcn_status write_record(const exp_jobs *jobs, const exp_job *job, const 
     return report(job, status);
 }
 
+/* The learning curve, KEY.history.jsonl, as `pathgcn train` writes history.jsonl. */
+static pgcn_status write_history(const exp_jobs *jobs, const exp_job *job,
+                                 const pgcn_trainer *trainer) {
+    char path[EXP_PATH_BYTES], *text = NULL;
+    size_t bytes = 0;
+    int64_t count;
+    const pgcn_epoch *history = pgcn_trainer_history(trainer, &count);
+    FILE *stream = open_memstream(&text, &bytes);
+    bool fine = stream != NULL;
+    for (int64_t i = 0; fine && i < count; i++)
+        fine = cli_write_history_line(stream, &history[i], &job->config);
+    fine = stream && fclose(stream) == 0 && fine;
+    if (!fine) fprintf(stderr, "out of memory for the learning curve of the job\n");
+    pgcn_status status = !fine ? PGCN_ERR_MEMORY
+                         : exp_job_path(jobs, job, ".history.jsonl", path)
+                             ? pgcn_file_write(path, text, bytes)
+                             : PGCN_ERR_IO;
+    free(text);
+    return fine ? report(job, status) : status;
+}
+
 /* ---- the work --------------------------------------------------------------------------------- */
 
 /* Adds the scores of the trained network, which are not in the history. */
@@ -168,6 +189,8 @@ pgcn_status exp_work(const exp_jobs *jobs, const exp_job *job, exp_live *live) {
         status = measure(job, trainer, record);
     }
     status = report(job, status);
+    /* the record comes last: a job that has one is done */
+    if (status == PGCN_OK) status = write_history(jobs, job, trainer);
     if (status == PGCN_OK) status = write_record(jobs, job, record);
     json_decref(record);
     pgcn_trainer_free(trainer);

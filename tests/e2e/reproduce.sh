@@ -36,14 +36,15 @@ diff -r before whole || fail "a finished experiment was changed by being asked f
 [ -z "$(find whole/jobs -newer before/semi.json)" ] || fail "a finished job was done again"
 
 # every run is repeated by its command, to the last digit
-awk -F '"' '/"command"/ { command = $4 } /"selected"/ { inside = 1 }
+awk -F '"' '/"command"/ { command = $4 } /"key"/ { key = $4 } /"selected"/ { inside = 1 }
     inside && /"epoch"/ { gsub(/[^0-9]/, "", $3); epoch = $3 }
-    inside && /"test_accuracy"/ { gsub(/[ :,]/, "", $3); print $3, epoch, command; inside = 0 }' \
+    inside && /"test_accuracy"/ { gsub(/[ :,]/, "", $3); print $3, epoch, key, command; inside = 0 }' \
     whole/semi.json | awk 'NR % 2 == 0' >"$scratch/commands" # the second run of each cell
 [ "$(wc -l <"$scratch/commands")" = 4 ] || fail "not a command for each cell"
-while read -r accuracy epoch command; do
+while read -r accuracy epoch key command; do
     [[ $command == "pathgcn train "*"--seed 1"* ]] || fail "no command: $command"
     run 0 eval "${command/#pathgcn/\"$PATHGCN\"} --quiet --json --out again --overwrite --threads 2"
+    cmp -s again/history.jsonl whole/jobs/"$key".history.jsonl || fail "another learning curve: $command"
     [ "$(json "$out" best_epoch)" = "$epoch" ] || fail "another epoch: $command"
     awk -v a="$accuracy" -v b="$(json "$out" test_accuracy_mean)" \
         'BEGIN { exit !(a - b < 1e-7 && b - a < 1e-7) }' ||
