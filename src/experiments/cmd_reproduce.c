@@ -9,7 +9,8 @@ const cli_command cli_reproduce = {
     .name = "reproduce",
     .summary = "the tables and curves of the paper, ours beside its numbers",
     .arguments =
-        "semi | full | inference | variants | paths | lengths | frozen | graphs | ppi | all | sweep",
+        "semi | full | inference | variants | paths | lengths | frozen | graphs | ppi | all | sweep | "
+        "datasets | settings",
     .text =
         "semi       Cora, Citeseer and Pubmed with 20 labels per class, by depth (Table 3)\n"
         "full       ten data sets over their published splits (Tables 4 to 6)\n"
@@ -22,6 +23,8 @@ const cli_command cli_reproduce = {
         "ppi        inductive learning, several labels per node (Table 7)\n"
         "all        all of these; trainings that several need are run once\n"
         "sweep      the data sets that follow, over a grid: every setting takes a list, --paths 5,10\n"
+        "datasets   counts of the data sets beside the paper's, and why they differ (Table 1)\n"
+        "settings   the paper's hyper-parameters beside those of the recipes 'paper' (appendix)\n"
         "\n"
         "Every training is a job with one thread, as many at a time as there are cores. The result of\n"
         "a finished job is kept in DIR/jobs: after Ctrl-C, a crash or a failed job the same command\n"
@@ -42,6 +45,13 @@ const cli_command cli_reproduce = {
     .run = run,
 };
 
+/* Tables of facts, for which nothing is trained. */
+static const struct {
+    const char *name;
+    pgcn_status (*report)(const exp_request *r);
+} listings[] = {{"datasets", exp_report_counts}, {"settings", exp_report_settings}};
+enum { LISTINGS = sizeof listings / sizeof *listings };
+
 /* The experiments that are asked for, in the order of their tables. */
 enum { MOST_CHOSEN = 32 };
 typedef struct choice {
@@ -53,6 +63,7 @@ static pgcn_status refuse_name(const char *name) {
     cli_guess guess = cli_guess_start(name);
     char hint[CLI_HINT_BYTES];
     for (const exp_experiment *e = exp_experiments; e->name; e++) cli_guess_offer(&guess, e->name);
+    for (int i = 0; i < LISTINGS; i++) cli_guess_offer(&guess, listings[i].name);
     cli_guess_offer(&guess, "sweep");
     cli_guess_hint(&guess, "", hint);
     return cli_fail(&cli_reproduce, PGCN_ERR_ARGUMENT,
@@ -89,6 +100,23 @@ static pgcn_status check_all_done(const exp_jobs *jobs) {
     return cli_fail(jobs->command, PGCN_ERR_SYSTEM,
                     "%zu of %zu jobs are done, %zu failed; the same command tries the others again",
                     done, jobs->count, exp_jobs_in(jobs, EXP_FAILED));
+}
+
+/* Options of trainings would do nothing. */
+static pgcn_status check_listing(const cli_arguments *arguments) {
+    static const char *const others[] = {"layers", "seeds", "recipe", "jobs"};
+    bool all_sets = strcmp(arguments->word[0], "settings") == 0;
+    const char *given = arguments->settings > 0 ? arguments->key[0] : NULL;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (cli_is_given(arguments, others[i])) given = others[i];
+    if (all_sets && cli_is_given(arguments, "datasets")) given = "datasets";
+    if (arguments->words > 1)
+        return cli_fail(&cli_reproduce, PGCN_ERR_ARGUMENT, "'%s' is one argument too many",
+                        arguments->word[1]);
+    if (!given) return PGCN_OK;
+    return cli_fail(&cli_reproduce, PGCN_ERR_ARGUMENT,
+                    "--%s does nothing: %s trains nothing%s; leave it out", given,
+                    arguments->word[0], all_sets ? " and shows all recipes of the paper" : "");
 }
 
 /* "grid: 3 path-length x 2 paths, 60 jobs". */
@@ -170,6 +198,11 @@ static pgcn_status run(int argc, char **argv) {
                      .quiet = r.quiet,
                      .most_timings = 32,
                      .what = ""};
+    for (int i = 0; i < LISTINGS; i++)
+        if (strcmp(listings[i].name, arguments.word[0]) == 0) {
+            CLI_TRY(check_listing(&arguments));
+            return listings[i].report(&r);
+        }
     exp_sweep sweep = {0};
     choice chosen;
     status = choose(&r, &arguments, &sweep, &chosen);

@@ -150,11 +150,13 @@ double exp_expected_seconds(const exp_jobs *jobs, const exp_job *job, double *mo
 
 /* A table of text, printed for people, as Markdown or as LaTeX (a plain tabular). */
 typedef struct exp_table exp_table;
-typedef enum exp_format { EXP_TEXT, EXP_MARKDOWN, EXP_LATEX } exp_format;
+typedef enum exp_format { EXP_TEXT, EXP_MARKDOWN, EXP_LATEX, EXP_CSV } exp_format;
 /* `heads` are separated by '|'; one that begins with '>' is aligned to the right. */
 exp_table *exp_table_new(const char *heads);
 void exp_table_add(exp_table *table, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void exp_table_print(FILE *out, const exp_table *table, exp_format format);
+/* A line is an object, with the heads as its keys and text as its values. */
+json_t *exp_table_to_json(const exp_table *table);
 /* Text with the characters escaped that LaTeX would obey. */
 void exp_put_latex(FILE *out, const char *text);
 void exp_table_free(exp_table *table);

@@ -151,3 +151,44 @@ pgcn_status exp_report(const exp_plan *plan, const exp_jobs *jobs, const exp_req
     free(json);
     return status;
 }
+
+static void print_listing(FILE *out, const exp_listing *listing, const exp_table *table,
+                          bool markdown) {
+    fprintf(out, "%s%s\n\n", markdown ? "## " : "", listing->title);
+    exp_table_print(out, table, markdown ? EXP_MARKDOWN : EXP_TEXT);
+    fprintf(out, "\n%s\n", listing->note);
+}
+
+static pgcn_status write_listing(const exp_request *r, const exp_listing *listing,
+                                 const exp_table *table) {
+    text_file csv = {.ending = "csv"}, markdown = {.ending = "md"}, latex = {.ending = "tex"};
+    CLI_TRY(cli_make_directory(r->command, r->out));
+    if (begin_text(&csv)) exp_table_print(csv.stream, table, EXP_CSV);
+    CLI_TRY(end_text(r, listing->name, &csv));
+    if (begin_text(&markdown)) print_listing(markdown.stream, listing, table, true);
+    CLI_TRY(end_text(r, listing->name, &markdown));
+    if (begin_text(&latex)) {
+        fprintf(latex.stream, "%% %s\n", listing->title);
+        exp_table_print(latex.stream, table, EXP_LATEX);
+    }
+    return end_text(r, listing->name, &latex);
+}
+
+pgcn_status exp_report_listing(const exp_request *r, const exp_listing *listing, exp_table *table) {
+    json_t *object = json_pack("{s:s, s:s, s:s, s:s, s:o}", "experiment", listing->name, "title",
+                               listing->title, "note", listing->note, "version", PGCN_VERSION,
+                               "lines", exp_table_to_json(table));
+    char *json = object ? json_dumps(object, JSON_INDENT(1)) : NULL;
+    pgcn_status status = write_listing(r, listing, table);
+    if (status == PGCN_OK) status = exp_write_file(r, listing->name, "json", json);
+    if (status == PGCN_OK && r->json) {
+        status = cli_print_json(r->command, json_incref(object));
+    } else if (status == PGCN_OK) {
+        print_listing(stdout, listing, table, false);
+        printf("\nThe same in %s/%s.json, .csv, .md and .tex.\n", r->out, listing->name);
+    }
+    json_decref(object);
+    free(json);
+    exp_table_free(table);
+    return status;
+}

@@ -234,6 +234,19 @@ pgcn_status exp_report(const exp_plan *plan, const exp_jobs *jobs, const exp_req
 pgcn_status exp_write_file(const exp_request *request, const char *name, const char *ending,
                            const char *text);
 
+/* A table of facts, without trainings. */
+typedef struct exp_listing {
+    const char *name, *title, *note;
+} exp_listing;
+/* The same for a listing; takes the table over. */
+pgcn_status exp_report_listing(const exp_request *request, const exp_listing *listing,
+                               exp_table *table);
+
+/* ---- counts.c and appendix.c ---------------------------------------------------------------- */
+
+pgcn_status exp_report_counts(const exp_request *request);   /* Table 1: `datasets` */
+pgcn_status exp_report_settings(const exp_request *request); /* the appendix: `settings` */
+
 /* ---- records.c ------------------------------------------------------------------------------ */
 
 void exp_print_csv(FILE *out, const exp_plan *plan, const exp_jobs *jobs,

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_COLUMNS = 16, CELL_BYTES = 160 };
+enum { MOST_COLUMNS = 16, CELL_BYTES = 256 };
 
 struct exp_table {
     int columns;
@@ -128,9 +128,32 @@ static void print_latex(FILE *out, const exp_table *table, size_t rows) {
     fputs("\\hline\n\\end{tabular}\n", out);
 }
 
+static void print_csv(FILE *out, const exp_table *table, size_t rows) {
+    for (size_t row = 0; row < rows; row++)
+        for (int c = 0; c < table->columns; c++) {
+            cli_put_cell(out, cell_at(table, row, c));
+            fputc(c + 1 < table->columns ? ',' : '\n', out);
+        }
+}
+
+json_t *exp_table_to_json(const exp_table *table) {
+    json_t *lines = json_array();
+    size_t rows = table ? table->cells / (size_t)table->columns : 0;
+    for (size_t row = 1; row < rows; row++) {
+        json_t *line = json_object();
+        for (int c = 0; c < table->columns; c++)
+            json_object_set_new(line, cell_at(table, 0, c), cli_json_text(cell_at(table, row, c)));
+        json_array_append_new(lines, line);
+    }
+    return lines;
+}
+
 void exp_table_print(FILE *out, const exp_table *table, exp_format format) {
-    static void (*const print[])(FILE *, const exp_table *, size_t) = {
-        [EXP_TEXT] = print_text, [EXP_MARKDOWN] = print_markdown, [EXP_LATEX] = print_latex};
+    static void (*const print[])(FILE *, const exp_table *,
+                                 size_t) = {[EXP_TEXT] = print_text,
+                                            [EXP_MARKDOWN] = print_markdown,
+                                            [EXP_LATEX] = print_latex,
+                                            [EXP_CSV] = print_csv};
     if (table) print[format](out, table, table->cells / (size_t)table->columns);
 }
 

@@ -59,8 +59,8 @@ exactly "auto public numbered" train karate --split ""
 exactly "deterministic" eval m --inference d
 exactly "uniform weighted node2vec" paths karate --walk ""
 exactly "" train karate --epochs ""
-exactly "semi full inference variants paths lengths frozen graphs ppi all sweep" reproduce ""
-exactly "semi sweep" reproduce s
+exactly "semi full inference variants paths lengths frozen graphs ppi all sweep datasets settings" reproduce ""
+exactly "semi sweep settings" reproduce s
 
 # recipes
 exactly "list show --help" recipes ""

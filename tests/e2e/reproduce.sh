@@ -93,6 +93,24 @@ refused 2 "sweep needs a data set" reproduce sweep --paths 5,10 --out refusals
 refused 2 "'karate' is one argument too many|--datasets karate" reproduce semi karate --out refusals
 refused 2 "path-length is '2,3'" reproduce semi --datasets karate --path-length 2,3 --out refusals
 
+# ---- tables of facts -----------------------------------------------------------------------------
+
+# a folder that is called texas, but is not: each difference is told
+ring sets/texas
+run 0 pathgcn reproduce datasets --data sets --datasets texas,wikics --out facts
+holds "$out" "2 (paper 5)" "12 (paper 183)" "309" "not explained" "data not here"
+holds facts/datasets.tex "edges, paper" "texas &"
+holds facts/datasets.json '"edges, paper": "309"' '"edges, ours": "11"'
+refused 2 "Table 1 of the paper has no data set 'karate'" reproduce datasets --datasets karate
+refused 2 "--epochs does nothing: datasets trains nothing" reproduce datasets --epochs 5
+
+run 0 pathgcn reproduce settings --out facts
+holds "$out" "paper-pubmed-full" "not given, recipe 256" "0 values of the recipes differ"
+mkdir own-recipes
+sed 's/^paths = .*/paths = 6/' "$PATHGCN_SOURCE/recipes/paper-cora.recipe" >own-recipes/paper-cora.recipe
+PATHGCN_RECIPES=own-recipes run 0 pathgcn reproduce settings --out facts --json
+holds "$out" '"p":"5, recipe 6"' "1 value of the recipes differs"
+
 # ---- interrupted ---------------------------------------------------------------------------------
 
 one=("${common[@]}")
