@@ -10,7 +10,7 @@ const cli_command cli_reproduce = {
     .summary = "the tables and curves of the paper, ours beside its numbers",
     .arguments =
         "semi | full | inference | variants | paths | lengths | frozen | graphs | ppi | all | sweep | "
-        "datasets | settings",
+        "datasets | settings | forms | cheb | networks | times",
     .text =
         "semi       Cora, Citeseer and Pubmed with 20 labels per class, by depth (Table 3)\n"
         "full       ten data sets over their published splits (Tables 4 to 6)\n"
@@ -25,6 +25,11 @@ const cli_command cli_reproduce = {
         "sweep      the data sets that follow, over a grid: every setting takes a list, --paths 5,10\n"
         "datasets   counts of the data sets beside the paper's, and why they differ (Table 1)\n"
         "settings   the paper's hyper-parameters beside those of the recipes 'paper' (appendix)\n"
+        "forms      trained on samples of 1 to 100 paths against the exact form (section 3.4)\n"
+        "cheb       ChebNet against pathGCN by depth (Figure 3)\n"
+        "networks   all networks of Tables 2 to 8 that are built, the others quoted; hours, see --tables\n"
+        "           and --models. A cell whose runs take more than 30 minutes each gets one seed\n"
+        "times      training step, inference and sampling in milliseconds, operations (Table 10)\n"
         "\n"
         "Every training is a job with one thread, as many at a time as there are cores. The result of\n"
         "a finished job is kept in DIR/jobs: after Ctrl-C, a crash or a failed job the same command\n"
@@ -37,6 +42,7 @@ const cli_command cli_reproduce = {
                 "  pathgcn reproduce full --data data --recipe paper --out runs/paper\n"
                 "  pathgcn reproduce semi --datasets karate,sbm --layers 2,4 --seeds 2\n"
                 "  pathgcn reproduce variants --data data --layers 2,8 --select accuracy\n"
+                "  pathgcn reproduce networks --data data --tables 2,3 --models gcn,gcnii,pathgcn\n"
                 "  pathgcn reproduce sweep cora --data data --path-length 3,5,7 --paths 5,10\n",
     .config_groups = CLI_GROUP_MODEL | CLI_GROUP_TRAINING,
     .computes = true,
@@ -45,78 +51,13 @@ const cli_command cli_reproduce = {
     .run = run,
 };
 
-/* Tables of facts, for which nothing is trained. */
-static const struct {
-    const char *name;
-    pgcn_status (*report)(const exp_request *r);
-} listings[] = {{"datasets", exp_report_counts}, {"settings", exp_report_settings}};
-enum { LISTINGS = sizeof listings / sizeof *listings };
-
-/* The experiments that are asked for, in the order of their tables. */
-enum { MOST_CHOSEN = 32 };
-typedef struct choice {
-    int count;
-    const exp_experiment *experiment[MOST_CHOSEN];
-} choice;
-
-static pgcn_status refuse_name(const char *name) {
-    cli_guess guess = cli_guess_start(name);
-    char hint[CLI_HINT_BYTES];
-    for (const exp_experiment *e = exp_experiments; e->name; e++) cli_guess_offer(&guess, e->name);
-    for (int i = 0; i < LISTINGS; i++) cli_guess_offer(&guess, listings[i].name);
-    cli_guess_offer(&guess, "sweep");
-    cli_guess_hint(&guess, "", hint);
-    return cli_fail(&cli_reproduce, PGCN_ERR_ARGUMENT,
-                    "there is no experiment '%s'%s; there are %s", name, hint,
-                    cli_reproduce.arguments);
-}
-
-static pgcn_status choose(exp_request *r, cli_arguments *arguments, exp_sweep *sweep, choice *out) {
-    const char *name = arguments->word[0];
-    bool grid = strcmp(name, "sweep") == 0;
-    r->all = strcmp(name, "all") == 0;
-    r->words = arguments->words - 1;
-    r->word = arguments->word + 1;
-    *out = (choice){0};
-    for (const exp_experiment *e = exp_experiments; e->name; e++)
-        if (strcmp(e->name, name) == 0 || (r->all && !e->apart)) out->experiment[out->count++] = e;
-    if (grid) out->experiment[out->count++] = &sweep->experiment;
-    if (out->count == 0) return refuse_name(name);
-    if (!grid && r->words > 0)
-        return cli_fail(r->command, PGCN_ERR_ARGUMENT,
-                        "'%s' is one argument too many; --datasets %s chooses the data sets of %s",
-                        r->word[0], r->word[0], name);
-    if (grid && r->words > 0 && r->datasets)
-        return cli_fail(r->command, PGCN_ERR_ARGUMENT,
-                        "data sets are given as arguments and with --datasets; leave out one of "
-                        "them");
-    return grid ? exp_sweep_make(r, arguments, sweep) : PGCN_OK;
-}
-
 /* Tables were made, but maybe of fewer runs than asked for. */
 static pgcn_status check_all_done(const exp_jobs *jobs) {
-    size_t done = exp_jobs_in(jobs, EXP_DONE);
-    if (done == jobs->count) return PGCN_OK;
+    size_t done = exp_jobs_in(jobs, EXP_DONE), wanted = exp_jobs_wanted(jobs);
+    if (done == wanted) return PGCN_OK;
     return cli_fail(jobs->command, PGCN_ERR_SYSTEM,
                     "%zu of %zu jobs are done, %zu failed; the same command tries the others again",
-                    done, jobs->count, exp_jobs_in(jobs, EXP_FAILED));
-}
-
-/* Options of trainings would do nothing. */
-static pgcn_status check_listing(const cli_arguments *arguments) {
-    static const char *const others[] = {"layers", "seeds", "recipe", "jobs"};
-    bool all_sets = strcmp(arguments->word[0], "settings") == 0;
-    const char *given = arguments->settings > 0 ? arguments->key[0] : NULL;
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (cli_is_given(arguments, others[i])) given = others[i];
-    if (all_sets && cli_is_given(arguments, "datasets")) given = "datasets";
-    if (arguments->words > 1)
-        return cli_fail(&cli_reproduce, PGCN_ERR_ARGUMENT, "'%s' is one argument too many",
-                        arguments->word[1]);
-    if (!given) return PGCN_OK;
-    return cli_fail(&cli_reproduce, PGCN_ERR_ARGUMENT,
-                    "--%s does nothing: %s trains nothing%s; leave it out", given,
-                    arguments->word[0], all_sets ? " and shows all recipes of the paper" : "");
+                    done, wanted, exp_jobs_in(jobs, EXP_FAILED));
 }
 
 /* "grid: 3 path-length x 2 paths, 60 jobs". */
@@ -126,14 +67,37 @@ static void print_grid(const exp_request *r, const exp_sweep *sweep, const exp_j
             sweep->points, sweep->points == 1 ? "" : "s", jobs->count, jobs->count == 1 ? "" : "s");
 }
 
-static pgcn_status plan_all(const exp_request *r, const choice *chosen, exp_plan *plan,
+static pgcn_status plan_all(const exp_request *r, const exp_choice *chosen, exp_plan *plan,
                             exp_jobs *jobs) {
     for (int i = 0; i < chosen->count; i++)
         CLI_TRY(exp_plan_add(plan, jobs, r, chosen->experiment[i]));
     return exp_plan_check_options(plan, r);
 }
 
-static pgcn_status report_all(const exp_request *r, const choice *chosen, exp_plan *plan,
+/* Cells whose runs take longer than this get one seed. */
+static const double long_run_seconds = 30 * 60;
+
+/* Tables of networks: their jobs are timed first, because that decides how many there are. */
+static pgcn_status shorten(const exp_choice *chosen, exp_plan *plan, exp_jobs *jobs,
+                           const exp_pace *pace, bool report) {
+    exp_pace all_kinds = *pace;
+    all_kinds.most_timings = (int)jobs->kinds;
+    if (!chosen->experiment[0]->networks) return PGCN_OK;
+    if (!report) CLI_TRY(exp_jobs_time(jobs, &all_kinds));
+    exp_plan_shorten(plan, jobs, long_run_seconds);
+    return PGCN_OK;
+}
+
+static pgcn_status run_all(const exp_request *r, const exp_choice *chosen, exp_plan *plan,
+                           exp_jobs *jobs, const exp_pace *pace) {
+    CLI_TRY(exp_jobs_run(jobs, pace));
+    for (int i = 0; i < chosen->count; i++)
+        if (chosen->experiment[i]->timed)
+            CLI_TRY(exp_measure_times(plan, r, chosen->experiment[i]));
+    return PGCN_OK;
+}
+
+static pgcn_status report_all(const exp_request *r, const exp_choice *chosen, exp_plan *plan,
                               const exp_jobs *jobs) {
     for (int i = 0; i < chosen->count; i++) {
         if (chosen->experiment[i]->marks_best) exp_mark_best(plan, jobs, chosen->experiment[i]);
@@ -143,7 +107,7 @@ static pgcn_status report_all(const exp_request *r, const choice *chosen, exp_pl
 }
 
 /* Plans, runs and reports. */
-static pgcn_status reproduce(const exp_request *r, const choice *chosen, const exp_sweep *sweep,
+static pgcn_status reproduce(const exp_request *r, const exp_choice *chosen, const exp_sweep *sweep,
                              const exp_pace *pace, bool report) {
     exp_plan plan = {0};
     exp_jobs jobs;
@@ -152,8 +116,9 @@ static pgcn_status reproduce(const exp_request *r, const choice *chosen, const e
     if (status == PGCN_OK && !report) {
         cli_catch_signals();
         print_grid(r, sweep, &jobs);
-        status = exp_jobs_run(&jobs, pace);
     }
+    if (status == PGCN_OK) status = shorten(chosen, &plan, &jobs, pace, report);
+    if (status == PGCN_OK && !report) status = run_all(r, chosen, &plan, &jobs, pace);
     if (status == PGCN_OK) status = report_all(r, chosen, &plan, &jobs);
     exp_jobs_close(&jobs);
     exp_plan_free(&plan);
@@ -180,6 +145,10 @@ static pgcn_status run(int argc, char **argv) {
         {"recipe", "RECIPE", "the best known", "settings to start from, e.g. paper", &r.recipe,
          NULL},
         {"jobs", "N", "one per core", "trainings at the same time", &processes, NULL},
+        {"tables", "LIST", "all", "networks: these tables of the paper, of 2 to 8", &r.tables,
+         NULL},
+        {"models", "LIST", "all", "networks: these networks, as gcn,gcnii,pathgcn", &r.models,
+         NULL},
         {"quick", NULL, NULL, "a smoke test: few epochs, depths and seeds", NULL, &r.quick},
         {"fresh", NULL, NULL, "run all jobs again", NULL, &r.fresh},
         {"report", NULL, NULL, "train nothing, only make the tables from the jobs that are done",
@@ -198,14 +167,12 @@ static pgcn_status run(int argc, char **argv) {
                      .quiet = r.quiet,
                      .most_timings = 32,
                      .what = ""};
-    for (int i = 0; i < LISTINGS; i++)
-        if (strcmp(listings[i].name, arguments.word[0]) == 0) {
-            CLI_TRY(check_listing(&arguments));
-            return listings[i].report(&r);
-        }
+    bool done;
+    status = exp_list_facts(&r, &arguments, &done);
+    if (done) return status;
     exp_sweep sweep = {0};
-    choice chosen;
-    status = choose(&r, &arguments, &sweep, &chosen);
+    exp_choice chosen;
+    status = exp_choose(&r, &arguments, &sweep, &chosen);
     if (status == PGCN_OK) status = reproduce(&r, &chosen, &sweep, &pace, report);
     exp_sweep_free(&sweep);
     return status;

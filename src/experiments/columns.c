@@ -3,6 +3,7 @@
 #include "experiments/reproduce.h"
 
 #include <math.h>
+#include <string.h>
 
 /* "10", or "7 of 10 (3 failed)". */
 static void add_runs(exp_table *table, const exp_cell *cell, const exp_summary *s) {
@@ -10,6 +11,8 @@ static void add_runs(exp_table *table, const exp_cell *cell, const exp_summary *
     if (s->failed > 0) snprintf(failed, sizeof failed, " (%d failed)", s->failed);
     if (*cell->absent)
         exp_table_add(table, "data not here");
+    else if (cell->quoted)
+        exp_table_add(table, "not built here");
     else if (s->done == cell->runs)
         exp_table_add(table, "%d", cell->runs);
     else
@@ -96,6 +99,55 @@ static void add_best(exp_table *table, const exp_cell *cell, const exp_summary *
     exp_table_add(table, cell->best ? "best" : "");
 }
 
+static void add_seconds(exp_table *table, const exp_cell *cell, const exp_summary *s) {
+    (void)s;
+    exp_table_add(table, isnan(cell->times.step_ms) ? "-" : "%.5f", cell->times.step_ms / 1000);
+}
+
+static void add_ms(exp_table *table, double ms) {
+    exp_table_add(table, isnan(ms) ? "-" : "%.3f", ms);
+}
+
+static void add_step(exp_table *table, const exp_cell *cell, const exp_summary *s) {
+    (void)s;
+    add_ms(table, cell->times.step_ms);
+}
+
+static void add_inference(exp_table *table, const exp_cell *cell, const exp_summary *s) {
+    (void)s;
+    add_ms(table, cell->times.inference_ms);
+}
+
+static void add_sampling(exp_table *table, const exp_cell *cell, const exp_summary *s) {
+    (void)s;
+    add_ms(table, cell->times.sampling_ms);
+}
+
+static void add_parameters(exp_table *table, const exp_cell *cell, const exp_summary *s) {
+    (void)s;
+    exp_table_add(table, isnan(cell->times.parameters) ? "-" : "%.0f", cell->times.parameters);
+}
+
+/* In millions. */
+static void add_multiply_adds(exp_table *table, const exp_cell *cell, const exp_summary *s) {
+    double millions = cell->times.multiply_adds / 1e6;
+    (void)s;
+    exp_table_add(table, isnan(millions) ? "-" : "%.2f", millions);
+}
+
+/* "4.07 / 1.97 / -": the milliseconds of Table 10. */
+static void add_paper_times(exp_table *table, const exp_cell *cell, const exp_summary *s) {
+    const exp_paper_times *paper = exp_paper_times_of(exp_cell_variant(cell));
+    (void)s;
+    if (!paper || strcmp(cell->dataset, "cora") != 0)
+        exp_table_add(table, "-");
+    else if (isnan(paper->sampling_ms))
+        exp_table_add(table, "%.2f / %.2f / -", paper->step_ms, paper->inference_ms);
+    else
+        exp_table_add(table, "%.2f / %.2f / %.3f", paper->step_ms, paper->inference_ms,
+                      paper->sampling_ms);
+}
+
 const exp_column exp_usual_columns[] = {
     {">test", add_test},   {">validation", add_val},        {">best test epoch", add_best_test},
     {">paper", add_paper}, {">difference", add_difference}, {NULL, NULL}};
@@ -110,6 +162,20 @@ const exp_column exp_sweep_columns[] = {{">validation", add_val_spread},
                                         {">test", add_test},
                                         {"by validation", add_best},
                                         {NULL, NULL}};
+
+const exp_column exp_form_columns[] = {{">test", add_test},
+                                       {">validation", add_val},
+                                       {">seconds per epoch", add_seconds},
+                                       {NULL, NULL}};
+const exp_column exp_time_columns[] = {{">training step, ms", add_step},
+                                       {">inference, ms", add_inference},
+                                       {">sampling, ms", add_sampling},
+                                       {">parameters", add_parameters},
+                                       {">multiply-adds, millions", add_multiply_adds},
+                                       {">test", add_test},
+                                       {">paper, ms", add_paper_times},
+                                       {">paper, accuracy", add_paper},
+                                       {NULL, NULL}};
 
 /* ---- the table -------------------------------------------------------------------------------- */
 

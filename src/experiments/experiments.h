@@ -42,7 +42,13 @@ const char *exp_program_hash(void);
 
 /* ---- jobs.c --------------------------------------------------------------------------------- */
 
-typedef enum exp_state { EXP_WAITING, EXP_RUNNING, EXP_DONE, EXP_FAILED } exp_state;
+typedef enum exp_state {
+    EXP_WAITING,
+    EXP_RUNNING,
+    EXP_DONE,
+    EXP_FAILED,
+    EXP_DROPPED /* it was planned, but no table needs it any more */
+} exp_state;
 
 typedef struct exp_job {
     const exp_data *data; /* borrowed */
@@ -135,10 +141,13 @@ typedef struct exp_pace {
     const char *what; /* prefix of the progress line, "rung 1 of 3: "; "" */
 } exp_pace;
 
+/* Trains a few epochs of each kind of waiting jobs, for exp_expected_seconds(). */
+pgcn_status exp_jobs_time(exp_jobs *jobs, const exp_pace *pace);
 /* Runs all jobs that are waiting, longest first; afterwards each is done or failed. That a job
  * failed is no error of this function, an interruption is (PGCN_ERR_SYSTEM). */
 pgcn_status exp_jobs_run(exp_jobs *jobs, const exp_pace *pace);
 size_t exp_jobs_in(const exp_jobs *jobs, exp_state state); /* how many are in that state */
+size_t exp_jobs_wanted(const exp_jobs *jobs);              /* all but those that were dropped */
 
 /* ---- estimate.c ----------------------------------------------------------------------------- */
 

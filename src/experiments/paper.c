@@ -149,6 +149,13 @@ static const exp_paper numbers[] = {
     BY_DEPTH(EXP_TABLE_11, "pubmed",   "pathGCN_PL", 81.1, 81.2, 81.5, 82.0, 82.2, 82.1),
     BY_DEPTH(EXP_TABLE_11, "pubmed",   "pathGCN",    81.8, 81.8, 82.4, 82.5, 82.4, 82.7),
 
+    CELL(EXP_TABLE_10, "cora", "GCN (2 layers)",             2, 81.1),
+    CELL(EXP_TABLE_10, "cora", "GCNII (2 layers)",           2, 82.2),
+    CELL(EXP_TABLE_10, "cora", "GCNII (8 layers)",           8, 84.2),
+    CELL(EXP_TABLE_10, "cora", "GAT (2 layers)",             2, 83.1),
+    CELL(EXP_TABLE_10, "cora", "pathGCN, k = 2 (2 layers)",  2, 81.3),
+    CELL(EXP_TABLE_10, "cora", "pathGCN, k = 5 (2 layers)",  2, 84.2),
+
     {EXP_FIGURE_5_PATHS,   "cora",     "pathGCN", 2, 5, 84.2, NAN, NAN}, /* k = 5, p = 5, as in its table */
     {EXP_FIGURE_5_PATHS,   "citeseer", "pathGCN", 2, 5, 74.3, NAN, NAN}, /* k = 5, p = 5 */
     {EXP_FIGURE_5_LENGTHS, "pubmed",   "pathGCN", 2, 7, 81.8, NAN, NAN}, /* k = 7, p = 10 */
@@ -156,22 +163,36 @@ static const exp_paper numbers[] = {
 /* clang-format on */
 enum { NUMBERS = sizeof numbers / sizeof *numbers };
 
+static const exp_paper_times times[] = {{"GCN (2 layers)", 4.07, 1.97, NAN},
+                                        {"GCNII (2 layers)", 4.24, 1.95, NAN},
+                                        {"GCNII (8 layers)", 13.05, 6.87, NAN},
+                                        {"GAT (2 layers)", 5.27, 1.96, NAN},
+                                        {"pathGCN, k = 2 (2 layers)", 3.48, 1.67, 0.378},
+                                        {"pathGCN, k = 5 (2 layers)", 5.35, 2.17, 0.384}};
+
+const exp_paper_times *exp_paper_times_of(const char *line) {
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++)
+        if (strcmp(times[i].line, line) == 0) return &times[i];
+    return NULL;
+}
+
 static const struct {
     const char *source;
     bool by_depth; /* a number is for its depth only */
+    int decimals;  /* as it is printed */
 } places[] = {
-    [EXP_TABLE_2] = {"Table 2, semi-supervised summary", false},
-    [EXP_TABLE_3] = {"Table 3, semi-supervised by depth", true},
-    [EXP_TABLE_4] = {"Table 4, fully supervised", false},
-    [EXP_TABLE_5] = {"Table 5, Actor and ogbn-arxiv", false},
-    [EXP_TABLE_6] = {"Table 6, Wiki-CS", false},
-    [EXP_TABLE_7] = {"Table 7, PPI", false},
-    [EXP_TABLE_8] = {"Table 8, graph classification", false},
-    [EXP_TABLE_9] = {"Table 9, inference", false},
-    [EXP_TABLE_10] = {"Table 10, computation times", false},
-    [EXP_TABLE_11] = {"Table 11, variants", true},
-    [EXP_FIGURE_5_PATHS] = {"Figure 5, by the same settings in Table 3", true},
-    [EXP_FIGURE_5_LENGTHS] = {"Figure 5, by the same settings in Table 3", true},
+    [EXP_TABLE_2] = {"Table 2, semi-supervised summary", false, 1},
+    [EXP_TABLE_3] = {"Table 3, semi-supervised by depth", true, 1},
+    [EXP_TABLE_4] = {"Table 4, fully supervised", false, 2},
+    [EXP_TABLE_5] = {"Table 5, Actor and ogbn-arxiv", false, 2},
+    [EXP_TABLE_6] = {"Table 6, Wiki-CS", false, 2},
+    [EXP_TABLE_7] = {"Table 7, PPI", false, 2},
+    [EXP_TABLE_8] = {"Table 8, graph classification", false, 1},
+    [EXP_TABLE_9] = {"Table 9, inference", false, 2},
+    [EXP_TABLE_10] = {"Table 10, computation times", false, 1},
+    [EXP_TABLE_11] = {"Table 11, variants", true, 1},
+    [EXP_FIGURE_5_PATHS] = {"Figure 5, by the same settings in Table 3", true, 1},
+    [EXP_FIGURE_5_LENGTHS] = {"Figure 5, by the same settings in Table 3", true, 1},
 };
 
 const exp_paper *exp_paper_get(int i) {
@@ -197,16 +218,32 @@ static bool is_at(const exp_paper *number, const exp_place *list) {
     return *list != EXP_NOWHERE;
 }
 
+static bool is_of(const exp_paper *number, const char *dataset, size_t length) {
+    return strlen(number->dataset) == length && strncmp(number->dataset, dataset, length) == 0;
+}
+
 const exp_paper *exp_paper_find(const exp_place *list, const char *dataset, const char *system,
                                 int layers, int value) {
     size_t length = comparable_name(dataset);
     for (int i = 0; i < NUMBERS; i++) {
         const exp_paper *n = &numbers[i];
-        if (is_at(n, list) && strlen(n->dataset) == length &&
-            strncmp(n->dataset, dataset, length) == 0 && strcmp(n->system, system) == 0 &&
+        if (is_at(n, list) && is_of(n, dataset, length) && strcmp(n->system, system) == 0 &&
             (!places[n->place].by_depth || n->layers == layers) && n->value == value &&
             !isnan(n->accuracy))
             return n;
     }
     return NULL;
+}
+
+bool exp_paper_mentions(const exp_place *list, const char *dataset, const char *system) {
+    size_t length = dataset ? comparable_name(dataset) : 0;
+    for (int i = 0; i < NUMBERS; i++)
+        if (is_at(&numbers[i], list) && (!dataset || is_of(&numbers[i], dataset, length)) &&
+            (!system || strcmp(numbers[i].system, system) == 0))
+            return true;
+    return false;
+}
+
+int exp_paper_decimals(exp_place place) {
+    return places[place].decimals;
 }

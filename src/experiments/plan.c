@@ -2,6 +2,7 @@
  * and value, and for a cell a job for every run. */
 #include "experiments/reproduce.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -150,6 +151,7 @@ typedef struct planner {
     const exp_request *r;
     const exp_experiment *experiment;
     exp_numbers depths, values; /* values: of the axis; one 0 without an axis */
+    exp_words models;           /* of --models */
 } planner;
 
 /* A data set of the experiment, as a protocol splits it. */
@@ -172,7 +174,8 @@ static pgcn_status new_cell(planner *p, const planned_set *set, exp_cell **out) 
         plan->room = room;
     }
     *out = &plan->cell[plan->cells++];
-    **out = (exp_cell){.experiment = p->experiment, .protocol = set->protocol};
+    **out = (exp_cell){
+        .experiment = p->experiment, .protocol = set->protocol, .times = {NAN, NAN, NAN, NAN, NAN}};
     snprintf((*out)->dataset, sizeof(*out)->dataset, "%s", set->name);
     return PGCN_OK;
 }
@@ -197,38 +200,93 @@ static pgcn_status add_runs(exp_jobs *jobs, const exp_request *r, const exp_data
     return PGCN_OK;
 }
 
+/* Whether the paper's table has both this data set and this system, but leaves their cell empty. */
+static bool is_left_empty(const exp_experiment *experiment, const char *dataset,
+                          const char *system) {
+    return exp_paper_mentions(experiment->places, dataset, NULL) &&
+           exp_paper_mentions(experiment->places, NULL, system);
+}
+
+static bool is_built(const exp_variant *variant) {
+    return !variant || !variant->network || exp_network_number(variant->network) >= 0;
+}
+
+/* A system of the paper that there is no network of: nothing is trained. */
+static pgcn_status add_quoted(planner *p, const planned_set *set, const exp_variant *variant,
+                              int layers) {
+    exp_cell *cell;
+    const exp_place *places = p->experiment->places;
+    const char *system = variant->system ? variant->system : variant->name;
+    if (variant->layers > 0) layers = variant->layers;
+    const exp_paper *paper = exp_paper_find(places, set->name, system, layers, 0);
+    if (places[0] != EXP_NOWHERE && (!paper || set->protocol != p->experiment->protocols))
+        return PGCN_OK;
+    CLI_TRY(new_cell(p, set, &cell));
+    cell->variant = variant;
+    cell->quoted = true;
+    cell->config = pgcn_config_default();
+    cell->config.layers = layers;
+    cell->paper = paper;
+    return PGCN_OK;
+}
+
 static pgcn_status add_cell(planner *p, const planned_set *set, const exp_variant *variant,
                             int layers, int value) {
     const exp_experiment *experiment = p->experiment;
     exp_cell *cell;
+    if (!is_built(variant)) return add_quoted(p, set, variant, layers);
     CLI_TRY(new_cell(p, set, &cell));
     cell->variant = variant;
     cell->value = value;
+    cell->data = set->data;
     CLI_TRY(exp_settle(p->r, set->data, layers, cell));
-    note_usage(p->plan, p->r, set->data, cell);
-    CLI_TRY(add_runs(p->jobs, p->r, set->data, cell));
     if (set->protocol == experiment->protocols) /* numbers of another protocol cannot be compared */
         cell->paper = exp_paper_find(experiment->places, set->name, system_of(cell),
                                      cell->config.layers, cell->value);
-    return PGCN_OK;
+    if (experiment->networks && !p->r->layers && set->protocol == experiment->protocols &&
+        !cell->paper && is_left_empty(experiment, set->name, system_of(cell))) {
+        p->plan->cells--; /* a cell that the paper leaves empty stays empty */
+        return PGCN_OK;
+    }
+    note_usage(p->plan, p->r, set->data, cell);
+    return add_runs(p->jobs, p->r, set->data, cell);
+}
+
+/* Whether --models has the network of a line. */
+static bool is_chosen(const planner *p, const exp_variant *variant) {
+    if (p->models.count == 0 || !variant) return true;
+    for (int i = 0; i < p->models.count; i++)
+        if (strcmp(p->models.word[i], variant->network ? variant->network : "pathgcn") == 0)
+            return true;
+    return false;
 }
 
 /* One data set at one depth: a cell for each variant and value. */
 static pgcn_status add_cells(planner *p, const planned_set *set, int layers) {
     const exp_variant *variant = p->experiment->variants;
     do {
-        for (int i = 0; i < p->values.count; i++)
+        for (int i = 0; i < p->values.count && is_chosen(p, variant); i++)
             CLI_TRY(add_cell(p, set, variant, layers, p->values.value[i]));
     } while (variant && (++variant)->name);
     return PGCN_OK;
 }
 
 static pgcn_status add_absent(planner *p, const planned_set *set, const char *why) {
-    exp_cell *cell;
-    CLI_TRY(new_cell(p, set, &cell));
-    cell->protocol = NULL;
-    snprintf(cell->absent, sizeof cell->absent, "%s", why);
-    cell->paper = exp_paper_find(p->experiment->places, set->name, system_of(cell), 0, 0);
+    const exp_variant *variant = p->experiment->networks ? p->experiment->variants : NULL;
+    do {
+        exp_cell *cell;
+        if (!is_chosen(p, variant)) continue;
+        if (!is_built(variant)) {
+            CLI_TRY(add_quoted(p, set, variant, 0));
+            continue;
+        }
+        CLI_TRY(new_cell(p, set, &cell));
+        cell->protocol = NULL;
+        cell->variant = variant;
+        snprintf(cell->absent, sizeof cell->absent, "%s", why);
+        cell->paper = exp_paper_find(p->experiment->places, set->name, system_of(cell), 0, 0);
+        if (!cell->paper && variant) p->plan->cells--; /* the paper leaves it empty */
+    } while (variant && (++variant)->name);
     return PGCN_OK;
 }
 
@@ -292,11 +350,33 @@ pgcn_status exp_plan_add(exp_plan *plan, exp_jobs *jobs, const exp_request *r,
     p.depths = quick_depths ? experiment->quick_layers : experiment->layers;
     p.values = quick_values ? experiment->quick_values : experiment->values;
     if (!experiment->axis) p.values = (exp_numbers){.count = 1};
+    if (r->models) CLI_TRY(exp_split_words(r, "models", r->models, ',', &p.models));
     if (r->layers) CLI_TRY(split_numbers(r, "layers", r->layers, &p.depths));
     if (r->words > 0 || r->datasets) return add_named_sets(&p);
     for (const exp_set_name *set = experiment->datasets; set->name; set++)
         CLI_TRY(add_protocols(&p, set->name, set->optional));
     return PGCN_OK;
+}
+
+static void drop_unused(const exp_plan *plan, exp_jobs *jobs) {
+    for (size_t j = 0; j < jobs->count; j++) {
+        bool used = false;
+        for (size_t i = 0; i < plan->cells && !used; i++)
+            for (int run = 0; run < plan->cell[i].runs && !used; run++)
+                used = plan->cell[i].job[run] == j;
+        if (!used) jobs->job[j].state = EXP_DROPPED;
+    }
+}
+
+void exp_plan_shorten(exp_plan *plan, exp_jobs *jobs, double seconds) {
+    for (size_t i = 0; i < plan->cells; i++) {
+        exp_cell *cell = &plan->cell[i];
+        if (cell->runs < 2 || !cell->experiment->networks) continue;
+        if (exp_expected_seconds(jobs, &jobs->job[cell->job[0]], NULL) <= seconds) continue;
+        cell->runs = 1;
+        cell->one_seed = true;
+    }
+    drop_unused(plan, jobs);
 }
 
 void exp_plan_free(exp_plan *plan) {

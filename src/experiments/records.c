@@ -11,6 +11,10 @@ static void put_number(FILE *out, double number) {
     if (!isnan(number)) fprintf(out, "%.10g", number);
 }
 
+static const char *yes_no(bool flag) {
+    return flag ? "yes" : "no";
+}
+
 void exp_print_csv(FILE *out, const exp_plan *plan, const exp_jobs *jobs,
                    const exp_experiment *experiment) {
     fprintf(
@@ -18,7 +22,8 @@ void exp_print_csv(FILE *out, const exp_plan *plan, const exp_jobs *jobs,
         "experiment,dataset,protocol,variant,kernel,layers,path_length,paths,runs,runs_done,runs_failed,"
         "test_mean,test_std,val_mean,test_by_val_loss,test_by_val_accuracy,"
         "best_test_epoch_mean,one_draw_mean,one_draw_std,mean_of_draws,paper,paper_layers,"
-        "difference,seconds,epochs_mean,peak_rss_bytes,model,val_std,best_by_validation\n");
+        "difference,seconds,epochs_mean,peak_rss_bytes,model,val_std,best_by_validation,quoted,one_seed,unpublished_settings,"
+        "step_ms,inference_ms,sampling_ms,parameters,multiply_adds\n");
     for (size_t i = 0; i < plan->cells; i++) {
         const exp_cell *cell = &plan->cell[i];
         char kernel[32];
@@ -48,9 +53,15 @@ void exp_print_csv(FILE *out, const exp_plan *plan, const exp_jobs *jobs,
                                   s.epochs,
                                   s.peak_bytes};
         for (size_t j = 0; j < sizeof numbers / sizeof *numbers; j++) put_number(out, numbers[j]);
-        fprintf(out, ",%s", pgcn_network_name(cell->config.model));
+        fprintf(out, ",%s", cell->quoted ? "" : pgcn_network_name(cell->config.model));
         put_number(out, isnan(s.val.mean) ? (double)NAN : s.val.deviation);
-        fputs(cell->best ? ",yes\n" : ",no\n", out);
+        fprintf(out, ",%s,%s,%s,%s", yes_no(cell->best), yes_no(cell->quoted),
+                yes_no(cell->one_seed), yes_no(cell->unpublished));
+        const double times[] = {cell->times.step_ms, cell->times.inference_ms,
+                                cell->times.sampling_ms, cell->times.parameters,
+                                cell->times.multiply_adds};
+        for (size_t j = 0; j < sizeof times / sizeof *times; j++) put_number(out, times[j]);
+        fputc('\n', out);
     }
 }
 
@@ -117,9 +128,29 @@ static void put_variant(json_t *object, const exp_cell *cell) {
         json_object_set_new(object, "best_by_validation", json_boolean(cell->best));
 }
 
+static void put_marks(json_t *object, const exp_cell *cell) {
+    const exp_times *times = &cell->times;
+    if (cell->experiment->networks) {
+        json_object_set_new(object, "one_seed", json_boolean(cell->one_seed));
+        json_object_set_new(object, "unpublished_settings", json_boolean(cell->unpublished));
+    }
+    if (cell->experiment->timed)
+        json_object_set_new(object, "times",
+                            json_pack("{s:o, s:o, s:o, s:o, s:o}", "step_ms",
+                                      cli_json_real(times->step_ms), "inference_ms",
+                                      cli_json_real(times->inference_ms), "sampling_ms",
+                                      cli_json_real(times->sampling_ms), "parameters",
+                                      cli_json_real(times->parameters), "multiply_adds",
+                                      cli_json_real(times->multiply_adds)));
+}
+
 static json_t *cell_to_json(const exp_jobs *jobs, const exp_cell *cell, const char *data_dir) {
     if (*cell->absent)
         return json_pack("{s:s, s:s}", "dataset", cell->dataset, "absent", cell->absent);
+    if (cell->quoted)
+        return json_pack("{s:s, s:s, s:b, s:o}", "dataset", cell->dataset, "variant",
+                         cell->variant->name, "quoted", 1, "paper",
+                         cell->paper ? paper_to_json(cell->paper) : json_null());
     exp_summary s = exp_summarise(jobs, cell);
     char kernel[32];
     pgcn_config_get(&cell->config, "kernel", kernel, sizeof kernel);
@@ -139,6 +170,7 @@ static json_t *cell_to_json(const exp_jobs *jobs, const exp_cell *cell, const ch
                         json_string(cell->config.select == PGCN_SELECT_LOSS ? "loss" : "accuracy"));
     json_object_set_new(object, "model", json_string(pgcn_network_name(cell->config.model)));
     if (cell->variant) put_variant(object, cell);
+    put_marks(object, cell);
     if (cell->protocol) json_object_set_new(object, "protocol", json_string(cell->protocol->name));
     if (s.common_epoch > 0)
         json_object_set_new(object, "common_epoch", json_integer((json_int_t)s.common_epoch));

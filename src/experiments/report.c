@@ -43,10 +43,13 @@ static void print_curves(FILE *out, const exp_plan *plan, const exp_jobs *jobs,
 static void print_notes(FILE *out, const exp_plan *plan, const exp_jobs *jobs,
                         const exp_experiment *experiment) {
     int missing = 0, failed = 0, other = 0;
+    const char *absent = ""; /* the last one */
     for (size_t i = 0; i < plan->cells; i++) {
         const exp_cell *cell = &plan->cell[i];
         if (cell->experiment != experiment) continue;
-        if (*cell->absent) fprintf(out, "%s: data not here; %s\n", cell->dataset, cell->absent);
+        if (*cell->absent && strcmp(cell->dataset, absent) != 0)
+            fprintf(out, "%s: data not here; %s\n", cell->dataset, cell->absent);
+        if (*cell->absent) absent = cell->dataset;
         exp_summary s = exp_summarise(jobs, cell);
         missing += cell->runs - s.done;
         failed += s.failed;
@@ -62,15 +65,22 @@ static void print_notes(FILE *out, const exp_plan *plan, const exp_jobs *jobs,
                 other, other == 1 ? " was" : "s were");
 }
 
+static exp_table *make_table(const exp_plan *plan, const exp_jobs *jobs,
+                             const exp_experiment *experiment) {
+    return experiment->layout == EXP_LINES ? exp_cells_table(plan, jobs, experiment)
+                                           : exp_matrix_table(plan, jobs, experiment);
+}
+
 static bool has_column(const exp_experiment *experiment, const char *head) {
     const exp_column *column = experiment->columns ? experiment->columns : exp_usual_columns;
+    if (experiment->layout != EXP_LINES) return false;
     while (column->head && strcmp(column->head, head) != 0) column++;
     return column->head != NULL;
 }
 
 static void print_for_people(FILE *out, const exp_plan *plan, const exp_jobs *jobs,
                              const exp_experiment *experiment, bool markdown) {
-    exp_table *table = exp_cells_table(plan, jobs, experiment);
+    exp_table *table = make_table(plan, jobs, experiment);
     fprintf(out, "%s%s\n\n", markdown ? "## " : "", experiment->title);
     exp_table_print(out, table, markdown ? EXP_MARKDOWN : EXP_TEXT);
     exp_table_free(table);
@@ -86,7 +96,7 @@ static void print_for_people(FILE *out, const exp_plan *plan, const exp_jobs *jo
 
 static void print_latex(FILE *out, const exp_plan *plan, const exp_jobs *jobs,
                         const exp_experiment *experiment) {
-    exp_table *table = exp_cells_table(plan, jobs, experiment);
+    exp_table *table = make_table(plan, jobs, experiment);
     fprintf(out, "%% %s\n", experiment->title);
     exp_table_print(out, table, EXP_LATEX);
     exp_table_free(table);

@@ -46,6 +46,15 @@ const exp_paper *exp_paper_get(int i);
  * "film:directed" is still the paper's Actor, "cora:largest-component" is not its Cora. */
 const exp_paper *exp_paper_find(const exp_place *places, const char *dataset, const char *system,
                                 int layers, int value);
+/* Whether a place has a data set, or a system, or both in any cell; NULL: not asked. */
+bool exp_paper_mentions(const exp_place *places, const char *dataset, const char *system);
+int exp_paper_decimals(exp_place place); /* that its numbers are printed with */
+/* The times of Table 10, on its own machine (a Titan RTX), in milliseconds. */
+typedef struct exp_paper_times {
+    const char *line;                          /* "GCN (2 layers)" */
+    double step_ms, inference_ms, sampling_ms; /* sampling: NaN without paths */
+} exp_paper_times;
+const exp_paper_times *exp_paper_times_of(const char *line); /* NULL: there is no such line */
 const char *exp_paper_source(exp_place place); /* "Table 3, semi-supervised by depth" */
 
 /* ---- catalogue.c ---------------------------------------------------------------------------- */
@@ -70,10 +79,11 @@ typedef struct exp_setting {
 /* A line of a table that differs in its network, its recipe or some settings. */
 typedef struct exp_variant {
     const char *name;
-    const char *system;                   /* as paper.c calls it; NULL: as `name` */
-    const char *network;                  /* by its name; NULL: that of the recipe */
-    const char *recipe;                   /* NULL: that of the data set and the network */
-    int layers;                           /* 0: the depth of the line */
+    const char *system;  /* as paper.c calls it; NULL: as `name` */
+    const char *network; /* by its name; NULL: that of the recipe */
+    const char *recipe;  /* NULL: that of the data set and the network */
+    int layers;          /* 0: the depth of the line */
+    bool unpublished;    /* its settings are not published for these data sets: marked */
     exp_setting change[EXP_MOST_CHANGES]; /* ends with a NULL key */
 } exp_variant;
 
@@ -90,9 +100,17 @@ typedef struct exp_column {
     void (*add)(exp_table *table, const struct exp_cell *cell, const struct exp_summary *s);
 } exp_column;
 
+typedef enum exp_layout {
+    EXP_LINES,    /* a line per cell */
+    EXP_BY_DEPTH, /* a line per data set and variant, a column per depth */
+    EXP_BY_SET    /* a line per variant, a column per data set */
+} exp_layout;
+
 /* Lists end with a NULL name (columns: head); NULL is an empty list. */
 typedef struct exp_experiment {
     const char *name, *title;
+    const char *group; /* the word that runs it with others; NULL: only its own name does */
+    int table;         /* the number by which --tables chooses it in its group; 0: none */
     exp_place places[EXP_MOST_PLACES]; /* of the paper's numbers; ends with EXP_NOWHERE */
     const exp_set_name *datasets;      /* NULL: the command line names them */
     exp_numbers layers, quick_layers;  /* depths; 0: that of the recipe */
@@ -100,13 +118,17 @@ typedef struct exp_experiment {
     const char *variants_head; /* head of their column */
     const char *axis;          /* setting that `values` belong to, or NULL */
     exp_numbers values, quick_values;
-    exp_setting fixed;             /* a setting that the paper fixes; NULL key: none */
-    bool splits;                   /* a run per published split, not per seed */
-    const exp_column *columns;     /* NULL: exp_usual_columns */
+    exp_setting fixed; /* a setting that the paper fixes; NULL key: none */
+    bool splits;       /* a run per published split, not per seed */
+    exp_layout layout;
+    const exp_column *columns;     /* of lines; NULL: exp_usual_columns */
     const char *note;              /* a sentence below the table; may be NULL */
     const exp_protocol *protocols; /* the first one is the paper's */
     int runs;                      /* runs per line, where they are not ten */
     pgcn_task task;                /* the task it is about; PGCN_TASK_NONE: that of the data set */
+    bool networks; /* lines are the systems of the paper: those that are not built are quoted, cells
+                      that the paper leaves empty stay empty, long runs get one seed */
+    bool timed;    /* measures the times of a step, of inference and of sampling */
     bool marks_best; /* of each data set, the line with the best mean validation accuracy */
     bool apart;      /* `all` leaves it out */
 } exp_experiment;
@@ -118,11 +140,13 @@ typedef struct exp_request {
     const cli_command *command;
     const cli_arguments *arguments; /* settings that override */
     const char *out, *data_dir, *recipe, *datasets, *layers;
-    int words; /* data sets that are given as arguments */
+    const char *tables; /* the tables of --tables; NULL: all */
+    const char *models; /* the networks of --models; NULL: all */
+    int words;          /* data sets that are given as arguments */
     const char *const *word;
     long long seeds; /* 0: as the experiment has them */
     bool quick, fresh, quiet, json;
-    bool all; /* all experiments: those that do not fit a given data set are left out */
+    bool all; /* several experiments: those that do not fit a given data set are left out */
 } exp_request;
 
 enum { EXP_MOST_WORDS = 64 };
@@ -135,6 +159,14 @@ pgcn_status exp_split_words(const exp_request *request, const char *option, cons
                             char separator, exp_words *out);
 
 /* ---- plan.c --------------------------------------------------------------------------------- */
+
+/* What a training costs, measured on this machine with one thread; NaN: not measured. */
+typedef struct exp_times {
+    double step_ms;      /* median training step: sampling, forward, backward, Adam */
+    double inference_ms; /* median evaluation of all nodes in exact form */
+    double sampling_ms;  /* median draw of all paths; NaN without paths */
+    double parameters, multiply_adds;
+} exp_times;
 
 /* One line of a table: the same training over seeds or splits. */
 typedef struct exp_cell {
@@ -149,7 +181,12 @@ typedef struct exp_cell {
     int runs;
     size_t *job; /* [runs] indices into the list of jobs */
     const exp_paper *paper;
-    bool best; /* of its data set on validation; see exp_mark_best() */
+    const exp_data *data; /* NULL: absent, or not built */
+    bool quoted;          /* its network is not built: the paper's number stands alone */
+    bool unpublished;     /* its settings are the nearest published ones, or those for any data */
+    bool one_seed;        /* a run takes too long for more */
+    bool best;            /* of its data set on validation; see exp_mark_best() */
+    exp_times times;      /* where the experiment is timed */
 } exp_cell;
 
 const char *exp_cell_variant(const exp_cell *cell);  /* its name, or "" */
@@ -171,6 +208,8 @@ pgcn_status exp_plan_add(exp_plan *plan, exp_jobs *jobs, const exp_request *requ
                          const exp_experiment *experiment);
 /* An error if a given setting does nothing in any cell. */
 pgcn_status exp_plan_check_options(const exp_plan *plan, const exp_request *request);
+/* Cells whose runs take longer than `seconds` get one run; jobs that no cell needs are dropped. */
+void exp_plan_shorten(exp_plan *plan, exp_jobs *jobs, double seconds);
 void exp_plan_free(exp_plan *plan);
 
 /* ---- settle.c ------------------------------------------------------------------------------- */
@@ -200,6 +239,20 @@ typedef struct exp_sweep {
 pgcn_status exp_sweep_make(const exp_request *request, cli_arguments *arguments, exp_sweep *out);
 void exp_sweep_free(exp_sweep *sweep);
 
+/* ---- choose.c ------------------------------------------------------------------------------- */
+
+/* The experiments that are asked for, in the order of their tables. */
+enum { EXP_MOST_CHOSEN = 32 };
+typedef struct exp_choice {
+    int count;
+    const exp_experiment *experiment[EXP_MOST_CHOSEN];
+} exp_choice;
+/* Reads the words of the command line; `sweep` is filled if they ask for a grid. */
+pgcn_status exp_choose(exp_request *request, cli_arguments *arguments, exp_sweep *sweep,
+                       exp_choice *out);
+/* Makes the table if the first word asks for one of facts; else *done is false. */
+pgcn_status exp_list_facts(const exp_request *request, const cli_arguments *arguments, bool *done);
+
 /* ---- results.c ------------------------------------------------------------------------------ */
 
 typedef struct exp_summary {
@@ -220,10 +273,24 @@ void exp_mark_best(exp_plan *plan, const exp_jobs *jobs, const exp_experiment *e
 
 /* ---- columns.c ------------------------------------------------------------------------------ */
 
-extern const exp_column exp_usual_columns[], exp_inference_columns[], exp_sweep_columns[];
+extern const exp_column exp_usual_columns[], exp_inference_columns[], exp_sweep_columns[],
+    exp_form_columns[], exp_time_columns[];
 /* A line per cell. */
 exp_table *exp_cells_table(const exp_plan *plan, const exp_jobs *jobs,
                            const exp_experiment *experiment);
+
+/* ---- matrix.c ------------------------------------------------------------------------------- */
+
+/* Ours above the paper's, a column per depth or data set. */
+exp_table *exp_matrix_table(const exp_plan *plan, const exp_jobs *jobs,
+                            const exp_experiment *experiment);
+
+/* ---- times.c -------------------------------------------------------------------------------- */
+
+double exp_multiply_adds(const exp_cell *cell); /* of a forward pass, by section 3.5 */
+/* Measures the cells of an experiment, one after the other. */
+pgcn_status exp_measure_times(exp_plan *plan, const exp_request *request,
+                              const exp_experiment *experiment);
 
 /* ---- report.c ------------------------------------------------------------------------------- */
 

@@ -110,6 +110,12 @@ static pgcn_status vary(pgcn_config *config, int layers, const exp_cell *cell) {
                : status;
 }
 
+/* Settings that nobody published for this network and data set. */
+static bool is_unpublished(const pgcn_recipe_info *info) {
+    return info->version == 0 || strstr(info->name, "-authors-like") ||
+           strstr(info->name, "-default");
+}
+
 /* From the weakest to the strongest: recipe, what the paper fixes, --quick, the options that were
  * given, and what the experiment varies. */
 pgcn_status exp_settle(const exp_request *r, const exp_data *data, int layers, exp_cell *cell) {
@@ -117,9 +123,12 @@ pgcn_status exp_settle(const exp_request *r, const exp_data *data, int layers, e
     pgcn_config *config = &cell->config;
     if (cell->variant && cell->variant->layers > 0) layers = cell->variant->layers;
     const recipe_query query = {.data = data->data, .layers = layers};
-    pgcn_status status = load_recipe(r, experiment, &query, cell, NULL);
+    pgcn_recipe_info info = {0};
+    pgcn_status status = load_recipe(r, experiment, &query, cell, &info);
     if (status == PGCN_OK) status = set_value(config, &experiment->fixed);
     CLI_TRY(cli_report(r->command, status));
+    cell->unpublished = network_of(r, cell) &&
+                        (is_unpublished(&info) || (cell->variant && cell->variant->unpublished));
     if (r->quick && config->epochs > QUICK_EPOCHS) config->epochs = QUICK_EPOCHS;
     CLI_TRY(cli_overlay(r->command, r->arguments, config));
     status = vary(config, layers, cell);

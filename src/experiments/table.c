@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_COLUMNS = 16, CELL_BYTES = 256 };
+enum { MOST_COLUMNS = 40, CELL_BYTES = 256 };
 
 struct exp_table {
     int columns;

@@ -85,7 +85,8 @@ holds "$err" "grid: 2 path-length x 2 paths, 4 lines, 32 jobs" "32 jobs on 2 pro
 holds grid/sweep.tex "\\begin{tabular}{llrrrrl}" "path-length=2 paths=5" ' $\pm$ ' "\\end{tabular}"
 holds grid/sweep.json '"best_by_validation": true' '"settings": {' '--path-length 3 --paths 10'
 # the marked line is the one with the highest validation mean, field 14 of the CSV
-awk -F , 'NR > 1 && $2 == "karate" { if ($14 > most) { most = $14; marked = $NF } } END { exit marked != "yes" }' \
+awk -F , 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i }
+    $2 == "karate" && $14 > most { most = $14; marked = $at["best_by_validation"] } END { exit marked != "yes" }' \
     grid/sweep.csv || fail "another line than the best on validation is marked"
 refused 2 "stands twice in the list of --paths" reproduce sweep karate --paths 5,5 --out refusals
 refused 2 "in the list of --paths: paths is 'x'" reproduce sweep karate --paths 5,x --out refusals
