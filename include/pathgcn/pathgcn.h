@@ -132,6 +132,10 @@ PGCN_API pgcn_status pgcn_directory_make(const char *path);
  * numbers here, in any locale. Whole numbers may be written 1e3. False leaves *out as it is. */
 PGCN_API bool pgcn_number_parse(const char *text, double *out);
 PGCN_API bool pgcn_integer_parse(const char *text, int64_t low, int64_t high, int64_t *out);
+/* Whether `candidate` may be what a misspelt `word` means, and is nearer to it than *distance, which is
+ * then lowered to its own: start with SIZE_MAX and offer all candidates. A word with more than about a
+ * third of its letters wrong is another one; what a candidate begins with always means it. */
+PGCN_API bool pgcn_spelling_nearer(const char *word, const char *candidate, size_t *distance);
 
 /* Seeds are whole numbers from 0 to this one, everywhere: of training, draws, walks, splits, built-in
  * graphs and searches. What every JSON reader with 64-bit integers can hold. */
@@ -706,6 +710,33 @@ PGCN_API pgcn_status pgcn_recipe_load(const char *recipe, const char *dataset, i
  * task. */
 PGCN_API pgcn_status pgcn_recipe_for(const char *recipe, const pgcn_dataset *data, int layers,
                                      pgcn_config *out, pgcn_recipe_info *info);
+/* Every recipe belongs to one network, its setting `model`; pathgcn unless it says so. Those of another
+ * network N are called N-authors-D for data set D (published settings), N-authors-like-D (the nearest
+ * published settings) and N-default for any data, N-default-graph and N-default-multilabel where these
+ * tasks differ; those of D over its numbered splits end in -full. A query that names a network finds
+ * them without the name in front. */
+typedef struct pgcn_recipe_query {
+    size_t size;
+    const char
+        *recipe; /* as for pgcn_recipe_load(). With a network "authors" is N-authors-D, "default"
+                            its recipe for any data of the task, "full" N-authors-D-full or else
+                            N-authors-like-D-full. NULL: the first that there is of N-authors-D,
+                            N-authors-like-D (before each its -full if the split is a numbered one) and
+                            the default */
+    const char
+        *network; /* "gcn", as pgcn_network_name(); a recipe of another network is refused. NULL:
+                            that of the recipe, and with `recipe` NULL pathgcn's */
+    const char *dataset; /* its name, see pgcn_recipe_load(); not looked at if `data` is given */
+    const pgcn_dataset *data; /* a data set that is loaded, borrowed; NULL: known by name only */
+    const char *split;        /* the split of the training, as the setting; NULL: auto */
+    int layers;               /* depth; 0: the recipe's own */
+} pgcn_recipe_query;
+PGCN_API pgcn_recipe_query pgcn_recipe_query_default(void);
+/* Settings of the recipe that is asked for: pgcn_recipe_for(), or pgcn_recipe_load() where no data is
+ * given, of any network. NULL asks for the defaults. Errors: as there, and PGCN_ERR_ARGUMENT if there is
+ * no such network, or the recipe belongs to another one; says which recipes the network has. */
+PGCN_API pgcn_status pgcn_recipe_find(const pgcn_recipe_query *query, pgcn_config *out,
+                                      pgcn_recipe_info *info);
 /* Writes a recipe file, atomically: the head, the number of layers, and every setting that differs
  * from the defaults, but for the seed, those of the run, and those that do nothing beside the others.
  * Reading it gives the same network and training. */
@@ -715,6 +746,9 @@ PGCN_API pgcn_status pgcn_recipe_write(const char *path, const pgcn_recipe_info 
  * folder that is no recipe is counted, and is an error when it is its turn: go on with the next. */
 PGCN_API pgcn_status pgcn_recipe_count(int *out);
 PGCN_API pgcn_status pgcn_recipe_get(int i, pgcn_recipe_info *out);
+/* Whether a recipe takes part in races: it is for any data set, and not the default of a network, which
+ * takes part where all networks race. */
+PGCN_API bool pgcn_recipe_races(const pgcn_recipe_info *info, bool all_networks);
 
 /* ---- choosing settings ------------------------------------------------------------------- */
 
@@ -730,8 +764,8 @@ typedef struct pgcn_rung {
 PGCN_API int pgcn_halving(int candidates, int runs, int keep, pgcn_rung out[PGCN_MOST_RUNGS]);
 
 /* A race: settings for data that no recipe knows. Every recipe for any data set (dataset = any) of the
- * task is a family and takes part: a short training each, a longer one for the better third; what they
- * score on validation decides. Test items are not looked at. The winner is the best by the measure of the
+ * task is a family and takes part, but for the defaults of networks (pgcn_recipe_races): a short
+ * training each, a longer one for the better third; what they score on validation decides. Test items are not looked at. The winner is the best by the measure of the
  * data set; unless one that needs at most half of its operations is within one standard error of it, item
  * by item (by other measures than accuracy: is equal): then the simplest of these. All work is counted in
  * operations that follow from the data and the settings, so that the same family wins on any number of
@@ -740,11 +774,19 @@ PGCN_API int pgcn_halving(int candidates, int runs, int keep, pgcn_rung out[PGCN
  * data      borrowed until the race is freed.
  * settings  what pgcn_config_set() has set in it holds in every family: the seed, the split, the
  *           threads, any other. A family in which such a setting does nothing, or is not allowed, is
- *           out. NULL: nothing.
+ *           out, and with the setting `model` so is every family of another network. NULL: nothing.
  * Errors: PGCN_ERR_ARGUMENT if no family is left, with the reason of the first. */
 typedef struct pgcn_race pgcn_race;
 PGCN_API pgcn_status pgcn_race_new(const pgcn_dataset *data, const pgcn_config *settings,
                                    pgcn_race **out);
+/* The same with options; NULL for the default. */
+typedef struct pgcn_race_opts {
+    size_t size;
+    bool all_networks; /* the default recipes of all networks take part, too */
+} pgcn_race_opts;
+PGCN_API pgcn_race_opts pgcn_race_opts_default(void);
+PGCN_API pgcn_status pgcn_race_new_with(const pgcn_dataset *data, const pgcn_config *settings,
+                                        const pgcn_race_opts *opts, pgcn_race **out);
 PGCN_API void pgcn_race_free(pgcn_race *race);
 
 /* A family and where it stands. */

@@ -123,3 +123,35 @@ pgcn_status pgcn_i_seed_check(uint64_t seed) {
     return pgcn_i_fail(PGCN_ERR_ARGUMENT, "seed is %llu, expected 0..%lld",
                        (unsigned long long)seed, (long long)PGCN_MAX_SEED);
 }
+
+/* ---- a guess at what was meant -------------------------------------------------------------------- */
+
+enum { LONGEST_WORD = 64 };
+
+/* Letters to insert, remove or change to get from a to b. */
+static size_t edit_distance(const char *a, const char *b) {
+    size_t row[LONGEST_WORD], columns = strlen(b);
+    if (columns >= LONGEST_WORD) return LONGEST_WORD;
+    for (size_t j = 0; j <= columns; j++) row[j] = j;
+    for (size_t i = 1; a[i - 1]; i++) {
+        size_t diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= columns; j++) {
+            size_t change = diagonal + (a[i - 1] != b[j - 1]);
+            diagonal = row[j];
+            if (row[j] + 1 < change) change = row[j] + 1;
+            if (row[j - 1] + 1 < change) change = row[j - 1] + 1;
+            row[j] = change;
+        }
+    }
+    return row[columns];
+}
+
+bool pgcn_spelling_nearer(const char *word, const char *candidate, size_t *distance) {
+    if (!word || !candidate || !distance) return false;
+    size_t length = strlen(word), most = length / 3 + 2, found = edit_distance(word, candidate);
+    if (length > 1 && strncmp(word, candidate, length) == 0) found = 0;
+    if (found >= most || found >= *distance) return false;
+    *distance = found;
+    return true;
+}

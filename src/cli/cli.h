@@ -57,6 +57,7 @@ typedef struct cli_command {
     unsigned config_groups;      /* cli_groups of settings that are options too; 0: none */
     int least_words, most_words; /* how many arguments that are not options it takes */
     bool computes;               /* and so needs a processor with the kernels asked for */
+    bool races;                  /* it accepts --model auto */
     pgcn_status (*run)(int argc, char **argv);
     const struct cli_command *const *parts; /* "data info", ...: NULL at the end; or NULL */
 } cli_command;
@@ -69,7 +70,8 @@ extern const cli_command cli_data_list, cli_data_info, cli_data_check, cli_data_
 
 enum { CLI_MAX_SETTINGS = 256, CLI_MAX_WORDS = 32 };
 typedef struct cli_arguments {
-    bool help_shown; /* after --help: the command has nothing more to do */
+    bool help_shown;   /* after --help: the command has nothing more to do */
+    bool all_networks; /* --model auto, which is no setting */
     int words;
     const char *word[CLI_MAX_WORDS];
     int settings; /* --key value of pgcn_config fields, each once */
@@ -279,6 +281,19 @@ bool cli_is_auto(const char *recipe);
 bool cli_is_usual(const char *recipe);
 /* Whether a recipe is for any data set, or there is none. */
 bool cli_is_general(const pgcn_recipe_info *recipe);
+/* Whether --model names a network that has recipes of its own: any but the first. */
+bool cli_names_network(const cli_arguments *arguments);
+/* Refuses --recipe where it and --model ask for different things. */
+pgcn_status cli_check_race(const cli_command *command, const cli_arguments *arguments,
+                           const char *recipe);
+/* The recipe that --recipe and --model mean, for the depth of --layers and the split of --split;
+ * recipe: NULL or usual: what suits the data. */
+pgcn_status cli_find_recipe(const cli_command *command, const cli_arguments *arguments,
+                            const char *recipe, const pgcn_dataset *data, pgcn_config *out,
+                            pgcn_recipe_info *info);
+/* A race of the families, or with --model auto of all networks, under `given`. */
+pgcn_status cli_new_race(const cli_command *command, const cli_arguments *arguments,
+                         const pgcn_dataset *data, const pgcn_config *given, pgcn_race **out);
 /* Writes directory/data.json: how the data was loaded, with absolute paths. cli_source_recall() reads
  * the one beside the model file `model`; NULL if there is none, else the object that owns the
  * strings. */

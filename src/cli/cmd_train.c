@@ -25,6 +25,10 @@ const cli_command cli_train = {
         "is printed, and --recipe with that name repeats the run without the race. Options apply to all\n"
         "of them. The epoch is chosen on the validation set; the test set is only reported.\n"
         "\n"
+        "--model NAME trains another network, with the recipe that it has for the data set (the settings\n"
+        "of its authors, or the nearest that were published) or else its default one. --model auto lets\n"
+        "the default recipes of all networks take part in the race.\n"
+        "\n"
         "The directory gets model.safetensors (the best weights), history.jsonl (a line per epoch),\n"
         "checkpoint.safetensors (to resume), result.json, data.json (where the data is) and, after a\n"
         "race, race.json (what each recipe scored). With --seeds N > 1 each run has its own folder\n"
@@ -48,12 +52,15 @@ const cli_command cli_train = {
                 "  PATHGCN_DATA=data pathgcn train cora --seeds 10\n"
                 "  pathgcn train cora --data data --recipe paper-full --layers 8 --seeds 10\n"
                 "  pathgcn train cora --data data --walk node2vec --return-p 4\n"
+                "  pathgcn train MUTAG --data data --model gin\n"
+                "  pathgcn train karate --model auto --seeds 5\n"
                 "  pathgcn train data/cora --layers 8 --out runs/deep --resume\n"
                 "  pathgcn train MUTAG --data data --recipe paper --seeds 10\n"
                 "  pathgcn train --edges follows.csv --features people.csv --labels known.csv\n"
                 "  pathgcn train cora --split 0 --json | tail -n 1\n",
     .config_groups = CLI_GROUP_MODEL | CLI_GROUP_TRAINING | CLI_GROUP_RUN,
     .computes = true,
+    .races = true,
     .most_words = 1,
     .run = run,
 };
@@ -181,13 +188,11 @@ static void default_out(const char *name, char out[CLI_PATH_BYTES]) {
 /* In: the options over the defaults. Out: the recipe for the depth that they ask for. */
 static pgcn_status start_from_recipe(train_request *r, const pgcn_dataset *data,
                                      const cli_arguments *arguments, pgcn_config *config) {
-    int layers = cli_is_given(arguments, "layers") ? config->layers : 0;
-    bool usual = cli_is_usual(r->recipe);
-    r->races = cli_is_auto(r->recipe);
+    bool named = cli_names_network(arguments);
+    r->races = cli_is_auto(r->recipe) || arguments->all_networks;
     if (r->races) return PGCN_OK;
-    const char *named = usual ? NULL : r->recipe;
-    CLI_TRY(cli_report(&cli_train, pgcn_recipe_for(named, data, layers, config, &r->used)));
-    r->races = !r->recipe && cli_is_general(&r->used);
+    CLI_TRY(cli_find_recipe(&cli_train, arguments, r->recipe, data, config, &r->used));
+    r->races = !r->recipe && !named && cli_is_general(&r->used);
     if (r->races) { /* the recipe for its task takes part in the race */
         r->used = (pgcn_recipe_info){.name = "none"};
         *config = pgcn_config_default();
@@ -196,6 +201,9 @@ static pgcn_status start_from_recipe(train_request *r, const pgcn_dataset *data,
     if (r->used.other_dataset && !r->quiet)
         fprintf(stderr, "note: recipe %s was written for data set %s, not for %s\n", r->used.name,
                 r->used.dataset, pgcn_dataset_describe(data).name);
+    if (!r->recipe && cli_is_general(&r->used) && !r->quiet)
+        fprintf(stderr, "note: %s has no recipe for this data set; its recipe for any is %s\n",
+                pgcn_network_name(config->model), r->used.name);
     return PGCN_OK;
 }
 
@@ -274,7 +282,7 @@ static pgcn_status run(int argc, char **argv) {
         {"recipe", "RECIPE", "the data set's own, or auto",
          "settings to start from: auto (the family that does best on validation), usual (the data "
          "set's own, or its task's, without a race), a name of 'pathgcn recipes', a kind (paper, "
-         "full, paper-full), a file, or none",
+         "full, paper-full; of another --model authors, authors-like, full, default), a file, or none",
          &r.recipe, NULL},
         CLI_SOURCE_OPTIONS(r.source),
         {"seeds", "N", "1",
@@ -298,5 +306,6 @@ static pgcn_status run(int argc, char **argv) {
     r.arguments = &arguments;
     r.dataset = cli_first_word(&arguments);
     CLI_TRY(check_request(&r));
+    CLI_TRY(cli_check_race(&cli_train, &arguments, r.recipe));
     return load_and_train(&r, &arguments);
 }

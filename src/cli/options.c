@@ -48,37 +48,12 @@ static bool find_field(const cli_command *command, const char *name, size_t leng
 
 /* ---- a guess at what was meant ----------------------------------------------------------------- */
 
-static size_t edit_distance(const char *a, const char *b) {
-    size_t row[64], columns = strlen(b);
-    if (columns >= 64) return 64;
-    for (size_t j = 0; j <= columns; j++) row[j] = j;
-    for (size_t i = 1; a[i - 1]; i++) {
-        size_t diagonal = row[0];
-        row[0] = i;
-        for (size_t j = 1; j <= columns; j++) {
-            size_t change = diagonal + (a[i - 1] != b[j - 1]);
-            diagonal = row[j];
-            if (row[j] + 1 < change) change = row[j] + 1;
-            if (row[j - 1] + 1 < change) change = row[j - 1] + 1;
-            row[j] = change;
-        }
-    }
-    return row[columns];
-}
-
-/* A word with more than about a third of its letters wrong is another one. A prefix always
- * matches. */
 cli_guess cli_guess_start(const char *name) {
-    return (cli_guess){.name = name, .distance = strlen(name) / 3 + 2};
+    return (cli_guess){.name = name, .distance = SIZE_MAX};
 }
 
 void cli_guess_offer(cli_guess *guess, const char *candidate) {
-    size_t length = strlen(guess->name);
-    size_t distance = edit_distance(guess->name, candidate);
-    if (length > 1 && strncmp(guess->name, candidate, length) == 0) distance = 0;
-    if (distance >= guess->distance) return;
-    guess->distance = distance;
-    guess->best = candidate;
+    if (pgcn_spelling_nearer(guess->name, candidate, &guess->distance)) guess->best = candidate;
 }
 
 void cli_guess_hint(const cli_guess *guess, const char *prefix, char out[CLI_HINT_BYTES]) {
@@ -221,9 +196,23 @@ static bool is_help(const char *word) {
     return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
 }
 
+/* Takes --model auto out of the settings: it asks for a race of all networks. */
+static void take_auto(const cli_command *command, cli_arguments *out) {
+    const char *model = given_value(out, "model");
+    int kept = 0;
+    out->all_networks = command->races && model && strcmp(model, "auto") == 0;
+    for (int i = 0; i < out->settings && out->all_networks; i++) {
+        if (strcmp(out->key[i], "model") == 0) continue;
+        out->key[kept] = out->key[i];
+        out->value[kept++] = out->value[i];
+    }
+    if (out->all_networks) out->settings = kept;
+}
+
 /* After --model NAME only what that network takes. */
 static pgcn_status show_help(const parser *p) {
     pgcn_config config = pgcn_config_default();
+    take_auto(p->command, p->out);
     const char *model = given_value(p->out, "model");
     if (model && pgcn_config_set(&config, "model", model) != PGCN_OK)
         return cli_fail(p->command, PGCN_ERR_ARGUMENT, "--%s", pgcn_last_error());
@@ -252,6 +241,7 @@ pgcn_status cli_parse(const cli_command *command, const cli_option *options, int
             CLI_TRY(parse_word(&p));
         }
     }
+    take_auto(command, out);
     if (out->words < command->least_words)
         return cli_fail(command, PGCN_ERR_ARGUMENT, "%s is missing; usage: pathgcn %s %s [options]",
                         out->words ? "the second argument" : "the first argument", command->name,
@@ -364,19 +354,22 @@ static void list_networks(const pgcn_field *field, char *out, size_t bytes) {
 
 /* The settings of a group; with a model, those that it uses. A setting that the command has as an option of
  * its own is not shown twice. */
-static void write_fields(FILE *out, const cli_option *options, const pgcn_config *model,
-                         const char *group) {
+static void write_fields(FILE *out, const cli_command *command, const cli_option *options,
+                         const pgcn_config *model, const char *group) {
     pgcn_config config = model ? *model : pgcn_config_default();
     pgcn_field field;
     for (int i = 0; pgcn_config_field(i, &field); i++) {
-        char preset[PGCN_SETTING_BYTES], help[512], networks[128];
+        char preset[PGCN_SETTING_BYTES], help[512], networks[128], accepts[512];
+        bool chooses = command->races && strcmp(field.key, "model") == 0;
         if (strcmp(field.group, group) != 0 || find_option(options, field.key, strlen(field.key)))
             continue;
         if (model && !pgcn_config_uses(model, field.key)) continue;
         list_networks(&field, networks, sizeof networks);
-        snprintf(help, sizeof help, "%s%s", model ? "" : networks, field.help);
+        snprintf(help, sizeof help, "%s%s%s", model ? "" : networks, field.help,
+                 chooses ? "; auto: the one that wins a race on validation" : "");
+        snprintf(accepts, sizeof accepts, "%s%s", field.accepts, chooses ? " | auto" : "");
         pgcn_config_get(&config, field.key, preset, sizeof preset);
-        write_line(out, field.key, field.accepts, help, preset);
+        write_line(out, field.key, accepts, help, preset);
     }
 }
 
@@ -401,7 +394,7 @@ void cli_write_help(FILE *out, const cli_command *command, const cli_option *opt
         if (!(command->config_groups & (unsigned)groups[i].group)) continue;
         fprintf(out, "\n%s%s%s:\n", groups[i].title, model ? " of --model " : "",
                 model ? pgcn_network_name(model->model) : "");
-        write_fields(out, options, model, groups[i].name);
+        write_fields(out, command, options, model, groups[i].name);
     }
     if (command->config_groups & CLI_GROUP_MODEL) {
         fprintf(out, "\nNetworks (--model NAME --help shows what each takes):\n");

@@ -113,6 +113,54 @@ bool cli_is_general(const pgcn_recipe_info *recipe) {
     return recipe->version == 0 || strcmp(recipe->dataset, "any") == 0;
 }
 
+/* The options over the defaults. Mistakes in them were reported before. */
+static pgcn_config given_settings(const cli_arguments *arguments) {
+    pgcn_config config = pgcn_config_default();
+    for (int i = 0; i < arguments->settings; i++)
+        pgcn_config_set(&config, arguments->key[i], arguments->value[i]);
+    return config;
+}
+
+bool cli_names_network(const cli_arguments *arguments) {
+    return given_settings(arguments).model > 0;
+}
+
+pgcn_status cli_check_race(const cli_command *command, const cli_arguments *arguments,
+                           const char *recipe) {
+    if (arguments->all_networks && recipe && !cli_is_auto(recipe))
+        return cli_fail(
+            command, PGCN_ERR_ARGUMENT,
+            "--model auto races the recipes of all networks and --recipe is '%s'; leave "
+            "out one of the two",
+            recipe);
+    if (!cli_is_auto(recipe) || !cli_names_network(arguments)) return PGCN_OK;
+    return cli_fail(command, PGCN_ERR_ARGUMENT,
+                    "--recipe auto is the race of pathgcn's families and --model is %s; leave out "
+                    "--recipe for the recipe of that network, or give --model auto to race all "
+                    "networks",
+                    pgcn_network_name(given_settings(arguments).model));
+}
+
+pgcn_status cli_find_recipe(const cli_command *command, const cli_arguments *arguments,
+                            const char *recipe, const pgcn_dataset *data, pgcn_config *out,
+                            pgcn_recipe_info *info) {
+    pgcn_config given = given_settings(arguments);
+    pgcn_recipe_query query = pgcn_recipe_query_default();
+    query.recipe = cli_is_usual(recipe) ? NULL : recipe;
+    query.data = data;
+    if (cli_is_given(arguments, "model")) query.network = pgcn_network_name(given.model);
+    if (cli_is_given(arguments, "split")) query.split = given.split;
+    if (cli_is_given(arguments, "layers")) query.layers = given.layers;
+    return cli_report(command, pgcn_recipe_find(&query, out, info));
+}
+
+pgcn_status cli_new_race(const cli_command *command, const cli_arguments *arguments,
+                         const pgcn_dataset *data, const pgcn_config *given, pgcn_race **out) {
+    pgcn_race_opts opts = pgcn_race_opts_default();
+    opts.all_networks = arguments->all_networks;
+    return cli_report(command, pgcn_race_new_with(data, given, &opts, out));
+}
+
 /* ---- data.json -------------------------------------------------------------------------------- */
 
 static bool exists(const char *path) {

@@ -141,8 +141,8 @@ static void print_winner(const train_request *r, const pgcn_race *race, const ch
             used += (size_t)snprintf(list + used, sizeof list - used, "%s%s %.1f", used ? ", " : "",
                                      entry.recipe.name, entry.score);
     fprintf(stderr, "note: %srecipe %s won the race on validation%s%s%s\n",
-            r->recipe ? "" : "no recipe is known for this data set; ", winner, used ? " (" : "",
-            list, used ? ")" : "");
+            r->recipe || r->arguments->all_networks ? "" : "no recipe is known for this data set; ",
+            winner, used ? " (" : "", list, used ? ")" : "");
 }
 
 static pgcn_status run_race(const train_request *r, pgcn_race *race, long long run) {
@@ -193,7 +193,7 @@ static pgcn_status new_race(const train_request *r, const pgcn_dataset *data, ui
     CLI_TRY(cli_apply(&cli_train, r->arguments, &given));
     snprintf(text, sizeof text, "%llu", (unsigned long long)seed);
     pgcn_config_set(&given, "seed", text);
-    return cli_report(&cli_train, pgcn_race_new(data, &given, out));
+    return cli_new_race(&cli_train, r->arguments, data, &given, out);
 }
 
 /* Runs the race and writes race.json. */

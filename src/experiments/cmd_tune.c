@@ -45,6 +45,7 @@ const cli_command cli_tune = {
                 "  pathgcn tune MUTAG:kfold=10 --data data --nested --candidates 20\n",
     .config_groups = CLI_GROUP_MODEL | CLI_GROUP_TRAINING,
     .computes = true,
+    .races = true,
     .most_words = 1,
     .run = run,
 };
@@ -121,6 +122,7 @@ static pgcn_status check_request(const exp_tune_request *r, const exp_search *s)
                         "--score common-epoch is the rule of folds that share one epoch and have "
                         "no test; with --nested every run is tested at the epoch it chose "
                         "itself: use accuracy or loss");
+    CLI_TRY(cli_check_race(&cli_tune, r->arguments, r->recipe));
     return cli_source_check(&cli_tune, r->dataset, &r->source);
 }
 

@@ -18,7 +18,9 @@ static pgcn_status load(const exp_tune_request *r, const char *steps, pgcn_datas
  * and a test node of one is a training node of another. So a nested search does not start from
  * it. */
 static bool starts_with_race(const exp_tune_request *r, const pgcn_recipe_info *found) {
+    if (r->arguments->all_networks) return true;
     if (r->recipe) return cli_is_auto(r->recipe); /* not of --recipe usual */
+    if (cli_names_network(r->arguments)) return false;
     return r->nested || cli_is_general(found);
 }
 
@@ -37,10 +39,11 @@ static void best_entry(const pgcn_race *race, char name[64]) {
 }
 
 /* Runs the race and takes the settings of its winner. */
-static pgcn_status race_to_start(const pgcn_dataset *data, const pgcn_config *given, int depth,
-                                 exp_search *s, char name[64]) {
+static pgcn_status race_to_start(const exp_tune_request *r, const pgcn_dataset *data,
+                                 const pgcn_config *given, exp_search *s, char name[64]) {
     pgcn_race *race = NULL;
-    pgcn_status status = pgcn_race_new(data, given, &race);
+    CLI_TRY(cli_new_race(&cli_tune, r->arguments, data, given, &race));
+    pgcn_status status = PGCN_OK;
     while (status == PGCN_OK && !pgcn_race_finished(race) && !cli_interrupted())
         status = pgcn_race_epoch(race);
     if (status == PGCN_OK && !pgcn_race_finished(race)) {
@@ -48,12 +51,10 @@ static pgcn_status race_to_start(const pgcn_dataset *data, const pgcn_config *gi
         return cli_fail(&cli_tune, PGCN_ERR_SYSTEM,
                         "interrupted in the race for the start; the same command begins again");
     }
-    if (status == PGCN_OK) {
-        best_entry(race, name);
-        status = pgcn_recipe_for(name, data, depth, &s->present, &s->recipe);
-    }
+    if (status == PGCN_OK) best_entry(race, name);
     pgcn_race_free(race);
-    return cli_report(&cli_tune, status);
+    CLI_TRY(cli_report(&cli_tune, status));
+    return cli_find_recipe(&cli_tune, r->arguments, name, data, &s->present, &s->recipe);
 }
 
 pgcn_status exp_tune_race(const exp_tune_request *r, const pgcn_dataset *data, exp_search *s) {
@@ -63,8 +64,7 @@ pgcn_status exp_tune_race(const exp_tune_request *r, const pgcn_dataset *data, e
     if (s->rule == EXP_BY_MEASURE && s->measure != PGCN_MEASURE_ACCURACY &&
         !cli_is_given(r->arguments, "select")) /* the race goes by what the search goes by */
         pgcn_config_set(&given, "select", pgcn_measure_name(s->measure));
-    int depth = cli_is_given(r->arguments, "layers") ? given.layers : 0;
-    CLI_TRY(race_to_start(data, &given, depth, s, name));
+    CLI_TRY(race_to_start(r, data, &given, s, name));
     if (!r->quiet)
         fprintf(stderr,
                 "note: %sthe search starts from recipe %s, which won the race on validation\n",
@@ -73,10 +73,11 @@ pgcn_status exp_tune_race(const exp_tune_request *r, const pgcn_dataset *data, e
 }
 
 /* The recipe to start from, or the race that finds it. */
-static pgcn_status find_start(const exp_tune_request *r, const pgcn_dataset *data, int depth,
-                              exp_search *s) {
-    const char *named = cli_is_auto(r->recipe) || cli_is_usual(r->recipe) ? NULL : r->recipe;
-    CLI_TRY(cli_report(&cli_tune, pgcn_recipe_for(named, data, depth, &s->present, &s->recipe)));
+static pgcn_status find_start(const exp_tune_request *r, const pgcn_dataset *data, exp_search *s) {
+    const char *named = cli_is_auto(r->recipe) ? NULL : r->recipe;
+    /* what authors publish was tuned on these splits, too */
+    if (!named && r->nested && cli_names_network(r->arguments)) named = "default";
+    CLI_TRY(cli_find_recipe(&cli_tune, r->arguments, named, data, &s->present, &s->recipe));
     s->races = starts_with_race(r, &s->recipe);
     s->own_files = r->dataset == NULL;
     pgcn_dataset_info info = pgcn_dataset_describe(data);
@@ -104,10 +105,9 @@ pgcn_status exp_tune_present(const exp_tune_request *r, cli_arguments *arguments
     CLI_TRY(cli_apply(&cli_tune, arguments, &given)); /* typing errors before a long load */
     CLI_TRY(cli_check_seeds(&cli_tune, given.seed, s->runs));
     CLI_TRY(load(r, "without-test", &data));
-    int depth = cli_is_given(arguments, "layers") ? given.layers : 0;
     snprintf(name, 128, "%.127s", pgcn_dataset_describe(data).name);
     pgcn_status status = cli_weights_read(&cli_tune, &r->source, data, arguments, &weights);
-    if (status == PGCN_OK) status = find_start(r, data, depth, s);
+    if (status == PGCN_OK) status = find_start(r, data, s);
     pgcn_dataset_free(data);
     if (status != PGCN_OK) return status;
     CLI_TRY(s->races && r->nested ? cli_overlay(&cli_tune, arguments, &s->present)

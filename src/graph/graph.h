@@ -36,6 +36,7 @@ typedef struct pgcn_i_transition_opts {
     bool self_loops;      /* every node gets a self-loop of weight 1: A + I in place of A */
     bool weighted;        /* entries in proportion to the edge weights, else uniform */
     pgcn_scaling scaling; /* D^-1 A, D^-1/2 A D^-1/2, or A itself (sums over neighbours) */
+    bool empty_rows;      /* a node without neighbours has an empty row instead of itself */
 } pgcn_i_transition_opts;
 
 /* The transition matrix, whose powers are the expectation of the walks (paper, eq.

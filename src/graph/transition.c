@@ -18,7 +18,8 @@ typedef struct diagonal {
 
 static diagonal diagonal_of(const pgcn_graph *graph, int64_t row, pgcn_i_transition_opts opts) {
     int64_t begin = graph->offset[row], end = graph->offset[row + 1];
-    diagonal d = {.added = opts.self_loops || (begin == end && opts.scaling != PGCN_SCALING_SUM)};
+    bool stays = begin == end && !opts.empty_rows && opts.scaling != PGCN_SCALING_SUM;
+    diagonal d = {.added = opts.self_loops || stays};
     for (int64_t e = begin; d.added && e < end && graph->neighbour[e] <= row; e++)
         d.merged = graph->neighbour[e] == row;
     d.entries = end - begin + (d.added && !d.merged);
@@ -68,7 +69,7 @@ pgcn_status pgcn_i_graph_transition(const pgcn_graph *graph, pgcn_i_transition_o
         diagonal d = diagonal_of(graph, row, opts);
         int64_t begin = csr.offset[row], end = csr.offset[row + 1] = begin + d.entries;
         double row_sum = fill_row(graph, row, d, weighted, csr.column + begin, csr.value + begin);
-        sum[row] = (float)row_sum;
+        sum[row] = d.entries > 0 ? (float)row_sum : 1;
         if (opts.scaling != PGCN_SCALING_WALK) continue; /* symmetric: needs the sums of all rows */
         for (int64_t e = begin; e < end; e++)
             csr.value[e] = (float)((double)csr.value[e] / row_sum);

@@ -97,6 +97,26 @@ typedef struct pgcn_i_horner_args {
     bool prefetch;        /* x does not fit into the cache: prefetch the next row's entries */
 } pgcn_i_horner_args;
 
+/* A step along a sparse matrix A: out[r] = self x[r] + neighbours (A x)[r] + what is added. Samples are
+ * stacked: row r of the result is row r - first of A, and x and `live` are those of this sample. */
+enum { PGCN_PROPAGATE_PLUS = 2 };
+typedef struct pgcn_i_propagate {
+    const pgcn_i_csr *a;
+    int64_t first;
+    const float *x; /* [rows of A], x_c floats apart */
+    float *out;     /* row r, or with `packed` the place of r in the list of rows */
+    int64_t x_c, out_c, width;
+    bool packed;
+    float self, neighbours;
+    struct {
+        const float *x; /* row r is added, times share; NULL: nothing, and nothing after it */
+        int64_t c;
+        float share;
+    } plus[PGCN_PROPAGATE_PLUS];
+    const uint8_t *live; /* mask: other rows of x count as zero and are not read; or NULL */
+    bool prefetch;       /* x does not fit into the cache: prefetch the next row's entries */
+} pgcn_i_propagate;
+
 /* One power q = (T^T)^i g in the backward pass of Horner's rule. */
 typedef struct pgcn_i_power_gradient {
     float *dh;          /* [rows, c] */
@@ -245,6 +265,16 @@ typedef struct pgcn_i_kernels {
     void (*horner)(const pgcn_i_horner_args *args, int64_t begin, int64_t end);
     /* Its backward pass, one power: dh[r] (= or +=) s (.) q[r];  ds += h[r] (.) q[r] */
     void (*scale_dot)(const pgcn_i_power_gradient *args, int64_t begin, int64_t end);
+
+    /* -- a step along a sparse matrix, and layer norm (propagate.c) -- */
+
+    void (*propagate)(const pgcn_i_propagate *args, pgcn_i_rows rows);
+    /* y = gain xhat + shift, xhat = (x - mean) / sqrt(variance + 1e-5) of the row itself */
+    void (*layer_norm_forward)(float *y, const float *x, const float *gain, const float *shift,
+                               int64_t rows, int64_t c);
+    /* One row: dx; sums[0] += g (.) xhat, sums[1] += g; sums [2, c] */
+    void (*layer_norm_backward)(float *dx, float *sums, const float *g, const float *x,
+                                const float *gain, int64_t c);
 
     /* -- sparse input layer (spmm.c) -- */
 

@@ -63,12 +63,35 @@ typedef struct pgcn_i_network {
     /* Records the network on a tape, for training (dropout, samples) or inference. Returns the logits. */
     pgcn_i_value *(*record)(pgcn_i_tape *tape, const pgcn_config *config, const pgcn_i_view *view);
     pgcn_i_cost (*cost)(const pgcn_config *config);
+    /* Settings that rule each other out; may be NULL. */
+    pgcn_status (*check)(const pgcn_config *config);
+    /* How many times the features are multiplied by T before the first layer, once; may be NULL. */
+    int (*powers)(const pgcn_config *config);
     const char *
         why_ignored; /* ", which adds up neighbours": ends the sentence about a refused value, or "" */
-    bool drops_last_only;             /* `dropout` counts before the last layer alone */
+    const char *why_no_graphs; /* it cannot classify graphs, because ...; NULL: it can */
+    bool walks;           /* it samples paths, in inference where training has the exact form */
+    bool empty_rows;      /* a node without neighbours has an empty row of T, and not itself */
+    bool drops_last_only; /* `dropout` counts before the last layer alone */
+    int hidden_from;      /* layers from which on `dropout-hidden` counts; 0: 2 */
+    int least_layers;
     const pgcn_i_ignored *ignored;    /* ends with a key of NULL; NULL: none */
     const pgcn_i_setting *const *own; /* ends with NULL; NULL: none */
 } pgcn_i_network;
+
+/* What all networks without paths fix or ignore of the shared settings. */
+#define PGCN_I_NO_PATHS                                                                            \
+    PGCN_I_FIXES("path-length", "2"), PGCN_I_FIXES("kernel", "layer"),                             \
+        PGCN_I_FIXES("kernel-start", "smooth"), PGCN_I_FIXES("kernel-noise", "0"),                 \
+        PGCN_I_FIXES("train-form", "exact"), PGCN_I_FIXES("paths-per-layer", "no"),                \
+        PGCN_I_FIXES("input-hops", "0"), PGCN_I_FIXES("input-norm", "no"),                         \
+        PGCN_I_FIXES("return-p", "1"), PGCN_I_FIXES("inout-q", "1"),                               \
+        PGCN_I_FIXES("drop-rows", "0"), PGCN_I_FIXES("bf16", "no"),                                \
+        PGCN_I_FIXES("resample-every", "1"), PGCN_I_IGNORES("paths"), PGCN_I_IGNORES("hops"),      \
+        PGCN_I_IGNORES("mix"), PGCN_I_REFUSES("walk", "node2vec", "uniform")
+/* And those whose weights are all ends or 1x1 convolutions. */
+#define PGCN_I_NO_KERNELS  PGCN_I_NO_PATHS, PGCN_I_IGNORES("lr-kernel"), PGCN_I_IGNORES("wd-kernel")
+#define PGCN_I_NO_RESIDUAL PGCN_I_FIXES("residual", "none"), PGCN_I_IGNORES("alpha")
 
 /* Number i of the table, NULL after the last; the one of a configuration. */
 const pgcn_i_network *pgcn_i_network_at(int i);
@@ -88,7 +111,11 @@ void pgcn_i_network_start(pgcn_i_params *params, const pgcn_config *config);
 /* and records the network. */
 pgcn_i_value *pgcn_i_network_record(pgcn_i_tape *tape, const pgcn_config *config,
                                     const pgcn_i_view *view);
-int pgcn_i_network_ops(const pgcn_config *config); /* operations to make room for */
+/* Operations to make room for. */
+int pgcn_i_network_ops(const pgcn_config *config, const pgcn_i_params *params);
+/* Settings that the network cannot have together. */
+pgcn_status pgcn_i_network_check(const pgcn_config *config);
+int pgcn_i_network_powers(const pgcn_config *config); /* 0: features are read as they are */
 
 /* ---- what networks share ---------------------------------------------------------------------- */
 
@@ -119,11 +146,59 @@ pgcn_i_value *pgcn_i_linear_record(pgcn_i_tape *tape, pgcn_i_value *x, const cha
 void pgcn_i_norm_declare(pgcn_i_params *params, pgcn_i_group group, int64_t channels,
                          const char *of);
 pgcn_i_value *pgcn_i_norm_record(pgcn_i_tape *tape, pgcn_i_value *x, const char *of);
-/* and from the rows of nodes to the logits of graphs: h[0 .. layers] are the results of the layers, [0]
+/* from the rows of nodes to the logits of graphs: h[0 .. layers] are the results of the layers, [0]
  * what goes into the first. */
 void pgcn_i_readout_declare(pgcn_i_params *params, const pgcn_config *config, pgcn_i_shape shape,
                             int64_t first_channels);
 pgcn_i_value *pgcn_i_readout_record(pgcn_i_tape *tape, const pgcn_config *config,
                                     const pgcn_i_view *view, pgcn_i_value **h);
+
+/* convolution.c: a layer of a fixed convolution. What of it there is was declared:
+ *
+ *   Dropout( ReLU( norm( T x W + x W_self + b ) ) )     <of>weight, self.weight, bias, norm.* */
+typedef struct pgcn_i_conv_shape {
+    pgcn_i_group group;
+    int64_t in, out;
+    bool self; /* a weight of its own for the node itself */
+    bool norm; /* the norm that is set, if any: not in a last layer */
+} pgcn_i_conv_shape;
+void pgcn_i_conv_declare(pgcn_i_params *params, const pgcn_config *config, pgcn_i_conv_shape shape,
+                         const char *of);
+typedef struct pgcn_i_conv {
+    pgcn_i_value *x; /* NULL: the features */
+    bool relu;
+    double dropout;         /* after the ReLU */
+    pgcn_i_value *residual; /* (1 - alpha) T x W + alpha R; NULL: none */
+} pgcn_i_conv;
+pgcn_i_value *pgcn_i_conv_record(pgcn_i_tape *tape, const pgcn_config *config,
+                                 const pgcn_i_view *view, pgcn_i_conv conv, const char *of);
+/* The dropout after layer l of several that stand one after the other. */
+double pgcn_i_dropout_after(const pgcn_config *config, int l);
+/* A layer of features or rows without neighbours: Dropout( ReLU( norm( x W + b ) ) ). */
+pgcn_i_value *pgcn_i_dense_record(pgcn_i_tape *tape, const pgcn_config *config,
+                                  const pgcn_i_view *view, pgcn_i_conv conv, const char *of);
+/* An MLP of config->layers layers, layers.<l>.weight, .bias and .norm.*, to `out` columns. */
+void pgcn_i_mlp_declare(pgcn_i_params *params, const pgcn_config *config, int64_t in, int64_t out,
+                        bool norm);
+/* Of x, or of the features if x is NULL; whether its last layer has a ReLU. */
+pgcn_i_value *pgcn_i_mlp_record(pgcn_i_tape *tape, const pgcn_config *config,
+                                const pgcn_i_view *view, pgcn_i_value *x, bool relu);
+/* The norm that the settings name, after what is called "<of>norm"; nothing if they name none. */
+void pgcn_i_set_norm_declare(pgcn_i_params *params, const pgcn_config *config, pgcn_i_group group,
+                             int64_t channels, const char *of);
+pgcn_i_value *pgcn_i_set_norm_record(pgcn_i_tape *tape, pgcn_i_value *x, const char *of);
+/* Batch norm and layer norm at once are refused. */
+pgcn_status pgcn_i_check_norms(const pgcn_config *config);
+
+/* Settings that several networks have (convolution.c). */
+extern const pgcn_i_setting pgcn_i_bias, pgcn_i_layer_norm, pgcn_i_edge_keep, pgcn_i_self_mix,
+    pgcn_i_powers;
+bool pgcn_i_own_yes(const pgcn_config *config, const pgcn_i_setting *setting);
+/* The share of edges that a step of training keeps; 1 for networks without the setting. */
+double pgcn_i_kept_edges(const pgcn_config *config);
+
+/* The buffer of the largest eigenvalue of the Laplacian, filled from the graph; NULL: not needed. */
+#define PGCN_I_EIGENVALUE "laplacian.largest"
+float *pgcn_i_network_eigenvalue(const pgcn_i_params *params);
 
 #endif

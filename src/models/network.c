@@ -10,11 +10,23 @@
 /* ---- the table ------------------------------------------------------------------------------- */
 
 /* A line for each file of this room. Models are stored by name: the order is that of help texts. */
-extern const pgcn_i_network pgcn_i_pathgcn, pgcn_i_gin;
+extern const pgcn_i_network pgcn_i_pathgcn, pgcn_i_gin, pgcn_i_mlp, pgcn_i_gcn, pgcn_i_sgc,
+    pgcn_i_cheb, pgcn_i_appnp, pgcn_i_gcnii, pgcn_i_gcnii_star, pgcn_i_sage, pgcn_i_jknet;
+/* clang-format off */
 static const pgcn_i_network *const networks[] = {
     &pgcn_i_pathgcn,
     &pgcn_i_gin,
+    &pgcn_i_mlp,
+    &pgcn_i_gcn,
+    &pgcn_i_sgc,
+    &pgcn_i_cheb,
+    &pgcn_i_appnp,
+    &pgcn_i_gcnii,
+    &pgcn_i_gcnii_star,
+    &pgcn_i_sage,
+    &pgcn_i_jknet,
 };
+/* clang-format on */
 enum { NETWORKS = sizeof networks / sizeof *networks };
 
 const pgcn_i_network *pgcn_i_network_at(int i) {
@@ -74,27 +86,29 @@ static void add_buffer(pgcn_i_params *params, int64_t features, const char *name
         params, (pgcn_i_param_spec){.group = PGCN_I_GROUP_BUFFER, .shape = {features}}, "%s", name);
 }
 
-/* Parameters, and operations, at most: of everything around the layers, and of a layer. */
-enum { MOST_OF_ENDS = 24, MOST_OF_LAYER = 16 };
+/* Operations, at most: of everything around the layers, of a layer, and of a parameter. */
+enum { MOST_OF_ENDS = 24, MOST_OF_LAYER = 8, MOST_OF_PARAM = 4 };
 
-int pgcn_i_network_ops(const pgcn_config *config) {
-    return MOST_OF_ENDS + MOST_OF_LAYER * config->layers;
+int pgcn_i_network_ops(const pgcn_config *config, const pgcn_i_params *params) {
+    return MOST_OF_ENDS + MOST_OF_LAYER * config->layers + MOST_OF_PARAM * params->count;
 }
 
 /* The order of declaration is the order in files. */
-pgcn_status pgcn_i_network_declare(pgcn_i_params *params, const pgcn_config *config,
-                                   pgcn_i_shape shape) {
-    PGCN_TRY(pgcn_i_params_init(params, MOST_OF_ENDS + MOST_OF_LAYER * config->layers));
+static void declare_all(pgcn_i_params *params, const pgcn_config *config, pgcn_i_shape shape) {
     if (config->normalise == PGCN_NORMALISE_STANDARDISE) {
         add_buffer(params, shape.features, "input.mean");
         add_buffer(params, shape.features, "input.deviation");
     }
     pgcn_i_network_of(config)->declare(params, config, shape);
-    if (params->full)
-        return pgcn_i_fail(PGCN_ERR_ARGUMENT,
-                           "internal: the network %s declares more than %d parameters; raise "
-                           "MOST_OF_LAYER or MOST_OF_ENDS",
-                           pgcn_i_network_of(config)->name, params->capacity);
+}
+
+/* Twice: the first time only counts them. One more is for what a model keeps besides (declare_fill). */
+pgcn_status pgcn_i_network_declare(pgcn_i_params *params, const pgcn_config *config,
+                                   pgcn_i_shape shape) {
+    pgcn_i_params counted = {.capacity = 0};
+    declare_all(&counted, config, shape);
+    PGCN_TRY(pgcn_i_params_init(params, counted.declared + 1));
+    declare_all(params, config, shape);
     return PGCN_OK;
 }
 
@@ -181,4 +195,20 @@ double pgcn_i_last_dropout(const pgcn_config *config) {
 pgcn_i_value *pgcn_i_network_record(pgcn_i_tape *tape, const pgcn_config *config,
                                     const pgcn_i_view *view) {
     return pgcn_i_network_of(config)->record(tape, config, view);
+}
+
+/* ---- what a network asks for before it runs ----------------------------------------------------- */
+
+pgcn_status pgcn_i_network_check(const pgcn_config *config) {
+    const pgcn_i_network *network = pgcn_i_network_of(config);
+    if (config->layers < network->least_layers)
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT,
+                           "layers is %d and the network %s has at least %d; set layers",
+                           config->layers, network->name, network->least_layers);
+    return network->check ? network->check(config) : PGCN_OK;
+}
+
+int pgcn_i_network_powers(const pgcn_config *config) {
+    const pgcn_i_network *network = pgcn_i_network_of(config);
+    return network->powers ? network->powers(config) : 0;
 }

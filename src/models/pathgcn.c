@@ -183,7 +183,8 @@ static pgcn_i_value *record_embedding(pgcn_i_tape *tape, const pgcn_config *conf
     pgcn_i_param *w = pgcn_i_param_named(params, "embed.weight");
     pgcn_i_param *b = pgcn_i_param_named(params, "embed.bias");
     if (!smooths_inputs(config)) {
-        pgcn_i_value *h = pgcn_i_op_input(tape, view->input, view->samples, dropout, w, b);
+        pgcn_i_value *h = pgcn_i_op_input(tape, view->input, view->samples,
+                                          (pgcn_i_opening){.dropout = dropout, .w = w, .b = b});
         return pgcn_i_op_drop_rows(tape, h, config->drop_rows);
     }
     pgcn_i_value *x = pgcn_i_op_features(tape, view->input, view->samples, config->drop_rows);
@@ -292,4 +293,5 @@ const pgcn_i_network pgcn_i_pathgcn = {
     .start = start,
     .record = record,
     .cost = cost,
-    .why_ignored = ""};
+    .why_ignored = "",
+    .walks = true};

@@ -32,7 +32,7 @@ pgcn_status pgcn_i_live_init(pgcn_i_tape *tape, int64_t rows) {
 /* ---- from flags to a list -------------------------------------------------------------------- */
 
 typedef struct live_job {
-    const pgcn_i_visits *visits;
+    pgcn_i_reach reach;
     const pgcn_i_live *from;
     pgcn_i_live *set;
     int samples;
@@ -95,20 +95,21 @@ static void spread_task(void *context, int64_t task, int worker) {
     int64_t end = pgcn_i_block_end(job->blocks, task);
     for (int64_t at = pgcn_i_block_begin(job->blocks, task); at < end; at++) {
         pgcn_node row = job->from->row[at];
+        int64_t node = row % job->reach.n, first = row - node; /* of the sample */
         mark(&flag[row]);
-        for (int i = 0; i < job->visits->k - 1; i++) {
-            const pgcn_i_csr *hop = &job->visits->hop[i];
-            for (int64_t e = hop->offset[row]; e < hop->offset[row + 1]; e++)
-                mark(&flag[hop->column[e]]);
+        for (int i = 0; i < job->reach.hops; i++) {
+            const pgcn_i_csr *hop = &job->reach.hop[i];
+            for (int64_t e = hop->offset[node]; e < hop->offset[node + 1]; e++)
+                mark(&flag[first + hop->column[e]]);
         }
     }
 }
 
-/* The rows of a set and those that their paths visit. */
-static const pgcn_i_live *spread(pgcn_i_tape *tape, const pgcn_i_live *from,
-                                 const pgcn_i_visits *visits, int64_t rows) {
+/* The rows of a set and those that they lead to. */
+static const pgcn_i_live *spread(pgcn_i_tape *tape, const pgcn_i_live *from, pgcn_i_reach reach,
+                                 int64_t rows) {
     if (from + 1 == tape->live_set + PGCN_LIVE_SETS) return NULL;
-    live_job job = {.visits = visits,
+    live_job job = {.reach = reach,
                     .from = from,
                     .set = &tape->live_set[from - tape->live_set + 1],
                     .blocks = pgcn_i_blocks_of(from->count)};
@@ -138,7 +139,7 @@ void pgcn_i_live_spread(pgcn_i_tape *tape) {
         if (i == tape->count - 1) op->out->live = set;
         op->live_out = set = op->out->live;
         if (set && op->kind->needs == PGCN_I_NEEDS_VISITED)
-            set = spread(tape, set, op->kind->visits(op), rows);
+            set = spread(tape, set, op->kind->reach(op), rows);
         else if (op->kind->needs != PGCN_I_NEEDS_ROW)
             set = NULL;
         op->live_in = set;

@@ -56,7 +56,7 @@ typedef struct pgcn_i_param {
 typedef struct pgcn_i_params {
     pgcn_i_arena arena;
     int count, capacity;
-    bool full; /* more were declared than there is room for: our own mistake */
+    int declared; /* more than `count` if there is no room for all */
     pgcn_i_param *param;
     int64_t total;
     float *value;                       /* [total] */
@@ -162,9 +162,16 @@ typedef struct pgcn_i_op pgcn_i_op;
 typedef enum pgcn_i_needs {
     PGCN_I_NEEDS_NOTHING, /* it opens the network: what it reads is not on the tape */
     PGCN_I_NEEDS_ROW,     /* the same row, forward and backward */
-    PGCN_I_NEEDS_VISITED, /* those that its sampled paths visit, see `visits` */
+    PGCN_I_NEEDS_VISITED, /* its own and those that it leads to, see `reach` */
     PGCN_I_NEEDS_ALL
 } pgcn_i_needs;
+
+/* The rows that a row leads to: in each of `hops` matrices of n rows, of the same sample. */
+typedef struct pgcn_i_reach {
+    const pgcn_i_csr *hop;
+    int hops;
+    int64_t n;
+} pgcn_i_reach;
 
 /* A tile of rows in the backward pass. */
 typedef struct pgcn_i_backward_tile {
@@ -198,8 +205,8 @@ typedef struct pgcn_i_kind {
     void (*backward_done)(pgcn_i_tape *tape, pgcn_i_op *op);
     bool backward_reads_in, backward_reads_out; /* the data of in[0], of out */
     bool uses_power; /* the scratch array `power` of the tape, in both passes */
-    /* The lists that say which rows are visited, for PGCN_I_NEEDS_VISITED. */
-    const pgcn_i_visits *(*visits)(const pgcn_i_op *op);
+    /* Where a row leads to, for PGCN_I_NEEDS_VISITED. */
+    pgcn_i_reach (*reach)(const pgcn_i_op *op);
 } pgcn_i_kind;
 
 /* An operation on the tape: its kind, its ports, what the planner decides, and its own state. */
@@ -325,16 +332,30 @@ void pgcn_i_live_zero(pgcn_i_tape *tape, pgcn_i_value *value, const pgcn_i_live 
 
 /* ---- operations: each records one line of the network ------------------------------------ */
 
-/* ops_input.c: ReLU(Dropout(X) W + b), for `samples` stacked copies of X */
+/* ops_input.c: ReLU(Dropout(X) W + b), for `samples` stacked copies of X. Several of them on one tape drop
+ * the same elements: to a network it is one X */
+typedef struct pgcn_i_opening {
+    double dropout;
+    pgcn_i_param *w, *b; /* b may be NULL */
+    bool linear;         /* without the ReLU */
+} pgcn_i_opening;
 pgcn_i_value *pgcn_i_op_input(pgcn_i_tape *tape, const pgcn_i_input *input, int samples,
-                              double dropout, pgcn_i_param *w, pgcn_i_param *b);
+                              pgcn_i_opening layer);
 /* X itself, dense, some of its rows dropped; has no gradient */
 pgcn_i_value *pgcn_i_op_features(pgcn_i_tape *tape, const pgcn_i_input *input, int samples,
                                  double drop_rows);
 /* ops_dense.c */
 pgcn_i_value *pgcn_i_op_linear(pgcn_i_tape *tape, pgcn_i_value *x, pgcn_i_param *w, pgcn_i_param *b,
                                bool relu, double dropout); /* b may be NULL; dropout after ReLU */
+/* x (theta W + identity I): the identity mapping of GCNII, as one product */
+pgcn_i_value *pgcn_i_op_linear_near_identity(pgcn_i_tape *tape, pgcn_i_value *x, pgcn_i_param *w,
+                                             double theta, double identity);
 pgcn_i_value *pgcn_i_op_relu(pgcn_i_tape *tape, pgcn_i_value *x);
+/* Dropout(ReLU(x + b)), for what is not the result of a product; b may be NULL */
+pgcn_i_value *pgcn_i_op_activate(pgcn_i_tape *tape, pgcn_i_value *x, pgcn_i_param *b, bool relu,
+                                 double dropout);
+/* the larger one of each pair of elements; of two values, not the same one twice */
+pgcn_i_value *pgcn_i_op_max(pgcn_i_tape *tape, pgcn_i_value *a, pgcn_i_value *b);
 pgcn_i_value *pgcn_i_op_dropout(pgcn_i_tape *tape, pgcn_i_value *x, double rate);
 /* a + b, row by row; two values, not the same one twice */
 pgcn_i_value *pgcn_i_op_add(pgcn_i_tape *tape, pgcn_i_value *a, pgcn_i_value *b);
@@ -343,6 +364,9 @@ pgcn_i_value *pgcn_i_op_drop_rows(pgcn_i_tape *tape, pgcn_i_value *x, double rat
 pgcn_i_value *pgcn_i_op_batch_norm(pgcn_i_tape *tape, pgcn_i_value *x, pgcn_i_param *gamma,
                                    pgcn_i_param *beta, pgcn_i_param *running_mean,
                                    pgcn_i_param *running_var);
+/* every row by its own mean and deviation, then gain and shift */
+pgcn_i_value *pgcn_i_op_layer_norm(pgcn_i_tape *tape, pgcn_i_value *x, pgcn_i_param *gain,
+                                   pgcn_i_param *shift);
 pgcn_i_value *pgcn_i_op_sum_pool(pgcn_i_tape *tape, pgcn_i_value *x, const int64_t *offset,
                                  int64_t graphs);
 /* ops_path.c: (1 - alpha) sum_i s_i (.) S_i H + alpha R, or sum_i S_i H W_i for the full kernel. */
@@ -358,6 +382,23 @@ pgcn_i_value *pgcn_i_op_pathconv(pgcn_i_tape *tape, pgcn_i_value *h, pgcn_i_path
 /* sum_i s_i S_i X of features, by a kernel [k] that is not trained: it has no backward pass */
 pgcn_i_value *pgcn_i_op_smooth(pgcn_i_tape *tape, pgcn_i_value *x,
                                const pgcn_i_transition *transition, int k, pgcn_i_param *s);
+
+/* ops_propagate.c, along the exact transition T: self x + neighbours T x + share R */
+typedef struct pgcn_i_step {
+    double self, neighbours;
+    pgcn_i_value *residual; /* R; may be x, or NULL */
+    double share;
+} pgcn_i_step;
+pgcn_i_value *pgcn_i_op_propagate(pgcn_i_tape *tape, pgcn_i_value *x,
+                                  const pgcn_i_transition *transition, pgcn_i_step step);
+/* `steps` times y <- (1 - alpha) T y + alpha x */
+pgcn_i_value *pgcn_i_op_diffuse(pgcn_i_tape *tape, pgcn_i_value *x,
+                                const pgcn_i_transition *transition, int steps, double alpha);
+/* sum over k = 0 .. order of the Chebyshev polynomial T_k(2 L / largest - I) times columns k c .. of z, which
+ * nothing else may use; L = I - T, and `largest` holds its largest eigenvalue */
+pgcn_i_value *pgcn_i_op_chebyshev(pgcn_i_tape *tape, pgcn_i_value *z,
+                                  const pgcn_i_transition *transition, int order,
+                                  pgcn_i_param *largest);
 
 /* ---- losses (loss.c): not on the tape; they write the gradient of its last value ----------- */
 

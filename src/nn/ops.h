@@ -50,6 +50,10 @@ static inline pgcn_i_dropout pgcn_i_drop(pgcn_i_rng_domain domain, double rate,
                             .first_element = first_element};
 }
 
+/* dr (= or +=) share g for the rows that have a gradient g; into dx where r, in[1], is in[0] itself. */
+void pgcn_i_residual_gradient(const pgcn_i_tape *tape, const pgcn_i_op *op, float share,
+                              pgcn_i_rows rows, float *dx);
+
 /* ops_dense.c: the rate at which elements of the result are dropped, 0 for most operations. Tests that
  * draw the same dropout ask for it. */
 double pgcn_i_op_dropout_rate(const pgcn_i_op *op);

@@ -1,4 +1,4 @@
-/* The opening layer: H0 = ReLU(Dropout(X) W + b), for `samples` stacked copies of X with dropout of
+/* The opening layer: H0 = ReLU(Dropout(X) W + b), or without ReLU or b, for `samples` stacked copies of X with dropout of
  * their own.
  *
  * Sparse X: dropout is drawn on the non-zeros only and the dense n x features matrix is never made
@@ -15,6 +15,7 @@ typedef struct input_state {
     int samples;
     double rate;   /* of elements; of whole rows where the features themselves are the result */
     uint8_t *kept; /* [samples, nonzeros] entries that are not dropped; NULL: all */
+    bool linear;   /* without the ReLU */
 } input_state;
 
 static const input_state *state_of(const pgcn_i_op *op) {
@@ -36,17 +37,25 @@ static void relu_bias_task(void *context, int64_t group, int worker) {
     memset(partial, 0, (size_t)c * sizeof *partial);
     for (int sample = 0; sample < job->tape->samples; sample++) {
         pgcn_i_range rows = pgcn_i_group_rows(job, group, sample);
-        job->tape->kernels->relu_backward(op->out->grad, op->out->grad, op->out->data, 1.0f,
-                                          rows.begin * c, rows.end * c);
-        job->tape->kernels->column_sum(partial, op->out->grad, rows.begin, rows.end, c);
+        if (!state_of(op)->linear)
+            job->tape->kernels->relu_backward(op->out->grad, op->out->grad, op->out->data, 1.0f,
+                                              rows.begin * c, rows.end * c);
+        if (op->param[1])
+            job->tape->kernels->column_sum(partial, op->out->grad, rows.begin, rows.end, c);
     }
 }
 
 static void relu_bias_backward(pgcn_i_tape *tape, pgcn_i_op *op) {
     pgcn_i_blocks groups = pgcn_i_groups(tape, op->out);
+    if (state_of(op)->linear && !op->param[1]) return;
     pgcn_i_run_light(tape, op, groups, 0, relu_bias_task);
-    pgcn_i_tape_reduce(tape, tape->params->grad + op->param[1]->first, op->add_param[1],
-                       groups.count, op->param[1]->count);
+    if (op->param[1])
+        pgcn_i_tape_reduce(tape, tape->params->grad + op->param[1]->first, op->add_param[1],
+                           groups.count, op->param[1]->count);
+}
+
+static const float *bias_of(const pgcn_i_tape *tape, const pgcn_i_op *op) {
+    return op->param[1] ? pgcn_i_value_of(tape->params, op->param[1]) : NULL;
 }
 
 /* ---- sparse -------------------------------------------------------------------------------- */
@@ -81,8 +90,8 @@ static void sparse_forward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, i
                                   .value = x->value,
                                   .scale = kept_scale(op),
                                   .w = pgcn_i_value_of(tape->params, op->param[0]),
-                                  .bias = pgcn_i_value_of(tape->params, op->param[1]),
-                                  .relu = true,
+                                  .bias = bias_of(tape, op),
+                                  .relu = !state_of(op)->linear,
                                   .c = c};
     for (int64_t i = 0, run; i < rows.count; i += run) {
         int64_t row = pgcn_i_row(rows, i), sample = row / x->n, begin = row - sample * x->n;
@@ -156,8 +165,9 @@ static void dense_forward_task(void *context, int64_t task, int worker) {
         int64_t end = begin + PGCN_BLOCK_ROWS < last ? begin + PGCN_BLOCK_ROWS : last;
         const float *x = dense_rows(job->tape, op, (int)sample, begin, end, worker);
         float *y = op->out->data + (sample * state_of(op)->input->n + begin) * c;
-        const float *bias = pgcn_i_value_of(params, op->param[1]);
-        for (int64_t r = 0; r < end - begin; r++) memcpy(y + r * c, bias, (size_t)c * sizeof *y);
+        const float *bias = bias_of(job->tape, op);
+        for (int64_t r = 0; bias && r < end - begin; r++)
+            memcpy(y + r * c, bias, (size_t)c * sizeof *y);
         job->tape->kernels->gemm(&(pgcn_i_product){.m = end - begin,
                                                    .n = c,
                                                    .k = f,
@@ -167,8 +177,8 @@ static void dense_forward_task(void *context, int64_t task, int worker) {
                                                    .ldb = c,
                                                    .c = y,
                                                    .ldc = c,
-                                                   .add = true});
-        job->tape->kernels->bias_relu(y, NULL, true, 0, end - begin, c);
+                                                   .add = bias != NULL});
+        job->tape->kernels->bias_relu(y, NULL, !state_of(op)->linear, 0, end - begin, c);
     }
 }
 
@@ -273,15 +283,19 @@ static const pgcn_i_kind sparse_kind = {.name = "opening layer of sparse feature
                                         .backward_reads_out = true};
 
 pgcn_i_value *pgcn_i_op_input(pgcn_i_tape *tape, const pgcn_i_input *input, int samples,
-                              double dropout, pgcn_i_param *w, pgcn_i_param *b) {
+                              pgcn_i_opening layer) {
     if (tape->status != PGCN_OK) return NULL;
-    pgcn_i_op *op = pgcn_i_tape_op(
-        tape, input->dense ? &dense_kind : &sparse_kind,
-        (pgcn_i_ports){.param = {w, b}, .rows = input->n * samples, .cols = w->shape[1]});
+    const pgcn_i_param *w = layer.w;
+    pgcn_i_op *op = pgcn_i_tape_op(tape, input->dense ? &dense_kind : &sparse_kind,
+                                   (pgcn_i_ports){.param = {layer.w, layer.b},
+                                                  .rows = input->n * samples,
+                                                  .cols = w->shape[1]});
     if (!op) return NULL;
     input_state *state = op->state;
-    *state =
-        (input_state){.input = input, .samples = samples, .rate = tape->with_grad ? dropout : 0};
+    *state = (input_state){.input = input,
+                           .samples = samples,
+                           .rate = tape->with_grad ? layer.dropout : 0,
+                           .linear = layer.linear};
     if (input->dense) {
         pgcn_i_tape_need(tape, w->count, state->rate > 0 ? PGCN_BLOCK_ROWS * input->columns : 0);
         return op->out;

@@ -1,4 +1,4 @@
-/* Batch norm over all rows (the paper's graph networks, and Chameleon's recipe).
+/* Batch norm over all rows (the paper's graph networks, and Chameleon's recipe), and layer norm, row by row.
  *
  *   training:   mean, variance of this batch; y = (x - mean) / sqrt(variance + eps) * gamma + beta
  *   inference:  the running mean and variance of training
@@ -165,5 +165,44 @@ pgcn_i_value *pgcn_i_op_batch_norm(pgcn_i_tape *tape, pgcn_i_value *x, pgcn_i_pa
     state->inv_std = pgcn_i_tape_floats(tape, x->cols);
     state->sums = pgcn_i_tape_floats(tape, 2 * x->cols);
     pgcn_i_tape_need(tape, 2 * x->cols, 0);
+    return op->out;
+}
+
+/* ---- layer norm -------------------------------------------------------------------------------- */
+
+static void layer_norm_rows(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, int worker) {
+    (void)worker;
+    const float *gain = pgcn_i_value_of(tape->params, op->param[0]);
+    const float *shift = pgcn_i_value_of(tape->params, op->param[1]);
+    int64_t c = op->out->cols, together = rows.row ? 1 : rows.count;
+    for (int64_t i = 0; i < rows.count; i += together) {
+        int64_t at = pgcn_i_row(rows, i) * c;
+        tape->kernels->layer_norm_forward(op->out->data + at, op->in[0]->data + at, gain, shift,
+                                          together, c);
+    }
+}
+
+static void layer_norm_backward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_backward_tile tile) {
+    const float *gain = pgcn_i_value_of(tape->params, op->param[0]);
+    int64_t c = op->out->cols;
+    for (int64_t i = 0; i < tile.rows.count; i++)
+        tape->kernels->layer_norm_backward(tile.dx + i * c, tile.partial, tile.g + i * c,
+                                           op->in[0]->data + pgcn_i_row(tile.rows, i) * c, gain, c);
+}
+
+static const pgcn_i_kind layer_norm_kind = {.name = "layer norm",
+                                            .needs = PGCN_I_NEEDS_ROW,
+                                            .forward_rows = layer_norm_rows,
+                                            .backward_rows = layer_norm_backward,
+                                            .backward_reads_in = true};
+
+pgcn_i_value *pgcn_i_op_layer_norm(pgcn_i_tape *tape, pgcn_i_value *x, pgcn_i_param *gain,
+                                   pgcn_i_param *shift) {
+    if (tape->status != PGCN_OK) return NULL;
+    pgcn_i_op *op = pgcn_i_tape_op(
+        tape, &layer_norm_kind,
+        (pgcn_i_ports){.in = {x}, .param = {gain, shift}, .rows = x->rows, .cols = x->cols});
+    if (!op) return NULL;
+    op->partial_floats = 2 * x->cols;
     return op->out;
 }

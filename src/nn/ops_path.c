@@ -169,16 +169,17 @@ static void slab_forward_rows(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows
     residual_rows(tape, op, rows);
 }
 
-/* dr += alpha g for the rows that have a gradient g; into dx where r is the input itself. */
-static void residual_gradient(const pgcn_i_tape *tape, const pgcn_i_op *op, pgcn_i_rows rows,
-                              float *dx) {
+void pgcn_i_residual_gradient(const pgcn_i_tape *tape, const pgcn_i_op *op, float share,
+                              pgcn_i_rows rows, float *dx) {
     const pgcn_i_value *r = op->in[1];
-    bool into_dx = r == op->in[0], add = into_dx || op->add_in[1] || op->live_out;
+    bool into_dx = r == op->in[0];
+    /* where only some rows have a gradient, that of a shared value was set to zero (tape.c) */
+    bool add = into_dx || op->add_in[1] || (op->live_out && r->shared);
     int64_t c = op->out->cols;
     for (int64_t i = 0; i < rows.count; i++) {
         int64_t row = pgcn_i_row(rows, i);
         if (op->live_out && !op->live_out->flag[row]) continue;
-        tape->kernels->scale(into_dx ? dx + i * c : r->grad + row * c, pgcn_i_path_of(op)->alpha,
+        tape->kernels->scale(into_dx ? dx + i * c : r->grad + row * c, share,
                              op->out->grad + row * c, 0, c, add);
     }
 }
@@ -188,7 +189,8 @@ static void sampled_backward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_backward_t
         path_args(tape, op, op->out->grad, pgcn_i_path_of(op)->conv.transition->visits->hop_t);
     args.live = op->live_out ? op->live_out->flag : NULL;
     tape->kernels->pathconv_backward(tile.dx, tile.partial, op->in[0]->data, &args, tile.rows);
-    if (op->in[1]) residual_gradient(tape, op, tile.rows, tile.dx);
+    if (op->in[1])
+        pgcn_i_residual_gradient(tape, op, pgcn_i_path_of(op)->alpha, tile.rows, tile.dx);
 }
 
 /* ---- exact --------------------------------------------------------------------------------- */
@@ -333,13 +335,14 @@ static void exact_backward(pgcn_i_tape *tape, pgcn_i_op *op) {
 
 /* ---- recording ----------------------------------------------------------------------------- */
 
-static const pgcn_i_visits *visits_of(const pgcn_i_op *op) {
-    return pgcn_i_path_of(op)->conv.transition->visits;
+static pgcn_i_reach visited(const pgcn_i_op *op) {
+    const pgcn_i_visits *visits = pgcn_i_path_of(op)->conv.transition->visits;
+    return (pgcn_i_reach){.hop = visits->hop, .hops = visits->k - 1, .n = visits->rows};
 }
 
 #define SAMPLED                                                                                    \
     .needs = PGCN_I_NEEDS_VISITED, .state_bytes = sizeof(pgcn_i_path_state),                       \
-    .refresh = pgcn_i_path_kernel, .visits = visits_of
+    .refresh = pgcn_i_path_kernel, .reach = visited
 #define SAMPLED_BACKWARD                                                                           \
     .backward_all = sampled_backward_all, .backward_rows = sampled_backward,                       \
     .backward_done = pgcn_i_path_kernel_gradient, .backward_reads_in = true

@@ -15,10 +15,8 @@ pgcn_status pgcn_i_params_init(pgcn_i_params *params, int capacity) {
 
 pgcn_i_param *pgcn_i_params_add(pgcn_i_params *params, pgcn_i_param_spec spec, const char *format,
                                 ...) {
-    if (params->count == params->capacity) {
-        params->full = true;
-        return NULL;
-    }
+    params->declared++;
+    if (params->count == params->capacity) return NULL;
     pgcn_i_param *param = &params->param[params->count++];
     *param = (pgcn_i_param){.group = spec.group,
                             .start = spec.start,

@@ -50,8 +50,27 @@ static pgcn_status check_no_regression(const pgcn_trainer *trainer) {
         pgcn_i_items_name(data));
 }
 
+/* What the network cannot do with this data. */
+static pgcn_status check_network(const pgcn_trainer *trainer) {
+    const pgcn_i_network *network = pgcn_i_network_of(&trainer->config);
+    if (trainer->data->task == PGCN_TASK_GRAPH && network->why_no_graphs)
+        return pgcn_i_fail(
+            PGCN_ERR_ARGUMENT,
+            "model is %s and %s is a set of graphs to be classified: %s; choose another model",
+            network->name, trainer->data->name, network->why_no_graphs);
+    if (trainer->data->info.graphs > 1 && pgcn_i_kept_edges(&trainer->config) < 1)
+        return pgcn_i_fail(
+            PGCN_ERR_ARGUMENT,
+            "edge-keep is %g, which draws edges of one graph, and %s has %lld graphs; set "
+            "edge-keep to 1",
+            pgcn_i_kept_edges(&trainer->config), trainer->data->name,
+            (long long)trainer->data->info.graphs);
+    return PGCN_OK;
+}
+
 static pgcn_status check_config(const pgcn_trainer *trainer) {
     const pgcn_config *config = &trainer->config;
+    PGCN_TRY(check_network(trainer));
     if (trainer->data->task == PGCN_TASK_MULTILABEL && config->consistency > 0)
         return pgcn_i_fail(PGCN_ERR_ARGUMENT,
                            "consistency is %g, which compares samples of one class per node, and "

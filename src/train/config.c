@@ -465,6 +465,7 @@ static pgcn_status check_rules(const pgcn_config *config) {
         return pgcn_i_fail(PGCN_ERR_ARGUMENT,
                            "scaling is sum and train-form is sampled: walks are means over "
                            "neighbours; set train-form to exact");
+    PGCN_TRY(pgcn_i_network_check(config));
     if (config->input_norm && config->input_hops <= 0)
         return pgcn_i_fail(PGCN_ERR_ARGUMENT,
                            "input-norm is of smoothed inputs and input-hops is 0; set input-hops");

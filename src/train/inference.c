@@ -81,6 +81,10 @@ static pgcn_status open_runner(pgcn_i_session *s) {
                             s->runner.tape.groups);
 }
 
+static bool has_paths(const pgcn_config *config) {
+    return pgcn_i_network_of(config)->walks && config->scaling != PGCN_SCALING_SUM;
+}
+
 static pgcn_status check_inference(const pgcn_i_session *s) {
     if (s->model->task == PGCN_TASK_GRAPH && !s->data->from.graph_of)
         return pgcn_i_fail(
@@ -88,11 +92,12 @@ static pgcn_status check_inference(const pgcn_i_session *s) {
             "the model predicts a class for every graph of a set of graphs, and data "
             "set %s is a single graph",
             s->data->name);
-    if (s->config.scaling == PGCN_SCALING_SUM && s->inference.draws > 0)
+    if (!has_paths(&s->config) && s->inference.draws > 0)
         return pgcn_i_fail(
             PGCN_ERR_ARGUMENT,
-            "a model that adds up over neighbours (scaling sum, gin) has no paths to "
-            "draw; use inference deterministic");
+            "a model without walks (%s) has no paths to draw; use inference deterministic",
+            s->config.scaling == PGCN_SCALING_SUM ? "scaling sum"
+                                                  : pgcn_i_network_of(&s->config)->name);
     if (s->inference.draws < 0)
         return pgcn_i_fail(PGCN_ERR_ARGUMENT, "draws is %d, expected 0 or more",
                            s->inference.draws);
@@ -106,6 +111,8 @@ static pgcn_status fill_session(pgcn_i_session *s) {
     PGCN_TRY(pgcn_i_pool_new(s->inference.threads, &s->pool));
     PGCN_TRY(make_input(s, &x));
     PGCN_TRY(pgcn_i_spatial_of(&s->spatial, s->data, &s->config));
+    PGCN_TRY(
+        pgcn_i_input_power(&s->input, &s->spatial.exact, pgcn_i_network_powers(&s->config), false));
     if (s->inference.draws == 0 && !s->spatial.has_exact)
         return pgcn_i_fail(PGCN_ERR_ARGUMENT,
                            "a model of node2vec walks has no deterministic form (its walks have a "
@@ -127,7 +134,7 @@ pgcn_status pgcn_i_session_open(pgcn_i_session *s, const pgcn_model *model,
     PGCN_TRY(pgcn_i_kernels_check());
     PGCN_TRY(pgcn_i_seed_check(s->inference.seed));
     s->config.paths_per_layer = false; /* one sample per draw serves all layers */
-    if (s->config.scaling != PGCN_SCALING_SUM)
+    if (has_paths(&s->config))
         s->config.train_form = PGCN_FORM_SAMPLED; /* no backward pass: T^T is not needed */
     pgcn_status status = fill_session(s);
     if (status != PGCN_OK) pgcn_i_session_close(s);

@@ -83,6 +83,7 @@ pgcn_status pgcn_i_trainer_measure(pgcn_trainer *trainer) {
         .weights = trainer->params.arena.bytes + trainer->arena.bytes +
                    trainer->train.views.arena.bytes + trainer->eval.views.arena.bytes,
     };
+    m.graph += pgcn_i_edges_bytes(trainer->train.views.edges);
     if (trainer->feed)
         m.features += trainer->feed->arena.bytes + trainer->train.views.batch->arena.bytes +
                       trainer->eval.views.batch->arena.bytes;

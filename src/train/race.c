@@ -66,12 +66,22 @@ static const char *cannot_be_prepared(const pgcn_dataset *data, const char *step
     return data->from.number ? "the nodes were renumbered" : NULL;
 }
 
+/* Settings of one network mean nothing to another: a family keeps its own. */
+static pgcn_status leave_to(family *f, const pgcn_config *own) {
+    char why[160];
+    snprintf(why, sizeof why, "it is of the network %s, and model is %s",
+             pgcn_network_name(f->config.model), pgcn_network_name(own->model));
+    return leave(f, why);
+}
+
 static pgcn_status enter(const pgcn_race *race, const pgcn_i_recipe *recipe, const pgcn_config *own,
                          family *f) {
     bool depth = pgcn_i_config_has_set(own, "layers");
     *f = (family){.info = recipe->info, .data = race->data, .score = NAN, .loss = NAN};
     pgcn_i_recipe_settings(recipe, depth ? own->layers : 0, &f->config);
     pgcn_i_recipe_measure(&recipe->info, race->data, &f->config);
+    if (pgcn_i_config_has_set(own, "model") && own->model != f->config.model)
+        return leave_to(f, own);
     PGCN_TRY(pgcn_config_overlay(&f->config, own));
     const char *obstacle =
         *f->info.prepare ? cannot_be_prepared(race->data, f->info.prepare) : NULL;
@@ -89,11 +99,12 @@ static int by_operations(const void *a, const void *b) {
     return strcmp(x->info.name, y->info.name);
 }
 
-static pgcn_status enter_all(pgcn_race *race, const pgcn_config *own) {
+static pgcn_status enter_all(pgcn_race *race, const pgcn_config *own, bool all_networks) {
     pgcn_i_arena scratch = {0};
     pgcn_i_recipe *recipe;
     int count = 0;
-    pgcn_status status = pgcn_i_recipe_families(race->data->task, &scratch, &recipe, &count);
+    pgcn_status status =
+        pgcn_i_recipe_families(race->data->task, all_networks, &scratch, &recipe, &count);
     if (status == PGCN_OK) {
         race->family = PGCN_I_ARRAY(&race->arena, family, count > 0 ? count : 1);
         race->running = PGCN_I_ARRAY(&race->arena, int, count > 0 ? count : 1);
@@ -152,11 +163,18 @@ static pgcn_status plan(pgcn_race *race) {
     return PGCN_OK;
 }
 
-pgcn_status pgcn_race_new(const pgcn_dataset *data, const pgcn_config *settings, pgcn_race **out) {
+pgcn_race_opts pgcn_race_opts_default(void) {
+    return (pgcn_race_opts){.size = sizeof(pgcn_race_opts)};
+}
+
+pgcn_status pgcn_race_new_with(const pgcn_dataset *data, const pgcn_config *settings,
+                               const pgcn_race_opts *opts, pgcn_race **out) {
     PGCN_I_NEED(data);
     PGCN_I_NEED(out);
     pgcn_config own;
+    pgcn_race_opts chosen = pgcn_race_opts_default();
     PGCN_TRY(pgcn_i_config_copy(settings, &own));
+    PGCN_TRY(pgcn_i_opts_over(&chosen, sizeof chosen, opts, "pgcn_race_opts_default"));
     pgcn_race *race = pgcn_i_alloc(1, sizeof *race);
     if (!race) return PGCN_ERR_MEMORY;
     race->data = data;
@@ -164,7 +182,7 @@ pgcn_status pgcn_race_new(const pgcn_dataset *data, const pgcn_config *settings,
     race->measure = data->info.measure;
     if (own.select > PGCN_SELECT_LOSS) /* the caller has named one */
         race->measure = (pgcn_measure)((int)own.select - PGCN_SELECT_ACCURACY);
-    pgcn_status status = enter_all(race, &own);
+    pgcn_status status = enter_all(race, &own, chosen.all_networks);
     if (status == PGCN_OK) status = plan(race);
     if (status != PGCN_OK) {
         pgcn_race_free(race);
@@ -172,6 +190,10 @@ pgcn_status pgcn_race_new(const pgcn_dataset *data, const pgcn_config *settings,
     }
     *out = race;
     return PGCN_OK;
+}
+
+pgcn_status pgcn_race_new(const pgcn_dataset *data, const pgcn_config *settings, pgcn_race **out) {
+    return pgcn_race_new_with(data, settings, NULL, out);
 }
 
 void pgcn_race_free(pgcn_race *race) {

@@ -160,11 +160,30 @@ static bool is_for(const pgcn_recipe_info *info, const char *dataset) {
     return false;
 }
 
-/* Goes through the recipes that can be read and are for `dataset`. `visit` returns false to stop. A
- * broken file in the folder is in nobody's way until it is asked for by name. */
-static pgcn_status each_for(const char *dataset,
-                            bool (*visit)(const pgcn_recipe_info *info, void *context),
-                            void *context) {
+/* Which recipes are gone through. */
+typedef struct selection {
+    const char *dataset;
+    int network;  /* -1: of all */
+    bool general; /* those for any data set of the task, too */
+    pgcn_task task;
+} selection;
+
+static bool is_of_task(const pgcn_recipe_info *info, pgcn_task task) {
+    return task == PGCN_TASK_NONE || strcmp(info->task, pgcn_task_name(task)) == 0;
+}
+
+static bool is_selected(const selection *s, const pgcn_i_recipe *recipe) {
+    const pgcn_recipe_info *info = &recipe->info;
+    if (s->network >= 0 && recipe->config.model != s->network) return false;
+    if (strcmp(info->dataset, "any") == 0) return s->general && is_of_task(info, s->task);
+    return is_for(info, s->dataset);
+}
+
+/* Goes through the recipes that can be read and are selected. `visit` returns false to stop. A broken
+ * file in the folder is in nobody's way until it is asked for by name. */
+static pgcn_status each_of(const selection *s,
+                           bool (*visit)(const pgcn_recipe_info *info, void *context),
+                           void *context) {
     pgcn_i_buffer names;
     pgcn_i_recipe recipe;
     int count;
@@ -173,9 +192,7 @@ static pgcn_status each_for(const char *dataset,
     bool more = true;
     for (int i = 0; i < count && more && status != PGCN_ERR_MEMORY; i++) {
         status = read_named(((const recipe_name *)names.data)[i].text, &recipe);
-        if (status == PGCN_OK && strcmp(recipe.info.dataset, "any") != 0 &&
-            is_for(&recipe.info, dataset))
-            more = visit(&recipe.info, context);
+        if (status == PGCN_OK && is_selected(s, &recipe)) more = visit(&recipe.info, context);
     }
     pgcn_i_buffer_free(&names);
     return status == PGCN_ERR_MEMORY ? status : PGCN_OK;
@@ -195,62 +212,112 @@ static pgcn_status known_as(const char *dataset, char out[DATASET_BYTES]) {
         PGCN_TRY(read_named(dataset, &recipe));
         if (is_for(&recipe.info, dataset)) return PGCN_OK;
     }
-    return each_for(dataset, take_first_word, out);
+    return each_of(&(selection){.dataset = dataset, .network = -1}, take_first_word, out);
 }
-
-static bool list_name(const pgcn_recipe_info *info, void *context) {
-    char *list = context;
-    size_t length = strlen(list);
-    snprintf(list + length, 512 - length, "%s%s", length > 0 ? ", " : "", info->name);
-    return true;
-}
-
-static pgcn_status fail_unknown(const char *word, const char *dataset) {
-    char list[512] = "";
-    if (dataset) PGCN_TRY(each_for(dataset, list_name, list));
-    return pgcn_i_fail(PGCN_ERR_ARGUMENT,
-                       "there is no recipe '%s'%s%s%s%s ('pathgcn recipes' lists all; a file is "
-                       "given with a / in its path or the ending .recipe)",
-                       word, dataset ? " for data set " : "", dataset ? dataset : "",
-                       *list ? "; there are " : "", list);
-}
-
-/* A name as it is, or else a family: `paper` of cora is paper-cora, `full` is cora-full, and
- * `paper-full` is paper-cora-full. */
-static pgcn_status find_name(const char *word, const char *dataset, char out[PGCN_I_NAME_BYTES]) {
-    char known[DATASET_BYTES];
-    size_t dash = strcspn(word, "-");
-    if (strlen(word) >= 64) return fail_unknown(word, dataset);
-    snprintf(out, PGCN_I_NAME_BYTES, "%s", word);
-    if (exists(out)) return PGCN_OK;
-    if (!dataset) return fail_unknown(word, NULL);
-    PGCN_TRY(known_as(dataset, known));
-    snprintf(out, PGCN_I_NAME_BYTES, "%s-%s", known, word);
-    if (exists(out)) return PGCN_OK;
-    snprintf(out, PGCN_I_NAME_BYTES, "%s-%s", word, known);
-    if (exists(out)) return PGCN_OK;
-    snprintf(out, PGCN_I_NAME_BYTES, "%.*s-%s%s", (int)dash, word, known, word + dash);
-    return exists(out) ? PGCN_OK : fail_unknown(word, dataset);
-}
-
-/* ---- loading --------------------------------------------------------------------------------------- */
 
 /* What a recipe is wanted for. */
 typedef struct wanted {
     const char *recipe;  /* as the caller says it; NULL: what suits */
     const char *dataset; /* NULL: whatever the recipe is for */
     pgcn_task task;      /* PGCN_TASK_NONE: the same */
+    int network;         /* its number; -1: not named */
+    bool numbered;       /* the split is one of the numbered ones */
 } wanted;
+
+/* The network whose recipes are looked for: the first where none is named. */
+static int network_of(const wanted *w) {
+    return w->network > 0 ? w->network : 0;
+}
+static const char *network_name(const wanted *w) {
+    return pgcn_network_name(network_of(w));
+}
+
+enum { LIST_BYTES = 512 };
+static bool list_name(const pgcn_recipe_info *info, void *context) {
+    char *list = context;
+    size_t length = strlen(list);
+    snprintf(list + length, LIST_BYTES - length, "%s%s", length > 0 ? ", " : "", info->name);
+    return true;
+}
+
+/* " (did you mean any-alike?)", or "". */
+static pgcn_status hint_at(const char *word, char out[128]) {
+    pgcn_i_buffer names;
+    int count;
+    size_t distance = SIZE_MAX;
+    PGCN_TRY(all_names(&names, &count));
+    *out = '\0';
+    for (int i = 0; i < count && *word; i++) {
+        const char *name = ((const recipe_name *)names.data)[i].text;
+        if (pgcn_spelling_nearer(word, name, &distance))
+            snprintf(out, 128, " (did you mean %.64s?)", name);
+    }
+    pgcn_i_buffer_free(&names);
+    return PGCN_OK;
+}
+
+static pgcn_status fail_unknown(const wanted *w) {
+    char list[LIST_BYTES] = "", hint[128];
+    const char *dataset = w->dataset;
+    const selection own = {dataset, network_of(w), w->network > 0, w->task};
+    if (dataset) PGCN_TRY(each_of(&own, list_name, list));
+    PGCN_TRY(hint_at(w->recipe, hint));
+    return pgcn_i_fail(PGCN_ERR_ARGUMENT,
+                       "there is no recipe '%s'%s%s%s%s%s%s%s ('pathgcn recipes' lists all; a file "
+                       "is given with a / in its path or the ending .recipe)",
+                       w->recipe, w->network > 0 ? " of network " : "",
+                       w->network > 0 ? network_name(w) : "", dataset ? " for data set " : "",
+                       dataset ? dataset : "", hint, *list ? "; there are " : "", list);
+}
+
+/* A family: with the prefix "" `paper` of cora is paper-cora, `full` is cora-full, and `paper-full` is
+ * paper-cora-full; with the prefix "gcn-" `authors` is gcn-authors-cora. */
+static bool is_family(const char *prefix, const char *word, const char *dataset,
+                      char out[PGCN_I_NAME_BYTES]) {
+    snprintf(out, PGCN_I_NAME_BYTES, "%s%s-%s", prefix, dataset, word);
+    if (exists(out)) return true;
+    snprintf(out, PGCN_I_NAME_BYTES, "%s%s-%s", prefix, word, dataset);
+    if (exists(out)) return true;
+    for (const char *dash = strchr(word, '-'); dash; dash = strchr(dash + 1, '-')) {
+        snprintf(out, PGCN_I_NAME_BYTES, "%s%.*s-%s%s", prefix, (int)(dash - word), word, dataset,
+                 dash);
+        if (exists(out)) return true;
+    }
+    return false;
+}
+
+/* A word that means a recipe of the wanted network. */
+static bool is_of_network(const wanted *w, const char *dataset, char out[PGCN_I_NAME_BYTES]) {
+    char prefix[32];
+    snprintf(prefix, sizeof prefix, "%s-", network_name(w));
+    if (strcmp(w->recipe, "full") == 0)
+        return is_family(prefix, "authors-full", dataset, out) ||
+               is_family(prefix, "authors-like-full", dataset, out);
+    if (is_family(prefix, w->recipe, dataset, out)) return true;
+    snprintf(out, PGCN_I_NAME_BYTES, "%s%s", prefix, w->recipe);
+    return exists(out);
+}
+
+/* The name that is meant: as it is, or else a family, of the wanted network before others. */
+static pgcn_status find_name(const wanted *w, char out[PGCN_I_NAME_BYTES]) {
+    char known[DATASET_BYTES] = "";
+    if (strlen(w->recipe) >= 64) return fail_unknown(w);
+    snprintf(out, PGCN_I_NAME_BYTES, "%s", w->recipe);
+    if (exists(out)) return PGCN_OK;
+    if (w->dataset) PGCN_TRY(known_as(w->dataset, known));
+    if (w->network > 0 && is_of_network(w, known, out)) return PGCN_OK;
+    if (w->dataset && is_family("", w->recipe, known, out)) return PGCN_OK;
+    return fail_unknown(w);
+}
+
+/* ---- loading --------------------------------------------------------------------------------------- */
 
 static void nothing_known(const wanted *w, pgcn_i_recipe *out) {
     *out = (pgcn_i_recipe){.config = pgcn_config_default(),
                            .info = {.name = "none", .origin = "built in"}};
     snprintf(out->info.task, sizeof out->info.task, "%s",
              pgcn_task_name(w->task == PGCN_TASK_NONE ? PGCN_TASK_NODE : w->task));
-}
-
-static bool is_of_task(const pgcn_recipe_info *info, pgcn_task task) {
-    return task == PGCN_TASK_NONE || strcmp(info->task, pgcn_task_name(task)) == 0;
+    out->config.model = network_of(w);
 }
 
 /* The recipe called `name`, if there is one and it suits. */
@@ -275,20 +342,72 @@ static pgcn_status read_default(const wanted *w, pgcn_i_recipe *out) {
     return PGCN_OK;
 }
 
-static pgcn_status read_wanted(const wanted *w, pgcn_i_recipe *out) {
-    const char *recipe = w->recipe, *dataset = w->dataset;
-    char name[PGCN_I_NAME_BYTES];
-    if (recipe && strcmp(recipe, "none") == 0) {
-        nothing_known(w, out);
-        return PGCN_OK;
+/* "it has gcn-authors-cora, gcn-default": what there is of the wanted network for the data. */
+static pgcn_status fail_network(const wanted *w, const char *why) {
+    char list[LIST_BYTES] = "";
+    const selection own = {w->dataset ? w->dataset : "", network_of(w), true, w->task};
+    PGCN_TRY(each_of(&own, list_name, list));
+    return pgcn_i_fail(PGCN_ERR_ARGUMENT, "%s; %s has %s here, and none starts from the defaults",
+                       why, network_name(w), *list ? list : "no recipe");
+}
+
+/* The first of `names` that there is and that suits: of the wanted network, data set and task. */
+static pgcn_status read_first(const wanted *w, char names[][PGCN_I_NAME_BYTES], int count,
+                              pgcn_i_recipe *out) {
+    char why[160];
+    for (int i = 0; i < count; i++) {
+        bool suits;
+        PGCN_TRY(read_if_suited(names[i], w, out, &suits));
+        if (suits && out->config.model == w->network) return PGCN_OK;
     }
-    bool file = recipe && (strchr(recipe, '/') || ends_in_recipe(recipe));
-    if (!file && folder() && !pgcn_i_is_directory(folder()))
-        return pgcn_i_fail(PGCN_ERR_IO, "PATHGCN_RECIPES is '%s', which is no folder", folder());
-    if (!recipe)
-        return read_default(&(wanted){.dataset = dataset ? dataset : "", .task = w->task}, out);
-    if (!file) PGCN_TRY(find_name(recipe, dataset, name));
-    PGCN_TRY(file ? read_file(recipe, out) : read_named(name, out));
+    snprintf(why, sizeof why, "network %s has no recipe for data set %.64s, nor one for any%s%s",
+             network_name(w), w->dataset, w->task == PGCN_TASK_NONE ? "" : " of the task ",
+             w->task == PGCN_TASK_NONE ? "" : pgcn_task_name(w->task));
+    return fail_network(w, why);
+}
+
+/* What a network other than the first is trained with: what its authors published for the data set,
+ * what comes near to it, or what it has for any data (`general` alone). A recipe with the bare name of
+ * the network is one for any data, too. */
+static pgcn_status read_of_network(const wanted *w, bool general, pgcn_i_recipe *out) {
+    static const char *const kinds[] = {"authors", "authors-like"};
+    char names[7][PGCN_I_NAME_BYTES], known[DATASET_BYTES];
+    const char *network = network_name(w);
+    int count = 0;
+    PGCN_TRY(known_as(w->dataset, known));
+    for (int full = w->numbered; full >= 0 && !general; full--)
+        for (int i = 0; i < 2; i++)
+            snprintf(names[count++], sizeof *names, "%s-%s-%s%s", network, kinds[i], known,
+                     full ? "-full" : "");
+    snprintf(names[count++], sizeof *names, "%s-default-%s", network, pgcn_task_name(w->task));
+    snprintf(names[count++], sizeof *names, "%s-default", network);
+    snprintf(names[count++], sizeof *names, "%s", network);
+    return read_first(w, names, count, out);
+}
+
+/* What suits, where nothing is named. */
+static pgcn_status read_suited(const wanted *w, pgcn_i_recipe *out) {
+    bool general = w->recipe != NULL; /* "default" */
+    wanted suited = *w;
+    if (!suited.dataset) suited.dataset = "";
+    return w->network > 0 ? read_of_network(&suited, general, out) : read_default(&suited, out);
+}
+
+static pgcn_status check_network(const wanted *w, const pgcn_i_recipe *recipe) {
+    char why[240];
+    if (w->network < 0 || recipe->config.model == w->network) return PGCN_OK;
+    snprintf(why, sizeof why, "recipe %s is of the network %s, and model is %s", recipe->info.name,
+             pgcn_network_name(recipe->config.model), network_name(w));
+    return fail_network(w, why);
+}
+
+/* A recipe that is named, by a file or by its name. */
+static pgcn_status read_by_name(const wanted *w, bool file, pgcn_i_recipe *out) {
+    const char *dataset = w->dataset;
+    char name[PGCN_I_NAME_BYTES];
+    if (!file) PGCN_TRY(find_name(w, name));
+    PGCN_TRY(file ? read_file(w->recipe, out) : read_named(name, out));
+    PGCN_TRY(check_network(w, out));
     pgcn_recipe_info *info = &out->info;
     if (!is_of_task(info, w->task))
         return pgcn_i_fail(PGCN_ERR_ARGUMENT,
@@ -302,6 +421,19 @@ static pgcn_status read_wanted(const wanted *w, pgcn_i_recipe *out) {
                              "recipe %s is for data set %s and not for %s; to use it all the same, "
                              "give it as a file",
                              info->name, info->dataset, dataset);
+}
+
+static pgcn_status read_wanted(const wanted *w, pgcn_i_recipe *out) {
+    const char *recipe = w->recipe;
+    if (recipe && strcmp(recipe, "none") == 0) {
+        nothing_known(w, out);
+        return PGCN_OK;
+    }
+    bool file = recipe && (strchr(recipe, '/') || ends_in_recipe(recipe));
+    if (!file && folder() && !pgcn_i_is_directory(folder()))
+        return pgcn_i_fail(PGCN_ERR_IO, "PATHGCN_RECIPES is '%s', which is no folder", folder());
+    bool suited = !recipe || (w->network > 0 && strcmp(recipe, "default") == 0);
+    return suited ? read_suited(w, out) : read_by_name(w, file, out);
 }
 
 static pgcn_status load_as(pgcn_i_recipe *found, wanted w, int layers, pgcn_config *out,
@@ -320,8 +452,24 @@ static pgcn_status load_as(pgcn_i_recipe *found, wanted w, int layers, pgcn_conf
     return PGCN_OK;
 }
 
-pgcn_status pgcn_i_recipe_families(pgcn_task task, pgcn_i_arena *arena, pgcn_i_recipe **out,
-                                   int *count) {
+/* "gcn-default", "gcn-default-graph" */
+static bool is_default_of_network(const char *name) {
+    const char *network;
+    for (int i = 0; (network = pgcn_network_name(i)); i++) {
+        char prefix[64];
+        int length = snprintf(prefix, sizeof prefix, "%s-default", network);
+        if (strncmp(name, prefix, (size_t)length) == 0 && strchr("-", name[length])) return true;
+    }
+    return false;
+}
+
+bool pgcn_recipe_races(const pgcn_recipe_info *info, bool all_networks) {
+    return info && strcmp(info->dataset, "any") == 0 &&
+           (all_networks || !is_default_of_network(info->name));
+}
+
+pgcn_status pgcn_i_recipe_families(pgcn_task task, bool all_networks, pgcn_i_arena *arena,
+                                   pgcn_i_recipe **out, int *count) {
     pgcn_i_buffer names;
     int all;
     PGCN_TRY(all_names(&names, &all));
@@ -331,7 +479,7 @@ pgcn_status pgcn_i_recipe_families(pgcn_task task, pgcn_i_arena *arena, pgcn_i_r
     for (int i = 0; i < all && status == PGCN_OK; i++) {
         pgcn_i_recipe *next = &(*out)[*count];
         status = read_named(((const recipe_name *)names.data)[i].text, next);
-        if (status == PGCN_OK && strcmp(next->info.dataset, "any") == 0 &&
+        if (status == PGCN_OK && pgcn_recipe_races(&next->info, all_networks) &&
             is_of_task(&next->info, task))
             (*count)++;
     }
@@ -347,21 +495,63 @@ static pgcn_status load(wanted w, int layers, pgcn_config *out, pgcn_recipe_info
     return status;
 }
 
-pgcn_status pgcn_recipe_load(const char *recipe, const char *dataset, int layers, pgcn_config *out,
+pgcn_recipe_query pgcn_recipe_query_default(void) {
+    return (pgcn_recipe_query){.size = sizeof(pgcn_recipe_query)};
+}
+
+static pgcn_status network_named(const char *name, int *out) {
+    *out = -1;
+    if (!name) return PGCN_OK;
+    for (int i = 0; pgcn_network_name(i); i++)
+        if (strcmp(pgcn_network_name(i), name) == 0) *out = i;
+    if (*out >= 0) return PGCN_OK;
+    return pgcn_i_fail(PGCN_ERR_ARGUMENT, "there is no network '%.64s', expected %s", name,
+                       pgcn_i_network_names());
+}
+
+/* Whether the split of the training is one of those that have numbers. */
+static bool is_numbered(const pgcn_recipe_query *query) {
+    const pgcn_dataset *data = query->data;
+    if (query->split && strcmp(query->split, "auto") != 0)
+        return strcmp(query->split, "public") != 0;
+    return data && data->splits > 0 && strcmp(data->split[0].name, "public") != 0;
+}
+
+pgcn_status pgcn_recipe_find(const pgcn_recipe_query *given, pgcn_config *out,
                              pgcn_recipe_info *info) {
     PGCN_I_NEED(out);
-    return load((wanted){recipe, dataset, PGCN_TASK_NONE}, layers, out, info);
+    pgcn_recipe_query query = pgcn_recipe_query_default();
+    pgcn_recipe_info used;
+    PGCN_TRY(pgcn_i_opts_over(&query, sizeof query, given, "pgcn_recipe_query_default"));
+    const pgcn_dataset *data = query.data;
+    wanted w = {.recipe = query.recipe,
+                .dataset = data ? data->name : query.dataset,
+                .task = data ? data->task : PGCN_TASK_NONE,
+                .numbered = is_numbered(&query)};
+    PGCN_TRY(network_named(query.network, &w.network));
+    PGCN_TRY(load(w, query.layers, out, &used));
+    if (data) pgcn_i_recipe_measure(&used, data, out);
+    if (info) *info = used;
+    return PGCN_OK;
+}
+
+pgcn_status pgcn_recipe_load(const char *recipe, const char *dataset, int layers, pgcn_config *out,
+                             pgcn_recipe_info *info) {
+    pgcn_recipe_query query = pgcn_recipe_query_default();
+    query.recipe = recipe;
+    query.dataset = dataset;
+    query.layers = layers;
+    return pgcn_recipe_find(&query, out, info);
 }
 
 pgcn_status pgcn_recipe_for(const char *recipe, const pgcn_dataset *data, int layers,
                             pgcn_config *out, pgcn_recipe_info *info) {
     PGCN_I_NEED(data);
-    PGCN_I_NEED(out);
-    pgcn_recipe_info used;
-    PGCN_TRY(load((wanted){recipe, data->name, data->task}, layers, out, &used));
-    pgcn_i_recipe_measure(&used, data, out);
-    if (info) *info = used;
-    return PGCN_OK;
+    pgcn_recipe_query query = pgcn_recipe_query_default();
+    query.recipe = recipe;
+    query.data = data;
+    query.layers = layers;
+    return pgcn_recipe_find(&query, out, info);
 }
 
 void pgcn_i_recipe_measure(const pgcn_recipe_info *info, const pgcn_dataset *data,

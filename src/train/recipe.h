@@ -46,10 +46,10 @@ void pgcn_i_recipe_settings(const pgcn_i_recipe *recipe, int layers, pgcn_config
 /* A recipe for any data that selects by accuracy means the measure of the data. */
 void pgcn_i_recipe_measure(const pgcn_recipe_info *info, const pgcn_dataset *data,
                            pgcn_config *config);
-/* Every recipe for any data set of that task, by alphabet: *count of them in `arena`. One that cannot be
- * read is an error: it would be missed silently. */
-pgcn_status pgcn_i_recipe_families(pgcn_task task, pgcn_i_arena *arena, pgcn_i_recipe **out,
-                                   int *count);
+/* Every recipe that races for that task (pgcn_recipe_races), by alphabet: *count of them in `arena`. One
+ * that cannot be read is an error: it would be missed silently. */
+pgcn_status pgcn_i_recipe_families(pgcn_task task, bool all_networks, pgcn_i_arena *arena,
+                                   pgcn_i_recipe **out, int *count);
 
 /* The task that the head names; a node's if it names none. */
 pgcn_task pgcn_i_recipe_task(const pgcn_recipe_info *info);

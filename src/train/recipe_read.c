@@ -123,6 +123,9 @@ static pgcn_status setting_line(parser *p, const char *key, const char *value) {
     PGCN_TRY(once(&p->field_line[i], p, key));
     if (section && strcmp(key, "layers") == 0)
         return pgcn_i_fail(PGCN_ERR_FORMAT, "layers is what the section is for; leave it out");
+    if (section && strcmp(key, "model") == 0)
+        return pgcn_i_fail(PGCN_ERR_FORMAT, "a recipe belongs to one network; put model before the "
+                                            "first section, or write a recipe for each");
     return PGCN_OK;
 }
 

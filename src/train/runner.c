@@ -9,8 +9,8 @@ pgcn_status pgcn_i_runner_open(pgcn_i_runner *runner, const pgcn_i_runner_opts *
     pgcn_i_tape *tape = &runner->tape;
     *runner = (pgcn_i_runner){.pool = opts->pool, .several = opts->several};
     PGCN_TRY(pgcn_i_views_open(&runner->views, &opts->views));
-    PGCN_TRY(pgcn_i_tape_init(tape, opts->pool, opts->params, pgcn_i_network_ops(config),
-                              opts->views.training));
+    PGCN_TRY(pgcn_i_tape_init(tape, opts->pool, opts->params,
+                              pgcn_i_network_ops(config, opts->params), opts->views.training));
     tape->seed = config->seed;
     tape->samples = runner->views.view.samples;
     tape->groups = runner->views.view.groups;

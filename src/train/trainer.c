@@ -306,6 +306,7 @@ static pgcn_i_runner_opts runner_opts(pgcn_trainer *trainer, bool training) {
     const pgcn_dataset *data = trainer->data;
     const pgcn_config *config = &trainer->config;
     bool sampled = training ? config->train_form == PGCN_FORM_SAMPLED : !trainer->spatial.has_exact;
+    bool keeps_some = training && pgcn_i_kept_edges(config) < 1;
     return (pgcn_i_runner_opts){.config = config,
                                 .params = &trainer->params,
                                 .pool = trainer->pool,
@@ -319,7 +320,8 @@ static pgcn_i_runner_opts runner_opts(pgcn_trainer *trainer, bool training) {
                                           .graphs = config->batch,
                                           .sampled = sampled,
                                           .per_layer = training && config->paths_per_layer,
-                                          .training = training}};
+                                          .training = training,
+                                          .edges = keeps_some ? config : NULL}};
 }
 
 static pgcn_status open_runners(pgcn_trainer *trainer) {
@@ -369,11 +371,24 @@ static pgcn_status set_up_input(pgcn_trainer *trainer, bool with_columns) {
                                        : pgcn_i_means_of(x, mask, trainer->fill);
     pgcn_i_free(mask);
     if (status == PGCN_OK) status = pgcn_i_fill_absent(x, trainer->fill, &scratch, &filled);
+    int powers = pgcn_i_network_powers(&trainer->config);
     if (status == PGCN_OK)
-        status = pgcn_i_input_new(&filled, trainer->config.normalise, standard, with_columns,
-                                  &trainer->input);
+        status = pgcn_i_input_new(&filled, trainer->config.normalise, standard,
+                                  with_columns && powers == 0, &trainer->input);
+    if (status == PGCN_OK)
+        status = pgcn_i_input_power(&trainer->input, &trainer->spatial.exact, powers, with_columns);
     pgcn_i_arena_free(&scratch);
     return status;
+}
+
+/* Of a network that reads the spectrum of the graph: the start of its buffer may be a given bound. */
+static pgcn_status set_up_eigenvalue(const pgcn_trainer *trainer) {
+    float *value = pgcn_i_network_eigenvalue(&trainer->params);
+    double largest;
+    if (!value || *value > 0) return PGCN_OK;
+    PGCN_TRY(pgcn_i_laplacian_largest(&trainer->spatial.exact, &largest));
+    *value = (float)largest;
+    return PGCN_OK;
 }
 
 static bool in_batches(const pgcn_trainer *trainer) {
@@ -403,6 +418,7 @@ static pgcn_status set_up(pgcn_trainer *trainer) {
     pgcn_i_network_start(&trainer->params, config);
     /* batches are indexed by column when they are gathered */
     PGCN_TRY(set_up_input(trainer, !in_batches(trainer)));
+    PGCN_TRY(set_up_eigenvalue(trainer));
     PGCN_TRY(set_up_feed(trainer));
     PGCN_TRY(open_runners(trainer));
     if (selects_by_tally(config)) PGCN_TRY(tally_parts(trainer, trainer->tally));

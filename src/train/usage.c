@@ -90,12 +90,18 @@ static bool drops_at_the_end(const pgcn_i_usage *u) {
 static bool has_one_layer(const pgcn_i_usage *u) {
     return u->config->layers == 1;
 }
-/* Where graphs are classified the last layer's results are dropped, too. */
-static bool has_nothing_hidden(const pgcn_i_usage *u) {
-    return has_one_layer(u) && u->task != PGCN_TASK_GRAPH && u->task != PGCN_TASK_NONE;
-}
 static bool classifies_nodes(const pgcn_i_usage *u) {
     return u->task == PGCN_TASK_NODE || u->task == PGCN_TASK_MULTILABEL;
+}
+/* Where graphs are classified the last layer's results are dropped, too. */
+static bool has_nothing_hidden(const pgcn_i_usage *u) {
+    int from = pgcn_i_network_of(u->config)->hidden_from;
+    return u->config->layers < (from > 0 ? from : 2) && u->task != PGCN_TASK_GRAPH &&
+           u->task != PGCN_TASK_NONE;
+}
+/* Where the only layer reads the features, and is the last one too. */
+static bool is_first_and_last(const pgcn_i_usage *u) {
+    return has_one_layer(u) && pgcn_i_network_of(u->config)->hidden_from > 2 && classifies_nodes(u);
 }
 static bool has_no_direction(const pgcn_i_usage *u) {
     return u->data && !u->data->graph->directed;
@@ -144,7 +150,8 @@ static const reason
     one_step = {has_one_step, "a walk of one step has no step before it", "set path-length to at least 3"},
     last_dropout = {drops_at_the_end, "dropout-last is given, and this network drops before its last layer only", "leave out dropout-last"},
     one_layer = {has_one_layer, "layers is 1", "set layers to at least 2"},
-    nothing_hidden = {has_nothing_hidden, "layers is 1, and the last layer has dropout-last", "set layers to at least 2"},
+    nothing_hidden = {has_nothing_hidden, "no layer is hidden between the first and the last", "raise layers"},
+    only_layer = {is_first_and_last, "the last layer is the first one too, and has dropout", "set layers to at least 2"},
     nodes = {classifies_nodes, "nodes are classified, not graphs", ""},
     undirected = {has_no_direction, "the graph is undirected", "load it as NAME:directed"},
     unweighted = {has_no_weights, "the edges have no weights", "set walk to uniform"},
@@ -176,7 +183,7 @@ static const struct rule {
     {"return-p", &first_order, "1"}, {"inout-q", &first_order, "1"},
     {"return-p", &one_step, "1"}, {"inout-q", &one_step, "1"},
     {"walk", &unweighted, NULL}, {"direction", &undirected, "forward"},
-    {"dropout", &last_dropout, "0"}, {"dropout-hidden", &nothing_hidden, "0"},
+    {"dropout", &last_dropout, "0"}, {"dropout-hidden", &nothing_hidden, "0"}, {"dropout-last", &only_layer, "-1"},
     {"paths-per-layer", &one_layer, "no"},
     {"readout", &nodes, NULL}, {"batch", &one_graph, "0"}, {"steps", &one_graph, "0"},
     {"samples", &equal_samples, "1"},

@@ -25,7 +25,8 @@ pgcn_status pgcn_i_spatial_init(pgcn_i_spatial *spatial, const pgcn_graph *graph
             graph,
             (pgcn_i_transition_opts){.self_loops = config->self_loops,
                                      .weighted = config->walk != PGCN_WALK_UNIFORM,
-                                     .scaling = config->scaling},
+                                     .scaling = config->scaling,
+                                     .empty_rows = pgcn_i_network_of(config)->empty_rows},
             &spatial->arena, &spatial->exact, back ? &spatial->exact_t : NULL, &spatial->degree);
     if (status != PGCN_OK) {
         pgcn_i_spatial_free(spatial);

@@ -21,6 +21,10 @@ static pgcn_i_transition transition_of(const pgcn_i_views *views, int samples) {
         transition.exact = &views->batch->exact;
         transition.exact_t = &views->batch->exact_t;
     }
+    if (views->edges) {
+        transition.exact = pgcn_i_edges_kept(views->edges, false);
+        transition.exact_t = pgcn_i_edges_kept(views->edges, true);
+    }
     return transition;
 }
 
@@ -33,6 +37,7 @@ static pgcn_status open_transitions(pgcn_i_views *views, const pgcn_i_views_opts
     for (; views->samplers < samplers; views->samplers++)
         PGCN_TRY(pgcn_i_visits_new(&opts->spatial->walker, subset, opts->samples, opts->training,
                                    &views->visits[views->samplers]));
+    if (opts->edges) PGCN_TRY(pgcn_i_edges_new(opts->spatial, opts->edges, &views->edges));
     for (int l = 0; l < opts->layers; l++) {
         views->transitions[l] = transition_of(views, opts->samples);
         if (opts->sampled) views->transitions[l].visits = views->visits[opts->per_layer ? l : 0];
@@ -72,6 +77,7 @@ pgcn_status pgcn_i_views_open(pgcn_i_views *views, const pgcn_i_views_opts *opts
 
 void pgcn_i_views_close(pgcn_i_views *views) {
     for (int l = 0; l < views->samplers; l++) pgcn_i_visits_free(views->visits[l]);
+    pgcn_i_edges_free(views->edges);
     pgcn_i_batch_free(views->batch);
     pgcn_i_arena_free(&views->arena);
     *views = (pgcn_i_views){.samplers = 0};
@@ -98,6 +104,7 @@ void pgcn_i_views_draw(pgcn_i_views *views, pgcn_i_pool *pool, pgcn_i_path_draw 
         pgcn_i_visits_sample(views->visits[l], &views->spatial->walker, pool, draw,
                              views->view.degree);
     }
+    if (views->edges) pgcn_i_edges_draw(views->edges, pool, draw.seed, draw.step);
     views->drawn = draw;
     views->is_drawn = true;
 }

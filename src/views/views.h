@@ -36,6 +36,14 @@ pgcn_status pgcn_i_column_arrays_new(pgcn_i_arena *arena, int64_t columns, int64
                                      pgcn_i_column_arrays *out);
 void pgcn_i_input_index(pgcn_i_input *input, pgcn_i_column_arrays arrays);
 
+/* ---- features times powers of T (powers.c) ------------------------------------------------------- */
+
+/* The input of T^powers X, in place of that of X: sparse where that is smaller. */
+pgcn_status pgcn_i_input_power(pgcn_i_input **input, const pgcn_i_csr *t, int powers,
+                               bool with_columns);
+/* The largest eigenvalue of I - T, for a symmetric T, by power iteration from a fixed start. */
+pgcn_status pgcn_i_laplacian_largest(const pgcn_i_csr *t, double *out);
+
 /* ---- the graph side (spatial.c) ------------------------------------------------------------------ */
 
 typedef struct pgcn_i_spatial {
@@ -57,6 +65,18 @@ void pgcn_i_spatial_free(pgcn_i_spatial *spatial);
 /* Its exact form, for `samples` stacked copies of the nodes. */
 pgcn_i_transition pgcn_i_spatial_transition(const pgcn_i_spatial *spatial, int samples);
 int64_t pgcn_i_spatial_bytes(const pgcn_i_spatial *spatial);
+
+/* ---- some of the edges (edges.c) ----------------------------------------------------------------- */
+
+/* The exact transition on a share of the edges, drawn anew for each step: DropEdge. */
+typedef struct pgcn_i_edges pgcn_i_edges;
+pgcn_status pgcn_i_edges_new(const pgcn_i_spatial *spatial, const pgcn_config *config,
+                             pgcn_i_edges **out);
+void pgcn_i_edges_free(pgcn_i_edges *edges);
+/* Both matrices stay where they are; a draw changes what they hold. */
+const pgcn_i_csr *pgcn_i_edges_kept(const pgcn_i_edges *edges, bool transposed);
+void pgcn_i_edges_draw(pgcn_i_edges *edges, pgcn_i_pool *pool, uint64_t seed, int64_t step);
+int64_t pgcn_i_edges_bytes(const pgcn_i_edges *edges);
 
 /* ---- targets (batch.c) ----------------------------------------------------------------------------- */
 
@@ -119,10 +139,11 @@ typedef struct pgcn_i_views_opts {
     bool per_graph; /* graphs are classified */
     int layers;
     int samples;
-    int64_t graphs; /* of a set: at most N at a time; 0: all */
-    bool sampled;   /* paths are drawn; otherwise the exact transition is used */
-    bool per_layer; /* each layer draws paths of its own */
-    bool training;  /* a backward pass: transposes, and the columns of sparse features */
+    int64_t graphs;           /* of a set: at most N at a time; 0: all */
+    bool sampled;             /* paths are drawn; otherwise the exact transition is used */
+    bool per_layer;           /* each layer draws paths of its own */
+    bool training;            /* a backward pass: transposes, and the columns of sparse features */
+    const pgcn_config *edges; /* of one graph: a step keeps some of the edges; NULL: all of them */
 } pgcn_i_views_opts;
 
 /* Makes one view after the other. */
@@ -137,6 +158,7 @@ typedef struct pgcn_i_views {
     pgcn_i_transition *transitions; /* [layers] */
     int samplers;                   /* visit lists: 0 (exact), 1, or one per layer */
     pgcn_i_visits **visits;         /* [samplers] */
+    pgcn_i_edges *edges;            /* NULL: all of them */
     pgcn_i_path_draw drawn;         /* what they hold, if */
     bool is_drawn;
 } pgcn_i_views;

@@ -62,6 +62,16 @@ static const struct {
     {"recompute", {"yes", "no"}, {"1.0", "", "no "}},
     {"bf16", {"yes", "no"}, {"16", "", "float"}},
     {"eps", {"0.5", "-1"}, {"-101", "1e3", "none"}},
+    {"bias", {"yes", "no"}, {"2", "", "none"}},
+    {"layer-norm", {"yes", "no"}, {"2", "", "batch"}},
+    {"self-mix", {"yes", "no"}, {"2", "", "both"}},
+    {"edge-keep", {"0.001", "1"}, {"0", "1.5", "all"}},
+    {"powers", {"0", "1000"}, {"-1", "1001", "2.5"}},
+    {"order", {"0", "100"}, {"-1", "101", "1.5"}},
+    {"eigenvalue", {"power", "two"}, {"2", "", "three"}},
+    {"lambda", {"0", "100"}, {"-1", "101", "x"}},
+    {"skip", {"yes", "no"}, {"2", "", "maybe"}},
+    {"jump", {"concat", "max"}, {"sum", "", "1"}},
     {"class-weights", {"balanced", "1,0.5,3"}, {"1,,2", "", "0,1"}},
 };
 enum { SAMPLES = sizeof samples / sizeof *samples };

@@ -228,8 +228,11 @@ static void check_operator(const pgcn_graph *graph, bool self_loops, bool weight
     pgcn_i_arena arena = {0};
     pgcn_i_csr forward, backward;
     float *degree = NULL;
-    const pgcn_i_transition_opts opts = {self_loops, weighted,
-                                         symmetric ? PGCN_SCALING_SYMMETRIC : PGCN_SCALING_WALK};
+    const pgcn_i_transition_opts opts = {.self_loops = self_loops,
+                                         .weighted = weighted,
+                                         .scaling = symmetric ? PGCN_SCALING_SYMMETRIC
+                                                              : PGCN_SCALING_WALK};
+
     must(pgcn_i_graph_transition(graph, opts, &arena, &forward, &backward, &degree));
     double *a = dense_adjacency(graph, weighted);
     double *d = calloc((size_t)n, sizeof *d);
@@ -273,7 +276,8 @@ static void test_operator_symmetric_of_undirected_is_its_own_transpose(void **st
     pgcn_i_arena arena = {0};
     pgcn_i_csr forward, backward;
     float *degree = NULL;
-    const pgcn_i_transition_opts opts = {true, true, PGCN_SCALING_SYMMETRIC};
+    const pgcn_i_transition_opts opts = {
+        .self_loops = true, .weighted = true, .scaling = PGCN_SCALING_SYMMETRIC};
     must(pgcn_i_graph_transition(graph, opts, &arena, &forward, &backward, &degree));
     size_t entries = (size_t)forward.offset[40];
     assert_memory_equal(forward.column, backward.column, entries * sizeof(pgcn_node));

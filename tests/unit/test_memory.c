@@ -65,9 +65,11 @@ static pgcn_status build_transition(void) {
     pgcn_i_csr forward, backward;
     float *degree = NULL;
     PGCN_TRY(pgcn_graph_from_edges(4, 5, SOURCE, TARGET, WEIGHT, NULL, &graph));
-    pgcn_status status =
-        pgcn_i_graph_transition(graph, (pgcn_i_transition_opts){true, true, PGCN_SCALING_SYMMETRIC},
-                                &arena, &forward, &backward, &degree);
+    pgcn_status status = pgcn_i_graph_transition(
+        graph,
+        (pgcn_i_transition_opts){
+            .self_loops = true, .weighted = true, .scaling = PGCN_SCALING_SYMMETRIC},
+        &arena, &forward, &backward, &degree);
     pgcn_i_arena_free(&arena);
     pgcn_graph_free(graph);
     return status;

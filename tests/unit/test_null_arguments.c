@@ -414,12 +414,21 @@ static bool empty_structs(void) {
     X(pgcn_recipe_for, wrong(pgcn_recipe_for(NULL, NULL, 0, &config, NULL)) &&                     \
         wrong(pgcn_recipe_for(NULL, data, 0, NULL, NULL)) &&                                       \
         wrong(pgcn_recipe_for(NULL, data, -1, &config, NULL)))                                     \
+    X(pgcn_recipe_query_default, pgcn_recipe_query_default().size == sizeof(pgcn_recipe_query))    \
+    X(pgcn_recipe_find, wrong(pgcn_recipe_find(NULL, NULL, NULL)) &&                               \
+        pgcn_recipe_find(NULL, &config, NULL) == PGCN_OK)                                          \
+    X(pgcn_recipe_races, !pgcn_recipe_races(NULL, true))                                           \
+    X(pgcn_spelling_nearer, !pgcn_spelling_nearer(NULL, "a", &(size_t){9}) &&                            \
+        !pgcn_spelling_nearer("a", NULL, &(size_t){9}) && !pgcn_spelling_nearer("a", "a", NULL))         \
     X(pgcn_config_overlay, wrong(pgcn_config_overlay(NULL, &config)) &&                            \
         wrong(pgcn_config_overlay(&config, NULL)))                                                 \
     X(pgcn_halving, pgcn_halving(0, 1, 2, rungs) == 0 && pgcn_halving(1, 0, 2, rungs) == 0 &&      \
         pgcn_halving(1, 1, 1, rungs) == 0 && pgcn_halving(1, 1, 2, NULL) == 0)                     \
     X(pgcn_race_new, wrong(pgcn_race_new(NULL, &config, &race)) &&                                 \
         wrong(pgcn_race_new(data, &config, NULL)))                                                 \
+    X(pgcn_race_opts_default, pgcn_race_opts_default().size == sizeof(pgcn_race_opts))             \
+    X(pgcn_race_new_with, wrong(pgcn_race_new_with(NULL, &config, NULL, &race)) &&                 \
+        wrong(pgcn_race_new_with(data, &config, NULL, NULL)))                                      \
     X(pgcn_race_free, (pgcn_race_free(NULL), true))                                                \
     X(pgcn_race_get, !pgcn_race_get(NULL, 0, &entry) && !pgcn_race_get(race, -1, &entry) &&        \
         !pgcn_race_get(race, 1000, &entry) && pgcn_race_get(race, 0, NULL))                        \

@@ -98,8 +98,9 @@ static void input_declare(bench *b) {
 }
 
 static pgcn_i_value *input_record(bench *b) {
-    return pgcn_i_op_input(&b->tape, b->input, b->test->samples, b->test->rate, b->param[0],
-                           b->param[1]);
+    return pgcn_i_op_input(
+        &b->tape, b->input, b->test->samples,
+        (pgcn_i_opening){.dropout = b->test->rate, .w = b->param[0], .b = b->param[1]});
 }
 
 static void input_reference(const bench *b, double *out) {

@@ -1,5 +1,6 @@
 /* The race among families of settings: who takes part, what holds, what it costs, who wins. */
 #include "train/recipe.h"
+#include "unit/graphs_help.h"
 #include "unit/nn_help.h"
 #include "unit/scratch_help.h"
 
@@ -132,6 +133,112 @@ static void test_race_never_looks_at_the_test(void **state) {
         assert_true(x.score == y.score || (isnan(x.score) && isnan(y.score)));
     assert_int_equal(pgcn_race_leader(a), pgcn_race_leader(b));
     pgcn_race_free(a), pgcn_race_free(b), pgcn_dataset_free(data), pgcn_dataset_free(hidden);
+}
+
+/* ---- who takes part ------------------------------------------------------------------------------- */
+
+static pgcn_race *new_race(const pgcn_dataset *data, const char *settings_text, bool all_networks) {
+    pgcn_config config = own(settings_text);
+    pgcn_race_opts opts = pgcn_race_opts_default();
+    pgcn_race *race;
+    opts.all_networks = all_networks;
+    must(pgcn_race_new_with(data, &config, &opts, &race));
+    return race;
+}
+
+/* A small set of graphs for any of the three tasks. */
+static pgcn_dataset *small_set(pgcn_task task) {
+    return set_of(set_new(task, false, 40), "");
+}
+
+static int count_families(const pgcn_race *race) {
+    int count = 0;
+    while (pgcn_race_get(race, count, NULL)) count++;
+    return count;
+}
+
+/* The defaults of networks came later, and no run of --recipe auto of before may change. */
+static void test_race_of_pathgcn_has_the_families_that_it_always_had(void **state) {
+    (void)state;
+    static const struct {
+        pgcn_task task;
+        const char *family[12];
+    } cases[] = {
+        {PGCN_TASK_NODE,
+         {"any-alike", "any-alike-loose", "any-alike-many", "any-features", "any-features-bare",
+          "any-free", "any-free-deep", "any-links", "any-links-only", "any-unlike"}},
+        {PGCN_TASK_MULTILABEL,
+         {"any-multilabel", "any-multilabel-alike", "any-multilabel-features"}},
+        {PGCN_TASK_GRAPH, {"any-graph", "any-graph-features", "any-graph-means", "gin"}},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        pgcn_dataset *data = small_set(cases[i].task);
+        pgcn_race *race = new_race(data, "", false);
+        int named = 0;
+        for (; cases[i].family[named]; named++) entry_of(race, cases[i].family[named]);
+        assert_int_equal(count_families(race), named);
+        pgcn_race_free(race), pgcn_dataset_free(data);
+    }
+}
+
+/* --model auto: one recipe more for every network that has one for any data of the task. */
+static void test_race_of_all_networks_adds_their_defaults(void **state) {
+    (void)state;
+    static const struct {
+        pgcn_task task;
+        const char *of_gin;
+    } cases[] = {{PGCN_TASK_NODE, "gin-default"},
+                 {PGCN_TASK_MULTILABEL, "gin-default-multilabel"},
+                 {PGCN_TASK_GRAPH, "gin"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        pgcn_dataset *data = small_set(cases[i].task);
+        pgcn_race *few = new_race(data, "", false), *all = new_race(data, "", true);
+        assert_null(entry_of(all, cases[i].of_gin).out);
+        pgcn_race_entry entry;
+        for (int j = 0; pgcn_race_get(few, j, &entry); j++) entry_of(all, entry.recipe.name);
+        int networks = 0, defaults = count_families(all) - count_families(few);
+        while (pgcn_network_name(networks)) networks++;
+        assert_true(defaults <= networks - 1);
+        pgcn_race_free(few), pgcn_race_free(all), pgcn_dataset_free(data);
+    }
+}
+
+/* A family keeps its own network: settings of one mean nothing to another. */
+static void test_race_with_a_model_leaves_other_networks_out(void **state) {
+    (void)state;
+    pgcn_dataset *data = small_set(PGCN_TASK_GRAPH), *nodes = load("karate");
+    pgcn_race *race = new_race(data, "model=gin", false);
+    assert_null(entry_of(race, "gin").out);
+    assert_non_null(
+        strstr(entry_of(race, "any-graph").out, "it is of the network pathgcn, and model is gin"));
+    assert_true(pgcn_race_finished(race)); /* nobody else is there */
+    pgcn_race_free(race);
+    race = new_race(data, "model=pathgcn", false);
+    assert_non_null(entry_of(race, "gin").out);
+    assert_null(entry_of(race, "any-graph").out);
+    pgcn_race_free(race);
+    pgcn_config config = own("model=gin");
+    must_fail(pgcn_race_new(nodes, &config, &race), PGCN_ERR_ARGUMENT, "model is gin");
+    pgcn_dataset_free(data), pgcn_dataset_free(nodes);
+}
+
+static void test_race_of_all_networks_is_the_same_on_any_number_of_threads(void **state) {
+    (void)state;
+    pgcn_dataset *data = load("karate");
+    pgcn_race *race[2];
+    for (int t = 0; t < 2; t++) {
+        race[t] = new_race(data, t ? "threads=5" : "threads=1", true);
+        while (!pgcn_race_finished(race[t])) must(pgcn_race_epoch(race[t]));
+    }
+    pgcn_race_entry x, y;
+    for (int i = 0; pgcn_race_get(race[0], i, &x); i++) {
+        assert_true(pgcn_race_get(race[1], i, &y));
+        assert_string_equal(x.recipe.name, y.recipe.name);
+        assert_true(x.score == y.score || (isnan(x.score) && isnan(y.score)));
+    }
+    assert_int_equal(pgcn_race_leader(race[0]), pgcn_race_leader(race[1]));
+    assert_true(entry_of(race[0], "gin-default").rung >= 1);
+    pgcn_race_free(race[0]), pgcn_race_free(race[1]), pgcn_dataset_free(data);
 }
 
 /* ---- families of the test's own, and no others ---------------------------------------------------- */
@@ -341,6 +448,10 @@ int main(void) {
         OWN_FAMILIES(test_race_takes_the_better_family_if_it_is_better),
         OWN_FAMILIES(test_race_lets_the_better_ones_go_on),
         OWN_FAMILIES(test_race_compares_all_by_the_same_measure),
+        cmocka_unit_test(test_race_of_pathgcn_has_the_families_that_it_always_had),
+        cmocka_unit_test(test_race_of_all_networks_adds_their_defaults),
+        cmocka_unit_test(test_race_with_a_model_leaves_other_networks_out),
+        cmocka_unit_test(test_race_of_all_networks_is_the_same_on_any_number_of_threads),
         cmocka_unit_test(test_operations_follow_the_sizes),
     };
     return cmocka_run_group_tests_name("race", tests, NULL, NULL);

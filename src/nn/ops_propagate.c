@@ -1,0 +1,314 @@
+/* Convolutions with the exact transition T, whose coefficients are not learnt:
+ *
+ *   propagate    y = self x + neighbours T x + share r          GCN, GCNII, means over neighbours
+ *   diffuse      y_0 = x,  y_{t+1} = (1 - a) T y_t + a x        K steps of personalised PageRank (APPNP)
+ *   chebyshev    y = sum_k T_k(L^) z_k                          z = [z_0 .. z_K] side by side (ChebNet)
+ *
+ * All are linear, so that their backward passes are the same sums with T transposed, and no power of T is kept:
+ * diffuse and chebyshev alternate between two scratch arrays. */
+#include "nn/ops.h"
+
+#include <string.h>
+
+/* ---- what they share --------------------------------------------------------------------------- */
+
+/* Rows that do not fit into the cache are prefetched. */
+enum { FAR_BYTES = 32 << 20 };
+static bool is_far(const pgcn_i_value *value) {
+    return value->rows * value->cols > FAR_BYTES / (int64_t)sizeof *value->data;
+}
+
+/* Runs the kernel sample by sample: `args` is that of sample 0 and its x the first row of all. */
+static void run_rows(const pgcn_i_tape *tape, const pgcn_i_transition *transition,
+                     pgcn_i_propagate args, pgcn_i_rows rows) {
+    const float *x = args.x;
+    const uint8_t *live = args.live;
+    for (int64_t i = 0, run; i < rows.count; i += run) {
+        int64_t row = pgcn_i_row(rows, i), n = transition->n, first = row - row % n;
+        if (transition->samples == 1)
+            run = rows.count - i;
+        else
+            for (run = 1; i + run < rows.count && pgcn_i_row(rows, i + run) >= first &&
+                          pgcn_i_row(rows, i + run) < first + n;)
+                run++;
+        args.first = first;
+        args.x = x + first * args.x_c;
+        args.live = live ? live + first : NULL;
+        tape->kernels->propagate(
+            &args, (pgcn_i_rows){rows.row ? rows.row + i : NULL, rows.first + i, run});
+        if (args.packed) args.out += run * args.out_c;
+    }
+}
+
+/* ---- propagate --------------------------------------------------------------------------------- */
+
+typedef struct propagate_state {
+    const pgcn_i_transition *transition;
+    float self, neighbours, share;
+} propagate_state;
+
+static const propagate_state *state_of(const pgcn_i_op *op) {
+    return op->state;
+}
+
+static void propagate_forward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, int worker) {
+    (void)worker;
+    const propagate_state *state = op->state;
+    int64_t c = op->out->cols;
+    pgcn_i_propagate args = {.a = state->transition->exact,
+                             .x = op->in[0]->data,
+                             .x_c = c,
+                             .out = op->out->data,
+                             .out_c = c,
+                             .width = c,
+                             .self = state->self,
+                             .neighbours = state->neighbours,
+                             .prefetch = is_far(op->out)};
+    if (op->in[1]) {
+        args.plus[0].x = op->in[1]->data;
+        args.plus[0].c = c;
+        args.plus[0].share = state->share;
+    }
+    run_rows(tape, state->transition, args, rows);
+}
+
+static void propagate_backward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_backward_tile tile) {
+    const propagate_state *state = op->state;
+    int64_t c = op->out->cols;
+    pgcn_i_propagate args = {.a = state->transition->exact_t,
+                             .x = op->out->grad,
+                             .x_c = c,
+                             .out = tile.dx,
+                             .out_c = c,
+                             .packed = true,
+                             .width = c,
+                             .self = state->self,
+                             .neighbours = state->neighbours,
+                             .live = op->live_out ? op->live_out->flag : NULL,
+                             .prefetch = is_far(op->out)};
+    run_rows(tape, state->transition, args, tile.rows);
+    if (op->in[1]) pgcn_i_residual_gradient(tape, op, state->share, tile.rows, tile.dx);
+}
+
+static pgcn_i_reach propagate_reach(const pgcn_i_op *op) {
+    const pgcn_i_transition *transition = state_of(op)->transition;
+    return (pgcn_i_reach){.hop = transition->exact, .hops = 1, .n = transition->n};
+}
+
+static const pgcn_i_kind propagate_kind = {.name = "propagation",
+                                           .needs = PGCN_I_NEEDS_VISITED,
+                                           .state_bytes = sizeof(propagate_state),
+                                           .forward_rows = propagate_forward,
+                                           .backward_rows = propagate_backward,
+                                           .reach = propagate_reach};
+
+pgcn_i_value *pgcn_i_op_propagate(pgcn_i_tape *tape, pgcn_i_value *x,
+                                  const pgcn_i_transition *transition, pgcn_i_step step) {
+    if (tape->status != PGCN_OK) return NULL;
+    pgcn_i_op *op =
+        pgcn_i_tape_op(tape, &propagate_kind,
+                       (pgcn_i_ports){.in = {x, step.residual}, .rows = x->rows, .cols = x->cols});
+    if (!op) return NULL;
+    *(propagate_state *)op->state = (propagate_state){.transition = transition,
+                                                      .self = (float)step.self,
+                                                      .neighbours = (float)step.neighbours,
+                                                      .share = (float)step.share};
+    return op->out;
+}
+
+/* ---- several steps in one operation -------------------------------------------------------------- */
+
+/* A step of diffuse or chebyshev over all rows, in blocks. */
+typedef struct step_job {
+    const pgcn_i_tape *tape;
+    const pgcn_i_transition *transition;
+    pgcn_i_propagate args;
+    pgcn_i_blocks blocks;
+} step_job;
+
+static void step_task(void *context, int64_t task, int worker) {
+    (void)worker;
+    const step_job *job = context;
+    int64_t begin = pgcn_i_block_begin(job->blocks, task);
+    run_rows(job->tape, job->transition, job->args,
+             (pgcn_i_rows){NULL, begin, pgcn_i_block_end(job->blocks, task) - begin});
+}
+
+static void run_step(pgcn_i_tape *tape, const pgcn_i_transition *transition, pgcn_i_propagate args,
+                     const pgcn_i_value *value) {
+    step_job job = {tape, transition, args, pgcn_i_blocks_of(value->rows)};
+    job.args.prefetch = is_far(value);
+    pgcn_i_parallel(tape->pool, job.blocks.count, step_task, &job);
+}
+
+/* One of the two scratch arrays. */
+static float *scratch(const pgcn_i_tape *tape, const pgcn_i_value *value, int which) {
+    return tape->power + (which % 2) * value->rows * value->cols;
+}
+
+/* ---- diffuse ------------------------------------------------------------------------------------- */
+
+typedef struct diffuse_state {
+    const pgcn_i_transition *transition;
+    int steps;
+    float alpha;
+} diffuse_state;
+
+/* `steps` steps from x along the matrix; the last one to `out`, added to what is there if `add`. */
+static void diffuse(pgcn_i_tape *tape, const pgcn_i_op *op, const pgcn_i_csr *a, const float *x,
+                    float *out, bool add) {
+    const diffuse_state *state = op->state;
+    const pgcn_i_value *value = op->out;
+    int64_t c = value->cols;
+    const float *from = x;
+    for (int t = 1; t <= state->steps; t++) {
+        bool is_last = t == state->steps;
+        float *to = is_last ? out : scratch(tape, value, t);
+        pgcn_i_propagate args = {.a = a,
+                                 .x = from,
+                                 .x_c = c,
+                                 .out = to,
+                                 .out_c = c,
+                                 .width = c,
+                                 .neighbours = 1 - state->alpha,
+                                 .plus = {{x, c, state->alpha}}};
+        if (is_last && add) {
+            args.plus[1].x = out;
+            args.plus[1].c = c;
+            args.plus[1].share = 1;
+        }
+        run_step(tape, state->transition, args, value);
+        from = to;
+    }
+}
+
+static void diffuse_forward(pgcn_i_tape *tape, pgcn_i_op *op) {
+    const diffuse_state *state = op->state;
+    diffuse(tape, op, state->transition->exact, op->in[0]->data, op->out->data, false);
+}
+
+static void diffuse_backward(pgcn_i_tape *tape, pgcn_i_op *op) {
+    const diffuse_state *state = op->state;
+    diffuse(tape, op, state->transition->exact_t, op->out->grad, op->in[0]->grad, op->add_in[0]);
+}
+
+static const pgcn_i_kind diffuse_kind = {.name = "diffusion",
+                                         .needs = PGCN_I_NEEDS_ALL,
+                                         .state_bytes = sizeof(diffuse_state),
+                                         .forward_all = diffuse_forward,
+                                         .backward_all = diffuse_backward,
+                                         .uses_power = true};
+
+pgcn_i_value *pgcn_i_op_diffuse(pgcn_i_tape *tape, pgcn_i_value *x,
+                                const pgcn_i_transition *transition, int steps, double alpha) {
+    if (tape->status != PGCN_OK || steps == 0) return x;
+    pgcn_i_op *op = pgcn_i_tape_op(tape, &diffuse_kind,
+                                   (pgcn_i_ports){.in = {x}, .rows = x->rows, .cols = x->cols});
+    if (!op) return NULL;
+    *(diffuse_state *)op->state =
+        (diffuse_state){.transition = transition, .steps = steps, .alpha = (float)alpha};
+    pgcn_i_tape_need_powers(tape, 2 * x->rows * x->cols);
+    return op->out;
+}
+
+/* ---- chebyshev ----------------------------------------------------------------------------------- */
+
+typedef struct cheb_state {
+    const pgcn_i_transition *transition;
+    pgcn_i_param *largest; /* [1] eigenvalue of the Laplacian */
+    int order;
+} cheb_state;
+
+/* `factor` times L^ x,  L^ = 2 L / largest - I,  L = I - T. */
+static pgcn_i_propagate laplacian_step(const pgcn_i_tape *tape, const pgcn_i_op *op,
+                                       const pgcn_i_csr *a, float factor) {
+    const cheb_state *state = op->state;
+    float share = 2.0f / *pgcn_i_value_of(tape->params, state->largest);
+    return (pgcn_i_propagate){.a = a,
+                              .out_c = op->out->cols,
+                              .width = op->out->cols,
+                              .self = factor * (share - 1),
+                              .neighbours = -factor * share};
+}
+
+/* Clenshaw's rule:  b_k = z_k + 2 L^ b_{k+1} - b_{k+2},  y = z_0 + L^ b_1 - b_2. Two arrays are enough: b_k
+ * takes the place of b_{k+2}, of which it needs the same row. */
+static void cheb_forward(pgcn_i_tape *tape, pgcn_i_op *op) {
+    const cheb_state *state = op->state;
+    const pgcn_i_value *y = op->out;
+    int64_t c = y->cols, wide = op->in[0]->cols;
+    const float *z = op->in[0]->data;
+    const float *next = z + state->order * c, *after = NULL; /* b_{k+1}, b_{k+2} */
+    int64_t next_c = wide, after_c = 0;
+    for (int k = state->order - 1; k >= 0; k--) {
+        pgcn_i_propagate args = laplacian_step(tape, op, state->transition->exact, k == 0 ? 1 : 2);
+        args.x = next;
+        args.x_c = next_c;
+        args.out = k == 0 ? y->data : scratch(tape, y, k);
+        args.plus[0].x = z + k * c;
+        args.plus[0].c = wide;
+        args.plus[0].share = 1;
+        args.plus[1].x = after;
+        args.plus[1].c = after_c;
+        args.plus[1].share = -1;
+        run_step(tape, state->transition, args, y);
+        after = next;
+        after_c = next_c;
+        next = args.out;
+        next_c = c;
+    }
+}
+
+static void first_gradient_task(void *context, int64_t task, int worker) {
+    (void)worker;
+    const pgcn_i_job *job = context;
+    const pgcn_i_op *op = job->op;
+    int64_t c = op->out->cols, end = pgcn_i_block_end(job->blocks, task);
+    for (int64_t r = pgcn_i_block_begin(job->blocks, task); r < end; r++)
+        memcpy(op->in[0]->grad + r * op->in[0]->cols, op->out->grad + r * c,
+               (size_t)c * sizeof *op->out->grad);
+}
+
+/* dz_0 = g,  dz_1 = L^T g,  dz_k = 2 L^T dz_{k-1} - dz_{k-2}: the polynomials themselves, each where it
+ * belongs. z has no other user, so nothing is added. */
+static void cheb_backward(pgcn_i_tape *tape, pgcn_i_op *op) {
+    const cheb_state *state = op->state;
+    const pgcn_i_value *y = op->out;
+    int64_t c = y->cols, wide = op->in[0]->cols;
+    float *dz = op->in[0]->grad;
+    pgcn_i_run_light(tape, op, pgcn_i_blocks_of(y->rows), 0, first_gradient_task);
+    for (int k = 1; k <= state->order; k++) {
+        pgcn_i_propagate args =
+            laplacian_step(tape, op, state->transition->exact_t, k == 1 ? 1 : 2);
+        args.x = dz + (k - 1) * c;
+        args.x_c = args.out_c = wide;
+        args.out = dz + k * c;
+        if (k > 1) {
+            args.plus[0].x = dz + (k - 2) * c;
+            args.plus[0].c = wide;
+            args.plus[0].share = -1;
+        }
+        run_step(tape, state->transition, args, y);
+    }
+}
+
+static const pgcn_i_kind cheb_kind = {.name = "Chebyshev polynomials",
+                                      .needs = PGCN_I_NEEDS_ALL,
+                                      .state_bytes = sizeof(cheb_state),
+                                      .forward_all = cheb_forward,
+                                      .backward_all = cheb_backward,
+                                      .uses_power = true};
+
+pgcn_i_value *pgcn_i_op_chebyshev(pgcn_i_tape *tape, pgcn_i_value *z,
+                                  const pgcn_i_transition *transition, int order,
+                                  pgcn_i_param *largest) {
+    if (tape->status != PGCN_OK || order == 0) return z;
+    int64_t c = z->cols / (order + 1);
+    pgcn_i_op *op =
+        pgcn_i_tape_op(tape, &cheb_kind, (pgcn_i_ports){.in = {z}, .rows = z->rows, .cols = c});
+    if (!op) return NULL;
+    *(cheb_state *)op->state =
+        (cheb_state){.transition = transition, .largest = largest, .order = order};
+    pgcn_i_tape_need_powers(tape, 2 * z->rows * c);
+    return op->out;
+}
