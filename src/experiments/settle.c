@@ -35,19 +35,19 @@ static const char *network_of(const exp_request *r, const exp_cell *cell) {
 }
 
 /* The recipe of another network: published settings, the nearest published ones, or its settings
- * for any data. */
+ * for any data; without any of them the defaults of the program. */
 static pgcn_status load_network(const char *network, const exp_experiment *experiment,
                                 const recipe_query *query, exp_cell *cell, pgcn_recipe_info *info) {
-    static const char *const endings[] = {"-authors-full",       "-authors", "-authors-like-full",
-                                          "-authors-like",       "-default", "-default-graph",
-                                          "-default-multilabel", ""};
-    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
-        if (cli_ends_in(endings[i], "-full") && !experiment->splits) continue;
-        snprintf(cell->recipe, sizeof cell->recipe, "%s%s", network, endings[i]);
-        pgcn_status status = find_recipe(cell->recipe, query, &cell->config, info);
-        if (status != PGCN_ERR_ARGUMENT) return status;
-    }
-    snprintf(cell->recipe, sizeof cell->recipe, "none");
+    pgcn_recipe_query wanted = pgcn_recipe_query_default();
+    pgcn_recipe_info found = {0};
+    wanted.network = network;
+    wanted.dataset = query->name;
+    wanted.data = query->data;
+    wanted.layers = query->layers;
+    wanted.split = experiment->splits ? "numbered" : NULL;
+    pgcn_status status = pgcn_recipe_find(&wanted, &cell->config, &found);
+    if (status != PGCN_OK && status != PGCN_ERR_ARGUMENT) return status;
+    snprintf(cell->recipe, sizeof cell->recipe, "%s", status == PGCN_OK ? found.name : "none");
     return find_recipe(cell->recipe, query, &cell->config, info);
 }
 

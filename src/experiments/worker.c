@@ -156,6 +156,11 @@ static pgcn_status write_history(const exp_jobs *jobs, const exp_job *job,
 
 /* ---- the work --------------------------------------------------------------------------------- */
 
+/* Only networks on paths have something to draw. */
+static bool has_draws(const pgcn_config *config) {
+    return pgcn_config_uses(config, "paths") && config->scaling != PGCN_SCALING_SUM;
+}
+
 /* Adds the scores of the trained network, which are not in the history. */
 static pgcn_status measure(const exp_job *job, pgcn_trainer *trainer, json_t *record) {
     pgcn_model *model = NULL;
@@ -168,7 +173,7 @@ static pgcn_status measure(const exp_job *job, pgcn_trainer *trainer, json_t *re
         int64_t count;
         const pgcn_epoch *history = pgcn_trainer_history(trainer, &count);
         json_object_set_new(record, "val_curve", curve_to_json(history, count));
-    } else if (status == PGCN_OK && pgcn_model_config(model)->scaling != PGCN_SCALING_SUM) {
+    } else if (status == PGCN_OK && has_draws(pgcn_model_config(model))) {
         status = measure_draws(job, model, record);
     }
     pgcn_model_free(model);
