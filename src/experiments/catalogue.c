@@ -208,7 +208,8 @@ const exp_experiment exp_experiments[] = {
      .note = "Milliseconds of this machine, one thread, the median of up to 60 epochs, one training after the "
              "other; inference is an\nevaluation of all nodes in exact form. Sampling is a part of the "
              "training step. Multiply-adds of a forward pass, as section\n3.5 of the paper counts them. "
-             "'paper, ms': training / inference / sampling on a Titan RTX."},
+             "'paper, ms': training / inference / sampling on a Titan RTX. pathGCN draws one sample per step, as in "
+             "the paper.\n~: settings that nobody published for this network and data set."},
     {.name = NULL},
 };
 /* clang-format on */

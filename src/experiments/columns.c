@@ -187,7 +187,8 @@ static void add_row(exp_table *table, const exp_cell *cell, const exp_summary *s
     const exp_experiment *experiment = cell->experiment;
     exp_table_add(table, "%s", cell->dataset);
     if (experiment->protocols) exp_table_add(table, "%s", exp_cell_protocol(cell));
-    if (experiment->variants) exp_table_add(table, "%s", exp_cell_variant(cell));
+    if (experiment->variants)
+        exp_table_add(table, "%s%s", exp_cell_variant(cell), cell->unpublished ? " ~" : "");
     if (experiment->axis) exp_table_add(table, "%d", cell->value);
     exp_table_add(table, *cell->absent ? "-" : "%d", cell->config.layers);
     add_runs(table, cell, s);

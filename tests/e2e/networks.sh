@@ -65,6 +65,15 @@ grep -q '^cora  *pathGCN  *paper  *84.2  *84.6$' "$out" || { show_last && fail "
 grep -q '^cora  *EGNN  *paper, quoted: not built here  *83.2$' "$out" ||
     { show_last && fail "the empty cell of EGNN at 8 layers is not empty"; }
 
+# settings that nobody published are marked, in matrices and in lines
+run 0 pathgcn reproduce networks --tables 8 --datasets "$PATHGCN_SOURCE/examples/shapes" --models gcn \
+    --epochs 2 --seeds 1 --steps 1 --channels 4 --out marks
+grep -qE "^GCN +ours, protocol GIN +[0-9.]+ ± 0.00 ~$" "$out" || { show_last && fail "no mark"; }
+holds marks/networks-8.json '"unpublished_settings": true'
+run 0 pathgcn reproduce sweep karate --model pathgcn,gcn --epochs 2 --seeds 1 --out marks
+grep -q "^karate  *model=gcn ~ " "$out" || { show_last && fail "no mark in lines"; }
+! grep -q "^karate  *model=pathgcn ~" "$out" || { show_last && fail "pathGCN is marked"; }
+
 # --models leaves the other lines out; graphs have both protocols
 run 0 pathgcn reproduce networks --tables 8 --datasets "$PATHGCN_SOURCE/examples/shapes" --models gin,pathgcn \
     --epochs 2 --seeds 2 --steps 1 --channels 4 --jobs 2 --out graphs
