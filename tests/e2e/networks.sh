@@ -65,6 +65,9 @@ grep -q '^cora  *pathGCN  *paper  *84.2  *84.6$' "$out" || { show_last && fail "
 grep -q '^cora  *EGNN  *paper, quoted: not built here  *83.2$' "$out" ||
     { show_last && fail "the empty cell of EGNN at 8 layers is not empty"; }
 
+grep -qE '^cora +JKNet +ours +[0-9.]+ ± 0.00( ~)?$' "$out" ||
+    { show_last && fail "JKNet has another cell than the one at 8 layers"; }
+
 # settings that nobody published are marked, in matrices and in lines
 run 0 pathgcn reproduce networks --tables 8 --datasets "$PATHGCN_SOURCE/examples/shapes" --models gcn \
     --epochs 2 --seeds 1 --steps 1 --channels 4 --out marks
