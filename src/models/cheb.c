@@ -51,9 +51,7 @@ static void declare(pgcn_i_params *params, const pgcn_config *config, pgcn_i_sha
                                               .shape = {l == 0 ? shape.features : config->channels,
                                                         (order_of(config) + 1) * out}},
                           "%sweight", of);
-        if (pgcn_i_own_yes(config, &pgcn_i_bias))
-            pgcn_i_params_add(params, (pgcn_i_param_spec){.group = group, .shape = {out}}, "%sbias",
-                              of);
+        pgcn_i_bias_declare(params, config, group, out, !output, of);
         if (!output) pgcn_i_set_norm_declare(params, config, group, out, of);
     }
     if (shape.per_graph) pgcn_i_readout_declare(params, config, shape, config->channels);

@@ -76,13 +76,19 @@ static void declare_weight(pgcn_i_params *params, pgcn_i_conv_shape shape, const
                       "%s%s", of, name);
 }
 
+/* What batch norm takes away again is not there. */
+void pgcn_i_bias_declare(pgcn_i_params *params, const pgcn_config *config, pgcn_i_group group,
+                         int64_t channels, bool norm, const char *of) {
+    if (!pgcn_i_own_yes(config, &pgcn_i_bias) || (norm && config->batch_norm)) return;
+    pgcn_i_params_add(params, (pgcn_i_param_spec){.group = group, .shape = {channels}}, "%sbias",
+                      of);
+}
+
 void pgcn_i_conv_declare(pgcn_i_params *params, const pgcn_config *config, pgcn_i_conv_shape shape,
                          const char *of) {
     declare_weight(params, shape, "weight", of);
     if (shape.self) declare_weight(params, shape, "self.weight", of);
-    if (pgcn_i_own_yes(config, &pgcn_i_bias))
-        pgcn_i_params_add(params, (pgcn_i_param_spec){.group = shape.group, .shape = {shape.out}},
-                          "%sbias", of);
+    pgcn_i_bias_declare(params, config, shape.group, shape.out, shape.norm, of);
     if (shape.norm) pgcn_i_set_norm_declare(params, config, shape.group, shape.out, of);
 }
 

@@ -41,10 +41,7 @@ static void declare(pgcn_i_params *params, const pgcn_config *config, pgcn_i_sha
     for (int l = 0; !takes_max(config) && l < config->layers - 1; l++)
         pgcn_i_params_add(params, last, "classifier.%d.weight", l);
     if (takes_max(config)) pgcn_i_params_add(params, last, "classifier.weight");
-    if (pgcn_i_own_yes(config, &pgcn_i_bias))
-        pgcn_i_params_add(params,
-                          (pgcn_i_param_spec){.group = PGCN_I_GROUP_MIX, .shape = {shape.classes}},
-                          "classifier.bias");
+    pgcn_i_bias_declare(params, config, PGCN_I_GROUP_MIX, shape.classes, false, "classifier.");
 }
 
 static pgcn_i_value *record_jump(pgcn_i_tape *tape, const pgcn_config *config, pgcn_i_value **h) {

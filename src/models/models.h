@@ -164,6 +164,9 @@ typedef struct pgcn_i_conv_shape {
 } pgcn_i_conv_shape;
 void pgcn_i_conv_declare(pgcn_i_params *params, const pgcn_config *config, pgcn_i_conv_shape shape,
                          const char *of);
+/* "<of>bias", if there is to be one: `norm` says that the norm of the settings follows. */
+void pgcn_i_bias_declare(pgcn_i_params *params, const pgcn_config *config, pgcn_i_group group,
+                         int64_t channels, bool norm, const char *of);
 typedef struct pgcn_i_conv {
     pgcn_i_value *x; /* NULL: the features */
     bool relu;

@@ -140,6 +140,9 @@ static void test_models_every_setting_of_a_network_has_true_gradients(void **sta
         "model=jknet layers=5",
         "model=jknet layers=5 jump=max self-mix=yes",
         "model=jknet layers=2 jump=max",
+        "model=incep layers=5 self-mix=yes",
+        "model=incep layers=4 batch-norm=yes",
+        "model=incep layers=2",
     };
     problem nodes = problem_new(40), directed = problem_of(40, true),
             graphs = problem_of_graphs(15);

@@ -37,9 +37,14 @@ static void test_recipe_built_in_are_all_valid_and_listed_by_name(void **state) 
         strcpy(last, info.name);
         assert_string_equal(info.origin, "built in");
         assert_true(*info.searched);
-        for (int layers = 0; layers <= 64; layers++) {
+        for (int layers = 0; layers <= 64; layers += layers < 8 ? 1 : 8) {
             pgcn_config config;
-            must(pgcn_recipe_load(info.name, NULL, layers, &config, &again));
+            pgcn_status status = pgcn_recipe_load(info.name, NULL, layers, &config, &again);
+            if (layers == 1 && status == PGCN_ERR_ARGUMENT) { /* some networks have two at least */
+                assert_error_says("layers is 1 and the network");
+                continue;
+            }
+            must(status);
             assert_int_equal(config.layers, layers ? layers : config.layers);
             assert_memory_equal(&info, &again, sizeof info);
         }
