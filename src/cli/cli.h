@@ -94,6 +94,8 @@ pgcn_status cli_run_part(const cli_command *command, int argc, char **argv);
 /* Settings of the group "run" (threads, ...) do not change results. */
 bool cli_is_run_setting(const pgcn_field *field);
 bool cli_is_given(const cli_arguments *arguments, const char *key);
+const char *cli_setting_given(const cli_arguments *arguments,
+                              const char *key); /* NULL: it is not */
 /* Applies them over valid settings: a setting that a given one rules out is reset, unless it is
  * given too. */
 pgcn_status cli_overlay(const cli_command *command, const cli_arguments *arguments,
@@ -209,6 +211,11 @@ bool cli_is_beaten(const pgcn_score *val, const cli_training *training);
  * class_name: of val->first_missed, or NULL. */
 void cli_advise(FILE *out, const pgcn_score *val, const char *class_name,
                 const cli_training *training);
+
+/* ---- history.c ------------------------------------------------------------------------------ */
+
+/* Writes an epoch as a line of JSON, as history.jsonl has it; false if that failed. */
+bool cli_write_history_line(FILE *file, const pgcn_epoch *epoch, const pgcn_config *config);
 
 /* ---- interval.c ----------------------------------------------------------------------------- */
 

@@ -84,13 +84,18 @@ static bool is_yes_or_no(const char *text) {
     return false;
 }
 
-/* The value given for a setting or an option; NULL: not given. */
-static const char *given_value(const cli_arguments *arguments, const char *key) {
+const char *cli_setting_given(const cli_arguments *arguments, const char *key) {
     for (int i = 0; i < arguments->settings; i++)
         if (strcmp(arguments->key[i], key) == 0) return arguments->value[i];
-    for (int i = 0; i < arguments->options; i++)
-        if (strcmp(arguments->option[i], key) == 0) return arguments->option_value[i];
     return NULL;
+}
+
+/* The value given for a setting or an option; NULL: not given. */
+static const char *given_value(const cli_arguments *arguments, const char *key) {
+    const char *value = cli_setting_given(arguments, key);
+    for (int i = 0; !value && i < arguments->options; i++)
+        if (strcmp(arguments->option[i], key) == 0) value = arguments->option_value[i];
+    return value;
 }
 
 bool cli_is_given(const cli_arguments *arguments, const char *key) {

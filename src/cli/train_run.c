@@ -62,30 +62,6 @@ static void meter_clear(const meter *m) {
 
 /* ---- history.jsonl ---------------------------------------------------------------------------- */
 
-/* Adds the measure that --select names, unless it is one of those that every line has. */
-static void put_selected(json_t *line, const pgcn_epoch *epoch, pgcn_select select) {
-    char name[32], key[64];
-    if (select <= PGCN_SELECT_ACCURACY) return;
-    cli_measure_key((pgcn_measure)(select - 1), name);
-    snprintf(key, sizeof key, "val_%s", name);
-    json_object_set_new(line, key, cli_json_real(epoch->val_measure));
-    snprintf(key, sizeof key, "test_%s", name);
-    json_object_set_new(line, key, cli_json_real(epoch->test_measure));
-}
-
-static bool write_history_line(FILE *file, const pgcn_epoch *epoch, const pgcn_config *config) {
-    json_t *line = json_pack(
-        "{s:o, s:I, s:o, s:o, s:o, s:o, s:b}", "seed", json_integer((json_int_t)config->seed),
-        "epoch", (json_int_t)epoch->epoch, "train_loss", cli_json_real(epoch->train_loss),
-        "val_loss", cli_json_real(epoch->val_loss), "val_accuracy",
-        cli_json_real(epoch->val_accuracy), "test_accuracy", cli_json_real(epoch->test_accuracy),
-        "best", (int)epoch->best);
-    put_selected(line, epoch, config->select);
-    bool fine = line && json_dumpf(line, file, JSON_COMPACT) == 0 && fputc('\n', file) != EOF;
-    json_decref(line);
-    return fine;
-}
-
 static pgcn_status fail_history(const train_files *files) {
     return cli_fail(&cli_train, PGCN_ERR_IO, "cannot write '%s': %s", files->history,
                     pgcn_system_error(errno));
@@ -100,7 +76,7 @@ static pgcn_status open_history(const train_files *files, const pgcn_trainer *tr
     const pgcn_epoch *history = pgcn_trainer_history(trainer, &count);
     bool fine = file && setvbuf(file, NULL, _IOLBF, BUFSIZ) == 0;
     for (int64_t i = 0; fine && i < count; i++)
-        fine = write_history_line(file, &history[i], config);
+        fine = cli_write_history_line(file, &history[i], config);
     *out = file;
     if (fine) return PGCN_OK;
     pgcn_status status = fail_history(files);
@@ -145,7 +121,7 @@ static pgcn_status run_epochs(run_state *s, FILE *history, bool *history_fine) {
         status = pgcn_trainer_epoch(s->trainer, &epoch);
         if (status != PGCN_OK) break;
         meter_show(&s->meter, &epoch, s->config->epochs);
-        *history_fine = write_history_line(history, &epoch, s->config);
+        *history_fine = cli_write_history_line(history, &epoch, s->config);
         if (!checkpoint_is_due(s->r, epoch.epoch, saved)) continue;
         status = pgcn_trainer_save(s->trainer, s->files->checkpoint);
         saved = cli_now();

@@ -9,7 +9,8 @@ const cli_command cli_reproduce = {
     .name = "reproduce",
     .summary = "the tables and curves of the paper, ours beside its numbers",
     .arguments =
-        "semi | full | inference | variants | paths | lengths | frozen | graphs | ppi | all",
+        "semi | full | inference | variants | paths | lengths | frozen | graphs | ppi | all | sweep | "
+        "datasets | settings | forms | cheb | networks | times",
     .text =
         "semi       Cora, Citeseer and Pubmed with 20 labels per class, by depth (Table 3)\n"
         "full       ten data sets over their published splits (Tables 4 to 6)\n"
@@ -21,65 +22,104 @@ const cli_command cli_reproduce = {
         "graphs     MUTAG, PTC, PROTEINS and NCI1 over ten folds, by two protocols (Table 8)\n"
         "ppi        inductive learning, several labels per node (Table 7)\n"
         "all        all of these; trainings that several need are run once\n"
+        "sweep      the data sets that follow, over a grid: every setting takes a list, --paths 5,10\n"
+        "datasets   counts of the data sets beside the paper's, and why they differ (Table 1)\n"
+        "settings   the paper's hyper-parameters beside those of the recipes 'paper' (appendix)\n"
+        "forms      trained on samples of 1 to 100 paths against the exact form (section 3.4)\n"
+        "cheb       ChebNet against pathGCN by depth (Figure 3)\n"
+        "networks   all networks of Tables 2 to 8 that are built, the others quoted; hours, see --tables\n"
+        "           and --models. A cell whose runs take more than 30 minutes each gets one seed\n"
+        "times      training step, inference and sampling in milliseconds, operations (Table 10)\n"
         "\n"
         "Every training is a job with one thread, as many at a time as there are cores. The result of\n"
         "a finished job is kept in DIR/jobs: after Ctrl-C, a crash or a failed job the same command\n"
         "continues where it stopped. A table over fewer runs than asked for says so, and the exit code\n"
         "is then 1. Settings come from the recipes; options override them, as for train. The epoch is\n"
-        "chosen on validation nodes. DIR gets NAME.json, NAME.csv and NAME.md; the JSON holds the\n"
-        "command 'pathgcn train ...' that repeats each run to the last digit.",
+        "chosen on validation nodes. DIR gets NAME.json, NAME.csv, NAME.md and NAME.tex (LaTeX); the JSON\n"
+        "holds the command 'pathgcn train ...' that repeats each run to the last digit.",
     .examples = "  pathgcn reproduce semi --data data --quick        a smoke test, in minutes\n"
                 "  pathgcn reproduce semi --data data --datasets cora,citeseer\n"
                 "  pathgcn reproduce full --data data --recipe paper --out runs/paper\n"
                 "  pathgcn reproduce semi --datasets karate,sbm --layers 2,4 --seeds 2\n"
-                "  pathgcn reproduce variants --data data --layers 2,8 --select accuracy\n",
+                "  pathgcn reproduce variants --data data --layers 2,8 --select accuracy\n"
+                "  pathgcn reproduce networks --data data --tables 2,3 --models gcn,gcnii,pathgcn\n"
+                "  pathgcn reproduce sweep cora --data data --path-length 3,5,7 --paths 5,10\n",
     .config_groups = CLI_GROUP_MODEL | CLI_GROUP_TRAINING,
     .computes = true,
     .least_words = 1,
-    .most_words = 1,
+    .most_words = CLI_MAX_WORDS,
     .run = run,
 };
 
-static pgcn_status find_experiment(const char *name, const exp_experiment **out) {
-    cli_guess guess = cli_guess_start(name);
-    char hint[CLI_HINT_BYTES];
-    *out = NULL;
-    for (const exp_experiment *e = exp_experiments; e->name; e++) {
-        cli_guess_offer(&guess, e->name);
-        if (strcmp(e->name, name) == 0) *out = e;
-    }
-    if (*out || strcmp(name, "all") == 0) return PGCN_OK;
-    cli_guess_hint(&guess, "", hint);
-    return cli_fail(&cli_reproduce, PGCN_ERR_ARGUMENT,
-                    "there is no experiment '%s'%s; there are %s", name, hint,
-                    cli_reproduce.arguments);
-}
-
 /* Tables were made, but maybe of fewer runs than asked for. */
 static pgcn_status check_all_done(const exp_jobs *jobs) {
-    size_t done = exp_jobs_in(jobs, EXP_DONE);
-    if (done == jobs->count) return PGCN_OK;
+    size_t done = exp_jobs_in(jobs, EXP_DONE), wanted = exp_jobs_wanted(jobs);
+    if (done == wanted) return PGCN_OK;
     return cli_fail(jobs->command, PGCN_ERR_SYSTEM,
                     "%zu of %zu jobs are done, %zu failed; the same command tries the others again",
-                    done, jobs->count, exp_jobs_in(jobs, EXP_FAILED));
+                    done, wanted, exp_jobs_in(jobs, EXP_FAILED));
 }
 
-/* Plans `only`, or all experiments if it is NULL; runs; reports. */
-static pgcn_status reproduce(const exp_request *r, const exp_experiment *only, const exp_pace *pace,
-                             bool report) {
+/* "grid: 3 path-length x 2 paths, 60 jobs". */
+static void print_grid(const exp_request *r, const exp_sweep *sweep, const exp_jobs *jobs) {
+    if (sweep->points == 0 || r->quiet) return;
+    fprintf(stderr, "grid: %s%s%d line%s, %zu job%s\n", sweep->shape, *sweep->shape ? ", " : "",
+            sweep->points, sweep->points == 1 ? "" : "s", jobs->count, jobs->count == 1 ? "" : "s");
+}
+
+static pgcn_status plan_all(const exp_request *r, const exp_choice *chosen, exp_plan *plan,
+                            exp_jobs *jobs) {
+    for (int i = 0; i < chosen->count; i++)
+        CLI_TRY(exp_plan_add(plan, jobs, r, chosen->experiment[i]));
+    return exp_plan_check_options(plan, r);
+}
+
+/* Cells whose runs take longer than this get one seed. */
+static const double long_run_seconds = 30 * 60;
+
+/* Tables of networks: their jobs are timed first, because that decides how many there are. */
+static pgcn_status shorten(const exp_choice *chosen, exp_plan *plan, exp_jobs *jobs,
+                           const exp_pace *pace, bool report) {
+    exp_pace all_kinds = *pace;
+    all_kinds.most_timings = (int)jobs->kinds;
+    if (!chosen->experiment[0]->networks) return PGCN_OK;
+    if (!report) CLI_TRY(exp_jobs_time(jobs, &all_kinds));
+    exp_plan_shorten(plan, jobs, long_run_seconds);
+    return PGCN_OK;
+}
+
+static pgcn_status run_all(const exp_request *r, const exp_choice *chosen, exp_plan *plan,
+                           exp_jobs *jobs, const exp_pace *pace) {
+    CLI_TRY(exp_jobs_run(jobs, pace));
+    for (int i = 0; i < chosen->count; i++)
+        if (chosen->experiment[i]->timed)
+            CLI_TRY(exp_measure_times(plan, r, chosen->experiment[i]));
+    return PGCN_OK;
+}
+
+static pgcn_status report_all(const exp_request *r, const exp_choice *chosen, exp_plan *plan,
+                              const exp_jobs *jobs) {
+    for (int i = 0; i < chosen->count; i++) {
+        if (chosen->experiment[i]->marks_best) exp_mark_best(plan, jobs, chosen->experiment[i]);
+        CLI_TRY(exp_report(plan, jobs, r, chosen->experiment[i]));
+    }
+    return check_all_done(jobs);
+}
+
+/* Plans, runs and reports. */
+static pgcn_status reproduce(const exp_request *r, const exp_choice *chosen, const exp_sweep *sweep,
+                             const exp_pace *pace, bool report) {
     exp_plan plan = {0};
     exp_jobs jobs;
     pgcn_status status = exp_jobs_open(&jobs, r->command, r->out);
-    for (const exp_experiment *e = exp_experiments; e->name && status == PGCN_OK; e++)
-        if (!only || e == only) status = exp_plan_add(&plan, &jobs, r, e);
-    if (status == PGCN_OK) status = exp_plan_check_options(&plan, r);
-    if (status == PGCN_OK) {
+    if (status == PGCN_OK) status = plan_all(r, chosen, &plan, &jobs);
+    if (status == PGCN_OK && !report) {
         cli_catch_signals();
-        if (!report) status = exp_jobs_run(&jobs, pace);
+        print_grid(r, sweep, &jobs);
     }
-    for (const exp_experiment *e = exp_experiments; e->name && status == PGCN_OK; e++)
-        if (!only || e == only) status = exp_report(&plan, &jobs, r, e);
-    if (status == PGCN_OK) status = check_all_done(&jobs);
+    if (status == PGCN_OK) status = shorten(chosen, &plan, &jobs, pace, report);
+    if (status == PGCN_OK && !report) status = run_all(r, chosen, &plan, &jobs, pace);
+    if (status == PGCN_OK) status = report_all(r, chosen, &plan, &jobs);
     exp_jobs_close(&jobs);
     exp_plan_free(&plan);
     return status;
@@ -105,6 +145,10 @@ static pgcn_status run(int argc, char **argv) {
         {"recipe", "RECIPE", "the best known", "settings to start from, e.g. paper", &r.recipe,
          NULL},
         {"jobs", "N", "one per core", "trainings at the same time", &processes, NULL},
+        {"tables", "LIST", "all", "networks: these tables of the paper, of 2 to 8", &r.tables,
+         NULL},
+        {"models", "LIST", "all", "networks: these networks, as gcn,gcnii,pathgcn", &r.models,
+         NULL},
         {"quick", NULL, NULL, "a smoke test: few epochs, depths and seeds", NULL, &r.quick},
         {"fresh", NULL, NULL, "run all jobs again", NULL, &r.fresh},
         {"report", NULL, NULL, "train nothing, only make the tables from the jobs that are done",
@@ -115,16 +159,21 @@ static pgcn_status run(int argc, char **argv) {
         CLI_OPTIONS_END};
     pgcn_status status = cli_parse(&cli_reproduce, options, argc, argv, &arguments);
     if (status != PGCN_OK || arguments.help_shown) return status;
-    const exp_experiment *only;
     long long count;
     if (!r.out) r.out = r.quick ? "runs/reproduce-quick" : "runs/reproduce";
-    CLI_TRY(find_experiment(arguments.word[0], &only));
-    r.all = !only;
     CLI_TRY(cli_number(&cli_reproduce, "seeds", seeds, 0, 10000, &r.seeds));
     CLI_TRY(cli_number(&cli_reproduce, "jobs", processes, 0, 1024, &count));
     exp_pace pace = {.processes = count > 0 ? (int)count : pgcn_info_get().cores,
                      .quiet = r.quiet,
                      .most_timings = 32,
                      .what = ""};
-    return reproduce(&r, only, &pace, report);
+    bool done;
+    status = exp_list_facts(&r, &arguments, &done);
+    if (done) return status;
+    exp_sweep sweep = {0};
+    exp_choice chosen;
+    status = exp_choose(&r, &arguments, &sweep, &chosen);
+    if (status == PGCN_OK) status = reproduce(&r, &chosen, &sweep, &pace, report);
+    exp_sweep_free(&sweep);
+    return status;
 }

@@ -3,13 +3,12 @@
  * and the helpers of cli/cli.h.
  *
  * Input: data sets and settings. A job (key.c, jobs.c) is one training. runner.c distributes jobs
- * over as many processes as there are cores. worker.c is what such a process does: it writes one
- * JSON record OUT/jobs/KEY.json. The key is a hash of everything that the record depends on. So a
+ * over as many processes as there are cores. worker.c is what such a process does: it writes the
+ * learning curve OUT/jobs/KEY.history.jsonl and one JSON record OUT/jobs/KEY.json. The key is a hash of everything that the record depends on. So a
  * job whose record exists is never run again, whichever table asks for it. Output: records, and
  * means over those that belong together (spread.c).
  *
- * reproduce: plan.c lists the jobs of the paper's tables, paper.c has the paper's numbers,
- * results.c and report.c make tables of records, cmd_reproduce.c is the command. tune: space.c,
+ * reproduce: see reproduce.h for its files, cmd_reproduce.c is the command. tune: space.c,
  * halving.c, search.c, tune_data.c, tune_report.c, nested.c, nested_report.c and cmd_tune.c. Shared
  * names begin with exp_. */
 #ifndef PGCN_EXPERIMENTS_H
@@ -43,7 +42,13 @@ const char *exp_program_hash(void);
 
 /* ---- jobs.c --------------------------------------------------------------------------------- */
 
-typedef enum exp_state { EXP_WAITING, EXP_RUNNING, EXP_DONE, EXP_FAILED } exp_state;
+typedef enum exp_state {
+    EXP_WAITING,
+    EXP_RUNNING,
+    EXP_DONE,
+    EXP_FAILED,
+    EXP_DROPPED /* it was planned, but no table needs it any more */
+} exp_state;
 
 typedef struct exp_job {
     const exp_data *data; /* borrowed */
@@ -136,10 +141,13 @@ typedef struct exp_pace {
     const char *what; /* prefix of the progress line, "rung 1 of 3: "; "" */
 } exp_pace;
 
+/* Trains a few epochs of each kind of waiting jobs, for exp_expected_seconds(). */
+pgcn_status exp_jobs_time(exp_jobs *jobs, const exp_pace *pace);
 /* Runs all jobs that are waiting, longest first; afterwards each is done or failed. That a job
  * failed is no error of this function, an interruption is (PGCN_ERR_SYSTEM). */
 pgcn_status exp_jobs_run(exp_jobs *jobs, const exp_pace *pace);
 size_t exp_jobs_in(const exp_jobs *jobs, exp_state state); /* how many are in that state */
+size_t exp_jobs_wanted(const exp_jobs *jobs);              /* all but those that were dropped */
 
 /* ---- estimate.c ----------------------------------------------------------------------------- */
 
@@ -149,12 +157,17 @@ double exp_expected_seconds(const exp_jobs *jobs, const exp_job *job, double *mo
 
 /* ---- table.c -------------------------------------------------------------------------------- */
 
-/* A table of text, printed for people or as Markdown. */
+/* A table of text, printed for people, as Markdown or as LaTeX (a plain tabular). */
 typedef struct exp_table exp_table;
+typedef enum exp_format { EXP_TEXT, EXP_MARKDOWN, EXP_LATEX, EXP_CSV } exp_format;
 /* `heads` are separated by '|'; one that begins with '>' is aligned to the right. */
 exp_table *exp_table_new(const char *heads);
 void exp_table_add(exp_table *table, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void exp_table_print(FILE *out, const exp_table *table, bool markdown);
+void exp_table_print(FILE *out, const exp_table *table, exp_format format);
+/* A line is an object, with the heads as its keys and text as its values. */
+json_t *exp_table_to_json(const exp_table *table);
+/* Text with the characters escaped that LaTeX would obey. */
+void exp_put_latex(FILE *out, const char *text);
 void exp_table_free(exp_table *table);
 
 #endif

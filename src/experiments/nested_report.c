@@ -84,7 +84,7 @@ static void print_table(const exp_nested *n) {
            n->splits, n->splits == 1 ? "" : "s", start_of(s), s->candidates);
     exp_print_rungs(s);
     for (int i = 0; i < n->splits; i++) add_row(table, &n->split[i], s->runs);
-    exp_table_print(stdout, table, false);
+    exp_table_print(stdout, table, EXP_TEXT);
     exp_table_free(table);
     printf("\n");
     print_mean("Validation", metric, OVER_SPLITS(val), n->splits);

@@ -37,3 +37,25 @@ exp_summary exp_summarise(const exp_jobs *jobs, const exp_cell *cell) {
     if (cell->paper) s.difference = s.test.mean - cell->paper->accuracy;
     return s;
 }
+
+/* The cell of the same data set that is marked so far; NULL: none. */
+static exp_cell *marked_before(exp_plan *plan, const exp_cell *cell) {
+    for (size_t i = 0; i < plan->cells && &plan->cell[i] != cell; i++) {
+        exp_cell *other = &plan->cell[i];
+        if (other->best && other->experiment == cell->experiment &&
+            strcmp(other->dataset, cell->dataset) == 0)
+            return other;
+    }
+    return NULL;
+}
+
+void exp_mark_best(exp_plan *plan, const exp_jobs *jobs, const exp_experiment *experiment) {
+    for (size_t i = 0; i < plan->cells; i++) {
+        exp_cell *cell = &plan->cell[i];
+        double mean = exp_summarise(jobs, cell).val.mean;
+        if (cell->experiment != experiment || isnan(mean)) continue;
+        exp_cell *best = marked_before(plan, cell);
+        cell->best = !best || mean > exp_summarise(jobs, best).val.mean;
+        if (best && cell->best) best->best = false;
+    }
+}

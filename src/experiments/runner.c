@@ -39,6 +39,10 @@ size_t exp_jobs_in(const exp_jobs *jobs, exp_state state) {
     return count;
 }
 
+size_t exp_jobs_wanted(const exp_jobs *jobs) {
+    return jobs->count - exp_jobs_in(jobs, EXP_DROPPED);
+}
+
 /* ---- a worker --------------------------------------------------------------------------------- */
 
 /* Ctrl-C reaches the workers too, but the parent decides what to do. A worker must not outlive a
@@ -172,7 +176,7 @@ static void show_progress(pool *p) {
     double now = cli_now();
     if (p->pace->quiet || !isatty(STDERR_FILENO) || now - p->shown < 0.25) return;
     p->shown = now;
-    size_t done = exp_jobs_in(p->jobs, EXP_DONE), total = p->jobs->count;
+    size_t done = exp_jobs_in(p->jobs, EXP_DONE), total = exp_jobs_wanted(p->jobs);
     int columns = cli_terminal_columns() - 1;
     char left[32], bar[CLI_BAR_BYTES], line[400], failures[48] = "";
     cli_format_duration(seconds_left(p), left);
@@ -325,14 +329,18 @@ static void print_estimate(const pool *p) {
     fputc('\n', stderr);
 }
 
+/* The first round. */
+static bool run_timings(pool *p) {
+    p->timing = true;
+    queue_timings(p);
+    bool done = run_queue(p);
+    p->timing = false;
+    return done;
+}
+
 static bool run_rounds(pool *p) {
     size_t waiting = exp_jobs_in(p->jobs, EXP_WAITING);
-    if (waiting > (size_t)p->pace->processes) {
-        p->timing = true;
-        queue_timings(p);
-        if (!run_queue(p)) return false;
-        p->timing = false;
-    }
+    if (waiting > (size_t)p->pace->processes && !run_timings(p)) return false;
     if (!queue_jobs(p)) {
         cli_complain(p->jobs->command, "out of memory for %zu jobs", p->jobs->count);
         return true; /* the jobs are still waiting, and the table counts them as missing */
@@ -341,7 +349,8 @@ static bool run_rounds(pool *p) {
     return run_queue(p);
 }
 
-pgcn_status exp_jobs_run(exp_jobs *jobs, const exp_pace *pace) {
+/* One or both rounds, with the memory that they need. */
+static pgcn_status run_pool(exp_jobs *jobs, const exp_pace *pace, bool (*rounds)(pool *p)) {
     pool p = {.jobs = jobs, .pace = pace};
     if (exp_jobs_in(jobs, EXP_WAITING) == 0) return PGCN_OK;
     size_t bytes = jobs->count * sizeof *p.live;
@@ -351,13 +360,21 @@ pgcn_status exp_jobs_run(exp_jobs *jobs, const exp_pace *pace) {
     if (p.live == MAP_FAILED || !p.queue) {
         status = cli_fail(jobs->command, PGCN_ERR_MEMORY, "no memory for a list of %zu jobs: %s",
                           jobs->count, pgcn_system_error(errno));
-    } else if (!run_rounds(&p)) {
+    } else if (!rounds(&p)) {
         fprintf(stderr,
                 "Interrupted: %zu of %zu jobs are done and kept in %s. The same command goes on.\n",
-                exp_jobs_in(jobs, EXP_DONE), jobs->count, jobs->directory);
+                exp_jobs_in(jobs, EXP_DONE), exp_jobs_wanted(jobs), jobs->directory);
         status = PGCN_ERR_SYSTEM;
     }
     if (p.live != MAP_FAILED) munmap(p.live, bytes);
     free(p.queue);
     return status;
+}
+
+pgcn_status exp_jobs_time(exp_jobs *jobs, const exp_pace *pace) {
+    return run_pool(jobs, pace, run_timings);
+}
+
+pgcn_status exp_jobs_run(exp_jobs *jobs, const exp_pace *pace) {
+    return run_pool(jobs, pace, run_rounds);
 }

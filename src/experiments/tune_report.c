@@ -129,7 +129,7 @@ static void print_table(const exp_search *s) {
         if (s->order[i] == 0) add_row(s, table, i, 0);
     printf("%s, %d candidates of space %s, rungs:", s->data->name, s->candidates, s->space->name);
     exp_print_rungs(s);
-    exp_table_print(stdout, table, false);
+    exp_table_print(stdout, table, EXP_TEXT);
     exp_table_free(table);
     if (count_failed(s) > 0)
         printf("\n%d candidate%s dropped because a run failed.\n", count_failed(s),

@@ -133,7 +133,33 @@ static pgcn_status write_record(const exp_jobs *jobs, const exp_job *job, const 
     return report(job, status);
 }
 
+/* The learning curve, KEY.history.jsonl, as `pathgcn train` writes history.jsonl. */
+static pgcn_status write_history(const exp_jobs *jobs, const exp_job *job,
+                                 const pgcn_trainer *trainer) {
+    char path[EXP_PATH_BYTES], *text = NULL;
+    size_t bytes = 0;
+    int64_t count;
+    const pgcn_epoch *history = pgcn_trainer_history(trainer, &count);
+    FILE *stream = open_memstream(&text, &bytes);
+    bool fine = stream != NULL;
+    for (int64_t i = 0; fine && i < count; i++)
+        fine = cli_write_history_line(stream, &history[i], &job->config);
+    fine = stream && fclose(stream) == 0 && fine;
+    if (!fine) fprintf(stderr, "out of memory for the learning curve of the job\n");
+    pgcn_status status = !fine ? PGCN_ERR_MEMORY
+                         : exp_job_path(jobs, job, ".history.jsonl", path)
+                             ? pgcn_file_write(path, text, bytes)
+                             : PGCN_ERR_IO;
+    free(text);
+    return fine ? report(job, status) : status;
+}
+
 /* ---- the work --------------------------------------------------------------------------------- */
+
+/* Only networks on paths have something to draw. */
+static bool has_draws(const pgcn_config *config) {
+    return pgcn_config_uses(config, "paths") && config->scaling != PGCN_SCALING_SUM;
+}
 
 /* Adds the scores of the trained network, which are not in the history. */
 static pgcn_status measure(const exp_job *job, pgcn_trainer *trainer, json_t *record) {
@@ -147,7 +173,7 @@ static pgcn_status measure(const exp_job *job, pgcn_trainer *trainer, json_t *re
         int64_t count;
         const pgcn_epoch *history = pgcn_trainer_history(trainer, &count);
         json_object_set_new(record, "val_curve", curve_to_json(history, count));
-    } else if (status == PGCN_OK && pgcn_model_config(model)->scaling != PGCN_SCALING_SUM) {
+    } else if (status == PGCN_OK && has_draws(pgcn_model_config(model))) {
         status = measure_draws(job, model, record);
     }
     pgcn_model_free(model);
@@ -168,6 +194,8 @@ pgcn_status exp_work(const exp_jobs *jobs, const exp_job *job, exp_live *live) {
         status = measure(job, trainer, record);
     }
     status = report(job, status);
+    /* the record comes last: a job that has one is done */
+    if (status == PGCN_OK) status = write_history(jobs, job, trainer);
     if (status == PGCN_OK) status = write_record(jobs, job, record);
     json_decref(record);
     pgcn_trainer_free(trainer);

@@ -59,8 +59,8 @@ exactly "auto public numbered" train karate --split ""
 exactly "deterministic" eval m --inference d
 exactly "uniform weighted node2vec" paths karate --walk ""
 exactly "" train karate --epochs ""
-exactly "semi full inference variants paths lengths frozen graphs ppi all" reproduce ""
-exactly "semi" reproduce s
+exactly "semi full inference variants paths lengths frozen graphs ppi all sweep datasets settings forms cheb networks times" reproduce ""
+exactly "semi sweep settings" reproduce s
 
 # recipes
 exactly "list show --help" recipes ""

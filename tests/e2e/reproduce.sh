@@ -36,14 +36,15 @@ diff -r before whole || fail "a finished experiment was changed by being asked f
 [ -z "$(find whole/jobs -newer before/semi.json)" ] || fail "a finished job was done again"
 
 # every run is repeated by its command, to the last digit
-awk -F '"' '/"command"/ { command = $4 } /"selected"/ { inside = 1 }
+awk -F '"' '/"command"/ { command = $4 } /"key"/ { key = $4 } /"selected"/ { inside = 1 }
     inside && /"epoch"/ { gsub(/[^0-9]/, "", $3); epoch = $3 }
-    inside && /"test_accuracy"/ { gsub(/[ :,]/, "", $3); print $3, epoch, command; inside = 0 }' \
+    inside && /"test_accuracy"/ { gsub(/[ :,]/, "", $3); print $3, epoch, key, command; inside = 0 }' \
     whole/semi.json | awk 'NR % 2 == 0' >"$scratch/commands" # the second run of each cell
 [ "$(wc -l <"$scratch/commands")" = 4 ] || fail "not a command for each cell"
-while read -r accuracy epoch command; do
+while read -r accuracy epoch key command; do
     [[ $command == "pathgcn train "*"--seed 1"* ]] || fail "no command: $command"
     run 0 eval "${command/#pathgcn/\"$PATHGCN\"} --quiet --json --out again --overwrite --threads 2"
+    cmp -s again/history.jsonl whole/jobs/"$key".history.jsonl || fail "another learning curve: $command"
     [ "$(json "$out" best_epoch)" = "$epoch" ] || fail "another epoch: $command"
     awk -v a="$accuracy" -v b="$(json "$out" test_accuracy_mean)" \
         'BEGIN { exit !(a - b < 1e-7 && b - a < 1e-7) }' ||
@@ -60,7 +61,8 @@ holds "$err" "6 jobs (2 more are done already)"
 run 0 pathgcn reproduce all --quick --datasets karate --seeds 1 --epochs 3 --out all
 holds "$out" "mean of 10 draws" "path-length" "test accuracy by paths" "depthwise"
 for experiment in semi full inference variants paths lengths frozen; do
-    [ -s all/$experiment.json ] && [ -s all/$experiment.csv ] && [ -s all/$experiment.md ] ||
+    [ -s all/$experiment.json ] && [ -s all/$experiment.csv ] && [ -s all/$experiment.md ] &&
+        [ -s all/$experiment.tex ] ||
         fail "$experiment left no files"
 done
 [ "$(records all)" = 11 ] || fail "$(records all) jobs instead of the 11 that the 16 lines share"
@@ -71,6 +73,44 @@ holds "$out" "no walks"
 # names with steps hold commas: then blanks separate
 run 0 pathgcn reproduce full --datasets 'karate:stratified=50/25/25,splits=3 karate' --epochs 2 --out steps
 holds "$out" "karate:stratified=50/25/25,splits=3       2     3"
+
+# ---- a grid --------------------------------------------------------------------------------------
+
+run 0 pathgcn reproduce sweep karate "$graph" --path-length 2,3 --paths 5,10 --dropout 0.5 --layers 1,2 \
+    --seeds 2 --epochs 8 --jobs 2 --out grid
+holds "$err" "grid: 2 path-length x 2 paths, 4 lines, 32 jobs" "32 jobs on 2 processes: about"
+[ "$(grep -c "^karate .*path-length=[23] paths=[0-9]* .* ± .* ± " "$out")" = 8 ] || fail "not 8 lines of karate"
+[ "$(grep -c "^karate .* best$" "$out")" = 1 ] || { show_last && fail "not one best line of karate"; }
+[ "$(grep -c "^$graph .* best$" "$out")" = 1 ] || { show_last && fail "not one best line of $graph"; }
+holds grid/sweep.tex "\\begin{tabular}{llrrrrl}" "path-length=2 paths=5" ' $\pm$ ' "\\end{tabular}"
+holds grid/sweep.json '"best_by_validation": true' '"settings": {' '--path-length 3 --paths 10'
+# the marked line is the one with the highest validation mean, field 14 of the CSV
+awk -F , 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i }
+    $2 == "karate" && $14 > most { most = $14; marked = $at["best_by_validation"] } END { exit marked != "yes" }' \
+    grid/sweep.csv || fail "another line than the best on validation is marked"
+refused 2 "stands twice in the list of --paths" reproduce sweep karate --paths 5,5 --out refusals
+refused 2 "in the list of --paths: paths is 'x'" reproduce sweep karate --paths 5,x --out refusals
+refused 2 "sweep needs a data set" reproduce sweep --paths 5,10 --out refusals
+refused 2 "'karate' is one argument too many|--datasets karate" reproduce semi karate --out refusals
+refused 2 "path-length is '2,3'" reproduce semi --datasets karate --path-length 2,3 --out refusals
+
+# ---- tables of facts -----------------------------------------------------------------------------
+
+# a folder that is called texas, but is not: each difference is told
+ring sets/texas
+run 0 pathgcn reproduce datasets --data sets --datasets texas,wikics --out facts
+holds "$out" "2 (paper 5)" "12 (paper 183)" "309" "not explained" "data not here"
+holds facts/datasets.tex "edges, paper" "texas &"
+holds facts/datasets.json '"edges, paper": "309"' '"edges, ours": "11"'
+refused 2 "Table 1 of the paper has no data set 'karate'" reproduce datasets --datasets karate
+refused 2 "--epochs does nothing: datasets trains nothing" reproduce datasets --epochs 5
+
+run 0 pathgcn reproduce settings --out facts
+holds "$out" "paper-pubmed-full" "not given, recipe 256" "0 values of the recipes differ"
+mkdir own-recipes
+sed 's/^paths = .*/paths = 6/' "$PATHGCN_SOURCE/recipes/paper-cora.recipe" >own-recipes/paper-cora.recipe
+PATHGCN_RECIPES=own-recipes run 0 pathgcn reproduce settings --out facts --json
+holds "$out" '"p":"5, recipe 6"' "1 value of the recipes differs"
 
 # ---- interrupted ---------------------------------------------------------------------------------
 

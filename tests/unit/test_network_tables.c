@@ -1,0 +1,94 @@
+/* The lines of tables of networks: long runs get one seed, operations are counted as in the paper,
+ * and settings are those of the line. */
+#include "experiments/reproduce.h"
+#include "unit/nn_help.h"
+
+static const cli_command command = {.name = "test"};
+
+static void test_plan_long_runs_get_one_seed(void **state) {
+    (void)state;
+    const exp_experiment networks = {.name = "n", .networks = true}, others = {.name = "o"};
+    exp_kind kinds[2] = {{.epoch_seconds = 20}, {.epoch_seconds = 1}};
+    exp_job list[6] = {{.kind = 0}, {.kind = 0}, {.kind = 1},
+                       {.kind = 1}, {.kind = 0}, {.kind = 0}};
+    exp_jobs jobs = {.count = 6, .job = list, .kinds = 2, .kind = kinds};
+    for (int i = 0; i < 6; i++) {
+        list[i].config = pgcn_config_default();
+        list[i].config.epochs = 100;
+        list[i].config.patience = 0;
+    }
+    size_t slow[] = {0, 1}, fast[] = {2, 3}, elsewhere[] = {4, 5};
+    exp_cell cells[3] = {{.experiment = &networks, .runs = 2, .job = slow},
+                         {.experiment = &networks, .runs = 2, .job = fast},
+                         {.experiment = &others, .runs = 2, .job = elsewhere}};
+    exp_plan plan = {.cells = 3, .cell = cells};
+    exp_plan_shorten(&plan, &jobs, 1800);
+    assert_true(cells[0].one_seed && cells[0].runs == 1);
+    assert_true(!cells[1].one_seed && cells[1].runs == 2);
+    assert_true(!cells[2].one_seed && cells[2].runs == 2);
+    assert_int_equal(list[0].state, EXP_WAITING);
+    assert_int_equal(list[1].state, EXP_DROPPED);
+    assert_int_equal(list[5].state, EXP_WAITING);
+    assert_int_equal(exp_jobs_wanted(&jobs), 5);
+}
+
+static void test_multiply_adds_follow_the_formulas(void **state) {
+    (void)state;
+    exp_data set = {0};
+    assert_int_equal(pgcn_dataset_load("karate", NULL, &set.data), PGCN_OK);
+    pgcn_dataset_info info = pgcn_dataset_describe(set.data);
+    exp_cell cell = {.data = &set, .config = pgcn_config_default()};
+    cell.config.layers = 3;
+    cell.config.channels = 8;
+    cell.config.path_length = 5;
+    cell.config.paths = 10;
+    double n = (double)info.nodes, entries = 2 * (double)info.edges;
+    double ends = (double)info.feature_nonzeros * 8 + n * 8 * info.classes;
+    assert_true(exp_multiply_adds(&cell) == ends + 3 * (n * 5 * 10 * 8 + n * 64));
+    cell.config.train_form = PGCN_FORM_EXACT;
+    assert_true(exp_multiply_adds(&cell) == ends + 3 * (4 * entries * 8 + n * 64));
+    pgcn_dataset_free(set.data);
+}
+
+static void test_settle_line_has_its_network_depth_and_settings(void **state) {
+    (void)state;
+    const exp_variant gin = {.name = "GIN",
+                             .network = "gin",
+                             .layers = 3,
+                             .change = {{.key = "channels", .value = "8"},
+                                        {.key = "channels", .value = "4", .dataset = "karate"},
+                                        {.key = "channels", .value = "5", .dataset = "cora"}}};
+    const exp_experiment experiment = {.name = "n", .variants = &gin, .networks = true};
+    const cli_arguments nothing = {0};
+    const exp_request r = {.command = &command, .arguments = &nothing};
+    exp_data set = {.name = "karate"};
+    assert_int_equal(pgcn_dataset_load("karate", NULL, &set.data), PGCN_OK);
+    exp_cell cell = {.experiment = &experiment, .variant = &gin, .dataset = "karate"};
+    assert_int_equal(exp_settle(&r, &set, 2, &cell), PGCN_OK);
+    assert_string_equal(pgcn_network_name(cell.config.model), "gin");
+    assert_int_equal(cell.config.layers, 3);
+    assert_int_equal(cell.config.channels, 4);
+    assert_true(cell.unpublished); /* nobody published settings of GIN for karate */
+    pgcn_dataset_free(set.data);
+}
+
+static void test_paper_mentions_data_sets_and_systems(void **state) {
+    (void)state;
+    const exp_place table_3[] = {EXP_TABLE_3, EXP_NOWHERE}, table_8[] = {EXP_TABLE_8, EXP_NOWHERE};
+    assert_true(exp_paper_mentions(table_3, "cora", "JKNet"));
+    assert_false(exp_paper_mentions(table_3, "karate", NULL));
+    assert_false(exp_paper_mentions(table_8, NULL, "GCN"));
+    assert_int_equal(exp_paper_decimals(EXP_TABLE_5), 2);
+    assert_float_equal(exp_paper_times_of("GCNII (8 layers)")->step_ms, 13.05, 1e-9);
+    assert_null(exp_paper_times_of("GCN (3 layers)"));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_plan_long_runs_get_one_seed),
+        cmocka_unit_test(test_multiply_adds_follow_the_formulas),
+        cmocka_unit_test(test_settle_line_has_its_network_depth_and_settings),
+        cmocka_unit_test(test_paper_mentions_data_sets_and_systems),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
