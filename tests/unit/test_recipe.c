@@ -37,7 +37,7 @@ static void test_recipe_built_in_are_all_valid_and_listed_by_name(void **state) 
         strcpy(last, info.name);
         assert_string_equal(info.origin, "built in");
         assert_true(*info.searched);
-        for (int layers = 0; layers <= 64; layers++) {
+        for (int layers = 0; layers <= 64; layers += layers < 8 ? 1 : 8) {
             pgcn_config config;
             must(pgcn_recipe_load(info.name, NULL, 0, &config, &again));
             if (layers > 0 && layers < pgcn_i_network_of(&config)->least_layers) continue;

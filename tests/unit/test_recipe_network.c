@@ -210,12 +210,114 @@ static void test_recipe_query_may_be_of_another_size(void **state) {
 
 static pgcn_status find_of_network(void) {
     pgcn_config config;
-    return ask(&(question){"gin", NULL, "b", PGCN_TASK_NODE, "3"}, &config, NULL);
+    return ask(&(question){"gin", NULL, "a", PGCN_TASK_NODE, "3"}, &config, NULL);
 }
 
 static void test_network_recipe_without_memory_fails_cleanly(void **state) {
     (void)state;
     assert_true(fail_every_allocation(find_of_network) >= 3);
+}
+
+/* ---- those that are built in -------------------------------------------------------------------- */
+
+/* The network that a name begins with: of gcn and gcnii the longer one. */
+static int network_in(const char *name) {
+    size_t longest = 0;
+    int found = -1;
+    for (int i = 0; pgcn_network_name(i); i++) {
+        size_t length = strlen(pgcn_network_name(i));
+        bool same = strncmp(name, pgcn_network_name(i), length) == 0 && name[length] == '-';
+        if (!same || length <= longest) continue;
+        longest = length;
+        found = i;
+    }
+    return found;
+}
+
+static void test_built_in_recipes_are_named_after_their_network(void **state) {
+    (void)state;
+    for (const pgcn_i_built_in_recipe *r = pgcn_i_built_in_recipes; r->name; r++) {
+        pgcn_config config;
+        pgcn_recipe_info info;
+        must(pgcn_recipe_load(r->name, NULL, 0, &config, &info));
+        int network = network_in(r->name);
+        if (config.model != (network > 0 ? network : 0) && strcmp(r->name, "gin") != 0)
+            fail_msg("%s is of the network %s", r->name, pgcn_network_name(config.model));
+        bool general = strcmp(info.dataset, "any") == 0, is_default = strstr(r->name, "-default");
+        if (network > 0 && general != is_default) fail_msg("%s is for %s", r->name, info.dataset);
+    }
+}
+
+/* Every network can be trained without a recipe for the data set, where it can do the task. */
+static void test_every_network_has_a_default(void **state) {
+    (void)state;
+    for (int i = 1; pgcn_network_name(i); i++)
+        for (pgcn_task task = PGCN_TASK_NODE; task <= PGCN_TASK_GRAPH; task++) {
+            const char *network = pgcn_network_name(i);
+            bool nodes_only = strcmp(network, "jknet") == 0 || strcmp(network, "incep") == 0;
+            pgcn_config config;
+            pgcn_recipe_info info;
+            const question q = {network, NULL, "of mine", task, NULL};
+            pgcn_status status = ask(&q, &config, &info);
+            if (task == PGCN_TASK_GRAPH && nodes_only) {
+                assert_int_equal(status, PGCN_ERR_ARGUMENT);
+                continue;
+            }
+            must(status);
+            assert_string_equal(info.dataset, "any");
+            assert_string_equal(info.task, pgcn_task_name(task));
+            assert_int_equal(config.model, i);
+        }
+}
+
+/* The values as they are published. */
+static void test_recipe_authors_values_are_the_published_ones(void **state) {
+    (void)state;
+    static const struct {
+        const char *name;
+        int layers, channels;
+        double lr, wd_ends, wd_mix, dropout;
+        const char *own; /* settings of the network, as text */
+    } table[] = {
+        {"gcn-authors-cora", 2, 16, .01, 5e-4, 0, .5, "bias=no residual=none epochs=200"},
+        {"gcn-authors-citeseer", 2, 16, .01, 5e-4, 0, .5, "bias=no"},
+        {"gcn-authors-pubmed", 2, 16, .01, 5e-4, 0, .5, "bias=no"},
+        {"cheb-authors-cora", 2, 16, .01, 5e-4, 0, .5, "order=3 eigenvalue=power bias=no"},
+        {"appnp-authors-like-cora", 2, 64, .01, .005, 0, .5, "powers=10 alpha=0.1 bias=no"},
+        {"sgc-authors-like-citeseer", 1, 64, .2, 5e-5, 2, 0, "powers=2 epochs=150"},
+        {"gcnii-authors-cora", 64, 64, .01, 5e-4, .01, .6,
+         "lambda=0.5 alpha=0.1 dropout-hidden=0.6"},
+        {"gcnii-authors-citeseer", 32, 256, .01, 5e-4, .01, .7, "lambda=0.6 alpha=0.1"},
+        {"gcnii-authors-pubmed", 16, 256, .01, 5e-4, 5e-4, .5, "lambda=0.4 alpha=0.1"},
+        {"gcnii-star-authors-pubmed", 16, 256, .01, 5e-4, 5e-4, .5, "lambda=0.4 alpha=0.1"},
+        {"gcnii-authors-cora-full", 64, 64, .01, 1e-4, 1e-4, .5, "alpha=0.2 split=numbered"},
+        {"gcnii-authors-citeseer-full", 64, 64, .01, 5e-6, 5e-6, .5, "alpha=0.5"},
+        {"gcnii-authors-pubmed-full", 64, 64, .01, 5e-6, 5e-6, .5, "alpha=0.1"},
+        {"gcnii-authors-chameleon", 8, 64, .01, 5e-4, 5e-4, .5, "alpha=0.2 lambda=1.5"},
+        {"gcnii-authors-cornell", 16, 64, .01, 1e-3, 1e-3, .5, "alpha=0.5 lambda=1"},
+        {"gcnii-authors-texas", 32, 64, .01, 1e-4, 1e-4, .5, "alpha=0.5 lambda=1.5"},
+        {"gcnii-star-authors-wisconsin", 16, 64, .01, 5e-4, 5e-4, .5, "alpha=0.5 lambda=1"},
+        {"gcnii-authors-ppi", 9, 2048, .001, 0, 0, .2, "alpha=0.5 lambda=1 skip=yes batch=1"},
+        {"gcn-drop-pubmed", 2, 128, .003, .005, .005, 0,
+         "edge-keep=0.7 dropout-last=0.5 scaling=walk self-mix=yes"},
+        {"jknet-authors-like-cora", 4, 128, .001, 5e-4, 5e-4, 0,
+         "dropout-last=0.8 scaling=walk self-mix=no edge-keep=1 jump=concat"},
+        {"jknet-drop-citeseer", 16, 128, .006, .001, .001, 0, "edge-keep=0.5 self-mix=yes"},
+        {"incep-authors-like-cora", 4, 128, .004, 5e-5, 5e-5, 0, "dropout-hidden=0.3 scaling=walk"},
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        pgcn_config c;
+        must(pgcn_recipe_load(table[i].name, NULL, 0, &c, NULL));
+        bool same = c.layers == table[i].layers && c.channels == table[i].channels &&
+                    c.lr_ends == table[i].lr && c.wd_ends == table[i].wd_ends &&
+                    c.wd_mix == table[i].wd_mix && c.dropout == table[i].dropout;
+        if (!same) fail_msg("%s is not what is published", table[i].name);
+        pgcn_config wanted = c; /* and with the rest set to what it shall be, nothing differs */
+        must(pgcn_i_config_apply(&wanted, table[i].own));
+        const char *key = pgcn_i_config_difference(&c, &wanted);
+        if (key) fail_msg("%s: %s differs", table[i].name, key);
+        assert_true(c.samples == 1 && c.consistency == 0);
+    }
 }
 
 int main(void) {
@@ -228,6 +330,9 @@ int main(void) {
         WITH_RECIPES(test_recipe_has_one_network),
         WITH_RECIPES(test_recipe_query_may_be_of_another_size),
         WITH_RECIPES(test_network_recipe_without_memory_fails_cleanly),
+        cmocka_unit_test(test_built_in_recipes_are_named_after_their_network),
+        cmocka_unit_test(test_every_network_has_a_default),
+        cmocka_unit_test(test_recipe_authors_values_are_the_published_ones),
     };
     unsetenv("PATHGCN_RECIPES");
     return cmocka_run_group_tests(tests, NULL, NULL);
