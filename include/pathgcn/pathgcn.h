@@ -765,11 +765,11 @@ PGCN_API int pgcn_halving(int candidates, int runs, int keep, pgcn_rung out[PGCN
 
 /* A race: settings for data that no recipe knows. Every recipe for any data set (dataset = any) of the
  * task is a family and takes part, but for the defaults of networks (pgcn_recipe_races): a short
- * training each, a longer one for the better third; what they score on validation decides. Test items are not looked at. The winner is the best by the measure of the
- * data set; unless one that needs at most half of its operations is within one standard error of it, item
- * by item (by other measures than accuracy: is equal): then the simplest of these. All work is counted in
- * operations that follow from the data and the settings, so that the same family wins on any number of
- * threads.
+ * training each, a longer one for the better third; what they score on validation decides. Test
+ * items are not looked at. The winner is the best by the measure of the data set; unless one that
+ * needs at most half of its operations is within one standard error of it, item by item (by other
+ * measures than accuracy: is equal): then the simplest of these. All work is counted in operations
+ * that follow from the data and the settings, so that the same family wins on any number of threads.
  *
  * data      borrowed until the race is freed.
  * settings  what pgcn_config_set() has set in it holds in every family: the seed, the split, the

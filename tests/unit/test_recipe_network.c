@@ -303,6 +303,7 @@ static void test_recipe_authors_values_are_the_published_ones(void **state) {
         {"jknet-authors-like-cora", 4, 128, .001, 5e-4, 5e-4, 0,
          "dropout-last=0.8 scaling=walk self-mix=no edge-keep=1 jump=concat"},
         {"jknet-drop-citeseer", 16, 128, .006, .001, .001, 0, "edge-keep=0.5 self-mix=yes"},
+        {"incep-authors-like-cora", 4, 128, .004, 5e-5, 5e-5, 0, "dropout-hidden=0.3 scaling=walk"},
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         pgcn_config c;
