@@ -13,11 +13,14 @@ _pathgcn_commands() {
     done < <("$1" --help 2>/dev/null)
 }
 _pathgcn_options() {
-    local line
+    local line more
     while IFS= read -r line; do
         [[ $line == "  --"* ]] || continue
         line=${line#  }
         line=${line%%  *}
+        while [[ $line == *" |" ]] && IFS= read -r more; do # a long value goes on
+            line="$line ${more#"${more%%[! ]*}"}"
+        done
         case $line in
             *" "*) printf '%s\t%s\n' "${line%% *}" "${line#* }" ;;
             *) printf '%s\t\n' "$line" ;;

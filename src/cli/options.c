@@ -313,14 +313,32 @@ pgcn_status cli_check_seeds(const cli_command *command, uint64_t first, long lon
 
 enum { HELP_COLUMN = 36, HELP_WIDTH = 100 };
 
+/* "  --name value". A value of many words goes on in the next line after a " |". Returns the column. */
+static int write_value(FILE *out, const char *name, const char *value) {
+    enum { INDENT = 8 };
+    int column = fprintf(out, "  --%s", name);
+    for (const char *word = value ? value : ""; *word;) {
+        const char *bar = strstr(word, " | ");
+        int length = bar ? (int)(bar - word) + 2 : (int)strlen(word);
+        if (word > value && column + 1 + length > HELP_WIDTH)
+            column = fprintf(out, "\n%*s", INDENT, "") - 1;
+        else
+            column += fprintf(out, " ");
+        column += fprintf(out, "%.*s", length, word);
+        word += length;
+        word += strspn(word, " ");
+    }
+    return column;
+}
+
 /* "  --name value", then the explanation from a column of its own, wrapped. Two spaces or a line
- * break end the value, which the completion of the shell relies on. */
+ * break that follows no " |" end the value, which the completion of the shell relies on. */
 static void write_line(FILE *out, const char *name, const char *value, const char *help,
                        const char *preset) {
     char text[512];
     snprintf(text, sizeof text, "%s%s%s%s", help, preset && *preset ? " [" : "",
              preset ? preset : "", preset && *preset ? "]" : "");
-    int column = fprintf(out, "  --%s%s%s", name, value ? " " : "", value ? value : "");
+    int column = write_value(out, name, value);
     if (column > HELP_COLUMN - 2) {
         fputc('\n', out);
         column = 0;

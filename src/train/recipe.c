@@ -470,21 +470,25 @@ bool pgcn_recipe_races(const pgcn_recipe_info *info, bool all_networks) {
 
 pgcn_status pgcn_i_recipe_families(pgcn_task task, bool all_networks, pgcn_i_arena *arena,
                                    pgcn_i_recipe **out, int *count) {
-    pgcn_i_buffer names;
+    pgcn_i_buffer names, found = {0};
     int all;
     PGCN_TRY(all_names(&names, &all));
-    *out = PGCN_I_ARRAY(arena, pgcn_i_recipe, all + 1);
     *count = 0;
-    pgcn_status status = *out ? PGCN_OK : PGCN_ERR_MEMORY;
+    pgcn_status status = PGCN_OK;
     for (int i = 0; i < all && status == PGCN_OK; i++) {
-        pgcn_i_recipe *next = &(*out)[*count];
-        status = read_named(((const recipe_name *)names.data)[i].text, next);
+        pgcn_i_recipe *next = pgcn_i_buffer_add(&found, (int64_t)sizeof *next);
+        status =
+            next ? read_named(((const recipe_name *)names.data)[i].text, next) : PGCN_ERR_MEMORY;
         if (status == PGCN_OK && pgcn_recipe_races(&next->info, all_networks) &&
             is_of_task(&next->info, task))
             (*count)++;
+        found.bytes = *count * (int64_t)sizeof *next; /* the place of one that was read in vain */
     }
     pgcn_i_buffer_free(&names);
-    return status;
+    *out = status == PGCN_OK ? pgcn_i_arena_take(arena, &found) : NULL;
+    pgcn_i_buffer_free(&found);
+    if (status != PGCN_OK) return status;
+    return *out ? PGCN_OK : PGCN_ERR_MEMORY;
 }
 
 /* A recipe holds the settings of many depths: too much for the stack beside others that are read. */

@@ -148,7 +148,7 @@ static const reason
     no_residual = {has_no_residual, "residual is none", "set residual to initial or previous"},
     first_order = {is_first_order, "walk is not node2vec", "set walk to node2vec"},
     one_step = {has_one_step, "a walk of one step has no step before it", "set path-length to at least 3"},
-    last_dropout = {drops_at_the_end, "dropout-last is given, and this network drops before its last layer only", "leave out dropout-last"},
+    last_dropout = {drops_at_the_end, "dropout-last is given, and this network drops before its last layer only", "set dropout-last to -1"},
     one_layer = {has_one_layer, "layers is 1", "set layers to at least 2"},
     nothing_hidden = {has_nothing_hidden, "no layer is hidden between the first and the last", "raise layers"},
     only_layer = {is_first_and_last, "the last layer is the first one too, and has dropout", "set layers to at least 2"},
