@@ -55,7 +55,7 @@ agrees graphs --readout linear --kernel layer --residual initial --self-loops ye
 agrees graphs --readout layers --kernel global --residual previous --alpha 0.3 --mix identity
 agrees graphs --kernel full --batch-norm no --layers 2
 agrees graphs --train-form exact --scaling sum --kernel depthwise --path-length 2 --lr-mix 1e-3
-agrees graphs --model gin --layers 3 --dropout-last -1
+agrees graphs --model gin --layers 3 --dropout-last -1 --lr-kernel 0.01
 agrees dense --path-length 1 --layers 1
 
 # the comparison can fail: another model of the same shape does not agree
