@@ -168,7 +168,8 @@ typedef struct pgcn_i_sparse_gradient {
     const float *g;      /* [samples * n, c] */
     int64_t n, c;
     int samples;
-    int64_t group_rows; /* nodes of a group: its entries, of all samples, are one partial sum */
+    int64_t group_rows;  /* nodes of a group: its entries, of all samples, are one partial sum */
+    const uint8_t *live; /* [samples * n] mask: other rows of g are zero; NULL: none is left out */
 } pgcn_i_sparse_gradient;
 
 /* Which elements dropout drops. The element of x[i] is first_element + i. */

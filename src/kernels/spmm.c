@@ -63,51 +63,86 @@ ALWAYS_INLINE int pack_entry(packed_entries *packed, const pgcn_i_sparse_gradien
     const pgcn_i_columns *x = args->x;
     const float value = args->scale * x->value[e];
     for (int sample = 0; sample < args->samples; sample++) {
-        packed->row[count] = (pgcn_node)(sample * args->n) + x->row[e];
+        const pgcn_node row = (pgcn_node)(sample * args->n) + x->row[e];
+        packed->row[count] = row;
         packed->value[count] = value;
-        count += args->kept ? args->kept[sample * x->nonzeros + x->position[e]] : 1;
+        int kept = args->kept ? args->kept[sample * x->nonzeros + x->position[e]] : 1;
+        count += args->live ? kept & args->live[row] : kept;
     }
     return count;
 }
 
-/* Where the kept entries of each group end among the packed ones of a column. */
-typedef struct group_ends {
-    int count;
-    int end[CHUNK];
-} group_ends;
+/* Whether a packed entry is of the same group as the one before it: all bits or none. */
+typedef struct group_masks {
+    int32_t same[CHUNK];
+} group_masks;
 
-/* Packs all of a column, which fits into `packed`. */
-static void pack_column(packed_entries *packed, group_ends *ends,
-                        const pgcn_i_sparse_gradient *args, int64_t e, int64_t column_end) {
+/* row / group_rows by a product: exact for 31 bits, because the inverse is off by less than 2^-63. */
+__extension__ typedef unsigned __int128 wide;
+ALWAYS_INLINE uint32_t group_of(pgcn_node row, uint64_t inverse) {
+    return (uint32_t)((wide)inverse * (uint32_t)row >> 63);
+}
+
+/* Packs all of a column, which fits into `packed`. Most groups have an entry or two of a column, so that a
+ * branch on where they end would often be mispredicted: there is none. What is constant here is inlined. */
+ALWAYS_INLINE int pack_rows(packed_entries *packed, group_masks *masks,
+                            const pgcn_i_sparse_gradient *args, uint64_t inverse, int64_t e,
+                            int64_t column_end, int samples, bool has_kept, bool has_live) {
     const int32_t *row = args->x->row;
-    const int64_t group_rows = args->group_rows;
-    int count = 0, groups = 0, begin = 0; /* begin: of the group */
-    int64_t rows_end = 0;
-    for (; e < column_end; e++) {
-        if (row[e] >= rows_end) {
-            do rows_end += group_rows;
-            while (row[e] >= rows_end);
-            ends->end[groups] = count; /* of the group before, if any of its entries is kept */
-            groups += count > begin;
-            begin = count;
+    const uint32_t *position = args->x->position;
+    const float *value = args->x->value, scale = args->scale;
+    const uint8_t *kept = args->kept, *live = args->live;
+    const int64_t n = args->n, nonzeros = args->x->nonzeros;
+    int count = 0;
+    uint32_t last = UINT32_MAX; /* group of the last entry that is kept */
+    for (; e < column_end; e++)
+        for (int sample = 0; sample < samples; sample++) {
+            const pgcn_node at = (pgcn_node)(sample * n) + row[e];
+            const uint32_t group = group_of(row[e], inverse);
+            packed->row[count] = at;
+            packed->value[count] = scale * value[e];
+            masks->same[count] = -(group == last);
+            int keep = 1;
+            if (has_kept) keep &= kept[sample * nonzeros + position[e]];
+            if (has_live) keep &= live[at];
+            last = keep ? group : last;
+            count += keep;
         }
-        count = pack_entry(packed, args, e, count);
-    }
-    ends->end[groups] = count;
-    ends->count = groups + (count > begin);
+    return count;
+}
+
+static void pack_column(packed_entries *packed, group_masks *masks,
+                        const pgcn_i_sparse_gradient *args, uint64_t inverse, int64_t e,
+                        int64_t column_end) {
+    const int samples = args->samples;
+    if (samples > 1)
+        packed->count = pack_rows(packed, masks, args, inverse, e, column_end, samples,
+                                  args->kept != NULL, args->live != NULL);
+    else if (args->kept && args->live)
+        packed->count = pack_rows(packed, masks, args, inverse, e, column_end, 1, true, true);
+    else if (args->kept)
+        packed->count = pack_rows(packed, masks, args, inverse, e, column_end, 1, true, false);
+    else
+        packed->count =
+            pack_rows(packed, masks, args, inverse, e, column_end, 1, false, args->live != NULL);
 }
 
 /* dw_row = the sum over the groups of their sums. */
 ALWAYS_INLINE void column_block(channel_block block, float *dw_row, const float *g,
-                                const packed_entries *packed, const group_ends *ends, int64_t c) {
-    vec total[VECTORS] = {{0}};
-    for (int i = 0, begin = 0; i < ends->count; begin = ends->end[i++]) {
-        vec sum[VECTORS] = {{0}};
-        add_rows(sum, block, g, part_of_packed(packed, begin, ends->end[i]), c);
-        for (int v = 0; v < block.vectors; v++) total[v] += sum[v];
+                                const packed_entries *packed, const group_masks *masks, int64_t c) {
+    vec total[VECTORS] = {{0}}, sum[VECTORS] = {{0}};
+    for (int i = 0; i < packed->count; i++) {
+        const float *row = g + packed->row[i] * c + block.ch;
+        const vec_int same = (vec_int){0} + masks->same[i];
+        KEEP_POINTER(row);
+        for (int v = 0; v < block.vectors; v++) {
+            total[v] += (vec)((vec_int)sum[v] & ~same);
+            sum[v] = (vec)((vec_int)sum[v] & same);
+            sum[v] += packed->value[i] * vec_load(row + v * LANES, block.lanes);
+        }
     }
     for (int v = 0; v < block.vectors; v++)
-        vec_store(dw_row + block.ch + v * LANES, total[v], block.lanes);
+        vec_store(dw_row + block.ch + v * LANES, total[v] + sum[v], block.lanes);
 }
 
 /* The same for a column with more entries than are packed at once. */
@@ -136,13 +171,14 @@ ALWAYS_INLINE void long_column_block(channel_block block, float *dw_row,
 static void csr_linear_grad(float *dw, const pgcn_i_sparse_gradient *args, int64_t begin,
                             int64_t end) {
     packed_entries packed;
-    group_ends ends;
+    group_masks masks;
     const int64_t c = args->c;
+    const uint64_t inverse = (UINT64_C(1) << 63) / (uint64_t)args->group_rows + 1;
     for (int64_t f = begin; f < end; f++) {
         int64_t e = args->x->offset[f], column_end = args->x->offset[f + 1];
         if ((column_end - e) * args->samples <= CHUNK) {
-            pack_column(&packed, &ends, args, e, column_end);
-            EACH_CHANNEL_BLOCK(c, column_block, dw + f * c, args->g, &packed, &ends, c);
+            pack_column(&packed, &masks, args, inverse, e, column_end);
+            EACH_CHANNEL_BLOCK(c, column_block, dw + f * c, args->g, &packed, &masks, c);
         } else {
             EACH_CHANNEL_BLOCK(c, long_column_block, dw + f * c, args, e, column_end);
         }

@@ -122,6 +122,7 @@ static void sparse_grad_task(void *context, int64_t task, int worker) {
         .n = x->n,
         .samples = state_of(op)->samples,
         .group_rows = pgcn_i_groups(job->tape, op->out).size,
+        .live = op->live_out ? op->live_out->flag : NULL,
         .c = op->out->cols,
     };
     job->tape->kernels->csr_linear_grad(job->tape->params->grad + op->param[0]->first, &gradient,
