@@ -204,6 +204,7 @@ typedef struct cli_training {
     pgcn_task task;
     bool weighted;   /* with class weights */
     bool by_measure; /* epochs were chosen by another measure than accuracy or loss */
+    const pgcn_config *config;
 } cli_training;
 /* Whether the majority baseline is beaten, or accuracy is not what the training was about. */
 bool cli_is_beaten(const pgcn_score *val, const cli_training *training);

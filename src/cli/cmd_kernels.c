@@ -110,10 +110,10 @@ static pgcn_status print(const pgcn_model *model, bool json) {
                         config->channels);
     json_t *layers = json ? json_array() : NULL;
     pgcn_status status = PGCN_OK;
-    if (!json) print_heads(model);
     for (int l = 0; l < config->layers && status == PGCN_OK; l++) {
         status = cli_report(&cli_kernels, pgcn_model_kernel(model, l, weight));
         if (status != PGCN_OK) break;
+        if (!json && l == 0) print_heads(model);
         if (json)
             json_array_append_new(layers, layer_to_json(config, weight));
         else

@@ -161,6 +161,7 @@ void cli_advise(FILE *out, const pgcn_score *val, const char *class_name,
         if (val->classes_missed > 1) fprintf(out, " and %d more", val->classes_missed - 1);
         fprintf(out, " %s never predicted", val->classes_missed > 1 ? "are" : "is");
     }
-    fprintf(out, "; try %sless regularisation: --dropout 0.2 --wd-mix 0 --wd-kernel 0.\n",
-            first_remedy(training));
+    fprintf(out, "; try %sless regularisation: --dropout 0.2%s%s.\n", first_remedy(training),
+            pgcn_config_uses(training->config, "wd-mix") ? " --wd-mix 0" : " --wd-ends 0",
+            pgcn_config_uses(training->config, "wd-kernel") ? " --wd-kernel 0" : "");
 }

@@ -140,6 +140,7 @@ typedef struct parser {
     int argc, at; /* at: argv[at] is parsed next */
     char **argv;
     cli_arguments *out;
+    const char *plain; /* the yes/no setting that was given without a value just before; or NULL */
 } parser;
 
 /* --name value, --name=value, and for yes/no settings also plain --name. */
@@ -149,6 +150,7 @@ static pgcn_status parse_option(parser *p) {
     const cli_option *option = find_option(p->options, name, length);
     pgcn_field field = {0};
     char key[64];
+    p->plain = NULL;
     snprintf(key, sizeof key, "%.*s", (int)(length < 63 ? length : 63), name);
     if (!option && !find_field(p->command, name, length, &field))
         return refuse_unknown(p->command, p->options, key);
@@ -162,7 +164,8 @@ static pgcn_status parse_option(parser *p) {
     const char *next = p->at + 1 < p->argc ? p->argv[p->at + 1] : NULL;
     const char *value = equals ? equals + 1 : next;
     bool yes_no = !option && strcmp(field.accepts, "no | yes") == 0;
-    if (yes_no && !equals && !is_yes_or_no(value))
+    p->plain = yes_no && !equals && !is_yes_or_no(value) ? field.key : NULL;
+    if (p->plain)
         value = "yes";
     else if (!equals)
         p->at++;
@@ -176,6 +179,10 @@ static pgcn_status parse_option(parser *p) {
 static pgcn_status parse_word(parser *p) {
     const cli_command *command = p->command;
     const char *word = p->argv[p->at];
+    if (p->out->words == command->most_words && p->plain)
+        return cli_fail(command, PGCN_ERR_ARGUMENT, "%s is '%s', expected no | yes", p->plain,
+                        word);
+    p->plain = NULL;
     if (p->out->words == command->most_words)
         return cli_fail(command, PGCN_ERR_ARGUMENT,
                         "'%s' is one argument too many; usage: pathgcn %s%s%s [options]", word,
@@ -209,6 +216,15 @@ static void take_auto(const cli_command *command, cli_arguments *out) {
     if (out->all_networks) out->settings = kept;
 }
 
+/* The settings that a network has for any data, where it has a recipe for that. */
+static void take_defaults(const char *network, pgcn_config *config) {
+    pgcn_recipe_query query = pgcn_recipe_query_default();
+    pgcn_config found;
+    query.network = network;
+    query.recipe = "default";
+    if (config->model > 0 && pgcn_recipe_find(&query, &found, NULL) == PGCN_OK) *config = found;
+}
+
 /* After --model NAME only what that network takes. */
 static pgcn_status show_help(const parser *p) {
     pgcn_config config = pgcn_config_default();
@@ -216,6 +232,7 @@ static pgcn_status show_help(const parser *p) {
     const char *model = given_value(p->out, "model");
     if (model && pgcn_config_set(&config, "model", model) != PGCN_OK)
         return cli_fail(p->command, PGCN_ERR_ARGUMENT, "--%s", pgcn_last_error());
+    if (model) take_defaults(model, &config);
     cli_write_help(cli_help_stream ? cli_help_stream : stdout, p->command, p->options,
                    model ? &config : NULL);
     return PGCN_OK;
@@ -410,8 +427,9 @@ void cli_write_help(FILE *out, const cli_command *command, const cli_option *opt
     write_line(out, "help", NULL, "this text", NULL);
     for (int i = 0; i < GROUPS; i++) {
         if (!(command->config_groups & (unsigned)groups[i].group)) continue;
-        fprintf(out, "\n%s%s%s:\n", groups[i].title, model ? " of --model " : "",
-                model ? pgcn_network_name(model->model) : "");
+        fprintf(out, "\n%s%s%s%s:\n", groups[i].title, model ? " of --model " : "",
+                model ? pgcn_network_name(model->model) : "",
+                model && model->model > 0 ? " (in brackets: what it has for any graph)" : "");
         write_fields(out, command, options, model, groups[i].name);
     }
     if (command->config_groups & CLI_GROUP_MODEL) {

@@ -198,7 +198,8 @@ static void advise(const train_request *request, const pgcn_dataset *data,
                    const train_outcome *runs) {
     const cli_training training = {.task = pgcn_dataset_describe(data).task,
                                    .weighted = strcmp(runs[0].config.class_weights, "none") != 0,
-                                   .by_measure = runs[0].config.select > PGCN_SELECT_ACCURACY};
+                                   .by_measure = runs[0].config.select > PGCN_SELECT_ACCURACY,
+                                   .config = &runs[0].config};
     if (!request->quiet) cli_note_few(stderr, data, runs[0].split);
     for (long long i = 0; i < request->seeds; i++) {
         const pgcn_score *val = &runs[i].val;

@@ -50,14 +50,19 @@ static pgcn_status check_no_regression(const pgcn_trainer *trainer) {
         pgcn_i_items_name(data));
 }
 
+pgcn_status pgcn_i_check_task_of(const pgcn_i_network *network, pgcn_task task,
+                                 const char *dataset) {
+    if (task != PGCN_TASK_GRAPH || !network->why_no_graphs) return PGCN_OK;
+    return pgcn_i_fail(PGCN_ERR_ARGUMENT,
+                       "model is %s and %s is a set of graphs to be classified: %s; choose another "
+                       "model",
+                       network->name, dataset, network->why_no_graphs);
+}
+
 /* What the network cannot do with this data. */
 static pgcn_status check_network(const pgcn_trainer *trainer) {
-    const pgcn_i_network *network = pgcn_i_network_of(&trainer->config);
-    if (trainer->data->task == PGCN_TASK_GRAPH && network->why_no_graphs)
-        return pgcn_i_fail(
-            PGCN_ERR_ARGUMENT,
-            "model is %s and %s is a set of graphs to be classified: %s; choose another model",
-            network->name, trainer->data->name, network->why_no_graphs);
+    PGCN_TRY(pgcn_i_check_task_of(pgcn_i_network_of(&trainer->config), trainer->data->task,
+                                  trainer->data->name));
     if (trainer->data->info.graphs > 1 && pgcn_i_kept_edges(&trainer->config) < 1)
         return pgcn_i_fail(
             PGCN_ERR_ARGUMENT,

@@ -43,7 +43,7 @@ typedef struct field {
 /* clang-format off */
 static const field fields[] = {
 #define GROUP "model"
-    INT ("layers", layers, 1, 4096, "path layers L"),
+    INT ("layers", layers, 1, 4096, "layers L"),
     INT ("channels", channels, 1, 65536, "channels c of the hidden layers"),
     INT ("path-length", path_length, 1, PGCN_MAX_PATH_LENGTH, "nodes k of a path, its start included; 1 is an MLP"),
     INT ("paths", paths, 1, PGCN_MAX_PATHS, "random walks p from every node"),
@@ -57,7 +57,7 @@ static const field fields[] = {
     ENUM("scaling", scaling, "walk | symmetric | sum", "visits averaged as walked (rows of D^-1 A), or scaled to D^-1/2 A D^-1/2; sum: added up over the neighbours, which needs the exact form"),
     BOOL("self-loops", self_loops, "staying is one extra choice of every step"),
     BOOL("batch-norm", batch_norm, "batch norm before the ReLU of every layer"),
-    ENUM("walk", walk, "uniform | weighted | node2vec", "how a walk chooses its next node"),
+    ENUM("walk", walk, "uniform | weighted | node2vec", "how a walk chooses its next node; weighted: edge weights count, in exact form too"),
     REAL("return-p", return_p, 1e-6, 1e6, "node2vec p: large values avoid going back"),
     REAL("inout-q", inout_q, 1e-6, 1e6, "node2vec q: large values stay near"),
     REAL("dropout", dropout, 0, 0.999, "share of inputs dropped before the first and the last layer"),
@@ -67,7 +67,7 @@ static const field fields[] = {
     ENUM("direction", direction, "forward | backward", "walks along the edges or against them; matters on directed graphs (name:directed)"),
     REAL("input-hops", input_hops, 0, 1e6, "hops that the inputs are smoothed by, along the paths, before the first layer; 0: none"),
     BOOL("input-norm", input_norm, "batch norm of these smoothed inputs, with a gain and a shift for each that are learnt with the first layer"),
-    REAL("dropout-hidden", dropout_hidden, 0, 0.999, "share of a path layer's results dropped before the next one"),
+    REAL("dropout-hidden", dropout_hidden, 0, 0.999, "share of a layer's results dropped before the next one"),
     ENUM("model", model, NULL, "the network; 'pathgcn train --model NAME --help' lists what it takes"), /* choices: the table of networks */
     ENUM("readout", readout, "linear | relu | layers", "where graphs are classified: the sum of the last layer and two 1x1 convolutions, with a ReLU between them or not; layers: a 1x1 convolution for the sum of every layer"),
 #undef GROUP
@@ -250,10 +250,25 @@ static void choice_word(const char *choices, int index, char *out, size_t bytes)
     snprintf(out, bytes, "%.*s", (int)strcspn(choices, " "), choices);
 }
 
+/* The choice that is spelt with the same letters: "GCN" is gcn. False if there is none. */
+static bool nearest_choice(const field *f, const char *value, char out[64]) {
+    for (int i = 0; f->choices; i++) {
+        const char *at = f->choices;
+        for (int skip = i; skip > 0 && at; skip--)
+            at = strstr(at, " | ") ? strstr(at, " | ") + 3 : NULL;
+        if (!at) return false;
+        snprintf(out, 64, "%.*s", (int)strcspn(at, " "), at);
+        if (same_letters(out, value)) return true;
+    }
+    return false;
+}
+
 static pgcn_status refuse(const field *f, const char *value) {
-    char range[512];
+    char range[512], meant[64];
+    bool near = nearest_choice(f, value, meant);
     accepted(f, range, sizeof range);
-    return pgcn_i_fail(PGCN_ERR_ARGUMENT, "%s is '%s', expected %s (%s)", f->key, value, range,
+    return pgcn_i_fail(PGCN_ERR_ARGUMENT, "%s is '%s', expected %s (%s%s%s%s)", f->key, value,
+                       range, near ? "did you mean " : "", near ? meant : "", near ? "? " : "",
                        f->help);
 }
 

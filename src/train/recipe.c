@@ -222,6 +222,7 @@ typedef struct wanted {
     pgcn_task task;      /* PGCN_TASK_NONE: the same */
     int network;         /* its number; -1: not named */
     bool numbered;       /* the split is one of the numbered ones */
+    int layers;          /* 0: the recipe's own */
 } wanted;
 
 /* The network whose recipes are looked for: the first where none is named. */
@@ -351,15 +352,29 @@ static pgcn_status fail_network(const wanted *w, const char *why) {
                        why, network_name(w), *list ? list : "no recipe");
 }
 
-/* The first of `names` that there is and that suits: of the wanted network, data set and task. */
+/* Whether a recipe is made for the wanted depth. */
+static bool has_depth(const pgcn_i_recipe *recipe, int layers) {
+    bool found = layers == 0 || recipe->config.layers == layers;
+    for (int i = 0; i < recipe->sections; i++)
+        found |= layers >= recipe->section[i].first && layers <= recipe->section[i].last;
+    return found;
+}
+
+/* The first of `names` that there is and that suits: of the wanted network, data set and task. What authors
+ * published for another depth gives way to what comes near to it. */
 static pgcn_status read_first(const wanted *w, char names[][PGCN_I_NAME_BYTES], int count,
                               pgcn_i_recipe *out) {
     char why[160];
+    const char *other_depth = NULL;
     for (int i = 0; i < count; i++) {
-        bool suits;
+        bool suits, published = strstr(names[i], "-authors-") != NULL;
+        if (other_depth && !published) break;
         PGCN_TRY(read_if_suited(names[i], w, out, &suits));
-        if (suits && out->config.model == w->network) return PGCN_OK;
+        if (!suits || out->config.model != w->network) continue;
+        if (!published || has_depth(out, w->layers) || other_depth) return PGCN_OK;
+        other_depth = names[i];
     }
+    if (other_depth) return read_named(other_depth, out);
     snprintf(why, sizeof why, "network %s has no recipe for data set %.64s, nor one for any%s%s",
              network_name(w), w->dataset, w->task == PGCN_TASK_NONE ? "" : " of the task ",
              w->task == PGCN_TASK_NONE ? "" : pgcn_task_name(w->task));
@@ -390,6 +405,7 @@ static pgcn_status read_suited(const wanted *w, pgcn_i_recipe *out) {
     bool general = w->recipe != NULL; /* "default" */
     wanted suited = *w;
     if (!suited.dataset) suited.dataset = "";
+    PGCN_TRY(pgcn_i_check_task_of(pgcn_i_network_at(network_of(w)), w->task, suited.dataset));
     return w->network > 0 ? read_of_network(&suited, general, out) : read_default(&suited, out);
 }
 
@@ -443,6 +459,7 @@ static pgcn_status load_as(pgcn_i_recipe *found, wanted w, int layers, pgcn_conf
         snprintf(name, sizeof name, "%.*s", (int)strcspn(w.dataset, ":"), w.dataset);
         w.dataset = name;
     }
+    w.layers = layers;
     PGCN_TRY(read_wanted(&w, found));
     pgcn_config config;
     pgcn_i_recipe_settings(found, layers, &config);

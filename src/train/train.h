@@ -281,6 +281,9 @@ pgcn_i_chosen pgcn_i_feed_part(const pgcn_i_feed *feed, int64_t i);
 
 /* ---- checks of data against configuration (checks.c) -------------------------------------------- */
 
+/* Whether a network can do the task of a data set. */
+pgcn_status pgcn_i_check_task_of(const pgcn_i_network *network, pgcn_task task,
+                                 const char *dataset);
 /* Task, split and names fit; counts the items of the split. */
 pgcn_status pgcn_i_trainer_check(pgcn_trainer *trainer);
 /* The configuration with what follows from it and the data, which models then hold. */

@@ -337,9 +337,9 @@ pgcn_status pgcn_i_config_check_used(const pgcn_i_usage *u) {
 static const struct {
     const char *key, *value, *gives_way, *to;
 } ruled_out[] = {
-    {"samples", "1", "consistency", "0"},
-    {"walk", "node2vec", "self-loops", "no"},
-    {"input-hops", "0", "input-norm", "no"},
+    {"samples", "1", "consistency", "0"},      {"walk", "node2vec", "self-loops", "no"},
+    {"input-hops", "0", "input-norm", "no"},   {"layer-norm", "yes", "batch-norm", "no"},
+    {"batch-norm", "yes", "layer-norm", "no"},
 };
 
 bool pgcn_i_config_has_set(const pgcn_config *config, const char *key) {
@@ -366,7 +366,8 @@ pgcn_status pgcn_config_overlay(pgcn_config *config, const pgcn_config *given) {
             pgcn_i_config_has_set(&own, ruled_out[i].gives_way))
             continue;
         PGCN_TRY(pgcn_config_get(&own, ruled_out[i].key, text, sizeof text));
-        if (strcmp(text, ruled_out[i].value) == 0)
+        if (strcmp(text, ruled_out[i].value) == 0 &&
+            pgcn_config_uses(config, ruled_out[i].gives_way))
             PGCN_TRY(pgcn_config_set(config, ruled_out[i].gives_way, ruled_out[i].to));
     }
     return PGCN_OK;

@@ -95,3 +95,17 @@ run 0 pathgcn train karate --recipe gin-default --eps 0.5 --epochs 45 --quiet --
 same "the winner's recipe alone" eps/model.safetensors alone/model.safetensors
 run 0 pathgcn train --model auto --help
 holds "$out" "pathgcn | gin" "| auto" "auto: the one that wins a race"
+
+# ---- findings of a new user -------------------------------------------------------------------------
+refused 2 "model is jknet and shapes is a set of graphs to be classified: its last layer is a convolution" \
+    train "$PATHGCN_SOURCE/examples/shapes" --model jknet --quiet
+refused 2 "walk is node2vec and does nothing: model is gcn" train karate --model gcn --walk node2vec --quiet
+refused 2 "--model is 'GCN'|did you mean gcn? " train karate --model GCN --quiet
+refused 2 "layer-norm is 'maybe', expected no" train karate --model gcn --layer-norm maybe
+run 0 pathgcn train karate --model gcn --recipe gcn-default --batch-norm yes --epochs 3 --quiet --out normed
+run 0 pathgcn train karate --model gcn --layer-norm yes --epochs 3 --quiet --out normed-2
+run 2 pathgcn kernels normed/model.safetensors
+[ ! -s "$out" ] || fail "kernels prints a head before it refuses"
+run 0 pathgcn train --model gcn --help
+holds "$out" "Model of --model gcn (in brackets" "dropped before the first and the last layer"
+! grep -q "wd-kernel" "$out" || fail "the help of gcn has settings of paths"

@@ -211,7 +211,7 @@ for command in train eval predict kernels paths data info "data list" "data info
 done
 # Of one network: what it takes, and nothing else.
 run 0 pathgcn train --model gin --help
-holds "$out" "Model of --model gin:" "--eps" "--channels"
+holds "$out" "Model of --model gin (" "--eps" "--channels"
 ! grep -qE '^  --path(-length|s) ' "$out" || fail "the help of gin shows settings of paths"
 run 2 pathgcn train --model gim --help
 run 2 pathgcn train karate --eps 0.5
