@@ -41,7 +41,7 @@ static const exp_variant frozen_variants[] = {
     {.name = NULL}};
 static const exp_variant model_variants[] = {
     {.name = "pathgcn", .system = "pathGCN"},
-    {.name = "gin", .system = "GIN", .recipe = "gin"},
+    {.name = "gin", .system = "GIN", .network = "gin", .recipe = "gin"},
     {.name = NULL}};
 
 static const exp_variant form_variants[] = {

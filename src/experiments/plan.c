@@ -254,11 +254,7 @@ static pgcn_status add_cell(planner *p, const planned_set *set, const exp_varian
 
 /* Whether --models has the network of a line. */
 static bool is_chosen(const planner *p, const exp_variant *variant) {
-    if (p->models.count == 0 || !variant) return true;
-    for (int i = 0; i < p->models.count; i++)
-        if (strcmp(p->models.word[i], variant->network ? variant->network : "pathgcn") == 0)
-            return true;
-    return false;
+    return p->models.count == 0 || !variant || exp_has_network(variant, &p->models);
 }
 
 /* One data set at one depth: a cell for each variant and value. */

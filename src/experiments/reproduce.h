@@ -250,6 +250,8 @@ typedef struct exp_choice {
 /* Reads the words of the command line; `sweep` is filled if they ask for a grid. */
 pgcn_status exp_choose(exp_request *request, cli_arguments *arguments, exp_sweep *sweep,
                        exp_choice *out);
+/* Whether a line is of one of these networks, which are given by name. */
+bool exp_has_network(const exp_variant *variant, const exp_words *networks);
 /* Makes the table if the first word asks for one of facts; else *done is false. */
 pgcn_status exp_list_facts(const exp_request *request, const cli_arguments *arguments, bool *done);
 

@@ -82,10 +82,22 @@ run 0 pathgcn reproduce networks --tables 8 --datasets "$PATHGCN_SOURCE/examples
     --epochs 2 --seeds 2 --steps 1 --channels 4 --jobs 2 --out graphs
 holds "$out" "GIN      ours, protocol GIN" "pathGCN  ours, protocol held out"
 ! grep -q "^GCN\|^CIN" "$out" || { show_last && fail "--models does not choose"; }
-refused 2 "no table that is asked for has a network 'gni'" reproduce networks --models gni --out refusals
+refused 2 "no table that is asked for has a network 'gni'|there are cheb, gcn, gat" reproduce networks --models gni --out refusals
+refused 2 "has a network 'sgc'; there are gcn, jknet, incep, gcnii, gcnii-star, pde-gcn, egnn, pathgcn" \
+    reproduce networks --tables 3 --models gcn,sgc --out refusals
+for experiment in networks cheb times graphs; do
+    refused 2 "--model gcn|use --models gcn" reproduce $experiment --model gcn --out refusals
+done
 refused 2 "--models chooses lines of networks; semi has none" reproduce semi --models gin --out refusals
 refused 2 "--tables is '9'" reproduce networks --tables 9 --out refusals
 refused 2 "--tables is for networks" reproduce semi --tables 3 --out refusals
+
+# a table without a line of the chosen networks is left out
+run 0 pathgcn reproduce networks --tables 6,8 --data sets --models gat --out chosen
+holds "$out" "Table 6"
+[ ! -e chosen/networks-8.json ] || { show_last && fail "Table 8 was made, which has no GAT"; }
+run 0 pathgcn reproduce cheb --models cheb --datasets karate --layers 1 --epochs 2 --seeds 1 --out chosen
+! grep -q "pathGCN  *ours" "$out" || { show_last && fail "--models does not choose a line of cheb"; }
 
 # ---- cheb, forms, times --------------------------------------------------------------------------
 
