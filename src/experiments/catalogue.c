@@ -121,10 +121,6 @@ static const exp_protocol fold_protocols[] = {
 
 #define DEPTHS    {6, {2, 4, 8, 16, 32, 64}}
 #define OWN_DEPTH {1, {0}}
-#define MARKS                                                                                      \
-    "~: settings that were published for another data set or for none; 'quoted': the paper's number, "      \
-    "of a network\nthat is not built here; 'one seed': a run takes more than 30 minutes. Cells that the " \
-    "paper leaves empty stay empty."
 #define PROTOCOLS                                                                                  \
     "Protocol GIN, which the paper follows: accuracy on the fold that is left out, "               \
     "at the one epoch with\nthe best mean over the folds; there is no test. 'Held "                \
@@ -178,28 +174,22 @@ const exp_experiment exp_experiments[] = {
              "the median training\nstep of this machine with one thread."},
     {.name = "cheb", .title = "ChebNet and pathGCN by depth (paper: Figure 3, whose numbers are not known)",
      .datasets = cheb_sets, .layers = DEPTHS, .quick_layers = {2, {2, 8}}, .variants = cheb_variants,
-     .variants_head = "network", .layout = EXP_BY_DEPTH, .apart = true, .note = MARKS},
+     .variants_head = "network", .layout = EXP_BY_DEPTH, .apart = true},
     {NETWORKS(2), .title = "Networks, semi-supervised, at the depth of their recipes (paper: Table 2)",
-     .note = MARKS,
      .datasets = citation_sets, .layers = OWN_DEPTH, .layout = EXP_BY_SET},
     {NETWORKS(3), .title = "Networks, semi-supervised, by depth (paper: Table 3)",
-     .note = MARKS,
      .datasets = citation_sets, .layers = DEPTHS, .quick_layers = {2, {2, 8}}, .layout = EXP_BY_DEPTH},
     {NETWORKS(4), .title = "Networks, fully supervised, ten splits (paper: Table 4)",
-     .note = MARKS,
      .datasets = split_sets, .layers = OWN_DEPTH, .splits = true, .layout = EXP_BY_SET},
     {NETWORKS(5), .title = "Networks on Actor and ogbn-arxiv (paper: Table 5)",
-     .note = MARKS,
      .datasets = larger_sets, .layers = OWN_DEPTH, .splits = true, .layout = EXP_BY_SET},
     {NETWORKS(6), .title = "Networks on Wiki-CS (paper: Table 6)",
-     .note = MARKS,
      .datasets = wiki_sets, .layers = OWN_DEPTH, .splits = true, .layout = EXP_BY_SET},
     {NETWORKS(7), .title = "Networks on PPI, micro-averaged F1 (paper: Table 7)",
-     .note = MARKS,
      .datasets = ppi_sets, .layers = OWN_DEPTH, .runs = 2, .task = PGCN_TASK_MULTILABEL,
      .layout = EXP_BY_SET},
     {NETWORKS(8), .title = "Networks, classification of graphs, ten folds (paper: Table 8)",
-     .note = MARKS "\n" PROTOCOLS,
+     .note = PROTOCOLS,
      .datasets = graph_sets, .layers = OWN_DEPTH, .splits = true, .protocols = fold_protocols,
      .task = PGCN_TASK_GRAPH, .layout = EXP_BY_SET},
     {.name = "times", .title = "Times of a step, of inference and of sampling (paper: Table 10)",
@@ -209,7 +199,7 @@ const exp_experiment exp_experiments[] = {
              "other; inference is an\nevaluation of all nodes in exact form. Sampling is a part of the "
              "training step. Multiply-adds of a forward pass, as section\n3.5 of the paper counts them. "
              "'paper, ms': training / inference / sampling on a Titan RTX. pathGCN draws one sample per step, as in "
-             "the paper.\n~: settings that nobody published for this network and data set."},
+             "the paper."},
     {.name = NULL},
 };
 /* clang-format on */

@@ -65,6 +65,24 @@ static void print_notes(FILE *out, const exp_plan *plan, const exp_jobs *jobs,
                 other, other == 1 ? " was" : "s were");
 }
 
+void exp_print_marks(FILE *out, const exp_plan *plan, const exp_experiment *experiment) {
+    bool matrix = experiment->layout != EXP_LINES, like = false, quoted = false, one_seed = false;
+    for (size_t i = 0; i < plan->cells; i++) {
+        const exp_cell *cell = &plan->cell[i];
+        if (cell->experiment != experiment) continue;
+        like = like || cell->unpublished;
+        quoted = quoted || (cell->quoted && cell->paper);
+        one_seed = one_seed || cell->one_seed;
+    }
+    if (like && (matrix || experiment->variants))
+        fprintf(out, "~: settings that nobody published for this network, data set and depth.\n");
+    if (quoted && matrix)
+        fprintf(out, "'quoted': the paper's number, of a network that is not built here.\n");
+    if (one_seed) fprintf(out, "'one seed': a run takes more than 30 minutes.\n");
+    if (matrix && experiment->networks && exp_matrix_has_gaps(plan, experiment))
+        fprintf(out, "Cells that the paper leaves empty stay empty.\n");
+}
+
 static exp_table *make_table(const exp_plan *plan, const exp_jobs *jobs,
                              const exp_experiment *experiment) {
     return experiment->layout == EXP_LINES ? exp_cells_table(plan, jobs, experiment)
@@ -86,6 +104,7 @@ static void print_for_people(FILE *out, const exp_plan *plan, const exp_jobs *jo
     exp_table_free(table);
     fprintf(out, "\nAccuracy in percent, mean ± deviation over the runs, of the weights that "
                  "validation chose.\n");
+    exp_print_marks(out, plan, experiment);
     if (experiment->note) fprintf(out, "%s\n", experiment->note);
     if (has_column(experiment, ">best test epoch"))
         fprintf(out, "'Best test epoch' is what looking at the test items would give; it is no "

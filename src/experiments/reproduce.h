@@ -233,10 +233,13 @@ typedef struct exp_sweep {
     int points;
     exp_variant *variant; /* [points + 1] */
     char *texts;          /* names and values that the variants point to */
-    char shape[128];      /* "path-length 3 x paths 2": for the estimate; "": nothing is swept */
+    char shape[128];      /* "2 layers x 3 path-length": for the estimate; "": nothing is swept */
 } exp_sweep;
 /* Takes the settings that have a list out of `arguments` and makes the grid of them. */
 pgcn_status exp_sweep_make(const exp_request *request, cli_arguments *arguments, exp_sweep *out);
+/* An error if a setting with a list does nothing in a line: lines would be the same. */
+pgcn_status exp_sweep_check(const exp_sweep *sweep, const exp_request *request,
+                            const exp_plan *plan);
 void exp_sweep_free(exp_sweep *sweep);
 
 /* ---- choose.c ------------------------------------------------------------------------------- */
@@ -287,6 +290,9 @@ exp_table *exp_cells_table(const exp_plan *plan, const exp_jobs *jobs,
 exp_table *exp_matrix_table(const exp_plan *plan, const exp_jobs *jobs,
                             const exp_experiment *experiment);
 
+/* Whether it has a cell without a number. */
+bool exp_matrix_has_gaps(const exp_plan *plan, const exp_experiment *experiment);
+
 /* ---- times.c -------------------------------------------------------------------------------- */
 
 double exp_multiply_adds(const exp_cell *cell); /* of a forward pass, by section 3.5 */
@@ -296,6 +302,8 @@ pgcn_status exp_measure_times(exp_plan *plan, const exp_request *request,
 
 /* ---- report.c ------------------------------------------------------------------------------- */
 
+/* Explains the marks that the table of an experiment has, a line each. */
+void exp_print_marks(FILE *out, const exp_plan *plan, const exp_experiment *experiment);
 /* Prints the table of an experiment and writes OUT/NAME.json, .csv, .md and .tex. */
 pgcn_status exp_report(const exp_plan *plan, const exp_jobs *jobs, const exp_request *request,
                        const exp_experiment *experiment);

@@ -77,6 +77,9 @@ run 0 pathgcn reproduce sweep karate --model pathgcn,gcn --epochs 2 --seeds 1 --
 grep -q "^karate  *model=gcn ~ " "$out" || { show_last && fail "no mark in lines"; }
 ! grep -q "^karate  *model=pathgcn ~" "$out" || { show_last && fail "pathGCN is marked"; }
 
+holds "$out" "~: settings that nobody published"
+! grep -q "one seed\|quoted\|stay empty" "$out" || { show_last && fail "a mark is explained that no line has"; }
+
 # --models leaves the other lines out; graphs have both protocols
 run 0 pathgcn reproduce networks --tables 8 --datasets "$PATHGCN_SOURCE/examples/shapes" --models gin,pathgcn \
     --epochs 2 --seeds 2 --steps 1 --channels 4 --jobs 2 --out graphs
