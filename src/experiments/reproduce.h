@@ -73,8 +73,18 @@ typedef struct exp_numbers {
 
 typedef struct exp_setting {
     const char *key, *value;
-    const char *dataset; /* the only one that it is for; NULL: all */
 } exp_setting;
+
+/* Recipes of other authors that a line uses instead of those of its network. */
+typedef struct exp_family {
+    const char *name;      /* "gcn-drop": gcn-drop-D of data set D; NULL: none */
+    int except;            /* the depth for which the network has recipes of its own; 0: none */
+    exp_setting otherwise; /* of data sets that the family has no recipe of; NULL key: none */
+    struct {
+        const char *dataset;
+        int layers;
+    } published[4]; /* depths that its settings are published for; ends with a NULL data set */
+} exp_family;
 
 /* A line of a table that differs in its network, its recipe or some settings. */
 typedef struct exp_variant {
@@ -82,8 +92,9 @@ typedef struct exp_variant {
     const char *system;  /* as paper.c calls it; NULL: as `name` */
     const char *network; /* by its name; NULL: that of the recipe */
     const char *recipe;  /* NULL: that of the data set and the network */
-    int layers;          /* 0: the depth of the line */
-    bool unpublished;    /* its settings are not published for these data sets: marked */
+    exp_family family;
+    int layers;       /* 0: the depth of the line */
+    bool unpublished; /* its settings are not published for these data sets: marked */
     exp_setting change[EXP_MOST_CHANGES]; /* ends with a NULL key */
 } exp_variant;
 

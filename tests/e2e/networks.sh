@@ -68,6 +68,30 @@ grep -q '^cora  *EGNN  *paper, quoted: not built here  *83.2$' "$out" ||
 grep -qE '^cora +JKNet +ours +[0-9.]+ ± 0.00( ~)?$' "$out" ||
     { show_last && fail "JKNet has another cell than the one at 8 layers"; }
 
+# rows by depth are DropEdge's runs: its recipes, with all edges or with the share that it keeps; only the
+# settings of its best depth, with dropped edges, are published
+some='[0-9.]+ ± 0.00'
+! grep -q "gcn-authors" depths/networks-3.json || fail "a recipe for two layers is used by depth"
+grep -qE "^cora +GCN +ours +$some ~ +$some ~$" "$out" || { show_last && fail "plain GCN is not marked"; }
+grep -qE "^cora +GCN \(Drop\) +ours +$some +$some ~$" "$out" || { show_last && fail "GCN (Drop) at 8 layers"; }
+grep -qE "^cora +Incep \(Drop\) +ours +$some ~$" "$out" || { show_last && fail "Incep (Drop) at 8 layers"; }
+for network in gcn jknet incep; do
+    grep -q -- "--recipe $network-drop-cora --layers 8 .*--edge-keep 1" depths/networks-3.json ||
+        fail "no row of $network keeps all edges"
+    grep -- "--recipe $network-drop-cora --layers 8 " depths/networks-3.json | grep -qv -- "--edge-keep" ||
+        fail "no row of $network drops the edges of its recipe"
+done
+run 0 pathgcn reproduce networks --tables 2 --models gcn,cheb --data sets --datasets cora --epochs 2 --seeds 1 --out own
+! grep -q "~" "$out" || { show_last && fail "published settings are marked"; }
+holds own/networks-2.json "--recipe gcn-authors-cora --layers 2"
+run 0 pathgcn reproduce networks --tables 2 --models gcn,cheb --data sets --datasets cora --layers 4 --epochs 2 \
+    --seeds 1 --out own
+[ "$(grep -cE "^(GCN|ChebNet) +ours +$some ~$" "$out")" = 2 ] || { show_last && fail "4 layers are not marked"; }
+grep -q -- "--recipe gcn-drop-cora --layers 4 .*--edge-keep 1" own/networks-2.json || fail "no GCN of 4 layers"
+# a data set that DropEdge has no settings of
+run 0 pathgcn reproduce networks --tables 3 --models gcn --datasets karate --layers 2 --epochs 2 --seeds 1 --out own
+holds own/networks-3.json "--edge-keep 0.5"
+
 # settings that nobody published are marked, in matrices and in lines
 run 0 pathgcn reproduce networks --tables 8 --datasets "$PATHGCN_SOURCE/examples/shapes" --models gcn \
     --epochs 2 --seeds 1 --steps 1 --channels 4 --out marks

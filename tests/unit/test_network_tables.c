@@ -55,9 +55,7 @@ static void test_settle_line_has_its_network_depth_and_settings(void **state) {
     const exp_variant gin = {.name = "GIN",
                              .network = "gin",
                              .layers = 3,
-                             .change = {{.key = "channels", .value = "8"},
-                                        {.key = "channels", .value = "4", .dataset = "karate"},
-                                        {.key = "channels", .value = "5", .dataset = "cora"}}};
+                             .change = {{.key = "channels", .value = "4"}}};
     const exp_experiment experiment = {.name = "n", .variants = &gin, .networks = true};
     const cli_arguments nothing = {0};
     const exp_request r = {.command = &command, .arguments = &nothing};
