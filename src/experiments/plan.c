@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum {
     RUNS = 10,
@@ -50,6 +51,13 @@ static pgcn_status split_numbers(const exp_request *r, const char *option, const
 }
 
 /* ---- data sets -------------------------------------------------------------------------------- */
+
+bool exp_is_shadowed(const char *name) {
+    char base[sizeof((exp_data *)0)->name];
+    pgcn_published published;
+    snprintf(base, sizeof base, "%.*s", (int)strcspn(name, ":"), name);
+    return pgcn_published_find(base, &published) && access(base, F_OK) == 0;
+}
 
 /* Loads a data set once, however many cells need it. NULL if it cannot be used: `absent` is then
  * the reason or, for an `optional` one that is not on this machine, how to get it. */

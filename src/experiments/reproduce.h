@@ -214,6 +214,9 @@ typedef struct exp_plan {
     const char *why_unused[CLI_MAX_SETTINGS];
 } exp_plan;
 
+/* Whether a file or folder of the working directory is read instead of a published data set of that
+ * name. */
+bool exp_is_shadowed(const char *name);
 /* Adds the cells and jobs of an experiment; data sets are loaded as they are needed. */
 pgcn_status exp_plan_add(exp_plan *plan, exp_jobs *jobs, const exp_request *request,
                          const exp_experiment *experiment);

@@ -109,6 +109,17 @@ holds facts/datasets.json '"edges, paper": "309"' '"edges, ours": "11"'
 refused 2 "Table 1 of the paper has no data set 'karate'" reproduce datasets --datasets karate
 refused 2 "--epochs does nothing: datasets trains nothing" reproduce datasets --epochs 5
 
+# a folder in the working directory goes before the data set of its name, and that is said
+mkdir ppi
+ring citeseer
+run 0 pathgcn reproduce datasets --data sets --datasets ppi,citeseer --out facts
+holds "$out" "./ppi of the working directory was read and is no such data set" \
+    "./citeseer of the working directory was read;"
+! grep -q "data not here" "$out" || { show_last && fail "./ppi is here"; }
+run 0 pathgcn reproduce semi --datasets citeseer --layers 2 --epochs 2 --seeds 1 --out facts
+holds "$out" "citeseer: ./citeseer of the working directory was read."
+rm -r ppi citeseer
+
 run 0 pathgcn reproduce settings --out facts
 holds "$out" "paper-pubmed-full" "not given, recipe 256" "0 values of the recipes differ"
 mkdir own-recipes
