@@ -4,7 +4,6 @@
 
 /* clang-format off */
 #define SET(a_key, a_value) {.key = a_key, .value = a_value}
-#define SET_FOR(set, a_key, a_value) {.key = a_key, .value = a_value, .dataset = set}
 
 static const exp_set_name citation_sets[] = {{"cora", 0}, {"citeseer", 0}, {"pubmed", 0}, {NULL, 0}};
 static const exp_set_name full_sets[] = {
@@ -41,7 +40,7 @@ static const exp_variant frozen_variants[] = {
     {.name = NULL}};
 static const exp_variant model_variants[] = {
     {.name = "pathgcn", .system = "pathGCN"},
-    {.name = "gin", .system = "GIN", .recipe = "gin"},
+    {.name = "gin", .system = "GIN", .network = "gin", .recipe = "gin"},
     {.name = NULL}};
 
 static const exp_variant form_variants[] = {
@@ -55,23 +54,26 @@ static const exp_variant cheb_variants[] = {
     {.name = "ChebNet", .network = "cheb"}, {.name = "pathGCN"}, {.name = NULL}};
 
 /* The systems of the paper's tables. A network that is built under such a name is run, one that is
- * not is quoted. The shares of edges that DropEdge keeps are those of its authors' best settings for
- * the public splits; for other data sets nothing is published and half of them are kept. */
+ * not is quoted. The rows by depth of GCN, JKNet and Incep are DropEdge's runs, whose authors
+ * published the settings of the best depth with dropped edges only; for other data sets nothing is
+ * published and half of the edges are kept. */
 #define KEEP_ALL SET("edge-keep", "1")
-#define DROP(cora, citeseer, pubmed)                                                               \
-    SET("edge-keep", "0.5"), SET_FOR("cora", "edge-keep", cora),                                   \
-    SET_FOR("citeseer", "edge-keep", citeseer), SET_FOR("pubmed", "edge-keep", pubmed)
+#define KEPT(recipes) .family = {.name = recipes}, .change = {KEEP_ALL}
+#define DROPPED(recipes, cora, citeseer, pubmed)                                                   \
+    .family = {.name = recipes, .otherwise = SET("edge-keep", "0.5"),                              \
+               .published = {{"cora", cora}, {"citeseer", citeseer}, {"pubmed", pubmed}}}
 #define CHEB       {.name = "ChebNet", .network = "cheb"}
 #define GCN        {.name = "GCN", .network = "gcn"}
-#define GCN_KEEP   {.name = "GCN", .network = "gcn", .change = {KEEP_ALL}}
-#define GCN_DROP   {.name = "GCN (Drop)", .network = "gcn", .change = {DROP("0.4", "0.2", "0.7")}}
+#define GCN_KEPT   {.name = "GCN", .network = "gcn", KEPT("gcn-drop")}
+#define GCN_DROP   {.name = "GCN (Drop)", .network = "gcn", DROPPED("gcn-drop", 2, 2, 2)}
 #define GAT        {.name = "GAT", .network = "gat"}
 #define APPNP      {.name = "APPNP", .network = "appnp"}
 #define SGC        {.name = "SGC", .network = "sgc"}
 #define JKNET      {.name = "JKNet", .network = "jknet", .change = {KEEP_ALL}}
-#define JKNET_DROP {.name = "JKNet (Drop)", .network = "jknet", .change = {DROP("0.4", "0.5", "0.7")}}
-#define INCEP      {.name = "Incep", .network = "incep", .change = {KEEP_ALL}}
-#define INCEP_DROP {.name = "Incep (Drop)", .network = "incep", .change = {DROP("0.4", "0.05", "0.8")}}
+#define JKNET_KEPT {.name = "JKNet", .network = "jknet", KEPT("jknet-drop")}
+#define JKNET_DROP {.name = "JKNet (Drop)", .network = "jknet", DROPPED("jknet-drop", 4, 16, 32)}
+#define INCEP_KEPT {.name = "Incep", .network = "incep", KEPT("incep-drop")}
+#define INCEP_DROP {.name = "Incep (Drop)", .network = "incep", DROPPED("incep-drop", 64, 4, 4)}
 #define GCNII      {.name = "GCNII", .network = "gcnii"}
 #define GCNII_STAR {.name = "GCNII*", .network = "gcnii-star"}
 #define GRAND      {.name = "GRAND", .network = "grand"}
@@ -79,10 +81,12 @@ static const exp_variant cheb_variants[] = {
 #define PATHGCN    {.name = "pathGCN"}
 #define NO_MORE    {.name = NULL}
 static const exp_variant table_2[] = {
-    CHEB, GCN, GAT, APPNP, {.name = "JKNet", .network = "jknet"}, GCNII, GRAND,
+    CHEB,
+    {.name = "GCN", .network = "gcn", .family = {.name = "gcn-drop", .except = 2}, .change = {KEEP_ALL}},
+    GAT, APPNP, {.name = "JKNet", .network = "jknet"}, GCNII, GRAND,
     {.name = "PDE-GCN", .network = "pde-gcn"}, EGNN, PATHGCN, NO_MORE};
 static const exp_variant table_3[] = {
-    GCN_KEEP, GCN_DROP, JKNET, JKNET_DROP, INCEP, INCEP_DROP, GCNII, GCNII_STAR,
+    GCN_KEPT, GCN_DROP, JKNET_KEPT, JKNET_DROP, INCEP_KEPT, INCEP_DROP, GCNII, GCNII_STAR,
     {.name = "PDE-GCN_D", .network = "pde-gcn"}, EGNN, PATHGCN, NO_MORE};
 static const exp_variant table_4[] = {
     GCN, GAT, {.name = "Geom-GCN-I", .network = "geom-gcn-i"},
@@ -121,10 +125,6 @@ static const exp_protocol fold_protocols[] = {
 
 #define DEPTHS    {6, {2, 4, 8, 16, 32, 64}}
 #define OWN_DEPTH {1, {0}}
-#define MARKS                                                                                      \
-    "~: settings that were published for another data set or for none; 'quoted': the paper's number, "      \
-    "of a network\nthat is not built here; 'one seed': a run takes more than 30 minutes. Cells that the " \
-    "paper leaves empty stay empty."
 #define PROTOCOLS                                                                                  \
     "Protocol GIN, which the paper follows: accuracy on the fold that is left out, "               \
     "at the one epoch with\nthe best mean over the folds; there is no test. 'Held "                \
@@ -178,28 +178,22 @@ const exp_experiment exp_experiments[] = {
              "the median training\nstep of this machine with one thread."},
     {.name = "cheb", .title = "ChebNet and pathGCN by depth (paper: Figure 3, whose numbers are not known)",
      .datasets = cheb_sets, .layers = DEPTHS, .quick_layers = {2, {2, 8}}, .variants = cheb_variants,
-     .variants_head = "network", .layout = EXP_BY_DEPTH, .apart = true, .note = MARKS},
+     .variants_head = "network", .layout = EXP_BY_DEPTH, .apart = true},
     {NETWORKS(2), .title = "Networks, semi-supervised, at the depth of their recipes (paper: Table 2)",
-     .note = MARKS,
      .datasets = citation_sets, .layers = OWN_DEPTH, .layout = EXP_BY_SET},
     {NETWORKS(3), .title = "Networks, semi-supervised, by depth (paper: Table 3)",
-     .note = MARKS,
      .datasets = citation_sets, .layers = DEPTHS, .quick_layers = {2, {2, 8}}, .layout = EXP_BY_DEPTH},
     {NETWORKS(4), .title = "Networks, fully supervised, ten splits (paper: Table 4)",
-     .note = MARKS,
      .datasets = split_sets, .layers = OWN_DEPTH, .splits = true, .layout = EXP_BY_SET},
     {NETWORKS(5), .title = "Networks on Actor and ogbn-arxiv (paper: Table 5)",
-     .note = MARKS,
      .datasets = larger_sets, .layers = OWN_DEPTH, .splits = true, .layout = EXP_BY_SET},
     {NETWORKS(6), .title = "Networks on Wiki-CS (paper: Table 6)",
-     .note = MARKS,
      .datasets = wiki_sets, .layers = OWN_DEPTH, .splits = true, .layout = EXP_BY_SET},
     {NETWORKS(7), .title = "Networks on PPI, micro-averaged F1 (paper: Table 7)",
-     .note = MARKS,
      .datasets = ppi_sets, .layers = OWN_DEPTH, .runs = 2, .task = PGCN_TASK_MULTILABEL,
      .layout = EXP_BY_SET},
     {NETWORKS(8), .title = "Networks, classification of graphs, ten folds (paper: Table 8)",
-     .note = MARKS "\n" PROTOCOLS,
+     .note = PROTOCOLS,
      .datasets = graph_sets, .layers = OWN_DEPTH, .splits = true, .protocols = fold_protocols,
      .task = PGCN_TASK_GRAPH, .layout = EXP_BY_SET},
     {.name = "times", .title = "Times of a step, of inference and of sampling (paper: Table 10)",
@@ -209,7 +203,7 @@ const exp_experiment exp_experiments[] = {
              "other; inference is an\nevaluation of all nodes in exact form. Sampling is a part of the "
              "training step. Multiply-adds of a forward pass, as section\n3.5 of the paper counts them. "
              "'paper, ms': training / inference / sampling on a Titan RTX. pathGCN draws one sample per step, as in "
-             "the paper.\n~: settings that nobody published for this network and data set."},
+             "the paper."},
     {.name = NULL},
 };
 /* clang-format on */

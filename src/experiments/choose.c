@@ -37,27 +37,83 @@ static pgcn_status choose_tables(const exp_request *r, exp_choice *chosen) {
     return PGCN_OK;
 }
 
-static bool has_network(const exp_choice *chosen, const char *network) {
-    for (int i = 0; i < chosen->count; i++)
-        for (const exp_variant *v = chosen->experiment[i]->variants; v && v->name; v++)
-            if (strcmp(v->network ? v->network : "pathgcn", network) == 0) return true;
-    return false;
+bool exp_has_network(const exp_variant *variant, const exp_words *networks) {
+    const char *network = variant->network ? variant->network : "pathgcn";
+    int i = 0;
+    while (i < networks->count && strcmp(networks->word[i], network) != 0) i++;
+    return i < networks->count;
 }
 
-static pgcn_status check_models(const exp_request *r, const exp_choice *chosen) {
-    exp_words list;
-    CLI_TRY(exp_split_words(r, "models", r->models, ',', &list));
+/* Whether a line of the experiment is of one of these networks. */
+static bool has_line_of(const exp_experiment *experiment, const exp_words *networks) {
+    const exp_variant *variant = experiment->variants;
+    while (variant && variant->name && !exp_has_network(variant, networks)) variant++;
+    return variant && variant->name;
+}
+
+/* Whether the lines of an experiment name their networks. */
+static bool names_networks(const exp_experiment *experiment) {
+    const exp_variant *variant = experiment->variants;
+    while (variant && variant->name && !variant->network) variant++;
+    return variant && variant->name;
+}
+
+/* Adds a network to a list, once. */
+static void add_network(exp_words *list, const exp_variant *variant) {
+    if (exp_has_network(variant, list) || list->count == EXP_MOST_WORDS) return;
+    snprintf(list->word[list->count++], sizeof list->word[0], "%s",
+             variant->network ? variant->network : "pathgcn");
+}
+
+static pgcn_status refuse_network(const exp_request *r, const exp_choice *chosen,
+                                  const char *network) {
+    exp_words there = {0};
+    char names[1024] = "";
     for (int i = 0; i < chosen->count; i++)
-        if (!chosen->experiment[i]->networks)
+        for (const exp_variant *v = chosen->experiment[i]->variants; v->name; v++)
+            add_network(&there, v);
+    size_t at = 0;
+    for (int i = 0; i < there.count && at < sizeof names; i++)
+        at += (size_t)snprintf(names + at, sizeof names - at, "%s%s", i > 0 ? ", " : "",
+                               there.word[i]);
+    return cli_fail(r->command, PGCN_ERR_ARGUMENT,
+                    "--models: no table that is asked for has a network '%s'; there are %s",
+                    network, names);
+}
+
+/* Leaves the tables that have a line of --models. */
+static pgcn_status choose_models(const exp_request *r, exp_choice *chosen) {
+    exp_words list;
+    exp_choice all = *chosen;
+    CLI_TRY(exp_split_words(r, "models", r->models, ',', &list));
+    for (int i = 0; i < all.count; i++)
+        if (!names_networks(all.experiment[i]))
             return cli_fail(r->command, PGCN_ERR_ARGUMENT,
                             "--models chooses lines of networks; %s has none",
-                            chosen->experiment[i]->name);
-    for (int i = 0; i < list.count; i++)
-        if (!has_network(chosen, list.word[i]))
+                            all.experiment[i]->name);
+    for (int i = 0; i < list.count; i++) {
+        exp_words one = {.count = 1};
+        bool found = false;
+        memcpy(one.word[0], list.word[i], sizeof one.word[0]);
+        for (int j = 0; j < all.count && !found; j++) found = has_line_of(all.experiment[j], &one);
+        if (!found) return refuse_network(r, &all, list.word[i]);
+    }
+    chosen->count = 0;
+    for (int i = 0; i < all.count; i++)
+        if (has_line_of(all.experiment[i], &list))
+            chosen->experiment[chosen->count++] = all.experiment[i];
+    return PGCN_OK;
+}
+
+/* --model would make another network of a line that is called pathGCN. */
+static pgcn_status refuse_model(const exp_request *r, const exp_choice *chosen) {
+    const char *model = cli_setting_given(r->arguments, "model");
+    for (int i = 0; model && i < chosen->count; i++)
+        if (names_networks(chosen->experiment[i]))
             return cli_fail(r->command, PGCN_ERR_ARGUMENT,
-                            "--models: no table that is asked for has a network '%s'; names are "
-                            "those of --model, as gcn, gcnii-star, pathgcn",
-                            list.word[i]);
+                            "--model %s: the lines of %s name their networks; use --models %s to "
+                            "choose among them",
+                            model, chosen->experiment[i]->name, model);
     return PGCN_OK;
 }
 
@@ -97,8 +153,9 @@ pgcn_status exp_choose(exp_request *r, cli_arguments *arguments, exp_sweep *swee
     if (out->count == 0) return refuse_name(r, name);
     CLI_TRY(check_words(r, name, grid));
     if (r->tables) CLI_TRY(choose_tables(r, out));
+    if (r->models) CLI_TRY(choose_models(r, out));
     r->all = out->count > 1;
-    if (r->models) CLI_TRY(check_models(r, out));
+    CLI_TRY(refuse_model(r, out));
     return grid ? exp_sweep_make(r, arguments, sweep) : PGCN_OK;
 }
 

@@ -60,17 +60,23 @@ static pgcn_status check_all_done(const exp_jobs *jobs) {
                     done, wanted, exp_jobs_in(jobs, EXP_FAILED));
 }
 
-/* "grid: 3 path-length x 2 paths, 60 jobs". */
-static void print_grid(const exp_request *r, const exp_sweep *sweep, const exp_jobs *jobs) {
+/* "grid: 2 data sets x 3 path-length x 2 paths, 12 lines, 120 jobs". */
+static void print_grid(const exp_request *r, const exp_sweep *sweep, const exp_plan *plan,
+                       const exp_jobs *jobs) {
+    char sets[32] = "";
     if (sweep->points == 0 || r->quiet) return;
-    fprintf(stderr, "grid: %s%s%d line%s, %zu job%s\n", sweep->shape, *sweep->shape ? ", " : "",
-            sweep->points, sweep->points == 1 ? "" : "s", jobs->count, jobs->count == 1 ? "" : "s");
+    if (plan->sets > 1)
+        snprintf(sets, sizeof sets, "%d data sets%s", plan->sets, *sweep->shape ? " x " : "");
+    fprintf(stderr, "grid: %s%s%s%zu line%s, %zu job%s\n", sets, sweep->shape,
+            *sets || *sweep->shape ? ", " : "", plan->cells, plan->cells == 1 ? "" : "s",
+            jobs->count, jobs->count == 1 ? "" : "s");
 }
 
-static pgcn_status plan_all(const exp_request *r, const exp_choice *chosen, exp_plan *plan,
-                            exp_jobs *jobs) {
+static pgcn_status plan_all(const exp_request *r, const exp_choice *chosen, const exp_sweep *sweep,
+                            exp_plan *plan, exp_jobs *jobs) {
     for (int i = 0; i < chosen->count; i++)
         CLI_TRY(exp_plan_add(plan, jobs, r, chosen->experiment[i]));
+    CLI_TRY(exp_sweep_check(sweep, r, plan));
     return exp_plan_check_options(plan, r);
 }
 
@@ -112,10 +118,10 @@ static pgcn_status reproduce(const exp_request *r, const exp_choice *chosen, con
     exp_plan plan = {0};
     exp_jobs jobs;
     pgcn_status status = exp_jobs_open(&jobs, r->command, r->out);
-    if (status == PGCN_OK) status = plan_all(r, chosen, &plan, &jobs);
+    if (status == PGCN_OK) status = plan_all(r, chosen, sweep, &plan, &jobs);
     if (status == PGCN_OK && !report) {
         cli_catch_signals();
-        print_grid(r, sweep, &jobs);
+        print_grid(r, sweep, &plan, &jobs);
     }
     if (status == PGCN_OK) status = shorten(chosen, &plan, &jobs, pace, report);
     if (status == PGCN_OK && !report) status = run_all(r, chosen, &plan, &jobs, pace);
@@ -147,8 +153,8 @@ static pgcn_status run(int argc, char **argv) {
         {"jobs", "N", "one per core", "trainings at the same time", &processes, NULL},
         {"tables", "LIST", "all", "networks: these tables of the paper, of 2 to 8", &r.tables,
          NULL},
-        {"models", "LIST", "all", "networks: these networks, as gcn,gcnii,pathgcn", &r.models,
-         NULL},
+        {"models", "LIST", "all",
+         "networks, cheb, times, graphs: these networks, as gcn,gcnii,pathgcn", &r.models, NULL},
         {"quick", NULL, NULL, "a smoke test: few epochs, depths and seeds", NULL, &r.quick},
         {"fresh", NULL, NULL, "run all jobs again", NULL, &r.fresh},
         {"report", NULL, NULL, "train nothing, only make the tables from the jobs that are done",

@@ -125,10 +125,14 @@ static void add_set(exp_table *table, const exp_request *r, const published *pap
     exp_table_add(table, "%s", edges);
     cli_format_count(info.edges, edges);
     exp_table_add(table, status == PGCN_OK ? "%s" : "-", edges);
+    bool shadowed = exp_is_shadowed(paper->dataset);
+    if (shadowed)
+        add_cause(cause, "./%s of the working directory was read%s", paper->dataset,
+                  status == PGCN_OK ? "" : " and is no such data set; the counts are the paper's");
     if (status == PGCN_OK) {
         explain_edges(r, paper, &info, cause);
         explain_labels(data, &info, paper->tested, cause);
-    } else {
+    } else if (!shadowed) {
         add_cause(cause, "data not here; the counts are the paper's");
     }
     if (paper->remark) add_cause(cause, "%s", paper->remark);

@@ -161,3 +161,14 @@ exp_table *exp_matrix_table(const exp_plan *plan, const exp_jobs *jobs,
     }
     return table;
 }
+
+bool exp_matrix_has_gaps(const exp_plan *plan, const exp_experiment *experiment) {
+    heads h = find_heads(plan, experiment);
+    for (size_t i = 0; i < plan->cells; i++) {
+        if (plan->cell[i].experiment != experiment || !begins_line(plan, &h, i)) continue;
+        matrix_line line = gather(plan, &h, &plan->cell[i]);
+        for (int c = 0; c < h.count; c++)
+            if (!line.cell[c]) return true;
+    }
+    return false;
+}

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum {
     RUNS = 10,
@@ -50,6 +51,13 @@ static pgcn_status split_numbers(const exp_request *r, const char *option, const
 }
 
 /* ---- data sets -------------------------------------------------------------------------------- */
+
+bool exp_is_shadowed(const char *name) {
+    char base[sizeof((exp_data *)0)->name];
+    pgcn_published published;
+    snprintf(base, sizeof base, "%.*s", (int)strcspn(name, ":"), name);
+    return pgcn_published_find(base, &published) && access(base, F_OK) == 0;
+}
 
 /* Loads a data set once, however many cells need it. NULL if it cannot be used: `absent` is then
  * the reason or, for an `optional` one that is not on this machine, how to get it. */
@@ -254,11 +262,7 @@ static pgcn_status add_cell(planner *p, const planned_set *set, const exp_varian
 
 /* Whether --models has the network of a line. */
 static bool is_chosen(const planner *p, const exp_variant *variant) {
-    if (p->models.count == 0 || !variant) return true;
-    for (int i = 0; i < p->models.count; i++)
-        if (strcmp(p->models.word[i], variant->network ? variant->network : "pathgcn") == 0)
-            return true;
-    return false;
+    return p->models.count == 0 || !variant || exp_has_network(variant, &p->models);
 }
 
 /* One data set at one depth: a cell for each variant and value. */

@@ -39,17 +39,28 @@ static void print_curves(FILE *out, const exp_plan *plan, const exp_jobs *jobs,
     }
 }
 
+/* Data sets that are not here, or are others than their names say. */
+static void print_sets(FILE *out, const exp_plan *plan, const exp_experiment *experiment) {
+    const char *last = "";
+    for (size_t i = 0; i < plan->cells; i++) {
+        const exp_cell *cell = &plan->cell[i];
+        if (cell->experiment != experiment || cell->quoted || strcmp(cell->dataset, last) == 0)
+            continue;
+        last = cell->dataset;
+        if (*cell->absent) fprintf(out, "%s: data not here; %s\n", cell->dataset, cell->absent);
+        if (exp_is_shadowed(cell->dataset))
+            fprintf(out, "%s: ./%.*s of the working directory was read.\n", cell->dataset,
+                    (int)strcspn(cell->dataset, ":"), cell->dataset);
+    }
+}
+
 /* Warnings about missing runs and other builds. */
 static void print_notes(FILE *out, const exp_plan *plan, const exp_jobs *jobs,
                         const exp_experiment *experiment) {
     int missing = 0, failed = 0, other = 0;
-    const char *absent = ""; /* the last one */
     for (size_t i = 0; i < plan->cells; i++) {
         const exp_cell *cell = &plan->cell[i];
         if (cell->experiment != experiment) continue;
-        if (*cell->absent && strcmp(cell->dataset, absent) != 0)
-            fprintf(out, "%s: data not here; %s\n", cell->dataset, cell->absent);
-        if (*cell->absent) absent = cell->dataset;
         exp_summary s = exp_summarise(jobs, cell);
         missing += cell->runs - s.done;
         failed += s.failed;
@@ -63,6 +74,24 @@ static void print_notes(FILE *out, const exp_plan *plan, const exp_jobs *jobs,
     if (other > 0)
         fprintf(out, "%d run%s made by another build of the program; --fresh makes all again.\n",
                 other, other == 1 ? " was" : "s were");
+}
+
+void exp_print_marks(FILE *out, const exp_plan *plan, const exp_experiment *experiment) {
+    bool matrix = experiment->layout != EXP_LINES, like = false, quoted = false, one_seed = false;
+    for (size_t i = 0; i < plan->cells; i++) {
+        const exp_cell *cell = &plan->cell[i];
+        if (cell->experiment != experiment) continue;
+        like = like || cell->unpublished;
+        quoted = quoted || (cell->quoted && cell->paper);
+        one_seed = one_seed || cell->one_seed;
+    }
+    if (like && (matrix || experiment->variants))
+        fprintf(out, "~: settings that nobody published for this network, data set and depth.\n");
+    if (quoted && matrix)
+        fprintf(out, "'quoted': the paper's number, of a network that is not built here.\n");
+    if (one_seed) fprintf(out, "'one seed': a run takes more than 30 minutes.\n");
+    if (matrix && experiment->networks && exp_matrix_has_gaps(plan, experiment))
+        fprintf(out, "Cells that the paper leaves empty stay empty.\n");
 }
 
 static exp_table *make_table(const exp_plan *plan, const exp_jobs *jobs,
@@ -86,10 +115,12 @@ static void print_for_people(FILE *out, const exp_plan *plan, const exp_jobs *jo
     exp_table_free(table);
     fprintf(out, "\nAccuracy in percent, mean ± deviation over the runs, of the weights that "
                  "validation chose.\n");
+    exp_print_marks(out, plan, experiment);
     if (experiment->note) fprintf(out, "%s\n", experiment->note);
     if (has_column(experiment, ">best test epoch"))
         fprintf(out, "'Best test epoch' is what looking at the test items would give; it is no "
                      "result.\n");
+    print_sets(out, plan, experiment);
     print_notes(out, plan, jobs, experiment);
     if (!markdown) print_curves(out, plan, jobs, experiment);
 }

@@ -73,8 +73,18 @@ typedef struct exp_numbers {
 
 typedef struct exp_setting {
     const char *key, *value;
-    const char *dataset; /* the only one that it is for; NULL: all */
 } exp_setting;
+
+/* Recipes of other authors that a line uses instead of those of its network. */
+typedef struct exp_family {
+    const char *name;      /* "gcn-drop": gcn-drop-D of data set D; NULL: none */
+    int except;            /* the depth for which the network has recipes of its own; 0: none */
+    exp_setting otherwise; /* of data sets that the family has no recipe of; NULL key: none */
+    struct {
+        const char *dataset;
+        int layers;
+    } published[4]; /* depths that its settings are published for; ends with a NULL data set */
+} exp_family;
 
 /* A line of a table that differs in its network, its recipe or some settings. */
 typedef struct exp_variant {
@@ -82,8 +92,9 @@ typedef struct exp_variant {
     const char *system;  /* as paper.c calls it; NULL: as `name` */
     const char *network; /* by its name; NULL: that of the recipe */
     const char *recipe;  /* NULL: that of the data set and the network */
-    int layers;          /* 0: the depth of the line */
-    bool unpublished;    /* its settings are not published for these data sets: marked */
+    exp_family family;
+    int layers;       /* 0: the depth of the line */
+    bool unpublished; /* its settings are not published for these data sets: marked */
     exp_setting change[EXP_MOST_CHANGES]; /* ends with a NULL key */
 } exp_variant;
 
@@ -203,6 +214,9 @@ typedef struct exp_plan {
     const char *why_unused[CLI_MAX_SETTINGS];
 } exp_plan;
 
+/* Whether a file or folder of the working directory is read instead of a published data set of that
+ * name. */
+bool exp_is_shadowed(const char *name);
 /* Adds the cells and jobs of an experiment; data sets are loaded as they are needed. */
 pgcn_status exp_plan_add(exp_plan *plan, exp_jobs *jobs, const exp_request *request,
                          const exp_experiment *experiment);
@@ -233,10 +247,13 @@ typedef struct exp_sweep {
     int points;
     exp_variant *variant; /* [points + 1] */
     char *texts;          /* names and values that the variants point to */
-    char shape[128];      /* "path-length 3 x paths 2": for the estimate; "": nothing is swept */
+    char shape[128];      /* "2 layers x 3 path-length": for the estimate; "": nothing is swept */
 } exp_sweep;
 /* Takes the settings that have a list out of `arguments` and makes the grid of them. */
 pgcn_status exp_sweep_make(const exp_request *request, cli_arguments *arguments, exp_sweep *out);
+/* An error if a setting with a list does nothing in a line: lines would be the same. */
+pgcn_status exp_sweep_check(const exp_sweep *sweep, const exp_request *request,
+                            const exp_plan *plan);
 void exp_sweep_free(exp_sweep *sweep);
 
 /* ---- choose.c ------------------------------------------------------------------------------- */
@@ -250,6 +267,8 @@ typedef struct exp_choice {
 /* Reads the words of the command line; `sweep` is filled if they ask for a grid. */
 pgcn_status exp_choose(exp_request *request, cli_arguments *arguments, exp_sweep *sweep,
                        exp_choice *out);
+/* Whether a line is of one of these networks, which are given by name. */
+bool exp_has_network(const exp_variant *variant, const exp_words *networks);
 /* Makes the table if the first word asks for one of facts; else *done is false. */
 pgcn_status exp_list_facts(const exp_request *request, const cli_arguments *arguments, bool *done);
 
@@ -285,6 +304,9 @@ exp_table *exp_cells_table(const exp_plan *plan, const exp_jobs *jobs,
 exp_table *exp_matrix_table(const exp_plan *plan, const exp_jobs *jobs,
                             const exp_experiment *experiment);
 
+/* Whether it has a cell without a number. */
+bool exp_matrix_has_gaps(const exp_plan *plan, const exp_experiment *experiment);
+
 /* ---- times.c -------------------------------------------------------------------------------- */
 
 double exp_multiply_adds(const exp_cell *cell); /* of a forward pass, by section 3.5 */
@@ -294,6 +316,8 @@ pgcn_status exp_measure_times(exp_plan *plan, const exp_request *request,
 
 /* ---- report.c ------------------------------------------------------------------------------- */
 
+/* Explains the marks that the table of an experiment has, a line each. */
+void exp_print_marks(FILE *out, const exp_plan *plan, const exp_experiment *experiment);
 /* Prints the table of an experiment and writes OUT/NAME.json, .csv, .md and .tex. */
 pgcn_status exp_report(const exp_plan *plan, const exp_jobs *jobs, const exp_request *request,
                        const exp_experiment *experiment);

@@ -34,18 +34,37 @@ static const char *network_of(const exp_request *r, const exp_cell *cell) {
     return network && exp_network_number(network) > 0 ? network : NULL;
 }
 
-/* The recipe of another network: published settings, the nearest published ones, or its settings
+/* Whether a recipe is of the family of a line. */
+static bool is_of_family(const exp_cell *cell, const pgcn_recipe_info *info) {
+    const char *family = cell->variant ? cell->variant->family.name : NULL;
+    return family && strncmp(info->name, family, strlen(family)) == 0;
+}
+
+/* The recipe of the family of a line; PGCN_ERR_ARGUMENT: it has none for this data set and depth. */
+static pgcn_status load_family(const recipe_query *query, exp_cell *cell, pgcn_recipe_info *info) {
+    const exp_family *family = cell->variant ? &cell->variant->family : NULL;
+    if (!family || !family->name) return PGCN_ERR_ARGUMENT;
+    if (family->except > 0 && (query->layers == 0 || query->layers == family->except))
+        return PGCN_ERR_ARGUMENT;
+    pgcn_status status = find_recipe(family->name, query, &cell->config, info);
+    if (status == PGCN_OK) snprintf(cell->recipe, sizeof cell->recipe, "%s", info->name);
+    return status;
+}
+
+/* The recipe of another network: that of the family of the line, published settings, the nearest published ones, or its settings
  * for any data; without any of them the defaults of the program. */
 static pgcn_status load_network(const char *network, const exp_experiment *experiment,
                                 const recipe_query *query, exp_cell *cell, pgcn_recipe_info *info) {
     pgcn_recipe_query wanted = pgcn_recipe_query_default();
     pgcn_recipe_info found = {0};
+    pgcn_status status = load_family(query, cell, info);
+    if (status != PGCN_ERR_ARGUMENT) return status;
     wanted.network = network;
     wanted.dataset = query->name;
     wanted.data = query->data;
     wanted.layers = query->layers;
     wanted.split = experiment->splits ? "numbered" : NULL;
-    pgcn_status status = pgcn_recipe_find(&wanted, &cell->config, &found);
+    status = pgcn_recipe_find(&wanted, &cell->config, &found);
     if (status != PGCN_OK && status != PGCN_ERR_ARGUMENT) return status;
     snprintf(cell->recipe, sizeof cell->recipe, "%s", status == PGCN_OK ? found.name : "none");
     return find_recipe(cell->recipe, query, &cell->config, info);
@@ -93,16 +112,17 @@ static bool is_of(const exp_cell *cell, const char *dataset) {
 }
 
 /* What the experiment varies: depth, network and settings of the line, value of the axis. */
-static pgcn_status vary(pgcn_config *config, int layers, const exp_cell *cell) {
+static pgcn_status vary(pgcn_config *config, int layers, bool of_family, const exp_cell *cell) {
     const exp_variant *variant = cell->variant;
     pgcn_config given = pgcn_config_default();
     pgcn_status status = PGCN_OK;
     char value[16];
     if (layers > 0) config->layers = layers;
     if (variant && variant->network) status = pgcn_config_set(&given, "model", variant->network);
+    if (variant && !of_family && status == PGCN_OK)
+        status = set_value(&given, &variant->family.otherwise);
     for (int i = 0; variant && variant->change[i].key && status == PGCN_OK; i++)
-        if (!variant->change[i].dataset || is_of(cell, variant->change[i].dataset))
-            status = set_value(&given, &variant->change[i]);
+        status = set_value(&given, &variant->change[i]);
     if (status == PGCN_OK) status = pgcn_config_overlay(config, &given);
     snprintf(value, sizeof value, "%d", cell->value);
     return status == PGCN_OK
@@ -110,10 +130,24 @@ static pgcn_status vary(pgcn_config *config, int layers, const exp_cell *cell) {
                : status;
 }
 
-/* Settings that nobody published for this network and data set. */
-static bool is_unpublished(const pgcn_recipe_info *info) {
+/* Whether settings are published for the depth of a cell. DropEdge's are those of the best depth;
+ * Kipf and Welling have two layers, in their ChebNet too; the others have settings for all depths. */
+static bool is_published_depth(const exp_cell *cell, const pgcn_recipe_info *info) {
+    const exp_family *family = cell->variant ? &cell->variant->family : NULL;
+    bool two = strncmp(info->name, "gcn-authors-", 12) == 0 ||
+               strncmp(info->name, "cheb-authors-", 13) == 0;
+    if (!is_of_family(cell, info)) return !two || cell->config.layers == 2;
+    for (int i = 0; family->published[i].dataset; i++)
+        if (is_of(cell, family->published[i].dataset))
+            return cell->config.layers == family->published[i].layers;
+    return false;
+}
+
+/* Settings that nobody published for this network, data set and depth. */
+static bool is_unpublished(const exp_cell *cell, const pgcn_recipe_info *info) {
     return info->version == 0 || strstr(info->name, "-authors-like") ||
-           strstr(info->name, "-default");
+           strstr(info->name, "-default") || (cell->variant && cell->variant->unpublished) ||
+           !is_published_depth(cell, info);
 }
 
 /* From the weakest to the strongest: recipe, what the paper fixes, --quick, the options that were
@@ -127,11 +161,10 @@ pgcn_status exp_settle(const exp_request *r, const exp_data *data, int layers, e
     pgcn_status status = load_recipe(r, experiment, &query, cell, &info);
     if (status == PGCN_OK) status = set_value(config, &experiment->fixed);
     CLI_TRY(cli_report(r->command, status));
-    cell->unpublished = network_of(r, cell) &&
-                        (is_unpublished(&info) || (cell->variant && cell->variant->unpublished));
     if (r->quick && config->epochs > QUICK_EPOCHS) config->epochs = QUICK_EPOCHS;
     CLI_TRY(cli_overlay(r->command, r->arguments, config));
-    status = vary(config, layers, cell);
+    status = vary(config, layers, is_of_family(cell, &info), cell);
+    cell->unpublished = network_of(r, cell) && is_unpublished(cell, &info);
     pgcn_config_adopt(config); /* an option may do nothing in some cells, see note_usage() */
     if (status == PGCN_OK) status = pgcn_config_check(config);
     return cli_report(r->command, status);

@@ -62,10 +62,15 @@ static pgcn_status take_lists(const exp_request *r, cli_arguments *arguments, sw
     return PGCN_OK;
 }
 
+/* The depths of --layers are no points, because recipes have sections for them, but lines. */
 static pgcn_status count_points(const exp_request *r, const sweep_axis *axis, int axes,
                                 exp_sweep *out) {
+    exp_words depths = {0};
     size_t at = 0;
     out->points = 1;
+    if (r->layers) CLI_TRY(exp_split_words(r, "layers", r->layers, ',', &depths));
+    if (depths.count > 1)
+        at = (size_t)snprintf(out->shape, sizeof out->shape, "%d layers", depths.count);
     for (int a = 0; a < axes; a++) {
         out->points *= axis[a].values.count;
         if (out->points > MOST_POINTS)
@@ -73,7 +78,7 @@ static pgcn_status count_points(const exp_request *r, const sweep_axis *axis, in
                             "the grid has more than %d points; give shorter lists", MOST_POINTS);
         if (at < sizeof out->shape)
             at += (size_t)snprintf(out->shape + at, sizeof out->shape - at, "%s%d %s",
-                                   a > 0 ? " x " : "", axis[a].values.count, axis[a].key);
+                                   at > 0 ? " x " : "", axis[a].values.count, axis[a].key);
     }
     return PGCN_OK;
 }
@@ -137,6 +142,22 @@ pgcn_status exp_sweep_make(const exp_request *r, cli_arguments *arguments, exp_s
                                        .columns = exp_sweep_columns,
                                        .marks_best = true,
                                        .apart = true};
+    return PGCN_OK;
+}
+
+pgcn_status exp_sweep_check(const exp_sweep *sweep, const exp_request *r, const exp_plan *plan) {
+    for (size_t i = 0; i < plan->cells; i++) {
+        const exp_cell *cell = &plan->cell[i];
+        if (cell->experiment != &sweep->experiment || !cell->variant || !cell->data) continue;
+        for (const exp_setting *change = cell->variant->change; change->key; change++) {
+            const char *why = pgcn_config_unused(&cell->config, cell->data->data, change->key);
+            if (!why) continue;
+            return cli_fail(r->command, PGCN_ERR_ARGUMENT,
+                            "--%s does nothing in the line '%s' of %s: %s; leave it out, or sweep "
+                            "the lines that use it by themselves",
+                            change->key, cell->variant->name, cell->dataset, why);
+        }
+    }
     return PGCN_OK;
 }
 

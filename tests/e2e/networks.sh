@@ -68,6 +68,30 @@ grep -q '^cora  *EGNN  *paper, quoted: not built here  *83.2$' "$out" ||
 grep -qE '^cora +JKNet +ours +[0-9.]+ ± 0.00( ~)?$' "$out" ||
     { show_last && fail "JKNet has another cell than the one at 8 layers"; }
 
+# rows by depth are DropEdge's runs: its recipes, with all edges or with the share that it keeps; only the
+# settings of its best depth, with dropped edges, are published
+some='[0-9.]+ ± 0.00'
+! grep -q "gcn-authors" depths/networks-3.json || fail "a recipe for two layers is used by depth"
+grep -qE "^cora +GCN +ours +$some ~ +$some ~$" "$out" || { show_last && fail "plain GCN is not marked"; }
+grep -qE "^cora +GCN \(Drop\) +ours +$some +$some ~$" "$out" || { show_last && fail "GCN (Drop) at 8 layers"; }
+grep -qE "^cora +Incep \(Drop\) +ours +$some ~$" "$out" || { show_last && fail "Incep (Drop) at 8 layers"; }
+for network in gcn jknet incep; do
+    grep -q -- "--recipe $network-drop-cora --layers 8 .*--edge-keep 1" depths/networks-3.json ||
+        fail "no row of $network keeps all edges"
+    grep -- "--recipe $network-drop-cora --layers 8 " depths/networks-3.json | grep -qv -- "--edge-keep" ||
+        fail "no row of $network drops the edges of its recipe"
+done
+run 0 pathgcn reproduce networks --tables 2 --models gcn,cheb --data sets --datasets cora --epochs 2 --seeds 1 --out own
+! grep -q "~" "$out" || { show_last && fail "published settings are marked"; }
+holds own/networks-2.json "--recipe gcn-authors-cora --layers 2"
+run 0 pathgcn reproduce networks --tables 2 --models gcn,cheb --data sets --datasets cora --layers 4 --epochs 2 \
+    --seeds 1 --out own
+[ "$(grep -cE "^(GCN|ChebNet) +ours +$some ~$" "$out")" = 2 ] || { show_last && fail "4 layers are not marked"; }
+grep -q -- "--recipe gcn-drop-cora --layers 4 .*--edge-keep 1" own/networks-2.json || fail "no GCN of 4 layers"
+# a data set that DropEdge has no settings of
+run 0 pathgcn reproduce networks --tables 3 --models gcn --datasets karate --layers 2 --epochs 2 --seeds 1 --out own
+holds own/networks-3.json "--edge-keep 0.5"
+
 # settings that nobody published are marked, in matrices and in lines
 run 0 pathgcn reproduce networks --tables 8 --datasets "$PATHGCN_SOURCE/examples/shapes" --models gcn \
     --epochs 2 --seeds 1 --steps 1 --channels 4 --out marks
@@ -77,15 +101,30 @@ run 0 pathgcn reproduce sweep karate --model pathgcn,gcn --epochs 2 --seeds 1 --
 grep -q "^karate  *model=gcn ~ " "$out" || { show_last && fail "no mark in lines"; }
 ! grep -q "^karate  *model=pathgcn ~" "$out" || { show_last && fail "pathGCN is marked"; }
 
+holds "$out" "~: settings that nobody published"
+! grep -q "one seed\|quoted\|stay empty" "$out" || { show_last && fail "a mark is explained that no line has"; }
+
 # --models leaves the other lines out; graphs have both protocols
 run 0 pathgcn reproduce networks --tables 8 --datasets "$PATHGCN_SOURCE/examples/shapes" --models gin,pathgcn \
     --epochs 2 --seeds 2 --steps 1 --channels 4 --jobs 2 --out graphs
 holds "$out" "GIN      ours, protocol GIN" "pathGCN  ours, protocol held out"
 ! grep -q "^GCN\|^CIN" "$out" || { show_last && fail "--models does not choose"; }
-refused 2 "no table that is asked for has a network 'gni'" reproduce networks --models gni --out refusals
+refused 2 "no table that is asked for has a network 'gni'|there are cheb, gcn, gat" reproduce networks --models gni --out refusals
+refused 2 "has a network 'sgc'; there are gcn, jknet, incep, gcnii, gcnii-star, pde-gcn, egnn, pathgcn" \
+    reproduce networks --tables 3 --models gcn,sgc --out refusals
+for experiment in networks cheb times graphs; do
+    refused 2 "--model gcn|use --models gcn" reproduce $experiment --model gcn --out refusals
+done
 refused 2 "--models chooses lines of networks; semi has none" reproduce semi --models gin --out refusals
 refused 2 "--tables is '9'" reproduce networks --tables 9 --out refusals
 refused 2 "--tables is for networks" reproduce semi --tables 3 --out refusals
+
+# a table without a line of the chosen networks is left out
+run 0 pathgcn reproduce networks --tables 6,8 --data sets --models gat --out chosen
+holds "$out" "Table 6"
+[ ! -e chosen/networks-8.json ] || { show_last && fail "Table 8 was made, which has no GAT"; }
+run 0 pathgcn reproduce cheb --models cheb --datasets karate --layers 1 --epochs 2 --seeds 1 --out chosen
+! grep -q "pathGCN  *ours" "$out" || { show_last && fail "--models does not choose a line of cheb"; }
 
 # ---- cheb, forms, times --------------------------------------------------------------------------
 

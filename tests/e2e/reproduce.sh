@@ -78,7 +78,7 @@ holds "$out" "karate:stratified=50/25/25,splits=3       2     3"
 
 run 0 pathgcn reproduce sweep karate "$graph" --path-length 2,3 --paths 5,10 --dropout 0.5 --layers 1,2 \
     --seeds 2 --epochs 8 --jobs 2 --out grid
-holds "$err" "grid: 2 path-length x 2 paths, 4 lines, 32 jobs" "32 jobs on 2 processes: about"
+holds "$err" "grid: 2 data sets x 2 layers x 2 path-length x 2 paths, 16 lines, 32 jobs" "32 jobs on 2 processes: about"
 [ "$(grep -c "^karate .*path-length=[23] paths=[0-9]* .* ± .* ± " "$out")" = 8 ] || fail "not 8 lines of karate"
 [ "$(grep -c "^karate .* best$" "$out")" = 1 ] || { show_last && fail "not one best line of karate"; }
 [ "$(grep -c "^$graph .* best$" "$out")" = 1 ] || { show_last && fail "not one best line of $graph"; }
@@ -90,6 +90,10 @@ awk -F , 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i }
     grid/sweep.csv || fail "another line than the best on validation is marked"
 refused 2 "stands twice in the list of --paths" reproduce sweep karate --paths 5,5 --out refusals
 refused 2 "in the list of --paths: paths is 'x'" reproduce sweep karate --paths 5,x --out refusals
+refused 2 "--paths does nothing in the line 'edge-keep=0.5 paths=3' of karate: model is gcn" reproduce sweep karate \
+    --model gcn --edge-keep 0.5,1 --paths 3,5 --epochs 5 --seeds 2 --out refusals
+refused 2 "--paths does nothing in the line 'model=gcn paths=5'" reproduce sweep karate --model pathgcn,gcn \
+    --paths 5,10 --out refusals
 refused 2 "sweep needs a data set" reproduce sweep --paths 5,10 --out refusals
 refused 2 "'karate' is one argument too many|--datasets karate" reproduce semi karate --out refusals
 refused 2 "path-length is '2,3'" reproduce semi --datasets karate --path-length 2,3 --out refusals
@@ -104,6 +108,17 @@ holds facts/datasets.tex "edges, paper" "texas &"
 holds facts/datasets.json '"edges, paper": "309"' '"edges, ours": "11"'
 refused 2 "Table 1 of the paper has no data set 'karate'" reproduce datasets --datasets karate
 refused 2 "--epochs does nothing: datasets trains nothing" reproduce datasets --epochs 5
+
+# a folder in the working directory goes before the data set of its name, and that is said
+mkdir ppi
+ring citeseer
+run 0 pathgcn reproduce datasets --data sets --datasets ppi,citeseer --out facts
+holds "$out" "./ppi of the working directory was read and is no such data set" \
+    "./citeseer of the working directory was read;"
+! grep -q "data not here" "$out" || { show_last && fail "./ppi is here"; }
+run 0 pathgcn reproduce semi --datasets citeseer --layers 2 --epochs 2 --seeds 1 --out facts
+holds "$out" "citeseer: ./citeseer of the working directory was read."
+rm -r ppi citeseer
 
 run 0 pathgcn reproduce settings --out facts
 holds "$out" "paper-pubmed-full" "not given, recipe 256" "0 values of the recipes differ"

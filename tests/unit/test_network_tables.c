@@ -55,9 +55,7 @@ static void test_settle_line_has_its_network_depth_and_settings(void **state) {
     const exp_variant gin = {.name = "GIN",
                              .network = "gin",
                              .layers = 3,
-                             .change = {{.key = "channels", .value = "8"},
-                                        {.key = "channels", .value = "4", .dataset = "karate"},
-                                        {.key = "channels", .value = "5", .dataset = "cora"}}};
+                             .change = {{.key = "channels", .value = "4"}}};
     const exp_experiment experiment = {.name = "n", .variants = &gin, .networks = true};
     const cli_arguments nothing = {0};
     const exp_request r = {.command = &command, .arguments = &nothing};
@@ -83,11 +81,42 @@ static void test_paper_mentions_data_sets_and_systems(void **state) {
     assert_null(exp_paper_times_of("GCN (3 layers)"));
 }
 
+/* What is printed below a table of one cell, in a buffer that lasts until the next call. */
+static const char *legend_of(const exp_experiment *experiment, exp_cell cell) {
+    static char text[1024];
+    exp_plan plan = {.cells = 1, .cell = &cell};
+    cell.experiment = experiment;
+    FILE *stream = fmemopen(text, sizeof text, "w");
+    exp_print_marks(stream, &plan, experiment);
+    fputc('\0', stream);
+    fclose(stream);
+    return text;
+}
+
+static void test_legend_explains_the_marks_that_occur(void **state) {
+    (void)state;
+    const exp_variant line = {.name = "GCN"};
+    const exp_paper paper = {.accuracy = 81.1};
+    const exp_experiment table = {.layout = EXP_BY_SET, .networks = true, .variants = &line},
+                         sweep = {.variants = &line}, bare = {.name = "semi"};
+    const exp_cell plain = {.variant = &line}, like = {.variant = &line, .unpublished = true},
+                   quoted = {.variant = &line, .quoted = true, .paper = &paper},
+                   slow = {.variant = &line, .one_seed = true};
+    assert_string_equal(legend_of(&table, plain), "");
+    assert_non_null(strstr(legend_of(&table, like), "~: "));
+    assert_non_null(strstr(legend_of(&sweep, like), "~: "));
+    assert_string_equal(legend_of(&bare, like), ""); /* it has no column for the mark */
+    assert_non_null(strstr(legend_of(&table, quoted), "'quoted': "));
+    assert_null(strstr(legend_of(&table, quoted), "one seed"));
+    assert_non_null(strstr(legend_of(&table, slow), "'one seed': "));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_plan_long_runs_get_one_seed),
         cmocka_unit_test(test_multiply_adds_follow_the_formulas),
         cmocka_unit_test(test_settle_line_has_its_network_depth_and_settings),
+        cmocka_unit_test(test_legend_explains_the_marks_that_occur),
         cmocka_unit_test(test_paper_mentions_data_sets_and_systems),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -32,6 +32,17 @@ static void test_sweep_lists_become_a_grid(void **state) {
     exp_sweep_free(&sweep);
 }
 
+static void test_sweep_depths_are_part_of_the_grid(void **state) {
+    (void)state;
+    cli_arguments arguments = {.settings = 1, .key = {"channels"}, .value = {"8,16"}};
+    exp_request r = request();
+    exp_sweep sweep;
+    r.layers = "2,3";
+    assert_int_equal(exp_sweep_make(&r, &arguments, &sweep), PGCN_OK);
+    assert_string_equal(sweep.shape, "2 layers x 2 channels");
+    exp_sweep_free(&sweep);
+}
+
 static void test_sweep_networks_have_their_own_recipes(void **state) {
     (void)state;
     cli_arguments arguments = {.settings = 1, .key = {"model"}, .value = {"pathgcn,gin"}};
@@ -76,6 +87,7 @@ static void test_table_latex_escapes_special_characters(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sweep_lists_become_a_grid),
+        cmocka_unit_test(test_sweep_depths_are_part_of_the_grid),
         cmocka_unit_test(test_sweep_networks_have_their_own_recipes),
         cmocka_unit_test(test_sweep_bad_lists_are_refused),
         cmocka_unit_test(test_table_latex_escapes_special_characters),
