@@ -24,7 +24,7 @@ LABELS_FAMILIES = ["any-multilabel", "any-multilabel-alike", "any-multilabel-fea
 
 NUMBERED = ["--split", "numbered"]
 MISSING = ["--allow-missing-class", "yes"]
-FOLDS = ["--prepare", "kfold=10"]
+FOLDS = ["--prepare", "crossval=10"]
 
 
 def label_rate(per_class):
