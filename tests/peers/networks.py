@@ -28,6 +28,7 @@ class Peer:
         row = torch.arange(len(offset) - 1).repeat_interleave(offset.diff())
         # A node reads the nodes that its edges lead to; in PyTorch Geometric, those from which edges lead to it.
         self.edges = torch.stack([torch.from_numpy(arrays["graph/neighbour"]).long(), row])
+        self.edge_weight = torch.from_numpy(arrays["graph/weight"]).double() if config["walk"] == "weighted" else None
         self.layers, self.channels = int(config["layers"]), int(config["channels"])
         self.alpha = float(config["alpha"])
         self.weight = {name[len("weight/"):]: torch.from_numpy(array).double()
@@ -69,7 +70,7 @@ class Peer:
             return lambda h: conv(h, edges)
         conv = put(pyg.GCNConv(*w.shape, bias=bias is not None), bias=bias)
         put(conv.lin, weight=w.t())
-        return lambda h: conv(h, self.edges)
+        return lambda h: conv(h, self.edges, self.edge_weight)
 
     def conv(self, of, h, residual=None, relu=True):
         bias = self.weight.get(of + "bias")
@@ -119,23 +120,25 @@ class Peer:
         w, bias = self.weight["classifier.weight"], self.weight.get("classifier.bias")
         conv = pyg.SGConv(*w.shape, K=int(self.config["powers"]), bias=bias is not None)
         put(conv.lin, weight=w.t(), bias=bias)
-        return conv(self.x, self.edges)
+        return conv(self.x, self.edges, self.edge_weight)
 
     def cheb(self):
+        # ChebConv scales by the degrees of sources, GCNConv by those of targets; ours are those of the nodes that read.
+        edges = self.edges.flip(0)
         terms, h = int(self.config["order"]) + 1, self.x
         for l in range(self.layers):
             of = f"layers.{l}."
             w, bias = self.weight[of + "weight"], self.weight.get(of + "bias")
             out = w.shape[1] // terms
-            conv = put(pyg.ChebConv(w.shape[0], out, K=terms, bias=bias is not None), bias=bias)
+            conv = put(pyg.ChebConv(w.shape[0], out, terms, bias=bias is not None, flow="target_to_source"), bias=bias)
             for linear, part in zip(conv.lins, w.split(out, dim=1)):
                 put(linear, weight=part.t())
-            h = conv(h, self.edges, lambda_max=self.weight["laplacian.largest"])
+            h = conv(h, edges, self.edge_weight, lambda_max=self.weight["laplacian.largest"])
             h = F.relu(self.norm(of, h)) if l < self.layers - 1 else h
         return h
 
     def appnp(self):
-        return pyg.APPNP(int(self.config["powers"]), self.alpha)(self.mlp(), self.edges)
+        return pyg.APPNP(int(self.config["powers"]), self.alpha)(self.mlp(), self.edges, self.edge_weight)
 
     def gcnii(self):
         star = self.config["model"] == "gcnii-star"
@@ -148,7 +151,7 @@ class Peer:
                     weight2=self.weight[of + "initial"] / self.alpha)
             else:
                 put(conv, weight1=self.weight[of + "weight"])
-            y = conv(h, h0, self.edges)
+            y = conv(h, h0, self.edges, self.edge_weight)
             h = F.relu(self.norm(of, y + h if self.yes("skip") else y))
         return self.linear("classifier.", h)
 
@@ -217,7 +220,7 @@ class Peer:
         """P as a dense matrix, from its definition."""
         n = len(self.x)
         a = torch.zeros(n, n)
-        a[self.edges[1], self.edges[0]] = 1
+        a[self.edges[1], self.edges[0]] = 1 if self.edge_weight is None else self.edge_weight
         if self.config["self-loops"] == "yes":
             a += torch.eye(n)
         a += torch.diag((a.sum(1) == 0).double())  # the walk of a node without neighbours stays
