@@ -19,6 +19,7 @@ help:
 	@echo 'make test-arm64    build for aarch64, run the unit tests under qemu (Debian on x86-64)'
 	@echo 'make bench         kernels, models beside PyTorch (PATHGCN_DATA has cora/, pubmed/), loading'
 	@echo 'make bench-full    in addition large graphs and scaling (an hour, 16 GB); writes the tables'
+	@echo 'make bench-peers   networks beside PyTorch Geometric, an hour; environment as of test-peers'
 	@echo 'make fuzz          libFuzzer on every reader, RUNS inputs each (now $(RUNS); 60s: a minute)'
 	@echo 'make install       to PREFIX (now $(PREFIX)), below DESTDIR if set'
 	@echo 'make docs          write docs/api.md from the header'
@@ -51,13 +52,16 @@ test-peers: setup-test
 test-arm64:
 	@tools/test-arm64.sh
 
-bench bench-full: CONFIGURE = -DPATHGCN_BENCH=ON
+bench bench-full bench-peers: CONFIGURE = -DPATHGCN_BENCH=ON
 bench: setup-bench build
 	@bench/run.sh
 
 bench-full: setup-bench build
 	@bench/run.sh --full
 	@$(MAKE) bench-tables
+
+bench-peers: setup-bench build
+	@bench/peers.sh
 
 bench-tables:
 	@bench/tables.py --write docs/PERFORMANCE_RECORD.md $(BUILD)/bench/*.jsonl
@@ -86,7 +90,7 @@ format-check:
 clean:
 	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan $(BUILD)-clang $(BUILD)-fuzz $(BUILD)-arm64
 
-.PHONY: all help setup build demo test test-full test-peers test-arm64 bench bench-full bench-tables \
-	fuzz install docs format format-check clean setup-test setup-full setup-bench
+.PHONY: all help setup build demo test test-full test-peers test-arm64 bench bench-full bench-peers \
+	bench-tables fuzz install docs format format-check clean setup-test setup-full setup-bench
 # `make -j` must not build while packages are still being installed.
 .NOTPARALLEL:

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Turns the JSON lines of the benchmarks into the tables of docs/PERFORMANCE_RECORD.md, so that nobody types a figure.
 
-    tables.py --show TABLE FILE...      prints one table: limits, kernels, model, graphs, targets, scaling, load
+    tables.py --show TABLE FILE...      prints one table: limits, kernels, model, graphs, targets, scaling, load, peers
     tables.py --write DOC FILE...       replaces what stands between `<!-- table: NAME -->` and `<!-- end -->`; a table
                                         without lines keeps what it has
 
@@ -49,7 +49,7 @@ def measured_on(lines):
     """One sentence for all lines that were measured in one go: the first of each kind tells."""
     first = {}
     for line in lines:
-        if "cpu" in line:
+        if "commit" in line:
             first.setdefault((line["bench"], line["commit"]), line)
     several = len({line["commit"] for line in first.values()}) > 1
     texts = []
@@ -336,6 +336,94 @@ def targets_table(lines):
     return rows and table(["what", "wanted", "found", "reached"], rows)
 
 
+# ---- networks beside PyTorch Geometric -------------------------------------------------------------------------------
+
+def peers_runs(lines):
+    """(data, network) -> threads -> who -> key -> the median over runs of the least time of each: ours runs before and
+    after each of the others, and the best of its runs would be the best of more."""
+    cases = {}
+    for line in lines:
+        if line["bench"] == "peers" and "step_bytes" not in line:
+            by_who = cases.setdefault(tuple(line["case"].rsplit(", ", 1)), {}).setdefault(line["threads"], {})
+            by_who.setdefault(line["who"], []).append(line)
+    for by_threads in cases.values():
+        for by_who in by_threads.values():
+            for who, runs in by_who.items():
+                least = {key: statistics.median(run[key] for run in runs) for key in runs[0] if key.endswith("_ms_min")}
+                by_who[who] = {**runs[0], **least}
+    return cases
+
+
+def peers_flops(ours):
+    """Multiply-adds of the dense products of a step, times two: forward, and backward for weights and rows."""
+    config, n, classes = ours["config"], ours["nodes"], ours["classes"]
+    c, layers, model = int(config["channels"]), int(config["layers"]), config["model"]
+    f = ours["features"] if ours.get("dense_features") else 0  # sparse ones: no dense product
+    if model == "sgc":
+        return 2 * n * 2 * f * classes
+    first, square = (2, 2) if model == "sage" else (1, 1)
+    squares = {"gcn": layers - 2, "appnp": layers - 2, "sage": layers - 1}.get(model, layers)
+    return 2 * n * (2 * first * f * c + 3 * square * squares * c * c + 3 * c * classes)
+
+
+def peers_bound(ours, rates):
+    """Milliseconds that our products alone would take, at the rate of matrices of this size."""
+    c = int(ours["config"]["channels"])
+    near = min(rates, key=lambda size: abs(size - c), default=None)
+    flops = peers_flops(ours)
+    return 1e-6 * flops / (rates[near] * ours["threads"]) if near and flops else None
+
+
+def peers_row(network, threads, by_who, rates, forms):
+    ours = by_who["pathgcn"]
+    mine, bound = ours["step_ms_min"], peers_bound(ours, rates)
+    row = [network, threads, number(mine)]
+    for form in forms:
+        run = by_who.get(form, {})
+        row.append("failed" if "failed" in run else number(run.get("step_ms_min")))
+    others = {who: run for who, run in by_who.items() if "step_ms_min" in run and run is not ours}
+    best = min((run["step_ms_min"] for run in others.values()), default=None)
+    row.append(f"{best / mine:.1f} x" if best else "")
+    row.append(f"{number(bound)} ({100 * bound / mine:.0f} %)" if bound else "")
+    fast = min((run["inference_ms_min"] for run in others.values()), default=None)
+    row += [number(ours["inference_ms_min"]), number(fast), f"{fast / ours['inference_ms_min']:.1f} x" if fast else ""]
+    return row
+
+
+def peers_memory(lines, cases):
+    rows = {}
+    for line in lines:
+        if "step_bytes" in line:
+            rows.setdefault(tuple(line["case"].rsplit(", ", 1)), {})[line["who"]] = line["step_bytes"]
+    table_rows = []
+    for case, by_form in rows.items():
+        ours = cases[case][2]["pathgcn"]
+        mine = ours["peak_bytes"] - ours["loaded_bytes"]
+        table_rows.append([case[1], f"{mine / 2 ** 20:.0f}"] + [
+            f"{by_form[form] / 2 ** 20:.0f} ({by_form[form] / mine:.1f} x)" if form in by_form else ""
+            for form in ("index", "csr")])
+    return table_rows and table(["MiB of a step, beyond the data", "ours", "index", "csr"], table_rows)
+
+
+def peers_table(lines):
+    cases, parts = peers_runs(lines), []
+    rates = {line["channels"]: line["gflops"] for line in lines
+             if line["bench"] == "products" and line["channels"] == line["classes"]}
+    for data in dict.fromkeys(case[0] for case in cases):
+        chosen = {case[1]: runs for case, runs in cases.items() if case[0] == data}
+        present = {who for runs in chosen.values() for by_who in runs.values() for who in by_who}
+        forms = [form for form in ("index", "csr", "csr+x", "index compiled", "csr compiled") if form in present]
+        ours = next(iter(next(iter(chosen.values())).values()))["pathgcn"]
+        rows = [peers_row(network, threads, by_who, rates, forms)
+                for network, runs in chosen.items() for threads, by_who in sorted(runs.items())]
+        head = ["step, ms", "threads", "ours", *forms, "best / ours", "products alone", "inference", "best",
+                "best / ours"]
+        parts.append(f"**{data}**: n={ours['nodes']} m={ours['edges']}, {ours['features']} features, "
+                     f"{ours['train_nodes']} training nodes\n\n" + table(head, rows))
+    memory = peers_memory(lines, cases)
+    return "\n\n".join(parts + ([memory] if memory else []))
+
+
 # ---- loading ---------------------------------------------------------------------------------------------------------
 
 def load_table(lines):
@@ -346,9 +434,10 @@ def load_table(lines):
 
 
 TABLES = {"limits": limits_table, "kernels": kernels_table, "model": model_table, "graphs": graphs_table,
-          "targets": targets_table, "scaling": scaling_table, "load": load_table}
+          "targets": targets_table, "scaling": scaling_table, "load": load_table, "peers": peers_table}
 SOURCE = {"limits": ("limits",), "kernels": ("kernels",), "model": ("model",), "graphs": ("graphs",),
-          "scaling": ("scaling",), "load": ("load",), "targets": ("kernels", "model", "graphs", "scaling")}
+          "scaling": ("scaling",), "load": ("load",), "peers": ("peers", "products"),
+          "targets": ("kernels", "model", "graphs", "scaling")}
 
 
 def make(name, lines):
