@@ -19,7 +19,7 @@ help:
 	@echo 'make test-arm64    build for aarch64, run the unit tests under qemu (Debian on x86-64)'
 	@echo 'make bench         kernels, models beside PyTorch (PATHGCN_DATA has cora/, pubmed/), loading'
 	@echo 'make bench-full    in addition large graphs and scaling (an hour, 16 GB); writes the tables'
-	@echo 'make bench-peers   networks beside PyTorch Geometric, an hour; environment as of test-peers'
+	@echo 'make bench-peers   networks beside PyTorch Geometric, some hours; environment as of test-peers'
 	@echo 'make fuzz          libFuzzer on every reader, RUNS inputs each (now $(RUNS); 60s: a minute)'
 	@echo 'make install       to PREFIX (now $(PREFIX)), below DESTDIR if set'
 	@echo 'make docs          write docs/api.md from the header'

@@ -3,9 +3,9 @@
 # and on a generated graph of ogbn-arxiv's size, with one thread and two; and the memory of steps on the large one. The
 # rate of our products is measured too, which bounds the time of a step from below.
 #
-#   PATHGCN_DATA=<folder with cora/> bench/peers.sh     (make bench-peers)   about an hour and 16 GB
+#   PATHGCN_DATA=<folder with cora/> bench/peers.sh     (make bench-peers)   some hours on two cores, and 16 GB
 #   bench/peers.sh --small | --large                    only Cora, only the large graph
-#   NETWORKS='gcn-64 sgc' FORMS='csr' bench/peers.sh    only these
+#   NETWORKS='gcn-64 sgc' FORMS='csr,csr compiled' THREADS=2 bench/peers.sh     only these
 #
 #   PEERS_PYTHON   a python3 that has torch and torch_geometric; without it a virtual environment is made in build/peers
 #
@@ -38,7 +38,8 @@ declare -A settings=(
 order=(gcn-16 gcn-64 gcnii-2 gcnii-8 appnp sgc sage pathgcn-2 pathgcn-5)
 read -r -a order <<<"${NETWORKS:-${order[*]}}"
 forms=(index csr csr+x "index compiled" "csr compiled")
-[ "${FORMS:-}" ] && read -r -a forms <<<"$FORMS"
+[ "${FORMS:-}" ] && IFS=, read -r -a forms <<<"$FORMS"
+read -r -a threads <<<"${THREADS:-1 2}"
 
 torch() { # CASE SECONDS NETWORK ARGUMENTS...
     local case=$1 seconds=$2 network=$3
@@ -50,19 +51,19 @@ torch() { # CASE SECONDS NETWORK ARGUMENTS...
 
 # compare CASE DATA SECONDS
 compare() {
-    local case=$1 data=$2 seconds=$3 network threads
+    local case=$1 data=$2 seconds=$3 network count
     "$build/pathgcn" data convert "$data" --out "$scratch/data.pgcn" >/dev/null
     "$build/pathgcn" data convert "$data" --out "$scratch/data.npz" >/dev/null
     for network in "${order[@]}"; do
         echo "$case, $network" >&2
         if [[ $network != pathgcn-* ]]; then
-            torch "$case" "$seconds" "$network" --forms "${forms[@]}" >>"$lines"
+            torch "$case" "$seconds" "$network" --forms "${forms[@]}" --threads "${threads[@]}" >>"$lines"
             continue
         fi
-        for threads in 1 2 1 2; do # PyTorch Geometric has none
+        for count in "${threads[@]}" "${threads[@]}"; do # PyTorch Geometric has none
             # shellcheck disable=SC2086
             "$build/bench_model" "$scratch/data.pgcn" --bench peers --case "$case, $network" --seconds "$seconds" \
-                "threads=$threads" ${settings[$network]} >>"$lines"
+                "threads=$count" ${settings[$network]} >>"$lines"
         done
     done
 }
@@ -74,7 +75,7 @@ if [ "$mode" != --large ] && have_set cora; then
 fi
 if [ "$mode" != --small ]; then
     compare "ogbn-arxiv's size" powerlaw:size=arxiv 2
-    for network in gcn-64 gcnii-8 appnp; do
+    for network in gcn-64 gcnii-8; do
         [[ " ${order[*]} " = *" $network "* ]] || continue
         for form in index csr; do
             torch "ogbn-arxiv's size" 1 "$network" --memory "$form" >>"$lines"

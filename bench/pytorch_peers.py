@@ -275,6 +275,7 @@ def main():
     parser.add_argument("--settings", nargs="+", default=[], metavar="KEY=VALUE")
     options = parser.parse_args()
     pytorch_models.WARM_UP, pytorch_models.LEAST_STEPS = 1, 3
+    torch._dynamo.config.recompile_limit = 64  # deep networks have more versions of a layer than the 8 of the default
     os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", os.path.join(options.folder, "inductor"))
     bench = Bench(options)
     bench.memory() if options.memory else bench.turns()

@@ -339,8 +339,9 @@ def targets_table(lines):
 # ---- networks beside PyTorch Geometric -------------------------------------------------------------------------------
 
 def peers_runs(lines):
-    """(data, network) -> threads -> who -> key -> the median over runs of the least time of each: ours runs before and
-    after each of the others, and the best of its runs would be the best of more."""
+    """(data, network) -> threads -> who -> step_ms, inference_ms. A step on one thread: the CPU time, which other work
+    on the machine does not make longer; else the least time of a run. The median over runs: ours runs before and after
+    each of the others, and the best of its runs would be the best of more."""
     cases = {}
     for line in lines:
         if line["bench"] == "peers" and "step_bytes" not in line:
@@ -349,8 +350,14 @@ def peers_runs(lines):
     for by_threads in cases.values():
         for by_who in by_threads.values():
             for who, runs in by_who.items():
-                least = {key: statistics.median(run[key] for run in runs) for key in runs[0] if key.endswith("_ms_min")}
-                by_who[who] = {**runs[0], **least}
+                keys = {"step_ms": "step_cpu_ms" if runs[0]["threads"] == 1 else "step_ms_min",
+                        "inference_ms": "inference_ms_min"}
+                measured = [run for run in runs if "failed" not in run]
+                if measured:
+                    by_who[who] = {**measured[0], **{key: statistics.median(run[of] for run in measured)
+                                                     for key, of in keys.items()}}
+                else:
+                    by_who[who] = runs[0]
     return cases
 
 
@@ -376,17 +383,17 @@ def peers_bound(ours, rates):
 
 def peers_row(network, threads, by_who, rates, forms):
     ours = by_who["pathgcn"]
-    mine, bound = ours["step_ms_min"], peers_bound(ours, rates)
+    mine, bound = ours["step_ms"], peers_bound(ours, rates)
     row = [network, threads, number(mine)]
     for form in forms:
         run = by_who.get(form, {})
-        row.append("failed" if "failed" in run else number(run.get("step_ms_min")))
-    others = {who: run for who, run in by_who.items() if "step_ms_min" in run and run is not ours}
-    best = min((run["step_ms_min"] for run in others.values()), default=None)
+        row.append("failed" if "failed" in run else number(run.get("step_ms")))
+    others = {who: run for who, run in by_who.items() if "step_ms" in run and run is not ours}
+    best = min((run["step_ms"] for run in others.values()), default=None)
     row.append(f"{best / mine:.1f} x" if best else "")
     row.append(f"{number(bound)} ({100 * bound / mine:.0f} %)" if bound else "")
-    fast = min((run["inference_ms_min"] for run in others.values()), default=None)
-    row += [number(ours["inference_ms_min"]), number(fast), f"{fast / ours['inference_ms_min']:.1f} x" if fast else ""]
+    fast = min((run["inference_ms"] for run in others.values()), default=None)
+    row += [number(ours["inference_ms"]), number(fast), f"{fast / ours['inference_ms']:.1f} x" if fast else ""]
     return row
 
 
