@@ -344,7 +344,7 @@ def peers_runs(lines):
     each of the others, and the best of its runs would be the best of more."""
     cases = {}
     for line in lines:
-        if line["bench"] == "peers" and "step_bytes" not in line:
+        if line["bench"] == "peers" and "step_bytes" not in line:  # those are of memory
             by_who = cases.setdefault(tuple(line["case"].rsplit(", ", 1)), {}).setdefault(line["threads"], {})
             by_who.setdefault(line["who"], []).append(line)
     for by_threads in cases.values():
@@ -397,19 +397,17 @@ def peers_row(network, threads, by_who, rates, forms):
     return row
 
 
-def peers_memory(lines, cases):
+def peers_memory(lines):
     rows = {}
     for line in lines:
+        if line["bench"] == "peers memory":  # ours
+            line["step_bytes"] = line["peak_bytes"] - line["loaded_bytes"]
         if "step_bytes" in line:
-            rows.setdefault(tuple(line["case"].rsplit(", ", 1)), {})[line["who"]] = line["step_bytes"]
-    table_rows = []
-    for case, by_form in rows.items():
-        ours = cases[case][2]["pathgcn"]
-        mine = ours["peak_bytes"] - ours["loaded_bytes"]
-        table_rows.append([case[1], f"{mine / 2 ** 20:.0f}"] + [
-            f"{by_form[form] / 2 ** 20:.0f} ({by_form[form] / mine:.1f} x)" if form in by_form else ""
-            for form in ("index", "csr")])
-    return table_rows and table(["MiB of a step, beyond the data", "ours", "index", "csr"], table_rows)
+            rows.setdefault(line["case"].rsplit(", ", 1)[1], {})[line["who"]] = line["step_bytes"] / 2 ** 20
+    rows = [[network, number(by_who["pathgcn"])] + [
+        f"{number(by_who[form])} ({by_who[form] / by_who['pathgcn']:.1f} x)" if form in by_who else ""
+        for form in ("index", "csr")] for network, by_who in rows.items() if "pathgcn" in by_who]
+    return rows and table(["MiB of a step, beyond the data", "ours", "index", "csr"], rows)
 
 
 def peers_table(lines):
@@ -427,7 +425,7 @@ def peers_table(lines):
                 "best / ours"]
         parts.append(f"**{data}**: n={ours['nodes']} m={ours['edges']}, {ours['features']} features, "
                      f"{ours['train_nodes']} training nodes\n\n" + table(head, rows))
-    memory = peers_memory(lines, cases)
+    memory = peers_memory(lines)
     return "\n\n".join(parts + ([memory] if memory else []))
 
 
@@ -443,7 +441,7 @@ def load_table(lines):
 TABLES = {"limits": limits_table, "kernels": kernels_table, "model": model_table, "graphs": graphs_table,
           "targets": targets_table, "scaling": scaling_table, "load": load_table, "peers": peers_table}
 SOURCE = {"limits": ("limits",), "kernels": ("kernels",), "model": ("model",), "graphs": ("graphs",),
-          "scaling": ("scaling",), "load": ("load",), "peers": ("peers", "products"),
+          "scaling": ("scaling",), "load": ("load",), "peers": ("peers", "peers memory", "products"),
           "targets": ("kernels", "model", "graphs", "scaling")}
 
 
