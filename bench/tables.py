@@ -418,11 +418,11 @@ def peers_table(lines):
         chosen = {case[1]: runs for case, runs in cases.items() if case[0] == data}
         present = {who for runs in chosen.values() for by_who in runs.values() for who in by_who}
         forms = [form for form in ("index", "csr", "csr+x", "index compiled", "csr compiled") if form in present]
+        names = [form.replace(" compiled", "*") for form in forms]
         ours = next(iter(next(iter(chosen.values())).values()))["pathgcn"]
         rows = [peers_row(network, threads, by_who, rates, forms)
                 for network, runs in chosen.items() for threads, by_who in sorted(runs.items())]
-        head = ["step, ms", "threads", "ours", *forms, "best / ours", "products alone", "inference", "best",
-                "best / ours"]
+        head = ["step, ms", "threads", "ours", *names, "ratio", "products", "inference", "best", "ratio"]
         parts.append(f"**{data}**: n={ours['nodes']} m={ours['edges']}, {ours['features']} features, "
                      f"{ours['train_nodes']} training nodes\n\n" + table(head, rows))
     memory = peers_memory(lines)

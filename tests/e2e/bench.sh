@@ -38,7 +38,7 @@ holds "$out" "**sbm n=300 k=5 p=5 c=64**" "| path convolution forward" "ns / wal
 run 0 "$python" "$tables" --show scaling scaling.jsonl
 holds "$out" "ns per unit"
 run 0 "$python" "$tables" --show peers peers.jsonl products.jsonl
-holds "$out" "**sbm**: n=300" "| gcn      | 1 " "products alone"
+holds "$out" "**sbm**: n=300" "| gcn      | 1 " "| products"
 printf 'before\n<!-- table: model -->\nold\n<!-- end -->\nafter\n<!-- table: load -->\nkept\n<!-- end -->\n' >doc.md
 run 0 "$python" "$tables" --write doc.md kernels.jsonl model.jsonl
 holds doc.md before after kept "| pathgcn"
