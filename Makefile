@@ -15,9 +15,11 @@ help:
 	@echo 'make demo          build, then train a first model'
 	@echo 'make test          build with warnings as errors, run all tests'
 	@echo 'make test-full     in addition: sanitizers, clang, valgrind'
+	@echo 'make test-peers    every network beside PyTorch Geometric; installs it in $(BUILD)/peers (PEERS_PYTHON: not)'
 	@echo 'make test-arm64    build for aarch64, run the unit tests under qemu (Debian on x86-64)'
 	@echo 'make bench         kernels, models beside PyTorch (PATHGCN_DATA has cora/, pubmed/), loading'
 	@echo 'make bench-full    in addition large graphs and scaling (an hour, 16 GB); writes the tables'
+	@echo 'make bench-peers   networks beside PyTorch Geometric, some hours; environment as of test-peers'
 	@echo 'make fuzz          libFuzzer on every reader, RUNS inputs each (now $(RUNS); 60s: a minute)'
 	@echo 'make install       to PREFIX (now $(PREFIX)), below DESTDIR if set'
 	@echo 'make docs          write docs/api.md from the header'
@@ -41,16 +43,25 @@ test: setup-test build
 test-full: setup-full test
 	@tools/test-full.sh
 
+test-peers: CONFIGURE = -DPATHGCN_TESTS=ON
+test-peers: setup-test
+	@cmake -S . -B $(BUILD) $(CONFIGURE) --log-level=WARNING
+	@cmake --build $(BUILD) -j$(JOBS) --target peers_dump
+	@PATHGCN_BUILD=$(BUILD) tests/peers/run.sh
+
 test-arm64:
 	@tools/test-arm64.sh
 
-bench bench-full: CONFIGURE = -DPATHGCN_BENCH=ON
+bench bench-full bench-peers: CONFIGURE = -DPATHGCN_BENCH=ON
 bench: setup-bench build
 	@bench/run.sh
 
 bench-full: setup-bench build
 	@bench/run.sh --full
 	@$(MAKE) bench-tables
+
+bench-peers: setup-bench build
+	@bench/peers.sh
 
 bench-tables:
 	@bench/tables.py --write docs/PERFORMANCE_RECORD.md $(BUILD)/bench/*.jsonl
@@ -79,7 +90,7 @@ format-check:
 clean:
 	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan $(BUILD)-clang $(BUILD)-fuzz $(BUILD)-arm64
 
-.PHONY: all help setup build demo test test-full test-arm64 bench bench-full bench-tables fuzz \
-	install docs format format-check clean setup-test setup-full setup-bench
+.PHONY: all help setup build demo test test-full test-peers test-arm64 bench bench-full bench-peers \
+	bench-tables fuzz install docs format format-check clean setup-test setup-full setup-bench
 # `make -j` must not build while packages are still being installed.
 .NOTPARALLEL:

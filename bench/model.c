@@ -184,8 +184,22 @@ static void sampling(pgcn_trainer *trainer, const options *o, json_t *line) {
     pgcn_i_free(walks_out);
 }
 
-static void inference(pgcn_trainer *trainer, const options *o, json_t *line) {
+/* One draw of paths and its forward pass: what ten more draws cost. */
+static void sampled_inference(prediction *p, const options *o, json_t *line) {
     enum { DRAWS = 10 };
+    p->inference.draws = 1;
+    bench_times one = repeat(predict, p, o->seconds / 4, MOST_STEPS);
+    p->inference.draws = 1 + DRAWS;
+    bench_times many = repeat(predict, p, o->seconds / 4, MOST_STEPS);
+    json_object_set_new(line, "inference_sampled_ms",
+                        json_real((many.median - one.median) / DRAWS));
+}
+
+static bool walks(const pgcn_trainer *trainer) {
+    return pgcn_i_network_of(&trainer->config)->walks;
+}
+
+static void inference(pgcn_trainer *trainer, const options *o, json_t *line) {
     const pgcn_dataset *data = trainer->data;
     pgcn_model *model;
     must(pgcn_trainer_model(trainer, &model));
@@ -202,13 +216,7 @@ static void inference(pgcn_trainer *trainer, const options *o, json_t *line) {
     p.probability = pgcn_i_alloc(data->graph->n, (size_t)data->classes * sizeof(float));
     if (!p.probability) bench_die("%s", pgcn_last_error());
     add_times(line, "predict", repeat(predict, &p, o->seconds / 4, MOST_STEPS));
-    /* One draw of paths and its forward pass: what ten more draws cost. */
-    p.inference.draws = 1;
-    bench_times one = repeat(predict, &p, o->seconds / 4, MOST_STEPS);
-    p.inference.draws = 1 + DRAWS;
-    bench_times many = repeat(predict, &p, o->seconds / 4, MOST_STEPS);
-    json_object_set_new(line, "inference_sampled_ms",
-                        json_real((many.median - one.median) / DRAWS));
+    if (walks(trainer)) sampled_inference(&p, o, line);
     pgcn_i_free(p.probability);
     pgcn_model_free(model);
 }
@@ -281,6 +289,7 @@ static void describe(const pgcn_trainer *trainer, const options *o, json_t *line
     json_object_set_new(line, "edges", json_integer(info.edges));
     json_object_set_new(line, "features", json_integer(info.features));
     json_object_set_new(line, "classes", json_integer(info.classes));
+    json_object_set_new(line, "dense_features", json_boolean(trainer->input->dense != NULL));
     json_object_set_new(line, "train_nodes", json_integer(trainer->train_items));
     json_object_set_new(line, "task",
                         json_string(trainer->data->task == PGCN_TASK_GRAPH ? "graph" : "node"));
@@ -345,6 +354,7 @@ int main(int count, char **argument) {
     must(pgcn_dataset_load(o.data, NULL, &data));
     if (o.train_all) all = with_all_in_training(data);
     double loaded = bench_now();
+    json_object_set_new(line, "loaded_bytes", json_integer(bench_peak_bytes()));
     config.epochs = WARM_UP + MOST_STEPS + 2;
     must(pgcn_trainer_new(all ? all : data, &config, &trainer));
     json_object_set_new(line, "load_ms", json_real(1e3 * (loaded - begin)));
@@ -354,7 +364,7 @@ int main(int count, char **argument) {
     if (!o.train_only && trainer->feed) {
         batches(trainer, &o, line);
     } else if (!o.train_only) {
-        sampling(trainer, &o, line);
+        if (walks(trainer)) sampling(trainer, &o, line);
         trainer->config.eval_every = 1; /* one more epoch, which is evaluated and kept */
         must(pgcn_trainer_epoch(trainer, NULL));
         inference(trainer, &o, line);

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Turns the JSON lines of the benchmarks into the tables of docs/PERFORMANCE_RECORD.md, so that nobody types a figure.
 
-    tables.py --show TABLE FILE...      prints one table: limits, kernels, model, graphs, targets, scaling, load
+    tables.py --show TABLE FILE...      prints one table: limits, kernels, model, graphs, targets, scaling, load, peers
     tables.py --write DOC FILE...       replaces what stands between `<!-- table: NAME -->` and `<!-- end -->`; a table
                                         without lines keeps what it has
 
@@ -49,7 +49,7 @@ def measured_on(lines):
     """One sentence for all lines that were measured in one go: the first of each kind tells."""
     first = {}
     for line in lines:
-        if "cpu" in line:
+        if "commit" in line:
             first.setdefault((line["bench"], line["commit"]), line)
     several = len({line["commit"] for line in first.values()}) > 1
     texts = []
@@ -336,6 +336,99 @@ def targets_table(lines):
     return rows and table(["what", "wanted", "found", "reached"], rows)
 
 
+# ---- networks beside PyTorch Geometric -------------------------------------------------------------------------------
+
+def peers_runs(lines):
+    """(data, network) -> threads -> who -> step_ms, inference_ms. A step on one thread: the CPU time, which other work
+    on the machine does not make longer; else the least time of a run. The median over runs: ours runs before and after
+    each of the others, and the best of its runs would be the best of more."""
+    cases = {}
+    for line in lines:
+        if line["bench"] == "peers" and "step_bytes" not in line:  # those are of memory
+            by_who = cases.setdefault(tuple(line["case"].rsplit(", ", 1)), {}).setdefault(line["threads"], {})
+            by_who.setdefault(line["who"], []).append(line)
+    for by_threads in cases.values():
+        for by_who in by_threads.values():
+            for who, runs in by_who.items():
+                keys = {"step_ms": "step_cpu_ms" if runs[0]["threads"] == 1 else "step_ms_min",
+                        "inference_ms": "inference_ms_min"}
+                measured = [run for run in runs if "failed" not in run]
+                if measured:
+                    by_who[who] = {**measured[0], **{key: statistics.median(run[of] for run in measured)
+                                                     for key, of in keys.items()}}
+                else:
+                    by_who[who] = runs[0]
+    return cases
+
+
+def peers_flops(ours):
+    """Multiply-adds of the dense products of a step, times two: forward, and backward for weights and rows."""
+    config, n, classes = ours["config"], ours["nodes"], ours["classes"]
+    c, layers, model = int(config["channels"]), int(config["layers"]), config["model"]
+    f = ours["features"] if ours.get("dense_features") else 0  # sparse ones: no dense product
+    if model == "sgc":
+        return 2 * n * 2 * f * classes
+    first, square = (2, 2) if model == "sage" else (1, 1)
+    squares = {"gcn": layers - 2, "appnp": layers - 2, "sage": layers - 1}.get(model, layers)
+    return 2 * n * (2 * first * f * c + 3 * square * squares * c * c + 3 * c * classes)
+
+
+def peers_bound(ours, rates):
+    """Milliseconds that our products alone would take, at the rate of matrices of this size."""
+    c = int(ours["config"]["channels"])
+    near = min(rates, key=lambda size: abs(size - c), default=None)
+    flops = peers_flops(ours)
+    return 1e-6 * flops / (rates[near] * ours["threads"]) if near and flops else None
+
+
+def peers_row(network, threads, by_who, rates, forms):
+    ours = by_who["pathgcn"]
+    mine, bound = ours["step_ms"], peers_bound(ours, rates)
+    row = [network, threads, number(mine)]
+    for form in forms:
+        run = by_who.get(form, {})
+        row.append("failed" if "failed" in run else number(run.get("step_ms")))
+    others = {who: run for who, run in by_who.items() if "step_ms" in run and run is not ours}
+    best = min((run["step_ms"] for run in others.values()), default=None)
+    row.append(f"{best / mine:.1f} x" if best else "")
+    row.append(f"{number(bound)} ({100 * bound / mine:.0f} %)" if bound else "")
+    fast = min((run["inference_ms"] for run in others.values()), default=None)
+    row += [number(ours["inference_ms"]), number(fast), f"{fast / ours['inference_ms']:.1f} x" if fast else ""]
+    return row
+
+
+def peers_memory(lines):
+    rows = {}
+    for line in lines:
+        if line["bench"] == "peers memory":  # ours
+            line["step_bytes"] = line["peak_bytes"] - line["loaded_bytes"]
+        if "step_bytes" in line:
+            rows.setdefault(line["case"].rsplit(", ", 1)[1], {})[line["who"]] = line["step_bytes"] / 2 ** 20
+    rows = [[network, number(by_who["pathgcn"])] + [
+        f"{number(by_who[form])} ({by_who[form] / by_who['pathgcn']:.1f} x)" if form in by_who else ""
+        for form in ("index", "csr")] for network, by_who in rows.items() if "pathgcn" in by_who]
+    return rows and table(["MiB of a step, beyond the data", "ours", "index", "csr"], rows)
+
+
+def peers_table(lines):
+    cases, parts = peers_runs(lines), []
+    rates = {line["channels"]: line["gflops"] for line in lines
+             if line["bench"] == "products" and line["channels"] == line["classes"]}
+    for data in dict.fromkeys(case[0] for case in cases):
+        chosen = {case[1]: runs for case, runs in cases.items() if case[0] == data}
+        present = {who for runs in chosen.values() for by_who in runs.values() for who in by_who}
+        forms = [form for form in ("index", "csr", "csr+x", "index compiled", "csr compiled") if form in present]
+        names = [form.replace(" compiled", "*") for form in forms]
+        ours = next(iter(next(iter(chosen.values())).values()))["pathgcn"]
+        rows = [peers_row(network, threads, by_who, rates, forms)
+                for network, runs in chosen.items() for threads, by_who in sorted(runs.items())]
+        head = ["step, ms", "threads", "ours", *names, "ratio", "products", "inference", "best", "ratio"]
+        parts.append(f"**{data}**: n={ours['nodes']} m={ours['edges']}, {ours['features']} features, "
+                     f"{ours['train_nodes']} training nodes\n\n" + table(head, rows))
+    memory = peers_memory(lines)
+    return "\n\n".join(parts + ([memory] if memory else []))
+
+
 # ---- loading ---------------------------------------------------------------------------------------------------------
 
 def load_table(lines):
@@ -346,9 +439,10 @@ def load_table(lines):
 
 
 TABLES = {"limits": limits_table, "kernels": kernels_table, "model": model_table, "graphs": graphs_table,
-          "targets": targets_table, "scaling": scaling_table, "load": load_table}
+          "targets": targets_table, "scaling": scaling_table, "load": load_table, "peers": peers_table}
 SOURCE = {"limits": ("limits",), "kernels": ("kernels",), "model": ("model",), "graphs": ("graphs",),
-          "scaling": ("scaling",), "load": ("load",), "targets": ("kernels", "model", "graphs", "scaling")}
+          "scaling": ("scaling",), "load": ("load",), "peers": ("peers", "peers memory", "products"),
+          "targets": ("kernels", "model", "graphs", "scaling")}
 
 
 def make(name, lines):

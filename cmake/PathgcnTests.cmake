@@ -65,6 +65,11 @@ endforeach()
 # They run a command a thousand times.
 set_tests_properties(io_faults io_faults_commands PROPERTIES TIMEOUT 900)
 
+# Our side of `make test-peers`.
+add_executable(peers_dump ${CMAKE_CURRENT_SOURCE_DIR}/tests/peers/dump.c)
+pathgcn_compile(peers_dump)
+target_link_libraries(peers_dump PRIVATE pathgcn_reference)
+
 if(TARGET pathgcn_program)
     file(GLOB e2e_scripts CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/tests/e2e/*.sh)
     foreach(script IN LISTS e2e_scripts)

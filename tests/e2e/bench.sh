@@ -24,6 +24,10 @@ run 0 "$model" sbm:nodes=300 --case cora --seconds 0 --train-all threads=2 --mod
 cp "$out" model.jsonl
 [ "$(stat -c %s logits)" = $((300 * 4 * 4)) ] || fail "the logits are not 300 x 4 floats"
 [ "$(json model.jsonl train_nodes)" = 298 ] || fail "not all nodes are in the training mask"
+run 0 "$model" sbm:nodes=300 --bench peers --case "sbm, gcn" --seconds 0 threads=1 model=gcn wd-mix=0
+cp "$out" peers.jsonl
+holds peers.jsonl '"inference_ms"' '"dense_features":true'
+if grep -q walks_ms peers.jsonl; then fail "walks of a network without walks were timed"; fi
 run 1 "$model" sbm layers=none
 holds "$err" "layers"
 
@@ -33,6 +37,8 @@ run 0 "$python" "$tables" --show kernels kernels.jsonl
 holds "$out" "**sbm n=300 k=5 p=5 c=64**" "| path convolution forward" "ns / walk step"
 run 0 "$python" "$tables" --show scaling scaling.jsonl
 holds "$out" "ns per unit"
+run 0 "$python" "$tables" --show peers peers.jsonl products.jsonl
+holds "$out" "**sbm**: n=300" "| gcn      | 1 " "| products"
 printf 'before\n<!-- table: model -->\nold\n<!-- end -->\nafter\n<!-- table: load -->\nkept\n<!-- end -->\n' >doc.md
 run 0 "$python" "$tables" --write doc.md kernels.jsonl model.jsonl
 holds doc.md before after kept "| pathgcn"
