@@ -183,7 +183,57 @@ static void dense_forward_task(void *context, int64_t task, int worker) {
     }
 }
 
+/* A row after dropout. */
+static void dense_row(const pgcn_i_tape *tape, const pgcn_i_op *op, int sample, int64_t node,
+                      float *to) {
+    int64_t f = state_of(op)->input->columns;
+    const float *row = state_of(op)->input->dense + node * f;
+    const pgcn_i_dropout drop =
+        pgcn_i_drop(input_domain(tape, sample), state_of(op)->rate, node * f);
+    if (state_of(op)->rate > 0)
+        tape->kernels->dropout(to, NULL, row, &drop, 0, f);
+    else
+        memcpy(to, row, (size_t)f * sizeof *to);
+}
+
+/* The rows that matter, packed: the result of a row does not depend on those beside it. */
+static void dense_listed_task(void *context, int64_t task, int worker) {
+    const pgcn_i_job *job = context;
+    const pgcn_i_op *op = job->op;
+    int64_t c = op->out->cols, f = state_of(op)->input->columns, n = state_of(op)->input->n;
+    const float *bias = bias_of(job->tape, op);
+    float *x = pgcn_i_tile(job->tape, worker), *y = x + PGCN_BLOCK_ROWS * f;
+    int64_t end = pgcn_i_block_end(job->blocks, task);
+    for (int64_t at = pgcn_i_block_begin(job->blocks, task); at < end; at += PGCN_BLOCK_ROWS) {
+        const pgcn_node *row = op->live_out->row + at;
+        int64_t rows = end - at < PGCN_BLOCK_ROWS ? end - at : PGCN_BLOCK_ROWS;
+        for (int64_t i = 0; i < rows; i++) {
+            dense_row(job->tape, op, (int)(row[i] / n), row[i] % n, x + i * f);
+            if (bias) memcpy(y + i * c, bias, (size_t)c * sizeof *y);
+        }
+        job->tape->kernels->gemm(
+            &(pgcn_i_product){.m = rows,
+                              .n = c,
+                              .k = f,
+                              .a = x,
+                              .lda = f,
+                              .b = pgcn_i_value_of(job->tape->params, op->param[0]),
+                              .ldb = c,
+                              .c = y,
+                              .ldc = c,
+                              .add = bias != NULL});
+        job->tape->kernels->bias_relu(y, NULL, !state_of(op)->linear, 0, rows, c);
+        for (int64_t i = 0; i < rows; i++)
+            memcpy(op->out->data + row[i] * c, y + i * c, (size_t)c * sizeof *y);
+    }
+}
+
 static void dense_forward(pgcn_i_tape *tape, pgcn_i_op *op) {
+    if (op->live_out) {
+        pgcn_i_blocks listed = pgcn_i_blocks_of(op->live_out->count);
+        pgcn_i_run(tape, op, listed, listed.count, 0, dense_listed_task);
+        return;
+    }
     pgcn_i_blocks blocks = pgcn_i_blocks_of(state_of(op)->input->n);
     pgcn_i_run(tape, op, blocks, blocks.count * state_of(op)->samples, 0, dense_forward_task);
 }
@@ -216,10 +266,47 @@ static void dense_grad_task(void *context, int64_t group, int worker) {
         }
 }
 
+/* The same for a group of which some rows have a gradient: those are packed. */
+static void dense_live_task(void *context, int64_t group, int worker) {
+    const pgcn_i_job *job = context;
+    const pgcn_i_op *op = job->op;
+    const pgcn_i_live *live = op->live_out;
+    int64_t c = op->out->cols, f = state_of(op)->input->columns, n = state_of(op)->input->n;
+    float *partial = pgcn_i_partial(job->tape, group);
+    float *x = pgcn_i_tile(job->tape, worker), *g = x + PGCN_BLOCK_ROWS * f;
+    memset(partial, 0, (size_t)(f * c) * sizeof *partial);
+    for (int64_t at = live->first[group]; at < live->first[group + 1]; at += PGCN_BLOCK_ROWS) {
+        int64_t rows = live->first[group + 1] - at;
+        if (rows > PGCN_BLOCK_ROWS) rows = PGCN_BLOCK_ROWS;
+        for (int64_t i = 0; i < rows; i++) {
+            int64_t row = live->row[at + i];
+            dense_row(job->tape, op, (int)(row / n), row % n, x + i * f);
+            memcpy(g + i * c, op->out->grad + row * c, (size_t)c * sizeof *g);
+        }
+        job->tape->kernels->gemm(&(pgcn_i_product){.m = f,
+                                                   .n = c,
+                                                   .k = rows,
+                                                   .a = x,
+                                                   .lda = f,
+                                                   .a_transposed = true,
+                                                   .b = g,
+                                                   .ldb = c,
+                                                   .c = partial,
+                                                   .ldc = c,
+                                                   .add = true});
+    }
+}
+
+/* Of few rows. Only where nobody compares with bits of 0.1: the order of sums is another one. */
+static bool packs_rows(const pgcn_i_op *op) {
+    return state_of(op)->linear && op->live_out;
+}
+
 static void dense_backward(pgcn_i_tape *tape, pgcn_i_op *op) {
     relu_bias_backward(tape, op);
     pgcn_i_blocks groups = pgcn_i_groups(tape, op->out);
-    pgcn_i_run(tape, op, groups, groups.count, 0, dense_grad_task);
+    pgcn_i_run(tape, op, groups, groups.count, 0,
+               packs_rows(op) ? dense_live_task : dense_grad_task);
     pgcn_i_tape_reduce(tape, tape->params->grad + op->param[0]->first, op->add_param[0],
                        groups.count, op->param[0]->count);
 }
@@ -298,7 +385,8 @@ pgcn_i_value *pgcn_i_op_input(pgcn_i_tape *tape, const pgcn_i_input *input, int 
                            .rate = tape->with_grad ? layer.dropout : 0,
                            .linear = layer.linear};
     if (input->dense) {
-        pgcn_i_tape_need(tape, w->count, state->rate > 0 ? PGCN_BLOCK_ROWS * input->columns : 0);
+        int64_t tile = PGCN_BLOCK_ROWS * (input->columns + w->shape[1]);
+        pgcn_i_tape_need(tape, w->count, tape->with_grad ? tile : 0);
         return op->out;
     }
     if (state->rate > 0) {
