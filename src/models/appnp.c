@@ -15,14 +15,7 @@ static pgcn_i_value *record(pgcn_i_tape *tape, const pgcn_config *config, const 
     pgcn_i_value *z = pgcn_i_mlp_record(tape, config, view, NULL, view->segment != NULL);
     z = pgcn_i_op_diffuse(tape, z, view->transitions, (int)pgcn_i_own_value(config, &pgcn_i_powers),
                           config->alpha);
-    if (!view->segment) return z;
-    pgcn_i_value **all = PGCN_I_ARRAY(&tape->arena, pgcn_i_value *, config->layers + 1);
-    if (!all) {
-        tape->status = PGCN_ERR_MEMORY;
-        return NULL;
-    }
-    all[config->layers] = z;
-    return pgcn_i_readout_record(tape, config, view, all);
+    return view->segment ? pgcn_i_readout_of_last(tape, config, view, z) : z;
 }
 
 static pgcn_i_cost cost(const pgcn_config *config) {

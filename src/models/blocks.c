@@ -66,6 +66,23 @@ void pgcn_i_readout_declare(pgcn_i_params *params, const pgcn_config *config, pg
     pgcn_i_linear_declare(params, PGCN_I_GROUP_ENDS, c, shape.classes, "classifier.");
 }
 
+pgcn_i_value *pgcn_i_readout_of_last(pgcn_i_tape *tape, const pgcn_config *config,
+                                     const pgcn_i_view *view, pgcn_i_value *h) {
+    double dropout = pgcn_i_last_dropout(config);
+    int64_t graphs = view->rows[PGCN_I_GRAPHS] * view->samples;
+    bool relu = config->readout == PGCN_READOUT_RELU;
+    pgcn_i_value *sum = pgcn_i_op_sum_pool(tape, h, view->segment, graphs);
+    pgcn_i_value *x = pgcn_i_linear_record(tape, sum, "readout.", relu, dropout);
+    if (!relu) x = pgcn_i_op_dropout(tape, x, dropout);
+    return pgcn_i_linear_record(tape, x, "classifier.", false, 0);
+}
+
+pgcn_i_value **pgcn_i_layer_results(pgcn_i_tape *tape, const pgcn_config *config) {
+    pgcn_i_value **h = PGCN_I_ARRAY(&tape->arena, pgcn_i_value *, config->layers + 1);
+    if (!h) tape->status = PGCN_ERR_MEMORY;
+    return h;
+}
+
 pgcn_i_value *pgcn_i_readout_record(pgcn_i_tape *tape, const pgcn_config *config,
                                     const pgcn_i_view *view, pgcn_i_value **h) {
     double dropout = pgcn_i_last_dropout(config);
@@ -80,9 +97,5 @@ pgcn_i_value *pgcn_i_readout_record(pgcn_i_tape *tape, const pgcn_config *config
         logits = logits ? pgcn_i_op_add(tape, part, logits) : part;
     }
     if (config->readout == PGCN_READOUT_LAYERS) return logits;
-    bool relu = config->readout == PGCN_READOUT_RELU;
-    pgcn_i_value *sum = pgcn_i_op_sum_pool(tape, h[config->layers], view->segment, graphs);
-    pgcn_i_value *x = pgcn_i_linear_record(tape, sum, "readout.", relu, dropout);
-    if (!relu) x = pgcn_i_op_dropout(tape, x, dropout);
-    return pgcn_i_linear_record(tape, x, "classifier.", false, 0);
+    return pgcn_i_readout_of_last(tape, config, view, h[config->layers]);
 }

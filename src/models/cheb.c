@@ -28,10 +28,6 @@ static int order_of(const pgcn_config *config) {
     return (int)pgcn_i_own_value(config, &order);
 }
 
-static bool is_output(const pgcn_config *config, bool per_graph, int l) {
-    return !per_graph && l == config->layers - 1;
-}
-
 /* ---- parameters ------------------------------------------------------------------------------------ */
 
 static void declare(pgcn_i_params *params, const pgcn_config *config, pgcn_i_shape shape) {
@@ -41,7 +37,7 @@ static void declare(pgcn_i_params *params, const pgcn_config *config, pgcn_i_sha
         PGCN_I_EIGENVALUE);
     for (int l = 0; l < config->layers; l++) {
         char of[32];
-        bool output = is_output(config, shape.per_graph, l);
+        bool output = pgcn_i_is_output(config, shape.per_graph, l);
         int64_t out = output ? shape.classes : config->channels;
         pgcn_i_group group = l == 0 ? PGCN_I_GROUP_ENDS : PGCN_I_GROUP_MIX;
         snprintf(of, sizeof of, "layers.%d.", l);
@@ -67,10 +63,7 @@ static void start(const pgcn_i_param *param, const pgcn_config *config, pgcn_i_r
     }
     double out = (double)param->shape[1] / (order_of(config) + 1);
     double limit = sqrt(6.0 / ((double)param->shape[0] + out));
-    for (int64_t e = 0; e < param->count; e++) {
-        pgcn_i_stream random = pgcn_i_stream_of(domain, (uint64_t)e);
-        value[e] = (float)((2 * pgcn_i_unit_double(&random) - 1) * limit);
-    }
+    pgcn_i_start_uniform(value, param->count, limit, domain);
 }
 
 /* ---- the network ----------------------------------------------------------------------------------- */
@@ -98,24 +91,19 @@ static pgcn_i_value *record_layer(pgcn_i_tape *tape, const pgcn_config *config,
 
 static pgcn_i_value *record(pgcn_i_tape *tape, const pgcn_config *config, const pgcn_i_view *view) {
     bool per_graph = view->segment != NULL;
-    pgcn_i_value *h = NULL, **all = PGCN_I_ARRAY(&tape->arena, pgcn_i_value *, config->layers + 1);
-    if (!all) {
-        tape->status = PGCN_ERR_MEMORY;
-        return NULL;
-    }
+    pgcn_i_value *h = NULL;
     for (int l = 0; l < config->layers; l++) {
         char of[32];
         snprintf(of, sizeof of, "layers.%d.", l);
-        h = record_layer(tape, config, view, h, is_output(config, per_graph, l),
+        h = record_layer(tape, config, view, h, pgcn_i_is_output(config, per_graph, l),
                          per_graph ? config->dropout_hidden : pgcn_i_dropout_after(config, l), of);
-        all[l + 1] = h;
     }
-    return per_graph ? pgcn_i_readout_record(tape, config, view, all) : h;
+    return per_graph ? pgcn_i_readout_of_last(tape, config, view, h) : h;
 }
 
 static pgcn_i_cost cost(const pgcn_config *config) {
     double terms = order_of(config) + 1;
-    double norm = config->batch_norm || pgcn_i_own_yes(config, &pgcn_i_layer_norm) ? 2 : 0;
+    double norm = pgcn_i_has_norm(config) ? 2 : 0;
     return (pgcn_i_cost){
         .kept = (1 + norm) * config->layers + 2 * terms, .squares = terms, .hops = terms - 1};
 }

@@ -6,8 +6,10 @@
 /* ---- settings ---------------------------------------------------------------------------------- */
 
 #define YES_OR_NO .choices = "no | yes", .low = 0, .high = 1
-const pgcn_i_setting pgcn_i_bias = {
-    .key = "bias", YES_OR_NO, .preset = 1, .help = "a bias in every layer"};
+const pgcn_i_setting pgcn_i_bias = {.key = "bias",
+                                    YES_OR_NO,
+                                    .preset = 1,
+                                    .help = "a bias in every layer that no batch norm follows"};
 const pgcn_i_setting pgcn_i_layer_norm = {
     .key = "layer-norm", YES_OR_NO, .help = "layer norm before the ReLU of every hidden layer"};
 const pgcn_i_setting pgcn_i_self_mix = {
@@ -42,6 +44,14 @@ pgcn_status pgcn_i_check_norms(const pgcn_config *config) {
     return pgcn_i_fail(PGCN_ERR_ARGUMENT,
                        "batch-norm and layer-norm are both yes: a layer has one norm; set one of "
                        "them to no");
+}
+
+bool pgcn_i_has_norm(const pgcn_config *config) {
+    return config->batch_norm || pgcn_i_own_yes(config, &pgcn_i_layer_norm);
+}
+
+bool pgcn_i_is_output(const pgcn_config *config, bool per_graph, int l) {
+    return !per_graph && l == config->layers - 1;
 }
 
 /* ---- norms ------------------------------------------------------------------------------------- */

@@ -7,15 +7,10 @@
 
 #include <stdio.h>
 
-/* Of nodes the last convolution makes the logits. */
-static bool is_output(const pgcn_config *config, bool per_graph, int l) {
-    return !per_graph && l == config->layers - 1;
-}
-
 static void declare(pgcn_i_params *params, const pgcn_config *config, pgcn_i_shape shape) {
     for (int l = 0; l < config->layers; l++) {
         char of[32];
-        bool output = is_output(config, shape.per_graph, l);
+        bool output = pgcn_i_is_output(config, shape.per_graph, l);
         snprintf(of, sizeof of, "layers.%d.", l);
         pgcn_i_conv_declare(
             params, config,
@@ -38,15 +33,10 @@ static pgcn_i_value *residual_of(const pgcn_config *config, pgcn_i_value *h, pgc
 
 static pgcn_i_value *record(pgcn_i_tape *tape, const pgcn_config *config, const pgcn_i_view *view) {
     bool per_graph = view->segment != NULL;
-    pgcn_i_value *h = NULL, *first = NULL,
-                 **all = PGCN_I_ARRAY(&tape->arena, pgcn_i_value *, config->layers + 1);
-    if (!all) {
-        tape->status = PGCN_ERR_MEMORY;
-        return NULL;
-    }
+    pgcn_i_value *h = NULL, *first = NULL;
     for (int l = 0; l < config->layers; l++) {
         char of[32];
-        bool output = is_output(config, per_graph, l);
+        bool output = pgcn_i_is_output(config, per_graph, l);
         snprintf(of, sizeof of, "layers.%d.", l);
         double dropout = output      ? 0
                          : per_graph ? config->dropout_hidden
@@ -58,13 +48,12 @@ static pgcn_i_value *record(pgcn_i_tape *tape, const pgcn_config *config, const 
                                              .residual = residual_of(config, h, first, output)},
                                of);
         if (l == 0) first = h;
-        all[l + 1] = h;
     }
-    return per_graph ? pgcn_i_readout_record(tape, config, view, all) : h;
+    return per_graph ? pgcn_i_readout_of_last(tape, config, view, h) : h;
 }
 
 static pgcn_i_cost cost(const pgcn_config *config) {
-    double norm = config->batch_norm || pgcn_i_own_yes(config, &pgcn_i_layer_norm) ? 2 : 0;
+    double norm = pgcn_i_has_norm(config) ? 2 : 0;
     return (pgcn_i_cost){.kept = (1 + norm) * config->layers + 2.6, .squares = 1, .hops = 1};
 }
 

@@ -57,10 +57,7 @@ static void declare_star(pgcn_i_params *params, const pgcn_config *config, pgcn_
 static void start(const pgcn_i_param *param, const pgcn_config *config, pgcn_i_rng_domain domain,
                   float *value) {
     double limit = 1 / sqrt((double)config->channels);
-    for (int64_t e = 0; e < param->count; e++) {
-        pgcn_i_stream random = pgcn_i_stream_of(domain, (uint64_t)e);
-        value[e] = (float)((2 * pgcn_i_unit_double(&random) - 1) * limit);
-    }
+    pgcn_i_start_uniform(value, param->count, limit, domain);
 }
 
 /* ---- the network ----------------------------------------------------------------------------------- */
@@ -98,11 +95,8 @@ static pgcn_i_value *record_layer(pgcn_i_tape *tape, const pgcn_config *config,
 }
 
 static pgcn_i_value *record(pgcn_i_tape *tape, const pgcn_config *config, const pgcn_i_view *view) {
-    pgcn_i_value **h = PGCN_I_ARRAY(&tape->arena, pgcn_i_value *, config->layers + 1);
-    if (!h) {
-        tape->status = PGCN_ERR_MEMORY;
-        return NULL;
-    }
+    pgcn_i_value **h = pgcn_i_layer_results(tape, config);
+    if (!h) return NULL;
     h[0] = pgcn_i_dense_record(tape, config, view, (pgcn_i_conv){.relu = true}, "embed.");
     for (int l = 0; l < config->layers; l++)
         h[l + 1] = record_layer(tape, config, view, l, h[l], h[0]);
@@ -112,7 +106,7 @@ static pgcn_i_value *record(pgcn_i_tape *tape, const pgcn_config *config, const 
 }
 
 static pgcn_i_cost cost_of(const pgcn_config *config, double squares) {
-    double norm = config->batch_norm || pgcn_i_own_yes(config, &pgcn_i_layer_norm) ? 2 : 0;
+    double norm = pgcn_i_has_norm(config) ? 2 : 0;
     double arrays = 2 + squares - 1 + norm + (config->dropout_hidden > 0 ? 1 : 0);
     return (pgcn_i_cost){.kept = arrays * config->layers + 2.6, .squares = squares, .hops = 1};
 }

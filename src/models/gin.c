@@ -67,11 +67,8 @@ static pgcn_i_value *record_half(pgcn_i_tape *tape, pgcn_i_value *x, const char 
 
 static pgcn_i_value *record(pgcn_i_tape *tape, const pgcn_config *config, const pgcn_i_view *view) {
     const pgcn_i_params *params = tape->params;
-    pgcn_i_value **h = PGCN_I_ARRAY(&tape->arena, pgcn_i_value *, config->layers + 1);
-    if (!h) {
-        tape->status = PGCN_ERR_MEMORY;
-        return NULL;
-    }
+    pgcn_i_value **h = pgcn_i_layer_results(tape, config);
+    if (!h) return NULL;
     h[0] = pgcn_i_op_features(tape, view->input, view->samples, 0);
     for (int l = 0; l < config->layers; l++) {
         prefixes of = prefixes_of(l);

@@ -71,7 +71,7 @@ static pgcn_i_value *record(pgcn_i_tape *tape, const pgcn_config *config, const 
 /* Of a layer, on average over layers. */
 static pgcn_i_cost cost(const pgcn_config *config) {
     double each = (branches_of(config) + 1) / 2.0;
-    double norm = config->batch_norm || pgcn_i_own_yes(config, &pgcn_i_layer_norm) ? 2 : 0;
+    double norm = pgcn_i_has_norm(config) ? 2 : 0;
     return (pgcn_i_cost){
         .kept = (1 + norm) * each * config->layers + 4, .squares = each, .hops = each};
 }

@@ -64,11 +64,8 @@ static pgcn_i_value *record_jump(pgcn_i_tape *tape, const pgcn_config *config, p
 }
 
 static pgcn_i_value *record(pgcn_i_tape *tape, const pgcn_config *config, const pgcn_i_view *view) {
-    pgcn_i_value **h = PGCN_I_ARRAY(&tape->arena, pgcn_i_value *, config->layers);
-    if (!h) {
-        tape->status = PGCN_ERR_MEMORY;
-        return NULL;
-    }
+    pgcn_i_value **h = pgcn_i_layer_results(tape, config);
+    if (!h) return NULL;
     for (int l = 0; l < config->layers - 1; l++) {
         char of[32];
         prefix(of, l);
@@ -85,7 +82,7 @@ static pgcn_i_value *record(pgcn_i_tape *tape, const pgcn_config *config, const 
 }
 
 static pgcn_i_cost cost(const pgcn_config *config) {
-    double norm = config->batch_norm || pgcn_i_own_yes(config, &pgcn_i_layer_norm) ? 2 : 0;
+    double norm = pgcn_i_has_norm(config) ? 2 : 0;
     return (pgcn_i_cost){.kept = (1.2 + norm) * config->layers + 2.6, .squares = 1, .hops = 1};
 }
 

@@ -152,6 +152,13 @@ void pgcn_i_readout_declare(pgcn_i_params *params, const pgcn_config *config, pg
                             int64_t first_channels);
 pgcn_i_value *pgcn_i_readout_record(pgcn_i_tape *tape, const pgcn_config *config,
                                     const pgcn_i_view *view, pgcn_i_value **h);
+/* The same of the last layer alone, for networks that refuse the readout of all layers. */
+pgcn_i_value *pgcn_i_readout_of_last(pgcn_i_tape *tape, const pgcn_config *config,
+                                     const pgcn_i_view *view, pgcn_i_value *h);
+/* Room for the results of all layers, [layers + 1]; NULL without memory, and recording has failed then. */
+pgcn_i_value **pgcn_i_layer_results(pgcn_i_tape *tape, const pgcn_config *config);
+/* A start that is uniform in -limit .. limit. */
+void pgcn_i_start_uniform(float *value, int64_t count, double limit, pgcn_i_rng_domain domain);
 
 /* convolution.c: a layer of a fixed convolution. What of it there is was declared:
  *
@@ -190,6 +197,9 @@ pgcn_i_value *pgcn_i_mlp_record(pgcn_i_tape *tape, const pgcn_config *config,
 void pgcn_i_set_norm_declare(pgcn_i_params *params, const pgcn_config *config, pgcn_i_group group,
                              int64_t channels, const char *of);
 pgcn_i_value *pgcn_i_set_norm_record(pgcn_i_tape *tape, pgcn_i_value *x, const char *of);
+bool pgcn_i_has_norm(const pgcn_config *config); /* one of them is set */
+/* Of nodes the last convolution makes the logits; of graphs the readout does. */
+bool pgcn_i_is_output(const pgcn_config *config, bool per_graph, int l);
 /* Batch norm and layer norm at once are refused. */
 pgcn_status pgcn_i_check_norms(const pgcn_config *config);
 

@@ -157,12 +157,16 @@ static void start_ones(float *value, const pgcn_i_param *param) {
     for (int64_t e = 0; e < param->count; e++) value[e] = 1;
 }
 
-static void start_glorot(float *value, const pgcn_i_param *param, pgcn_i_rng_domain domain) {
-    double limit = sqrt(6.0 / (double)(param->shape[0] + param->shape[1]));
-    for (int64_t e = 0; e < param->count; e++) {
+void pgcn_i_start_uniform(float *value, int64_t count, double limit, pgcn_i_rng_domain domain) {
+    for (int64_t e = 0; e < count; e++) {
         pgcn_i_stream random = pgcn_i_stream_of(domain, (uint64_t)e);
         value[e] = (float)((2 * pgcn_i_unit_double(&random) - 1) * limit);
     }
+}
+
+static void start_glorot(float *value, const pgcn_i_param *param, pgcn_i_rng_domain domain) {
+    double limit = sqrt(6.0 / (double)(param->shape[0] + param->shape[1]));
+    pgcn_i_start_uniform(value, param->count, limit, domain);
 }
 
 static void start_identity(float *value, const pgcn_i_param *param) {

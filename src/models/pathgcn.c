@@ -256,11 +256,8 @@ static pgcn_i_value *record_graph_block(pgcn_i_tape *tape, const pgcn_config *co
 
 static pgcn_i_value *record_graphs(pgcn_i_tape *tape, const pgcn_config *config,
                                    const pgcn_i_view *view) {
-    pgcn_i_value **h = PGCN_I_ARRAY(&tape->arena, pgcn_i_value *, config->layers + 1);
-    if (!h) {
-        tape->status = PGCN_ERR_MEMORY;
-        return NULL;
-    }
+    pgcn_i_value **h = pgcn_i_layer_results(tape, config);
+    if (!h) return NULL;
     h[0] = record_embedding(tape, config, view, 0); /* dropout is before the last layer only */
     for (int l = 0; l < config->layers; l++)
         h[l + 1] = record_graph_block(tape, config, view, l, h[l], h[0]);

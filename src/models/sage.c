@@ -30,11 +30,7 @@ static void declare(pgcn_i_params *params, const pgcn_config *config, pgcn_i_sha
 }
 
 static pgcn_i_value *record(pgcn_i_tape *tape, const pgcn_config *config, const pgcn_i_view *view) {
-    pgcn_i_value *h = NULL, **all = PGCN_I_ARRAY(&tape->arena, pgcn_i_value *, config->layers + 1);
-    if (!all) {
-        tape->status = PGCN_ERR_MEMORY;
-        return NULL;
-    }
+    pgcn_i_value *h = NULL;
     for (int l = 0; l < config->layers; l++) {
         char of[32];
         bool last = l == config->layers - 1 && !view->segment;
@@ -45,14 +41,13 @@ static pgcn_i_value *record(pgcn_i_tape *tape, const pgcn_config *config, const 
                           .relu = true,
                           .dropout = last ? pgcn_i_last_dropout(config) : config->dropout_hidden},
             of);
-        all[l + 1] = h;
     }
-    if (view->segment) return pgcn_i_readout_record(tape, config, view, all);
+    if (view->segment) return pgcn_i_readout_of_last(tape, config, view, h);
     return pgcn_i_linear_record(tape, h, "classifier.", false, 0);
 }
 
 static pgcn_i_cost cost(const pgcn_config *config) {
-    double norm = config->batch_norm || pgcn_i_own_yes(config, &pgcn_i_layer_norm) ? 2 : 0;
+    double norm = pgcn_i_has_norm(config) ? 2 : 0;
     return (pgcn_i_cost){.kept = (2 + norm) * config->layers + 2.6, .squares = 2, .hops = 1};
 }
 

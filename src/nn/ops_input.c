@@ -152,13 +152,48 @@ static const float *dense_rows(const pgcn_i_tape *tape, const pgcn_i_op *op, int
     return tile;
 }
 
-/* By samples, as dropout is drawn from the first row of each on, eight elements at a time. Sums start
- * with the bias, as in csr_linear: the same features, dense or sparse, have the same bits. */
+/* y = ReLU(x W + b) of packed rows. Sums start with the bias, as in csr_linear: the same features, dense or sparse,
+ * have the same bits. */
+static void dense_product(const pgcn_i_tape *tape, const pgcn_i_op *op, const float *x, float *y,
+                          int64_t rows) {
+    int64_t c = op->out->cols, f = state_of(op)->input->columns;
+    const float *bias = bias_of(tape, op);
+    for (int64_t i = 0; bias && i < rows; i++) memcpy(y + i * c, bias, (size_t)c * sizeof *y);
+    tape->kernels->gemm(&(pgcn_i_product){.m = rows,
+                                          .n = c,
+                                          .k = f,
+                                          .a = x,
+                                          .lda = f,
+                                          .b = pgcn_i_value_of(tape->params, op->param[0]),
+                                          .ldb = c,
+                                          .c = y,
+                                          .ldc = c,
+                                          .add = bias != NULL});
+    tape->kernels->bias_relu(y, NULL, !state_of(op)->linear, 0, rows, c);
+}
+
+/* dW (= or +=) x^T g of packed rows. */
+static void dense_product_gradient(const pgcn_i_tape *tape, const pgcn_i_op *op, const float *x,
+                                   const float *g, int64_t rows, float *dw, bool add) {
+    int64_t c = op->out->cols, f = state_of(op)->input->columns;
+    tape->kernels->gemm(&(pgcn_i_product){.m = f,
+                                          .n = c,
+                                          .k = rows,
+                                          .a = x,
+                                          .lda = f,
+                                          .a_transposed = true,
+                                          .b = g,
+                                          .ldb = c,
+                                          .c = dw,
+                                          .ldc = c,
+                                          .add = add});
+}
+
+/* By samples, as dropout is drawn from the first row of each on, eight elements at a time. */
 static void dense_forward_task(void *context, int64_t task, int worker) {
     const pgcn_i_job *job = context;
     const pgcn_i_op *op = job->op;
-    const pgcn_i_params *params = job->tape->params;
-    int64_t c = op->out->cols, f = state_of(op)->input->columns;
+    int64_t c = op->out->cols;
     int64_t sample = task / job->blocks.count, block = task % job->blocks.count;
     int64_t last = pgcn_i_block_end(job->blocks, block);
     for (int64_t begin = pgcn_i_block_begin(job->blocks, block); begin < last;
@@ -166,20 +201,7 @@ static void dense_forward_task(void *context, int64_t task, int worker) {
         int64_t end = begin + PGCN_BLOCK_ROWS < last ? begin + PGCN_BLOCK_ROWS : last;
         const float *x = dense_rows(job->tape, op, (int)sample, begin, end, worker);
         float *y = op->out->data + (sample * state_of(op)->input->n + begin) * c;
-        const float *bias = bias_of(job->tape, op);
-        for (int64_t r = 0; bias && r < end - begin; r++)
-            memcpy(y + r * c, bias, (size_t)c * sizeof *y);
-        job->tape->kernels->gemm(&(pgcn_i_product){.m = end - begin,
-                                                   .n = c,
-                                                   .k = f,
-                                                   .a = x,
-                                                   .lda = f,
-                                                   .b = pgcn_i_value_of(params, op->param[0]),
-                                                   .ldb = c,
-                                                   .c = y,
-                                                   .ldc = c,
-                                                   .add = bias != NULL});
-        job->tape->kernels->bias_relu(y, NULL, !state_of(op)->linear, 0, end - begin, c);
+        dense_product(job->tape, op, x, y, end - begin);
     }
 }
 
@@ -201,28 +223,14 @@ static void dense_listed_task(void *context, int64_t task, int worker) {
     const pgcn_i_job *job = context;
     const pgcn_i_op *op = job->op;
     int64_t c = op->out->cols, f = state_of(op)->input->columns, n = state_of(op)->input->n;
-    const float *bias = bias_of(job->tape, op);
     float *x = pgcn_i_tile(job->tape, worker), *y = x + PGCN_BLOCK_ROWS * f;
     int64_t end = pgcn_i_block_end(job->blocks, task);
     for (int64_t at = pgcn_i_block_begin(job->blocks, task); at < end; at += PGCN_BLOCK_ROWS) {
         const pgcn_node *row = op->live_out->row + at;
         int64_t rows = end - at < PGCN_BLOCK_ROWS ? end - at : PGCN_BLOCK_ROWS;
-        for (int64_t i = 0; i < rows; i++) {
+        for (int64_t i = 0; i < rows; i++)
             dense_row(job->tape, op, (int)(row[i] / n), row[i] % n, x + i * f);
-            if (bias) memcpy(y + i * c, bias, (size_t)c * sizeof *y);
-        }
-        job->tape->kernels->gemm(
-            &(pgcn_i_product){.m = rows,
-                              .n = c,
-                              .k = f,
-                              .a = x,
-                              .lda = f,
-                              .b = pgcn_i_value_of(job->tape->params, op->param[0]),
-                              .ldb = c,
-                              .c = y,
-                              .ldc = c,
-                              .add = bias != NULL});
-        job->tape->kernels->bias_relu(y, NULL, !state_of(op)->linear, 0, rows, c);
+        dense_product(job->tape, op, x, y, rows);
         for (int64_t i = 0; i < rows; i++)
             memcpy(op->out->data + row[i] * c, y + i * c, (size_t)c * sizeof *y);
     }
@@ -243,7 +251,7 @@ static void dense_forward(pgcn_i_tape *tape, pgcn_i_op *op) {
 static void dense_grad_task(void *context, int64_t group, int worker) {
     const pgcn_i_job *job = context;
     const pgcn_i_op *op = job->op;
-    int64_t c = op->out->cols, f = state_of(op)->input->columns;
+    int64_t c = op->out->cols;
     float *partial = pgcn_i_partial(job->tape, group);
     int64_t first = pgcn_i_block_begin(job->blocks, group);
     int64_t last = pgcn_i_block_end(job->blocks, group);
@@ -252,17 +260,8 @@ static void dense_grad_task(void *context, int64_t group, int worker) {
             int64_t end = begin + PGCN_BLOCK_ROWS < last ? begin + PGCN_BLOCK_ROWS : last;
             const float *x = dense_rows(job->tape, op, sample, begin, end, worker);
             const float *g = op->out->grad + (sample * state_of(op)->input->n + begin) * c;
-            job->tape->kernels->gemm(&(pgcn_i_product){.m = f,
-                                                       .n = c,
-                                                       .k = end - begin,
-                                                       .a = x,
-                                                       .lda = f,
-                                                       .a_transposed = true,
-                                                       .b = g,
-                                                       .ldb = c,
-                                                       .c = partial,
-                                                       .ldc = c,
-                                                       .add = sample > 0 || begin > first});
+            dense_product_gradient(job->tape, op, x, g, end - begin, partial,
+                                   sample > 0 || begin > first);
         }
 }
 
@@ -283,17 +282,7 @@ static void dense_live_task(void *context, int64_t group, int worker) {
             dense_row(job->tape, op, (int)(row / n), row % n, x + i * f);
             memcpy(g + i * c, op->out->grad + row * c, (size_t)c * sizeof *g);
         }
-        job->tape->kernels->gemm(&(pgcn_i_product){.m = f,
-                                                   .n = c,
-                                                   .k = rows,
-                                                   .a = x,
-                                                   .lda = f,
-                                                   .a_transposed = true,
-                                                   .b = g,
-                                                   .ldb = c,
-                                                   .c = partial,
-                                                   .ldc = c,
-                                                   .add = true});
+        dense_product_gradient(job->tape, op, x, g, rows, partial, true);
     }
 }
 
