@@ -88,10 +88,12 @@ static pgcn_status grow_stack(void) {
     return PGCN_OK;
 }
 
-/* What was printed may still be in a buffer, or the disk may be full. */
+/* What was printed may still be in a buffer, or the disk may be full. A write that failed earlier has
+ * left no reason behind where nothing is in the buffer any more: one more byte brings it back. */
 static pgcn_status close_output(void) {
     errno = 0;
     bool complete = !ferror(stdout);
+    if (!complete) fputc('\n', stdout);
     complete = fclose(stdout) == 0 && complete;
     if (complete) return PGCN_OK;
     return cli_fail(NULL, PGCN_ERR_IO, "cannot write to standard output: %s",
