@@ -51,8 +51,8 @@ static pgcn_status load_family(const recipe_query *query, exp_cell *cell, pgcn_r
     return status;
 }
 
-/* The recipe of another network: that of the family of the line, published settings, the nearest published ones, or its settings
- * for any data; without any of them the defaults of the program. */
+/* The recipe of another network: that of the line's family, published settings, the nearest published
+ * ones, or its settings for any data. Without any of them: the defaults of the program. */
 static pgcn_status load_network(const char *network, const exp_experiment *experiment,
                                 const recipe_query *query, exp_cell *cell, pgcn_recipe_info *info) {
     pgcn_recipe_query wanted = pgcn_recipe_query_default();

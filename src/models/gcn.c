@@ -73,5 +73,6 @@ const pgcn_i_network pgcn_i_gcn = {.name = "gcn",
                                    .check = pgcn_i_check_norms,
                                    .why_ignored = ", which takes means over neighbours",
                                    .hidden_from = 3,
+                                   .residual_from = 3,
                                    .ignored = ignored,
                                    .own = own};

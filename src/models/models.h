@@ -74,6 +74,7 @@ typedef struct pgcn_i_network {
     bool empty_rows;      /* a node without neighbours has an empty row of T, and not itself */
     bool drops_last_only; /* `dropout` counts before the last layer alone */
     int hidden_from;      /* layers from which on `dropout-hidden` counts; 0: 2 */
+    int residual_from; /* layers of nodes from which on `residual` counts, of graphs one less; 0: 1 */
     int least_layers;
     const pgcn_i_ignored *ignored;    /* ends with a key of NULL; NULL: none */
     const pgcn_i_setting *const *own; /* ends with NULL; NULL: none */

@@ -99,6 +99,11 @@ static bool has_nothing_hidden(const pgcn_i_usage *u) {
     return u->config->layers < (from > 0 ? from : 2) && u->task != PGCN_TASK_GRAPH &&
            u->task != PGCN_TASK_NONE;
 }
+/* A residual has the columns of the layer that it is mixed with: the first and the last have others. */
+static bool has_nothing_to_mix(const pgcn_i_usage *u) {
+    int from = pgcn_i_network_of(u->config)->residual_from - (u->task == PGCN_TASK_GRAPH);
+    return u->config->layers < from && u->task != PGCN_TASK_NONE;
+}
 /* Where the only layer reads the features, and is the last one too. */
 static bool is_first_and_last(const pgcn_i_usage *u) {
     return has_one_layer(u) && pgcn_i_network_of(u->config)->hidden_from > 2 && classifies_nodes(u);
@@ -151,6 +156,7 @@ static const reason
     last_dropout = {drops_at_the_end, "dropout-last is given, and this network drops before its last layer only", "set dropout-last to -1"},
     one_layer = {has_one_layer, "layers is 1", "set layers to at least 2"},
     nothing_hidden = {has_nothing_hidden, "no layer is hidden between the first and the last", "raise layers"},
+    nothing_mixed = {has_nothing_to_mix, "no layer has as many columns as the one before it", "raise layers"},
     only_layer = {is_first_and_last, "the last layer is the first one too, and has dropout", "set layers to at least 2"},
     nodes = {classifies_nodes, "nodes are classified, not graphs", ""},
     undirected = {has_no_direction, "the graph is undirected", "load it as NAME:directed"},
@@ -179,7 +185,7 @@ static const struct rule {
     {"hops", &not_smooth, NULL},
     {"mix", &no_mix, NULL}, {"lr-mix", &untrained_mix, NULL}, {"wd-mix", &untrained_mix, "0"},
     {"bf16", &float_gather, "no"},
-    {"alpha", &no_residual, "0"},
+    {"alpha", &no_residual, "0"}, {"residual", &nothing_mixed, "none"}, {"alpha", &nothing_mixed, NULL},
     {"return-p", &first_order, "1"}, {"inout-q", &first_order, "1"},
     {"return-p", &one_step, "1"}, {"inout-q", &one_step, "1"},
     {"walk", &unweighted, NULL}, {"direction", &undirected, "forward"},
