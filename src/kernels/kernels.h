@@ -214,6 +214,15 @@ typedef struct pgcn_i_loss_args {
     float temperature;
 } pgcn_i_loss_args;
 
+/* The backward pass of a shifted ReLU y = ReLU(x - t) + t: dx = g where y > t, else 0; dt += g where not. */
+typedef struct pgcn_i_shifted_relu {
+    float *dx;      /* [rows, c] */
+    float *dt;      /* [c] */
+    const float *g; /* [rows, c]; may be dx */
+    const float *y; /* [rows, c] */
+    const float *t; /* [c] */
+} pgcn_i_shifted_relu;
+
 /* Graphs begin .. end-1: the rows of graph i are offset[i] .. offset[i+1]-1. */
 typedef struct pgcn_i_segments {
     const int64_t *offset;
@@ -293,6 +302,9 @@ typedef struct pgcn_i_kernels {
                       int64_t c); /* in place, bias may be NULL */
     void (*relu_backward)(float *dx, const float *g, const float *y, float scale, int64_t begin,
                           int64_t end); /* dx = scale g where y > 0, else 0 */
+    /* y = the larger one of x and t, t [c] */
+    void (*shifted_relu)(float *y, const float *x, const float *t, int64_t rows, int64_t c);
+    void (*shifted_relu_backward)(const pgcn_i_shifted_relu *args, int64_t rows, int64_t c);
     void (*scale)(float *out, float a, const float *x, int64_t begin, int64_t end,
                   bool add); /* out (= or +=) a x */
     void (*column_sum)(float *sum, const float *x, int64_t begin, int64_t end,

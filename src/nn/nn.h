@@ -203,6 +203,9 @@ typedef struct pgcn_i_kind {
     void (*backward_rows)(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_backward_tile tile);
     /* When the partial sums have been added up, to partial_to: from there to the parameter. */
     void (*backward_done)(pgcn_i_tape *tape, pgcn_i_op *op);
+    /* What the operation adds to the loss of the training, after the forward pass. Its own backward functions add
+     * the gradient of this term. */
+    double (*loss_term)(const pgcn_i_tape *tape, const pgcn_i_op *op);
     bool backward_reads_in, backward_reads_out; /* the data of in[0], of out */
     bool uses_power; /* the scratch array `power` of the tape, in both passes */
     /* Where a row leads to, for PGCN_I_NEEDS_VISITED. */
@@ -293,6 +296,9 @@ bool pgcn_i_is_finite(const pgcn_i_value *value);
  * tapes that compute all rows. */
 const pgcn_i_op *pgcn_i_tape_first_bad(pgcn_i_tape *tape);
 void pgcn_i_tape_forward(pgcn_i_tape *tape);
+/* After the forward pass: the sum of what operations add to the loss, in the order of the tape; 0 on tapes
+ * without gradients. */
+double pgcn_i_tape_loss_terms(const pgcn_i_tape *tape);
 /* The gradient of the last value is set by the caller (the loss). */
 void pgcn_i_tape_backward(pgcn_i_tape *tape);
 
@@ -350,7 +356,16 @@ pgcn_i_value *pgcn_i_op_linear(pgcn_i_tape *tape, pgcn_i_value *x, pgcn_i_param 
 /* x (theta W + identity I): the identity mapping of GCNII, as one product */
 pgcn_i_value *pgcn_i_op_linear_near_identity(pgcn_i_tape *tape, pgcn_i_value *x, pgcn_i_param *w,
                                              double theta, double identity);
+/* x W, and weight |W - diagonal I|_F (Frobenius norm, not squared) is added to the loss: W stays near a multiple of
+ * the identity, and so near an orthogonal matrix */
+typedef struct pgcn_i_orthogonal {
+    double diagonal, weight;
+} pgcn_i_orthogonal;
+pgcn_i_value *pgcn_i_op_linear_orthogonal(pgcn_i_tape *tape, pgcn_i_value *x, pgcn_i_param *w,
+                                          pgcn_i_orthogonal near);
 pgcn_i_value *pgcn_i_op_relu(pgcn_i_tape *tape, pgcn_i_value *x);
+/* ReLU(x - t) + t, t [cols]: what is below its threshold becomes the threshold */
+pgcn_i_value *pgcn_i_op_shifted_relu(pgcn_i_tape *tape, pgcn_i_value *x, pgcn_i_param *t);
 /* Dropout(ReLU(x + b)), for what is not the result of a product; b may be NULL */
 pgcn_i_value *pgcn_i_op_activate(pgcn_i_tape *tape, pgcn_i_value *x, pgcn_i_param *b, bool relu,
                                  double dropout);
