@@ -41,6 +41,15 @@ class Peer:
         self.training = training
         return getattr(self, self.config["model"].replace("-", "_"))()
 
+    def term(self):
+        """What the network adds to the cross-entropy in the loss of the training."""
+        if self.config["model"] != "egnn":
+            return 0
+        first = [math.sqrt(float(self.config["c-max"]))] + [1] * (self.layers - 1)
+        return float(self.config["orthogonal"]) * sum(
+            torch.linalg.matrix_norm(self.weight[f"layers.{l}.weight"] - s * torch.eye(self.channels))
+            for l, s in enumerate(first))
+
     # ---- parts ----------------------------------------------------------------------------------------------------
 
     def yes(self, key):
@@ -168,6 +177,17 @@ class Peer:
         if (logits - layers).abs().max() > 1e-9 * logits.abs().max():
             raise ValueError("GCN2Conv with scaled weights is not the equation of gcnii-star")
         return logits
+
+    def egnn(self):
+        """From its equation: PyTorch Geometric has none."""
+        t, least, beta = self.dense_operator(), float(self.config["c-min"]), float(self.config["beta"])
+        h = h0 = F.relu(self.linear("embed.", self.x))
+        for l in range(self.layers):
+            of = f"layers.{l}."
+            y = ((1 - least) * t @ h + (least - beta) * h + beta * h0) @ self.weight[of + "weight"]
+            shift = self.weight[of + "threshold"]
+            h = F.relu(self.norm(of, y) - shift) + shift
+        return self.linear("classifier.", h)
 
     def sage(self):
         h = self.x

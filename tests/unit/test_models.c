@@ -143,6 +143,9 @@ static void test_models_every_setting_of_a_network_has_true_gradients(void **sta
         "model=incep layers=5 self-mix=yes",
         "model=incep layers=4 batch-norm=yes",
         "model=incep layers=2",
+        "model=egnn layers=3 c-max=3 threshold=-0.2 orthogonal=0.5",
+        "model=egnn layers=3 threshold=0.05 batch-norm=yes orthogonal=2",
+        "model=egnn layers=1 orthogonal=0 threshold=-0.1 layer-norm=yes",
     };
     problem nodes = problem_new(40), directed = problem_of(40, true),
             graphs = problem_of_graphs(15);

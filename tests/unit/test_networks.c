@@ -249,6 +249,38 @@ static matrix gcnii(const reference *r) {
     return dense(r, h, "classifier.", true);
 }
 
+/* The larger one of x and the threshold of its channel. */
+static matrix shifted_relu(const reference *r, matrix y, const char *of) {
+    matrix t = param(r, of, "threshold"), z = mixed(1, y, 0, y);
+    for (int64_t i = 0; i < y.rows * y.cols; i++)
+        z.at[i] = fmax(y.at[i] - t.at[i % y.cols], 0) + t.at[i % y.cols];
+    return z;
+}
+
+static matrix egnn(const reference *r) {
+    double least = own(r, "c-min"), beta = own(r, "beta");
+    matrix h0 = dense(r, r->x, "embed.", false), h = h0;
+    for (int l = 0; l < r->net->config.layers; l++) {
+        matrix s = mixed(1 - least, times(r->t, h), least - beta, h);
+        s = times(mixed(1, s, beta, h0), param(r, layer(l), "weight"));
+        h = shifted_relu(r, with_norm(r, s, layer(l)), layer(l));
+    }
+    return dense(r, h, "classifier.", true);
+}
+
+/* Its term of the loss. */
+static double egnn_term(const reference *r) {
+    double sum = 0;
+    for (int l = 0; l < r->net->config.layers; l++) {
+        matrix w = param(r, layer(l), "weight");
+        double square = 0, diagonal = l == 0 ? sqrt(own(r, "c-max")) : 1;
+        for (int64_t e = 0; e < w.rows * w.cols; e++)
+            square += pow(w.at[e] - (e / w.cols == e % w.cols ? diagonal : 0), 2);
+        sum += sqrt(square);
+    }
+    return own(r, "orthogonal") * sum;
+}
+
 static matrix sage(const reference *r) {
     matrix h = r->x;
     for (int l = 0; l < r->net->config.layers; l++) h = conv(r, h, NULL, layer(l), false);
@@ -283,23 +315,28 @@ static matrix incep(const reference *r) {
 static const struct {
     const char *model;
     matrix (*logits)(const reference *r);
-} models[] = {{"mlp", mlp},     {"gcn", gcn},     {"sgc", sgc},          {"cheb", cheb},
-              {"appnp", appnp}, {"gcnii", gcnii}, {"gcnii-star", gcnii}, {"sage", sage},
-              {"jknet", jknet}, {"incep", incep}};
+    double (*term)(const reference *r); /* of the loss; NULL: none */
+} models[] = {{"mlp", mlp, NULL},          {"gcn", gcn, NULL},       {"sgc", sgc, NULL},
+              {"cheb", cheb, NULL},        {"appnp", appnp, NULL},   {"gcnii", gcnii, NULL},
+              {"gcnii-star", gcnii, NULL}, {"sage", sage, NULL},     {"jknet", jknet, NULL},
+              {"incep", incep, NULL},      {"egnn", egnn, egnn_term}};
 enum { MODELS = sizeof models / sizeof *models };
 
-static matrix logits_of(const reference *r) {
+static int model_of(const reference *r) {
     const char *name = pgcn_i_network_of(&r->net->config)->name;
-    for (int i = 0; i < MODELS; i++)
-        if (strcmp(models[i].model, name) == 0) return models[i].logits(r);
-    fail_msg("no equations for %s", name);
-    return r->x;
+    int i = 0;
+    while (i < MODELS && strcmp(models[i].model, name) != 0) i++;
+    if (i == MODELS) fail_msg("no equations for %s", name);
+    return i;
+}
+static matrix logits_of(const reference *r) {
+    return models[model_of(r)].logits(r);
 }
 
 static double loss_of(const reference *r) {
     const problem *p = r->net->problem;
     matrix logits = logits_of(r);
-    double loss = 0;
+    double (*term)(const reference *) = models[model_of(r)].term, loss = term ? term(r) : 0;
     for (int64_t i = 0; i < p->n; i++) {
         if (!p->mask[i] || p->label[i] < 0) continue;
         const double *row = logits.at + i * logits.cols;
@@ -394,6 +431,9 @@ static const char *const texts[] = {
     "model=jknet layers=4 jump=max self-mix=yes",
     "model=incep layers=5",
     "model=incep layers=2 scaling=walk",
+    "model=egnn layers=3 c-min=0.3 c-max=2 beta=0.1 threshold=0",
+    "model=egnn layers=2 c-min=0.5 beta=0.5 threshold=0.1 batch-norm=yes orthogonal=0.3",
+    "model=egnn layers=4 c-min=0.4 beta=0 threshold=-0.05 orthogonal=0",
 };
 
 /* Also of directed graphs, where T is not symmetric; some nodes have no neighbours. */
@@ -411,9 +451,10 @@ static void test_networks_are_their_equations(void **state) {
                      texts[i]);
             network_open(&net, &some[p], text, 2);
             network_shake(&net);
-            network_run(&net);
+            double loss = network_run(&net);
             reference_open(&r, &net);
             check_logits(&r, texts[i]);
+            assert_true(fabs(evaluate(&r, NULL) - loss) < 1e-5 * (1 + fabs(loss)));
             check_gradients(&r, texts[i]);
             free(r.weight);
             network_close(&net);
