@@ -106,7 +106,9 @@ typedef struct pgcn_i_transition {
     int64_t n;
     int samples;
     const pgcn_i_visits *visits; /* sampled; NULL: exact */
-    const pgcn_i_csr *exact, *exact_t;
+    const pgcn_i_csr *exact,
+        *exact_t;   /* exact_t: of evaluations only where a network asks for it */
+    bool symmetric; /* exact_t holds what exact does */
 } pgcn_i_transition;
 
 /* What a row of a value stands for. */
@@ -356,6 +358,9 @@ pgcn_i_value *pgcn_i_op_linear(pgcn_i_tape *tape, pgcn_i_value *x, pgcn_i_param 
 /* x (theta W + identity I): the identity mapping of GCNII, as one product */
 pgcn_i_value *pgcn_i_op_linear_near_identity(pgcn_i_tape *tape, pgcn_i_value *x, pgcn_i_param *w,
                                              double theta, double identity);
+/* factor x W^T */
+pgcn_i_value *pgcn_i_op_linear_transposed(pgcn_i_tape *tape, pgcn_i_value *x, pgcn_i_param *w,
+                                          double factor);
 /* x W, and weight |W - diagonal I|_F (Frobenius norm, not squared) is added to the loss: W stays near a multiple of
  * the identity, and so near an orthogonal matrix */
 typedef struct pgcn_i_orthogonal {
@@ -414,6 +419,15 @@ pgcn_i_value *pgcn_i_op_diffuse(pgcn_i_tape *tape, pgcn_i_value *x,
 pgcn_i_value *pgcn_i_op_chebyshev(pgcn_i_tape *tape, pgcn_i_value *z,
                                   const pgcn_i_transition *transition, int order,
                                   pgcn_i_param *largest);
+
+/* ops_pde.c, along the entries w = T_ij: sum over (i, j) of w s(w (p_i - p_j)) minus sum over (j, i) of
+ * w s(w (p_j - p_i)), the divergence of what flows along the links; s is tanh, or ReLU */
+pgcn_i_value *pgcn_i_op_flux(pgcn_i_tape *tape, pgcn_i_value *p,
+                             const pgcn_i_transition *transition, bool relu);
+/* What a step of the size h changes, from what the step before changed: r v - u z, with b = sigmoid(m), r = b / (b +
+ * (1 - b) h) and u = h^2 / (b + (1 - b) h); v may be NULL: 0. m [1] is learnt */
+pgcn_i_value *pgcn_i_op_momentum(pgcn_i_tape *tape, pgcn_i_value *z, pgcn_i_value *v,
+                                 pgcn_i_param *m, double h);
 
 /* ---- losses (loss.c): not on the tape; they write the gradient of its last value ----------- */
 

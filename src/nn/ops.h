@@ -34,6 +34,18 @@ static inline pgcn_i_range pgcn_i_group_rows(const pgcn_i_job *job, int64_t grou
                           stack + pgcn_i_block_end(job->blocks, group)};
 }
 
+/* Of the rows from index i on, how many belong to the sample of the first of them; *first is where it begins. */
+static inline int64_t pgcn_i_rows_of_sample(const pgcn_i_transition *transition, pgcn_i_rows rows,
+                                            int64_t i, int64_t *first) {
+    int64_t row = pgcn_i_row(rows, i), n = transition->n, run = 1;
+    *first = row - row % n;
+    if (transition->samples == 1) return rows.count - i;
+    while (i + run < rows.count && pgcn_i_row(rows, i + run) >= *first &&
+           pgcn_i_row(rows, i + run) < *first + n)
+        run++;
+    return run;
+}
+
 /* 16 random bits decide an element, so the rate is rounded to a multiple of 1/65536 and the scale
  * of what is kept is exactly the inverse of the share that is kept. */
 static inline uint32_t pgcn_i_drop_threshold(double rate) {

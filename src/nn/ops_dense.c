@@ -18,6 +18,7 @@ typedef struct linear_state {
     float *mapping; /* M [in, out]; NULL: W itself */
     float *mapping_grad;
     double theta, identity;
+    bool turned; /* M = theta W^T stands for W, and dW = theta dM^T */
     /* near an orthogonal matrix: the loss has a term weight |W - diagonal I|_F */
     pgcn_i_orthogonal near;
     double distance; /* |W - diagonal I|_F of this pass */
@@ -29,9 +30,24 @@ static const float *weight_of(const pgcn_i_tape *tape, const pgcn_i_op *op) {
     return state->mapping ? state->mapping : pgcn_i_value_of(tape->params, op->param[0]);
 }
 
+/* to[j, i] (= or +=) factor from[i, j], from [rows, cols]. */
+static void put_transposed(float *to, float factor, const float *from, int64_t rows, int64_t cols,
+                           bool add) {
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t j = 0; j < cols; j++) {
+            float value = factor * from[i * cols + j];
+            to[j * rows + i] = add ? to[j * rows + i] + value : value;
+        }
+}
+
 static void linear_mapping(const pgcn_i_tape *tape, const pgcn_i_op *op) {
     const linear_state *state = op->state;
     int64_t out = op->out->cols;
+    if (state->turned) {
+        put_transposed(state->mapping, (float)state->theta,
+                       pgcn_i_value_of(tape->params, op->param[0]), out, op->in[0]->cols, false);
+        return;
+    }
     tape->kernels->scale(state->mapping, (float)state->theta,
                          pgcn_i_value_of(tape->params, op->param[0]), 0, op->param[0]->count,
                          false);
@@ -50,10 +66,7 @@ static void linear_refresh(pgcn_i_tape *tape, pgcn_i_op *op) {
     float *transposed = ((const linear_state *)op->state)->transposed;
     if (((const linear_state *)op->state)->mapping) linear_mapping(tape, op);
     if (!transposed) return;
-    const float *w = weight_of(tape, op);
-    int64_t in = op->in[0]->cols, out = op->out->cols;
-    for (int64_t i = 0; i < in; i++)
-        for (int64_t j = 0; j < out; j++) transposed[j * in + i] = w[i * out + j];
+    put_transposed(transposed, 1, weight_of(tape, op), op->in[0]->cols, op->out->cols, false);
 }
 
 /* A product wants its rows side by side: those of a list are copied to a tile. */
@@ -198,6 +211,37 @@ pgcn_i_value *pgcn_i_op_linear_near_identity(pgcn_i_tape *tape, pgcn_i_value *x,
     linear_state *state = op->state;
     state->theta = theta;
     state->identity = identity;
+    state->mapping = pgcn_i_tape_floats(tape, w->count);
+    if (tape->with_grad) op->partial_to = state->mapping_grad = pgcn_i_tape_floats(tape, w->count);
+    linear_scratch(tape, op, w, NULL);
+    return op->out;
+}
+
+static void turned_gradient(pgcn_i_tape *tape, pgcn_i_op *op) {
+    const linear_state *state = op->state;
+    put_transposed(tape->params->grad + op->param[0]->first, (float)state->theta,
+                   state->mapping_grad, op->in[0]->cols, op->out->cols, op->add_param[0]);
+}
+
+static const pgcn_i_kind turned_kind = {.name = "linear, transposed",
+                                        .needs = PGCN_I_NEEDS_ROW,
+                                        .state_bytes = sizeof(linear_state),
+                                        .refresh = linear_refresh,
+                                        .forward_rows = linear_forward,
+                                        .backward_rows = linear_backward,
+                                        .backward_done = turned_gradient,
+                                        .backward_reads_in = true};
+
+pgcn_i_value *pgcn_i_op_linear_transposed(pgcn_i_tape *tape, pgcn_i_value *x, pgcn_i_param *w,
+                                          double factor) {
+    if (tape->status != PGCN_OK) return NULL;
+    pgcn_i_op *op = pgcn_i_tape_op(
+        tape, &turned_kind,
+        (pgcn_i_ports){.in = {x}, .param = {w}, .rows = x->rows, .cols = w->shape[0]});
+    if (!op) return NULL;
+    linear_state *state = op->state;
+    state->turned = true;
+    state->theta = factor;
     state->mapping = pgcn_i_tape_floats(tape, w->count);
     if (tape->with_grad) op->partial_to = state->mapping_grad = pgcn_i_tape_floats(tape, w->count);
     linear_scratch(tape, op, w, NULL);

@@ -23,14 +23,8 @@ static void run_rows(const pgcn_i_tape *tape, const pgcn_i_transition *transitio
                      pgcn_i_propagate args, pgcn_i_rows rows) {
     const float *x = args.x;
     const uint8_t *live = args.live;
-    for (int64_t i = 0, run; i < rows.count; i += run) {
-        int64_t row = pgcn_i_row(rows, i), n = transition->n, first = row - row % n;
-        if (transition->samples == 1)
-            run = rows.count - i;
-        else
-            for (run = 1; i + run < rows.count && pgcn_i_row(rows, i + run) >= first &&
-                          pgcn_i_row(rows, i + run) < first + n;)
-                run++;
+    for (int64_t i = 0, run, first; i < rows.count; i += run) {
+        run = pgcn_i_rows_of_sample(transition, rows, i, &first);
         args.first = first;
         args.x = x + first * args.x_c;
         args.live = live ? live + first : NULL;
