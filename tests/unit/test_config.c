@@ -77,6 +77,8 @@ static const struct {
     {"beta", {"0", "1"}, {"-0.1", "1.5", "x"}},
     {"orthogonal", {"0", "20"}, {"-1", "2e6", "yes"}},
     {"threshold", {"-10", "0.5"}, {"-2e6", "x", ""}},
+    {"step", {"1e-06", "1000"}, {"0", "1001", "small"}},
+    {"activation", {"tanh", "relu"}, {"2", "", "elu"}},
     {"class-weights", {"balanced", "1,0.5,3"}, {"1,,2", "", "0,1"}},
 };
 enum { SAMPLES = sizeof samples / sizeof *samples };

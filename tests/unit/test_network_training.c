@@ -65,6 +65,17 @@ static void check_bits(const pgcn_dataset *data, const char *model, bool one_gra
         fail_msg("%s has other bits after a resume", model);
 }
 
+/* A set of graphs whose T is not symmetric. */
+static pgcn_dataset *directed_set(void) {
+    graph_set set = set_new(PGCN_TASK_MULTILABEL, false, 14);
+    pgcn_i_source source = set_source(&set);
+    source.directed = true;
+    pgcn_dataset *data = source_build(source, "directed");
+    assert_true(data->graph->directed);
+    set_free(&set);
+    return data;
+}
+
 static void
 test_network_training_has_the_same_bits_on_any_threads_and_after_a_resume(void **state) {
     (void)state;
@@ -72,12 +83,15 @@ test_network_training_has_the_same_bits_on_any_threads_and_after_a_resume(void *
     pgcn_dataset *labels = set_of(set_new(PGCN_TASK_MULTILABEL, true, 14), "");
     pgcn_dataset *graphs =
         set_of(set_new(PGCN_TASK_GRAPH, false, 16), "stratified=50/25/25,splits=1");
+    pgcn_dataset *arcs = directed_set();
     for (int i = 0; pgcn_network_name(i); i++) {
         check_bits(nodes, pgcn_network_name(i), true);
         check_bits(labels, pgcn_network_name(i), false);
+        check_bits(arcs, pgcn_network_name(i), false);
         if (!pgcn_i_network_at(i)->why_no_graphs) check_bits(graphs, pgcn_network_name(i), false);
     }
     pgcn_dataset_free(nodes), pgcn_dataset_free(labels), pgcn_dataset_free(graphs);
+    pgcn_dataset_free(arcs);
 }
 
 /* The model from its file predicts what the trainer's evaluation counted. */
