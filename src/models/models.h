@@ -73,6 +73,7 @@ typedef struct pgcn_i_network {
     const char *why_no_graphs; /* it cannot classify graphs, because ...; NULL: it can */
     bool walks;           /* it samples paths, in inference where training has the exact form */
     bool links;           /* values of its own for links: needs to know them from both ends */
+    bool reads_both;      /* it reads T and its transpose, in inference too */
     bool empty_rows;      /* a node without neighbours has an empty row of T, and not itself */
     bool drops_last_only; /* `dropout` counts before the last layer alone */
     int hidden_from;      /* layers from which on `dropout-hidden` counts; 0: 2 */
@@ -214,7 +215,7 @@ pgcn_status pgcn_i_check_norms(const pgcn_config *config);
 
 /* Settings that several networks have (convolution.c). */
 extern const pgcn_i_setting pgcn_i_bias, pgcn_i_layer_norm, pgcn_i_edge_keep, pgcn_i_self_mix,
-    pgcn_i_powers;
+    pgcn_i_powers, pgcn_i_step_size;
 bool pgcn_i_own_yes(const pgcn_config *config, const pgcn_i_setting *setting);
 /* The share of edges that a step of training keeps; 1 for networks without the setting. */
 double pgcn_i_kept_edges(const pgcn_config *config);
