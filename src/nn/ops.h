@@ -34,18 +34,6 @@ static inline pgcn_i_range pgcn_i_group_rows(const pgcn_i_job *job, int64_t grou
                           stack + pgcn_i_block_end(job->blocks, group)};
 }
 
-/* Of the rows from index i on, how many belong to the sample of the first of them; *first is where it begins. */
-static inline int64_t pgcn_i_rows_of_sample(const pgcn_i_transition *transition, pgcn_i_rows rows,
-                                            int64_t i, int64_t *first) {
-    int64_t row = pgcn_i_row(rows, i), n = transition->n, run = 1;
-    *first = row - row % n;
-    if (transition->samples == 1) return rows.count - i;
-    while (i + run < rows.count && pgcn_i_row(rows, i + run) >= *first &&
-           pgcn_i_row(rows, i + run) < *first + n)
-        run++;
-    return run;
-}
-
 /* 16 random bits decide an element, so the rate is rounded to a multiple of 1/65536 and the scale
  * of what is kept is exactly the inverse of the share that is kept. */
 static inline uint32_t pgcn_i_drop_threshold(double rate) {
@@ -60,6 +48,35 @@ static inline pgcn_i_dropout pgcn_i_drop(pgcn_i_rng_domain domain, double rate,
                             .threshold = pgcn_i_drop_threshold(rate),
                             .scale = pgcn_i_drop_scale(rate),
                             .first_element = first_element};
+}
+
+static inline pgcn_i_rng_domain pgcn_i_dropout_domain(const pgcn_i_tape *tape,
+                                                      const pgcn_i_op *op) {
+    return pgcn_i_rng_domain_of(tape->seed, PGCN_I_RNG_DROPOUT, tape->step, op->index, 0);
+}
+
+/* The rows from number i on that belong to the same sample. */
+static inline pgcn_i_rows pgcn_i_rows_of_sample(const pgcn_i_transition *transition,
+                                                pgcn_i_rows rows, int64_t i) {
+    int64_t row = pgcn_i_row(rows, i), end = row - row % transition->n + transition->n, count = 1;
+    if (transition->samples == 1)
+        count = rows.count - i;
+    else
+        while (i + count < rows.count && pgcn_i_row(rows, i + count) > row &&
+               pgcn_i_row(rows, i + count) < end)
+            count++;
+    return (pgcn_i_rows){rows.row ? rows.row + i : NULL, rows.first + i, count};
+}
+/* Its first row. */
+static inline int64_t pgcn_i_sample_begin(const pgcn_i_transition *transition, pgcn_i_rows rows) {
+    int64_t row = pgcn_i_row(rows, 0);
+    return transition->samples == 1 ? 0 : row - row % transition->n;
+}
+
+/* Rows that do not fit into the cache are prefetched. */
+static inline bool pgcn_i_is_far(const pgcn_i_value *value) {
+    enum { FAR_BYTES = 32 << 20 };
+    return value->rows * value->cols > FAR_BYTES / (int64_t)sizeof *value->data;
 }
 
 /* dr (= or +=) share g for the rows that have a gradient g; into dx where r, in[1], is in[0] itself. */

@@ -44,14 +44,15 @@ static pgcn_i_flux flux_args(const pgcn_i_op *op) {
 static void run_flux(const pgcn_i_tape *tape, const pgcn_i_transition *transition, pgcn_i_flux args,
                      pgcn_i_rows rows) {
     const pgcn_i_flux all = args;
-    for (int64_t i = 0, run; i < rows.count; i += run) {
-        run = pgcn_i_rows_of_sample(transition, rows, i, &args.first);
+    for (int64_t i = 0; i < rows.count;) {
+        pgcn_i_rows part = pgcn_i_rows_of_sample(transition, rows, i);
+        args.first = pgcn_i_sample_begin(transition, part);
         args.p = all.p + args.first * all.c;
         args.g = all.g ? all.g + args.first * all.c : NULL;
         args.live = all.live ? all.live + args.first : NULL;
-        tape->kernels->flux(&args,
-                            (pgcn_i_rows){rows.row ? rows.row + i : NULL, rows.first + i, run});
-        if (args.g) args.out += run * args.c;
+        tape->kernels->flux(&args, part);
+        if (args.g) args.out += part.count * args.c;
+        i += part.count;
     }
 }
 
@@ -127,24 +128,20 @@ static void momentum_forward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows,
     }
 }
 
-/* dz = -u g; dv (= or +=) r g; dm += sum of g (r' v - u' z), and r v is y + u z. */
+/* dz = -u g; dv (= or +=) r g; dm += sum of g (r' v - u' z). */
 static void momentum_backward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_backward_tile tile) {
     const momentum_state *state = op->state;
     int64_t c = op->out->cols;
-    double of_y = 0, of_z = 0;
+    double of_v = 0, of_z = 0;
     for (int64_t i = 0; i < tile.rows.count; i++) {
         int64_t row = pgcn_i_row(tile.rows, i) * c;
-        const float *g = tile.g + i * c, *z = op->in[0]->data + row, *y = op->out->data + row;
-        for (int64_t ch = 0; ch < c; ch++) {
-            of_z += (double)g[ch] * (double)z[ch];
-            of_y += (double)g[ch] * (double)y[ch];
-        }
-        if (op->in[1])
-            tape->kernels->scale(op->in[1]->grad + row, state->r, g, 0, c, op->add_in[1]);
+        const float *g = tile.g + i * c, *z = op->in[0]->data + row;
+        const float *v = op->in[1] ? op->in[1]->data + row : NULL;
+        for (int64_t ch = 0; ch < c; ch++) of_z += (double)g[ch] * (double)z[ch];
+        for (int64_t ch = 0; ch < c && v; ch++) of_v += (double)g[ch] * (double)v[ch];
+        if (v) tape->kernels->scale(op->in[1]->grad + row, state->r, g, 0, c, op->add_in[1]);
         tape->kernels->scale(tile.dx + i * c, -state->u, g, 0, c, false);
     }
-    double of_v =
-        op->in[1] && state->r > 0 ? (of_y + (double)state->u * of_z) / (double)state->r : 0;
     tile.partial[0] += (float)(state->r_slope * of_v - state->u_slope * of_z);
 }
 
@@ -155,7 +152,7 @@ static const pgcn_i_kind momentum_kind = {.name = "step with momentum",
                                           .forward_rows = momentum_forward,
                                           .backward_rows = momentum_backward,
                                           .backward_reads_in = true,
-                                          .backward_reads_out = true};
+                                          .backward_reads_second = true};
 
 pgcn_i_value *pgcn_i_op_momentum(pgcn_i_tape *tape, pgcn_i_value *z, pgcn_i_value *v,
                                  pgcn_i_param *m, double h) {

@@ -362,16 +362,73 @@ static matrix incep(const reference *r) {
     return with_bias(r, times(r->t, y), "classifier.");
 }
 
+static matrix elu(matrix y) {
+    matrix z = zeros(y.rows, y.cols);
+    for (int64_t i = 0; i < y.rows * y.cols; i++) z.at[i] = y.at[i] > 0 ? y.at[i] : expm1(y.at[i]);
+    return z;
+}
+
+/* The row of attention of node i in head h, over all nodes: 0 where T is. */
+static void attention_row(const reference *r, matrix z, int64_t i, int64_t h, const char *of,
+                          double *out) {
+    matrix target = param(r, of, "target"), source = param(r, of, "source");
+    int64_t width = target.cols;
+    double sum = 0;
+    for (int64_t j = 0; j < z.rows; j++) {
+        double e = 0;
+        for (int64_t ch = 0; ch < width; ch++)
+            e += target.at[h * width + ch] * z.at[i * z.cols + h * width + ch] +
+                 source.at[h * width + ch] * z.at[j * z.cols + h * width + ch];
+        out[j] = r->t.at[i * z.rows + j] > 0 ? exp(e > 0 ? e : 0.2 * e) : 0;
+        sum += out[j];
+    }
+    for (int64_t j = 0; j < z.rows; j++) out[j] /= sum;
+}
+
+static matrix attend(const reference *r, matrix z, const char *of) {
+    int64_t heads = param(r, of, "target").rows, width = z.cols / heads;
+    matrix y = zeros(z.rows, z.cols), row = zeros(1, z.rows);
+    for (int64_t i = 0; i < z.rows; i++)
+        for (int64_t h = 0; h < heads; h++) {
+            attention_row(r, z, i, h, of, row.at);
+            for (int64_t j = 0; j < z.rows; j++)
+                for (int64_t ch = h * width; ch < (h + 1) * width; ch++)
+                    y.at[i * z.cols + ch] += row.at[j] * z.at[j * z.cols + ch];
+        }
+    return y;
+}
+
+static matrix gat(const reference *r) {
+    matrix h = r->x;
+    int layers = r->net->config.layers;
+    for (int l = 0; l < layers; l++) {
+        bool last = l == layers - 1;
+        matrix y = attend(r, times(h, param(r, layer(l), "weight")), layer(l));
+        int64_t heads = param(r, layer(l), "target").rows, width = y.cols / heads;
+        if (last) {
+            matrix mean = zeros(y.rows, width);
+            for (int64_t k = 0; k < heads; k++)
+                mean = mixed(1, mean, 1.0 / (double)heads, columns(y, k * width, width));
+            y = mean;
+        }
+        if (has(r, layer(l), "self.weight"))
+            y = mixed(1, y, 1, times(h, param(r, layer(l), "self.weight")));
+        y = with_norm(r, with_bias(r, y, layer(l)), layer(l));
+        h = last ? y : elu(y);
+    }
+    return h;
+}
+
 static const struct {
     const char *model;
     matrix (*logits)(const reference *r);
     double (*term)(const reference *r); /* of the loss; NULL: none */
 } models[] = {
-    {"mlp", mlp, NULL},           {"gcn", gcn, NULL},          {"sgc", sgc, NULL},
-    {"cheb", cheb, NULL},         {"appnp", appnp, NULL},      {"gcnii", gcnii, NULL},
-    {"gcnii-star", gcnii, NULL},  {"sage", sage, NULL},        {"jknet", jknet, NULL},
-    {"incep", incep, NULL},       {"egnn", egnn, egnn_term},   {"pde-gcn-d", pde_gcn, NULL},
-    {"pde-gcn-h", pde_gcn, NULL}, {"pde-gcn-m", pde_gcn, NULL}};
+    {"mlp", mlp, NULL},           {"gcn", gcn, NULL},           {"sgc", sgc, NULL},
+    {"cheb", cheb, NULL},         {"appnp", appnp, NULL},       {"gcnii", gcnii, NULL},
+    {"gcnii-star", gcnii, NULL},  {"sage", sage, NULL},         {"jknet", jknet, NULL},
+    {"incep", incep, NULL},       {"egnn", egnn, egnn_term},    {"pde-gcn-d", pde_gcn, NULL},
+    {"pde-gcn-h", pde_gcn, NULL}, {"pde-gcn-m", pde_gcn, NULL}, {"gat", gat, NULL}};
 enum { MODELS = sizeof models / sizeof *models };
 
 static int model_of(const reference *r) {
@@ -483,6 +540,10 @@ static const char *const texts[] = {
     "model=jknet layers=4 jump=max self-mix=yes",
     "model=incep layers=5",
     "model=incep layers=2 scaling=walk",
+    "model=gat channels=6 heads=3 heads-last=4 layers=3",
+    "model=gat channels=24 heads=3 heads-last=1 self-mix=yes",
+    "model=gat channels=16 heads=1 heads-last=9 layer-norm=yes bias=no layers=3",
+    "model=gat channels=24 heads=8 batch-norm=yes layers=2",
     "model=egnn layers=3 c-min=0.3 c-max=2 beta=0.1 threshold=0",
     "model=egnn layers=2 c-min=0.5 beta=0.5 threshold=0.1 batch-norm=yes orthogonal=0.3",
     "model=egnn layers=4 c-min=0.4 beta=0 threshold=-0.05 orthogonal=0",
@@ -569,8 +630,10 @@ static void test_networks_rows_that_do_not_matter_are_left_out(void **state) {
         for (int form = 0; form < 4; form++) {
             char text[256];
             snprintf(text, sizeof text,
-                     "channels=5 consistency=0 samples=%d dropout=0.5 dropout-hidden=0.3 %s",
-                     1 + form / 2, texts[i]);
+                     "channels=5 consistency=0 samples=%d dropout=0.5 dropout-hidden=0.3 %s%s",
+                     1 + form / 2, texts[i],
+                     strstr(texts[i], "model=gat") ? " dropout-attention=0.4 dropout-values=0.3"
+                                                   : "");
             check_few_rows(&some[form % 2], text);
         }
     problem_free(&some[0]), problem_free(&some[1]);
