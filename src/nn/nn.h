@@ -445,6 +445,7 @@ pgcn_i_value *pgcn_i_op_attend(pgcn_i_tape *tape, pgcn_i_value *v, pgcn_i_value 
 pgcn_i_value *pgcn_i_op_elu(pgcn_i_tape *tape, pgcn_i_value *x, pgcn_i_param *b);
 /* [rows, c / heads]: the mean over the heads */
 pgcn_i_value *pgcn_i_op_head_mean(pgcn_i_tape *tape, pgcn_i_value *x, int heads);
+
 /* ops_pde.c, along the entries w = T_ij: sum over (i, j) of w s(w (p_i - p_j)) minus sum over (j, i) of
  * w s(w (p_j - p_i)), the divergence of what flows along the links; s is tanh, or ReLU */
 pgcn_i_value *pgcn_i_op_flux(pgcn_i_tape *tape, pgcn_i_value *p,

@@ -128,24 +128,20 @@ static void momentum_forward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows,
     }
 }
 
-/* dz = -u g; dv (= or +=) r g; dm += sum of g (r' v - u' z), and r v is y + u z. */
+/* dz = -u g; dv (= or +=) r g; dm += sum of g (r' v - u' z). */
 static void momentum_backward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_backward_tile tile) {
     const momentum_state *state = op->state;
     int64_t c = op->out->cols;
-    double of_y = 0, of_z = 0;
+    double of_v = 0, of_z = 0;
     for (int64_t i = 0; i < tile.rows.count; i++) {
         int64_t row = pgcn_i_row(tile.rows, i) * c;
-        const float *g = tile.g + i * c, *z = op->in[0]->data + row, *y = op->out->data + row;
-        for (int64_t ch = 0; ch < c; ch++) {
-            of_z += (double)g[ch] * (double)z[ch];
-            of_y += (double)g[ch] * (double)y[ch];
-        }
-        if (op->in[1])
-            tape->kernels->scale(op->in[1]->grad + row, state->r, g, 0, c, op->add_in[1]);
+        const float *g = tile.g + i * c, *z = op->in[0]->data + row;
+        const float *v = op->in[1] ? op->in[1]->data + row : NULL;
+        for (int64_t ch = 0; ch < c; ch++) of_z += (double)g[ch] * (double)z[ch];
+        for (int64_t ch = 0; ch < c && v; ch++) of_v += (double)g[ch] * (double)v[ch];
+        if (v) tape->kernels->scale(op->in[1]->grad + row, state->r, g, 0, c, op->add_in[1]);
         tape->kernels->scale(tile.dx + i * c, -state->u, g, 0, c, false);
     }
-    double of_v =
-        op->in[1] && state->r > 0 ? (of_y + (double)state->u * of_z) / (double)state->r : 0;
     tile.partial[0] += (float)(state->r_slope * of_v - state->u_slope * of_z);
 }
 
@@ -156,7 +152,7 @@ static const pgcn_i_kind momentum_kind = {.name = "step with momentum",
                                           .forward_rows = momentum_forward,
                                           .backward_rows = momentum_backward,
                                           .backward_reads_in = true,
-                                          .backward_reads_out = true};
+                                          .backward_reads_second = true};
 
 pgcn_i_value *pgcn_i_op_momentum(pgcn_i_tape *tape, pgcn_i_value *z, pgcn_i_value *v,
                                  pgcn_i_param *m, double h) {

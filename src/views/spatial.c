@@ -33,7 +33,7 @@ pgcn_status pgcn_i_spatial_init(pgcn_i_spatial *spatial, const pgcn_graph *graph
         return status;
     }
     spatial->symmetric = !graph->directed && config->scaling == PGCN_SCALING_SYMMETRIC;
-    spatial->reads_both = pgcn_i_network_of(config)->reads_both;
+    spatial->reads_both = pgcn_i_network_of(config)->reads_both && !spatial->symmetric;
     spatial->visit_degree = config->scaling == PGCN_SCALING_SYMMETRIC ? spatial->degree : NULL;
     return PGCN_OK;
 }

@@ -302,6 +302,8 @@ static void test_recipe_authors_values_are_the_published_ones(void **state) {
          "c-min=0.15 beta=0.1 orthogonal=20 threshold=-10 wd-kernel=1e-4 dropout-hidden=0.6"},
         {"egnn-authors-pubmed", 64, 64, .01, 5e-4, 0, .5,
          "c-min=0.11 beta=0.11 orthogonal=20 dropout-last=0 wd-kernel=1e-4"},
+        {"pde-gcn-m-authors-like-texas", 32, 64, .01, 5e-4, 0, .6,
+         "step=1 activation=relu bias=no lr-mix=1e-5 lr-kernel=1e-3 wd-kernel=0"},
         {"gcn-drop-pubmed", 2, 128, .003, .005, .005, 0,
          "edge-keep=0.7 dropout-last=0.5 scaling=walk self-mix=yes"},
         {"jknet-authors-like-cora", 4, 128, .001, 5e-4, 5e-4, 0,
