@@ -74,6 +74,14 @@ pgcn_status pgcn_i_csr_transpose(const pgcn_i_csr *in, int64_t columns, pgcn_i_a
     return PGCN_OK;
 }
 
+/* Rows of both matrices are ascending: as the rows of the transpose are gone through, the entries of every row
+ * of `a` come in their order. */
+void pgcn_i_csr_number(int64_t *number, const pgcn_i_csr *a, const pgcn_i_csr *transposed,
+                       int64_t n, int64_t *next) {
+    for (int64_t row = 0; row < n; row++) next[row] = a->offset[row];
+    for (int64_t e = 0; e < transposed->offset[n]; e++) number[e] = next[transposed->column[e]]++;
+}
+
 /* ---- building ---------------------------------------------------------------------------- */
 
 typedef struct edge_list {

@@ -58,6 +58,10 @@ pgcn_status pgcn_i_csr_alloc(pgcn_i_arena *arena, int64_t rows, int64_t entries,
 /* out = transpose of `in` (rows of out = `columns`), rows ascending; arrays in `arena`. */
 pgcn_status pgcn_i_csr_transpose(const pgcn_i_csr *in, int64_t columns, pgcn_i_arena *arena,
                                  pgcn_i_csr *out);
+/* number[e] = which entry of `a` entry e of its transpose is; of the first n rows and columns, outside of which
+ * there is nothing. `next` [n] is scratch. */
+void pgcn_i_csr_number(int64_t *number, const pgcn_i_csr *a, const pgcn_i_csr *transposed,
+                       int64_t n, int64_t *next);
 
 /* Exclusive prefix sums in place, the middle step of a counting sort: count[i] becomes
  * first + count[0] + ... + count[i - 1]. */

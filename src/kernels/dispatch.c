@@ -17,6 +17,7 @@
     void pgcn_i_fill_dropout_##set(pgcn_i_kernels *table);                                         \
     void pgcn_i_fill_norm_##set(pgcn_i_kernels *table);                                            \
     void pgcn_i_fill_propagate_##set(pgcn_i_kernels *table);                                       \
+    void pgcn_i_fill_attention_##set(pgcn_i_kernels *table);                                       \
     void pgcn_i_fill_loss_##set(pgcn_i_kernels *table);                                            \
     void pgcn_i_fill_gemm_##set(pgcn_i_kernels *table);                                            \
     void pgcn_i_fill_walk_##set(pgcn_i_kernels *table);                                            \
@@ -28,6 +29,7 @@
         pgcn_i_fill_dropout_##set(table);                                                          \
         pgcn_i_fill_norm_##set(table);                                                             \
         pgcn_i_fill_propagate_##set(table);                                                        \
+        pgcn_i_fill_attention_##set(table);                                                        \
         pgcn_i_fill_loss_##set(table);                                                             \
         pgcn_i_fill_gemm_##set(table);                                                             \
         pgcn_i_fill_walk_##set(table);                                                             \

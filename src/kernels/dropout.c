@@ -64,6 +64,21 @@ static void draw_kept(uint8_t *kept, pgcn_i_rng_domain domain, uint32_t threshol
     }
 }
 
+static void mark_dropped(float *x, const pgcn_i_dropout *drop, int64_t count) {
+    const int64_t first = drop->first_element;
+    const uint32_t threshold = drop->threshold;
+    uint16_t drawn[TILE];
+    for (int64_t at = 0, part; at < count; at += part) {
+        int64_t skip = (first + at) % ELEMENTS_PER_COUNTER;
+        const uint16_t *half = drawn + skip;
+        draw_tile(drawn, drop->domain, (uint64_t)(first + at) / ELEMENTS_PER_COUNTER);
+        part = count - at < TILE - skip ? count - at : TILE - skip;
+        float *tile = x + at;
+        INDEPENDENT_ITERATIONS
+        for (int64_t i = 0; i < part; i++) tile[i] *= half[i] >= threshold ? 1.0f : -1.0f;
+    }
+}
+
 static void dropout_backward(float *dx, const float *g, const uint8_t *kept, float scale,
                              int64_t begin, int64_t end) {
     INDEPENDENT_ITERATIONS
@@ -73,5 +88,6 @@ static void dropout_backward(float *dx, const float *g, const uint8_t *kept, flo
 void PGCN_I_ISA(pgcn_i_fill_dropout)(pgcn_i_kernels *table) {
     table->dropout = dropout;
     table->draw_kept = draw_kept;
+    table->mark_dropped = mark_dropped;
     table->dropout_backward = dropout_backward;
 }

@@ -31,6 +31,7 @@ void PGCN_I_ISA(pgcn_i_fill_elementwise)(pgcn_i_kernels *table);
 void PGCN_I_ISA(pgcn_i_fill_dropout)(pgcn_i_kernels *table);
 void PGCN_I_ISA(pgcn_i_fill_norm)(pgcn_i_kernels *table);
 void PGCN_I_ISA(pgcn_i_fill_propagate)(pgcn_i_kernels *table);
+void PGCN_I_ISA(pgcn_i_fill_attention)(pgcn_i_kernels *table);
 void PGCN_I_ISA(pgcn_i_fill_loss)(pgcn_i_kernels *table);
 void PGCN_I_ISA(pgcn_i_fill_gemm)(pgcn_i_kernels *table);
 void PGCN_I_ISA(pgcn_i_fill_walk)(pgcn_i_kernels *table);

@@ -180,6 +180,44 @@ typedef struct pgcn_i_dropout {
     int64_t first_element;
 } pgcn_i_dropout;
 
+/* Attention over the links of a sparse matrix A: an entry (i, j) is a link, and entry e of sample s has the
+ * number s * entries + e. Coefficients are [links, heads]: not negative, and with the sign bit set where dropout
+ * drops them, so that one array says both. */
+enum { PGCN_MOST_HEADS = 64 };
+typedef struct pgcn_i_links {
+    const pgcn_i_csr *a;
+    int64_t first, first_link; /* row and link of the sample at which it begins */
+    int64_t heads;
+} pgcn_i_links;
+
+/* softmax over the links of a row of LeakyReLU(s_i + t_j) */
+typedef struct pgcn_i_edge_softmax {
+    pgcn_i_links links;
+    const float *score; /* [rows of the sample, 2, heads]: s of a row, then t */
+    float slope;        /* of the LeakyReLU where it is negative */
+    float *coefficient; /* [links, heads] of all samples */
+    float *gradient;    /* of the coefficients; becomes that of s_i + t_j */
+} pgcn_i_edge_softmax;
+
+/* out[r] = self x[r] + scale sum over links of coefficient x[j], head by head: head h has the columns
+ * h c / heads .. of a row */
+typedef struct pgcn_i_attend {
+    pgcn_i_links links;
+    const int64_t *number; /* of the links where A is a transpose; NULL: as they come */
+    const float *x;        /* [rows of the sample, c] */
+    int64_t c;
+    const float *coefficient;
+    float self, scale;
+    float *out; /* row r, or with `packed` the place of r in the list of rows */
+    bool packed;
+    const uint8_t *live; /* mask: other rows of x count as zero and are not read; or NULL */
+    bool prefetch;       /* x does not fit into the cache: prefetch the next row's entries */
+    /* of the backward pass: gradient of a coefficient (= or +=) scale <x[j], own[r]>, 0 where it is dropped */
+    const float *own; /* [rows, c] of all samples; NULL: no such gradient */
+    float *gradient;  /* [links, heads] of all samples */
+    bool add;
+} pgcn_i_attend;
+
 /* Batch norm of rows with c channels; all arrays are [c]. */
 typedef struct pgcn_i_norm {
     const float *mean, *inv_std;
@@ -277,6 +315,26 @@ typedef struct pgcn_i_kernels {
     void (*layer_norm_backward)(float *dx, float *sums, const float *g, const float *x,
                                 const float *gain, int64_t c);
 
+    /* -- attention (attention.c) -- */
+
+    /* score[r] = <z_h, target_h> for every head h, then <z_h, source_h>; z [rows, heads * width] */
+    void (*head_scores)(float *score, const float *z, const float *target, const float *source,
+                        int64_t rows, int64_t heads, int64_t width);
+    /* One row: dz = ds_h target_h + dt_h source_h;  sums[0] += ds_h z_h, sums[1] += dt_h z_h */
+    void (*head_scores_backward)(float *dz, float *sums, const float *g, const float *z,
+                                 const float *target, const float *source, int64_t heads,
+                                 int64_t width);
+    void (*edge_softmax)(const pgcn_i_edge_softmax *args, pgcn_i_rows rows);
+    void (*edge_softmax_backward)(const pgcn_i_edge_softmax *args, pgcn_i_rows rows);
+    /* out[i] = the sum of the numbers of all links of row rows[i]; `number` as in pgcn_i_attend, and `live` */
+    void (*link_sum)(float *out, int64_t out_c, const float *x, const pgcn_i_links *links,
+                     const int64_t *number, const uint8_t *live, pgcn_i_rows rows);
+    void (*attend)(const pgcn_i_attend *args, pgcn_i_rows rows);
+    /* y = x where it is positive, exp(x) - 1 elsewhere; x + bias first, bias [c] may be NULL */
+    void (*elu)(float *y, const float *x, const float *bias, int64_t rows, int64_t c);
+    /* dx = g where y > 0, else g (y + 1); elements begin .. end-1 */
+    void (*elu_backward)(float *dx, const float *g, const float *y, int64_t begin, int64_t end);
+
     /* -- sparse input layer (spmm.c) -- */
 
     /* out[r] = bias + sum_e scale value_e w[column_e] over the kept entries of row r; relu applies
@@ -309,6 +367,8 @@ typedef struct pgcn_i_kernels {
     /* Only the mask, for elements begin .. end-1. */
     void (*draw_kept)(uint8_t *kept, pgcn_i_rng_domain domain, uint32_t threshold, int64_t begin,
                       int64_t end);
+    /* The sign of dropped elements turns; x of the first element is x[0], as in pgcn_i_dropout. */
+    void (*mark_dropped)(float *x, const pgcn_i_dropout *drop, int64_t count);
     void (*dropout_backward)(float *dx, const float *g, const uint8_t *kept, float scale,
                              int64_t begin, int64_t end); /* dx = scale g where kept, else 0 */
 

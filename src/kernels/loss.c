@@ -4,44 +4,14 @@
  * Rows are short (2 to 121 classes), so exponentials run over many rows at once where they can.
  * Losses are summed in double. NaN in the logits gives a loss of NaN, which the trainer checks for.
  * No threads here: callers (nn, train) give each task its own rows. */
-#include "kernels/isa.h"
+#include "kernels/exponential.h"
 
 #include <math.h>
-
-/* exp(x) for x <= 0, a vector at a time (expf: one at a time, 3 ns each):
- * exp(x) = 2^m exp(r), m = round(x / ln 2), |r| <= ln 2 / 2, and exp(r) = 1 + r + r^2 q(r), where q
- * interpolates at the Chebyshev points. Relative error below 2e-7 down to -87; 0 below -87.3,
- * where 2^m would no longer be a normal number. NaN stays NaN. */
-ALWAYS_INLINE vec exp_of_negative(vec x) {
-    const float least = -87.3f;
-    /* Adding 1.5 * 2^23 leaves m in the low bits of the float, rounded to nearest. */
-    const float round_shift = 12582912.0f;
-    vec_int too_small = x < least;
-    vec clamped = vec_select(too_small, least + (vec){0}, x);
-    vec shifted = clamped * 1.44269504f + round_shift;
-    vec m = shifted - round_shift;
-    vec r = clamped - m * 0.693359375f; /* ln 2 in two parts; m times the first is exact */
-    r = r + m * 2.12194440e-4f;
-    vec q = 1.39261836e-3f + (vec){0};
-    q = q * r + 8.36317905e-3f;
-    q = q * r + 4.16665546e-2f;
-    q = q * r + 1.66665770e-1f;
-    q = q * r + 0.5f;
-    vec exp_r = 1.0f + (r + r * r * q);
-    vec_int power = ((vec_int)shifted + 127) << 23;
-    return exp_r * (vec)(power & ~too_small);
-}
 
 ALWAYS_INLINE void subtract_block(channel_block block, float *out, const float *x, float a) {
     int64_t ch = block.ch;
     for (int v = 0; v < block.vectors; v++, ch += LANES)
         vec_store(out + ch, vec_load(x + ch, block.lanes) - a, block.lanes);
-}
-
-ALWAYS_INLINE void exp_block(channel_block block, float *x) {
-    int64_t ch = block.ch;
-    for (int v = 0; v < block.vectors; v++, ch += LANES)
-        vec_store(x + ch, exp_of_negative(vec_load(x + ch, block.lanes)), block.lanes);
 }
 
 ALWAYS_INLINE void scale_block(channel_block block, float *out, const float *x, float a) {

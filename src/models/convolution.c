@@ -77,7 +77,7 @@ pgcn_i_value *pgcn_i_set_norm_record(pgcn_i_tape *tape, pgcn_i_value *x, const c
 
 /* ---- a layer ----------------------------------------------------------------------------------- */
 
-static void declare_weight(pgcn_i_params *params, pgcn_i_conv_shape shape, const char *name,
+void pgcn_i_weight_declare(pgcn_i_params *params, pgcn_i_conv_shape shape, const char *name,
                            const char *of) {
     pgcn_i_params_add(params,
                       (pgcn_i_param_spec){.group = shape.group,
@@ -96,8 +96,8 @@ void pgcn_i_bias_declare(pgcn_i_params *params, const pgcn_config *config, pgcn_
 
 void pgcn_i_conv_declare(pgcn_i_params *params, const pgcn_config *config, pgcn_i_conv_shape shape,
                          const char *of) {
-    declare_weight(params, shape, "weight", of);
-    if (shape.self) declare_weight(params, shape, "self.weight", of);
+    pgcn_i_weight_declare(params, shape, "weight", of);
+    if (shape.self) pgcn_i_weight_declare(params, shape, "self.weight", of);
     pgcn_i_bias_declare(params, config, shape.group, shape.out, shape.norm, of);
     if (shape.norm) pgcn_i_set_norm_declare(params, config, shape.group, shape.out, of);
 }
@@ -107,8 +107,7 @@ static double input_dropout(const pgcn_config *config, const pgcn_i_view *view) 
     return view->segment ? 0 : config->dropout;
 }
 
-/* x W of rows, or of the features after dropout. */
-static pgcn_i_value *record_product(pgcn_i_tape *tape, const pgcn_config *config,
+pgcn_i_value *pgcn_i_product_record(pgcn_i_tape *tape, const pgcn_config *config,
                                     const pgcn_i_view *view, pgcn_i_value *x, pgcn_i_param *w) {
     if (x) return pgcn_i_op_linear(tape, x, w, NULL, false, 0);
     return pgcn_i_op_input(
@@ -134,12 +133,12 @@ pgcn_i_value *pgcn_i_conv_record(pgcn_i_tape *tape, const pgcn_config *config,
     const pgcn_i_params *params = tape->params;
     pgcn_i_param *self = pgcn_i_param_named(params, "%sself.weight", of);
     double alpha = conv.residual ? config->alpha : 0;
-    pgcn_i_value *y =
-        record_product(tape, config, view, conv.x, pgcn_i_param_named(params, "%sweight", of));
+    pgcn_i_value *y = pgcn_i_product_record(tape, config, view, conv.x,
+                                            pgcn_i_param_named(params, "%sweight", of));
     y = pgcn_i_op_propagate(
         tape, y, view->transitions,
         (pgcn_i_step){.neighbours = 1 - alpha, .residual = conv.residual, .share = alpha});
-    if (self) y = pgcn_i_op_add(tape, record_product(tape, config, view, conv.x, self), y);
+    if (self) y = pgcn_i_op_add(tape, pgcn_i_product_record(tape, config, view, conv.x, self), y);
     return record_end(tape, y, conv, of);
 }
 

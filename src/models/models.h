@@ -50,6 +50,7 @@ typedef struct pgcn_i_cost {
         kept; /* arrays of a number per row and channel that the backward pass needs, of all layers */
     double squares; /* c x c matrices that rows are multiplied by */
     double hops;    /* steps along the links */
+    double links;   /* numbers per link that the backward pass needs, of all layers */
 } pgcn_i_cost;
 
 typedef struct pgcn_i_network {
@@ -71,6 +72,7 @@ typedef struct pgcn_i_network {
         why_ignored; /* ", which adds up neighbours": ends the sentence about a refused value, or "" */
     const char *why_no_graphs; /* it cannot classify graphs, because ...; NULL: it can */
     bool walks;           /* it samples paths, in inference where training has the exact form */
+    bool links;           /* values of its own for links: needs to know them from both ends */
     bool empty_rows;      /* a node without neighbours has an empty row of T, and not itself */
     bool drops_last_only; /* `dropout` counts before the last layer alone */
     int hidden_from;      /* layers from which on `dropout-hidden` counts; 0: 2 */
@@ -172,6 +174,9 @@ typedef struct pgcn_i_conv_shape {
 } pgcn_i_conv_shape;
 void pgcn_i_conv_declare(pgcn_i_params *params, const pgcn_config *config, pgcn_i_conv_shape shape,
                          const char *of);
+/* One of its weights, [in, out]: "<of><name>". */
+void pgcn_i_weight_declare(pgcn_i_params *params, pgcn_i_conv_shape shape, const char *name,
+                           const char *of);
 /* "<of>bias", if there is to be one: `norm` says that the norm of the settings follows. */
 void pgcn_i_bias_declare(pgcn_i_params *params, const pgcn_config *config, pgcn_i_group group,
                          int64_t channels, bool norm, const char *of);
@@ -183,6 +188,9 @@ typedef struct pgcn_i_conv {
 } pgcn_i_conv;
 pgcn_i_value *pgcn_i_conv_record(pgcn_i_tape *tape, const pgcn_config *config,
                                  const pgcn_i_view *view, pgcn_i_conv conv, const char *of);
+/* x W; of the features after their dropout if x is NULL. */
+pgcn_i_value *pgcn_i_product_record(pgcn_i_tape *tape, const pgcn_config *config,
+                                    const pgcn_i_view *view, pgcn_i_value *x, pgcn_i_param *w);
 /* The dropout after layer l of several that stand one after the other. */
 double pgcn_i_dropout_after(const pgcn_config *config, int l);
 /* A layer of features or rows without neighbours: Dropout( ReLU( norm( x W + b ) ) ). */

@@ -107,13 +107,15 @@ typedef struct pgcn_i_transition {
     int samples;
     const pgcn_i_visits *visits; /* sampled; NULL: exact */
     const pgcn_i_csr *exact, *exact_t;
+    const int64_t *link_t; /* which entry of `exact` an entry of `exact_t` is; NULL: nobody asks */
 } pgcn_i_transition;
 
 /* What a row of a value stands for. */
 typedef enum pgcn_i_space {
     PGCN_I_NODES,
     PGCN_I_GRAPHS,
-    PGCN_I_LINKS, /* entries of the exact transition matrix; 0 where paths are sampled */
+    PGCN_I_LINKS, /* entries of the exact transition matrix; 0 where paths are sampled. Operations go
+                     through them by the rows of nodes, and so do sets of rows that matter */
     PGCN_I_SPACES
 } pgcn_i_space;
 
@@ -204,6 +206,7 @@ typedef struct pgcn_i_kind {
     /* When the partial sums have been added up, to partial_to: from there to the parameter. */
     void (*backward_done)(pgcn_i_tape *tape, pgcn_i_op *op);
     bool backward_reads_in, backward_reads_out; /* the data of in[0], of out */
+    bool backward_reads_second;                 /* the data of in[1] */
     bool uses_power; /* the scratch array `power` of the tape, in both passes */
     /* Where a row leads to, for PGCN_I_NEEDS_VISITED. */
     pgcn_i_reach (*reach)(const pgcn_i_op *op);
@@ -227,6 +230,7 @@ typedef struct pgcn_i_ports {
     pgcn_i_value *in[2];
     pgcn_i_param *param[2];
     int64_t rows, cols;
+    bool links; /* the rows of the result are links */
 } pgcn_i_ports;
 
 /* What runs as one loop over tiles of rows: the operations first .. last, or in the backward pass last ..
@@ -399,6 +403,28 @@ pgcn_i_value *pgcn_i_op_diffuse(pgcn_i_tape *tape, pgcn_i_value *x,
 pgcn_i_value *pgcn_i_op_chebyshev(pgcn_i_tape *tape, pgcn_i_value *z,
                                   const pgcn_i_transition *transition, int order,
                                   pgcn_i_param *largest);
+
+/* ops_attention.c: attention of several heads over the links of the exact transition, whose values do not
+ * count. A row of c columns has c / heads for each head. */
+typedef struct pgcn_i_attention {
+    const pgcn_i_transition *transition;
+    int heads;
+    double slope;   /* of the LeakyReLU where it is negative */
+    double dropout; /* of coefficients */
+} pgcn_i_attention;
+/* [rows, 2 heads]: <z_h, target_h> of every head, then <z_h, source_h>; both parameters [heads, c / heads] */
+pgcn_i_value *pgcn_i_op_head_scores(pgcn_i_tape *tape, pgcn_i_value *z, pgcn_i_param *target,
+                                    pgcn_i_param *source);
+/* [links, heads]: the softmax over the links (i, j) of row i of LeakyReLU(target score of i + source score of j) */
+pgcn_i_value *pgcn_i_op_edge_softmax(pgcn_i_tape *tape, pgcn_i_value *scores,
+                                     pgcn_i_attention attention);
+/* y_i = sum over the links (i, j) of coefficient v_j, of what dropout has left */
+pgcn_i_value *pgcn_i_op_attend(pgcn_i_tape *tape, pgcn_i_value *v, pgcn_i_value *coefficients,
+                               pgcn_i_attention attention);
+/* ELU(x + b); b may be NULL */
+pgcn_i_value *pgcn_i_op_elu(pgcn_i_tape *tape, pgcn_i_value *x, pgcn_i_param *b);
+/* [rows, c / heads]: the mean over the heads */
+pgcn_i_value *pgcn_i_op_head_mean(pgcn_i_tape *tape, pgcn_i_value *x, int heads);
 
 /* ---- losses (loss.c): not on the tape; they write the gradient of its last value ----------- */
 

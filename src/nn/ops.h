@@ -50,6 +50,35 @@ static inline pgcn_i_dropout pgcn_i_drop(pgcn_i_rng_domain domain, double rate,
                             .first_element = first_element};
 }
 
+static inline pgcn_i_rng_domain pgcn_i_dropout_domain(const pgcn_i_tape *tape,
+                                                      const pgcn_i_op *op) {
+    return pgcn_i_rng_domain_of(tape->seed, PGCN_I_RNG_DROPOUT, tape->step, op->index, 0);
+}
+
+/* The rows from number i on that belong to the same sample. */
+static inline pgcn_i_rows pgcn_i_rows_of_sample(const pgcn_i_transition *transition,
+                                                pgcn_i_rows rows, int64_t i) {
+    int64_t row = pgcn_i_row(rows, i), end = row - row % transition->n + transition->n, count = 1;
+    if (transition->samples == 1)
+        count = rows.count - i;
+    else
+        while (i + count < rows.count && pgcn_i_row(rows, i + count) > row &&
+               pgcn_i_row(rows, i + count) < end)
+            count++;
+    return (pgcn_i_rows){rows.row ? rows.row + i : NULL, rows.first + i, count};
+}
+/* Its first row. */
+static inline int64_t pgcn_i_sample_begin(const pgcn_i_transition *transition, pgcn_i_rows rows) {
+    int64_t row = pgcn_i_row(rows, 0);
+    return transition->samples == 1 ? 0 : row - row % transition->n;
+}
+
+/* Rows that do not fit into the cache are prefetched. */
+static inline bool pgcn_i_is_far(const pgcn_i_value *value) {
+    enum { FAR_BYTES = 32 << 20 };
+    return value->rows * value->cols > FAR_BYTES / (int64_t)sizeof *value->data;
+}
+
 /* dr (= or +=) share g for the rows that have a gradient g; into dx where r, in[1], is in[0] itself. */
 void pgcn_i_residual_gradient(const pgcn_i_tape *tape, const pgcn_i_op *op, float share,
                               pgcn_i_rows rows, float *dx);

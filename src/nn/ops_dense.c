@@ -4,10 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-static pgcn_i_rng_domain dropout_domain(const pgcn_i_tape *tape, const pgcn_i_op *op) {
-    return pgcn_i_rng_domain_of(tape->seed, PGCN_I_RNG_DROPOUT, tape->step, op->index, 0);
-}
-
 /* ---- linear: y = Dropout(ReLU(x W + b)) ------------------------------------------------------ */
 
 typedef struct linear_state {
@@ -67,7 +63,8 @@ static void linear_drop(const pgcn_i_tape *tape, const pgcn_i_op *op, float *y, 
                         int64_t rows) {
     const linear_state *state = op->state;
     int64_t out = op->out->cols;
-    const pgcn_i_dropout drop = pgcn_i_drop(dropout_domain(tape, op), state->rate, row * out);
+    const pgcn_i_dropout drop =
+        pgcn_i_drop(pgcn_i_dropout_domain(tape, op), state->rate, row * out);
     tape->kernels->dropout(y, NULL, y, &drop, 0, rows * out);
 }
 
@@ -255,7 +252,7 @@ static void activate_forward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows,
         memcpy(y, op->in[0]->data + at, (size_t)(together * c) * sizeof *y);
         tape->kernels->bias_relu(y, bias, state->relu, 0, together, c);
         if (state->rate <= 0) continue;
-        const pgcn_i_dropout drop = pgcn_i_drop(dropout_domain(tape, op), state->rate, at);
+        const pgcn_i_dropout drop = pgcn_i_drop(pgcn_i_dropout_domain(tape, op), state->rate, at);
         tape->kernels->dropout(y, NULL, y, &drop, 0, together * c);
     }
 }
@@ -309,7 +306,7 @@ typedef struct drop_state {
 static void dropout_forward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, int worker) {
     (void)worker;
     const drop_state *state = op->state;
-    const pgcn_i_dropout drop = pgcn_i_drop(dropout_domain(tape, op), state->rate, 0);
+    const pgcn_i_dropout drop = pgcn_i_drop(pgcn_i_dropout_domain(tape, op), state->rate, 0);
     int64_t c = op->out->cols;
     for (int64_t i = 0; i < rows.count; i++) {
         int64_t at = pgcn_i_row(rows, i) * c;

@@ -12,31 +12,19 @@
 
 /* ---- what they share --------------------------------------------------------------------------- */
 
-/* Rows that do not fit into the cache are prefetched. */
-enum { FAR_BYTES = 32 << 20 };
-static bool is_far(const pgcn_i_value *value) {
-    return value->rows * value->cols > FAR_BYTES / (int64_t)sizeof *value->data;
-}
-
 /* Runs the kernel sample by sample: `args` is that of sample 0 and its x the first row of all. */
 static void run_rows(const pgcn_i_tape *tape, const pgcn_i_transition *transition,
                      pgcn_i_propagate args, pgcn_i_rows rows) {
     const float *x = args.x;
     const uint8_t *live = args.live;
-    for (int64_t i = 0, run; i < rows.count; i += run) {
-        int64_t row = pgcn_i_row(rows, i), n = transition->n, first = row - row % n;
-        if (transition->samples == 1)
-            run = rows.count - i;
-        else
-            for (run = 1; i + run < rows.count && pgcn_i_row(rows, i + run) >= first &&
-                          pgcn_i_row(rows, i + run) < first + n;)
-                run++;
-        args.first = first;
-        args.x = x + first * args.x_c;
-        args.live = live ? live + first : NULL;
-        tape->kernels->propagate(
-            &args, (pgcn_i_rows){rows.row ? rows.row + i : NULL, rows.first + i, run});
-        if (args.packed) args.out += run * args.out_c;
+    for (int64_t i = 0; i < rows.count;) {
+        pgcn_i_rows part = pgcn_i_rows_of_sample(transition, rows, i);
+        args.first = pgcn_i_sample_begin(transition, part);
+        args.x = x + args.first * args.x_c;
+        args.live = live ? live + args.first : NULL;
+        tape->kernels->propagate(&args, part);
+        if (args.packed) args.out += part.count * args.out_c;
+        i += part.count;
     }
 }
 
@@ -63,7 +51,7 @@ static void propagate_forward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows
                              .width = c,
                              .self = state->self,
                              .neighbours = state->neighbours,
-                             .prefetch = is_far(op->out)};
+                             .prefetch = pgcn_i_is_far(op->out)};
     if (op->in[1]) {
         args.plus[0].x = op->in[1]->data;
         args.plus[0].c = c;
@@ -85,7 +73,7 @@ static void propagate_backward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_backward
                              .self = state->self,
                              .neighbours = state->neighbours,
                              .live = op->live_out ? op->live_out->flag : NULL,
-                             .prefetch = is_far(op->out)};
+                             .prefetch = pgcn_i_is_far(op->out)};
     run_rows(tape, state->transition, args, tile.rows);
     if (op->in[1]) pgcn_i_residual_gradient(tape, op, state->share, tile.rows, tile.dx);
 }
@@ -137,7 +125,7 @@ static void step_task(void *context, int64_t task, int worker) {
 static void run_step(pgcn_i_tape *tape, const pgcn_i_transition *transition, pgcn_i_propagate args,
                      const pgcn_i_value *value) {
     step_job job = {tape, transition, args, pgcn_i_blocks_of(value->rows)};
-    job.args.prefetch = is_far(value);
+    job.args.prefetch = pgcn_i_is_far(value);
     pgcn_i_parallel(tape->pool, job.blocks.count, step_task, &job);
 }
 

@@ -255,6 +255,7 @@ static void time_backward(plan *p, int at) {
     for (int i = loop.last; i >= loop.first; i--) {
         const pgcn_i_op *op = &p->tape->op[i];
         if (op->kind->backward_reads_in) extend_span(p, value_array(p, op->in[0]), at);
+        if (op->kind->backward_reads_second) extend_span(p, value_array(p, op->in[1]), at);
         if (op->kind->backward_reads_out) extend_span(p, value_array(p, op->out), at);
         if (op->out->shared || i == loop.last) extend_span(p, gradient_array(p, op->out), at);
         if (op->in[0] && (op->in[0]->shared || i == loop.first))

@@ -39,7 +39,7 @@ float *pgcn_i_tape_floats(pgcn_i_tape *tape, int64_t count) {
     return floats;
 }
 
-static pgcn_i_value *new_value(pgcn_i_tape *tape, int64_t rows, int64_t cols) {
+static pgcn_i_value *new_value(pgcn_i_tape *tape, int64_t rows, int64_t cols, bool links) {
     if (tape->status != PGCN_OK) return NULL;
     int64_t count;
     if (!pgcn_i_mul(rows, cols, &count)) {
@@ -54,20 +54,21 @@ static pgcn_i_value *new_value(pgcn_i_tape *tape, int64_t rows, int64_t cols) {
         return NULL;
     }
     *value = (pgcn_i_value){.rows = rows, .cols = cols, .maker = -1, .last_user = -1};
-    if (rows > tape->most_rows) tape->most_rows = rows;
+    if (rows > tape->most_rows && !links) tape->most_rows = rows;
     if (cols > tape->most_cols) tape->most_cols = cols;
     return value;
 }
 
 pgcn_i_value *pgcn_i_tape_value(pgcn_i_tape *tape, int64_t rows, int64_t cols) {
-    pgcn_i_value *value = new_value(tape, rows, cols);
+    pgcn_i_value *value = new_value(tape, rows, cols, false);
     if (value) value->data = pgcn_i_tape_floats(tape, rows * cols);
     if (value && tape->with_grad) value->grad = pgcn_i_tape_floats(tape, rows * cols);
     return tape->status == PGCN_OK ? value : NULL;
 }
 
 pgcn_i_op *pgcn_i_tape_op(pgcn_i_tape *tape, const pgcn_i_kind *kind, pgcn_i_ports ports) {
-    pgcn_i_value *out = new_value(tape, ports.rows, ports.cols); /* its memory is planned later */
+    /* its memory is planned later */
+    pgcn_i_value *out = new_value(tape, ports.rows, ports.cols, ports.links);
     if (!out) return NULL;
     if (tape->count == tape->capacity) {
         tape->status = pgcn_i_fail(PGCN_ERR_ARGUMENT, "internal: a tape of %d operations is full",
@@ -87,6 +88,7 @@ pgcn_i_op *pgcn_i_tape_op(pgcn_i_tape *tape, const pgcn_i_kind *kind, pgcn_i_por
                       .param = {ports.param[0], ports.param[1]},
                       .state = state};
     out->space = ports.in[0] ? ports.in[0]->space : PGCN_I_NODES;
+    if (ports.links) out->space = PGCN_I_LINKS;
     out->maker = tape->count++;
     return op;
 }
@@ -156,8 +158,9 @@ static void run_stage(pgcn_i_tape *tape, pgcn_i_loop loop) {
     if (op->kind->forward_all && runs(tape, op)) op->kind->forward_all(tape, op);
     if (!op->kind->forward_rows) return;
     const pgcn_i_live *live = stage_live(op);
+    int64_t rows = op->out->space == PGCN_I_LINKS ? op->in[0]->rows : op->out->rows;
     stage_job job = {tape, loop.first, loop.last, live,
-                     pgcn_i_blocks_of(live ? live->count : op->out->rows)};
+                     pgcn_i_blocks_of(live ? live->count : rows)};
     pgcn_i_parallel(tape->pool, job.blocks.count, stage_task, &job);
 }
 

@@ -101,6 +101,12 @@ static double guess_arrays(const pgcn_config *config) {
     return config->recompute ? fmin(kept, 3 * sqrt(config->layers) + 2) : kept;
 }
 
+/* The same of values of links; self-loops are links. */
+static double links_of(const pgcn_dataset *data, const pgcn_config *config) {
+    double links = (double)(pgcn_graph_entries(data->graph) + data->graph->n) * config->samples;
+    return links * pgcn_i_network_of(config)->cost(config).links;
+}
+
 static int64_t whole(double bytes) {
     return bytes < 9e18 ? (int64_t)bytes : INT64_MAX;
 }
@@ -113,7 +119,7 @@ pgcn_memory pgcn_i_trainer_guess(const pgcn_dataset *data, const pgcn_config *co
     double rows = share * (double)data->graph->n * config->samples;
     double classes = data->classes, features = (double)data->x.columns;
     double values =
-        rows * (channels * guess_arrays(config) + 3 * classes) +
+        rows * (channels * guess_arrays(config) + 3 * classes) + share * links_of(data, config) +
         pgcn_i_source_groups(&data->from) * channels * channels; /* partial sums of gradients */
     double samplers = config->paths_per_layer ? layers : 1;
     double visits = rows * config->paths * (config->path_length - 1) * samplers;

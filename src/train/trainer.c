@@ -321,7 +321,8 @@ static pgcn_i_runner_opts runner_opts(pgcn_trainer *trainer, bool training) {
                                           .sampled = sampled,
                                           .per_layer = training && config->paths_per_layer,
                                           .training = training,
-                                          .edges = keeps_some ? config : NULL}};
+                                          .edges = keeps_some ? config : NULL,
+                                          .links = pgcn_i_network_of(config)->links}};
 }
 
 static pgcn_status open_runners(pgcn_trainer *trainer) {

@@ -99,6 +99,9 @@ static bool has_nothing_hidden(const pgcn_i_usage *u) {
     return u->config->layers < (from > 0 ? from : 2) && u->task != PGCN_TASK_GRAPH &&
            u->task != PGCN_TASK_NONE;
 }
+static bool classifies_graphs(const pgcn_i_usage *u) {
+    return u->task == PGCN_TASK_GRAPH;
+}
 /* A residual has the columns of the layer that it is mixed with: the first and the last have others. */
 static bool has_nothing_to_mix(const pgcn_i_usage *u) {
     int from = pgcn_i_network_of(u->config)->residual_from - (u->task == PGCN_TASK_GRAPH);
@@ -158,7 +161,9 @@ static const reason
     nothing_hidden = {has_nothing_hidden, "no layer is hidden between the first and the last", "raise layers"},
     nothing_mixed = {has_nothing_to_mix, "no layer has as many columns as the one before it", "raise layers"},
     only_layer = {is_first_and_last, "the last layer is the first one too, and has dropout", "set layers to at least 2"},
+    last_heads = {is_first_and_last, "the only layer is the last one, whose heads are heads-last", "set layers to at least 2"},
     nodes = {classifies_nodes, "nodes are classified, not graphs", ""},
+    graphs = {classifies_graphs, "graphs are classified, by a readout after the last layer", ""},
     undirected = {has_no_direction, "the graph is undirected", "load it as NAME:directed"},
     unweighted = {has_no_weights, "the edges have no weights", "set walk to uniform"},
     one_graph = {is_one_graph, "the data set is one graph", ""},
@@ -191,7 +196,8 @@ static const struct rule {
     {"walk", &unweighted, NULL}, {"direction", &undirected, "forward"},
     {"dropout", &last_dropout, "0"}, {"dropout-hidden", &nothing_hidden, "0"}, {"dropout-last", &only_layer, "-1"},
     {"paths-per-layer", &one_layer, "no"},
-    {"readout", &nodes, NULL}, {"batch", &one_graph, "0"}, {"steps", &one_graph, "0"},
+    {"readout", &nodes, NULL}, {"heads-last", &graphs, NULL}, {"heads", &last_heads, NULL},
+    {"batch", &one_graph, "0"}, {"steps", &one_graph, "0"},
     {"samples", &equal_samples, "1"},
     {"temperature", &not_compared, NULL}, {"consistency-ramp", &not_compared, "0"},
     {"wd-ends", &frozen_ends, "0"}, {"wd-mix", &frozen_mix, "0"}, {"wd-kernel", &frozen_kernel, "0"},

@@ -28,6 +28,23 @@ static pgcn_i_transition transition_of(const pgcn_i_views *views, int samples) {
     return transition;
 }
 
+static void number_links(pgcn_i_views *views) {
+    const pgcn_i_transition *transition = views->transitions;
+    if (views->link_t)
+        pgcn_i_csr_number(views->link_t, transition->exact, transition->exact_t, transition->n,
+                          views->next_link);
+}
+
+static pgcn_status open_links(pgcn_i_views *views) {
+    const pgcn_i_csr *exact = views->transitions[0].exact;
+    views->link_t = PGCN_I_ARRAY(&views->arena, int64_t, exact->offset[exact->rows]);
+    views->next_link = PGCN_I_ARRAY(&views->arena, int64_t, exact->rows);
+    if (!views->link_t || !views->next_link) return PGCN_ERR_MEMORY;
+    for (int l = 0; l < views->layers; l++) views->transitions[l].link_t = views->link_t;
+    if (!views->batch) number_links(views);
+    return PGCN_OK;
+}
+
 static pgcn_status open_transitions(pgcn_i_views *views, const pgcn_i_views_opts *opts) {
     const pgcn_i_subset *subset = views->batch ? &views->batch->subset : NULL;
     int samplers = opts->sampled ? opts->per_layer ? opts->layers : 1 : 0;
@@ -42,7 +59,7 @@ static pgcn_status open_transitions(pgcn_i_views *views, const pgcn_i_views_opts
         views->transitions[l] = transition_of(views, opts->samples);
         if (opts->sampled) views->transitions[l].visits = views->visits[opts->per_layer ? l : 0];
     }
-    return PGCN_OK;
+    return opts->links && opts->training ? open_links(views) : PGCN_OK;
 }
 
 /* The rows of the current view. */
@@ -90,6 +107,7 @@ void pgcn_i_views_choose(pgcn_i_views *views, const pgcn_node *graph, int64_t gr
     pgcn_i_batch_gather(views->batch, graph, graphs);
     count_rows(views);
     for (int l = 0; l < views->layers; l++) views->transitions[l].n = views->batch->subset.n;
+    number_links(views);
     views->is_drawn = false; /* the paths of other nodes */
 }
 

@@ -144,6 +144,7 @@ typedef struct pgcn_i_views_opts {
     bool per_layer;           /* each layer draws paths of its own */
     bool training;            /* a backward pass: transposes, and the columns of sparse features */
     const pgcn_config *edges; /* of one graph: a step keeps some of the edges; NULL: all of them */
+    bool links; /* the network has values of links: in training, transposed entries are numbered */
 } pgcn_i_views_opts;
 
 /* Makes one view after the other. */
@@ -159,7 +160,9 @@ typedef struct pgcn_i_views {
     int samplers;                   /* visit lists: 0 (exact), 1, or one per layer */
     pgcn_i_visits **visits;         /* [samplers] */
     pgcn_i_edges *edges;            /* NULL: all of them */
-    pgcn_i_path_draw drawn;         /* what they hold, if */
+    int64_t *link_t,
+        *next_link; /* [links] of the transitions, and scratch [nodes]; NULL: not asked for */
+    pgcn_i_path_draw drawn; /* what they hold, if */
     bool is_drawn;
 } pgcn_i_views;
 /* Close it after a failure too. */

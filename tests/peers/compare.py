@@ -21,7 +21,7 @@ from networks import Peer
 
 TOLERANCE, ZERO = 1e-4, 0.1
 LONELY = "sbm:nodes=120,degree=2,features=9,classes=3"  # some nodes have no edge
-NO_EDGE_WEIGHTS = ("mlp", "sage", "gin")  # SAGEConv and GINConv know none
+NO_EDGE_WEIGHTS = ("mlp", "sage", "gin", "gat")  # SAGEConv and GINConv know none
 
 CASES = {
     "mlp": ["layers=1", "layers=2", "layers=3 bias=no", "layers=3 batch-norm=yes", "layers=3 layer-norm=yes"],
@@ -44,6 +44,8 @@ CASES = {
               "layers=4 self-mix=yes scaling=walk", "layers=4 batch-norm=yes", "layers=3 jump=max layer-norm=yes"],
     "incep": ["layers=2", "layers=3", "layers=5", "layers=4 bias=no scaling=walk", "layers=4 self-mix=yes",
               "layers=4 batch-norm=yes"],
+    "gat": ["layers=1 heads-last=3", "layers=2 heads=2", "layers=3 heads=4 heads-last=2 self-mix=yes",
+            "layers=3 heads=8 bias=no batch-norm=yes", "layers=3 heads=1 layer-norm=yes"],
     "gin": ["layers=1", "layers=3", "layers=2 eps=0.5"],
     "pathgcn": ["layers=2 path-length=4", "layers=3 path-length=3 scaling=walk residual=previous",
                 "layers=2 path-length=3 batch-norm=yes residual=none", "layers=2 path-length=5 self-loops=no"],

@@ -192,6 +192,21 @@ class Peer:
             w = torch.cat([self.weight[f"classifier.{l}.weight"] for l in range(self.layers - 1)])
         return self.propagation(w, self.weight.get("classifier.bias"))(joined)
 
+    def gat(self):
+        h = self.x
+        for l in range(self.layers):
+            of, last = f"layers.{l}.", l == self.layers - 1
+            w, target, source = (self.weight[of + name] for name in ("weight", "target", "source"))
+            own, bias = self.weight.get(of + "self.weight"), self.weight.get(of + "bias")
+            conv = put(pyg.GATConv(w.shape[0], target.shape[1], target.shape[0], concat=not last, bias=False),
+                       att_dst=target[None], att_src=source[None])
+            put(conv.lin, weight=w.t())
+            y = conv(h, self.edges)
+            y = y if own is None else y + h @ own
+            y = self.norm(of, y if bias is None else y + bias)
+            h = y if last else F.elu(y)
+        return h
+
     def incep(self):
         first = self.conv("input.", self.x)
         ends = [first]

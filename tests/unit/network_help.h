@@ -104,6 +104,7 @@ typedef struct network {
     pgcn_i_visits *visits[8];
     pgcn_i_transition transitions[8];
     int64_t *segment; /* of the graphs of all samples, or NULL */
+    int64_t *link_t;
     pgcn_i_tape tape;
     pgcn_i_value *logits;
     pgcn_i_loss loss;
@@ -135,6 +136,17 @@ static inline void network_eigenvalue(network *net) {
     *value = (float)largest;
 }
 
+/* As the views do. */
+static inline void network_links(network *net) {
+    const pgcn_i_csr *exact = &net->spatial.exact;
+    if (!pgcn_i_network_of(&net->config)->links) return;
+    net->link_t = calloc((size_t)exact->offset[exact->rows], sizeof *net->link_t);
+    int64_t *next = calloc((size_t)exact->rows, sizeof *next);
+    pgcn_i_csr_number(net->link_t, exact, &net->spatial.exact_t, exact->rows, next);
+    for (int l = 0; l < net->config.layers; l++) net->transitions[l].link_t = net->link_t;
+    free(next);
+}
+
 /* Everything but the tape; then the tape, whose recording may fail in the tests of memory. */
 static inline void network_prepare(network *net, const problem *p, const char *text, int threads) {
     *net = (network){.problem = p, .config = network_settings(text)};
@@ -163,6 +175,7 @@ static inline void network_prepare(network *net, const problem *p, const char *t
                              net->spatial.visit_degree);
         net->transitions[l].visits = net->visits[l];
     }
+    network_links(net);
     if (p->first) net->segment = network_segments(p, config->samples);
     must(pgcn_i_loss_init(&net->loss, problem_items(p), config->samples, NET_CLASSES, PGCN_GROUPS));
 }
@@ -191,7 +204,7 @@ static inline void network_open(network *net, const problem *p, const char *text
 }
 
 static inline void network_close(network *net) {
-    free(net->segment);
+    free(net->segment), free(net->link_t);
     pgcn_i_loss_free(&net->loss);
     pgcn_i_tape_free(&net->tape);
     for (int l = 0; l < net->samplers; l++) pgcn_i_visits_free(net->visits[l]);

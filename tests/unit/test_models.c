@@ -106,7 +106,7 @@ static void test_models_every_gradient_is_the_slope_of_the_loss(void **state) {
     for (int i = 0; pgcn_network_name(i); i++) {
         char text[256];
         snprintf(text, sizeof text,
-                 "model=%s layers=2 channels=6 samples=1 consistency=0 dropout=0 seed=11",
+                 "model=%s layers=2 channels=8 samples=1 consistency=0 dropout=0 seed=11",
                  pgcn_network_name(i));
         network_check_slopes(&nodes, text);
         if (!pgcn_i_network_at(i)->why_no_graphs) network_check_slopes(&graphs, text);
@@ -143,6 +143,10 @@ static void test_models_every_setting_of_a_network_has_true_gradients(void **sta
         "model=incep layers=5 self-mix=yes",
         "model=incep layers=4 batch-norm=yes",
         "model=incep layers=2",
+        "model=gat heads=3 heads-last=4 dropout-attention=0.3 dropout-values=0.2 layers=3",
+        "model=gat heads=1 self-mix=yes batch-norm=yes layers=3",
+        "model=gat heads=6 dropout-attention=0.5 layer-norm=yes bias=no",
+        "model=gat heads=2 heads-last=2 layers=1",
     };
     problem nodes = problem_new(40), directed = problem_of(40, true),
             graphs = problem_of_graphs(15);

@@ -14,7 +14,7 @@ static const char *settings_of(const char *model) {
                  strcmp(model, "pathgcn") != 0;
     snprintf(
         text, sizeof text,
-        "model=%s layers=3 channels=20 epochs=6 patience=0 samples=1 consistency=0 dropout=0.4 "
+        "model=%s layers=3 channels=24 epochs=6 patience=0 samples=1 consistency=0 dropout=0.4 "
         "dropout-hidden=0.2 batch=5%s",
         model, keeps ? " edge-keep=0.7" : "");
     return text;

@@ -280,12 +280,69 @@ static matrix incep(const reference *r) {
     return with_bias(r, times(r->t, y), "classifier.");
 }
 
+static matrix elu(matrix y) {
+    matrix z = zeros(y.rows, y.cols);
+    for (int64_t i = 0; i < y.rows * y.cols; i++) z.at[i] = y.at[i] > 0 ? y.at[i] : expm1(y.at[i]);
+    return z;
+}
+
+/* The row of attention of node i in head h, over all nodes: 0 where T is. */
+static void attention_row(const reference *r, matrix z, int64_t i, int64_t h, const char *of,
+                          double *out) {
+    matrix target = param(r, of, "target"), source = param(r, of, "source");
+    int64_t width = target.cols;
+    double sum = 0;
+    for (int64_t j = 0; j < z.rows; j++) {
+        double e = 0;
+        for (int64_t ch = 0; ch < width; ch++)
+            e += target.at[h * width + ch] * z.at[i * z.cols + h * width + ch] +
+                 source.at[h * width + ch] * z.at[j * z.cols + h * width + ch];
+        out[j] = r->t.at[i * z.rows + j] > 0 ? exp(e > 0 ? e : 0.2 * e) : 0;
+        sum += out[j];
+    }
+    for (int64_t j = 0; j < z.rows; j++) out[j] /= sum;
+}
+
+static matrix attend(const reference *r, matrix z, const char *of) {
+    int64_t heads = param(r, of, "target").rows, width = z.cols / heads;
+    matrix y = zeros(z.rows, z.cols), row = zeros(1, z.rows);
+    for (int64_t i = 0; i < z.rows; i++)
+        for (int64_t h = 0; h < heads; h++) {
+            attention_row(r, z, i, h, of, row.at);
+            for (int64_t j = 0; j < z.rows; j++)
+                for (int64_t ch = h * width; ch < (h + 1) * width; ch++)
+                    y.at[i * z.cols + ch] += row.at[j] * z.at[j * z.cols + ch];
+        }
+    return y;
+}
+
+static matrix gat(const reference *r) {
+    matrix h = r->x;
+    int layers = r->net->config.layers;
+    for (int l = 0; l < layers; l++) {
+        bool last = l == layers - 1;
+        matrix y = attend(r, times(h, param(r, layer(l), "weight")), layer(l));
+        int64_t heads = param(r, layer(l), "target").rows, width = y.cols / heads;
+        if (last) {
+            matrix mean = zeros(y.rows, width);
+            for (int64_t k = 0; k < heads; k++)
+                mean = mixed(1, mean, 1.0 / (double)heads, columns(y, k * width, width));
+            y = mean;
+        }
+        if (has(r, layer(l), "self.weight"))
+            y = mixed(1, y, 1, times(h, param(r, layer(l), "self.weight")));
+        y = with_norm(r, with_bias(r, y, layer(l)), layer(l));
+        h = last ? y : elu(y);
+    }
+    return h;
+}
+
 static const struct {
     const char *model;
     matrix (*logits)(const reference *r);
 } models[] = {{"mlp", mlp},     {"gcn", gcn},     {"sgc", sgc},          {"cheb", cheb},
               {"appnp", appnp}, {"gcnii", gcnii}, {"gcnii-star", gcnii}, {"sage", sage},
-              {"jknet", jknet}, {"incep", incep}};
+              {"jknet", jknet}, {"incep", incep}, {"gat", gat}};
 enum { MODELS = sizeof models / sizeof *models };
 
 static matrix logits_of(const reference *r) {
@@ -394,6 +451,10 @@ static const char *const texts[] = {
     "model=jknet layers=4 jump=max self-mix=yes",
     "model=incep layers=5",
     "model=incep layers=2 scaling=walk",
+    "model=gat channels=6 heads=3 heads-last=4 layers=3",
+    "model=gat channels=24 heads=3 heads-last=1 self-mix=yes",
+    "model=gat channels=16 heads=1 heads-last=9 layer-norm=yes bias=no layers=3",
+    "model=gat channels=24 heads=8 batch-norm=yes layers=2",
 };
 
 /* Also of directed graphs, where T is not symmetric; some nodes have no neighbours. */
@@ -445,7 +506,8 @@ static void test_networks_rows_that_do_not_matter_are_left_out(void **state) {
         network all, few;
         char text[256];
         snprintf(text, sizeof text,
-                 "channels=5 consistency=0 samples=1 dropout=0.5 dropout-hidden=0.3 %s", texts[i]);
+                 "channels=5 consistency=0 samples=1 dropout=0.5 dropout-hidden=0.3 %s%s", texts[i],
+                 strstr(texts[i], "model=gat") ? " dropout-attention=0.4 dropout-values=0.3" : "");
         network_open(&all, &p, text, 2), network_open(&few, &p, text, 2);
         network_shake(&all), network_shake(&few);
         double loss = network_run(&all);

@@ -1,0 +1,340 @@
+/* Attention over links (GAT), in three operations:
+ *
+ *   head scores    s_i = <z_i, target>,  t_j = <z_j, source>            of every head, [rows, 2 heads]
+ *   edge softmax   a_ij = softmax over j of LeakyReLU(s_i + t_j)        [links, heads]
+ *   attend         y_i = sum over j of a_ij v_j
+ *
+ * and what networks of attention have besides: ELU and the mean over heads.
+ *
+ * Backward, with g the gradient of y: attend goes through the transposed lists once, where row j has v_j and
+ * gathers the rows g_i. There dv_j = sum_i a_ij g_i, and da_ij = <g_i, v_j> goes to the place of its link in
+ * `exact`, which nobody else writes (`link_t` says where). The softmax turns da into the gradient of s_i + t_j,
+ * in the same array, row by row; its sum over the links of row i is ds_i, and over the transposed list of row j
+ * dt_j. Rows that do not matter (live.c) have links that do not matter. */
+#include "nn/ops.h"
+
+#include <string.h>
+
+/* ---- scores of nodes ------------------------------------------------------------------------------ */
+
+static void scores_forward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, int worker) {
+    (void)worker;
+    const pgcn_i_param *target = op->param[0], *source = op->param[1];
+    int64_t c = op->in[0]->cols, together = rows.row ? 1 : rows.count;
+    for (int64_t i = 0; i < rows.count; i += together) {
+        int64_t row = pgcn_i_row(rows, i);
+        tape->kernels->head_scores(op->out->data + row * op->out->cols, op->in[0]->data + row * c,
+                                   pgcn_i_value_of(tape->params, target),
+                                   pgcn_i_value_of(tape->params, source), together,
+                                   target->shape[0], target->shape[1]);
+    }
+}
+
+static void scores_backward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_backward_tile tile) {
+    const pgcn_i_param *target = op->param[0], *source = op->param[1];
+    int64_t c = op->in[0]->cols, cols = op->out->cols;
+    for (int64_t i = 0; i < tile.rows.count; i++)
+        tape->kernels->head_scores_backward(
+            tile.dx + i * c, tile.partial, tile.g + i * cols,
+            op->in[0]->data + pgcn_i_row(tile.rows, i) * c, pgcn_i_value_of(tape->params, target),
+            pgcn_i_value_of(tape->params, source), target->shape[0], target->shape[1]);
+}
+
+static const pgcn_i_kind scores_kind = {.name = "scores of heads",
+                                        .needs = PGCN_I_NEEDS_ROW,
+                                        .forward_rows = scores_forward,
+                                        .backward_rows = scores_backward,
+                                        .backward_reads_in = true};
+
+pgcn_i_value *pgcn_i_op_head_scores(pgcn_i_tape *tape, pgcn_i_value *z, pgcn_i_param *target,
+                                    pgcn_i_param *source) {
+    if (tape->status != PGCN_OK) return NULL;
+    pgcn_i_op *op = pgcn_i_tape_op(
+        tape, &scores_kind,
+        (pgcn_i_ports){
+            .in = {z}, .param = {target, source}, .rows = z->rows, .cols = 2 * target->shape[0]});
+    if (!op) return NULL;
+    op->partial_floats = target->count + source->count;
+    return op->out;
+}
+
+/* ---- what both operations on links know ------------------------------------------------------------ */
+
+static pgcn_i_reach links_reach(const pgcn_i_op *op) {
+    const pgcn_i_transition *transition = ((const pgcn_i_attention *)op->state)->transition;
+    return (pgcn_i_reach){.hop = transition->exact, .hops = 1, .n = transition->n};
+}
+
+/* The links of a sample, by the rows of a matrix: `exact` or its transpose. */
+static pgcn_i_links sample_links(const pgcn_i_attention *attention, const pgcn_i_csr *a,
+                                 pgcn_i_rows rows) {
+    const pgcn_i_transition *transition = attention->transition;
+    int64_t first = pgcn_i_sample_begin(transition, rows);
+    return (pgcn_i_links){.a = a,
+                          .first = first,
+                          .first_link =
+                              first / transition->n * transition->exact->offset[transition->n],
+                          .heads = attention->heads};
+}
+
+static const uint8_t *live_of_sample(const pgcn_i_live *live, pgcn_i_links links) {
+    return live ? live->flag + links.first : NULL;
+}
+
+/* ---- edge softmax ------------------------------------------------------------------------------------ */
+
+static pgcn_i_edge_softmax softmax_of(const pgcn_i_op *op, pgcn_i_rows rows) {
+    const pgcn_i_attention *attention = op->state;
+    pgcn_i_links links = sample_links(attention, attention->transition->exact, rows);
+    return (pgcn_i_edge_softmax){.links = links,
+                                 .score = op->in[0]->data + links.first * op->in[0]->cols,
+                                 .slope = (float)attention->slope,
+                                 .coefficient = op->out->data,
+                                 .gradient = op->out->grad};
+}
+
+static void mark_dropped(const pgcn_i_tape *tape, const pgcn_i_op *op, pgcn_i_links links,
+                         pgcn_i_rows rows) {
+    const pgcn_i_attention *attention = op->state;
+    int64_t together = rows.row ? 1 : rows.count;
+    for (int64_t i = 0; i < rows.count; i += together) {
+        int64_t row = pgcn_i_row(rows, i) - links.first;
+        int64_t begin = links.a->offset[row], end = links.a->offset[row + together];
+        int64_t at = (links.first_link + begin) * links.heads;
+        pgcn_i_dropout drop = pgcn_i_drop(pgcn_i_dropout_domain(tape, op), attention->dropout, at);
+        tape->kernels->mark_dropped(op->out->data + at, &drop, (end - begin) * links.heads);
+    }
+}
+
+static void softmax_forward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, int worker) {
+    (void)worker;
+    const pgcn_i_attention *attention = op->state;
+    for (int64_t i = 0; i < rows.count;) {
+        pgcn_i_rows part = pgcn_i_rows_of_sample(attention->transition, rows, i);
+        pgcn_i_edge_softmax args = softmax_of(op, part);
+        tape->kernels->edge_softmax(&args, part);
+        if (attention->dropout > 0) mark_dropped(tape, op, args.links, part);
+        i += part.count;
+    }
+}
+
+/* From the gradient of coefficients to that of s_i + t_j, in place. */
+static void softmax_task(void *context, int64_t task, int worker) {
+    (void)worker;
+    const pgcn_i_job *job = context;
+    const pgcn_i_op *op = job->op;
+    const pgcn_i_attention *attention = op->state;
+    int64_t begin = pgcn_i_block_begin(job->blocks, task);
+    pgcn_i_rows rows = {op->live_out ? op->live_out->row + begin : NULL, begin,
+                        pgcn_i_block_end(job->blocks, task) - begin};
+    for (int64_t i = 0; i < rows.count;) {
+        pgcn_i_rows part = pgcn_i_rows_of_sample(attention->transition, rows, i);
+        pgcn_i_edge_softmax args = softmax_of(op, part);
+        job->tape->kernels->edge_softmax_backward(&args, part);
+        i += part.count;
+    }
+}
+
+static void softmax_backward_all(pgcn_i_tape *tape, pgcn_i_op *op) {
+    pgcn_i_blocks blocks = pgcn_i_blocks_of(op->live_out ? op->live_out->count : op->in[0]->rows);
+    pgcn_i_run(tape, op, blocks, blocks.count, 0, softmax_task);
+}
+
+/* The gradients of both scores of the rows of one sample. A row that does not matter has no ds. */
+static void score_gradients(const pgcn_i_tape *tape, const pgcn_i_op *op, pgcn_i_rows rows,
+                            float *dx) {
+    const pgcn_i_attention *attention = op->state;
+    const pgcn_i_transition *transition = attention->transition;
+    int64_t heads = attention->heads;
+    pgcn_i_links links = sample_links(attention, transition->exact, rows);
+    const uint8_t *live = live_of_sample(op->live_out, links);
+    for (int64_t i = 0; i < rows.count; i++) {
+        pgcn_i_rows row = {NULL, pgcn_i_row(rows, i), 1};
+        if (live && !live[row.first - links.first])
+            memset(dx + i * 2 * heads, 0, (size_t)heads * sizeof *dx);
+        else
+            tape->kernels->link_sum(dx + i * 2 * heads, 0, op->out->grad, &links, NULL, NULL, row);
+    }
+    links.a = transition->exact_t;
+    tape->kernels->link_sum(dx + heads, 2 * heads, op->out->grad, &links, transition->link_t, live,
+                            rows);
+}
+
+static void softmax_backward_rows(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_backward_tile tile) {
+    const pgcn_i_attention *attention = op->state;
+    for (int64_t i = 0; i < tile.rows.count;) {
+        pgcn_i_rows part = pgcn_i_rows_of_sample(attention->transition, tile.rows, i);
+        score_gradients(tape, op, part, tile.dx + i * op->in[0]->cols);
+        i += part.count;
+    }
+}
+
+static const pgcn_i_kind softmax_kind = {.name = "softmax over links",
+                                         .needs = PGCN_I_NEEDS_VISITED,
+                                         .state_bytes = sizeof(pgcn_i_attention),
+                                         .forward_rows = softmax_forward,
+                                         .backward_all = softmax_backward_all,
+                                         .backward_rows = softmax_backward_rows,
+                                         .backward_reads_in = true,
+                                         .backward_reads_out = true,
+                                         .reach = links_reach};
+
+pgcn_i_value *pgcn_i_op_edge_softmax(pgcn_i_tape *tape, pgcn_i_value *scores,
+                                     pgcn_i_attention attention) {
+    if (tape->status != PGCN_OK) return NULL;
+    const pgcn_i_csr *exact = attention.transition->exact;
+    pgcn_i_op *op = pgcn_i_tape_op(
+        tape, &softmax_kind,
+        (pgcn_i_ports){.in = {scores},
+                       .rows = exact->offset[exact->rows] * attention.transition->samples,
+                       .cols = attention.heads,
+                       .links = true});
+    if (!op) return NULL;
+    if (!tape->with_grad) attention.dropout = 0; /* inference keeps everything */
+    *(pgcn_i_attention *)op->state = attention;
+    return op->out;
+}
+
+/* ---- attend -------------------------------------------------------------------------------------------- */
+
+static pgcn_i_attend attend_of(const pgcn_i_op *op, pgcn_i_links links) {
+    const pgcn_i_attention *attention = op->state;
+    return (pgcn_i_attend){.links = links,
+                           .c = op->out->cols,
+                           .coefficient = op->in[1]->data,
+                           .scale = attention->dropout > 0 ? pgcn_i_drop_scale(attention->dropout)
+                                                           : 1.0f,
+                           .prefetch = pgcn_i_is_far(op->out)};
+}
+
+static void attend_forward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, int worker) {
+    (void)worker;
+    const pgcn_i_attention *attention = op->state;
+    for (int64_t i = 0; i < rows.count;) {
+        pgcn_i_rows part = pgcn_i_rows_of_sample(attention->transition, rows, i);
+        pgcn_i_attend args =
+            attend_of(op, sample_links(attention, attention->transition->exact, part));
+        args.x = op->in[0]->data + args.links.first * args.c;
+        args.out = op->out->data;
+        tape->kernels->attend(&args, part);
+        i += part.count;
+    }
+}
+
+static void attend_backward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_backward_tile tile) {
+    const pgcn_i_attention *attention = op->state;
+    for (int64_t i = 0; i < tile.rows.count;) {
+        pgcn_i_rows part = pgcn_i_rows_of_sample(attention->transition, tile.rows, i);
+        pgcn_i_attend args =
+            attend_of(op, sample_links(attention, attention->transition->exact_t, part));
+        args.number = attention->transition->link_t;
+        args.x = op->out->grad + args.links.first * args.c;
+        args.out = tile.dx + i * args.c;
+        args.packed = true;
+        args.live = live_of_sample(op->live_out, args.links);
+        args.own = op->in[0]->data;
+        args.gradient = op->in[1]->grad;
+        args.add = op->add_in[1];
+        tape->kernels->attend(&args, part);
+        i += part.count;
+    }
+}
+
+static const pgcn_i_kind attend_kind = {.name = "attention",
+                                        .needs = PGCN_I_NEEDS_VISITED,
+                                        .state_bytes = sizeof(pgcn_i_attention),
+                                        .forward_rows = attend_forward,
+                                        .backward_rows = attend_backward,
+                                        .backward_reads_in = true,
+                                        .backward_reads_second = true,
+                                        .reach = links_reach};
+
+pgcn_i_value *pgcn_i_op_attend(pgcn_i_tape *tape, pgcn_i_value *v, pgcn_i_value *coefficients,
+                               pgcn_i_attention attention) {
+    if (tape->status != PGCN_OK) return NULL;
+    pgcn_i_op *op =
+        pgcn_i_tape_op(tape, &attend_kind,
+                       (pgcn_i_ports){.in = {v, coefficients}, .rows = v->rows, .cols = v->cols});
+    if (!op) return NULL;
+    if (!tape->with_grad) attention.dropout = 0;
+    *(pgcn_i_attention *)op->state = attention;
+    return op->out;
+}
+
+/* ---- ELU ------------------------------------------------------------------------------------------------- */
+
+static void elu_forward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, int worker) {
+    (void)worker;
+    const float *bias = op->param[0] ? pgcn_i_value_of(tape->params, op->param[0]) : NULL;
+    int64_t c = op->out->cols, together = rows.row ? 1 : rows.count;
+    for (int64_t i = 0; i < rows.count; i += together) {
+        int64_t at = pgcn_i_row(rows, i) * c;
+        tape->kernels->elu(op->out->data + at, op->in[0]->data + at, bias, together, c);
+    }
+}
+
+static void elu_backward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_backward_tile tile) {
+    const pgcn_i_rows rows = tile.rows;
+    int64_t c = op->out->cols, together = rows.row ? 1 : rows.count;
+    for (int64_t i = 0; i < rows.count; i += together)
+        tape->kernels->elu_backward(tile.dx + i * c, tile.g + i * c,
+                                    op->out->data + pgcn_i_row(rows, i) * c, 0, together * c);
+    if (op->param[0]) tape->kernels->column_sum(tile.partial, tile.dx, 0, rows.count, c);
+}
+
+static const pgcn_i_kind elu_kind = {.name = "ELU",
+                                     .needs = PGCN_I_NEEDS_ROW,
+                                     .forward_rows = elu_forward,
+                                     .backward_rows = elu_backward,
+                                     .backward_reads_out = true};
+
+pgcn_i_value *pgcn_i_op_elu(pgcn_i_tape *tape, pgcn_i_value *x, pgcn_i_param *b) {
+    if (tape->status != PGCN_OK) return NULL;
+    pgcn_i_op *op = pgcn_i_tape_op(
+        tape, &elu_kind, (pgcn_i_ports){.in = {x}, .param = {b}, .rows = x->rows, .cols = x->cols});
+    if (!op) return NULL;
+    op->partial_floats = b ? b->count : 0;
+    return op->out;
+}
+
+/* ---- mean over heads --------------------------------------------------------------------------------------- */
+
+typedef struct mean_state {
+    int heads;
+} mean_state;
+
+static void mean_forward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, int worker) {
+    (void)worker;
+    int heads = ((const mean_state *)op->state)->heads;
+    int64_t c = op->out->cols;
+    for (int64_t i = 0; i < rows.count; i++) {
+        int64_t row = pgcn_i_row(rows, i);
+        for (int h = 0; h < heads; h++)
+            tape->kernels->scale(op->out->data + row * c, 1.0f / (float)heads,
+                                 op->in[0]->data + (row * heads + h) * c, 0, c, h > 0);
+    }
+}
+
+static void mean_backward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_backward_tile tile) {
+    int heads = ((const mean_state *)op->state)->heads;
+    int64_t c = op->out->cols;
+    for (int64_t i = 0; i < tile.rows.count; i++)
+        for (int h = 0; h < heads; h++)
+            tape->kernels->scale(tile.dx + (i * heads + h) * c, 1.0f / (float)heads, tile.g + i * c,
+                                 0, c, false);
+}
+
+static const pgcn_i_kind mean_kind = {.name = "mean over heads",
+                                      .needs = PGCN_I_NEEDS_ROW,
+                                      .state_bytes = sizeof(mean_state),
+                                      .forward_rows = mean_forward,
+                                      .backward_rows = mean_backward};
+
+pgcn_i_value *pgcn_i_op_head_mean(pgcn_i_tape *tape, pgcn_i_value *x, int heads) {
+    if (tape->status != PGCN_OK || heads == 1) return x;
+    pgcn_i_op *op = pgcn_i_tape_op(
+        tape, &mean_kind, (pgcn_i_ports){.in = {x}, .rows = x->rows, .cols = x->cols / heads});
+    if (!op) return NULL;
+    ((mean_state *)op->state)->heads = heads;
+    return op->out;
+}
