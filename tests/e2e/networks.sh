@@ -90,6 +90,13 @@ run 0 pathgcn reproduce networks --tables 2 --models gcn,cheb --data sets --data
     --seeds 1 --out own
 [ "$(grep -cE "^(GCN|ChebNet) +ours +$some ~$" "$out")" = 2 ] || { show_last && fail "4 layers are not marked"; }
 grep -q -- "--recipe gcn-drop-cora --layers 4 .*--edge-keep 1" own/networks-2.json || fail "no GCN of 4 layers"
+# GAT's settings are published for two layers, on PPI for three
+run 0 pathgcn reproduce networks --tables 2 --models gat --data sets --datasets cora --epochs 2 --seeds 1 --out own
+grep -qE "^GAT +ours +$some$" "$out" || { show_last && fail "GAT's published settings are marked, or not used"; }
+holds own/networks-2.json "--recipe gat-authors-cora --layers 2"
+run 0 pathgcn reproduce networks --tables 2 --models gat --data sets --datasets cora --layers 3 --epochs 2 --seeds 1 --out own
+grep -qE "^GAT +ours +$some ~$" "$out" || { show_last && fail "GAT of 3 layers is not marked"; }
+
 # a data set that DropEdge has no settings of
 run 0 pathgcn reproduce networks --tables 3 --models gcn --datasets karate --layers 2 --epochs 2 --seeds 1 --out own
 holds own/networks-3.json "--edge-keep 0.5"
@@ -122,7 +129,7 @@ refused 2 "--tables is '9'" reproduce networks --tables 9 --out refusals
 refused 2 "--tables is for networks" reproduce semi --tables 3 --out refusals
 
 # a table without a line of the chosen networks is left out
-run 0 pathgcn reproduce networks --tables 6,8 --data sets --models gat --out chosen
+run 0 pathgcn reproduce networks --tables 6,8 --data sets --models gat --epochs 2 --seeds 1 --out chosen
 holds "$out" "Table 6"
 [ ! -e chosen/networks-8.json ] || { show_last && fail "Table 8 was made, which has no GAT"; }
 run 0 pathgcn reproduce cheb --models cheb --datasets karate --layers 1 --epochs 2 --seeds 1 --out chosen
@@ -142,10 +149,13 @@ holds curves/forms.json '"train-form": "exact"' '"paths": "100"' '"step_ms": '
 
 run 0 pathgcn reproduce times --data sets --epochs 6 --seeds 1 --out curves
 holds "$out" "of this machine" "pathGCN, k = 5 (2 layers)" "GAT (2 layers)" "multiply-adds"
-# sampling is a part of the step, and there are figures of each
+# sampling is a part of the step, and there are figures of each; the name of a line of pathGCN has a comma
 awk -F , 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i }
-    /pathGCN, k = 5/ { exit !($(at["step_ms"] + 1) > 0 && $(at["inference_ms"] + 1) > 0 &&
-        $(at["sampling_ms"] + 1) > 0 && $(at["parameters"] + 1) > 0) }' curves/times.csv ||
-    { cat curves/times.csv && fail "a time is missing"; }
+    function has(key, commas) { return $(at[key] + commas) > 0 }
+    function figures(commas) { return has("step_ms", commas) && has("inference_ms", commas) &&
+        has("parameters", commas) && has("multiply_adds", commas) }
+    /pathGCN, k = 5/ { paths = figures(1) && has("sampling_ms", 1) }
+    /GAT \(2 layers\)/ { attention = figures(0) && !has("sampling_ms", 0) }
+    END { exit !(paths && attention) }' curves/times.csv || { cat curves/times.csv && fail "a time is missing"; }
 run 0 pathgcn reproduce times --data sets --epochs 6 --seeds 1 --out curves --report
 grep -qE "^cora +pathGCN, k = 5 \(2 layers\) +2 +1 +- +-" "$out" || { show_last && fail "--report measured"; }

@@ -47,6 +47,14 @@ static void test_multiply_adds_follow_the_formulas(void **state) {
     assert_true(exp_multiply_adds(&cell) == ends + 3 * (n * 5 * 10 * 8 + n * 64));
     cell.config.train_form = PGCN_FORM_EXACT;
     assert_true(exp_multiply_adds(&cell) == ends + 3 * (4 * entries * 8 + n * 64));
+    cell.config.model = exp_network_number("gcn");
+    assert_true(exp_multiply_adds(&cell) == ends + n * 64 + (entries + n) * (16 + info.classes));
+    cell.config.model = exp_network_number("gat");
+    cell.config.channels = 8;
+    assert_int_equal(pgcn_config_set(&cell.config, "heads-last", "3"), PGCN_OK);
+    double out = 3 * info.classes;
+    assert_true(exp_multiply_adds(&cell) == (double)info.feature_nonzeros * 8 + n * 64 +
+                                                n * 8 * out + (entries + 3 * n) * (16 + out));
     pgcn_dataset_free(set.data);
 }
 
