@@ -84,10 +84,10 @@ static const exp_variant table_2[] = {
     CHEB,
     {.name = "GCN", .network = "gcn", .family = {.name = "gcn-drop", .except = 2}, .change = {KEEP_ALL}},
     GAT, APPNP, {.name = "JKNet", .network = "jknet"}, GCNII, GRAND,
-    {.name = "PDE-GCN", .network = "pde-gcn"}, EGNN, PATHGCN, NO_MORE};
+    {.name = "PDE-GCN", .network = "pde-gcn-d"}, EGNN, PATHGCN, NO_MORE};
 static const exp_variant table_3[] = {
     GCN_KEPT, GCN_DROP, JKNET_KEPT, JKNET_DROP, INCEP_KEPT, INCEP_DROP, GCNII, GCNII_STAR,
-    {.name = "PDE-GCN_D", .network = "pde-gcn"}, EGNN, PATHGCN, NO_MORE};
+    {.name = "PDE-GCN_D", .network = "pde-gcn-d"}, EGNN, PATHGCN, NO_MORE};
 static const exp_variant table_4[] = {
     GCN, GAT, {.name = "Geom-GCN-I", .network = "geom-gcn-i"},
     {.name = "Geom-GCN-P", .network = "geom-gcn-p"},

@@ -130,13 +130,24 @@ static pgcn_status vary(pgcn_config *config, int layers, bool of_family, const e
                : status;
 }
 
+/* The depth that the authors of a recipe have settings for; 0: any. */
+static int depth_of_authors(const char *recipe) {
+    static const struct {
+        const char *begins;
+        int layers;
+    } depths[] = {{"gcn-authors-", 2}, {"cheb-authors-", 2},     {"gat-authors-ppi", 3},
+                  {"gat-authors-", 2}, {"supergat-authors-", 2}, {"", 0}};
+    int i = 0;
+    while (strncmp(recipe, depths[i].begins, strlen(depths[i].begins)) != 0) i++;
+    return depths[i].layers;
+}
+
 /* Whether settings are published for the depth of a cell. DropEdge's are those of the best depth;
- * Kipf and Welling have two layers, in their ChebNet too; the others have settings for all depths. */
+ * some networks have one depth only; the others have settings for all depths. */
 static bool is_published_depth(const exp_cell *cell, const pgcn_recipe_info *info) {
     const exp_family *family = cell->variant ? &cell->variant->family : NULL;
-    bool two = strncmp(info->name, "gcn-authors-", 12) == 0 ||
-               strncmp(info->name, "cheb-authors-", 13) == 0;
-    if (!is_of_family(cell, info)) return !two || cell->config.layers == 2;
+    int only = depth_of_authors(info->name);
+    if (!is_of_family(cell, info)) return only == 0 || cell->config.layers == only;
     for (int i = 0; family->published[i].dataset; i++)
         if (is_of(cell, family->published[i].dataset))
             return cell->config.layers == family->published[i].layers;

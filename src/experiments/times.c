@@ -76,9 +76,17 @@ static bool draws_paths(const pgcn_config *config) {
     return config->model == 0 && config->train_form == PGCN_FORM_SAMPLED;
 }
 
+/* Output heads of attention, whose mean the classes are; 1: the network has none. */
+static double output_heads(const pgcn_config *config) {
+    char text[PGCN_SETTING_BYTES];
+    bool has = pgcn_config_get(config, "heads-last", text, sizeof text) == PGCN_OK;
+    return has ? strtod(text, NULL) : 1;
+}
+
 /* Multiply-adds of a forward pass over all nodes. A spatial operation is n k p for sampled paths,
  * the entries of the matrix for A with self-loops, and (k - 1) times the entries of A for the exact
- * form; each is done for every channel, and a 1x1 convolution follows. */
+ * form; each is done for every channel, and a 1x1 convolution follows. Attention has two scores of
+ * every row besides, a product of the row with a vector each. */
 double exp_multiply_adds(const exp_cell *cell) {
     const pgcn_config *config = &cell->config;
     pgcn_dataset_info info = pgcn_dataset_describe(cell->data->data);
@@ -87,13 +95,15 @@ double exp_multiply_adds(const exp_cell *cell) {
     double spatial = config->model != 0    ? entries + n
                      : draws_paths(config) ? n * k * config->paths
                                            : entries * (k - 1);
-    double first = (double)info.feature_nonzeros * c, last = n * c * info.classes;
+    double first = (double)info.feature_nonzeros * c, layers = config->layers;
     const char *network = pgcn_network_name(config->model);
     bool between_ends = strcmp(network, "pathgcn") == 0 || strncmp(network, "gcnii", 5) == 0;
-    if (between_ends) return first + config->layers * (spatial * c + n * c * c) + last;
-    /* gcn: the first and the last of its layers are what the ends are elsewhere */
-    return first + spatial * c * (config->layers - 1) + n * c * c * (config->layers - 2) + last +
-           spatial * info.classes;
+    if (between_ends) return first + layers * (spatial * c + n * c * c) + n * c * info.classes;
+    /* gcn and gat: the first and the last of the layers are what the ends are elsewhere */
+    bool attends = strcmp(network, "gat") == 0;
+    double out = info.classes * (attends ? output_heads(config) : 1);
+    if (attends) spatial += 2 * n;
+    return first + n * c * c * (layers - 2) + n * c * out + spatial * (c * (layers - 1) + out);
 }
 
 static pgcn_status measure_cell(exp_cell *cell) {

@@ -50,9 +50,11 @@ arxiv sets/ogbn-arxiv
 run 0 pathgcn reproduce networks --tables 5,6 --data sets "${few[@]}" --out present
 ! grep -q "data not here" "$out" || { show_last && fail "a set is here, but not found"; }
 grep -q '^pathGCN  *ours  *[0-9.]* ± [0-9.]*  *[0-9.]* ± [0-9.]*$' "$out" || { show_last && fail "no line of ours"; }
-holds "$out" "SuperGAT  paper, quoted: not built here" "77.90"
+grep -q '^Geom-GCN-P  *paper, quoted: not built here  *31.63$' "$out" ||
+    { show_last && fail "Geom-GCN-P is not quoted, or its empty cell is not empty"; }
+grep -qE '^SuperGAT +paper(, quoted: not built here)? +77.90$' "$out" || { show_last && fail "no number of SuperGAT"; }
 holds present/networks-5.tex "pathGCN & ours &" "pathGCN & paper & 37.54 & 72.83"
-holds present/networks-6.json '"quoted": true' '"variant": "SuperGAT"'
+holds present/networks-5.json '"quoted": true' '"variant": "Geom-GCN-P"'
 ! grep -q "networks-4" <(ls present) || fail "a table was made that --tables does not name"
 
 # ---- lines and columns ---------------------------------------------------------------------------
@@ -60,7 +62,7 @@ holds present/networks-6.json '"quoted": true' '"variant": "SuperGAT"'
 # Table 3 on its own depths: what the paper leaves empty stays empty
 ring sets/cora
 run 0 pathgcn reproduce networks --tables 3 --data sets --datasets cora --epochs 2 --seeds 1 --quick --out depths
-holds "$out" "data set  network" "EGNN" "quoted"
+holds "$out" "data set  network"
 grep -q '^cora  *pathGCN  *paper  *84.2  *84.6$' "$out" || { show_last && fail "not the depths 2 and 8 of Table 3"; }
 grep -q '^cora  *EGNN  *paper  *83.2$' "$out" ||
     { show_last && fail "the empty cell of EGNN at 8 layers is not empty"; }
@@ -88,6 +90,13 @@ run 0 pathgcn reproduce networks --tables 2 --models gcn,cheb --data sets --data
     --seeds 1 --out own
 [ "$(grep -cE "^(GCN|ChebNet) +ours +$some ~$" "$out")" = 2 ] || { show_last && fail "4 layers are not marked"; }
 grep -q -- "--recipe gcn-drop-cora --layers 4 .*--edge-keep 1" own/networks-2.json || fail "no GCN of 4 layers"
+# GAT's settings are published for two layers, on PPI for three
+run 0 pathgcn reproduce networks --tables 2 --models gat --data sets --datasets cora --epochs 2 --seeds 1 --out own
+grep -qE "^GAT +ours +$some$" "$out" || { show_last && fail "GAT's published settings are marked, or not used"; }
+holds own/networks-2.json "--recipe gat-authors-cora --layers 2"
+run 0 pathgcn reproduce networks --tables 2 --models gat --data sets --datasets cora --layers 3 --epochs 2 --seeds 1 --out own
+grep -qE "^GAT +ours +$some ~$" "$out" || { show_last && fail "GAT of 3 layers is not marked"; }
+
 # a data set that DropEdge has no settings of
 run 0 pathgcn reproduce networks --tables 3 --models gcn --datasets karate --layers 2 --epochs 2 --seeds 1 --out own
 holds own/networks-3.json "--edge-keep 0.5"
@@ -110,7 +119,7 @@ run 0 pathgcn reproduce networks --tables 8 --datasets "$PATHGCN_SOURCE/examples
 holds "$out" "GIN      ours, protocol GIN" "pathGCN  ours, protocol held out"
 ! grep -q "^GCN\|^CIN" "$out" || { show_last && fail "--models does not choose"; }
 refused 2 "no table that is asked for has a network 'gni'|there are cheb, gcn, gat" reproduce networks --models gni --out refusals
-refused 2 "has a network 'sgc'; there are gcn, jknet, incep, gcnii, gcnii-star, pde-gcn, egnn, pathgcn" \
+refused 2 "has a network 'sgc'; there are gcn, jknet, incep, gcnii, gcnii-star, pde-gcn-d, egnn, pathgcn" \
     reproduce networks --tables 3 --models gcn,sgc --out refusals
 for experiment in networks cheb times graphs; do
     refused 2 "--model gcn|use --models gcn" reproduce $experiment --model gcn --out refusals
@@ -120,7 +129,7 @@ refused 2 "--tables is '9'" reproduce networks --tables 9 --out refusals
 refused 2 "--tables is for networks" reproduce semi --tables 3 --out refusals
 
 # a table without a line of the chosen networks is left out
-run 0 pathgcn reproduce networks --tables 6,8 --data sets --models gat --out chosen
+run 0 pathgcn reproduce networks --tables 6,8 --data sets --models gat --epochs 2 --seeds 1 --out chosen
 holds "$out" "Table 6"
 [ ! -e chosen/networks-8.json ] || { show_last && fail "Table 8 was made, which has no GAT"; }
 run 0 pathgcn reproduce cheb --models cheb --datasets karate --layers 1 --epochs 2 --seeds 1 --out chosen
@@ -140,10 +149,13 @@ holds curves/forms.json '"train-form": "exact"' '"paths": "100"' '"step_ms": '
 
 run 0 pathgcn reproduce times --data sets --epochs 6 --seeds 1 --out curves
 holds "$out" "of this machine" "pathGCN, k = 5 (2 layers)" "GAT (2 layers)" "multiply-adds"
-# sampling is a part of the step, and there are figures of each
+# sampling is a part of the step, and there are figures of each; the name of a line of pathGCN has a comma
 awk -F , 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i }
-    /pathGCN, k = 5/ { exit !($(at["step_ms"] + 1) > 0 && $(at["inference_ms"] + 1) > 0 &&
-        $(at["sampling_ms"] + 1) > 0 && $(at["parameters"] + 1) > 0) }' curves/times.csv ||
-    { cat curves/times.csv && fail "a time is missing"; }
+    function has(key, commas) { return $(at[key] + commas) > 0 }
+    function figures(commas) { return has("step_ms", commas) && has("inference_ms", commas) &&
+        has("parameters", commas) && has("multiply_adds", commas) }
+    /pathGCN, k = 5/ { paths = figures(1) && has("sampling_ms", 1) }
+    /GAT \(2 layers\)/ { attention = figures(0) && !has("sampling_ms", 0) }
+    END { exit !(paths && attention) }' curves/times.csv || { cat curves/times.csv && fail "a time is missing"; }
 run 0 pathgcn reproduce times --data sets --epochs 6 --seeds 1 --out curves --report
 grep -qE "^cora +pathGCN, k = 5 \(2 layers\) +2 +1 +- +-" "$out" || { show_last && fail "--report measured"; }

@@ -47,6 +47,14 @@ static void test_multiply_adds_follow_the_formulas(void **state) {
     assert_true(exp_multiply_adds(&cell) == ends + 3 * (n * 5 * 10 * 8 + n * 64));
     cell.config.train_form = PGCN_FORM_EXACT;
     assert_true(exp_multiply_adds(&cell) == ends + 3 * (4 * entries * 8 + n * 64));
+    cell.config.model = exp_network_number("gcn");
+    assert_true(exp_multiply_adds(&cell) == ends + n * 64 + (entries + n) * (16 + info.classes));
+    cell.config.model = exp_network_number("gat");
+    cell.config.channels = 8;
+    assert_int_equal(pgcn_config_set(&cell.config, "heads-last", "3"), PGCN_OK);
+    double out = 3 * info.classes;
+    assert_true(exp_multiply_adds(&cell) == (double)info.feature_nonzeros * 8 + n * 64 +
+                                                n * 8 * out + (entries + 3 * n) * (16 + out));
     pgcn_dataset_free(set.data);
 }
 
@@ -79,6 +87,44 @@ static void test_paper_mentions_data_sets_and_systems(void **state) {
     assert_int_equal(exp_paper_decimals(EXP_TABLE_5), 2);
     assert_float_equal(exp_paper_times_of("GCNII (8 layers)")->step_ms, 13.05, 1e-9);
     assert_null(exp_paper_times_of("GCN (3 layers)"));
+}
+
+/* The line of a system in a table of networks. */
+static const exp_variant *line_of(int table, const char *system) {
+    const exp_experiment *e = exp_experiments;
+    while (e->name && (e->table != table || !e->networks)) e++;
+    const exp_variant *line = e->name ? e->variants : NULL;
+    while (line && line->name && strcmp(line->name, system) != 0) line++;
+    return line && line->name ? line : NULL;
+}
+
+static void test_tables_have_the_networks_of_attention_diffusion_and_energy(void **state) {
+    (void)state;
+    static const struct {
+        const char *system, *network;
+        int tables[8]; /* ends with 0 */
+    } rows[] = {{"GAT", "gat", {2, 4, 5, 6, 7}}, {"SuperGAT", "supergat", {6}},
+                {"GRAND", "grand", {2, 5}},      {"PDE-GCN", "pde-gcn-d", {2}},
+                {"PDE-GCN_D", "pde-gcn-d", {3}}, {"PDE-GCN_M", "pde-gcn-m", {4, 7}},
+                {"EGNN", "egnn", {2, 3, 5}}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (const int *table = rows[i].tables; *table; table++) {
+            const exp_variant *line = line_of(*table, rows[i].system);
+            if (!line) fail_msg("Table %d has no %s", *table, rows[i].system);
+            assert_string_equal(line->network, rows[i].network);
+        }
+}
+
+/* Or nothing would stand below a line of ours, and nothing could be quoted. */
+static void test_tables_lines_have_numbers_of_the_paper(void **state) {
+    (void)state;
+    for (const exp_experiment *e = exp_experiments; e->name; e++)
+        for (const exp_variant *line = e->variants; e->networks && line->name; line++) {
+            bool ours =
+                e->table == 8 && (strcmp(line->name, "MLP") == 0 || strcmp(line->name, "GCN") == 0);
+            if (exp_paper_mentions(e->places, NULL, line->name) == ours)
+                fail_msg("Table %d and %s", e->table, line->name);
+        }
 }
 
 /* What is printed below a table of one cell, in a buffer that lasts until the next call. */
@@ -116,6 +162,8 @@ int main(void) {
         cmocka_unit_test(test_plan_long_runs_get_one_seed),
         cmocka_unit_test(test_multiply_adds_follow_the_formulas),
         cmocka_unit_test(test_settle_line_has_its_network_depth_and_settings),
+        cmocka_unit_test(test_tables_have_the_networks_of_attention_diffusion_and_energy),
+        cmocka_unit_test(test_tables_lines_have_numbers_of_the_paper),
         cmocka_unit_test(test_legend_explains_the_marks_that_occur),
         cmocka_unit_test(test_paper_mentions_data_sets_and_systems),
     };
