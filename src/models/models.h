@@ -156,6 +156,9 @@ void pgcn_i_readout_declare(pgcn_i_params *params, const pgcn_config *config, pg
                             int64_t first_channels);
 pgcn_i_value *pgcn_i_readout_record(pgcn_i_tape *tape, const pgcn_config *config,
                                     const pgcn_i_view *view, pgcn_i_value **h);
+/* That readout of graphs; of nodes, Dropout and a 1x1 convolution "classifier." of the last layer. */
+pgcn_i_value *pgcn_i_logits_record(pgcn_i_tape *tape, const pgcn_config *config,
+                                   const pgcn_i_view *view, pgcn_i_value **h);
 /* The same of the last layer alone, for networks that refuse the readout of all layers. */
 pgcn_i_value *pgcn_i_readout_of_last(pgcn_i_tape *tape, const pgcn_config *config,
                                      const pgcn_i_view *view, pgcn_i_value *h);

@@ -93,9 +93,7 @@ static pgcn_i_value *record_any(pgcn_i_tape *tape, const pgcn_config *config,
         v = record_change(tape, config, view, l, x[l], v, kind);
         x[l + 1] = pgcn_i_op_add(tape, v, x[l]);
     }
-    if (view->segment) return pgcn_i_readout_record(tape, config, view, x);
-    pgcn_i_value *last = pgcn_i_op_dropout(tape, x[config->layers], pgcn_i_last_dropout(config));
-    return pgcn_i_dense_record(tape, config, view, (pgcn_i_conv){.x = last}, "classifier.");
+    return pgcn_i_logits_record(tape, config, view, x);
 }
 static pgcn_i_value *record_d(pgcn_i_tape *tape, const pgcn_config *config,
                               const pgcn_i_view *view) {
