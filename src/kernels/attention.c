@@ -126,25 +126,48 @@ ALWAYS_INLINE float leaky(float x, float slope) {
     return x > 0.0f ? x : slope * x;
 }
 
+ALWAYS_INLINE void sigmoid_block(channel_block block, float *out, const float *x) {
+    int64_t ch = block.ch;
+    for (int v = 0; v < block.vectors; v++, ch += LANES) {
+        vec in = vec_load(x + ch, block.lanes);
+        vec_int negative = in < 0.0f;
+        vec e = exp_of_negative(vec_select(negative, in, -in));
+        vec_store(out + ch, vec_select(negative, e, 1.0f + (vec){0}) / (1.0f + e), block.lanes);
+    }
+}
+
+/* x = LeakyReLU(s_i + t_j); where there is a gate, of that times what x holds. */
+ALWAYS_INLINE void raw_scores(int64_t heads, const pgcn_i_edge_softmax *args, int64_t row,
+                              row_links links, float *restrict x) {
+    const float *restrict s = args->score + row * 2 * heads;
+    const float slope = args->slope;
+    for (int64_t e = 0; e < links.count; e++) {
+        const float *restrict t = args->score + (links.column[e] * 2 + 1) * heads;
+        if (args->gate) {
+            INDEPENDENT_ITERATIONS
+            for (int64_t h = 0; h < heads; h++)
+                x[e * heads + h] = leaky((s[h] + t[h]) * x[e * heads + h], slope);
+        } else {
+            INDEPENDENT_ITERATIONS
+            for (int64_t h = 0; h < heads; h++) x[e * heads + h] = leaky(s[h] + t[h], slope);
+        }
+    }
+}
+
 ALWAYS_INLINE void softmax_row(int64_t heads, const pgcn_i_edge_softmax *args, int64_t row) {
     const row_links links = links_of(&args->links, row);
-    const float *restrict s = args->score + row * 2 * heads;
     float *restrict x = args->coefficient + links.first * heads;
-    const float slope = args->slope;
     float most[PGCN_MOST_HEADS], sum[PGCN_MOST_HEADS];
+    if (args->gate)
+        EACH_CHANNEL_BLOCK(links.count * heads, sigmoid_block, x, args->gate + links.first * heads);
+    if (args->score) raw_scores(heads, args, row, links, x);
     for (int64_t h = 0; h < heads; h++) {
         most[h] = -__builtin_inff();
         sum[h] = 0.0f;
     }
-    for (int64_t e = 0; e < links.count; e++) {
-        const float *restrict t = args->score + (links.column[e] * 2 + 1) * heads;
-        INDEPENDENT_ITERATIONS
-        for (int64_t h = 0; h < heads; h++) {
-            float raw = leaky(s[h] + t[h], slope);
-            x[e * heads + h] = raw;
-            most[h] = raw > most[h] ? raw : most[h];
-        }
-    }
+    for (int64_t e = 0; e < links.count; e++)
+        for (int64_t h = 0; h < heads; h++)
+            most[h] = x[e * heads + h] > most[h] ? x[e * heads + h] : most[h];
     for (int64_t e = 0; e < links.count; e++)
         for (int64_t h = 0; h < heads; h++) x[e * heads + h] -= most[h];
     EACH_CHANNEL_BLOCK(links.count * heads, exp_block, x);
@@ -161,28 +184,50 @@ static void edge_softmax(const pgcn_i_edge_softmax *args, pgcn_i_rows rows) {
                       pgcn_i_row(rows, i) - args->links.first);
 }
 
-/* With a = softmax(x) and D = sum over links of a da:  dx = a (da - D), and the slope of the LeakyReLU. */
+/* The slope of the LeakyReLU, and where there is a gate its gradient: x = (s_i + t_j) sigmoid(gate). */
+ALWAYS_INLINE void score_gradients(int64_t heads, const pgcn_i_edge_softmax *args, int64_t row,
+                                   row_links links, float *restrict g) {
+    const float *restrict s = args->score + row * 2 * heads;
+    const float slope = args->slope;
+    float open[PGCN_MOST_HEADS];
+    for (int64_t e = 0; e < links.count; e++) {
+        const int64_t at = (links.first + e) * heads;
+        const float *restrict t = args->score + (links.column[e] * 2 + 1) * heads;
+        if (args->gate) {
+            EACH_CHANNEL_BLOCK(heads, sigmoid_block, open, args->gate + at);
+            for (int64_t h = 0; h < heads; h++) {
+                float sum = s[h] + t[h];
+                float d = g[e * heads + h] * (sum * open[h] > 0.0f ? 1.0f : slope);
+                float gate = d * sum * open[h] * (1.0f - open[h]);
+                float *to = args->gate_gradient + at + h;
+                *to = args->add_gate ? *to + gate : gate;
+                g[e * heads + h] = d * open[h];
+            }
+        } else {
+            INDEPENDENT_ITERATIONS
+            for (int64_t h = 0; h < heads; h++)
+                g[e * heads + h] *= s[h] + t[h] > 0.0f ? 1.0f : slope;
+        }
+    }
+}
+
+/* With a = softmax(x) and D = sum over links of a da:  dx = a (da - D). */
 ALWAYS_INLINE void softmax_row_backward(int64_t heads, const pgcn_i_edge_softmax *args,
                                         int64_t row) {
     const row_links links = links_of(&args->links, row);
-    const float *restrict s = args->score + row * 2 * heads;
     const float *restrict a = args->coefficient + links.first * heads;
     float *restrict g = args->gradient + links.first * heads;
-    const float slope = args->slope;
     float sum[PGCN_MOST_HEADS];
     for (int64_t h = 0; h < heads; h++) sum[h] = 0.0f;
     for (int64_t e = 0; e < links.count; e++)
         for (int64_t h = 0; h < heads; h++)
             sum[h] += __builtin_fabsf(a[e * heads + h]) * g[e * heads + h];
     for (int64_t e = 0; e < links.count; e++) {
-        const float *restrict t = args->score + (links.column[e] * 2 + 1) * heads;
         INDEPENDENT_ITERATIONS
-        for (int64_t h = 0; h < heads; h++) {
-            float factor = s[h] + t[h] > 0.0f ? 1.0f : slope;
-            g[e * heads + h] =
-                factor * (__builtin_fabsf(a[e * heads + h]) * (g[e * heads + h] - sum[h]));
-        }
+        for (int64_t h = 0; h < heads; h++)
+            g[e * heads + h] = __builtin_fabsf(a[e * heads + h]) * (g[e * heads + h] - sum[h]);
     }
+    if (args->score) score_gradients(heads, args, row, links, g);
 }
 
 static void edge_softmax_backward(const pgcn_i_edge_softmax *args, pgcn_i_rows rows) {
@@ -211,6 +256,27 @@ static void link_sum(float *out, int64_t out_c, const float *x, const pgcn_i_lin
         WITH_CONSTANT(links->heads, sum_row, out, from, links_of(links, row),
                       number ? number + begin : NULL, live);
     }
+}
+
+/* ---- products of rows ---------------------------------------------------------------------------------- */
+
+static void link_dots(float *out, const pgcn_i_links *links, const pgcn_i_link_dots *args,
+                      pgcn_i_rows rows) {
+    const int64_t heads = links->heads;
+    for (int64_t i = 0; i < rows.count; i++) {
+        const int64_t row = pgcn_i_row(rows, i) - links->first;
+        const row_links of = links_of(links, row);
+        for (int64_t e = 0; e < of.count; e++) {
+            float *to = out + (of.first + e) * heads;
+            WITH_CONSTANT(args->width, dots_of_heads, to, args->query + row * args->c,
+                          args->key + of.column[e] * args->c, heads);
+            for (int64_t h = 0; h < heads; h++) to[h] *= args->scale;
+        }
+    }
+}
+
+static float dot_of_rows(const float *a, const float *b, int64_t count) {
+    return dot(a, b, count);
 }
 
 /* ---- weighted sums of rows --------------------------------------------------------------------------- */
@@ -250,17 +316,32 @@ ALWAYS_INLINE vec permute(vec v, vec_int lane) {
 #endif
 }
 
+/* Constants of a call: all lanes of a vector belong to one head; coefficients may be negative. */
+typedef struct way_of_heads {
+    bool whole, plain;
+} way_of_heads;
+
 /* What the lanes of a vector are multiplied by; a dropped coefficient counts as 0. */
-ALWAYS_INLINE vec factors(const float *coefficient, const head_map *map, int v, bool whole) {
-    if (whole) return vec_relu(coefficient[map->head[v]] + (vec){0});
+ALWAYS_INLINE vec factors(const float *coefficient, const head_map *map, int v, way_of_heads way) {
+    if (way.whole) {
+        vec one = coefficient[map->head[v]] + (vec){0};
+        return way.plain ? one : vec_relu(one);
+    }
     vec heads = vec_load(coefficient + map->head[v], map->lanes[v]);
-    return permute(vec_relu(heads), map->lane[v]);
+    return permute(way.plain ? heads : vec_relu(heads), map->lane[v]);
+}
+
+/* A dropped coefficient counts as 0. */
+ALWAYS_INLINE float mean_of_heads(const float *coefficient, int64_t heads) {
+    float sum = 0.0f;
+    for (int64_t h = 0; h < heads; h++) sum += coefficient[h] < 0.0f ? 0.0f : coefficient[h];
+    return sum / (float)heads;
 }
 
 ALWAYS_INLINE void attend_block(channel_block block, const pgcn_i_attend *args, pgcn_i_rows rows,
-                                float *packed, bool whole) {
-    const int64_t heads = args->links.heads, ch = block.ch;
-    const head_map map = map_heads(block, heads, args->c / heads);
+                                float *packed, way_of_heads way) {
+    const int64_t heads = args->links.heads, ch = block.ch, apart = args->mean ? 1 : heads;
+    const head_map map = map_heads(block, apart, args->c / apart);
     for (int64_t i = 0; i < rows.count; i++) {
         const int64_t r = pgcn_i_row(rows, i), row = r - args->links.first;
         const row_links links = links_of(&args->links, row);
@@ -270,19 +351,21 @@ ALWAYS_INLINE void attend_block(channel_block block, const pgcn_i_attend *args, 
             const pgcn_node j = links.column[e];
             if (args->live && !args->live[j]) continue;
             const int64_t link = number ? args->links.first_link + number[e] : links.first + e;
-            const float *x = args->x + j * args->c + ch;
+            const float *x = args->x + j * args->x_c + ch;
+            const float *coefficient = args->coefficient + link * heads;
+            const float mean = args->mean ? mean_of_heads(coefficient, heads) : 0.0f;
             KEEP_POINTER(x);
             for (int v = 0; v < block.vectors; v++)
-                sum[v] += factors(args->coefficient + link * heads, &map, v, whole) *
+                sum[v] += factors(args->mean ? &mean : coefficient, &map, v, way) *
                           vec_load(x + v * LANES, block.lanes);
         }
-        float *out = (packed ? packed + i * args->c : args->out + r * args->c) + ch;
+        float *out = (packed ? packed + i * args->out_c : args->out + r * args->out_c) + ch;
         const bool has_self = args->self != 0.0f && !(args->live && !args->live[row]);
         for (int v = 0; v < block.vectors; v++) {
             sum[v] *= args->scale;
             if (has_self)
                 sum[v] +=
-                    args->self * vec_load(args->x + row * args->c + ch + v * LANES, block.lanes);
+                    args->self * vec_load(args->x + row * args->x_c + ch + v * LANES, block.lanes);
             vec_store(out + v * LANES, sum[v], block.lanes);
         }
     }
@@ -294,16 +377,22 @@ ALWAYS_INLINE void link_gradients(int64_t heads, const pgcn_i_attend *args, int6
     const int64_t width = args->c / heads;
     const int64_t *number = args->number + args->links.a->offset[row];
     const row_links links = links_of(&args->links, row);
+    const float scale = args->mean ? args->scale / (float)heads : args->scale;
     float d[PGCN_MOST_HEADS];
     for (int64_t e = 0; e < links.count; e++) {
         const pgcn_node j = links.column[e];
         if (args->live && !args->live[j]) continue;
         const int64_t at = (args->links.first_link + number[e]) * heads;
-        const float *coefficient = args->coefficient + at;
+        const float *coefficient = args->coefficient + at, *x = args->x + j * args->x_c;
         float *gradient = args->gradient + at;
-        WITH_CONSTANT(width, dots_of_heads, d, args->x + j * args->c, own, heads);
+        if (args->mean) {
+            float all = dot(x, own, args->c);
+            for (int64_t h = 0; h < heads; h++) d[h] = all;
+        } else {
+            WITH_CONSTANT(width, dots_of_heads, d, x, own, heads);
+        }
         for (int64_t h = 0; h < heads; h++)
-            d[h] = keep_if(!__builtin_signbit(coefficient[h]), args->scale * d[h]);
+            d[h] = keep_if(!__builtin_signbit(coefficient[h]), scale * d[h]);
         if (args->add)
             for (int64_t h = 0; h < heads; h++) gradient[h] += d[h];
         else
@@ -316,7 +405,7 @@ ALWAYS_INLINE void prefetch_links(const pgcn_i_attend *args, int64_t row) {
     const row_links links = links_of(&args->links, row);
     for (int64_t e = 0; e < links.count; e++)
         for (int64_t ch = 0; ch < args->c; ch += LINE_FLOATS)
-            __builtin_prefetch(args->x + links.column[e] * args->c + ch, 0, 2);
+            __builtin_prefetch(args->x + links.column[e] * args->x_c + ch, 0, 2);
 }
 
 /* Some rows at a time where the next ones are prefetched: as many as have their lines in the cache before they
@@ -324,22 +413,26 @@ ALWAYS_INLINE void prefetch_links(const pgcn_i_attend *args, int64_t row) {
 static void attend(const pgcn_i_attend *args, pgcn_i_rows rows) {
     enum { AHEAD = 8 };
     const pgcn_i_attend a = *args; /* a local copy, which no store can change, stays in registers */
-    const bool whole = a.links.heads == 1 || a.c / a.links.heads % LANES == 0;
+    const bool whole = a.mean || a.links.heads == 1 || a.c / a.links.heads % LANES == 0;
     int64_t step = a.prefetch ? AHEAD : rows.count;
     for (int64_t at = 0; at < rows.count; at += step) {
         int64_t left = rows.count - at, count = left < step ? left : step;
         pgcn_i_rows part = {rows.row ? rows.row + at : NULL, rows.first + at, count};
-        float *packed = a.packed ? a.out + at * a.c : NULL;
+        float *packed = a.packed ? a.out + at * a.out_c : NULL;
         for (int64_t i = at + count; a.prefetch && i < rows.count && i < at + 2 * count; i++)
             prefetch_links(&a, pgcn_i_row(rows, i) - a.links.first);
         for (int64_t i = 0; a.own && i < count; i++) {
             int64_t r = pgcn_i_row(part, i);
             WITH_CONSTANT(a.links.heads, link_gradients, &a, r - a.links.first, a.own + r * a.c);
         }
-        if (whole)
-            EACH_CHANNEL_BLOCK(a.c, attend_block, &a, part, packed, true);
+        if (whole && !a.is_plain)
+            EACH_CHANNEL_BLOCK(a.c, attend_block, &a, part, packed, ((way_of_heads){true, false}));
+        else if (whole)
+            EACH_CHANNEL_BLOCK(a.c, attend_block, &a, part, packed, ((way_of_heads){true, true}));
+        else if (!a.is_plain)
+            EACH_CHANNEL_BLOCK(a.c, attend_block, &a, part, packed, ((way_of_heads){false, false}));
         else
-            EACH_CHANNEL_BLOCK(a.c, attend_block, &a, part, packed, false);
+            EACH_CHANNEL_BLOCK(a.c, attend_block, &a, part, packed, ((way_of_heads){false, true}));
     }
 }
 
@@ -383,6 +476,8 @@ void PGCN_I_ISA(pgcn_i_fill_attention)(pgcn_i_kernels *table) {
     table->head_scores_backward = head_scores_backward;
     table->edge_softmax = edge_softmax;
     table->edge_softmax_backward = edge_softmax_backward;
+    table->link_dots = link_dots;
+    table->dot = dot_of_rows;
     table->link_sum = link_sum;
     table->attend = attend;
     table->elu = elu;

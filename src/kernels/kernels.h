@@ -209,25 +209,37 @@ typedef struct pgcn_i_links {
     int64_t heads;
 } pgcn_i_links;
 
-/* softmax over the links of a row of LeakyReLU(s_i + t_j) */
+/* softmax over the links of a row of LeakyReLU((s_i + t_j) gate), or of what `coefficient` holds before */
 typedef struct pgcn_i_edge_softmax {
     pgcn_i_links links;
-    const float *score; /* [rows of the sample, 2, heads]: s of a row, then t */
+    const float *gate; /* [links, heads] of all samples, before a sigmoid; NULL: 1 */
+    float *gate_gradient;
+    bool add_gate;      /* to what is in gate_gradient; otherwise it is only written */
+    const float *score; /* [rows of the sample, 2, heads]: s of a row, then t; NULL: see above */
     float slope;        /* of the LeakyReLU where it is negative */
     float *coefficient; /* [links, heads] of all samples */
     float *gradient;    /* of the coefficients; becomes that of s_i + t_j */
 } pgcn_i_edge_softmax;
+
+typedef struct pgcn_i_link_dots {
+    const float *query, *key; /* [rows of the sample, heads * width], c floats apart */
+    int64_t c, width;
+    float scale;
+} pgcn_i_link_dots;
 
 /* out[r] = self x[r] + scale sum over links of coefficient x[j], head by head: head h has the columns
  * h c / heads .. of a row */
 typedef struct pgcn_i_attend {
     pgcn_i_links links;
     const int64_t *number; /* of the links where A is a transpose; NULL: as they come */
-    const float *x;        /* [rows of the sample, c] */
-    int64_t c;
+    const float *x;        /* [rows of the sample, c], x_c floats apart */
+    int64_t c, x_c;
     const float *coefficient;
+    bool mean;     /* all heads have all c columns, and the mean of their coefficients counts */
+    bool is_plain; /* coefficients have no mark of dropout: they may be negative */
     float self, scale;
-    float *out; /* row r, or with `packed` the place of r in the list of rows */
+    float *out; /* row r, or with `packed` the place of r in the list of rows; out_c floats apart */
+    int64_t out_c;
     bool packed;
     const uint8_t *live; /* mask: other rows of x count as zero and are not read; or NULL */
     bool prefetch;       /* x does not fit into the cache: prefetch the next row's entries */
@@ -355,6 +367,11 @@ typedef struct pgcn_i_kernels {
                                  int64_t width);
     void (*edge_softmax)(const pgcn_i_edge_softmax *args, pgcn_i_rows rows);
     void (*edge_softmax_backward)(const pgcn_i_edge_softmax *args, pgcn_i_rows rows);
+    /* out of a link (i, j) = scale <query_i, key_j> of every head */
+    void (*link_dots)(float *out, const pgcn_i_links *links, const pgcn_i_link_dots *args,
+                      pgcn_i_rows rows);
+    /* <a, b>, in an order that no instruction set changes */
+    float (*dot)(const float *a, const float *b, int64_t count);
     /* out[i] = the sum of the numbers of all links of row rows[i]; `number` as in pgcn_i_attend, and `live` */
     void (*link_sum)(float *out, int64_t out_c, const float *x, const pgcn_i_links *links,
                      const int64_t *number, const uint8_t *live, pgcn_i_rows rows);

@@ -29,6 +29,12 @@ const pgcn_i_setting pgcn_i_powers = {.key = "powers",
                                       .preset = 2,
                                       .help = "steps along the links"};
 
+const pgcn_i_setting pgcn_i_heads = {.key = "heads",
+                                     .whole = true,
+                                     .low = 1,
+                                     .high = PGCN_MOST_HEADS,
+                                     .preset = 8,
+                                     .help = "heads of attention, which share its channels"};
 const pgcn_i_setting pgcn_i_step_size = {.key = "step",
                                          .low = 1e-6,
                                          .high = 1000,

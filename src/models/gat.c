@@ -9,18 +9,15 @@
  *            mean are the logits
  *   graphs   L x [ y + x W_self + b, norm, ELU ], then the readout
  *
- * W_self is there with self-mix alone: the skip connection that the authors have on PPI. */
+ * W_self is there with self-mix alone: the skip connection that the authors have on PPI.
+ *
+ * SuperGAT (Kim and Oh, "How to Find Your Friendly Neighborhood"), in its form MX: e_ij = LeakyReLU_0.2( (<target_h,
+ * z_i> + <source_h, z_j>) sigmoid(<z_i, z_j>) ), and in every layer a term of the loss that tells links from pairs
+ * of nodes without one by the mean over heads of <z_i, z_j> (nn/ops_pairs.c). */
 #include "models/models.h"
 
 #include <stdio.h>
 
-static const pgcn_i_setting heads_setting = {.key = "heads",
-                                             .whole = true,
-                                             .low = 1,
-                                             .high = PGCN_MOST_HEADS,
-                                             .preset = 8,
-                                             .help =
-                                                 "heads of attention, which share the channels"};
 static const pgcn_i_setting heads_last = {
     .key = "heads-last",
     .whole = true,
@@ -42,8 +39,31 @@ static const pgcn_i_setting dropout_values = {
 enum { LAYER_NAME = 32 };
 static const double SLOPE = 0.2;
 
+/* SuperGAT's. */
+const pgcn_i_setting pgcn_i_edge_loss = {
+    .key = "edge-loss",
+    .low = 0,
+    .high = 1e6,
+    .preset = 4,
+    .help = "weight of the loss that tells links from pairs without one; 0: no such loss"};
+static const pgcn_i_setting edge_sample = {
+    .key = "edge-sample",
+    .low = 0.001,
+    .high = 1,
+    .preset = 0.8,
+    .help = "share of the links that a step learns to tell from other pairs"};
+static const pgcn_i_setting negatives = {.key = "negatives",
+                                         .low = 0,
+                                         .high = 100,
+                                         .preset = 0.5,
+                                         .help = "pairs without a link for each of these links"};
+
+static bool is_super(const pgcn_config *config) {
+    return pgcn_i_network_has(pgcn_i_network_of(config), &pgcn_i_edge_loss);
+}
+
 static int heads_of(const pgcn_config *config, bool output) {
-    return (int)pgcn_i_own_value(config, output ? &heads_last : &heads_setting);
+    return (int)pgcn_i_own_value(config, output ? &heads_last : &pgcn_i_heads);
 }
 
 /* ---- a layer -------------------------------------------------------------------------------------- */
@@ -78,6 +98,17 @@ static void declare(pgcn_i_params *params, const pgcn_config *config, pgcn_i_sha
     if (shape.per_graph) pgcn_i_readout_declare(params, config, shape, config->channels);
 }
 
+static pgcn_i_value *record_link_loss(pgcn_i_tape *tape, const pgcn_config *config,
+                                      const pgcn_i_view *view, pgcn_i_value *z, int heads) {
+    return pgcn_i_op_link_loss(
+        tape, z,
+        (pgcn_i_link_loss){.transition = view->transitions,
+                           .heads = heads,
+                           .weight = pgcn_i_own_value(config, &pgcn_i_edge_loss),
+                           .sample = pgcn_i_own_value(config, &edge_sample),
+                           .negatives = pgcn_i_own_value(config, &negatives)});
+}
+
 /* What a node hears from its neighbours. */
 static pgcn_i_value *record_attention(pgcn_i_tape *tape, const pgcn_config *config,
                                       const pgcn_i_view *view, pgcn_i_value *x, int heads,
@@ -89,11 +120,16 @@ static pgcn_i_value *record_attention(pgcn_i_tape *tape, const pgcn_config *conf
                                   .dropout = pgcn_i_own_value(config, &dropout_attention)};
     pgcn_i_value *z =
         pgcn_i_product_record(tape, config, view, x, pgcn_i_param_named(params, "%sweight", of));
+    if (is_super(config)) z = record_link_loss(tape, config, view, z, heads);
     pgcn_i_value *v = pgcn_i_op_dropout(tape, z, pgcn_i_own_value(config, &dropout_values));
+    pgcn_i_value *gate = is_super(config)
+                             ? pgcn_i_op_link_dots(tape, z, (pgcn_i_dots){.scale = 1}, attention)
+                             : NULL;
     pgcn_i_value *scores =
         pgcn_i_op_head_scores(tape, z, pgcn_i_param_named(params, "%starget", of),
                               pgcn_i_param_named(params, "%ssource", of));
-    return pgcn_i_op_attend(tape, v, pgcn_i_op_edge_softmax(tape, scores, attention), attention);
+    pgcn_i_value *coefficients = pgcn_i_op_edge_softmax(tape, scores, gate, attention);
+    return pgcn_i_op_attend(tape, v, coefficients, attention);
 }
 
 static pgcn_i_value *record_layer(pgcn_i_tape *tape, const pgcn_config *config,
@@ -133,7 +169,7 @@ static pgcn_i_cost cost(const pgcn_config *config) {
     return (pgcn_i_cost){.kept = (3 + norm + values) * config->layers + 2,
                          .squares = 1,
                          .hops = 2,
-                         .links = heads * (config->layers + 1) + 2};
+                         .links = heads * ((is_super(config) ? 2 : 1) * config->layers + 1) + 2};
 }
 
 static pgcn_status check(const pgcn_config *config) {
@@ -152,9 +188,14 @@ static const pgcn_i_ignored ignored[] = {
     PGCN_I_REFUSES("walk", "weighted", "uniform"), PGCN_I_REFUSES("readout", "layers", "linear"),
     {NULL, NULL, NULL}};
 /* clang-format on */
-static const pgcn_i_setting *const own[] = {&heads_setting,   &heads_last,  &dropout_attention,
+static const pgcn_i_setting *const own[] = {&pgcn_i_heads,    &heads_last,  &dropout_attention,
                                             &dropout_values,  &pgcn_i_bias, &pgcn_i_layer_norm,
                                             &pgcn_i_self_mix, NULL};
+
+static const pgcn_i_setting *const own_super[] = {
+    &pgcn_i_heads, &heads_last, &dropout_attention, &dropout_values,    &pgcn_i_edge_loss,
+    &edge_sample,  &negatives,  &pgcn_i_bias,       &pgcn_i_layer_norm, &pgcn_i_self_mix,
+    NULL};
 
 const pgcn_i_network pgcn_i_gat = {.name = "gat",
                                    .about = "attention over neighbours, in several heads",
@@ -167,3 +208,16 @@ const pgcn_i_network pgcn_i_gat = {.name = "gat",
                                    .hidden_from = 3,
                                    .ignored = ignored,
                                    .own = own};
+
+const pgcn_i_network pgcn_i_supergat = {
+    .name = "supergat",
+    .about = "attention that also learns to tell links from other pairs",
+    .declare = declare,
+    .record = record,
+    .cost = cost,
+    .check = check,
+    .why_ignored = ", which learns what neighbours count",
+    .links = true,
+    .hidden_from = 3,
+    .ignored = ignored,
+    .own = own_super};

@@ -12,7 +12,8 @@
 /* A line for each file of this room. Models are stored by name: the order is that of help texts. */
 extern const pgcn_i_network pgcn_i_pathgcn, pgcn_i_gin, pgcn_i_mlp, pgcn_i_gcn, pgcn_i_sgc,
     pgcn_i_cheb, pgcn_i_appnp, pgcn_i_gcnii, pgcn_i_gcnii_star, pgcn_i_sage, pgcn_i_jknet,
-    pgcn_i_incep, pgcn_i_gat, pgcn_i_egnn, pgcn_i_pde_gcn_d, pgcn_i_pde_gcn_h, pgcn_i_pde_gcn_m;
+    pgcn_i_incep, pgcn_i_gat, pgcn_i_supergat, pgcn_i_grand, pgcn_i_egnn, pgcn_i_pde_gcn_d,
+    pgcn_i_pde_gcn_h, pgcn_i_pde_gcn_m;
 /* clang-format off */
 static const pgcn_i_network *const networks[] = {
     &pgcn_i_pathgcn,
@@ -28,6 +29,8 @@ static const pgcn_i_network *const networks[] = {
     &pgcn_i_jknet,
     &pgcn_i_incep,
     &pgcn_i_gat,
+    &pgcn_i_supergat,
+    &pgcn_i_grand,
     &pgcn_i_egnn,
     &pgcn_i_pde_gcn_d,
     &pgcn_i_pde_gcn_h,
@@ -94,7 +97,7 @@ static void add_buffer(pgcn_i_params *params, int64_t features, const char *name
 }
 
 /* Operations, at most: of everything around the layers, of a layer, and of a parameter. */
-enum { MOST_OF_ENDS = 24, MOST_OF_LAYER = 8, MOST_OF_PARAM = 4 };
+enum { MOST_OF_ENDS = 24, MOST_OF_LAYER = 32, MOST_OF_PARAM = 4 };
 
 int pgcn_i_network_ops(const pgcn_config *config, const pgcn_i_params *params) {
     return MOST_OF_ENDS + MOST_OF_LAYER * config->layers + MOST_OF_PARAM * params->count;

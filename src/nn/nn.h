@@ -383,6 +383,9 @@ pgcn_i_value *pgcn_i_op_max(pgcn_i_tape *tape, pgcn_i_value *a, pgcn_i_value *b)
 pgcn_i_value *pgcn_i_op_dropout(pgcn_i_tape *tape, pgcn_i_value *x, double rate);
 /* a + b, row by row; two values, not the same one twice */
 pgcn_i_value *pgcn_i_op_add(pgcn_i_tape *tape, pgcn_i_value *a, pgcn_i_value *b);
+/* a + share b, alike */
+pgcn_i_value *pgcn_i_op_add_share(pgcn_i_tape *tape, pgcn_i_value *a, pgcn_i_value *b,
+                                  double share);
 pgcn_i_value *pgcn_i_op_drop_rows(pgcn_i_tape *tape, pgcn_i_value *x, double rate);
 /* gamma, beta may be NULL (no affine part) */
 pgcn_i_value *pgcn_i_op_batch_norm(pgcn_i_tape *tape, pgcn_i_value *x, pgcn_i_param *gamma,
@@ -431,13 +434,24 @@ typedef struct pgcn_i_attention {
     int heads;
     double slope;   /* of the LeakyReLU where it is negative */
     double dropout; /* of coefficients */
+    bool mean;      /* all heads weigh all columns, and the mean of their coefficients counts */
+    double self;    /* attend: + self v_i */
 } pgcn_i_attention;
 /* [rows, 2 heads]: <z_h, target_h> of every head, then <z_h, source_h>; both parameters [heads, c / heads] */
 pgcn_i_value *pgcn_i_op_head_scores(pgcn_i_tape *tape, pgcn_i_value *z, pgcn_i_param *target,
                                     pgcn_i_param *source);
-/* [links, heads]: the softmax over the links (i, j) of row i of LeakyReLU(target score of i + source score of j) */
-pgcn_i_value *pgcn_i_op_edge_softmax(pgcn_i_tape *tape, pgcn_i_value *scores,
+/* [links, heads]: the softmax over the links (i, j) of row i of LeakyReLU(target score of i + source score of j);
+ * with a gate [links, heads] their sum is multiplied by sigmoid(gate) before */
+pgcn_i_value *pgcn_i_op_edge_softmax(pgcn_i_tape *tape, pgcn_i_value *scores, pgcn_i_value *gate,
                                      pgcn_i_attention attention);
+/* [links, heads]: scale <x_i, x_j> of each head's columns, or the softmax over the links of row i; `apart`: of the
+ * first half of the columns of row i with the second half of those of row j */
+typedef struct pgcn_i_dots {
+    double scale;
+    bool apart, softmax;
+} pgcn_i_dots;
+pgcn_i_value *pgcn_i_op_link_dots(pgcn_i_tape *tape, pgcn_i_value *x, pgcn_i_dots dots,
+                                  pgcn_i_attention attention);
 /* y_i = sum over the links (i, j) of coefficient v_j, of what dropout has left */
 pgcn_i_value *pgcn_i_op_attend(pgcn_i_tape *tape, pgcn_i_value *v, pgcn_i_value *coefficients,
                                pgcn_i_attention attention);
@@ -454,6 +468,22 @@ pgcn_i_value *pgcn_i_op_flux(pgcn_i_tape *tape, pgcn_i_value *p,
  * (1 - b) h) and u = h^2 / (b + (1 - b) h); v may be NULL: 0. m [1] is learnt */
 pgcn_i_value *pgcn_i_op_momentum(pgcn_i_tape *tape, pgcn_i_value *z, pgcn_i_value *v,
                                  pgcn_i_param *m, double h);
+
+/* sigmoid(rate) d + source x; both parameters [1] are learnt */
+pgcn_i_value *pgcn_i_op_drift(pgcn_i_tape *tape, pgcn_i_value *d, pgcn_i_value *x,
+                              pgcn_i_param *rate, pgcn_i_param *source);
+
+/* ops_pairs.c: z as it is, and a term of the loss of a training: weight times the mean binary cross-entropy of
+ * <z_u, z_v> / heads as the logit of "v is linked from u", over a share of the links and some pairs that are not
+ * linked, drawn anew in every step. Inference has no such operation. */
+typedef struct pgcn_i_link_loss {
+    const pgcn_i_transition *transition;
+    int heads;
+    double weight;
+    double sample;    /* share of the links */
+    double negatives; /* pairs without a link, for each link of that share */
+} pgcn_i_link_loss;
+pgcn_i_value *pgcn_i_op_link_loss(pgcn_i_tape *tape, pgcn_i_value *z, pgcn_i_link_loss loss);
 
 /* ---- losses (loss.c): not on the tape; they write the gradient of its last value ----------- */
 

@@ -1,8 +1,12 @@
-/* Attention over links (GAT), in three operations:
+/* Attention over links, in three operations (GAT)
  *
  *   head scores    s_i = <z_i, target>,  t_j = <z_j, source>            of every head, [rows, 2 heads]
  *   edge softmax   a_ij = softmax over j of LeakyReLU(s_i + t_j)        [links, heads]
  *   attend         y_i = sum over j of a_ij v_j
+ *
+ * by products of rows in place of sums of scores, or as a gate beside them (SuperGAT, GRAND)
+ *
+ *   link dots      <q_i, k_j>, or its softmax over j                    [links, heads]
  *
  * and what networks of attention have besides: ELU and the mean over heads.
  *
@@ -10,7 +14,8 @@
  * gathers the rows g_i. There dv_j = sum_i a_ij g_i, and da_ij = <g_i, v_j> goes to the place of its link in
  * `exact`, which nobody else writes (`link_t` says where). The softmax turns da into the gradient of s_i + t_j,
  * in the same array, row by row; its sum over the links of row i is ds_i, and over the transposed list of row j
- * dt_j. Rows that do not matter (live.c) have links that do not matter. */
+ * dt_j. Products are alike: dq_i = sum_j dx_ij k_j over the links of row i, dk_j = sum_i dx_ij q_i over the
+ * transposed list. Rows that do not matter (live.c) have links that do not matter. */
 #include "nn/ops.h"
 
 #include <string.h>
@@ -81,6 +86,30 @@ static const uint8_t *live_of_sample(const pgcn_i_live *live, pgcn_i_links links
     return live ? live->flag + links.first : NULL;
 }
 
+/* An operation whose result are the links of a view. */
+static pgcn_i_op *record_links(pgcn_i_tape *tape, const pgcn_i_kind *kind, pgcn_i_value *x,
+                               pgcn_i_value *second, const pgcn_i_attention *attention) {
+    const pgcn_i_csr *exact = attention->transition->exact;
+    return pgcn_i_tape_op(
+        tape, kind,
+        (pgcn_i_ports){.in = {x, second},
+                       .rows = exact->offset[exact->rows] * attention->transition->samples,
+                       .cols = attention->heads,
+                       .links = true});
+}
+
+/* Row by row of what matters, before the backward pass of rows. */
+static void run_rows_of_links(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_task task) {
+    pgcn_i_blocks blocks = pgcn_i_blocks_of(op->live_out ? op->live_out->count : op->in[0]->rows);
+    pgcn_i_run(tape, op, blocks, blocks.count, 0, task);
+}
+static pgcn_i_rows rows_of_task(const pgcn_i_job *job, int64_t task) {
+    const pgcn_i_live *live = job->op->live_out;
+    int64_t begin = pgcn_i_block_begin(job->blocks, task);
+    return (pgcn_i_rows){live ? live->row + begin : NULL, begin,
+                         pgcn_i_block_end(job->blocks, task) - begin};
+}
+
 /* ---- edge softmax ------------------------------------------------------------------------------------ */
 
 static pgcn_i_edge_softmax softmax_of(const pgcn_i_op *op, pgcn_i_rows rows) {
@@ -88,6 +117,9 @@ static pgcn_i_edge_softmax softmax_of(const pgcn_i_op *op, pgcn_i_rows rows) {
     pgcn_i_links links = sample_links(attention, attention->transition->exact, rows);
     return (pgcn_i_edge_softmax){.links = links,
                                  .score = op->in[0]->data + links.first * op->in[0]->cols,
+                                 .gate = op->in[1] ? op->in[1]->data : NULL,
+                                 .gate_gradient = op->in[1] ? op->in[1]->grad : NULL,
+                                 .add_gate = op->add_in[1],
                                  .slope = (float)attention->slope,
                                  .coefficient = op->out->data,
                                  .gradient = op->out->grad};
@@ -124,9 +156,7 @@ static void softmax_task(void *context, int64_t task, int worker) {
     const pgcn_i_job *job = context;
     const pgcn_i_op *op = job->op;
     const pgcn_i_attention *attention = op->state;
-    int64_t begin = pgcn_i_block_begin(job->blocks, task);
-    pgcn_i_rows rows = {op->live_out ? op->live_out->row + begin : NULL, begin,
-                        pgcn_i_block_end(job->blocks, task) - begin};
+    pgcn_i_rows rows = rows_of_task(job, task);
     for (int64_t i = 0; i < rows.count;) {
         pgcn_i_rows part = pgcn_i_rows_of_sample(attention->transition, rows, i);
         pgcn_i_edge_softmax args = softmax_of(op, part);
@@ -136,8 +166,7 @@ static void softmax_task(void *context, int64_t task, int worker) {
 }
 
 static void softmax_backward_all(pgcn_i_tape *tape, pgcn_i_op *op) {
-    pgcn_i_blocks blocks = pgcn_i_blocks_of(op->live_out ? op->live_out->count : op->in[0]->rows);
-    pgcn_i_run(tape, op, blocks, blocks.count, 0, softmax_task);
+    run_rows_of_links(tape, op, softmax_task);
 }
 
 /* The gradients of both scores of the rows of one sample. A row that does not matter has no ds. */
@@ -177,21 +206,142 @@ static const pgcn_i_kind softmax_kind = {.name = "softmax over links",
                                          .backward_rows = softmax_backward_rows,
                                          .backward_reads_in = true,
                                          .backward_reads_out = true,
+                                         .backward_reads_second = true,
                                          .reach = links_reach};
 
-pgcn_i_value *pgcn_i_op_edge_softmax(pgcn_i_tape *tape, pgcn_i_value *scores,
+pgcn_i_value *pgcn_i_op_edge_softmax(pgcn_i_tape *tape, pgcn_i_value *scores, pgcn_i_value *gate,
                                      pgcn_i_attention attention) {
     if (tape->status != PGCN_OK) return NULL;
-    const pgcn_i_csr *exact = attention.transition->exact;
-    pgcn_i_op *op = pgcn_i_tape_op(
-        tape, &softmax_kind,
-        (pgcn_i_ports){.in = {scores},
-                       .rows = exact->offset[exact->rows] * attention.transition->samples,
-                       .cols = attention.heads,
-                       .links = true});
+    pgcn_i_op *op = record_links(tape, &softmax_kind, scores, gate, &attention);
     if (!op) return NULL;
     if (!tape->with_grad) attention.dropout = 0; /* inference keeps everything */
     *(pgcn_i_attention *)op->state = attention;
+    return op->out;
+}
+
+/* ---- products of rows -------------------------------------------------------------------------------- */
+
+typedef struct dots_state {
+    pgcn_i_attention attention; /* comes first: see links_reach */
+    pgcn_i_dots dots;
+} dots_state;
+
+/* Queries and keys are the same columns, or the first and the second half of them. */
+static int64_t columns_of(const pgcn_i_op *op) {
+    bool apart = ((const dots_state *)op->state)->dots.apart;
+    return apart ? op->in[0]->cols / 2 : op->in[0]->cols;
+}
+static int64_t first_key(const pgcn_i_op *op) {
+    return op->in[0]->cols - columns_of(op);
+}
+
+static pgcn_i_edge_softmax dots_softmax(const pgcn_i_op *op, pgcn_i_links links) {
+    return (pgcn_i_edge_softmax){
+        .links = links, .coefficient = op->out->data, .gradient = op->out->grad};
+}
+
+static void dots_forward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, int worker) {
+    (void)worker;
+    const dots_state *state = op->state;
+    const pgcn_i_transition *transition = state->attention.transition;
+    int64_t c = op->in[0]->cols;
+    for (int64_t i = 0; i < rows.count;) {
+        pgcn_i_rows part = pgcn_i_rows_of_sample(transition, rows, i);
+        pgcn_i_links links = sample_links(&state->attention, transition->exact, part);
+        const float *x = op->in[0]->data + links.first * c;
+        pgcn_i_link_dots args = {.query = x,
+                                 .key = x + first_key(op),
+                                 .c = c,
+                                 .width = columns_of(op) / links.heads,
+                                 .scale = (float)state->dots.scale};
+        tape->kernels->link_dots(op->out->data, &links, &args, part);
+        pgcn_i_edge_softmax softmax = dots_softmax(op, links);
+        if (state->dots.softmax) tape->kernels->edge_softmax(&softmax, part);
+        i += part.count;
+    }
+}
+
+static void dots_softmax_task(void *context, int64_t task, int worker) {
+    (void)worker;
+    const pgcn_i_job *job = context;
+    const dots_state *state = job->op->state;
+    pgcn_i_rows rows = rows_of_task(job, task);
+    for (int64_t i = 0; i < rows.count;) {
+        pgcn_i_rows part = pgcn_i_rows_of_sample(state->attention.transition, rows, i);
+        pgcn_i_edge_softmax args = dots_softmax(
+            job->op, sample_links(&state->attention, state->attention.transition->exact, part));
+        job->tape->kernels->edge_softmax_backward(&args, part);
+        i += part.count;
+    }
+}
+
+static void dots_backward_all(pgcn_i_tape *tape, pgcn_i_op *op) {
+    if (((const dots_state *)op->state)->dots.softmax)
+        run_rows_of_links(tape, op, dots_softmax_task);
+}
+
+/* out[i] = scale times the sum over the links of a row, of `exact` or of its transpose, of dx times columns of x. */
+static void sum_of_rows(const pgcn_i_tape *tape, const pgcn_i_op *op, pgcn_i_rows rows,
+                        bool transposed, float *out) {
+    const dots_state *state = op->state;
+    const pgcn_i_transition *transition = state->attention.transition;
+    pgcn_i_links links =
+        sample_links(&state->attention, transposed ? transition->exact_t : transition->exact, rows);
+    int64_t c = op->in[0]->cols;
+    const uint8_t *live = live_of_sample(op->live_out, links);
+    pgcn_i_attend args = {.links = links,
+                          .number = transposed ? transition->link_t : NULL,
+                          .x = op->in[0]->data + links.first * c + (transposed ? 0 : first_key(op)),
+                          .x_c = c,
+                          .c = columns_of(op),
+                          .coefficient = op->out->grad,
+                          .is_plain = true,
+                          .scale = (float)state->dots.scale,
+                          .packed = true,
+                          .out_c = c,
+                          .live = transposed ? live : NULL};
+    for (int64_t i = 0, run; i < rows.count; i += run) {
+        run = transposed || !live ? rows.count : 1;
+        args.out = out + i * c;
+        if (run == 1 && live && !transposed && !live[pgcn_i_row(rows, i) - links.first])
+            memset(args.out, 0, (size_t)args.c * sizeof *out);
+        else
+            tape->kernels->attend(
+                &args, (pgcn_i_rows){rows.row ? rows.row + i : NULL, rows.first + i, run});
+    }
+}
+
+static void dots_backward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_backward_tile tile) {
+    const dots_state *state = op->state;
+    int64_t c = op->in[0]->cols;
+    float *other = pgcn_i_tile(tape, tile.worker);
+    for (int64_t i = 0; i < tile.rows.count;) {
+        pgcn_i_rows part = pgcn_i_rows_of_sample(state->attention.transition, tile.rows, i);
+        float *dx = tile.dx + i * c;
+        sum_of_rows(tape, op, part, false, dx);
+        sum_of_rows(tape, op, part, true, state->dots.apart ? dx + first_key(op) : other);
+        if (!state->dots.apart) tape->kernels->scale(dx, 1.0f, other, 0, part.count * c, true);
+        i += part.count;
+    }
+}
+
+static const pgcn_i_kind dots_kind = {.name = "products along links",
+                                      .needs = PGCN_I_NEEDS_VISITED,
+                                      .state_bytes = sizeof(dots_state),
+                                      .forward_rows = dots_forward,
+                                      .backward_all = dots_backward_all,
+                                      .backward_rows = dots_backward,
+                                      .backward_reads_in = true,
+                                      .backward_reads_out = true,
+                                      .reach = links_reach};
+
+pgcn_i_value *pgcn_i_op_link_dots(pgcn_i_tape *tape, pgcn_i_value *x, pgcn_i_dots dots,
+                                  pgcn_i_attention attention) {
+    if (tape->status != PGCN_OK) return NULL;
+    pgcn_i_op *op = record_links(tape, &dots_kind, x, NULL, &attention);
+    if (!op) return NULL;
+    *(dots_state *)op->state = (dots_state){.attention = attention, .dots = dots};
+    pgcn_i_tape_need(tape, 0, PGCN_BLOCK_ROWS * x->cols);
     return op->out;
 }
 
@@ -201,6 +351,10 @@ static pgcn_i_attend attend_of(const pgcn_i_op *op, pgcn_i_links links) {
     const pgcn_i_attention *attention = op->state;
     return (pgcn_i_attend){.links = links,
                            .c = op->out->cols,
+                           .x_c = op->out->cols,
+                           .out_c = op->out->cols,
+                           .mean = attention->mean,
+                           .self = (float)attention->self,
                            .coefficient = op->in[1]->data,
                            .scale = attention->dropout > 0 ? pgcn_i_drop_scale(attention->dropout)
                                                            : 1.0f,

@@ -498,37 +498,51 @@ double pgcn_i_op_dropout_rate(const pgcn_i_op *op) {
     return op->kind == &linear_relu_kind ? ((const linear_state *)op->state)->rate : 0;
 }
 
-/* ---- sum of two ------------------------------------------------------------------------------ */
+/* ---- a + share b ------------------------------------------------------------------------------ */
+
+typedef struct add_state {
+    float share;
+} add_state;
 
 static void add_forward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, int worker) {
     (void)worker;
+    float share = ((const add_state *)op->state)->share;
     int64_t c = op->out->cols;
     for (int64_t i = 0; i < rows.count; i++) {
         int64_t at = pgcn_i_row(rows, i) * c;
         memcpy(op->out->data + at, op->in[0]->data + at, (size_t)c * sizeof *op->out->data);
-        tape->kernels->scale(op->out->data, 1.0f, op->in[1]->data, at, at + c, true);
+        tape->kernels->scale(op->out->data, share, op->in[1]->data, at, at + c, true);
     }
 }
 
 static void add_backward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_backward_tile tile) {
     const pgcn_i_rows rows = tile.rows;
+    float share = ((const add_state *)op->state)->share;
     int64_t c = op->out->cols;
     for (int64_t i = 0; i < rows.count; i++)
-        tape->kernels->scale(op->in[1]->grad + pgcn_i_row(rows, i) * c, 1.0f, tile.g + i * c, 0, c,
+        tape->kernels->scale(op->in[1]->grad + pgcn_i_row(rows, i) * c, share, tile.g + i * c, 0, c,
                              op->add_in[1]);
     memcpy(tile.dx, tile.g, (size_t)(rows.count * c) * sizeof *tile.dx);
 }
 
 static const pgcn_i_kind add_kind = {.name = "sum",
                                      .needs = PGCN_I_NEEDS_ROW,
+                                     .state_bytes = sizeof(add_state),
                                      .forward_rows = add_forward,
                                      .backward_rows = add_backward};
 
-pgcn_i_value *pgcn_i_op_add(pgcn_i_tape *tape, pgcn_i_value *a, pgcn_i_value *b) {
+pgcn_i_value *pgcn_i_op_add_share(pgcn_i_tape *tape, pgcn_i_value *a, pgcn_i_value *b,
+                                  double share) {
     if (tape->status != PGCN_OK) return NULL;
     pgcn_i_op *op = pgcn_i_tape_op(tape, &add_kind,
                                    (pgcn_i_ports){.in = {a, b}, .rows = a->rows, .cols = a->cols});
-    return op ? op->out : NULL;
+    if (!op) return NULL;
+    ((add_state *)op->state)->share = (float)share;
+    return op->out;
+}
+
+pgcn_i_value *pgcn_i_op_add(pgcn_i_tape *tape, pgcn_i_value *a, pgcn_i_value *b) {
+    return pgcn_i_op_add_share(tape, a, b, 1);
 }
 
 /* ---- the larger of two ------------------------------------------------------------------------ */

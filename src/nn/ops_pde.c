@@ -1,6 +1,7 @@
-/* Operations of networks that are steps in time of a differential equation on the graph (PDE-GCN).
+/* Operations of networks that are steps in time of a differential equation on the graph (PDE-GCN, GRAND).
  *
  *   flux       q_i = sum_{(i,j)} w s(w (p_i - p_j)) - sum_{(j,i)} w s(w (p_j - p_i)),   w = T_ij, T_ji
+ *   drift      y = sigmoid(rate) d + source x
  *   momentum   y = r v - u z,   b = sigmoid(m), r = b / (b + (1 - b) h), u = h^2 / (b + (1 - b) h)
  *
  * flux is G^T s(G p): a difference along each entry of T, a nonlinearity, and back to the nodes. K of PDE-GCN is
@@ -163,5 +164,64 @@ pgcn_i_value *pgcn_i_op_momentum(pgcn_i_tape *tape, pgcn_i_value *z, pgcn_i_valu
     if (!op) return NULL;
     ((momentum_state *)op->state)->h = h;
     op->partial_floats = 1;
+    return op->out;
+}
+
+/* ---- drift -------------------------------------------------------------------------------------- */
+
+typedef struct drift_state {
+    float rate, source; /* of this pass: sigmoid(rate), source */
+} drift_state;
+
+static void drift_refresh(pgcn_i_tape *tape, pgcn_i_op *op) {
+    drift_state *state = op->state;
+    double rate = (double)*pgcn_i_value_of(tape->params, op->param[0]);
+    state->rate = (float)(1 / (1 + exp(-rate)));
+    state->source = *pgcn_i_value_of(tape->params, op->param[1]);
+}
+
+static void drift_forward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, int worker) {
+    (void)worker;
+    const drift_state *state = op->state;
+    int64_t c = op->out->cols, together = rows.row ? 1 : rows.count;
+    for (int64_t i = 0; i < rows.count; i += together) {
+        int64_t begin = pgcn_i_row(rows, i) * c, end = begin + together * c;
+        tape->kernels->scale(op->out->data, state->rate, op->in[0]->data, begin, end, false);
+        tape->kernels->scale(op->out->data, state->source, op->in[1]->data, begin, end, true);
+    }
+}
+
+/* With s = sigmoid(rate):  dd = s g;  dx (= or +=) source g;  drate += s (1 - s) <g, d>;  dsource += <g, x>. */
+static void drift_backward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_backward_tile tile) {
+    const drift_state *state = op->state;
+    int64_t c = op->out->cols;
+    for (int64_t i = 0; i < tile.rows.count; i++) {
+        int64_t at = pgcn_i_row(tile.rows, i) * c;
+        const float *g = tile.g + i * c;
+        tile.partial[0] +=
+            state->rate * (1.0f - state->rate) * tape->kernels->dot(g, op->in[0]->data + at, c);
+        tile.partial[1] += tape->kernels->dot(g, op->in[1]->data + at, c);
+        tape->kernels->scale(op->in[1]->grad + at, state->source, g, 0, c, op->add_in[1]);
+        tape->kernels->scale(tile.dx + i * c, state->rate, g, 0, c, false);
+    }
+}
+
+static const pgcn_i_kind drift_kind = {.name = "drift",
+                                       .needs = PGCN_I_NEEDS_ROW,
+                                       .state_bytes = sizeof(drift_state),
+                                       .refresh = drift_refresh,
+                                       .forward_rows = drift_forward,
+                                       .backward_rows = drift_backward,
+                                       .backward_reads_in = true,
+                                       .backward_reads_second = true};
+
+pgcn_i_value *pgcn_i_op_drift(pgcn_i_tape *tape, pgcn_i_value *d, pgcn_i_value *x,
+                              pgcn_i_param *rate, pgcn_i_param *source) {
+    if (tape->status != PGCN_OK) return NULL;
+    pgcn_i_op *op = pgcn_i_tape_op(
+        tape, &drift_kind,
+        (pgcn_i_ports){.in = {d, x}, .param = {rate, source}, .rows = d->rows, .cols = d->cols});
+    if (!op) return NULL;
+    op->partial_floats = 2;
     return op->out;
 }

@@ -102,6 +102,10 @@ static bool has_nothing_hidden(const pgcn_i_usage *u) {
 static bool classifies_graphs(const pgcn_i_usage *u) {
     return u->task == PGCN_TASK_GRAPH;
 }
+static bool has_no_edge_loss(const pgcn_i_usage *u) {
+    return pgcn_i_network_has(pgcn_i_network_of(u->config), &pgcn_i_edge_loss) &&
+           !pgcn_i_own_yes(u->config, &pgcn_i_edge_loss);
+}
 /* A residual has the columns of the layer that it is mixed with: the first and the last have others. */
 static bool has_nothing_to_mix(const pgcn_i_usage *u) {
     int from = pgcn_i_network_of(u->config)->residual_from - (u->task == PGCN_TASK_GRAPH);
@@ -162,6 +166,7 @@ static const reason
     nothing_mixed = {has_nothing_to_mix, "no layer has as many columns as the one before it", "raise layers"},
     only_layer = {is_first_and_last, "the last layer is the first one too, and has dropout", "set layers to at least 2"},
     last_heads = {is_first_and_last, "the only layer is the last one, whose heads are heads-last", "set layers to at least 2"},
+    no_edge_loss = {has_no_edge_loss, "edge-loss is 0", "set edge-loss"},
     nodes = {classifies_nodes, "nodes are classified, not graphs", ""},
     graphs = {classifies_graphs, "graphs are classified, by a readout after the last layer", ""},
     undirected = {has_no_direction, "the graph is undirected", "load it as NAME:directed"},
@@ -197,6 +202,7 @@ static const struct rule {
     {"dropout", &last_dropout, "0"}, {"dropout-hidden", &nothing_hidden, "0"}, {"dropout-last", &only_layer, "-1"},
     {"paths-per-layer", &one_layer, "no"},
     {"readout", &nodes, NULL}, {"heads-last", &graphs, NULL}, {"heads", &last_heads, NULL},
+    {"edge-sample", &no_edge_loss, NULL}, {"negatives", &no_edge_loss, NULL},
     {"batch", &one_graph, "0"}, {"steps", &one_graph, "0"},
     {"samples", &equal_samples, "1"},
     {"temperature", &not_compared, NULL}, {"consistency-ramp", &not_compared, "0"},

@@ -21,7 +21,7 @@ from networks import Peer
 
 TOLERANCE, ZERO = 1e-4, 0.1
 LONELY = "sbm:nodes=120,degree=2,features=9,classes=3"  # some nodes have no edge
-NO_EDGE_WEIGHTS = ("mlp", "sage", "gin", "gat")  # SAGEConv and GINConv know none
+NO_EDGE_WEIGHTS = ("mlp", "sage", "gin", "gat", "supergat", "grand")  # SAGEConv and GINConv know none
 
 CASES = {
     "mlp": ["layers=1", "layers=2", "layers=3 bias=no", "layers=3 batch-norm=yes", "layers=3 layer-norm=yes"],
@@ -51,6 +51,10 @@ CASES = {
     "pde-gcn-d": ["layers=1", "layers=4 step=0.5", "layers=3 step=0.3 activation=relu bias=no"],
     "pde-gcn-h": ["layers=1 activation=relu", "layers=5 step=0.4"],
     "pde-gcn-m": ["layers=1 step=2", "layers=5 step=0.5", "layers=3 activation=relu bias=no"],
+    "supergat": ["layers=1 heads-last=3 edge-loss=0", "layers=2 heads=2 edge-loss=0",
+                 "layers=3 heads=4 heads-last=2 self-mix=yes edge-loss=0"],
+    "grand": ["layers=1 integrator=euler heads=2 attention-channels=4", "layers=3 step=0.5 heads=4 attention-channels=8",
+              "layers=2 step=0.7 attention=recomputed heads=1 attention-channels=6"],
     "gin": ["layers=1", "layers=3", "layers=2 eps=0.5"],
     "pathgcn": ["layers=2 path-length=4", "layers=3 path-length=3 scaling=walk residual=previous",
                 "layers=2 path-length=3 batch-norm=yes residual=none", "layers=2 path-length=5 self-loops=no"],

@@ -238,19 +238,60 @@ class Peer:
         return self.propagation(w, self.weight.get("classifier.bias"))(joined)
 
     def gat(self):
+        def conv(w, target, source, last):
+            conv = put(pyg.GATConv(w.shape[0], target.shape[1], target.shape[0], concat=not last, bias=False),
+                       att_dst=target[None], att_src=source[None])
+            put(conv.lin, weight=w.t())
+            return conv
+        return self.attention(conv)
+
+    def supergat(self):
+        def conv(w, target, source, last):
+            conv = put(pyg.SuperGATConv(w.shape[0], target.shape[1], target.shape[0], concat=not last, bias=False,
+                                        attention_type="MX"), att_r=target[None], att_l=source[None])
+            put(conv.lin, weight=w.t())
+            return conv
+        return self.attention(conv)
+
+    def attention(self, conv):
         h = self.x
         for l in range(self.layers):
             of, last = f"layers.{l}.", l == self.layers - 1
             w, target, source = (self.weight[of + name] for name in ("weight", "target", "source"))
             own, bias = self.weight.get(of + "self.weight"), self.weight.get(of + "bias")
-            conv = put(pyg.GATConv(w.shape[0], target.shape[1], target.shape[0], concat=not last, bias=False),
-                       att_dst=target[None], att_src=source[None])
-            put(conv.lin, weight=w.t())
-            y = conv(h, self.edges)
+            y = conv(w, target, source, last)(h, self.edges)
             y = y if own is None else y + h @ own
             y = self.norm(of, y if bias is None else y + bias)
             h = y if last else F.elu(y)
         return h
+
+    def grand(self):
+        """There is no layer: the authors' equation with dense attention, masked where there is no link."""
+        heads, h = int(self.config["heads"]), float(self.config["step"])
+        edges, _ = add_self_loops(self.edges, num_nodes=len(self.x))
+        absent = torch.ones(len(self.x), len(self.x), dtype=torch.bool)
+        absent[edges[1], edges[0]] = False
+
+        def attention(x):
+            q, k = (part.unflatten(1, (heads, -1)).transpose(0, 1) for part in self.linear("attention.", x).chunk(2, 1))
+            scores = q @ k.transpose(1, 2) / math.sqrt(q.shape[2])
+            return scores.masked_fill(absent, -math.inf).softmax(2).mean(0)
+
+        def slope(x):
+            a = fixed if self.config["attention"] == "fixed" else attention(x)
+            return torch.sigmoid(self.weight["rate"]) * (a @ x - x) + self.weight["source"] * x0
+
+        x = x0 = self.linear("embed.", self.x)
+        fixed = attention(x0)
+        for _ in range(self.layers):
+            k1 = slope(x)
+            if self.config["integrator"] == "euler":
+                x = x + h * k1
+                continue
+            k2 = slope(x + h / 2 * k1)
+            k3 = slope(x + h / 2 * k2)
+            x = x + h / 6 * (k1 + 2 * k2 + 2 * k3 + slope(x + h * k3))
+        return self.linear("classifier.", F.relu(x))
 
     def incep(self):
         first = self.conv("input.", self.x)

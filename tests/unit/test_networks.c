@@ -368,17 +368,26 @@ static matrix elu(matrix y) {
     return z;
 }
 
+static double head_product(matrix z, int64_t i, int64_t j, int64_t first, int64_t count) {
+    double sum = 0;
+    for (int64_t ch = first; ch < first + count; ch++)
+        sum += z.at[i * z.cols + ch] * z.at[j * z.cols + ch];
+    return sum;
+}
+
 /* The row of attention of node i in head h, over all nodes: 0 where T is. */
 static void attention_row(const reference *r, matrix z, int64_t i, int64_t h, const char *of,
                           double *out) {
     matrix target = param(r, of, "target"), source = param(r, of, "source");
     int64_t width = target.cols;
+    bool is_gated = strcmp(pgcn_i_network_of(&r->net->config)->name, "supergat") == 0;
     double sum = 0;
     for (int64_t j = 0; j < z.rows; j++) {
         double e = 0;
         for (int64_t ch = 0; ch < width; ch++)
             e += target.at[h * width + ch] * z.at[i * z.cols + h * width + ch] +
                  source.at[h * width + ch] * z.at[j * z.cols + h * width + ch];
+        if (is_gated) e /= 1 + exp(-head_product(z, i, j, h * width, width));
         out[j] = r->t.at[i * z.rows + j] > 0 ? exp(e > 0 ? e : 0.2 * e) : 0;
         sum += out[j];
     }
@@ -419,6 +428,54 @@ static matrix gat(const reference *r) {
     return h;
 }
 
+/* The mean over heads of softmax(q k^T / sqrt(columns)), where T has an entry. */
+static matrix grand_attention(const reference *r, matrix x) {
+    matrix qk = with_bias(r, times(x, param(r, "attention.", "weight")), "attention."),
+           a = zeros(x.rows, x.rows);
+    int64_t heads = (int64_t)own(r, "heads"), width = qk.cols / 2 / heads;
+    for (int64_t i = 0; i < x.rows; i++)
+        for (int64_t h = 0; h < heads; h++) {
+            double *row = zeros(1, x.rows).at, sum = 0;
+            for (int64_t j = 0; j < x.rows; j++) {
+                if (r->t.at[i * x.rows + j] <= 0) continue;
+                for (int64_t ch = h * width; ch < (h + 1) * width; ch++)
+                    row[j] += qk.at[i * qk.cols + ch] * qk.at[j * qk.cols + qk.cols / 2 + ch];
+                row[j] = exp(row[j] / sqrt((double)width));
+                sum += row[j];
+            }
+            for (int64_t j = 0; j < x.rows; j++)
+                a.at[i * x.rows + j] += row[j] / sum / (double)heads;
+        }
+    return a;
+}
+
+static matrix grand_slope(const reference *r, matrix x, matrix x0) {
+    char text[PGCN_SETTING_BYTES];
+    must(pgcn_config_get(&r->net->config, "attention", text, sizeof text));
+    matrix a = grand_attention(r, strcmp(text, "fixed") == 0 ? x0 : x);
+    double rate = 1 / (1 + exp(-param(r, "", "rate").at[0]));
+    return mixed(rate, mixed(1, times(a, x), -1, x), param(r, "", "source").at[0], x0);
+}
+
+static matrix grand(const reference *r) {
+    char text[PGCN_SETTING_BYTES];
+    must(pgcn_config_get(&r->net->config, "integrator", text, sizeof text));
+    double h = own(r, "step");
+    matrix x0 = dense(r, r->x, "embed.", true), x = x0;
+    for (int l = 0; l < r->net->config.layers; l++) {
+        matrix k1 = grand_slope(r, x, x0);
+        if (strcmp(text, "euler") == 0) {
+            x = mixed(1, x, h, k1);
+            continue;
+        }
+        matrix k2 = grand_slope(r, mixed(1, x, h / 2, k1), x0);
+        matrix k3 = grand_slope(r, mixed(1, x, h / 2, k2), x0);
+        matrix k4 = grand_slope(r, mixed(1, x, h, k3), x0);
+        x = mixed(1, x, h / 6, mixed(1, mixed(1, k1, 2, k2), 1, mixed(2, k3, 1, k4)));
+    }
+    return dense(r, relu(x), "classifier.", true);
+}
+
 static const struct {
     const char *model;
     matrix (*logits)(const reference *r);
@@ -428,7 +485,8 @@ static const struct {
     {"cheb", cheb, NULL},         {"appnp", appnp, NULL},       {"gcnii", gcnii, NULL},
     {"gcnii-star", gcnii, NULL},  {"sage", sage, NULL},         {"jknet", jknet, NULL},
     {"incep", incep, NULL},       {"egnn", egnn, egnn_term},    {"pde-gcn-d", pde_gcn, NULL},
-    {"pde-gcn-h", pde_gcn, NULL}, {"pde-gcn-m", pde_gcn, NULL}, {"gat", gat, NULL}};
+    {"pde-gcn-h", pde_gcn, NULL}, {"pde-gcn-m", pde_gcn, NULL}, {"gat", gat, NULL},
+    {"supergat", gat, NULL},      {"grand", grand, NULL}};
 enum { MODELS = sizeof models / sizeof *models };
 
 static int model_of(const reference *r) {
@@ -541,6 +599,11 @@ static const char *const texts[] = {
     "model=incep layers=5",
     "model=incep layers=2 scaling=walk",
     "model=gat channels=6 heads=3 heads-last=4 layers=3",
+    "model=supergat channels=6 heads=3 heads-last=4 layers=3 edge-loss=0",
+    "model=supergat channels=16 heads=2 heads-last=1 self-mix=yes edge-loss=0",
+    "model=grand layers=3 step=0.7 integrator=euler heads=2 attention-channels=6",
+    "model=grand layers=2 step=0.5 heads=1 attention-channels=3",
+    "model=grand layers=2 step=0.5 attention=recomputed heads=4 attention-channels=8",
     "model=gat channels=24 heads=3 heads-last=1 self-mix=yes",
     "model=gat channels=16 heads=1 heads-last=9 layer-norm=yes bias=no layers=3",
     "model=gat channels=24 heads=8 batch-norm=yes layers=2",
@@ -632,8 +695,7 @@ static void test_networks_rows_that_do_not_matter_are_left_out(void **state) {
             snprintf(text, sizeof text,
                      "channels=5 consistency=0 samples=%d dropout=0.5 dropout-hidden=0.3 %s%s",
                      1 + form / 2, texts[i],
-                     strstr(texts[i], "model=gat") ? " dropout-attention=0.4 dropout-values=0.3"
-                                                   : "");
+                     strstr(texts[i], "gat ") ? " dropout-attention=0.4 dropout-values=0.3" : "");
             check_few_rows(&some[form % 2], text);
         }
     problem_free(&some[0]), problem_free(&some[1]);
