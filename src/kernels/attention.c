@@ -9,27 +9,13 @@
 
 /* ---- sums over channels ------------------------------------------------------------------------- */
 
-enum { PARTS = 16, PART_VECTORS = PARTS / LANES };
+/* Channel ch is added to part ch % 16, and the parts as a tree: l and l + 8, then l + 4, l + 2, l + 1. It is the
+ * same one whatever a register holds. */
+enum { PARTS = 16, PART_VECTORS = PARTS / LANES, QUARTER = 4 };
+typedef float quarter __attribute__((vector_size(QUARTER * sizeof(float))));
 
-/* Channel ch is added to part ch % 16, and the parts as a tree: the same one whatever a register holds. */
-ALWAYS_INLINE float sum_parts(const vec *part) {
-#if defined(__AVX2__)
-#if defined(__AVX512F__)
-    __m256 eight = _mm256_add_ps(_mm512_castps512_ps256((__m512)part[0]),
-                                 _mm512_extractf32x8_ps((__m512)part[0], 1));
-#else
-    __m256 eight = _mm256_add_ps((__m256)part[0], (__m256)part[1]);
-#endif
-    __m128 four = _mm_add_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
-    __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
-    return _mm_cvtss_f32(_mm_add_ss(two, _mm_shuffle_ps(two, two, 1)));
-#else
-    vec four = (part[0] + part[2]) + (part[1] + part[3]);
-    return (four[0] + four[2]) + (four[1] + four[3]);
-#endif
-}
-
-ALWAYS_INLINE float dot(const float *a, const float *b, int64_t count) {
+/* The parts of <a, b>, but for the last two steps of the tree. */
+ALWAYS_INLINE quarter dot_parts(const float *a, const float *b, int64_t count) {
     vec part[PART_VECTORS] = {{0}};
     int64_t at = 0;
     for (; at + PARTS <= count; at += PARTS)
@@ -39,18 +25,73 @@ ALWAYS_INLINE float dot(const float *a, const float *b, int64_t count) {
         int lanes = count - at < LANES ? (int)(count - at) : LANES;
         part[v] += vec_load(a + at, lanes) * vec_load(b + at, lanes);
     }
-    return sum_parts(part);
+#if defined(__AVX512F__)
+    __m256 eight = _mm256_add_ps(_mm512_castps512_ps256((__m512)part[0]),
+                                 _mm512_extractf32x8_ps((__m512)part[0], 1));
+#elif defined(__AVX2__)
+    __m256 eight = _mm256_add_ps((__m256)part[0], (__m256)part[1]);
+#endif
+#if defined(__AVX2__)
+    return (quarter)_mm_add_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
+#else
+    return (part[0] + part[2]) + (part[1] + part[3]);
+#endif
 }
+
+ALWAYS_INLINE float dot(const float *a, const float *b, int64_t count) {
+    quarter four = dot_parts(a, b, count);
+    return (four[0] + four[2]) + (four[1] + four[3]);
+}
+
+/* The sums of four, side by side. */
+ALWAYS_INLINE quarter sum_four(quarter a, quarter b, quarter c, quarter d) {
+#if defined(__SSE2__)
+    __m128 ab =
+        _mm_add_ps(_mm_unpacklo_ps((__m128)a, (__m128)b), /* a0 + a2, b0 + b2, a1 + a3, .. */
+                   _mm_unpackhi_ps((__m128)a, (__m128)b));
+    __m128 cd =
+        _mm_add_ps(_mm_unpacklo_ps((__m128)c, (__m128)d), _mm_unpackhi_ps((__m128)c, (__m128)d));
+    return (quarter)_mm_add_ps(_mm_movelh_ps(ab, cd), _mm_movehl_ps(cd, ab));
+#else
+    return (quarter){(a[0] + a[2]) + (a[1] + a[3]), (b[0] + b[2]) + (b[1] + b[3]),
+                     (c[0] + c[2]) + (c[1] + c[3]), (d[0] + d[2]) + (d[1] + d[3])};
+#endif
+}
+
+/* out[h] = <a_h, b_h> */
+ALWAYS_INLINE void dots_of_heads(int64_t width, float *out, const float *a, const float *b,
+                                 int64_t heads) {
+    int64_t h = 0;
+    for (; h + QUARTER <= heads; h += QUARTER) {
+        quarter part[QUARTER];
+        for (int i = 0; i < QUARTER; i++)
+            part[i] = dot_parts(a + (h + i) * width, b + (h + i) * width, width);
+        quarter sum = sum_four(part[0], part[1], part[2], part[3]);
+        memcpy(out + h, &sum, sizeof sum);
+    }
+    for (; h < heads; h++) out[h] = dot(a + h * width, b + h * width, width);
+}
+
+/* Calls function(value, ...) with a constant where the value is a usual one: short loops over heads or over the
+ * columns of a head become vectors then. */
+#define WITH_CONSTANT(value, function, ...)                                                        \
+    do {                                                                                           \
+        if ((value) == 1)                                                                          \
+            function(1, __VA_ARGS__);                                                              \
+        else if ((value) == 8)                                                                     \
+            function(8, __VA_ARGS__);                                                              \
+        else                                                                                       \
+            function((value), __VA_ARGS__);                                                        \
+    } while (0)
 
 /* ---- scores of nodes ----------------------------------------------------------------------------- */
 
 static void head_scores(float *score, const float *z, const float *target, const float *source,
                         int64_t rows, int64_t heads, int64_t width) {
-    for (int64_t r = 0; r < rows; r++, score += 2 * heads)
-        for (int64_t h = 0; h < heads; h++, z += width) {
-            score[h] = dot(z, target + h * width, width);
-            score[heads + h] = dot(z, source + h * width, width);
-        }
+    for (int64_t r = 0; r < rows; r++, score += 2 * heads, z += heads * width) {
+        WITH_CONSTANT(width, dots_of_heads, score, z, target, heads);
+        WITH_CONSTANT(width, dots_of_heads, score + heads, z, source, heads);
+    }
 }
 
 static void head_scores_backward(float *dz, float *sums, const float *g, const float *z,
@@ -71,18 +112,6 @@ static void head_scores_backward(float *dz, float *sums, const float *g, const f
 
 /* ---- softmax over the links of a row ---------------------------------------------------------------- */
 
-/* Calls function(heads, ...) with a number of heads that the compiler knows where it is a usual one: their
- * loop becomes a vector then. */
-#define WITH_HEADS(heads, function, ...)                                                           \
-    do {                                                                                           \
-        if ((heads) == 1)                                                                          \
-            function(1, __VA_ARGS__);                                                              \
-        else if ((heads) == 8)                                                                     \
-            function(8, __VA_ARGS__);                                                              \
-        else                                                                                       \
-            function((heads), __VA_ARGS__);                                                        \
-    } while (0)
-
 /* The links of a row. */
 typedef struct row_links {
     const pgcn_node *column;
@@ -99,17 +128,19 @@ ALWAYS_INLINE float leaky(float x, float slope) {
 
 ALWAYS_INLINE void softmax_row(int64_t heads, const pgcn_i_edge_softmax *args, int64_t row) {
     const row_links links = links_of(&args->links, row);
-    const float *s = args->score + row * 2 * heads;
-    float *x = args->coefficient + links.first * heads;
+    const float *restrict s = args->score + row * 2 * heads;
+    float *restrict x = args->coefficient + links.first * heads;
+    const float slope = args->slope;
     float most[PGCN_MOST_HEADS], sum[PGCN_MOST_HEADS];
     for (int64_t h = 0; h < heads; h++) {
         most[h] = -__builtin_inff();
         sum[h] = 0.0f;
     }
     for (int64_t e = 0; e < links.count; e++) {
-        const float *t = args->score + (links.column[e] * 2 + 1) * heads;
+        const float *restrict t = args->score + (links.column[e] * 2 + 1) * heads;
+        INDEPENDENT_ITERATIONS
         for (int64_t h = 0; h < heads; h++) {
-            float raw = leaky(s[h] + t[h], args->slope);
+            float raw = leaky(s[h] + t[h], slope);
             x[e * heads + h] = raw;
             most[h] = raw > most[h] ? raw : most[h];
         }
@@ -126,35 +157,38 @@ ALWAYS_INLINE void softmax_row(int64_t heads, const pgcn_i_edge_softmax *args, i
 
 static void edge_softmax(const pgcn_i_edge_softmax *args, pgcn_i_rows rows) {
     for (int64_t i = 0; i < rows.count; i++)
-        WITH_HEADS(args->links.heads, softmax_row, args, pgcn_i_row(rows, i) - args->links.first);
+        WITH_CONSTANT(args->links.heads, softmax_row, args,
+                      pgcn_i_row(rows, i) - args->links.first);
 }
 
 /* With a = softmax(x) and D = sum over links of a da:  dx = a (da - D), and the slope of the LeakyReLU. */
 ALWAYS_INLINE void softmax_row_backward(int64_t heads, const pgcn_i_edge_softmax *args,
                                         int64_t row) {
     const row_links links = links_of(&args->links, row);
-    const float *s = args->score + row * 2 * heads;
-    const float *a = args->coefficient + links.first * heads;
-    float *g = args->gradient + links.first * heads;
+    const float *restrict s = args->score + row * 2 * heads;
+    const float *restrict a = args->coefficient + links.first * heads;
+    float *restrict g = args->gradient + links.first * heads;
+    const float slope = args->slope;
     float sum[PGCN_MOST_HEADS];
     for (int64_t h = 0; h < heads; h++) sum[h] = 0.0f;
     for (int64_t e = 0; e < links.count; e++)
         for (int64_t h = 0; h < heads; h++)
             sum[h] += __builtin_fabsf(a[e * heads + h]) * g[e * heads + h];
     for (int64_t e = 0; e < links.count; e++) {
-        const float *t = args->score + (links.column[e] * 2 + 1) * heads;
+        const float *restrict t = args->score + (links.column[e] * 2 + 1) * heads;
+        INDEPENDENT_ITERATIONS
         for (int64_t h = 0; h < heads; h++) {
-            float slope = s[h] + t[h] > 0.0f ? 1.0f : args->slope;
+            float factor = s[h] + t[h] > 0.0f ? 1.0f : slope;
             g[e * heads + h] =
-                slope * (__builtin_fabsf(a[e * heads + h]) * (g[e * heads + h] - sum[h]));
+                factor * (__builtin_fabsf(a[e * heads + h]) * (g[e * heads + h] - sum[h]));
         }
     }
 }
 
 static void edge_softmax_backward(const pgcn_i_edge_softmax *args, pgcn_i_rows rows) {
     for (int64_t i = 0; i < rows.count; i++)
-        WITH_HEADS(args->links.heads, softmax_row_backward, args,
-                   pgcn_i_row(rows, i) - args->links.first);
+        WITH_CONSTANT(args->links.heads, softmax_row_backward, args,
+                      pgcn_i_row(rows, i) - args->links.first);
 }
 
 ALWAYS_INLINE void sum_row(int64_t heads, float *out, const float *x, row_links links,
@@ -174,8 +208,8 @@ static void link_sum(float *out, int64_t out_c, const float *x, const pgcn_i_lin
     for (int64_t i = 0; i < rows.count; i++, out += out_c) {
         const int64_t row = pgcn_i_row(rows, i) - links->first, begin = links->a->offset[row];
         const float *from = x + (links->first_link + (number ? 0 : begin)) * links->heads;
-        WITH_HEADS(links->heads, sum_row, out, from, links_of(links, row),
-                   number ? number + begin : NULL, live);
+        WITH_CONSTANT(links->heads, sum_row, out, from, links_of(links, row),
+                      number ? number + begin : NULL, live);
     }
 }
 
@@ -255,20 +289,25 @@ ALWAYS_INLINE void attend_block(channel_block block, const pgcn_i_attend *args, 
 }
 
 /* The gradients of the coefficients of a row's links. */
-static void coefficient_gradients(const pgcn_i_attend *args, int64_t row, const float *own) {
-    const int64_t heads = args->links.heads, width = args->c / heads;
-    const int64_t begin = args->links.a->offset[row];
+ALWAYS_INLINE void link_gradients(int64_t heads, const pgcn_i_attend *args, int64_t row,
+                                  const float *own) {
+    const int64_t width = args->c / heads;
+    const int64_t *number = args->number + args->links.a->offset[row];
     const row_links links = links_of(&args->links, row);
+    float d[PGCN_MOST_HEADS];
     for (int64_t e = 0; e < links.count; e++) {
         const pgcn_node j = links.column[e];
         if (args->live && !args->live[j]) continue;
-        const int64_t at = (args->links.first_link + args->number[begin + e]) * heads;
-        const float *x = args->x + j * args->c;
-        for (int64_t h = 0; h < heads; h++) {
-            bool kept = !__builtin_signbit(args->coefficient[at + h]);
-            float d = keep_if(kept, args->scale * dot(x + h * width, own + h * width, width));
-            args->gradient[at + h] = args->add ? args->gradient[at + h] + d : d;
-        }
+        const int64_t at = (args->links.first_link + number[e]) * heads;
+        const float *coefficient = args->coefficient + at;
+        float *gradient = args->gradient + at;
+        WITH_CONSTANT(width, dots_of_heads, d, args->x + j * args->c, own, heads);
+        for (int64_t h = 0; h < heads; h++)
+            d[h] = keep_if(!__builtin_signbit(coefficient[h]), args->scale * d[h]);
+        if (args->add)
+            for (int64_t h = 0; h < heads; h++) gradient[h] += d[h];
+        else
+            for (int64_t h = 0; h < heads; h++) gradient[h] = d[h];
     }
 }
 
@@ -295,7 +334,7 @@ static void attend(const pgcn_i_attend *args, pgcn_i_rows rows) {
             prefetch_links(&a, pgcn_i_row(rows, i) - a.links.first);
         for (int64_t i = 0; a.own && i < count; i++) {
             int64_t r = pgcn_i_row(part, i);
-            coefficient_gradients(&a, r - a.links.first, a.own + r * a.c);
+            WITH_CONSTANT(a.links.heads, link_gradients, &a, r - a.links.first, a.own + r * a.c);
         }
         if (whole)
             EACH_CHANNEL_BLOCK(a.c, attend_block, &a, part, packed, true);
@@ -325,9 +364,18 @@ static void elu(float *y, const float *x, const float *bias, int64_t rows, int64
     for (int64_t r = 0; r < rows; r++) EACH_CHANNEL_BLOCK(c, elu_block, y + r * c, x + r * c, bias);
 }
 
+ALWAYS_INLINE void elu_backward_block(channel_block block, float *dx, const float *g,
+                                      const float *y) {
+    int64_t ch = block.ch;
+    for (int v = 0; v < block.vectors; v++, ch += LANES) {
+        vec out = vec_load(y + ch, block.lanes);
+        vec slope = (vec)((out < 0.0f) & (vec_int)out) + 1.0f;
+        vec_store(dx + ch, slope * vec_load(g + ch, block.lanes), block.lanes);
+    }
+}
+
 static void elu_backward(float *dx, const float *g, const float *y, int64_t begin, int64_t end) {
-    INDEPENDENT_ITERATIONS
-    for (int64_t i = begin; i < end; i++) dx[i] = g[i] * (y[i] < 0.0f ? y[i] + 1.0f : 1.0f);
+    EACH_CHANNEL_BLOCK(end - begin, elu_backward_block, dx + begin, g + begin, y + begin);
 }
 
 void PGCN_I_ISA(pgcn_i_fill_attention)(pgcn_i_kernels *table) {

@@ -28,6 +28,28 @@ static void relu_backward(float *dx, const float *g, const float *y, float facto
     for (int64_t i = begin; i < end; i++) dx[i] = keep_if(y[i] > 0.0f, factor * g[i]);
 }
 
+static void shifted_relu(float *y, const float *x, const float *t, int64_t rows, int64_t c) {
+    for (int64_t r = 0; r < rows; r++, x += c, y += c) {
+        INDEPENDENT_ITERATIONS
+        for (int64_t ch = 0; ch < c; ch++) y[ch] = x[ch] < t[ch] ? t[ch] : x[ch];
+    }
+}
+
+/* dx has the gradients of what is above its threshold, dt those of the rest. */
+static void shifted_relu_backward(const pgcn_i_shifted_relu *p, int64_t rows, int64_t c) {
+    float *restrict dt = p->dt;
+    for (int64_t r = 0; r < rows; r++) {
+        const float *g = p->g + r * c, *y = p->y + r * c, *t = p->t;
+        float *dx = p->dx + r * c;
+        INDEPENDENT_ITERATIONS
+        for (int64_t ch = 0; ch < c; ch++) {
+            float above = keep_if(y[ch] > t[ch], g[ch]);
+            dt[ch] += g[ch] - above;
+            dx[ch] = above;
+        }
+    }
+}
+
 static void scale(float *out, float a, const float *x, int64_t begin, int64_t end, bool add) {
     if (add) {
         INDEPENDENT_ITERATIONS
@@ -90,6 +112,8 @@ static void segment_spread(float *dx, const float *g, pgcn_i_segments graphs, in
 void PGCN_I_ISA(pgcn_i_fill_elementwise)(pgcn_i_kernels *table) {
     table->bias_relu = bias_relu;
     table->relu_backward = relu_backward;
+    table->shifted_relu = shifted_relu;
+    table->shifted_relu_backward = shifted_relu_backward;
     table->scale = scale;
     table->column_sum = column_sum;
     table->adam = adam;

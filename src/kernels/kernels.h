@@ -117,6 +117,25 @@ typedef struct pgcn_i_propagate {
     bool prefetch;       /* x does not fit into the cache: prefetch the next row's entries */
 } pgcn_i_propagate;
 
+/* What flows along the entries of a row: s(d) of the difference d, or in the backward pass its slope. */
+typedef enum pgcn_i_flow {
+    PGCN_I_FLOW_LINEAR, /* d */
+    PGCN_I_FLOW_TANH,
+    PGCN_I_FLOW_POSITIVE, /* ReLU(d) */
+    PGCN_I_FLOW_NEGATIVE  /* -ReLU(-d) */
+} pgcn_i_flow;
+/* out[r] = factor sum_e w_e s(w_e (p[r] - p[j_e])) over the entries of row r in one or two matrices; or, with a
+ * gradient g, factor sum_e w_e^2 s'(w_e (p[r] - p[j_e])) (g[r] - g[j_e]). Samples are stacked as in pgcn_i_propagate. */
+typedef struct pgcn_i_flux {
+    const pgcn_i_csr *a[2]; /* the second may be NULL */
+    pgcn_i_flow flow[2];
+    float factor;
+    int64_t first, c;
+    const float *p, *g;  /* [rows of A, c]; g NULL: forward */
+    float *out;          /* row r, or with g its place in the list of rows */
+    const uint8_t *live; /* mask: other rows of g count as zero and are not read; or NULL */
+} pgcn_i_flux;
+
 /* One power q = (T^T)^i g in the backward pass of Horner's rule. */
 typedef struct pgcn_i_power_gradient {
     float *dh;          /* [rows, c] */
@@ -252,6 +271,15 @@ typedef struct pgcn_i_loss_args {
     float temperature;
 } pgcn_i_loss_args;
 
+/* The backward pass of a shifted ReLU y = ReLU(x - t) + t: dx = g where y > t, else 0; dt += g where not. */
+typedef struct pgcn_i_shifted_relu {
+    float *dx;      /* [rows, c] */
+    float *dt;      /* [c] */
+    const float *g; /* [rows, c]; may be dx */
+    const float *y; /* [rows, c] */
+    const float *t; /* [c] */
+} pgcn_i_shifted_relu;
+
 /* Graphs begin .. end-1: the rows of graph i are offset[i] .. offset[i+1]-1. */
 typedef struct pgcn_i_segments {
     const int64_t *offset;
@@ -308,6 +336,7 @@ typedef struct pgcn_i_kernels {
     /* -- a step along a sparse matrix, and layer norm (propagate.c) -- */
 
     void (*propagate)(const pgcn_i_propagate *args, pgcn_i_rows rows);
+    void (*flux)(const pgcn_i_flux *args, pgcn_i_rows rows);
     /* y = gain xhat + shift, xhat = (x - mean) / sqrt(variance + 1e-5) of the row itself */
     void (*layer_norm_forward)(float *y, const float *x, const float *gain, const float *shift,
                                int64_t rows, int64_t c);
@@ -351,6 +380,9 @@ typedef struct pgcn_i_kernels {
                       int64_t c); /* in place, bias may be NULL */
     void (*relu_backward)(float *dx, const float *g, const float *y, float scale, int64_t begin,
                           int64_t end); /* dx = scale g where y > 0, else 0 */
+    /* y = the larger one of x and t, t [c] */
+    void (*shifted_relu)(float *y, const float *x, const float *t, int64_t rows, int64_t c);
+    void (*shifted_relu_backward)(const pgcn_i_shifted_relu *args, int64_t rows, int64_t c);
     void (*scale)(float *out, float a, const float *x, int64_t begin, int64_t end,
                   bool add); /* out (= or +=) a x */
     void (*column_sum)(float *sum, const float *x, int64_t begin, int64_t end,

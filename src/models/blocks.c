@@ -99,3 +99,10 @@ pgcn_i_value *pgcn_i_readout_record(pgcn_i_tape *tape, const pgcn_config *config
     if (config->readout == PGCN_READOUT_LAYERS) return logits;
     return pgcn_i_readout_of_last(tape, config, view, h[config->layers]);
 }
+
+pgcn_i_value *pgcn_i_logits_record(pgcn_i_tape *tape, const pgcn_config *config,
+                                   const pgcn_i_view *view, pgcn_i_value **h) {
+    if (view->segment) return pgcn_i_readout_record(tape, config, view, h);
+    pgcn_i_value *x = pgcn_i_op_dropout(tape, h[config->layers], pgcn_i_last_dropout(config));
+    return pgcn_i_linear_record(tape, x, "classifier.", false, 0);
+}

@@ -29,6 +29,12 @@ const pgcn_i_setting pgcn_i_powers = {.key = "powers",
                                       .preset = 2,
                                       .help = "steps along the links"};
 
+const pgcn_i_setting pgcn_i_step_size = {.key = "step",
+                                         .low = 1e-6,
+                                         .high = 1000,
+                                         .preset = 1,
+                                         .help = "step of the integration in time, of one layer"};
+
 bool pgcn_i_own_yes(const pgcn_config *config, const pgcn_i_setting *setting) {
     return pgcn_i_network_has(pgcn_i_network_of(config), setting) &&
            pgcn_i_own_value(config, setting) > 0;

@@ -100,9 +100,7 @@ static pgcn_i_value *record(pgcn_i_tape *tape, const pgcn_config *config, const 
     h[0] = pgcn_i_dense_record(tape, config, view, (pgcn_i_conv){.relu = true}, "embed.");
     for (int l = 0; l < config->layers; l++)
         h[l + 1] = record_layer(tape, config, view, l, h[l], h[0]);
-    if (view->segment) return pgcn_i_readout_record(tape, config, view, h);
-    pgcn_i_value *x = pgcn_i_op_dropout(tape, h[config->layers], pgcn_i_last_dropout(config));
-    return pgcn_i_linear_record(tape, x, "classifier.", false, 0);
+    return pgcn_i_logits_record(tape, config, view, h);
 }
 
 static pgcn_i_cost cost_of(const pgcn_config *config, double squares) {

@@ -80,9 +80,7 @@ static pgcn_i_value *record(pgcn_i_tape *tape, const pgcn_config *config, const 
                               .s = pgcn_i_network_kernel_param(params, config, l)});
         h[l + 1] = record_half(tape, record_half(tape, x, of.inner), of.outer);
     }
-    if (view->segment) return pgcn_i_readout_record(tape, config, view, h);
-    pgcn_i_value *x = pgcn_i_op_dropout(tape, h[config->layers], pgcn_i_last_dropout(config));
-    return pgcn_i_linear_record(tape, x, "classifier.", false, 0);
+    return pgcn_i_logits_record(tape, config, view, h);
 }
 
 static pgcn_i_cost cost(const pgcn_config *config) {

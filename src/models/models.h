@@ -73,6 +73,7 @@ typedef struct pgcn_i_network {
     const char *why_no_graphs; /* it cannot classify graphs, because ...; NULL: it can */
     bool walks;           /* it samples paths, in inference where training has the exact form */
     bool links;           /* values of its own for links: needs to know them from both ends */
+    bool reads_both;      /* it reads T and its transpose, in inference too */
     bool empty_rows;      /* a node without neighbours has an empty row of T, and not itself */
     bool drops_last_only; /* `dropout` counts before the last layer alone */
     int hidden_from;      /* layers from which on `dropout-hidden` counts; 0: 2 */
@@ -155,6 +156,9 @@ void pgcn_i_readout_declare(pgcn_i_params *params, const pgcn_config *config, pg
                             int64_t first_channels);
 pgcn_i_value *pgcn_i_readout_record(pgcn_i_tape *tape, const pgcn_config *config,
                                     const pgcn_i_view *view, pgcn_i_value **h);
+/* That readout of graphs; of nodes, Dropout and a 1x1 convolution "classifier." of the last layer. */
+pgcn_i_value *pgcn_i_logits_record(pgcn_i_tape *tape, const pgcn_config *config,
+                                   const pgcn_i_view *view, pgcn_i_value **h);
 /* The same of the last layer alone, for networks that refuse the readout of all layers. */
 pgcn_i_value *pgcn_i_readout_of_last(pgcn_i_tape *tape, const pgcn_config *config,
                                      const pgcn_i_view *view, pgcn_i_value *h);
@@ -214,7 +218,7 @@ pgcn_status pgcn_i_check_norms(const pgcn_config *config);
 
 /* Settings that several networks have (convolution.c). */
 extern const pgcn_i_setting pgcn_i_bias, pgcn_i_layer_norm, pgcn_i_edge_keep, pgcn_i_self_mix,
-    pgcn_i_powers;
+    pgcn_i_powers, pgcn_i_step_size;
 bool pgcn_i_own_yes(const pgcn_config *config, const pgcn_i_setting *setting);
 /* The share of edges that a step of training keeps; 1 for networks without the setting. */
 double pgcn_i_kept_edges(const pgcn_config *config);

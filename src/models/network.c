@@ -12,7 +12,7 @@
 /* A line for each file of this room. Models are stored by name: the order is that of help texts. */
 extern const pgcn_i_network pgcn_i_pathgcn, pgcn_i_gin, pgcn_i_mlp, pgcn_i_gcn, pgcn_i_sgc,
     pgcn_i_cheb, pgcn_i_appnp, pgcn_i_gcnii, pgcn_i_gcnii_star, pgcn_i_sage, pgcn_i_jknet,
-    pgcn_i_incep, pgcn_i_gat;
+    pgcn_i_incep, pgcn_i_gat, pgcn_i_egnn, pgcn_i_pde_gcn_d, pgcn_i_pde_gcn_h, pgcn_i_pde_gcn_m;
 /* clang-format off */
 static const pgcn_i_network *const networks[] = {
     &pgcn_i_pathgcn,
@@ -28,6 +28,10 @@ static const pgcn_i_network *const networks[] = {
     &pgcn_i_jknet,
     &pgcn_i_incep,
     &pgcn_i_gat,
+    &pgcn_i_egnn,
+    &pgcn_i_pde_gcn_d,
+    &pgcn_i_pde_gcn_h,
+    &pgcn_i_pde_gcn_m,
 };
 /* clang-format on */
 enum { NETWORKS = sizeof networks / sizeof *networks };

@@ -106,7 +106,9 @@ typedef struct pgcn_i_transition {
     int64_t n;
     int samples;
     const pgcn_i_visits *visits; /* sampled; NULL: exact */
-    const pgcn_i_csr *exact, *exact_t;
+    const pgcn_i_csr *exact,
+        *exact_t;          /* exact_t: of evaluations only where a network asks for it */
+    bool symmetric;        /* exact_t holds what exact does */
     const int64_t *link_t; /* which entry of `exact` an entry of `exact_t` is; NULL: nobody asks */
 } pgcn_i_transition;
 
@@ -205,6 +207,9 @@ typedef struct pgcn_i_kind {
     void (*backward_rows)(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_backward_tile tile);
     /* When the partial sums have been added up, to partial_to: from there to the parameter. */
     void (*backward_done)(pgcn_i_tape *tape, pgcn_i_op *op);
+    /* What the operation adds to the loss of the training, after the forward pass. Its own backward functions add
+     * the gradient of this term. */
+    double (*loss_term)(const pgcn_i_tape *tape, const pgcn_i_op *op);
     bool backward_reads_in, backward_reads_out; /* the data of in[0], of out */
     bool backward_reads_second;                 /* the data of in[1] */
     bool uses_power; /* the scratch array `power` of the tape, in both passes */
@@ -297,6 +302,9 @@ bool pgcn_i_is_finite(const pgcn_i_value *value);
  * tapes that compute all rows. */
 const pgcn_i_op *pgcn_i_tape_first_bad(pgcn_i_tape *tape);
 void pgcn_i_tape_forward(pgcn_i_tape *tape);
+/* After the forward pass: the sum of what operations add to the loss, in the order of the tape; 0 on tapes
+ * without gradients. */
+double pgcn_i_tape_loss_terms(const pgcn_i_tape *tape);
 /* The gradient of the last value is set by the caller (the loss). */
 void pgcn_i_tape_backward(pgcn_i_tape *tape);
 
@@ -354,7 +362,19 @@ pgcn_i_value *pgcn_i_op_linear(pgcn_i_tape *tape, pgcn_i_value *x, pgcn_i_param 
 /* x (theta W + identity I): the identity mapping of GCNII, as one product */
 pgcn_i_value *pgcn_i_op_linear_near_identity(pgcn_i_tape *tape, pgcn_i_value *x, pgcn_i_param *w,
                                              double theta, double identity);
+/* factor x W^T */
+pgcn_i_value *pgcn_i_op_linear_transposed(pgcn_i_tape *tape, pgcn_i_value *x, pgcn_i_param *w,
+                                          double factor);
+/* x W, and weight |W - diagonal I|_F (Frobenius norm, not squared) is added to the loss: W stays near a multiple of
+ * the identity, and so near an orthogonal matrix */
+typedef struct pgcn_i_orthogonal {
+    double diagonal, weight;
+} pgcn_i_orthogonal;
+pgcn_i_value *pgcn_i_op_linear_orthogonal(pgcn_i_tape *tape, pgcn_i_value *x, pgcn_i_param *w,
+                                          pgcn_i_orthogonal near);
 pgcn_i_value *pgcn_i_op_relu(pgcn_i_tape *tape, pgcn_i_value *x);
+/* ReLU(x - t) + t, t [cols]: what is below its threshold becomes the threshold */
+pgcn_i_value *pgcn_i_op_shifted_relu(pgcn_i_tape *tape, pgcn_i_value *x, pgcn_i_param *t);
 /* Dropout(ReLU(x + b)), for what is not the result of a product; b may be NULL */
 pgcn_i_value *pgcn_i_op_activate(pgcn_i_tape *tape, pgcn_i_value *x, pgcn_i_param *b, bool relu,
                                  double dropout);
@@ -425,6 +445,15 @@ pgcn_i_value *pgcn_i_op_attend(pgcn_i_tape *tape, pgcn_i_value *v, pgcn_i_value 
 pgcn_i_value *pgcn_i_op_elu(pgcn_i_tape *tape, pgcn_i_value *x, pgcn_i_param *b);
 /* [rows, c / heads]: the mean over the heads */
 pgcn_i_value *pgcn_i_op_head_mean(pgcn_i_tape *tape, pgcn_i_value *x, int heads);
+
+/* ops_pde.c, along the entries w = T_ij: sum over (i, j) of w s(w (p_i - p_j)) minus sum over (j, i) of
+ * w s(w (p_j - p_i)), the divergence of what flows along the links; s is tanh, or ReLU */
+pgcn_i_value *pgcn_i_op_flux(pgcn_i_tape *tape, pgcn_i_value *p,
+                             const pgcn_i_transition *transition, bool relu);
+/* What a step of the size h changes, from what the step before changed: r v - u z, with b = sigmoid(m), r = b / (b +
+ * (1 - b) h) and u = h^2 / (b + (1 - b) h); v may be NULL: 0. m [1] is learnt */
+pgcn_i_value *pgcn_i_op_momentum(pgcn_i_tape *tape, pgcn_i_value *z, pgcn_i_value *v,
+                                 pgcn_i_param *m, double h);
 
 /* ---- losses (loss.c): not on the tape; they write the gradient of its last value ----------- */
 

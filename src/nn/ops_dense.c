@@ -1,4 +1,4 @@
-/* Operations on dense rows: linear, ReLU, dropout (all row-wise, see nn.h), sum-pool. */
+/* Operations on dense rows: linear, ReLU, shifted ReLU, dropout (all row-wise, see nn.h), sum-pool. */
 #include "nn/ops.h"
 
 #include <math.h>
@@ -14,6 +14,10 @@ typedef struct linear_state {
     float *mapping; /* M [in, out]; NULL: W itself */
     float *mapping_grad;
     double theta, identity;
+    bool turned; /* M = theta W^T stands for W, and dW = theta dM^T */
+    /* near an orthogonal matrix: the loss has a term weight |W - diagonal I|_F */
+    pgcn_i_orthogonal near;
+    double distance; /* |W - diagonal I|_F of this pass */
 } linear_state;
 
 /* What rows are multiplied by. */
@@ -22,9 +26,24 @@ static const float *weight_of(const pgcn_i_tape *tape, const pgcn_i_op *op) {
     return state->mapping ? state->mapping : pgcn_i_value_of(tape->params, op->param[0]);
 }
 
+/* to[j, i] (= or +=) factor from[i, j], from [rows, cols]. */
+static void put_transposed(float *to, float factor, const float *from, int64_t rows, int64_t cols,
+                           bool add) {
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t j = 0; j < cols; j++) {
+            float value = factor * from[i * cols + j];
+            to[j * rows + i] = add ? to[j * rows + i] + value : value;
+        }
+}
+
 static void linear_mapping(const pgcn_i_tape *tape, const pgcn_i_op *op) {
     const linear_state *state = op->state;
     int64_t out = op->out->cols;
+    if (state->turned) {
+        put_transposed(state->mapping, (float)state->theta,
+                       pgcn_i_value_of(tape->params, op->param[0]), out, op->in[0]->cols, false);
+        return;
+    }
     tape->kernels->scale(state->mapping, (float)state->theta,
                          pgcn_i_value_of(tape->params, op->param[0]), 0, op->param[0]->count,
                          false);
@@ -43,10 +62,7 @@ static void linear_refresh(pgcn_i_tape *tape, pgcn_i_op *op) {
     float *transposed = ((const linear_state *)op->state)->transposed;
     if (((const linear_state *)op->state)->mapping) linear_mapping(tape, op);
     if (!transposed) return;
-    const float *w = weight_of(tape, op);
-    int64_t in = op->in[0]->cols, out = op->out->cols;
-    for (int64_t i = 0; i < in; i++)
-        for (int64_t j = 0; j < out; j++) transposed[j * in + i] = w[i * out + j];
+    put_transposed(transposed, 1, weight_of(tape, op), op->in[0]->cols, op->out->cols, false);
 }
 
 /* A product wants its rows side by side: those of a list are copied to a tile. */
@@ -198,6 +214,91 @@ pgcn_i_value *pgcn_i_op_linear_near_identity(pgcn_i_tape *tape, pgcn_i_value *x,
     return op->out;
 }
 
+static void turned_gradient(pgcn_i_tape *tape, pgcn_i_op *op) {
+    const linear_state *state = op->state;
+    put_transposed(tape->params->grad + op->param[0]->first, (float)state->theta,
+                   state->mapping_grad, op->in[0]->cols, op->out->cols, op->add_param[0]);
+}
+
+static const pgcn_i_kind turned_kind = {.name = "linear, transposed",
+                                        .needs = PGCN_I_NEEDS_ROW,
+                                        .state_bytes = sizeof(linear_state),
+                                        .refresh = linear_refresh,
+                                        .forward_rows = linear_forward,
+                                        .backward_rows = linear_backward,
+                                        .backward_done = turned_gradient,
+                                        .backward_reads_in = true};
+
+pgcn_i_value *pgcn_i_op_linear_transposed(pgcn_i_tape *tape, pgcn_i_value *x, pgcn_i_param *w,
+                                          double factor) {
+    if (tape->status != PGCN_OK) return NULL;
+    pgcn_i_op *op = pgcn_i_tape_op(
+        tape, &turned_kind,
+        (pgcn_i_ports){.in = {x}, .param = {w}, .rows = x->rows, .cols = w->shape[0]});
+    if (!op) return NULL;
+    linear_state *state = op->state;
+    state->turned = true;
+    state->theta = factor;
+    state->mapping = pgcn_i_tape_floats(tape, w->count);
+    if (tape->with_grad) op->partial_to = state->mapping_grad = pgcn_i_tape_floats(tape, w->count);
+    linear_scratch(tape, op, w, NULL);
+    return op->out;
+}
+
+/* W - diagonal I, element e. */
+static double deviation(const pgcn_i_op *op, const float *w, int64_t e) {
+    bool on_diagonal = e / op->out->cols == e % op->out->cols;
+    return (double)w[e] - (on_diagonal ? ((const linear_state *)op->state)->near.diagonal : 0);
+}
+
+/* The distance in double and in the order of the elements, once per pass. */
+static void orthogonal_refresh(pgcn_i_tape *tape, pgcn_i_op *op) {
+    const float *w = pgcn_i_value_of(tape->params, op->param[0]);
+    double square = 0;
+    linear_refresh(tape, op);
+    for (int64_t e = 0; e < op->param[0]->count && tape->with_grad; e++)
+        square += deviation(op, w, e) * deviation(op, w, e);
+    ((linear_state *)op->state)->distance = sqrt(square);
+}
+
+static double orthogonal_term(const pgcn_i_tape *tape, const pgcn_i_op *op) {
+    (void)tape;
+    const linear_state *state = op->state;
+    return state->near.weight * state->distance;
+}
+
+/* dW += weight (W - diagonal I) / distance; 0 where the distance is 0, which is a kink (so does PyTorch). */
+static void orthogonal_gradient(pgcn_i_tape *tape, pgcn_i_op *op) {
+    const linear_state *state = op->state;
+    const float *w = pgcn_i_value_of(tape->params, op->param[0]);
+    float *grad = tape->params->grad + op->param[0]->first;
+    if (!(state->distance > 0)) return;
+    for (int64_t e = 0; e < op->param[0]->count; e++)
+        grad[e] += (float)(state->near.weight * deviation(op, w, e) / state->distance);
+}
+
+static const pgcn_i_kind orthogonal_kind = {.name = "linear near an orthogonal one",
+                                            .needs = PGCN_I_NEEDS_ROW,
+                                            .state_bytes = sizeof(linear_state),
+                                            .refresh = orthogonal_refresh,
+                                            .forward_rows = linear_forward,
+                                            .backward_rows = linear_backward,
+                                            .backward_done = orthogonal_gradient,
+                                            .loss_term = orthogonal_term,
+                                            .backward_reads_in = true};
+
+pgcn_i_value *pgcn_i_op_linear_orthogonal(pgcn_i_tape *tape, pgcn_i_value *x, pgcn_i_param *w,
+                                          pgcn_i_orthogonal near) {
+    if (tape->status != PGCN_OK) return NULL;
+    pgcn_i_op *op = pgcn_i_tape_op(
+        tape, &orthogonal_kind,
+        (pgcn_i_ports){.in = {x}, .param = {w}, .rows = x->rows, .cols = w->shape[1]});
+    if (!op) return NULL;
+    ((linear_state *)op->state)->near = near;
+    linear_scratch(tape, op, w, NULL);
+    return op->out;
+}
+
 /* ---- ReLU ---------------------------------------------------------------------------------- */
 
 /* Rows that follow each other are one call: a row of 32 channels is done sooner than a call is made. */
@@ -232,6 +333,48 @@ pgcn_i_value *pgcn_i_op_relu(pgcn_i_tape *tape, pgcn_i_value *x) {
     pgcn_i_op *op = pgcn_i_tape_op(tape, &relu_kind,
                                    (pgcn_i_ports){.in = {x}, .rows = x->rows, .cols = x->cols});
     return op ? op->out : NULL;
+}
+
+/* ---- shifted ReLU: y = ReLU(x - t) + t, the larger one of x and its channel's t --------------- */
+
+static void shifted_forward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, int worker) {
+    (void)worker;
+    const float *t = pgcn_i_value_of(tape->params, op->param[0]);
+    int64_t c = op->out->cols, together = rows.row ? 1 : rows.count;
+    for (int64_t i = 0; i < rows.count; i += together) {
+        int64_t at = pgcn_i_row(rows, i) * c;
+        tape->kernels->shifted_relu(op->out->data + at, op->in[0]->data + at, t, together, c);
+    }
+}
+
+static void shifted_backward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_backward_tile tile) {
+    const float *t = pgcn_i_value_of(tape->params, op->param[0]);
+    const pgcn_i_rows rows = tile.rows;
+    int64_t c = op->out->cols, together = rows.row ? 1 : rows.count;
+    for (int64_t i = 0; i < rows.count; i += together)
+        tape->kernels->shifted_relu_backward(
+            &(pgcn_i_shifted_relu){.dx = tile.dx + i * c,
+                                   .dt = tile.partial,
+                                   .g = tile.g + i * c,
+                                   .y = op->out->data + pgcn_i_row(rows, i) * c,
+                                   .t = t},
+            together, c);
+}
+
+static const pgcn_i_kind shifted_kind = {.name = "shifted ReLU",
+                                         .needs = PGCN_I_NEEDS_ROW,
+                                         .forward_rows = shifted_forward,
+                                         .backward_rows = shifted_backward,
+                                         .backward_reads_out = true};
+
+pgcn_i_value *pgcn_i_op_shifted_relu(pgcn_i_tape *tape, pgcn_i_value *x, pgcn_i_param *t) {
+    if (tape->status != PGCN_OK) return NULL;
+    pgcn_i_op *op =
+        pgcn_i_tape_op(tape, &shifted_kind,
+                       (pgcn_i_ports){.in = {x}, .param = {t}, .rows = x->rows, .cols = x->cols});
+    if (!op) return NULL;
+    op->partial_floats = t->count;
+    return op->out;
 }
 
 /* ---- activation: y = Dropout(ReLU(x + b)) ---------------------------------------------------- */

@@ -76,13 +76,9 @@ void pgcn_i_path_residual_gradient(const pgcn_i_tape *tape, const pgcn_i_op *op,
  * read at random in a nearer cache (Pubmed with 256 channels on one core: 27 instead of 38 ms). A
  * matrix that is too large for that is read by whole rows, asked for early (kernels/pathconv.c).
  * Narrow rows and those of large matrices are gathered and go on to the product at once. */
-enum { SLAB = 64, FAR_BYTES = 32 << 20 };
-
-static bool is_far(const pgcn_i_value *value) {
-    return value->rows * value->cols > FAR_BYTES / (int64_t)sizeof *value->data;
-}
+enum { SLAB = 64 };
 static bool by_slabs(const pgcn_i_value *value) {
-    return value->cols > SLAB && !is_far(value);
+    return value->cols > SLAB && !pgcn_i_is_far(value);
 }
 
 static pgcn_i_path_args path_args(const pgcn_i_tape *tape, const pgcn_i_op *op, const float *rows,
@@ -94,7 +90,7 @@ static pgcn_i_path_args path_args(const pgcn_i_tape *tape, const pgcn_i_op *op, 
                               .k = pgcn_i_path_of(op)->conv.k,
                               .c = op->out->cols,
                               .width = op->out->cols,
-                              .prefetch = is_far(op->out)};
+                              .prefetch = pgcn_i_is_far(op->out)};
 }
 
 /* The rows that will be gathered, copied to bf16: each is read many times, so half the bytes may
@@ -232,7 +228,7 @@ static void horner_pass(const pgcn_i_tape *tape, const pgcn_i_op *op, int pass, 
         .a = pgcn_i_path_of(op)->conv.transition->exact,
         .s = s + (pgcn_i_path_of(op)->conv.k - 1 - pass) * c,
         .s_x = pass == 1 ? s + (pgcn_i_path_of(op)->conv.k - 1) * c : NULL,
-        .prefetch = is_far(op->out),
+        .prefetch = pgcn_i_is_far(op->out),
     };
     tape->kernels->horner(&args, begin, end);
 }

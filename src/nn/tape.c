@@ -169,6 +169,13 @@ void pgcn_i_tape_forward(pgcn_i_tape *tape) {
     for (int i = 0; i < tape->backward_first; i++) run_stage(tape, tape->loop[i]);
 }
 
+double pgcn_i_tape_loss_terms(const pgcn_i_tape *tape) {
+    double sum = 0;
+    for (int i = 0; i < tape->count && tape->with_grad; i++)
+        if (tape->op[i].kind->loss_term) sum += tape->op[i].kind->loss_term(tape, &tape->op[i]);
+    return sum;
+}
+
 bool pgcn_i_is_finite(const pgcn_i_value *value) {
     for (int64_t i = 0; i < value->rows * value->cols; i++)
         if (!isfinite(value->data[i])) return false;

@@ -52,7 +52,8 @@ static double run_step(pgcn_trainer *trainer, int64_t epoch, int64_t step, int64
     pgcn_i_tape_forward(&runner->tape);
     pgcn_i_loss_terms terms = pgcn_i_loss_run(&trainer->loss, &runner->tape, runner->logits,
                                               &target, lambda, config->temperature);
-    double loss = terms.cross_entropy + lambda * terms.consistency;
+    double loss =
+        terms.cross_entropy + lambda * terms.consistency + pgcn_i_tape_loss_terms(&runner->tape);
     *items = target.masked;
     if (!isfinite(loss)) return loss;
     pgcn_i_tape_backward(&runner->tape);

@@ -32,6 +32,8 @@ pgcn_status pgcn_i_spatial_init(pgcn_i_spatial *spatial, const pgcn_graph *graph
         pgcn_i_spatial_free(spatial);
         return status;
     }
+    spatial->symmetric = !graph->directed && config->scaling == PGCN_SCALING_SYMMETRIC;
+    spatial->reads_both = pgcn_i_network_of(config)->reads_both && !spatial->symmetric;
     spatial->visit_degree = config->scaling == PGCN_SCALING_SYMMETRIC ? spatial->degree : NULL;
     return PGCN_OK;
 }
@@ -54,7 +56,8 @@ pgcn_i_transition pgcn_i_spatial_transition(const pgcn_i_spatial *spatial, int s
     return (pgcn_i_transition){.n = spatial->walker.graph->n,
                                .samples = samples,
                                .exact = &spatial->exact,
-                               .exact_t = &spatial->exact_t};
+                               .exact_t = &spatial->exact_t,
+                               .symmetric = spatial->symmetric};
 }
 
 int64_t pgcn_i_spatial_bytes(const pgcn_i_spatial *spatial) {

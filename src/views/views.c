@@ -6,10 +6,11 @@
 
 static pgcn_status open_batch(pgcn_i_views *views, const pgcn_i_views_opts *opts) {
     const pgcn_i_spatial *spatial = opts->spatial;
+    bool back = !opts->sampled && (opts->training || spatial->reads_both);
     pgcn_i_whole whole = {.data = opts->data,
                           .input = opts->input,
                           .exact = opts->sampled ? NULL : &spatial->exact,
-                          .exact_t = opts->sampled || !opts->training ? NULL : &spatial->exact_t,
+                          .exact_t = back ? &spatial->exact_t : NULL,
                           .degree = spatial->visit_degree};
     return pgcn_i_batch_new(&whole, opts->graphs, opts->samples, opts->training, &views->batch);
 }

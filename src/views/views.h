@@ -50,7 +50,9 @@ typedef struct pgcn_i_spatial {
     pgcn_i_arena arena;
     pgcn_graph *reversed; /* what walks against the edges run on; NULL where they are the same */
     pgcn_i_walker walker;
-    bool has_exact;            /* not for node2vec: its walks have memory, no power of T fits */
+    bool has_exact;  /* not for node2vec: its walks have memory, no power of T fits */
+    bool symmetric;  /* exact is */
+    bool reads_both; /* evaluations need exact_t, too: it is not exact, and the network reads it */
     pgcn_i_csr exact, exact_t; /* exact_t: only for training in exact form */
     float *degree;             /* [n] */
     const float *visit_degree; /* degree with symmetric scaling, else NULL */

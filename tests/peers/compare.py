@@ -4,7 +4,7 @@
 
 Runs peers_dump (tests/peers/dump.c) on every case below, repeats its step in double precision with the layers of
 networks.py, and compares: logits of all nodes in evaluation, those of training nodes in training (batch statistics in
-batch norms), and the gradient of each tensor of the cross-entropy on the training nodes. A difference of more than
+batch norms), and the gradient of each tensor of the loss on the training nodes. A difference of more than
 TOLERANCE of the tensor's largest element fails. A gradient that is exactly 0, such as that of a bias before a batch
 norm, is rounding in ours: there the difference is one of ZERO of the network's largest gradient.
 """
@@ -46,6 +46,11 @@ CASES = {
               "layers=4 batch-norm=yes"],
     "gat": ["layers=1 heads-last=3", "layers=2 heads=2", "layers=3 heads=4 heads-last=2 self-mix=yes",
             "layers=3 heads=8 bias=no batch-norm=yes", "layers=3 heads=1 layer-norm=yes"],
+    "egnn": ["layers=1 threshold=0", "layers=2 threshold=0.2 c-max=2", "layers=8 orthogonal=0 threshold=-0.1",
+             "layers=4 c-min=0.5 beta=0.5 orthogonal=0.3", "layers=3 threshold=0 batch-norm=yes orthogonal=1"],
+    "pde-gcn-d": ["layers=1", "layers=4 step=0.5", "layers=3 step=0.3 activation=relu bias=no"],
+    "pde-gcn-h": ["layers=1 activation=relu", "layers=5 step=0.4"],
+    "pde-gcn-m": ["layers=1 step=2", "layers=5 step=0.5", "layers=3 activation=relu bias=no"],
     "gin": ["layers=1", "layers=3", "layers=2 eps=0.5"],
     "pathgcn": ["layers=2 path-length=4", "layers=3 path-length=3 scaling=walk residual=previous",
                 "layers=2 path-length=3 batch-norm=yes residual=none", "layers=2 path-length=5 self-loops=no"],
@@ -77,7 +82,7 @@ def repeat(config, arrays):
     logits = peer.logits(training=True)
     train = torch.from_numpy(arrays["train"]).bool()
     label = torch.from_numpy(arrays["label"]).long()
-    F.cross_entropy(logits[train], label[train]).backward()
+    (F.cross_entropy(logits[train], label[train]) + peer.term()).backward()
     found["logits/train"] = logits.detach()[train]
     found.update({"gradient/" + name: weight.grad for name, weight in peer.weight.items() if weight.requires_grad})
     return {name: tensor.numpy() for name, tensor in found.items()}

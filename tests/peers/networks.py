@@ -41,6 +41,15 @@ class Peer:
         self.training = training
         return getattr(self, self.config["model"].replace("-", "_"))()
 
+    def term(self):
+        """What the network adds to the cross-entropy in the loss of the training."""
+        if self.config["model"] != "egnn":
+            return 0
+        first = [math.sqrt(float(self.config["c-max"]))] + [1] * (self.layers - 1)
+        return float(self.config["orthogonal"]) * sum(
+            torch.linalg.matrix_norm(self.weight[f"layers.{l}.weight"] - s * torch.eye(self.channels))
+            for l, s in enumerate(first))
+
     # ---- parts ----------------------------------------------------------------------------------------------------
 
     def yes(self, key):
@@ -168,6 +177,42 @@ class Peer:
         if (logits - layers).abs().max() > 1e-9 * logits.abs().max():
             raise ValueError("GCN2Conv with scaled weights is not the equation of gcnii-star")
         return logits
+
+    def egnn(self):
+        """From its equation: PyTorch Geometric has none."""
+        t, least, beta = self.dense_operator(), float(self.config["c-min"]), float(self.config["beta"])
+        h = h0 = F.relu(self.linear("embed.", self.x))
+        for l in range(self.layers):
+            of = f"layers.{l}."
+            y = ((1 - least) * t @ h + (least - beta) * h + beta * h0) @ self.weight[of + "weight"]
+            shift = self.weight[of + "threshold"]
+            h = F.relu(self.norm(of, y) - shift) + shift
+        return self.linear("classifier.", h)
+
+    def pde_gcn(self):
+        """From its equation, with the gradients along all links as an array, K applied to each of them and the steps
+        as the authors write them: PyTorch Geometric has none."""
+        t, h = self.dense_operator(), float(self.config["step"])
+        i, j = t.nonzero(as_tuple=True)
+        w = t[i, j][:, None]
+        act = {"tanh": torch.tanh, "relu": F.relu}[self.config["activation"]]
+        x = before = F.relu(self.linear("embed.", self.x))
+        for l in range(self.layers):
+            k = self.weight[f"layers.{l}.weight"]
+            flow = w * (act(w * (x[i] - x[j]) @ k) @ k.t())
+            d = torch.zeros_like(x).index_add(0, i, flow).index_add(0, j, -flow)
+            if self.config["model"] == "pde-gcn-d":
+                after = x - h * d
+            elif self.config["model"] == "pde-gcn-h":
+                after = 2 * x - before - h * h * d
+            else:
+                wave = torch.sigmoid(self.weight["mixture"])
+                heat, wave = (1 - wave) / h, wave / (h * h)
+                after = (2 * wave * x - wave * before + heat * x - d) / (wave + heat)
+            x, before = after, x
+        return self.linear("classifier.", x)
+
+    pde_gcn_d = pde_gcn_h = pde_gcn_m = pde_gcn
 
     def sage(self):
         h = self.x

@@ -233,8 +233,9 @@ static inline double network_run(network *net) {
     pgcn_i_loss_terms terms = pgcn_i_loss_run(&net->loss, &net->tape, net->logits,
                                               &(pgcn_i_target){p->label, NULL, p->mask, p->masked},
                                               net->config.consistency, net->config.temperature);
+    double more = pgcn_i_tape_loss_terms(&net->tape);
     if (net->tape.with_grad) pgcn_i_tape_backward(&net->tape);
-    return terms.cross_entropy + net->config.consistency * terms.consistency;
+    return terms.cross_entropy + net->config.consistency * terms.consistency + more;
 }
 
 /* Along the gradient g of a parameter the loss rises by |g|^2: (f(w + h g) - f(w - h g)) / 2h. */

@@ -76,6 +76,13 @@ static const struct {
     {"lambda", {"0", "100"}, {"-1", "101", "x"}},
     {"skip", {"yes", "no"}, {"2", "", "maybe"}},
     {"jump", {"concat", "max"}, {"sum", "", "1"}},
+    {"c-min", {"0", "1"}, {"-0.1", "1.5", "low"}},
+    {"c-max", {"0.0001", "100"}, {"0", "101", "high"}},
+    {"beta", {"0", "1"}, {"-0.1", "1.5", "x"}},
+    {"orthogonal", {"0", "20"}, {"-1", "2e6", "yes"}},
+    {"threshold", {"-10", "0.5"}, {"-2e6", "x", ""}},
+    {"step", {"1e-06", "1000"}, {"0", "1001", "small"}},
+    {"activation", {"tanh", "relu"}, {"2", "", "elu"}},
     {"class-weights", {"balanced", "1,0.5,3"}, {"1,,2", "", "0,1"}},
 };
 enum { SAMPLES = sizeof samples / sizeof *samples };

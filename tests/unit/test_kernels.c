@@ -652,10 +652,11 @@ static void test_relu_nan_stays_nan(void **state) {
     const int32_t column[] = {0};
     const float one = 1.0f, bias = 0.5f;
     FOR_EACH_TABLE(table) {
-        float x = NAN, y = NAN, out = 0.0f;
+        float x = NAN, y = NAN, z = 0.0f, out = 0.0f;
         const float w = NAN;
         table->bias_relu(&x, NULL, true, 0, 1, 1);
         table->bias_relu(&y, &bias, true, 0, 1, 1);
+        table->shifted_relu(&z, &w, &bias, 1, 1);
         const pgcn_i_sparse_linear args = {.offset = offset,
                                            .column = column,
                                            .value = &one,
@@ -664,7 +665,7 @@ static void test_relu_nan_stays_nan(void **state) {
                                            .relu = true,
                                            .c = 1};
         table->csr_linear(&out, &args, 0, 1);
-        assert_true(isnan(x) && isnan(y) && isnan(out));
+        assert_true(isnan(x) && isnan(y) && isnan(z) && isnan(out));
     }
 }
 
@@ -696,6 +697,35 @@ static void test_elementwise_ranges_match_formulas(void **state) {
             free(got);
         }
         free(x), free(y), free(want);
+    }
+}
+
+/* Rows of c channels with a threshold each; the gradient in place, and added to dt. */
+static void test_shifted_relu_all_sizes_match_formula(void **state) {
+    (void)state;
+    FOR_EACH_SIZE(c) {
+        float *x = ref_random_floats(44, N * c), *g = ref_random_floats(45, N * c);
+        float *t = ref_random_floats(46, c);
+        double *y = ref_zeros(N * c), *dx = ref_zeros(N * c), *dt = ref_zeros(c);
+        x[0] = t[0]; /* on the kink: the gradient is that of the threshold */
+        for (int64_t ch = 0; ch < c; ch++) dt[ch] = (double)MARK;
+        for (int64_t i = 0; i < N * c; i++) {
+            bool above = x[i] > t[i % c];
+            y[i] = (double)(above ? x[i] : t[i % c]);
+            *(above ? &dx[i] : &dt[i % c]) += (double)g[i];
+        }
+        FOR_EACH_TABLE(table) {
+            float *out = ref_filled_floats(MARK, N * c), *sum = ref_filled_floats(MARK, c);
+            float *in_place = ref_random_floats(45, N * c);
+            table->shifted_relu(out, x, t, N, c);
+            check(table, "shifted_relu", c, out, y, N * c, 0);
+            const pgcn_i_shifted_relu args = {in_place, sum, in_place, out, t};
+            table->shifted_relu_backward(&args, N, c);
+            check(table, "shifted_relu_backward dx", c, in_place, dx, N * c, 0);
+            check(table, "shifted_relu_backward dt", c, sum, dt, c, TOLERANCE);
+            free(out), free(sum), free(in_place);
+        }
+        free(x), free(g), free(t), free(y), free(dx), free(dt);
     }
 }
 
@@ -803,6 +833,7 @@ int main(void) {
         cmocka_unit_test(test_bias_relu_all_sizes_match_formula),
         cmocka_unit_test(test_relu_nan_stays_nan),
         cmocka_unit_test(test_elementwise_ranges_match_formulas),
+        cmocka_unit_test(test_shifted_relu_all_sizes_match_formula),
         cmocka_unit_test(test_adam_three_steps_match_reference),
         cmocka_unit_test(test_segments_with_an_empty_graph_match_formula),
     };

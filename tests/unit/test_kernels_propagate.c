@@ -1,4 +1,4 @@
-/* A step along a sparse matrix and layer norm, on every instruction set and around vector widths. */
+/* A step along a sparse matrix, the flux along its entries and layer norm, on every instruction set and around vector widths. */
 #include "kernels_help.h"
 
 #include <math.h>
@@ -95,6 +95,112 @@ static void test_propagate_packs_the_rows_of_a_list(void **state) {
     }
 }
 
+/* ---- flux ---------------------------------------------------------------------------------------- */
+
+static double flow(double d, pgcn_i_flow kind) {
+    if (kind == PGCN_I_FLOW_TANH) return tanh(d);
+    if (kind == PGCN_I_FLOW_POSITIVE) return fmax(d, 0);
+    return kind == PGCN_I_FLOW_NEGATIVE ? fmin(d, 0) : d;
+}
+static double flow_slope(double d, pgcn_i_flow kind) {
+    if (kind == PGCN_I_FLOW_TANH) return 1 - tanh(d) * tanh(d);
+    if (kind == PGCN_I_FLOW_POSITIVE) return d > 0;
+    return kind == PGCN_I_FLOW_NEGATIVE ? d < 0 : 1;
+}
+
+/* The definition in kernels.h; p is the case's x, and g its first `plus` unless that is NULL. */
+static double *flux_reference(const step_case *s, const pgcn_i_flux *args, int64_t c) {
+    double *out = ref_zeros(N * c);
+    for (int64_t r = 0; r < N; r++)
+        for (int m = 0; m < 2 && args->a[m]; m++)
+            for (int64_t e = args->a[m]->offset[r]; e < args->a[m]->offset[r + 1]; e++)
+                for (int64_t ch = 0; ch < c; ch++) {
+                    int64_t own = r * c + ch, other = args->a[m]->column[e] * c + ch;
+                    double w = (double)args->a[m]->value[e];
+                    double d = w * ((double)s->x[own] - (double)s->x[other]);
+                    double g[2] = {(double)s->plus[0][own], (double)s->plus[0][other]};
+                    if (args->live && !args->live[r]) g[0] = 0;
+                    if (args->live && !args->live[args->a[m]->column[e]]) g[1] = 0;
+                    out[own] += (double)args->factor *
+                                (args->g ? w * w * flow_slope(d, args->flow[m]) * (g[0] - g[1])
+                                         : w * flow(d, args->flow[m]));
+                }
+    return out;
+}
+
+/* One matrix and two, all flows, forward, backward and backward of live rows. The differences of 3 x reach where
+ * tanh is flat. */
+static void test_flux_all_sizes_match_the_definition(void **state) {
+    (void)state;
+    FOR_EACH_SIZE(c) {
+        step_case s = step_new(c);
+        pgcn_i_csr turned = ref_csr_transposed(&s.a, N);
+        for (int64_t i = 0; i < N * c; i++) s.x[i] *= 3;
+        for (int form = 0; form < 12; form++) FOR_EACH_TABLE(table) {
+                const int kind = form % 4, pass = form / 4;
+                pgcn_i_flux args = {.a = {&s.a, kind == PGCN_I_FLOW_LINEAR ? NULL : &turned},
+                                    .flow = {(pgcn_i_flow)kind, (pgcn_i_flow)(kind ^ 1)},
+                                    .factor = 1.5f,
+                                    .first = FIRST,
+                                    .c = c,
+                                    .p = s.x,
+                                    .g = pass > 0 ? s.plus[0] : NULL,
+                                    .live = pass > 1 ? s.live : NULL};
+                double *want = flux_reference(&s, &args, c);
+                float *out = ref_filled_floats(MARK, N * c);
+                args.out = pass > 0 ? out + FROM * c : out - FIRST * c;
+                table->flux(&args, (pgcn_i_rows){NULL, FIRST + FROM, TO - FROM});
+                check_rows(table, "flux", out, want, N, FROM, TO, c, TOLERANCE);
+                free(out), free(want);
+            }
+        ref_csr_free(&turned);
+        step_free(&s);
+    }
+}
+
+/* Between two rows without a gradient p is not read: it may not have been computed. */
+static void test_flux_reads_no_row_that_does_not_matter(void **state) {
+    (void)state;
+    int64_t offset[] = {0, 2, 4, 6};
+    pgcn_node column[] = {1, 2, 0, 2, 0, 1};
+    float value[] = {1, 1, 1, 1, 1, 1};
+    const float p[] = {1, 2, NAN}, g[] = {1, NAN, NAN};
+    const uint8_t live[] = {1, 0, 0};
+    pgcn_i_csr a = {.rows = 3, .offset = offset, .column = column, .value = value};
+    FOR_EACH_TABLE(table) {
+        float out[1] = {0};
+        pgcn_i_flux args = {.a = {&a},
+                            .flow = {PGCN_I_FLOW_TANH},
+                            .factor = 1,
+                            .c = 1,
+                            .p = p,
+                            .g = g,
+                            .out = out,
+                            .live = live};
+        table->flux(&args, (pgcn_i_rows){NULL, 1, 1});
+        assert_true(fabs((double)out[0] + flow_slope(1, PGCN_I_FLOW_TANH)) < 1e-6);
+    }
+}
+
+static void test_flux_tanh_keeps_nan_and_reaches_one(void **state) {
+    (void)state;
+    int64_t offset[] = {0, 1, 1};
+    pgcn_node column[] = {1};
+    float value[] = {1};
+    pgcn_i_csr a = {.rows = 2, .offset = offset, .column = column, .value = value};
+    FOR_EACH_TABLE(table) for (double x = -40; x < 41; x += 0.37) {
+        float p[2] = {x > 40 ? NAN : (float)x, 0}, out[1] = {0};
+        pgcn_i_flux args = {
+            .a = {&a}, .flow = {PGCN_I_FLOW_TANH}, .factor = 1, .c = 1, .p = p, .out = out};
+        table->flux(&args, (pgcn_i_rows){NULL, 0, 1});
+        if (x > 40)
+            assert_true(isnan(out[0]));
+        else
+            assert_true(fabs((double)out[0] - tanh((double)p[0])) <=
+                        4e-7 * fabs(tanh((double)p[0])));
+    }
+}
+
 /* Distances between rows that are wider than what is read, as Chebyshev's polynomials have them. */
 static void test_propagate_leaves_other_columns_alone(void **state) {
     (void)state;
@@ -181,6 +287,9 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_propagate_all_sizes_match_the_definition),
         cmocka_unit_test(test_propagate_packs_the_rows_of_a_list),
+        cmocka_unit_test(test_flux_all_sizes_match_the_definition),
+        cmocka_unit_test(test_flux_reads_no_row_that_does_not_matter),
+        cmocka_unit_test(test_flux_tanh_keeps_nan_and_reaches_one),
         cmocka_unit_test(test_propagate_leaves_other_columns_alone),
         cmocka_unit_test(test_layer_norm_and_its_gradient_match_the_definition),
     };

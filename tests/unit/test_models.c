@@ -147,6 +147,14 @@ static void test_models_every_setting_of_a_network_has_true_gradients(void **sta
         "model=gat heads=1 self-mix=yes batch-norm=yes layers=3",
         "model=gat heads=6 dropout-attention=0.5 layer-norm=yes bias=no",
         "model=gat heads=2 heads-last=2 layers=1",
+        "model=egnn layers=3 c-max=3 threshold=-0.2 orthogonal=0.5",
+        "model=egnn layers=3 threshold=0.05 batch-norm=yes orthogonal=2",
+        "model=egnn layers=1 orthogonal=0 threshold=-0.1 layer-norm=yes",
+        "model=pde-gcn-d layers=3 step=0.5 bias=no",
+        "model=pde-gcn-d layers=2 step=0.5 activation=relu",
+        "model=pde-gcn-h layers=3 step=0.5 samples=2",
+        "model=pde-gcn-m layers=4 step=0.5 samples=2",
+        "model=pde-gcn-m layers=1 step=2",
     };
     problem nodes = problem_new(40), directed = problem_of(40, true),
             graphs = problem_of_graphs(15);

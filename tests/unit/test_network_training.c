@@ -65,6 +65,17 @@ static void check_bits(const pgcn_dataset *data, const char *model, bool one_gra
         fail_msg("%s has other bits after a resume", model);
 }
 
+/* A set of graphs whose T is not symmetric. */
+static pgcn_dataset *directed_set(void) {
+    graph_set set = set_new(PGCN_TASK_MULTILABEL, false, 14);
+    pgcn_i_source source = set_source(&set);
+    source.directed = true;
+    pgcn_dataset *data = source_build(source, "directed");
+    assert_true(data->graph->directed);
+    set_free(&set);
+    return data;
+}
+
 static void
 test_network_training_has_the_same_bits_on_any_threads_and_after_a_resume(void **state) {
     (void)state;
@@ -72,12 +83,15 @@ test_network_training_has_the_same_bits_on_any_threads_and_after_a_resume(void *
     pgcn_dataset *labels = set_of(set_new(PGCN_TASK_MULTILABEL, true, 14), "");
     pgcn_dataset *graphs =
         set_of(set_new(PGCN_TASK_GRAPH, false, 16), "stratified=50/25/25,splits=1");
+    pgcn_dataset *arcs = directed_set();
     for (int i = 0; pgcn_network_name(i); i++) {
         check_bits(nodes, pgcn_network_name(i), true);
         check_bits(labels, pgcn_network_name(i), false);
+        check_bits(arcs, pgcn_network_name(i), false);
         if (!pgcn_i_network_at(i)->why_no_graphs) check_bits(graphs, pgcn_network_name(i), false);
     }
     pgcn_dataset_free(nodes), pgcn_dataset_free(labels), pgcn_dataset_free(graphs);
+    pgcn_dataset_free(arcs);
 }
 
 /* The model from its file predicts what the trainer's evaluation counted. */
@@ -106,6 +120,32 @@ static void test_network_training_model_file_predicts_the_same(void **state) {
     pgcn_dataset_free(data);
 }
 
+/* ---- the loss ------------------------------------------------------------------------------------- */
+
+/* A layer of egnn that is 3 from the identity, with all rates 0: the loss has 3 times the weight more. */
+static void test_network_training_loss_has_the_terms_of_operations(void **state) {
+    (void)state;
+    pgcn_dataset *data = dataset("karate");
+    double loss[2];
+    for (int i = 0; i < 2; i++) {
+        pgcn_config config = settings("model=egnn channels=8 epochs=2 samples=1 consistency=0 "
+                                      "lr-ends=0 lr-mix=0 lr-kernel=0 threshold=-99 orthogonal=0");
+        pgcn_trainer *trainer = NULL;
+        pgcn_epoch epoch;
+        if (i > 0) must(pgcn_config_set(&config, "orthogonal", "7"));
+        must(pgcn_trainer_new(data, &config, &trainer));
+        const pgcn_i_param *w = pgcn_i_param_named(&trainer->params, "layers.1.weight");
+        pgcn_i_value_of(&trainer->params, w)[1] = 3;
+        must(pgcn_trainer_epoch(trainer, &epoch));
+        loss[i] = epoch.train_loss;
+        must(pgcn_trainer_epoch(trainer, &epoch));
+        assert_true(isfinite(epoch.train_loss));
+        pgcn_trainer_free(trainer);
+    }
+    assert_true(fabs(loss[1] - loss[0] - 21) < 1e-9);
+    pgcn_dataset_free(data);
+}
+
 /* ---- what is refused ----------------------------------------------------------------------------- */
 
 static void refused(const pgcn_dataset *data, const char *text, const char *part) {
@@ -121,6 +161,7 @@ static void test_network_training_refuses_what_cannot_be(void **state) {
         set_of(set_new(PGCN_TASK_GRAPH, false, 16), "stratified=50/25/25,splits=1");
     refused(nodes, "model=gcn batch-norm=yes layer-norm=yes", "a layer has one norm");
     refused(nodes, "model=jknet layers=1", "has at least 2");
+    refused(nodes, "model=egnn c-min=0.1 beta=0.2", "set beta to at most c-min");
     refused(graphs, "model=jknet samples=1 consistency=0", "choose another model");
     refused(graphs, "model=gcn edge-keep=0.5 samples=1 consistency=0", "draws edges of one graph");
     pgcn_dataset_free(nodes), pgcn_dataset_free(graphs);
@@ -235,6 +276,7 @@ int main(void) {
             scratch_remove),
         cmocka_unit_test_setup_teardown(test_network_training_model_file_predicts_the_same,
                                         scratch_make, scratch_remove),
+        cmocka_unit_test(test_network_training_loss_has_the_terms_of_operations),
         cmocka_unit_test(test_network_training_refuses_what_cannot_be),
         cmocka_unit_test(test_network_training_models_without_walks_have_no_draws),
         cmocka_unit_test(test_network_training_draws_edges_and_normalises_again),

@@ -14,7 +14,7 @@ typedef struct matrix {
 } matrix;
 
 /* Matrices of one evaluation are freed together. */
-enum { MOST = 4096 };
+enum { MOST = 1 << 16 };
 static double *made[MOST];
 static int made_count;
 
@@ -110,7 +110,9 @@ static matrix param(const reference *r, const char *of, const char *name) {
 static double own(const reference *r, const char *key) {
     char text[PGCN_SETTING_BYTES];
     must(pgcn_config_get(&r->net->config, key, text, sizeof text));
-    return strcmp(text, "yes") == 0 || strcmp(text, "max") == 0 ? 1 : atof(text);
+    return strcmp(text, "yes") == 0 || strcmp(text, "max") == 0 || strcmp(text, "relu") == 0
+               ? 1
+               : atof(text);
 }
 
 /* ---- layers ------------------------------------------------------------------------------------ */
@@ -249,6 +251,86 @@ static matrix gcnii(const reference *r) {
     return dense(r, h, "classifier.", true);
 }
 
+/* The larger one of x and the threshold of its channel. */
+static matrix shifted_relu(const reference *r, matrix y, const char *of) {
+    matrix t = param(r, of, "threshold"), z = mixed(1, y, 0, y);
+    for (int64_t i = 0; i < y.rows * y.cols; i++)
+        z.at[i] = fmax(y.at[i] - t.at[i % y.cols], 0) + t.at[i % y.cols];
+    return z;
+}
+
+static matrix egnn(const reference *r) {
+    double least = own(r, "c-min"), beta = own(r, "beta");
+    matrix h0 = dense(r, r->x, "embed.", false), h = h0;
+    for (int l = 0; l < r->net->config.layers; l++) {
+        matrix s = mixed(1 - least, times(r->t, h), least - beta, h);
+        s = times(mixed(1, s, beta, h0), param(r, layer(l), "weight"));
+        h = shifted_relu(r, with_norm(r, s, layer(l)), layer(l));
+    }
+    return dense(r, h, "classifier.", true);
+}
+
+/* Its term of the loss. */
+static double egnn_term(const reference *r) {
+    double sum = 0;
+    for (int l = 0; l < r->net->config.layers; l++) {
+        matrix w = param(r, layer(l), "weight");
+        double square = 0, diagonal = l == 0 ? sqrt(own(r, "c-max")) : 1;
+        for (int64_t e = 0; e < w.rows * w.cols; e++)
+            square += pow(w.at[e] - (e / w.cols == e % w.cols ? diagonal : 0), 2);
+        sum += sqrt(square);
+    }
+    return own(r, "orthogonal") * sum;
+}
+
+/* G^T s(G x K) K^T, link by link and with K applied to each link, as the paper has it. */
+static matrix flow(const reference *r, matrix x, matrix k) {
+    bool with_relu = own(r, "activation") > 0;
+    matrix d = zeros(x.rows, x.cols), turned = zeros(k.cols, k.rows);
+    for (int64_t e = 0; e < k.rows * k.cols; e++)
+        turned.at[e % k.cols * k.rows + e / k.cols] = k.at[e];
+    for (int64_t i = 0; i < x.rows; i++)
+        for (int64_t j = 0; j < x.rows; j++) {
+            double w = r->t.at[i * x.rows + j];
+            if (w == 0) continue;
+            matrix edge = zeros(1, x.cols);
+            for (int64_t c = 0; c < x.cols; c++)
+                edge.at[c] = w * (x.at[i * x.cols + c] - x.at[j * x.cols + c]);
+            matrix y = times(edge, k);
+            for (int64_t c = 0; c < y.cols; c++)
+                y.at[c] = with_relu ? fmax(y.at[c], 0) : tanh(y.at[c]);
+            matrix z = times(y, turned);
+            for (int64_t c = 0; c < x.cols; c++) {
+                d.at[i * x.cols + c] += w * z.at[c];
+                d.at[j * x.cols + c] -= w * z.at[c];
+            }
+        }
+    return d;
+}
+
+/* As the authors write the three forms: with x of the step before. */
+static matrix pde_gcn(const reference *r) {
+    const char *name = pgcn_i_network_of(&r->net->config)->name;
+    double h = own(r, "step");
+    matrix x = dense(r, r->x, "embed.", false), before = x;
+    for (int l = 0; l < r->net->config.layers; l++) {
+        matrix d = flow(r, x, param(r, layer(l), "weight")), next;
+        if (strcmp(name, "pde-gcn-d") == 0) {
+            next = mixed(1, x, -h, d);
+        } else if (strcmp(name, "pde-gcn-h") == 0) {
+            next = mixed(1, mixed(2, x, -1, before), -h * h, d);
+        } else {
+            double wave = 1 / (1 + exp(-param(r, "", "mixture").at[0])), heat = (1 - wave) / h;
+            wave /= h * h;
+            next = mixed(2 * wave + heat, x, -wave, before);
+            next = mixed(1 / (wave + heat), next, -1 / (wave + heat), d);
+        }
+        before = x;
+        x = next;
+    }
+    return dense(r, x, "classifier.", true);
+}
+
 static matrix sage(const reference *r) {
     matrix h = r->x;
     for (int l = 0; l < r->net->config.layers; l++) h = conv(r, h, NULL, layer(l), false);
@@ -340,23 +422,30 @@ static matrix gat(const reference *r) {
 static const struct {
     const char *model;
     matrix (*logits)(const reference *r);
-} models[] = {{"mlp", mlp},     {"gcn", gcn},     {"sgc", sgc},          {"cheb", cheb},
-              {"appnp", appnp}, {"gcnii", gcnii}, {"gcnii-star", gcnii}, {"sage", sage},
-              {"jknet", jknet}, {"incep", incep}, {"gat", gat}};
+    double (*term)(const reference *r); /* of the loss; NULL: none */
+} models[] = {
+    {"mlp", mlp, NULL},           {"gcn", gcn, NULL},           {"sgc", sgc, NULL},
+    {"cheb", cheb, NULL},         {"appnp", appnp, NULL},       {"gcnii", gcnii, NULL},
+    {"gcnii-star", gcnii, NULL},  {"sage", sage, NULL},         {"jknet", jknet, NULL},
+    {"incep", incep, NULL},       {"egnn", egnn, egnn_term},    {"pde-gcn-d", pde_gcn, NULL},
+    {"pde-gcn-h", pde_gcn, NULL}, {"pde-gcn-m", pde_gcn, NULL}, {"gat", gat, NULL}};
 enum { MODELS = sizeof models / sizeof *models };
 
-static matrix logits_of(const reference *r) {
+static int model_of(const reference *r) {
     const char *name = pgcn_i_network_of(&r->net->config)->name;
-    for (int i = 0; i < MODELS; i++)
-        if (strcmp(models[i].model, name) == 0) return models[i].logits(r);
-    fail_msg("no equations for %s", name);
-    return r->x;
+    int i = 0;
+    while (i < MODELS && strcmp(models[i].model, name) != 0) i++;
+    if (i == MODELS) fail_msg("no equations for %s", name);
+    return i;
+}
+static matrix logits_of(const reference *r) {
+    return models[model_of(r)].logits(r);
 }
 
 static double loss_of(const reference *r) {
     const problem *p = r->net->problem;
     matrix logits = logits_of(r);
-    double loss = 0;
+    double (*term)(const reference *) = models[model_of(r)].term, loss = term ? term(r) : 0;
     for (int64_t i = 0; i < p->n; i++) {
         if (!p->mask[i] || p->label[i] < 0) continue;
         const double *row = logits.at + i * logits.cols;
@@ -455,6 +544,16 @@ static const char *const texts[] = {
     "model=gat channels=24 heads=3 heads-last=1 self-mix=yes",
     "model=gat channels=16 heads=1 heads-last=9 layer-norm=yes bias=no layers=3",
     "model=gat channels=24 heads=8 batch-norm=yes layers=2",
+    "model=egnn layers=3 c-min=0.3 c-max=2 beta=0.1 threshold=0",
+    "model=egnn layers=2 c-min=0.5 beta=0.5 threshold=0.1 batch-norm=yes orthogonal=0.3",
+    "model=egnn layers=4 c-min=0.4 beta=0 threshold=-0.05 orthogonal=0",
+    "model=pde-gcn-d layers=3 step=0.7",
+    "model=pde-gcn-d layers=2 step=0.3 activation=relu bias=no",
+    "model=pde-gcn-h layers=4 step=0.6",
+    "model=pde-gcn-h layers=1 activation=relu",
+    "model=pde-gcn-m layers=4 step=0.5",
+    "model=pde-gcn-m layers=2 step=1.5 activation=relu bias=no",
+    "model=pde-gcn-m layers=1 step=2",
 };
 
 /* Also of directed graphs, where T is not symmetric; some nodes have no neighbours. */
@@ -472,9 +571,10 @@ static void test_networks_are_their_equations(void **state) {
                      texts[i]);
             network_open(&net, &some[p], text, 2);
             network_shake(&net);
-            network_run(&net);
+            double loss = network_run(&net);
             reference_open(&r, &net);
             check_logits(&r, texts[i]);
+            assert_true(fabs(evaluate(&r, NULL) - loss) < 1e-5 * (1 + fabs(loss)));
             check_gradients(&r, texts[i]);
             free(r.weight);
             network_close(&net);
@@ -494,36 +594,49 @@ static void test_networks_all_have_equations(void **state) {
     }
 }
 
-/* Only rows that the loss looks at are computed, and gradients are the same. */
-static void test_networks_rows_that_do_not_matter_are_left_out(void **state) {
-    (void)state;
-    problem p = problem_new(200);
+/* A problem whose loss looks at a few nodes. */
+static problem problem_of_few(bool directed) {
+    problem p = problem_of(200, directed);
     for (int64_t j = 0; j < p.n; j++) p.mask[j] = p.mask[j] && j % 40 == 3;
     p.masked = 0;
     for (int64_t j = 0; j < p.n; j++) p.masked += p.mask[j] && p.label[j] >= 0;
     assert_in_range(p.masked, 1, 5);
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        network all, few;
-        char text[256];
-        snprintf(text, sizeof text,
-                 "channels=5 consistency=0 samples=1 dropout=0.5 dropout-hidden=0.3 %s%s", texts[i],
-                 strstr(texts[i], "model=gat") ? " dropout-attention=0.4 dropout-values=0.3" : "");
-        network_open(&all, &p, text, 2), network_open(&few, &p, text, 2);
-        network_shake(&all), network_shake(&few);
-        double loss = network_run(&all);
-        pgcn_i_target target = {p.label, NULL, p.mask, p.masked};
-        pgcn_i_loss_rows(&few.loss, &few.tape, &target, 0);
-        assert_float_equal(network_run(&few), loss, 1e-6);
-        double most = 0, off = 0;
-        for (int64_t e = 0; e < all.params.total; e++) {
-            most = fmax(most, fabs((double)all.params.grad[e]));
-            off = fmax(off, fabs((double)(all.params.grad[e] - few.params.grad[e])));
-        }
-        if (!(off <= 1e-5 * most))
-            fail_msg("%s: gradients are off by %g of %g", texts[i], off, most);
-        network_close(&all), network_close(&few);
+    return p;
+}
+
+static void check_few_rows(const problem *p, const char *text) {
+    network all, few;
+    network_open(&all, p, text, 2), network_open(&few, p, text, 2);
+    network_shake(&all), network_shake(&few);
+    double loss = network_run(&all);
+    pgcn_i_target target = {p->label, NULL, p->mask, p->masked};
+    pgcn_i_loss_rows(&few.loss, &few.tape, &target, 0);
+    assert_float_equal(network_run(&few), loss, 1e-6);
+    double most = 0, off = 0;
+    for (int64_t e = 0; e < all.params.total; e++) {
+        most = fmax(most, fabs((double)all.params.grad[e]));
+        off = fmax(off, fabs((double)(all.params.grad[e] - few.params.grad[e])));
     }
-    problem_free(&p);
+    if (!(off <= 1e-5 * most)) fail_msg("%s: gradients are off by %g of %g", text, off, most);
+    network_close(&all), network_close(&few);
+}
+
+/* Only rows that the loss looks at are computed, and gradients are the same; of several samples and where T is not
+ * symmetric, too. */
+static void test_networks_rows_that_do_not_matter_are_left_out(void **state) {
+    (void)state;
+    problem some[] = {problem_of_few(false), problem_of_few(true)};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        for (int form = 0; form < 4; form++) {
+            char text[256];
+            snprintf(text, sizeof text,
+                     "channels=5 consistency=0 samples=%d dropout=0.5 dropout-hidden=0.3 %s%s",
+                     1 + form / 2, texts[i],
+                     strstr(texts[i], "model=gat") ? " dropout-attention=0.4 dropout-values=0.3"
+                                                   : "");
+            check_few_rows(&some[form % 2], text);
+        }
+    problem_free(&some[0]), problem_free(&some[1]);
 }
 
 int main(void) {
