@@ -27,6 +27,7 @@ usual=("${rates[@]}" dropout=0.5)
 declare -A settings=(
     [gcn-16]="model=gcn layers=2 channels=16 residual=none ${usual[*]}"
     [gcn-64]="model=gcn layers=2 channels=64 residual=none ${usual[*]}"
+    [gat]="model=gat layers=2 channels=64 heads=8 heads-last=1 dropout=0.6 dropout-attention=0.6 ${rates[*]}"
     [gcnii-2]="model=gcnii layers=2 channels=64 dropout-hidden=0.5 ${usual[*]}"
     [gcnii-8]="model=gcnii layers=8 channels=64 dropout-hidden=0.5 ${usual[*]}"
     [appnp]="model=appnp layers=2 channels=64 powers=10 ${usual[*]}"
@@ -35,7 +36,7 @@ declare -A settings=(
     [pathgcn-2]="layers=2 channels=64 path-length=2 paths=5 lr-kernel=1e-3 ${usual[*]}"
     [pathgcn-5]="layers=2 channels=64 path-length=5 paths=5 lr-kernel=1e-3 ${usual[*]}"
 )
-order=(gcn-16 gcn-64 gcnii-2 gcnii-8 appnp sgc sage pathgcn-2 pathgcn-5)
+order=(gcn-16 gcn-64 gat gcnii-2 gcnii-8 appnp sgc sage pathgcn-2 pathgcn-5)
 read -r -a order <<<"${NETWORKS:-${order[*]}}"
 forms=(index csr csr+x "index compiled" "csr compiled")
 [ "${FORMS:-}" ] && IFS=, read -r -a forms <<<"$FORMS"
@@ -75,7 +76,7 @@ if [ "$mode" != --large ] && have_set cora; then
 fi
 if [ "$mode" != --small ]; then
     compare "ogbn-arxiv's size" powerlaw:size=arxiv 2
-    for network in gcn-64 gcnii-8; do
+    for network in gcn-64 gat gcnii-8; do
         [[ " ${order[*]} " = *" $network "* ]] || continue
         # From here and not from Python: a process begins with the peak of the one that starts it.
         # shellcheck disable=SC2086

@@ -10,6 +10,8 @@ Forms of PyTorch Geometric:
     csr       what its manual advises: the adjacency as a torch CSR matrix, normalised once; SGConv with cached=True
     csr+x     the same, and the first layer's features as a CSR matrix too, with dropout on its values; where features
               are sparse and the first layer is a product (not sage, sgc)
+GATConv has nothing to normalise: its self-loops are put in at every step in the form index, and once in the others. It
+drops features and attention, not the transformed features: the setting dropout-values must be 0.
     ... compiled    the same through torch.compile
 
     pytorch_peers.py FOLDER CASE --bench BENCH_MODEL [--threads 1 2] [--seconds 2] [--forms ...] KEY=VALUE...
@@ -65,6 +67,8 @@ class Network(torch.nn.Module):
             self.convs = torch.nn.ModuleList(pyg.GCNConv(a, b, bias=bias, **once) for a, b in zip(sizes, sizes[1:]))
             if self.sparse_x:
                 self.convs[0].lin = SparseLinear(f, c, bias=False)
+        elif self.model == "gat":
+            self.convs = self.attention(config, index, bias)
         elif self.model == "sage":
             self.convs = torch.nn.ModuleList(pyg.SAGEConv(f if l == 0 else c, c, bias=bias) for l in range(self.layers))
             self.last = torch.nn.Linear(c, classes)
@@ -81,6 +85,18 @@ class Network(torch.nn.Module):
                 pyg.GCN2Conv(c, alpha, float(config["lambda"]), l + 1, **once) for l in range(self.layers))
         else:
             sys.exit(f"PyTorch Geometric has no {self.model}")
+
+    def attention(self, config, index, bias):
+        if float(config["dropout-values"]) != 0:
+            sys.exit("GATConv does not drop transformed features: dropout-values must be 0")
+        c, heads, options = int(config["channels"]), int(config["heads"]), {
+            "dropout": float(config["dropout-attention"]), "add_self_loops": index, "bias": bias}
+        sizes = [self.data.features] + [c] * (self.layers - 1)
+        convs = torch.nn.ModuleList(pyg.GATConv(size, c // heads, heads, **options) for size in sizes[:-1])
+        convs.append(pyg.GATConv(sizes[-1], self.data.classes, int(config["heads-last"]), concat=False, **options))
+        if self.sparse_x:
+            convs[0].lin = SparseLinear(self.data.features, c, bias=False)
+        return convs
 
     def linear(self, a, b, bias):
         return SparseLinear(a, b, bias) if self.sparse_x else torch.nn.Linear(a, b, bias)
@@ -118,9 +134,10 @@ class Network(torch.nn.Module):
             return self.conv(self.x, self.edges)
         if self.model == "appnp":
             return self.conv(self.last(self.drop(F.relu(self.first(h)))), self.edges)
-        if self.model == "gcn":
+        if self.model in ("gcn", "gat"):
+            activation = F.elu if self.model == "gat" else F.relu
             for conv in self.convs[:-1]:
-                h = self.drop(F.relu(conv(h, self.edges)))
+                h = self.drop(activation(conv(h, self.edges)))
             return self.convs[-1](h, self.edges)
         if self.model == "sage":
             for conv in self.convs:
@@ -155,10 +172,13 @@ class Network(torch.nn.Module):
             else:
                 for l, conv in enumerate(self.convs):
                     of = f"layers.{l}."
-                    if self.model == "gcn":
+                    if self.model in ("gcn", "gat"):
                         put(conv.lin.weight, of + "weight")
                         put(conv.bias, of + "bias")
-                    else:
+                    if self.model == "gat":
+                        for vector, name in ((conv.att_src, "source"), (conv.att_dst, "target")):
+                            vector.copy_(tensor[of + name].view(vector.shape))
+                    elif self.model == "sage":
                         put_linear(conv.lin_l, of)
                         put(conv.lin_r.weight, of + "self.weight")
                 if self.model == "sage":
@@ -232,7 +252,7 @@ class Bench:
 
     def turns(self):
         self.prepare()
-        sparse = self.data.sparse and self.config["model"] in ("gcn", "appnp", "gcnii")
+        sparse = self.data.sparse and self.config["model"] in ("gcn", "gat", "appnp", "gcnii")
         networks = {form: self.network(form) for form in self.options.forms if sparse or form != "csr+x"}
         for threads in self.options.threads:
             torch.set_num_threads(threads)

@@ -369,8 +369,9 @@ def peers_flops(ours):
     if model == "sgc":
         return 2 * n * 2 * f * classes
     first, square = (2, 2) if model == "sage" else (1, 1)
-    squares = {"gcn": layers - 2, "appnp": layers - 2, "sage": layers - 1}.get(model, layers)
-    return 2 * n * (2 * first * f * c + 3 * square * squares * c * c + 3 * c * classes)
+    squares = {"gcn": layers - 2, "gat": layers - 2, "appnp": layers - 2, "sage": layers - 1}.get(model, layers)
+    last = classes * int(config["heads-last"]) if model == "gat" else classes
+    return 2 * n * (2 * first * f * c + 3 * square * squares * c * c + 3 * c * last)
 
 
 def peers_bound(ours, rates):

@@ -28,6 +28,8 @@ run 0 "$model" sbm:nodes=300 --bench peers --case "sbm, gcn" --seconds 0 threads
 cp "$out" peers.jsonl
 holds peers.jsonl '"inference_ms"' '"dense_features":true'
 if grep -q walks_ms peers.jsonl; then fail "walks of a network without walks were timed"; fi
+run 0 "$model" sbm:nodes=300 --bench peers --case "sbm, gat" --seconds 0 threads=1 model=gat heads-last=2 wd-mix=0
+cat "$out" >>peers.jsonl
 run 1 "$model" sbm layers=none
 holds "$err" "layers"
 
@@ -38,7 +40,7 @@ holds "$out" "**sbm n=300 k=5 p=5 c=64**" "| path convolution forward" "ns / wal
 run 0 "$python" "$tables" --show scaling scaling.jsonl
 holds "$out" "ns per unit"
 run 0 "$python" "$tables" --show peers peers.jsonl products.jsonl
-holds "$out" "**sbm**: n=300" "| gcn      | 1 " "| products"
+holds "$out" "**sbm**: n=300" "| gcn      | 1 " "| gat      | 1 " "| products"
 printf 'before\n<!-- table: model -->\nold\n<!-- end -->\nafter\n<!-- table: load -->\nkept\n<!-- end -->\n' >doc.md
 run 0 "$python" "$tables" --write doc.md kernels.jsonl model.jsonl
 holds doc.md before after kept "| pathgcn"
