@@ -166,7 +166,7 @@ static pgcn_i_value *record(pgcn_i_tape *tape, const pgcn_config *config, const 
 static pgcn_i_cost cost(const pgcn_config *config) {
     double norm = pgcn_i_has_norm(config) ? 2 : 0, heads = heads_of(config, false);
     double values = pgcn_i_own_value(config, &dropout_values) > 0 ? 1 : 0;
-    return (pgcn_i_cost){.kept = (3 + norm + values) * config->layers + 2,
+    return (pgcn_i_cost){.kept = (2 + norm + values) * (config->layers - 1) + 2,
                          .squares = 1,
                          .hops = 2,
                          .links = heads * ((is_super(config) ? 2 : 1) * config->layers + 1) + 2};

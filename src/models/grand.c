@@ -126,7 +126,7 @@ static pgcn_i_value *record(pgcn_i_tape *tape, const pgcn_config *config, const 
 static pgcn_i_cost cost(const pgcn_config *config) {
     bool four = pgcn_i_own_yes(config, &integrator), again = pgcn_i_own_yes(config, &recomputes);
     double slopes = four ? 4 : 1, heads = pgcn_i_own_value(config, &pgcn_i_heads);
-    return (pgcn_i_cost){.kept = 4 * slopes * config->layers + 3,
+    return (pgcn_i_cost){.kept = (again ? 3.4 : 2.4) * slopes * config->layers + 3,
                          .squares = again ? slopes : 0.1,
                          .hops = 2 * slopes,
                          .links = heads * (again ? slopes * config->layers + 1 : 2) + 2};

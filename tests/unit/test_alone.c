@@ -23,6 +23,12 @@ static const struct {
     {PGCN_TASK_MULTILABEL, true, false, QUICK "channels=16 model=gin"},
     {PGCN_TASK_NODE, false, true, QUICK "channels=24 normalise=standardise"},
     {PGCN_TASK_NODE, true, true, QUICK "channels=12 input-hops=1 input-norm=yes"},
+    {PGCN_TASK_GRAPH, false, false, QUICK "channels=12 heads=3 model=gat samples=1 consistency=0"},
+    {PGCN_TASK_NODE, true, false,
+     QUICK "channels=16 heads=2 model=supergat samples=1 consistency=0"},
+    {PGCN_TASK_MULTILABEL, false, false, QUICK "channels=9 model=grand samples=1 consistency=0"},
+    {PGCN_TASK_NODE, false, false, QUICK "channels=21 model=egnn samples=1 consistency=0"},
+    {PGCN_TASK_GRAPH, true, false, QUICK "channels=18 model=pde-gcn-m samples=1 consistency=0"},
     {PGCN_TASK_NODE, false, true, QUICK "channels=70 bf16=yes scaling=symmetric"},
 };
 enum { CASE_COUNT = sizeof CASES / sizeof *CASES, SET_GRAPHS = 24 };

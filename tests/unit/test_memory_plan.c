@@ -352,15 +352,23 @@ static void test_trainer_memory_is_what_it_allocates(void **state) {
     pgcn_set_allocator(NULL);
 }
 
+#define ONE " samples=1 consistency=0"
 /* Where memory is out, the sentence has to say what all of it would have been. */
 static void test_trainer_memory_is_guessed_without_allocating(void **state) {
     (void)state;
     pgcn_dataset *data = dataset("sbm:nodes=4000,features=40");
-    static const char *const more[] = {"channels=256 layers=1", "model=gin channels=64 layers=5",
+    static const char *const more[] = {"channels=256 layers=1",
+                                       "model=gin channels=64 layers=5",
+                                       "model=gat channels=64 heads=8 layers=3" ONE,
+                                       "model=supergat channels=64 heads=8 layers=2" ONE,
+                                       "model=grand channels=64 layers=6" ONE,
+                                       "model=grand channels=64 layers=6 attention=recomputed" ONE,
+                                       "model=egnn channels=64 layers=8" ONE,
+                                       "model=pde-gcn-m channels=64 layers=8" ONE,
                                        "channels=64 layers=16 batch-norm=yes",
                                        "channels=64 layers=64 recompute=yes"};
     size_t count = sizeof trainings / sizeof *trainings;
-    for (size_t i = 0; i < count + 4; i++) {
+    for (size_t i = 0; i < count + sizeof more / sizeof *more; i++) {
         const char *text = i < count ? trainings[i] : more[i - count];
         pgcn_trainer *trainer = trainer_of(data, text);
         int64_t before = pgcn_i_alloc_count();
