@@ -160,7 +160,7 @@ const pgcn_i_network pgcn_i_grand = {.name = "grand",
                                      .record = record,
                                      .cost = cost,
                                      .check = check,
-                                     .why_ignored = ", which learns what neighbours count",
+                                     .why_ignored = "",
                                      .links = true,
                                      .ignored = ignored,
                                      .own = own};

@@ -85,7 +85,7 @@ static const struct {
     {"", "model=gcnii", "bias", "no", "model is gcnii"},
     {"", "model=sage", "scaling", "symmetric", "always walk"},
     {"", "model=gat heads=2", "scaling", "walk", "model is gat"},
-    {"", "model=gat heads=2", "walk", "weighted", "which learns what neighbours count"},
+    {"", "model=gat heads=2", "walk", "weighted", "model is gat"},
     {"", "model=gcn", "heads", "4", "model is gcn"},
     {"", "model=supergat heads=2 edge-loss=0", "edge-sample", "0.5", "edge-loss is 0"},
     {"", "model=supergat heads=2 edge-loss=0", "negatives", "2", "edge-loss is 0"},
