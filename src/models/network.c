@@ -76,16 +76,29 @@ static bool is_listed_before(int i, const pgcn_i_setting *setting) {
     return false;
 }
 
-const pgcn_i_setting *pgcn_i_own_setting(int wanted) {
+/* Listed once: settings are looked up for every line of every recipe. */
+static const pgcn_i_setting *own_settings[PGCN_MOST_OWN + 1];
+static void list_own(void) {
+    int count = 0;
     for (int i = 0; i < NETWORKS; i++)
         for (const pgcn_i_setting *const *own = networks[i]->own; own && *own; own++)
-            if (!is_listed_before(i, *own) && wanted-- == 0) return *own;
-    return NULL;
+            if (!is_listed_before(i, *own) && count < PGCN_MOST_OWN) own_settings[count++] = *own;
+}
+
+static const pgcn_i_setting *const *all_own(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, list_own);
+    return own_settings;
+}
+
+const pgcn_i_setting *pgcn_i_own_setting(int i) {
+    return i >= 0 && i < PGCN_MOST_OWN ? all_own()[i] : NULL;
 }
 
 double pgcn_i_own_value(const pgcn_config *config, const pgcn_i_setting *setting) {
+    const pgcn_i_setting *const *all = all_own();
     int i = 0;
-    while (pgcn_i_own_setting(i) != setting) i++;
+    while (all[i] != setting) i++;
     return config->own[i];
 }
 
