@@ -1,6 +1,7 @@
 /* Which recipes there are, and which one is meant. A name is a file NAME.recipe in the folder
  * PATHGCN_RECIPES or, failing that, one of those that the library was built with; anything with a
  * slash or the ending .recipe is a file of its own. Read load() from top to bottom. */
+#define _GNU_SOURCE /* memmem */
 #include "train/recipe.h"
 
 #include <dirent.h>
@@ -179,6 +180,22 @@ static bool is_selected(const selection *s, const pgcn_i_recipe *recipe) {
     return is_for(info, s->dataset);
 }
 
+/* What a built-in recipe is for can be told before all of it is read: there are hundreds, and a run looks for
+ * one. A recipe of the folder is read whole. */
+static bool is_for_others(const selection *s, const char *name) {
+    static const char key[] = "\ndataset = ";
+    char path[PGCN_I_PATH_BYTES];
+    const pgcn_i_built_in_recipe *found = in_folder(name, path) ? NULL : built_in(name);
+    const char *line =
+        found ? memmem(found->text, (size_t)found->bytes, key, sizeof key - 1) : NULL;
+    pgcn_recipe_info info;
+    if (!line) return false;
+    line += sizeof key - 1;
+    snprintf(info.dataset, sizeof info.dataset, "%.*s", (int)strcspn(line, "\n"), line);
+    if (strcmp(info.dataset, "any") == 0) return !s->general;
+    return !is_for(&info, s->dataset);
+}
+
 /* Goes through the recipes that can be read and are selected. `visit` returns false to stop. A broken
  * file in the folder is in nobody's way until it is asked for by name. */
 static pgcn_status each_of(const selection *s,
@@ -191,7 +208,9 @@ static pgcn_status each_of(const selection *s,
     pgcn_status status = PGCN_OK;
     bool more = true;
     for (int i = 0; i < count && more && status != PGCN_ERR_MEMORY; i++) {
-        status = read_named(((const recipe_name *)names.data)[i].text, &recipe);
+        const char *name = ((const recipe_name *)names.data)[i].text;
+        if (is_for_others(s, name)) continue;
+        status = read_named(name, &recipe);
         if (status == PGCN_OK && is_selected(s, &recipe)) more = visit(&recipe.info, context);
     }
     pgcn_i_buffer_free(&names);
