@@ -387,6 +387,29 @@ static void list_networks(const pgcn_field *field, char *out, size_t bytes) {
     snprintf(out + at, bytes - at, ": ");
 }
 
+/* Whether the model refuses this word of a setting that it takes otherwise. */
+static bool is_refused(const pgcn_config *model, const char *key, const char *word) {
+    pgcn_config config = *model;
+    return !pgcn_config_unused(model, NULL, key) &&
+           pgcn_config_set(&config, key, word) == PGCN_OK &&
+           pgcn_config_unused(&config, NULL, key) != NULL;
+}
+
+/* What a setting accepts; with a model, without the words that it refuses. False: one word is left, so that
+ * there is nothing to set. */
+static bool list_accepted(const pgcn_config *model, const pgcn_field *field, char *out,
+                          size_t bytes) {
+    char words[512], *rest = NULL;
+    size_t at = 0;
+    snprintf(out, bytes, "%s", field->accepts);
+    if (!model || !strstr(field->accepts, " | ")) return true;
+    snprintf(words, sizeof words, "%s", field->accepts);
+    for (char *word = strtok_r(words, " |", &rest); word; word = strtok_r(NULL, " |", &rest))
+        if (!is_refused(model, field->key, word))
+            at += (size_t)snprintf(out + at, bytes - at, "%s%s", at > 0 ? " | " : "", word);
+    return strstr(out, " | ") != NULL;
+}
+
 /* The settings of a group; with a model, those that it uses. A setting that the command has as an option of
  * its own is not shown twice. */
 static void write_fields(FILE *out, const cli_command *command, const cli_option *options,
@@ -399,10 +422,11 @@ static void write_fields(FILE *out, const cli_command *command, const cli_option
         if (strcmp(field.group, group) != 0 || find_option(options, field.key, strlen(field.key)))
             continue;
         if (model && !pgcn_config_uses(model, field.key)) continue;
+        if (!list_accepted(model, &field, accepts, sizeof accepts)) continue;
         list_networks(&field, networks, sizeof networks);
         snprintf(help, sizeof help, "%s%s%s", model ? "" : networks, field.help,
                  chooses ? "; auto: the one that wins a race on validation" : "");
-        snprintf(accepts, sizeof accepts, "%s%s", field.accepts, chooses ? " | auto" : "");
+        if (chooses) strcat(accepts, " | auto");
         pgcn_config_get(&config, field.key, preset, sizeof preset);
         write_line(out, field.key, accepts, help, preset);
     }

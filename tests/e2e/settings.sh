@@ -132,6 +132,16 @@ unset PATHGCN_ISA
 PATHGCN_ISA=baseline run 0 pathgcn info
 holds "$out" "baseline"
 
+# ---- what a network refuses is not offered by its help -------------------------------------------------
+
+run 0 pathgcn train --model gat --help
+holds "$out" "--heads 1..64" "--readout linear | relu "
+if grep -qE '^ *--walk|readout .*layers *$' "$out"; then
+    show_last && fail "the help of gat offers what gat refuses"
+fi
+run 0 pathgcn train --model gcn --help
+holds "$out" "--walk uniform | weighted " "--scaling walk | symmetric "
+
 # ---- predictions that are not finite ----------------------------------------------------------------
 
 people() { # INCOME of the last node, which is not in training
