@@ -20,7 +20,13 @@ enum { MOST_BYTES = 65536, MOST_LINE = 512, MOST_ATTEMPTS = 1000 };
     "powers = 1 .. 12\n"                                                                           \
     "order = 1 .. 3\n"                                                                             \
     "lambda = 0.3 .. 1.5\n"                                                                        \
-    "layer-norm = no | yes\n"
+    "layer-norm = no | yes\n"                                                                      \
+    "heads = 1 | 4 | 8\n"                                                                          \
+    "dropout-attention = 0 .. 0.7\n"                                                               \
+    "dropout-values = 0 .. 0.7\n"                                                                  \
+    "step = 0.1 .. 1 log\n"                                                                        \
+    "c-min = 0.1 .. 0.5\n"                                                                         \
+    "orthogonal = 0.1 .. 30 log\n"
 
 static const struct {
     const char *name, *about, *text;
@@ -92,7 +98,9 @@ static const struct {
      "readout = linear | relu | layers\n"
      "powers = 1 .. 5\n"
      "order = 1 .. 3\n"
-     "lambda = 0.3 .. 1.5\n"},
+     "lambda = 0.3 .. 1.5\n"
+     "heads = 1 | 4 | 8\n"
+     "step = 0.1 .. 1 log\n"},
     {"multilabel", "several labels for every node",
      "lr-ends = 5e-4 .. 2e-2 log\n"
      "lr-mix = 1e-4 .. 1e-2 log\n"
