@@ -39,9 +39,11 @@ pgcn_status pgcn_i_fail_loss(const pgcn_trainer *trainer, const char *which) {
                  (long long)progress->best + 1);
     bool extreme =
         extreme_column(trainer->input, name_in_data, trainer->data, column, sizeof column);
-    return pgcn_i_fail(PGCN_ERR_NUMERIC, "the %s loss of epoch %lld is not finite; %s; %s%s", which,
-                       (long long)progress->epochs + 1, best,
+    bool steps = pgcn_i_network_has(pgcn_i_network_of(&trainer->config), &pgcn_i_step_size);
+    return pgcn_i_fail(PGCN_ERR_NUMERIC, "the %s loss of epoch %lld is not finite; %s; %s%s%s",
+                       which, (long long)progress->epochs + 1, best,
                        extreme ? column : "lower the learning rates (lr-ends, lr-mix, lr-kernel)",
+                       !extreme && steps ? ", lower the size of a step (step)," : "",
                        extreme ? ": rescale or remove it" : " or scale the features");
 }
 
