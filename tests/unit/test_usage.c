@@ -91,6 +91,8 @@ static const struct {
     {"", "model=supergat heads=2 edge-loss=0", "negatives", "2", "edge-loss is 0"},
     {"", "model=grand heads=2", "batch-norm", "yes", "always no"},
     {"", "model=gat layers=1 heads=2", "heads", "4", "heads-last"},
+    {"", "model=gat layers=1 heads=2", "channels", "8", "a column for each class"},
+    {"", "model=gcn layers=1", "channels", "8", "a column for each class"},
     {"graphs", "model=gat heads=2 samples=1 consistency=0", "heads-last", "4",
      "graphs are classified"},
     {"", "model=jknet", "readout", "relu", "model is jknet"},
