@@ -57,10 +57,13 @@ foreach(source IN LISTS unit_sources)
     endif()
 endforeach()
 
-# A row must not depend on the rows beside it on any instruction set, not only on the best one.
-foreach(isa IN LISTS isas)
-    pathgcn_test(alone.${isa} unit ${CMAKE_COMMAND} -E env PATHGCN_ISA=${isa}
-                 ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:test_alone>)
+# On every instruction set, not only on the best one: a row must not depend on the rows beside it, and networks
+# must be their equations.
+foreach(name alone networks)
+    foreach(isa IN LISTS isas)
+        pathgcn_test(${name}.${isa} unit ${CMAKE_COMMAND} -E env PATHGCN_ISA=${isa}
+                     ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:test_${name}>)
+    endforeach()
 endforeach()
 # They run a command a thousand times.
 set_tests_properties(io_faults io_faults_commands PROPERTIES TIMEOUT 900)

@@ -11,6 +11,14 @@
 
 #include <stdio.h>
 
+/* For tests that run once for each instruction set: PATHGCN_ISA names one that is not here, which is said. */
+static inline bool lacks_instruction_set(void) {
+    const char *isa = getenv("PATHGCN_ISA");
+    if (!isa || pgcn_i_kernels_named(isa)) return false;
+    printf("skipped: this processor or this build has no %s\n", isa);
+    return true;
+}
+
 /* ---- dropout, from the comment in kernels.h --------------------------------------------------- */
 
 static inline uint32_t dropped_below(double rate) {

@@ -199,11 +199,7 @@ static void test_alone_part_of_a_graph_same_bits(void **state) {
 }
 
 int main(void) {
-    const char *isa = getenv("PATHGCN_ISA");
-    if (isa && !pgcn_i_kernels_named(isa)) {
-        printf("skipped: this processor or this build has no %s\n", isa);
-        return 77;
-    }
+    if (lacks_instruction_set()) return 77;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_alone_and_beside_others_in_exact_form_same_bits),
         cmocka_unit_test(test_alone_and_beside_others_by_draws_same_bits),
