@@ -1,4 +1,4 @@
-/* GAT (Velickovic et al., "Graph Attention Networks"): each head learns how much a node listens to a neighbour.
+/* GAT (Velickovic et al., "Graph Attention Networks"): each head learns how much a neighbour counts.
  * With z = Dropout(x) W, heads h of c / heads columns each, and N(i) the neighbours of i and i itself:
  *
  *   e_ij = LeakyReLU_0.2( <target_h, z_i> + <source_h, z_j> )        <of>target, <of>source [heads, c / heads]
@@ -109,7 +109,7 @@ static pgcn_i_value *record_link_loss(pgcn_i_tape *tape, const pgcn_config *conf
                            .negatives = pgcn_i_own_value(config, &negatives)});
 }
 
-/* What a node hears from its neighbours. */
+/* The sum of the neighbours' rows, by their attention. */
 static pgcn_i_value *record_attention(pgcn_i_tape *tape, const pgcn_config *config,
                                       const pgcn_i_view *view, pgcn_i_value *x, int heads,
                                       const char *of) {
