@@ -190,6 +190,10 @@ static void start_glorot(float *value, const pgcn_i_param *param, pgcn_i_rng_dom
     pgcn_i_start_uniform(value, param->count, limit, domain);
 }
 
+static void start_by_inputs(float *value, const pgcn_i_param *param, pgcn_i_rng_domain domain) {
+    pgcn_i_start_uniform(value, param->count, 1 / sqrt((double)param->inputs), domain);
+}
+
 static void start_identity(float *value, const pgcn_i_param *param) {
     for (int64_t e = 0; e < param->shape[0]; e++) value[e * param->shape[1] + e] = 1;
 }
@@ -204,6 +208,7 @@ void pgcn_i_network_start(pgcn_i_params *params, const pgcn_config *config) {
         case PGCN_I_START_ONES: start_ones(value, param); break;
         case PGCN_I_START_GLOROT: start_glorot(value, param, domain); break;
         case PGCN_I_START_IDENTITY: start_identity(value, param); break;
+        case PGCN_I_START_INPUTS: start_by_inputs(value, param, domain); break;
         case PGCN_I_START_OWN:
             pgcn_i_network_of(config)->start(param, config, domain, value);
             break;

@@ -30,6 +30,7 @@ typedef enum pgcn_i_start {
     PGCN_I_START_ONES,
     PGCN_I_START_GLOROT,   /* uniform in +-sqrt(6 / (rows + columns)) of a matrix */
     PGCN_I_START_IDENTITY, /* of a square matrix */
+    PGCN_I_START_INPUTS,   /* uniform in +-1/sqrt(inputs): what nn.Linear of PyTorch does, biases too */
     PGCN_I_START_OWN       /* the network's own function says */
 } pgcn_i_start;
 
@@ -38,6 +39,7 @@ typedef struct pgcn_i_param_spec {
     pgcn_i_group group;
     pgcn_i_start start;
     bool decay_to_start; /* weight decay pulls towards the start instead of 0 */
+    int64_t inputs;      /* of PGCN_I_START_INPUTS */
     int64_t shape[3];
 } pgcn_i_param_spec;
 
@@ -46,6 +48,7 @@ typedef struct pgcn_i_param {
     pgcn_i_group group;
     pgcn_i_start start;
     bool decay_to_start;
+    int64_t inputs;
     int rank;
     int64_t shape[3];
     int64_t count;

@@ -21,6 +21,7 @@ pgcn_i_param *pgcn_i_params_add(pgcn_i_params *params, pgcn_i_param_spec spec, c
     *param = (pgcn_i_param){.group = spec.group,
                             .start = spec.start,
                             .decay_to_start = spec.decay_to_start,
+                            .inputs = spec.inputs,
                             .count = 1,
                             .first = params->total};
     for (int i = 0; i < 3 && spec.shape[i] > 0; i++) {
