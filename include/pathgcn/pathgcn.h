@@ -68,7 +68,8 @@ typedef enum pgcn_status {
     PGCN_ERR_FORMAT = 4,   /* a file or array holds something it must not hold */
     PGCN_ERR_MISMATCH = 5, /* two things that are each fine do not belong together */
     PGCN_ERR_NUMERIC = 6,  /* a loss or weight became NaN or infinite */
-    PGCN_ERR_SYSTEM = 7    /* the operating system or processor refused (threads, PATHGCN_ISA) */
+    PGCN_ERR_SYSTEM = 7,   /* the operating system or processor refused (threads, PATHGCN_ISA) */
+    PGCN_ERR_STOPPED = 8   /* a callback of the caller's ended the work */
 } pgcn_status;
 
 /* The sentence of the last error of this thread; "" before the first. Valid until the next
@@ -162,6 +163,13 @@ PGCN_API pgcn_graph_opts pgcn_graph_opts_default(void); /* undirected, self-loop
 PGCN_API pgcn_status pgcn_graph_from_edges(int64_t n, int64_t m, const pgcn_node *source,
                                            const pgcn_node *target, const float *weight,
                                            const pgcn_graph_opts *opts, pgcn_graph **out);
+/* The same from a compressed adjacency: the neighbours of node u are neighbour[offset[u]] up to
+ * neighbour[offset[u+1] - 1], in any order.
+ *   offset  [n+1], from 0, ascending.
+ * Errors: as above, and PGCN_ERR_FORMAT for offsets that descend. */
+PGCN_API pgcn_status pgcn_graph_from_csr(int64_t n, const int64_t *offset,
+                                         const pgcn_node *neighbour, const float *weight,
+                                         const pgcn_graph_opts *opts, pgcn_graph **out);
 PGCN_API void pgcn_graph_free(pgcn_graph *graph);
 PGCN_API int64_t pgcn_graph_nodes(const pgcn_graph *graph);
 /* Stored adjacency entries: twice the edges of an undirected graph (a self-loop counts once). */
@@ -228,8 +236,15 @@ PGCN_API bool pgcn_measure_parse(const char *name, pgcn_measure *out);
 
 typedef struct pgcn_dataset pgcn_dataset;
 
-/* One data set from plain arrays. Exactly one of (features) and (x_offset, x_column, x_value)
- * is given. Everything is copied. */
+/* One data set from plain arrays. Items are what is labelled and split: nodes, or graphs where
+ * graph_label is given.
+ *   features  dense (features), or CSR (x_offset, x_column, x_value), or neither: then they are made
+ *             as for files without features (step `features`).
+ *   labels    one of label, labels and graph_label, or none of them: enough to predict.
+ *   masks     n_splits = 0 and all three NULL: splits are made as for files without any. val NULL:
+ *             nothing validates, and a training keeps the weights of its last epoch. test NULL:
+ *             nothing tests.
+ * Everything is copied, but for what `release` says. */
 typedef struct pgcn_dataset_arrays {
     size_t size;
     const char *name;
@@ -241,14 +256,33 @@ typedef struct pgcn_dataset_arrays {
     const float *x_value;    /* [nnz], finite */
     const int32_t *label;    /* [n] 0..n_classes-1, or -1: no label */
     int n_classes;           /* 0: the largest label + 1 */
-    int n_splits;            /* >= 1 */
-    const uint8_t *train;    /* [n_splits, n], 0 or 1 each; a node is in at most one of the three */
+    int n_splits;
+    const uint8_t *train; /* [n_splits, items], 0 or 1 each; an item is in at most one of the three */
     const uint8_t *val;
     const uint8_t *test;
+    const uint8_t *labels;       /* [n, n_classes] 0 or 1: several labels of a node */
+    const uint8_t *labels_known; /* [n] 0 or 1: whether the labels of a node are known; NULL: all */
+    int64_t n_graphs;            /* 0: one graph */
+    const int32_t *graph_of;     /* [n] 0..n_graphs-1; ascending where graphs are classified */
+    const int32_t *graph_label;  /* [n_graphs] a class of each graph, -1: no label */
+    const char *const *node_id;  /* [n] names in UTF-8; NULL: they are numbers. Likewise: */
+    const char *const *class_name;   /* [n_classes], which must be given then */
+    const char *const *feature_name; /* [n_features] */
+    const char *steps;               /* as after the colon of a name (below), or NULL */
+    /* Not NULL: `features`, or x_column and x_value, are not copied but read where they are, and must
+     * not change until release(owner) is called, once, by pgcn_dataset_free(). After an error of
+     * pgcn_dataset_from_arrays() it is not called. */
+    void (*release)(void *owner);
+    void *owner;
 } pgcn_dataset_arrays;
 PGCN_API pgcn_dataset_arrays pgcn_dataset_arrays_default(void);
 PGCN_API pgcn_status pgcn_dataset_from_arrays(const pgcn_dataset_arrays *arrays,
                                               pgcn_dataset **out);
+
+/* The same data after more steps (below), such as "features=own+adjacency". `data` is borrowed until
+ * *out is freed. */
+PGCN_API pgcn_status pgcn_dataset_prepare(const pgcn_dataset *data, const char *steps,
+                                          pgcn_dataset **out);
 
 /* Whether the first line of text files is a header. */
 typedef enum pgcn_header {
@@ -376,6 +410,17 @@ PGCN_API const int32_t *pgcn_dataset_labels(const pgcn_dataset *data);
 PGCN_API const uint8_t *pgcn_dataset_multilabels(const pgcn_dataset *data);
 /* Whether node i, or graph i where these have the classes, has a label. */
 PGCN_API bool pgcn_dataset_is_labelled(const pgcn_dataset *data, int64_t i);
+/* [nodes] the graph that each node belongs to; NULL: there is one graph. */
+PGCN_API const int32_t *pgcn_dataset_graph_of(const pgcn_dataset *data);
+/* The features as they are stored: dense, or CSR with `dense` NULL. All borrowed. */
+typedef struct pgcn_features {
+    int64_t rows, columns, nonzeros;
+    const float *dense;    /* [rows, columns] */
+    const int64_t *offset; /* [rows+1] */
+    const int32_t *column; /* [nonzeros] */
+    const float *value;    /* [nonzeros] */
+} pgcn_features;
+PGCN_API pgcn_features pgcn_dataset_features(const pgcn_dataset *data);
 /* The source's own name of node i, class c, feature j; NULL where it is just the number. */
 PGCN_API const char *pgcn_dataset_node_id(const pgcn_dataset *data, int64_t i);
 PGCN_API const char *pgcn_dataset_class_name(const pgcn_dataset *data, int c);
@@ -807,6 +852,8 @@ PGCN_API bool pgcn_race_get(const pgcn_race *race, int i, pgcn_race_entry *out);
  * the last one. */
 PGCN_API pgcn_status pgcn_race_epoch(pgcn_race *race);
 PGCN_API bool pgcn_race_finished(const pgcn_race *race); /* true of NULL */
+/* As pgcn_trainer_on_step(), for the trainings of a race. */
+PGCN_API void pgcn_race_on_step(pgcn_race *race, bool (*go_on)(void *context), void *context);
 /* How much of the operations of the whole race is done, 0 to 1: trainings may end early. */
 PGCN_API double pgcn_race_done(const pgcn_race *race);
 /* Who leads, or has won: the number of a family, -1 before the first training is over. */
@@ -860,6 +907,12 @@ PGCN_API pgcn_memory pgcn_trainer_memory(const pgcn_trainer *trainer);
  * finite: the epoch is then not in the history, the best weights so far are still there, and the
  * state can be saved if it is that of the epoch before. `out` may be NULL. */
 PGCN_API pgcn_status pgcn_trainer_epoch(pgcn_trainer *trainer, pgcn_epoch *out);
+/* Asks go_on(context) before every step and before every part of an evaluation, in the thread that
+ * called pgcn_trainer_epoch(). False ends that call with PGCN_ERR_STOPPED, which is no harm: the next
+ * call goes on where this one stopped, with the same bits. In between the best weights of the epochs
+ * before can be had, but the state cannot be saved (PGCN_ERR_STOPPED). NULL: nobody is asked. */
+PGCN_API void pgcn_trainer_on_step(pgcn_trainer *trainer, bool (*go_on)(void *context),
+                                   void *context);
 /* True when the epochs are used up or patience has run out. */
 PGCN_API bool pgcn_trainer_finished(const pgcn_trainer *trainer);
 /* The epochs so far, borrowed until the next call that changes the trainer. */
@@ -892,12 +945,27 @@ PGCN_API pgcn_status pgcn_trainer_model(const pgcn_trainer *trainer, pgcn_model 
 /* Trains to the end and returns the model with the best weights. */
 PGCN_API pgcn_status pgcn_train(const pgcn_dataset *data, const pgcn_config *config,
                                 pgcn_model **out);
+/* The same with callbacks, in the calling thread; NULL for the default, none. A training that one of
+ * them ends gives the best weights so far; PGCN_ERR_STOPPED if there are none yet. */
+typedef struct pgcn_train_opts {
+    size_t size;
+    bool (*epoch)(const pgcn_epoch *epoch, void *context); /* after every epoch: whether to go on */
+    bool (*go_on)(void *context);                          /* as of pgcn_trainer_on_step() */
+    void *context;
+} pgcn_train_opts;
+PGCN_API pgcn_train_opts pgcn_train_opts_default(void);
+PGCN_API pgcn_status pgcn_train_with(const pgcn_dataset *data, const pgcn_config *config,
+                                     const pgcn_train_opts *opts, pgcn_model **out);
 
 /* ---- models ------------------------------------------------------------------------------ */
 
 PGCN_API pgcn_status pgcn_model_load(const char *path, pgcn_model **out);
 /* safetensors, atomically. docs/FORMATS.md names the tensors. */
 PGCN_API pgcn_status pgcn_model_save(const pgcn_model *model, const char *path);
+/* The bytes of such a file, and back. *bytes is the caller's: pgcn_bytes_free(). */
+PGCN_API pgcn_status pgcn_model_to_bytes(const pgcn_model *model, void **bytes, size_t *size);
+PGCN_API pgcn_status pgcn_model_from_bytes(const void *bytes, size_t size, pgcn_model **out);
+PGCN_API void pgcn_bytes_free(void *bytes);
 PGCN_API void pgcn_model_free(pgcn_model *model);
 PGCN_API const pgcn_config *pgcn_model_config(const pgcn_model *model);
 /* Name and fingerprint of the data set it was trained on, the split, the SHA-256 of its masks ("": a
@@ -911,6 +979,22 @@ PGCN_API int64_t pgcn_model_epoch(const pgcn_model *model);
 PGCN_API const char *pgcn_model_class_name(const pgcn_model *model, int c);
 PGCN_API pgcn_task pgcn_model_task(const pgcn_model *model);
 PGCN_API int pgcn_model_classes(const pgcn_model *model);
+/* The columns of features that it reads, and the name of column j; NULL if they had none. */
+PGCN_API int64_t pgcn_model_features(const pgcn_model *model);
+PGCN_API const char *pgcn_model_feature_name(const pgcn_model *model, int64_t j);
+/* The epochs of its training: a JSON array of objects with the keys of history.jsonl. Borrowed. */
+PGCN_API const char *pgcn_model_history(const pgcn_model *model);
+/* A tensor of the model as its file holds it, borrowed. */
+typedef struct pgcn_tensor {
+    const char *name; /* "embed.weight" */
+    int rank;
+    int64_t shape[3]; /* 1 after its rank */
+    int64_t count;
+    const float *value; /* [count] */
+    bool trained;       /* false: a statistic, such as a running mean */
+} pgcn_tensor;
+/* Tensor i, or false after the last. */
+PGCN_API bool pgcn_model_tensor(const pgcn_model *model, int i, pgcn_tensor *out);
 PGCN_API int64_t pgcn_model_parameters(const pgcn_model *model);
 /* The path kernel of a layer, 0 <= layer < layers: weight[i * channels + c] is what channel c gives
  * to the i-th node of a path, its start being the 0-th. `weight` is the caller's, [path_length,
