@@ -442,7 +442,8 @@ def _put_labels(given: dict[str, Any], labels: Any, n: int, names: Sequence[str]
         raise ValueError("no label is known; leave labels out to predict")
     given[kind] = numbers
     given["n_classes"] = len(classes)
-    if names is None and not np.array_equal(classes, np.arange(len(classes))):
+    counted = classes.dtype.kind in "iu" and np.array_equal(classes, np.arange(len(classes)))
+    if names is None and not counted:
         names = [str(value) for value in classes]
     given["class_name"] = names_of(names, len(classes), "class names")
 

@@ -74,8 +74,8 @@ class Model:
         --------
         >>> import pathgcn
         >>> data = pathgcn.load("karate")
-        >>> pathgcn.train(data, recipe="none", epochs=50, progress=False).predict(data)[0]
-        'Mr. Hi'
+        >>> pathgcn.train(data, recipe="none", epochs=50, progress=False).predict(data)[:4]
+        array([0, 0, 0, 0])
         """
         probability = self.predict_proba(data, draws=draws, seed=seed, threads=threads)
         if self.task == "multilabel":
