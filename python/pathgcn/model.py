@@ -14,6 +14,8 @@ from ._arrays import class_values
 from ._settings import config_to_dict
 from .data import Dataset
 
+_GRAPH_STEPS = ("directed", "symmetrise", "self-loops")
+
 
 class Model:
     """A trained network: `train` and `load_model` make them.
@@ -107,19 +109,19 @@ class Model:
         """The data with the steps of the model's recipe, if it does not have them."""
         if not isinstance(data, Dataset):
             raise TypeError(f"expected a pathgcn.Dataset, not {type(data).__name__}")
-        steps = self._steps
-        if not steps or steps in str(data.info["steps"]):
-            return data
-        return data.prepare(steps)
+        present = str(data.info["steps"]).split(",")
+        missing = [step for step in self._steps if step not in present]
+        return data.prepare(",".join(missing)) if missing else data
 
     @property
-    def _steps(self) -> str:
-        """Steps that the recipe of the training takes with any data, such as features=own+adjacency."""
-        name = self._core.settings().recipe_mark().split(" ")[0]
-        for recipe in _core.recipes() if name else []:
-            if recipe["name"] == name and recipe["dataset"] == "any":
-                return str(recipe["prepare"])
-        return ""
+    def _steps(self) -> list[str]:
+        """The steps of the training that say what graph and features are: they hold for any data.
+
+        They follow a colon of the name of its data set, perhaps after the settings of a built-in graph.
+        """
+        _, _, rest = str(self.info["dataset"]).partition(":")
+        words = [word for part in rest.split(":") for word in part.split(",")]
+        return [word for word in words if word in _GRAPH_STEPS or word.startswith("features=")]
 
     # ---- what it is -----------------------------------------------------------------------------------
 
