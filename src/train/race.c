@@ -220,7 +220,7 @@ static pgcn_select select_of(pgcn_measure measure) {
 static pgcn_status start(pgcn_race *race) {
     family *f = present(race);
     if (*f->info.prepare && !f->own_data) {
-        PGCN_TRY(pgcn_i_dataset_with_features(race->data, f->info.prepare, &f->own_data));
+        PGCN_TRY(pgcn_dataset_prepare(race->data, f->info.prepare, &f->own_data));
         f->data = f->own_data;
     }
     pgcn_config config = f->config;

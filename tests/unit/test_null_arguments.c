@@ -91,6 +91,17 @@ static bool refuses_edges(int64_t n, int64_t m, const pgcn_node *from, const pgc
     return wrong(pgcn_graph_from_edges(n, m, from, to, NULL, NULL, &no_graph)) && nothing_made();
 }
 
+static const int64_t rows_of_two[] = {0, 1, 2};
+static bool refuses_csr(int64_t n, const int64_t *rows, const pgcn_node *to) {
+    return wrong(pgcn_graph_from_csr(n, rows, to, NULL, NULL, &no_graph)) && nothing_made();
+}
+
+static const uint8_t mask_of_nobody[3];
+static const char *const no_names[3]; /* all NULL */
+static void *no_bytes;
+static size_t no_size;
+static pgcn_tensor tensor;
+
 static bool refuses_paths(pgcn_paths_opts opts) {
     return wrong(pgcn_paths_sample(graph, &opts, NULL, 0, nodes));
 }
@@ -297,6 +308,11 @@ static bool empty_structs(void) {
         refuses_edges(3, -1, source, target) &&                                                    \
         refuses_edges(3, 2, NULL, target) && refuses_edges(3, 2, source, NULL) &&                  \
         wrong(pgcn_graph_from_edges(3, 2, source, target, NULL, NULL, NULL)) && empty_structs())   \
+    X(pgcn_graph_from_csr, refuses_csr(0, rows_of_two, source) &&                                  \
+        refuses_csr(-1, rows_of_two, source) && refuses_csr(INT64_MAX, rows_of_two, source) &&     \
+        refuses_csr(2, NULL, source) && refuses_csr(2, rows_of_two, NULL) &&                       \
+        wrong(pgcn_graph_from_csr(2, rows_of_two, source, NULL, NULL, NULL)) &&                    \
+        wrong(pgcn_graph_from_csr(2, rows_of_two, source, NULL, &(pgcn_graph_opts){0}, &no_graph))) \
     X(pgcn_graph_free, (pgcn_graph_free(NULL), true))                                              \
     X(pgcn_graph_nodes, pgcn_graph_nodes(NULL) == 0)                                               \
     X(pgcn_graph_entries, pgcn_graph_entries(NULL) == 0)                                           \
@@ -324,10 +340,18 @@ static bool empty_structs(void) {
         wrong((opts_with.arrays = good_arrays(),                                                   \
                pgcn_dataset_from_arrays(&opts_with.arrays, NULL))) &&                              \
         ARRAYS(size, 0) && ARRAYS(graph, NULL) && ARRAYS(features, NULL) && ARRAYS(train, NULL) && \
-        ARRAYS(val, NULL) && ARRAYS(test, NULL) && ARRAYS(n_features, -1) &&                       \
+        ARRAYS(label, NULL) && ARRAYS(n_features, -1) && ARRAYS(n_graphs, -1) &&                   \
+        ARRAYS(n_graphs, 2) && ARRAYS(n_graphs, INT64_MAX) && ARRAYS(graph_of, source) &&          \
+        ARRAYS(graph_label, source) && ARRAYS(labels, mask_of_nobody) &&                           \
+        ARRAYS(labels_known, mask_of_nobody) && ARRAYS(node_id, no_names) &&                       \
+        ARRAYS(class_name, no_names) && ARRAYS(feature_name, no_names) &&                          \
+        ARRAYS(steps, "no such step") &&                                                           \
         ARRAYS(n_features, INT64_MAX) && ARRAYS(n_splits, -1) && ARRAYS(n_splits, 0) &&            \
         ARRAYS(n_classes, -1) && ARRAYS(n_classes, INT_MAX) &&                                     \
         nothing_made())                                                                            \
+    X(pgcn_dataset_prepare, wrong(pgcn_dataset_prepare(NULL, "features=degrees", &no_data)) &&     \
+        wrong(pgcn_dataset_prepare(data, "no such step", &no_data)) &&                             \
+        wrong(pgcn_dataset_prepare(data, "features=degrees", NULL)) && nothing_made())             \
     X(pgcn_dataset_opts_default, pgcn_dataset_opts_default().size > 0)                             \
     X(pgcn_dataset_load, wrong(pgcn_dataset_load(NULL, NULL, &no_data)) &&                         \
         wrong(pgcn_dataset_load("", NULL, &no_data)) &&                                            \
@@ -348,6 +372,9 @@ static bool empty_structs(void) {
     X(pgcn_dataset_is_labelled, !pgcn_dataset_is_labelled(NULL, 0) &&                              \
         !pgcn_dataset_is_labelled(data, -1) && !pgcn_dataset_is_labelled(data, INT64_MAX) &&       \
         !pgcn_dataset_is_labelled(data, 34) && pgcn_dataset_is_labelled(data, 33))                 \
+    X(pgcn_dataset_graph_of, !pgcn_dataset_graph_of(NULL) && !pgcn_dataset_graph_of(data))         \
+    X(pgcn_dataset_features, pgcn_dataset_features(NULL).rows == 0 &&                              \
+        !pgcn_dataset_features(NULL).dense && !pgcn_dataset_features(NULL).offset)                 \
     X(pgcn_dataset_node_id, !pgcn_dataset_node_id(NULL, 0) && !pgcn_dataset_node_id(data, -1) &&   \
         !pgcn_dataset_node_id(data, INT64_MAX))                                                    \
     X(pgcn_dataset_class_name, !pgcn_dataset_class_name(NULL, 0) &&                                \
@@ -489,6 +516,14 @@ static bool empty_structs(void) {
     X(pgcn_model_load, wrong(pgcn_model_load(NULL, &no_model)) &&                                  \
         wrong(pgcn_model_load(path, NULL)) && nothing_made())                                      \
     X(pgcn_model_save, wrong(pgcn_model_save(NULL, path)) && wrong(pgcn_model_save(model, NULL)))  \
+    X(pgcn_model_to_bytes, wrong(pgcn_model_to_bytes(NULL, &no_bytes, &no_size)) &&                \
+        wrong(pgcn_model_to_bytes(model, NULL, &no_size)) &&                                       \
+        wrong(pgcn_model_to_bytes(model, &no_bytes, NULL)) && !no_bytes && no_size == 0)           \
+    X(pgcn_model_from_bytes, wrong(pgcn_model_from_bytes(NULL, 0, &no_model)) &&                   \
+        wrong(pgcn_model_from_bytes(text, SIZE_MAX, &no_model)) &&                                 \
+        wrong(pgcn_model_from_bytes(text, sizeof text, NULL)) &&                                   \
+        pgcn_model_from_bytes(text, 0, &no_model) == PGCN_ERR_FORMAT && nothing_made())            \
+    X(pgcn_bytes_free, (pgcn_bytes_free(NULL), true))                                              \
     X(pgcn_model_free, (pgcn_model_free(NULL), true))                                              \
     X(pgcn_model_config, !pgcn_model_config(NULL))                                                 \
     X(pgcn_model_dataset, !pgcn_model_dataset(NULL))                                               \
@@ -500,6 +535,12 @@ static bool empty_structs(void) {
         !pgcn_model_class_name(model, -1) && !pgcn_model_class_name(model, INT_MAX))               \
     X(pgcn_model_task, pgcn_model_task(NULL) == PGCN_TASK_NONE)                                    \
     X(pgcn_model_classes, pgcn_model_classes(NULL) == 0)                                           \
+    X(pgcn_model_features, pgcn_model_features(NULL) == 0)                                         \
+    X(pgcn_model_feature_name, !pgcn_model_feature_name(NULL, 0) &&                                \
+        !pgcn_model_feature_name(model, -1) && !pgcn_model_feature_name(model, INT64_MAX))         \
+    X(pgcn_model_history, !pgcn_model_history(NULL))                                               \
+    X(pgcn_model_tensor, !pgcn_model_tensor(NULL, 0, &tensor) && pgcn_model_tensor(model, 0, NULL) && \
+        !pgcn_model_tensor(model, -1, &tensor) && !pgcn_model_tensor(model, INT_MAX, &tensor))     \
     X(pgcn_model_parameters, pgcn_model_parameters(NULL) == 0)                                     \
     X(pgcn_model_kernel, wrong(pgcn_model_kernel(NULL, 0, numbers)) &&                             \
         wrong(pgcn_model_kernel(model, 0, NULL)) && wrong(pgcn_model_kernel(model, -1, numbers)) &&\
