@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 from typing import Any
@@ -115,11 +116,7 @@ class Model:
     @property
     def _steps(self) -> str:
         """Steps that the recipe of the training takes with any data, such as features=own+adjacency."""
-        name = self._core.settings().recipe_mark().split(" ")[0]
-        for recipe in _core.recipes() if name else []:
-            if recipe["name"] == name and recipe["dataset"] == "any":
-                return str(recipe["prepare"])
-        return ""
+        return _steps_for_any_data().get(self._core.settings().recipe_mark().split(" ")[0], "")
 
     # ---- what it is -----------------------------------------------------------------------------------
 
@@ -230,6 +227,12 @@ class Model:
         from ._card import plot_model
 
         return plot_model(self)
+
+
+@functools.cache
+def _steps_for_any_data() -> dict[str, str]:
+    """Steps by the recipe that takes them. Kept, because all recipes are read for it: a quarter of a second."""
+    return {recipe["name"]: str(recipe["prepare"]) for recipe in _core.recipes() if recipe["dataset"] == "any"}
 
 
 def _number(value: Any) -> Any:
