@@ -3,8 +3,8 @@
 >>> import pathgcn
 >>> data = pathgcn.load("karate")
 >>> model = pathgcn.train(data, progress=False)
->>> model.predict(data)[:2]
-array(['Mr. Hi', 'Mr. Hi'], dtype='<U7')
+>>> model.predict(data)[:4]
+array([0, 0, 0, 0])
 
 Your own graph: `Dataset` from arrays, `from_files`, `from_networkx`, `from_pandas`, `from_pyg`, `from_dgl`. For
 scikit-learn: `PathGCNClassifier`. For PyTorch: `pathgcn.torch.PathConv`.

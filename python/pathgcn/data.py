@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -114,8 +114,9 @@ class Dataset:
     """
 
     _core: _core.Dataset
-    # How to load it again with more steps; None: it was made of arrays.
-    _reload: tuple[str, dict[str, Any]] | None = None
+    # Reads the data again with steps; None: it was made of arrays.
+    _read: Callable[[str | None], _core.Dataset] | None = None
+    _steps: str | None = None
 
     def __init__(
         self,
@@ -159,10 +160,15 @@ class Dataset:
         self._core = _core.from_arrays(given)
 
     @classmethod
-    def _of(cls, core: _core.Dataset, reload: tuple[str, dict[str, Any]] | None = None) -> Dataset:
+    def _of(cls, core: _core.Dataset) -> Dataset:
         self = cls.__new__(cls)
         self._core = core
-        self._reload = reload
+        return self
+
+    @classmethod
+    def _reading(cls, read: Callable[[str | None], _core.Dataset], steps: str | None) -> Dataset:
+        self = cls._of(read(steps))
+        self._read, self._steps = read, steps
         return self
 
     # ---- what is in it ----------------------------------------------------------------------------
@@ -275,11 +281,9 @@ class Dataset:
         >>> pathgcn.load("karate").prepare("random=50/25/25,splits=3").splits
         Splits(0, 1, 2)
         """
-        if self._reload is None:
+        if self._read is None:
             return Dataset._of(self._core.prepare(steps))
-        name, options = self._reload
-        before = options.get("steps")
-        return load(name, **{**options, "steps": f"{before},{steps}" if before else steps})
+        return Dataset._reading(self._read, f"{self._steps},{steps}" if self._steps else steps)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the data as one file: ``.npz`` for Python, anything else a container that loads by mmap."""
@@ -442,7 +446,8 @@ def _put_labels(given: dict[str, Any], labels: Any, n: int, names: Sequence[str]
         raise ValueError("no label is known; leave labels out to predict")
     given[kind] = numbers
     given["n_classes"] = len(classes)
-    if names is None and not np.array_equal(classes, np.arange(len(classes))):
+    counted = classes.dtype.kind in "iu" and np.array_equal(classes, np.arange(len(classes)))
+    if names is None and not counted:
         names = [str(value) for value in classes]
     given["class_name"] = names_of(names, len(classes), "class names")
 
@@ -519,9 +524,9 @@ def load(
         raise ValueError(f"header is {header!r}, expected 'auto', 'yes' or 'no'")
     path = os.fspath(name)
     folder = None if data is None else os.fspath(data)
-    core = _core.load(path, folder, directed, self_loops, steps, _HEADERS[header])
-    options = {"data": data, "steps": steps, "directed": directed, "self_loops": self_loops, "header": header}
-    return Dataset._of(core, (path, options))
+    return Dataset._reading(
+        lambda steps: _core.load(path, folder, directed, self_loops, steps, _HEADERS[header]), steps
+    )
 
 
 def from_files(
@@ -558,5 +563,7 @@ def from_files(
     if header not in _HEADERS:
         raise ValueError(f"header is {header!r}, expected 'auto', 'yes' or 'no'")
     paths = [None if path is None else os.fspath(path) for path in (features, labels, splits)]
-    core = _core.from_files(name, os.fspath(edges), *paths, steps, _HEADERS[header], keep_unknown_ids)
-    return Dataset._of(core)
+    where = os.fspath(edges)
+    return Dataset._reading(
+        lambda steps: _core.from_files(name, where, *paths, steps, _HEADERS[header], keep_unknown_ids), steps
+    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import json
 import os
 from typing import Any
@@ -14,6 +13,8 @@ from . import _core
 from ._arrays import class_values
 from ._settings import config_to_dict
 from .data import Dataset
+
+_GRAPH_STEPS = ("directed", "symmetrise", "self-loops")
 
 
 class Model:
@@ -75,8 +76,8 @@ class Model:
         --------
         >>> import pathgcn
         >>> data = pathgcn.load("karate")
-        >>> pathgcn.train(data, recipe="none", epochs=50, progress=False).predict(data)[0]
-        'Mr. Hi'
+        >>> pathgcn.train(data, recipe="none", epochs=50, progress=False).predict(data)[:4]
+        array([0, 0, 0, 0])
         """
         probability = self.predict_proba(data, draws=draws, seed=seed, threads=threads)
         if self.task == "multilabel":
@@ -108,15 +109,19 @@ class Model:
         """The data with the steps of the model's recipe, if it does not have them."""
         if not isinstance(data, Dataset):
             raise TypeError(f"expected a pathgcn.Dataset, not {type(data).__name__}")
-        steps = self._steps
-        if not steps or steps in str(data.info["steps"]):
-            return data
-        return data.prepare(steps)
+        present = str(data.info["steps"]).split(",")
+        missing = [step for step in self._steps if step not in present]
+        return data.prepare(",".join(missing)) if missing else data
 
     @property
-    def _steps(self) -> str:
-        """Steps that the recipe of the training takes with any data, such as features=own+adjacency."""
-        return _steps_for_any_data().get(self._core.settings().recipe_mark().split(" ")[0], "")
+    def _steps(self) -> list[str]:
+        """The steps of the training that say what graph and features are: they hold for any data.
+
+        They follow a colon of the name of its data set, perhaps after the settings of a built-in graph.
+        """
+        _, _, rest = str(self.info["dataset"]).partition(":")
+        words = [word for part in rest.split(":") for word in part.split(",")]
+        return [word for word in words if word in _GRAPH_STEPS or word.startswith("features=")]
 
     # ---- what it is -----------------------------------------------------------------------------------
 
@@ -227,12 +232,6 @@ class Model:
         from ._card import plot_model
 
         return plot_model(self)
-
-
-@functools.cache
-def _steps_for_any_data() -> dict[str, str]:
-    """Steps by the recipe that takes them. Kept, because all recipes are read for it: a quarter of a second."""
-    return {recipe["name"]: str(recipe["prepare"]) for recipe in _core.recipes() if recipe["dataset"] == "any"}
 
 
 def _number(value: Any) -> Any:
