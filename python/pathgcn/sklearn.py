@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ._arrays import Int32, is_sparse, number_classes
+from ._settings import settings as settings_of
 from .data import Dataset
 from .model import Model
 from .training import train
@@ -34,11 +35,15 @@ EPOCHS_WITHOUT_VALIDATION = 200
 # Labels per class, on average, below which none is spared for validation; and those that a class needs to give one.
 LABELS_TO_VALIDATE = 5
 
-# Rows of a table, over the recipe mlp-default: few columns, none of which can be missed.
+# Rows of a table, over the recipe mlp-default: few columns, none of which can be missed. Chosen by the mean accuracy
+# of three-fold cross-validation on iris, wine, breast cancer, digits, two moons and make_classification.
 _TABLE_RECIPE = "mlp-default"
-_TABLE_SETTINGS = {"dropout": 0, "select": "loss", "epochs": 500, "patience": 50}
-# A graph of nearest neighbours, or one with too few labels for a race: neighbours are alike.
+_TABLE_SETTINGS = {"select": "loss", "epochs": 500, "patience": 50}
+_TABLE_DROPOUT = {"dropout": 0, "dropout_last": 0.5}
+# A graph of nearest neighbours, or one with too few labels for a race: neighbours are alike. Of a table again no
+# column can be missed: without dropout two moons with 150 labels went from 87 to 99 %, and digits stayed.
 _ALIKE_RECIPE = "any-alike"
+_NEIGHBOURS_DROPOUT = {"dropout": 0}
 
 # Parameters that are settings of the library, with the names that they have there.
 _SETTINGS = {
@@ -67,7 +72,8 @@ class PathGCNClassifier(_base.ClassifierMixin, _base.BaseEstimator):  # type: ig
         ``adjacency=B`` about those of another graph.
     ``PathGCNClassifier(adjacency="knn").fit(X, y)``
         Rows of a table, each joined to the `n_neighbors` rows that are nearest. y is as above. `predict` joins new
-        rows to their nearest fitted rows; what it says of a row does not depend on the other new ones.
+        rows to their nearest fitted rows; what it says of a row does not depend on the other new ones (but with
+        the networks ``pde-gcn-d``, ``-h`` and ``-m``, slightly).
     ``fit(X, y)``
         Rows of a table by themselves: the network is an MLP, and -1 is a class like any other.
 
@@ -75,8 +81,8 @@ class PathGCNClassifier(_base.ClassifierMixin, _base.BaseEstimator):  # type: ig
     ----------
     recipe : str, optional
         Where settings start from, see `pathgcn.train`. Default: with a graph what `train` does, a race of recipes
-        on the validation nodes; with neighbours, or without validation, ``"any-alike"``; without a graph
-        ``"mlp-default"`` with dropout 0 and at most 500 epochs, chosen by validation loss.
+        on the validation nodes; without validation ``"any-alike"``, with neighbours the same without dropout; without
+        a graph ``"mlp-default"`` with dropout before the last layer only and at most 500 epochs, chosen by validation loss.
     adjacency : {None, "knn"}
         ``"knn"`` makes a graph of nearest neighbours. A graph of your own is given to `fit`.
     n_neighbors : int
@@ -288,7 +294,7 @@ class PathGCNClassifier(_base.ClassifierMixin, _base.BaseEstimator):  # type: ig
         for parameter, keywords in _SETTINGS.items():
             value = getattr(self, parameter)
             if value is not None:
-                found.update(dict.fromkeys(keywords, value))
+                found.update({keyword: value for keyword in keywords if len(keywords) == 1 or self._uses(keyword)})
         for key, value in (self.settings or {}).items():
             keyword = key.replace("-", "_")
             if keyword in found:
@@ -299,17 +305,24 @@ class PathGCNClassifier(_base.ClassifierMixin, _base.BaseEstimator):  # type: ig
                 found[keyword] = value
         return found
 
+    def _uses(self, keyword: str) -> bool:
+        return self.model in (None, "auto") or keyword in settings_of(self.model)
+
     def _library_recipe(self, settings: dict[str, Any], validates: bool) -> str | None:
         """The recipe to start from; settings of ours go where the user has none."""
         if self.recipe is not None:
             return self.recipe
         if self._graph is None:
-            for keyword, value in {"model": "mlp", **_TABLE_SETTINGS}.items():
-                settings.setdefault(keyword, value)
+            ours = {"model": "mlp", **_TABLE_SETTINGS}
+            if "dropout" not in settings:
+                ours.update(_TABLE_DROPOUT if settings.get("layers") != 1 else {"dropout": 0})
+            settings.update({keyword: value for keyword, value in ours.items() if keyword not in settings})
             return _TABLE_RECIPE
-        if settings.get("model", "pathgcn") == "pathgcn" and (self._graph == "knn" or not validates):
-            return _ALIKE_RECIPE
-        return None
+        if settings.get("model", "pathgcn") != "pathgcn" or (self._graph == "given" and validates):
+            return None
+        if self._graph == "knn":
+            settings.update({**_NEIGHBOURS_DROPOUT, **settings})
+        return _ALIKE_RECIPE
 
     # ---- predicting -----------------------------------------------------------------------------------
 
@@ -440,7 +453,7 @@ class PathGCNClassifier(_base.ClassifierMixin, _base.BaseEstimator):  # type: ig
         return X if self._graph is None else _own_floats(X)
 
     def _check_other_graph(self) -> None:
-        if "adjacency" in self.model_._steps:
+        if any("adjacency" in step for step in self.model_._steps):
             raise ValueError(
                 f"the recipe of this model, {self.model_.recipe.split(' ')[0]}, reads the fitted nodes' own links as "
                 "features, which nodes of another graph do not have; fit with recipe='any-alike' to predict other "
