@@ -82,7 +82,8 @@ class PathGCNClassifier(_base.ClassifierMixin, _base.BaseEstimator):  # type: ig
     recipe : str, optional
         Where settings start from, see `pathgcn.train`. Default: with a graph what `train` does, a race of recipes
         on the validation nodes; without validation ``"any-alike"``, with neighbours the same without dropout; without
-        a graph ``"mlp-default"`` with dropout before the last layer only and at most 500 epochs, chosen by validation loss.
+        a graph ``"mlp-default"`` with dropout before the last layer only, and at most 500 epochs of which the
+        validation loss chooses.
     adjacency : {None, "knn"}
         ``"knn"`` makes a graph of nearest neighbours. A graph of your own is given to `fit`.
     n_neighbors : int
