@@ -246,6 +246,7 @@ typedef struct pgcn_i_progress {
     int64_t best;        /* index into history, -1: none yet */
     int64_t improved;    /* epoch that last had a better validation loss or measure */
     double least_loss, most_measure;
+    bool unvalidated; /* nothing validates: the last weights are the ones to keep */
 } pgcn_i_progress;
 
 json_t *pgcn_i_history_to_json(const pgcn_epoch *history, int64_t count, pgcn_select select);
@@ -278,6 +279,26 @@ void pgcn_i_feed_free(pgcn_i_feed *feed);
 /* The graphs of a step, from 0, or of part i of the evaluation. Valid until the next call. */
 pgcn_i_chosen pgcn_i_feed_step(pgcn_i_feed *feed, uint64_t seed, int64_t step);
 pgcn_i_chosen pgcn_i_feed_part(const pgcn_i_feed *feed, int64_t i);
+
+/* ---- an epoch that may be stopped (trainer.c) ---------------------------------------------------- */
+
+/* What an evaluation adds up, part by part: figures of validation and test items, and, where a measure
+ * needs them, their predictions (NULL: not needed). */
+typedef struct pgcn_i_evaluation {
+    pgcn_i_score score[2];
+    pgcn_i_tally *tally; /* [2] */
+    int64_t parts;       /* done */
+} pgcn_i_evaluation;
+
+/* How far the present epoch has come. All zero: not begun. A callback may stop it between two steps or
+ * two parts of its evaluation, and the next call goes on from here. */
+typedef struct pgcn_i_underway {
+    int64_t steps;   /* done */
+    double loss_sum; /* of their losses, each times its items; of a single step its loss */
+    int64_t items;
+    double step_ms;
+    pgcn_i_evaluation evaluation;
+} pgcn_i_underway;
 
 /* ---- checks of data against configuration (checks.c) -------------------------------------------- */
 
@@ -313,6 +334,9 @@ struct pgcn_trainer {
     pgcn_i_notes notes; /* of the last resume */
     pgcn_memory memory; /* what all of this takes */
     const char *broken; /* which loss is not finite after a step of this epoch was done; or NULL */
+    pgcn_i_underway underway;
+    bool (*go_on)(void *context); /* asked before every step and part; NULL: nobody is */
+    void *context;
 };
 
 /* operations.c: multiply-adds of one epoch with its evaluation, about; `links`: as if the links of a node
