@@ -40,9 +40,8 @@ def moons():
 def hidden(labels, known, missing=-1, names=None):
     """Labels of which only some are known."""
     values = labels if names is None else np.asarray(names, dtype=object)[labels]
-    result = np.full(len(labels), missing, dtype=np.float64 if missing is np.nan else object if names else int)
-    if missing is None:
-        result = np.full(len(labels), None, dtype=object)
+    kind = object if names or missing is None else float if missing is np.nan else int
+    result = np.full(len(labels), missing, dtype=kind)
     result[known] = values[known]
     return result
 
@@ -124,10 +123,9 @@ def test_sparse_features_of_any_form_are_the_same():
     random = np.random.RandomState(0)
     X = random.poisson(0.3, (200, 12)).astype(float)
     y = (X[:, :6].sum(axis=1) > X[:, 6:].sum(axis=1)).astype(int)
-    results = [
-        PathGCNClassifier(epochs=50).fit(form(X), y).predict_proba(form(X)) for form in (sparse.csr_matrix, sparse.csc_matrix)
-    ]
-    assert np.array_equal(*results)
+    rows, columns = sparse.csr_matrix(X), sparse.csc_matrix(X)
+    first, second = (PathGCNClassifier(epochs=50).fit(form, y).predict_proba(form) for form in (rows, columns))
+    assert np.array_equal(first, second)
 
 
 def test_a_network_of_graphs_without_a_graph_is_told(moons):
@@ -210,6 +208,8 @@ def test_few_labels_are_told_and_all_of_them_train(karate):
     with pytest.warns(UserWarning, match="y has 6 labels of 2 classes, too few to validate: .* for 7 epochs"):
         fitted = PathGCNClassifier(epochs=7).fit(X, hidden(y, KNOWN), adjacency=graph)
     assert fitted.n_iter_ == fitted.model_.info["epoch"] == 7
+    with pytest.warns(UserWarning, match="too few to validate"):
+        PathGCNClassifier(epochs=7, patience=3).fit(X, hidden(y, KNOWN), adjacency=graph)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         PathGCNClassifier(epochs=7, validation=0).fit(X, hidden(y, KNOWN), adjacency=graph)
@@ -230,7 +230,7 @@ def test_another_graph_is_predicted(karate):
     X, y, graph = karate
     fitted = PathGCNClassifier(recipe="any-alike", epochs=50).fit(X, y, adjacency=graph)
     first = sparse.block_diag([graph, graph]).tocsr()
-    twice = fitted.predict_proba(np.concatenate([X, X]), adjacency=first)
+    twice = fitted.predict_proba(sparse.vstack([X, X]), adjacency=first)
     assert np.allclose(twice[:34], fitted.label_distributions_, atol=1e-6)
     assert np.allclose(twice[:34], twice[34:], atol=1e-6)
 
@@ -268,7 +268,7 @@ def test_a_fitted_graph_does_not_follow_changes_of_the_array(karate):
 def test_neighbours_beat_logistic_regression_on_two_moons(moons):
     X, y = moons
     known = np.arange(40)
-    joined = PathGCNClassifier(adjacency="knn").fit(X, hidden(y, known))
+    joined = PathGCNClassifier(adjacency="knn", validation=0).fit(X, hidden(y, known))
     line = LogisticRegression().fit(X[known], y[known])
     assert (joined.transduction_ == y)[40:].mean() > line.score(X[40:], y[40:]) + 0.05
     new, classes = make_moons(200, noise=0.1, random_state=1)
