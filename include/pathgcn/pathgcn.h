@@ -970,7 +970,8 @@ PGCN_API pgcn_status pgcn_trainer_epoch(pgcn_trainer *trainer, pgcn_epoch *out);
 /* Asks go_on(context) before every step and before every part of an evaluation, in the thread that
  * called pgcn_trainer_epoch(). False ends that call with PGCN_ERR_STOPPED, which is no harm: the next
  * call goes on where this one stopped, with the same bits. In between the best weights of the epochs
- * before can be had, but the state cannot be saved (PGCN_ERR_STOPPED). NULL: nobody is asked. */
+ * before can be had, but the state cannot be saved (PGCN_ERR_STOPPED) once a step was done. NULL:
+ * nobody is asked. */
 PGCN_API void pgcn_trainer_on_step(pgcn_trainer *trainer, bool (*go_on)(void *context),
                                    void *context);
 /* True when the epochs are used up or patience has run out. */

@@ -41,6 +41,8 @@ struct pgcn_race {
     int members, member; /* of it; the one whose turn it is */
     int *running;        /* [members] families of the rung */
     pgcn_trainer *trainer;
+    bool (*go_on)(void *context); /* of its trainings; or NULL */
+    void *context;
     double spent, total;  /* operations */
     int64_t val_items;    /* of the last rung */
     pgcn_measure measure; /* that families are compared by */
@@ -227,7 +229,9 @@ static pgcn_status start(pgcn_race *race) {
     config.epochs = epochs_of(race, race->rung, f);
     config.select = select_of(race->measure); /* all are compared by it, and so they choose by it */
     f->rung = race->rung + 1;
-    return pgcn_trainer_new(f->data, &config, &race->trainer);
+    PGCN_TRY(pgcn_trainer_new(f->data, &config, &race->trainer));
+    pgcn_trainer_on_step(race->trainer, race->go_on, race->context);
+    return PGCN_OK;
 }
 
 /* What share of item i the most probable class, or the labels above one half, get right. */
@@ -380,12 +384,20 @@ pgcn_status pgcn_race_epoch(pgcn_race *race) {
     pgcn_status status = race->trainer ? PGCN_OK : start(race);
     if (is_fatal(status)) return status;
     if (status == PGCN_OK) status = pgcn_trainer_epoch(race->trainer, NULL);
+    if (status == PGCN_ERR_STOPPED) return status; /* the next call goes on inside the epoch */
     race->spent += f->operations;
     if (status != PGCN_OK) return next_member(race, status);
     if (!pgcn_trainer_finished(race->trainer)) return PGCN_OK;
     int64_t unused = epochs_of(race, race->rung, f) - race->trainer->progress.epochs;
     race->total -= f->operations * (double)unused;
     return next_member(race, finish(race));
+}
+
+void pgcn_race_on_step(pgcn_race *race, bool (*go_on)(void *context), void *context) {
+    if (!race) return;
+    race->go_on = go_on;
+    race->context = context;
+    pgcn_trainer_on_step(race->trainer, go_on, context);
 }
 
 double pgcn_race_done(const pgcn_race *race) {

@@ -279,6 +279,26 @@ void pgcn_i_feed_free(pgcn_i_feed *feed);
 pgcn_i_chosen pgcn_i_feed_step(pgcn_i_feed *feed, uint64_t seed, int64_t step);
 pgcn_i_chosen pgcn_i_feed_part(const pgcn_i_feed *feed, int64_t i);
 
+/* ---- an epoch that may be stopped (trainer.c) ---------------------------------------------------- */
+
+/* What an evaluation adds up, part by part: figures of validation and test items, and, where a measure
+ * needs them, their predictions (NULL: not needed). */
+typedef struct pgcn_i_evaluation {
+    pgcn_i_score score[2];
+    pgcn_i_tally *tally; /* [2] */
+    int64_t parts;       /* done */
+} pgcn_i_evaluation;
+
+/* How far the present epoch has come. All zero: not begun. A callback may stop it between two steps or
+ * two parts of its evaluation, and the next call goes on from here. */
+typedef struct pgcn_i_underway {
+    int64_t steps;   /* done */
+    double loss_sum; /* of their losses, each times its items; of a single step its loss */
+    int64_t items;
+    double step_ms;
+    pgcn_i_evaluation evaluation;
+} pgcn_i_underway;
+
 /* ---- checks of data against configuration (checks.c) -------------------------------------------- */
 
 /* Whether a network can do the task of a data set. */
@@ -313,6 +333,9 @@ struct pgcn_trainer {
     pgcn_i_notes notes; /* of the last resume */
     pgcn_memory memory; /* what all of this takes */
     const char *broken; /* which loss is not finite after a step of this epoch was done; or NULL */
+    pgcn_i_underway underway;
+    bool (*go_on)(void *context); /* asked before every step and part; NULL: nobody is */
+    void *context;
 };
 
 /* operations.c: multiply-adds of one epoch with its evaluation, about; `links`: as if the links of a node

@@ -507,6 +507,7 @@ static bool empty_structs(void) {
         !pgcn_race_get(race, 1000, &entry) && pgcn_race_get(race, 0, NULL))                        \
     X(pgcn_race_epoch, wrong(pgcn_race_epoch(NULL)))                                               \
     X(pgcn_race_finished, pgcn_race_finished(NULL))                                                \
+    X(pgcn_race_on_step, (pgcn_race_on_step(NULL, NULL, NULL), pgcn_race_on_step(race, NULL, NULL), true)) \
     X(pgcn_race_done, pgcn_race_done(NULL) == 1)                                                   \
     X(pgcn_race_leader, pgcn_race_leader(NULL) == -1 && pgcn_race_leader(race) == -1)              \
     X(pgcn_race_winner, wrong(pgcn_race_winner(NULL, &config, NULL)) &&                            \
@@ -527,6 +528,8 @@ static bool empty_structs(void) {
     X(pgcn_trainer_free, (pgcn_trainer_free(NULL), true))                                          \
     X(pgcn_trainer_memory, empty_memory())                                                         \
     X(pgcn_trainer_epoch, wrong(pgcn_trainer_epoch(NULL, NULL)))                                   \
+    X(pgcn_trainer_on_step, (pgcn_trainer_on_step(NULL, NULL, NULL),                               \
+        pgcn_trainer_on_step(trainer, NULL, NULL), true))                                          \
     X(pgcn_trainer_finished, pgcn_trainer_finished(NULL))                                          \
     X(pgcn_trainer_history, history_of_nothing())                                                  \
     X(pgcn_trainer_split, !pgcn_trainer_split(NULL))                                               \
@@ -558,6 +561,10 @@ static bool empty_structs(void) {
     X(pgcn_train, wrong(pgcn_train(NULL, &config, &no_model)) &&                                   \
         wrong(pgcn_train(data, &config, NULL)) &&                                                  \
         nothing_made())                                                                            \
+    X(pgcn_train_opts_default, pgcn_train_opts_default().size == sizeof(pgcn_train_opts))          \
+    X(pgcn_train_with, wrong(pgcn_train_with(NULL, &config, NULL, &no_model)) &&                   \
+        wrong(pgcn_train_with(data, &config, NULL, NULL)) &&                                       \
+        wrong(pgcn_train_with(data, &config, &(pgcn_train_opts){0}, &no_model)) && nothing_made()) \
     /* models */                                                                                   \
     X(pgcn_model_load, wrong(pgcn_model_load(NULL, &no_model)) &&                                  \
         wrong(pgcn_model_load(path, NULL)) && nothing_made())                                      \
