@@ -21,6 +21,7 @@ from ._arrays import (
     names_of,
     number_classes,
 )
+from ._core import Dataset as CoreDataset
 
 _HEADERS = {"auto": 0, "yes": 1, "no": 2}
 
@@ -36,7 +37,7 @@ class Split(NamedTuple):
 class Splits(Mapping[str, Split]):
     """The splits of a data set, by their names: ``"public"``, ``"0"``, ``"1"``, ..."""
 
-    def __init__(self, core: _core.Dataset) -> None:
+    def __init__(self, core: CoreDataset) -> None:
         self._core = core
         self._number = {}
         for i in range(int(core.describe()["splits"])):
@@ -113,9 +114,9 @@ class Dataset:
     Dataset('arrays': 4 nodes, 4 edges, 4 features, 2 classes, 1 split)
     """
 
-    _core: _core.Dataset
+    _core: CoreDataset
     # Reads the data again with steps; None: it was made of arrays.
-    _read: Callable[[str | None], _core.Dataset] | None = None
+    _read: Callable[[str | None], CoreDataset] | None = None
     _steps: str | None = None
 
     def __init__(
@@ -160,13 +161,13 @@ class Dataset:
         self._core = _core.from_arrays(given)
 
     @classmethod
-    def _of(cls, core: _core.Dataset) -> Dataset:
+    def _of(cls, core: CoreDataset) -> Dataset:
         self = cls.__new__(cls)
         self._core = core
         return self
 
     @classmethod
-    def _reading(cls, read: Callable[[str | None], _core.Dataset], steps: str | None) -> Dataset:
+    def _reading(cls, read: Callable[[str | None], CoreDataset], steps: str | None) -> Dataset:
         self = cls._of(read(steps))
         self._read, self._steps = read, steps
         return self
@@ -562,8 +563,8 @@ def from_files(
     """
     if header not in _HEADERS:
         raise ValueError(f"header is {header!r}, expected 'auto', 'yes' or 'no'")
-    paths = [None if path is None else os.fspath(path) for path in (features, labels, splits)]
     where = os.fspath(edges)
+    x, y, masks = (None if path is None else os.fspath(path) for path in (features, labels, splits))
     return Dataset._reading(
-        lambda steps: _core.from_files(name, where, *paths, steps, _HEADERS[header], keep_unknown_ids), steps
+        lambda steps: _core.from_files(name, where, x, y, masks, steps, _HEADERS[header], keep_unknown_ids), steps
     )
