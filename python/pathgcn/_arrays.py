@@ -119,6 +119,8 @@ def number_classes(labels: Any, unlabelled: bool = True) -> tuple[Int32, npt.NDA
     like any other.
     """
     array = np.asarray(labels)
+    if array.dtype.kind in "US" and not isinstance(labels, np.ndarray):
+        array = np.asarray(labels, dtype=object)  # NaN among names would be the name "nan"
     if array.ndim != 1:
         raise ValueError(f"labels have shape {array.shape}, expected one per item")
     if array.dtype.kind == "f":

@@ -382,7 +382,7 @@ def _graph_of_matrix(adjacency: Any, n: int, directed: bool, self_loops: bool) -
             upper = row <= column  # both halves say the same, and weights of equal edges are added
             row, column, weight = row[upper], column[upper], weight[upper]
         return _graph_of_edges((row, column), weight, n, directed, self_loops)
-    matrix = adjacency.tocsr()
+    matrix = _as_csr(adjacency, "adjacency")
     value = matrix.data
     if value.dtype != bool and (value == 0).any():
         matrix = matrix.copy()
@@ -402,6 +402,16 @@ def _graph_of_matrix(adjacency: Any, n: int, directed: bool, self_loops: bool) -
     )
 
 
+def _as_csr(given: Any, what: str) -> Any:
+    """The CSR form with index types that SciPy's own functions work on; the values are not copied."""
+    matrix = given.tocsr()
+    if matrix.indices.dtype == matrix.indptr.dtype and matrix.indices.dtype in (np.int32, np.int64):
+        return matrix
+    index = as_ids(matrix.indices, f"indices of the {what}")
+    offset = as_offsets(matrix.indptr, f"indptr of the {what}")
+    return _scipy(what).csr_matrix((matrix.data, index, offset), shape=matrix.shape)
+
+
 def _put_features(given: dict[str, Any], features: Any, n: int, names: Sequence[str] | None) -> None:
     if features is None:
         if names is not None:
@@ -410,7 +420,7 @@ def _put_features(given: dict[str, Any], features: Any, n: int, names: Sequence[
     if names is None and hasattr(features, "columns") and hasattr(features, "to_numpy"):
         names = [str(column) for column in features.columns]  # a data frame of pandas
     if is_sparse(features):
-        matrix = features.tocsr()
+        matrix = _as_csr(features, "features")
         if not matrix.has_sorted_indices or not matrix.has_canonical_format:
             matrix = matrix.copy()
             matrix.sum_duplicates()
