@@ -34,7 +34,7 @@ padding:12px 16px;margin:4px 0;box-sizing:border-box}
 .pathgcn-card *{color:inherit;box-sizing:border-box}
 .pathgcn-card .head{font-size:15px;font-weight:600}
 .pathgcn-card .soft{opacity:.7}
-.pathgcn-card .row{display:flex;flex-wrap:wrap;gap:8px 24px;margin-top:8px}
+.pathgcn-card .row{display:flex;flex-wrap:wrap;gap:8px 16px;margin-top:8px;align-items:flex-start}
 .pathgcn-card dl{display:flex;flex-wrap:wrap;gap:2px 20px;margin:6px 0 0}
 .pathgcn-card dl div{display:flex;gap:6px}
 .pathgcn-card dt{opacity:.7;font-weight:normal;margin:0}
@@ -78,18 +78,19 @@ def model_card(model: Model) -> str:
     """What a model is and how its training went, as HTML."""
     about = model.info
     history = model.history
-    curves = [
-        _chart(line, "epoch", chosen=float(about["epoch"])) for line in _curves(history) if len(line.lines[0].y) > 1
-    ]
+    curves = [panel for panel in _curves(history) if len(panel.lines[0].y) > 1]
     kernels = _kernel_lines(model)
+    wide = 218 if len(curves) + (kernels is not None) > 2 else 330
+    charts = [_chart(panel, "epoch", wide, chosen=float(about["epoch"])) for panel in curves]
     if kernels is not None:
-        curves.append(_chart(kernels, "hop"))
+        charts.append(_chart(kernels, "hop", wide))
+    recipe = model.recipe.split(" sha256 ")[0]
     counts = [(name, f"{int(about[name]):,}") for name in ("parameters", "classes", "features")]
     parts = [
         f'<div class="head">{_verdict(model)}</div>',
-        _counts([*counts, ("split", about["split"]), ("recipe", model.recipe or "none")]),
+        _counts([*counts, ("split", about["split"]), ("recipe", recipe or "none")]),
         '<div class="row">',
-        *curves,
+        *charts,
         "</div><details><summary>settings</summary>",
         '<div class="settings">',
         *(
@@ -142,17 +143,18 @@ class _Line(NamedTuple):
 class _Panel(NamedTuple):
     title: str
     lines: list[_Line]
+    from_zero: bool = False
 
 
 def _curves(history: dict[str, npt.NDArray[Any]]) -> list[_Panel]:
     """A panel each of training loss and validation accuracy, where the history has them."""
     panels = []
-    for i, (key, title) in enumerate((("train_loss", "training loss"), ("val_accuracy", "validation accuracy, %"))):
+    for i, (key, title) in enumerate((("train_loss", "training loss"), ("val_accuracy", "val accuracy, %"))):
         y = np.asarray(history.get(key, ()), dtype=np.float64)
         x = np.asarray(history.get("epoch", ()), dtype=np.float64)
         seen = np.isfinite(y)
         if len(y) == len(x) and seen.any():
-            panels.append(_Panel(title, [_Line(title, x[seen], y[seen], _COLOURS[i])]))
+            panels.append(_Panel(title, [_Line(title, x[seen], y[seen], _COLOURS[i])], key == "train_loss"))
     return panels
 
 
@@ -178,8 +180,8 @@ def _kernel_lines(model: Model) -> _Panel | None:
         for layer, mean in enumerate(means)
         if np.isfinite(mean).all()
     ]
-    shades = "" if few else f", layer 1 (pale) to {layers}"
-    return _Panel(f"kernels, mean over channels{shades}", lines) if lines else None
+    shades = "" if few else f", layers 1 (pale) to {layers}"
+    return _Panel(f"kernels{shades}", lines, True) if lines else None
 
 
 def _verdict(model: Model) -> str:
@@ -298,11 +300,11 @@ def _thinned(x: Floats, y: Floats) -> tuple[Floats, Floats]:
     return x[at], y[at]
 
 
-def _chart(panel: _Panel, x_title: str, chosen: float | None = None) -> str:
+def _chart(panel: _Panel, x_title: str, wide: int, chosen: float | None = None) -> str:
     """Lines with axes as SVG. `chosen` is marked by a dashed line, and a dot on the line."""
-    wide, high, left, right, top, bottom = 330, 180, 44, 52 if _is_named(panel) else 12, 22, 32
+    high, left, right, top, bottom = 170, 36, 60 if _is_named(panel) else 10, 24, 32
     x_low, x_high = _range([line.x for line in panel.lines])
-    y_low, y_high = _range([line.y for line in panel.lines], zero=chosen is None)
+    y_low, y_high = _range([line.y for line in panel.lines], panel.from_zero)
 
     def at_x(value: float) -> float:
         return left + (value - x_low) / (x_high - x_low) * (wide - left - right)
@@ -312,10 +314,10 @@ def _chart(panel: _Panel, x_title: str, chosen: float | None = None) -> str:
 
     out = [
         f'<svg width="{wide}" height="{high}" viewBox="0 0 {wide} {high}" role="img" aria-label="{_text(panel.title)}">',
-        f'<text x="{left}" y="12">{_text(panel.title)}</text>',
+        f'<text x="{left}" y="12">{_text(panel.title)}{_value_at(panel.lines[0], chosen)}</text>',
     ]
     for tick in _ticks(y_low, y_high):
-        out.append(f'<path d="M{left} {at_y(tick):.1f}H{wide - right}" stroke="currentColor" opacity="{_faint(tick)}"/>')
+        out.append(f'<path d="M{left} {at_y(tick):.1f}H{wide - right}" fill="none" stroke="currentColor" opacity="{_faint(tick)}"/>')
         out.append(f'<text x="{left - 6}" y="{at_y(tick) + 4:.1f}" text-anchor="end" opacity=".7">{tick:.5g}</text>')
     for tick in _ticks(x_low, x_high):
         if tick == round(tick):
@@ -354,9 +356,15 @@ def _end_names(panel: _Panel, wanted: Sequence[float], x: float, top: float, bot
     for i in reversed(order):
         below = place[i] = min(place[i], below - apart)
     return [
-        f'<text x="{x:.0f}" y="{place[i] + 4:.1f}" style="fill:{line.colour}">{_text(line.name)}</text>'
+        f'<path d="M{x:.0f} {place[i]:.1f}h8" stroke="{line.colour}" stroke-width="3"/>'
+        f'<text x="{x + 11:.0f}" y="{place[i] + 4:.1f}">{_text(line.name)}</text>'
         for i, line in enumerate(panel.lines)
     ]
+
+
+def _value_at(line: _Line, epoch: float | None) -> str:
+    found = np.flatnonzero(line.x == epoch) if epoch is not None else ()
+    return f": {float(line.y[found[0]]):.3g} at epoch {epoch:.0f}" if len(found) else ""
 
 
 def _chosen(line: _Line, epoch: float, at_x: Any, at_y: Any, top: float, bottom: float) -> list[str]:
@@ -364,12 +372,9 @@ def _chosen(line: _Line, epoch: float, at_x: Any, at_y: Any, top: float, bottom:
     if not len(found):
         return []
     x, y = at_x(epoch), at_y(float(line.y[found[0]]))
-    side, anchor = (4, "start") if epoch < (line.x[0] + line.x[-1]) / 2 else (-4, "end")
     return [
         f'<path d="M{x:.1f} {top}V{bottom}" stroke="currentColor" stroke-dasharray="3 3" opacity=".6"/>',
         f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.5" fill="{line.colour}" stroke="currentColor"/>',
-        f'<text x="{x + side:.1f}" y="{bottom - 5}" text-anchor="{anchor}">epoch {epoch:.0f}: ',
-        f"{float(line.y[found[0]]):.4g}</text>",
     ]
 
 
