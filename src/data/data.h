@@ -368,6 +368,7 @@ struct pgcn_dataset {
     int splits;
     pgcn_i_split *split;
     bool without_test; /* no split has test items, by a step now or before it was saved */
+    bool without_val;  /* nor validation items: the weights of the last epoch are kept */
     char fingerprint[65];
     pgcn_dataset_info info; /* counted once, while everything is checked */
 };

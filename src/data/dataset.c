@@ -102,6 +102,7 @@ static pgcn_status check_and_prepare(pgcn_dataset *data, const char *where,
     snprintf(data->steps, sizeof data->steps, "%.250s%s%.250s", before,
              *before && *steps_now ? "," : "", steps_now);
     data->without_test = steps->without_test || pgcn_i_source_has_no_test(from);
+    data->without_val = from->no_val;
     data->task = from->graph_label ? PGCN_TASK_GRAPH
                  : from->labels    ? PGCN_TASK_MULTILABEL
                  : from->label     ? PGCN_TASK_NODE

@@ -331,7 +331,7 @@ static pgcn_status read_history(const pgcn_i_safetensors *file, const pgcn_train
         return pgcn_i_fail(PGCN_ERR_MISMATCH,
                            "%s is of epoch %lld and epochs is %d; set epochs to at least that",
                            file->path, (long long)epochs, trainer->config.epochs);
-    *progress = (pgcn_i_progress){.best = -1};
+    *progress = (pgcn_i_progress){.best = -1, .unvalidated = trainer->progress.unvalidated};
     progress->history = PGCN_I_ARRAY(scratch, pgcn_epoch, epochs);
     if (!progress->history) return PGCN_ERR_MEMORY;
     json_t *list;

@@ -177,6 +177,11 @@ pgcn_status pgcn_race_new_with(const pgcn_dataset *data, const pgcn_config *sett
     pgcn_race_opts chosen = pgcn_race_opts_default();
     PGCN_TRY(pgcn_i_config_copy(settings, &own));
     PGCN_TRY(pgcn_i_opts_over(&chosen, sizeof chosen, opts, "pgcn_race_opts_default"));
+    if (data->without_val)
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT,
+                           "a race compares families of settings on validation items, and data set "
+                           "%s has none; give a validation mask, or settings of your own",
+                           data->name);
     pgcn_race *race = pgcn_i_alloc(1, sizeof *race);
     if (!race) return PGCN_ERR_MEMORY;
     race->data = data;

@@ -246,6 +246,7 @@ typedef struct pgcn_i_progress {
     int64_t best;        /* index into history, -1: none yet */
     int64_t improved;    /* epoch that last had a better validation loss or measure */
     double least_loss, most_measure;
+    bool unvalidated; /* nothing validates: the last weights are the ones to keep */
 } pgcn_i_progress;
 
 json_t *pgcn_i_history_to_json(const pgcn_epoch *history, int64_t count, pgcn_select select);

@@ -113,7 +113,7 @@ static void evaluate_part(pgcn_trainer *trainer, pgcn_i_chosen chosen, int64_t e
                                                      .step = epoch});
     if (!runner->several || e->tally) pgcn_i_runner_probabilities(runner, &trainer->loss);
     for (int part = VAL; part < EVAL_PARTS; part++) {
-        if (part == TEST && items[TEST] == 0) continue; /* the step without-test */
+        if (items[part] == 0) continue; /* arrays without a mask, the step without-test */
         pgcn_i_target target =
             pgcn_i_views_target(&runner->views, mask_of(trainer, part), items[part]);
         pgcn_i_score_add(&e->score[part], runner, &trainer->loss, &target);
@@ -169,12 +169,14 @@ static bool better(const pgcn_epoch *a, const pgcn_epoch *b, pgcn_select select)
 }
 
 bool pgcn_i_progress_add(pgcn_i_progress *progress, pgcn_select select, pgcn_epoch epoch) {
-    bool evaluated = !isnan(epoch.val_loss);
+    bool evaluated = !isnan(epoch.val_loss), last = progress->unvalidated;
     bool first = evaluated && progress->best < 0;
-    epoch.best = first || (evaluated && better(&epoch, &progress->history[progress->best], select));
+    epoch.best =
+        last || first || (evaluated && better(&epoch, &progress->history[progress->best], select));
     bool lower = first || (evaluated && epoch.val_loss < progress->least_loss);
     bool higher = first || (evaluated && epoch.val_measure > progress->most_measure);
-    if (lower || higher) progress->improved = epoch.epoch;
+    if (last || lower || higher)
+        progress->improved = epoch.epoch; /* patience never ends the last */
     if (lower) progress->least_loss = epoch.val_loss;
     if (higher) progress->most_measure = epoch.val_measure;
     progress->history[progress->epochs] = epoch;
@@ -183,10 +185,22 @@ bool pgcn_i_progress_add(pgcn_i_progress *progress, pgcn_select select, pgcn_epo
     return epoch.best;
 }
 
+/* Where nothing validates no loss would tell it, and the weights are kept. */
+static pgcn_status check_finite(pgcn_trainer *trainer) {
+    const pgcn_i_params *params = &trainer->params;
+    for (int64_t i = 0; i < params->total; i++)
+        if (!isfinite(params->value[i])) {
+            trainer->broken = "training";
+            return pgcn_i_fail_loss(trainer, trainer->broken);
+        }
+    return PGCN_OK;
+}
+
 static pgcn_status run_epoch(pgcn_trainer *trainer, pgcn_epoch *epoch) {
     PGCN_TRY(run_steps(trainer, epoch->epoch - 1, &epoch->train_loss));
     epoch->step_ms = trainer->underway.step_ms;
     if (!isfinite(epoch->train_loss)) return pgcn_i_fail_loss(trainer, "training");
+    if (trainer->progress.unvalidated) return check_finite(trainer);
     if (epoch->epoch % trainer->config.eval_every != 0 && epoch->epoch != trainer->config.epochs)
         return PGCN_OK;
     PGCN_TRY(evaluate(trainer, epoch));
@@ -461,7 +475,7 @@ static pgcn_status set_up(pgcn_trainer *trainer) {
     PGCN_TRY(set_up_feed(trainer));
     PGCN_TRY(open_runners(trainer));
     if (selects_by_tally(config)) PGCN_TRY(tally_parts(trainer, trainer->tally));
-    trainer->progress = (pgcn_i_progress){.best = -1};
+    trainer->progress = (pgcn_i_progress){.best = -1, .unvalidated = trainer->val_items == 0};
     trainer->progress.history = PGCN_I_ARRAY(&trainer->arena, pgcn_epoch, config->epochs);
     return trainer->progress.history ? pgcn_i_trainer_measure(trainer) : PGCN_ERR_MEMORY;
 }
