@@ -51,7 +51,8 @@ def as_ids(value: Any, what: str) -> Int32:
     if array.size == 0:
         return np.zeros(array.shape, dtype=np.int32)
     if array.dtype.kind == "f" and np.isfinite(array).all() and (array == np.floor(array)).all():
-        array = array.astype(np.int64)
+        with np.errstate(invalid="ignore"):
+            array = array.astype(np.int64)
     if array.dtype.kind not in "iu":
         raise TypeError(f"{what} are of type {array.dtype}, expected whole numbers")
     if array.dtype.itemsize >= 4 and array.dtype != np.int32:

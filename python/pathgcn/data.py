@@ -403,13 +403,24 @@ def _graph_of_matrix(adjacency: Any, n: int, directed: bool, self_loops: bool) -
 
 
 def _as_csr(given: Any, what: str) -> Any:
-    """The CSR form with index types that SciPy's own functions work on; the values are not copied."""
+    """The CSR form, checked and with index types that SciPy's own functions work on; values are not copied."""
     matrix = given.tocsr()
-    if matrix.indices.dtype == matrix.indptr.dtype and matrix.indices.dtype in (np.int32, np.int64):
-        return matrix
-    index = as_ids(matrix.indices, f"indices of the {what}")
+    rows, columns = matrix.shape
     offset = as_offsets(matrix.indptr, f"indptr of the {what}")
-    return _scipy(what).csr_matrix((matrix.data, index, offset), shape=matrix.shape)
+    if offset.shape != (rows + 1,) or offset[0] != 0 or (np.diff(offset) < 0).any():
+        raise ValueError(f"the {what} has an indptr that is no ascending list of {rows + 1} offsets from 0")
+    count = int(offset[-1])
+    if min(len(matrix.indices), len(matrix.data)) < count:
+        raise ValueError(
+            f"the {what} has {len(matrix.indices)} indices and {len(matrix.data)} values, and its indptr ends at {count}"
+        )
+    index = as_ids(matrix.indices[:count], f"indices of the {what}")
+    if count and not (0 <= index.min() and index.max() < columns):
+        raise ValueError(f"the {what} has indices from {index.min()} to {index.max()}, expected 0 to {columns - 1}")
+    good = matrix.indices.dtype == matrix.indptr.dtype and matrix.indices.dtype in (np.int32, np.int64)
+    if good and len(matrix.indices) == len(matrix.data) == count:
+        return matrix
+    return _scipy(what).csr_matrix((matrix.data[:count], index, offset), shape=matrix.shape)
 
 
 def _put_features(given: dict[str, Any], features: Any, n: int, names: Sequence[str] | None) -> None:
