@@ -363,7 +363,7 @@ def _end_names(panel: _Panel, wanted: Sequence[float], x: float, top: float, bot
 
 
 def _value_at(line: _Line, epoch: float | None) -> str:
-    found = np.flatnonzero(line.x == epoch) if epoch is not None else ()
+    found = np.flatnonzero(line.x == epoch)
     return f": {float(line.y[found[0]]):.3g} at epoch {epoch:.0f}" if len(found) else ""
 
 
