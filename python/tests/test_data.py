@@ -147,6 +147,27 @@ def test_no_edges_at_all_are_a_graph():
     assert data.nodes == 3 and data.info["edges"] == 0
 
 
+def test_a_matrix_with_room_for_more_entries_is_the_same_graph(fingerprint):
+    made = matrix()
+    made.indices, made.data = np.append(made.indices, [9, 9]), np.append(made.data, [np.nan, 0]).astype(np.float32)
+    assert make(adjacency=made).fingerprint == fingerprint
+
+
+@pytest.mark.parametrize(
+    ("field", "values"),
+    [("indices", [77]), ("indices", [-1]), ("indptr", [5, 0]), ("indptr", [1000]), ("indptr", [-4]), ("indices", [])],
+)
+@pytest.mark.parametrize("what", ["adjacency", "features"])
+def test_a_damaged_matrix_is_an_error(field, values, what):
+    made = matrix(np.arange(1, 7, dtype=np.float32))
+    damaged = getattr(made, field).copy()
+    if values:
+        damaged[-len(values) :] = values
+    setattr(made, field, damaged if values else damaged[:3])
+    with pytest.raises(ValueError, match="indptr|indices"):
+        make(**{what: made})
+
+
 # ---- features -----------------------------------------------------------------------------------------
 
 
