@@ -401,6 +401,12 @@ def test_masks_that_make_no_sense_are_an_error(masks):
         make(**masks)
 
 
+@pytest.mark.parametrize("number", [-1, 6])
+def test_numbers_of_items_that_do_not_exist_are_named(number):
+    with pytest.raises(ValueError, match=f"train holds item {number}, expected 0 to 5"):
+        make(train=[0, number])
+
+
 # ---- errors -------------------------------------------------------------------------------------------
 
 
