@@ -51,7 +51,8 @@ def as_ids(value: Any, what: str) -> Int32:
     if array.size == 0:
         return np.zeros(array.shape, dtype=np.int32)
     if array.dtype.kind == "f" and np.isfinite(array).all() and (array == np.floor(array)).all():
-        array = array.astype(np.int64)
+        with np.errstate(invalid="ignore"):
+            array = array.astype(np.int64)
     if array.dtype.kind not in "iu":
         raise TypeError(f"{what} are of type {array.dtype}, expected whole numbers")
     if array.dtype.itemsize >= 4 and array.dtype != np.int32:
@@ -119,6 +120,8 @@ def number_classes(labels: Any, unlabelled: bool = True) -> tuple[Int32, npt.NDA
     like any other.
     """
     array = np.asarray(labels)
+    if array.dtype.kind in "US" and not isinstance(labels, np.ndarray):
+        array = np.asarray(labels, dtype=object)  # NaN among names would be the name "nan"
     if array.ndim != 1:
         raise ValueError(f"labels have shape {array.shape}, expected one per item")
     if array.dtype.kind == "f":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import textwrap
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
@@ -46,7 +47,12 @@ def as_value(text: str) -> Any:
 def config_of(settings: Mapping[str, Any]) -> _core.Config:
     """The defaults with these settings, which are then known to be the user's own."""
     config = _core.Config()
+    known = [field["key"].replace("-", "_") for field in _core.fields()]
     for keyword, value in settings.items():
+        if key_of(keyword) not in map(key_of, known):
+            near = difflib.get_close_matches(keyword, known, n=1)
+            meant = f"; did you mean {near[0]!r}?" if near else ";"
+            raise _core.ArgumentError(f"there is no setting {keyword!r}{meant} pathgcn.settings() has them all")
         if value is not None:
             config.set(key_of(keyword), as_text(value))
     return config

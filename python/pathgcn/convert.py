@@ -39,7 +39,7 @@ def from_networkx(
     --------
     >>> import pathgcn, networkx
     >>> data = pathgcn.from_networkx(networkx.karate_club_graph(), label="club")
-    >>> list(data.classes)
+    >>> data.classes.tolist()
     ['Mr. Hi', 'Officer']
     """
     nodes = list(graph.nodes)

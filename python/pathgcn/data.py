@@ -21,6 +21,7 @@ from ._arrays import (
     names_of,
     number_classes,
 )
+from ._core import Dataset as CoreDataset
 
 _HEADERS = {"auto": 0, "yes": 1, "no": 2}
 
@@ -36,7 +37,7 @@ class Split(NamedTuple):
 class Splits(Mapping[str, Split]):
     """The splits of a data set, by their names: ``"public"``, ``"0"``, ``"1"``, ..."""
 
-    def __init__(self, core: _core.Dataset) -> None:
+    def __init__(self, core: CoreDataset) -> None:
         self._core = core
         self._number = {}
         for i in range(int(core.describe()["splits"])):
@@ -113,9 +114,9 @@ class Dataset:
     Dataset('arrays': 4 nodes, 4 edges, 4 features, 2 classes, 1 split)
     """
 
-    _core: _core.Dataset
+    _core: CoreDataset
     # Reads the data again with steps; None: it was made of arrays.
-    _read: Callable[[str | None], _core.Dataset] | None = None
+    _read: Callable[[str | None], CoreDataset] | None = None
     _steps: str | None = None
 
     def __init__(
@@ -160,13 +161,13 @@ class Dataset:
         self._core = _core.from_arrays(given)
 
     @classmethod
-    def _of(cls, core: _core.Dataset) -> Dataset:
+    def _of(cls, core: CoreDataset) -> Dataset:
         self = cls.__new__(cls)
         self._core = core
         return self
 
     @classmethod
-    def _reading(cls, read: Callable[[str | None], _core.Dataset], steps: str | None) -> Dataset:
+    def _reading(cls, read: Callable[[str | None], CoreDataset], steps: str | None) -> Dataset:
         self = cls._of(read(steps))
         self._read, self._steps = read, steps
         return self
@@ -381,7 +382,7 @@ def _graph_of_matrix(adjacency: Any, n: int, directed: bool, self_loops: bool) -
             upper = row <= column  # both halves say the same, and weights of equal edges are added
             row, column, weight = row[upper], column[upper], weight[upper]
         return _graph_of_edges((row, column), weight, n, directed, self_loops)
-    matrix = adjacency.tocsr()
+    matrix = _as_csr(adjacency, "adjacency")
     value = matrix.data
     if value.dtype != bool and (value == 0).any():
         matrix = matrix.copy()
@@ -401,6 +402,27 @@ def _graph_of_matrix(adjacency: Any, n: int, directed: bool, self_loops: bool) -
     )
 
 
+def _as_csr(given: Any, what: str) -> Any:
+    """The CSR form, checked and with index types that SciPy's own functions work on; values are not copied."""
+    matrix = given.tocsr()
+    rows, columns = matrix.shape
+    offset = as_offsets(matrix.indptr, f"indptr of the {what}")
+    if offset.shape != (rows + 1,) or offset[0] != 0 or (np.diff(offset) < 0).any():
+        raise ValueError(f"the {what} has an indptr that is no ascending list of {rows + 1} offsets from 0")
+    count = int(offset[-1])
+    if min(len(matrix.indices), len(matrix.data)) < count:
+        raise ValueError(
+            f"the {what} has {len(matrix.indices)} indices and {len(matrix.data)} values, and its indptr ends at {count}"
+        )
+    index = as_ids(matrix.indices[:count], f"indices of the {what}")
+    if count and not (0 <= index.min() and index.max() < columns):
+        raise ValueError(f"the {what} has indices from {index.min()} to {index.max()}, expected 0 to {columns - 1}")
+    good = matrix.indices.dtype == matrix.indptr.dtype and matrix.indices.dtype in (np.int32, np.int64)
+    if good and len(matrix.indices) == len(matrix.data) == count:
+        return matrix
+    return _scipy(what).csr_matrix((matrix.data[:count], index, offset), shape=matrix.shape)
+
+
 def _put_features(given: dict[str, Any], features: Any, n: int, names: Sequence[str] | None) -> None:
     if features is None:
         if names is not None:
@@ -409,7 +431,7 @@ def _put_features(given: dict[str, Any], features: Any, n: int, names: Sequence[
     if names is None and hasattr(features, "columns") and hasattr(features, "to_numpy"):
         names = [str(column) for column in features.columns]  # a data frame of pandas
     if is_sparse(features):
-        matrix = features.tocsr()
+        matrix = _as_csr(features, "features")
         if not matrix.has_sorted_indices or not matrix.has_canonical_format:
             matrix = matrix.copy()
             matrix.sum_duplicates()
@@ -562,8 +584,8 @@ def from_files(
     """
     if header not in _HEADERS:
         raise ValueError(f"header is {header!r}, expected 'auto', 'yes' or 'no'")
-    paths = [None if path is None else os.fspath(path) for path in (features, labels, splits)]
     where = os.fspath(edges)
+    x, y, masks = (None if path is None else os.fspath(path) for path in (features, labels, splits))
     return Dataset._reading(
-        lambda steps: _core.from_files(name, where, *paths, steps, _HEADERS[header], keep_unknown_ids), steps
+        lambda steps: _core.from_files(name, where, x, y, masks, steps, _HEADERS[header], keep_unknown_ids), steps
     )
