@@ -194,6 +194,12 @@ pgcn_measure cli_measure_of(const pgcn_dataset_info *info, const pgcn_recipe_inf
 /* Adds "PART_auc" and all other measures but the accuracy, "PART_majority" and
  * "PART_classes_missed". */
 void cli_put_scores(json_t *object, const char *part, const pgcn_score *score);
+/* ---- verdict.c: class by class ---- */
+void cli_verdict_print(const pgcn_model *model, const pgcn_judgement *judgement, pgcn_part part);
+json_t *cli_verdict_to_json(const pgcn_model *model, const pgcn_judgement *judgement);
+/* All parts as CSV: a line for each class. */
+pgcn_status cli_verdict_write(const cli_command *command, const char *path, const pgcn_model *model,
+                              const pgcn_verdict *verdict);
 /* Prints a note that suggests a measure if the training classes are imbalanced and the data set
  * names no measure. */
 void cli_note_unequal(FILE *out, const pgcn_dataset *data);
