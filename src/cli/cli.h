@@ -63,7 +63,7 @@ typedef struct cli_command {
 } cli_command;
 
 extern const cli_command cli_train, cli_eval, cli_predict, cli_paths, cli_data, cli_info,
-    cli_kernels;
+    cli_kernels, cli_compare;
 extern const cli_command cli_reproduce, cli_tune; /* in src/experiments */
 extern const cli_command cli_recipes, cli_recipes_list, cli_recipes_show;
 extern const cli_command cli_data_list, cli_data_info, cli_data_check, cli_data_convert, cli_fetch;
@@ -228,6 +228,8 @@ bool cli_write_history_line(FILE *file, const pgcn_epoch *epoch, const pgcn_conf
 
 /* Half the width of the 95 % interval of the mean of `count` independent runs, from their deviation
  * (with N - 1), by Student's t. NaN for fewer than two runs. */
+/* P(|T| >= |t|) of Student's T: what is left for chance. */
+double cli_student_p(double t, long long freedom);
 double cli_interval_95(double deviation, long long count);
 /* The interval of a mean of percentages, clipped to 0 .. 100; false for fewer than two runs. */
 bool cli_interval_of_mean(double mean, double deviation, long long count, double *low,

@@ -96,6 +96,7 @@ static bool close_history(FILE *file) {
 typedef struct run_state {
     const train_request *r;
     const pgcn_config *config;
+    const pgcn_dataset *data;
     pgcn_trainer *trainer;
     train_files *files;
     meter meter;
@@ -212,7 +213,7 @@ static pgcn_status train_and_write(run_state *s) {
     if (!history_fine) written = fail_history(files);
     if (!close_history(history) && history_fine && status == PGCN_OK) written = fail_history(files);
     CLI_TRY(written);
-    cli_train_summarise(s->trainer, s->out);
+    cli_train_summarise(s->trainer, s->data, s->out);
     s->out->seconds = cli_now() - s->meter.begin;
     return status == PGCN_OK ? write_files(s) : stop_at_error(s, status);
 }
@@ -248,7 +249,7 @@ static pgcn_status load_checkpoint(const run_state *s) {
 /* The result of a finished run, which stays as it is. */
 static pgcn_status reuse_result(const run_state *s) {
     train_outcome *out = s->out;
-    cli_train_summarise(s->trainer, out);
+    cli_train_summarise(s->trainer, s->data, out);
     cli_train_recall_times(s->files->result, out);
     pgcn_status status = take_model(s, false);
     if (status == PGCN_OK) status = pgcn_trainer_scores(s->trainer, &out->val, &out->test);
@@ -290,6 +291,7 @@ static pgcn_status choose_and_train(run_state *s, const pgcn_dataset *data, trai
         CLI_TRY(cli_report(&cli_train, pgcn_trainer_new(choice->data ? choice->data : data,
                                                         &choice->config, &s->trainer)));
     }
+    s->data = choice->data ? choice->data : data;
     s->out->recipe = choice->recipe;
     s->out->config = choice->config;
     s->out->predicted_bytes = cli_train_predict(r, s->trainer, resident, run == 1);
