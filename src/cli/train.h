@@ -13,6 +13,8 @@ typedef struct train_request {
     const char *recipe; /* NULL: the one of the data set */
     const char *out, *seeds_text, *every_text;
     bool resume, overwrite, accept_other_version, json, quiet;
+    const char *log;        /* --log; or NULL */
+    cli_progress *progress; /* open while it trains */
     long long seeds, checkpoint_every;
     pgcn_recipe_info used; /* the recipe that the settings started from; with `races`, nothing */
     bool races;            /* --recipe auto: every run finds its own recipe */
