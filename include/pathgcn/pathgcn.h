@@ -1125,6 +1125,71 @@ typedef struct pgcn_scores {
 PGCN_API pgcn_status pgcn_model_evaluate(const pgcn_model *model, const pgcn_dataset *data,
                                          const pgcn_inference *inference, pgcn_scores *out);
 
+/* ---- verdicts ------------------------------------------------------------------------------ */
+
+/* More than a figure: class by class, and how far probabilities can be trusted. docs/FORMATS.md has the
+ * definitions. */
+typedef struct pgcn_verdict pgcn_verdict;
+
+typedef enum pgcn_part {
+    PGCN_PART_TRAIN = 0,
+    PGCN_PART_VAL = 1,
+    PGCN_PART_TEST = 2,
+    PGCN_PART_ALL = 3 /* everything that has a label */
+} pgcn_part;
+#define PGCN_PARTS 4
+/* "train", "val", "test", "all"; "" if there is no such part. And back: false, *out as it is. */
+PGCN_API const char *pgcn_part_name(pgcn_part part);
+PGCN_API bool pgcn_part_parse(const char *name, pgcn_part *out);
+
+/* A class, or one of several labels, of a part. Shares in percent; NaN where they are not defined. */
+typedef struct pgcn_class_score {
+    int64_t support;   /* items of the class, or with the label */
+    int64_t predicted; /* items that it is predicted for */
+    int64_t hits;      /* of these, those that are of it */
+    double precision;  /* hits of predicted */
+    double recall;     /* hits of support */
+    double f1;         /* harmonic mean of the two */
+} pgcn_class_score;
+
+/* Predictions by their confidence: bin b holds those from b / PGCN_CALIBRATION_BINS on. */
+#define PGCN_CALIBRATION_BINS 15
+typedef struct pgcn_calibration_bin {
+    int64_t items;
+    double confidence; /* mean probability of what is predicted, in percent; NaN without items */
+    double accuracy;   /* how often that is right */
+} pgcn_calibration_bin;
+
+/* All pointers are borrowed from the verdict. */
+typedef struct pgcn_judgement {
+    int64_t items; /* 0: the part is empty, or the data does not have the split of the training */
+    int classes;
+    double log_loss; /* mean over the items of -log of the probability of the true class; of several
+                        labels summed over them */
+    double brier;    /* mean over the items of the sum of (probability - truth)^2 over the classes; of
+                        several labels the mean over them */
+    double calibration_error; /* mean distance of confidence and accuracy over the bins, weighted by
+                                 their items, in percent */
+    double micro_f1;  /* in percent; of one class per item it is the accuracy */
+    double graph_f1;  /* mean over the graphs of the micro-averaged F1 of their nodes; NaN unless nodes
+                         of a set of graphs have labels */
+    int64_t graphs;   /* with an item in the part */
+    const pgcn_class_score *of_class;  /* [classes] */
+    const int64_t *confusion;          /* [classes, classes] true class, predicted class; NULL of
+                                          several labels */
+    const pgcn_calibration_bin *bin;   /* [PGCN_CALIBRATION_BINS] */
+} pgcn_judgement;
+
+/* pgcn_model_evaluate() and the verdict on every part, of one inference.
+ *   scores  may be NULL.
+ *   out     the caller's: pgcn_verdict_free(). Classes are those of the model. */
+PGCN_API pgcn_status pgcn_model_judge(const pgcn_model *model, const pgcn_dataset *data,
+                                      const pgcn_inference *inference, pgcn_scores *scores,
+                                      pgcn_verdict **out);
+/* All zero for NULL and for a part that does not exist. */
+PGCN_API pgcn_judgement pgcn_verdict_part(const pgcn_verdict *verdict, pgcn_part part);
+PGCN_API void pgcn_verdict_free(pgcn_verdict *verdict);
+
 #ifdef __cplusplus
 }
 #endif

@@ -119,9 +119,20 @@ void pgcn_i_tally_add_masked(pgcn_i_tally *tally, const float *probability,
 double pgcn_i_tally_measure(pgcn_i_tally *tally, pgcn_measure measure);
 /* All but accuracy and loss, which have been counted already; and the classes missed. */
 void pgcn_i_tally_score(pgcn_i_tally *tally, pgcn_score *out);
+/* Counts items, predictions and hits of every class in tally->count. */
+void pgcn_i_tally_count(pgcn_i_tally *tally);
+/* The class that a row of the tally predicts: the most probable one. */
+int pgcn_i_tally_best(const pgcn_i_tally *tally, int64_t i);
 /* pgcn_score.majority of a part of the items. */
 pgcn_status pgcn_i_majority(const pgcn_i_target *train, const pgcn_i_target *part, int64_t items,
                             int classes, double *out);
+
+/* ---- verdicts (verdict.c) ------------------------------------------------------------------------- */
+
+pgcn_status pgcn_i_verdict_new(int classes, bool several, pgcn_verdict **out);
+/* The verdict on a part: `tally` holds the predictions of the items of `target` that count, in their order. */
+pgcn_status pgcn_i_verdict_fill(pgcn_verdict *verdict, pgcn_part part, const pgcn_dataset *data,
+                                const pgcn_i_target *target, pgcn_i_tally *tally, double log_loss);
 
 /* ---- the runner (runner.c) ----------------------------------------------------------------------- */
 

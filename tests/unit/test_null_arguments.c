@@ -607,10 +607,20 @@ static bool empty_structs(void) {
         INFERENCE(draws, INT_MIN) && INFERENCE(threads, -1) && INFERENCE(threads, INT_MAX))        \
     X(pgcn_model_evaluate, wrong(pgcn_model_evaluate(NULL, data, NULL, &opts_scores)) &&           \
         wrong(pgcn_model_evaluate(model, NULL, NULL, &opts_scores)) &&                             \
-        wrong(pgcn_model_evaluate(model, data, NULL, NULL)))
+        wrong(pgcn_model_evaluate(model, data, NULL, NULL)))                                       \
+    X(pgcn_model_judge, wrong(pgcn_model_judge(NULL, data, NULL, NULL, &verdict)) &&               \
+        wrong(pgcn_model_judge(model, NULL, NULL, NULL, &verdict)) &&                              \
+        wrong(pgcn_model_judge(model, data, NULL, NULL, NULL)))                                    \
+    X(pgcn_verdict_part, pgcn_verdict_part(NULL, PGCN_PART_TEST).items == 0 &&                     \
+        pgcn_verdict_part(NULL, (pgcn_part)77).classes == 0)                                       \
+    X(pgcn_verdict_free, (pgcn_verdict_free(NULL), true))                                          \
+    X(pgcn_part_name, !*pgcn_part_name((pgcn_part)-1) && !*pgcn_part_name((pgcn_part)4))           \
+    X(pgcn_part_parse, !pgcn_part_parse(NULL, &part) && !pgcn_part_parse("test", NULL))
 /* clang-format on */
 
 static pgcn_scores opts_scores;
+static pgcn_verdict *verdict;
+static pgcn_part part;
 
 #define CHECK(name, condition)                                                                     \
     static bool check_##name(void) {                                                               \
