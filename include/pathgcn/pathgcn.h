@@ -307,7 +307,8 @@ typedef struct pgcn_dataset pgcn_dataset;
  * graph_label is given.
  *   features  dense (features), or CSR (x_offset, x_column, x_value), or neither: then they are made
  *             as for files without features (step `features`).
- *   labels    one of label, labels and graph_label, or none of them: enough to predict.
+ *   labels    one of label, labels and graph_label, or none of them: enough to predict. Then
+ *             n_classes and class_name are not given either.
  *   masks     n_splits = 0 and all three NULL: splits are made as for files without any. val NULL:
  *             nothing validates, and a training keeps the weights of its last epoch. test NULL:
  *             nothing tests.
@@ -338,8 +339,9 @@ typedef struct pgcn_dataset_arrays {
     const char *const *feature_name; /* [n_features] */
     const char *steps;               /* as after the colon of a name (below), or NULL */
     /* Not NULL: `features`, or x_column and x_value, are not copied but read where they are, and must
-     * not change until release(owner) is called, once, by pgcn_dataset_free(). After an error of
-     * pgcn_dataset_from_arrays() it is not called. */
+     * not change until release(owner) is called, once, by pgcn_dataset_free(); by then all data sets
+     * that were prepared from this one must be freed. After an error of pgcn_dataset_from_arrays() it
+     * is not called. */
     void (*release)(void *owner);
     void *owner;
 } pgcn_dataset_arrays;
@@ -347,8 +349,9 @@ PGCN_API pgcn_dataset_arrays pgcn_dataset_arrays_default(void);
 PGCN_API pgcn_status pgcn_dataset_from_arrays(const pgcn_dataset_arrays *arrays,
                                               pgcn_dataset **out);
 
-/* The same data after more steps (below), such as "features=own+adjacency". `data` is borrowed until
- * *out is freed. */
+/* The same data after more steps (below), such as "features=own+adjacency"; NULL: none. Features and
+ * splits that nobody gave or asked for are made again, so that the result is that of loading with these
+ * steps. `data` is borrowed until *out is freed. */
 PGCN_API pgcn_status pgcn_dataset_prepare(const pgcn_dataset *data, const char *steps,
                                           pgcn_dataset **out);
 

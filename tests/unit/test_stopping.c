@@ -50,8 +50,8 @@ static void check_stopped_everywhere(const pgcn_dataset *data, const char *text)
         must_fail(status, PGCN_ERR_STOPPED, "stopped by its callback");
         assert_int_equal(epoch.epoch, -1);
         if (stopped->progress.best >= 0) must(pgcn_trainer_scores(stopped, &val, &test));
-        often.left = 1; /* one more step or part */
-        stops++;
+        often.left = 1;                       /* one more step or part */
+        assert_true(++stops <= counts.asked); /* every question is new, or it never ends */
     }
     assert_int_equal(stops, counts.asked);
     assert_same_weights(&whole->params, &stopped->params, text);
