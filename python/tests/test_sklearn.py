@@ -12,6 +12,7 @@ pytest.importorskip("sklearn", reason="scikit-learn is not installed (Debian: ap
 
 import pathgcn
 from pathgcn import PathGCNClassifier
+from pathgcn.sklearn import _validation_part as validation_part
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_iris, make_moons
@@ -94,8 +95,10 @@ def test_the_same_seed_predicts_the_same_on_any_number_of_threads(moons, adjacen
 def test_another_seed_is_another_network(moons):
     first, second = (PathGCNClassifier(epochs=20, random_state=s).fit(*moons).predict_proba(moons[0]) for s in (0, 1))
     assert not np.array_equal(first, second)
-    drawn = (PathGCNClassifier(epochs=20, random_state=np.random.RandomState(7)).fit(*moons) for _ in range(2))
-    assert np.array_equal(*(one.predict_proba(moons[0]) for one in drawn))
+    states = (np.random.RandomState(seed) for seed in (7, 7, 8))
+    drawn = [PathGCNClassifier(epochs=20, random_state=state).fit(*moons).predict_proba(moons[0]) for state in states]
+    assert np.array_equal(drawn[0], drawn[1])
+    assert not np.array_equal(drawn[0], drawn[2])
 
 
 # ---- rows of a table --------------------------------------------------------------------------------
@@ -224,6 +227,9 @@ def test_a_rare_class_trains_and_the_others_validate(moons):
         fitted = PathGCNClassifier(epochs=20).fit(X, y)
     assert list(fitted.classes_) == [0, 1, 2]
     assert fitted.model_.scores["val"]["accuracy"] > 0
+    part = validation_part(y, 3, 0.2, 0)
+    counts = [int(part[y == number].sum()) for number in (0, 1, 2)]
+    assert counts == [round(0.2 * (y == 0).sum()), round(0.2 * (y == 1).sum()), 0]
 
 
 def test_another_graph_is_predicted(karate):
