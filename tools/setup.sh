@@ -11,7 +11,7 @@ build=(gcc libc6-dev make binutils cmake "pkg-config|pkgconf" libjansson-dev lib
 modules=(jansson libcrypto libzip libcurl libisal)
 # The Python package, and the libraries that its tests look at it beside.
 python=(python3-dev python3-pytest python3-numpy python3-scipy python3-sklearn python3-networkx
-    python3-pandas)
+    python3-pandas python3-hypothesis)
 case "${1:-build}" in
 build) needs=("${build[@]}") ;;
 test) needs=("${build[@]}" "${python[@]}" libcmocka-dev) modules+=(cmocka) ;;

@@ -35,7 +35,7 @@ from .paths import sample_paths
 from .training import Interrupted, interrupted_model, networks, recipes, train
 
 if TYPE_CHECKING:
-    from .sklearn import PathGCNClassifier
+    from .sklearn import PathGCNClassifier as PathGCNClassifier
 
 __all__ = [
     "ArgumentError",
@@ -48,7 +48,6 @@ __all__ = [
     "Model",
     "NumericError",
     "OutOfMemoryError",
-    "PathGCNClassifier",
     "PlatformError",
     "Split",
     "StoppedError",
@@ -73,7 +72,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     # scikit-learn and torch are optional and slow to import: only who asks for them pays.
     if name == "PathGCNClassifier":
-        from .sklearn import PathGCNClassifier
+        from .sklearn import PathGCNClassifier as PathGCNClassifier
 
         return PathGCNClassifier
     if name in ("sklearn", "torch"):
