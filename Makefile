@@ -15,7 +15,9 @@ help:
 	@echo 'make demo          build, then train a first model'
 	@echo 'make test          build with warnings as errors, run all tests'
 	@echo 'make test-full     in addition: sanitizers, clang, valgrind'
-	@echo 'make test-peers    every network beside PyTorch Geometric; installs it in $(BUILD)/peers (PEERS_PYTHON: not)'
+	@echo 'make test-peers    every network beside PyTorch Geometric; installs it in $(BUILD)/peers (PEERS_PYTHON: not);'
+	@echo '                   then the wheel with the oldest and newest NumPy, SciPy, scikit-learn, and PyTorch'
+	@echo 'make wheel         the Python package as one file for pip, in $(BUILD)/wheel'
 	@echo 'make test-arm64    build for aarch64, run the unit tests under qemu (Debian on x86-64)'
 	@echo 'make bench         kernels, models beside PyTorch (PATHGCN_DATA has cora/, pubmed/), loading'
 	@echo 'make bench-full    in addition large graphs and scaling (an hour, 16 GB); writes the tables'
@@ -48,6 +50,10 @@ test-peers: setup-test
 	@cmake -S . -B $(BUILD) $(CONFIGURE) --log-level=WARNING
 	@cmake --build $(BUILD) -j$(JOBS) --target peers_dump
 	@PATHGCN_BUILD=$(BUILD) tests/peers/run.sh
+	@PATHGCN_BUILD=$(BUILD) tests/peers/python.sh
+
+wheel: setup
+	@tools/wheel.sh $(BUILD)/wheel
 
 test-arm64:
 	@tools/test-arm64.sh
@@ -90,7 +96,7 @@ format-check:
 clean:
 	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan $(BUILD)-clang $(BUILD)-fuzz $(BUILD)-arm64
 
-.PHONY: all help setup build demo test test-full test-peers test-arm64 bench bench-full bench-peers \
+.PHONY: all help setup build demo test test-full test-peers test-arm64 wheel bench bench-full bench-peers \
 	bench-tables fuzz install docs format format-check clean setup-test setup-full setup-bench
 # `make -j` must not build while packages are still being installed.
 .NOTPARALLEL:

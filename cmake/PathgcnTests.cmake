@@ -1,5 +1,5 @@
 # Tests for ctest, by label: unit (tests/unit/test_*.c), e2e (tests/e2e/*.sh) and example
-# (examples/*.c, which see the public header and the shared library only).
+# (examples/*.c, which see the public header and the shared library only) and python (python/tests/test_*.py).
 find_package(PkgConfig QUIET)
 if(PKG_CONFIG_FOUND)
     pkg_check_modules(CMOCKA QUIET IMPORTED_TARGET cmocka)
@@ -15,6 +15,7 @@ set(test_environment
     PATHGCN_BUILD=${CMAKE_CURRENT_BINARY_DIR}
     PATHGCN_CC=${CMAKE_C_COMPILER}
     PATHGCN_SANITIZE=${PATHGCN_SANITIZE}
+    PATHGCN_FETCH=${PATHGCN_FETCH}
     UBSAN_OPTIONS=print_stacktrace=1)
 
 # An emulator takes ten to thirty times as long, a sanitizer three to ten times.
@@ -45,7 +46,10 @@ foreach(source IN LISTS unit_sources)
     target_link_libraries(${program} PRIVATE pathgcn_commands pathgcn_reference PkgConfig::CMOCKA)
     file(STRINGS ${source} by_isa REGEX "FOR_EACH_TABLE|isa_names" LIMIT_COUNT 1)
     file(STRINGS ${source} on_disk REGEX "run_on_disk" LIMIT_COUNT 1)
-    if(on_disk AND PATHGCN_SANITIZE MATCHES thread)
+    file(STRINGS ${source} by_curl REGEX "pgcn_i_(download|fetch)\\(" LIMIT_COUNT 1)
+    if(by_curl AND NOT PATHGCN_FETCH AND NOT name STREQUAL "offline")
+        pathgcn_test(${name} unit sh -c "echo SKIPPED: this build cannot download && exit 77")
+    elseif(on_disk AND PATHGCN_SANITIZE MATCHES thread)
         pathgcn_test(${name} unit sh -c "echo SKIPPED: its disk stands where the sanitizer stands && exit 77")
     elseif(by_isa) # once for every instruction set, so that those not here are seen to be skipped
         foreach(isa IN LISTS isas)
@@ -89,3 +93,34 @@ foreach(source IN LISTS example_sources)
     target_link_libraries(example_${name} PRIVATE pathgcn m)
     pathgcn_test(example.${name} example example_${name})
 endforeach()
+
+if(TARGET pathgcn_python)
+    # What the sanitizers of the module need in a program that has none of them. GCC's runtimes are shared
+    # libraries; leaks are those of the interpreter, and C++ exceptions need their library from the start.
+    set(python_environment PYTHONPATH=${CMAKE_CURRENT_BINARY_DIR}/python PYTHONDONTWRITEBYTECODE=1)
+    set(python_skip "")
+    if(PATHGCN_SANITIZE AND NOT CMAKE_C_COMPILER_ID STREQUAL "GNU")
+        set(python_skip "clang's sanitizers are part of the program, which is python3 here")
+    elseif(PATHGCN_SANITIZE MATCHES "thread")
+        set(python_skip "python3 was not built for the thread sanitizer")
+    elseif(PATHGCN_SANITIZE MATCHES "address")
+        foreach(library libasan.so libstdc++.so.6)
+            execute_process(COMMAND ${CMAKE_C_COMPILER} -print-file-name=${library}
+                            OUTPUT_VARIABLE library_path OUTPUT_STRIP_TRAILING_WHITESPACE)
+            list(APPEND python_preload ${library_path})
+        endforeach()
+        string(REPLACE ";" ":" python_preload "${python_preload}")
+        list(APPEND python_environment LD_PRELOAD=${python_preload} ASAN_OPTIONS=detect_leaks=0)
+    endif()
+    file(GLOB python_tests CONFIGURE_DEPENDS ${python_dir}/tests/test_*.py)
+    foreach(script IN LISTS python_tests)
+        get_filename_component(name ${script} NAME_WE)
+        string(REGEX REPLACE "^test_" "" name ${name})
+        if(python_skip)
+            pathgcn_test(python.${name} python sh -c "echo SKIPPED: \"${python_skip}\" && exit 77")
+        else()
+            pathgcn_test(python.${name} python ${Python3_EXECUTABLE} ${python_dir}/tests/run.py ${script})
+        endif()
+        set_property(TEST python.${name} APPEND PROPERTY ENVIRONMENT ${python_environment})
+    endforeach()
+endif()

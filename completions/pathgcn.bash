@@ -156,6 +156,7 @@ _pathgcn() {
     fi
     case $command/${#words[@]} in
         eval/0 | predict/0 | kernels/0) _pathgcn_offer_paths -f ;;
+        compare/*) _pathgcn_offer_paths -d ;;
         "recipes show"/0)
             mapfile -t names < <(_pathgcn_recipes "$program")
             _pathgcn_offer "${names[@]}"

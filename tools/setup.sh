@@ -9,11 +9,14 @@ set -euo pipefail
 build=(gcc libc6-dev make binutils cmake "pkg-config|pkgconf" libjansson-dev libssl-dev
     libzip-dev libcurl4-openssl-dev libisal-dev)
 modules=(jansson libcrypto libzip libcurl libisal)
+# The Python package, and the libraries that its tests look at it beside.
+python=(python3-dev python3-pytest python3-numpy python3-scipy python3-sklearn python3-networkx
+    python3-pandas python3-hypothesis)
 case "${1:-build}" in
 build) needs=("${build[@]}") ;;
-test) needs=("${build[@]}" libcmocka-dev python3-numpy) modules+=(cmocka) ;;
-full) needs=("${build[@]}" libcmocka-dev clang libclang-rt-14-dev valgrind clang-format
-    python3-numpy) modules+=(cmocka) ;;
+test) needs=("${build[@]}" "${python[@]}" libcmocka-dev) modules+=(cmocka) ;;
+full) needs=("${build[@]}" "${python[@]}" libcmocka-dev clang libclang-rt-14-dev valgrind
+    clang-format) modules+=(cmocka) ;;
 bench) needs=("${build[@]}" python3-torch python3-numpy python3-pandas libopenblas-pthread-dev)
     [ "$(uname -m)" != x86_64 ] || needs+=(libxsmm-dev) ;;
 *)

@@ -68,7 +68,8 @@ typedef enum pgcn_status {
     PGCN_ERR_FORMAT = 4,   /* a file or array holds something it must not hold */
     PGCN_ERR_MISMATCH = 5, /* two things that are each fine do not belong together */
     PGCN_ERR_NUMERIC = 6,  /* a loss or weight became NaN or infinite */
-    PGCN_ERR_SYSTEM = 7    /* the operating system or processor refused (threads, PATHGCN_ISA) */
+    PGCN_ERR_SYSTEM = 7,   /* the operating system or processor refused (threads, PATHGCN_ISA) */
+    PGCN_ERR_STOPPED = 8   /* a callback of the caller's ended the work */
 } pgcn_status;
 
 /* The sentence of the last error of this thread; "" before the first. Valid until the next
@@ -162,6 +163,13 @@ PGCN_API pgcn_graph_opts pgcn_graph_opts_default(void); /* undirected, self-loop
 PGCN_API pgcn_status pgcn_graph_from_edges(int64_t n, int64_t m, const pgcn_node *source,
                                            const pgcn_node *target, const float *weight,
                                            const pgcn_graph_opts *opts, pgcn_graph **out);
+/* The same from a compressed adjacency: the neighbours of node u are neighbour[offset[u]] up to
+ * neighbour[offset[u+1] - 1], in any order.
+ *   offset  [n+1], from 0, ascending.
+ * Errors: as above, and PGCN_ERR_FORMAT for offsets that descend. */
+PGCN_API pgcn_status pgcn_graph_from_csr(int64_t n, const int64_t *offset,
+                                         const pgcn_node *neighbour, const float *weight,
+                                         const pgcn_graph_opts *opts, pgcn_graph **out);
 PGCN_API void pgcn_graph_free(pgcn_graph *graph);
 PGCN_API int64_t pgcn_graph_nodes(const pgcn_graph *graph);
 /* Stored adjacency entries: twice the edges of an undirected graph (a self-loop counts once). */
@@ -205,6 +213,73 @@ PGCN_API pgcn_status pgcn_paths_sample(const pgcn_graph *graph, const pgcn_paths
 PGCN_API pgcn_status pgcn_paths_save(const char *path, const pgcn_node *paths, int64_t n_starts,
                                      int p, int k);
 
+/* ---- path convolution on arrays ---------------------------------------------------------- */
+
+typedef enum pgcn_scaling {
+    PGCN_SCALING_WALK = 0,      /* the paper: rows of D^-1 A */
+    PGCN_SCALING_SYMMETRIC = 1, /* visits scaled by sqrt(d_start / d_visited): D^-1/2 A D^-1/2 */
+    PGCN_SCALING_SUM = 2        /* sums over neighbours, A; only in the exact form */
+} pgcn_scaling;
+typedef enum pgcn_form {
+    PGCN_FORM_SAMPLED = 0,
+    PGCN_FORM_EXACT = 1 /* powers of the transition matrix instead of paths */
+} pgcn_form;
+
+/* The operator of one path convolution on a graph, ready to be applied to arrays of any number of
+ * channels: the visit lists S_1 .. S_{k-1} of one draw of paths and their transposes, or the powers of
+ * the transition matrix that are their mean over all draws. For layers of other programs; pgcn_trainer
+ * has its own. */
+typedef struct pgcn_visits pgcn_visits;
+
+/* Allocates everything that a draw needs, and starts the threads.
+ *   graph    borrowed until the visits, and all made beside them, are freed.
+ *   opts     NULL for the default. seed and draw must be 0: every draw says its own.
+ *   scaling  walk or symmetric.
+ *   form     sampled: pgcn_visits_sample() comes next. exact: ready; opts->paths does nothing, and
+ *            node2vec walks are refused, because they have no transition matrix.
+ * Errors: PGCN_ERR_ARGUMENT, PGCN_ERR_MEMORY, PGCN_ERR_SYSTEM. Memory: 24 bytes for each of n p (k - 1)
+ * visits; exact: 16 bytes for each entry of the graph. */
+PGCN_API pgcn_status pgcn_visits_new(const pgcn_graph *graph, const pgcn_paths_opts *opts,
+                                     pgcn_scaling scaling, pgcn_form form, pgcn_visits **out);
+/* One more of the same settings, with room for a draw of its own: for layers whose forward passes all
+ * come before the first backward pass. Threads, graph and scratch memory are shared with `visits`, in
+ * whatever order both are freed. Different threads may use them at once; calls then wait for each
+ * other. */
+PGCN_API pgcn_status pgcn_visits_new_beside(const pgcn_visits *visits, pgcn_visits **out);
+PGCN_API void pgcn_visits_free(pgcn_visits *visits);
+
+/* Draws new paths: those that pgcn_paths_sample() gives for this seed and draw (< 2^32). Allocates
+ * nothing. PGCN_ERR_ARGUMENT for the exact form, which has no paths. Cost O(n p k) for uniform
+ * walks. */
+PGCN_API pgcn_status pgcn_visits_sample(pgcn_visits *visits, uint64_t seed, uint64_t draw);
+
+/* out = sum_i s_i (.) S_i x, where S_0 is the identity and S_i is T^i in the exact form.
+ *   x, out     [n, channels]; they must not overlap.
+ *   weight     s: [k, channels] if depthwise, else [k], one weight per hop.
+ * The same bits for any number of threads. Allocates only when scratch memory has to grow.
+ * Errors: PGCN_ERR_ARGUMENT, PGCN_ERR_MEMORY. Cost O(channels x visits); exact:
+ * O(channels (k - 1) entries). */
+PGCN_API pgcn_status pgcn_pathconv_forward(const pgcn_visits *visits, int64_t channels,
+                                           bool depthwise, const float *x, const float *weight,
+                                           float *out);
+/* The gradients of a loss, from its gradient by `out`. `visits` holds the draw of the forward pass.
+ *   grad_out     [n, channels]
+ *   grad_x       [n, channels], written; NULL: not wanted
+ *   grad_weight  as weight, written; NULL: not wanted */
+PGCN_API pgcn_status pgcn_pathconv_backward(const pgcn_visits *visits, int64_t channels,
+                                            bool depthwise, const float *x, const float *weight,
+                                            const float *grad_out, float *grad_x,
+                                            float *grad_weight);
+/* The same in double precision, by plain loops: to check gradients, and to compare with. The entries of
+ * S_i and T are the same floats. */
+PGCN_API pgcn_status pgcn_pathconv_forward_double(const pgcn_visits *visits, int64_t channels,
+                                                  bool depthwise, const double *x,
+                                                  const double *weight, double *out);
+PGCN_API pgcn_status pgcn_pathconv_backward_double(const pgcn_visits *visits, int64_t channels,
+                                                   bool depthwise, const double *x,
+                                                   const double *weight, const double *grad_out,
+                                                   double *grad_x, double *grad_weight);
+
 /* ---- measures ---------------------------------------------------------------------------- */
 
 /* What says how good predictions are; all in percent, everywhere. docs/FORMATS.md defines them. A class
@@ -228,8 +303,16 @@ PGCN_API bool pgcn_measure_parse(const char *name, pgcn_measure *out);
 
 typedef struct pgcn_dataset pgcn_dataset;
 
-/* One data set from plain arrays. Exactly one of (features) and (x_offset, x_column, x_value)
- * is given. Everything is copied. */
+/* One data set from plain arrays. Items are what is labelled and split: nodes, or graphs where
+ * graph_label is given.
+ *   features  dense (features), or CSR (x_offset, x_column, x_value), or neither: then they are made
+ *             as for files without features (step `features`).
+ *   labels    one of label, labels and graph_label, or none of them: enough to predict. Then
+ *             n_classes and class_name are not given either.
+ *   masks     n_splits = 0 and all three NULL: splits are made as for files without any. val NULL:
+ *             nothing validates, and a training keeps the weights of its last epoch. test NULL:
+ *             nothing tests.
+ * Everything is copied, but for what `release` says. */
 typedef struct pgcn_dataset_arrays {
     size_t size;
     const char *name;
@@ -241,14 +324,36 @@ typedef struct pgcn_dataset_arrays {
     const float *x_value;    /* [nnz], finite */
     const int32_t *label;    /* [n] 0..n_classes-1, or -1: no label */
     int n_classes;           /* 0: the largest label + 1 */
-    int n_splits;            /* >= 1 */
-    const uint8_t *train;    /* [n_splits, n], 0 or 1 each; a node is in at most one of the three */
+    int n_splits;
+    const uint8_t
+        *train; /* [n_splits, items], 0 or 1 each; an item is in at most one of the three */
     const uint8_t *val;
     const uint8_t *test;
+    const uint8_t *labels;       /* [n, n_classes] 0 or 1: several labels of a node */
+    const uint8_t *labels_known; /* [n] 0 or 1: whether the labels of a node are known; NULL: all */
+    int64_t n_graphs;            /* 0: one graph */
+    const int32_t *graph_of;     /* [n] 0..n_graphs-1; ascending where graphs are classified */
+    const int32_t *graph_label;  /* [n_graphs] a class of each graph, -1: no label */
+    const char *const *node_id;  /* [n] names in UTF-8; NULL: they are numbers. Likewise: */
+    const char *const *class_name;   /* [n_classes], which must be given then */
+    const char *const *feature_name; /* [n_features] */
+    const char *steps;               /* as after the colon of a name (below), or NULL */
+    /* Not NULL: `features`, or x_column and x_value, are not copied but read where they are, and must
+     * not change until release(owner) is called, once, by pgcn_dataset_free(); by then all data sets
+     * that were prepared from this one must be freed. After an error of pgcn_dataset_from_arrays() it
+     * is not called. */
+    void (*release)(void *owner);
+    void *owner;
 } pgcn_dataset_arrays;
 PGCN_API pgcn_dataset_arrays pgcn_dataset_arrays_default(void);
 PGCN_API pgcn_status pgcn_dataset_from_arrays(const pgcn_dataset_arrays *arrays,
                                               pgcn_dataset **out);
+
+/* The same data after more steps (below), such as "features=own+adjacency"; NULL: none. Features and
+ * splits that nobody gave or asked for are made again, so that the result is that of loading with these
+ * steps. `data` is borrowed until *out is freed. */
+PGCN_API pgcn_status pgcn_dataset_prepare(const pgcn_dataset *data, const char *steps,
+                                          pgcn_dataset **out);
 
 /* Whether the first line of text files is a header. */
 typedef enum pgcn_header {
@@ -376,6 +481,17 @@ PGCN_API const int32_t *pgcn_dataset_labels(const pgcn_dataset *data);
 PGCN_API const uint8_t *pgcn_dataset_multilabels(const pgcn_dataset *data);
 /* Whether node i, or graph i where these have the classes, has a label. */
 PGCN_API bool pgcn_dataset_is_labelled(const pgcn_dataset *data, int64_t i);
+/* [nodes] the graph that each node belongs to; NULL: there is one graph. */
+PGCN_API const int32_t *pgcn_dataset_graph_of(const pgcn_dataset *data);
+/* The features as they are stored: dense, or CSR with `dense` NULL. All borrowed. */
+typedef struct pgcn_features {
+    int64_t rows, columns, nonzeros;
+    const float *dense;    /* [rows, columns] */
+    const int64_t *offset; /* [rows+1] */
+    const int32_t *column; /* [nonzeros] */
+    const float *value;    /* [nonzeros] */
+} pgcn_features;
+PGCN_API pgcn_features pgcn_dataset_features(const pgcn_dataset *data);
 /* The source's own name of node i, class c, feature j; NULL where it is just the number. */
 PGCN_API const char *pgcn_dataset_node_id(const pgcn_dataset *data, int64_t i);
 PGCN_API const char *pgcn_dataset_class_name(const pgcn_dataset *data, int c);
@@ -469,7 +585,8 @@ typedef struct pgcn_fetch_result {
  * archive the files that are known to belong to the set are unpacked, and no others.
  * `opts` NULL for the default, `out` may be NULL.
  * Errors: PGCN_ERR_ARGUMENT (no such set), PGCN_ERR_IO (network, disk, stopped by `progress`),
- * PGCN_ERR_FORMAT (not the file that is known). One call at a time per set and directory. */
+ * PGCN_ERR_FORMAT (not the file that is known), PGCN_ERR_SYSTEM (files are missing, and the library was
+ * built without libcurl). One call at a time per set and directory. */
 PGCN_API pgcn_status pgcn_fetch(const char *name, const pgcn_fetch_opts *opts,
                                 pgcn_fetch_result *out);
 
@@ -495,11 +612,6 @@ typedef enum pgcn_residual {
     PGCN_RESIDUAL_INITIAL = 1, /* U = (1 - alpha) K H + alpha H0 */
     PGCN_RESIDUAL_PREVIOUS = 2 /* U = (1 - alpha) K H + alpha H  */
 } pgcn_residual;
-typedef enum pgcn_scaling {
-    PGCN_SCALING_WALK = 0,      /* the paper: rows of D^-1 A */
-    PGCN_SCALING_SYMMETRIC = 1, /* visits scaled by sqrt(d_start / d_visited): D^-1/2 A D^-1/2 */
-    PGCN_SCALING_SUM = 2        /* sums over neighbours, A; only in the exact form */
-} pgcn_scaling;
 /* From the nodes of a graph to its classes. */
 typedef enum pgcn_readout {
     PGCN_READOUT_LINEAR = 0, /* the paper: sum of the last layer, 1x1, dropout, 1x1 */
@@ -510,10 +622,6 @@ typedef enum pgcn_direction {
     PGCN_DIRECTION_FORWARD = 0, /* along the edges, each of an undirected graph both ways */
     PGCN_DIRECTION_BACKWARD = 1 /* against them */
 } pgcn_direction;
-typedef enum pgcn_form {
-    PGCN_FORM_SAMPLED = 0,
-    PGCN_FORM_EXACT = 1 /* powers of the transition matrix instead of paths */
-} pgcn_form;
 /* Which validation figure says which epoch's weights are kept: the least loss, or the largest of a
  * measure, the lower loss deciding between equal ones. Measure m is m + 1. */
 typedef enum pgcn_select {
@@ -807,6 +915,8 @@ PGCN_API bool pgcn_race_get(const pgcn_race *race, int i, pgcn_race_entry *out);
  * the last one. */
 PGCN_API pgcn_status pgcn_race_epoch(pgcn_race *race);
 PGCN_API bool pgcn_race_finished(const pgcn_race *race); /* true of NULL */
+/* As pgcn_trainer_on_step(), for the trainings of a race. */
+PGCN_API void pgcn_race_on_step(pgcn_race *race, bool (*go_on)(void *context), void *context);
 /* How much of the operations of the whole race is done, 0 to 1: trainings may end early. */
 PGCN_API double pgcn_race_done(const pgcn_race *race);
 /* Who leads, or has won: the number of a family, -1 before the first training is over. */
@@ -860,6 +970,13 @@ PGCN_API pgcn_memory pgcn_trainer_memory(const pgcn_trainer *trainer);
  * finite: the epoch is then not in the history, the best weights so far are still there, and the
  * state can be saved if it is that of the epoch before. `out` may be NULL. */
 PGCN_API pgcn_status pgcn_trainer_epoch(pgcn_trainer *trainer, pgcn_epoch *out);
+/* Asks go_on(context) before every step and before every part of an evaluation, in the thread that
+ * called pgcn_trainer_epoch(). False ends that call with PGCN_ERR_STOPPED, which is no harm: the next
+ * call goes on where this one stopped, with the same bits. In between the best weights of the epochs
+ * before can be had, but the state cannot be saved (PGCN_ERR_STOPPED) once a step was done. NULL:
+ * nobody is asked. */
+PGCN_API void pgcn_trainer_on_step(pgcn_trainer *trainer, bool (*go_on)(void *context),
+                                   void *context);
 /* True when the epochs are used up or patience has run out. */
 PGCN_API bool pgcn_trainer_finished(const pgcn_trainer *trainer);
 /* The epochs so far, borrowed until the next call that changes the trainer. */
@@ -892,12 +1009,27 @@ PGCN_API pgcn_status pgcn_trainer_model(const pgcn_trainer *trainer, pgcn_model 
 /* Trains to the end and returns the model with the best weights. */
 PGCN_API pgcn_status pgcn_train(const pgcn_dataset *data, const pgcn_config *config,
                                 pgcn_model **out);
+/* The same with callbacks, in the calling thread; NULL for the default, none. A training that one of
+ * them ends gives the best weights so far; PGCN_ERR_STOPPED if there are none yet. */
+typedef struct pgcn_train_opts {
+    size_t size;
+    bool (*epoch)(const pgcn_epoch *epoch, void *context); /* after every epoch: whether to go on */
+    bool (*go_on)(void *context);                          /* as of pgcn_trainer_on_step() */
+    void *context;
+} pgcn_train_opts;
+PGCN_API pgcn_train_opts pgcn_train_opts_default(void);
+PGCN_API pgcn_status pgcn_train_with(const pgcn_dataset *data, const pgcn_config *config,
+                                     const pgcn_train_opts *opts, pgcn_model **out);
 
 /* ---- models ------------------------------------------------------------------------------ */
 
 PGCN_API pgcn_status pgcn_model_load(const char *path, pgcn_model **out);
 /* safetensors, atomically. docs/FORMATS.md names the tensors. */
 PGCN_API pgcn_status pgcn_model_save(const pgcn_model *model, const char *path);
+/* The bytes of such a file, and back. *bytes is the caller's: pgcn_bytes_free(). */
+PGCN_API pgcn_status pgcn_model_to_bytes(const pgcn_model *model, void **bytes, size_t *size);
+PGCN_API pgcn_status pgcn_model_from_bytes(const void *bytes, size_t size, pgcn_model **out);
+PGCN_API void pgcn_bytes_free(void *bytes);
 PGCN_API void pgcn_model_free(pgcn_model *model);
 PGCN_API const pgcn_config *pgcn_model_config(const pgcn_model *model);
 /* Name and fingerprint of the data set it was trained on, the split, the SHA-256 of its masks ("": a
@@ -911,6 +1043,22 @@ PGCN_API int64_t pgcn_model_epoch(const pgcn_model *model);
 PGCN_API const char *pgcn_model_class_name(const pgcn_model *model, int c);
 PGCN_API pgcn_task pgcn_model_task(const pgcn_model *model);
 PGCN_API int pgcn_model_classes(const pgcn_model *model);
+/* The columns of features that it reads, and the name of column j; NULL if they had none. */
+PGCN_API int64_t pgcn_model_features(const pgcn_model *model);
+PGCN_API const char *pgcn_model_feature_name(const pgcn_model *model, int64_t j);
+/* The epochs of its training: a JSON array of objects with the keys of history.jsonl. Borrowed. */
+PGCN_API const char *pgcn_model_history(const pgcn_model *model);
+/* A tensor of the model as its file holds it, borrowed. */
+typedef struct pgcn_tensor {
+    const char *name; /* "embed.weight" */
+    int rank;
+    int64_t shape[3]; /* 1 after its rank */
+    int64_t count;
+    const float *value; /* [count] */
+    bool trained;       /* false: a statistic, such as a running mean */
+} pgcn_tensor;
+/* Tensor i, or false after the last. */
+PGCN_API bool pgcn_model_tensor(const pgcn_model *model, int i, pgcn_tensor *out);
 PGCN_API int64_t pgcn_model_parameters(const pgcn_model *model);
 /* The path kernel of a layer, 0 <= layer < layers: weight[i * channels + c] is what channel c gives
  * to the i-th node of a path, its start being the 0-th. `weight` is the caller's, [path_length,
@@ -979,6 +1127,71 @@ typedef struct pgcn_scores {
  * names, feature columns too where they have names; an unknown one is an error. */
 PGCN_API pgcn_status pgcn_model_evaluate(const pgcn_model *model, const pgcn_dataset *data,
                                          const pgcn_inference *inference, pgcn_scores *out);
+
+/* ---- verdicts ------------------------------------------------------------------------------ */
+
+/* More than a figure: class by class, and how far probabilities can be trusted. docs/FORMATS.md has the
+ * definitions. */
+typedef struct pgcn_verdict pgcn_verdict;
+
+typedef enum pgcn_part {
+    PGCN_PART_TRAIN = 0,
+    PGCN_PART_VAL = 1,
+    PGCN_PART_TEST = 2,
+    PGCN_PART_ALL = 3 /* everything that has a label */
+} pgcn_part;
+#define PGCN_PARTS 4
+/* "train", "val", "test", "all"; "" if there is no such part. And back: false, *out as it is. */
+PGCN_API const char *pgcn_part_name(pgcn_part part);
+PGCN_API bool pgcn_part_parse(const char *name, pgcn_part *out);
+
+/* A class, or one of several labels, of a part. Shares in percent; NaN where they are not defined. */
+typedef struct pgcn_class_score {
+    int64_t support;   /* items of the class, or with the label */
+    int64_t predicted; /* items that it is predicted for */
+    int64_t hits;      /* of these, those that are of it */
+    double precision;  /* hits of predicted */
+    double recall;     /* hits of support */
+    double f1;         /* harmonic mean of the two */
+} pgcn_class_score;
+
+/* Predictions by their confidence: bin b holds those from b / PGCN_CALIBRATION_BINS on. */
+#define PGCN_CALIBRATION_BINS 15
+typedef struct pgcn_calibration_bin {
+    int64_t items;
+    double confidence; /* mean probability of what is predicted, in percent; NaN without items */
+    double accuracy;   /* how often that is right */
+} pgcn_calibration_bin;
+
+/* All pointers are borrowed from the verdict. */
+typedef struct pgcn_judgement {
+    int64_t items; /* 0: the part is empty, or the data does not have the split of the training */
+    int classes;
+    double log_loss; /* mean over the items of -log of the probability of the true class; of several
+                        labels summed over them */
+    double brier;    /* mean over the items of the sum of (probability - truth)^2 over the classes; of
+                        several labels the mean over them */
+    double calibration_error; /* mean distance of confidence and accuracy over the bins, weighted by
+                                 their items, in percent */
+    double micro_f1;  /* in percent; of one class per item it is the accuracy */
+    double graph_f1;  /* mean over the graphs of the micro-averaged F1 of their nodes; NaN unless nodes
+                         of a set of graphs have labels */
+    int64_t graphs;   /* with an item in the part */
+    const pgcn_class_score *of_class;  /* [classes] */
+    const int64_t *confusion;          /* [classes, classes] true class, predicted class; NULL of
+                                          several labels */
+    const pgcn_calibration_bin *bin;   /* [PGCN_CALIBRATION_BINS] */
+} pgcn_judgement;
+
+/* pgcn_model_evaluate() and the verdict on every part, of one inference.
+ *   scores  may be NULL.
+ *   out     the caller's: pgcn_verdict_free(). Classes are those of the model. */
+PGCN_API pgcn_status pgcn_model_judge(const pgcn_model *model, const pgcn_dataset *data,
+                                      const pgcn_inference *inference, pgcn_scores *scores,
+                                      pgcn_verdict **out);
+/* All zero for NULL and for a part that does not exist. */
+PGCN_API pgcn_judgement pgcn_verdict_part(const pgcn_verdict *verdict, pgcn_part part);
+PGCN_API void pgcn_verdict_free(pgcn_verdict *verdict);
 
 #ifdef __cplusplus
 }

@@ -24,6 +24,7 @@ const char *pgcn_status_name(pgcn_status status) {
     case PGCN_ERR_MISMATCH: return "does not fit together";
     case PGCN_ERR_NUMERIC: return "not a finite number";
     case PGCN_ERR_SYSTEM: return "system error";
+    case PGCN_ERR_STOPPED: return "stopped by the caller";
     }
     return "unknown status";
 }

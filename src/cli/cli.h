@@ -17,7 +17,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
-enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
+enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_SIGNAL = 128 };
 
 /* Returns from the calling function if the call failed. Only where nothing has to be freed. */
 #define CLI_TRY(call)                                                                              \
@@ -63,7 +63,7 @@ typedef struct cli_command {
 } cli_command;
 
 extern const cli_command cli_train, cli_eval, cli_predict, cli_paths, cli_data, cli_info,
-    cli_kernels;
+    cli_kernels, cli_compare;
 extern const cli_command cli_reproduce, cli_tune; /* in src/experiments */
 extern const cli_command cli_recipes, cli_recipes_list, cli_recipes_show;
 extern const cli_command cli_data_list, cli_data_info, cli_data_check, cli_data_convert, cli_fetch;
@@ -137,7 +137,7 @@ pgcn_status cli_fail(const cli_command *command, pgcn_status status, const char 
 /* The same for the result of a library call: prints pgcn_last_error() unless it is PGCN_OK. Returns
  * `status`. */
 pgcn_status cli_report(const cli_command *command, pgcn_status status);
-/* PGCN_ERR_ARGUMENT is wrong usage, any other error a failure. */
+/* PGCN_ERR_ARGUMENT is wrong usage, any other error a failure; after Ctrl-C it is 130, as shells expect. */
 int cli_exit_code(pgcn_status status);
 /* One JSON line on standard output; takes ownership of `object`. */
 pgcn_status cli_print_json(const cli_command *command, json_t *object);
@@ -194,6 +194,12 @@ pgcn_measure cli_measure_of(const pgcn_dataset_info *info, const pgcn_recipe_inf
 /* Adds "PART_auc" and all other measures but the accuracy, "PART_majority" and
  * "PART_classes_missed". */
 void cli_put_scores(json_t *object, const char *part, const pgcn_score *score);
+/* ---- verdict.c: class by class ---- */
+void cli_verdict_print(const pgcn_model *model, const pgcn_judgement *judgement, pgcn_part part);
+json_t *cli_verdict_to_json(const pgcn_model *model, const pgcn_judgement *judgement);
+/* All parts as CSV: a line for each class. */
+pgcn_status cli_verdict_write(const cli_command *command, const char *path, const pgcn_model *model,
+                              const pgcn_verdict *verdict);
 /* Prints a note that suggests a measure if the training classes are imbalanced and the data set
  * names no measure. */
 void cli_note_unequal(FILE *out, const pgcn_dataset *data);
@@ -222,6 +228,8 @@ bool cli_write_history_line(FILE *file, const pgcn_epoch *epoch, const pgcn_conf
 
 /* Half the width of the 95 % interval of the mean of `count` independent runs, from their deviation
  * (with N - 1), by Student's t. NaN for fewer than two runs. */
+/* P(|T| >= |t|) of Student's T: what is left for chance. */
+double cli_student_p(double t, long long freedom);
 double cli_interval_95(double deviation, long long count);
 /* The interval of a mean of percentages, clipped to 0 .. 100; false for fewer than two runs. */
 bool cli_interval_of_mean(double mean, double deviation, long long count, double *low,
@@ -383,10 +391,31 @@ pgcn_status cli_load_model(const char *path,
 
 /* ---- terminal.c ----------------------------------------------------------------------------- */
 
-/* From now on the first Ctrl-C, SIGTERM or SIGHUP only makes cli_interrupted() true. */
+/* From now on the first Ctrl-C, SIGTERM or SIGHUP only makes cli_interrupted() true; it is the number of the
+ * signal. */
 void cli_catch_signals(void);
-bool cli_interrupted(void);
+int cli_interrupted(void);
 int cli_terminal_columns(void);
+
+/* ---- progress.c ----------------------------------------------------------------------------- */
+
+typedef struct cli_progress {
+    bool terminal, piped; /* neither with --quiet */
+    FILE *log;            /* --log; or NULL */
+    double shown, logged; /* when a line was written last */
+    bool dirty;           /* a line is in the terminal */
+} cli_progress;
+pgcn_status cli_progress_open(cli_progress *progress, const cli_command *command, bool quiet,
+                              const char *log_path);
+void cli_progress_close(cli_progress *progress);
+/* Whether it is time for a line, so that nobody writes one in vain. */
+bool cli_progress_is_due(const cli_progress *progress);
+/* piece: what the line says, the most important first, NULL at the end. share: of the work that is done. */
+void cli_progress_show(cli_progress *progress, double share, const char *const *piece);
+/* The last line of a log. */
+void cli_progress_end(cli_progress *progress, const char *const *piece);
+void cli_progress_clear(cli_progress *progress);
+void cli_format_speed(double per_second, const char *what, char out[48]);
 
 /* ---- manual.c: `pathgcn manual` prints the man page, made of the help texts ------------------- */
 

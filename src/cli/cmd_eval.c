@@ -23,11 +23,16 @@ const cli_command cli_eval = {
         "(another split-seed, another file of splits), its test nodes may have been trained on. Then the\n"
         "accuracy of all labelled nodes or graphs is printed instead of a test accuracy, with a note.\n"
         "\n"
+        "Below the measures stand precision, recall and F1 of every class, the confusion matrix, log loss,\n"
+        "Brier score and calibration error of the test nodes or graphs, or of those of --part. --csv and\n"
+        "--json have all parts.\n"
+        "\n"
         "Deterministic inference uses powers of the transition matrix; stochastic:N draws N samples\n"
         "of paths, predicts their mean, and also reports the accuracy of a single draw: mean and\n"
         "deviation.",
     .examples =
         "  pathgcn eval runs/karate/model.safetensors\n"
+        "  pathgcn eval runs/karate/model.safetensors --part val --csv classes.csv\n"
         "  pathgcn eval runs/cora/model.safetensors --data data --inference stochastic:10\n",
     .computes = true,
     .least_words = 1,
@@ -64,7 +69,7 @@ const cli_command cli_predict = {
 /* What both read from the command line, and what both load. */
 typedef struct request {
     cli_source source;
-    const char *inference_text, *seed_text, *threads_text, *out;
+    const char *inference_text, *seed_text, *threads_text, *out, *part, *csv;
     bool json, all, unlabelled;
     pgcn_inference inference;
     pgcn_model *model;
@@ -208,7 +213,8 @@ static void split_remark(const request *r, const pgcn_scores *scores, char *out,
             split, items, included);
 }
 
-static pgcn_status print_eval_json(const request *r, const pgcn_scores *scores) {
+static pgcn_status print_eval_json(const request *r, const pgcn_scores *scores,
+                                   const pgcn_verdict *verdict) {
     const struct {
         const char *name;
         const pgcn_score *score;
@@ -244,6 +250,13 @@ static pgcn_status print_eval_json(const request *r, const pgcn_scores *scores) 
         }
         cli_put_scores(object, parts[i].name, score);
     }
+    json_t *verdicts = json_object();
+    for (int part = 0; part < PGCN_PARTS; part++) {
+        pgcn_judgement j = pgcn_verdict_part(verdict, (pgcn_part)part);
+        json_object_set_new(verdicts, pgcn_part_name((pgcn_part)part),
+                            cli_verdict_to_json(r->model, &j));
+    }
+    json_object_set_new(object, "verdict", verdicts);
     return cli_print_json(&cli_eval, object);
 }
 
@@ -273,7 +286,16 @@ static void print_measures(const request *r, const pgcn_score *const *part, int 
     printf("\n");
 }
 
-static void print_eval_table(const request *r, const pgcn_scores *scores) {
+/* The part that is shown class by class: the one of --part, else the one that was held out. */
+static pgcn_part part_shown(const request *r, const pgcn_verdict *verdict) {
+    pgcn_part part = PGCN_PART_TEST;
+    if (r->part && pgcn_part_parse(r->part, &part)) return part;
+    if (pgcn_verdict_part(verdict, PGCN_PART_TEST).items > 0) return PGCN_PART_TEST;
+    return pgcn_verdict_part(verdict, PGCN_PART_VAL).items > 0 ? PGCN_PART_VAL : PGCN_PART_ALL;
+}
+
+static void print_eval_table(const request *r, const pgcn_scores *scores,
+                             const pgcn_verdict *verdict) {
     pgcn_task task = pgcn_model_task(r->model);
     pgcn_dataset_info info = pgcn_dataset_describe(r->data);
     const char *split = split_scored(r, scores);
@@ -308,27 +330,47 @@ static void print_eval_table(const request *r, const pgcn_scores *scores) {
     if (drawn)
         printf("\nThe %s is that of the mean of the %d draws.\n", cli_metric(task),
                r->inference.draws);
+    pgcn_part part = part_shown(r, verdict);
+    pgcn_judgement j = pgcn_verdict_part(verdict, part);
+    cli_verdict_print(r->model, &j, part);
     if (*remark) printf("\nNote: %s.\n", remark);
+}
+
+static pgcn_status judge_and_print(const request *r) {
+    pgcn_scores scores;
+    pgcn_verdict *verdict;
+    CLI_TRY(cli_report(&cli_eval,
+                       pgcn_model_judge(r->model, r->data, &r->inference, &scores, &verdict)));
+    cli_print_notes(stderr, r->data);
+    pgcn_status status = PGCN_OK;
+    if (r->csv) status = cli_verdict_write(&cli_eval, r->csv, r->model, verdict);
+    if (status == PGCN_OK && r->json)
+        status = print_eval_json(r, &scores, verdict);
+    else if (status == PGCN_OK)
+        print_eval_table(r, &scores, verdict);
+    pgcn_verdict_free(verdict);
+    return status;
 }
 
 static pgcn_status run_eval(int argc, char **argv) {
     request r = empty_request;
     const cli_option options[] = {
         COMMON_OPTIONS(r),
+        {"part", "train | val | test | all", "test", "whose classes are shown one by one", &r.part,
+         NULL},
+        {"csv", "FILE", NULL, "write precision, recall, F1 and confusion of every class", &r.csv,
+         NULL},
         {"json", NULL, NULL, "print one JSON line instead of the table", NULL, &r.json},
         CLI_OPTIONS_END};
     cli_arguments arguments;
-    pgcn_scores scores;
+    pgcn_part part;
     pgcn_status status = cli_parse(&cli_eval, options, argc, argv, &arguments);
     if (status != PGCN_OK || arguments.help_shown) return status;
+    if (r.part && !pgcn_part_parse(r.part, &part))
+        return cli_fail(&cli_eval, PGCN_ERR_ARGUMENT,
+                        "--part is '%s', expected train, val, test or all", r.part);
     status = load(&cli_eval, &arguments, &r);
-    if (status == PGCN_OK)
-        status = cli_report(&cli_eval, pgcn_model_evaluate(r.model, r.data, &r.inference, &scores));
-    if (status == PGCN_OK) cli_print_notes(stderr, r.data);
-    if (status == PGCN_OK && r.json)
-        status = print_eval_json(&r, &scores);
-    else if (status == PGCN_OK)
-        print_eval_table(&r, &scores);
+    if (status == PGCN_OK) status = judge_and_print(&r);
     release(&r);
     return status;
 }

@@ -250,10 +250,14 @@ static pgcn_status load_and_train(train_request *r, cli_arguments *arguments) {
         status = r->races ? cli_overlay(&cli_train, arguments, &config)
                           : cli_configure(&cli_train, arguments, &config);
     if (status == PGCN_OK) status = cli_check_seeds(&cli_train, config.seed, r->seeds);
+    cli_progress progress = {0};
+    r->progress = &progress;
+    if (status == PGCN_OK) status = cli_progress_open(&progress, &cli_train, r->quiet, r->log);
     if (status == PGCN_OK) {
         cli_catch_signals();
         status = train_all(r, data, config);
     }
+    cli_progress_close(&progress);
     pgcn_dataset_free(data);
     return status;
 }
@@ -298,6 +302,7 @@ static pgcn_status run(int argc, char **argv) {
         {"checkpoint-every", "N", "0", "epochs between two checkpoints; 0: every 10 seconds",
          &r.every_text, NULL},
         {"json", NULL, NULL, "print one JSON line instead of the table", NULL, &r.json},
+        {"log", "FILE", NULL, "add a line of progress every ten seconds to FILE", &r.log, NULL},
         {"quiet", NULL, NULL, "no progress, no notes", NULL, &r.quiet},
         CLI_OPTIONS_END};
     cli_arguments arguments;

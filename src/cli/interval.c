@@ -16,6 +16,10 @@ static double share_within(double t, long long freedom) {
     return freedom % 2 ? 2 / pi * (angle + sin(angle) * sum) : sin(angle) * sum;
 }
 
+double cli_student_p(double t, long long freedom) {
+    return freedom < 1 || isnan(t) ? NAN : 1 - share_within(fabs(t), freedom);
+}
+
 double cli_interval_95(double deviation, long long count) {
     if (count < 2) return NAN;
     double low = 1.9, high = 12.8; /* t is 12.706 with two runs and falls to 1.960 */

@@ -10,9 +10,9 @@
 
 const char *cli_program = "pathgcn";
 
-const cli_command *const cli_commands[] = {&cli_train, &cli_eval, &cli_predict, &cli_kernels,
-                                           &cli_paths, &cli_data, &cli_recipes, &cli_reproduce,
-                                           &cli_tune,  &cli_info, NULL};
+const cli_command *const cli_commands[] = {&cli_train,   &cli_eval,  &cli_predict, &cli_compare,
+                                           &cli_kernels, &cli_paths, &cli_data,    &cli_recipes,
+                                           &cli_reproduce, &cli_tune, &cli_info,   NULL};
 
 static void write_usage(FILE *out) {
     fprintf(out,
@@ -28,7 +28,7 @@ static void write_usage(FILE *out) {
             "  pathgcn train --edges e.csv --features x.csv --labels y.csv    your own graph\n"
             "  pathgcn predict runs/karate/model.safetensors --out predictions.csv\n"
             "\n'pathgcn COMMAND --help' explains a command, 'pathgcn manual' prints the man page.\n"
-            "Exit codes: 0 done, 1 failed, 2 wrong usage.\n");
+            "Exit codes: 0 done, 1 failed, 2 wrong usage, 130 interrupted.\n");
 }
 
 /* If the program is started with standard output closed, the next file it opens gets descriptor 1,

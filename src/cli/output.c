@@ -42,6 +42,7 @@ pgcn_status cli_report(const cli_command *command, pgcn_status status) {
 
 int cli_exit_code(pgcn_status status) {
     if (status == PGCN_OK) return EXIT_DONE;
+    if (cli_interrupted()) return EXIT_SIGNAL + cli_interrupted();
     return status == PGCN_ERR_ARGUMENT ? EXIT_USAGE : EXIT_FAILED;
 }
 

@@ -8,7 +8,7 @@
 static volatile sig_atomic_t interrupted;
 
 static void on_signal(int number) {
-    interrupted = 1;
+    interrupted = number;
     signal(number, SIG_DFL); /* a second one ends the program at once */
 }
 
@@ -21,8 +21,8 @@ void cli_catch_signals(void) {
         sigaction(SIGHUP, &action, NULL);
 }
 
-bool cli_interrupted(void) {
-    return interrupted != 0;
+int cli_interrupted(void) {
+    return interrupted;
 }
 
 int cli_terminal_columns(void) {

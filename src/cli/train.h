@@ -13,6 +13,8 @@ typedef struct train_request {
     const char *recipe; /* NULL: the one of the data set */
     const char *out, *seeds_text, *every_text;
     bool resume, overwrite, accept_other_version, json, quiet;
+    const char *log;        /* --log; or NULL */
+    cli_progress *progress; /* open while it trains */
     long long seeds, checkpoint_every;
     pgcn_recipe_info used; /* the recipe that the settings started from; with `races`, nothing */
     bool races;            /* --recipe auto: every run finds its own recipe */
@@ -26,6 +28,7 @@ typedef struct train_outcome {
     pgcn_task task; /* decides what the accuracies below are (cli_metric) */
     uint64_t seed;
     char split[16], split_hash[65];
+    int64_t items[3];           /* labelled ones that train, validate and test */
     int64_t epochs, best_epoch; /* best_epoch 0: none was evaluated */
     double val_accuracy, test_accuracy, best_test_accuracy;
     pgcn_score val, test;    /* of the weights kept */
@@ -108,7 +111,8 @@ int64_t cli_train_predict(const train_request *request, const pgcn_trainer *trai
 /* ---- train_report.c ------------------------------------------------------------------------- */
 
 /* The epoch that validation chose, the best test epoch beside it, and the median step. */
-void cli_train_summarise(const pgcn_trainer *trainer, train_outcome *out);
+void cli_train_summarise(const pgcn_trainer *trainer, const pgcn_dataset *data,
+                         train_outcome *out);
 /* result.json of a run; and the times in it, which a finished run cannot measure again. */
 json_t *cli_train_outcome_to_json(const train_outcome *outcome);
 void cli_train_recall_times(const char *result_path, train_outcome *outcome);

@@ -95,39 +95,36 @@ static pgcn_status recall(const char *path, const json_t *identity, char winner[
 /* ---- progress -------------------------------------------------------------------------------------- */
 
 typedef struct race_meter {
-    bool on, warned;
-    double begin, shown;
+    cli_progress *progress;
+    bool warned;
+    double begin;
     long long run, runs;
 } race_meter;
 
 static void show(race_meter *m, const pgcn_race *race, const train_request *r) {
-    double now = cli_now(), done = pgcn_race_done(race), seconds = now - m->begin;
+    double done = pgcn_race_done(race), seconds = cli_now() - m->begin;
     double left = done > 0 ? seconds * (1 - done) / done : 0;
-    char time[32], run[48] = "", leads[160] = "", line[400];
+    char time[32], remains[64], run[48] = "", leads[160] = "", name[96] = "";
     cli_format_duration(left, time);
     if (!m->warned && seconds > 2 && left > LONG_SECONDS && !r->quiet) {
         m->warned = true;
+        cli_progress_clear(m->progress);
         fprintf(stderr,
                 "note: the race for the settings will take about %s; --recipe NAME trains with one "
                 "family at once ('pathgcn recipes' lists them), --channels 32 makes it shorter\n",
                 time);
     }
-    if (!m->on || now - m->shown < 0.1) return;
-    m->shown = now;
+    if (!cli_progress_is_due(m->progress)) return;
     pgcn_race_entry entry;
-    const char *turn = "";
     for (int i = 0; pgcn_race_get(race, i, &entry); i++)
-        if (entry.running) break;
-    turn = entry.running ? entry.recipe.name : "";
-    if (m->runs > 1) snprintf(run, sizeof run, "run %lld/%lld  ", m->run, m->runs);
-    char name[64];
-    snprintf(name, sizeof name, "%s", turn);
+        if (entry.running) snprintf(name, sizeof name, "now %s", entry.recipe.name);
+    if (m->runs > 1) snprintf(run, sizeof run, "run %lld/%lld", m->run, m->runs);
     if (pgcn_race_get(race, pgcn_race_leader(race), &entry))
-        snprintf(leads, sizeof leads, "  %s leads with val %.1f%%", entry.recipe.name, entry.score);
-    snprintf(line, sizeof line, "%srace for the settings: %s%s  at most %s left", run, name, leads,
-             time);
-    fprintf(stderr, "\r%.*s\033[K", cli_terminal_columns() - 1, line);
-    fflush(stderr);
+        snprintf(leads, sizeof leads, "%s leads with val %.1f%%", entry.recipe.name, entry.score);
+    snprintf(remains, sizeof remains, "at most %s left", time);
+    cli_progress_show(
+        m->progress, done,
+        (const char *const[]){remains, run, "race for the settings", leads, name, NULL});
 }
 
 /* Prints who won, so that nobody wonders where the settings come from. */
@@ -146,14 +143,13 @@ static void print_winner(const train_request *r, const pgcn_race *race, const ch
 }
 
 static pgcn_status run_race(const train_request *r, pgcn_race *race, long long run) {
-    race_meter m = {
-        .on = !r->quiet && isatty(STDERR_FILENO), .begin = cli_now(), .run = run, .runs = r->seeds};
+    race_meter m = {.progress = r->progress, .begin = cli_now(), .run = run, .runs = r->seeds};
     pgcn_status status = PGCN_OK;
     while (status == PGCN_OK && !pgcn_race_finished(race) && !cli_interrupted()) {
         status = pgcn_race_epoch(race);
         show(&m, race, r);
     }
-    if (m.on) fprintf(stderr, "\r\033[K");
+    cli_progress_clear(m.progress);
     if (status != PGCN_OK || pgcn_race_finished(race)) return cli_report(&cli_train, status);
     fprintf(
         stderr,

@@ -19,7 +19,22 @@ static double median(double *values, int64_t count) {
     return count % 2 ? values[count / 2] : 0.5 * (values[count / 2 - 1] + values[count / 2]);
 }
 
-void cli_train_summarise(const pgcn_trainer *trainer, train_outcome *out) {
+/* Fills out->items; out->split is known. */
+static void count_items(const pgcn_dataset *data, train_outcome *out) {
+    const uint8_t *mask[3];
+    const char *name;
+    int i = 0;
+    while ((name = pgcn_dataset_split(data, i, &mask[0], &mask[1], &mask[2])) &&
+           strcmp(name, out->split) != 0)
+        i++;
+    int64_t items = pgcn_dataset_describe(data).items;
+    for (int64_t item = 0; name && item < items; item++)
+        for (int part = 0; pgcn_dataset_is_labelled(data, item) && part < 3; part++)
+            out->items[part] += mask[part][item];
+}
+
+void cli_train_summarise(const pgcn_trainer *trainer, const pgcn_dataset *data,
+                         train_outcome *out) {
     int64_t count, timed = 0;
     const pgcn_epoch *history = pgcn_trainer_history(trainer, &count);
     double *times = malloc((size_t)(count + 1) * sizeof *times);
@@ -40,6 +55,7 @@ void cli_train_summarise(const pgcn_trainer *trainer, train_outcome *out) {
     out->step_ms = times ? median(times, timed) : 0;
     snprintf(out->split, sizeof out->split, "%s", pgcn_trainer_split(trainer));
     snprintf(out->split_hash, sizeof out->split_hash, "%s", pgcn_trainer_split_hash(trainer));
+    count_items(data, out);
     free(times);
 }
 
@@ -52,9 +68,11 @@ static json_t *recipe_id(const pgcn_recipe_info *recipe) {
 
 json_t *cli_train_outcome_to_json(const train_outcome *o) {
     json_t *object = json_pack(
-        "{s:o, s:s, s:s, s:o, s:s, s:s, s:I, s:I, s:o, s:o, s:o, s:f, s:f}", "recipe",
-        recipe_id(&o->recipe), "task", pgcn_task_name(o->task), "metric", cli_metric(o->task),
-        "seed", json_integer((json_int_t)o->seed), "split", o->split, "split_sha256", o->split_hash,
+        "{s:o, s:s, s:s, s:o, s:s, s:s, s:{s:I, s:I, s:I}, s:I, s:I, s:o, s:o, s:o, s:f, s:f}",
+        "recipe", recipe_id(&o->recipe), "task", pgcn_task_name(o->task), "metric",
+        cli_metric(o->task), "seed", json_integer((json_int_t)o->seed), "split", o->split,
+        "split_sha256", o->split_hash, "items", "train", (json_int_t)o->items[0], "val",
+        (json_int_t)o->items[1], "test", (json_int_t)o->items[2],
         "epochs", (json_int_t)o->epochs, "best_epoch", (json_int_t)o->best_epoch, "val_accuracy",
         cli_json_real(o->val_accuracy), "test_accuracy", cli_json_real(o->test_accuracy),
         "best_epoch_test_accuracy", cli_json_real(o->best_test_accuracy), "step_ms_median",
@@ -74,7 +92,7 @@ void cli_train_recall_times(const char *result_path, train_outcome *outcome) {
 /* ---- all seeds -------------------------------------------------------------------------------- */
 
 typedef struct spread {
-    double mean, deviation; /* deviation: of a sample, 0 for one run */
+    double mean, deviation; /* deviation: of a sample, NaN for one run */
 } spread;
 
 static spread spread_of(const train_outcome *runs, long long count, size_t offset) {
@@ -85,7 +103,7 @@ static spread spread_of(const train_outcome *runs, long long count, size_t offse
         double d = *(const double *)((const char *)&runs[i] + offset) - s.mean;
         s.deviation += d * d / (double)(count - 1);
     }
-    s.deviation = isnan(s.mean) ? NAN : sqrt(s.deviation);
+    s.deviation = count > 1 ? sqrt(s.deviation) : NAN;
     return s;
 }
 #define SPREAD(field) spread_of(runs, request->seeds, offsetof(train_outcome, field))

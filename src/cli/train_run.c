@@ -15,8 +15,8 @@ enum { CHECKPOINT_SECONDS = 10 };
 /* ---- progress --------------------------------------------------------------------------------- */
 
 typedef struct meter {
-    bool on;
-    double begin, shown;
+    cli_progress *progress;
+    double begin;
     int64_t first_epoch;
     long long run, runs;
     double val, best_val; /* validation accuracy: last one, and that of the best weights */
@@ -34,30 +34,25 @@ static void meter_start(meter *m, const pgcn_trainer *trainer) {
     m->begin = cli_now();
 }
 
-/* One line that never wraps: a narrow terminal gets it without the bar, then without the speed. */
-static void meter_show(meter *m, const pgcn_epoch *epoch, int epochs) {
-    double now = cli_now();
+/* How long it will take at most comes first. */
+static void meter_show(meter *m, const pgcn_epoch *epoch, int epochs, bool last) {
     meter_see(m, epoch);
-    if (!m->on || now - m->shown < 0.1) return;
-    m->shown = now;
-    double speed = (double)(epoch->epoch - m->first_epoch) / (now - m->begin);
-    int columns = cli_terminal_columns() - 1;
-    char left[32], run[48] = "", bar[CLI_BAR_BYTES], core[160], rate[96], line[400];
-    cli_format_duration((double)(epochs - epoch->epoch) / speed, left);
-    if (m->runs > 1) snprintf(run, sizeof run, "run %lld/%lld  ", m->run, m->runs);
-    cli_format_bar((double)epoch->epoch / epochs, bar);
-    snprintf(core, sizeof core, "epoch %lld/%d  loss %.4f  val %.1f%% (best %.1f%%)",
-             (long long)epoch->epoch, epochs, epoch->train_loss, m->val, m->best_val);
-    snprintf(rate, sizeof rate, "  %.0f epochs/s  at most %s left", speed, left);
-    if (snprintf(line, sizeof line, "%s%s%s%s", run, bar, core, rate) > columns &&
-        snprintf(line, sizeof line, "%s%s%s", run, core, rate) > columns)
-        snprintf(line, sizeof line, "%s%s", run, core);
-    fprintf(stderr, "\r%.*s\033[K", columns, line);
-    fflush(stderr);
-}
-
-static void meter_clear(const meter *m) {
-    if (m->on) fprintf(stderr, "\r\033[K");
+    if (!last && !cli_progress_is_due(m->progress)) return;
+    double speed = (double)(epoch->epoch - m->first_epoch) / (cli_now() - m->begin);
+    char time[32], left[64], run[48] = "", at[64], val[64] = "", loss[32], rate[48];
+    cli_format_duration((double)(epochs - epoch->epoch) / speed, time);
+    snprintf(left, sizeof left, "at most %s left", time);
+    if (m->runs > 1) snprintf(run, sizeof run, "run %lld/%lld", m->run, m->runs);
+    snprintf(at, sizeof at, "epoch %lld/%d", (long long)epoch->epoch, epochs);
+    if (!isnan(m->best_val))
+        snprintf(val, sizeof val, "val %.1f%% (best %.1f%%)", m->val, m->best_val);
+    snprintf(loss, sizeof loss, "loss %.4f", epoch->train_loss);
+    cli_format_speed(speed, "epoch", rate);
+    const char *const piece[] = {last ? "done" : left, run, at, val, loss, rate, NULL};
+    if (last)
+        cli_progress_end(m->progress, piece);
+    else
+        cli_progress_show(m->progress, (double)epoch->epoch / epochs, piece);
 }
 
 /* ---- history.jsonl ---------------------------------------------------------------------------- */
@@ -96,6 +91,7 @@ static bool close_history(FILE *file) {
 typedef struct run_state {
     const train_request *r;
     const pgcn_config *config;
+    const pgcn_dataset *data;
     pgcn_trainer *trainer;
     train_files *files;
     meter meter;
@@ -120,13 +116,13 @@ static pgcn_status run_epochs(run_state *s, FILE *history, bool *history_fine) {
         pgcn_epoch epoch;
         status = pgcn_trainer_epoch(s->trainer, &epoch);
         if (status != PGCN_OK) break;
-        meter_show(&s->meter, &epoch, s->config->epochs);
+        meter_show(&s->meter, &epoch, s->config->epochs, pgcn_trainer_finished(s->trainer));
         *history_fine = cli_write_history_line(history, &epoch, s->config);
         if (!checkpoint_is_due(s->r, epoch.epoch, saved)) continue;
         status = pgcn_trainer_save(s->trainer, s->files->checkpoint);
         saved = cli_now();
     }
-    meter_clear(&s->meter);
+    cli_progress_clear(s->meter.progress);
     return status;
 }
 
@@ -212,7 +208,7 @@ static pgcn_status train_and_write(run_state *s) {
     if (!history_fine) written = fail_history(files);
     if (!close_history(history) && history_fine && status == PGCN_OK) written = fail_history(files);
     CLI_TRY(written);
-    cli_train_summarise(s->trainer, s->out);
+    cli_train_summarise(s->trainer, s->data, s->out);
     s->out->seconds = cli_now() - s->meter.begin;
     return status == PGCN_OK ? write_files(s) : stop_at_error(s, status);
 }
@@ -248,7 +244,7 @@ static pgcn_status load_checkpoint(const run_state *s) {
 /* The result of a finished run, which stays as it is. */
 static pgcn_status reuse_result(const run_state *s) {
     train_outcome *out = s->out;
-    cli_train_summarise(s->trainer, out);
+    cli_train_summarise(s->trainer, s->data, out);
     cli_train_recall_times(s->files->result, out);
     pgcn_status status = take_model(s, false);
     if (status == PGCN_OK) status = pgcn_trainer_scores(s->trainer, &out->val, &out->test);
@@ -290,6 +286,7 @@ static pgcn_status choose_and_train(run_state *s, const pgcn_dataset *data, trai
         CLI_TRY(cli_report(&cli_train, pgcn_trainer_new(choice->data ? choice->data : data,
                                                         &choice->config, &s->trainer)));
     }
+    s->data = choice->data ? choice->data : data;
     s->out->recipe = choice->recipe;
     s->out->config = choice->config;
     s->out->predicted_bytes = cli_train_predict(r, s->trainer, resident, run == 1);
@@ -303,7 +300,7 @@ pgcn_status cli_train_run(const train_request *request, const pgcn_dataset *data
     train_request r = *request;
     train_choice choice = {.config = *config, .recipe = r.used};
     run_state s = {.r = &r, .config = config, .files = &files, .out = out};
-    s.meter = (meter){.on = !r.quiet && isatty(STDERR_FILENO), .run = run, .runs = r.seeds};
+    s.meter = (meter){.progress = r.progress, .run = run, .runs = r.seeds};
     *out = (train_outcome){.task = pgcn_dataset_describe(data).task, .seed = config->seed};
     pgcn_status status = choose_and_train(&s, data, root, &r, &choice);
     cli_train_close_run(&files);

@@ -249,8 +249,9 @@ static pgcn_status check_split(const char *where, const pgcn_i_source *source,
                                "it out of the masks",
                                where, item, (long long)i, split->name);
     }
-    for (int k = 0; k < (pgcn_i_source_has_no_test(source) ? 2 : 3); k++)
-        if (size[k] == 0)
+    const bool may_be_empty[3] = {false, source->no_val, pgcn_i_source_has_no_test(source)};
+    for (int k = 0; k < 3; k++)
+        if (size[k] == 0 && !may_be_empty[k])
             return pgcn_i_fail(
                 PGCN_ERR_FORMAT,
                 "%s: split '%s' has no %s %s with a label, expected at least one%s",

@@ -190,7 +190,11 @@ static pgcn_status make_meta(const pgcn_dataset *data, char **out) {
                   "features", (json_int_t)data->x.columns, "graphs", (json_int_t)from->graphs,
                   "source_edges", (json_int_t)from->edges, "dropped_self_loops",
                   (json_int_t)from->dropped_self_loops, "groups", (json_int_t)from->groups);
-    *out = meta ? pgcn_i_json_dump(meta, JSON_SORT_KEYS) : NULL;
+    /* what no step says, and no mask: arrays of the caller may have none */
+    bool no_test = from->no_test && !pgcn_i_steps_remove_test(data->steps);
+    bool fine = meta && (!from->no_val || json_object_set_new(meta, "no_val", json_true()) == 0) &&
+                (!no_test || json_object_set_new(meta, "no_test", json_true()) == 0);
+    *out = fine ? pgcn_i_json_dump(meta, JSON_SORT_KEYS) : NULL;
     json_decref(meta);
     if (!*out) return pgcn_i_fail(PGCN_ERR_MEMORY, "out of memory while saving a data set");
     return PGCN_OK;
@@ -617,6 +621,8 @@ static pgcn_status get_splits(const container *from, const json_t *meta, pgcn_i_
     if (!json_is_array(names) || count > MAX_SPLITS)
         return damaged_section(from, "meta", "has no list of splits");
     if (count == 0) return PGCN_OK;
+    source->no_val = json_is_true(json_object_get(meta, "no_val"));
+    source->no_test = json_is_true(json_object_get(meta, "no_test"));
     PGCN_TRY(get(from, "train", PGCN_I_U8, (int64_t)count, items, &train));
     PGCN_TRY(get(from, "val", PGCN_I_U8, (int64_t)count, items, &val));
     PGCN_TRY(get(from, "test", PGCN_I_U8, (int64_t)count, items, &test));

@@ -67,6 +67,11 @@ typedef struct pgcn_i_source {
 
     pgcn_i_features x;  /* given features; node attributes of graph sets */
     bool made_features; /* some columns were made: by features=, or because none were given */
+    /* The default made them: no step asked for it. Then these are what was given, so that later steps
+     * (pgcn_dataset_prepare) begin with them, as they do when the data is loaded. */
+    bool default_features;
+    pgcn_i_features given;
+    pgcn_i_names given_name;
     const int32_t *node_label; /* [nodes] codes from 0, of graph sets: features=labels; or NULL */
     pgcn_i_names node_label_name; /* names of the codes, as in the file */
 
@@ -84,7 +89,9 @@ typedef struct pgcn_i_source {
     pgcn_i_split *split;
     const char *split_origin; /* "ten Geom-GCN splits (48/32/20)": static text, or NULL */
     const char *split_file;   /* file of the splits, for errors; NULL: they were made */
-    bool no_test;             /* the splits have no test items (crossval) */
+    bool default_splits;      /* nobody gave them or asked for them (pgcn_i_make_missing_splits) */
+    bool no_test;             /* the splits have no test items (crossval, arrays without a mask) */
+    bool no_val;              /* nor validation items: arrays without a mask */
 
     /* the step `order` permutes the rows of all arrays. NULL: row i is node number i */
     const pgcn_node *number; /* [nodes] number[row]: the number of the node before the step */
@@ -126,6 +133,10 @@ void pgcn_i_source_unmask(pgcn_i_source *source);
  * it is not zero. `dense` is in source->arena already. */
 pgcn_status pgcn_i_source_features(pgcn_i_source *source, const float *dense, int64_t n,
                                    int64_t columns);
+
+/* A table of copies of `count` texts. */
+pgcn_status pgcn_i_names_copy(pgcn_i_arena *arena, const char *const *text, int64_t count,
+                              pgcn_i_names *out);
 
 /* An entry of a sparse row. pgcn_i_sort_row() sorts a row by column. */
 typedef struct pgcn_i_entry {
@@ -202,6 +213,9 @@ pgcn_status pgcn_i_steps_parse(const char *text, pgcn_i_steps *out, bool *known)
 pgcn_status pgcn_i_steps_need(const char *text, pgcn_i_steps *steps);
 enum { PGCN_I_STEPS_TEXT = 512 };
 void pgcn_i_steps_text(const pgcn_i_steps *steps, char out[PGCN_I_STEPS_TEXT]); /* canonical */
+/* Appends them, after `mark`, to the name of a data set in `bytes` bytes: a model remembers which graph
+ * it was trained on. No step leaves the name as it is. */
+void pgcn_i_steps_name(const pgcn_i_steps *steps, const char *mark, char *name, size_t bytes);
 /* Whether a list of steps that were applied has one that leaves no test items. */
 bool pgcn_i_steps_remove_test(const char *text);
 
@@ -337,10 +351,12 @@ pgcn_status pgcn_i_check_splits(const char *where, const pgcn_i_source *source);
 /* Whether a step left no test items: one of this load, or one that was applied before it was saved. */
 bool pgcn_i_source_has_no_test(const pgcn_i_source *source);
 
-/* ---- data sets (dataset.c, load.c) ------------------------------------------------------------ */
+/* ---- data sets (dataset.c, load.c, arrays.c) --------------------------------------------------- */
 
 struct pgcn_dataset {
-    pgcn_i_source from; /* read, prepared and checked; owns every array */
+    pgcn_i_source from; /* read, prepared and checked; owns every array but borrowed ones */
+    void (*release)(void *owner); /* of features that are the caller's; NULL: there are none */
+    void *owner;
     char *name;
     char steps[PGCN_I_STEPS_TEXT];
     pgcn_task task;
@@ -352,6 +368,7 @@ struct pgcn_dataset {
     int splits;
     pgcn_i_split *split;
     bool without_test; /* no split has test items, by a step now or before it was saved */
+    bool without_val;  /* nor validation items: the weights of the last epoch are kept */
     char fingerprint[65];
     pgcn_dataset_info info; /* counted once, while everything is checked */
 };
@@ -364,11 +381,6 @@ static inline const char *pgcn_i_items_name(const pgcn_dataset *data) {
  * names the source in errors ("data/cora"). Takes ownership of `source`, also on failure. */
 pgcn_status pgcn_i_dataset_build(const char *name, const char *where, const pgcn_i_steps *steps,
                                  pgcn_i_source *source, pgcn_dataset **out);
-
-/* A data set with other features, "features=own+adjacency", and no other step. Borrows the arrays of
- * `data`, which must live longer. */
-pgcn_status pgcn_i_dataset_with_features(const pgcn_dataset *data, const char *steps,
-                                         pgcn_dataset **out);
 
 /* fingerprint.c. begin() starts to hash the features while the graph is built, end() hashes the
  * rest. Call drop() after the end and after any failure. With NULL, end() hashes everything. */

@@ -1,6 +1,6 @@
-/* Data sets: builds one from a source (pgcn_i_dataset_build), from the caller's arrays or from
- * another data set, computes its statistics, and returns its parts to callers. check.c checks the
- * source, load.c finds it. Serial; a finished data set is read-only and may be shared by threads. */
+/* Data sets: builds one from a source (pgcn_i_dataset_build), computes its statistics, and returns its
+ * parts to callers. check.c checks the source; load.c finds it, or arrays.c makes it of the caller's
+ * arrays. Serial; a finished data set is read-only and may be shared by threads. */
 #include "data/data.h"
 #include "data/registry.h"
 
@@ -102,6 +102,7 @@ static pgcn_status check_and_prepare(pgcn_dataset *data, const char *where,
     snprintf(data->steps, sizeof data->steps, "%.250s%s%.250s", before,
              *before && *steps_now ? "," : "", steps_now);
     data->without_test = steps->without_test || pgcn_i_source_has_no_test(from);
+    data->without_val = from->no_val;
     data->task = from->graph_label ? PGCN_TASK_GRAPH
                  : from->labels    ? PGCN_TASK_MULTILABEL
                  : from->label     ? PGCN_TASK_NODE
@@ -155,8 +156,11 @@ pgcn_status pgcn_i_dataset_build(const char *name, const char *where, const pgcn
 
 void pgcn_dataset_free(pgcn_dataset *data) {
     if (!data) return;
+    void (*release)(void *owner) = data->release;
+    void *owner = data->owner;
     pgcn_i_source_free(&data->from);
     pgcn_i_free(data);
+    if (release) release(owner);
 }
 
 pgcn_status pgcn_dataset_verify(const pgcn_dataset *data) {
@@ -172,122 +176,6 @@ pgcn_status pgcn_dataset_verify(const pgcn_dataset *data) {
             "the file was changed or damaged",
             data->name, data->fingerprint, found);
     return PGCN_OK;
-}
-
-/* ---- from arrays ------------------------------------------------------------------------- */
-
-pgcn_dataset_arrays pgcn_dataset_arrays_default(void) {
-    return (pgcn_dataset_arrays){.size = sizeof(pgcn_dataset_arrays), .name = "arrays"};
-}
-
-/* Copies an array of the caller into the source. NULL stays NULL. */
-static bool copy(pgcn_i_arena *arena, const void *from, int64_t count, size_t size, void *to) {
-    if (!from) return true;
-    void *array = pgcn_i_arena_alloc(arena, count, size);
-    if (array && count > 0) memcpy(array, from, (size_t)count * size);
-    memcpy(to, &array, sizeof array);
-    return array != NULL;
-}
-#define COPY(arena, from, count, to) copy(arena, from, count, sizeof *(from), &(to))
-
-static pgcn_status copy_graph(const pgcn_graph *graph, pgcn_graph **out) {
-    pgcn_i_arena arena = {0};
-    pgcn_graph *twin = PGCN_I_ARRAY(&arena, pgcn_graph, 1);
-    if (!twin || !COPY(&arena, graph->offset, graph->n + 1, twin->offset) ||
-        !COPY(&arena, graph->neighbour, graph->entries, twin->neighbour) ||
-        !COPY(&arena, graph->weight, graph->entries, twin->weight)) {
-        pgcn_i_arena_free(&arena);
-        return PGCN_ERR_MEMORY;
-    }
-    twin->n = graph->n;
-    twin->entries = graph->entries;
-    twin->directed = graph->directed;
-    twin->arena = arena;
-    *out = twin;
-    return PGCN_OK;
-}
-
-static pgcn_status copy_arrays(const pgcn_dataset_arrays *set, pgcn_i_source *source) {
-    int64_t n = set->graph->n, dense = 0;
-    int64_t nonzeros = set->x_offset ? set->x_offset[n] : 0;
-    if (set->features && (set->n_features < 0 || !pgcn_i_mul(n, set->n_features, &dense)))
-        return pgcn_i_fail(PGCN_ERR_ARGUMENT,
-                           "pgcn_dataset_from_arrays: %lld features of %lld nodes are too many",
-                           (long long)set->n_features, (long long)n);
-    if (nonzeros < 0)
-        return pgcn_i_fail(PGCN_ERR_FORMAT,
-                           "%s: the feature row offsets run from %lld to %lld, expected them to "
-                           "ascend",
-                           set->name, (long long)set->x_offset[0], (long long)nonzeros);
-    *source = (pgcn_i_source){.nodes = n, .format = "arrays", .classes = set->n_classes};
-    pgcn_i_arena *arena = &source->arena;
-    source->x = (pgcn_i_features){.n = n, .columns = set->n_features, .nonzeros = nonzeros};
-    if (!COPY(arena, set->features, dense, source->x.dense) ||
-        !COPY(arena, set->x_offset, n + 1, source->x.offset) ||
-        !COPY(arena, set->x_column, nonzeros, source->x.column) ||
-        !COPY(arena, set->x_value, nonzeros, source->x.value) ||
-        !COPY(arena, set->label, n, source->label))
-        return PGCN_ERR_MEMORY;
-    for (int s = 0; s < set->n_splits; s++) {
-        uint8_t *mask[3];
-        PGCN_TRY(pgcn_i_source_masks(source, n, mask));
-        memcpy(mask[0], set->train + (int64_t)s * n, (size_t)n);
-        memcpy(mask[1], set->val + (int64_t)s * n, (size_t)n);
-        memcpy(mask[2], set->test + (int64_t)s * n, (size_t)n);
-    }
-    return copy_graph(set->graph, &source->graph);
-}
-
-pgcn_status pgcn_dataset_from_arrays(const pgcn_dataset_arrays *arrays, pgcn_dataset **out) {
-    pgcn_dataset_arrays set = pgcn_dataset_arrays_default();
-    PGCN_I_NEED(arrays);
-    PGCN_I_NEED(out);
-    PGCN_TRY(pgcn_i_opts_over(&set, sizeof set, arrays, "pgcn_dataset_arrays_default"));
-    const char *missing = !set.name    ? "name"
-                          : !set.graph ? "graph"
-                          : !set.train ? "train"
-                          : !set.val   ? "val"
-                          : !set.test  ? "test"
-                                       : NULL;
-    if (missing)
-        return pgcn_i_fail(PGCN_ERR_ARGUMENT,
-                           "pgcn_dataset_from_arrays: %s is NULL, but must be given", missing);
-    if (set.n_splits < 1)
-        return pgcn_i_fail(PGCN_ERR_ARGUMENT,
-                           "pgcn_dataset_from_arrays: n_splits is %d, but must be at least 1",
-                           set.n_splits);
-    int64_t mask_bytes;
-    if (!pgcn_i_mul(set.graph->n, set.n_splits, &mask_bytes))
-        return pgcn_i_fail(PGCN_ERR_ARGUMENT,
-                           "pgcn_dataset_from_arrays: %d splits of %lld nodes are too many",
-                           set.n_splits, (long long)set.graph->n);
-    if (!set.label || (!set.features && !set.x_offset))
-        return pgcn_i_fail(PGCN_ERR_ARGUMENT, "%s: there are no %s", set.name,
-                           set.label ? "features" : "labels");
-    pgcn_i_source source = {0};
-    pgcn_i_steps as_given = {0};
-    pgcn_status status = copy_arrays(&set, &source);
-    if (status == PGCN_OK) return pgcn_i_dataset_build(set.name, set.name, &as_given, &source, out);
-    pgcn_i_source_free(&source);
-    return status;
-}
-
-/* ---- from another data set ---------------------------------------------------------------- */
-
-pgcn_status pgcn_i_dataset_with_features(const pgcn_dataset *data, const char *text,
-                                         pgcn_dataset **out) {
-    pgcn_i_steps steps = {0};
-    PGCN_TRY(pgcn_i_steps_need(text, &steps));
-    pgcn_i_source source = data->from;
-    source.arena = source.edge_arena = (pgcn_i_arena){0}; /* the arrays are borrowed */
-    source.mapping = NULL;
-    source.mapping_bytes = 0;
-    source.fingerprint[0] = '\0';
-    source.own_steps = *data->steps ? data->steps : NULL;
-    char name[PGCN_I_PATH_BYTES];
-    snprintf(name, sizeof name, "%.3000s%s%.500s", data->name, *data->steps ? "," : ":", text);
-    PGCN_TRY(copy_graph(data->graph, &source.graph));
-    return pgcn_i_dataset_build(name, data->name, &steps, &source, out);
 }
 
 /* ---- reading ----------------------------------------------------------------------------- */
@@ -329,6 +217,21 @@ const int32_t *pgcn_dataset_labels(const pgcn_dataset *data) {
 }
 const uint8_t *pgcn_dataset_multilabels(const pgcn_dataset *data) {
     return data ? data->from.labels : NULL;
+}
+
+const int32_t *pgcn_dataset_graph_of(const pgcn_dataset *data) {
+    return data ? data->from.graph_of : NULL;
+}
+pgcn_features pgcn_dataset_features(const pgcn_dataset *data) {
+    if (!data) return (pgcn_features){0};
+    const pgcn_i_features *x = &data->x;
+    return (pgcn_features){.rows = x->n,
+                           .columns = x->columns,
+                           .nonzeros = x->nonzeros,
+                           .dense = x->dense,
+                           .offset = x->offset,
+                           .column = x->column,
+                           .value = x->value};
 }
 
 static const char *name_at(const pgcn_i_names *names, int64_t i) {

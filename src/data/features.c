@@ -200,6 +200,9 @@ pgcn_status pgcn_i_make_features(pgcn_i_source *source, const pgcn_i_steps *step
             blocks.degree_columns = degree_of(source->graph, i) + 1;
     }
     source->made_features = true;
+    source->default_features = steps->features == 0;
+    source->given = source->x;
+    source->given_name = source->feature_name;
     PGCN_TRY(join_features(source, &blocks));
     if (steps->features == 0 && blocks.identity)
         return pgcn_i_source_note(source, "there are no features: every node gets a column of its "

@@ -88,6 +88,7 @@ pgcn_status pgcn_i_hide(pgcn_i_source *source, const pgcn_i_steps *steps, const 
         return pgcn_i_fail(PGCN_ERR_MISMATCH,
                            "data set '%s' has no splits, so %s has no meaning for it", where,
                            hide ? "without-test" : "only-split");
+    if (hide || *steps->only_split) source->default_splits = false;
     if (*steps->only_split) PGCN_TRY(keep_splits(source, steps->only_split, where));
     return hide ? hide_test(source) : PGCN_OK;
 }

@@ -13,14 +13,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The steps are part of the name, so that a model remembers which graph it was trained on. */
-static void add_steps(char *name, size_t bytes, const pgcn_i_steps *steps) {
-    char text[PGCN_I_STEPS_TEXT];
-    size_t used = strlen(name);
-    pgcn_i_steps_text(steps, text);
-    if (*text) snprintf(name + used, bytes - used, ":%s", text);
-}
-
 /* ---- from the user's own files ----------------------------------------------------------- */
 
 pgcn_dataset_files pgcn_dataset_files_default(void) {
@@ -64,7 +56,7 @@ pgcn_status pgcn_dataset_from_files(const pgcn_dataset_files *files, pgcn_datase
         snprintf(name, sizeof name, "%s", set.name);
     else
         name_of(set.edges, true, name, sizeof name);
-    add_steps(name, sizeof name, &steps);
+    pgcn_i_steps_name(&steps, ":", name, sizeof name);
     pgcn_i_own_files own = {.edges = set.edges,
                             .features = set.features,
                             .labels = set.labels,
@@ -197,7 +189,7 @@ static pgcn_status load_path(const char *path, const pgcn_i_steps *steps, pgcn_h
         snprintf(name, sizeof name, "%s", source.own_name);
     else
         name_of(path, !pgcn_i_is_directory(path), name, sizeof name);
-    add_steps(name, sizeof name, steps);
+    pgcn_i_steps_name(steps, ":", name, sizeof name);
     return pgcn_i_dataset_build(name, path, steps, &source, out);
 }
 
@@ -227,7 +219,7 @@ static pgcn_status load_builtin(const char *name, const pgcn_i_steps *steps, boo
     PGCN_TRY(take_builtin_steps(name, full, sizeof full, &all));
     pgcn_status status = pgcn_i_builtin_read(full, found, &source);
     if (status == PGCN_OK && *found) {
-        add_steps(full, sizeof full, &all);
+        pgcn_i_steps_name(&all, ":", full, sizeof full);
         return pgcn_i_dataset_build(full, name, &all, &source, out);
     }
     pgcn_i_source_free(&source);

@@ -101,18 +101,8 @@ fail:
 pgcn_status pgcn_i_own_name_columns(pgcn_i_own *in, const pgcn_i_layout *layout,
                                     pgcn_i_names *out) {
     if (!layout->header) return PGCN_OK;
-    int64_t count = layout->columns - 1, bytes = 0;
-    for (int64_t i = 1; i <= count; i++) bytes += (int64_t)strlen(layout->header[i]) + 1;
-    int64_t *offset = PGCN_I_ARRAY(&in->source->arena, int64_t, count + 1);
-    char *text = PGCN_I_ARRAY(&in->source->arena, char, bytes);
-    if (!offset || !text) return PGCN_ERR_MEMORY;
-    for (int64_t i = 0; i < count; i++) {
-        size_t length = strlen(layout->header[i + 1]) + 1;
-        memcpy(text + offset[i], layout->header[i + 1], length);
-        offset[i + 1] = offset[i] + (int64_t)length;
-    }
-    *out = (pgcn_i_names){count, offset, text};
-    return PGCN_OK;
+    return pgcn_i_names_copy(&in->source->arena, (const char *const *)layout->header + 1,
+                             layout->columns - 1, out);
 }
 
 /* Advice about a cell that should be a number: about a decimal comma if there is one, else

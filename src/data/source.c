@@ -24,6 +24,8 @@ pgcn_status pgcn_i_source_note(pgcn_i_source *source, const char *format, ...) {
     vsnprintf(raw, sizeof raw, format, arguments);
     va_end(arguments);
     pgcn_text_printable(raw, text, sizeof text); /* it may quote files */
+    for (int i = 0; i < source->notes; i++)      /* of the data that a step is applied to again */
+        if (strcmp(source->note[i], text) == 0) return PGCN_OK;
     const char *note = pgcn_i_arena_strdup(&source->arena, text);
     if (!note) return PGCN_ERR_MEMORY;
     source->note[source->notes++] = note;
@@ -54,6 +56,19 @@ bool pgcn_i_source_has_numbers(const pgcn_i_source *source) {
     }
     for (int64_t i = 0; i < items; i++) labelled += pgcn_i_source_has_label(source, i);
     return labelled < (fractions ? FEW_OF_FRACTIONS : FEW_OF_EACH) * (int64_t)source->classes;
+}
+
+pgcn_status pgcn_i_names_copy(pgcn_i_arena *arena, const char *const *text, int64_t count,
+                              pgcn_i_names *out) {
+    int64_t *offset = PGCN_I_ARRAY(arena, int64_t, count + 1);
+    if (!offset) return PGCN_ERR_MEMORY;
+    for (int64_t i = 0; i < count; i++) offset[i + 1] = offset[i] + (int64_t)strlen(text[i]) + 1;
+    char *table = PGCN_I_ARRAY(arena, char, offset[count]);
+    if (!table) return PGCN_ERR_MEMORY;
+    for (int64_t i = 0; i < count; i++)
+        memcpy(table + offset[i], text[i], (size_t)(offset[i + 1] - offset[i]));
+    *out = (pgcn_i_names){count, offset, table};
+    return PGCN_OK;
 }
 
 /* ---- classes --------------------------------------------------------------------------------- */

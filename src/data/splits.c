@@ -247,6 +247,7 @@ pgcn_status pgcn_i_make_splits(pgcn_i_source *source, const pgcn_i_steps *steps)
     source->split = NULL;
     source->split_origin = rule->origin;
     source->split_file = NULL;
+    source->no_val = source->no_test = source->default_splits = false;
     pgcn_status status = rule->make(source, steps, &scratch);
     pgcn_i_arena_free(&scratch);
     return status;
@@ -280,6 +281,7 @@ static pgcn_status make_missing_folds(pgcn_i_source *source) {
     if (source->fold) PGCN_TRY(published_folds(source));
     if (source->splits > 0 && !has_empty_part(source)) return PGCN_OK;
     PGCN_TRY(pgcn_i_make_splits(source, &usual));
+    source->default_splits = true;
     return pgcn_i_source_note(source, "there is no split%s: ten were made (kfold=10)",
                               source->fold ? " that the published folds could make" : "");
 }
@@ -299,6 +301,7 @@ pgcn_status pgcn_i_make_missing_splits(pgcn_i_source *source) {
         usual.split_kind = PGCN_I_SPLIT_RANDOM;
         PGCN_TRY(pgcn_i_make_splits(source, &usual));
     }
+    source->default_splits = true;
     return pgcn_i_source_note(source,
                               "there is no split: ten were made (%s=60/20/20 percent of the "
                               "labelled nodes)",

@@ -337,3 +337,10 @@ void pgcn_i_steps_text(const pgcn_i_steps *steps, char out[PGCN_I_STEPS_TEXT]) {
         add_word(out, "order=%s", order_names[steps->order]);
     if (steps->groups > 0) add_word(out, "groups=%d", steps->groups);
 }
+
+void pgcn_i_steps_name(const pgcn_i_steps *steps, const char *mark, char *name, size_t bytes) {
+    char text[PGCN_I_STEPS_TEXT];
+    size_t used = strlen(name);
+    pgcn_i_steps_text(steps, text);
+    if (*text) snprintf(name + used, bytes - used, "%s%s", mark, text);
+}

@@ -1,4 +1,4 @@
-/* The graph: from edge arrays to a checked, sorted, merged CSR, in O(n + m).
+/* The graph: from edge arrays, or rows of neighbours, to a checked, sorted, merged CSR, in O(n + m).
  *
  * Two counting sorts order the arcs by (source, target) and keep the input order of equal ones:
  * first by target (the incoming lists), then the transpose of that. So equal edges are added in
@@ -86,25 +86,31 @@ void pgcn_i_csr_number(int64_t *number, const pgcn_i_csr *a, const pgcn_i_csr *t
 
 typedef struct edge_list {
     int64_t n, m;
-    const pgcn_node *source, *target; /* [m] */
-    const float *weight;              /* [m] or NULL */
+    const pgcn_node *source; /* [m]; NULL: `offset` says whose edge it is */
+    const int64_t *offset;   /* [n+1] */
+    const pgcn_node *target; /* [m] */
+    const float *weight;     /* [m] or NULL */
     bool directed, keep_self_loops;
 } edge_list;
 
+/* The source of edge e, for e ascending from 0: *row is 0 at first. So nobody copies the rows of a
+ * compressed adjacency into a list of edges. */
+static inline pgcn_node source_of(const edge_list *edges, int64_t e, pgcn_node *row) {
+    if (edges->source) return edges->source[e];
+    while (edges->offset[*row + 1] <= e) (*row)++;
+    return *row;
+}
+
+static pgcn_status check_nodes(int64_t n) {
+    if (n >= 1 && n <= INT32_MAX) return PGCN_OK;
+    return pgcn_i_fail(PGCN_ERR_ARGUMENT, "building a graph: n is %lld, but must be 1 to %d",
+                       (long long)n, INT32_MAX);
+}
+
 static pgcn_status check_edges(const edge_list *edges) {
-    if (edges->n < 1 || edges->n > INT32_MAX)
-        return pgcn_i_fail(PGCN_ERR_ARGUMENT, "building a graph: n is %lld, but must be 1 to %d",
-                           (long long)edges->n, INT32_MAX);
-    if (edges->m < 0)
-        return pgcn_i_fail(PGCN_ERR_ARGUMENT, "building a graph: m is %lld, but must be >= 0",
-                           (long long)edges->m);
-    if (edges->m > 0 && (!edges->source || !edges->target))
-        return pgcn_i_fail(PGCN_ERR_ARGUMENT,
-                           "building a graph: m is %lld, but source or target is NULL; give both "
-                           "arrays",
-                           (long long)edges->m);
+    pgcn_node row = 0;
     for (int64_t e = 0; e < edges->m; e++) {
-        pgcn_node a = edges->source[e], b = edges->target[e];
+        pgcn_node a = source_of(edges, e, &row), b = edges->target[e];
         if (a < 0 || a >= edges->n || b < 0 || b >= edges->n)
             return pgcn_i_fail(PGCN_ERR_FORMAT,
                                "building a graph: edge %lld is (%d, %d), but node ids must be 0 "
@@ -129,15 +135,17 @@ static pgcn_status gather_incoming(const edge_list *edges, pgcn_i_arena *arena,
                            (long long)edges->m);
     PGCN_TRY(pgcn_i_csr_alloc(arena, edges->n, arcs_most, edges->weight != NULL, incoming));
     int64_t *cursor = incoming->offset + 1; /* counts, then starts, then ends of the rows */
+    pgcn_node row = 0;
     for (int64_t e = 0; e < edges->m; e++) {
-        pgcn_node a = edges->source[e], b = edges->target[e];
+        pgcn_node a = source_of(edges, e, &row), b = edges->target[e];
         if (a == b && !edges->keep_self_loops) continue;
         cursor[b]++;
         if (!edges->directed && a != b) cursor[a]++;
     }
     pgcn_i_counts_to_starts(cursor, edges->n, 0);
+    row = 0;
     for (int64_t e = 0; e < edges->m; e++) {
-        pgcn_node a = edges->source[e], b = edges->target[e];
+        pgcn_node a = source_of(edges, e, &row), b = edges->target[e];
         if (a == b && !edges->keep_self_loops) continue;
         int64_t to = cursor[b]++;
         incoming->column[to] = a;
@@ -197,34 +205,85 @@ static pgcn_status build(const edge_list *edges, pgcn_i_arena *work, pgcn_i_aren
     return merge_equal(&arcs, out);
 }
 
-pgcn_status pgcn_graph_from_edges(int64_t n, int64_t m, const pgcn_node *source,
-                                  const pgcn_node *target, const float *weight,
-                                  const pgcn_graph_opts *opts, pgcn_graph **out) {
-    pgcn_graph_opts set = pgcn_graph_opts_default();
-    PGCN_TRY(pgcn_i_opts_over(&set, sizeof set, opts, "pgcn_graph_opts_default"));
-    PGCN_I_NEED(out);
-    edge_list edges = {n, m, source, target, weight, set.directed, set.keep_self_loops};
-    PGCN_TRY(check_edges(&edges));
-
+static pgcn_status make_graph(const edge_list *edges, pgcn_graph **out) {
+    PGCN_TRY(check_edges(edges));
     pgcn_i_arena work = {0}, kept = {0};
     pgcn_status status = PGCN_ERR_MEMORY;
     pgcn_graph *graph = PGCN_I_ARRAY(&kept, pgcn_graph, 1);
     pgcn_i_csr csr;
-    if (graph) status = build(&edges, &work, &kept, &csr);
+    if (graph) status = build(edges, &work, &kept, &csr);
     pgcn_i_arena_free(&work);
     if (status != PGCN_OK) {
         pgcn_i_arena_free(&kept);
         return status;
     }
     *graph = (pgcn_graph){.arena = kept,
-                          .n = n,
-                          .entries = csr.offset[n],
-                          .directed = set.directed,
+                          .n = edges->n,
+                          .entries = csr.offset[edges->n],
+                          .directed = edges->directed,
                           .offset = csr.offset,
                           .neighbour = csr.column,
                           .weight = csr.value};
     *out = graph;
     return PGCN_OK;
+}
+
+pgcn_status pgcn_graph_from_edges(int64_t n, int64_t m, const pgcn_node *source,
+                                  const pgcn_node *target, const float *weight,
+                                  const pgcn_graph_opts *opts, pgcn_graph **out) {
+    pgcn_graph_opts set = pgcn_graph_opts_default();
+    PGCN_TRY(pgcn_i_opts_over(&set, sizeof set, opts, "pgcn_graph_opts_default"));
+    PGCN_I_NEED(out);
+    PGCN_TRY(check_nodes(n));
+    if (m < 0)
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT, "building a graph: m is %lld, but must be >= 0",
+                           (long long)m);
+    if (m > 0 && (!source || !target))
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT,
+                           "building a graph: m is %lld, but source or target is NULL; give both "
+                           "arrays",
+                           (long long)m);
+    edge_list edges = {.n = n,
+                       .m = m,
+                       .source = source,
+                       .target = target,
+                       .weight = weight,
+                       .directed = set.directed,
+                       .keep_self_loops = set.keep_self_loops};
+    return make_graph(&edges, out);
+}
+
+pgcn_status pgcn_graph_from_csr(int64_t n, const int64_t *offset, const pgcn_node *neighbour,
+                                const float *weight, const pgcn_graph_opts *opts,
+                                pgcn_graph **out) {
+    pgcn_graph_opts set = pgcn_graph_opts_default();
+    PGCN_TRY(pgcn_i_opts_over(&set, sizeof set, opts, "pgcn_graph_opts_default"));
+    PGCN_I_NEED(out);
+    PGCN_I_NEED(offset);
+    PGCN_TRY(check_nodes(n));
+    if (offset[0] != 0)
+        return pgcn_i_fail(PGCN_ERR_FORMAT,
+                           "building a graph: the offsets start at %lld, but must start at 0",
+                           (long long)offset[0]);
+    for (int64_t u = 0; u < n; u++)
+        if (offset[u + 1] < offset[u])
+            return pgcn_i_fail(PGCN_ERR_FORMAT,
+                               "building a graph: the offsets of node %lld are %lld and %lld, but "
+                               "must ascend",
+                               (long long)u, (long long)offset[u], (long long)offset[u + 1]);
+    if (offset[n] > 0 && !neighbour)
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT,
+                           "building a graph: the offsets end at %lld, but neighbour is NULL; give "
+                           "the array",
+                           (long long)offset[n]);
+    edge_list edges = {.n = n,
+                       .m = offset[n],
+                       .offset = offset,
+                       .target = neighbour,
+                       .weight = weight,
+                       .directed = set.directed,
+                       .keep_self_loops = set.keep_self_loops};
+    return make_graph(&edges, out);
 }
 
 void pgcn_graph_free(pgcn_graph *graph) {

@@ -119,9 +119,25 @@ pgcn_status pgcn_i_reader_open(pgcn_i_reader *reader, const char *path) {
     return PGCN_OK;
 }
 
+pgcn_i_reader pgcn_i_reader_of_memory(const char *what, const void *memory, int64_t bytes) {
+    return (pgcn_i_reader){
+        .descriptor = -1, .bytes = bytes, .path = what, .memory = memory, .left = bytes};
+}
+
+static pgcn_status read_memory(pgcn_i_reader *reader, void *data, int64_t bytes) {
+    if (bytes > reader->left)
+        return pgcn_i_fail(PGCN_ERR_FORMAT, "cannot read %s: it ends %lld bytes early",
+                           reader->path, (long long)(bytes - reader->left));
+    if (bytes > 0) memcpy(data, reader->memory, (size_t)bytes);
+    reader->memory += bytes;
+    reader->left -= bytes;
+    return PGCN_OK;
+}
+
 pgcn_status pgcn_i_reader_read(pgcn_i_reader *reader, void *data, int64_t bytes) {
     enum { PIECE = 1 << 30 }; /* Linux reads at most 2 GiB in one call */
     char *at = data;
+    if (reader->memory) return read_memory(reader, data, bytes);
     while (bytes > 0) {
         ssize_t got = read(reader->descriptor, at, (size_t)(bytes < PIECE ? bytes : PIECE));
         if (got < 0 && errno == EINTR) continue;

@@ -29,13 +29,17 @@ enum { PGCN_I_PATH_BYTES = 4096 };
 /* out = directory/file, PGCN_I_PATH_BYTES long; an error if that is too short. */
 pgcn_status pgcn_i_path_join(char *out, const char *directory, const char *file);
 
-/* A regular file read from front to back; `bytes` is its length, known before any allocation. */
+/* A regular file, or memory, read from front to back; `bytes` is its length, known before any
+ * allocation. */
 typedef struct pgcn_i_reader {
     int descriptor;
     int64_t bytes;
-    const char *path; /* borrowed */
+    const char *path;   /* borrowed; of memory: what it is, for errors */
+    const char *memory; /* borrowed, what is not read yet; NULL: a file */
+    int64_t left;       /* bytes of it */
 } pgcn_i_reader;
 pgcn_status pgcn_i_reader_open(pgcn_i_reader *reader, const char *path);
+pgcn_i_reader pgcn_i_reader_of_memory(const char *what, const void *memory, int64_t bytes);
 pgcn_status pgcn_i_reader_read(pgcn_i_reader *reader, void *data, int64_t bytes); /* exactly */
 void pgcn_i_reader_close(pgcn_i_reader *reader);
 
@@ -328,6 +332,9 @@ pgcn_status pgcn_i_unzip(const char *path, const char *directory, const pgcn_i_l
  * equal content gives equal bytes. Atomic. */
 pgcn_status pgcn_i_safetensors_write(const char *path, const pgcn_i_tensor *tensors, int count,
                                      json_t *metadata);
+/* The bytes of such a file, to be freed with pgcn_i_free(). `what` stands for its path in errors. */
+pgcn_status pgcn_i_safetensors_pack(const char *what, const pgcn_i_tensor *tensors, int count,
+                                    json_t *metadata, void **bytes, int64_t *size);
 
 typedef struct pgcn_i_safetensors {
     pgcn_i_arena arena;
@@ -337,6 +344,8 @@ typedef struct pgcn_i_safetensors {
     char *path;
 } pgcn_i_safetensors;
 pgcn_status pgcn_i_safetensors_read(const char *path, pgcn_i_safetensors **out);
+pgcn_status pgcn_i_safetensors_unpack(const char *what, const void *bytes, int64_t size,
+                                      pgcn_i_safetensors **out);
 void pgcn_i_safetensors_free(pgcn_i_safetensors *file);
 /* A metadata string or a tensor of exactly this type and shape; the error names the file and what
  * is missing or different. */

@@ -70,47 +70,102 @@ static pgcn_status add_tensor(const char *path, json_t *header, const pgcn_i_ten
     return PGCN_OK;
 }
 
-pgcn_status pgcn_i_safetensors_write(const char *path, const pgcn_i_tensor *tensors, int count,
-                                     json_t *metadata) {
-    pgcn_status status;
-    pgcn_i_atomic_file file = {.descriptor = -1};
-    int64_t data_bytes = 0;
-    char *text = NULL;
+/* What stands before the data. */
+typedef struct file_header {
+    char *text; /* JSON, pgcn_i_free */
+    int64_t length, padding;
+    int64_t data_bytes; /* of all tensors */
+} file_header;
+
+static pgcn_status fill_header(const char *path, json_t *header, const pgcn_i_tensor *tensors,
+                               int count, file_header *out) {
+    for (int i = 0; i < count; i++)
+        PGCN_TRY(add_tensor(path, header, &tensors[i], &out->data_bytes));
+    out->text = pgcn_i_json_dump(header, 0); /* keys stay in the order they were added */
+    if (!out->text) return pgcn_i_fail(PGCN_ERR_MEMORY, "cannot write '%s': out of memory", path);
+    out->length = (int64_t)strlen(out->text);
+    out->padding = (ALIGNMENT - out->length % ALIGNMENT) % ALIGNMENT;
+    int64_t bytes = out->length + out->padding;
+    if (bytes > MAX_HEADER_BYTES)
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT,
+                           "cannot write '%s': its header of %lld bytes is above the %d that "
+                           "readers accept",
+                           path, (long long)bytes, MAX_HEADER_BYTES);
+    return PGCN_OK;
+}
+
+/* Free out->text after a failure too. */
+static pgcn_status make_header(const char *path, const pgcn_i_tensor *tensors, int count,
+                               json_t *metadata, file_header *out) {
     json_t *header = json_object();
     if (!header) return pgcn_i_fail(PGCN_ERR_MEMORY, "cannot write '%s': out of memory", path);
-    PGCN_TRY_GOTO(add_metadata(path, header, metadata));
-    for (int i = 0; i < count; i++)
-        PGCN_TRY_GOTO(add_tensor(path, header, &tensors[i], &data_bytes));
-    text = pgcn_i_json_dump(header, 0); /* keys stay in the order they were added */
-    if (!text) {
-        status = pgcn_i_fail(PGCN_ERR_MEMORY, "cannot write '%s': out of memory", path);
-        goto fail;
-    }
-    int64_t length = (int64_t)strlen(text);
-    int64_t padding = (ALIGNMENT - length % ALIGNMENT) % ALIGNMENT;
-    uint64_t header_bytes = (uint64_t)(length + padding);
-    if (header_bytes > MAX_HEADER_BYTES) {
-        status = pgcn_i_fail(PGCN_ERR_ARGUMENT,
-                             "cannot write '%s': its header of %llu bytes is above the %d that "
-                             "readers accept",
-                             path, (unsigned long long)header_bytes, MAX_HEADER_BYTES);
-        goto fail;
-    }
-    PGCN_TRY_GOTO(pgcn_i_atomic_open(&file, path));
-    PGCN_TRY_GOTO(pgcn_i_atomic_write(&file, &header_bytes, sizeof header_bytes));
-    PGCN_TRY_GOTO(pgcn_i_atomic_write(&file, text, length));
-    PGCN_TRY_GOTO(pgcn_i_atomic_write(&file, "        ", padding));
+    pgcn_status status = add_metadata(path, header, metadata);
+    if (status == PGCN_OK) status = fill_header(path, header, tensors, count, out);
+    json_decref(header);
+    return status;
+}
+
+/* A file, or memory that is large enough. */
+typedef struct sink {
+    pgcn_i_atomic_file *file; /* NULL: memory */
+    char *at;
+} sink;
+
+static pgcn_status put(sink *to, const void *data, int64_t bytes) {
+    if (to->file) return pgcn_i_atomic_write(to->file, data, bytes);
+    if (bytes > 0) memcpy(to->at, data, (size_t)bytes);
+    to->at += bytes;
+    return PGCN_OK;
+}
+
+static pgcn_status put_all(sink *to, const file_header *header, const pgcn_i_tensor *tensors,
+                           int count) {
+    uint64_t header_bytes = (uint64_t)(header->length + header->padding);
+    PGCN_TRY(put(to, &header_bytes, sizeof header_bytes));
+    PGCN_TRY(put(to, header->text, header->length));
+    PGCN_TRY(put(to, "        ", header->padding));
     for (int i = 0; i < count; i++) {
         const pgcn_i_array *array = &tensors[i].array;
         int64_t elements, bytes = 0; /* add_tensor has checked that this works */
         pgcn_i_array_size(array->shape, array->rank, array->dtype, &elements, &bytes);
-        PGCN_TRY_GOTO(pgcn_i_atomic_write(&file, array->data, bytes));
+        PGCN_TRY(put(to, array->data, bytes));
     }
+    return PGCN_OK;
+}
+
+pgcn_status pgcn_i_safetensors_write(const char *path, const pgcn_i_tensor *tensors, int count,
+                                     json_t *metadata) {
+    pgcn_status status;
+    pgcn_i_atomic_file file = {.descriptor = -1};
+    file_header header = {0};
+    PGCN_TRY_GOTO(make_header(path, tensors, count, metadata, &header));
+    PGCN_TRY_GOTO(pgcn_i_atomic_open(&file, path));
+    PGCN_TRY_GOTO(put_all(&(sink){.file = &file}, &header, tensors, count));
     PGCN_TRY_GOTO(pgcn_i_atomic_commit(&file));
 fail:
     pgcn_i_atomic_abort(&file);
-    pgcn_i_free(text);
-    json_decref(header);
+    pgcn_i_free(header.text);
+    return status;
+}
+
+pgcn_status pgcn_i_safetensors_pack(const char *what, const pgcn_i_tensor *tensors, int count,
+                                    json_t *metadata, void **bytes, int64_t *size) {
+    pgcn_status status;
+    file_header header = {0};
+    int64_t total = 0;
+    char *packed = NULL;
+    PGCN_TRY_GOTO(make_header(what, tensors, count, metadata, &header));
+    if (!pgcn_i_add((int64_t)sizeof(uint64_t) + header.length + header.padding, header.data_bytes,
+                    &total) ||
+        !(packed = pgcn_i_alloc(total, 1))) {
+        status = PGCN_ERR_MEMORY;
+        goto fail;
+    }
+    PGCN_TRY_GOTO(put_all(&(sink){.at = packed}, &header, tensors, count));
+    *bytes = packed;
+    *size = total;
+fail:
+    pgcn_i_free(header.text);
     return status;
 }
 
@@ -270,20 +325,18 @@ static pgcn_status read_header(pgcn_i_reader *reader, pgcn_i_arena *scratch, jso
     return PGCN_OK;
 }
 
-pgcn_status pgcn_i_safetensors_read(const char *path, pgcn_i_safetensors **out) {
+static pgcn_status read_all(pgcn_i_reader *reader, pgcn_i_safetensors **out) {
     pgcn_status status;
-    pgcn_i_reader reader;
     pgcn_i_arena scratch = {0};
     json_t *header = NULL;
     span *spans = NULL;
     int64_t data_bytes = 0;
-    PGCN_TRY(pgcn_i_reader_open(&reader, path));
     pgcn_i_safetensors *file = pgcn_i_alloc(1, sizeof *file);
-    if (!file || !(file->path = pgcn_i_arena_strdup(&file->arena, path))) {
+    if (!file || !(file->path = pgcn_i_arena_strdup(&file->arena, reader->path))) {
         status = PGCN_ERR_MEMORY;
         goto fail;
     }
-    PGCN_TRY_GOTO(read_header(&reader, &scratch, &header, &data_bytes));
+    PGCN_TRY_GOTO(read_header(reader, &scratch, &header, &data_bytes));
     int64_t entries = (int64_t)json_object_size(header); /* at most the bytes of the header */
     spans = PGCN_I_ARRAY(&scratch, span, entries);
     file->tensor = PGCN_I_ARRAY(&file->arena, pgcn_i_tensor, entries);
@@ -300,7 +353,7 @@ pgcn_status pgcn_i_safetensors_read(const char *path, pgcn_i_safetensors **out) 
             status = PGCN_ERR_MEMORY;
             goto fail;
         }
-        PGCN_TRY_GOTO(pgcn_i_reader_read(&reader, file->tensor[i].array.data, bytes));
+        PGCN_TRY_GOTO(pgcn_i_reader_read(reader, file->tensor[i].array.data, bytes));
     }
     *out = file;
     file = NULL;
@@ -308,8 +361,21 @@ fail:
     pgcn_i_safetensors_free(file);
     json_decref(header);
     pgcn_i_arena_free(&scratch);
+    return status;
+}
+
+pgcn_status pgcn_i_safetensors_read(const char *path, pgcn_i_safetensors **out) {
+    pgcn_i_reader reader;
+    PGCN_TRY(pgcn_i_reader_open(&reader, path));
+    pgcn_status status = read_all(&reader, out);
     pgcn_i_reader_close(&reader);
     return status;
+}
+
+pgcn_status pgcn_i_safetensors_unpack(const char *what, const void *bytes, int64_t size,
+                                      pgcn_i_safetensors **out) {
+    pgcn_i_reader reader = pgcn_i_reader_of_memory(what, bytes, size);
+    return read_all(&reader, out);
 }
 
 void pgcn_i_safetensors_free(pgcn_i_safetensors *file) {

@@ -214,8 +214,15 @@ typedef struct block {
     float *data;        /* laid out like pgcn_i_params */
 } block;
 
-static pgcn_status write_blocks(const char *path, const pgcn_i_params *params, const block *blocks,
-                                int count, json_t *metadata) {
+/* Where a file goes: to its path, or, where `bytes` is not NULL, into memory. */
+typedef struct destination {
+    const char *path; /* of memory: what it is, for errors */
+    void **bytes;
+    int64_t *size;
+} destination;
+
+static pgcn_status write_blocks(const destination *to, const pgcn_i_params *params,
+                                const block *blocks, int count, json_t *metadata) {
     int64_t tensors = (int64_t)count * params->count;
     pgcn_i_arena arena = {0};
     pgcn_status status = PGCN_ERR_MEMORY;
@@ -235,7 +242,9 @@ static pgcn_status write_blocks(const char *path, const pgcn_i_params *params, c
                                       .data = b->data + param->first}};
         if (!tensor[i].name) goto fail;
     }
-    status = pgcn_i_safetensors_write(path, tensor, (int)tensors, metadata);
+    status = to->bytes ? pgcn_i_safetensors_pack(to->path, tensor, (int)tensors, metadata,
+                                                 to->bytes, to->size)
+                       : pgcn_i_safetensors_write(to->path, tensor, (int)tensors, metadata);
 fail:
     pgcn_i_arena_free(&arena);
     return status;
@@ -304,7 +313,8 @@ pgcn_status pgcn_i_checkpoint_write(const char *path, const pgcn_trainer *traine
                             {"adam.m.", params->m},
                             {"adam.v.", params->v}};
     pgcn_status status = complete(path, metadata, HEADING_KEYS + 2);
-    if (status == PGCN_OK) status = write_blocks(path, params, blocks, 4, metadata);
+    if (status == PGCN_OK)
+        status = write_blocks(&(destination){.path = path}, params, blocks, 4, metadata);
     json_decref(metadata);
     return status;
 }
@@ -321,7 +331,7 @@ static pgcn_status read_history(const pgcn_i_safetensors *file, const pgcn_train
         return pgcn_i_fail(PGCN_ERR_MISMATCH,
                            "%s is of epoch %lld and epochs is %d; set epochs to at least that",
                            file->path, (long long)epochs, trainer->config.epochs);
-    *progress = (pgcn_i_progress){.best = -1};
+    *progress = (pgcn_i_progress){.best = -1, .unvalidated = trainer->progress.unvalidated};
     progress->history = PGCN_I_ARRAY(scratch, pgcn_epoch, epochs);
     if (!progress->history) return PGCN_ERR_MEMORY;
     json_t *list;
@@ -485,9 +495,7 @@ pgcn_status pgcn_i_checkpoint_read(const char *path, const pgcn_resume_opts *opt
 
 /* ---- models --------------------------------------------------------------------------------------------- */
 
-pgcn_status pgcn_model_save(const pgcn_model *model, const char *path) {
-    PGCN_I_NEED(model);
-    PGCN_I_NEED(path);
+static pgcn_status write_model(const pgcn_model *model, const destination *to) {
     json_t *metadata = metadata_of(&(heading){.format = MODEL_FORMAT,
                                               .config = &model->config,
                                               .dataset = model->dataset,
@@ -506,11 +514,37 @@ pgcn_status pgcn_model_save(const pgcn_model *model, const char *path) {
     if (model->feature_names)
         put_json(metadata, "feature_names", json_incref(model->feature_names));
     const block weights = {"", model->params.value};
-    pgcn_status status = complete(
-        path, metadata, (size_t)(HEADING_KEYS + 5 + !!model->class_names + !!model->feature_names));
-    if (status == PGCN_OK) status = write_blocks(path, &model->params, &weights, 1, metadata);
+    pgcn_status status =
+        complete(to->path, metadata,
+                 (size_t)(HEADING_KEYS + 5 + !!model->class_names + !!model->feature_names));
+    if (status == PGCN_OK) status = write_blocks(to, &model->params, &weights, 1, metadata);
     json_decref(metadata);
     return status;
+}
+
+pgcn_status pgcn_model_save(const pgcn_model *model, const char *path) {
+    PGCN_I_NEED(model);
+    PGCN_I_NEED(path);
+    return write_model(model, &(destination){.path = path});
+}
+
+static const char in_memory[] = "the bytes of a model";
+
+pgcn_status pgcn_model_to_bytes(const pgcn_model *model, void **bytes, size_t *size) {
+    PGCN_I_NEED(model);
+    PGCN_I_NEED(bytes);
+    PGCN_I_NEED(size);
+    int64_t count;
+    void *packed;
+    PGCN_TRY(
+        write_model(model, &(destination){.path = in_memory, .bytes = &packed, .size = &count}));
+    *bytes = packed;
+    *size = (size_t)count;
+    return PGCN_OK;
+}
+
+void pgcn_bytes_free(void *bytes) {
+    pgcn_i_free(bytes);
 }
 
 /* Optional: only where classes, or feature columns, have names. */
@@ -584,11 +618,8 @@ static pgcn_status fill_model(const pgcn_i_safetensors *file, pgcn_model *model)
     return read_blocks(file, &model->params, &(block){"", model->params.value}, 1);
 }
 
-pgcn_status pgcn_model_load(const char *path, pgcn_model **out) {
-    PGCN_I_NEED(path);
-    PGCN_I_NEED(out);
-    pgcn_i_safetensors *file;
-    PGCN_TRY(pgcn_i_safetensors_read(path, &file));
+/* Takes the file. */
+static pgcn_status make_model(pgcn_i_safetensors *file, pgcn_model **out) {
     pgcn_model *model = pgcn_i_alloc(1, sizeof *model);
     pgcn_status status = model ? fill_model(file, model) : PGCN_ERR_MEMORY;
     pgcn_i_safetensors_free(file);
@@ -598,4 +629,23 @@ pgcn_status pgcn_model_load(const char *path, pgcn_model **out) {
     }
     *out = model;
     return PGCN_OK;
+}
+
+pgcn_status pgcn_model_load(const char *path, pgcn_model **out) {
+    PGCN_I_NEED(path);
+    PGCN_I_NEED(out);
+    pgcn_i_safetensors *file;
+    PGCN_TRY(pgcn_i_safetensors_read(path, &file));
+    return make_model(file, out);
+}
+
+pgcn_status pgcn_model_from_bytes(const void *bytes, size_t size, pgcn_model **out) {
+    PGCN_I_NEED(bytes);
+    PGCN_I_NEED(out);
+    if (size > INT64_MAX)
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT, "pgcn_model_from_bytes: %zu bytes are too many",
+                           size);
+    pgcn_i_safetensors *file;
+    PGCN_TRY(pgcn_i_safetensors_unpack(in_memory, bytes, (int64_t)size, &file));
+    return make_model(file, out);
 }

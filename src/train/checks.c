@@ -195,7 +195,7 @@ static pgcn_status count_items(pgcn_trainer *trainer) {
         pgcn_i_free(per_class);
         PGCN_TRY(status);
     }
-    if (trainer->train_items == 0 || trainer->val_items == 0 ||
+    if (trainer->train_items == 0 || (trainer->val_items == 0 && !data->without_val) ||
         (trainer->test_items == 0 && !data->without_test))
         return pgcn_i_fail(PGCN_ERR_MISMATCH,
                            "split %s of %s has %lld training, %lld validation and %lld test %s "

@@ -25,7 +25,7 @@ pgcn_status pgcn_i_names_to_json(const pgcn_i_names *names, json_t **out) {
 }
 
 static const char *model_column(const pgcn_model *model, int64_t j) {
-    return json_string_value(json_array_get(model->feature_names, (size_t)j));
+    return pgcn_model_feature_name(model, j);
 }
 static const char *data_column(const pgcn_dataset *data, int64_t j) {
     return pgcn_dataset_feature_name(data, j);

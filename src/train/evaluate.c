@@ -73,7 +73,7 @@ static pgcn_status check_evaluation(const pgcn_model *model, const pgcn_dataset 
 
 /* What is scored: all items, and the parts of the split that the model was trained on, if the data has
  * it. */
-enum { TRAIN = 0, PARTS = 4 };
+enum { PARTS = PGCN_PARTS };
 typedef struct evaluation {
     pgcn_i_arena arena;
     int classes, model_classes; /* of the data, of the model */
@@ -115,34 +115,47 @@ static pgcn_i_score score_part(const evaluation *e, int part, const double *sum,
     return score;
 }
 
-/* The measures of a part, of what pgcn_model_predict() gives. */
-static pgcn_status measure_part(const evaluation *e, const pgcn_i_draws *d, int part, int64_t items,
-                                pgcn_score *out) {
+/* The predictions of a part, as pgcn_model_predict() gives them, beside the labels. Free the tally after a
+ * failure too. */
+static pgcn_status gather_part(const evaluation *e, const pgcn_i_draws *d, int part, int64_t items,
+                               pgcn_i_tally *tally) {
     const pgcn_i_target *target = &e->target[part];
     int classes = d->classes, of_data = e->classes;
-    pgcn_i_tally tally;
     pgcn_i_arena arena = {0};
     float *p = PGCN_I_ARRAY(&arena, float, classes);
     uint8_t *labels = PGCN_I_ARRAY(&arena, uint8_t, classes);
-    pgcn_status status = pgcn_i_tally_init(&tally, target->masked, classes, target->labels != NULL);
+    pgcn_status status = pgcn_i_tally_init(tally, target->masked, classes, target->labels != NULL);
     if (!p || !labels) status = PGCN_ERR_MEMORY;
     for (int64_t i = 0; status == PGCN_OK && i < items; i++) {
         if (!pgcn_i_counts(target, i)) continue;
         for (int c = 0; c < classes; c++) p[c] = (float)(d->sum[i * classes + c] / d->runs);
         for (int c = 0; target->labels && c < of_data; c++)
             labels[e->of_model[c]] = target->labels[i * of_data + c];
-        pgcn_i_tally_add(&tally, p, target->label ? e->of_model[target->label[i]] : 0, labels);
+        pgcn_i_tally_add(tally, p, target->label ? e->of_model[target->label[i]] : 0, labels);
     }
-    if (status == PGCN_OK) pgcn_i_tally_score(&tally, out);
-    pgcn_i_tally_free(&tally);
     pgcn_i_arena_free(&arena);
-    return status == PGCN_OK
-               ? pgcn_i_majority(&e->target[TRAIN], target, items, of_data, &out->majority)
-               : status;
+    return status;
+}
+
+/* The measures of a part and, where it is wanted, the verdict. */
+static pgcn_status measure_part(const evaluation *e, const pgcn_i_session *s,
+                                const pgcn_i_draws *d, int part, pgcn_score *out,
+                                pgcn_verdict *verdict) {
+    pgcn_i_tally tally;
+    const pgcn_i_target *target = &e->target[part];
+    pgcn_status status = gather_part(e, d, part, s->items, &tally);
+    if (status == PGCN_OK) pgcn_i_tally_score(&tally, out);
+    if (status == PGCN_OK && verdict)
+        status = pgcn_i_verdict_fill(verdict, (pgcn_part)part, s->data, target, &tally, out->loss);
+    pgcn_i_tally_free(&tally);
+    return status == PGCN_OK ? pgcn_i_majority(&e->target[PGCN_PART_TRAIN], target, s->items,
+                                               e->classes, &out->majority)
+                             : status;
 }
 
 static pgcn_status evaluate(evaluation *e, const pgcn_model *model, const pgcn_dataset *data,
-                            const pgcn_inference *inference, pgcn_scores *out) {
+                            const pgcn_inference *inference, pgcn_scores *out,
+                            pgcn_verdict *verdict) {
     pgcn_i_session s;
     pgcn_i_draws d;
     PGCN_TRY(evaluation_init(e, model, data));
@@ -165,7 +178,7 @@ static pgcn_status evaluate(evaluation *e, const pgcn_model *model, const pgcn_d
             .draw_accuracy = e->sum[part] / d.runs,
             .draw_deviation = pgcn_i_deviation_of(e->sum[part], e->squares[part], d.runs),
             .loss = pgcn_i_score_loss(&mean)};
-        status = measure_part(e, &d, part, s.items, scores[part]);
+        status = measure_part(e, &s, &d, part, scores[part], verdict);
     }
     if (status == PGCN_OK) {
         out->split_match = e->match;
@@ -176,16 +189,38 @@ static pgcn_status evaluate(evaluation *e, const pgcn_model *model, const pgcn_d
     return status;
 }
 
+/* verdict NULL: only the scores are wanted. */
+static pgcn_status judge(const pgcn_model *model, const pgcn_dataset *data,
+                         const pgcn_inference *inference, pgcn_scores *out, pgcn_verdict *verdict) {
+    evaluation e = {0};
+    pgcn_scores scores;
+    PGCN_TRY(check_evaluation(model, data));
+    pgcn_status status = evaluate(&e, model, data, inference, &scores, verdict);
+    if (status == PGCN_OK && out) *out = scores;
+    pgcn_i_arena_free(&e.arena);
+    return status;
+}
+
 pgcn_status pgcn_model_evaluate(const pgcn_model *model, const pgcn_dataset *data,
                                 const pgcn_inference *inference, pgcn_scores *out) {
     PGCN_I_NEED(model);
     PGCN_I_NEED(data);
     PGCN_I_NEED(out);
-    evaluation e = {0};
-    pgcn_scores scores;
-    PGCN_TRY(check_evaluation(model, data));
-    pgcn_status status = evaluate(&e, model, data, inference, &scores);
-    if (status == PGCN_OK) *out = scores;
-    pgcn_i_arena_free(&e.arena);
+    return judge(model, data, inference, out, NULL);
+}
+
+pgcn_status pgcn_model_judge(const pgcn_model *model, const pgcn_dataset *data,
+                             const pgcn_inference *inference, pgcn_scores *scores,
+                             pgcn_verdict **out) {
+    PGCN_I_NEED(model);
+    PGCN_I_NEED(data);
+    PGCN_I_NEED(out);
+    pgcn_verdict *verdict;
+    PGCN_TRY(pgcn_i_verdict_new(model->classes, model->task == PGCN_TASK_MULTILABEL, &verdict));
+    pgcn_status status = judge(model, data, inference, scores, verdict);
+    if (status == PGCN_OK)
+        *out = verdict;
+    else
+        pgcn_verdict_free(verdict);
     return status;
 }

@@ -62,25 +62,32 @@ void pgcn_i_tally_add_masked(pgcn_i_tally *tally, const float *probability,
 
 /* ---- what is predicted ------------------------------------------------------------------------- */
 
+int pgcn_i_tally_best(const pgcn_i_tally *tally, int64_t i) {
+    const float *p = tally->probability + i * tally->classes;
+    int best = 0;
+    for (int k = 1; k < tally->classes; k++)
+        if (p[k] > p[best]) best = k;
+    return best;
+}
+
 static void count_row(pgcn_i_tally *tally, int64_t i) {
-    int c = tally->classes, best = 0;
+    int c = tally->classes;
     const float *p = tally->probability + i * c;
     pgcn_i_class_count *count = tally->count;
-    for (int k = 0; k < c; k++) {
-        if (p[k] > p[best]) best = k;
-        if (!tally->labels) continue;
+    for (int k = 0; tally->labels && k < c; k++) {
         bool has = tally->labels[i * c + k], predicted = pgcn_i_predicts((double)p[k]);
         count[k].items += has;
         count[k].predicted += predicted;
         count[k].hits += has && predicted;
     }
     if (tally->labels) return;
+    int best = pgcn_i_tally_best(tally, i);
     count[tally->label[i]].items++;
     count[best].predicted++;
     count[best].hits += best == tally->label[i];
 }
 
-static void count_classes(pgcn_i_tally *tally) {
+void pgcn_i_tally_count(pgcn_i_tally *tally) {
     memset(tally->count, 0, (size_t)tally->classes * sizeof *tally->count);
     for (int64_t i = 0; i < tally->items; i++) count_row(tally, i);
 }
@@ -214,7 +221,7 @@ static double mean_precision(pgcn_i_tally *tally) {
     return mean_over(tally, first_ranked(tally), average_precision);
 }
 
-/* A line for each measure: its share, after count_classes(), and its field of a score. */
+/* A line for each measure: its share, after pgcn_i_tally_count(), and its field of a score. */
 static const struct {
     double (*share)(pgcn_i_tally *tally);
     size_t field;
@@ -238,7 +245,7 @@ double pgcn_score_measure(const pgcn_score *score, pgcn_measure measure) {
 
 double pgcn_i_tally_measure(pgcn_i_tally *tally, pgcn_measure measure) {
     if (tally->items == 0) return NAN;
-    count_classes(tally);
+    pgcn_i_tally_count(tally);
     return 100 * measures[measure].share(tally);
 }
 

@@ -98,6 +98,31 @@ const char *pgcn_model_class_name(const pgcn_model *model, int c) {
                            : json_string_value(json_array_get(model->class_names, (size_t)c));
 }
 
+int64_t pgcn_model_features(const pgcn_model *model) {
+    return model ? model->features : 0;
+}
+const char *pgcn_model_feature_name(const pgcn_model *model, int64_t j) {
+    return !model || j < 0 ? NULL
+                           : json_string_value(json_array_get(model->feature_names, (size_t)j));
+}
+const char *pgcn_model_history(const pgcn_model *model) {
+    return model ? model->history : NULL;
+}
+
+bool pgcn_model_tensor(const pgcn_model *model, int i, pgcn_tensor *out) {
+    if (!model || i < 0 || i >= model->params.count) return false;
+    const pgcn_i_param *param = &model->params.param[i];
+    if (!out) return true;
+    *out = (pgcn_tensor){.name = param->name,
+                         .rank = param->rank,
+                         .shape = {1, 1, 1},
+                         .count = param->count,
+                         .value = pgcn_i_value_of(&model->params, param),
+                         .trained = param->group != PGCN_I_GROUP_BUFFER};
+    for (int k = 0; k < param->rank; k++) out->shape[k] = param->shape[k];
+    return true;
+}
+
 int64_t pgcn_model_parameters(const pgcn_model *model) {
     int64_t count = 0;
     for (int i = 0; model && i < model->params.count; i++)

@@ -50,8 +50,7 @@ pgcn_status pgcn_i_fail_loss(const pgcn_trainer *trainer, const char *which) {
 /* ---- prediction -------------------------------------------------------------------------------- */
 
 static const char *name_in_model(const void *of, int64_t j) {
-    const pgcn_model *model = of;
-    return json_string_value(json_array_get(model->feature_names, (size_t)j));
+    return pgcn_model_feature_name(of, j);
 }
 
 /* "layer 2 (layers.1.weight)": the last parameter on the way to the operation says where it is. */

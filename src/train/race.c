@@ -41,6 +41,8 @@ struct pgcn_race {
     int members, member; /* of it; the one whose turn it is */
     int *running;        /* [members] families of the rung */
     pgcn_trainer *trainer;
+    bool (*go_on)(void *context); /* of its trainings; or NULL */
+    void *context;
     double spent, total;  /* operations */
     int64_t val_items;    /* of the last rung */
     pgcn_measure measure; /* that families are compared by */
@@ -175,6 +177,11 @@ pgcn_status pgcn_race_new_with(const pgcn_dataset *data, const pgcn_config *sett
     pgcn_race_opts chosen = pgcn_race_opts_default();
     PGCN_TRY(pgcn_i_config_copy(settings, &own));
     PGCN_TRY(pgcn_i_opts_over(&chosen, sizeof chosen, opts, "pgcn_race_opts_default"));
+    if (data->without_val)
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT,
+                           "a race compares families of settings on validation items, and data set "
+                           "%s has none; give a validation mask, or settings of your own",
+                           data->name);
     pgcn_race *race = pgcn_i_alloc(1, sizeof *race);
     if (!race) return PGCN_ERR_MEMORY;
     race->data = data;
@@ -220,14 +227,16 @@ static pgcn_select select_of(pgcn_measure measure) {
 static pgcn_status start(pgcn_race *race) {
     family *f = present(race);
     if (*f->info.prepare && !f->own_data) {
-        PGCN_TRY(pgcn_i_dataset_with_features(race->data, f->info.prepare, &f->own_data));
+        PGCN_TRY(pgcn_dataset_prepare(race->data, f->info.prepare, &f->own_data));
         f->data = f->own_data;
     }
     pgcn_config config = f->config;
     config.epochs = epochs_of(race, race->rung, f);
     config.select = select_of(race->measure); /* all are compared by it, and so they choose by it */
     f->rung = race->rung + 1;
-    return pgcn_trainer_new(f->data, &config, &race->trainer);
+    PGCN_TRY(pgcn_trainer_new(f->data, &config, &race->trainer));
+    pgcn_trainer_on_step(race->trainer, race->go_on, race->context);
+    return PGCN_OK;
 }
 
 /* What share of item i the most probable class, or the labels above one half, get right. */
@@ -380,12 +389,20 @@ pgcn_status pgcn_race_epoch(pgcn_race *race) {
     pgcn_status status = race->trainer ? PGCN_OK : start(race);
     if (is_fatal(status)) return status;
     if (status == PGCN_OK) status = pgcn_trainer_epoch(race->trainer, NULL);
+    if (status == PGCN_ERR_STOPPED) return status; /* the next call goes on inside the epoch */
     race->spent += f->operations;
     if (status != PGCN_OK) return next_member(race, status);
     if (!pgcn_trainer_finished(race->trainer)) return PGCN_OK;
     int64_t unused = epochs_of(race, race->rung, f) - race->trainer->progress.epochs;
     race->total -= f->operations * (double)unused;
     return next_member(race, finish(race));
+}
+
+void pgcn_race_on_step(pgcn_race *race, bool (*go_on)(void *context), void *context) {
+    if (!race) return;
+    race->go_on = go_on;
+    race->context = context;
+    pgcn_trainer_on_step(race->trainer, go_on, context);
 }
 
 double pgcn_race_done(const pgcn_race *race) {

@@ -119,9 +119,20 @@ void pgcn_i_tally_add_masked(pgcn_i_tally *tally, const float *probability,
 double pgcn_i_tally_measure(pgcn_i_tally *tally, pgcn_measure measure);
 /* All but accuracy and loss, which have been counted already; and the classes missed. */
 void pgcn_i_tally_score(pgcn_i_tally *tally, pgcn_score *out);
+/* Counts items, predictions and hits of every class in tally->count. */
+void pgcn_i_tally_count(pgcn_i_tally *tally);
+/* The class that a row of the tally predicts: the most probable one. */
+int pgcn_i_tally_best(const pgcn_i_tally *tally, int64_t i);
 /* pgcn_score.majority of a part of the items. */
 pgcn_status pgcn_i_majority(const pgcn_i_target *train, const pgcn_i_target *part, int64_t items,
                             int classes, double *out);
+
+/* ---- verdicts (verdict.c) ------------------------------------------------------------------------- */
+
+pgcn_status pgcn_i_verdict_new(int classes, bool several, pgcn_verdict **out);
+/* The verdict on a part: `tally` holds the predictions of the items of `target` that count, in their order. */
+pgcn_status pgcn_i_verdict_fill(pgcn_verdict *verdict, pgcn_part part, const pgcn_dataset *data,
+                                const pgcn_i_target *target, pgcn_i_tally *tally, double log_loss);
 
 /* ---- the runner (runner.c) ----------------------------------------------------------------------- */
 
@@ -246,6 +257,7 @@ typedef struct pgcn_i_progress {
     int64_t best;        /* index into history, -1: none yet */
     int64_t improved;    /* epoch that last had a better validation loss or measure */
     double least_loss, most_measure;
+    bool unvalidated; /* nothing validates: the last weights are the ones to keep */
 } pgcn_i_progress;
 
 json_t *pgcn_i_history_to_json(const pgcn_epoch *history, int64_t count, pgcn_select select);
@@ -278,6 +290,26 @@ void pgcn_i_feed_free(pgcn_i_feed *feed);
 /* The graphs of a step, from 0, or of part i of the evaluation. Valid until the next call. */
 pgcn_i_chosen pgcn_i_feed_step(pgcn_i_feed *feed, uint64_t seed, int64_t step);
 pgcn_i_chosen pgcn_i_feed_part(const pgcn_i_feed *feed, int64_t i);
+
+/* ---- an epoch that may be stopped (trainer.c) ---------------------------------------------------- */
+
+/* What an evaluation adds up, part by part: figures of validation and test items, and, where a measure
+ * needs them, their predictions (NULL: not needed). */
+typedef struct pgcn_i_evaluation {
+    pgcn_i_score score[2];
+    pgcn_i_tally *tally; /* [2] */
+    int64_t parts;       /* done */
+} pgcn_i_evaluation;
+
+/* How far the present epoch has come. All zero: not begun. A callback may stop it between two steps or
+ * two parts of its evaluation, and the next call goes on from here. */
+typedef struct pgcn_i_underway {
+    int64_t steps;   /* done */
+    double loss_sum; /* of their losses, each times its items; of a single step its loss */
+    int64_t items;
+    double step_ms;
+    pgcn_i_evaluation evaluation;
+} pgcn_i_underway;
 
 /* ---- checks of data against configuration (checks.c) -------------------------------------------- */
 
@@ -313,6 +345,9 @@ struct pgcn_trainer {
     pgcn_i_notes notes; /* of the last resume */
     pgcn_memory memory; /* what all of this takes */
     const char *broken; /* which loss is not finite after a step of this epoch was done; or NULL */
+    pgcn_i_underway underway;
+    bool (*go_on)(void *context); /* asked before every step and part; NULL: nobody is */
+    void *context;
 };
 
 /* operations.c: multiply-adds of one epoch with its evaluation, about; `links`: as if the links of a node

@@ -61,28 +61,42 @@ static double run_step(pgcn_trainer *trainer, int64_t epoch, int64_t step, int64
     return loss;
 }
 
-/* The steps of an epoch; the mean of their losses, or the first that is not finite. After another step
- * was done the weights are no longer those of the epoch before. */
-static double run_steps(pgcn_trainer *trainer, int64_t epoch) {
-    double sum = 0;
-    int64_t all = 0, items;
-    for (int64_t i = 0; i < trainer->steps; i++) {
-        double loss = run_step(trainer, epoch, epoch * trainer->steps + i, &items);
-        if (!isfinite(loss) && i > 0) trainer->broken = "training";
-        if (!isfinite(loss) || trainer->steps == 1) return loss;
-        sum += loss * (double)items;
-        all += items;
-    }
-    return sum / (double)all;
+static double now_ms(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
 }
 
-/* What an evaluation adds up: figures of validation and test items, and, where a measure needs them,
- * their predictions (NULL: not needed). */
+static pgcn_status ask(const pgcn_trainer *trainer) {
+    const pgcn_i_underway *u = &trainer->underway;
+    if (!trainer->go_on || trainer->go_on(trainer->context)) return PGCN_OK;
+    return pgcn_i_fail(PGCN_ERR_STOPPED,
+                       "training was stopped by its callback in epoch %lld, after %lld of %lld "
+                       "steps; pgcn_trainer_epoch() goes on",
+                       (long long)trainer->progress.epochs + 1, (long long)u->steps,
+                       (long long)trainer->steps);
+}
+
+/* The steps of an epoch, or what is left of them; the mean of their losses, or the first that is not
+ * finite. After another step was done the weights are no longer those of the epoch before. */
+static pgcn_status run_steps(pgcn_trainer *trainer, int64_t epoch, double *mean) {
+    pgcn_i_underway *u = &trainer->underway;
+    for (; u->steps < trainer->steps; u->steps++) {
+        PGCN_TRY(ask(trainer));
+        int64_t items;
+        double begin_ms = now_ms();
+        *mean = run_step(trainer, epoch, epoch * trainer->steps + u->steps, &items);
+        u->step_ms += now_ms() - begin_ms;
+        if (!isfinite(*mean) && u->steps > 0) trainer->broken = "training";
+        if (!isfinite(*mean)) return PGCN_OK;
+        u->loss_sum = trainer->steps == 1 ? *mean : u->loss_sum + *mean * (double)items;
+        u->items += items;
+    }
+    *mean = trainer->steps == 1 ? u->loss_sum : u->loss_sum / (double)u->items;
+    return PGCN_OK;
+}
+
 enum { VAL = 0, TEST = 1, EVAL_PARTS = 2 };
-typedef struct evaluation {
-    pgcn_i_score score[EVAL_PARTS];
-    pgcn_i_tally *tally;
-} evaluation;
 
 static const uint8_t *mask_of(const pgcn_trainer *trainer, int part) {
     return part == TEST ? trainer->split->test : trainer->split->val;
@@ -90,7 +104,7 @@ static const uint8_t *mask_of(const pgcn_trainer *trainer, int part) {
 
 /* The graph, or the graphs of a part of the evaluation. */
 static void evaluate_part(pgcn_trainer *trainer, pgcn_i_chosen chosen, int64_t epoch,
-                          evaluation *e) {
+                          pgcn_i_evaluation *e) {
     pgcn_i_runner *runner = &trainer->eval;
     const int64_t items[EVAL_PARTS] = {trainer->val_items, trainer->test_items};
     pgcn_i_runner_put(runner, chosen, &trainer->loss);
@@ -99,7 +113,7 @@ static void evaluate_part(pgcn_trainer *trainer, pgcn_i_chosen chosen, int64_t e
                                                      .step = epoch});
     if (!runner->several || e->tally) pgcn_i_runner_probabilities(runner, &trainer->loss);
     for (int part = VAL; part < EVAL_PARTS; part++) {
-        if (part == TEST && items[TEST] == 0) continue; /* the step without-test */
+        if (items[part] == 0) continue; /* arrays without a mask, the step without-test */
         pgcn_i_target target =
             pgcn_i_views_target(&runner->views, mask_of(trainer, part), items[part]);
         pgcn_i_score_add(&e->score[part], runner, &trainer->loss, &target);
@@ -109,32 +123,41 @@ static void evaluate_part(pgcn_trainer *trainer, pgcn_i_chosen chosen, int64_t e
     }
 }
 
-static void evaluate_all(pgcn_trainer *trainer, int64_t epoch, evaluation *e) {
-    pgcn_i_chosen chosen = {NULL, 0};
+/* What part i of an evaluation has; false after the last. */
+static bool choose_part(const pgcn_trainer *trainer, int64_t i, pgcn_i_chosen *out) {
+    *out = (pgcn_i_chosen){NULL, 0};
+    if (!trainer->feed) return i == 0;
+    *out = pgcn_i_feed_part(trainer->feed, i);
+    return out->graphs > 0;
+}
+
+static void clear_tallies(pgcn_i_evaluation *e) {
     for (int part = VAL; e->tally && part < EVAL_PARTS; part++) pgcn_i_tally_clear(&e->tally[part]);
-    if (!trainer->feed) evaluate_part(trainer, chosen, epoch, e);
-    for (int64_t i = 0; trainer->feed; i++) {
-        chosen = pgcn_i_feed_part(trainer->feed, i);
-        if (chosen.graphs == 0) return;
-        evaluate_part(trainer, chosen, epoch, e);
-    }
 }
 
 static bool selects_by_tally(const pgcn_config *config) {
     return config->select > PGCN_SELECT_ACCURACY;
 }
 
-static void evaluate(pgcn_trainer *trainer, pgcn_epoch *epoch) {
+/* The evaluation of an epoch, or what is left of it. */
+static pgcn_status evaluate(pgcn_trainer *trainer, pgcn_epoch *epoch) {
     bool tallied = selects_by_tally(&trainer->config);
-    evaluation e = {.tally = tallied ? trainer->tally : NULL};
-    evaluate_all(trainer, epoch->epoch, &e);
-    epoch->val_loss = pgcn_i_score_loss(&e.score[VAL]);
-    epoch->val_accuracy = epoch->val_measure = pgcn_i_score_accuracy(&e.score[VAL]);
-    epoch->test_accuracy = epoch->test_measure = pgcn_i_score_accuracy(&e.score[TEST]);
-    if (!tallied) return;
+    pgcn_i_evaluation *e = &trainer->underway.evaluation;
+    pgcn_i_chosen chosen;
+    e->tally = tallied ? trainer->tally : NULL;
+    if (e->parts == 0) clear_tallies(e);
+    for (; choose_part(trainer, e->parts, &chosen); e->parts++) {
+        PGCN_TRY(ask(trainer));
+        evaluate_part(trainer, chosen, epoch->epoch, e);
+    }
+    epoch->val_loss = pgcn_i_score_loss(&e->score[VAL]);
+    epoch->val_accuracy = epoch->val_measure = pgcn_i_score_accuracy(&e->score[VAL]);
+    epoch->test_accuracy = epoch->test_measure = pgcn_i_score_accuracy(&e->score[TEST]);
+    if (!tallied) return PGCN_OK;
     pgcn_measure measure = (pgcn_measure)(trainer->config.select - 1);
     epoch->val_measure = pgcn_i_tally_measure(&trainer->tally[VAL], measure);
     epoch->test_measure = pgcn_i_tally_measure(&trainer->tally[TEST], measure);
+    return PGCN_OK;
 }
 
 /* A measure that is not defined (NaN) is no better than any other and no worse: then the loss decides.
@@ -146,12 +169,14 @@ static bool better(const pgcn_epoch *a, const pgcn_epoch *b, pgcn_select select)
 }
 
 bool pgcn_i_progress_add(pgcn_i_progress *progress, pgcn_select select, pgcn_epoch epoch) {
-    bool evaluated = !isnan(epoch.val_loss);
+    bool evaluated = !isnan(epoch.val_loss), last = progress->unvalidated;
     bool first = evaluated && progress->best < 0;
-    epoch.best = first || (evaluated && better(&epoch, &progress->history[progress->best], select));
+    epoch.best =
+        last || first || (evaluated && better(&epoch, &progress->history[progress->best], select));
     bool lower = first || (evaluated && epoch.val_loss < progress->least_loss);
     bool higher = first || (evaluated && epoch.val_measure > progress->most_measure);
-    if (lower || higher) progress->improved = epoch.epoch;
+    if (last || lower || higher)
+        progress->improved = epoch.epoch; /* patience never ends the last */
     if (lower) progress->least_loss = epoch.val_loss;
     if (higher) progress->most_measure = epoch.val_measure;
     progress->history[progress->epochs] = epoch;
@@ -160,10 +185,28 @@ bool pgcn_i_progress_add(pgcn_i_progress *progress, pgcn_select select, pgcn_epo
     return epoch.best;
 }
 
-static double now_ms(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
+/* Where nothing validates no loss would tell it, and the weights are kept. */
+static pgcn_status check_finite(pgcn_trainer *trainer) {
+    const pgcn_i_params *params = &trainer->params;
+    for (int64_t i = 0; i < params->total; i++)
+        if (!isfinite(params->value[i])) {
+            trainer->broken = "training";
+            return pgcn_i_fail_loss(trainer, trainer->broken);
+        }
+    return PGCN_OK;
+}
+
+static pgcn_status run_epoch(pgcn_trainer *trainer, pgcn_epoch *epoch) {
+    PGCN_TRY(run_steps(trainer, epoch->epoch - 1, &epoch->train_loss));
+    epoch->step_ms = trainer->underway.step_ms;
+    if (!isfinite(epoch->train_loss)) return pgcn_i_fail_loss(trainer, "training");
+    if (trainer->progress.unvalidated) return check_finite(trainer);
+    if (epoch->epoch % trainer->config.eval_every != 0 && epoch->epoch != trainer->config.epochs)
+        return PGCN_OK;
+    PGCN_TRY(evaluate(trainer, epoch));
+    if (isfinite(epoch->val_loss)) return PGCN_OK;
+    trainer->broken = "validation"; /* the step is done, the epoch cannot be */
+    return pgcn_i_fail_loss(trainer, trainer->broken);
 }
 
 pgcn_status pgcn_trainer_epoch(pgcn_trainer *trainer, pgcn_epoch *out) {
@@ -180,22 +223,20 @@ pgcn_status pgcn_trainer_epoch(pgcn_trainer *trainer, pgcn_epoch *out) {
                         .test_accuracy = NAN,
                         .val_measure = NAN,
                         .test_measure = NAN};
-    double begin_ms = now_ms();
-    epoch.train_loss = run_steps(trainer, progress->epochs);
-    epoch.step_ms = now_ms() - begin_ms;
-    if (!isfinite(epoch.train_loss)) return pgcn_i_fail_loss(trainer, "training");
-    if (epoch.epoch % trainer->config.eval_every == 0 || epoch.epoch == trainer->config.epochs) {
-        evaluate(trainer, &epoch);
-        if (!isfinite(epoch.val_loss)) { /* the step is done, the epoch cannot be */
-            trainer->broken = "validation";
-            return pgcn_i_fail_loss(trainer, trainer->broken);
-        }
-    }
+    pgcn_status status = run_epoch(trainer, &epoch);
+    if (status != PGCN_ERR_STOPPED) trainer->underway = (pgcn_i_underway){0};
+    PGCN_TRY(status);
     if (pgcn_i_progress_add(progress, trainer->config.select, epoch))
         memcpy(trainer->params.best, trainer->params.value,
                (size_t)trainer->params.total * sizeof *trainer->params.value);
     if (out) *out = progress->history[progress->epochs - 1];
     return PGCN_OK;
+}
+
+void pgcn_trainer_on_step(pgcn_trainer *trainer, bool (*go_on)(void *context), void *context) {
+    if (!trainer) return;
+    trainer->go_on = go_on;
+    trainer->context = context;
 }
 
 bool pgcn_trainer_finished(const pgcn_trainer *trainer) {
@@ -227,12 +268,15 @@ static pgcn_status fill_score(const pgcn_trainer *trainer, const pgcn_i_score *c
 }
 
 /* The weights of the best epoch take the place of the last ones for one evaluation. */
-static void evaluate_best(pgcn_trainer *trainer, float *last, evaluation *e) {
+static void evaluate_best(pgcn_trainer *trainer, float *last, pgcn_i_evaluation *e) {
     const pgcn_i_params *params = &trainer->params;
     size_t bytes = (size_t)params->total * sizeof *last;
+    pgcn_i_chosen chosen;
     memcpy(last, params->value, bytes);
     memcpy(params->value, params->best, bytes);
-    evaluate_all(trainer, trainer->progress.best + 1, e);
+    clear_tallies(e);
+    for (; choose_part(trainer, e->parts, &chosen); e->parts++)
+        evaluate_part(trainer, chosen, trainer->progress.best + 1, e);
     memcpy(params->value, last, bytes);
 }
 
@@ -244,7 +288,7 @@ pgcn_status pgcn_trainer_scores(pgcn_trainer *trainer, pgcn_score *val, pgcn_sco
         return pgcn_i_fail(PGCN_ERR_ARGUMENT,
                            "there are no best weights yet: no epoch was evaluated");
     pgcn_i_tally tally[EVAL_PARTS] = {{.items = 0}, {.items = 0}};
-    evaluation e = {.tally = tally};
+    pgcn_i_evaluation e = {.tally = tally};
     pgcn_score scores[EVAL_PARTS];
     float *last = pgcn_i_alloc(trainer->params.total, sizeof *last);
     pgcn_status status = last ? tally_parts(trainer, tally) : PGCN_ERR_MEMORY;
@@ -275,6 +319,12 @@ const char *pgcn_trainer_split_hash(const pgcn_trainer *trainer) {
 pgcn_status pgcn_trainer_save(const pgcn_trainer *trainer, const char *path) {
     PGCN_I_NEED(trainer);
     PGCN_I_NEED(path);
+    if (trainer->underway.steps > 0) /* weights between two epochs are no state to resume from */
+        return pgcn_i_fail(PGCN_ERR_STOPPED,
+                           "no checkpoint was written: epoch %lld was stopped after %lld of %lld "
+                           "steps; end it with pgcn_trainer_epoch()",
+                           (long long)trainer->progress.epochs + 1,
+                           (long long)trainer->underway.steps, (long long)trainer->steps);
     return pgcn_i_checkpoint_write(path, trainer);
 }
 
@@ -290,6 +340,7 @@ pgcn_status pgcn_trainer_resume_with(pgcn_trainer *trainer, const char *path,
     PGCN_TRY(pgcn_i_opts_over(&chosen, sizeof chosen, opts, "pgcn_resume_opts_default"));
     PGCN_TRY(pgcn_i_checkpoint_read(path, &chosen, trainer));
     trainer->broken = NULL;
+    trainer->underway = (pgcn_i_underway){0};
     return PGCN_OK;
 }
 
@@ -424,7 +475,7 @@ static pgcn_status set_up(pgcn_trainer *trainer) {
     PGCN_TRY(set_up_feed(trainer));
     PGCN_TRY(open_runners(trainer));
     if (selects_by_tally(config)) PGCN_TRY(tally_parts(trainer, trainer->tally));
-    trainer->progress = (pgcn_i_progress){.best = -1};
+    trainer->progress = (pgcn_i_progress){.best = -1, .unvalidated = trainer->val_items == 0};
     trainer->progress.history = PGCN_I_ARRAY(&trainer->arena, pgcn_epoch, config->epochs);
     return trainer->progress.history ? pgcn_i_trainer_measure(trainer) : PGCN_ERR_MEMORY;
 }
@@ -464,15 +515,43 @@ void pgcn_trainer_free(pgcn_trainer *trainer) {
 
 /* ---- the convenient call ----------------------------------------------------------------------- */
 
-pgcn_status pgcn_train(const pgcn_dataset *data, const pgcn_config *config, pgcn_model **out) {
+pgcn_train_opts pgcn_train_opts_default(void) {
+    return (pgcn_train_opts){.size = sizeof(pgcn_train_opts)};
+}
+
+/* Until the training is finished, fails, or a callback ends it, which is no failure if an epoch has left
+ * weights to keep. */
+static pgcn_status run_all(pgcn_trainer *trainer, const pgcn_train_opts *opts) {
+    bool wanted = true;
+    pgcn_status status = PGCN_OK;
+    pgcn_trainer_on_step(trainer, opts->go_on, opts->context);
+    while (status == PGCN_OK && wanted && !pgcn_trainer_finished(trainer)) {
+        pgcn_epoch epoch;
+        status = pgcn_trainer_epoch(trainer, &epoch);
+        if (status == PGCN_OK && opts->epoch) wanted = opts->epoch(&epoch, opts->context);
+    }
+    bool stopped = status == PGCN_ERR_STOPPED || !wanted;
+    if (stopped && trainer->progress.best < 0)
+        return pgcn_i_fail(PGCN_ERR_STOPPED,
+                           "training was stopped by its callback before an epoch was evaluated: "
+                           "there are no weights to keep");
+    return stopped ? PGCN_OK : status;
+}
+
+pgcn_status pgcn_train_with(const pgcn_dataset *data, const pgcn_config *config,
+                            const pgcn_train_opts *opts, pgcn_model **out) {
     PGCN_I_NEED(data);
     PGCN_I_NEED(out);
+    pgcn_train_opts set = pgcn_train_opts_default();
+    PGCN_TRY(pgcn_i_opts_over(&set, sizeof set, opts, "pgcn_train_opts_default"));
     pgcn_trainer *trainer;
     PGCN_TRY(pgcn_trainer_new(data, config, &trainer));
-    pgcn_status status = PGCN_OK;
-    while (status == PGCN_OK && !pgcn_trainer_finished(trainer))
-        status = pgcn_trainer_epoch(trainer, NULL);
+    pgcn_status status = run_all(trainer, &set);
     if (status == PGCN_OK) status = pgcn_trainer_model(trainer, out);
     pgcn_trainer_free(trainer);
     return status;
+}
+
+pgcn_status pgcn_train(const pgcn_dataset *data, const pgcn_config *config, pgcn_model **out) {
+    return pgcn_train_with(data, config, NULL, out);
 }

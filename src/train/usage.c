@@ -124,6 +124,9 @@ static bool has_no_weights(const pgcn_i_usage *u) {
 static bool is_one_graph(const pgcn_i_usage *u) {
     return u->data && !pgcn_i_in_batches(u->data, u->task == PGCN_TASK_GRAPH);
 }
+static bool has_no_validation(const pgcn_i_usage *u) {
+    return u->data && u->data->without_val;
+}
 static bool has_equal_samples(const pgcn_i_usage *u) {
     const pgcn_config *c = u->config;
     bool drops = c->dropout > 0 || c->dropout_last > 0 || c->drop_rows > 0 || c->dropout_hidden > 0;
@@ -173,6 +176,7 @@ static const reason
     undirected = {has_no_direction, "the graph is undirected", "load it as NAME:directed"},
     unweighted = {has_no_weights, "the edges have no weights", "set walk to uniform"},
     one_graph = {is_one_graph, "the data set is one graph", ""},
+    unvalidated = {has_no_validation, "the data has no validation items, and the last weights are kept", "give a validation mask"},
     equal_samples = {has_equal_samples, "without dropout and sampled paths all samples are the same", ""},
     not_compared = {is_not_compared, "consistency is 0", "set consistency above 0"},
     frozen_ends = {freezes_ends, "lr-ends is 0", "set lr-ends above 0"},
@@ -205,6 +209,7 @@ static const struct rule {
     {"readout", &nodes, NULL}, {"heads-last", &graphs, NULL}, {"heads", &last_heads, NULL}, {"channels", &last_columns, NULL},
     {"edge-sample", &no_edge_loss, NULL}, {"negatives", &no_edge_loss, NULL},
     {"batch", &one_graph, "0"}, {"steps", &one_graph, "0"},
+    {"select", &unvalidated, NULL}, {"patience", &unvalidated, "0"}, {"eval-every", &unvalidated, NULL},
     {"samples", &equal_samples, "1"},
     {"temperature", &not_compared, NULL}, {"consistency-ramp", &not_compared, "0"},
     {"wd-ends", &frozen_ends, "0"}, {"wd-mix", &frozen_mix, "0"}, {"wd-kernel", &frozen_kernel, "0"},

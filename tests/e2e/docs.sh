@@ -35,7 +35,7 @@ anchors() {
 for document in "${documents[@]}"; do
     while read -r file; do
         compgen -G "$file" >"$out" || wrong "$document names $file, which does not exist"
-    done < <(grep -oE '\b(src|include|tools|tests|examples|cmake|bench|docs)/[A-Za-z0-9_./*-]*[A-Za-z0-9_*]' \
+    done < <(grep -oP '(?<![\w/])(src|include|tools|tests|examples|cmake|bench|docs|python)/[\w./*-]*[\w*]' \
         "$document" | sort -u)
     while read -r name; do
         grep -rqE "\b$name" src include || wrong "$document names $name, which is not in the code"

@@ -54,6 +54,19 @@ run 0 pathgcn eval plain/model.safetensors --json
 for key in test_auc val_macro_f1 train_majority all_average_precision test_balanced_accuracy; do
     grep -q "\"$key\":" "$out" || fail "eval --json lacks $key"
 done
+
+# Class by class: the model says one class of all, which is named.
+run 0 pathgcn eval plain/model.safetensors --csv classes.csv
+grep -Eq "^rare +- +0.00 +0.00 +2 +0$" "$out" || fail "no line of the rare class: $(cat "$out")"
+grep -Eq "^rare +2 +0$" "$out" || fail "no confusion matrix: $(cat "$out")"
+grep -q "The model says class common of all 20 nodes" "$out" || fail "no word about one class: $(cat "$out")"
+grep -q "^log loss [0-9.]*, Brier score [0-9.]*, calibration error" "$out" || fail "$(cat "$out")"
+grep -q "^part,class,precision,recall,f1,support,predicted,hits,taken for common,taken for rare$" classes.csv || fail "$(cat classes.csv)"
+grep -q "^test,rare,,0,0,2,0,0,2,0$" classes.csv || fail "$(cat classes.csv)"
+run 0 pathgcn eval plain/model.safetensors --part val --json
+grep -q '"verdict":{"train":{"items":60' "$out" || fail "$(cat "$out")"
+run 2 pathgcn eval plain/model.safetensors --part tests
+grep -q "expected train, val, test or all" "$err" || fail "$(cat "$err")"
 }
 
 # tune ranks by any measure, and its recipe names it

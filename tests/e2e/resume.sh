@@ -59,7 +59,7 @@ interrupt() { # file whose lines show that it trains, train arguments...
     wait_for 60 lines_in "$history" 3
     kill -INT $pid
     wait $pid || code=$?
-    [ $code = 1 ] || { show_last && fail "interrupted, but exit code $code"; }
+    [ $code = 130 ] || { show_last && fail "interrupted, but exit code $code"; }
     [ ! -s "$out" ] || fail "an interrupted run printed a result"
     holds "$err" "Interrupted after epoch" "To go on:" "--resume"
 }
@@ -120,7 +120,7 @@ refused 1 "another pathgcn|busy" train sbm --quiet --out busy --overwrite
 kill -TERM $busy
 code=0
 wait $busy || code=$?
-[ $code = 1 ] || fail "SIGTERM: exit code $code, expected 1"
+[ $code = 143 ] || fail "SIGTERM: exit code $code, expected 143"
 [ -s busy/checkpoint.safetensors ] || fail "SIGTERM: no checkpoint"
 
 # ---- several seeds -------------------------------------------------------------------------------

@@ -185,10 +185,10 @@ static void test_arrays_that_do_not_fit_are_refused(void **state) {
         "0 features",                                        /* 15 */
         "given once",                                        /* 16 */
         "given once",                                        /* 17 */
-        "n_splits is 0, but must be at least 1",             /* 18 */
+        "masks are given, but n_splits is 0",                /* 18 */
         "must be given",                                     /* 19 */
         "pgcn_dataset_arrays_default() first",               /* 20 */
-        "there are no labels",                               /* 21 */
+        "masks are given, but there are no labels",          /* 21 */
         "number of classes is -1",                           /* 22 */
         "offsets of node 0 are 0 and 9",                     /* 23 */
     };
@@ -238,16 +238,15 @@ static void test_arrays_that_do_not_fit_are_refused(void **state) {
 static void test_arrays_that_are_not_given_are_named(void **state) {
     (void)state;
     static const char *const says[] = {"name is NULL", "graph is NULL", "train is NULL",
-                                       "val is NULL",  "test is NULL",  "n_splits is 0"};
-    for (int i = 0; i < 6; i++) {
+                                       "n_splits is 0", "n_splits is -1"};
+    for (int i = 0; i < 5; i++) {
         example my;
         example_make(&my, true);
         if (i == 0) my.arrays.name = NULL;
         if (i == 1) my.arrays.graph = NULL;
         if (i == 2) my.arrays.train = NULL;
-        if (i == 3) my.arrays.val = NULL;
-        if (i == 4) my.arrays.test = NULL;
-        if (i == 5) my.arrays.n_splits = 0;
+        if (i == 3) my.arrays.n_splits = 0;
+        if (i == 4) my.arrays.n_splits = -1;
         pgcn_dataset *data = NULL;
         assert_int_equal(pgcn_dataset_from_arrays(&my.arrays, &data), PGCN_ERR_ARGUMENT);
         assert_error_says(says[i]);

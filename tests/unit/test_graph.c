@@ -202,6 +202,87 @@ static void test_graph_options_of_another_size_keep_their_meaning(void **state) 
     assert_null(graph);
 }
 
+/* ---- from rows --------------------------------------------------------------------------------- */
+
+static void assert_same_graph(const pgcn_graph *a, const pgcn_graph *b) {
+    assert_int_equal(a->n, b->n);
+    assert_int_equal(a->entries, b->entries);
+    assert_int_equal(a->directed, b->directed);
+    assert_memory_equal(a->offset, b->offset, (size_t)(a->n + 1) * sizeof *a->offset);
+    assert_memory_equal(a->neighbour, b->neighbour, (size_t)a->entries * sizeof *a->neighbour);
+    assert_int_equal(a->weight != NULL, b->weight != NULL);
+    if (a->weight)
+        assert_memory_equal(a->weight, b->weight, (size_t)a->entries * sizeof *a->weight);
+}
+
+enum { ROWS = 37, LINKS = 400 };
+
+/* Rows in no order, with repeats, self-loops and nodes without neighbours at both ends. */
+static void random_rows(int64_t offset[ROWS + 1], pgcn_node *source, pgcn_node *target,
+                        float *weight) {
+    pgcn_i_stream stream = test_stream(77);
+    int64_t degree[ROWS] = {0}, at = 0;
+    for (int e = 0; e < LINKS; e++) degree[2 + pgcn_i_bounded(&stream, ROWS - 5)]++;
+    for (pgcn_node u = 0; u < ROWS; u++) {
+        offset[u] = at;
+        for (int64_t e = 0; e < degree[u]; e++, at++) {
+            source[at] = u;
+            target[at] = (pgcn_node)pgcn_i_bounded(&stream, ROWS);
+            weight[at] = 0.1f + pgcn_i_unit_float(pgcn_i_next(&stream));
+        }
+    }
+    offset[ROWS] = at;
+}
+
+static void test_graph_of_rows_is_that_of_its_edges(void **state) {
+    (void)state;
+    int64_t offset[ROWS + 1];
+    pgcn_node source[LINKS], target[LINKS];
+    float weight[LINKS];
+    random_rows(offset, source, target, weight);
+    for (int i = 0; i < 8; i++) {
+        pgcn_graph_opts opts = pgcn_graph_opts_default();
+        opts.directed = i & 1;
+        opts.keep_self_loops = i & 2;
+        const float *weights = i & 4 ? weight : NULL;
+        pgcn_graph *rows = NULL, *edges = NULL;
+        must(pgcn_graph_from_csr(ROWS, offset, target, weights, &opts, &rows));
+        must(pgcn_graph_from_edges(ROWS, LINKS, source, target, weights, &opts, &edges));
+        assert_same_graph(rows, edges);
+        pgcn_graph_free(rows), pgcn_graph_free(edges);
+    }
+}
+
+static void test_graph_of_empty_rows_has_no_edge(void **state) {
+    (void)state;
+    const int64_t offset[] = {0, 0, 0, 0};
+    pgcn_graph *graph = NULL;
+    must(pgcn_graph_from_csr(3, offset, NULL, NULL, NULL, &graph));
+    assert_int_equal(pgcn_graph_nodes(graph), 3);
+    assert_int_equal(pgcn_graph_entries(graph), 0);
+    pgcn_graph_free(graph);
+}
+
+static void test_graph_of_bad_rows_is_refused(void **state) {
+    (void)state;
+    const pgcn_node target[] = {1, 0, 5};
+    const float weight[] = {1, -1, 1};
+    const int64_t late[] = {1, 2, 3}, descends[] = {0, 3, 1}, good[] = {0, 1, 3}, two[] = {0, 1, 2},
+                  below[] = {0, -1, 2};
+    pgcn_graph *graph = NULL;
+    must_fail(pgcn_graph_from_csr(2, late, target, NULL, NULL, &graph), PGCN_ERR_FORMAT,
+              "start at 1");
+    must_fail(pgcn_graph_from_csr(2, descends, target, NULL, NULL, &graph), PGCN_ERR_FORMAT,
+              "offsets of node 1 are 3 and 1");
+    must_fail(pgcn_graph_from_csr(2, below, target, NULL, NULL, &graph), PGCN_ERR_FORMAT,
+              "offsets of node 0 are 0 and -1");
+    must_fail(pgcn_graph_from_csr(2, good, target, NULL, NULL, &graph), PGCN_ERR_FORMAT,
+              "edge 2 is (1, 5)");
+    must_fail(pgcn_graph_from_csr(2, two, target, weight, NULL, &graph), PGCN_ERR_FORMAT,
+              "edge 1 (1, 0) has weight -1");
+    assert_null(graph);
+}
+
 static void test_transpose_random_matrix_is_its_transpose(void **state) {
     (void)state;
     /* 3 x 5 with an empty row and an empty column */
@@ -296,6 +377,9 @@ int main(void) {
         cmocka_unit_test(test_graph_without_edges_is_fine),
         cmocka_unit_test(test_graph_bad_input_is_refused_with_the_edge),
         cmocka_unit_test(test_graph_options_of_another_size_keep_their_meaning),
+        cmocka_unit_test(test_graph_of_rows_is_that_of_its_edges),
+        cmocka_unit_test(test_graph_of_empty_rows_has_no_edge),
+        cmocka_unit_test(test_graph_of_bad_rows_is_refused),
         cmocka_unit_test(test_transpose_random_matrix_is_its_transpose),
         cmocka_unit_test(test_operator_random_graphs_match_the_formula),
         cmocka_unit_test(test_operator_symmetric_of_undirected_is_its_own_transpose),

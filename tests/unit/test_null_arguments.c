@@ -31,6 +31,8 @@ static pgcn_race_entry entry;
 static pgcn_rung rungs[PGCN_MOST_RUNGS];
 static char path[128], text[64];
 static float numbers[4096];
+static double doubles[64];
+static pgcn_visits *visits;
 static pgcn_node nodes[4096];
 
 static const pgcn_node source[] = {0, 1}, target[] = {1, 2};
@@ -51,6 +53,11 @@ static int make_objects(void **state) {
     config.epochs = 2;
     config.channels = 4;
     assert_int_equal(pgcn_graph_from_edges(3, 2, source, target, NULL, NULL, &graph), PGCN_OK);
+    pgcn_paths_opts one_thread = pgcn_paths_opts_default();
+    one_thread.threads = 1;
+    assert_int_equal(
+        pgcn_visits_new(graph, &one_thread, PGCN_SCALING_WALK, PGCN_FORM_SAMPLED, &visits), PGCN_OK);
+    assert_int_equal(pgcn_visits_sample(visits, 0, 0), PGCN_OK);
     assert_int_equal(pgcn_dataset_load("karate", NULL, &data), PGCN_OK);
     assert_int_equal(pgcn_trainer_new(data, &config, &trainer), PGCN_OK);
     assert_int_equal(pgcn_race_new(data, NULL, &race), PGCN_OK);
@@ -60,6 +67,7 @@ static int make_objects(void **state) {
 }
 
 static int free_objects(void **state) {
+    pgcn_visits_free(visits);
     pgcn_graph_free(graph);
     pgcn_race_free(race);
     pgcn_trainer_free(trainer);
@@ -78,6 +86,7 @@ static bool wrong(pgcn_status status) {
 
 /* Results that must stay as they are when a call fails. */
 static pgcn_graph *no_graph;
+static pgcn_visits *no_visits;
 static pgcn_dataset *no_data;
 static pgcn_trainer *no_trainer;
 static pgcn_model *no_model;
@@ -91,12 +100,42 @@ static bool refuses_edges(int64_t n, int64_t m, const pgcn_node *from, const pgc
     return wrong(pgcn_graph_from_edges(n, m, from, to, NULL, NULL, &no_graph)) && nothing_made();
 }
 
+static const int64_t rows_of_two[] = {0, 1, 2};
+static bool refuses_csr(int64_t n, const int64_t *rows, const pgcn_node *to) {
+    return wrong(pgcn_graph_from_csr(n, rows, to, NULL, NULL, &no_graph)) && nothing_made();
+}
+
+static const uint8_t mask_of_nobody[3];
+static const char *const no_names[3]; /* all NULL */
+static void *no_bytes;
+static size_t no_size;
+static pgcn_tensor tensor;
+
 static bool refuses_paths(pgcn_paths_opts opts) {
     return wrong(pgcn_paths_sample(graph, &opts, NULL, 0, nodes));
 }
 #define PATHS(field, value)                                                                        \
     refuses_paths((opts_with.paths = pgcn_paths_opts_default(), opts_with.paths.field = (value),   \
                    opts_with.paths))
+#define VISITS(field, value)                                                                       \
+    wrong((opts_with.paths = pgcn_paths_opts_default(), opts_with.paths.field = (value),           \
+           pgcn_visits_new(graph, &opts_with.paths, PGCN_SCALING_WALK, PGCN_FORM_SAMPLED,          \
+                           &no_visits)))
+/* Of float and of double. */
+#define refuses_conv(forward, a)                                                                   \
+    (wrong(forward(NULL, 1, true, a, a, a)) && wrong(forward(visits, 0, true, a, a, a)) &&         \
+     wrong(forward(visits, -1, true, a, a, a)) &&                                                  \
+     wrong(forward(visits, INT64_MAX, true, a, a, a)) &&                                           \
+     wrong(forward(visits, 1, true, NULL, a, a)) && wrong(forward(visits, 1, true, a, NULL, a)) && \
+     wrong(forward(visits, 1, true, a, a, NULL)))
+#define refuses_gradient(backward, a)                                                              \
+    (wrong(backward(NULL, 1, true, a, a, a, a, a)) &&                                              \
+     wrong(backward(visits, 0, true, a, a, a, a, a)) &&                                            \
+     wrong(backward(visits, INT64_MIN, true, a, a, a, a, a)) &&                                    \
+     wrong(backward(visits, 1, true, NULL, a, a, a, a)) &&                                         \
+     wrong(backward(visits, 1, true, a, NULL, a, a, a)) &&                                         \
+     wrong(backward(visits, 1, true, a, a, NULL, a, a)) &&                                         \
+     backward(visits, 1, true, a, a, a, NULL, NULL) == PGCN_OK)
 #define FETCH(field, value)                                                                        \
     wrong((opts_with.fetch = pgcn_fetch_opts_default(), opts_with.fetch.directory = scratch,       \
            opts_with.fetch.field = (value), pgcn_fetch("cora", &opts_with.fetch, NULL)))
@@ -297,6 +336,11 @@ static bool empty_structs(void) {
         refuses_edges(3, -1, source, target) &&                                                    \
         refuses_edges(3, 2, NULL, target) && refuses_edges(3, 2, source, NULL) &&                  \
         wrong(pgcn_graph_from_edges(3, 2, source, target, NULL, NULL, NULL)) && empty_structs())   \
+    X(pgcn_graph_from_csr, refuses_csr(0, rows_of_two, source) &&                                  \
+        refuses_csr(-1, rows_of_two, source) && refuses_csr(INT64_MAX, rows_of_two, source) &&     \
+        refuses_csr(2, NULL, source) && refuses_csr(2, rows_of_two, NULL) &&                       \
+        wrong(pgcn_graph_from_csr(2, rows_of_two, source, NULL, NULL, NULL)) &&                    \
+        wrong(pgcn_graph_from_csr(2, rows_of_two, source, NULL, &(pgcn_graph_opts){0}, &no_graph))) \
     X(pgcn_graph_free, (pgcn_graph_free(NULL), true))                                              \
     X(pgcn_graph_nodes, pgcn_graph_nodes(NULL) == 0)                                               \
     X(pgcn_graph_entries, pgcn_graph_entries(NULL) == 0)                                           \
@@ -316,6 +360,24 @@ static bool empty_structs(void) {
         wrong(pgcn_paths_save(path, nodes, 1, 0, 1)) &&                                            \
         wrong(pgcn_paths_save(path, nodes, 1, 1, -1)) &&                                           \
         wrong(pgcn_paths_save(path, nodes, INT64_MAX, INT_MAX, INT_MAX)))                          \
+    /* path convolution on arrays */                                                               \
+    X(pgcn_visits_new, wrong(pgcn_visits_new(NULL, NULL, 0, 0, &no_visits)) &&                     \
+        wrong(pgcn_visits_new(graph, NULL, 0, 0, NULL)) && VISITS(size, 0) &&                      \
+        VISITS(length, 0) && VISITS(length, INT_MAX) && VISITS(paths, -3) && VISITS(walk, 9) &&    \
+        VISITS(threads, -1) && VISITS(seed, 1) && VISITS(draw, 1) && !no_visits &&                 \
+        wrong(pgcn_visits_new(graph, NULL, (pgcn_scaling)-1, 0, &no_visits)) &&                    \
+        wrong(pgcn_visits_new(graph, NULL, 0, (pgcn_form)-1, &no_visits)) && !no_visits)           \
+    X(pgcn_visits_new_beside, wrong(pgcn_visits_new_beside(NULL, &no_visits)) &&                   \
+        wrong(pgcn_visits_new_beside(visits, NULL)) && !no_visits)                                 \
+    X(pgcn_visits_free, (pgcn_visits_free(NULL), true))                                            \
+    X(pgcn_visits_sample, wrong(pgcn_visits_sample(NULL, 0, 0)) &&                                 \
+        wrong(pgcn_visits_sample(visits, UINT64_MAX, 0)) &&                                        \
+        wrong(pgcn_visits_sample(visits, 0, UINT64_MAX)))                                          \
+    X(pgcn_pathconv_forward, refuses_conv(pgcn_pathconv_forward, numbers))                         \
+    X(pgcn_pathconv_forward_double, refuses_conv(pgcn_pathconv_forward_double, doubles))           \
+    X(pgcn_pathconv_backward, refuses_gradient(pgcn_pathconv_backward, numbers))                   \
+    X(pgcn_pathconv_backward_double,                                                               \
+        refuses_gradient(pgcn_pathconv_backward_double, doubles))                                  \
     /* data sets */                                                                                \
     X(pgcn_dataset_arrays_default, pgcn_dataset_arrays_default().size > 0)                         \
     X(pgcn_dataset_from_arrays, takes_good_arrays() &&                                             \
@@ -324,10 +386,18 @@ static bool empty_structs(void) {
         wrong((opts_with.arrays = good_arrays(),                                                   \
                pgcn_dataset_from_arrays(&opts_with.arrays, NULL))) &&                              \
         ARRAYS(size, 0) && ARRAYS(graph, NULL) && ARRAYS(features, NULL) && ARRAYS(train, NULL) && \
-        ARRAYS(val, NULL) && ARRAYS(test, NULL) && ARRAYS(n_features, -1) &&                       \
+        ARRAYS(label, NULL) && ARRAYS(n_features, -1) && ARRAYS(n_graphs, -1) &&                   \
+        ARRAYS(n_graphs, 2) && ARRAYS(n_graphs, INT64_MAX) && ARRAYS(graph_of, source) &&          \
+        ARRAYS(graph_label, source) && ARRAYS(labels, mask_of_nobody) &&                           \
+        ARRAYS(labels_known, mask_of_nobody) && ARRAYS(node_id, no_names) &&                       \
+        ARRAYS(class_name, no_names) && ARRAYS(feature_name, no_names) &&                          \
+        ARRAYS(steps, "no such step") &&                                                           \
         ARRAYS(n_features, INT64_MAX) && ARRAYS(n_splits, -1) && ARRAYS(n_splits, 0) &&            \
         ARRAYS(n_classes, -1) && ARRAYS(n_classes, INT_MAX) &&                                     \
         nothing_made())                                                                            \
+    X(pgcn_dataset_prepare, wrong(pgcn_dataset_prepare(NULL, "features=degrees", &no_data)) &&     \
+        wrong(pgcn_dataset_prepare(data, "no such step", &no_data)) &&                             \
+        wrong(pgcn_dataset_prepare(data, "features=degrees", NULL)) && nothing_made())             \
     X(pgcn_dataset_opts_default, pgcn_dataset_opts_default().size > 0)                             \
     X(pgcn_dataset_load, wrong(pgcn_dataset_load(NULL, NULL, &no_data)) &&                         \
         wrong(pgcn_dataset_load("", NULL, &no_data)) &&                                            \
@@ -348,6 +418,9 @@ static bool empty_structs(void) {
     X(pgcn_dataset_is_labelled, !pgcn_dataset_is_labelled(NULL, 0) &&                              \
         !pgcn_dataset_is_labelled(data, -1) && !pgcn_dataset_is_labelled(data, INT64_MAX) &&       \
         !pgcn_dataset_is_labelled(data, 34) && pgcn_dataset_is_labelled(data, 33))                 \
+    X(pgcn_dataset_graph_of, !pgcn_dataset_graph_of(NULL) && !pgcn_dataset_graph_of(data))         \
+    X(pgcn_dataset_features, pgcn_dataset_features(NULL).rows == 0 &&                              \
+        !pgcn_dataset_features(NULL).dense && !pgcn_dataset_features(NULL).offset)                 \
     X(pgcn_dataset_node_id, !pgcn_dataset_node_id(NULL, 0) && !pgcn_dataset_node_id(data, -1) &&   \
         !pgcn_dataset_node_id(data, INT64_MAX))                                                    \
     X(pgcn_dataset_class_name, !pgcn_dataset_class_name(NULL, 0) &&                                \
@@ -434,6 +507,7 @@ static bool empty_structs(void) {
         !pgcn_race_get(race, 1000, &entry) && pgcn_race_get(race, 0, NULL))                        \
     X(pgcn_race_epoch, wrong(pgcn_race_epoch(NULL)))                                               \
     X(pgcn_race_finished, pgcn_race_finished(NULL))                                                \
+    X(pgcn_race_on_step, (pgcn_race_on_step(NULL, NULL, NULL), pgcn_race_on_step(race, NULL, NULL), true)) \
     X(pgcn_race_done, pgcn_race_done(NULL) == 1)                                                   \
     X(pgcn_race_leader, pgcn_race_leader(NULL) == -1 && pgcn_race_leader(race) == -1)              \
     X(pgcn_race_winner, wrong(pgcn_race_winner(NULL, &config, NULL)) &&                            \
@@ -454,6 +528,8 @@ static bool empty_structs(void) {
     X(pgcn_trainer_free, (pgcn_trainer_free(NULL), true))                                          \
     X(pgcn_trainer_memory, empty_memory())                                                         \
     X(pgcn_trainer_epoch, wrong(pgcn_trainer_epoch(NULL, NULL)))                                   \
+    X(pgcn_trainer_on_step, (pgcn_trainer_on_step(NULL, NULL, NULL),                               \
+        pgcn_trainer_on_step(trainer, NULL, NULL), true))                                          \
     X(pgcn_trainer_finished, pgcn_trainer_finished(NULL))                                          \
     X(pgcn_trainer_history, history_of_nothing())                                                  \
     X(pgcn_trainer_split, !pgcn_trainer_split(NULL))                                               \
@@ -485,10 +561,22 @@ static bool empty_structs(void) {
     X(pgcn_train, wrong(pgcn_train(NULL, &config, &no_model)) &&                                   \
         wrong(pgcn_train(data, &config, NULL)) &&                                                  \
         nothing_made())                                                                            \
+    X(pgcn_train_opts_default, pgcn_train_opts_default().size == sizeof(pgcn_train_opts))          \
+    X(pgcn_train_with, wrong(pgcn_train_with(NULL, &config, NULL, &no_model)) &&                   \
+        wrong(pgcn_train_with(data, &config, NULL, NULL)) &&                                       \
+        wrong(pgcn_train_with(data, &config, &(pgcn_train_opts){0}, &no_model)) && nothing_made()) \
     /* models */                                                                                   \
     X(pgcn_model_load, wrong(pgcn_model_load(NULL, &no_model)) &&                                  \
         wrong(pgcn_model_load(path, NULL)) && nothing_made())                                      \
     X(pgcn_model_save, wrong(pgcn_model_save(NULL, path)) && wrong(pgcn_model_save(model, NULL)))  \
+    X(pgcn_model_to_bytes, wrong(pgcn_model_to_bytes(NULL, &no_bytes, &no_size)) &&                \
+        wrong(pgcn_model_to_bytes(model, NULL, &no_size)) &&                                       \
+        wrong(pgcn_model_to_bytes(model, &no_bytes, NULL)) && !no_bytes && no_size == 0)           \
+    X(pgcn_model_from_bytes, wrong(pgcn_model_from_bytes(NULL, 0, &no_model)) &&                   \
+        wrong(pgcn_model_from_bytes(text, SIZE_MAX, &no_model)) &&                                 \
+        wrong(pgcn_model_from_bytes(text, sizeof text, NULL)) &&                                   \
+        pgcn_model_from_bytes(text, 0, &no_model) == PGCN_ERR_FORMAT && nothing_made())            \
+    X(pgcn_bytes_free, (pgcn_bytes_free(NULL), true))                                              \
     X(pgcn_model_free, (pgcn_model_free(NULL), true))                                              \
     X(pgcn_model_config, !pgcn_model_config(NULL))                                                 \
     X(pgcn_model_dataset, !pgcn_model_dataset(NULL))                                               \
@@ -500,6 +588,12 @@ static bool empty_structs(void) {
         !pgcn_model_class_name(model, -1) && !pgcn_model_class_name(model, INT_MAX))               \
     X(pgcn_model_task, pgcn_model_task(NULL) == PGCN_TASK_NONE)                                    \
     X(pgcn_model_classes, pgcn_model_classes(NULL) == 0)                                           \
+    X(pgcn_model_features, pgcn_model_features(NULL) == 0)                                         \
+    X(pgcn_model_feature_name, !pgcn_model_feature_name(NULL, 0) &&                                \
+        !pgcn_model_feature_name(model, -1) && !pgcn_model_feature_name(model, INT64_MAX))         \
+    X(pgcn_model_history, !pgcn_model_history(NULL))                                               \
+    X(pgcn_model_tensor, !pgcn_model_tensor(NULL, 0, &tensor) && pgcn_model_tensor(model, 0, NULL) && \
+        !pgcn_model_tensor(model, -1, &tensor) && !pgcn_model_tensor(model, INT_MAX, &tensor))     \
     X(pgcn_model_parameters, pgcn_model_parameters(NULL) == 0)                                     \
     X(pgcn_model_kernel, wrong(pgcn_model_kernel(NULL, 0, numbers)) &&                             \
         wrong(pgcn_model_kernel(model, 0, NULL)) && wrong(pgcn_model_kernel(model, -1, numbers)) &&\
@@ -513,10 +607,20 @@ static bool empty_structs(void) {
         INFERENCE(draws, INT_MIN) && INFERENCE(threads, -1) && INFERENCE(threads, INT_MAX))        \
     X(pgcn_model_evaluate, wrong(pgcn_model_evaluate(NULL, data, NULL, &opts_scores)) &&           \
         wrong(pgcn_model_evaluate(model, NULL, NULL, &opts_scores)) &&                             \
-        wrong(pgcn_model_evaluate(model, data, NULL, NULL)))
+        wrong(pgcn_model_evaluate(model, data, NULL, NULL)))                                       \
+    X(pgcn_model_judge, wrong(pgcn_model_judge(NULL, data, NULL, NULL, &verdict)) &&               \
+        wrong(pgcn_model_judge(model, NULL, NULL, NULL, &verdict)) &&                              \
+        wrong(pgcn_model_judge(model, data, NULL, NULL, NULL)))                                    \
+    X(pgcn_verdict_part, pgcn_verdict_part(NULL, PGCN_PART_TEST).items == 0 &&                     \
+        pgcn_verdict_part(NULL, (pgcn_part)77).classes == 0)                                       \
+    X(pgcn_verdict_free, (pgcn_verdict_free(NULL), true))                                          \
+    X(pgcn_part_name, !*pgcn_part_name((pgcn_part)-1) && !*pgcn_part_name((pgcn_part)4))           \
+    X(pgcn_part_parse, !pgcn_part_parse(NULL, &part) && !pgcn_part_parse("test", NULL))
 /* clang-format on */
 
 static pgcn_scores opts_scores;
+static pgcn_verdict *verdict;
+static pgcn_part part;
 
 #define CHECK(name, condition)                                                                     \
     static bool check_##name(void) {                                                               \

@@ -355,7 +355,7 @@ static void test_race_compares_all_by_the_same_measure(void **state) {
 static void test_links_family_races_on_data_like_that_of_its_steps(void **state) {
     (void)state;
     pgcn_dataset *data = load("sbm:nodes=200"), *with_links, *loaded;
-    must(pgcn_i_dataset_with_features(data, "features=own+adjacency", &with_links));
+    must(pgcn_dataset_prepare(data, "features=own+adjacency", &with_links));
     loaded = load("sbm:nodes=200:features=own+adjacency");
     assert_string_equal(with_links->fingerprint, loaded->fingerprint);
     assert_string_equal(with_links->steps, loaded->steps);

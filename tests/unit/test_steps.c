@@ -57,7 +57,7 @@ static void test_exit_code_is_usage_for_wrong_arguments_only(void **state) {
     (void)state;
     assert_int_equal(cli_exit_code(PGCN_OK), EXIT_DONE);
     assert_int_equal(cli_exit_code(PGCN_ERR_ARGUMENT), EXIT_USAGE);
-    for (int status = PGCN_ERR_MEMORY; status <= PGCN_ERR_SYSTEM; status++)
+    for (int status = PGCN_ERR_MEMORY; status <= PGCN_ERR_STOPPED; status++)
         assert_int_equal(cli_exit_code((pgcn_status)status), EXIT_FAILED);
 }
 

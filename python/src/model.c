@@ -1,0 +1,243 @@
+/* Models: predictions, scores, and everything that a model file holds. */
+#include "core.h"
+
+typedef struct model_object {
+    PyObject_HEAD
+    pgcn_model *model;
+} model_object;
+static PyObject *model_type;
+
+PyObject *core_model_object(pgcn_model *model) {
+    model_object *self = core_new(model_type);
+    if (self)
+        self->model = model;
+    else
+        pgcn_model_free(model);
+    return (PyObject *)self;
+}
+
+static pgcn_model *model_of(PyObject *object) {
+    return ((model_object *)object)->model;
+}
+
+static void model_dealloc(PyObject *object) {
+    pgcn_model_free(model_of(object));
+    core_delete(object);
+}
+
+/* ---- files and bytes ------------------------------------------------------------------------------ */
+
+static PyObject *load(PyObject *module, PyObject *argument) {
+    (void)module;
+    const char *path = PyUnicode_AsUTF8AndSize(argument, NULL);
+    if (!path) return NULL;
+    pgcn_model *model;
+    pgcn_status status;
+    Py_BEGIN_ALLOW_THREADS
+    status = pgcn_model_load(path, &model);
+    Py_END_ALLOW_THREADS
+    return status == PGCN_OK ? core_model_object(model) : core_raise(status);
+}
+
+static PyObject *from_bytes(PyObject *module, PyObject *argument) {
+    (void)module;
+    Py_buffer view;
+    pgcn_model *model;
+    if (core_buffer(argument, "the bytes of the model", CORE_BYTE, -1, false, &view) < 0)
+        return NULL;
+    pgcn_status status = pgcn_model_from_bytes(view.buf, (size_t)view.len, &model);
+    PyBuffer_Release(&view);
+    return status == PGCN_OK ? core_model_object(model) : core_raise(status);
+}
+
+static PyObject *to_bytes(PyObject *object, PyObject *unused) {
+    (void)unused;
+    void *bytes;
+    size_t size;
+    pgcn_status status = pgcn_model_to_bytes(model_of(object), &bytes, &size);
+    if (status != PGCN_OK) return core_raise(status);
+    PyObject *result = PyBytes_FromStringAndSize(bytes, (Py_ssize_t)size);
+    pgcn_bytes_free(bytes);
+    return result;
+}
+
+static PyObject *save(PyObject *object, PyObject *argument) {
+    const char *path = PyUnicode_AsUTF8AndSize(argument, NULL);
+    if (!path) return NULL;
+    pgcn_status status;
+    Py_BEGIN_ALLOW_THREADS
+    status = pgcn_model_save(model_of(object), path);
+    Py_END_ALLOW_THREADS
+    if (status != PGCN_OK) return core_raise(status);
+    Py_RETURN_NONE;
+}
+
+/* ---- what it is ----------------------------------------------------------------------------------- */
+
+static PyObject *describe(PyObject *object, PyObject *unused) {
+    (void)unused;
+    const pgcn_model *m = model_of(object);
+    return Py_BuildValue("{s:N,s:s,s:s,s:s,s:s,s:s,s:L,s:i,s:L,s:L}", "dataset",
+                         core_text(pgcn_model_dataset(m)), "fingerprint", pgcn_model_fingerprint(m),
+                         "split", pgcn_model_split(m), "split_hash", pgcn_model_split_hash(m),
+                         "task", pgcn_task_name(pgcn_model_task(m)), "network",
+                         pgcn_network_name(pgcn_model_config(m)->model), "epoch",
+                         (long long)pgcn_model_epoch(m), "classes", pgcn_model_classes(m),
+                         "features", (long long)pgcn_model_features(m), "parameters",
+                         (long long)pgcn_model_parameters(m));
+}
+
+static PyObject *settings(PyObject *object, PyObject *unused) {
+    (void)unused;
+    return core_config_object(pgcn_model_config(model_of(object)));
+}
+
+static PyObject *history(PyObject *object, PyObject *unused) {
+    (void)unused;
+    return core_text(pgcn_model_history(model_of(object)));
+}
+
+static const char *class_name(const void *model, int64_t c) {
+    return pgcn_model_class_name(model, (int)c);
+}
+static const char *feature_name(const void *model, int64_t j) {
+    return pgcn_model_feature_name(model, j);
+}
+static PyObject *class_names(PyObject *object, PyObject *unused) {
+    (void)unused;
+    return core_names(model_of(object), pgcn_model_classes(model_of(object)), class_name);
+}
+static PyObject *feature_names(PyObject *object, PyObject *unused) {
+    (void)unused;
+    return core_names(model_of(object), pgcn_model_features(model_of(object)), feature_name);
+}
+
+/* [(name, array, trained), ...] */
+static PyObject *tensors(PyObject *object, PyObject *unused) {
+    (void)unused;
+    PyObject *list = PyList_New(0);
+    pgcn_tensor tensor;
+    for (int i = 0; list && pgcn_model_tensor(model_of(object), i, &tensor); i++) {
+        PyObject *entry = Py_BuildValue(
+            "(sNN)", tensor.name,
+            core_array(object, tensor.value, CORE_FLOAT, tensor.rank, tensor.shape),
+            PyBool_FromLong(tensor.trained));
+        if (!entry || PyList_Append(list, entry) < 0) Py_CLEAR(list);
+        Py_XDECREF(entry);
+    }
+    return list;
+}
+
+/* kernel(layer, out). */
+static PyObject *kernel(PyObject *object, PyObject *arguments) {
+    int layer;
+    PyObject *out;
+    Py_buffer view;
+    if (!PyArg_ParseTuple(arguments, "iO", &layer, &out)) return NULL;
+    const pgcn_config *config = pgcn_model_config(model_of(object));
+    if (core_buffer(out, "out", CORE_FLOAT, (int64_t)config->path_length * config->channels, true,
+                    &view) < 0)
+        return NULL;
+    pgcn_status status = pgcn_model_kernel(model_of(object), layer, view.buf);
+    PyBuffer_Release(&view);
+    if (status != PGCN_OK) return core_raise(status);
+    Py_RETURN_NONE;
+}
+
+/* ---- what it says about data ---------------------------------------------------------------------- */
+
+static pgcn_inference inference_of(int draws, unsigned long long seed, int threads) {
+    pgcn_inference inference = pgcn_inference_default();
+    inference.draws = draws;
+    inference.seed = seed;
+    inference.threads = threads;
+    return inference;
+}
+
+/* predict(data, draws, seed, threads, probability, deviation or None). */
+static PyObject *predict(PyObject *object, PyObject *arguments) {
+    PyObject *data, *probability, *deviation, *result = NULL;
+    int draws, threads;
+    unsigned long long seed;
+    if (!PyArg_ParseTuple(arguments, "OiKiOO", &data, &draws, &seed, &threads, &probability,
+                          &deviation))
+        return NULL;
+    const pgcn_dataset *set = core_dataset_of(data);
+    if (!set) return NULL;
+    pgcn_inference inference = inference_of(draws, seed, threads);
+    const pgcn_model *model = model_of(object);
+    pgcn_task task = pgcn_model_task(model);
+    pgcn_dataset_info info = pgcn_dataset_describe(set);
+    int64_t items = task == PGCN_TASK_GRAPH ? info.graphs : info.nodes;
+    Py_buffer view[2] = {{.obj = NULL}, {.obj = NULL}};
+    int64_t count = items * pgcn_model_classes(model);
+    if (core_buffer(probability, "probability", CORE_FLOAT, count, true, &view[0]) == 0 &&
+        (deviation == Py_None ||
+         core_buffer(deviation, "deviation", CORE_FLOAT, count, true, &view[1]) == 0)) {
+        pgcn_status status;
+        Py_BEGIN_ALLOW_THREADS
+        status = pgcn_model_predict(model, set, &inference, view[0].buf, view[1].buf);
+        Py_END_ALLOW_THREADS
+        result = status == PGCN_OK ? Py_NewRef(Py_None) : core_raise(status);
+    }
+    for (int i = 0; i < 2; i++)
+        if (view[i].obj) PyBuffer_Release(&view[i]);
+    return result;
+}
+
+static const char *match_name(pgcn_split_match match) {
+    static const char *const names[] = {"same", "other", "none", "by-name"};
+    return names[match];
+}
+
+/* evaluate(data, draws, seed, threads). */
+static PyObject *evaluate(PyObject *object, PyObject *arguments) {
+    PyObject *data;
+    int draws, threads;
+    unsigned long long seed;
+    if (!PyArg_ParseTuple(arguments, "OiKi", &data, &draws, &seed, &threads)) return NULL;
+    const pgcn_dataset *set = core_dataset_of(data);
+    if (!set) return NULL;
+    pgcn_inference inference = inference_of(draws, seed, threads);
+    pgcn_scores scores;
+    pgcn_status status;
+    Py_BEGIN_ALLOW_THREADS
+    status = pgcn_model_evaluate(model_of(object), set, &inference, &scores);
+    Py_END_ALLOW_THREADS
+    if (status != PGCN_OK) return core_raise(status);
+    return Py_BuildValue("{s:N,s:N,s:N,s:N,s:s}", "train", core_score(&scores.train), "val",
+                         core_score(&scores.val), "test", core_score(&scores.test), "all",
+                         core_score(&scores.all), "split_match", match_name(scores.split_match));
+}
+
+static PyMethodDef methods[] = {
+    {"to_bytes", to_bytes, METH_NOARGS, "The bytes of the model's file."},
+    {"save", save, METH_O, "Writes the model, safetensors."},
+    {"describe", describe, METH_NOARGS, "What it was trained on and how large it is."},
+    {"settings", settings, METH_NOARGS, "The settings of its training."},
+    {"history", history, METH_NOARGS, "The epochs of its training, JSON."},
+    {"class_names", class_names, METH_NOARGS, "Names of the classes, or None."},
+    {"feature_names", feature_names, METH_NOARGS, "Names of the features, or None."},
+    {"tensors", tensors, METH_NOARGS, "Names, values and whether they are trained."},
+    {"kernel", kernel, METH_VARARGS, "The path kernel of a layer."},
+    {"predict", predict, METH_VARARGS, "Probabilities of all items of a data set."},
+    {"evaluate", evaluate, METH_VARARGS, "Scores on a data set."},
+    {NULL, NULL, 0, NULL}};
+static PyType_Slot slots[] = {{Py_tp_dealloc, (void *)model_dealloc},
+                              {Py_tp_methods, methods},
+                              {Py_tp_doc, (void *)"A trained model of the library."},
+                              {0, NULL}};
+static PyType_Spec spec = {.name = "pathgcn._core.Model",
+                           .basicsize = sizeof(model_object),
+                           .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                           .slots = slots};
+
+static PyMethodDef functions[] = {
+    {"load_model", load, METH_O, "Reads a model file."},
+    {"model_from_bytes", from_bytes, METH_O, "A model from the bytes of its file."},
+    {NULL, NULL, 0, NULL}};
+
+int core_add_model(PyObject *module) {
+    if (core_add_type(module, &spec, &model_type) < 0) return -1;
+    return PyModule_AddFunctions(module, functions);
+}
