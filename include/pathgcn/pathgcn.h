@@ -213,6 +213,73 @@ PGCN_API pgcn_status pgcn_paths_sample(const pgcn_graph *graph, const pgcn_paths
 PGCN_API pgcn_status pgcn_paths_save(const char *path, const pgcn_node *paths, int64_t n_starts,
                                      int p, int k);
 
+/* ---- path convolution on arrays ---------------------------------------------------------- */
+
+typedef enum pgcn_scaling {
+    PGCN_SCALING_WALK = 0,      /* the paper: rows of D^-1 A */
+    PGCN_SCALING_SYMMETRIC = 1, /* visits scaled by sqrt(d_start / d_visited): D^-1/2 A D^-1/2 */
+    PGCN_SCALING_SUM = 2        /* sums over neighbours, A; only in the exact form */
+} pgcn_scaling;
+typedef enum pgcn_form {
+    PGCN_FORM_SAMPLED = 0,
+    PGCN_FORM_EXACT = 1 /* powers of the transition matrix instead of paths */
+} pgcn_form;
+
+/* The operator of one path convolution on a graph, ready to be applied to arrays of any number of
+ * channels: the visit lists S_1 .. S_{k-1} of one draw of paths and their transposes, or the powers of
+ * the transition matrix that are their mean over all draws. For layers of other programs; pgcn_trainer
+ * has its own. */
+typedef struct pgcn_visits pgcn_visits;
+
+/* Allocates everything that a draw needs, and starts the threads.
+ *   graph    borrowed until the visits, and all made beside them, are freed.
+ *   opts     NULL for the default. seed and draw must be 0: every draw says its own.
+ *   scaling  walk or symmetric.
+ *   form     sampled: pgcn_visits_sample() comes next. exact: ready; opts->paths does nothing, and
+ *            node2vec walks are refused, because they have no transition matrix.
+ * Errors: PGCN_ERR_ARGUMENT, PGCN_ERR_MEMORY, PGCN_ERR_SYSTEM. Memory: 24 bytes for each of n p (k - 1)
+ * visits; exact: 16 bytes for each entry of the graph. */
+PGCN_API pgcn_status pgcn_visits_new(const pgcn_graph *graph, const pgcn_paths_opts *opts,
+                                     pgcn_scaling scaling, pgcn_form form, pgcn_visits **out);
+/* One more of the same settings, with room for a draw of its own: for layers whose forward passes all
+ * come before the first backward pass. Threads, graph and scratch memory are shared with `visits`, in
+ * whatever order both are freed. Different threads may use them at once; calls then wait for each
+ * other. */
+PGCN_API pgcn_status pgcn_visits_new_beside(const pgcn_visits *visits, pgcn_visits **out);
+PGCN_API void pgcn_visits_free(pgcn_visits *visits);
+
+/* Draws new paths: those that pgcn_paths_sample() gives for this seed and draw (< 2^32). Allocates
+ * nothing. PGCN_ERR_ARGUMENT for the exact form, which has no paths. Cost O(n p k) for uniform
+ * walks. */
+PGCN_API pgcn_status pgcn_visits_sample(pgcn_visits *visits, uint64_t seed, uint64_t draw);
+
+/* out = sum_i s_i (.) S_i x, where S_0 is the identity and S_i is T^i in the exact form.
+ *   x, out     [n, channels]; they must not overlap.
+ *   weight     s: [k, channels] if depthwise, else [k], one weight per hop.
+ * The same bits for any number of threads. Allocates only when scratch memory has to grow.
+ * Errors: PGCN_ERR_ARGUMENT, PGCN_ERR_MEMORY. Cost O(channels x visits); exact:
+ * O(channels (k - 1) entries). */
+PGCN_API pgcn_status pgcn_pathconv_forward(const pgcn_visits *visits, int64_t channels,
+                                           bool depthwise, const float *x, const float *weight,
+                                           float *out);
+/* The gradients of a loss, from its gradient by `out`. `visits` holds the draw of the forward pass.
+ *   grad_out     [n, channels]
+ *   grad_x       [n, channels], written; NULL: not wanted
+ *   grad_weight  as weight, written; NULL: not wanted */
+PGCN_API pgcn_status pgcn_pathconv_backward(const pgcn_visits *visits, int64_t channels,
+                                            bool depthwise, const float *x, const float *weight,
+                                            const float *grad_out, float *grad_x,
+                                            float *grad_weight);
+/* The same in double precision, by plain loops: to check gradients, and to compare with. The entries of
+ * S_i and T are the same floats. */
+PGCN_API pgcn_status pgcn_pathconv_forward_double(const pgcn_visits *visits, int64_t channels,
+                                                  bool depthwise, const double *x,
+                                                  const double *weight, double *out);
+PGCN_API pgcn_status pgcn_pathconv_backward_double(const pgcn_visits *visits, int64_t channels,
+                                                   bool depthwise, const double *x,
+                                                   const double *weight, const double *grad_out,
+                                                   double *grad_x, double *grad_weight);
+
 /* ---- measures ---------------------------------------------------------------------------- */
 
 /* What says how good predictions are; all in percent, everywhere. docs/FORMATS.md defines them. A class
@@ -257,7 +324,8 @@ typedef struct pgcn_dataset_arrays {
     const int32_t *label;    /* [n] 0..n_classes-1, or -1: no label */
     int n_classes;           /* 0: the largest label + 1 */
     int n_splits;
-    const uint8_t *train; /* [n_splits, items], 0 or 1 each; an item is in at most one of the three */
+    const uint8_t
+        *train; /* [n_splits, items], 0 or 1 each; an item is in at most one of the three */
     const uint8_t *val;
     const uint8_t *test;
     const uint8_t *labels;       /* [n, n_classes] 0 or 1: several labels of a node */
@@ -540,11 +608,6 @@ typedef enum pgcn_residual {
     PGCN_RESIDUAL_INITIAL = 1, /* U = (1 - alpha) K H + alpha H0 */
     PGCN_RESIDUAL_PREVIOUS = 2 /* U = (1 - alpha) K H + alpha H  */
 } pgcn_residual;
-typedef enum pgcn_scaling {
-    PGCN_SCALING_WALK = 0,      /* the paper: rows of D^-1 A */
-    PGCN_SCALING_SYMMETRIC = 1, /* visits scaled by sqrt(d_start / d_visited): D^-1/2 A D^-1/2 */
-    PGCN_SCALING_SUM = 2        /* sums over neighbours, A; only in the exact form */
-} pgcn_scaling;
 /* From the nodes of a graph to its classes. */
 typedef enum pgcn_readout {
     PGCN_READOUT_LINEAR = 0, /* the paper: sum of the last layer, 1x1, dropout, 1x1 */
@@ -555,10 +618,6 @@ typedef enum pgcn_direction {
     PGCN_DIRECTION_FORWARD = 0, /* along the edges, each of an undirected graph both ways */
     PGCN_DIRECTION_BACKWARD = 1 /* against them */
 } pgcn_direction;
-typedef enum pgcn_form {
-    PGCN_FORM_SAMPLED = 0,
-    PGCN_FORM_EXACT = 1 /* powers of the transition matrix instead of paths */
-} pgcn_form;
 /* Which validation figure says which epoch's weights are kept: the least loss, or the largest of a
  * measure, the lower loss deciding between equal ones. Measure m is m + 1. */
 typedef enum pgcn_select {

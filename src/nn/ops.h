@@ -75,8 +75,7 @@ static inline int64_t pgcn_i_sample_begin(const pgcn_i_transition *transition, p
 
 /* Rows that do not fit into the cache are prefetched. */
 static inline bool pgcn_i_is_far(const pgcn_i_value *value) {
-    enum { FAR_BYTES = 32 << 20 };
-    return value->rows * value->cols > FAR_BYTES / (int64_t)sizeof *value->data;
+    return pgcn_i_rows_are_far(value->rows, value->cols);
 }
 
 /* dr (= or +=) share g for the rows that have a gradient g; into dx where r, in[1], is in[0] itself. */

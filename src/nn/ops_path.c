@@ -72,13 +72,10 @@ void pgcn_i_path_residual_gradient(const pgcn_i_tape *tape, const pgcn_i_op *op,
 
 /* ---- sampled ------------------------------------------------------------------------------- */
 
-/* Rows of more channels than a slab are gathered slab by slab, for all nodes, where that keeps what is
- * read at random in a nearer cache (Pubmed with 256 channels on one core: 27 instead of 38 ms). A
- * matrix that is too large for that is read by whole rows, asked for early (kernels/pathconv.c).
- * Narrow rows and those of large matrices are gathered and go on to the product at once. */
-enum { SLAB = 64 };
+/* Narrow rows and those of large matrices are gathered and go on to the product at once; others slab by
+ * slab (paths/paths.h). */
 static bool by_slabs(const pgcn_i_value *value) {
-    return value->cols > SLAB && !pgcn_i_is_far(value);
+    return pgcn_i_slab_of(value->rows, value->cols) < value->cols;
 }
 
 static pgcn_i_path_args path_args(const pgcn_i_tape *tape, const pgcn_i_op *op, const float *rows,
@@ -142,19 +139,19 @@ static void slab_forward_task(void *context, int64_t task, int worker) {
     int64_t begin = pgcn_i_block_begin(job->blocks, block);
     pgcn_i_rows rows = {op->live_out ? op->live_out->row + begin : NULL, begin,
                         pgcn_i_block_end(job->blocks, block) - begin};
-    int64_t c = op->out->cols, first = slab * SLAB;
+    int64_t c = op->out->cols, first = slab * PGCN_SLAB;
     pgcn_i_path_args args =
         path_args(job->tape, op, op->in[0]->data, pgcn_i_path_of(op)->conv.transition->visits->hop);
     args.h += first;
     args.s += first;
     if (args.bf16) args.bf16 += first;
-    args.width = c - first < SLAB ? c - first : SLAB;
+    args.width = c - first < PGCN_SLAB ? c - first : PGCN_SLAB;
     job->tape->kernels->pathconv_forward(op->out->data + first, &args, rows);
 }
 
 static void slab_forward(pgcn_i_tape *tape, pgcn_i_op *op) {
     to_bf16(tape, op, 0);
-    int64_t slabs = (op->out->cols + SLAB - 1) / SLAB;
+    int64_t slabs = (op->out->cols + PGCN_SLAB - 1) / PGCN_SLAB;
     pgcn_i_blocks blocks = pgcn_i_blocks_of(op->live_out ? op->live_out->count : op->out->rows);
     pgcn_i_run(tape, op, blocks, blocks.count * slabs, 0, slab_forward_task);
 }
@@ -191,46 +188,31 @@ static void sampled_backward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_backward_t
 
 /* ---- exact --------------------------------------------------------------------------------- */
 
-/* Pass 1:  r = s_{k-2} (.) h + s_{k-1} (.) T h
- * Pass t:  r = s_{k-1-t} (.) h + T r              up to pass k-1, which gives the result
- *
- * Channels do not mix, so a slab of them goes through all passes apart from the others, and what is
- * read at random is small: all passes but the last leave their slabs one after the other, without
- * gaps. */
 static int64_t power_slab(const pgcn_i_op *op) {
-    return by_slabs(op->out) ? SLAB : op->out->cols;
+    return pgcn_i_slab_of(op->out->rows, op->out->cols);
 }
 
 static int64_t power_slabs(const pgcn_i_op *op) {
     return (op->out->cols + power_slab(op) - 1) / power_slab(op);
 }
 
-/* Powers go to a buffer and to the place of the result in turn, the last one to the buffer. */
-static float *horner_power(const pgcn_i_tape *tape, const pgcn_i_op *op, int pass) {
-    return (pgcn_i_path_of(op)->conv.k - 2 - pass) % 2 ? op->out->data : tape->power;
-}
-
+/* Powers go to a buffer and to the place of the result in turn. */
 static void horner_pass(const pgcn_i_tape *tape, const pgcn_i_op *op, int pass, int64_t sample,
                         int64_t first, int64_t begin, int64_t end) {
-    int64_t n = pgcn_i_path_of(op)->conv.transition->n, c = op->out->cols, stack = sample * n * c,
-            slab = power_slab(op);
-    int64_t width = c - first < slab ? c - first : slab, place = stack + n * first;
-    const float *s = pgcn_i_path_of(op)->kernel + first, *h = op->in[0]->data + stack + first;
-    bool is_last = pass == pgcn_i_path_of(op)->conv.k - 1;
-    pgcn_i_horner_args args = {
-        .out = is_last ? op->out->data + stack + first : horner_power(tape, op, pass) + place,
-        .out_c = is_last ? c : width,
-        .x = pass == 1 ? h : horner_power(tape, op, pass - 1) + place,
-        .x_c = pass == 1 ? c : width,
-        .h = h,
-        .h_c = c,
-        .width = width,
-        .a = pgcn_i_path_of(op)->conv.transition->exact,
-        .s = s + (pgcn_i_path_of(op)->conv.k - 1 - pass) * c,
-        .s_x = pass == 1 ? s + (pgcn_i_path_of(op)->conv.k - 1) * c : NULL,
-        .prefetch = pgcn_i_is_far(op->out),
-    };
-    tape->kernels->horner(&args, begin, end);
+    const pgcn_i_pathconv *conv = &pgcn_i_path_of(op)->conv;
+    int64_t n = conv->transition->n, c = op->out->cols, stack = sample * n * c;
+    const pgcn_i_horner horner = {.kernels = tape->kernels,
+                                  .t = conv->transition->exact,
+                                  .h = op->in[0]->data + stack,
+                                  .s = pgcn_i_path_of(op)->kernel,
+                                  .out = op->out->data + stack,
+                                  .power = {tape->power + stack, op->out->data + stack},
+                                  .k = conv->k,
+                                  .n = n,
+                                  .c = c,
+                                  .slab = power_slab(op),
+                                  .prefetch = pgcn_i_is_far(op->out)};
+    pgcn_i_horner_pass(&horner, pass, first, begin, end);
 }
 
 /* Task: a block of rows of a slab of a sample. */

@@ -249,20 +249,28 @@ static pgcn_status count_nodes(int64_t n_starts, int p, int k, int64_t *nodes) {
                        (long long)n_starts, p, k);
 }
 
+pgcn_status pgcn_i_draw_check(uint64_t seed, uint64_t draw) {
+    PGCN_TRY(pgcn_i_seed_check(seed));
+    if (draw <= UINT32_MAX) return PGCN_OK;
+    return pgcn_i_fail(PGCN_ERR_ARGUMENT,
+                       "sampling paths: draw is %llu, but must be below 2^32; change the seed "
+                       "for more samples",
+                       (unsigned long long)draw);
+}
+
+pgcn_status pgcn_i_walk_check(const pgcn_paths_opts *opts) {
+    if (opts->walk == PGCN_WALK_NODE2VEC || (opts->return_p == 1 && opts->inout_q == 1))
+        return PGCN_OK;
+    return pgcn_i_fail(PGCN_ERR_ARGUMENT,
+                       "sampling paths: return_p is %g and inout_q is %g, which do nothing: walk "
+                       "is not node2vec; leave them at 1 or set walk to node2vec",
+                       (double)opts->return_p, (double)opts->inout_q);
+}
+
 static pgcn_status check_starts(const pgcn_graph *graph, const pgcn_paths_opts *opts,
                                 const pgcn_node *starts, int64_t n_starts) {
-    PGCN_TRY(pgcn_i_seed_check(opts->seed));
-    if (opts->walk != PGCN_WALK_NODE2VEC && (opts->return_p != 1 || opts->inout_q != 1))
-        return pgcn_i_fail(
-            PGCN_ERR_ARGUMENT,
-            "sampling paths: return_p is %g and inout_q is %g, which do nothing: walk "
-            "is not node2vec; leave them at 1 or set walk to node2vec",
-            (double)opts->return_p, (double)opts->inout_q);
-    if (opts->draw > UINT32_MAX)
-        return pgcn_i_fail(PGCN_ERR_ARGUMENT,
-                           "sampling paths: draw is %llu, but must be below 2^32; change the seed "
-                           "for more samples",
-                           (unsigned long long)opts->draw);
+    PGCN_TRY(pgcn_i_draw_check(opts->seed, opts->draw));
+    PGCN_TRY(pgcn_i_walk_check(opts));
     int64_t nodes;
     PGCN_TRY(count_nodes(n_starts, opts->paths, opts->length, &nodes));
     for (int64_t i = 0; starts && i < n_starts; i++)

@@ -31,6 +31,8 @@ static pgcn_race_entry entry;
 static pgcn_rung rungs[PGCN_MOST_RUNGS];
 static char path[128], text[64];
 static float numbers[4096];
+static double doubles[64];
+static pgcn_visits *visits;
 static pgcn_node nodes[4096];
 
 static const pgcn_node source[] = {0, 1}, target[] = {1, 2};
@@ -51,6 +53,11 @@ static int make_objects(void **state) {
     config.epochs = 2;
     config.channels = 4;
     assert_int_equal(pgcn_graph_from_edges(3, 2, source, target, NULL, NULL, &graph), PGCN_OK);
+    pgcn_paths_opts one_thread = pgcn_paths_opts_default();
+    one_thread.threads = 1;
+    assert_int_equal(
+        pgcn_visits_new(graph, &one_thread, PGCN_SCALING_WALK, PGCN_FORM_SAMPLED, &visits), PGCN_OK);
+    assert_int_equal(pgcn_visits_sample(visits, 0, 0), PGCN_OK);
     assert_int_equal(pgcn_dataset_load("karate", NULL, &data), PGCN_OK);
     assert_int_equal(pgcn_trainer_new(data, &config, &trainer), PGCN_OK);
     assert_int_equal(pgcn_race_new(data, NULL, &race), PGCN_OK);
@@ -60,6 +67,7 @@ static int make_objects(void **state) {
 }
 
 static int free_objects(void **state) {
+    pgcn_visits_free(visits);
     pgcn_graph_free(graph);
     pgcn_race_free(race);
     pgcn_trainer_free(trainer);
@@ -78,6 +86,7 @@ static bool wrong(pgcn_status status) {
 
 /* Results that must stay as they are when a call fails. */
 static pgcn_graph *no_graph;
+static pgcn_visits *no_visits;
 static pgcn_dataset *no_data;
 static pgcn_trainer *no_trainer;
 static pgcn_model *no_model;
@@ -97,6 +106,25 @@ static bool refuses_paths(pgcn_paths_opts opts) {
 #define PATHS(field, value)                                                                        \
     refuses_paths((opts_with.paths = pgcn_paths_opts_default(), opts_with.paths.field = (value),   \
                    opts_with.paths))
+#define VISITS(field, value)                                                                       \
+    wrong((opts_with.paths = pgcn_paths_opts_default(), opts_with.paths.field = (value),           \
+           pgcn_visits_new(graph, &opts_with.paths, PGCN_SCALING_WALK, PGCN_FORM_SAMPLED,          \
+                           &no_visits)))
+/* Of float and of double. */
+#define refuses_conv(forward, a)                                                                   \
+    (wrong(forward(NULL, 1, true, a, a, a)) && wrong(forward(visits, 0, true, a, a, a)) &&         \
+     wrong(forward(visits, -1, true, a, a, a)) &&                                                  \
+     wrong(forward(visits, INT64_MAX, true, a, a, a)) &&                                           \
+     wrong(forward(visits, 1, true, NULL, a, a)) && wrong(forward(visits, 1, true, a, NULL, a)) && \
+     wrong(forward(visits, 1, true, a, a, NULL)))
+#define refuses_gradient(backward, a)                                                              \
+    (wrong(backward(NULL, 1, true, a, a, a, a, a)) &&                                              \
+     wrong(backward(visits, 0, true, a, a, a, a, a)) &&                                            \
+     wrong(backward(visits, INT64_MIN, true, a, a, a, a, a)) &&                                    \
+     wrong(backward(visits, 1, true, NULL, a, a, a, a)) &&                                         \
+     wrong(backward(visits, 1, true, a, NULL, a, a, a)) &&                                         \
+     wrong(backward(visits, 1, true, a, a, NULL, a, a)) &&                                         \
+     backward(visits, 1, true, a, a, a, NULL, NULL) == PGCN_OK)
 #define FETCH(field, value)                                                                        \
     wrong((opts_with.fetch = pgcn_fetch_opts_default(), opts_with.fetch.directory = scratch,       \
            opts_with.fetch.field = (value), pgcn_fetch("cora", &opts_with.fetch, NULL)))
@@ -316,6 +344,24 @@ static bool empty_structs(void) {
         wrong(pgcn_paths_save(path, nodes, 1, 0, 1)) &&                                            \
         wrong(pgcn_paths_save(path, nodes, 1, 1, -1)) &&                                           \
         wrong(pgcn_paths_save(path, nodes, INT64_MAX, INT_MAX, INT_MAX)))                          \
+    /* path convolution on arrays */                                                               \
+    X(pgcn_visits_new, wrong(pgcn_visits_new(NULL, NULL, 0, 0, &no_visits)) &&                     \
+        wrong(pgcn_visits_new(graph, NULL, 0, 0, NULL)) && VISITS(size, 0) &&                      \
+        VISITS(length, 0) && VISITS(length, INT_MAX) && VISITS(paths, -3) && VISITS(walk, 9) &&    \
+        VISITS(threads, -1) && VISITS(seed, 1) && VISITS(draw, 1) && !no_visits &&                 \
+        wrong(pgcn_visits_new(graph, NULL, (pgcn_scaling)-1, 0, &no_visits)) &&                    \
+        wrong(pgcn_visits_new(graph, NULL, 0, (pgcn_form)-1, &no_visits)) && !no_visits)           \
+    X(pgcn_visits_new_beside, wrong(pgcn_visits_new_beside(NULL, &no_visits)) &&                   \
+        wrong(pgcn_visits_new_beside(visits, NULL)) && !no_visits)                                 \
+    X(pgcn_visits_free, (pgcn_visits_free(NULL), true))                                            \
+    X(pgcn_visits_sample, wrong(pgcn_visits_sample(NULL, 0, 0)) &&                                 \
+        wrong(pgcn_visits_sample(visits, UINT64_MAX, 0)) &&                                        \
+        wrong(pgcn_visits_sample(visits, 0, UINT64_MAX)))                                          \
+    X(pgcn_pathconv_forward, refuses_conv(pgcn_pathconv_forward, numbers))                         \
+    X(pgcn_pathconv_forward_double, refuses_conv(pgcn_pathconv_forward_double, doubles))           \
+    X(pgcn_pathconv_backward, refuses_gradient(pgcn_pathconv_backward, numbers))                   \
+    X(pgcn_pathconv_backward_double,                                                               \
+        refuses_gradient(pgcn_pathconv_backward_double, doubles))                                  \
     /* data sets */                                                                                \
     X(pgcn_dataset_arrays_default, pgcn_dataset_arrays_default().size > 0)                         \
     X(pgcn_dataset_from_arrays, takes_good_arrays() &&                                             \
