@@ -84,6 +84,7 @@ typedef struct pgcn_i_path_args {
     int64_t c, width;
     const uint8_t *live; /* [n] mask: other rows of h count as zero and are not read; or NULL */
     bool prefetch;       /* h does not fit into the cache: prefetch the next rows' visits */
+    int64_t out_first;   /* the row that `out` of the forward pass begins with: not 0 for a tile */
 } pgcn_i_path_args;
 
 /* A step of Horner's rule on a slab of channels: pointers to its first channel, and the distances
@@ -327,7 +328,7 @@ typedef struct pgcn_i_kernels {
 
     /* -- path convolution (pathconv.c) -- */
 
-    /* out[r] = s_0 (.) h[r] + sum_{i>=1} s_i (.) sum_e w_e h[u_e] for the rows r */
+    /* out[r - out_first] = s_0 (.) h[r] + sum_{i>=1} s_i (.) sum_e w_e h[u_e] for the rows r */
     void (*pathconv_forward)(float *out, const pgcn_i_path_args *args, pgcn_i_rows rows);
     /* For the rows u, with args->h = the gradient g and args->hop = the transposed lists:
      * t_0 = g[u], t_i = sum_e w_e g[j_e] over row u of S_i^T;

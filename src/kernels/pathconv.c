@@ -138,7 +138,8 @@ ALWAYS_INLINE void forward_block(channel_block block, float *restrict out,
             for (int v = 0; v < vectors; v++)
                 sum[v] += vec_load(s + i * c + v * LANES, lanes) * t[v];
         }
-        for (int v = 0; v < vectors; v++) vec_store(out + r * c + ch + v * LANES, sum[v], lanes);
+        float *row = out + (r - args->out_first) * c + ch;
+        for (int v = 0; v < vectors; v++) vec_store(row + v * LANES, sum[v], lanes);
     }
 }
 

@@ -209,7 +209,12 @@ void pgcn_i_horner_pass(const pgcn_i_horner *horner, int pass, int64_t first, in
 
 /* ---- tasks ------------------------------------------------------------------------------------- */
 
-/* One call, forward or backward, and what is the same for all of its tasks. */
+/* One call, forward or backward, and what is the same for all of its tasks.
+ *
+ * Where channels are gathered slab by slab, the slabs are first copied one after the other, without gaps:
+ * rows of 1024 bytes of which 256 are read would use a quarter of the sets of every cache (Pubmed, 256
+ * channels, one core: 43 instead of 58 ms). A slab from channel `first` on starts at n * first, its
+ * weights at k * first. Results leave through a tile of rows. */
 typedef struct conv_call {
     const pgcn_visits *visits;
     const pgcn_i_kernels *kernels;
@@ -219,10 +224,11 @@ typedef struct conv_call {
     const float *from; /* [n, c] what is gathered: x, or the gradient g */
     const float *x;    /* [n, c] of ds */
     const float *s;    /* [k, c] */
-    float *to;         /* [n, c] */
-    float *spread;     /* [k, c] memory for s */
-    float *partial;    /* [groups, k, c] sums of ds */
-    float *tile;       /* [threads, TILE, c] in place of `to` where dx is not wanted; or NULL */
+    float *to;         /* [n, c]; NULL: dx is not wanted */
+    float *packed[2];  /* slabs of `from` and of x */
+    float *kernel;     /* [k, c] memory for s: spread over the channels, or as slabs */
+    float *partial;    /* [groups, slabs] sums of ds */
+    float *tile;       /* [threads, TILE, slab] */
     float *power[2];   /* [n, c] of the exact form */
     int64_t slab;
     pgcn_i_blocks blocks; /* of rows; groups where ds is wanted */
@@ -234,33 +240,61 @@ enum { TILE = PGCN_BLOCK_ROWS };
 static int64_t slabs_of(const conv_call *call) {
     return (call->c + call->slab - 1) / call->slab;
 }
+static int64_t width_of(const conv_call *call, int64_t first) {
+    return call->c - first < call->slab ? call->c - first : call->slab;
+}
 
 static void run(conv_call *call, int64_t tasks, pgcn_i_task task) {
     pgcn_i_parallel(call->visits->shared->pool, tasks, task, call);
 }
 
+/* Rows of `width` numbers between matrices with rows of other sizes. */
+static void copy_rows(float *to, int64_t to_c, const float *from, int64_t from_c, int64_t rows,
+                      int64_t width) {
+    for (int64_t r = 0; r < rows; r++)
+        memcpy(to + r * to_c, from + r * from_c, (size_t)width * sizeof *to);
+}
+
+/* Task: the slabs of a block of rows. */
+static void pack_task(void *context, int64_t block, int worker) {
+    (void)worker;
+    const conv_call *call = context;
+    const float *matrix[2] = {call->from, call->x};
+    const int64_t begin = pgcn_i_block_begin(call->blocks, block), c = call->c;
+    const int64_t rows = pgcn_i_block_end(call->blocks, block) - begin;
+    for (int m = 0; m < 2 && call->packed[m]; m++)
+        for (int64_t first = 0; first < c; first += call->slab) {
+            const int64_t width = width_of(call, first);
+            copy_rows(call->packed[m] + call->n * first + begin * width, width,
+                      matrix[m] + begin * c + first, c, rows, width);
+        }
+}
+
 static pgcn_i_path_args path_args(const conv_call *call, int64_t first) {
     const pgcn_i_visits *lists = call->visits->lists;
-    const int64_t width = call->c - first < call->slab ? call->c - first : call->slab;
-    return (pgcn_i_path_args){.h = call->from + first,
-                              .s = call->s + first,
+    return (pgcn_i_path_args){.h = call->packed[0] ? call->packed[0] + call->n * first : call->from,
+                              .s = call->s + call->k * first,
                               .hop = lists ? (call->transposed ? lists->hop_t : lists->hop) : NULL,
                               .k = call->k,
-                              .c = call->c,
-                              .width = width,
+                              .c = width_of(call, first),
+                              .width = width_of(call, first),
                               .prefetch = pgcn_i_rows_are_far(call->n, call->c)};
 }
 
 /* Task: a block of rows of a slab of channels. */
 static void gather_task(void *context, int64_t task, int worker) {
-    (void)worker;
     const conv_call *call = context;
     const int64_t block = task % call->blocks.count, first = task / call->blocks.count * call->slab;
-    const int64_t begin = pgcn_i_block_begin(call->blocks, block);
-    const pgcn_i_path_args args = path_args(call, first);
-    call->kernels->pathconv_forward(
-        call->to + first, &args,
-        (pgcn_i_rows){NULL, begin, pgcn_i_block_end(call->blocks, block) - begin});
+    const int64_t c = call->c, end = pgcn_i_block_end(call->blocks, block);
+    pgcn_i_path_args args = path_args(call, first);
+    for (int64_t at = pgcn_i_block_begin(call->blocks, block); at < end; at += TILE) {
+        const pgcn_i_rows rows = {NULL, at, end - at < TILE ? end - at : TILE};
+        float *tile = call->tile ? call->tile + worker * TILE * call->slab : call->to + at * c;
+        args.out_first = at;
+        call->kernels->pathconv_forward(tile, &args, rows);
+        if (call->tile)
+            copy_rows(call->to + at * c + first, c, tile, args.width, rows.count, args.width);
+    }
 }
 
 static void power_task(void *context, int64_t task, int worker) {
@@ -286,6 +320,7 @@ static void power_task(void *context, int64_t task, int worker) {
 static void gather(conv_call *call) {
     call->blocks = pgcn_i_blocks_of(call->n);
     const int64_t tasks = call->blocks.count * slabs_of(call);
+    if (call->packed[0]) run(call, call->blocks.count, pack_task);
     if (call->visits->lists || call->k == 1) run(call, tasks, gather_task);
     for (call->pass = 1; !call->visits->lists && call->pass < call->k; call->pass++)
         run(call, tasks, power_task);
@@ -297,14 +332,15 @@ static void gradient_task(void *context, int64_t task, int worker) {
     const int64_t group = task % call->blocks.count, first = task / call->blocks.count * call->slab;
     const int64_t c = call->c, end = pgcn_i_block_end(call->blocks, group);
     const pgcn_i_path_args args = path_args(call, first);
-    float *partial = call->partial + group * call->k * c + first;
-    for (int i = 0; i < call->k; i++)
-        memset(partial + i * c, 0, (size_t)args.width * sizeof *partial);
+    const float *x = call->packed[1] ? call->packed[1] + call->n * first : call->x;
+    float *partial = call->partial + call->k * (group * c + first);
+    memset(partial, 0, (size_t)(call->k * args.width) * sizeof *partial);
     for (int64_t at = pgcn_i_block_begin(call->blocks, group); at < end; at += TILE) {
-        float *dx = call->tile ? call->tile + worker * TILE * c : call->to + at * c;
-        call->kernels->pathconv_backward(
-            dx + first, partial, call->x + first, &args,
-            (pgcn_i_rows){NULL, at, end - at < TILE ? end - at : TILE});
+        const pgcn_i_rows rows = {NULL, at, end - at < TILE ? end - at : TILE};
+        float *dx = call->tile ? call->tile + worker * TILE * call->slab : call->to + at * c;
+        call->kernels->pathconv_backward(dx, partial, x, &args, rows);
+        if (call->tile && call->to)
+            copy_rows(call->to + at * c + first, c, dx, args.width, rows.count, args.width);
     }
 }
 
@@ -332,28 +368,33 @@ static void power_gradient_task(void *context, int64_t group, int worker) {
 
 /* ---- float ------------------------------------------------------------------------------------- */
 
-/* One weight per hop becomes one per hop and channel, which is all that the loops know. */
+/* One weight per hop becomes one per hop and channel, and slabs lie one after the other: all that the
+ * loops know is [k, width]. */
 static void take_weight(conv_call *call, bool depthwise, const float *weight) {
-    for (int64_t e = 0; e < call->k * call->c && !depthwise; e++)
-        call->spread[e] = weight[e / call->c];
-    call->s = depthwise ? weight : call->spread;
+    call->s = weight;
+    if (depthwise && !call->packed[0]) return;
+    float *to = call->kernel;
+    const int64_t slab = call->packed[0] ? call->slab : call->c;
+    for (int64_t first = 0; first < call->c; first += slab)
+        for (int i = 0; i < call->k; i++)
+            for (int64_t ch = first; ch < call->c && ch < first + slab; ch++)
+                *to++ = weight[depthwise ? i * call->c + ch : i];
+    call->s = call->kernel;
 }
 
 /* The groups in their order; and then the channels, where one weight stands for all of them. */
 static void add_groups(const conv_call *call, bool depthwise, float *grad_weight) {
-    enum { CHUNK = 64 };
-    const int64_t c = call->c, k = call->k;
+    const int64_t c = call->c, k = call->k, slab = call->packed[0] ? call->slab : c;
     for (int64_t i = 0; i < k; i++) {
         double hop = 0;
-        for (int64_t first = 0; first < c; first += CHUNK) {
-            const int64_t width = c - first < CHUNK ? c - first : CHUNK;
-            double sum[CHUNK] = {0};
+        for (int64_t ch = 0; ch < c; ch++) {
+            const int64_t first = ch / slab * slab, width = c - first < slab ? c - first : slab;
+            const float *partial = call->partial + k * first + i * width + (ch - first);
+            double sum = 0;
             for (int64_t group = 0; group < call->blocks.count; group++)
-                for (int64_t ch = 0; ch < width; ch++)
-                    sum[ch] += (double)call->partial[(group * k + i) * c + first + ch];
-            for (int64_t ch = 0; ch < width; ch++) hop += sum[ch];
-            for (int64_t ch = 0; ch < width && depthwise; ch++)
-                grad_weight[i * c + first + ch] = (float)sum[ch];
+                sum += (double)partial[group * k * c];
+            hop += sum;
+            if (depthwise) grad_weight[i * c + ch] = (float)sum;
         }
         if (!depthwise) grad_weight[i] = (float)hop;
     }
@@ -370,22 +411,34 @@ static conv_call call_of(const pgcn_visits *visits, int64_t channels) {
                        .blocks = pgcn_i_groups_of(shared->n, PGCN_GROUPS)};
 }
 
-/* What a call needs besides the caller's arrays: `powers` arrays of [n, c], and for ds its sums. */
-static pgcn_status take_scratch(conv_call *call, int powers, bool with_sums, bool with_tile) {
+/* A part of the scratch memory; counted in the first round, without memory, and given in the second. */
+static float *take(float *scratch, int64_t *used, int64_t count) {
+    float *part = scratch && count > 0 ? scratch + *used : NULL;
+    *used += count;
+    return part;
+}
+
+/* What a call needs besides the caller's arrays; with `sums` for ds. */
+static pgcn_status take_scratch(conv_call *call, bool sums) {
     pgcn_i_operator *shared = call->visits->shared;
-    const int64_t kernel = call->k * call->c, matrix = call->n * call->c;
-    const int64_t sums = with_sums ? call->blocks.count * kernel : 0;
-    const int64_t tiles = with_tile ? pgcn_i_pool_threads(shared->pool) * TILE * call->c : 0;
-    void *scratch;
-    PGCN_TRY(pgcn_i_operator_scratch(shared, powers * matrix + sums + kernel + tiles, sizeof(float),
-                                     &scratch));
-    float *place = scratch;
-    if (powers > 0) call->power[0] = place;
-    if (powers > 1) call->power[1] = place + matrix;
-    if (powers > 2) call->to = place + 2 * matrix;
-    call->partial = place + powers * matrix;
-    call->spread = call->partial + sums;
-    call->tile = with_tile ? call->spread + kernel : NULL;
+    const bool sampled = call->visits->lists || (call->k == 1 && !sums);
+    const bool packed = sampled && call->slab < call->c;
+    const int64_t matrix = call->n * call->c, kernel = call->k * call->c;
+    const int64_t tile = pgcn_i_pool_threads(shared->pool) * TILE * call->slab;
+    const bool no_dx = sums && !call->to;
+    void *scratch = NULL;
+    for (int round = 0; round < 2; round++) {
+        int64_t used = 0;
+        call->power[0] = take(scratch, &used, sampled ? 0 : matrix);
+        call->power[1] = take(scratch, &used, sampled || !sums ? 0 : matrix);
+        if (!sampled && no_dx) call->to = take(scratch, &used, matrix);
+        call->packed[0] = take(scratch, &used, packed ? matrix : 0);
+        call->packed[1] = take(scratch, &used, packed && sums ? matrix : 0);
+        call->partial = take(scratch, &used, sums ? call->blocks.count * kernel : 0);
+        call->kernel = take(scratch, &used, kernel);
+        call->tile = take(scratch, &used, packed || (sampled && no_dx) ? tile : 0);
+        if (round == 0) PGCN_TRY(pgcn_i_operator_scratch(shared, used, sizeof(float), &scratch));
+    }
     return PGCN_OK;
 }
 
@@ -399,7 +452,7 @@ pgcn_status pgcn_pathconv_forward(const pgcn_visits *visits, int64_t channels, b
     call.from = x;
     call.to = out;
     pthread_mutex_lock(&visits->shared->lock);
-    pgcn_status status = take_scratch(&call, visits->lists ? 0 : 1, false, false);
+    pgcn_status status = take_scratch(&call, false);
     if (status == PGCN_OK) {
         take_weight(&call, depthwise, weight);
         gather(&call);
@@ -410,6 +463,7 @@ pgcn_status pgcn_pathconv_forward(const pgcn_visits *visits, int64_t channels, b
 
 /* Both gradients, or that of the weight alone. */
 static void both_gradients(conv_call *call) {
+    if (call->packed[0]) run(call, call->blocks.count, pack_task);
     if (call->visits->lists) run(call, call->blocks.count * slabs_of(call), gradient_task);
     for (call->pass = 0; !call->visits->lists && call->pass < call->k; call->pass++)
         run(call, call->blocks.count, power_gradient_task);
@@ -427,9 +481,8 @@ pgcn_status pgcn_pathconv_backward(const pgcn_visits *visits, int64_t channels, 
     call.from = grad_out;
     call.x = x;
     call.to = grad_x;
-    const int powers = visits->lists ? 0 : !grad_weight ? 1 : grad_x ? 2 : 3;
     pthread_mutex_lock(&visits->shared->lock);
-    pgcn_status status = take_scratch(&call, powers, grad_weight != NULL, visits->lists && !grad_x);
+    pgcn_status status = take_scratch(&call, grad_weight != NULL);
     if (status == PGCN_OK) {
         take_weight(&call, depthwise, weight);
         if (grad_weight) {
