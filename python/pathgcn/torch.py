@@ -1,8 +1,8 @@
 """Path convolutions as a layer of PyTorch, on the CPU.
 
 `PathConv` is the spatial operator of pathGCN (ICML 2022): a node becomes the weighted sum of what random walks from it
-visit, hop by hop, with learnt weights. Values and gradients are computed by the kernels of the library, on the memory of
-the tensors; nothing is compiled against PyTorch.
+visit, hop by hop, with learnt weights. Values and gradients are computed by the kernels of the library, on the memory
+of the tensors; nothing is compiled against PyTorch.
 
 Examples
 --------
@@ -139,7 +139,7 @@ class Graph:
 
 def _check_edges(edge_index: torch.Tensor, num_nodes: int, edge_weight: torch.Tensor | None) -> None:
     if not isinstance(edge_index, torch.Tensor):
-        raise TypeError(f"edge_index is a {type(edge_index).__name__}, expected a tensor [2, edges] or a prepared Graph")
+        raise TypeError(f"edge_index is a {type(edge_index).__name__}, expected a tensor [2, edges] or a Graph")
     if edge_index.dim() != 2 or edge_index.shape[0] != 2:
         raise ValueError(f"edge_index has the shape {list(edge_index.shape)}, expected [2, edges]")
     if edge_index.dtype not in (torch.int32, torch.int64):
@@ -320,11 +320,11 @@ class PathConv(torch.nn.Module):
     :math:`S_0` is the identity. The kernel s is learnt. Channels do not mix: follow it with a linear layer.
 
     In training every forward pass draws new paths. Which ones is a function of `seed` and of a counter in the
-    ``state_dict``, so that a training that is resumed goes on with the same paths, and that the result has the same bits
-    for any number of threads. Layers with the same seed walk the same paths, as long as they have been called equally
-    often; give them different seeds for paths of their own. In evaluation, :math:`S_i` is its mean over all draws, a
-    power of the transition matrix, and nothing is random. Walks of node2vec have no such form: there evaluation uses one
-    fixed draw.
+    ``state_dict``, so that a training that is resumed goes on with the same paths. Results have the same bits for any
+    number of threads. Layers with the same seed walk the same paths, as long as they have been called equally often;
+    give them different seeds for paths of their own. In evaluation, :math:`S_i` is its mean over all draws, a power of
+    the transition matrix, and nothing is random. Walks of node2vec have no such form: there evaluation uses one fixed
+    draw.
 
     Parameters
     ----------
@@ -433,7 +433,8 @@ class PathConv(torch.nn.Module):
             self.weight.copy_(profile.to(self.weight).view(-1, *[1] * (self.weight.dim() - 1)).expand_as(self.weight))
 
     def extra_repr(self) -> str:
-        words = [f"{self.channels}, length={self.length}, paths={self.paths}, kernel={self.kernel!r}, walk={self.walk!r}"]
+        words = [f"{self.channels}, length={self.length}, paths={self.paths}"]
+        words.append(f"kernel={self.kernel!r}, walk={self.walk!r}")
         if self.walk == "node2vec":
             words.append(f"return_p={self.return_p:g}, inout_q={self.inout_q:g}")
         if self.may_stay:

@@ -152,8 +152,8 @@ static int take_arrays(const visits_object *self, long long channels, PyObject *
         PyErr_Format(PyExc_ValueError, "channels is %lld, expected at least 1", channels);
         return -1;
     }
-    int bytes = item_bytes(object[0]), weight_bytes = item_bytes(object[1]);
-    if (bytes < 0 || weight_bytes < 0) return -1;
+    const int bytes = item_bytes(object[0]);
+    if (bytes < 0) return -1;
     out->is_double = bytes == sizeof(double);
     Py_buffer weight;
     const char kind = out->is_double ? 'd' : 'f';

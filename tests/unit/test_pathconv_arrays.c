@@ -230,6 +230,17 @@ static void test_pathconv_double_gradients_are_slopes(void **state) {
 
 /* ---- float against double ------------------------------------------------------------------------ */
 
+/* The error of ds, sums of many products whose signs differ: relative to the largest one, or to what such a
+ * sum comes to where it happens to be near 0. */
+static double sum_error(const arrays *a) {
+    double largest = 0.1 * sqrt((double)a->rows / (double)a->kernel), error = 0;
+    for (int64_t e = 0; e < a->kernel; e++) {
+        largest = fmax(largest, fabs(a->ds2[e]));
+        error = fmax(error, fabs((double)a->ds[e] - a->ds2[e]));
+    }
+    return error / largest;
+}
+
 /* The second time scratch memory is not zero any more. */
 static void test_pathconv_float_equals_double_for_any_channels(void **state) {
     (void)state;
@@ -244,7 +255,7 @@ static void test_pathconv_float_equals_double_for_any_channels(void **state) {
         for (int twice = 0; twice < 2; twice++) run_float(visits, c, depthwise, &a);
         run_double(visits, c, depthwise, &a);
         double out = ref_error(a.out, a.out2, a.rows), dx = ref_error(a.dx, a.dx2, a.rows);
-        double ds = ref_error(a.ds, a.ds2, a.kernel);
+        double ds = sum_error(&a);
         if (!(out < 1e-5 && dx < 1e-5 && ds < 1e-5))
             fail_msg("%s, %d channels: errors are %g, %g, %g", which->name, (int)c, out, dx, ds);
         arrays_free(&a);
@@ -268,7 +279,7 @@ static void test_pathconv_float_equals_double_for_far_rows(void **state) {
         run_double(visits, C, true, &a);
         assert_true(ref_error(a.out, a.out2, a.rows) < 1e-5);
         assert_true(ref_error(a.dx, a.dx2, a.rows) < 1e-5);
-        assert_true(ref_error(a.ds, a.ds2, a.kernel) < 1e-5);
+        assert_true(sum_error(&a) < 1e-5);
         arrays_free(&a);
         pgcn_visits_free(visits);
         pgcn_graph_free(graph);
