@@ -4,7 +4,7 @@ BUILD := build
 RUNS ?= 1000000
 JOBS := $(shell nproc 2>/dev/null || echo 2)
 DEMO := $(BUILD)/pathgcn train sbm --out $(BUILD)/demo --overwrite --seeds 3
-SOURCES = $(shell find include src tests examples -name '*.[ch]')
+SOURCES = $(shell find include src python tests examples -name '*.[ch]')
 
 MAKEFLAGS += --no-print-directory
 

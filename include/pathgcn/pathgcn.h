@@ -1169,18 +1169,19 @@ typedef struct pgcn_judgement {
     int classes;
     double log_loss; /* mean over the items of -log of the probability of the true class; of several
                         labels summed over them */
-    double brier;    /* mean over the items of the sum of (probability - truth)^2 over the classes; of
+    double brier; /* mean over the items of the sum of (probability - truth)^2 over the classes; of
                         several labels the mean over them */
     double calibration_error; /* mean distance of confidence and accuracy over the bins, weighted by
                                  their items, in percent */
-    double micro_f1;  /* in percent; of one class per item it is the accuracy */
-    double graph_f1;  /* mean over the graphs of the micro-averaged F1 of their nodes; NaN unless nodes
+    double micro_f1;          /* in percent; of one class per item it is the accuracy */
+    double
+        graph_f1; /* mean over the graphs of the micro-averaged F1 of their nodes; NaN unless nodes
                          of a set of graphs have labels */
-    int64_t graphs;   /* with an item in the part */
-    const pgcn_class_score *of_class;  /* [classes] */
-    const int64_t *confusion;          /* [classes, classes] true class, predicted class; NULL of
+    int64_t graphs;                   /* with an item in the part */
+    const pgcn_class_score *of_class; /* [classes] */
+    const int64_t *confusion;         /* [classes, classes] true class, predicted class; NULL of
                                           several labels */
-    const pgcn_calibration_bin *bin;   /* [PGCN_CALIBRATION_BINS] */
+    const pgcn_calibration_bin *bin;  /* [PGCN_CALIBRATION_BINS] */
 } pgcn_judgement;
 
 /* pgcn_model_evaluate() and the verdict on every part, of one inference.

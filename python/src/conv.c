@@ -6,7 +6,8 @@
 #include <string.h>
 
 typedef struct visits_object {
-    PyObject_HEAD PyObject *graph; /* its capsule, which lives as long as the visits */
+    PyObject_HEAD
+    PyObject *graph; /* its capsule, which lives as long as the visits */
     pgcn_visits *visits;
     pgcn_paths_opts opts;
     int64_t n;
@@ -44,9 +45,10 @@ static PyObject *make_visits(PyTypeObject *type, PyObject *graph, const pgcn_pat
     visits_object *self = new_object(type, graph, opts);
     if (!self) return NULL;
     pgcn_status status;
-    Py_BEGIN_ALLOW_THREADS status =
-        pgcn_visits_new(core_graph_of(graph), opts, scaling, form, &self->visits);
-    Py_END_ALLOW_THREADS if (status == PGCN_OK) return (PyObject *)self;
+    Py_BEGIN_ALLOW_THREADS
+    status = pgcn_visits_new(core_graph_of(graph), opts, scaling, form, &self->visits);
+    Py_END_ALLOW_THREADS
+    if (status == PGCN_OK) return (PyObject *)self;
     Py_DECREF(self);
     return core_raise(status);
 }
@@ -80,8 +82,10 @@ static PyObject *visits_beside(PyObject *object, PyObject *none) {
     visits_object *other = new_object(Py_TYPE(object), self->graph, &self->opts);
     if (!other) return NULL;
     pgcn_status status;
-    Py_BEGIN_ALLOW_THREADS status = pgcn_visits_new_beside(self->visits, &other->visits);
-    Py_END_ALLOW_THREADS if (status == PGCN_OK) return (PyObject *)other;
+    Py_BEGIN_ALLOW_THREADS
+    status = pgcn_visits_new_beside(self->visits, &other->visits);
+    Py_END_ALLOW_THREADS
+    if (status == PGCN_OK) return (PyObject *)other;
     Py_DECREF(other);
     return core_raise(status);
 }
@@ -93,8 +97,10 @@ static PyObject *visits_sample(PyObject *object, PyObject *arguments) {
     unsigned long long seed, draw;
     if (!PyArg_ParseTuple(arguments, "KK", &seed, &draw)) return NULL;
     pgcn_status status;
-    Py_BEGIN_ALLOW_THREADS status = pgcn_visits_sample(self->visits, seed, draw);
-    Py_END_ALLOW_THREADS if (status != PGCN_OK) return core_raise(status);
+    Py_BEGIN_ALLOW_THREADS
+    status = pgcn_visits_sample(self->visits, seed, draw);
+    Py_END_ALLOW_THREADS
+    if (status != PGCN_OK) return core_raise(status);
     Py_RETURN_NONE;
 }
 
@@ -110,9 +116,10 @@ static PyObject *visits_paths(PyObject *object, PyObject *arguments) {
     opts.seed = seed;
     opts.draw = draw;
     pgcn_status status;
-    Py_BEGIN_ALLOW_THREADS status =
-        pgcn_paths_sample(core_graph_of(self->graph), &opts, NULL, 0, out.buf);
-    Py_END_ALLOW_THREADS PyBuffer_Release(&out);
+    Py_BEGIN_ALLOW_THREADS
+    status = pgcn_paths_sample(core_graph_of(self->graph), &opts, NULL, 0, out.buf);
+    Py_END_ALLOW_THREADS
+    PyBuffer_Release(&out);
     if (status != PGCN_OK) return core_raise(status);
     Py_RETURN_NONE;
 }
@@ -186,10 +193,13 @@ static PyObject *visits_forward(PyObject *object, PyObject *arguments) {
         return NULL;
     void **d = a.data;
     pgcn_status status;
-    Py_BEGIN_ALLOW_THREADS if (a.is_double) status =
-        pgcn_pathconv_forward_double(self->visits, c, a.depthwise, d[0], d[1], d[2]);
-    else status = pgcn_pathconv_forward(self->visits, c, a.depthwise, d[0], d[1], d[2]);
-    Py_END_ALLOW_THREADS release_arrays(&a);
+    Py_BEGIN_ALLOW_THREADS
+    if (a.is_double)
+        status = pgcn_pathconv_forward_double(self->visits, c, a.depthwise, d[0], d[1], d[2]);
+    else
+        status = pgcn_pathconv_forward(self->visits, c, a.depthwise, d[0], d[1], d[2]);
+    Py_END_ALLOW_THREADS
+    release_arrays(&a);
     if (status != PGCN_OK) return core_raise(status);
     Py_RETURN_NONE;
 }
@@ -211,11 +221,14 @@ static PyObject *visits_backward(PyObject *object, PyObject *arguments) {
         return NULL;
     void **d = a.data;
     pgcn_status status;
-    Py_BEGIN_ALLOW_THREADS if (a.is_double) status =
-        pgcn_pathconv_backward_double(self->visits, c, a.depthwise, d[0], d[1], d[2], d[3], d[4]);
-    else status =
-        pgcn_pathconv_backward(self->visits, c, a.depthwise, d[0], d[1], d[2], d[3], d[4]);
-    Py_END_ALLOW_THREADS release_arrays(&a);
+    Py_BEGIN_ALLOW_THREADS
+    if (a.is_double)
+        status = pgcn_pathconv_backward_double(self->visits, c, a.depthwise, d[0], d[1], d[2], d[3],
+                                               d[4]);
+    else
+        status = pgcn_pathconv_backward(self->visits, c, a.depthwise, d[0], d[1], d[2], d[3], d[4]);
+    Py_END_ALLOW_THREADS
+    release_arrays(&a);
     if (status != PGCN_OK) return core_raise(status);
     Py_RETURN_NONE;
 }

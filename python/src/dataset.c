@@ -294,9 +294,8 @@ static PyObject *describe(PyObject *object, PyObject *unused) {
     const struct {
         const char *key;
         bool value;
-    } flags[] = {{"sparse_features", d.sparse_features},
-                 {"directed", d.directed},
-                 {"weighted", d.weighted}};
+    } flags[] = {
+        {"sparse_features", d.sparse_features}, {"directed", d.directed}, {"weighted", d.weighted}};
     int status = dict ? 0 : -1;
     for (size_t i = 0; status == 0 && i < sizeof texts / sizeof *texts; i++)
         status = put(dict, texts[i].key, core_text(texts[i].value));
@@ -342,8 +341,7 @@ static PyObject *features(PyObject *object, PyObject *unused) {
     (void)unused;
     pgcn_features x = pgcn_dataset_features(((dataset_object *)object)->data);
     int64_t rows = x.rows + 1;
-    if (x.dense)
-        return core_array(object, x.dense, CORE_FLOAT, 2, (int64_t[]){x.rows, x.columns});
+    if (x.dense) return core_array(object, x.dense, CORE_FLOAT, 2, (int64_t[]){x.rows, x.columns});
     return Py_BuildValue("(NNN)", core_array(object, x.offset, CORE_INT64, 1, &rows),
                          core_array(object, x.column, CORE_INT32, 1, &x.nonzeros),
                          core_array(object, x.value, CORE_FLOAT, 1, &x.nonzeros));

@@ -77,14 +77,13 @@ static PyObject *save(PyObject *object, PyObject *argument) {
 static PyObject *describe(PyObject *object, PyObject *unused) {
     (void)unused;
     const pgcn_model *m = model_of(object);
-    return Py_BuildValue("{s:N,s:s,s:s,s:s,s:s,s:s,s:L,s:i,s:L,s:L}", "dataset",
-                         core_text(pgcn_model_dataset(m)), "fingerprint", pgcn_model_fingerprint(m),
-                         "split", pgcn_model_split(m), "split_hash", pgcn_model_split_hash(m),
-                         "task", pgcn_task_name(pgcn_model_task(m)), "network",
-                         pgcn_network_name(pgcn_model_config(m)->model), "epoch",
-                         (long long)pgcn_model_epoch(m), "classes", pgcn_model_classes(m),
-                         "features", (long long)pgcn_model_features(m), "parameters",
-                         (long long)pgcn_model_parameters(m));
+    return Py_BuildValue(
+        "{s:N,s:s,s:s,s:s,s:s,s:s,s:L,s:i,s:L,s:L}", "dataset", core_text(pgcn_model_dataset(m)),
+        "fingerprint", pgcn_model_fingerprint(m), "split", pgcn_model_split(m), "split_hash",
+        pgcn_model_split_hash(m), "task", pgcn_task_name(pgcn_model_task(m)), "network",
+        pgcn_network_name(pgcn_model_config(m)->model), "epoch", (long long)pgcn_model_epoch(m),
+        "classes", pgcn_model_classes(m), "features", (long long)pgcn_model_features(m),
+        "parameters", (long long)pgcn_model_parameters(m));
 }
 
 static PyObject *settings(PyObject *object, PyObject *unused) {
@@ -118,10 +117,10 @@ static PyObject *tensors(PyObject *object, PyObject *unused) {
     PyObject *list = PyList_New(0);
     pgcn_tensor tensor;
     for (int i = 0; list && pgcn_model_tensor(model_of(object), i, &tensor); i++) {
-        PyObject *entry = Py_BuildValue(
-            "(sNN)", tensor.name,
-            core_array(object, tensor.value, CORE_FLOAT, tensor.rank, tensor.shape),
-            PyBool_FromLong(tensor.trained));
+        PyObject *entry =
+            Py_BuildValue("(sNN)", tensor.name,
+                          core_array(object, tensor.value, CORE_FLOAT, tensor.rank, tensor.shape),
+                          PyBool_FromLong(tensor.trained));
         if (!entry || PyList_Append(list, entry) < 0) Py_CLEAR(list);
         Py_XDECREF(entry);
     }

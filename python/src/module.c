@@ -15,8 +15,10 @@ static const struct {
     const char *name, *about;
     PyObject **builtin;
 } kinds[] = {
-    {PGCN_ERR_ARGUMENT, "pathgcn.ArgumentError", "A setting or argument is wrong.", &PyExc_ValueError},
-    {PGCN_ERR_MEMORY, "pathgcn.OutOfMemoryError", "There is not enough memory.", &PyExc_MemoryError},
+    {PGCN_ERR_ARGUMENT, "pathgcn.ArgumentError", "A setting or argument is wrong.",
+     &PyExc_ValueError},
+    {PGCN_ERR_MEMORY, "pathgcn.OutOfMemoryError", "There is not enough memory.",
+     &PyExc_MemoryError},
     {PGCN_ERR_IO, "pathgcn.FileError", "A file cannot be opened, read or written.", &PyExc_OSError},
     {PGCN_ERR_FORMAT, "pathgcn.FormatError", "A file or array holds something it must not hold.",
      &PyExc_ValueError},
@@ -76,8 +78,8 @@ static bool is_of_kind(const Py_buffer *view, char kind) {
     const char *format = view->format ? view->format : "B";
     if (*format == '@' || *format == '=') format++;
     if (strlen(format) != 1 || view->itemsize != kind_bytes(kind)) return false;
-    const char *letters = kind == CORE_BYTE    ? "Bb?"
-                          : kind == CORE_FLOAT ? "f"
+    const char *letters = kind == CORE_BYTE     ? "Bb?"
+                          : kind == CORE_FLOAT  ? "f"
                           : kind == CORE_DOUBLE ? "d"
                                                 : "ilq";
     return strchr(letters, *format) != NULL;

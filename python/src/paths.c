@@ -51,9 +51,9 @@ static PyObject *make_graph(PyObject *arguments, bool compressed) {
     pgcn_graph_opts opts = pgcn_graph_opts_default();
     opts.directed = directed;
     opts.keep_self_loops = keep_self_loops;
-    bool fine =
-        core_buffer(first, compressed ? "indptr" : "the sources of the edges",
-                    compressed ? CORE_INT64 : CORE_INT32, compressed ? n + 1 : -1, false, &view[0]) == 0;
+    bool fine = core_buffer(first, compressed ? "indptr" : "the sources of the edges",
+                            compressed ? CORE_INT64 : CORE_INT32, compressed ? n + 1 : -1, false,
+                            &view[0]) == 0;
     int64_t entries = !fine ? 0 : compressed ? ((const int64_t *)view[0].buf)[n] : view[0].len / 4;
     fine = fine && core_buffer(second, compressed ? "indices" : "the targets of the edges",
                                CORE_INT32, entries < 0 ? 0 : entries, false, &view[1]) == 0;
@@ -114,7 +114,8 @@ static PyObject *sample(PyObject *module, PyObject *arguments) {
     opts.draw = draw;
     int64_t count = pgcn_graph_nodes(graph);
     Py_buffer start_view = {.obj = NULL}, out_view = {.obj = NULL};
-    if (starts == Py_None || core_buffer(starts, "starts", CORE_INT32, -1, false, &start_view) == 0) {
+    if (starts == Py_None ||
+        core_buffer(starts, "starts", CORE_INT32, -1, false, &start_view) == 0) {
         if (start_view.obj) count = start_view.len / 4;
         if (core_buffer(out, "out", CORE_INT32, count * opts.paths * opts.length, true,
                         &out_view) == 0) {

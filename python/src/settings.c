@@ -99,11 +99,12 @@ static PyMethodDef methods[] = {
     {"adopt", adopt, METH_NOARGS, "Makes the settings a starting point, as those of a recipe."},
     {"recipe_mark", recipe_mark, METH_NOARGS, "The recipe that the settings come from, or ''."},
     {NULL, NULL, 0, NULL}};
-static PyType_Slot slots[] = {{Py_tp_new, (void *)config_new},
-                              {Py_tp_dealloc, (void *)config_dealloc},
-                              {Py_tp_methods, methods},
-                              {Py_tp_doc, (void *)"Everything that defines a model and its training."},
-                              {0, NULL}};
+static PyType_Slot slots[] = {
+    {Py_tp_new, (void *)config_new},
+    {Py_tp_dealloc, (void *)config_dealloc},
+    {Py_tp_methods, methods},
+    {Py_tp_doc, (void *)"Everything that defines a model and its training."},
+    {0, NULL}};
 static PyType_Spec spec = {.name = "pathgcn._core.Config",
                            .basicsize = sizeof(config_object),
                            .flags = Py_TPFLAGS_DEFAULT,
@@ -116,9 +117,9 @@ static PyObject *fields(PyObject *module, PyObject *unused) {
     PyObject *list = PyList_New(0);
     pgcn_field field;
     for (int i = 0; list && pgcn_config_field(i, &field); i++) {
-        PyObject *entry =
-            Py_BuildValue("{s:s,s:s,s:s,s:s,s:N}", "key", field.key, "accepts", field.accepts, "help",
-                          field.help, "group", field.group, "own", PyBool_FromLong(field.own));
+        PyObject *entry = Py_BuildValue("{s:s,s:s,s:s,s:s,s:N}", "key", field.key, "accepts",
+                                        field.accepts, "help", field.help, "group", field.group,
+                                        "own", PyBool_FromLong(field.own));
         if (!entry || PyList_Append(list, entry) < 0) Py_CLEAR(list);
         Py_XDECREF(entry);
     }

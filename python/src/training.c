@@ -112,8 +112,8 @@ static PyObject *with_path(PyObject *object, PyObject *argument, bool save) {
     trainer_object *self = (trainer_object *)object;
     const char *path = PyUnicode_AsUTF8AndSize(argument, NULL);
     if (!path || core_call_begin(&self->call, "trainer") < 0) return NULL;
-    pgcn_status status = save ? pgcn_trainer_save(self->trainer, path)
-                              : pgcn_trainer_resume(self->trainer, path);
+    pgcn_status status =
+        save ? pgcn_trainer_save(self->trainer, path) : pgcn_trainer_resume(self->trainer, path);
     core_call_end(&self->call);
     if (status != PGCN_OK) return core_raise(status);
     Py_RETURN_NONE;

@@ -344,7 +344,7 @@ def test_start_of_the_kernel():
     assert abs(float(s.sum()) - 1) < 1e-6 and abs(float((s * torch.arange(5)).sum()) - 1) < 1e-5
     assert close(s[1:] / s[:-1], (s[1] / s[0]).expand(4))
     torch.manual_seed(0)
-    assert 0.5 < float(PathConv(1000, start="random").weight.var() * 5) < 2
+    assert 0.5 < float(PathConv(1000, start="random").weight.detach().var() * 5) < 2
 
 
 def test_repr_names_the_settings():

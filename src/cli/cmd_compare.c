@@ -43,8 +43,8 @@ const cli_command cli_compare = {
 /* The result of one training. */
 typedef struct record {
     json_int_t seed;
-    char split[65];                  /* SHA-256 of its masks */
-    double value;                    /* in percent */
+    char split[65];                 /* SHA-256 of its masks */
+    double value;                   /* in percent */
     double train_items, test_items; /* NaN: the run is older than these figures */
 } record;
 
@@ -63,8 +63,8 @@ typedef struct request {
 } request;
 
 static pgcn_status lacks(const char *path, const char *what) {
-    return cli_fail(&cli_compare, PGCN_ERR_FORMAT, "'%s' has no %s; is it a result of pathgcn train?",
-                    path, what);
+    return cli_fail(&cli_compare, PGCN_ERR_FORMAT,
+                    "'%s' has no %s; is it a result of pathgcn train?", path, what);
 }
 
 static pgcn_status read_record(const request *r, const char *path, const json_t *result,
@@ -77,7 +77,8 @@ static pgcn_status read_record(const request *r, const char *path, const json_t 
     if (!split || !task) return lacks(path, "split_sha256 or task");
     if (!json_is_number(value)) return lacks(path, r->key);
     record *list = realloc(out->record, ((size_t)out->count + 1) * sizeof *list);
-    if (!list) return cli_fail(&cli_compare, PGCN_ERR_MEMORY, "out of memory for %d results", out->count);
+    if (!list)
+        return cli_fail(&cli_compare, PGCN_ERR_MEMORY, "out of memory for %d results", out->count);
     out->record = list;
     record *last = &list[out->count++];
     *last = (record){.seed = json_integer_value(json_object_get(result, "seed")),
@@ -86,7 +87,8 @@ static pgcn_status read_record(const request *r, const char *path, const json_t 
                      .test_items = NAN};
     snprintf(last->split, sizeof last->split, "%s", split);
     snprintf(out->task, sizeof out->task, "%s", task);
-    const json_t *train = json_object_get(items, "train"), *scored = json_object_get(items, r->part);
+    const json_t *train = json_object_get(items, "train"),
+                 *scored = json_object_get(items, r->part);
     if (json_is_integer(train)) last->train_items = (double)json_integer_value(train);
     if (json_is_integer(scored)) last->test_items = (double)json_integer_value(scored);
     return PGCN_OK;
@@ -99,7 +101,8 @@ static pgcn_status read_result(const request *r, const char *directory, run_resu
     json_error_t error;
     *found = false;
     if ((size_t)snprintf(path, sizeof path, "%s/result.json", directory) >= sizeof path)
-        return cli_fail(&cli_compare, PGCN_ERR_ARGUMENT, "the path '%.64s...' is too long", directory);
+        return cli_fail(&cli_compare, PGCN_ERR_ARGUMENT, "the path '%.64s...' is too long",
+                        directory);
     cli_run_file(path, place);
     FILE *file = fopen(place, "rb");
     if (!file) return PGCN_OK;
@@ -145,9 +148,10 @@ static pgcn_status read_run(const request *r, const char *directory, run_results
     if (stream) closedir(stream);
     CLI_TRY(status);
     if (out->count == 0)
-        return cli_fail(&cli_compare, PGCN_ERR_IO,
-                        "'%s' holds no finished run: there is no result.json, and no folder seed-S has one",
-                        directory);
+        return cli_fail(
+            &cli_compare, PGCN_ERR_IO,
+            "'%s' holds no finished run: there is no result.json, and no folder seed-S has one",
+            directory);
     summarise(out);
     return PGCN_OK;
 }
@@ -182,7 +186,8 @@ static const record *partner(const run_results *run, const record *of, pairing h
 }
 
 /* Differences of pairs, other - first; returns how many there are. */
-static int list_pairs(const run_results *first, const run_results *other, pairing how, double *out) {
+static int list_pairs(const run_results *first, const run_results *other, pairing how,
+                      double *out) {
     int pairs = 0;
     for (int i = 0; i < other->count; i++) {
         const record *mate = partner(first, &other->record[i], how);
@@ -328,8 +333,9 @@ static void print_difference(const run_results *first, const run_results *other,
            : d->mean > 0       ? "better"
                                : "worse");
     if (!d->correctable)
-        printf("The result files are of an older pathgcn and do not tell how far the splits overlap: p is too "
-               "small.\n");
+        printf(
+            "The result files are of an older pathgcn and do not tell how far the splits overlap: p is too "
+            "small.\n");
 }
 
 static pgcn_status compare_all(const request *r, const run_results *runs, int count) {
@@ -360,7 +366,8 @@ static pgcn_status check_request(request *r) {
     pgcn_measure measure;
     char name[32];
     if (!pgcn_part_parse(r->part, &part) || part == PGCN_PART_TRAIN || part == PGCN_PART_ALL)
-        return cli_fail(&cli_compare, PGCN_ERR_ARGUMENT, "--part is '%s', expected val or test", r->part);
+        return cli_fail(&cli_compare, PGCN_ERR_ARGUMENT, "--part is '%s', expected val or test",
+                        r->part);
     if (!pgcn_measure_parse(r->measure, &measure))
         return cli_fail(&cli_compare, PGCN_ERR_ARGUMENT,
                         "--measure is '%s', expected accuracy, balanced-accuracy, macro-f1, auc or "

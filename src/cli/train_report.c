@@ -72,11 +72,10 @@ json_t *cli_train_outcome_to_json(const train_outcome *o) {
         "recipe", recipe_id(&o->recipe), "task", pgcn_task_name(o->task), "metric",
         cli_metric(o->task), "seed", json_integer((json_int_t)o->seed), "split", o->split,
         "split_sha256", o->split_hash, "items", "train", (json_int_t)o->items[0], "val",
-        (json_int_t)o->items[1], "test", (json_int_t)o->items[2],
-        "epochs", (json_int_t)o->epochs, "best_epoch", (json_int_t)o->best_epoch, "val_accuracy",
-        cli_json_real(o->val_accuracy), "test_accuracy", cli_json_real(o->test_accuracy),
-        "best_epoch_test_accuracy", cli_json_real(o->best_test_accuracy), "step_ms_median",
-        o->step_ms, "seconds", o->seconds);
+        (json_int_t)o->items[1], "test", (json_int_t)o->items[2], "epochs", (json_int_t)o->epochs,
+        "best_epoch", (json_int_t)o->best_epoch, "val_accuracy", cli_json_real(o->val_accuracy),
+        "test_accuracy", cli_json_real(o->test_accuracy), "best_epoch_test_accuracy",
+        cli_json_real(o->best_test_accuracy), "step_ms_median", o->step_ms, "seconds", o->seconds);
     cli_put_scores(object, "val", &o->val);
     cli_put_scores(object, "test", &o->test);
     return object;

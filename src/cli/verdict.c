@@ -42,7 +42,8 @@ static int width_of(const char *text) {
 
 static void print_padded(const char *text, int width, bool right) {
     int blanks = width - width_of(text);
-    printf("%*s%s%*s", right && blanks > 0 ? blanks : 0, "", text, !right && blanks > 0 ? blanks : 0, "");
+    printf("%*s%s%*s", right && blanks > 0 ? blanks : 0, "", text,
+           !right && blanks > 0 ? blanks : 0, "");
 }
 
 static int widest_label(const pgcn_model *model, int classes) {
@@ -179,9 +180,10 @@ static void print_trap(const pgcn_model *model, const pgcn_judgement *j, const c
     if (!j->confusion || predicted != 1 || classes_there < 2) return;
     char label[NAME_BYTES];
     class_label(model, only, label);
-    printf("\nThe model says class %s of all %lld %s: it has learnt nothing that tells them apart, and its "
-           "accuracy is the share of that class. Train with --class-weights balanced --select macro-f1.\n",
-           label, (long long)j->items, items);
+    printf(
+        "\nThe model says class %s of all %lld %s: it has learnt nothing that tells them apart, and its "
+        "accuracy is the share of that class. Train with --class-weights balanced --select macro-f1.\n",
+        label, (long long)j->items, items);
 }
 
 void cli_verdict_print(const pgcn_model *model, const pgcn_judgement *j, pgcn_part part) {
@@ -194,8 +196,8 @@ void cli_verdict_print(const pgcn_model *model, const pgcn_judgement *j, pgcn_pa
     printf("\nlog loss %.4f, Brier score %.4f, calibration error %.2f %%", j->log_loss, j->brier,
            j->calibration_error);
     if (!isnan(j->graph_f1))
-        printf("\nmicro-F1 %.2f of all nodes together, %.2f as the mean of %lld graphs", j->micro_f1,
-               j->graph_f1, (long long)j->graphs);
+        printf("\nmicro-F1 %.2f of all nodes together, %.2f as the mean of %lld graphs",
+               j->micro_f1, j->graph_f1, (long long)j->graphs);
     printf("\n");
     print_trap(model, j, items);
 }
@@ -228,19 +230,18 @@ static json_t *confusion_to_json(const pgcn_judgement *j) {
 static json_t *bins_to_json(const pgcn_judgement *j) {
     json_t *bins = json_array();
     for (int b = 0; b < PGCN_CALIBRATION_BINS; b++)
-        json_array_append_new(
-            bins, json_pack("{s:f, s:I, s:o, s:o}", "from", 100.0 * b / PGCN_CALIBRATION_BINS,
-                            "predictions", (json_int_t)j->bin[b].items, "confidence",
-                            cli_json_real(j->bin[b].confidence), "accuracy",
-                            cli_json_real(j->bin[b].accuracy)));
+        json_array_append_new(bins, json_pack("{s:f, s:I, s:o, s:o}", "from",
+                                              100.0 * b / PGCN_CALIBRATION_BINS, "predictions",
+                                              (json_int_t)j->bin[b].items, "confidence",
+                                              cli_json_real(j->bin[b].confidence), "accuracy",
+                                              cli_json_real(j->bin[b].accuracy)));
     return bins;
 }
 
 json_t *cli_verdict_to_json(const pgcn_model *model, const pgcn_judgement *j) {
     if (j->items == 0) return json_null();
     json_t *classes = json_array();
-    for (int c = 0; c < j->classes; c++)
-        json_array_append_new(classes, class_to_json(model, j, c));
+    for (int c = 0; c < j->classes; c++) json_array_append_new(classes, class_to_json(model, j, c));
     return json_pack("{s:I, s:o, s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:o}", "items",
                      (json_int_t)j->items, "log_loss", cli_json_real(j->log_loss), "brier",
                      cli_json_real(j->brier), "calibration_error",

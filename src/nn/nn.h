@@ -30,8 +30,8 @@ typedef enum pgcn_i_start {
     PGCN_I_START_ONES,
     PGCN_I_START_GLOROT,   /* uniform in +-sqrt(6 / (rows + columns)) of a matrix */
     PGCN_I_START_IDENTITY, /* of a square matrix */
-    PGCN_I_START_INPUTS,   /* uniform in +-1/sqrt(inputs): what nn.Linear of PyTorch does, biases too */
-    PGCN_I_START_OWN       /* the network's own function says */
+    PGCN_I_START_INPUTS, /* uniform in +-1/sqrt(inputs): what nn.Linear of PyTorch does, biases too */
+    PGCN_I_START_OWN     /* the network's own function says */
 } pgcn_i_start;
 
 /* What a network declares of a parameter: entries of `shape` after its rank are 0. */

@@ -138,9 +138,8 @@ static pgcn_status gather_part(const evaluation *e, const pgcn_i_draws *d, int p
 }
 
 /* The measures of a part and, where it is wanted, the verdict. */
-static pgcn_status measure_part(const evaluation *e, const pgcn_i_session *s,
-                                const pgcn_i_draws *d, int part, pgcn_score *out,
-                                pgcn_verdict *verdict) {
+static pgcn_status measure_part(const evaluation *e, const pgcn_i_session *s, const pgcn_i_draws *d,
+                                int part, pgcn_score *out, pgcn_verdict *verdict) {
     pgcn_i_tally tally;
     const pgcn_i_target *target = &e->target[part];
     pgcn_status status = gather_part(e, d, part, s->items, &tally);
