@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -312,10 +313,9 @@ class Dataset:
 
 def _scipy(what: str) -> Any:
     try:
-        import scipy.sparse
+        return importlib.import_module("scipy.sparse")  # which has no types of its own
     except ImportError:
         raise ImportError(f"{what} is a SciPy matrix, and SciPy is not installed: pip install scipy") from None
-    return scipy.sparse
 
 
 def _as_pair(edges: Any) -> tuple[Any, Any]:

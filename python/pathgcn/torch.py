@@ -36,6 +36,9 @@ _FIXED_DRAW = 2**32 - 1  # of evaluation without an exact form; training would g
 
 # ---- graphs ------------------------------------------------------------------------------------------------
 
+# length, paths, walk, return_p, inout_q, may_stay, scaling, threads
+_Settings = tuple[int, int, str, float, float, bool, str, int]
+
 
 class _Slot:
     """Visit lists, and which draw they hold."""
@@ -83,23 +86,23 @@ class Graph:
         self.num_nodes = num_nodes
         self.num_entries = num_entries
         self._capsule = capsule
-        self._exact: dict[tuple, Any] = {}
-        self._first: dict[tuple, Any] = {}
-        self._free: dict[tuple, list[_Slot]] = {}
-        self._leases: weakref.WeakValueDictionary[tuple, _Lease] = weakref.WeakValueDictionary()
+        self._exact: dict[_Settings, _core.Visits] = {}
+        self._first: dict[_Settings, _core.Visits] = {}
+        self._free: dict[_Settings, list[_Slot]] = {}
+        self._leases: weakref.WeakValueDictionary[tuple[_Settings, int, int], _Lease] = weakref.WeakValueDictionary()
 
     def __repr__(self) -> str:
         return f"Graph(num_nodes={self.num_nodes}, num_entries={self.num_entries})"
 
-    def __deepcopy__(self, memo: dict) -> Graph:
+    def __deepcopy__(self, memo: dict[int, Any]) -> Graph:
         return self
 
-    def _exact_visits(self, settings: tuple) -> Any:
+    def _exact_visits(self, settings: _Settings) -> _core.Visits:
         if settings not in self._exact:
-            self._exact[settings] = _core.Visits(self._capsule, *settings, exact=True)
+            self._exact[settings] = _core.Visits(self._capsule, *settings, True)
         return self._exact[settings]
 
-    def _lease(self, settings: tuple, seed: int, draw: int) -> _Lease:
+    def _lease(self, settings: _Settings, seed: int, draw: int) -> _Lease:
         """Visit lists that hold this draw, and keep it while the lease lives.
 
         Layers that are at the same draw of the same seed share one. Lists and dictionaries are changed by single
@@ -118,7 +121,7 @@ class Graph:
         self._leases[key] = lease
         return lease
 
-    def _take(self, settings: tuple, free: list[_Slot], wanted: tuple[int, int]) -> _Slot:
+    def _take(self, settings: _Settings, free: list[_Slot], wanted: tuple[int, int]) -> _Slot:
         for slot in tuple(free):
             if slot.held == wanted:
                 try:
@@ -235,7 +238,7 @@ class _Prepared:
     """Graphs of tensors that were given to a layer before, as long as these live and do not change."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple, tuple] = {}
+        self._known: dict[tuple[int, ...], tuple[tuple[int, ...], list[weakref.ref[torch.Tensor]], Graph]] = {}
 
     def find(self, edge_index: torch.Tensor, num_nodes: int, edge_weight: torch.Tensor | None) -> Graph:
         tensors = [edge_index] if edge_weight is None else [edge_index, edge_weight]
@@ -271,7 +274,7 @@ class _Convolution(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, grad_out: torch.Tensor) -> tuple:
+    def backward(ctx: Any, grad_out: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
         x, weight = ctx.saved_tensors
         grad_x = torch.empty_like(x) if ctx.needs_input_grad[0] else None
         grad_weight = torch.empty_like(weight) if ctx.needs_input_grad[1] else None
@@ -505,4 +508,5 @@ class PathConv(torch.nn.Module):
                 self.draws += 1
         else:
             visits = graph._exact_visits(settings)
-        return _Convolution.apply(x.contiguous(), self.weight.contiguous(), visits, holder)
+        out: torch.Tensor = _Convolution.apply(x.contiguous(), self.weight.contiguous(), visits, holder)  # type: ignore[no-untyped-call]
+        return out
