@@ -140,7 +140,7 @@ for signal in INT KILL; do
     code=0
     wait $pid 2>/dev/null || code=$?
     if [ $signal = INT ]; then
-        [ $code = 1 ] || { show_last && fail "interrupted, but exit code $code"; }
+        [ $code = 130 ] || { show_last && fail "interrupted, but exit code $code"; }
         holds "$err" "Interrupted" "of 8 jobs are done"
         [ ! -s "$out" ] || fail "an interrupted experiment printed a table"
     else
