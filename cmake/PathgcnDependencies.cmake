@@ -1,8 +1,8 @@
-# The libraries pathgcn stands on: jansson, libcrypto, libzip, libcurl, ISA-L (gzip), threads and
-# libm.
+# The libraries pathgcn stands on: jansson, libcrypto, libzip, libcurl (only if PATHGCN_FETCH), ISA-L
+# (gzip), threads and libm.
 #
 # Read by the build and, installed beside pathgcnConfig.cmake, by projects that link the static
-# library. Sets PATHGCN_DEPENDENCIES (what to link), PATHGCN_DEPENDENCIES_FOUND and, if something is
+# library. Reads PATHGCN_FETCH; sets PATHGCN_DEPENDENCIES (what to link), PATHGCN_DEPENDENCIES_FOUND and, if something is
 # missing, PATHGCN_DEPENDENCIES_MESSAGE, which says how to get all that is missing.
 set(PATHGCN_DEPENDENCIES_FOUND TRUE)
 set(missing_libraries "")
@@ -42,7 +42,12 @@ endmacro()
 
 pathgcn_find(JANSSON jansson jansson jansson.h libjansson-dev)
 pathgcn_find(LIBZIP libzip zip zip.h libzip-dev)
-pathgcn_find(LIBCURL libcurl curl curl/curl.h libcurl4-openssl-dev)
+if(PATHGCN_FETCH)
+    pathgcn_find(LIBCURL libcurl curl curl/curl.h libcurl4-openssl-dev)
+    set(curl_target pathgcn_dep::LIBCURL)
+else()
+    set(curl_target "")
+endif()
 pathgcn_find(ISAL libisal isal isa-l.h libisal-dev)
 if(NOT TARGET OpenSSL::Crypto)
     list(APPEND missing_libraries libcrypto)
@@ -53,7 +58,7 @@ if(NOT TARGET Threads::Threads)
     list(APPEND missing_packages libc6-dev)
 endif()
 
-set(PATHGCN_DEPENDENCIES pathgcn_dep::JANSSON pathgcn_dep::LIBZIP pathgcn_dep::LIBCURL
+set(PATHGCN_DEPENDENCIES pathgcn_dep::JANSSON pathgcn_dep::LIBZIP ${curl_target}
     pathgcn_dep::ISAL OpenSSL::Crypto Threads::Threads m)
 if(missing_libraries)
     set(PATHGCN_DEPENDENCIES_FOUND FALSE)

@@ -19,6 +19,7 @@ file(GLOB fuzz_sources CONFIGURE_DEPENDS ${source_dir}/base/*.c ${source_dir}/io
      ${source_dir}/graph/*.c ${source_dir}/data/*.c ${source_dir}/kernels/*.c ${source_dir}/paths/*.c
      ${source_dir}/nn/*.c ${source_dir}/models/*.c ${source_dir}/train/recipe_*.c
      ${source_dir}/train/config.c ${source_dir}/train/usage.c)
+pathgcn_without_curl(fuzz_sources)
 add_library(pathgcn_fuzzed STATIC ${fuzz_sources} ${CMAKE_CURRENT_SOURCE_DIR}/tests/fuzz/fuzz.c)
 pathgcn_compile(pathgcn_fuzzed)
 target_compile_options(pathgcn_fuzzed PRIVATE ${fuzz_flags})

@@ -23,6 +23,10 @@ file(RELATIVE_PATH pc_to_prefix ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_I
 string(REGEX REPLACE "/$" "" pc_to_prefix "${pc_to_prefix}")
 file(RELATIVE_PATH pc_libdir ${CMAKE_INSTALL_PREFIX} ${CMAKE_INSTALL_FULL_LIBDIR})
 file(RELATIVE_PATH pc_includedir ${CMAKE_INSTALL_PREFIX} ${CMAKE_INSTALL_FULL_INCLUDEDIR})
+set(pc_curl "")
+if(PATHGCN_FETCH)
+    set(pc_curl " -lcurl")
+endif()
 configure_file(cmake/pathgcn.pc.in pathgcn.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/pathgcn.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 

@@ -6,6 +6,15 @@ set(source_dir ${CMAKE_CURRENT_SOURCE_DIR}/src)
 file(GLOB core_sources CONFIGURE_DEPENDS ${source_dir}/*/*.c)
 list(FILTER core_sources EXCLUDE REGEX "/src/(cli|experiments)/")
 
+# Exchanges the file that calls libcurl in a list of sources, if this build has none.
+macro(pathgcn_without_curl sources)
+    if(NOT PATHGCN_FETCH)
+        list(REMOVE_ITEM ${sources} ${source_dir}/data/download.c)
+        list(APPEND ${sources} ${source_dir}/data/offline/download.c)
+    endif()
+endmacro()
+pathgcn_without_curl(core_sources)
+
 # kernels/ is compiled once per instruction set, but for the file that chooses one.
 set(kernel_sources ${core_sources})
 list(FILTER kernel_sources INCLUDE REGEX "/src/kernels/")

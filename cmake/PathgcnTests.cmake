@@ -15,6 +15,7 @@ set(test_environment
     PATHGCN_BUILD=${CMAKE_CURRENT_BINARY_DIR}
     PATHGCN_CC=${CMAKE_C_COMPILER}
     PATHGCN_SANITIZE=${PATHGCN_SANITIZE}
+    PATHGCN_FETCH=${PATHGCN_FETCH}
     UBSAN_OPTIONS=print_stacktrace=1)
 
 # An emulator takes ten to thirty times as long, a sanitizer three to ten times.
@@ -45,7 +46,10 @@ foreach(source IN LISTS unit_sources)
     target_link_libraries(${program} PRIVATE pathgcn_commands pathgcn_reference PkgConfig::CMOCKA)
     file(STRINGS ${source} by_isa REGEX "FOR_EACH_TABLE|isa_names" LIMIT_COUNT 1)
     file(STRINGS ${source} on_disk REGEX "run_on_disk" LIMIT_COUNT 1)
-    if(on_disk AND PATHGCN_SANITIZE MATCHES thread)
+    file(STRINGS ${source} by_curl REGEX "pgcn_i_(download|fetch)\\(" LIMIT_COUNT 1)
+    if(by_curl AND NOT PATHGCN_FETCH AND NOT name STREQUAL "offline")
+        pathgcn_test(${name} unit sh -c "echo SKIPPED: this build cannot download && exit 77")
+    elseif(on_disk AND PATHGCN_SANITIZE MATCHES thread)
         pathgcn_test(${name} unit sh -c "echo SKIPPED: its disk stands where the sanitizer stands && exit 77")
     elseif(by_isa) # once for every instruction set, so that those not here are seen to be skipped
         foreach(isa IN LISTS isas)

@@ -469,7 +469,8 @@ typedef struct pgcn_fetch_result {
  * archive the files that are known to belong to the set are unpacked, and no others.
  * `opts` NULL for the default, `out` may be NULL.
  * Errors: PGCN_ERR_ARGUMENT (no such set), PGCN_ERR_IO (network, disk, stopped by `progress`),
- * PGCN_ERR_FORMAT (not the file that is known). One call at a time per set and directory. */
+ * PGCN_ERR_FORMAT (not the file that is known), PGCN_ERR_SYSTEM (files are missing, and the library was
+ * built without libcurl). One call at a time per set and directory. */
 PGCN_API pgcn_status pgcn_fetch(const char *name, const pgcn_fetch_opts *opts,
                                 pgcn_fetch_result *out);
 

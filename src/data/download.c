@@ -15,7 +15,8 @@
  * A transfer has broken, too, if over stall_seconds it brings less than the least rate: a server that
  * trickles would hold a program for days otherwise.
  *
- * Called by fetch.c. One session per thread. */
+ * Called by fetch.c. One session per thread. A build without libcurl (PATHGCN_FETCH=OFF) has
+ * offline/download.c in its place. */
 #include "data/registry.h"
 
 #include <curl/curl.h>
@@ -99,32 +100,6 @@ void pgcn_i_session_free(pgcn_i_session *session) {
 
 /* ---- checking -------------------------------------------------------------------------------- */
 
-/* Length and, if `expected` knows one, SHA-256 of a file; hex = "" otherwise. */
-static pgcn_status measure(const char *path, const pgcn_i_remote_file *expected, int64_t *bytes,
-                           char hex[65]) {
-    pgcn_i_reader reader;
-    PGCN_TRY(pgcn_i_reader_open(&reader, path));
-    *bytes = reader.bytes;
-    hex[0] = '\0';
-    pgcn_status status =
-        *expected->sha256 ? pgcn_i_hash_reader(&reader, reader.bytes, hex) : PGCN_OK;
-    pgcn_i_reader_close(&reader);
-    return status;
-}
-
-pgcn_status pgcn_i_file_is(const char *path, const pgcn_i_remote_file *expected, bool *right) {
-    struct stat about;
-    *right = false;
-    if (stat(path, &about) != 0 || !S_ISREG(about.st_mode) ||
-        (expected->bytes > 0 && about.st_size != expected->bytes))
-        return PGCN_OK;
-    int64_t bytes;
-    char hex[65];
-    pgcn_status status = measure(path, expected, &bytes, hex);
-    *right = status == PGCN_OK && strcmp(hex, expected->sha256) == 0;
-    return status;
-}
-
 static void remove_part(transfer *t) {
     unlink(t->part);
     unlink(t->tag_path);
@@ -135,7 +110,7 @@ static void remove_part(transfer *t) {
 static pgcn_status check_part(transfer *t) {
     int64_t bytes;
     char hex[65];
-    PGCN_TRY(measure(t->part, t->expected, &bytes, hex));
+    PGCN_TRY(pgcn_i_file_measure(t->part, t->expected, &bytes, hex));
     const char *changed =
         "; it was removed: the file at this address has changed, or it is another file";
     if (t->expected->bytes > 0 && bytes != t->expected->bytes) {

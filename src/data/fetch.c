@@ -483,9 +483,10 @@ static pgcn_status install(job *j) {
 }
 
 static pgcn_status fetch_parts(job *j) {
+    PGCN_TRY(
+        pgcn_i_session_new(&j->session)); /* first: a build that cannot leaves no folder behind */
     PGCN_TRY(lock_staging(j));
     if (j->opts.force) PGCN_TRY(walk(j, j->staging, "", remove_staged));
-    PGCN_TRY(pgcn_i_session_new(&j->session));
     for (int p = 0; p < j->set->parts; p++) {
         const pgcn_i_remote_part *part = &j->set->part[p];
         PGCN_TRY(part->archive.path ? fetch_archive(j, part) : fetch_files(j, part));

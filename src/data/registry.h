@@ -42,7 +42,7 @@ pgcn_measure pgcn_i_registry_measure(const char *name);
 /* Transfers and their bytes, as far as they are known. */
 void pgcn_i_registry_count(const pgcn_i_remote_set *set, int *files, int64_t *bytes);
 
-/* ---- one file (download.c) ----------------------------------------------------------------- */
+/* ---- one file (download.c or, without libcurl, offline/download.c) -------------------------- */
 
 /* Keeps connections open from one file to the next of the same server. */
 typedef struct pgcn_i_session pgcn_i_session;
@@ -75,6 +75,11 @@ pgcn_status pgcn_i_download(pgcn_i_session *session, const char *url, const char
                             const pgcn_i_remote_file *expected, const pgcn_i_download_opts *opts,
                             pgcn_i_download_result *result);
 
+/* ---- is it that file? (remote_file.c) -------------------------------------------------------- */
+
+/* Length and, if `expected` knows one, SHA-256 of a file; hex = "" otherwise. */
+pgcn_status pgcn_i_file_measure(const char *path, const pgcn_i_remote_file *expected,
+                                int64_t *bytes, char hex[65]);
 /* Whether the file is there and is, as far as known, the expected one. Errors: PGCN_ERR_MEMORY. */
 pgcn_status pgcn_i_file_is(const char *path, const pgcn_i_remote_file *expected, bool *right);
 

@@ -24,6 +24,11 @@ refused 2 "--least-rate|fast" data fetch cora --least-rate fast
 refused 2 "--pause|soon" data fetch cora --pause soon
 refused 2 "nowhere|neither a URL" data fetch cora --mirror nowhere
 refused 2 "only the mirror" data fetch cora --mirror-only
+if [ "${PATHGCN_FETCH:-ON}" = OFF ]; then
+    refused 1 "this build cannot download" data fetch cora
+    [ ! -e "$cache" ] || fail "a folder appeared where nothing can be downloaded"
+    skip "this build cannot download"
+fi
 refused 1 "/proc/nothing|--out" data fetch cora --out /proc/nothing --mirror . --mirror-only
 run 2 env -u HOME -u XDG_CACHE_HOME "$PATHGCN" data fetch cora --mirror .
 holds "$err" "XDG_CACHE_HOME" "--out"
