@@ -236,6 +236,23 @@ if command -v groff >/dev/null; then
     run 0 groff -man -Tutf8 -ww -z pathgcn.1
     [ ! -s "$err" ] || { show_last && fail "groff complains of the manual"; }
 fi
+# On a terminal it is shown by man, or as plain text where man is missing or fails.
+if command -v script >/dev/null; then
+    mkdir bin none
+    printf '#!/bin/sh\necho "shown by man $*"\nexec /bin/cat >"$0.page"\n' >bin/man
+    chmod +x bin/man
+    run 0 script -qec "PATH=$PWD/bin '$PATHGCN' manual" /dev/null
+    holds "$out" "shown by man -l -"
+    same "the page that man gets" pathgcn.1 bin/man.page
+    printf '#!/bin/sh\nexit 1\n' >bin/man
+    for place in none bin; do
+        run 0 script -qec "PATH=$PWD/$place '$PATHGCN' manual" /dev/null
+        holds "$out" "SYNOPSIS" "pathgcn train" "--path-length" "PATHGCN_DATA" "EXIT STATUS"
+        ! grep -qE '^\.[A-Z]|\\-' "$out" || fail "a terminal is shown roff"
+    done
+else
+    echo "SKIPPED: the manual on a terminal, script is missing"
+fi
 if command -v mandoc >/dev/null; then run 0 mandoc -T lint -W error pathgcn.1; fi
 if command -v man >/dev/null; then
     run 0 env MANPAGER=cat MANWIDTH=100 man --warnings -l pathgcn.1
