@@ -39,7 +39,7 @@ exactly "--inference" eval m --inf
 # every option of every command that the help names
 for command in train eval predict paths reproduce tune "data list" "data info" "data check" "data convert" \
     "data fetch" "recipes list" "recipes show" info; do
-    run 0 pathgcn $command --help
+    run 0 pathgcn $command --help all
     mapfile -t options < <(grep -oE '^  --[a-z0-9-]+' "$out" | tr -d ' ')
     [ "${#options[@]}" -ge 2 ] || fail "the help of $command names no options"
     offered $command --
@@ -59,6 +59,7 @@ exactly "auto public numbered" train karate --split ""
 exactly "deterministic" eval m --inference d
 exactly "uniform weighted node2vec" paths karate --walk ""
 exactly "" train karate --epochs ""
+exactly "all" train --help ""
 exactly "semi full inference variants paths lengths frozen graphs ppi all sweep datasets settings forms cheb networks times" reproduce ""
 exactly "semi sweep settings" reproduce s
 

@@ -200,15 +200,32 @@ holds "$out" "pathgcn $(sed -n 's/^#define PGCN_VERSION "\(.*\)"/\1/p' "$PATHGCN
 run 0 pathgcn --help
 holds "$out" train eval predict kernels paths data info "First steps" "Exit codes"
 run 2 pathgcn
-for command in train eval predict kernels paths data info "data list" "data info" "data check" \
-    "data convert" "data fetch"; do
-    run 0 pathgcn $command --help
+for command in train eval predict compare kernels paths data info "data list" "data info" "data check" \
+    "data convert" "data fetch" recipes "recipes list" "recipes show" reproduce tune; do
+    run 0 pathgcn $command --help all
     holds "$out" "Usage: pathgcn $command" "Examples:" "--help"
     cp "$out" help
+    run 0 pathgcn help $command all
+    same "help $command all" help "$out"
+    if [ "$command" != reproduce ]; then # its usage is a long line
+        awk 'length > 101 { exit 1 }' help || fail "the help of $command has lines wider than 100 columns"
+    fi
+    # one screen, whose options are all in the full help
+    run 0 pathgcn $command --help
+    holds "$out" "Usage: pathgcn $command" "Examples:" "--help"
+    cp "$out" short
     run 0 pathgcn help $command
-    same "help $command" help "$out"
-    awk 'length > 101 { exit 1 }' help || fail "the help of $command has lines wider than 100 columns"
+    same "help $command" short "$out"
+    [ "$(wc -l <short)" -le 24 ] || fail "the help of $command is longer than a screen"
+    ! cmp -s short help || continue # nothing shorter is needed
+    holds short "--help all"
+    awk 'length > 80 { exit 1 }' short || fail "the short help of $command is wider than a screen"
+    while read -r option; do holds help "$option"; done < <(grep -oE '^  --[a-z-]+' short)
 done
+run 0 pathgcn train --help
+holds "$out" --data --recipe --model --layers --channels --epochs "--seed " --seeds --out --resume --threads \
+    --json --quiet
+refused 2 "there is no option --lerning|pathgcn train --help all lists them" train karate --lerning 1
 # Of one network: what it takes, and nothing else.
 run 0 pathgcn train --model gin --help
 holds "$out" "Model of --model gin (" "--eps" "--channels"
@@ -217,16 +234,16 @@ run 2 pathgcn train --model gim --help
 run 2 pathgcn train karate --eps 0.5
 holds "$err" "eps is 0.5 and does nothing: model is pathgcn"
 
-run 0 pathgcn train --help
+run 0 pathgcn train --help all
 holds "$out" "of gin: what a node weighs" "Networks ("
 cp "$out" help
 tr ',{}' '\n' <train.json | sed -n '/"layers"/,/"threads"/s/^"\([a-z-]*\)":.*/\1/p' >keys
 [ "$(wc -l <keys)" -gt 30 ] || fail "the configuration has too few keys: $(cat keys)"
 while read -r key; do holds help "--$key "; done <keys
 
-run 0 pathgcn train --help
+run 0 pathgcn train --help all
 holds "$out" "no progress, no notes"
-run 0 pathgcn tune --help
+run 0 pathgcn tune --help all
 holds "$out" "no estimate, no progress, no notes"
 run 0 pathgcn manual
 holds "$out" "classification of nodes and of whole graphs"
