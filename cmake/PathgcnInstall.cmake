@@ -39,4 +39,8 @@ if(TARGET pathgcn_program)
             DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
 endif()
 install(FILES ${recipe_files} DESTINATION ${CMAKE_INSTALL_DATADIR}/pathgcn/recipes)
-install(FILES LICENSE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR} OPTIONAL)
+# The documents and examples as they are in the source, so that links and commands of README.md work there:
+# `pathgcn info --docs` is this folder.
+install(FILES LICENSE README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md CITATION.cff
+        DESTINATION ${CMAKE_INSTALL_DOCDIR} OPTIONAL)
+install(DIRECTORY docs examples DESTINATION ${CMAKE_INSTALL_DOCDIR} OPTIONAL)

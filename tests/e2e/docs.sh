@@ -71,11 +71,7 @@ for document in "${documents[@]}"; do
         commands=$((commands + 1))
         (eval "$command") >"$out" 2>"$err" </dev/null ||
             wrong "$document: '$command' failed: $(head -n 3 "$err")"
-    done < <(awk '/^```/ { inside = /^```sh/; next }
-        !inside { next }
-        { line = held $0; held = "" }
-        line ~ /\\$/ { sub(/\\$/, "", line); held = line; next }
-        line ~ /^([A-Z_]+=[^ ]* )*pathgcn / { print line }' "$PATHGCN_SOURCE/$document")
+    done < <(commands_of "$PATHGCN_SOURCE/$document")
 done
 [ "$commands" -ge 10 ] || wrong "only $commands commands were found"
 [ "$failures" -eq 0 ] || fail "$failures statements of the documents are wrong"
