@@ -72,9 +72,21 @@ fuzz: setup-full
 setup-test setup-full setup-bench:
 	@tools/setup.sh $(@:setup-%=%)
 
+# Before anything is built: may we write to PREFIX, or to what would be the parent of it?
+writable:
+	@place='$(DESTDIR)$(PREFIX)'; \
+	while [ ! -e "$$place" ]; do place=$$(dirname "$$place"); done; \
+	for at in "$$place" '$(DESTDIR)$(PREFIX)'/bin '$(DESTDIR)$(PREFIX)'/lib '$(DESTDIR)$(PREFIX)'/share; do \
+		if [ -e "$$at" ] && [ ! -w "$$at" ]; then \
+			echo "pathgcn: you may not write to $$at, and PREFIX is $(PREFIX); run it as root, or choose a" \
+				"PREFIX of your own: make install PREFIX=\$$HOME/.local" >&2; \
+			exit 1; \
+		fi; \
+	done
+
 # The program needs no ldconfig, programs that link -lpathgcn do.
 install: CONFIGURE = -DCMAKE_INSTALL_PREFIX=$(PREFIX)
-install: setup build
+install: writable setup build
 	@DESTDIR=$(DESTDIR) cmake --install $(BUILD)
 	@if [ -z '$(DESTDIR)' ] && [ "$$(id -u)" = 0 ]; then ldconfig; fi
 
@@ -91,6 +103,6 @@ clean:
 	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan $(BUILD)-clang $(BUILD)-fuzz $(BUILD)-arm64
 
 .PHONY: all help setup build demo test test-full test-peers test-arm64 bench bench-full bench-peers \
-	bench-tables fuzz install docs format format-check clean setup-test setup-full setup-bench
+	bench-tables fuzz writable install docs format format-check clean setup-test setup-full setup-bench
 # `make -j` must not build while packages are still being installed.
 .NOTPARALLEL:

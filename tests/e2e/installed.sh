@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # An installed copy is enough: its documents and examples are beside it, also after it was moved, and the
-# commands of README.md and docs/OWN_DATA.md that use examples run.
+# commands of README.md and docs/OWN_DATA.md that use examples run. Without rights, `make install` says so
+# before it builds anything.
 # shellcheck source=tests/e2e/lib.sh
 source "$(dirname "$0")/lib.sh"
 
@@ -33,3 +34,18 @@ done < <(cat <(commands_of "$documents/README.md") <(commands_of "$documents/doc
 refuse_docs() { run 1 "$PATHGCN_BUILD/pathgcn" info --docs && holds "$err" "was not installed" "in the source"; }
 [ ! -x "$PATHGCN_BUILD/pathgcn" ] || refuse_docs
 
+# ---- make install without rights -----------------------------------------------------------------
+as_nobody=()
+if [ "$(id -u)" = 0 ]; then
+    command -v setpriv >/dev/null || skip "make install without rights: setpriv is missing"
+    as_nobody=(setpriv --reuid 65534 --clear-groups)
+fi
+chmod 755 "$scratch"
+mkdir "$scratch/source"
+cp "$PATHGCN_SOURCE/Makefile" "$scratch/source"
+mkdir -m 555 "$scratch/closed"
+for prefix in "$scratch/closed" "$scratch/closed/in/it"; do
+    run 2 "${as_nobody[@]}" make -C "$scratch/source" install PREFIX="$prefix"
+    holds "$err" "you may not write to $scratch/closed" "PREFIX is $prefix" 'make install PREFIX=$HOME/.local'
+    [ ! -s "$out" ] || ! grep -qv '^make' "$out" || { show_last && fail "make install did something first"; }
+done
