@@ -20,23 +20,23 @@ const cli_command cli_info = {
     .run = run,
 };
 
-/* They are found from where the program is, so that an installed copy may be moved as a whole. */
+/* They are found from where the program is, so that an installed copy may be moved as a whole; without
+ * /proc, where they were to be installed. */
 static pgcn_status print_docs(void) {
-    char path[CLI_PATH_BYTES], *resolved;
+    char path[CLI_PATH_BYTES];
     ssize_t length = readlink("/proc/self/exe", path, sizeof path - sizeof "/" CLI_DOCS);
     path[length > 0 ? length : 0] = '\0';
     char *slash = strrchr(path, '/');
-    if (!slash)
-        return cli_fail(&cli_info, PGCN_ERR_SYSTEM,
-                        "/proc does not tell where this program is; look for share/doc/pathgcn");
-    memcpy(slash, "/" CLI_DOCS, sizeof "/" CLI_DOCS);
-    resolved = realpath(path, NULL);
+    if (slash)
+        memcpy(slash, "/" CLI_DOCS, sizeof "/" CLI_DOCS);
+    else
+        snprintf(path, sizeof path, "%s", CLI_DOCS_INSTALLED);
+    char *resolved = realpath(path, NULL);
     if (!resolved)
-        return cli_fail(
-            &cli_info, PGCN_ERR_IO,
-            "'%s' is not there: this copy was not installed, or without documents; they "
-            "are in the source",
-            path);
+        return cli_fail(&cli_info, PGCN_ERR_IO,
+                        "'%s' is not there: this copy was not installed, or without documents; they "
+                        "are in the source",
+                        path);
     printf("%s\n", resolved);
     free(resolved);
     return PGCN_OK;
