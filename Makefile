@@ -22,6 +22,7 @@ help:
 	@echo 'make bench-peers   networks beside PyTorch Geometric, some hours; environment as of test-peers'
 	@echo 'make fuzz          libFuzzer on every reader, RUNS inputs each (now $(RUNS); 60s: a minute)'
 	@echo 'make install       to PREFIX (now $(PREFIX)), below DESTDIR if set'
+	@echo 'make deb           Debian packages in $(BUILD)/deb'
 	@echo 'make docs          write docs/api.md from the header'
 	@echo 'make format        clang-format all C files; format-check only looks'
 	@echo 'make clean         remove the build directories'
@@ -69,7 +70,7 @@ bench-tables:
 fuzz: setup-full
 	@tools/fuzz.sh all $(RUNS)
 
-setup-test setup-full setup-bench:
+setup-test setup-full setup-bench setup-deb:
 	@tools/setup.sh $(@:setup-%=%)
 
 # Before anything is built: may we write to PREFIX, or to what would be the parent of it?
@@ -90,6 +91,9 @@ install: writable setup build
 	@DESTDIR=$(DESTDIR) cmake --install $(BUILD)
 	@if [ -z '$(DESTDIR)' ] && [ "$$(id -u)" = 0 ]; then ldconfig; fi
 
+deb: setup-deb
+	@tools/deb.sh
+
 format:
 	@clang-format -i $(SOURCES)
 
@@ -102,7 +106,8 @@ format-check:
 clean:
 	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan $(BUILD)-clang $(BUILD)-fuzz $(BUILD)-arm64
 
-.PHONY: all help setup build demo test test-full test-peers test-arm64 bench bench-full bench-peers \
-	bench-tables fuzz writable install docs format format-check clean setup-test setup-full setup-bench
+.PHONY: all help setup build demo test test-full test-peers test-arm64 bench bench-full \
+	bench-peers bench-tables fuzz writable install deb docs format format-check clean setup-test setup-full \
+	setup-bench setup-deb
 # `make -j` must not build while packages are still being installed.
 .NOTPARALLEL:
