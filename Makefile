@@ -23,6 +23,7 @@ help:
 	@echo 'make fuzz          libFuzzer on every reader, RUNS inputs each (now $(RUNS); 60s: a minute)'
 	@echo 'make install       to PREFIX (now $(PREFIX)), below DESTDIR if set'
 	@echo 'make deb           Debian packages in $(BUILD)/deb'
+	@echo 'make tarball       the program for machines without root: $(BUILD)/pathgcn-VERSION-linux-ARCH.tar.gz'
 	@echo 'make docs          write docs/api.md from the header'
 	@echo 'make format        clang-format all C files; format-check only looks'
 	@echo 'make clean         remove the build directories'
@@ -94,6 +95,9 @@ install: writable setup build
 deb: setup-deb
 	@tools/deb.sh
 
+tarball: setup
+	@tools/tarball.sh
+
 format:
 	@clang-format -i $(SOURCES)
 
@@ -107,7 +111,7 @@ clean:
 	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan $(BUILD)-clang $(BUILD)-fuzz $(BUILD)-arm64
 
 .PHONY: all help setup build demo test test-full test-peers test-arm64 bench bench-full \
-	bench-peers bench-tables fuzz writable install deb docs format format-check clean setup-test setup-full \
+	bench-peers bench-tables fuzz writable install deb tarball docs format format-check clean setup-test setup-full \
 	setup-bench setup-deb
 # `make -j` must not build while packages are still being installed.
 .NOTPARALLEL:
