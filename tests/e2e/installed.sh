@@ -13,7 +13,7 @@ documents=$(cat "$out")
 [ "$documents" = "$(realpath "$scratch/moved")/share/doc/pathgcn" ] || fail "the documents are in $documents"
 cp -r "$documents/examples" . # the line of README.md
 grep -qF 'cp -r $(pathgcn info --docs)/examples .' "$documents/README.md" || fail "README.md lacks that line"
-diff -r examples "$PATHGCN_SOURCE/examples" >&2 || fail "not all examples are installed"
+diff -r -x __pycache__ examples "$PATHGCN_SOURCE/examples" >&2 || fail "not all examples are installed"
 diff -r "$documents/docs" "$PATHGCN_SOURCE/docs" >&2 || fail "not all documents are installed"
 
 pathgcn() {
