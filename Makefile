@@ -17,6 +17,7 @@ help:
 	@echo 'make test-full     in addition: sanitizers, clang, valgrind'
 	@echo 'make test-peers    every network beside PyTorch Geometric; installs it in $(BUILD)/peers (PEERS_PYTHON: not)'
 	@echo 'make test-arm64    build for aarch64, run the unit tests under qemu (Debian on x86-64)'
+	@echo 'make test-packages the walk-through of docs/OWN_DATA.md from deb and tarball, on fresh Debians (root)'
 	@echo 'make bench         kernels, models beside PyTorch (PATHGCN_DATA has cora/, pubmed/), loading'
 	@echo 'make bench-full    in addition large graphs and scaling (an hour, 16 GB); writes the tables'
 	@echo 'make bench-peers   networks beside PyTorch Geometric, some hours; environment as of test-peers'
@@ -53,6 +54,9 @@ test-peers: setup-test
 
 test-arm64:
 	@tools/test-arm64.sh
+
+test-packages: deb tarball
+	@tools/test-packages.sh
 
 bench bench-full bench-peers: CONFIGURE = -DPATHGCN_BENCH=ON
 bench: setup-bench build
@@ -110,7 +114,7 @@ format-check:
 clean:
 	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan $(BUILD)-clang $(BUILD)-fuzz $(BUILD)-arm64
 
-.PHONY: all help setup build demo test test-full test-peers test-arm64 bench bench-full \
+.PHONY: all help setup build demo test test-full test-peers test-arm64 test-packages bench bench-full \
 	bench-peers bench-tables fuzz writable install deb tarball docs format format-check clean setup-test setup-full \
 	setup-bench setup-deb
 # `make -j` must not build while packages are still being installed.
