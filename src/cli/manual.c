@@ -106,8 +106,9 @@ static bool write_page(page to) {
 /* Whether `man` has shown the page. It has not where it is missing or does not know -l. */
 static bool show_by_man(const char *roff) {
     enum { PAGER_FAILED = 3 }; /* man-db: it was shown, and the pager was left in an unusual way */
-    void (*before)(int) = signal(SIGPIPE, SIG_IGN); /* a reader may leave before the end */
     FILE *man = popen("command -v man >/dev/null 2>&1 || exit 127; exec man -l -", "w");
+    /* A reader may leave before the end. After popen(): man itself must be ended by the signal. */
+    void (*before)(int) = signal(SIGPIPE, SIG_IGN);
     int status = -1;
     if (man) {
         fputs(roff, man);

@@ -261,6 +261,10 @@ if command -v script >/dev/null; then
     run 0 script -qec "PATH=$PWD/bin '$PATHGCN' manual" /dev/null
     holds "$out" "shown by man -l -"
     same "the page that man gets" pathgcn.1 bin/man.page
+    printf '#!/bin/sh\n/bin/grep SigIgn /proc/self/status\n' >bin/man # leaves before it has read the page
+    run 0 script -qec "PATH=$PWD/bin '$PATHGCN' manual" /dev/null
+    ignored=$(sed -n 's/^SigIgn:\s*\([0-9a-f]*\).*/\1/p' "$out")
+    (((0x$ignored >> 12 & 1) == 0)) || fail "man is started without SIGPIPE"
     printf '#!/bin/sh\nexit 1\n' >bin/man
     for place in none bin; do
         run 0 script -qec "PATH=$PWD/$place '$PATHGCN' manual" /dev/null
