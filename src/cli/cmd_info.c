@@ -33,10 +33,11 @@ static pgcn_status print_docs(void) {
         snprintf(path, sizeof path, "%s", CLI_DOCS_INSTALLED);
     char *resolved = realpath(path, NULL);
     if (!resolved)
-        return cli_fail(&cli_info, PGCN_ERR_IO,
-                        "'%s' is not there: this copy was not installed, or without documents; they "
-                        "are in the source",
-                        path);
+        return cli_fail(
+            &cli_info, PGCN_ERR_IO,
+            "'%s' is not there: this copy was not installed, or without documents; they "
+            "are in the source",
+            path);
     printf("%s\n", resolved);
     free(resolved);
     return PGCN_OK;
