@@ -19,11 +19,14 @@ help:
 	@echo '                   then the wheel with the oldest and newest NumPy, SciPy, scikit-learn, and PyTorch'
 	@echo 'make wheel         the Python package as one file for pip, in $(BUILD)/wheel'
 	@echo 'make test-arm64    build for aarch64, run the unit tests under qemu (Debian on x86-64)'
+	@echo 'make test-packages the walk-through of docs/OWN_DATA.md from deb and tarball, on fresh Debians (root)'
 	@echo 'make bench         kernels, models beside PyTorch (PATHGCN_DATA has cora/, pubmed/), loading'
 	@echo 'make bench-full    in addition large graphs and scaling (an hour, 16 GB); writes the tables'
 	@echo 'make bench-peers   networks beside PyTorch Geometric, some hours; environment as of test-peers'
 	@echo 'make fuzz          libFuzzer on every reader, RUNS inputs each (now $(RUNS); 60s: a minute)'
 	@echo 'make install       to PREFIX (now $(PREFIX)), below DESTDIR if set'
+	@echo 'make deb           Debian packages in $(BUILD)/deb'
+	@echo 'make tarball       the program for machines without root: $(BUILD)/pathgcn-VERSION-linux-ARCH.tar.gz'
 	@echo 'make docs          write docs/api.md from the header'
 	@echo 'make format        clang-format all C files; format-check only looks'
 	@echo 'make clean         remove the build directories'
@@ -58,6 +61,9 @@ wheel: setup
 test-arm64:
 	@tools/test-arm64.sh
 
+test-packages: deb tarball
+	@tools/test-packages.sh
+
 bench bench-full bench-peers: CONFIGURE = -DPATHGCN_BENCH=ON
 bench: setup-bench build
 	@bench/run.sh
@@ -75,14 +81,32 @@ bench-tables:
 fuzz: setup-full
 	@tools/fuzz.sh all $(RUNS)
 
-setup-test setup-full setup-bench:
+setup-test setup-full setup-bench setup-deb:
 	@tools/setup.sh $(@:setup-%=%)
+
+# Before anything is built: may we write to PREFIX, or to what would be the parent of it?
+writable:
+	@place='$(DESTDIR)$(PREFIX)'; \
+	while [ ! -e "$$place" ]; do place=$$(dirname "$$place"); done; \
+	for at in "$$place" '$(DESTDIR)$(PREFIX)'/bin '$(DESTDIR)$(PREFIX)'/lib '$(DESTDIR)$(PREFIX)'/share; do \
+		if [ -e "$$at" ] && [ ! -w "$$at" ]; then \
+			echo "pathgcn: you may not write to $$at, and PREFIX is $(PREFIX); run it as root, or choose a" \
+				"PREFIX of your own: make install PREFIX=\$$HOME/.local" >&2; \
+			exit 1; \
+		fi; \
+	done
 
 # The program needs no ldconfig, programs that link -lpathgcn do.
 install: CONFIGURE = -DCMAKE_INSTALL_PREFIX=$(PREFIX)
-install: setup build
+install: writable setup build
 	@DESTDIR=$(DESTDIR) cmake --install $(BUILD)
 	@if [ -z '$(DESTDIR)' ] && [ "$$(id -u)" = 0 ]; then ldconfig; fi
+
+deb: setup-deb
+	@tools/deb.sh
+
+tarball: setup
+	@tools/tarball.sh
 
 format:
 	@clang-format -i $(SOURCES)
@@ -96,7 +120,8 @@ format-check:
 clean:
 	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan $(BUILD)-clang $(BUILD)-fuzz $(BUILD)-arm64
 
-.PHONY: all help setup build demo test test-full test-peers test-arm64 wheel bench bench-full bench-peers \
-	bench-tables fuzz install docs format format-check clean setup-test setup-full setup-bench
+.PHONY: all help setup build demo test test-full test-peers test-arm64 test-packages wheel bench bench-full \
+	bench-peers bench-tables fuzz writable install deb tarball docs format format-check clean setup-test setup-full \
+	setup-bench setup-deb
 # `make -j` must not build while packages are still being installed.
 .NOTPARALLEL:

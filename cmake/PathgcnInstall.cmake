@@ -37,6 +37,20 @@ if(TARGET pathgcn_program)
     endif()
     install(FILES completions/pathgcn.bash RENAME pathgcn OPTIONAL
             DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+    install(FILES completions/pathgcn.fish OPTIONAL
+            DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+    # Debian's zsh looks below /usr in vendor-completions, every zsh in site-functions of its own prefix.
+    set(zsh_folder site-functions)
+    if(CMAKE_INSTALL_PREFIX STREQUAL "/usr" AND EXISTS /etc/debian_version)
+        set(zsh_folder vendor-completions)
+    endif()
+    install(FILES completions/pathgcn.zsh RENAME _pathgcn OPTIONAL
+            DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/${zsh_folder})
 endif()
 install(FILES ${recipe_files} DESTINATION ${CMAKE_INSTALL_DATADIR}/pathgcn/recipes)
-install(FILES LICENSE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR} OPTIONAL)
+# The documents and examples as they are in the source, so that links and commands of README.md work there:
+# `pathgcn info --docs` is this folder.
+install(FILES LICENSE README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md CITATION.cff
+        DESTINATION ${CMAKE_INSTALL_DOCDIR} OPTIONAL)
+install(DIRECTORY docs examples DESTINATION ${CMAKE_INSTALL_DOCDIR} OPTIONAL
+        PATTERN __pycache__ EXCLUDE)

@@ -25,6 +25,10 @@ foreach(target pathgcn_commands pathgcn_program)
     target_include_directories(${target} PRIVATE ${cli_include}
                                ${CMAKE_CURRENT_SOURCE_DIR}/include)
 endforeach()
+# Where `pathgcn info --docs` finds what PathgcnInstall.cmake puts there.
+file(RELATIVE_PATH docs_from_program ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_DOCDIR})
+set_source_files_properties(src/cli/cmd_info.c PROPERTIES COMPILE_DEFINITIONS
+                            "CLI_DOCS=\"${docs_from_program}\";CLI_DOCS_INSTALLED=\"${CMAKE_INSTALL_FULL_DOCDIR}\"")
 target_link_libraries(pathgcn_commands PRIVATE ${PATHGCN_DEPENDENCIES})
 target_link_libraries(pathgcn_program PRIVATE pathgcn_commands pathgcn_static)
 set_target_properties(pathgcn_program PROPERTIES OUTPUT_NAME pathgcn)

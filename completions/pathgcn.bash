@@ -25,7 +25,7 @@ _pathgcn_options() {
             *" "*) printf '%s\t%s\n' "${line%% *}" "${line#* }" ;;
             *) printf '%s\t\n' "$line" ;;
         esac
-    done < <("$1" "${@:2}" --help 2>/dev/null)
+    done < <("$1" "${@:2}" --help all 2>/dev/null)
 }
 _pathgcn_parts() { # program, command: the parts of a command that has some
     local line in_list=0
@@ -35,7 +35,7 @@ _pathgcn_parts() { # program, command: the parts of a command that has some
             "  $2 "*) [ $in_list = 1 ] && line=${line#"  $2 "} && echo "${line%% *}" ;;
             *) in_list=0 ;;
         esac
-    done < <("$1" "$2" --help 2>/dev/null)
+    done < <("$1" "$2" --help all 2>/dev/null)
 }
 
 _pathgcn_argument() { # program, command: what its usage line says between its name and the options
@@ -44,7 +44,7 @@ _pathgcn_argument() { # program, command: what its usage line says between its n
         [[ $line == "Usage: "* ]] || continue
         line=${line#"Usage: pathgcn $2 "}
         echo "${line%" [options]"}"
-    done < <("$1" "$2" --help 2>/dev/null)
+    done < <("$1" "$2" --help all 2>/dev/null)
 }
 
 _pathgcn_datasets() { # program, --data DIR or nothing
@@ -84,6 +84,7 @@ _pathgcn_offer_paths() { # -d for directories, -f for files
 _pathgcn_offer_values() {
     local word
     case $1 in
+        "[all]") _pathgcn_offer all ;;
         DIR) _pathgcn_offer_paths -d ;;
         FILE) _pathgcn_offer_paths -f ;;
         RECIPE)

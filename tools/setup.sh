@@ -2,7 +2,7 @@
 # Installs the Debian packages that a target of the Makefile needs and that are missing; says
 # nothing when all are there. On other systems it only checks, and says what to install.
 #
-#   tools/setup.sh [build | test | full | bench]
+#   tools/setup.sh [build | test | full | bench | deb]
 set -euo pipefail
 
 # Alternatives are separated by |; the first is the one that gets installed.
@@ -18,9 +18,11 @@ test) needs=("${build[@]}" "${python[@]}" libcmocka-dev) modules+=(cmocka) ;;
 full) needs=("${build[@]}" "${python[@]}" libcmocka-dev clang libclang-rt-14-dev valgrind
     clang-format) modules+=(cmocka) ;;
 bench) needs=("${build[@]}" python3-torch python3-numpy python3-pandas libopenblas-pthread-dev)
-    [ "$(uname -m)" != x86_64 ] || needs+=(libxsmm-dev) ;;
+    # Not every release and architecture of Debian has it, and bench/ does without.
+    ! apt-cache show libxsmm-dev >/dev/null 2>&1 || needs+=(libxsmm-dev) ;;
+deb) needs=("${build[@]}" dpkg-dev debhelper) ;;
 *)
-    echo "usage: tools/setup.sh [build | test | full | bench]" >&2
+    echo "usage: tools/setup.sh [build | test | full | bench | deb]" >&2
     exit 2
     ;;
 esac

@@ -42,6 +42,11 @@ typedef struct cli_option {
 #define CLI_OPTIONS_END       {NULL, NULL, NULL, NULL, NULL, NULL}
 /* clang-format on */
 
+/* An option or a setting in the short help. What is NULL is as in the full one. */
+typedef struct cli_brief {
+    const char *name, *value, *help;
+} cli_brief;
+
 /* Groups of pgcn_config_field(), as flags. */
 typedef enum cli_groups {
     CLI_GROUP_MODEL = 1,
@@ -53,7 +58,9 @@ typedef struct cli_command {
     const char *name, *summary;
     const char *arguments;       /* "NAME|DIR", "MODEL [NAME|DIR]" */
     const char *text;            /* paragraphs of explanation */
-    const char *examples;        /* lines */
+    const char *examples;        /* lines; the first three are in the short help too */
+    const char *brief;           /* the text of the short help, lines; may be NULL */
+    const cli_brief *most_used;  /* in the short help, NULL name at the end; NULL: there is none */
     unsigned config_groups;      /* cli_groups of settings that are options too; 0: none */
     int least_words, most_words; /* how many arguments that are not options it takes */
     bool computes;               /* and so needs a processor with the kernels asked for */
@@ -110,6 +117,8 @@ pgcn_status cli_number(const cli_command *command, const char *option, const cha
 pgcn_status cli_check_seeds(const cli_command *command, uint64_t first, long long count);
 void cli_write_help(FILE *out, const cli_command *command, const cli_option *options,
                     const pgcn_config *model); /* NULL: of all networks */
+/* One screen: usage, most used options, some examples. */
+void cli_write_short_help(FILE *out, const cli_command *command, const cli_option *options);
 /* False for a setting that only other networks have. */
 bool cli_has_setting(const pgcn_config *config, const pgcn_field *field);
 /* A suggestion for a misspelt `name`: the nearest of the candidates that are offered. */
@@ -276,6 +285,11 @@ typedef struct cli_source {
      "ids of labels or edges that the features (or edges) lack, if more than a tenth: refuse, or " \
      "keep as nodes without features (or edges)",                                                  \
      &(s).unknown_ids, NULL}
+/* The same in the short help. */
+#define CLI_BRIEF_SOURCE                                                                           \
+    {.name = "data"}, {.name = "edges", .help = "your own graph: from,to[,weight]"},               \
+    {.name = "features"}, {.name = "labels", .help = "its classes: id,class"},                     \
+    {.name = "prepare", .help = "steps: largest-component, random=60/20/20, ..."}
 /* clang-format on */
 
 /* Loads it. An error message ends with `advice`. `name` is NULL where --edges is given. */

@@ -9,6 +9,12 @@
 
 static pgcn_status run(int argc, char **argv);
 
+static const cli_brief compare_most_used[] = {
+    {.name = "part"},
+    {.name = "measure", .help = "accuracy, macro-f1, auc, ... [that of the runs]"},
+    {.name = "json"},
+    {.name = NULL}};
+
 const cli_command cli_compare = {
     .name = "compare",
     .summary = "runs side by side: means, intervals, differences and a test",
@@ -29,6 +35,8 @@ const cli_command cli_compare = {
         "\n"
         "A result that chooses between runs has looked at the test items. To choose, compare with\n"
         "--part val; docs/PROTOCOL.md has the rules.",
+    .brief = "RUN: a directory that 'train' has left, better with several --seeds.",
+    .most_used = compare_most_used,
     .examples = "  pathgcn train karate --seeds 10 --out runs/path\n"
                 "  pathgcn train karate --seeds 10 --model gcn --out runs/gcn\n"
                 "  pathgcn compare runs/path runs/gcn\n"

@@ -44,6 +44,8 @@ const cli_command cli_data_list = {
     .run = run_list,
 };
 
+static const cli_brief data_info_most_used[] = {CLI_BRIEF_SOURCE, {.name = "json"}, {.name = NULL}};
+
 const cli_command cli_data_info = {
     .name = "data info",
     .summary = "describe a data set",
@@ -51,6 +53,7 @@ const cli_command cli_data_info = {
     .text =
         "Reads a data set completely, checks it, and prints counts, degrees, homophily, class sizes,\n"
         "the sizes of its splits, its fingerprint, and notes about it.",
+    .most_used = data_info_most_used,
     .examples =
         "  pathgcn data info karate\n"
         "  pathgcn data info sbm:nodes=500,homophily=0.2 --json\n"
@@ -59,6 +62,9 @@ const cli_command cli_data_info = {
     .run = run_info,
 };
 
+static const cli_brief data_check_most_used[] = {
+    CLI_BRIEF_SOURCE, {.name = "json"}, {.name = NULL}};
+
 const cli_command cli_data_check = {
     .name = "data check",
     .summary = "check that a data set is valid",
@@ -66,10 +72,14 @@ const cli_command cli_data_check = {
     .text =
         "Reads and checks everything, as every command does, and also the SHA-256 of a container\n"
         "and its fingerprint. Prints one line; the exit code is 0 if the data set is valid.",
+    .most_used = data_check_most_used,
     .examples = "  pathgcn data check karate\n",
     .most_words = 1,
     .run = run_check,
 };
+
+static const cli_brief data_convert_most_used[] = {
+    {.name = "out"}, CLI_BRIEF_SOURCE, {.name = "json"}, {.name = NULL}};
 
 const cli_command cli_data_convert = {
     .name = "data convert",
@@ -79,6 +89,7 @@ const cli_command cli_data_convert = {
         "Turns anything that can be read into one file: FILE.pgcn, the container that loads by\n"
         "mmap at once, or FILE.npz, which Python reads with numpy.load (docs/FORMATS.md describes\n"
         "both). Steps of --prepare are applied and recorded.",
+    .most_used = data_convert_most_used,
     .examples = "  pathgcn data convert karate --out karate.pgcn\n"
                 "  pathgcn data convert sbm:nodes=500 --prepare largest-component --out sbm.npz\n",
     .most_words = 1,

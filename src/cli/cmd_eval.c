@@ -9,6 +9,17 @@
 static pgcn_status run_eval(int argc, char **argv);
 static pgcn_status run_predict(int argc, char **argv);
 
+static const cli_brief eval_most_used[] = {
+    CLI_BRIEF_SOURCE,
+    {.name = "inference", .value = "HOW", .help = "deterministic, or stochastic:N draws of paths"},
+    {.name = "part",
+     .value = "PART",
+     .help = "train, val, test or all: whose classes are shown [test]"},
+    {.name = "csv", .help = "every class as CSV"},
+    {.name = "threads"},
+    {.name = "json"},
+    {.name = NULL}};
+
 const cli_command cli_eval = {
     .name = "eval",
     .summary = "accuracy of a model",
@@ -30,6 +41,8 @@ const cli_command cli_eval = {
         "Deterministic inference uses powers of the transition matrix; stochastic:N draws N samples\n"
         "of paths, predicts their mean, and also reports the accuracy of a single draw: mean and\n"
         "deviation.",
+    .brief = "MODEL: the model.safetensors of a run, which knows its data.",
+    .most_used = eval_most_used,
     .examples =
         "  pathgcn eval runs/karate/model.safetensors\n"
         "  pathgcn eval runs/karate/model.safetensors --part val --csv classes.csv\n"
@@ -39,6 +52,16 @@ const cli_command cli_eval = {
     .most_words = 2,
     .run = run_eval,
 };
+
+static const cli_brief predict_most_used[] = {
+    {.name = "out"},
+    CLI_BRIEF_SOURCE,
+    {.name = "inference", .value = "HOW", .help = "deterministic, or stochastic:N draws of paths"},
+    {.name = "all"},
+    {.name = "unlabelled"},
+    {.name = "threads"},
+    {.name = "json"},
+    {.name = NULL}};
 
 const cli_command cli_predict = {
     .name = "predict",
@@ -57,6 +80,8 @@ const cli_command cli_predict = {
         "by their names, node labels and degrees among them; without names there must be as many as in\n"
         "training. --unlabelled leaves out nodes or graphs that have a label. A file name that ends in\n"
         ".json gets JSON.",
+    .brief = "MODEL: the model.safetensors of a run, which knows its data.",
+    .most_used = predict_most_used,
     .examples = "  pathgcn predict runs/karate/model.safetensors --out predictions.csv\n"
                 "  pathgcn predict runs/MUTAG/model.safetensors new-molecules --unlabelled\n"
                 "  pathgcn predict runs/cora/model.safetensors --inference stochastic:20 --all\n",

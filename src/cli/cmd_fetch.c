@@ -9,6 +9,12 @@
 
 static pgcn_status run(int argc, char **argv);
 
+static const cli_brief fetch_most_used[] = {
+    {.name = "all"},   {.name = "list", .help = "what can be fetched, with licence and reference"},
+    {.name = "out"},   {.name = "mirror", .help = "server or folder tried first"},
+    {.name = "force"}, {.name = "json"},
+    {.name = "quiet"}, {.name = NULL}};
+
 const cli_command cli_fetch = {
     .name = "data fetch",
     .summary = "download published data sets",
@@ -21,6 +27,7 @@ const cli_command cli_fetch = {
         "a download that was interrupted continues where it stopped. A mirror is a URL or a\n"
         "directory that holds NAME/FILE, for instance somebody else's cache; it is tried before\n"
         "the original server.",
+    .most_used = fetch_most_used,
     .examples = "  pathgcn data fetch cora\n"
                 "  pathgcn data fetch cora texas MUTAG --out data\n"
                 "  pathgcn data fetch --all --mirror http://mirror.example.org/graphs\n"

@@ -7,6 +7,17 @@
 
 static pgcn_status run(int argc, char **argv);
 
+static const cli_brief paths_most_used[] = {
+    {.name = "out", .help = "where to write; .npy for NumPy, else CSV"},
+    CLI_BRIEF_SOURCE,
+    {.name = "path-length"},
+    {.name = "paths"},
+    {.name = "starts"},
+    {.name = "walk", .value = "WALK", .help = "uniform, weighted or node2vec [uniform]"},
+    {.name = "seed"},
+    {.name = "threads"},
+    {.name = NULL}};
+
 const cli_command cli_paths = {
     .name = "paths",
     .summary = "sample random walks to a file",
@@ -17,6 +28,7 @@ const cli_command cli_paths = {
         "a line: start,path,node0,node1,... with the ids of the data (the array has the numbers of\n"
         "the nodes, from 0). A walk without a next node stays where it is. The same seed gives the\n"
         "same walks with any number of threads.",
+    .most_used = paths_most_used,
     .examples =
         "  pathgcn paths karate --path-length 4 --paths 2 --starts 0,33\n"
         "  pathgcn paths cora --walk node2vec --return-p 4 --inout-q 0.25 --out walks.npy\n",

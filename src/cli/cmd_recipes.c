@@ -9,6 +9,8 @@ static pgcn_status run_show(int argc, char **argv);
 
 static const cli_command *const parts[] = {&cli_recipes_list, &cli_recipes_show, NULL};
 
+static const cli_brief recipes_most_used[] = {{.name = NULL}};
+
 const cli_command cli_recipes = {
     .name = "recipes",
     .summary = "settings that are known to suit a data set",
@@ -28,6 +30,7 @@ const cli_command cli_recipes = {
         "\n"
         "Names are looked up in the folder PATHGCN_RECIPES, then among those that came with the\n"
         "program. Without a part, 'recipes' lists them.",
+    .most_used = recipes_most_used,
     .examples = "  pathgcn recipes\n"
                 "  pathgcn recipes show cora --layers 8\n"
                 "  pathgcn train cora --recipe paper\n"

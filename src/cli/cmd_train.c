@@ -8,6 +8,24 @@
 
 static pgcn_status run(int argc, char **argv);
 
+static const cli_brief train_most_used[] = {
+    {.name = "data"},
+    {.name = "recipe",
+     .value = "RECIPE",
+     .help = "settings to start from [the data set's own, or auto]"},
+    {.name = "model", .value = "NAME", .help = "pathgcn, gcn, gat, gin, ...; auto: a race of them"},
+    {.name = "layers", .value = "L", .help = "layers"},
+    {.name = "channels", .value = "C", .help = "channels of the hidden layers"},
+    {.name = "epochs", .value = "N", .help = "epochs at most"},
+    {.name = "seed", .value = "S", .help = "seed of everything that is random"},
+    {.name = "seeds", .help = "train N times: mean, deviation, 95 % interval [1]"},
+    {.name = "out"},
+    {.name = "resume", .help = "go on from the checkpoint in --out"},
+    {.name = "threads", .value = "T", .help = "threads; 0: one per core"},
+    {.name = "json"},
+    {.name = "quiet"},
+    {.name = NULL}};
+
 const cli_command cli_train = {
     .name = "train",
     .summary = "train a model and leave it in a directory",
@@ -46,17 +64,19 @@ const cli_command cli_train = {
         "another one rules out is reset unless it is given too: --samples 1 switches --consistency\n"
         "off, --walk node2vec switches --self-loops off, and --input-hops 0 switches --input-norm\n"
         "off.",
+    .brief = "NAME: karate, sbm, grid, powerlaw or a data set; PATH: its file or folder.",
+    .most_used = train_most_used,
     .examples = "  pathgcn train karate                    a built-in graph, in seconds\n"
+                "  PATHGCN_DATA=data pathgcn train cora --seeds 10\n"
+                "  pathgcn train --edges follows.csv --features people.csv --labels known.csv\n"
                 "  pathgcn train sbm:classes=2,homophily=0.1 --seeds 5\n"
                 "  pathgcn train sbm:nodes=2000 --recipe any-free --channels 64\n"
-                "  PATHGCN_DATA=data pathgcn train cora --seeds 10\n"
                 "  pathgcn train cora --data data --recipe paper-full --layers 8 --seeds 10\n"
                 "  pathgcn train cora --data data --walk node2vec --return-p 4\n"
                 "  pathgcn train MUTAG --data data --model gin\n"
                 "  pathgcn train karate --model auto --seeds 5\n"
                 "  pathgcn train data/cora --layers 8 --out runs/deep --resume\n"
                 "  pathgcn train MUTAG --data data --recipe paper --seeds 10\n"
-                "  pathgcn train --edges follows.csv --features people.csv --labels known.csv\n"
                 "  pathgcn train cora --split 0 --json | tail -n 1\n",
     .config_groups = CLI_GROUP_MODEL | CLI_GROUP_TRAINING | CLI_GROUP_RUN,
     .computes = true,

@@ -40,12 +40,22 @@ static void occupy_standard_streams(void) {
             (void)!open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
 }
 
+/* "help data info" is "data info --help", and "help train all" is "train --help all". */
+static pgcn_status run_help(const cli_command *command, int argc, char **argv) {
+    static char help_option[] = "--help";
+    bool all = argc > 0 && strcmp(argv[argc - 1], "all") == 0;
+    int words = 0;
+    char *arguments[4] = {NULL};
+    if (argc > all) arguments[words++] = argv[0];
+    arguments[words++] = help_option;
+    if (all) arguments[words++] = argv[argc - 1];
+    return command->run(words, arguments);
+}
+
 static pgcn_status run_command(int argc, char **argv) {
     const char *name = argv[1];
-    static char help_option[] = "--help";
     bool help = strcmp(name, "help") == 0;
-    if (help && argc > 2) name = argv[2]; /* "help data info" is "data info --help" */
-    char *help_arguments[] = {argc > 3 ? argv[3] : help_option, help_option, NULL};
+    if (help && argc > 2) name = argv[2];
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
         write_usage(stdout);
         return PGCN_OK;
@@ -58,7 +68,7 @@ static pgcn_status run_command(int argc, char **argv) {
     cli_guess guess = cli_guess_start(name);
     for (int i = 0; cli_commands[i]; i++) {
         if (strcmp(cli_commands[i]->name, name) == 0)
-            return help ? cli_commands[i]->run(argc > 3 ? 2 : 1, help_arguments)
+            return help ? run_help(cli_commands[i], argc - 3, argv + 3)
                         : cli_commands[i]->run(argc - 2, argv + 2);
         cli_guess_offer(&guess, cli_commands[i]->name);
     }

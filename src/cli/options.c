@@ -2,6 +2,7 @@
  * the library lists. Nothing here knows what an option means. */
 #include "cli/cli.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -71,8 +72,8 @@ static pgcn_status refuse_unknown(const cli_command *command, const cli_option *
         if (in_groups(command, &field)) cli_guess_offer(&guess, field.key);
     cli_guess_hint(&guess, "--", hint);
     return cli_fail(command, PGCN_ERR_ARGUMENT,
-                    "there is no option --%s%s; pathgcn %s --help lists them", name, hint,
-                    command->name);
+                    "there is no option --%s%s; pathgcn %s --help%s lists them", name, hint,
+                    command->name, command->most_used ? " all" : "");
 }
 
 /* ---- parsing ------------------------------------------------------------------------------------- */
@@ -193,10 +194,11 @@ static pgcn_status parse_word(parser *p) {
 
 static pgcn_status refuse_single_dash(const parser *p) {
     const char *word = p->argv[p->at], *name = p->command->name;
-    return cli_fail(p->command, PGCN_ERR_ARGUMENT,
-                    "'%s' is no option, they begin with two dashes; pathgcn %s --help lists them, "
-                    "and ./%s is a file of that name",
-                    word, name, word);
+    return cli_fail(
+        p->command, PGCN_ERR_ARGUMENT,
+        "'%s' is no option, they begin with two dashes; pathgcn %s --help%s lists them, "
+        "and ./%s is a file of that name",
+        word, name, p->command->most_used ? " all" : "", word);
 }
 
 static bool is_help(const char *word) {
@@ -225,16 +227,22 @@ static void take_defaults(const char *network, pgcn_config *config) {
     if (config->model > 0 && pgcn_recipe_find(&query, &found, NULL) == PGCN_OK) *config = found;
 }
 
-/* After --model NAME only what that network takes. */
+/* One screen; with "all", or where nothing shorter is known, everything. After --model NAME everything that
+ * the network takes. */
 static pgcn_status show_help(const parser *p) {
+    FILE *out = cli_help_stream ? cli_help_stream : stdout;
     pgcn_config config = pgcn_config_default();
+    bool all = p->at + 1 < p->argc && strcmp(p->argv[p->at + 1], "all") == 0;
+    if (!all && p->command->most_used && !cli_setting_given(p->out, "model")) {
+        cli_write_short_help(out, p->command, p->options);
+        return PGCN_OK;
+    }
     take_auto(p->command, p->out);
     const char *model = given_value(p->out, "model");
     if (model && pgcn_config_set(&config, "model", model) != PGCN_OK)
         return cli_fail(p->command, PGCN_ERR_ARGUMENT, "--%s", pgcn_last_error());
     if (model) take_defaults(model, &config);
-    cli_write_help(cli_help_stream ? cli_help_stream : stdout, p->command, p->options,
-                   model ? &config : NULL);
+    cli_write_help(out, p->command, p->options, model ? &config : NULL);
     return PGCN_OK;
 }
 
@@ -328,16 +336,19 @@ pgcn_status cli_check_seeds(const cli_command *command, uint64_t first, long lon
 
 /* ---- help ------------------------------------------------------------------------------------------ */
 
-enum { HELP_COLUMN = 36, HELP_WIDTH = 100 };
+typedef struct layout {
+    int column, width; /* where explanations begin, and where lines end */
+} layout;
+static const layout full_layout = {36, 100}, short_layout = {24, 79};
 
 /* "  --name value". A value of many words goes on in the next line after a " |". Returns the column. */
-static int write_value(FILE *out, const char *name, const char *value) {
+static int write_value(FILE *out, layout page, const char *name, const char *value) {
     enum { INDENT = 8 };
     int column = fprintf(out, "  --%s", name);
     for (const char *word = value ? value : ""; *word;) {
         const char *bar = strstr(word, " | ");
         int length = bar ? (int)(bar - word) + 2 : (int)strlen(word);
-        if (word > value && column + 1 + length > HELP_WIDTH)
+        if (word > value && column + 1 + length > page.width)
             column = fprintf(out, "\n%*s", INDENT, "") - 1;
         else
             column += fprintf(out, " ");
@@ -348,23 +359,12 @@ static int write_value(FILE *out, const char *name, const char *value) {
     return column;
 }
 
-/* "  --name value", then the explanation from a column of its own, wrapped. Two spaces or a line
- * break that follows no " |" end the value, which the completion of the shell relies on. */
-static void write_line(FILE *out, const char *name, const char *value, const char *help,
-                       const char *preset) {
-    char text[512];
-    snprintf(text, sizeof text, "%s%s%s%s", help, preset && *preset ? " [" : "",
-             preset ? preset : "", preset && *preset ? "]" : "");
-    int column = write_value(out, name, value);
-    if (column > HELP_COLUMN - 2) {
-        fputc('\n', out);
-        column = 0;
-    }
-    column += fprintf(out, "%*s", HELP_COLUMN - column, "");
+/* Words from the present column on, wrapped and indented. */
+static void write_words(FILE *out, const char *text, int column, layout page) {
     for (const char *word = text; *word;) {
         int length = (int)strcspn(word, " ");
-        if (word > text && column + 1 + length > HELP_WIDTH)
-            column = fprintf(out, "\n%*s", HELP_COLUMN, "") - 1;
+        if (word > text && column + 1 + length > page.width)
+            column = fprintf(out, "\n%*s", page.column, "") - 1;
         else if (word > text)
             column += fprintf(out, " ");
         column += fprintf(out, "%.*s", length, word);
@@ -372,6 +372,22 @@ static void write_line(FILE *out, const char *name, const char *value, const cha
         word += strspn(word, " ");
     }
     fputc('\n', out);
+}
+
+/* "  --name value", then the explanation from a column of its own, wrapped. Two spaces or a line
+ * break that follows no " |" end the value, which the completion of the shell relies on. */
+static void write_line(FILE *out, layout page, const char *name, const char *value,
+                       const char *help, const char *preset) {
+    char text[512];
+    snprintf(text, sizeof text, "%s%s%s%s", help, preset && *preset ? " [" : "",
+             preset ? preset : "", preset && *preset ? "]" : "");
+    int column = write_value(out, page, name, value);
+    if (column > page.column - 2) {
+        fputc('\n', out);
+        column = 0;
+    }
+    column += fprintf(out, "%*s", page.column - column, "");
+    write_words(out, text, column, page);
 }
 
 /* "of gin, gat: ": the networks that have a setting, where not all do. */
@@ -428,7 +444,7 @@ static void write_fields(FILE *out, const cli_command *command, const cli_option
                  chooses ? "; auto: the one that wins a race on validation" : "");
         if (chooses) strcat(accepts, " | auto");
         pgcn_config_get(&config, field.key, preset, sizeof preset);
-        write_line(out, field.key, accepts, help, preset);
+        write_line(out, full_layout, field.key, accepts, help, preset);
     }
 }
 
@@ -437,18 +453,25 @@ static void write_networks(FILE *out) {
         fprintf(out, "  %-12s%s\n", pgcn_network_name(i), pgcn_network_about(i));
 }
 
+static void write_parts(FILE *out, const cli_command *command) {
+    if (command->parts) fprintf(out, "\nParts, each with its own --help:\n");
+    for (int i = 0; command->parts && command->parts[i]; i++)
+        fprintf(out, "  %-18s%s\n", command->parts[i]->name, command->parts[i]->summary);
+}
+
 void cli_write_help(FILE *out, const cli_command *command, const cli_option *options,
                     const pgcn_config *model) {
     fprintf(out, "pathgcn %s: %s\n\nUsage: pathgcn %s%s%s [options]\n\n%s\n", command->name,
             command->summary, command->name, *command->arguments ? " " : "", command->arguments,
             command->text);
-    if (command->parts) fprintf(out, "\nParts, each with its own --help:\n");
-    for (int i = 0; command->parts && command->parts[i]; i++)
-        fprintf(out, "  %-18s%s\n", command->parts[i]->name, command->parts[i]->summary);
+    write_parts(out, command);
     fprintf(out, "\nExamples:\n%s\nOptions (default in brackets):\n", command->examples);
     for (const cli_option *option = options; option->name; option++)
-        write_line(out, option->name, option->value, option->help, option->preset);
-    write_line(out, "help", NULL, "this text", NULL);
+        write_line(out, full_layout, option->name, option->value, option->help, option->preset);
+    if (command->most_used)
+        write_line(out, full_layout, "help", "[all]", "one screen; all: this text", NULL);
+    else
+        write_line(out, full_layout, "help", NULL, "this text", NULL);
     for (int i = 0; i < GROUPS; i++) {
         if (!(command->config_groups & (unsigned)groups[i].group)) continue;
         fprintf(out, "\n%s%s%s%s:\n", groups[i].title, model ? " of --model " : "",
@@ -460,4 +483,45 @@ void cli_write_help(FILE *out, const cli_command *command, const cli_option *opt
         fprintf(out, "\nNetworks (--model NAME --help shows what each takes):\n");
         write_networks(out);
     }
+}
+
+/* ---- short help ------------------------------------------------------------------------------------ */
+
+static void write_most_used(FILE *out, const cli_command *command, const cli_option *options) {
+    for (const cli_brief *brief = command->most_used; brief->name; brief++) {
+        size_t length = strlen(brief->name);
+        const cli_option *option = find_option(options, brief->name, length);
+        pgcn_field field = {0};
+        bool found = option || find_field(command, brief->name, length, &field);
+        assert(found && "the table of the short help names an option that does not exist");
+        if (!found) continue;
+        const char *value = brief->value ? brief->value : option ? option->value : field.accepts;
+        const char *help = brief->help ? brief->help : option ? option->help : field.help;
+        write_line(out, short_layout, brief->name, value, help,
+                   option && !brief->help ? option->preset : NULL);
+    }
+}
+
+/* The length of the first `lines` lines. */
+static int length_of_lines(const char *text, int lines) {
+    const char *end = text;
+    for (; lines > 0 && *end; lines--) end += strcspn(end, "\n") + 1;
+    return (int)(end - text);
+}
+
+void cli_write_short_help(FILE *out, const cli_command *command, const cli_option *options) {
+    enum { EXAMPLES = 3, USAGE_COLUMN = 7 };
+    char usage[512];
+    fprintf(out, "pathgcn %s: %s\n", command->name, command->summary);
+    snprintf(usage, sizeof usage, "Usage: pathgcn %s %s [options]", command->name,
+             command->arguments);
+    write_words(out, usage, 0, (layout){USAGE_COLUMN, short_layout.width});
+    if (command->brief) fprintf(out, "%s\n", command->brief);
+    write_parts(out, command);
+    fputc('\n', out);
+    write_most_used(out, command, options);
+    write_line(out, short_layout, "help", "all", "everything: all options, files, explanations",
+               NULL);
+    fprintf(out, "\nExamples:\n%.*s", length_of_lines(command->examples, EXAMPLES),
+            command->examples);
 }

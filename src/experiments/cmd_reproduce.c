@@ -5,6 +5,21 @@
 
 static pgcn_status run(int argc, char **argv);
 
+static const cli_brief reproduce_most_used[] = {
+    {.name = "out", .help = "directory for the jobs and the tables"},
+    {.name = "data"},
+    {.name = "datasets", .help = "these data sets, separated by commas"},
+    {.name = "layers", .help = "these depths, separated by commas"},
+    {.name = "seeds", .help = "runs per line of the table"},
+    {.name = "recipe"},
+    {.name = "jobs"},
+    {.name = "models", .help = "these networks, separated by commas"},
+    {.name = "quick"},
+    {.name = "report", .help = "only make the tables from the jobs that are done"},
+    {.name = "json", .help = "print one JSON line per experiment"},
+    {.name = "quiet"},
+    {.name = NULL}};
+
 const cli_command cli_reproduce = {
     .name = "reproduce",
     .summary = "the tables and curves of the paper, ours beside its numbers",
@@ -37,6 +52,7 @@ const cli_command cli_reproduce = {
         "is then 1. Settings come from the recipes; options override them, as for train. The epoch is\n"
         "chosen on validation nodes. DIR gets NAME.json, NAME.csv, NAME.md and NAME.tex (LaTeX); the JSON\n"
         "holds the command 'pathgcn train ...' that repeats each run to the last digit.",
+    .most_used = reproduce_most_used,
     .examples = "  pathgcn reproduce semi --data data --quick        a smoke test, in minutes\n"
                 "  pathgcn reproduce semi --data data --datasets cora,citeseer\n"
                 "  pathgcn reproduce full --data data --recipe paper --out runs/paper\n"

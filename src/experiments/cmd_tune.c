@@ -7,6 +7,24 @@
 
 static pgcn_status run(int argc, char **argv);
 
+static const cli_brief tune_most_used[] = {
+    {.name = "out", .help = "directory for the jobs and the recipe [runs/tune-NAME]"},
+    {.name = "data"},
+    {.name = "recipe", .help = "settings to start from"},
+    {.name = "space",
+     .value = "SPACE",
+     .help = "what is searched: --list-spaces prints them; or a file"},
+    {.name = "list-spaces"},
+    {.name = "candidates"},
+    {.name = "budget", .help = "instead: as many candidates as fit into it"},
+    {.name = "nested", .help = "search every split by itself"},
+    {.name = "score", .value = "MEASURE", .help = "accuracy, macro-f1, auc, loss, ..."},
+    {.name = "layers", .value = "L", .help = "layers"},
+    {.name = "jobs"},
+    {.name = "json"},
+    {.name = "quiet"},
+    {.name = NULL}};
+
 const cli_command cli_tune = {
     .name = "tune",
     .summary = "search for better settings, on validation data only",
@@ -37,6 +55,7 @@ const cli_command cli_tune = {
         "Jobs run and are kept as by reproduce: the same command continues after Ctrl-C. DIR gets\n"
         "NAME.recipe with the best settings and the space that was searched, and tune.json with all\n"
         "candidates; with --nested nested.json, and these two for each split in DIR/split-S.",
+    .most_used = tune_most_used,
     .examples = "  pathgcn tune karate --candidates 12 --runs 4\n"
                 "  pathgcn tune cora --data data --layers 8 --budget 60\n"
                 "  pathgcn tune MUTAG:crossval=10 --data data --candidates 20\n"

@@ -203,7 +203,7 @@ static pgcn_status fail_unknown(const char *key) {
     for (int i = 0; field_at(i, &f); i++)
         if (same_letters(f.key, key)) meant = f.key;
     return pgcn_i_fail(PGCN_ERR_ARGUMENT,
-                       "there is no setting '%s' (%s%s%spathgcn train --help lists them)", key,
+                       "there is no setting '%s' (%s%s%spathgcn train --help all lists them)", key,
                        meant ? "did you mean " : "", meant ? meant : "", meant ? "? " : "");
 }
 

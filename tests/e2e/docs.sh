@@ -19,8 +19,10 @@ tools/make_api_docs.sh >"$scratch/api.md"
 diff "$scratch/api.md" docs/api.md >"$out" ||
     wrong "docs/api.md is out of date, run tools/make_api_docs.sh > docs/api.md: $(head -n 5 "$out")"
 
-# -- CITATION.cff and SECURITY.md ------------------------------------------------------------------
+# -- CITATION.cff, packages, SECURITY.md ------------------------------------------------------------------
 version=$(sed -nE 's/^#define PGCN_VERSION "([^"]+)"/\1/p' include/pathgcn/pathgcn.h)
+head -n 1 packaging/debian/changelog | grep -qF "($version)" || wrong "packaging/debian/changelog is not of $version"
+grep -qx "Package: libpathgcn${version%.*}" packaging/debian/control || wrong "packaging/debian/control is not of $version"
 grep -qx "version: $version" CITATION.cff || wrong "CITATION.cff does not name version $version"
 for target in tests/fuzz/fuzz_*.c; do
     target=${target#tests/fuzz/fuzz_}
@@ -35,7 +37,7 @@ anchors() {
 for document in "${documents[@]}"; do
     while read -r file; do
         compgen -G "$file" >"$out" || wrong "$document names $file, which does not exist"
-    done < <(grep -oP '(?<![\w/])(src|include|tools|tests|examples|cmake|bench|docs|python)/[\w./*-]*[\w*]' \
+    done < <(grep -oP '(?<![\w/])(src|include|tools|tests|examples|cmake|bench|docs|python|packaging)/[\w./*-]*[\w*]' \
         "$document" | sort -u)
     while read -r name; do
         grep -rqE "\b$name" src include || wrong "$document names $name, which is not in the code"
@@ -71,11 +73,7 @@ for document in "${documents[@]}"; do
         commands=$((commands + 1))
         (eval "$command") >"$out" 2>"$err" </dev/null ||
             wrong "$document: '$command' failed: $(head -n 3 "$err")"
-    done < <(awk '/^```/ { inside = /^```sh/; next }
-        !inside { next }
-        { line = held $0; held = "" }
-        line ~ /\\$/ { sub(/\\$/, "", line); held = line; next }
-        line ~ /^([A-Z_]+=[^ ]* )*pathgcn / { print line }' "$PATHGCN_SOURCE/$document")
+    done < <(commands_of "$PATHGCN_SOURCE/$document")
 done
 [ "$commands" -ge 10 ] || wrong "only $commands commands were found"
 [ "$failures" -eq 0 ] || fail "$failures statements of the documents are wrong"

@@ -14,6 +14,9 @@ fail() {
 cmake --install "$PATHGCN_BUILD" --prefix "$prefix" >"$scratch/install.log"
 "$prefix/bin/pathgcn" --version >/dev/null || fail "the installed program does not run"
 [ -s "$prefix/share/man/man1/pathgcn.1" ] || fail "no manual page"
+for file in bash-completion/completions/pathgcn zsh/site-functions/_pathgcn fish/vendor_completions.d/pathgcn.fish; do
+    [ -s "$prefix/share/$file" ] || fail "the completion $file is not installed"
+done
 for recipe in "$PATHGCN_SOURCE"/recipes/*.recipe; do
     cmp "$recipe" "$prefix/share/pathgcn/recipes/${recipe##*/}" || fail "a recipe is not installed"
 done

@@ -132,6 +132,15 @@ json() {
     echo "${value%\"}"
 }
 
+# commands_of FILE: the pathgcn commands in ```sh blocks of a document, one a line.
+commands_of() {
+    awk '/^```/ { inside = /^```sh/; next }
+        !inside { next }
+        { line = held $0; held = "" }
+        line ~ /\\$/ { sub(/\\$/, "", line); held = line; next }
+        line ~ /^([A-Z_]+=[^ ]* )*pathgcn / { print line }' "$1"
+}
+
 # ---- data folders --------------------------------------------------------------------------------
 
 # npy FILE TYPE SHAPE: a .npy file with that header; the data come from standard input.

@@ -200,15 +200,32 @@ holds "$out" "pathgcn $(sed -n 's/^#define PGCN_VERSION "\(.*\)"/\1/p' "$PATHGCN
 run 0 pathgcn --help
 holds "$out" train eval predict kernels paths data info "First steps" "Exit codes"
 run 2 pathgcn
-for command in train eval predict kernels paths data info "data list" "data info" "data check" \
-    "data convert" "data fetch"; do
-    run 0 pathgcn $command --help
+for command in train eval predict compare kernels paths data info "data list" "data info" "data check" \
+    "data convert" "data fetch" recipes "recipes list" "recipes show" reproduce tune; do
+    run 0 pathgcn $command --help all
     holds "$out" "Usage: pathgcn $command" "Examples:" "--help"
     cp "$out" help
+    run 0 pathgcn help $command all
+    same "help $command all" help "$out"
+    if [ "$command" != reproduce ]; then # its usage is a long line
+        awk 'length > 101 { exit 1 }' help || fail "the help of $command has lines wider than 100 columns"
+    fi
+    # one screen, whose options are all in the full help
+    run 0 pathgcn $command --help
+    holds "$out" "Usage: pathgcn $command" "Examples:" "--help"
+    cp "$out" short
     run 0 pathgcn help $command
-    same "help $command" help "$out"
-    awk 'length > 101 { exit 1 }' help || fail "the help of $command has lines wider than 100 columns"
+    same "help $command" short "$out"
+    [ "$(wc -l <short)" -le 24 ] || fail "the help of $command is longer than a screen"
+    ! cmp -s short help || continue # nothing shorter is needed
+    holds short "--help all"
+    awk 'length > 80 { exit 1 }' short || fail "the short help of $command is wider than a screen"
+    while read -r option; do holds help "$option"; done < <(grep -oE '^  --[a-z-]+' short)
 done
+run 0 pathgcn train --help
+holds "$out" --data --recipe --model --layers --channels --epochs "--seed " --seeds --out --resume --threads \
+    --json --quiet
+refused 2 "there is no option --lerning|pathgcn train --help all lists them" train karate --lerning 1
 # Of one network: what it takes, and nothing else.
 run 0 pathgcn train --model gin --help
 holds "$out" "Model of --model gin (" "--eps" "--channels"
@@ -217,16 +234,16 @@ run 2 pathgcn train --model gim --help
 run 2 pathgcn train karate --eps 0.5
 holds "$err" "eps is 0.5 and does nothing: model is pathgcn"
 
-run 0 pathgcn train --help
+run 0 pathgcn train --help all
 holds "$out" "of gin: what a node weighs" "Networks ("
 cp "$out" help
 tr ',{}' '\n' <train.json | sed -n '/"layers"/,/"threads"/s/^"\([a-z-]*\)":.*/\1/p' >keys
 [ "$(wc -l <keys)" -gt 30 ] || fail "the configuration has too few keys: $(cat keys)"
 while read -r key; do holds help "--$key "; done <keys
 
-run 0 pathgcn train --help
+run 0 pathgcn train --help all
 holds "$out" "no progress, no notes"
-run 0 pathgcn tune --help
+run 0 pathgcn tune --help all
 holds "$out" "no estimate, no progress, no notes"
 run 0 pathgcn manual
 holds "$out" "classification of nodes and of whole graphs"
@@ -235,6 +252,27 @@ holds pathgcn.1 ".TH PATHGCN 1" "PATHGCN_DATA" "EXIT STATUS"
 if command -v groff >/dev/null; then
     run 0 groff -man -Tutf8 -ww -z pathgcn.1
     [ ! -s "$err" ] || { show_last && fail "groff complains of the manual"; }
+fi
+# On a terminal it is shown by man, or as plain text where man is missing or fails.
+if command -v script >/dev/null; then
+    mkdir bin none
+    printf '#!/bin/sh\necho "shown by man $*"\nexec /bin/cat >"$0.page"\n' >bin/man
+    chmod +x bin/man
+    run 0 script -qec "PATH=$PWD/bin '$PATHGCN' manual" /dev/null
+    holds "$out" "shown by man -l -"
+    same "the page that man gets" pathgcn.1 bin/man.page
+    printf '#!/bin/sh\n/bin/grep SigIgn /proc/self/status\n' >bin/man # leaves before it has read the page
+    run 0 script -qec "PATH=$PWD/bin '$PATHGCN' manual" /dev/null
+    ignored=$(sed -n 's/^SigIgn:\s*\([0-9a-f]*\).*/\1/p' "$out")
+    (((0x$ignored >> 12 & 1) == 0)) || fail "man is started without SIGPIPE"
+    printf '#!/bin/sh\nexit 1\n' >bin/man
+    for place in none bin; do
+        run 0 script -qec "PATH=$PWD/$place '$PATHGCN' manual" /dev/null
+        holds "$out" "SYNOPSIS" "pathgcn train" "--path-length" "PATHGCN_DATA" "EXIT STATUS"
+        ! grep -qE '^\.[A-Z]|\\-' "$out" || fail "a terminal is shown roff"
+    done
+else
+    echo "SKIPPED: the manual on a terminal, script is missing"
 fi
 if command -v mandoc >/dev/null; then run 0 mandoc -T lint -W error pathgcn.1; fi
 if command -v man >/dev/null; then
@@ -254,7 +292,7 @@ if script -qec true /dev/null >/dev/null 2>&1 </dev/null; then
     on_terminal 120 sbm --epochs 60 --out terminal --overwrite
     holds screen "[#" "epoch " "/60" "loss " "val " "epochs/s" "left"
     on_terminal 50 sbm --epochs 60 --seeds 2 --out terminal --overwrite
-    holds screen "epoch " "/60" "run 1/2" "val "
+    holds screen "left" "epoch " "/60" "run 1/2" # the most important first: val does not fit
     awk 'length > 50 { exit 1 }' screen || fail "progress wider than the terminal"
     on_terminal 120 sbm --epochs 60 --out terminal --overwrite --quiet
     ! grep -q "epochs/s" screen || fail "--quiet shows progress"
