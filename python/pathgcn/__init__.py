@@ -12,6 +12,7 @@ scikit-learn: `PathGCNClassifier`. For PyTorch: `pathgcn.torch.PathConv`.
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 from ._core import (
@@ -27,15 +28,15 @@ from ._core import (
     info,
 )
 from ._core import version as __version__
-from ._settings import settings
-from .convert import from_dgl, from_networkx, from_pandas, from_pyg
-from .data import Dataset, Split, from_files, load
-from .model import Model, load_model
-from .paths import sample_paths
-from .training import Interrupted, interrupted_model, networks, recipes, train
 
 if TYPE_CHECKING:
+    from ._settings import settings
+    from .convert import from_dgl, from_networkx, from_pandas, from_pyg
+    from .data import Dataset, Split, from_files, load
+    from .model import Model, load_model
+    from .paths import sample_paths
     from .sklearn import PathGCNClassifier as PathGCNClassifier
+    from .training import Interrupted, interrupted_model, networks, recipes, train
 
 __all__ = [
     "ArgumentError",
@@ -69,14 +70,39 @@ __all__ = [
 ]
 
 
+# What is read from where when it is asked for. NumPy takes ten times as long to import as all of this package, and
+# scikit-learn and torch are optional: only who uses them pays.
+_HOMES = {
+    "Dataset": "data",
+    "Interrupted": "training",
+    "Model": "model",
+    "PathGCNClassifier": "sklearn",
+    "Split": "data",
+    "from_dgl": "convert",
+    "from_files": "data",
+    "from_networkx": "convert",
+    "from_pandas": "convert",
+    "from_pyg": "convert",
+    "interrupted_model": "training",
+    "load": "data",
+    "load_model": "model",
+    "networks": "training",
+    "recipes": "training",
+    "sample_paths": "paths",
+    "settings": "_settings",
+    "train": "training",
+}
+
+
 def __getattr__(name: str) -> Any:
-    # scikit-learn and torch are optional and slow to import: only who asks for them pays.
-    if name == "PathGCNClassifier":
-        from .sklearn import PathGCNClassifier as PathGCNClassifier
-
-        return PathGCNClassifier
     if name in ("sklearn", "torch"):
-        import importlib
-
         return importlib.import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})
