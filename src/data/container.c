@@ -190,7 +190,9 @@ static pgcn_status make_meta(const pgcn_dataset *data, char **out) {
                   "features", (json_int_t)data->x.columns, "graphs", (json_int_t)from->graphs,
                   "source_edges", (json_int_t)from->edges, "dropped_self_loops",
                   (json_int_t)from->dropped_self_loops, "groups", (json_int_t)from->groups);
-    *out = meta ? pgcn_i_json_dump(meta, JSON_SORT_KEYS) : NULL;
+    bool complete =
+        !from->encoder || json_object_set_new(meta, "encoder", json_string(from->encoder)) == 0;
+    *out = meta && complete ? pgcn_i_json_dump(meta, JSON_SORT_KEYS) : NULL;
     json_decref(meta);
     if (!*out) return pgcn_i_fail(PGCN_ERR_MEMORY, "out of memory while saving a data set");
     return PGCN_OK;
@@ -653,6 +655,10 @@ static pgcn_status get_origin(const container *from, const json_t *meta, pgcn_i_
     if (strlen(fingerprint) != 64 || strspn(fingerprint, "0123456789abcdef") != 64)
         return damaged_section(from, "meta", "has no fingerprint of 64 hex digits");
     memcpy(source->fingerprint, fingerprint, sizeof source->fingerprint);
+    if (json_object_get(meta, "encoder")) { /* only of tables with more than numbers */
+        PGCN_TRY(meta_text(from, meta, "encoder", arena, &source->encoder));
+        PGCN_TRY(pgcn_i_encoder_check(from->path, source->encoder));
+    }
     return get_notes(from, meta, source);
 }
 
