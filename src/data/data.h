@@ -108,6 +108,8 @@ typedef struct pgcn_i_source {
 void pgcn_i_source_free(pgcn_i_source *source);
 pgcn_status pgcn_i_source_note(pgcn_i_source *source, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* A note if float32 does not hold all digits of an array that was converted. */
+pgcn_status pgcn_i_source_note_rounded(pgcn_i_source *source, const char *file, bool rounded);
 /* Class codes of any value become 0.. in ascending order of the code. Codes equal to `missing` become
  * -1 (INT64_MIN: there are none). */
 typedef struct pgcn_i_class_codes {
