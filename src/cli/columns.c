@@ -28,7 +28,7 @@ static void print_values(const json_t *rule) {
         cli_put_text(stdout, json_string_value(json_array_get(values, i)));
     }
     if (count > MOST_SHOWN) printf(", and %zu more", count - MOST_SHOWN);
-    if (rare > 0) printf("; %lld rare value%s together", rare, rare == 1 ? "" : "s");
+    if (rare > 0) printf("; %lld rare value%s as other", rare, rare == 1 ? "" : "s");
 }
 
 static void print_number(const json_t *rule) {

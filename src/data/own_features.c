@@ -121,7 +121,7 @@ static void append_rule(char note[NOTE_BYTES], const pgcn_i_rule *rule, bool fir
                                 (long long)rule->values, rule->values == 1 ? "" : "s");
     if (rule->rare > 0)
         used += (size_t)snprintf(details + used, sizeof details - used,
-                                 " and %lld rare one%s together", (long long)rule->rare,
+                                 " and %lld rare one%s as other", (long long)rule->rare,
                                  rule->rare == 1 ? "" : "s");
     if (rule->comma)
         used += (size_t)snprintf(details + used, sizeof details - used, ", decimal commas");

@@ -137,7 +137,7 @@ static void test_encode_rare_values_share_a_column(void **state) {
     must_read("n0,n1\n", table("id,city", 300, some_cities), NULL, NULL);
     /* at least twice, and in 1 of 200 rows; a value called other is among the others */
     assert_names(&source.feature_name, "city=Rome|city=Oslo|city=Bonn|city=x|city=other|");
-    assert_note("city (4 values and 2 rare ones together)");
+    assert_note("city (4 values and 2 rare ones as other)");
     must_read("n0,n1\n", table("id,city", 600, some_cities), NULL, NULL);
     assert_names(&source.feature_name, "city=Bonn|city=Rome|city=Oslo|city=other|");
 }
