@@ -56,9 +56,8 @@ typedef struct learning {
     column *column; /* [layout->columns], the first one not used */
     int64_t rows;   /* that are learnt from */
     int64_t problems;
-    char problem[1200]; /* of all columns that have no rule */
-    char ignore[300];   /* their names for --ignore */
-    int64_t shown;
+    char problem[1000]; /* of the first columns that have no rule */
+    char ignore[700];   /* the names of all for --ignore */
 } learning;
 
 /* ---- what the cells are --------------------------------------------------------------------------- */
@@ -172,27 +171,28 @@ static void append(char *text, size_t bytes, const char *before, const char *mor
     snprintf(text + used, bytes - used, "%s%s", before, more);
 }
 
-/* "'city' (column 3) WHAT": one of the columns that the error names. */
+enum { MOST_SHOWN = 5 };
+
+/* "'city' (column 3) WHAT": the first of them are described, and all are named. */
 static void add_problem(learning *in, int64_t j, const char *what) {
-    enum { MOST_SHOWN = 5 };
     const char *name = in->layout->header ? in->layout->header[j] : "";
     char shown[PGCN_I_EXCERPT] = "", line[400], number[24];
     snprintf(number, sizeof number, "%lld", (long long)pgcn_i_layout_place(in->layout, j));
     pgcn_i_text_excerpt(name, (int64_t)strlen(name), shown);
     bool by_name = *name && !strchr(name, ',') && strcmp(name, shown) == 0;
+    append(in->ignore, sizeof in->ignore, *in->ignore ? "," : "", by_name ? name : number);
     if (in->problems++ >= MOST_SHOWN) return;
     snprintf(line, sizeof line, "%s%s%scolumn %s%s %s", *name ? "'" : "", shown,
              *name ? "' (" : "", number, *name ? ")" : "", what);
     append(in->problem, sizeof in->problem, in->problems > 1 ? "; " : "", line);
-    append(in->ignore, sizeof in->ignore, *in->ignore ? "," : "", by_name ? name : number);
 }
 
 static pgcn_status refuse(const learning *in) {
     return pgcn_i_fail(PGCN_ERR_FORMAT,
-                       "reading '%s': %lld column%s cannot be made numbers: %s%s. Leave %s out with "
+                       "reading '%s': %lld column%s cannot be made numbers: %s%s Leave %s out with "
                        "--ignore %s, or correct the file",
                        in->layout->path, (long long)in->problems, in->problems == 1 ? "" : "s",
-                       in->problem, in->problems > 5 ? "; ..." : "",
+                       in->problem, in->problems > MOST_SHOWN ? "; ..." : ".",
                        in->problems == 1 ? "it" : "them", in->ignore);
 }
 

@@ -95,7 +95,7 @@ static pgcn_status read_numbers(pgcn_i_own *in, const pgcn_i_layout *layout, pgc
 
 /* ---- notes on an encoding ----------------------------------------------------------------------------- */
 
-enum { NOTE_BYTES = 900 };
+enum { NOTE_BYTES = 800 }; /* what follows fits into a note, too */
 
 /* Appends to a note; after the first text that does not fit, nothing but "...". */
 static void append(char note[NOTE_BYTES], const char *format, ...)

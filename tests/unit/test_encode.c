@@ -172,6 +172,17 @@ static void test_encode_columns_without_a_rule_are_named_all_at_once(void **stat
     assert_names(&source.feature_name, "size|");
 }
 
+static void many_names(char *to, int i) {
+    for (int j = 0; j < 12; j++) to += sprintf(to, "%st%d-%d", j ? "," : "", i, j);
+}
+
+static void test_encode_many_columns_without_a_rule_are_all_in_the_advice(void **state) {
+    (void)state;
+    must_fail("n0,n1\n", table("id,a,b,c,d,e,f,g,h,i,j,k,l", 60, many_names), NULL, NULL,
+              "12 columns cannot be made numbers");
+    assert_error_says("; ... Leave them out with --ignore a,b,c,d,e,f,g,h,i,j,k,l, or");
+}
+
 static void test_encode_one_order_of_day_and_month_must_fit(void **state) {
     (void)state;
     must_read(ring, "id,d\na,01/02/1970\nb,13/01/1970\nc,01/01/1970\nd,02/01/1970\n", NULL, NULL);
@@ -547,6 +558,7 @@ int main(void) {
         TEST(test_encode_rare_values_share_a_column),
         TEST(test_encode_at_most_fifty_values_have_a_column),
         TEST(test_encode_columns_without_a_rule_are_named_all_at_once),
+        TEST(test_encode_many_columns_without_a_rule_are_all_in_the_advice),
         TEST(test_encode_one_order_of_day_and_month_must_fit),
         TEST(test_encode_empty_columns_are_left_out),
         TEST(test_encode_texts_that_are_not_utf8_are_refused_with_their_line),
