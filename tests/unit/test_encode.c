@@ -95,7 +95,6 @@ static void test_encode_categories_gaps_dates_and_answers_become_numbers(void **
     sprintf(expected, "0,1,10,0,1,0,1,0;1,0,20,1,3,0,0,0;0,1,40,0,2,1,0,0;1,0,10,0,2,0,%g,1;",
             (double)third);
     assert_features(expected);
-    assert_non_null(source.x.dense); /* standardised, and not divided by the sums of rows */
     assert_note("the columns of x.csv became 8 features; numbers: age (1 empty); dates (as days "
                 "since 1970): since (1 empty); yes or no (as 1 and 0): paid (1 empty); categories (a "
                 "column of 0 and 1 for each value): city (2 values)");
@@ -138,8 +137,28 @@ static void test_encode_rare_values_share_a_column(void **state) {
     /* at least twice, and in 1 of 200 rows; a value called other is among the others */
     assert_names(&source.feature_name, "city=Rome|city=Oslo|city=Bonn|city=x|city=other|");
     assert_note("city (4 values and 2 rare ones as other)");
+    must_read("n0,n1\n", table("id,city", 400, some_cities), NULL, NULL); /* x: just often enough */
+    assert_names(&source.feature_name, "city=Rome|city=Oslo|city=Bonn|city=x|city=other|");
     must_read("n0,n1\n", table("id,city", 600, some_cities), NULL, NULL);
     assert_names(&source.feature_name, "city=Bonn|city=Rome|city=Oslo|city=other|");
+}
+
+static void mostly_rare(char *to, int i) {
+    sprintf(to, "%s%d", i < 60 ? "a" : "c", i < 60 ? 0 : i);
+}
+
+static void test_encode_half_of_the_cells_may_be_rare(void **state) {
+    (void)state;
+    must_read("n0,n1\n", table("id,city", 120, mostly_rare), NULL, NULL);
+    assert_names(&source.feature_name, "city=a0|city=other|");
+    must_fail("n0,n1\n", table("id,city", 121, mostly_rare), NULL, NULL,
+              "has 62 different texts in 121 rows");
+}
+
+static void test_encode_one_answer_alone_is_a_category(void **state) {
+    (void)state;
+    must_read(ring, "id,p,q\na,yes,no\nb,yes,no\nc,,no\nd,yes,no\n", NULL, NULL);
+    assert_names(&source.feature_name, "p=yes|p missing|q=no|");
 }
 
 static void many_cities(char *to, int i) {
@@ -152,6 +171,7 @@ static void test_encode_at_most_fifty_values_have_a_column(void **state) {
     assert_int_equal(source.feature_name.count, 51);
     assert_string_equal(name_of(&source.feature_name, 0), "city=c0");
     assert_string_equal(name_of(&source.feature_name, 50), "city=other");
+    assert_non_null(source.x.dense); /* however many zeros there are */
 }
 
 static void names_and_codes(char *to, int i) {
@@ -221,6 +241,8 @@ static void test_encode_headers_above_text_are_told_from_data(void **state) {
     assert_int_equal(source.nodes, 4);
     must_read(ring, "customer,city\na,Rome\nb,Oslo\nc,Rome\nd,Oslo\n", NULL, NULL);
     assert_int_equal(source.nodes, 4);
+    must_read(ring, "who,v\na,\nb,1\nc,2\nd,3\n", NULL, NULL);
+    assert_names(&source.feature_name, "v|v missing|");
     must_read(ring, "a,Rome\nb,Oslo\nc,Rome\nd,Oslo\n", NULL, NULL);
     assert_int_equal(source.nodes, 4);
     assert_names(&source.feature_name, "column 2=Oslo|column 2=Rome|");
@@ -232,7 +254,7 @@ static void test_encode_decimal_commas_are_read_where_they_fit(void **state) {
     must_read("a;b;0,5\nb;c;2\n", text, NULL, NULL);
     assert_features("1.5,1;2,2;3,3;4,4;");
     assert_edges("0>1*0.5 1>2*2");
-    assert_note("v (decimal commas)");
+    assert_note("v (decimal commas), w (--encode no");
     own.decimal = PGCN_DECIMAL_POINT;
     must_fail(ring, text, NULL, NULL, "'1,5' in line 2 is none");
     must_fail("a;b;0,5\nb;c;2\n", NULL, NULL, NULL, "write decimals with a point: 0.5");
@@ -283,6 +305,9 @@ static void test_encode_other_files_have_the_columns_of_the_first(void **state) 
     assert_note("count as other: 1 of 'city' (such as 'Graz')");
     assert_note("as no category: 1 of 'paid'");
     assert_note("the model does not read column 3 ('note') of x.csv");
+    /* the model knows the ids by their name, wherever they stand */
+    must_read("a,b\n", "paid,age,id,city,since\nno,7,a,Rome,1970-01-11\nno,7,b,Rome,\n", NULL, NULL);
+    assert_names(&source.node_id, "a|b|");
     /* the same file gives the same numbers, whether rules are learnt or given */
     must_read(ring, learnt, NULL, NULL);
     float given[40], *x = given;
@@ -374,7 +399,13 @@ static void test_columns_by_name_and_by_number(void **state) {
                                         "'key', 'age', 'city', 'left'");
     own.use = "9";
     must_fail(ring, people, NULL, NULL, "a number from 1 to 5");
-    own.ignore = own.label = NULL;
+    own.ignore = own.label = own.id = NULL;
+    own.use = "2,3"; /* numbers of columns, whatever stands in the first line */
+    must_read(ring, "a,2,x\nb,3,x\nc,4,y\nd,5,y\n", NULL, NULL);
+    assert_names(&source.feature_name, "column 2|column 3=x|column 3=y|");
+    own.use = "town"; /* what is asked for makes a header */
+    must_read("8,9\n", "7,town\n8,x\n9,x\n", NULL, NULL);
+    assert_names(&source.feature_name, "town=x|");
     own.use = "v";
     own.header = PGCN_HEADER_NO;
     must_fail(ring, "a,1\nb,2\nc,3\nd,4\n", NULL, NULL, "its columns have no names");
@@ -495,23 +526,42 @@ static void test_encode_model_and_container_keep_the_rules(void **state) {
     pgcn_dataset_free(data);
 }
 
+static uint8_t held_out[40]; /* nodes that are not in the training part */
+static void with_secrets(char *to, int i) {
+    if (held_out[i])
+        strcpy(to, i % 2 ? "violet," : "violet,1000");
+    else
+        sprintf(to, "%s,%d", i % 3 ? "red" : "blue", i);
+}
+
 static void test_encode_from_training_nodes_knows_no_others(void **state) {
     (void)state;
     pgcn_dataset_files files = files_of(table("id,colour,size", 40, mixed));
     pgcn_dataset *data;
+    const uint8_t *train;
+    double sum = 0, count = 0, mean = NAN;
     files.encode = PGCN_ENCODE_TRAIN;
     assert_int_equal(pgcn_dataset_from_files(&files, &data), PGCN_ERR_ARGUMENT);
     assert_error_says("has 10 splits; choose one by --prepare only-split=0");
     files.steps = "only-split=0";
-    data = load_files(&files);
-    const uint8_t *train;
-    double sum = 0, count = 0, mean = NAN;
+    data = load_files(&files); /* the split does not depend on features */
     assert_non_null(pgcn_dataset_split(data, 0, &train, NULL, NULL));
-    for (int i = 0; i < 40; i++)
-        if (train[i] && i != 7) {
-            sum += i;
-            count++;
-        }
+    for (int i = 0; i < 40; i++) {
+        held_out[i] = !train[i];
+        sum += train[i] ? i : 0;
+        count += train[i];
+    }
+    pgcn_dataset_free(data);
+    files = files_of(table("id,colour,size", 40, with_secrets));
+    files.steps = "only-split=0";
+    data = load_files(&files);
+    assert_int_equal(data->from.feature_name.count, 5);
+    assert_string_equal(pgcn_dataset_feature_name(data, 0), "colour=violet");
+    assert_string_equal(pgcn_dataset_feature_name(data, 4), "size missing");
+    pgcn_dataset_free(data);
+    files.encode = PGCN_ENCODE_TRAIN;
+    data = load_files(&files);
+    assert_names(&data->from.feature_name, "colour=red|colour=blue|size|");
     sscanf(strstr(pgcn_dataset_encoder(data), "\"mean\":"), "\"mean\":%lf", &mean);
     assert_true(fabs(mean - sum / count) < 1e-4);
     pgcn_dataset_free(data);
@@ -556,6 +606,8 @@ int main(void) {
         TEST(test_encode_categories_gaps_dates_and_answers_become_numbers),
         TEST(test_encode_plain_numbers_are_read_as_ever),
         TEST(test_encode_rare_values_share_a_column),
+        TEST(test_encode_half_of_the_cells_may_be_rare),
+        TEST(test_encode_one_answer_alone_is_a_category),
         TEST(test_encode_at_most_fifty_values_have_a_column),
         TEST(test_encode_columns_without_a_rule_are_named_all_at_once),
         TEST(test_encode_many_columns_without_a_rule_are_all_in_the_advice),
