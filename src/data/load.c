@@ -108,7 +108,12 @@ static pgcn_status read_files(const pgcn_dataset_files *set, const pgcn_i_steps 
 
 /* The ids of the training nodes of the only split. */
 static pgcn_status list_training_ids(const pgcn_dataset *data, pgcn_i_id_map *ids) {
-    if (data->splits != 1)
+    if (data->splits == 0)
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT,
+                           "--encode-from train needs to know the training nodes, and data set %s "
+                           "has no split, since too few labels are known; leave it out",
+                           data->name);
+    if (data->splits > 1)
         return pgcn_i_fail(PGCN_ERR_ARGUMENT,
                            "--encode-from train needs to know the training nodes, and data set %s "
                            "has %d splits; choose one by --prepare only-split=0, and the like",

@@ -309,7 +309,8 @@ static pgcn_status read_npy(pgcn_i_own *in) {
                            files->features, shape);
     }
     bool rounded;
-    PGCN_TRY(pgcn_i_array_convert(files->features, &in->source->arena, PGCN_I_F32, &array, &rounded));
+    pgcn_i_arena *arena = &in->source->arena;
+    PGCN_TRY(pgcn_i_array_convert(files->features, arena, PGCN_I_F32, &array, &rounded));
     PGCN_TRY(pgcn_i_source_note_rounded(in->source, pgcn_i_file_name(files->features), rounded));
     in->row_ids = array.shape[0];
     return pgcn_i_source_features(in->source, array.data, array.shape[0], array.shape[1]);

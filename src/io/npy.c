@@ -117,7 +117,8 @@ static pgcn_status to_whole(const char *name, pgcn_i_arena *arena, pgcn_i_dtype 
 /* Whether numbers of one type may stand for those of another. */
 static bool is_convertible(pgcn_i_dtype from, pgcn_i_dtype to) {
     bool whole = from <= PGCN_I_I64;
-    return from == to || (to == PGCN_I_F32 ? whole || from == PGCN_I_F64 : whole && to <= PGCN_I_I64);
+    if (to == PGCN_I_F32) return whole || from == PGCN_I_F64 || from == PGCN_I_F32;
+    return from == to || (whole && to <= PGCN_I_I64);
 }
 
 pgcn_status pgcn_i_array_convert(const char *name, pgcn_i_arena *arena, pgcn_i_dtype dtype,

@@ -565,9 +565,14 @@ static void test_encode_from_training_nodes_knows_no_others(void **state) {
     sscanf(strstr(pgcn_dataset_encoder(data), "\"mean\":"), "\"mean\":%lf", &mean);
     assert_true(fabs(mean - sum / count) < 1e-4);
     pgcn_dataset_free(data);
+    const char *features = files.features;
     files.features = NULL; /* nothing to learn */
     data = load_files(&files);
     pgcn_dataset_free(data);
+    files.features = features;
+    files.labels = files.steps = NULL;
+    assert_int_equal(pgcn_dataset_from_files(&files, &data), PGCN_ERR_ARGUMENT);
+    assert_error_says("has no split");
 }
 
 static pgcn_dataset_files tried;
