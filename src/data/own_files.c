@@ -220,12 +220,13 @@ static pgcn_status bad_weight(const pgcn_i_rows *rows, char **cell, bool number,
 }
 
 /* Weights with decimal commas: if the user says so, or where semicolons separate the cells. */
-static bool read_weight(const pgcn_i_own *in, const pgcn_i_layout *layout, const char *cell,
-                        float *out) {
+static bool read_weight(pgcn_i_own *in, const pgcn_i_layout *layout, const char *cell, float *out) {
     pgcn_decimal decimal = in->files->decimal;
     bool comma = decimal == PGCN_DECIMAL_COMMA ||
                  (decimal == PGCN_DECIMAL_AUTO && layout->delimiter == ';');
-    return pgcn_i_cell_number(cell, false, out) || (comma && pgcn_i_cell_number(cell, true, out));
+    if (pgcn_i_cell_number(cell, false, out)) return true;
+    in->comma_weights = in->comma_weights || comma;
+    return comma && pgcn_i_cell_number(cell, true, out);
 }
 
 static pgcn_status take_edge(pgcn_i_own *in, const pgcn_i_rows *rows, char **cell) {
@@ -269,7 +270,10 @@ static pgcn_status read_edges(pgcn_i_own *in) {
                            in->edge_path[0], weighted[0] ? "" : "no", in->edge_path[i],
                            weighted[0] ? "none" : "some");
     }
-    return PGCN_OK;
+    if (!in->comma_weights) return PGCN_OK;
+    return pgcn_i_source_note(in->source,
+                              "weights of %.60s have decimal commas (--decimal point refuses them)",
+                              pgcn_i_file_name(in->edge_path[0]));
 }
 
 /* "a.csv,b.csv" are two files, unless a file is called so. */

@@ -25,6 +25,7 @@ typedef struct pgcn_i_own {
     pgcn_i_buffer x;   /* [x_rows, x_columns] features in the order of the map */
     int64_t x_rows, x_columns;
     pgcn_i_buffer from, to, weight; /* int32 ids of the map; float */
+    bool comma_weights;             /* some have a decimal comma */
     pgcn_i_buffer label_node;       /* int32 node of each row of labels */
     pgcn_i_layout label_layout;
     pgcn_i_buffer label_line; /* int64 line of each row of labels */

@@ -255,6 +255,7 @@ static void test_encode_decimal_commas_are_read_where_they_fit(void **state) {
     assert_features("1.5,1;2,2;3,3;4,4;");
     assert_edges("0>1*0.5 1>2*2");
     assert_note("v (decimal commas), w (--encode no");
+    assert_note("weights of e.csv have decimal commas");
     own.decimal = PGCN_DECIMAL_POINT;
     must_fail(ring, text, NULL, NULL, "'1,5' in line 2 is none");
     must_fail("a;b;0,5\nb;c;2\n", NULL, NULL, NULL, "write decimals with a point: 0.5");
