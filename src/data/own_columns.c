@@ -137,6 +137,11 @@ static pgcn_status pick_marked(pgcn_i_own *in, pgcn_i_layout *layout, int64_t id
     pick[count++] = id;
     for (int64_t i = 0; i < layout->columns; i++)
         if (marked[i] && i != id) pick[count++] = i;
+    if (count < 2)
+        return pgcn_i_fail(PGCN_ERR_FORMAT,
+                           "reading '%s': no column is left besides the ids in column %lld; name "
+                           "others by --use, --ignore, --label or --id",
+                           layout->path, (long long)id + 1);
     if (count == layout->columns && id == 0) return PGCN_OK; /* all, as they are */
     return pgcn_i_layout_pick(layout, pick, count, &in->scratch);
 }

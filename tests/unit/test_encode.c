@@ -412,6 +412,24 @@ static void test_columns_by_name_and_by_number(void **state) {
     must_fail(ring, "a,1\nb,2\nc,3\nd,4\n", NULL, NULL, "its columns have no names");
 }
 
+static void test_columns_must_leave_one_besides_the_ids(void **state) {
+    (void)state;
+    const char *people = "id,age\na,1\nb,2\nc,3\nd,4\n";
+    own.ignore = "age";
+    must_fail(ring, people, NULL, NULL, "no column is left besides the ids in column 1");
+    own.ignore = NULL;
+    own.use = "id";
+    must_fail(ring, people, NULL, NULL, "no column is left");
+    own.encode = PGCN_ENCODE_NO;
+    must_fail(ring, people, NULL, NULL, "no column is left");
+    own.use = NULL;
+    own.label = "id";
+    must_fail(ring, NULL, people, NULL, "y.csv': no column is left besides the ids");
+    own.id = "age";
+    own.label = "2";
+    must_fail(ring, NULL, people, NULL, "no column is left besides the ids in column 2");
+}
+
 static void test_columns_a_label_in_the_same_file_is_no_feature(void **state) {
     (void)state;
     char path[2][1024];
@@ -628,6 +646,7 @@ int main(void) {
         TEST(test_encode_without_header_columns_are_known_by_place),
         TEST(test_encode_damaged_rules_are_refused),
         TEST(test_columns_by_name_and_by_number),
+        TEST(test_columns_must_leave_one_besides_the_ids),
         TEST(test_columns_a_label_in_the_same_file_is_no_feature),
         TEST(test_columns_of_edges),
         TEST(test_edges_of_several_files_are_one_graph),
