@@ -1,6 +1,6 @@
 /* A user's own text files: src/data/own_files.c and encode.c. Absent ones are not given. The bundle may
- * hold the rules of a model, encoder.json, and columns.txt: the lines id, use and ignore. Where rules
- * were learnt, reading the same files by these rules must give the same features. */
+ * hold the rules of a model, encoder.json, and columns.txt: the lines id, use, ignore, label, from and
+ * to. Where rules were learnt, reading the same files by these rules must give the same features. */
 #include "fuzz.h"
 
 #include <stdlib.h>
@@ -20,15 +20,16 @@ static pgcn_status read_text(const char *path, const char *name, pgcn_i_arena *a
 }
 
 static void set_columns(char *text, pgcn_dataset_files *files) {
-    const char **field[] = {&files->id, &files->use, &files->ignore};
-    for (int i = 0; i < 3 && text; i++) {
+    const char **field[] = {&files->id,    &files->use,  &files->ignore,
+                            &files->label, &files->from, &files->to};
+    for (int i = 0; i < 6 && text; i++) {
         char *end = strchr(text, '\n');
         if (end) *end = '\0';
         *field[i] = *text ? text : NULL;
         text = end ? end + 1 : NULL;
     }
-    if (files->features) return;
-    files->use = files->ignore = NULL;
+    if (!files->features) files->use = files->ignore = NULL;
+    if (!files->labels) files->label = NULL;
 }
 
 /* Another result by the same rules is a defect. */

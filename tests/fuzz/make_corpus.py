@@ -436,6 +436,9 @@ def make_own_files():
     seed("own_files", "good-mixed", bundle(mixed))
     seed("own_files", "good-rules", bundle({**mixed, "encoder.json": rules}))
     seed("own_files", "good-columns", bundle({**mixed, "columns.txt": "id\ncity,3\nage"}))
+    seed("own_files", "good-picked", bundle({
+        "edges.csv": "day,x,y\n1,a,b\n2,b,c\n3,c,d\n", "features.csv": mixed["features.csv"],
+        "labels.csv": "kind,key\nu,a\nv,b\nu,c\n", "columns.txt": "key\n\nfax\nkind\nx\n3"}))
     seed("own_files", "bad-rules", bundle({**mixed, "encoder.json": rules.replace('"Rome"', "7")}))
     seed("own_files", "bad-many", bundle({**mixed, "features.csv": "id,t,u\na,x,1\nb,y,2\nc,z,?\n"}))
     seed("own_files", "bad-twice", bundle({**names, "features.csv": "ann\t1\nann\t2\n"}))
