@@ -368,6 +368,21 @@ typedef enum pgcn_unknown_ids {
     PGCN_UNKNOWN_KEEP = 1    /* they are nodes of one file only */
 } pgcn_unknown_ids;
 
+/* What becomes of features that are not all plain numbers: categories become a column of 0 and 1 for each
+ * value, dates days since 1970, yes and no 1 and 0; an empty cell becomes the mean of its column, and
+ * 1 in one more column. docs/FORMATS.md has the rules. */
+typedef enum pgcn_encode {
+    PGCN_ENCODE_ALL = 0,   /* means and categories are learnt from all rows, never from labels */
+    PGCN_ENCODE_TRAIN = 1, /* from the rows of training nodes only; the data must have one split */
+    PGCN_ENCODE_NO = 2     /* such features are an error */
+} pgcn_encode;
+/* How decimals are written in text files. */
+typedef enum pgcn_decimal {
+    PGCN_DECIMAL_AUTO = 0, /* with a comma where semicolons separate the cells and it fits; noted */
+    PGCN_DECIMAL_POINT = 1,
+    PGCN_DECIMAL_COMMA = 2
+} pgcn_decimal;
+
 typedef struct pgcn_dataset_opts {
     size_t size;
     const char *data_dir; /* where named sets are; NULL: environment variable PATHGCN_DATA */
@@ -414,16 +429,28 @@ PGCN_API pgcn_status pgcn_dataset_load(const char *name, const pgcn_dataset_opts
 typedef struct pgcn_dataset_files {
     size_t size;
     const char *name;     /* NULL: the name of the edge file without its endings */
-    const char *edges;    /* required: from, to[, weight] */
-    const char *features; /* id, numbers; NULL: see the step `features` */
+    const char *edges;    /* required: from, to[, weight]; "a.csv,b.csv": several are one graph */
+    const char *features; /* id, cells of any sort; NULL: see the step `features` */
     const char *labels;   /* id, class; or id and a 0/1 column per class; NULL: none */
     const char *splits;   /* id, train | val | test; NULL: made on the spot */
     const char *steps;    /* as above, or NULL */
     pgcn_header header;   /* of all text files */
     pgcn_unknown_ids unknown_ids;
+    /* Columns, by name or by number from 1; NULL: as above */
+    const char *id; /* of features, labels and splits; a file without it has its ids first */
+    const char *from, *to, *weight; /* of edges; if one is given, other columns are not read */
+    const char *label;              /* of labels; several with commas between them */
+    const char *use, *ignore;       /* of features: "age,city"; the only ones, and those left out */
+    pgcn_decimal decimal;
+    pgcn_encode encode;
+    const char *encoder; /* of pgcn_model_encoder(): the features become numbers by the rules of that
+                            model, and none are learnt; NULL: learnt */
 } pgcn_dataset_files;
 PGCN_API pgcn_dataset_files pgcn_dataset_files_default(void);
 PGCN_API pgcn_status pgcn_dataset_from_files(const pgcn_dataset_files *files, pgcn_dataset **out);
+
+/* How the columns of a table became features, as JSON (docs/FORMATS.md); NULL where they were numbers. */
+PGCN_API const char *pgcn_dataset_encoder(const pgcn_dataset *data);
 
 /* Writes the container (.pgcn), which pgcn_dataset_load maps without copying; or .npz for Python. */
 PGCN_API pgcn_status pgcn_dataset_save(const pgcn_dataset *data, const char *path);
@@ -1039,6 +1066,8 @@ PGCN_API const char *pgcn_model_fingerprint(const pgcn_model *model);
 PGCN_API const char *pgcn_model_split(const pgcn_model *model);
 PGCN_API const char *pgcn_model_split_hash(const pgcn_model *model);
 PGCN_API int64_t pgcn_model_epoch(const pgcn_model *model);
+/* How the table that it was trained on became features, for pgcn_dataset_files.encoder; NULL: as it was. */
+PGCN_API const char *pgcn_model_encoder(const pgcn_model *model);
 /* The name of class c in the data it was trained on; NULL if classes had none. */
 PGCN_API const char *pgcn_model_class_name(const pgcn_model *model, int c);
 PGCN_API pgcn_task pgcn_model_task(const pgcn_model *model);

@@ -256,12 +256,20 @@ typedef struct cli_kernel_effect {
 } cli_kernel_effect;
 cli_kernel_effect cli_kernel_measure(const float *weight, int path_length, int channels);
 
+/* ---- columns.c ------------------------------------------------------------------------------ */
+
+/* A table of what became of the columns of the features; nothing where they were numbers. */
+void cli_print_columns(const pgcn_dataset *data);
+json_t *cli_columns_to_json(const pgcn_dataset *data); /* a list, or null */
+
 /* ---- source.c ------------------------------------------------------------------------------- */
 
 /* Where a data set comes from, besides its name. */
 typedef struct cli_source {
     const char *data_dir, *steps, *edges, *features, *labels, *splits, *name;
     const char *header, *unknown_ids;
+    const char *id, *from, *to, *weight, *label, *use, *ignore, *decimal, *encode, *encode_from;
+    const char *encoder; /* no option: the rules of a model, by which its data is read; or NULL */
 } cli_source;
 /* clang-format off */
 #define CLI_SOURCE_OPTIONS(s)                                                                      \
@@ -272,8 +280,11 @@ typedef struct cli_source {
      "per-class=20/500/1000, kfold=10, crossval=10, splits=10, split-seed=0, only-split=public, "   \
      "without-test, order=community, groups=32",                                                   \
      &(s).steps, NULL},                                                                            \
-    {"edges", "FILE", NULL, "your own graph: from,to[,weight] (text or gzip)", &(s).edges, NULL},  \
-    {"features", "FILE", NULL, "its features: id and numbers, or .npy", &(s).features, NULL},      \
+    {"edges", "FILE", NULL,                                                                        \
+     "your own graph: from,to[,weight] (text or gzip); a.csv,b.csv are one graph", &(s).edges,     \
+     NULL},                                                                                        \
+    {"features", "FILE", NULL,                                                                     \
+     "its features: id, then numbers, categories, dates, yes or no; or .npy", &(s).features, NULL}, \
     {"labels", "FILE", NULL, "its classes: id,class; empty: to be predicted", &(s).labels, NULL},  \
     {"splits", "FILE", NULL, "its split: id and train | val | test", &(s).splits, NULL},           \
     {"name", "NAME", NULL, "what to call it; by default like the edge file", &(s).name, NULL},     \
@@ -284,7 +295,26 @@ typedef struct cli_source {
     {"unknown-ids", "refuse | keep", "refuse",                                                     \
      "ids of labels or edges that the features (or edges) lack, if more than a tenth: refuse, or " \
      "keep as nodes without features (or edges)",                                                  \
-     &(s).unknown_ids, NULL}
+     &(s).unknown_ids, NULL},                                                                      \
+    {"id", "COLUMN", NULL,                                                                         \
+     "the column of the ids in features, labels and splits, by name or number from 1; without "    \
+     "it, and in files that have none of that name, the first", &(s).id, NULL},                    \
+    {"from", "COLUMN", NULL, "where edges begin; by default the first column", &(s).from, NULL},   \
+    {"to", "COLUMN", NULL, "where edges end; by default the second column", &(s).to, NULL},        \
+    {"weight", "COLUMN", NULL, "the weight of edges; without --from and --to the third column",    \
+     &(s).weight, NULL},                                                                           \
+    {"label", "COLUMN", NULL, "the class, in a file of labels with more columns", &(s).label, NULL}, \
+    {"use", "COLUMNS", NULL, "the only columns of the features to read: age,city", &(s).use, NULL}, \
+    {"ignore", "COLUMNS", NULL, "columns of the features not to read", &(s).ignore, NULL},         \
+    {"decimal", "auto | point | comma", "auto",                                                    \
+     "how decimals are written; auto: with a comma where semicolons separate cells and it fits",   \
+     &(s).decimal, NULL},                                                                          \
+    {"encode", "yes | no", "yes",                                                                  \
+     "whether categories, dates and gaps of the features become numbers; no: they are refused",    \
+     &(s).encode, NULL},                                                                           \
+    {"encode-from", "all | train", "all",                                                          \
+     "whether means and categories are learnt from all nodes, or from training nodes only, which " \
+     "needs a single split (--prepare only-split=0)", &(s).encode_from, NULL}
 /* The same in the short help. */
 #define CLI_BRIEF_SOURCE                                                                           \
     {.name = "data"}, {.name = "edges", .help = "your own graph: from,to[,weight]"},               \

@@ -52,7 +52,8 @@ const cli_command cli_data_info = {
     .arguments = "[NAME|PATH]",
     .text =
         "Reads a data set completely, checks it, and prints counts, degrees, homophily, class sizes,\n"
-        "the sizes of its splits, its fingerprint, and notes about it.",
+        "the sizes of its splits, its fingerprint, and notes about it; of a table with categories, dates\n"
+        "or gaps also what became of each column.",
     .most_used = data_info_most_used,
     .examples =
         "  pathgcn data info karate\n"
@@ -354,6 +355,7 @@ static void print_info(const pgcn_dataset *data, const pgcn_dataset_info *info,
     print_classes(data, info, class_size);
     printf("%-20s %s\n", "fingerprint", info->fingerprint);
     print_splits(data, info);
+    cli_print_columns(data);
     if (pgcn_dataset_note(data, 0)) putchar('\n');
     cli_print_notes(stdout, data);
     cli_note_unequal(stdout, data);
@@ -399,14 +401,14 @@ static json_t *info_to_json(const pgcn_dataset *data, const pgcn_dataset_info *i
                   (json_int_t)info->dropped_self_loops, "isolated", (json_int_t)info->isolated,
                   "max_degree", (json_int_t)info->max_degree, "degree_quartiles", degrees);
     json_t *rest = json_pack(
-        "{s:I, s:I, s:I, s:o, s:b, s:b, s:b, s:i, s:I, s:o, s:o, s:o, s:i, s:s?, s:o, s:o}",
+        "{s:I, s:I, s:I, s:o, s:b, s:b, s:b, s:i, s:I, s:o, s:o, s:o, s:i, s:s?, s:o, s:o, s:o}",
         "features", (json_int_t)info->features, "featureless", (json_int_t)info->featureless,
         "feature_nonzeros", (json_int_t)info->feature_nonzeros, "feature_names", columns,
         "sparse_features", (int)info->sparse_features, "directed", (int)info->directed, "weighted",
         (int)info->weighted, "classes", info->classes, "unlabelled", (json_int_t)info->unlabelled,
         "edge_homophily", cli_json_real(info->edge_homophily), "class_sizes", sizes, "class_names",
         names, "folds", info->folds, "split_origin", info->split_origin, "splits",
-        splits_to_json(data, info), "notes", notes);
+        splits_to_json(data, info), "notes", notes, "columns", cli_columns_to_json(data));
     if (json_object_update(object, rest) != 0) { /* out of memory: nothing is better than half */
         json_decref(object);
         object = NULL;

@@ -78,8 +78,9 @@ const cli_command cli_predict = {
         "where it is). Another one, labelled or not, is prepared as in training (features=...,\n"
         "directed, self-loops) unless it is given with steps of its own. Its feature columns are matched\n"
         "by their names, node labels and degrees among them; without names there must be as many as in\n"
-        "training. --unlabelled leaves out nodes or graphs that have a label. A file name that ends in\n"
-        ".json gets JSON.",
+        "training. Categories, dates and gaps become numbers by the rules of the training, which the\n"
+        "model keeps: a value that is new counts as a rare one, with a note. --unlabelled leaves out\n"
+        "nodes or graphs that have a label. A file name that ends in .json gets JSON.",
     .brief = "MODEL: the model.safetensors of a run, which knows its data.",
     .most_used = predict_most_used,
     .examples = "  pathgcn predict runs/karate/model.safetensors --out predictions.csv\n"
@@ -171,6 +172,12 @@ static pgcn_status check_training_data(const cli_command *command, const char *m
         model_path, pgcn_model_dataset(r->model), expected, found);
 }
 
+/* Tables become numbers by the rules of the model; without any it was trained on plain numbers. */
+static void read_as_in_training(request *r) {
+    r->source.encoder = pgcn_model_encoder(r->model);
+    if (r->source.edges && !r->source.encoder && !r->source.encode) r->source.encode = "no";
+}
+
 static pgcn_status load(const cli_command *command, const cli_arguments *arguments, request *r) {
     char steps[256];
     const char *path = arguments->word[0];
@@ -185,6 +192,7 @@ static pgcn_status load(const cli_command *command, const cli_arguments *argumen
         steps_of_training(r->model, steps, sizeof steps);
         if (*steps) r->source.steps = steps;
     }
+    read_as_in_training(r);
     const char *advice =
         !own_data ? ""
         : record

@@ -9,6 +9,38 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* The fields of a source by their options, as data.json keeps them. */
+static const struct {
+    const char *key;
+    size_t offset;
+    bool is_path, of_files; /* of_files: of use with --edges only */
+} fields[] = {
+    {"data", offsetof(cli_source, data_dir), true, false},
+    {"prepare", offsetof(cli_source, steps), false, false},
+    {"edges", offsetof(cli_source, edges), true, false},
+    {"features", offsetof(cli_source, features), true, true},
+    {"labels", offsetof(cli_source, labels), true, true},
+    {"splits", offsetof(cli_source, splits), true, true},
+    {"name", offsetof(cli_source, name), false, true},
+    {"header", offsetof(cli_source, header), false, false},
+    {"unknown-ids", offsetof(cli_source, unknown_ids), false, true},
+    {"id", offsetof(cli_source, id), false, true},
+    {"from", offsetof(cli_source, from), false, true},
+    {"to", offsetof(cli_source, to), false, true},
+    {"weight", offsetof(cli_source, weight), false, true},
+    {"label", offsetof(cli_source, label), false, true},
+    {"use", offsetof(cli_source, use), false, true},
+    {"ignore", offsetof(cli_source, ignore), false, true},
+    {"decimal", offsetof(cli_source, decimal), false, true},
+    {"encode", offsetof(cli_source, encode), false, true},
+    {"encode-from", offsetof(cli_source, encode_from), false, true},
+};
+enum { FIELDS = sizeof fields / sizeof *fields };
+
+static const char **field_of(cli_source *source, int i) {
+    return (const char **)(void *)((char *)source + fields[i].offset);
+}
+
 /* ---- loading ---------------------------------------------------------------------------------- */
 
 /* The values of --header and --unknown-ids, by what the library calls them. */
@@ -16,9 +48,16 @@ static const char *const header_words[] = {
     [PGCN_HEADER_AUTO] = "auto", [PGCN_HEADER_YES] = "yes", [PGCN_HEADER_NO] = "no"};
 static const char *const unknown_words[] = {
     [PGCN_UNKNOWN_REFUSE] = "refuse", [PGCN_UNKNOWN_KEEP] = "keep"};
+static const char *const decimal_words[] = {
+    [PGCN_DECIMAL_AUTO] = "auto", [PGCN_DECIMAL_POINT] = "point", [PGCN_DECIMAL_COMMA] = "comma"};
+static const char *const encode_words[] = {"yes", "no"};
+static const char *const encode_from_words[] = {
+    [PGCN_ENCODE_ALL] = "all", [PGCN_ENCODE_TRAIN] = "train"};
 enum {
     HEADER_WORDS = sizeof header_words / sizeof *header_words,
-    UNKNOWN_WORDS = sizeof unknown_words / sizeof *unknown_words
+    UNKNOWN_WORDS = sizeof unknown_words / sizeof *unknown_words,
+    DECIMAL_WORDS = sizeof decimal_words / sizeof *decimal_words,
+    ENCODE_WORDS = sizeof encode_words / sizeof *encode_words
 };
 
 /* The index of a word in a table; 0, the default, where none is given, and -1 if it is not in the
@@ -33,21 +72,38 @@ static pgcn_header header_of(const cli_source *source) {
     return (pgcn_header)word_index(source->header, header_words, HEADER_WORDS);
 }
 
+static pgcn_encode encode_of(const cli_source *source) {
+    if (word_index(source->encode, encode_words, ENCODE_WORDS) == 1) return PGCN_ENCODE_NO;
+    return (pgcn_encode)word_index(source->encode_from, encode_from_words, ENCODE_WORDS);
+}
+
+static pgcn_status load_files(const cli_source *source, pgcn_dataset **out) {
+    pgcn_dataset_files files = pgcn_dataset_files_default();
+    files.name = source->name;
+    files.edges = source->edges;
+    files.features = source->features;
+    files.labels = source->labels;
+    files.splits = source->splits;
+    files.steps = source->steps;
+    files.header = header_of(source);
+    files.unknown_ids =
+        (pgcn_unknown_ids)word_index(source->unknown_ids, unknown_words, UNKNOWN_WORDS);
+    files.id = source->id;
+    files.from = source->from;
+    files.to = source->to;
+    files.weight = source->weight;
+    files.label = source->label;
+    files.use = source->use;
+    files.ignore = source->ignore;
+    files.decimal = (pgcn_decimal)word_index(source->decimal, decimal_words, DECIMAL_WORDS);
+    files.encode = encode_of(source);
+    files.encoder = source->encoder;
+    return pgcn_dataset_from_files(&files, out);
+}
+
 static pgcn_status load(const char *name, const cli_source *source, pgcn_dataset **out) {
     pgcn_header header = header_of(source);
-    if (source->edges) {
-        pgcn_dataset_files files = pgcn_dataset_files_default();
-        files.name = source->name;
-        files.edges = source->edges;
-        files.features = source->features;
-        files.labels = source->labels;
-        files.splits = source->splits;
-        files.steps = source->steps;
-        files.header = header;
-        files.unknown_ids =
-            (pgcn_unknown_ids)word_index(source->unknown_ids, unknown_words, UNKNOWN_WORDS);
-        return pgcn_dataset_from_files(&files, out);
-    }
+    if (source->edges) return load_files(source, out);
     pgcn_dataset_opts opts = pgcn_dataset_opts_default();
     opts.data_dir = source->data_dir;
     opts.steps = source->steps;
@@ -55,15 +111,38 @@ static pgcn_status load(const char *name, const cli_source *source, pgcn_dataset
     return pgcn_dataset_load(name, &opts, out);
 }
 
+/* An option that is of use with --edges only; NULL: none is given. */
+static const char *lonely_option(const cli_source *source) {
+    cli_source given = *source;
+    for (int i = 0; i < FIELDS; i++)
+        if (fields[i].of_files && *field_of(&given, i)) return fields[i].key;
+    return NULL;
+}
+
+/* Options whose value is one of a few words. */
+static pgcn_status check_words(const cli_command *command, const cli_source *source) {
+    const struct {
+        const char *key, *value;
+        const char *const *words;
+        int count;
+        const char *expected;
+    } options[] = {
+        {"header", source->header, header_words, HEADER_WORDS, "auto, yes or no"},
+        {"unknown-ids", source->unknown_ids, unknown_words, UNKNOWN_WORDS, "refuse or keep"},
+        {"decimal", source->decimal, decimal_words, DECIMAL_WORDS, "auto, point or comma"},
+        {"encode", source->encode, encode_words, ENCODE_WORDS, "yes or no"},
+        {"encode-from", source->encode_from, encode_from_words, ENCODE_WORDS, "all or train"}};
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+        if (word_index(options[i].value, options[i].words, options[i].count) < 0)
+            return cli_fail(command, PGCN_ERR_ARGUMENT, "--%s is '%s', expected %s",
+                            options[i].key, options[i].value, options[i].expected);
+    return PGCN_OK;
+}
+
 pgcn_status cli_source_check(const cli_command *command, const char *name,
                              const cli_source *source) {
     const pgcn_status wrong = PGCN_ERR_ARGUMENT;
-    const char *lonely = source->features      ? "features"
-                         : source->labels      ? "labels"
-                         : source->splits      ? "splits"
-                         : source->name        ? "name"
-                         : source->unknown_ids ? "unknown-ids"
-                                               : NULL;
+    const char *lonely = lonely_option(source);
     if (name && source->edges)
         return cli_fail(command, wrong,
                         "give a data set ('%s') or your own files (--edges), not both", name);
@@ -73,12 +152,7 @@ pgcn_status cli_source_check(const cli_command *command, const char *name,
         return cli_fail(command, wrong,
                         "there is no data set: name one, or give your own files with --edges; "
                         "pathgcn data list shows names");
-    if (word_index(source->header, header_words, HEADER_WORDS) < 0)
-        return cli_fail(command, wrong, "--header is '%s', expected auto, yes or no",
-                        source->header);
-    if (word_index(source->unknown_ids, unknown_words, UNKNOWN_WORDS) < 0)
-        return cli_fail(command, wrong, "--unknown-ids is '%s', expected refuse or keep",
-                        source->unknown_ids);
+    CLI_TRY(check_words(command, source));
     if (name && !*name)
         return cli_fail(command, wrong,
                         "the name of the data set is empty; pathgcn data list shows names");
@@ -170,8 +244,7 @@ static bool exists(const char *path) {
 
 /* The absolute form of a path, with the steps after its colon. What is no path (a built-in set, a
  * name in the data directory) stays as it is. The caller frees it. */
-static char *absolute(const char *path) {
-    if (!path) return NULL;
+static char *absolute_one(const char *path) {
     const char *colon = strrchr(path, ':');
     char *base = colon ? strndup(path, (size_t)(colon - path)) : NULL;
     bool relative = path[0] != '/' && (exists(path) || (base && *base && exists(base)));
@@ -183,25 +256,20 @@ static char *absolute(const char *path) {
     return joined ? joined : strdup(path);
 }
 
-static const struct {
-    const char *key;
-    size_t offset;
-    bool is_path;
-} fields[] = {
-    {"data", offsetof(cli_source, data_dir), true},
-    {"prepare", offsetof(cli_source, steps), false},
-    {"edges", offsetof(cli_source, edges), true},
-    {"features", offsetof(cli_source, features), true},
-    {"labels", offsetof(cli_source, labels), true},
-    {"splits", offsetof(cli_source, splits), true},
-    {"name", offsetof(cli_source, name), false},
-    {"header", offsetof(cli_source, header), false},
-    {"unknown-ids", offsetof(cli_source, unknown_ids), false},
-};
-enum { FIELDS = sizeof fields / sizeof *fields };
-
-static const char **field_of(cli_source *source, int i) {
-    return (const char **)(void *)((char *)source + fields[i].offset);
+/* The same of several files with commas between them, as --edges may be. */
+static char *absolute(const char *path) {
+    const char *comma = path && !exists(path) ? strchr(path, ',') : NULL;
+    if (!path) return NULL;
+    if (!comma) return absolute_one(path);
+    char *name = strndup(path, (size_t)(comma - path));
+    char *first = name ? absolute_one(name) : NULL, *rest = absolute(comma + 1);
+    size_t bytes = first && rest ? strlen(first) + strlen(rest) + 2 : 0;
+    char *joined = bytes ? malloc(bytes) : NULL;
+    if (joined) snprintf(joined, bytes, "%s,%s", first, rest);
+    free(name);
+    free(first);
+    free(rest);
+    return joined ? joined : strdup(path);
 }
 
 static void put_text(json_t *object, const char *key, const char *value, bool is_path) {

@@ -192,8 +192,10 @@ static pgcn_status make_meta(const pgcn_dataset *data, char **out) {
                   (json_int_t)from->dropped_self_loops, "groups", (json_int_t)from->groups);
     /* what no step says, and no mask: arrays of the caller may have none */
     bool no_test = from->no_test && !pgcn_i_steps_remove_test(data->steps);
-    bool fine = meta && (!from->no_val || json_object_set_new(meta, "no_val", json_true()) == 0) &&
-                (!no_test || json_object_set_new(meta, "no_test", json_true()) == 0);
+    bool fine =
+        meta && (!from->no_val || json_object_set_new(meta, "no_val", json_true()) == 0) &&
+        (!no_test || json_object_set_new(meta, "no_test", json_true()) == 0) &&
+        (!from->encoder || json_object_set_new(meta, "encoder", json_string(from->encoder)) == 0);
     *out = fine ? pgcn_i_json_dump(meta, JSON_SORT_KEYS) : NULL;
     json_decref(meta);
     if (!*out) return pgcn_i_fail(PGCN_ERR_MEMORY, "out of memory while saving a data set");
@@ -659,6 +661,10 @@ static pgcn_status get_origin(const container *from, const json_t *meta, pgcn_i_
     if (strlen(fingerprint) != 64 || strspn(fingerprint, "0123456789abcdef") != 64)
         return damaged_section(from, "meta", "has no fingerprint of 64 hex digits");
     memcpy(source->fingerprint, fingerprint, sizeof source->fingerprint);
+    if (json_object_get(meta, "encoder")) { /* only of tables with more than numbers */
+        PGCN_TRY(meta_text(from, meta, "encoder", arena, &source->encoder));
+        PGCN_TRY(pgcn_i_encoder_check(from->path, source->encoder));
+    }
     return get_notes(from, meta, source);
 }
 

@@ -100,6 +100,7 @@ typedef struct pgcn_i_source {
     int groups; /* of nodes, at most, that sums over rows are made by (base.h); 0: PGCN_GROUPS */
 
     pgcn_i_names node_id, class_name, feature_name;
+    const char *encoder; /* JSON: how columns of a table became features (encode.h); NULL: as they are */
     int notes;                          /* facts that are reported to the user, one sentence each */
     const char *note[PGCN_I_MAX_NOTES]; /* static text or in `arena` */
     char fingerprint[65];               /* stored in a container; else empty */
@@ -114,6 +115,8 @@ typedef struct pgcn_i_source {
 void pgcn_i_source_free(pgcn_i_source *source);
 pgcn_status pgcn_i_source_note(pgcn_i_source *source, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* A note if float32 does not hold all digits of an array that was converted. */
+pgcn_status pgcn_i_source_note_rounded(pgcn_i_source *source, const char *file, bool rounded);
 /* Class codes of any value become 0.. in ascending order of the code. Codes equal to `missing` become
  * -1 (INT64_MIN: there are none). */
 typedef struct pgcn_i_class_codes {
@@ -327,13 +330,23 @@ PGCN_I_READER(edge_list);     /* edge_list.c: two or three columns of text */
 /* The same, where the user says whether the first line is a header. */
 pgcn_status pgcn_i_edge_list_read_as(const char *path, pgcn_header header, pgcn_i_source *source);
 
-/* own_files.c: a user's graph in text files (features also .npy); all but `edges` may be NULL. */
+/* own_files.c: a user's graph in text files (features also .npy); all but `edges` may be NULL. The
+ * fields are those of pgcn_dataset_files. */
+struct pgcn_i_id_map;
 typedef struct pgcn_i_own_files {
     const char *edges, *features, *labels, *splits;
     pgcn_header header;
     pgcn_unknown_ids unknown_ids;
+    const char *id, *from, *to, *weight, *label, *use, *ignore;
+    pgcn_decimal decimal;
+    pgcn_encode encode;
+    const char *encoder;
+    const struct pgcn_i_id_map *learn_from; /* ids of the rows that rules are learnt from; NULL: all */
 } pgcn_i_own_files;
 pgcn_status pgcn_i_own_files_read(const pgcn_i_own_files *files, pgcn_i_source *source);
+
+/* encode.c: whether a text is such JSON as source->encoder. `where` is for errors. */
+pgcn_status pgcn_i_encoder_check(const char *where, const char *text);
 
 /* container.c: fails unless the bytes of the file have the SHA-256 that is stored in it. */
 pgcn_status pgcn_i_container_verify(const char *path);

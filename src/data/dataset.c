@@ -254,6 +254,9 @@ const char *pgcn_dataset_class_name(const pgcn_dataset *data, int c) {
 const char *pgcn_dataset_feature_name(const pgcn_dataset *data, int64_t j) {
     return data ? name_at(&data->from.feature_name, j) : NULL;
 }
+const char *pgcn_dataset_encoder(const pgcn_dataset *data) {
+    return data ? data->from.encoder : NULL;
+}
 const char *pgcn_dataset_note(const pgcn_dataset *data, int i) {
     return data && i >= 0 && i < data->from.notes ? data->from.note[i] : NULL;
 }

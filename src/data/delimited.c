@@ -8,7 +8,7 @@
  *   header      whether the first line is one: header.c has the rules. It may lack the cell above the
  *               ids, as R writes it
  *
- * Called by own_files.c, edge_list.c and header.c. Thread-safe. */
+ * Called by own_files.c, own_features.c, encode_learn.c, edge_list.c and header.c. Thread-safe. */
 #include "data/delimited.h"
 
 #include <string.h>
@@ -131,8 +131,20 @@ pgcn_status pgcn_i_layout_find(const char *path, const pgcn_i_known *known, pgcn
     *out = (pgcn_i_layout){.path = path, .delimiter = ','};
     PGCN_TRY(pgcn_i_text_open(path, &text));
     pgcn_status status = detect_layout(text, known, arena, out);
+    out->file_columns = out->columns;
     pgcn_i_text_close(text);
     return status;
+}
+
+pgcn_status pgcn_i_layout_pick(pgcn_i_layout *layout, const int64_t *pick, int64_t count,
+                               pgcn_i_arena *arena) {
+    char **header = layout->header ? PGCN_I_ARRAY(arena, char *, count) : NULL;
+    if (layout->header && !header) return PGCN_ERR_MEMORY;
+    for (int64_t i = 0; header && i < count; i++) header[i] = layout->header[pick[i]];
+    layout->header = header;
+    layout->pick = pick;
+    layout->columns = count;
+    return PGCN_OK;
 }
 
 /* ---- rows -------------------------------------------------------------------------------------- */
@@ -151,15 +163,24 @@ pgcn_status pgcn_i_rows_next(pgcn_i_rows *rows, char ***cell) {
     *cell = NULL;
     if (!line) return PGCN_OK;
     PGCN_TRY(pgcn_i_text_split(rows->text, line, rows->layout->delimiter, &rows->cells, &count));
-    if (count != rows->layout->columns)
+    const pgcn_i_layout *layout = rows->layout;
+    int64_t expected = layout->pick ? layout->file_columns : layout->columns;
+    if (count != expected)
         return pgcn_i_text_fail(rows->text, "found %lld cells, expected %lld as in the first row",
-                                (long long)count, (long long)rows->layout->columns);
+                                (long long)count, (long long)expected);
     *cell = (char **)(void *)rows->cells.data;
+    if (!layout->pick) return PGCN_OK;
+    rows->picked.bytes = 0;
+    char **picked = pgcn_i_buffer_add(&rows->picked, layout->columns * (int64_t)sizeof *picked);
+    if (!picked) return PGCN_ERR_MEMORY;
+    for (int64_t i = 0; i < layout->columns; i++) picked[i] = (*cell)[layout->pick[i]];
+    *cell = picked;
     return PGCN_OK;
 }
 
 void pgcn_i_rows_close(pgcn_i_rows *rows) {
     pgcn_i_text_close(rows->text);
     pgcn_i_buffer_free(&rows->cells);
+    pgcn_i_buffer_free(&rows->picked);
     *rows = (pgcn_i_rows){0};
 }

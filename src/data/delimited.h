@@ -21,13 +21,17 @@ typedef struct pgcn_i_known {
     const char *id_column;    /* the header of the ids in the feature file; or NULL */
     const pgcn_i_id_map *ids; /* of the files read before; or NULL */
     bool ids_are_rows;        /* ids are 0 .. n-1, the rows of an array */
-    const char *edges;        /* the edge file, where ids of labels may be; or NULL */
+    const char *const *edges; /* the edge files, where ids of labels may be; NULL at the end; or NULL */
+    /* names of columns that the user or a model asks for: a line with one of them is a header */
+    const char *const *named; /* NULL at the end; or NULL */
 } pgcn_i_known;
 
 typedef struct pgcn_i_layout {
     const char *path;           /* borrowed */
     char delimiter;             /* as for pgcn_i_text_split */
     int64_t columns;            /* cells of a row; 0: the file has no row */
+    int64_t file_columns;       /* cells of a line: more than `columns` if some are not read */
+    const int64_t *pick;        /* [columns] the cell of a line that each is; NULL: the same */
     int64_t header_line;        /* 0: there is none */
     char **header;              /* [columns], in the arena; NULL without a header */
     int64_t first_line;         /* with cells; 0: none */
@@ -38,6 +42,14 @@ typedef struct pgcn_i_layout {
  * header. The result lives in the arena. */
 pgcn_status pgcn_i_layout_find(const char *path, const pgcn_i_known *known, pgcn_i_arena *arena,
                                pgcn_i_layout *out);
+
+/* From now on rows have these cells of a line only, in this order; `pick` is in the arena. */
+pgcn_status pgcn_i_layout_pick(pgcn_i_layout *layout, const int64_t *pick, int64_t count,
+                               pgcn_i_arena *arena);
+/* The number of a cell in its line, from 1, for messages. */
+static inline int64_t pgcn_i_layout_place(const pgcn_i_layout *layout, int64_t column) {
+    return 1 + (layout->pick ? layout->pick[column] : column);
+}
 
 /* header.c: whether the first line `a` is a header. `b` is the second one, perhaps empty; the layout is
  * that of the lines below the first. */
@@ -57,7 +69,7 @@ bool pgcn_i_names_ids(const char *cell); /* an empty cell, or a word like id, no
 typedef struct pgcn_i_rows {
     pgcn_i_text *text;
     const pgcn_i_layout *layout;
-    pgcn_i_buffer cells;
+    pgcn_i_buffer cells, picked;
 } pgcn_i_rows;
 pgcn_status pgcn_i_rows_open(pgcn_i_rows *rows, const pgcn_i_layout *layout);
 /* *cell = the layout's number of cells, borrowed until the next call; NULL after the last row. */

@@ -20,6 +20,7 @@
  *   node_attr.npy        float32 [N, a]       optional
  *   edge_label.npy       int32 [m] optional   fold.npy   int32 [G] optional: test fold, -1: in none
  *
+ * Other types of whole numbers are converted if every number fits, and all numbers to float32.
  * edge_weight.npy and x.npy are ours; the rest is the layout of the published benchmark folders.
  * Only what is special to files is checked here; check.c checks the rest. Thread-safe. */
 #include "data/data.h"
@@ -56,13 +57,14 @@ static pgcn_status read_into(folder *from, pgcn_i_arena *arena, const char *file
                              pgcn_i_array *out) {
     char path[PGCN_I_PATH_BYTES];
     PGCN_TRY(pgcn_i_path_join(path, from->path, file));
-    PGCN_TRY(pgcn_i_npy_read_as(path, arena, rule.dtype, rule.rank, out));
+    bool rounded;
+    PGCN_TRY(pgcn_i_npy_read_to(path, arena, rule.dtype, rule.rank, out, &rounded));
     if (rule.rows >= 0 && out->shape[0] != rule.rows)
         return pgcn_i_fail(PGCN_ERR_MISMATCH,
                            "reading '%s': it has %lld rows, expected %lld as the other files of "
                            "the folder say",
                            path, (long long)out->shape[0], (long long)rule.rows);
-    return PGCN_OK;
+    return pgcn_i_source_note_rounded(from->source, file, rounded);
 }
 
 static pgcn_status read_file(folder *from, const char *file, pgcn_i_dtype dtype, int rank,
@@ -116,8 +118,9 @@ static pgcn_status read_labels(folder *from) {
     pgcn_i_array y;
     PGCN_TRY(pgcn_i_path_join(path, from->path, "y.npy"));
     PGCN_TRY(pgcn_i_npy_read(path, &from->source->arena, &y));
-    bool several = y.dtype == PGCN_I_U8 && y.rank == 2 && y.shape[1] <= INT32_MAX;
-    bool single = y.dtype == PGCN_I_I32 && y.rank == 1;
+    bool whole = y.dtype <= PGCN_I_I64;
+    bool several = whole && y.rank == 2 && y.shape[1] <= INT32_MAX;
+    bool single = whole && y.rank == 1;
     if ((!several && !single) || y.count == 0) {
         char shape[PGCN_I_SHAPE_TEXT];
         pgcn_i_shape_text(y.dtype, y.rank, y.shape, shape);
@@ -127,6 +130,9 @@ static pgcn_status read_labels(folder *from) {
                            "least one node; convert with a.astype('<i4')",
                            path, shape);
     }
+    bool rounded;
+    pgcn_i_dtype type = several ? PGCN_I_U8 : PGCN_I_I32;
+    PGCN_TRY(pgcn_i_array_convert(path, &from->source->arena, type, &y, &rounded));
     from->source->nodes = from->n = y.shape[0];
     if (several) {
         from->source->labels = y.data;

@@ -3,15 +3,18 @@
  * Known words decide the usual cases; beyond them it is decided by what a header cannot be: a node or a
  * class that occurs again. The rules are tried in this order, and the first that fits decides:
  *
- *   all       the user says so (--header); an empty first cell, or the cell that the feature file has
- *             above its ids, is a header
+ *   all       the user says so (--header); a name that --id, --use and the like ask for is a header, and
+ *             so is an empty first cell, or the cell that the feature file has above its ids
  *   edges     a word above the weights: header. An id that is a whole number: data. An id that is in the
  *             files read before (features, labels): data. Both ids are words like source, target:
  *             header. An id that occurs again below: data. Whole numbers in all lines below: header.
  *             More than half of the lines below share an id with another line or file: header. Else data
  *   features  no cell but the first is a number, and one below is: header. The first cell is a word like
  *             id, node: header, a whole number: data. Whole numbers below it in all lines: header. At
- *             least three cells that count 0, 1, 2, ... or 1, 2, 3, ...: header. Else data
+ *             least three cells that count 0, 1, 2, ... or 1, 2, 3, ...: header. A number: data. Text
+ *             above a number or a date: header. Of text alone, a cell of the first two columns that
+ *             occurs again below: data; more than half of the lines below that share such a cell with
+ *             another line: header. Else data
  *   labels    an id that is a whole number, or a label that is not known: data. Of several columns, a
  *             cell that is not 0 or 1: header. An id that the feature file has: data. A word like id,
  *             node, or above the labels one like label, class: header. Numbers below it in all lines, as
@@ -25,6 +28,7 @@
  * are those of its first LOOKED_AT lines, where whole numbers end the search. The decision and its
  * reason are always reported.
  * Called by delimited.c. Thread-safe. */
+#include "data/cells.h"
 #include "data/delimited.h"
 
 #include <string.h>
@@ -65,7 +69,17 @@ static bool is_whole(const char *cell) {
 
 static bool is_number(const char *cell) {
     float value;
-    return pgcn_i_parse_f32(&cell, &value) && *cell == '\0';
+    const char *at = cell;
+    return (pgcn_i_parse_f32(&at, &value) && *at == '\0') ||
+           pgcn_i_cell_number(cell, true, &value); /* as the edges and features may be written */
+}
+
+static bool is_typed(const char *cell) {
+    float day;
+    bool typed = is_number(cell);
+    for (int form = 0; form < PGCN_I_DATE_FORMS && !typed; form++)
+        typed = pgcn_i_cell_date(cell, (pgcn_i_date_form)form, &day);
+    return typed;
 }
 
 /* How many of the cells from `begin` are numbers. */
@@ -114,6 +128,7 @@ typedef struct survey {
     bool repeats;       /* a text of the first line occurs again */
     bool whole_ids;     /* all first cells, of edges the second ones too */
     bool numbers;       /* all other cells */
+    bool typed;         /* some other cell is a number or a date, below one that is neither */
     int64_t rows;
     int64_t linked;       /* rows that share such a text with another row, or have a known id */
     pgcn_i_id_map texts;  /* of these cells */
@@ -150,6 +165,8 @@ static pgcn_status examine_row(survey *s, char **cell) {
     }
     for (int64_t i = ids; i < s->q->layout->columns && s->numbers; i++)
         s->numbers = is_number(cell[i]);
+    for (int64_t i = ids; i < s->q->layout->columns && i < s->q->a->count; i++)
+        s->typed = s->typed || (is_typed(cell[i]) && !is_typed(s->q->a->cell[i]));
     s->rows++;
     return count_texts(s, cell, known);
 }
@@ -199,7 +216,7 @@ static pgcn_status is_in_edges(const char *path, const char *id, bool *found) {
     while (!*found && layout.columns > 1) {
         PGCN_TRY_GOTO(pgcn_i_rows_next(&rows, &cell));
         if (!cell) break;
-        *found = strcmp(cell[0], id) == 0 || strcmp(cell[1], id) == 0;
+        for (int64_t i = 0; i < layout.columns; i++) *found = *found || strcmp(cell[i], id) == 0;
     }
 fail:
     pgcn_i_rows_close(&rows);
@@ -252,7 +269,12 @@ static pgcn_status judge_features(const question *q) {
     PGCN_TRY(survey_below(q, 0, 0, LOOKED_AT_FEATURES, &s));
     if (s.whole_ids) return header(q, above_numbers);
     if (counts_columns(a)) return header(q, "it counts the columns");
-    return data(q, "it has a number in every column, as the lines below");
+    if (count_numbers(a, 1) > 0) return data(q, "it has a number, as the lines below");
+    if (s.typed) return header(q, above_numbers);
+    PGCN_TRY(survey_below(q, 1, a->count > 2 ? 3 : a->count, LOOKED_AT, &s));
+    if (s.repeats) return data(q, "one of its cells occurs again below");
+    if (2 * s.linked > s.rows) return header(q, "its cells occur nowhere else, and others do");
+    return data(q, like_others);
 }
 
 static bool is_yes_or_no(const char *cell) {
@@ -266,7 +288,8 @@ static pgcn_status judge_labels_below(const question *q) {
     PGCN_TRY(survey_below(q, 1, q->a->count == 2 ? 2 : 1, LOOKED_AT, &s));
     if (s.whole_ids || (s.numbers && count_numbers(q->a, 1) == 0)) return header(q, above_numbers);
     if (s.repeats) return data(q, "its class occurs again below");
-    if (q->known->edges) PGCN_TRY(is_in_edges(q->known->edges, id, &in_edges));
+    for (const char *const *path = q->known->edges; path && *path && !in_edges; path++)
+        PGCN_TRY(is_in_edges(*path, id, &in_edges));
     if (in_edges) return data(q, known_id);
     if (2 * s.linked > s.rows)
         return header(q,
@@ -299,6 +322,13 @@ static pgcn_status judge_splits(const question *q) {
     return header(q, "it names no part");
 }
 
+static bool has_named(const pgcn_i_cells *row, const char *const *named) {
+    for (; named && *named; named++)
+        for (int64_t i = 0; i < row->count; i++)
+            if (strcmp(row->cell[i], *named) == 0) return true;
+    return false;
+}
+
 pgcn_status pgcn_i_header_judge(const pgcn_i_layout *layout, const pgcn_i_known *known,
                                 const pgcn_i_cells *a, const pgcn_i_cells *b, pgcn_i_verdict *out) {
     const question q = {layout, known, a, b, out};
@@ -307,6 +337,7 @@ pgcn_status pgcn_i_header_judge(const pgcn_i_layout *layout, const pgcn_i_known 
         *out = (pgcn_i_verdict){known->header == PGCN_HEADER_YES, "as --header says"};
         return PGCN_OK;
     }
+    if (has_named(a, known->named)) return header(&q, "it has a column that is asked for");
     if (*a->cell[0] == '\0' && known->role != PGCN_I_ROLE_EDGES)
         return header(&q, "its first cell is empty");
     if (known->id_column && *known->id_column && strcmp(a->cell[0], known->id_column) == 0)

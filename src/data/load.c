@@ -2,6 +2,7 @@
  * steps and builds the data set. The error for an unknown name lists the known ones. Public
  * functions. Serial, thread-safe. */
 #include "data/data.h"
+#include "data/id_map.h"
 #include "data/registry.h"
 
 #include <dirent.h>
@@ -38,36 +39,117 @@ static pgcn_status check_header(pgcn_header header) {
                        (int)header);
 }
 
+/* What is given must be known, and belong to a file that is given. */
+static pgcn_status check_files(const pgcn_dataset_files *set) {
+    const struct {
+        const char *option, *given, *file, *what;
+    } columns[] = {{"use", set->use, set->features, "features"},
+                   {"ignore", set->ignore, set->features, "features"},
+                   {"label", set->label, set->labels, "labels"}};
+    PGCN_TRY(check_header(set->header));
+    if (set->unknown_ids != PGCN_UNKNOWN_REFUSE && set->unknown_ids != PGCN_UNKNOWN_KEEP)
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT,
+                           "unknown_ids is number %d, expected a pgcn_unknown_ids",
+                           (int)set->unknown_ids);
+    if (set->encode < PGCN_ENCODE_ALL || set->encode > PGCN_ENCODE_NO)
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT, "encode is number %d, expected a pgcn_encode",
+                           (int)set->encode);
+    if (set->decimal < PGCN_DECIMAL_AUTO || set->decimal > PGCN_DECIMAL_COMMA)
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT, "decimal is number %d, expected a pgcn_decimal",
+                           (int)set->decimal);
+    for (int i = 0; i < 3; i++)
+        if (columns[i].given && !columns[i].file)
+            return pgcn_i_fail(PGCN_ERR_ARGUMENT,
+                               "--%s names columns of the %s, which are not given; add --%s",
+                               columns[i].option, columns[i].what, columns[i].what);
+    return PGCN_OK;
+}
+
+/* Reads the files; rules for the features are learnt from the rows of these ids, or of all. */
+static pgcn_status read_files(const pgcn_dataset_files *set, const pgcn_i_steps *steps,
+                              const pgcn_i_id_map *learn_from, pgcn_dataset **out) {
+    char name[PGCN_I_PATH_BYTES];
+    if (set->name)
+        snprintf(name, sizeof name, "%s", set->name);
+    else
+        name_of(set->edges, true, name, sizeof name);
+    pgcn_i_steps_name(steps, ":", name, sizeof name);
+    pgcn_i_own_files own = {.edges = set->edges,
+                            .features = set->features,
+                            .labels = set->labels,
+                            .splits = set->splits,
+                            .header = set->header,
+                            .unknown_ids = set->unknown_ids,
+                            .id = set->id,
+                            .from = set->from,
+                            .to = set->to,
+                            .weight = set->weight,
+                            .label = set->label,
+                            .use = set->use,
+                            .ignore = set->ignore,
+                            .decimal = set->decimal,
+                            .encode = set->encode,
+                            .encoder = set->encoder,
+                            .learn_from = learn_from};
+    pgcn_i_source source = {0};
+    pgcn_status status = pgcn_i_own_files_read(&own, &source);
+    if (status == PGCN_OK) return pgcn_i_dataset_build(name, set->edges, steps, &source, out);
+    pgcn_i_source_free(&source);
+    return status;
+}
+
+/* The ids of the training nodes of the only split. */
+static pgcn_status list_training_ids(const pgcn_dataset *data, pgcn_i_id_map *ids) {
+    if (data->splits == 0)
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT,
+                           "--encode-from train needs to know the training nodes, and data set %s "
+                           "has no split, since too few labels are known; leave it out",
+                           data->name);
+    if (data->splits > 1)
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT,
+                           "--encode-from train needs to know the training nodes, and data set %s "
+                           "has %d splits; choose one by --prepare only-split=0, and the like",
+                           data->name, data->splits);
+    for (int64_t i = 0; i < data->graph->n; i++) {
+        char number[24];
+        int64_t added;
+        const char *id = pgcn_dataset_node_id(data, i);
+        const pgcn_node *before = data->from.number;
+        if (!data->split[0].train[i]) continue;
+        snprintf(number, sizeof number, "%lld", (long long)(before ? before[i] : i));
+        PGCN_TRY(pgcn_i_id_map_add(ids, id ? id : number, &added));
+    }
+    return PGCN_OK;
+}
+
+/* Splits are made after the files are read: they are read once for the split, and once more. */
+static pgcn_status read_by_training(const pgcn_dataset_files *set, const pgcn_i_steps *steps,
+                                    pgcn_dataset **out) {
+    pgcn_dataset *first;
+    pgcn_i_id_map ids = {0};
+    PGCN_TRY(read_files(set, steps, NULL, &first));
+    if (!first->from.encoder) { /* nothing was learnt */
+        *out = first;
+        return PGCN_OK;
+    }
+    pgcn_status status = list_training_ids(first, &ids);
+    pgcn_dataset_free(first);
+    if (status == PGCN_OK) status = read_files(set, steps, &ids, out);
+    pgcn_i_id_map_free(&ids);
+    return status;
+}
+
 pgcn_status pgcn_dataset_from_files(const pgcn_dataset_files *files, pgcn_dataset **out) {
     pgcn_dataset_files set = pgcn_dataset_files_default();
     PGCN_TRY(pgcn_i_opts_over(&set, sizeof set, files, "pgcn_dataset_files_default"));
     if (!set.edges || !*set.edges || !out)
         return pgcn_i_fail(PGCN_ERR_ARGUMENT, "pgcn_dataset_from_files: the edge file or the "
                                               "address of the result is missing");
-    PGCN_TRY(check_header(set.header));
-    if (set.unknown_ids != PGCN_UNKNOWN_REFUSE && set.unknown_ids != PGCN_UNKNOWN_KEEP)
-        return pgcn_i_fail(PGCN_ERR_ARGUMENT,
-                           "unknown_ids is number %d, expected a pgcn_unknown_ids",
-                           (int)set.unknown_ids);
+    PGCN_TRY(check_files(&set));
     pgcn_i_steps steps = {0};
     PGCN_TRY(pgcn_i_steps_need(set.steps, &steps));
-    char name[PGCN_I_PATH_BYTES];
-    if (set.name)
-        snprintf(name, sizeof name, "%s", set.name);
-    else
-        name_of(set.edges, true, name, sizeof name);
-    pgcn_i_steps_name(&steps, ":", name, sizeof name);
-    pgcn_i_own_files own = {.edges = set.edges,
-                            .features = set.features,
-                            .labels = set.labels,
-                            .splits = set.splits,
-                            .header = set.header,
-                            .unknown_ids = set.unknown_ids};
-    pgcn_i_source source = {0};
-    pgcn_status status = pgcn_i_own_files_read(&own, &source);
-    if (status == PGCN_OK) return pgcn_i_dataset_build(name, set.edges, &steps, &source, out);
-    pgcn_i_source_free(&source);
-    return status;
+    if (set.encode == PGCN_ENCODE_TRAIN && !set.encoder) return read_by_training(&set, &steps, out);
+    return read_files(&set, &steps, NULL, out);
 }
 
 /* ---- by name ----------------------------------------------------------------------------- */

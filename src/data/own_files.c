@@ -1,7 +1,8 @@
-/* A user's own graph: up to four text files (delimited.c has the rules of cells, header.c of headers).
+/* A user's own graph: text files (delimited.c has the rules of cells, header.c of headers, own_columns.c
+ * of the columns that are read).
  *
- *   edges      from, to [, weight]         required
- *   features   id, numbers...              or .npy [n, f]: row i is node i, ids are then 0..n-1
+ *   edges      from, to [, weight]         required; several files are one graph
+ *   features   id, cells...                own_features.c; or .npy [n, f]: row i is node i
  *   labels     id, class                   any text; ?, nan, NA or an empty cell: not known
  *              id, 0/1, 0/1, ...           several columns: several classes may hold, named by the header
  *   splits     id, train|val|test [, ...]  a column is a split; nodes not named are in no part
@@ -16,7 +17,6 @@
  * thread-safe (table.c has its own threads). */
 #include "data/own_files.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -57,15 +57,15 @@ static void note_first_line(pgcn_i_own *in, const pgcn_i_layout *layout) {
              layout->header ? "a header" : "data", layout->why);
 }
 
-/* Finds how a file is laid out. */
-static pgcn_status find_layout(pgcn_i_own *in, const char *path, pgcn_i_role role,
-                               int64_t least_columns, const char *expected, pgcn_i_layout *out) {
+pgcn_status pgcn_i_own_layout(pgcn_i_own *in, const char *path, pgcn_i_role role,
+                              int64_t least_columns, const char *expected, pgcn_i_layout *out) {
     pgcn_i_known known = {.role = role,
                           .header = in->files->header,
                           .id_column = in->id_column,
                           .ids = &in->ids,
                           .ids_are_rows = in->row_ids >= 0,
-                          .edges = in->files->edges};
+                          .edges = in->edge_path};
+    PGCN_TRY(pgcn_i_own_asked_names(in, role, &known.named));
     PGCN_TRY(pgcn_i_layout_find(path, &known, &in->scratch, out));
     if (out->columns == 0)
         return pgcn_i_fail(PGCN_ERR_FORMAT, "reading '%s': it has no rows, expected %s", path,
@@ -77,7 +77,7 @@ static pgcn_status find_layout(pgcn_i_own *in, const char *path, pgcn_i_role rol
             "by commas, tabs, semicolons or blanks",
             path, (long long)out->columns, out->columns == 1 ? "" : "s", expected);
     note_first_line(in, out);
-    return PGCN_OK;
+    return pgcn_i_own_pick(in, role, out);
 }
 
 /* Calls `take` for every row. */
@@ -105,9 +105,7 @@ pgcn_status pgcn_i_own_name_columns(pgcn_i_own *in, const pgcn_i_layout *layout,
                              layout->columns - 1, out);
 }
 
-/* Advice about a cell that should be a number: about a decimal comma if there is one, else
- * `otherwise`. */
-static const char *advise_number(const char *cell, const char *otherwise, char out[128]) {
+const char *pgcn_i_own_advise_number(const char *cell, const char *otherwise, char out[128]) {
     char number[PGCN_I_EXCERPT];
     const char *begin = cell + (*cell == '"'), *at = number;
     size_t length = strcspn(begin, "\"");
@@ -118,114 +116,6 @@ static const char *advise_number(const char *cell, const char *otherwise, char o
     if (!comma || !pgcn_i_parse_f32(&at, &value) || *at) return otherwise;
     snprintf(out, 128, "write decimals with a point: %s", number);
     return out;
-}
-
-/* ---- features ---------------------------------------------------------------------------------- */
-
-static pgcn_status bad_feature(const pgcn_i_layout *layout, int64_t column, const char *cell) {
-    char before[1024], name[PGCN_I_EXCERPT] = "", advice[128];
-    snprintf(before, sizeof before, "%.1000s", pgcn_last_error());
-    if (layout->header) {
-        const char *full = layout->header[column + 1];
-        pgcn_i_text_excerpt(full, (int64_t)strlen(full), name);
-    }
-    return pgcn_i_fail(
-        PGCN_ERR_FORMAT, "%s%s%s%s; %s", before, *name ? " (feature '" : "", name,
-        *name ? "')" : "",
-        advise_number(cell,
-                      "features are numbers: write a category as one column of 0 and 1 for each "
-                      "of its values, and put a number where one is missing",
-                      advice));
-}
-
-/* The ids of the rows become the first nodes. */
-static pgcn_status number_rows(pgcn_i_own *in, const char *path, const pgcn_i_table *table) {
-    const char *id = table->id.data;
-    for (int64_t row = 0; row < table->rows; row++, id += strlen(id) + 1) {
-        int64_t node;
-        PGCN_TRY(pgcn_i_id_map_add(&in->ids, id, &node));
-        if (node == row) continue;
-        const int64_t *line = (const int64_t *)(const void *)table->line.data;
-        char shown[PGCN_I_EXCERPT];
-        pgcn_i_text_excerpt(id, (int64_t)strlen(id), shown);
-        return pgcn_i_fail(
-            PGCN_ERR_FORMAT,
-            "reading '%s': line %lld: the id '%s' was already in line %lld, expected "
-            "each node once; remove one of the two",
-            path, (long long)line[row], shown, (long long)line[node]);
-    }
-    return PGCN_OK;
-}
-
-/* Predictions find columns by name, so names must be distinct; if they are not, adds a note. */
-static pgcn_status note_column_names(pgcn_i_own *in, const pgcn_i_layout *layout) {
-    int64_t count = layout->columns - 1;
-    const char *file = pgcn_i_file_name(layout->path);
-    if (!layout->header) return PGCN_OK;
-    const char **name = PGCN_I_ARRAY(&in->scratch, const char *, count);
-    if (!name) return PGCN_ERR_MEMORY;
-    for (int64_t i = 0; i < count; i++) name[i] = layout->header[i + 1];
-    for (int64_t i = 0; i < count; i++)
-        if (!pgcn_i_own_is_utf8(name[i])) /* train/columns.c ignores the names then */
-            return pgcn_i_source_note(
-                in->source,
-                "the header of %.60s is not UTF-8 text, so that a model knows "
-                "its columns by their order only; save the file as UTF-8",
-                file);
-    qsort(name, (size_t)count, sizeof *name, pgcn_i_compare_texts);
-    for (int64_t i = 1; i < count; i++)
-        if (strcmp(name[i - 1], name[i]) == 0)
-            return pgcn_i_source_note(in->source,
-                                      "two columns of %.60s are called '%.60s': they can only be "
-                                      "distinguished by their order; rename one",
-                                      file, name[i]);
-    return PGCN_OK;
-}
-
-static pgcn_status read_text_features(pgcn_i_own *in) {
-    const char *path = in->files->features;
-    pgcn_i_layout layout;
-    pgcn_i_table table;
-    PGCN_TRY(find_layout(in, path, PGCN_I_ROLE_FEATURES, 2, "an id and at least one number per row",
-                         &layout));
-    if (layout.header) in->id_column = layout.header[0];
-    pgcn_i_table_rule rule = {.dtype = PGCN_I_F32,
-                              .delimiter = layout.delimiter,
-                              .ids = true,
-                              .comments = true,
-                              .columns = layout.columns - 1,
-                              .skip = layout.header_line};
-    pgcn_status status = pgcn_i_table_read(path, &rule, &table);
-    if (status == PGCN_ERR_FORMAT && table.bad_column >= 0)
-        return bad_feature(&layout, table.bad_column, table.bad_cell);
-    if (status != PGCN_OK) return status;
-    status = number_rows(in, path, &table);
-    if (status == PGCN_OK) status = pgcn_i_own_name_columns(in, &layout, &in->source->feature_name);
-    if (status == PGCN_OK) status = note_column_names(in, &layout);
-    in->x_rows = table.rows;
-    in->x_columns = table.columns;
-    in->x = table.cell;
-    table.cell = (pgcn_i_buffer){0};
-    pgcn_i_table_free(&table);
-    return status;
-}
-
-/* Any numeric array becomes float32; whether it is finite is checked by check.c. */
-static pgcn_status read_npy_features(pgcn_i_own *in) {
-    pgcn_i_array array;
-    PGCN_TRY(pgcn_i_npy_read(in->files->features, &in->source->arena, &array));
-    if (array.rank != 2 || array.shape[0] < 1 || array.shape[1] < 1 ||
-        array.shape[0] >= INT32_MAX) {
-        char shape[PGCN_I_SHAPE_TEXT];
-        pgcn_i_shape_text(array.dtype, array.rank, array.shape, shape);
-        return pgcn_i_fail(PGCN_ERR_FORMAT,
-                           "reading '%s': found an array %s, expected [nodes, features]; use "
-                           "a.reshape(nodes, -1)",
-                           in->files->features, shape);
-    }
-    PGCN_TRY(pgcn_i_array_to_f32(&in->source->arena, &array));
-    in->row_ids = array.shape[0];
-    return pgcn_i_source_features(in->source, array.data, array.shape[0], array.shape[1]);
 }
 
 /* ---- labels ------------------------------------------------------------------------------------ */
@@ -247,8 +137,8 @@ static pgcn_status take_many_labels(pgcn_i_own *in, const pgcn_i_rows *rows, cha
             return pgcn_i_text_fail(
                 rows->text,
                 "column %lld: found '%s', expected 0 or 1, since there are several "
-                "label columns; for one class per node give one column",
-                (long long)i + 2, shown);
+                "label columns; for one class per node give one column, or name it by --label",
+                (long long)pgcn_i_layout_place(rows->layout, i + 1), shown);
         }
         out[i] = missing ? 2 : value == 1;
         unknown += missing;
@@ -290,7 +180,7 @@ static pgcn_status take_label(pgcn_i_own *in, const pgcn_i_rows *rows, char **ce
 }
 
 static pgcn_status read_labels(pgcn_i_own *in) {
-    PGCN_TRY(find_layout(in, in->files->labels, PGCN_I_ROLE_LABELS, 2, "an id and a label per row",
+    PGCN_TRY(pgcn_i_own_layout(in, in->files->labels, PGCN_I_ROLE_LABELS, 2, "an id and a label per row",
                          &in->label_layout));
     const pgcn_i_layout *layout = &in->label_layout;
     for (int64_t i = 1; layout->header && layout->columns > 2 && i < layout->columns; i++)
@@ -307,7 +197,7 @@ static pgcn_status bad_weight(const pgcn_i_rows *rows, char **cell, bool number,
     if (!number)
         return pgcn_i_text_fail(
             rows->text, "found the weight '%s', expected a finite number; %s", shown[2],
-            advise_number(cell[2],
+            pgcn_i_own_advise_number(cell[2],
                           "the third column of the edges is their weight: remove it if it is "
                           "something else",
                           advice));
@@ -319,6 +209,16 @@ static pgcn_status bad_weight(const pgcn_i_rows *rows, char **cell, bool number,
                   : "leave edges of weight 0 out");
 }
 
+/* Weights with decimal commas: if the user says so, or where semicolons separate the cells. */
+static bool read_weight(pgcn_i_own *in, const pgcn_i_layout *layout, const char *cell, float *out) {
+    pgcn_decimal decimal = in->files->decimal;
+    bool comma = decimal == PGCN_DECIMAL_COMMA ||
+                 (decimal == PGCN_DECIMAL_AUTO && layout->delimiter == ';');
+    if (pgcn_i_cell_number(cell, false, out)) return true;
+    in->comma_weights = in->comma_weights || comma;
+    return comma && pgcn_i_cell_number(cell, true, out);
+}
+
 static pgcn_status take_edge(pgcn_i_own *in, const pgcn_i_rows *rows, char **cell) {
     int64_t from, to;
     PGCN_TRY(node_of(in, rows, cell[0], &from));
@@ -326,9 +226,8 @@ static pgcn_status take_edge(pgcn_i_own *in, const pgcn_i_rows *rows, char **cel
     PGCN_TRY(pgcn_i_push_i32(&in->from, from));
     PGCN_TRY(pgcn_i_push_i32(&in->to, to));
     if (rows->layout->columns == 2) return PGCN_OK;
-    const char *at = cell[2];
     float value = 0;
-    bool number = pgcn_i_parse_f32(&at, &value) && *at == '\0' && isfinite(value);
+    bool number = read_weight(in, rows->layout, cell[2], &value);
     if (!number || value <= 0) return bad_weight(rows, cell, number, value);
     float *weight = pgcn_i_buffer_add(&in->weight, (int64_t)sizeof *weight);
     if (!weight) return PGCN_ERR_MEMORY;
@@ -336,17 +235,54 @@ static pgcn_status take_edge(pgcn_i_own *in, const pgcn_i_rows *rows, char **cel
     return PGCN_OK;
 }
 
-static pgcn_status read_edges(pgcn_i_own *in) {
+static pgcn_status read_edge_file(pgcn_i_own *in, const char *path, bool *weighted) {
     pgcn_i_layout layout;
-    const char *path = in->files->edges;
-    PGCN_TRY(find_layout(in, path, PGCN_I_ROLE_EDGES, 2, "two ids and perhaps a weight per row",
-                         &layout));
+    PGCN_TRY(pgcn_i_own_layout(in, path, PGCN_I_ROLE_EDGES, 2,
+                               "two ids and perhaps a weight per row", &layout));
     if (layout.columns > 3)
         return pgcn_i_fail(PGCN_ERR_FORMAT,
                            "reading '%s': its rows have %lld cells, expected two ids and perhaps a "
-                           "weight; keep these columns only",
+                           "weight; name these columns by --from, --to and --weight",
                            path, (long long)layout.columns);
+    *weighted = layout.columns == 3;
     return for_each_row(in, &layout, take_edge);
+}
+
+/* Several files are one graph: all of them have weights, or none has. */
+static pgcn_status read_edges(pgcn_i_own *in) {
+    bool weighted[2] = {false, false};
+    for (int64_t i = 0; in->edge_path[i]; i++) {
+        PGCN_TRY(read_edge_file(in, in->edge_path[i], &weighted[i > 0]));
+        if (weighted[0] == weighted[i > 0]) continue;
+        return pgcn_i_fail(PGCN_ERR_MISMATCH,
+                           "'%s' has %s weights and '%s' has %s; give all of them weights, or "
+                           "name the ids alone by --from and --to",
+                           in->edge_path[0], weighted[0] ? "" : "no", in->edge_path[i],
+                           weighted[0] ? "none" : "some");
+    }
+    if (!in->comma_weights) return PGCN_OK;
+    return pgcn_i_source_note(in->source,
+                              "weights of %.60s have decimal commas (--decimal point refuses them)",
+                              pgcn_i_file_name(in->edge_path[0]));
+}
+
+/* "a.csv,b.csv" are two files, unless a file is called so. */
+static pgcn_status list_edge_files(pgcn_i_own *in) {
+    const char *text = in->files->edges;
+    int64_t count = 1;
+    for (const char *at = text; *at; at++) count += *at == ',';
+    if (count > 1 && pgcn_i_file_exists(text)) count = 1;
+    char *copy = pgcn_i_arena_strdup(&in->scratch, text);
+    in->edge_path = PGCN_I_ARRAY(&in->scratch, const char *, count + 1);
+    if (!copy || !in->edge_path) return PGCN_ERR_MEMORY;
+    for (int64_t i = 0; i < count; i++) {
+        in->edge_path[i] = copy;
+        char *comma = i + 1 < count ? strchr(copy, ',') : NULL;
+        if (!comma) break;
+        *comma = '\0';
+        copy = comma + 1;
+    }
+    return PGCN_OK;
 }
 
 /* ---- splits ------------------------------------------------------------------------------------ */
@@ -379,7 +315,7 @@ static pgcn_status take_split(pgcn_i_own *in, const pgcn_i_rows *rows, char **ce
                 rows->text,
                 "column %lld: found '%s', expected train, val, test or an empty "
                 "cell",
-                (long long)s + 2, shown);
+                (long long)pgcn_i_layout_place(rows->layout, s + 1), shown);
         }
         if (part != PGCN_I_PART_NONE) in->mask[3 * s + part][node] = 1;
     }
@@ -412,7 +348,7 @@ static pgcn_status read_splits(pgcn_i_own *in) {
     pgcn_i_source *source = in->source;
     pgcn_i_layout layout;
     if (!in->files->splits) return PGCN_OK;
-    PGCN_TRY(find_layout(in, in->files->splits, PGCN_I_ROLE_SPLITS, 2,
+    PGCN_TRY(pgcn_i_own_layout(in, in->files->splits, PGCN_I_ROLE_SPLITS, 2,
                          "an id and train, val or test per row", &layout));
     int64_t splits = layout.columns - 1;
     if (splits > MAX_SPLITS)
@@ -435,9 +371,8 @@ static pgcn_status read_splits(pgcn_i_own *in) {
 /* ---- all of it --------------------------------------------------------------------------------- */
 
 static pgcn_status read_files(pgcn_i_own *in) {
-    if (in->files->features)
-        PGCN_TRY(pgcn_i_ends_with(in->files->features, ".npy") ? read_npy_features(in)
-                                                               : read_text_features(in));
+    PGCN_TRY(list_edge_files(in));
+    if (in->files->features) PGCN_TRY(pgcn_i_own_features(in));
     if (in->files->labels) PGCN_TRY(read_labels(in));
     PGCN_TRY(read_edges(in));
     PGCN_TRY(pgcn_i_own_arrange(in));

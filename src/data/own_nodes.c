@@ -274,7 +274,11 @@ static pgcn_status arrange_features(pgcn_i_own *in) {
     float *x = pgcn_i_arena_take(&in->source->arena, &in->x);
     if (!x) return PGCN_ERR_MEMORY;
     if (in->position) PGCN_TRY(permute_rows(in, x));
-    PGCN_TRY(pgcn_i_source_features(in->source, x, in->source->nodes, in->x_columns));
+    int64_t n = in->source->nodes;
+    if (pgcn_i_encoder_is_plain(&in->encoder)) /* or there is none */
+        PGCN_TRY(pgcn_i_source_features(in->source, x, n, in->x_columns));
+    else /* columns have scales of their own: they are kept dense, and so standardised */
+        in->source->x = (pgcn_i_features){.n = n, .columns = in->x_columns, .dense = x};
     if (in->x_rows == in->source->nodes) return PGCN_OK;
     uint8_t *absent = PGCN_I_ARRAY(&in->source->arena, uint8_t, in->source->nodes);
     if (!absent) return PGCN_ERR_MEMORY;

@@ -32,6 +32,14 @@ pgcn_status pgcn_i_source_note(pgcn_i_source *source, const char *format, ...) {
     return PGCN_OK;
 }
 
+pgcn_status pgcn_i_source_note_rounded(pgcn_i_source *source, const char *file, bool rounded) {
+    if (!rounded) return PGCN_OK;
+    return pgcn_i_source_note(source,
+                              "%.60s has whole numbers above 2^24, which are rounded: features are "
+                              "float32; subtract or divide first if their last digits matter",
+                              file);
+}
+
 int64_t pgcn_i_source_items(const pgcn_i_source *source) {
     return source->graph_label ? source->graphs : source->nodes;
 }

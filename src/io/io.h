@@ -107,9 +107,13 @@ void pgcn_i_shape_text(pgcn_i_dtype dtype, int rank, const int64_t *shape,
 /* NumPy .npy 1.0/2.0/3.0, little-endian, C order, of the types above. Anything else is an error
  * that says what was found and how to convert. */
 pgcn_status pgcn_i_npy_read(const char *path, pgcn_i_arena *arena, pgcn_i_array *out);
-/* The same, with the type and rank required ("int32 [m, 2]" in the error). */
+/* The same, with the rank required ("int32 [m, 2]" in the error), and the type, unless numbers can be
+ * converted to it: any to float32, whole numbers to other whole numbers that hold them. */
 pgcn_status pgcn_i_npy_read_as(const char *path, pgcn_i_arena *arena, pgcn_i_dtype dtype, int rank,
                                pgcn_i_array *out);
+/* The same; *rounded: whole numbers were converted of which float32 does not hold all digits. */
+pgcn_status pgcn_i_npy_read_to(const char *path, pgcn_i_arena *arena, pgcn_i_dtype dtype, int rank,
+                               pgcn_i_array *out, bool *rounded);
 pgcn_status pgcn_i_npy_write(const char *path, const pgcn_i_array *array);
 
 /* The same for bytes that are read in order from elsewhere (a member of an archive). `name` is for
@@ -128,6 +132,10 @@ pgcn_status pgcn_i_npy_parse(const pgcn_i_byte_source *input, unsigned accepts, 
                              pgcn_i_array *out);
 /* Converts numbers of any type to float32, in the arena that holds them. */
 pgcn_status pgcn_i_array_to_f32(pgcn_i_arena *arena, pgcn_i_array *array);
+/* The same to any type, from whole numbers unless it is float32. A number that does not fit is an error,
+ * which `name` is for; *rounded as above. */
+pgcn_status pgcn_i_array_convert(const char *name, pgcn_i_arena *arena, pgcn_i_dtype dtype,
+                                 pgcn_i_array *array, bool *rounded);
 /* Writes everything before the data; returns its length, 0 if the shape is not valid. */
 enum { PGCN_I_NPY_HEADER = 256 };
 int pgcn_i_npy_header(const pgcn_i_array *array, char header[PGCN_I_NPY_HEADER],

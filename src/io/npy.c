@@ -54,19 +54,84 @@ void pgcn_i_shape_text(pgcn_i_dtype dtype, int rank, const int64_t *shape,
     if (used < PGCN_I_SHAPE_TEXT) snprintf(out + used, (size_t)(PGCN_I_SHAPE_TEXT - used), "]");
 }
 
-pgcn_status pgcn_i_array_to_f32(pgcn_i_arena *arena, pgcn_i_array *array) {
-    if (array->dtype == PGCN_I_F32) return PGCN_OK;
+/* ---- other types of numbers --------------------------------------------------------------- */
+
+/* Element i of an array of whole numbers. */
+static int64_t whole_at(const pgcn_i_array *array, int64_t i) {
+    return array->dtype == PGCN_I_I64   ? ((const int64_t *)array->data)[i]
+           : array->dtype == PGCN_I_I32 ? ((const int32_t *)array->data)[i]
+                                        : ((const uint8_t *)array->data)[i];
+}
+
+static pgcn_status to_f32(pgcn_i_arena *arena, pgcn_i_array *array, bool *rounded) {
     float *out = PGCN_I_ARRAY(arena, float, array->count);
     if (!out) return PGCN_ERR_MEMORY;
-    for (int64_t i = 0; i < array->count; i++)
-        out[i] = array->dtype == PGCN_I_F64   ? (float)((const double *)array->data)[i]
-                 : array->dtype == PGCN_I_I64 ? (float)((const int64_t *)array->data)[i]
-                 : array->dtype == PGCN_I_I32 ? (float)((const int32_t *)array->data)[i]
-                                              : (float)((const uint8_t *)array->data)[i];
+    const int64_t exact = 1 << 24; /* all whole numbers up to it are floats */
+    for (int64_t i = 0; i < array->count; i++) {
+        if (array->dtype == PGCN_I_F64) {
+            out[i] = (float)((const double *)array->data)[i];
+            continue;
+        }
+        int64_t whole = whole_at(array, i);
+        out[i] = (float)whole;
+        *rounded = *rounded || whole > exact || whole < -exact;
+    }
     pgcn_i_arena_drop(arena, array->data);
     array->dtype = PGCN_I_F32;
     array->data = out;
     return PGCN_OK;
+}
+
+/* The least and the largest whole number of a type. */
+static void range_of(pgcn_i_dtype dtype, int64_t *least, int64_t *most) {
+    *least = dtype == PGCN_I_I64 ? INT64_MIN : dtype == PGCN_I_I32 ? INT32_MIN : 0;
+    *most = dtype == PGCN_I_I64 ? INT64_MAX : dtype == PGCN_I_I32 ? INT32_MAX : UINT8_MAX;
+}
+
+static pgcn_status to_whole(const char *name, pgcn_i_arena *arena, pgcn_i_dtype dtype,
+                            pgcn_i_array *array) {
+    int64_t least, most;
+    range_of(dtype, &least, &most);
+    char *out = pgcn_i_arena_alloc(arena, array->count, (size_t)types[dtype].bytes);
+    if (!out) return PGCN_ERR_MEMORY;
+    for (int64_t i = 0; i < array->count; i++) {
+        int64_t value = whole_at(array, i);
+        if (value < least || value > most)
+            return pgcn_i_fail(PGCN_ERR_FORMAT,
+                               "reading '%s': element %lld is %lld, expected %s: %lld to %lld", name,
+                               (long long)i, (long long)value, types[dtype].name,
+                               (long long)least, (long long)most);
+        if (dtype == PGCN_I_I64)
+            ((int64_t *)(void *)out)[i] = value;
+        else if (dtype == PGCN_I_I32)
+            ((int32_t *)(void *)out)[i] = (int32_t)value;
+        else
+            ((uint8_t *)out)[i] = (uint8_t)value;
+    }
+    pgcn_i_arena_drop(arena, array->data);
+    array->dtype = dtype;
+    array->data = out;
+    return PGCN_OK;
+}
+
+/* Whether numbers of one type may stand for those of another. */
+static bool is_convertible(pgcn_i_dtype from, pgcn_i_dtype to) {
+    bool whole = from <= PGCN_I_I64;
+    if (to == PGCN_I_F32) return whole || from == PGCN_I_F64 || from == PGCN_I_F32;
+    return from == to || (whole && to <= PGCN_I_I64);
+}
+
+pgcn_status pgcn_i_array_convert(const char *name, pgcn_i_arena *arena, pgcn_i_dtype dtype,
+                                 pgcn_i_array *array, bool *rounded) {
+    *rounded = false;
+    if (array->dtype == dtype) return PGCN_OK;
+    return dtype == PGCN_I_F32 ? to_f32(arena, array, rounded)
+                               : to_whole(name, arena, dtype, array);
+}
+
+pgcn_status pgcn_i_array_to_f32(pgcn_i_arena *arena, pgcn_i_array *array) {
+    bool rounded;
+    return pgcn_i_array_convert("", arena, PGCN_I_F32, array, &rounded);
 }
 
 /* ---- the header -------------------------------------------------------------------------- */
@@ -354,7 +419,7 @@ static pgcn_status read_columns(const pgcn_i_byte_source *input, const pgcn_i_ar
 
 static pgcn_status check_as(const char *name, const pgcn_i_array *array, pgcn_i_dtype required,
                             int required_rank) {
-    if (array->dtype == required && array->rank == required_rank) return PGCN_OK;
+    if (is_convertible(array->dtype, required) && array->rank == required_rank) return PGCN_OK;
     char shape[PGCN_I_SHAPE_TEXT];
     pgcn_i_shape_text(array->dtype, array->rank, array->shape, shape);
     return pgcn_i_fail(PGCN_ERR_FORMAT,
@@ -405,9 +470,16 @@ pgcn_status pgcn_i_npy_read(const char *path, pgcn_i_arena *arena, pgcn_i_array 
     return read_file(path, arena, PGCN_I_U8, -1, out);
 }
 
+pgcn_status pgcn_i_npy_read_to(const char *path, pgcn_i_arena *arena, pgcn_i_dtype dtype, int rank,
+                               pgcn_i_array *out, bool *rounded) {
+    PGCN_TRY(read_file(path, arena, dtype, rank, out));
+    return pgcn_i_array_convert(path, arena, dtype, out, rounded);
+}
+
 pgcn_status pgcn_i_npy_read_as(const char *path, pgcn_i_arena *arena, pgcn_i_dtype dtype, int rank,
                                pgcn_i_array *out) {
-    return read_file(path, arena, dtype, rank, out);
+    bool rounded;
+    return pgcn_i_npy_read_to(path, arena, dtype, rank, out, &rounded);
 }
 
 int pgcn_i_npy_header(const pgcn_i_array *array, char header[PGCN_I_NPY_HEADER],

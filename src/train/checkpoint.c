@@ -513,10 +513,10 @@ static pgcn_status write_model(const pgcn_model *model, const destination *to) {
     if (model->class_names) put_json(metadata, "class_names", json_incref(model->class_names));
     if (model->feature_names)
         put_json(metadata, "feature_names", json_incref(model->feature_names));
+    if (model->encoder) put(metadata, "encoder", model->encoder);
     const block weights = {"", model->params.value};
-    pgcn_status status =
-        complete(to->path, metadata,
-                 (size_t)(HEADING_KEYS + 5 + !!model->class_names + !!model->feature_names));
+    int optional = !!model->class_names + !!model->feature_names + !!model->encoder;
+    pgcn_status status = complete(to->path, metadata, (size_t)(HEADING_KEYS + 5 + optional));
     if (status == PGCN_OK) status = write_blocks(to, &model->params, &weights, 1, metadata);
     json_decref(metadata);
     return status;
@@ -562,6 +562,15 @@ static pgcn_status read_names(const pgcn_i_safetensors *file, const char *key, i
                               key, (long long)count);
 }
 
+/* Optional: only where the features were a table of more than plain numbers. */
+static pgcn_status read_encoder(const pgcn_i_safetensors *file, pgcn_model *model) {
+    const char *text = json_string_value(json_object_get(file->metadata, "encoder"));
+    if (!text) return PGCN_OK;
+    PGCN_TRY(pgcn_i_encoder_check(file->path, text));
+    model->encoder = pgcn_i_strdup(text);
+    return model->encoder ? PGCN_OK : PGCN_ERR_MEMORY;
+}
+
 /* Optional: files from before there were other tasks classify nodes. */
 static pgcn_status read_task(const pgcn_i_safetensors *file, pgcn_model *model) {
     const char *text = json_string_value(json_object_get(file->metadata, "task"));
@@ -601,6 +610,7 @@ static pgcn_status fill_model(const pgcn_i_safetensors *file, pgcn_model *model)
     PGCN_TRY(read_task(file, model));
     PGCN_TRY(read_names(file, "class_names", model->classes, &model->class_names));
     PGCN_TRY(read_names(file, "feature_names", model->features, &model->feature_names));
+    PGCN_TRY(read_encoder(file, model));
     model->history = pgcn_i_strdup(history);
     if (!model->history) return PGCN_ERR_MEMORY;
     PGCN_TRY(pgcn_i_network_declare(&model->params, &model->config, pgcn_i_model_shape(model)));

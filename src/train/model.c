@@ -30,6 +30,8 @@ static pgcn_status copy_best(const pgcn_trainer *trainer, pgcn_model *model) {
     if (!model->history)
         return pgcn_i_fail(PGCN_ERR_MEMORY, "out of memory for the history of %lld epochs",
                            (long long)progress->epochs);
+    const char *encoder = trainer->data->from.encoder;
+    if (encoder && !(model->encoder = pgcn_i_strdup(encoder))) return PGCN_ERR_MEMORY;
     /* checks.c has seen that names of classes are UTF-8 */
     PGCN_TRY(pgcn_i_names_to_json(&trainer->data->from.class_name, &model->class_names));
     PGCN_TRY(pgcn_i_names_to_json(&trainer->data->from.feature_name, &model->feature_names));
@@ -63,6 +65,7 @@ void pgcn_model_free(pgcn_model *model) {
     if (!model) return;
     pgcn_i_params_free(&model->params);
     pgcn_i_free(model->history);
+    pgcn_i_free(model->encoder);
     json_decref(model->class_names);
     json_decref(model->feature_names);
     pgcn_i_free(model);
@@ -82,6 +85,9 @@ const char *pgcn_model_split(const pgcn_model *model) {
 }
 const char *pgcn_model_split_hash(const pgcn_model *model) {
     return model ? model->split_id.all : NULL;
+}
+const char *pgcn_model_encoder(const pgcn_model *model) {
+    return model ? model->encoder : NULL;
 }
 int64_t pgcn_model_epoch(const pgcn_model *model) {
     return model ? model->epoch : 0;

@@ -185,6 +185,7 @@ struct pgcn_model {
     int64_t epoch;
     char *history; /* JSON array of the epochs, owned */
     /* arrays of strings; NULL: classes or feature columns have no names */
+    char *encoder; /* JSON: how columns of a table became its features (src/data/encode.h); or NULL */
     json_t *class_names, *feature_names;
     pgcn_i_params params;
 };

@@ -423,6 +423,24 @@ def make_own_files():
     seed("own_files", "good-names", bundle(names))
     seed("own_files", "good-several", bundle({
         **names, "labels.csv": "id\tx\ty\nann\t1\t0\nbob\t1\t1\n"}))
+    mixed = {"edges.csv": "a,b\nb,c\nc,d\nd,a\n", "features.csv":
+             "id,city,age,since,paid,fax\na,Rome,10,1970-01-02,yes,\nb,Oslo,,4.1.1970 10:00,no,\n"
+             "c,Rome,40,NA,no,-\nd,Graz,10,03.01.1970,yes,\n"}
+    rules = ('{"columns":[{"gaps":true,"kind":"category","missing":0,"name":"city","other":true,"place":2,'
+             '"rare":1,"values":["Rome"]},{"decimal":"comma","gaps":false,"kind":"number","mean":2.5,'
+             '"missing":1,"name":"age","place":3},{"form":"day.month.year","gaps":true,"kind":"date",'
+             '"mean":2,"missing":1,"name":"since","place":4},{"gaps":false,"kind":"yes/no","mean":0.5,'
+             '"missing":0,"name":"paid","no":"no","place":5,"yes":"yes"},{"kind":"left out","missing":4,'
+             '"name":"fax","place":6}],"header":true,"id":"id","version":1}')
+    mixed["features.csv"] = mixed["features.csv"].replace("1970-01-02", "2.1.1970")
+    seed("own_files", "good-mixed", bundle(mixed))
+    seed("own_files", "good-rules", bundle({**mixed, "encoder.json": rules}))
+    seed("own_files", "good-columns", bundle({**mixed, "columns.txt": "id\ncity,3\nage"}))
+    seed("own_files", "good-picked", bundle({
+        "edges.csv": "day,x,y\n1,a,b\n2,b,c\n3,c,d\n", "features.csv": mixed["features.csv"],
+        "labels.csv": "kind,key\nu,a\nv,b\nu,c\n", "columns.txt": "key\n\nfax\nkind\nx\n3"}))
+    seed("own_files", "bad-rules", bundle({**mixed, "encoder.json": rules.replace('"Rome"', "7")}))
+    seed("own_files", "bad-many", bundle({**mixed, "features.csv": "id,t,u\na,x,1\nb,y,2\nc,z,?\n"}))
     seed("own_files", "bad-twice", bundle({**names, "features.csv": "ann\t1\nann\t2\n"}))
     seed("own_files", "bad-text", bundle({**names, "features.csv": "ann\t1\nbob\tx\n"}))
     seed("own_files", "bad-part", bundle({**good, "splits.csv": "id,part\n0,trial\n"}))

@@ -420,6 +420,41 @@ static void test_folder_graphs_may_have_no_classes(void **state) {
     assert_string_equal(pgcn_task_name((pgcn_task)99), "none");
 }
 
+/* What NumPy makes unless it is told otherwise: int64 and float64. */
+static void test_folder_of_wider_numbers_is_the_same(void **state) {
+    (void)state;
+    pgcn_dataset *data = load(scratch_path("set"), NULL);
+    example my;
+    example_make(&my, true);
+    pgcn_graph_free(my.graph);
+    int64_t pairs[6][2], label[N], column[7], big[N] = {(1 << 24) + 1, -(1 << 24), 3, 4, 5, 6};
+    double value[7];
+    for (int e = 0; e < 6; e++) pairs[e][0] = my.source[e], pairs[e][1] = my.target[e];
+    for (int i = 0; i < N; i++) label[i] = my.label[i];
+    for (int k = 0; k < 7; k++) column[k] = my.column[k], value[k] = (double)my.value[k];
+    put("edges.npy", PGCN_I_I64, 2, 6, 2, pairs);
+    put("y.npy", PGCN_I_I64, 1, N, 0, label);
+    put("x_indices.npy", PGCN_I_I64, 1, 7, 0, column);
+    put("x_data.npy", PGCN_I_F64, 1, 7, 0, value);
+    pgcn_dataset *wide = load(scratch_path("set"), NULL);
+    assert_string_equal(wide->fingerprint, data->fingerprint);
+    assert_null(pgcn_dataset_note(wide, 0));
+    pgcn_dataset_free(wide);
+    pgcn_dataset_free(data);
+    drop("x_indptr.npy");
+    drop("x_indices.npy");
+    drop("x_data.npy");
+    put("x.npy", PGCN_I_I64, 2, N, 1, big);
+    data = load(scratch_path("set"), NULL);
+    assert_non_null(strstr(pgcn_dataset_note(data, 0), "x.npy has whole numbers above 2^24"));
+    pgcn_dataset_free(data);
+    big[0] = 1 << 24; /* the largest that is exact */
+    put("x.npy", PGCN_I_I64, 2, N, 1, big);
+    data = load(scratch_path("set"), NULL);
+    assert_null(pgcn_dataset_note(data, 0));
+    pgcn_dataset_free(data);
+}
+
 static void test_folder_that_does_not_fit_is_refused(void **state) {
     /* clang-format off */
     static const struct {
@@ -428,7 +463,7 @@ static void test_folder_that_does_not_fit_is_refused(void **state) {
     } expected[] = {
         {PGCN_ERR_FORMAT, "edges.npy': building a graph: edge 1 is (0, 6)"}, /* 0 */
         {PGCN_ERR_FORMAT, "use a.T"},                                        /* 1 */
-        {PGCN_ERR_FORMAT, "found an array int64 [6, 2], expected int32"},    /* 2 */
+        {PGCN_ERR_FORMAT, "element 3 is 1099511627776, expected int32"},     /* 2 */
         {PGCN_ERR_IO, "edges.npy"},                                          /* 3 */
         {PGCN_ERR_FORMAT, "label 0 of node 0 is 7, expected 0 or 1"}, /* 4 */
         {PGCN_ERR_FORMAT, "graph_ptr.npy': graph 0 has the nodes 0 to -1"},  /* 5 */
@@ -440,7 +475,7 @@ static void test_folder_that_does_not_fit_is_refused(void **state) {
         {PGCN_ERR_FORMAT, "an edge joins node"},      /* 11 */
         {PGCN_ERR_MISMATCH, "test_masks.npy': it has 1 rows, expected 2"},
         {PGCN_ERR_MISMATCH, "found masks [3, 4], expected"},    /* 13 */
-        {PGCN_ERR_FORMAT, "int64 [6], expected int32 [n]"},     /* 14 */
+        {PGCN_ERR_FORMAT, "y.npy': element 3 is 1099511627776"}, /* 14 */
         {PGCN_ERR_FORMAT, "has 7 at node 0, expected 0 or 1"},  /* 15 */
         {PGCN_ERR_MISMATCH, "edge_weight.npy': it has 5 rows"}, /* 16 */
         {PGCN_ERR_FORMAT, "weight -1"},                         /* 17 */
@@ -453,7 +488,7 @@ static void test_folder_that_does_not_fit_is_refused(void **state) {
     scratch_remove(state); /* each case has a folder of its own */
     for (int i = 0; i < (int)(sizeof expected / sizeof expected[0]); i++) {
         int32_t pairs[6][2] = {{0, 1}, {0, 6}, {1, 2}, {3, 4}, {2, 2}, {2, 3}};
-        int64_t wide[12] = {0};
+        int64_t wide[12] = {[3] = INT64_C(1) << 40};
         float weights[6] = {1, 1, -1, 1, 1, 1};
         uint8_t bytes[36] = {7, 1, 9};
         pgcn_dataset_opts opts = pgcn_dataset_opts_default();
@@ -682,6 +717,7 @@ int main(void) {
         IN_FOLDER(test_folder_info_tells_empty_last_columns),
         IN_FOLDER(test_folder_nodes_without_label_leave_the_masks),
         IN_FOLDER(test_folder_graphs_may_have_no_classes),
+        IN_FOLDER(test_folder_of_wider_numbers_is_the_same),
         IN_FOLDER(test_folder_that_does_not_fit_is_refused),
         IN_FOLDER(test_dataset_every_failing_allocation_is_reported),
         IN_FOLDER(test_load_unknown_name_tells_where_it_looked),

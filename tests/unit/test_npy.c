@@ -5,6 +5,8 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
+#include <math.h>
+
 #include "scratch_help.h"
 
 static pgcn_i_arena arena;
@@ -222,11 +224,41 @@ static void test_npy_required_type_is_named_when_it_differs(void **state) {
     const char *path = scratch_path("edges.npy");
     assert_int_equal(pgcn_i_npy_write(path, &array), PGCN_OK);
     assert_int_equal(pgcn_i_npy_read_as(path, &arena, PGCN_I_I64, 2, &back), PGCN_OK);
-    assert_int_equal(pgcn_i_npy_read_as(path, &arena, PGCN_I_I32, 2, &back), PGCN_ERR_FORMAT);
-    assert_error_says("found an array int64 [2, 2], expected int32 with 2 dimensions");
-    assert_error_says("astype('<i4')");
+    assert_int_equal(pgcn_i_npy_read_as(path, &arena, PGCN_I_F64, 2, &back), PGCN_ERR_FORMAT);
+    assert_error_says("found an array int64 [2, 2], expected float64 with 2 dimensions");
+    assert_error_says("astype('<f8')");
     assert_int_equal(pgcn_i_npy_read_as(path, &arena, PGCN_I_I64, 1, &back), PGCN_ERR_FORMAT);
     assert_error_says("1 dimension;");
+}
+
+static void test_npy_numbers_are_converted_where_they_fit(void **state) {
+    (void)state;
+    int64_t data[4] = {0, 255, 256, INT64_C(-2147483648)};
+    double real[2] = {0.1, 1e300};
+    pgcn_i_array array = {.dtype = PGCN_I_I64, .rank = 1, .shape = {2}, .count = 2, .data = data};
+    pgcn_i_array back;
+    const char *path = scratch_path("a.npy");
+    assert_int_equal(pgcn_i_npy_write(path, &array), PGCN_OK);
+    assert_int_equal(pgcn_i_npy_read_as(path, &arena, PGCN_I_U8, 1, &back), PGCN_OK);
+    assert_int_equal(((uint8_t *)back.data)[1], 255);
+    array.shape[0] = array.count = 4;
+    assert_int_equal(pgcn_i_npy_write(path, &array), PGCN_OK);
+    assert_int_equal(pgcn_i_npy_read_as(path, &arena, PGCN_I_U8, 1, &back), PGCN_ERR_FORMAT);
+    assert_error_says("element 2 is 256, expected uint8: 0 to 255");
+    assert_int_equal(pgcn_i_npy_read_as(path, &arena, PGCN_I_I32, 1, &back), PGCN_OK);
+    assert_int_equal(back.dtype, PGCN_I_I32);
+    assert_int_equal(((int32_t *)back.data)[3], INT32_MIN);
+    data[3]--;
+    assert_int_equal(pgcn_i_npy_write(path, &array), PGCN_OK);
+    assert_int_equal(pgcn_i_npy_read_as(path, &arena, PGCN_I_I32, 1, &back), PGCN_ERR_FORMAT);
+    assert_error_says("element 3 is -2147483649, expected int32");
+    array = (pgcn_i_array){.dtype = PGCN_I_F64, .rank = 1, .shape = {2}, .count = 2, .data = real};
+    assert_int_equal(pgcn_i_npy_write(path, &array), PGCN_OK);
+    assert_int_equal(pgcn_i_npy_read_as(path, &arena, PGCN_I_F32, 1, &back), PGCN_OK);
+    assert_true(((float *)back.data)[0] == 0.1f);
+    assert_true(isinf(((float *)back.data)[1])); /* the data room refuses it */
+    assert_int_equal(pgcn_i_npy_read_as(path, &arena, PGCN_I_I32, 1, &back), PGCN_ERR_FORMAT);
+    assert_error_says("found an array float64 [2], expected int32");
 }
 
 static void test_npy_not_a_regular_file_is_refused(void **state) {
@@ -251,6 +283,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_npy_bad_start_is_refused, begin, end),
         cmocka_unit_test_setup_teardown(test_npy_every_truncation_is_refused, begin, end),
         cmocka_unit_test_setup_teardown(test_npy_every_changed_byte_is_read_or_refused, begin, end),
+        cmocka_unit_test_setup_teardown(test_npy_numbers_are_converted_where_they_fit, begin, end),
         cmocka_unit_test_setup_teardown(test_npy_required_type_is_named_when_it_differs, begin,
                                         end),
         cmocka_unit_test_setup_teardown(test_npy_not_a_regular_file_is_refused, begin, end),

@@ -289,6 +289,15 @@ static bool files_without(void) {
     opts_with.files.unknown_ids = (pgcn_unknown_ids)0;
     opts_with.files.header = (pgcn_header)9;
     edges = edges && wrong(pgcn_dataset_from_files(&opts_with.files, &no_data));
+    opts_with.files.header = (pgcn_header)0;
+    opts_with.files.encode = (pgcn_encode)9;
+    edges = edges && wrong(pgcn_dataset_from_files(&opts_with.files, &no_data));
+    opts_with.files.encode = (pgcn_encode)0;
+    opts_with.files.decimal = (pgcn_decimal)-1;
+    edges = edges && wrong(pgcn_dataset_from_files(&opts_with.files, &no_data));
+    opts_with.files.decimal = (pgcn_decimal)0;
+    opts_with.files.use = "a"; /* of features that are not given */
+    edges = edges && wrong(pgcn_dataset_from_files(&opts_with.files, &no_data));
     return edges && wrong(pgcn_dataset_from_files(&opts_with.files, NULL)) &&
            wrong(pgcn_dataset_from_files(NULL, &no_data)) && nothing_made();
 }
@@ -428,6 +437,7 @@ static bool empty_structs(void) {
     X(pgcn_dataset_feature_name, !pgcn_dataset_feature_name(NULL, 0) &&                            \
         !pgcn_dataset_feature_name(data, -1) && !pgcn_dataset_feature_name(data, INT64_MAX))       \
     X(pgcn_dataset_order, order_of_nothing())                                                      \
+    X(pgcn_dataset_encoder, !pgcn_dataset_encoder(NULL) && !pgcn_dataset_encoder(data))            \
     X(pgcn_dataset_note, !pgcn_dataset_note(NULL, 0) && !pgcn_dataset_note(data, -1) &&            \
         !pgcn_dataset_note(data, INT_MAX))                                                         \
     X(pgcn_dataset_split, split_of_nothing())                                                      \
@@ -584,6 +594,7 @@ static bool empty_structs(void) {
     X(pgcn_model_split, !pgcn_model_split(NULL))                                                   \
     X(pgcn_model_split_hash, !pgcn_model_split_hash(NULL) )                                        \
     X(pgcn_model_epoch, pgcn_model_epoch(NULL) == 0)                                               \
+    X(pgcn_model_encoder, !pgcn_model_encoder(NULL) && !pgcn_model_encoder(model))                 \
     X(pgcn_model_class_name, !pgcn_model_class_name(NULL, 0) &&                                    \
         !pgcn_model_class_name(model, -1) && !pgcn_model_class_name(model, INT_MAX))               \
     X(pgcn_model_task, pgcn_model_task(NULL) == PGCN_TASK_NONE)                                    \

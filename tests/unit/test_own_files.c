@@ -6,110 +6,12 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-#include "dataset_help.h"
+#include "own_help.h"
 #include "gzip_help.h"
 
 #include "data/id_map.h"
 
 #include <math.h>
-
-static pgcn_i_source source;
-static pgcn_header header;           /* of what is read next */
-static pgcn_unknown_ids unknown_ids; /* these are few nodes, of which one is more than a tenth */
-
-static int begin(void **state) {
-    header = PGCN_HEADER_AUTO;
-    unknown_ids = PGCN_UNKNOWN_KEEP;
-    return scratch_make(state);
-}
-static int end(void **state) {
-    pgcn_i_source_free(&source);
-    return scratch_remove(state);
-}
-
-/* Reads files with these contents; NULL: no such file. */
-static pgcn_status read_own(const char *edges, const char *features, const char *labels,
-                            const char *splits) {
-    static char path[4][1024];
-    const char *content[4] = {edges, features, labels, splits};
-    static const char *name[4] = {"e.csv", "x.csv", "y.csv", "s.csv"};
-    for (int i = 0; i < 4; i++)
-        if (content[i]) strcpy(path[i], scratch_write(name[i], content[i], strlen(content[i])));
-    pgcn_i_own_files files = {.edges = path[0],
-                              .features = features ? path[1] : NULL,
-                              .labels = labels ? path[2] : NULL,
-                              .splits = splits ? path[3] : NULL,
-                              .header = header,
-                              .unknown_ids = unknown_ids};
-    pgcn_i_source_free(&source);
-    return pgcn_i_own_files_read(&files, &source);
-}
-
-static void must_read(const char *edges, const char *features, const char *labels,
-                      const char *splits) {
-    if (read_own(edges, features, labels, splits) != PGCN_OK) fail_msg("%s", pgcn_last_error());
-}
-
-static void must_fail(const char *edges, const char *features, const char *labels,
-                      const char *splits, const char *says) {
-    pgcn_status status = read_own(edges, features, labels, splits);
-    if (status == PGCN_OK) fail_msg("accepted, expected an error about '%s'", says);
-    assert_true(status == PGCN_ERR_FORMAT || status == PGCN_ERR_MISMATCH);
-    assert_error_says(says);
-}
-
-static const char *name_of(const pgcn_i_names *names, int64_t i) {
-    return names->text + names->offset[i];
-}
-
-static void assert_names(const pgcn_i_names *names, const char *expected) {
-    char found[1024] = "";
-    for (int64_t i = 0; i < names->count; i++) strcat(strcat(found, name_of(names, i)), "|");
-    assert_string_equal(found, expected);
-}
-
-/* "0>1 1>2*0.5": the edges, with weights if there are any. */
-static void assert_edges(const char *expected) {
-    char found[1024] = "";
-    for (int64_t e = 0; e < source.edges; e++) {
-        char one[64];
-        sprintf(one, "%s%d>%d", e ? " " : "", source.edge_from[e], source.edge_to[e]);
-        if (source.edge_weight) sprintf(one + strlen(one), "*%g", (double)source.edge_weight[e]);
-        strcat(found, one);
-    }
-    assert_string_equal(found, expected);
-}
-
-static void assert_labels(const char *expected) {
-    char found[1024] = "";
-    for (int64_t i = 0; i < source.nodes; i++)
-        sprintf(found + strlen(found), "%s%d", i ? " " : "", source.label[i]);
-    assert_string_equal(found, expected);
-}
-
-/* Features as text, whether they are stored dense or sparse. */
-static void assert_features(const char *expected) {
-    char found[1024] = "";
-    for (int64_t i = 0; i < source.x.n; i++) {
-        for (int64_t j = 0; j < source.x.columns; j++) {
-            float value = 0;
-            if (source.x.dense) value = source.x.dense[i * source.x.columns + j];
-            for (int64_t k = source.x.offset ? source.x.offset[i] : 0;
-                 source.x.offset && k < source.x.offset[i + 1]; k++)
-                if (source.x.column[k] == j) value = source.x.value[k];
-            sprintf(found + strlen(found), "%s%g", j ? "," : "", (double)value);
-        }
-        strcat(found, ";");
-    }
-    assert_string_equal(found, expected);
-}
-
-static void assert_note(const char *says) {
-    for (int i = 0; i < source.notes; i++)
-        if (strstr(source.note[i], says)) return;
-    fail_msg("no note says '%s' (%d notes, the first is '%s')", says, source.notes,
-             source.notes ? source.note[0] : "");
-}
 
 /* ---- ids and order ----------------------------------------------------------------------------- */
 
@@ -354,17 +256,18 @@ static void test_own_feature_header_of_counted_columns_is_told_from_numbers(void
 
 static void test_own_header_is_what_the_user_says(void **state) {
     (void)state;
-    header = PGCN_HEADER_YES;
+    own.header = PGCN_HEADER_YES;
     must_read("ann,bob\nbob,cy\n", NULL, NULL, NULL);
     assert_edges("0>1");
     assert_note("'ann,bob' (line 1 of e.csv) was taken for a header: as --header says");
     must_read("1,2\n2,3\n", "0,1\n2,5\n3,6\n", "2,1\n2,0\n3,1\n", "2,train\n2,train\n3,val\n");
     assert_names(&source.feature_name, "1|");
     assert_labels("0 1");
-    header = PGCN_HEADER_NO;
+    own.header = PGCN_HEADER_NO;
     must_read("source,target\nb,c\n", NULL, NULL, NULL);
     assert_names(&source.node_id, "source|target|b|c|");
     assert_note("was taken for data: as --header says");
+    own.encode = PGCN_ENCODE_NO;
     must_fail("a,b\n", "id,x\na,1\n", NULL, NULL, "line 1: column 2: found 'x'");
 }
 
@@ -412,6 +315,7 @@ static void test_own_bad_edges_are_refused(void **state) {
 
 static void test_own_bad_features_are_refused_with_line_column_and_name(void **state) {
     (void)state;
+    own.encode = PGCN_ENCODE_NO;
     must_fail("0,1\n", "id,size,colour\n0,1,2\n1,2,red\n", NULL, NULL,
               "line 3: column 3: found 'red'");
     assert_error_says("feature 'colour'");
@@ -421,7 +325,7 @@ static void test_own_bad_features_are_refused_with_line_column_and_name(void **s
     must_fail("0,1\n", "0,1,2\n1,2,nan\n", NULL, NULL, "found 'nan'");
     must_fail("0,1\n", "0,1,2\n1,2\n", NULL, NULL, "line 2: found 2 cells, expected 3");
     must_fail("0,1\n", "0,1\n1,2\n\n0,3\n", NULL, NULL, "line 4: the id '0' was already in line 1");
-    must_fail("0,1\n", "0\n1\n", NULL, NULL, "1 cell, expected an id and at least one number");
+    must_fail("0,1\n", "0\n1\n", NULL, NULL, "1 cell, expected an id and at least one more");
     must_fail("0,1\n", "id,a\n0,1,2\n", NULL, NULL, "header");
     must_fail("0,1\n", "", NULL, NULL, "it has no rows");
 }
@@ -452,7 +356,7 @@ static const char *ring_rows(const char *before, int count) {
 static void test_own_more_than_a_tenth_of_unknown_ids_is_refused(void **state) {
     (void)state;
     char labels[1000];
-    unknown_ids = PGCN_UNKNOWN_REFUSE;
+    own.unknown_ids = PGCN_UNKNOWN_REFUSE;
     /* a tenth is told, one more is refused: labels against features */
     sprintf(labels, "%sx,1\ny,0\n", ring_rows("n", 18));
     must_read(ring_edges(), ring_rows("n", 20), labels, NULL);
@@ -473,7 +377,7 @@ static void test_own_more_than_a_tenth_of_unknown_ids_is_refused(void **state) {
     must_fail(ring_edges(), NULL, ring_rows("N", 20), NULL, "20 of the 20 ids of");
     assert_error_says("'N0', 'N1', 'N2', ...");
     assert_error_says("nodes without edges");
-    unknown_ids = PGCN_UNKNOWN_KEEP;
+    own.unknown_ids = PGCN_UNKNOWN_KEEP;
     must_read(ring_edges(), NULL, ring_rows("N", 20), NULL);
     assert_int_equal(source.nodes, 40);
 }
@@ -483,11 +387,11 @@ static void test_own_unknown_ids_that_are_not_utf8_are_told_as_the_reason(void *
     char edges[1000] = "", *to = edges;
     for (int i = 0; i < 20; i++)
         to += sprintf(to, "M\xc3\xbcller%d,M\xc3\xbcller%d\n", i, (i + 1) % 20);
-    unknown_ids = PGCN_UNKNOWN_REFUSE;
+    own.unknown_ids = PGCN_UNKNOWN_REFUSE;
     must_fail(edges, ring_rows("M\xc3\xbcller", 20), ring_rows("M\xfcller", 20), NULL,
               "y.csv does not look like UTF-8");
     must_fail(edges, ring_rows("M\xfcller", 20), NULL, NULL, "x.csv does not look like UTF-8");
-    unknown_ids = PGCN_UNKNOWN_KEEP;
+    own.unknown_ids = PGCN_UNKNOWN_KEEP;
     must_read(edges, ring_rows("M\xc3\xbcller", 20), ring_rows("M\xfcller", 20), NULL);
     assert_note("20 nodes are not in x.csv");
     assert_note("y.csv does not look like UTF-8");
@@ -811,6 +715,8 @@ static void test_own_weight_not_above_0_is_refused_with_line_and_ids(void **stat
 
 static void test_own_decimal_commas_are_named(void **state) {
     (void)state;
+    own.encode = PGCN_ENCODE_NO;
+    own.decimal = PGCN_DECIMAL_POINT;
     must_fail("a;b\n", "id;v;w\na;1;2\nb;1,837;2\n", NULL, NULL, "found '1,837'");
     assert_error_says("(feature 'v')");
     assert_error_says("write decimals with a point: 1.837");
@@ -857,7 +763,7 @@ static void test_own_header_that_was_given_is_not_advised(void **state) {
     (void)state;
     must_read("a,b\nb,c\n", NULL, NULL, NULL);
     assert_note("--header yes or no decides otherwise");
-    header = PGCN_HEADER_NO;
+    own.header = PGCN_HEADER_NO;
     must_read("a,b\nb,c\n", NULL, NULL, NULL);
     assert_note("as --header says");
     for (int i = 0; i < source.notes; i++) assert_null(strstr(source.note[i], "decides otherwise"));
@@ -878,8 +784,6 @@ static void test_own_single_class_is_told(void **state) {
     must_read("a,b\nb,c\n", NULL, "a,7\nb,7\nc,7\n", NULL);
     assert_note("all labels of y.csv are '7'");
 }
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
