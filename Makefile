@@ -8,10 +8,11 @@ SOURCES = $(shell find include src python tests examples -name '*.[ch]')
 
 MAKEFLAGS += --no-print-directory
 
-all: setup build
+all: setup-build build
 
 help:
 	@echo 'make               install missing packages, build $(BUILD)/pathgcn and the libraries'
+	@echo 'make setup         install what the program and pip install ./python need, and build nothing'
 	@echo 'make demo          build, then train a first model'
 	@echo 'make test          build with warnings as errors, run all tests'
 	@echo 'make test-full     in addition: sanitizers, clang, valgrind'
@@ -32,13 +33,13 @@ help:
 	@echo 'make clean         remove the build directories'
 
 setup:
-	@tools/setup.sh build
+	@tools/setup.sh python
 
 build:
 	@cmake -S . -B $(BUILD) $(CONFIGURE) --log-level=WARNING
 	@cmake --build $(BUILD) -j$(JOBS)
 
-demo: setup build
+demo: setup-build build
 	$(DEMO)
 
 test: CONFIGURE = -DPATHGCN_TESTS=ON -DPATHGCN_WERROR=ON
@@ -81,7 +82,7 @@ bench-tables:
 fuzz: setup-full
 	@tools/fuzz.sh all $(RUNS)
 
-setup-test setup-full setup-bench setup-deb:
+setup-build setup-test setup-full setup-bench setup-deb:
 	@tools/setup.sh $(@:setup-%=%)
 
 # Before anything is built: may we write to PREFIX, or to what would be the parent of it?
@@ -98,14 +99,14 @@ writable:
 
 # The program needs no ldconfig, programs that link -lpathgcn do.
 install: CONFIGURE = -DCMAKE_INSTALL_PREFIX=$(PREFIX)
-install: writable setup build
+install: writable setup-build build
 	@DESTDIR=$(DESTDIR) cmake --install $(BUILD)
 	@if [ -z '$(DESTDIR)' ] && [ "$$(id -u)" = 0 ]; then ldconfig; fi
 
 deb: setup-deb
 	@tools/deb.sh
 
-tarball: setup
+tarball: setup-build
 	@tools/tarball.sh
 
 format:
@@ -122,6 +123,6 @@ clean:
 
 .PHONY: all help setup build demo test test-full test-peers test-arm64 test-packages wheel bench bench-full \
 	bench-peers bench-tables fuzz writable install deb tarball docs format format-check clean setup-test setup-full \
-	setup-bench setup-deb
+	setup-bench setup-build setup-deb
 # `make -j` must not build while packages are still being installed.
 .NOTPARALLEL:

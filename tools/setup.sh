@@ -2,18 +2,20 @@
 # Installs the Debian packages that a target of the Makefile needs and that are missing; says
 # nothing when all are there. On other systems it only checks, and says what to install.
 #
-#   tools/setup.sh [build | test | full | bench | deb]
+#   tools/setup.sh [build | python | test | full | bench | deb]
 set -euo pipefail
 
 # Alternatives are separated by |; the first is the one that gets installed.
 build=(gcc libc6-dev make binutils cmake "pkg-config|pkgconf" libjansson-dev libssl-dev
     libzip-dev libcurl4-openssl-dev libisal-dev)
 modules=(jansson libcrypto libzip libcurl libisal)
-# The Python package, and the libraries that its tests look at it beside.
-python=(python3-dev python3-pytest python3-numpy python3-scipy python3-sklearn python3-networkx
+# What `pip install ./python` needs; and the libraries that the tests of the package use.
+package=(python3-dev python3-venv)
+python=("${package[@]}" python3-pytest python3-numpy python3-scipy python3-sklearn python3-networkx
     python3-pandas python3-hypothesis)
 case "${1:-build}" in
 build) needs=("${build[@]}") ;;
+python) needs=("${build[@]}" "${package[@]}") ;;
 test) needs=("${build[@]}" "${python[@]}" libcmocka-dev) modules+=(cmocka) ;;
 full) needs=("${build[@]}" "${python[@]}" libcmocka-dev clang libclang-rt-14-dev valgrind
     clang-format) modules+=(cmocka) ;;
@@ -22,7 +24,7 @@ bench) needs=("${build[@]}" python3-torch python3-numpy python3-pandas libopenbl
     ! apt-cache show libxsmm-dev >/dev/null 2>&1 || needs+=(libxsmm-dev) ;;
 deb) needs=("${build[@]}" dpkg-dev debhelper) ;;
 *)
-    echo "usage: tools/setup.sh [build | test | full | bench | deb]" >&2
+    echo "usage: tools/setup.sh [build | python | test | full | bench | deb]" >&2
     exit 2
     ;;
 esac
