@@ -430,6 +430,8 @@ pgcn_status cli_run_replace(const cli_command *command, const char *directory, c
 pgcn_status cli_run_settle(const cli_command *command, const char *directory);
 /* Where the file `path` of a run is, also after a replacement was killed. */
 void cli_run_file(const char *path, char out[CLI_PATH_BYTES]);
+/* The model in the directory of a run; any other path is that of a model itself. */
+const char *cli_model_path(const char *path, char out[CLI_PATH_BYTES]);
 pgcn_status cli_load_model(const char *path,
                            pgcn_model **out); /* from where cli_run_file finds it */
 

@@ -144,6 +144,10 @@ static void summarise(run_results *run) {
 static pgcn_status read_run(const request *r, const char *directory, run_results *out) {
     bool found;
     *out = (run_results){.directory = directory};
+    if (cli_ends_in(directory, ".safetensors"))
+        return cli_fail(&cli_compare, PGCN_ERR_ARGUMENT,
+                        "'%s' is a model; give the directory of its run, which has the results",
+                        directory);
     CLI_TRY(read_result(r, directory, out, &found));
     DIR *stream = found ? NULL : opendir(directory);
     pgcn_status status = PGCN_OK;
@@ -340,6 +344,11 @@ static void print_difference(const run_results *first, const run_results *other,
            d->adjusted >= 0.05 ? "tied"
            : d->mean > 0       ? "better"
                                : "worse");
+    if (d->pairing != NO_PAIRS && (d->pairs < first->count || d->pairs < other->count))
+        printf(
+            "Only %d of %d and %d trainings have a partner on the same split: the difference is theirs, "
+            "the means above are of all.\n",
+            d->pairs, first->count, other->count);
     if (!d->correctable)
         printf(
             "The result files are of an older pathgcn and do not tell how far the splits overlap: p is too "

@@ -179,8 +179,8 @@ static void read_as_in_training(request *r) {
 }
 
 static pgcn_status load(const cli_command *command, const cli_arguments *arguments, request *r) {
-    char steps[256];
-    const char *path = arguments->word[0];
+    char steps[256], model[CLI_PATH_BYTES];
+    const char *path = cli_model_path(arguments->word[0], model);
     CLI_TRY(read_inference(command, arguments, r));
     CLI_TRY(cli_report(command, cli_load_model(path, &r->model)));
     bool own_data = arguments->words == 1 && !r->source.edges;

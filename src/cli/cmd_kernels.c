@@ -136,8 +136,10 @@ static pgcn_status run(int argc, char **argv) {
     cli_arguments arguments;
     pgcn_status status = cli_parse(&cli_kernels, options, argc, argv, &arguments);
     if (status != PGCN_OK || arguments.help_shown) return status;
+    char path[CLI_PATH_BYTES];
     pgcn_model *model = NULL;
-    CLI_TRY(cli_report(&cli_kernels, cli_load_model(arguments.word[0], &model)));
+    CLI_TRY(
+        cli_report(&cli_kernels, cli_load_model(cli_model_path(arguments.word[0], path), &model)));
     status = print(model, json);
     pgcn_model_free(model);
     return status;

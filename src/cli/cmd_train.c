@@ -10,6 +10,7 @@ static pgcn_status run(int argc, char **argv);
 
 static const cli_brief train_most_used[] = {
     {.name = "data"},
+    {.name = "edges", .help = "your own graph, with --features and --labels FILE"},
     {.name = "recipe",
      .value = "RECIPE",
      .help = "settings to start from [the data set's own, or auto]"},

@@ -104,6 +104,11 @@ void cli_run_file(const char *path, char out[CLI_PATH_BYTES]) {
     snprintf(out, CLI_PATH_BYTES, "%s", path); /* one that is cut short is not found */
 }
 
+const char *cli_model_path(const char *path, char out[CLI_PATH_BYTES]) {
+    if (!is_directory(path)) return path;
+    return *join(out, path, "model.safetensors") ? out : path;
+}
+
 pgcn_status cli_load_model(const char *path, pgcn_model **out) {
     char found[CLI_PATH_BYTES];
     cli_run_file(path, found);

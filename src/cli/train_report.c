@@ -218,12 +218,17 @@ static void advise(const train_request *request, const pgcn_dataset *data,
                                    .by_measure = runs[0].config.select > PGCN_SELECT_ACCURACY,
                                    .config = &runs[0].config};
     if (!request->quiet) cli_note_few(stderr, data, runs[0].split);
+    long long needy = 0, first = -1;
     for (long long i = 0; i < request->seeds; i++) {
-        const pgcn_score *val = &runs[i].val;
-        if (val->classes_missed == 0 && cli_is_beaten(val, &training)) continue;
-        cli_advise(stdout, val, pgcn_dataset_class_name(data, val->first_missed), &training);
-        return;
+        if (runs[i].val.classes_missed == 0 && cli_is_beaten(&runs[i].val, &training)) continue;
+        if (needy++ == 0) first = i;
     }
+    if (needy == 0) return;
+    const pgcn_score *val = &runs[first].val;
+    if (request->seeds > 1)
+        printf("In %lld of %lld runs, such as that of seed %llu: ", needy, request->seeds,
+               (unsigned long long)runs[first].seed);
+    cli_advise(stdout, val, pgcn_dataset_class_name(data, val->first_missed), &training);
 }
 
 void cli_train_print_table(const train_request *request, const pgcn_dataset *data,

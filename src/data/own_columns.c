@@ -64,8 +64,7 @@ static pgcn_status collect_names(pgcn_i_own *in, pgcn_i_role role, pgcn_i_buffer
     return PGCN_OK;
 }
 
-pgcn_status pgcn_i_own_asked_names(pgcn_i_own *in, pgcn_i_role role,
-                                   const char *const **out) {
+pgcn_status pgcn_i_own_asked_names(pgcn_i_own *in, pgcn_i_role role, const char *const **out) {
     pgcn_i_buffer names = {0};
     pgcn_status status = collect_names(in, role, &names);
     if (status == PGCN_OK && !(*out = pgcn_i_arena_take(&in->scratch, &names)))
@@ -119,11 +118,12 @@ static pgcn_status mark(pgcn_i_own *in, const pgcn_i_layout *layout, asked what,
 }
 
 /* The ids: --id, or what the model knows them by, or the first column. */
-static int64_t find_ids(const pgcn_i_own *in, pgcn_i_role role, const pgcn_i_layout *layout) {
+static int64_t find_ids(pgcn_i_own *in, pgcn_i_role role, const pgcn_i_layout *layout) {
     bool features = role == PGCN_I_ROLE_FEATURES;
     const char *known = features && in->encoder.rules > 0 ? in->encoder.id : NULL;
     const char *name = in->files->id ? in->files->id : known;
     int64_t column = name && *name ? find_column(layout, name) : -1;
+    in->id_named = in->id_named || (in->files->id && column >= 0);
     return column < 0 ? 0 : column;
 }
 
@@ -180,10 +180,11 @@ static pgcn_status pick_of_edges(pgcn_i_own *in, pgcn_i_layout *layout) {
         count = i == 2 ? 3 : count;
     }
     if (pick[0] == pick[1])
-        return pgcn_i_fail(PGCN_ERR_FORMAT,
-                           "reading '%s': --from and --to are both column %lld; name the columns of "
-                           "both ends of an edge",
-                           layout->path, (long long)pick[0] + 1);
+        return pgcn_i_fail(
+            PGCN_ERR_FORMAT,
+            "reading '%s': --from and --to are both column %lld; name the columns of "
+            "both ends of an edge",
+            layout->path, (long long)pick[0] + 1);
     return pgcn_i_layout_pick(layout, pick, count, &in->scratch);
 }
 

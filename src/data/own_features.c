@@ -88,8 +88,7 @@ static pgcn_status read_numbers(pgcn_i_own *in, const pgcn_i_layout *layout, pgc
     if (!*plain) return PGCN_OK;
     if (cell) return bad_feature(layout, table->bad_column, table->bad_cell);
     if (status == PGCN_OK) status = note_column_names(in, layout);
-    if (status == PGCN_OK)
-        status = pgcn_i_own_name_columns(in, layout, &in->source->feature_name);
+    if (status == PGCN_OK) status = pgcn_i_own_name_columns(in, layout, &in->source->feature_name);
     return status;
 }
 
@@ -117,12 +116,12 @@ static void append_rule(char note[NOTE_BYTES], const pgcn_i_rule *rule, bool fir
     size_t used = 0;
     pgcn_i_text_excerpt(rule->name, (int64_t)strlen(rule->name), name);
     if (rule->kind == PGCN_I_RULE_CATEGORY)
-        used = (size_t)snprintf(details, sizeof details, ", %lld value%s",
-                                (long long)rule->values, rule->values == 1 ? "" : "s");
+        used = (size_t)snprintf(details, sizeof details, ", %lld value%s", (long long)rule->values,
+                                rule->values == 1 ? "" : "s");
     if (rule->rare > 0)
-        used += (size_t)snprintf(details + used, sizeof details - used,
-                                 " and %lld rare one%s as other", (long long)rule->rare,
-                                 rule->rare == 1 ? "" : "s");
+        used +=
+            (size_t)snprintf(details + used, sizeof details - used, " and %lld rare one%s as other",
+                             (long long)rule->rare, rule->rare == 1 ? "" : "s");
     if (rule->comma)
         used += (size_t)snprintf(details + used, sizeof details - used, ", decimal commas");
     if (rule->missing > 0 && rule->kind != PGCN_I_RULE_LEFT_OUT)
@@ -141,8 +140,8 @@ static pgcn_status note_rules(pgcn_i_own *in, const pgcn_i_encoder *encoder) {
         [PGCN_I_RULE_LEFT_OUT] = "left out, since they are empty"};
     char note[NOTE_BYTES] = "";
     bool gaps = false;
-    append(note, "the columns of %.60s became %lld features",
-           pgcn_i_file_name(in->files->features), (long long)pgcn_i_encoder_columns(encoder));
+    append(note, "the columns of %.60s became %lld features", pgcn_i_file_name(in->files->features),
+           (long long)pgcn_i_encoder_columns(encoder));
     for (int kind = 0; kind < PGCN_I_RULE_KINDS; kind++) {
         bool first = true;
         for (int64_t r = 0; r < encoder->rules; r++) {
@@ -153,8 +152,9 @@ static pgcn_status note_rules(pgcn_i_own *in, const pgcn_i_encoder *encoder) {
             gaps = gaps || encoder->rule[r].gaps;
         }
     }
-    return pgcn_i_source_note(in->source, "%s%s (--encode no refuses text; pathgcn data info lists "
-                                          "the columns)",
+    return pgcn_i_source_note(in->source,
+                              "%s%s (--encode no refuses text; pathgcn data info lists "
+                              "the columns)",
                               note,
                               gaps ? "; an empty cell is the mean of its column, and 1 in one "
                                      "more column"
@@ -179,7 +179,8 @@ static pgcn_status note_surprises(pgcn_i_own *in, const pgcn_i_encoding *encodin
     if (*values)
         PGCN_TRY(pgcn_i_source_note(in->source,
                                     "cells of %.60s with a value that was rare or not there in "
-                                    "training count as other: %s",
+                                    "training count as other: %s; in columns that had no rare ones "
+                                    "as no value",
                                     file, values));
     if (!*gaps) return PGCN_OK;
     return pgcn_i_source_note(in->source,
@@ -201,14 +202,12 @@ static pgcn_status note_unread(pgcn_i_own *in, const pgcn_i_encoding *encoding) 
         if (read[i]) continue;
         if (layout->header)
             pgcn_i_text_excerpt(layout->header[i], (int64_t)strlen(layout->header[i]), shown);
-        append(note, "%s%lld%s%s%s", count++ ? ", " : "",
-               (long long)pgcn_i_layout_place(layout, i), *shown ? " ('" : "", shown,
-               *shown ? "')" : "");
+        append(note, "%s%lld%s%s%s", count++ ? ", " : "", (long long)pgcn_i_layout_place(layout, i),
+               *shown ? " ('" : "", shown, *shown ? "')" : "");
     }
     if (count == 0) return PGCN_OK;
     return pgcn_i_source_note(in->source, "the model does not read column%s %s of %.60s",
-                              count == 1 ? "" : "s", note,
-                              pgcn_i_file_name(in->files->features));
+                              count == 1 ? "" : "s", note, pgcn_i_file_name(in->files->features));
 }
 
 /* ---- tables that are encoded ------------------------------------------------------------------------------ */

@@ -180,8 +180,8 @@ static pgcn_status take_label(pgcn_i_own *in, const pgcn_i_rows *rows, char **ce
 }
 
 static pgcn_status read_labels(pgcn_i_own *in) {
-    PGCN_TRY(pgcn_i_own_layout(in, in->files->labels, PGCN_I_ROLE_LABELS, 2, "an id and a label per row",
-                         &in->label_layout));
+    PGCN_TRY(pgcn_i_own_layout(in, in->files->labels, PGCN_I_ROLE_LABELS, 2,
+                               "an id and a label per row", &in->label_layout));
     const pgcn_i_layout *layout = &in->label_layout;
     for (int64_t i = 1; layout->header && layout->columns > 2 && i < layout->columns; i++)
         if (!pgcn_i_own_is_utf8(layout->header[i]))
@@ -197,10 +197,11 @@ static pgcn_status bad_weight(const pgcn_i_rows *rows, char **cell, bool number,
     if (!number)
         return pgcn_i_text_fail(
             rows->text, "found the weight '%s', expected a finite number; %s", shown[2],
-            pgcn_i_own_advise_number(cell[2],
-                          "the third column of the edges is their weight: remove it if it is "
-                          "something else",
-                          advice));
+            pgcn_i_own_advise_number(
+                cell[2],
+                "the third column of the edges is their weight: remove it if it is "
+                "something else",
+                advice));
     return pgcn_i_text_fail(
         rows->text, "the edge from '%s' to '%s' has the weight %s, expected one above 0; %s",
         shown[0], shown[1], shown[2],
@@ -212,8 +213,8 @@ static pgcn_status bad_weight(const pgcn_i_rows *rows, char **cell, bool number,
 /* Weights with decimal commas: if the user says so, or where semicolons separate the cells. */
 static bool read_weight(pgcn_i_own *in, const pgcn_i_layout *layout, const char *cell, float *out) {
     pgcn_decimal decimal = in->files->decimal;
-    bool comma = decimal == PGCN_DECIMAL_COMMA ||
-                 (decimal == PGCN_DECIMAL_AUTO && layout->delimiter == ';');
+    bool comma =
+        decimal == PGCN_DECIMAL_COMMA || (decimal == PGCN_DECIMAL_AUTO && layout->delimiter == ';');
     if (pgcn_i_cell_number(cell, false, out)) return true;
     in->comma_weights = in->comma_weights || comma;
     return comma && pgcn_i_cell_number(cell, true, out);
@@ -349,7 +350,7 @@ static pgcn_status read_splits(pgcn_i_own *in) {
     pgcn_i_layout layout;
     if (!in->files->splits) return PGCN_OK;
     PGCN_TRY(pgcn_i_own_layout(in, in->files->splits, PGCN_I_ROLE_SPLITS, 2,
-                         "an id and train, val or test per row", &layout));
+                               "an id and train, val or test per row", &layout));
     int64_t splits = layout.columns - 1;
     if (splits > MAX_SPLITS)
         return pgcn_i_fail(PGCN_ERR_FORMAT, "reading '%s': it has %lld splits, expected at most %d",
@@ -368,6 +369,39 @@ static pgcn_status read_splits(pgcn_i_own *in) {
     return PGCN_OK;
 }
 
+/* ---- mistakes that only all files together show --------------------------------------------------- */
+
+/* A file may have no column of that name, but not all of them. */
+static pgcn_status check_ids_named(const pgcn_i_own *in) {
+    if (!in->files->id || in->id_named) return PGCN_OK;
+    return pgcn_i_fail(PGCN_ERR_FORMAT,
+                       "--id is '%.64s', which is a column of none of the files; give the name or "
+                       "number of the column with the ids",
+                       in->files->id);
+}
+
+/* A class among the features is learnt by heart: an accuracy that nobody has for new nodes. */
+static pgcn_status check_label_is_no_feature(const pgcn_i_own *in) {
+    const pgcn_i_layout *layout = &in->label_layout;
+    if (!in->files->labels || !layout->header || layout->columns != 2) return PGCN_OK;
+    const char *label = layout->header[1];
+    double number; /* a header of numbers names nothing */
+    if (pgcn_number_parse(label, &number)) return PGCN_OK;
+    const pgcn_i_names *names = &in->source->feature_name;
+    bool found = false;
+    for (int64_t r = 0; r < in->encoder.rules; r++)
+        found = found || (in->encoder.rule[r].kind != PGCN_I_RULE_LEFT_OUT &&
+                          strcmp(in->encoder.rule[r].name, label) == 0);
+    for (int64_t i = 0; in->encoder.rules == 0 && i < names->count; i++)
+        found = found || strcmp(names->text + names->offset[i], label) == 0;
+    if (!found) return PGCN_OK;
+    return pgcn_i_fail(PGCN_ERR_FORMAT,
+                       "'%s' has a column '%.64s', which is the class in '%s': a feature must not "
+                       "be what is to be predicted; leave it out with --ignore %.64s, or give it "
+                       "another name if it is something else",
+                       in->files->features, label, in->files->labels, label);
+}
+
 /* ---- all of it --------------------------------------------------------------------------------- */
 
 static pgcn_status read_files(pgcn_i_own *in) {
@@ -377,6 +411,8 @@ static pgcn_status read_files(pgcn_i_own *in) {
     PGCN_TRY(read_edges(in));
     PGCN_TRY(pgcn_i_own_arrange(in));
     PGCN_TRY(read_splits(in));
+    PGCN_TRY(check_ids_named(in));
+    PGCN_TRY(check_label_is_no_feature(in));
     return pgcn_i_source_note(
         in->source, "%s%s", in->first_lines,
         in->files->header == PGCN_HEADER_AUTO ? " (--header yes or no decides otherwise)" : "");

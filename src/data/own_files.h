@@ -17,8 +17,9 @@ typedef struct pgcn_i_own {
     pgcn_i_id_map ids;
     const char **edge_path; /* NULL at the end */
     pgcn_i_encoder encoder; /* of the features: given or learnt; without rules: none */
-    const char *id_column; /* above the ids in the header of the features; NULL: not known */
-    char first_lines[900]; /* whether each file has a header, for the note */
+    bool id_named;          /* a file has a column of the name or number --id */
+    const char *id_column;  /* above the ids in the header of the features; NULL: not known */
+    char first_lines[900];  /* whether each file has a header, for the note */
     char not_utf8[400]; /* end of a sentence: which files with unknown ids are not UTF-8; or "" */
     int64_t row_ids;   /* >= 0: ids are the numbers 0..row_ids-1 (rows of a .npy); -1: in the map */
     int32_t *position; /* [nodes] of a map's number in the final order; NULL: the same */

@@ -31,6 +31,10 @@ run 0 pathgcn compare split-a old-b
 grep -q "p is too small" "$out" || fail "an older result is not told: $(cat "$out")"
 run 0 pathgcn compare first other
 grep -q "+7.00 (standard error 1.53, no pairs: other seeds or splits; p = 0.00593): better" "$out" || fail "no pairs: $(cat "$out")"
+result fewer 0 one 70
+result fewer 1 one 71
+run 0 pathgcn compare first fewer
+grep -q "Only 2 of 5 and 2 trainings have a partner" "$out" || fail "$(cat "$out")"
 run 0 pathgcn compare first second other # the smaller p twice, the other once
 grep -q "second against first.*p = 0.109 by Holm's rule): tied" "$out" || fail "$(cat "$out")"
 grep -q "other against first.*p = 0.0119 by Holm's rule): better" "$out" || fail "$(cat "$out")"

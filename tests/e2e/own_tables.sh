@@ -97,3 +97,24 @@ refused 2 "has 10 splits|--prepare only-split=0" train "${files[@]}" --ignore na
 run 0 pathgcn train "${files[@]}" --ignore name --encode-from train --prepare only-split=0 --epochs 3 --out runs/strict
 holds runs/strict/data.json '"encode-from": "train"'
 run 0 pathgcn eval runs/strict/model.safetensors
+
+# ---- mistakes that only all files together show ---------------------------------------------------------
+
+awk 'BEGIN { print "from,to"; for (i = 0; i < 60; i++) print "n" i ",n" (i + 2) % 60 }' >ring.csv
+awk 'BEGIN { print "who,age,churned"; for (i = 0; i < 60; i++) print "n" i "," 20 + i "," i % 2 }' >leak.csv
+awk 'BEGIN { print "who,churned"; for (i = 0; i < 60; i++) print "n" i "," (i % 2 ? "yes" : "no") }' >churned.csv
+leak=(--edges ring.csv --features leak.csv --labels churned.csv)
+run 1 pathgcn data info "${leak[@]}"
+holds "$err" "has a column 'churned', which is the class in 'churned.csv'" "--ignore churned"
+run 0 pathgcn data info "${leak[@]}" --ignore churned
+run 1 pathgcn data info "${leak[@]}" --ignore churned --id whom
+holds "$err" "--id is 'whom', which is a column of none of the files"
+run 0 pathgcn data info "${leak[@]}" --ignore churned --id who
+
+# the directory of a run is as good as its model
+run 0 pathgcn train "${leak[@]}" --ignore churned --recipe none --epochs 3 --seeds 2 --out runs/leak
+holds "$out" "In 2 of 2 runs, such as that of seed 0: On validation nodes"
+run 0 pathgcn eval runs/leak
+run 0 pathgcn kernels runs/leak
+run 2 pathgcn compare runs/leak runs/leak/model.safetensors
+holds "$err" "is a model; give the directory of its run"
