@@ -140,6 +140,11 @@ def number_classes(labels: Any, unlabelled: bool = True) -> tuple[Int32, npt.NDA
         values = values.astype(np.int64)
     if values.dtype.kind == "f" and (values == np.floor(values)).all():
         values = values.astype(np.int64)
+    if values.dtype.kind == "f":
+        raise ValueError(
+            f"a label is {float(values[values != np.floor(values)][0])}, a fraction; predicting numbers is regression, "
+            "which is not supported: make a few classes of them first"
+        )
     if unlabelled and values.dtype.kind == "i":
         below = values[values < -1]
         if below.size:

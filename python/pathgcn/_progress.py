@@ -53,7 +53,9 @@ class Progress:
         left = (time.monotonic() - self._begin) * (1 - done) / done if done > 0 else 0.0
         leads = [entry for entry in race.entries() if entry["leads"]]
         who = f"; {leads[0]['recipe']} leads with val {leads[0]['score']:.1f} %" if leads else ""
-        self._write(f"race for the settings: at most {_duration(left)} left{who}")
+        # The first epochs warm up: what they say of the time left is far too much.
+        time_left = f"at most {_duration(left)} left" if done > 0.02 else "just begun"
+        self._write(f"race for the settings: {time_left}{who}")
 
     def epoch(self, epoch: dict[str, Any], epochs: int) -> None:
         """Where a training stands."""

@@ -124,6 +124,8 @@ def from_pandas(
     >>> pathgcn.from_pandas(edges, nodes, id="who", label="team", train=[0], val=[1])
     Dataset('pandas': 3 nodes, 3 edges, 1 features, 2 classes, 1 split)
     """
+    _check_columns("edges", edges, source=source, target=target, weight=weight)
+    _check_columns("nodes", nodes, id=id, label=label)
     first = edges[source if source is not None else edges.columns[0]]
     second = edges[target if target is not None else edges.columns[1]]
     options.setdefault("name", "pandas")
@@ -140,7 +142,10 @@ def from_pandas(
         numbers = np.array([row.get(key, -1) for key in column], dtype=np.int64)
         if (numbers < 0).any():
             e = int(np.argmax(numbers < 0))
-            raise ValueError(f"the {which} {column.iloc[e]!r} of edge {e} is no node; its id is not among the nodes")
+            ids_from = "the index of nodes; give id=COLUMN if they are in a column" if nodes is not None and id is None else id
+            raise ValueError(
+                f"the {which} '{column.iloc[e]}' of edge {e} is no node: it is not among the ids, which are {ids_from}"
+            )
         pair.append(numbers)
     if nodes is not None:
         used = nodes.drop(columns=[c for c in (id, label) if c is not None])
@@ -153,6 +158,16 @@ def from_pandas(
     options.setdefault("node_names", [str(key) for key in ids])
     weights = None if weight is None else edges[weight].to_numpy()
     return Dataset(edges=(pair[0], pair[1]), weights=weights, nodes=len(ids), **options)
+
+
+def _check_columns(what: str, frame: Any, **named: str | None) -> None:
+    """Columns that the caller names must be there."""
+    for argument, column in named.items():
+        if column is None:
+            continue
+        if frame is None or column not in frame.columns:
+            there = "there is no such table" if frame is None else "its columns are " + ", ".join(map(repr, frame.columns))
+            raise ValueError(f"{argument} is {column!r}, which is no column of {what}: {there}")
 
 
 def _check_numbers(frame: Any) -> None:

@@ -34,6 +34,9 @@ class Split(NamedTuple):
     val: npt.NDArray[np.bool_]
     test: npt.NDArray[np.bool_]
 
+    def __repr__(self) -> str:
+        return f"Split(train={self.train.sum()}, val={self.val.sum()}, test={self.test.sum()})"
+
 
 class Splits(Mapping[str, Split]):
     """The splits of a data set, by their names: ``"public"``, ``"0"``, ``"1"``, ..."""

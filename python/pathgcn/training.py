@@ -17,9 +17,9 @@ Callback = Callable[[dict[str, Any]], object]
 class Interrupted(KeyboardInterrupt):
     """A training was interrupted by Ctrl-C. `model` has the best weights so far; None if there are none yet."""
 
-    def __init__(self, model: Model | None, epochs: int) -> None:
+    def __init__(self, model: Model | None, where: str) -> None:
         saved = "its best weights are in .model and pathgcn.interrupted_model()" if model else "there is no model yet"
-        super().__init__(f"training interrupted after {epochs} epochs; {saved}")
+        super().__init__(f"training interrupted {where}; {saved}")
         self.model = model
 
 
@@ -130,7 +130,10 @@ def _choose(
     if not races:
         config, info = _find(None if recipe == "usual" else recipe, data, given, keys)
         races = recipe is None and not other_network and _is_general(info)
-    if races:
+    if races and recipe is None and not all_networks and not _validates(data):
+        config, info = _find("any-alike" if data.task == "node" else None, data, given, keys - {"split"})
+        show.note(f"nothing validates, so that no recipes can race: the settings are those of {info['name']}")
+    elif races:
         name = _race(data, given, all_networks, show)
         config, info = _find(name, data, given, keys - {"model", "split"})
         known = "" if recipe or all_networks else "no recipe is known for this data set; "
@@ -140,6 +143,10 @@ def _choose(
     if info["other_dataset"]:
         show.note(f"recipe {info['name']} was written for data set {info['dataset']}, not for {data.name}")
     return config, _prepare(data, info, show)
+
+
+def _validates(data: Dataset) -> bool:
+    return any(split.val.any() for split in data.splits.values())
 
 
 def _prepare(data: Dataset, info: dict[str, Any], show: Progress) -> Dataset:
@@ -158,14 +165,14 @@ def _race(data: Dataset, given: _core.Config, all_networks: bool, show: Progress
             race.epoch()
             show.race(race)
     except KeyboardInterrupt:
-        raise _interrupt(None, 0) from None
+        raise _interrupt(None, 0, "in the race for the settings (recipe=NAME trains without one)") from None
     return str(race.winner()["name"])
 
 
-def _interrupt(model: Model | None, epochs: int) -> Interrupted:
+def _interrupt(model: Model | None, epochs: int, where: str | None = None) -> Interrupted:
     global _interrupted
     _interrupted = model
-    return Interrupted(model, epochs)
+    return Interrupted(model, where or f"after {epochs} epochs")
 
 
 def _model_so_far(trainer: _core.Trainer) -> Model | None:

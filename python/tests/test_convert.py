@@ -192,3 +192,15 @@ def test_a_graph_of_dgl():
 
 def test_a_graph_of_dgl_without_anything():
     assert pathgcn.from_dgl(FakeDGL()).task == "none"
+
+
+def test_columns_that_a_table_does_not_have_are_told():
+    pandas = pytest.importorskip("pandas")
+    edges = pandas.DataFrame({"from": ["a", "b"], "to": ["b", "a"]})
+    nodes = pandas.DataFrame({"who": ["a", "b"], "age": [1, 2], "team": ["x", "y"]})
+    with pytest.raises(ValueError, match="label is 'teams', which is no column of nodes: its columns are 'who', 'age'"):
+        pathgcn.from_pandas(edges, nodes, id="who", label="teams")
+    with pytest.raises(ValueError, match="source is 'x', which is no column of edges"):
+        pathgcn.from_pandas(edges, nodes, source="x", id="who")
+    with pytest.raises(ValueError, match="the source 'a' of edge 0 is no node.*give id=COLUMN"):
+        pathgcn.from_pandas(edges, nodes, label="team")

@@ -592,3 +592,12 @@ def test_names_come_back():
     names = [f"knoten ü{i}" for i in range(6)]
     data = make(node_names=names, class_names=["x", "<b>"], feature_names=["länge", "weite"])
     assert data.node_names == names and list(data.classes) == ["x", "<b>"] and data.feature_names == ["länge", "weite"]
+
+
+def test_labels_that_are_fractions_are_refused():
+    with pytest.raises(ValueError, match="0.5, a fraction; predicting numbers is regression"):
+        pathgcn.Dataset(edges=[[0, 1, 2], [1, 2, 0]], features=np.eye(3), labels=[0.5, 1.7, 2.0])
+
+
+def test_a_split_shows_how_many_items_it_has():
+    assert repr(pathgcn.load("karate").splits["0"]).startswith("Split(train=8, val=")

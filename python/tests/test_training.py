@@ -263,3 +263,21 @@ def test_a_thousand_models_leave_no_memory_behind():
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert float(done.stdout) < 4, f"{done.stdout.strip()} MB more after 800 models"
+
+
+@pytest.mark.parametrize("per_graph", [False, True])
+def test_without_validation_nothing_races(capfd, per_graph):
+    if per_graph:
+        count, size = 12, 4
+        nodes = np.arange(count * size)
+        data = pathgcn.Dataset(
+            edges=(nodes, nodes // size * size), features=np.eye(size)[nodes % size],
+            labels=np.arange(count) % 2, graphs=nodes // size, train=range(count),
+        )  # fmt: skip
+    else:
+        karate = pathgcn.load("karate")
+        data = pathgcn.Dataset(karate.adjacency, karate.features, karate.labels, train=range(34))
+    model = pathgcn.train(data, epochs=3)
+    assert "nothing validates, so that no recipes can race" in capfd.readouterr().err
+    assert model.info["epoch"] == 3
+    assert per_graph or model.recipe.startswith("any-alike ")
