@@ -168,7 +168,7 @@ cp "$model" lonely.safetensors # without the data.json that tells where the data
 head -c 192 /dev/zero | npy wide/x.npy '<f4' '(12, 4)'
 for command in eval predict; do
     refused 1 "absent.safetensors|No such file" $command absent.safetensors good
-    refused 1 "'model'|a directory" $command model good
+    refused 1 "'good/model.safetensors'|No such file" $command good good # a directory that holds no model
     refused 1 "checkpoint|model.safetensors" $command model/checkpoint.safetensors good
     refused 1 "history.jsonl" $command model/history.jsonl good
     refused 1 "edges.npy" $command good/edges.npy good
