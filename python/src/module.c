@@ -275,30 +275,9 @@ static PyObject *networks(PyObject *module, PyObject *unused) {
     (void)module, (void)unused;
     return two_columns(network);
 }
-static PyObject *builtins_list(PyObject *module, PyObject *unused) {
-    (void)module, (void)unused;
-    return two_columns(pgcn_builtin_name);
-}
-static PyObject *formats(PyObject *module, PyObject *unused) {
-    (void)module, (void)unused;
-    return two_columns(pgcn_format_name);
-}
-
-static PyObject *format_bytes(PyObject *module, PyObject *argument) {
-    (void)module;
-    char text[32];
-    long long bytes = PyLong_AsLongLong(argument);
-    if (bytes == -1 && PyErr_Occurred()) return NULL;
-    pgcn_format_bytes(bytes, text);
-    return core_text(text);
-}
-
 static PyMethodDef functions[] = {
     {"info", info, METH_NOARGS, "Version, instruction set and cores of the library."},
     {"networks", networks, METH_NOARGS, "Names of the networks with a line about each."},
-    {"builtins", builtins_list, METH_NOARGS, "Built-in data sets with a line about each."},
-    {"formats", formats, METH_NOARGS, "Formats that are read with a line about each."},
-    {"format_bytes", format_bytes, METH_O, "512 bytes, 78.2 MB, 3.4 TB."},
     {NULL, NULL, 0, NULL}};
 
 static struct PyModuleDef definition = {.m_base = PyModuleDef_HEAD_INIT,

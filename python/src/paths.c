@@ -88,12 +88,6 @@ PyObject *core_graph_arrays(PyObject *owner, const pgcn_graph *graph) {
                                 : Py_NewRef(Py_None));
 }
 
-static PyObject *graph_arrays(PyObject *module, PyObject *capsule) {
-    (void)module;
-    const pgcn_graph *graph = core_graph_of(capsule);
-    return graph ? core_graph_arrays(capsule, graph) : NULL;
-}
-
 /* sample_paths(graph, walk, length, paths, return_p, inout_q, may_stay, seed, draw, threads, starts or
  * None, out). */
 static PyObject *sample(PyObject *module, PyObject *arguments) {
@@ -135,7 +129,6 @@ static PyObject *sample(PyObject *module, PyObject *arguments) {
 static PyMethodDef functions[] = {
     {"graph", graph_of_csr, METH_VARARGS, "A graph of a compressed adjacency."},
     {"graph_from_edges", graph_of_edges, METH_VARARGS, "A graph of a list of edges."},
-    {"graph_arrays", graph_arrays, METH_O, "offset, neighbour and weight of a graph."},
     {"sample_paths", sample, METH_VARARGS, "Random walks from nodes of a graph."},
     {NULL, NULL, 0, NULL}};
 

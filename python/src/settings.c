@@ -56,16 +56,6 @@ static PyObject *uses(PyObject *object, PyObject *argument) {
     return key ? PyBool_FromLong(pgcn_config_uses(core_config_of(object), key)) : NULL;
 }
 
-/* unused(key, data or None): why a setting does nothing, or None. */
-static PyObject *unused_setting(PyObject *object, PyObject *arguments) {
-    const char *key;
-    PyObject *data;
-    if (!PyArg_ParseTuple(arguments, "sO", &key, &data)) return NULL;
-    const pgcn_dataset *of = data == Py_None ? NULL : core_dataset_of(data);
-    if (data != Py_None && !of) return NULL;
-    return core_text(pgcn_config_unused(core_config_of(object), of, key));
-}
-
 static PyObject *overlay(PyObject *object, PyObject *given) {
     const pgcn_config *over = core_config_of(given);
     return over ? done(pgcn_config_overlay(core_config_of(object), over)) : NULL;
@@ -78,12 +68,6 @@ static PyObject *check(PyObject *object, PyObject *data) {
     return of ? done(pgcn_config_check_for(config, of)) : NULL;
 }
 
-static PyObject *adopt(PyObject *object, PyObject *unused) {
-    (void)unused;
-    pgcn_config_adopt(core_config_of(object));
-    Py_RETURN_NONE;
-}
-
 static PyObject *recipe_mark(PyObject *object, PyObject *unused) {
     (void)unused;
     return core_text(core_config_of(object)->recipe);
@@ -93,10 +77,8 @@ static PyMethodDef methods[] = {
     {"set", set, METH_VARARGS, "Sets one field from text."},
     {"get", get, METH_O, "The value of a field as text."},
     {"uses", uses, METH_O, "Whether the network looks at a setting."},
-    {"unused", unused_setting, METH_VARARGS, "Why a setting does nothing, or None."},
     {"overlay", overlay, METH_O, "Puts what was set in other settings over these."},
     {"check", check, METH_O, "Checks the settings against each other and the data or None."},
-    {"adopt", adopt, METH_NOARGS, "Makes the settings a starting point, as those of a recipe."},
     {"recipe_mark", recipe_mark, METH_NOARGS, "The recipe that the settings come from, or ''."},
     {NULL, NULL, 0, NULL}};
 static PyType_Slot slots[] = {
