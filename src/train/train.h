@@ -185,7 +185,8 @@ struct pgcn_model {
     int64_t epoch;
     char *history; /* JSON array of the epochs, owned */
     /* arrays of strings; NULL: classes or feature columns have no names */
-    char *encoder; /* JSON: how columns of a table became its features (src/data/encode.h); or NULL */
+    char *
+        encoder; /* JSON: how columns of a table became its features (src/data/encode.h); or NULL */
     json_t *class_names, *feature_names;
     pgcn_i_params params;
 };
@@ -215,6 +216,13 @@ typedef struct pgcn_i_session {
 pgcn_status pgcn_i_session_open(pgcn_i_session *session, const pgcn_model *model,
                                 const pgcn_dataset *data, const pgcn_inference *inference);
 void pgcn_i_session_close(pgcn_i_session *session);
+/* The graphs of part i, none after the last. A single graph has one part. */
+bool pgcn_i_session_part(pgcn_i_session *session, int64_t i, pgcn_i_chosen *out);
+/* Which paths a draw has. */
+static inline pgcn_i_path_draw pgcn_i_session_draw(const pgcn_i_session *session, int draw) {
+    return (pgcn_i_path_draw){
+        .seed = session->inference.seed, .purpose = PGCN_I_RNG_WALK_INFERENCE, .step = draw};
+}
 
 /* Sums over the draws: probabilities and their squares. */
 typedef struct pgcn_i_draws {
