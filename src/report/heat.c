@@ -167,7 +167,8 @@ static void draw_legend(report_canvas *canvas, const report_heat *heat, double x
             &(report_pen){.fill = report_palette_colour(heat->palette, ((double)i + 0.5) / STEPS)});
     char label[24];
     for (int i = 0; i <= 2; i++) {
-        snprintf(label, sizeof label, "%.3g", low + (high - low) * i / 2);
+        double value = low + (high - low) * i / 2;
+        snprintf(label, sizeof label, fabs(value) >= 1000 ? "%.0f" : "%.3g", value);
         report_words(canvas, x + width * i / 2, y + 19, label,
                      &(report_font){.size = NAME_SIZE, .anchor = (report_anchor)i});
     }

@@ -12,6 +12,7 @@
 
 #include "pathgcn/pathgcn.h"
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -26,6 +27,8 @@ typedef struct report_text {
 } report_text;
 void report_put(report_text *text, const char *piece); /* as it is */
 void report_put_bytes(report_text *text, const char *piece, size_t bytes);
+void report_vputf(report_text *text, const char *format, va_list arguments)
+    __attribute__((format(printf, 2, 0)));
 void report_putf(report_text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Content or attribute of XML and HTML. Control characters are made visible (pgcn_text_printable),
  * and bytes that are not UTF-8 become U+FFFD. */
@@ -238,6 +241,76 @@ void report_chart_svg(report_text *out, const report_chart *chart, bool alone);
 void report_chart_latex(report_text *out, const report_chart *chart, bool alone);
 /* Draws it into a part of a picture, of chart->width and height, as a panel of a larger figure. */
 void report_chart_draw(report_canvas *canvas, const report_chart *chart, double left, double top);
+
+/* ---- page.c: an HTML page ------------------------------------------------------------------- */
+
+/* A page in one file: its content security policy allows nothing from outside, it needs no scripts,
+ * and it is well-formed XML too. With `svg` or `latex` every figure is also a file in these folders,
+ * NAME.svg and NAME.tex. Starts as {.svg = ..., .latex = ...}; fields are the page's own otherwise. */
+typedef struct report_page {
+    report_text text;
+    const char *svg, *latex; /* folders, which exist; or NULL */
+    pgcn_status status;      /* of the files; the first error stays */
+    const char *columns;     /* of the table that is open */
+    int column;
+} report_page;
+void report_page_open(report_page *page, const char *title);
+/* Ends the page and writes it. PGCN_ERR_MEMORY, or an error of a file (pgcn_last_error()). */
+pgcn_status report_page_close(report_page *page, const char *path);
+void report_page_free(report_page *page);
+
+/* A section with a heading, which a list of contents can link to by its id. */
+void report_section_open(report_page *page, const char *id, const char *title);
+void report_section_close(report_page *page);
+/* What is read by those who want to know: closed until it is clicked at. */
+void report_details_open(report_page *page, const char *summary);
+void report_details_close(report_page *page);
+/* A paragraph, the first one in larger letters, code, a remark that must not be missed. All escape
+ * their text. */
+void report_paragraph(report_page *page, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+void report_lead(report_page *page, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void report_code(report_page *page, const char *text);
+void report_remark(report_page *page, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* Numbers that say most: tiles beside each other. */
+void report_tiles_open(report_page *page);
+void report_tile(report_page *page, const char *name, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+void report_tiles_close(report_page *page);
+/* Links to the sections that follow: ids and titles in turn, NULL at the end. */
+void report_contents(report_page *page, const char *const *id_and_title);
+
+/* Tables scroll in their box where they are too wide. heads: "name|>number|...", > for numbers, which
+ * stand to the right; borrowed until the table is closed. Cells come row by row, and are escaped. */
+void report_table_open(report_page *page, const char *heads);
+void report_cell(report_page *page, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void report_table_close(report_page *page);
+
+/* Figures stand beside each other where there is room. name: of the files, letters and digits. */
+void report_figures_open(report_page *page);
+void report_figure(report_page *page, const char *name, const char *caption,
+                   const report_chart *chart);
+/* The same for a picture that is no chart: draw() is called for every form it is needed in. */
+typedef struct report_picture {
+    double width, height;
+    const char *about;
+    void (*draw)(report_canvas *canvas, void *context);
+    void *context;
+} report_picture;
+void report_drawing(report_page *page, const char *name, const char *caption,
+                    const report_picture *picture);
+void report_figures_close(report_page *page);
+/* Data for programs: a JSON document, in a block that browsers neither show nor run. */
+void report_data(report_page *page, const char *id, const char *json);
+
+/* ---- pca.c ---------------------------------------------------------------------------------- */
+
+/* The first two principal components of rows [rows, columns]: place [rows, 2], and how much of the
+ * variance each has. The same numbers from the same input: nothing is drawn. Signs are chosen so that
+ * the largest weight of a component is positive. False: out of memory, or nothing to see (fewer than
+ * two rows, no variance, numbers that are not finite). */
+bool report_pca(int64_t rows, int64_t columns, const float *value, double *place, double share[2]);
 
 /* ---- between these files -------------------------------------------------------------------- */
 

@@ -36,9 +36,8 @@ void report_put(report_text *text, const char *piece) {
     report_put_bytes(text, piece, strlen(piece));
 }
 
-void report_putf(report_text *text, const char *format, ...) {
-    va_list arguments, again;
-    va_start(arguments, format);
+void report_vputf(report_text *text, const char *format, va_list arguments) {
+    va_list again;
     va_copy(again, arguments);
     int length = vsnprintf(NULL, 0, format, arguments);
     if (length < 0)
@@ -48,6 +47,12 @@ void report_putf(report_text *text, const char *format, ...) {
         text->length += (size_t)length;
     }
     va_end(again);
+}
+
+void report_putf(report_text *text, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    report_vputf(text, format, arguments);
     va_end(arguments);
 }
 
