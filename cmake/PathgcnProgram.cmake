@@ -1,8 +1,9 @@
 # The program build/pathgcn, and its manual page, which the program itself prints.
 #
-# It sees the public header and its own two folders, cli/ and experiments/, only: an internal header
+# It sees the public header and its own folders, report/, cli/ and experiments/, only: an internal header
 # does not compile there. Hence the links instead of the whole of src/.
-file(GLOB cli_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/src/cli/*.c
+file(GLOB cli_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/src/report/*.c
+     ${CMAKE_CURRENT_SOURCE_DIR}/src/cli/*.c
      ${CMAKE_CURRENT_SOURCE_DIR}/src/experiments/*.c)
 if(NOT cli_sources)
     message(STATUS "src/cli holds no program")
@@ -13,7 +14,7 @@ set(cli_main ${CMAKE_CURRENT_SOURCE_DIR}/src/cli/main.c)
 list(REMOVE_ITEM cli_sources ${cli_main})
 set(cli_include ${CMAKE_CURRENT_BINARY_DIR}/cli_include)
 file(MAKE_DIRECTORY ${cli_include})
-foreach(room cli experiments)
+foreach(room report cli experiments)
     file(CREATE_LINK ${CMAKE_CURRENT_SOURCE_DIR}/src/${room} ${cli_include}/${room} SYMBOLIC)
 endforeach()
 
