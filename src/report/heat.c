@@ -16,8 +16,12 @@ void report_heat_range(const report_heat *heat, double *low, double *high) {
             *low = fmin(*low, heat->value[i]);
             *high = fmax(*high, heat->value[i]);
         }
+    report_widen_range(heat->palette, low, high);
+}
+
+void report_widen_range(report_palette palette, double *low, double *high) {
     if (*low > *high) *low = 0, *high = 1;
-    if (heat->palette == REPORT_DIVERGING) {
+    if (palette == REPORT_DIVERGING) {
         *high = fmax(fabs(*low), fabs(*high));
         if (*high <= 0) *high = 1;
         *low = -*high;
@@ -157,14 +161,14 @@ static void draw_dense(report_canvas *canvas, const report_heat *heat, const lay
     }
 }
 
-static void draw_legend(report_canvas *canvas, const report_heat *heat, double x, double y,
-                        double width, double low, double high) {
+void report_colour_bar(report_canvas *canvas, report_palette palette, double low, double high,
+                       const char *title, double x, double y, double width) {
     enum { STEPS = 48 };
     double step = width / STEPS;
     for (int i = 0; i < STEPS; i++)
         report_rectangle(
             canvas, x + i * step, y, step + 0.3, 8,
-            &(report_pen){.fill = report_palette_colour(heat->palette, ((double)i + 0.5) / STEPS)});
+            &(report_pen){.fill = report_palette_colour(palette, ((double)i + 0.5) / STEPS)});
     char label[24];
     for (int i = 0; i <= 2; i++) {
         double value = low + (high - low) * i / 2;
@@ -172,8 +176,8 @@ static void draw_legend(report_canvas *canvas, const report_heat *heat, double x
         report_words(canvas, x + width * i / 2, y + 19, label,
                      &(report_font){.size = NAME_SIZE, .anchor = (report_anchor)i});
     }
-    if (heat->value_title)
-        report_words(canvas, x + width / 2, y + 31, heat->value_title,
+    if (title)
+        report_words(canvas, x + width / 2, y + 31, title,
                      &(report_font){.size = NAME_SIZE, .anchor = REPORT_MIDDLE});
 }
 
@@ -195,6 +199,6 @@ void report_heat_draw(report_canvas *canvas, const report_heat *heat, double lef
                      l.cell_y * (double)heat->rows,
                      &(report_pen){.stroke = REPORT_INK, .width = 0.75, .opacity = 0.5});
     double bar = fmin(fmax(l.cell_x * (double)heat->columns, 120), 220);
-    draw_legend(canvas, heat, left + fmax(2, fmin(l.left, width - bar - 8)), top + l.legend, bar,
-                low, high);
+    report_colour_bar(canvas, heat->palette, low, high, heat->value_title,
+                      left + fmax(2, fmin(l.left, width - bar - 8)), top + l.legend, bar);
 }

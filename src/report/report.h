@@ -332,6 +332,11 @@ double report_series_x(const report_series *series, int64_t i); /* i where it ha
 bool report_chart_has(const report_chart *chart, const report_series *series, int64_t i);
 report_style report_series_style(const report_series *series, int place);
 unsigned report_series_draw(const report_series *series);
+/* What a palette shows of numbers from low to high: diverging ones symmetric around 0, never an empty range. */
+void report_widen_range(report_palette palette, double *low, double *high);
+/* A bar of the colours with numbers and a title below it, 32 high. */
+void report_colour_bar(report_canvas *canvas, report_palette palette, double low, double high,
+                       const char *title, double x, double y, double width);
 /* The range of the colours. */
 void report_heat_range(const report_heat *heat, double *low, double *high);
 double report_heat_height(const report_heat *heat, double width); /* with names and legend */
