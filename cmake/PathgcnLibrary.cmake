@@ -4,7 +4,7 @@
 #   pathgcn_inside  everything including pgcn_i_*, for the unit tests; never installed
 set(source_dir ${CMAKE_CURRENT_SOURCE_DIR}/src)
 file(GLOB core_sources CONFIGURE_DEPENDS ${source_dir}/*/*.c)
-list(FILTER core_sources EXCLUDE REGEX "/src/(cli|experiments)/")
+list(FILTER core_sources EXCLUDE REGEX "/src/(report|cli|experiments)/")
 
 # Exchanges the file that calls libcurl in a list of sources, if this build has none.
 macro(pathgcn_without_curl sources)

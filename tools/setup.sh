@@ -18,7 +18,7 @@ build) needs=("${build[@]}") ;;
 python) needs=("${build[@]}" "${package[@]}") ;;
 test) needs=("${build[@]}" "${python[@]}" libcmocka-dev) modules+=(cmocka) ;;
 full) needs=("${build[@]}" "${python[@]}" libcmocka-dev clang libclang-rt-14-dev valgrind
-    clang-format) modules+=(cmocka) ;;
+    clang-format libigraph-dev) modules+=(cmocka) ;;
 bench) needs=("${build[@]}" python3-torch python3-numpy python3-pandas libopenblas-pthread-dev)
     # Not every release and architecture of Debian has it, and bench/ does without.
     ! apt-cache show libxsmm-dev >/dev/null 2>&1 || needs+=(libxsmm-dev) ;;

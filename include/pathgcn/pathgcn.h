@@ -1117,6 +1117,25 @@ PGCN_API pgcn_status pgcn_model_predict(const pgcn_model *model, const pgcn_data
                                         const pgcn_inference *inference, float *probability,
                                         float *deviation);
 
+/* The result of one layer, as pgcn_model_layers() shows it. */
+typedef struct pgcn_layer {
+    int draw;       /* of the inference, from 0 */
+    int layer;      /* 0: what goes into the first layer; l: what layer l makes of it (docs/NETWORKS.md) */
+    bool is_logits; /* the last one: the logits */
+    bool of_graphs; /* rows are graphs, not nodes */
+    int64_t rows, channels;
+    const pgcn_node *item; /* [rows] their numbers in the data set; NULL: 0, 1, 2, ... */
+    const float *value;    /* [rows, channels] */
+} pgcn_layer;
+/* Shows the activations of every layer of a model on a data set to see(context, layer), in the thread of the call:
+ * the layers in ascending order, for every draw, and of a set of graphs for one batch of them after the other. All
+ * that a pgcn_layer points to is borrowed until `see` returns. False ends the call with PGCN_ERR_STOPPED. `data` and
+ * `inference` are those of pgcn_model_predict(); memory does not grow with the number of layers. */
+PGCN_API pgcn_status pgcn_model_layers(const pgcn_model *model, const pgcn_dataset *data,
+                                       const pgcn_inference *inference,
+                                       bool (*see)(void *context, const pgcn_layer *layer),
+                                       void *context);
+
 /* What a model scores on a part of the nodes or graphs, in percent. Of several labels, accuracy is
  * the micro-averaged F1 and loss the sum over the labels. */
 typedef struct pgcn_score {

@@ -1,5 +1,6 @@
 """The C extension; python/src has its sources."""
 
+from collections.abc import Callable
 from typing import Any
 
 version: str
@@ -73,6 +74,15 @@ class Model:
     def kernel(self, layer: int, out: Any, /) -> None: ...
     def predict(
         self, data: Dataset, draws: int, seed: int, threads: int, probability: Any, deviation: Any, /
+    ) -> None: ...
+    def layers(
+        self,
+        data: Dataset,
+        draws: int,
+        seed: int,
+        threads: int,
+        see: Callable[[int, int, int, bytes | None, bytes], None],
+        /,
     ) -> None: ...
     def evaluate(self, data: Dataset, draws: int, seed: int, threads: int, /) -> dict[str, Any]: ...
 

@@ -86,6 +86,36 @@ class Model:
         chosen: npt.NDArray[Any] = self.classes[probability.argmax(axis=1)]
         return chosen
 
+    def layers(
+        self, data: Dataset, *, draws: int = 0, seed: int = 0, threads: int = 0
+    ) -> dict[int, npt.NDArray[np.float32]]:
+        """The activations of every layer, by its number.
+
+        0 is what goes into the first layer (networks with an opening layer have it), l what layer l makes of it, and
+        the last one are the logits. docs/NETWORKS.md says what the layers of each network are. Rows are nodes; the
+        logits of a model that classifies graphs have rows of graphs. Other parameters are those of `predict_proba`;
+        of several draws it is the mean.
+
+        Examples
+        --------
+        >>> import pathgcn
+        >>> data = pathgcn.load("karate")
+        >>> model = pathgcn.train(data, recipe="none", layers=3, channels=8, epochs=20, progress=False)
+        >>> {layer: rows.shape for layer, rows in model.layers(data).items()}
+        {0: (34, 8), 1: (34, 8), 2: (34, 8), 3: (34, 8), 4: (34, 2)}
+        """
+        data = self._prepared(data)
+        sums: dict[int, npt.NDArray[np.float64]] = {}
+
+        def see(layer: int, of_graphs: int, channels: int, item: bytes | None, value: bytes) -> None:
+            rows = np.frombuffer(value, dtype=np.float32).reshape(-1, channels)
+            items = int(data.info["graphs"]) if of_graphs else data.nodes
+            place = slice(None) if item is None else np.frombuffer(item, dtype=np.int32)
+            sums.setdefault(layer, np.zeros((items, channels)))[place] += rows
+
+        self._core.layers(data._core, draws, seed, threads, see)
+        return {layer: (rows / max(draws, 1)).astype(np.float32) for layer, rows in sums.items()}
+
     def evaluate(self, data: Dataset, *, draws: int = 0, seed: int = 0, threads: int = 0) -> dict[str, Any]:
         """Scores on labelled data, in percent.
 

@@ -47,6 +47,7 @@ static pgcn_i_value *record(pgcn_i_tape *tape, const pgcn_config *config, const 
                                              .dropout = dropout,
                                              .residual = residual_of(config, h, first, output)},
                                of);
+        pgcn_i_tape_layer(tape, l + 1, h);
         if (l == 0) first = h;
     }
     return per_graph ? pgcn_i_readout_of_last(tape, config, view, h) : h;

@@ -47,6 +47,7 @@ static pgcn_i_value *record_branch(pgcn_i_tape *tape, const pgcn_config *config,
         double dropout = l == b - 1 ? pgcn_i_last_dropout(config) : config->dropout_hidden;
         h = pgcn_i_conv_record(tape, config, view,
                                (pgcn_i_conv){.x = h, .relu = true, .dropout = dropout}, of);
+        if (b == branches_of(config)) pgcn_i_tape_layer(tape, l + 2, h); /* of the longest branch */
     }
     return h;
 }
@@ -58,6 +59,7 @@ static pgcn_i_value *record(pgcn_i_tape *tape, const pgcn_config *config, const 
         tape, config, view, (pgcn_i_conv){.relu = true, .dropout = pgcn_i_dropout_after(config, 0)},
         "input.");
     pgcn_i_value *y = NULL;
+    pgcn_i_tape_layer(tape, 1, h);
     for (int b = branches_of(config); b >= 0; b--) {
         pgcn_i_value *end = record_branch(tape, config, view, h, b);
         end = pgcn_i_op_linear(tape, end, pgcn_i_param_named(params, "classifier.%d.weight", b),

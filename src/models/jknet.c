@@ -74,6 +74,7 @@ static pgcn_i_value *record(pgcn_i_tape *tape, const pgcn_config *config, const 
                                                 .relu = true,
                                                 .dropout = pgcn_i_dropout_after(config, l)},
                                   of);
+        pgcn_i_tape_layer(tape, l + 1, h[l]);
     }
     pgcn_i_value *y = pgcn_i_op_propagate(tape, record_jump(tape, config, h), view->transitions,
                                           (pgcn_i_step){.neighbours = 1});

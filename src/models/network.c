@@ -226,7 +226,12 @@ double pgcn_i_last_dropout(const pgcn_config *config) {
 
 pgcn_i_value *pgcn_i_network_record(pgcn_i_tape *tape, const pgcn_config *config,
                                     const pgcn_i_view *view) {
-    return pgcn_i_network_of(config)->record(tape, config, view);
+    pgcn_i_value *logits = pgcn_i_network_of(config)->record(tape, config, view);
+    int last = 0;
+    for (int i = 0; i < tape->count; i++)
+        if (tape->op[i].out->layer > last) last = tape->op[i].out->layer;
+    /* Where a layer of its own makes them, the logits are one more. */
+    return logits && logits->layer < 0 ? pgcn_i_tape_layer(tape, last + 1, logits) : logits;
 }
 
 /* ---- what a network asks for before it runs ----------------------------------------------------- */

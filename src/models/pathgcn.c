@@ -232,11 +232,13 @@ static pgcn_i_value *record_block(pgcn_i_tape *tape, const pgcn_config *config,
 static pgcn_i_value *record_nodes(pgcn_i_tape *tape, const pgcn_config *config,
                                   const pgcn_i_view *view) {
     pgcn_i_value *h = record_embedding(tape, config, view, config->dropout);
-    pgcn_i_value *h0 = h;
-    for (int l = 0; l < config->layers; l++)
-        h = record_block(tape, config, view, l, h, h0,
-                         l == config->layers - 1 ? pgcn_i_last_dropout(config)
-                                                 : config->dropout_hidden);
+    pgcn_i_value *h0 = pgcn_i_tape_layer(tape, 0, h);
+    for (int l = 0; l < config->layers; l++) {
+        double dropout =
+            l == config->layers - 1 ? pgcn_i_last_dropout(config) : config->dropout_hidden;
+        h = record_block(tape, config, view, l, h, h0, dropout);
+        pgcn_i_tape_layer(tape, l + 1, h);
+    }
     return pgcn_i_linear_record(tape, h, "classifier.", false, 0);
 }
 

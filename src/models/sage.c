@@ -41,6 +41,7 @@ static pgcn_i_value *record(pgcn_i_tape *tape, const pgcn_config *config, const 
                           .relu = true,
                           .dropout = last ? pgcn_i_last_dropout(config) : config->dropout_hidden},
             of);
+        pgcn_i_tape_layer(tape, l + 1, h);
     }
     if (view->segment) return pgcn_i_readout_of_last(tape, config, view, h);
     return pgcn_i_linear_record(tape, h, "classifier.", false, 0);

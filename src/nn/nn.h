@@ -156,6 +156,7 @@ typedef struct pgcn_i_value {
                     is ever needed */
     int64_t rows, cols;
     int maker, last_user;    /* operations; -1: the caller, nobody */
+    int layer;               /* of the network whose result it is; -1: none */
     pgcn_i_space space;      /* what its rows stand for */
     bool shared;             /* several operations use it */
     bool recomputed;         /* not kept: recomputed in the backward pass */
@@ -308,6 +309,13 @@ void pgcn_i_tape_place(pgcn_i_tape *tape, float *work);
 /* Before running: the rows of this view from now on, at most as many as were recorded. */
 void pgcn_i_tape_resize(pgcn_i_tape *tape, const pgcn_i_view *view);
 bool pgcn_i_is_finite(const pgcn_i_value *value);
+/* While a network is recorded: the value, which may be NULL, is the result of its layer l; 0 is what goes into the
+ * first one. Returns the value. */
+pgcn_i_value *pgcn_i_tape_layer(pgcn_i_tape *tape, int l, pgcn_i_value *value);
+/* A pass forward that shows the result of every operation when it is there, in the order of the tape, and ends early
+ * when `see` returns false; false then. What is shown may be overwritten as soon as `see` returns. */
+bool pgcn_i_tape_watch(pgcn_i_tape *tape, bool (*see)(void *context, const pgcn_i_op *op),
+                       void *context);
 /* A pass forward that looks for the first operation whose values are not all finite; NULL: none. For
  * tapes that compute all rows. */
 const pgcn_i_op *pgcn_i_tape_first_bad(pgcn_i_tape *tape);

@@ -53,7 +53,7 @@ static pgcn_i_value *new_value(pgcn_i_tape *tape, int64_t rows, int64_t cols, bo
         tape->status = PGCN_ERR_MEMORY;
         return NULL;
     }
-    *value = (pgcn_i_value){.rows = rows, .cols = cols, .maker = -1, .last_user = -1};
+    *value = (pgcn_i_value){.rows = rows, .cols = cols, .maker = -1, .last_user = -1, .layer = -1};
     if (rows > tape->most_rows && !links) tape->most_rows = rows;
     if (cols > tape->most_cols) tape->most_cols = cols;
     return value;
@@ -91,6 +91,12 @@ pgcn_i_op *pgcn_i_tape_op(pgcn_i_tape *tape, const pgcn_i_kind *kind, pgcn_i_por
     if (ports.links) out->space = PGCN_I_LINKS;
     out->maker = tape->count++;
     return op;
+}
+
+pgcn_i_value *pgcn_i_tape_layer(pgcn_i_tape *tape, int l, pgcn_i_value *value) {
+    if (tape->status != PGCN_OK) return NULL;
+    value->layer = l;
+    return value;
 }
 
 void pgcn_i_tape_need(pgcn_i_tape *tape, int64_t partial_floats, int64_t tile_floats) {
@@ -183,14 +189,27 @@ bool pgcn_i_is_finite(const pgcn_i_value *value) {
 }
 
 /* What the operations of a loop write is all there when the loop is done: see plan.c. */
-const pgcn_i_op *pgcn_i_tape_first_bad(pgcn_i_tape *tape) {
+bool pgcn_i_tape_watch(pgcn_i_tape *tape, bool (*see)(void *context, const pgcn_i_op *op),
+                       void *context) {
     pgcn_i_parallel_light(tape->pool, tape->params->total, tape->count, refresh_task, tape);
     for (int i = 0; i < tape->backward_first; i++) {
         run_stage(tape, tape->loop[i]);
         for (int j = tape->loop[i].first; j <= tape->loop[i].last; j++)
-            if (!pgcn_i_is_finite(tape->op[j].out)) return &tape->op[j];
+            if (!see(context, &tape->op[j])) return false;
     }
-    return NULL;
+    return true;
+}
+
+static bool see_finite(void *context, const pgcn_i_op *op) {
+    const pgcn_i_op **bad = context;
+    if (!pgcn_i_is_finite(op->out)) *bad = op;
+    return !*bad;
+}
+
+const pgcn_i_op *pgcn_i_tape_first_bad(pgcn_i_tape *tape) {
+    const pgcn_i_op *bad = NULL;
+    pgcn_i_tape_watch(tape, see_finite, &bad);
+    return bad;
 }
 
 /* ---- sums over groups ---------------------------------------------------------------------- */

@@ -175,8 +175,7 @@ void pgcn_i_session_close(pgcn_i_session *s) {
     pgcn_i_arena_free(&s->arena);
 }
 
-/* The graphs of part i, none after the last. A single graph has one part. */
-static bool choose_part(pgcn_i_session *s, int64_t i, pgcn_i_chosen *out) {
+bool pgcn_i_session_part(pgcn_i_session *s, int64_t i, pgcn_i_chosen *out) {
     *out = (pgcn_i_chosen){NULL, 0};
     const pgcn_i_batch *batch = s->runner.views.batch;
     if (!batch) return i == 0;
@@ -205,9 +204,7 @@ pgcn_status pgcn_i_draws_init(pgcn_i_draws *d, const pgcn_i_session *s) {
 /* The probabilities of the graphs chosen, or of the whole graph, in s->loss. */
 static pgcn_status run_view(pgcn_i_session *s, pgcn_i_chosen chosen, int draw) {
     pgcn_i_runner_put(&s->runner, chosen, &s->loss);
-    pgcn_i_runner_forward(&s->runner, (pgcn_i_path_draw){.seed = s->inference.seed,
-                                                         .purpose = PGCN_I_RNG_WALK_INFERENCE,
-                                                         .step = draw});
+    pgcn_i_runner_forward(&s->runner, pgcn_i_session_draw(s, draw));
     if (!pgcn_i_is_finite(s->runner.logits)) /* of infinite ones some probabilities are numbers */
         return pgcn_i_fail_prediction(s->model, s->data, s->input, &s->runner.tape);
     pgcn_i_runner_probabilities(&s->runner, &s->loss);
@@ -239,7 +236,7 @@ pgcn_status pgcn_i_session_run(pgcn_i_session *s, int64_t item, int64_t *row) {
 
 pgcn_status pgcn_i_draws_add(pgcn_i_draws *d, pgcn_i_session *s, int draw) {
     pgcn_i_chosen chosen;
-    for (int64_t part = 0; choose_part(s, part, &chosen); part++)
+    for (int64_t part = 0; pgcn_i_session_part(s, part, &chosen); part++)
         PGCN_TRY(run_part(d, s, chosen, draw));
     for (int64_t i = 0; i < d->count; i++) {
         d->sum[i] += d->last[i];

@@ -228,6 +228,13 @@ void pgcn_i_session_close(pgcn_i_session *session);
 /* Runs the part of the data that an item is in, with the paths of draw 0. Logits and probabilities of the
  * item are in row *row of session->runner.logits and session->loss. */
 pgcn_status pgcn_i_session_run(pgcn_i_session *session, int64_t item, int64_t *row);
+/* The graphs of part i, none after the last. A single graph has one part. */
+bool pgcn_i_session_part(pgcn_i_session *session, int64_t i, pgcn_i_chosen *out);
+/* Which paths a draw has. */
+static inline pgcn_i_path_draw pgcn_i_session_draw(const pgcn_i_session *session, int draw) {
+    return (pgcn_i_path_draw){
+        .seed = session->inference.seed, .purpose = PGCN_I_RNG_WALK_INFERENCE, .step = draw};
+}
 
 /* Sums over the draws: probabilities and their squares. */
 typedef struct pgcn_i_draws {

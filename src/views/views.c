@@ -130,10 +130,15 @@ void pgcn_i_views_draw(pgcn_i_views *views, pgcn_i_pool *pool, pgcn_i_path_draw 
 
 /* ---- items ------------------------------------------------------------------------------------------- */
 
-int64_t pgcn_i_views_items(const pgcn_i_views *views, const pgcn_node **number) {
+const pgcn_node *pgcn_i_views_rows(const pgcn_i_views *views, pgcn_i_space space) {
     const pgcn_i_batch *batch = views->batch;
-    *number = !batch ? NULL : views->per_graph ? batch->graph : batch->subset.node;
-    return views->view.rows[views->per_graph ? PGCN_I_GRAPHS : PGCN_I_NODES];
+    return !batch ? NULL : space == PGCN_I_GRAPHS ? batch->graph : batch->subset.node;
+}
+
+int64_t pgcn_i_views_items(const pgcn_i_views *views, const pgcn_node **number) {
+    pgcn_i_space space = views->per_graph ? PGCN_I_GRAPHS : PGCN_I_NODES;
+    *number = pgcn_i_views_rows(views, space);
+    return views->view.rows[space];
 }
 
 pgcn_i_target pgcn_i_views_target(pgcn_i_views *views, const uint8_t *mask, int64_t masked) {

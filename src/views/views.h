@@ -177,6 +177,8 @@ void pgcn_i_views_choose(pgcn_i_views *views, const pgcn_node *graph, int64_t gr
 void pgcn_i_views_draw(pgcn_i_views *views, pgcn_i_pool *pool, pgcn_i_path_draw draw);
 /* Nodes, or graphs where graphs are classified; their numbers in the data set, NULL: 0, 1, 2, ... */
 int64_t pgcn_i_views_items(const pgcn_i_views *views, const pgcn_node **number);
+/* The numbers in the data set of the rows of a value of nodes or of graphs; NULL: 0, 1, 2, ... */
+const pgcn_node *pgcn_i_views_rows(const pgcn_i_views *views, pgcn_i_space space);
 /* What the view's items are to be, under a mask of the data set's items, `masked` of which count. */
 pgcn_i_target pgcn_i_views_target(pgcn_i_views *views, const uint8_t *mask, int64_t masked);
 

@@ -199,9 +199,15 @@ static bool refuses_config(pgcn_config bad) {
            wrong(pgcn_train(data, &bad, &no_model)) && nothing_made();
 }
 
+static bool see_layer(void *context, const pgcn_layer *layer) {
+    (void)context, (void)layer;
+    return true;
+}
+
 static bool refuses_inference(pgcn_inference bad) {
     pgcn_scores scores;
     return wrong(pgcn_model_predict(model, data, &bad, numbers, NULL)) &&
+           wrong(pgcn_model_layers(model, data, &bad, see_layer, NULL)) &&
            wrong(pgcn_model_evaluate(model, data, &bad, &scores));
 }
 
@@ -616,6 +622,9 @@ static bool empty_structs(void) {
         wrong(pgcn_model_predict(model, NULL, NULL, numbers, NULL)) &&                             \
         wrong(pgcn_model_predict(model, data, NULL, NULL, NULL)) && INFERENCE(draws, -1) &&        \
         INFERENCE(draws, INT_MIN) && INFERENCE(threads, -1) && INFERENCE(threads, INT_MAX))        \
+    X(pgcn_model_layers, wrong(pgcn_model_layers(NULL, data, NULL, see_layer, NULL)) &&            \
+        wrong(pgcn_model_layers(model, NULL, NULL, see_layer, NULL)) &&                            \
+        wrong(pgcn_model_layers(model, data, NULL, NULL, NULL)))                                   \
     X(pgcn_model_evaluate, wrong(pgcn_model_evaluate(NULL, data, NULL, &opts_scores)) &&           \
         wrong(pgcn_model_evaluate(model, NULL, NULL, &opts_scores)) &&                             \
         wrong(pgcn_model_evaluate(model, data, NULL, NULL)))                                       \
