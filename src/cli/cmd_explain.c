@@ -58,7 +58,7 @@ typedef struct request {
 
 /* ---- what is asked for ------------------------------------------------------------------------------- */
 
-static pgcn_status read_numbers(const cli_arguments *arguments, request *r) {
+static pgcn_status read_numbers(request *r) {
     long long hops, top, removals, seed, threads;
     CLI_TRY(cli_number(&cli_explain, "hops", r->hops, 0, 1000, &hops));
     CLI_TRY(cli_number(&cli_explain, "top", r->top, 0, 1000000, &top));
@@ -77,7 +77,6 @@ static pgcn_status read_numbers(const cli_arguments *arguments, request *r) {
     r->opts.seed = (uint64_t)seed;
     r->opts.threads = (int)threads;
     r->top_listed = top;
-    (void)arguments;
     return PGCN_OK;
 }
 
@@ -225,7 +224,7 @@ static pgcn_status run(int argc, char **argv) {
     cli_arguments arguments;
     pgcn_status status = cli_parse(&cli_explain, options, argc, argv, &arguments);
     if (status != PGCN_OK || arguments.help_shown) return status;
-    CLI_TRY(read_numbers(&arguments, &r));
+    CLI_TRY(read_numbers(&r));
     status = cli_load_model_data(&cli_explain, arguments.word[0],
                                  arguments.words > 2 ? arguments.word[2] : NULL, &r.source,
                                  &r.model, &r.data);

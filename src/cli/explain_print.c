@@ -51,6 +51,16 @@ static double feature_over(const pgcn_explanation *contrast, int64_t column) {
     return 0;
 }
 
+/* What the data says; by the names of the data, whose classes may be others than the model's. */
+static void print_label(const cli_explained *x) {
+    const int32_t *label = pgcn_dataset_labels(x->data);
+    int64_t item = x->explanation->item;
+    char name[96];
+    if (!label || label[item] < 0) return;
+    put_name(pgcn_dataset_class_name(x->data, label[item]), label[item], name, sizeof name);
+    printf("in the data: class %s\n", name);
+}
+
 static void print_heading(const cli_explained *x) {
     const pgcn_explanation *e = x->explanation;
     char item[96], class[96], other[96];
@@ -61,6 +71,7 @@ static void print_heading(const cli_explained *x) {
            pgcn_model_task(x->model) == PGCN_TASK_MULTILABEL ? "its most probable label is"
                                                              : "class",
            class, (double)e->probability[e->predicted]);
+    print_label(x);
     cli_explain_class(x, e->target, class, sizeof class);
     printf("explained: the logit of %s, %.6g", class, (double)e->logits[e->target]);
     if (e->against >= 0) {
