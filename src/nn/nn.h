@@ -92,6 +92,10 @@ typedef struct pgcn_i_input {
     const float *value;
     pgcn_i_columns by_column; /* for sparse ones with columns */
     const float *dense;       /* [n, columns], NULL when sparse */
+    /* Of a part of a graph: `dense` has the rows of all nodes of the graph, sparse features those of the part. */
+    const int64_t
+        *drawn_at; /* [n] of a part, sparse: the number of a row's first entry in the whole
+                                graph, by which dropout is drawn */
 } pgcn_i_input;
 
 /* What is to be learnt, of nodes or of graphs: one class each, or 0 and 1 for every class. Only
@@ -124,10 +128,23 @@ typedef enum pgcn_i_space {
     PGCN_I_SPACES
 } pgcn_i_space;
 
+/* A part of a graph: some nodes, and what they need. Level 0 are the rows that the loss looks at, level l + 1 those of
+ * level l and the rows that they lead to. Rows are numbered level by level, so that those of every level come first:
+ * rows 0 .. rows[l] - 1. A row is a node in one sample of paths and dropout: samples are not stacked. */
+typedef struct pgcn_i_part {
+    int levels; /* operations that lead to other rows, one after the other, at most */
+    const int64_t *rows[PGCN_I_SPACES]; /* [levels + 1] of nodes, and of links; NULL of graphs */
+    const pgcn_i_transition
+        *transitions;    /* [levels] from the rows of a level to those of the next */
+    int64_t nodes;       /* of the graph */
+    const pgcn_node *id; /* [rows] sample * nodes + node: random numbers know rows by it */
+} pgcn_i_part;
+
 /* A network reads a view. Pointers stay the same while a tape lives; what they point to, and the numbers of
  * rows, change from batch to batch. */
 typedef struct pgcn_i_view {
     int64_t rows[PGCN_I_SPACES]; /* of one sample */
+    const pgcn_i_part *part;     /* NULL: every operation has all of these rows */
     int samples;                 /* stacked copies of all rows */
     int groups;                  /* of nodes, at most, that sums are made by */
     const pgcn_i_input *input;   /* features of the nodes */
@@ -157,6 +174,7 @@ typedef struct pgcn_i_value {
     int64_t rows, cols;
     int maker, last_user;    /* operations; -1: the caller, nobody */
     pgcn_i_space space;      /* what its rows stand for */
+    int level;               /* of its rows in a part of a graph: the largest that a user needs */
     bool shared;             /* several operations use it */
     bool recomputed;         /* not kept: recomputed in the backward pass */
     const pgcn_i_live *live; /* rows that are computed and have a gradient; NULL: all */
@@ -215,6 +233,8 @@ typedef struct pgcn_i_kind {
     double (*loss_term)(const pgcn_i_tape *tape, const pgcn_i_op *op);
     bool backward_reads_in, backward_reads_out; /* the data of in[0], of out */
     bool backward_reads_second;                 /* the data of in[1] */
+    /* When the most rows there will be are known: memory that goes by them. */
+    void (*sized)(pgcn_i_tape *tape, pgcn_i_op *op);
     bool uses_power; /* the scratch array `power` of the tape, in both passes */
     /* Where a row leads to, for PGCN_I_NEEDS_VISITED. */
     pgcn_i_reach (*reach)(const pgcn_i_op *op);
@@ -226,6 +246,9 @@ struct pgcn_i_op {
     int index; /* on the tape: the layer of its random numbers */
     pgcn_i_value *in[2], *out;
     pgcn_i_param *param[2];
+    const pgcn_i_transition *transition; /* read when the tape runs: it may be redrawn between */
+    int64_t rows;    /* of nodes (or graphs) that it goes through: those of its result */
+    int64_t used[2]; /* rows of in[0] and in[1] that it reads, and whose gradient it knows */
     bool add_in[2], add_param[2]; /* the gradient is added to what is there, else written */
     const pgcn_i_live *live_out, *live_in; /* rows of out that matter, and so of in[0] */
     int64_t partial_first;                 /* offset of its partial sums in those of a group, */
@@ -237,6 +260,7 @@ struct pgcn_i_op {
 typedef struct pgcn_i_ports {
     pgcn_i_value *in[2];
     pgcn_i_param *param[2];
+    const pgcn_i_transition *transition;
     int64_t rows, cols;
     bool links; /* the rows of the result are links */
 } pgcn_i_ports;
@@ -258,13 +282,14 @@ struct pgcn_i_tape {
     pgcn_i_arena arena;
     pgcn_i_pool *pool; /* borrowed */
     const pgcn_i_kernels *kernels;
-    pgcn_i_params *params; /* borrowed */
-    int samples;           /* stacked copies of all rows; set before recording, like `groups` */
-    int groups;            /* of nodes, at most: see base.h */
-    bool with_grad;        /* also: dropout on, batch statistics */
-    bool recompute;        /* set before finishing: less memory, see plan.c */
-    bool gather_bf16;      /* set before recording: sampled visits are read in bf16 */
-    pgcn_status status;    /* first failure while recording */
+    pgcn_i_params *params;   /* borrowed */
+    const pgcn_i_part *part; /* of the view; NULL: none. Set before recording, like the next two */
+    int samples;             /* stacked copies of all rows */
+    int groups;              /* of nodes, at most: see base.h */
+    bool with_grad;          /* also: dropout on, batch statistics */
+    bool recompute;          /* set before finishing: less memory, see plan.c */
+    bool gather_bf16;        /* set before recording: sampled visits are read in bf16 */
+    pgcn_status status;      /* first failure while recording */
     int count, capacity;
     pgcn_i_op *op;
     int loops, backward_first; /* backward_first: of the backward pass */
@@ -282,6 +307,7 @@ struct pgcn_i_tape {
     float *tile;                  /* [threads, tile_floats + PGCN_CHAIN_TILES chain_floats] */
     uint16_t *bf16;               /* what a path convolution is gathering, when it is asked for */
     pgcn_i_live live_set[PGCN_LIVE_SETS];
+    uint8_t *is_before;  /* of a part: [most_rows] ones, then as many zeros */
     int64_t *live_count; /* [groups * samples + 1] */
     bool recomputed;     /* running a recomputed loop: statistics stay as they are */
     uint64_t seed;       /* set before running */
@@ -300,6 +326,8 @@ pgcn_status pgcn_i_tape_plan(pgcn_i_tape *tape);
 void pgcn_i_tape_place(pgcn_i_tape *tape, float *work);
 /* Before running: the rows of this view from now on, at most as many as were recorded. */
 void pgcn_i_tape_resize(pgcn_i_tape *tape, const pgcn_i_view *view);
+/* The level of the rows of in[0] or in[1] that an operation needs. */
+int pgcn_i_level_used(const pgcn_i_op *op, int input);
 bool pgcn_i_is_finite(const pgcn_i_value *value);
 /* A pass forward that looks for the first operation whose values are not all finite; NULL: none. For
  * tapes that compute all rows. */
@@ -328,6 +356,19 @@ static inline float *pgcn_i_partial(const pgcn_i_tape *tape, int64_t group) {
 /* The groups of the rows of one sample of a value. */
 static inline pgcn_i_blocks pgcn_i_groups(const pgcn_i_tape *tape, const pgcn_i_value *value) {
     return pgcn_i_groups_of(value->rows / tape->samples, tape->groups);
+}
+/* What random numbers know a row by: the same node has the same ones in every part of a graph. */
+static inline int64_t pgcn_i_row_id(const pgcn_i_tape *tape, int64_t row) {
+    return tape->part ? tape->part->id[row] : row;
+}
+/* Whether random numbers of rows that follow each other do so, too. */
+static inline bool pgcn_i_ids_follow(const pgcn_i_tape *tape) {
+    return !tape->part;
+}
+/* Which rows of in[0] are rows of the result with a gradient, too; NULL: all. */
+static inline const uint8_t *pgcn_i_has_gradient(const pgcn_i_tape *tape, const pgcn_i_op *op) {
+    if (op->live_out) return op->live_out->flag;
+    return tape->part ? tape->is_before + (tape->most_rows - op->rows) : NULL;
 }
 /* grad (= or +=) sum over groups, in order, of partial[group][0 .. count-1]. */
 void pgcn_i_tape_reduce(pgcn_i_tape *tape, float *grad, bool add, int64_t groups, int64_t count);
