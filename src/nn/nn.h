@@ -117,6 +117,8 @@ typedef struct pgcn_i_transition {
         *exact_t;          /* exact_t: of evaluations only where a network asks for it */
     bool symmetric;        /* exact_t holds what exact does */
     const int64_t *link_t; /* which entry of `exact` an entry of `exact_t` is; NULL: nobody asks */
+    const int64_t
+        *link_id; /* of a part of a graph: what random numbers know a link by; NULL: its number */
 } pgcn_i_transition;
 
 /* What a row of a value stands for. */

@@ -127,13 +127,31 @@ static pgcn_i_edge_softmax softmax_of(const pgcn_i_op *op, pgcn_i_rows rows) {
                                  .gradient = op->out->grad};
 }
 
+/* Links of a row that have numbers of their own: those that follow each other together. */
+static void mark_links(const pgcn_i_tape *tape, const pgcn_i_op *op, const int64_t *id,
+                       int64_t begin, int64_t end) {
+    const pgcn_i_attention *attention = op->state;
+    int64_t heads = attention->heads;
+    for (int64_t e = begin, run; e < end; e += run) {
+        for (run = 1; e + run < end && id[e + run] == id[e] + run;) run++;
+        pgcn_i_dropout drop =
+            pgcn_i_drop(pgcn_i_dropout_domain(tape, op), attention->dropout, id[e] * heads);
+        tape->kernels->mark_dropped(op->out->data + e * heads, &drop, run * heads);
+    }
+}
+
 static void mark_dropped(const pgcn_i_tape *tape, const pgcn_i_op *op, pgcn_i_links links,
                          pgcn_i_rows rows) {
     const pgcn_i_attention *attention = op->state;
-    int64_t together = rows.row ? 1 : rows.count;
+    const int64_t *link_id = op->transition->link_id;
+    int64_t together = rows.row || link_id ? 1 : rows.count;
     for (int64_t i = 0; i < rows.count; i += together) {
         int64_t row = pgcn_i_row(rows, i) - links.first;
         int64_t begin = links.a->offset[row], end = links.a->offset[row + together];
+        if (link_id) {
+            mark_links(tape, op, link_id, begin, end);
+            continue;
+        }
         int64_t at = (links.first_link + begin) * links.heads;
         pgcn_i_dropout drop = pgcn_i_drop(pgcn_i_dropout_domain(tape, op), attention->dropout, at);
         tape->kernels->mark_dropped(op->out->data + at, &drop, (end - begin) * links.heads);

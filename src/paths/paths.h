@@ -73,6 +73,7 @@ typedef struct pgcn_i_subset {
     /* Of a part of a graph, whose samples are not stacked: n rows of any sample; `run` NULL: they are stacked */
     const pgcn_i_stretch *run; /* [runs], all rows in order */
     int runs, most_runs;
+    int paths; /* of a node, the first ones; 0: as many as the walker has */
     const float
         *inverse_root; /* [nodes of the graph] 1 / sqrt(degree); NULL: lists are not scaled */
 } pgcn_i_subset;

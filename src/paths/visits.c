@@ -160,8 +160,12 @@ pgcn_status pgcn_i_visits_new(const pgcn_i_walker *walker, const pgcn_i_subset *
                            "use fewer samples",
                            samples, (long long)n, INT32_MAX);
     pgcn_i_arena arena = {.read_at_random = true}; /* lists are scattered and gathered */
-    const pgcn_i_visits sizes = {
-        .subset = subset, .n = n, .samples = samples, .k = walker->k, .p = walker->p, .rows = rows};
+    const pgcn_i_visits sizes = {.subset = subset,
+                                 .n = n,
+                                 .samples = samples,
+                                 .k = walker->k,
+                                 .p = subset && subset->paths > 0 ? subset->paths : walker->p,
+                                 .rows = rows};
     pgcn_i_visits *visits = NULL;
     pgcn_status status = alloc_visits(&arena, &sizes, with_transpose, &visits);
     if (status != PGCN_OK) {

@@ -84,9 +84,10 @@ pgcn_status pgcn_i_trainer_measure(pgcn_trainer *trainer) {
                    trainer->train.views.arena.bytes + trainer->eval.views.arena.bytes,
     };
     m.graph += pgcn_i_edges_bytes(trainer->train.views.edges);
-    if (trainer->feed)
-        m.features += trainer->feed->arena.bytes + trainer->train.views.batch->arena.bytes +
-                      trainer->eval.views.batch->arena.bytes;
+    if (trainer->feed) m.features += trainer->feed->arena.bytes;
+    if (trainer->train.views.batch)
+        m.features +=
+            trainer->train.views.batch->arena.bytes + trainer->eval.views.batch->arena.bytes;
     m.total = m.values + m.paths + m.features + m.graph + m.weights;
     trainer->memory = m;
     return PGCN_OK;
