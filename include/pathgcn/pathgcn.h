@@ -742,6 +742,8 @@ typedef struct pgcn_config {
     char neighbours[64];  /* drawn for every row, "15,10"; of networks without paths */
     char batch_paths[64]; /* paths of every row, of `paths`; of networks with them */
     int unlabelled;       /* nodes of a step besides, which only the consistency sees */
+    /* validation and test nodes that an evaluation has, at most that many of each, in batches; 0: all, of the whole graph */
+    int eval_nodes;
     /* the run: no influence on the result */
     int threads;
     bool recompute; /* less memory for deep networks: values are recomputed, not kept */
@@ -1005,6 +1007,14 @@ typedef struct pgcn_memory {
     int64_t weights;  /* their gradients and moments, the best ones, the history */
 } pgcn_memory;
 PGCN_API pgcn_memory pgcn_trainer_memory(const pgcn_trainer *trainer);
+/* Batches of nodes: how many rows, of nodes in all samples, a step computes. */
+typedef struct pgcn_batch_rows {
+    int64_t most;     /* there can be */
+    int64_t expected; /* in the first batches there were at most */
+} pgcn_batch_rows;
+/* Of what goes into layer 0, the first one, comes out of it and goes into layer 1, and so on; the last are the nodes of
+ * the batch. False after the last, and where steps have no batches of nodes. */
+PGCN_API bool pgcn_trainer_rows(const pgcn_trainer *trainer, int layer, pgcn_batch_rows *out);
 /* One epoch: sample, forward, backward, Adam, evaluation. PGCN_ERR_NUMERIC if a loss is not
  * finite: the epoch is then not in the history, the best weights so far are still there, and the
  * state can be saved if it is that of the epoch before. `out` may be NULL. */

@@ -235,8 +235,8 @@ typedef struct pgcn_i_kind {
     double (*loss_term)(const pgcn_i_tape *tape, const pgcn_i_op *op);
     bool backward_reads_in, backward_reads_out; /* the data of in[0], of out */
     bool backward_reads_second;                 /* the data of in[1] */
-    /* When the most rows there will be are known: memory that goes by them. */
-    void (*sized)(pgcn_i_tape *tape, pgcn_i_op *op);
+    /* Bytes of pgcn_i_op.kept, which go by the rows of the result. */
+    int64_t (*kept_bytes)(const pgcn_i_op *op);
     bool uses_power; /* the scratch array `power` of the tape, in both passes */
     /* Where a row leads to, for PGCN_I_NEEDS_VISITED. */
     pgcn_i_reach (*reach)(const pgcn_i_op *op);
@@ -257,6 +257,7 @@ struct pgcn_i_op {
     int64_t partial_floats;                /* and how many */
     float *partial_to; /* where their sum goes; NULL: the gradients of param[0], [1] */
     void *state;       /* [kind->state_bytes], its file knows what */
+    uint8_t *kept;     /* [kind->kept_bytes()] from the forward pass to the backward pass */
 };
 /* What a new operation is connected to; rows and cols are those of the result. */
 typedef struct pgcn_i_ports {
@@ -297,6 +298,7 @@ struct pgcn_i_tape {
     int loops, backward_first; /* backward_first: of the backward pass */
     pgcn_i_loop *loop;         /* in the order they run */
     int64_t work_floats;       /* of all values and gradients */
+    int64_t kept_bytes;        /* of what operations keep */
     int64_t *place;            /* in them; see plan.c */
     int64_t partial_floats;    /* of one group, the largest of all chains of operations */
     int64_t tile_floats;       /* of one worker, for operations */
@@ -328,6 +330,11 @@ pgcn_status pgcn_i_tape_plan(pgcn_i_tape *tape);
 void pgcn_i_tape_place(pgcn_i_tape *tape, float *work);
 /* Before running: the rows of this view from now on, at most as many as were recorded. */
 void pgcn_i_tape_resize(pgcn_i_tape *tape, const pgcn_i_view *view);
+/* Bytes that a pass touches with the rows as they are now: of values and gradients beyond the first `after` floats of
+ * their memory, and of what operations keep. */
+int64_t pgcn_i_tape_touched(const pgcn_i_tape *tape, int64_t after);
+/* What of its arena is there for the most rows, and not touched before rows need it. */
+int64_t pgcn_i_tape_by_rows(const pgcn_i_tape *tape);
 /* The level of the rows of in[0] or in[1] that an operation needs. */
 int pgcn_i_level_used(const pgcn_i_op *op, int input);
 bool pgcn_i_is_finite(const pgcn_i_value *value);

@@ -444,20 +444,14 @@ pgcn_i_value *pgcn_i_op_activate(pgcn_i_tape *tape, pgcn_i_value *x, pgcn_i_para
 /* ---- dropout of elements ------------------------------------------------------------------- */
 
 typedef struct drop_state {
-    double rate;
-    uint8_t *kept; /* [rows, cols], or [rows] where whole rows are dropped */
+    double rate; /* op->kept: [rows, cols], or [rows] where whole rows are dropped */
 } drop_state;
 
-static void keep_decisions(pgcn_i_tape *tape, pgcn_i_op *op, int64_t decisions) {
-    uint8_t *kept = ((drop_state *)op->state)->kept =
-        PGCN_I_ARRAY(&tape->arena, uint8_t, decisions);
-    if (!kept) tape->status = PGCN_ERR_MEMORY;
+static int64_t kept_elements(const pgcn_i_op *op) {
+    return op->out->rows * op->out->cols;
 }
-static void dropout_sized(pgcn_i_tape *tape, pgcn_i_op *op) {
-    keep_decisions(tape, op, op->out->rows * op->out->cols);
-}
-static void drop_rows_sized(pgcn_i_tape *tape, pgcn_i_op *op) {
-    keep_decisions(tape, op, op->out->rows);
+static int64_t kept_rows(const pgcn_i_op *op) {
+    return op->out->rows;
 }
 
 static void dropout_forward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, int worker) {
@@ -468,7 +462,7 @@ static void dropout_forward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, 
         int64_t row = pgcn_i_row(rows, i), at = row * c;
         const pgcn_i_dropout drop =
             pgcn_i_drop(pgcn_i_dropout_domain(tape, op), state->rate, pgcn_i_row_id(tape, row) * c);
-        tape->kernels->dropout(op->out->data + at, state->kept + at, op->in[0]->data + at, &drop, 0,
+        tape->kernels->dropout(op->out->data + at, op->kept + at, op->in[0]->data + at, &drop, 0,
                                c);
     }
 }
@@ -479,14 +473,14 @@ static void dropout_backward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_backward_t
     int64_t c = op->out->cols;
     for (int64_t i = 0; i < rows.count; i++)
         tape->kernels->dropout_backward(tile.dx + i * c, tile.g + i * c,
-                                        state->kept + pgcn_i_row(rows, i) * c,
+                                        op->kept + pgcn_i_row(rows, i) * c,
                                         pgcn_i_drop_scale(state->rate), 0, c);
 }
 
 static const pgcn_i_kind dropout_kind = {.name = "dropout",
                                          .needs = PGCN_I_NEEDS_ROW,
                                          .state_bytes = sizeof(drop_state),
-                                         .sized = dropout_sized,
+                                         .kept_bytes = kept_elements,
                                          .forward_rows = dropout_forward,
                                          .backward_rows = dropout_backward};
 
@@ -607,7 +601,7 @@ pgcn_i_value *pgcn_i_op_max(pgcn_i_tape *tape, pgcn_i_value *a, pgcn_i_value *b)
 
 static float row_factor(const pgcn_i_op *op, int64_t row) {
     const drop_state *state = op->state;
-    return state->kept[row] ? pgcn_i_drop_scale(state->rate) : 0.0f;
+    return op->kept[row] ? pgcn_i_drop_scale(state->rate) : 0.0f;
 }
 
 static void drop_rows_forward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, int worker) {
@@ -620,7 +614,7 @@ static void drop_rows_forward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows
         int64_t row = pgcn_i_row(rows, i);
         uint32_t word[4];
         pgcn_i_rng_words(domain, (uint64_t)pgcn_i_row_id(tape, row), 0, word);
-        state->kept[row] = (word[0] >> 16) >= pgcn_i_drop_threshold(state->rate);
+        op->kept[row] = (word[0] >> 16) >= pgcn_i_drop_threshold(state->rate);
         tape->kernels->scale(op->out->data, row_factor(op, row), op->in[0]->data, row * c,
                              (row + 1) * c, false);
     }
@@ -637,7 +631,7 @@ static void drop_rows_backward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_backward
 static const pgcn_i_kind drop_rows_kind = {.name = "dropout of rows",
                                            .needs = PGCN_I_NEEDS_ROW,
                                            .state_bytes = sizeof(drop_state),
-                                           .sized = drop_rows_sized,
+                                           .kept_bytes = kept_rows,
                                            .forward_rows = drop_rows_forward,
                                            .backward_rows = drop_rows_backward};
 

@@ -439,6 +439,18 @@ static pgcn_status plan_memory(plan *p) {
     return PGCN_OK;
 }
 
+/* What operations remember for the backward pass, by rows. */
+static pgcn_status plan_kept(pgcn_i_tape *tape) {
+    for (int i = 0; i < tape->count; i++) {
+        pgcn_i_op *op = &tape->op[i];
+        if (!op->kind->kept_bytes) continue;
+        op->kept = PGCN_I_ARRAY(&tape->arena, uint8_t, op->kind->kept_bytes(op));
+        if (!op->kept) return PGCN_ERR_MEMORY;
+        tape->kept_bytes += op->kind->kept_bytes(op);
+    }
+    return PGCN_OK;
+}
+
 /* A group has at least PGCN_GROUP_ROWS nodes, but for the last one. */
 static int64_t most_groups(const pgcn_i_tape *tape) {
     int64_t nodes = tape->most_rows / tape->samples;
@@ -478,8 +490,7 @@ pgcn_status pgcn_i_tape_plan(pgcn_i_tape *tape) {
     if (tape->status != PGCN_OK) return tape->status;
     plan_writers(tape);
     if (tape->with_grad) plan_partials(tape);
-    for (int i = 0; i < tape->count; i++)
-        if (tape->op[i].kind->sized) tape->op[i].kind->sized(tape, &tape->op[i]);
+    tape->status = plan_kept(tape);
     if (tape->status != PGCN_OK) return tape->status;
     plan p = {.tape = tape};
     tape->status = plan_memory(&p);
@@ -503,4 +514,36 @@ pgcn_status pgcn_i_tape_finish(pgcn_i_tape *tape) {
     float *work = pgcn_i_tape_floats(tape, tape->work_floats);
     if (work) pgcn_i_tape_place(tape, work);
     return tape->status;
+}
+
+/* ---- how much of it is touched --------------------------------------------------------------------------- */
+
+static int64_t floats_of(const pgcn_i_tape *tape, int number) {
+    if (tape->place[number] == NONE) return 0;
+    if (number == 2 * tape->count) return tape->power_floats;
+    const pgcn_i_value *value = tape->op[number / 2].out;
+    return value->rows * value->cols;
+}
+
+int64_t pgcn_i_tape_touched(const pgcn_i_tape *tape, int64_t after) {
+    int64_t floats = 0, kept = 0;
+    for (int i = 0; i < arrays_of(tape); i++) {
+        int64_t most = floats_of(tape, i), place = tape->place[i];
+        bool first = most > 0;
+        for (int j = 0; j < arrays_of(tape) && first;
+             j++) { /* arrays that share their memory count once */
+            if (j == i || tape->place[j] != place || floats_of(tape, j) == 0) continue;
+            first = j > i;
+            if (floats_of(tape, j) > most) most = floats_of(tape, j);
+        }
+        int64_t begin = place > after ? place : after;
+        if (first && place + most > begin) floats += place + most - begin;
+    }
+    for (int i = 0; i < tape->count; i++)
+        if (tape->op[i].kind->kept_bytes) kept += tape->op[i].kind->kept_bytes(&tape->op[i]);
+    return floats * (int64_t)sizeof(float) + kept;
+}
+
+int64_t pgcn_i_tape_by_rows(const pgcn_i_tape *tape) {
+    return tape->work_floats * (int64_t)sizeof(float) + tape->kept_bytes;
 }

@@ -102,6 +102,7 @@ static const field fields[] = {
     {"neighbours", FIELD_COUNTS, AT(neighbours), 1, PGCN_MOST_NEIGHBOURS, "all | N,N,...", "in batches of nodes, of networks without paths: neighbours that are drawn for a node of the last layer, of the one before, ...; the last number goes on", GROUP},
     {"batch-paths", FIELD_COUNTS, AT(batch_paths), 1, PGCN_MAX_PATHS, "all | N,N,...", "in batches of nodes: paths of a node of the last layer, of the one before, ..., at most `paths`; the last number goes on", GROUP},
     INT ("unlabelled", unlabelled, 0, 1000000000, "in batches of nodes: nodes without a training label beside those of the batch, for the consistency of samples"),
+    INT ("eval-nodes", eval_nodes, 0, 1000000000, "in batches of nodes: how many validation and how many test nodes an evaluation looks at, by drawn paths; 0: all, on the whole graph, without drawing"),
 #undef GROUP
 #define GROUP "run"
     INT ("threads", threads, 0, 1024, "threads; 0: one per core; no influence on any result"),

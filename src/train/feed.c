@@ -39,6 +39,41 @@ static pgcn_status choose_graphs(pgcn_i_feed *feed, const pgcn_trainer *trainer)
     return PGCN_OK;
 }
 
+/* One node from each of `wanted` ranges of a list, so that no two are the same; all of it if it has no more. */
+static int64_t choose_spread(const pgcn_node *from, int64_t count, int64_t wanted,
+                             pgcn_i_rng_domain domain, pgcn_node *to) {
+    int64_t ranges = wanted < count ? wanted : count;
+    for (int64_t i = 0; i < ranges; i++) {
+        int64_t begin = i * count / ranges, end = (i + 1) * count / ranges;
+        pgcn_i_stream random = pgcn_i_stream_of(domain, (uint64_t)i);
+        to[i] = from[begin + pgcn_i_bounded(&random, (uint32_t)(end - begin))];
+    }
+    return ranges;
+}
+
+/* With eval-nodes: some validation and some test nodes, the same ones in every evaluation of a seed. */
+static pgcn_status choose_evaluated(pgcn_i_feed *feed, const pgcn_trainer *trainer) {
+    const pgcn_dataset *data = trainer->data;
+    const uint8_t *mask[] = {trainer->split->val, trainer->split->test};
+    int64_t n = data->graph->n, wanted = trainer->config.eval_nodes;
+    if (wanted == 0) return PGCN_OK;
+    pgcn_node *all = PGCN_I_ARRAY(&feed->arena, pgcn_node, n);
+    feed->eval_item = PGCN_I_ARRAY(&feed->arena, pgcn_node, wanted < n ? 2 * wanted : 2 * n);
+    if (!all || !feed->eval_item) return PGCN_ERR_MEMORY;
+    for (int part = 0; part < 2; part++) {
+        int64_t count = 0;
+        for (int64_t i = 0; i < n; i++)
+            if (mask[part][i] && pgcn_i_source_has_label(&data->from, i))
+                all[count++] = (pgcn_node)i;
+        feed->eval += choose_spread(
+            all, count, wanted,
+            pgcn_i_rng_domain_of(trainer->config.seed, PGCN_I_RNG_BATCH, 0, 2 + part, 0),
+            feed->eval_item + feed->eval);
+    }
+    pgcn_i_arena_drop(&feed->arena, all);
+    return PGCN_OK;
+}
+
 /* Nodes that train; the others are there for their consistency alone. */
 static pgcn_status choose_nodes(pgcn_i_feed *feed, const pgcn_trainer *trainer) {
     const pgcn_dataset *data = trainer->data;
@@ -53,6 +88,7 @@ static pgcn_status choose_nodes(pgcn_i_feed *feed, const pgcn_trainer *trainer) 
         else
             feed->other_item[feed->others++] = (pgcn_node)i;
     feed->most = feed->train;
+    PGCN_TRY(choose_evaluated(feed, trainer));
     int wanted = trainer->config.consistency > 0 ? trainer->config.unlabelled : 0;
     feed->most_others = wanted < feed->others ? wanted : feed->others;
     return PGCN_OK;
@@ -88,17 +124,6 @@ void pgcn_i_feed_free(pgcn_i_feed *feed) {
     pgcn_i_free(feed);
 }
 
-/* Nodes beside those of the batch: as many of the others, one from each of as many ranges, so that no two are the same. */
-static void choose_others(const pgcn_i_feed *feed, uint64_t seed, int64_t step, pgcn_node *to) {
-    pgcn_i_rng_domain domain = pgcn_i_rng_domain_of(seed, PGCN_I_RNG_BATCH, step, 1, 0);
-    int64_t ranges = feed->most_others;
-    for (int64_t i = 0; i < ranges; i++) {
-        int64_t begin = i * feed->others / ranges, end = (i + 1) * feed->others / ranges;
-        pgcn_i_stream random = pgcn_i_stream_of(domain, (uint64_t)i);
-        to[i] = feed->other_item[begin + pgcn_i_bounded(&random, (uint32_t)(end - begin))];
-    }
-}
-
 pgcn_i_chosen pgcn_i_feed_step(pgcn_i_feed *feed, uint64_t seed, int64_t step) {
     int64_t pass = step / feed->steps, turn = step % feed->steps;
     if (pass != feed->pass)
@@ -109,8 +134,10 @@ pgcn_i_chosen pgcn_i_feed_step(pgcn_i_feed *feed, uint64_t seed, int64_t step) {
     int64_t end = (turn + 1) * feed->train / feed->steps;
     for (int64_t i = begin; i < end; i++)
         feed->chosen[i - begin] = feed->train_item[feed->order[i]];
-    choose_others(feed, seed, step, feed->chosen + (end - begin));
-    return (pgcn_i_chosen){feed->chosen, end - begin + feed->most_others};
+    pgcn_i_rng_domain others = pgcn_i_rng_domain_of(seed, PGCN_I_RNG_BATCH, step, 1, 0);
+    int64_t besides = choose_spread(feed->other_item, feed->others, feed->most_others, others,
+                                    feed->chosen + (end - begin));
+    return (pgcn_i_chosen){feed->chosen, end - begin + besides};
 }
 
 pgcn_i_chosen pgcn_i_feed_part(const pgcn_i_feed *feed, int64_t i) {

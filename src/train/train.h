@@ -286,8 +286,8 @@ typedef struct pgcn_i_feed {
     bool nodes;          /* of one graph, which is evaluated as a whole */
     int64_t most;        /* at a time */
     int64_t train, eval; /* how many there are with something to learn, or to score, in them */
-    pgcn_node *train_item, *eval_item;
-    pgcn_node *order; /* of the pass: indices into train_item */
+    pgcn_node *train_item, *eval_item; /* nodes are evaluated only where eval-nodes is set */
+    pgcn_node *order;                  /* of the pass: indices into train_item */
     int64_t others,
         most_others; /* nodes that do not train, and how many of them a step has besides */
     pgcn_node *other_item;
@@ -351,6 +351,7 @@ struct pgcn_trainer {
     pgcn_i_tally tally[2]; /* of the evaluation: validation and test; only if `select` needs them */
     pgcn_i_feed *feed;     /* of batches; NULL: a step has all of the one graph */
     int levels;            /* of the network, where batches have nodes */
+    pgcn_batch_rows *rows; /* [levels + 1] of such batches */
     int64_t steps;         /* of an epoch */
     pgcn_i_progress progress;
     pgcn_i_notes notes; /* of the last resume */

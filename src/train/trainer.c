@@ -126,7 +126,7 @@ static void evaluate_part(pgcn_trainer *trainer, pgcn_i_chosen chosen, int64_t e
 /* What part i of an evaluation has; false after the last. */
 static bool choose_part(const pgcn_trainer *trainer, int64_t i, pgcn_i_chosen *out) {
     *out = (pgcn_i_chosen){NULL, 0};
-    if (!trainer->feed || trainer->feed->nodes) return i == 0;
+    if (!trainer->feed || (trainer->feed->nodes && trainer->feed->eval == 0)) return i == 0;
     *out = pgcn_i_feed_part(trainer->feed, i);
     return out->count > 0;
 }
@@ -357,11 +357,13 @@ const char *pgcn_trainer_note(const pgcn_trainer *trainer, int i) {
 static pgcn_i_runner_opts runner_opts(pgcn_trainer *trainer, bool training) {
     const pgcn_dataset *data = trainer->data;
     const pgcn_config *config = &trainer->config;
-    bool sampled = training ? config->train_form == PGCN_FORM_SAMPLED : !trainer->spatial.has_exact;
+    const pgcn_i_feed *feed = trainer->feed && trainer->feed->nodes ? trainer->feed : NULL;
+    bool in_parts = !training && feed && feed->eval > 0;
+    bool sampled = training   ? config->train_form == PGCN_FORM_SAMPLED
+                   : in_parts ? pgcn_i_network_of(config)->walks
+                              : !trainer->spatial.has_exact;
     bool keeps_some = training && pgcn_i_kept_edges(config) < 1;
-    int64_t nodes = training && trainer->feed && trainer->feed->nodes
-                        ? trainer->feed->most + trainer->feed->most_others
-                        : 0;
+    int64_t nodes = training && feed ? feed->most + feed->most_others : in_parts ? feed->most : 0;
     return (pgcn_i_runner_opts){.config = config,
                                 .params = &trainer->params,
                                 .pool = trainer->pool,
@@ -379,8 +381,8 @@ static pgcn_i_runner_opts runner_opts(pgcn_trainer *trainer, bool training) {
                                           .edges = keeps_some ? config : NULL,
                                           .nodes = nodes,
                                           .levels = trainer->levels,
-                                          .neighbours = config->neighbours,
-                                          .batch_paths = config->batch_paths,
+                                          .neighbours = training ? config->neighbours : NULL,
+                                          .batch_paths = training ? config->batch_paths : NULL,
                                           .links = pgcn_i_network_of(config)->links}};
 }
 

@@ -248,6 +248,7 @@ static const struct rule {
     {"neighbours", &many_graphs, "all"}, {"neighbours", &whole_graph, "all"}, {"neighbours", &with_paths, "all"},
     {"neighbours", &without_neighbours, "all"}, {"batch-paths", &without_paths, "all"}, {"batch-paths", &no_steps, "all"},
     {"batch-paths", &many_graphs, "all"}, {"batch-paths", &whole_graph, "all"},
+    {"eval-nodes", &many_graphs, "0"}, {"eval-nodes", &whole_graph, "0"}, {"eval-nodes", &unvalidated, "0"},
     {"unlabelled", &many_graphs, "0"}, {"unlabelled", &whole_graph, "0"}, {"unlabelled", &not_compared, "0"},
     {"select", &unvalidated, NULL}, {"patience", &unvalidated, "0"}, {"eval-every", &unvalidated, NULL},
     {"samples", &equal_samples, "1"},

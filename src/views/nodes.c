@@ -30,6 +30,7 @@ struct pgcn_i_nodes {
     pgcn_i_part part;
     int levels;
     int64_t *rows, *links; /* [levels + 1] */
+    int64_t *most;         /* [levels + 1] rows, at most */
     pgcn_i_transition *transitions;
     level *level; /* [levels] */
     float *inverse_root;
@@ -207,11 +208,13 @@ static pgcn_status open_all(pgcn_i_nodes *nodes) {
     int lists = nodes->opts.sampled ? nodes->opts.spatial->walker.k - 1 : 1;
     nodes->rows = PGCN_I_ARRAY(arena, int64_t, nodes->levels + 1);
     nodes->links = PGCN_I_ARRAY(arena, int64_t, nodes->levels + 1);
+    nodes->most = PGCN_I_ARRAY(arena, int64_t, nodes->levels + 1);
     nodes->level = PGCN_I_ARRAY(arena, level, nodes->levels);
     nodes->transitions = PGCN_I_ARRAY(arena, pgcn_i_transition, nodes->levels);
-    if (!nodes->rows || !nodes->links || !nodes->level || !nodes->transitions)
+    if (!nodes->rows || !nodes->links || !nodes->most || !nodes->level || !nodes->transitions)
         return PGCN_ERR_MEMORY;
     bound_rows(nodes);
+    for (int l = 0; l <= nodes->levels; l++) nodes->most[l] = nodes->rows[l];
     for (int l = 0; l < nodes->levels; l++)
         if (nodes->level[l].entries > most) most = nodes->level[l].entries;
     PGCN_TRY(pgcn_i_numbering_init(&nodes->numbering,
@@ -264,6 +267,37 @@ const pgcn_i_part *pgcn_i_nodes_part(const pgcn_i_nodes *nodes) {
 }
 const pgcn_i_input *pgcn_i_nodes_input(const pgcn_i_nodes *nodes) {
     return &nodes->input;
+}
+
+int64_t pgcn_i_nodes_most(const pgcn_i_nodes *nodes, int l) {
+    return nodes->most[l];
+}
+
+/* Lists of a level and their transposes: offsets, and columns and values of entries. */
+static int64_t level_bytes(const pgcn_i_nodes *nodes, int l, int64_t *widest) {
+    const level *at = &nodes->level[l];
+    int64_t rows = nodes->rows[l], next = nodes->rows[l + 1], bytes = 0;
+    for (int i = 0; i < at->lists.k - 1; i++) {
+        int64_t entries = at->lists.hop[i].offset[rows];
+        bytes += 8 * rows + 8 * entries + (at->lists.hop_t ? 8 * next + 8 * entries : 0);
+        if (at->walks) bytes += 4 * rows * at->walks->p; /* visits before they are merged */
+        if (at->link_id) bytes += 8 * entries;
+        if (at->link_t) bytes += 8 * entries;
+        if (entries > *widest) *widest = entries;
+    }
+    return bytes + 4 * rows;
+}
+
+int64_t pgcn_i_nodes_touched(const pgcn_i_nodes *nodes) {
+    const pgcn_i_input *x = &nodes->input;
+    int64_t n = nodes->numbering.nodes, rows = nodes->rows[nodes->levels], widest = 0;
+    int64_t bytes = 4 * n * nodes->opts.samples + 12 * rows; /* places, nodes, ids, fresh ids */
+    if (nodes->inverse_root) bytes += 4 * n;
+    for (int l = 0; l < nodes->levels; l++) bytes += level_bytes(nodes, l, &widest);
+    if (nodes->opts.training) bytes += 16 * widest;
+    if (!x->dense) bytes += 16 * rows + 8 * x->nonzeros;
+    if (nodes->columns.offset) bytes += 12 * x->nonzeros + 16 * x->columns;
+    return bytes;
 }
 
 /* ---- choosing ------------------------------------------------------------------------------------ */

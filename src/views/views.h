@@ -157,6 +157,10 @@ const pgcn_i_part *pgcn_i_nodes_part(const pgcn_i_nodes *nodes);
 const pgcn_i_input *pgcn_i_nodes_input(const pgcn_i_nodes *nodes);
 int64_t pgcn_i_nodes_items(const pgcn_i_nodes *nodes, const pgcn_node **number);
 pgcn_i_target pgcn_i_nodes_target(pgcn_i_nodes *nodes, const uint8_t *mask);
+/* Bytes that the part as it is drawn now takes, and that all memory would take that is there for it. */
+int64_t pgcn_i_nodes_touched(const pgcn_i_nodes *nodes);
+/* Most rows of a level: min(n, N (1 + p (k - 1))^l) of every sample, or what neighbours lead to. */
+int64_t pgcn_i_nodes_most(const pgcn_i_nodes *nodes, int l);
 /* Number l of "15,10", or the last one; 0 where it is no list of numbers. */
 int pgcn_i_count_at(const char *text, int turn);
 

@@ -41,6 +41,7 @@ static const struct {
     {"neighbours", {"15,10", "all"}, {"0", "15,,10", "none"}},
     {"batch-paths", {"5,3,2", "1"}, {"0", "5,", "few"}},
     {"unlabelled", {"0", "100"}, {"-1", "x", "2.5"}},
+    {"eval-nodes", {"0", "100"}, {"-1", "x", "2.5"}},
     {"lr-halve", {"0", "50"}, {"-1", "1000001", "x"}},
     {"train-form", {"exact", "sampled"}, {"both", "", "Exact"}},
     {"samples", {"1", "64"}, {"0", "65", "1.5"}},

@@ -113,6 +113,7 @@ static const struct {
     {"", "", "neighbours", "3", "all of the one graph"},
     {"", "", "batch-paths", "3", "all of the one graph"},
     {"", "", "unlabelled", "3", "all of the one graph"},
+    {"", "", "eval-nodes", "3", "all of the one graph"},
     {"", "batch=0", "batch-by", "nodes", "batch is 0"},
     {"graphs", "batch=4", "batch-by", "nodes", "some graphs of many"},
     {"graphs", "batch=4", "batch-paths", "2", "some graphs of many"},
