@@ -742,7 +742,8 @@ typedef struct pgcn_config {
     char neighbours[64];  /* drawn for every row, "15,10"; of networks without paths */
     char batch_paths[64]; /* paths of every row, of `paths`; of networks with them */
     int unlabelled;       /* nodes of a step besides, which only the consistency sees */
-    /* validation and test nodes that an evaluation has, at most that many of each, in batches; 0: all, of the whole graph */
+    /* Validation and test nodes that an evaluation has, at most that many of each, in batches; 0: all of
+     * the whole graph. */
     int eval_nodes;
     /* the run: no influence on the result */
     int threads;
