@@ -660,6 +660,11 @@ typedef enum pgcn_select {
     PGCN_SELECT_AUC = 4,
     PGCN_SELECT_AVERAGE_PRECISION = 5
 } pgcn_select;
+/* What a step of one graph sees. */
+typedef enum pgcn_batch_by {
+    PGCN_BATCH_AUTO = 0, /* nodes where the caller sets `batch`, otherwise all of the graph */
+    PGCN_BATCH_NODES = 1 /* `batch` training nodes, and the rows that they need, layer by layer */
+} pgcn_batch_by;
 typedef enum pgcn_normalise {
     PGCN_NORMALISE_AUTO = 0, /* rows for sparse features, standardise for dense ones */
     PGCN_NORMALISE_NONE = 1,
@@ -723,14 +728,23 @@ typedef struct pgcn_config {
     char split[16];           /* "auto", "public", "numbered" (by the seed) or a number */
     uint64_t seed;
     bool bf16; /* sampled visits are read in bf16, sums are in float */
-    /* sets of many graphs: */
-    int batch;    /* graphs of a step; 0: all */
-    int steps;    /* of an epoch; 0: every training graph once */
+    /* A step on a part of the data: some graphs of a set, 32 unless set, or some training nodes of one graph, all unless
+     * set. batch_by is PGCN_BATCH_NODES in models that were trained on batches of nodes. */
+    int batch;    /* graphs, or nodes, of a step; 0: all */
+    int steps;    /* of an epoch; 0: every training graph, or node, once */
     int lr_halve; /* epochs after which the learning rates are halved, again and again; 0: never */
     /* Weights of the classes in the training loss: "none"; "balanced", n / (classes * n_c) for class c,
      * over the training items; or a number for each class, in their order, "1,5,2.5". The loss is
      * divided by the weights of its items. Not for several labels. */
     char class_weights[PGCN_SETTING_BYTES];
+    pgcn_batch_by batch_by;
+    /* Of batches of nodes, for the last layer, the one before, ..., the last number going on; or "all": */
+    char neighbours[64];  /* drawn for every row, "15,10"; of networks without paths */
+    char batch_paths[64]; /* paths of every row, of `paths`; of networks with them */
+    int unlabelled;       /* nodes of a step besides, which only the consistency sees */
+    /* Validation and test nodes that an evaluation has, at most that many of each, in batches; 0: all of
+     * the whole graph. */
+    int eval_nodes;
     /* the run: no influence on the result */
     int threads;
     bool recompute; /* less memory for deep networks: values are recomputed, not kept */
@@ -994,6 +1008,14 @@ typedef struct pgcn_memory {
     int64_t weights;  /* their gradients and moments, the best ones, the history */
 } pgcn_memory;
 PGCN_API pgcn_memory pgcn_trainer_memory(const pgcn_trainer *trainer);
+/* Batches of nodes: how many rows, of nodes in all samples, a step computes. */
+typedef struct pgcn_batch_rows {
+    int64_t most;     /* there can be */
+    int64_t expected; /* in the first batches there were at most */
+} pgcn_batch_rows;
+/* Of what goes into layer 0, the first one, comes out of it and goes into layer 1, and so on; the last are the nodes of
+ * the batch. False after the last, and where steps have no batches of nodes. */
+PGCN_API bool pgcn_trainer_rows(const pgcn_trainer *trainer, int layer, pgcn_batch_rows *out);
 /* One epoch: sample, forward, backward, Adam, evaluation. PGCN_ERR_NUMERIC if a loss is not
  * finite: the epoch is then not in the history, the best weights so far are still there, and the
  * state can be saved if it is that of the epoch before. `out` may be NULL. */

@@ -198,6 +198,7 @@ static const pgcn_i_setting *const own_super[] = {
     NULL};
 
 const pgcn_i_network pgcn_i_gat = {.name = "gat",
+                                   .levels = pgcn_i_level_per_layer,
                                    .about = "attention over neighbours, in several heads",
                                    .declare = declare,
                                    .record = record,
@@ -211,6 +212,7 @@ const pgcn_i_network pgcn_i_gat = {.name = "gat",
 
 const pgcn_i_network pgcn_i_supergat = {
     .name = "supergat",
+    .levels = pgcn_i_level_per_layer,
     .about = "attention that also learns to tell links from other pairs",
     .declare = declare,
     .record = record,

@@ -67,6 +67,7 @@ static const pgcn_i_setting *const own[] = {&pgcn_i_bias, &pgcn_i_layer_norm, &p
                                             &pgcn_i_self_mix, NULL};
 
 const pgcn_i_network pgcn_i_gcn = {.name = "gcn",
+                                   .levels = pgcn_i_level_per_layer,
                                    .about = "graph convolutions of Kipf and Welling",
                                    .declare = declare,
                                    .record = record,

@@ -135,12 +135,14 @@ static const pgcn_i_setting *const own[] = {&lambda, &skip, &pgcn_i_layer_norm, 
     .own = own
 const pgcn_i_network pgcn_i_gcnii = {
     .name = "gcnii",
+    .levels = pgcn_i_level_per_layer,
     .about = "deep graph convolutions: initial residual, identity mapping",
     .declare = declare,
     .cost = cost,
     SHARED};
 const pgcn_i_network pgcn_i_gcnii_star = {
     .name = "gcnii-star",
+    .levels = pgcn_i_level_per_layer,
     .about = "GCNII with weights of its own for the initial residual",
     .declare = declare_star,
     .cost = cost_star,

@@ -70,6 +70,11 @@ static pgcn_i_value *record(pgcn_i_tape *tape, const pgcn_config *config, const 
     return pgcn_i_op_activate(tape, y, pgcn_i_param_named(params, "classifier.bias"), false, 0);
 }
 
+/* The first convolution, those of the longest branch, and the last one. */
+static int levels(const pgcn_config *config) {
+    return branches_of(config) + 2;
+}
+
 /* Of a layer, on average over layers. */
 static pgcn_i_cost cost(const pgcn_config *config) {
     double each = (branches_of(config) + 1) / 2.0;
@@ -87,6 +92,7 @@ static const pgcn_i_setting *const own[] = {&pgcn_i_bias, &pgcn_i_layer_norm, &p
                                             &pgcn_i_self_mix, NULL};
 
 const pgcn_i_network pgcn_i_incep = {.name = "incep",
+                                     .levels = levels,
                                      .about = "branches of 1, 2, .. convolutions side by side",
                                      .declare = declare,
                                      .record = record,

@@ -96,6 +96,7 @@ static const pgcn_i_setting *const own[] = {
     &jump, &pgcn_i_bias, &pgcn_i_layer_norm, &pgcn_i_edge_keep, &pgcn_i_self_mix, NULL};
 
 const pgcn_i_network pgcn_i_jknet = {.name = "jknet",
+                                     .levels = pgcn_i_level_per_layer,
                                      .about =
                                          "convolutions whose last layer reads the results of all",
                                      .declare = declare,

@@ -249,3 +249,38 @@ int pgcn_i_network_powers(const pgcn_config *config) {
     const pgcn_i_network *network = pgcn_i_network_of(config);
     return network->powers ? network->powers(config) : 0;
 }
+
+/* ---- batches of nodes ------------------------------------------------------------------------------- */
+
+int pgcn_i_level_per_layer(const pgcn_config *config) {
+    return config->layers;
+}
+int pgcn_i_no_level(const pgcn_config *config) {
+    (void)config;
+    return 0;
+}
+
+/* Settings of shared operations that look at all rows. */
+static const char *why_not_in_batches(const pgcn_config *config, const pgcn_i_network *network) {
+    if (!network->levels) return "a row of it needs rows that are many steps away";
+    if (network->walks && config->train_form == PGCN_FORM_EXACT)
+        return "train-form is exact, which takes many steps in every layer; set it to sampled";
+    if (network->walks && config->kernel == PGCN_KERNEL_FULL)
+        return "kernel is full, which computes all rows; choose another kernel";
+    if (pgcn_i_network_has(network, &pgcn_i_edge_loss) && pgcn_i_own_yes(config, &pgcn_i_edge_loss))
+        return "edge-loss draws pairs of all nodes; set it to 0";
+    if (pgcn_i_kept_edges(config) < 1)
+        return "edge-keep normalises the edges of all nodes again; set it to 1";
+    return NULL;
+}
+
+pgcn_status pgcn_i_network_levels(const pgcn_config *config, int *out) {
+    const pgcn_i_network *network = pgcn_i_network_of(config);
+    const char *why = why_not_in_batches(config, network);
+    if (why)
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT,
+                           "model %s cannot be trained on batches of nodes: %s; or leave out batch",
+                           network->name, why);
+    *out = network->levels(config);
+    return PGCN_OK;
+}

@@ -273,6 +273,11 @@ static pgcn_i_value *record(pgcn_i_tape *tape, const pgcn_config *config, const 
 }
 
 /* Counted in plans of 1 to 64 layers (tests/unit/test_memory.c compares). */
+/* A layer each, and the smoothing of the inputs. */
+static int levels(const pgcn_config *config) {
+    return config->layers + smooths_inputs(config);
+}
+
 static pgcn_i_cost cost(const pgcn_config *config) {
     pgcn_i_cost cost = {
         .kept = 2 * config->layers + 1.3, .squares = 1, .hops = config->path_length - 1};
@@ -287,6 +292,7 @@ static pgcn_i_cost cost(const pgcn_config *config) {
 
 const pgcn_i_network pgcn_i_pathgcn = {
     .name = "pathgcn",
+    .levels = levels,
     .about = "the network of the paper: learnt weights of the steps of walks, 1x1 convolutions",
     .declare = declare,
     .start = start,

@@ -61,6 +61,7 @@ static const pgcn_i_setting *const own[] = {&pgcn_i_bias, &pgcn_i_layer_norm, &p
                                             NULL};
 
 const pgcn_i_network pgcn_i_sage = {.name = "sage",
+                                    .levels = pgcn_i_level_per_layer,
                                     .about = "GraphSAGE with means over all neighbours",
                                     .declare = declare,
                                     .record = record,

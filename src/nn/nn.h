@@ -92,6 +92,10 @@ typedef struct pgcn_i_input {
     const float *value;
     pgcn_i_columns by_column; /* for sparse ones with columns */
     const float *dense;       /* [n, columns], NULL when sparse */
+    /* Of a part of a graph: `dense` has the rows of all nodes of the graph, sparse features those of the part. */
+    const int64_t
+        *drawn_at; /* [n] of a part, sparse: the number of a row's first entry in the whole
+                                graph, by which dropout is drawn */
 } pgcn_i_input;
 
 /* What is to be learnt, of nodes or of graphs: one class each, or 0 and 1 for every class. Only
@@ -113,6 +117,8 @@ typedef struct pgcn_i_transition {
         *exact_t;          /* exact_t: of evaluations only where a network asks for it */
     bool symmetric;        /* exact_t holds what exact does */
     const int64_t *link_t; /* which entry of `exact` an entry of `exact_t` is; NULL: nobody asks */
+    const int64_t
+        *link_id; /* of a part of a graph: what random numbers know a link by; NULL: its number */
 } pgcn_i_transition;
 
 /* What a row of a value stands for. */
@@ -124,10 +130,23 @@ typedef enum pgcn_i_space {
     PGCN_I_SPACES
 } pgcn_i_space;
 
+/* A part of a graph: some nodes, and what they need. Level 0 are the rows that the loss looks at, level l + 1 those of
+ * level l and the rows that they lead to. Rows are numbered level by level, so that those of every level come first:
+ * rows 0 .. rows[l] - 1. A row is a node in one sample of paths and dropout: samples are not stacked. */
+typedef struct pgcn_i_part {
+    int levels; /* operations that lead to other rows, one after the other, at most */
+    const int64_t *rows[PGCN_I_SPACES]; /* [levels + 1] of nodes, and of links; NULL of graphs */
+    const pgcn_i_transition
+        *transitions;    /* [levels] from the rows of a level to those of the next */
+    int64_t nodes;       /* of the graph */
+    const pgcn_node *id; /* [rows] sample * nodes + node: random numbers know rows by it */
+} pgcn_i_part;
+
 /* A network reads a view. Pointers stay the same while a tape lives; what they point to, and the numbers of
  * rows, change from batch to batch. */
 typedef struct pgcn_i_view {
     int64_t rows[PGCN_I_SPACES]; /* of one sample */
+    const pgcn_i_part *part;     /* NULL: every operation has all of these rows */
     int samples;                 /* stacked copies of all rows */
     int groups;                  /* of nodes, at most, that sums are made by */
     const pgcn_i_input *input;   /* features of the nodes */
@@ -158,6 +177,7 @@ typedef struct pgcn_i_value {
     int maker, last_user;    /* operations; -1: the caller, nobody */
     int layer;               /* of the network whose result it is; -1: none */
     pgcn_i_space space;      /* what its rows stand for */
+    int level;               /* of its rows in a part of a graph: the largest that a user needs */
     bool shared;             /* several operations use it */
     bool recomputed;         /* not kept: recomputed in the backward pass */
     bool residual;           /* what it adds further on is a residual: explain.c counts it apart */
@@ -219,6 +239,8 @@ typedef struct pgcn_i_kind {
     double (*loss_term)(const pgcn_i_tape *tape, const pgcn_i_op *op);
     bool backward_reads_in, backward_reads_out; /* the data of in[0], of out */
     bool backward_reads_second;                 /* the data of in[1] */
+    /* Bytes of pgcn_i_op.kept, which go by the rows of the result. */
+    int64_t (*kept_bytes)(const pgcn_i_op *op);
     bool uses_power; /* the scratch array `power` of the tape, in both passes */
     /* Hands the adjoint of its result, which it takes, on to what it read: see explain.c. */
     void (*explain)(pgcn_i_trace *trace, const pgcn_i_op *op, pgcn_i_adjoint *g);
@@ -233,17 +255,22 @@ struct pgcn_i_op {
     int index; /* on the tape: the layer of its random numbers */
     pgcn_i_value *in[2], *out;
     pgcn_i_param *param[2];
+    const pgcn_i_transition *transition; /* read when the tape runs: it may be redrawn between */
+    int64_t rows;    /* of nodes (or graphs) that it goes through: those of its result */
+    int64_t used[2]; /* rows of in[0] and in[1] that it reads, and whose gradient it knows */
     bool add_in[2], add_param[2]; /* the gradient is added to what is there, else written */
     const pgcn_i_live *live_out, *live_in; /* rows of out that matter, and so of in[0] */
     int64_t partial_first;                 /* offset of its partial sums in those of a group, */
     int64_t partial_floats;                /* and how many */
     float *partial_to; /* where their sum goes; NULL: the gradients of param[0], [1] */
     void *state;       /* [kind->state_bytes], its file knows what */
+    uint8_t *kept;     /* [kind->kept_bytes()] from the forward pass to the backward pass */
 };
 /* What a new operation is connected to; rows and cols are those of the result. */
 typedef struct pgcn_i_ports {
     pgcn_i_value *in[2];
     pgcn_i_param *param[2];
+    const pgcn_i_transition *transition;
     int64_t rows, cols;
     bool links; /* the rows of the result are links */
 } pgcn_i_ports;
@@ -265,19 +292,21 @@ struct pgcn_i_tape {
     pgcn_i_arena arena;
     pgcn_i_pool *pool; /* borrowed */
     const pgcn_i_kernels *kernels;
-    pgcn_i_params *params; /* borrowed */
-    int samples;           /* stacked copies of all rows; set before recording, like `groups` */
-    int groups;            /* of nodes, at most: see base.h */
-    bool with_grad;        /* also: dropout on, batch statistics */
-    bool recompute;        /* set before finishing: less memory, see plan.c */
-    bool gather_bf16;      /* set before recording: sampled visits are read in bf16 */
-    bool explains;         /* set before finishing: what explain.c reads is kept */
-    pgcn_status status;    /* first failure while recording */
+    pgcn_i_params *params;   /* borrowed */
+    const pgcn_i_part *part; /* of the view; NULL: none. Set before recording, like the next two */
+    int samples;             /* stacked copies of all rows */
+    int groups;              /* of nodes, at most: see base.h */
+    bool with_grad;          /* also: dropout on, batch statistics */
+    bool recompute;          /* set before finishing: less memory, see plan.c */
+    bool gather_bf16;        /* set before recording: sampled visits are read in bf16 */
+    bool explains;           /* set before finishing: what explain.c reads is kept */
+    pgcn_status status;      /* first failure while recording */
     int count, capacity;
     pgcn_i_op *op;
     int loops, backward_first; /* backward_first: of the backward pass */
     pgcn_i_loop *loop;         /* in the order they run */
     int64_t work_floats;       /* of all values and gradients */
+    int64_t kept_bytes;        /* of what operations keep */
     int64_t *place;            /* in them; see plan.c */
     int64_t partial_floats;    /* of one group, the largest of all chains of operations */
     int64_t tile_floats;       /* of one worker, for operations */
@@ -290,6 +319,7 @@ struct pgcn_i_tape {
     float *tile;                  /* [threads, tile_floats + PGCN_CHAIN_TILES chain_floats] */
     uint16_t *bf16;               /* what a path convolution is gathering, when it is asked for */
     pgcn_i_live live_set[PGCN_LIVE_SETS];
+    uint8_t *is_before;  /* of a part: [most_rows] ones, then as many zeros */
     int64_t *live_count; /* [groups * samples + 1] */
     bool recomputed;     /* running a recomputed loop: statistics stay as they are */
     uint64_t seed;       /* set before running */
@@ -308,6 +338,13 @@ pgcn_status pgcn_i_tape_plan(pgcn_i_tape *tape);
 void pgcn_i_tape_place(pgcn_i_tape *tape, float *work);
 /* Before running: the rows of this view from now on, at most as many as were recorded. */
 void pgcn_i_tape_resize(pgcn_i_tape *tape, const pgcn_i_view *view);
+/* Bytes that a pass touches with the rows as they are now: of values and gradients beyond the first `after` floats of
+ * their memory, and of what operations keep. */
+int64_t pgcn_i_tape_touched(const pgcn_i_tape *tape, int64_t after);
+/* What of its arena is there for the most rows, and not touched before rows need it. */
+int64_t pgcn_i_tape_by_rows(const pgcn_i_tape *tape);
+/* The level of the rows of in[0] or in[1] that an operation needs. */
+int pgcn_i_level_used(const pgcn_i_op *op, int input);
 bool pgcn_i_is_finite(const pgcn_i_value *value);
 /* While a network is recorded: the value, which may be NULL, is the result of its layer l; 0 is what goes into the
  * first one. Returns the value. */
@@ -343,6 +380,19 @@ static inline float *pgcn_i_partial(const pgcn_i_tape *tape, int64_t group) {
 /* The groups of the rows of one sample of a value. */
 static inline pgcn_i_blocks pgcn_i_groups(const pgcn_i_tape *tape, const pgcn_i_value *value) {
     return pgcn_i_groups_of(value->rows / tape->samples, tape->groups);
+}
+/* What random numbers know a row by: the same node has the same ones in every part of a graph. */
+static inline int64_t pgcn_i_row_id(const pgcn_i_tape *tape, int64_t row) {
+    return tape->part ? tape->part->id[row] : row;
+}
+/* Whether random numbers of rows that follow each other do so, too. */
+static inline bool pgcn_i_ids_follow(const pgcn_i_tape *tape) {
+    return !tape->part;
+}
+/* Which rows of in[0] are rows of the result with a gradient, too; NULL: all. */
+static inline const uint8_t *pgcn_i_has_gradient(const pgcn_i_tape *tape, const pgcn_i_op *op) {
+    if (op->live_out) return op->live_out->flag;
+    return tape->part ? tape->is_before + (tape->most_rows - op->rows) : NULL;
 }
 /* grad (= or +=) sum over groups, in order, of partial[group][0 .. count-1]. */
 void pgcn_i_tape_reduce(pgcn_i_tape *tape, float *grad, bool add, int64_t groups, int64_t count);

@@ -80,7 +80,7 @@ static void linear_drop(const pgcn_i_tape *tape, const pgcn_i_op *op, float *y, 
     const linear_state *state = op->state;
     int64_t out = op->out->cols;
     const pgcn_i_dropout drop =
-        pgcn_i_drop(pgcn_i_dropout_domain(tape, op), state->rate, row * out);
+        pgcn_i_drop(pgcn_i_dropout_domain(tape, op), state->rate, pgcn_i_row_id(tape, row) * out);
     tape->kernels->dropout(y, NULL, y, &drop, 0, rows * out);
 }
 
@@ -102,11 +102,11 @@ static void linear_forward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, i
     if (op->param[1] || state->relu)
         tape->kernels->bias_relu(y, op->param[1] ? pgcn_i_value_of(params, op->param[1]) : NULL,
                                  state->relu, 0, rows.count, out);
-    if (state->rate > 0 && !rows.row) linear_drop(tape, op, y, rows.first, rows.count);
-    for (int64_t i = 0; i < rows.count && rows.row; i++) {
-        if (state->rate > 0) linear_drop(tape, op, y + i * out, rows.row[i], 1);
+    int64_t together = rows.row || !pgcn_i_ids_follow(tape) ? 1 : rows.count;
+    for (int64_t i = 0; i < rows.count && state->rate > 0; i += together)
+        linear_drop(tape, op, y + i * out, pgcn_i_row(rows, i), together);
+    for (int64_t i = 0; i < rows.count && rows.row; i++)
         memcpy(op->out->data + rows.row[i] * out, y + i * out, (size_t)out * sizeof *y);
-    }
 }
 
 /* g = dy where y > 0: what was dropped is zero there, like what ReLU cut off. */
@@ -437,14 +437,16 @@ static void activate_forward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows,
     (void)worker;
     const activate_state *state = op->state;
     const float *bias = op->param[0] ? pgcn_i_value_of(tape->params, op->param[0]) : NULL;
-    int64_t c = op->out->cols, together = rows.row ? 1 : rows.count;
+    bool alone = rows.row || (state->rate > 0 && !pgcn_i_ids_follow(tape));
+    int64_t c = op->out->cols, together = alone ? 1 : rows.count;
     for (int64_t i = 0; i < rows.count; i += together) {
-        int64_t at = pgcn_i_row(rows, i) * c;
+        int64_t row = pgcn_i_row(rows, i), at = row * c;
         float *y = op->out->data + at;
         memcpy(y, op->in[0]->data + at, (size_t)(together * c) * sizeof *y);
         tape->kernels->bias_relu(y, bias, state->relu, 0, together, c);
         if (state->rate <= 0) continue;
-        const pgcn_i_dropout drop = pgcn_i_drop(pgcn_i_dropout_domain(tape, op), state->rate, at);
+        const pgcn_i_dropout drop =
+            pgcn_i_drop(pgcn_i_dropout_domain(tape, op), state->rate, pgcn_i_row_id(tape, row) * c);
         tape->kernels->dropout(y, NULL, y, &drop, 0, together * c);
     }
 }
@@ -501,18 +503,26 @@ pgcn_i_value *pgcn_i_op_activate(pgcn_i_tape *tape, pgcn_i_value *x, pgcn_i_para
 /* ---- dropout of elements ------------------------------------------------------------------- */
 
 typedef struct drop_state {
-    double rate;
-    uint8_t *kept; /* [rows, cols], or [rows] where whole rows are dropped */
+    double rate; /* op->kept: [rows, cols], or [rows] where whole rows are dropped */
 } drop_state;
+
+static int64_t kept_elements(const pgcn_i_op *op) {
+    return op->out->rows * op->out->cols;
+}
+static int64_t kept_rows(const pgcn_i_op *op) {
+    return op->out->rows;
+}
 
 static void dropout_forward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, int worker) {
     (void)worker;
     const drop_state *state = op->state;
-    const pgcn_i_dropout drop = pgcn_i_drop(pgcn_i_dropout_domain(tape, op), state->rate, 0);
     int64_t c = op->out->cols;
     for (int64_t i = 0; i < rows.count; i++) {
-        int64_t at = pgcn_i_row(rows, i) * c;
-        tape->kernels->dropout(op->out->data, state->kept, op->in[0]->data, &drop, at, at + c);
+        int64_t row = pgcn_i_row(rows, i), at = row * c;
+        const pgcn_i_dropout drop =
+            pgcn_i_drop(pgcn_i_dropout_domain(tape, op), state->rate, pgcn_i_row_id(tape, row) * c);
+        tape->kernels->dropout(op->out->data + at, op->kept + at, op->in[0]->data + at, &drop, 0,
+                               c);
     }
 }
 
@@ -522,33 +532,31 @@ static void dropout_backward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_backward_t
     int64_t c = op->out->cols;
     for (int64_t i = 0; i < rows.count; i++)
         tape->kernels->dropout_backward(tile.dx + i * c, tile.g + i * c,
-                                        state->kept + pgcn_i_row(rows, i) * c,
+                                        op->kept + pgcn_i_row(rows, i) * c,
                                         pgcn_i_drop_scale(state->rate), 0, c);
 }
 
 static const pgcn_i_kind dropout_kind = {.name = "dropout",
                                          .needs = PGCN_I_NEEDS_ROW,
                                          .state_bytes = sizeof(drop_state),
+                                         .kept_bytes = kept_elements,
                                          .forward_rows = dropout_forward,
                                          .backward_rows = dropout_backward};
 
 /* One operation for both: they differ in what is dropped together. */
 static pgcn_i_value *record_drop(pgcn_i_tape *tape, const pgcn_i_kind *kind, pgcn_i_value *x,
-                                 double rate, int64_t decisions) {
+                                 double rate) {
     pgcn_i_op *op =
         pgcn_i_tape_op(tape, kind, (pgcn_i_ports){.in = {x}, .rows = x->rows, .cols = x->cols});
     if (!op) return NULL;
-    drop_state *state = op->state;
-    state->rate = rate;
-    state->kept = PGCN_I_ARRAY(&tape->arena, uint8_t, decisions);
-    if (!state->kept) tape->status = PGCN_ERR_MEMORY;
+    ((drop_state *)op->state)->rate = rate;
     return op->out;
 }
 
 pgcn_i_value *pgcn_i_op_dropout(pgcn_i_tape *tape, pgcn_i_value *x, double rate) {
     if (tape->status != PGCN_OK) return NULL;
     if (!tape->with_grad || rate <= 0) return x; /* inference keeps everything */
-    return record_drop(tape, &dropout_kind, x, rate, x->rows * x->cols);
+    return record_drop(tape, &dropout_kind, x, rate);
 }
 
 double pgcn_i_op_dropout_rate(const pgcn_i_op *op) {
@@ -683,7 +691,7 @@ pgcn_i_value *pgcn_i_op_max(pgcn_i_tape *tape, pgcn_i_value *a, pgcn_i_value *b)
 
 static float row_factor(const pgcn_i_op *op, int64_t row) {
     const drop_state *state = op->state;
-    return state->kept[row] ? pgcn_i_drop_scale(state->rate) : 0.0f;
+    return op->kept[row] ? pgcn_i_drop_scale(state->rate) : 0.0f;
 }
 
 static void drop_rows_forward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, int worker) {
@@ -695,8 +703,8 @@ static void drop_rows_forward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows
     for (int64_t i = 0; i < rows.count; i++) {
         int64_t row = pgcn_i_row(rows, i);
         uint32_t word[4];
-        pgcn_i_rng_words(domain, (uint64_t)row, 0, word);
-        state->kept[row] = (word[0] >> 16) >= pgcn_i_drop_threshold(state->rate);
+        pgcn_i_rng_words(domain, (uint64_t)pgcn_i_row_id(tape, row), 0, word);
+        op->kept[row] = (word[0] >> 16) >= pgcn_i_drop_threshold(state->rate);
         tape->kernels->scale(op->out->data, row_factor(op, row), op->in[0]->data, row * c,
                              (row + 1) * c, false);
     }
@@ -713,13 +721,14 @@ static void drop_rows_backward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_backward
 static const pgcn_i_kind drop_rows_kind = {.name = "dropout of rows",
                                            .needs = PGCN_I_NEEDS_ROW,
                                            .state_bytes = sizeof(drop_state),
+                                           .kept_bytes = kept_rows,
                                            .forward_rows = drop_rows_forward,
                                            .backward_rows = drop_rows_backward};
 
 pgcn_i_value *pgcn_i_op_drop_rows(pgcn_i_tape *tape, pgcn_i_value *x, double rate) {
     if (tape->status != PGCN_OK) return NULL;
     if (!tape->with_grad || rate <= 0) return x;
-    return record_drop(tape, &drop_rows_kind, x, rate, x->rows);
+    return record_drop(tape, &drop_rows_kind, x, rate);
 }
 
 /* ---- sum-pool: one row per graph ----------------------------------------------------------- */

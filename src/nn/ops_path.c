@@ -87,7 +87,7 @@ static pgcn_i_path_args path_args(const pgcn_i_tape *tape, const pgcn_i_op *op, 
                               .k = pgcn_i_path_of(op)->conv.k,
                               .c = op->out->cols,
                               .width = op->out->cols,
-                              .prefetch = pgcn_i_is_far(op->out)};
+                              .prefetch = pgcn_i_is_far(op->in[0])};
 }
 
 /* The rows that will be gathered, copied to bf16: each is read many times, so half the bytes may
@@ -106,7 +106,9 @@ static void bf16_task(void *context, int64_t task, int worker) {
 }
 static void to_bf16(pgcn_i_tape *tape, pgcn_i_op *op, int step) {
     const pgcn_i_live *live = step == 0 ? op->live_in : op->live_out;
-    pgcn_i_blocks blocks = pgcn_i_blocks_of(live ? live->count : op->out->rows);
+    pgcn_i_blocks blocks = pgcn_i_blocks_of(live        ? live->count
+                                            : step == 0 ? op->used[0]
+                                                        : op->out->rows);
     if (tape->bf16) pgcn_i_run(tape, op, blocks, blocks.count, step, bf16_task);
 }
 
@@ -125,8 +127,7 @@ static void residual_rows(const pgcn_i_tape *tape, const pgcn_i_op *op, pgcn_i_r
 
 static void sampled_forward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, int worker) {
     (void)worker;
-    pgcn_i_path_args args =
-        path_args(tape, op, op->in[0]->data, pgcn_i_path_of(op)->conv.transition->visits->hop);
+    pgcn_i_path_args args = path_args(tape, op, op->in[0]->data, op->transition->visits->hop);
     tape->kernels->pathconv_forward(op->out->data, &args, rows);
     residual_rows(tape, op, rows);
 }
@@ -140,8 +141,7 @@ static void slab_forward_task(void *context, int64_t task, int worker) {
     pgcn_i_rows rows = {op->live_out ? op->live_out->row + begin : NULL, begin,
                         pgcn_i_block_end(job->blocks, block) - begin};
     int64_t c = op->out->cols, first = slab * PGCN_SLAB;
-    pgcn_i_path_args args =
-        path_args(job->tape, op, op->in[0]->data, pgcn_i_path_of(op)->conv.transition->visits->hop);
+    pgcn_i_path_args args = path_args(job->tape, op, op->in[0]->data, op->transition->visits->hop);
     args.h += first;
     args.s += first;
     if (args.bf16) args.bf16 += first;
@@ -165,22 +165,22 @@ static void slab_forward_rows(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows
 void pgcn_i_residual_gradient(const pgcn_i_tape *tape, const pgcn_i_op *op, float share,
                               pgcn_i_rows rows, float *dx) {
     const pgcn_i_value *r = op->in[1];
+    const uint8_t *has = pgcn_i_has_gradient(tape, op);
     bool into_dx = r == op->in[0];
     /* where only some rows have a gradient, that of a shared value was set to zero (tape.c) */
     bool add = into_dx || op->add_in[1] || (op->live_out && r->shared);
     int64_t c = op->out->cols;
     for (int64_t i = 0; i < rows.count; i++) {
         int64_t row = pgcn_i_row(rows, i);
-        if (op->live_out && !op->live_out->flag[row]) continue;
+        if (has && !has[row]) continue;
         tape->kernels->scale(into_dx ? dx + i * c : r->grad + row * c, share,
                              op->out->grad + row * c, 0, c, add);
     }
 }
 
 static void sampled_backward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_backward_tile tile) {
-    pgcn_i_path_args args =
-        path_args(tape, op, op->out->grad, pgcn_i_path_of(op)->conv.transition->visits->hop_t);
-    args.live = op->live_out ? op->live_out->flag : NULL;
+    pgcn_i_path_args args = path_args(tape, op, op->out->grad, op->transition->visits->hop_t);
+    args.live = pgcn_i_has_gradient(tape, op);
     tape->kernels->pathconv_backward(tile.dx, tile.partial, op->in[0]->data, &args, tile.rows);
     if (op->in[1])
         pgcn_i_residual_gradient(tape, op, pgcn_i_path_of(op)->alpha, tile.rows, tile.dx);
@@ -200,9 +200,9 @@ static int64_t power_slabs(const pgcn_i_op *op) {
 static void horner_pass(const pgcn_i_tape *tape, const pgcn_i_op *op, int pass, int64_t sample,
                         int64_t first, int64_t begin, int64_t end) {
     const pgcn_i_pathconv *conv = &pgcn_i_path_of(op)->conv;
-    int64_t n = conv->transition->n, c = op->out->cols, stack = sample * n * c;
+    int64_t n = op->transition->n, c = op->out->cols, stack = sample * n * c;
     const pgcn_i_horner horner = {.kernels = tape->kernels,
-                                  .t = conv->transition->exact,
+                                  .t = op->transition->exact,
                                   .h = op->in[0]->data + stack,
                                   .s = pgcn_i_path_of(op)->kernel,
                                   .out = op->out->data + stack,
@@ -232,15 +232,15 @@ static void horner_slab_task(void *context, int64_t slab, int worker) {
     int64_t slabs = power_slabs(job->op);
     for (int pass = 1; pass < pgcn_i_path_of(job->op)->conv.k - 1; pass++)
         horner_pass(job->tape, job->op, pass, slab / slabs, slab % slabs * power_slab(job->op), 0,
-                    pgcn_i_path_of(job->op)->conv.transition->n);
+                    job->op->transition->n);
 }
 
 /* All passes but the last need all rows of the one before. Where the slabs keep all threads busy
  * nobody has to wait, and a thread finds its slab in its own cache. Which way is taken changes no
  * bit: a channel's sums are the same. */
 static void exact_forward_all(pgcn_i_tape *tape, pgcn_i_op *op) {
-    pgcn_i_blocks blocks = pgcn_i_blocks_of(pgcn_i_path_of(op)->conv.transition->n);
-    int64_t slabs = pgcn_i_path_of(op)->conv.transition->samples * power_slabs(op),
+    pgcn_i_blocks blocks = pgcn_i_blocks_of(op->transition->n);
+    int64_t slabs = op->transition->samples * power_slabs(op),
             threads = pgcn_i_pool_threads(tape->pool);
     if (slabs % threads == 0 || slabs > 4 * threads) {
         pgcn_i_run(tape, op, blocks, slabs, 0, horner_slab_task);
@@ -253,8 +253,7 @@ static void exact_forward_all(pgcn_i_tape *tape, pgcn_i_op *op) {
 /* The rows of the last pass go on to the next operation. A tile may end in the next sample. */
 static void exact_forward_rows(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, int worker) {
     (void)worker;
-    int64_t n = pgcn_i_path_of(op)->conv.transition->n, begin = rows.first,
-            end = rows.first + rows.count;
+    int64_t n = op->transition->n, begin = rows.first, end = rows.first + rows.count;
     for (int64_t sample = begin / n; sample * n < end && pgcn_i_path_of(op)->conv.k > 1; sample++) {
         int64_t from = begin > sample * n ? begin - sample * n : 0;
         int64_t to = end < (sample + 1) * n ? end - sample * n : n;
@@ -280,14 +279,13 @@ static void exact_backward_task(void *context, int64_t group, int worker) {
     int64_t end = pgcn_i_block_end(job->blocks, group);
     float *partial = pgcn_i_partial(job->tape, group) + i * c;
     memset(partial, 0, (size_t)c * sizeof *partial);
-    for (int64_t sample = 0; sample < pgcn_i_path_of(op)->conv.transition->samples; sample++) {
-        int64_t first = sample * pgcn_i_path_of(op)->conv.transition->n, stack = first * c;
+    for (int64_t sample = 0; sample < op->transition->samples; sample++) {
+        int64_t first = sample * op->transition->n, stack = first * c;
         const float *q = op->out->grad + stack;
         if (i > 0) {
             const float *before = pgcn_i_path_power(job->tape, op, i - 1) + stack;
             float *power = pgcn_i_path_power(job->tape, op, i) + stack;
-            kernels->gather(power + begin * c, before, pgcn_i_path_of(op)->conv.transition->exact_t,
-                            begin, end, c);
+            kernels->gather(power + begin * c, before, op->transition->exact_t, begin, end, c);
             q = power;
         }
         const pgcn_i_power_gradient gradient = {.dh = op->in[0]->grad + stack,
@@ -350,7 +348,7 @@ void pgcn_i_path_explain(pgcn_i_trace *trace, const pgcn_i_op *op, pgcn_i_adjoin
 /* ---- recording ----------------------------------------------------------------------------- */
 
 static pgcn_i_reach visited(const pgcn_i_op *op) {
-    const pgcn_i_visits *visits = pgcn_i_path_of(op)->conv.transition->visits;
+    const pgcn_i_visits *visits = op->transition->visits;
     return (pgcn_i_reach){.hop = visits->hop, .hops = visits->k - 1, .n = visits->rows};
 }
 
@@ -400,11 +398,11 @@ static const pgcn_i_kind *kind_of(const pgcn_i_pathconv *conv, const pgcn_i_valu
 
 static void need_scratch(pgcn_i_tape *tape, pgcn_i_op *op, bool trained) {
     const pgcn_i_path_state *state = op->state;
-    int64_t floats = op->out->rows * op->out->cols;
+    int64_t floats = op->in[0]->rows * op->out->cols;
     if (op->kind->uses_power) pgcn_i_tape_need_powers(tape, floats);
     if (state->conv.kernel == PGCN_KERNEL_FULL) {
         pgcn_i_path_full_scratch(tape, op);
-    } else if (!state->conv.transition->visits) {
+    } else if (!op->transition->visits) {
         pgcn_i_tape_need(tape, kernel_floats(op), 0);
     } else {
         if (tape->gather_bf16 && floats > tape->bf16_count) tape->bf16_count = floats;
@@ -417,10 +415,12 @@ static void need_scratch(pgcn_i_tape *tape, pgcn_i_op *op, bool trained) {
 static pgcn_i_value *record(pgcn_i_tape *tape, pgcn_i_value *h, pgcn_i_pathconv conv,
                             bool trained) {
     if (tape->status != PGCN_OK) return NULL;
-    pgcn_i_op *op = pgcn_i_tape_op(
-        tape, kind_of(&conv, h, trained),
-        (pgcn_i_ports){
-            .in = {h, conv.residual}, .param = {conv.s}, .rows = h->rows, .cols = h->cols});
+    pgcn_i_op *op = pgcn_i_tape_op(tape, kind_of(&conv, h, trained),
+                                   (pgcn_i_ports){.in = {h, conv.residual},
+                                                  .param = {conv.s},
+                                                  .transition = conv.transition,
+                                                  .rows = h->rows,
+                                                  .cols = h->cols});
     if (!op) return NULL;
     pgcn_i_path_state *state = op->state;
     *state = (pgcn_i_path_state){.conv = conv, .alpha = conv.residual ? (float)conv.alpha : 0};

@@ -21,7 +21,6 @@
 /* ---- flux ---------------------------------------------------------------------------------------- */
 
 typedef struct flux_state {
-    const pgcn_i_transition *transition;
     bool relu;
     pgcn_i_csr both[2]; /* copies of T and its transpose, side by side for the live rows */
 } flux_state;
@@ -29,7 +28,7 @@ typedef struct flux_state {
 /* What both passes have in common. */
 static pgcn_i_flux flux_args(const pgcn_i_op *op) {
     const flux_state *state = op->state;
-    const pgcn_i_transition *t = state->transition;
+    const pgcn_i_transition *t = op->transition;
     pgcn_i_flux args = {.a = {t->exact, t->symmetric ? NULL : t->exact_t},
                         .flow = {PGCN_I_FLOW_TANH, PGCN_I_FLOW_TANH},
                         .factor = t->symmetric && !state->relu ? 2 : 1,
@@ -61,7 +60,7 @@ static void flux_forward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, int
     (void)worker;
     pgcn_i_flux args = flux_args(op);
     args.out = op->out->data;
-    run_flux(tape, ((const flux_state *)op->state)->transition, args, rows);
+    run_flux(tape, op->transition, args, rows);
 }
 
 static void flux_backward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_backward_tile tile) {
@@ -69,13 +68,13 @@ static void flux_backward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_backward_tile
     args.g = op->out->grad;
     args.out = tile.dx;
     args.live = op->live_out ? op->live_out->flag : NULL;
-    run_flux(tape, ((const flux_state *)op->state)->transition, args, tile.rows);
+    run_flux(tape, op->transition, args, tile.rows);
 }
 
 /* A draw of edges has changed what T holds since the last time. */
 static pgcn_i_reach flux_reach(const pgcn_i_op *op) {
     flux_state *state = op->state;
-    const pgcn_i_transition *t = state->transition;
+    const pgcn_i_transition *t = op->transition;
     state->both[0] = *t->exact;
     if (!t->symmetric) state->both[1] = *t->exact_t;
     return (pgcn_i_reach){.hop = state->both, .hops = t->symmetric ? 1 : 2, .n = t->n};
@@ -162,10 +161,11 @@ static const pgcn_i_kind flux_kind = {.name = "flux along links",
 pgcn_i_value *pgcn_i_op_flux(pgcn_i_tape *tape, pgcn_i_value *p,
                              const pgcn_i_transition *transition, bool relu) {
     if (tape->status != PGCN_OK) return NULL;
-    pgcn_i_op *op = pgcn_i_tape_op(tape, &flux_kind,
-                                   (pgcn_i_ports){.in = {p}, .rows = p->rows, .cols = p->cols});
+    pgcn_i_op *op = pgcn_i_tape_op(
+        tape, &flux_kind,
+        (pgcn_i_ports){.in = {p}, .transition = transition, .rows = p->rows, .cols = p->cols});
     if (!op) return NULL;
-    *(flux_state *)op->state = (flux_state){.transition = transition, .relu = relu};
+    *(flux_state *)op->state = (flux_state){.relu = relu};
     return op->out;
 }
 

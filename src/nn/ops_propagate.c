@@ -31,19 +31,14 @@ static void run_rows(const pgcn_i_tape *tape, const pgcn_i_transition *transitio
 /* ---- propagate --------------------------------------------------------------------------------- */
 
 typedef struct propagate_state {
-    const pgcn_i_transition *transition;
     float self, neighbours, share;
 } propagate_state;
-
-static const propagate_state *state_of(const pgcn_i_op *op) {
-    return op->state;
-}
 
 static void propagate_forward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, int worker) {
     (void)worker;
     const propagate_state *state = op->state;
     int64_t c = op->out->cols;
-    pgcn_i_propagate args = {.a = state->transition->exact,
+    pgcn_i_propagate args = {.a = op->transition->exact,
                              .x = op->in[0]->data,
                              .x_c = c,
                              .out = op->out->data,
@@ -51,19 +46,19 @@ static void propagate_forward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows
                              .width = c,
                              .self = state->self,
                              .neighbours = state->neighbours,
-                             .prefetch = pgcn_i_is_far(op->out)};
+                             .prefetch = pgcn_i_is_far(op->in[0])};
     if (op->in[1]) {
         args.plus[0].x = op->in[1]->data;
         args.plus[0].c = c;
         args.plus[0].share = state->share;
     }
-    run_rows(tape, state->transition, args, rows);
+    run_rows(tape, op->transition, args, rows);
 }
 
 static void propagate_backward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_backward_tile tile) {
     const propagate_state *state = op->state;
     int64_t c = op->out->cols;
-    pgcn_i_propagate args = {.a = state->transition->exact_t,
+    pgcn_i_propagate args = {.a = op->transition->exact_t,
                              .x = op->out->grad,
                              .x_c = c,
                              .out = tile.dx,
@@ -72,14 +67,14 @@ static void propagate_backward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_backward
                              .width = c,
                              .self = state->self,
                              .neighbours = state->neighbours,
-                             .live = op->live_out ? op->live_out->flag : NULL,
+                             .live = pgcn_i_has_gradient(tape, op),
                              .prefetch = pgcn_i_is_far(op->out)};
-    run_rows(tape, state->transition, args, tile.rows);
+    run_rows(tape, op->transition, args, tile.rows);
     if (op->in[1]) pgcn_i_residual_gradient(tape, op, state->share, tile.rows, tile.dx);
 }
 
 static pgcn_i_reach propagate_reach(const pgcn_i_op *op) {
-    const pgcn_i_transition *transition = state_of(op)->transition;
+    const pgcn_i_transition *transition = op->transition;
     return (pgcn_i_reach){.hop = transition->exact, .hops = 1, .n = transition->n};
 }
 
@@ -111,14 +106,13 @@ static const pgcn_i_kind propagate_kind = {.name = "propagation",
 pgcn_i_value *pgcn_i_op_propagate(pgcn_i_tape *tape, pgcn_i_value *x,
                                   const pgcn_i_transition *transition, pgcn_i_step step) {
     if (tape->status != PGCN_OK) return NULL;
-    pgcn_i_op *op =
-        pgcn_i_tape_op(tape, &propagate_kind,
-                       (pgcn_i_ports){.in = {x, step.residual}, .rows = x->rows, .cols = x->cols});
+    pgcn_i_op *op = pgcn_i_tape_op(
+        tape, &propagate_kind,
+        (pgcn_i_ports){
+            .in = {x, step.residual}, .transition = transition, .rows = x->rows, .cols = x->cols});
     if (!op) return NULL;
-    *(propagate_state *)op->state = (propagate_state){.transition = transition,
-                                                      .self = (float)step.self,
-                                                      .neighbours = (float)step.neighbours,
-                                                      .share = (float)step.share};
+    *(propagate_state *)op->state = (propagate_state){
+        .self = (float)step.self, .neighbours = (float)step.neighbours, .share = (float)step.share};
     return op->out;
 }
 
@@ -155,7 +149,6 @@ static float *scratch(const pgcn_i_tape *tape, const pgcn_i_value *value, int wh
 /* ---- diffuse ------------------------------------------------------------------------------------- */
 
 typedef struct diffuse_state {
-    const pgcn_i_transition *transition;
     int steps;
     float alpha;
 } diffuse_state;
@@ -183,19 +176,17 @@ static void diffuse(pgcn_i_tape *tape, const pgcn_i_op *op, const pgcn_i_csr *a,
             args.plus[1].c = c;
             args.plus[1].share = 1;
         }
-        run_step(tape, state->transition, args, value);
+        run_step(tape, op->transition, args, value);
         from = to;
     }
 }
 
 static void diffuse_forward(pgcn_i_tape *tape, pgcn_i_op *op) {
-    const diffuse_state *state = op->state;
-    diffuse(tape, op, state->transition->exact, op->in[0]->data, op->out->data, false);
+    diffuse(tape, op, op->transition->exact, op->in[0]->data, op->out->data, false);
 }
 
 static void diffuse_backward(pgcn_i_tape *tape, pgcn_i_op *op) {
-    const diffuse_state *state = op->state;
-    diffuse(tape, op, state->transition->exact_t, op->out->grad, op->in[0]->grad, op->add_in[0]);
+    diffuse(tape, op, op->transition->exact_t, op->out->grad, op->in[0]->grad, op->add_in[0]);
 }
 
 /* The share alpha of x in every step is a residual. */
@@ -222,11 +213,11 @@ static const pgcn_i_kind diffuse_kind = {.name = "diffusion",
 pgcn_i_value *pgcn_i_op_diffuse(pgcn_i_tape *tape, pgcn_i_value *x,
                                 const pgcn_i_transition *transition, int steps, double alpha) {
     if (tape->status != PGCN_OK || steps == 0) return x;
-    pgcn_i_op *op = pgcn_i_tape_op(tape, &diffuse_kind,
-                                   (pgcn_i_ports){.in = {x}, .rows = x->rows, .cols = x->cols});
+    pgcn_i_op *op = pgcn_i_tape_op(
+        tape, &diffuse_kind,
+        (pgcn_i_ports){.in = {x}, .transition = transition, .rows = x->rows, .cols = x->cols});
     if (!op) return NULL;
-    *(diffuse_state *)op->state =
-        (diffuse_state){.transition = transition, .steps = steps, .alpha = (float)alpha};
+    *(diffuse_state *)op->state = (diffuse_state){.steps = steps, .alpha = (float)alpha};
     pgcn_i_tape_need_powers(tape, 2 * x->rows * x->cols);
     return op->out;
 }
@@ -234,7 +225,6 @@ pgcn_i_value *pgcn_i_op_diffuse(pgcn_i_tape *tape, pgcn_i_value *x,
 /* ---- chebyshev ----------------------------------------------------------------------------------- */
 
 typedef struct cheb_state {
-    const pgcn_i_transition *transition;
     pgcn_i_param *largest; /* [1] eigenvalue of the Laplacian */
     int order;
 } cheb_state;
@@ -261,7 +251,7 @@ static void cheb_forward(pgcn_i_tape *tape, pgcn_i_op *op) {
     const float *next = z + state->order * c, *after = NULL; /* b_{k+1}, b_{k+2} */
     int64_t next_c = wide, after_c = 0;
     for (int k = state->order - 1; k >= 0; k--) {
-        pgcn_i_propagate args = laplacian_step(tape, op, state->transition->exact, k == 0 ? 1 : 2);
+        pgcn_i_propagate args = laplacian_step(tape, op, op->transition->exact, k == 0 ? 1 : 2);
         args.x = next;
         args.x_c = next_c;
         args.out = k == 0 ? y->data : scratch(tape, y, k);
@@ -271,7 +261,7 @@ static void cheb_forward(pgcn_i_tape *tape, pgcn_i_op *op) {
         args.plus[1].x = after;
         args.plus[1].c = after_c;
         args.plus[1].share = -1;
-        run_step(tape, state->transition, args, y);
+        run_step(tape, op->transition, args, y);
         after = next;
         after_c = next_c;
         next = args.out;
@@ -298,8 +288,7 @@ static void cheb_backward(pgcn_i_tape *tape, pgcn_i_op *op) {
     float *dz = op->in[0]->grad;
     pgcn_i_run_light(tape, op, pgcn_i_blocks_of(y->rows), 0, first_gradient_task);
     for (int k = 1; k <= state->order; k++) {
-        pgcn_i_propagate args =
-            laplacian_step(tape, op, state->transition->exact_t, k == 1 ? 1 : 2);
+        pgcn_i_propagate args = laplacian_step(tape, op, op->transition->exact_t, k == 1 ? 1 : 2);
         args.x = dz + (k - 1) * c;
         args.x_c = args.out_c = wide;
         args.out = dz + k * c;
@@ -308,7 +297,7 @@ static void cheb_backward(pgcn_i_tape *tape, pgcn_i_op *op) {
             args.plus[0].c = wide;
             args.plus[0].share = -1;
         }
-        run_step(tape, state->transition, args, y);
+        run_step(tape, op->transition, args, y);
     }
 }
 
@@ -355,11 +344,11 @@ pgcn_i_value *pgcn_i_op_chebyshev(pgcn_i_tape *tape, pgcn_i_value *z,
                                   pgcn_i_param *largest) {
     if (tape->status != PGCN_OK || order == 0) return z;
     int64_t c = z->cols / (order + 1);
-    pgcn_i_op *op =
-        pgcn_i_tape_op(tape, &cheb_kind, (pgcn_i_ports){.in = {z}, .rows = z->rows, .cols = c});
+    pgcn_i_op *op = pgcn_i_tape_op(
+        tape, &cheb_kind,
+        (pgcn_i_ports){.in = {z}, .transition = transition, .rows = z->rows, .cols = c});
     if (!op) return NULL;
-    *(cheb_state *)op->state =
-        (cheb_state){.transition = transition, .largest = largest, .order = order};
+    *(cheb_state *)op->state = (cheb_state){.largest = largest, .order = order};
     pgcn_i_tape_need_powers(tape, 2 * z->rows * c);
     return op->out;
 }

@@ -86,7 +86,10 @@ pgcn_i_op *pgcn_i_tape_op(pgcn_i_tape *tape, const pgcn_i_kind *kind, pgcn_i_por
                       .in = {ports.in[0], ports.in[1]},
                       .out = out,
                       .param = {ports.param[0], ports.param[1]},
+                      .transition = ports.transition,
+                      .rows = ports.links ? ports.in[0]->rows : ports.rows,
                       .state = state};
+    for (int j = 0; j < 2; j++) op->used[j] = ports.in[j] ? ports.in[j]->rows : 0;
     out->space = ports.in[0] ? ports.in[0]->space : PGCN_I_NODES;
     if (ports.links) out->space = PGCN_I_LINKS;
     out->maker = tape->count++;
@@ -108,10 +111,24 @@ void pgcn_i_tape_need_powers(pgcn_i_tape *tape, int64_t floats) {
     if (floats > tape->power_floats) tape->power_floats = floats;
 }
 
+/* Rows of a level; of a whole view they are the same on all levels. */
+static int64_t rows_of(const pgcn_i_view *view, pgcn_i_space space, int level) {
+    return view->part ? view->part->rows[space][level] : view->rows[space] * view->samples;
+}
+
+int pgcn_i_level_used(const pgcn_i_op *op, int input) {
+    return op->out->level + (input == 0 && op->kind->needs == PGCN_I_NEEDS_VISITED);
+}
+
 void pgcn_i_tape_resize(pgcn_i_tape *tape, const pgcn_i_view *view) {
     for (int i = 0; i < tape->count; i++) {
-        pgcn_i_value *value = tape->op[i].out;
-        value->rows = view->rows[value->space] * view->samples;
+        pgcn_i_op *op = &tape->op[i];
+        pgcn_i_value *out = op->out;
+        bool links = out->space == PGCN_I_LINKS;
+        out->rows = rows_of(view, out->space, out->level);
+        op->rows = links ? rows_of(view, PGCN_I_NODES, out->level) : out->rows;
+        for (int j = 0; j < 2; j++)
+            if (op->in[j]) op->used[j] = rows_of(view, op->in[j]->space, pgcn_i_level_used(op, j));
     }
 }
 
@@ -164,9 +181,8 @@ static void run_stage(pgcn_i_tape *tape, pgcn_i_loop loop) {
     if (op->kind->forward_all && runs(tape, op)) op->kind->forward_all(tape, op);
     if (!op->kind->forward_rows) return;
     const pgcn_i_live *live = stage_live(op);
-    int64_t rows = op->out->space == PGCN_I_LINKS ? op->in[0]->rows : op->out->rows;
     stage_job job = {tape, loop.first, loop.last, live,
-                     pgcn_i_blocks_of(live ? live->count : rows)};
+                     pgcn_i_blocks_of(live ? live->count : op->rows)};
     pgcn_i_parallel(tape->pool, job.blocks.count, stage_task, &job);
 }
 
@@ -344,12 +360,14 @@ static void chain_task(void *context, int64_t group, int worker) {
 }
 
 /* The first writer of a value that several use writes the rows that matter to it; the others, which
- * later ones add to, start at zero. */
+ * later ones add to, start at zero. In a part of a graph they are those after its own. */
 static void clear_shared(pgcn_i_tape *tape, const pgcn_i_op *op) {
     for (int j = 0; j < 2; j++) {
         pgcn_i_value *value = op->in[j];
-        if (op->live_out && value && value->shared && value->last_user == op->index)
-            pgcn_i_live_zero(tape, value, NULL);
+        if (!value || !value->shared || value->last_user != op->index) continue;
+        if (op->live_out) pgcn_i_live_zero(tape, value, NULL);
+        for (int64_t r = op->used[j]; tape->part && r < value->rows; r++)
+            memset(value->grad + r * value->cols, 0, (size_t)value->cols * sizeof *value->grad);
     }
 }
 
@@ -376,7 +394,7 @@ static void run_chain(pgcn_i_tape *tape, int top, int end) {
     chain_job job = {.tape = tape,
                      .top = top,
                      .end = end,
-                     .groups = pgcn_i_groups(tape, below->in[0]),
+                     .groups = pgcn_i_groups_of(below->used[0] / tape->samples, tape->groups),
                      .live = tape->op[top].live_in};
     job.floats = below->partial_first + below->partial_floats;
     pgcn_i_parallel(tape->pool, job.groups.count, chain_task, &job);

@@ -247,5 +247,8 @@ void pgcn_i_trainer_settle(pgcn_trainer *trainer) {
     if (config->normalise == PGCN_NORMALISE_AUTO)
         config->normalise =
             trainer->data->x.offset ? PGCN_NORMALISE_ROWS : PGCN_NORMALISE_STANDARDISE;
+    bool one_graph = !pgcn_i_in_batches(trainer->data, trainer->data->task == PGCN_TASK_GRAPH);
+    config->batch_by =
+        one_graph && pgcn_i_config_by_nodes(config) ? PGCN_BATCH_NODES : PGCN_BATCH_AUTO;
     pgcn_i_config_settle(config);
 }

@@ -182,7 +182,7 @@ bool pgcn_i_session_part(pgcn_i_session *s, int64_t i, pgcn_i_chosen *out) {
     int64_t most = batch->most_graphs, first = i * most, left = s->data->info.graphs - first;
     if (left <= 0) return false;
     *out = (pgcn_i_chosen){s->chosen, left < most ? left : most};
-    for (int64_t g = 0; g < out->graphs; g++) s->chosen[g] = (pgcn_node)(first + g);
+    for (int64_t g = 0; g < out->count; g++) s->chosen[g] = (pgcn_node)(first + g);
     return true;
 }
 

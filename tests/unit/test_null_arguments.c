@@ -543,6 +543,8 @@ static bool empty_structs(void) {
         wrong(pgcn_trainer_new(data, &config, NULL)) && nothing_made())                            \
     X(pgcn_trainer_free, (pgcn_trainer_free(NULL), true))                                          \
     X(pgcn_trainer_memory, empty_memory())                                                         \
+    X(pgcn_trainer_rows, !pgcn_trainer_rows(NULL, 0, NULL) &&                                      \
+        !pgcn_trainer_rows(trainer, 0, NULL) && !pgcn_trainer_rows(trainer, -1, NULL))             \
     X(pgcn_trainer_epoch, wrong(pgcn_trainer_epoch(NULL, NULL)))                                   \
     X(pgcn_trainer_on_step, (pgcn_trainer_on_step(NULL, NULL, NULL),                               \
         pgcn_trainer_on_step(trainer, NULL, NULL), true))                                          \
