@@ -184,3 +184,18 @@ void pgcn_i_rows_close(pgcn_i_rows *rows) {
     pgcn_i_buffer_free(&rows->picked);
     *rows = (pgcn_i_rows){0};
 }
+
+pgcn_status pgcn_i_rows_each(const pgcn_i_layout *layout, pgcn_i_take_row take, void *context) {
+    pgcn_i_rows rows;
+    char **cell;
+    pgcn_status status;
+    PGCN_TRY_GOTO(pgcn_i_rows_open(&rows, layout));
+    for (;;) {
+        PGCN_TRY_GOTO(pgcn_i_rows_next(&rows, &cell));
+        if (!cell) break;
+        PGCN_TRY_GOTO(take(context, &rows, cell));
+    }
+fail:
+    pgcn_i_rows_close(&rows);
+    return status;
+}

@@ -75,6 +75,9 @@ pgcn_status pgcn_i_rows_open(pgcn_i_rows *rows, const pgcn_i_layout *layout);
 /* *cell = the layout's number of cells, borrowed until the next call; NULL after the last row. */
 pgcn_status pgcn_i_rows_next(pgcn_i_rows *rows, char ***cell);
 void pgcn_i_rows_close(pgcn_i_rows *rows); /* also after a failed open */
+/* Calls `take` for every row of a file, until one fails. */
+typedef pgcn_status (*pgcn_i_take_row)(void *context, const pgcn_i_rows *rows, char **cell);
+pgcn_status pgcn_i_rows_each(const pgcn_i_layout *layout, pgcn_i_take_row take, void *context);
 
 /* A label or number that is not known: an empty cell, ?, nan, NaN, NA, N/A. */
 bool pgcn_i_is_missing(const char *cell);

@@ -112,7 +112,8 @@ static bool is_learnt(const learning *in, const char *id) {
     return !in->how->only || pgcn_i_id_map_find(in->how->only, id) >= 0;
 }
 
-static pgcn_status look_at_row(learning *in, const pgcn_i_rows *rows, char **cell) {
+static pgcn_status look_at_row(void *context, const pgcn_i_rows *rows, char **cell) {
+    learning *in = context;
     bool learnt = is_learnt(in, cell[0]);
     in->rows += learnt;
     for (int64_t j = 1; j < in->layout->columns; j++)
@@ -132,7 +133,8 @@ static pgcn_status count_value(column *c, const char *cell) {
     return PGCN_OK;
 }
 
-static pgcn_status count_row(learning *in, const pgcn_i_rows *rows, char **cell) {
+static pgcn_status count_row(void *context, const pgcn_i_rows *rows, char **cell) {
+    learning *in = context;
     if (!is_learnt(in, cell[0])) return PGCN_OK;
     for (int64_t j = 1; j < in->layout->columns; j++) {
         char shown[PGCN_I_EXCERPT];
@@ -145,23 +147,6 @@ static pgcn_status count_row(learning *in, const pgcn_i_rows *rows, char **cell)
         PGCN_TRY(count_value(&in->column[j], cell[j]));
     }
     return PGCN_OK;
-}
-
-typedef pgcn_status (*take_row)(learning *in, const pgcn_i_rows *rows, char **cell);
-
-static pgcn_status for_each_row(learning *in, take_row take) {
-    pgcn_i_rows rows;
-    char **cell;
-    pgcn_status status;
-    PGCN_TRY_GOTO(pgcn_i_rows_open(&rows, in->layout));
-    for (;;) {
-        PGCN_TRY_GOTO(pgcn_i_rows_next(&rows, &cell));
-        if (!cell) break;
-        PGCN_TRY_GOTO(take(in, &rows, cell));
-    }
-fail:
-    pgcn_i_rows_close(&rows);
-    return status;
 }
 
 /* ---- columns without a rule ------------------------------------------------------------------------ */
@@ -359,7 +344,7 @@ static pgcn_status check_names(const learning *in, const pgcn_i_encoder *encoder
 
 static pgcn_status learn(learning *in, pgcn_i_arena *scratch, pgcn_i_encoder *out) {
     bool categories = false;
-    PGCN_TRY(for_each_row(in, look_at_row));
+    PGCN_TRY(pgcn_i_rows_each(in->layout, look_at_row, in));
     if (in->rows == 0)
         return pgcn_i_fail(PGCN_ERR_FORMAT,
                            "reading '%s': it has no row%s; means and categories are learnt from "
@@ -369,7 +354,7 @@ static pgcn_status learn(learning *in, pgcn_i_arena *scratch, pgcn_i_encoder *ou
         decide(in, j, &out->rule[j - 1]);
         categories = categories || in->column[j].is_category;
     }
-    if (categories) PGCN_TRY(for_each_row(in, count_row));
+    if (categories) PGCN_TRY(pgcn_i_rows_each(in->layout, count_row, in));
     for (int64_t j = 1; j < in->layout->columns; j++)
         if (in->column[j].is_category)
             PGCN_TRY(keep_values(in, j, scratch, &out->rule[j - 1]));

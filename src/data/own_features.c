@@ -212,8 +212,15 @@ static pgcn_status note_unread(pgcn_i_own *in, const pgcn_i_encoding *encoding) 
 
 /* ---- tables that are encoded ------------------------------------------------------------------------------ */
 
-static pgcn_status add_row(pgcn_i_encoding *encoding, const pgcn_i_rows *rows, char **cell,
-                           pgcn_i_table *table) {
+/* Where the numbers of a table go. */
+typedef struct encoded {
+    pgcn_i_encoding encoding;
+    pgcn_i_table *table;
+} encoded;
+
+static pgcn_status add_row(void *context, const pgcn_i_rows *rows, char **cell) {
+    encoded *to = context;
+    pgcn_i_table *table = to->table;
     int64_t bytes = table->columns * (int64_t)sizeof(float), id_bytes;
     if (*cell[0] == '\0')
         return pgcn_i_text_fail(rows->text, "found an empty cell, expected the id of a node");
@@ -225,41 +232,26 @@ static pgcn_status add_row(pgcn_i_encoding *encoding, const pgcn_i_rows *rows, c
     memcpy(id, cell[0], (size_t)id_bytes);
     *line = pgcn_i_text_line_number(rows->text);
     table->rows++;
-    return pgcn_i_encoding_row(encoding, rows, cell, row);
-}
-
-static pgcn_status encode_rows(pgcn_i_encoding *encoding, pgcn_i_table *table) {
-    pgcn_i_rows rows;
-    char **cell;
-    pgcn_status status;
-    PGCN_TRY_GOTO(pgcn_i_rows_open(&rows, encoding->layout));
-    for (;;) {
-        PGCN_TRY_GOTO(pgcn_i_rows_next(&rows, &cell));
-        if (!cell) break;
-        PGCN_TRY_GOTO(add_row(encoding, &rows, cell, table));
-    }
-fail:
-    pgcn_i_rows_close(&rows);
-    return status;
+    return pgcn_i_encoding_row(&to->encoding, rows, cell, row);
 }
 
 static pgcn_status read_encoded(pgcn_i_own *in, const pgcn_i_layout *layout, pgcn_i_table *table) {
     bool given = in->encoder.rules > 0, encode = in->files->encode != PGCN_ENCODE_NO;
     pgcn_i_learning how = {.only = in->files->learn_from, .decimal = in->files->decimal};
     pgcn_i_encoder *encoder = &in->encoder;
-    pgcn_i_encoding encoding;
+    encoded to = {.table = table};
     if (!given && encode) PGCN_TRY(pgcn_i_encoder_learn(layout, &how, &in->scratch, encoder));
     if (!given && !encode) PGCN_TRY(pgcn_i_encoder_numbers(layout, &in->scratch, encoder));
-    PGCN_TRY(pgcn_i_encoding_open(encoder, layout, &in->scratch, &encoding));
-    encoding.no_gaps = !given && !encode;
+    PGCN_TRY(pgcn_i_encoding_open(encoder, layout, &in->scratch, &to.encoding));
+    to.encoding.no_gaps = !given && !encode;
     table->columns = pgcn_i_encoder_columns(encoder);
-    PGCN_TRY(encode_rows(&encoding, table));
+    PGCN_TRY(pgcn_i_rows_each(layout, add_row, &to));
     PGCN_TRY(pgcn_i_encoder_names(encoder, &in->source->arena, &in->source->feature_name));
     if (!given && !encode) return PGCN_OK;
     PGCN_TRY(pgcn_i_encoder_text(encoder, &in->source->arena, &in->source->encoder));
     if (!given) return note_rules(in, encoder);
-    PGCN_TRY(note_surprises(in, &encoding));
-    return note_unread(in, &encoding);
+    PGCN_TRY(note_surprises(in, &to.encoding));
+    return note_unread(in, &to.encoding);
 }
 
 /* ---- all of it ------------------------------------------------------------------------------- */
