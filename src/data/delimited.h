@@ -21,7 +21,8 @@ typedef struct pgcn_i_known {
     const char *id_column;    /* the header of the ids in the feature file; or NULL */
     const pgcn_i_id_map *ids; /* of the files read before; or NULL */
     bool ids_are_rows;        /* ids are 0 .. n-1, the rows of an array */
-    const char *const *edges; /* the edge files, where ids of labels may be; NULL at the end; or NULL */
+    const char *const
+        *edges; /* the edge files, where ids of labels may be; NULL at the end; or NULL */
     /* names of columns that the user or a model asks for: a line with one of them is a header */
     const char *const *named; /* NULL at the end; or NULL */
 } pgcn_i_known;
@@ -33,6 +34,7 @@ typedef struct pgcn_i_layout {
     int64_t file_columns;       /* cells of a line: more than `columns` if some are not read */
     const int64_t *pick;        /* [columns] the cell of a line that each is; NULL: the same */
     int64_t header_line;        /* 0: there is none */
+    int64_t header_end;         /* its last line: another one if a cell holds a line end */
     char **header;              /* [columns], in the arena; NULL without a header */
     int64_t first_line;         /* with cells; 0: none */
     char first[PGCN_I_EXCERPT]; /* its beginning */

@@ -22,14 +22,15 @@ typedef struct pgcn_i_rule {
     const char *name; /* of the column; "column 3" without a header */
     int64_t place;    /* of the column in its file, from 1 */
     pgcn_i_rule_kind kind;
-    bool comma; /* of a number: decimals have a comma */
-    int form;   /* of a date: pgcn_i_date_form; of yes and no: the pair of words */
-    float mean; /* of the cells that were not empty */
-    bool gaps;  /* there were empty cells: a column more is 1 where there is one, else 0 */
+    bool comma;         /* of a number: decimals have a comma */
+    int form;           /* of a date: pgcn_i_date_form; of yes and no: the pair of words */
+    float mean;         /* of the cells that were not empty */
+    bool gaps;          /* there were empty cells: a column more is 1 where there is one, else 0 */
     int64_t values;     /* of a category: a column for each, 1 where the cell has that value, */
     const char **value; /* most frequent first */
     bool other;         /* and one for all values that are rare, or not known */
     int64_t missing, rare; /* told to the user: empty cells, and different rare values */
+    const char *twins;     /* and values that differ in case only, where they are learnt; or NULL */
 } pgcn_i_rule;
 
 /* Lives in an arena. */
@@ -75,7 +76,8 @@ pgcn_status pgcn_i_encoding_row(pgcn_i_encoding *encoding, const pgcn_i_rows *ro
 
 /* encode_learn.c. How the rules are found. */
 typedef struct pgcn_i_learning {
-    const pgcn_i_id_map *only; /* ids of the rows that means and categories are learnt from; or NULL */
+    const pgcn_i_id_map
+        *only; /* ids of the rows that means and categories are learnt from; or NULL */
     pgcn_decimal decimal;
 } pgcn_i_learning;
 /* Finds the rules of all columns but the first of the layout; all columns that have none are named in

@@ -167,8 +167,8 @@ static void add_problem(learning *in, int64_t j, const char *what) {
     bool by_name = *name && !strchr(name, ',') && strcmp(name, shown) == 0;
     append(in->ignore, sizeof in->ignore, *in->ignore ? "," : "", by_name ? name : number);
     if (in->problems++ >= MOST_SHOWN) return;
-    snprintf(line, sizeof line, "%s%s%scolumn %s%s %s", *name ? "'" : "", shown,
-             *name ? "' (" : "", number, *name ? ")" : "", what);
+    snprintf(line, sizeof line, "%s%s%scolumn %s%s %s", *name ? "'" : "", shown, *name ? "' (" : "",
+             number, *name ? ")" : "", what);
     append(in->problem, sizeof in->problem, in->problems > 1 ? "; " : "", line);
 }
 
@@ -224,8 +224,8 @@ static bool decide_date(learning *in, int64_t j, pgcn_i_rule *rule) {
     rule->kind = PGCN_I_RULE_DATE;
     rule->form = form;
     set_mean(rule, &c->date[form]);
-    bool two_orders = form == PGCN_I_DATE_DAY_FIRST &&
-                      c->date[PGCN_I_DATE_MONTH_FIRST].all == present;
+    bool two_orders =
+        form == PGCN_I_DATE_DAY_FIRST && c->date[PGCN_I_DATE_MONTH_FIRST].all == present;
     char text[256];
     snprintf(text, sizeof text,
              "has dates like '%s' of which day or month may come first; write 2024-12-31",
@@ -299,6 +299,17 @@ static void check_category(learning *in, int64_t j, const pgcn_i_rule *rule, int
     add_problem(in, j, text);
 }
 
+static pgcn_status find_twins(learning *in, const column *c, pgcn_i_arena *scratch,
+                              pgcn_i_rule *rule) {
+    char twins[PGCN_I_TWINS_BYTES];
+    const char **text = PGCN_I_ARRAY(scratch, const char *, c->value.count);
+    if (!text) return PGCN_ERR_MEMORY;
+    for (int64_t i = 0; i < c->value.count; i++) text[i] = pgcn_i_id_map_text(&c->value, i);
+    if (pgcn_i_case_twins(text, c->value.count, twins) == 0) return PGCN_OK;
+    rule->twins = pgcn_i_arena_strdup(in->arena, twins);
+    return rule->twins ? PGCN_OK : PGCN_ERR_MEMORY;
+}
+
 static pgcn_status keep_values(learning *in, int64_t j, pgcn_i_arena *scratch, pgcn_i_rule *rule) {
     const column *c = &in->column[j];
     const int64_t *count = (const int64_t *)(const void *)c->count.data;
@@ -322,7 +333,7 @@ static pgcn_status keep_values(learning *in, int64_t j, pgcn_i_arena *scratch, p
     }
     rule->other = rule->rare > 0;
     check_category(in, j, rule, rare_cells);
-    return PGCN_OK;
+    return find_twins(in, c, scratch, rule);
 }
 
 /* Rows of other files find their columns by name. */
@@ -356,8 +367,7 @@ static pgcn_status learn(learning *in, pgcn_i_arena *scratch, pgcn_i_encoder *ou
     }
     if (categories) PGCN_TRY(pgcn_i_rows_each(in->layout, count_row, in));
     for (int64_t j = 1; j < in->layout->columns; j++)
-        if (in->column[j].is_category)
-            PGCN_TRY(keep_values(in, j, scratch, &out->rule[j - 1]));
+        if (in->column[j].is_category) PGCN_TRY(keep_values(in, j, scratch, &out->rule[j - 1]));
     if (in->problems > 0) return refuse(in);
     if (pgcn_i_encoder_columns(out) == 0)
         return pgcn_i_fail(PGCN_ERR_FORMAT,

@@ -85,6 +85,40 @@ static void test_own_features_shuffled_in_the_file_reach_their_nodes(void **stat
     for (int i = 0; i < N; i++) assert_true(source.x.dense[2 * i] == (float)i);
 }
 
+/* ---- cells that hold line ends ----------------------------------------------------------------- */
+
+static void test_own_cells_in_quotes_may_hold_line_ends(void **state) {
+    (void)state;
+    must_read("\"two\nlines\",b\nb,c\n", "\"id\n(all)\",x\n\"two\nlines\",1\nb,2\nc,3\n",
+              "\"two\nlines\",\"a class,\n\"\"odd\"\"\"\nb,plain\n", NULL);
+    assert_names(&source.node_id, "two\nlines|b|c|");
+    assert_features("1;2;3;");
+    assert_names(&source.class_name, "a class,\n\"odd\"|plain|");
+    must_read("a,b\n", "id,\"x\n2\"\na,1\nb,2\n", NULL, NULL); /* numbers under a long header */
+    assert_features("1;2;");
+}
+
+static void test_own_lines_after_such_a_cell_keep_their_numbers(void **state) {
+    (void)state;
+    must_fail("\"two\nlines\",b\nb,c,d\n", NULL, NULL, NULL, "line 3: found 3 cells");
+    must_fail("a,b\n", "id,x\n\"two\n\nlines\",1\nb,2\nb,3\n", NULL, NULL,
+              "line 6: the id 'b' was already in line 5");
+}
+
+static void test_own_quote_that_is_never_closed_is_told_where_it_opens(void **state) {
+    (void)state;
+    static char edges[40000], *to = edges;
+    must_fail("a,b\nb,\"c\nc,d\n", NULL, NULL, NULL, "line 2: cell 2: a quote is not closed");
+    must_read("a,5\"\nb,6\"\n", NULL, NULL, NULL); /* a quote inside a cell opens nothing */
+    assert_names(&source.node_id, "a|5\"|b|6\"|");
+    must_read("# it's \"odd\na,b\n", NULL, NULL, NULL);
+    assert_names(&source.node_id, "a|b|");
+    to += sprintf(to, "a,b\nb,\"c\n"); /* it does not swallow the whole file */
+    for (int i = 0; i < 3000; i++) to += sprintf(to, "n%d,n%d\n", i, i + 1);
+    sprintf(to, "a,\"z\"\n");
+    must_fail(edges, NULL, NULL, NULL, "line 2: cell 2: a quote is not closed");
+}
+
 /* ---- layout ------------------------------------------------------------------------------------ */
 
 static void test_own_files_of_any_layout_are_the_same_graph(void **state) {
@@ -794,6 +828,9 @@ int main(void) {
         TEST(test_own_nodes_without_features_are_marked_where_they_come_to_lie),
         TEST(test_own_same_number_in_two_texts_is_refused),
         TEST(test_own_features_shuffled_in_the_file_reach_their_nodes),
+        TEST(test_own_cells_in_quotes_may_hold_line_ends),
+        TEST(test_own_lines_after_such_a_cell_keep_their_numbers),
+        TEST(test_own_quote_that_is_never_closed_is_told_where_it_opens),
         TEST(test_own_files_of_any_layout_are_the_same_graph),
         TEST(test_own_quoted_ids_may_hold_delimiters_and_quotes),
         TEST(test_own_headers_are_told_from_data),
