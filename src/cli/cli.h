@@ -290,7 +290,8 @@ typedef struct cli_source {
     {"name", "NAME", NULL, "what to call it; by default like the edge file", &(s).name, NULL},     \
     {"header", "auto | yes | no", "auto",                                                          \
      "whether the first line of these files, or of an edge list, is a header; auto: by known "     \
-     "words, by text above numbers, and by whether its ids occur again; a note reports it",         \
+     "words, by text above numbers, and by whether its ids occur again; a note reports it; of "    \
+     "single files: features=yes,labels=no",                                                       \
      &(s).header, NULL},                                                                           \
     {"unknown-ids", "refuse | keep", "refuse",                                                     \
      "ids of labels or edges that the features (or edges) lack, if more than a tenth: refuse, or " \

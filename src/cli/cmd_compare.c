@@ -33,6 +33,8 @@ const cli_command cli_compare = {
         "rule. A difference counts if p is below 0.05; otherwise the runs are tied, which does not say\n"
         "that they are equal.\n"
         "\n"
+        "Runs of other tasks or other classes are refused.\n"
+        "\n"
         "A result that chooses between runs has looked at the test items. To choose, compare with\n"
         "--part val; docs/PROTOCOL.md has the rules.",
     .brief = "RUN: a directory that 'train' has left, better with several --seeds.",
@@ -62,6 +64,7 @@ typedef struct run_results {
     record *record;
     double mean, deviation; /* deviation NaN: one training */
     char task[16];
+    json_t *classes; /* their names; NULL: the run is older than these */
 } run_results;
 
 typedef struct request {
@@ -95,6 +98,7 @@ static pgcn_status read_record(const request *r, const char *path, const json_t 
                      .test_items = NAN};
     snprintf(last->split, sizeof last->split, "%s", split);
     snprintf(out->task, sizeof out->task, "%s", task);
+    if (!out->classes) out->classes = json_incref(json_object_get(result, "classes"));
     const json_t *train = json_object_get(items, "train"),
                  *scored = json_object_get(items, r->part);
     if (json_is_integer(train)) last->train_items = (double)json_integer_value(train);
@@ -355,15 +359,43 @@ static void print_difference(const run_results *first, const run_results *other,
             "small.\n");
 }
 
+/* "3 (bus, car, train)": how many classes there are, and the first of them. */
+static void list_classes(const json_t *classes, char *out, size_t bytes) {
+    enum { SHOWN = 5 };
+    size_t count = json_array_size(classes), i;
+    snprintf(out, bytes, "%zu (", count);
+    for (i = 0; i < count && i < SHOWN; i++) {
+        const char *name = json_string_value(json_array_get(classes, i));
+        size_t used = strlen(out);
+        snprintf(out + used, bytes - used, "%s%.40s", i ? ", " : "", name ? name : "?");
+    }
+    size_t used = strlen(out);
+    snprintf(out + used, bytes - used, "%s)", count > SHOWN ? ", ..." : "");
+}
+
+/* Figures of other tasks, or of other classes, answer another question. */
+static pgcn_status check_alike(const run_results *first, const run_results *other) {
+    char classes[2][300];
+    if (strcmp(first->task, other->task) != 0)
+        return cli_fail(&cli_compare, PGCN_ERR_MISMATCH,
+                        "%s is of the task %s and %s of %s: their figures cannot be compared",
+                        first->directory, first->task, other->directory, other->task);
+    if (!first->classes || !other->classes || json_equal(first->classes, other->classes))
+        return PGCN_OK;
+    list_classes(first->classes, classes[0], sizeof classes[0]);
+    list_classes(other->classes, classes[1], sizeof classes[1]);
+    return cli_fail(&cli_compare, PGCN_ERR_MISMATCH,
+                    "%s and %s predict other classes, %s and %s: their figures cannot be compared; "
+                    "train both with the same labels",
+                    first->directory, other->directory, classes[0], classes[1]);
+}
+
 static pgcn_status compare_all(const request *r, const run_results *runs, int count) {
     difference *d = calloc((size_t)count, sizeof *d);
     pgcn_status status = d ? PGCN_OK : cli_fail(&cli_compare, PGCN_ERR_MEMORY, "out of memory");
     for (int i = 1; status == PGCN_OK && i < count; i++) {
-        status = compare(&runs[0], &runs[i], &d[i - 1]);
-        if (status == PGCN_OK && strcmp(runs[0].task, runs[i].task) != 0)
-            status = cli_fail(&cli_compare, PGCN_ERR_MISMATCH,
-                              "%s is of the task %s and %s of %s: their figures cannot be compared",
-                              runs[0].directory, runs[0].task, runs[i].directory, runs[i].task);
+        status = check_alike(&runs[0], &runs[i]);
+        if (status == PGCN_OK) status = compare(&runs[0], &runs[i], &d[i - 1]);
     }
     if (status == PGCN_OK) adjust(d, count - 1);
     if (status == PGCN_OK && r->json) {
@@ -413,7 +445,10 @@ static pgcn_status run(int argc, char **argv) {
     for (int i = 0; status == PGCN_OK && i < count; i++)
         status = read_run(&r, arguments.word[i], &runs[i]);
     if (status == PGCN_OK) status = compare_all(&r, runs, count);
-    for (int i = 0; i < count; i++) free(runs[i].record);
+    for (int i = 0; i < count; i++) {
+        free(runs[i].record);
+        json_decref(runs[i].classes);
+    }
     free(runs);
     return status;
 }

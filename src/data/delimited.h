@@ -3,16 +3,9 @@
 #ifndef PGCN_DELIMITED_H
 #define PGCN_DELIMITED_H
 
+#include "data/data.h"
 #include "data/id_map.h"
 #include "io/io.h"
-
-/* The content of a file, which decides how a header is recognised. */
-typedef enum pgcn_i_role {
-    PGCN_I_ROLE_EDGES,
-    PGCN_I_ROLE_FEATURES,
-    PGCN_I_ROLE_LABELS,
-    PGCN_I_ROLE_SPLITS
-} pgcn_i_role;
 
 /* What is known before the file is read. */
 typedef struct pgcn_i_known {

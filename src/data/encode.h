@@ -39,6 +39,7 @@ typedef struct pgcn_i_encoder {
     pgcn_i_rule *rule;
     bool header;    /* the file had one: columns are found by name, else by place */
     const char *id; /* the name above the ids; "": there was none */
+    int64_t id_place, width; /* of the ids in a line, from 1, and cells of a line; 0: not known */
 } pgcn_i_encoder;
 
 int64_t pgcn_i_rule_columns(const pgcn_i_rule *rule); /* how many it makes */
@@ -70,6 +71,8 @@ typedef struct pgcn_i_encoding {
 } pgcn_i_encoding;
 pgcn_status pgcn_i_encoding_open(const pgcn_i_encoder *encoder, const pgcn_i_layout *layout,
                                  pgcn_i_arena *arena, pgcn_i_encoding *out);
+/* Whether the columns of a file are known by their place, though those of the training had names. */
+bool pgcn_i_encoder_is_by_place(const pgcn_i_encoder *encoder, const pgcn_i_layout *layout);
 /* Writes the numbers of one row. */
 pgcn_status pgcn_i_encoding_row(pgcn_i_encoding *encoding, const pgcn_i_rows *rows, char **cell,
                                 float *out);

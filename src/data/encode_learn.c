@@ -398,6 +398,8 @@ pgcn_status pgcn_i_encoder_numbers(const pgcn_i_layout *layout, pgcn_i_arena *ar
     *out = (pgcn_i_encoder){.rules = layout->columns - 1,
                             .rule = PGCN_I_ARRAY(arena, pgcn_i_rule, layout->columns),
                             .header = layout->header != NULL,
+                            .id_place = pgcn_i_layout_place(layout, 0),
+                            .width = layout->file_columns,
                             .id = pgcn_i_is_utf8(id, (int64_t)strlen(id)) ? id : ""};
     if (!out->rule) return PGCN_ERR_MEMORY;
     for (int64_t j = 1; j < layout->columns; j++)

@@ -208,6 +208,23 @@ static pgcn_status note_surprises(pgcn_i_own *in, const pgcn_i_encoding *encodin
                               file, gaps);
 }
 
+/* Which columns of a file without a header were taken for which. */
+static pgcn_status note_by_place(pgcn_i_own *in, const pgcn_i_encoding *encoding) {
+    char note[NOTE_BYTES] = "";
+    if (!pgcn_i_encoder_is_by_place(encoding->encoder, encoding->layout)) return PGCN_OK;
+    for (int64_t r = 0; r < encoding->encoder->rules; r++) {
+        const pgcn_i_rule *rule = &encoding->encoder->rule[r];
+        char name[PGCN_I_EXCERPT];
+        if (rule->kind == PGCN_I_RULE_LEFT_OUT) continue;
+        pgcn_i_text_excerpt(rule->name, (int64_t)strlen(rule->name), name);
+        append(note, "%s%lld is '%s'", *note ? ", " : "", (long long)rule->place, name);
+    }
+    return pgcn_i_source_note(in->source,
+                              "%.60s has no header: its columns are taken in the order of the "
+                              "table that the model was trained on, so column %s",
+                              pgcn_i_file_name(in->files->features), note);
+}
+
 /* Columns of the file that the model does not read. */
 static pgcn_status note_unread(pgcn_i_own *in, const pgcn_i_encoding *encoding) {
     const pgcn_i_layout *layout = encoding->layout;
@@ -270,6 +287,7 @@ static pgcn_status read_encoded(pgcn_i_own *in, const pgcn_i_layout *layout, pgc
     PGCN_TRY(pgcn_i_encoder_text(encoder, &in->source->arena, &in->source->encoder));
     if (!given) PGCN_TRY(note_rules(in, encoder));
     if (!given) return note_twins(in, encoder);
+    PGCN_TRY(note_by_place(in, &to.encoding));
     PGCN_TRY(note_surprises(in, &to.encoding));
     return note_unread(in, &to.encoding);
 }

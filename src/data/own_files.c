@@ -60,7 +60,7 @@ static void note_first_line(pgcn_i_own *in, const pgcn_i_layout *layout) {
 pgcn_status pgcn_i_own_layout(pgcn_i_own *in, const char *path, pgcn_i_role role,
                               int64_t least_columns, const char *expected, pgcn_i_layout *out) {
     pgcn_i_known known = {.role = role,
-                          .header = in->files->header,
+                          .header = in->files->header[role],
                           .id_column = in->id_column,
                           .ids = &in->ids,
                           .ids_are_rows = in->row_ids >= 0,
@@ -398,9 +398,14 @@ static pgcn_status read_files(pgcn_i_own *in) {
     PGCN_TRY(read_splits(in));
     PGCN_TRY(check_ids_named(in));
     PGCN_TRY(check_label_is_no_feature(in));
+    bool guessed = false;
+    const pgcn_i_own_files *files = in->files;
+    const char *given[PGCN_I_ROLES] = {files->edges, files->features, files->labels, files->splits};
+    for (int role = 0; role < PGCN_I_ROLES; role++)
+        guessed = guessed || (given[role] && files->header[role] == PGCN_HEADER_AUTO);
     return pgcn_i_source_note(
         in->source, "%s%s", in->first_lines,
-        in->files->header == PGCN_HEADER_AUTO ? " (--header yes or no decides otherwise)" : "");
+        guessed ? " (--header yes or no decides otherwise; of one file: --header labels=no)" : "");
 }
 
 pgcn_status pgcn_i_own_files_read(const pgcn_i_own_files *files, pgcn_i_source *source) {
