@@ -443,6 +443,8 @@ pgcn_status cli_load_model(const char *path,
 void cli_catch_signals(void);
 int cli_interrupted(void);
 int cli_terminal_columns(void);
+/* A sentence and a line end, of which `used` columns are written already. In a terminal no word is cut. */
+void cli_put_wrapped(FILE *out, const char *text, int used);
 
 /* ---- progress.c ----------------------------------------------------------------------------- */
 

@@ -209,7 +209,10 @@ pgcn_status cli_load_dataset(const cli_command *command, const char *name, const
 
 void cli_print_notes(FILE *out, const pgcn_dataset *data) {
     const char *note;
-    for (int i = 0; (note = pgcn_dataset_note(data, i)); i++) fprintf(out, "note: %s\n", note);
+    for (int i = 0; (note = pgcn_dataset_note(data, i)); i++) {
+        fputs("note: ", out);
+        cli_put_wrapped(out, note, 6);
+    }
 }
 
 /* ---- recipes ---------------------------------------------------------------------------------- */

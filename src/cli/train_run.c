@@ -45,7 +45,7 @@ static void meter_show(meter *m, const pgcn_epoch *epoch, int epochs, bool last)
     if (m->runs > 1) snprintf(run, sizeof run, "run %lld/%lld", m->run, m->runs);
     snprintf(at, sizeof at, "epoch %lld/%d", (long long)epoch->epoch, epochs);
     if (!isnan(m->best_val))
-        snprintf(val, sizeof val, "val %.1f%% (best %.1f%%)", m->val, m->best_val);
+        snprintf(val, sizeof val, "val %.1f%% (kept %.1f%%)", m->val, m->best_val);
     snprintf(loss, sizeof loss, "loss %.4f", epoch->train_loss);
     cli_format_speed(speed, "epoch", rate);
     const char *const piece[] = {last ? "done" : left, run, at, val, loss, rate, NULL};
