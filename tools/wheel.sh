@@ -53,8 +53,8 @@ add_licences() { # WHEEL
     for library in "$tree"/*/*.libs/*.so*; do
         [ -e "$library" ] || continue
         # auditwheel calls libzip.so.5 libzip-1a2b3c4d.so.5.5
-        real=$(basename "$library" | sed -E 's/-[0-9a-f]{8}(\.so)/\1/')
-        package=$(dpkg -S "*/${real%%.so*}.so*" 2>/dev/null | grep -v -- '-dev' | head -n 1 | cut -d : -f 1)
+        real=$(basename "$library" | sed -E 's/-[0-9a-f]{8}\././')
+        package=$(dpkg -S "*/${real%%.so*}.so*" 2>/dev/null | grep -v -- '-dev' | head -n 1 | cut -d : -f 1 || true)
         if [ -z "$package" ] || [ ! -e "/usr/share/doc/$package/copyright" ]; then
             echo "wheel: no licence text was found for $real, which is in the wheel" >&2
             exit 1
