@@ -446,6 +446,8 @@ typedef struct pgcn_dataset_files {
     const char
         *encoder; /* of pgcn_model_encoder(): the features become numbers by the rules of that
                             model, and none are learnt; NULL: learnt */
+    /* Of one file, where `header` is not true of all; PGCN_HEADER_AUTO: as `header` */
+    pgcn_header header_edges, header_features, header_labels, header_splits;
 } pgcn_dataset_files;
 PGCN_API pgcn_dataset_files pgcn_dataset_files_default(void);
 PGCN_API pgcn_status pgcn_dataset_from_files(const pgcn_dataset_files *files, pgcn_dataset **out);

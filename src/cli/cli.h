@@ -295,7 +295,8 @@ typedef struct cli_source {
     {"name", "NAME", NULL, "what to call it; by default like the edge file", &(s).name, NULL},     \
     {"header", "auto | yes | no", "auto",                                                          \
      "whether the first line of these files, or of an edge list, is a header; auto: by known "     \
-     "words, by text above numbers, and by whether its ids occur again; a note reports it",         \
+     "words, by text above numbers, and by whether its ids occur again; a note reports it; of "    \
+     "single files: features=yes,labels=no",                                                       \
      &(s).header, NULL},                                                                           \
     {"unknown-ids", "refuse | keep", "refuse",                                                     \
      "ids of labels or edges that the features (or edges) lack, if more than a tenth: refuse, or " \
@@ -460,6 +461,8 @@ pgcn_status cli_load_model(const char *path,
 void cli_catch_signals(void);
 int cli_interrupted(void);
 int cli_terminal_columns(void);
+/* A sentence and a line end, of which `used` columns are written already. In a terminal no word is cut. */
+void cli_put_wrapped(FILE *out, const char *text, int used);
 
 /* ---- progress.c ----------------------------------------------------------------------------- */
 

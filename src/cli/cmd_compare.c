@@ -32,6 +32,8 @@ const cli_command cli_compare = {
         "rule. A difference counts if p is below 0.05; otherwise the runs are tied, which does not say\n"
         "that they are equal.\n"
         "\n"
+        "Runs of other tasks or other classes are refused.\n"
+        "\n"
         "A result that chooses between runs has looked at the test items. To choose, compare with\n"
         "--part val; docs/PROTOCOL.md has the rules.",
     .brief = "RUN: a directory that 'train' has left, better with several --seeds.",
@@ -139,7 +141,7 @@ static pgcn_status run(int argc, char **argv) {
     for (int i = 0; status == PGCN_OK && i < count; i++)
         status = cli_results_read(&cli_compare, &r.figure, arguments.word[i], &runs[i]);
     if (status == PGCN_OK) status = compare_all(&r, runs, count);
-    for (int i = 0; i < count; i++) free(runs[i].record);
+    for (int i = 0; i < count; i++) cli_results_free(&runs[i]);
     free(runs);
     return status;
 }

@@ -172,6 +172,29 @@ static pgcn_status check_training_data(const cli_command *command, const char *m
         model_path, pgcn_model_dataset(r->model), expected, found);
 }
 
+/* Columns of plain numbers whose names are not known are taken by their place: that is told. Tables with
+ * rules tell it when they are read. */
+static void note_order_of_columns(const request *r) {
+    const char *first = pgcn_model_feature_name(r->model, 0);
+    const char *second = first ? pgcn_model_feature_name(r->model, 1) : NULL;
+    if (!first || pgcn_dataset_feature_name(r->data, 0) ||
+        pgcn_dataset_describe(r->data).features != pgcn_model_features(r->model))
+        return;
+    fprintf(
+        stderr,
+        "note: the features of data set %s have no names: their columns are taken in the order of the "
+        "training, '",
+        pgcn_dataset_describe(r->data).name);
+    cli_put_text(stderr, first);
+    fputs("' first", stderr);
+    if (second) {
+        fputs(", then '", stderr);
+        cli_put_text(stderr, second);
+        fputs("'", stderr);
+    }
+    fputc('\n', stderr);
+}
+
 static pgcn_status load_both(const cli_command *command, const char *model_path, const char *name,
                              request *r) {
     char steps[256], model[CLI_PATH_BYTES];
@@ -195,6 +218,7 @@ static pgcn_status load_both(const cli_command *command, const char *model_path,
     pgcn_status status = cli_load_dataset(command, name, &r->source, advice, &r->data);
     json_decref(record);
     r->source = (cli_source){0}; /* its strings may have been the record's */
+    if (status == PGCN_OK && !own_data) note_order_of_columns(r);
     if (status != PGCN_OK || !own_data) return status;
     return check_training_data(command, path, part, r);
 }

@@ -33,6 +33,7 @@ static pgcn_status read_record(const cli_command *command, const cli_figure *fig
                          .test_items = NAN};
     snprintf(last->split, sizeof last->split, "%s", split);
     snprintf(out->task, sizeof out->task, "%s", task);
+    if (!out->classes) out->classes = json_incref(json_object_get(result, "classes"));
     const json_t *train = json_object_get(items, "train"),
                  *scored = json_object_get(items, figure->part);
     if (json_is_integer(train)) last->train_items = (double)json_integer_value(train);
@@ -202,17 +203,51 @@ static void adjust(cli_difference *d, int count) {
     free(done);
 }
 
+/* "3 (bus, car, train)": how many classes there are, and the first of them. */
+static void list_classes(const json_t *classes, char *out, size_t bytes) {
+    enum { SHOWN = 5 };
+    size_t count = json_array_size(classes), i;
+    snprintf(out, bytes, "%zu (", count);
+    for (i = 0; i < count && i < SHOWN; i++) {
+        const char *name = json_string_value(json_array_get(classes, i));
+        size_t used = strlen(out);
+        snprintf(out + used, bytes - used, "%s%.40s", i ? ", " : "", name ? name : "?");
+    }
+    size_t used = strlen(out);
+    snprintf(out + used, bytes - used, "%s)", count > SHOWN ? ", ..." : "");
+}
+
+/* Figures of other tasks, or of other classes, answer another question. */
+static pgcn_status check_alike(const cli_command *command, const cli_results *first,
+                               const cli_results *other) {
+    char classes[2][300];
+    if (strcmp(first->task, other->task) != 0)
+        return cli_fail(command, PGCN_ERR_MISMATCH,
+                        "%s is of the task %s and %s of %s: their figures cannot be compared",
+                        first->directory, first->task, other->directory, other->task);
+    if (!first->classes || !other->classes || json_equal(first->classes, other->classes))
+        return PGCN_OK;
+    list_classes(first->classes, classes[0], sizeof classes[0]);
+    list_classes(other->classes, classes[1], sizeof classes[1]);
+    return cli_fail(command, PGCN_ERR_MISMATCH,
+                    "%s and %s predict other classes, %s and %s: their figures cannot be compared; "
+                    "train both with the same labels",
+                    first->directory, other->directory, classes[0], classes[1]);
+}
+
 pgcn_status cli_results_compare(const cli_command *command, const cli_results *runs, int count,
                                 cli_difference *d) {
     for (int i = 1; i < count; i++) {
+        CLI_TRY(check_alike(command, &runs[0], &runs[i]));
         CLI_TRY(compare(command, &runs[0], &runs[i], &d[i - 1]));
-        if (strcmp(runs[0].task, runs[i].task) != 0)
-            return cli_fail(command, PGCN_ERR_MISMATCH,
-                            "%s is of the task %s and %s of %s: their figures cannot be compared",
-                            runs[0].directory, runs[0].task, runs[i].directory, runs[i].task);
     }
     adjust(d, count - 1);
     return PGCN_OK;
+}
+
+void cli_results_free(cli_results *results) {
+    free(results->record);
+    json_decref(results->classes);
 }
 
 /* ---- words ------------------------------------------------------------------------------------------ */

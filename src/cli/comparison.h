@@ -20,6 +20,7 @@ typedef struct cli_results {
     cli_record *record;
     double mean, deviation; /* deviation NaN: one training */
     char task[16];
+    json_t *classes; /* their names; NULL: the run is older than these */
 } cli_results;
 
 /* Which figure is read: of validation or test items. */
@@ -44,9 +45,10 @@ typedef struct cli_difference {
 
 /* Checks part and measure, and makes the key. */
 pgcn_status cli_figure_check(const cli_command *command, cli_figure *figure);
-/* Free out->record, also after an error. */
+/* Free it, also after an error. */
 pgcn_status cli_results_read(const cli_command *command, const cli_figure *figure,
                              const char *directory, cli_results *out);
+void cli_results_free(cli_results *results);
 /* d[i - 1]: run i against run 0, with p-values adjusted by Holm's rule. */
 pgcn_status cli_results_compare(const cli_command *command, const cli_results *runs, int count,
                                 cli_difference *d);

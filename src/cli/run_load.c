@@ -151,7 +151,7 @@ void cli_run_free(cli_run *run) {
     json_decref(run->race);
     for (int i = 0; i < run->seeds; i++) json_decref(run->seed_history[i]);
     free(run->seed_history);
-    free(run->results.record);
+    cli_results_free(&run->results);
 }
 
 /* ---- questions ------------------------------------------------------------------------------------ */

@@ -117,6 +117,8 @@ void cli_train_tell_rows(const pgcn_trainer *trainer, const pgcn_dataset *data,
 void cli_train_summarise(const pgcn_trainer *trainer, const pgcn_dataset *data, train_outcome *out);
 /* result.json of a run; and the times in it, which a finished run cannot measure again. */
 json_t *cli_train_outcome_to_json(const train_outcome *outcome);
+/* The classes by name, or by number where they have none: what `compare` compares first. */
+json_t *cli_train_classes_to_json(const pgcn_dataset *data);
 void cli_train_recall_times(const char *result_path, train_outcome *outcome);
 void cli_train_print_table(const train_request *request, const pgcn_dataset *data,
                            const train_outcome *runs);

@@ -333,9 +333,17 @@ pgcn_status pgcn_i_edge_list_read_as(const char *path, pgcn_header header, pgcn_
 /* own_files.c: a user's graph in text files (features also .npy); all but `edges` may be NULL. The
  * fields are those of pgcn_dataset_files. */
 struct pgcn_i_id_map;
+/* The content of a file, which decides how a header is recognised. */
+typedef enum pgcn_i_role {
+    PGCN_I_ROLE_EDGES,
+    PGCN_I_ROLE_FEATURES,
+    PGCN_I_ROLE_LABELS,
+    PGCN_I_ROLE_SPLITS
+} pgcn_i_role;
+enum { PGCN_I_ROLES = 4 };
 typedef struct pgcn_i_own_files {
     const char *edges, *features, *labels, *splits;
-    pgcn_header header;
+    pgcn_header header[PGCN_I_ROLES];
     pgcn_unknown_ids unknown_ids;
     const char *id, *from, *to, *weight, *label, *use, *ignore;
     pgcn_decimal decimal;

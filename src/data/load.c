@@ -46,7 +46,22 @@ static pgcn_status check_files(const pgcn_dataset_files *set) {
     } columns[] = {{"use", set->use, set->features, "features"},
                    {"ignore", set->ignore, set->features, "features"},
                    {"label", set->label, set->labels, "labels"}};
-    PGCN_TRY(check_header(set->header));
+    const struct {
+        pgcn_header given;
+        const char *file, *what;
+    } headers[] = {{set->header, set->edges, "edges"},
+                   {set->header_edges, set->edges, "edges"},
+                   {set->header_features, set->features, "features"},
+                   {set->header_labels, set->labels, "labels"},
+                   {set->header_splits, set->splits, "splits"}};
+    for (int i = 0; i < 5; i++) {
+        PGCN_TRY(check_header(headers[i].given));
+        if (headers[i].given != PGCN_HEADER_AUTO && !headers[i].file)
+            return pgcn_i_fail(PGCN_ERR_ARGUMENT,
+                               "--header says what the first line of the %s is, which are not "
+                               "given; add --%s",
+                               headers[i].what, headers[i].what);
+    }
     if (set->unknown_ids != PGCN_UNKNOWN_REFUSE && set->unknown_ids != PGCN_UNKNOWN_KEEP)
         return pgcn_i_fail(PGCN_ERR_ARGUMENT,
                            "unknown_ids is number %d, expected a pgcn_unknown_ids",
@@ -65,6 +80,10 @@ static pgcn_status check_files(const pgcn_dataset_files *set) {
     return PGCN_OK;
 }
 
+static pgcn_header header_of(const pgcn_dataset_files *set, pgcn_header of_file) {
+    return of_file == PGCN_HEADER_AUTO ? set->header : of_file;
+}
+
 /* Reads the files; rules for the features are learnt from the rows of these ids, or of all. */
 static pgcn_status read_files(const pgcn_dataset_files *set, const pgcn_i_steps *steps,
                               const pgcn_i_id_map *learn_from, pgcn_dataset **out) {
@@ -74,23 +93,27 @@ static pgcn_status read_files(const pgcn_dataset_files *set, const pgcn_i_steps 
     else
         name_of(set->edges, true, name, sizeof name);
     pgcn_i_steps_name(steps, ":", name, sizeof name);
-    pgcn_i_own_files own = {.edges = set->edges,
-                            .features = set->features,
-                            .labels = set->labels,
-                            .splits = set->splits,
-                            .header = set->header,
-                            .unknown_ids = set->unknown_ids,
-                            .id = set->id,
-                            .from = set->from,
-                            .to = set->to,
-                            .weight = set->weight,
-                            .label = set->label,
-                            .use = set->use,
-                            .ignore = set->ignore,
-                            .decimal = set->decimal,
-                            .encode = set->encode,
-                            .encoder = set->encoder,
-                            .learn_from = learn_from};
+    pgcn_i_own_files own = {
+        .edges = set->edges,
+        .features = set->features,
+        .labels = set->labels,
+        .splits = set->splits,
+        .header = {[PGCN_I_ROLE_EDGES] = header_of(set, set->header_edges),
+                   [PGCN_I_ROLE_FEATURES] = header_of(set, set->header_features),
+                   [PGCN_I_ROLE_LABELS] = header_of(set, set->header_labels),
+                   [PGCN_I_ROLE_SPLITS] = header_of(set, set->header_splits)},
+        .unknown_ids = set->unknown_ids,
+        .id = set->id,
+        .from = set->from,
+        .to = set->to,
+        .weight = set->weight,
+        .label = set->label,
+        .use = set->use,
+        .ignore = set->ignore,
+        .decimal = set->decimal,
+        .encode = set->encode,
+        .encoder = set->encoder,
+        .learn_from = learn_from};
     pgcn_i_source source = {0};
     pgcn_status status = pgcn_i_own_files_read(&own, &source);
     if (status == PGCN_OK) return pgcn_i_dataset_build(name, set->edges, steps, &source, out);

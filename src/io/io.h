@@ -175,7 +175,12 @@ pgcn_status pgcn_i_text_open(const char *path, pgcn_i_text **out);
 /* The next line without its end (\n or \r\n), with a NUL after it; borrowed until the next call.
  * *line = NULL after the last one. A NUL inside a line is an error. */
 pgcn_status pgcn_i_text_line(pgcn_i_text *text, char **line, int64_t *length);
+/* Makes the last line longer by the one after it, with the line end between them, as in a cell in quotes.
+ * The line must be as it was returned; it may lie elsewhere from then on, and keeps its number. *joined =
+ * false, and no error, if it was the last. */
+pgcn_status pgcn_i_text_join(pgcn_i_text *text, char **line, int64_t *length, bool *joined);
 int64_t pgcn_i_text_line_number(const pgcn_i_text *text); /* of the last line returned, from 1 */
+int64_t pgcn_i_text_last_number(const pgcn_i_text *text); /* of its last part, if it was joined */
 /* Estimated share of the file that was read, 0..1: to predict the final length of an array. */
 double pgcn_i_text_share(const pgcn_i_text *text);
 void pgcn_i_text_close(pgcn_i_text *text); /* NULL is fine */
@@ -227,12 +232,13 @@ typedef struct pgcn_i_table_rule {
 
 /* Rows in the order of the file. `cell` is reserved once, so that memory does not peak; give it to an
  * arena with pgcn_i_arena_take. */
+enum { PGCN_I_OPEN_ID = -2 }; /* the quote of an id is not closed on its line */
 typedef struct pgcn_i_table {
     int64_t rows, columns;
     pgcn_i_buffer cell; /* [rows, columns] */
     pgcn_i_buffer id;   /* with rule.ids: the ids, a NUL after each */
     pgcn_i_buffer line; /* with rule.ids: int64 [rows], the line of each row */
-    int64_t bad_column; /* after PGCN_ERR_FORMAT: of numbers, from 0; -1: another reason */
+    int64_t bad_column; /* after PGCN_ERR_FORMAT: of numbers, from 0; -1: another reason; or this */
     char bad_cell[PGCN_I_EXCERPT]; /* its text; "": it is empty */
 } pgcn_i_table;
 /* Empty lines are skipped. The first bad line is an error that names line and column. The result does
