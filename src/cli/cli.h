@@ -17,6 +17,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
+enum { CLI_PATH_BYTES = 4096 };
 enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_SIGNAL = 128 };
 
 /* Returns from the calling function if the call failed. Only where nothing has to be freed. */
@@ -256,6 +257,12 @@ typedef struct cli_kernel_effect {
 } cli_kernel_effect;
 cli_kernel_effect cli_kernel_measure(const float *weight, int path_length, int channels);
 
+/* ---- cmd_report.c --------------------------------------------------------------------------- */
+
+/* Writes directory/report.html, whose path is `out`, about the run in a directory. */
+pgcn_status cli_report_write(const cli_command *command, const char *directory,
+                             char out[CLI_PATH_BYTES]);
+
 /* ---- machine.c ------------------------------------------------------------------------------ */
 
 /* Where a program runs: version, instruction set, processor, cores, system. */
@@ -420,7 +427,6 @@ bool cli_steps_join(char *out, size_t bytes, const char *first, const char *more
 
 /* ---- run_directory.c ------------------------------------------------------------------------ */
 
-enum { CLI_PATH_BYTES = 4096 };
 /* Where a run writes while the directory holds another one, which it replaces when it is
  * finished. */
 #define CLI_UNFINISHED "unfinished"

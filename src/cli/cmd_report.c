@@ -97,7 +97,8 @@ static void put_json(report_page *page, const cli_run *runs, int count) {
     json_decref(object);
 }
 
-static pgcn_status make_page(const request *r, report_page *page, const cli_run *runs, int count) {
+static pgcn_status make_page(const cli_command *command, const char *out, report_page *page,
+                             const cli_run *runs, int count) {
     char title[256];
     const cli_run *first = &runs[0];
     if (count == 1)
@@ -109,13 +110,25 @@ static pgcn_status make_page(const request *r, report_page *page, const cli_run 
     if (count == 1)
         put_one(page, first);
     else
-        CLI_TRY(cli_report_several(&cli_run_report, page, runs, count));
+        CLI_TRY(cli_report_several(command, page, runs, count));
     put_json(page, runs, count);
-    pgcn_status status = report_page_close(page, r->out);
+    pgcn_status status = report_page_close(page, out);
     if (status == PGCN_ERR_MEMORY)
-        return cli_fail(&cli_run_report, status, "out of memory for the report of %s",
-                        first->given);
-    return cli_report(&cli_run_report, status);
+        return cli_fail(command, status, "out of memory for the report of %s", first->given);
+    return cli_report(command, status);
+}
+
+pgcn_status cli_report_write(const cli_command *command, const char *directory,
+                             char out[CLI_PATH_BYTES]) {
+    cli_run one;
+    report_page page = {0};
+    if ((size_t)snprintf(out, CLI_PATH_BYTES, "%s/report.html", directory) >= CLI_PATH_BYTES)
+        return cli_fail(command, PGCN_ERR_ARGUMENT, "the path '%.64s...' is too long", directory);
+    pgcn_status status = cli_run_load(command, directory, NULL, &one);
+    if (status == PGCN_OK) status = make_page(command, out, &page, &one, 1);
+    report_page_free(&page);
+    cli_run_free(&one);
+    return status;
 }
 
 /* ---- the command ---------------------------------------------------------------------------------- */
@@ -124,7 +137,7 @@ static pgcn_status write_report(const request *r, const cli_run *runs, int count
     report_page page = {.svg = r->svg, .latex = r->latex};
     if (r->svg) CLI_TRY(cli_make_directory(&cli_run_report, r->svg));
     if (r->latex) CLI_TRY(cli_make_directory(&cli_run_report, r->latex));
-    pgcn_status status = make_page(r, &page, runs, count);
+    pgcn_status status = make_page(&cli_run_report, r->out, &page, runs, count);
     char size[32];
     pgcn_format_bytes((int64_t)page.text.length, size);
     if (status == PGCN_OK && r->json)
