@@ -138,38 +138,15 @@ static pgcn_status open_learnt(exp_figure *f, const pgcn_model *model, const pgc
     return pgcn_visits_new(graph, &opts, config->scaling, PGCN_FORM_EXACT, &out->visits);
 }
 
-/* M_0 = I, M_l+1 = (1 - alpha) K_l M_l + alpha R, R being I (the opening layer) or M_l: its row of the node, from the
- * last layer to the first. */
-static pgcn_status compose(exp_figure *f, const learnt *m, int64_t origin, double *out) {
-    const pgcn_config *config = m->config;
-    double *v = EXP_KEEP(f, double, m->n), *next = EXP_KEEP(f, double, m->n);
-    double alpha = config->residual == PGCN_RESIDUAL_NONE ? 0 : config->alpha;
-    if (f->failed) return PGCN_ERR_MEMORY;
-    v[origin] = 1;
-    for (int64_t i = 0; i < m->n; i++) out[i] = 0;
-    for (int l = config->layers - 1; l >= 0; l--) {
-        pgcn_status status =
-            exp_operator_apply(m->visits, m->mean + l * config->path_length, v, next);
-        if (status != PGCN_OK) return status;
-        for (int64_t i = 0; i < m->n; i++) {
-            double residual = alpha * v[i];
-            if (config->residual == PGCN_RESIDUAL_INITIAL) out[i] += residual;
-            v[i] = (1 - alpha) * next[i];
-            if (config->residual == PGCN_RESIDUAL_PREVIOUS) v[i] += residual;
-        }
-    }
-    for (int64_t i = 0; i < m->n; i++) out[i] += v[i];
-    return PGCN_OK;
-}
-
-static pgcn_status fill_rows(exp_figure *f, learnt *m, int64_t origin) {
+static pgcn_status fill_rows(learnt *m, int64_t origin) {
     int k = m->config->path_length, layers = m->config->layers;
     for (int l = 0; l < layers; l++) {
         pgcn_status status =
             exp_operator_row(m->visits, m->n, m->mean + l * k, origin, m->row + l * m->n);
         if (status != PGCN_OK) return status;
     }
-    return compose(f, m, origin, m->row + layers * m->n);
+    return exp_operator_compose(m->visits, m->n, m->config, m->mean, origin,
+                                m->row + layers * m->n);
 }
 
 /* ---- panels --------------------------------------------------------------------------------------- */
@@ -329,7 +306,7 @@ static pgcn_status draw_model(const exp_drawn *from, exp_figure *f, const exp_ce
     const char *why = model ? cannot(pgcn_model_config(model)) : "its training is not done";
     if (why) snprintf(f->skipped, sizeof f->skipped, "%s", why);
     if (!why) status = open_learnt(f, model, pgcn_dataset_graph(cell->data->data), &m);
-    if (!why && status == PGCN_OK) status = fill_rows(f, &m, a->origin);
+    if (!why && status == PGCN_OK) status = fill_rows(&m, a->origin);
     if (!why && status == PGCN_OK) {
         put_panels(f, cell->data->data, a, &m);
         say_model(f, cell, a, &m, exp_summarise(from->jobs, cell).test.mean);

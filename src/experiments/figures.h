@@ -74,6 +74,11 @@ pgcn_status exp_operator_row(const pgcn_visits *visits, int64_t n, const double 
 /* The same from any row [n], which it is multiplied with: row times operator. */
 pgcn_status exp_operator_apply(const pgcn_visits *visits, const double *kernel, const double *row,
                                double *out);
+/* The row of what all layers do one after the other, with nothing between them: M_0 = I, M_l+1 = (1 - alpha) K_l M_l +
+ * alpha R, where R is I (residual initial), M_l (previous) or 0 (none, and alpha is 0). Kernels [layers, path_length];
+ * layers, path_length, residual and alpha are those of the configuration. */
+pgcn_status exp_operator_compose(const pgcn_visits *visits, int64_t n, const pgcn_config *config,
+                                 const double *kernels, int64_t node, double *row);
 /* The slope of log y over log x, by least squares. */
 double exp_log_slope(int count, const double *x, const double *y);
 

@@ -20,6 +20,30 @@ pgcn_status exp_operator_row(const pgcn_visits *visits, int64_t n, const double 
     return status;
 }
 
+/* From the last layer to the first: v is what the rest of the layers is multiplied by from the left. */
+pgcn_status exp_operator_compose(const pgcn_visits *visits, int64_t n, const pgcn_config *config,
+                                 const double *kernels, int64_t node, double *row) {
+    double *v = calloc((size_t)n, sizeof *v), *next = calloc((size_t)n, sizeof *next);
+    double alpha = config->residual == PGCN_RESIDUAL_NONE ? 0 : config->alpha;
+    pgcn_status status = v && next ? PGCN_OK : PGCN_ERR_MEMORY;
+    for (int64_t i = 0; status == PGCN_OK && i < n; i++) {
+        row[i] = 0;
+        v[i] = i == node;
+    }
+    for (int l = config->layers - 1; status == PGCN_OK && l >= 0; l--) {
+        status = exp_operator_apply(visits, kernels + l * config->path_length, v, next);
+        for (int64_t i = 0; status == PGCN_OK && i < n; i++) {
+            double residual = alpha * v[i];
+            if (config->residual == PGCN_RESIDUAL_INITIAL) row[i] += residual;
+            v[i] = (1 - alpha) * next[i];
+            if (config->residual == PGCN_RESIDUAL_PREVIOUS) v[i] += residual;
+        }
+    }
+    for (int64_t i = 0; status == PGCN_OK && i < n; i++) row[i] += v[i];
+    free(v), free(next);
+    return status;
+}
+
 double exp_log_slope(int count, const double *x, const double *y) {
     double mx = 0, my = 0, xx = 0, xy = 0;
     for (int i = 0; i < count; i++) mx += log(x[i]) / count, my += log(y[i]) / count;

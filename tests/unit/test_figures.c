@@ -65,6 +65,54 @@ static void test_operator_rows_are_those_of_dense_powers(void **state) {
     pgcn_graph_free(graph);
 }
 
+/* out = a b */
+static void dense_product(double a[N][N], double b[N][N], double out[N][N]) {
+    for (int i = 0; i < N; i++)
+        for (int j = 0; j < N; j++) {
+            out[i][j] = 0;
+            for (int u = 0; u < N; u++) out[i][j] += a[i][u] * b[u][j];
+        }
+}
+
+/* M_l+1 = (1 - alpha) K_l M_l + alpha R, as matrices from the first layer on. */
+static void test_composed_operators_are_products_of_matrices(void **state) {
+    (void)state;
+    enum { LAYERS = 3, LENGTH = 2 };
+    static const double kernels[LAYERS * LENGTH] = {0.5, 1.5, -1, 0.25, 2, -0.75};
+    pgcn_graph *graph = random_graph(N, 2 * N, false, false, false, 3);
+    pgcn_paths_opts opts = pgcn_paths_opts_default();
+    pgcn_visits *visits;
+    double t[N][N], got[N];
+    opts.length = LENGTH;
+    must(pgcn_visits_new(graph, &opts, PGCN_SCALING_WALK, PGCN_FORM_EXACT, &visits));
+    dense_transition(graph, false, t);
+    for (int residual = PGCN_RESIDUAL_NONE; residual <= PGCN_RESIDUAL_PREVIOUS; residual++) {
+        pgcn_config config = pgcn_config_default();
+        double m[N][N] = {{0}}, k[N][N], next[N][N], alpha = residual ? 0.3 : 0;
+        config.layers = LAYERS;
+        config.path_length = LENGTH;
+        config.residual = (pgcn_residual)residual;
+        config.alpha = 0.3;
+        for (int i = 0; i < N; i++) m[i][i] = 1;
+        for (int l = 0; l < LAYERS; l++) {
+            for (int i = 0; i < N; i++)
+                for (int j = 0; j < N; j++)
+                    k[i][j] = kernels[2 * l] * (i == j) + kernels[2 * l + 1] * t[i][j];
+            dense_product(k, m, next);
+            for (int i = 0; i < N; i++)
+                for (int j = 0; j < N; j++)
+                    m[i][j] = (1 - alpha) * next[i][j] +
+                              alpha * (residual == PGCN_RESIDUAL_PREVIOUS ? m[i][j] : i == j);
+        }
+        for (int origin = 0; origin < N; origin++) {
+            must(exp_operator_compose(visits, N, &config, kernels, origin, got));
+            for (int j = 0; j < N; j++) assert_close(got[j], m[origin][j], 1e-6);
+        }
+    }
+    pgcn_visits_free(visits);
+    pgcn_graph_free(graph);
+}
+
 /* What Figure 2 draws, on another graph. */
 static void test_sampled_operators_near_the_exact_one_by_the_root_of_p(void **state) {
     (void)state;
@@ -211,6 +259,7 @@ static void test_figure_files_hold_all_rows_and_panels(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_operator_rows_are_those_of_dense_powers),
+        cmocka_unit_test(test_composed_operators_are_products_of_matrices),
         cmocka_unit_test(test_sampled_operators_near_the_exact_one_by_the_root_of_p),
         cmocka_unit_test(test_slope_is_the_exponent_of_a_power),
         cmocka_unit_test(test_smoothness_is_that_of_plain_loops),
