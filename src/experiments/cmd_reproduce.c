@@ -52,7 +52,8 @@ const cli_command cli_reproduce = {
         "continues where it stopped. A table over fewer runs than asked for says so, and the exit code\n"
         "is then 1. Settings come from the recipes; options override them, as for train. The epoch is\n"
         "chosen on validation nodes. DIR gets NAME.json, NAME.csv, NAME.md and NAME.tex (LaTeX); the JSON\n"
-        "holds the command 'pathgcn train ...' that repeats each run to the last digit.",
+        "holds the command 'pathgcn train ...' that repeats each run to the last digit. All tables and their\n"
+        "curves are in DIR/report.html too.",
     .most_used = reproduce_most_used,
     .examples = "  pathgcn reproduce semi --data data --quick        a smoke test, in minutes\n"
                 "  pathgcn reproduce semi --data data --datasets cora,citeseer\n"
@@ -131,6 +132,7 @@ static pgcn_status report_all(const exp_request *r, const exp_choice *chosen, ex
         if (chosen->experiment[i]->marks_best) exp_mark_best(plan, jobs, chosen->experiment[i]);
         CLI_TRY(exp_report(plan, jobs, r, chosen->experiment[i]));
     }
+    CLI_TRY(exp_reproduce_page(plan, jobs, r, chosen->experiment, chosen->count));
     return check_all_done(jobs);
 }
 

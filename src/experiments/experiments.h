@@ -15,6 +15,7 @@
 #define PGCN_EXPERIMENTS_H
 
 #include "cli/cli.h"
+#include "report/report.h"
 
 #include <sys/types.h>
 
@@ -168,10 +169,16 @@ typedef enum exp_format { EXP_TEXT, EXP_MARKDOWN, EXP_LATEX, EXP_CSV } exp_forma
 exp_table *exp_table_new(const char *heads);
 void exp_table_add(exp_table *table, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void exp_table_print(FILE *out, const exp_table *table, exp_format format);
+void exp_table_to_page(report_page *page, const exp_table *table);
 /* A line is an object, with the heads as its keys and text as its values. */
 json_t *exp_table_to_json(const exp_table *table);
 /* Text with the characters escaped that LaTeX would obey. */
 void exp_put_latex(FILE *out, const char *text);
 void exp_table_free(exp_table *table);
+
+/* ---- pages ---------------------------------------------------------------------------------- */
+
+/* Ends and writes a page, frees it, and tells the error if there is one. In tune_page.c. */
+pgcn_status exp_page_end(const cli_command *command, report_page *page, const char *path);
 
 #endif

@@ -326,6 +326,11 @@ pgcn_status exp_measure_times(exp_plan *plan, const exp_request *request,
 
 /* Explains the marks that the table of an experiment has, a line each. */
 void exp_print_marks(FILE *out, const exp_plan *plan, const exp_experiment *experiment);
+/* The table of an experiment, and what has to be said below it, a line each. */
+exp_table *exp_make_table(const exp_plan *plan, const exp_jobs *jobs,
+                          const exp_experiment *experiment);
+void exp_print_remarks(FILE *out, const exp_plan *plan, const exp_jobs *jobs,
+                       const exp_experiment *experiment);
 /* Prints the table of an experiment and writes OUT/NAME.json, .csv, .md and .tex. */
 pgcn_status exp_report(const exp_plan *plan, const exp_jobs *jobs, const exp_request *request,
                        const exp_experiment *experiment);
@@ -340,6 +345,13 @@ typedef struct exp_listing {
 /* The same for a listing; takes the table over. */
 pgcn_status exp_report_listing(const exp_request *request, const exp_listing *listing,
                                exp_table *table);
+
+/* ---- reproduce_page.c ----------------------------------------------------------------------- */
+
+/* OUT/report.html: tables and curves of all experiments. */
+pgcn_status exp_reproduce_page(const exp_plan *plan, const exp_jobs *jobs,
+                               const exp_request *request, const exp_experiment *const *experiment,
+                               int count);
 
 /* ---- counts.c and appendix.c ---------------------------------------------------------------- */
 
