@@ -62,6 +62,7 @@ typedef struct exp_job {
     bool diverged;     /* when failed: the loss was not finite, which is a result too */
     pid_t pid;         /* while running */
     double begin;      /* cli_now() of its start */
+    bool keeps_model;  /* KEY.safetensors is written beside the record */
 } exp_job;
 
 /* How long jobs take that differ in seed and split only. */
@@ -92,6 +93,9 @@ pgcn_status exp_jobs_add(exp_jobs *jobs, const exp_data *data, const pgcn_config
                          bool fresh, size_t *out);
 bool exp_job_path(const exp_jobs *jobs, const exp_job *job, const char *suffix,
                   char out[EXP_PATH_BYTES]);
+/* Asks a job for its model too; one that is done but has none is run again. */
+void exp_job_keep_model(exp_jobs *jobs, exp_job *job);
+#define EXP_MODEL_SUFFIX ".safetensors"
 /* Reads the record that a worker wrote; false if there is no valid one. */
 bool exp_job_recall(exp_jobs *jobs, exp_job *job);
 /* "cora, 64 layers, seed 3": how messages name a job. */

@@ -59,7 +59,7 @@ const char *exp_paper_source(exp_place place); /* "Table 3, semi-supervised by d
 
 /* ---- catalogue.c ---------------------------------------------------------------------------- */
 
-enum { EXP_MOST_SETS = 32, EXP_MOST_VALUES = 16, EXP_MOST_CHANGES = 12 };
+enum { EXP_MOST_SETS = 32, EXP_MOST_VALUES = 16, EXP_MOST_CHANGES = 16 };
 
 typedef struct exp_set_name {
     const char *name;
@@ -142,6 +142,9 @@ typedef struct exp_experiment {
     bool timed;    /* measures the times of a step, of inference and of sampling */
     bool marks_best; /* of each data set, the line with the best mean validation accuracy */
     bool apart;      /* `all` leaves it out */
+    int figure;      /* of the paper that is drawn from it, an exp_figure_number; 0: none */
+    bool drawn_only; /* it has no table: only `figures` asks for it */
+    bool models;     /* the models of its runs are kept */
 } exp_experiment;
 extern const exp_experiment exp_experiments[]; /* ends with a NULL name */
 
@@ -157,7 +160,9 @@ typedef struct exp_request {
     const char *const *word;
     long long seeds; /* 0: as the experiment has them */
     bool quick, fresh, quiet, json;
-    bool all; /* several experiments: those that do not fit a given data set are left out */
+    bool all;         /* several experiments: those that do not fit a given data set are left out */
+    bool figures;     /* they are drawn; a data set that is not here is no error then */
+    const char *only; /* these figures; NULL: all */
 } exp_request;
 
 enum { EXP_MOST_WORDS = 64 };
@@ -271,6 +276,9 @@ pgcn_status exp_choose(exp_request *request, cli_arguments *arguments, exp_sweep
 bool exp_has_network(const exp_variant *variant, const exp_words *networks);
 /* Makes the table if the first word asks for one of facts; else *done is false. */
 pgcn_status exp_list_facts(const exp_request *request, const cli_arguments *arguments, bool *done);
+
+/* Which figures --only names, a bit for each exp_figure_number. */
+pgcn_status exp_choose_figures(const exp_request *request, unsigned *out);
 
 /* ---- results.c ------------------------------------------------------------------------------ */
 

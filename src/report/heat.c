@@ -178,7 +178,7 @@ void report_colour_bar(report_canvas *canvas, report_palette palette, double low
     double step = width / STEPS;
     for (int i = 0; i < STEPS; i++)
         report_rectangle(
-            canvas, x + i * step, y, step + 0.3, 8,
+            canvas, x + i * step, y, fmin(2 * step, width - i * step), 8,
             &(report_pen){.fill = report_palette_colour(palette, ((double)i + 0.5) / STEPS)});
     char label[24];
     for (int i = 0; i <= 2; i++) {
