@@ -15,7 +15,7 @@
  * (part 1), so that it can be told apart.
  *
  * Only rows that are reached have memory: in two layers of one node these are few. Sums are made in a fixed order:
- * columns, planes and rows are shared out to threads, never a sum. Called by train's explain.c. */
+ * planes and rows are shared out to threads, never a sum. Called by train's explain.c. */
 #include "nn/ops.h"
 
 #include <string.h>
@@ -224,9 +224,38 @@ void pgcn_i_trace_give_residual(pgcn_i_trace *trace, const pgcn_i_value *value, 
     give(trace, 1, value, g);
 }
 
+typedef struct columns_job {
+    const pgcn_i_adjoint *g;
+    pgcn_i_adjoint *to;
+    const float *vector;
+} columns_job;
+
+static void columns_task(void *context, int64_t plane, int worker) {
+    (void)worker;
+    const columns_job *job = context;
+    for (int64_t i = 0; i < job->g->count; i++) {
+        const float *from = pgcn_i_adjoint_at(job->g, (int)plane, i);
+        float *to = pgcn_i_adjoint_at(job->to, (int)plane, job->to->place[job->g->row[i]]);
+        for (int64_t ch = 0; ch < job->g->cols; ch++) to[ch] += job->vector[ch] * from[ch];
+    }
+}
+
+void pgcn_i_trace_give_columns(pgcn_i_trace *trace, const pgcn_i_value *value,
+                               const pgcn_i_adjoint *g, const float *vector) {
+    if (failed(trace)) return;
+    pgcn_i_adjoint **to = &trace->of[trace->part][value->maker];
+    if (!*to || !has_room(*to, g)) {
+        pgcn_i_adjoint *share = pgcn_i_adjoint_copy(trace, g, 1);
+        if (share) pgcn_i_adjoint_by_columns(trace, share, vector);
+        pgcn_i_trace_give(trace, value, share);
+        return;
+    }
+    columns_job job = {g, *to, vector};
+    pgcn_i_parallel(trace->tape->pool, g->planes, columns_task, &job);
+}
+
 /* ---- along links ------------------------------------------------------------------------------------- */
 
-enum { CHUNK = 16 }; /* columns of a task: a cache line */
 typedef struct along_job {
     const pgcn_i_trace *trace;
     const pgcn_i_adjoint *g;
@@ -234,50 +263,57 @@ typedef struct along_job {
     pgcn_i_along along;
 } along_job;
 
-/* What a column of entry e is multiplied by. */
-static float weight_of(const along_job *job, int64_t e, int64_t column) {
+/* to += what entry e lets through of `from`. */
+static void along_entry(const along_job *job, int64_t e, const float *from, float *to) {
     const pgcn_i_along *along = &job->along;
-    if (!along->coefficient) return along->factor * along->a->value[e];
+    const pgcn_i_kernels *kernels = job->trace->tape->kernels;
+    int64_t cols = job->g->cols;
+    if (!along->coefficient) {
+        kernels->scale(to, along->factor * along->a->value[e], from, 0, cols, true);
+        return;
+    }
     const float *of_head = along->coefficient + e * along->heads;
-    if (!along->mean) return along->factor * of_head[column / (job->g->cols / along->heads)];
-    float sum = 0;
-    for (int h = 0; h < along->heads; h++) sum += of_head[h];
-    return along->factor * sum / (float)along->heads;
+    int64_t each = along->mean ? cols : cols / along->heads;
+    float mean = 0;
+    for (int h = 0; h < along->heads; h++) mean += of_head[h] / (float)along->heads;
+    for (int64_t h = 0; h * each < cols; h++)
+        kernels->scale(to + h * each, along->factor * (along->mean ? mean : of_head[h]),
+                       from + h * each, 0, each, true);
 }
 
-static void along_entry(const along_job *job, int64_t e, const float *from, float *to,
-                        int64_t begin, int64_t end) {
-    float weight = weight_of(job, e, begin);
-    bool varies = job->along.coefficient && !job->along.mean;
-    for (int64_t ch = begin; ch < end; ch++) {
-        if (varies) weight = weight_of(job, e, ch);
-        to[ch] += weight * from[ch];
+/* What comes to plane `to_plane` from the rows of plane p. */
+static void along_plane(const along_job *job, int p, int to_plane) {
+    const pgcn_i_adjoint *g = job->g;
+    const pgcn_i_along *along = &job->along;
+    int further = pgcn_i_trace_plane(job->trace, p, along->hops);
+    for (int64_t i = 0; i < g->count; i++) {
+        const float *from = pgcn_i_adjoint_at(g, p, i);
+        pgcn_node row = g->row[i];
+        for (int64_t e = along->a->offset[row]; e < along->a->offset[row + 1]; e++) {
+            pgcn_node column = along->a->column[e];
+            bool stays = along->stays && column == row;
+            if ((stays ? p : further) == to_plane)
+                along_entry(job, e, from,
+                            pgcn_i_adjoint_at(job->to, to_plane, job->to->place[column]));
+        }
     }
 }
 
+/* A plane of the result is one task's. */
 static void along_task(void *context, int64_t task, int worker) {
     (void)worker;
     const along_job *job = context;
     const pgcn_i_adjoint *g = job->g;
     const pgcn_i_along *along = &job->along;
-    int64_t begin = task * CHUNK, end = begin + CHUNK < g->cols ? begin + CHUNK : g->cols;
-    for (int p = 0; p < g->planes; p++) {
-        int further = pgcn_i_trace_plane(job->trace, p, along->hops);
-        for (int64_t i = 0; i < g->count; i++) {
-            const float *from = pgcn_i_adjoint_at(g, p, i);
-            pgcn_node row = g->row[i];
-            if (along->self != 0) {
-                float *to = pgcn_i_adjoint_at(job->to, p, job->to->place[row]);
-                for (int64_t ch = begin; ch < end; ch++) to[ch] += along->self * from[ch];
-            }
-            for (int64_t e = along->a->offset[row]; e < along->a->offset[row + 1]; e++) {
-                pgcn_node column = along->a->column[e];
-                int plane = along->stays && column == row ? p : further;
-                float *to = pgcn_i_adjoint_at(job->to, plane, job->to->place[column]);
-                along_entry(job, e, from, to, begin, end);
-            }
-        }
-    }
+    int to_plane = (int)task;
+    for (int64_t i = 0; along->self != 0 && to_plane < g->planes && i < g->count; i++)
+        job->trace->tape->kernels->scale(
+            pgcn_i_adjoint_at(job->to, to_plane, job->to->place[g->row[i]]), along->self,
+            pgcn_i_adjoint_at(g, to_plane, i), 0, g->cols, true);
+    for (int p = 0; p < g->planes; p++)
+        if (pgcn_i_trace_plane(job->trace, p, along->hops) == to_plane ||
+            (along->stays && p == to_plane))
+            along_plane(job, p, to_plane);
 }
 
 pgcn_i_adjoint *pgcn_i_adjoint_along(pgcn_i_trace *trace, const pgcn_i_adjoint *g,
@@ -296,7 +332,7 @@ pgcn_i_adjoint *pgcn_i_adjoint_along(pgcn_i_trace *trace, const pgcn_i_adjoint *
     int planes = pgcn_i_trace_plane(trace, g->planes - 1, along.hops) + 1;
     along_job job = {trace, g, pgcn_i_adjoint_new(trace, g->rows, g->cols, flag, planes), along};
     pgcn_i_free(flag);
-    if (job.to) pgcn_i_parallel(trace->tape->pool, (g->cols + CHUNK - 1) / CHUNK, along_task, &job);
+    if (job.to) pgcn_i_parallel(trace->tape->pool, planes, along_task, &job);
     return job.to;
 }
 

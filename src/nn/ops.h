@@ -143,6 +143,9 @@ static inline int pgcn_i_trace_plane(const pgcn_i_trace *trace, int plane, int h
 /* Adds g, which is taken, to the adjoint of a value; or to that of paths through a residual. */
 void pgcn_i_trace_give(pgcn_i_trace *trace, const pgcn_i_value *value, pgcn_i_adjoint *g);
 void pgcn_i_trace_give_residual(pgcn_i_trace *trace, const pgcn_i_value *value, pgcn_i_adjoint *g);
+/* The same with every row of g, which stays the caller's, times a vector. */
+void pgcn_i_trace_give_columns(pgcn_i_trace *trace, const pgcn_i_value *value,
+                               const pgcn_i_adjoint *g, const float *vector);
 /* What a constant vector [g->cols] that was added to every row contributes; it is told as `param`'s. */
 void pgcn_i_trace_constant(pgcn_i_trace *trace, const pgcn_i_param *param, const pgcn_i_adjoint *g,
                            const float *vector);

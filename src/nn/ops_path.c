@@ -312,15 +312,14 @@ static void exact_backward(pgcn_i_tape *tape, pgcn_i_op *op) {
 /* ---- explaining ---------------------------------------------------------------------------- */
 
 /* What hop i of the kernel takes back to h. */
-static pgcn_i_adjoint *hop_share(pgcn_i_trace *trace, const pgcn_i_op *op, const pgcn_i_adjoint *q,
-                                 int i) {
+static void give_hop(pgcn_i_trace *trace, const pgcn_i_op *op, const pgcn_i_adjoint *q, int i) {
     const pgcn_i_path_state *state = op->state;
     int64_t c = op->out->cols;
     if (state->conv.kernel == PGCN_KERNEL_FULL)
-        return pgcn_i_adjoint_product(trace, q, state->kernel + i * c * c, c);
-    pgcn_i_adjoint *share = pgcn_i_adjoint_copy(trace, q, 1);
-    pgcn_i_adjoint_by_columns(trace, share, state->kernel + i * c);
-    return share;
+        pgcn_i_trace_give(trace, op->in[0],
+                          pgcn_i_adjoint_product(trace, q, state->kernel + i * c * c, c));
+    else
+        pgcn_i_trace_give_columns(trace, op->in[0], q, state->kernel + i * c);
 }
 
 /* q_i of the first lines above; hop i of a path counts i hops, whether or not the walk stayed on its way. */
@@ -339,7 +338,7 @@ void pgcn_i_path_explain(pgcn_i_trace *trace, const pgcn_i_op *op, pgcn_i_adjoin
         pgcn_i_adjoint *before = q;
         if (i > 0) q = pgcn_i_adjoint_along(trace, transition->visits ? g : before, along);
         if (before != g && before != q) pgcn_i_adjoint_free(before);
-        if (q) pgcn_i_trace_give(trace, op->in[0], hop_share(trace, op, q, i));
+        if (q) give_hop(trace, op, q, i);
     }
     if (q != g) pgcn_i_adjoint_free(q);
     pgcn_i_adjoint_free(g);
