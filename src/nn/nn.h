@@ -238,6 +238,9 @@ typedef struct pgcn_i_kind {
     /* Bytes of pgcn_i_op.kept, which go by the rows of the result. */
     int64_t (*kept_bytes)(const pgcn_i_op *op);
     bool uses_power; /* the scratch array `power` of the tape, in both passes */
+    /* Of operations of several steps along the transition: how many, which are levels of a part of a graph. They have no
+     * backward pass there. */
+    int (*steps)(const pgcn_i_op *op);
     /* Where a row leads to, for PGCN_I_NEEDS_VISITED. */
     pgcn_i_reach (*reach)(const pgcn_i_op *op);
 } pgcn_i_kind;
@@ -337,6 +340,17 @@ int64_t pgcn_i_tape_touched(const pgcn_i_tape *tape, int64_t after);
 int64_t pgcn_i_tape_by_rows(const pgcn_i_tape *tape);
 /* The level of the rows of in[0] or in[1] that an operation needs. */
 int pgcn_i_level_used(const pgcn_i_op *op, int input);
+/* How many levels a part of a graph has to have for what is recorded. */
+int pgcn_i_tape_levels(pgcn_i_tape *tape);
+/* The last step is step 0, and its rows are those of the result; step i leads to those of step i + 1. The matrix of a
+ * step of an operation of several, and its rows. */
+static inline const pgcn_i_transition *pgcn_i_step_transition(const pgcn_i_tape *tape,
+                                                              const pgcn_i_op *op, int step) {
+    return tape->part ? &tape->part->transitions[op->out->level + step] : op->transition;
+}
+static inline int64_t pgcn_i_step_rows(const pgcn_i_tape *tape, const pgcn_i_op *op, int step) {
+    return tape->part ? tape->part->rows[PGCN_I_NODES][op->out->level + step] : op->out->rows;
+}
 bool pgcn_i_is_finite(const pgcn_i_value *value);
 /* A pass forward that looks for the first operation whose values are not all finite; NULL: none. For
  * tapes that compute all rows. */

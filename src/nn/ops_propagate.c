@@ -116,16 +116,18 @@ static void step_task(void *context, int64_t task, int worker) {
              (pgcn_i_rows){NULL, begin, pgcn_i_block_end(job->blocks, task) - begin});
 }
 
-static void run_step(pgcn_i_tape *tape, const pgcn_i_transition *transition, pgcn_i_propagate args,
-                     const pgcn_i_value *value) {
-    step_job job = {tape, transition, args, pgcn_i_blocks_of(value->rows)};
-    job.args.prefetch = pgcn_i_is_far(value);
+/* Step `step` of an operation, 0 being the last: along the transition or, with args.a set, its transpose. */
+static void run_step(pgcn_i_tape *tape, const pgcn_i_op *op, int step, pgcn_i_propagate args) {
+    const pgcn_i_transition *transition = pgcn_i_step_transition(tape, op, step);
+    step_job job = {tape, transition, args, pgcn_i_blocks_of(pgcn_i_step_rows(tape, op, step))};
+    if (!args.a) job.args.a = transition->exact;
+    job.args.prefetch = pgcn_i_is_far(op->out);
     pgcn_i_parallel(tape->pool, job.blocks.count, step_task, &job);
 }
 
 /* One of the two scratch arrays. */
-static float *scratch(const pgcn_i_tape *tape, const pgcn_i_value *value, int which) {
-    return tape->power + (which % 2) * value->rows * value->cols;
+static float *scratch(const pgcn_i_tape *tape, const pgcn_i_op *op, int which) {
+    return tape->power + (which % 2) * op->used[0] * op->out->cols;
 }
 
 /* ---- diffuse ------------------------------------------------------------------------------------- */
@@ -135,16 +137,15 @@ typedef struct diffuse_state {
     float alpha;
 } diffuse_state;
 
-/* `steps` steps from x along the matrix; the last one to `out`, added to what is there if `add`. */
+/* `steps` steps from x along the matrix, NULL being T; the last one to `out`, added to what is there if `add`. */
 static void diffuse(pgcn_i_tape *tape, const pgcn_i_op *op, const pgcn_i_csr *a, const float *x,
                     float *out, bool add) {
     const diffuse_state *state = op->state;
-    const pgcn_i_value *value = op->out;
-    int64_t c = value->cols;
+    int64_t c = op->out->cols;
     const float *from = x;
     for (int t = 1; t <= state->steps; t++) {
         bool is_last = t == state->steps;
-        float *to = is_last ? out : scratch(tape, value, t);
+        float *to = is_last ? out : scratch(tape, op, t);
         pgcn_i_propagate args = {.a = a,
                                  .x = from,
                                  .x_c = c,
@@ -158,20 +159,25 @@ static void diffuse(pgcn_i_tape *tape, const pgcn_i_op *op, const pgcn_i_csr *a,
             args.plus[1].c = c;
             args.plus[1].share = 1;
         }
-        run_step(tape, op->transition, args, value);
+        run_step(tape, op, state->steps - t, args);
         from = to;
     }
 }
 
 static void diffuse_forward(pgcn_i_tape *tape, pgcn_i_op *op) {
-    diffuse(tape, op, op->transition->exact, op->in[0]->data, op->out->data, false);
+    diffuse(tape, op, NULL, op->in[0]->data, op->out->data, false);
 }
 
 static void diffuse_backward(pgcn_i_tape *tape, pgcn_i_op *op) {
     diffuse(tape, op, op->transition->exact_t, op->out->grad, op->in[0]->grad, op->add_in[0]);
 }
 
+static int diffuse_steps(const pgcn_i_op *op) {
+    return ((const diffuse_state *)op->state)->steps;
+}
+
 static const pgcn_i_kind diffuse_kind = {.name = "diffusion",
+                                         .steps = diffuse_steps,
                                          .needs = PGCN_I_NEEDS_ALL,
                                          .state_bytes = sizeof(diffuse_state),
                                          .forward_all = diffuse_forward,
@@ -219,17 +225,17 @@ static void cheb_forward(pgcn_i_tape *tape, pgcn_i_op *op) {
     const float *next = z + state->order * c, *after = NULL; /* b_{k+1}, b_{k+2} */
     int64_t next_c = wide, after_c = 0;
     for (int k = state->order - 1; k >= 0; k--) {
-        pgcn_i_propagate args = laplacian_step(tape, op, op->transition->exact, k == 0 ? 1 : 2);
+        pgcn_i_propagate args = laplacian_step(tape, op, NULL, k == 0 ? 1 : 2);
         args.x = next;
         args.x_c = next_c;
-        args.out = k == 0 ? y->data : scratch(tape, y, k);
+        args.out = k == 0 ? y->data : scratch(tape, op, k);
         args.plus[0].x = z + k * c;
         args.plus[0].c = wide;
         args.plus[0].share = 1;
         args.plus[1].x = after;
         args.plus[1].c = after_c;
         args.plus[1].share = -1;
-        run_step(tape, op->transition, args, y);
+        run_step(tape, op, k, args);
         after = next;
         after_c = next_c;
         next = args.out;
@@ -265,11 +271,16 @@ static void cheb_backward(pgcn_i_tape *tape, pgcn_i_op *op) {
             args.plus[0].c = wide;
             args.plus[0].share = -1;
         }
-        run_step(tape, op->transition, args, y);
+        run_step(tape, op, 0, args);
     }
 }
 
+static int cheb_steps(const pgcn_i_op *op) {
+    return ((const cheb_state *)op->state)->order;
+}
+
 static const pgcn_i_kind cheb_kind = {.name = "Chebyshev polynomials",
+                                      .steps = cheb_steps,
                                       .needs = PGCN_I_NEEDS_ALL,
                                       .state_bytes = sizeof(cheb_state),
                                       .forward_all = cheb_forward,

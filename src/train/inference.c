@@ -56,8 +56,17 @@ static pgcn_status make_input(pgcn_i_session *s, const pgcn_i_features *x) {
     return status;
 }
 
+/* How many levels the network has: it is recorded for the whole graph, which takes no memory for values. */
+static pgcn_status count_levels(const pgcn_i_runner_opts *opts, int *out) {
+    pgcn_i_runner probe;
+    pgcn_status status = pgcn_i_runner_open(&probe, opts);
+    if (status == PGCN_OK) *out = pgcn_i_tape_levels(&probe.tape);
+    pgcn_i_runner_close(&probe);
+    return status;
+}
+
 /* As many graphs at a time as in a step of the training. */
-static pgcn_status open_runner(pgcn_i_session *s) {
+static pgcn_status open_runner(pgcn_i_session *s, pgcn_i_session_parts parts) {
     const pgcn_model *model = s->model;
     pgcn_i_runner_opts opts = {.config = &s->config,
                                .params = &s->params,
@@ -70,7 +79,12 @@ static pgcn_status open_runner(pgcn_i_session *s) {
                                          .layers = s->config.layers,
                                          .samples = 1,
                                          .graphs = s->config.batch,
+                                         .links = pgcn_i_network_of(&s->config)->links,
                                          .sampled = s->inference.draws > 0}};
+    if (parts.possible && parts.possible(s)) {
+        PGCN_TRY(count_levels(&opts, &opts.views.levels));
+        opts.views.nodes = parts.most < s->data->graph->n ? parts.most : s->data->graph->n;
+    }
     PGCN_TRY(pgcn_i_runner_open(&s->runner, &opts));
     PGCN_TRY(pgcn_i_runner_allocate(&s->runner, NULL));
     if (s->runner.views.batch) {
@@ -104,7 +118,7 @@ static pgcn_status check_inference(const pgcn_i_session *s) {
     return PGCN_OK;
 }
 
-static pgcn_status fill_session(pgcn_i_session *s) {
+static pgcn_status fill_session(pgcn_i_session *s, pgcn_i_session_parts parts) {
     pgcn_i_features x; /* of the data, in the columns of the model */
     PGCN_TRY(check_inference(s));
     PGCN_TRY(pgcn_i_match_columns(s->model, s->data, &s->arena, &x));
@@ -117,11 +131,18 @@ static pgcn_status fill_session(pgcn_i_session *s) {
         return pgcn_i_fail(PGCN_ERR_ARGUMENT,
                            "a model of node2vec walks has no deterministic form (its walks have a "
                            "memory); use inference stochastic:10");
-    return open_runner(s);
+    return open_runner(s, parts);
 }
 
 pgcn_status pgcn_i_session_open(pgcn_i_session *s, const pgcn_model *model,
                                 const pgcn_dataset *data, const pgcn_inference *inference) {
+    return pgcn_i_session_open_for(s, model, data, inference,
+                                   (pgcn_i_session_parts){.possible = NULL});
+}
+
+pgcn_status pgcn_i_session_open_for(pgcn_i_session *s, const pgcn_model *model,
+                                    const pgcn_dataset *data, const pgcn_inference *inference,
+                                    pgcn_i_session_parts parts) {
     bool per_graph = model->task == PGCN_TASK_GRAPH;
     *s = (pgcn_i_session){.model = model,
                           .data = data,
@@ -136,7 +157,7 @@ pgcn_status pgcn_i_session_open(pgcn_i_session *s, const pgcn_model *model,
     s->config.paths_per_layer = false; /* one sample per draw serves all layers */
     if (has_paths(&s->config))
         s->config.train_form = PGCN_FORM_SAMPLED; /* no backward pass: T^T is not needed */
-    pgcn_status status = fill_session(s);
+    pgcn_status status = fill_session(s, parts);
     if (status != PGCN_OK) pgcn_i_session_close(s);
     return status;
 }
@@ -177,10 +198,7 @@ pgcn_status pgcn_i_draws_init(pgcn_i_draws *d, const pgcn_i_session *s) {
     return d->last && d->sum && d->squares ? PGCN_OK : PGCN_ERR_MEMORY;
 }
 
-/* The probabilities of the items of the current view, in their rows of `last`. */
-static pgcn_status run_part(pgcn_i_draws *d, pgcn_i_session *s, pgcn_i_chosen chosen, int draw) {
-    const pgcn_node *item;
-    int c = d->classes;
+pgcn_status pgcn_i_session_run(pgcn_i_session *s, pgcn_i_chosen chosen, int draw) {
     pgcn_i_runner_put(&s->runner, chosen, &s->loss);
     pgcn_i_runner_forward(&s->runner, (pgcn_i_path_draw){.seed = s->inference.seed,
                                                          .purpose = PGCN_I_RNG_WALK_INFERENCE,
@@ -188,6 +206,14 @@ static pgcn_status run_part(pgcn_i_draws *d, pgcn_i_session *s, pgcn_i_chosen ch
     if (!pgcn_i_is_finite(s->runner.logits)) /* of infinite ones some probabilities are numbers */
         return pgcn_i_fail_prediction(s->model, s->data, s->input, &s->runner.tape);
     pgcn_i_runner_probabilities(&s->runner, &s->loss);
+    return PGCN_OK;
+}
+
+/* The probabilities of the items of the current view, in their rows of `last`. */
+static pgcn_status run_part(pgcn_i_draws *d, pgcn_i_session *s, pgcn_i_chosen chosen, int draw) {
+    const pgcn_node *item;
+    int c = d->classes;
+    PGCN_TRY(pgcn_i_session_run(s, chosen, draw));
     int64_t count = pgcn_i_views_items(&s->runner.views, &item);
     for (int64_t r = 0; r < count; r++)
         for (int k = 0; k < c; k++)

@@ -217,9 +217,19 @@ typedef struct pgcn_i_session {
     pgcn_i_loss loss;  /* its probabilities are those of the last part */
     int64_t items;     /* of the data set: nodes or graphs */
 } pgcn_i_session;
+/* Whether a session can compute the rows of some nodes alone, and of how many at a time. */
+typedef struct pgcn_i_session_parts {
+    bool (*possible)(const pgcn_i_session *session); /* NULL: the whole graph is wanted */
+    int64_t most;
+} pgcn_i_session_parts;
 pgcn_status pgcn_i_session_open(pgcn_i_session *session, const pgcn_model *model,
                                 const pgcn_dataset *data, const pgcn_inference *inference);
+pgcn_status pgcn_i_session_open_for(pgcn_i_session *session, const pgcn_model *model,
+                                    const pgcn_dataset *data, const pgcn_inference *inference,
+                                    pgcn_i_session_parts parts);
 void pgcn_i_session_close(pgcn_i_session *session);
+/* One draw of what was chosen: session->loss.probability are those of its items, in the order of the view. */
+pgcn_status pgcn_i_session_run(pgcn_i_session *session, pgcn_i_chosen chosen, int draw);
 
 /* Sums over the draws: probabilities and their squares. */
 typedef struct pgcn_i_draws {
