@@ -730,8 +730,8 @@ typedef struct pgcn_config {
     char split[16];           /* "auto", "public", "numbered" (by the seed) or a number */
     uint64_t seed;
     bool bf16; /* sampled visits are read in bf16, sums are in float */
-    /* A step on a part of the data: some graphs of a set, 32 unless set, or some training nodes of one graph, all unless
-     * set. batch_by is PGCN_BATCH_NODES in models that were trained on batches of nodes. */
+    /* A step on a part of the data: some graphs of a set, 32 unless set, or some training nodes of one
+     * graph, all unless set. batch_by is PGCN_BATCH_NODES in models that were trained on batches of nodes. */
     int batch;    /* graphs, or nodes, of a step; 0: all */
     int steps;    /* of an epoch; 0: every training graph, or node, once */
     int lr_halve; /* epochs after which the learning rates are halved, again and again; 0: never */
@@ -1140,6 +1140,26 @@ PGCN_API pgcn_status pgcn_inference_parse(const char *text, pgcn_inference *infe
 PGCN_API pgcn_status pgcn_model_predict(const pgcn_model *model, const pgcn_dataset *data,
                                         const pgcn_inference *inference, float *probability,
                                         float *deviation);
+/* The same of some nodes of the data alone, in any order: only the rows that they need are computed. Probabilities have
+ * the bits of pgcn_model_predict(). Not for models that classify graphs.
+ *   node         [count] 0 to nodes - 1.
+ *   probability  [count, classes], the caller's; deviation alike, or NULL. */
+PGCN_API pgcn_status pgcn_model_predict_nodes(const pgcn_model *model, const pgcn_dataset *data,
+                                              const pgcn_node *node, int64_t count,
+                                              const pgcn_inference *inference, float *probability,
+                                              float *deviation);
+/* A model that is ready for many such questions: what depends on model and data alone is prepared once, and memory is
+ * kept. It borrows both. One question at a time. */
+typedef struct pgcn_predictor pgcn_predictor;
+PGCN_API pgcn_status pgcn_predictor_new(const pgcn_model *model, const pgcn_dataset *data,
+                                        const pgcn_inference *inference, pgcn_predictor **out);
+PGCN_API void pgcn_predictor_free(pgcn_predictor *predictor);
+PGCN_API pgcn_status pgcn_predictor_nodes(pgcn_predictor *predictor, const pgcn_node *node,
+                                          int64_t count, float *probability, float *deviation);
+/* What it takes besides model and data, as of the last question; and how many nodes that question has read, 0 where
+ * the network cannot be computed in parts and all of the graph was. */
+PGCN_API int64_t pgcn_predictor_bytes(const pgcn_predictor *predictor);
+PGCN_API int64_t pgcn_predictor_rows(const pgcn_predictor *predictor);
 
 /* The result of one layer, as pgcn_model_layers() shows it. */
 typedef struct pgcn_layer {

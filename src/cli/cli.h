@@ -192,6 +192,10 @@ void cli_put_id(FILE *out, const pgcn_dataset *data, int64_t node);
  * `order`. */
 int64_t cli_node_number(const pgcn_dataset *data, int64_t row);
 int64_t cli_node_row(const pgcn_dataset *data, int64_t number);
+/* nodes.c: the rows of "a,b,c", ids as they stand in the data, or of a file with an id in every line. The caller frees
+ * *out. */
+pgcn_status cli_nodes(const cli_command *command, const char *option, const char *text,
+                      const pgcn_dataset *data, pgcn_node **out, int64_t *count);
 
 /* ---- measures.c ----------------------------------------------------------------------------- */
 

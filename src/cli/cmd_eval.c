@@ -95,11 +95,13 @@ const cli_command cli_predict = {
 /* What both read from the command line, and what both load. */
 typedef struct request {
     cli_source source;
-    const char *inference_text, *seed_text, *threads_text, *out, *part, *csv;
+    const char *inference_text, *seed_text, *threads_text, *out, *part, *csv, *nodes_text;
     bool json, all, unlabelled;
     pgcn_inference inference;
     pgcn_model *model;
     pgcn_dataset *data;
+    pgcn_node *node; /* that are predicted; NULL: all of them */
+    int64_t nodes;
 } request;
 
 /* clang-format off */
@@ -115,6 +117,7 @@ static const request empty_request = {
     .inference_text = "deterministic", .seed_text = "0", .threads_text = "0"};
 
 static void release(request *r) {
+    free(r->node);
     pgcn_model_free(r->model);
     pgcn_dataset_free(r->data);
 }
@@ -475,6 +478,7 @@ typedef struct predictions {
     int64_t items;
     int classes;
     const float *probability, *deviation; /* [items, classes] */
+    const uint8_t *wanted;                /* [items] nodes that were asked for; NULL: all */
     int best;                             /* most likely class of the row at hand */
     FILE *out;
     bool json;
@@ -492,6 +496,7 @@ static int64_t select_item(predictions *p, int64_t number) {
 static bool is_wanted(const predictions *p, int64_t row) {
     bool graphs = pgcn_dataset_describe(p->r->data).task == PGCN_TASK_GRAPH;
     bool same_items = graphs == (p->task == PGCN_TASK_GRAPH);
+    if (p->wanted && !p->wanted[row]) return false;
     return !p->r->unlabelled || !same_items || !pgcn_dataset_is_labelled(p->r->data, row);
 }
 
@@ -630,13 +635,14 @@ static int64_t items_of(const request *r) {
 }
 
 static pgcn_status write_predictions(const request *r, const float *probability,
-                                     const float *deviation) {
+                                     const float *deviation, const uint8_t *wanted) {
     predictions p = {.r = r,
                      .task = pgcn_model_task(r->model),
                      .items = items_of(r),
                      .classes = pgcn_model_classes(r->model),
                      .probability = probability,
-                     .deviation = deviation};
+                     .deviation = deviation,
+                     .wanted = wanted};
     p.json = r->json || (r->out && cli_ends_in(r->out, ".json"));
     char *text = NULL;
     size_t bytes = 0;
@@ -656,22 +662,55 @@ static pgcn_status write_predictions(const request *r, const float *probability,
     return status;
 }
 
+/* The nodes that were asked for, in their rows of the arrays of all. */
+static pgcn_status predict_nodes(const request *r, float *probability, float *deviation,
+                                 uint8_t *wanted) {
+    size_t classes = (size_t)pgcn_model_classes(r->model), count = (size_t)r->nodes * classes;
+    float *some = calloc(2 * count + 1, sizeof *some);
+    if (!some) return cli_fail(&cli_predict, PGCN_ERR_MEMORY, "out of memory");
+    pgcn_status status =
+        cli_report(&cli_predict, pgcn_model_predict_nodes(r->model, r->data, r->node, r->nodes,
+                                                          &r->inference, some, some + count));
+    for (int64_t i = 0; status == PGCN_OK && i < r->nodes; i++) {
+        size_t from = (size_t)i * classes, to = (size_t)r->node[i] * classes;
+        memcpy(probability + to, some + from, classes * sizeof *some);
+        memcpy(deviation + to, some + count + from, classes * sizeof *some);
+        wanted[r->node[i]] = 1;
+    }
+    free(some);
+    return status;
+}
+
 static pgcn_status predict_and_write(const request *r) {
     size_t count = (size_t)items_of(r) * (size_t)pgcn_model_classes(r->model);
     float *probability = calloc(count, sizeof *probability);
     float *deviation = calloc(count, sizeof *deviation);
-    pgcn_status status =
-        probability && deviation
-            ? cli_report(&cli_predict, pgcn_model_predict(r->model, r->data, &r->inference,
-                                                          probability, deviation))
-            : cli_fail(&cli_predict, PGCN_ERR_MEMORY, "out of memory for %zu probabilities", count);
+    uint8_t *wanted = calloc((size_t)items_of(r), 1);
+    pgcn_status status = PGCN_OK;
+    if (!probability || !deviation || !wanted)
+        status =
+            cli_fail(&cli_predict, PGCN_ERR_MEMORY, "out of memory for %zu probabilities", count);
+    else if (r->node)
+        status = predict_nodes(r, probability, deviation, wanted);
+    else
+        status = cli_report(&cli_predict, pgcn_model_predict(r->model, r->data, &r->inference,
+                                                             probability, deviation));
     if (status == PGCN_OK) {
         cli_print_notes(stderr, r->data);
-        status = write_predictions(r, probability, deviation);
+        status = write_predictions(r, probability, deviation, r->node ? wanted : NULL);
     }
     free(probability);
     free(deviation);
+    free(wanted);
     return status;
+}
+
+static pgcn_status find_nodes(request *r) {
+    if (!r->nodes_text) return PGCN_OK;
+    if (pgcn_model_task(r->model) == PGCN_TASK_GRAPH)
+        return cli_fail(&cli_predict, PGCN_ERR_ARGUMENT,
+                        "--nodes does nothing: the model classifies graphs; leave it out");
+    return cli_nodes(&cli_predict, "nodes", r->nodes_text, r->data, &r->node, &r->nodes);
 }
 
 static pgcn_status run_predict(int argc, char **argv) {
@@ -679,6 +718,9 @@ static pgcn_status run_predict(int argc, char **argv) {
     const cli_option options[] = {
         {"out", "FILE", "standard output", "where to write; .json for JSON", &r.out, NULL},
         COMMON_OPTIONS(r),
+        {"nodes", "a,b,c | FILE", NULL,
+         "only these nodes, and only the rows that they need: ids, or a file with one in every line",
+         &r.nodes_text, NULL},
         {"all", NULL, NULL, "also the probabilities of all classes", NULL, &r.all},
         {"unlabelled", NULL, NULL, "only those whose class was not given", NULL, &r.unlabelled},
         {"json", NULL, NULL, "JSON whatever the name of the file", NULL, &r.json},
@@ -687,6 +729,7 @@ static pgcn_status run_predict(int argc, char **argv) {
     pgcn_status status = cli_parse(&cli_predict, options, argc, argv, &arguments);
     if (status != PGCN_OK || arguments.help_shown) return status;
     status = load(&cli_predict, &arguments, &r);
+    if (status == PGCN_OK) status = find_nodes(&r);
     if (status == PGCN_OK) status = predict_and_write(&r);
     release(&r);
     return status;

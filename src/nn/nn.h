@@ -245,6 +245,9 @@ typedef struct pgcn_i_kind {
     /* Hands the adjoint of its result, which it takes, on to what it read: see explain.c. */
     void (*explain)(pgcn_i_trace *trace, const pgcn_i_op *op, pgcn_i_adjoint *g);
     bool explain_reads_in, explain_reads_out, explain_reads_second;
+    /* Of operations of several steps along the transition: how many, which are levels of a part of a graph. They have no
+     * backward pass there. */
+    int (*steps)(const pgcn_i_op *op);
     /* Where a row leads to, for PGCN_I_NEEDS_VISITED. */
     pgcn_i_reach (*reach)(const pgcn_i_op *op);
 } pgcn_i_kind;
@@ -345,6 +348,17 @@ int64_t pgcn_i_tape_touched(const pgcn_i_tape *tape, int64_t after);
 int64_t pgcn_i_tape_by_rows(const pgcn_i_tape *tape);
 /* The level of the rows of in[0] or in[1] that an operation needs. */
 int pgcn_i_level_used(const pgcn_i_op *op, int input);
+/* How many levels a part of a graph has to have for what is recorded. */
+int pgcn_i_tape_levels(pgcn_i_tape *tape);
+/* The last step is step 0, and its rows are those of the result; step i leads to those of step i + 1. The matrix of a
+ * step of an operation of several, and its rows. */
+static inline const pgcn_i_transition *pgcn_i_step_transition(const pgcn_i_tape *tape,
+                                                              const pgcn_i_op *op, int step) {
+    return tape->part ? &tape->part->transitions[op->out->level + step] : op->transition;
+}
+static inline int64_t pgcn_i_step_rows(const pgcn_i_tape *tape, const pgcn_i_op *op, int step) {
+    return tape->part ? tape->part->rows[PGCN_I_NODES][op->out->level + step] : op->out->rows;
+}
 bool pgcn_i_is_finite(const pgcn_i_value *value);
 /* While a network is recorded: the value, which may be NULL, is the result of its layer l; 0 is what goes into the
  * first one. Returns the value. */

@@ -189,24 +189,41 @@ static void sampled_backward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_backward_t
 /* ---- exact --------------------------------------------------------------------------------- */
 
 static int64_t power_slab(const pgcn_i_op *op) {
-    return pgcn_i_slab_of(op->out->rows, op->out->cols);
+    return pgcn_i_slab_of(op->in[0]->rows, op->out->cols);
 }
 
 static int64_t power_slabs(const pgcn_i_op *op) {
     return (op->out->cols + power_slab(op) - 1) / power_slab(op);
 }
 
-/* Powers go to a buffer and to the place of the result in turn. */
+/* Of one sample, in the arrays that powers go to. */
+static int64_t power_rows(const pgcn_i_tape *tape, const pgcn_i_op *op) {
+    return tape->part ? op->used[0] : op->transition->n;
+}
+
+/* Of one sample, that a pass computes. */
+static int64_t pass_rows(const pgcn_i_tape *tape, const pgcn_i_op *op, int pass) {
+    return tape->part ? pgcn_i_step_rows(tape, op, pgcn_i_path_of(op)->conv.k - 1 - pass)
+                      : op->transition->n;
+}
+
+static int exact_steps(const pgcn_i_op *op) {
+    return pgcn_i_path_of(op)->conv.k - 1;
+}
+
+/* Powers go to a buffer and to the place of the result in turn; in a part of a graph, where the result has fewer rows
+ * than they have, to two buffers. */
 static void horner_pass(const pgcn_i_tape *tape, const pgcn_i_op *op, int pass, int64_t sample,
                         int64_t first, int64_t begin, int64_t end) {
     const pgcn_i_pathconv *conv = &pgcn_i_path_of(op)->conv;
-    int64_t n = op->transition->n, c = op->out->cols, stack = sample * n * c;
+    int64_t n = power_rows(tape, op), c = op->out->cols, stack = sample * n * c;
+    float *second = tape->part ? tape->power + n * c : op->out->data;
     const pgcn_i_horner horner = {.kernels = tape->kernels,
-                                  .t = op->transition->exact,
+                                  .t = pgcn_i_step_transition(tape, op, conv->k - 1 - pass)->exact,
                                   .h = op->in[0]->data + stack,
                                   .s = pgcn_i_path_of(op)->kernel,
                                   .out = op->out->data + stack,
-                                  .power = {tape->power + stack, op->out->data + stack},
+                                  .power = {tape->power + stack, second + stack},
                                   .k = conv->k,
                                   .n = n,
                                   .c = c,
@@ -232,22 +249,23 @@ static void horner_slab_task(void *context, int64_t slab, int worker) {
     int64_t slabs = power_slabs(job->op);
     for (int pass = 1; pass < pgcn_i_path_of(job->op)->conv.k - 1; pass++)
         horner_pass(job->tape, job->op, pass, slab / slabs, slab % slabs * power_slab(job->op), 0,
-                    job->op->transition->n);
+                    pass_rows(job->tape, job->op, pass));
 }
 
 /* All passes but the last need all rows of the one before. Where the slabs keep all threads busy
  * nobody has to wait, and a thread finds its slab in its own cache. Which way is taken changes no
  * bit: a channel's sums are the same. */
 static void exact_forward_all(pgcn_i_tape *tape, pgcn_i_op *op) {
-    pgcn_i_blocks blocks = pgcn_i_blocks_of(op->transition->n);
     int64_t slabs = op->transition->samples * power_slabs(op),
             threads = pgcn_i_pool_threads(tape->pool);
     if (slabs % threads == 0 || slabs > 4 * threads) {
-        pgcn_i_run(tape, op, blocks, slabs, 0, horner_slab_task);
+        pgcn_i_run(tape, op, pgcn_i_blocks_of(op->transition->n), slabs, 0, horner_slab_task);
         return;
     }
-    for (int pass = 1; pass < pgcn_i_path_of(op)->conv.k - 1; pass++)
+    for (int pass = 1; pass < pgcn_i_path_of(op)->conv.k - 1; pass++) {
+        pgcn_i_blocks blocks = pgcn_i_blocks_of(pass_rows(tape, op, pass));
         pgcn_i_run(tape, op, blocks, blocks.count * slabs, pass, horner_block_task);
+    }
 }
 
 /* The rows of the last pass go on to the next operation. A tile may end in the next sample. */
@@ -359,7 +377,7 @@ static pgcn_i_reach visited(const pgcn_i_op *op) {
     .backward_done = pgcn_i_path_kernel_gradient, .backward_reads_in = true
 #define EXACT                                                                                      \
     .needs = PGCN_I_NEEDS_ALL, .state_bytes = sizeof(pgcn_i_path_state),                           \
-    .refresh = pgcn_i_path_kernel, .forward_all = exact_forward_all,                               \
+    .refresh = pgcn_i_path_kernel, .steps = exact_steps, .forward_all = exact_forward_all,         \
     .forward_rows = exact_forward_rows, .uses_power = true, .explain = pgcn_i_path_explain
 
 /* By where a row goes: on to the product at once, or slab by slab; and whether it is trained. */
@@ -398,7 +416,7 @@ static const pgcn_i_kind *kind_of(const pgcn_i_pathconv *conv, const pgcn_i_valu
 static void need_scratch(pgcn_i_tape *tape, pgcn_i_op *op, bool trained) {
     const pgcn_i_path_state *state = op->state;
     int64_t floats = op->in[0]->rows * op->out->cols;
-    if (op->kind->uses_power) pgcn_i_tape_need_powers(tape, floats);
+    if (op->kind->uses_power) pgcn_i_tape_need_powers(tape, tape->part ? 2 * floats : floats);
     if (state->conv.kernel == PGCN_KERNEL_FULL) {
         pgcn_i_path_full_scratch(tape, op);
     } else if (!op->transition->visits) {

@@ -88,10 +88,9 @@ static void propagate_explain(pgcn_i_trace *trace, const pgcn_i_op *op, pgcn_i_a
     const propagate_state *state = op->state;
     if (op->in[1])
         pgcn_i_trace_give_residual(trace, op->in[1], pgcn_i_adjoint_copy(trace, g, state->share));
-    pgcn_i_trace_give(
-        trace, op->in[0],
-        pgcn_i_adjoint_along(trace, g,
-                             along_links(state->transition, state->self, state->neighbours)));
+    pgcn_i_trace_give(trace, op->in[0],
+                      pgcn_i_adjoint_along(
+                          trace, g, along_links(op->transition, state->self, state->neighbours)));
     pgcn_i_adjoint_free(g);
 }
 
@@ -134,16 +133,18 @@ static void step_task(void *context, int64_t task, int worker) {
              (pgcn_i_rows){NULL, begin, pgcn_i_block_end(job->blocks, task) - begin});
 }
 
-static void run_step(pgcn_i_tape *tape, const pgcn_i_transition *transition, pgcn_i_propagate args,
-                     const pgcn_i_value *value) {
-    step_job job = {tape, transition, args, pgcn_i_blocks_of(value->rows)};
-    job.args.prefetch = pgcn_i_is_far(value);
+/* Step `step` of an operation, 0 being the last: along the transition or, with args.a set, its transpose. */
+static void run_step(pgcn_i_tape *tape, const pgcn_i_op *op, int step, pgcn_i_propagate args) {
+    const pgcn_i_transition *transition = pgcn_i_step_transition(tape, op, step);
+    step_job job = {tape, transition, args, pgcn_i_blocks_of(pgcn_i_step_rows(tape, op, step))};
+    if (!args.a) job.args.a = transition->exact;
+    job.args.prefetch = pgcn_i_is_far(op->out);
     pgcn_i_parallel(tape->pool, job.blocks.count, step_task, &job);
 }
 
 /* One of the two scratch arrays. */
-static float *scratch(const pgcn_i_tape *tape, const pgcn_i_value *value, int which) {
-    return tape->power + (which % 2) * value->rows * value->cols;
+static float *scratch(const pgcn_i_tape *tape, const pgcn_i_op *op, int which) {
+    return tape->power + (which % 2) * op->used[0] * op->out->cols;
 }
 
 /* ---- diffuse ------------------------------------------------------------------------------------- */
@@ -153,16 +154,15 @@ typedef struct diffuse_state {
     float alpha;
 } diffuse_state;
 
-/* `steps` steps from x along the matrix; the last one to `out`, added to what is there if `add`. */
+/* `steps` steps from x along the matrix, NULL being T; the last one to `out`, added to what is there if `add`. */
 static void diffuse(pgcn_i_tape *tape, const pgcn_i_op *op, const pgcn_i_csr *a, const float *x,
                     float *out, bool add) {
     const diffuse_state *state = op->state;
-    const pgcn_i_value *value = op->out;
-    int64_t c = value->cols;
+    int64_t c = op->out->cols;
     const float *from = x;
     for (int t = 1; t <= state->steps; t++) {
         bool is_last = t == state->steps;
-        float *to = is_last ? out : scratch(tape, value, t);
+        float *to = is_last ? out : scratch(tape, op, t);
         pgcn_i_propagate args = {.a = a,
                                  .x = from,
                                  .x_c = c,
@@ -176,13 +176,13 @@ static void diffuse(pgcn_i_tape *tape, const pgcn_i_op *op, const pgcn_i_csr *a,
             args.plus[1].c = c;
             args.plus[1].share = 1;
         }
-        run_step(tape, op->transition, args, value);
+        run_step(tape, op, state->steps - t, args);
         from = to;
     }
 }
 
 static void diffuse_forward(pgcn_i_tape *tape, pgcn_i_op *op) {
-    diffuse(tape, op, op->transition->exact, op->in[0]->data, op->out->data, false);
+    diffuse(tape, op, NULL, op->in[0]->data, op->out->data, false);
 }
 
 static void diffuse_backward(pgcn_i_tape *tape, pgcn_i_op *op) {
@@ -192,7 +192,7 @@ static void diffuse_backward(pgcn_i_tape *tape, pgcn_i_op *op) {
 /* The share alpha of x in every step is a residual. */
 static void diffuse_explain(pgcn_i_trace *trace, const pgcn_i_op *op, pgcn_i_adjoint *g) {
     const diffuse_state *state = op->state;
-    const pgcn_i_along along = along_links(state->transition, 0, 1 - state->alpha);
+    const pgcn_i_along along = along_links(op->transition, 0, 1 - state->alpha);
     for (int t = 0; t < state->steps && trace->status == PGCN_OK; t++) {
         pgcn_i_adjoint *next = pgcn_i_adjoint_along(trace, g, along);
         pgcn_i_trace_give_residual(trace, op->in[0], pgcn_i_adjoint_copy(trace, g, state->alpha));
@@ -202,7 +202,12 @@ static void diffuse_explain(pgcn_i_trace *trace, const pgcn_i_op *op, pgcn_i_adj
     pgcn_i_trace_give(trace, op->in[0], g);
 }
 
+static int diffuse_steps(const pgcn_i_op *op) {
+    return ((const diffuse_state *)op->state)->steps;
+}
+
 static const pgcn_i_kind diffuse_kind = {.name = "diffusion",
+                                         .steps = diffuse_steps,
                                          .needs = PGCN_I_NEEDS_ALL,
                                          .state_bytes = sizeof(diffuse_state),
                                          .forward_all = diffuse_forward,
@@ -251,17 +256,17 @@ static void cheb_forward(pgcn_i_tape *tape, pgcn_i_op *op) {
     const float *next = z + state->order * c, *after = NULL; /* b_{k+1}, b_{k+2} */
     int64_t next_c = wide, after_c = 0;
     for (int k = state->order - 1; k >= 0; k--) {
-        pgcn_i_propagate args = laplacian_step(tape, op, op->transition->exact, k == 0 ? 1 : 2);
+        pgcn_i_propagate args = laplacian_step(tape, op, NULL, k == 0 ? 1 : 2);
         args.x = next;
         args.x_c = next_c;
-        args.out = k == 0 ? y->data : scratch(tape, y, k);
+        args.out = k == 0 ? y->data : scratch(tape, op, k);
         args.plus[0].x = z + k * c;
         args.plus[0].c = wide;
         args.plus[0].share = 1;
         args.plus[1].x = after;
         args.plus[1].c = after_c;
         args.plus[1].share = -1;
-        run_step(tape, op->transition, args, y);
+        run_step(tape, op, k, args);
         after = next;
         after_c = next_c;
         next = args.out;
@@ -297,7 +302,7 @@ static void cheb_backward(pgcn_i_tape *tape, pgcn_i_op *op) {
             args.plus[0].c = wide;
             args.plus[0].share = -1;
         }
-        run_step(tape, op->transition, args, y);
+        run_step(tape, op, 0, args);
     }
 }
 
@@ -321,7 +326,7 @@ static void cheb_explain(pgcn_i_trace *trace, const pgcn_i_op *op, pgcn_i_adjoin
         if (k == state->order) break;
         float factor = k == 0 ? 1 : 2;
         pgcn_i_adjoint *next = pgcn_i_adjoint_along(
-            trace, g, along_links(state->transition, factor * (share - 1), -factor * share));
+            trace, g, along_links(op->transition, factor * (share - 1), -factor * share));
         if (before && next) next = pgcn_i_adjoint_add(trace, next, before, -1);
         pgcn_i_adjoint_free(before);
         before = g;
@@ -331,7 +336,12 @@ static void cheb_explain(pgcn_i_trace *trace, const pgcn_i_op *op, pgcn_i_adjoin
     pgcn_i_adjoint_free(g);
 }
 
+static int cheb_steps(const pgcn_i_op *op) {
+    return ((const cheb_state *)op->state)->order;
+}
+
 static const pgcn_i_kind cheb_kind = {.name = "Chebyshev polynomials",
+                                      .steps = cheb_steps,
                                       .needs = PGCN_I_NEEDS_ALL,
                                       .state_bytes = sizeof(cheb_state),
                                       .forward_all = cheb_forward,

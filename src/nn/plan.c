@@ -92,7 +92,7 @@ static int chain_end(const pgcn_i_tape *tape, int top) {
 /* ---- levels ------------------------------------------------------------------------------------ */
 
 /* Every value has the rows that its users need, from the end of the network to its beginning. */
-static pgcn_status plan_levels(pgcn_i_tape *tape) {
+int pgcn_i_tape_levels(pgcn_i_tape *tape) {
     int levels = 0;
     for (int i = tape->count - 1; i >= 0; i--) {
         pgcn_i_op *op = &tape->op[i];
@@ -103,6 +103,11 @@ static pgcn_status plan_levels(pgcn_i_tape *tape) {
             if (value && level > levels) levels = level;
         }
     }
+    return levels;
+}
+
+static pgcn_status plan_levels(pgcn_i_tape *tape) {
+    int levels = pgcn_i_tape_levels(tape);
     if (!tape->part) return PGCN_OK;
     if (levels > tape->part->levels)
         return pgcn_i_fail(PGCN_ERR_ARGUMENT,

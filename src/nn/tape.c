@@ -117,7 +117,9 @@ static int64_t rows_of(const pgcn_i_view *view, pgcn_i_space space, int level) {
 }
 
 int pgcn_i_level_used(const pgcn_i_op *op, int input) {
-    return op->out->level + (input == 0 && op->kind->needs == PGCN_I_NEEDS_VISITED);
+    if (input > 0) return op->out->level;
+    int steps = op->kind->steps ? op->kind->steps(op) : op->kind->needs == PGCN_I_NEEDS_VISITED;
+    return op->out->level + steps;
 }
 
 void pgcn_i_tape_resize(pgcn_i_tape *tape, const pgcn_i_view *view) {

@@ -78,8 +78,16 @@ typedef struct grow_job {
     pgcn_i_numbering *numbering;
     pgcn_i_csr *list;
     int lists;
-    pgcn_i_blocks blocks;
+    int64_t first;        /* row, */
+    pgcn_i_blocks blocks; /* and blocks of those from it on */
 } grow_job;
+
+static int64_t begin_of(const grow_job *job, int64_t block) {
+    return job->first + pgcn_i_block_begin(job->blocks, block);
+}
+static int64_t end_of(const grow_job *job, int64_t block) {
+    return job->first + pgcn_i_block_end(job->blocks, block);
+}
 
 static pgcn_node load(const pgcn_node *place) {
     return __atomic_load_n(place, __ATOMIC_RELAXED);
@@ -106,8 +114,8 @@ static int64_t first_id(const pgcn_i_numbering *numbering, int64_t row) {
 static void claim_task(void *context, int64_t task, int worker) {
     (void)worker;
     const grow_job *job = context;
-    int64_t end = pgcn_i_block_end(job->blocks, task);
-    for (int64_t r = pgcn_i_block_begin(job->blocks, task); r < end; r++) {
+    int64_t end = end_of(job, task);
+    for (int64_t r = begin_of(job, task); r < end; r++) {
         pgcn_node *place = job->numbering->place + first_id(job->numbering, r);
         for (int i = 0; i < job->lists; i++) {
             const pgcn_i_csr *list = &job->list[i];
@@ -119,8 +127,9 @@ static void claim_task(void *context, int64_t task, int worker) {
 
 /* The part of `fresh` that belongs to a block: it has as many entries as its rows in all lists. */
 static pgcn_node *fresh_of(const grow_job *job, int64_t block) {
-    int64_t begin = pgcn_i_block_begin(job->blocks, block), at = 0;
-    for (int i = 0; i < job->lists; i++) at += job->list[i].offset[begin];
+    int64_t begin = begin_of(job, block), at = 0;
+    for (int i = 0; i < job->lists; i++)
+        at += job->list[i].offset[begin] - job->list[i].offset[job->first];
     return job->numbering->fresh + at;
 }
 
@@ -135,9 +144,9 @@ static void list_task(void *context, int64_t task, int worker) {
     const grow_job *job = context;
     pgcn_i_numbering *numbering = job->numbering;
     pgcn_node *fresh = fresh_of(job, task);
-    int64_t *count = counts_of(job, task), end = pgcn_i_block_end(job->blocks, task);
+    int64_t *count = counts_of(job, task), end = end_of(job, task);
     memset(count, 0, (size_t)(numbering->samples + 1) * sizeof *count);
-    for (int64_t r = pgcn_i_block_begin(job->blocks, task); r < end; r++) {
+    for (int64_t r = begin_of(job, task); r < end; r++) {
         int64_t first = first_id(numbering, r);
         for (int i = 0; i < job->lists; i++) {
             const pgcn_i_csr *list = &job->list[i];
@@ -180,9 +189,9 @@ static void number_task(void *context, int64_t task, int worker) {
 static void map_task(void *context, int64_t task, int worker) {
     (void)worker;
     const grow_job *job = context;
-    int64_t block = task / job->lists, end = pgcn_i_block_end(job->blocks, block);
+    int64_t block = task / job->lists, end = end_of(job, block);
     const pgcn_i_csr *list = &job->list[task % job->lists];
-    for (int64_t r = pgcn_i_block_begin(job->blocks, block); r < end; r++) {
+    for (int64_t r = begin_of(job, block); r < end; r++) {
         const pgcn_node *place = job->numbering->place + first_id(job->numbering, r);
         for (int64_t e = list->offset[r]; e < list->offset[r + 1]; e++)
             list->column[e] = place[list->column[e]];
@@ -190,9 +199,9 @@ static void map_task(void *context, int64_t task, int worker) {
 }
 
 void pgcn_i_numbering_grow(pgcn_i_numbering *numbering, pgcn_i_pool *pool, pgcn_i_csr *list,
-                           int lists) {
-    grow_job job = {numbering, list, lists,
-                    pgcn_i_cut(numbering->rows, MAX_BLOCKS, PGCN_BLOCK_ROWS)};
+                           int lists, int64_t first) {
+    grow_job job = {numbering, list, lists, first,
+                    pgcn_i_cut(numbering->rows - first, MAX_BLOCKS, PGCN_BLOCK_ROWS)};
     if (lists == 0) return;
     pgcn_i_parallel(pool, job.blocks.count, claim_task, &job);
     pgcn_i_parallel(pool, job.blocks.count, list_task, &job);

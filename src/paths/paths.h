@@ -140,9 +140,10 @@ pgcn_status pgcn_i_numbering_init(pgcn_i_numbering *numbering, pgcn_i_numbering_
 void pgcn_i_numbering_free(pgcn_i_numbering *numbering);
 /* Level 0: row s * count + i is node[i] in sample s. Nodes are different ones. */
 void pgcn_i_numbering_begin(pgcn_i_numbering *numbering, const pgcn_node *node, int64_t count);
-/* The next level: the lists have the rows so far, and columns are nodes of the graph. These become rows. */
+/* The next level: the lists have the rows so far, and columns are nodes of the graph, from row `first` on. These become
+ * rows. */
 void pgcn_i_numbering_grow(pgcn_i_numbering *numbering, pgcn_i_pool *pool, pgcn_i_csr *list,
-                           int lists);
+                           int lists, int64_t first);
 
 /* Transposes lists with that many columns; `number`, if not NULL, says which entry of the (only) list an entry of its
  * transpose is. The rows of a transpose ascend. */

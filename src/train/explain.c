@@ -301,7 +301,7 @@ static float *copy_row(pgcn_i_arena *arena, const float *matrix, int64_t row, in
 /* The prediction, and what of it is explained. */
 static pgcn_status predict(pgcn_i_explained *e, pgcn_i_session *s, int64_t *row) {
     pgcn_explanation *out = &e->out;
-    PGCN_TRY(pgcn_i_session_run(s, out->item, row));
+    PGCN_TRY(pgcn_i_session_run_item(s, out->item, row));
     out->logits = copy_row(&e->arena, s->runner.logits->data, *row, out->classes);
     out->probability = copy_row(&e->arena, s->loss.probability, *row, out->classes);
     if (!out->logits || !out->probability) return PGCN_ERR_MEMORY;
@@ -320,8 +320,8 @@ static pgcn_status predict(pgcn_i_explained *e, pgcn_i_session *s, int64_t *row)
 static pgcn_status explain(pgcn_i_explained *e, const pgcn_explain_opts *opts) {
     pgcn_i_session s;
     int64_t row;
-    PGCN_TRY(pgcn_i_session_open_with(&s, e->model, e->data, &e->inference,
-                                      &(pgcn_i_session){.explains = true}));
+    PGCN_TRY(pgcn_i_session_open_for(&s, e->model, e->data, &e->inference,
+                                     (pgcn_i_session_purpose){.explains = true}));
     pgcn_status status = predict(e, &s, &row);
     if (status == PGCN_OK && !e->out.is_graph)
         status = measure_distances(e, s.spatial.walker.graph);

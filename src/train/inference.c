@@ -56,6 +56,15 @@ static pgcn_status make_input(pgcn_i_session *s, const pgcn_i_features *x) {
     return status;
 }
 
+/* How many levels the network has: it is recorded for the whole graph, which takes no memory for values. */
+static pgcn_status count_levels(const pgcn_i_runner_opts *opts, int *out) {
+    pgcn_i_runner probe;
+    pgcn_status status = pgcn_i_runner_open(&probe, opts);
+    if (status == PGCN_OK) *out = pgcn_i_tape_levels(&probe.tape);
+    pgcn_i_runner_close(&probe);
+    return status;
+}
+
 /* As many graphs at a time as in a step of the training. */
 static pgcn_status open_runner(pgcn_i_session *s) {
     const pgcn_model *model = s->model;
@@ -63,15 +72,21 @@ static pgcn_status open_runner(pgcn_i_session *s) {
                                .params = &s->params,
                                .pool = s->pool,
                                .several = model->task == PGCN_TASK_MULTILABEL,
-                               .explains = s->explains,
+                               .explains = s->purpose.explains,
                                .views = {.data = s->data,
                                          .input = s->input,
                                          .spatial = &s->spatial,
                                          .per_graph = model->task == PGCN_TASK_GRAPH,
                                          .layers = s->config.layers,
                                          .samples = 1,
-                                         .graphs = s->explains ? 1 : s->config.batch,
+                                         .graphs = s->purpose.explains ? 1 : s->config.batch,
+                                         .links = pgcn_i_network_of(&s->config)->links,
                                          .sampled = s->inference.draws > 0}};
+    if (s->purpose.in_parts && s->purpose.in_parts(s)) {
+        PGCN_TRY(count_levels(&opts, &opts.views.levels));
+        int64_t n = s->data->graph->n;
+        opts.views.nodes = s->purpose.most < n ? s->purpose.most : n;
+    }
     PGCN_TRY(pgcn_i_runner_open(&s->runner, &opts));
     PGCN_TRY(pgcn_i_runner_allocate(&s->runner, NULL));
     if (s->runner.views.batch) {
@@ -118,14 +133,14 @@ static pgcn_status fill_session(pgcn_i_session *s) {
     PGCN_TRY(pgcn_i_match_columns(s->model, s->data, &s->arena, &x));
     PGCN_TRY(pgcn_i_pool_new(s->inference.threads, &s->pool));
     PGCN_TRY(make_input(s, &x));
-    if (s->explains && pgcn_i_network_powers(&s->config) > 0) {
+    if (s->purpose.explains && pgcn_i_network_powers(&s->config) > 0) {
         s->plain = s->input;
         s->input = NULL;
         PGCN_TRY(make_input(s, &x));
     }
     PGCN_TRY(pgcn_i_spatial_of(&s->spatial, s->data, &s->config));
-    if (s->cut) cut_links(&s->spatial.exact, s->cut);
-    if (s->cut) cut_links(&s->spatial.exact_t, s->cut);
+    if (s->purpose.cut) cut_links(&s->spatial.exact, s->purpose.cut);
+    if (s->purpose.cut) cut_links(&s->spatial.exact_t, s->purpose.cut);
     PGCN_TRY(
         pgcn_i_input_power(&s->input, &s->spatial.exact, pgcn_i_network_powers(&s->config), false));
     if (s->inference.draws == 0 && !s->spatial.has_exact)
@@ -137,21 +152,20 @@ static pgcn_status fill_session(pgcn_i_session *s) {
 
 pgcn_status pgcn_i_session_open(pgcn_i_session *s, const pgcn_model *model,
                                 const pgcn_dataset *data, const pgcn_inference *inference) {
-    return pgcn_i_session_open_with(s, model, data, inference,
-                                    &(pgcn_i_session){.explains = false});
+    return pgcn_i_session_open_for(s, model, data, inference,
+                                   (pgcn_i_session_purpose){.explains = false});
 }
 
-pgcn_status pgcn_i_session_open_with(pgcn_i_session *s, const pgcn_model *model,
-                                     const pgcn_dataset *data, const pgcn_inference *inference,
-                                     const pgcn_i_session *with) {
+pgcn_status pgcn_i_session_open_for(pgcn_i_session *s, const pgcn_model *model,
+                                    const pgcn_dataset *data, const pgcn_inference *inference,
+                                    pgcn_i_session_purpose purpose) {
     bool per_graph = model->task == PGCN_TASK_GRAPH;
     *s = (pgcn_i_session){.model = model,
                           .data = data,
                           .config = model->config,
                           .inference = pgcn_inference_default(),
                           .params = model->params,
-                          .explains = with->explains,
-                          .cut = with->cut,
+                          .purpose = purpose,
                           .items = per_graph ? data->info.graphs : data->graph->n};
     PGCN_TRY(
         pgcn_i_opts_over(&s->inference, sizeof s->inference, inference, "pgcn_inference_default"));
@@ -201,8 +215,7 @@ pgcn_status pgcn_i_draws_init(pgcn_i_draws *d, const pgcn_i_session *s) {
     return d->last && d->sum && d->squares ? PGCN_OK : PGCN_ERR_MEMORY;
 }
 
-/* The probabilities of the graphs chosen, or of the whole graph, in s->loss. */
-static pgcn_status run_view(pgcn_i_session *s, pgcn_i_chosen chosen, int draw) {
+pgcn_status pgcn_i_session_run(pgcn_i_session *s, pgcn_i_chosen chosen, int draw) {
     pgcn_i_runner_put(&s->runner, chosen, &s->loss);
     pgcn_i_runner_forward(&s->runner, pgcn_i_session_draw(s, draw));
     if (!pgcn_i_is_finite(s->runner.logits)) /* of infinite ones some probabilities are numbers */
@@ -215,7 +228,7 @@ static pgcn_status run_view(pgcn_i_session *s, pgcn_i_chosen chosen, int draw) {
 static pgcn_status run_part(pgcn_i_draws *d, pgcn_i_session *s, pgcn_i_chosen chosen, int draw) {
     const pgcn_node *item;
     int c = d->classes;
-    PGCN_TRY(run_view(s, chosen, draw));
+    PGCN_TRY(pgcn_i_session_run(s, chosen, draw));
     int64_t count = pgcn_i_views_items(&s->runner.views, &item);
     for (int64_t r = 0; r < count; r++)
         for (int k = 0; k < c; k++)
@@ -223,11 +236,11 @@ static pgcn_status run_part(pgcn_i_draws *d, pgcn_i_session *s, pgcn_i_chosen ch
     return PGCN_OK;
 }
 
-pgcn_status pgcn_i_session_run(pgcn_i_session *s, int64_t item, int64_t *row) {
+pgcn_status pgcn_i_session_run_item(pgcn_i_session *s, int64_t item, int64_t *row) {
     const pgcn_node *number;
     bool per_graph = s->model->task == PGCN_TASK_GRAPH;
     if (s->chosen) s->chosen[0] = per_graph ? (pgcn_node)item : s->data->from.graph_of[item];
-    PGCN_TRY(run_view(s, (pgcn_i_chosen){s->chosen, s->chosen ? 1 : 0}, 0));
+    PGCN_TRY(pgcn_i_session_run(s, (pgcn_i_chosen){s->chosen, s->chosen ? 1 : 0}, 0));
     int64_t count = pgcn_i_views_items(&s->runner.views, &number);
     for (*row = 0; number && *row < count - 1 && number[*row] != item;) ++*row;
     if (!number) *row = item;

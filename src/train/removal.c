@@ -46,10 +46,11 @@ static pgcn_status predict(pgcn_i_explained *e, const pgcn_dataset *data, const 
     pgcn_i_session s;
     int64_t row;
     int classes = e->out.classes;
-    PGCN_TRY(pgcn_i_session_open_with(&s, e->model, data, &e->inference,
-                                      &(pgcn_i_session){.explains = true, .cut = cut}));
+    PGCN_TRY(pgcn_i_session_open_for(&s, e->model, data, &e->inference,
+                                     (pgcn_i_session_purpose){.explains = true, .cut = cut}));
     float *probability = PGCN_I_ARRAY(&e->arena, float, classes);
-    pgcn_status status = probability ? pgcn_i_session_run(&s, e->out.item, &row) : PGCN_ERR_MEMORY;
+    pgcn_status status =
+        probability ? pgcn_i_session_run_item(&s, e->out.item, &row) : PGCN_ERR_MEMORY;
     if (status == PGCN_OK) {
         memcpy(probability, s.loss.probability + row * classes,
                (size_t)classes * sizeof *probability);

@@ -202,8 +202,18 @@ static inline pgcn_i_shape pgcn_i_model_shape(const pgcn_model *model) {
 
 /* ---- inference (inference.c) ------------------------------------------------------------------------ */
 
+/* What a session is opened for; nothing of it: predictions of all. */
+typedef struct pgcn_i_session pgcn_i_session;
+typedef struct pgcn_i_session_purpose {
+    bool explains; /* what is read after the forward pass is kept, and graphs come one at a time */
+    const uint8_t *cut; /* [nodes] whose links count 0, other links as before; NULL: none */
+    /* Whether the session can compute the rows of some nodes alone, `most` at a time; NULL: the whole graph is wanted */
+    bool (*in_parts)(const pgcn_i_session *session);
+    int64_t most;
+} pgcn_i_session_purpose;
+
 /* One model on one data set, ready to give probabilities draw by draw. */
-typedef struct pgcn_i_session {
+struct pgcn_i_session {
     const pgcn_model *model;
     const pgcn_dataset *data;
     pgcn_config config;
@@ -217,21 +227,21 @@ typedef struct pgcn_i_session {
     pgcn_node *chosen; /* graphs of a part, where there are many */
     pgcn_i_loss loss;  /* its probabilities are those of the last part */
     int64_t items;     /* of the data set: nodes or graphs */
-    /* for explanations; set by pgcn_i_session_open_with() */
-    bool explains; /* what is read after the forward pass is kept, and graphs come one at a time */
-    const uint8_t *cut;  /* [nodes] whose links count 0, other links as before; NULL: none */
+    pgcn_i_session_purpose purpose;
     pgcn_i_input *plain; /* the features before they were multiplied by powers of T, if they were */
-} pgcn_i_session;
+};
 pgcn_status pgcn_i_session_open(pgcn_i_session *session, const pgcn_model *model,
                                 const pgcn_dataset *data, const pgcn_inference *inference);
-/* The same with the fields `explains` and `cut` of `with`. */
-pgcn_status pgcn_i_session_open_with(pgcn_i_session *session, const pgcn_model *model,
-                                     const pgcn_dataset *data, const pgcn_inference *inference,
-                                     const pgcn_i_session *with);
+/* The same for a purpose. */
+pgcn_status pgcn_i_session_open_for(pgcn_i_session *session, const pgcn_model *model,
+                                    const pgcn_dataset *data, const pgcn_inference *inference,
+                                    pgcn_i_session_purpose purpose);
 void pgcn_i_session_close(pgcn_i_session *session);
+/* One draw of what was chosen: session->loss.probability are those of its items, in the order of the view. */
+pgcn_status pgcn_i_session_run(pgcn_i_session *session, pgcn_i_chosen chosen, int draw);
 /* Runs the part of the data that an item is in, with the paths of draw 0. Logits and probabilities of the
  * item are in row *row of session->runner.logits and session->loss. */
-pgcn_status pgcn_i_session_run(pgcn_i_session *session, int64_t item, int64_t *row);
+pgcn_status pgcn_i_session_run_item(pgcn_i_session *session, int64_t item, int64_t *row);
 /* The graphs of part i, none after the last. A single graph has one part. */
 bool pgcn_i_session_part(pgcn_i_session *session, int64_t i, pgcn_i_chosen *out);
 /* Which paths a draw has. */

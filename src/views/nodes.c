@@ -33,6 +33,9 @@ struct pgcn_i_nodes {
     int64_t *most;         /* [levels + 1] rows, at most */
     pgcn_i_transition *transitions;
     level *level; /* [levels] */
+    pgcn_i_csr
+        shared; /* all neighbours, without a backward pass: the rows of a level are the first ones of the next */
+    bool shares;
     float *inverse_root;
     pgcn_i_input input;
     int64_t *x_offset, *x_drawn;
@@ -123,9 +126,12 @@ static pgcn_status open_walks(pgcn_i_nodes *nodes, int l) {
 
 static pgcn_status open_neighbours(pgcn_i_nodes *nodes, int l) {
     level *at = &nodes->level[l];
-    PGCN_TRY(alloc_csr(&nodes->arena, nodes->rows[l], at->entries, &at->list));
+    if (!nodes->shares)
+        PGCN_TRY(alloc_csr(&nodes->arena, nodes->rows[l], at->entries, &at->list));
+    else if (l == nodes->levels - 1)
+        PGCN_TRY(alloc_csr(&nodes->arena, nodes->rows[l], at->entries, &nodes->shared));
     at->lists = (pgcn_i_visits){.samples = 1, .k = 2, .p = 1, .hop = &at->list};
-    if (nodes->opts.links) {
+    if (nodes->opts.links && nodes->opts.training) {
         at->link_id = PGCN_I_ARRAY(&nodes->arena, int64_t, at->entries);
         if (!at->link_id) return PGCN_ERR_MEMORY;
     }
@@ -138,6 +144,8 @@ static pgcn_status open_neighbours(pgcn_i_nodes *nodes, int l) {
 }
 
 static pgcn_status open_levels(pgcn_i_nodes *nodes) {
+    /* what is exact in inference is a path convolution by lists in training: T itself, as the walks of one step */
+    bool by_lists = nodes->opts.sampled || nodes->opts.training;
     for (int l = 0; l < nodes->levels; l++) {
         level *at = &nodes->level[l];
         at->subset = (pgcn_i_subset){.most = nodes->rows[l],
@@ -149,12 +157,14 @@ static pgcn_status open_levels(pgcn_i_nodes *nodes) {
         PGCN_TRY(nodes->opts.sampled ? open_walks(nodes, l) : open_neighbours(nodes, l));
         nodes->transitions[l] = (pgcn_i_transition){.n = nodes->rows[l],
                                                     .samples = 1,
-                                                    .visits = &at->lists,
+                                                    .visits = by_lists ? &at->lists : NULL,
+                                                    .symmetric = nodes->opts.spatial->symmetric,
                                                     .exact = &at->list,
                                                     .exact_t = &at->list_t,
                                                     .link_t = at->link_t,
                                                     .link_id = at->link_id};
     }
+    for (int l = 0; l < nodes->levels && nodes->shares; l++) nodes->level[l].list = nodes->shared;
     return PGCN_OK;
 }
 
@@ -243,6 +253,7 @@ pgcn_status pgcn_i_nodes_new(const pgcn_i_nodes_opts *opts, pgcn_i_nodes **out) 
     if (!nodes) return PGCN_ERR_MEMORY;
     nodes->opts = *opts;
     nodes->levels = opts->levels;
+    nodes->shares = !opts->sampled && !opts->training && pgcn_i_count_at(opts->neighbours, 0) == 0;
     pgcn_status status = open_all(nodes);
     if (status != PGCN_OK) {
         pgcn_i_nodes_free(nodes);
@@ -308,7 +319,7 @@ void pgcn_i_nodes_choose(pgcn_i_nodes *nodes, const pgcn_node *node, int64_t cou
     nodes->count = count;
     memcpy(nodes->node, node, (size_t)count * sizeof *node);
     for (int64_t i = 0; i < count && data->label; i++) nodes->label[i] = data->label[node[i]];
-    for (int64_t i = 0; i < count && nodes->labels; i++)
+    for (int64_t i = 0; i < count && nodes->labels && data->from.labels; i++)
         memcpy(nodes->labels + i * classes, data->from.labels + node[i] * classes, (size_t)classes);
 }
 
@@ -334,6 +345,7 @@ typedef struct pick_job {
     const pgcn_i_nodes *nodes;
     level *at;
     pgcn_i_path_draw draw;
+    int64_t first; /* row */
     pgcn_i_blocks blocks;
 } pick_job;
 
@@ -352,8 +364,8 @@ static void count_task(void *context, int64_t task, int worker) {
     (void)worker;
     const pick_job *job = context;
     const pgcn_i_csr *t = &job->nodes->opts.spatial->exact;
-    int64_t end = pgcn_i_block_end(job->blocks, task), most = job->at->neighbours;
-    for (int64_t r = pgcn_i_block_begin(job->blocks, task); r < end; r++) {
+    int64_t end = job->first + pgcn_i_block_end(job->blocks, task), most = job->at->neighbours;
+    for (int64_t r = job->first + pgcn_i_block_begin(job->blocks, task); r < end; r++) {
         pgcn_node node = job->nodes->numbering.node[r];
         int64_t degree = degree_of(t, node);
         if (most > 0 && degree > most) {
@@ -405,8 +417,8 @@ static void fill_task(void *context, int64_t task, int worker) {
     const pick_job *job = context;
     const pgcn_i_csr *t = &job->nodes->opts.spatial->exact;
     const level *at = job->at;
-    int64_t end = pgcn_i_block_end(job->blocks, task);
-    for (int64_t r = pgcn_i_block_begin(job->blocks, task); r < end; r++) {
+    int64_t end = job->first + pgcn_i_block_end(job->blocks, task);
+    for (int64_t r = job->first + pgcn_i_block_begin(job->blocks, task); r < end; r++) {
         pgcn_node node = job->nodes->numbering.node[r];
         int64_t count = at->list.offset[r + 1] - at->list.offset[r], from = t->offset[node];
         if (count < degree_of(t, node)) {
@@ -422,14 +434,17 @@ static void fill_task(void *context, int64_t task, int worker) {
     }
 }
 
-static void pick_neighbours(pgcn_i_nodes *nodes, pgcn_i_pool *pool, int l, pgcn_i_path_draw draw) {
+/* From row `first` on: the rows before have theirs. */
+static void pick_neighbours(pgcn_i_nodes *nodes, pgcn_i_pool *pool, int l, int64_t first,
+                            pgcn_i_path_draw draw) {
     level *at = &nodes->level[l];
     int64_t rows = nodes->rows[l];
-    pick_job job = {nodes, at, draw, pgcn_i_blocks_of(rows)};
+    pick_job job = {nodes, at, draw, first, pgcn_i_blocks_of(rows - first)};
+    if (nodes->shares) at->list = nodes->shared;
     at->list.rows = rows;
     at->list.offset[0] = 0;
     pgcn_i_parallel(pool, job.blocks.count, count_task, &job);
-    for (int64_t r = 0; r < rows; r++) at->list.offset[r + 1] += at->list.offset[r];
+    for (int64_t r = first; r < rows; r++) at->list.offset[r + 1] += at->list.offset[r];
     pgcn_i_parallel(pool, job.blocks.count, fill_task, &job);
     nodes->links[l] = at->list.offset[rows];
 }
@@ -457,13 +472,14 @@ static void draw_level(pgcn_i_nodes *nodes, pgcn_i_pool *pool, int l, pgcn_i_pat
     level *at = &nodes->level[l];
     const pgcn_i_spatial *spatial = nodes->opts.spatial;
     int lists = at->lists.k - 1;
+    int64_t first = nodes->shares && l > 0 ? nodes->rows[l - 1] : 0;
     at->subset.n = nodes->rows[l];
     at->subset.runs = nodes->numbering.runs;
     if (at->walks)
         pgcn_i_visits_sample(at->walks, &spatial->walker, pool, draw, spatial->visit_degree);
     else
-        pick_neighbours(nodes, pool, l, draw);
-    pgcn_i_numbering_grow(&nodes->numbering, pool, at->lists.hop, lists);
+        pick_neighbours(nodes, pool, l, first, draw);
+    pgcn_i_numbering_grow(&nodes->numbering, pool, at->lists.hop, lists, first);
     nodes->rows[l + 1] = nodes->numbering.rows;
     nodes->transitions[l].n = at->lists.n = at->lists.rows = nodes->rows[l];
     for (int i = 0; i < lists && at->lists.hop_t; i++)

@@ -89,6 +89,7 @@ static pgcn_graph *no_graph;
 static pgcn_visits *no_visits;
 static pgcn_dataset *no_data;
 static pgcn_trainer *no_trainer;
+static pgcn_predictor *no_predictor;
 static pgcn_model *no_model;
 static pgcn_score score;
 static pgcn_measure measure;
@@ -543,6 +544,18 @@ static bool empty_structs(void) {
         wrong(pgcn_trainer_new(data, &config, NULL)) && nothing_made())                            \
     X(pgcn_trainer_free, (pgcn_trainer_free(NULL), true))                                          \
     X(pgcn_trainer_memory, empty_memory())                                                         \
+    X(pgcn_model_predict_nodes,                                                                    \
+        wrong(pgcn_model_predict_nodes(NULL, data, source, 1, NULL, numbers, NULL)) &&             \
+        wrong(pgcn_model_predict_nodes(model, NULL, source, 1, NULL, numbers, NULL)) &&            \
+        wrong(pgcn_model_predict_nodes(model, data, NULL, 1, NULL, numbers, NULL)) &&              \
+        wrong(pgcn_model_predict_nodes(model, data, source, 1, NULL, NULL, NULL)))                 \
+    X(pgcn_predictor_new, wrong(pgcn_predictor_new(NULL, data, NULL, &no_predictor)) &&            \
+        wrong(pgcn_predictor_new(model, NULL, NULL, &no_predictor)) &&                             \
+        wrong(pgcn_predictor_new(model, data, NULL, NULL)) && !no_predictor)                       \
+    X(pgcn_predictor_nodes, wrong(pgcn_predictor_nodes(NULL, source, 1, numbers, NULL)))           \
+    X(pgcn_predictor_bytes, pgcn_predictor_bytes(NULL) == 0)                                       \
+    X(pgcn_predictor_rows, pgcn_predictor_rows(NULL) == 0)                                         \
+    X(pgcn_predictor_free, (pgcn_predictor_free(NULL), true))                                      \
     X(pgcn_trainer_rows, !pgcn_trainer_rows(NULL, 0, NULL) &&                                      \
         !pgcn_trainer_rows(trainer, 0, NULL) && !pgcn_trainer_rows(trainer, -1, NULL))             \
     X(pgcn_trainer_epoch, wrong(pgcn_trainer_epoch(NULL, NULL)))                                   \

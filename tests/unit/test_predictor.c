@@ -1,0 +1,132 @@
+/* Single nodes: what is predicted for some nodes alone has the bits of the prediction of the whole graph, for every
+ * network, exactly and by draws, in any order and with nodes asked for twice; and only the rows that they need are
+ * computed. */
+#include "graphs_help.h"
+#include "nn_help.h"
+
+#define DENSE  "sbm:nodes=300,features=12,classes=3,degree=4"
+#define SPARSE "sbm:nodes=300,features=12,classes=3,degree=3:features=identity+adjacency"
+#define QUICK  "channels=8 epochs=3 patience=0 samples=1 consistency=0 "
+
+static const pgcn_node asked[] = {17, 3, 299, 3, 0, 120, 121, 122, 17, 250};
+enum { ASKED = sizeof asked / sizeof *asked };
+
+static pgcn_model *model_of(const pgcn_dataset *data, const char *text) {
+    pgcn_trainer *trainer = trainer_of(data, text);
+    pgcn_model *model;
+    run_epochs(trainer, 3);
+    must(pgcn_trainer_model(trainer, &model));
+    pgcn_trainer_free(trainer);
+    return model;
+}
+
+static void check_bits(const pgcn_model *model, const pgcn_dataset *data, int draws,
+                       const char *text) {
+    pgcn_inference inference = pgcn_inference_default();
+    inference.draws = draws;
+    inference.seed = 5;
+    int64_t n = data->graph->n, classes = data->classes;
+    size_t count = (size_t)(n * classes);
+    float *whole = test_malloc(4 * count * sizeof *whole), *deviation = whole + count;
+    float some[2][ASKED * 4];
+    must(pgcn_model_predict(model, data, &inference, whole, deviation));
+    must(pgcn_model_predict_nodes(model, data, asked, ASKED, &inference, some[0], some[1]));
+    for (int i = 0; i < ASKED; i++) {
+        size_t bytes = (size_t)classes * sizeof(float);
+        if (memcmp(some[0] + i * classes, whole + asked[i] * classes, bytes) != 0 ||
+            memcmp(some[1] + i * classes, deviation + asked[i] * classes, bytes) != 0)
+            fail_msg("%s, %d draws: node %d has %.9g alone and %.9g in the whole graph", text,
+                     draws, asked[i], (double)some[0][i * classes],
+                     (double)whole[asked[i] * classes]);
+    }
+    test_free(whole);
+}
+
+static void check_network(const char *name, const char *text, bool walks) {
+    pgcn_dataset *data = dataset(name);
+    pgcn_model *model = model_of(data, text);
+    check_bits(model, data, 0, text);
+    if (walks) check_bits(model, data, 3, text);
+    pgcn_model_free(model);
+    pgcn_dataset_free(data);
+}
+
+static void test_predictor_every_network_has_the_bits_of_the_whole_graph(void **state) {
+    (void)state;
+    for (int i = 0; pgcn_network_name(i); i++) {
+        char text[256];
+        const pgcn_i_network *network = pgcn_i_network_at(i);
+        snprintf(text, sizeof text, QUICK "layers=2 model=%s", network->name);
+        check_network(DENSE, text, network->walks);
+        check_network(SPARSE, text, network->walks);
+    }
+}
+
+static void test_predictor_forms_have_the_bits_of_the_whole_graph(void **state) {
+    (void)state;
+    static const char *const texts[] = {
+        QUICK "layers=3 path-length=2 batch-norm=yes",
+        QUICK "layers=1 path-length=6 kernel=global",
+        QUICK "path-length=1",
+        QUICK "kernel=full channels=6",
+        QUICK "input-hops=1 input-norm=yes",
+        QUICK "channels=80 residual=previous scaling=walk self-loops=no",
+        QUICK "train-form=exact residual=none",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        check_network(DENSE, texts[i], true);
+        check_network(SPARSE, texts[i], true);
+    }
+}
+
+/* Two nodes of a long path, whose walks cannot reach far. */
+static void test_predictor_reads_only_what_it_needs(void **state) {
+    (void)state;
+    pgcn_dataset *data = dataset("grid:rows=2,cols=200");
+    pgcn_model *model = model_of(data, QUICK "layers=2 path-length=3 epochs=3");
+    const pgcn_node node[] = {100, 101};
+    float probability[2 * 8];
+    pgcn_inference inference = pgcn_inference_default();
+    for (inference.draws = 0; inference.draws < 2; inference.draws++) {
+        pgcn_predictor *predictor;
+        must(pgcn_predictor_new(model, data, &inference, &predictor));
+        must(pgcn_predictor_nodes(predictor, node, 2, probability, NULL));
+        assert_true(pgcn_predictor_rows(predictor) > 2);
+        /* at most four hops to either side, in two rows of the grid */
+        assert_true(pgcn_predictor_rows(predictor) <= 20);
+        assert_true(pgcn_predictor_bytes(predictor) > 0);
+        int64_t before = pgcn_predictor_rows(predictor);
+        must(pgcn_predictor_nodes(predictor, node, 1, probability, NULL));
+        assert_true(pgcn_predictor_rows(predictor) <= before);
+        pgcn_predictor_free(predictor);
+    }
+    pgcn_model_free(model);
+    pgcn_dataset_free(data);
+}
+
+static void test_predictor_wrong_nodes_are_refused(void **state) {
+    (void)state;
+    pgcn_dataset *data = dataset("karate");
+    pgcn_model *model = model_of(data, QUICK);
+    const pgcn_node wrong[] = {3, 34}, before[] = {-1};
+    float probability[2 * 8];
+    must_fail(pgcn_model_predict_nodes(model, data, wrong, 2, NULL, probability, NULL),
+              PGCN_ERR_ARGUMENT, "number 1 of the nodes to predict is 34");
+    must_fail(pgcn_model_predict_nodes(model, data, before, 1, NULL, probability, NULL),
+              PGCN_ERR_ARGUMENT, "nodes 0 to 33");
+    must_fail(pgcn_model_predict_nodes(model, data, wrong, -1, NULL, probability, NULL),
+              PGCN_ERR_ARGUMENT, "-1 nodes");
+    must(pgcn_model_predict_nodes(model, data, wrong, 0, NULL, probability, NULL));
+    pgcn_model_free(model);
+    pgcn_dataset_free(data);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_predictor_every_network_has_the_bits_of_the_whole_graph),
+        cmocka_unit_test(test_predictor_forms_have_the_bits_of_the_whole_graph),
+        cmocka_unit_test(test_predictor_reads_only_what_it_needs),
+        cmocka_unit_test(test_predictor_wrong_nodes_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
