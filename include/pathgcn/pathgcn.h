@@ -664,8 +664,10 @@ typedef enum pgcn_select {
 } pgcn_select;
 /* What a step of one graph sees. */
 typedef enum pgcn_batch_by {
-    PGCN_BATCH_AUTO = 0, /* nodes where the caller sets `batch`, otherwise all of the graph */
-    PGCN_BATCH_NODES = 1 /* `batch` training nodes, and the rows that they need, layer by layer */
+    PGCN_BATCH_AUTO = 0,  /* nodes where the caller sets `batch`, otherwise all of the graph */
+    PGCN_BATCH_NODES = 1, /* `batch` training nodes, and the rows that they need, layer by layer */
+    PGCN_BATCH_CLUSTER =
+        2 /* `parts_per_step` of `parts` parts of the graph, without the edges between parts */
 } pgcn_batch_by;
 typedef enum pgcn_normalise {
     PGCN_NORMALISE_AUTO = 0, /* rows for sparse features, standardise for dense ones */
@@ -747,6 +749,9 @@ typedef struct pgcn_config {
     /* Validation and test nodes that an evaluation has, at most that many of each, in batches; 0: all of
      * the whole graph. */
     int eval_nodes;
+    /* Batches of clusters: */
+    int parts, parts_per_step;
+    double diagonal; /* T + diagonal diag(T) in place of T, everywhere; of networks without paths */
     /* the run: no influence on the result */
     int threads;
     bool recompute; /* less memory for deep networks: values are recomputed, not kept */

@@ -62,8 +62,8 @@ void cli_train_tell_rows(const pgcn_trainer *trainer, const pgcn_dataset *data,
     if (all.expected < nodes / 2) return;
     cli_complain(&cli_train,
                  "a step has %lld of %lld rows in its first layer: at this depth batches save "
-                 "little; use fewer layers, a smaller --batch, or %s for fewer %s in the first "
-                 "layers",
+                 "little; use fewer layers, a smaller --batch, %s for fewer %s in the first "
+                 "layers, or --batch-by cluster",
                  (long long)all.expected, (long long)nodes,
                  pgcn_config_unused(config, data, "batch-paths") ? "--neighbours 10,5"
                                                                  : "--batch-paths 5,2",

@@ -96,6 +96,11 @@ typedef struct pgcn_i_entries {
 void pgcn_i_csr_transpose_part(const pgcn_i_entries *in, int64_t first, int64_t last,
                                int64_t column_begin, int64_t column_end, pgcn_i_csr *out);
 
+/* ---- parts (partition.c) ------------------------------------------------------------------- */
+
+/* part [n]: 0 .. parts-1, each of about n / parts nodes, few edges between them. */
+pgcn_status pgcn_i_graph_partition(const pgcn_graph *graph, int32_t parts, int32_t *part);
+
 /* ---- orders (order.c) ---------------------------------------------------------------------- */
 
 typedef enum pgcn_i_order {

@@ -98,10 +98,13 @@ static const field fields[] = {
     INT ("steps", steps, 0, 1000000, "steps of an epoch, of many graphs or in batches of nodes; 0: every training graph, or node, once"),
     INT ("lr-halve", lr_halve, 0, 1000000, "epochs after which the learning rates are halved, again and again; 0: never"),
     {"class-weights", FIELD_WEIGHTS, AT(class_weights), 1e-6, 1e6, "none | balanced | W,W,... | FILE", "weights of the classes in the training loss; balanced: rare classes count as much as frequent ones; or a number for each class, in their order; FILE (command line): a line class,weight for each", GROUP},
-    ENUM("batch-by", batch_by, "auto | nodes", "what a step of one graph has; nodes: `batch` training nodes and the rows that they need, layer by layer; auto: nodes if batch is set, else all of it"),
+    ENUM("batch-by", batch_by, "auto | nodes | cluster", "what a step of one graph has; nodes: `batch` training nodes and the rows that they need, layer by layer; cluster: some of `parts` parts of the graph, for every network; auto: nodes if batch is set, else all of it"),
     {"neighbours", FIELD_COUNTS, AT(neighbours), 1, PGCN_MOST_NEIGHBOURS, "all | N,N,...", "in batches of nodes, of networks without paths: neighbours that are drawn for a node of the last layer, of the one before, ...; the last number goes on", GROUP},
     {"batch-paths", FIELD_COUNTS, AT(batch_paths), 1, PGCN_MAX_PATHS, "all | N,N,...", "in batches of nodes: paths of a node of the last layer, of the one before, ..., at most `paths`; the last number goes on", GROUP},
     INT ("unlabelled", unlabelled, 0, 1000000000, "in batches of nodes: nodes without a training label beside those of the batch, for the consistency of samples"),
+    INT ("parts", parts, 2, 1000000, "with batch-by cluster: parts that the graph is cut into"),
+    INT ("parts-per-step", parts_per_step, 1, 1000000, "with batch-by cluster: parts of a step"),
+    REAL("diagonal", diagonal, 0, 100, "of networks without paths: T + diagonal diag(T) in place of T, in all forms; Cluster-GCN's diagonal enhancement"),
     INT ("eval-nodes", eval_nodes, 0, 1000000000, "in batches of nodes: how many validation and how many test nodes an evaluation looks at, by drawn paths; 0: all, on the whole graph, without drawing"),
 #undef GROUP
 #define GROUP "run"
@@ -173,6 +176,8 @@ pgcn_config pgcn_config_default(void) {
         .batch = 32,
         .neighbours = "all",
         .batch_paths = "all",
+        .parts = 50,
+        .parts_per_step = 1,
     };
     const pgcn_i_setting *own;
     for (int i = 0; (own = pgcn_i_own_setting(i)); i++) config.own[i] = own->preset;

@@ -22,7 +22,7 @@ static int64_t list_graphs(const uint8_t *is, int64_t graphs, pgcn_node *out) {
 }
 
 static pgcn_status choose_graphs(pgcn_i_feed *feed, const pgcn_trainer *trainer) {
-    const pgcn_dataset *data = trainer->data;
+    const pgcn_dataset *data = trainer->clusters ? &trainer->clusters->data : trainer->data;
     const pgcn_i_split *split = trainer->split;
     int64_t graphs = data->info.graphs;
     uint8_t *train = PGCN_I_ARRAY(&feed->arena, uint8_t, graphs);
@@ -96,8 +96,9 @@ static pgcn_status choose_nodes(pgcn_i_feed *feed, const pgcn_trainer *trainer) 
 
 static pgcn_status fill_feed(pgcn_i_feed *feed, const pgcn_trainer *trainer) {
     bool nodes = trainer->config.batch_by == PGCN_BATCH_NODES;
-    int64_t batch = trainer->config.batch;
+    int64_t batch = trainer->clusters ? trainer->config.parts_per_step : trainer->config.batch;
     PGCN_TRY(nodes ? choose_nodes(feed, trainer) : choose_graphs(feed, trainer));
+    feed->whole_eval = trainer->clusters || (nodes && feed->eval == 0);
     if (batch > 0 && batch < feed->most) feed->most = batch;
     feed->steps = (feed->train + feed->most - 1) / feed->most;
     feed->order = PGCN_I_ARRAY(&feed->arena, pgcn_node, feed->train);

@@ -131,9 +131,11 @@ pgcn_status pgcn_i_trainer_measure(pgcn_trainer *trainer) {
     };
     m.graph += pgcn_i_edges_bytes(trainer->train.views.edges);
     if (trainer->feed) m.features += trainer->feed->arena.bytes;
-    if (trainer->train.views.batch)
-        m.features +=
-            trainer->train.views.batch->arena.bytes + trainer->eval.views.batch->arena.bytes;
+    if (trainer->train.views.batch) m.features += trainer->train.views.batch->arena.bytes;
+    if (trainer->eval.views.batch) m.features += trainer->eval.views.batch->arena.bytes;
+    if (trainer->clusters)
+        m.graph +=
+            trainer->clusters->arena.bytes + pgcn_i_spatial_bytes(&trainer->clusters->spatial);
     if (trainer->train.views.nodes) PGCN_TRY(measure_nodes(trainer, &m));
     m.total = m.values + m.paths + m.features + m.graph + m.weights;
     trainer->memory = m;

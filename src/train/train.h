@@ -312,7 +312,8 @@ typedef struct pgcn_i_notes {
  * of what trains is drawn anew for every pass over it, from its number alone. */
 typedef struct pgcn_i_feed {
     pgcn_i_arena arena;
-    bool nodes;          /* of one graph, which is evaluated as a whole */
+    bool nodes;          /* of one graph; otherwise graphs, or parts of one */
+    bool whole_eval;     /* evaluations have all of one graph */
     int64_t most;        /* at a time */
     int64_t train, eval; /* how many there are with something to learn, or to score, in them */
     pgcn_node *train_item, *eval_item; /* nodes are evaluated only where eval-nodes is set */
@@ -381,7 +382,8 @@ struct pgcn_trainer {
     pgcn_i_feed *feed;     /* of batches; NULL: a step has all of the one graph */
     int levels;            /* of the network, where batches have nodes */
     pgcn_batch_rows *rows; /* [levels + 1] of such batches */
-    int64_t steps;         /* of an epoch */
+    pgcn_i_clusters *clusters; /* what training sees of one graph; NULL: the data as it is */
+    int64_t steps;             /* of an epoch */
     pgcn_i_progress progress;
     pgcn_i_notes notes; /* of the last resume */
     pgcn_memory memory; /* what all of this takes */

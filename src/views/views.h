@@ -126,6 +126,20 @@ int64_t pgcn_i_batch_items(const pgcn_i_batch *batch, const pgcn_node **number);
 /* The target of the batch under a mask of the whole set's items. */
 pgcn_i_target pgcn_i_batch_mask(pgcn_i_batch *batch, const uint8_t *mask);
 
+/* ---- clusters (clusters.c) ------------------------------------------------------------------------------ */
+
+/* One graph as a set of its parts, without the edges between them: what training on batches of parts sees. */
+typedef struct pgcn_i_clusters {
+    pgcn_i_arena arena;
+    int32_t *part; /* [n] */
+    pgcn_graph graph;
+    pgcn_dataset data; /* borrows everything but the graph */
+    pgcn_i_spatial spatial;
+} pgcn_i_clusters;
+pgcn_status pgcn_i_clusters_new(const pgcn_dataset *data, const pgcn_config *config,
+                                pgcn_i_clusters **out);
+void pgcn_i_clusters_free(pgcn_i_clusters *clusters);
+
 /* ---- batches of nodes (nodes.c) ------------------------------------------------------------------------ */
 
 enum { PGCN_MOST_NEIGHBOURS = 1024 };

@@ -47,12 +47,12 @@ static void assert_close_gradients(const pgcn_i_params *a, const pgcn_i_params *
     }
 }
 
-/* Nodes 5, 12, 19, ... of those that train, or all of them. */
+/* Every so many of those that train, or all of them; the first ones differ. */
 static int64_t some_nodes(const pgcn_trainer *trainer, int every, pgcn_node *out, uint8_t *mask) {
     int64_t count = 0, n = trainer->data->graph->n, turn = 0;
     memset(mask, 0, (size_t)n);
     for (int64_t i = 0; i < n; i++) {
-        if (!trainer->split->train[i] || turn++ % every != 0) continue;
+        if (!trainer->split->train[i] || turn++ % every != every / 2) continue;
         mask[i] = 1;
         out[count++] = (pgcn_node)i;
     }
@@ -212,12 +212,132 @@ static void test_nodes_after_first_epoch_allocate_nothing(void **state) {
     pgcn_dataset_free(data);
 }
 
+/* ---- neighbours ------------------------------------------------------------------------------------------ */
+
+/* A row keeps its own entry and m others, none twice; over many draws, entries are those of T on average. */
+static void test_nodes_neighbours_are_drawn_without_replacement_and_bias(void **state) {
+    (void)state;
+    enum { DRAWS = 4000, M = 3, N = 34 };
+    pgcn_dataset *data = dataset("karate");
+    pgcn_trainer *t = trainer_of(data, ALONE "model=gcn batch-by=nodes batch=34 neighbours=3 "
+                                             "split=0 layers=1");
+    static double mean[N][N], exact[N][N];
+    const pgcn_i_csr *whole = &t->spatial.exact;
+    pgcn_i_runner *runner = &t->train;
+    for (int64_t r = 0; r < N; r++)
+        for (int64_t e = whole->offset[r]; e < whole->offset[r + 1]; e++)
+            exact[r][whole->column[e]] = (double)whole->value[e];
+    for (int draw = 0; draw < DRAWS; draw++) {
+        pgcn_i_runner_put(runner, pgcn_i_feed_step(t->feed, 0, 0), &t->loss);
+        pgcn_i_runner_draw(runner, (pgcn_i_path_draw){.seed = 1, .step = draw});
+        const pgcn_i_part *part = runner->views.view.part;
+        const pgcn_i_csr *list = part->transitions[0].exact;
+        for (int64_t r = 0; r < part->rows[PGCN_I_NODES][0]; r++) {
+            int64_t node = part->id[r], entries = list->offset[r + 1] - list->offset[r], own = 0;
+            int64_t degree = whole->offset[node + 1] - whole->offset[node];
+            assert_int_equal(entries, degree < M + 1 ? degree : M + 1);
+            for (int64_t e = list->offset[r]; e < list->offset[r + 1]; e++) {
+                int64_t to = part->id[list->column[e]];
+                own += to == node;
+                assert_true(exact[node][to] > 0);
+                if (e > list->offset[r]) assert_true(to > part->id[list->column[e - 1]]);
+                mean[node][to] += (double)list->value[e] / DRAWS;
+            }
+            assert_int_equal(own, 1);
+        }
+    }
+    for (int64_t i = 0; i < t->feed->train; i++)
+        for (int64_t v = 0, u = t->feed->train_item[i]; v < N; v++) {
+            /* five deviations of a mean of draws that are 0, or exact d / m */
+            int64_t others = whole->offset[u + 1] - whole->offset[u] - 1;
+            double most = exact[u][v] * (double)others / M;
+            assert_true(fabs(mean[u][v] - exact[u][v]) <=
+                        5 * sqrt(exact[u][v] * fmax(most, exact[u][v]) / DRAWS) + 1e-6);
+        }
+    pgcn_trainer_free(t);
+    pgcn_dataset_free(data);
+}
+
+static void test_nodes_networks_that_cannot_say_so(void **state) {
+    (void)state;
+    static const struct {
+        const char *text, *why;
+    } cases[] = {
+        {ALONE "batch-by=nodes batch=5 model=appnp", "many steps away"},
+        {ALONE "batch-by=nodes batch=5 model=grand", "use batch-by cluster"},
+        {ALONE "batch-by=nodes batch=5 train-form=exact", "train-form is exact"},
+        {ALONE "batch-by=nodes batch=5 kernel=full", "kernel is full"},
+        {ALONE "batch-by=nodes batch=5 model=supergat", "edge-loss"},
+        {ALONE "batch-by=nodes batch=5 model=gcn edge-keep=0.5", "edge-keep"},
+    };
+    pgcn_dataset *data = dataset("karate");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        pgcn_config config = settings(cases[i].text);
+        pgcn_trainer *trainer = NULL;
+        must_fail(pgcn_trainer_new(data, &config, &trainer), PGCN_ERR_ARGUMENT, cases[i].why);
+    }
+    pgcn_dataset_free(data);
+}
+
+/* Files of 0.2 hold `batch`, 32 or what a recipe says, of one graph too, where it did nothing. */
+static void test_nodes_old_settings_keep_their_meaning(void **state) {
+    (void)state;
+    pgcn_dataset *data = dataset("karate");
+    pgcn_config config = settings(ALONE "batch=2"); /* adopted, as those of a file */
+    pgcn_trainer *trainer = NULL;
+    must(pgcn_trainer_new(data, &config, &trainer));
+    assert_null(trainer->feed);
+    assert_int_equal(trainer->config.batch, 2);
+    assert_int_equal(trainer->config.batch_by, PGCN_BATCH_AUTO);
+    pgcn_trainer_free(trainer);
+    must(pgcn_config_set(&config, "batch", "2")); /* and now the caller's */
+    must(pgcn_trainer_new(data, &config, &trainer));
+    assert_true(trainer->feed->nodes);
+    assert_int_equal(trainer->config.batch_by, PGCN_BATCH_NODES);
+    config = trainer->config; /* as a model holds them: adopted */
+    pgcn_trainer_free(trainer);
+    must(pgcn_trainer_new(data, &config, &trainer));
+    assert_true(trainer->feed->nodes);
+    pgcn_trainer_free(trainer);
+    pgcn_dataset_free(data);
+}
+
+/* Every training node once in a pass, in another order in the next. */
+static void test_nodes_a_pass_has_every_training_node_once(void **state) {
+    (void)state;
+    pgcn_dataset *data = dataset(DENSE);
+    pgcn_trainer *t = trainer_of(data, QUICK "batch-by=nodes batch=11 unlabelled=5");
+    int seen[200] = {0};
+    pgcn_node first[2];
+    assert_int_equal(t->steps, 7); /* 75 nodes */
+    for (int64_t step = 0; step < 2 * t->steps; step++) {
+        pgcn_i_chosen chosen = pgcn_i_feed_step(t->feed, t->config.seed, step);
+        if (step % t->steps == 0) first[step / t->steps] = chosen.item[0];
+        assert_true(chosen.count >= 15 && chosen.count <= 16);
+        int training = 0;
+        for (int64_t i = 0; i < chosen.count; i++) {
+            for (int64_t k = 0; k < i; k++) assert_true(chosen.item[i] != chosen.item[k]);
+            training += t->split->train[chosen.item[i]];
+            seen[chosen.item[i]] += t->split->train[chosen.item[i]];
+        }
+        assert_int_equal(training, chosen.count - 5);
+    }
+    for (int64_t i = 0; i < 200; i++) assert_int_equal(seen[i], 2 * t->split->train[i]);
+    assert_true(first[0] != first[1]);
+    pgcn_trainer_free(t);
+    pgcn_dataset_free(data);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_nodes_gradient_is_that_of_the_whole_graph),
         cmocka_unit_test(test_nodes_all_of_them_are_the_whole_graph),
         cmocka_unit_test(test_nodes_thread_matrix_same_bits),
         cmocka_unit_test(test_nodes_after_first_epoch_allocate_nothing),
+        cmocka_unit_test(test_nodes_neighbours_are_drawn_without_replacement_and_bias),
+        cmocka_unit_test(test_nodes_networks_that_cannot_say_so),
+        cmocka_unit_test(test_nodes_old_settings_keep_their_meaning),
+        cmocka_unit_test(test_nodes_a_pass_has_every_training_node_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
