@@ -68,7 +68,7 @@ static idx_t write_row(const pgcn_i_division *d, int64_t node, idx_t at, metis_g
 
 static pgcn_status copy_graph(const pgcn_i_division *d, pgcn_i_arena *scratch, metis_graph *out) {
     int64_t entries = d->back ? 2 * d->graph->entries : d->graph->entries;
-    if (entries > IDX_MAX / 2 || d->n * (1 + d->weights) > IDX_MAX)
+    if (entries > IDX_MAX || d->n * (1 + d->weights) > IDX_MAX)
         return pgcn_i_fail(PGCN_ERR_ARGUMENT,
                            "the graph has %lld entries, and METIS as it was installed counts in %d "
                            "bits; take the built-in partition",
