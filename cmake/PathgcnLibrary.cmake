@@ -32,6 +32,11 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$" AND CMAKE_SIZEOF_VOID
     set(isa_definitions PGCN_HAVE_X86_KERNELS)
 endif()
 
+if(PATHGCN_HAS_METIS)
+    set_source_files_properties(${source_dir}/graph/partition_metis.c PROPERTIES
+                                COMPILE_DEFINITIONS PGCN_HAVE_METIS)
+endif()
+
 set(object_targets "")
 function(pathgcn_objects target)
     add_library(${target} OBJECT ${ARGN})

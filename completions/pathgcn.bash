@@ -168,7 +168,8 @@ _pathgcn() {
             _pathgcn_offer "${names[@]}"
             ;;
         reproduce/0) _pathgcn_offer_values "$(_pathgcn_argument "$program" reproduce)" ;;
-        train/0 | paths/0 | tune/0 | eval/1 | predict/1 | explain/2 | "data info"/0 | "data check"/0 | "data convert"/0)
+        train/0 | paths/0 | tune/0 | eval/1 | predict/1 | explain/2 | "data info"/0 | "data check"/0 | "data convert"/0 | \
+            "data partition"/0)
             mapfile -t names < <(_pathgcn_datasets "$program" "${data[@]}")
             _pathgcn_offer "${names[@]}"
             _pathgcn_offer_paths -f

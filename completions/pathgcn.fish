@@ -64,7 +64,7 @@ function __pathgcn_arguments # program, current word, number of arguments before
         case reproduce/0
             __pathgcn_values $program ($program reproduce --help all 2>/dev/null |
                 sed -n 's/^Usage: pathgcn reproduce \(.*\) \[options\]$/\1/p') $current
-        case train/0 paths/0 tune/0 eval/1 predict/1 explain/2 'data info/0' 'data check/0' 'data convert/0'
+        case train/0 paths/0 tune/0 eval/1 predict/1 explain/2 'data info/0' 'data check/0' 'data convert/0' 'data partition/0'
             $program data list $argv[5..-1] 2>/dev/null | awk '/^  / { print $1 }'
             __fish_complete_path $current
     end

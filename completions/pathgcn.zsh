@@ -111,7 +111,8 @@ _pathgcn() {
         'recipes show'/0) compadd -- ${(f)"$(_pathgcn_recipes $program)"} && _files ;;
         'data fetch'/*) compadd -- ${(f)"$(_pathgcn_published $program)"} ;;
         reproduce/0) _pathgcn_values $program "$(_pathgcn_argument $program reproduce)" ;;
-        train/0 | paths/0 | tune/0 | eval/1 | predict/1 | explain/2 | 'data info'/0 | 'data check'/0 | 'data convert'/0)
+        train/0 | paths/0 | tune/0 | eval/1 | predict/1 | explain/2 | 'data info'/0 | 'data check'/0 | 'data convert'/0 | \
+            'data partition'/0)
             compadd -- ${(f)"$(_pathgcn_datasets $program $data)"}
             _files
             ;;

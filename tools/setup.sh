@@ -29,6 +29,9 @@ deb) needs=("${build[@]}" dpkg-dev debhelper) ;;
     ;;
 esac
 
+# Partitions by METIS: the build does without where there is no such package.
+! apt-cache show libmetis-dev >/dev/null 2>&1 || needs+=(libmetis-dev)
+
 if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
     missing=()
     for tool in cc cmake make objcopy pkg-config; do

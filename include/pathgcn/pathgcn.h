@@ -95,8 +95,9 @@ typedef struct pgcn_info {
     const char *isa;       /* instruction set of the kernels in use: baseline, avx2, avx512 */
     const char *isa_built; /* those this build holds, separated by spaces */
     const char *compiler;
-    int cores;         /* usable by this process */
-    int bits_revision; /* PGCN_BITS_REVISION of the library */
+    int cores;              /* usable by this process */
+    int bits_revision;      /* PGCN_BITS_REVISION of the library */
+    const char *partitions; /* who divides graphs into parts: "built in", or "built in, METIS" */
 } pgcn_info;
 PGCN_API pgcn_info pgcn_info_get(void);
 /* Whether the library can compute here. PGCN_ERR_SYSTEM: the environment variable PATHGCN_ISA names an
@@ -415,8 +416,9 @@ PGCN_API pgcn_dataset_opts pgcn_dataset_opts_default(void);
  *                         there is one)
  *   without-test          no split has test nodes, and labels that only test nodes have are not
  *                         known: for choosing settings. test_accuracy is then NaN
- *   order=HOW             nodes renumbered in memory: degree, rcm, community or random; see
- *                         pgcn_dataset_order()
+ *   order=HOW             nodes renumbered in memory: degree, rcm, community or random; or parts of the graph
+ *                         with few edges between them, one for each group of nodes: parts (built in) or
+ *                         metis (where the library was built with it); see pgcn_dataset_order()
  *   groups=N              groups of nodes, at most, that sums over nodes are made by (32): as many threads
  *                         or machines can share a sum. Another number gives other bits
  * Labelled nodes without any split get stratified=60/20/20; labelled graphs their published folds, or
@@ -669,6 +671,12 @@ typedef enum pgcn_batch_by {
     PGCN_BATCH_CLUSTER =
         2 /* `parts_per_step` of `parts` parts of the graph, without the edges between parts */
 } pgcn_batch_by;
+/* Who cuts a graph into the parts of PGCN_BATCH_CLUSTER. */
+typedef enum pgcn_parts_by {
+    PGCN_PARTS_AUTO = 0,  /* METIS in a build that has it; models hold which one it was */
+    PGCN_PARTS_METIS = 1, /* fewer edges between parts */
+    PGCN_PARTS_BUILTIN = 2
+} pgcn_parts_by;
 typedef enum pgcn_normalise {
     PGCN_NORMALISE_AUTO = 0, /* rows for sparse features, standardise for dense ones */
     PGCN_NORMALISE_NONE = 1,
@@ -751,6 +759,7 @@ typedef struct pgcn_config {
     int eval_nodes;
     /* Batches of clusters: */
     int parts, parts_per_step;
+    pgcn_parts_by parts_by;
     double diagonal; /* T + diagonal diag(T) in place of T, everywhere; of networks without paths */
     /* the run: no influence on the result */
     int threads;
@@ -1023,6 +1032,42 @@ typedef struct pgcn_batch_rows {
 /* Of what goes into layer 0, the first one, comes out of it and goes into layer 1, and so on; the last are the nodes of
  * the batch. False after the last, and where steps have no batches of nodes. */
 PGCN_API bool pgcn_trainer_rows(const pgcn_trainer *trainer, int layer, pgcn_batch_rows *out);
+
+/* The groups of nodes of a data set, as parts of its graph: ranges of rows, of equal size but for the last.
+ * The steps order=metis and order=parts choose them so that few edges are between two. */
+typedef struct pgcn_parts {
+    int64_t parts;
+    int64_t rows;          /* nodes of every part but the last, which may have fewer */
+    int64_t cut;           /* entries of the graph whose ends are in different parts */
+    double cut_share;      /* of all entries */
+    double visits_share;   /* the most of a part over a fair share: of edges that end in it, */
+    double features_share; /* and of numbers in its features; 1: no part has more than its share */
+} pgcn_parts;
+PGCN_API pgcn_status pgcn_dataset_parts(const pgcn_dataset *data, pgcn_parts *out);
+
+/* What training would take on `ranks` machines that have the groups of nodes among them, each a run of
+ * them of nearly equal length, and all of the structure. Counted on the graph and on one draw of the walks
+ * of all nodes; numbers are those of the rank that has most. */
+typedef struct pgcn_ranks {
+    int ranks;
+    int64_t rows; /* nodes of a rank */
+    int64_t
+        neighbours; /* nodes of other ranks next to them: rows to fetch for T H, the exact form */
+    int64_t
+        visited; /* nodes of other ranks that its walks visit: rows to fetch forward, each layer */
+    int64_t
+        visitors; /* nodes of other ranks whose walks visit it: rows of gradients to fetch backward */
+    int64_t bytes_step;     /* fetched in one step: all layers, both passes, all samples */
+    int64_t memory;         /* in all, of which */
+    int64_t memory_shared;  /* is the same on every rank: structure and weights */
+    int64_t memory_rows;    /* is for its rows, and falls with the number of ranks */
+    int64_t memory_fetched; /* and this is for the rows of others */
+} pgcn_ranks;
+/* ranks [count]: ascending, each at least 1 and at most the number of groups; out [count]. `config`: channels, layers,
+ * paths, path_length, samples, walk and seed count. O(n p k) time, and 4 n bytes for each number of
+ * ranks. */
+PGCN_API pgcn_status pgcn_dataset_ranks(const pgcn_dataset *data, const pgcn_config *config,
+                                        const int *ranks, int count, pgcn_ranks *out);
 /* One epoch: sample, forward, backward, Adam, evaluation. PGCN_ERR_NUMERIC if a loss is not
  * finite: the epoch is then not in the history, the best weights so far are still there, and the
  * state can be saved if it is that of the epoch before. `out` may be NULL. */
@@ -1168,8 +1213,8 @@ PGCN_API int64_t pgcn_predictor_rows(const pgcn_predictor *predictor);
 
 /* The result of one layer, as pgcn_model_layers() shows it. */
 typedef struct pgcn_layer {
-    int draw;       /* of the inference, from 0 */
-    int layer;      /* 0: what goes into the first layer; l: what layer l makes of it (docs/NETWORKS.md) */
+    int draw; /* of the inference, from 0 */
+    int layer; /* 0: what goes into the first layer; l: what layer l makes of it (docs/NETWORKS.md) */
     bool is_logits; /* the last one: the logits */
     bool of_graphs; /* rows are graphs, not nodes */
     int64_t rows, channels;

@@ -285,9 +285,10 @@ bool core_go_on(void *context) {
 static PyObject *info(PyObject *module, PyObject *unused) {
     (void)module, (void)unused;
     pgcn_info about = pgcn_info_get();
-    return Py_BuildValue("{s:s,s:s,s:s,s:s,s:i,s:i}", "version", about.version, "isa", about.isa,
-                         "isa_built", about.isa_built, "compiler", about.compiler, "cores",
-                         about.cores, "bits_revision", about.bits_revision);
+    return Py_BuildValue("{s:s,s:s,s:s,s:s,s:i,s:i,s:s}", "version", about.version, "isa",
+                         about.isa, "isa_built", about.isa_built, "compiler", about.compiler,
+                         "cores", about.cores, "bits_revision", about.bits_revision, "partitions",
+                         about.partitions);
 }
 
 static PyObject *two_columns(const char *(*get)(int, const char **)) {

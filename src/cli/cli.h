@@ -74,7 +74,8 @@ extern const cli_command cli_train, cli_eval, cli_predict, cli_paths, cli_data, 
     cli_kernels, cli_compare, cli_run_report, cli_explain;
 extern const cli_command cli_reproduce, cli_tune; /* in src/experiments */
 extern const cli_command cli_recipes, cli_recipes_list, cli_recipes_show;
-extern const cli_command cli_data_list, cli_data_info, cli_data_check, cli_data_convert, cli_fetch;
+extern const cli_command cli_data_list, cli_data_info, cli_data_check, cli_data_convert, cli_fetch,
+    cli_data_partition;
 
 enum { CLI_MAX_SETTINGS = 256, CLI_MAX_WORDS = 32 };
 typedef struct cli_arguments {

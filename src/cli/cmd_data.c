@@ -1,4 +1,4 @@
-/* pathgcn data: list, info, check, convert; and fetch, which is cmd_fetch.c. */
+/* pathgcn data: list, info, check, convert; fetch is cmd_fetch.c, partition cmd_partition.c. */
 #include "cli/cli.h"
 
 #include <dirent.h>
@@ -13,13 +13,18 @@ static pgcn_status run_info(int argc, char **argv);
 static pgcn_status run_check(int argc, char **argv);
 static pgcn_status run_convert(int argc, char **argv);
 
-static const cli_command *const parts[] = {&cli_data_list,    &cli_data_info, &cli_data_check,
-                                           &cli_data_convert, &cli_fetch,     NULL};
+static const cli_command *const parts[] = {&cli_data_list,
+                                           &cli_data_info,
+                                           &cli_data_check,
+                                           &cli_data_convert,
+                                           &cli_data_partition,
+                                           &cli_fetch,
+                                           NULL};
 
 const cli_command cli_data = {
     .name = "data",
     .summary = "look at, convert and download data sets",
-    .arguments = "list | info | check | convert | fetch",
+    .arguments = "list | info | check | convert | partition | fetch",
     .text =
         "Data sets are named (built in, in --data or PATHGCN_DATA, or downloaded), are files and\n"
         "folders in the formats of the field, or are your own CSV files.",

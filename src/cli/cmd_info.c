@@ -58,14 +58,15 @@ static pgcn_status run(int argc, char **argv) {
     const char *data = getenv("PATHGCN_DATA");
     if (json)
         return cli_print_json(
-            &cli_info, json_pack("{s:s, s:i, s:s, s:s, s:i, s:s, s:s, s:s?}", "version",
+            &cli_info, json_pack("{s:s, s:i, s:s, s:s, s:i, s:s, s:s, s:s, s:s?}", "version",
                                  info.version, "bits_revision", info.bits_revision, "isa", info.isa,
                                  "isa_built", info.isa_built, "threads", info.cores, "compiler",
-                                 info.compiler, "layouts", report_layout_built(), "data", data));
+                                 info.compiler, "partitions", info.partitions, "layouts",
+                                 report_layout_built(), "data", data));
     printf("%-10s %s\n%-10s revision %d of the results\n%-10s %s (built for: %s)\n%-10s %d\n"
-           "%-10s %s\n%-10s %s\n%-10s %s\n",
+           "%-10s %s\n%-10s %s\n%-10s %s\n%-10s %s\n",
            "version", info.version, "bits", info.bits_revision, "isa", info.isa, info.isa_built,
-           "threads", info.cores, "compiler", info.compiler, "layouts", report_layout_built(),
-           "data", data ? data : "PATHGCN_DATA is not set");
+           "threads", info.cores, "compiler", info.compiler, "partitions", info.partitions,
+           "layouts", report_layout_built(), "data", data ? data : "PATHGCN_DATA is not set");
     return PGCN_OK;
 }

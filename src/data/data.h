@@ -187,6 +187,8 @@ typedef enum pgcn_i_node_order {
     PGCN_I_NODE_ORDER_RCM,
     PGCN_I_NODE_ORDER_COMMUNITY,
     PGCN_I_NODE_ORDER_RANDOM,
+    PGCN_I_NODE_ORDER_PARTS, /* part by part, as many parts as groups: built in, */
+    PGCN_I_NODE_ORDER_METIS, /* and by METIS */
     PGCN_I_NODE_ORDERS
 } pgcn_i_node_order;
 

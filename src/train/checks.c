@@ -276,5 +276,7 @@ void pgcn_i_trainer_settle(pgcn_trainer *trainer) {
         config->batch_by = PGCN_BATCH_NODES;
     else if (config->batch == 0 && config->batch_by == PGCN_BATCH_NODES)
         config->batch_by = PGCN_BATCH_AUTO;
+    if (config->batch_by == PGCN_BATCH_CLUSTER && config->parts_by == PGCN_PARTS_AUTO)
+        config->parts_by = pgcn_i_has_metis() ? PGCN_PARTS_METIS : PGCN_PARTS_BUILTIN;
     pgcn_i_config_settle(config);
 }

@@ -270,6 +270,7 @@ static const struct rule {
     {"batch-paths", &many_graphs, "all"}, {"batch-paths", &whole_graph, "all"},
     {"batch", &clusters, NULL}, {"neighbours", &clusters, "all"}, {"batch-paths", &clusters, "all"},
     {"unlabelled", &clusters, "0"}, {"eval-nodes", &clusters, "0"},
+    {"parts-by", &no_clusters, "auto"}, {"parts-by", &many_graphs, "auto"},
     {"parts", &no_clusters, NULL}, {"parts-per-step", &no_clusters, "1"},
     {"parts", &many_graphs, NULL}, {"parts-per-step", &many_graphs, "1"}, {"diagonal", &with_paths, "0"},
     {"diagonal", &attended, "0"}, {"diagonal", &without_loops, "0"},

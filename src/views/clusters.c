@@ -40,10 +40,15 @@ static pgcn_status cut(pgcn_i_clusters *clusters, const pgcn_graph *graph) {
 }
 
 /* Everything else is that of the data; nothing of the copy is freed with it. */
-static pgcn_status fill(pgcn_i_clusters *clusters, const pgcn_dataset *data, int parts) {
+static pgcn_status fill(pgcn_i_clusters *clusters, const pgcn_dataset *data,
+                        const pgcn_config *config) {
+    int parts = config->parts;
+    pgcn_i_partitioner by =
+        config->parts_by == PGCN_PARTS_METIS ? PGCN_I_PARTS_METIS : PGCN_I_PARTS_BUILTIN;
     clusters->part = PGCN_I_ARRAY(&clusters->arena, int32_t, data->graph->n);
     if (!clusters->part) return PGCN_ERR_MEMORY;
-    PGCN_TRY(pgcn_i_graph_partition(data->graph, parts, clusters->part));
+    PGCN_TRY(pgcn_i_graph_partition(data->graph, NULL, (pgcn_i_parts){.count = parts}, by,
+                                    clusters->part));
     PGCN_TRY(cut(clusters, data->graph));
     clusters->data = *data;
     clusters->data.graph = &clusters->graph;
@@ -56,7 +61,7 @@ pgcn_status pgcn_i_clusters_new(const pgcn_dataset *data, const pgcn_config *con
                                 pgcn_i_clusters **out) {
     pgcn_i_clusters *clusters = pgcn_i_alloc(1, sizeof *clusters);
     if (!clusters) return PGCN_ERR_MEMORY;
-    pgcn_status status = fill(clusters, data, config->parts);
+    pgcn_status status = fill(clusters, data, config);
     if (status == PGCN_OK) status = pgcn_i_spatial_of(&clusters->spatial, &clusters->data, config);
     if (status != PGCN_OK) {
         pgcn_i_clusters_free(clusters);

@@ -126,7 +126,7 @@ exactly "karate sbm grid powerlaw folder model.safetensors sets" train ""
 exactly "karate" train --batch-norm k
 exactly "karate sbm grid powerlaw mine folder model.safetensors sets" train --data sets ""
 PATHGCN_DATA=sets exactly "mine model.safetensors" data info m
-exactly "list info check convert fetch --help" data ""
+exactly "list info check convert partition fetch --help" data ""
 exactly "citeseer" data fetch cites
 exactly "cora cornell cornell_fixed" data fetch karate co
 exactly "check convert" data c

@@ -1,6 +1,6 @@
-/* Batches of clusters: parts are complete, of nearly equal size and cut few edges; what training sees has no edge
- * between parts and is normalised again; every network trains on them, with the same bits for any number of threads;
- * and T with its diagonal enhanced is what the setting says. */
+/* Batches of clusters: what training sees has no edge between parts and is normalised again; a run holds who cut
+ * them; every network trains on them, with the same bits for any number of threads; and T with its diagonal enhanced is
+ * what the setting says. */
 #include "graphs_help.h"
 #include "nn_help.h"
 
@@ -8,7 +8,22 @@
 #define QUICK                                                                                      \
     "channels=8 epochs=100 patience=0 eval-every=100 samples=1 consistency=0 batch-by=cluster "
 
-/* ---- parts -------------------------------------------------------------------------------------------- */
+static void test_clusters_say_who_cut_them(void **state) {
+    (void)state;
+    pgcn_dataset *data = dataset("karate");
+    pgcn_trainer *by_default = trainer_of(data, QUICK "parts=4");
+    pgcn_trainer *builtin = trainer_of(data, QUICK "parts=4 parts-by=builtin");
+    assert_int_equal(by_default->config.parts_by,
+                     pgcn_i_has_metis() ? PGCN_PARTS_METIS : PGCN_PARTS_BUILTIN);
+    assert_int_equal(builtin->config.parts_by, PGCN_PARTS_BUILTIN);
+    int32_t part[34];
+    must(pgcn_i_graph_partition(data->graph, NULL, (pgcn_i_parts){.count = 4}, PGCN_I_PARTS_BUILTIN,
+                                part));
+    assert_memory_equal(builtin->clusters->part, part, sizeof part);
+    pgcn_trainer_free(by_default);
+    pgcn_trainer_free(builtin);
+    pgcn_dataset_free(data);
+}
 
 static int64_t edges_cut(const pgcn_graph *graph, const int32_t *part) {
     int64_t count = 0;
@@ -16,46 +31,6 @@ static int64_t edges_cut(const pgcn_graph *graph, const int32_t *part) {
         for (int64_t e = graph->offset[r]; e < graph->offset[r + 1]; e++)
             count += part[r] != part[graph->neighbour[e]];
     return count;
-}
-
-static void test_partition_is_balanced_and_cuts_few_edges(void **state) {
-    (void)state;
-    pgcn_dataset *data = dataset(DATA);
-    const pgcn_graph *graph = data->graph;
-    int32_t part[400], again[400], size[8] = {0}, striped[400];
-    must(pgcn_i_graph_partition(graph, 4, part));
-    must(pgcn_i_graph_partition(graph, 4, again));
-    assert_memory_equal(part, again, sizeof part);
-    for (int i = 0; i < 400; i++) {
-        assert_true(part[i] >= 0 && part[i] < 4);
-        size[part[i]]++;
-        striped[i] = i % 4;
-    }
-    for (int p = 0; p < 4; p++) assert_true(size[p] >= 60 && size[p] <= 106);
-    assert_true(edges_cut(graph, part) < edges_cut(graph, striped) / 2);
-    pgcn_dataset_free(data);
-}
-
-static void test_partition_of_any_number_of_parts_is_complete(void **state) {
-    (void)state;
-    static const char *const names[] = {"karate", "grid:rows=3,cols=7", "sbm:nodes=60,degree=0"};
-    for (int d = 0; d < 3; d++) {
-        pgcn_dataset *data = dataset(names[d]);
-        int64_t n = data->graph->n;
-        int32_t *part = test_malloc((size_t)n * sizeof *part);
-        for (int32_t parts = 2; parts <= n; parts += 1 + parts / 2) {
-            int64_t room = (int64_t)(1.05 * (double)n / parts) + 1;
-            must(pgcn_i_graph_partition(data->graph, parts, part));
-            for (int32_t p = 0; p < parts; p++) {
-                int64_t size = 0;
-                for (int64_t i = 0; i < n; i++) size += part[i] == p;
-                assert_true(size <= room);
-            }
-            for (int64_t i = 0; i < n; i++) assert_true(part[i] >= 0 && part[i] < parts);
-        }
-        test_free(part);
-        pgcn_dataset_free(data);
-    }
 }
 
 /* ---- training ------------------------------------------------------------------------------------------ */
@@ -139,8 +114,7 @@ static void test_clusters_that_cannot_be_are_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_partition_is_balanced_and_cuts_few_edges),
-        cmocka_unit_test(test_partition_of_any_number_of_parts_is_complete),
+        cmocka_unit_test(test_clusters_say_who_cut_them),
         cmocka_unit_test(test_clusters_hold_the_edges_inside_parts),
         cmocka_unit_test(test_clusters_every_network_trains_with_the_same_bits),
         cmocka_unit_test(test_clusters_diagonal_is_enhanced_in_both_matrices),

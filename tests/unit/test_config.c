@@ -40,6 +40,7 @@ static const struct {
     {"batch-by", {"nodes", "cluster"}, {"node", "", "graphs"}},
     {"parts", {"2", "1000"}, {"1", "x", "2.5"}},
     {"parts-per-step", {"1", "20"}, {"0", "x", "2.5"}},
+    {"parts-by", {"metis", "builtin"}, {"METIS", "", "parts"}},
     {"diagonal", {"0", "1.5"}, {"-1", "x", "101"}},
     {"neighbours", {"15,10", "all"}, {"0", "15,,10", "none"}},
     {"batch-paths", {"5,3,2", "1"}, {"0", "5,", "few"}},

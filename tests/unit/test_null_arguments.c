@@ -56,7 +56,8 @@ static int make_objects(void **state) {
     pgcn_paths_opts one_thread = pgcn_paths_opts_default();
     one_thread.threads = 1;
     assert_int_equal(
-        pgcn_visits_new(graph, &one_thread, PGCN_SCALING_WALK, PGCN_FORM_SAMPLED, &visits), PGCN_OK);
+        pgcn_visits_new(graph, &one_thread, PGCN_SCALING_WALK, PGCN_FORM_SAMPLED, &visits),
+        PGCN_OK);
     assert_int_equal(pgcn_visits_sample(visits, 0, 0), PGCN_OK);
     assert_int_equal(pgcn_dataset_load("karate", NULL, &data), PGCN_OK);
     assert_int_equal(pgcn_trainer_new(data, &config, &trainer), PGCN_OK);
@@ -92,6 +93,8 @@ static pgcn_trainer *no_trainer;
 static pgcn_predictor *no_predictor;
 static pgcn_model *no_model;
 static pgcn_score score;
+static pgcn_parts parts;
+static pgcn_ranks ranks;
 static pgcn_measure measure;
 static bool nothing_made(void) {
     return !no_graph && !no_data && !no_trainer && !no_model;
@@ -558,6 +561,14 @@ static bool empty_structs(void) {
     X(pgcn_predictor_free, (pgcn_predictor_free(NULL), true))                                      \
     X(pgcn_trainer_rows, !pgcn_trainer_rows(NULL, 0, NULL) &&                                      \
         !pgcn_trainer_rows(trainer, 0, NULL) && !pgcn_trainer_rows(trainer, -1, NULL))             \
+    X(pgcn_dataset_parts, wrong(pgcn_dataset_parts(NULL, &parts)) && wrong(pgcn_dataset_parts(data, NULL))) \
+    X(pgcn_dataset_ranks,                                                                          \
+      wrong(pgcn_dataset_ranks(NULL, &config, &number, 1, &ranks)) &&                               \
+          wrong(pgcn_dataset_ranks(data, NULL, &number, 1, &ranks)) &&                              \
+          wrong(pgcn_dataset_ranks(data, &config, NULL, 1, &ranks)) &&                              \
+          wrong(pgcn_dataset_ranks(data, &config, &number, 1, NULL)) &&                             \
+          wrong(pgcn_dataset_ranks(data, &config, (const int[]){0}, 1, &ranks)) &&                  \
+          wrong(pgcn_dataset_ranks(data, &config, (const int[]){2}, 1, &ranks)))                    \
     X(pgcn_trainer_epoch, wrong(pgcn_trainer_epoch(NULL, NULL)))                                   \
     X(pgcn_trainer_on_step, (pgcn_trainer_on_step(NULL, NULL, NULL),                               \
         pgcn_trainer_on_step(trainer, NULL, NULL), true))                                          \

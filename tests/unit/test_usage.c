@@ -115,6 +115,7 @@ static const struct {
     {"", "", "unlabelled", "3", "all of the one graph"},
     {"", "", "eval-nodes", "3", "all of the one graph"},
     {"", "", "parts", "3", "batch-by is not cluster"},
+    {"", "", "parts-by", "builtin", "batch-by is not cluster"},
     {"", "", "parts-per-step", "3", "batch-by is not cluster"},
     {"", "", "diagonal", "1", "paths are drawn"},
     {"", "model=gat samples=1 consistency=0 channels=8 heads=2", "diagonal", "1",
