@@ -86,7 +86,7 @@ static void check_passes(const pgcn_trainer *trainer, const pgcn_dataset *data, 
 static void check_parts(const pgcn_trainer *trainer, const pgcn_dataset *data) {
     int seen[SET_GRAPHS] = {0};
     pgcn_i_chosen chosen;
-    for (int64_t part = 0; (chosen = pgcn_i_feed_part(trainer->feed, part)).graphs > 0; part++)
+    for (int64_t part = 0; (chosen = pgcn_i_feed_part(trainer->feed, part)).count > 0; part++)
         for (int64_t i = 0; i < chosen.count; i++) seen[chosen.item[i]]++;
     for (int64_t g = 0; g < data->info.graphs; g++)
         assert_int_equal(seen[g], holds_item(data, g, trainer->split->val) ||
@@ -443,7 +443,7 @@ static void test_loss_not_finite_in_a_later_step_stops_the_run(void **state) {
     pgcn_dataset *data = set_build(&set, "kfold=5");
     pgcn_trainer *trainer = trainer_of(data, PLAIN "batch=1 split=0");
     pgcn_i_chosen fifth = pgcn_i_feed_step(trainer->feed, 0, 4); /* the graph of a later step */
-    pgcn_i_views_choose(&trainer->train.views, fifth.graph, fifth.graphs);
+    pgcn_i_views_choose(&trainer->train.views, fifth.item, fifth.count);
     const pgcn_i_subset *batch = &trainer->train.views.batch->subset;
     for (int64_t i = 0; i < batch->n * SET_COLUMNS; i++)
         set.x[batch->node[i / SET_COLUMNS] * SET_COLUMNS + i % SET_COLUMNS] = 3e38f;
