@@ -187,6 +187,13 @@ static void say_sweep(exp_figure *f, const sweep *s) {
     }
 }
 
+/* A network that is trained in exact form draws no paths: its line over p is flat, and says why. */
+static const char *curve_name(exp_figure *f, const exp_cell *cell) {
+    bool flat =
+        cell->config.train_form == PGCN_FORM_EXACT && strcmp(cell->experiment->axis, "paths") == 0;
+    return flat ? exp_figure_text(f, "%s (trained in exact form)", cell->dataset) : cell->dataset;
+}
+
 pgcn_status exp_draw_figure_5(const exp_drawn *from, exp_figure *f) {
     sweep *s = EXP_KEEP(f, sweep, 1);
     const exp_cell *cell = exp_next_cell(from, f, EXP_FIGURE_5, NULL);
@@ -195,7 +202,7 @@ pgcn_status exp_draw_figure_5(const exp_drawn *from, exp_figure *f) {
     while (cell) {
         const char *dataset = cell->dataset;
         s->experiment = cell->experiment;
-        curve *c = new_curve(f, &s->curve[s->curves++], dataset);
+        curve *c = new_curve(f, &s->curve[s->curves++], curve_name(f, cell));
         for (; cell && cell->experiment == s->experiment && strcmp(cell->dataset, dataset) == 0;
              cell = exp_next_cell(from, f, EXP_FIGURE_5, cell)) {
             exp_summary sum = exp_summarise(from->jobs, cell);

@@ -165,8 +165,7 @@ pgcn_status exp_draw_figure_1(const exp_drawn *from, exp_figure *f) {
     report_put(
         &f->seen,
         "the weights with which a node (dashed) takes the features of the others, for the same kernel [0.8, 1.0, "
-        "0.6] on a grid, a path, a ring and an irregular graph: row j of sum_i s_i (D^-1 A)^i, in exact form. White "
-        "nodes have no weight; colours end at 0.5, the largest weight of a node that is not the origin. The kernel says how much each step counts, the graph where it leads; a walk that "
+        "0.6] on a grid, a path, a ring and an irregular graph: row j of sum_i s_i (D^-1 A)^i, in exact form. Empty nodes have no weight; colours end at 0.5, the largest weight of a node that is not the origin. The kernel says how much each step counts, the graph where it leads; a walk that "
         "returns after two steps adds to the origin, and a node with many neighbours gives each of them less.");
     report_put(
         &f->paper,
