@@ -24,7 +24,7 @@ const cli_command cli_data_partition = {
         "Prints the share of edges that are cut and the balance; and, for a network of --channels,\n"
         "--layers, --paths and --path-length, what each of several machines (ranks) would have to fetch\n"
         "in a step and to hold. That is counted on the graph and on one draw of the walks of all nodes.\n"
-        "This version trains on one machine: there the order makes memory be read in nearer places.\n"
+        "This version trains on one machine.\n"
         "\n"
         "Parts have a multiple of 64 nodes, so that small graphs get fewer than asked. METIS finds\n"
         "better parts; the built-in partition needs less memory and no library.",

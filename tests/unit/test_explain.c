@@ -276,6 +276,46 @@ static void test_explain_hops_are_at_least_the_distance(void **state) {
     }
 }
 
+/* The same of a draw of paths, whose lists S_i are i steps away. */
+static void test_explain_hops_of_drawn_paths_are_those_of_the_kernel(void **state) {
+    (void)state;
+    pgcn_model *model = model_of(all.nodes, "layers=2 path-length=4 residual=none");
+    pgcn_explain_opts opts = pgcn_explain_opts_default();
+    opts.sampled = true;
+    opts.removals = 0;
+    pgcn_explanation *e = explained(model, all.nodes, 4, opts);
+    for (int64_t j = 0; j < e->nodes; j++)
+        for (int h = 0; h < e->node[j].distance; h++) assert_true(e->node[j].of_hop[h] == 0);
+    for (int h = 0; h <= e->hops; h++) assert_true((e->of_hop[h] != 0) == (h <= 6));
+    pgcn_explanation_free(e);
+    pgcn_model_free(model);
+}
+
+/* Of few pairs that are listed, these are the first of all. */
+static void test_explain_pairs_are_the_strongest(void **state) {
+    (void)state;
+    pgcn_model *model = model_of(all.nodes, "layers=2");
+    pgcn_explain_opts opts = pgcn_explain_opts_default();
+    opts.removals = 0;
+    opts.pairs = INT64_MAX;
+    pgcn_explanation *whole = explained(model, all.nodes, 30, opts);
+    assert_true(whole->pairs > 500);
+    for (int64_t pairs = 0; pairs < 40; pairs += 13) {
+        opts.pairs = pairs;
+        pgcn_explanation *e = explained(model, all.nodes, 30, opts);
+        assert_int_equal(e->pairs, pairs);
+        for (int64_t i = 0; i < pairs; i++) {
+            assert_true(e->pair[i].sum == whole->pair[i].sum);
+            assert_int_equal(e->pair[i].node, whole->pair[i].node);
+            assert_int_equal(e->pair[i].column, whole->pair[i].column);
+            assert_true(fabs(whole->pair[i].sum) >= fabs(whole->pair[i + 1].sum));
+        }
+        pgcn_explanation_free(e);
+    }
+    pgcn_explanation_free(whole);
+    pgcn_model_free(model);
+}
+
 static void test_explain_residual_is_told_apart(void **state) {
     (void)state;
     static const char *const with[] = {"layers=3 residual=initial alpha=0.2",
@@ -550,6 +590,8 @@ int main(void) {
         cmocka_unit_test(test_explain_settings_of_others_add_up),
         cmocka_unit_test(test_explain_hops_beyond_the_last_are_in_the_last),
         cmocka_unit_test(test_explain_hops_are_at_least_the_distance),
+        cmocka_unit_test(test_explain_hops_of_drawn_paths_are_those_of_the_kernel),
+        cmocka_unit_test(test_explain_pairs_are_the_strongest),
         cmocka_unit_test(test_explain_residual_is_told_apart),
         cmocka_unit_test(test_explain_same_bits_on_any_threads),
         cmocka_unit_test(test_explain_removals_are_predictions_on_a_graph_without_the_links),
