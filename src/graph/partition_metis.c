@@ -3,7 +3,8 @@
  *
  * Debian's METIS counts in 32 bits. It draws from rand() of the C library: the state of that is put aside
  * for the call, so that the result is the same whatever the caller drew, and the caller's numbers too. One
- * thread at a time for the same reason. Called by partition.c, which makes the sizes exact. */
+ * thread at a time for the same reason. While it runs it takes SIGTERM and SIGABRT for itself, and ends with an
+ * error then. Called by partition.c, which makes the sizes exact. */
 #include "graph/partition.h"
 
 #include <string.h>
@@ -138,7 +139,11 @@ pgcn_status pgcn_i_partition_metis(pgcn_i_division *d, pgcn_i_arena *scratch) {
                            "built-in partition",
                            (long long)d->n, (long long)d->graph->entries);
     if (result != METIS_OK)
-        return pgcn_i_fail(PGCN_ERR_ARGUMENT, "METIS ended with its error %d", result);
+        return pgcn_i_fail(
+            PGCN_ERR_SYSTEM,
+            "METIS gave up with its error %d: it was ended by a signal (SIGTERM), or "
+            "failed; repeat it, or take the built-in partition",
+            result);
     for (int64_t u = 0; u < d->n; u++) {
         d->part[u] = -1;
         pgcn_i_division_move(d, u, (int32_t)part[u]);
