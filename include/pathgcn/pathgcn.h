@@ -443,7 +443,8 @@ typedef struct pgcn_dataset_files {
     const char *use, *ignore;       /* of features: "age,city"; the only ones, and those left out */
     pgcn_decimal decimal;
     pgcn_encode encode;
-    const char *encoder; /* of pgcn_model_encoder(): the features become numbers by the rules of that
+    const char
+        *encoder; /* of pgcn_model_encoder(): the features become numbers by the rules of that
                             model, and none are learnt; NULL: learnt */
 } pgcn_dataset_files;
 PGCN_API pgcn_dataset_files pgcn_dataset_files_default(void);
@@ -1241,6 +1242,105 @@ PGCN_API pgcn_status pgcn_model_judge(const pgcn_model *model, const pgcn_datase
 /* All zero for NULL and for a part that does not exist. */
 PGCN_API pgcn_judgement pgcn_verdict_part(const pgcn_verdict *verdict, pgcn_part part);
 PGCN_API void pgcn_verdict_free(pgcn_verdict *verdict);
+
+/* ---- explanations -------------------------------------------------------------------------- */
+
+/* Which nodes, over how many links, and which of their features make a prediction. With the ReLUs as open
+ * as they are, and coefficients of attention as they are, a network is affine: its logit is the sum of
+ * what features of nodes contribute and of constants, its biases and the shifts of its norms.
+ * docs/EXPLAIN.md has the equations, and says what else is held fixed. */
+typedef struct pgcn_explain_opts {
+    size_t size;
+    int target; /* the class, or one of several labels; -1: the most probable one */
+    int against; /* what is explained is the logit of `target` minus that of this class; -1: the logit */
+    int hops; /* contributions from this many hops and more are told together; 0..1000 */
+    int64_t
+        pairs; /* features of nodes that are listed, the strongest; those left out are in the sums */
+    int removals; /* of the strongest nodes: what would be predicted without their links; 0: none */
+    bool mask;    /* links are removed and degrees, and so the weights of other links, stay */
+    bool sampled; /* one draw of paths in place of the exact form; always so of node2vec walks */
+    uint64_t seed; /* of that draw */
+    int threads;   /* 0: one per core; no influence on the result */
+} pgcn_explain_opts;
+/* The predicted class, up to 16 hops, 100 pairs, 5 removals, exact. */
+PGCN_API pgcn_explain_opts pgcn_explain_opts_default(void);
+
+/* What the features of a node contribute. */
+typedef struct pgcn_node_share {
+    pgcn_node node;
+    int distance; /* links from the node explained, the way the network reads them; -1: none lead there,
+                     or a graph is explained */
+    double sum;
+    double residual;      /* of it, by paths through a residual connection */
+    const double *of_hop; /* [hops + 1] all of it, by the hops of all layers together */
+} pgcn_node_share;
+/* What a feature contributes, at one node or at all nodes together. */
+typedef struct pgcn_feature_share {
+    pgcn_node node; /* -1: all nodes */
+    int64_t column; /* of the model: pgcn_model_feature_name() */
+    double value;   /* of the feature as the network reads it, after normalise; 0 of all nodes */
+    double sum;
+} pgcn_feature_share;
+/* What a constant of the network contributes. */
+typedef struct pgcn_constant_share {
+    char name[48]; /* "embed.bias", "layers.0.norm" */
+    bool is_norm;  /* the shift and the mean of a norm; otherwise a bias or a threshold */
+    double sum;
+} pgcn_constant_share;
+/* The prediction without the links of some nodes. */
+typedef struct pgcn_removal {
+    int64_t nodes;
+    const pgcn_node *node;    /* [nodes]; the explained one alone: it has no links left itself */
+    int64_t links;            /* removed, between two nodes each */
+    double logit;             /* what `logit` of the explanation is there */
+    int predicted;            /* the most probable class or label */
+    const float *probability; /* [classes] */
+} pgcn_removal;
+
+/* All pointers belong to the explanation. Lists are ordered by the size of their sums, the largest
+ * first, and only hold what is not 0. */
+typedef struct pgcn_explanation {
+    int64_t item; /* the node or graph */
+    bool is_graph;
+    int classes, target, against; /* against: -1, none */
+    int predicted;                /* the most probable class or label */
+    double logit;                 /* what is explained, by the network, */
+    double sum;                   /* and the sum of all contributions: the same up to rounding */
+    const float *logits, *probability; /* [classes] */
+    bool sampled;                      /* of one draw of paths, */
+    uint64_t seed;                     /* this one */
+    bool masked;                       /* removals keep degrees */
+    /* the sum by what contributes: */
+    double features; /* of nodes, along the layers */
+    double residual; /* of nodes, by paths through a residual connection */
+    double biases, norms;
+    int hops;
+    const double *of_hop; /* [hops + 1] of nodes; the last one has those from further, too */
+    int64_t nodes;
+    const pgcn_node_share *node;
+    int64_t columns;
+    const pgcn_feature_share *feature; /* [columns] of all nodes together */
+    int64_t pairs;
+    const pgcn_feature_share *pair; /* [pairs] of one node each */
+    int constants;
+    const pgcn_constant_share *constant;
+    int removals;
+    const pgcn_removal
+        *removal; /* each of the strongest nodes; all of them; the explained node's own */
+} pgcn_explanation;
+
+/* Explains the prediction of a node, or of a graph where the model classifies graphs.
+ *   item  number of the node or graph in `data`.
+ *   opts  NULL for the default.
+ *   out   the caller's: pgcn_explanation_free().
+ * The data need not be what the model was trained on. A removal takes the links of a node away, weights
+ * those of the others anew by the degrees that are left (unless `mask`) and predicts again; features
+ * stay. Errors: PGCN_ERR_ARGUMENT, and those of pgcn_model_predict(). Cost: a prediction, and back through
+ * it once for every hop; a prediction more for every removal. */
+PGCN_API pgcn_status pgcn_model_explain(const pgcn_model *model, const pgcn_dataset *data,
+                                        int64_t item, const pgcn_explain_opts *opts,
+                                        pgcn_explanation **out);
+PGCN_API void pgcn_explanation_free(pgcn_explanation *explanation);
 
 #ifdef __cplusplus
 }

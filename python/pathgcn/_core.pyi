@@ -84,6 +84,21 @@ class Model:
         see: Callable[[int, int, int, bytes | None, bytes], None],
         /,
     ) -> None: ...
+    def explain(
+        self,
+        data: Dataset,
+        item: int,
+        target: int,
+        against: int,
+        hops: int,
+        pairs: int,
+        removals: int,
+        mask: bool,
+        sampled: bool,
+        seed: int,
+        threads: int,
+        /,
+    ) -> dict[str, Any]: ...
     def evaluate(self, data: Dataset, draws: int, seed: int, threads: int, /) -> dict[str, Any]: ...
 
 class Visits:

@@ -253,6 +253,10 @@ static PyObject *evaluate(PyObject *object, PyObject *arguments) {
                          core_score(&scores.all), "split_match", match_name(scores.split_match));
 }
 
+static PyObject *explain(PyObject *object, PyObject *arguments) {
+    return core_explain(model_of(object), arguments);
+}
+
 static PyMethodDef methods[] = {
     {"to_bytes", to_bytes, METH_NOARGS, "The bytes of the model's file."},
     {"save", save, METH_O, "Writes the model, safetensors."},
@@ -265,6 +269,7 @@ static PyMethodDef methods[] = {
     {"kernel", kernel, METH_VARARGS, "The path kernel of a layer."},
     {"predict", predict, METH_VARARGS, "Probabilities of all items of a data set."},
     {"layers", layers, METH_VARARGS, "Shows the activations of every layer to a function."},
+    {"explain", explain, METH_VARARGS, "What makes the prediction of an item."},
     {"evaluate", evaluate, METH_VARARGS, "Scores on a data set."},
     {NULL, NULL, 0, NULL}};
 static PyType_Slot slots[] = {{Py_tp_dealloc, (void *)model_dealloc},

@@ -71,7 +71,7 @@ typedef struct cli_command {
 } cli_command;
 
 extern const cli_command cli_train, cli_eval, cli_predict, cli_paths, cli_data, cli_info,
-    cli_kernels, cli_compare, cli_run_report;
+    cli_kernels, cli_compare, cli_explain, cli_run_report;
 extern const cli_command cli_reproduce, cli_tune; /* in src/experiments */
 extern const cli_command cli_recipes, cli_recipes_list, cli_recipes_show;
 extern const cli_command cli_data_list, cli_data_info, cli_data_check, cli_data_convert, cli_fetch;
@@ -383,6 +383,13 @@ void cli_weights_defer(cli_arguments *arguments, cli_weights *weights);
 pgcn_status cli_weights_read(const cli_command *command, const cli_source *source,
                              const pgcn_dataset *data, cli_arguments *arguments,
                              cli_weights *weights);
+
+/* ---- cmd_eval.c ----------------------------------------------------------------------------- */
+
+/* A model, by its file or its run, and the data set `name` or that of the source; NULL and no files: that of its
+ * training, which must be the same still. Both are the caller's to free; NULL after an error. */
+pgcn_status cli_load_model_data(const cli_command *command, const char *path, const char *name,
+                                const cli_source *source, pgcn_model **model, pgcn_dataset **data);
 
 /* ---- steps.c -------------------------------------------------------------------------------- */
 

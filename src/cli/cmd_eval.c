@@ -172,14 +172,13 @@ static pgcn_status check_training_data(const cli_command *command, const char *m
         model_path, pgcn_model_dataset(r->model), expected, found);
 }
 
-static pgcn_status load(const cli_command *command, const cli_arguments *arguments, request *r) {
+static pgcn_status load_both(const cli_command *command, const char *model_path, const char *name,
+                             request *r) {
     char steps[256], model[CLI_PATH_BYTES];
-    const char *path = cli_model_path(arguments->word[0], model);
-    CLI_TRY(read_inference(command, arguments, r));
+    const char *path = cli_model_path(model_path, model);
     CLI_TRY(cli_report(command, cli_load_model(path, &r->model)));
-    bool own_data = arguments->words == 1 && !r->source.edges;
+    bool own_data = !name && !r->source.edges;
     const char *part = r->source.features ? "features" : r->source.labels ? "labels" : NULL;
-    const char *name = arguments->words > 1 ? arguments->word[1] : NULL;
     json_t *record = own_data ? cli_source_recall(path, &name, &r->source) : NULL;
     if (own_data && !record) name = pgcn_model_dataset(r->model);
     if (!own_data && !r->source.steps && !(name && strchr(name, ':'))) {
@@ -198,6 +197,22 @@ static pgcn_status load(const cli_command *command, const cli_arguments *argumen
     r->source = (cli_source){0}; /* its strings may have been the record's */
     if (status != PGCN_OK || !own_data) return status;
     return check_training_data(command, path, part, r);
+}
+
+pgcn_status cli_load_model_data(const cli_command *command, const char *path, const char *name,
+                                const cli_source *source, pgcn_model **model, pgcn_dataset **data) {
+    request r = {.source = *source};
+    pgcn_status status = load_both(command, path, name, &r);
+    *model = status == PGCN_OK ? r.model : NULL;
+    *data = status == PGCN_OK ? r.data : NULL;
+    if (status != PGCN_OK) release(&r);
+    return status;
+}
+
+static pgcn_status load(const cli_command *command, const cli_arguments *arguments, request *r) {
+    CLI_TRY(read_inference(command, arguments, r));
+    return load_both(command, arguments->word[0], arguments->words > 1 ? arguments->word[1] : NULL,
+                     r);
 }
 
 /* ---- eval ---------------------------------------------------------------------------------------- */

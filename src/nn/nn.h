@@ -160,11 +160,14 @@ typedef struct pgcn_i_value {
     pgcn_i_space space;      /* what its rows stand for */
     bool shared;             /* several operations use it */
     bool recomputed;         /* not kept: recomputed in the backward pass */
+    bool residual;           /* what it adds further on is a residual: explain.c counts it apart */
     const pgcn_i_live *live; /* rows that are computed and have a gradient; NULL: all */
 } pgcn_i_value;
 
 typedef struct pgcn_i_tape pgcn_i_tape;
 typedef struct pgcn_i_op pgcn_i_op;
+typedef struct pgcn_i_trace pgcn_i_trace;     /* of an explanation: see explain.c */
+typedef struct pgcn_i_adjoint pgcn_i_adjoint; /* of a value in it */
 
 /* Which rows of in[0] a row of the result needs. */
 typedef enum pgcn_i_needs {
@@ -217,6 +220,9 @@ typedef struct pgcn_i_kind {
     bool backward_reads_in, backward_reads_out; /* the data of in[0], of out */
     bool backward_reads_second;                 /* the data of in[1] */
     bool uses_power; /* the scratch array `power` of the tape, in both passes */
+    /* Hands the adjoint of its result, which it takes, on to what it read: see explain.c. */
+    void (*explain)(pgcn_i_trace *trace, const pgcn_i_op *op, pgcn_i_adjoint *g);
+    bool explain_reads_in, explain_reads_out, explain_reads_second;
     /* Where a row leads to, for PGCN_I_NEEDS_VISITED. */
     pgcn_i_reach (*reach)(const pgcn_i_op *op);
 } pgcn_i_kind;
@@ -265,6 +271,7 @@ struct pgcn_i_tape {
     bool with_grad;        /* also: dropout on, batch statistics */
     bool recompute;        /* set before finishing: less memory, see plan.c */
     bool gather_bf16;      /* set before recording: sampled visits are read in bf16 */
+    bool explains;         /* set before finishing: what explain.c reads is kept */
     pgcn_status status;    /* first failure while recording */
     int count, capacity;
     pgcn_i_op *op;
@@ -352,6 +359,37 @@ uint8_t *pgcn_i_live_first(pgcn_i_tape *tape);
 void pgcn_i_live_spread(pgcn_i_tape *tape);
 /* The rows of grad but those of a set (NULL: all rows) become zero. */
 void pgcn_i_live_zero(pgcn_i_tape *tape, pgcn_i_value *value, const pgcn_i_live *but);
+
+/* ---- explanations (explain.c) --------------------------------------------------------------- */
+
+/* A logit, or a sum of logits with weights, as a sum over features of nodes and over constants: biases,
+ * thresholds, shifts of norms. ReLUs stay open or closed as they are, and coefficients of attention as
+ * they are: then the network is affine. */
+struct pgcn_i_trace {
+    pgcn_i_arena arena;
+    pgcn_i_tape *tape;         /* that has run forward; made with `explains` */
+    int most_hops;             /* what has gone further is counted there */
+    const pgcn_i_input *input; /* the features of all nodes, before `powers` */
+    const pgcn_node *node;     /* which node a row is; NULL: row i is node i */
+    const pgcn_i_csr *smooth;  /* what the network reads is smooth^powers times the features */
+    int powers;
+    pgcn_status status; /* the first failure */
+    /* what goes out */
+    double
+        *of_node[2];   /* [nodes, most_hops + 1] of the features of a node: along the layers, and by
+                           paths that go through a residual */
+    double **of_entry; /* [nodes] of each feature that a node has, in the order of the input; NULL:
+                           the node is not reached */
+    double *of_param;  /* [parameters] of constants */
+    /* adjoints of the results of operations that wait for their turn, [2, operations] */
+    pgcn_i_adjoint **of[2];
+    int part; /* the one at hand */
+};
+/* Fill in tape, most_hops, input, node, smooth and powers before. Free it after a failure too. */
+pgcn_status pgcn_i_trace_init(pgcn_i_trace *trace);
+void pgcn_i_trace_free(pgcn_i_trace *trace);
+/* Explains sum_c weight[c] logits[row, c]; the logits are the last value of the tape. */
+pgcn_status pgcn_i_trace_run(pgcn_i_trace *trace, int64_t row, const float *weight);
 
 /* ---- operations: each records one line of the network ------------------------------------ */
 

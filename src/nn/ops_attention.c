@@ -394,6 +394,22 @@ static void attend_backward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_backward_ti
     }
 }
 
+/* By the coefficients as they are: how they came about is not explained. A node's own link is no hop. */
+static void attend_explain(pgcn_i_trace *trace, const pgcn_i_op *op, pgcn_i_adjoint *g) {
+    const pgcn_i_attention *attention = op->state;
+    pgcn_i_trace_give(trace, op->in[0],
+                      pgcn_i_adjoint_along(trace, g,
+                                           (pgcn_i_along){.a = attention->transition->exact,
+                                                          .hops = 1,
+                                                          .stays = true,
+                                                          .factor = 1,
+                                                          .self = (float)attention->self,
+                                                          .coefficient = op->in[1]->data,
+                                                          .heads = attention->heads,
+                                                          .mean = attention->mean}));
+    pgcn_i_adjoint_free(g);
+}
+
 static const pgcn_i_kind attend_kind = {.name = "attention",
                                         .needs = PGCN_I_NEEDS_VISITED,
                                         .state_bytes = sizeof(pgcn_i_attention),
@@ -401,7 +417,9 @@ static const pgcn_i_kind attend_kind = {.name = "attention",
                                         .backward_rows = attend_backward,
                                         .backward_reads_in = true,
                                         .backward_reads_second = true,
-                                        .reach = links_reach};
+                                        .reach = links_reach,
+                                        .explain = attend_explain,
+                                        .explain_reads_second = true};
 
 pgcn_i_value *pgcn_i_op_attend(pgcn_i_tape *tape, pgcn_i_value *v, pgcn_i_value *coefficients,
                                pgcn_i_attention attention) {
@@ -436,11 +454,36 @@ static void elu_backward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_backward_tile 
     if (op->param[0]) tape->kernels->column_sum(tile.partial, tile.dx, 0, rows.count, c);
 }
 
+typedef struct elu_gate {
+    const float *x, *y, *bias;
+} elu_gate;
+
+/* ELU(x) = (ELU(x) / x) x, with the ratio held fixed as a ReLU's gate is. */
+static void elu_row(const void *context, float *g, int64_t row, int64_t cols) {
+    const elu_gate *gate = context;
+    for (int64_t ch = 0; ch < cols; ch++) {
+        float x = gate->x[row * cols + ch] + (gate->bias ? gate->bias[ch] : 0);
+        if (x < 0) g[ch] *= gate->y[row * cols + ch] / x;
+    }
+}
+
+static void elu_explain(pgcn_i_trace *trace, const pgcn_i_op *op, pgcn_i_adjoint *g) {
+    const pgcn_i_param *bias = op->param[0];
+    const elu_gate gate = {op->in[0]->data, op->out->data,
+                           bias ? pgcn_i_value_of(trace->tape->params, bias) : NULL};
+    pgcn_i_adjoint_each(trace, g, elu_row, &gate);
+    if (bias) pgcn_i_trace_constant(trace, bias, g, gate.bias);
+    pgcn_i_trace_give(trace, op->in[0], g);
+}
+
 static const pgcn_i_kind elu_kind = {.name = "ELU",
                                      .needs = PGCN_I_NEEDS_ROW,
                                      .forward_rows = elu_forward,
                                      .backward_rows = elu_backward,
-                                     .backward_reads_out = true};
+                                     .backward_reads_out = true,
+                                     .explain = elu_explain,
+                                     .explain_reads_in = true,
+                                     .explain_reads_out = true};
 
 pgcn_i_value *pgcn_i_op_elu(pgcn_i_tape *tape, pgcn_i_value *x, pgcn_i_param *b) {
     if (tape->status != PGCN_OK) return NULL;
@@ -478,11 +521,22 @@ static void mean_backward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_backward_tile
                                  0, c, false);
 }
 
+static void mean_explain(pgcn_i_trace *trace, const pgcn_i_op *op, pgcn_i_adjoint *g) {
+    int heads = ((const mean_state *)op->state)->heads;
+    pgcn_i_adjoint *to = pgcn_i_adjoint_like(trace, g, op->in[0]->cols);
+    for (int64_t at = 0; to && at < g->planes * g->count * heads; at++)
+        trace->tape->kernels->scale(to->data + at * g->cols, 1.0f / (float)heads,
+                                    g->data + at / heads * g->cols, 0, g->cols, false);
+    pgcn_i_adjoint_free(g);
+    pgcn_i_trace_give(trace, op->in[0], to);
+}
+
 static const pgcn_i_kind mean_kind = {.name = "mean over heads",
                                       .needs = PGCN_I_NEEDS_ROW,
                                       .state_bytes = sizeof(mean_state),
                                       .forward_rows = mean_forward,
-                                      .backward_rows = mean_backward};
+                                      .backward_rows = mean_backward,
+                                      .explain = mean_explain};
 
 pgcn_i_value *pgcn_i_op_head_mean(pgcn_i_tape *tape, pgcn_i_value *x, int heads) {
     if (tape->status != PGCN_OK || heads == 1) return x;

@@ -150,13 +150,25 @@ static void linear_backward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_backward_ti
                                           .ldc = in});
 }
 
+/* By the bias, and g W^T to what was multiplied. */
+static void linear_explain(pgcn_i_trace *trace, const pgcn_i_op *op, pgcn_i_adjoint *g) {
+    const pgcn_i_tape *tape = trace->tape;
+    const pgcn_i_param *bias = op->param[1];
+    if (((const linear_state *)op->state)->relu) pgcn_i_adjoint_gate(trace, g, op->out->data);
+    if (bias) pgcn_i_trace_constant(trace, bias, g, pgcn_i_value_of(tape->params, bias));
+    pgcn_i_trace_give(trace, op->in[0],
+                      pgcn_i_adjoint_product(trace, g, weight_of(tape, op), op->in[0]->cols));
+    pgcn_i_adjoint_free(g);
+}
+
 static const pgcn_i_kind linear_kind = {.name = "linear",
                                         .needs = PGCN_I_NEEDS_ROW,
                                         .state_bytes = sizeof(linear_state),
                                         .refresh = linear_refresh,
                                         .forward_rows = linear_forward,
                                         .backward_rows = linear_backward,
-                                        .backward_reads_in = true};
+                                        .backward_reads_in = true,
+                                        .explain = linear_explain};
 static const pgcn_i_kind linear_relu_kind = {.name = "linear with ReLU",
                                              .needs = PGCN_I_NEEDS_ROW,
                                              .state_bytes = sizeof(linear_state),
@@ -164,7 +176,9 @@ static const pgcn_i_kind linear_relu_kind = {.name = "linear with ReLU",
                                              .forward_rows = linear_forward,
                                              .backward_rows = linear_backward,
                                              .backward_reads_in = true,
-                                             .backward_reads_out = true};
+                                             .backward_reads_out = true,
+                                             .explain = linear_explain,
+                                             .explain_reads_out = true};
 
 /* The memory of a product with W. */
 static void linear_scratch(pgcn_i_tape *tape, pgcn_i_op *op, const pgcn_i_param *w,
@@ -196,7 +210,8 @@ static const pgcn_i_kind mapping_kind = {.name = "linear near the identity",
                                          .forward_rows = linear_forward,
                                          .backward_rows = linear_backward,
                                          .backward_done = linear_mapping_gradient,
-                                         .backward_reads_in = true};
+                                         .backward_reads_in = true,
+                                         .explain = linear_explain};
 
 pgcn_i_value *pgcn_i_op_linear_near_identity(pgcn_i_tape *tape, pgcn_i_value *x, pgcn_i_param *w,
                                              double theta, double identity) {
@@ -227,7 +242,8 @@ static const pgcn_i_kind turned_kind = {.name = "linear, transposed",
                                         .forward_rows = linear_forward,
                                         .backward_rows = linear_backward,
                                         .backward_done = turned_gradient,
-                                        .backward_reads_in = true};
+                                        .backward_reads_in = true,
+                                        .explain = linear_explain};
 
 pgcn_i_value *pgcn_i_op_linear_transposed(pgcn_i_tape *tape, pgcn_i_value *x, pgcn_i_param *w,
                                           double factor) {
@@ -285,7 +301,8 @@ static const pgcn_i_kind orthogonal_kind = {.name = "linear near an orthogonal o
                                             .backward_rows = linear_backward,
                                             .backward_done = orthogonal_gradient,
                                             .loss_term = orthogonal_term,
-                                            .backward_reads_in = true};
+                                            .backward_reads_in = true,
+                                            .explain = linear_explain};
 
 pgcn_i_value *pgcn_i_op_linear_orthogonal(pgcn_i_tape *tape, pgcn_i_value *x, pgcn_i_param *w,
                                           pgcn_i_orthogonal near) {
@@ -322,11 +339,18 @@ static void relu_backward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_backward_tile
                                      together * c);
 }
 
+static void relu_explain(pgcn_i_trace *trace, const pgcn_i_op *op, pgcn_i_adjoint *g) {
+    pgcn_i_adjoint_gate(trace, g, op->out->data);
+    pgcn_i_trace_give(trace, op->in[0], g);
+}
+
 static const pgcn_i_kind relu_kind = {.name = "ReLU",
                                       .needs = PGCN_I_NEEDS_ROW,
                                       .forward_rows = relu_forward,
                                       .backward_rows = relu_backward,
-                                      .backward_reads_out = true};
+                                      .backward_reads_out = true,
+                                      .explain = relu_explain,
+                                      .explain_reads_out = true};
 
 pgcn_i_value *pgcn_i_op_relu(pgcn_i_tape *tape, pgcn_i_value *x) {
     if (tape->status != PGCN_OK) return NULL;
@@ -361,11 +385,36 @@ static void shifted_backward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_backward_t
             together, c);
 }
 
+typedef struct shifted_gate {
+    const float *y, *t;
+    bool closed; /* what the thresholds gave; otherwise what x did */
+} shifted_gate;
+
+static void shifted_row(const void *context, float *g, int64_t row, int64_t cols) {
+    const shifted_gate *gate = context;
+    for (int64_t ch = 0; ch < cols; ch++)
+        if ((gate->y[row * cols + ch] > gate->t[ch]) == gate->closed) g[ch] = 0;
+}
+
+/* Where y is the threshold, the threshold contributes; elsewhere x does. */
+static void shifted_explain(pgcn_i_trace *trace, const pgcn_i_op *op, pgcn_i_adjoint *g) {
+    shifted_gate gate = {op->out->data, pgcn_i_value_of(trace->tape->params, op->param[0]), true};
+    pgcn_i_adjoint *of_t = pgcn_i_adjoint_copy(trace, g, 1);
+    pgcn_i_adjoint_each(trace, of_t, shifted_row, &gate);
+    pgcn_i_trace_constant(trace, op->param[0], of_t, gate.t);
+    pgcn_i_adjoint_free(of_t);
+    gate.closed = false;
+    pgcn_i_adjoint_each(trace, g, shifted_row, &gate);
+    pgcn_i_trace_give(trace, op->in[0], g);
+}
+
 static const pgcn_i_kind shifted_kind = {.name = "shifted ReLU",
                                          .needs = PGCN_I_NEEDS_ROW,
                                          .forward_rows = shifted_forward,
                                          .backward_rows = shifted_backward,
-                                         .backward_reads_out = true};
+                                         .backward_reads_out = true,
+                                         .explain = shifted_explain,
+                                         .explain_reads_out = true};
 
 pgcn_i_value *pgcn_i_op_shifted_relu(pgcn_i_tape *tape, pgcn_i_value *x, pgcn_i_param *t) {
     if (tape->status != PGCN_OK) return NULL;
@@ -413,17 +462,27 @@ static void activate_backward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_backward_
     if (op->param[0]) tape->kernels->column_sum(tile.partial, tile.dx, 0, rows.count, c);
 }
 
+static void activate_explain(pgcn_i_trace *trace, const pgcn_i_op *op, pgcn_i_adjoint *g) {
+    const pgcn_i_param *bias = op->param[0];
+    if (((const activate_state *)op->state)->relu) pgcn_i_adjoint_gate(trace, g, op->out->data);
+    if (bias) pgcn_i_trace_constant(trace, bias, g, pgcn_i_value_of(trace->tape->params, bias));
+    pgcn_i_trace_give(trace, op->in[0], g);
+}
+
 static const pgcn_i_kind activate_kind = {.name = "activation",
                                           .needs = PGCN_I_NEEDS_ROW,
                                           .state_bytes = sizeof(activate_state),
                                           .forward_rows = activate_forward,
                                           .backward_rows = activate_backward,
-                                          .backward_reads_out = true};
+                                          .backward_reads_out = true,
+                                          .explain = activate_explain,
+                                          .explain_reads_out = true};
 static const pgcn_i_kind bias_kind = {.name = "bias",
                                       .needs = PGCN_I_NEEDS_ROW,
                                       .state_bytes = sizeof(activate_state),
                                       .forward_rows = activate_forward,
-                                      .backward_rows = activate_backward};
+                                      .backward_rows = activate_backward,
+                                      .explain = activate_explain};
 
 pgcn_i_value *pgcn_i_op_activate(pgcn_i_tape *tape, pgcn_i_value *x, pgcn_i_param *b, bool relu,
                                  double dropout) {
@@ -525,11 +584,18 @@ static void add_backward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_backward_tile 
     memcpy(tile.dx, tile.g, (size_t)(rows.count * c) * sizeof *tile.dx);
 }
 
+static void add_explain(pgcn_i_trace *trace, const pgcn_i_op *op, pgcn_i_adjoint *g) {
+    pgcn_i_trace_give(trace, op->in[1],
+                      pgcn_i_adjoint_copy(trace, g, ((const add_state *)op->state)->share));
+    pgcn_i_trace_give(trace, op->in[0], g);
+}
+
 static const pgcn_i_kind add_kind = {.name = "sum",
                                      .needs = PGCN_I_NEEDS_ROW,
                                      .state_bytes = sizeof(add_state),
                                      .forward_rows = add_forward,
-                                     .backward_rows = add_backward};
+                                     .backward_rows = add_backward,
+                                     .explain = add_explain};
 
 pgcn_i_value *pgcn_i_op_add_share(pgcn_i_tape *tape, pgcn_i_value *a, pgcn_i_value *b,
                                   double share) {
@@ -575,12 +641,36 @@ static void max_backward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_backward_tile 
     }
 }
 
+typedef struct max_gate {
+    const float *a, *y;
+    bool first; /* what in[0] gave; otherwise what in[1] did */
+} max_gate;
+
+static void max_row(const void *context, float *g, int64_t row, int64_t cols) {
+    const max_gate *gate = context;
+    for (int64_t ch = row * cols; ch < (row + 1) * cols; ch++)
+        if ((gate->y[ch] > gate->a[ch]) == gate->first) g[ch - row * cols] = 0;
+}
+
+static void max_explain(pgcn_i_trace *trace, const pgcn_i_op *op, pgcn_i_adjoint *g) {
+    max_gate gate = {op->in[0]->data, op->out->data, false};
+    pgcn_i_adjoint *second = pgcn_i_adjoint_copy(trace, g, 1);
+    pgcn_i_adjoint_each(trace, second, max_row, &gate);
+    pgcn_i_trace_give(trace, op->in[1], second);
+    gate.first = true;
+    pgcn_i_adjoint_each(trace, g, max_row, &gate);
+    pgcn_i_trace_give(trace, op->in[0], g);
+}
+
 static const pgcn_i_kind max_kind = {.name = "maximum",
                                      .needs = PGCN_I_NEEDS_ROW,
                                      .forward_rows = max_forward,
                                      .backward_rows = max_backward,
                                      .backward_reads_in = true,
-                                     .backward_reads_out = true};
+                                     .backward_reads_out = true,
+                                     .explain = max_explain,
+                                     .explain_reads_in = true,
+                                     .explain_reads_out = true};
 
 pgcn_i_value *pgcn_i_op_max(pgcn_i_tape *tape, pgcn_i_value *a, pgcn_i_value *b) {
     if (tape->status != PGCN_OK) return NULL;
@@ -670,11 +760,30 @@ static void pool_backward(pgcn_i_tape *tape, pgcn_i_op *op) {
     pgcn_i_run(tape, op, blocks, blocks.count, 0, pool_backward_task);
 }
 
+/* The same to every row of a graph. */
+static void pool_explain(pgcn_i_trace *trace, const pgcn_i_op *op, pgcn_i_adjoint *g) {
+    const int64_t *segment = ((const pool_state *)op->state)->segment;
+    uint8_t *flag = pgcn_i_alloc(op->in[0]->rows, 1);
+    if (!flag) trace->status = PGCN_ERR_MEMORY;
+    for (int64_t i = 0; flag && i < g->count; i++)
+        memset(flag + segment[g->row[i]], 1, (size_t)(segment[g->row[i] + 1] - segment[g->row[i]]));
+    pgcn_i_adjoint *to = pgcn_i_adjoint_new(trace, op->in[0]->rows, g->cols, flag, g->planes);
+    for (int p = 0; to && p < g->planes; p++)
+        for (int64_t i = 0; i < g->count; i++)
+            for (int64_t r = segment[g->row[i]]; r < segment[g->row[i] + 1]; r++)
+                memcpy(pgcn_i_adjoint_at(to, p, to->place[r]), pgcn_i_adjoint_at(g, p, i),
+                       (size_t)g->cols * sizeof *g->data);
+    pgcn_i_free(flag);
+    pgcn_i_adjoint_free(g);
+    pgcn_i_trace_give(trace, op->in[0], to);
+}
+
 static const pgcn_i_kind pool_kind = {.name = "sum over graphs",
                                       .needs = PGCN_I_NEEDS_ALL,
                                       .state_bytes = sizeof(pool_state),
                                       .forward_all = pool_forward,
-                                      .backward_all = pool_backward};
+                                      .backward_all = pool_backward,
+                                      .explain = pool_explain};
 
 pgcn_i_value *pgcn_i_op_sum_pool(pgcn_i_tape *tape, pgcn_i_value *x, const int64_t *offset,
                                  int64_t graphs) {

@@ -327,10 +327,16 @@ static void features_rows(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, in
     }
 }
 
+static void features_explain(pgcn_i_trace *trace, const pgcn_i_op *op, pgcn_i_adjoint *g) {
+    (void)op;
+    pgcn_i_trace_features(trace, g, NULL);
+}
+
 static const pgcn_i_kind features_kind = {.name = "features",
                                           .needs = PGCN_I_NEEDS_NOTHING,
                                           .state_bytes = sizeof(input_state),
-                                          .forward_rows = features_rows};
+                                          .forward_rows = features_rows,
+                                          .explain = features_explain};
 
 pgcn_i_value *pgcn_i_op_features(pgcn_i_tape *tape, const pgcn_i_input *input, int samples,
                                  double drop_rows) {
@@ -343,6 +349,14 @@ pgcn_i_value *pgcn_i_op_features(pgcn_i_tape *tape, const pgcn_i_input *input, i
     return op->out;
 }
 
+/* ---- explaining ---------------------------------------------------------------------------- */
+
+static void input_explain(pgcn_i_trace *trace, const pgcn_i_op *op, pgcn_i_adjoint *g) {
+    if (!state_of(op)->linear) pgcn_i_adjoint_gate(trace, g, op->out->data);
+    if (op->param[1]) pgcn_i_trace_constant(trace, op->param[1], g, bias_of(trace->tape, op));
+    pgcn_i_trace_features(trace, g, op->param[0]);
+}
+
 /* ---- recording ----------------------------------------------------------------------------- */
 
 static const pgcn_i_kind dense_kind = {.name = "opening layer of dense features",
@@ -350,14 +364,18 @@ static const pgcn_i_kind dense_kind = {.name = "opening layer of dense features"
                                        .state_bytes = sizeof(input_state),
                                        .forward_all = dense_forward,
                                        .backward_all = dense_backward,
-                                       .backward_reads_out = true};
+                                       .backward_reads_out = true,
+                                       .explain = input_explain,
+                                       .explain_reads_out = true};
 static const pgcn_i_kind sparse_kind = {.name = "opening layer of sparse features",
                                         .needs = PGCN_I_NEEDS_NOTHING,
                                         .state_bytes = sizeof(input_state),
                                         .forward_all = sparse_drop,
                                         .forward_rows = sparse_forward,
                                         .backward_all = sparse_backward,
-                                        .backward_reads_out = true};
+                                        .backward_reads_out = true,
+                                        .explain = input_explain,
+                                        .explain_reads_out = true};
 
 pgcn_i_value *pgcn_i_op_input(pgcn_i_tape *tape, const pgcn_i_input *input, int samples,
                               pgcn_i_opening layer) {

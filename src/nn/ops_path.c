@@ -311,6 +311,41 @@ static void exact_backward(pgcn_i_tape *tape, pgcn_i_op *op) {
     pgcn_i_path_kernel_gradient(tape, op);
 }
 
+/* ---- explaining ---------------------------------------------------------------------------- */
+
+/* What hop i of the kernel takes back to h. */
+static void give_hop(pgcn_i_trace *trace, const pgcn_i_op *op, const pgcn_i_adjoint *q, int i) {
+    const pgcn_i_path_state *state = op->state;
+    int64_t c = op->out->cols;
+    if (state->conv.kernel == PGCN_KERNEL_FULL)
+        pgcn_i_trace_give(trace, op->in[0],
+                          pgcn_i_adjoint_product(trace, q, state->kernel + i * c * c, c));
+    else
+        pgcn_i_trace_give_columns(trace, op->in[0], q, state->kernel + i * c);
+}
+
+/* q_i of the first lines above; hop i of a path counts i hops, whether or not the walk stayed on its way. */
+void pgcn_i_path_explain(pgcn_i_trace *trace, const pgcn_i_op *op, pgcn_i_adjoint *g) {
+    const pgcn_i_path_state *state = op->state;
+    const pgcn_i_transition *transition = state->conv.transition;
+    pgcn_i_adjoint *q = g;
+    if (op->in[1])
+        pgcn_i_trace_give_residual(trace, op->in[1], pgcn_i_adjoint_copy(trace, g, state->alpha));
+    for (int i = 0; i < state->conv.k && trace->status == PGCN_OK; i++) {
+        pgcn_i_along along = {.a = transition->exact, .hops = 1, .factor = 1};
+        if (i > 0 && transition->visits) {
+            along.a = &transition->visits->hop[i - 1];
+            along.hops = i;
+        }
+        pgcn_i_adjoint *before = q;
+        if (i > 0) q = pgcn_i_adjoint_along(trace, transition->visits ? g : before, along);
+        if (before != g && before != q) pgcn_i_adjoint_free(before);
+        if (q) give_hop(trace, op, q, i);
+    }
+    if (q != g) pgcn_i_adjoint_free(q);
+    pgcn_i_adjoint_free(g);
+}
+
 /* ---- recording ----------------------------------------------------------------------------- */
 
 static pgcn_i_reach visited(const pgcn_i_op *op) {
@@ -320,14 +355,14 @@ static pgcn_i_reach visited(const pgcn_i_op *op) {
 
 #define SAMPLED                                                                                    \
     .needs = PGCN_I_NEEDS_VISITED, .state_bytes = sizeof(pgcn_i_path_state),                       \
-    .refresh = pgcn_i_path_kernel, .reach = visited
+    .refresh = pgcn_i_path_kernel, .reach = visited, .explain = pgcn_i_path_explain
 #define SAMPLED_BACKWARD                                                                           \
     .backward_all = sampled_backward_all, .backward_rows = sampled_backward,                       \
     .backward_done = pgcn_i_path_kernel_gradient, .backward_reads_in = true
 #define EXACT                                                                                      \
     .needs = PGCN_I_NEEDS_ALL, .state_bytes = sizeof(pgcn_i_path_state),                           \
     .refresh = pgcn_i_path_kernel, .forward_all = exact_forward_all,                               \
-    .forward_rows = exact_forward_rows, .uses_power = true
+    .forward_rows = exact_forward_rows, .uses_power = true, .explain = pgcn_i_path_explain
 
 /* By where a row goes: on to the product at once, or slab by slab; and whether it is trained. */
 static const pgcn_i_kind sampled_kind[2][2] = {{{.name = "smoothing",

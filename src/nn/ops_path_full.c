@@ -202,7 +202,8 @@ const pgcn_i_kind pgcn_i_full_sampled = {.name = "full path convolution",
                                          .refresh = pgcn_i_path_kernel,
                                          .forward_rows = sampled_forward,
                                          .backward_all = sampled_backward,
-                                         .backward_reads_in = true};
+                                         .backward_reads_in = true,
+                                         .explain = pgcn_i_path_explain};
 const pgcn_i_kind pgcn_i_full_exact = {.name = "exact full path convolution",
                                        .needs = PGCN_I_NEEDS_ALL,
                                        .state_bytes = sizeof(pgcn_i_path_state),
@@ -210,7 +211,8 @@ const pgcn_i_kind pgcn_i_full_exact = {.name = "exact full path convolution",
                                        .forward_all = exact_forward,
                                        .backward_all = exact_backward,
                                        .backward_reads_in = true,
-                                       .uses_power = true};
+                                       .uses_power = true,
+                                       .explain = pgcn_i_path_explain};
 
 void pgcn_i_path_full_scratch(pgcn_i_tape *tape, const pgcn_i_op *op) {
     int64_t c = op->out->cols;

@@ -83,12 +83,30 @@ static pgcn_i_reach propagate_reach(const pgcn_i_op *op) {
     return (pgcn_i_reach){.hop = transition->exact, .hops = 1, .n = transition->n};
 }
 
+/* An entry of the diagonal, which a self-loop gives, is no hop: the node itself. */
+static pgcn_i_along along_links(const pgcn_i_transition *transition, float self, float neighbours) {
+    return (pgcn_i_along){
+        .a = transition->exact, .hops = 1, .stays = true, .factor = neighbours, .self = self};
+}
+
+static void propagate_explain(pgcn_i_trace *trace, const pgcn_i_op *op, pgcn_i_adjoint *g) {
+    const propagate_state *state = op->state;
+    if (op->in[1])
+        pgcn_i_trace_give_residual(trace, op->in[1], pgcn_i_adjoint_copy(trace, g, state->share));
+    pgcn_i_trace_give(
+        trace, op->in[0],
+        pgcn_i_adjoint_along(trace, g,
+                             along_links(state->transition, state->self, state->neighbours)));
+    pgcn_i_adjoint_free(g);
+}
+
 static const pgcn_i_kind propagate_kind = {.name = "propagation",
                                            .needs = PGCN_I_NEEDS_VISITED,
                                            .state_bytes = sizeof(propagate_state),
                                            .forward_rows = propagate_forward,
                                            .backward_rows = propagate_backward,
-                                           .reach = propagate_reach};
+                                           .reach = propagate_reach,
+                                           .explain = propagate_explain};
 
 pgcn_i_value *pgcn_i_op_propagate(pgcn_i_tape *tape, pgcn_i_value *x,
                                   const pgcn_i_transition *transition, pgcn_i_step step) {
@@ -180,12 +198,26 @@ static void diffuse_backward(pgcn_i_tape *tape, pgcn_i_op *op) {
     diffuse(tape, op, state->transition->exact_t, op->out->grad, op->in[0]->grad, op->add_in[0]);
 }
 
+/* The share alpha of x in every step is a residual. */
+static void diffuse_explain(pgcn_i_trace *trace, const pgcn_i_op *op, pgcn_i_adjoint *g) {
+    const diffuse_state *state = op->state;
+    const pgcn_i_along along = along_links(state->transition, 0, 1 - state->alpha);
+    for (int t = 0; t < state->steps && trace->status == PGCN_OK; t++) {
+        pgcn_i_adjoint *next = pgcn_i_adjoint_along(trace, g, along);
+        pgcn_i_trace_give_residual(trace, op->in[0], pgcn_i_adjoint_copy(trace, g, state->alpha));
+        pgcn_i_adjoint_free(g);
+        g = next;
+    }
+    pgcn_i_trace_give(trace, op->in[0], g);
+}
+
 static const pgcn_i_kind diffuse_kind = {.name = "diffusion",
                                          .needs = PGCN_I_NEEDS_ALL,
                                          .state_bytes = sizeof(diffuse_state),
                                          .forward_all = diffuse_forward,
                                          .backward_all = diffuse_backward,
-                                         .uses_power = true};
+                                         .uses_power = true,
+                                         .explain = diffuse_explain};
 
 pgcn_i_value *pgcn_i_op_diffuse(pgcn_i_tape *tape, pgcn_i_value *x,
                                 const pgcn_i_transition *transition, int steps, double alpha) {
@@ -280,12 +312,43 @@ static void cheb_backward(pgcn_i_tape *tape, pgcn_i_op *op) {
     }
 }
 
+/* The adjoint of columns k c .. of z. */
+static pgcn_i_adjoint *among_columns(pgcn_i_trace *trace, const pgcn_i_adjoint *g, int64_t wide,
+                                     int k) {
+    pgcn_i_adjoint *to = pgcn_i_adjoint_like(trace, g, wide);
+    for (int64_t at = 0; to && at < g->planes * g->count; at++)
+        memcpy(to->data + at * wide + k * g->cols, g->data + at * g->cols,
+               (size_t)g->cols * sizeof *g->data);
+    return to;
+}
+
+/* The polynomials of L^T, as in the backward pass. */
+static void cheb_explain(pgcn_i_trace *trace, const pgcn_i_op *op, pgcn_i_adjoint *g) {
+    const cheb_state *state = op->state;
+    float share = 2.0f / *pgcn_i_value_of(trace->tape->params, state->largest);
+    pgcn_i_adjoint *before = NULL;
+    for (int k = 0; k <= state->order && trace->status == PGCN_OK; k++) {
+        pgcn_i_trace_give(trace, op->in[0], among_columns(trace, g, op->in[0]->cols, k));
+        if (k == state->order) break;
+        float factor = k == 0 ? 1 : 2;
+        pgcn_i_adjoint *next = pgcn_i_adjoint_along(
+            trace, g, along_links(state->transition, factor * (share - 1), -factor * share));
+        if (before && next) next = pgcn_i_adjoint_add(trace, next, before, -1);
+        pgcn_i_adjoint_free(before);
+        before = g;
+        g = next;
+    }
+    pgcn_i_adjoint_free(before);
+    pgcn_i_adjoint_free(g);
+}
+
 static const pgcn_i_kind cheb_kind = {.name = "Chebyshev polynomials",
                                       .needs = PGCN_I_NEEDS_ALL,
                                       .state_bytes = sizeof(cheb_state),
                                       .forward_all = cheb_forward,
                                       .backward_all = cheb_backward,
-                                      .uses_power = true};
+                                      .uses_power = true,
+                                      .explain = cheb_explain};
 
 pgcn_i_value *pgcn_i_op_chebyshev(pgcn_i_tape *tape, pgcn_i_value *z,
                                   const pgcn_i_transition *transition, int order,

@@ -275,6 +275,14 @@ static void keep_result(plan *p, const pgcn_i_value *value) {
     p->span[gradient->first].begin = 0;
 }
 
+/* What an explanation reads when the forward pass is over. */
+static void keep_explained(plan *p, const pgcn_i_op *op) {
+    const pgcn_i_kind *kind = op->kind;
+    if (kind->explain_reads_in) extend_span(p, value_array(p, op->in[0]), p->loops);
+    if (kind->explain_reads_second) extend_span(p, value_array(p, op->in[1]), p->loops);
+    if (kind->explain_reads_out) extend_span(p, value_array(p, op->out), p->loops);
+}
+
 static void time_arrays(plan *p) {
     const pgcn_i_tape *tape = p->tape;
     p->spans = p->ordered = 0;
@@ -286,6 +294,7 @@ static void time_arrays(plan *p) {
     for (int at = 0; at < p->loops; at++)
         p->loop[at].pass == PGCN_I_BACKWARD ? time_backward(p, at) : time_forward(p, at);
     for (int i = 0; i < tape->count; i++) keep_result(p, tape->op[i].out);
+    for (int i = 0; i < tape->count && tape->explains; i++) keep_explained(p, &tape->op[i]);
 }
 
 /* ---- where an array lives ---------------------------------------------------------------------------- */

@@ -63,13 +63,14 @@ static pgcn_status open_runner(pgcn_i_session *s) {
                                .params = &s->params,
                                .pool = s->pool,
                                .several = model->task == PGCN_TASK_MULTILABEL,
+                               .explains = s->explains,
                                .views = {.data = s->data,
                                          .input = s->input,
                                          .spatial = &s->spatial,
                                          .per_graph = model->task == PGCN_TASK_GRAPH,
                                          .layers = s->config.layers,
                                          .samples = 1,
-                                         .graphs = s->config.batch,
+                                         .graphs = s->explains ? 1 : s->config.batch,
                                          .sampled = s->inference.draws > 0}};
     PGCN_TRY(pgcn_i_runner_open(&s->runner, &opts));
     PGCN_TRY(pgcn_i_runner_allocate(&s->runner, NULL));
@@ -104,13 +105,27 @@ static pgcn_status check_inference(const pgcn_i_session *s) {
     return PGCN_OK;
 }
 
+/* Links of some nodes count 0, but not the one that a node has to itself. */
+static void cut_links(pgcn_i_csr *t, const uint8_t *cut) {
+    for (int64_t row = 0; row < t->rows; row++)
+        for (int64_t e = t->offset[row]; e < t->offset[row + 1]; e++)
+            if (t->column[e] != row && (cut[row] || cut[t->column[e]])) t->value[e] = 0;
+}
+
 static pgcn_status fill_session(pgcn_i_session *s) {
     pgcn_i_features x; /* of the data, in the columns of the model */
     PGCN_TRY(check_inference(s));
     PGCN_TRY(pgcn_i_match_columns(s->model, s->data, &s->arena, &x));
     PGCN_TRY(pgcn_i_pool_new(s->inference.threads, &s->pool));
     PGCN_TRY(make_input(s, &x));
+    if (s->explains && pgcn_i_network_powers(&s->config) > 0) {
+        s->plain = s->input;
+        s->input = NULL;
+        PGCN_TRY(make_input(s, &x));
+    }
     PGCN_TRY(pgcn_i_spatial_of(&s->spatial, s->data, &s->config));
+    if (s->cut) cut_links(&s->spatial.exact, s->cut);
+    if (s->cut) cut_links(&s->spatial.exact_t, s->cut);
     PGCN_TRY(
         pgcn_i_input_power(&s->input, &s->spatial.exact, pgcn_i_network_powers(&s->config), false));
     if (s->inference.draws == 0 && !s->spatial.has_exact)
@@ -122,12 +137,21 @@ static pgcn_status fill_session(pgcn_i_session *s) {
 
 pgcn_status pgcn_i_session_open(pgcn_i_session *s, const pgcn_model *model,
                                 const pgcn_dataset *data, const pgcn_inference *inference) {
+    return pgcn_i_session_open_with(s, model, data, inference,
+                                    &(pgcn_i_session){.explains = false});
+}
+
+pgcn_status pgcn_i_session_open_with(pgcn_i_session *s, const pgcn_model *model,
+                                     const pgcn_dataset *data, const pgcn_inference *inference,
+                                     const pgcn_i_session *with) {
     bool per_graph = model->task == PGCN_TASK_GRAPH;
     *s = (pgcn_i_session){.model = model,
                           .data = data,
                           .config = model->config,
                           .inference = pgcn_inference_default(),
                           .params = model->params,
+                          .explains = with->explains,
+                          .cut = with->cut,
                           .items = per_graph ? data->info.graphs : data->graph->n};
     PGCN_TRY(
         pgcn_i_opts_over(&s->inference, sizeof s->inference, inference, "pgcn_inference_default"));
@@ -146,6 +170,7 @@ void pgcn_i_session_close(pgcn_i_session *s) {
     pgcn_i_runner_close(&s->runner);
     pgcn_i_spatial_free(&s->spatial);
     pgcn_i_input_free(s->input);
+    pgcn_i_input_free(s->plain);
     pgcn_i_pool_free(s->pool);
     pgcn_i_arena_free(&s->arena);
 }
@@ -176,19 +201,36 @@ pgcn_status pgcn_i_draws_init(pgcn_i_draws *d, const pgcn_i_session *s) {
     return d->last && d->sum && d->squares ? PGCN_OK : PGCN_ERR_MEMORY;
 }
 
-/* The probabilities of the items of the current view, in their rows of `last`. */
-static pgcn_status run_part(pgcn_i_draws *d, pgcn_i_session *s, pgcn_i_chosen chosen, int draw) {
-    const pgcn_node *item;
-    int c = d->classes;
+/* The probabilities of the graphs chosen, or of the whole graph, in s->loss. */
+static pgcn_status run_view(pgcn_i_session *s, pgcn_i_chosen chosen, int draw) {
     pgcn_i_runner_put(&s->runner, chosen, &s->loss);
     pgcn_i_runner_forward(&s->runner, pgcn_i_session_draw(s, draw));
     if (!pgcn_i_is_finite(s->runner.logits)) /* of infinite ones some probabilities are numbers */
         return pgcn_i_fail_prediction(s->model, s->data, s->input, &s->runner.tape);
     pgcn_i_runner_probabilities(&s->runner, &s->loss);
+    return PGCN_OK;
+}
+
+/* The probabilities of the items of the current view, in their rows of `last`. */
+static pgcn_status run_part(pgcn_i_draws *d, pgcn_i_session *s, pgcn_i_chosen chosen, int draw) {
+    const pgcn_node *item;
+    int c = d->classes;
+    PGCN_TRY(run_view(s, chosen, draw));
     int64_t count = pgcn_i_views_items(&s->runner.views, &item);
     for (int64_t r = 0; r < count; r++)
         for (int k = 0; k < c; k++)
             d->last[(item ? item[r] : r) * c + k] = (double)s->loss.probability[r * c + k];
+    return PGCN_OK;
+}
+
+pgcn_status pgcn_i_session_run(pgcn_i_session *s, int64_t item, int64_t *row) {
+    const pgcn_node *number;
+    bool per_graph = s->model->task == PGCN_TASK_GRAPH;
+    if (s->chosen) s->chosen[0] = per_graph ? (pgcn_node)item : s->data->from.graph_of[item];
+    PGCN_TRY(run_view(s, (pgcn_i_chosen){s->chosen, s->chosen ? 1 : 0}, 0));
+    int64_t count = pgcn_i_views_items(&s->runner.views, &number);
+    for (*row = 0; number && *row < count - 1 && number[*row] != item;) ++*row;
+    if (!number) *row = item;
     return PGCN_OK;
 }
 

@@ -149,6 +149,7 @@ typedef struct pgcn_i_runner_opts {
     pgcn_i_params *params; /* borrowed, like the pool */
     pgcn_i_pool *pool;
     bool several;
+    bool explains; /* pgcn_i_tape.explains */
     pgcn_i_views_opts views;
 } pgcn_i_runner_opts;
 /* Opens the views, records the network and plans its memory. Close it after a failure too. */
@@ -212,10 +213,21 @@ typedef struct pgcn_i_session {
     pgcn_node *chosen; /* graphs of a part, where there are many */
     pgcn_i_loss loss;  /* its probabilities are those of the last part */
     int64_t items;     /* of the data set: nodes or graphs */
+    /* for explanations; set by pgcn_i_session_open_with() */
+    bool explains; /* what is read after the forward pass is kept, and graphs come one at a time */
+    const uint8_t *cut;  /* [nodes] whose links count 0, other links as before; NULL: none */
+    pgcn_i_input *plain; /* the features before they were multiplied by powers of T, if they were */
 } pgcn_i_session;
 pgcn_status pgcn_i_session_open(pgcn_i_session *session, const pgcn_model *model,
                                 const pgcn_dataset *data, const pgcn_inference *inference);
+/* The same with the fields `explains` and `cut` of `with`. */
+pgcn_status pgcn_i_session_open_with(pgcn_i_session *session, const pgcn_model *model,
+                                     const pgcn_dataset *data, const pgcn_inference *inference,
+                                     const pgcn_i_session *with);
 void pgcn_i_session_close(pgcn_i_session *session);
+/* Runs the part of the data that an item is in, with the paths of draw 0. Logits and probabilities of the
+ * item are in row *row of session->runner.logits and session->loss. */
+pgcn_status pgcn_i_session_run(pgcn_i_session *session, int64_t item, int64_t *row);
 /* The graphs of part i, none after the last. A single graph has one part. */
 bool pgcn_i_session_part(pgcn_i_session *session, int64_t i, pgcn_i_chosen *out);
 /* Which paths a draw has. */

@@ -77,7 +77,7 @@ exactly "--seeds --seed" train --seed
 exactly "--inference" eval m --inf
 
 # every option of every command that the help names
-for command in train eval predict paths reproduce tune "data list" "data info" "data check" "data convert" \
+for command in train eval predict explain paths reproduce tune "data list" "data info" "data check" "data convert" \
     "data fetch" "recipes list" "recipes show" info; do
     run 0 pathgcn $command --help all
     mapfile -t options < <(grep -oE '^  --[a-z0-9-]+' "$out" | tr -d ' ')
@@ -133,5 +133,7 @@ exactly "check convert" data c
 exactly "" data list ""
 exactly "karate" eval model.safetensors k
 exactly "model.safetensors" predict m
+exactly "model.safetensors" explain m
+exactly "karate" explain model.safetensors 3 k
 exactly "folder" train karate --out f
 exactly "folder/inside" train karate --out folder/

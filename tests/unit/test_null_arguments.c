@@ -634,12 +634,20 @@ static bool empty_structs(void) {
     X(pgcn_verdict_part, pgcn_verdict_part(NULL, PGCN_PART_TEST).items == 0 &&                     \
         pgcn_verdict_part(NULL, (pgcn_part)77).classes == 0)                                       \
     X(pgcn_verdict_free, (pgcn_verdict_free(NULL), true))                                          \
+    X(pgcn_explain_opts_default, pgcn_explain_opts_default().size > 0)                             \
+    X(pgcn_model_explain, wrong(pgcn_model_explain(NULL, data, 0, NULL, &explanation)) &&          \
+        wrong(pgcn_model_explain(model, NULL, 0, NULL, &explanation)) &&                           \
+        wrong(pgcn_model_explain(model, data, 0, NULL, NULL)) &&                                   \
+        wrong(pgcn_model_explain(model, data, INT64_MAX, NULL, &explanation)) &&                   \
+        wrong(pgcn_model_explain(model, data, INT64_MIN, NULL, &explanation)))                     \
+    X(pgcn_explanation_free, (pgcn_explanation_free(NULL), true))                                  \
     X(pgcn_part_name, !*pgcn_part_name((pgcn_part)-1) && !*pgcn_part_name((pgcn_part)4))           \
     X(pgcn_part_parse, !pgcn_part_parse(NULL, &part) && !pgcn_part_parse("test", NULL))
 /* clang-format on */
 
 static pgcn_scores opts_scores;
 static pgcn_verdict *verdict;
+static pgcn_explanation *explanation;
 static pgcn_part part;
 
 #define CHECK(name, condition)                                                                     \
