@@ -158,6 +158,7 @@ _pathgcn() {
     case $command/${#words[@]} in
         eval/0 | predict/0 | explain/0 | kernels/0) _pathgcn_offer_paths -f ;;
         compare/*) _pathgcn_offer_paths -d ;;
+        report/*) _pathgcn_offer_paths -f ;;
         "recipes show"/0)
             mapfile -t names < <(_pathgcn_recipes "$program")
             _pathgcn_offer "${names[@]}"

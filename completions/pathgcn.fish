@@ -56,6 +56,8 @@ function __pathgcn_arguments # program, current word, number of arguments before
             __fish_complete_path $current
         case 'compare/*'
             __fish_complete_directories $current
+        case 'report/*'
+            __fish_complete_path $current
         case 'recipes show/0'
             __pathgcn_recipes $program
             __fish_complete_path $current

@@ -108,6 +108,7 @@ _pathgcn() {
     case "$place/$#given" in
         eval/0 | predict/0 | explain/0 | kernels/0) _files ;;
         compare/*) _files -/ ;;
+        report/*) _files ;;
         'recipes show'/0) compadd -- ${(f)"$(_pathgcn_recipes $program)"} && _files ;;
         'data fetch'/*) compadd -- ${(f)"$(_pathgcn_published $program)"} ;;
         reproduce/0) _pathgcn_values $program "$(_pathgcn_argument $program reproduce)" ;;

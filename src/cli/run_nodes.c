@@ -12,6 +12,7 @@ enum {
     MOST_ERRORS = 12,
     GROUPS = 14,
     FEW = 250,
+    EXPLAINED = 2,
     TIP_BYTES = 160
 };
 
@@ -366,6 +367,8 @@ static void put_errors(report_page *page, const cloud *c) {
         report_cell(page, "%.2f", 100 * probability(c, item, label_of(c, item)));
     }
     report_table_close(page);
+    for (int i = 0; i < count && i < EXPLAINED; i++)
+        cli_report_explain(page, c->run, worst[i].item, label_of(c, worst[i].item), i + 1);
 }
 
 static void put_explanation(report_page *page, const cloud *c, int64_t moved) {

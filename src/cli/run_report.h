@@ -1,6 +1,7 @@
 /* pathgcn report, in these files. cmd_report.c reads the command line; run_load.c loads runs and judges
  * them; run_verdict.c tells how good one is (verdict, curves, measures, classes, calibration),
- * run_kernels.c what it learnt, run_nodes.c shows its items in two dimensions, run_facts.c is about
+ * run_kernels.c what it learnt, run_nodes.c shows its items in two dimensions,
+ * run_explain.c explains the worst errors, run_facts.c is about
  * data, settings and how to repeat it, run_several.c sets runs side by side. Pages and charts are those
  * of src/report. */
 #ifndef PGCN_CLI_RUN_REPORT_H
@@ -66,6 +67,9 @@ void cli_report_nodes(report_page *page, const cli_run *run);
 void cli_report_data(report_page *page, const cli_run *run);
 void cli_report_settings(report_page *page, const cli_run *run);
 void cli_report_repeat(report_page *page, const cli_run *run);
+/* Why an item was predicted as it was and not as its true class, a part of the section of nodes. rank:
+ * the number of the error, from 1. In run_explain.c. */
+void cli_report_explain(report_page *page, const cli_run *run, int64_t item, int truth, int rank);
 bool cli_report_has_kernels(const cli_run *run);
 /* The command that trains it again, to the last bit on the same instruction set. */
 void cli_report_command(report_text *out, const cli_run *run);
