@@ -181,7 +181,7 @@ pgcn_status exp_draw_smoothing(const exp_drawn *from, exp_figure *f) {
     f->columns = depths > 0 ? depths : 1;
     for (int m = 0; m < MEASURES; m++)
         for (int d = 0; d < depths; d++) put_panel(f, g[d].line, g[d].lines, m);
-    report_put(&f->measured, "mean cosine distance and share of the energy at the last layer, ");
+    report_put(&f->measured, "mean cosine distance and share of the energy at the last layer.");
     for (int d = 0; d < depths; d++) say_depth(from, f, g[d].line, g[d].lines);
     if (from->request->quick)
         f->quick = "A quick run: at most 60 epochs, not the deepest networks: no result.";
