@@ -17,6 +17,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
+enum { CLI_PATH_BYTES = 4096 };
 enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_SIGNAL = 128 };
 
 /* Returns from the calling function if the call failed. Only where nothing has to be freed. */
@@ -70,7 +71,7 @@ typedef struct cli_command {
 } cli_command;
 
 extern const cli_command cli_train, cli_eval, cli_predict, cli_paths, cli_data, cli_info,
-    cli_kernels, cli_compare, cli_explain;
+    cli_kernels, cli_compare, cli_explain, cli_run_report;
 extern const cli_command cli_reproduce, cli_tune; /* in src/experiments */
 extern const cli_command cli_recipes, cli_recipes_list, cli_recipes_show;
 extern const cli_command cli_data_list, cli_data_info, cli_data_check, cli_data_convert, cli_fetch;
@@ -256,6 +257,17 @@ typedef struct cli_kernel_effect {
 } cli_kernel_effect;
 cli_kernel_effect cli_kernel_measure(const float *weight, int path_length, int channels);
 
+/* ---- cmd_report.c --------------------------------------------------------------------------- */
+
+/* Writes directory/report.html, whose path is `out`, about the run in a directory. */
+pgcn_status cli_report_write(const cli_command *command, const char *directory,
+                             char out[CLI_PATH_BYTES]);
+
+/* ---- machine.c ------------------------------------------------------------------------------ */
+
+/* Where a program runs: version, instruction set, processor, cores, system. */
+json_t *cli_machine_to_json(void);
+
 /* ---- columns.c ------------------------------------------------------------------------------ */
 
 /* A table of what became of the columns of the features; nothing where they were numbers. */
@@ -328,6 +340,12 @@ pgcn_status cli_load_dataset(const cli_command *command, const char *name, const
 /* Checks that these options go together, before any work. */
 pgcn_status cli_source_check(const cli_command *command, const char *name,
                              const cli_source *source);
+/* The same without a word: the reason of an error is in pgcn_last_error(). */
+pgcn_status cli_source_load(const char *name, const cli_source *source, pgcn_dataset **out);
+/* Tables become numbers by the rules of the model; without any it was trained on plain numbers. */
+void cli_source_follow(const pgcn_model *model, cli_source *source);
+/* " NAME --data DIR ...": the options that say where the data is, as a shell reads them. */
+void cli_source_print(FILE *out, const char *dataset, const cli_source *source);
 void cli_print_notes(FILE *out, const pgcn_dataset *data); /* "note: ...", a line each */
 /* --recipe auto: a race finds the recipe. */
 bool cli_is_auto(const char *recipe);
@@ -408,7 +426,6 @@ bool cli_steps_join(char *out, size_t bytes, const char *first, const char *more
 
 /* ---- run_directory.c ------------------------------------------------------------------------ */
 
-enum { CLI_PATH_BYTES = 4096 };
 /* Where a run writes while the directory holds another one, which it replaces when it is
  * finished. */
 #define CLI_UNFINISHED "unfinished"

@@ -172,12 +172,6 @@ static pgcn_status check_training_data(const cli_command *command, const char *m
         model_path, pgcn_model_dataset(r->model), expected, found);
 }
 
-/* Tables become numbers by the rules of the model; without any it was trained on plain numbers. */
-static void read_as_in_training(request *r) {
-    r->source.encoder = pgcn_model_encoder(r->model);
-    if (r->source.edges && !r->source.encoder && !r->source.encode) r->source.encode = "no";
-}
-
 static pgcn_status load_both(const cli_command *command, const char *model_path, const char *name,
                              request *r) {
     char steps[256], model[CLI_PATH_BYTES];
@@ -191,7 +185,7 @@ static pgcn_status load_both(const cli_command *command, const char *model_path,
         steps_of_training(r->model, steps, sizeof steps);
         if (*steps) r->source.steps = steps;
     }
-    read_as_in_training(r);
+    cli_source_follow(r->model, &r->source);
     const char *advice =
         !own_data ? ""
         : record

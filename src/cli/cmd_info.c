@@ -61,11 +61,11 @@ static pgcn_status run(int argc, char **argv) {
             &cli_info, json_pack("{s:s, s:i, s:s, s:s, s:i, s:s, s:s, s:s?}", "version",
                                  info.version, "bits_revision", info.bits_revision, "isa", info.isa,
                                  "isa_built", info.isa_built, "threads", info.cores, "compiler",
-                                 info.compiler, "layouts", report_layout_engine(), "data", data));
+                                 info.compiler, "layouts", report_layout_built(), "data", data));
     printf("%-10s %s\n%-10s revision %d of the results\n%-10s %s (built for: %s)\n%-10s %d\n"
            "%-10s %s\n%-10s %s\n%-10s %s\n",
            "version", info.version, "bits", info.bits_revision, "isa", info.isa, info.isa_built,
-           "threads", info.cores, "compiler", info.compiler, "layouts", report_layout_engine(),
+           "threads", info.cores, "compiler", info.compiler, "layouts", report_layout_built(),
            "data", data ? data : "PATHGCN_DATA is not set");
     return PGCN_OK;
 }

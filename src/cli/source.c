@@ -101,7 +101,7 @@ static pgcn_status load_files(const cli_source *source, pgcn_dataset **out) {
     return pgcn_dataset_from_files(&files, out);
 }
 
-static pgcn_status load(const char *name, const cli_source *source, pgcn_dataset **out) {
+pgcn_status cli_source_load(const char *name, const cli_source *source, pgcn_dataset **out) {
     pgcn_header header = header_of(source);
     if (source->edges) return load_files(source, out);
     pgcn_dataset_opts opts = pgcn_dataset_opts_default();
@@ -134,8 +134,8 @@ static pgcn_status check_words(const cli_command *command, const cli_source *sou
         {"encode-from", source->encode_from, encode_from_words, ENCODE_WORDS, "all or train"}};
     for (size_t i = 0; i < sizeof options / sizeof *options; i++)
         if (word_index(options[i].value, options[i].words, options[i].count) < 0)
-            return cli_fail(command, PGCN_ERR_ARGUMENT, "--%s is '%s', expected %s",
-                            options[i].key, options[i].value, options[i].expected);
+            return cli_fail(command, PGCN_ERR_ARGUMENT, "--%s is '%s', expected %s", options[i].key,
+                            options[i].value, options[i].expected);
     return PGCN_OK;
 }
 
@@ -163,9 +163,14 @@ pgcn_status cli_load_dataset(const cli_command *command, const char *name, const
                              const char *advice, pgcn_dataset **out) {
     *out = NULL;
     CLI_TRY(cli_source_check(command, name, source));
-    pgcn_status status = load(name, source, out);
+    pgcn_status status = cli_source_load(name, source, out);
     return status == PGCN_OK ? PGCN_OK
                              : cli_fail(command, status, "%s%s", pgcn_last_error(), advice);
+}
+
+void cli_source_follow(const pgcn_model *model, cli_source *source) {
+    source->encoder = pgcn_model_encoder(model);
+    if (source->edges && !source->encoder && !source->encode) source->encode = "no";
 }
 
 void cli_print_notes(FILE *out, const pgcn_dataset *data) {
@@ -308,6 +313,20 @@ static json_t *find_record(const char *model) {
     if (json_is_object(record)) return record;
     json_decref(record);
     return NULL;
+}
+
+void cli_source_print(FILE *out, const char *dataset, const cli_source *source) {
+    cli_source given = *source;
+    if (dataset) {
+        fputc(' ', out);
+        cli_print_quoted(out, dataset);
+    }
+    for (int i = 0; i < FIELDS; i++) {
+        const char *value = *field_of(&given, i);
+        if (!value) continue;
+        fprintf(out, " --%s ", fields[i].key);
+        cli_print_quoted(out, value);
+    }
 }
 
 json_t *cli_source_recall(const char *model, const char **dataset, cli_source *source) {

@@ -172,6 +172,7 @@ static pgcn_status stop_at_error(const run_state *s, pgcn_status status) {
 
 static pgcn_status write_result(const run_state *s) {
     json_t *object = cli_train_outcome_to_json(s->out);
+    json_object_set_new(object, "machine", cli_machine_to_json());
     pgcn_status status = cli_write_json(&cli_train, s->files->result, object,
                                         JSON_INDENT(2) | JSON_REAL_PRECISION(10));
     json_decref(object);

@@ -274,34 +274,55 @@ static void draw_ticks(report_canvas *canvas, const report_frame *frame, const r
     }
 }
 
+/* Where the label of a vertical line is farthest from the horizontal lines: low, half way or high. */
+static double label_height(const report_chart *chart, const report_frame *frame) {
+    const double place[] = {frame->top + frame->height - 6, frame->top + 0.55 * frame->height,
+                            frame->top + 12};
+    double best = place[0], most = -1;
+    for (int i = 0; i < 3; i++) {
+        double nearest = 30; /* farther is no better */
+        for (int r = 0; r < chart->rules; r++)
+            if (!chart->rule[r].vertical && !chart->rule[r].diagonal)
+                nearest =
+                    fmin(nearest, fabs(report_frame_y(frame, chart->rule[r].at) - 4 - place[i]));
+        if (nearest > most) best = place[i], most = nearest;
+    }
+    return best;
+}
+
+static void draw_rule(report_canvas *canvas, const report_frame *frame, const report_rule *rule,
+                      double height) {
+    double bottom = frame->top + frame->height, right = frame->left + frame->width;
+    report_pen pen = {
+        .stroke = REPORT_INK, .width = 1, .dash = "3 3", .opacity = 0.75, .tip = rule->label};
+    if (rule->diagonal) {
+        double low = fmax(frame->low_x, frame->low_y), high = fmin(frame->high_x, frame->high_y);
+        report_line(canvas, report_frame_x(frame, low), report_frame_y(frame, low),
+                    report_frame_x(frame, high), report_frame_y(frame, high), &pen);
+    } else if (rule->vertical) {
+        double x = report_frame_x(frame, rule->at);
+        bool left = x > frame->left + frame->width / 2; /* of the line, where there is room */
+        report_line(canvas, x, frame->top, x, bottom, &pen);
+        if (rule->label)
+            report_words(canvas, left ? x - 4 : x + 4, height, rule->label,
+                         &(report_font){.size = TEXT,
+                                        .anchor = left ? REPORT_END : REPORT_START,
+                                        .halo = true});
+    } else {
+        double y = report_frame_y(frame, rule->at);
+        report_line(canvas, frame->left, y, right, y, &pen);
+        if (rule->label)
+            report_words(canvas, right - 4, y < frame->top + 16 ? y + 11 : y - 4, rule->label,
+                         &(report_font){.size = TEXT, .anchor = REPORT_END, .halo = true});
+    }
+}
+
 static void draw_rules(report_canvas *canvas, const report_chart *chart,
                        const report_frame *frame) {
-    double bottom = frame->top + frame->height, right = frame->left + frame->width;
+    double height = label_height(chart, frame);
     for (int r = 0; r < chart->rules; r++) {
-        const report_rule *rule = &chart->rule[r];
-        report_pen pen = {
-            .stroke = REPORT_INK, .width = 1, .dash = "3 3", .opacity = 0.75, .tip = rule->label};
-        if (rule->diagonal) {
-            double low = fmax(frame->low_x, frame->low_y),
-                   high = fmin(frame->high_x, frame->high_y);
-            report_line(canvas, report_frame_x(frame, low), report_frame_y(frame, low),
-                        report_frame_x(frame, high), report_frame_y(frame, high), &pen);
-        } else if (rule->vertical) {
-            double x = report_frame_x(frame, rule->at);
-            bool left = x > frame->left + frame->width / 2; /* of the line, where there is room */
-            report_line(canvas, x, frame->top, x, bottom, &pen);
-            if (rule->label)
-                report_words(canvas, left ? x - 4 : x + 4, bottom - 5 - 13 * r, rule->label,
-                             &(report_font){.size = TEXT,
-                                            .anchor = left ? REPORT_END : REPORT_START,
-                                            .halo = true});
-        } else {
-            double y = report_frame_y(frame, rule->at);
-            report_line(canvas, frame->left, y, right, y, &pen);
-            if (rule->label)
-                report_words(canvas, right - 4, y < frame->top + 16 ? y + 11 : y - 4, rule->label,
-                             &(report_font){.size = TEXT, .anchor = REPORT_END, .halo = true});
-        }
+        draw_rule(canvas, frame, &chart->rule[r], height);
+        if (chart->rule[r].vertical) height -= 13;
     }
 }
 

@@ -129,7 +129,8 @@ static void draw_node(report_canvas *canvas, const report_node *node, const plac
 /* To the side that is farther from the middle, where fewer lines are. */
 static void draw_label(report_canvas *canvas, const report_node *node, const place *p,
                        double middle) {
-    double x = place_x(p, node), y = place_y(p, node), away = radius_of(p, node) + 3;
+    double x = place_x(p, node), y = place_y(p, node),
+           away = radius_of(p, node) + (node->origin ? 6 : 3);
     bool right = x >= middle;
     if (!node->label) return;
     report_words(canvas, right ? x + away : x - away, y + 0.35 * LABEL_SIZE, node->label,

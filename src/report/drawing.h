@@ -20,8 +20,10 @@ enum { REPORT_MOST_LAID_OUT = 4000 }; /* nodes: distances of all pairs are neede
  * where it is on this machine, unless `own`; else by stress majorization of our own. False: no memory, or more nodes
  * than REPORT_MOST_LAID_OUT. */
 bool report_layout(const report_graph *graph, bool own, double *x, double *y);
-/* What lays graphs out: "igraph 0.10.2", or "own". */
+/* What lays graphs out: "igraph 0.10.2", or "own". Opens igraph. */
 const char *report_layout_engine(void);
+/* What this program was built for, without a look at what is here. */
+const char *report_layout_built(void);
 
 /* ---- drawing.c ------------------------------------------------------------------------------ */
 

@@ -51,6 +51,10 @@ static double longest(const char *const *name, int64_t count) {
     return width;
 }
 
+static bool has_numbers(const report_heat *heat) {
+    return heat->format || heat->label;
+}
+
 static layout lay_out(const report_heat *heat, double width) {
     layout l = {.left = 2, .top = 2, .every_row = 1, .every_column = 1};
     if (heat->row_title) l.left += 16;
@@ -63,7 +67,9 @@ static layout lay_out(const report_heat *heat, double width) {
     if (heat->column_name) l.names_height = l.turned ? fmin(column_names, 0.3 * width) + 4 : 14;
     l.top += l.names_height;
     /* Cells that hold numbers are as high as text; many rows become thin. */
-    double most = heat->format ? 30 : 22, least = heat->format ? 16 : heat->rows <= 12 ? 14 : 3;
+    double most = has_numbers(heat) ? 30 : 22, least = has_numbers(heat)  ? 16
+                                                       : heat->rows <= 12 ? 14
+                                                                          : 3;
     l.cell_y = fmax(fmin(fmin(l.cell_x, most), 320.0 / (double)heat->rows), least);
     l.every_row = l.cell_y < 11 ? (int)ceil(11 / l.cell_y) : 1;
     l.legend = l.top + l.cell_y * (double)heat->rows + 10;
@@ -117,11 +123,16 @@ static void draw_cell(report_canvas *canvas, const report_heat *heat, const layo
     /* Half a pixel more than the cell: no seams of background between cells. */
     report_rectangle(canvas, x, y, l->cell_x + 0.3, l->cell_y + 0.3,
                      &(report_pen){.fill = colour, .tip = heat->tip ? heat->tip[i] : tip});
-    if (!heat->format) return;
+    if (heat->label) {
+        report_words_fit(heat->label[i], 8, l->cell_x - 1, number, sizeof number);
+    } else if (heat->format) {
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral" /* the format of a caller of ours */
-    snprintf(number, sizeof number, heat->format, heat->value[i]);
+        snprintf(number, sizeof number, heat->format, heat->value[i]);
 #pragma GCC diagnostic pop
+    } else {
+        return;
+    }
     double size = report_words_width(number, NAME_SIZE) <= l->cell_x - 2 ? NAME_SIZE : 8;
     if (report_words_width(number, size) > l->cell_x) return;
     report_words(
@@ -167,7 +178,7 @@ void report_colour_bar(report_canvas *canvas, report_palette palette, double low
     double step = width / STEPS;
     for (int i = 0; i < STEPS; i++)
         report_rectangle(
-            canvas, x + i * step, y, step + 0.3, 8,
+            canvas, x + i * step, y, fmin(2 * step, width - i * step), 8,
             &(report_pen){.fill = report_palette_colour(palette, ((double)i + 0.5) / STEPS)});
     char label[24];
     for (int i = 0; i <= 2; i++) {
@@ -187,7 +198,7 @@ void report_heat_draw(report_canvas *canvas, const report_heat *heat, double lef
     report_heat_range(heat, &low, &high);
     layout l = lay_out(heat, width);
     draw_names(canvas, heat, &l, left, top);
-    bool dense = canvas->format == REPORT_SVG && !heat->format && !heat->tip &&
+    bool dense = canvas->format == REPORT_SVG && !has_numbers(heat) && !heat->tip &&
                  heat->rows * heat->columns > 1000;
     if (dense) draw_dense(canvas, heat, &l, low, high, left, top);
     for (int64_t i = 0; !dense && i < heat->rows * heat->columns; i++)

@@ -8,6 +8,7 @@
 #include <dlfcn.h>
 #include <igraph/igraph.h>
 #include <pthread.h>
+#include <sys/resource.h>
 
 /* The functions that are called, by the types of its header. */
 #define FUNCTIONS(X)                                                                               \
@@ -25,7 +26,14 @@
 static struct { FUNCTIONS(MEMBER) } lib;
 static const char *version; /* NULL: not here */
 
+/* The OpenBLAS that igraph brings does not start in little address space: it waits for ever. */
+static bool is_limited(void) {
+    struct rlimit space;
+    return getrlimit(RLIMIT_AS, &space) != 0 || space.rlim_cur != RLIM_INFINITY;
+}
+
 static void open_library(void) {
+    if (is_limited()) return;
     void *handle = dlopen(REPORT_IGRAPH, RTLD_LAZY | RTLD_LOCAL);
     if (!handle) return;
     bool all = true;
@@ -81,8 +89,15 @@ bool report_layout_igraph(const report_graph *graph, double *x, double *y) {
     return fine;
 }
 
+const char *report_layout_built(void) {
+    return "igraph " IGRAPH_VERSION ", where " REPORT_IGRAPH " is there";
+}
+
 #else
 
+const char *report_layout_built(void) {
+    return "own";
+}
 const char *report_igraph_version(void) {
     return NULL;
 }

@@ -212,6 +212,8 @@ typedef struct report_heat {
     const char *row_title, *column_title; /* of the axes; or NULL */
     const char *value_title;              /* of the colours; or NULL */
     const char *const *tip;               /* [rows * columns] or NULL */
+    const char *const
+        *label; /* [rows * columns] what cells that have room say, instead of `format` */
 } report_heat;
 
 typedef enum report_legend {

@@ -80,7 +80,7 @@ report_ticks report_ticks_between(double low, double high, report_scale scale, i
     if (scale != REPORT_LINEAR && low > 0 && low < high)
         logarithmic(&ticks, low, high, scale == REPORT_LOG2 ? 2 : 10, wanted);
     /* A narrow logarithmic axis is as good as a linear one. */
-    if (ticks.count < 3 && low < high) {
+    if (ticks.count < (scale == REPORT_LOG2 ? 2 : 3) && low < high) {
         ticks.count = 0;
         linear(&ticks, low, high, wanted);
     }
