@@ -2,7 +2,7 @@
 # Installs the Debian packages that a target of the Makefile needs and that are missing; says
 # nothing when all are there. On other systems it only checks, and says what to install.
 #
-#   tools/setup.sh [build | python | test | full | bench | deb]
+#   tools/setup.sh [build | python | test | full | bench | deb | pages]
 set -euo pipefail
 
 # Alternatives are separated by |; the first is the one that gets installed.
@@ -22,9 +22,10 @@ full) needs=("${build[@]}" "${python[@]}" libcmocka-dev clang libclang-rt-14-dev
 bench) needs=("${build[@]}" python3-torch python3-numpy python3-pandas libopenblas-pthread-dev)
     # Not every release and architecture of Debian has it, and bench/ does without.
     ! apt-cache show libxsmm-dev >/dev/null 2>&1 || needs+=(libxsmm-dev) ;;
+pages) needs=("${build[@]}" chromium python3-websocket fonts-dejavu-core) ;;
 deb) needs=("${build[@]}" dpkg-dev debhelper) ;;
 *)
-    echo "usage: tools/setup.sh [build | python | test | full | bench | deb]" >&2
+    echo "usage: tools/setup.sh [build | python | test | full | bench | deb | pages]" >&2
     exit 2
     ;;
 esac

@@ -6,7 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_POINTS = 3000, MOST_NUMBERS = 6000000, MOST_ERRORS = 12, GROUPS = 14, TIP_BYTES = 160 };
+enum {
+    MOST_POINTS = 3000,
+    MOST_NUMBERS = 6000000,
+    MOST_ERRORS = 12,
+    GROUPS = 14,
+    FEW = 250,
+    TIP_BYTES = 160
+};
 
 /* All items, and some of them as points. */
 typedef struct cloud {
@@ -115,6 +122,36 @@ static void free_cloud(cloud *c) {
     free(c->place);
 }
 
+/* ---- outliers ------------------------------------------------------------------------------------- */
+
+static int compare_doubles(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* A few points far away would press all others into a corner: what is farther out than a fifth of the
+ * range of the middle 99 % is moved to the border. Returns how many points that are. */
+static int64_t hold_together(cloud *c) {
+    double *sorted = calloc((size_t)c->points, sizeof *sorted);
+    bool *moved = calloc((size_t)c->points, sizeof *moved);
+    int64_t count = 0, cut = c->points / 200;
+    for (int axis = 0; sorted && moved && axis < 2 && cut > 0; axis++) {
+        for (int64_t p = 0; p < c->points; p++) sorted[p] = c->place[2 * p + axis];
+        qsort(sorted, (size_t)c->points, sizeof *sorted, compare_doubles);
+        double low = sorted[cut], high = sorted[c->points - 1 - cut], margin = 0.2 * (high - low);
+        for (int64_t p = 0; p < c->points; p++) {
+            double *at = &c->place[2 * p + axis];
+            if (*at >= low - margin && *at <= high + margin) continue;
+            *at = *at < low ? low - margin : high + margin;
+            moved[p] = true;
+        }
+    }
+    for (int64_t p = 0; moved && p < c->points; p++) count += moved[p];
+    free(sorted);
+    free(moved);
+    return count;
+}
+
 /* ---- charts --------------------------------------------------------------------------------------- */
 
 /* Points in groups, each of which is a series. */
@@ -168,7 +205,8 @@ static scatter sort_points(const cloud *c, int groups, int (*of)(const cloud *, 
         s.series[g] = (report_series){.x = s.x + used,
                                       .y = s.y + used,
                                       .tip = s.tip + used,
-                                      .draw = REPORT_DRAW_POINTS | REPORT_DRAW_SMALL};
+                                      .draw = REPORT_DRAW_POINTS |
+                                              (c->points > FEW ? REPORT_DRAW_SMALL : 0u)};
         for (int64_t p = 0; p < c->points; p++) {
             int64_t item = p * c->every;
             if (of(c, item) != g) continue;
@@ -266,12 +304,12 @@ static void draw_by_error(report_page *page, const cloud *c) {
     scatter s = sort_points(c, 4, error_group);
     static const char *const names[] = {"right", "wrong, not of the test", "wrong, of the test",
                                         "no label"};
-    static const int styles[] = {6, 5, 2, 7};
+    static const int styles[] = {1, 5, 2, 7};
     for (int g = 0; g < 4; g++) {
         s.series[g].style = styles[g];
         if (s.series[g].count > 0) s.series[g].name = names[g];
         if (g == 0 || g == 3) s.series[g].draw |= REPORT_DRAW_FAINT;
-        if (g == 1 || g == 2) s.series[g].draw &= ~(unsigned)REPORT_DRAW_SMALL;
+        if (g == 2) s.series[g].draw &= ~(unsigned)REPORT_DRAW_SMALL;
     }
     draw(page, &s, 4, "items-by-error", "By whether the prediction is right.");
     free_scatter(&s);
@@ -330,17 +368,20 @@ static void put_errors(report_page *page, const cloud *c) {
     report_table_close(page);
 }
 
-static void put_explanation(report_page *page, const cloud *c) {
-    char all[32], which[64] = "All";
+static void put_explanation(report_page *page, const cloud *c, int64_t moved) {
+    char all[32], which[64] = "All", apart[64] = "";
     cli_format_count(c->items, all);
     if (c->every > 1) snprintf(which, sizeof which, "%lld of the", (long long)c->points);
+    if (moved > 0)
+        snprintf(apart, sizeof apart, " %lld that are far away are drawn at the border.",
+                 (long long)moved);
     report_paragraph(
         page,
         "%s %s %s, placed by the two directions in which the last hidden layer (%lld "
         "channels) varies most: %.0f %% and %.0f %% of its variance. Near each other are "
-        "%s that the network takes for alike.",
+        "%s that the network takes for alike.%s",
         which, all, cli_items(c->run->task), (long long)c->channels, 100 * c->share[0],
-        100 * c->share[1], cli_items(c->run->task));
+        100 * c->share[1], cli_items(c->run->task), apart);
 }
 
 void cli_report_nodes(report_page *page, const cli_run *run) {
@@ -351,7 +392,7 @@ void cli_report_nodes(report_page *page, const cli_run *run) {
         report_section_open(page, "items",
                             run->task == PGCN_TASK_GRAPH ? "Graphs in two dimensions"
                                                          : "Nodes in two dimensions");
-        if (seen) put_explanation(page, &c);
+        if (seen) put_explanation(page, &c, hold_together(&c));
         report_figures_open(page);
         if (seen && run->task == PGCN_TASK_MULTILABEL) {
             draw_labels(page, &c);

@@ -247,11 +247,29 @@ static void put_each(report_page *page, const cli_run *runs, int count) {
     report_section_close(page);
 }
 
+/* Who has the highest mean, and that it may be chance. */
+static void put_head(report_page *page, const cli_run *runs, int count) {
+    int best = 0, least = runs[0].results.count;
+    if (!all_have_results(runs, count)) return;
+    for (int i = 1; i < count; i++) {
+        if (runs[i].results.mean > runs[best].results.mean) best = i;
+        if (runs[i].results.count < least) least = runs[i].results.count;
+    }
+    report_lead(page, "Of these %d runs %s has the highest mean %s %s: %.2f %%. %s", count,
+                name_of(runs, count, best), cli_part_word(runs[0].part),
+                cli_measure_title(runs[0].measure, runs[0].task), runs[best].results.mean,
+                least < 2
+                    ? "Some have a single training, which cannot tell luck from quality: train "
+                      "with --seeds 5 or more."
+                    : "Whether that is more than chance is tested below.");
+}
+
 pgcn_status cli_report_several(const cli_command *command, report_page *page, const cli_run *runs,
                                int count) {
     static const char *const contents[] = {"results",  "Results",  "curves",
                                            "Training", "settings", "Settings",
                                            "runs",     "The runs", NULL};
+    put_head(page, runs, count);
     report_contents(page, contents);
     CLI_TRY(put_result_section(command, page, runs, count));
     put_curves(page, runs, count);

@@ -274,9 +274,10 @@ static void draw_ticks(report_canvas *canvas, const report_frame *frame, const r
     }
 }
 
-/* Where the label of a vertical line is farthest from the horizontal lines: low, half way or high. */
+/* Where the label of a vertical line is far from the horizontal lines: half way, where curves that
+ * settle at the top or the bottom are not, low, or high. */
 static double label_height(const report_chart *chart, const report_frame *frame) {
-    const double place[] = {frame->top + frame->height - 6, frame->top + 0.55 * frame->height,
+    const double place[] = {frame->top + 0.55 * frame->height, frame->top + frame->height - 6,
                             frame->top + 12};
     double best = place[0], most = -1;
     for (int i = 0; i < 3; i++) {
