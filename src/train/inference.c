@@ -83,7 +83,9 @@ static pgcn_status open_runner(pgcn_i_session *s, pgcn_i_session_parts parts) {
                                          .sampled = s->inference.draws > 0}};
     if (parts.possible && parts.possible(s)) {
         PGCN_TRY(count_levels(&opts, &opts.views.levels));
-        opts.views.nodes = parts.most < s->data->graph->n ? parts.most : s->data->graph->n;
+        opts.views.nodes = parts.most;
+        opts.views.guests = parts.guests;
+        opts.views.guest_edges = parts.guest_edges;
     }
     PGCN_TRY(pgcn_i_runner_open(&s->runner, &opts));
     PGCN_TRY(pgcn_i_runner_allocate(&s->runner, NULL));

@@ -221,6 +221,7 @@ typedef struct pgcn_i_session {
 typedef struct pgcn_i_session_parts {
     bool (*possible)(const pgcn_i_session *session); /* NULL: the whole graph is wanted */
     int64_t most;
+    int64_t guests, guest_edges; /* room for nodes that the data does not have */
 } pgcn_i_session_parts;
 pgcn_status pgcn_i_session_open(pgcn_i_session *session, const pgcn_model *model,
                                 const pgcn_dataset *data, const pgcn_inference *inference);
