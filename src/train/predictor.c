@@ -45,9 +45,12 @@ pgcn_status pgcn_predictor_new(const pgcn_model *model, const pgcn_dataset *data
                                                        .most = AT_A_TIME,
                                                        .guests = PGCN_NEW_NODES,
                                                        .guest_edges = GUEST_ENTRIES});
-    if (status == PGCN_OK)
-        status = pgcn_i_guests_init(&predictor->guests, &predictor->session.arena, PGCN_NEW_NODES,
-                                    GUEST_ENTRIES);
+    if (status != PGCN_OK) { /* the session is closed */
+        pgcn_i_free(predictor);
+        return status;
+    }
+    status = pgcn_i_guests_init(&predictor->guests, &predictor->session.arena, PGCN_NEW_NODES,
+                                GUEST_ENTRIES);
     if (status != PGCN_OK) {
         pgcn_predictor_free(predictor);
         return status;

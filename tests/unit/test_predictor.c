@@ -2,7 +2,8 @@
  * network, exactly and by draws, in any order and with nodes asked for twice; and only the rows that they need are
  * computed. */
 #include "graphs_help.h"
-#include "nn_help.h"
+#include "scratch_help.h"
+#include "trainer_help.h"
 
 #define DENSE  "sbm:nodes=300,features=12,classes=3,degree=4"
 #define SPARSE "sbm:nodes=300,features=12,classes=3,degree=3:features=identity+adjacency"
@@ -245,6 +246,39 @@ static void test_predictor_wrong_new_nodes_are_refused(void **state) {
     pgcn_dataset_free(data);
 }
 
+/* ---- without memory ---------------------------------------------------------------------------------------- */
+
+static pgcn_status ask_both(void) {
+    float feature[F] = {1}, out[2 * CLASSES];
+    const pgcn_node node[] = {3, 7};
+    const pgcn_new_nodes guest = {1, new_offset, new_edges, feature};
+    pgcn_predictor *predictor;
+    PGCN_TRY(pgcn_predictor_new(memory_model, memory_data, NULL, &predictor));
+    pgcn_status status = pgcn_predictor_nodes(predictor, node, 2, out, NULL);
+    if (status == PGCN_OK) status = pgcn_predictor_new_nodes(predictor, &guest, out, NULL);
+    pgcn_predictor_free(predictor);
+    return status;
+}
+
+static void test_predictor_and_batches_without_memory_fail_cleanly(void **state) {
+    (void)state;
+    static const char *const texts[] = {
+        QUICK "batch-by=nodes batch=9 eval-nodes=20",
+        QUICK "batch-by=nodes batch=9 model=gat heads=2 neighbours=3",
+        QUICK "batch-by=cluster parts=4 model=gcn",
+    };
+    pgcn_dataset *data = dataset(DENSE);
+    memory_data = data;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        memory_text = texts[i];
+        assert_true(fail_every_allocation(make_trainer) > 40);
+    }
+    memory_model = model_of(data, QUICK);
+    assert_true(fail_every_allocation(ask_both) > 40);
+    pgcn_model_free(memory_model);
+    pgcn_dataset_free(data);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_predictor_every_network_has_the_bits_of_the_whole_graph),
@@ -253,6 +287,7 @@ int main(void) {
         cmocka_unit_test(test_predictor_wrong_nodes_are_refused),
         cmocka_unit_test(test_predictor_new_nodes_are_as_in_a_graph_that_has_them),
         cmocka_unit_test(test_predictor_wrong_new_nodes_are_refused),
+        cmocka_unit_test(test_predictor_and_batches_without_memory_fail_cleanly),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
