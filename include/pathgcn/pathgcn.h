@@ -1206,6 +1206,25 @@ PGCN_API pgcn_status pgcn_predictor_new(const pgcn_model *model, const pgcn_data
 PGCN_API void pgcn_predictor_free(pgcn_predictor *predictor);
 PGCN_API pgcn_status pgcn_predictor_nodes(pgcn_predictor *predictor, const pgcn_node *node,
                                           int64_t count, float *probability, float *deviation);
+/* Nodes that the data does not have, with edges to some that it has. These edges lead from the new node to the
+ * known ones, which do not know of it: nothing else changes. At most PGCN_NEW_NODES at a time, with
+ * PGCN_NEW_EDGES edges. */
+#define PGCN_NEW_NODES 256
+#define PGCN_NEW_EDGES 65536
+typedef struct pgcn_new_nodes {
+    int64_t count;
+    const int64_t
+        *offset; /* [count + 1] the edges of node i are number offset[i] to offset[i + 1] - 1 */
+    const pgcn_node *neighbour; /* [offset[count]] */
+    const float
+        *feature; /* [count, features of the model], in its order, as they would stand in data */
+} pgcn_new_nodes;
+/* The same for them. Not where edge weights or the node before count in a walk (walk weighted on a graph with
+ * weights, node2vec), in sets of graphs, and of networks that cannot be computed in parts or read features times
+ * powers of T (sgc). */
+PGCN_API pgcn_status pgcn_predictor_new_nodes(pgcn_predictor *predictor,
+                                              const pgcn_new_nodes *nodes, float *probability,
+                                              float *deviation);
 /* What it takes besides model and data, as of the last question; and how many nodes that question has read, 0 where
  * the network cannot be computed in parts and all of the graph was. */
 PGCN_API int64_t pgcn_predictor_bytes(const pgcn_predictor *predictor);

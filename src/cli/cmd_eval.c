@@ -180,14 +180,15 @@ static pgcn_status check_training_data(const cli_command *command, const char *m
 static void note_order_of_columns(const request *r) {
     const char *first = pgcn_model_feature_name(r->model, 0);
     const char *second = first ? pgcn_model_feature_name(r->model, 1) : NULL;
-    if (!first || pgcn_dataset_feature_name(r->data, 0) ||
-        pgcn_dataset_describe(r->data).features != pgcn_model_features(r->model))
-        return;
+    const pgcn_dataset_info info = pgcn_dataset_describe(r->data);
+    bool fits = info.features == pgcn_model_features(r->model) &&
+                (info.classes == 0 || info.classes == pgcn_model_classes(r->model));
+    if (!first || pgcn_dataset_feature_name(r->data, 0) || !fits) return;
     fprintf(
         stderr,
         "note: the features of data set %s have no names: their columns are taken in the order of the "
         "training, '",
-        pgcn_dataset_describe(r->data).name);
+        info.name);
     cli_put_text(stderr, first);
     fputs("' first", stderr);
     if (second) {

@@ -2,6 +2,7 @@
 #include "cli/comparison.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,6 +52,8 @@ static pgcn_status read_result(const cli_command *command, const cli_figure *fig
         return cli_fail(command, PGCN_ERR_ARGUMENT, "the path '%.64s...' is too long", directory);
     cli_run_file(path, place);
     FILE *file = fopen(place, "rb");
+    if (!file && errno != ENOENT && errno != ENOTDIR)
+        return cli_fail(command, PGCN_ERR_IO, "cannot read '%s': %s", path, strerror(errno));
     if (!file) return PGCN_OK;
     json_t *result = json_loadf(file, 0, &error);
     fclose(file);
@@ -217,16 +220,19 @@ static void list_classes(const json_t *classes, char *out, size_t bytes) {
     snprintf(out + used, bytes - used, "%s)", count > SHOWN ? ", ..." : "");
 }
 
-/* Figures of other tasks, or of other classes, answer another question. */
+bool cli_results_alike(const cli_results *a, const cli_results *b) {
+    return strcmp(a->task, b->task) == 0 &&
+           (!a->classes || !b->classes || json_equal(a->classes, b->classes));
+}
+
 static pgcn_status check_alike(const cli_command *command, const cli_results *first,
                                const cli_results *other) {
     char classes[2][300];
+    if (cli_results_alike(first, other)) return PGCN_OK;
     if (strcmp(first->task, other->task) != 0)
         return cli_fail(command, PGCN_ERR_MISMATCH,
                         "%s is of the task %s and %s of %s: their figures cannot be compared",
                         first->directory, first->task, other->directory, other->task);
-    if (!first->classes || !other->classes || json_equal(first->classes, other->classes))
-        return PGCN_OK;
     list_classes(first->classes, classes[0], sizeof classes[0]);
     list_classes(other->classes, classes[1], sizeof classes[1]);
     return cli_fail(command, PGCN_ERR_MISMATCH,

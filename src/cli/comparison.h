@@ -49,7 +49,9 @@ pgcn_status cli_figure_check(const cli_command *command, cli_figure *figure);
 pgcn_status cli_results_read(const cli_command *command, const cli_figure *figure,
                              const char *directory, cli_results *out);
 void cli_results_free(cli_results *results);
-/* d[i - 1]: run i against run 0, with p-values adjusted by Holm's rule. */
+/* Figures of other tasks, or of other classes, answer another question. */
+bool cli_results_alike(const cli_results *a, const cli_results *b);
+/* Refuses runs that are not alike. d[i - 1]: run i against run 0, with p-values adjusted by Holm's rule. */
 pgcn_status cli_results_compare(const cli_command *command, const cli_results *runs, int count,
                                 cli_difference *d);
 /* "B against A: +1.20 (standard error ...): better." and what has to be said about it, sentence by

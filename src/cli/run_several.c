@@ -34,6 +34,12 @@ static bool all_have_results(const cli_run *runs, int count) {
     return true;
 }
 
+static bool all_are_alike(const cli_run *runs, int count) {
+    for (int i = 1; i < count; i++)
+        if (!cli_results_alike(&runs[0].results, &runs[i].results)) return false;
+    return true;
+}
+
 static void put_results(report_page *page, const cli_run *runs, int count) {
     report_table_open(page,
                       "run|network|data|>layers|>parameters|>trainings|>mean %|>deviation|95 % "
@@ -134,7 +140,11 @@ static pgcn_status put_result_section(const cli_command *command, report_page *p
         report_figures_open(page);
         draw_means(page, runs, count, title);
         report_figures_close(page);
-        status = put_differences(command, page, runs, count);
+        if (all_are_alike(runs, count))
+            status = put_differences(command, page, runs, count);
+        else
+            report_remark(page, "The runs are of other tasks or predict other classes, so their "
+                                "differences are not tested.");
     } else {
         report_remark(page,
                       "Not all of these runs have a result.json with the same figure, so their "

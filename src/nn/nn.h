@@ -92,6 +92,8 @@ typedef struct pgcn_i_input {
     const float *value;
     pgcn_i_columns by_column; /* for sparse ones with columns */
     const float *dense;       /* [n, columns], NULL when sparse */
+    const float *guest;       /* [guests, columns] rows after the last one of `dense`; NULL: none */
+    int64_t guests_from;      /* their first node */
     /* Of a part of a graph: `dense` has the rows of all nodes of the graph, sparse features those of the part. */
     const int64_t
         *drawn_at; /* [n] of a part, sparse: the number of a row's first entry in the whole

@@ -36,6 +36,12 @@ static place place_of(const pgcn_i_tape *tape, const pgcn_i_input *x, int64_t ro
     return (place){(int)(id / n), id % n};
 }
 
+/* The dense row of a node. */
+static const float *features_of(const pgcn_i_input *x, int64_t node) {
+    if (x->guest && node >= x->guests_from) return x->guest + (node - x->guests_from) * x->columns;
+    return x->dense + node * x->columns;
+}
+
 /* ---- the part both have: g = dy where y > 0, db = sum g ------------------------------------ */
 
 static void relu_bias_task(void *context, int64_t group, int worker) {
@@ -238,13 +244,14 @@ static void dense_forward_task(void *context, int64_t task, int worker) {
 static void dense_row(const pgcn_i_tape *tape, const pgcn_i_op *op, int64_t row, float *to) {
     const pgcn_i_input *x = state_of(op)->input;
     const place from = place_of(tape, x, row);
+    const float *x_row = features_of(x, from.node);
     int64_t f = x->columns, at = from.node * f;
     const pgcn_i_dropout drop =
         pgcn_i_drop(input_domain(tape, from.sample), state_of(op)->rate, at);
     if (state_of(op)->rate > 0)
-        tape->kernels->dropout(to, NULL, x->dense + at, &drop, 0, f);
+        tape->kernels->dropout(to, NULL, x_row, &drop, 0, f);
     else
-        memcpy(to, x->dense + at, (size_t)f * sizeof *to);
+        memcpy(to, x_row, (size_t)f * sizeof *to);
 }
 
 /* Some rows that are side by side: in the list of those that matter, or in a part of a graph. */
@@ -356,7 +363,7 @@ static void features_rows(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, in
         if (threshold > 0) pgcn_i_rng_words(domain, (uint64_t)pgcn_i_row_id(tape, row), 0, word);
         if ((word[0] >> 16) < threshold) continue;
         if (x->dense)
-            for (int64_t j = 0; j < f; j++) out[j] = scale * x->dense[node * f + j];
+            for (int64_t j = 0; j < f; j++) out[j] = scale * features_of(x, node)[j];
         else
             for (int64_t e = x->offset[node]; e < x->offset[node + 1]; e++)
                 out[x->column[e]] = scale * x->value[e];

@@ -73,10 +73,18 @@ typedef struct pgcn_i_subset {
     /* Of a part of a graph, whose samples are not stacked: n rows of any sample; `run` NULL: they are stacked */
     const pgcn_i_stretch *run; /* [runs], all rows in order */
     int runs, most_runs;
-    int paths; /* of a node, the first ones; 0: as many as the walker has */
-    const float
-        *inverse_root; /* [nodes of the graph] 1 / sqrt(degree); NULL: lists are not scaled */
+    int paths;                 /* of a node, the first ones; 0: as many as the walker has */
+    const float *inverse_root; /* [nodes of the graph, guests] 1 / sqrt(degree) */
+    const struct pgcn_i_guests *guests; /* NULL: there are none */
 } pgcn_i_subset;
+
+/* Nodes that are not in the graph, with edges to some that are; these do not know of them. Guest i is node n + i. */
+typedef struct pgcn_i_guests {
+    int64_t count;
+    int64_t nodes;    /* of the graph: n */
+    pgcn_i_csr edges; /* [count] rows of T: columns ascend, a self-loop is the last */
+    float *degree;
+} pgcn_i_guests;
 
 /* The visit lists of `samples` stacked samples: row s * n + j is node j in sample s, and its visits
  * are rows of the same sample. hop[i-1] belongs to hop i; hop 0 is the identity and is not stored.

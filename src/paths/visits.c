@@ -235,6 +235,56 @@ static int64_t *buckets_of(const visits_job *job, int hop) {
     return job->work->bucket_begin + hop * (job->visits->samples * job->work->buckets + 1);
 }
 
+/* A guest walks by itself until it is at a node of the graph: after *stays hops where it stayed, *at is that node, or the
+ * guest if it has no edges. */
+static void leave(const visits_job *job, pgcn_i_rng_domain domain, pgcn_node guest,
+                  uint64_t element, pgcn_node *at, int *stays) {
+    const pgcn_i_guests *guests = job->visits->subset->guests;
+    int64_t row = guest - guests->nodes, begin = guests->edges.offset[row];
+    uint32_t choices = (uint32_t)(guests->edges.offset[row + 1] - begin);
+    domain.tag = (domain.tag & ~0xffu) | PGCN_I_RNG_NEIGHBOURS;
+    pgcn_i_stream random = pgcn_i_stream_of(domain, element);
+    *at = guest;
+    for (*stays = 0; *at == guest && choices > 0 && *stays < job->visits->k; ++*stays)
+        *at = guests->edges.column[begin + pgcn_i_bounded(&random, choices)];
+    if (*at != guest) --*stays;
+}
+
+/* The hops of a guest's path: where it stayed, then the walk of the node that it went to. */
+static void put_guest_hops(const visits_job *job, pgcn_node guest, int stays, pgcn_node at,
+                           pgcn_node *out) {
+    const int hops = job->visits->k - 1;
+    const int64_t distance = job->work->capacity;
+    for (int hop = hops; hop > 0; hop--) {
+        int walked = hop - stays - 1; /* hops of the walk from `at` */
+        pgcn_node node = walked < 0 ? guest : walked == 0 ? at : out[(walked - 1) * distance];
+        out[(hop - 1) * distance] = at == guest ? guest : node;
+    }
+}
+
+/* Guests start where they go to. */
+static void walk_from(const visits_job *job, pgcn_i_rng_domain domain, uint64_t *element,
+                      pgcn_node *start, int count, pgcn_node *out) {
+    const pgcn_i_guests *guests = job->visits->subset ? job->visits->subset->guests : NULL;
+    pgcn_node guest[PGCN_WALK_BATCH];
+    int stays[PGCN_WALK_BATCH];
+    for (int i = 0; i < count && guests; i++) {
+        guest[i] = start[i];
+        if (start[i] < guests->nodes) continue;
+        leave(job, domain, guest[i], element[i], &start[i], &stays[i]);
+        if (start[i] >= guests->nodes) start[i] = 0; /* nowhere: its walk is not read */
+    }
+    const pgcn_i_walk_starts starts = {domain, element, start, count};
+    pgcn_i_walk_batch(job->walker, &starts, (pgcn_i_walk_array){out, 1, job->work->capacity});
+    for (int i = 0; i < count && guests; i++) {
+        if (guest[i] < guests->nodes) continue;
+        bool left =
+            stays[i] < job->visits->k - 1 && guests->edges.offset[guest[i] - guests->nodes + 1] >
+                                                 guests->edges.offset[guest[i] - guests->nodes];
+        put_guest_hops(job, guest[i], stays[i], left ? start[i] : guest[i], out + i);
+    }
+}
+
 /* The walks of ROWS rows from `first` on, path q of all rows side by side; a lane without a row
  * repeats the first one. */
 static void walk_tile(const visits_job *job, pgcn_i_rng_domain domain, int64_t first, int lanes,
@@ -255,9 +305,7 @@ static void walk_tile(const visits_job *job, pgcn_i_rng_domain domain, int64_t f
                 element[q * ROWS + lane] = pgcn_i_walk_element(job->walker, node, done + q);
             }
         }
-        const pgcn_i_walk_starts starts = {domain, element, start, batch_paths * ROWS};
-        pgcn_i_walk_batch(job->walker, &starts,
-                          (pgcn_i_walk_array){out + done * ROWS, 1, job->work->capacity});
+        walk_from(job, domain, element, start, batch_paths * ROWS, out + done * ROWS);
     }
 }
 
@@ -271,8 +319,15 @@ static void place_tile(const visits_job *job, pgcn_node *id) {
 /* Of the rows of a block, where lists hold nodes of the graph. */
 static void gather_roots(const visits_job *job, const row_block *block) {
     const pgcn_node *node = job->visits->subset->node;
-    for (int64_t r = block->begin; r < block->end; r++)
-        job->work->root[r] = job->degree ? sqrtf(job->degree[node[r]]) : 1;
+    const pgcn_i_guests *guests = job->visits->subset->guests;
+    for (int64_t r = block->begin; r < block->end; r++) {
+        bool known = !guests || node[r] < guests->nodes;
+        if (job->degree)
+            job->work->root[r] =
+                sqrtf(known ? job->degree[node[r]] : guests->degree[node[r] - guests->nodes]);
+        else
+            job->work->root[r] = 1;
+    }
 }
 
 /* Distinct visits of a sorted tile: where each row starts within its block, and per bucket. */

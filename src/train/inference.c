@@ -84,8 +84,9 @@ static pgcn_status open_runner(pgcn_i_session *s) {
                                          .sampled = s->inference.draws > 0}};
     if (s->purpose.in_parts && s->purpose.in_parts(s)) {
         PGCN_TRY(count_levels(&opts, &opts.views.levels));
-        int64_t n = s->data->graph->n;
-        opts.views.nodes = s->purpose.most < n ? s->purpose.most : n;
+        opts.views.nodes = s->purpose.most;
+        opts.views.guests = s->purpose.guests;
+        opts.views.guest_edges = s->purpose.guest_edges;
     }
     PGCN_TRY(pgcn_i_runner_open(&s->runner, &opts));
     PGCN_TRY(pgcn_i_runner_allocate(&s->runner, NULL));

@@ -34,7 +34,7 @@ static bool show(void *context, const pgcn_i_op *op) {
 static pgcn_status show_part(watch *w, pgcn_i_chosen chosen) {
     pgcn_i_session *s = w->session;
     pgcn_i_runner_put(&s->runner, chosen, &s->loss);
-    pgcn_i_views_draw(&s->runner.views, s->pool, pgcn_i_session_draw(s, w->draw));
+    pgcn_i_runner_draw(&s->runner, pgcn_i_session_draw(s, w->draw));
     if (pgcn_i_tape_watch(&s->runner.tape, show, w)) return PGCN_OK;
     if (w->stopped) return pgcn_i_fail(PGCN_ERR_STOPPED, "the caller wanted to see no more layers");
     return pgcn_i_fail_prediction(s->model, s->data, s->input, &s->runner.tape);

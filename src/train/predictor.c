@@ -10,10 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { AT_A_TIME = 1024 };
+enum {
+    AT_A_TIME = 1024,
+    GUEST_ENTRIES = PGCN_NEW_EDGES + PGCN_NEW_NODES /* with self-loops */
+};
 
 struct pgcn_predictor {
     pgcn_i_session session;
+    pgcn_i_guests guests;
 };
 
 /* ---- making one ---------------------------------------------------------------------------------- */
@@ -37,9 +41,18 @@ pgcn_status pgcn_predictor_new(const pgcn_model *model, const pgcn_dataset *data
     if (!predictor) return PGCN_ERR_MEMORY;
     pgcn_status status =
         pgcn_i_session_open_for(&predictor->session, model, data, inference,
-                                (pgcn_i_session_purpose){.in_parts = in_parts, .most = AT_A_TIME});
-    if (status != PGCN_OK) {
+                                (pgcn_i_session_purpose){.in_parts = in_parts,
+                                                         .most = AT_A_TIME,
+                                                         .guests = PGCN_NEW_NODES,
+                                                         .guest_edges = GUEST_ENTRIES});
+    if (status != PGCN_OK) { /* the session is closed */
         pgcn_i_free(predictor);
+        return status;
+    }
+    status = pgcn_i_guests_init(&predictor->guests, &predictor->session.arena, PGCN_NEW_NODES,
+                                GUEST_ENTRIES);
+    if (status != PGCN_OK) {
+        pgcn_predictor_free(predictor);
         return status;
     }
     *out = predictor;
@@ -171,6 +184,81 @@ pgcn_status pgcn_predictor_nodes(pgcn_predictor *predictor, const pgcn_node *nod
     if (status == PGCN_OK)
         answer(&q, node, count, s->model->classes, draws, probability, deviation);
     pgcn_i_arena_free(&q.arena);
+    return status;
+}
+
+/* ---- new nodes ----------------------------------------------------------------------------------- */
+
+static const char *why_no_guests(const pgcn_i_session *s) {
+    bool weighs = s->config.walk == PGCN_WALK_WEIGHTED && s->data->graph->weight;
+    if (!s->runner.views.nodes) return "the network is not computed in parts of a graph";
+    if (pgcn_i_network_powers(&s->config) > 0)
+        return "the network reads features times powers of T, of the whole graph";
+    if (s->config.walk == PGCN_WALK_NODE2VEC) return "its walks know the node before";
+    if (weighs) return "its walks go by edge weights";
+    if (s->data->from.graph_of) return "the data is a set of graphs";
+    return NULL;
+}
+
+static pgcn_status check_guests(const pgcn_i_session *s, const pgcn_new_nodes *given) {
+    const char *why = why_no_guests(s);
+    if (why)
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT,
+                           "model %s cannot be asked about nodes that are not in the data: %s; add "
+                           "them to the data",
+                           pgcn_i_network_of(&s->config)->name, why);
+    if (given->count < 0 || given->count > PGCN_NEW_NODES)
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT, "%lld new nodes at a time, expected 0 to %d",
+                           (long long)given->count, PGCN_NEW_NODES);
+    if (!given->offset || !given->neighbour || !given->feature)
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT,
+                           "new nodes need offset, neighbour and feature, and one of them is NULL");
+    for (int64_t i = 0; i < given->count; i++)
+        if (given->offset[0] != 0 || given->offset[i + 1] < given->offset[i] ||
+            given->offset[i + 1] > PGCN_NEW_EDGES)
+            return pgcn_i_fail(PGCN_ERR_ARGUMENT,
+                               "offset of new nodes does not ascend from 0 to at most %d at "
+                               "number %lld",
+                               PGCN_NEW_EDGES, (long long)i);
+    return PGCN_OK;
+}
+
+static pgcn_status ask_guests(pgcn_predictor *predictor, int64_t count, float *probability,
+                              float *deviation) {
+    pgcn_i_session *s = &predictor->session;
+    int classes = s->model->classes, draws = s->inference.draws > 0 ? s->inference.draws : 1;
+    pgcn_node node[PGCN_NEW_NODES];
+    pgcn_i_arena arena = {0};
+    double *sum = PGCN_I_ARRAY(&arena, double, count *classes);
+    double *squares = PGCN_I_ARRAY(&arena, double, count *classes);
+    pgcn_status status = sum && squares ? PGCN_OK : PGCN_ERR_MEMORY;
+    for (int64_t i = 0; i < count; i++) node[i] = (pgcn_node)(s->data->graph->n + i);
+    for (int draw = 0; status == PGCN_OK && draw < draws; draw++)
+        status = add_draw(s, (pgcn_i_chosen){node, count}, draw, sum, squares);
+    for (int64_t i = 0; status == PGCN_OK && i < count * classes; i++) {
+        probability[i] = (float)(sum[i] / draws);
+        if (deviation) deviation[i] = (float)pgcn_i_deviation_of(sum[i], squares[i], draws);
+    }
+    pgcn_i_arena_free(&arena);
+    return status;
+}
+
+pgcn_status pgcn_predictor_new_nodes(pgcn_predictor *predictor, const pgcn_new_nodes *nodes,
+                                     float *probability, float *deviation) {
+    PGCN_I_NEED(predictor);
+    PGCN_I_NEED(nodes);
+    PGCN_I_NEED(probability);
+    pgcn_i_session *s = &predictor->session;
+    pgcn_i_input *features = NULL;
+    PGCN_TRY(check_guests(s, nodes));
+    if (nodes->count == 0) return PGCN_OK;
+    PGCN_TRY(pgcn_i_guests_fill(&predictor->guests, nodes, &s->spatial, &s->config));
+    PGCN_TRY(pgcn_i_guests_input(nodes, s->input, s->config.normalise,
+                                 pgcn_i_network_standard(&s->params), &features));
+    pgcn_i_nodes_invite(s->runner.views.nodes, &predictor->guests, features);
+    pgcn_status status = ask_guests(predictor, nodes->count, probability, deviation);
+    pgcn_i_nodes_invite(s->runner.views.nodes, NULL, NULL);
+    pgcn_i_input_free(features);
     return status;
 }
 

@@ -210,6 +210,7 @@ typedef struct pgcn_i_session_purpose {
     /* Whether the session can compute the rows of some nodes alone, `most` at a time; NULL: the whole graph is wanted */
     bool (*in_parts)(const pgcn_i_session *session);
     int64_t most;
+    int64_t guests, guest_edges; /* room for nodes that the data does not have */
 } pgcn_i_session_purpose;
 
 /* One model on one data set, ready to give probabilities draw by draw. */

@@ -29,10 +29,10 @@ struct pgcn_i_nodes {
     pgcn_i_turner turner;
     pgcn_i_part part;
     int levels;
-    int64_t *rows, *links; /* [levels + 1] */
-    int64_t *most;         /* [levels + 1] rows, at most */
-    pgcn_i_transition *transitions;
-    level *level; /* [levels] */
+    int64_t *rows, *links;          /* [levels + 1] */
+    int64_t *most;                  /* [levels + 1] rows, at most */
+    pgcn_i_transition *transitions; /* [levels + 1] */
+    level *level;                   /* [levels] */
     pgcn_i_csr
         shared; /* all neighbours, without a backward pass: the rows of a level are the first ones of the next */
     bool shares;
@@ -42,6 +42,8 @@ struct pgcn_i_nodes {
     int32_t *x_column;
     float *x_value;
     pgcn_i_column_arrays columns;
+    const pgcn_i_guests *guests;
+    const pgcn_i_input *guest_input;
     int64_t count; /* nodes chosen */
     pgcn_node *node;
     int32_t *label;
@@ -80,7 +82,7 @@ static int paths_of(const pgcn_i_nodes *nodes, int l) {
 static void bound_rows(pgcn_i_nodes *nodes) {
     const pgcn_i_spatial *spatial = nodes->opts.spatial;
     const pgcn_i_csr *exact = &spatial->exact;
-    int64_t n = spatial->walker.graph->n, all = n * nodes->opts.samples;
+    int64_t n = spatial->walker.graph->n, all = (n + nodes->opts.guests) * nodes->opts.samples;
     int64_t widest = nodes->opts.sampled ? 0 : longest_row(exact->offset, n);
     nodes->rows[0] = nodes->opts.most * nodes->opts.samples;
     for (int l = 0; l < nodes->levels; l++) {
@@ -96,7 +98,7 @@ static void bound_rows(pgcn_i_nodes *nodes) {
         } else if (whole < INT64_MAX / nodes->opts.samples) {
             whole *= nodes->opts.samples;
         }
-        at->entries = least(nodes->rows[l] * each, whole);
+        at->entries = least(nodes->rows[l] * each, whole) + nodes->opts.guest_edges;
         nodes->links[l] = at->entries;
         nodes->rows[l + 1] = least(all, nodes->rows[l] + lists * at->entries);
     }
@@ -165,6 +167,8 @@ static pgcn_status open_levels(pgcn_i_nodes *nodes) {
                                                     .link_id = at->link_id};
     }
     for (int l = 0; l < nodes->levels && nodes->shares; l++) nodes->level[l].list = nodes->shared;
+    /* what takes no step, as a path of one node, leads nowhere from the last level */
+    nodes->transitions[nodes->levels] = (pgcn_i_transition){.n = 1, .samples = 1};
     return PGCN_OK;
 }
 
@@ -177,7 +181,8 @@ static pgcn_status open_input(pgcn_i_nodes *nodes) {
     int64_t all = from->nonzeros < INT64_MAX / nodes->opts.samples
                       ? from->nonzeros * nodes->opts.samples
                       : INT64_MAX;
-    input->nonzeros = least(rows * longest_row(from->offset, from->n), all);
+    input->nonzeros =
+        least(rows * longest_row(from->offset, from->n), all) + nodes->opts.guests * from->columns;
     input->offset = nodes->x_offset = PGCN_I_ARRAY(&nodes->arena, int64_t, rows + 1);
     input->drawn_at = nodes->x_drawn = PGCN_I_ARRAY(&nodes->arena, int64_t, rows);
     input->column = nodes->x_column = PGCN_I_ARRAY(&nodes->arena, int32_t, input->nonzeros);
@@ -206,7 +211,7 @@ static pgcn_status open_roots(pgcn_i_nodes *nodes) {
     const float *degree = nodes->opts.spatial->visit_degree;
     int64_t n = nodes->opts.spatial->walker.graph->n;
     if (!nodes->opts.sampled) return PGCN_OK;
-    nodes->inverse_root = PGCN_I_ARRAY(&nodes->arena, float, n);
+    nodes->inverse_root = PGCN_I_ARRAY(&nodes->arena, float, n + nodes->opts.guests);
     if (!nodes->inverse_root) return PGCN_ERR_MEMORY;
     for (int64_t i = 0; i < n; i++) nodes->inverse_root[i] = degree ? 1 / sqrtf(degree[i]) : 1;
     return PGCN_OK;
@@ -214,13 +219,13 @@ static pgcn_status open_roots(pgcn_i_nodes *nodes) {
 
 static pgcn_status open_all(pgcn_i_nodes *nodes) {
     pgcn_i_arena *arena = &nodes->arena;
-    int64_t most = 0, n = nodes->opts.spatial->walker.graph->n;
+    int64_t most = 0, n = nodes->opts.spatial->walker.graph->n + nodes->opts.guests;
     int lists = nodes->opts.sampled ? nodes->opts.spatial->walker.k - 1 : 1;
     nodes->rows = PGCN_I_ARRAY(arena, int64_t, nodes->levels + 1);
     nodes->links = PGCN_I_ARRAY(arena, int64_t, nodes->levels + 1);
     nodes->most = PGCN_I_ARRAY(arena, int64_t, nodes->levels + 1);
     nodes->level = PGCN_I_ARRAY(arena, level, nodes->levels);
-    nodes->transitions = PGCN_I_ARRAY(arena, pgcn_i_transition, nodes->levels);
+    nodes->transitions = PGCN_I_ARRAY(arena, pgcn_i_transition, nodes->levels + 1);
     if (!nodes->rows || !nodes->links || !nodes->most || !nodes->level || !nodes->transitions)
         return PGCN_ERR_MEMORY;
     bound_rows(nodes);
@@ -313,11 +318,24 @@ int64_t pgcn_i_nodes_touched(const pgcn_i_nodes *nodes) {
 
 /* ---- choosing ------------------------------------------------------------------------------------ */
 
+void pgcn_i_nodes_invite(pgcn_i_nodes *nodes, const pgcn_i_guests *guests,
+                         const pgcn_i_input *features) {
+    bool scaled = nodes->opts.spatial->visit_degree != NULL;
+    nodes->guests = guests;
+    nodes->guest_input = features;
+    nodes->input.guest = features ? features->dense : NULL;
+    nodes->input.guests_from = guests ? guests->nodes : 0;
+    for (int l = 0; l < nodes->levels; l++) nodes->level[l].subset.guests = guests;
+    for (int64_t i = 0; guests && nodes->inverse_root && i < guests->count; i++)
+        nodes->inverse_root[guests->nodes + i] = scaled ? 1 / sqrtf(guests->degree[i]) : 1;
+}
+
 void pgcn_i_nodes_choose(pgcn_i_nodes *nodes, const pgcn_node *node, int64_t count) {
     const pgcn_dataset *data = nodes->opts.data;
     int64_t classes = data->classes;
     nodes->count = count;
     memcpy(nodes->node, node, (size_t)count * sizeof *node);
+    if (nodes->guests) return; /* who have no labels */
     for (int64_t i = 0; i < count && data->label; i++) nodes->label[i] = data->label[node[i]];
     for (int64_t i = 0; i < count && nodes->labels && data->from.labels; i++)
         memcpy(nodes->labels + i * classes, data->from.labels + node[i] * classes, (size_t)classes);
@@ -353,6 +371,14 @@ static int64_t degree_of(const pgcn_i_csr *t, pgcn_node node) {
     return t->offset[node + 1] - t->offset[node];
 }
 
+/* The matrix that has a node's row of T, and which row it is. */
+static const pgcn_i_csr *matrix_of(const pgcn_i_nodes *nodes, pgcn_node *node) {
+    const pgcn_i_guests *guests = nodes->guests;
+    if (!guests || *node < guests->nodes) return &nodes->opts.spatial->exact;
+    *node = (pgcn_node)(*node - guests->nodes);
+    return &guests->edges;
+}
+
 /* How many of a row's entries are not the node's own. */
 static int64_t others_of(const pgcn_i_csr *t, pgcn_node node) {
     int64_t others = 0;
@@ -363,10 +389,10 @@ static int64_t others_of(const pgcn_i_csr *t, pgcn_node node) {
 static void count_task(void *context, int64_t task, int worker) {
     (void)worker;
     const pick_job *job = context;
-    const pgcn_i_csr *t = &job->nodes->opts.spatial->exact;
     int64_t end = job->first + pgcn_i_block_end(job->blocks, task), most = job->at->neighbours;
     for (int64_t r = job->first + pgcn_i_block_begin(job->blocks, task); r < end; r++) {
         pgcn_node node = job->nodes->numbering.node[r];
+        const pgcn_i_csr *t = matrix_of(job->nodes, &node);
         int64_t degree = degree_of(t, node);
         if (most > 0 && degree > most) {
             int64_t others = others_of(t, node);
@@ -415,11 +441,11 @@ static void pick_some(const pick_job *job, int64_t row, pgcn_node node, int64_t 
 static void fill_task(void *context, int64_t task, int worker) {
     (void)worker;
     const pick_job *job = context;
-    const pgcn_i_csr *t = &job->nodes->opts.spatial->exact;
     const level *at = job->at;
     int64_t end = job->first + pgcn_i_block_end(job->blocks, task);
     for (int64_t r = job->first + pgcn_i_block_begin(job->blocks, task); r < end; r++) {
         pgcn_node node = job->nodes->numbering.node[r];
+        const pgcn_i_csr *t = matrix_of(job->nodes, &node);
         int64_t count = at->list.offset[r + 1] - at->list.offset[r], from = t->offset[node];
         if (count < degree_of(t, node)) {
             pick_some(job, r, node, others_of(t, node));
@@ -452,10 +478,14 @@ static void pick_neighbours(pgcn_i_nodes *nodes, pgcn_i_pool *pool, int l, int64
 /* ---- drawing ------------------------------------------------------------------------------------- */
 
 static void gather_sparse(pgcn_i_nodes *nodes) {
-    const pgcn_i_input *from = nodes->opts.input;
     int64_t at = 0, rows = nodes->rows[nodes->levels];
     for (int64_t r = 0; r < rows; r++) {
         pgcn_node node = nodes->numbering.node[r];
+        const pgcn_i_input *from = nodes->opts.input;
+        if (nodes->guests && node >= nodes->guests->nodes) {
+            from = nodes->guest_input;
+            node = (pgcn_node)(node - nodes->guests->nodes);
+        }
         int64_t begin = from->offset[node], count = from->offset[node + 1] - begin;
         nodes->x_offset[r] = at;
         nodes->x_drawn[r] = begin;

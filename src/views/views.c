@@ -87,7 +87,9 @@ static pgcn_status open_nodes(pgcn_i_views *views, const pgcn_i_views_opts *opts
                                         .training = opts->training,
                                         .links = opts->links,
                                         .neighbours = opts->neighbours,
-                                        .batch_paths = opts->batch_paths};
+                                        .batch_paths = opts->batch_paths,
+                                        .guests = opts->guests,
+                                        .guest_edges = opts->guest_edges};
     PGCN_TRY(pgcn_i_nodes_new(&of_nodes, &views->nodes));
     views->transitions = PGCN_I_ARRAY(&views->arena, pgcn_i_transition, opts->layers);
     if (!views->transitions) return PGCN_ERR_MEMORY;

@@ -160,11 +160,16 @@ typedef struct pgcn_i_nodes_opts {
         neighbours; /* "15,10": how many are drawn for a row of the last layer, of the one before, ...; the last
                                 number goes on; "all" */
     const char *batch_paths; /* the same of paths; "all" */
+    int64_t guests,
+        guest_edges; /* room for nodes that are not in the graph, and entries of their rows of T */
 } pgcn_i_nodes_opts;
 pgcn_status pgcn_i_nodes_new(const pgcn_i_nodes_opts *opts, pgcn_i_nodes **out);
 void pgcn_i_nodes_free(pgcn_i_nodes *nodes);
 /* These are the next ones, all different. */
 void pgcn_i_nodes_choose(pgcn_i_nodes *nodes, const pgcn_node *node, int64_t count);
+/* Guests that may be chosen as nodes n, n + 1, ... from now on, and their features, as many as there is room for. */
+void pgcn_i_nodes_invite(pgcn_i_nodes *nodes, const pgcn_i_guests *guests,
+                         const pgcn_i_input *features);
 /* What the draw says is drawn for them, layer by layer; draw.layer is not read. */
 void pgcn_i_nodes_draw(pgcn_i_nodes *nodes, pgcn_i_pool *pool, pgcn_i_path_draw draw);
 const pgcn_i_part *pgcn_i_nodes_part(const pgcn_i_nodes *nodes);
@@ -177,6 +182,19 @@ int64_t pgcn_i_nodes_touched(const pgcn_i_nodes *nodes);
 int64_t pgcn_i_nodes_most(const pgcn_i_nodes *nodes, int l);
 /* Number l of "15,10", or the last one; 0 where it is no list of numbers. */
 int pgcn_i_count_at(const char *text, int turn);
+
+/* ---- guests (guests.c) ----------------------------------------------------------------------------------- */
+
+/* Room for that many nodes, and entries of their rows of T. */
+pgcn_status pgcn_i_guests_init(pgcn_i_guests *guests, pgcn_i_arena *arena, int64_t most,
+                               int64_t entries);
+/* What was given, checked. */
+pgcn_status pgcn_i_guests_fill(pgcn_i_guests *guests, const pgcn_new_nodes *given,
+                               const pgcn_i_spatial *spatial, const pgcn_config *config);
+/* Their features, as those of the graph: sparse or dense, and normalised. */
+pgcn_status pgcn_i_guests_input(const pgcn_new_nodes *given, const pgcn_i_input *whole,
+                                pgcn_normalise normalise, pgcn_i_standard standard,
+                                pgcn_i_input **out);
 
 /* ---- views (views.c) ------------------------------------------------------------------------------------ */
 
@@ -202,6 +220,7 @@ typedef struct pgcn_i_views_opts {
     int64_t nodes; /* of one graph: at most N at a time, and what they need; 0: all of it */
     int levels;    /* of the network, where nodes > 0 */
     const char *neighbours, *batch_paths;
+    int64_t guests, guest_edges;
 } pgcn_i_views_opts;
 
 /* Makes one view after the other. */

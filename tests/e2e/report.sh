@@ -152,6 +152,7 @@ holds two.html "$verdict"
 run 0 pathgcn report one gcn --out "other data.html"
 check "other data.html"
 holds "other data.html" "not of the same data"
+holds "other data.html" "differences are not tested"
 refused 1 "cannot be compared" report one graphs
 
 # -- what is missing is said ------------------------------------------------------------------------

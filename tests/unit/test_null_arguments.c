@@ -556,6 +556,7 @@ static bool empty_structs(void) {
         wrong(pgcn_predictor_new(model, NULL, NULL, &no_predictor)) &&                             \
         wrong(pgcn_predictor_new(model, data, NULL, NULL)) && !no_predictor)                       \
     X(pgcn_predictor_nodes, wrong(pgcn_predictor_nodes(NULL, source, 1, numbers, NULL)))           \
+    X(pgcn_predictor_new_nodes, wrong(pgcn_predictor_new_nodes(NULL, NULL, numbers, NULL)))        \
     X(pgcn_predictor_bytes, pgcn_predictor_bytes(NULL) == 0)                                       \
     X(pgcn_predictor_rows, pgcn_predictor_rows(NULL) == 0)                                         \
     X(pgcn_predictor_free, (pgcn_predictor_free(NULL), true))                                      \
