@@ -120,6 +120,7 @@ pgcn_status exp_draw_figure_3(const exp_drawn *from, exp_figure *f) {
         for (; cell && strcmp(cell->dataset, dataset) == 0;
              cell = exp_next_cell(from, f, EXP_FIGURE_3, cell))
             add_depth(from, f, cell, line);
+        if (line[0].count + line[1].count == 0) continue; /* nothing is done */
         put_depths(f, dataset, line);
         say_depths(f, dataset, line);
     }
@@ -213,7 +214,9 @@ pgcn_status exp_draw_figure_5(const exp_drawn *from, exp_figure *f) {
             s->paper_y[s->papers++] = cell->paper->accuracy;
         }
         if (cell && cell->experiment == s->experiment) continue;
-        put_sweep(f, s);
+        int points = 0;
+        for (int i = 0; i < s->curves; i++) points += s->curve[i].count;
+        if (points > 0) put_sweep(f, s);
         say_sweep(f, s);
         s->curves = s->papers = 0;
     }

@@ -164,6 +164,7 @@ static pgcn_status gather(const exp_drawn *from, exp_figure *f, group *g, int *d
         if (d == MOST_DEPTHS || (d < *depths && g[d].lines == MOST_LINES)) continue;
         pgcn_status status = measure_cell(from, f, cell, &g[d].line[g[d].lines]);
         if (status != PGCN_OK) return status;
+        if (g[d].line[g[d].lines].runs == 0) continue; /* not done */
         g[d].lines++;
         if (d == *depths) (*depths)++;
     }

@@ -53,6 +53,9 @@ same "Figure 1" two/figure-1.svg all/figure-1.svg
 run 0 pathgcn reproduce figures --only 3,4 --quick --out none
 holds "$out" "data set cora is not here" "data fetch cora"
 holds none/figures.html "Skipped: data set cora is not here"
+run 1 pathgcn reproduce "${quick[@]}" --report --out later
+[ "$(grep -c 'none of its trainings is done' "$out")" = 3 ] || fail "figures without trainings do not say so"
+[ ! -e later/figure-3.svg ] && [ -s later/figure-1.svg ] || fail "a figure of nothing was drawn"
 run 2 pathgcn reproduce figures --only 7
 holds "$err" "--only is '7', expected some of 1, 2, 3, 4, 5 and smoothing"
 run 2 pathgcn reproduce semi --only 1
