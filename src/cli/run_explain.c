@@ -88,8 +88,8 @@ void cli_report_explain(report_page *page, const cli_run *run, int64_t item, int
     report_paragraph(
         page,
         "Why %s %s was predicted as %s and not as %s: the logits differ by %.2f. Bars to "
-        "the right speak for the prediction, bars to the left for the true class; together "
-        "with the constants they add up to the difference.",
+        "the right speak for the prediction, bars to the left for the true class; those "
+        "by hops and the constants add up to the difference.",
         e->is_graph ? "graph" : "node", node, cli_run_class(run, e->target),
         cli_run_class(run, truth), e->logit);
     report_figures_open(page);

@@ -43,6 +43,7 @@ static const char style[] =
     "table{border-collapse:collapse;font-size:.9rem;font-variant-numeric:tabular-nums}\n"
     "th,td{text-align:left;padding:.22rem .9rem .22rem 0;border-bottom:1px solid var(--line);"
     "vertical-align:top}\n"
+    "td:not(.r){overflow-wrap:anywhere;min-width:5rem}\n"
     "th{color:var(--faint);font-weight:600}\n"
     ".r{text-align:right}\n"
     "pre{background:var(--panel);border-radius:.4rem;padding:.7rem .9rem;white-space:pre-wrap;"
