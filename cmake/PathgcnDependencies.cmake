@@ -1,8 +1,8 @@
 # The libraries pathgcn stands on: jansson, libcrypto, libzip, libcurl (only if PATHGCN_FETCH), ISA-L
-# (gzip), threads and libm.
+# (gzip), liburing (only if PATHGCN_URING), threads and libm.
 #
 # Read by the build and, installed beside pathgcnConfig.cmake, by projects that link the static
-# library. Reads PATHGCN_FETCH; sets PATHGCN_DEPENDENCIES (what to link), PATHGCN_DEPENDENCIES_FOUND and, if something is
+# library. Reads PATHGCN_FETCH and PATHGCN_URING; sets PATHGCN_DEPENDENCIES (what to link), PATHGCN_DEPENDENCIES_FOUND and, if something is
 # missing, PATHGCN_DEPENDENCIES_MESSAGE, which says how to get all that is missing.
 set(PATHGCN_DEPENDENCIES_FOUND TRUE)
 set(missing_libraries "")
@@ -49,6 +49,12 @@ else()
     set(curl_target "")
 endif()
 pathgcn_find(ISAL libisal isal isa-l.h libisal-dev)
+if(PATHGCN_URING)
+    pathgcn_find(LIBURING liburing uring liburing.h liburing-dev)
+    set(uring_target pathgcn_dep::LIBURING)
+else()
+    set(uring_target "")
+endif()
 if(NOT TARGET OpenSSL::Crypto)
     list(APPEND missing_libraries libcrypto)
     list(APPEND missing_packages libssl-dev)
@@ -59,7 +65,7 @@ if(NOT TARGET Threads::Threads)
 endif()
 
 set(PATHGCN_DEPENDENCIES pathgcn_dep::JANSSON pathgcn_dep::LIBZIP ${curl_target}
-    pathgcn_dep::ISAL OpenSSL::Crypto Threads::Threads m)
+    pathgcn_dep::ISAL ${uring_target} OpenSSL::Crypto Threads::Threads m)
 if(missing_libraries)
     set(PATHGCN_DEPENDENCIES_FOUND FALSE)
     string(REPLACE ";" ", " missing_libraries "${missing_libraries}")

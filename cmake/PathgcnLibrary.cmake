@@ -32,6 +32,10 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$" AND CMAKE_SIZEOF_VOID
     set(isa_definitions PGCN_HAVE_X86_KERNELS)
 endif()
 
+if(PATHGCN_URING)
+    list(APPEND isa_definitions PGCN_HAVE_URING)
+endif()
+
 set(object_targets "")
 function(pathgcn_objects target)
     add_library(${target} OBJECT ${ARGN})
