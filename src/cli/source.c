@@ -77,7 +77,7 @@ static pgcn_encode encode_of(const cli_source *source) {
     return (pgcn_encode)word_index(source->encode_from, encode_from_words, ENCODE_WORDS);
 }
 
-static pgcn_status load_files(const cli_source *source, pgcn_dataset **out) {
+static pgcn_dataset_files files_of(const cli_source *source) {
     pgcn_dataset_files files = pgcn_dataset_files_default();
     files.name = source->name;
     files.edges = source->edges;
@@ -98,17 +98,31 @@ static pgcn_status load_files(const cli_source *source, pgcn_dataset **out) {
     files.decimal = (pgcn_decimal)word_index(source->decimal, decimal_words, DECIMAL_WORDS);
     files.encode = encode_of(source);
     files.encoder = source->encoder;
-    return pgcn_dataset_from_files(&files, out);
+    return files;
 }
 
-static pgcn_status load(const char *name, const cli_source *source, pgcn_dataset **out) {
-    pgcn_header header = header_of(source);
-    if (source->edges) return load_files(source, out);
+static pgcn_dataset_opts opts_of(const cli_source *source) {
     pgcn_dataset_opts opts = pgcn_dataset_opts_default();
     opts.data_dir = source->data_dir;
     opts.steps = source->steps;
-    opts.header = header;
-    return pgcn_dataset_load(name, &opts, out);
+    opts.header = header_of(source);
+    return opts;
+}
+
+static pgcn_status load(const char *name, const cli_source *source, pgcn_dataset **out) {
+    pgcn_dataset_files files = files_of(source);
+    pgcn_dataset_opts opts = opts_of(source);
+    return source->edges ? pgcn_dataset_from_files(&files, out)
+                         : pgcn_dataset_load(name, &opts, out);
+}
+
+pgcn_status cli_estimate(const cli_command *command, const char *name, const cli_source *source,
+                         int64_t *bytes) {
+    pgcn_dataset_files files = files_of(source);
+    pgcn_dataset_opts opts = opts_of(source);
+    CLI_TRY(cli_source_check(command, name, source));
+    return cli_report(command, source->edges ? pgcn_dataset_estimate(NULL, NULL, &files, bytes)
+                                             : pgcn_dataset_estimate(name, &opts, NULL, bytes));
 }
 
 /* An option that is of use with --edges only; NULL: none is given. */
@@ -134,8 +148,8 @@ static pgcn_status check_words(const cli_command *command, const cli_source *sou
         {"encode-from", source->encode_from, encode_from_words, ENCODE_WORDS, "all or train"}};
     for (size_t i = 0; i < sizeof options / sizeof *options; i++)
         if (word_index(options[i].value, options[i].words, options[i].count) < 0)
-            return cli_fail(command, PGCN_ERR_ARGUMENT, "--%s is '%s', expected %s",
-                            options[i].key, options[i].value, options[i].expected);
+            return cli_fail(command, PGCN_ERR_ARGUMENT, "--%s is '%s', expected %s", options[i].key,
+                            options[i].value, options[i].expected);
     return PGCN_OK;
 }
 
