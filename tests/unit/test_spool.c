@@ -88,6 +88,16 @@ static void assert_same_graph(const pgcn_graph *a, const pgcn_graph *b) {
 static void test_sort_in_parts_makes_the_same_graph(void **state) {
     (void)state;
     edges e = make_edges(3000, 400000);
+    /* an edge whose weights give 2^24 when they are added in this order and 2^24 + 2 backwards */
+    const int64_t place[4] = {0, 1, e.m - 2, e.m - 1};
+    const float weight[4] = {0x1p24f, 1, 0x1p-29f, 0x1p-29f};
+    for (int64_t i = 0; i < e.m; i++)
+        if (e.from[i] >= 2998 && e.to[i] >= 2998) e.to[i] = 0;
+    for (int i = 0; i < 4; i++) {
+        e.from[place[i]] = 2998;
+        e.to[place[i]] = 2999;
+        e.weight[place[i]] = weight[i];
+    }
     for (int kind = 0; kind < 8; kind++) {
         bool weighted = kind & 1, directed = kind & 2, loops = kind & 4;
         pgcn_graph *expected = build(&e, weighted, directed, loops);
@@ -272,6 +282,26 @@ static void test_stopped_conversion_goes_on(void **state) {
     }
 }
 
+/* The same of a set with features, which is stopped when it is written: all of it was kept. */
+static void test_stopped_conversion_has_kept_features(void **state) {
+    (void)state;
+    const char *name = "powerlaw:nodes=30000,edges=200000,features=40";
+    stop s = {.at = "writing the file"};
+    assert_int_equal(convert(name, scratch_path("a.pgcn"), NULL), PGCN_OK);
+    begin_bound();
+    pgcn_on_work(stop_at, &s);
+    pgcn_status status = PGCN_OK;
+    for (int tries = 0; tries < 20 && status == PGCN_OK; tries++)
+        status = convert(name, scratch_path("b.pgcn"), NULL);
+    pgcn_on_work(NULL, NULL);
+    assert_int_equal(status, PGCN_ERR_STOPPED);
+    assert_int_equal(pgcn_memory_bound(0, NULL), PGCN_OK);
+    begin_bound();
+    assert_int_equal(convert(name, scratch_path("b.pgcn"), NULL), PGCN_OK);
+    assert_int_equal(pgcn_memory_bound_done(), PGCN_OK);
+    assert_same_bytes(scratch_path("a.pgcn"), scratch_path("b.pgcn"));
+}
+
 /* A source that has changed is read again. */
 static void test_kept_files_of_another_source_are_removed(void **state) {
     (void)state;
@@ -354,6 +384,7 @@ int main(void) {
         TEST(test_memory_in_use_counts_mapped_pages),
         TEST(test_converted_within_memory_is_the_same_file),
         TEST(test_stopped_conversion_goes_on),
+        TEST(test_stopped_conversion_has_kept_features),
         TEST(test_kept_files_of_another_source_are_removed),
         TEST(test_full_disk_loses_nothing),
         TEST(test_estimate_knows_sizes_by_name),
