@@ -135,7 +135,9 @@ static pgcn_status read_memory(pgcn_i_reader *reader, void *data, int64_t bytes)
 }
 
 pgcn_status pgcn_i_reader_read(pgcn_i_reader *reader, void *data, int64_t bytes) {
-    enum { PIECE = 1 << 26 }; /* Linux reads at most 2 GiB in one call; between two the caller may stop */
+    enum {
+        PIECE = 1 << 26
+    }; /* Linux reads at most 2 GiB in one call; between two the caller may stop */
     char *at = data;
     const int64_t all = bytes;
     if (reader->memory) return read_memory(reader, data, bytes);
