@@ -1,9 +1,11 @@
 # The libraries pathgcn stands on: jansson, libcrypto, libzip, libcurl (only if PATHGCN_FETCH), ISA-L
-# (gzip), METIS (partitions; only if PATHGCN_METIS, where AUTO is "if it is there"), threads and libm.
+# (gzip), METIS (partitions; only if PATHGCN_METIS, where AUTO is "if it is there"), liburing (only if PATHGCN_URING),
+# threads and libm.
 #
-# Read by the build and, installed beside pathgcnConfig.cmake, by projects that link the static
-# library. Reads PATHGCN_FETCH and PATHGCN_METIS; sets PATHGCN_DEPENDENCIES (what to link), PATHGCN_HAS_METIS,
-# PATHGCN_DEPENDENCIES_FOUND and, if something is missing, PATHGCN_DEPENDENCIES_MESSAGE, which says how to get all that is missing.
+# Read by the build and, installed beside pathgcnConfig.cmake, by projects that link the static library. Reads
+# PATHGCN_FETCH, PATHGCN_METIS and PATHGCN_URING; sets PATHGCN_DEPENDENCIES (what to link), PATHGCN_HAS_METIS,
+# PATHGCN_DEPENDENCIES_FOUND and, if something is missing, PATHGCN_DEPENDENCIES_MESSAGE, which says how to get all that
+# is missing.
 set(PATHGCN_DEPENDENCIES_FOUND TRUE)
 set(missing_libraries "")
 set(missing_packages "")
@@ -63,6 +65,12 @@ set(metis_target "")
 if(PATHGCN_HAS_METIS)
     set(metis_target pathgcn_dep::METIS)
 endif()
+if(PATHGCN_URING)
+    pathgcn_find(LIBURING liburing uring liburing.h liburing-dev)
+    set(uring_target pathgcn_dep::LIBURING)
+else()
+    set(uring_target "")
+endif()
 if(NOT TARGET OpenSSL::Crypto)
     list(APPEND missing_libraries libcrypto)
     list(APPEND missing_packages libssl-dev)
@@ -73,7 +81,7 @@ if(NOT TARGET Threads::Threads)
 endif()
 
 set(PATHGCN_DEPENDENCIES pathgcn_dep::JANSSON pathgcn_dep::LIBZIP ${curl_target}
-    pathgcn_dep::ISAL ${metis_target} OpenSSL::Crypto Threads::Threads m)
+    pathgcn_dep::ISAL ${metis_target} ${uring_target} OpenSSL::Crypto Threads::Threads m)
 if(missing_libraries)
     set(PATHGCN_DEPENDENCIES_FOUND FALSE)
     string(REPLACE ";" ", " missing_libraries "${missing_libraries}")

@@ -36,6 +36,9 @@ if(PATHGCN_HAS_METIS)
     set_source_files_properties(${source_dir}/graph/partition_metis.c PROPERTIES
                                 COMPILE_DEFINITIONS PGCN_HAVE_METIS)
 endif()
+if(PATHGCN_URING)
+    list(APPEND isa_definitions PGCN_HAVE_URING)
+endif()
 
 set(object_targets "")
 function(pathgcn_objects target)

@@ -7,7 +7,7 @@ set -euo pipefail
 
 # Alternatives are separated by |; the first is the one that gets installed.
 build=(gcc libc6-dev make binutils cmake "pkg-config|pkgconf" libjansson-dev libssl-dev
-    libzip-dev libcurl4-openssl-dev libisal-dev)
+    libzip-dev libcurl4-openssl-dev libisal-dev liburing-dev)
 modules=(jansson libcrypto libzip libcurl libisal)
 # What `pip install ./python` needs; and the libraries that the tests of the package use.
 package=(python3-dev python3-venv)

@@ -118,6 +118,30 @@ PGCN_API void pgcn_set_allocator(const pgcn_allocator *allocator);
 /* Bytes that this process can still get without swapping: the least of what the system has free, the
  * limit of its address space (ulimit -v) and that of its container; -1 if the system does not say. */
 PGCN_API int64_t pgcn_memory_available(void);
+/* What this process has in memory now, as the system counts it: pages of its own (anonymous) and pages of
+ * files that it has mapped. Their sum is what a bound of memory is about. -1: the system does not say. */
+typedef struct pgcn_memory_use {
+    int64_t anonymous, mapped;
+} pgcn_memory_use;
+PGCN_API pgcn_memory_use pgcn_memory_in_use(void);
+/* Bounds what loading and converting a data set keeps in memory, so that one that is larger can be
+ * converted: from here on large arrays of the library are files in `directory` (made if it is missing,
+ * on a disk with room for the whole data set), mapped into memory, whose pages are given back when anonymous
+ * and mapped memory together come near `bytes`; and the edges are sorted there in parts. At least 16 MiB
+ * and what one number for every node needs. Results are the same to the bit. One call per process, before
+ * the data is loaded, from one thread; bytes 0 ends it, when everything that was made under it is freed.
+ * A directory that a call before has left (it was interrupted, or the disk was full) is used again where its
+ * source is the same: what had been read and sorted is not done again.
+ * Errors: PGCN_ERR_ARGUMENT, PGCN_ERR_IO, PGCN_ERR_SYSTEM. */
+PGCN_API pgcn_status pgcn_memory_bound(int64_t bytes, const char *directory);
+/* Removes the directory of the bound and its files, and ends the bound. Call it when the result is written;
+ * without it the directory stays for the next call. */
+PGCN_API pgcn_status pgcn_memory_bound_done(void);
+/* `call` is told now and then how far loading or saving a data set is: what is being done, and a share from 0
+ * to 1. If it returns false that ends with PGCN_ERR_STOPPED. It may be called from any thread, one at a time.
+ * NULL: nobody is told. */
+typedef bool (*pgcn_work_callback)(const char *what, double share, void *context);
+PGCN_API void pgcn_on_work(pgcn_work_callback call, void *context);
 /* "512 bytes", "78.2 MB", "3.4 TB"; `out` has room for 32. */
 PGCN_API void pgcn_format_bytes(int64_t bytes, char *out);
 
@@ -454,11 +478,29 @@ typedef struct pgcn_dataset_files {
 PGCN_API pgcn_dataset_files pgcn_dataset_files_default(void);
 PGCN_API pgcn_status pgcn_dataset_from_files(const pgcn_dataset_files *files, pgcn_dataset **out);
 
+/* How many bytes loading it takes at its peak, at once, from its name and the lengths of its files; of text
+ * a lower bound, 0: little, or not known. By name with `opts`, or of `files` with name NULL. Loading fails with
+ * PGCN_ERR_MEMORY, before anything is read, where that is more than pgcn_memory_available(). */
+PGCN_API pgcn_status pgcn_dataset_estimate(const char *name, const pgcn_dataset_opts *opts,
+                                           const pgcn_dataset_files *files, int64_t *bytes);
+
 /* How the columns of a table became features, as JSON (docs/FORMATS.md); NULL where they were numbers. */
 PGCN_API const char *pgcn_dataset_encoder(const pgcn_dataset *data);
 
 /* Writes the container (.pgcn), which pgcn_dataset_load maps without copying; or .npz for Python. */
 PGCN_API pgcn_status pgcn_dataset_save(const pgcn_dataset *data, const char *path);
+typedef struct pgcn_save_opts {
+    size_t size; /* sizeof(pgcn_save_opts) */
+    const char
+        *store; /* type of the features in the file: "float32" (NULL), "float16", "bf16", or "int8"
+                          with a scale per column; loading gives float32 again, rounded
+                          (docs/FORMATS.md has the bounds). PGCN_ERR_ARGUMENT: a feature is too large */
+} pgcn_save_opts;
+PGCN_API pgcn_save_opts pgcn_save_opts_default(void);
+PGCN_API pgcn_status pgcn_dataset_save_as(const pgcn_dataset *data, const char *path,
+                                          const pgcn_save_opts *opts);
+/* The type that the features have in the container they were loaded from; "float32" for all else. */
+PGCN_API const char *pgcn_dataset_store(const pgcn_dataset *data);
 PGCN_API pgcn_status pgcn_dataset_save_npz(const pgcn_dataset *data, const char *path);
 /* What pgcn_dataset_load leaves out to be fast: the SHA-256 of a container's bytes, and the
  * fingerprint taken again. */

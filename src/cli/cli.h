@@ -343,6 +343,9 @@ typedef struct cli_source {
 /* Loads it. An error message ends with `advice`. `name` is NULL where --edges is given. */
 pgcn_status cli_load_dataset(const cli_command *command, const char *name, const cli_source *source,
                              const char *advice, pgcn_dataset **out);
+/* What loading it will take, before anything is read; 0: not known. */
+pgcn_status cli_estimate(const cli_command *command, const char *name, const cli_source *source,
+                         int64_t *bytes);
 /* Checks that these options go together, before any work. */
 pgcn_status cli_source_check(const cli_command *command, const char *name,
                              const cli_source *source);

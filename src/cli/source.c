@@ -105,7 +105,7 @@ static pgcn_encode encode_of(const cli_source *source) {
     return (pgcn_encode)word_index(source->encode_from, encode_from_words, ENCODE_WORDS);
 }
 
-static pgcn_status load_files(const cli_source *source, pgcn_dataset **out) {
+static pgcn_dataset_files files_of(const cli_source *source) {
     pgcn_dataset_files files = pgcn_dataset_files_default();
     files.name = source->name;
     files.edges = source->edges;
@@ -132,18 +132,33 @@ static pgcn_status load_files(const cli_source *source, pgcn_dataset **out) {
     files.decimal = (pgcn_decimal)word_index(source->decimal, decimal_words, DECIMAL_WORDS);
     files.encode = encode_of(source);
     files.encoder = source->encoder;
-    return pgcn_dataset_from_files(&files, out);
+    return files;
 }
 
-pgcn_status cli_source_load(const char *name, const cli_source *source, pgcn_dataset **out) {
+static pgcn_dataset_opts opts_of(const cli_source *source) {
     headers given;
-    if (source->edges) return load_files(source, out);
     read_headers(source->header, &given);
     pgcn_dataset_opts opts = pgcn_dataset_opts_default();
     opts.data_dir = source->data_dir;
     opts.steps = source->steps;
     opts.header = given.edges == PGCN_HEADER_AUTO ? given.all : given.edges;
-    return pgcn_dataset_load(name, &opts, out);
+    return opts;
+}
+
+pgcn_status cli_source_load(const char *name, const cli_source *source, pgcn_dataset **out) {
+    pgcn_dataset_files files = files_of(source);
+    pgcn_dataset_opts opts = opts_of(source);
+    return source->edges ? pgcn_dataset_from_files(&files, out)
+                         : pgcn_dataset_load(name, &opts, out);
+}
+
+pgcn_status cli_estimate(const cli_command *command, const char *name, const cli_source *source,
+                         int64_t *bytes) {
+    pgcn_dataset_files files = files_of(source);
+    pgcn_dataset_opts opts = opts_of(source);
+    CLI_TRY(cli_source_check(command, name, source));
+    return cli_report(command, source->edges ? pgcn_dataset_estimate(NULL, NULL, &files, bytes)
+                                             : pgcn_dataset_estimate(name, &opts, NULL, bytes));
 }
 
 /* An option that is of use with --edges only; NULL: none is given. */

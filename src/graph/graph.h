@@ -96,6 +96,30 @@ typedef struct pgcn_i_entries {
 void pgcn_i_csr_transpose_part(const pgcn_i_entries *in, int64_t first, int64_t last,
                                int64_t column_begin, int64_t column_end, pgcn_i_csr *out);
 
+/* An error if the weights of a row add up to more than a float holds: degrees and transition
+ * probabilities are computed from the sum. */
+pgcn_status pgcn_i_check_row_sum(int64_t row, double sum);
+
+/* ---- edges that do not fit into memory (sort.c) --------------------------------------------- */
+
+/* Whether the arcs of so many edges are sorted in parts: under pgcn_memory_bound(), if they are many. */
+bool pgcn_i_sort_is_needed(int64_t edges);
+
+static inline uint64_t pgcn_i_arc_key(pgcn_node row, pgcn_node column) {
+    return (uint64_t)(uint32_t)row << 32 | (uint32_t)column;
+}
+
+typedef struct pgcn_i_arc_source {
+    int64_t nodes, edges;
+    int arcs_of_edge; /* at most */
+    bool weighted;
+    /* Writes the arcs of edges first .. last - 1, in the order of the edges; returns how many. */
+    int64_t (*list)(void *context, int64_t first, int64_t last, uint64_t *key, float *weight);
+    void *context;
+} pgcn_i_arc_source;
+/* Rows ascending, equal arcs merged with their weights added in the order of the edges. */
+pgcn_status pgcn_i_sort_arcs(const pgcn_i_arc_source *source, pgcn_i_arena *kept, pgcn_i_csr *out);
+
 /* ---- orders (order.c) ---------------------------------------------------------------------- */
 
 typedef enum pgcn_i_order {

@@ -425,6 +425,19 @@ static bool empty_structs(void) {
     X(pgcn_dataset_from_files, files_without())                                                    \
     X(pgcn_dataset_save, wrong(pgcn_dataset_save(NULL, path)) &&                                   \
         wrong(pgcn_dataset_save(data, NULL)))                                                      \
+    X(pgcn_save_opts_default, pgcn_save_opts_default().size > 0)                                   \
+    X(pgcn_dataset_save_as, wrong(pgcn_dataset_save_as(NULL, path, NULL)) &&                       \
+        wrong(pgcn_dataset_save_as(data, NULL, NULL)) &&                                           \
+        wrong(pgcn_dataset_save_as(data, path, &(pgcn_save_opts){.size = 0})) &&                   \
+        wrong(pgcn_dataset_save_as(data, path, &(pgcn_save_opts){sizeof(pgcn_save_opts), "int4"})))\
+    X(pgcn_dataset_store, strcmp(pgcn_dataset_store(NULL), "float32") == 0)                        \
+    X(pgcn_dataset_estimate, wrong(pgcn_dataset_estimate(NULL, NULL, NULL, &(int64_t){0})) &&        \
+        wrong(pgcn_dataset_estimate("karate", NULL, NULL, NULL)))                                  \
+    X(pgcn_memory_in_use, pgcn_memory_in_use().anonymous != 0)                                     \
+    X(pgcn_memory_bound, wrong(pgcn_memory_bound(1, path)) &&                                      \
+        wrong(pgcn_memory_bound(1 << 30, NULL)) && pgcn_memory_bound(0, NULL) == PGCN_OK)          \
+    X(pgcn_memory_bound_done, pgcn_memory_bound_done() == PGCN_OK)                                 \
+    X(pgcn_on_work, (pgcn_on_work(NULL, NULL), true))                                              \
     X(pgcn_dataset_save_npz, wrong(pgcn_dataset_save_npz(NULL, path)) &&                           \
         wrong(pgcn_dataset_save_npz(data, NULL)))                                                  \
     X(pgcn_dataset_verify, wrong(pgcn_dataset_verify(NULL)))                                       \
