@@ -256,7 +256,7 @@ static void source_at(walk *w) {
     TEXT(w, format);
     TEXT(w, encoder);
     for (int i = 0; i < source->notes && i < PGCN_I_MAX_NOTES; i++) {
-        char key[16];
+        char key[32];
         snprintf(key, sizeof key, "note.%d", i);
         text_at(w, key, &source->note[i]);
     }
