@@ -40,13 +40,13 @@ void pgcn_i_runner_close(pgcn_i_runner *runner) {
 void pgcn_i_runner_put(pgcn_i_runner *runner, pgcn_i_chosen chosen, pgcn_i_loss *loss) {
     const pgcn_node *number;
     pgcn_i_views_choose(&runner->views, chosen.item, chosen.count);
+    if (runner->views.batch) pgcn_i_tape_resize(&runner->tape, &runner->views.view);
     pgcn_i_loss_resize(loss, pgcn_i_views_items(&runner->views, &number));
 }
 
 void pgcn_i_runner_draw(pgcn_i_runner *runner, pgcn_i_path_draw draw) {
     pgcn_i_views_draw(&runner->views, runner->pool, draw);
-    if (runner->views.batch || runner->views.nodes)
-        pgcn_i_tape_resize(&runner->tape, &runner->views.view);
+    if (runner->views.nodes) pgcn_i_tape_resize(&runner->tape, &runner->views.view);
 }
 
 void pgcn_i_runner_forward(pgcn_i_runner *runner, pgcn_i_path_draw draw) {
