@@ -34,10 +34,14 @@ static bool all_have_results(const cli_run *runs, int count) {
     return true;
 }
 
-static bool all_are_alike(const cli_run *runs, int count) {
-    for (int i = 1; i < count; i++)
-        if (!cli_results_alike(&runs[0].results, &runs[i].results)) return false;
-    return true;
+/* Runs of one task whose classes are not the same: a page may show them side by side, without a test. */
+static bool have_other_classes(const cli_run *runs, int count) {
+    bool other = false;
+    for (int i = 1; i < count; i++) {
+        if (runs[i].task != runs[0].task) return false;
+        if (!cli_results_alike(&runs[0].results, &runs[i].results)) other = true;
+    }
+    return other;
 }
 
 static void put_results(report_page *page, const cli_run *runs, int count) {
@@ -140,11 +144,11 @@ static pgcn_status put_result_section(const cli_command *command, report_page *p
         report_figures_open(page);
         draw_means(page, runs, count, title);
         report_figures_close(page);
-        if (all_are_alike(runs, count))
-            status = put_differences(command, page, runs, count);
+        if (have_other_classes(runs, count))
+            report_remark(page,
+                          "The runs predict other classes, so their differences are not tested.");
         else
-            report_remark(page, "The runs are of other tasks or predict other classes, so their "
-                                "differences are not tested.");
+            status = put_differences(command, page, runs, count);
     } else {
         report_remark(page,
                       "Not all of these runs have a result.json with the same figure, so their "
