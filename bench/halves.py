@@ -6,7 +6,8 @@
 
 Every split becomes two. The validation nodes are cut into halves, at random within each class; one half validates and
 the other is the test, then the other way round. The test nodes of the original are in no part. `pathgcn train TO
---seeds 20` then reports, as its test accuracy, what the chosen epoch is worth on validation nodes that had no say in it.
+--seeds 20` then reports, as its test accuracy, what the chosen epoch is worth on validation nodes that had no say in
+it.
 """
 import os
 import shutil
