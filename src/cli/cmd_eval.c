@@ -95,11 +95,13 @@ const cli_command cli_predict = {
 /* What both read from the command line, and what both load. */
 typedef struct request {
     cli_source source;
-    const char *inference_text, *seed_text, *threads_text, *out, *part, *csv;
+    const char *inference_text, *seed_text, *threads_text, *out, *part, *csv, *nodes_text;
     bool json, all, unlabelled;
     pgcn_inference inference;
     pgcn_model *model;
     pgcn_dataset *data;
+    pgcn_node *node; /* that are predicted; NULL: all of them */
+    int64_t nodes;
 } request;
 
 /* clang-format off */
@@ -115,6 +117,7 @@ static const request empty_request = {
     .inference_text = "deterministic", .seed_text = "0", .threads_text = "0"};
 
 static void release(request *r) {
+    free(r->node);
     pgcn_model_free(r->model);
     pgcn_dataset_free(r->data);
 }
@@ -172,27 +175,44 @@ static pgcn_status check_training_data(const cli_command *command, const char *m
         model_path, pgcn_model_dataset(r->model), expected, found);
 }
 
-/* Tables become numbers by the rules of the model; without any it was trained on plain numbers. */
-static void read_as_in_training(request *r) {
-    r->source.encoder = pgcn_model_encoder(r->model);
-    if (r->source.edges && !r->source.encoder && !r->source.encode) r->source.encode = "no";
+/* Columns of plain numbers whose names are not known are taken by their place: that is told. Tables with
+ * rules tell it when they are read. */
+static void note_order_of_columns(const request *r) {
+    const char *first = pgcn_model_feature_name(r->model, 0);
+    const char *second = first ? pgcn_model_feature_name(r->model, 1) : NULL;
+    const pgcn_dataset_info info = pgcn_dataset_describe(r->data);
+    bool fits = info.features == pgcn_model_features(r->model) &&
+                (info.classes == 0 || info.classes == pgcn_model_classes(r->model));
+    if (!first || pgcn_dataset_feature_name(r->data, 0) || !fits) return;
+    fprintf(
+        stderr,
+        "note: the features of data set %s have no names: their columns are taken in the order of the "
+        "training, '",
+        info.name);
+    cli_put_text(stderr, first);
+    fputs("' first", stderr);
+    if (second) {
+        fputs(", then '", stderr);
+        cli_put_text(stderr, second);
+        fputs("'", stderr);
+    }
+    fputc('\n', stderr);
 }
 
-static pgcn_status load(const cli_command *command, const cli_arguments *arguments, request *r) {
+static pgcn_status load_both(const cli_command *command, const char *model_path, const char *name,
+                             request *r) {
     char steps[256], model[CLI_PATH_BYTES];
-    const char *path = cli_model_path(arguments->word[0], model);
-    CLI_TRY(read_inference(command, arguments, r));
+    const char *path = cli_model_path(model_path, model);
     CLI_TRY(cli_report(command, cli_load_model(path, &r->model)));
-    bool own_data = arguments->words == 1 && !r->source.edges;
+    bool own_data = !name && !r->source.edges;
     const char *part = r->source.features ? "features" : r->source.labels ? "labels" : NULL;
-    const char *name = arguments->words > 1 ? arguments->word[1] : NULL;
     json_t *record = own_data ? cli_source_recall(path, &name, &r->source) : NULL;
     if (own_data && !record) name = pgcn_model_dataset(r->model);
     if (!own_data && !r->source.steps && !(name && strchr(name, ':'))) {
         steps_of_training(r->model, steps, sizeof steps);
         if (*steps) r->source.steps = steps;
     }
-    read_as_in_training(r);
+    cli_source_follow(r->model, &r->source);
     const char *advice =
         !own_data ? ""
         : record
@@ -202,8 +222,25 @@ static pgcn_status load(const cli_command *command, const cli_arguments *argumen
     pgcn_status status = cli_load_dataset(command, name, &r->source, advice, &r->data);
     json_decref(record);
     r->source = (cli_source){0}; /* its strings may have been the record's */
+    if (status == PGCN_OK && !own_data) note_order_of_columns(r);
     if (status != PGCN_OK || !own_data) return status;
     return check_training_data(command, path, part, r);
+}
+
+pgcn_status cli_load_model_data(const cli_command *command, const char *path, const char *name,
+                                const cli_source *source, pgcn_model **model, pgcn_dataset **data) {
+    request r = {.source = *source};
+    pgcn_status status = load_both(command, path, name, &r);
+    *model = status == PGCN_OK ? r.model : NULL;
+    *data = status == PGCN_OK ? r.data : NULL;
+    if (status != PGCN_OK) release(&r);
+    return status;
+}
+
+static pgcn_status load(const cli_command *command, const cli_arguments *arguments, request *r) {
+    CLI_TRY(read_inference(command, arguments, r));
+    return load_both(command, arguments->word[0], arguments->words > 1 ? arguments->word[1] : NULL,
+                     r);
 }
 
 /* ---- eval ---------------------------------------------------------------------------------------- */
@@ -442,6 +479,7 @@ typedef struct predictions {
     int64_t items;
     int classes;
     const float *probability, *deviation; /* [items, classes] */
+    const uint8_t *wanted;                /* [items] nodes that were asked for; NULL: all */
     int best;                             /* most likely class of the row at hand */
     FILE *out;
     bool json;
@@ -459,6 +497,7 @@ static int64_t select_item(predictions *p, int64_t number) {
 static bool is_wanted(const predictions *p, int64_t row) {
     bool graphs = pgcn_dataset_describe(p->r->data).task == PGCN_TASK_GRAPH;
     bool same_items = graphs == (p->task == PGCN_TASK_GRAPH);
+    if (p->wanted && !p->wanted[row]) return false;
     return !p->r->unlabelled || !same_items || !pgcn_dataset_is_labelled(p->r->data, row);
 }
 
@@ -597,13 +636,14 @@ static int64_t items_of(const request *r) {
 }
 
 static pgcn_status write_predictions(const request *r, const float *probability,
-                                     const float *deviation) {
+                                     const float *deviation, const uint8_t *wanted) {
     predictions p = {.r = r,
                      .task = pgcn_model_task(r->model),
                      .items = items_of(r),
                      .classes = pgcn_model_classes(r->model),
                      .probability = probability,
-                     .deviation = deviation};
+                     .deviation = deviation,
+                     .wanted = wanted};
     p.json = r->json || (r->out && cli_ends_in(r->out, ".json"));
     char *text = NULL;
     size_t bytes = 0;
@@ -623,22 +663,55 @@ static pgcn_status write_predictions(const request *r, const float *probability,
     return status;
 }
 
+/* The nodes that were asked for, in their rows of the arrays of all. */
+static pgcn_status predict_nodes(const request *r, float *probability, float *deviation,
+                                 uint8_t *wanted) {
+    size_t classes = (size_t)pgcn_model_classes(r->model), count = (size_t)r->nodes * classes;
+    float *some = calloc(2 * count + 1, sizeof *some);
+    if (!some) return cli_fail(&cli_predict, PGCN_ERR_MEMORY, "out of memory");
+    pgcn_status status =
+        cli_report(&cli_predict, pgcn_model_predict_nodes(r->model, r->data, r->node, r->nodes,
+                                                          &r->inference, some, some + count));
+    for (int64_t i = 0; status == PGCN_OK && i < r->nodes; i++) {
+        size_t from = (size_t)i * classes, to = (size_t)r->node[i] * classes;
+        memcpy(probability + to, some + from, classes * sizeof *some);
+        memcpy(deviation + to, some + count + from, classes * sizeof *some);
+        wanted[r->node[i]] = 1;
+    }
+    free(some);
+    return status;
+}
+
 static pgcn_status predict_and_write(const request *r) {
     size_t count = (size_t)items_of(r) * (size_t)pgcn_model_classes(r->model);
     float *probability = calloc(count, sizeof *probability);
     float *deviation = calloc(count, sizeof *deviation);
-    pgcn_status status =
-        probability && deviation
-            ? cli_report(&cli_predict, pgcn_model_predict(r->model, r->data, &r->inference,
-                                                          probability, deviation))
-            : cli_fail(&cli_predict, PGCN_ERR_MEMORY, "out of memory for %zu probabilities", count);
+    uint8_t *wanted = calloc((size_t)items_of(r), 1);
+    pgcn_status status = PGCN_OK;
+    if (!probability || !deviation || !wanted)
+        status =
+            cli_fail(&cli_predict, PGCN_ERR_MEMORY, "out of memory for %zu probabilities", count);
+    else if (r->node)
+        status = predict_nodes(r, probability, deviation, wanted);
+    else
+        status = cli_report(&cli_predict, pgcn_model_predict(r->model, r->data, &r->inference,
+                                                             probability, deviation));
     if (status == PGCN_OK) {
         cli_print_notes(stderr, r->data);
-        status = write_predictions(r, probability, deviation);
+        status = write_predictions(r, probability, deviation, r->node ? wanted : NULL);
     }
     free(probability);
     free(deviation);
+    free(wanted);
     return status;
+}
+
+static pgcn_status find_nodes(request *r) {
+    if (!r->nodes_text) return PGCN_OK;
+    if (pgcn_model_task(r->model) == PGCN_TASK_GRAPH)
+        return cli_fail(&cli_predict, PGCN_ERR_ARGUMENT,
+                        "--nodes does nothing: the model classifies graphs; leave it out");
+    return cli_nodes(&cli_predict, "nodes", r->nodes_text, r->data, &r->node, &r->nodes);
 }
 
 static pgcn_status run_predict(int argc, char **argv) {
@@ -646,6 +719,9 @@ static pgcn_status run_predict(int argc, char **argv) {
     const cli_option options[] = {
         {"out", "FILE", "standard output", "where to write; .json for JSON", &r.out, NULL},
         COMMON_OPTIONS(r),
+        {"nodes", "a,b,c | FILE", NULL,
+         "only these nodes, and only the rows that they need: ids, or a file with one in every line",
+         &r.nodes_text, NULL},
         {"all", NULL, NULL, "also the probabilities of all classes", NULL, &r.all},
         {"unlabelled", NULL, NULL, "only those whose class was not given", NULL, &r.unlabelled},
         {"json", NULL, NULL, "JSON whatever the name of the file", NULL, &r.json},
@@ -654,6 +730,7 @@ static pgcn_status run_predict(int argc, char **argv) {
     pgcn_status status = cli_parse(&cli_predict, options, argc, argv, &arguments);
     if (status != PGCN_OK || arguments.help_shown) return status;
     status = load(&cli_predict, &arguments, &r);
+    if (status == PGCN_OK) status = find_nodes(&r);
     if (status == PGCN_OK) status = predict_and_write(&r);
     release(&r);
     return status;

@@ -191,6 +191,10 @@ static pgcn_status train_all(const train_request *r, const pgcn_dataset *data, p
         status = cli_print_json(&cli_train, cli_train_summary(r, &info, runs));
     else if (status == PGCN_OK)
         cli_train_print_table(r, data, runs);
+    /* A run whose settings nobody chose explains itself. */
+    char page[CLI_PATH_BYTES];
+    if (status == PGCN_OK && r->races) status = cli_report_write(&cli_train, r->out, page);
+    if (status == PGCN_OK && r->races && !r->json) printf("Report: %s\n", page);
     free(runs);
     return status;
 }

@@ -45,7 +45,7 @@ static void meter_show(meter *m, const pgcn_epoch *epoch, int epochs, bool last)
     if (m->runs > 1) snprintf(run, sizeof run, "run %lld/%lld", m->run, m->runs);
     snprintf(at, sizeof at, "epoch %lld/%d", (long long)epoch->epoch, epochs);
     if (!isnan(m->best_val))
-        snprintf(val, sizeof val, "val %.1f%% (best %.1f%%)", m->val, m->best_val);
+        snprintf(val, sizeof val, "val %.1f%% (kept %.1f%%)", m->val, m->best_val);
     snprintf(loss, sizeof loss, "loss %.4f", epoch->train_loss);
     cli_format_speed(speed, "epoch", rate);
     const char *const piece[] = {last ? "done" : left, run, at, val, loss, rate, NULL};
@@ -172,6 +172,8 @@ static pgcn_status stop_at_error(const run_state *s, pgcn_status status) {
 
 static pgcn_status write_result(const run_state *s) {
     json_t *object = cli_train_outcome_to_json(s->out);
+    json_object_set_new(object, "machine", cli_machine_to_json());
+    json_object_set_new(object, "classes", cli_train_classes_to_json(s->data));
     pgcn_status status = cli_write_json(&cli_train, s->files->result, object,
                                         JSON_INDENT(2) | JSON_REAL_PRECISION(10));
     json_decref(object);
@@ -290,6 +292,7 @@ static pgcn_status choose_and_train(run_state *s, const pgcn_dataset *data, trai
     s->out->recipe = choice->recipe;
     s->out->config = choice->config;
     s->out->predicted_bytes = cli_train_predict(r, s->trainer, resident, run == 1);
+    if (run == 1 && !r->quiet) cli_train_tell_rows(s->trainer, s->data, s->config);
     return train_or_reuse(s);
 }
 

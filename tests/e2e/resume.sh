@@ -47,6 +47,9 @@ kill_and_resume() { # name, train arguments...
 }
 kill_and_resume karate karate --epochs $((epochs * 2)) --patience 0
 kill_and_resume sbm $graph --epochs $epochs --patience 0 --batch-norm --resample-every 3
+kill_and_resume nodes $graph --epochs $((epochs / 2)) --patience 0 --batch 9 --unlabelled 9 --batch-norm
+kill_and_resume nodes-gcn $graph --epochs $((epochs / 2)) --patience 0 --model gcn --batch 9 --neighbours 4,3
+kill_and_resume nodes-gat $graph --epochs $((epochs / 2)) --patience 0 --model gat --heads 4 --batch 9
 [ -z "$cora" ] || kill_and_resume cora "$cora" --epochs $((epochs / 3)) --patience 0
 
 # ---- Ctrl-C --------------------------------------------------------------------------------------

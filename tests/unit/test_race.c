@@ -87,10 +87,10 @@ static void test_race_keeps_the_settings_of_the_caller(void **state) {
 static void test_race_without_a_family_says_why(void **state) {
     (void)state;
     pgcn_dataset *data = load("karate");
-    pgcn_config config = own("batch=4");
+    pgcn_config config = own("readout=relu");
     pgcn_race *race = NULL;
     assert_int_equal(pgcn_race_new(data, &config, &race), PGCN_ERR_ARGUMENT);
-    assert_non_null(strstr(pgcn_last_error(), "batch is 4 and does nothing"));
+    assert_non_null(strstr(pgcn_last_error(), "readout is relu and does nothing"));
     assert_null(race);
     pgcn_dataset_free(data);
 }

@@ -88,7 +88,7 @@ static void test_everybody_is_asked_before_each_step_and_part(void **state) {
     pgcn_dataset *graphs = many_graphs(PGCN_TASK_GRAPH), *karate = dataset("karate");
     pgcn_trainer *trainer = trainer_of(graphs, "channels=4 epochs=3 batch=4");
     patience_of p = {.left = INT64_MAX};
-    int64_t parts = (trainer->feed->eval_graphs + trainer->feed->most - 1) / trainer->feed->most;
+    int64_t parts = (trainer->feed->eval + trainer->feed->most - 1) / trainer->feed->most;
     assert_true(parts > 1 && trainer->steps > 1);
     pgcn_trainer_on_step(trainer, allows, &p);
     must(pgcn_trainer_epoch(trainer, NULL));
