@@ -435,6 +435,8 @@ PGCN_API pgcn_dataset_opts pgcn_dataset_opts_default(void);
  *   kfold=K               K stratified folds: one tests, the next validates, the others train
  *   crossval=K            K stratified folds: one validates, the others train, and nobody tests.
  *                         The protocol of GIN and of the paper for graphs
+ *   fair=FILE             outer folds with an inner hold-out each, from a JSON file of "A Fair Comparison
+ *                         of Graph Neural Networks" that fits the number of graphs
  *   splits=N              how many splits are made (10), split-seed=S: the seed (0)
  *   only-split=WHICH      drops the other splits: public, numbered, a number, or auto (public if
  *                         there is one)

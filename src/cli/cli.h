@@ -294,7 +294,7 @@ typedef struct cli_source {
     {"prepare", "STEPS", NULL,                                                                     \
      "steps, like those after the colon of a name: directed, self-loops, largest-component, "      \
      "features=own+labels+degrees+identity+adjacency, stratified=60/20/20, random=60/20/20, "      \
-     "per-class=20/500/1000, kfold=10, crossval=10, splits=10, split-seed=0, only-split=public, "   \
+     "per-class=20/500/1000, kfold=10, crossval=10, fair=FILE, splits=10, split-seed=0, only-split=public, "   \
      "without-test, order=community, groups=32",                                                   \
      &(s).steps, NULL},                                                                            \
     {"edges", "FILE", NULL,                                                                        \
@@ -416,7 +416,8 @@ typedef enum cli_step {
     CLI_STEP_KFOLD = 1 << 8,
     CLI_STEP_CROSSVAL = 1 << 9,
     CLI_STEP_ONLY_SPLIT = 1 << 10,
-    CLI_STEP_WITHOUT_TEST = 1 << 11
+    CLI_STEP_WITHOUT_TEST = 1 << 11,
+    CLI_STEP_FAIR = 1 << 12
 } cli_step;
 
 /* A step in a list. Starts as {.rest = list}; cli_step_next() fills in the next one, false at the

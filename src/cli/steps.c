@@ -8,12 +8,19 @@ static const struct {
     const char *name;
     cli_step step;
 } steps_known[] = {
-    {"directed", CLI_STEP_DIRECTED},     {"symmetrise", CLI_STEP_SYMMETRISE},
-    {"self-loops", CLI_STEP_SELF_LOOPS}, {"largest-component", CLI_STEP_LARGEST_COMPONENT},
-    {"features", CLI_STEP_FEATURES},     {"stratified", CLI_STEP_STRATIFIED},
-    {"random", CLI_STEP_RANDOM},         {"per-class", CLI_STEP_PER_CLASS},
-    {"kfold", CLI_STEP_KFOLD},           {"crossval", CLI_STEP_CROSSVAL},
-    {"only-split", CLI_STEP_ONLY_SPLIT}, {"without-test", CLI_STEP_WITHOUT_TEST},
+    {"directed", CLI_STEP_DIRECTED},
+    {"symmetrise", CLI_STEP_SYMMETRISE},
+    {"self-loops", CLI_STEP_SELF_LOOPS},
+    {"largest-component", CLI_STEP_LARGEST_COMPONENT},
+    {"features", CLI_STEP_FEATURES},
+    {"stratified", CLI_STEP_STRATIFIED},
+    {"random", CLI_STEP_RANDOM},
+    {"per-class", CLI_STEP_PER_CLASS},
+    {"kfold", CLI_STEP_KFOLD},
+    {"crossval", CLI_STEP_CROSSVAL},
+    {"only-split", CLI_STEP_ONLY_SPLIT},
+    {"without-test", CLI_STEP_WITHOUT_TEST},
+    {"fair", CLI_STEP_FAIR},
 };
 
 static cli_step find_step(const char *name, size_t length) {

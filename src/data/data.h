@@ -171,6 +171,7 @@ typedef enum pgcn_i_split_kind {
     PGCN_I_SPLIT_PER_CLASS,
     PGCN_I_SPLIT_KFOLD,
     PGCN_I_SPLIT_CROSSVAL, /* folds without test items */
+    PGCN_I_SPLIT_FAIR,     /* folds of a file */
     PGCN_I_SPLIT_KINDS
 } pgcn_i_split_kind;
 
@@ -194,6 +195,8 @@ typedef enum pgcn_i_node_order {
     PGCN_I_NODE_ORDERS
 } pgcn_i_node_order;
 
+enum { PGCN_I_FAIR_BYTES = 160 }; /* the name of a data set has room for it beside other steps */
+
 /* The steps after the colon of a name, or of --prepare: "directed,largest-
  * component,features=own+degrees,stratified=60/20/20,splits=5,split-seed=1, order=community". All
  * zero: no step. */
@@ -205,6 +208,7 @@ typedef struct pgcn_i_steps {
     double split[3];
     int split_count; /* number of splits to make, or of folds */
     uint64_t split_seed;
+    char fair[PGCN_I_FAIR_BYTES]; /* the file of PGCN_I_SPLIT_FAIR; "": none */
     char only_split[16]; /* auto, public, numbered or a number: the others are dropped; "": none */
     bool without_test;
     pgcn_i_node_order order;
@@ -257,7 +261,8 @@ pgcn_status pgcn_i_order_undone(const pgcn_i_source *from, pgcn_i_source *out);
 typedef enum pgcn_i_split_value {
     PGCN_I_SPLIT_FRACTIONS, /* 60/20/20 */
     PGCN_I_SPLIT_COUNTS,    /* 20/500/1000 */
-    PGCN_I_SPLIT_FOLDS      /* 10 */
+    PGCN_I_SPLIT_FOLDS,     /* 10 */
+    PGCN_I_SPLIT_FILE       /* NCI1.json */
 } pgcn_i_split_value;
 typedef struct pgcn_i_split_rule {
     const char *name;   /* of the step: "kfold" */
@@ -267,6 +272,9 @@ typedef struct pgcn_i_split_rule {
     pgcn_status (*make)(pgcn_i_source *source, const pgcn_i_steps *steps, pgcn_i_arena *scratch);
 } pgcn_i_split_rule;
 extern const pgcn_i_split_rule pgcn_i_split_rules[PGCN_I_SPLIT_KINDS];
+/* fair.c: the rule of PGCN_I_SPLIT_FAIR. */
+pgcn_status pgcn_i_split_as_published(pgcn_i_source *source, const pgcn_i_steps *steps,
+                                      pgcn_i_arena *scratch);
 /* Replaces the splits by those of steps->split_kind. */
 pgcn_status pgcn_i_make_splits(pgcn_i_source *source, const pgcn_i_steps *steps);
 /* Makes the default splits of a source that has none: percentages of the nodes, or folds of the

@@ -238,6 +238,10 @@ const pgcn_i_split_rule pgcn_i_split_rules[PGCN_I_SPLIT_KINDS] = {
                                .value = PGCN_I_SPLIT_FOLDS,
                                .fewest_folds = 2,
                                .make = split_in_folds},
+    [PGCN_I_SPLIT_FAIR] = {.name = "fair",
+                           .origin = "outer folds of a file, each with an inner hold-out",
+                           .value = PGCN_I_SPLIT_FILE,
+                           .make = pgcn_i_split_as_published},
 };
 
 pgcn_status pgcn_i_make_splits(pgcn_i_source *source, const pgcn_i_steps *steps) {

@@ -161,6 +161,18 @@ static pgcn_status parse_only_split(const step_word *word, pgcn_i_steps *steps) 
     return PGCN_OK;
 }
 
+static pgcn_status parse_fair(const step_word *word, pgcn_i_steps *steps) {
+    if (word->value_length == 0) return bad_value(word, "fair=FILE, a JSON file of folds");
+    if (word->value_length >= sizeof steps->fair)
+        return pgcn_i_fail(
+            PGCN_ERR_ARGUMENT,
+            "step 'fair=': the path of its file has %zu letters, expected at most %zu; "
+            "give a shorter path",
+            word->value_length, sizeof steps->fair - 1);
+    snprintf(steps->fair, sizeof steps->fair, "%.*s", (int)word->value_length, word->value);
+    return PGCN_OK;
+}
+
 /* ---- words ---------------------------------------------------------------------------------- */
 
 /* Sets the flag of a step without a value; false if there is no such step. */
@@ -190,6 +202,7 @@ static pgcn_status parse_split(const step_word *word, pgcn_i_split_kind kind, pg
     switch (rule->value) {
     case PGCN_I_SPLIT_FRACTIONS: return parse_fractions(word, steps);
     case PGCN_I_SPLIT_COUNTS: return parse_counts(word, steps);
+    case PGCN_I_SPLIT_FILE: return parse_fair(word, steps);
     default: break;
     }
     PGCN_TRY(parse_integer(word, rule->fewest_folds, MOST_SPLITS, &folds));
@@ -253,6 +266,12 @@ pgcn_status pgcn_i_steps_parse(const char *text, pgcn_i_steps *out, bool *known)
     }
     if (!*known) return PGCN_OK;
     PGCN_TRY(pgcn_i_check_repeats(text));
+    if (steps.split_kind == PGCN_I_SPLIT_FAIR && (steps.split_count > 0 || steps.split_seed > 0))
+        return pgcn_i_fail(
+            PGCN_ERR_ARGUMENT,
+            "'%.200s': the folds of fair=FILE are those of the file; leave out splits, "
+            "split-seed and other folds",
+            text);
     if (steps.split_count == 0) steps.split_count = PGCN_I_DEFAULT_SPLITS;
     *out = steps;
     return PGCN_OK;
@@ -319,6 +338,7 @@ static void add_split(const pgcn_i_steps *steps, char out[PGCN_I_STEPS_TEXT]) {
             add_word(out, "%s=%.0f/%.0f/rest", rule->name, part[0], part[1]);
         break;
     case PGCN_I_SPLIT_FOLDS: add_word(out, "%s=%d", rule->name, steps->split_count); break;
+    case PGCN_I_SPLIT_FILE: add_word(out, "%s=%s", rule->name, steps->fair); return;
     }
     if (rule->value != PGCN_I_SPLIT_FOLDS && steps->split_count != PGCN_I_DEFAULT_SPLITS)
         add_word(out, "splits=%d", steps->split_count);

@@ -207,7 +207,8 @@ const char *exp_paper_source(exp_place place) {
  * paper has no numbers for. Directions, self-loops and features are a part of the method. */
 static size_t comparable_name(const char *dataset) {
     const unsigned others = CLI_STEP_LARGEST_COMPONENT | CLI_STEP_STRATIFIED | CLI_STEP_RANDOM |
-                            CLI_STEP_PER_CLASS | CLI_STEP_KFOLD | (unsigned)CLI_STEP_ONLY_SPLIT;
+                            CLI_STEP_PER_CLASS | CLI_STEP_KFOLD | CLI_STEP_FAIR |
+                            (unsigned)CLI_STEP_ONLY_SPLIT;
     size_t length = strcspn(dataset, ":");
     const char *steps = dataset[length] ? dataset + length + 1 : NULL;
     return cli_steps_include(steps, others) ? 0 : length;

@@ -3,7 +3,7 @@
  *
  *   n x c_in   (path convolution, batch norm)      -> n x c_in    input.kernel, input.norm.*
  *   n x c_in   Dropout, 1x1 convolution, ReLU      -> n x c       embed.weight, embed.bias
- *   n x c      L x pathGCN block                   -> n x c       layers.<l>.kernel, .weight
+ *   n x c      L x pathGCN block                   -> n x c       layers.<l>.kernel, .weight, .self.weight
  *   n x c      Dropout, 1x1 convolution            -> n x c_out   classifier.weight, .bias
  *
  * and record_graphs beside the one "for graph classification":
@@ -57,12 +57,27 @@ static void declare_mix(pgcn_i_params *params, const pgcn_config *config, int la
             "layers.%d.weight", layer);
 }
 
+/* The node itself beside its walks, with weights of its own. At an identity start it adds nothing, so that the
+ * network begins as without it. */
+static void declare_self(pgcn_i_params *params, const pgcn_config *config, int layer) {
+    int64_t c = config->channels;
+    bool identity = config->mix == PGCN_MIX_IDENTITY;
+    if (has_mix(config) && pgcn_i_own_yes(config, &pgcn_i_self_mix))
+        pgcn_i_params_add(
+            params,
+            (pgcn_i_param_spec){.group = PGCN_I_GROUP_MIX,
+                                .start = identity ? PGCN_I_START_ZEROS : PGCN_I_START_GLOROT,
+                                .shape = {c, c}},
+            "layers.%d.self.weight", layer);
+}
+
 static void declare_block(pgcn_i_params *params, const pgcn_config *config, int layer) {
     pgcn_i_param_spec mean = {.group = PGCN_I_GROUP_BUFFER, .shape = {config->channels}};
     pgcn_i_param_spec variance = mean;
     variance.start = PGCN_I_START_ONES;
     if (config->kernel != PGCN_KERNEL_GLOBAL) declare_kernel(params, config, layer);
     declare_mix(params, config, layer);
+    declare_self(params, config, layer);
     if (!config->batch_norm) return;
     pgcn_i_params_add(params, mean, "layers.%d.norm.mean", layer);
     pgcn_i_params_add(params, variance, "layers.%d.norm.variance", layer);
@@ -74,6 +89,7 @@ static void declare_graph_block(pgcn_i_params *params, const pgcn_config *config
     if (config->kernel != PGCN_KERNEL_GLOBAL) declare_kernel(params, config, layer);
     if (config->batch_norm) pgcn_i_norm_declare(params, PGCN_I_GROUP_MIX, config->channels, of);
     declare_mix(params, config, layer);
+    declare_self(params, config, layer);
     if (has_mix(config))
         pgcn_i_params_add(params,
                           (pgcn_i_param_spec){.group = PGCN_I_GROUP_MIX,
@@ -211,16 +227,23 @@ static pgcn_i_value *record_paths(pgcn_i_tape *tape, const pgcn_config *config,
                           .alpha = config->alpha});
 }
 
-/* One block:  H' = Dropout( ReLU( BN( ((1 - alpha) K H + alpha R) W ) ) ). */
+/* x + H W_self, where there are such weights. */
+static pgcn_i_value *record_self(pgcn_i_tape *tape, int layer, pgcn_i_value *h, pgcn_i_value *x) {
+    pgcn_i_param *self = pgcn_i_param_named(tape->params, "layers.%d.self.weight", layer);
+    return self ? pgcn_i_op_add(tape, pgcn_i_op_linear(tape, h, self, NULL, false, 0), x) : x;
+}
+
+/* One block:  H' = Dropout( ReLU( BN( ((1 - alpha) K H + alpha R) W + H W_self ) ) ). */
 static pgcn_i_value *record_block(pgcn_i_tape *tape, const pgcn_config *config,
                                   const pgcn_i_view *view, int layer, pgcn_i_value *h,
                                   pgcn_i_value *h0, double dropout) {
     const pgcn_i_params *params = tape->params;
     pgcn_i_value *x = record_paths(tape, config, view, layer, h, h0);
-    bool relu_now = !config->batch_norm;
+    bool relu_now = !config->batch_norm && !pgcn_i_own_yes(config, &pgcn_i_self_mix);
     if (has_mix(config))
         x = pgcn_i_op_linear(tape, x, pgcn_i_param_named(params, "layers.%d.weight", layer), NULL,
                              relu_now, dropout);
+    x = record_self(tape, layer, h, x);
     if (config->batch_norm)
         x = pgcn_i_op_batch_norm(tape, x, NULL, NULL,
                                  pgcn_i_param_named(params, "layers.%d.norm.mean", layer),
@@ -244,7 +267,7 @@ static pgcn_i_value *record_nodes(pgcn_i_tape *tape, const pgcn_config *config,
 
 /* ---- graphs -------------------------------------------------------------------------------- */
 
-/* One block:  H' = Dropout( ReLU( BN( (1 - alpha) K H + alpha R ) W + b ) ). */
+/* One block:  H' = Dropout( ReLU( BN( (1 - alpha) K H + alpha R ) W + b + H W_self ) ). */
 static pgcn_i_value *record_graph_block(pgcn_i_tape *tape, const pgcn_config *config,
                                         const pgcn_i_view *view, int layer, pgcn_i_value *h,
                                         pgcn_i_value *h0) {
@@ -252,7 +275,10 @@ static pgcn_i_value *record_graph_block(pgcn_i_tape *tape, const pgcn_config *co
     snprintf(of, sizeof of, "layers.%d.", layer);
     pgcn_i_value *x = record_paths(tape, config, view, layer, h, h0);
     if (config->batch_norm) x = pgcn_i_norm_record(tape, x, of);
-    if (has_mix(config)) return pgcn_i_linear_record(tape, x, of, true, config->dropout_hidden);
+    bool relu_now = has_mix(config) && !pgcn_i_own_yes(config, &pgcn_i_self_mix);
+    if (has_mix(config)) x = pgcn_i_linear_record(tape, x, of, relu_now, config->dropout_hidden);
+    if (relu_now) return x;
+    x = record_self(tape, layer, h, x);
     return pgcn_i_op_dropout(tape, pgcn_i_op_relu(tape, x), config->dropout_hidden);
 }
 
@@ -287,8 +313,14 @@ static pgcn_i_cost cost(const pgcn_config *config) {
     } else if (config->batch_norm) {
         cost.kept = 3 * config->layers + 3.6;
     }
+    if (has_mix(config) && pgcn_i_own_yes(config, &pgcn_i_self_mix)) {
+        cost.kept += config->layers;
+        cost.squares = 2;
+    }
     return cost;
 }
+
+static const pgcn_i_setting *const own[] = {&pgcn_i_self_mix, NULL};
 
 const pgcn_i_network pgcn_i_pathgcn = {
     .name = "pathgcn",
@@ -299,4 +331,5 @@ const pgcn_i_network pgcn_i_pathgcn = {
     .record = record,
     .cost = cost,
     .why_ignored = "",
-    .walks = true};
+    .walks = true,
+    .own = own};

@@ -254,7 +254,7 @@ static const struct rule {
     {"scaling", &no_steps, NULL}, {"hops", &no_steps, "0"}, {"direction", &no_steps, NULL},
 
     {"hops", &not_smooth, NULL},
-    {"mix", &no_mix, NULL}, {"lr-mix", &untrained_mix, NULL}, {"wd-mix", &untrained_mix, "0"},
+    {"mix", &no_mix, NULL}, {"self-mix", &no_mix, "no"}, {"lr-mix", &untrained_mix, NULL}, {"wd-mix", &untrained_mix, "0"},
     {"bf16", &float_gather, "no"},
     {"alpha", &no_residual, "0"}, {"residual", &nothing_mixed, "none"}, {"alpha", &nothing_mixed, NULL},
     {"return-p", &first_order, "1"}, {"inout-q", &first_order, "1"},

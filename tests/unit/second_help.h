@@ -236,6 +236,17 @@ static inline double second_last_dropout(const second *two) {
     return config->dropout_last < 0 ? config->dropout : config->dropout_last;
 }
 
+/* h = u W + h W_self */
+static inline void second_mix(const second *two, int l, int64_t rows, const double *u, double *h) {
+    int64_t c = two->net->config.channels;
+    const double *self = weight_of(two, "layers.%d.self.weight", l);
+    double *own = ref_zeros(rows * c);
+    if (self) ref_gemm(false, false, rows, c, c, h, self, 0, own);
+    ref_gemm(false, false, rows, c, c, u, weight_of(two, "layers.%d.weight", l), 0, h);
+    for (int64_t e = 0; e < rows * c; e++) h[e] += own[e];
+    free(own);
+}
+
 /* logits [samples n, classes] */
 static inline void second_forward_nodes(const second *two, double *logits) {
     const network *net = two->net;
@@ -251,7 +262,7 @@ static inline void second_forward_nodes(const second *two, double *logits) {
         if (config->kernel == PGCN_KERNEL_FULL)
             memcpy(h, u, (size_t)(rows * c) * sizeof *h);
         else
-            ref_gemm(false, false, rows, c, c, u, weight_of(two, "layers.%d.weight", l), 0, h);
+            second_mix(two, l, rows, u, h);
         if (config->batch_norm) {
             memcpy(u, h, (size_t)(rows * c) * sizeof *h);
             ref_batch_norm(h, mean, inv_std, u, NULL, NULL, 1e-5, rows, c);
@@ -333,8 +344,9 @@ static inline void second_forward_graphs(const second *two, double *logits) {
         if (config->kernel == PGCN_KERNEL_FULL)
             for (int64_t e = 0; e < rows * c; e++) h[e] = u[e] > 0 ? u[e] : 0;
         else
-            ref_linear(h, u, weight_of(two, "layers.%d.weight", l),
-                       weight_of(two, "layers.%d.bias", l), true, rows, c, c);
+            second_mix(two, l, rows, u, h);
+        const double *bias = weight_of(two, "layers.%d.bias", l);
+        for (int64_t e = 0; e < rows * c && bias; e++) h[e] = fmax(h[e] + bias[e % c], 0);
         second_drop(two, l, config->dropout_hidden, h, rows * c);
         if (all) second_readout_of_layer(two, l + 1, hidden * layers + l + 1, c, h, logits);
     }

@@ -52,6 +52,12 @@ static void test_network_recipes_of_all_kinds_match_equations(void **state) {
         "layers=2 channels=5 input-hops=2 input-norm=yes train-form=exact kernel=layer dropout=0",
         "layers=1 channels=5 input-hops=1 input-norm=yes train-form=exact drop-rows=0.5",
         "layers=2 channels=5 input-hops=1 input-norm=yes batch-norm=yes dropout-hidden=0.3",
+        /* the node itself beside its walks */
+        "layers=3 channels=5 self-mix=yes",
+        "layers=2 channels=5 self-mix=yes residual=previous mix=random samples=3 dropout-hidden=0.4",
+        "layers=3 channels=5 self-mix=yes residual=none batch-norm=yes train-form=exact dropout=0.3",
+        "layers=1 channels=5 self-mix=yes path-length=1 kernel=global",
+        "layers=3 channels=5 self-mix=yes recompute=yes dropout-hidden=0.2 scaling=walk",
     };
     problem p = problem_new(30);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) compare(&p, texts[i]);
@@ -268,6 +274,23 @@ static void test_start_mixing_is_identity_or_glorot(void **state) {
     pgcn_i_params_free(&params);
 }
 
+/* Beside an identity start it is nothing at first, beside a random one random weights of their own. */
+static void test_start_self_mix_is_zero_or_glorot(void **state) {
+    (void)state;
+    pgcn_i_params params = started("channels=9 self-mix=yes");
+    for (int e = 0; e < 81; e++) assert_true(start_of(&params, "layers.1.self.weight")[e] == 0.0f);
+    pgcn_i_params_free(&params);
+    params = started("channels=9 self-mix=yes mix=random");
+    const float *self = start_of(&params, "layers.1.self.weight");
+    const float *w = start_of(&params, "layers.1.weight");
+    double limit = sqrt(6.0 / 18);
+    for (int e = 0; e < 81; e++) assert_true(fabs((double)self[e]) <= limit && self[e] != w[e]);
+    pgcn_i_params_free(&params);
+    params = started("channels=9 kernel=full");
+    assert_null(pgcn_i_param_named(&params, "layers.1.self.weight"));
+    pgcn_i_params_free(&params);
+}
+
 static void test_start_same_seed_same_bits_other_seed_others(void **state) {
     (void)state;
     static const char *const names[] = {"embed.weight", "layers.0.kernel", "layers.0.weight",
@@ -351,6 +374,8 @@ static void test_declare_groups_and_decay_are_those_of_the_documents(void **stat
         {"layers=1 input-hops=2 input-norm=yes", false, "input.kernel", PGCN_I_GROUP_BUFFER, false},
         {"layers=1", false, "layers.0.weight", PGCN_I_GROUP_MIX, true},
         {"layers=1 mix=random", false, "layers.0.weight", PGCN_I_GROUP_MIX, false},
+        {"layers=1 self-mix=yes", false, "layers.0.self.weight", PGCN_I_GROUP_MIX, false},
+        {"layers=1 self-mix=yes mix=random", true, "layers.0.self.weight", PGCN_I_GROUP_MIX, false},
         {"layers=1 batch-norm=yes", false, "layers.0.norm.mean", PGCN_I_GROUP_BUFFER, false},
         {"layers=1 batch-norm=yes", true, "layers.0.norm.gain", PGCN_I_GROUP_MIX, true},
         {"layers=1 batch-norm=yes", true, "layers.0.norm.shift", PGCN_I_GROUP_MIX, true},
@@ -397,6 +422,7 @@ int main(void) {
         cmocka_unit_test(test_start_full_kernel_is_diagonal),
         cmocka_unit_test(test_start_random_kernels_of_all_kinds_decay_to_zero),
         cmocka_unit_test(test_start_mixing_is_identity_or_glorot),
+        cmocka_unit_test(test_start_self_mix_is_zero_or_glorot),
         cmocka_unit_test(test_start_same_seed_same_bits_other_seed_others),
         cmocka_unit_test(test_kernel_of_a_layer_is_read_for_every_channel),
         cmocka_unit_test(test_declare_tensors_of_each_kernel),

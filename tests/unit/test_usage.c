@@ -48,6 +48,7 @@ static const struct {
     {"", "kernel-start=identity", "hops", "1", "kernel-start is not smooth"},
     {"", "kernel-start=random", "hops", "1", "kernel-start is not smooth"},
     {"", "kernel=full", "mix", "random", "kernel is full"},
+    {"", "kernel=full", "self-mix", "yes", "kernel is full"},
     {"", "kernel=full", "lr-mix", "0.5", "kernel is full"},
     {"", "kernel=full", "wd-mix", "0.5", "kernel is full"},
     {"", "kernel=full", "bf16", "yes", "kernel is full"},
