@@ -393,7 +393,7 @@ pgcn_status cli_weights_read(const cli_command *command, const cli_source *sourc
                              const pgcn_dataset *data, cli_arguments *arguments,
                              cli_weights *weights);
 
-/* ---- cmd_eval.c ----------------------------------------------------------------------------- */
+/* ---- request.c ------------------------------------------------------------------------------ */
 
 /* A model, by its file or its run, and the data set `name` or that of the source; NULL and no files: that of its
  * training, which must be the same still. Both are the caller's to free; NULL after an error. */
