@@ -28,6 +28,9 @@ static void say_weakest(report_text *out, const cli_run *run, const pgcn_judgeme
                 (long long)j->of_class[weakest].support);
 }
 
+/* Below so many items a calibration error is mostly chance. */
+enum { FEW_ITEMS = 100 };
+
 /* Whether confidence is too high, too low or about right, by the mean over all items. */
 static void say_confidence(report_text *out, const pgcn_judgement *j) {
     double confidence = 0, accuracy = 0, items = 0;
@@ -38,6 +41,10 @@ static void say_confidence(report_text *out, const pgcn_judgement *j) {
         items += (double)j->bin[b].items;
     }
     if (items == 0) return;
+    if (items < FEW_ITEMS) {
+        report_put(out, " They are too few to tell whether its probabilities can be trusted.");
+        return;
+    }
     double gap = (confidence - accuracy) / items;
     report_putf(out, " Its probabilities are %s (calibration error %.1f points).",
                 j->calibration_error < 3 ? "to be trusted"
@@ -51,10 +58,11 @@ static void say_seeds(report_text *out, const cli_run *run) {
     const cli_results *r = &run->results;
     if (r->count < 2) return;
     cli_interval_of_mean(r->mean, r->deviation, r->count, &low, &high);
-    report_putf(out,
-                " Over %d trainings the mean is %.1f %% (deviation %.1f, 95 %% interval of the "
-                "mean %.1f to %.1f); the details below are those of seed %llu.",
-                r->count, r->mean, r->deviation, low, high, (unsigned long long)run->config->seed);
+    report_putf(
+        out,
+        "Over %d trainings the mean is %.1f %% (deviation %.1f, 95 %% interval of the mean %.1f to "
+        "%.1f). All that follows is the training of seed %llu. ",
+        r->count, r->mean, r->deviation, low, high, (unsigned long long)run->config->seed);
 }
 
 /* What the accuracy is worth beside always saying the most frequent class. */
@@ -62,9 +70,17 @@ static void say_baseline(report_text *out, const cli_run *run, const pgcn_score 
     double gain = score->accuracy - score->majority;
     const char *what = run->task == PGCN_TASK_MULTILABEL
                            ? "Always predicting the labels that most training nodes have"
-                           : "Always predicting the most frequent class";
+                           : "Always predicting the most frequent class of the training items";
+    double low = score->accuracy, high, items = (double)cli_run_items(run, run->part);
     if (isnan(score->majority)) return;
-    if (gain > 0.05)
+    if (run->task != PGCN_TASK_MULTILABEL && items > 0) wilson(score->accuracy, items, &low, &high);
+    if (gain > 0.05 && low <= score->majority && run->task != PGCN_TASK_MULTILABEL)
+        report_putf(
+            out,
+            " %s would have %.1f %%, %.1f points less: a difference that so few can show by "
+            "chance.",
+            what, score->majority, gain);
+    else if (gain > 0.05)
         report_putf(out, " %s would have %.1f %%, which the network beats by %.1f points.", what,
                     score->majority, gain);
     else
@@ -85,6 +101,7 @@ void cli_report_verdict(report_text *out, const cli_run *run) {
     }
     int64_t items = cli_run_items(run, run->part);
     cli_format_count(items, count);
+    say_seeds(out, run);
     if (run->task == PGCN_TASK_MULTILABEL)
         report_putf(out, "On %s %s %s this %s has a micro-averaged F1 of %.1f %%", count,
                     cli_part_word(run->part), of, network, score.accuracy);
@@ -102,7 +119,6 @@ void cli_report_verdict(report_text *out, const cli_run *run) {
                         ? "; they chose the epoch, so the figure is too high: there is no test set."
                         : "; training items are among them: the data has another split.");
     say_baseline(out, run, &score);
-    say_seeds(out, run);
     if (!run->verdict) return;
     pgcn_judgement j = pgcn_verdict_part(run->verdict, run->part);
     if (run->task != PGCN_TASK_MULTILABEL) say_weakest(out, run, &j);
@@ -247,10 +263,24 @@ static void draw_scores(report_page *page, const cli_run *run, const report_rule
                           .rule = rules,
                           .rules = count};
     if (c.count > 0)
-        report_figure(page, "accuracy",
-                      "The measure that chooses the epoch, on validation items, and on test items.",
-                      &chart);
+        report_figure(
+            page, "accuracy",
+            "The measure that results are told in, on validation items, and on test items.",
+            &chart);
     free_curves(&c);
+}
+
+/* What a step of this run does that an evaluation does not. */
+static const char *how_steps_differ(const cli_run *run) {
+    char form[32];
+    bool drops = run->config->dropout > 0 || run->config->dropout_hidden > 0;
+    bool draws = pgcn_config_uses(run->config, "paths") &&
+                 pgcn_config_get(run->config, "train-form", form, sizeof form) == PGCN_OK &&
+                 strcmp(form, "sampled") == 0;
+    return drops && draws ? "with dropout and on sampled paths"
+           : drops        ? "with dropout"
+           : draws        ? "on sampled paths"
+                          : "each before its update";
 }
 
 void cli_report_curves(report_page *page, const cli_run *run) {
@@ -272,10 +302,9 @@ void cli_report_curves(report_page *page, const cli_run *run) {
     pgcn_config_get(run->config, "select", select, sizeof select);
     report_paragraph(
         page,
-        "The weights of epoch %lld were kept: the best validation %s. Training loss is "
-        "taken with dropout and on sampled paths, validation loss without, so that the "
-        "two are not the same measure.",
-        (long long)pgcn_model_epoch(run->model), select);
+        "The weights of epoch %lld were kept: the best validation %s. Training loss is that of the steps "
+        "of an epoch, %s, and validation loss that of the network after it.",
+        (long long)pgcn_model_epoch(run->model), select, how_steps_differ(run));
     report_section_close(page);
 }
 

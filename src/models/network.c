@@ -278,10 +278,11 @@ pgcn_status pgcn_i_network_levels(const pgcn_config *config, int *out) {
     const pgcn_i_network *network = pgcn_i_network_of(config);
     const char *why = why_not_in_batches(config, network);
     if (why)
-        return pgcn_i_fail(PGCN_ERR_ARGUMENT,
-                           "model %s cannot be trained on batches of nodes: %s; or use batch-by cluster, "
-                           "which every network takes",
-                           network->name, why);
+        return pgcn_i_fail(
+            PGCN_ERR_ARGUMENT,
+            "model %s cannot be trained on batches of nodes: %s; batch-by cluster is for every "
+            "network",
+            network->name, why);
     *out = network->levels(config);
     return PGCN_OK;
 }

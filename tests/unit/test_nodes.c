@@ -264,7 +264,7 @@ static void test_nodes_networks_that_cannot_say_so(void **state) {
         const char *text, *why;
     } cases[] = {
         {ALONE "batch-by=nodes batch=5 model=appnp", "many steps away"},
-        {ALONE "batch-by=nodes batch=5 model=grand", "use batch-by cluster"},
+        {ALONE "batch-by=nodes batch=5 model=grand", "batch-by cluster is for every network"},
         {ALONE "batch-by=nodes batch=5 train-form=exact", "train-form is exact"},
         {ALONE "batch-by=nodes batch=5 kernel=full", "kernel is full"},
         {ALONE "batch-by=nodes batch=5 model=supergat", "edge-loss"},
