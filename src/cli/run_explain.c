@@ -80,6 +80,7 @@ void cli_report_explain(report_page *page, const cli_run *run, int64_t item, int
     opts.against = truth;
     opts.removals = 0;
     opts.pairs = 0;
+    opts.hops = MOST_HOPS; /* more planes take more time, and are not drawn */
     if (pgcn_model_explain(run->model, run->data, item, &opts, &e) != PGCN_OK) return;
     if (e->is_graph)
         snprintf(node, sizeof node, "%lld", (long long)item);
