@@ -37,8 +37,8 @@ typedef struct pgcn_i_rule {
 typedef struct pgcn_i_encoder {
     int64_t rules;
     pgcn_i_rule *rule;
-    bool header;    /* the file had one: columns are found by name, else by place */
-    const char *id; /* the name above the ids; "": there was none */
+    bool header;             /* the file had one: columns are found by name, else by place */
+    const char *id;          /* the name above the ids; "": there was none */
     int64_t id_place, width; /* of the ids in a line, from 1, and cells of a line; 0: not known */
 } pgcn_i_encoder;
 

@@ -125,12 +125,9 @@ static pgcn_status parse_features(const step_word *word, pgcn_i_steps *steps) {
 }
 
 static const char *const order_names[PGCN_I_NODE_ORDERS] = {
-    [PGCN_I_NODE_ORDER_DEGREE] = "degree",
-    [PGCN_I_NODE_ORDER_RCM] = "rcm",
-    [PGCN_I_NODE_ORDER_COMMUNITY] = "community",
-    [PGCN_I_NODE_ORDER_RANDOM] = "random",
-    [PGCN_I_NODE_ORDER_PARTS] = "parts",
-    [PGCN_I_NODE_ORDER_METIS] = "metis",
+    [PGCN_I_NODE_ORDER_DEGREE] = "degree",       [PGCN_I_NODE_ORDER_RCM] = "rcm",
+    [PGCN_I_NODE_ORDER_COMMUNITY] = "community", [PGCN_I_NODE_ORDER_RANDOM] = "random",
+    [PGCN_I_NODE_ORDER_PARTS] = "parts",         [PGCN_I_NODE_ORDER_METIS] = "metis",
 };
 
 static pgcn_status parse_order(const step_word *word, pgcn_i_steps *steps) {
