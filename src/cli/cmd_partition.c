@@ -216,6 +216,12 @@ static pgcn_status partition(const request *r, const pgcn_dataset *data, long lo
     out->data = ordered;
     out->seconds = now() - start;
     pgcn_status status = cli_report(&cli_data_partition, pgcn_dataset_parts(ordered, &out->parts));
+    if (status == PGCN_OK && out->parts.parts < parts)
+        fprintf(
+            stderr,
+            "note: %lld parts instead of %lld: a part has a multiple of 64 nodes, so that this graph "
+            "has no more\n",
+            (long long)out->parts.parts, parts);
     if (status == PGCN_OK) status = find_ranks(r->ranks, out->parts.parts, ranks, &out->count);
     if (status == PGCN_OK)
         status = cli_report(&cli_data_partition, pgcn_dataset_ranks(ordered, &out->config, ranks,

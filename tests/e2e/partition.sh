@@ -54,3 +54,7 @@ holds "$err" "--parts" "4096"
 run 2 pathgcn data partition sbm:nodes=300 --parts 4 --ranks 2,9 --out a.pgcn
 holds "$err" "9 ranks: expected 1 to 3"
 [ ! -e a.pgcn ] || fail "a file is written although the command failed"
+
+# Fewer parts than were asked for are told.
+run 0 pathgcn data partition karate --parts 4 --out few.pgcn
+grep -q "note: 1 parts instead of 4" "$err" || fail "$(cat "$err")"
