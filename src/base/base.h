@@ -127,14 +127,13 @@ void *pgcn_i_alloc_resident(int64_t count, size_t size);
 
 /* Under pgcn_memory_bound() large blocks are files of a directory, mapped into memory. */
 bool pgcn_i_spool_is_on(void);
-int64_t pgcn_i_spool_memory(void);        /* the bound, 0: none */
-const char *pgcn_i_spool_directory(void); /* NULL: none */
+int64_t pgcn_i_spool_memory(void); /* the bound, 0: none */
 /* In front of every block of memory.c. */
 typedef struct pgcn_i_block_head {
     size_t bytes;
     int64_t file; /* of the spool, -1: it is in none */
 } pgcn_i_block_head;
-/* For memory.c: whether a block of so many bytes goes into a file; makes one (NULL: the sentence is
+/* For memory.c: whether a block of this size goes into a file; makes one (NULL: the sentence is
  * stored, and pgcn_i_spool_failed() is true once); frees it. */
 bool pgcn_i_spool_wants(size_t bytes);
 void *pgcn_i_spool_map(size_t bytes, int64_t *number);

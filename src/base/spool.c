@@ -63,10 +63,6 @@ int64_t pgcn_i_spool_memory(void) {
     return pgcn_i_spool_is_on() ? spool.memory : 0;
 }
 
-const char *pgcn_i_spool_directory(void) {
-    return pgcn_i_spool_is_on() ? spool.directory : NULL;
-}
-
 void pgcn_i_spool_path(const char *what, int64_t number, char *out) {
     snprintf(out, PGCN_I_SPOOL_PATH, "%s/%s-%lld", spool.directory, what, (long long)number);
 }

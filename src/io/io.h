@@ -243,8 +243,6 @@ int64_t pgcn_i_row_cache_announced(const pgcn_i_row_cache *cache); /* batches no
  * returns it asks for what the next batches lack. */
 pgcn_status pgcn_i_row_cache_take(pgcn_i_row_cache *cache, float *out);
 pgcn_i_row_counts pgcn_i_row_cache_counts(const pgcn_i_row_cache *cache);
-/* Memory of the cache beside the rows it keeps, for a file of so many rows. */
-int64_t pgcn_i_row_cache_overhead(int64_t rows);
 
 /* ---- bytes, plain or gzip (gzip.c) -------------------------------------------------------- */
 

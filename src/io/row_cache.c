@@ -120,10 +120,6 @@ static const candidate *top_of(pgcn_i_row_cache *cache) {
 
 /* ---- making -------------------------------------------------------------------------------------- */
 
-int64_t pgcn_i_row_cache_overhead(int64_t rows) {
-    return rows * (int64_t)(3 * sizeof(int32_t));
-}
-
 static pgcn_status allocate(pgcn_i_row_cache *cache) {
     cache->slot_of = pgcn_i_alloc(cache->rows, sizeof *cache->slot_of);
     cache->last_of = pgcn_i_alloc(cache->rows, sizeof *cache->last_of);

@@ -346,8 +346,6 @@ void pgcn_i_tape_resize(pgcn_i_tape *tape, const pgcn_i_view *view);
 /* Bytes that a pass touches with the rows as they are now: of values and gradients beyond the first `after` floats of
  * their memory, and of what operations keep. */
 int64_t pgcn_i_tape_touched(const pgcn_i_tape *tape, int64_t after);
-/* What of its arena is there for the most rows, and not touched before rows need it. */
-int64_t pgcn_i_tape_by_rows(const pgcn_i_tape *tape);
 /* The level of the rows of in[0] or in[1] that an operation needs. */
 int pgcn_i_level_used(const pgcn_i_op *op, int input);
 /* How many levels a part of a graph has to have for what is recorded. */

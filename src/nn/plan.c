@@ -557,7 +557,3 @@ int64_t pgcn_i_tape_touched(const pgcn_i_tape *tape, int64_t after) {
         if (tape->op[i].kind->kept_bytes) kept += tape->op[i].kind->kept_bytes(&tape->op[i]);
     return floats * (int64_t)sizeof(float) + kept;
 }
-
-int64_t pgcn_i_tape_by_rows(const pgcn_i_tape *tape) {
-    return tape->work_floats * (int64_t)sizeof(float) + tape->kept_bytes;
-}
