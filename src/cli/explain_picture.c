@@ -19,7 +19,7 @@ typedef struct sketch {
     const pgcn_node *neighbour;
     int32_t *place; /* [n] number in the drawing, -1: not drawn */
     int32_t *level; /* [n] links from the node explained, whatever their direction; -1: not known */
-    pgcn_node *before;   /* [n] the next node on the way back */
+    pgcn_node *before;   /* [n] the node before it on the shortest path */
     double *sum, *flow;  /* [n] of the node; of it and all behind it */
     int64_t *from, *to;  /* [links] places */
     double *x_at, *y_at; /* [drawn] */

@@ -28,7 +28,7 @@ static void say_weakest(report_text *out, const cli_run *run, const pgcn_judgeme
                 (long long)j->of_class[weakest].support);
 }
 
-/* Below so many items a calibration error is mostly chance. */
+/* With fewer items a calibration error is mostly chance. */
 enum { FEW_ITEMS = 100 };
 
 /* Whether confidence is too high, too low or about right, by the mean over all items. */
@@ -111,7 +111,7 @@ void cli_report_verdict(report_text *out, const cli_run *run) {
         double low, high;
         wilson(score.accuracy, (double)items, &low, &high);
         if (items > 0)
-            report_putf(out, " (95 %% interval for so many %s: %.1f to %.1f)", of, low, high);
+            report_putf(out, " (95 %% interval for this number of %s: %.1f to %.1f)", of, low, high);
     }
     report_put(out, run->part == PGCN_PART_TEST
                         ? "; they were used neither for training nor for choosing the epoch."

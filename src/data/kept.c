@@ -118,7 +118,7 @@ static void text_at(walk *w, const char *key, const char **text) {
 }
 #define TEXT(w, field) text_at(w, #field, &(w)->source->field)
 
-/* An array of so many bytes; `pointer` is its address. NULL is not listed. */
+/* An array and its size in bytes; `pointer` is its address. NULL is not listed. */
 static void array_at(walk *w, const char *key, pgcn_i_arena *arena, int64_t bytes, void *pointer) {
     const void *array;
     int64_t number = -1;

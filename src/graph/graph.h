@@ -102,7 +102,7 @@ pgcn_status pgcn_i_check_row_sum(int64_t row, double sum);
 
 /* ---- edges that do not fit into memory (sort.c) --------------------------------------------- */
 
-/* Whether the arcs of so many edges are sorted in parts: under pgcn_memory_bound(), if they are many. */
+/* Whether the arcs of this number of edges are sorted in parts: under pgcn_memory_bound(), if they are many. */
 bool pgcn_i_sort_is_needed(int64_t edges);
 
 static inline uint64_t pgcn_i_arc_key(pgcn_node row, pgcn_node column) {
