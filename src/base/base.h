@@ -159,7 +159,8 @@ const char *pgcn_i_spool_key(void);
 /* ---- long work (stage.c) -------------------------------------------------------------------- */
 
 /* Tells the callback of pgcn_on_work() how far a piece of work is, and asks whether to go on: PGCN_ERR_STOPPED
- * if not. Any thread. Cheap: the callback is called a few times a second. */
+ * if not. Any thread. Cheap: the callback is called when `what`, a literal, is another one, and a few times a
+ * second. */
 pgcn_status pgcn_i_stage(const char *what, double share);
 
 /* ---- threads (parallel.c) ---------------------------------------------------------------- */
