@@ -81,7 +81,7 @@ if(NOT TARGET Threads::Threads)
 endif()
 
 set(PATHGCN_DEPENDENCIES pathgcn_dep::JANSSON pathgcn_dep::LIBZIP ${curl_target}
-    pathgcn_dep::ISAL ${metis_target} ${uring_target} OpenSSL::Crypto Threads::Threads m)
+    pathgcn_dep::ISAL ${metis_target} ${uring_target} OpenSSL::Crypto Threads::Threads ${CMAKE_DL_LIBS} m)
 if(missing_libraries)
     set(PATHGCN_DEPENDENCIES_FOUND FALSE)
     string(REPLACE ";" ", " missing_libraries "${missing_libraries}")

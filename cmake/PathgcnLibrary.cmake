@@ -4,7 +4,7 @@
 #   pathgcn_inside  everything including pgcn_i_*, for the unit tests; never installed
 set(source_dir ${CMAKE_CURRENT_SOURCE_DIR}/src)
 file(GLOB core_sources CONFIGURE_DEPENDS ${source_dir}/*/*.c)
-list(FILTER core_sources EXCLUDE REGEX "/src/(report|cli|experiments)/")
+list(FILTER core_sources EXCLUDE REGEX "/src/(mpi|report|cli|experiments)/")
 
 # Exchanges the file that calls libcurl in a list of sources, if this build has none.
 macro(pathgcn_without_curl sources)
@@ -39,6 +39,11 @@ endif()
 if(PATHGCN_URING)
     list(APPEND isa_definitions PGCN_HAVE_URING)
 endif()
+
+# Where the module for MPI is looked for: see PathgcnMpi.cmake.
+file(RELATIVE_PATH modules_from_program ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR}/pathgcn)
+set_source_files_properties(${source_dir}/base/comm.c PROPERTIES COMPILE_DEFINITIONS
+    "PGCN_MODULES=\"${CMAKE_INSTALL_FULL_LIBDIR}/pathgcn\";PGCN_MODULES_FROM_PROGRAM=\"${modules_from_program}\"")
 
 set(object_targets "")
 function(pathgcn_objects target)

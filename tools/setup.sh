@@ -13,11 +13,13 @@ modules=(jansson libcrypto libzip libcurl libisal)
 package=(python3-dev python3-venv)
 python=("${package[@]}" python3-pytest python3-numpy python3-scipy python3-sklearn python3-networkx
     python3-pandas python3-hypothesis)
+# Training on several machines: the build does without.
+mpi=(libopenmpi-dev openmpi-bin)
 case "${1:-build}" in
 build) needs=("${build[@]}") ;;
 python) needs=("${build[@]}" "${package[@]}") ;;
-test) needs=("${build[@]}" "${python[@]}" libcmocka-dev) modules+=(cmocka) ;;
-full) needs=("${build[@]}" "${python[@]}" libcmocka-dev clang libclang-rt-14-dev valgrind
+test) needs=("${build[@]}" "${python[@]}" "${mpi[@]}" libcmocka-dev) modules+=(cmocka) ;;
+full) needs=("${build[@]}" "${python[@]}" "${mpi[@]}" libcmocka-dev clang libclang-rt-14-dev valgrind
     clang-format libigraph-dev) modules+=(cmocka) ;;
 bench) needs=("${build[@]}" python3-torch python3-numpy python3-pandas libopenblas-pthread-dev)
     # Not every release and architecture of Debian has it, and bench/ does without.

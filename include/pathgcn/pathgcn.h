@@ -1112,6 +1112,35 @@ typedef struct pgcn_ranks {
  * ranks. */
 PGCN_API pgcn_status pgcn_dataset_ranks(const pgcn_dataset *data, const pgcn_config *config,
                                         const int *ranks, int count, pgcn_ranks *out);
+/* ---- several processes ---- */
+
+/* Trainings of several processes (ranks), on one machine or many, that mpirun or srun has started: docs/CLUSTER.md. All
+ * of them read the same data set. Rank 0 then calls the functions of a trainer as ever, and the others serve it. Tensors,
+ * checkpoints and histories have the same bits for any number of ranks. */
+
+/* How many ranks a launcher has started, from the environment, and which one this is; 1 and 0 without one. */
+PGCN_API int pgcn_ranks_expected(int *rank);
+/* Joins the others: opens the module for MPI, pathgcn_mpi.so. Does nothing without a launcher. Trainers that are made
+ * from now on are shared. Start no process by fork() afterwards. */
+PGCN_API pgcn_status pgcn_ranks_join(int *rank, int *ranks);
+/* On every rank but 0: does what rank 0 wants until that leaves. `data` NULL: it could not be read, and rank 0 will be
+ * told `why`. A failure is one after which ranks cannot go on: see pgcn_ranks_abort(). */
+PGCN_API pgcn_status pgcn_ranks_serve(const pgcn_dataset *data, const char *why);
+/* Rank 0 lets the others go; every rank calls it before the process ends. */
+PGCN_API void pgcn_ranks_leave(void);
+/* Ends the processes of all ranks at once. Returns only without a launcher. */
+PGCN_API void pgcn_ranks_abort(int code);
+/* The name of this rank's host; "" before it has joined. */
+PGCN_API const char *pgcn_ranks_host(void);
+/* What ranks send each other in the steps of a training, of the rank that gets most. */
+typedef struct pgcn_traffic {
+    int ranks;          /* 1: this process is alone */
+    int64_t steps;      /* that were counted */
+    int64_t rows_step;  /* bytes of rows of others that it reads in one step: pgcn_ranks.bytes_step predicts them */
+    int64_t bytes_step; /* all that comes in: rows, sums of gradients, who needs what */
+} pgcn_traffic;
+PGCN_API pgcn_status pgcn_trainer_traffic(const pgcn_trainer *trainer, pgcn_traffic *out);
+
 /* One epoch: sample, forward, backward, Adam, evaluation. PGCN_ERR_NUMERIC if a loss is not
  * finite: the epoch is then not in the history, the best weights so far are still there, and the
  * state can be saved if it is that of the epoch before. `out` may be NULL. */

@@ -136,6 +136,18 @@ void cli_guess_hint(const cli_guess *guess, const char *prefix, char out[CLI_HIN
 /* Where --help goes: standard output unless the manual collects it. */
 extern FILE *cli_help_stream;
 
+/* ---- ranks.c --------------------------------------------------------------------------------- */
+
+/* Before the command: joins the others if a launcher has started any and the command shares its work; `done`: there is
+ * nothing to do for this rank. */
+pgcn_status cli_ranks_begin(const char *command, bool *done);
+/* A rank other than 0, which serves that one and prints nothing: a sentence is kept for rank 0. */
+bool cli_ranks_serves(void);
+void cli_ranks_keep(const char *sentence);
+pgcn_status cli_ranks_serve(const pgcn_dataset *data);
+/* At the end of the program, with its exit code; returns that to end with. */
+int cli_ranks_end(int code);
+
 /* ---- output.c ------------------------------------------------------------------------------- */
 
 /* "pathgcn COMMAND: message" on standard error, in one line whatever the message quotes. For

@@ -275,6 +275,11 @@ static pgcn_status load_and_train(train_request *r, cli_arguments *arguments) {
         status = r->races ? cli_overlay(&cli_train, arguments, &config)
                           : cli_configure(&cli_train, arguments, &config);
     if (status == PGCN_OK) status = cli_check_seeds(&cli_train, config.seed, r->seeds);
+    if (status == PGCN_OK && cli_ranks_serves()) {
+        status = cli_ranks_serve(data);
+        pgcn_dataset_free(data);
+        return status;
+    }
     cli_progress progress = {0};
     r->progress = &progress;
     if (status == PGCN_OK) status = cli_progress_open(&progress, &cli_train, r->quiet, r->log);
@@ -334,6 +339,7 @@ static pgcn_status run(int argc, char **argv) {
     pgcn_status status = cli_parse(&cli_train, options, argc, argv, &arguments);
     if (status != PGCN_OK || arguments.help_shown) return status;
     r.arguments = &arguments;
+    r.quiet = r.quiet || cli_ranks_serves();
     r.dataset = cli_first_word(&arguments);
     CLI_TRY(check_request(&r));
     CLI_TRY(cli_check_race(&cli_train, &arguments, r.recipe));

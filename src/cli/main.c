@@ -121,6 +121,8 @@ int main(int argc, char **argv) {
         return EXIT_USAGE;
     }
     cli_program = argv[0];
-    status = run_command(argc, argv);
-    return cli_exit_code(status == PGCN_OK ? close_output() : status);
+    bool done;
+    status = cli_ranks_begin(argv[1], &done);
+    if (status == PGCN_OK && !done) status = run_command(argc, argv);
+    return cli_ranks_end(cli_exit_code(status == PGCN_OK ? close_output() : status));
 }

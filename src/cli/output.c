@@ -17,6 +17,10 @@ static void print_line(const cli_command *command, const char *format, va_list a
     char raw[8192], message[8192];
     vsnprintf(raw, sizeof raw, format, arguments);
     pgcn_text_printable(raw, message, sizeof message);
+    if (cli_ranks_serves()) {
+        cli_ranks_keep(message);
+        return;
+    }
     int used = fprintf(stderr, "pathgcn%s%s: ", command ? " " : "", command ? command->name : "");
     cli_put_wrapped(stderr, message, used);
 }

@@ -127,10 +127,18 @@ static void pack_column(packed_entries *packed, group_masks *masks,
             pack_rows(packed, masks, args, inverse, e, column_end, 1, false, args->live != NULL);
 }
 
-/* dw_row = the sum over the groups of their sums. */
+/* The sum so far. */
+ALWAYS_INLINE void load_total(vec total[VECTORS], channel_block block, const float *dw_row) {
+    for (int v = 0; v < block.vectors; v++)
+        total[v] = vec_load(dw_row + block.ch + v * LANES, block.lanes);
+}
+
+/* dw_row (= or +=) the sum over the groups of their sums. */
 ALWAYS_INLINE void column_block(channel_block block, float *dw_row, const float *g,
-                                const packed_entries *packed, const group_masks *masks, int64_t c) {
+                                const packed_entries *packed, const group_masks *masks, int64_t c,
+                                bool add) {
     vec total[VECTORS] = {{0}}, sum[VECTORS] = {{0}};
+    if (add) load_total(total, block, dw_row);
     for (int i = 0; i < packed->count; i++) {
         const float *row = g + packed->row[i] * c + block.ch;
         const vec_int same = (vec_int){0} + masks->same[i];
@@ -152,6 +160,7 @@ ALWAYS_INLINE void long_column_block(channel_block block, float *dw_row,
     const int32_t *row = args->x->row;
     vec total[VECTORS] = {{0}};
     packed_entries packed;
+    if (args->add) load_total(total, block, dw_row);
     for (int64_t rows_end = 0; e < column_end;) {
         vec sum[VECTORS] = {{0}};
         while (row[e] >= rows_end) rows_end += args->group_rows;
@@ -168,6 +177,18 @@ ALWAYS_INLINE void long_column_block(channel_block block, float *dw_row,
         vec_store(dw_row + block.ch + v * LANES, total[v], block.lanes);
 }
 
+/* The first entry of begin .. end-1 whose row is at least `least`; end: there is none. */
+static int64_t first_from(const int32_t *row, int64_t begin, int64_t end, int64_t least) {
+    while (begin < end) {
+        int64_t middle = begin + (end - begin) / 2;
+        if (row[middle] < least)
+            begin = middle + 1;
+        else
+            end = middle;
+    }
+    return begin;
+}
+
 static void csr_linear_grad(float *dw, const pgcn_i_sparse_gradient *args, int64_t begin,
                             int64_t end) {
     packed_entries packed;
@@ -176,9 +197,13 @@ static void csr_linear_grad(float *dw, const pgcn_i_sparse_gradient *args, int64
     const uint64_t inverse = (UINT64_C(1) << 63) / (uint64_t)args->group_rows + 1;
     for (int64_t f = begin; f < end; f++) {
         int64_t e = args->x->offset[f], column_end = args->x->offset[f + 1];
+        if (args->first_row > 0) e = first_from(args->x->row, e, column_end, args->first_row);
+        if (args->end_row > 0 && args->end_row < args->n)
+            column_end = first_from(args->x->row, e, column_end, args->end_row);
         if ((column_end - e) * args->samples <= CHUNK) {
             pack_column(&packed, &masks, args, inverse, e, column_end);
-            EACH_CHANNEL_BLOCK(c, column_block, dw + f * c, args->g, &packed, &masks, c);
+            EACH_CHANNEL_BLOCK(c, column_block, dw + f * c, args->g, &packed, &masks, c,
+                               args->add);
         } else {
             EACH_CHANNEL_BLOCK(c, long_column_block, dw + f * c, args, e, column_end);
         }

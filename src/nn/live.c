@@ -125,6 +125,7 @@ uint8_t *pgcn_i_live_first(pgcn_i_tape *tape) {
 }
 
 void pgcn_i_live_all(pgcn_i_tape *tape) {
+    pgcn_i_share_renew(tape->share);
     for (int i = 0; i < tape->count; i++)
         tape->op[i].live_out = tape->op[i].live_in = tape->op[i].out->live = NULL;
 }
@@ -132,6 +133,7 @@ void pgcn_i_live_all(pgcn_i_tape *tape) {
 /* Sets grow from the end to the beginning, so of two that a value needs the later one holds both:
  * the last assignment of the backward walk over the tape is right. */
 void pgcn_i_live_spread(pgcn_i_tape *tape) {
+    pgcn_i_share_renew(tape->share);
     int64_t rows = tape->op[tape->count - 1].out->rows;
     const pgcn_i_live *set = listed(tape, &tape->live_set[0], rows);
     for (int i = tape->count - 1; i >= 0; i--) {

@@ -34,6 +34,7 @@ typedef struct loss_job {
     float scale, consistency_scale, temperature;
     bool consistency;
     pgcn_i_blocks blocks; /* of rows, or groups of nodes */
+    int64_t first;        /* group */
 } loss_job;
 
 /* What a sum of weighted losses is divided by: the weights of all masked rows. */
@@ -99,10 +100,11 @@ static void cross_entropy_rows(const loss_job *job, const pgcn_i_loss_args *args
     job->kernels->cross_entropy(&loss->loss[task], &loss->hits[task], args, begin, end);
 }
 
-static void train_task(void *context, int64_t task, int worker) {
+static void train_task(void *context, int64_t number, int worker) {
     (void)worker;
     const loss_job *job = context;
     pgcn_i_loss *loss = job->loss;
+    int64_t task = job->first + number;
     int64_t begin = pgcn_i_block_begin(job->blocks, task);
     int64_t end = pgcn_i_block_end(job->blocks, task);
     loss->loss[task] = 0;
@@ -121,10 +123,11 @@ static void train_task(void *context, int64_t task, int worker) {
 }
 
 /* All rows: sets of many labels have most of their nodes in the mask. */
-static void binary_task(void *context, int64_t task, int worker) {
+static void binary_task(void *context, int64_t number, int worker) {
     (void)worker;
     const loss_job *job = context;
     pgcn_i_loss *loss = job->loss;
+    int64_t task = job->first + number;
     loss->loss[task] = 0;
     loss->consistency[task] = 0;
     loss->hits[task] = 0;
@@ -133,6 +136,39 @@ static void binary_task(void *context, int64_t task, int worker) {
         job->kernels->binary_cross_entropy(&loss->loss[task], &args,
                                            sample * loss->n + pgcn_i_block_begin(job->blocks, task),
                                            sample * loss->n + pgcn_i_block_end(job->blocks, task));
+}
+
+/* The groups of this process. Of several ranks: in a part of a graph samples are not stacked and groups of nodes are no
+ * ranges of rows, so that every rank has all rows. */
+static pgcn_i_own own_groups(const loss_job *job, pgcn_i_tape *tape, pgcn_i_value *logits) {
+    if (tape->share && !tape->part) {
+        logits->held_grad = logits->rows;
+        return pgcn_i_own_of(tape, logits->rows);
+    }
+    pgcn_i_share_whole(tape, logits);
+    logits->held_grad = 0;
+    return (pgcn_i_own){.groups = job->blocks, .end = job->blocks.count};
+}
+
+/* The sums of the groups of all ranks. */
+static void collect(pgcn_i_loss *loss, pgcn_i_tape *tape, const pgcn_i_value *logits,
+                    pgcn_i_own own) {
+    enum { EACH = 3 };
+    double *number = NULL;
+    if (tape->share && !tape->part)
+        number = (double *)(void *)pgcn_i_share_scratch(tape, 2 * EACH * own.groups.count);
+    if (!number) return;
+    for (int64_t g = own.first; g < own.end; g++) {
+        number[EACH * g] = loss->loss[g];
+        number[EACH * g + 1] = loss->consistency[g];
+        number[EACH * g + 2] = (double)loss->hits[g];
+    }
+    pgcn_i_share_numbers(tape, logits->rows, number, EACH);
+    for (int64_t g = 0; g < own.groups.count; g++) {
+        loss->loss[g] = number[EACH * g];
+        loss->consistency[g] = number[EACH * g + 1];
+        loss->hits[g] = (int64_t)number[EACH * g + 2];
+    }
 }
 
 pgcn_i_loss_terms pgcn_i_loss_run(pgcn_i_loss *loss, pgcn_i_tape *tape, pgcn_i_value *logits,
@@ -152,7 +188,11 @@ pgcn_i_loss_terms pgcn_i_loss_run(pgcn_i_loss *loss, pgcn_i_tape *tape, pgcn_i_v
                     .temperature = (float)temperature,
                     .consistency = lambda > 0,
                     .blocks = pgcn_i_groups_of(loss->n, loss->groups)};
-    pgcn_i_parallel(tape->pool, job.blocks.count, target->labels ? binary_task : train_task, &job);
+    pgcn_i_own own = own_groups(&job, tape, logits);
+    job.first = own.first;
+    pgcn_i_parallel(tape->pool, own.end - own.first, target->labels ? binary_task : train_task,
+                    &job);
+    collect(loss, tape, logits, own);
     return add_up(loss, weight, masked_rows, all_rows);
 }
 

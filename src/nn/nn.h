@@ -10,6 +10,7 @@
 #define PGCN_NN_H
 
 #include "base/base.h"
+#include "base/comm.h"
 #include "base/rng.h"
 #include "kernels/kernels.h"
 #include "paths/paths.h"
@@ -184,6 +185,7 @@ typedef struct pgcn_i_value {
     bool recomputed;         /* not kept: recomputed in the backward pass */
     bool residual;           /* what it adds further on is a residual: explain.c counts it apart */
     const pgcn_i_live *live; /* rows that are computed and have a gradient; NULL: all */
+    int64_t held_data, held_grad; /* of several ranks: see share.c */
 } pgcn_i_value;
 
 typedef struct pgcn_i_tape pgcn_i_tape;
@@ -250,8 +252,13 @@ typedef struct pgcn_i_kind {
     /* Of operations of several steps along the transition: how many, which are levels of a part of a graph. They have no
      * backward pass there. */
     int (*steps)(const pgcn_i_op *op);
-    /* Where a row leads to, for PGCN_I_NEEDS_VISITED. */
+    /* Where a row leads to, for PGCN_I_NEEDS_VISITED; and which rows lead to a row, whose gradients it reads. */
     pgcn_i_reach (*reach)(const pgcn_i_op *op);
+    pgcn_i_reach (*reach_back)(const pgcn_i_op *op);
+    bool backward_gathers_in; /* it reads the data of in[0] there, too */
+    /* Of several ranks: `..._all` go through the rows of this one, and fetch what they read of others. Elsewhere they
+     * go through all rows on every rank: see share.c. */
+    bool shares;
 } pgcn_i_kind;
 
 /* An operation on the tape: its kind, its ports, what the planner decides, and its own state. */
@@ -327,7 +334,9 @@ struct pgcn_i_tape {
     uint8_t *is_before;  /* of a part: [most_rows] ones, then as many zeros */
     int64_t *live_count; /* [groups * samples + 1] */
     bool recomputed;     /* running a recomputed loop: statistics stay as they are */
-    uint64_t seed;       /* set before running */
+    struct pgcn_i_share *share; /* rows of several ranks, borrowed; NULL: this process has all */
+    bool replicated;            /* and runs all now, as every rank does */
+    uint64_t seed;              /* set before running */
     int64_t step;
 };
 
@@ -408,8 +417,8 @@ static inline const uint8_t *pgcn_i_has_gradient(const pgcn_i_tape *tape, const 
     if (op->live_out) return op->live_out->flag;
     return tape->part ? tape->is_before + (tape->most_rows - op->rows) : NULL;
 }
-/* grad (= or +=) sum over groups, in order, of partial[group][0 .. count-1]. */
-void pgcn_i_tape_reduce(pgcn_i_tape *tape, float *grad, bool add, int64_t groups, int64_t count);
+/* grad (= or +=) sum over the groups of that many rows, in order, of partial[group][0 .. count-1]. */
+void pgcn_i_tape_reduce(pgcn_i_tape *tape, float *grad, bool add, int64_t rows, int64_t count);
 
 /* ---- rows that matter (live.c) ------------------------------------------------------------- */
 
@@ -423,6 +432,61 @@ uint8_t *pgcn_i_live_first(pgcn_i_tape *tape);
 void pgcn_i_live_spread(pgcn_i_tape *tape);
 /* The rows of grad but those of a set (NULL: all rows) become zero. */
 void pgcn_i_live_zero(pgcn_i_tape *tape, pgcn_i_value *value, const pgcn_i_live *but);
+
+/* ---- rows of several ranks (share.c) --------------------------------------------------------- */
+
+typedef struct pgcn_i_share pgcn_i_share;
+pgcn_status pgcn_i_share_new(pgcn_i_comm *comm, pgcn_i_share **out);
+void pgcn_i_share_free(pgcn_i_share *share);
+/* Paths were drawn, or another view was chosen: who needs which rows has changed. NULL is fine, as in all of these. */
+void pgcn_i_share_renew(pgcn_i_share *share);
+/* The groups that this process goes through, of a value of that many rows, of all samples. */
+typedef struct pgcn_i_own {
+    pgcn_i_blocks groups;
+    int64_t first, end; /* groups, */
+    int64_t begin, stop; /* and their nodes */
+} pgcn_i_own;
+pgcn_i_own pgcn_i_own_of(const pgcn_i_tape *tape, int64_t rows);
+/* The rows, or places in a list of those that matter, that it goes through: `count` times as many as `blocks` has, the
+ * first from `first` on and each `step` after the one before. */
+typedef struct pgcn_i_range {
+    int64_t begin, end;
+} pgcn_i_range;
+typedef struct pgcn_i_runs {
+    int64_t first, step, count;
+    pgcn_i_blocks blocks;
+} pgcn_i_runs;
+pgcn_i_runs pgcn_i_runs_of(const pgcn_i_tape *tape, int64_t rows, const pgcn_i_live *live);
+static inline int64_t pgcn_i_runs_tasks(const pgcn_i_runs *runs) {
+    return runs->count * runs->blocks.count;
+}
+static inline pgcn_i_range pgcn_i_runs_range(const pgcn_i_runs *runs, int64_t task) {
+    int64_t shift = runs->first + task / runs->blocks.count * runs->step;
+    int64_t block = task % runs->blocks.count;
+    return (pgcn_i_range){shift + pgcn_i_block_begin(runs->blocks, block),
+                          shift + pgcn_i_block_end(runs->blocks, block)};
+}
+/* Before and after a loop of the tape: fetches what it reads of other ranks. */
+void pgcn_i_share_forward(pgcn_i_tape *tape, pgcn_i_loop loop);
+void pgcn_i_share_forward_done(pgcn_i_tape *tape, pgcn_i_loop loop);
+void pgcn_i_share_backward(pgcn_i_tape *tape, pgcn_i_loop loop);
+void pgcn_i_share_backward_done(pgcn_i_tape *tape, pgcn_i_loop loop);
+/* Rows of an array [rows of op->in[0], stride], `cols` of each, that the rows of this rank lead to along a matrix of
+ * the operation's transition; for operations of several steps. */
+void pgcn_i_share_fetch(pgcn_i_tape *tape, const pgcn_i_op *op, const pgcn_i_csr *along,
+                        float *array, int64_t stride, int64_t cols);
+/* The logits of all rows on every rank; */
+void pgcn_i_share_whole(pgcn_i_tape *tape, pgcn_i_value *value);
+/* and numbers [groups, each] of which every rank knows those of its own groups. */
+void pgcn_i_share_numbers(const pgcn_i_tape *tape, int64_t rows, double *number, int64_t each);
+/* The sum over the ranks in their order: pgcn_i_comm_relay(). */
+void pgcn_i_share_relay(pgcn_i_tape *tape, float *data, int64_t count, int64_t chunk,
+                        void (*add)(void *context, float *data, int64_t begin, int64_t end),
+                        void *context);
+/* Bytes of rows that this rank has fetched so far. */
+int64_t pgcn_i_share_fetched(const pgcn_i_share *share);
+/* Room for that many floats that stays until the next call; NULL without memory, which the ranks then know. */
+float *pgcn_i_share_scratch(pgcn_i_tape *tape, int64_t floats);
 
 /* ---- explanations (explain.c) --------------------------------------------------------------- */
 

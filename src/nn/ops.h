@@ -9,25 +9,48 @@ typedef struct pgcn_i_job {
     pgcn_i_op *op;
     pgcn_i_blocks blocks; /* of the rows (of one sample, where an operation says so) */
     int step;             /* which pass of an operation of several passes */
+    int64_t first;        /* group, where tasks are those of some groups */
+    pgcn_i_runs runs;     /* where tasks are blocks of the rows of this process */
 } pgcn_i_job;
 
 static inline void pgcn_i_run(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_blocks blocks, int64_t tasks,
                               int step, pgcn_i_task task) {
-    pgcn_i_job job = {tape, op, blocks, step};
+    pgcn_i_job job = {.tape = tape, .op = op, .blocks = blocks, .step = step};
     pgcn_i_parallel(tape->pool, tasks, task, &job);
+}
+
+/* Tasks are the groups of the rows of this process, of a value of that many rows: number task + job->first. */
+static inline void pgcn_i_run_groups(pgcn_i_tape *tape, pgcn_i_op *op, int64_t rows, int step,
+                                     pgcn_i_task task, bool light) {
+    pgcn_i_own own = pgcn_i_own_of(tape, rows);
+    pgcn_i_job job = {
+        .tape = tape, .op = op, .blocks = own.groups, .step = step, .first = own.first};
+    if (light)
+        pgcn_i_parallel_light(tape->pool, op->out->rows * op->out->cols, own.end - own.first, task,
+                              &job);
+    else
+        pgcn_i_parallel(tape->pool, own.end - own.first, task, &job);
+}
+
+/* Tasks are blocks of the rows of this process: pgcn_i_runs_range(&job->runs, task). */
+static inline void pgcn_i_run_own(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_runs runs, int step,
+                                  pgcn_i_task task, bool light) {
+    pgcn_i_job job = {.tape = tape, .op = op, .step = step, .runs = runs};
+    int64_t tasks = pgcn_i_runs_tasks(&runs);
+    if (light)
+        pgcn_i_parallel_light(tape->pool, op->out->rows * op->out->cols, tasks, task, &job);
+    else
+        pgcn_i_parallel(tape->pool, tasks, task, &job);
 }
 
 /* The same for a task that only goes through its rows of the result once. */
 static inline void pgcn_i_run_light(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_blocks blocks,
                                     int step, pgcn_i_task task) {
-    pgcn_i_job job = {tape, op, blocks, step};
+    pgcn_i_job job = {.tape = tape, .op = op, .blocks = blocks, .step = step};
     pgcn_i_parallel_light(tape->pool, op->out->rows * op->out->cols, blocks.count, task, &job);
 }
 
 /* The rows of one sample of a group; job->blocks are the groups. */
-typedef struct pgcn_i_range {
-    int64_t begin, end;
-} pgcn_i_range;
 static inline pgcn_i_range pgcn_i_group_rows(const pgcn_i_job *job, int64_t group, int sample) {
     int64_t stack = sample * job->blocks.rows;
     return (pgcn_i_range){stack + pgcn_i_block_begin(job->blocks, group),

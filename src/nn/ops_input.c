@@ -44,11 +44,11 @@ static const float *features_of(const pgcn_i_input *x, int64_t node) {
 
 /* ---- the part both have: g = dy where y > 0, db = sum g ------------------------------------ */
 
-static void relu_bias_task(void *context, int64_t group, int worker) {
+static void relu_bias_task(void *context, int64_t task, int worker) {
     (void)worker;
     const pgcn_i_job *job = context;
     const pgcn_i_op *op = job->op;
-    int64_t c = op->out->cols;
+    int64_t c = op->out->cols, group = job->first + task;
     float *partial = pgcn_i_partial(job->tape, group);
     memset(partial, 0, (size_t)c * sizeof *partial);
     for (int sample = 0; sample < job->tape->samples; sample++) {
@@ -62,12 +62,11 @@ static void relu_bias_task(void *context, int64_t group, int worker) {
 }
 
 static void relu_bias_backward(pgcn_i_tape *tape, pgcn_i_op *op) {
-    pgcn_i_blocks groups = pgcn_i_groups(tape, op->out);
     if (state_of(op)->linear && !op->param[1]) return;
-    pgcn_i_run_light(tape, op, groups, 0, relu_bias_task);
+    pgcn_i_run_groups(tape, op, op->out->rows, 0, relu_bias_task, true);
     if (op->param[1])
         pgcn_i_tape_reduce(tape, tape->params->grad + op->param[1]->first, op->add_param[1],
-                           groups.count, op->param[1]->count);
+                           op->out->rows, op->param[1]->count);
 }
 
 static const float *bias_of(const pgcn_i_tape *tape, const pgcn_i_op *op) {
@@ -102,8 +101,8 @@ static void part_drop_task(void *context, int64_t task, int worker) {
     const pgcn_i_job *job = context;
     const input_state *state = state_of(job->op);
     const pgcn_i_input *x = state->input;
-    int64_t end = pgcn_i_block_end(job->blocks, task);
-    for (int64_t r = pgcn_i_block_begin(job->blocks, task); r < end; r++)
+    const pgcn_i_range block = pgcn_i_runs_range(&job->runs, task);
+    for (int64_t r = block.begin; r < block.end; r++)
         job->tape->kernels->draw_kept(
             state->kept + x->offset[r], input_domain(job->tape, place_of(job->tape, x, r).sample),
             pgcn_i_drop_threshold(state->rate), x->drawn_at[r], x->offset[r + 1] - x->offset[r]);
@@ -136,17 +135,27 @@ static void sparse_forward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, i
 static void sparse_drop(pgcn_i_tape *tape, pgcn_i_op *op) {
     if (!state_of(op)->kept) return;
     if (tape->part) {
-        pgcn_i_blocks rows = pgcn_i_blocks_of(op->rows);
-        pgcn_i_run(tape, op, rows, rows.count, 0, part_drop_task);
+        pgcn_i_run_own(tape, op, pgcn_i_runs_of(tape, op->rows, NULL), 0, part_drop_task, false);
         return;
     }
     pgcn_i_blocks entries = pgcn_i_cut(state_of(op)->input->nonzeros, PGCN_MAX_BLOCKS, 4096);
     pgcn_i_run(tape, op, entries, entries.count * state_of(op)->samples, 0, sparse_drop_task);
 }
 
+/* Some features, and of several ranks the rows of this one, added to the sum of those before. */
+typedef struct sparse_job {
+    pgcn_i_tape *tape;
+    const pgcn_i_op *op;
+    pgcn_i_own own;
+    bool add;
+    float *dw;     /* of the first feature of all */
+    int64_t first; /* feature */
+    pgcn_i_blocks blocks;
+} sparse_job;
+
 static void sparse_grad_task(void *context, int64_t task, int worker) {
     (void)worker;
-    const pgcn_i_job *job = context;
+    const sparse_job *job = context;
     const pgcn_i_op *op = job->op;
     const pgcn_i_input *x = state_of(op)->input;
     const pgcn_i_sparse_gradient gradient = {
@@ -156,20 +165,47 @@ static void sparse_grad_task(void *context, int64_t task, int worker) {
         .g = op->out->grad,
         .n = x->n,
         .samples = state_of(op)->samples,
-        .group_rows = pgcn_i_groups_of(x->n, job->tape->groups).size,
+        .group_rows = job->own.groups.size,
+        .first_row = job->own.begin,
+        .end_row = job->own.stop,
+        .add = job->add,
         .live = pgcn_i_has_gradient(job->tape, op),
         .c = op->out->cols,
     };
-    job->tape->kernels->csr_linear_grad(job->tape->params->grad + op->param[0]->first, &gradient,
-                                        pgcn_i_block_begin(job->blocks, task),
-                                        pgcn_i_block_end(job->blocks, task));
+    job->tape->kernels->csr_linear_grad(job->dw, &gradient,
+                                        job->first + pgcn_i_block_begin(job->blocks, task),
+                                        job->first + pgcn_i_block_end(job->blocks, task));
+}
+
+static void run_features(sparse_job *job, int64_t first, int64_t end) {
+    job->first = first;
+    job->blocks = pgcn_i_cut(end - first, PGCN_MAX_BLOCKS, 16);
+    pgcn_i_parallel(job->tape->pool, job->blocks.count, sparse_grad_task, job);
+}
+
+/* Chunks of a relay are whole features. */
+static void relay_features(void *context, float *data, int64_t begin, int64_t end) {
+    sparse_job *job = context;
+    int64_t c = job->op->out->cols;
+    job->dw = data;
+    run_features(job, begin / c, end / c);
 }
 
 /* The gradient of W is written and not added: a network has one opening layer. */
 static void sparse_backward(pgcn_i_tape *tape, pgcn_i_op *op) {
+    enum { RELAY_FEATURES = 128 };
     relu_bias_backward(tape, op);
-    pgcn_i_blocks features = pgcn_i_cut(state_of(op)->input->columns, PGCN_MAX_BLOCKS, 16);
-    pgcn_i_run(tape, op, features, features.count, 0, sparse_grad_task);
+    int64_t features = state_of(op)->input->columns, c = op->out->cols;
+    sparse_job job = {.tape = tape,
+                      .op = op,
+                      .own = pgcn_i_own_of(tape, op->out->rows),
+                      .dw = tape->params->grad + op->param[0]->first};
+    if (!tape->share) {
+        run_features(&job, 0, features);
+        return;
+    }
+    job.add = job.own.first > 0;
+    pgcn_i_share_relay(tape, job.dw, features * c, RELAY_FEATURES * c, relay_features, &job);
 }
 
 /* ---- dense --------------------------------------------------------------------------------- */
@@ -230,8 +266,8 @@ static void dense_forward_task(void *context, int64_t task, int worker) {
     const pgcn_i_op *op = job->op;
     int64_t c = op->out->cols;
     int64_t sample = task / job->blocks.count, block = task % job->blocks.count;
-    int64_t last = pgcn_i_block_end(job->blocks, block);
-    for (int64_t begin = pgcn_i_block_begin(job->blocks, block); begin < last;
+    int64_t last = job->first + pgcn_i_block_end(job->blocks, block);
+    for (int64_t begin = job->first + pgcn_i_block_begin(job->blocks, block); begin < last;
          begin += PGCN_BLOCK_ROWS) {
         int64_t end = begin + PGCN_BLOCK_ROWS < last ? begin + PGCN_BLOCK_ROWS : last;
         const float *x = dense_rows(job->tape, op, (int)sample, begin, end, worker);
@@ -266,9 +302,9 @@ static void dense_listed_task(void *context, int64_t task, int worker) {
     const pgcn_i_op *op = job->op;
     int64_t c = op->out->cols, f = state_of(op)->input->columns;
     float *x = pgcn_i_tile(job->tape, worker), *y = x + PGCN_BLOCK_ROWS * f;
-    int64_t end = pgcn_i_block_end(job->blocks, task);
-    for (int64_t at = pgcn_i_block_begin(job->blocks, task); at < end; at += PGCN_BLOCK_ROWS) {
-        pgcn_i_rows rows = some_rows(op, at, end);
+    const pgcn_i_range block = pgcn_i_runs_range(&job->runs, task);
+    for (int64_t at = block.begin; at < block.end; at += PGCN_BLOCK_ROWS) {
+        pgcn_i_rows rows = some_rows(op, at, block.end);
         for (int64_t i = 0; i < rows.count; i++)
             dense_row(job->tape, op, pgcn_i_row(rows, i), x + i * f);
         dense_product(job->tape, op, x, y, rows.count);
@@ -279,20 +315,24 @@ static void dense_listed_task(void *context, int64_t task, int worker) {
 
 static void dense_forward(pgcn_i_tape *tape, pgcn_i_op *op) {
     if (op->live_out || tape->part) {
-        pgcn_i_blocks listed = pgcn_i_blocks_of(op->live_out ? op->live_out->count : op->rows);
-        pgcn_i_run(tape, op, listed, listed.count, 0, dense_listed_task);
+        pgcn_i_run_own(tape, op, pgcn_i_runs_of(tape, op->rows, op->live_out), 0, dense_listed_task,
+                       false);
         return;
     }
-    pgcn_i_blocks blocks = pgcn_i_blocks_of(state_of(op)->input->n);
-    pgcn_i_run(tape, op, blocks, blocks.count * state_of(op)->samples, 0, dense_forward_task);
+    pgcn_i_own own = pgcn_i_own_of(tape, op->rows);
+    pgcn_i_job job = {.tape = tape,
+                      .op = op,
+                      .first = own.begin,
+                      .blocks = pgcn_i_blocks_of(own.stop - own.begin)};
+    pgcn_i_parallel(tape->pool, job.blocks.count * state_of(op)->samples, dense_forward_task, &job);
 }
 
 /* A group takes the same rows of every sample in turn, so there are no more groups than without
  * samples. */
-static void dense_grad_task(void *context, int64_t group, int worker) {
+static void dense_grad_task(void *context, int64_t task, int worker) {
     const pgcn_i_job *job = context;
     const pgcn_i_op *op = job->op;
-    int64_t c = op->out->cols;
+    int64_t c = op->out->cols, group = job->first + task;
     float *partial = pgcn_i_partial(job->tape, group);
     int64_t first = pgcn_i_block_begin(job->blocks, group);
     int64_t last = pgcn_i_block_end(job->blocks, group);
@@ -307,9 +347,10 @@ static void dense_grad_task(void *context, int64_t group, int worker) {
 }
 
 /* The same for a group of which some rows have a gradient: those are packed. */
-static void dense_live_task(void *context, int64_t group, int worker) {
+static void dense_live_task(void *context, int64_t task, int worker) {
     const pgcn_i_job *job = context;
     const pgcn_i_op *op = job->op;
+    int64_t group = job->first + task;
     const pgcn_i_live *live = op->live_out;
     int64_t c = op->out->cols, f = state_of(op)->input->columns;
     float *partial = pgcn_i_partial(job->tape, group);
@@ -335,11 +376,10 @@ static bool packs_rows(const pgcn_i_tape *tape, const pgcn_i_op *op) {
 
 static void dense_backward(pgcn_i_tape *tape, pgcn_i_op *op) {
     relu_bias_backward(tape, op);
-    pgcn_i_blocks groups = pgcn_i_groups(tape, op->out);
-    pgcn_i_run(tape, op, groups, groups.count, 0,
-               packs_rows(tape, op) ? dense_live_task : dense_grad_task);
+    pgcn_i_run_groups(tape, op, op->out->rows, 0,
+                      packs_rows(tape, op) ? dense_live_task : dense_grad_task, false);
     pgcn_i_tape_reduce(tape, tape->params->grad + op->param[0]->first, op->add_param[0],
-                       groups.count, op->param[0]->count);
+                       op->out->rows, op->param[0]->count);
 }
 
 /* ---- the features themselves, where paths smooth them before the opening layer --------------- */
@@ -404,6 +444,7 @@ static void input_explain(pgcn_i_trace *trace, const pgcn_i_op *op, pgcn_i_adjoi
 
 static const pgcn_i_kind dense_kind = {.name = "opening layer of dense features",
                                        .needs = PGCN_I_NEEDS_NOTHING,
+                                       .shares = true,
                                        .state_bytes = sizeof(input_state),
                                        .forward_all = dense_forward,
                                        .backward_all = dense_backward,
@@ -412,6 +453,7 @@ static const pgcn_i_kind dense_kind = {.name = "opening layer of dense features"
                                        .explain_reads_out = true};
 static const pgcn_i_kind sparse_kind = {.name = "opening layer of sparse features",
                                         .needs = PGCN_I_NEEDS_NOTHING,
+                                        .shares = true,
                                         .state_bytes = sizeof(input_state),
                                         .forward_all = sparse_drop,
                                         .forward_rows = sparse_forward,

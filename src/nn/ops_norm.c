@@ -20,12 +20,12 @@ static const float *optional(const pgcn_i_tape *tape, const pgcn_i_param *param)
     return param ? pgcn_i_value_of(tape->params, param) : NULL;
 }
 
-static void sum_task(void *context, int64_t group, int worker) {
+static void sum_task(void *context, int64_t task, int worker) {
     (void)worker;
     const pgcn_i_job *job = context;
     const pgcn_i_op *op = job->op;
     const norm_state *state = op->state;
-    int64_t c = op->out->cols;
+    int64_t c = op->out->cols, group = job->first + task;
     float *partial = pgcn_i_partial(job->tape, group);
     memset(partial, 0, (size_t)c * sizeof *partial);
     for (int sample = 0; sample < job->tape->samples; sample++) {
@@ -62,17 +62,16 @@ static float momentum_at(int64_t step) {
 
 static void batch_statistics(pgcn_i_tape *tape, pgcn_i_op *op) {
     const norm_state *state = op->state;
-    pgcn_i_blocks groups = pgcn_i_groups(tape, op->out);
     int64_t c = op->out->cols, rows = op->out->rows;
     float momentum = momentum_at(tape->step);
     float *mean = state->mean, *spread = state->inv_std;
     float *running_mean = pgcn_i_value_of(tape->params, state->running[0]);
     float *running_var = pgcn_i_value_of(tape->params, state->running[1]);
-    pgcn_i_run_light(tape, op, groups, 0, sum_task);
-    pgcn_i_tape_reduce(tape, mean, false, groups.count, c);
+    pgcn_i_run_groups(tape, op, rows, 0, sum_task, true);
+    pgcn_i_tape_reduce(tape, mean, false, rows, c);
     for (int64_t ch = 0; ch < c; ch++) mean[ch] /= (float)rows;
-    pgcn_i_run_light(tape, op, groups, 1, sum_task);
-    pgcn_i_tape_reduce(tape, spread, false, groups.count, c);
+    pgcn_i_run_groups(tape, op, rows, 1, sum_task, true);
+    pgcn_i_tape_reduce(tape, spread, false, rows, c);
     for (int64_t ch = 0; ch < c; ch++) {
         float variance = spread[ch] / (float)rows;
         /* The running variance is the unbiased one, as elsewhere in the field. */
@@ -98,10 +97,11 @@ static void norm_statistics(pgcn_i_tape *tape, pgcn_i_op *op) {
     }
 }
 
-static void grad_sums_task(void *context, int64_t group, int worker) {
+static void grad_sums_task(void *context, int64_t task, int worker) {
     (void)worker;
     const pgcn_i_job *job = context;
     const pgcn_i_op *op = job->op;
+    int64_t group = job->first + task;
     const pgcn_i_norm norm = norm_of(job->tape, op);
     float *partial = pgcn_i_partial(job->tape, group);
     memset(partial, 0, (size_t)(2 * norm.c) * sizeof *partial);
@@ -122,24 +122,22 @@ static void grad_task(void *context, int64_t task, int worker) {
                                            .sums = state->sums,
                                            .inv_rows = 1.0f / (float)op->out->rows,
                                            .add = op->add_in[0]};
+    const pgcn_i_range rows = pgcn_i_runs_range(&job->runs, task);
     job->tape->kernels->norm_backward(op->in[0]->grad, op->in[0]->data, &norm, &gradient,
-                                      pgcn_i_block_begin(job->blocks, task),
-                                      pgcn_i_block_end(job->blocks, task));
+                                      rows.begin, rows.end);
 }
 
 static void norm_backward(pgcn_i_tape *tape, pgcn_i_op *op) {
     const norm_state *state = op->state;
-    pgcn_i_blocks groups = pgcn_i_groups(tape, op->out);
-    pgcn_i_blocks blocks = pgcn_i_blocks_of(op->out->rows);
-    int64_t c = op->out->cols;
-    pgcn_i_run_light(tape, op, groups, 0, grad_sums_task);
-    pgcn_i_tape_reduce(tape, state->sums, false, groups.count, 2 * c);
+    int64_t c = op->out->cols, rows = op->out->rows;
+    pgcn_i_run_groups(tape, op, rows, 0, grad_sums_task, true);
+    pgcn_i_tape_reduce(tape, state->sums, false, rows, 2 * c);
     /* dbeta = sum g,  dgamma = sum g xhat: the same two sums. */
     for (int i = 0; i < 2; i++)
         if (op->param[i])
             tape->kernels->scale(tape->params->grad + op->param[i]->first, 1.0f,
                                  state->sums + (i == 0 ? c : 0), 0, c, op->add_param[i]);
-    pgcn_i_run_light(tape, op, blocks, 0, grad_task);
+    pgcn_i_run_own(tape, op, pgcn_i_runs_of(tape, rows, NULL), 0, grad_task, true);
 }
 
 /* Of an inference: y = factor x + constant. What is constant is told as the shift's, or the mean's. */
@@ -158,6 +156,7 @@ static void norm_explain(pgcn_i_trace *trace, const pgcn_i_op *op, pgcn_i_adjoin
 
 static const pgcn_i_kind norm_kind = {.name = "batch norm",
                                       .needs = PGCN_I_NEEDS_ALL,
+                                      .shares = true,
                                       .state_bytes = sizeof(norm_state),
                                       .forward_all = norm_statistics,
                                       .forward_rows = norm_rows,

@@ -136,10 +136,10 @@ static void slab_forward_task(void *context, int64_t task, int worker) {
     (void)worker;
     const pgcn_i_job *job = context;
     const pgcn_i_op *op = job->op;
-    int64_t slab = task / job->blocks.count, block = task % job->blocks.count;
-    int64_t begin = pgcn_i_block_begin(job->blocks, block);
-    pgcn_i_rows rows = {op->live_out ? op->live_out->row + begin : NULL, begin,
-                        pgcn_i_block_end(job->blocks, block) - begin};
+    int64_t blocks = pgcn_i_runs_tasks(&job->runs), slab = task / blocks;
+    const pgcn_i_range block = pgcn_i_runs_range(&job->runs, task % blocks);
+    pgcn_i_rows rows = {op->live_out ? op->live_out->row + block.begin : NULL, block.begin,
+                        block.end - block.begin};
     int64_t c = op->out->cols, first = slab * PGCN_SLAB;
     pgcn_i_path_args args = path_args(job->tape, op, op->in[0]->data, op->transition->visits->hop);
     args.h += first;
@@ -152,8 +152,9 @@ static void slab_forward_task(void *context, int64_t task, int worker) {
 static void slab_forward(pgcn_i_tape *tape, pgcn_i_op *op) {
     to_bf16(tape, op, 0);
     int64_t slabs = (op->out->cols + PGCN_SLAB - 1) / PGCN_SLAB;
-    pgcn_i_blocks blocks = pgcn_i_blocks_of(op->live_out ? op->live_out->count : op->out->rows);
-    pgcn_i_run(tape, op, blocks, blocks.count * slabs, 0, slab_forward_task);
+    pgcn_i_job job = {
+        .tape = tape, .op = op, .runs = pgcn_i_runs_of(tape, op->out->rows, op->live_out)};
+    pgcn_i_parallel(tape->pool, pgcn_i_runs_tasks(&job.runs) * slabs, slab_forward_task, &job);
 }
 
 /* What is left when the slabs are there. */
@@ -188,12 +189,13 @@ static void sampled_backward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_backward_t
 
 /* ---- exact --------------------------------------------------------------------------------- */
 
-static int64_t power_slab(const pgcn_i_op *op) {
-    return pgcn_i_slab_of(op->in[0]->rows, op->out->cols);
+/* Of several ranks rows stay whole, so that they can be sent. */
+static int64_t power_slab(const pgcn_i_tape *tape, const pgcn_i_op *op) {
+    return tape->share ? op->out->cols : pgcn_i_slab_of(op->in[0]->rows, op->out->cols);
 }
 
-static int64_t power_slabs(const pgcn_i_op *op) {
-    return (op->out->cols + power_slab(op) - 1) / power_slab(op);
+static int64_t power_slabs(const pgcn_i_tape *tape, const pgcn_i_op *op) {
+    return (op->out->cols + power_slab(tape, op) - 1) / power_slab(tape, op);
 }
 
 /* Of one sample, in the arrays that powers go to. */
@@ -227,7 +229,7 @@ static void horner_pass(const pgcn_i_tape *tape, const pgcn_i_op *op, int pass, 
                                   .k = conv->k,
                                   .n = n,
                                   .c = c,
-                                  .slab = power_slab(op),
+                                  .slab = power_slab(tape, op),
                                   .prefetch = pgcn_i_is_far(op->out)};
     pgcn_i_horner_pass(&horner, pass, first, begin, end);
 }
@@ -237,27 +239,54 @@ static void horner_block_task(void *context, int64_t task, int worker) {
     (void)worker;
     const pgcn_i_job *job = context;
     int64_t slab = task / job->blocks.count, block = task % job->blocks.count;
-    int64_t slabs = power_slabs(job->op);
-    horner_pass(job->tape, job->op, job->step, slab / slabs, slab % slabs * power_slab(job->op),
-                pgcn_i_block_begin(job->blocks, block), pgcn_i_block_end(job->blocks, block));
+    int64_t slabs = power_slabs(job->tape, job->op);
+    horner_pass(job->tape, job->op, job->step, slab / slabs,
+                slab % slabs * power_slab(job->tape, job->op),
+                job->first + pgcn_i_block_begin(job->blocks, block),
+                job->first + pgcn_i_block_end(job->blocks, block));
 }
 
 /* Task: a slab of a sample, all passes but the last. */
 static void horner_slab_task(void *context, int64_t slab, int worker) {
     (void)worker;
     const pgcn_i_job *job = context;
-    int64_t slabs = power_slabs(job->op);
+    int64_t slabs = power_slabs(job->tape, job->op);
     for (int pass = 1; pass < pgcn_i_path_of(job->op)->conv.k - 1; pass++)
-        horner_pass(job->tape, job->op, pass, slab / slabs, slab % slabs * power_slab(job->op), 0,
+        horner_pass(job->tape, job->op, pass, slab / slabs,
+                    slab % slabs * power_slab(job->tape, job->op), 0,
                     pass_rows(job->tape, job->op, pass));
+}
+
+/* Of several ranks: each pass fetches what its rows read of the one before. */
+static void exact_forward_shared(pgcn_i_tape *tape, pgcn_i_op *op) {
+    const pgcn_i_pathconv *conv = &pgcn_i_path_of(op)->conv;
+    pgcn_i_own own = pgcn_i_own_of(tape, op->out->rows);
+    int64_t c = op->out->cols;
+    for (int pass = 1; pass < conv->k; pass++) {
+        float *second = op->out->data;
+        float *from = pass == 1 ? op->in[0]->data : (conv->k - 1 - pass) % 2 ? second : tape->power;
+        pgcn_i_share_fetch(tape, op, op->transition->exact, from, c, c);
+        if (pass == conv->k - 1) return; /* its rows go on to the next operation */
+        pgcn_i_job job = {.tape = tape,
+                          .op = op,
+                          .step = pass,
+                          .first = own.begin,
+                          .blocks = pgcn_i_blocks_of(own.stop - own.begin)};
+        pgcn_i_parallel(tape->pool, job.blocks.count * op->transition->samples, horner_block_task,
+                        &job);
+    }
 }
 
 /* All passes but the last need all rows of the one before. Where the slabs keep all threads busy
  * nobody has to wait, and a thread finds its slab in its own cache. Which way is taken changes no
  * bit: a channel's sums are the same. */
 static void exact_forward_all(pgcn_i_tape *tape, pgcn_i_op *op) {
-    int64_t slabs = op->transition->samples * power_slabs(op),
+    int64_t slabs = op->transition->samples * power_slabs(tape, op),
             threads = pgcn_i_pool_threads(tape->pool);
+    if (tape->share && !tape->replicated) {
+        exact_forward_shared(tape, op);
+        return;
+    }
     if (slabs % threads == 0 || slabs > 4 * threads) {
         pgcn_i_run(tape, op, pgcn_i_blocks_of(op->transition->n), slabs, 0, horner_slab_task);
         return;
@@ -275,7 +304,7 @@ static void exact_forward_rows(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows row
     for (int64_t sample = begin / n; sample * n < end && pgcn_i_path_of(op)->conv.k > 1; sample++) {
         int64_t from = begin > sample * n ? begin - sample * n : 0;
         int64_t to = end < (sample + 1) * n ? end - sample * n : n;
-        for (int64_t first = 0; first < op->out->cols; first += power_slab(op))
+        for (int64_t first = 0; first < op->out->cols; first += power_slab(tape, op))
             horner_pass(tape, op, pgcn_i_path_of(op)->conv.k - 1, sample, first, from, to);
     }
     if (pgcn_i_path_of(op)->conv.k == 1) { /* nothing but s_0 (.) h */
@@ -287,10 +316,11 @@ static void exact_forward_rows(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows row
 
 /* Pass i:  q_i = T^T q_{i-1} (q_0 = g);  dh += s_i (.) q_i;  ds_i += h (.) q_i. A group takes the
  * same nodes of every sample in turn. Nobody needs g after pass 1: q_2, q_4, ... take its place. */
-static void exact_backward_task(void *context, int64_t group, int worker) {
+static void exact_backward_task(void *context, int64_t task, int worker) {
     (void)worker;
     const pgcn_i_job *job = context;
     const pgcn_i_op *op = job->op;
+    int64_t group = job->first + task;
     const pgcn_i_kernels *kernels = job->tape->kernels;
     int i = job->step;
     int64_t c = op->out->cols, begin = pgcn_i_block_begin(job->blocks, group);
@@ -319,10 +349,14 @@ static void exact_backward_task(void *context, int64_t group, int worker) {
 }
 
 static void exact_backward(pgcn_i_tape *tape, pgcn_i_op *op) {
-    pgcn_i_blocks groups = pgcn_i_groups(tape, op->out);
-    for (int i = 0; i < pgcn_i_path_of(op)->conv.k; i++)
-        pgcn_i_run(tape, op, groups, groups.count, i, exact_backward_task);
-    pgcn_i_tape_reduce(tape, pgcn_i_path_of(op)->kernel_grad, false, groups.count,
+    int64_t c = op->out->cols;
+    for (int i = 0; i < pgcn_i_path_of(op)->conv.k; i++) {
+        if (i > 0)
+            pgcn_i_share_fetch(tape, op, op->transition->exact_t,
+                               pgcn_i_path_power(tape, op, i - 1), c, c);
+        pgcn_i_run_groups(tape, op, op->out->rows, i, exact_backward_task, false);
+    }
+    pgcn_i_tape_reduce(tape, pgcn_i_path_of(op)->kernel_grad, false, op->out->rows,
                        kernel_floats(op));
     pgcn_i_path_kernel_gradient(tape, op);
 }
@@ -369,16 +403,23 @@ static pgcn_i_reach visited(const pgcn_i_op *op) {
     return (pgcn_i_reach){.hop = visits->hop, .hops = visits->k - 1, .n = visits->rows};
 }
 
+static pgcn_i_reach visitors(const pgcn_i_op *op) {
+    const pgcn_i_visits *visits = op->transition->visits;
+    return (pgcn_i_reach){.hop = visits->hop_t, .hops = visits->k - 1, .n = visits->rows};
+}
+
 #define SAMPLED                                                                                    \
     .needs = PGCN_I_NEEDS_VISITED, .state_bytes = sizeof(pgcn_i_path_state),                       \
-    .refresh = pgcn_i_path_kernel, .reach = visited, .explain = pgcn_i_path_explain
+    .refresh = pgcn_i_path_kernel, .reach = visited, .reach_back = visitors, .shares = true,       \
+    .explain = pgcn_i_path_explain
 #define SAMPLED_BACKWARD                                                                           \
     .backward_all = sampled_backward_all, .backward_rows = sampled_backward,                       \
     .backward_done = pgcn_i_path_kernel_gradient, .backward_reads_in = true
 #define EXACT                                                                                      \
     .needs = PGCN_I_NEEDS_ALL, .state_bytes = sizeof(pgcn_i_path_state),                           \
     .refresh = pgcn_i_path_kernel, .steps = exact_steps, .forward_all = exact_forward_all,         \
-    .forward_rows = exact_forward_rows, .uses_power = true, .explain = pgcn_i_path_explain
+    .forward_rows = exact_forward_rows, .uses_power = true, .shares = true,                        \
+    .explain = pgcn_i_path_explain
 
 /* By where a row goes: on to the product at once, or slab by slab; and whether it is trained. */
 static const pgcn_i_kind sampled_kind[2][2] = {{{.name = "smoothing",

@@ -57,8 +57,8 @@ static void tile_gradient(const pgcn_i_job *job, const float *q, int hop, int64_
             c);
 }
 
-static void sum_kernel_gradient(pgcn_i_tape *tape, pgcn_i_op *op, int64_t groups) {
-    pgcn_i_tape_reduce(tape, pgcn_i_path_of(op)->kernel_grad, false, groups,
+static void sum_kernel_gradient(pgcn_i_tape *tape, pgcn_i_op *op) {
+    pgcn_i_tape_reduce(tape, pgcn_i_path_of(op)->kernel_grad, false, op->out->rows,
                        pgcn_i_path_of(op)->conv.k * op->out->cols * op->out->cols);
     pgcn_i_path_kernel_gradient(tape, op);
 }
@@ -115,7 +115,7 @@ static void sampled_backward_task(void *context, int64_t group, int worker) {
 static void sampled_backward(pgcn_i_tape *tape, pgcn_i_op *op) {
     pgcn_i_blocks groups = pgcn_i_groups(tape, op->out);
     pgcn_i_run(tape, op, groups, groups.count, 0, sampled_backward_task);
-    sum_kernel_gradient(tape, op, groups.count);
+    sum_kernel_gradient(tape, op);
 }
 
 /* ---- exact --------------------------------------------------------------------------------- */
@@ -189,7 +189,7 @@ static void exact_backward(pgcn_i_tape *tape, pgcn_i_op *op) {
     pgcn_i_blocks groups = pgcn_i_groups(tape, op->out);
     for (int i = 0; i < pgcn_i_path_of(op)->conv.k; i++)
         pgcn_i_run(tape, op, groups, groups.count, i, exact_backward_task);
-    sum_kernel_gradient(tape, op, groups.count);
+    sum_kernel_gradient(tape, op);
 }
 
 /* All rows: the full kernel leaves none out. */

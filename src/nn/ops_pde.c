@@ -155,6 +155,8 @@ static const pgcn_i_kind flux_kind = {.name = "flux along links",
                                       .backward_rows = flux_backward,
                                       .backward_reads_in = true,
                                       .reach = flux_reach,
+                                      .reach_back = flux_reach,
+                                      .backward_gathers_in = true,
                                       .explain = flux_explain,
                                       .explain_reads_in = true};
 

@@ -78,6 +78,11 @@ static pgcn_i_reach propagate_reach(const pgcn_i_op *op) {
     return (pgcn_i_reach){.hop = transition->exact, .hops = 1, .n = transition->n};
 }
 
+static pgcn_i_reach propagate_back(const pgcn_i_op *op) {
+    const pgcn_i_transition *transition = op->transition;
+    return (pgcn_i_reach){.hop = transition->exact_t, .hops = 1, .n = transition->n};
+}
+
 /* An entry of the diagonal, which a self-loop gives, is no hop: the node itself. */
 static pgcn_i_along along_links(const pgcn_i_transition *transition, float self, float neighbours) {
     return (pgcn_i_along){
@@ -100,6 +105,7 @@ static const pgcn_i_kind propagate_kind = {.name = "propagation",
                                            .forward_rows = propagate_forward,
                                            .backward_rows = propagate_backward,
                                            .reach = propagate_reach,
+                                           .reach_back = propagate_back,
                                            .explain = propagate_explain};
 
 pgcn_i_value *pgcn_i_op_propagate(pgcn_i_tape *tape, pgcn_i_value *x,
@@ -122,24 +128,26 @@ typedef struct step_job {
     const pgcn_i_tape *tape;
     const pgcn_i_transition *transition;
     pgcn_i_propagate args;
-    pgcn_i_blocks blocks;
+    pgcn_i_runs runs;
 } step_job;
 
 static void step_task(void *context, int64_t task, int worker) {
     (void)worker;
     const step_job *job = context;
-    int64_t begin = pgcn_i_block_begin(job->blocks, task);
+    const pgcn_i_range rows = pgcn_i_runs_range(&job->runs, task);
     run_rows(job->tape, job->transition, job->args,
-             (pgcn_i_rows){NULL, begin, pgcn_i_block_end(job->blocks, task) - begin});
+             (pgcn_i_rows){NULL, rows.begin, rows.end - rows.begin});
 }
 
 /* Step `step` of an operation, 0 being the last: along the transition or, with args.a set, its transpose. */
 static void run_step(pgcn_i_tape *tape, const pgcn_i_op *op, int step, pgcn_i_propagate args) {
     const pgcn_i_transition *transition = pgcn_i_step_transition(tape, op, step);
-    step_job job = {tape, transition, args, pgcn_i_blocks_of(pgcn_i_step_rows(tape, op, step))};
+    step_job job = {tape, transition, args,
+                    pgcn_i_runs_of(tape, pgcn_i_step_rows(tape, op, step), NULL)};
     if (!args.a) job.args.a = transition->exact;
     job.args.prefetch = pgcn_i_is_far(op->out);
-    pgcn_i_parallel(tape->pool, job.blocks.count, step_task, &job);
+    pgcn_i_share_fetch(tape, op, job.args.a, (float *)(uintptr_t)args.x, args.x_c, op->out->cols);
+    pgcn_i_parallel(tape->pool, pgcn_i_runs_tasks(&job.runs), step_task, &job);
 }
 
 /* One of the two scratch arrays. */
@@ -208,6 +216,7 @@ static int diffuse_steps(const pgcn_i_op *op) {
 
 static const pgcn_i_kind diffuse_kind = {.name = "diffusion",
                                          .steps = diffuse_steps,
+                                         .shares = true,
                                          .needs = PGCN_I_NEEDS_ALL,
                                          .state_bytes = sizeof(diffuse_state),
                                          .forward_all = diffuse_forward,
@@ -278,8 +287,9 @@ static void first_gradient_task(void *context, int64_t task, int worker) {
     (void)worker;
     const pgcn_i_job *job = context;
     const pgcn_i_op *op = job->op;
-    int64_t c = op->out->cols, end = pgcn_i_block_end(job->blocks, task);
-    for (int64_t r = pgcn_i_block_begin(job->blocks, task); r < end; r++)
+    const pgcn_i_range rows = pgcn_i_runs_range(&job->runs, task);
+    int64_t c = op->out->cols;
+    for (int64_t r = rows.begin; r < rows.end; r++)
         memcpy(op->in[0]->grad + r * op->in[0]->cols, op->out->grad + r * c,
                (size_t)c * sizeof *op->out->grad);
 }
@@ -291,7 +301,7 @@ static void cheb_backward(pgcn_i_tape *tape, pgcn_i_op *op) {
     const pgcn_i_value *y = op->out;
     int64_t c = y->cols, wide = op->in[0]->cols;
     float *dz = op->in[0]->grad;
-    pgcn_i_run_light(tape, op, pgcn_i_blocks_of(y->rows), 0, first_gradient_task);
+    pgcn_i_run_own(tape, op, pgcn_i_runs_of(tape, y->rows, NULL), 0, first_gradient_task, true);
     for (int k = 1; k <= state->order; k++) {
         pgcn_i_propagate args = laplacian_step(tape, op, op->transition->exact_t, k == 1 ? 1 : 2);
         args.x = dz + (k - 1) * c;
@@ -342,6 +352,7 @@ static int cheb_steps(const pgcn_i_op *op) {
 
 static const pgcn_i_kind cheb_kind = {.name = "Chebyshev polynomials",
                                       .steps = cheb_steps,
+                                      .shares = true,
                                       .needs = PGCN_I_NEEDS_ALL,
                                       .state_bytes = sizeof(cheb_state),
                                       .forward_all = cheb_forward,

@@ -140,7 +140,7 @@ typedef struct stage_job {
     pgcn_i_tape *tape;
     int first, last; /* operations */
     const pgcn_i_live *live;
-    pgcn_i_blocks blocks;
+    pgcn_i_runs runs;
 } stage_job;
 
 /* Batch norm, the exact form and the full kernel compute all rows. */
@@ -162,10 +162,9 @@ static bool runs(const pgcn_i_tape *tape, const pgcn_i_op *op) {
 static void stage_task(void *context, int64_t task, int worker) {
     const stage_job *job = context;
     pgcn_i_op *op = job->tape->op;
-    int64_t end = pgcn_i_block_end(job->blocks, task);
-    for (int64_t begin = pgcn_i_block_begin(job->blocks, task); begin < end;
-         begin += PGCN_BLOCK_ROWS) {
-        pgcn_i_rows rows = tile_rows(job->live, begin, end);
+    const pgcn_i_range block = pgcn_i_runs_range(&job->runs, task);
+    for (int64_t begin = block.begin; begin < block.end; begin += PGCN_BLOCK_ROWS) {
+        pgcn_i_rows rows = tile_rows(job->live, begin, block.end);
         for (int i = job->first; i <= job->last; i++)
             if (runs(job->tape, &op[i])) op[i].kind->forward_rows(job->tape, &op[i], rows, worker);
     }
@@ -178,14 +177,20 @@ static void refresh_task(void *context, int64_t task, int worker) {
     if (op->kind->refresh) op->kind->refresh(tape, op);
 }
 
+static void run_rows(pgcn_i_tape *tape, pgcn_i_loop loop) {
+    const pgcn_i_op *op = &tape->op[loop.first];
+    const pgcn_i_live *live = stage_live(op);
+    stage_job job = {tape, loop.first, loop.last, live, pgcn_i_runs_of(tape, op->rows, live)};
+    pgcn_i_parallel(tape->pool, pgcn_i_runs_tasks(&job.runs), stage_task, &job);
+}
+
 static void run_stage(pgcn_i_tape *tape, pgcn_i_loop loop) {
     pgcn_i_op *op = &tape->op[loop.first];
+    if (tape->share) pgcn_i_share_forward(tape, loop);
     if (op->kind->forward_all && runs(tape, op)) op->kind->forward_all(tape, op);
-    if (!op->kind->forward_rows) return;
-    const pgcn_i_live *live = stage_live(op);
-    stage_job job = {tape, loop.first, loop.last, live,
-                     pgcn_i_blocks_of(live ? live->count : op->rows)};
-    pgcn_i_parallel(tape->pool, job.blocks.count, stage_task, &job);
+    tape->replicated = false;
+    if (op->kind->forward_rows) run_rows(tape, loop);
+    if (tape->share) pgcn_i_share_forward_done(tape, loop);
 }
 
 void pgcn_i_tape_forward(pgcn_i_tape *tape) {
@@ -241,8 +246,9 @@ typedef struct group_sum {
 
 enum { SUMS = 16, SUM_CHUNK = 1024 };
 typedef struct sum_job {
-    const pgcn_i_tape *tape;
+    pgcn_i_tape *tape;
     int64_t groups;
+    pgcn_i_own own; /* those of this process */
     const pgcn_i_live *live; /* groups without live rows have no sums; NULL: all have */
     int sums;
     group_sum sum[SUMS];
@@ -273,7 +279,55 @@ static void sum_task(void *context, int64_t task, int worker) {
     if (!add) memset(sum->to + begin, 0, (size_t)(end - begin) * sizeof *sum->to);
 }
 
+/* ---- of several ranks: each adds its groups to the sum so far ---- */
+
+/* Whether a group before this one has a sum. */
+static bool has_begun(const sum_job *job, int64_t group) {
+    for (int64_t g = 0; g < group; g++)
+        if (!is_empty(job->live, g)) return true;
+    return false;
+}
+
+static void relay_add(void *context, float *data, int64_t begin, int64_t end) {
+    const sum_job *job = context;
+    int64_t before = 0;
+    for (int i = 0; i < job->sums; before += job->sum[i++].count) {
+        const group_sum *sum = &job->sum[i];
+        int64_t from = begin > before ? begin - before : 0;
+        int64_t to = end - before < sum->count ? end - before : sum->count;
+        bool add = sum->add || has_begun(job, job->own.first);
+        for (int64_t group = job->own.first; from < to && group < job->own.end; group++) {
+            if (is_empty(job->live, group)) continue;
+            const float *part = pgcn_i_partial(job->tape, group) + sum->first;
+            job->tape->kernels->scale(data + before, 1.0f, part, from, to, add);
+            add = true;
+        }
+        if (!add && from < to && job->own.end == job->groups)
+            memset(data + before + from, 0, (size_t)(to - from) * sizeof *data);
+    }
+}
+
+static void relay_sums(sum_job *job) {
+    enum { RELAY_CHUNK = 16384 };
+    int64_t floats = 0, at = 0;
+    for (int i = 0; i < job->sums; i++) floats += job->sum[i].count;
+    float *data = pgcn_i_share_scratch(job->tape, floats);
+    if (!data) return;
+    for (int i = 0; i < job->sums; at += job->sum[i++].count)
+        if (job->sum[i].add)
+            memcpy(data + at, job->sum[i].to, (size_t)job->sum[i].count * sizeof *data);
+    pgcn_i_share_relay(job->tape, data, floats, RELAY_CHUNK, relay_add, job);
+    at = 0;
+    for (int i = 0; i < job->sums; at += job->sum[i++].count)
+        memcpy(job->sum[i].to, data + at, (size_t)job->sum[i].count * sizeof *data);
+}
+
 static void run_sums(sum_job *job) {
+    if (job->tape->share && !job->tape->replicated) {
+        if (job->sums > 0) relay_sums(job);
+        job->sums = 0;
+        return;
+    }
     int64_t tasks = 0, floats = 0;
     for (int i = 0; i < job->sums; i++) {
         tasks += chunks_of(&job->sum[i]);
@@ -283,8 +337,13 @@ static void run_sums(sum_job *job) {
     job->sums = 0;
 }
 
-void pgcn_i_tape_reduce(pgcn_i_tape *tape, float *grad, bool add, int64_t groups, int64_t count) {
-    sum_job job = {.tape = tape, .groups = groups, .sums = 1, .sum = {{grad, add, 0, count}}};
+void pgcn_i_tape_reduce(pgcn_i_tape *tape, float *grad, bool add, int64_t rows, int64_t count) {
+    pgcn_i_own own = pgcn_i_own_of(tape, rows);
+    sum_job job = {.tape = tape,
+                   .groups = own.groups.count,
+                   .own = own,
+                   .sums = 1,
+                   .sum = {{grad, add, 0, count}}};
     run_sums(&job);
 }
 
@@ -293,8 +352,8 @@ void pgcn_i_tape_reduce(pgcn_i_tape *tape, float *grad, bool add, int64_t groups
 typedef struct chain_job {
     pgcn_i_tape *tape;
     int top, end;         /* operations, top >= end */
-    int64_t floats;       /* of the partial sums */
-    pgcn_i_blocks groups; /* of the nodes */
+    int64_t floats; /* of the partial sums */
+    pgcn_i_own own; /* groups of the nodes */
     const pgcn_i_live *live;
 } chain_job;
 
@@ -345,8 +404,9 @@ static void chain_rows(const chain_job *job, int64_t begin, int64_t end, float *
 }
 
 /* A group: all samples of its nodes. */
-static void chain_task(void *context, int64_t group, int worker) {
+static void chain_task(void *context, int64_t task, int worker) {
     const chain_job *job = context;
+    int64_t group = job->own.first + task;
     float *partial = pgcn_i_partial(job->tape, group);
     if (is_empty(job->live, group)) return;
     memset(partial, 0, (size_t)job->floats * sizeof *partial);
@@ -355,9 +415,9 @@ static void chain_task(void *context, int64_t group, int worker) {
         return;
     }
     for (int sample = 0; sample < job->tape->samples; sample++) {
-        int64_t stack = sample * job->groups.rows;
-        chain_rows(job, stack + pgcn_i_block_begin(job->groups, group),
-                   stack + pgcn_i_block_end(job->groups, group), partial, worker);
+        int64_t stack = sample * job->own.groups.rows;
+        chain_rows(job, stack + pgcn_i_block_begin(job->own.groups, group),
+                   stack + pgcn_i_block_end(job->own.groups, group), partial, worker);
     }
 }
 
@@ -374,8 +434,11 @@ static void clear_shared(pgcn_i_tape *tape, const pgcn_i_op *op) {
 }
 
 /* The gradients of the parameters of a chain, in one loop. */
-static void sum_partials(pgcn_i_tape *tape, int top, int end, int64_t groups) {
-    sum_job job = {.tape = tape, .groups = groups, .live = tape->op[top].live_in};
+static void sum_partials(pgcn_i_tape *tape, int top, int end, pgcn_i_own own) {
+    sum_job job = {.tape = tape,
+                   .groups = own.groups.count,
+                   .own = own,
+                   .live = tape->op[top].live_in};
     for (int i = top; i >= end; i--) {
         const pgcn_i_op *op = &tape->op[i];
         int64_t first = op->partial_first;
@@ -396,21 +459,25 @@ static void run_chain(pgcn_i_tape *tape, int top, int end) {
     chain_job job = {.tape = tape,
                      .top = top,
                      .end = end,
-                     .groups = pgcn_i_groups_of(below->used[0] / tape->samples, tape->groups),
+                     .own = pgcn_i_own_of(tape, below->used[0]),
                      .live = tape->op[top].live_in};
     job.floats = below->partial_first + below->partial_floats;
-    pgcn_i_parallel(tape->pool, job.groups.count, chain_task, &job);
-    sum_partials(tape, top, end, job.groups.count);
+    pgcn_i_parallel(tape->pool, job.own.end - job.own.first, chain_task, &job);
+    sum_partials(tape, top, end, job.own);
     for (int i = top; i >= end; i--)
         if (tape->op[i].kind->backward_done) tape->op[i].kind->backward_done(tape, &tape->op[i]);
 }
 
 static void run_back(pgcn_i_tape *tape, int top, int end) {
     pgcn_i_op *op = &tape->op[top];
+    const pgcn_i_loop loop = {PGCN_I_BACKWARD, end, top};
     for (int i = top; i >= end; i--) clear_shared(tape, &tape->op[i]);
+    if (tape->share) pgcn_i_share_backward(tape, loop);
     if (!op->kind->backward_rows && op->live_out) pgcn_i_live_zero(tape, op->out, op->live_out);
     if (op->kind->backward_all) op->kind->backward_all(tape, op);
     if (op->kind->backward_rows) run_chain(tape, top, end);
+    tape->replicated = false;
+    if (tape->share) pgcn_i_share_backward_done(tape, loop);
 }
 
 void pgcn_i_tape_backward(pgcn_i_tape *tape) {

@@ -18,6 +18,7 @@ pgcn_status pgcn_i_runner_open(pgcn_i_runner *runner, const pgcn_i_runner_opts *
     tape->recompute = opts->views.training && config->recompute;
     tape->gather_bf16 = opts->views.training && config->bf16;
     tape->explains = opts->explains;
+    tape->share = opts->share;
     runner->logits = pgcn_i_network_record(tape, config, &runner->views.view);
     return pgcn_i_tape_plan(tape);
 }
@@ -37,21 +38,29 @@ void pgcn_i_runner_close(pgcn_i_runner *runner) {
     pgcn_i_views_close(&runner->views);
 }
 
+/* Whether every view, and every draw, has the same lists: those of the exact transition. */
+static bool is_fixed(const pgcn_i_views *views) {
+    return views->samplers == 0 && !views->batch && !views->nodes && !views->edges;
+}
+
 void pgcn_i_runner_put(pgcn_i_runner *runner, pgcn_i_chosen chosen, pgcn_i_loss *loss) {
     const pgcn_node *number;
     pgcn_i_views_choose(&runner->views, chosen.item, chosen.count);
+    if (!is_fixed(&runner->views)) pgcn_i_share_renew(runner->tape.share);
     if (runner->views.batch) pgcn_i_tape_resize(&runner->tape, &runner->views.view);
     pgcn_i_loss_resize(loss, pgcn_i_views_items(&runner->views, &number));
 }
 
 void pgcn_i_runner_draw(pgcn_i_runner *runner, pgcn_i_path_draw draw) {
     pgcn_i_views_draw(&runner->views, runner->pool, draw);
+    if (!is_fixed(&runner->views)) pgcn_i_share_renew(runner->tape.share);
     if (runner->views.nodes) pgcn_i_tape_resize(&runner->tape, &runner->views.view);
 }
 
 void pgcn_i_runner_forward(pgcn_i_runner *runner, pgcn_i_path_draw draw) {
     pgcn_i_runner_draw(runner, draw);
     pgcn_i_tape_forward(&runner->tape);
+    pgcn_i_share_whole(&runner->tape, runner->logits);
 }
 
 void pgcn_i_runner_probabilities(pgcn_i_runner *runner, pgcn_i_loss *loss) {

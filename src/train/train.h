@@ -152,6 +152,7 @@ typedef struct pgcn_i_runner_opts {
     pgcn_i_pool *pool;
     bool several;
     bool explains; /* pgcn_i_tape.explains */
+    pgcn_i_share *share; /* rows of several ranks, borrowed; NULL: all are here */
     pgcn_i_views_opts views;
 } pgcn_i_runner_opts;
 /* Opens the views, records the network and plans its memory. Close it after a failure too. */
@@ -364,6 +365,13 @@ void pgcn_i_trainer_settle(pgcn_trainer *trainer);
 
 /* ---- the trainer (trainer.c) ------------------------------------------------------------------ */
 
+/* The part that other ranks have in a trainer: cluster.h. */
+typedef struct pgcn_i_cluster {
+    bool shared;     /* with other ranks */
+    int64_t trainer; /* its number, on rank 0; -1: on others, and alone */
+    int64_t steps, received, received_before;
+} pgcn_i_cluster;
+
 struct pgcn_trainer {
     pgcn_i_arena arena;
     const pgcn_dataset *data;
@@ -372,6 +380,8 @@ struct pgcn_trainer {
     pgcn_i_split_id split_id;
     int64_t train_items, val_items, test_items; /* labelled nodes, or graphs */
     pgcn_i_pool *pool;
+    pgcn_i_cluster cluster;
+    pgcn_i_share *share[2]; /* of training and of evaluation; NULL: this process has all rows */
     pgcn_i_params params;
     pgcn_i_input *input;
     float *fill; /* [features] means of the training nodes */

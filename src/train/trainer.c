@@ -3,7 +3,7 @@
  *
  * Threading: one pool per trainer; every operation inside runs in it. Called by the command line
  * and by programs through the public header. */
-#include "train/train.h"
+#include "train/cluster.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -69,7 +69,8 @@ static double now_ms(void) {
 
 static pgcn_status ask(const pgcn_trainer *trainer) {
     const pgcn_i_underway *u = &trainer->underway;
-    if (!trainer->go_on || trainer->go_on(trainer->context)) return PGCN_OK;
+    bool goes_on = !trainer->go_on || trainer->go_on(trainer->context);
+    if (pgcn_i_cluster_ask(&trainer->cluster, goes_on)) return pgcn_i_cluster_status(&trainer->cluster);
     return pgcn_i_fail(PGCN_ERR_STOPPED,
                        "training was stopped by its callback in epoch %lld, after %lld of %lld "
                        "steps; pgcn_trainer_epoch() goes on",
@@ -85,8 +86,11 @@ static pgcn_status run_steps(pgcn_trainer *trainer, int64_t epoch, double *mean)
         PGCN_TRY(ask(trainer));
         int64_t items;
         double begin_ms = now_ms();
+        pgcn_i_cluster_step_begin(&trainer->cluster);
         *mean = run_step(trainer, epoch, epoch * trainer->steps + u->steps, &items);
         u->step_ms += now_ms() - begin_ms;
+        pgcn_i_cluster_step_end(&trainer->cluster);
+        PGCN_TRY(pgcn_i_cluster_status(&trainer->cluster));
         if (!isfinite(*mean) && u->steps > 0) trainer->broken = "training";
         if (!isfinite(*mean)) return PGCN_OK;
         u->loss_sum = trainer->steps == 1 ? *mean : u->loss_sum + *mean * (double)items;
@@ -149,6 +153,7 @@ static pgcn_status evaluate(pgcn_trainer *trainer, pgcn_epoch *epoch) {
     for (; choose_part(trainer, e->parts, &chosen); e->parts++) {
         PGCN_TRY(ask(trainer));
         evaluate_part(trainer, chosen, epoch->epoch, e);
+        PGCN_TRY(pgcn_i_cluster_status(&trainer->cluster));
     }
     epoch->val_loss = pgcn_i_score_loss(&e->score[VAL]);
     epoch->val_accuracy = epoch->val_measure = pgcn_i_score_accuracy(&e->score[VAL]);
@@ -217,6 +222,7 @@ pgcn_status pgcn_trainer_epoch(pgcn_trainer *trainer, pgcn_epoch *out) {
                            "training is finished after %lld epochs; raise epochs or patience",
                            (long long)progress->epochs);
     if (trainer->broken) return pgcn_i_fail_loss(trainer, trainer->broken);
+    pgcn_i_cluster_epoch(&trainer->cluster);
     pgcn_epoch epoch = {.epoch = progress->epochs + 1,
                         .val_loss = NAN,
                         .val_accuracy = NAN,
@@ -287,12 +293,15 @@ pgcn_status pgcn_trainer_scores(pgcn_trainer *trainer, pgcn_score *val, pgcn_sco
     if (trainer->progress.best < 0)
         return pgcn_i_fail(PGCN_ERR_ARGUMENT,
                            "there are no best weights yet: no epoch was evaluated");
+    pgcn_i_cluster_scores(&trainer->cluster);
     pgcn_i_tally tally[EVAL_PARTS] = {{.items = 0}, {.items = 0}};
     pgcn_i_evaluation e = {.tally = tally};
     pgcn_score scores[EVAL_PARTS];
     float *last = pgcn_i_alloc(trainer->params.total, sizeof *last);
     pgcn_status status = last ? tally_parts(trainer, tally) : PGCN_ERR_MEMORY;
+    if (trainer->cluster.shared) status = pgcn_i_cluster_agree(status);
     if (status == PGCN_OK) evaluate_best(trainer, last, &e);
+    if (status == PGCN_OK) status = pgcn_i_cluster_status(&trainer->cluster);
     for (int part = VAL; status == PGCN_OK && part < EVAL_PARTS; part++)
         status = fill_score(trainer, &e.score[part], &tally[part], mask_of(trainer, part),
                             &scores[part]);
@@ -341,7 +350,8 @@ pgcn_status pgcn_trainer_resume_with(pgcn_trainer *trainer, const char *path,
     PGCN_TRY(pgcn_i_checkpoint_read(path, &chosen, trainer));
     trainer->broken = NULL;
     trainer->underway = (pgcn_i_underway){0};
-    return PGCN_OK;
+    pgcn_i_cluster_state(trainer);
+    return pgcn_i_cluster_status(&trainer->cluster);
 }
 
 pgcn_status pgcn_trainer_resume(pgcn_trainer *trainer, const char *path) {
@@ -370,6 +380,7 @@ static pgcn_i_runner_opts runner_opts(pgcn_trainer *trainer, bool training) {
         .params = &trainer->params,
         .pool = trainer->pool,
         .several = data->task == PGCN_TASK_MULTILABEL,
+        .share = trainer->share[training ? 0 : 1],
         .views = {.data = data,
                   .input = trainer->input,
                   .spatial = clusters ? &clusters->spatial : &trainer->spatial,
@@ -389,6 +400,8 @@ static pgcn_i_runner_opts runner_opts(pgcn_trainer *trainer, bool training) {
 }
 
 static pgcn_status open_runners(pgcn_trainer *trainer) {
+    for (int i = 0; i < 2 && trainer->cluster.shared; i++)
+        PGCN_TRY(pgcn_i_share_new(pgcn_i_comm_world(), &trainer->share[i]));
     pgcn_i_runner_opts opts = runner_opts(trainer, true);
     PGCN_TRY(pgcn_i_runner_open(&trainer->train, &opts));
     opts = runner_opts(trainer, false);
@@ -507,11 +520,18 @@ pgcn_status pgcn_trainer_new(const pgcn_dataset *data, const pgcn_config *config
     if (!trainer) return PGCN_ERR_MEMORY;
     trainer->data = data;
     pgcn_status status = pgcn_i_config_copy(config, &trainer->config);
+    if (status == PGCN_OK) pgcn_i_cluster_new(&trainer->cluster, data, &trainer->config);
     if (status == PGCN_OK) status = set_up(trainer);
+    bool shared = trainer->cluster.shared;
+    if (shared && status == PGCN_ERR_MEMORY)
+        status = pgcn_i_trainer_lacks_memory(data, &trainer->config);
+    if (shared) status = pgcn_i_cluster_agree(status);
     if (status != PGCN_OK) {
         pgcn_config settings = trainer->config;
+        trainer->cluster.trainer = -1; /* the others have freed theirs */
         pgcn_trainer_free(trainer);
-        return status == PGCN_ERR_MEMORY ? pgcn_i_trainer_lacks_memory(data, &settings) : status;
+        return status == PGCN_ERR_MEMORY && !shared ? pgcn_i_trainer_lacks_memory(data, &settings)
+                                                    : status;
     }
     *out = trainer;
     return PGCN_OK;
@@ -519,11 +539,13 @@ pgcn_status pgcn_trainer_new(const pgcn_dataset *data, const pgcn_config *config
 
 void pgcn_trainer_free(pgcn_trainer *trainer) {
     if (!trainer) return;
+    pgcn_i_cluster_free(&trainer->cluster);
     pgcn_i_loss_free(&trainer->loss);
     for (int part = VAL; part < EVAL_PARTS; part++) pgcn_i_tally_free(&trainer->tally[part]);
     pgcn_i_feed_free(trainer->feed);
     pgcn_i_runner_close(&trainer->train);
     pgcn_i_runner_close(&trainer->eval);
+    for (int i = 0; i < 2; i++) pgcn_i_share_free(trainer->share[i]);
     pgcn_i_params_free(&trainer->params);
     pgcn_i_clusters_free(trainer->clusters);
     pgcn_i_spatial_free(&trainer->spatial);

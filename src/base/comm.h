@@ -1,0 +1,82 @@
+/* Ranks: several processes, maybe on several machines, that work on one training. A dozen calls over one, the exchange
+ * of messages, which a module offers (src/mpi); alone nothing is exchanged and nothing is waited for.
+ *
+ * All ranks make the same calls in the same order. A call that fails says so once: from then on all calls do nothing,
+ * and whoever began the work sees it in pgcn_i_comm_status(). Only one thread calls. */
+#ifndef PGCN_COMM_H
+#define PGCN_COMM_H
+
+#include "base/base.h"
+
+/* Bytes for a rank, or from it. */
+typedef struct pgcn_i_message {
+    int peer;
+    bool sends;
+    void *data;
+    int64_t bytes;
+} pgcn_i_message;
+
+/* What a module has to offer, as the constant `pgcn_transport`. Sentences are for users. */
+enum { PGCN_I_TRANSPORT_VERSION = 1, PGCN_I_NO_RANK = -1, PGCN_I_HOST_BYTES = 128 };
+typedef struct pgcn_i_transport {
+    int version;
+    /* Joins the others; false: `error` says why not. */
+    bool (*start)(int *rank, int *size, char host[PGCN_I_HOST_BYTES], char *error, size_t bytes);
+    /* Sends and receives all messages; those of two ranks arrive in the order of their calls. A rank that has not
+     * answered for so many seconds (0: any time) is returned, or PGCN_I_NO_RANK when all is done. */
+    int (*exchange)(const pgcn_i_message *message, int count, double seconds);
+    /* Ends the processes of all ranks, this one too. */
+    void (*abort)(int code);
+    void (*finish)(void);
+} pgcn_i_transport;
+
+typedef struct pgcn_i_comm {
+    int rank, size;
+    char host[PGCN_I_HOST_BYTES];
+    const pgcn_i_transport *transport; /* NULL: alone */
+    double patience;                   /* seconds; 0: any time */
+    pgcn_status status;
+    int64_t sent, received; /* bytes so far */
+    double waited;          /* seconds in exchanges */
+    pgcn_i_message *message;
+    int capacity;
+} pgcn_i_comm;
+
+/* That of the process: of one rank until pgcn_i_comm_join(). */
+pgcn_i_comm *pgcn_i_comm_world(void);
+/* What the environment of a launcher says; a size of 1 without one. */
+void pgcn_i_comm_expected(int *rank, int *size);
+/* Opens the module, and joins the other ranks if a launcher has started any. */
+pgcn_status pgcn_i_comm_join(pgcn_i_comm *comm);
+/* Takes a transport that has been opened: for tests. */
+pgcn_status pgcn_i_comm_start(pgcn_i_comm *comm, const pgcn_i_transport *transport);
+void pgcn_i_comm_leave(pgcn_i_comm *comm);
+/* Ends all ranks; returns only where there is but one. */
+void pgcn_i_comm_abort(pgcn_i_comm *comm, int code);
+
+static inline bool pgcn_i_comm_alone(const pgcn_i_comm *comm) {
+    return !comm || comm->size == 1;
+}
+/* The first failure, whose sentence is stored. */
+static inline pgcn_status pgcn_i_comm_status(const pgcn_i_comm *comm) {
+    return comm ? comm->status : PGCN_OK;
+}
+/* A failure of this rank's own, in the middle of work that the others wait for. */
+void pgcn_i_comm_fail(pgcn_i_comm *comm, pgcn_status status);
+
+/* Messages of any lengths; those of 0 bytes are left out, on both sides. */
+void pgcn_i_comm_exchange(pgcn_i_comm *comm, const pgcn_i_message *message, int count);
+/* mine [size]: a number for every rank; theirs [size]: that of every rank for this one. */
+void pgcn_i_comm_swap(pgcn_i_comm *comm, const int64_t *mine, int64_t *theirs);
+/* The bytes first[r] .. first[r + 1] - 1 of an array are rank r's; afterwards everybody has all. first [size + 1]. */
+void pgcn_i_comm_gather(pgcn_i_comm *comm, void *array, const int64_t *first);
+void pgcn_i_comm_broadcast(pgcn_i_comm *comm, void *data, int64_t bytes, int root);
+/* Whether it is true of all ranks. */
+bool pgcn_i_comm_all(pgcn_i_comm *comm, bool mine);
+/* A sum in the order of the ranks: each in turn adds its own to what the one before hands on, chunk by chunk, and all
+ * get what the last has. `add` adds to data[begin .. end-1], whatever that holds. */
+void pgcn_i_comm_relay(pgcn_i_comm *comm, float *data, int64_t count, int64_t chunk,
+                       void (*add)(void *context, float *data, int64_t begin, int64_t end),
+                       void *context);
+
+#endif

@@ -1,0 +1,539 @@
+/* Rows of several ranks. Every rank has the whole tape, and the addresses of all rows, but goes through the rows of its
+ * own groups only; memory that it never touches costs nothing. Sums go from rank to rank in the order of the groups
+ * (tape.c), so that no bit depends on how many ranks there are.
+ *
+ * Who has what: the rows of a value, of which there are N in all samples, belong to ranks by their groups, and each rank
+ * has a run of groups. `held_data` and `held_grad` of a value are the N by which its rows were divided when they were
+ * written, 0 where every rank has all of them. In a graph, or a batch of graphs, all values of nodes have the same N. In
+ * a part of a graph each level has its own, and rows move when a loop wants them by another N (`align`).
+ *
+ * What is fetched before a loop: the rows that its own rows lead to, along the lists that the kind of the operation
+ * names (`reach`, `reach_back`). Which these are is found once for each draw of paths, and told to their owners. An
+ * operation that knows nothing of ranks (no `shares`) is run by every rank for all rows, after all have been gathered;
+ * so are backward passes along links that have values of their own.
+ *
+ * A failure here is one of the ranks (pgcn_i_comm_fail): the step goes on with whatever is there and is then given up. */
+#include "nn/nn.h"
+
+#include <string.h>
+
+/* ---- groups of ranks ------------------------------------------------------------------------------ */
+
+/* Which rows are read by whom. */
+typedef struct want {
+    const pgcn_i_csr *hop;
+    int hops;
+    int64_t n;               /* rows of a sample of the matrices */
+    const pgcn_i_live *from; /* rows that read; NULL: all */
+    const uint8_t *has;      /* rows that are read, others are left out; NULL: none is */
+    int64_t rows;            /* by which readers are divided, */
+    int64_t held;            /* and what they read */
+} want;
+
+typedef struct fetch_plan {
+    want of;
+    uint64_t time;            /* when it was made, 0: never */
+    pgcn_i_buffer row[2];     /* of pgcn_node: rows to get, and to give, rank by rank */
+    int64_t *first[2];        /* [ranks + 1] */
+} fetch_plan;
+
+enum { PLANS = 12, GET = 0, GIVE = 1 };
+struct pgcn_i_share {
+    pgcn_i_arena arena;
+    pgcn_i_comm *comm;
+    uint64_t time; /* grows when lists change */
+    fetch_plan plan[PLANS];
+    int next; /* plan to make anew */
+    pgcn_i_buffer flag, rows[2], scratch;
+    pgcn_i_message *message; /* [2 ranks] */
+    int64_t *count[2];       /* [ranks] */
+    int64_t *bound;          /* [ranks + 1] */
+    int64_t fetched;         /* bytes of rows */
+};
+
+pgcn_status pgcn_i_share_new(pgcn_i_comm *comm, pgcn_i_share **out) {
+    pgcn_i_share *share = pgcn_i_alloc(1, sizeof *share);
+    if (!share) return PGCN_ERR_MEMORY;
+    share->comm = comm;
+    share->time = 1;
+    bool fine = (share->message = PGCN_I_ARRAY(&share->arena, pgcn_i_message, 2 * comm->size)) &&
+                (share->count[0] = PGCN_I_ARRAY(&share->arena, int64_t, comm->size)) &&
+                (share->count[1] = PGCN_I_ARRAY(&share->arena, int64_t, comm->size)) &&
+                (share->bound = PGCN_I_ARRAY(&share->arena, int64_t, comm->size + 1));
+    for (int i = 0; i < PLANS && fine; i++)
+        fine = (share->plan[i].first[0] = PGCN_I_ARRAY(&share->arena, int64_t, comm->size + 1)) &&
+               (share->plan[i].first[1] = PGCN_I_ARRAY(&share->arena, int64_t, comm->size + 1));
+    if (!fine) pgcn_i_share_free(share);
+    *out = fine ? share : NULL;
+    return fine ? PGCN_OK : PGCN_ERR_MEMORY;
+}
+
+void pgcn_i_share_free(pgcn_i_share *share) {
+    if (!share) return;
+    for (int i = 0; i < PLANS; i++)
+        for (int j = 0; j < 2; j++) pgcn_i_buffer_free(&share->plan[i].row[j]);
+    pgcn_i_buffer_free(&share->flag);
+    pgcn_i_buffer_free(&share->scratch);
+    for (int j = 0; j < 2; j++) pgcn_i_buffer_free(&share->rows[j]);
+    pgcn_i_arena_free(&share->arena);
+    pgcn_i_free(share);
+}
+
+void pgcn_i_share_renew(pgcn_i_share *share) {
+    if (share) share->time++;
+}
+
+int64_t pgcn_i_share_fetched(const pgcn_i_share *share) {
+    return share ? share->fetched : 0;
+}
+
+/* At least so many bytes, not initialised; NULL: the ranks know of it. */
+static void *room(pgcn_i_share *share, pgcn_i_buffer *buffer, int64_t bytes) {
+    if (bytes > buffer->capacity) {
+        pgcn_i_buffer_free(buffer);
+        pgcn_status status = pgcn_i_buffer_reserve(buffer, bytes + bytes / 4 + 64);
+        if (status != PGCN_OK) pgcn_i_comm_fail(share->comm, status);
+    }
+    return bytes <= buffer->capacity ? buffer->data : NULL;
+}
+
+float *pgcn_i_share_scratch(pgcn_i_tape *tape, int64_t floats) {
+    return room(tape->share, &tape->share->scratch, floats * (int64_t)sizeof(float));
+}
+
+/* The first group of a rank, as src/train/ranks.c divides them. */
+static int64_t first_group(int64_t groups, int rank, int ranks) {
+    return (rank * groups + ranks - 1) / ranks;
+}
+
+static int64_t group_node(pgcn_i_blocks groups, int64_t group) {
+    int64_t node = group * groups.size;
+    return node < groups.rows ? node : groups.rows;
+}
+
+static pgcn_i_own own_of_rank(const pgcn_i_tape *tape, int64_t rows, int rank) {
+    int ranks = tape->share->comm->size;
+    pgcn_i_blocks groups = pgcn_i_groups_of(rows / tape->samples, tape->groups);
+    pgcn_i_own own = {.groups = groups,
+                      .first = first_group(groups.count, rank, ranks),
+                      .end = first_group(groups.count, rank + 1, ranks)};
+    own.begin = group_node(groups, own.first);
+    own.stop = group_node(groups, own.end);
+    return own;
+}
+
+pgcn_i_own pgcn_i_own_of(const pgcn_i_tape *tape, int64_t rows) {
+    if (tape->share && !tape->replicated) return own_of_rank(tape, rows, tape->share->comm->rank);
+    pgcn_i_blocks groups = pgcn_i_groups_of(rows / tape->samples, tape->groups);
+    return (pgcn_i_own){groups, 0, groups.count, 0, groups.rows};
+}
+
+pgcn_i_runs pgcn_i_runs_of(const pgcn_i_tape *tape, int64_t rows, const pgcn_i_live *live) {
+    if (!tape->share || tape->replicated)
+        return (pgcn_i_runs){.count = 1, .blocks = pgcn_i_blocks_of(live ? live->count : rows)};
+    pgcn_i_own own = pgcn_i_own_of(tape, rows);
+    if (!live)
+        return (pgcn_i_runs){.first = own.begin,
+                             .step = own.groups.rows,
+                             .count = tape->samples,
+                             .blocks = pgcn_i_blocks_of(own.stop - own.begin)};
+    int64_t first = live->first[own.first];
+    return (pgcn_i_runs){
+        .first = first, .count = 1, .blocks = pgcn_i_blocks_of(live->first[own.end] - first)};
+}
+
+/* ---- all rows ------------------------------------------------------------------------------------- */
+
+/* The rows of one sample of a value, or links of them: where those of node `node` begin. */
+static int64_t place_of(const pgcn_i_op *maker, int64_t node) {
+    return maker->out->space == PGCN_I_LINKS ? maker->transition->exact->offset[node] : node;
+}
+
+static void gather(pgcn_i_tape *tape, const pgcn_i_value *value, float *array, int64_t held) {
+    pgcn_i_share *share = tape->share;
+    const pgcn_i_op *maker = &tape->op[value->maker];
+    int64_t n = held / tape->samples, bytes = value->cols * (int64_t)sizeof(float);
+    int64_t of_sample = place_of(maker, n);
+    for (int sample = 0; sample < tape->samples; sample++) {
+        for (int r = 0; r < share->comm->size; r++)
+            share->bound[r] = bytes * (sample * of_sample +
+                                       place_of(maker, own_of_rank(tape, held, r).begin));
+        share->bound[share->comm->size] = bytes * (sample + 1) * of_sample;
+        pgcn_i_comm_gather(share->comm, array, share->bound);
+    }
+}
+
+static void gather_data(pgcn_i_tape *tape, pgcn_i_value *value) {
+    if (value && value->held_data > 0) gather(tape, value, value->data, value->held_data);
+    if (value) value->held_data = 0;
+}
+static void gather_grad(pgcn_i_tape *tape, pgcn_i_value *value) {
+    if (value && value->held_grad > 0) gather(tape, value, value->grad, value->held_grad);
+    if (value) value->held_grad = 0;
+}
+
+void pgcn_i_share_whole(pgcn_i_tape *tape, pgcn_i_value *value) {
+    if (tape->share) gather_data(tape, value);
+}
+
+void pgcn_i_share_numbers(const pgcn_i_tape *tape, int64_t rows, double *number, int64_t each) {
+    pgcn_i_share *share = tape->share;
+    if (!share) return;
+    for (int r = 0; r <= share->comm->size; r++)
+        share->bound[r] =
+            first_group(pgcn_i_groups_of(rows / tape->samples, tape->groups).count, r,
+                        share->comm->size) *
+            each * (int64_t)sizeof *number;
+    pgcn_i_comm_gather(share->comm, number, share->bound);
+}
+
+void pgcn_i_share_relay(pgcn_i_tape *tape, float *data, int64_t count, int64_t chunk,
+                        void (*add)(void *context, float *data, int64_t begin, int64_t end),
+                        void *context) {
+    pgcn_i_comm_relay(tape->share->comm, data, count, chunk, add, context);
+}
+
+/* ---- the same rows by another division -------------------------------------------------------------- */
+
+static pgcn_i_range both(pgcn_i_own a, pgcn_i_own b, int64_t most) {
+    int64_t begin = a.begin > b.begin ? a.begin : b.begin, end = a.stop < b.stop ? a.stop : b.stop;
+    if (end > most) end = most;
+    return (pgcn_i_range){begin, end > begin ? end : begin};
+}
+
+/* Rows that are divided by `from` rows, to whom they belong by `to` rows. Of a part of a graph: samples are not stacked. */
+static void move(pgcn_i_tape *tape, float *array, int64_t cols, int64_t from, int64_t to) {
+    pgcn_i_comm *comm = tape->share->comm;
+    pgcn_i_message *message = tape->share->message;
+    int64_t most = from < to ? from : to, bytes = cols * (int64_t)sizeof *array;
+    int count = 0;
+    for (int r = 0; r < comm->size; r++) {
+        if (r == comm->rank) continue;
+        pgcn_i_range give = both(own_of_rank(tape, from, comm->rank), own_of_rank(tape, to, r), most);
+        pgcn_i_range get = both(own_of_rank(tape, to, comm->rank), own_of_rank(tape, from, r), most);
+        message[count++] = (pgcn_i_message){r, true, array + give.begin * cols,
+                                            (give.end - give.begin) * bytes};
+        message[count++] =
+            (pgcn_i_message){r, false, array + get.begin * cols, (get.end - get.begin) * bytes};
+    }
+    pgcn_i_comm_exchange(comm, message, count);
+}
+
+/* Data that a loop over `rows` rows reads, row by row. */
+static void align_data(pgcn_i_tape *tape, pgcn_i_value *value, int64_t rows) {
+    if (!value || value->held_data == 0 || value->held_data == rows) return;
+    if (value->space == PGCN_I_NODES)
+        move(tape, value->data, value->cols, value->held_data, rows);
+    else
+        gather_data(tape, value);
+}
+
+/* Gradients that it reads, or adds to. */
+static void align_grad(pgcn_i_tape *tape, pgcn_i_value *value, int64_t rows) {
+    if (!value || value->held_grad == 0 || value->held_grad == rows) return;
+    if (value->space == PGCN_I_NODES)
+        move(tape, value->grad, value->cols, value->held_grad, rows);
+    else
+        gather_grad(tape, value);
+}
+
+/* What it has written, or added to, is back where the other rows of the value are. */
+static void keep_grad(pgcn_i_tape *tape, pgcn_i_value *value, int64_t rows, bool added) {
+    if (!value) return;
+    if (added && value->held_grad > rows && value->space == PGCN_I_NODES)
+        move(tape, value->grad, value->cols, rows, value->held_grad);
+    else
+        value->held_grad = rows;
+}
+
+/* ---- rows that others lead to ------------------------------------------------------------------------ */
+
+typedef struct mark_job {
+    const want *of;
+    pgcn_i_runs runs;
+    uint8_t *flag;
+} mark_job;
+
+static void mark(const mark_job *job, int64_t row) {
+    if (row < job->of->held && (!job->of->has || job->of->has[row]))
+        __atomic_store_n(&job->flag[row], 1, __ATOMIC_RELAXED);
+}
+
+static void mark_task(void *context, int64_t task, int worker) {
+    (void)worker;
+    const mark_job *job = context;
+    const want *of = job->of;
+    const pgcn_i_range range = pgcn_i_runs_range(&job->runs, task);
+    for (int64_t at = range.begin; at < range.end; at++) {
+        int64_t row = of->from ? of->from->row[at] : at;
+        int64_t node = row % of->n, first = row - node;
+        mark(job, row);
+        for (int i = 0; i < of->hops; i++) {
+            const pgcn_i_csr *hop = &of->hop[i];
+            for (int64_t e = hop->offset[node]; e < hop->offset[node + 1]; e++)
+                mark(job, first + hop->column[e]);
+        }
+    }
+}
+
+/* Lists what is marked of other ranks, and what they have marked of this one. */
+static void list_marked(pgcn_i_tape *tape, fetch_plan *plan, const uint8_t *flag) {
+    pgcn_i_comm *comm = tape->share->comm;
+    int64_t n = plan->of.held / tape->samples, found = 0;
+    plan->row[GET].bytes = 0;
+    for (int r = 0; r < comm->size; r++) {
+        pgcn_i_own own = own_of_rank(tape, plan->of.held, r);
+        plan->first[GET][r] = found;
+        for (int sample = 0; sample < tape->samples && r != comm->rank; sample++) {
+            const uint8_t *at = flag + sample * n + own.begin, *end = flag + sample * n + own.stop;
+            while ((at = at < end ? memchr(at, 1, (size_t)(end - at)) : NULL)) {
+                pgcn_node *row = pgcn_i_buffer_add(&plan->row[GET], sizeof *row);
+                if (!row) pgcn_i_comm_fail(comm, PGCN_ERR_MEMORY);
+                if (!row) break;
+                *row = (pgcn_node)(at - flag);
+                found++;
+                at++;
+            }
+        }
+    }
+    plan->first[GET][comm->size] = found;
+}
+
+/* Messages of rows of `width` bytes, between buffers that hold them rank by rank. */
+static void swap_rows(pgcn_i_share *share, const fetch_plan *plan, char *give, char *get,
+                      int get_side, int64_t width) {
+    pgcn_i_comm *comm = share->comm;
+    const int64_t *out = plan->first[1 - get_side], *in = plan->first[get_side];
+    int count = 0;
+    for (int i = 1; i < comm->size; i++) {
+        int to = (comm->rank + i) % comm->size, from = (comm->rank + comm->size - i) % comm->size;
+        share->message[count++] = (pgcn_i_message){to, true, give + out[to] * width,
+                                                   (out[to + 1] - out[to]) * width};
+        share->message[count++] = (pgcn_i_message){from, false, get + in[from] * width,
+                                                   (in[from + 1] - in[from]) * width};
+    }
+    pgcn_i_comm_exchange(comm, share->message, count);
+}
+
+static void tell_owners(pgcn_i_share *share, fetch_plan *plan) {
+    int ranks = share->comm->size;
+    for (int r = 0; r < ranks; r++)
+        share->count[0][r] = plan->first[GET][r + 1] - plan->first[GET][r];
+    pgcn_i_comm_swap(share->comm, share->count[0], share->count[1]);
+    for (int r = 0; r < ranks; r++)
+        plan->first[GIVE][r + 1] = plan->first[GIVE][r] + share->count[1][r];
+    char *give = room(share, &plan->row[GIVE],
+                      plan->first[GIVE][ranks] * (int64_t)sizeof(pgcn_node) + 1);
+    if (give) swap_rows(share, plan, plan->row[GET].data, give, GIVE, sizeof(pgcn_node));
+    if (pgcn_i_comm_status(share->comm) == PGCN_OK) return;
+    memset(plan->first[GET], 0, (size_t)(ranks + 1) * sizeof(int64_t)); /* nothing is where it should be */
+    memset(plan->first[GIVE], 0, (size_t)(ranks + 1) * sizeof(int64_t));
+}
+
+static bool is_same(const want *a, const want *b) {
+    return a->hop == b->hop && a->hops == b->hops && a->n == b->n && a->from == b->from &&
+           a->has == b->has && a->rows == b->rows && a->held == b->held;
+}
+
+/* Who needs which rows: as it was found before, if lists are those of that time. */
+static const fetch_plan *plan_for(pgcn_i_tape *tape, want of) {
+    pgcn_i_share *share = tape->share;
+    for (int i = 0; i < PLANS; i++)
+        if (share->plan[i].time == share->time && is_same(&share->plan[i].of, &of))
+            return &share->plan[i];
+    fetch_plan *plan = &share->plan[share->next++ % PLANS];
+    plan->of = of;
+    plan->time = share->time;
+    uint8_t *flag = room(share, &share->flag, of.held);
+    if (flag) memset(flag, 0, (size_t)of.held);
+    mark_job job = {&plan->of, pgcn_i_runs_of(tape, of.rows, of.from), flag};
+    if (flag) pgcn_i_parallel(tape->pool, pgcn_i_runs_tasks(&job.runs), mark_task, &job);
+    memset(plan->first[GET], 0, (size_t)(share->comm->size + 1) * sizeof(int64_t));
+    if (flag) list_marked(tape, plan, flag);
+    tell_owners(share, plan);
+    return plan;
+}
+
+typedef struct copy_job {
+    const pgcn_node *row;
+    float *array, *packed;
+    int64_t stride, cols;
+    bool packs;
+    pgcn_i_blocks blocks;
+} copy_job;
+
+static void copy_task(void *context, int64_t task, int worker) {
+    (void)worker;
+    const copy_job *job = context;
+    int64_t end = pgcn_i_block_end(job->blocks, task);
+    for (int64_t i = pgcn_i_block_begin(job->blocks, task); i < end; i++) {
+        float *row = job->array + job->row[i] * job->stride, *packed = job->packed + i * job->cols;
+        memcpy(job->packs ? packed : row, job->packs ? row : packed,
+               (size_t)job->cols * sizeof *row);
+    }
+}
+
+static void copy_rows(pgcn_i_tape *tape, const fetch_plan *plan, int side, copy_job job) {
+    job.row = (const pgcn_node *)plan->row[side].data;
+    job.blocks = pgcn_i_blocks_of(plan->first[side][tape->share->comm->size]);
+    pgcn_i_parallel_light(tape->pool, job.blocks.rows * job.cols, job.blocks.count, copy_task, &job);
+}
+
+static void fetch(pgcn_i_tape *tape, want of, float *array, int64_t stride, int64_t cols) {
+    pgcn_i_share *share = tape->share;
+    if (of.held == 0) return;
+    const fetch_plan *plan = plan_for(tape, of);
+    int64_t bytes = cols * (int64_t)sizeof *array;
+    int ranks = share->comm->size;
+    float *packed[2];
+    for (int side = 0; side < 2; side++)
+        packed[side] = room(share, &share->rows[side], plan->first[side][ranks] * bytes + 1);
+    copy_job job = {.array = array, .stride = stride, .cols = cols, .packs = true};
+    if (!packed[GET] || !packed[GIVE]) return;
+    job.packed = packed[GIVE];
+    copy_rows(tape, plan, GIVE, job);
+    swap_rows(share, plan, (char *)packed[GIVE], (char *)packed[GET], GET, bytes);
+    share->fetched += plan->first[GET][ranks] * bytes;
+    job.packed = packed[GET];
+    job.packs = false;
+    copy_rows(tape, plan, GET, job);
+}
+
+/* In a part of a graph a row of a matrix is a row of the value. */
+static int64_t rows_of_sample(const pgcn_i_tape *tape, int64_t n) {
+    return tape->part ? INT64_MAX : n;
+}
+
+void pgcn_i_share_fetch(pgcn_i_tape *tape, const pgcn_i_op *op, const pgcn_i_csr *along,
+                        float *array, int64_t stride, int64_t cols) {
+    if (!tape->share || tape->replicated) return;
+    fetch(tape,
+          (want){.hop = along,
+                 .hops = 1,
+                 .n = op->transition->n,
+                 .rows = op->out->rows,
+                 .held = op->out->rows},
+          array, stride, cols);
+}
+
+/* ---- loops ------------------------------------------------------------------------------------------- */
+
+/* Whether every rank goes through all rows of an operation's ..._all. */
+static bool replicates(const pgcn_i_tape *tape, const pgcn_i_op *op) {
+    if (op->kind->shares) return tape->part && op->kind->steps;
+    return op->kind->needs == PGCN_I_NEEDS_ALL;
+}
+
+static bool has_links(const pgcn_i_op *op) {
+    return op->out->space == PGCN_I_LINKS || (op->in[1] && op->in[1]->space == PGCN_I_LINKS);
+}
+
+static want visited_by(const pgcn_i_tape *tape, const pgcn_i_op *op) {
+    pgcn_i_reach reach = op->kind->reach(op);
+    return (want){.hop = reach.hop,
+                  .hops = reach.hops,
+                  .n = rows_of_sample(tape, reach.n),
+                  .from = op->live_out,
+                  .rows = op->rows,
+                  .held = op->in[0]->held_data};
+}
+
+void pgcn_i_share_forward(pgcn_i_tape *tape, pgcn_i_loop loop) {
+    const pgcn_i_op *op = &tape->op[loop.first];
+    pgcn_i_value *x = op->in[0];
+    bool all = replicates(tape, op);
+    if (all) {
+        gather_data(tape, x);
+        gather_data(tape, op->in[1]);
+    } else if (op->kind->needs == PGCN_I_NEEDS_VISITED) {
+        fetch(tape, visited_by(tape, op), x->data, x->cols, x->cols);
+    } else {
+        align_data(tape, x, op->rows);
+    }
+    for (int i = loop.first; i <= loop.last; i++) align_data(tape, tape->op[i].in[1], op->rows);
+    tape->replicated = all && op->kind->forward_all;
+}
+
+void pgcn_i_share_forward_done(pgcn_i_tape *tape, pgcn_i_loop loop) {
+    const pgcn_i_op *op = &tape->op[loop.first];
+    bool all = replicates(tape, op) && !op->kind->forward_rows;
+    for (int i = loop.first; i <= loop.last; i++)
+        tape->op[i].out->held_data = all ? 0 : op->rows;
+}
+
+/* All rows of whatever the operations of a chain read or add to. */
+static void gather_chain(pgcn_i_tape *tape, pgcn_i_loop loop) {
+    gather_grad(tape, tape->op[loop.last].out);
+    for (int i = loop.last; i >= loop.first; i--) {
+        const pgcn_i_op *op = &tape->op[i];
+        if (op->kind->backward_reads_in) gather_data(tape, op->in[0]);
+        if (op->kind->backward_reads_second) gather_data(tape, op->in[1]);
+        if (op->kind->backward_reads_out) gather_data(tape, op->out);
+        for (int j = 0; j < 2; j++)
+            if (op->add_in[j]) gather_grad(tape, op->in[j]);
+    }
+}
+
+static void align_chain(pgcn_i_tape *tape, pgcn_i_loop loop, int64_t rows) {
+    for (int i = loop.last; i >= loop.first; i--) {
+        const pgcn_i_op *op = &tape->op[i];
+        if (op->kind->backward_reads_in) align_data(tape, op->in[0], rows);
+        if (op->kind->backward_reads_second) align_data(tape, op->in[1], rows);
+        if (op->kind->backward_reads_out) align_data(tape, op->out, rows);
+        for (int j = 0; j < 2; j++)
+            if (op->add_in[j]) align_grad(tape, op->in[j], rows);
+    }
+}
+
+static void fetch_gradients(pgcn_i_tape *tape, const pgcn_i_op *op, int64_t rows) {
+    pgcn_i_reach reach = op->kind->reach_back(op);
+    want of = {.hop = reach.hop,
+               .hops = reach.hops,
+               .n = rows_of_sample(tape, reach.n),
+               .from = op->live_in,
+               .has = pgcn_i_has_gradient(tape, op),
+               .rows = rows,
+               .held = op->out->held_grad};
+    fetch(tape, of, op->out->grad, op->out->cols, op->out->cols);
+    of.has = NULL;
+    of.held = op->in[0] ? op->in[0]->held_data : 0;
+    if (op->kind->backward_gathers_in)
+        fetch(tape, of, op->in[0]->data, op->in[0]->cols, op->in[0]->cols);
+}
+
+static bool chain_replicates(const pgcn_i_tape *tape, const pgcn_i_op *top) {
+    return top->kind->backward_rows ? has_links(top) : replicates(tape, top);
+}
+
+/* By which the rows of a loop of the backward pass are divided. */
+static int64_t backward_rows(const pgcn_i_tape *tape, pgcn_i_loop loop) {
+    const pgcn_i_op *top = &tape->op[loop.last];
+    return top->kind->backward_rows ? tape->op[loop.first].used[0] : top->rows;
+}
+
+void pgcn_i_share_backward(pgcn_i_tape *tape, pgcn_i_loop loop) {
+    const pgcn_i_op *top = &tape->op[loop.last];
+    int64_t rows = backward_rows(tape, loop);
+    if (chain_replicates(tape, top)) {
+        gather_chain(tape, loop);
+        tape->replicated = true;
+        return;
+    }
+    align_chain(tape, loop, rows);
+    if (top->kind->backward_rows && top->kind->needs == PGCN_I_NEEDS_VISITED)
+        fetch_gradients(tape, top, rows);
+    else
+        align_grad(tape, top->out, rows);
+}
+
+void pgcn_i_share_backward_done(pgcn_i_tape *tape, pgcn_i_loop loop) {
+    bool all = chain_replicates(tape, &tape->op[loop.last]);
+    int64_t rows = backward_rows(tape, loop);
+    for (int i = loop.last; i >= loop.first; i--)
+        for (int j = 0; j < 2; j++) {
+            const pgcn_i_op *op = &tape->op[i];
+            bool written = op->in[j] && (j == 1 || op->in[j]->shared || i == loop.first);
+            if (written && all) op->in[j]->held_grad = 0;
+            if (written && !all) keep_grad(tape, op->in[j], rows, op->add_in[j]);
+        }
+}

@@ -1,0 +1,329 @@
+/* Trainings of several ranks. Rank 0 is the program that the user sees: it decides everything, prints and writes. The
+ * others follow its orders, one for each call of the public functions of a trainer that computes: a trainer is made, an
+ * epoch is run, the best weights are scored. Inside such a call all ranks run the same code on their own rows (share.c
+ * of nn), and so come to the same numbers.
+ *
+ * Every rank has read the data set by itself; its fingerprint must be that of rank 0. A data set that rank 0 makes of it
+ * by steps, as a race does, is made by the others too. Called by trainer.c, and by the command line. */
+#include "train/cluster.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef enum order_kind {
+    ORDER_NEW,
+    ORDER_FREE,
+    ORDER_EPOCH,
+    ORDER_SCORES,
+    ORDER_STATE,
+    ORDER_TRAFFIC,
+    ORDER_LEAVE
+} order_kind;
+
+typedef struct order {
+    int64_t kind, trainer, bytes;
+} order;
+
+/* What a trainer is made of, beside the data that everybody has. */
+typedef struct new_trainer {
+    char version[16];
+    char fingerprint[65];
+    char steps[PGCN_I_STEPS_TEXT];
+    int64_t groups;
+    pgcn_config config;
+} new_trainer;
+
+static pgcn_i_comm *ranks(void) {
+    return pgcn_i_comm_world();
+}
+
+/* ---- orders --------------------------------------------------------------------------------------- */
+
+static void send_order(order_kind kind, int64_t trainer, int64_t bytes) {
+    order o = {kind, trainer, bytes};
+    pgcn_i_comm_broadcast(ranks(), &o, sizeof o, 0);
+}
+
+static bool leads(const pgcn_i_cluster *cluster) {
+    return cluster->trainer >= 0 && ranks()->rank == 0;
+}
+
+pgcn_status pgcn_i_cluster_agree(pgcn_status status) {
+    enum { SENTENCE = 1024 };
+    pgcn_i_comm *comm = ranks();
+    char sentence[SENTENCE + PGCN_I_HOST_BYTES + 64] = "";
+    if (pgcn_i_comm_alone(comm)) return status;
+    int64_t *all = pgcn_i_alloc(2 * (int64_t)comm->size, sizeof *all);
+    if (!all) {
+        pgcn_i_comm_fail(comm, PGCN_ERR_MEMORY);
+        return PGCN_ERR_MEMORY;
+    }
+    for (int r = 0; r < comm->size; r++) all[r] = status;
+    pgcn_i_comm_swap(comm, all, all + comm->size);
+    int first = 0;
+    while (first < comm->size && all[comm->size + first] == PGCN_OK) first++;
+    pgcn_status found = first < comm->size ? (pgcn_status)all[comm->size + first] : PGCN_OK;
+    pgcn_i_free(all);
+    if (pgcn_i_comm_status(comm) != PGCN_OK) return pgcn_i_comm_status(comm);
+    if (found == PGCN_OK) return PGCN_OK;
+    if (first == comm->rank)
+        snprintf(sentence, sizeof sentence, "%.*s", SENTENCE, pgcn_last_error());
+    if (first == comm->rank && first > 0)
+        snprintf(sentence, sizeof sentence, "rank %d on %s: %.*s", first, comm->host, SENTENCE,
+                 pgcn_last_error());
+    pgcn_i_comm_broadcast(comm, sentence, sizeof sentence, first);
+    return pgcn_i_fail(found, "%s", sentence);
+}
+
+bool pgcn_i_cluster_ask(const pgcn_i_cluster *cluster, bool answer) {
+    if (!cluster->shared) return answer;
+    uint8_t byte = answer;
+    pgcn_i_comm_broadcast(ranks(), &byte, sizeof byte, 0);
+    return byte != 0;
+}
+
+pgcn_status pgcn_i_cluster_status(const pgcn_i_cluster *cluster) {
+    return cluster->shared ? pgcn_i_comm_status(ranks()) : PGCN_OK;
+}
+
+/* ---- rank 0 ---------------------------------------------------------------------------------------- */
+
+void pgcn_i_cluster_new(pgcn_i_cluster *cluster, const pgcn_dataset *data,
+                        const pgcn_config *config) {
+    static int64_t made;
+    pgcn_i_comm *comm = ranks();
+    cluster->trainer = -1;
+    cluster->shared = !pgcn_i_comm_alone(comm);
+    if (!cluster->shared || comm->rank > 0) return;
+    cluster->trainer = made++;
+    new_trainer of = {.version = PGCN_VERSION,
+                      .groups = pgcn_i_source_groups(&data->from),
+                      .config = *config};
+    memcpy(of.fingerprint, data->fingerprint, sizeof of.fingerprint);
+    memcpy(of.steps, data->steps, sizeof of.steps);
+    send_order(ORDER_NEW, cluster->trainer, sizeof of);
+    pgcn_i_comm_broadcast(comm, &of, sizeof of, 0);
+}
+
+void pgcn_i_cluster_free(const pgcn_i_cluster *cluster) {
+    if (leads(cluster)) send_order(ORDER_FREE, cluster->trainer, 0);
+}
+void pgcn_i_cluster_epoch(const pgcn_i_cluster *cluster) {
+    if (leads(cluster)) send_order(ORDER_EPOCH, cluster->trainer, 0);
+}
+void pgcn_i_cluster_scores(const pgcn_i_cluster *cluster) {
+    if (leads(cluster)) send_order(ORDER_SCORES, cluster->trainer, 0);
+}
+
+/* Weights, moments and progress, which a resume has changed on rank 0. */
+static void broadcast_state(pgcn_trainer *trainer) {
+    pgcn_i_comm *comm = ranks();
+    const pgcn_i_params *params = &trainer->params;
+    float *const block[] = {params->value, params->best, params->m, params->v};
+    pgcn_epoch *history = trainer->progress.history;
+    for (size_t i = 0; i < sizeof block / sizeof *block; i++)
+        pgcn_i_comm_broadcast(comm, block[i], params->total * (int64_t)sizeof(float), 0);
+    pgcn_i_comm_broadcast(comm, &trainer->progress, sizeof trainer->progress, 0);
+    trainer->progress.history = history;
+    pgcn_i_comm_broadcast(comm, history, trainer->progress.epochs * (int64_t)sizeof *history, 0);
+    trainer->broken = NULL;
+    trainer->underway = (pgcn_i_underway){0};
+}
+
+void pgcn_i_cluster_state(pgcn_trainer *trainer) {
+    if (!leads(&trainer->cluster)) return;
+    send_order(ORDER_STATE, trainer->cluster.trainer, 0);
+    broadcast_state(trainer);
+}
+
+/* ---- what was sent ------------------------------------------------------------------------------------ */
+
+void pgcn_i_cluster_step_begin(pgcn_i_cluster *cluster) {
+    cluster->received_before = ranks()->received;
+}
+void pgcn_i_cluster_step_end(pgcn_i_cluster *cluster) {
+    cluster->received += ranks()->received - cluster->received_before;
+    cluster->steps++;
+}
+
+static void gather_traffic(const pgcn_trainer *trainer, pgcn_traffic *out) {
+    pgcn_i_comm *comm = ranks();
+    const pgcn_i_cluster *cluster = &trainer->cluster;
+    int64_t steps = cluster->steps > 0 ? cluster->steps : 1;
+    int64_t mine[2] = {pgcn_i_share_fetched(trainer->share[0]) / steps, cluster->received / steps};
+    for (int i = 0; i < 2; i++) {
+        int64_t *all = pgcn_i_alloc(2 * (int64_t)comm->size, sizeof *all);
+        int64_t most = mine[i];
+        for (int r = 0; all && r < comm->size; r++) all[r] = mine[i];
+        if (all) pgcn_i_comm_swap(comm, all, all + comm->size);
+        for (int r = 0; all && r < comm->size; r++)
+            if (all[comm->size + r] > most) most = all[comm->size + r];
+        if (!all) pgcn_i_comm_fail(comm, PGCN_ERR_MEMORY);
+        pgcn_i_free(all);
+        *(i == 0 ? &out->rows_step : &out->bytes_step) = most;
+    }
+    out->ranks = comm->size;
+    out->steps = cluster->steps;
+}
+
+pgcn_status pgcn_trainer_traffic(const pgcn_trainer *trainer, pgcn_traffic *out) {
+    PGCN_I_NEED(trainer);
+    PGCN_I_NEED(out);
+    *out = (pgcn_traffic){.ranks = 1};
+    if (!leads(&trainer->cluster)) return PGCN_OK;
+    send_order(ORDER_TRAFFIC, trainer->cluster.trainer, 0);
+    gather_traffic(trainer, out);
+    return pgcn_i_comm_status(ranks());
+}
+
+/* ---- the others ---------------------------------------------------------------------------------------- */
+
+enum { MOST_TRAINERS = 64 };
+typedef struct follower {
+    const pgcn_dataset *data; /* as it was read; NULL: it could not be */
+    pgcn_status loaded;
+    char why[1024];
+    pgcn_dataset *made; /* of it, by steps; NULL: none yet */
+    pgcn_trainer *trainer[MOST_TRAINERS];
+    int64_t number[MOST_TRAINERS];
+} follower;
+
+static pgcn_trainer **find(follower *f, int64_t number) {
+    for (int i = 0; i < MOST_TRAINERS; i++)
+        if (f->trainer[i] && f->number[i] == number) return &f->trainer[i];
+    return NULL;
+}
+
+static pgcn_status fail_other_data(const new_trainer *of, const pgcn_dataset *data) {
+    return pgcn_i_fail(PGCN_ERR_MISMATCH,
+                       "it has read other data under the name %s: fingerprint %.12s, expected %.12s "
+                       "of rank 0; give all hosts the same files",
+                       data->name, data->fingerprint, of->fingerprint);
+}
+
+/* The rest of `steps` after those that the data has; NULL: it is not made of this data. */
+static const char *steps_after(const char *steps, const char *have) {
+    size_t length = strlen(have);
+    if (length == 0) return steps;
+    if (strncmp(steps, have, length) != 0) return NULL;
+    return steps[length] == ',' ? steps + length + 1 : steps[length] ? NULL : "";
+}
+
+static bool is_data(const new_trainer *of, const pgcn_dataset *data) {
+    return data && strcmp(of->fingerprint, data->fingerprint) == 0 &&
+           of->groups == pgcn_i_source_groups(&data->from);
+}
+
+/* The data set of rank 0, which may be made of the one that was read. */
+static pgcn_status find_data(follower *f, const new_trainer *of, const pgcn_dataset **out) {
+    if (strcmp(of->version, PGCN_VERSION) != 0)
+        return pgcn_i_fail(PGCN_ERR_MISMATCH, "it is pathgcn %s, and rank 0 is %.15s", PGCN_VERSION,
+                           of->version);
+    if (!f->data) return pgcn_i_fail(f->loaded, "%s", f->why);
+    *out = f->data;
+    if (is_data(of, f->data)) return PGCN_OK;
+    const char *more = steps_after(of->steps, f->data->steps);
+    if (!is_data(of, f->made) && more && *more) {
+        bool used = false;
+        for (int i = 0; i < MOST_TRAINERS; i++)
+            used = used || (f->trainer[i] && f->trainer[i]->data == f->made);
+        if (!used) pgcn_dataset_free(f->made);
+        f->made = NULL;
+        PGCN_TRY(pgcn_dataset_prepare(f->data, more, &f->made));
+    }
+    if (!is_data(of, f->made)) return fail_other_data(of, f->data);
+    *out = f->made;
+    return PGCN_OK;
+}
+
+static pgcn_status follow_new(follower *f, int64_t number) {
+    new_trainer of;
+    const pgcn_dataset *data = NULL;
+    int place = 0;
+    pgcn_i_comm_broadcast(ranks(), &of, sizeof of, 0);
+    while (place < MOST_TRAINERS && f->trainer[place]) place++;
+    if (pgcn_i_comm_status(ranks()) != PGCN_OK) return pgcn_i_comm_status(ranks());
+    pgcn_status status = place < MOST_TRAINERS ? find_data(f, &of, &data)
+                                               : pgcn_i_fail(PGCN_ERR_ARGUMENT,
+                                                             "more than %d trainers at a time are "
+                                                             "not shared between ranks",
+                                                             MOST_TRAINERS);
+    if (status == PGCN_OK) {
+        f->number[place] = number;
+        return pgcn_trainer_new(data, &of.config, &f->trainer[place]);
+    }
+    return pgcn_i_cluster_agree(status);
+}
+
+static void follow_free(follower *f, int64_t number) {
+    pgcn_trainer **trainer = find(f, number);
+    if (!trainer) return;
+    pgcn_trainer_free(*trainer);
+    *trainer = NULL;
+}
+
+/* What the order asks for; how that ended is known to rank 0, which runs the same. */
+static void follow(follower *f, const order *o) {
+    pgcn_trainer **trainer = find(f, o->trainer);
+    pgcn_score val, test;
+    pgcn_traffic traffic;
+    if (o->kind == ORDER_NEW) follow_new(f, o->trainer);
+    if (o->kind == ORDER_FREE) follow_free(f, o->trainer);
+    if (!trainer) return;
+    if (o->kind == ORDER_EPOCH) pgcn_trainer_epoch(*trainer, NULL);
+    if (o->kind == ORDER_SCORES) pgcn_trainer_scores(*trainer, &val, &test);
+    if (o->kind == ORDER_STATE) broadcast_state(*trainer);
+    if (o->kind == ORDER_TRAFFIC) gather_traffic(*trainer, &traffic);
+}
+
+pgcn_status pgcn_ranks_serve(const pgcn_dataset *data, const char *why) {
+    pgcn_i_comm *comm = ranks();
+    if (comm->rank == 0)
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT, "rank 0 leads the others and does not serve");
+    follower f = {.data = data, .loaded = data ? PGCN_OK : PGCN_ERR_IO};
+    if (!data) snprintf(f.why, sizeof f.why, "%s", why ? why : "it has no data set");
+    order o = {0};
+    double patience = comm->patience;
+    while (pgcn_i_comm_status(comm) == PGCN_OK && o.kind != ORDER_LEAVE) {
+        comm->patience = 0; /* rank 0 may be busy with what it does alone */
+        pgcn_i_comm_broadcast(comm, &o, sizeof o, 0);
+        comm->patience = patience;
+        if (pgcn_i_comm_status(comm) == PGCN_OK) follow(&f, &o);
+    }
+    for (int i = 0; i < MOST_TRAINERS; i++) pgcn_trainer_free(f.trainer[i]);
+    pgcn_dataset_free(f.made);
+    return pgcn_i_comm_status(comm);
+}
+
+/* ---- joining and leaving ----------------------------------------------------------------------------- */
+
+int pgcn_ranks_expected(int *rank) {
+    int number, size;
+    pgcn_i_comm_expected(&number, &size);
+    if (rank) *rank = number;
+    return size;
+}
+
+pgcn_status pgcn_ranks_join(int *rank, int *size) {
+    pgcn_i_comm *comm = ranks();
+    PGCN_TRY(pgcn_i_comm_join(comm));
+    if (rank) *rank = comm->rank;
+    if (size) *size = comm->size;
+    return PGCN_OK;
+}
+
+void pgcn_ranks_leave(void) {
+    pgcn_i_comm *comm = ranks();
+    if (!comm->transport) return;
+    if (pgcn_i_comm_status(comm) != PGCN_OK) pgcn_i_comm_abort(comm, 1);
+    if (comm->rank == 0 && comm->size > 1) send_order(ORDER_LEAVE, -1, 0);
+    pgcn_i_comm_leave(comm);
+}
+
+void pgcn_ranks_abort(int code) {
+    pgcn_i_comm_abort(ranks(), code);
+}
+
+const char *pgcn_ranks_host(void) {
+    return ranks()->host;
+}

@@ -1,0 +1,26 @@
+/* Trainings of several ranks (cluster.c): what trainer.c calls at the beginning and end of its public functions. Alone
+ * all of it does nothing. */
+#ifndef PGCN_CLUSTER_H
+#define PGCN_CLUSTER_H
+
+#include "train/train.h"
+
+/* Rank 0 tells the others to make a trainer, to free it, to run an epoch, to score the best weights; and what a resume
+ * has read. */
+void pgcn_i_cluster_new(pgcn_i_cluster *cluster, const pgcn_dataset *data,
+                        const pgcn_config *config);
+void pgcn_i_cluster_free(const pgcn_i_cluster *cluster);
+void pgcn_i_cluster_epoch(const pgcn_i_cluster *cluster);
+void pgcn_i_cluster_scores(const pgcn_i_cluster *cluster);
+void pgcn_i_cluster_state(pgcn_trainer *trainer);
+/* The first failure of any rank, with its sentence and host, on all of them. */
+pgcn_status pgcn_i_cluster_agree(pgcn_status status);
+/* What rank 0 answers. */
+bool pgcn_i_cluster_ask(const pgcn_i_cluster *cluster, bool answer);
+/* A failure in the middle of a step, after which ranks cannot go on. */
+pgcn_status pgcn_i_cluster_status(const pgcn_i_cluster *cluster);
+/* Around every step, to count what comes in. */
+void pgcn_i_cluster_step_begin(pgcn_i_cluster *cluster);
+void pgcn_i_cluster_step_end(pgcn_i_cluster *cluster);
+
+#endif
