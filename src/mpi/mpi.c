@@ -15,7 +15,8 @@
 enum {
     TAG = 1,
     MOST_BYTES = 1 << 30, /* of one message: MPI counts in int */
-    SPINS = 2000,         /* before the core is given to others */
+    SPINS = 300,          /* before the core is given to others, */
+    YIELDS = 600,         /* and before this thread sleeps */
 };
 
 static MPI_Comm ranks = MPI_COMM_NULL;
@@ -86,8 +87,8 @@ static int post(const pgcn_i_message *message, int count) {
 }
 
 static void wait_a_little(int64_t turns) {
-    if (turns > SPINS * 4)
-        nanosleep(&(struct timespec){.tv_nsec = 50000}, NULL);
+    if (turns > SPINS + YIELDS)
+        nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);
     else if (turns > SPINS)
         sched_yield();
 }

@@ -149,10 +149,11 @@ static int64_t place_of(const pgcn_i_op *maker, int64_t node) {
     return maker->out->space == PGCN_I_LINKS ? maker->transition->exact->offset[node] : node;
 }
 
-static void gather(pgcn_i_tape *tape, const pgcn_i_value *value, float *array, int64_t held) {
+/* An array of so many bytes for each row of the result of an operation, divided by `held` rows. */
+static void gather(pgcn_i_tape *tape, const pgcn_i_op *maker, void *array, int64_t bytes,
+                   int64_t held) {
     pgcn_i_share *share = tape->share;
-    const pgcn_i_op *maker = &tape->op[value->maker];
-    int64_t n = held / tape->samples, bytes = value->cols * (int64_t)sizeof(float);
+    int64_t n = held / tape->samples;
     int64_t of_sample = place_of(maker, n);
     for (int sample = 0; sample < tape->samples; sample++) {
         for (int r = 0; r < share->comm->size; r++)
@@ -163,13 +164,17 @@ static void gather(pgcn_i_tape *tape, const pgcn_i_value *value, float *array, i
     }
 }
 
+static void gather_rows(pgcn_i_tape *tape, const pgcn_i_value *value, float *array,
+                        int64_t *held) {
+    int64_t bytes = value->cols * (int64_t)sizeof *array;
+    if (*held > 0) gather(tape, &tape->op[value->maker], array, bytes, *held);
+    *held = 0;
+}
 static void gather_data(pgcn_i_tape *tape, pgcn_i_value *value) {
-    if (value && value->held_data > 0) gather(tape, value, value->data, value->held_data);
-    if (value) value->held_data = 0;
+    if (value) gather_rows(tape, value, value->data, &value->held_data);
 }
 static void gather_grad(pgcn_i_tape *tape, pgcn_i_value *value) {
-    if (value && value->held_grad > 0) gather(tape, value, value->grad, value->held_grad);
-    if (value) value->held_grad = 0;
+    if (value) gather_rows(tape, value, value->grad, &value->held_grad);
 }
 
 void pgcn_i_share_whole(pgcn_i_tape *tape, pgcn_i_value *value) {
@@ -469,6 +474,8 @@ static void gather_chain(pgcn_i_tape *tape, pgcn_i_loop loop) {
         if (op->kind->backward_reads_in) gather_data(tape, op->in[0]);
         if (op->kind->backward_reads_second) gather_data(tape, op->in[1]);
         if (op->kind->backward_reads_out) gather_data(tape, op->out);
+        if (op->kept)
+            gather(tape, op, op->kept, op->kind->kept_bytes(op) / op->out->rows, op->rows);
         for (int j = 0; j < 2; j++)
             if (op->add_in[j]) gather_grad(tape, op->in[j]);
     }

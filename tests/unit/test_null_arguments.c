@@ -95,6 +95,7 @@ static pgcn_model *no_model;
 static pgcn_score score;
 static pgcn_parts parts;
 static pgcn_ranks ranks;
+static pgcn_traffic traffic;
 static pgcn_measure measure;
 static bool nothing_made(void) {
     return !no_graph && !no_data && !no_trainer && !no_model;
@@ -583,6 +584,14 @@ static bool empty_structs(void) {
           wrong(pgcn_dataset_ranks(data, &config, &number, 1, NULL)) &&                             \
           wrong(pgcn_dataset_ranks(data, &config, (const int[]){0}, 1, &ranks)) &&                  \
           wrong(pgcn_dataset_ranks(data, &config, (const int[]){2}, 1, &ranks)))                    \
+    X(pgcn_ranks_expected, pgcn_ranks_expected(NULL) == 1)                                         \
+    X(pgcn_ranks_join, pgcn_ranks_join(NULL, NULL) == PGCN_OK)                                     \
+    X(pgcn_ranks_serve, wrong(pgcn_ranks_serve(NULL, NULL)))                                       \
+    X(pgcn_ranks_leave, (pgcn_ranks_leave(), true))                                                \
+    X(pgcn_ranks_abort, (pgcn_ranks_abort(1), true))                                               \
+    X(pgcn_ranks_host, !*pgcn_ranks_host())                                                        \
+    X(pgcn_trainer_traffic, wrong(pgcn_trainer_traffic(NULL, &traffic)) &&                         \
+        wrong(pgcn_trainer_traffic(trainer, NULL)))                                                \
     X(pgcn_trainer_epoch, wrong(pgcn_trainer_epoch(NULL, NULL)))                                   \
     X(pgcn_trainer_on_step, (pgcn_trainer_on_step(NULL, NULL, NULL),                               \
         pgcn_trainer_on_step(trainer, NULL, NULL), true))                                          \

@@ -1,0 +1,117 @@
+#!/usr/bin/env bash
+# Several ranks under mpirun: the same tensors and the same history as one process, whatever is trained; nobody but rank
+# 0 prints; a rank that fails, is killed or hangs ends the job with a sentence, and the run goes on from its checkpoint.
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+[ -z "$sanitized" ] || skip "MPI is not clean under sanitizers"
+command -v mpirun >/dev/null || skip "there is no mpirun (Debian: openmpi-bin)"
+[ -e "$PATHGCN_BUILD/pathgcn_mpi.so" ] || skip "this build has no module for MPI (Debian: libopenmpi-dev)"
+mpirun --version | grep -q "Open MPI" || skip "this test knows the options of Open MPI's mpirun only"
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+export TMPDIR=$scratch # a session of MPI has its files there
+
+! ldd "$PATHGCN" | grep -i mpi || fail "the program is linked with MPI"
+grep -rlw 'MPI_[A-Z][A-Za-z_]*' "$PATHGCN_SOURCE/src" | grep -v '/src/mpi/' && fail "MPI is called outside src/mpi"
+
+tensors() { # FILE: what comes after the header
+    local header
+    header=$(od -An -t u8 -N 8 "$1" | tr -d ' ')
+    tail -c +$((header + 9)) "$1" | sha256sum
+}
+same_run() { # DIRECTORY OTHER
+    cmp "$1/history.jsonl" "$2/history.jsonl" || fail "other history: $2"
+    for file in checkpoint model; do
+        [ "$(tensors "$1/$file.safetensors")" = "$(tensors "$2/$file.safetensors")" ] ||
+            fail "other tensors: $2/$file.safetensors"
+    done
+}
+ranks() { # RANKS ARGUMENTS...
+    mpirun -n "$1" "$PATHGCN" "${@:2}"
+}
+
+# ---- the same bits -----------------------------------------------------------------------------------
+
+plain="--recipe none --epochs 4 --quiet"
+check() { # NAME 'RANKS...' DATA OPTIONS...
+    local name=$1 numbers=$2 number
+    shift 2
+    # shellcheck disable=SC2086 # words
+    run 0 "$PATHGCN" train "$@" $plain --threads 2 --out "$name"
+    cp "$out" "$name.out"
+    for number in $numbers; do
+        # shellcheck disable=SC2086
+        run 0 ranks "$number" train "$@" $plain --threads 1 --out "$name-$number"
+        same_run "$name" "$name-$number"
+        # all but times
+        sed "s|$name-$number|$name|; s/ *[0-9.]*$//" "$out" | diff <(sed 's/ *[0-9.]*$//' "$name.out") - ||
+            fail "other words on $number ranks"
+    done
+}
+check sampled "2 3 8" sbm:nodes=700 --layers 3 --residual initial --samples 2
+check few "4" powerlaw:nodes=3000,edges=20000 --prepare order=parts,groups=64 --samples 1 --consistency 0 --batch-norm yes
+check nodes "3" powerlaw:nodes=3000,edges=20000 --batch-by nodes --batch 200 --layers 2 --samples 2
+check graphs "4" "$PATHGCN_SOURCE/examples/shapes" --batch 8
+check attention "2" sbm:nodes=300 --model gat
+
+# ---- killed, and resumed with fewer ------------------------------------------------------------------
+
+long=(train sbm:nodes=700 --recipe none --epochs 40 --checkpoint-every 1 --threads 1)
+run 0 "$PATHGCN" "${long[@]}" --quiet --out whole
+
+# the process of rank 1
+rank_one() {
+    local pid
+    for pid in $(pgrep -P "$1"); do
+        tr '\0' '\n' <"/proc/$pid/environ" 2>/dev/null | grep -qx OMPI_COMM_WORLD_RANK=1 && echo "$pid" && return
+    done
+    return 1
+}
+begin_long() { # RANKS DIRECTORY
+    # so many epochs that it is still running
+    mpirun -n "$1" "$PATHGCN" "${long[@]/40/100000}" --quiet --out "$2" >"$out" 2>"$err" </dev/null &
+    job=$!
+    wait_for 60 test -e "$2/checkpoint.safetensors"
+    victim=$(rank_one $job) || fail "rank 1 was not found"
+}
+begin_long 4 killed
+kill -KILL "$victim"
+code=0
+wait $job || code=$?
+[ $code != 0 ] || fail "a job whose rank was killed ended well"
+holds "$err" "rank 1"
+run 0 ranks 2 "${long[@]/40/20}" --quiet --out killed --resume
+[ "$(wc -l <killed/history.jsonl)" -ge 20 ] || fail "the history was not gone on with"
+run 0 "$PATHGCN" train sbm:nodes=700 --recipe none --epochs 40 --threads 1 --quiet --out part --checkpoint-every 1
+cmp whole/history.jsonl part/history.jsonl
+head -n 20 whole/history.jsonl | cmp - <(head -n 20 killed/history.jsonl) || fail "other epochs after the kill"
+
+# ---- hanging -----------------------------------------------------------------------------------------
+
+export PATHGCN_MPI_PATIENCE=3
+begin_long 2 hangs
+kill -STOP "$victim"
+code=0
+wait $job || code=$?
+unset PATHGCN_MPI_PATIENCE
+[ $code != 0 ] || fail "a job whose rank hangs ended well"
+tr '\n' ' ' <"$err" | grep -q "has not answered rank 0" || { show_last && fail "nobody said that rank 1 hangs"; }
+
+# ---- sentences ---------------------------------------------------------------------------------------
+
+both() { # WORDS, ARGUMENTS of rank 1: rank 0 trains on sbm
+    local words=$1
+    shift
+    local code=0
+    mpirun -n 1 "$PATHGCN" train sbm:nodes=200 --recipe none --quiet --out both : \
+        -n 1 "$PATHGCN" train "$@" --quiet --out both >"$out" 2>"$err" </dev/null || code=$?
+    [ $code = 1 ] || { show_last && fail "exit code $code"; }
+    tr '\n' ' ' <"$err" | tr -s ' ' | grep -q "$words" || { show_last && fail "'$words' was not said"; }
+    [ ! -e both/model.safetensors ] || fail "a model was written"
+}
+both "rank 1 on $(hostname): .*nowhere" nowhere.pgcn --recipe none
+both "rank 1 on $(hostname): it has read other data" sbm:nodes=300 --recipe none
+run 2 ranks 2 train sbm:nodes=200 --epochs many --out usage
+[ "$(grep -c "epochs" "$err")" = 1 ] || { show_last && fail "said more than once"; }
+run 0 ranks 2 data info karate
+[ "$(grep -c karate "$out")" -ge 1 ] || fail "rank 0 said nothing"
+run 2 ranks 2 tune karate --out tuned
+holds "$err" "start it without mpirun"

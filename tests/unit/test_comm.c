@@ -1,0 +1,274 @@
+/* Calls that ranks make of one exchange of messages: with processes that talk over sockets in place of MPI, for several
+ * numbers of ranks. A rank that finds a mistake ends with its line. */
+#include "base/comm.h"
+
+#include <poll.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { MOST = 8 };
+
+/* ---- a transport of sockets ---------------------------------------------------------------------- */
+
+static int sockets[MOST][MOST], my_rank, my_size;
+
+static bool start(int *rank, int *size, char host[PGCN_I_HOST_BYTES], char *error, size_t bytes) {
+    (void)error, (void)bytes;
+    *rank = my_rank;
+    *size = my_size;
+    snprintf(host, PGCN_I_HOST_BYTES, "host%d", my_rank);
+    return true;
+}
+
+/* Goes on with message i as far as the socket allows. */
+static void advance(const pgcn_i_message *m, int64_t *done) {
+    int socket = sockets[my_rank][m->peer];
+    char *at = (char *)m->data + *done;
+    size_t left = (size_t)(m->bytes - *done);
+    ssize_t moved = m->sends ? send(socket, at, left, MSG_DONTWAIT | MSG_NOSIGNAL)
+                             : recv(socket, at, left, MSG_DONTWAIT);
+    if (moved > 0) *done += moved;
+}
+
+/* Messages of the same peer and direction one after the other. */
+static int exchange(const pgcn_i_message *message, int count, double seconds) {
+    int64_t done[4 * MOST] = {0};
+    double waited = 0;
+    for (bool all = false; !all;) {
+        all = true;
+        for (int i = 0; i < count; i++) {
+            bool first = true;
+            for (int j = 0; j < i; j++)
+                first = first && !(message[j].peer == message[i].peer &&
+                                   message[j].sends == message[i].sends && done[j] < message[j].bytes);
+            if (first && done[i] < message[i].bytes) advance(&message[i], &done[i]);
+            all = all && done[i] == message[i].bytes;
+            if (!all && seconds > 0 && waited > seconds) return message[i].peer;
+        }
+        if (!all) poll(NULL, 0, 1);
+        waited += 0.001;
+    }
+    return PGCN_I_NO_RANK;
+}
+
+static void end_all(int code) {
+    _exit(code);
+}
+static void finish(void) {}
+
+static const pgcn_i_transport by_sockets = {PGCN_I_TRANSPORT_VERSION, start, exchange, end_all, finish};
+
+/* ---- ranks as processes -------------------------------------------------------------------------- */
+
+#define CHECK(condition)                                                                           \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            fprintf(stderr, "rank %d of %d: line %d: %s\n", my_rank, my_size, __LINE__, #condition); \
+            _exit(1);                                                                              \
+        }                                                                                          \
+    } while (0)
+
+static void on_ranks(int size, void (*work)(pgcn_i_comm *comm)) {
+    pid_t process[MOST];
+    my_size = size;
+    for (int i = 0; i < size; i++)
+        for (int j = i + 1; j < size; j++) {
+            int pair[2];
+            assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+            sockets[i][j] = pair[0];
+            sockets[j][i] = pair[1];
+        }
+    for (my_rank = 0; my_rank < size; my_rank++) {
+        process[my_rank] = fork();
+        assert_true(process[my_rank] >= 0);
+        if (process[my_rank] > 0) continue;
+        pgcn_i_comm comm;
+        CHECK(pgcn_i_comm_start(&comm, &by_sockets) == PGCN_OK);
+        work(&comm);
+        _exit(0);
+    }
+    for (int i = 0; i < size; i++) {
+        int status;
+        assert_int_equal(waitpid(process[i], &status, 0), process[i]);
+        assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+        for (int j = 0; j < size; j++)
+            if (j != i) close(sockets[i][j]);
+    }
+}
+
+static void for_all_sizes(void (*work)(pgcn_i_comm *comm)) {
+    for (int size = 1; size <= MOST; size++) on_ranks(size, work);
+}
+
+/* ---- what they do -------------------------------------------------------------------------------- */
+
+static void broadcast_work(pgcn_i_comm *comm) {
+    for (int root = 0; root < comm->size; root++) {
+        int64_t number[3] = {comm->rank, 10 + comm->rank, -1};
+        pgcn_i_comm_broadcast(comm, number, sizeof number, root);
+        CHECK(number[0] == root && number[1] == 10 + root && number[2] == -1);
+    }
+}
+
+static void swap_work(pgcn_i_comm *comm) {
+    int64_t mine[MOST], theirs[MOST];
+    for (int r = 0; r < comm->size; r++) mine[r] = 100 * comm->rank + r;
+    pgcn_i_comm_swap(comm, mine, theirs);
+    for (int r = 0; r < comm->size; r++) CHECK(theirs[r] == 100 * r + comm->rank);
+    CHECK(pgcn_i_comm_all(comm, true));
+    CHECK(!pgcn_i_comm_all(comm, comm->rank != comm->size - 1));
+}
+
+/* Rank r has r numbers: rank 0 has none. */
+static void gather_work(pgcn_i_comm *comm) {
+    int32_t number[MOST * MOST] = {0};
+    int64_t first[MOST + 1] = {0};
+    for (int r = 0; r < comm->size; r++) first[r + 1] = first[r] + r * (int64_t)sizeof *number;
+    int64_t begin = first[comm->rank] / (int64_t)sizeof *number;
+    for (int i = 0; i < comm->rank; i++) number[begin + i] = 1000 * comm->rank + i;
+    pgcn_i_comm_gather(comm, number, first);
+    for (int r = 0, at = 0; r < comm->size; r++)
+        for (int i = 0; i < r; i++) CHECK(number[at++] == 1000 * r + i);
+}
+
+static void add_own(void *context, float *data, int64_t begin, int64_t end) {
+    const pgcn_i_comm *comm = context;
+    for (int64_t i = begin; i < end; i++) {
+        if (comm->rank == 0) data[i] = 0; /* the first one writes */
+        for (int k = 0; k < 3; k++)
+            data[i] += 1.0f / (float)(1 + comm->rank * 3 + k) * (float)(1 + i % 7);
+    }
+}
+
+/* To the bit the sum that one process makes in the same order, which sums in another order are not. */
+static void relay_work(pgcn_i_comm *comm) {
+    enum { COUNT = 1001 };
+    float data[COUNT];
+    for (int64_t chunk = 7; chunk < 3000; chunk *= 5) {
+        pgcn_i_comm_relay(comm, data, COUNT, chunk, add_own, comm);
+        for (int64_t i = 0; i < COUNT; i++) {
+            float sum = 0;
+            for (int k = 0; k < 3 * comm->size; k++) sum += 1.0f / (float)(1 + k) * (float)(1 + i % 7);
+            CHECK(data[i] == sum);
+        }
+    }
+}
+
+/* Messages of no bytes are left out, and bytes are counted. */
+static void exchange_work(pgcn_i_comm *comm) {
+    static char big[1 << 20], back[1 << 20];
+    int next = (comm->rank + 1) % comm->size, before = (comm->rank + comm->size - 1) % comm->size;
+    if (comm->size == 1) return;
+    memset(big, comm->rank + 1, sizeof big);
+    const pgcn_i_message message[] = {{next, true, big, sizeof big},
+                                      {before, false, back, sizeof back},
+                                      {next, true, big, 0},
+                                      {before, false, back, 0}};
+    pgcn_i_comm_exchange(comm, message, 4);
+    CHECK(back[0] == before + 1 && back[sizeof back - 1] == before + 1);
+    CHECK(comm->sent == sizeof big && comm->received == sizeof back);
+    CHECK(pgcn_i_comm_status(comm) == PGCN_OK);
+}
+
+/* The last rank says nothing: the others do not wait for ever, and then do nothing more. */
+static void silent_work(pgcn_i_comm *comm) {
+    int64_t number = 7, other[MOST], mine[MOST] = {0};
+    comm->patience = 0.05;
+    if (comm->rank == comm->size - 1) return;
+    pgcn_i_comm_broadcast(comm, &number, sizeof number, comm->size - 1);
+    CHECK(pgcn_i_comm_status(comm) == PGCN_ERR_SYSTEM);
+    CHECK(strstr(pgcn_last_error(), "has not answered rank"));
+    CHECK(strstr(pgcn_last_error(), "host"));
+    int64_t sent = comm->sent;
+    pgcn_i_comm_swap(comm, mine, other);
+    CHECK(comm->sent == sent && !pgcn_i_comm_all(comm, true));
+}
+
+static void test_broadcast_comes_from_any_rank(void **state) {
+    (void)state;
+    for_all_sizes(broadcast_work);
+}
+static void test_swap_and_all(void **state) {
+    (void)state;
+    for_all_sizes(swap_work);
+}
+static void test_gather_has_ranges_of_any_length(void **state) {
+    (void)state;
+    for_all_sizes(gather_work);
+}
+static void test_relay_adds_in_the_order_of_the_ranks(void **state) {
+    (void)state;
+    for_all_sizes(relay_work);
+}
+static void test_exchange_of_long_messages_in_a_ring(void **state) {
+    (void)state;
+    for_all_sizes(exchange_work);
+}
+static void test_silent_rank_is_named(void **state) {
+    (void)state;
+    on_ranks(3, silent_work);
+}
+
+static void test_launchers_are_known_by_their_variables(void **state) {
+    (void)state;
+    static const char *const names[][2] = {{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+                                           {"PMI_RANK", "PMI_SIZE"},
+                                           {"PMIX_RANK", "SLURM_STEP_NUM_TASKS"}};
+    int rank, size;
+    for (int i = 0; i < 3; i++) {
+        for (int j = 0; j < 3; j++)
+            for (int k = 0; k < 2; k++) unsetenv(names[j][k]);
+        setenv("SLURM_NTASKS", "4", 1); /* of a job script: no launcher */
+        setenv("SLURM_PROCID", "0", 1);
+        pgcn_i_comm_expected(&rank, &size);
+        assert_int_equal(size, 1);
+        setenv(names[i][0], "2", 1);
+        setenv(names[i][1], "x", 1);
+        pgcn_i_comm_expected(&rank, &size);
+        assert_int_equal(size, 1);
+        setenv(names[i][1], "5", 1);
+        pgcn_i_comm_expected(&rank, &size);
+        assert_int_equal(size, 5);
+        assert_int_equal(rank, 2);
+    }
+    setenv("PATHGCN_MPI_MODULE", "/nonexistent/pathgcn_mpi.so", 1);
+    assert_int_equal(pgcn_i_comm_join(pgcn_i_comm_world()), PGCN_ERR_SYSTEM);
+    assert_non_null(strstr(pgcn_last_error(), "5 ranks were started"));
+    assert_non_null(strstr(pgcn_last_error(), "/nonexistent/pathgcn_mpi.so"));
+}
+
+static void test_patience_must_be_a_number(void **state) {
+    (void)state;
+    pgcn_i_comm comm;
+    setenv("PATHGCN_MPI_PATIENCE", "soon", 1);
+    assert_int_equal(pgcn_i_comm_start(&comm, &by_sockets), PGCN_ERR_ARGUMENT);
+    assert_non_null(strstr(pgcn_last_error(), "'soon'"));
+    setenv("PATHGCN_MPI_PATIENCE", "7", 1);
+    assert_int_equal(pgcn_i_comm_start(&comm, &by_sockets), PGCN_OK);
+    assert_true(comm.patience == 7);
+    pgcn_i_comm_leave(&comm);
+    assert_int_equal(comm.size, 1);
+    unsetenv("PATHGCN_MPI_PATIENCE");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_broadcast_comes_from_any_rank),
+        cmocka_unit_test(test_swap_and_all),
+        cmocka_unit_test(test_gather_has_ranges_of_any_length),
+        cmocka_unit_test(test_relay_adds_in_the_order_of_the_ranks),
+        cmocka_unit_test(test_exchange_of_long_messages_in_a_ring),
+        cmocka_unit_test(test_silent_rank_is_named),
+        cmocka_unit_test(test_launchers_are_known_by_their_variables),
+        cmocka_unit_test(test_patience_must_be_a_number),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
