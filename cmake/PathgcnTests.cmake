@@ -83,6 +83,8 @@ if(TARGET pathgcn_program)
         get_filename_component(name ${script} NAME_WE)
         pathgcn_test(e2e.${name} e2e bash ${script})
     endforeach()
+    # More processes than cores, which wait for each other.
+    set_tests_properties(e2e.ranks PROPERTIES TIMEOUT 600)
 endif()
 
 file(GLOB example_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/examples/*.c)

@@ -66,7 +66,7 @@ for library in libjansson.so libzip.so libisal.so libcrypto.so; do # what the bu
     copy_needed "$libraries/$library" "$sysroot/private"
 done
 cmake -S . -B "$place/build" --log-level=WARNING -DCMAKE_TOOLCHAIN_FILE="$PWD/cmake/tarball.cmake" \
-    -DPATHGCN_SYSROOT="$sysroot" -DPATHGCN_FETCH=OFF -DPATHGCN_METIS=OFF -DPATHGCN_URING=OFF \
+    -DPATHGCN_SYSROOT="$sysroot" -DPATHGCN_FETCH=OFF -DPATHGCN_METIS=OFF -DPATHGCN_URING=OFF -DPATHGCN_MPI=OFF \
     -DCMAKE_INSTALL_LIBDIR=lib
 cmake --build "$place/build" -j"$(nproc)"
 

@@ -1134,10 +1134,14 @@ PGCN_API void pgcn_ranks_abort(int code);
 PGCN_API const char *pgcn_ranks_host(void);
 /* What ranks send each other in the steps of a training, of the rank that gets most. */
 typedef struct pgcn_traffic {
-    int ranks;          /* 1: this process is alone */
-    int64_t steps;      /* that were counted */
-    int64_t rows_step;  /* bytes of rows of others that it reads in one step: pgcn_ranks.bytes_step predicts them */
+    int ranks;     /* 1: this process is alone */
+    int64_t steps; /* that were counted */
+    int64_t
+        rows_step; /* bytes of rows of others that it reads in one step: pgcn_ranks.bytes_step predicts them */
     int64_t bytes_step; /* all that comes in: rows, sums of gradients, who needs what */
+    int64_t
+        memory; /* bytes of the rank's own that its process has in use, of the one that has most; pages of mapped
+                           files do not count */
 } pgcn_traffic;
 PGCN_API pgcn_status pgcn_trainer_traffic(const pgcn_trainer *trainer, pgcn_traffic *out);
 

@@ -109,11 +109,12 @@ pgcn_status pgcn_i_comm_join(pgcn_i_comm *comm) {
     if (size == 1 || comm->transport) return PGCN_OK;
     const pgcn_i_transport *transport = find_module(why, sizeof why);
     if (!transport)
-        return pgcn_i_fail(PGCN_ERR_SYSTEM,
-                           "%d ranks were started, but the module for MPI, pathgcn_mpi.so, cannot be "
-                           "opened: %s; build pathgcn where MPI is installed (Debian: libopenmpi-dev), "
-                           "or name the file in PATHGCN_MPI_MODULE",
-                           size, why);
+        return pgcn_i_fail(
+            PGCN_ERR_SYSTEM,
+            "%d ranks were started, but the module for MPI, pathgcn_mpi.so, cannot be "
+            "opened: %s; build pathgcn where MPI is installed (Debian: libopenmpi-dev), "
+            "or name the file in PATHGCN_MPI_MODULE",
+            size, why);
     PGCN_TRY(pgcn_i_comm_start(comm, transport));
     if (comm->size == size) return PGCN_OK;
     int found = comm->size;
@@ -166,11 +167,12 @@ void pgcn_i_comm_exchange(pgcn_i_comm *comm, const pgcn_i_message *message, int 
     int silent = comm->transport->exchange(comm->message, kept, comm->patience);
     comm->waited += now() - begin;
     if (silent == PGCN_I_NO_RANK) return;
-    comm->status = pgcn_i_fail(PGCN_ERR_SYSTEM,
-                               "rank %d has not answered rank %d (%s) for %.0f seconds: its host or "
-                               "the network between them hangs; the run goes on from its last "
-                               "checkpoint with --resume (PATHGCN_MPI_PATIENCE sets the seconds)",
-                               silent, comm->rank, comm->host, comm->patience);
+    comm->status =
+        pgcn_i_fail(PGCN_ERR_SYSTEM,
+                    "rank %d has not answered rank %d (%s) for %.0f seconds: its host or "
+                    "the network between them hangs; the run goes on from its last "
+                    "checkpoint with --resume (PATHGCN_MPI_PATIENCE sets the seconds)",
+                    silent, comm->rank, comm->host, comm->patience);
 }
 
 /* ---- what is made of it ------------------------------------------------------------------------- */
@@ -253,9 +255,8 @@ void pgcn_i_comm_relay(pgcn_i_comm *comm, float *data, int64_t count, int64_t ch
         pgcn_i_message message[2];
         int messages = 0;
         if (i < chunks && comm->rank > 0)
-            message[messages++] =
-                (pgcn_i_message){comm->rank - 1, false, data + begin,
-                                 (end - begin) * (int64_t)sizeof *data};
+            message[messages++] = (pgcn_i_message){comm->rank - 1, false, data + begin,
+                                                   (end - begin) * (int64_t)sizeof *data};
         if (i > 0 && comm->rank + 1 < comm->size)
             message[messages++] = (pgcn_i_message){
                 comm->rank + 1, true, data + begin - chunk,

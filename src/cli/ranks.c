@@ -6,8 +6,9 @@
 #include <string.h>
 
 static struct {
-    bool serves;      /* a rank other than 0 */
-    bool has_served;  /* until rank 0 left */
+    bool serves;     /* a rank other than 0 */
+    bool joined;     /* the others */
+    bool has_served; /* until rank 0 left */
     int rank;
     char said[2048]; /* the last sentence that was not printed */
 } ranks;
@@ -44,7 +45,9 @@ pgcn_status cli_ranks_begin(const char *command, bool *done) {
     /* signals that a launcher hands to all are for rank 0 to answer */
     if (ranks.serves) signal(SIGINT, SIG_IGN);
     if (ranks.serves) signal(SIGTERM, SIG_IGN);
-    return cli_report(NULL, pgcn_ranks_join(NULL, NULL));
+    pgcn_status status = pgcn_ranks_join(NULL, NULL);
+    ranks.joined = status == PGCN_OK;
+    return cli_report(NULL, status);
 }
 
 pgcn_status cli_ranks_serve(const pgcn_dataset *data) {
@@ -53,12 +56,12 @@ pgcn_status cli_ranks_serve(const pgcn_dataset *data) {
 }
 
 int cli_ranks_end(int code) {
-    if (!ranks.serves) {
+    if (!ranks.serves || !ranks.joined) { /* what kept it from joining is said by rank 0 */
         pgcn_ranks_leave();
         return code;
     }
-    pgcn_status status = ranks.has_served ? (code == EXIT_DONE ? PGCN_OK : PGCN_ERR_SYSTEM)
-                                          : cli_ranks_serve(NULL);
+    pgcn_status status =
+        ranks.has_served ? (code == EXIT_DONE ? PGCN_OK : PGCN_ERR_SYSTEM) : cli_ranks_serve(NULL);
     if (status != PGCN_OK)
         fprintf(stderr, "pathgcn: rank %d on %s: %s\n", ranks.rank, pgcn_ranks_host(),
                 pgcn_last_error());

@@ -35,6 +35,7 @@ typedef struct train_outcome {
     double seconds, step_ms; /* step_ms: median */
     int64_t parameters;
     int64_t predicted_bytes; /* peak memory of the program */
+    pgcn_traffic traffic;    /* of several ranks */
     bool reused;             /* nothing was trained: this is the result of a finished run */
     pgcn_recipe_info recipe; /* that its settings started from; name "none": from none */
     pgcn_config config;      /* of the training */

@@ -78,6 +78,13 @@ json_t *cli_train_outcome_to_json(const train_outcome *o) {
         cli_json_real(o->best_test_accuracy), "step_ms_median", o->step_ms, "seconds", o->seconds);
     cli_put_scores(object, "val", &o->val);
     cli_put_scores(object, "test", &o->test);
+    if (o->traffic.ranks > 1)
+        json_object_set_new(object, "ranks",
+                            json_pack("{s:i, s:I, s:I, s:I, s:I}", "ranks", o->traffic.ranks,
+                                      "steps", (json_int_t)o->traffic.steps, "rows_bytes_step",
+                                      (json_int_t)o->traffic.rows_step, "bytes_step",
+                                      (json_int_t)o->traffic.bytes_step, "memory_bytes",
+                                      (json_int_t)o->traffic.memory));
     return object;
 }
 

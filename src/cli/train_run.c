@@ -212,6 +212,8 @@ static pgcn_status train_and_write(run_state *s) {
     CLI_TRY(written);
     cli_train_summarise(s->trainer, s->data, s->out);
     s->out->seconds = cli_now() - s->meter.begin;
+    if (status == PGCN_OK)
+        CLI_TRY(cli_report(&cli_train, pgcn_trainer_traffic(s->trainer, &s->out->traffic)));
     return status == PGCN_OK ? write_files(s) : stop_at_error(s, status);
 }
 

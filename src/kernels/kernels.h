@@ -188,7 +188,7 @@ typedef struct pgcn_i_sparse_gradient {
     const float *g;      /* [samples * n, c] */
     int64_t n, c;
     int samples;
-    int64_t group_rows;  /* nodes of a group: its entries, of all samples, are one partial sum */
+    int64_t group_rows; /* nodes of a group: its entries, of all samples, are one partial sum */
     int64_t first_row, end_row; /* nodes whose entries count: whole groups; 0, 0: all */
     bool add;                   /* to what dw holds: the sum of the groups before */
     const uint8_t *live; /* [samples * n] mask: other rows of g are zero; NULL: none is left out */

@@ -202,8 +202,7 @@ static void csr_linear_grad(float *dw, const pgcn_i_sparse_gradient *args, int64
             column_end = first_from(args->x->row, e, column_end, args->end_row);
         if ((column_end - e) * args->samples <= CHUNK) {
             pack_column(&packed, &masks, args, inverse, e, column_end);
-            EACH_CHANNEL_BLOCK(c, column_block, dw + f * c, args->g, &packed, &masks, c,
-                               args->add);
+            EACH_CHANNEL_BLOCK(c, column_block, dw + f * c, args->g, &packed, &masks, c, args->add);
         } else {
             EACH_CHANNEL_BLOCK(c, long_column_block, dw + f * c, args, e, column_end);
         }

@@ -34,7 +34,8 @@ static bool start(int *rank, int *size, char host[PGCN_I_HOST_BYTES], char *erro
     if (gethostname(host, PGCN_I_HOST_BYTES) != 0) snprintf(host, PGCN_I_HOST_BYTES, "?");
     host[PGCN_I_HOST_BYTES - 1] = '\0';
     MPI_Initialized(&initialized);
-    if (!initialized && MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS) {
+    if (!initialized &&
+        MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS) {
         snprintf(error, bytes, "MPI_Init_thread failed on %s", host);
         return false;
     }
@@ -78,9 +79,11 @@ static int post(const pgcn_i_message *message, int count) {
         int bytes = (int)(left < MOST_BYTES ? left : MOST_BYTES);
         make_room(count + 1);
         if (message->sends)
-            MPI_Isend(data + at, bytes, MPI_BYTE, message->peer, TAG, ranks, &pending.request[count]);
+            MPI_Isend(data + at, bytes, MPI_BYTE, message->peer, TAG, ranks,
+                      &pending.request[count]);
         else
-            MPI_Irecv(data + at, bytes, MPI_BYTE, message->peer, TAG, ranks, &pending.request[count]);
+            MPI_Irecv(data + at, bytes, MPI_BYTE, message->peer, TAG, ranks,
+                      &pending.request[count]);
         pending.peer[count++] = message->peer;
     }
     return count;

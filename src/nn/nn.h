@@ -331,9 +331,9 @@ struct pgcn_i_tape {
     float *tile;                  /* [threads, tile_floats + PGCN_CHAIN_TILES chain_floats] */
     uint16_t *bf16;               /* what a path convolution is gathering, when it is asked for */
     pgcn_i_live live_set[PGCN_LIVE_SETS];
-    uint8_t *is_before;  /* of a part: [most_rows] ones, then as many zeros */
-    int64_t *live_count; /* [groups * samples + 1] */
-    bool recomputed;     /* running a recomputed loop: statistics stay as they are */
+    uint8_t *is_before;         /* of a part: [most_rows] ones, then as many zeros */
+    int64_t *live_count;        /* [groups * samples + 1] */
+    bool recomputed;            /* running a recomputed loop: statistics stay as they are */
     struct pgcn_i_share *share; /* rows of several ranks, borrowed; NULL: this process has all */
     bool replicated;            /* and runs all now, as every rank does */
     uint64_t seed;              /* set before running */
@@ -443,7 +443,7 @@ void pgcn_i_share_renew(pgcn_i_share *share);
 /* The groups that this process goes through, of a value of that many rows, of all samples. */
 typedef struct pgcn_i_own {
     pgcn_i_blocks groups;
-    int64_t first, end; /* groups, */
+    int64_t first, end;  /* groups, */
     int64_t begin, stop; /* and their nodes */
 } pgcn_i_own;
 pgcn_i_own pgcn_i_own_of(const pgcn_i_tape *tape, int64_t rows);

@@ -32,9 +32,9 @@ typedef struct want {
 
 typedef struct fetch_plan {
     want of;
-    uint64_t time;            /* when it was made, 0: never */
-    pgcn_i_buffer row[2];     /* of pgcn_node: rows to get, and to give, rank by rank */
-    int64_t *first[2];        /* [ranks + 1] */
+    uint64_t time;        /* when it was made, 0: never */
+    pgcn_i_buffer row[2]; /* of pgcn_node: rows to get, and to give, rank by rank */
+    int64_t *first[2];    /* [ranks + 1] */
 } fetch_plan;
 
 enum { PLANS = 12, GET = 0, GIVE = 1 };
@@ -157,15 +157,14 @@ static void gather(pgcn_i_tape *tape, const pgcn_i_op *maker, void *array, int64
     int64_t of_sample = place_of(maker, n);
     for (int sample = 0; sample < tape->samples; sample++) {
         for (int r = 0; r < share->comm->size; r++)
-            share->bound[r] = bytes * (sample * of_sample +
-                                       place_of(maker, own_of_rank(tape, held, r).begin));
+            share->bound[r] =
+                bytes * (sample * of_sample + place_of(maker, own_of_rank(tape, held, r).begin));
         share->bound[share->comm->size] = bytes * (sample + 1) * of_sample;
         pgcn_i_comm_gather(share->comm, array, share->bound);
     }
 }
 
-static void gather_rows(pgcn_i_tape *tape, const pgcn_i_value *value, float *array,
-                        int64_t *held) {
+static void gather_rows(pgcn_i_tape *tape, const pgcn_i_value *value, float *array, int64_t *held) {
     int64_t bytes = value->cols * (int64_t)sizeof *array;
     if (*held > 0) gather(tape, &tape->op[value->maker], array, bytes, *held);
     *held = 0;
@@ -185,10 +184,9 @@ void pgcn_i_share_numbers(const pgcn_i_tape *tape, int64_t rows, double *number,
     pgcn_i_share *share = tape->share;
     if (!share) return;
     for (int r = 0; r <= share->comm->size; r++)
-        share->bound[r] =
-            first_group(pgcn_i_groups_of(rows / tape->samples, tape->groups).count, r,
-                        share->comm->size) *
-            each * (int64_t)sizeof *number;
+        share->bound[r] = first_group(pgcn_i_groups_of(rows / tape->samples, tape->groups).count, r,
+                                      share->comm->size) *
+                          each * (int64_t)sizeof *number;
     pgcn_i_comm_gather(share->comm, number, share->bound);
 }
 
@@ -214,10 +212,12 @@ static void move(pgcn_i_tape *tape, float *array, int64_t cols, int64_t from, in
     int count = 0;
     for (int r = 0; r < comm->size; r++) {
         if (r == comm->rank) continue;
-        pgcn_i_range give = both(own_of_rank(tape, from, comm->rank), own_of_rank(tape, to, r), most);
-        pgcn_i_range get = both(own_of_rank(tape, to, comm->rank), own_of_rank(tape, from, r), most);
-        message[count++] = (pgcn_i_message){r, true, array + give.begin * cols,
-                                            (give.end - give.begin) * bytes};
+        pgcn_i_range give =
+            both(own_of_rank(tape, from, comm->rank), own_of_rank(tape, to, r), most);
+        pgcn_i_range get =
+            both(own_of_rank(tape, to, comm->rank), own_of_rank(tape, from, r), most);
+        message[count++] =
+            (pgcn_i_message){r, true, array + give.begin * cols, (give.end - give.begin) * bytes};
         message[count++] =
             (pgcn_i_message){r, false, array + get.begin * cols, (get.end - get.begin) * bytes};
     }
@@ -312,8 +312,8 @@ static void swap_rows(pgcn_i_share *share, const fetch_plan *plan, char *give, c
     int count = 0;
     for (int i = 1; i < comm->size; i++) {
         int to = (comm->rank + i) % comm->size, from = (comm->rank + comm->size - i) % comm->size;
-        share->message[count++] = (pgcn_i_message){to, true, give + out[to] * width,
-                                                   (out[to + 1] - out[to]) * width};
+        share->message[count++] =
+            (pgcn_i_message){to, true, give + out[to] * width, (out[to + 1] - out[to]) * width};
         share->message[count++] = (pgcn_i_message){from, false, get + in[from] * width,
                                                    (in[from + 1] - in[from]) * width};
     }
@@ -327,11 +327,12 @@ static void tell_owners(pgcn_i_share *share, fetch_plan *plan) {
     pgcn_i_comm_swap(share->comm, share->count[0], share->count[1]);
     for (int r = 0; r < ranks; r++)
         plan->first[GIVE][r + 1] = plan->first[GIVE][r] + share->count[1][r];
-    char *give = room(share, &plan->row[GIVE],
-                      plan->first[GIVE][ranks] * (int64_t)sizeof(pgcn_node) + 1);
+    char *give =
+        room(share, &plan->row[GIVE], plan->first[GIVE][ranks] * (int64_t)sizeof(pgcn_node) + 1);
     if (give) swap_rows(share, plan, plan->row[GET].data, give, GIVE, sizeof(pgcn_node));
     if (pgcn_i_comm_status(share->comm) == PGCN_OK) return;
-    memset(plan->first[GET], 0, (size_t)(ranks + 1) * sizeof(int64_t)); /* nothing is where it should be */
+    memset(plan->first[GET], 0,
+           (size_t)(ranks + 1) * sizeof(int64_t)); /* nothing is where it should be */
     memset(plan->first[GIVE], 0, (size_t)(ranks + 1) * sizeof(int64_t));
 }
 
@@ -381,7 +382,8 @@ static void copy_task(void *context, int64_t task, int worker) {
 static void copy_rows(pgcn_i_tape *tape, const fetch_plan *plan, int side, copy_job job) {
     job.row = (const pgcn_node *)plan->row[side].data;
     job.blocks = pgcn_i_blocks_of(plan->first[side][tape->share->comm->size]);
-    pgcn_i_parallel_light(tape->pool, job.blocks.rows * job.cols, job.blocks.count, copy_task, &job);
+    pgcn_i_parallel_light(tape->pool, job.blocks.rows * job.cols, job.blocks.count, copy_task,
+                          &job);
 }
 
 static void fetch(pgcn_i_tape *tape, want of, float *array, int64_t stride, int64_t cols) {
@@ -462,8 +464,7 @@ void pgcn_i_share_forward(pgcn_i_tape *tape, pgcn_i_loop loop) {
 void pgcn_i_share_forward_done(pgcn_i_tape *tape, pgcn_i_loop loop) {
     const pgcn_i_op *op = &tape->op[loop.first];
     bool all = replicates(tape, op) && !op->kind->forward_rows;
-    for (int i = loop.first; i <= loop.last; i++)
-        tape->op[i].out->held_data = all ? 0 : op->rows;
+    for (int i = loop.first; i <= loop.last; i++) tape->op[i].out->held_data = all ? 0 : op->rows;
 }
 
 /* All rows of whatever the operations of a chain read or add to. */

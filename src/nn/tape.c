@@ -248,7 +248,7 @@ enum { SUMS = 16, SUM_CHUNK = 1024 };
 typedef struct sum_job {
     pgcn_i_tape *tape;
     int64_t groups;
-    pgcn_i_own own; /* those of this process */
+    pgcn_i_own own;          /* those of this process */
     const pgcn_i_live *live; /* groups without live rows have no sums; NULL: all have */
     int sums;
     group_sum sum[SUMS];
@@ -351,7 +351,7 @@ void pgcn_i_tape_reduce(pgcn_i_tape *tape, float *grad, bool add, int64_t rows, 
 
 typedef struct chain_job {
     pgcn_i_tape *tape;
-    int top, end;         /* operations, top >= end */
+    int top, end;   /* operations, top >= end */
     int64_t floats; /* of the partial sums */
     pgcn_i_own own; /* groups of the nodes */
     const pgcn_i_live *live;
@@ -435,10 +435,8 @@ static void clear_shared(pgcn_i_tape *tape, const pgcn_i_op *op) {
 
 /* The gradients of the parameters of a chain, in one loop. */
 static void sum_partials(pgcn_i_tape *tape, int top, int end, pgcn_i_own own) {
-    sum_job job = {.tape = tape,
-                   .groups = own.groups.count,
-                   .own = own,
-                   .live = tape->op[top].live_in};
+    sum_job job = {
+        .tape = tape, .groups = own.groups.count, .own = own, .live = tape->op[top].live_in};
     for (int i = top; i >= end; i--) {
         const pgcn_i_op *op = &tape->op[i];
         int64_t first = op->partial_first;

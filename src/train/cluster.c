@@ -96,9 +96,8 @@ void pgcn_i_cluster_new(pgcn_i_cluster *cluster, const pgcn_dataset *data,
     cluster->shared = !pgcn_i_comm_alone(comm);
     if (!cluster->shared || comm->rank > 0) return;
     cluster->trainer = made++;
-    new_trainer of = {.version = PGCN_VERSION,
-                      .groups = pgcn_i_source_groups(&data->from),
-                      .config = *config};
+    new_trainer of = {
+        .version = PGCN_VERSION, .groups = pgcn_i_source_groups(&data->from), .config = *config};
     memcpy(of.fingerprint, data->fingerprint, sizeof of.fingerprint);
     memcpy(of.steps, data->steps, sizeof of.steps);
     send_order(ORDER_NEW, cluster->trainer, sizeof of);
@@ -150,8 +149,10 @@ static void gather_traffic(const pgcn_trainer *trainer, pgcn_traffic *out) {
     pgcn_i_comm *comm = ranks();
     const pgcn_i_cluster *cluster = &trainer->cluster;
     int64_t steps = cluster->steps > 0 ? cluster->steps : 1;
-    int64_t mine[2] = {pgcn_i_share_fetched(trainer->share[0]) / steps, cluster->received / steps};
-    for (int i = 0; i < 2; i++) {
+    int64_t mine[] = {pgcn_i_share_fetched(trainer->share[0]) / steps, cluster->received / steps,
+                      pgcn_memory_in_use().anonymous};
+    int64_t *const to[] = {&out->rows_step, &out->bytes_step, &out->memory};
+    for (int i = 0; i < 3; i++) {
         int64_t *all = pgcn_i_alloc(2 * (int64_t)comm->size, sizeof *all);
         int64_t most = mine[i];
         for (int r = 0; all && r < comm->size; r++) all[r] = mine[i];
@@ -160,7 +161,7 @@ static void gather_traffic(const pgcn_trainer *trainer, pgcn_traffic *out) {
             if (all[comm->size + r] > most) most = all[comm->size + r];
         if (!all) pgcn_i_comm_fail(comm, PGCN_ERR_MEMORY);
         pgcn_i_free(all);
-        *(i == 0 ? &out->rows_step : &out->bytes_step) = most;
+        *to[i] = most;
     }
     out->ranks = comm->size;
     out->steps = cluster->steps;
@@ -195,10 +196,11 @@ static pgcn_trainer **find(follower *f, int64_t number) {
 }
 
 static pgcn_status fail_other_data(const new_trainer *of, const pgcn_dataset *data) {
-    return pgcn_i_fail(PGCN_ERR_MISMATCH,
-                       "it has read other data under the name %s: fingerprint %.12s, expected %.12s "
-                       "of rank 0; give all hosts the same files",
-                       data->name, data->fingerprint, of->fingerprint);
+    return pgcn_i_fail(
+        PGCN_ERR_MISMATCH,
+        "it has read other data under the name %s: fingerprint %.12s, expected %.12s "
+        "of rank 0; give all hosts the same files",
+        data->name, data->fingerprint, of->fingerprint);
 }
 
 /* The rest of `steps` after those that the data has; NULL: it is not made of this data. */

@@ -19,6 +19,7 @@ pgcn_status pgcn_i_runner_open(pgcn_i_runner *runner, const pgcn_i_runner_opts *
     tape->gather_bf16 = opts->views.training && config->bf16;
     tape->explains = opts->explains;
     tape->share = opts->share;
+    if (tape->share) tape->arena.read_at_random = false; /* huge pages would hold rows of others */
     runner->logits = pgcn_i_network_record(tape, config, &runner->views.view);
     return pgcn_i_tape_plan(tape);
 }

@@ -151,7 +151,7 @@ typedef struct pgcn_i_runner_opts {
     pgcn_i_params *params; /* borrowed, like the pool */
     pgcn_i_pool *pool;
     bool several;
-    bool explains; /* pgcn_i_tape.explains */
+    bool explains;       /* pgcn_i_tape.explains */
     pgcn_i_share *share; /* rows of several ranks, borrowed; NULL: all are here */
     pgcn_i_views_opts views;
 } pgcn_i_runner_opts;

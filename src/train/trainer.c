@@ -70,7 +70,8 @@ static double now_ms(void) {
 static pgcn_status ask(const pgcn_trainer *trainer) {
     const pgcn_i_underway *u = &trainer->underway;
     bool goes_on = !trainer->go_on || trainer->go_on(trainer->context);
-    if (pgcn_i_cluster_ask(&trainer->cluster, goes_on)) return pgcn_i_cluster_status(&trainer->cluster);
+    if (pgcn_i_cluster_ask(&trainer->cluster, goes_on))
+        return pgcn_i_cluster_status(&trainer->cluster);
     return pgcn_i_fail(PGCN_ERR_STOPPED,
                        "training was stopped by its callback in epoch %lld, after %lld of %lld "
                        "steps; pgcn_trainer_epoch() goes on",

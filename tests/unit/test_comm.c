@@ -47,8 +47,9 @@ static int exchange(const pgcn_i_message *message, int count, double seconds) {
         for (int i = 0; i < count; i++) {
             bool first = true;
             for (int j = 0; j < i; j++)
-                first = first && !(message[j].peer == message[i].peer &&
-                                   message[j].sends == message[i].sends && done[j] < message[j].bytes);
+                first =
+                    first && !(message[j].peer == message[i].peer &&
+                               message[j].sends == message[i].sends && done[j] < message[j].bytes);
             if (first && done[i] < message[i].bytes) advance(&message[i], &done[i]);
             all = all && done[i] == message[i].bytes;
             if (!all && seconds > 0 && waited > seconds) return message[i].peer;
@@ -64,14 +65,16 @@ static void end_all(int code) {
 }
 static void finish(void) {}
 
-static const pgcn_i_transport by_sockets = {PGCN_I_TRANSPORT_VERSION, start, exchange, end_all, finish};
+static const pgcn_i_transport by_sockets = {PGCN_I_TRANSPORT_VERSION, start, exchange, end_all,
+                                            finish};
 
 /* ---- ranks as processes -------------------------------------------------------------------------- */
 
 #define CHECK(condition)                                                                           \
     do {                                                                                           \
         if (!(condition)) {                                                                        \
-            fprintf(stderr, "rank %d of %d: line %d: %s\n", my_rank, my_size, __LINE__, #condition); \
+            fprintf(stderr, "rank %d of %d: line %d: %s\n", my_rank, my_size, __LINE__,            \
+                    #condition);                                                                   \
             _exit(1);                                                                              \
         }                                                                                          \
     } while (0)
@@ -156,7 +159,8 @@ static void relay_work(pgcn_i_comm *comm) {
         pgcn_i_comm_relay(comm, data, COUNT, chunk, add_own, comm);
         for (int64_t i = 0; i < COUNT; i++) {
             float sum = 0;
-            for (int k = 0; k < 3 * comm->size; k++) sum += 1.0f / (float)(1 + k) * (float)(1 + i % 7);
+            for (int k = 0; k < 3 * comm->size; k++)
+                sum += 1.0f / (float)(1 + k) * (float)(1 + i % 7);
             CHECK(data[i] == sum);
         }
     }
