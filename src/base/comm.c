@@ -70,9 +70,9 @@ static const pgcn_i_transport *find_module(char *why, size_t bytes) {
     *why = '\0';
     if (named && *named) return open_module(named, why, bytes);
     char program[PATH_MAX] = "";
-    if (dladdr((void *)(uintptr_t)&find_module, &here) && here.dli_fname &&
-        !realpath(here.dli_fname, program))
-        *program = '\0';
+    bool placed = dladdr((void *)(uintptr_t)&find_module, &here) && here.dli_fname &&
+                  strchr(here.dli_fname, '/'); /* a program found in PATH has a bare name */
+    if (placed && !realpath(here.dli_fname, program)) *program = '\0';
     if (!*program && !realpath("/proc/self/exe", program)) *program = '\0';
     char *slash = strrchr(program, '/');
     const pgcn_i_transport *found = NULL;
