@@ -50,6 +50,7 @@ check sampled "2 3 8" sbm:nodes=700 --layers 3 --residual initial --samples 2
 check few "4" powerlaw:nodes=3000,edges=20000 --prepare order=parts,groups=64 --samples 1 --consistency 0 --batch-norm yes
 check nodes "3" powerlaw:nodes=3000,edges=20000 --batch-by nodes --batch 200 --layers 2 --samples 2
 check graphs "4" "$PATHGCN_SOURCE/examples/shapes" --batch 8
+check sparse "3" sbm:nodes=700 --prepare features=adjacency --samples 2
 check attention "2" sbm:nodes=300 --model gat
 
 # ---- killed, and resumed with fewer ------------------------------------------------------------------

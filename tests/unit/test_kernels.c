@@ -527,6 +527,39 @@ static void test_csr_linear_grad_is_the_sum_of_its_groups_bit_by_bit(void **stat
     sparse_case_free(&x);
 }
 
+/* Rows in several turns, each added to the sum of those before, as ranks do; of columns that are packed at once in one
+ * turn and not in the other, too. */
+static void test_csr_linear_grad_in_turns_is_the_whole_bit_by_bit(void **state) {
+    (void)state;
+    enum { ROWS = 3000, C = 5, GROUP = 64, ODD = 7 };
+    int64_t offset[] = {0, ROWS, ROWS + (ROWS + ODD - 1) / ODD};
+    enum { ENTRIES = ROWS + (ROWS + ODD - 1) / ODD };
+    int32_t row[ENTRIES];
+    uint32_t position[ENTRIES];
+    float *value = ref_random_floats(41, ENTRIES), *g = ref_random_floats(42, 2 * ROWS * C);
+    for (int i = 0; i < ENTRIES; i++) {
+        row[i] = i < ROWS ? i : (i - ROWS) * ODD;
+        position[i] = (uint32_t)i;
+    }
+    pgcn_i_columns x = {ENTRIES, offset, row, position, value};
+    const int64_t ends[][4] = {
+        {1024, ROWS, 0, 0}, {64, 128, 2944, ROWS}, {1536, 1536, ROWS, 0}, {ROWS, ROWS, 0, 0}};
+    FOR_EACH_TABLE(table) for (int turns = 0; turns < 4; turns++) {
+        float whole[2 * C], sum[2 * C];
+        pgcn_i_sparse_gradient args = {
+            .x = &x, .scale = 1, .g = g, .n = ROWS, .c = C, .samples = 2, .group_rows = GROUP};
+        table->csr_linear_grad(whole, &args, 0, 2);
+        for (int i = 0; i < 4 && ends[turns][i] > 0; i++) {
+            args.first_row = args.end_row;
+            args.end_row = ends[turns][i];
+            args.add = i > 0;
+            table->csr_linear_grad(sum, &args, 0, 2);
+        }
+        assert_memory_equal(whole, sum, sizeof whole);
+    }
+    free(value), free(g);
+}
+
 /* A column that is full has more entries than are packed at once. */
 static void test_csr_linear_grad_of_a_full_column_matches_the_plain_sum(void **state) {
     (void)state;
@@ -828,6 +861,7 @@ int main(void) {
         cmocka_unit_test(test_csr_linear_dropped_entry_is_not_read),
         cmocka_unit_test(test_csr_linear_grad_all_sizes_match_dense_reference),
         cmocka_unit_test(test_csr_linear_grad_is_the_sum_of_its_groups_bit_by_bit),
+        cmocka_unit_test(test_csr_linear_grad_in_turns_is_the_whole_bit_by_bit),
         cmocka_unit_test(test_csr_linear_grad_of_a_full_column_matches_the_plain_sum),
         cmocka_unit_test(test_norm_all_sizes_match_reference_and_differences),
         cmocka_unit_test(test_bias_relu_all_sizes_match_formula),
