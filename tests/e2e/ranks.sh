@@ -48,7 +48,9 @@ check() { # NAME 'RANKS...' DATA OPTIONS...
 }
 check sampled "2 3 8" sbm:nodes=700 --layers 3 --residual initial --samples 2
 check few "4" powerlaw:nodes=3000,edges=20000 --prepare order=parts,groups=64 --samples 1 --consistency 0 --batch-norm yes
-check nodes "3" powerlaw:nodes=3000,edges=20000 --batch-by nodes --batch 200 --layers 2 --samples 2
+# so many nodes and ranks that rows of one level belong to other ranks in the next
+check nodes "3 8" powerlaw:nodes=20000,edges=60000 --batch-by nodes --batch 512 --steps 2 --layers 3 --channels 16 \
+    --paths 3 --path-length 3 --residual initial --samples 2
 check graphs "4" "$PATHGCN_SOURCE/examples/shapes" --batch 8
 check sparse "3" sbm:nodes=700 --prepare features=adjacency --samples 2
 check attention "2" sbm:nodes=300 --model gat
@@ -60,7 +62,7 @@ long=(train sbm:nodes=700 --recipe none --checkpoint-every 1 --threads 1)
 # the process of rank 1
 rank_one() {
     local pid
-    for pid in $(pgrep -P "$1"); do
+    for pid in $(cat "/proc/$1/task/$1/children"); do
         tr '\0' '\n' <"/proc/$pid/environ" 2>/dev/null | grep -qx OMPI_COMM_WORLD_RANK=1 && echo "$pid" && return
     done
     return 1
