@@ -25,7 +25,7 @@ const cli_command cli_reproduce = {
     .summary = "the tables and curves of the paper, ours beside its numbers",
     .arguments =
         "semi | full | inference | variants | paths | lengths | frozen | graphs | ppi | all | sweep | "
-        "datasets | settings | forms | cheb | networks | times",
+        "datasets | settings | forms | cheb | networks | times | arena",
     .text =
         "semi       Cora, Citeseer and Pubmed with 20 labels per class, by depth (Table 3)\n"
         "full       ten data sets over their published splits (Tables 4 to 6)\n"
@@ -45,6 +45,8 @@ const cli_command cli_reproduce = {
         "networks   all networks of Tables 2 to 8 that are built, the others quoted; hours, see --tables\n"
         "           and --models. A cell whose runs take more than 30 minutes each gets one seed\n"
         "times      training step, inference and sampling in milliseconds, operations (Table 10)\n"
+        "arena      networks against each other: a nested search of 16 candidates each for every split,\n"
+        "           compared split by split; many hours, see --models and --datasets\n"
         "\n"
         "Every training is a job with one thread, as many at a time as there are cores. The result of\n"
         "a finished job is kept in DIR/jobs: after Ctrl-C, a crash or a failed job the same command\n"
@@ -189,6 +191,7 @@ static pgcn_status run(int argc, char **argv) {
                      .quiet = r.quiet,
                      .most_timings = 32,
                      .what = ""};
+    if (strcmp(arguments.word[0], "arena") == 0) return exp_arena(&r, pace.processes, report);
     bool done;
     status = exp_list_facts(&r, &arguments, &done);
     if (done) return status;
