@@ -18,6 +18,7 @@ help:
 	@echo 'make test-full     in addition: sanitizers, clang, valgrind'
 	@echo 'make test-peers    every network beside PyTorch Geometric; installs it in $(BUILD)/peers (PEERS_PYTHON: not);'
 	@echo '                   then the wheel with the oldest and newest NumPy, SciPy, scikit-learn, and PyTorch'
+	@echo 'make test-pages    reports of several runs, opened in headless Chromium; pictures in $(BUILD)/pages/shots'
 	@echo 'make wheel         the Python package as one file for pip, in $(BUILD)/wheel'
 	@echo 'make test-arm64    build for aarch64, run the unit tests under qemu (Debian on x86-64)'
 	@echo 'make test-packages the walk-through of docs/OWN_DATA.md from deb and tarball, on fresh Debians (root)'
@@ -56,6 +57,9 @@ test-peers: setup-test
 	@PATHGCN_BUILD=$(BUILD) tests/peers/run.sh
 	@PATHGCN_BUILD=$(BUILD) tests/peers/python.sh
 
+test-pages: setup-pages build
+	@PATHGCN_BUILD=$(BUILD) tests/pages/run.sh
+
 wheel: setup
 	@tools/wheel.sh $(BUILD)/wheel
 
@@ -82,7 +86,7 @@ bench-tables:
 fuzz: setup-full
 	@tools/fuzz.sh all $(RUNS)
 
-setup-build setup-test setup-full setup-bench setup-deb:
+setup-build setup-test setup-full setup-bench setup-deb setup-pages:
 	@tools/setup.sh $(@:setup-%=%)
 
 # Before anything is built: may we write to PREFIX, or to what would be the parent of it?
@@ -121,8 +125,8 @@ format-check:
 clean:
 	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan $(BUILD)-clang $(BUILD)-fuzz $(BUILD)-arm64
 
-.PHONY: all help setup build demo test test-full test-peers test-arm64 test-packages wheel bench bench-full \
+.PHONY: all help setup build demo test test-full test-pages test-peers test-arm64 test-packages wheel bench bench-full \
 	bench-peers bench-tables fuzz writable install deb tarball docs format format-check clean setup-test setup-full \
-	setup-bench setup-build setup-deb
+	setup-bench setup-build setup-deb setup-pages
 # `make -j` must not build while packages are still being installed.
 .NOTPARALLEL:

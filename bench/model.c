@@ -238,7 +238,7 @@ static void write_logits(pgcn_trainer *trainer, const char *path) {
     FILE *file = fopen(path, "wb");
     if (!file) bench_die("cannot write %s", path);
     pgcn_i_chosen chosen;
-    for (int64_t i = 0; (chosen = pgcn_i_feed_part(trainer->feed, i)).graphs > 0; i++) {
+    for (int64_t i = 0; (chosen = pgcn_i_feed_part(trainer->feed, i)).count > 0; i++) {
         pgcn_i_runner_put(&trainer->eval, chosen, &trainer->loss);
         pgcn_i_tape_forward(&trainer->eval.tape);
         fwrite(logits->data, sizeof *logits->data, (size_t)(logits->rows * logits->cols), file);
@@ -266,13 +266,13 @@ static void describe_batches(const pgcn_trainer *trainer, json_t *line) {
     const pgcn_i_batch *batch = trainer->train.views.batch;
     const int64_t *offset = trainer->data->graph->offset;
     int64_t entries = 0, nodes = 0; /* of the training graphs */
-    for (int64_t i = 0; i < feed->train_graphs; i++)
-        for (int64_t m = batch->first[feed->train_graph[i]];
-             m < batch->first[feed->train_graph[i] + 1]; m++, nodes++)
+    for (int64_t i = 0; i < feed->train; i++)
+        for (int64_t m = batch->first[feed->train_item[i]];
+             m < batch->first[feed->train_item[i] + 1]; m++, nodes++)
             entries += offset[batch->member[m] + 1] - offset[batch->member[m]];
     const double steps = (double)feed->steps;
     json_object_set_new(line, "graphs", json_integer(trainer->data->info.graphs));
-    json_object_set_new(line, "step_graphs", json_real((double)feed->train_graphs / steps));
+    json_object_set_new(line, "step_graphs", json_real((double)feed->train / steps));
     json_object_set_new(line, "step_nodes", json_real((double)nodes / steps));
     json_object_set_new(line, "step_edges", json_real((double)entries / 2 / steps));
 }

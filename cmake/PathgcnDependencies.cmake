@@ -1,9 +1,11 @@
 # The libraries pathgcn stands on: jansson, libcrypto, libzip, libcurl (only if PATHGCN_FETCH), ISA-L
-# (gzip), threads and libm.
+# (gzip), METIS (partitions; only if PATHGCN_METIS, where AUTO is "if it is there"), liburing (only if PATHGCN_URING),
+# threads and libm.
 #
-# Read by the build and, installed beside pathgcnConfig.cmake, by projects that link the static
-# library. Reads PATHGCN_FETCH; sets PATHGCN_DEPENDENCIES (what to link), PATHGCN_DEPENDENCIES_FOUND and, if something is
-# missing, PATHGCN_DEPENDENCIES_MESSAGE, which says how to get all that is missing.
+# Read by the build and, installed beside pathgcnConfig.cmake, by projects that link the static library. Reads
+# PATHGCN_FETCH, PATHGCN_METIS and PATHGCN_URING; sets PATHGCN_DEPENDENCIES (what to link), PATHGCN_HAS_METIS,
+# PATHGCN_DEPENDENCIES_FOUND and, if something is missing, PATHGCN_DEPENDENCIES_MESSAGE, which says how to get all that
+# is missing.
 set(PATHGCN_DEPENDENCIES_FOUND TRUE)
 set(missing_libraries "")
 set(missing_packages "")
@@ -49,6 +51,26 @@ else()
     set(curl_target "")
 endif()
 pathgcn_find(ISAL libisal isal isa-l.h libisal-dev)
+set(PATHGCN_HAS_METIS FALSE)
+if(PATHGCN_METIS)
+    # It has no .pc file. Without it AUTO is a build with the built-in partition only.
+    find_library(PATHGCN_METIS_LIBRARY metis)
+    find_path(PATHGCN_METIS_HEADER metis.h)
+    if((PATHGCN_METIS_LIBRARY AND PATHGCN_METIS_HEADER) OR NOT PATHGCN_METIS STREQUAL "AUTO")
+        pathgcn_find(METIS metis metis metis.h libmetis-dev)
+        set(PATHGCN_HAS_METIS TRUE)
+    endif()
+endif()
+set(metis_target "")
+if(PATHGCN_HAS_METIS)
+    set(metis_target pathgcn_dep::METIS)
+endif()
+if(PATHGCN_URING)
+    pathgcn_find(LIBURING liburing uring liburing.h liburing-dev)
+    set(uring_target pathgcn_dep::LIBURING)
+else()
+    set(uring_target "")
+endif()
 if(NOT TARGET OpenSSL::Crypto)
     list(APPEND missing_libraries libcrypto)
     list(APPEND missing_packages libssl-dev)
@@ -59,7 +81,7 @@ if(NOT TARGET Threads::Threads)
 endif()
 
 set(PATHGCN_DEPENDENCIES pathgcn_dep::JANSSON pathgcn_dep::LIBZIP ${curl_target}
-    pathgcn_dep::ISAL OpenSSL::Crypto Threads::Threads m)
+    pathgcn_dep::ISAL ${metis_target} ${uring_target} OpenSSL::Crypto Threads::Threads m)
 if(missing_libraries)
     set(PATHGCN_DEPENDENCIES_FOUND FALSE)
     string(REPLACE ";" ", " missing_libraries "${missing_libraries}")

@@ -4,7 +4,7 @@
 #   pathgcn_inside  everything including pgcn_i_*, for the unit tests; never installed
 set(source_dir ${CMAKE_CURRENT_SOURCE_DIR}/src)
 file(GLOB core_sources CONFIGURE_DEPENDS ${source_dir}/*/*.c)
-list(FILTER core_sources EXCLUDE REGEX "/src/(cli|experiments)/")
+list(FILTER core_sources EXCLUDE REGEX "/src/(report|cli|experiments)/")
 
 # Exchanges the file that calls libcurl in a list of sources, if this build has none.
 macro(pathgcn_without_curl sources)
@@ -30,6 +30,14 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$" AND CMAKE_SIZEOF_VOID
     set(isa_flags_avx2 -march=x86-64-v3)
     set(isa_flags_avx512 -march=x86-64-v4 -mprefer-vector-width=512)
     set(isa_definitions PGCN_HAVE_X86_KERNELS)
+endif()
+
+if(PATHGCN_HAS_METIS)
+    set_source_files_properties(${source_dir}/graph/partition_metis.c PROPERTIES
+                                COMPILE_DEFINITIONS PGCN_HAVE_METIS)
+endif()
+if(PATHGCN_URING)
+    list(APPEND isa_definitions PGCN_HAVE_URING)
 endif()
 
 set(object_targets "")

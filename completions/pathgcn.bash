@@ -156,8 +156,9 @@ _pathgcn() {
         return
     fi
     case $command/${#words[@]} in
-        eval/0 | predict/0 | kernels/0) _pathgcn_offer_paths -f ;;
+        eval/0 | predict/0 | explain/0 | kernels/0) _pathgcn_offer_paths -f ;;
         compare/*) _pathgcn_offer_paths -d ;;
+        report/*) _pathgcn_offer_paths -f ;;
         "recipes show"/0)
             mapfile -t names < <(_pathgcn_recipes "$program")
             _pathgcn_offer "${names[@]}"
@@ -168,7 +169,8 @@ _pathgcn() {
             _pathgcn_offer "${names[@]}"
             ;;
         reproduce/0) _pathgcn_offer_values "$(_pathgcn_argument "$program" reproduce)" ;;
-        train/0 | paths/0 | tune/0 | eval/1 | predict/1 | "data info"/0 | "data check"/0 | "data convert"/0)
+        train/0 | paths/0 | tune/0 | eval/1 | predict/1 | explain/2 | "data info"/0 | "data check"/0 | "data convert"/0 | \
+            "data partition"/0)
             mapfile -t names < <(_pathgcn_datasets "$program" "${data[@]}")
             _pathgcn_offer "${names[@]}"
             _pathgcn_offer_paths -f

@@ -52,10 +52,12 @@ function __pathgcn_arguments # program, current word, number of arguments before
     set -l program $argv[1]
     set -l current $argv[2]
     switch "$argv[4]/$argv[3]"
-        case eval/0 predict/0 kernels/0
+        case eval/0 predict/0 explain/0 kernels/0
             __fish_complete_path $current
         case 'compare/*'
             __fish_complete_directories $current
+        case 'report/*'
+            __fish_complete_path $current
         case 'recipes show/0'
             __pathgcn_recipes $program
             __fish_complete_path $current
@@ -64,7 +66,7 @@ function __pathgcn_arguments # program, current word, number of arguments before
         case reproduce/0
             __pathgcn_values $program ($program reproduce --help all 2>/dev/null |
                 sed -n 's/^Usage: pathgcn reproduce \(.*\) \[options\]$/\1/p') $current
-        case train/0 paths/0 tune/0 eval/1 predict/1 'data info/0' 'data check/0' 'data convert/0'
+        case train/0 paths/0 tune/0 eval/1 predict/1 explain/2 'data info/0' 'data check/0' 'data convert/0' 'data partition/0'
             $program data list $argv[5..-1] 2>/dev/null | awk '/^  / { print $1 }'
             __fish_complete_path $current
     end

@@ -106,12 +106,14 @@ _pathgcn() {
         return
     fi
     case "$place/$#given" in
-        eval/0 | predict/0 | kernels/0) _files ;;
+        eval/0 | predict/0 | explain/0 | kernels/0) _files ;;
         compare/*) _files -/ ;;
+        report/*) _files ;;
         'recipes show'/0) compadd -- ${(f)"$(_pathgcn_recipes $program)"} && _files ;;
         'data fetch'/*) compadd -- ${(f)"$(_pathgcn_published $program)"} ;;
         reproduce/0) _pathgcn_values $program "$(_pathgcn_argument $program reproduce)" ;;
-        train/0 | paths/0 | tune/0 | eval/1 | predict/1 | 'data info'/0 | 'data check'/0 | 'data convert'/0)
+        train/0 | paths/0 | tune/0 | eval/1 | predict/1 | explain/2 | 'data info'/0 | 'data check'/0 | 'data convert'/0 | \
+            'data partition'/0)
             compadd -- ${(f)"$(_pathgcn_datasets $program $data)"}
             _files
             ;;

@@ -2,12 +2,12 @@
 # Installs the Debian packages that a target of the Makefile needs and that are missing; says
 # nothing when all are there. On other systems it only checks, and says what to install.
 #
-#   tools/setup.sh [build | python | test | full | bench | deb]
+#   tools/setup.sh [build | python | test | full | bench | deb | pages]
 set -euo pipefail
 
 # Alternatives are separated by |; the first is the one that gets installed.
 build=(gcc libc6-dev make binutils cmake "pkg-config|pkgconf" libjansson-dev libssl-dev
-    libzip-dev libcurl4-openssl-dev libisal-dev)
+    libzip-dev libcurl4-openssl-dev libisal-dev liburing-dev)
 modules=(jansson libcrypto libzip libcurl libisal)
 # What `pip install ./python` needs; and the libraries that the tests of the package use.
 package=(python3-dev python3-venv)
@@ -18,16 +18,20 @@ build) needs=("${build[@]}") ;;
 python) needs=("${build[@]}" "${package[@]}") ;;
 test) needs=("${build[@]}" "${python[@]}" libcmocka-dev) modules+=(cmocka) ;;
 full) needs=("${build[@]}" "${python[@]}" libcmocka-dev clang libclang-rt-14-dev valgrind
-    clang-format) modules+=(cmocka) ;;
+    clang-format libigraph-dev) modules+=(cmocka) ;;
 bench) needs=("${build[@]}" python3-torch python3-numpy python3-pandas libopenblas-pthread-dev)
     # Not every release and architecture of Debian has it, and bench/ does without.
     ! apt-cache show libxsmm-dev >/dev/null 2>&1 || needs+=(libxsmm-dev) ;;
+pages) needs=("${build[@]}" chromium python3-websocket fonts-dejavu-core) ;;
 deb) needs=("${build[@]}" dpkg-dev debhelper) ;;
 *)
-    echo "usage: tools/setup.sh [build | python | test | full | bench | deb]" >&2
+    echo "usage: tools/setup.sh [build | python | test | full | bench | deb | pages]" >&2
     exit 2
     ;;
 esac
+
+# Partitions by METIS: the build does without where there is no such package.
+! apt-cache show libmetis-dev >/dev/null 2>&1 || needs+=(libmetis-dev)
 
 if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
     missing=()

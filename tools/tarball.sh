@@ -4,7 +4,8 @@
 #
 # It is compiled against the packages of Debian 11, which are downloaded and unpacked into build/tarball. The
 # libraries that are not glibc go into lib/pathgcn of the tarball, with their licences. libcurl is left out: it would
-# bring thirty more, and a copy of TLS that nobody updates. `data fetch` says so there.
+# bring thirty more, and a copy of TLS that nobody updates. `data fetch` says so there. METIS is left out too:
+# partitions are the built-in ones.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # shellcheck source=tools/sysroot.sh
@@ -65,7 +66,8 @@ for library in libjansson.so libzip.so libisal.so libcrypto.so; do # what the bu
     copy_needed "$libraries/$library" "$sysroot/private"
 done
 cmake -S . -B "$place/build" --log-level=WARNING -DCMAKE_TOOLCHAIN_FILE="$PWD/cmake/tarball.cmake" \
-    -DPATHGCN_SYSROOT="$sysroot" -DPATHGCN_FETCH=OFF -DCMAKE_INSTALL_LIBDIR=lib
+    -DPATHGCN_SYSROOT="$sysroot" -DPATHGCN_FETCH=OFF -DPATHGCN_METIS=OFF -DPATHGCN_URING=OFF \
+    -DCMAKE_INSTALL_LIBDIR=lib
 cmake --build "$place/build" -j"$(nproc)"
 
 rm -rf "$root"

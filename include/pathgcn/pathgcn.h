@@ -95,8 +95,9 @@ typedef struct pgcn_info {
     const char *isa;       /* instruction set of the kernels in use: baseline, avx2, avx512 */
     const char *isa_built; /* those this build holds, separated by spaces */
     const char *compiler;
-    int cores;         /* usable by this process */
-    int bits_revision; /* PGCN_BITS_REVISION of the library */
+    int cores;              /* usable by this process */
+    int bits_revision;      /* PGCN_BITS_REVISION of the library */
+    const char *partitions; /* who divides graphs into parts: "built in", or "built in, METIS" */
 } pgcn_info;
 PGCN_API pgcn_info pgcn_info_get(void);
 /* Whether the library can compute here. PGCN_ERR_SYSTEM: the environment variable PATHGCN_ISA names an
@@ -117,6 +118,30 @@ PGCN_API void pgcn_set_allocator(const pgcn_allocator *allocator);
 /* Bytes that this process can still get without swapping: the least of what the system has free, the
  * limit of its address space (ulimit -v) and that of its container; -1 if the system does not say. */
 PGCN_API int64_t pgcn_memory_available(void);
+/* What this process has in memory now, as the system counts it: pages of its own (anonymous) and pages of
+ * files that it has mapped. Their sum is what a bound of memory is about. -1: the system does not say. */
+typedef struct pgcn_memory_use {
+    int64_t anonymous, mapped;
+} pgcn_memory_use;
+PGCN_API pgcn_memory_use pgcn_memory_in_use(void);
+/* Bounds what loading and converting a data set keeps in memory, so that one that is larger can be
+ * converted: from here on large arrays of the library are files in `directory` (made if it is missing,
+ * on a disk with room for the whole data set), mapped into memory, whose pages are given back when anonymous
+ * and mapped memory together come near `bytes`; and the edges are sorted there in parts. At least 16 MiB
+ * and what one number for every node needs. Results are the same to the bit. One call per process, before
+ * the data is loaded, from one thread; bytes 0 ends it, when everything that was made under it is freed.
+ * A directory that a call before has left (it was interrupted, or the disk was full) is used again where its
+ * source is the same: what had been read and sorted is not done again.
+ * Errors: PGCN_ERR_ARGUMENT, PGCN_ERR_IO, PGCN_ERR_SYSTEM. */
+PGCN_API pgcn_status pgcn_memory_bound(int64_t bytes, const char *directory);
+/* Removes the directory of the bound and its files, and ends the bound. Call it when the result is written;
+ * without it the directory stays for the next call. */
+PGCN_API pgcn_status pgcn_memory_bound_done(void);
+/* `call` is told now and then how far loading or saving a data set is: what is being done, and a share from 0
+ * to 1. If it returns false that ends with PGCN_ERR_STOPPED. It may be called from any thread, one at a time.
+ * NULL: nobody is told. */
+typedef bool (*pgcn_work_callback)(const char *what, double share, void *context);
+PGCN_API void pgcn_on_work(pgcn_work_callback call, void *context);
 /* "512 bytes", "78.2 MB", "3.4 TB"; `out` has room for 32. */
 PGCN_API void pgcn_format_bytes(int64_t bytes, char *out);
 
@@ -417,8 +442,9 @@ PGCN_API pgcn_dataset_opts pgcn_dataset_opts_default(void);
  *                         there is one)
  *   without-test          no split has test nodes, and labels that only test nodes have are not
  *                         known: for choosing settings. test_accuracy is then NaN
- *   order=HOW             nodes renumbered in memory: degree, rcm, community or random; see
- *                         pgcn_dataset_order()
+ *   order=HOW             nodes renumbered in memory: degree, rcm, community or random; or parts of the graph
+ *                         with few edges between them, one for each group of nodes: parts (built in) or
+ *                         metis (where the library was built with it); see pgcn_dataset_order()
  *   groups=N              groups of nodes, at most, that sums over nodes are made by (32): as many threads
  *                         or machines can share a sum. Another number gives other bits
  * Labelled nodes without any split get stratified=60/20/20; labelled graphs their published folds, or
@@ -445,17 +471,38 @@ typedef struct pgcn_dataset_files {
     const char *use, *ignore;       /* of features: "age,city"; the only ones, and those left out */
     pgcn_decimal decimal;
     pgcn_encode encode;
-    const char *encoder; /* of pgcn_model_encoder(): the features become numbers by the rules of that
+    const char
+        *encoder; /* of pgcn_model_encoder(): the features become numbers by the rules of that
                             model, and none are learnt; NULL: learnt */
+    /* Of one file, where `header` is not true of all; PGCN_HEADER_AUTO: as `header` */
+    pgcn_header header_edges, header_features, header_labels, header_splits;
 } pgcn_dataset_files;
 PGCN_API pgcn_dataset_files pgcn_dataset_files_default(void);
 PGCN_API pgcn_status pgcn_dataset_from_files(const pgcn_dataset_files *files, pgcn_dataset **out);
+
+/* How many bytes loading it takes at its peak, at once, from its name and the lengths of its files; of text
+ * a lower bound, 0: little, or not known. By name with `opts`, or of `files` with name NULL. Loading fails with
+ * PGCN_ERR_MEMORY, before anything is read, where that is more than pgcn_memory_available(). */
+PGCN_API pgcn_status pgcn_dataset_estimate(const char *name, const pgcn_dataset_opts *opts,
+                                           const pgcn_dataset_files *files, int64_t *bytes);
 
 /* How the columns of a table became features, as JSON (docs/FORMATS.md); NULL where they were numbers. */
 PGCN_API const char *pgcn_dataset_encoder(const pgcn_dataset *data);
 
 /* Writes the container (.pgcn), which pgcn_dataset_load maps without copying; or .npz for Python. */
 PGCN_API pgcn_status pgcn_dataset_save(const pgcn_dataset *data, const char *path);
+typedef struct pgcn_save_opts {
+    size_t size; /* sizeof(pgcn_save_opts) */
+    const char
+        *store; /* type of the features in the file: "float32" (NULL), "float16", "bf16", or "int8"
+                          with a scale per column; loading gives float32 again, rounded
+                          (docs/FORMATS.md has the bounds). PGCN_ERR_ARGUMENT: a feature is too large */
+} pgcn_save_opts;
+PGCN_API pgcn_save_opts pgcn_save_opts_default(void);
+PGCN_API pgcn_status pgcn_dataset_save_as(const pgcn_dataset *data, const char *path,
+                                          const pgcn_save_opts *opts);
+/* The type that the features have in the container they were loaded from; "float32" for all else. */
+PGCN_API const char *pgcn_dataset_store(const pgcn_dataset *data);
 PGCN_API pgcn_status pgcn_dataset_save_npz(const pgcn_dataset *data, const char *path);
 /* What pgcn_dataset_load leaves out to be fast: the SHA-256 of a container's bytes, and the
  * fingerprint taken again. */
@@ -661,6 +708,19 @@ typedef enum pgcn_select {
     PGCN_SELECT_AUC = 4,
     PGCN_SELECT_AVERAGE_PRECISION = 5
 } pgcn_select;
+/* What a step of one graph sees. */
+typedef enum pgcn_batch_by {
+    PGCN_BATCH_AUTO = 0,  /* nodes where the caller sets `batch`, otherwise all of the graph */
+    PGCN_BATCH_NODES = 1, /* `batch` training nodes, and the rows that they need, layer by layer */
+    PGCN_BATCH_CLUSTER =
+        2 /* `parts_per_step` of `parts` parts of the graph, without the edges between parts */
+} pgcn_batch_by;
+/* Who cuts a graph into the parts of PGCN_BATCH_CLUSTER. */
+typedef enum pgcn_parts_by {
+    PGCN_PARTS_AUTO = 0,  /* METIS in a build that has it; models hold which one it was */
+    PGCN_PARTS_METIS = 1, /* fewer edges between parts */
+    PGCN_PARTS_BUILTIN = 2
+} pgcn_parts_by;
 typedef enum pgcn_normalise {
     PGCN_NORMALISE_AUTO = 0, /* rows for sparse features, standardise for dense ones */
     PGCN_NORMALISE_NONE = 1,
@@ -724,14 +784,27 @@ typedef struct pgcn_config {
     char split[16];           /* "auto", "public", "numbered" (by the seed) or a number */
     uint64_t seed;
     bool bf16; /* sampled visits are read in bf16, sums are in float */
-    /* sets of many graphs: */
-    int batch;    /* graphs of a step; 0: all */
-    int steps;    /* of an epoch; 0: every training graph once */
+    /* A step on a part of the data: some graphs of a set, 32 unless set, or some training nodes of one
+     * graph, all unless set. batch_by is PGCN_BATCH_NODES in models that were trained on batches of nodes. */
+    int batch;    /* graphs, or nodes, of a step; 0: all */
+    int steps;    /* of an epoch; 0: every training graph, or node, once */
     int lr_halve; /* epochs after which the learning rates are halved, again and again; 0: never */
     /* Weights of the classes in the training loss: "none"; "balanced", n / (classes * n_c) for class c,
      * over the training items; or a number for each class, in their order, "1,5,2.5". The loss is
      * divided by the weights of its items. Not for several labels. */
     char class_weights[PGCN_SETTING_BYTES];
+    pgcn_batch_by batch_by;
+    /* Of batches of nodes, for the last layer, the one before, ..., the last number going on; or "all": */
+    char neighbours[64];  /* drawn for every row, "15,10"; of networks without paths */
+    char batch_paths[64]; /* paths of every row, of `paths`; of networks with them */
+    int unlabelled;       /* nodes of a step besides, which only the consistency sees */
+    /* Validation and test nodes that an evaluation has, at most that many of each, in batches; 0: all of
+     * the whole graph. */
+    int eval_nodes;
+    /* Batches of clusters: */
+    int parts, parts_per_step;
+    pgcn_parts_by parts_by;
+    double diagonal; /* T + diagonal diag(T) in place of T, everywhere; of networks without paths */
     /* the run: no influence on the result */
     int threads;
     bool recompute; /* less memory for deep networks: values are recomputed, not kept */
@@ -995,6 +1068,50 @@ typedef struct pgcn_memory {
     int64_t weights;  /* their gradients and moments, the best ones, the history */
 } pgcn_memory;
 PGCN_API pgcn_memory pgcn_trainer_memory(const pgcn_trainer *trainer);
+/* Batches of nodes: how many rows, of nodes in all samples, a step computes. */
+typedef struct pgcn_batch_rows {
+    int64_t most;     /* there can be */
+    int64_t expected; /* in the first batches there were at most */
+} pgcn_batch_rows;
+/* Of what goes into layer 0, the first one, comes out of it and goes into layer 1, and so on; the last are the nodes of
+ * the batch. False after the last, and where steps have no batches of nodes. */
+PGCN_API bool pgcn_trainer_rows(const pgcn_trainer *trainer, int layer, pgcn_batch_rows *out);
+
+/* The groups of nodes of a data set, as parts of its graph: ranges of rows, of equal size but for the last.
+ * The steps order=metis and order=parts choose them so that few edges are between two. */
+typedef struct pgcn_parts {
+    int64_t parts;
+    int64_t rows;          /* nodes of every part but the last, which may have fewer */
+    int64_t cut;           /* entries of the graph whose ends are in different parts */
+    double cut_share;      /* of all entries */
+    double visits_share;   /* the most of a part over a fair share: of edges that end in it, */
+    double features_share; /* and of numbers in its features; 1: no part has more than its share */
+} pgcn_parts;
+PGCN_API pgcn_status pgcn_dataset_parts(const pgcn_dataset *data, pgcn_parts *out);
+
+/* What training would take on `ranks` machines that have the groups of nodes among them, each a run of
+ * them of nearly equal length, and all of the structure. Counted on the graph and on one draw of the walks
+ * of all nodes; numbers are those of the rank that has most. */
+typedef struct pgcn_ranks {
+    int ranks;
+    int64_t rows; /* nodes of a rank */
+    int64_t
+        neighbours; /* nodes of other ranks next to them: rows to fetch for T H, the exact form */
+    int64_t
+        visited; /* nodes of other ranks that its walks visit: rows to fetch forward, each layer */
+    int64_t
+        visitors; /* nodes of other ranks whose walks visit it: rows of gradients to fetch backward */
+    int64_t bytes_step;     /* fetched in one step: all layers, both passes, all samples */
+    int64_t memory;         /* in all, of which */
+    int64_t memory_shared;  /* is the same on every rank: structure and weights */
+    int64_t memory_rows;    /* is for its rows, and falls with the number of ranks */
+    int64_t memory_fetched; /* and this is for the rows of others */
+} pgcn_ranks;
+/* ranks [count]: ascending, each at least 1 and at most the number of groups; out [count]. `config`: channels, layers,
+ * paths, path_length, samples, walk and seed count. O(n p k) time, and 4 n bytes for each number of
+ * ranks. */
+PGCN_API pgcn_status pgcn_dataset_ranks(const pgcn_dataset *data, const pgcn_config *config,
+                                        const int *ranks, int count, pgcn_ranks *out);
 /* One epoch: sample, forward, backward, Adam, evaluation. PGCN_ERR_NUMERIC if a loss is not
  * finite: the epoch is then not in the history, the best weights so far are still there, and the
  * state can be saved if it is that of the epoch before. `out` may be NULL. */
@@ -1002,10 +1119,11 @@ PGCN_API pgcn_status pgcn_trainer_epoch(pgcn_trainer *trainer, pgcn_epoch *out);
 /* Asks go_on(context) before every step and before every part of an evaluation, in the thread that
  * called pgcn_trainer_epoch(). False ends that call with PGCN_ERR_STOPPED, which is no harm: the next
  * call goes on where this one stopped, with the same bits. In between the best weights of the epochs
- * before can be had, but the state cannot be saved (PGCN_ERR_STOPPED) once a step was done. NULL:
- * nobody is asked. */
+ * before can be had, and the state can be saved. NULL: nobody is asked. */
 PGCN_API void pgcn_trainer_on_step(pgcn_trainer *trainer, bool (*go_on)(void *context),
                                    void *context);
+/* The steps of the present epoch that are done; `all` of them, which may be NULL. */
+PGCN_API int64_t pgcn_trainer_steps(const pgcn_trainer *trainer, int64_t *all);
 /* True when the epochs are used up or patience has run out. */
 PGCN_API bool pgcn_trainer_finished(const pgcn_trainer *trainer);
 /* The epochs so far, borrowed until the next call that changes the trainer. */
@@ -1117,6 +1235,64 @@ PGCN_API pgcn_status pgcn_inference_parse(const char *text, pgcn_inference *infe
 PGCN_API pgcn_status pgcn_model_predict(const pgcn_model *model, const pgcn_dataset *data,
                                         const pgcn_inference *inference, float *probability,
                                         float *deviation);
+/* The same of some nodes of the data alone, in any order: only the rows that they need are computed. Probabilities have
+ * the bits of pgcn_model_predict(). Not for models that classify graphs.
+ *   node         [count] 0 to nodes - 1.
+ *   probability  [count, classes], the caller's; deviation alike, or NULL. */
+PGCN_API pgcn_status pgcn_model_predict_nodes(const pgcn_model *model, const pgcn_dataset *data,
+                                              const pgcn_node *node, int64_t count,
+                                              const pgcn_inference *inference, float *probability,
+                                              float *deviation);
+/* A model that is ready for many such questions: what depends on model and data alone is prepared once, and memory is
+ * kept. It borrows both. One question at a time. */
+typedef struct pgcn_predictor pgcn_predictor;
+PGCN_API pgcn_status pgcn_predictor_new(const pgcn_model *model, const pgcn_dataset *data,
+                                        const pgcn_inference *inference, pgcn_predictor **out);
+PGCN_API void pgcn_predictor_free(pgcn_predictor *predictor);
+PGCN_API pgcn_status pgcn_predictor_nodes(pgcn_predictor *predictor, const pgcn_node *node,
+                                          int64_t count, float *probability, float *deviation);
+/* Nodes that the data does not have, with edges to some that it has. These edges lead from the new node to the
+ * known ones, which do not know of it: nothing else changes. At most PGCN_NEW_NODES at a time, with
+ * PGCN_NEW_EDGES edges. */
+#define PGCN_NEW_NODES 256
+#define PGCN_NEW_EDGES 65536
+typedef struct pgcn_new_nodes {
+    int64_t count;
+    const int64_t
+        *offset; /* [count + 1] the edges of node i are number offset[i] to offset[i + 1] - 1 */
+    const pgcn_node *neighbour; /* [offset[count]] */
+    const float
+        *feature; /* [count, features of the model], in its order, as they would stand in data */
+} pgcn_new_nodes;
+/* The same for them. Not where edge weights or the node before count in a walk (walk weighted on a graph with
+ * weights, node2vec), in sets of graphs, and of networks that cannot be computed in parts or read features times
+ * powers of T (sgc). */
+PGCN_API pgcn_status pgcn_predictor_new_nodes(pgcn_predictor *predictor,
+                                              const pgcn_new_nodes *nodes, float *probability,
+                                              float *deviation);
+/* What it takes besides model and data, as of the last question; and how many nodes that question has read, 0 where
+ * the network cannot be computed in parts and all of the graph was. */
+PGCN_API int64_t pgcn_predictor_bytes(const pgcn_predictor *predictor);
+PGCN_API int64_t pgcn_predictor_rows(const pgcn_predictor *predictor);
+
+/* The result of one layer, as pgcn_model_layers() shows it. */
+typedef struct pgcn_layer {
+    int draw; /* of the inference, from 0 */
+    int layer; /* 0: what goes into the first layer; l: what layer l makes of it (docs/NETWORKS.md) */
+    bool is_logits; /* the last one: the logits */
+    bool of_graphs; /* rows are graphs, not nodes */
+    int64_t rows, channels;
+    const pgcn_node *item; /* [rows] their numbers in the data set; NULL: 0, 1, 2, ... */
+    const float *value;    /* [rows, channels] */
+} pgcn_layer;
+/* Shows the activations of every layer of a model on a data set to see(context, layer), in the thread of the call:
+ * the layers in ascending order, for every draw, and of a set of graphs for one batch of them after the other. All
+ * that a pgcn_layer points to is borrowed until `see` returns. False ends the call with PGCN_ERR_STOPPED. `data` and
+ * `inference` are those of pgcn_model_predict(); memory does not grow with the number of layers. */
+PGCN_API pgcn_status pgcn_model_layers(const pgcn_model *model, const pgcn_dataset *data,
+                                       const pgcn_inference *inference,
+                                       bool (*see)(void *context, const pgcn_layer *layer),
+                                       void *context);
 
 /* What a model scores on a part of the nodes or graphs, in percent. Of several labels, accuracy is
  * the micro-averaged F1 and loss the sum over the labels. */
@@ -1224,6 +1400,105 @@ PGCN_API pgcn_status pgcn_model_judge(const pgcn_model *model, const pgcn_datase
 /* All zero for NULL and for a part that does not exist. */
 PGCN_API pgcn_judgement pgcn_verdict_part(const pgcn_verdict *verdict, pgcn_part part);
 PGCN_API void pgcn_verdict_free(pgcn_verdict *verdict);
+
+/* ---- explanations -------------------------------------------------------------------------- */
+
+/* Which nodes, over how many links, and which of their features make a prediction. With the ReLUs as open
+ * as they are, and coefficients of attention as they are, a network is affine: its logit is the sum of
+ * what features of nodes contribute and of constants, its biases and the shifts of its norms.
+ * docs/EXPLAIN.md has the equations, and says what else is held fixed. */
+typedef struct pgcn_explain_opts {
+    size_t size;
+    int target; /* the class, or one of several labels; -1: the most probable one */
+    int against; /* what is explained is the logit of `target` minus that of this class; -1: the logit */
+    int hops; /* contributions from this many hops and more are told together; 0..1000 */
+    int64_t
+        pairs; /* features of nodes that are listed, the strongest; those left out are in the sums */
+    int removals; /* of the strongest nodes: what would be predicted without their links; 0: none */
+    bool mask;    /* links are removed and degrees, and so the weights of other links, stay */
+    bool sampled; /* one draw of paths in place of the exact form; always so of node2vec walks */
+    uint64_t seed; /* of that draw */
+    int threads;   /* 0: one per core; no influence on the result */
+} pgcn_explain_opts;
+/* The predicted class, up to 16 hops, 100 pairs, 5 removals, exact. */
+PGCN_API pgcn_explain_opts pgcn_explain_opts_default(void);
+
+/* What the features of a node contribute. */
+typedef struct pgcn_node_share {
+    pgcn_node node;
+    int distance; /* links from the node explained, the way the network reads them; -1: none lead there,
+                     or a graph is explained */
+    double sum;
+    double residual;      /* of it, by paths through a residual connection */
+    const double *of_hop; /* [hops + 1] all of it, by the hops of all layers together */
+} pgcn_node_share;
+/* What a feature contributes, at one node or at all nodes together. */
+typedef struct pgcn_feature_share {
+    pgcn_node node; /* -1: all nodes */
+    int64_t column; /* of the model: pgcn_model_feature_name() */
+    double value;   /* of the feature as the network reads it, after normalise; 0 of all nodes */
+    double sum;
+} pgcn_feature_share;
+/* What a constant of the network contributes. */
+typedef struct pgcn_constant_share {
+    char name[48]; /* "embed.bias", "layers.0.norm" */
+    bool is_norm;  /* the shift and the mean of a norm; otherwise a bias or a threshold */
+    double sum;
+} pgcn_constant_share;
+/* The prediction without the links of some nodes. */
+typedef struct pgcn_removal {
+    int64_t nodes;
+    const pgcn_node *node;    /* [nodes]; the explained one alone: it has no links left itself */
+    int64_t links;            /* removed, between two nodes each */
+    double logit;             /* what `logit` of the explanation is there */
+    int predicted;            /* the most probable class or label */
+    const float *probability; /* [classes] */
+} pgcn_removal;
+
+/* All pointers belong to the explanation. Lists are ordered by the size of their sums, the largest
+ * first, and only hold what is not 0. */
+typedef struct pgcn_explanation {
+    int64_t item; /* the node or graph */
+    bool is_graph;
+    int classes, target, against; /* against: -1, none */
+    int predicted;                /* the most probable class or label */
+    double logit;                 /* what is explained, by the network, */
+    double sum;                   /* and the sum of all contributions: the same up to rounding */
+    const float *logits, *probability; /* [classes] */
+    bool sampled;                      /* of one draw of paths, */
+    uint64_t seed;                     /* this one */
+    bool masked;                       /* removals keep degrees */
+    /* the sum by what contributes: */
+    double features; /* of nodes, along the layers */
+    double residual; /* of nodes, by paths through a residual connection */
+    double biases, norms;
+    int hops;
+    const double *of_hop; /* [hops + 1] of nodes; the last one has those from further, too */
+    int64_t nodes;
+    const pgcn_node_share *node;
+    int64_t columns;
+    const pgcn_feature_share *feature; /* [columns] of all nodes together */
+    int64_t pairs;
+    const pgcn_feature_share *pair; /* [pairs] of one node each */
+    int constants;
+    const pgcn_constant_share *constant;
+    int removals;
+    const pgcn_removal
+        *removal; /* each of the strongest nodes; all of them; the explained node's own */
+} pgcn_explanation;
+
+/* Explains the prediction of a node, or of a graph where the model classifies graphs.
+ *   item  number of the node or graph in `data`.
+ *   opts  NULL for the default.
+ *   out   the caller's: pgcn_explanation_free().
+ * The data need not be what the model was trained on. A removal takes the links of a node away, weights
+ * those of the others anew by the degrees that are left (unless `mask`) and predicts again; features
+ * stay. Errors: PGCN_ERR_ARGUMENT, and those of pgcn_model_predict(). Cost: a prediction, and back through
+ * it once for every hop; a prediction more for every removal. */
+PGCN_API pgcn_status pgcn_model_explain(const pgcn_model *model, const pgcn_dataset *data,
+                                        int64_t item, const pgcn_explain_opts *opts,
+                                        pgcn_explanation **out);
+PGCN_API void pgcn_explanation_free(pgcn_explanation *explanation);
 
 #ifdef __cplusplus
 }

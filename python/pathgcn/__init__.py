@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from ._settings import settings
     from .convert import from_dgl, from_networkx, from_pandas, from_pyg
     from .data import Dataset, Split, from_files, load
+    from .explanation import Explanation
     from .model import Model, load_model
     from .paths import sample_paths
     from .sklearn import PathGCNClassifier as PathGCNClassifier
@@ -42,6 +43,7 @@ __all__ = [
     "ArgumentError",
     "Dataset",
     "Error",
+    "Explanation",
     "FileError",
     "FormatError",
     "Interrupted",
@@ -74,6 +76,7 @@ __all__ = [
 # scikit-learn and torch are optional: only who uses them pays.
 _HOMES = {
     "Dataset": "data",
+    "Explanation": "explanation",
     "Interrupted": "training",
     "Model": "model",
     "PathGCNClassifier": "sklearn",

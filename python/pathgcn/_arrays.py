@@ -54,7 +54,8 @@ def as_ids(value: Any, what: str) -> Int32:
         with np.errstate(invalid="ignore"):
             array = array.astype(np.int64)
     if array.dtype.kind not in "iu":
-        raise TypeError(f"{what} are of type {array.dtype}, expected whole numbers")
+        hint = "; number them: np.unique(ids, return_inverse=True)[1]" if array.dtype.kind in "OUST" else ""
+        raise TypeError(f"{what} are of type {array.dtype}, expected whole numbers{hint}")
     if array.dtype.itemsize >= 4 and array.dtype != np.int32:
         low, high = int(array.min()), int(array.max())
         if low < -INT32_MAX or high > INT32_MAX:

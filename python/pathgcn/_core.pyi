@@ -1,5 +1,6 @@
 """The C extension; python/src has its sources."""
 
+from collections.abc import Callable
 from typing import Any
 
 version: str
@@ -74,6 +75,30 @@ class Model:
     def predict(
         self, data: Dataset, draws: int, seed: int, threads: int, probability: Any, deviation: Any, /
     ) -> None: ...
+    def layers(
+        self,
+        data: Dataset,
+        draws: int,
+        seed: int,
+        threads: int,
+        see: Callable[[int, int, int, bytes | None, bytes], None],
+        /,
+    ) -> None: ...
+    def explain(
+        self,
+        data: Dataset,
+        item: int,
+        target: int,
+        against: int,
+        hops: int,
+        pairs: int,
+        removals: int,
+        mask: bool,
+        sampled: bool,
+        seed: int,
+        threads: int,
+        /,
+    ) -> dict[str, Any]: ...
     def evaluate(self, data: Dataset, draws: int, seed: int, threads: int, /) -> dict[str, Any]: ...
 
 class Visits:

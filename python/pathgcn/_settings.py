@@ -29,7 +29,7 @@ def as_text(value: Any) -> str:
         return ",".join(as_text(part) for part in value)
     if isinstance(value, (int, np.integer, str)):
         return str(value)
-    raise TypeError(f"a setting is {value!r}, expected a number, a word, yes or no")
+    raise TypeError(f"a setting is {value!r}, expected a number, a word, True or False")
 
 
 def as_value(text: str) -> Any:
@@ -91,9 +91,9 @@ def settings(network: str | None = None) -> dict[str, dict[str, str]]:
         config.set("model", network)
     return {
         field["key"].replace("-", "_"): {
-            "accepts": field["accepts"],
+            "accepts": "False or True" if field["accepts"] == "no | yes" else field["accepts"],
             "default": config.get(field["key"]),
-            "help": field["help"],
+            "help": field["help"].replace("'pathgcn train --model NAME --help'", "pathgcn.settings(NAME)"),
             "group": field["group"],
         }
         for field in _core.fields()

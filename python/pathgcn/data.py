@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -122,6 +123,8 @@ class Dataset:
     # Reads the data again with steps; None: it was made of arrays.
     _read: Callable[[str | None], CoreDataset] | None = None
     _steps: str | None = None
+    # What only this side knows.
+    _own_notes: tuple[str, ...] = ()
 
     def __init__(
         self,
@@ -154,6 +157,7 @@ class Dataset:
             given["graph"] = _graph_of_matrix(adjacency, n, directed, self_loops)
         else:
             given["graph"] = _graph_of_edges(edges, weights, n, directed, self_loops)
+            self._own_notes = _note_merged(edges, weights is not None)
         _put_features(given, features, n, feature_names)
         if graphs is not None:
             given["graph_of"] = as_ids(graphs, "graphs")
@@ -267,7 +271,7 @@ class Dataset:
     @property
     def notes(self) -> list[str]:
         """Facts about the data that a user should know, one sentence each."""
-        return self._core.notes()
+        return [*self._core.notes(), *self._own_notes]
 
     # ---- what can be done with it -------------------------------------------------------------------
 
@@ -294,6 +298,19 @@ class Dataset:
         """Writes the data as one file: ``.npz`` for Python, anything else a container that loads by mmap."""
         path = os.fspath(path)
         self._core.save(path, path.endswith(".npz"))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "data.pgcn")
+            self._core.save(path, False)
+            with open(path, "rb") as file:
+                return _unpickle, (file.read(), self._own_notes)
+
+    def __copy__(self) -> Dataset:
+        return self  # nothing in it ever changes
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Dataset:
+        return self
 
     def __repr__(self) -> str:
         d = self.info
@@ -373,6 +390,17 @@ def _graph_of_edges(edges: Any, weights: Any, n: int, directed: bool, self_loops
     return _core.graph_from_edges(
         n, as_ids(source, "sources of edges"), as_ids(target, "targets of edges"), weight, directed, self_loops
     )
+
+
+def _note_merged(edges: Any, weighted: bool) -> tuple[str, ...]:
+    # The same edge twice; its two directions are no repetition, since many graphs are stored so.
+    source, target = (np.asarray(ids, dtype=np.int64).ravel() for ids in _as_pair(edges))
+    distinct = len(np.unique(source << 32 | target))
+    repeated = len(source) - distinct
+    if repeated == 0:
+        return ()
+    what = "and their weights are added" if weighted else "and count once"
+    return (f"{repeated} of {len(source)} edges are there already, from the same node to the same, {what}",)
 
 
 def _graph_of_matrix(adjacency: Any, n: int, directed: bool, self_loops: bool) -> object:
@@ -508,6 +536,17 @@ def _put_masks(given: dict[str, Any], items: int, train: Any, val: Any, test: An
         raise ValueError(f"the masks are of different numbers of splits: {said}")
     given.update(masks)
     given["n_splits"] = counts.pop()
+
+
+def _unpickle(container: bytes, notes: tuple[str, ...]) -> Dataset:
+    # Mapped memory stays when the file is gone.
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "data.pgcn")
+        with open(path, "wb") as file:
+            file.write(container)
+        data = Dataset._of(_core.load(path, None, False, False, None, 0))
+    data._own_notes = notes
+    return data
 
 
 # ---- by name, from files ----------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from . import _core
 from ._arrays import class_values
 from ._settings import config_to_dict
 from .data import Dataset
+from .explanation import Explanation, explanation_of
 
 _GRAPH_STEPS = ("directed", "symmetrise", "self-loops")
 
@@ -85,6 +86,120 @@ class Model:
             return several
         chosen: npt.NDArray[Any] = self.classes[probability.argmax(axis=1)]
         return chosen
+
+    def layers(
+        self, data: Dataset, *, draws: int = 0, seed: int = 0, threads: int = 0
+    ) -> dict[int, npt.NDArray[np.float32]]:
+        """The activations of every layer, by its number.
+
+        0 is what goes into the first layer (networks with an opening layer have it), l what layer l makes of it, and
+        the last one are the logits. docs/NETWORKS.md says what the layers of each network are. Rows are nodes; the
+        logits of a model that classifies graphs have rows of graphs. Other parameters are those of `predict_proba`;
+        of several draws it is the mean.
+
+        Examples
+        --------
+        >>> import pathgcn
+        >>> data = pathgcn.load("karate")
+        >>> model = pathgcn.train(data, recipe="none", layers=3, channels=8, epochs=20, progress=False)
+        >>> {layer: rows.shape for layer, rows in model.layers(data).items()}
+        {0: (34, 8), 1: (34, 8), 2: (34, 8), 3: (34, 8), 4: (34, 2)}
+        """
+        data = self._prepared(data)
+        sums: dict[int, npt.NDArray[np.float64]] = {}
+
+        def see(layer: int, of_graphs: int, channels: int, item: bytes | None, value: bytes) -> None:
+            rows = np.frombuffer(value, dtype=np.float32).reshape(-1, channels)
+            items = int(data.info["graphs"]) if of_graphs else data.nodes
+            place = slice(None) if item is None else np.frombuffer(item, dtype=np.int32)
+            sums.setdefault(layer, np.zeros((items, channels)))[place] += rows
+
+        self._core.layers(data._core, draws, seed, threads, see)
+        return {layer: (rows / max(draws, 1)).astype(np.float32) for layer, rows in sums.items()}
+
+    def explain(
+        self,
+        data: Dataset,
+        item: int | str,
+        *,
+        target: Any = None,
+        against: Any = None,
+        hops: int = 16,
+        pairs: int = 100,
+        removals: int = 5,
+        mask: bool = False,
+        sampled: bool = False,
+        seed: int = 0,
+        threads: int = 0,
+    ) -> Explanation:
+        """Which nodes, over how many links, and which of their features make a prediction.
+
+        With the ReLUs as open as they are, and coefficients of attention as they are, a network is affine: its logit is
+        the sum of what features of nodes contribute, and of biases and shifts of norms. docs/EXPLAIN.md has the
+        equations.
+
+        Parameters
+        ----------
+        data : Dataset
+            As for `predict`.
+        item : int or str
+            The number of a node, or graph; or the name of a node.
+        target : optional
+            The class, or one of several labels, as in `classes`. None: the most probable one.
+        against : optional
+            Explain the logit of `target` minus that of this class.
+        hops : int
+            Contributions from this many hops and more are told together.
+        pairs : int
+            Features of single nodes that are listed, the strongest.
+        removals : int
+            Of so many of the strongest nodes: what would be predicted without their links.
+        mask : bool
+            Removed links count 0, and degrees stay. Otherwise degrees are counted again.
+        sampled, seed
+            Explain one draw of paths; so it always is of node2vec walks.
+
+        Examples
+        --------
+        >>> import pathgcn
+        >>> data = pathgcn.load("karate")
+        >>> model = pathgcn.train(data, recipe="none", layers=2, epochs=50, progress=False)
+        >>> why = model.explain(data, 5)
+        >>> int(why.nodes[0])
+        5
+        >>> parts = why.node_sums.sum() + why.biases_sum + why.norms_sum
+        >>> bool(abs(parts - why.logit) < 1e-4)
+        True
+        """
+        data = self._prepared(data)
+        names = data.node_names
+        if isinstance(item, str):
+            if self.task == "graph" or names is None or item not in names:
+                raise ValueError(f"no node is called {item!r}; give its number")
+            item = names.index(item)
+        core = self._core.explain(
+            data._core,
+            int(item),
+            self._class_number(target),
+            self._class_number(against),
+            hops,
+            pairs,
+            removals,
+            mask,
+            sampled,
+            seed,
+            threads,
+        )
+        return explanation_of(core, self.classes, self.feature_names)
+
+    def _class_number(self, value: Any) -> int:
+        """The place of a class in `classes`; -1 for None."""
+        if value is None:
+            return -1
+        places = np.flatnonzero(self.classes == value)
+        if len(places) != 1:
+            raise ValueError(f"there is no class {value!r}, expected one of {list(self.classes)}")
+        return int(places[0])
 
     def evaluate(self, data: Dataset, *, draws: int = 0, seed: int = 0, threads: int = 0) -> dict[str, Any]:
         """Scores on labelled data, in percent.

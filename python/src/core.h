@@ -75,6 +75,9 @@ const pgcn_graph *core_graph_of(PyObject *object);
 /* (offset, neighbour, weight or None) of a graph that `owner` keeps alive. */
 PyObject *core_graph_arrays(PyObject *owner, const pgcn_graph *graph);
 
+/* explain.c: an explanation as a dictionary. */
+PyObject *core_explain(const pgcn_model *model, PyObject *arguments);
+
 /* Take what they are given, also after a failure. */
 PyObject *core_model_object(pgcn_model *model);
 PyObject *core_config_object(const pgcn_config *config); /* a copy of it */

@@ -184,6 +184,50 @@ static PyObject *predict(PyObject *object, PyObject *arguments) {
     return result;
 }
 
+/* Of layers(): the library calls back without the GIL. */
+typedef struct layers_call {
+    core_call call;
+    PyObject *see;
+} layers_call;
+
+/* see(layer, of_graphs, channels, item bytes or None, value bytes); an exception ends the pass. */
+static bool see_layer(void *context, const pgcn_layer *layer) {
+    layers_call *c = context;
+    PyEval_RestoreThread(c->call.state);
+    PyObject *item =
+        layer->item
+            ? PyBytes_FromStringAndSize((const char *)layer->item,
+                                        (Py_ssize_t)(layer->rows * (int64_t)sizeof *layer->item))
+            : Py_NewRef(Py_None);
+    PyObject *value = PyBytes_FromStringAndSize(
+        (const char *)layer->value,
+        (Py_ssize_t)(layer->rows * layer->channels * (int64_t)sizeof *layer->value));
+    PyObject *result = item && value
+                           ? PyObject_CallFunction(c->see, "iiLOO", layer->layer, layer->of_graphs,
+                                                   (long long)layer->channels, item, value)
+                           : NULL;
+    bool fine = result != NULL && PyErr_CheckSignals() == 0;
+    Py_XDECREF(result), Py_XDECREF(item), Py_XDECREF(value);
+    c->call.state = PyEval_SaveThread();
+    return fine;
+}
+
+/* layers(data, draws, seed, threads, see). */
+static PyObject *layers(PyObject *object, PyObject *arguments) {
+    PyObject *data;
+    int draws, threads;
+    unsigned long long seed;
+    layers_call c = {.see = NULL};
+    if (!PyArg_ParseTuple(arguments, "OiKiO", &data, &draws, &seed, &threads, &c.see)) return NULL;
+    const pgcn_dataset *set = core_dataset_of(data);
+    if (!set || core_call_begin(&c.call, "model") < 0) return NULL;
+    pgcn_inference inference = inference_of(draws, seed, threads);
+    pgcn_status status = pgcn_model_layers(model_of(object), set, &inference, see_layer, &c);
+    core_call_end(&c.call);
+    if (PyErr_Occurred()) return NULL;
+    return status == PGCN_OK ? Py_NewRef(Py_None) : core_raise(status);
+}
+
 static const char *match_name(pgcn_split_match match) {
     static const char *const names[] = {"same", "other", "none", "by-name"};
     return names[match];
@@ -209,6 +253,10 @@ static PyObject *evaluate(PyObject *object, PyObject *arguments) {
                          core_score(&scores.all), "split_match", match_name(scores.split_match));
 }
 
+static PyObject *explain(PyObject *object, PyObject *arguments) {
+    return core_explain(model_of(object), arguments);
+}
+
 static PyMethodDef methods[] = {
     {"to_bytes", to_bytes, METH_NOARGS, "The bytes of the model's file."},
     {"save", save, METH_O, "Writes the model, safetensors."},
@@ -220,6 +268,8 @@ static PyMethodDef methods[] = {
     {"tensors", tensors, METH_NOARGS, "Names, values and whether they are trained."},
     {"kernel", kernel, METH_VARARGS, "The path kernel of a layer."},
     {"predict", predict, METH_VARARGS, "Probabilities of all items of a data set."},
+    {"layers", layers, METH_VARARGS, "Shows the activations of every layer to a function."},
+    {"explain", explain, METH_VARARGS, "What makes the prediction of an item."},
     {"evaluate", evaluate, METH_VARARGS, "Scores on a data set."},
     {NULL, NULL, 0, NULL}};
 static PyType_Slot slots[] = {{Py_tp_dealloc, (void *)model_dealloc},

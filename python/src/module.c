@@ -1,6 +1,7 @@
 /* The module itself: exceptions, buffers, and what is known about the library. */
 #include "core.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -50,10 +51,44 @@ static int add_errors(PyObject *module) {
     return 0;
 }
 
+/* What the library calls as the program does has other names here: --path-length is path_length. */
+static void put_in_python_words(const char *from, char *to, size_t bytes) {
+    static const struct {
+        const char *program, *python;
+    } phrases[] = {{"'pathgcn train --model NAME --help' lists", "pathgcn.settings(NAME) lists"},
+                   {"pathgcn train --help all lists", "pathgcn.settings() lists"},
+                   {"--prepare ", "steps="},
+                   {"--unknown-ids keep", "keep_unknown_ids=True"},
+                   {"no | yes", "False or True"}};
+    enum { PHRASES = sizeof phrases / sizeof *phrases };
+    size_t used = 0;
+    bool option = false;
+    for (const char *at = from; *at && used + 64 < bytes;) {
+        int i = 0;
+        while (i < PHRASES && strncmp(at, phrases[i].program, strlen(phrases[i].program)) != 0) i++;
+        bool new_word = at == from || strchr(" (;'", at[-1]);
+        if (i < PHRASES) {
+            used += (size_t)snprintf(to + used, bytes - used, "%s", phrases[i].python);
+            at += strlen(phrases[i].program);
+            option = false;
+        } else if (new_word && strncmp(at, "--", 2) == 0 && at[2] >= 'a' && at[2] <= 'z') {
+            option = true;
+            at += 2;
+        } else {
+            option = option && ((*at >= 'a' && *at <= 'z') || *at == '-');
+            to[used++] = option && *at == '-' ? '_' : *at;
+            at++;
+        }
+    }
+    to[used] = '\0';
+}
+
 PyObject *core_raise(pgcn_status status) {
+    char sentence[4096];
     if (PyErr_Occurred()) return NULL; /* of a signal or callback: that is the reason */
     PyObject *error = (unsigned)status < STATUSES && errors[status] ? errors[status] : base_error;
-    PyErr_SetString(error, pgcn_last_error());
+    put_in_python_words(pgcn_last_error(), sentence, sizeof sentence);
+    PyErr_SetString(error, sentence);
     return NULL;
 }
 
@@ -250,9 +285,10 @@ bool core_go_on(void *context) {
 static PyObject *info(PyObject *module, PyObject *unused) {
     (void)module, (void)unused;
     pgcn_info about = pgcn_info_get();
-    return Py_BuildValue("{s:s,s:s,s:s,s:s,s:i,s:i}", "version", about.version, "isa", about.isa,
-                         "isa_built", about.isa_built, "compiler", about.compiler, "cores",
-                         about.cores, "bits_revision", about.bits_revision);
+    return Py_BuildValue("{s:s,s:s,s:s,s:s,s:i,s:i,s:s}", "version", about.version, "isa",
+                         about.isa, "isa_built", about.isa_built, "compiler", about.compiler,
+                         "cores", about.cores, "bits_revision", about.bits_revision, "partitions",
+                         about.partitions);
 }
 
 static PyObject *two_columns(const char *(*get)(int, const char **)) {

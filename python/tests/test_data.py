@@ -1,6 +1,8 @@
 """Data sets of arrays: every form that is accepted gives the same data, and what is given is not copied."""
 
+import copy
 import gc
+import pickle
 import subprocess
 import sys
 
@@ -601,3 +603,54 @@ def test_labels_that_are_fractions_are_refused():
 
 def test_a_split_shows_how_many_items_it_has():
     assert repr(pathgcn.load("karate").splits["0"]).startswith("Split(train=8, val=")
+
+
+def test_a_data_set_can_be_pickled_and_copied():
+    data = pathgcn.Dataset(
+        edges=[[0, 1, 2, 3], [1, 2, 3, 0]],
+        features=np.arange(8, dtype=np.float32).reshape(4, 2),
+        labels=["a", "b", "a", None],
+        train=[0, 1],
+        val=[2],
+        node_names=["p", "q", "r", "s"],
+        feature_names=["x", "y"],
+        name="four",
+    )
+    again = pickle.loads(pickle.dumps(data))
+    assert {**again.info, "format": "arrays"} == data.info
+    assert repr(again) == repr(data)
+    assert list(again.node_names) == list(data.node_names)
+    assert copy.deepcopy(data) is data and copy.copy(data) is data
+    karate = pathgcn.load("karate")
+    again = pickle.loads(pickle.dumps(karate.prepare("random=50/25/25,splits=3")))
+    assert list(again.splits) == ["0", "1", "2"]
+    assert again.info["fingerprint"] == karate.prepare("random=50/25/25,splits=3").info["fingerprint"]
+
+
+def test_edges_that_are_given_twice_are_told():
+    once = Dataset(edges=[[0, 1, 1], [1, 2, 0]], labels=[0, 1, 0], train=[0], val=[1])
+    assert not any("edges" in note for note in once.notes)  # both directions of an edge are no repetition
+    twice = Dataset(edges=[[0, 1, 0, 0], [1, 2, 1, 1]], labels=[0, 1, 0], train=[0], val=[1])
+    assert "2 of 4 edges are there already, from the same node to the same, and count once" in twice.notes
+    assert pickle.loads(pickle.dumps(twice)).notes[-1] == twice.notes[-1]
+    weighted = Dataset(edges=[[0, 1, 0], [1, 2, 1]], weights=[1, 1, 2], labels=[0, 1, 0], train=[0], val=[1])
+    assert any("their weights are added" in note for note in weighted.notes)
+
+
+def test_text_ids_of_graphs_are_refused_with_what_to_do():
+    with pytest.raises(TypeError, match=r"graphs are of type .*expected whole numbers; number them: np.unique"):
+        Dataset(edges=[[0, 2], [1, 3]], labels=[0, 1], graphs=["a", "a", "b", "b"])
+
+
+def test_errors_speak_of_keywords_and_not_of_options(tmp_path):
+    karate = pathgcn.load("karate")
+    with pytest.raises(Exception, match="False or True"):
+        pathgcn.train(karate, batch_norm="perhaps")
+    with pytest.raises(Exception, match=r"the network; pathgcn\.settings\(NAME\) lists what it takes"):
+        pathgcn.train(karate, model="gnc")
+    (tmp_path / "e.csv").write_text("a,b\nb,c\n")
+    (tmp_path / "x.csv").write_text("id,x\nA,1\nB,2\n")
+    with pytest.raises(Exception, match="or say keep_unknown_ids=True if these") as unknown:
+        pathgcn.from_files(tmp_path / "e.csv", tmp_path / "x.csv")
+    assert "--" not in str(unknown.value)
+    assert "--" not in pathgcn.settings()["model"]["help"]

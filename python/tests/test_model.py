@@ -53,6 +53,36 @@ def test_numbers_out_of_range_are_an_error(wrong, karate, trained):
         trained.predict_proba(karate, **wrong)
 
 
+def test_layers_lead_to_the_probabilities(karate, trained):
+    layers = trained.layers(karate)
+    assert list(layers) == sorted(layers) and len(layers) == trained.settings["layers"] + 2
+    assert layers[0].shape == (34, trained.settings["channels"]) and layers[0].dtype == np.float32
+    e = np.exp(layers[max(layers)].astype(np.float64))
+    np.testing.assert_allclose(e / e.sum(axis=1, keepdims=True), trained.predict_proba(karate), atol=1e-6)
+    state = trained.state_dict()
+    weight, bias = state["classifier.weight"], state["classifier.bias"]
+    last, logits = (layers[i] for i in list(layers)[-2:])
+    np.testing.assert_allclose(last @ weight + bias, logits, atol=1e-5)
+
+
+def test_layers_of_draws_are_their_mean(karate, trained):
+    mean = trained.layers(karate, draws=3, seed=1)
+    one = trained.layers(karate, draws=1, seed=1)
+    np.testing.assert_array_equal(mean[0], one[0])  # before the first path
+    assert np.abs(mean[1] - one[1]).max() > 0
+    exact = trained.layers(karate)
+    many = trained.layers(karate, draws=400, seed=1)
+    assert np.abs(many[1] - exact[1]).max() < 0.3 * np.abs(one[1] - exact[1]).max()
+
+
+def test_layers_of_graphs_have_rows_of_nodes_and_logits_of_graphs(quick, many_graphs):
+    data = pathgcn.Dataset(**many_graphs)
+    model = pathgcn.train(data, **quick)
+    layers = model.layers(data)
+    assert layers[0].shape[0] == data.nodes
+    assert layers[max(layers)].shape[0] == len(model.predict(data)) == data.info["graphs"]
+
+
 def test_an_evaluation_is_the_history_at_the_chosen_epoch(karate, trained):
     at = int(np.flatnonzero(trained.history["epoch"] == trained.info["epoch"])[0])
     scores = trained.evaluate(karate)

@@ -56,6 +56,8 @@ pgcn_status pgcn_i_opts_over(void *known, size_t known_bytes, const void *given,
 
 /* "1.2 GB are available", for errors about memory (system.c). */
 void pgcn_i_available_text(char out[64]);
+/* Anonymous and mapped memory together, cheaper than pgcn_memory_in_use(); 0: not known. */
+int64_t pgcn_i_resident_bytes(void);
 /* How to get more memory: "raise the limit ... (ulimit -v)", but only where there is a limit. */
 const char *pgcn_i_memory_remedy(void);
 
@@ -94,6 +96,8 @@ typedef struct pgcn_i_arena {
 void *pgcn_i_arena_alloc(pgcn_i_arena *arena, int64_t count, size_t size); /* zeroed, aligned */
 char *pgcn_i_arena_strdup(pgcn_i_arena *arena, const char *text);
 void pgcn_i_arena_free(pgcn_i_arena *arena);
+/* Gives it a block of PGCN_ALIGN + bytes bytes; returns the array in it. For spool.c. */
+void *pgcn_i_arena_own(pgcn_i_arena *arena, void *block, int64_t bytes);
 /* Frees one array before the others; NULL is fine. */
 void pgcn_i_arena_drop(pgcn_i_arena *arena, const void *array);
 
@@ -112,9 +116,52 @@ void pgcn_i_buffer_free(pgcn_i_buffer *buffer);
  * array, which is not NULL for an empty buffer either, unless memory is out. */
 void *pgcn_i_arena_take(pgcn_i_arena *arena, pgcn_i_buffer *buffer);
 
+/* Like pgcn_i_alloc, and never in a file of the spool: for memory that is written in no order. */
+void *pgcn_i_alloc_resident(int64_t count, size_t size);
+
 /* p = PGCN_I_ARRAY(arena, float, count): typed, NULL on failure with the error set. */
 #define PGCN_I_ARRAY(arena, type, count)                                                           \
     ((type *)pgcn_i_arena_alloc((arena), (count), sizeof(type)))
+
+/* ---- arrays in files (spool.c) -------------------------------------------------------------- */
+
+/* Under pgcn_memory_bound() large blocks are files of a directory, mapped into memory. */
+bool pgcn_i_spool_is_on(void);
+int64_t pgcn_i_spool_memory(void); /* the bound, 0: none */
+/* In front of every block of memory.c. */
+typedef struct pgcn_i_block_head {
+    size_t bytes;
+    int64_t file; /* of the spool, -1: it is in none */
+} pgcn_i_block_head;
+/* For memory.c: whether a block of this size goes into a file; makes one (NULL: the sentence is
+ * stored, and pgcn_i_spool_failed() is true once); frees it. */
+bool pgcn_i_spool_wants(size_t bytes);
+void *pgcn_i_spool_map(size_t bytes, int64_t *number);
+void pgcn_i_spool_unmap(void *start, size_t bytes, int64_t number);
+bool pgcn_i_spool_failed(void);
+void pgcn_i_spool_count(int64_t bytes); /* anonymous memory taken, or given back if negative */
+/* A mapping of a file that is only read: its pages are given back too when memory is short. */
+void pgcn_i_spool_watch(const void *start, int64_t bytes);
+void pgcn_i_spool_unwatch(const void *start);
+/* Keeps an array for the next process: makes sure that its file is on the disk, and leaves it there when the
+ * array is freed. Of an array that is in no file, or not the whole block of an arena, a copy is made. Its
+ * number, by which pgcn_i_spool_adopt() puts it into an arena again. */
+pgcn_status pgcn_i_spool_keep(const void *array, int64_t bytes, int64_t *number);
+pgcn_status pgcn_i_spool_adopt(int64_t number, int64_t bytes, pgcn_i_arena *arena, void *out);
+/* Files of the directory that are named "WHAT-NUMBER": out has PGCN_I_SPOOL_PATH bytes. */
+enum { PGCN_I_SPOOL_PATH = 4200 };
+void pgcn_i_spool_path(const char *what, int64_t number, char *out);
+/* What the files of the directory were made from: a text that names the source as it is now. Files of
+ * another source are removed when it is set. "": nothing is kept. */
+pgcn_status pgcn_i_spool_set_key(const char *key);
+const char *pgcn_i_spool_key(void);
+
+/* ---- long work (stage.c) -------------------------------------------------------------------- */
+
+/* Tells the callback of pgcn_on_work() how far a piece of work is, and asks whether to go on: PGCN_ERR_STOPPED
+ * if not. Any thread. Cheap: the callback is called when `what`, a literal, is another one, and a few times a
+ * second. */
+pgcn_status pgcn_i_stage(const char *what, double share);
 
 /* ---- threads (parallel.c) ---------------------------------------------------------------- */
 

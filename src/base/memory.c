@@ -22,6 +22,8 @@ enum { LARGE_BYTES = 1 << 20 };
 #define MAPS_LARGE_BLOCKS true
 #endif
 
+_Static_assert(sizeof(pgcn_i_block_head) <= PGCN_ALIGN, "the head of a block keeps it aligned");
+
 static bool is_mapped(size_t bytes) {
     return MAPS_LARGE_BLOCKS && bytes >= LARGE_BYTES;
 }
@@ -56,27 +58,40 @@ static char *map_in_huge_pages(size_t bytes) {
 
 /* align is PGCN_ALIGN, or HUGE_PAGE for large blocks that are read at random. */
 static void *default_alloc(size_t bytes, size_t align, void *context) {
-    (void)context;
+    const bool *resident = context;
     size_t total = bytes + PGCN_ALIGN; /* the sum fits: see take_block */
+    pgcn_i_block_head head = {.bytes = bytes, .file = -1};
     char *start;
-    if (is_mapped(bytes))
+    if (!(resident && *resident) && pgcn_i_spool_wants(bytes))
+        start = pgcn_i_spool_map(total, &head.file);
+    else if (is_mapped(bytes))
         start = align == HUGE_PAGE ? map_in_huge_pages(total) : map_block(total);
     else
         start = aligned_alloc(PGCN_ALIGN, total);
     if (!start) return NULL;
-    memcpy(start, &bytes, sizeof bytes);
+    if (head.file < 0 && is_mapped(bytes)) pgcn_i_spool_count((int64_t)bytes);
+    memcpy(start, &head, sizeof head);
     return start + PGCN_ALIGN;
 }
 
 static void default_free(void *block, void *context) {
     (void)context;
     char *start = (char *)block - PGCN_ALIGN;
-    size_t bytes;
-    memcpy(&bytes, start, sizeof bytes);
-    if (is_mapped(bytes))
-        munmap(start, bytes + PGCN_ALIGN);
+    pgcn_i_block_head head;
+    memcpy(&head, start, sizeof head);
+    if (head.file >= 0)
+        pgcn_i_spool_unmap(start, head.bytes + PGCN_ALIGN, head.file);
+    else if (is_mapped(head.bytes))
+        munmap(start, head.bytes + PGCN_ALIGN);
     else
         free(start);
+    if (head.file < 0 && is_mapped(head.bytes)) pgcn_i_spool_count(-(int64_t)head.bytes);
+}
+
+static bool is_in_file(const void *block) {
+    pgcn_i_block_head head;
+    memcpy(&head, (const char *)block - PGCN_ALIGN, sizeof head);
+    return head.file >= 0;
 }
 
 static pgcn_allocator hook = {default_alloc, default_free, NULL};
@@ -99,7 +114,7 @@ static void *too_large(int64_t count, size_t size) {
 
 /* Allocates by the hook. Sizes are rounded up to full cache lines, at least one, as aligned_alloc
  * requires. */
-typedef enum block_use { PLAIN, READ_AT_RANDOM, NOT_ZEROED } block_use;
+typedef enum block_use { PLAIN, READ_AT_RANDOM, NOT_ZEROED, RESIDENT } block_use;
 static void *take_block(int64_t count, size_t size, block_use use) {
     int64_t bytes;
     if (count < 0 || size > INT64_MAX || !pgcn_i_mul(count, (int64_t)size, &bytes) ||
@@ -109,8 +124,10 @@ static void *take_block(int64_t count, size_t size, block_use use) {
     if (rounded == 0) rounded = PGCN_ALIGN;
     atomic_fetch_add_explicit(&allocations, 1, memory_order_relaxed);
     bool ours = hook.alloc == default_alloc, huge = ours && use == READ_AT_RANDOM;
-    void *block =
-        hook.alloc(rounded, huge && rounded >= HUGE_PAGE ? HUGE_PAGE : PGCN_ALIGN, hook.context);
+    bool resident = use == RESIDENT;
+    void *block = hook.alloc(rounded, huge && rounded >= HUGE_PAGE ? HUGE_PAGE : PGCN_ALIGN,
+                             ours ? (void *)&resident : hook.context);
+    if (!block && ours && pgcn_i_spool_failed()) return NULL; /* with a sentence about the disk */
     if (!block) {
         char needed[32], available[64];
         pgcn_format_bytes(bytes, needed);
@@ -122,13 +139,17 @@ static void *take_block(int64_t count, size_t size, block_use use) {
             needed, available, pgcn_i_memory_remedy());
         return NULL;
     }
-    bool fresh = ours && is_mapped(rounded); /* the system has zeroed it */
+    bool fresh = ours && (is_mapped(rounded) || is_in_file(block)); /* the system has zeroed it */
     if (use != NOT_ZEROED && !fresh) memset(block, 0, rounded);
     return block;
 }
 
 void *pgcn_i_alloc(int64_t count, size_t size) {
     return take_block(count, size, PLAIN);
+}
+
+void *pgcn_i_alloc_resident(int64_t count, size_t size) {
+    return take_block(count, size, RESIDENT);
 }
 
 void pgcn_i_free(void *block) {
@@ -148,6 +169,10 @@ static void *keep_block(pgcn_i_arena *arena, char *block, int64_t bytes) {
     arena->last = block;
     arena->bytes += bytes;
     return block + PGCN_ALIGN;
+}
+
+void *pgcn_i_arena_own(pgcn_i_arena *arena, void *block, int64_t bytes) {
+    return keep_block(arena, block, bytes);
 }
 
 void *pgcn_i_arena_alloc(pgcn_i_arena *arena, int64_t count, size_t size) {

@@ -25,10 +25,11 @@ typedef enum pgcn_i_purpose {
     PGCN_I_RNG_WALK_INFERENCE = 6,
     PGCN_I_RNG_DROP_ROWS = 7,
     PGCN_I_RNG_TEST = 8,
-    PGCN_I_RNG_BATCH = 9,  /* the order of graphs */
-    PGCN_I_RNG_EDGES = 10, /* edges that a step keeps */
-    PGCN_I_RNG_LINKS = 11, /* links that a step learns to tell from pairs without one, */
-    PGCN_I_RNG_PAIRS = 12  /* and these pairs */
+    PGCN_I_RNG_BATCH = 9,      /* the order of graphs */
+    PGCN_I_RNG_EDGES = 10,     /* edges that a step keeps */
+    PGCN_I_RNG_LINKS = 11,     /* links that a step learns to tell from pairs without one, */
+    PGCN_I_RNG_PAIRS = 12,     /* and these pairs */
+    PGCN_I_RNG_NEIGHBOURS = 13 /* neighbours that a step sees */
 } pgcn_i_purpose;
 
 /* Everything of a counter but the element and the block. */

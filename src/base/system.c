@@ -100,6 +100,19 @@ int64_t pgcn_memory_available(void) {
     return least;
 }
 
+int64_t pgcn_i_resident_bytes(void) {
+    int64_t pages = system_number("/proc/self/statm", " "); /* the second number */
+    return pages < 0 ? 0 : pages * (int64_t)sysconf(_SC_PAGESIZE);
+}
+
+pgcn_memory_use pgcn_memory_in_use(void) {
+    int64_t anonymous = system_number("/proc/self/status", "RssAnon:");
+    int64_t mapped = system_number("/proc/self/status", "RssFile:");
+    int64_t shared = system_number("/proc/self/status", "RssShmem:");
+    if (anonymous < 0 || mapped < 0) return (pgcn_memory_use){-1, -1};
+    return (pgcn_memory_use){anonymous * 1024, (mapped + (shared > 0 ? shared : 0)) * 1024};
+}
+
 void pgcn_format_bytes(int64_t bytes, char *out) {
     static const struct {
         double size;

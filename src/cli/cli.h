@@ -17,6 +17,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
+enum { CLI_PATH_BYTES = 4096 };
 enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_SIGNAL = 128 };
 
 /* Returns from the calling function if the call failed. Only where nothing has to be freed. */
@@ -70,10 +71,11 @@ typedef struct cli_command {
 } cli_command;
 
 extern const cli_command cli_train, cli_eval, cli_predict, cli_paths, cli_data, cli_info,
-    cli_kernels, cli_compare;
+    cli_kernels, cli_compare, cli_run_report, cli_explain;
 extern const cli_command cli_reproduce, cli_tune; /* in src/experiments */
 extern const cli_command cli_recipes, cli_recipes_list, cli_recipes_show;
-extern const cli_command cli_data_list, cli_data_info, cli_data_check, cli_data_convert, cli_fetch;
+extern const cli_command cli_data_list, cli_data_info, cli_data_check, cli_data_convert, cli_fetch,
+    cli_data_partition;
 
 enum { CLI_MAX_SETTINGS = 256, CLI_MAX_WORDS = 32 };
 typedef struct cli_arguments {
@@ -191,6 +193,10 @@ void cli_put_id(FILE *out, const pgcn_dataset *data, int64_t node);
  * `order`. */
 int64_t cli_node_number(const pgcn_dataset *data, int64_t row);
 int64_t cli_node_row(const pgcn_dataset *data, int64_t number);
+/* nodes.c: the rows of "a,b,c", ids as they stand in the data, or of a file with an id in every line. The caller frees
+ * *out. */
+pgcn_status cli_nodes(const cli_command *command, const char *option, const char *text,
+                      const pgcn_dataset *data, pgcn_node **out, int64_t *count);
 
 /* ---- measures.c ----------------------------------------------------------------------------- */
 
@@ -256,6 +262,17 @@ typedef struct cli_kernel_effect {
 } cli_kernel_effect;
 cli_kernel_effect cli_kernel_measure(const float *weight, int path_length, int channels);
 
+/* ---- cmd_report.c --------------------------------------------------------------------------- */
+
+/* Writes directory/report.html, whose path is `out`, about the run in a directory. */
+pgcn_status cli_report_write(const cli_command *command, const char *directory,
+                             char out[CLI_PATH_BYTES]);
+
+/* ---- machine.c ------------------------------------------------------------------------------ */
+
+/* Where a program runs: version, instruction set, processor, cores, system. */
+json_t *cli_machine_to_json(void);
+
 /* ---- columns.c ------------------------------------------------------------------------------ */
 
 /* A table of what became of the columns of the features; nothing where they were numbers. */
@@ -290,7 +307,8 @@ typedef struct cli_source {
     {"name", "NAME", NULL, "what to call it; by default like the edge file", &(s).name, NULL},     \
     {"header", "auto | yes | no", "auto",                                                          \
      "whether the first line of these files, or of an edge list, is a header; auto: by known "     \
-     "words, by text above numbers, and by whether its ids occur again; a note reports it",         \
+     "words, by text above numbers, and by whether its ids occur again; a note reports it; of "    \
+     "single files: features=yes,labels=no",                                                       \
      &(s).header, NULL},                                                                           \
     {"unknown-ids", "refuse | keep", "refuse",                                                     \
      "ids of labels or edges that the features (or edges) lack, if more than a tenth: refuse, or " \
@@ -325,9 +343,18 @@ typedef struct cli_source {
 /* Loads it. An error message ends with `advice`. `name` is NULL where --edges is given. */
 pgcn_status cli_load_dataset(const cli_command *command, const char *name, const cli_source *source,
                              const char *advice, pgcn_dataset **out);
+/* What loading it will take, before anything is read; 0: not known. */
+pgcn_status cli_estimate(const cli_command *command, const char *name, const cli_source *source,
+                         int64_t *bytes);
 /* Checks that these options go together, before any work. */
 pgcn_status cli_source_check(const cli_command *command, const char *name,
                              const cli_source *source);
+/* The same without a word: the reason of an error is in pgcn_last_error(). */
+pgcn_status cli_source_load(const char *name, const cli_source *source, pgcn_dataset **out);
+/* Tables become numbers by the rules of the model; without any it was trained on plain numbers. */
+void cli_source_follow(const pgcn_model *model, cli_source *source);
+/* " NAME --data DIR ...": the options that say where the data is, as a shell reads them. */
+void cli_source_print(FILE *out, const char *dataset, const cli_source *source);
 void cli_print_notes(FILE *out, const pgcn_dataset *data); /* "note: ...", a line each */
 /* --recipe auto: a race finds the recipe. */
 bool cli_is_auto(const char *recipe);
@@ -366,6 +393,13 @@ pgcn_status cli_weights_read(const cli_command *command, const cli_source *sourc
                              const pgcn_dataset *data, cli_arguments *arguments,
                              cli_weights *weights);
 
+/* ---- request.c ------------------------------------------------------------------------------ */
+
+/* A model, by its file or its run, and the data set `name` or that of the source; NULL and no files: that of its
+ * training, which must be the same still. Both are the caller's to free; NULL after an error. */
+pgcn_status cli_load_model_data(const cli_command *command, const char *path, const char *name,
+                                const cli_source *source, pgcn_model **model, pgcn_dataset **data);
+
 /* ---- steps.c -------------------------------------------------------------------------------- */
 
 /* Steps that prepare a data set, as flags. */
@@ -402,7 +436,6 @@ bool cli_steps_join(char *out, size_t bytes, const char *first, const char *more
 
 /* ---- run_directory.c ------------------------------------------------------------------------ */
 
-enum { CLI_PATH_BYTES = 4096 };
 /* Where a run writes while the directory holds another one, which it replaces when it is
  * finished. */
 #define CLI_UNFINISHED "unfinished"
@@ -442,7 +475,11 @@ pgcn_status cli_load_model(const char *path,
  * signal. */
 void cli_catch_signals(void);
 int cli_interrupted(void);
+/* For callbacks that ask whether to go on. */
+bool cli_not_interrupted(void *context);
 int cli_terminal_columns(void);
+/* A sentence and a line end, of which `used` columns are written already. In a terminal no word is cut. */
+void cli_put_wrapped(FILE *out, const char *text, int used);
 
 /* ---- progress.c ----------------------------------------------------------------------------- */
 

@@ -1,4 +1,4 @@
-/* pathgcn data: list, info, check, convert; and fetch, which is cmd_fetch.c. */
+/* pathgcn data: list, info, check; convert is cmd_convert.c, fetch cmd_fetch.c, partition cmd_partition.c. */
 #include "cli/cli.h"
 
 #include <dirent.h>
@@ -11,15 +11,19 @@ static pgcn_status run(int argc, char **argv);
 static pgcn_status run_list(int argc, char **argv);
 static pgcn_status run_info(int argc, char **argv);
 static pgcn_status run_check(int argc, char **argv);
-static pgcn_status run_convert(int argc, char **argv);
 
-static const cli_command *const parts[] = {&cli_data_list,    &cli_data_info, &cli_data_check,
-                                           &cli_data_convert, &cli_fetch,     NULL};
+static const cli_command *const parts[] = {&cli_data_list,
+                                           &cli_data_info,
+                                           &cli_data_check,
+                                           &cli_data_convert,
+                                           &cli_data_partition,
+                                           &cli_fetch,
+                                           NULL};
 
 const cli_command cli_data = {
     .name = "data",
     .summary = "look at, convert and download data sets",
-    .arguments = "list | info | check | convert | fetch",
+    .arguments = "list | info | check | convert | partition | fetch",
     .text =
         "Data sets are named (built in, in --data or PATHGCN_DATA, or downloaded), are files and\n"
         "folders in the formats of the field, or are your own CSV files.",
@@ -77,24 +81,6 @@ const cli_command cli_data_check = {
     .examples = "  pathgcn data check karate\n",
     .most_words = 1,
     .run = run_check,
-};
-
-static const cli_brief data_convert_most_used[] = {
-    {.name = "out"}, CLI_BRIEF_SOURCE, {.name = "json"}, {.name = NULL}};
-
-const cli_command cli_data_convert = {
-    .name = "data convert",
-    .summary = "write a data set as one file",
-    .arguments = "[NAME|PATH]",
-    .text =
-        "Turns anything that can be read into one file: FILE.pgcn, the container that loads by\n"
-        "mmap at once, or FILE.npz, which Python reads with numpy.load (docs/FORMATS.md describes\n"
-        "both). Steps of --prepare are applied and recorded.",
-    .most_used = data_convert_most_used,
-    .examples = "  pathgcn data convert karate --out karate.pgcn\n"
-                "  pathgcn data convert sbm:nodes=500 --prepare largest-component --out sbm.npz\n",
-    .most_words = 1,
-    .run = run_convert,
 };
 
 static pgcn_status run(int argc, char **argv) {
@@ -348,9 +334,13 @@ static void print_info(const pgcn_dataset *data, const pgcn_dataset_info *info,
     if (*info->steps) print_text("steps", info->steps);
     print_graph(data, info);
     print_count("features", info->features);
-    printf("%-20s %s, %.2f%% filled\n", "feature storage",
+    const char *store = pgcn_dataset_store(data);
+    bool narrow = strcmp(store, "float32") != 0;
+    printf("%-20s %s, %.2f%% filled%s%s%s\n", "feature storage",
            info->sparse_features ? "sparse" : "dense",
-           100 * (double)info->feature_nonzeros / ((double)info->nodes * (double)info->features));
+           100 * (double)info->feature_nonzeros / ((double)info->nodes * (double)info->features),
+           narrow ? ", " : "", narrow ? store : "",
+           narrow ? " in the file, float32 in memory" : "");
     if (info->featureless > 0) print_count("nodes without them", info->featureless);
     print_classes(data, info, class_size);
     printf("%-20s %s\n", "fingerprint", info->fingerprint);
@@ -401,10 +391,12 @@ static json_t *info_to_json(const pgcn_dataset *data, const pgcn_dataset_info *i
                   (json_int_t)info->dropped_self_loops, "isolated", (json_int_t)info->isolated,
                   "max_degree", (json_int_t)info->max_degree, "degree_quartiles", degrees);
     json_t *rest = json_pack(
-        "{s:I, s:I, s:I, s:o, s:b, s:b, s:b, s:i, s:I, s:o, s:o, s:o, s:i, s:s?, s:o, s:o, s:o}",
-        "features", (json_int_t)info->features, "featureless", (json_int_t)info->featureless,
-        "feature_nonzeros", (json_int_t)info->feature_nonzeros, "feature_names", columns,
-        "sparse_features", (int)info->sparse_features, "directed", (int)info->directed, "weighted",
+        "{s:s, s:I, s:I, s:I, s:o, s:b, s:b, s:b, s:i, s:I, s:o, s:o, s:o, s:i, s:s?, s:o, s:o, "
+        "s:o}",
+        "feature_store", pgcn_dataset_store(data), "features", (json_int_t)info->features,
+        "featureless", (json_int_t)info->featureless, "feature_nonzeros",
+        (json_int_t)info->feature_nonzeros, "feature_names", columns, "sparse_features",
+        (int)info->sparse_features, "directed", (int)info->directed, "weighted",
         (int)info->weighted, "classes", info->classes, "unlabelled", (json_int_t)info->unlabelled,
         "edge_homophily", cli_json_real(info->edge_homophily), "class_sizes", sizes, "class_names",
         names, "folds", info->folds, "split_origin", info->split_origin, "splits",
@@ -417,10 +409,9 @@ static json_t *info_to_json(const pgcn_dataset *data, const pgcn_dataset_info *i
     return object;
 }
 
-/* The options of info, check and convert. */
+/* The options of info and check. */
 typedef struct request {
     cli_source source;
-    const char *out;
     bool json;
 } request;
 
@@ -446,7 +437,7 @@ static pgcn_status run_info(int argc, char **argv) {
     return status;
 }
 
-/* ---- check and convert -------------------------------------------------------------------------- */
+/* ---- check -------------------------------------------------------------------------- */
 
 static pgcn_status run_check(int argc, char **argv) {
     request r = {0};
@@ -467,38 +458,6 @@ static pgcn_status run_check(int argc, char **argv) {
     else if (status == PGCN_OK)
         printf("%s: sound, %lld nodes, fingerprint %s\n", info.name, (long long)info.nodes,
                info.fingerprint);
-    pgcn_dataset_free(data);
-    return status;
-}
-
-static pgcn_status run_convert(int argc, char **argv) {
-    request r = {0};
-    const cli_option options[] = {
-        {"out", "FILE", NULL, "FILE.pgcn or FILE.npz; required", &r.out, NULL},
-        CLI_SOURCE_OPTIONS(r.source),
-        CLI_JSON_OPTION(r.json),
-        CLI_OPTIONS_END};
-    pgcn_dataset *data;
-    cli_arguments arguments;
-    pgcn_status status = cli_parse(&cli_data_convert, options, argc, argv, &arguments);
-    if (status != PGCN_OK || arguments.help_shown) return status;
-    bool npz = r.out && cli_ends_in(r.out, ".npz");
-    if (!r.out || (!npz && !cli_ends_in(r.out, ".pgcn")))
-        return cli_fail(&cli_data_convert, PGCN_ERR_ARGUMENT,
-                        "--out is %s%s%s, expected the name of a file that ends in .pgcn or .npz",
-                        r.out ? "'" : "missing", r.out ? r.out : "", r.out ? "'" : "");
-    CLI_TRY(cli_load_dataset(&cli_data_convert, cli_first_word(&arguments), &r.source, "", &data));
-    status = cli_report(&cli_data_convert,
-                        npz ? pgcn_dataset_save_npz(data, r.out) : pgcn_dataset_save(data, r.out));
-    pgcn_dataset_info info = pgcn_dataset_describe(data);
-    if (status == PGCN_OK) cli_print_notes(stderr, data);
-    if (status == PGCN_OK && r.json)
-        status = cli_print_json(&cli_data_convert,
-                                json_pack("{s:s, s:s, s:s}", "dataset", info.name, "out", r.out,
-                                          "fingerprint", info.fingerprint));
-    else if (status == PGCN_OK)
-        printf("%s: %lld nodes, %lld edges written to %s\n", info.name, (long long)info.nodes,
-               (long long)info.edges, r.out);
     pgcn_dataset_free(data);
     return status;
 }

@@ -1,5 +1,6 @@
 /* pathgcn info: what this build is and what it runs on; the first thing to put in a bug report. */
 #include "cli/cli.h"
+#include "report/drawing.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -56,15 +57,16 @@ static pgcn_status run(int argc, char **argv) {
     pgcn_info info = pgcn_info_get();
     const char *data = getenv("PATHGCN_DATA");
     if (json)
-        return cli_print_json(&cli_info,
-                              json_pack("{s:s, s:i, s:s, s:s, s:i, s:s, s:s?}", "version",
-                                        info.version, "bits_revision", info.bits_revision, "isa",
-                                        info.isa, "isa_built", info.isa_built, "threads",
-                                        info.cores, "compiler", info.compiler, "data", data));
+        return cli_print_json(
+            &cli_info, json_pack("{s:s, s:i, s:s, s:s, s:i, s:s, s:s, s:s, s:s?}", "version",
+                                 info.version, "bits_revision", info.bits_revision, "isa", info.isa,
+                                 "isa_built", info.isa_built, "threads", info.cores, "compiler",
+                                 info.compiler, "partitions", info.partitions, "layouts",
+                                 report_layout_built(), "data", data));
     printf("%-10s %s\n%-10s revision %d of the results\n%-10s %s (built for: %s)\n%-10s %d\n"
-           "%-10s %s\n%-10s %s\n",
+           "%-10s %s\n%-10s %s\n%-10s %s\n%-10s %s\n",
            "version", info.version, "bits", info.bits_revision, "isa", info.isa, info.isa_built,
-           "threads", info.cores, "compiler", info.compiler, "data",
-           data ? data : "PATHGCN_DATA is not set");
+           "threads", info.cores, "compiler", info.compiler, "partitions", info.partitions,
+           "layouts", report_layout_built(), "data", data ? data : "PATHGCN_DATA is not set");
     return PGCN_OK;
 }

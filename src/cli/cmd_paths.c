@@ -99,23 +99,6 @@ static pgcn_status second_order_options(const cli_arguments *arguments,
         given);
 }
 
-/* The node with this id, -1 if there is none. Few starts are given by hand: a search each is fine. */
-static int64_t find_node(const pgcn_dataset *data, const char *id, size_t length) {
-    int64_t n = pgcn_dataset_describe(data).nodes;
-    if (pgcn_dataset_node_id(data, 0)) {
-        for (int64_t i = 0; i < n; i++) {
-            const char *name = pgcn_dataset_node_id(data, i);
-            if (strlen(name) == length && memcmp(name, id, length) == 0) return i;
-        }
-        return PGCN_OK;
-    }
-    char number[32];
-    int64_t node;
-    snprintf(number, sizeof number, "%.*s", (int)length, id);
-    bool known = length < sizeof number && pgcn_integer_parse(number, 0, n - 1, &node);
-    return known ? cli_node_row(data, node) : -1;
-}
-
 /* The walks, and what they start from. */
 typedef struct sample {
     const pgcn_dataset *data;
@@ -124,31 +107,6 @@ typedef struct sample {
     int paths, length;
     pgcn_node *walks; /* [starts, paths, length] */
 } sample;
-
-/* "0,5,33" to nodes. */
-static pgcn_status parse_starts(const char *text, sample *s) {
-    const pgcn_dataset *data = s->data;
-    s->starts = 0;
-    s->start = malloc((strlen(text) + 1) * sizeof *s->start);
-    if (!s->start) return cli_fail(&cli_paths, PGCN_ERR_MEMORY, "out of memory");
-    for (const char *id = text;;) {
-        size_t length = strcspn(id, ",");
-        int64_t node = find_node(data, id, length);
-        if (node < 0)
-            return cli_fail(
-                &cli_paths, PGCN_ERR_ARGUMENT,
-                pgcn_dataset_node_id(data, 0)
-                    ? "--starts is '%s': number %lld is not a node; expected ids as they "
-                      "stand in the data, separated by commas"
-                    : "--starts is '%s': number %lld is not a node; expected ids from 0 to "
-                      "%lld separated by commas",
-                text, (long long)s->starts + 1, (long long)pgcn_dataset_describe(data).nodes - 1);
-        s->start[s->starts++] = (pgcn_node)node;
-        id += length;
-        if (!*id) return PGCN_OK;
-        id++;
-    }
-}
 
 static void print_csv(FILE *out, const sample *s) {
     const int k = s->length;
@@ -207,7 +165,9 @@ static pgcn_status sample_and_write(const request *r, const pgcn_dataset *data,
                 .starts = pgcn_graph_nodes(pgcn_dataset_graph(data)),
                 .paths = opts->paths,
                 .length = opts->length};
-    pgcn_status status = r->starts_text ? parse_starts(r->starts_text, &s) : PGCN_OK;
+    pgcn_status status =
+        r->starts_text ? cli_nodes(&cli_paths, "starts", r->starts_text, data, &s.start, &s.starts)
+                       : PGCN_OK;
     if (status == PGCN_OK) status = draw_walks(opts, &s);
     if (status == PGCN_OK) {
         cli_print_notes(stderr, data);

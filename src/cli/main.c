@@ -10,9 +10,10 @@
 
 const char *cli_program = "pathgcn";
 
-const cli_command *const cli_commands[] = {&cli_train,     &cli_eval,  &cli_predict, &cli_compare,
-                                           &cli_kernels,   &cli_paths, &cli_data,    &cli_recipes,
-                                           &cli_reproduce, &cli_tune,  &cli_info,    NULL};
+const cli_command *const cli_commands[] = {
+    &cli_train,      &cli_eval,    &cli_predict, &cli_explain, &cli_compare,
+    &cli_run_report, &cli_kernels, &cli_paths,   &cli_data,    &cli_recipes,
+    &cli_reproduce,  &cli_tune,    &cli_info,    NULL};
 
 static void write_usage(FILE *out) {
     fprintf(out,

@@ -17,7 +17,8 @@ static void print_line(const cli_command *command, const char *format, va_list a
     char raw[8192], message[8192];
     vsnprintf(raw, sizeof raw, format, arguments);
     pgcn_text_printable(raw, message, sizeof message);
-    fprintf(stderr, "pathgcn%s%s: %s\n", command ? " " : "", command ? command->name : "", message);
+    int used = fprintf(stderr, "pathgcn%s%s: ", command ? " " : "", command ? command->name : "");
+    cli_put_wrapped(stderr, message, used);
 }
 
 void cli_complain(const cli_command *command, const char *format, ...) {

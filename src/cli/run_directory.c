@@ -24,7 +24,8 @@
 
 static const char *const run_files[] = {"result.json",       "checkpoint.safetensors",
                                         "model.safetensors", "history.jsonl",
-                                        "data.json",         "race.json"};
+                                        "data.json",         "race.json",
+                                        "report.html"};
 enum { RUN_FILES = sizeof run_files / sizeof *run_files };
 static const char replacing[] = ".replacing", placing[] = ".placing";
 

@@ -68,8 +68,36 @@ static int word_index(const char *word, const char *const *words, int count) {
     return word ? -1 : 0;
 }
 
-static pgcn_header header_of(const cli_source *source) {
-    return (pgcn_header)word_index(source->header, header_words, HEADER_WORDS);
+/* What --header says: of all files, and of single ones, which may be as all (auto). */
+typedef struct headers {
+    pgcn_header all, edges, features, labels, splits;
+} headers;
+
+/* "yes", "labels=no,edges=yes", or "yes,labels=no". False if it is none of these. */
+static bool read_headers(const char *text, headers *out) {
+    const struct {
+        const char *prefix;
+        pgcn_header *header;
+    } files[] = {{"edges=", &out->edges},
+                 {"features=", &out->features},
+                 {"labels=", &out->labels},
+                 {"splits=", &out->splits},
+                 {"", &out->all}};
+    *out = (headers){PGCN_HEADER_AUTO, PGCN_HEADER_AUTO, PGCN_HEADER_AUTO, PGCN_HEADER_AUTO,
+                     PGCN_HEADER_AUTO};
+    while (text) {
+        const char *comma = strchr(text, ',');
+        char word[32];
+        int i = 0, length = comma ? (int)(comma - text) : (int)strlen(text);
+        if (length >= (int)sizeof word) return false;
+        snprintf(word, sizeof word, "%.*s", length, text);
+        while (strncmp(word, files[i].prefix, strlen(files[i].prefix)) != 0) i++;
+        int header = word_index(word + strlen(files[i].prefix), header_words, HEADER_WORDS);
+        if (header < 0) return false;
+        *files[i].header = (pgcn_header)header;
+        text = comma ? comma + 1 : NULL;
+    }
+    return true;
 }
 
 static pgcn_encode encode_of(const cli_source *source) {
@@ -77,7 +105,7 @@ static pgcn_encode encode_of(const cli_source *source) {
     return (pgcn_encode)word_index(source->encode_from, encode_from_words, ENCODE_WORDS);
 }
 
-static pgcn_status load_files(const cli_source *source, pgcn_dataset **out) {
+static pgcn_dataset_files files_of(const cli_source *source) {
     pgcn_dataset_files files = pgcn_dataset_files_default();
     files.name = source->name;
     files.edges = source->edges;
@@ -85,7 +113,13 @@ static pgcn_status load_files(const cli_source *source, pgcn_dataset **out) {
     files.labels = source->labels;
     files.splits = source->splits;
     files.steps = source->steps;
-    files.header = header_of(source);
+    headers given;
+    read_headers(source->header, &given); /* checked before */
+    files.header = given.all;
+    files.header_edges = given.edges;
+    files.header_features = given.features;
+    files.header_labels = given.labels;
+    files.header_splits = given.splits;
     files.unknown_ids =
         (pgcn_unknown_ids)word_index(source->unknown_ids, unknown_words, UNKNOWN_WORDS);
     files.id = source->id;
@@ -98,17 +132,33 @@ static pgcn_status load_files(const cli_source *source, pgcn_dataset **out) {
     files.decimal = (pgcn_decimal)word_index(source->decimal, decimal_words, DECIMAL_WORDS);
     files.encode = encode_of(source);
     files.encoder = source->encoder;
-    return pgcn_dataset_from_files(&files, out);
+    return files;
 }
 
-static pgcn_status load(const char *name, const cli_source *source, pgcn_dataset **out) {
-    pgcn_header header = header_of(source);
-    if (source->edges) return load_files(source, out);
+static pgcn_dataset_opts opts_of(const cli_source *source) {
+    headers given;
+    read_headers(source->header, &given);
     pgcn_dataset_opts opts = pgcn_dataset_opts_default();
     opts.data_dir = source->data_dir;
     opts.steps = source->steps;
-    opts.header = header;
-    return pgcn_dataset_load(name, &opts, out);
+    opts.header = given.edges == PGCN_HEADER_AUTO ? given.all : given.edges;
+    return opts;
+}
+
+pgcn_status cli_source_load(const char *name, const cli_source *source, pgcn_dataset **out) {
+    pgcn_dataset_files files = files_of(source);
+    pgcn_dataset_opts opts = opts_of(source);
+    return source->edges ? pgcn_dataset_from_files(&files, out)
+                         : pgcn_dataset_load(name, &opts, out);
+}
+
+pgcn_status cli_estimate(const cli_command *command, const char *name, const cli_source *source,
+                         int64_t *bytes) {
+    pgcn_dataset_files files = files_of(source);
+    pgcn_dataset_opts opts = opts_of(source);
+    CLI_TRY(cli_source_check(command, name, source));
+    return cli_report(command, source->edges ? pgcn_dataset_estimate(NULL, NULL, &files, bytes)
+                                             : pgcn_dataset_estimate(name, &opts, NULL, bytes));
 }
 
 /* An option that is of use with --edges only; NULL: none is given. */
@@ -127,16 +177,20 @@ static pgcn_status check_words(const cli_command *command, const cli_source *sou
         int count;
         const char *expected;
     } options[] = {
-        {"header", source->header, header_words, HEADER_WORDS, "auto, yes or no"},
         {"unknown-ids", source->unknown_ids, unknown_words, UNKNOWN_WORDS, "refuse or keep"},
         {"decimal", source->decimal, decimal_words, DECIMAL_WORDS, "auto, point or comma"},
         {"encode", source->encode, encode_words, ENCODE_WORDS, "yes or no"},
         {"encode-from", source->encode_from, encode_from_words, ENCODE_WORDS, "all or train"}};
     for (size_t i = 0; i < sizeof options / sizeof *options; i++)
         if (word_index(options[i].value, options[i].words, options[i].count) < 0)
-            return cli_fail(command, PGCN_ERR_ARGUMENT, "--%s is '%s', expected %s",
-                            options[i].key, options[i].value, options[i].expected);
-    return PGCN_OK;
+            return cli_fail(command, PGCN_ERR_ARGUMENT, "--%s is '%s', expected %s", options[i].key,
+                            options[i].value, options[i].expected);
+    headers given;
+    if (read_headers(source->header, &given)) return PGCN_OK;
+    return cli_fail(command, PGCN_ERR_ARGUMENT,
+                    "--header is '%s', expected auto, yes or no, for all files or for single ones: "
+                    "features=yes,labels=no",
+                    source->header);
 }
 
 pgcn_status cli_source_check(const cli_command *command, const char *name,
@@ -163,14 +217,22 @@ pgcn_status cli_load_dataset(const cli_command *command, const char *name, const
                              const char *advice, pgcn_dataset **out) {
     *out = NULL;
     CLI_TRY(cli_source_check(command, name, source));
-    pgcn_status status = load(name, source, out);
+    pgcn_status status = cli_source_load(name, source, out);
     return status == PGCN_OK ? PGCN_OK
                              : cli_fail(command, status, "%s%s", pgcn_last_error(), advice);
 }
 
+void cli_source_follow(const pgcn_model *model, cli_source *source) {
+    source->encoder = pgcn_model_encoder(model);
+    if (source->edges && !source->encoder && !source->encode) source->encode = "no";
+}
+
 void cli_print_notes(FILE *out, const pgcn_dataset *data) {
     const char *note;
-    for (int i = 0; (note = pgcn_dataset_note(data, i)); i++) fprintf(out, "note: %s\n", note);
+    for (int i = 0; (note = pgcn_dataset_note(data, i)); i++) {
+        fputs("note: ", out);
+        cli_put_wrapped(out, note, 6);
+    }
 }
 
 /* ---- recipes ---------------------------------------------------------------------------------- */
@@ -310,6 +372,20 @@ static json_t *find_record(const char *model) {
     return NULL;
 }
 
+void cli_source_print(FILE *out, const char *dataset, const cli_source *source) {
+    cli_source given = *source;
+    if (dataset) {
+        fputc(' ', out);
+        cli_print_quoted(out, dataset);
+    }
+    for (int i = 0; i < FIELDS; i++) {
+        const char *value = *field_of(&given, i);
+        if (!value) continue;
+        fprintf(out, " --%s ", fields[i].key);
+        cli_print_quoted(out, value);
+    }
+}
+
 json_t *cli_source_recall(const char *model, const char **dataset, cli_source *source) {
     json_t *record = find_record(model);
     if (!record) return NULL;
@@ -345,9 +421,11 @@ void cli_weights_defer(cli_arguments *arguments, cli_weights *weights) {
 pgcn_status cli_weights_read(const cli_command *command, const cli_source *source,
                              const pgcn_dataset *data, cli_arguments *arguments,
                              cli_weights *weights) {
+    headers given;
     if (!weights->file) return PGCN_OK;
-    CLI_TRY(cli_report(
-        command, pgcn_class_weights_read(weights->file, data, header_of(source), weights->text)));
+    read_headers(source->header, &given);
+    CLI_TRY(cli_report(command,
+                       pgcn_class_weights_read(weights->file, data, given.all, weights->text)));
     *weights_given(arguments) = weights->text;
     return PGCN_OK;
 }

@@ -1,7 +1,9 @@
-/* The terminal: Ctrl-C that lets a command finish cleanly, and the width of the progress line. */
+/* The terminal: Ctrl-C that lets a command finish cleanly, the width of the progress line, and sentences that are
+ * longer than a line. */
 #include "cli/cli.h"
 
 #include <signal.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -25,7 +27,43 @@ int cli_interrupted(void) {
     return interrupted;
 }
 
+bool cli_not_interrupted(void *context) {
+    (void)context;
+    return !interrupted;
+}
+
 int cli_terminal_columns(void) {
     struct winsize size;
     return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+/* Columns of the first `bytes` bytes: characters of UTF-8, each taken as one wide. */
+static int columns_of(const char *text, size_t bytes) {
+    int columns = 0;
+    for (size_t i = 0; i < bytes; i++) columns += ((unsigned char)text[i] & 0xc0) != 0x80;
+    return columns;
+}
+
+void cli_put_wrapped(FILE *out, const char *text, int used) {
+    struct winsize size;
+    int file = fileno(out);
+    bool terminal = isatty(file) && ioctl(file, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+    while (terminal && *text) {
+        size_t bytes = strcspn(text, " ");
+        int columns = columns_of(text, bytes);
+        bool first = used == 0, fits = first || used + columns <= size.ws_col;
+        if (!fits) {
+            fputc('\n', out);
+            used = 0;
+        }
+        fwrite(text, 1, bytes, out);
+        used += columns + 1;
+        text += bytes;
+        if (*text != ' ') break;
+        text++;
+        size_t next = strcspn(text, " "); /* a blank at the end of a line would wrap on its own */
+        if (used + columns_of(text, next) <= size.ws_col) fputc(' ', out);
+    }
+    if (!terminal) fputs(text, out);
+    fputc('\n', out);
 }

@@ -107,14 +107,18 @@ int64_t cli_train_resident_bytes(void); /* memory of the program at this moment 
  * what it used before the trainer was made. */
 int64_t cli_train_predict(const train_request *request, const pgcn_trainer *trainer,
                           int64_t resident, bool first);
+/* Of batches of nodes: says how many rows a step has, and when that is most of the graph. */
+void cli_train_tell_rows(const pgcn_trainer *trainer, const pgcn_dataset *data,
+                         const pgcn_config *config);
 
 /* ---- train_report.c ------------------------------------------------------------------------- */
 
 /* The epoch that validation chose, the best test epoch beside it, and the median step. */
-void cli_train_summarise(const pgcn_trainer *trainer, const pgcn_dataset *data,
-                         train_outcome *out);
+void cli_train_summarise(const pgcn_trainer *trainer, const pgcn_dataset *data, train_outcome *out);
 /* result.json of a run; and the times in it, which a finished run cannot measure again. */
 json_t *cli_train_outcome_to_json(const train_outcome *outcome);
+/* The classes by name, or by number where they have none: what `compare` compares first. */
+json_t *cli_train_classes_to_json(const pgcn_dataset *data);
 void cli_train_recall_times(const char *result_path, train_outcome *outcome);
 void cli_train_print_table(const train_request *request, const pgcn_dataset *data,
                            const train_outcome *runs);

@@ -46,3 +46,26 @@ int64_t cli_train_predict(const train_request *r, const pgcn_trainer *trainer, i
     }
     return predicted;
 }
+
+/* Of batches of nodes: how many rows a step has in every layer, and what to do where they are most of the graph. */
+void cli_train_tell_rows(const pgcn_trainer *trainer, const pgcn_dataset *data,
+                         const pgcn_config *config) {
+    pgcn_batch_rows rows, all;
+    int64_t nodes = pgcn_graph_nodes(pgcn_dataset_graph(data)) * config->samples;
+    if (!pgcn_trainer_rows(trainer, 0, &all)) return;
+    if (!pgcn_trainer_rows(trainer, 1, &rows)) return; /* no layer leads to other rows */
+    fputs("rows of a step, from the first layer to the last:", stderr);
+    for (int l = 0; pgcn_trainer_rows(trainer, l, &rows); l++)
+        fprintf(stderr, "%s %lld (at most %lld)", l == 0 ? "" : ",", (long long)rows.expected,
+                (long long)rows.most);
+    fputc('\n', stderr);
+    if (all.expected < nodes / 2) return;
+    cli_complain(&cli_train,
+                 "a step has %lld of %lld rows in its first layer: at this depth batches save "
+                 "little; use fewer layers, a smaller --batch, %s for fewer %s in the first "
+                 "layers, or --batch-by cluster",
+                 (long long)all.expected, (long long)nodes,
+                 pgcn_config_unused(config, data, "batch-paths") ? "--neighbours 10,5"
+                                                                 : "--batch-paths 5,2",
+                 pgcn_config_unused(config, data, "batch-paths") ? "neighbours" : "paths");
+}

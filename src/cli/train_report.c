@@ -81,6 +81,18 @@ json_t *cli_train_outcome_to_json(const train_outcome *o) {
     return object;
 }
 
+json_t *cli_train_classes_to_json(const pgcn_dataset *data) {
+    json_t *list = json_array();
+    int classes = pgcn_dataset_describe(data).classes;
+    for (int c = 0; c < classes; c++) {
+        char number[16];
+        const char *name = pgcn_dataset_class_name(data, c);
+        snprintf(number, sizeof number, "%d", c);
+        json_array_append_new(list, cli_json_text(name ? name : number));
+    }
+    return list;
+}
+
 void cli_train_recall_times(const char *result_path, train_outcome *outcome) {
     json_t *result = json_load_file(result_path, 0, NULL);
     outcome->step_ms = json_number_value(json_object_get(result, "step_ms_median"));

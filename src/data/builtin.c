@@ -20,7 +20,7 @@ typedef struct setting {
     uint64_t seed; /* of the setting "seed", which has more digits than a double */
 } setting;
 
-enum { MAX_SETTINGS = 8, MAX_SIZES = 2 };
+enum { MAX_SETTINGS = 8, MAX_SIZES = 3 };
 enum { SBM_NODES, SBM_CLASSES, SBM_DEGREE, SBM_HOMOPHILY, SBM_FEATURES, SBM_NOISE, SBM_SEED };
 enum { GRID_ROWS, GRID_COLS, GRID_NOISE, GRID_SEED };
 enum {
@@ -79,7 +79,7 @@ static const builtin builtins[] = {
      {{0}}},
     {"powerlaw", "large graph with hubs and communities: nodes=10000,edges=70000,features=64,"
      "classes=10,exponent=2.5,homophily=0.65,local=0.4,seed=0; size=arxiv, size=products: as "
-     "large as those of OGB",
+     "large as those of OGB; size=huge: 10^7 nodes, 10^8 edges, for data convert --memory",
      make_powerlaw,
      {[LAW_NODES]     = {"nodes", 10000, 100, NODES_MOST, true, 0},
       [LAW_EDGES]     = {"edges", 70000, 100, 1e9, true, 0},
@@ -90,7 +90,8 @@ static const builtin builtins[] = {
       [LAW_LOCAL]     = {"local", 0.4, 0, 1, false, 0},
       [LAW_SEED]      = {"seed", 0, 0, SEED_MOST, true, 0}},
      {{"arxiv", "nodes=169343,edges=1166243,features=128,classes=40"},
-      {"products", "nodes=2449029,edges=61859140,features=100,classes=47"}}},
+      {"products", "nodes=2449029,edges=61859140,features=100,classes=47"},
+      {"huge", "nodes=1e7,edges=1e8,features=100,classes=50"}}},
 };
 /* clang-format on */
 enum { BUILTINS = sizeof builtins / sizeof builtins[0] };
@@ -214,6 +215,28 @@ bool pgcn_i_builtin_has_steps(const char *name) {
     for (int i = 0; i < MAX_SETTINGS && which->settings[i].key; i++)
         if (pgcn_i_is_word(colon + 1, letters, which->settings[i].key)) return false;
     return !pgcn_i_is_word(colon + 1, letters, "size");
+}
+
+static double value_of(const setting *settings, const char *key) {
+    for (int i = 0; i < MAX_SETTINGS && settings[i].key; i++)
+        if (strcmp(settings[i].key, key) == 0) return settings[i].value;
+    return 0;
+}
+
+pgcn_i_data_size pgcn_i_builtin_size(const char *name) {
+    const builtin *which = find_builtin(name);
+    const char *colon = strchr(name, ':');
+    char list[PGCN_I_PATH_BYTES] = "";
+    if (!which) return (pgcn_i_data_size){0};
+    setting settings[MAX_SETTINGS];
+    memcpy(settings, which->settings, sizeof settings);
+    if (colon && !(pgcn_i_builtin_has_steps(name) && !strchr(colon + 1, ':')))
+        snprintf(list, sizeof list, "%.*s", (int)strcspn(colon + 1, ":"), colon + 1);
+    if (parse_settings(name, which, list, settings) != PGCN_OK) return (pgcn_i_data_size){0};
+    double nodes = value_of(settings, "nodes"), edges = value_of(settings, "edges");
+    if (edges == 0) edges = nodes * value_of(settings, "degree") / 2;
+    return (pgcn_i_data_size){(int64_t)nodes, (int64_t)edges,
+                              (int64_t)value_of(settings, "features")};
 }
 
 pgcn_status pgcn_i_builtin_read(const char *name, bool *found, pgcn_i_source *source) {

@@ -6,6 +6,8 @@
 #include "io/io.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -133,11 +135,65 @@ bool pgcn_i_cell_date(const char *cell, pgcn_i_date_form form, float *out) {
 /* ---- yes and no ---------------------------------------------------------------------------------- */
 
 const char *const pgcn_i_yes_no[PGCN_I_YES_NO_PAIRS][2] = {
-    {"no", "yes"}, {"false", "true"}, {"n", "y"},     {"f", "t"},
+    {"no", "yes"}, {"false", "true"}, {"n", "y"},    {"f", "t"},
     {"off", "on"}, {"nein", "ja"},    {"non", "oui"}};
 
 int pgcn_i_cell_yes_no(const char *cell, int pair) {
     for (int answer = 0; answer < 2; answer++)
         if (strcasecmp(cell, pgcn_i_yes_no[pair][answer]) == 0) return answer;
     return -1;
+}
+
+/* ---- texts that differ in case only --------------------------------------------------------------- */
+
+/* The small letter of a code point, of the alphabets that people write tables in. */
+static unsigned small_letter(unsigned c) {
+    if (c >= 'A' && c <= 'Z') return c + 32;
+    if (c >= 0xc0 && c <= 0xde && c != 0xd7) return c + 32; /* Latin-1 */
+    if (c >= 0x391 && c <= 0x3a9) return c + 32;            /* Greek */
+    if (c >= 0x410 && c <= 0x42f) return c + 32;            /* Cyrillic */
+    return c >= 0x400 && c <= 0x40f ? c + 80 : c;
+}
+
+/* The next character, of two bytes in UTF-8 at most; others are compared byte by byte. */
+static unsigned next_letter(const unsigned char **at) {
+    unsigned first = *(*at)++;
+    if (first < 0x80) return small_letter(first);
+    if (first < 0xc2 || first > 0xdf || (**at & 0xc0) != 0x80) return 0x10000 + first;
+    return small_letter((first & 0x1f) << 6 | (*(*at)++ & 0x3f));
+}
+
+static int compare_small(const char *a, const char *b) {
+    const unsigned char *x = (const unsigned char *)a, *y = (const unsigned char *)b;
+    for (;;) {
+        unsigned p = next_letter(&x), q = next_letter(&y);
+        if (p != q) return p < q ? -1 : 1;
+        if (p == 0) return 0;
+    }
+}
+
+static int by_small_letters(const void *a, const void *b) {
+    const char *x = *(const char *const *)a, *y = *(const char *const *)b;
+    int order = compare_small(x, y);
+    return order ? order : strcmp(x, y);
+}
+
+int64_t pgcn_i_case_twins(const char **text, int64_t count, char out[PGCN_I_TWINS_BYTES]) {
+    enum { SHOWN = 3 };
+    int64_t twins = 0;
+    out[0] = '\0';
+    if (count > 1) qsort(text, (size_t)count, sizeof *text, by_small_letters);
+    for (int64_t i = 1; i < count; i++) {
+        char a[PGCN_I_EXCERPT], b[PGCN_I_EXCERPT];
+        size_t used = strlen(out);
+        if (compare_small(text[i - 1], text[i]) != 0 || ++twins > SHOWN + 1) continue;
+        pgcn_i_text_excerpt(text[i - 1], (int64_t)strlen(text[i - 1]), a);
+        pgcn_i_text_excerpt(text[i], (int64_t)strlen(text[i]), b);
+        if (twins <= SHOWN)
+            snprintf(out + used, PGCN_I_TWINS_BYTES - used, "%s'%s' and '%s'", used ? ", " : "", a,
+                     b);
+        else
+            snprintf(out + used, PGCN_I_TWINS_BYTES - used, ", ...");
+    }
+    return twins;
 }

@@ -28,4 +28,10 @@ extern const char *const pgcn_i_yes_no[PGCN_I_YES_NO_PAIRS][2]; /* no, yes */
 /* 0, 1, or -1 if the cell is none of the pair. */
 int pgcn_i_cell_yes_no(const char *cell, int pair);
 
+/* Texts that differ only in the case of letters, as 'Yes' and 'yes': how many of the others have such a
+ * twin, and the first few pairs in quotes. Sorts the list. Letters are those of ASCII, Latin-1, Greek and
+ * Cyrillic. */
+enum { PGCN_I_TWINS_BYTES = 300 };
+int64_t pgcn_i_case_twins(const char **text, int64_t count, char out[PGCN_I_TWINS_BYTES]);
+
 #endif

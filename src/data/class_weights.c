@@ -20,7 +20,8 @@ static const char *name_of(const pgcn_dataset *data, int c, char number[16]) {
     return name ? name : number;
 }
 
-static pgcn_status take_row(weights *in, const pgcn_i_rows *rows, char **cell) {
+static pgcn_status take_row(void *context, const pgcn_i_rows *rows, char **cell) {
+    weights *in = context;
     char number[16], shown[PGCN_I_EXCERPT];
     int c = 0;
     pgcn_i_text_excerpt(cell[0], (int64_t)strlen(cell[0]), shown);
@@ -46,18 +47,12 @@ static pgcn_status read_rows(weights *in, const char *path, pgcn_header header,
                              pgcn_i_arena *arena) {
     const pgcn_i_known known = {.role = PGCN_I_ROLE_FEATURES, .header = header};
     pgcn_i_layout layout;
-    pgcn_i_rows rows;
-    char **cell;
     PGCN_TRY(pgcn_i_layout_find(path, &known, arena, &layout));
     if (layout.columns != 2)
         return pgcn_i_fail(PGCN_ERR_FORMAT,
                            "reading '%s': found %lld columns, expected class,weight on each line",
                            path, (long long)layout.columns);
-    pgcn_status status = pgcn_i_rows_open(&rows, &layout);
-    while (status == PGCN_OK && (status = pgcn_i_rows_next(&rows, &cell)) == PGCN_OK && cell)
-        status = take_row(in, &rows, cell);
-    pgcn_i_rows_close(&rows);
-    return status;
+    return pgcn_i_rows_each(&layout, take_row, in);
 }
 
 static pgcn_status write_list(const weights *in, const char *path, char out[PGCN_SETTING_BYTES]) {

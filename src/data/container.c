@@ -1,17 +1,5 @@
-/* Our own file, FILE.pgcn: the arrays of a data set as they are in memory, so that loading is mapping.
- * Little-endian.
- *
- *   0    8   "PGCNDATA"
- *   8    4   version, u32: 1; 2 if there is a section x.absent, which older programs must not overlook
- *   12   4   number of sections s, u32
- *   16   8   length of the file, u64
- *   24   32  SHA-256 of everything from byte 64 to the end
- *   56   8   zero
- *   64   80s table of sections: name [24] filled with NUL, type u32 (0 uint8, 1 int32, 2 int64,
- *            3 float32), dimensions u32 (1 or 2), shape u64 [4] (unused ones 0), offset u64,
- *            bytes u64
- *   ...      sections in the order of the table, each at a multiple of 64; zeros between them and
- *            after the last, up to a multiple of 64
+/* Reads our own file, FILE.pgcn (container.h has its layout): maps it, so that loading copies nothing but
+ * narrow features, which are decoded.
  *
  * docs/FORMATS.md lists the sections. The file is mapped privately and all arrays of the data set
  * point into the mapping. A file in use must not be shortened: the kernel would end the program
@@ -20,294 +8,13 @@
  * the others demand, and the graph is checked; check.c checks labels, masks and features. The
  * SHA-256 is for `data check` only: it would take longer than everything else.
  * Called through formats.c. Serial, thread-safe. */
-#include "data/data.h"
+#include "data/container.h"
 
 #include <errno.h>
+#include <float.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-
-enum {
-    VERSION = 1,
-    VERSION_ABSENT = 2, /* some nodes have no features */
-    HEADER_BYTES = 64,
-    ENTRY_BYTES = 80,
-    NAME_BYTES = 24,
-    MAX_RANK = 4,
-    MAX_SECTIONS = 64,
-    MAX_META_BYTES = 1 << 26,
-    MAX_SPLITS = 100000
-};
-static const char magic[8] = {'P', 'G', 'C', 'N', 'D', 'A', 'T', 'A'};
-static const char made_from[] = "container of pathgcn, made from ";
-
-/* The numbers of types in the file are those of pgcn_i_dtype, for life. */
-_Static_assert(PGCN_I_U8 == 0 && PGCN_I_I32 == 1 && PGCN_I_I64 == 2 && PGCN_I_F32 == 3,
-               "types of version 1");
-
-/* As it is in the file. */
-typedef struct table_entry {
-    char name[NAME_BYTES];
-    uint32_t dtype, rank;
-    uint64_t shape[MAX_RANK];
-    uint64_t offset, bytes;
-} table_entry;
-_Static_assert(sizeof(table_entry) == ENTRY_BYTES, "table of version 1");
-
-typedef struct file_header {
-    char magic[8];
-    uint32_t version, sections;
-    uint64_t file_bytes;
-    unsigned char sha256[32];
-    uint64_t zero;
-} file_header;
-_Static_assert(sizeof(file_header) == HEADER_BYTES, "header of version 1");
-
-static uint64_t aligned(uint64_t bytes) {
-    return (bytes + PGCN_ALIGN - 1) / PGCN_ALIGN * PGCN_ALIGN;
-}
-
-/* ---- writing: the sections --------------------------------------------------------------- */
-
-typedef struct section {
-    const char *name;
-    pgcn_i_dtype dtype;
-    int rank;
-    int64_t shape[2];
-    const void *data;
-    const pgcn_i_split *split; /* instead of data: mask `part` of all splits, one after the other */
-    int part;
-} section;
-
-typedef struct section_list {
-    int count;
-    section at[MAX_SECTIONS];
-} section_list;
-
-/* columns < 0: one dimension. An array that is NULL is left out. */
-static void add(section_list *list, const char *name, pgcn_i_dtype dtype, const void *data,
-                int64_t rows, int64_t columns) {
-    if (!data) return;
-    list->at[list->count++] = (section){.name = name,
-                                        .dtype = dtype,
-                                        .rank = columns < 0 ? 1 : 2,
-                                        .shape = {rows, columns < 0 ? 0 : columns},
-                                        .data = data};
-}
-
-static void add_names(section_list *list, const char *offset_name, const char *text_name,
-                      const pgcn_i_names *names) {
-    if (names->count == 0) return;
-    add(list, offset_name, PGCN_I_I64, names->offset, names->count + 1, -1);
-    add(list, text_name, PGCN_I_U8, names->text, names->offset[names->count], -1);
-}
-
-static void list_sections(const pgcn_dataset *data, const char *meta, section_list *list) {
-    static const char *const part[3] = {"train", "val", "test"};
-    const pgcn_graph *graph = data->graph;
-    const pgcn_i_source *from = &data->from;
-    const pgcn_i_features *x = &data->x;
-    int64_t n = graph->n, items = pgcn_i_source_items(from);
-    add(list, "meta", PGCN_I_U8, meta, (int64_t)strlen(meta), -1);
-    add(list, "graph.offset", PGCN_I_I64, graph->offset, n + 1, -1);
-    add(list, "graph.neighbour", PGCN_I_I32, graph->neighbour, graph->entries, -1);
-    add(list, "graph.weight", PGCN_I_F32, graph->weight, graph->entries, -1);
-    add(list, "x.offset", PGCN_I_I64, x->offset, n + 1, -1);
-    add(list, "x.column", PGCN_I_I32, x->column, x->nonzeros, -1);
-    add(list, "x.value", PGCN_I_F32, x->value, x->nonzeros, -1);
-    add(list, "x.dense", PGCN_I_F32, x->dense, n, x->columns);
-    add(list, "x.absent", PGCN_I_U8, x->absent, n, -1);
-    add(list, "x.made", PGCN_I_U8, x->made, x->columns, -1);
-    add(list, "node_label", PGCN_I_I32, from->node_label, n, -1);
-    add(list, "label", PGCN_I_I32, from->label, n, -1);
-    add(list, "labels", PGCN_I_U8, from->labels, n, data->classes);
-    add(list, "label_known", PGCN_I_U8, from->label_known, n, -1);
-    add(list, "graph_of", PGCN_I_I32, from->graph_of, n, -1);
-    add(list, "graph_label", PGCN_I_I32, from->graph_label, from->graphs, -1);
-    add(list, "fold", PGCN_I_I32, from->fold, from->graphs, -1);
-    for (int k = 0; k < 3 && data->splits > 0; k++)
-        list->at[list->count++] = (section){.name = part[k],
-                                            .dtype = PGCN_I_U8,
-                                            .rank = 2,
-                                            .shape = {data->splits, items},
-                                            .split = data->split,
-                                            .part = k};
-    add(list, "number", PGCN_I_I32, from->number, n, -1);
-    add_names(list, "node_id.offset", "node_id.text", &from->node_id);
-    add_names(list, "class_name.offset", "class_name.text", &from->class_name);
-    add_names(list, "feature_name.offset", "feature_name.text", &from->feature_name);
-    add_names(list, "node_label_name.offset", "node_label_name.text", &from->node_label_name);
-}
-
-/* JSON is UTF-8; a folder may be called anything. */
-static json_t *json_text(const char *text) {
-    char plain[PGCN_I_PATH_BYTES];
-    if (pgcn_i_is_utf8(text, (int64_t)strlen(text))) return json_string(text);
-    snprintf(plain, sizeof plain, "%s", text);
-    for (char *at = plain; *at; at++)
-        if ((unsigned char)*at > 0x7f) *at = '?';
-    return json_string(plain);
-}
-
-static json_t *json_notes(const pgcn_i_source *from) {
-    json_t *notes = json_array();
-    for (int i = 0; i < from->notes; i++)
-        if (json_array_append_new(notes, json_text(from->note[i])) != 0) {
-            json_decref(notes);
-            return NULL;
-        }
-    return notes;
-}
-
-static json_t *json_split_names(const pgcn_dataset *data) {
-    json_t *names = json_array();
-    for (int s = 0; s < data->splits; s++)
-        if (json_array_append_new(names, json_text(data->split[s].name)) != 0) {
-            json_decref(names);
-            return NULL;
-        }
-    return names;
-}
-
-/* The format of the original source, also if it was saved in a container since. */
-static const char *origin_format(const pgcn_i_source *from) {
-    const char *format = from->format ? from->format : "arrays";
-    size_t length = sizeof made_from - 1;
-    return strncmp(format, made_from, length) == 0 ? format + length : format;
-}
-
-/* Sorted keys: equal data gives equal bytes. *out: pgcn_i_free. */
-static pgcn_status make_meta(const pgcn_dataset *data, char **out) {
-    const pgcn_i_source *from = &data->from;
-    json_t *origin = from->split_origin ? json_text(from->split_origin) : json_null();
-    json_t *meta =
-        json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:b, s:I, s:I, s:I, s:I, s:I, s:I}", "name",
-                  json_text(data->name), "format", json_text(origin_format(from)), "steps",
-                  json_text(data->steps), "notes", json_notes(from), "splits",
-                  json_split_names(data), "split_origin", origin, "fingerprint", data->fingerprint,
-                  "directed", (int)data->graph->directed, "classes", (json_int_t)data->classes,
-                  "features", (json_int_t)data->x.columns, "graphs", (json_int_t)from->graphs,
-                  "source_edges", (json_int_t)from->edges, "dropped_self_loops",
-                  (json_int_t)from->dropped_self_loops, "groups", (json_int_t)from->groups);
-    /* what no step says, and no mask: arrays of the caller may have none */
-    bool no_test = from->no_test && !pgcn_i_steps_remove_test(data->steps);
-    bool fine =
-        meta && (!from->no_val || json_object_set_new(meta, "no_val", json_true()) == 0) &&
-        (!no_test || json_object_set_new(meta, "no_test", json_true()) == 0) &&
-        (!from->encoder || json_object_set_new(meta, "encoder", json_string(from->encoder)) == 0);
-    *out = fine ? pgcn_i_json_dump(meta, JSON_SORT_KEYS) : NULL;
-    json_decref(meta);
-    if (!*out) return pgcn_i_fail(PGCN_ERR_MEMORY, "out of memory while saving a data set");
-    return PGCN_OK;
-}
-
-/* ---- writing: the bytes ------------------------------------------------------------------ */
-
-/* Two passes over the same bytes: first into the hash, then into the file. */
-typedef struct sink {
-    pgcn_i_hash *hash;
-    pgcn_i_atomic_file *file;
-} sink;
-
-static pgcn_status put(const sink *to, const void *data, int64_t bytes) {
-    if (to->file) return pgcn_i_atomic_write(to->file, data, bytes);
-    pgcn_i_hash_add(to->hash, data, bytes);
-    return PGCN_OK;
-}
-
-/* Zeros from `at` up to the next multiple of 64. */
-static pgcn_status put_zeros(const sink *to, uint64_t at) {
-    static const char zeros[PGCN_ALIGN];
-    return put(to, zeros, (int64_t)(aligned(at) - at));
-}
-
-static pgcn_status put_section(const sink *to, const section *from, const table_entry *entry) {
-    if (!from->split) {
-        PGCN_TRY(put(to, from->data, (int64_t)entry->bytes));
-    } else {
-        for (int64_t s = 0; s < from->shape[0]; s++) {
-            const pgcn_i_split *split = &from->split[s];
-            const uint8_t *mask[3] = {split->train, split->val, split->test};
-            PGCN_TRY(put(to, mask[from->part], from->shape[1]));
-        }
-    }
-    return put_zeros(to, entry->bytes);
-}
-
-static pgcn_status put_body(const sink *to, const section_list *list, const table_entry *table) {
-    int64_t table_bytes = list->count * (int64_t)ENTRY_BYTES;
-    PGCN_TRY(put(to, table, table_bytes));
-    PGCN_TRY(put_zeros(to, HEADER_BYTES + (uint64_t)table_bytes));
-    for (int i = 0; i < list->count; i++) PGCN_TRY(put_section(to, &list->at[i], &table[i]));
-    return PGCN_OK;
-}
-
-/* Sets the offset of every section; returns the length of the file. */
-static pgcn_status make_table(const char *path, const section_list *list, table_entry *table,
-                              uint64_t *file_bytes) {
-    uint64_t at = aligned(HEADER_BYTES + (uint64_t)list->count * ENTRY_BYTES);
-    for (int i = 0; i < list->count; i++) {
-        const section *from = &list->at[i];
-        int64_t count, bytes;
-        if (!pgcn_i_array_size(from->shape, from->rank, from->dtype, &count, &bytes))
-            return pgcn_i_fail(PGCN_ERR_ARGUMENT, "cannot write '%s': '%s' is too large", path,
-                               from->name);
-        table[i] = (table_entry){.dtype = (uint32_t)from->dtype,
-                                 .rank = (uint32_t)from->rank,
-                                 .shape = {(uint64_t)from->shape[0], (uint64_t)from->shape[1]},
-                                 .offset = at,
-                                 .bytes = (uint64_t)bytes};
-        snprintf(table[i].name, NAME_BYTES, "%s", from->name);
-        at = aligned(at + (uint64_t)bytes); /* all of it is in memory: no overflow */
-    }
-    *file_bytes = at;
-    return PGCN_OK;
-}
-
-static void bytes_of_hex(const char hex[65], unsigned char out[32]) {
-    static const char digits[] = "0123456789abcdef";
-    for (int i = 0; i < 32; i++)
-        out[i] = (unsigned char)((strchr(digits, hex[2 * i]) - digits) << 4 |
-                                 (strchr(digits, hex[2 * i + 1]) - digits));
-}
-
-static pgcn_status write_container(const char *path, uint32_t version, const section_list *list) {
-    table_entry table[MAX_SECTIONS];
-    file_header header = {.version = version, .sections = (uint32_t)list->count};
-    char hex[65];
-    sink to = {0};
-    memcpy(header.magic, magic, sizeof magic);
-    PGCN_TRY(make_table(path, list, table, &header.file_bytes));
-    PGCN_TRY(pgcn_i_hash_new(&to.hash));
-    pgcn_status hashed = put_body(&to, list, table);
-    PGCN_TRY(pgcn_i_hash_finish(to.hash, hex));
-    PGCN_TRY(hashed);
-    bytes_of_hex(hex, header.sha256);
-
-    pgcn_i_atomic_file file;
-    pgcn_status status;
-    to.file = &file;
-    PGCN_TRY(pgcn_i_atomic_open(&file, path));
-    PGCN_TRY_GOTO(put(&to, &header, HEADER_BYTES));
-    PGCN_TRY_GOTO(put_body(&to, list, table));
-    status = pgcn_i_atomic_commit(&file);
-fail:
-    pgcn_i_atomic_abort(&file);
-    return status;
-}
-
-pgcn_status pgcn_dataset_save(const pgcn_dataset *data, const char *path) {
-    PGCN_I_NEED(data);
-    PGCN_I_NEED(path);
-    char *meta;
-    PGCN_TRY(make_meta(data, &meta));
-    section_list list = {0};
-    list_sections(data, meta, &list);
-    pgcn_status status = write_container(path, data->x.absent ? VERSION_ABSENT : VERSION, &list);
-    pgcn_i_free(meta);
-    return status;
-}
 
 /* ---- reading: the file and its table ----------------------------------------------------- */
 
@@ -334,27 +41,27 @@ static pgcn_status damaged_section(const container *from, const char *name, cons
 }
 
 bool pgcn_i_container_detect(const char *path) {
-    char start[sizeof magic];
+    char start[sizeof container_magic];
     pgcn_i_reader reader;
     if (pgcn_i_is_directory(path) || pgcn_i_reader_open(&reader, path) != PGCN_OK) return false;
     bool found = reader.bytes >= (int64_t)sizeof start &&
                  pgcn_i_reader_read(&reader, start, sizeof start) == PGCN_OK &&
-                 memcmp(start, magic, sizeof magic) == 0;
+                 memcmp(start, container_magic, sizeof container_magic) == 0;
     pgcn_i_reader_close(&reader);
     return found;
 }
 
 static pgcn_status check_header(const char *path, const file_header *header, int64_t file_bytes) {
-    if (memcmp(header->magic, magic, sizeof magic) != 0)
+    if (memcmp(header->magic, container_magic, sizeof container_magic) != 0)
         return pgcn_i_fail(PGCN_ERR_FORMAT,
                            "reading '%s': it does not start with PGCNDATA; it is no container of "
                            "pathgcn",
                            path);
-    if (header->version != VERSION && header->version != VERSION_ABSENT)
+    if (header->version < VERSION || header->version > VERSION_NARROW)
         return pgcn_i_fail(PGCN_ERR_FORMAT,
-                           "reading '%s': it is a container of version %u, expected %d or %d; read "
+                           "reading '%s': it is a container of version %u, expected %d to %d; read "
                            "it with the pathgcn that wrote it, or convert its source again",
-                           path, header->version, VERSION, VERSION_ABSENT);
+                           path, header->version, VERSION, VERSION_NARROW);
     if (header->file_bytes != (uint64_t)file_bytes)
         return pgcn_i_fail(PGCN_ERR_FORMAT,
                            "reading '%s': it has %lld bytes, but was written with %llu; copy it "
@@ -379,6 +86,7 @@ static bool is_known(const char name[NAME_BYTES]) {
         "x.column",
         "x.value",
         "x.dense",
+        "x.scale",
         "x.absent",
         "x.made",
         "node_label",
@@ -416,7 +124,9 @@ static pgcn_status check_entry(const container *from, int number, uint64_t at) {
     for (int i = 0; i < number; i++)
         if (strcmp(from->table[i].name, entry->name) == 0)
             return damaged_section(from, entry->name, "is there twice");
-    if (entry->dtype > PGCN_I_F32 || entry->rank < 1 || entry->rank > 2)
+    bool known = entry->dtype <= PGCN_I_F32 ||
+                 (from->version == VERSION_NARROW && pgcn_i_is_narrow((pgcn_i_dtype)entry->dtype));
+    if (!known || entry->rank < 1 || entry->rank > 2)
         return damaged_section(from, entry->name, "has no known type or number of dimensions");
     int64_t shape[MAX_RANK], count, bytes;
     for (uint32_t i = 0; i < MAX_RANK; i++) {
@@ -468,6 +178,7 @@ static pgcn_status map_file(const char *path, pgcn_i_source *source, container *
         } else {
             source->mapping = mapping;
             source->mapping_bytes = reader.bytes;
+            pgcn_i_spool_watch(mapping, reader.bytes);
         }
     }
     pgcn_i_reader_close(&reader);
@@ -539,18 +250,55 @@ static pgcn_status get_graph(const container *from, bool directed, pgcn_i_source
     return PGCN_OK;
 }
 
+static pgcn_status check_scales(const container *from, const float *scale, int64_t columns) {
+    for (int64_t j = 0; scale && j < columns; j++)
+        if (!(scale[j] >= 0 && scale[j] <= FLT_MAX))
+            return damaged_section(from, "x.scale", "has a scale that is no number from 0 on");
+    return PGCN_OK;
+}
+
+/* The numbers of sparse or dense features, mapped where they are float32, else decoded. */
+static pgcn_status get_values(const container *from, const char *name, int64_t rows,
+                              int64_t columns, pgcn_i_source *source, const float **out) {
+    const table_entry *entry = find(from, name);
+    pgcn_i_dtype dtype = entry ? (pgcn_i_dtype)entry->dtype : PGCN_I_F32;
+    if (!pgcn_i_is_narrow(dtype)) return get(from, name, PGCN_I_F32, rows, columns, out);
+    const void *stored;
+    pgcn_i_store store = {.dtype = dtype, .x = &source->x};
+    PGCN_TRY(get(from, name, dtype, rows, columns, &stored));
+    PGCN_TRY(get(from, "x.scale", PGCN_I_F32, source->x.columns, -1, &store.scale));
+    if ((store.scale != NULL) != (dtype == PGCN_I_I8))
+        return damaged_section(from, "x.scale", "does not go with the type of the features");
+    PGCN_TRY(check_scales(from, store.scale, source->x.columns));
+    source->store = dtype;
+    return pgcn_i_store_read(&store, stored, &source->arena, out);
+}
+
+/* Columns of sparse int8 features choose the scale, before check.c has seen them. */
+static pgcn_status check_columns(const container *from, const pgcn_i_features *x) {
+    for (int64_t i = 0; x->column && i < x->nonzeros; i++)
+        if (x->column[i] < 0 || x->column[i] >= x->columns)
+            return damaged_section(from, "x.column", "has a column that is not there");
+    return PGCN_OK;
+}
+
 static pgcn_status get_features(const container *from, int64_t columns, pgcn_i_source *source) {
     pgcn_i_features *x = &source->x;
     int64_t n = source->nodes;
     *x = (pgcn_i_features){.n = n, .columns = columns, .nonzeros = rows_of(from, "x.column")};
     PGCN_TRY(get(from, "x.offset", PGCN_I_I64, n + 1, -1, &x->offset));
     PGCN_TRY(get(from, "x.column", PGCN_I_I32, x->nonzeros, -1, &x->column));
-    PGCN_TRY(get(from, "x.value", PGCN_I_F32, x->nonzeros, -1, &x->value));
     PGCN_TRY(get(from, "x.absent", PGCN_I_U8, n, -1, &x->absent));
-    if ((x->absent != NULL) != (from->version == VERSION_ABSENT))
+    bool narrow = from->version == VERSION_NARROW;
+    if (!narrow && (x->absent != NULL) != (from->version == VERSION_ABSENT))
         return damaged_section(from, "x.absent", "does not go with the version of the file");
     PGCN_TRY(get(from, "x.made", PGCN_I_U8, columns, -1, &x->made));
-    return get(from, "x.dense", PGCN_I_F32, n, columns, &x->dense);
+    if (narrow) PGCN_TRY(check_columns(from, x));
+    PGCN_TRY(get_values(from, "x.value", x->nonzeros, -1, source, &x->value));
+    PGCN_TRY(get_values(from, "x.dense", n, columns, source, &x->dense));
+    if (narrow != (source->store != 0))
+        return damaged(from, "its version says that features are narrow, and they are not");
+    return PGCN_OK;
 }
 
 static pgcn_status get_names(const container *from, const char *offset_name, const char *text_name,
@@ -654,7 +402,7 @@ static pgcn_status get_origin(const container *from, const json_t *meta, pgcn_i_
     PGCN_TRY(meta_text(from, meta, "steps", arena, &source->own_steps));
     PGCN_TRY(meta_text(from, meta, "format", arena, &format));
     PGCN_TRY(meta_text(from, meta, "fingerprint", arena, &fingerprint));
-    snprintf(with_prefix, sizeof with_prefix, "%s%.200s", made_from, format);
+    snprintf(with_prefix, sizeof with_prefix, "%s%.200s", container_made_from, format);
     source->format = pgcn_i_arena_strdup(arena, with_prefix);
     source->container_path = pgcn_i_arena_strdup(arena, from->path);
     if (!source->format || !source->container_path) return PGCN_ERR_MEMORY;
@@ -697,23 +445,84 @@ static pgcn_status get_all(const container *from, const json_t *meta, pgcn_i_sou
                      &source->node_label_name);
 }
 
+/* The caller frees *meta, which is an object. */
+static pgcn_status read_meta(const container *from, json_t **meta) {
+    const table_entry *text = find(from, "meta");
+    if (!text || text->dtype != PGCN_I_U8 || text->bytes > MAX_META_BYTES)
+        return damaged(from, "it has no section 'meta'");
+    PGCN_TRY(pgcn_i_json_parse(from->path, from->bytes + text->offset, (int64_t)text->bytes, meta));
+    if (json_is_object(*meta)) return PGCN_OK;
+    json_decref(*meta);
+    return damaged_section(from, "meta", "is not a JSON object");
+}
+
 pgcn_status pgcn_i_container_read(const char *path, const pgcn_i_steps *steps,
                                   pgcn_i_source *source) {
     (void)steps;
     container from;
-    PGCN_TRY(map_file(path, source, &from));
-    const table_entry *text = find(&from, "meta");
-    if (!text || text->dtype != PGCN_I_U8 || text->bytes > MAX_META_BYTES)
-        return damaged(&from, "it has no section 'meta'");
     json_t *meta;
-    PGCN_TRY(pgcn_i_json_parse(path, from.bytes + text->offset, (int64_t)text->bytes, &meta));
-    if (!json_is_object(meta)) {
-        json_decref(meta);
-        return damaged_section(&from, "meta", "is not a JSON object");
-    }
+    PGCN_TRY(map_file(path, source, &from));
+    PGCN_TRY(read_meta(&from, &meta));
     pgcn_status status = get_all(&from, meta, source);
     json_decref(meta);
     return status;
+}
+
+/* ---- rows, one by one -------------------------------------------------------------------------- */
+
+static pgcn_status open_rows(const container *from, pgcn_i_row_way way, pgcn_i_row_file **out) {
+    const table_entry *dense = find(from, "x.dense");
+    if (!dense || dense->rank != 2 || dense->shape[1] == 0 || dense->shape[0] > INT32_MAX)
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT,
+                           "'%s' has no dense features whose rows could be read one by one",
+                           from->path);
+    pgcn_i_row_layout layout = {.dtype = (pgcn_i_dtype)dense->dtype,
+                                .rows = (int64_t)dense->shape[0],
+                                .columns = (int64_t)dense->shape[1],
+                                .offset = (int64_t)dense->offset};
+    if (layout.dtype != PGCN_I_F32 && !pgcn_i_is_narrow(layout.dtype))
+        return damaged_section(from, "x.dense", "is of no type that features have");
+    if (layout.dtype == PGCN_I_I8) {
+        PGCN_TRY(get(from, "x.scale", PGCN_I_F32, layout.columns, -1, &layout.scale));
+        PGCN_TRY(need(from, "x.scale", layout.scale));
+        PGCN_TRY(check_scales(from, layout.scale, layout.columns));
+    }
+    return pgcn_i_row_file_open(from->path, &layout, way, out);
+}
+
+pgcn_status pgcn_i_container_rows(const char *path, pgcn_i_row_way way, pgcn_i_row_file **out) {
+    pgcn_i_source mapped = {0};
+    container from;
+    pgcn_status status = map_file(path, &mapped, &from);
+    if (status == PGCN_OK) status = open_rows(&from, way, out);
+    pgcn_i_source_free(&mapped);
+    return status;
+}
+
+pgcn_status pgcn_i_container_graph(const char *path, pgcn_i_source *source) {
+    container from;
+    json_t *meta;
+    PGCN_TRY(map_file(path, source, &from));
+    PGCN_TRY(read_meta(&from, &meta));
+    bool directed = json_is_true(json_object_get(meta, "directed"));
+    json_decref(meta);
+    return get_graph(&from, directed, source);
+}
+
+int64_t pgcn_i_container_decoded(const char *path) {
+    static const char *const names[] = {"x.dense", "x.value"};
+    pgcn_i_source mapped = {0};
+    container from;
+    int64_t numbers = 0;
+    if (map_file(path, &mapped, &from) == PGCN_OK)
+        for (int i = 0; i < 2; i++) {
+            const table_entry *entry = find(&from, names[i]);
+            pgcn_i_dtype dtype = entry ? (pgcn_i_dtype)entry->dtype : PGCN_I_F32;
+            if (pgcn_i_is_narrow(dtype))
+                numbers += (int64_t)entry->bytes / pgcn_i_dtype_bytes(dtype);
+        }
+    pgcn_i_source_free(&mapped);
+    return numbers * (int64_t)sizeof(float);
 }
 
 /* ---- the SHA-256 ------------------------------------------------------------------------- */

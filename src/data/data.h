@@ -108,7 +108,8 @@ typedef struct pgcn_i_source {
     const char *own_name;               /* of a container: the name it was saved under; else NULL */
     const char *own_steps;              /* and the steps applied before it was saved; or NULL */
     const char *container_path;         /* of a container, to verify it; in `arena` */
-    void *mapping;                      /* of a container: arrays point into it; owned */
+    pgcn_i_dtype store; /* of a container: the type that its features have there; 0: float32 */
+    void *mapping;      /* of a container: arrays point into it; owned */
     int64_t mapping_bytes;
 } pgcn_i_source;
 
@@ -189,6 +190,8 @@ typedef enum pgcn_i_node_order {
     PGCN_I_NODE_ORDER_RCM,
     PGCN_I_NODE_ORDER_COMMUNITY,
     PGCN_I_NODE_ORDER_RANDOM,
+    PGCN_I_NODE_ORDER_PARTS, /* part by part, as many parts as groups: built in, */
+    PGCN_I_NODE_ORDER_METIS, /* and by METIS */
     PGCN_I_NODE_ORDERS
 } pgcn_i_node_order;
 
@@ -342,9 +345,17 @@ pgcn_status pgcn_i_edge_list_read_as(const char *path, pgcn_header header, pgcn_
 /* own_files.c: a user's graph in text files (features also .npy); all but `edges` may be NULL. The
  * fields are those of pgcn_dataset_files. */
 struct pgcn_i_id_map;
+/* The content of a file, which decides how a header is recognised. */
+typedef enum pgcn_i_role {
+    PGCN_I_ROLE_EDGES,
+    PGCN_I_ROLE_FEATURES,
+    PGCN_I_ROLE_LABELS,
+    PGCN_I_ROLE_SPLITS
+} pgcn_i_role;
+enum { PGCN_I_ROLES = 4 };
 typedef struct pgcn_i_own_files {
     const char *edges, *features, *labels, *splits;
-    pgcn_header header;
+    pgcn_header header[PGCN_I_ROLES];
     pgcn_unknown_ids unknown_ids;
     const char *id, *from, *to, *weight, *label, *use, *ignore;
     pgcn_decimal decimal;
@@ -358,6 +369,45 @@ pgcn_status pgcn_i_own_files_read(const pgcn_i_own_files *files, pgcn_i_source *
 /* encode.c: whether a text is such JSON as source->encoder. `where` is for errors. */
 pgcn_status pgcn_i_encoder_check(const char *where, const char *text);
 
+/* store.c: features in a narrower type, as a container may hold them. */
+typedef struct pgcn_i_store {
+    pgcn_i_dtype dtype;
+    const pgcn_i_features *x; /* their float32 values; when reading only their columns */
+    const float *scale;       /* [columns] of int8 */
+} pgcn_i_store;
+/* Finds the scales, which are kept in the arena. */
+pgcn_status pgcn_i_store_open(const pgcn_i_features *x, pgcn_i_dtype dtype, pgcn_i_arena *arena,
+                              pgcn_i_store *out);
+/* Stored numbers first .. first + count - 1: entries of x->dense, or of x->value. */
+pgcn_status pgcn_i_store_encode(const pgcn_i_store *store, int64_t first, int64_t count, void *to);
+void pgcn_i_store_decode(const pgcn_i_store *store, const void *from, int64_t first, int64_t count,
+                         float *to);
+/* All of them as float32, in the arena. */
+pgcn_status pgcn_i_store_read(const pgcn_i_store *store, const void *stored, pgcn_i_arena *arena,
+                              const float **out);
+
+/* kept.c: under pgcn_memory_bound() what was read is kept, so that a conversion that was interrupted later goes
+ * on from there. `key` names the source, its options and the state of its files; NULL or "": nothing is kept. */
+typedef struct pgcn_i_text_list {
+    char *text; /* NULL: empty */
+    int64_t bytes;
+} pgcn_i_text_list;
+pgcn_status pgcn_i_text_list_add(pgcn_i_text_list *list, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+void pgcn_i_text_list_free(pgcn_i_text_list *list);
+/* Adds name, length and time of a file, of several with commas between them, or of all in a folder. */
+pgcn_status pgcn_i_kept_add_files(pgcn_i_text_list *key, const char *path);
+pgcn_status pgcn_i_kept_find(const char *key, pgcn_i_source *source, bool *found);
+pgcn_status pgcn_i_kept_save(const pgcn_i_source *source);
+
+/* container.c: the rows of the dense features of a container, to be read one by one (io/rows.c). An error
+ * where the features are sparse: those are mapped. */
+pgcn_status pgcn_i_container_rows(const char *path, pgcn_i_row_way way, pgcn_i_row_file **out);
+/* container.c: the graph of a container, mapped, and nothing else of it: for a reader that takes the features
+ * row by row. Fills source->graph; free with pgcn_i_source_free(). */
+pgcn_status pgcn_i_container_graph(const char *path, pgcn_i_source *source);
+/* container.c: the bytes that its features take when they are decoded; 0: they are mapped. */
+int64_t pgcn_i_container_decoded(const char *path);
 /* container.c: fails unless the bytes of the file have the SHA-256 that is stored in it. */
 pgcn_status pgcn_i_container_verify(const char *path);
 
@@ -405,12 +455,21 @@ static inline const char *pgcn_i_items_name(const pgcn_dataset *data) {
 pgcn_status pgcn_i_dataset_build(const char *name, const char *where, const pgcn_i_steps *steps,
                                  pgcn_i_source *source, pgcn_dataset **out);
 
+/* load.c: the file or folder that a name means, steps or not; false: there is none. */
+bool pgcn_i_dataset_find(const char *name, const pgcn_dataset_opts *opts,
+                         char path[PGCN_I_PATH_BYTES]);
+/* estimate.c: PGCN_ERR_MEMORY, at once, for a data set that will not fit. */
+pgcn_status pgcn_i_check_fits(const char *what, int64_t bytes);
+
 /* fingerprint.c. begin() starts to hash the features while the graph is built, end() hashes the
  * rest. Call drop() after the end and after any failure. With NULL, end() hashes everything. */
 typedef struct pgcn_i_fingerprint pgcn_i_fingerprint;
 pgcn_status pgcn_i_fingerprint_begin(const pgcn_i_features *x, pgcn_i_fingerprint **out);
 pgcn_status pgcn_i_fingerprint_end(pgcn_i_fingerprint *fingerprint, const pgcn_dataset *data,
                                    char hex[65]);
+/* The fingerprint that the data set will have when its features come back from a narrower store. */
+pgcn_status pgcn_i_fingerprint_stored(const pgcn_dataset *data, const pgcn_i_store *store,
+                                      char hex[65]);
 void pgcn_i_fingerprint_drop(pgcn_i_fingerprint *fingerprint);
 
 /* The identity of a split, whatever its name: SHA-256 of its masks, 64 hex digits each. */
@@ -424,6 +483,11 @@ pgcn_status pgcn_i_split_identify(const pgcn_dataset *data, const pgcn_i_split *
 /* builtin.c: karate, sbm, grid, powerlaw. *found: whether `name` (up to a colon) is one of them. */
 pgcn_status pgcn_i_builtin_read(const char *name, bool *found, pgcn_i_source *source);
 bool pgcn_i_builtin_knows(const char *name); /* the same check, without making the data */
+/* How large one is, by its name alone; zeros for a name that is wrong. */
+typedef struct pgcn_i_data_size {
+    int64_t nodes, edges, features;
+} pgcn_i_data_size;
+pgcn_i_data_size pgcn_i_builtin_size(const char *name);
 /* Whether the text after the last colon of such a name is a list of steps: it follows a second
  * colon, or does not begin with a setting. */
 bool pgcn_i_builtin_has_steps(const char *name);

@@ -254,6 +254,9 @@ const char *pgcn_dataset_class_name(const pgcn_dataset *data, int c) {
 const char *pgcn_dataset_feature_name(const pgcn_dataset *data, int64_t j) {
     return data ? name_at(&data->from.feature_name, j) : NULL;
 }
+const char *pgcn_dataset_store(const pgcn_dataset *data) {
+    return pgcn_i_dtype_name(data && data->from.store ? data->from.store : PGCN_I_F32);
+}
 const char *pgcn_dataset_encoder(const pgcn_dataset *data) {
     return data ? data->from.encoder : NULL;
 }

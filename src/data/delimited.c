@@ -1,7 +1,7 @@
 /* Text files of users: CSV, TSV, columns with blanks; plain or gzip, with or without a header.
  *
  * Lines that are empty or start with # or % are skipped; a UTF-8 mark and \r\n are fine; cells may be
- * quoted. What is not given is found from the first two lines that are left:
+ * quoted and then hold line ends. What is not given is found from the first two lines that are left:
  *
  *   delimiter   the first of tab, semicolon and comma that is in both lines (outside quotes); else
  *               runs of blanks, if the first line has any; else comma
@@ -44,12 +44,54 @@ static bool is_skipped(const char *line) {
     return *line == '\0' || *line == '#' || *line == '%';
 }
 
-/* The next line with cells; NULL after the last. */
-static pgcn_status next_line(pgcn_i_text *text, char **line) {
+/* How far a line was searched for cells in quotes. */
+typedef struct quotes {
+    int64_t at;
+    bool inside;  /* a cell whose quote is not closed yet */
+    bool started; /* something of the cell was there already: a quote is part of its text */
+} quotes;
+
+static bool is_between_cells(char c, char delimiter) {
+    if (delimiter == '\0') return c == '\t' || c == ';' || c == ',';
+    return c == delimiter || (delimiter == ' ' && c == '\t');
+}
+
+/* Goes on with a line that has become longer. */
+static void search_quotes(const char *line, int64_t length, char delimiter, quotes *q) {
+    for (; q->at < length; q->at++) {
+        char c = line[q->at];
+        if (q->inside) {
+            bool doubled = c == '"' && line[q->at + 1] == '"';
+            q->inside = c != '"' || doubled;
+            q->at += doubled;
+        } else if (is_between_cells(c, delimiter)) {
+            q->started = false;
+        } else if (c == '"' && !q->started) {
+            q->inside = q->started = true;
+        } else if (c != ' ' && c != '\t') {
+            q->started = true;
+        }
+    }
+}
+
+/* A quote that is nowhere closed must not swallow the file. */
+enum { MOST_LINES_OF_A_ROW = 1000 };
+
+/* The next line with cells; NULL after the last. Lines that end inside a cell in quotes are one with those
+ * after them. The delimiter is '\0' where it is not known yet. */
+static pgcn_status next_line(pgcn_i_text *text, char delimiter, char **line) {
     int64_t length;
+    quotes q = {0};
     do {
         PGCN_TRY(pgcn_i_text_line(text, line, &length));
     } while (*line && is_skipped(*line));
+    if (!*line) return PGCN_OK;
+    search_quotes(*line, length, delimiter, &q);
+    bool joined = true;
+    for (int lines = 1; q.inside && joined && lines < MOST_LINES_OF_A_ROW; lines++) {
+        PGCN_TRY(pgcn_i_text_join(text, line, &length, &joined));
+        search_quotes(*line, length, delimiter, &q);
+    }
     return PGCN_OK;
 }
 
@@ -105,12 +147,13 @@ static pgcn_status detect_layout(pgcn_i_text *text, const pgcn_i_known *known, p
     char *line, *first, *second = NULL;
     pgcn_i_cells a, b;
     pgcn_i_verdict verdict;
-    PGCN_TRY(next_line(text, &line));
+    PGCN_TRY(next_line(text, '\0', &line));
     if (!line) return PGCN_OK;
     out->first_line = pgcn_i_text_line_number(text);
+    out->header_end = pgcn_i_text_last_number(text);
     pgcn_i_text_excerpt(line, (int64_t)strlen(line), out->first);
     if (!(first = pgcn_i_arena_strdup(arena, line))) return PGCN_ERR_MEMORY;
-    PGCN_TRY(next_line(text, &line));
+    PGCN_TRY(next_line(text, '\0', &line));
     if (line && !(second = pgcn_i_arena_strdup(arena, line))) return PGCN_ERR_MEMORY;
     out->delimiter = find_delimiter(first, second);
     PGCN_TRY(split(text, first, out->delimiter, arena, &a));
@@ -121,7 +164,7 @@ static pgcn_status detect_layout(pgcn_i_text *text, const pgcn_i_known *known, p
     out->why = verdict.why;
     if (verdict.header) return set_header(text, &a, &b, arena, out);
     out->columns = a.count;
-    out->header_line = 0;
+    out->header_line = out->header_end = 0;
     return PGCN_OK;
 }
 
@@ -158,7 +201,7 @@ pgcn_status pgcn_i_rows_next(pgcn_i_rows *rows, char ***cell) {
     char *line;
     int64_t count;
     do {
-        PGCN_TRY(next_line(rows->text, &line));
+        PGCN_TRY(next_line(rows->text, rows->layout->delimiter, &line));
     } while (line && pgcn_i_text_line_number(rows->text) <= rows->layout->header_line);
     *cell = NULL;
     if (!line) return PGCN_OK;
@@ -183,4 +226,19 @@ void pgcn_i_rows_close(pgcn_i_rows *rows) {
     pgcn_i_buffer_free(&rows->cells);
     pgcn_i_buffer_free(&rows->picked);
     *rows = (pgcn_i_rows){0};
+}
+
+pgcn_status pgcn_i_rows_each(const pgcn_i_layout *layout, pgcn_i_take_row take, void *context) {
+    pgcn_i_rows rows;
+    char **cell;
+    pgcn_status status;
+    PGCN_TRY_GOTO(pgcn_i_rows_open(&rows, layout));
+    for (;;) {
+        PGCN_TRY_GOTO(pgcn_i_rows_next(&rows, &cell));
+        if (!cell) break;
+        PGCN_TRY_GOTO(take(context, &rows, cell));
+    }
+fail:
+    pgcn_i_rows_close(&rows);
+    return status;
 }

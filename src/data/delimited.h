@@ -3,16 +3,9 @@
 #ifndef PGCN_DELIMITED_H
 #define PGCN_DELIMITED_H
 
+#include "data/data.h"
 #include "data/id_map.h"
 #include "io/io.h"
-
-/* The content of a file, which decides how a header is recognised. */
-typedef enum pgcn_i_role {
-    PGCN_I_ROLE_EDGES,
-    PGCN_I_ROLE_FEATURES,
-    PGCN_I_ROLE_LABELS,
-    PGCN_I_ROLE_SPLITS
-} pgcn_i_role;
 
 /* What is known before the file is read. */
 typedef struct pgcn_i_known {
@@ -21,7 +14,8 @@ typedef struct pgcn_i_known {
     const char *id_column;    /* the header of the ids in the feature file; or NULL */
     const pgcn_i_id_map *ids; /* of the files read before; or NULL */
     bool ids_are_rows;        /* ids are 0 .. n-1, the rows of an array */
-    const char *const *edges; /* the edge files, where ids of labels may be; NULL at the end; or NULL */
+    const char *const
+        *edges; /* the edge files, where ids of labels may be; NULL at the end; or NULL */
     /* names of columns that the user or a model asks for: a line with one of them is a header */
     const char *const *named; /* NULL at the end; or NULL */
 } pgcn_i_known;
@@ -33,6 +27,7 @@ typedef struct pgcn_i_layout {
     int64_t file_columns;       /* cells of a line: more than `columns` if some are not read */
     const int64_t *pick;        /* [columns] the cell of a line that each is; NULL: the same */
     int64_t header_line;        /* 0: there is none */
+    int64_t header_end;         /* its last line: another one if a cell holds a line end */
     char **header;              /* [columns], in the arena; NULL without a header */
     int64_t first_line;         /* with cells; 0: none */
     char first[PGCN_I_EXCERPT]; /* its beginning */
@@ -75,6 +70,9 @@ pgcn_status pgcn_i_rows_open(pgcn_i_rows *rows, const pgcn_i_layout *layout);
 /* *cell = the layout's number of cells, borrowed until the next call; NULL after the last row. */
 pgcn_status pgcn_i_rows_next(pgcn_i_rows *rows, char ***cell);
 void pgcn_i_rows_close(pgcn_i_rows *rows); /* also after a failed open */
+/* Calls `take` for every row of a file, until one fails. */
+typedef pgcn_status (*pgcn_i_take_row)(void *context, const pgcn_i_rows *rows, char **cell);
+pgcn_status pgcn_i_rows_each(const pgcn_i_layout *layout, pgcn_i_take_row take, void *context);
 
 /* A label or number that is not known: an empty cell, ?, nan, NaN, NA, N/A. */
 bool pgcn_i_is_missing(const char *cell);

@@ -38,7 +38,7 @@ pgcn_status pgcn_i_edge_list_read(const char *path, const pgcn_i_steps *steps,
 }
 
 pgcn_status pgcn_i_edge_list_read_as(const char *path, pgcn_header header, pgcn_i_source *source) {
-    pgcn_i_own_files files = {.edges = path, .header = header};
+    pgcn_i_own_files files = {.edges = path, .header = {[PGCN_I_ROLE_EDGES] = header}};
     PGCN_TRY(pgcn_i_own_files_read(&files, source));
     source->format = "edge list";
     return PGCN_OK;

@@ -116,8 +116,10 @@ pgcn_status pgcn_i_encoder_text(const pgcn_i_encoder *encoder, pgcn_i_arena *are
     bool complete = columns != NULL;
     for (int64_t r = 0; complete && r < encoder->rules; r++)
         complete = json_array_append_new(columns, rule_to_json(&encoder->rule[r])) == 0;
-    json_t *object = json_pack("{s:i, s:b, s:s, s:o}", "version", 1, "header", (int)encoder->header,
-                               "id", encoder->id, "columns", columns);
+    json_t *object =
+        json_pack("{s:i, s:b, s:s, s:I, s:I, s:o}", "version", 1, "header", (int)encoder->header,
+                  "id", encoder->id, "id_place", (json_int_t)encoder->id_place, "width",
+                  (json_int_t)encoder->width, "columns", columns);
     char *text = object && complete ? pgcn_i_json_dump(object, JSON_SORT_KEYS) : NULL;
     json_decref(object);
     *out = text ? pgcn_i_arena_strdup(arena, text) : NULL;
@@ -231,7 +233,13 @@ static pgcn_status read_encoder(const char *where, const json_t *object, pgcn_i_
     if (json_integer_value(json_object_get(object, "version")) != 1)
         return damaged(where, -1, "version");
     if (count < 1 || count > MOST_RULES) return damaged(where, -1, "columns");
-    if (!id || !read_flag(object, "header", &out->header)) return damaged(where, -1, "id or header");
+    if (!id || !read_flag(object, "header", &out->header))
+        return damaged(where, -1, "id or header");
+    /* rules of earlier builds lack these two, which are 0 then */
+    bool placed = json_object_get(object, "id_place") || json_object_get(object, "width");
+    if (placed && (!read_count(object, "id_place", 0, &out->id_place) ||
+                   !read_count(object, "width", 0, &out->width)))
+        return damaged(where, -1, "id_place or width");
     out->id = pgcn_i_arena_strdup(arena, id);
     out->rule = PGCN_I_ARRAY(arena, pgcn_i_rule, (int64_t)count);
     if (!out->id || !out->rule) return PGCN_ERR_MEMORY;
@@ -276,6 +284,18 @@ static int64_t find_cell(const pgcn_i_encoder *encoder, const pgcn_i_layout *lay
     return 0;
 }
 
+bool pgcn_i_encoder_is_by_place(const pgcn_i_encoder *encoder, const pgcn_i_layout *layout) {
+    return encoder->header && !layout->header;
+}
+
+static pgcn_status other_width(const pgcn_i_encoder *encoder, const pgcn_i_layout *layout) {
+    return pgcn_i_fail(PGCN_ERR_MISMATCH,
+                       "reading '%s': it has no header and %lld columns, and the table that the "
+                       "model was trained on had %lld, so that it is not clear which is which; put "
+                       "a line with the names of the columns above it",
+                       layout->path, (long long)layout->file_columns, (long long)encoder->width);
+}
+
 pgcn_status pgcn_i_encoding_open(const pgcn_i_encoder *encoder, const pgcn_i_layout *layout,
                                  pgcn_i_arena *arena, pgcn_i_encoding *out) {
     *out = (pgcn_i_encoding){.encoder = encoder,
@@ -283,6 +303,9 @@ pgcn_status pgcn_i_encoding_open(const pgcn_i_encoder *encoder, const pgcn_i_lay
                              .cell = PGCN_I_ARRAY(arena, int64_t, encoder->rules),
                              .surprise = PGCN_I_ARRAY(arena, pgcn_i_surprise, encoder->rules)};
     if (!out->cell || !out->surprise) return PGCN_ERR_MEMORY;
+    if (pgcn_i_encoder_is_by_place(encoder, layout) && encoder->width > 0 &&
+        encoder->width != layout->file_columns)
+        return other_width(encoder, layout);
     for (int64_t r = 0; r < encoder->rules; r++) {
         const pgcn_i_rule *rule = &encoder->rule[r];
         char shown[PGCN_I_EXCERPT];
@@ -305,8 +328,7 @@ static pgcn_status bad_cell(const pgcn_i_encoding *in, int64_t r, const pgcn_i_r
     pgcn_i_text_excerpt(cell, (int64_t)strlen(cell), shown);
     pgcn_i_text_excerpt(rule->name, (int64_t)strlen(rule->name), name);
     return pgcn_i_text_fail(
-        rows->text,
-        "column %lld ('%s'): found '%s', expected %s%s%s; correct it%s",
+        rows->text, "column %lld ('%s'): found '%s', expected %s%s%s; correct it%s",
         (long long)pgcn_i_layout_place(in->layout, in->cell[r]), name, shown,
         rule->kind == PGCN_I_RULE_NUMBER ? "a number"
         : rule->kind == PGCN_I_RULE_DATE ? "a date "
@@ -337,8 +359,7 @@ static void put_category(const pgcn_i_rule *rule, const char *cell, pgcn_i_surpr
     while (i < rule->values && strcmp(rule->value[i], cell) != 0) i++;
     if (i < rule->values + rule->other) out[i] = 1;
     if (i < rule->values) return;
-    if (surprise->values++ == 0)
-        pgcn_i_text_excerpt(cell, (int64_t)strlen(cell), surprise->first);
+    if (surprise->values++ == 0) pgcn_i_text_excerpt(cell, (int64_t)strlen(cell), surprise->first);
 }
 
 pgcn_status pgcn_i_encoding_row(pgcn_i_encoding *in, const pgcn_i_rows *rows, char **cell,

@@ -22,22 +22,24 @@ typedef struct pgcn_i_rule {
     const char *name; /* of the column; "column 3" without a header */
     int64_t place;    /* of the column in its file, from 1 */
     pgcn_i_rule_kind kind;
-    bool comma; /* of a number: decimals have a comma */
-    int form;   /* of a date: pgcn_i_date_form; of yes and no: the pair of words */
-    float mean; /* of the cells that were not empty */
-    bool gaps;  /* there were empty cells: a column more is 1 where there is one, else 0 */
+    bool comma;         /* of a number: decimals have a comma */
+    int form;           /* of a date: pgcn_i_date_form; of yes and no: the pair of words */
+    float mean;         /* of the cells that were not empty */
+    bool gaps;          /* there were empty cells: a column more is 1 where there is one, else 0 */
     int64_t values;     /* of a category: a column for each, 1 where the cell has that value, */
     const char **value; /* most frequent first */
     bool other;         /* and one for all values that are rare, or not known */
     int64_t missing, rare; /* told to the user: empty cells, and different rare values */
+    const char *twins;     /* and values that differ in case only, where they are learnt; or NULL */
 } pgcn_i_rule;
 
 /* Lives in an arena. */
 typedef struct pgcn_i_encoder {
     int64_t rules;
     pgcn_i_rule *rule;
-    bool header;    /* the file had one: columns are found by name, else by place */
-    const char *id; /* the name above the ids; "": there was none */
+    bool header;             /* the file had one: columns are found by name, else by place */
+    const char *id;          /* the name above the ids; "": there was none */
+    int64_t id_place, width; /* of the ids in a line, from 1, and cells of a line; 0: not known */
 } pgcn_i_encoder;
 
 int64_t pgcn_i_rule_columns(const pgcn_i_rule *rule); /* how many it makes */
@@ -69,13 +71,16 @@ typedef struct pgcn_i_encoding {
 } pgcn_i_encoding;
 pgcn_status pgcn_i_encoding_open(const pgcn_i_encoder *encoder, const pgcn_i_layout *layout,
                                  pgcn_i_arena *arena, pgcn_i_encoding *out);
+/* Whether the columns of a file are known by their place, though those of the training had names. */
+bool pgcn_i_encoder_is_by_place(const pgcn_i_encoder *encoder, const pgcn_i_layout *layout);
 /* Writes the numbers of one row. */
 pgcn_status pgcn_i_encoding_row(pgcn_i_encoding *encoding, const pgcn_i_rows *rows, char **cell,
                                 float *out);
 
 /* encode_learn.c. How the rules are found. */
 typedef struct pgcn_i_learning {
-    const pgcn_i_id_map *only; /* ids of the rows that means and categories are learnt from; or NULL */
+    const pgcn_i_id_map
+        *only; /* ids of the rows that means and categories are learnt from; or NULL */
     pgcn_decimal decimal;
 } pgcn_i_learning;
 /* Finds the rules of all columns but the first of the layout; all columns that have none are named in

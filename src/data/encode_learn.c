@@ -112,7 +112,8 @@ static bool is_learnt(const learning *in, const char *id) {
     return !in->how->only || pgcn_i_id_map_find(in->how->only, id) >= 0;
 }
 
-static pgcn_status look_at_row(learning *in, const pgcn_i_rows *rows, char **cell) {
+static pgcn_status look_at_row(void *context, const pgcn_i_rows *rows, char **cell) {
+    learning *in = context;
     bool learnt = is_learnt(in, cell[0]);
     in->rows += learnt;
     for (int64_t j = 1; j < in->layout->columns; j++)
@@ -132,7 +133,8 @@ static pgcn_status count_value(column *c, const char *cell) {
     return PGCN_OK;
 }
 
-static pgcn_status count_row(learning *in, const pgcn_i_rows *rows, char **cell) {
+static pgcn_status count_row(void *context, const pgcn_i_rows *rows, char **cell) {
+    learning *in = context;
     if (!is_learnt(in, cell[0])) return PGCN_OK;
     for (int64_t j = 1; j < in->layout->columns; j++) {
         char shown[PGCN_I_EXCERPT];
@@ -145,23 +147,6 @@ static pgcn_status count_row(learning *in, const pgcn_i_rows *rows, char **cell)
         PGCN_TRY(count_value(&in->column[j], cell[j]));
     }
     return PGCN_OK;
-}
-
-typedef pgcn_status (*take_row)(learning *in, const pgcn_i_rows *rows, char **cell);
-
-static pgcn_status for_each_row(learning *in, take_row take) {
-    pgcn_i_rows rows;
-    char **cell;
-    pgcn_status status;
-    PGCN_TRY_GOTO(pgcn_i_rows_open(&rows, in->layout));
-    for (;;) {
-        PGCN_TRY_GOTO(pgcn_i_rows_next(&rows, &cell));
-        if (!cell) break;
-        PGCN_TRY_GOTO(take(in, &rows, cell));
-    }
-fail:
-    pgcn_i_rows_close(&rows);
-    return status;
 }
 
 /* ---- columns without a rule ------------------------------------------------------------------------ */
@@ -182,8 +167,8 @@ static void add_problem(learning *in, int64_t j, const char *what) {
     bool by_name = *name && !strchr(name, ',') && strcmp(name, shown) == 0;
     append(in->ignore, sizeof in->ignore, *in->ignore ? "," : "", by_name ? name : number);
     if (in->problems++ >= MOST_SHOWN) return;
-    snprintf(line, sizeof line, "%s%s%scolumn %s%s %s", *name ? "'" : "", shown,
-             *name ? "' (" : "", number, *name ? ")" : "", what);
+    snprintf(line, sizeof line, "%s%s%scolumn %s%s %s", *name ? "'" : "", shown, *name ? "' (" : "",
+             number, *name ? ")" : "", what);
     append(in->problem, sizeof in->problem, in->problems > 1 ? "; " : "", line);
 }
 
@@ -239,8 +224,8 @@ static bool decide_date(learning *in, int64_t j, pgcn_i_rule *rule) {
     rule->kind = PGCN_I_RULE_DATE;
     rule->form = form;
     set_mean(rule, &c->date[form]);
-    bool two_orders = form == PGCN_I_DATE_DAY_FIRST &&
-                      c->date[PGCN_I_DATE_MONTH_FIRST].all == present;
+    bool two_orders =
+        form == PGCN_I_DATE_DAY_FIRST && c->date[PGCN_I_DATE_MONTH_FIRST].all == present;
     char text[256];
     snprintf(text, sizeof text,
              "has dates like '%s' of which day or month may come first; write 2024-12-31",
@@ -314,6 +299,17 @@ static void check_category(learning *in, int64_t j, const pgcn_i_rule *rule, int
     add_problem(in, j, text);
 }
 
+static pgcn_status find_twins(learning *in, const column *c, pgcn_i_arena *scratch,
+                              pgcn_i_rule *rule) {
+    char twins[PGCN_I_TWINS_BYTES];
+    const char **text = PGCN_I_ARRAY(scratch, const char *, c->value.count);
+    if (!text) return PGCN_ERR_MEMORY;
+    for (int64_t i = 0; i < c->value.count; i++) text[i] = pgcn_i_id_map_text(&c->value, i);
+    if (pgcn_i_case_twins(text, c->value.count, twins) == 0) return PGCN_OK;
+    rule->twins = pgcn_i_arena_strdup(in->arena, twins);
+    return rule->twins ? PGCN_OK : PGCN_ERR_MEMORY;
+}
+
 static pgcn_status keep_values(learning *in, int64_t j, pgcn_i_arena *scratch, pgcn_i_rule *rule) {
     const column *c = &in->column[j];
     const int64_t *count = (const int64_t *)(const void *)c->count.data;
@@ -337,7 +333,7 @@ static pgcn_status keep_values(learning *in, int64_t j, pgcn_i_arena *scratch, p
     }
     rule->other = rule->rare > 0;
     check_category(in, j, rule, rare_cells);
-    return PGCN_OK;
+    return find_twins(in, c, scratch, rule);
 }
 
 /* Rows of other files find their columns by name. */
@@ -359,7 +355,7 @@ static pgcn_status check_names(const learning *in, const pgcn_i_encoder *encoder
 
 static pgcn_status learn(learning *in, pgcn_i_arena *scratch, pgcn_i_encoder *out) {
     bool categories = false;
-    PGCN_TRY(for_each_row(in, look_at_row));
+    PGCN_TRY(pgcn_i_rows_each(in->layout, look_at_row, in));
     if (in->rows == 0)
         return pgcn_i_fail(PGCN_ERR_FORMAT,
                            "reading '%s': it has no row%s; means and categories are learnt from "
@@ -369,10 +365,9 @@ static pgcn_status learn(learning *in, pgcn_i_arena *scratch, pgcn_i_encoder *ou
         decide(in, j, &out->rule[j - 1]);
         categories = categories || in->column[j].is_category;
     }
-    if (categories) PGCN_TRY(for_each_row(in, count_row));
+    if (categories) PGCN_TRY(pgcn_i_rows_each(in->layout, count_row, in));
     for (int64_t j = 1; j < in->layout->columns; j++)
-        if (in->column[j].is_category)
-            PGCN_TRY(keep_values(in, j, scratch, &out->rule[j - 1]));
+        if (in->column[j].is_category) PGCN_TRY(keep_values(in, j, scratch, &out->rule[j - 1]));
     if (in->problems > 0) return refuse(in);
     if (pgcn_i_encoder_columns(out) == 0)
         return pgcn_i_fail(PGCN_ERR_FORMAT,
@@ -403,6 +398,8 @@ pgcn_status pgcn_i_encoder_numbers(const pgcn_i_layout *layout, pgcn_i_arena *ar
     *out = (pgcn_i_encoder){.rules = layout->columns - 1,
                             .rule = PGCN_I_ARRAY(arena, pgcn_i_rule, layout->columns),
                             .header = layout->header != NULL,
+                            .id_place = pgcn_i_layout_place(layout, 0),
+                            .width = layout->file_columns,
                             .id = pgcn_i_is_utf8(id, (int64_t)strlen(id)) ? id : ""};
     if (!out->rule) return PGCN_ERR_MEMORY;
     for (int64_t j = 1; j < layout->columns; j++)

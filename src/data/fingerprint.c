@@ -26,20 +26,37 @@ static int64_t feature_bytes(const pgcn_i_features *x) {
                      : x->n * x->columns * (int64_t)sizeof *x->dense;
 }
 
-static void add_features(pgcn_i_hash *hash, const pgcn_i_features *x) {
+/* The values, or what a store makes of them. */
+static pgcn_status add_values(pgcn_i_hash *hash, const float *value, int64_t count,
+                              const pgcn_i_store *store) {
+    enum { PIECE = 4096 };
+    if (!store) {
+        pgcn_i_hash_add(hash, value, count * (int64_t)sizeof *value);
+        return PGCN_OK;
+    }
+    for (int64_t first = 0; first < count; first += PIECE) {
+        uint16_t stored[PIECE];
+        float back[PIECE];
+        int64_t here = count - first < PIECE ? count - first : PIECE;
+        PGCN_TRY(pgcn_i_store_encode(store, first, here, stored));
+        pgcn_i_store_decode(store, stored, first, here, back);
+        pgcn_i_hash_add(hash, back, here * (int64_t)sizeof *back);
+    }
+    return PGCN_OK;
+}
+
+static pgcn_status add_features(pgcn_i_hash *hash, const pgcn_i_features *x,
+                                const pgcn_i_store *store) {
     static const char tag[16] = "pathgcn-data-2";
     pgcn_i_hash_add(hash, tag, sizeof tag);
     add_number(hash, x->offset != NULL);
     add_number(hash, x->n);
     add_number(hash, x->columns);
-    if (!x->offset) {
-        pgcn_i_hash_add(hash, x->dense, feature_bytes(x));
-        return;
-    }
+    if (!x->offset) return add_values(hash, x->dense, x->n * x->columns, store);
     add_number(hash, x->nonzeros);
     pgcn_i_hash_add(hash, x->offset, (x->n + 1) * (int64_t)sizeof *x->offset);
     pgcn_i_hash_add(hash, x->column, x->nonzeros * (int64_t)sizeof *x->column);
-    pgcn_i_hash_add(hash, x->value, x->nonzeros * (int64_t)sizeof *x->value);
+    return add_values(hash, x->value, x->nonzeros, store);
 }
 
 static void add_graph(pgcn_i_hash *hash, const pgcn_graph *graph) {
@@ -85,9 +102,15 @@ static void add_absent(pgcn_i_hash *hash, const pgcn_i_features *x) {
     }
 }
 
+static void add_rest(pgcn_i_hash *hash, const pgcn_dataset *data) {
+    add_graph(hash, data->graph);
+    add_labels(hash, data);
+    add_absent(hash, &data->x);
+}
+
 static void *run(void *context) {
     pgcn_i_fingerprint *fingerprint = context;
-    add_features(fingerprint->hash, &fingerprint->x);
+    (void)add_features(fingerprint->hash, &fingerprint->x, NULL); /* cannot fail without a store */
     return NULL;
 }
 
@@ -137,12 +160,20 @@ pgcn_status pgcn_i_fingerprint_end(pgcn_i_fingerprint *fingerprint, const pgcn_d
         fingerprint->hash = NULL;
     } else {
         PGCN_TRY(pgcn_i_hash_new(&hash));
-        add_features(hash, &data->x);
+        (void)add_features(hash, &data->x, NULL);
     }
-    add_graph(hash, data->graph);
-    add_labels(hash, data);
-    add_absent(hash, &data->x);
+    add_rest(hash, data);
     return pgcn_i_hash_finish(hash, hex);
+}
+
+pgcn_status pgcn_i_fingerprint_stored(const pgcn_dataset *data, const pgcn_i_store *store,
+                                      char hex[65]) {
+    pgcn_i_hash *hash;
+    PGCN_TRY(pgcn_i_hash_new(&hash));
+    pgcn_status status = add_features(hash, &data->x, store);
+    add_rest(hash, data);
+    pgcn_status finished = pgcn_i_hash_finish(hash, hex); /* frees it in any case */
+    return status == PGCN_OK ? finished : status;
 }
 
 /* ---- splits ---------------------------------------------------------------------------------- */

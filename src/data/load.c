@@ -46,7 +46,22 @@ static pgcn_status check_files(const pgcn_dataset_files *set) {
     } columns[] = {{"use", set->use, set->features, "features"},
                    {"ignore", set->ignore, set->features, "features"},
                    {"label", set->label, set->labels, "labels"}};
-    PGCN_TRY(check_header(set->header));
+    const struct {
+        pgcn_header given;
+        const char *file, *what;
+    } headers[] = {{set->header, set->edges, "edges"},
+                   {set->header_edges, set->edges, "edges"},
+                   {set->header_features, set->features, "features"},
+                   {set->header_labels, set->labels, "labels"},
+                   {set->header_splits, set->splits, "splits"}};
+    for (int i = 0; i < 5; i++) {
+        PGCN_TRY(check_header(headers[i].given));
+        if (headers[i].given != PGCN_HEADER_AUTO && !headers[i].file)
+            return pgcn_i_fail(PGCN_ERR_ARGUMENT,
+                               "--header says what the first line of the %s is, which are not "
+                               "given; add --%s",
+                               headers[i].what, headers[i].what);
+    }
     if (set->unknown_ids != PGCN_UNKNOWN_REFUSE && set->unknown_ids != PGCN_UNKNOWN_KEEP)
         return pgcn_i_fail(PGCN_ERR_ARGUMENT,
                            "unknown_ids is number %d, expected a pgcn_unknown_ids",
@@ -65,6 +80,29 @@ static pgcn_status check_files(const pgcn_dataset_files *set) {
     return PGCN_OK;
 }
 
+static pgcn_header header_of(const pgcn_dataset_files *set, pgcn_header of_file) {
+    return of_file == PGCN_HEADER_AUTO ? set->header : of_file;
+}
+
+/* What the files were read from, for pgcn_i_kept_find(); "" where nothing is kept. */
+static pgcn_status key_of_files(const pgcn_dataset_files *set, const pgcn_i_id_map *learn_from,
+                                pgcn_i_text_list *key) {
+    const char *const file[] = {set->features, set->labels, set->splits};
+    const char *const option[] = {set->edges,  set->id,    set->from, set->to,
+                                  set->weight, set->label, set->use,  set->ignore};
+    if (!pgcn_i_spool_is_on() || learn_from || set->encoder) return PGCN_OK;
+    for (size_t i = 0; i < sizeof option / sizeof *option; i++)
+        PGCN_TRY(pgcn_i_text_list_add(key, "%s|", option[i] ? option[i] : ""));
+    PGCN_TRY(pgcn_i_text_list_add(key, "%d %d %d %d %d %d %d %d|", (int)set->header,
+                                  (int)set->header_edges, (int)set->header_features,
+                                  (int)set->header_labels, (int)set->header_splits,
+                                  (int)set->unknown_ids, (int)set->decimal, (int)set->encode));
+    PGCN_TRY(pgcn_i_kept_add_files(key, set->edges));
+    for (size_t i = 0; i < sizeof file / sizeof *file; i++)
+        if (file[i]) PGCN_TRY(pgcn_i_kept_add_files(key, file[i]));
+    return PGCN_OK;
+}
+
 /* Reads the files; rules for the features are learnt from the rows of these ids, or of all. */
 static pgcn_status read_files(const pgcn_dataset_files *set, const pgcn_i_steps *steps,
                               const pgcn_i_id_map *learn_from, pgcn_dataset **out) {
@@ -74,26 +112,39 @@ static pgcn_status read_files(const pgcn_dataset_files *set, const pgcn_i_steps 
     else
         name_of(set->edges, true, name, sizeof name);
     pgcn_i_steps_name(steps, ":", name, sizeof name);
-    pgcn_i_own_files own = {.edges = set->edges,
-                            .features = set->features,
-                            .labels = set->labels,
-                            .splits = set->splits,
-                            .header = set->header,
-                            .unknown_ids = set->unknown_ids,
-                            .id = set->id,
-                            .from = set->from,
-                            .to = set->to,
-                            .weight = set->weight,
-                            .label = set->label,
-                            .use = set->use,
-                            .ignore = set->ignore,
-                            .decimal = set->decimal,
-                            .encode = set->encode,
-                            .encoder = set->encoder,
-                            .learn_from = learn_from};
+    pgcn_i_own_files own = {
+        .edges = set->edges,
+        .features = set->features,
+        .labels = set->labels,
+        .splits = set->splits,
+        .header = {[PGCN_I_ROLE_EDGES] = header_of(set, set->header_edges),
+                   [PGCN_I_ROLE_FEATURES] = header_of(set, set->header_features),
+                   [PGCN_I_ROLE_LABELS] = header_of(set, set->header_labels),
+                   [PGCN_I_ROLE_SPLITS] = header_of(set, set->header_splits)},
+        .unknown_ids = set->unknown_ids,
+        .id = set->id,
+        .from = set->from,
+        .to = set->to,
+        .weight = set->weight,
+        .label = set->label,
+        .use = set->use,
+        .ignore = set->ignore,
+        .decimal = set->decimal,
+        .encode = set->encode,
+        .encoder = set->encoder,
+        .learn_from = learn_from};
     pgcn_i_source source = {0};
-    pgcn_status status = pgcn_i_own_files_read(&own, &source);
-    if (status == PGCN_OK) return pgcn_i_dataset_build(name, set->edges, steps, &source, out);
+    bool kept = false;
+    pgcn_i_text_list key = {0};
+    pgcn_status status;
+    PGCN_TRY_GOTO(key_of_files(set, learn_from, &key));
+    PGCN_TRY_GOTO(pgcn_i_kept_find(key.text, &source, &kept));
+    if (!kept) PGCN_TRY_GOTO(pgcn_i_own_files_read(&own, &source));
+    if (!kept) PGCN_TRY_GOTO(pgcn_i_kept_save(&source));
+    pgcn_i_text_list_free(&key);
+    return pgcn_i_dataset_build(name, set->edges, steps, &source, out);
+fail:
+    pgcn_i_text_list_free(&key);
     pgcn_i_source_free(&source);
     return status;
 }
@@ -146,6 +197,9 @@ pgcn_status pgcn_dataset_from_files(const pgcn_dataset_files *files, pgcn_datase
         return pgcn_i_fail(PGCN_ERR_ARGUMENT, "pgcn_dataset_from_files: the edge file or the "
                                               "address of the result is missing");
     PGCN_TRY(check_files(&set));
+    int64_t needed = 0;
+    PGCN_TRY(pgcn_dataset_estimate(NULL, NULL, &set, &needed));
+    PGCN_TRY(pgcn_i_check_fits(set.edges, needed));
     pgcn_i_steps steps = {0};
     PGCN_TRY(pgcn_i_steps_need(set.steps, &steps));
     if (set.encode == PGCN_ENCODE_TRAIN && !set.encoder) return read_by_training(&set, &steps, out);
@@ -247,10 +301,34 @@ static pgcn_status no_header(const char *name) {
                        name);
 }
 
+/* Reads a path in its format, unless an interrupted conversion has left what was read. */
+static pgcn_status read_path(const char *path, const pgcn_i_format *format,
+                             const pgcn_i_steps *steps, pgcn_header header, pgcn_i_source *source) {
+    pgcn_i_text_list key = {0};
+    bool kept = false;
+    char applied[PGCN_I_STEPS_TEXT]; /* readers look at some */
+    pgcn_status status;
+    pgcn_i_steps_text(steps, applied);
+    if (pgcn_i_spool_is_on() && format->read != pgcn_i_container_read) {
+        PGCN_TRY_GOTO(
+            pgcn_i_text_list_add(&key, "%s|%s|%s|%d|", format->name, path, applied, (int)header));
+        PGCN_TRY_GOTO(pgcn_i_kept_add_files(&key, path));
+    }
+    PGCN_TRY_GOTO(pgcn_i_kept_find(key.text, source, &kept));
+    if (!kept)
+        PGCN_TRY_GOTO(header == PGCN_HEADER_AUTO ? format->read(path, steps, source)
+                                                 : pgcn_i_edge_list_read_as(path, header, source));
+    if (!kept) PGCN_TRY_GOTO(pgcn_i_kept_save(source));
+fail:
+    pgcn_i_text_list_free(&key);
+    return status;
+}
+
 /* "data/cora/" is called "cora" and so is "cora.npz"; a container knows its name. */
 static pgcn_status load_path(const char *path, const pgcn_i_steps *steps, pgcn_header header,
                              pgcn_dataset **out) {
     const pgcn_i_format *format = pgcn_i_format_find(path);
+    if (!format) PGCN_TRY(pgcn_i_stage("reading text", 0)); /* if stopped, it was not looked at */
     if (!format) PGCN_TRY(check_reachable(path));
     if (!format)
         return pgcn_i_fail(PGCN_ERR_FORMAT,
@@ -259,9 +337,7 @@ static pgcn_status load_path(const char *path, const pgcn_i_steps *steps, pgcn_h
                            path);
     if (header != PGCN_HEADER_AUTO && format->read != pgcn_i_edge_list_read) return no_header(path);
     pgcn_i_source source = {0};
-    pgcn_status status = header == PGCN_HEADER_AUTO
-                             ? format->read(path, steps, &source)
-                             : pgcn_i_edge_list_read_as(path, header, &source);
+    pgcn_status status = read_path(path, format, steps, header, &source);
     if (status != PGCN_OK) {
         pgcn_i_source_free(&source);
         return status;
@@ -299,7 +375,11 @@ static pgcn_status load_builtin(const char *name, const pgcn_i_steps *steps, boo
     char full[PGCN_I_PATH_BYTES];
     pgcn_i_steps all = *steps;
     PGCN_TRY(take_builtin_steps(name, full, sizeof full, &all));
-    pgcn_status status = pgcn_i_builtin_read(full, found, &source);
+    bool kept = false;
+    if (pgcn_i_builtin_knows(full)) PGCN_TRY(pgcn_i_kept_find(full, &source, &kept));
+    *found = kept;
+    pgcn_status status = kept ? PGCN_OK : pgcn_i_builtin_read(full, found, &source);
+    if (status == PGCN_OK && *found && !kept) status = pgcn_i_kept_save(&source);
     if (status == PGCN_OK && *found) {
         pgcn_i_steps_name(&all, ":", full, sizeof full);
         return pgcn_i_dataset_build(full, name, &all, &source, out);
@@ -318,6 +398,37 @@ static bool find_in(const char *directory, const char *base, char path[PGCN_I_PA
     return pgcn_i_path_join(path, directory, file) == PGCN_OK && pgcn_i_file_exists(path);
 }
 
+static const char *data_directory(const pgcn_dataset_opts *set) {
+    const char *data_dir = set->data_dir ? set->data_dir : getenv("PATHGCN_DATA");
+    return data_dir && *data_dir ? data_dir : NULL;
+}
+
+/* A path, or a name in the data directory or among what was fetched. */
+static bool find_path(const char *base, const char *data_dir, char path[PGCN_I_PATH_BYTES]) {
+    if (pgcn_i_is_directory(base) || pgcn_i_file_exists(base)) {
+        snprintf(path, PGCN_I_PATH_BYTES, "%s", base);
+        return true;
+    }
+    const char *directories[] = {data_dir, pgcn_cache_directory()};
+    pgcn_published published = {.name = ""};
+    pgcn_published_find(base, &published); /* "actor" is published as film */
+    for (int i = 0; i < 2; i++)
+        if (find_in(directories[i], base, path) || find_in(directories[i], published.name, path))
+            return true;
+    return false;
+}
+
+bool pgcn_i_dataset_find(const char *name, const pgcn_dataset_opts *opts,
+                         char path[PGCN_I_PATH_BYTES]) {
+    pgcn_dataset_opts set = pgcn_dataset_opts_default();
+    pgcn_i_steps steps = {0};
+    char base[PGCN_I_PATH_BYTES];
+    if (pgcn_i_opts_over(&set, sizeof set, opts, "pgcn_dataset_opts_default") != PGCN_OK ||
+        take_steps(name, base, sizeof base, &steps) != PGCN_OK)
+        return false;
+    return find_path(base, data_directory(&set), path);
+}
+
 pgcn_status pgcn_dataset_load(const char *name, const pgcn_dataset_opts *opts, pgcn_dataset **out) {
     pgcn_dataset_opts set = pgcn_dataset_opts_default();
     PGCN_TRY(pgcn_i_opts_over(&set, sizeof set, opts, "pgcn_dataset_opts_default"));
@@ -326,6 +437,9 @@ pgcn_status pgcn_dataset_load(const char *name, const pgcn_dataset_opts *opts, p
                                               "empty, or the address of the result is NULL");
     PGCN_TRY(check_header(set.header));
     bool found = false;
+    int64_t needed = 0;
+    PGCN_TRY(pgcn_dataset_estimate(name, &set, NULL, &needed));
+    PGCN_TRY(pgcn_i_check_fits(name, needed));
     pgcn_i_steps steps = {.directed = set.directed, .self_loops = set.keep_self_loops};
     PGCN_TRY(pgcn_i_steps_need(set.steps, &steps));
     if (set.header != PGCN_HEADER_AUTO && pgcn_i_builtin_knows(name)) return no_header(name);
@@ -333,16 +447,8 @@ pgcn_status pgcn_dataset_load(const char *name, const pgcn_dataset_opts *opts, p
     if (status != PGCN_OK || found) return status;
     char base[PGCN_I_PATH_BYTES], path[PGCN_I_PATH_BYTES];
     PGCN_TRY(take_steps(name, base, sizeof base, &steps));
-    if (pgcn_i_is_directory(base) || pgcn_i_file_exists(base))
-        return load_path(base, &steps, set.header, out);
-    const char *data_dir = set.data_dir ? set.data_dir : getenv("PATHGCN_DATA");
-    if (data_dir && !*data_dir) data_dir = NULL;
-    const char *directories[] = {data_dir, pgcn_cache_directory()};
-    pgcn_published published = {.name = ""};
-    pgcn_published_find(base, &published); /* "actor" is published as film */
-    for (int i = 0; i < 2; i++)
-        if (find_in(directories[i], base, path) || find_in(directories[i], published.name, path))
-            return load_path(path, &steps, set.header, out);
+    const char *data_dir = data_directory(&set);
+    if (find_path(base, data_dir, path)) return load_path(path, &steps, set.header, out);
     PGCN_TRY(check_reachable(base));
     if (data_dir) PGCN_TRY(check_reachable(data_dir));
     return not_found(name, base, data_dir, !set.data_dir);

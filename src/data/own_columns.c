@@ -123,6 +123,8 @@ static int64_t find_ids(pgcn_i_own *in, pgcn_i_role role, const pgcn_i_layout *l
     const char *known = features && in->encoder.rules > 0 ? in->encoder.id : NULL;
     const char *name = in->files->id ? in->files->id : known;
     int64_t column = name && *name ? find_column(layout, name) : -1;
+    int64_t place = known && !in->files->id && !layout->header ? in->encoder.id_place - 1 : -1;
+    if (place >= 0 && place < layout->columns) column = place; /* as in the table of the training */
     in->id_named = in->id_named || (in->files->id && column >= 0);
     return column < 0 ? 0 : column;
 }

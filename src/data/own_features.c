@@ -73,7 +73,8 @@ static pgcn_status note_column_names(pgcn_i_own *in, const pgcn_i_layout *layout
     return PGCN_OK;
 }
 
-/* *plain = false, and no error, if a cell is no number and the table may be encoded. */
+/* *plain = false, and no error, if a cell is no number and the table may be encoded, or an id holds a line
+ * end, which table.c does not read. */
 static pgcn_status read_numbers(pgcn_i_own *in, const pgcn_i_layout *layout, pgcn_i_table *table,
                                 bool *plain) {
     pgcn_i_table_rule rule = {.dtype = PGCN_I_F32,
@@ -81,10 +82,11 @@ static pgcn_status read_numbers(pgcn_i_own *in, const pgcn_i_layout *layout, pgc
                               .ids = true,
                               .comments = true,
                               .columns = layout->columns - 1,
-                              .skip = layout->header_line};
+                              .skip = layout->header_end};
     pgcn_status status = pgcn_i_table_read(layout->path, &rule, table);
     bool cell = status == PGCN_ERR_FORMAT && table->bad_column >= 0;
-    *plain = !cell || in->files->encode == PGCN_ENCODE_NO;
+    bool open_id = status == PGCN_ERR_FORMAT && table->bad_column == PGCN_I_OPEN_ID;
+    *plain = !open_id && (!cell || in->files->encode == PGCN_ENCODE_NO);
     if (!*plain) return PGCN_OK;
     if (cell) return bad_feature(layout, table->bad_column, table->bad_cell);
     if (status == PGCN_OK) status = note_column_names(in, layout);
@@ -130,6 +132,22 @@ static void append_rule(char note[NOTE_BYTES], const pgcn_i_rule *rule, bool fir
            *details ? details + 2 : "", *details ? ")" : "");
 }
 
+/* Values of a category that are probably one value. */
+static pgcn_status note_twins(pgcn_i_own *in, const pgcn_i_encoder *encoder) {
+    for (int64_t r = 0; r < encoder->rules; r++) {
+        char name[PGCN_I_EXCERPT];
+        const pgcn_i_rule *rule = &encoder->rule[r];
+        if (!rule->twins) continue;
+        pgcn_i_text_excerpt(rule->name, (int64_t)strlen(rule->name), name);
+        PGCN_TRY(pgcn_i_source_note(
+            in->source,
+            "values of column '%s' of %.60s differ in the case of letters only and are taken as "
+            "different ones: %s; if they are the same value, write it one way",
+            name, pgcn_i_file_name(in->files->features), rule->twins));
+    }
+    return PGCN_OK;
+}
+
 /* One note that names all columns, by what became of them. */
 static pgcn_status note_rules(pgcn_i_own *in, const pgcn_i_encoder *encoder) {
     static const char *const became[PGCN_I_RULE_KINDS] = {
@@ -140,8 +158,9 @@ static pgcn_status note_rules(pgcn_i_own *in, const pgcn_i_encoder *encoder) {
         [PGCN_I_RULE_LEFT_OUT] = "left out, since they are empty"};
     char note[NOTE_BYTES] = "";
     bool gaps = false;
-    append(note, "the columns of %.60s became %lld features", pgcn_i_file_name(in->files->features),
-           (long long)pgcn_i_encoder_columns(encoder));
+    int64_t made = pgcn_i_encoder_columns(encoder);
+    append(note, "the columns of %.60s became %lld feature%s",
+           pgcn_i_file_name(in->files->features), (long long)made, made == 1 ? "" : "s");
     for (int kind = 0; kind < PGCN_I_RULE_KINDS; kind++) {
         bool first = true;
         for (int64_t r = 0; r < encoder->rules; r++) {
@@ -189,6 +208,23 @@ static pgcn_status note_surprises(pgcn_i_own *in, const pgcn_i_encoding *encodin
                               file, gaps);
 }
 
+/* Which columns of a file without a header were taken for which. */
+static pgcn_status note_by_place(pgcn_i_own *in, const pgcn_i_encoding *encoding) {
+    char note[NOTE_BYTES] = "";
+    if (!pgcn_i_encoder_is_by_place(encoding->encoder, encoding->layout)) return PGCN_OK;
+    for (int64_t r = 0; r < encoding->encoder->rules; r++) {
+        const pgcn_i_rule *rule = &encoding->encoder->rule[r];
+        char name[PGCN_I_EXCERPT];
+        if (rule->kind == PGCN_I_RULE_LEFT_OUT) continue;
+        pgcn_i_text_excerpt(rule->name, (int64_t)strlen(rule->name), name);
+        append(note, "%s%lld is '%s'", *note ? ", " : "", (long long)rule->place, name);
+    }
+    return pgcn_i_source_note(in->source,
+                              "%.60s has no header: its columns are taken in the order of the "
+                              "table that the model was trained on, so column %s",
+                              pgcn_i_file_name(in->files->features), note);
+}
+
 /* Columns of the file that the model does not read. */
 static pgcn_status note_unread(pgcn_i_own *in, const pgcn_i_encoding *encoding) {
     const pgcn_i_layout *layout = encoding->layout;
@@ -212,8 +248,15 @@ static pgcn_status note_unread(pgcn_i_own *in, const pgcn_i_encoding *encoding) 
 
 /* ---- tables that are encoded ------------------------------------------------------------------------------ */
 
-static pgcn_status add_row(pgcn_i_encoding *encoding, const pgcn_i_rows *rows, char **cell,
-                           pgcn_i_table *table) {
+/* Where the numbers of a table go. */
+typedef struct encoded {
+    pgcn_i_encoding encoding;
+    pgcn_i_table *table;
+} encoded;
+
+static pgcn_status add_row(void *context, const pgcn_i_rows *rows, char **cell) {
+    encoded *to = context;
+    pgcn_i_table *table = to->table;
     int64_t bytes = table->columns * (int64_t)sizeof(float), id_bytes;
     if (*cell[0] == '\0')
         return pgcn_i_text_fail(rows->text, "found an empty cell, expected the id of a node");
@@ -225,41 +268,28 @@ static pgcn_status add_row(pgcn_i_encoding *encoding, const pgcn_i_rows *rows, c
     memcpy(id, cell[0], (size_t)id_bytes);
     *line = pgcn_i_text_line_number(rows->text);
     table->rows++;
-    return pgcn_i_encoding_row(encoding, rows, cell, row);
-}
-
-static pgcn_status encode_rows(pgcn_i_encoding *encoding, pgcn_i_table *table) {
-    pgcn_i_rows rows;
-    char **cell;
-    pgcn_status status;
-    PGCN_TRY_GOTO(pgcn_i_rows_open(&rows, encoding->layout));
-    for (;;) {
-        PGCN_TRY_GOTO(pgcn_i_rows_next(&rows, &cell));
-        if (!cell) break;
-        PGCN_TRY_GOTO(add_row(encoding, &rows, cell, table));
-    }
-fail:
-    pgcn_i_rows_close(&rows);
-    return status;
+    return pgcn_i_encoding_row(&to->encoding, rows, cell, row);
 }
 
 static pgcn_status read_encoded(pgcn_i_own *in, const pgcn_i_layout *layout, pgcn_i_table *table) {
     bool given = in->encoder.rules > 0, encode = in->files->encode != PGCN_ENCODE_NO;
     pgcn_i_learning how = {.only = in->files->learn_from, .decimal = in->files->decimal};
     pgcn_i_encoder *encoder = &in->encoder;
-    pgcn_i_encoding encoding;
+    encoded to = {.table = table};
     if (!given && encode) PGCN_TRY(pgcn_i_encoder_learn(layout, &how, &in->scratch, encoder));
     if (!given && !encode) PGCN_TRY(pgcn_i_encoder_numbers(layout, &in->scratch, encoder));
-    PGCN_TRY(pgcn_i_encoding_open(encoder, layout, &in->scratch, &encoding));
-    encoding.no_gaps = !given && !encode;
+    PGCN_TRY(pgcn_i_encoding_open(encoder, layout, &in->scratch, &to.encoding));
+    to.encoding.no_gaps = !given && !encode;
     table->columns = pgcn_i_encoder_columns(encoder);
-    PGCN_TRY(encode_rows(&encoding, table));
+    PGCN_TRY(pgcn_i_rows_each(layout, add_row, &to));
     PGCN_TRY(pgcn_i_encoder_names(encoder, &in->source->arena, &in->source->feature_name));
     if (!given && !encode) return PGCN_OK;
     PGCN_TRY(pgcn_i_encoder_text(encoder, &in->source->arena, &in->source->encoder));
-    if (!given) return note_rules(in, encoder);
-    PGCN_TRY(note_surprises(in, &encoding));
-    return note_unread(in, &encoding);
+    if (!given) PGCN_TRY(note_rules(in, encoder));
+    if (!given) return note_twins(in, encoder);
+    PGCN_TRY(note_by_place(in, &to.encoding));
+    PGCN_TRY(note_surprises(in, &to.encoding));
+    return note_unread(in, &to.encoding);
 }
 
 /* ---- all of it ------------------------------------------------------------------------------- */

@@ -60,7 +60,7 @@ static void note_first_line(pgcn_i_own *in, const pgcn_i_layout *layout) {
 pgcn_status pgcn_i_own_layout(pgcn_i_own *in, const char *path, pgcn_i_role role,
                               int64_t least_columns, const char *expected, pgcn_i_layout *out) {
     pgcn_i_known known = {.role = role,
-                          .header = in->files->header,
+                          .header = in->files->header[role],
                           .id_column = in->id_column,
                           .ids = &in->ids,
                           .ids_are_rows = in->row_ids >= 0,
@@ -78,24 +78,6 @@ pgcn_status pgcn_i_own_layout(pgcn_i_own *in, const char *path, pgcn_i_role role
             path, (long long)out->columns, out->columns == 1 ? "" : "s", expected);
     note_first_line(in, out);
     return pgcn_i_own_pick(in, role, out);
-}
-
-/* Calls `take` for every row. */
-typedef pgcn_status (*take_row)(pgcn_i_own *in, const pgcn_i_rows *rows, char **cell);
-
-static pgcn_status for_each_row(pgcn_i_own *in, const pgcn_i_layout *layout, take_row take) {
-    pgcn_i_rows rows;
-    char **cell;
-    pgcn_status status;
-    PGCN_TRY_GOTO(pgcn_i_rows_open(&rows, layout));
-    for (;;) {
-        PGCN_TRY_GOTO(pgcn_i_rows_next(&rows, &cell));
-        if (!cell) break;
-        PGCN_TRY_GOTO(take(in, &rows, cell));
-    }
-fail:
-    pgcn_i_rows_close(&rows);
-    return status;
 }
 
 pgcn_status pgcn_i_own_name_columns(pgcn_i_own *in, const pgcn_i_layout *layout,
@@ -162,7 +144,8 @@ static pgcn_status bad_class(const char *path, int64_t line, const char *name) {
                        path, (long long)line, shown);
 }
 
-static pgcn_status take_label(pgcn_i_own *in, const pgcn_i_rows *rows, char **cell) {
+static pgcn_status take_label(void *context, const pgcn_i_rows *rows, char **cell) {
+    pgcn_i_own *in = context;
     int64_t node, classes = in->label_layout.columns - 1;
     PGCN_TRY(node_of(in, rows, cell[0], &node));
     PGCN_TRY(pgcn_i_push_i32(&in->label_node, node));
@@ -186,7 +169,7 @@ static pgcn_status read_labels(pgcn_i_own *in) {
     for (int64_t i = 1; layout->header && layout->columns > 2 && i < layout->columns; i++)
         if (!pgcn_i_own_is_utf8(layout->header[i]))
             return bad_class(in->files->labels, layout->header_line, layout->header[i]);
-    return for_each_row(in, layout, take_label);
+    return pgcn_i_rows_each(layout, take_label, in);
 }
 
 /* ---- edges ------------------------------------------------------------------------------------- */
@@ -220,7 +203,8 @@ static bool read_weight(pgcn_i_own *in, const pgcn_i_layout *layout, const char 
     return comma && pgcn_i_cell_number(cell, true, out);
 }
 
-static pgcn_status take_edge(pgcn_i_own *in, const pgcn_i_rows *rows, char **cell) {
+static pgcn_status take_edge(void *context, const pgcn_i_rows *rows, char **cell) {
+    pgcn_i_own *in = context;
     int64_t from, to;
     PGCN_TRY(node_of(in, rows, cell[0], &from));
     PGCN_TRY(node_of(in, rows, cell[1], &to));
@@ -246,7 +230,7 @@ static pgcn_status read_edge_file(pgcn_i_own *in, const char *path, bool *weight
                            "weight; name these columns by --from, --to and --weight",
                            path, (long long)layout.columns);
     *weighted = layout.columns == 3;
-    return for_each_row(in, &layout, take_edge);
+    return pgcn_i_rows_each(&layout, take_edge, in);
 }
 
 /* Several files are one graph: all of them have weights, or none has. */
@@ -290,7 +274,8 @@ static pgcn_status list_edge_files(pgcn_i_own *in) {
 
 enum { MAX_SPLITS = 1000 };
 
-static pgcn_status take_split(pgcn_i_own *in, const pgcn_i_rows *rows, char **cell) {
+static pgcn_status take_split(void *context, const pgcn_i_rows *rows, char **cell) {
+    pgcn_i_own *in = context;
     int64_t node;
     char shown[PGCN_I_EXCERPT];
     pgcn_i_text_excerpt(cell[0], (int64_t)strlen(cell[0]), shown);
@@ -360,7 +345,7 @@ static pgcn_status read_splits(pgcn_i_own *in) {
     if (!in->mask || !in->split_line) return PGCN_ERR_MEMORY;
     for (int64_t s = 0; s < splits; s++)
         PGCN_TRY(pgcn_i_source_masks(source, source->nodes, in->mask + 3 * s));
-    PGCN_TRY(for_each_row(in, &layout, take_split));
+    PGCN_TRY(pgcn_i_rows_each(&layout, take_split, in));
     source->split_origin = "the given file of splits";
     source->split_file = pgcn_i_arena_strdup(&source->arena, in->files->splits);
     if (!source->split_file) return PGCN_ERR_MEMORY;
@@ -413,9 +398,14 @@ static pgcn_status read_files(pgcn_i_own *in) {
     PGCN_TRY(read_splits(in));
     PGCN_TRY(check_ids_named(in));
     PGCN_TRY(check_label_is_no_feature(in));
+    bool guessed = false;
+    const pgcn_i_own_files *files = in->files;
+    const char *given[PGCN_I_ROLES] = {files->edges, files->features, files->labels, files->splits};
+    for (int role = 0; role < PGCN_I_ROLES; role++)
+        guessed = guessed || (given[role] && files->header[role] == PGCN_HEADER_AUTO);
     return pgcn_i_source_note(
         in->source, "%s%s", in->first_lines,
-        in->files->header == PGCN_HEADER_AUTO ? " (--header yes or no decides otherwise)" : "");
+        guessed ? " (--header yes or no decides otherwise; of one file: --header labels=no)" : "");
 }
 
 pgcn_status pgcn_i_own_files_read(const pgcn_i_own_files *files, pgcn_i_source *source) {

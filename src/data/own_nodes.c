@@ -419,6 +419,21 @@ static pgcn_status note_single_class(pgcn_i_own *in) {
                               names->count ? names->text : "0");
 }
 
+/* They stay classes of their own: which of them is a mistake is for the user to say. */
+static pgcn_status note_case(pgcn_i_own *in) {
+    const pgcn_i_names *names = &in->source->class_name;
+    char twins[PGCN_I_TWINS_BYTES];
+    const char **text = PGCN_I_ARRAY(&in->scratch, const char *, names->count);
+    if (!text) return PGCN_ERR_MEMORY;
+    for (int64_t c = 0; c < names->count; c++) text[c] = names->text + names->offset[c];
+    if (pgcn_i_case_twins(text, names->count, twins) == 0) return PGCN_OK;
+    return pgcn_i_source_note(
+        in->source,
+        "classes of %.60s differ in the case of letters only and are taken as "
+        "different ones: %s; if they are the same class, write it one way",
+        pgcn_i_file_name(in->files->labels), twins);
+}
+
 static pgcn_status arrange_labels(pgcn_i_own *in) {
     int64_t *row_of = NULL;
     const char **text = NULL;
@@ -432,6 +447,7 @@ static pgcn_status arrange_labels(pgcn_i_own *in) {
     pgcn_status status = integers ? PGCN_OK : number_words(in, text, row_of, &found);
     pgcn_i_id_map_free(&found);
     if (status == PGCN_OK) status = note_single_class(in);
+    if (status == PGCN_OK) status = note_case(in);
     if (status != PGCN_OK || !pgcn_i_source_has_numbers(in->source)) return status;
     return pgcn_i_source_note(in->source,
                               "the labels of %.60s are %d different numbers, each taken as a "

@@ -18,6 +18,7 @@
 
 /* Per local edge of a node, its community has this many nodes: dense enough to be found again. */
 enum { NODES_PER_LOCAL_EDGE = 16, LEAST_COMMUNITY = 16 };
+enum { TELL_EVERY = 1 << 16 };
 
 /* Expected edges between the two largest nodes of a class are at most the square of this. */
 static const double largest_overlap = 4;
@@ -183,9 +184,13 @@ static pgcn_status draw_graph(model *m, pgcn_graph **out) {
             total[class] =
                 weight_up_to(m, (double)(class_begin(set, class + 1) - class_begin(set, class)));
         rank_nodes(m, ranked);
-        draw_local(m);
-        draw_weighted(m);
+        status = pgcn_i_stage("drawing edges", 0);
+        if (status == PGCN_OK) draw_local(m);
+        if (status == PGCN_OK) status = pgcn_i_stage("drawing edges", 0.5);
+        if (status == PGCN_OK) draw_weighted(m);
         pgcn_i_arena_drop(&arena, ranked);
+    }
+    if (status == PGCN_OK) {
         status = pgcn_graph_from_edges(set->nodes, m->count, m->from, m->to, NULL, NULL, out);
     }
     pgcn_i_arena_free(&arena); /* freed before the features are made: the peak is lower */
@@ -230,6 +235,8 @@ static pgcn_status draw_features(const pgcn_i_powerlaw *set, const int32_t *labe
     if (!mean || !dense) return PGCN_ERR_MEMORY;
     draw_means(set, mean);
     for (int64_t i = 0; i < set->nodes; i++) {
+        if (i % TELL_EVERY == 0)
+            PGCN_TRY(pgcn_i_stage("drawing features", (double)i / (double)set->nodes));
         const float *centre = mean + label[i] * columns;
         float *row = dense + i * columns;
         for (int64_t group = 0; group < groups; group++) {

@@ -315,9 +315,42 @@ static void invert(const pgcn_node *order, int64_t n, pgcn_node *number) {
     for (int64_t i = 0; i < n; i++) number[order[i]] = (pgcn_node)i;
 }
 
-static pgcn_status find_order(const pgcn_i_source *source, pgcn_i_node_order kind,
+/* What the features of each node take, where that differs: its non-zeros. */
+static pgcn_status weigh_features(const pgcn_i_features *x, pgcn_i_arena *scratch, int32_t **out) {
+    *out = NULL;
+    if (!x->offset) return PGCN_OK;
+    *out = PGCN_I_ARRAY(scratch, int32_t, x->n);
+    if (!*out) return PGCN_ERR_MEMORY;
+    for (int64_t i = 0; i < x->n; i++) (*out)[i] = (int32_t)(x->offset[i + 1] - x->offset[i]);
+    return PGCN_OK;
+}
+
+/* Part by part, so that every group of nodes is a part; inside it by communities. */
+static pgcn_status order_by_parts(const pgcn_i_source *source, const pgcn_i_steps *steps,
+                                  pgcn_i_arena *scratch, pgcn_node *order) {
+    int64_t most = steps->groups > 0 ? steps->groups : pgcn_i_source_groups(source);
+    pgcn_i_parts parts = pgcn_i_parts_of_groups(source->nodes, most);
+    pgcn_i_partitioner how =
+        steps->order == PGCN_I_NODE_ORDER_METIS ? PGCN_I_PARTS_METIS : PGCN_I_PARTS_BUILTIN;
+    int32_t *features, *part = PGCN_I_ARRAY(scratch, int32_t, source->nodes);
+    pgcn_node *within = PGCN_I_ARRAY(scratch, pgcn_node, source->nodes);
+    if (!part || !within) return PGCN_ERR_MEMORY;
+    PGCN_TRY(weigh_features(&source->x, scratch, &features));
+    PGCN_TRY(pgcn_i_graph_partition(source->graph, features, parts, how, part));
+    PGCN_TRY(pgcn_i_graph_order(source->graph, PGCN_I_ORDER_COMMUNITY, within));
+    return pgcn_i_partition_order(source->nodes, parts.count, part, within, order);
+}
+
+static pgcn_status find_order(const pgcn_i_source *source, const pgcn_i_steps *steps,
                               pgcn_node *order) {
-    switch (kind) {
+    pgcn_i_arena scratch = {0};
+    pgcn_status status;
+    switch (steps->order) {
+    case PGCN_I_NODE_ORDER_PARTS:
+    case PGCN_I_NODE_ORDER_METIS:
+        status = order_by_parts(source, steps, &scratch, order);
+        pgcn_i_arena_free(&scratch);
+        return status;
     case PGCN_I_NODE_ORDER_DEGREE:
         return pgcn_i_graph_order(source->graph, PGCN_I_ORDER_DEGREE, order);
     case PGCN_I_NODE_ORDER_RCM: return pgcn_i_graph_order(source->graph, PGCN_I_ORDER_RCM, order);
@@ -340,7 +373,7 @@ pgcn_status pgcn_i_order_nodes(pgcn_i_source *source, const pgcn_i_steps *steps,
     pgcn_node *order = PGCN_I_ARRAY(&source->arena, pgcn_node, source->nodes);
     pgcn_node *row = PGCN_I_ARRAY(&source->arena, pgcn_node, source->nodes);
     if (!order || !row) return PGCN_ERR_MEMORY;
-    PGCN_TRY(find_order(source, steps->order, order));
+    PGCN_TRY(find_order(source, steps, order));
     invert(order, source->nodes, row);
     PGCN_TRY(move_rows(source, order, row, true));
     source->number = order;

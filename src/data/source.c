@@ -12,6 +12,7 @@ void pgcn_i_source_free(pgcn_i_source *source) {
     pgcn_graph_free(source->graph);
     pgcn_i_arena_free(&source->edge_arena);
     pgcn_i_arena_free(&source->arena);
+    if (source->mapping) pgcn_i_spool_unwatch(source->mapping);
     if (source->mapping) munmap(source->mapping, (size_t)source->mapping_bytes);
     *source = (pgcn_i_source){0};
 }

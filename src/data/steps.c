@@ -125,10 +125,9 @@ static pgcn_status parse_features(const step_word *word, pgcn_i_steps *steps) {
 }
 
 static const char *const order_names[PGCN_I_NODE_ORDERS] = {
-    [PGCN_I_NODE_ORDER_DEGREE] = "degree",
-    [PGCN_I_NODE_ORDER_RCM] = "rcm",
-    [PGCN_I_NODE_ORDER_COMMUNITY] = "community",
-    [PGCN_I_NODE_ORDER_RANDOM] = "random",
+    [PGCN_I_NODE_ORDER_DEGREE] = "degree",       [PGCN_I_NODE_ORDER_RCM] = "rcm",
+    [PGCN_I_NODE_ORDER_COMMUNITY] = "community", [PGCN_I_NODE_ORDER_RANDOM] = "random",
+    [PGCN_I_NODE_ORDER_PARTS] = "parts",         [PGCN_I_NODE_ORDER_METIS] = "metis",
 };
 
 static pgcn_status parse_order(const step_word *word, pgcn_i_steps *steps) {
@@ -137,7 +136,7 @@ static pgcn_status parse_order(const step_word *word, pgcn_i_steps *steps) {
             steps->order = (pgcn_i_node_order)i;
             return PGCN_OK;
         }
-    return bad_value(word, "order=degree, rcm, community or random");
+    return bad_value(word, "order=degree, rcm, community, parts, metis or random");
 }
 
 static pgcn_status parse_groups(const step_word *word, pgcn_i_steps *steps) {

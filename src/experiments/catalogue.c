@@ -1,6 +1,6 @@
 /* The table of experiments: what each trains, on which data sets, and which table or figure of the
  * paper it is compared with. */
-#include "experiments/reproduce.h"
+#include "experiments/figures.h"
 
 /* clang-format off */
 #define SET(a_key, a_value) {.key = a_key, .value = a_value}
@@ -120,6 +120,17 @@ static const exp_variant table_10[] = {
      .change = {SET("train-form", "sampled"), SET("path-length", "5"), SET("paths", "5"), SET("samples", "1"), SET("consistency", "0")}},
     NO_MORE};
 
+/* The second one has the values of the recipe paper-cora, on any data. */
+static const exp_variant learnt_variants[] = {
+    PATHGCN,
+    {.name = "paper's settings",
+     .change = {SET("kernel-start", "random"), SET("mix", "random"), SET("residual", "none"), SET("self-loops", "no"),
+                SET("scaling", "walk"), SET("samples", "1"), SET("consistency", "0"), SET("path-length", "5"),
+                SET("paths", "5"), SET("lr-mix", "1e-3"), SET("lr-kernel", "1e-3"), SET("wd-mix", "2e-5"),
+                SET("wd-kernel", "2e-5"), SET("lr-ends", "1e-2"), SET("wd-ends", "1e-5")}},
+    NO_MORE};
+static const exp_variant smoothing_variants[] = {GCN_KEPT, GCNII, PATHGCN, NO_MORE};
+
 static const exp_protocol fold_protocols[] = {
     {"GIN", "crossval=10"}, {"held out", "kfold=10"}, {NULL, NULL}};
 
@@ -150,12 +161,12 @@ const exp_experiment exp_experiments[] = {
      .datasets = citation_sets, .layers = DEPTHS, .quick_layers = {1, {2}},
      .variants = kernel_variants},
     {.name = "paths", .title = "Accuracy by the number of paths p, k = 5 (paper: Figure 5, left)",
-     .places = {EXP_FIGURE_5_PATHS},
+     .places = {EXP_FIGURE_5_PATHS}, .figure = EXP_FIGURE_5,
      .datasets = citation_sets, .layers = {1, {2}}, .axis = "paths",
      .values = {7, {1, 2, 5, 10, 20, 50, 100}}, .quick_values = {2, {1, 10}},
      .fixed = SET("path-length", "5")},
     {.name = "lengths", .title = "Accuracy by the path length k, p = 10 (paper: Figure 5, right)",
-     .places = {EXP_FIGURE_5_LENGTHS},
+     .places = {EXP_FIGURE_5_LENGTHS}, .figure = EXP_FIGURE_5,
      .datasets = citation_sets, .layers = {1, {2}}, .axis = "path-length",
      .values = {7, {1, 2, 3, 5, 7, 9, 11}}, .quick_values = {2, {1, 5}},
      .fixed = SET("paths", "10")},
@@ -178,7 +189,14 @@ const exp_experiment exp_experiments[] = {
              "the median training\nstep of this machine with one thread."},
     {.name = "cheb", .title = "ChebNet and pathGCN by depth (paper: Figure 3, whose numbers are not known)",
      .datasets = cheb_sets, .layers = DEPTHS, .quick_layers = {2, {2, 8}}, .variants = cheb_variants,
-     .variants_head = "network", .layout = EXP_BY_DEPTH, .apart = true},
+     .variants_head = "network", .layout = EXP_BY_DEPTH, .apart = true, .figure = EXP_FIGURE_3},
+    {.name = "figure-4", .title = "Learnt operators (paper: Figure 4)", .datasets = cora_set,
+     .layers = {1, {8}}, .runs = 1, .variants = learnt_variants, .variants_head = "settings", .apart = true,
+     .figure = EXP_FIGURE_4, .drawn_only = true, .models = true},
+    {.name = "smoothing", .title = "What layers leave of differences between nodes", .datasets = cora_set,
+     .layers = {3, {2, 8, 64}}, .quick_layers = {2, {2, 8}}, .variants = smoothing_variants,
+     .variants_head = "network", .runs = 1, .apart = true, .figure = EXP_SMOOTHING, .drawn_only = true,
+     .models = true},
     {NETWORKS(2), .title = "Networks, semi-supervised, at the depth of their recipes (paper: Table 2)",
      .datasets = citation_sets, .layers = OWN_DEPTH, .layout = EXP_BY_SET},
     {NETWORKS(3), .title = "Networks, semi-supervised, by depth (paper: Table 3)",

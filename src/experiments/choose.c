@@ -1,6 +1,6 @@
 /* What `pathgcn reproduce WORD` means: an experiment of the catalogue, a group of them, all, a grid,
  * or a table of facts. */
-#include "experiments/reproduce.h"
+#include "experiments/figures.h"
 
 #include <string.h>
 
@@ -11,8 +11,30 @@ static const struct {
 } listings[] = {{"datasets", exp_report_counts}, {"settings", exp_report_settings}};
 enum { LISTINGS = sizeof listings / sizeof *listings };
 
+pgcn_status exp_choose_figures(const exp_request *r, unsigned *out) {
+    exp_words list;
+    *out = 0;
+    for (int i = 1; !r->only && i <= EXP_FIGURES; i++) *out |= 1u << i;
+    if (!r->only) return PGCN_OK;
+    if (!r->figures)
+        return cli_fail(r->command, PGCN_ERR_ARGUMENT, "--only is for figures; leave it out");
+    CLI_TRY(exp_split_words(r, "only", r->only, ',', &list));
+    for (int i = 0; i < list.count; i++) {
+        long long number = EXP_SMOOTHING;
+        if (strcmp(list.word[i], "smoothing") != 0 &&
+            (strlen(list.word[i]) != 1 || (number = list.word[i][0] - '0') < 1 || number > 5))
+            return cli_fail(r->command, PGCN_ERR_ARGUMENT,
+                            "--only is '%.64s', expected some of 1, 2, 3, 4, 5 and smoothing, "
+                            "separated by commas",
+                            r->only);
+        *out |= 1u << number;
+    }
+    return PGCN_OK;
+}
+
 /* Whether an experiment is asked for by its name, its group or `all`. */
 static bool is_asked_for(const exp_experiment *e, const char *name) {
+    if (e->drawn_only) return false;
     return strcmp(e->name, name) == 0 || (e->group && strcmp(e->group, name) == 0) ||
            (strcmp(name, "all") == 0 && !e->apart);
 }
@@ -120,9 +142,11 @@ static pgcn_status refuse_model(const exp_request *r, const exp_choice *chosen) 
 static pgcn_status refuse_name(const exp_request *r, const char *name) {
     cli_guess guess = cli_guess_start(name);
     char hint[CLI_HINT_BYTES];
-    for (const exp_experiment *e = exp_experiments; e->name; e++) cli_guess_offer(&guess, e->name);
+    for (const exp_experiment *e = exp_experiments; e->name; e++)
+        if (!e->drawn_only) cli_guess_offer(&guess, e->name);
     for (int i = 0; i < LISTINGS; i++) cli_guess_offer(&guess, listings[i].name);
     cli_guess_offer(&guess, "sweep");
+    cli_guess_offer(&guess, "figures");
     cli_guess_offer(&guess, "arena");
     cli_guess_hint(&guess, "", hint);
     return cli_fail(r->command, PGCN_ERR_ARGUMENT, "there is no experiment '%s'%s; there are %s",
@@ -148,10 +172,14 @@ pgcn_status exp_choose(exp_request *r, cli_arguments *arguments, exp_sweep *swee
     r->words = arguments->words - 1;
     r->word = arguments->word + 1;
     *out = (exp_choice){0};
+    unsigned figures;
+    r->figures = strcmp(name, "figures") == 0;
+    CLI_TRY(exp_choose_figures(r, &figures));
     for (const exp_experiment *e = exp_experiments; e->name; e++)
-        if (is_asked_for(e, name)) out->experiment[out->count++] = e;
+        if (is_asked_for(e, name) || (r->figures && e->figure && figures >> e->figure & 1))
+            out->experiment[out->count++] = e;
     if (grid) out->experiment[out->count++] = &sweep->experiment;
-    if (out->count == 0) return refuse_name(r, name);
+    if (out->count == 0 && !r->figures) return refuse_name(r, name);
     CLI_TRY(check_words(r, name, grid));
     if (r->tables) CLI_TRY(choose_tables(r, out));
     if (r->models) CLI_TRY(choose_models(r, out));
@@ -162,7 +190,8 @@ pgcn_status exp_choose(exp_request *r, cli_arguments *arguments, exp_sweep *swee
 
 /* Options of trainings would do nothing. */
 static pgcn_status check_listing(const exp_request *r, const cli_arguments *arguments) {
-    static const char *const others[] = {"layers", "seeds", "recipe", "jobs", "tables", "models"};
+    static const char *const others[] = {"layers", "seeds",  "recipe", "jobs",
+                                         "tables", "models", "only"};
     bool all_sets = strcmp(arguments->word[0], "settings") == 0;
     const char *given = arguments->settings > 0 ? arguments->key[0] : NULL;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)

@@ -1,5 +1,5 @@
 /* pathgcn reproduce: the command line; plan, run and report are in the other files of this room. */
-#include "experiments/reproduce.h"
+#include "experiments/figures.h"
 
 #include <string.h>
 
@@ -25,7 +25,8 @@ const cli_command cli_reproduce = {
     .summary = "the tables and curves of the paper, ours beside its numbers",
     .arguments =
         "semi | full | inference | variants | paths | lengths | frozen | graphs | ppi | all | sweep | "
-        "datasets | settings | forms | cheb | networks | times | arena",
+        "datasets | settings | forms | cheb | networks | times | figures | "
+        "arena",
     .text =
         "semi       Cora, Citeseer and Pubmed with 20 labels per class, by depth (Table 3)\n"
         "full       ten data sets over their published splits (Tables 4 to 6)\n"
@@ -45,6 +46,7 @@ const cli_command cli_reproduce = {
         "networks   all networks of Tables 2 to 8 that are built, the others quoted; hours, see --tables\n"
         "           and --models. A cell whose runs take more than 30 minutes each gets one seed\n"
         "times      training step, inference and sampling in milliseconds, operations (Table 10)\n"
+        "figures    Figures 1 to 5, and what layers smooth; figures.html, a folder of SVG and LaTeX, numbers\n"
         "arena      networks against each other: a nested search of 16 candidates each for every split,\n"
         "           compared split by split; many hours, see --models and --datasets\n"
         "\n"
@@ -53,7 +55,8 @@ const cli_command cli_reproduce = {
         "continues where it stopped. A table over fewer runs than asked for says so, and the exit code\n"
         "is then 1. Settings come from the recipes; options override them, as for train. The epoch is\n"
         "chosen on validation nodes. DIR gets NAME.json, NAME.csv, NAME.md and NAME.tex (LaTeX); the JSON\n"
-        "holds the command 'pathgcn train ...' that repeats each run to the last digit.",
+        "holds the command 'pathgcn train ...' that repeats each run to the last digit. All tables and their\n"
+        "curves are in DIR/report.html too.",
     .most_used = reproduce_most_used,
     .examples = "  pathgcn reproduce semi --data data --quick        a smoke test, in minutes\n"
                 "  pathgcn reproduce semi --data data --datasets cora,citeseer\n"
@@ -61,6 +64,7 @@ const cli_command cli_reproduce = {
                 "  pathgcn reproduce semi --datasets karate,sbm --layers 2,4 --seeds 2\n"
                 "  pathgcn reproduce variants --data data --layers 2,8 --select accuracy\n"
                 "  pathgcn reproduce networks --data data --tables 2,3 --models gcn,gcnii,pathgcn\n"
+                "  pathgcn reproduce figures --data data --only 1,2,4 --out runs/figures\n"
                 "  pathgcn reproduce sweep cora --data data --path-length 3,5,7 --paths 5,10\n",
     .config_groups = CLI_GROUP_MODEL | CLI_GROUP_TRAINING,
     .computes = true,
@@ -106,7 +110,7 @@ static pgcn_status shorten(const exp_choice *chosen, exp_plan *plan, exp_jobs *j
                            const exp_pace *pace, bool report) {
     exp_pace all_kinds = *pace;
     all_kinds.most_timings = (int)jobs->kinds;
-    if (!chosen->experiment[0]->networks) return PGCN_OK;
+    if (chosen->count == 0 || !chosen->experiment[0]->networks) return PGCN_OK;
     if (!report) CLI_TRY(exp_jobs_time(jobs, &all_kinds));
     exp_plan_shorten(plan, jobs, long_run_seconds);
     return PGCN_OK;
@@ -123,10 +127,15 @@ static pgcn_status run_all(const exp_request *r, const exp_choice *chosen, exp_p
 
 static pgcn_status report_all(const exp_request *r, const exp_choice *chosen, exp_plan *plan,
                               const exp_jobs *jobs) {
+    if (r->figures) {
+        CLI_TRY(exp_draw_figures(plan, jobs, r));
+        return check_all_done(jobs);
+    }
     for (int i = 0; i < chosen->count; i++) {
         if (chosen->experiment[i]->marks_best) exp_mark_best(plan, jobs, chosen->experiment[i]);
         CLI_TRY(exp_report(plan, jobs, r, chosen->experiment[i]));
     }
+    CLI_TRY(exp_reproduce_page(plan, jobs, r, chosen->experiment, chosen->count));
     return check_all_done(jobs);
 }
 
@@ -173,6 +182,8 @@ static pgcn_status run(int argc, char **argv) {
          NULL},
         {"models", "LIST", "all",
          "networks, cheb, times, graphs: these networks, as gcn,gcnii,pathgcn", &r.models, NULL},
+        {"only", "LIST", "all",
+         "figures: these of 1, 2, 3, 4, 5 and smoothing, separated by commas", &r.only, NULL},
         {"quick", NULL, NULL, "a smoke test: few epochs, depths and seeds", NULL, &r.quick},
         {"fresh", NULL, NULL, "run all jobs again", NULL, &r.fresh},
         {"report", NULL, NULL, "train nothing, only make the tables from the jobs that are done",

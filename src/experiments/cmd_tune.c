@@ -53,8 +53,9 @@ const cli_command cli_tune = {
         "multilabel; by default the one that fits the data. 'pathgcn tune --list-spaces' prints them.\n"
         "\n"
         "Jobs run and are kept as by reproduce: the same command continues after Ctrl-C. DIR gets\n"
-        "NAME.recipe with the best settings and the space that was searched, and tune.json with all\n"
-        "candidates; with --nested nested.json, and these two for each split in DIR/split-S.",
+        "NAME.recipe with the best settings and the space that was searched, tune.json with all candidates,\n"
+        "and report.html, a page about them; with --nested nested.json and the page, and the first two\n"
+        "for each split in DIR/split-S.",
     .most_used = tune_most_used,
     .examples = "  pathgcn tune karate --candidates 12 --runs 4\n"
                 "  pathgcn tune cora --data data --layers 8 --budget 60\n"

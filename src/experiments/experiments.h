@@ -15,6 +15,7 @@
 #define PGCN_EXPERIMENTS_H
 
 #include "cli/cli.h"
+#include "report/report.h"
 
 #include <sys/types.h>
 
@@ -61,6 +62,7 @@ typedef struct exp_job {
     bool diverged;     /* when failed: the loss was not finite, which is a result too */
     pid_t pid;         /* while running */
     double begin;      /* cli_now() of its start */
+    bool keeps_model;  /* KEY.safetensors is written beside the record */
 } exp_job;
 
 /* How long jobs take that differ in seed and split only. */
@@ -91,6 +93,9 @@ pgcn_status exp_jobs_add(exp_jobs *jobs, const exp_data *data, const pgcn_config
                          bool fresh, size_t *out);
 bool exp_job_path(const exp_jobs *jobs, const exp_job *job, const char *suffix,
                   char out[EXP_PATH_BYTES]);
+/* Asks a job for its model too; one that is done but has none is run again. */
+void exp_job_keep_model(exp_jobs *jobs, exp_job *job);
+#define EXP_MODEL_SUFFIX ".safetensors"
 /* Reads the record that a worker wrote; false if there is no valid one. */
 bool exp_job_recall(exp_jobs *jobs, exp_job *job);
 /* "cora, 64 layers, seed 3": how messages name a job. */
@@ -164,10 +169,16 @@ typedef enum exp_format { EXP_TEXT, EXP_MARKDOWN, EXP_LATEX, EXP_CSV } exp_forma
 exp_table *exp_table_new(const char *heads);
 void exp_table_add(exp_table *table, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void exp_table_print(FILE *out, const exp_table *table, exp_format format);
+void exp_table_to_page(report_page *page, const exp_table *table);
 /* A line is an object, with the heads as its keys and text as its values. */
 json_t *exp_table_to_json(const exp_table *table);
 /* Text with the characters escaped that LaTeX would obey. */
 void exp_put_latex(FILE *out, const char *text);
 void exp_table_free(exp_table *table);
+
+/* ---- pages ---------------------------------------------------------------------------------- */
+
+/* Ends and writes a page, frees it, and tells the error if there is one. In tune_page.c. */
+pgcn_status exp_page_end(const cli_command *command, report_page *page, const char *path);
 
 #endif

@@ -93,6 +93,14 @@ pgcn_status exp_jobs_add(exp_jobs *jobs, const exp_data *data, const pgcn_config
     return PGCN_OK;
 }
 
+void exp_job_keep_model(exp_jobs *jobs, exp_job *job) {
+    char path[EXP_PATH_BYTES];
+    job->keeps_model = true;
+    if (job->state == EXP_DONE &&
+        (!exp_job_path(jobs, job, EXP_MODEL_SUFFIX, path) || access(path, R_OK) != 0))
+        job->state = EXP_WAITING;
+}
+
 void exp_job_label(const exp_job *job, char out[160]) {
     bool fixed = strcmp(job->config.split, "auto") != 0;
     snprintf(out, 160, "%.60s, %d layer%s%s%s, seed %llu", job->data->name, job->config.layers,

@@ -96,7 +96,9 @@ static void print_table(const exp_nested *n) {
     if (exp_nested_start_has_seen(s))
         printf("The start, recipe %s, is one of this data set and may have seen these labels.\n",
                s->recipe.name);
-    printf("\nEverything: %s/nested.json; the search of each split: %s/split-S.\n", s->out, s->out);
+    printf("\nEverything: %s/nested.json, as a page: %s/report.html; the search of each split: "
+           "%s/split-S.\n",
+           s->out, s->out, s->out);
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------- */
@@ -164,6 +166,7 @@ pgcn_status exp_nested_report(const exp_nested *n, bool json) {
     snprintf(path, sizeof path, "%.4000s/nested.json", n->search->out);
     json_t *object = make_json(n);
     pgcn_status status = cli_write_json(n->search->command, path, object, JSON_INDENT(1));
+    if (status == PGCN_OK) status = exp_nested_page(n, OVER_SPLITS(val), OVER_SPLITS(test));
     if (status == PGCN_OK && json)
         status = cli_print_json(n->search->command, json_incref(object));
     else if (status == PGCN_OK)

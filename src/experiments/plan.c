@@ -129,7 +129,7 @@ pgcn_status exp_plan_check_options(const exp_plan *plan, const exp_request *r) {
 
 static int runs_of(const exp_request *r, const exp_cell *cell, int splits) {
     if (r->seeds > 0) return (int)r->seeds;
-    if (r->quick) return QUICK_RUNS;
+    if (r->quick) return r->figures ? 1 : QUICK_RUNS;
     if (cell->experiment->splits) return splits > 0 ? splits : RUNS;
     if (cell->experiment->runs > 0) return cell->experiment->runs;
     return cell->config.layers >= DEEP ? DEEP_RUNS : RUNS;
@@ -204,6 +204,7 @@ static pgcn_status add_runs(exp_jobs *jobs, const exp_request *r, const exp_data
             snprintf(config.split, sizeof config.split, "%d",
                      (int)(config.seed % (uint64_t)splits));
         CLI_TRY(exp_jobs_add(jobs, data, &config, r->fresh, &cell->job[i]));
+        if (cell->experiment->models) exp_job_keep_model(jobs, &jobs->job[cell->job[i]]);
     }
     return PGCN_OK;
 }
@@ -358,7 +359,7 @@ pgcn_status exp_plan_add(exp_plan *plan, exp_jobs *jobs, const exp_request *r,
     if (r->layers) CLI_TRY(split_numbers(r, "layers", r->layers, &p.depths));
     if (r->words > 0 || r->datasets) return add_named_sets(&p);
     for (const exp_set_name *set = experiment->datasets; set->name; set++)
-        CLI_TRY(add_protocols(&p, set->name, set->optional));
+        CLI_TRY(add_protocols(&p, set->name, set->optional || r->figures));
     return PGCN_OK;
 }
 

@@ -94,8 +94,8 @@ void exp_print_marks(FILE *out, const exp_plan *plan, const exp_experiment *expe
         fprintf(out, "Cells that the paper leaves empty stay empty.\n");
 }
 
-static exp_table *make_table(const exp_plan *plan, const exp_jobs *jobs,
-                             const exp_experiment *experiment) {
+exp_table *exp_make_table(const exp_plan *plan, const exp_jobs *jobs,
+                          const exp_experiment *experiment) {
     return experiment->layout == EXP_LINES ? exp_cells_table(plan, jobs, experiment)
                                            : exp_matrix_table(plan, jobs, experiment);
 }
@@ -107,13 +107,9 @@ static bool has_column(const exp_experiment *experiment, const char *head) {
     return column->head != NULL;
 }
 
-static void print_for_people(FILE *out, const exp_plan *plan, const exp_jobs *jobs,
-                             const exp_experiment *experiment, bool markdown) {
-    exp_table *table = make_table(plan, jobs, experiment);
-    fprintf(out, "%s%s\n\n", markdown ? "## " : "", experiment->title);
-    exp_table_print(out, table, markdown ? EXP_MARKDOWN : EXP_TEXT);
-    exp_table_free(table);
-    fprintf(out, "\nAccuracy in percent, mean ± deviation over the runs, of the weights that "
+void exp_print_remarks(FILE *out, const exp_plan *plan, const exp_jobs *jobs,
+                       const exp_experiment *experiment) {
+    fprintf(out, "Accuracy in percent, mean ± deviation over the runs, of the weights that "
                  "validation chose.\n");
     exp_print_marks(out, plan, experiment);
     if (experiment->note) fprintf(out, "%s\n", experiment->note);
@@ -122,12 +118,22 @@ static void print_for_people(FILE *out, const exp_plan *plan, const exp_jobs *jo
                      "result.\n");
     print_sets(out, plan, experiment);
     print_notes(out, plan, jobs, experiment);
+}
+
+static void print_for_people(FILE *out, const exp_plan *plan, const exp_jobs *jobs,
+                             const exp_experiment *experiment, bool markdown) {
+    exp_table *table = exp_make_table(plan, jobs, experiment);
+    fprintf(out, "%s%s\n\n", markdown ? "## " : "", experiment->title);
+    exp_table_print(out, table, markdown ? EXP_MARKDOWN : EXP_TEXT);
+    exp_table_free(table);
+    fprintf(out, "\n");
+    exp_print_remarks(out, plan, jobs, experiment);
     if (!markdown) print_curves(out, plan, jobs, experiment);
 }
 
 static void print_latex(FILE *out, const exp_plan *plan, const exp_jobs *jobs,
                         const exp_experiment *experiment) {
-    exp_table *table = make_table(plan, jobs, experiment);
+    exp_table *table = exp_make_table(plan, jobs, experiment);
     fprintf(out, "%% %s\n", experiment->title);
     exp_table_print(out, table, EXP_LATEX);
     exp_table_free(table);

@@ -59,7 +59,7 @@ const char *exp_paper_source(exp_place place); /* "Table 3, semi-supervised by d
 
 /* ---- catalogue.c ---------------------------------------------------------------------------- */
 
-enum { EXP_MOST_SETS = 32, EXP_MOST_VALUES = 16, EXP_MOST_CHANGES = 12 };
+enum { EXP_MOST_SETS = 32, EXP_MOST_VALUES = 16, EXP_MOST_CHANGES = 16 };
 
 typedef struct exp_set_name {
     const char *name;
@@ -142,6 +142,9 @@ typedef struct exp_experiment {
     bool timed;    /* measures the times of a step, of inference and of sampling */
     bool marks_best; /* of each data set, the line with the best mean validation accuracy */
     bool apart;      /* `all` leaves it out */
+    int figure;      /* of the paper that is drawn from it, an exp_figure_number; 0: none */
+    bool drawn_only; /* it has no table: only `figures` asks for it */
+    bool models;     /* the models of its runs are kept */
 } exp_experiment;
 extern const exp_experiment exp_experiments[]; /* ends with a NULL name */
 
@@ -157,7 +160,9 @@ typedef struct exp_request {
     const char *const *word;
     long long seeds; /* 0: as the experiment has them */
     bool quick, fresh, quiet, json;
-    bool all; /* several experiments: those that do not fit a given data set are left out */
+    bool all;         /* several experiments: those that do not fit a given data set are left out */
+    bool figures;     /* they are drawn; a data set that is not here is no error then */
+    const char *only; /* these figures; NULL: all */
 } exp_request;
 
 enum { EXP_MOST_WORDS = 64 };
@@ -272,6 +277,9 @@ bool exp_has_network(const exp_variant *variant, const exp_words *networks);
 /* Makes the table if the first word asks for one of facts; else *done is false. */
 pgcn_status exp_list_facts(const exp_request *request, const cli_arguments *arguments, bool *done);
 
+/* Which figures --only names, a bit for each exp_figure_number. */
+pgcn_status exp_choose_figures(const exp_request *request, unsigned *out);
+
 /* ---- arena.c -------------------------------------------------------------------------------- */
 
 /* Differences that belong together in pairs: their mean, its standard error (NaN for fewer than two), and what
@@ -330,6 +338,11 @@ pgcn_status exp_measure_times(exp_plan *plan, const exp_request *request,
 
 /* Explains the marks that the table of an experiment has, a line each. */
 void exp_print_marks(FILE *out, const exp_plan *plan, const exp_experiment *experiment);
+/* The table of an experiment, and what has to be said below it, a line each. */
+exp_table *exp_make_table(const exp_plan *plan, const exp_jobs *jobs,
+                          const exp_experiment *experiment);
+void exp_print_remarks(FILE *out, const exp_plan *plan, const exp_jobs *jobs,
+                       const exp_experiment *experiment);
 /* Prints the table of an experiment and writes OUT/NAME.json, .csv, .md and .tex. */
 pgcn_status exp_report(const exp_plan *plan, const exp_jobs *jobs, const exp_request *request,
                        const exp_experiment *experiment);
@@ -344,6 +357,13 @@ typedef struct exp_listing {
 /* The same for a listing; takes the table over. */
 pgcn_status exp_report_listing(const exp_request *request, const exp_listing *listing,
                                exp_table *table);
+
+/* ---- reproduce_page.c ----------------------------------------------------------------------- */
+
+/* OUT/report.html: tables and curves of all experiments. */
+pgcn_status exp_reproduce_page(const exp_plan *plan, const exp_jobs *jobs,
+                               const exp_request *request, const exp_experiment *const *experiment,
+                               int count);
 
 /* ---- counts.c and appendix.c ---------------------------------------------------------------- */
 

@@ -157,6 +157,21 @@ void exp_table_print(FILE *out, const exp_table *table, exp_format format) {
     if (table) print[format](out, table, table->cells / (size_t)table->columns);
 }
 
+void exp_table_to_page(report_page *page, const exp_table *table) {
+    size_t rows = table ? table->cells / (size_t)table->columns : 0;
+    if (rows == 0) return;
+    report_text heads = {0};
+    for (int c = 0; c < table->columns; c++)
+        report_putf(&heads, "%s%s%s", c ? "|" : "", table->right[c] ? ">" : "",
+                    cell_at(table, 0, c));
+    page->text.failed |= heads.failed;
+    if (!heads.failed) report_table_open(page, heads.bytes);
+    for (size_t row = 1; !heads.failed && row < rows; row++)
+        for (int c = 0; c < table->columns; c++) report_cell(page, "%s", cell_at(table, row, c));
+    if (!heads.failed) report_table_close(page);
+    report_text_free(&heads);
+}
+
 void exp_table_free(exp_table *table) {
     if (table) free(table->cell);
     free(table);

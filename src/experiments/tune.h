@@ -162,6 +162,11 @@ json_t *exp_rungs_to_json(const exp_search *search);
 void exp_chosen_by(const exp_search *search, char out[64]);
 void exp_measure_key(const exp_search *search, const char *part, char out[64]);
 
+/* ---- tune_page.c ---------------------------------------------------------------------------- */
+
+/* OUT/report.html. */
+pgcn_status exp_tune_page(const exp_search *search, const char *recipe_path);
+
 /* ---- nested.c ------------------------------------------------------------------------------- */
 
 /* The result of a split. */
@@ -191,6 +196,8 @@ pgcn_status exp_nested_tune(const exp_tune_request *request, exp_search *search)
 
 /* The table or one JSON line, and OUT/nested.json. */
 pgcn_status exp_nested_report(const exp_nested *nested, bool json);
+/* OUT/report.html, in tune_page.c; the means over the splits. */
+pgcn_status exp_nested_page(const exp_nested *nested, exp_spread val, exp_spread test);
 /* Whether the search started from a recipe of this data set, which has seen all its splits. */
 bool exp_nested_start_has_seen(const exp_search *search);
 

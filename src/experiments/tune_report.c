@@ -312,14 +312,17 @@ pgcn_status exp_tune_report(const exp_search *s, bool json) {
     char recipe_path[EXP_PATH_BYTES];
     json_t *object = NULL;
     pgcn_status status = exp_tune_write(s, recipe_path, &object);
+    if (status == PGCN_OK) status = exp_tune_page(s, recipe_path);
     if (status == PGCN_OK && json) {
         status = cli_print_json(s->command, json_incref(object));
     } else if (status == PGCN_OK) {
         print_table(s);
         print_border(s);
-        printf("\nRecipe: %s (pathgcn train %s --recipe %s). All candidates: %s/tune.json.\n",
-               recipe_path, s->own_files ? "with the same files and" : s->data->name, recipe_path,
-               s->out);
+        printf(
+            "\nRecipe: %s (pathgcn train %s --recipe %s). All candidates: %s/tune.json, as a page: "
+            "%s/report.html.\n",
+            recipe_path, s->own_files ? "with the same files and" : s->data->name, recipe_path,
+            s->out, s->out);
     }
     json_decref(object);
     return status;

@@ -154,6 +154,18 @@ static pgcn_status write_history(const exp_jobs *jobs, const exp_job *job,
     return fine ? report(job, status) : status;
 }
 
+static pgcn_status write_model(const exp_jobs *jobs, const exp_job *job,
+                               const pgcn_trainer *trainer) {
+    char path[EXP_PATH_BYTES];
+    pgcn_model *model = NULL;
+    pgcn_status status = pgcn_trainer_model(trainer, &model);
+    if (status == PGCN_OK && !exp_job_path(jobs, job, EXP_MODEL_SUFFIX, path))
+        return pgcn_model_free(model), PGCN_ERR_IO;
+    if (status == PGCN_OK) status = pgcn_model_save(model, path);
+    pgcn_model_free(model);
+    return report(job, status);
+}
+
 /* ---- the work --------------------------------------------------------------------------------- */
 
 /* Only networks on paths have something to draw. */
@@ -194,6 +206,7 @@ pgcn_status exp_work(const exp_jobs *jobs, const exp_job *job, exp_live *live) {
         status = measure(job, trainer, record);
     }
     status = report(job, status);
+    if (status == PGCN_OK && job->keeps_model) status = write_model(jobs, job, trainer);
     /* the record comes last: a job that has one is done */
     if (status == PGCN_OK) status = write_history(jobs, job, trainer);
     if (status == PGCN_OK) status = write_record(jobs, job, record);

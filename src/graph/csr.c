@@ -166,6 +166,14 @@ static int64_t count_distinct(const pgcn_i_csr *arcs) {
     return distinct;
 }
 
+pgcn_status pgcn_i_check_row_sum(int64_t row, double sum) {
+    if (sum <= (double)FLT_MAX) return PGCN_OK;
+    return pgcn_i_fail(PGCN_ERR_FORMAT,
+                       "building a graph: the edge weights at node %lld add up to %g, more than a "
+                       "float can hold; scale the weights down",
+                       (long long)row, sum);
+}
+
 /* Copies sorted arcs; equal arcs become one with the sum of their weights. The sum of a row must
  * fit into a float, because degrees and transition probabilities are computed from it. */
 static pgcn_status merge_equal(const pgcn_i_csr *arcs, pgcn_i_csr *merged) {
@@ -182,18 +190,55 @@ static pgcn_status merge_equal(const pgcn_i_csr *arcs, pgcn_i_csr *merged) {
             if (merged->value) merged->value[to] = (float)fmin(sum, FLT_MAX);
             row_sum += sum;
         }
-        if (row_sum > (double)FLT_MAX)
-            return pgcn_i_fail(PGCN_ERR_FORMAT,
-                               "building a graph: the edge weights at node %lld add up to %g, "
-                               "more than a float can hold; scale the weights down",
-                               (long long)row, row_sum);
+        PGCN_TRY(pgcn_i_check_row_sum(row, row_sum));
     }
     merged->offset[arcs->rows] = to;
     return PGCN_OK;
 }
 
+/* The row that entry e is in. */
+static pgcn_node row_of(const int64_t *offset, int64_t n, int64_t e) {
+    int64_t low = 0, high = n; /* offset[low] <= e < offset[high] */
+    while (high - low > 1) {
+        int64_t middle = low + (high - low) / 2;
+        if (offset[middle] <= e)
+            low = middle;
+        else
+            high = middle;
+    }
+    return (pgcn_node)low;
+}
+
+/* The arcs of edges first .. last - 1 as keys, in the order of the edges. */
+static int64_t list_arcs(void *context, int64_t first, int64_t last, uint64_t *key, float *weight) {
+    const edge_list *edges = context;
+    pgcn_node row = edges->source ? 0 : row_of(edges->offset, edges->n, first);
+    int64_t count = 0;
+    for (int64_t e = first; e < last; e++) {
+        pgcn_node a = source_of(edges, e, &row), b = edges->target[e];
+        if (a == b && !edges->keep_self_loops) continue;
+        if (weight) weight[count] = edges->weight[e];
+        key[count++] = pgcn_i_arc_key(a, b);
+        if (edges->directed || a == b) continue;
+        if (weight) weight[count] = edges->weight[e];
+        key[count++] = pgcn_i_arc_key(b, a);
+    }
+    return count;
+}
+
+static pgcn_status build_by_parts(const edge_list *edges, pgcn_i_arena *kept, pgcn_i_csr *out) {
+    pgcn_i_arc_source arcs = {.nodes = edges->n,
+                              .edges = edges->m,
+                              .arcs_of_edge = edges->directed ? 1 : 2,
+                              .weighted = edges->weight != NULL,
+                              .list = list_arcs,
+                              .context = (void *)(uintptr_t)edges};
+    return pgcn_i_sort_arcs(&arcs, kept, out);
+}
+
 static pgcn_status build(const edge_list *edges, pgcn_i_arena *work, pgcn_i_arena *kept,
                          pgcn_i_csr *out) {
+    if (pgcn_i_sort_is_needed(edges->m)) return build_by_parts(edges, kept, out);
     pgcn_i_csr incoming, arcs;
     PGCN_TRY(gather_incoming(edges, work, &incoming));
     pgcn_i_arena incoming_arena = *work; /* freed before the result is made: it is the peak */

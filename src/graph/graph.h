@@ -96,6 +96,30 @@ typedef struct pgcn_i_entries {
 void pgcn_i_csr_transpose_part(const pgcn_i_entries *in, int64_t first, int64_t last,
                                int64_t column_begin, int64_t column_end, pgcn_i_csr *out);
 
+/* An error if the weights of a row add up to more than a float holds: degrees and transition
+ * probabilities are computed from the sum. */
+pgcn_status pgcn_i_check_row_sum(int64_t row, double sum);
+
+/* ---- edges that do not fit into memory (sort.c) --------------------------------------------- */
+
+/* Whether the arcs of this number of edges are sorted in parts: under pgcn_memory_bound(), if they are many. */
+bool pgcn_i_sort_is_needed(int64_t edges);
+
+static inline uint64_t pgcn_i_arc_key(pgcn_node row, pgcn_node column) {
+    return (uint64_t)(uint32_t)row << 32 | (uint32_t)column;
+}
+
+typedef struct pgcn_i_arc_source {
+    int64_t nodes, edges;
+    int arcs_of_edge; /* at most */
+    bool weighted;
+    /* Writes the arcs of edges first .. last - 1, in the order of the edges; returns how many. */
+    int64_t (*list)(void *context, int64_t first, int64_t last, uint64_t *key, float *weight);
+    void *context;
+} pgcn_i_arc_source;
+/* Rows ascending, equal arcs merged with their weights added in the order of the edges. */
+pgcn_status pgcn_i_sort_arcs(const pgcn_i_arc_source *source, pgcn_i_arena *kept, pgcn_i_csr *out);
+
 /* ---- orders (order.c) ---------------------------------------------------------------------- */
 
 typedef enum pgcn_i_order {
@@ -110,5 +134,58 @@ pgcn_status pgcn_i_graph_order(const pgcn_graph *graph, pgcn_i_order kind, pgcn_
 /* The same graph with node order[i] called i; number is the inverse, number[order[i]] = i. */
 pgcn_status pgcn_i_graph_renumber(const pgcn_graph *graph, const pgcn_node *order,
                                   const pgcn_node *number, pgcn_graph **out);
+
+/* ---- partitions (partition.c, partition_stream.c, partition_metis.c) ------------------------- */
+
+/* Who divides the nodes into parts. */
+typedef enum pgcn_i_partitioner {
+    PGCN_I_PARTS_BUILTIN = 0, /* our own, by streams of nodes: needs no library, and O(n) memory */
+    PGCN_I_PARTS_METIS = 1    /* fewer edges between parts; an error in a build without METIS */
+} pgcn_i_partitioner;
+bool pgcn_i_has_metis(void);
+
+/* How many parts, and how many nodes each has: that is kept to the node. */
+typedef struct pgcn_i_parts {
+    int64_t count; /* at least 1 */
+    int64_t rows;  /* of every part but the last, which has the rest; 0: n / count, or one more */
+} pgcn_i_parts;
+/* Parts that are the groups of n nodes (pgcn_i_groups_of), `most` at most. */
+static inline pgcn_i_parts pgcn_i_parts_of_groups(int64_t n, int64_t most) {
+    pgcn_i_blocks groups = pgcn_i_groups_of(n, most);
+    return (pgcn_i_parts){groups.count, groups.size};
+}
+static inline int64_t pgcn_i_part_rows(pgcn_i_parts parts, int64_t n, int64_t part) {
+    if (parts.rows == 0) return n / parts.count + (part < n % parts.count);
+    return part + 1 < parts.count ? parts.rows : n - (parts.count - 1) * parts.rows;
+}
+
+/* part [n]: a part 0 .. count-1 of every node, with few edges between parts. Beside nodes, two weights are
+ * balanced: visits (a node's degree + 1, of a directed graph the arcs that end there), and `features` [n],
+ * what a node's features take, e.g. its non-zeros; NULL: as much for every node. Parts have at most a tenth
+ * more of a weight than their share, where that can be: one node may weigh more than a part should. Weights
+ * of edges are not looked at; of a directed graph arcs count both ways.
+ * Serial, and the same for the same graph: METIS starts with a fixed seed, and the random numbers of the
+ * caller's process (rand) are as they were; only a caller that draws from rand() in another thread
+ * meanwhile can disturb it. */
+pgcn_status pgcn_i_graph_partition(const pgcn_graph *graph, const int32_t *features,
+                                   pgcn_i_parts parts, pgcn_i_partitioner how, int32_t *part);
+
+/* How good a partition is. */
+typedef struct pgcn_i_part_quality {
+    int64_t cut;      /* entries of the graph whose ends are in different parts */
+    double cut_share; /* of all entries; 0 without entries */
+    int64_t largest;  /* nodes of the largest part, */
+    int64_t smallest; /* and of the smallest */
+    double balance;   /* nodes of the largest part over the mean */
+    /* the most of a part over what is fair for the nodes of the largest; 1: none has more than its share */
+    double balance_visits, balance_features;
+} pgcn_i_part_quality;
+pgcn_status pgcn_i_partition_measure(const pgcn_graph *graph, const int32_t *features,
+                                     int64_t parts, const int32_t *part, pgcn_i_part_quality *out);
+
+/* order [n]: the nodes part by part, inside a part as in `within` [n], an order of all nodes; NULL: by
+ * number. */
+pgcn_status pgcn_i_partition_order(int64_t n, int64_t parts, const int32_t *part,
+                                   const pgcn_node *within, pgcn_node *order);
 
 #endif

@@ -135,10 +135,15 @@ static pgcn_status read_memory(pgcn_i_reader *reader, void *data, int64_t bytes)
 }
 
 pgcn_status pgcn_i_reader_read(pgcn_i_reader *reader, void *data, int64_t bytes) {
-    enum { PIECE = 1 << 30 }; /* Linux reads at most 2 GiB in one call */
+    enum {
+        PIECE = 1 << 26
+    }; /* Linux reads at most 2 GiB in one call; between two the caller may stop */
     char *at = data;
+    const int64_t all = bytes;
     if (reader->memory) return read_memory(reader, data, bytes);
     while (bytes > 0) {
+        if (bytes > PIECE)
+            PGCN_TRY(pgcn_i_stage("reading arrays", 1 - (double)bytes / (double)all));
         ssize_t got = read(reader->descriptor, at, (size_t)(bytes < PIECE ? bytes : PIECE));
         if (got < 0 && errno == EINTR) continue;
         if (got < 0)

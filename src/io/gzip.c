@@ -172,6 +172,7 @@ static pgcn_status read_gzip(pgcn_i_bytes *bytes, char *data, int64_t capacity, 
 
 pgcn_status pgcn_i_bytes_read(pgcn_i_bytes *bytes, void *data, int64_t capacity, int64_t *got) {
     if (capacity > MAX_READ) capacity = MAX_READ;
+    PGCN_TRY(pgcn_i_stage("reading text", pgcn_i_bytes_share(bytes)));
     PGCN_TRY(bytes->inflate ? read_gzip(bytes, data, capacity, got)
                             : read_plain(bytes, data, capacity, got));
     bytes->given += *got;

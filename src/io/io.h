@@ -78,9 +78,13 @@ typedef enum pgcn_i_dtype {
     PGCN_I_I64,
     PGCN_I_F32,
     PGCN_I_F64,
-    PGCN_I_UCS4 /* text, in .npz only: the last dimension is the width in characters, '<U7' */
+    PGCN_I_UCS4, /* text, in .npz only: the last dimension is the width in characters, '<U7' */
+    PGCN_I_F16,  /* narrow numbers, in containers only (narrow.c) */
+    PGCN_I_BF16,
+    PGCN_I_I8
 } pgcn_i_dtype;
 int64_t pgcn_i_dtype_bytes(pgcn_i_dtype dtype);
+const char *pgcn_i_dtype_name(pgcn_i_dtype dtype); /* "float32" */
 
 typedef struct pgcn_i_array {
     pgcn_i_dtype dtype;
@@ -141,6 +145,105 @@ enum { PGCN_I_NPY_HEADER = 256 };
 int pgcn_i_npy_header(const pgcn_i_array *array, char header[PGCN_I_NPY_HEADER],
                       int64_t *data_bytes);
 
+/* ---- narrow numbers (narrow.c) ------------------------------------------------------------- */
+
+/* float16, bf16, int8 with a scale per column, and float32 itself: how a container may hold features.
+ * Rounded to the nearest, ties to even. Numbers that are not finite are never given. */
+bool pgcn_i_is_narrow(pgcn_i_dtype dtype); /* one of the first three */
+bool pgcn_i_narrow_parse(const char *name,
+                         pgcn_i_dtype *out); /* "float32", "float16", "bf16", "int8" */
+/* The scale of an int8 column whose largest magnitude is `largest`. */
+float pgcn_i_narrow_scale(float largest);
+/* `count` numbers that begin in column `first` of rows of `columns`. `scale` [columns] is of int8 only.
+ * Returns the first that is too large for the type, `count` if all fit. */
+int64_t pgcn_i_narrow_encode(pgcn_i_dtype dtype, const float *from, int64_t count, int64_t first,
+                             int64_t columns, const float *scale, void *to);
+void pgcn_i_narrow_decode(pgcn_i_dtype dtype, const void *from, int64_t count, int64_t first,
+                          int64_t columns, const float *scale, float *to);
+
+/* ---- rows of a matrix in a file (rows.c) ---------------------------------------------------- */
+
+/* Where the rows lie: [rows, columns] of a type from byte `offset` of the file on. */
+typedef struct pgcn_i_row_layout {
+    pgcn_i_dtype dtype; /* PGCN_I_F32 or a narrow one */
+    int64_t rows, columns, offset;
+    const float *scale; /* [columns] of int8, copied; else NULL */
+} pgcn_i_row_layout;
+
+typedef enum pgcn_i_row_way {
+    PGCN_I_ROWS_BEST,  /* io_uring where the build and the kernel have it, else plain reads */
+    PGCN_I_ROWS_PLAIN, /* pread(), with advice to the system about what comes next */
+    PGCN_I_ROWS_URING  /* an error where it is missing */
+} pgcn_i_row_way;
+
+/* An open file of rows. One thread at a time. */
+typedef struct pgcn_i_row_file pgcn_i_row_file;
+pgcn_status pgcn_i_row_file_open(const char *path, const pgcn_i_row_layout *layout,
+                                 pgcn_i_row_way way, pgcn_i_row_file **out);
+void pgcn_i_row_file_close(pgcn_i_row_file *file); /* NULL is fine; waits for what is under way */
+const pgcn_i_row_layout *pgcn_i_row_file_layout(const pgcn_i_row_file *file);
+int64_t pgcn_i_row_file_row_bytes(const pgcn_i_row_file *file);
+bool pgcn_i_row_file_uses_uring(const pgcn_i_row_file *file);
+int64_t pgcn_i_row_file_bytes_read(const pgcn_i_row_file *file); /* so far */
+/* PGCN_ERR_MISMATCH if the path has become another file, or this one was changed, since it was opened. */
+pgcn_status pgcn_i_row_file_check(const pgcn_i_row_file *file);
+/* Rows first .. first + count - 1, or those of a list, as float32 [count, columns]. */
+pgcn_status pgcn_i_row_file_range(pgcn_i_row_file *file, int64_t first, int64_t count, float *out);
+pgcn_status pgcn_i_row_file_list(pgcn_i_row_file *file, const pgcn_node *row, int64_t count,
+                                 float *out);
+/* Stored rows become float32. */
+void pgcn_i_row_file_decode(const pgcn_i_row_file *file, const void *stored, int64_t count,
+                            float *out);
+
+/* Rows that are read while the caller does something else: submit() asks for them and returns, wait()
+ * returns when they are there. Rows are read as they are stored, into `to` [count, row bytes]. The list
+ * ascends, each row once; neighbours in the file become one request. Both arrays are the caller's, and
+ * stay until wait() has returned, which must be called, also after a failure. */
+typedef struct pgcn_i_row_batch {
+    const pgcn_node *row;
+    int64_t count;
+    char *to;
+    /* for rows.c */
+    struct pgcn_i_row_request *request;
+    int64_t requests, submitted, done;
+    int error; /* errno of the first that failed, -1: the file ended; 0: none */
+    struct pgcn_i_row_batch *next;
+} pgcn_i_row_batch;
+pgcn_status pgcn_i_row_file_submit(pgcn_i_row_file *file, pgcn_i_row_batch *batch);
+pgcn_status pgcn_i_row_file_wait(pgcn_i_row_file *file, pgcn_i_row_batch *batch);
+
+/* ---- a bounded cache of rows that knows the future (row_cache.c) ---------------------------- */
+
+typedef enum pgcn_i_row_policy {
+    PGCN_I_ROWS_FUTURE, /* Belady: what is needed last goes first */
+    PGCN_I_ROWS_LRU     /* what was used longest ago goes first: to compare with */
+} pgcn_i_row_policy;
+
+typedef struct pgcn_i_row_cache_opts {
+    int64_t bytes; /* of rows kept between batches; 0: none */
+    pgcn_i_row_policy policy;
+    int ahead; /* batches whose missing rows are asked for before they are needed; at least 1 */
+} pgcn_i_row_cache_opts;
+
+typedef struct pgcn_i_row_counts {
+    int64_t batches, hits, misses;
+    int64_t bytes_read;
+} pgcn_i_row_counts;
+
+/* Batches are announced in the order in which they will be taken; the more of them are known, the better
+ * the cache. One thread at a time. */
+typedef struct pgcn_i_row_cache pgcn_i_row_cache;
+pgcn_status pgcn_i_row_cache_new(pgcn_i_row_file *file, const pgcn_i_row_cache_opts *opts,
+                                 pgcn_i_row_cache **out);
+void pgcn_i_row_cache_free(pgcn_i_row_cache *cache); /* NULL is fine; the file stays open */
+/* The rows of a later batch, each once, in the order in which they will be wanted. Copied. */
+pgcn_status pgcn_i_row_cache_announce(pgcn_i_row_cache *cache, const pgcn_node *row, int64_t count);
+int64_t pgcn_i_row_cache_announced(const pgcn_i_row_cache *cache); /* batches not taken yet */
+/* The rows of the oldest announced batch as float32 [count, columns], in the order given. Before it
+ * returns it asks for what the next batches lack. */
+pgcn_status pgcn_i_row_cache_take(pgcn_i_row_cache *cache, float *out);
+pgcn_i_row_counts pgcn_i_row_cache_counts(const pgcn_i_row_cache *cache);
+
 /* ---- bytes, plain or gzip (gzip.c) -------------------------------------------------------- */
 
 /* A file that starts with the gzip magic is decompressed while reading, whatever its name.
@@ -175,7 +278,12 @@ pgcn_status pgcn_i_text_open(const char *path, pgcn_i_text **out);
 /* The next line without its end (\n or \r\n), with a NUL after it; borrowed until the next call.
  * *line = NULL after the last one. A NUL inside a line is an error. */
 pgcn_status pgcn_i_text_line(pgcn_i_text *text, char **line, int64_t *length);
+/* Makes the last line longer by the one after it, with the line end between them, as in a cell in quotes.
+ * The line must be as it was returned; it may lie elsewhere from then on, and keeps its number. *joined =
+ * false, and no error, if it was the last. */
+pgcn_status pgcn_i_text_join(pgcn_i_text *text, char **line, int64_t *length, bool *joined);
 int64_t pgcn_i_text_line_number(const pgcn_i_text *text); /* of the last line returned, from 1 */
+int64_t pgcn_i_text_last_number(const pgcn_i_text *text); /* of its last part, if it was joined */
 /* Estimated share of the file that was read, 0..1: to predict the final length of an array. */
 double pgcn_i_text_share(const pgcn_i_text *text);
 void pgcn_i_text_close(pgcn_i_text *text); /* NULL is fine */
@@ -227,12 +335,13 @@ typedef struct pgcn_i_table_rule {
 
 /* Rows in the order of the file. `cell` is reserved once, so that memory does not peak; give it to an
  * arena with pgcn_i_arena_take. */
+enum { PGCN_I_OPEN_ID = -2 }; /* the quote of an id is not closed on its line */
 typedef struct pgcn_i_table {
     int64_t rows, columns;
     pgcn_i_buffer cell; /* [rows, columns] */
     pgcn_i_buffer id;   /* with rule.ids: the ids, a NUL after each */
     pgcn_i_buffer line; /* with rule.ids: int64 [rows], the line of each row */
-    int64_t bad_column; /* after PGCN_ERR_FORMAT: of numbers, from 0; -1: another reason */
+    int64_t bad_column; /* after PGCN_ERR_FORMAT: of numbers, from 0; -1: another reason; or this */
     char bad_cell[PGCN_I_EXCERPT]; /* its text; "": it is empty */
 } pgcn_i_table;
 /* Empty lines are skipped. The first bad line is an error that names line and column. The result does

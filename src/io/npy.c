@@ -21,11 +21,17 @@ static const struct {
     [PGCN_I_U8] = {"uint8", "|u1", 1},    [PGCN_I_I32] = {"int32", "<i4", 4},
     [PGCN_I_I64] = {"int64", "<i8", 8},   [PGCN_I_F32] = {"float32", "<f4", 4},
     [PGCN_I_F64] = {"float64", "<f8", 8}, [PGCN_I_UCS4] = {"text", "<U", 4},
+    [PGCN_I_F16] = {"float16", "<f2", 2}, [PGCN_I_BF16] = {"bf16", "", 2},
+    [PGCN_I_I8] = {"int8", "|i1", 1},
 };
-enum { TYPES = sizeof types / sizeof types[0] };
+enum { TYPES = PGCN_I_UCS4 + 1 }; /* the narrow ones are of containers only */
 
 int64_t pgcn_i_dtype_bytes(pgcn_i_dtype dtype) {
     return types[dtype].bytes;
+}
+
+const char *pgcn_i_dtype_name(pgcn_i_dtype dtype) {
+    return types[dtype].name;
 }
 
 bool pgcn_i_array_size(const int64_t *shape, int rank, pgcn_i_dtype dtype, int64_t *count,
@@ -98,8 +104,8 @@ static pgcn_status to_whole(const char *name, pgcn_i_arena *arena, pgcn_i_dtype 
         int64_t value = whole_at(array, i);
         if (value < least || value > most)
             return pgcn_i_fail(PGCN_ERR_FORMAT,
-                               "reading '%s': element %lld is %lld, expected %s: %lld to %lld", name,
-                               (long long)i, (long long)value, types[dtype].name,
+                               "reading '%s': element %lld is %lld, expected %s: %lld to %lld",
+                               name, (long long)i, (long long)value, types[dtype].name,
                                (long long)least, (long long)most);
         if (dtype == PGCN_I_I64)
             ((int64_t *)(void *)out)[i] = value;

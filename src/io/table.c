@@ -40,7 +40,7 @@ typedef struct slot {
     double share; /* of the file, at the end of this slot */
     bool parsed;
     pgcn_status status; /* result of filling it, with the error; or of its first bad line: */
-    int64_t bad_column; /* -1: no single column */
+    int64_t bad_column; /* -1: no single column; PGCN_I_OPEN_ID */
     char bad_cell[PGCN_I_EXCERPT];
     char what[WHAT_BYTES];
     char sentence[2048];
@@ -363,8 +363,9 @@ static bool take_id(row *r) {
             else
                 closed = true;
         if (!closed)
-            return bad(r, -1,
-                       "column 1: a quote is not closed on this line; no cell may hold a line end");
+            return bad(r, PGCN_I_OPEN_ID,
+                       "column 1: a quote is not closed on this line; close it, or double each "
+                       "quote that is text and put the cell in quotes");
     } else {
         while (*p != delimiter && !at_line_end(p) && !(delimiter == ' ' && is_blank(*p)))
             *to++ = *p++;

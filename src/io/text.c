@@ -1,6 +1,7 @@
 /* Text files line by line, plain or gzip (gzip.c decompresses). The window [begin, end) of one buffer
  * holds what was read and not yet returned. A line is returned in place, its end overwritten with a
- * NUL. The buffer grows only when a line does not fit, up to MAX_LINE_BYTES. A UTF-8 mark at the start
+ * NUL. It can be made longer by the lines after it, for cells that hold line ends: the NUL is then
+ * taken back. The buffer grows only when a line does not fit, up to MAX_LINE_BYTES. A UTF-8 mark at the start
  * (EF BB BF) is skipped. Called by the readers of the data room; large tables of numbers are read by
  * table.c. A handle belongs to one thread at a time. */
 #include "io/io.h"
@@ -16,6 +17,9 @@ struct pgcn_i_text {
     pgcn_i_buffer window;        /* data[capacity] has room for one NUL more */
     int64_t begin, end, scanned; /* no line ends in [begin, scanned) */
     int64_t lines, given;        /* lines and bytes returned to the caller */
+    int64_t joined;              /* lines that were added to the last one returned */
+    int64_t from, cut;           /* where the last line begins, and its NUL is */
+    char under_cut;              /* what was there */
     int64_t read;                /* bytes of text so far */
     bool finished;               /* all of the file is in the window or was returned */
     bool zip;                    /* it begins like a zip archive, which spreadsheets are */
@@ -29,6 +33,10 @@ void pgcn_i_text_close(pgcn_i_text *text) {
 }
 
 int64_t pgcn_i_text_line_number(const pgcn_i_text *text) {
+    return text->lines - text->joined;
+}
+
+int64_t pgcn_i_text_last_number(const pgcn_i_text *text) {
     return text->lines;
 }
 
@@ -44,7 +52,8 @@ pgcn_status pgcn_i_text_fail(const pgcn_i_text *text, const char *format, ...) {
     vsnprintf(sentence, sizeof sentence, format, arguments);
     va_end(arguments);
     return pgcn_i_fail(PGCN_ERR_FORMAT, "reading '%s': line %lld: %s",
-                       pgcn_i_bytes_path(text->bytes), (long long)text->lines, sentence);
+                       pgcn_i_bytes_path(text->bytes), (long long)pgcn_i_text_line_number(text),
+                       sentence);
 }
 
 /* Moves the window to the front of the buffer and reads more after it. */
@@ -95,7 +104,8 @@ pgcn_status pgcn_i_text_open(const char *path, pgcn_i_text **out) {
     return PGCN_OK;
 }
 
-pgcn_status pgcn_i_text_line(pgcn_i_text *text, char **line, int64_t *length) {
+/* The text from text->begin to the first line end that was not scanned yet. */
+static pgcn_status take_line(pgcn_i_text *text, char **line, int64_t *length) {
     char *end;
     for (;;) {
         char *from = text->window.data + text->scanned;
@@ -113,9 +123,12 @@ pgcn_status pgcn_i_text_line(pgcn_i_text *text, char **line, int64_t *length) {
     int64_t next = end ? end + 1 - text->window.data : text->end;
     if (!end) end = text->window.data + text->end; /* the last line, without an end */
     text->given += next - text->begin;
+    text->from = text->begin;
     text->begin = text->scanned = next;
     text->lines++;
     if (end > begin && end[-1] == '\r') end--;
+    text->cut = end - text->window.data;
+    text->under_cut = *end;
     if (memchr(begin, '\0', (size_t)(end - begin)))
         return pgcn_i_text_fail(text, "found a byte 0, expected text; %s",
                                 text->zip ? "this is a zip file or a spreadsheet (.xlsx, .ods); "
@@ -125,6 +138,35 @@ pgcn_status pgcn_i_text_line(pgcn_i_text *text, char **line, int64_t *length) {
     *line = begin;
     *length = end - begin;
     return PGCN_OK;
+}
+
+pgcn_status pgcn_i_text_line(pgcn_i_text *text, char **line, int64_t *length) {
+    text->joined = 0;
+    return take_line(text, line, length);
+}
+
+pgcn_status pgcn_i_text_join(pgcn_i_text *text, char **line, int64_t *length, bool *joined) {
+    int64_t returned = text->begin - text->from;
+    text->window.data[text->cut] = text->under_cut;
+    text->cut -= text->from;
+    text->given -= returned;
+    text->begin = text->from;
+    pgcn_status status = PGCN_OK;
+    while (status == PGCN_OK && text->scanned == text->end && !text->finished)
+        status = read_more(text);
+    *joined = status == PGCN_OK && text->scanned < text->end;
+    if (*joined) {
+        text->joined++;
+        return take_line(text, line, length);
+    }
+    text->cut += text->begin; /* there is no line after it: as it was */
+    text->from = text->begin;
+    text->begin += returned;
+    text->given += returned;
+    *line = text->window.data + text->from;
+    text->window.data[text->cut] = '\0';
+    *length = text->cut - text->from;
+    return status;
 }
 
 void pgcn_i_text_excerpt(const char *found, int64_t length, char out[PGCN_I_EXCERPT]) {
@@ -164,8 +206,8 @@ static pgcn_status end_cell(const pgcn_i_text *text, char *at, char delimiter, i
         if (!end)
             return pgcn_i_text_fail(
                 text,
-                "cell %lld: a quote is not closed on this line; no cell may hold a "
-                "line end",
+                "cell %lld: a quote is not closed; close it, or double each quote that is text "
+                "and put the cell in quotes",
                 (long long)number);
     }
     char *stop = end;

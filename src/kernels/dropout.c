@@ -52,15 +52,15 @@ static void dropout(float *out, uint8_t *kept, const float *x, const pgcn_i_drop
     }
 }
 
-static void draw_kept(uint8_t *kept, pgcn_i_rng_domain domain, uint32_t threshold, int64_t begin,
-                      int64_t end) {
+static void draw_kept(uint8_t *kept, pgcn_i_rng_domain domain, uint32_t threshold,
+                      int64_t first_element, int64_t count) {
     uint16_t drawn[TILE];
-    for (int64_t at = begin, count; at < end; at += count) {
-        int64_t skip = at % ELEMENTS_PER_COUNTER;
+    for (int64_t at = 0, part; at < count; at += part) {
+        int64_t skip = (first_element + at) % ELEMENTS_PER_COUNTER;
         const uint16_t *half = drawn + skip;
-        draw_tile(drawn, domain, (uint64_t)at / ELEMENTS_PER_COUNTER);
-        count = end - at < TILE - skip ? end - at : TILE - skip;
-        for (int64_t i = 0; i < count; i++) kept[at + i] = half[i] >= threshold;
+        draw_tile(drawn, domain, (uint64_t)(first_element + at) / ELEMENTS_PER_COUNTER);
+        part = count - at < TILE - skip ? count - at : TILE - skip;
+        for (int64_t i = 0; i < part; i++) kept[at + i] = half[i] >= threshold;
     }
 }
 

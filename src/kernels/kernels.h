@@ -414,9 +414,9 @@ typedef struct pgcn_i_kernels {
 
     void (*dropout)(float *out, uint8_t *kept, const float *x, const pgcn_i_dropout *drop,
                     int64_t begin, int64_t end); /* kept, the mask, may be NULL */
-    /* Only the mask, for elements begin .. end-1. */
-    void (*draw_kept)(uint8_t *kept, pgcn_i_rng_domain domain, uint32_t threshold, int64_t begin,
-                      int64_t end);
+    /* Only the mask: kept[0] is that of the first element. */
+    void (*draw_kept)(uint8_t *kept, pgcn_i_rng_domain domain, uint32_t threshold,
+                      int64_t first_element, int64_t count);
     /* The sign of dropped elements turns; x of the first element is x[0], as in pgcn_i_dropout. */
     void (*mark_dropped)(float *x, const pgcn_i_dropout *drop, int64_t count);
     void (*dropout_backward)(float *dx, const float *g, const uint8_t *kept, float scale,

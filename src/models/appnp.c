@@ -15,6 +15,7 @@ static pgcn_i_value *record(pgcn_i_tape *tape, const pgcn_config *config, const 
     pgcn_i_value *z = pgcn_i_mlp_record(tape, config, view, NULL, view->segment != NULL);
     z = pgcn_i_op_diffuse(tape, z, view->transitions, (int)pgcn_i_own_value(config, &pgcn_i_powers),
                           config->alpha);
+    pgcn_i_tape_layer(tape, config->layers + 1, z);
     return view->segment ? pgcn_i_readout_of_last(tape, config, view, z) : z;
 }
 

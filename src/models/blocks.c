@@ -83,11 +83,16 @@ pgcn_i_value **pgcn_i_layer_results(pgcn_i_tape *tape, const pgcn_config *config
     return h;
 }
 
+static void mark_layers(pgcn_i_tape *tape, const pgcn_config *config, pgcn_i_value **h) {
+    for (int l = 0; l <= config->layers; l++) pgcn_i_tape_layer(tape, l, h[l]);
+}
+
 pgcn_i_value *pgcn_i_readout_record(pgcn_i_tape *tape, const pgcn_config *config,
                                     const pgcn_i_view *view, pgcn_i_value **h) {
     double dropout = pgcn_i_last_dropout(config);
     int64_t graphs = view->rows[PGCN_I_GRAPHS] * view->samples;
     pgcn_i_value *logits = NULL;
+    mark_layers(tape, config, h);
     for (int l = 0; config->readout == PGCN_READOUT_LAYERS && l <= config->layers; l++) {
         char of[32];
         snprintf(of, sizeof of, "classifier.%d.", l);
@@ -103,6 +108,7 @@ pgcn_i_value *pgcn_i_readout_record(pgcn_i_tape *tape, const pgcn_config *config
 pgcn_i_value *pgcn_i_logits_record(pgcn_i_tape *tape, const pgcn_config *config,
                                    const pgcn_i_view *view, pgcn_i_value **h) {
     if (view->segment) return pgcn_i_readout_record(tape, config, view, h);
+    mark_layers(tape, config, h);
     pgcn_i_value *x = pgcn_i_op_dropout(tape, h[config->layers], pgcn_i_last_dropout(config));
     return pgcn_i_linear_record(tape, x, "classifier.", false, 0);
 }

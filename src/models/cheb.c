@@ -97,6 +97,7 @@ static pgcn_i_value *record(pgcn_i_tape *tape, const pgcn_config *config, const 
         snprintf(of, sizeof of, "layers.%d.", l);
         h = record_layer(tape, config, view, h, pgcn_i_is_output(config, per_graph, l),
                          per_graph ? config->dropout_hidden : pgcn_i_dropout_after(config, l), of);
+        pgcn_i_tape_layer(tape, l + 1, h);
     }
     return per_graph ? pgcn_i_readout_of_last(tape, config, view, h) : h;
 }

@@ -207,6 +207,7 @@ pgcn_i_value *pgcn_i_mlp_record(pgcn_i_tape *tape, const pgcn_config *config,
                           .relu = relu || !last,
                           .dropout = last ? 0 : pgcn_i_dropout_after(config, l)},
             of);
+        pgcn_i_tape_layer(tape, l + 1, x);
     }
     return x;
 }

@@ -145,6 +145,7 @@ static const pgcn_i_setting *const own[] = {
 
 const pgcn_i_network pgcn_i_egnn = {
     .name = "egnn",
+    .levels = pgcn_i_level_per_layer,
     .about = "deep graph convolutions whose energy is bounded: SReLU, layers near the identity",
     .declare = declare,
     .start = start,

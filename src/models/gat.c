@@ -155,7 +155,7 @@ static pgcn_i_value *record(pgcn_i_tape *tape, const pgcn_config *config, const 
         char of[LAYER_NAME];
         bool output = pgcn_i_is_output(config, per_graph, l);
         snprintf(of, sizeof of, "layers.%d.", l);
-        h = record_layer(tape, config, view, h, output, of);
+        h = pgcn_i_tape_layer(tape, l + 1, record_layer(tape, config, view, h, output, of));
         if (output) continue;
         h = pgcn_i_op_dropout(tape, h,
                               per_graph ? config->dropout_hidden : pgcn_i_dropout_after(config, l));
@@ -198,6 +198,7 @@ static const pgcn_i_setting *const own_super[] = {
     NULL};
 
 const pgcn_i_network pgcn_i_gat = {.name = "gat",
+                                   .levels = pgcn_i_level_per_layer,
                                    .about = "attention over neighbours, in several heads",
                                    .declare = declare,
                                    .record = record,
@@ -211,6 +212,7 @@ const pgcn_i_network pgcn_i_gat = {.name = "gat",
 
 const pgcn_i_network pgcn_i_supergat = {
     .name = "supergat",
+    .levels = pgcn_i_level_per_layer,
     .about = "attention that also learns to tell links from other pairs",
     .declare = declare,
     .record = record,

@@ -47,6 +47,7 @@ static pgcn_i_value *record(pgcn_i_tape *tape, const pgcn_config *config, const 
                                              .dropout = dropout,
                                              .residual = residual_of(config, h, first, output)},
                                of);
+        pgcn_i_tape_layer(tape, l + 1, h);
         if (l == 0) first = h;
     }
     return per_graph ? pgcn_i_readout_of_last(tape, config, view, h) : h;
@@ -66,6 +67,7 @@ static const pgcn_i_setting *const own[] = {&pgcn_i_bias, &pgcn_i_layer_norm, &p
                                             &pgcn_i_self_mix, NULL};
 
 const pgcn_i_network pgcn_i_gcn = {.name = "gcn",
+                                   .levels = pgcn_i_level_per_layer,
                                    .about = "graph convolutions of Kipf and Welling",
                                    .declare = declare,
                                    .record = record,

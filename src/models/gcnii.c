@@ -31,10 +31,8 @@ static const pgcn_i_setting skip = {.key = "skip",
 /* The first or the last layer, with the start of the authors' program. Glorot's start, which is two to three
  * times as wide there, overfits sooner: on Pubmed at epoch 48. */
 static void declare_end(pgcn_i_params *params, int64_t in, int64_t out, const char *of) {
-    const pgcn_i_param_spec weight = {.group = PGCN_I_GROUP_ENDS,
-                                      .start = PGCN_I_START_INPUTS,
-                                      .inputs = in,
-                                      .shape = {in, out}};
+    const pgcn_i_param_spec weight = {
+        .group = PGCN_I_GROUP_ENDS, .start = PGCN_I_START_INPUTS, .inputs = in, .shape = {in, out}};
     pgcn_i_param_spec bias = weight;
     bias.shape[0] = out;
     bias.shape[1] = 0;
@@ -87,6 +85,7 @@ static pgcn_i_value *record_mapping(pgcn_i_tape *tape, const pgcn_config *config
     h = pgcn_i_op_linear_near_identity(tape, h, w, theta, (1 - theta) * (1 - alpha));
     pgcn_i_value *of_h0 =
         pgcn_i_op_linear_near_identity(tape, h0, initial, theta, (1 - theta) * alpha);
+    if (of_h0) of_h0->residual = true;
     return pgcn_i_op_add(tape, of_h0, h);
 }
 
@@ -131,17 +130,19 @@ static const pgcn_i_setting *const own[] = {&lambda, &skip, &pgcn_i_layer_norm, 
                                             NULL};
 
 #define SHARED                                                                                     \
-    .record = record, .check = pgcn_i_check_norms,                                 \
+    .record = record, .check = pgcn_i_check_norms,                                                 \
     .why_ignored = ", which takes means over neighbours", .hidden_from = 1, .ignored = ignored,    \
     .own = own
 const pgcn_i_network pgcn_i_gcnii = {
     .name = "gcnii",
+    .levels = pgcn_i_level_per_layer,
     .about = "deep graph convolutions: initial residual, identity mapping",
     .declare = declare,
     .cost = cost,
     SHARED};
 const pgcn_i_network pgcn_i_gcnii_star = {
     .name = "gcnii-star",
+    .levels = pgcn_i_level_per_layer,
     .about = "GCNII with weights of its own for the initial residual",
     .declare = declare_star,
     .cost = cost_star,

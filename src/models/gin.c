@@ -105,6 +105,7 @@ static const pgcn_i_setting *const own[] = {&eps, NULL};
 
 const pgcn_i_network pgcn_i_gin = {
     .name = "gin",
+    .levels = pgcn_i_level_per_layer,
     .about = "sums over neighbours and a small network per layer; the baseline for graphs",
     .declare = declare,
     .start = start,

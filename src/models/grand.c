@@ -119,7 +119,6 @@ static pgcn_i_value *record(pgcn_i_tape *tape, const pgcn_config *config, const 
         x[l + 1] =
             pgcn_i_own_yes(config, &integrator) ? step_rk4(&f, x[l], h) : step_euler(&f, x[l], h);
     x[config->layers] = pgcn_i_op_relu(tape, x[config->layers]);
-    if (view->segment) return pgcn_i_readout_of_last(tape, config, view, x[config->layers]);
     return pgcn_i_logits_record(tape, config, view, x);
 }
 

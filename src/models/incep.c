@@ -47,6 +47,7 @@ static pgcn_i_value *record_branch(pgcn_i_tape *tape, const pgcn_config *config,
         double dropout = l == b - 1 ? pgcn_i_last_dropout(config) : config->dropout_hidden;
         h = pgcn_i_conv_record(tape, config, view,
                                (pgcn_i_conv){.x = h, .relu = true, .dropout = dropout}, of);
+        if (b == branches_of(config)) pgcn_i_tape_layer(tape, l + 2, h); /* of the longest branch */
     }
     return h;
 }
@@ -58,6 +59,7 @@ static pgcn_i_value *record(pgcn_i_tape *tape, const pgcn_config *config, const 
         tape, config, view, (pgcn_i_conv){.relu = true, .dropout = pgcn_i_dropout_after(config, 0)},
         "input.");
     pgcn_i_value *y = NULL;
+    pgcn_i_tape_layer(tape, 1, h);
     for (int b = branches_of(config); b >= 0; b--) {
         pgcn_i_value *end = record_branch(tape, config, view, h, b);
         end = pgcn_i_op_linear(tape, end, pgcn_i_param_named(params, "classifier.%d.weight", b),
@@ -66,6 +68,11 @@ static pgcn_i_value *record(pgcn_i_tape *tape, const pgcn_config *config, const 
     }
     y = pgcn_i_op_propagate(tape, y, view->transitions, (pgcn_i_step){.neighbours = 1});
     return pgcn_i_op_activate(tape, y, pgcn_i_param_named(params, "classifier.bias"), false, 0);
+}
+
+/* The first convolution, those of the longest branch, and the last one. */
+static int levels(const pgcn_config *config) {
+    return branches_of(config) + 2;
 }
 
 /* Of a layer, on average over layers. */
@@ -85,6 +92,7 @@ static const pgcn_i_setting *const own[] = {&pgcn_i_bias, &pgcn_i_layer_norm, &p
                                             &pgcn_i_self_mix, NULL};
 
 const pgcn_i_network pgcn_i_incep = {.name = "incep",
+                                     .levels = levels,
                                      .about = "branches of 1, 2, .. convolutions side by side",
                                      .declare = declare,
                                      .record = record,

@@ -74,6 +74,7 @@ static pgcn_i_value *record(pgcn_i_tape *tape, const pgcn_config *config, const 
                                                 .relu = true,
                                                 .dropout = pgcn_i_dropout_after(config, l)},
                                   of);
+        pgcn_i_tape_layer(tape, l + 1, h[l]);
     }
     pgcn_i_value *y = pgcn_i_op_propagate(tape, record_jump(tape, config, h), view->transitions,
                                           (pgcn_i_step){.neighbours = 1});
@@ -95,6 +96,7 @@ static const pgcn_i_setting *const own[] = {
     &jump, &pgcn_i_bias, &pgcn_i_layer_norm, &pgcn_i_edge_keep, &pgcn_i_self_mix, NULL};
 
 const pgcn_i_network pgcn_i_jknet = {.name = "jknet",
+                                     .levels = pgcn_i_level_per_layer,
                                      .about =
                                          "convolutions whose last layer reads the results of all",
                                      .declare = declare,

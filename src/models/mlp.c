@@ -30,6 +30,7 @@ static const pgcn_i_ignored ignored[] = {
 static const pgcn_i_setting *const own[] = {&pgcn_i_bias, &pgcn_i_layer_norm, NULL};
 
 const pgcn_i_network pgcn_i_mlp = {.name = "mlp",
+                                   .levels = pgcn_i_no_level,
                                    .about =
                                        "features alone, no links; of graphs the sum of features",
                                    .declare = declare,

@@ -71,6 +71,9 @@ typedef struct pgcn_i_network {
     const char *
         why_ignored; /* ", which adds up neighbours": ends the sentence about a refused value, or "" */
     const char *why_no_graphs; /* it cannot classify graphs, because ...; NULL: it can */
+    /* Batches of nodes: how many operations that lead to other rows stand one after the other; NULL: a row of some
+     * operation needs rows that are further away */
+    int (*levels)(const pgcn_config *config);
     bool walks;           /* it samples paths, in inference where training has the exact form */
     bool links;           /* values of its own for links: needs to know them from both ends */
     bool reads_both;      /* it reads T and its transpose, in inference too */
@@ -120,6 +123,11 @@ int pgcn_i_network_ops(const pgcn_config *config, const pgcn_i_params *params);
 /* Settings that the network cannot have together. */
 pgcn_status pgcn_i_network_check(const pgcn_config *config);
 int pgcn_i_network_powers(const pgcn_config *config); /* 0: features are read as they are */
+/* The levels of a batch of nodes, or a sentence why the network cannot be trained on such batches. */
+pgcn_status pgcn_i_network_levels(const pgcn_config *config, int *out);
+/* What most networks have, and those that read no neighbours. */
+int pgcn_i_level_per_layer(const pgcn_config *config);
+int pgcn_i_no_level(const pgcn_config *config);
 
 /* ---- what networks share ---------------------------------------------------------------------- */
 

@@ -226,7 +226,12 @@ double pgcn_i_last_dropout(const pgcn_config *config) {
 
 pgcn_i_value *pgcn_i_network_record(pgcn_i_tape *tape, const pgcn_config *config,
                                     const pgcn_i_view *view) {
-    return pgcn_i_network_of(config)->record(tape, config, view);
+    pgcn_i_value *logits = pgcn_i_network_of(config)->record(tape, config, view);
+    int last = 0;
+    for (int i = 0; i < tape->count; i++)
+        if (tape->op[i].out->layer > last) last = tape->op[i].out->layer;
+    /* Where a layer of its own makes them, the logits are one more. */
+    return logits && logits->layer < 0 ? pgcn_i_tape_layer(tape, last + 1, logits) : logits;
 }
 
 /* ---- what a network asks for before it runs ----------------------------------------------------- */
@@ -243,4 +248,41 @@ pgcn_status pgcn_i_network_check(const pgcn_config *config) {
 int pgcn_i_network_powers(const pgcn_config *config) {
     const pgcn_i_network *network = pgcn_i_network_of(config);
     return network->powers ? network->powers(config) : 0;
+}
+
+/* ---- batches of nodes ------------------------------------------------------------------------------- */
+
+int pgcn_i_level_per_layer(const pgcn_config *config) {
+    return config->layers;
+}
+int pgcn_i_no_level(const pgcn_config *config) {
+    (void)config;
+    return 0;
+}
+
+/* Settings of shared operations that look at all rows. */
+static const char *why_not_in_batches(const pgcn_config *config, const pgcn_i_network *network) {
+    if (!network->levels) return "a row of it needs rows that are many steps away";
+    if (network->walks && config->train_form == PGCN_FORM_EXACT)
+        return "train-form is exact, which takes many steps in every layer; set it to sampled";
+    if (network->walks && config->kernel == PGCN_KERNEL_FULL)
+        return "kernel is full, which computes all rows; choose another kernel";
+    if (pgcn_i_network_has(network, &pgcn_i_edge_loss) && pgcn_i_own_yes(config, &pgcn_i_edge_loss))
+        return "edge-loss draws pairs of all nodes; set it to 0";
+    if (pgcn_i_kept_edges(config) < 1)
+        return "edge-keep normalises the edges of all nodes again; set it to 1";
+    return NULL;
+}
+
+pgcn_status pgcn_i_network_levels(const pgcn_config *config, int *out) {
+    const pgcn_i_network *network = pgcn_i_network_of(config);
+    const char *why = why_not_in_batches(config, network);
+    if (why)
+        return pgcn_i_fail(
+            PGCN_ERR_ARGUMENT,
+            "model %s cannot be trained on batches of nodes: %s; batch-by cluster is for every "
+            "network",
+            network->name, why);
+    *out = network->levels(config);
+    return PGCN_OK;
 }

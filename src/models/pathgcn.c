@@ -255,11 +255,13 @@ static pgcn_i_value *record_block(pgcn_i_tape *tape, const pgcn_config *config,
 static pgcn_i_value *record_nodes(pgcn_i_tape *tape, const pgcn_config *config,
                                   const pgcn_i_view *view) {
     pgcn_i_value *h = record_embedding(tape, config, view, config->dropout);
-    pgcn_i_value *h0 = h;
-    for (int l = 0; l < config->layers; l++)
-        h = record_block(tape, config, view, l, h, h0,
-                         l == config->layers - 1 ? pgcn_i_last_dropout(config)
-                                                 : config->dropout_hidden);
+    pgcn_i_value *h0 = pgcn_i_tape_layer(tape, 0, h);
+    for (int l = 0; l < config->layers; l++) {
+        double dropout =
+            l == config->layers - 1 ? pgcn_i_last_dropout(config) : config->dropout_hidden;
+        h = record_block(tape, config, view, l, h, h0, dropout);
+        pgcn_i_tape_layer(tape, l + 1, h);
+    }
     return pgcn_i_linear_record(tape, h, "classifier.", false, 0);
 }
 
@@ -297,6 +299,11 @@ static pgcn_i_value *record(pgcn_i_tape *tape, const pgcn_config *config, const 
 }
 
 /* Counted in plans of 1 to 64 layers (tests/unit/test_memory.c compares). */
+/* A layer each, and the smoothing of the inputs. */
+static int levels(const pgcn_config *config) {
+    return config->layers + smooths_inputs(config);
+}
+
 static pgcn_i_cost cost(const pgcn_config *config) {
     pgcn_i_cost cost = {
         .kept = 2 * config->layers + 1.3, .squares = 1, .hops = config->path_length - 1};
@@ -317,6 +324,7 @@ static const pgcn_i_setting *const own[] = {&pgcn_i_self_mix, NULL};
 
 const pgcn_i_network pgcn_i_pathgcn = {
     .name = "pathgcn",
+    .levels = levels,
     .about = "the network of the paper: learnt weights of the steps of walks, 1x1 convolutions",
     .declare = declare,
     .start = start,

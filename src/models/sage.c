@@ -41,6 +41,7 @@ static pgcn_i_value *record(pgcn_i_tape *tape, const pgcn_config *config, const 
                           .relu = true,
                           .dropout = last ? pgcn_i_last_dropout(config) : config->dropout_hidden},
             of);
+        pgcn_i_tape_layer(tape, l + 1, h);
     }
     if (view->segment) return pgcn_i_readout_of_last(tape, config, view, h);
     return pgcn_i_linear_record(tape, h, "classifier.", false, 0);
@@ -60,6 +61,7 @@ static const pgcn_i_setting *const own[] = {&pgcn_i_bias, &pgcn_i_layer_norm, &p
                                             NULL};
 
 const pgcn_i_network pgcn_i_sage = {.name = "sage",
+                                    .levels = pgcn_i_level_per_layer,
                                     .about = "GraphSAGE with means over all neighbours",
                                     .declare = declare,
                                     .record = record,

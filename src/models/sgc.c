@@ -39,6 +39,7 @@ static const pgcn_i_ignored ignored[] = {
 static const pgcn_i_setting *const own[] = {&pgcn_i_bias, &pgcn_i_powers, NULL};
 
 const pgcn_i_network pgcn_i_sgc = {.name = "sgc",
+                                   .levels = pgcn_i_no_level,
                                    .about = "a linear layer on features that were smoothed once",
                                    .declare = declare,
                                    .record = record,

@@ -92,6 +92,12 @@ typedef struct pgcn_i_input {
     const float *value;
     pgcn_i_columns by_column; /* for sparse ones with columns */
     const float *dense;       /* [n, columns], NULL when sparse */
+    const float *guest;       /* [guests, columns] rows after the last one of `dense`; NULL: none */
+    int64_t guests_from;      /* their first node */
+    /* Of a part of a graph: `dense` has the rows of all nodes of the graph, sparse features those of the part. */
+    const int64_t
+        *drawn_at; /* [n] of a part, sparse: the number of a row's first entry in the whole
+                                graph, by which dropout is drawn */
 } pgcn_i_input;
 
 /* What is to be learnt, of nodes or of graphs: one class each, or 0 and 1 for every class. Only
@@ -113,6 +119,8 @@ typedef struct pgcn_i_transition {
         *exact_t;          /* exact_t: of evaluations only where a network asks for it */
     bool symmetric;        /* exact_t holds what exact does */
     const int64_t *link_t; /* which entry of `exact` an entry of `exact_t` is; NULL: nobody asks */
+    const int64_t
+        *link_id; /* of a part of a graph: what random numbers know a link by; NULL: its number */
 } pgcn_i_transition;
 
 /* What a row of a value stands for. */
@@ -124,10 +132,23 @@ typedef enum pgcn_i_space {
     PGCN_I_SPACES
 } pgcn_i_space;
 
+/* A part of a graph: some nodes, and what they need. Level 0 are the rows that the loss looks at, level l + 1 those of
+ * level l and the rows that they lead to. Rows are numbered level by level, so that those of every level come first:
+ * rows 0 .. rows[l] - 1. A row is a node in one sample of paths and dropout: samples are not stacked. */
+typedef struct pgcn_i_part {
+    int levels; /* operations that lead to other rows, one after the other, at most */
+    const int64_t *rows[PGCN_I_SPACES]; /* [levels + 1] of nodes, and of links; NULL of graphs */
+    const pgcn_i_transition
+        *transitions;    /* [levels] from the rows of a level to those of the next */
+    int64_t nodes;       /* of the graph */
+    const pgcn_node *id; /* [rows] sample * nodes + node: random numbers know rows by it */
+} pgcn_i_part;
+
 /* A network reads a view. Pointers stay the same while a tape lives; what they point to, and the numbers of
  * rows, change from batch to batch. */
 typedef struct pgcn_i_view {
     int64_t rows[PGCN_I_SPACES]; /* of one sample */
+    const pgcn_i_part *part;     /* NULL: every operation has all of these rows */
     int samples;                 /* stacked copies of all rows */
     int groups;                  /* of nodes, at most, that sums are made by */
     const pgcn_i_input *input;   /* features of the nodes */
@@ -156,14 +177,19 @@ typedef struct pgcn_i_value {
                     is ever needed */
     int64_t rows, cols;
     int maker, last_user;    /* operations; -1: the caller, nobody */
+    int layer;               /* of the network whose result it is; -1: none */
     pgcn_i_space space;      /* what its rows stand for */
+    int level;               /* of its rows in a part of a graph: the largest that a user needs */
     bool shared;             /* several operations use it */
     bool recomputed;         /* not kept: recomputed in the backward pass */
+    bool residual;           /* what it adds further on is a residual: explain.c counts it apart */
     const pgcn_i_live *live; /* rows that are computed and have a gradient; NULL: all */
 } pgcn_i_value;
 
 typedef struct pgcn_i_tape pgcn_i_tape;
 typedef struct pgcn_i_op pgcn_i_op;
+typedef struct pgcn_i_trace pgcn_i_trace;     /* of an explanation: see explain.c */
+typedef struct pgcn_i_adjoint pgcn_i_adjoint; /* of a value in it */
 
 /* Which rows of in[0] a row of the result needs. */
 typedef enum pgcn_i_needs {
@@ -215,7 +241,15 @@ typedef struct pgcn_i_kind {
     double (*loss_term)(const pgcn_i_tape *tape, const pgcn_i_op *op);
     bool backward_reads_in, backward_reads_out; /* the data of in[0], of out */
     bool backward_reads_second;                 /* the data of in[1] */
+    /* Bytes of pgcn_i_op.kept, which go by the rows of the result. */
+    int64_t (*kept_bytes)(const pgcn_i_op *op);
     bool uses_power; /* the scratch array `power` of the tape, in both passes */
+    /* Hands the adjoint of its result, which it takes, on to what it read: see explain.c. */
+    void (*explain)(pgcn_i_trace *trace, const pgcn_i_op *op, pgcn_i_adjoint *g);
+    bool explain_reads_in, explain_reads_out, explain_reads_second;
+    /* Of operations of several steps along the transition: how many, which are levels of a part of a graph. They have no
+     * backward pass there. */
+    int (*steps)(const pgcn_i_op *op);
     /* Where a row leads to, for PGCN_I_NEEDS_VISITED. */
     pgcn_i_reach (*reach)(const pgcn_i_op *op);
 } pgcn_i_kind;
@@ -226,17 +260,22 @@ struct pgcn_i_op {
     int index; /* on the tape: the layer of its random numbers */
     pgcn_i_value *in[2], *out;
     pgcn_i_param *param[2];
+    const pgcn_i_transition *transition; /* read when the tape runs: it may be redrawn between */
+    int64_t rows;    /* of nodes (or graphs) that it goes through: those of its result */
+    int64_t used[2]; /* rows of in[0] and in[1] that it reads, and whose gradient it knows */
     bool add_in[2], add_param[2]; /* the gradient is added to what is there, else written */
     const pgcn_i_live *live_out, *live_in; /* rows of out that matter, and so of in[0] */
     int64_t partial_first;                 /* offset of its partial sums in those of a group, */
     int64_t partial_floats;                /* and how many */
     float *partial_to; /* where their sum goes; NULL: the gradients of param[0], [1] */
     void *state;       /* [kind->state_bytes], its file knows what */
+    uint8_t *kept;     /* [kind->kept_bytes()] from the forward pass to the backward pass */
 };
 /* What a new operation is connected to; rows and cols are those of the result. */
 typedef struct pgcn_i_ports {
     pgcn_i_value *in[2];
     pgcn_i_param *param[2];
+    const pgcn_i_transition *transition;
     int64_t rows, cols;
     bool links; /* the rows of the result are links */
 } pgcn_i_ports;
@@ -258,18 +297,21 @@ struct pgcn_i_tape {
     pgcn_i_arena arena;
     pgcn_i_pool *pool; /* borrowed */
     const pgcn_i_kernels *kernels;
-    pgcn_i_params *params; /* borrowed */
-    int samples;           /* stacked copies of all rows; set before recording, like `groups` */
-    int groups;            /* of nodes, at most: see base.h */
-    bool with_grad;        /* also: dropout on, batch statistics */
-    bool recompute;        /* set before finishing: less memory, see plan.c */
-    bool gather_bf16;      /* set before recording: sampled visits are read in bf16 */
-    pgcn_status status;    /* first failure while recording */
+    pgcn_i_params *params;   /* borrowed */
+    const pgcn_i_part *part; /* of the view; NULL: none. Set before recording, like the next two */
+    int samples;             /* stacked copies of all rows */
+    int groups;              /* of nodes, at most: see base.h */
+    bool with_grad;          /* also: dropout on, batch statistics */
+    bool recompute;          /* set before finishing: less memory, see plan.c */
+    bool gather_bf16;        /* set before recording: sampled visits are read in bf16 */
+    bool explains;           /* set before finishing: what explain.c reads is kept */
+    pgcn_status status;      /* first failure while recording */
     int count, capacity;
     pgcn_i_op *op;
     int loops, backward_first; /* backward_first: of the backward pass */
     pgcn_i_loop *loop;         /* in the order they run */
     int64_t work_floats;       /* of all values and gradients */
+    int64_t kept_bytes;        /* of what operations keep */
     int64_t *place;            /* in them; see plan.c */
     int64_t partial_floats;    /* of one group, the largest of all chains of operations */
     int64_t tile_floats;       /* of one worker, for operations */
@@ -282,6 +324,7 @@ struct pgcn_i_tape {
     float *tile;                  /* [threads, tile_floats + PGCN_CHAIN_TILES chain_floats] */
     uint16_t *bf16;               /* what a path convolution is gathering, when it is asked for */
     pgcn_i_live live_set[PGCN_LIVE_SETS];
+    uint8_t *is_before;  /* of a part: [most_rows] ones, then as many zeros */
     int64_t *live_count; /* [groups * samples + 1] */
     bool recomputed;     /* running a recomputed loop: statistics stay as they are */
     uint64_t seed;       /* set before running */
@@ -300,7 +343,30 @@ pgcn_status pgcn_i_tape_plan(pgcn_i_tape *tape);
 void pgcn_i_tape_place(pgcn_i_tape *tape, float *work);
 /* Before running: the rows of this view from now on, at most as many as were recorded. */
 void pgcn_i_tape_resize(pgcn_i_tape *tape, const pgcn_i_view *view);
+/* Bytes that a pass touches with the rows as they are now: of values and gradients beyond the first `after` floats of
+ * their memory, and of what operations keep. */
+int64_t pgcn_i_tape_touched(const pgcn_i_tape *tape, int64_t after);
+/* The level of the rows of in[0] or in[1] that an operation needs. */
+int pgcn_i_level_used(const pgcn_i_op *op, int input);
+/* How many levels a part of a graph has to have for what is recorded. */
+int pgcn_i_tape_levels(pgcn_i_tape *tape);
+/* The last step is step 0, and its rows are those of the result; step i leads to those of step i + 1. The matrix of a
+ * step of an operation of several, and its rows. */
+static inline const pgcn_i_transition *pgcn_i_step_transition(const pgcn_i_tape *tape,
+                                                              const pgcn_i_op *op, int step) {
+    return tape->part ? &tape->part->transitions[op->out->level + step] : op->transition;
+}
+static inline int64_t pgcn_i_step_rows(const pgcn_i_tape *tape, const pgcn_i_op *op, int step) {
+    return tape->part ? tape->part->rows[PGCN_I_NODES][op->out->level + step] : op->out->rows;
+}
 bool pgcn_i_is_finite(const pgcn_i_value *value);
+/* While a network is recorded: the value, which may be NULL, is the result of its layer l; 0 is what goes into the
+ * first one. Returns the value. */
+pgcn_i_value *pgcn_i_tape_layer(pgcn_i_tape *tape, int l, pgcn_i_value *value);
+/* A pass forward that shows the result of every operation when it is there, in the order of the tape, and ends early
+ * when `see` returns false; false then. What is shown may be overwritten as soon as `see` returns. */
+bool pgcn_i_tape_watch(pgcn_i_tape *tape, bool (*see)(void *context, const pgcn_i_op *op),
+                       void *context);
 /* A pass forward that looks for the first operation whose values are not all finite; NULL: none. For
  * tapes that compute all rows. */
 const pgcn_i_op *pgcn_i_tape_first_bad(pgcn_i_tape *tape);
@@ -329,6 +395,19 @@ static inline float *pgcn_i_partial(const pgcn_i_tape *tape, int64_t group) {
 static inline pgcn_i_blocks pgcn_i_groups(const pgcn_i_tape *tape, const pgcn_i_value *value) {
     return pgcn_i_groups_of(value->rows / tape->samples, tape->groups);
 }
+/* What random numbers know a row by: the same node has the same ones in every part of a graph. */
+static inline int64_t pgcn_i_row_id(const pgcn_i_tape *tape, int64_t row) {
+    return tape->part ? tape->part->id[row] : row;
+}
+/* Whether random numbers of rows that follow each other do so, too. */
+static inline bool pgcn_i_ids_follow(const pgcn_i_tape *tape) {
+    return !tape->part;
+}
+/* Which rows of in[0] are rows of the result with a gradient, too; NULL: all. */
+static inline const uint8_t *pgcn_i_has_gradient(const pgcn_i_tape *tape, const pgcn_i_op *op) {
+    if (op->live_out) return op->live_out->flag;
+    return tape->part ? tape->is_before + (tape->most_rows - op->rows) : NULL;
+}
 /* grad (= or +=) sum over groups, in order, of partial[group][0 .. count-1]. */
 void pgcn_i_tape_reduce(pgcn_i_tape *tape, float *grad, bool add, int64_t groups, int64_t count);
 
@@ -344,6 +423,37 @@ uint8_t *pgcn_i_live_first(pgcn_i_tape *tape);
 void pgcn_i_live_spread(pgcn_i_tape *tape);
 /* The rows of grad but those of a set (NULL: all rows) become zero. */
 void pgcn_i_live_zero(pgcn_i_tape *tape, pgcn_i_value *value, const pgcn_i_live *but);
+
+/* ---- explanations (explain.c) --------------------------------------------------------------- */
+
+/* A logit, or a sum of logits with weights, as a sum over features of nodes and over constants: biases,
+ * thresholds, shifts of norms. ReLUs stay open or closed as they are, and coefficients of attention as
+ * they are: then the network is affine. */
+struct pgcn_i_trace {
+    pgcn_i_arena arena;
+    pgcn_i_tape *tape;         /* that has run forward; made with `explains` */
+    int most_hops;             /* what has gone further is counted there */
+    const pgcn_i_input *input; /* the features of all nodes, before `powers` */
+    const pgcn_node *node;     /* which node a row is; NULL: row i is node i */
+    const pgcn_i_csr *smooth;  /* what the network reads is smooth^powers times the features */
+    int powers;
+    pgcn_status status; /* the first failure */
+    /* what goes out */
+    double
+        *of_node[2];   /* [nodes, most_hops + 1] of the features of a node: along the layers, and by
+                           paths that go through a residual */
+    double **of_entry; /* [nodes] of each feature that a node has, in the order of the input; NULL:
+                           the node is not reached */
+    double *of_param;  /* [parameters] of constants */
+    /* adjoints of the results of operations that wait for their turn, [2, operations] */
+    pgcn_i_adjoint **of[2];
+    int part; /* the one at hand */
+};
+/* Fill in tape, most_hops, input, node, smooth and powers before. Free it after a failure too. */
+pgcn_status pgcn_i_trace_init(pgcn_i_trace *trace);
+void pgcn_i_trace_free(pgcn_i_trace *trace);
+/* Explains sum_c weight[c] logits[row, c]; the logits are the last value of the tape. */
+pgcn_status pgcn_i_trace_run(pgcn_i_trace *trace, int64_t row, const float *weight);
 
 /* ---- operations: each records one line of the network ------------------------------------ */
 

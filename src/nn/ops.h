@@ -86,6 +86,72 @@ void pgcn_i_residual_gradient(const pgcn_i_tape *tape, const pgcn_i_op *op, floa
  * draw the same dropout ask for it. */
 double pgcn_i_op_dropout_rate(const pgcn_i_op *op);
 
+/* ---- explanations: what the functions `explain` are written with (explain.c) ----------------- */
+
+/* The derivative of what is explained by a value, with gates held fixed, split by the hops that lie between:
+ * a matrix for each of 0 .. planes-1 hops, of the rows that are reached. */
+struct pgcn_i_adjoint {
+    pgcn_i_arena arena;
+    int64_t rows, cols; /* of the value */
+    int64_t count;      /* of rows that are reached, */
+    pgcn_node *row;     /* [count] ascending */
+    int32_t *place;     /* [rows] in that list, -1: not reached */
+    int planes;
+    float *data; /* [planes, count, cols] */
+};
+static inline float *pgcn_i_adjoint_at(const pgcn_i_adjoint *a, int plane, int64_t place) {
+    return a->data + (plane * a->count + place) * a->cols;
+}
+/* All of these take NULL for an adjoint, and return NULL, once the trace has failed. */
+pgcn_i_adjoint *pgcn_i_adjoint_new(pgcn_i_trace *trace, int64_t rows, int64_t cols,
+                                   const uint8_t *reached, int planes);
+/* Of the same rows and planes: zeros, or a copy times a factor. */
+pgcn_i_adjoint *pgcn_i_adjoint_like(pgcn_i_trace *trace, const pgcn_i_adjoint *g, int64_t cols);
+pgcn_i_adjoint *pgcn_i_adjoint_copy(pgcn_i_trace *trace, const pgcn_i_adjoint *g, float factor);
+void pgcn_i_adjoint_free(pgcn_i_adjoint *g);
+/* Calls `row` for every row of every plane: g, and the number of the row in the value. */
+typedef void (*pgcn_i_adjoint_row)(const void *context, float *g, int64_t row, int64_t cols);
+void pgcn_i_adjoint_each(pgcn_i_trace *trace, pgcn_i_adjoint *g, pgcn_i_adjoint_row row,
+                         const void *context);
+/* Zero where y [rows, cols] is not positive. */
+void pgcn_i_adjoint_gate(pgcn_i_trace *trace, pgcn_i_adjoint *g, const float *y);
+/* Every row times a vector, element by element. */
+void pgcn_i_adjoint_by_columns(pgcn_i_trace *trace, pgcn_i_adjoint *g, const float *vector);
+/* A new one: g W^T, W [in, g->cols]. */
+pgcn_i_adjoint *pgcn_i_adjoint_product(pgcn_i_trace *trace, const pgcn_i_adjoint *g, const float *w,
+                                       int64_t in);
+/* to += factor g, for more rows or planes than `to` has, too; returns it, maybe elsewhere. */
+pgcn_i_adjoint *pgcn_i_adjoint_add(pgcn_i_trace *trace, pgcn_i_adjoint *to, const pgcn_i_adjoint *g,
+                                   float factor);
+/* A new one: self g, and along each entry (i, j) of a matrix row i to row j. */
+typedef struct pgcn_i_along {
+    const pgcn_i_csr *a;
+    int hops;     /* that an entry counts; */
+    bool stays;   /* one of the diagonal counts none */
+    float factor; /* of the entries */
+    float self;
+    const float *coefficient; /* [entries, heads] in place of the values of the matrix; or NULL */
+    int heads;                /* each has as many columns; */
+    bool mean;                /* or all of them the mean of the coefficients */
+} pgcn_i_along;
+pgcn_i_adjoint *pgcn_i_adjoint_along(pgcn_i_trace *trace, const pgcn_i_adjoint *g,
+                                     pgcn_i_along along);
+/* The plane that `hops` more lead to. */
+static inline int pgcn_i_trace_plane(const pgcn_i_trace *trace, int plane, int hops) {
+    return plane + hops < trace->most_hops ? plane + hops : trace->most_hops;
+}
+/* Adds g, which is taken, to the adjoint of a value; or to that of paths through a residual. */
+void pgcn_i_trace_give(pgcn_i_trace *trace, const pgcn_i_value *value, pgcn_i_adjoint *g);
+void pgcn_i_trace_give_residual(pgcn_i_trace *trace, const pgcn_i_value *value, pgcn_i_adjoint *g);
+/* The same with every row of g, which stays the caller's, times a vector. */
+void pgcn_i_trace_give_columns(pgcn_i_trace *trace, const pgcn_i_value *value,
+                               const pgcn_i_adjoint *g, const float *vector);
+/* What a constant vector [g->cols] that was added to every row contributes; it is told as `param`'s. */
+void pgcn_i_trace_constant(pgcn_i_trace *trace, const pgcn_i_param *param, const pgcn_i_adjoint *g,
+                           const float *vector);
+/* Takes g, the adjoint of X W or, without w, of X itself, to nodes and features. */
+void pgcn_i_trace_features(pgcn_i_trace *trace, pgcn_i_adjoint *g, const pgcn_i_param *w);
+
 /* ---- shared by ops_path.c and ops_path_full.c ------------------------------------------------ */
 
 typedef struct pgcn_i_path_state {
@@ -105,6 +171,8 @@ void pgcn_i_path_kernel_gradient(pgcn_i_tape *tape, pgcn_i_op *op);
 void pgcn_i_path_residual(const pgcn_i_tape *tape, const pgcn_i_op *op, int64_t begin, int64_t end);
 void pgcn_i_path_residual_gradient(const pgcn_i_tape *tape, const pgcn_i_op *op, int64_t begin,
                                    int64_t end);
+/* The kinds of both files: see ops_path.c. */
+void pgcn_i_path_explain(pgcn_i_trace *trace, const pgcn_i_op *op, pgcn_i_adjoint *g);
 /* Where the exact backward pass has the power q_i = (T^T)^i g. */
 static inline float *pgcn_i_path_power(const pgcn_i_tape *tape, const pgcn_i_op *op, int i) {
     return i % 2 ? tape->power : op->out->grad;

@@ -66,14 +66,13 @@ pgcn_i_value *pgcn_i_op_head_scores(pgcn_i_tape *tape, pgcn_i_value *z, pgcn_i_p
 /* ---- what both operations on links know ------------------------------------------------------------ */
 
 static pgcn_i_reach links_reach(const pgcn_i_op *op) {
-    const pgcn_i_transition *transition = ((const pgcn_i_attention *)op->state)->transition;
-    return (pgcn_i_reach){.hop = transition->exact, .hops = 1, .n = transition->n};
+    return (pgcn_i_reach){.hop = op->transition->exact, .hops = 1, .n = op->transition->n};
 }
 
 /* The links of a sample, by the rows of a matrix: `exact` or its transpose. */
-static pgcn_i_links sample_links(const pgcn_i_attention *attention, const pgcn_i_csr *a,
-                                 pgcn_i_rows rows) {
-    const pgcn_i_transition *transition = attention->transition;
+static pgcn_i_links sample_links(const pgcn_i_op *op, const pgcn_i_csr *a, pgcn_i_rows rows) {
+    const pgcn_i_attention *attention = op->state;
+    const pgcn_i_transition *transition = op->transition;
     int64_t first = pgcn_i_sample_begin(transition, rows);
     return (pgcn_i_links){.a = a,
                           .first = first,
@@ -82,8 +81,10 @@ static pgcn_i_links sample_links(const pgcn_i_attention *attention, const pgcn_i
                           .heads = attention->heads};
 }
 
-static const uint8_t *live_of_sample(const pgcn_i_live *live, pgcn_i_links links) {
-    return live ? live->flag + links.first : NULL;
+static const uint8_t *live_of_sample(const pgcn_i_tape *tape, const pgcn_i_op *op,
+                                     pgcn_i_links links) {
+    const uint8_t *has = pgcn_i_has_gradient(tape, op);
+    return has ? has + links.first : NULL;
 }
 
 /* An operation whose result are the links of a view. */
@@ -93,6 +94,7 @@ static pgcn_i_op *record_links(pgcn_i_tape *tape, const pgcn_i_kind *kind, pgcn_
     return pgcn_i_tape_op(
         tape, kind,
         (pgcn_i_ports){.in = {x, second},
+                       .transition = attention->transition,
                        .rows = exact->offset[exact->rows] * attention->transition->samples,
                        .cols = attention->heads,
                        .links = true});
@@ -100,7 +102,7 @@ static pgcn_i_op *record_links(pgcn_i_tape *tape, const pgcn_i_kind *kind, pgcn_
 
 /* Row by row of what matters, before the backward pass of rows. */
 static void run_rows_of_links(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_task task) {
-    pgcn_i_blocks blocks = pgcn_i_blocks_of(op->live_out ? op->live_out->count : op->in[0]->rows);
+    pgcn_i_blocks blocks = pgcn_i_blocks_of(op->live_out ? op->live_out->count : op->rows);
     pgcn_i_run(tape, op, blocks, blocks.count, 0, task);
 }
 static pgcn_i_rows rows_of_task(const pgcn_i_job *job, int64_t task) {
@@ -114,7 +116,7 @@ static pgcn_i_rows rows_of_task(const pgcn_i_job *job, int64_t task) {
 
 static pgcn_i_edge_softmax softmax_of(const pgcn_i_op *op, pgcn_i_rows rows) {
     const pgcn_i_attention *attention = op->state;
-    pgcn_i_links links = sample_links(attention, attention->transition->exact, rows);
+    pgcn_i_links links = sample_links(op, op->transition->exact, rows);
     return (pgcn_i_edge_softmax){.links = links,
                                  .score = op->in[0]->data + links.first * op->in[0]->cols,
                                  .gate = op->in[1] ? op->in[1]->data : NULL,
@@ -125,13 +127,31 @@ static pgcn_i_edge_softmax softmax_of(const pgcn_i_op *op, pgcn_i_rows rows) {
                                  .gradient = op->out->grad};
 }
 
+/* Links of a row that have numbers of their own: those that follow each other together. */
+static void mark_links(const pgcn_i_tape *tape, const pgcn_i_op *op, const int64_t *id,
+                       int64_t begin, int64_t end) {
+    const pgcn_i_attention *attention = op->state;
+    int64_t heads = attention->heads;
+    for (int64_t e = begin, run; e < end; e += run) {
+        for (run = 1; e + run < end && id[e + run] == id[e] + run;) run++;
+        pgcn_i_dropout drop =
+            pgcn_i_drop(pgcn_i_dropout_domain(tape, op), attention->dropout, id[e] * heads);
+        tape->kernels->mark_dropped(op->out->data + e * heads, &drop, run * heads);
+    }
+}
+
 static void mark_dropped(const pgcn_i_tape *tape, const pgcn_i_op *op, pgcn_i_links links,
                          pgcn_i_rows rows) {
     const pgcn_i_attention *attention = op->state;
-    int64_t together = rows.row ? 1 : rows.count;
+    const int64_t *link_id = op->transition->link_id;
+    int64_t together = rows.row || link_id ? 1 : rows.count;
     for (int64_t i = 0; i < rows.count; i += together) {
         int64_t row = pgcn_i_row(rows, i) - links.first;
         int64_t begin = links.a->offset[row], end = links.a->offset[row + together];
+        if (link_id) {
+            mark_links(tape, op, link_id, begin, end);
+            continue;
+        }
         int64_t at = (links.first_link + begin) * links.heads;
         pgcn_i_dropout drop = pgcn_i_drop(pgcn_i_dropout_domain(tape, op), attention->dropout, at);
         tape->kernels->mark_dropped(op->out->data + at, &drop, (end - begin) * links.heads);
@@ -142,7 +162,7 @@ static void softmax_forward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, 
     (void)worker;
     const pgcn_i_attention *attention = op->state;
     for (int64_t i = 0; i < rows.count;) {
-        pgcn_i_rows part = pgcn_i_rows_of_sample(attention->transition, rows, i);
+        pgcn_i_rows part = pgcn_i_rows_of_sample(op->transition, rows, i);
         pgcn_i_edge_softmax args = softmax_of(op, part);
         tape->kernels->edge_softmax(&args, part);
         if (attention->dropout > 0) mark_dropped(tape, op, args.links, part);
@@ -155,10 +175,9 @@ static void softmax_task(void *context, int64_t task, int worker) {
     (void)worker;
     const pgcn_i_job *job = context;
     const pgcn_i_op *op = job->op;
-    const pgcn_i_attention *attention = op->state;
     pgcn_i_rows rows = rows_of_task(job, task);
     for (int64_t i = 0; i < rows.count;) {
-        pgcn_i_rows part = pgcn_i_rows_of_sample(attention->transition, rows, i);
+        pgcn_i_rows part = pgcn_i_rows_of_sample(op->transition, rows, i);
         pgcn_i_edge_softmax args = softmax_of(op, part);
         job->tape->kernels->edge_softmax_backward(&args, part);
         i += part.count;
@@ -173,10 +192,10 @@ static void softmax_backward_all(pgcn_i_tape *tape, pgcn_i_op *op) {
 static void score_gradients(const pgcn_i_tape *tape, const pgcn_i_op *op, pgcn_i_rows rows,
                             float *dx) {
     const pgcn_i_attention *attention = op->state;
-    const pgcn_i_transition *transition = attention->transition;
+    const pgcn_i_transition *transition = op->transition;
     int64_t heads = attention->heads;
-    pgcn_i_links links = sample_links(attention, transition->exact, rows);
-    const uint8_t *live = live_of_sample(op->live_out, links);
+    pgcn_i_links links = sample_links(op, transition->exact, rows);
+    const uint8_t *live = live_of_sample(tape, op, links);
     for (int64_t i = 0; i < rows.count; i++) {
         pgcn_i_rows row = {NULL, pgcn_i_row(rows, i), 1};
         if (live && !live[row.first - links.first])
@@ -190,9 +209,8 @@ static void score_gradients(const pgcn_i_tape *tape, const pgcn_i_op *op, pgcn_i
 }
 
 static void softmax_backward_rows(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_backward_tile tile) {
-    const pgcn_i_attention *attention = op->state;
     for (int64_t i = 0; i < tile.rows.count;) {
-        pgcn_i_rows part = pgcn_i_rows_of_sample(attention->transition, tile.rows, i);
+        pgcn_i_rows part = pgcn_i_rows_of_sample(op->transition, tile.rows, i);
         score_gradients(tape, op, part, tile.dx + i * op->in[0]->cols);
         i += part.count;
     }
@@ -243,11 +261,11 @@ static pgcn_i_edge_softmax dots_softmax(const pgcn_i_op *op, pgcn_i_links links)
 static void dots_forward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, int worker) {
     (void)worker;
     const dots_state *state = op->state;
-    const pgcn_i_transition *transition = state->attention.transition;
+    const pgcn_i_transition *transition = op->transition;
     int64_t c = op->in[0]->cols;
     for (int64_t i = 0; i < rows.count;) {
         pgcn_i_rows part = pgcn_i_rows_of_sample(transition, rows, i);
-        pgcn_i_links links = sample_links(&state->attention, transition->exact, part);
+        pgcn_i_links links = sample_links(op, transition->exact, part);
         const float *x = op->in[0]->data + links.first * c;
         pgcn_i_link_dots args = {.query = x,
                                  .key = x + first_key(op),
@@ -264,12 +282,11 @@ static void dots_forward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, int
 static void dots_softmax_task(void *context, int64_t task, int worker) {
     (void)worker;
     const pgcn_i_job *job = context;
-    const dots_state *state = job->op->state;
+    const pgcn_i_op *op = job->op;
     pgcn_i_rows rows = rows_of_task(job, task);
     for (int64_t i = 0; i < rows.count;) {
-        pgcn_i_rows part = pgcn_i_rows_of_sample(state->attention.transition, rows, i);
-        pgcn_i_edge_softmax args = dots_softmax(
-            job->op, sample_links(&state->attention, state->attention.transition->exact, part));
+        pgcn_i_rows part = pgcn_i_rows_of_sample(op->transition, rows, i);
+        pgcn_i_edge_softmax args = dots_softmax(op, sample_links(op, op->transition->exact, part));
         job->tape->kernels->edge_softmax_backward(&args, part);
         i += part.count;
     }
@@ -284,11 +301,11 @@ static void dots_backward_all(pgcn_i_tape *tape, pgcn_i_op *op) {
 static void sum_of_rows(const pgcn_i_tape *tape, const pgcn_i_op *op, pgcn_i_rows rows,
                         bool transposed, float *out) {
     const dots_state *state = op->state;
-    const pgcn_i_transition *transition = state->attention.transition;
+    const pgcn_i_transition *transition = op->transition;
     pgcn_i_links links =
-        sample_links(&state->attention, transposed ? transition->exact_t : transition->exact, rows);
+        sample_links(op, transposed ? transition->exact_t : transition->exact, rows);
     int64_t c = op->in[0]->cols;
-    const uint8_t *live = live_of_sample(op->live_out, links);
+    const uint8_t *live = live_of_sample(tape, op, links);
     pgcn_i_attend args = {.links = links,
                           .number = transposed ? transition->link_t : NULL,
                           .x = op->in[0]->data + links.first * c + (transposed ? 0 : first_key(op)),
@@ -316,7 +333,7 @@ static void dots_backward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_backward_tile
     int64_t c = op->in[0]->cols;
     float *other = pgcn_i_tile(tape, tile.worker);
     for (int64_t i = 0; i < tile.rows.count;) {
-        pgcn_i_rows part = pgcn_i_rows_of_sample(state->attention.transition, tile.rows, i);
+        pgcn_i_rows part = pgcn_i_rows_of_sample(op->transition, tile.rows, i);
         float *dx = tile.dx + i * c;
         sum_of_rows(tape, op, part, false, dx);
         sum_of_rows(tape, op, part, true, state->dots.apart ? dx + first_key(op) : other);
@@ -363,11 +380,9 @@ static pgcn_i_attend attend_of(const pgcn_i_op *op, pgcn_i_links links) {
 
 static void attend_forward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, int worker) {
     (void)worker;
-    const pgcn_i_attention *attention = op->state;
     for (int64_t i = 0; i < rows.count;) {
-        pgcn_i_rows part = pgcn_i_rows_of_sample(attention->transition, rows, i);
-        pgcn_i_attend args =
-            attend_of(op, sample_links(attention, attention->transition->exact, part));
+        pgcn_i_rows part = pgcn_i_rows_of_sample(op->transition, rows, i);
+        pgcn_i_attend args = attend_of(op, sample_links(op, op->transition->exact, part));
         args.x = op->in[0]->data + args.links.first * args.c;
         args.out = op->out->data;
         tape->kernels->attend(&args, part);
@@ -376,22 +391,36 @@ static void attend_forward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, i
 }
 
 static void attend_backward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_backward_tile tile) {
-    const pgcn_i_attention *attention = op->state;
     for (int64_t i = 0; i < tile.rows.count;) {
-        pgcn_i_rows part = pgcn_i_rows_of_sample(attention->transition, tile.rows, i);
-        pgcn_i_attend args =
-            attend_of(op, sample_links(attention, attention->transition->exact_t, part));
-        args.number = attention->transition->link_t;
+        pgcn_i_rows part = pgcn_i_rows_of_sample(op->transition, tile.rows, i);
+        pgcn_i_attend args = attend_of(op, sample_links(op, op->transition->exact_t, part));
+        args.number = op->transition->link_t;
         args.x = op->out->grad + args.links.first * args.c;
         args.out = tile.dx + i * args.c;
         args.packed = true;
-        args.live = live_of_sample(op->live_out, args.links);
+        args.live = live_of_sample(tape, op, args.links);
         args.own = op->in[0]->data;
         args.gradient = op->in[1]->grad;
         args.add = op->add_in[1];
         tape->kernels->attend(&args, part);
         i += part.count;
     }
+}
+
+/* By the coefficients as they are: how they came about is not explained. A node's own link is no hop. */
+static void attend_explain(pgcn_i_trace *trace, const pgcn_i_op *op, pgcn_i_adjoint *g) {
+    const pgcn_i_attention *attention = op->state;
+    pgcn_i_trace_give(trace, op->in[0],
+                      pgcn_i_adjoint_along(trace, g,
+                                           (pgcn_i_along){.a = attention->transition->exact,
+                                                          .hops = 1,
+                                                          .stays = true,
+                                                          .factor = 1,
+                                                          .self = (float)attention->self,
+                                                          .coefficient = op->in[1]->data,
+                                                          .heads = attention->heads,
+                                                          .mean = attention->mean}));
+    pgcn_i_adjoint_free(g);
 }
 
 static const pgcn_i_kind attend_kind = {.name = "attention",
@@ -401,14 +430,18 @@ static const pgcn_i_kind attend_kind = {.name = "attention",
                                         .backward_rows = attend_backward,
                                         .backward_reads_in = true,
                                         .backward_reads_second = true,
-                                        .reach = links_reach};
+                                        .reach = links_reach,
+                                        .explain = attend_explain,
+                                        .explain_reads_second = true};
 
 pgcn_i_value *pgcn_i_op_attend(pgcn_i_tape *tape, pgcn_i_value *v, pgcn_i_value *coefficients,
                                pgcn_i_attention attention) {
     if (tape->status != PGCN_OK) return NULL;
-    pgcn_i_op *op =
-        pgcn_i_tape_op(tape, &attend_kind,
-                       (pgcn_i_ports){.in = {v, coefficients}, .rows = v->rows, .cols = v->cols});
+    pgcn_i_op *op = pgcn_i_tape_op(tape, &attend_kind,
+                                   (pgcn_i_ports){.in = {v, coefficients},
+                                                  .transition = attention.transition,
+                                                  .rows = v->rows,
+                                                  .cols = v->cols});
     if (!op) return NULL;
     if (!tape->with_grad) attention.dropout = 0;
     *(pgcn_i_attention *)op->state = attention;
@@ -436,11 +469,36 @@ static void elu_backward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_backward_tile 
     if (op->param[0]) tape->kernels->column_sum(tile.partial, tile.dx, 0, rows.count, c);
 }
 
+typedef struct elu_gate {
+    const float *x, *y, *bias;
+} elu_gate;
+
+/* ELU(x) = (ELU(x) / x) x, with the ratio held fixed as a ReLU's gate is. */
+static void elu_row(const void *context, float *g, int64_t row, int64_t cols) {
+    const elu_gate *gate = context;
+    for (int64_t ch = 0; ch < cols; ch++) {
+        float x = gate->x[row * cols + ch] + (gate->bias ? gate->bias[ch] : 0);
+        if (x < 0) g[ch] *= gate->y[row * cols + ch] / x;
+    }
+}
+
+static void elu_explain(pgcn_i_trace *trace, const pgcn_i_op *op, pgcn_i_adjoint *g) {
+    const pgcn_i_param *bias = op->param[0];
+    const elu_gate gate = {op->in[0]->data, op->out->data,
+                           bias ? pgcn_i_value_of(trace->tape->params, bias) : NULL};
+    pgcn_i_adjoint_each(trace, g, elu_row, &gate);
+    if (bias) pgcn_i_trace_constant(trace, bias, g, gate.bias);
+    pgcn_i_trace_give(trace, op->in[0], g);
+}
+
 static const pgcn_i_kind elu_kind = {.name = "ELU",
                                      .needs = PGCN_I_NEEDS_ROW,
                                      .forward_rows = elu_forward,
                                      .backward_rows = elu_backward,
-                                     .backward_reads_out = true};
+                                     .backward_reads_out = true,
+                                     .explain = elu_explain,
+                                     .explain_reads_in = true,
+                                     .explain_reads_out = true};
 
 pgcn_i_value *pgcn_i_op_elu(pgcn_i_tape *tape, pgcn_i_value *x, pgcn_i_param *b) {
     if (tape->status != PGCN_OK) return NULL;
@@ -478,11 +536,22 @@ static void mean_backward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_backward_tile
                                  0, c, false);
 }
 
+static void mean_explain(pgcn_i_trace *trace, const pgcn_i_op *op, pgcn_i_adjoint *g) {
+    int heads = ((const mean_state *)op->state)->heads;
+    pgcn_i_adjoint *to = pgcn_i_adjoint_like(trace, g, op->in[0]->cols);
+    for (int64_t at = 0; to && at < g->planes * g->count * heads; at++)
+        trace->tape->kernels->scale(to->data + at * g->cols, 1.0f / (float)heads,
+                                    g->data + at / heads * g->cols, 0, g->cols, false);
+    pgcn_i_adjoint_free(g);
+    pgcn_i_trace_give(trace, op->in[0], to);
+}
+
 static const pgcn_i_kind mean_kind = {.name = "mean over heads",
                                       .needs = PGCN_I_NEEDS_ROW,
                                       .state_bytes = sizeof(mean_state),
                                       .forward_rows = mean_forward,
-                                      .backward_rows = mean_backward};
+                                      .backward_rows = mean_backward,
+                                      .explain = mean_explain};
 
 pgcn_i_value *pgcn_i_op_head_mean(pgcn_i_tape *tape, pgcn_i_value *x, int heads) {
     if (tape->status != PGCN_OK || heads == 1) return x;

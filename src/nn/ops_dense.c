@@ -80,7 +80,7 @@ static void linear_drop(const pgcn_i_tape *tape, const pgcn_i_op *op, float *y, 
     const linear_state *state = op->state;
     int64_t out = op->out->cols;
     const pgcn_i_dropout drop =
-        pgcn_i_drop(pgcn_i_dropout_domain(tape, op), state->rate, row * out);
+        pgcn_i_drop(pgcn_i_dropout_domain(tape, op), state->rate, pgcn_i_row_id(tape, row) * out);
     tape->kernels->dropout(y, NULL, y, &drop, 0, rows * out);
 }
 
@@ -102,11 +102,11 @@ static void linear_forward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, i
     if (op->param[1] || state->relu)
         tape->kernels->bias_relu(y, op->param[1] ? pgcn_i_value_of(params, op->param[1]) : NULL,
                                  state->relu, 0, rows.count, out);
-    if (state->rate > 0 && !rows.row) linear_drop(tape, op, y, rows.first, rows.count);
-    for (int64_t i = 0; i < rows.count && rows.row; i++) {
-        if (state->rate > 0) linear_drop(tape, op, y + i * out, rows.row[i], 1);
+    int64_t together = rows.row || !pgcn_i_ids_follow(tape) ? 1 : rows.count;
+    for (int64_t i = 0; i < rows.count && state->rate > 0; i += together)
+        linear_drop(tape, op, y + i * out, pgcn_i_row(rows, i), together);
+    for (int64_t i = 0; i < rows.count && rows.row; i++)
         memcpy(op->out->data + rows.row[i] * out, y + i * out, (size_t)out * sizeof *y);
-    }
 }
 
 /* g = dy where y > 0: what was dropped is zero there, like what ReLU cut off. */
@@ -150,13 +150,25 @@ static void linear_backward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_backward_ti
                                           .ldc = in});
 }
 
+/* By the bias, and g W^T to what was multiplied. */
+static void linear_explain(pgcn_i_trace *trace, const pgcn_i_op *op, pgcn_i_adjoint *g) {
+    const pgcn_i_tape *tape = trace->tape;
+    const pgcn_i_param *bias = op->param[1];
+    if (((const linear_state *)op->state)->relu) pgcn_i_adjoint_gate(trace, g, op->out->data);
+    if (bias) pgcn_i_trace_constant(trace, bias, g, pgcn_i_value_of(tape->params, bias));
+    pgcn_i_trace_give(trace, op->in[0],
+                      pgcn_i_adjoint_product(trace, g, weight_of(tape, op), op->in[0]->cols));
+    pgcn_i_adjoint_free(g);
+}
+
 static const pgcn_i_kind linear_kind = {.name = "linear",
                                         .needs = PGCN_I_NEEDS_ROW,
                                         .state_bytes = sizeof(linear_state),
                                         .refresh = linear_refresh,
                                         .forward_rows = linear_forward,
                                         .backward_rows = linear_backward,
-                                        .backward_reads_in = true};
+                                        .backward_reads_in = true,
+                                        .explain = linear_explain};
 static const pgcn_i_kind linear_relu_kind = {.name = "linear with ReLU",
                                              .needs = PGCN_I_NEEDS_ROW,
                                              .state_bytes = sizeof(linear_state),
@@ -164,7 +176,9 @@ static const pgcn_i_kind linear_relu_kind = {.name = "linear with ReLU",
                                              .forward_rows = linear_forward,
                                              .backward_rows = linear_backward,
                                              .backward_reads_in = true,
-                                             .backward_reads_out = true};
+                                             .backward_reads_out = true,
+                                             .explain = linear_explain,
+                                             .explain_reads_out = true};
 
 /* The memory of a product with W. */
 static void linear_scratch(pgcn_i_tape *tape, pgcn_i_op *op, const pgcn_i_param *w,
@@ -196,7 +210,8 @@ static const pgcn_i_kind mapping_kind = {.name = "linear near the identity",
                                          .forward_rows = linear_forward,
                                          .backward_rows = linear_backward,
                                          .backward_done = linear_mapping_gradient,
-                                         .backward_reads_in = true};
+                                         .backward_reads_in = true,
+                                         .explain = linear_explain};
 
 pgcn_i_value *pgcn_i_op_linear_near_identity(pgcn_i_tape *tape, pgcn_i_value *x, pgcn_i_param *w,
                                              double theta, double identity) {
@@ -227,7 +242,8 @@ static const pgcn_i_kind turned_kind = {.name = "linear, transposed",
                                         .forward_rows = linear_forward,
                                         .backward_rows = linear_backward,
                                         .backward_done = turned_gradient,
-                                        .backward_reads_in = true};
+                                        .backward_reads_in = true,
+                                        .explain = linear_explain};
 
 pgcn_i_value *pgcn_i_op_linear_transposed(pgcn_i_tape *tape, pgcn_i_value *x, pgcn_i_param *w,
                                           double factor) {
@@ -285,7 +301,8 @@ static const pgcn_i_kind orthogonal_kind = {.name = "linear near an orthogonal o
                                             .backward_rows = linear_backward,
                                             .backward_done = orthogonal_gradient,
                                             .loss_term = orthogonal_term,
-                                            .backward_reads_in = true};
+                                            .backward_reads_in = true,
+                                            .explain = linear_explain};
 
 pgcn_i_value *pgcn_i_op_linear_orthogonal(pgcn_i_tape *tape, pgcn_i_value *x, pgcn_i_param *w,
                                           pgcn_i_orthogonal near) {
@@ -322,11 +339,18 @@ static void relu_backward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_backward_tile
                                      together * c);
 }
 
+static void relu_explain(pgcn_i_trace *trace, const pgcn_i_op *op, pgcn_i_adjoint *g) {
+    pgcn_i_adjoint_gate(trace, g, op->out->data);
+    pgcn_i_trace_give(trace, op->in[0], g);
+}
+
 static const pgcn_i_kind relu_kind = {.name = "ReLU",
                                       .needs = PGCN_I_NEEDS_ROW,
                                       .forward_rows = relu_forward,
                                       .backward_rows = relu_backward,
-                                      .backward_reads_out = true};
+                                      .backward_reads_out = true,
+                                      .explain = relu_explain,
+                                      .explain_reads_out = true};
 
 pgcn_i_value *pgcn_i_op_relu(pgcn_i_tape *tape, pgcn_i_value *x) {
     if (tape->status != PGCN_OK) return NULL;
@@ -361,11 +385,36 @@ static void shifted_backward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_backward_t
             together, c);
 }
 
+typedef struct shifted_gate {
+    const float *y, *t;
+    bool closed; /* what the thresholds gave; otherwise what x did */
+} shifted_gate;
+
+static void shifted_row(const void *context, float *g, int64_t row, int64_t cols) {
+    const shifted_gate *gate = context;
+    for (int64_t ch = 0; ch < cols; ch++)
+        if ((gate->y[row * cols + ch] > gate->t[ch]) == gate->closed) g[ch] = 0;
+}
+
+/* Where y is the threshold, the threshold contributes; elsewhere x does. */
+static void shifted_explain(pgcn_i_trace *trace, const pgcn_i_op *op, pgcn_i_adjoint *g) {
+    shifted_gate gate = {op->out->data, pgcn_i_value_of(trace->tape->params, op->param[0]), true};
+    pgcn_i_adjoint *of_t = pgcn_i_adjoint_copy(trace, g, 1);
+    pgcn_i_adjoint_each(trace, of_t, shifted_row, &gate);
+    pgcn_i_trace_constant(trace, op->param[0], of_t, gate.t);
+    pgcn_i_adjoint_free(of_t);
+    gate.closed = false;
+    pgcn_i_adjoint_each(trace, g, shifted_row, &gate);
+    pgcn_i_trace_give(trace, op->in[0], g);
+}
+
 static const pgcn_i_kind shifted_kind = {.name = "shifted ReLU",
                                          .needs = PGCN_I_NEEDS_ROW,
                                          .forward_rows = shifted_forward,
                                          .backward_rows = shifted_backward,
-                                         .backward_reads_out = true};
+                                         .backward_reads_out = true,
+                                         .explain = shifted_explain,
+                                         .explain_reads_out = true};
 
 pgcn_i_value *pgcn_i_op_shifted_relu(pgcn_i_tape *tape, pgcn_i_value *x, pgcn_i_param *t) {
     if (tape->status != PGCN_OK) return NULL;
@@ -388,14 +437,16 @@ static void activate_forward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows,
     (void)worker;
     const activate_state *state = op->state;
     const float *bias = op->param[0] ? pgcn_i_value_of(tape->params, op->param[0]) : NULL;
-    int64_t c = op->out->cols, together = rows.row ? 1 : rows.count;
+    bool alone = rows.row || (state->rate > 0 && !pgcn_i_ids_follow(tape));
+    int64_t c = op->out->cols, together = alone ? 1 : rows.count;
     for (int64_t i = 0; i < rows.count; i += together) {
-        int64_t at = pgcn_i_row(rows, i) * c;
+        int64_t row = pgcn_i_row(rows, i), at = row * c;
         float *y = op->out->data + at;
         memcpy(y, op->in[0]->data + at, (size_t)(together * c) * sizeof *y);
         tape->kernels->bias_relu(y, bias, state->relu, 0, together, c);
         if (state->rate <= 0) continue;
-        const pgcn_i_dropout drop = pgcn_i_drop(pgcn_i_dropout_domain(tape, op), state->rate, at);
+        const pgcn_i_dropout drop =
+            pgcn_i_drop(pgcn_i_dropout_domain(tape, op), state->rate, pgcn_i_row_id(tape, row) * c);
         tape->kernels->dropout(y, NULL, y, &drop, 0, together * c);
     }
 }
@@ -413,17 +464,27 @@ static void activate_backward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_backward_
     if (op->param[0]) tape->kernels->column_sum(tile.partial, tile.dx, 0, rows.count, c);
 }
 
+static void activate_explain(pgcn_i_trace *trace, const pgcn_i_op *op, pgcn_i_adjoint *g) {
+    const pgcn_i_param *bias = op->param[0];
+    if (((const activate_state *)op->state)->relu) pgcn_i_adjoint_gate(trace, g, op->out->data);
+    if (bias) pgcn_i_trace_constant(trace, bias, g, pgcn_i_value_of(trace->tape->params, bias));
+    pgcn_i_trace_give(trace, op->in[0], g);
+}
+
 static const pgcn_i_kind activate_kind = {.name = "activation",
                                           .needs = PGCN_I_NEEDS_ROW,
                                           .state_bytes = sizeof(activate_state),
                                           .forward_rows = activate_forward,
                                           .backward_rows = activate_backward,
-                                          .backward_reads_out = true};
+                                          .backward_reads_out = true,
+                                          .explain = activate_explain,
+                                          .explain_reads_out = true};
 static const pgcn_i_kind bias_kind = {.name = "bias",
                                       .needs = PGCN_I_NEEDS_ROW,
                                       .state_bytes = sizeof(activate_state),
                                       .forward_rows = activate_forward,
-                                      .backward_rows = activate_backward};
+                                      .backward_rows = activate_backward,
+                                      .explain = activate_explain};
 
 pgcn_i_value *pgcn_i_op_activate(pgcn_i_tape *tape, pgcn_i_value *x, pgcn_i_param *b, bool relu,
                                  double dropout) {
@@ -442,18 +503,26 @@ pgcn_i_value *pgcn_i_op_activate(pgcn_i_tape *tape, pgcn_i_value *x, pgcn_i_para
 /* ---- dropout of elements ------------------------------------------------------------------- */
 
 typedef struct drop_state {
-    double rate;
-    uint8_t *kept; /* [rows, cols], or [rows] where whole rows are dropped */
+    double rate; /* op->kept: [rows, cols], or [rows] where whole rows are dropped */
 } drop_state;
+
+static int64_t kept_elements(const pgcn_i_op *op) {
+    return op->out->rows * op->out->cols;
+}
+static int64_t kept_rows(const pgcn_i_op *op) {
+    return op->out->rows;
+}
 
 static void dropout_forward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, int worker) {
     (void)worker;
     const drop_state *state = op->state;
-    const pgcn_i_dropout drop = pgcn_i_drop(pgcn_i_dropout_domain(tape, op), state->rate, 0);
     int64_t c = op->out->cols;
     for (int64_t i = 0; i < rows.count; i++) {
-        int64_t at = pgcn_i_row(rows, i) * c;
-        tape->kernels->dropout(op->out->data, state->kept, op->in[0]->data, &drop, at, at + c);
+        int64_t row = pgcn_i_row(rows, i), at = row * c;
+        const pgcn_i_dropout drop =
+            pgcn_i_drop(pgcn_i_dropout_domain(tape, op), state->rate, pgcn_i_row_id(tape, row) * c);
+        tape->kernels->dropout(op->out->data + at, op->kept + at, op->in[0]->data + at, &drop, 0,
+                               c);
     }
 }
 
@@ -463,33 +532,31 @@ static void dropout_backward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_backward_t
     int64_t c = op->out->cols;
     for (int64_t i = 0; i < rows.count; i++)
         tape->kernels->dropout_backward(tile.dx + i * c, tile.g + i * c,
-                                        state->kept + pgcn_i_row(rows, i) * c,
+                                        op->kept + pgcn_i_row(rows, i) * c,
                                         pgcn_i_drop_scale(state->rate), 0, c);
 }
 
 static const pgcn_i_kind dropout_kind = {.name = "dropout",
                                          .needs = PGCN_I_NEEDS_ROW,
                                          .state_bytes = sizeof(drop_state),
+                                         .kept_bytes = kept_elements,
                                          .forward_rows = dropout_forward,
                                          .backward_rows = dropout_backward};
 
 /* One operation for both: they differ in what is dropped together. */
 static pgcn_i_value *record_drop(pgcn_i_tape *tape, const pgcn_i_kind *kind, pgcn_i_value *x,
-                                 double rate, int64_t decisions) {
+                                 double rate) {
     pgcn_i_op *op =
         pgcn_i_tape_op(tape, kind, (pgcn_i_ports){.in = {x}, .rows = x->rows, .cols = x->cols});
     if (!op) return NULL;
-    drop_state *state = op->state;
-    state->rate = rate;
-    state->kept = PGCN_I_ARRAY(&tape->arena, uint8_t, decisions);
-    if (!state->kept) tape->status = PGCN_ERR_MEMORY;
+    ((drop_state *)op->state)->rate = rate;
     return op->out;
 }
 
 pgcn_i_value *pgcn_i_op_dropout(pgcn_i_tape *tape, pgcn_i_value *x, double rate) {
     if (tape->status != PGCN_OK) return NULL;
     if (!tape->with_grad || rate <= 0) return x; /* inference keeps everything */
-    return record_drop(tape, &dropout_kind, x, rate, x->rows * x->cols);
+    return record_drop(tape, &dropout_kind, x, rate);
 }
 
 double pgcn_i_op_dropout_rate(const pgcn_i_op *op) {
@@ -525,11 +592,18 @@ static void add_backward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_backward_tile 
     memcpy(tile.dx, tile.g, (size_t)(rows.count * c) * sizeof *tile.dx);
 }
 
+static void add_explain(pgcn_i_trace *trace, const pgcn_i_op *op, pgcn_i_adjoint *g) {
+    pgcn_i_trace_give(trace, op->in[1],
+                      pgcn_i_adjoint_copy(trace, g, ((const add_state *)op->state)->share));
+    pgcn_i_trace_give(trace, op->in[0], g);
+}
+
 static const pgcn_i_kind add_kind = {.name = "sum",
                                      .needs = PGCN_I_NEEDS_ROW,
                                      .state_bytes = sizeof(add_state),
                                      .forward_rows = add_forward,
-                                     .backward_rows = add_backward};
+                                     .backward_rows = add_backward,
+                                     .explain = add_explain};
 
 pgcn_i_value *pgcn_i_op_add_share(pgcn_i_tape *tape, pgcn_i_value *a, pgcn_i_value *b,
                                   double share) {
@@ -575,12 +649,36 @@ static void max_backward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_backward_tile 
     }
 }
 
+typedef struct max_gate {
+    const float *a, *y;
+    bool first; /* what in[0] gave; otherwise what in[1] did */
+} max_gate;
+
+static void max_row(const void *context, float *g, int64_t row, int64_t cols) {
+    const max_gate *gate = context;
+    for (int64_t ch = row * cols; ch < (row + 1) * cols; ch++)
+        if ((gate->y[ch] > gate->a[ch]) == gate->first) g[ch - row * cols] = 0;
+}
+
+static void max_explain(pgcn_i_trace *trace, const pgcn_i_op *op, pgcn_i_adjoint *g) {
+    max_gate gate = {op->in[0]->data, op->out->data, false};
+    pgcn_i_adjoint *second = pgcn_i_adjoint_copy(trace, g, 1);
+    pgcn_i_adjoint_each(trace, second, max_row, &gate);
+    pgcn_i_trace_give(trace, op->in[1], second);
+    gate.first = true;
+    pgcn_i_adjoint_each(trace, g, max_row, &gate);
+    pgcn_i_trace_give(trace, op->in[0], g);
+}
+
 static const pgcn_i_kind max_kind = {.name = "maximum",
                                      .needs = PGCN_I_NEEDS_ROW,
                                      .forward_rows = max_forward,
                                      .backward_rows = max_backward,
                                      .backward_reads_in = true,
-                                     .backward_reads_out = true};
+                                     .backward_reads_out = true,
+                                     .explain = max_explain,
+                                     .explain_reads_in = true,
+                                     .explain_reads_out = true};
 
 pgcn_i_value *pgcn_i_op_max(pgcn_i_tape *tape, pgcn_i_value *a, pgcn_i_value *b) {
     if (tape->status != PGCN_OK) return NULL;
@@ -593,7 +691,7 @@ pgcn_i_value *pgcn_i_op_max(pgcn_i_tape *tape, pgcn_i_value *a, pgcn_i_value *b)
 
 static float row_factor(const pgcn_i_op *op, int64_t row) {
     const drop_state *state = op->state;
-    return state->kept[row] ? pgcn_i_drop_scale(state->rate) : 0.0f;
+    return op->kept[row] ? pgcn_i_drop_scale(state->rate) : 0.0f;
 }
 
 static void drop_rows_forward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, int worker) {
@@ -605,8 +703,8 @@ static void drop_rows_forward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows
     for (int64_t i = 0; i < rows.count; i++) {
         int64_t row = pgcn_i_row(rows, i);
         uint32_t word[4];
-        pgcn_i_rng_words(domain, (uint64_t)row, 0, word);
-        state->kept[row] = (word[0] >> 16) >= pgcn_i_drop_threshold(state->rate);
+        pgcn_i_rng_words(domain, (uint64_t)pgcn_i_row_id(tape, row), 0, word);
+        op->kept[row] = (word[0] >> 16) >= pgcn_i_drop_threshold(state->rate);
         tape->kernels->scale(op->out->data, row_factor(op, row), op->in[0]->data, row * c,
                              (row + 1) * c, false);
     }
@@ -623,13 +721,14 @@ static void drop_rows_backward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_backward
 static const pgcn_i_kind drop_rows_kind = {.name = "dropout of rows",
                                            .needs = PGCN_I_NEEDS_ROW,
                                            .state_bytes = sizeof(drop_state),
+                                           .kept_bytes = kept_rows,
                                            .forward_rows = drop_rows_forward,
                                            .backward_rows = drop_rows_backward};
 
 pgcn_i_value *pgcn_i_op_drop_rows(pgcn_i_tape *tape, pgcn_i_value *x, double rate) {
     if (tape->status != PGCN_OK) return NULL;
     if (!tape->with_grad || rate <= 0) return x;
-    return record_drop(tape, &drop_rows_kind, x, rate, x->rows);
+    return record_drop(tape, &drop_rows_kind, x, rate);
 }
 
 /* ---- sum-pool: one row per graph ----------------------------------------------------------- */
@@ -670,11 +769,30 @@ static void pool_backward(pgcn_i_tape *tape, pgcn_i_op *op) {
     pgcn_i_run(tape, op, blocks, blocks.count, 0, pool_backward_task);
 }
 
+/* The same to every row of a graph. */
+static void pool_explain(pgcn_i_trace *trace, const pgcn_i_op *op, pgcn_i_adjoint *g) {
+    const int64_t *segment = ((const pool_state *)op->state)->segment;
+    uint8_t *flag = pgcn_i_alloc(op->in[0]->rows, 1);
+    if (!flag) trace->status = PGCN_ERR_MEMORY;
+    for (int64_t i = 0; flag && i < g->count; i++)
+        memset(flag + segment[g->row[i]], 1, (size_t)(segment[g->row[i] + 1] - segment[g->row[i]]));
+    pgcn_i_adjoint *to = pgcn_i_adjoint_new(trace, op->in[0]->rows, g->cols, flag, g->planes);
+    for (int p = 0; to && p < g->planes; p++)
+        for (int64_t i = 0; i < g->count; i++)
+            for (int64_t r = segment[g->row[i]]; r < segment[g->row[i] + 1]; r++)
+                memcpy(pgcn_i_adjoint_at(to, p, to->place[r]), pgcn_i_adjoint_at(g, p, i),
+                       (size_t)g->cols * sizeof *g->data);
+    pgcn_i_free(flag);
+    pgcn_i_adjoint_free(g);
+    pgcn_i_trace_give(trace, op->in[0], to);
+}
+
 static const pgcn_i_kind pool_kind = {.name = "sum over graphs",
                                       .needs = PGCN_I_NEEDS_ALL,
                                       .state_bytes = sizeof(pool_state),
                                       .forward_all = pool_forward,
-                                      .backward_all = pool_backward};
+                                      .backward_all = pool_backward,
+                                      .explain = pool_explain};
 
 pgcn_i_value *pgcn_i_op_sum_pool(pgcn_i_tape *tape, pgcn_i_value *x, const int64_t *offset,
                                  int64_t graphs) {

@@ -26,6 +26,22 @@ static pgcn_i_rng_domain input_domain(const pgcn_i_tape *tape, int sample) {
     return pgcn_i_rng_domain_of(tape->seed, PGCN_I_RNG_DROPOUT_INPUT, tape->step, 0, sample);
 }
 
+/* The sample and the node of a row. */
+typedef struct place {
+    int sample;
+    int64_t node;
+} place;
+static place place_of(const pgcn_i_tape *tape, const pgcn_i_input *x, int64_t row) {
+    int64_t id = pgcn_i_row_id(tape, row), n = tape->part ? tape->part->nodes : x->n;
+    return (place){(int)(id / n), id % n};
+}
+
+/* The dense row of a node. */
+static const float *features_of(const pgcn_i_input *x, int64_t node) {
+    if (x->guest && node >= x->guests_from) return x->guest + (node - x->guests_from) * x->columns;
+    return x->dense + node * x->columns;
+}
+
 /* ---- the part both have: g = dy where y > 0, db = sum g ------------------------------------ */
 
 static void relu_bias_task(void *context, int64_t group, int worker) {
@@ -73,10 +89,24 @@ static void sparse_drop_task(void *context, int64_t task, int worker) {
     const pgcn_i_job *job = context;
     const pgcn_i_op *op = job->op;
     int64_t sample = task / job->blocks.count, block = task % job->blocks.count;
+    int64_t begin = pgcn_i_block_begin(job->blocks, block);
     job->tape->kernels->draw_kept(
-        state_of(op)->kept + sample * state_of(op)->input->nonzeros,
-        input_domain(job->tape, (int)sample), pgcn_i_drop_threshold(state_of(op)->rate),
-        pgcn_i_block_begin(job->blocks, block), pgcn_i_block_end(job->blocks, block));
+        state_of(op)->kept + sample * state_of(op)->input->nonzeros + begin,
+        input_domain(job->tape, (int)sample), pgcn_i_drop_threshold(state_of(op)->rate), begin,
+        pgcn_i_block_end(job->blocks, block) - begin);
+}
+
+/* Rows of a part of a graph: entries are drawn by their numbers in the whole graph. */
+static void part_drop_task(void *context, int64_t task, int worker) {
+    (void)worker;
+    const pgcn_i_job *job = context;
+    const input_state *state = state_of(job->op);
+    const pgcn_i_input *x = state->input;
+    int64_t end = pgcn_i_block_end(job->blocks, task);
+    for (int64_t r = pgcn_i_block_begin(job->blocks, task); r < end; r++)
+        job->tape->kernels->draw_kept(
+            state->kept + x->offset[r], input_domain(job->tape, place_of(job->tape, x, r).sample),
+            pgcn_i_drop_threshold(state->rate), x->drawn_at[r], x->offset[r + 1] - x->offset[r]);
 }
 
 /* Rows of the stacked samples. A run of rows that follow each other is one call; it ends where its
@@ -105,6 +135,11 @@ static void sparse_forward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, i
 
 static void sparse_drop(pgcn_i_tape *tape, pgcn_i_op *op) {
     if (!state_of(op)->kept) return;
+    if (tape->part) {
+        pgcn_i_blocks rows = pgcn_i_blocks_of(op->rows);
+        pgcn_i_run(tape, op, rows, rows.count, 0, part_drop_task);
+        return;
+    }
     pgcn_i_blocks entries = pgcn_i_cut(state_of(op)->input->nonzeros, PGCN_MAX_BLOCKS, 4096);
     pgcn_i_run(tape, op, entries, entries.count * state_of(op)->samples, 0, sparse_drop_task);
 }
@@ -121,8 +156,8 @@ static void sparse_grad_task(void *context, int64_t task, int worker) {
         .g = op->out->grad,
         .n = x->n,
         .samples = state_of(op)->samples,
-        .group_rows = pgcn_i_groups(job->tape, op->out).size,
-        .live = op->live_out ? op->live_out->flag : NULL,
+        .group_rows = pgcn_i_groups_of(x->n, job->tape->groups).size,
+        .live = pgcn_i_has_gradient(job->tape, op),
         .c = op->out->cols,
     };
     job->tape->kernels->csr_linear_grad(job->tape->params->grad + op->param[0]->first, &gradient,
@@ -206,39 +241,45 @@ static void dense_forward_task(void *context, int64_t task, int worker) {
 }
 
 /* A row after dropout. */
-static void dense_row(const pgcn_i_tape *tape, const pgcn_i_op *op, int sample, int64_t node,
-                      float *to) {
-    int64_t f = state_of(op)->input->columns;
-    const float *row = state_of(op)->input->dense + node * f;
+static void dense_row(const pgcn_i_tape *tape, const pgcn_i_op *op, int64_t row, float *to) {
+    const pgcn_i_input *x = state_of(op)->input;
+    const place from = place_of(tape, x, row);
+    const float *x_row = features_of(x, from.node);
+    int64_t f = x->columns, at = from.node * f;
     const pgcn_i_dropout drop =
-        pgcn_i_drop(input_domain(tape, sample), state_of(op)->rate, node * f);
+        pgcn_i_drop(input_domain(tape, from.sample), state_of(op)->rate, at);
     if (state_of(op)->rate > 0)
-        tape->kernels->dropout(to, NULL, row, &drop, 0, f);
+        tape->kernels->dropout(to, NULL, x_row, &drop, 0, f);
     else
-        memcpy(to, row, (size_t)f * sizeof *to);
+        memcpy(to, x_row, (size_t)f * sizeof *to);
+}
+
+/* Some rows that are side by side: in the list of those that matter, or in a part of a graph. */
+static pgcn_i_rows some_rows(const pgcn_i_op *op, int64_t at, int64_t end) {
+    return (pgcn_i_rows){op->live_out ? op->live_out->row + at : NULL, at,
+                         end - at < PGCN_BLOCK_ROWS ? end - at : PGCN_BLOCK_ROWS};
 }
 
 /* The rows that matter, packed: the result of a row does not depend on those beside it. */
 static void dense_listed_task(void *context, int64_t task, int worker) {
     const pgcn_i_job *job = context;
     const pgcn_i_op *op = job->op;
-    int64_t c = op->out->cols, f = state_of(op)->input->columns, n = state_of(op)->input->n;
+    int64_t c = op->out->cols, f = state_of(op)->input->columns;
     float *x = pgcn_i_tile(job->tape, worker), *y = x + PGCN_BLOCK_ROWS * f;
     int64_t end = pgcn_i_block_end(job->blocks, task);
     for (int64_t at = pgcn_i_block_begin(job->blocks, task); at < end; at += PGCN_BLOCK_ROWS) {
-        const pgcn_node *row = op->live_out->row + at;
-        int64_t rows = end - at < PGCN_BLOCK_ROWS ? end - at : PGCN_BLOCK_ROWS;
-        for (int64_t i = 0; i < rows; i++)
-            dense_row(job->tape, op, (int)(row[i] / n), row[i] % n, x + i * f);
-        dense_product(job->tape, op, x, y, rows);
-        for (int64_t i = 0; i < rows; i++)
-            memcpy(op->out->data + row[i] * c, y + i * c, (size_t)c * sizeof *y);
+        pgcn_i_rows rows = some_rows(op, at, end);
+        for (int64_t i = 0; i < rows.count; i++)
+            dense_row(job->tape, op, pgcn_i_row(rows, i), x + i * f);
+        dense_product(job->tape, op, x, y, rows.count);
+        for (int64_t i = 0; i < rows.count; i++)
+            memcpy(op->out->data + pgcn_i_row(rows, i) * c, y + i * c, (size_t)c * sizeof *y);
     }
 }
 
 static void dense_forward(pgcn_i_tape *tape, pgcn_i_op *op) {
-    if (op->live_out) {
-        pgcn_i_blocks listed = pgcn_i_blocks_of(op->live_out->count);
+    if (op->live_out || tape->part) {
+        pgcn_i_blocks listed = pgcn_i_blocks_of(op->live_out ? op->live_out->count : op->rows);
         pgcn_i_run(tape, op, listed, listed.count, 0, dense_listed_task);
         return;
     }
@@ -270,32 +311,33 @@ static void dense_live_task(void *context, int64_t group, int worker) {
     const pgcn_i_job *job = context;
     const pgcn_i_op *op = job->op;
     const pgcn_i_live *live = op->live_out;
-    int64_t c = op->out->cols, f = state_of(op)->input->columns, n = state_of(op)->input->n;
+    int64_t c = op->out->cols, f = state_of(op)->input->columns;
     float *partial = pgcn_i_partial(job->tape, group);
     float *x = pgcn_i_tile(job->tape, worker), *g = x + PGCN_BLOCK_ROWS * f;
+    int64_t at = live ? live->first[group] : pgcn_i_block_begin(job->blocks, group);
+    int64_t end = live ? live->first[group + 1] : pgcn_i_block_end(job->blocks, group);
     memset(partial, 0, (size_t)(f * c) * sizeof *partial);
-    for (int64_t at = live->first[group]; at < live->first[group + 1]; at += PGCN_BLOCK_ROWS) {
-        int64_t rows = live->first[group + 1] - at;
-        if (rows > PGCN_BLOCK_ROWS) rows = PGCN_BLOCK_ROWS;
-        for (int64_t i = 0; i < rows; i++) {
-            int64_t row = live->row[at + i];
-            dense_row(job->tape, op, (int)(row / n), row % n, x + i * f);
+    for (; at < end; at += PGCN_BLOCK_ROWS) {
+        pgcn_i_rows rows = some_rows(op, at, end);
+        for (int64_t i = 0; i < rows.count; i++) {
+            int64_t row = pgcn_i_row(rows, i);
+            dense_row(job->tape, op, row, x + i * f);
             memcpy(g + i * c, op->out->grad + row * c, (size_t)c * sizeof *g);
         }
-        dense_product_gradient(job->tape, op, x, g, rows, partial, true);
+        dense_product_gradient(job->tape, op, x, g, rows.count, partial, true);
     }
 }
 
 /* Of few rows. Only where nobody compares with bits of 0.1: the order of sums is another one. */
-static bool packs_rows(const pgcn_i_op *op) {
-    return state_of(op)->linear && op->live_out;
+static bool packs_rows(const pgcn_i_tape *tape, const pgcn_i_op *op) {
+    return (state_of(op)->linear && op->live_out) || tape->part;
 }
 
 static void dense_backward(pgcn_i_tape *tape, pgcn_i_op *op) {
     relu_bias_backward(tape, op);
     pgcn_i_blocks groups = pgcn_i_groups(tape, op->out);
     pgcn_i_run(tape, op, groups, groups.count, 0,
-               packs_rows(op) ? dense_live_task : dense_grad_task);
+               packs_rows(tape, op) ? dense_live_task : dense_grad_task);
     pgcn_i_tape_reduce(tape, tape->params->grad + op->param[0]->first, op->add_param[0],
                        groups.count, op->param[0]->count);
 }
@@ -313,24 +355,31 @@ static void features_rows(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, in
     float scale = pgcn_i_drop_scale(state_of(op)->rate);
     int64_t f = op->out->cols;
     for (int64_t i = 0; i < rows.count; i++) {
-        int64_t row = pgcn_i_row(rows, i), node = row % x->n;
+        int64_t row = pgcn_i_row(rows, i);
+        int64_t node = tape->part && !x->dense ? row : place_of(tape, x, row).node;
         float *out = op->out->data + row * f;
         memset(out, 0, (size_t)f * sizeof *out);
         uint32_t word[4] = {0};
-        if (threshold > 0) pgcn_i_rng_words(domain, (uint64_t)row, 0, word);
+        if (threshold > 0) pgcn_i_rng_words(domain, (uint64_t)pgcn_i_row_id(tape, row), 0, word);
         if ((word[0] >> 16) < threshold) continue;
         if (x->dense)
-            for (int64_t j = 0; j < f; j++) out[j] = scale * x->dense[node * f + j];
+            for (int64_t j = 0; j < f; j++) out[j] = scale * features_of(x, node)[j];
         else
             for (int64_t e = x->offset[node]; e < x->offset[node + 1]; e++)
                 out[x->column[e]] = scale * x->value[e];
     }
 }
 
+static void features_explain(pgcn_i_trace *trace, const pgcn_i_op *op, pgcn_i_adjoint *g) {
+    (void)op;
+    pgcn_i_trace_features(trace, g, NULL);
+}
+
 static const pgcn_i_kind features_kind = {.name = "features",
                                           .needs = PGCN_I_NEEDS_NOTHING,
                                           .state_bytes = sizeof(input_state),
-                                          .forward_rows = features_rows};
+                                          .forward_rows = features_rows,
+                                          .explain = features_explain};
 
 pgcn_i_value *pgcn_i_op_features(pgcn_i_tape *tape, const pgcn_i_input *input, int samples,
                                  double drop_rows) {
@@ -343,6 +392,14 @@ pgcn_i_value *pgcn_i_op_features(pgcn_i_tape *tape, const pgcn_i_input *input, i
     return op->out;
 }
 
+/* ---- explaining ---------------------------------------------------------------------------- */
+
+static void input_explain(pgcn_i_trace *trace, const pgcn_i_op *op, pgcn_i_adjoint *g) {
+    if (!state_of(op)->linear) pgcn_i_adjoint_gate(trace, g, op->out->data);
+    if (op->param[1]) pgcn_i_trace_constant(trace, op->param[1], g, bias_of(trace->tape, op));
+    pgcn_i_trace_features(trace, g, op->param[0]);
+}
+
 /* ---- recording ----------------------------------------------------------------------------- */
 
 static const pgcn_i_kind dense_kind = {.name = "opening layer of dense features",
@@ -350,14 +407,18 @@ static const pgcn_i_kind dense_kind = {.name = "opening layer of dense features"
                                        .state_bytes = sizeof(input_state),
                                        .forward_all = dense_forward,
                                        .backward_all = dense_backward,
-                                       .backward_reads_out = true};
+                                       .backward_reads_out = true,
+                                       .explain = input_explain,
+                                       .explain_reads_out = true};
 static const pgcn_i_kind sparse_kind = {.name = "opening layer of sparse features",
                                         .needs = PGCN_I_NEEDS_NOTHING,
                                         .state_bytes = sizeof(input_state),
                                         .forward_all = sparse_drop,
                                         .forward_rows = sparse_forward,
                                         .backward_all = sparse_backward,
-                                        .backward_reads_out = true};
+                                        .backward_reads_out = true,
+                                        .explain = input_explain,
+                                        .explain_reads_out = true};
 
 pgcn_i_value *pgcn_i_op_input(pgcn_i_tape *tape, const pgcn_i_input *input, int samples,
                               pgcn_i_opening layer) {
@@ -375,7 +436,7 @@ pgcn_i_value *pgcn_i_op_input(pgcn_i_tape *tape, const pgcn_i_input *input, int 
                            .linear = layer.linear};
     if (input->dense) {
         int64_t tile = PGCN_BLOCK_ROWS * (input->columns + w->shape[1]);
-        pgcn_i_tape_need(tape, w->count, tape->with_grad ? tile : 0);
+        pgcn_i_tape_need(tape, w->count, tape->with_grad || tape->part ? tile : 0);
         return op->out;
     }
     if (state->rate > 0) {

@@ -142,13 +142,28 @@ static void norm_backward(pgcn_i_tape *tape, pgcn_i_op *op) {
     pgcn_i_run_light(tape, op, blocks, 0, grad_task);
 }
 
+/* Of an inference: y = factor x + constant. What is constant is told as the shift's, or the mean's. */
+static void norm_explain(pgcn_i_trace *trace, const pgcn_i_op *op, pgcn_i_adjoint *g) {
+    const pgcn_i_norm norm = norm_of(trace->tape, op);
+    const norm_state *state = op->state;
+    float *factor = state->sums, *constant = factor + norm.c; /* of training: not in use */
+    for (int64_t ch = 0; ch < norm.c; ch++) {
+        factor[ch] = norm.inv_std[ch] * (norm.gamma ? norm.gamma[ch] : 1);
+        constant[ch] = (norm.beta ? norm.beta[ch] : 0) - factor[ch] * norm.mean[ch];
+    }
+    pgcn_i_trace_constant(trace, op->param[1] ? op->param[1] : state->running[0], g, constant);
+    pgcn_i_adjoint_by_columns(trace, g, factor);
+    pgcn_i_trace_give(trace, op->in[0], g);
+}
+
 static const pgcn_i_kind norm_kind = {.name = "batch norm",
                                       .needs = PGCN_I_NEEDS_ALL,
                                       .state_bytes = sizeof(norm_state),
                                       .forward_all = norm_statistics,
                                       .forward_rows = norm_rows,
                                       .backward_all = norm_backward,
-                                      .backward_reads_in = true};
+                                      .backward_reads_in = true,
+                                      .explain = norm_explain};
 
 pgcn_i_value *pgcn_i_op_batch_norm(pgcn_i_tape *tape, pgcn_i_value *x, pgcn_i_param *gamma,
                                    pgcn_i_param *beta, pgcn_i_param *running_mean,
@@ -190,11 +205,42 @@ static void layer_norm_backward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_backwar
                                            op->in[0]->data + pgcn_i_row(tile.rows, i) * c, gain, c);
 }
 
+typedef struct layer_gate {
+    const float *x, *gain;
+} layer_gate;
+
+/* y = gain (x - mean) / deviation + shift with the deviation of the row held fixed; its mean is linear. */
+static void layer_norm_row(const void *context, float *g, int64_t row, int64_t cols) {
+    const layer_gate *gate = context;
+    const float *x = gate->x + row * cols;
+    double mean = 0, square = 0, of_mean = 0;
+    for (int64_t ch = 0; ch < cols; ch++) mean += (double)x[ch];
+    mean /= (double)cols;
+    for (int64_t ch = 0; ch < cols; ch++) {
+        square += ((double)x[ch] - mean) * ((double)x[ch] - mean);
+        of_mean += (double)gate->gain[ch] * (double)g[ch];
+    }
+    double scale = 1 / sqrt(square / (double)cols + (double)EPSILON);
+    of_mean /= (double)cols;
+    for (int64_t ch = 0; ch < cols; ch++)
+        g[ch] = (float)(scale * ((double)gate->gain[ch] * (double)g[ch] - of_mean));
+}
+
+static void layer_norm_explain(pgcn_i_trace *trace, const pgcn_i_op *op, pgcn_i_adjoint *g) {
+    const pgcn_i_params *params = trace->tape->params;
+    const layer_gate gate = {op->in[0]->data, pgcn_i_value_of(params, op->param[0])};
+    pgcn_i_trace_constant(trace, op->param[1], g, pgcn_i_value_of(params, op->param[1]));
+    pgcn_i_adjoint_each(trace, g, layer_norm_row, &gate);
+    pgcn_i_trace_give(trace, op->in[0], g);
+}
+
 static const pgcn_i_kind layer_norm_kind = {.name = "layer norm",
                                             .needs = PGCN_I_NEEDS_ROW,
                                             .forward_rows = layer_norm_rows,
                                             .backward_rows = layer_norm_backward,
-                                            .backward_reads_in = true};
+                                            .backward_reads_in = true,
+                                            .explain = layer_norm_explain,
+                                            .explain_reads_in = true};
 
 pgcn_i_value *pgcn_i_op_layer_norm(pgcn_i_tape *tape, pgcn_i_value *x, pgcn_i_param *gain,
                                    pgcn_i_param *shift) {

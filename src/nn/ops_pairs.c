@@ -47,7 +47,7 @@ static bool is_link(const pgcn_i_csr *csr, pgcn_node u, pgcn_node v) {
 
 static void draw_links(const pgcn_i_tape *tape, const pgcn_i_op *op, int sample) {
     pairs_state *state = op->state;
-    const pgcn_i_transition *t = state->loss.transition;
+    const pgcn_i_transition *t = op->transition;
     int64_t links = t->exact->offset[t->n], first = sample * t->n;
     tape->kernels->draw_kept(
         state->kept,
@@ -62,7 +62,7 @@ static void draw_links(const pgcn_i_tape *tape, const pgcn_i_op *op, int sample)
 static void draw_others(const pgcn_i_tape *tape, const pgcn_i_op *op, int sample) {
     enum { TRIES = 64 };
     pairs_state *state = op->state;
-    const pgcn_i_transition *t = state->loss.transition;
+    const pgcn_i_transition *t = op->transition;
     pgcn_i_rng_domain domain =
         pgcn_i_rng_domain_of(tape->seed, PGCN_I_RNG_PAIRS, tape->step, op->index, sample);
     int64_t first = sample * t->n;
@@ -126,9 +126,9 @@ static void pairs_forward(pgcn_i_tape *tape, pgcn_i_op *op) {
     pairs_state *state = op->state;
     pgcn_i_run_light(tape, op, pgcn_i_blocks_of(op->out->rows), 0, copy_task);
     state->count = 0;
-    for (int s = 0; s < state->loss.transition->samples; s++) draw_links(tape, op, s);
+    for (int s = 0; s < op->transition->samples; s++) draw_links(tape, op, s);
     state->linked = state->count;
-    for (int s = 0; s < state->loss.transition->samples; s++) draw_others(tape, op, s);
+    for (int s = 0; s < op->transition->samples; s++) draw_others(tape, op, s);
     list_pairs(state, op->out->rows);
     pgcn_i_blocks blocks = pgcn_i_blocks_of(state->count);
     pgcn_i_run(tape, op, blocks, blocks.count, 0, pairs_task);
@@ -176,8 +176,9 @@ static const pgcn_i_kind pairs_kind = {.name = "telling links from other pairs",
 
 pgcn_i_value *pgcn_i_op_link_loss(pgcn_i_tape *tape, pgcn_i_value *z, pgcn_i_link_loss loss) {
     if (tape->status != PGCN_OK || !tape->with_grad || loss.weight <= 0) return z;
-    pgcn_i_op *op = pgcn_i_tape_op(tape, &pairs_kind,
-                                   (pgcn_i_ports){.in = {z}, .rows = z->rows, .cols = z->cols});
+    pgcn_i_op *op = pgcn_i_tape_op(
+        tape, &pairs_kind,
+        (pgcn_i_ports){.in = {z}, .transition = loss.transition, .rows = z->rows, .cols = z->cols});
     if (!op) return NULL;
     pairs_state *state = op->state;
     pgcn_i_arena *arena = &tape->arena;

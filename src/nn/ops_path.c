@@ -87,7 +87,7 @@ static pgcn_i_path_args path_args(const pgcn_i_tape *tape, const pgcn_i_op *op, 
                               .k = pgcn_i_path_of(op)->conv.k,
                               .c = op->out->cols,
                               .width = op->out->cols,
-                              .prefetch = pgcn_i_is_far(op->out)};
+                              .prefetch = pgcn_i_is_far(op->in[0])};
 }
 
 /* The rows that will be gathered, copied to bf16: each is read many times, so half the bytes may
@@ -106,7 +106,9 @@ static void bf16_task(void *context, int64_t task, int worker) {
 }
 static void to_bf16(pgcn_i_tape *tape, pgcn_i_op *op, int step) {
     const pgcn_i_live *live = step == 0 ? op->live_in : op->live_out;
-    pgcn_i_blocks blocks = pgcn_i_blocks_of(live ? live->count : op->out->rows);
+    pgcn_i_blocks blocks = pgcn_i_blocks_of(live        ? live->count
+                                            : step == 0 ? op->used[0]
+                                                        : op->out->rows);
     if (tape->bf16) pgcn_i_run(tape, op, blocks, blocks.count, step, bf16_task);
 }
 
@@ -125,8 +127,7 @@ static void residual_rows(const pgcn_i_tape *tape, const pgcn_i_op *op, pgcn_i_r
 
 static void sampled_forward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, int worker) {
     (void)worker;
-    pgcn_i_path_args args =
-        path_args(tape, op, op->in[0]->data, pgcn_i_path_of(op)->conv.transition->visits->hop);
+    pgcn_i_path_args args = path_args(tape, op, op->in[0]->data, op->transition->visits->hop);
     tape->kernels->pathconv_forward(op->out->data, &args, rows);
     residual_rows(tape, op, rows);
 }
@@ -140,8 +141,7 @@ static void slab_forward_task(void *context, int64_t task, int worker) {
     pgcn_i_rows rows = {op->live_out ? op->live_out->row + begin : NULL, begin,
                         pgcn_i_block_end(job->blocks, block) - begin};
     int64_t c = op->out->cols, first = slab * PGCN_SLAB;
-    pgcn_i_path_args args =
-        path_args(job->tape, op, op->in[0]->data, pgcn_i_path_of(op)->conv.transition->visits->hop);
+    pgcn_i_path_args args = path_args(job->tape, op, op->in[0]->data, op->transition->visits->hop);
     args.h += first;
     args.s += first;
     if (args.bf16) args.bf16 += first;
@@ -165,22 +165,22 @@ static void slab_forward_rows(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows
 void pgcn_i_residual_gradient(const pgcn_i_tape *tape, const pgcn_i_op *op, float share,
                               pgcn_i_rows rows, float *dx) {
     const pgcn_i_value *r = op->in[1];
+    const uint8_t *has = pgcn_i_has_gradient(tape, op);
     bool into_dx = r == op->in[0];
     /* where only some rows have a gradient, that of a shared value was set to zero (tape.c) */
     bool add = into_dx || op->add_in[1] || (op->live_out && r->shared);
     int64_t c = op->out->cols;
     for (int64_t i = 0; i < rows.count; i++) {
         int64_t row = pgcn_i_row(rows, i);
-        if (op->live_out && !op->live_out->flag[row]) continue;
+        if (has && !has[row]) continue;
         tape->kernels->scale(into_dx ? dx + i * c : r->grad + row * c, share,
                              op->out->grad + row * c, 0, c, add);
     }
 }
 
 static void sampled_backward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_backward_tile tile) {
-    pgcn_i_path_args args =
-        path_args(tape, op, op->out->grad, pgcn_i_path_of(op)->conv.transition->visits->hop_t);
-    args.live = op->live_out ? op->live_out->flag : NULL;
+    pgcn_i_path_args args = path_args(tape, op, op->out->grad, op->transition->visits->hop_t);
+    args.live = pgcn_i_has_gradient(tape, op);
     tape->kernels->pathconv_backward(tile.dx, tile.partial, op->in[0]->data, &args, tile.rows);
     if (op->in[1])
         pgcn_i_residual_gradient(tape, op, pgcn_i_path_of(op)->alpha, tile.rows, tile.dx);
@@ -189,24 +189,41 @@ static void sampled_backward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_backward_t
 /* ---- exact --------------------------------------------------------------------------------- */
 
 static int64_t power_slab(const pgcn_i_op *op) {
-    return pgcn_i_slab_of(op->out->rows, op->out->cols);
+    return pgcn_i_slab_of(op->in[0]->rows, op->out->cols);
 }
 
 static int64_t power_slabs(const pgcn_i_op *op) {
     return (op->out->cols + power_slab(op) - 1) / power_slab(op);
 }
 
-/* Powers go to a buffer and to the place of the result in turn. */
+/* Of one sample, in the arrays that powers go to. */
+static int64_t power_rows(const pgcn_i_tape *tape, const pgcn_i_op *op) {
+    return tape->part ? op->used[0] : op->transition->n;
+}
+
+/* Of one sample, that a pass computes. */
+static int64_t pass_rows(const pgcn_i_tape *tape, const pgcn_i_op *op, int pass) {
+    return tape->part ? pgcn_i_step_rows(tape, op, pgcn_i_path_of(op)->conv.k - 1 - pass)
+                      : op->transition->n;
+}
+
+static int exact_steps(const pgcn_i_op *op) {
+    return pgcn_i_path_of(op)->conv.k - 1;
+}
+
+/* Powers go to a buffer and to the place of the result in turn; in a part of a graph, where the result has fewer rows
+ * than they have, to two buffers. */
 static void horner_pass(const pgcn_i_tape *tape, const pgcn_i_op *op, int pass, int64_t sample,
                         int64_t first, int64_t begin, int64_t end) {
     const pgcn_i_pathconv *conv = &pgcn_i_path_of(op)->conv;
-    int64_t n = conv->transition->n, c = op->out->cols, stack = sample * n * c;
+    int64_t n = power_rows(tape, op), c = op->out->cols, stack = sample * n * c;
+    float *second = tape->part ? tape->power + n * c : op->out->data;
     const pgcn_i_horner horner = {.kernels = tape->kernels,
-                                  .t = conv->transition->exact,
+                                  .t = pgcn_i_step_transition(tape, op, conv->k - 1 - pass)->exact,
                                   .h = op->in[0]->data + stack,
                                   .s = pgcn_i_path_of(op)->kernel,
                                   .out = op->out->data + stack,
-                                  .power = {tape->power + stack, op->out->data + stack},
+                                  .power = {tape->power + stack, second + stack},
                                   .k = conv->k,
                                   .n = n,
                                   .c = c,
@@ -232,29 +249,29 @@ static void horner_slab_task(void *context, int64_t slab, int worker) {
     int64_t slabs = power_slabs(job->op);
     for (int pass = 1; pass < pgcn_i_path_of(job->op)->conv.k - 1; pass++)
         horner_pass(job->tape, job->op, pass, slab / slabs, slab % slabs * power_slab(job->op), 0,
-                    pgcn_i_path_of(job->op)->conv.transition->n);
+                    pass_rows(job->tape, job->op, pass));
 }
 
 /* All passes but the last need all rows of the one before. Where the slabs keep all threads busy
  * nobody has to wait, and a thread finds its slab in its own cache. Which way is taken changes no
  * bit: a channel's sums are the same. */
 static void exact_forward_all(pgcn_i_tape *tape, pgcn_i_op *op) {
-    pgcn_i_blocks blocks = pgcn_i_blocks_of(pgcn_i_path_of(op)->conv.transition->n);
-    int64_t slabs = pgcn_i_path_of(op)->conv.transition->samples * power_slabs(op),
+    int64_t slabs = op->transition->samples * power_slabs(op),
             threads = pgcn_i_pool_threads(tape->pool);
     if (slabs % threads == 0 || slabs > 4 * threads) {
-        pgcn_i_run(tape, op, blocks, slabs, 0, horner_slab_task);
+        pgcn_i_run(tape, op, pgcn_i_blocks_of(op->transition->n), slabs, 0, horner_slab_task);
         return;
     }
-    for (int pass = 1; pass < pgcn_i_path_of(op)->conv.k - 1; pass++)
+    for (int pass = 1; pass < pgcn_i_path_of(op)->conv.k - 1; pass++) {
+        pgcn_i_blocks blocks = pgcn_i_blocks_of(pass_rows(tape, op, pass));
         pgcn_i_run(tape, op, blocks, blocks.count * slabs, pass, horner_block_task);
+    }
 }
 
 /* The rows of the last pass go on to the next operation. A tile may end in the next sample. */
 static void exact_forward_rows(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, int worker) {
     (void)worker;
-    int64_t n = pgcn_i_path_of(op)->conv.transition->n, begin = rows.first,
-            end = rows.first + rows.count;
+    int64_t n = op->transition->n, begin = rows.first, end = rows.first + rows.count;
     for (int64_t sample = begin / n; sample * n < end && pgcn_i_path_of(op)->conv.k > 1; sample++) {
         int64_t from = begin > sample * n ? begin - sample * n : 0;
         int64_t to = end < (sample + 1) * n ? end - sample * n : n;
@@ -280,14 +297,13 @@ static void exact_backward_task(void *context, int64_t group, int worker) {
     int64_t end = pgcn_i_block_end(job->blocks, group);
     float *partial = pgcn_i_partial(job->tape, group) + i * c;
     memset(partial, 0, (size_t)c * sizeof *partial);
-    for (int64_t sample = 0; sample < pgcn_i_path_of(op)->conv.transition->samples; sample++) {
-        int64_t first = sample * pgcn_i_path_of(op)->conv.transition->n, stack = first * c;
+    for (int64_t sample = 0; sample < op->transition->samples; sample++) {
+        int64_t first = sample * op->transition->n, stack = first * c;
         const float *q = op->out->grad + stack;
         if (i > 0) {
             const float *before = pgcn_i_path_power(job->tape, op, i - 1) + stack;
             float *power = pgcn_i_path_power(job->tape, op, i) + stack;
-            kernels->gather(power + begin * c, before, pgcn_i_path_of(op)->conv.transition->exact_t,
-                            begin, end, c);
+            kernels->gather(power + begin * c, before, op->transition->exact_t, begin, end, c);
             q = power;
         }
         const pgcn_i_power_gradient gradient = {.dh = op->in[0]->grad + stack,
@@ -311,23 +327,58 @@ static void exact_backward(pgcn_i_tape *tape, pgcn_i_op *op) {
     pgcn_i_path_kernel_gradient(tape, op);
 }
 
+/* ---- explaining ---------------------------------------------------------------------------- */
+
+/* What hop i of the kernel takes back to h. */
+static void give_hop(pgcn_i_trace *trace, const pgcn_i_op *op, const pgcn_i_adjoint *q, int i) {
+    const pgcn_i_path_state *state = op->state;
+    int64_t c = op->out->cols;
+    if (state->conv.kernel == PGCN_KERNEL_FULL)
+        pgcn_i_trace_give(trace, op->in[0],
+                          pgcn_i_adjoint_product(trace, q, state->kernel + i * c * c, c));
+    else
+        pgcn_i_trace_give_columns(trace, op->in[0], q, state->kernel + i * c);
+}
+
+/* q_i of the first lines above; hop i of a path counts i hops, whether or not the walk stayed on its way. */
+void pgcn_i_path_explain(pgcn_i_trace *trace, const pgcn_i_op *op, pgcn_i_adjoint *g) {
+    const pgcn_i_path_state *state = op->state;
+    const pgcn_i_transition *transition = state->conv.transition;
+    pgcn_i_adjoint *q = g;
+    if (op->in[1])
+        pgcn_i_trace_give_residual(trace, op->in[1], pgcn_i_adjoint_copy(trace, g, state->alpha));
+    for (int i = 0; i < state->conv.k && trace->status == PGCN_OK; i++) {
+        pgcn_i_along along = {.a = transition->exact, .hops = 1, .factor = 1};
+        if (i > 0 && transition->visits) {
+            along.a = &transition->visits->hop[i - 1];
+            along.hops = i;
+        }
+        pgcn_i_adjoint *before = q;
+        if (i > 0) q = pgcn_i_adjoint_along(trace, transition->visits ? g : before, along);
+        if (before != g && before != q) pgcn_i_adjoint_free(before);
+        if (q) give_hop(trace, op, q, i);
+    }
+    if (q != g) pgcn_i_adjoint_free(q);
+    pgcn_i_adjoint_free(g);
+}
+
 /* ---- recording ----------------------------------------------------------------------------- */
 
 static pgcn_i_reach visited(const pgcn_i_op *op) {
-    const pgcn_i_visits *visits = pgcn_i_path_of(op)->conv.transition->visits;
+    const pgcn_i_visits *visits = op->transition->visits;
     return (pgcn_i_reach){.hop = visits->hop, .hops = visits->k - 1, .n = visits->rows};
 }
 
 #define SAMPLED                                                                                    \
     .needs = PGCN_I_NEEDS_VISITED, .state_bytes = sizeof(pgcn_i_path_state),                       \
-    .refresh = pgcn_i_path_kernel, .reach = visited
+    .refresh = pgcn_i_path_kernel, .reach = visited, .explain = pgcn_i_path_explain
 #define SAMPLED_BACKWARD                                                                           \
     .backward_all = sampled_backward_all, .backward_rows = sampled_backward,                       \
     .backward_done = pgcn_i_path_kernel_gradient, .backward_reads_in = true
 #define EXACT                                                                                      \
     .needs = PGCN_I_NEEDS_ALL, .state_bytes = sizeof(pgcn_i_path_state),                           \
-    .refresh = pgcn_i_path_kernel, .forward_all = exact_forward_all,                               \
-    .forward_rows = exact_forward_rows, .uses_power = true
+    .refresh = pgcn_i_path_kernel, .steps = exact_steps, .forward_all = exact_forward_all,         \
+    .forward_rows = exact_forward_rows, .uses_power = true, .explain = pgcn_i_path_explain
 
 /* By where a row goes: on to the product at once, or slab by slab; and whether it is trained. */
 static const pgcn_i_kind sampled_kind[2][2] = {{{.name = "smoothing",
@@ -364,11 +415,11 @@ static const pgcn_i_kind *kind_of(const pgcn_i_pathconv *conv, const pgcn_i_valu
 
 static void need_scratch(pgcn_i_tape *tape, pgcn_i_op *op, bool trained) {
     const pgcn_i_path_state *state = op->state;
-    int64_t floats = op->out->rows * op->out->cols;
-    if (op->kind->uses_power) pgcn_i_tape_need_powers(tape, floats);
+    int64_t floats = op->in[0]->rows * op->out->cols;
+    if (op->kind->uses_power) pgcn_i_tape_need_powers(tape, tape->part ? 2 * floats : floats);
     if (state->conv.kernel == PGCN_KERNEL_FULL) {
         pgcn_i_path_full_scratch(tape, op);
-    } else if (!state->conv.transition->visits) {
+    } else if (!op->transition->visits) {
         pgcn_i_tape_need(tape, kernel_floats(op), 0);
     } else {
         if (tape->gather_bf16 && floats > tape->bf16_count) tape->bf16_count = floats;
@@ -381,10 +432,12 @@ static void need_scratch(pgcn_i_tape *tape, pgcn_i_op *op, bool trained) {
 static pgcn_i_value *record(pgcn_i_tape *tape, pgcn_i_value *h, pgcn_i_pathconv conv,
                             bool trained) {
     if (tape->status != PGCN_OK) return NULL;
-    pgcn_i_op *op = pgcn_i_tape_op(
-        tape, kind_of(&conv, h, trained),
-        (pgcn_i_ports){
-            .in = {h, conv.residual}, .param = {conv.s}, .rows = h->rows, .cols = h->cols});
+    pgcn_i_op *op = pgcn_i_tape_op(tape, kind_of(&conv, h, trained),
+                                   (pgcn_i_ports){.in = {h, conv.residual},
+                                                  .param = {conv.s},
+                                                  .transition = conv.transition,
+                                                  .rows = h->rows,
+                                                  .cols = h->cols});
     if (!op) return NULL;
     pgcn_i_path_state *state = op->state;
     *state = (pgcn_i_path_state){.conv = conv, .alpha = conv.residual ? (float)conv.alpha : 0};

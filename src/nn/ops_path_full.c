@@ -72,8 +72,7 @@ static void sampled_forward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, 
     for (int i = 0; i < pgcn_i_path_of(op)->conv.k; i++) {
         const float *z = op->in[0]->data + begin * c;
         if (i > 0) {
-            tape->kernels->gather(tile, op->in[0]->data,
-                                  &pgcn_i_path_of(op)->conv.transition->visits->hop[i - 1], begin,
+            tape->kernels->gather(tile, op->in[0]->data, &op->transition->visits->hop[i - 1], begin,
                                   end, c);
             z = tile;
         }
@@ -99,8 +98,7 @@ static void sampled_backward_tile(const pgcn_i_job *job, int64_t stack, int64_t 
     for (int i = 0; i < pgcn_i_path_of(op)->conv.k; i++) {
         const float *q = op->out->grad + begin * c;
         if (i > 0) {
-            job->tape->kernels->gather(tile, op->out->grad,
-                                       &pgcn_i_path_of(op)->conv.transition->visits->hop_t[i - 1],
+            job->tape->kernels->gather(tile, op->out->grad, &op->transition->visits->hop_t[i - 1],
                                        begin, end, c);
             q = tile;
         }
@@ -136,7 +134,7 @@ static void exact_forward_tile(const pgcn_i_job *job, int64_t stack, int64_t beg
     float *target = horner_target(job->tape, op, job->step) + (stack + begin) * c;
     if (job->step > 0)
         job->tape->kernels->gather(target, horner_target(job->tape, op, job->step - 1) + stack * c,
-                                   pgcn_i_path_of(op)->conv.transition->exact, begin, end, c);
+                                   op->transition->exact, begin, end, c);
     product(job->tape,
             (pgcn_i_product){.m = end - begin,
                              .k = c,
@@ -151,15 +149,15 @@ static void exact_forward_tile(const pgcn_i_job *job, int64_t stack, int64_t beg
 
 static void exact_forward_task(void *context, int64_t task, int worker) {
     const pgcn_i_job *job = context;
-    for_tiles(job, task / job->blocks.count * pgcn_i_path_of(job->op)->conv.transition->n,
-              task % job->blocks.count, worker, exact_forward_tile);
+    for_tiles(job, task / job->blocks.count * job->op->transition->n, task % job->blocks.count,
+              worker, exact_forward_tile);
 }
 
 static void exact_forward(pgcn_i_tape *tape, pgcn_i_op *op) {
-    pgcn_i_blocks blocks = pgcn_i_blocks_of(pgcn_i_path_of(op)->conv.transition->n);
+    pgcn_i_blocks blocks = pgcn_i_blocks_of(op->transition->n);
     for (int pass = 0; pass < pgcn_i_path_of(op)->conv.k; pass++)
-        pgcn_i_run(tape, op, blocks, blocks.count * pgcn_i_path_of(op)->conv.transition->samples,
-                   pass, exact_forward_task);
+        pgcn_i_run(tape, op, blocks, blocks.count * op->transition->samples, pass,
+                   exact_forward_task);
 }
 
 /* Pass i:  q_i = T^T q_{i-1}, q_0 = g. */
@@ -173,8 +171,8 @@ static void exact_backward_tile(const pgcn_i_job *job, int64_t stack, int64_t be
     if (i > 0) {
         const float *before = pgcn_i_path_power(job->tape, op, i - 1);
         float *power = pgcn_i_path_power(job->tape, op, i) + (stack + begin) * c;
-        job->tape->kernels->gather(power, before + stack * c,
-                                   pgcn_i_path_of(op)->conv.transition->exact_t, begin, end, c);
+        job->tape->kernels->gather(power, before + stack * c, op->transition->exact_t, begin, end,
+                                   c);
         q = power;
     }
     tile_gradient(job, q, i, stack + begin, end - begin, group,
@@ -183,9 +181,8 @@ static void exact_backward_tile(const pgcn_i_job *job, int64_t stack, int64_t be
 
 static void exact_backward_task(void *context, int64_t group, int worker) {
     const pgcn_i_job *job = context;
-    for (int sample = 0; sample < pgcn_i_path_of(job->op)->conv.transition->samples; sample++)
-        for_tiles(job, sample * pgcn_i_path_of(job->op)->conv.transition->n, group, worker,
-                  exact_backward_tile);
+    for (int sample = 0; sample < job->op->transition->samples; sample++)
+        for_tiles(job, sample * job->op->transition->n, group, worker, exact_backward_tile);
 }
 
 static void exact_backward(pgcn_i_tape *tape, pgcn_i_op *op) {
@@ -202,7 +199,8 @@ const pgcn_i_kind pgcn_i_full_sampled = {.name = "full path convolution",
                                          .refresh = pgcn_i_path_kernel,
                                          .forward_rows = sampled_forward,
                                          .backward_all = sampled_backward,
-                                         .backward_reads_in = true};
+                                         .backward_reads_in = true,
+                                         .explain = pgcn_i_path_explain};
 const pgcn_i_kind pgcn_i_full_exact = {.name = "exact full path convolution",
                                        .needs = PGCN_I_NEEDS_ALL,
                                        .state_bytes = sizeof(pgcn_i_path_state),
@@ -210,7 +208,8 @@ const pgcn_i_kind pgcn_i_full_exact = {.name = "exact full path convolution",
                                        .forward_all = exact_forward,
                                        .backward_all = exact_backward,
                                        .backward_reads_in = true,
-                                       .uses_power = true};
+                                       .uses_power = true,
+                                       .explain = pgcn_i_path_explain};
 
 void pgcn_i_path_full_scratch(pgcn_i_tape *tape, const pgcn_i_op *op) {
     int64_t c = op->out->cols;

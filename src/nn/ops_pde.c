@@ -21,7 +21,6 @@
 /* ---- flux ---------------------------------------------------------------------------------------- */
 
 typedef struct flux_state {
-    const pgcn_i_transition *transition;
     bool relu;
     pgcn_i_csr both[2]; /* copies of T and its transpose, side by side for the live rows */
 } flux_state;
@@ -29,7 +28,7 @@ typedef struct flux_state {
 /* What both passes have in common. */
 static pgcn_i_flux flux_args(const pgcn_i_op *op) {
     const flux_state *state = op->state;
-    const pgcn_i_transition *t = state->transition;
+    const pgcn_i_transition *t = op->transition;
     pgcn_i_flux args = {.a = {t->exact, t->symmetric ? NULL : t->exact_t},
                         .flow = {PGCN_I_FLOW_TANH, PGCN_I_FLOW_TANH},
                         .factor = t->symmetric && !state->relu ? 2 : 1,
@@ -61,7 +60,7 @@ static void flux_forward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, int
     (void)worker;
     pgcn_i_flux args = flux_args(op);
     args.out = op->out->data;
-    run_flux(tape, ((const flux_state *)op->state)->transition, args, rows);
+    run_flux(tape, op->transition, args, rows);
 }
 
 static void flux_backward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_backward_tile tile) {
@@ -69,16 +68,84 @@ static void flux_backward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_backward_tile
     args.g = op->out->grad;
     args.out = tile.dx;
     args.live = op->live_out ? op->live_out->flag : NULL;
-    run_flux(tape, ((const flux_state *)op->state)->transition, args, tile.rows);
+    run_flux(tape, op->transition, args, tile.rows);
 }
 
 /* A draw of edges has changed what T holds since the last time. */
 static pgcn_i_reach flux_reach(const pgcn_i_op *op) {
     flux_state *state = op->state;
-    const pgcn_i_transition *t = state->transition;
+    const pgcn_i_transition *t = op->transition;
     state->both[0] = *t->exact;
     if (!t->symmetric) state->both[1] = *t->exact_t;
     return (pgcn_i_reach){.hop = state->both, .hops = t->symmetric ? 1 : 2, .n = t->n};
+}
+
+typedef struct flux_job {
+    const pgcn_i_trace *trace;
+    pgcn_i_flux args;
+    const pgcn_i_adjoint *g;
+    pgcn_i_adjoint *to;
+} flux_job;
+
+/* s(d) / d, what an entry lets through, held fixed as a ReLU's gate is. */
+static float let_through(pgcn_i_flow flow, float d) {
+    switch (flow) {
+    case PGCN_I_FLOW_TANH: return d == 0 ? 1 : tanhf(d) / d;
+    case PGCN_I_FLOW_POSITIVE: return d > 0 ? 1 : 0;
+    case PGCN_I_FLOW_NEGATIVE: return d < 0 ? 1 : 0;
+    case PGCN_I_FLOW_LINEAR: break;
+    }
+    return 1;
+}
+
+/* q_i has w^2 rho (p_i - p_j) of an entry: p_i is at the node itself, p_j one hop further. */
+static void flux_entry(const flux_job *job, int which, int64_t i, int64_t e, int64_t ch) {
+    const pgcn_i_flux *args = &job->args;
+    const pgcn_i_csr *a = args->a[which];
+    int64_t row = job->g->row[i], other = a->column[e];
+    float w = a->value[e], d = w * (args->p[row * args->c + ch] - args->p[other * args->c + ch]);
+    float share = args->factor * w * w * let_through(args->flow[which], d);
+    if (other == row) return;
+    for (int p = 0; p < job->g->planes; p++) {
+        float flows = share * pgcn_i_adjoint_at(job->g, p, i)[ch];
+        int further = pgcn_i_trace_plane(job->trace, p, 1);
+        pgcn_i_adjoint_at(job->to, p, job->to->place[row])[ch] += flows;
+        pgcn_i_adjoint_at(job->to, further, job->to->place[other])[ch] -= flows;
+    }
+}
+
+static void flux_column_task(void *context, int64_t ch, int worker) {
+    (void)worker;
+    const flux_job *job = context;
+    for (int which = 0; which < 2 && job->args.a[which]; which++) {
+        const int64_t *offset = job->args.a[which]->offset;
+        for (int64_t i = 0; i < job->g->count; i++)
+            for (int64_t e = offset[job->g->row[i]]; e < offset[job->g->row[i] + 1]; e++)
+                flux_entry(job, which, i, e, ch);
+    }
+}
+
+/* Where the entries of a matrix lead to, and the rows themselves: all zero. */
+static pgcn_i_adjoint *flux_reached(pgcn_i_trace *trace, const pgcn_i_adjoint *g,
+                                    const pgcn_i_csr *a) {
+    return pgcn_i_adjoint_along(trace, g,
+                                (pgcn_i_along){.a = a, .hops = 1, .factor = 0, .self = 1});
+}
+
+static void flux_explain(pgcn_i_trace *trace, const pgcn_i_op *op, pgcn_i_adjoint *g) {
+    flux_job job = {trace, flux_args(op), g, flux_reached(trace, g, flux_args(op).a[0])};
+    if (job.args.a[1]) {
+        pgcn_i_adjoint *second = flux_reached(trace, g, job.args.a[1]);
+        if (second) job.to = pgcn_i_adjoint_add(trace, job.to, second, 1);
+        pgcn_i_adjoint_free(second);
+    }
+    if (trace->status == PGCN_OK) {
+        memset(job.to->data, 0,
+               (size_t)(job.to->planes * job.to->count * g->cols) * sizeof *job.to->data);
+        pgcn_i_parallel(trace->tape->pool, g->cols, flux_column_task, &job);
+    }
+    pgcn_i_adjoint_free(g);
+    pgcn_i_trace_give(trace, op->in[0], job.to);
 }
 
 static const pgcn_i_kind flux_kind = {.name = "flux along links",
@@ -87,15 +154,18 @@ static const pgcn_i_kind flux_kind = {.name = "flux along links",
                                       .forward_rows = flux_forward,
                                       .backward_rows = flux_backward,
                                       .backward_reads_in = true,
-                                      .reach = flux_reach};
+                                      .reach = flux_reach,
+                                      .explain = flux_explain,
+                                      .explain_reads_in = true};
 
 pgcn_i_value *pgcn_i_op_flux(pgcn_i_tape *tape, pgcn_i_value *p,
                              const pgcn_i_transition *transition, bool relu) {
     if (tape->status != PGCN_OK) return NULL;
-    pgcn_i_op *op = pgcn_i_tape_op(tape, &flux_kind,
-                                   (pgcn_i_ports){.in = {p}, .rows = p->rows, .cols = p->cols});
+    pgcn_i_op *op = pgcn_i_tape_op(
+        tape, &flux_kind,
+        (pgcn_i_ports){.in = {p}, .transition = transition, .rows = p->rows, .cols = p->cols});
     if (!op) return NULL;
-    *(flux_state *)op->state = (flux_state){.transition = transition, .relu = relu};
+    *(flux_state *)op->state = (flux_state){.relu = relu};
     return op->out;
 }
 
@@ -146,6 +216,13 @@ static void momentum_backward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_backward_
     tile.partial[0] += (float)(state->r_slope * of_v - state->u_slope * of_z);
 }
 
+static void momentum_explain(pgcn_i_trace *trace, const pgcn_i_op *op, pgcn_i_adjoint *g) {
+    const momentum_state *state = op->state;
+    if (op->in[1]) pgcn_i_trace_give(trace, op->in[1], pgcn_i_adjoint_copy(trace, g, state->r));
+    pgcn_i_trace_give(trace, op->in[0], pgcn_i_adjoint_copy(trace, g, -state->u));
+    pgcn_i_adjoint_free(g);
+}
+
 static const pgcn_i_kind momentum_kind = {.name = "step with momentum",
                                           .needs = PGCN_I_NEEDS_ROW,
                                           .state_bytes = sizeof(momentum_state),
@@ -153,7 +230,8 @@ static const pgcn_i_kind momentum_kind = {.name = "step with momentum",
                                           .forward_rows = momentum_forward,
                                           .backward_rows = momentum_backward,
                                           .backward_reads_in = true,
-                                          .backward_reads_second = true};
+                                          .backward_reads_second = true,
+                                          .explain = momentum_explain};
 
 pgcn_i_value *pgcn_i_op_momentum(pgcn_i_tape *tape, pgcn_i_value *z, pgcn_i_value *v,
                                  pgcn_i_param *m, double h) {
@@ -206,6 +284,13 @@ static void drift_backward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_backward_til
     }
 }
 
+static void drift_explain(pgcn_i_trace *trace, const pgcn_i_op *op, pgcn_i_adjoint *g) {
+    const drift_state *state = op->state;
+    pgcn_i_trace_give(trace, op->in[1], pgcn_i_adjoint_copy(trace, g, state->source));
+    pgcn_i_trace_give(trace, op->in[0], pgcn_i_adjoint_copy(trace, g, state->rate));
+    pgcn_i_adjoint_free(g);
+}
+
 static const pgcn_i_kind drift_kind = {.name = "drift",
                                        .needs = PGCN_I_NEEDS_ROW,
                                        .state_bytes = sizeof(drift_state),
@@ -213,7 +298,8 @@ static const pgcn_i_kind drift_kind = {.name = "drift",
                                        .forward_rows = drift_forward,
                                        .backward_rows = drift_backward,
                                        .backward_reads_in = true,
-                                       .backward_reads_second = true};
+                                       .backward_reads_second = true,
+                                       .explain = drift_explain};
 
 pgcn_i_value *pgcn_i_op_drift(pgcn_i_tape *tape, pgcn_i_value *d, pgcn_i_value *x,
                               pgcn_i_param *rate, pgcn_i_param *source) {

@@ -18,6 +18,8 @@
  * out. How long segments are is tried out. Called by the trainer and by inference. */
 #include "nn/nn.h"
 
+#include <string.h>
+
 /* A time, in loops from begin to end; the next one of the same array. */
 typedef struct span {
     int begin, end, next;
@@ -60,9 +62,10 @@ static bool is_row_wise(const pgcn_i_op *op) {
     return op->kind->needs == PGCN_I_NEEDS_ROW;
 }
 
-/* Operation i reads only rows that operation i - 1 has just made. */
+/* Operation i reads the rows that operation i - 1 has just made, no others and all of them. */
 static bool follows(const pgcn_i_tape *tape, int i) {
-    return i > 0 && is_row_wise(&tape->op[i]) && tape->op[i].in[0] == tape->op[i - 1].out;
+    return i > 0 && is_row_wise(&tape->op[i]) && tape->op[i].in[0] == tape->op[i - 1].out &&
+           tape->op[i].out->level == tape->op[i - 1].out->level;
 }
 
 /* The last operation of the loop over tiles that begins at `first`. */
@@ -76,13 +79,45 @@ static int stage_end(const pgcn_i_tape *tape, int first) {
 /* The gradient of in[0] of operation i goes on as a tile to the operation before it. */
 static bool flows_on(const pgcn_i_tape *tape, int i) {
     return i > 0 && tape->op[i].kind->backward_rows && is_row_wise(&tape->op[i - 1]) &&
-           tape->op[i].in[0] == tape->op[i - 1].out;
+           tape->op[i].in[0] == tape->op[i - 1].out &&
+           pgcn_i_level_used(&tape->op[i], 0) == tape->op[i - 1].out->level;
 }
 
 /* The last operation, in the order of the backward pass, of the chain that begins at `top`. */
 static int chain_end(const pgcn_i_tape *tape, int top) {
     while (flows_on(tape, top)) top--;
     return top;
+}
+
+/* ---- levels ------------------------------------------------------------------------------------ */
+
+/* Every value has the rows that its users need, from the end of the network to its beginning. */
+int pgcn_i_tape_levels(pgcn_i_tape *tape) {
+    int levels = 0;
+    for (int i = tape->count - 1; i >= 0; i--) {
+        pgcn_i_op *op = &tape->op[i];
+        for (int j = 0; j < 2; j++) {
+            pgcn_i_value *value = op->in[j];
+            int level = pgcn_i_level_used(op, j);
+            if (value && level > value->level) value->level = level;
+            if (value && level > levels) levels = level;
+        }
+    }
+    return levels;
+}
+
+static pgcn_status plan_levels(pgcn_i_tape *tape) {
+    int levels = pgcn_i_tape_levels(tape);
+    if (!tape->part) return PGCN_OK;
+    if (levels > tape->part->levels)
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT,
+                           "internal: a network of %d levels on a part of a graph with %d", levels,
+                           tape->part->levels);
+    for (int i = 0; i < tape->count; i++)
+        if (tape->op[i].transition)
+            tape->op[i].transition = &tape->part->transitions[tape->op[i].out->level];
+    pgcn_i_tape_resize(tape, &(pgcn_i_view){.part = tape->part});
+    return PGCN_OK;
 }
 
 /* ---- who writes, who adds ---------------------------------------------------------------------- */
@@ -275,6 +310,14 @@ static void keep_result(plan *p, const pgcn_i_value *value) {
     p->span[gradient->first].begin = 0;
 }
 
+/* What an explanation reads when the forward pass is over. */
+static void keep_explained(plan *p, const pgcn_i_op *op) {
+    const pgcn_i_kind *kind = op->kind;
+    if (kind->explain_reads_in) extend_span(p, value_array(p, op->in[0]), p->loops);
+    if (kind->explain_reads_second) extend_span(p, value_array(p, op->in[1]), p->loops);
+    if (kind->explain_reads_out) extend_span(p, value_array(p, op->out), p->loops);
+}
+
 static void time_arrays(plan *p) {
     const pgcn_i_tape *tape = p->tape;
     p->spans = p->ordered = 0;
@@ -286,6 +329,7 @@ static void time_arrays(plan *p) {
     for (int at = 0; at < p->loops; at++)
         p->loop[at].pass == PGCN_I_BACKWARD ? time_backward(p, at) : time_forward(p, at);
     for (int i = 0; i < tape->count; i++) keep_result(p, tape->op[i].out);
+    for (int i = 0; i < tape->count && tape->explains; i++) keep_explained(p, &tape->op[i]);
 }
 
 /* ---- where an array lives ---------------------------------------------------------------------------- */
@@ -409,11 +453,32 @@ static pgcn_status plan_memory(plan *p) {
     return PGCN_OK;
 }
 
+/* What operations remember for the backward pass, by rows. */
+static pgcn_status plan_kept(pgcn_i_tape *tape) {
+    for (int i = 0; i < tape->count; i++) {
+        pgcn_i_op *op = &tape->op[i];
+        if (!op->kind->kept_bytes) continue;
+        op->kept = PGCN_I_ARRAY(&tape->arena, uint8_t, op->kind->kept_bytes(op));
+        if (!op->kept) return PGCN_ERR_MEMORY;
+        tape->kept_bytes += op->kind->kept_bytes(op);
+    }
+    return PGCN_OK;
+}
+
 /* A group has at least PGCN_GROUP_ROWS nodes, but for the last one. */
 static int64_t most_groups(const pgcn_i_tape *tape) {
     int64_t nodes = tape->most_rows / tape->samples;
     int64_t most = (nodes + PGCN_GROUP_ROWS - 1) / PGCN_GROUP_ROWS;
     return most < tape->groups ? most : tape->groups;
+}
+
+/* Which rows matter: found in every step, or in a part of a graph the first ones. */
+static pgcn_status init_rows(pgcn_i_tape *tape) {
+    if (!tape->part) return pgcn_i_live_init(tape, tape->most_rows);
+    tape->is_before = PGCN_I_ARRAY(&tape->arena, uint8_t, 2 * tape->most_rows);
+    if (!tape->is_before) return PGCN_ERR_MEMORY;
+    memset(tape->is_before, 1, (size_t)tape->most_rows);
+    return PGCN_OK;
 }
 
 static void plan_scratch(pgcn_i_tape *tape) {
@@ -423,7 +488,7 @@ static void plan_scratch(pgcn_i_tape *tape) {
     tape->chain_floats = tape->with_grad ? PGCN_BLOCK_ROWS * tape->most_cols : 0;
     if (tape->with_grad) {
         tape->partial = pgcn_i_tape_floats(tape, most_groups(tape) * tape->partial_floats);
-        if (tape->status == PGCN_OK) tape->status = pgcn_i_live_init(tape, tape->most_rows);
+        if (tape->status == PGCN_OK) tape->status = init_rows(tape);
     }
     if (tape->bf16_count > 0) {
         tape->bf16 = PGCN_I_ARRAY(&tape->arena, uint16_t, tape->bf16_count);
@@ -435,8 +500,12 @@ static void plan_scratch(pgcn_i_tape *tape) {
 
 pgcn_status pgcn_i_tape_plan(pgcn_i_tape *tape) {
     if (tape->status != PGCN_OK || tape->count == 0) return tape->status;
+    tape->status = plan_levels(tape);
+    if (tape->status != PGCN_OK) return tape->status;
     plan_writers(tape);
     if (tape->with_grad) plan_partials(tape);
+    tape->status = plan_kept(tape);
+    if (tape->status != PGCN_OK) return tape->status;
     plan p = {.tape = tape};
     tape->status = plan_memory(&p);
     pgcn_i_arena_free(&p.arena);
@@ -459,4 +528,32 @@ pgcn_status pgcn_i_tape_finish(pgcn_i_tape *tape) {
     float *work = pgcn_i_tape_floats(tape, tape->work_floats);
     if (work) pgcn_i_tape_place(tape, work);
     return tape->status;
+}
+
+/* ---- how much of it is touched --------------------------------------------------------------------------- */
+
+static int64_t floats_of(const pgcn_i_tape *tape, int number) {
+    if (tape->place[number] == NONE) return 0;
+    if (number == 2 * tape->count) return tape->power_floats;
+    const pgcn_i_value *value = tape->op[number / 2].out;
+    return value->rows * value->cols;
+}
+
+int64_t pgcn_i_tape_touched(const pgcn_i_tape *tape, int64_t after) {
+    int64_t floats = 0, kept = 0;
+    for (int i = 0; i < arrays_of(tape); i++) {
+        int64_t most = floats_of(tape, i), place = tape->place[i];
+        bool first = most > 0;
+        for (int j = 0; j < arrays_of(tape) && first;
+             j++) { /* arrays that share their memory count once */
+            if (j == i || tape->place[j] != place || floats_of(tape, j) == 0) continue;
+            first = j > i;
+            if (floats_of(tape, j) > most) most = floats_of(tape, j);
+        }
+        int64_t begin = place > after ? place : after;
+        if (first && place + most > begin) floats += place + most - begin;
+    }
+    for (int i = 0; i < tape->count; i++)
+        if (tape->op[i].kind->kept_bytes) kept += tape->op[i].kind->kept_bytes(&tape->op[i]);
+    return floats * (int64_t)sizeof(float) + kept;
 }

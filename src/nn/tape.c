@@ -53,7 +53,7 @@ static pgcn_i_value *new_value(pgcn_i_tape *tape, int64_t rows, int64_t cols, bo
         tape->status = PGCN_ERR_MEMORY;
         return NULL;
     }
-    *value = (pgcn_i_value){.rows = rows, .cols = cols, .maker = -1, .last_user = -1};
+    *value = (pgcn_i_value){.rows = rows, .cols = cols, .maker = -1, .last_user = -1, .layer = -1};
     if (rows > tape->most_rows && !links) tape->most_rows = rows;
     if (cols > tape->most_cols) tape->most_cols = cols;
     return value;
@@ -86,11 +86,20 @@ pgcn_i_op *pgcn_i_tape_op(pgcn_i_tape *tape, const pgcn_i_kind *kind, pgcn_i_por
                       .in = {ports.in[0], ports.in[1]},
                       .out = out,
                       .param = {ports.param[0], ports.param[1]},
+                      .transition = ports.transition,
+                      .rows = ports.links ? ports.in[0]->rows : ports.rows,
                       .state = state};
+    for (int j = 0; j < 2; j++) op->used[j] = ports.in[j] ? ports.in[j]->rows : 0;
     out->space = ports.in[0] ? ports.in[0]->space : PGCN_I_NODES;
     if (ports.links) out->space = PGCN_I_LINKS;
     out->maker = tape->count++;
     return op;
+}
+
+pgcn_i_value *pgcn_i_tape_layer(pgcn_i_tape *tape, int l, pgcn_i_value *value) {
+    if (tape->status != PGCN_OK) return NULL;
+    value->layer = l;
+    return value;
 }
 
 void pgcn_i_tape_need(pgcn_i_tape *tape, int64_t partial_floats, int64_t tile_floats) {
@@ -102,10 +111,26 @@ void pgcn_i_tape_need_powers(pgcn_i_tape *tape, int64_t floats) {
     if (floats > tape->power_floats) tape->power_floats = floats;
 }
 
+/* Rows of a level; of a whole view they are the same on all levels. */
+static int64_t rows_of(const pgcn_i_view *view, pgcn_i_space space, int level) {
+    return view->part ? view->part->rows[space][level] : view->rows[space] * view->samples;
+}
+
+int pgcn_i_level_used(const pgcn_i_op *op, int input) {
+    if (input > 0) return op->out->level;
+    int steps = op->kind->steps ? op->kind->steps(op) : op->kind->needs == PGCN_I_NEEDS_VISITED;
+    return op->out->level + steps;
+}
+
 void pgcn_i_tape_resize(pgcn_i_tape *tape, const pgcn_i_view *view) {
     for (int i = 0; i < tape->count; i++) {
-        pgcn_i_value *value = tape->op[i].out;
-        value->rows = view->rows[value->space] * view->samples;
+        pgcn_i_op *op = &tape->op[i];
+        pgcn_i_value *out = op->out;
+        bool links = out->space == PGCN_I_LINKS;
+        out->rows = rows_of(view, out->space, out->level);
+        op->rows = links ? rows_of(view, PGCN_I_NODES, out->level) : out->rows;
+        for (int j = 0; j < 2; j++)
+            if (op->in[j]) op->used[j] = rows_of(view, op->in[j]->space, pgcn_i_level_used(op, j));
     }
 }
 
@@ -158,9 +183,8 @@ static void run_stage(pgcn_i_tape *tape, pgcn_i_loop loop) {
     if (op->kind->forward_all && runs(tape, op)) op->kind->forward_all(tape, op);
     if (!op->kind->forward_rows) return;
     const pgcn_i_live *live = stage_live(op);
-    int64_t rows = op->out->space == PGCN_I_LINKS ? op->in[0]->rows : op->out->rows;
     stage_job job = {tape, loop.first, loop.last, live,
-                     pgcn_i_blocks_of(live ? live->count : rows)};
+                     pgcn_i_blocks_of(live ? live->count : op->rows)};
     pgcn_i_parallel(tape->pool, job.blocks.count, stage_task, &job);
 }
 
@@ -183,14 +207,27 @@ bool pgcn_i_is_finite(const pgcn_i_value *value) {
 }
 
 /* What the operations of a loop write is all there when the loop is done: see plan.c. */
-const pgcn_i_op *pgcn_i_tape_first_bad(pgcn_i_tape *tape) {
+bool pgcn_i_tape_watch(pgcn_i_tape *tape, bool (*see)(void *context, const pgcn_i_op *op),
+                       void *context) {
     pgcn_i_parallel_light(tape->pool, tape->params->total, tape->count, refresh_task, tape);
     for (int i = 0; i < tape->backward_first; i++) {
         run_stage(tape, tape->loop[i]);
         for (int j = tape->loop[i].first; j <= tape->loop[i].last; j++)
-            if (!pgcn_i_is_finite(tape->op[j].out)) return &tape->op[j];
+            if (!see(context, &tape->op[j])) return false;
     }
-    return NULL;
+    return true;
+}
+
+static bool see_finite(void *context, const pgcn_i_op *op) {
+    const pgcn_i_op **bad = context;
+    if (!pgcn_i_is_finite(op->out)) *bad = op;
+    return !*bad;
+}
+
+const pgcn_i_op *pgcn_i_tape_first_bad(pgcn_i_tape *tape) {
+    const pgcn_i_op *bad = NULL;
+    pgcn_i_tape_watch(tape, see_finite, &bad);
+    return bad;
 }
 
 /* ---- sums over groups ---------------------------------------------------------------------- */
@@ -325,12 +362,14 @@ static void chain_task(void *context, int64_t group, int worker) {
 }
 
 /* The first writer of a value that several use writes the rows that matter to it; the others, which
- * later ones add to, start at zero. */
+ * later ones add to, start at zero. In a part of a graph they are those after its own. */
 static void clear_shared(pgcn_i_tape *tape, const pgcn_i_op *op) {
     for (int j = 0; j < 2; j++) {
         pgcn_i_value *value = op->in[j];
-        if (op->live_out && value && value->shared && value->last_user == op->index)
-            pgcn_i_live_zero(tape, value, NULL);
+        if (!value || !value->shared || value->last_user != op->index) continue;
+        if (op->live_out) pgcn_i_live_zero(tape, value, NULL);
+        for (int64_t r = op->used[j]; tape->part && r < value->rows; r++)
+            memset(value->grad + r * value->cols, 0, (size_t)value->cols * sizeof *value->grad);
     }
 }
 
@@ -357,7 +396,7 @@ static void run_chain(pgcn_i_tape *tape, int top, int end) {
     chain_job job = {.tape = tape,
                      .top = top,
                      .end = end,
-                     .groups = pgcn_i_groups(tape, below->in[0]),
+                     .groups = pgcn_i_groups_of(below->used[0] / tape->samples, tape->groups),
                      .live = tape->op[top].live_in};
     job.floats = below->partial_first + below->partial_floats;
     pgcn_i_parallel(tape->pool, job.groups.count, chain_task, &job);

@@ -56,13 +56,35 @@ static inline uint64_t pgcn_i_walk_element(const pgcn_i_walker *walker, pgcn_nod
 void pgcn_i_walks(const pgcn_i_walker *walker, pgcn_i_pool *pool, pgcn_i_rng_domain domain,
                   const pgcn_node *starts, int64_t n_starts, pgcn_node *out);
 
-/* Some nodes of the walker's graph that walks do not leave: whole connected components, as in a
- * batch of graphs. They are the rows of the visit lists, in the order of `node`. */
+/* Rows begin .. end-1, of one sample. */
+typedef struct pgcn_i_stretch {
+    int sample;
+    int64_t begin, end;
+} pgcn_i_stretch;
+
+/* Some nodes of the walker's graph: the rows of the visit lists, in the order of `node`. Those of a batch of graphs are
+ * whole connected components, which walks do not leave. */
 typedef struct pgcn_i_subset {
-    int64_t n, most;        /* nodes now, and at most */
-    const pgcn_node *node;  /* [n] */
-    const pgcn_node *place; /* [nodes of the graph] index in `node`: node[place[u]] = u */
+    int64_t n, most;       /* nodes now, and at most */
+    const pgcn_node *node; /* [n] */
+    const pgcn_node *
+        place; /* [nodes of the graph] index in `node`: node[place[u]] = u. NULL: walks leave the subset,
+                               and lists say which nodes of the graph they visit */
+    /* Of a part of a graph, whose samples are not stacked: n rows of any sample; `run` NULL: they are stacked */
+    const pgcn_i_stretch *run; /* [runs], all rows in order */
+    int runs, most_runs;
+    int paths;                 /* of a node, the first ones; 0: as many as the walker has */
+    const float *inverse_root; /* [nodes of the graph, guests] 1 / sqrt(degree) */
+    const struct pgcn_i_guests *guests; /* NULL: there are none */
 } pgcn_i_subset;
+
+/* Nodes that are not in the graph, with edges to some that are; these do not know of them. Guest i is node n + i. */
+typedef struct pgcn_i_guests {
+    int64_t count;
+    int64_t nodes;    /* of the graph: n */
+    pgcn_i_csr edges; /* [count] rows of T: columns ascend, a self-loop is the last */
+    float *degree;
+} pgcn_i_guests;
 
 /* The visit lists of `samples` stacked samples: row s * n + j is node j in sample s, and its visits
  * are rows of the same sample. hop[i-1] belongs to hop i; hop 0 is the identity and is not stored.
@@ -95,9 +117,55 @@ typedef struct pgcn_i_path_draw {
 } pgcn_i_path_draw;
 
 /* Draws all samples and rebuilds all lists. The walks of a node are the same in every subset.
- * `degree` has an entry for every node of the lists, or is NULL. */
+ * `degree` has an entry for every node of the lists (of the graph, where walks leave the subset), or is NULL. */
 void pgcn_i_visits_sample(pgcn_i_visits *visits, const pgcn_i_walker *walker, pgcn_i_pool *pool,
                           pgcn_i_path_draw draw, const float *degree);
+
+/* ---- parts of a graph (part.c) ------------------------------------------------------------------ */
+
+/* Numbers the rows of a part of a graph (pgcn_i_part of nn) as lists lead to them, level by level; in a level new rows
+ * come by sample, and then in the order in which they are visited. A row is a node in one sample. */
+typedef struct pgcn_i_numbering {
+    pgcn_i_arena arena;
+    int64_t nodes; /* of the graph */
+    int samples;
+    int64_t rows, most;
+    int runs;
+    pgcn_i_stretch *run; /* [most_runs] of rows of the same sample */
+    int most_runs;       /* samples * (levels + 1) */
+    pgcn_node *node;     /* [most] */
+    pgcn_node *id;       /* [most] sample * nodes + node */
+    pgcn_node *place;    /* [samples * nodes] the row of each id */
+    pgcn_node *fresh;    /* [most entries] ids that a block of rows has found */
+    int64_t *count;      /* [blocks * samples] */
+} pgcn_i_numbering;
+/* For at most that many rows, levels, and entries of the lists of a level. Free it after a failure too. */
+typedef struct pgcn_i_numbering_opts {
+    int64_t nodes, rows, entries;
+    int samples, levels;
+} pgcn_i_numbering_opts;
+pgcn_status pgcn_i_numbering_init(pgcn_i_numbering *numbering, pgcn_i_numbering_opts opts);
+void pgcn_i_numbering_free(pgcn_i_numbering *numbering);
+/* Level 0: row s * count + i is node[i] in sample s. Nodes are different ones. */
+void pgcn_i_numbering_begin(pgcn_i_numbering *numbering, const pgcn_node *node, int64_t count);
+/* The next level: the lists have the rows so far, and columns are nodes of the graph, from row `first` on. These become
+ * rows. */
+void pgcn_i_numbering_grow(pgcn_i_numbering *numbering, pgcn_i_pool *pool, pgcn_i_csr *list,
+                           int lists, int64_t first);
+
+/* Transposes lists with that many columns; `number`, if not NULL, says which entry of the (only) list an entry of its
+ * transpose is. The rows of a transpose ascend. */
+typedef struct pgcn_i_turner {
+    pgcn_i_arena arena;
+    pgcn_node *row, *column; /* [entries] by buckets of columns */
+    int64_t *entry;
+    int64_t *place;        /* [blocks, buckets] */
+    int64_t *bucket_begin; /* [buckets + 1] */
+} pgcn_i_turner;
+pgcn_status pgcn_i_turner_init(pgcn_i_turner *turner, int64_t columns, int64_t entries);
+void pgcn_i_turner_free(pgcn_i_turner *turner);
+void pgcn_i_turn(pgcn_i_turner *turner, pgcn_i_pool *pool, const pgcn_i_csr *list, int64_t columns,
+                 pgcn_i_csr *out, int64_t *number);
 
 /* ---- path convolutions (conv.c) --------------------------------------------------------------- */
 

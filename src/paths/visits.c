@@ -13,6 +13,7 @@
  * Nothing is allocated after pgcn_i_visits_new(). Called by views, once per step. */
 #include "paths/steps.h"
 
+#include <math.h>
 #include <string.h>
 
 enum {
@@ -23,6 +24,15 @@ enum {
     LEAST_BUCKETS = 8,      /* if there is more than one, so that threads get equal parts */
     PARTED_BYTES = 1 << 22, /* hops are put into buckets together while their entries take less */
 };
+
+/* A block of rows, of one sample. */
+typedef struct row_block {
+    int64_t index; /* among those of all samples */
+    int sample;
+    int64_t begin, end; /* nodes, or rows where samples are not stacked */
+    int64_t shift;      /* row of node 0 of the sample */
+    int64_t tile;       /* its first one */
+} row_block;
 
 /* What step 1 to 4 hand to each other. Blocks of rows and buckets are those of one sample. */
 typedef struct pgcn_i_visits_work {
@@ -39,6 +49,8 @@ typedef struct pgcn_i_visits_work {
                                NULL without transposes */
     int hops_together;
     float *root, *inverse_root; /* [n] of the degree, for symmetric scaling */
+    row_block *run_block;       /* [run_blocks] of a part of a graph; NULL: samples are stacked */
+    int64_t run_blocks;
 } visits_work;
 
 /* ---- memory ------------------------------------------------------------------------------ */
@@ -83,10 +95,16 @@ static pgcn_status alloc_work(pgcn_i_arena *arena, pgcn_i_visits *visits, int64_
     visits_work *work = visits->work = PGCN_I_ARRAY(arena, visits_work, 1);
     if (!work) return PGCN_ERR_MEMORY;
     const int64_t n = visits->n, hops = visits->k - 1, tiles = (n + ROWS - 1) / ROWS;
+    const pgcn_i_subset *subset = visits->subset;
+    const int64_t runs = subset && subset->run ? subset->most_runs : 0;
     work->hops_together = visits->k - 1;
     choose_buckets(work, visits->hop_t ? n : 1);
-    int64_t blocks = visits->samples * most_blocks(n), nodes;
-    if (!pgcn_i_mul(visits->samples * tiles * ROWS, visits->p, &work->capacity) ||
+    int64_t blocks = visits->samples * most_blocks(n) + runs, nodes;
+    if (runs > 0) work->run_block = PGCN_I_ARRAY(arena, row_block, blocks);
+    if (runs > 0 && !work->run_block) return PGCN_ERR_MEMORY;
+    /* every block of a run may end within a tile */
+    int64_t room = visits->samples * tiles + (runs > 0 ? blocks : 0);
+    if (!pgcn_i_mul(room * ROWS, visits->p, &work->capacity) ||
         !pgcn_i_mul(work->capacity, hops, &nodes))
         return pgcn_i_fail(PGCN_ERR_MEMORY, "their size does not fit into 64 bits");
     work->sorted = PGCN_I_ARRAY(arena, pgcn_node, nodes);
@@ -142,8 +160,12 @@ pgcn_status pgcn_i_visits_new(const pgcn_i_walker *walker, const pgcn_i_subset *
                            "use fewer samples",
                            samples, (long long)n, INT32_MAX);
     pgcn_i_arena arena = {.read_at_random = true}; /* lists are scattered and gathered */
-    const pgcn_i_visits sizes = {
-        .subset = subset, .n = n, .samples = samples, .k = walker->k, .p = walker->p, .rows = rows};
+    const pgcn_i_visits sizes = {.subset = subset,
+                                 .n = n,
+                                 .samples = samples,
+                                 .k = walker->k,
+                                 .p = subset && subset->paths > 0 ? subset->paths : walker->p,
+                                 .rows = rows};
     pgcn_i_visits *visits = NULL;
     pgcn_status status = alloc_visits(&arena, &sizes, with_transpose, &visits);
     if (status != PGCN_OK) {
@@ -175,19 +197,16 @@ typedef struct visits_job {
     int hop_begin, hops; /* of steps 3 and 4 */
 } visits_job;
 
-/* A block of rows, of one sample. */
-typedef struct row_block {
-    int64_t index; /* among those of all samples */
-    int sample;
-    int64_t begin, end; /* nodes */
-} row_block;
-
 static row_block block_of(const visits_work *work, int64_t index) {
-    int64_t block = index % work->blocks.count;
+    if (work->run_block) return work->run_block[index];
+    int64_t block = index % work->blocks.count, sample = index / work->blocks.count;
+    int64_t n = work->blocks.rows, begin = pgcn_i_block_begin(work->blocks, block);
     return (row_block){.index = index,
-                       .sample = (int)(index / work->blocks.count),
-                       .begin = pgcn_i_block_begin(work->blocks, block),
-                       .end = pgcn_i_block_end(work->blocks, block)};
+                       .sample = (int)sample,
+                       .begin = begin,
+                       .end = pgcn_i_block_end(work->blocks, block),
+                       .shift = sample * n,
+                       .tile = sample * ((n + ROWS - 1) / ROWS) + begin / ROWS};
 }
 
 static int lanes_of(const row_block *block, int64_t first) {
@@ -195,12 +214,13 @@ static int lanes_of(const row_block *block, int64_t first) {
 }
 
 static pgcn_node *tile_of(const visits_job *job, int hop, const row_block *block, int64_t first) {
-    int64_t tiles = (job->visits->n + ROWS - 1) / ROWS, tile = block->sample * tiles + first / ROWS;
+    int64_t tile = block->tile + (first - block->begin) / ROWS;
     return job->work->sorted + hop * job->work->capacity + tile * ROWS * job->visits->p;
 }
 
 static int64_t blocks_in(const visits_job *job) {
-    return job->visits->samples * job->work->blocks.count;
+    return job->work->run_block ? job->work->run_blocks
+                                : job->visits->samples * job->work->blocks.count;
 }
 
 static int64_t *block_begin_of(const visits_job *job, int hop, const row_block *block) {
@@ -213,6 +233,56 @@ static int64_t *places_of(const visits_job *job, int hop, const row_block *block
 
 static int64_t *buckets_of(const visits_job *job, int hop) {
     return job->work->bucket_begin + hop * (job->visits->samples * job->work->buckets + 1);
+}
+
+/* A guest walks by itself until it is at a node of the graph: after *stays hops where it stayed, *at is that node, or the
+ * guest if it has no edges. */
+static void leave(const visits_job *job, pgcn_i_rng_domain domain, pgcn_node guest,
+                  uint64_t element, pgcn_node *at, int *stays) {
+    const pgcn_i_guests *guests = job->visits->subset->guests;
+    int64_t row = guest - guests->nodes, begin = guests->edges.offset[row];
+    uint32_t choices = (uint32_t)(guests->edges.offset[row + 1] - begin);
+    domain.tag = (domain.tag & ~0xffu) | PGCN_I_RNG_NEIGHBOURS;
+    pgcn_i_stream random = pgcn_i_stream_of(domain, element);
+    *at = guest;
+    for (*stays = 0; *at == guest && choices > 0 && *stays < job->visits->k; ++*stays)
+        *at = guests->edges.column[begin + pgcn_i_bounded(&random, choices)];
+    if (*at != guest) --*stays;
+}
+
+/* The hops of a guest's path: where it stayed, then the walk of the node that it went to. */
+static void put_guest_hops(const visits_job *job, pgcn_node guest, int stays, pgcn_node at,
+                           pgcn_node *out) {
+    const int hops = job->visits->k - 1;
+    const int64_t distance = job->work->capacity;
+    for (int hop = hops; hop > 0; hop--) {
+        int walked = hop - stays - 1; /* hops of the walk from `at` */
+        pgcn_node node = walked < 0 ? guest : walked == 0 ? at : out[(walked - 1) * distance];
+        out[(hop - 1) * distance] = at == guest ? guest : node;
+    }
+}
+
+/* Guests start where they go to. */
+static void walk_from(const visits_job *job, pgcn_i_rng_domain domain, uint64_t *element,
+                      pgcn_node *start, int count, pgcn_node *out) {
+    const pgcn_i_guests *guests = job->visits->subset ? job->visits->subset->guests : NULL;
+    pgcn_node guest[PGCN_WALK_BATCH];
+    int stays[PGCN_WALK_BATCH];
+    for (int i = 0; i < count && guests; i++) {
+        guest[i] = start[i];
+        if (start[i] < guests->nodes) continue;
+        leave(job, domain, guest[i], element[i], &start[i], &stays[i]);
+        if (start[i] >= guests->nodes) start[i] = 0; /* nowhere: its walk is not read */
+    }
+    const pgcn_i_walk_starts starts = {domain, element, start, count};
+    pgcn_i_walk_batch(job->walker, &starts, (pgcn_i_walk_array){out, 1, job->work->capacity});
+    for (int i = 0; i < count && guests; i++) {
+        if (guest[i] < guests->nodes) continue;
+        bool left =
+            stays[i] < job->visits->k - 1 && guests->edges.offset[guest[i] - guests->nodes + 1] >
+                                                 guests->edges.offset[guest[i] - guests->nodes];
+        put_guest_hops(job, guest[i], stays[i], left ? start[i] : guest[i], out + i);
+    }
 }
 
 /* The walks of ROWS rows from `first` on, path q of all rows side by side; a lane without a row
@@ -235,17 +305,29 @@ static void walk_tile(const visits_job *job, pgcn_i_rng_domain domain, int64_t f
                 element[q * ROWS + lane] = pgcn_i_walk_element(job->walker, node, done + q);
             }
         }
-        const pgcn_i_walk_starts starts = {domain, element, start, batch_paths * ROWS};
-        pgcn_i_walk_batch(job->walker, &starts,
-                          (pgcn_i_walk_array){out + done * ROWS, 1, job->work->capacity});
+        walk_from(job, domain, element, start, batch_paths * ROWS, out + done * ROWS);
     }
 }
 
 /* Replaces visited nodes by their rows in the subset. */
 static void place_tile(const visits_job *job, pgcn_node *id) {
     const pgcn_i_subset *subset = job->visits->subset;
-    for (int64_t i = 0; subset && i < job->visits->p * (int64_t)ROWS; i++)
+    for (int64_t i = 0; subset && subset->place && i < job->visits->p * (int64_t)ROWS; i++)
         id[i] = subset->place[id[i]];
+}
+
+/* Of the rows of a block, where lists hold nodes of the graph. */
+static void gather_roots(const visits_job *job, const row_block *block) {
+    const pgcn_node *node = job->visits->subset->node;
+    const pgcn_i_guests *guests = job->visits->subset->guests;
+    for (int64_t r = block->begin; r < block->end; r++) {
+        bool known = !guests || node[r] < guests->nodes;
+        if (job->degree)
+            job->work->root[r] =
+                sqrtf(known ? job->degree[node[r]] : guests->degree[node[r] - guests->nodes]);
+        else
+            job->work->root[r] = 1;
+    }
 }
 
 /* Distinct visits of a sorted tile: where each row starts within its block, and per bucket. */
@@ -276,7 +358,9 @@ static void walk_task(void *context, int64_t task, int worker) {
     const pgcn_i_path_draw draw = job->draw;
     pgcn_i_rng_domain domain =
         pgcn_i_rng_domain_of(draw.seed, draw.purpose, draw.step, draw.layer, block.sample);
-    if (block.sample == 0)
+    if (job->work->run_block)
+        gather_roots(job, &block);
+    else if (block.sample == 0)
         job->walker->kernels->roots(job->work->root, job->work->inverse_root, job->degree,
                                     block.begin, block.end);
     for (int hop = 0; hop < hops; hop++) {
@@ -290,7 +374,7 @@ static void walk_task(void *context, int64_t task, int worker) {
             pgcn_node *tile = tile_of(job, hop, &block, first);
             place_tile(job, tile);
             job->walker->kernels->sort_lanes(tile, visits->p);
-            count_tile(job, tile, lanes, visits->hop[hop].offset + block.sample * visits->n + first,
+            count_tile(job, tile, lanes, visits->hop[hop].offset + block.shift + first,
                        block_begin_of(job, hop, &block), places_of(job, hop, &block));
         }
     }
@@ -335,7 +419,7 @@ static void find_all_places(const visits_job *job) {
     for (int hop = 0; hop < visits->k - 1; hop++) {
         int64_t list_place = 0, *bucket_begin = buckets_of(job, hop);
         bucket_begin[0] = 0;
-        for (int sample = 0; sample < visits->samples; sample++) {
+        for (int sample = 0; sample < visits->samples && blocks_in(job) > 0; sample++) {
             row_block first = block_of(work, sample * work->blocks.count);
             find_places(work, places_of(job, hop, &first), block_begin_of(job, hop, &first),
                         &list_place, bucket_begin + 1 + sample * work->buckets);
@@ -354,7 +438,7 @@ static void part_tile(const visits_job *job, int hop, const row_block *block, in
     const pgcn_i_csr *list = &job->visits->hop[hop];
     const pgcn_i_entries *out = &job->work->parted[hop - job->hop_begin];
     const int bits = job->work->bucket_bits;
-    const pgcn_node shift = (pgcn_node)(block->sample * job->visits->n);
+    const pgcn_node shift = (pgcn_node)block->shift;
     const int64_t first_row = shift + first, end_row = first_row + lanes_of(block, first);
     const int64_t block_end = block_begin_of(job, hop, block)[1];
     int64_t *place = places_of(job, hop, block); /* the next index of this block in each bucket */
@@ -379,7 +463,7 @@ static void merge_task(void *context, int64_t task, int worker) {
     const int round_hop = (int)(task % job->hops), hop = job->hop_begin + round_hop;
     const pgcn_i_csr *list = &visits->hop[hop];
     const pgcn_i_entries *parted = work->parted ? &work->parted[round_hop] : NULL;
-    const pgcn_node shift = (pgcn_node)(block.sample * visits->n);
+    const pgcn_node shift = (pgcn_node)block.shift;
     int64_t *offset = list->offset + shift;
     const int64_t *begin = block_begin_of(job, hop, &block);
     for (int64_t j = block.begin; j < block.end; j++) offset[j] += begin[0];
@@ -389,7 +473,8 @@ static void merge_task(void *context, int64_t task, int worker) {
                                 .p = visits->p,
                                 .shift = shift,
                                 .root = work->root,
-                                .inverse_root = work->inverse_root};
+                                .inverse_root = work->run_block ? visits->subset->inverse_root
+                                                                : work->inverse_root};
     for (int64_t first = block.begin; first < block.end; first += ROWS) {
         job->walker->kernels->merge_lanes(&merge, offset + first, tile_of(job, hop, &block, first),
                                           (pgcn_node)first, lanes_of(&block, first));
@@ -420,10 +505,27 @@ static void transpose_task(void *context, int64_t task, int worker) {
                               &visits->hop_t[hop]);
 }
 
+/* Blocks of rows of the same sample: every run is cut by itself. */
+static void cut_runs(visits_work *work, const pgcn_i_subset *subset) {
+    int64_t blocks = 0, tile = 0;
+    for (int r = 0; r < subset->runs; r++) {
+        const pgcn_i_stretch *run = &subset->run[r];
+        for (int64_t begin = run->begin, end; begin < run->end; begin = end) {
+            end = begin + work->blocks.size < run->end ? begin + work->blocks.size : run->end;
+            work->run_block[blocks] = (row_block){
+                .index = blocks, .sample = run->sample, .begin = begin, .end = end, .tile = tile};
+            tile += (end - begin + ROWS - 1) / ROWS;
+            blocks++;
+        }
+    }
+    work->run_blocks = work->blocks.count = blocks;
+}
+
 static void resize(pgcn_i_visits *visits, int64_t n) {
     visits->n = n;
     visits->rows = n * visits->samples;
     visits->work->blocks = pgcn_i_cut(n, MAX_ROW_BLOCKS, PGCN_BLOCK_ROWS);
+    if (visits->work->run_block) cut_runs(visits->work, visits->subset);
     for (int hop = 0; hop < visits->k - 1; hop++) {
         visits->hop[hop].rows = visits->rows;
         if (visits->hop_t) visits->hop_t[hop].rows = visits->rows;

@@ -232,12 +232,34 @@ static pgcn_status check_names(const pgcn_dataset *data) {
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
+static pgcn_status check_clusters(const pgcn_trainer *trainer) {
+    const pgcn_config *config = &trainer->config;
+    int64_t n = trainer->data->graph->n;
+    if (config->batch_by != PGCN_BATCH_CLUSTER) return PGCN_OK;
+    if (config->parts > n)
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT,
+                           "parts is %d, and %s has %lld nodes; set parts to at most that",
+                           config->parts, trainer->data->name, (long long)n);
+    if (config->parts_per_step > config->parts)
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT,
+                           "parts-per-step is %d and parts is %d; set parts-per-step to at most "
+                           "parts",
+                           config->parts_per_step, config->parts);
+    if (pgcn_i_kept_edges(config) < 1)
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT,
+                           "edge-keep is %g, which draws edges of the whole graph, and batch-by is "
+                           "cluster; set edge-keep to 1",
+                           pgcn_i_kept_edges(config));
+    return PGCN_OK;
+}
+
 pgcn_status pgcn_i_trainer_check(pgcn_trainer *trainer) {
     PGCN_TRY(pgcn_config_check_for(&trainer->config, trainer->data));
     PGCN_TRY(check_names(trainer->data));
     PGCN_TRY(check_no_regression(trainer));
     PGCN_TRY(check_task(trainer->data));
     PGCN_TRY(check_config(trainer));
+    PGCN_TRY(check_clusters(trainer));
     PGCN_TRY(choose_split(trainer));
     return count_items(trainer);
 }
@@ -247,5 +269,14 @@ void pgcn_i_trainer_settle(pgcn_trainer *trainer) {
     if (config->normalise == PGCN_NORMALISE_AUTO)
         config->normalise =
             trainer->data->x.offset ? PGCN_NORMALISE_ROWS : PGCN_NORMALISE_STANDARDISE;
+    bool one_graph = !pgcn_i_in_batches(trainer->data, trainer->data->task == PGCN_TASK_GRAPH);
+    if (!one_graph)
+        config->batch_by = PGCN_BATCH_AUTO;
+    else if (config->batch_by == PGCN_BATCH_AUTO && pgcn_i_config_by_nodes(config))
+        config->batch_by = PGCN_BATCH_NODES;
+    else if (config->batch == 0 && config->batch_by == PGCN_BATCH_NODES)
+        config->batch_by = PGCN_BATCH_AUTO;
+    if (config->batch_by == PGCN_BATCH_CLUSTER && config->parts_by == PGCN_PARTS_AUTO)
+        config->parts_by = pgcn_i_has_metis() ? PGCN_PARTS_METIS : PGCN_PARTS_BUILTIN;
     pgcn_i_config_settle(config);
 }

@@ -16,6 +16,7 @@ typedef enum field_type {
     FIELD_SEED,
     FIELD_SPLIT,
     FIELD_WEIGHTS,
+    FIELD_COUNTS,   /* whole numbers with commas between them, or the first word of the choices */
     FIELD_OWN,      /* of some networks only, see models.h: a number or a word, */
     FIELD_OWN_WHOLE /* or a whole number */
 } field_type;
@@ -93,10 +94,19 @@ static const field fields[] = {
     {"split", FIELD_SPLIT, AT(split), 0, 0, "auto | public | numbered | 0, 1, 2, ...", "which split; numbered: the seed's number modulo the numbered ones; auto: public, or else numbered", GROUP},
     {"seed", FIELD_SEED, AT(seed), 0, 0, "0..9223372036854775807", "seed of all random numbers", GROUP},
     BOOL("bf16", bf16, "the rows that paths visit are read in bf16, two bytes a number, and summed in float; on graphs beyond the cache a tenth faster"),
-    INT ("batch", batch, 0, 1000000000, "of many graphs: how many of them in a step; 0: all"),
-    INT ("steps", steps, 0, 1000000, "of many graphs: steps of an epoch; 0: every training graph once"),
+    INT ("batch", batch, 0, 1000000000, "graphs of a step where there are many; of one graph, if it is set, training nodes of a step; 0: all"),
+    INT ("steps", steps, 0, 1000000, "steps of an epoch, of many graphs or in batches of nodes; 0: every training graph, or node, once"),
     INT ("lr-halve", lr_halve, 0, 1000000, "epochs after which the learning rates are halved, again and again; 0: never"),
     {"class-weights", FIELD_WEIGHTS, AT(class_weights), 1e-6, 1e6, "none | balanced | W,W,... | FILE", "weights of the classes in the training loss; balanced: rare classes count as much as frequent ones; or a number for each class, in their order; FILE (command line): a line class,weight for each", GROUP},
+    ENUM("batch-by", batch_by, "auto | nodes | cluster", "what a step of one graph has; nodes: `batch` training nodes and the rows that they need, layer by layer; cluster: some of `parts` parts of the graph, for every network; auto: nodes if batch is set, else all of it"),
+    {"neighbours", FIELD_COUNTS, AT(neighbours), 1, PGCN_MOST_NEIGHBOURS, "all | N,N,...", "in batches of nodes, of networks without paths: neighbours that are drawn for a node of the last layer, of the one before, ...; the last number goes on", GROUP},
+    {"batch-paths", FIELD_COUNTS, AT(batch_paths), 1, PGCN_MAX_PATHS, "all | N,N,...", "in batches of nodes: paths of a node of the last layer, of the one before, ..., at most `paths`; the last number goes on", GROUP},
+    INT ("unlabelled", unlabelled, 0, 1000000000, "in batches of nodes: nodes without a training label beside those of the batch, for the consistency of samples"),
+    INT ("parts", parts, 2, 1000000, "with batch-by cluster: parts that the graph is cut into"),
+    INT ("parts-per-step", parts_per_step, 1, 1000000, "with batch-by cluster: parts of a step"),
+    ENUM("parts-by", parts_by, "auto | metis | builtin", "with batch-by cluster: who cuts the graph; auto: METIS where the program has it (pathgcn info), which belongs to the run from then on"),
+    REAL("diagonal", diagonal, 0, 100, "of networks without paths: T + diagonal diag(T) in place of T, in all forms; Cluster-GCN's diagonal enhancement"),
+    INT ("eval-nodes", eval_nodes, 0, 1000000000, "in batches of nodes: how many validation and how many test nodes an evaluation looks at, by drawn paths; 0: all, on the whole graph, without drawing"),
 #undef GROUP
 #define GROUP "run"
     INT ("threads", threads, 0, 1024, "threads; 0: one per core; no influence on any result"),
@@ -165,6 +175,10 @@ pgcn_config pgcn_config_default(void) {
         .split = "auto",
         .class_weights = "none",
         .batch = 32,
+        .neighbours = "all",
+        .batch_paths = "all",
+        .parts = 50,
+        .parts_per_step = 1,
     };
     const pgcn_i_setting *own;
     for (int i = 0; (own = pgcn_i_own_setting(i)); i++) config.own[i] = own->preset;
@@ -353,6 +367,22 @@ static bool parse_weights(const field *f, const char *value, char *out, size_t b
     return true;
 }
 
+static bool parse_counts(const field *f, const char *value, char *out, size_t bytes) {
+    if (strlen(value) >= bytes) return false;
+    for (const char *at = value; strcmp(value, "all") != 0;) {
+        char number[16];
+        int count;
+        size_t length = strcspn(at, ",");
+        snprintf(number, sizeof number, "%.*s", (int)length, at);
+        if (length >= sizeof number || !parse_int(f, number, &count)) return false;
+        if (strspn(number, "0123456789") != length) return false; /* 1e3 is for single numbers */
+        at += length;
+        if (*at++ == '\0') break;
+    }
+    memmove(out, value, strlen(value) + 1);
+    return true;
+}
+
 static pgcn_status set_field(pgcn_config *config, const field *f, const char *value) {
     void *place = (char *)config + f->place;
     bool fine = false;
@@ -364,6 +394,7 @@ static pgcn_status set_field(pgcn_config *config, const field *f, const char *va
     case FIELD_SEED: fine = parse_seed(value, place); break;
     case FIELD_SPLIT: fine = parse_split(value, place, sizeof config->split); break;
     case FIELD_WEIGHTS: fine = parse_weights(f, value, place, sizeof config->class_weights); break;
+    case FIELD_COUNTS: fine = parse_counts(f, value, place, sizeof config->neighbours); break;
     case FIELD_OWN: fine = parse_own(f, value, place); break;
     case FIELD_OWN_WHOLE: fine = parse_own_whole(f, value, place); break;
     }
@@ -400,6 +431,7 @@ static void write_field(const pgcn_config *config, const field *f, char *out, si
             pgcn_i_number_write(*(const double *)place, out, bytes);
         break;
     case FIELD_SPLIT:
+    case FIELD_COUNTS:
     case FIELD_WEIGHTS: snprintf(out, bytes, "%s", (const char *)place); break;
     }
 }
@@ -443,6 +475,7 @@ static pgcn_status check_field(const pgcn_config *config, const field *f) {
     if (f->type == FIELD_ENUM) return check_choice(f, *(const int *)place);
     if (f->type == FIELD_OWN && f->choices) return check_choice(f, *(const double *)place);
     if ((f->type == FIELD_SPLIT && !memchr(place, 0, sizeof config->split)) ||
+        (f->type == FIELD_COUNTS && !memchr(place, 0, sizeof config->neighbours)) ||
         (f->type == FIELD_WEIGHTS && !memchr(place, 0, sizeof config->class_weights)))
         return pgcn_i_fail(PGCN_ERR_ARGUMENT, "%s is not a text that ends", f->key);
     write_field(config, f, text, sizeof text);

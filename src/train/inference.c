@@ -56,6 +56,15 @@ static pgcn_status make_input(pgcn_i_session *s, const pgcn_i_features *x) {
     return status;
 }
 
+/* How many levels the network has: it is recorded for the whole graph, which takes no memory for values. */
+static pgcn_status count_levels(const pgcn_i_runner_opts *opts, int *out) {
+    pgcn_i_runner probe;
+    pgcn_status status = pgcn_i_runner_open(&probe, opts);
+    if (status == PGCN_OK) *out = pgcn_i_tape_levels(&probe.tape);
+    pgcn_i_runner_close(&probe);
+    return status;
+}
+
 /* As many graphs at a time as in a step of the training. */
 static pgcn_status open_runner(pgcn_i_session *s) {
     const pgcn_model *model = s->model;
@@ -63,14 +72,22 @@ static pgcn_status open_runner(pgcn_i_session *s) {
                                .params = &s->params,
                                .pool = s->pool,
                                .several = model->task == PGCN_TASK_MULTILABEL,
+                               .explains = s->purpose.explains,
                                .views = {.data = s->data,
                                          .input = s->input,
                                          .spatial = &s->spatial,
                                          .per_graph = model->task == PGCN_TASK_GRAPH,
                                          .layers = s->config.layers,
                                          .samples = 1,
-                                         .graphs = s->config.batch,
+                                         .graphs = s->purpose.explains ? 1 : s->config.batch,
+                                         .links = pgcn_i_network_of(&s->config)->links,
                                          .sampled = s->inference.draws > 0}};
+    if (s->purpose.in_parts && s->purpose.in_parts(s)) {
+        PGCN_TRY(count_levels(&opts, &opts.views.levels));
+        opts.views.nodes = s->purpose.most;
+        opts.views.guests = s->purpose.guests;
+        opts.views.guest_edges = s->purpose.guest_edges;
+    }
     PGCN_TRY(pgcn_i_runner_open(&s->runner, &opts));
     PGCN_TRY(pgcn_i_runner_allocate(&s->runner, NULL));
     if (s->runner.views.batch) {
@@ -104,13 +121,27 @@ static pgcn_status check_inference(const pgcn_i_session *s) {
     return PGCN_OK;
 }
 
+/* Links of some nodes count 0, but not the one that a node has to itself. */
+static void cut_links(pgcn_i_csr *t, const uint8_t *cut) {
+    for (int64_t row = 0; row < t->rows; row++)
+        for (int64_t e = t->offset[row]; e < t->offset[row + 1]; e++)
+            if (t->column[e] != row && (cut[row] || cut[t->column[e]])) t->value[e] = 0;
+}
+
 static pgcn_status fill_session(pgcn_i_session *s) {
     pgcn_i_features x; /* of the data, in the columns of the model */
     PGCN_TRY(check_inference(s));
     PGCN_TRY(pgcn_i_match_columns(s->model, s->data, &s->arena, &x));
     PGCN_TRY(pgcn_i_pool_new(s->inference.threads, &s->pool));
     PGCN_TRY(make_input(s, &x));
+    if (s->purpose.explains && pgcn_i_network_powers(&s->config) > 0) {
+        s->plain = s->input;
+        s->input = NULL;
+        PGCN_TRY(make_input(s, &x));
+    }
     PGCN_TRY(pgcn_i_spatial_of(&s->spatial, s->data, &s->config));
+    if (s->purpose.cut) cut_links(&s->spatial.exact, s->purpose.cut);
+    if (s->purpose.cut) cut_links(&s->spatial.exact_t, s->purpose.cut);
     PGCN_TRY(
         pgcn_i_input_power(&s->input, &s->spatial.exact, pgcn_i_network_powers(&s->config), false));
     if (s->inference.draws == 0 && !s->spatial.has_exact)
@@ -122,12 +153,20 @@ static pgcn_status fill_session(pgcn_i_session *s) {
 
 pgcn_status pgcn_i_session_open(pgcn_i_session *s, const pgcn_model *model,
                                 const pgcn_dataset *data, const pgcn_inference *inference) {
+    return pgcn_i_session_open_for(s, model, data, inference,
+                                   (pgcn_i_session_purpose){.explains = false});
+}
+
+pgcn_status pgcn_i_session_open_for(pgcn_i_session *s, const pgcn_model *model,
+                                    const pgcn_dataset *data, const pgcn_inference *inference,
+                                    pgcn_i_session_purpose purpose) {
     bool per_graph = model->task == PGCN_TASK_GRAPH;
     *s = (pgcn_i_session){.model = model,
                           .data = data,
                           .config = model->config,
                           .inference = pgcn_inference_default(),
                           .params = model->params,
+                          .purpose = purpose,
                           .items = per_graph ? data->info.graphs : data->graph->n};
     PGCN_TRY(
         pgcn_i_opts_over(&s->inference, sizeof s->inference, inference, "pgcn_inference_default"));
@@ -146,19 +185,19 @@ void pgcn_i_session_close(pgcn_i_session *s) {
     pgcn_i_runner_close(&s->runner);
     pgcn_i_spatial_free(&s->spatial);
     pgcn_i_input_free(s->input);
+    pgcn_i_input_free(s->plain);
     pgcn_i_pool_free(s->pool);
     pgcn_i_arena_free(&s->arena);
 }
 
-/* The graphs of part i, none after the last. A single graph has one part. */
-static bool choose_part(pgcn_i_session *s, int64_t i, pgcn_i_chosen *out) {
+bool pgcn_i_session_part(pgcn_i_session *s, int64_t i, pgcn_i_chosen *out) {
     *out = (pgcn_i_chosen){NULL, 0};
     const pgcn_i_batch *batch = s->runner.views.batch;
     if (!batch) return i == 0;
     int64_t most = batch->most_graphs, first = i * most, left = s->data->info.graphs - first;
     if (left <= 0) return false;
     *out = (pgcn_i_chosen){s->chosen, left < most ? left : most};
-    for (int64_t g = 0; g < out->graphs; g++) s->chosen[g] = (pgcn_node)(first + g);
+    for (int64_t g = 0; g < out->count; g++) s->chosen[g] = (pgcn_node)(first + g);
     return true;
 }
 
@@ -177,17 +216,20 @@ pgcn_status pgcn_i_draws_init(pgcn_i_draws *d, const pgcn_i_session *s) {
     return d->last && d->sum && d->squares ? PGCN_OK : PGCN_ERR_MEMORY;
 }
 
+pgcn_status pgcn_i_session_run(pgcn_i_session *s, pgcn_i_chosen chosen, int draw) {
+    pgcn_i_runner_put(&s->runner, chosen, &s->loss);
+    pgcn_i_runner_forward(&s->runner, pgcn_i_session_draw(s, draw));
+    if (!pgcn_i_is_finite(s->runner.logits)) /* of infinite ones some probabilities are numbers */
+        return pgcn_i_fail_prediction(s->model, s->data, s->input, &s->runner.tape);
+    pgcn_i_runner_probabilities(&s->runner, &s->loss);
+    return PGCN_OK;
+}
+
 /* The probabilities of the items of the current view, in their rows of `last`. */
 static pgcn_status run_part(pgcn_i_draws *d, pgcn_i_session *s, pgcn_i_chosen chosen, int draw) {
     const pgcn_node *item;
     int c = d->classes;
-    pgcn_i_runner_put(&s->runner, chosen, &s->loss);
-    pgcn_i_runner_forward(&s->runner, (pgcn_i_path_draw){.seed = s->inference.seed,
-                                                         .purpose = PGCN_I_RNG_WALK_INFERENCE,
-                                                         .step = draw});
-    if (!pgcn_i_is_finite(s->runner.logits)) /* of infinite ones some probabilities are numbers */
-        return pgcn_i_fail_prediction(s->model, s->data, s->input, &s->runner.tape);
-    pgcn_i_runner_probabilities(&s->runner, &s->loss);
+    PGCN_TRY(pgcn_i_session_run(s, chosen, draw));
     int64_t count = pgcn_i_views_items(&s->runner.views, &item);
     for (int64_t r = 0; r < count; r++)
         for (int k = 0; k < c; k++)
@@ -195,9 +237,20 @@ static pgcn_status run_part(pgcn_i_draws *d, pgcn_i_session *s, pgcn_i_chosen ch
     return PGCN_OK;
 }
 
+pgcn_status pgcn_i_session_run_item(pgcn_i_session *s, int64_t item, int64_t *row) {
+    const pgcn_node *number;
+    bool per_graph = s->model->task == PGCN_TASK_GRAPH;
+    if (s->chosen) s->chosen[0] = per_graph ? (pgcn_node)item : s->data->from.graph_of[item];
+    PGCN_TRY(pgcn_i_session_run(s, (pgcn_i_chosen){s->chosen, s->chosen ? 1 : 0}, 0));
+    int64_t count = pgcn_i_views_items(&s->runner.views, &number);
+    for (*row = 0; number && *row < count - 1 && number[*row] != item;) ++*row;
+    if (!number) *row = item;
+    return PGCN_OK;
+}
+
 pgcn_status pgcn_i_draws_add(pgcn_i_draws *d, pgcn_i_session *s, int draw) {
     pgcn_i_chosen chosen;
-    for (int64_t part = 0; choose_part(s, part, &chosen); part++)
+    for (int64_t part = 0; pgcn_i_session_part(s, part, &chosen); part++)
         PGCN_TRY(run_part(d, s, chosen, draw));
     for (int64_t i = 0; i < d->count; i++) {
         d->sum[i] += d->last[i];

@@ -1,4 +1,5 @@
 /* What this library is and runs on: for `pathgcn info` and for bug reports. */
+#include "graph/graph.h"
 #include "kernels/kernels.h"
 
 pgcn_info pgcn_info_get(void) {
@@ -9,6 +10,7 @@ pgcn_info pgcn_info_get(void) {
         .compiler = __VERSION__,
         .cores = pgcn_i_cores(),
         .bits_revision = PGCN_BITS_REVISION,
+        .partitions = pgcn_i_has_metis() ? "built in, METIS" : "built in",
     };
 }
 

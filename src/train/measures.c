@@ -194,13 +194,6 @@ static areas areas_of(pgcn_i_tally *tally, int k) {
     return (areas){pairs / 2 / ((double)all * (double)others), precision / (double)all};
 }
 
-static double area_of_roc(pgcn_i_tally *tally, int k) {
-    return areas_of(tally, k).auc;
-}
-static double average_precision(pgcn_i_tally *tally, int k) {
-    return areas_of(tally, k).average_precision;
-}
-
 /* ---- all of them ------------------------------------------------------------------------------- */
 
 /* The first class that is ranked: of two, the second alone. */
@@ -214,11 +207,25 @@ static double balanced_accuracy(pgcn_i_tally *tally) {
 static double macro_f1(pgcn_i_tally *tally) {
     return mean_over(tally, 0, f1);
 }
+/* The means of both areas: the sorting is what they cost, and one serves both. */
+static areas mean_areas(pgcn_i_tally *tally) {
+    areas sum = {0, 0};
+    int classes = 0;
+    for (int k = first_ranked(tally); k < tally->classes; k++) {
+        areas one = areas_of(tally, k); /* of a class both are defined or neither is */
+        if (isnan(one.auc)) continue;
+        sum.auc += one.auc;
+        sum.average_precision += one.average_precision;
+        classes++;
+    }
+    if (classes == 0) return (areas){NAN, NAN};
+    return (areas){sum.auc / classes, sum.average_precision / classes};
+}
 static double mean_area(pgcn_i_tally *tally) {
-    return mean_over(tally, first_ranked(tally), area_of_roc);
+    return mean_areas(tally).auc;
 }
 static double mean_precision(pgcn_i_tally *tally) {
-    return mean_over(tally, first_ranked(tally), average_precision);
+    return mean_areas(tally).average_precision;
 }
 
 /* A line for each measure: its share, after pgcn_i_tally_count(), and its field of a score. */
@@ -251,7 +258,11 @@ double pgcn_i_tally_measure(pgcn_i_tally *tally, pgcn_measure measure) {
 
 void pgcn_i_tally_score(pgcn_i_tally *tally, pgcn_score *out) {
     for (int m = PGCN_MEASURE_ACCURACY + 1; m < PGCN_MEASURES; m++)
-        *field_of(out, m) = pgcn_i_tally_measure(tally, (pgcn_measure)m);
+        if (m != PGCN_MEASURE_AUC && m != PGCN_MEASURE_AVERAGE_PRECISION)
+            *field_of(out, m) = pgcn_i_tally_measure(tally, (pgcn_measure)m);
+    areas both = tally->items > 0 ? mean_areas(tally) : (areas){NAN, NAN};
+    out->auc = 100 * both.auc;
+    out->average_precision = 100 * both.average_precision;
     out->classes_missed = 0;
     out->first_missed = -1;
     for (int k = tally->classes - 1; tally->items > 0 && k >= 0; k--) {

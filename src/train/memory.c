@@ -68,6 +68,52 @@ static int64_t paths_bytes(const pgcn_i_views *views, double share) {
     return bytes;
 }
 
+/* ---- batches of nodes ---------------------------------------------------------------------------- */
+
+/* Arrays have room for the most rows that a batch may lead to. How many it does lead to is seen by drawing some. */
+static int64_t try_batches(pgcn_trainer *trainer) {
+    enum { TRIED = 3 };
+    pgcn_i_runner *runner = &trainer->train;
+    const pgcn_i_part *part = runner->views.view.part;
+    int64_t most = 0, whole = trainer->eval.views.nodes ? 0 : trainer->eval.tape.work_floats;
+    int64_t steps = trainer->feed->steps < TRIED ? trainer->feed->steps : TRIED;
+    for (int64_t step = 0; step < steps; step++) {
+        pgcn_i_runner_put(runner, pgcn_i_feed_step(trainer->feed, trainer->config.seed, step),
+                          &trainer->loss);
+        pgcn_i_runner_draw(runner, (pgcn_i_path_draw){.seed = trainer->config.seed,
+                                                      .purpose = PGCN_I_RNG_WALK,
+                                                      .step = step});
+        for (int l = 0; l <= trainer->levels; l++)
+            if (part->rows[PGCN_I_NODES][l] > trainer->rows[l].expected)
+                trainer->rows[l].expected = part->rows[PGCN_I_NODES][l];
+        int64_t bytes =
+            pgcn_i_nodes_touched(runner->views.nodes) + pgcn_i_tape_touched(&runner->tape, whole);
+        if (bytes > most) most = bytes;
+    }
+    return most + whole * (int64_t)sizeof(float);
+}
+
+/* What a pass touches in place of all that there is room for. */
+static pgcn_status measure_nodes(pgcn_trainer *trainer, pgcn_memory *m) {
+    const pgcn_i_tape *train = &trainer->train.tape, *eval = &trainer->eval.tape;
+    int64_t room = train->work_floats > eval->work_floats ? train->work_floats : eval->work_floats;
+    trainer->rows = PGCN_I_ARRAY(&trainer->arena, pgcn_batch_rows, trainer->levels + 1);
+    if (!trainer->rows) return PGCN_ERR_MEMORY;
+    for (int l = 0; l <= trainer->levels; l++)
+        trainer->rows[l].most = pgcn_i_nodes_most(trainer->train.views.nodes, l);
+    m->values -= room * (int64_t)sizeof(float) + train->kept_bytes;
+    m->values += try_batches(trainer);
+    return PGCN_OK;
+}
+
+bool pgcn_trainer_rows(const pgcn_trainer *trainer, int layer, pgcn_batch_rows *out) {
+    if (!trainer || !trainer->rows || layer < 0 || layer > trainer->levels) return false;
+    if (out) *out = trainer->rows[trainer->levels - layer];
+    return true;
+}
+
+/* ---- all of it ----------------------------------------------------------------------------------- */
+
 pgcn_status pgcn_i_trainer_measure(pgcn_trainer *trainer) {
     double share = 1;
     if (trainer->train.views.samplers > 0 || trainer->eval.views.samplers > 0)
@@ -84,9 +130,13 @@ pgcn_status pgcn_i_trainer_measure(pgcn_trainer *trainer) {
                    trainer->train.views.arena.bytes + trainer->eval.views.arena.bytes,
     };
     m.graph += pgcn_i_edges_bytes(trainer->train.views.edges);
-    if (trainer->feed)
-        m.features += trainer->feed->arena.bytes + trainer->train.views.batch->arena.bytes +
-                      trainer->eval.views.batch->arena.bytes;
+    if (trainer->feed) m.features += trainer->feed->arena.bytes;
+    if (trainer->train.views.batch) m.features += trainer->train.views.batch->arena.bytes;
+    if (trainer->eval.views.batch) m.features += trainer->eval.views.batch->arena.bytes;
+    if (trainer->clusters)
+        m.graph +=
+            trainer->clusters->arena.bytes + pgcn_i_spatial_bytes(&trainer->clusters->spatial);
+    if (trainer->train.views.nodes) PGCN_TRY(measure_nodes(trainer, &m));
     m.total = m.values + m.paths + m.features + m.graph + m.weights;
     trainer->memory = m;
     return PGCN_OK;

@@ -76,6 +76,14 @@ static pgcn_status leave_to(family *f, const pgcn_config *own) {
     return leave(f, why);
 }
 
+/* Whether the family can be trained as the caller wants steps to be, on some nodes of one graph. */
+static bool fits_batches(const pgcn_dataset *data, const pgcn_config *config) {
+    int levels;
+    bool one_graph = !pgcn_i_in_batches(data, data->task == PGCN_TASK_GRAPH);
+    return !one_graph || !pgcn_i_config_by_nodes(config) ||
+           pgcn_i_network_levels(config, &levels) == PGCN_OK;
+}
+
 static pgcn_status enter(const pgcn_race *race, const pgcn_i_recipe *recipe, const pgcn_config *own,
                          family *f) {
     bool depth = pgcn_i_config_has_set(own, "layers");
@@ -88,7 +96,8 @@ static pgcn_status enter(const pgcn_race *race, const pgcn_i_recipe *recipe, con
     const char *obstacle =
         *f->info.prepare ? cannot_be_prepared(race->data, f->info.prepare) : NULL;
     if (obstacle) return leave(f, obstacle);
-    if (pgcn_config_check_for(&f->config, race->data) != PGCN_OK)
+    if (pgcn_config_check_for(&f->config, race->data) != PGCN_OK ||
+        !fits_batches(race->data, &f->config))
         return leave(f, pgcn_last_error());
     f->operations = pgcn_i_operations(race->data, &f->config, *f->info.prepare != '\0');
     return PGCN_OK;

@@ -12,10 +12,12 @@ pgcn_status pgcn_i_runner_open(pgcn_i_runner *runner, const pgcn_i_runner_opts *
     PGCN_TRY(pgcn_i_tape_init(tape, opts->pool, opts->params,
                               pgcn_i_network_ops(config, opts->params), opts->views.training));
     tape->seed = config->seed;
+    tape->part = runner->views.view.part;
     tape->samples = runner->views.view.samples;
     tape->groups = runner->views.view.groups;
     tape->recompute = opts->views.training && config->recompute;
     tape->gather_bf16 = opts->views.training && config->bf16;
+    tape->explains = opts->explains;
     runner->logits = pgcn_i_network_record(tape, config, &runner->views.view);
     return pgcn_i_tape_plan(tape);
 }
@@ -37,13 +39,18 @@ void pgcn_i_runner_close(pgcn_i_runner *runner) {
 
 void pgcn_i_runner_put(pgcn_i_runner *runner, pgcn_i_chosen chosen, pgcn_i_loss *loss) {
     const pgcn_node *number;
-    pgcn_i_views_choose(&runner->views, chosen.graph, chosen.graphs);
+    pgcn_i_views_choose(&runner->views, chosen.item, chosen.count);
     if (runner->views.batch) pgcn_i_tape_resize(&runner->tape, &runner->views.view);
     pgcn_i_loss_resize(loss, pgcn_i_views_items(&runner->views, &number));
 }
 
-void pgcn_i_runner_forward(pgcn_i_runner *runner, pgcn_i_path_draw draw) {
+void pgcn_i_runner_draw(pgcn_i_runner *runner, pgcn_i_path_draw draw) {
     pgcn_i_views_draw(&runner->views, runner->pool, draw);
+    if (runner->views.nodes) pgcn_i_tape_resize(&runner->tape, &runner->views.view);
+}
+
+void pgcn_i_runner_forward(pgcn_i_runner *runner, pgcn_i_path_draw draw) {
+    pgcn_i_runner_draw(runner, draw);
     pgcn_i_tape_forward(&runner->tape);
 }
 

@@ -39,6 +39,8 @@ typedef struct pgcn_i_usage {
 void pgcn_i_config_mark(pgcn_config *config, int field);
 bool pgcn_i_config_is_set(const pgcn_config *config, int field);
 bool pgcn_i_config_has_set(const pgcn_config *config, const char *key); /* the same by name */
+/* Whether one graph is trained on batches of its nodes. */
+bool pgcn_i_config_by_nodes(const pgcn_config *config);
 /* It does nothing, and its value does not just say so. */
 bool pgcn_i_config_unused(const pgcn_i_usage *usage, const char *key);
 /* The sentence about an unused setting. */
@@ -149,6 +151,7 @@ typedef struct pgcn_i_runner_opts {
     pgcn_i_params *params; /* borrowed, like the pool */
     pgcn_i_pool *pool;
     bool several;
+    bool explains; /* pgcn_i_tape.explains */
     pgcn_i_views_opts views;
 } pgcn_i_runner_opts;
 /* Opens the views, records the network and plans its memory. Close it after a failure too. */
@@ -156,14 +159,16 @@ pgcn_status pgcn_i_runner_open(pgcn_i_runner *runner, const pgcn_i_runner_opts *
 /* The memory of values and gradients; of two runners that never run at the same time, one for both. */
 pgcn_status pgcn_i_runner_allocate(pgcn_i_runner *runner, pgcn_i_runner *other);
 void pgcn_i_runner_close(pgcn_i_runner *runner);
-/* Some graphs of a set; NULL and 0: after the last. */
+/* Some graphs of a set, or nodes of one graph; NULL and 0: after the last. */
 typedef struct pgcn_i_chosen {
-    const pgcn_node *graph;
-    int64_t graphs;
+    const pgcn_node *item;
+    int64_t count;
 } pgcn_i_chosen;
-/* Puts the network, and a loss, on a view: the graphs chosen, or the whole graph. */
+/* Puts the network, and a loss, on a view: what was chosen, or the whole graph. */
 void pgcn_i_runner_put(pgcn_i_runner *runner, pgcn_i_chosen chosen, pgcn_i_loss *loss);
-/* Draws the paths and runs the network forward. */
+/* Draws the paths, by which a part of a graph knows its rows; */
+void pgcn_i_runner_draw(pgcn_i_runner *runner, pgcn_i_path_draw draw);
+/* the same, and runs the network forward. */
 void pgcn_i_runner_forward(pgcn_i_runner *runner, pgcn_i_path_draw draw);
 /* loss->probability from the logits. */
 void pgcn_i_runner_probabilities(pgcn_i_runner *runner, pgcn_i_loss *loss);
@@ -185,7 +190,8 @@ struct pgcn_model {
     int64_t epoch;
     char *history; /* JSON array of the epochs, owned */
     /* arrays of strings; NULL: classes or feature columns have no names */
-    char *encoder; /* JSON: how columns of a table became its features (src/data/encode.h); or NULL */
+    char *
+        encoder; /* JSON: how columns of a table became its features (src/data/encode.h); or NULL */
     json_t *class_names, *feature_names;
     pgcn_i_params params;
 };
@@ -196,8 +202,19 @@ static inline pgcn_i_shape pgcn_i_model_shape(const pgcn_model *model) {
 
 /* ---- inference (inference.c) ------------------------------------------------------------------------ */
 
+/* What a session is opened for; nothing of it: predictions of all. */
+typedef struct pgcn_i_session pgcn_i_session;
+typedef struct pgcn_i_session_purpose {
+    bool explains; /* what is read after the forward pass is kept, and graphs come one at a time */
+    const uint8_t *cut; /* [nodes] whose links count 0, other links as before; NULL: none */
+    /* Whether the session can compute the rows of some nodes alone, `most` at a time; NULL: the whole graph is wanted */
+    bool (*in_parts)(const pgcn_i_session *session);
+    int64_t most;
+    int64_t guests, guest_edges; /* room for nodes that the data does not have */
+} pgcn_i_session_purpose;
+
 /* One model on one data set, ready to give probabilities draw by draw. */
-typedef struct pgcn_i_session {
+struct pgcn_i_session {
     const pgcn_model *model;
     const pgcn_dataset *data;
     pgcn_config config;
@@ -211,10 +228,28 @@ typedef struct pgcn_i_session {
     pgcn_node *chosen; /* graphs of a part, where there are many */
     pgcn_i_loss loss;  /* its probabilities are those of the last part */
     int64_t items;     /* of the data set: nodes or graphs */
-} pgcn_i_session;
+    pgcn_i_session_purpose purpose;
+    pgcn_i_input *plain; /* the features before they were multiplied by powers of T, if they were */
+};
 pgcn_status pgcn_i_session_open(pgcn_i_session *session, const pgcn_model *model,
                                 const pgcn_dataset *data, const pgcn_inference *inference);
+/* The same for a purpose. */
+pgcn_status pgcn_i_session_open_for(pgcn_i_session *session, const pgcn_model *model,
+                                    const pgcn_dataset *data, const pgcn_inference *inference,
+                                    pgcn_i_session_purpose purpose);
 void pgcn_i_session_close(pgcn_i_session *session);
+/* One draw of what was chosen: session->loss.probability are those of its items, in the order of the view. */
+pgcn_status pgcn_i_session_run(pgcn_i_session *session, pgcn_i_chosen chosen, int draw);
+/* Runs the part of the data that an item is in, with the paths of draw 0. Logits and probabilities of the
+ * item are in row *row of session->runner.logits and session->loss. */
+pgcn_status pgcn_i_session_run_item(pgcn_i_session *session, int64_t item, int64_t *row);
+/* The graphs of part i, none after the last. A single graph has one part. */
+bool pgcn_i_session_part(pgcn_i_session *session, int64_t i, pgcn_i_chosen *out);
+/* Which paths a draw has. */
+static inline pgcn_i_path_draw pgcn_i_session_draw(const pgcn_i_session *session, int draw) {
+    return (pgcn_i_path_draw){
+        .seed = session->inference.seed, .purpose = PGCN_I_RNG_WALK_INFERENCE, .step = draw};
+}
 
 /* Sums over the draws: probabilities and their squares. */
 typedef struct pgcn_i_draws {
@@ -272,23 +307,28 @@ typedef struct pgcn_i_notes {
     char text[PGCN_I_RESUME_NOTES][400];
 } pgcn_i_notes;
 
-/* ---- many graphs (feed.c) ----------------------------------------------------------------------- */
+/* ---- batches (feed.c) ----------------------------------------------------------------------- */
 
-/* Which graphs a step, or a part of an evaluation, has. The order of the training graphs is drawn
- * anew for every pass over them, from its number alone. */
+/* Which graphs of a set, or training nodes of one graph, a step has, and which graphs a part of an evaluation. The order
+ * of what trains is drawn anew for every pass over it, from its number alone. */
 typedef struct pgcn_i_feed {
     pgcn_i_arena arena;
-    int64_t most;                      /* graphs at a time */
-    int64_t train_graphs, eval_graphs; /* with something to learn, or to score, in them */
-    pgcn_node *train_graph, *eval_graph;
-    pgcn_node *order; /* of the pass: indices into train_graph */
+    bool nodes;          /* of one graph; otherwise graphs, or parts of one */
+    bool whole_eval;     /* evaluations have all of one graph */
+    int64_t most;        /* at a time */
+    int64_t train, eval; /* how many there are with something to learn, or to score, in them */
+    pgcn_node *train_item, *eval_item; /* nodes are evaluated only where eval-nodes is set */
+    pgcn_node *order;                  /* of the pass: indices into train_item */
+    int64_t others,
+        most_others; /* nodes that do not train, and how many of them a step has besides */
+    pgcn_node *other_item;
     pgcn_node *chosen;
     int64_t pass;  /* whose order it is, -1: none */
     int64_t steps; /* of a pass */
 } pgcn_i_feed;
 pgcn_status pgcn_i_feed_new(const pgcn_trainer *trainer, pgcn_i_feed **out);
 void pgcn_i_feed_free(pgcn_i_feed *feed);
-/* The graphs of a step, from 0, or of part i of the evaluation. Valid until the next call. */
+/* What a step, from 0, has, or part i of the evaluation. Valid until the next call. */
 pgcn_i_chosen pgcn_i_feed_step(pgcn_i_feed *feed, uint64_t seed, int64_t step);
 pgcn_i_chosen pgcn_i_feed_part(const pgcn_i_feed *feed, int64_t i);
 
@@ -340,8 +380,11 @@ struct pgcn_trainer {
     float *class_weight;       /* [classes] of the training loss; NULL: all 1 */
     pgcn_i_loss loss;          /* of both */
     pgcn_i_tally tally[2]; /* of the evaluation: validation and test; only if `select` needs them */
-    pgcn_i_feed *feed;     /* of a set of many graphs; NULL: a step has all of the one graph */
-    int64_t steps;         /* of an epoch */
+    pgcn_i_feed *feed;     /* of batches; NULL: a step has all of the one graph */
+    int levels;            /* of the network, where batches have nodes */
+    pgcn_batch_rows *rows; /* [levels + 1] of such batches */
+    pgcn_i_clusters *clusters; /* what training sees of one graph; NULL: the data as it is */
+    int64_t steps;             /* of an epoch */
     pgcn_i_progress progress;
     pgcn_i_notes notes; /* of the last resume */
     pgcn_memory memory; /* what all of this takes */

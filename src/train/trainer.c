@@ -20,7 +20,7 @@ static pgcn_i_path_draw draw_of(const pgcn_config *config, int64_t step) {
                               .step = every > 0 ? step - step % every : 0};
 }
 
-/* Puts the network on what the step learns from: all of one graph, or the next graphs of many. */
+/* Puts the network on what the step learns from: all of one graph, or the next graphs or nodes. */
 static pgcn_i_target put_on_step(pgcn_trainer *trainer, int64_t step) {
     pgcn_i_chosen chosen = {NULL, 0};
     if (trainer->feed) chosen = pgcn_i_feed_step(trainer->feed, trainer->config.seed, step);
@@ -47,7 +47,7 @@ static double run_step(pgcn_trainer *trainer, int64_t epoch, int64_t step, int64
     pgcn_i_target target = put_on_step(trainer, step);
     double lambda = consistency_weight(config, epoch);
     runner->tape.step = step;
-    pgcn_i_views_draw(&runner->views, runner->pool, draw_of(config, step));
+    pgcn_i_runner_draw(runner, draw_of(config, step));
     if (!trainer->feed) pgcn_i_loss_rows(&trainer->loss, &runner->tape, &target, lambda);
     pgcn_i_tape_forward(&runner->tape);
     pgcn_i_loss_terms terms = pgcn_i_loss_run(&trainer->loss, &runner->tape, runner->logits,
@@ -126,9 +126,9 @@ static void evaluate_part(pgcn_trainer *trainer, pgcn_i_chosen chosen, int64_t e
 /* What part i of an evaluation has; false after the last. */
 static bool choose_part(const pgcn_trainer *trainer, int64_t i, pgcn_i_chosen *out) {
     *out = (pgcn_i_chosen){NULL, 0};
-    if (!trainer->feed) return i == 0;
+    if (!trainer->feed || trainer->feed->whole_eval) return i == 0;
     *out = pgcn_i_feed_part(trainer->feed, i);
-    return out->graphs > 0;
+    return out->count > 0;
 }
 
 static void clear_tallies(pgcn_i_evaluation *e) {
@@ -304,6 +304,11 @@ pgcn_status pgcn_trainer_scores(pgcn_trainer *trainer, pgcn_score *val, pgcn_sco
     return PGCN_OK;
 }
 
+int64_t pgcn_trainer_steps(const pgcn_trainer *trainer, int64_t *all) {
+    if (all) *all = trainer ? trainer->steps : 0;
+    return trainer ? trainer->underway.steps : 0;
+}
+
 const pgcn_epoch *pgcn_trainer_history(const pgcn_trainer *trainer, int64_t *count) {
     if (count) *count = trainer ? trainer->progress.epochs : 0;
     return trainer ? trainer->progress.history : NULL;
@@ -319,12 +324,6 @@ const char *pgcn_trainer_split_hash(const pgcn_trainer *trainer) {
 pgcn_status pgcn_trainer_save(const pgcn_trainer *trainer, const char *path) {
     PGCN_I_NEED(trainer);
     PGCN_I_NEED(path);
-    if (trainer->underway.steps > 0) /* weights between two epochs are no state to resume from */
-        return pgcn_i_fail(PGCN_ERR_STOPPED,
-                           "no checkpoint was written: epoch %lld was stopped after %lld of %lld "
-                           "steps; end it with pgcn_trainer_epoch()",
-                           (long long)trainer->progress.epochs + 1,
-                           (long long)trainer->underway.steps, (long long)trainer->steps);
     return pgcn_i_checkpoint_write(path, trainer);
 }
 
@@ -340,7 +339,6 @@ pgcn_status pgcn_trainer_resume_with(pgcn_trainer *trainer, const char *path,
     PGCN_TRY(pgcn_i_opts_over(&chosen, sizeof chosen, opts, "pgcn_resume_opts_default"));
     PGCN_TRY(pgcn_i_checkpoint_read(path, &chosen, trainer));
     trainer->broken = NULL;
-    trainer->underway = (pgcn_i_underway){0};
     return PGCN_OK;
 }
 
@@ -355,26 +353,37 @@ const char *pgcn_trainer_note(const pgcn_trainer *trainer, int i) {
 /* ---- setting up ------------------------------------------------------------------------------- */
 
 static pgcn_i_runner_opts runner_opts(pgcn_trainer *trainer, bool training) {
-    const pgcn_dataset *data = trainer->data;
+    const pgcn_i_clusters *clusters = training ? trainer->clusters : NULL;
+    const pgcn_dataset *data = clusters ? &clusters->data : trainer->data;
     const pgcn_config *config = &trainer->config;
-    bool sampled = training ? config->train_form == PGCN_FORM_SAMPLED : !trainer->spatial.has_exact;
+    const pgcn_i_feed *feed = trainer->feed && trainer->feed->nodes ? trainer->feed : NULL;
+    bool in_parts = !training && feed && feed->eval > 0;
+    bool sampled = training   ? config->train_form == PGCN_FORM_SAMPLED
+                   : in_parts ? pgcn_i_network_of(config)->walks
+                              : !trainer->spatial.has_exact;
     bool keeps_some = training && pgcn_i_kept_edges(config) < 1;
-    return (pgcn_i_runner_opts){.config = config,
-                                .params = &trainer->params,
-                                .pool = trainer->pool,
-                                .several = data->task == PGCN_TASK_MULTILABEL,
-                                .views = {.data = data,
-                                          .input = trainer->input,
-                                          .spatial = &trainer->spatial,
-                                          .per_graph = data->task == PGCN_TASK_GRAPH,
-                                          .layers = config->layers,
-                                          .samples = training ? config->samples : 1,
-                                          .graphs = config->batch,
-                                          .sampled = sampled,
-                                          .per_layer = training && config->paths_per_layer,
-                                          .training = training,
-                                          .edges = keeps_some ? config : NULL,
-                                          .links = pgcn_i_network_of(config)->links}};
+    int64_t nodes = training && feed ? feed->most + feed->most_others : in_parts ? feed->most : 0;
+    return (pgcn_i_runner_opts){
+        .config = config,
+        .params = &trainer->params,
+        .pool = trainer->pool,
+        .several = data->task == PGCN_TASK_MULTILABEL,
+        .views = {.data = data,
+                  .input = trainer->input,
+                  .spatial = clusters ? &clusters->spatial : &trainer->spatial,
+                  .per_graph = data->task == PGCN_TASK_GRAPH,
+                  .layers = config->layers,
+                  .samples = training ? config->samples : 1,
+                  .graphs = clusters ? config->parts_per_step : config->batch,
+                  .sampled = sampled,
+                  .per_layer = training && config->paths_per_layer,
+                  .training = training,
+                  .edges = keeps_some ? config : NULL,
+                  .nodes = nodes,
+                  .levels = trainer->levels,
+                  .neighbours = training ? config->neighbours : NULL,
+                  .batch_paths = training ? config->batch_paths : NULL,
+                  .links = pgcn_i_network_of(config)->links}};
 }
 
 static pgcn_status open_runners(pgcn_trainer *trainer) {
@@ -383,7 +392,10 @@ static pgcn_status open_runners(pgcn_trainer *trainer) {
     opts = runner_opts(trainer, false);
     PGCN_TRY(pgcn_i_runner_open(&trainer->eval, &opts));
     PGCN_TRY(pgcn_i_runner_allocate(&trainer->train, &trainer->eval));
-    PGCN_TRY(pgcn_i_loss_init(&trainer->loss, trainer->eval.logits->rows, trainer->config.samples,
+    int samples = trainer->config.samples;
+    int64_t trained = trainer->train.logits->rows, evaluated = trainer->eval.logits->rows;
+    int64_t rows = trained > evaluated ? trained : evaluated;
+    PGCN_TRY(pgcn_i_loss_init(&trainer->loss, (rows + samples - 1) / samples, samples,
                               trainer->data->classes, trainer->eval.tape.groups));
     trainer->loss.class_weight = trainer->class_weight;
     return PGCN_OK;
@@ -449,8 +461,12 @@ static bool in_batches(const pgcn_trainer *trainer) {
 }
 
 static pgcn_status set_up_feed(pgcn_trainer *trainer) {
+    pgcn_batch_by by = trainer->config.batch_by;
     trainer->steps = 1;
-    if (!in_batches(trainer)) return PGCN_OK;
+    if (!in_batches(trainer) && by == PGCN_BATCH_AUTO) return PGCN_OK;
+    if (by == PGCN_BATCH_NODES) PGCN_TRY(pgcn_i_network_levels(&trainer->config, &trainer->levels));
+    if (by == PGCN_BATCH_CLUSTER)
+        PGCN_TRY(pgcn_i_clusters_new(trainer->data, &trainer->config, &trainer->clusters));
     PGCN_TRY(pgcn_i_feed_new(trainer, &trainer->feed));
     trainer->steps = trainer->config.steps > 0 ? trainer->config.steps : trainer->feed->steps;
     return PGCN_OK;
@@ -470,7 +486,8 @@ static pgcn_status set_up(pgcn_trainer *trainer) {
     PGCN_TRY(pgcn_i_params_allocate(&trainer->params, true));
     pgcn_i_network_start(&trainer->params, config);
     /* batches are indexed by column when they are gathered */
-    PGCN_TRY(set_up_input(trainer, !in_batches(trainer)));
+    PGCN_TRY(
+        set_up_input(trainer, !in_batches(trainer) && trainer->config.batch_by == PGCN_BATCH_AUTO));
     PGCN_TRY(set_up_eigenvalue(trainer));
     PGCN_TRY(set_up_feed(trainer));
     PGCN_TRY(open_runners(trainer));
@@ -506,6 +523,7 @@ void pgcn_trainer_free(pgcn_trainer *trainer) {
     pgcn_i_runner_close(&trainer->train);
     pgcn_i_runner_close(&trainer->eval);
     pgcn_i_params_free(&trainer->params);
+    pgcn_i_clusters_free(trainer->clusters);
     pgcn_i_spatial_free(&trainer->spatial);
     pgcn_i_input_free(trainer->input);
     pgcn_i_pool_free(trainer->pool);

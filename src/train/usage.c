@@ -52,6 +52,19 @@ static bool is_callers(const pgcn_config *config, int i, const char *key, const 
     return strcmp(text, preset) != 0;
 }
 
+bool pgcn_i_config_by_nodes(const pgcn_config *config) {
+    pgcn_field field;
+    char text[PGCN_SETTING_BYTES];
+    if (config->batch == 0 || config->batch_by == PGCN_BATCH_CLUSTER) return false;
+    if (config->batch_by == PGCN_BATCH_NODES) return true;
+    for (int i = 0; pgcn_config_field(i, &field); i++)
+        if (strcmp(field.key, "batch") == 0) {
+            pgcn_config_get(config, field.key, text, sizeof text);
+            return is_callers(config, i, field.key, text);
+        }
+    return false;
+}
+
 /* ---- when a setting does nothing --------------------------------------------------------------- */
 
 static bool is_exact(const pgcn_i_usage *u) {
@@ -124,6 +137,40 @@ static bool has_no_weights(const pgcn_i_usage *u) {
 static bool is_one_graph(const pgcn_i_usage *u) {
     return u->data && !pgcn_i_in_batches(u->data, u->task == PGCN_TASK_GRAPH);
 }
+static bool is_whole_graph(const pgcn_i_usage *u) {
+    return is_one_graph(u) && !pgcn_i_config_by_nodes(u->config) &&
+           u->config->batch_by != PGCN_BATCH_CLUSTER;
+}
+static bool has_many_graphs(const pgcn_i_usage *u) {
+    return u->data && !is_one_graph(u);
+}
+static bool is_in_clusters(const pgcn_i_usage *u) {
+    return u->config->batch_by == PGCN_BATCH_CLUSTER;
+}
+static bool is_not_in_clusters(const pgcn_i_usage *u) {
+    return !is_in_clusters(u);
+}
+static bool has_all_nodes(const pgcn_i_usage *u) {
+    return u->config->batch == 0 && u->config->batch_by == PGCN_BATCH_NODES;
+}
+static bool walks(const pgcn_i_usage *u) {
+    return pgcn_i_network_of(u->config)->walks;
+}
+static bool does_not_walk(const pgcn_i_usage *u) {
+    return !walks(u);
+}
+static bool reads_no_neighbours(const pgcn_i_usage *u) {
+    const pgcn_i_network *network = pgcn_i_network_of(u->config);
+    return network->levels && network->levels(u->config) == 0;
+}
+/* The values of T do not count where attention weighs links, and where it has no neighbours to weigh. */
+static bool attends(const pgcn_i_usage *u) {
+    const pgcn_i_network *network = pgcn_i_network_of(u->config);
+    return network->links || (reads_no_neighbours(u) && !network->powers);
+}
+static bool has_no_loops(const pgcn_i_usage *u) {
+    return !u->config->self_loops;
+}
 static bool has_no_validation(const pgcn_i_usage *u) {
     return u->data && u->data->without_val;
 }
@@ -175,7 +222,16 @@ static const reason
     graphs = {classifies_graphs, "graphs are classified, by a readout after the last layer", ""},
     undirected = {has_no_direction, "the graph is undirected", "load it as NAME:directed"},
     unweighted = {has_no_weights, "the edges have no weights", "set walk to uniform"},
-    one_graph = {is_one_graph, "the data set is one graph", ""},
+    whole_graph = {is_whole_graph, "a step has all of the one graph", "set batch"},
+    many_graphs = {has_many_graphs, "a step has some graphs of many", ""},
+    all_nodes = {has_all_nodes, "batch is 0", "set batch"},
+    clusters = {is_in_clusters, "batch-by is cluster", "set parts-per-step"},
+    no_clusters = {is_not_in_clusters, "batch-by is not cluster", "set batch-by to cluster"},
+    with_paths = {walks, "paths are drawn in place of neighbours", "set batch-paths"},
+    without_paths = {does_not_walk, "no paths are drawn", "set neighbours"},
+    attended = {attends, "the values of T are not read", ""},
+    without_loops = {has_no_loops, "T has no diagonal without self-loops", "set self-loops to yes"},
+    without_neighbours = {reads_no_neighbours, "no neighbours are read", ""},
     unvalidated = {has_no_validation, "the data has no validation items, and the last weights are kept", "give a validation mask"},
     equal_samples = {has_equal_samples, "without dropout and sampled paths all samples are the same", ""},
     not_compared = {is_not_compared, "consistency is 0", "set consistency above 0"},
@@ -208,7 +264,18 @@ static const struct rule {
     {"paths-per-layer", &one_layer, "no"},
     {"readout", &nodes, NULL}, {"heads-last", &graphs, NULL}, {"heads", &last_heads, NULL}, {"channels", &last_columns, NULL},
     {"edge-sample", &no_edge_loss, NULL}, {"negatives", &no_edge_loss, NULL},
-    {"batch", &one_graph, "0"}, {"steps", &one_graph, "0"},
+    {"steps", &whole_graph, "0"}, {"batch-by", &many_graphs, "auto"}, {"batch-by", &all_nodes, "auto"},
+    {"neighbours", &many_graphs, "all"}, {"neighbours", &whole_graph, "all"}, {"neighbours", &with_paths, "all"},
+    {"neighbours", &without_neighbours, "all"}, {"batch-paths", &without_paths, "all"}, {"batch-paths", &no_steps, "all"},
+    {"batch-paths", &many_graphs, "all"}, {"batch-paths", &whole_graph, "all"},
+    {"batch", &clusters, NULL}, {"neighbours", &clusters, "all"}, {"batch-paths", &clusters, "all"},
+    {"unlabelled", &clusters, "0"}, {"eval-nodes", &clusters, "0"},
+    {"parts-by", &no_clusters, "auto"}, {"parts-by", &many_graphs, "auto"},
+    {"parts", &no_clusters, NULL}, {"parts-per-step", &no_clusters, "1"},
+    {"parts", &many_graphs, NULL}, {"parts-per-step", &many_graphs, "1"}, {"diagonal", &with_paths, "0"},
+    {"diagonal", &attended, "0"}, {"diagonal", &without_loops, "0"},
+    {"eval-nodes", &many_graphs, "0"}, {"eval-nodes", &whole_graph, "0"}, {"eval-nodes", &unvalidated, "0"},
+    {"unlabelled", &many_graphs, "0"}, {"unlabelled", &whole_graph, "0"}, {"unlabelled", &not_compared, "0"},
     {"select", &unvalidated, NULL}, {"patience", &unvalidated, "0"}, {"eval-every", &unvalidated, NULL},
     {"samples", &equal_samples, "1"},
     {"temperature", &not_compared, NULL}, {"consistency-ramp", &not_compared, "0"},

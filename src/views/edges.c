@@ -137,9 +137,9 @@ typedef struct edges_job {
 static void draw_task(void *context, int64_t task, int worker) {
     (void)worker;
     const edges_job *job = context;
-    pgcn_i_kernels_get()->draw_kept(job->edges->is_kept, job->domain, job->edges->threshold,
-                                    pgcn_i_block_begin(job->blocks, task),
-                                    pgcn_i_block_end(job->blocks, task));
+    int64_t begin = pgcn_i_block_begin(job->blocks, task);
+    pgcn_i_kernels_get()->draw_kept(job->edges->is_kept + begin, job->domain, job->edges->threshold,
+                                    begin, pgcn_i_block_end(job->blocks, task) - begin);
 }
 
 static bool is_kept(const edges_job *job, int64_t e) {

@@ -3,6 +3,13 @@
  * by inference. */
 #include "views/views.h"
 
+/* T + share diag(T): what a node has of itself counts more (diagonal enhancement of Cluster-GCN). */
+static void enhance(pgcn_i_csr *t, double share) {
+    for (int64_t r = 0; r < t->rows; r++)
+        for (int64_t e = t->offset[r]; e < t->offset[r + 1]; e++)
+            if (t->column[e] == r) t->value[e] *= (float)(1 + share);
+}
+
 pgcn_status pgcn_i_spatial_init(pgcn_i_spatial *spatial, const pgcn_graph *graph,
                                 const pgcn_config *config) {
     *spatial = (pgcn_i_spatial){.has_exact = config->walk != PGCN_WALK_NODE2VEC};
@@ -31,6 +38,10 @@ pgcn_status pgcn_i_spatial_init(pgcn_i_spatial *spatial, const pgcn_graph *graph
     if (status != PGCN_OK) {
         pgcn_i_spatial_free(spatial);
         return status;
+    }
+    if (config->diagonal > 0 && !pgcn_i_network_of(config)->walks) {
+        enhance(&spatial->exact, config->diagonal);
+        if (back) enhance(&spatial->exact_t, config->diagonal);
     }
     spatial->symmetric = !graph->directed && config->scaling == PGCN_SCALING_SYMMETRIC;
     spatial->reads_both = pgcn_i_network_of(config)->reads_both && !spatial->symmetric;

@@ -73,11 +73,43 @@ static void count_rows(pgcn_i_views *views) {
     views->view.rows[PGCN_I_LINKS] = exact ? exact->offset[n] : 0;
 }
 
+/* Networks are recorded with the transition of level 0, and planned with that of their levels. */
+static pgcn_status open_nodes(pgcn_i_views *views, const pgcn_i_views_opts *opts) {
+    const pgcn_i_nodes_opts of_nodes = {.data = opts->data,
+                                        .input = opts->input,
+                                        .spatial = opts->spatial,
+                                        .most = opts->nodes,
+                                        .samples = opts->samples,
+                                        .layers = opts->layers,
+                                        .levels = opts->levels,
+                                        .sampled = opts->sampled,
+                                        .per_layer = opts->per_layer,
+                                        .training = opts->training,
+                                        .links = opts->links,
+                                        .neighbours = opts->neighbours,
+                                        .batch_paths = opts->batch_paths,
+                                        .guests = opts->guests,
+                                        .guest_edges = opts->guest_edges};
+    PGCN_TRY(pgcn_i_nodes_new(&of_nodes, &views->nodes));
+    views->transitions = PGCN_I_ARRAY(&views->arena, pgcn_i_transition, opts->layers);
+    if (!views->transitions) return PGCN_ERR_MEMORY;
+    const pgcn_i_part *part = pgcn_i_nodes_part(views->nodes);
+    for (int l = 0; l < opts->layers && part->levels > 0; l++)
+        views->transitions[l] = part->transitions[0];
+    views->view = (pgcn_i_view){.samples = 1,
+                                .groups = pgcn_i_source_groups(&opts->data->from),
+                                .part = part,
+                                .input = pgcn_i_nodes_input(views->nodes),
+                                .transitions = views->transitions};
+    return PGCN_OK;
+}
+
 pgcn_status pgcn_i_views_open(pgcn_i_views *views, const pgcn_i_views_opts *opts) {
     *views = (pgcn_i_views){.data = opts->data,
                             .spatial = opts->spatial,
                             .per_graph = opts->per_graph,
                             .layers = opts->layers};
+    if (opts->nodes > 0) return open_nodes(views, opts);
     if (pgcn_i_in_batches(opts->data, opts->per_graph)) PGCN_TRY(open_batch(views, opts));
     PGCN_TRY(open_transitions(views, opts));
     const pgcn_i_batch *batch = views->batch;
@@ -97,15 +129,18 @@ void pgcn_i_views_close(pgcn_i_views *views) {
     for (int l = 0; l < views->samplers; l++) pgcn_i_visits_free(views->visits[l]);
     pgcn_i_edges_free(views->edges);
     pgcn_i_batch_free(views->batch);
+    pgcn_i_nodes_free(views->nodes);
     pgcn_i_arena_free(&views->arena);
     *views = (pgcn_i_views){.samplers = 0};
 }
 
 /* ---- one view after the other ---------------------------------------------------------------------- */
 
-void pgcn_i_views_choose(pgcn_i_views *views, const pgcn_node *graph, int64_t graphs) {
+void pgcn_i_views_choose(pgcn_i_views *views, const pgcn_node *chosen, int64_t count) {
+    if (views->nodes) pgcn_i_nodes_choose(views->nodes, chosen, count);
+    views->is_drawn = views->is_drawn && !views->nodes;
     if (!views->batch) return;
-    pgcn_i_batch_gather(views->batch, graph, graphs);
+    pgcn_i_batch_gather(views->batch, chosen, count);
     count_rows(views);
     for (int l = 0; l < views->layers; l++) views->transitions[l].n = views->batch->subset.n;
     number_links(views);
@@ -123,6 +158,7 @@ void pgcn_i_views_draw(pgcn_i_views *views, pgcn_i_pool *pool, pgcn_i_path_draw 
         pgcn_i_visits_sample(views->visits[l], &views->spatial->walker, pool, draw,
                              views->view.degree);
     }
+    if (views->nodes) pgcn_i_nodes_draw(views->nodes, pool, draw);
     if (views->edges) pgcn_i_edges_draw(views->edges, pool, draw.seed, draw.step);
     views->drawn = draw;
     views->is_drawn = true;
@@ -130,14 +166,21 @@ void pgcn_i_views_draw(pgcn_i_views *views, pgcn_i_pool *pool, pgcn_i_path_draw 
 
 /* ---- items ------------------------------------------------------------------------------------------- */
 
-int64_t pgcn_i_views_items(const pgcn_i_views *views, const pgcn_node **number) {
+const pgcn_node *pgcn_i_views_rows(const pgcn_i_views *views, pgcn_i_space space) {
     const pgcn_i_batch *batch = views->batch;
-    *number = !batch ? NULL : views->per_graph ? batch->graph : batch->subset.node;
-    return views->view.rows[views->per_graph ? PGCN_I_GRAPHS : PGCN_I_NODES];
+    return !batch ? NULL : space == PGCN_I_GRAPHS ? batch->graph : batch->subset.node;
+}
+
+int64_t pgcn_i_views_items(const pgcn_i_views *views, const pgcn_node **number) {
+    if (views->nodes) return pgcn_i_nodes_items(views->nodes, number);
+    pgcn_i_space space = views->per_graph ? PGCN_I_GRAPHS : PGCN_I_NODES;
+    *number = pgcn_i_views_rows(views, space);
+    return views->view.rows[space];
 }
 
 pgcn_i_target pgcn_i_views_target(pgcn_i_views *views, const uint8_t *mask, int64_t masked) {
     if (views->batch) return pgcn_i_batch_mask(views->batch, mask);
+    if (views->nodes) return pgcn_i_nodes_target(views->nodes, mask);
     return (pgcn_i_target){.label = views->data->label,
                            .labels = views->data->from.labels,
                            .mask = mask,

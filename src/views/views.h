@@ -126,6 +126,76 @@ int64_t pgcn_i_batch_items(const pgcn_i_batch *batch, const pgcn_node **number);
 /* The target of the batch under a mask of the whole set's items. */
 pgcn_i_target pgcn_i_batch_mask(pgcn_i_batch *batch, const uint8_t *mask);
 
+/* ---- clusters (clusters.c) ------------------------------------------------------------------------------ */
+
+/* One graph as a set of its parts, without the edges between them: what training on batches of parts sees. */
+typedef struct pgcn_i_clusters {
+    pgcn_i_arena arena;
+    int32_t *part; /* [n] */
+    pgcn_graph graph;
+    pgcn_dataset data; /* borrows everything but the graph */
+    pgcn_i_spatial spatial;
+} pgcn_i_clusters;
+pgcn_status pgcn_i_clusters_new(const pgcn_dataset *data, const pgcn_config *config,
+                                pgcn_i_clusters **out);
+void pgcn_i_clusters_free(pgcn_i_clusters *clusters);
+
+/* ---- batches of nodes (nodes.c) ------------------------------------------------------------------------ */
+
+enum { PGCN_MOST_NEIGHBOURS = 1024 };
+
+/* Some nodes of one graph, and the rows that they need: a part of the graph. It is drawn anew for every step. */
+typedef struct pgcn_i_nodes pgcn_i_nodes;
+typedef struct pgcn_i_nodes_opts {
+    const pgcn_dataset *data; /* all are borrowed */
+    const pgcn_i_input *input;
+    const pgcn_i_spatial *spatial;
+    int64_t most; /* nodes at a time */
+    int samples, layers;
+    int levels;   /* of the network: pgcn_i_network_levels() */
+    bool sampled; /* paths are drawn; otherwise neighbours */
+    bool per_layer;
+    bool training, links;
+    const char *
+        neighbours; /* "15,10": how many are drawn for a row of the last layer, of the one before, ...; the last
+                                number goes on; "all" */
+    const char *batch_paths; /* the same of paths; "all" */
+    int64_t guests,
+        guest_edges; /* room for nodes that are not in the graph, and entries of their rows of T */
+} pgcn_i_nodes_opts;
+pgcn_status pgcn_i_nodes_new(const pgcn_i_nodes_opts *opts, pgcn_i_nodes **out);
+void pgcn_i_nodes_free(pgcn_i_nodes *nodes);
+/* These are the next ones, all different. */
+void pgcn_i_nodes_choose(pgcn_i_nodes *nodes, const pgcn_node *node, int64_t count);
+/* Guests that may be chosen as nodes n, n + 1, ... from now on, and their features, as many as there is room for. */
+void pgcn_i_nodes_invite(pgcn_i_nodes *nodes, const pgcn_i_guests *guests,
+                         const pgcn_i_input *features);
+/* What the draw says is drawn for them, layer by layer; draw.layer is not read. */
+void pgcn_i_nodes_draw(pgcn_i_nodes *nodes, pgcn_i_pool *pool, pgcn_i_path_draw draw);
+const pgcn_i_part *pgcn_i_nodes_part(const pgcn_i_nodes *nodes);
+const pgcn_i_input *pgcn_i_nodes_input(const pgcn_i_nodes *nodes);
+int64_t pgcn_i_nodes_items(const pgcn_i_nodes *nodes, const pgcn_node **number);
+pgcn_i_target pgcn_i_nodes_target(pgcn_i_nodes *nodes, const uint8_t *mask);
+/* Bytes that the part as it is drawn now takes, and that all memory would take that is there for it. */
+int64_t pgcn_i_nodes_touched(const pgcn_i_nodes *nodes);
+/* Most rows of a level: min(n, N (1 + p (k - 1))^l) of every sample, or what neighbours lead to. */
+int64_t pgcn_i_nodes_most(const pgcn_i_nodes *nodes, int l);
+/* Number l of "15,10", or the last one; 0 where it is no list of numbers. */
+int pgcn_i_count_at(const char *text, int turn);
+
+/* ---- guests (guests.c) ----------------------------------------------------------------------------------- */
+
+/* Room for that many nodes, and entries of their rows of T. */
+pgcn_status pgcn_i_guests_init(pgcn_i_guests *guests, pgcn_i_arena *arena, int64_t most,
+                               int64_t entries);
+/* What was given, checked. */
+pgcn_status pgcn_i_guests_fill(pgcn_i_guests *guests, const pgcn_new_nodes *given,
+                               const pgcn_i_spatial *spatial, const pgcn_config *config);
+/* Their features, as those of the graph: sparse or dense, and normalised. */
+pgcn_status pgcn_i_guests_input(const pgcn_new_nodes *given, const pgcn_i_input *whole,
+                                pgcn_normalise normalise, pgcn_i_standard standard,
+                                pgcn_i_input **out);
+
 /* ---- views (views.c) ------------------------------------------------------------------------------------ */
 
 /* Whether a data set is gone through in batches: one of many graphs, or any of which graphs are
@@ -147,6 +217,10 @@ typedef struct pgcn_i_views_opts {
     bool training;            /* a backward pass: transposes, and the columns of sparse features */
     const pgcn_config *edges; /* of one graph: a step keeps some of the edges; NULL: all of them */
     bool links; /* the network has values of links: in training, transposed entries are numbered */
+    int64_t nodes; /* of one graph: at most N at a time, and what they need; 0: all of it */
+    int levels;    /* of the network, where nodes > 0 */
+    const char *neighbours, *batch_paths;
+    int64_t guests, guest_edges;
 } pgcn_i_views_opts;
 
 /* Makes one view after the other. */
@@ -156,7 +230,8 @@ typedef struct pgcn_i_views {
     const pgcn_dataset *data;
     const pgcn_i_spatial *spatial;
     bool per_graph;
-    pgcn_i_batch *batch; /* NULL: the whole graph */
+    pgcn_i_batch *batch; /* NULL: not of a set of graphs */
+    pgcn_i_nodes *nodes; /* NULL: all of them */
     int layers;
     pgcn_i_transition *transitions; /* [layers] */
     int samplers;                   /* visit lists: 0 (exact), 1, or one per layer */
@@ -170,13 +245,16 @@ typedef struct pgcn_i_views {
 /* Close it after a failure too. */
 pgcn_status pgcn_i_views_open(pgcn_i_views *views, const pgcn_i_views_opts *opts);
 void pgcn_i_views_close(pgcn_i_views *views);
-/* Of a set of graphs: these are the next view. Nothing is to be chosen of a single graph. */
-void pgcn_i_views_choose(pgcn_i_views *views, const pgcn_node *graph, int64_t graphs);
+/* Of a set of graphs: these are the next view; of one graph in batches: these nodes. Nothing is to be chosen of a whole
+ * graph. */
+void pgcn_i_views_choose(pgcn_i_views *views, const pgcn_node *chosen, int64_t count);
 /* Draws the paths of every layer for the current view, unless the lists hold them already or the
  * view has the exact form. Sets draw.layer itself. */
 void pgcn_i_views_draw(pgcn_i_views *views, pgcn_i_pool *pool, pgcn_i_path_draw draw);
 /* Nodes, or graphs where graphs are classified; their numbers in the data set, NULL: 0, 1, 2, ... */
 int64_t pgcn_i_views_items(const pgcn_i_views *views, const pgcn_node **number);
+/* The numbers in the data set of the rows of a value of nodes or of graphs; NULL: 0, 1, 2, ... */
+const pgcn_node *pgcn_i_views_rows(const pgcn_i_views *views, pgcn_i_space space);
 /* What the view's items are to be, under a mask of the data set's items, `masked` of which count. */
 pgcn_i_target pgcn_i_views_target(pgcn_i_views *views, const uint8_t *mask, int64_t masked);
 

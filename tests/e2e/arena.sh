@@ -4,7 +4,7 @@
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 club=karate:stratified=50/25/25,splits=2
-arena=(reproduce arena --quick --datasets "$club grid:side=6:stratified=50/25/25,splits=2" --jobs 2 --out made)
+arena=(reproduce arena --quick --datasets "$club grid:rows=6,cols=6:stratified=50/25/25,splits=2" --jobs 2 --out made)
 
 # ---- refused before anything is trained ------------------------------------------------------------
 refused 2 "there is no network 'gnc'" reproduce arena --models gcn,gnc --out made

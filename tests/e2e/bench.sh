@@ -17,6 +17,11 @@ holds products.jsonl '"bench": "products", "case": "x^T g"' '"library": "pathgcn
 run 1 "$bench" --nonsense
 holds "$err" "usage: kernels"
 
+# single nodes: of a model, one question at a time
+run 0 pathgcn train karate --epochs 3 --quiet --out single
+run 0 "$PATHGCN_BUILD/bench_nodes" single/model.safetensors karate 2 20
+holds "$out" "known node median" "new node   median" "us per row" "handle"
+
 model=$PATHGCN_BUILD/bench_model
 run 0 "$model" sbm:nodes=300 --bench scaling --case nodes --train-only --seconds 0 threads=1
 cp "$out" scaling.jsonl

@@ -61,6 +61,13 @@ printf '{"task": "graph", "seed": 1, "split_sha256": "one", "test_accuracy": 3}'
 run 1 pathgcn compare first broken
 grep -q "cannot be compared" "$err" || fail "$(cat "$err")"
 
+sed 's/"seed"/"classes": ["no", "yes"], "seed"/' first/seed-0/result.json >broken/result.json
+mkdir named && sed 's/"seed"/"classes": ["No", "no", "yes"], "seed"/' first/seed-0/result.json >named/result.json
+run 1 pathgcn compare broken named
+grep -q "predict other classes, 2 (no, yes) and 3 (No, no, yes): their figures cannot be compared" "$err" || fail "$(cat "$err")"
+run 0 pathgcn compare first/seed-0 named # of a result that is older, the classes are not known
+run 0 pathgcn compare named named
+
 # real runs
 run 0 pathgcn train karate --recipe none --epochs 5 --seeds 3 --out real-a --quiet
 run 0 pathgcn train karate --model mlp --epochs 5 --seeds 3 --out real-b --quiet
@@ -70,3 +77,12 @@ grep -q "3 pairs by seed and split, raised for overlapping splits" "$out" || fai
 # a single run tells no deviation
 run 0 pathgcn train karate --recipe none --epochs 5 --out single --json --quiet
 grep -q '"test_accuracy_std":null' "$out" || fail "a deviation of one run: $(cat "$out")"
+printf 'a,b\nb,c\nc,d\nd,a\n' >square.csv
+printf 'id,class\na,x\nb,y\nc,x\nd,y\n' >two.csv
+printf 'id,class\na,x\nb,y\nc,z\nd,y\n' >three.csv
+for labels in two three; do
+    run 0 pathgcn train --edges square.csv --labels $labels.csv --prepare random=50/25/25 --allow-missing-class yes \
+        --recipe none --epochs 2 --out $labels --quiet
+done
+run 1 pathgcn compare two three
+grep -q "2 (x, y) and 3 (x, y, z)" "$err" || fail "other classes are compared: $(cat "$err")"

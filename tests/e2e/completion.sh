@@ -77,7 +77,7 @@ exactly "--seeds --seed" train --seed
 exactly "--inference" eval m --inf
 
 # every option of every command that the help names
-for command in train eval predict paths reproduce tune "data list" "data info" "data check" "data convert" \
+for command in train eval predict explain paths reproduce tune "data list" "data info" "data check" "data convert" \
     "data fetch" "recipes list" "recipes show" info; do
     run 0 pathgcn $command --help all
     mapfile -t options < <(grep -oE '^  --[a-z0-9-]+' "$out" | tr -d ' ')
@@ -105,7 +105,7 @@ exactly "deterministic" eval m --inference d
 exactly "uniform weighted node2vec" paths karate --walk ""
 exactly "" train karate --epochs ""
 exactly "all" train --help ""
-exactly "semi full inference variants paths lengths frozen graphs ppi all sweep datasets settings forms cheb networks times" reproduce ""
+exactly "semi full inference variants paths lengths frozen graphs ppi all sweep datasets settings forms cheb networks times figures arena" reproduce ""
 exactly "semi sweep settings" reproduce s
 
 # recipes
@@ -126,12 +126,14 @@ exactly "karate sbm grid powerlaw folder model.safetensors sets" train ""
 exactly "karate" train --batch-norm k
 exactly "karate sbm grid powerlaw mine folder model.safetensors sets" train --data sets ""
 PATHGCN_DATA=sets exactly "mine model.safetensors" data info m
-exactly "list info check convert fetch --help" data ""
+exactly "list info check convert partition fetch --help" data ""
 exactly "citeseer" data fetch cites
 exactly "cora cornell cornell_fixed" data fetch karate co
 exactly "check convert" data c
 exactly "" data list ""
 exactly "karate" eval model.safetensors k
 exactly "model.safetensors" predict m
+exactly "model.safetensors" explain m
+exactly "karate" explain model.safetensors 3 k
 exactly "folder" train karate --out f
 exactly "folder/inside" train karate --out folder/

@@ -299,3 +299,21 @@ if script -qec true /dev/null >/dev/null 2>&1 </dev/null; then
 else
     echo "no script(1) or no pseudo-terminals here: the progress on a terminal was left out"
 fi
+
+# ---- a terminal ------------------------------------------------------------------------------------
+
+# Sentences are not cut inside words there, and are one line elsewhere.
+club=$PATHGCN_SOURCE/examples/club
+look=(data info --edges "$club/friends.csv" --features "$club/people.csv")
+run 0 pathgcn "${look[@]}"
+sentence=$(grep '^note: ' "$out" | head -n 1)
+[ ${#sentence} -gt 100 ] || fail "the note is too short for this test: $sentence"
+for columns in 60 80; do
+    script -qec "stty cols $columns; $(printf '%q ' "$PATHGCN" "${look[@]}")" /dev/null </dev/null | tr -d '\r' >screen
+    sed -n '/^note: /,$p' screen >notes
+    awk -v most=$columns 'length > most { exit 1 }' notes || { cat notes && fail "a line is longer than $columns columns"; }
+    joined=$(tr '\n' ' ' <notes)
+    [[ $joined == "$sentence "* ]] || { cat notes && fail "a word was cut at $columns columns"; }
+    script -qec "stty cols $columns; $(printf '%q ' "$PATHGCN" data info nowhere); true" /dev/null </dev/null | tr -d '\r' >screen
+    awk -v most=$columns 'length > most { exit 1 }' screen || { cat screen && fail "an error is longer than $columns columns"; }
+done

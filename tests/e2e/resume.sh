@@ -47,6 +47,9 @@ kill_and_resume() { # name, train arguments...
 }
 kill_and_resume karate karate --epochs $((epochs * 2)) --patience 0
 kill_and_resume sbm $graph --epochs $epochs --patience 0 --batch-norm --resample-every 3
+kill_and_resume nodes $graph --epochs $((epochs / 2)) --patience 0 --batch 9 --unlabelled 9 --batch-norm
+kill_and_resume nodes-gcn $graph --epochs $((epochs / 2)) --patience 0 --model gcn --batch 9 --neighbours 4,3
+kill_and_resume nodes-gat $graph --epochs $((epochs / 2)) --patience 0 --model gat --heads 4 --batch 9
 [ -z "$cora" ] || kill_and_resume cora "$cora" --epochs $((epochs / 3)) --patience 0
 
 # ---- Ctrl-C --------------------------------------------------------------------------------------
@@ -87,6 +90,14 @@ diff -r interrupted "$directory" || fail "a refused command changed the director
 run 0 bash -c "$command"
 same_runs "the printed command" whole "$directory"
 echo "the printed command works: ${command#*pathgcn }"
+
+# epochs of many steps: most often it is in the middle of one; wherever it is, the bits are the same
+steps=("$graph" --epochs "$epochs" --patience 0 --batch 2)
+run 0 pathgcn train "${steps[@]}" --quiet --out steps-whole
+interrupt steps/history.jsonl "${steps[@]}" --out steps
+grep "Interrupted" "$err"
+run 0 bash -c "$(tail -n 1 "$err")"
+same_runs "interrupted between two steps" steps-whole steps
 
 # a finished run: resuming changes no file, and tells the same result
 cp -rp "$directory" finished

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# tools/setup.sh asks for LIBXSMM only where there is such a package. apt-get and its relatives are replaced: nothing
-# is installed.
+# tools/setup.sh asks for LIBXSMM and METIS only where there are such packages. apt-get and its relatives are replaced:
+# nothing is installed.
 # shellcheck source=tests/e2e/lib.sh
 source "$(dirname "$0")/lib.sh"
 mkdir bin
@@ -13,6 +13,8 @@ HAS=libxsmm-dev run 0 "$PATHGCN_SOURCE/tools/setup.sh" bench
 holds "$out" "installing gcc" "libopenblas-pthread-dev" "libxsmm-dev"
 HAS=nothing run 0 "$PATHGCN_SOURCE/tools/setup.sh" bench
 holds "$out" "installing gcc" "libopenblas-pthread-dev"
-! grep -q libxsmm "$out" || fail "a package that does not exist is asked for"
+! grep -q -e libxsmm -e libmetis "$out" || fail "a package that does not exist is asked for"
+HAS=libmetis-dev run 0 "$PATHGCN_SOURCE/tools/setup.sh" build
+holds "$out" "installing gcc" "libmetis-dev"
 run 2 "$PATHGCN_SOURCE/tools/setup.sh" nonsense
 holds "$err" "usage: tools/setup.sh"

@@ -29,6 +29,11 @@ same_bits sbm:nodes=1501 --epochs 4 --batch-norm --mix random --residual previou
 same_bits sbm:nodes=1501 --epochs 4 --samples 1 --kernel global --scaling walk --self-loops no
 same_bits sbm:nodes=1501 --epochs 4 --walk node2vec --return-p 4 --inout-q 0.25 --paths-per-layer
 same_bits sbm:nodes=1501 --epochs 4 --samples 3 --drop-rows 0.3 --resample-every 2 --channels 17
+# batches of nodes, whose rows are numbered by all threads
+same_bits sbm:nodes=1501 --epochs 4 --batch 64 --unlabelled 64 --channels 17
+same_bits sbm:nodes=5003 --epochs 2 --batch 200 --samples 1 --layers 3 --batch-paths 5,2 --eval-nodes 100
+same_bits sbm:nodes=1501 --epochs 4 --batch 64 --model gcn --neighbours 5,3 --batch-norm
+same_bits sbm:nodes=1501 --epochs 4 --batch 64 --model gat --heads 4 --dropout-attention 0.3
 [ -z "$cora" ] || same_bits "$cora" --epochs "$([ -z "$sanitized" ] && echo 40 || echo 2)"
 
 # another seed is another run

@@ -15,9 +15,9 @@ typedef struct file_bytes {
 static inline file_bytes bytes_of(const char *path) {
     FILE *stream = fopen(path, "rb");
     assert_non_null(stream);
-    file_bytes b = {malloc(1 << 22), 0};
-    b.count = fread(b.data, 1, 1 << 22, stream);
-    assert_true(b.count > 0 && b.count < 1 << 22);
+    file_bytes b = {malloc(1 << 25), 0};
+    b.count = fread(b.data, 1, 1 << 25, stream);
+    assert_true(b.count > 0 && b.count < 1 << 25);
     fclose(stream);
     return b;
 }

@@ -161,6 +161,12 @@ ssize_t read(int descriptor, void *data, size_t bytes) {
     return REAL(read)(descriptor, data, bytes);
 }
 
+ssize_t pread(int descriptor, void *data, size_t bytes, off_t at) {
+    if (disk_watches_file(descriptor) && disk_fails(DISK_READ, disk_file[descriptor].path))
+        return -1;
+    return REAL(pread)(descriptor, data, bytes, at);
+}
+
 /* A write that fails has written half of it: what a full disk leaves. */
 static ssize_t disk_write(int descriptor, const void *data, size_t bytes, off_t at) {
     if (disk_watches_file(descriptor)) {
@@ -379,7 +385,7 @@ static void copy_visited(const char *top, const char *file, void *to_top) {
 }
 
 /* `to` holds the files of `from` and nothing else. */
-static void copy_tree(const char *from, char *to) {
+__attribute__((unused)) static void copy_tree(const char *from, char *to) {
     remove_tree(to);
     mkdir(to, 0777);
     visit_tree(from, "", copy_visited, to);

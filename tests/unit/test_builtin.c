@@ -361,7 +361,7 @@ static void test_builtin_wrong_setting_is_named_with_the_accepted_ones(void **st
         {"powerlaw:nodes=100,edges=1238",
          "edges=1238 is too many for nodes=100, expected at most 1237"},
         {"powerlaw:nodes=200,edges=400,classes=100", "three nodes per class"},
-        {"sbm:nodes=50:order=size", "degree, rcm, community or random"},
+        {"sbm:nodes=50:order=size", "degree, rcm, community, parts, metis or random"},
         {"karate:order=rcm,colour=red", "accepted settings: none"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)

@@ -9,6 +9,8 @@
 #include "bytes_help.h"
 #include "every_kind_help.h"
 
+#include <math.h>
+
 enum { HEADER = 64, ENTRY = 80 };
 
 static void save(const pgcn_dataset *data, const char *path) {
@@ -95,6 +97,167 @@ static void test_container_of_version_1_stays_readable(void **state) {
     assert_same_dataset(data, old);
     assert_int_equal(pgcn_dataset_verify(old), PGCN_OK);
     pgcn_dataset_free(old);
+    pgcn_dataset_free(data);
+}
+
+static pgcn_status load_bytes(const void *bytes, size_t count, pgcn_dataset **out);
+
+/* ---- narrow features -------------------------------------------------------------------------- */
+
+static const char *const narrow_names[] = {"float16", "bf16", "int8"};
+enum { NARROW = 3 };
+
+static void save_narrow(const pgcn_dataset *data, const char *path, const char *store) {
+    pgcn_save_opts opts = pgcn_save_opts_default();
+    opts.store = store;
+    if (pgcn_dataset_save_as(data, path, &opts) != PGCN_OK) fail_msg("%s", pgcn_last_error());
+}
+
+static const float *values_of(const pgcn_dataset *data, int64_t *count) {
+    *count = data->x.offset ? data->x.nonzeros : data->x.n * data->x.columns;
+    return data->x.offset ? data->x.value : data->x.dense;
+}
+
+/* Everything but the features is as it was, features are near, and the fingerprint is that of what came
+ * back: saved again as float32 it is the same data. */
+static void test_container_narrow_features_come_back_rounded(void **state) {
+    (void)state;
+    for (int kind = 0; kind < KINDS; kind++)
+        for (int t = 0; t < NARROW; t++) {
+            pgcn_dataset *data = every_kind(kind);
+            save_narrow(data, scratch_path("a.pgcn"), narrow_names[t]);
+            pgcn_dataset *back = load(scratch_path("a.pgcn"), NULL);
+            assert_string_equal(pgcn_dataset_store(back), narrow_names[t]);
+            assert_string_equal(pgcn_dataset_store(data), "float32");
+            assert_int_equal(pgcn_dataset_verify(back), PGCN_OK);
+            int64_t count, found;
+            const float *was = values_of(data, &count), *is = values_of(back, &found);
+            float largest = 0;
+            for (int64_t i = 0; i < count; i++) largest = fmaxf(largest, fabsf(was[i]));
+            assert_int_equal(found, count);
+            for (int64_t i = 0; i < count; i++)
+                assert_true(fabsf(was[i] - is[i]) <=
+                            (t == 2 ? largest / 253 : fabsf(was[i]) * 0x1p-8f + 0x1p-25f));
+            save(back, scratch_path("b.pgcn"));
+            pgcn_dataset *again = load(scratch_path("b.pgcn"), NULL);
+            assert_string_equal(again->fingerprint, back->fingerprint);
+            assert_int_equal(pgcn_dataset_verify(again), PGCN_OK);
+            pgcn_dataset_free(again);
+            pgcn_dataset_free(back);
+            pgcn_dataset_free(data);
+        }
+}
+
+/* One file of every kind of number that these have: 0 and 1 lose nothing. */
+static void test_container_narrow_features_of_ones_lose_nothing(void **state) {
+    (void)state;
+    pgcn_dataset *data = load("karate", NULL);
+    for (int t = 0; t < NARROW; t++) {
+        save_narrow(data, scratch_path("a.pgcn"), narrow_names[t]);
+        pgcn_dataset *back = load(scratch_path("a.pgcn"), NULL);
+        assert_string_equal(back->fingerprint, data->fingerprint);
+        pgcn_dataset_free(back);
+    }
+    pgcn_dataset_free(data);
+}
+
+/* Rows that are read one by one are those of the whole file. */
+static void test_container_rows_are_those_of_the_whole(void **state) {
+    (void)state;
+    pgcn_dataset *data = load("sbm:nodes=200,features=9", NULL);
+    for (int t = -1; t < NARROW; t++) {
+        save_narrow(data, scratch_path("a.pgcn"), t < 0 ? NULL : narrow_names[t]);
+        pgcn_dataset *back = load(scratch_path("a.pgcn"), NULL);
+        pgcn_i_row_file *file;
+        float row[9];
+        assert_int_equal(pgcn_i_container_rows(scratch_path("a.pgcn"), PGCN_I_ROWS_BEST, &file),
+                         PGCN_OK);
+        assert_int_equal(pgcn_i_row_file_layout(file)->rows, 200);
+        for (pgcn_node i = 199; i >= 0; i -= 7) {
+            assert_int_equal(pgcn_i_row_file_list(file, &i, 1, row), PGCN_OK);
+            assert_memory_equal(row, back->x.dense + i * 9, sizeof row);
+        }
+        pgcn_i_row_file_close(file);
+        pgcn_dataset_free(back);
+    }
+    pgcn_dataset_free(data);
+    data = load("karate", NULL); /* sparse */
+    save(data, scratch_path("a.pgcn"));
+    pgcn_i_row_file *file;
+    assert_int_equal(pgcn_i_container_rows(scratch_path("a.pgcn"), PGCN_I_ROWS_BEST, &file),
+                     PGCN_ERR_ARGUMENT);
+    assert_error_says("no dense features");
+    pgcn_dataset_free(data);
+}
+
+static void test_container_too_large_for_its_type_is_refused(void **state) {
+    (void)state;
+    pgcn_dataset *data = load("sbm:nodes=200,features=9", NULL);
+    ((float *)(uintptr_t)data->x.dense)[3 * 9 + 2] = 70000;
+    pgcn_save_opts opts = pgcn_save_opts_default();
+    opts.store = "float16";
+    assert_int_equal(pgcn_dataset_save_as(data, scratch_path("a.pgcn"), &opts), PGCN_ERR_ARGUMENT);
+    assert_error_says("feature 2 of node 3 is 70000, too large for float16");
+    assert_false(pgcn_i_file_exists(scratch_path("a.pgcn")));
+    pgcn_dataset_free(data);
+}
+
+/* What older programs wrote: version 2, with nodes without features, and 3 of each type. The numbers of the
+ * types, and what they decode to, are for life. */
+static void test_containers_of_old_versions_stay_readable(void **state) {
+    (void)state;
+    static const struct {
+        const char *file, *store, *fingerprint;
+    } cases[] = {
+        {"absent_v2.pgcn", "float32",
+         "0b5421f671152e08af10d99905442a5de564916845d0ee822898d8c1d17782e0"},
+        {"sbm_v3_float16.pgcn", "float16",
+         "a380e02c07433202d0d1d64786b8d93bb3980a98ee1f9627a2e157f52ddff6a9"},
+        {"sbm_v3_bf16.pgcn", "bf16",
+         "f910e74fef3e504849c214f7783fb122d2d7d114b9be9a1df60ff020f055cf38"},
+        {"sbm_v3_int8.pgcn", "int8",
+         "db7c4a5e6991f704a637487e94b6f574dcadcb6a9de948fb1e22fb27f1d3e927"},
+    };
+    const char *source = getenv("PATHGCN_SOURCE");
+    if (!source) {
+        print_message("SKIPPED: PATHGCN_SOURCE is not set (ctest sets it)\n");
+        skip();
+    }
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char path[PGCN_I_PATH_BYTES];
+        snprintf(path, sizeof path, "%s/tests/data/%s", source, cases[i].file);
+        pgcn_dataset *old = load(path, NULL);
+        assert_string_equal(pgcn_dataset_store(old), cases[i].store);
+        assert_string_equal(old->fingerprint, cases[i].fingerprint);
+        assert_int_equal(pgcn_dataset_verify(old), PGCN_OK);
+        pgcn_dataset_free(old);
+    }
+}
+
+/* Every byte of the table and of the scales of an int8 file: refused, or the data it had. */
+static void test_container_damaged_narrow_features_are_noticed(void **state) {
+    (void)state;
+    pgcn_dataset *data = every_kind(KIND_DIRECTED), *found;
+    save_narrow(data, scratch_path("a.pgcn"), "int8");
+    file_bytes whole = bytes_of(scratch_path("a.pgcn"));
+    uint32_t sections;
+    memcpy(&sections, whole.data + 12, sizeof sections);
+    for (uint32_t s = 0; s < sections; s++) {
+        char *entry = whole.data + HEADER + s * ENTRY;
+        bool scale = strcmp(entry, "x.scale") == 0;
+        if (!scale && strncmp(entry, "x.", 2) != 0) continue;
+        char type = entry[24];
+        entry[24] = type == 8 ? 6 : 4; /* of another size, or of none */
+        assert_int_not_equal(load_bytes(whole.data, whole.count, &found), PGCN_OK);
+        entry[24] = type;
+        uint64_t offset;
+        memcpy(&offset, entry + 64, sizeof offset);
+        const float bad = -1;
+        if (scale) memcpy(whole.data + offset, &bad, sizeof bad);
+        if (scale) assert_int_equal(load_bytes(whole.data, whole.count, &found), PGCN_ERR_FORMAT);
+        if (scale) assert_error_says("x.scale");
+    }
+    free(whole.data);
     pgcn_dataset_free(data);
 }
 
@@ -253,8 +416,8 @@ static void test_container_hostile_table_is_refused(void **state) {
     strcpy(entry_of(&whole, "meta"), "fold");
     assert_refused(&whole, "no section 'meta'");
     strcpy(entry_of(&whole, "fold"), "meta");
-    set_u64(whole.data + 8, 3 | (uint64_t)whole.data[12] << 32);
-    assert_refused(&whole, "version 3");
+    set_u64(whole.data + 8, 4 | (uint64_t)whole.data[12] << 32);
+    assert_refused(&whole, "version 4");
     set_u64(whole.data + 8, 2 | (uint64_t)whole.data[12] << 32); /* but there is no x.absent */
     assert_refused(&whole, "does not go with the version");
     set_u64(whole.data + 8, 1 | 65ull << 32);
@@ -455,6 +618,12 @@ int main(void) {
         TEST(test_container_arrays_point_into_the_file),
         TEST(test_container_same_data_gives_the_same_bytes),
         TEST(test_container_of_version_1_stays_readable),
+        TEST(test_container_narrow_features_come_back_rounded),
+        TEST(test_container_narrow_features_of_ones_lose_nothing),
+        TEST(test_container_rows_are_those_of_the_whole),
+        TEST(test_container_too_large_for_its_type_is_refused),
+        TEST(test_containers_of_old_versions_stay_readable),
+        TEST(test_container_damaged_narrow_features_are_noticed),
         TEST(test_container_every_truncation_is_refused),
         TEST(test_container_every_changed_byte_of_the_table_is_noticed),
         TEST(test_container_every_changed_byte_of_the_data_is_seen_by_verify),

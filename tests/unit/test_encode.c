@@ -46,10 +46,13 @@ static void test_cells_dates_are_days_since_1970(void **state) {
         if ((double)days(good[i].cell, good[i].form) != good[i].days)
             fail_msg("%s is %g, expected %g", good[i].cell,
                      (double)days(good[i].cell, good[i].form), good[i].days);
-    static const char *const bad[] = {"2023-02-29", "1900-02-29",       "2023-13-01", "2023-00-10",
-                                      "2023-1-1",   "2023-01-01x",      "2023-01-32", "23-01-01",
-                                      "2023-01/01", "2023-01-01 24:00", "2023-01-01 1:00",
-                                      "2023-01-01T10:00+2500", "2023-01-01 10:60", ""};
+    static const char *const bad[] = {"2023-02-29",       "1900-02-29",
+                                      "2023-13-01",       "2023-00-10",
+                                      "2023-1-1",         "2023-01-01x",
+                                      "2023-01-32",       "23-01-01",
+                                      "2023-01/01",       "2023-01-01 24:00",
+                                      "2023-01-01 1:00",  "2023-01-01T10:00+2500",
+                                      "2023-01-01 10:60", ""};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         if (!isnan(days(bad[i], PGCN_I_DATE_ISO))) fail_msg("%s is a date", bad[i]);
     assert_true(isnan(days("31/12/2024", PGCN_I_DATE_MONTH_FIRST)));
@@ -95,9 +98,10 @@ static void test_encode_categories_gaps_dates_and_answers_become_numbers(void **
     sprintf(expected, "0,1,10,0,1,0,1,0;1,0,20,1,3,0,0,0;0,1,40,0,2,1,0,0;1,0,10,0,2,0,%g,1;",
             (double)third);
     assert_features(expected);
-    assert_note("the columns of x.csv became 8 features; numbers: age (1 empty); dates (as days "
-                "since 1970): since (1 empty); yes or no (as 1 and 0): paid (1 empty); categories (a "
-                "column of 0 and 1 for each value): city (2 values)");
+    assert_note(
+        "the columns of x.csv became 8 features; numbers: age (1 empty); dates (as days "
+        "since 1970): since (1 empty); yes or no (as 1 and 0): paid (1 empty); categories (a "
+        "column of 0 and 1 for each value): city (2 values)");
 }
 
 static void test_encode_plain_numbers_are_read_as_ever(void **state) {
@@ -184,8 +188,9 @@ static void test_encode_columns_without_a_rule_are_named_all_at_once(void **stat
               "3 columns cannot be made numbers");
     assert_error_says("'name' (column 2) has 80 different texts in 80 rows, such as 'Person 0'");
     assert_error_says("'a,b' (column 4) has 77 numbers and 3 other cells, 'x0' in line 2 first");
-    assert_error_says("'born' (column 5) has dates like '01/01/2020' of which day or month may come "
-                      "first; write 2024-12-31");
+    assert_error_says(
+        "'born' (column 5) has dates like '01/01/2020' of which day or month may come "
+        "first; write 2024-12-31");
     assert_error_says("Leave them out with --ignore 4,born,name");
     own.ignore = "name,4,born";
     must_read("n0,n1\n", table("id,name,size,\"a,b\",born", 80, names_and_codes), NULL, NULL);
@@ -281,9 +286,10 @@ static void test_encode_no_refuses_what_is_not_a_number(void **state) {
 
 /* ---- other files by the same rules -------------------------------------------------------------------- */
 
-static const char *const learnt = "id,city,age,since,paid,fax\na,Rome,10,1970-01-02,yes,\n"
-                                  "b,Oslo,,1970-01-04,no,\nc,Rome,40,,no,\nd,Oslo,10,1970-01-03,yes,\n"
-                                  "e,Bonn,10,1970-01-03,yes,\n";
+static const char *const learnt =
+    "id,city,age,since,paid,fax\na,Rome,10,1970-01-02,yes,\n"
+    "b,Oslo,,1970-01-04,no,\nc,Rome,40,,no,\nd,Oslo,10,1970-01-03,yes,\n"
+    "e,Bonn,10,1970-01-03,yes,\n";
 static char rules[4000];
 
 static void learn_rules(void) {
@@ -307,7 +313,8 @@ static void test_encode_other_files_have_the_columns_of_the_first(void **state) 
     assert_note("as no category: 1 of 'paid'");
     assert_note("the model does not read column 3 ('note') of x.csv");
     /* the model knows the ids by their name, wherever they stand */
-    must_read("a,b\n", "paid,age,id,city,since\nno,7,a,Rome,1970-01-11\nno,7,b,Rome,\n", NULL, NULL);
+    must_read("a,b\n", "paid,age,id,city,since\nno,7,a,Rome,1970-01-11\nno,7,b,Rome,\n", NULL,
+              NULL);
     assert_names(&source.node_id, "a|b|");
     /* the same file gives the same numbers, whether rules are learnt or given */
     must_read(ring, learnt, NULL, NULL);
@@ -329,7 +336,41 @@ static void test_encode_other_files_that_do_not_fit_are_refused(void **state) {
               "expected a date year-month-day");
     must_fail("a,b\n", "id,paid,age,city,since\na,maybe,7,Rome,\n", NULL, NULL,
               "expected a word for yes or no, as yes or the like");
-    must_fail("a,b\n", "Oslo,a,7\nRome,b,8\n", NULL, NULL, "no column 'since'"); /* by place */
+    must_fail("a,b\n", "Oslo,a,7\nRome,b,8\n", NULL, NULL,
+              "it has no header and 3 columns, and the table that the model was trained on had 6");
+}
+
+/* A new file without a header has the columns of the training's table, in their order. */
+static void test_encode_new_file_without_header_is_read_by_place_and_told(void **state) {
+    (void)state;
+    own.id = "who";
+    own.ignore = "name";
+    must_read(ring,
+              "name,city,who,age\nx,Rome,a,1\ny,Oslo,b,2\nz,Rome,c,3\nx,Oslo,d,4\ny,Rome,e,5\n",
+              NULL, NULL);
+    assert_names(&source.node_id, "a|b|c|d|e|");
+    snprintf(rules, sizeof rules, "%s", source.encoder);
+    own.encoder = rules;
+    own.id = own.ignore = NULL;
+    must_read("p,q\n", "u,Oslo,p,7\nv,Rome,q,8\n", NULL, NULL); /* the ids stand where they stood */
+    assert_names(&source.node_id, "p|q|");
+    assert_features("0,1,7;1,0,8;");
+    assert_note(
+        "x.csv has no header: its columns are taken in the order of the table that the model was "
+        "trained on, so column 2 is 'city', 4 is 'age'");
+    must_fail("p,q\n", "Oslo,p,7\nRome,q,8\n", NULL, NULL,
+              "it has no header and 3 columns, and the table that the model was trained on had 4");
+    must_read("p,q\n", "age,who,city\n7,p,Oslo\n8,q,Rome\n", NULL,
+              NULL); /* with one, names decide */
+    assert_features("0,1,7;1,0,8;");
+}
+
+static void test_encode_values_that_differ_in_case_only_are_told(void **state) {
+    (void)state;
+    must_read(ring, "id,city,x\na,Rome,1\nb,rome,2\nc,Rome,3\nd,Oslo,4\ne,Oslo,5\n", NULL, NULL);
+    assert_note(
+        "values of column 'city' of x.csv differ in the case of letters only and are taken as different "
+        "ones: 'Rome' and 'rome'; ");
 }
 
 static void test_encode_without_header_columns_are_known_by_place(void **state) {
@@ -353,19 +394,20 @@ static void test_encode_damaged_rules_are_refused(void **state) {
         own.encoder = damaged;
         assert_int_not_equal(read_own(ring, learnt, NULL, NULL), PGCN_OK);
     }
-    static const char *const change[][3] = {{"\"version\":1", "\"version\":2", "version"},
-                                            {"\"kind\":\"date\"", "\"kind\":\"time\"", "kind of rule 3"},
-                                            {"\"header\":true", "\"header\":\"t\"", "header"},
-                                            {"year-month-day", "year.month.day", "form of rule 3"},
-                                            {"\"Rome\"", "7", "values of rule 1"},
-                                            {"\"mean\":17.5", "\"mean\":1e99", "mean of rule 2"},
-                                            {"\"yes\":\"yes\"", "\"yes\":\"ja\"", "form of rule 4"},
-                                            {"\"other\":true", "\"other\":1", "other of rule 1"},
-                                            {"\"gaps\":true", "\"gaps\":1", "gaps of rule"},
-                                            {"\"rare\":1", "\"rare\":-1", "rare of rule 1"},
-                                            {"\"place\":2", "\"place\":0", "place of rule 1"},
-                                            {"\"name\":\"city\"", "\"name\":7", "name of rule 1"},
-                                            {"\"columns\"", "\"column\"", "columns"}};
+    static const char *const change[][3] = {
+        {"\"version\":1", "\"version\":2", "version"},
+        {"\"kind\":\"date\"", "\"kind\":\"time\"", "kind of rule 3"},
+        {"\"header\":true", "\"header\":\"t\"", "header"},
+        {"year-month-day", "year.month.day", "form of rule 3"},
+        {"\"Rome\"", "7", "values of rule 1"},
+        {"\"mean\":17.5", "\"mean\":1e99", "mean of rule 2"},
+        {"\"yes\":\"yes\"", "\"yes\":\"ja\"", "form of rule 4"},
+        {"\"other\":true", "\"other\":1", "other of rule 1"},
+        {"\"gaps\":true", "\"gaps\":1", "gaps of rule"},
+        {"\"rare\":1", "\"rare\":-1", "rare of rule 1"},
+        {"\"place\":2", "\"place\":0", "place of rule 1"},
+        {"\"name\":\"city\"", "\"name\":7", "name of rule 1"},
+        {"\"columns\"", "\"column\"", "columns"}};
     own.encoder = damaged;
     for (size_t i = 0; i < sizeof change / sizeof *change; i++) {
         const char *at = strstr(rules, change[i][0]);
@@ -396,8 +438,9 @@ static void test_columns_by_name_and_by_number(void **state) {
     must_read(ring, people, people, NULL);
     assert_names(&source.feature_name, "age|");
     own.use = "size";
-    must_fail(ring, people, NULL, NULL, "--use is 'size', which is none of its columns: 'name', "
-                                        "'key', 'age', 'city', 'left'");
+    must_fail(ring, people, NULL, NULL,
+              "--use is 'size', which is none of its columns: 'name', "
+              "'key', 'age', 'city', 'left'");
     own.use = "9";
     must_fail(ring, people, NULL, NULL, "a number from 1 to 5");
     own.ignore = own.label = own.id = NULL;
@@ -408,7 +451,7 @@ static void test_columns_by_name_and_by_number(void **state) {
     must_read("8,9\n", "7,town\n8,x\n9,x\n", NULL, NULL);
     assert_names(&source.feature_name, "town=x|");
     own.use = "v";
-    own.header = PGCN_HEADER_NO;
+    for (int role = 0; role < PGCN_I_ROLES; role++) own.header[role] = PGCN_HEADER_NO;
     must_fail(ring, "a,1\nb,2\nc,3\nd,4\n", NULL, NULL, "its columns have no names");
 }
 
@@ -643,6 +686,8 @@ int main(void) {
         TEST(test_encode_no_refuses_what_is_not_a_number),
         TEST(test_encode_other_files_have_the_columns_of_the_first),
         TEST(test_encode_other_files_that_do_not_fit_are_refused),
+        TEST(test_encode_new_file_without_header_is_read_by_place_and_told),
+        TEST(test_encode_values_that_differ_in_case_only_are_told),
         TEST(test_encode_without_header_columns_are_known_by_place),
         TEST(test_encode_damaged_rules_are_refused),
         TEST(test_columns_by_name_and_by_number),

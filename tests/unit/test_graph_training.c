@@ -68,26 +68,26 @@ static void check_passes(const pgcn_trainer *trainer, const pgcn_dataset *data, 
         for (int64_t turn = 0; turn < feed->steps; turn++) {
             pgcn_i_chosen chosen =
                 pgcn_i_feed_step(feed, trainer->config.seed, p * feed->steps + turn);
-            int64_t graphs = chosen.graphs, even = feed->train_graphs / feed->steps;
+            int64_t graphs = chosen.count, even = feed->train / feed->steps;
             assert_true(graphs >= even && graphs <= even + 1 && graphs <= most);
-            for (int64_t i = 0; i < graphs; i++) seen[pass[p][count++] = chosen.graph[i]]++;
+            for (int64_t i = 0; i < graphs; i++) seen[pass[p][count++] = chosen.item[i]]++;
         }
         for (int64_t g = 0; g < data->info.graphs; g++)
             assert_int_equal(seen[g], holds_item(data, g, trainer->split->train));
-        assert_int_equal(count, feed->train_graphs);
+        assert_int_equal(count, feed->train);
     }
-    size_t bytes = (size_t)feed->train_graphs * sizeof(pgcn_node);
+    size_t bytes = (size_t)feed->train * sizeof(pgcn_node);
     assert_memory_not_equal(pass[0], pass[1], bytes);
     assert_memory_not_equal(pass[1], pass[2], bytes);
     pgcn_i_chosen chosen = pgcn_i_feed_step(feed, trainer->config.seed, feed->steps);
-    assert_memory_equal(pass[1], chosen.graph, (size_t)chosen.graphs * 4);
+    assert_memory_equal(pass[1], chosen.item, (size_t)chosen.count * 4);
 }
 
 static void check_parts(const pgcn_trainer *trainer, const pgcn_dataset *data) {
     int seen[SET_GRAPHS] = {0};
     pgcn_i_chosen chosen;
-    for (int64_t part = 0; (chosen = pgcn_i_feed_part(trainer->feed, part)).graphs > 0; part++)
-        for (int64_t i = 0; i < chosen.graphs; i++) seen[chosen.graph[i]]++;
+    for (int64_t part = 0; (chosen = pgcn_i_feed_part(trainer->feed, part)).count > 0; part++)
+        for (int64_t i = 0; i < chosen.count; i++) seen[chosen.item[i]]++;
     for (int64_t g = 0; g < data->info.graphs; g++)
         assert_int_equal(seen[g], holds_item(data, g, trainer->split->val) ||
                                       holds_item(data, g, trainer->split->test));
@@ -124,8 +124,8 @@ static void test_epochs_go_on_with_the_next_graphs(void **state) {
         int64_t graphs = trainer->train.views.batch->graphs;
         memcpy(last, trainer->train.views.batch->graph, (size_t)graphs * sizeof *last);
         pgcn_i_chosen chosen = pgcn_i_feed_step(trainer->feed, trainer->config.seed, 4 * epoch + 3);
-        assert_int_equal(chosen.graphs, graphs);
-        assert_memory_equal(chosen.graph, last, (size_t)graphs * sizeof *last);
+        assert_int_equal(chosen.count, graphs);
+        assert_memory_equal(chosen.item, last, (size_t)graphs * sizeof *last);
     }
     pgcn_trainer_free(trainer);
     pgcn_dataset_free(data);
@@ -443,7 +443,7 @@ static void test_loss_not_finite_in_a_later_step_stops_the_run(void **state) {
     pgcn_dataset *data = set_build(&set, "kfold=5");
     pgcn_trainer *trainer = trainer_of(data, PLAIN "batch=1 split=0");
     pgcn_i_chosen fifth = pgcn_i_feed_step(trainer->feed, 0, 4); /* the graph of a later step */
-    pgcn_i_views_choose(&trainer->train.views, fifth.graph, fifth.graphs);
+    pgcn_i_views_choose(&trainer->train.views, fifth.item, fifth.count);
     const pgcn_i_subset *batch = &trainer->train.views.batch->subset;
     for (int64_t i = 0; i < batch->n * SET_COLUMNS; i++)
         set.x[batch->node[i / SET_COLUMNS] * SET_COLUMNS + i % SET_COLUMNS] = 3e38f;

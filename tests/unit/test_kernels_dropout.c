@@ -35,7 +35,8 @@ static void test_dropout_decisions_equal_scalar_generator(void **state) {
                     table->dropout(out, kept, x, &drop, begin, end);
                     if (firsts[f] == 0) { /* the decision alone */
                         uint8_t *again = calloc((size_t)count, 1);
-                        table->draw_kept(again, domain, thresholds[t], begin + 3, end);
+                        table->draw_kept(again + begin + 3, domain, thresholds[t], begin + 3,
+                                         end - begin - 3);
                         memcpy(again + begin, kept + begin, 3);
                         assert_memory_equal(again, kept, (size_t)count);
                         free(again);

@@ -56,7 +56,8 @@ static int make_objects(void **state) {
     pgcn_paths_opts one_thread = pgcn_paths_opts_default();
     one_thread.threads = 1;
     assert_int_equal(
-        pgcn_visits_new(graph, &one_thread, PGCN_SCALING_WALK, PGCN_FORM_SAMPLED, &visits), PGCN_OK);
+        pgcn_visits_new(graph, &one_thread, PGCN_SCALING_WALK, PGCN_FORM_SAMPLED, &visits),
+        PGCN_OK);
     assert_int_equal(pgcn_visits_sample(visits, 0, 0), PGCN_OK);
     assert_int_equal(pgcn_dataset_load("karate", NULL, &data), PGCN_OK);
     assert_int_equal(pgcn_trainer_new(data, &config, &trainer), PGCN_OK);
@@ -89,8 +90,11 @@ static pgcn_graph *no_graph;
 static pgcn_visits *no_visits;
 static pgcn_dataset *no_data;
 static pgcn_trainer *no_trainer;
+static pgcn_predictor *no_predictor;
 static pgcn_model *no_model;
 static pgcn_score score;
+static pgcn_parts parts;
+static pgcn_ranks ranks;
 static pgcn_measure measure;
 static bool nothing_made(void) {
     return !no_graph && !no_data && !no_trainer && !no_model;
@@ -199,9 +203,15 @@ static bool refuses_config(pgcn_config bad) {
            wrong(pgcn_train(data, &bad, &no_model)) && nothing_made();
 }
 
+static bool see_layer(void *context, const pgcn_layer *layer) {
+    (void)context, (void)layer;
+    return true;
+}
+
 static bool refuses_inference(pgcn_inference bad) {
     pgcn_scores scores;
     return wrong(pgcn_model_predict(model, data, &bad, numbers, NULL)) &&
+           wrong(pgcn_model_layers(model, data, &bad, see_layer, NULL)) &&
            wrong(pgcn_model_evaluate(model, data, &bad, &scores));
 }
 
@@ -415,6 +425,19 @@ static bool empty_structs(void) {
     X(pgcn_dataset_from_files, files_without())                                                    \
     X(pgcn_dataset_save, wrong(pgcn_dataset_save(NULL, path)) &&                                   \
         wrong(pgcn_dataset_save(data, NULL)))                                                      \
+    X(pgcn_save_opts_default, pgcn_save_opts_default().size > 0)                                   \
+    X(pgcn_dataset_save_as, wrong(pgcn_dataset_save_as(NULL, path, NULL)) &&                       \
+        wrong(pgcn_dataset_save_as(data, NULL, NULL)) &&                                           \
+        wrong(pgcn_dataset_save_as(data, path, &(pgcn_save_opts){.size = 0})) &&                   \
+        wrong(pgcn_dataset_save_as(data, path, &(pgcn_save_opts){sizeof(pgcn_save_opts), "int4"})))\
+    X(pgcn_dataset_store, strcmp(pgcn_dataset_store(NULL), "float32") == 0)                        \
+    X(pgcn_dataset_estimate, wrong(pgcn_dataset_estimate(NULL, NULL, NULL, &(int64_t){0})) &&        \
+        wrong(pgcn_dataset_estimate("karate", NULL, NULL, NULL)))                                  \
+    X(pgcn_memory_in_use, pgcn_memory_in_use().anonymous != 0)                                     \
+    X(pgcn_memory_bound, wrong(pgcn_memory_bound(1, path)) &&                                      \
+        wrong(pgcn_memory_bound(1 << 30, NULL)) && pgcn_memory_bound(0, NULL) == PGCN_OK)          \
+    X(pgcn_memory_bound_done, pgcn_memory_bound_done() == PGCN_OK)                                 \
+    X(pgcn_on_work, (pgcn_on_work(NULL, NULL), true))                                              \
     X(pgcn_dataset_save_npz, wrong(pgcn_dataset_save_npz(NULL, path)) &&                           \
         wrong(pgcn_dataset_save_npz(data, NULL)))                                                  \
     X(pgcn_dataset_verify, wrong(pgcn_dataset_verify(NULL)))                                       \
@@ -537,6 +560,29 @@ static bool empty_structs(void) {
         wrong(pgcn_trainer_new(data, &config, NULL)) && nothing_made())                            \
     X(pgcn_trainer_free, (pgcn_trainer_free(NULL), true))                                          \
     X(pgcn_trainer_memory, empty_memory())                                                         \
+    X(pgcn_model_predict_nodes,                                                                    \
+        wrong(pgcn_model_predict_nodes(NULL, data, source, 1, NULL, numbers, NULL)) &&             \
+        wrong(pgcn_model_predict_nodes(model, NULL, source, 1, NULL, numbers, NULL)) &&            \
+        wrong(pgcn_model_predict_nodes(model, data, NULL, 1, NULL, numbers, NULL)) &&              \
+        wrong(pgcn_model_predict_nodes(model, data, source, 1, NULL, NULL, NULL)))                 \
+    X(pgcn_predictor_new, wrong(pgcn_predictor_new(NULL, data, NULL, &no_predictor)) &&            \
+        wrong(pgcn_predictor_new(model, NULL, NULL, &no_predictor)) &&                             \
+        wrong(pgcn_predictor_new(model, data, NULL, NULL)) && !no_predictor)                       \
+    X(pgcn_predictor_nodes, wrong(pgcn_predictor_nodes(NULL, source, 1, numbers, NULL)))           \
+    X(pgcn_predictor_new_nodes, wrong(pgcn_predictor_new_nodes(NULL, NULL, numbers, NULL)))        \
+    X(pgcn_predictor_bytes, pgcn_predictor_bytes(NULL) == 0)                                       \
+    X(pgcn_predictor_rows, pgcn_predictor_rows(NULL) == 0)                                         \
+    X(pgcn_predictor_free, (pgcn_predictor_free(NULL), true))                                      \
+    X(pgcn_trainer_rows, !pgcn_trainer_rows(NULL, 0, NULL) &&                                      \
+        !pgcn_trainer_rows(trainer, 0, NULL) && !pgcn_trainer_rows(trainer, -1, NULL))             \
+    X(pgcn_dataset_parts, wrong(pgcn_dataset_parts(NULL, &parts)) && wrong(pgcn_dataset_parts(data, NULL))) \
+    X(pgcn_dataset_ranks,                                                                          \
+      wrong(pgcn_dataset_ranks(NULL, &config, &number, 1, &ranks)) &&                               \
+          wrong(pgcn_dataset_ranks(data, NULL, &number, 1, &ranks)) &&                              \
+          wrong(pgcn_dataset_ranks(data, &config, NULL, 1, &ranks)) &&                              \
+          wrong(pgcn_dataset_ranks(data, &config, &number, 1, NULL)) &&                             \
+          wrong(pgcn_dataset_ranks(data, &config, (const int[]){0}, 1, &ranks)) &&                  \
+          wrong(pgcn_dataset_ranks(data, &config, (const int[]){2}, 1, &ranks)))                    \
     X(pgcn_trainer_epoch, wrong(pgcn_trainer_epoch(NULL, NULL)))                                   \
     X(pgcn_trainer_on_step, (pgcn_trainer_on_step(NULL, NULL, NULL),                               \
         pgcn_trainer_on_step(trainer, NULL, NULL), true))                                          \
@@ -553,6 +599,7 @@ static bool empty_structs(void) {
         wrong(pgcn_trainer_resume_with(trainer, path, &(pgcn_resume_opts){0})))                    \
     X(pgcn_trainer_note, !pgcn_trainer_note(NULL, 0) && !pgcn_trainer_note(trainer, -1) &&         \
         !pgcn_trainer_note(trainer, INT_MAX))                                                      \
+    X(pgcn_trainer_steps, pgcn_trainer_steps(NULL, NULL) == 0)                                     \
     X(pgcn_trainer_split_hash, !pgcn_trainer_split_hash(NULL) )                                    \
     X(pgcn_class_weights_read,                                                                     \
         wrong(pgcn_class_weights_read(NULL, data, PGCN_HEADER_AUTO, text)) &&                      \
@@ -616,6 +663,9 @@ static bool empty_structs(void) {
         wrong(pgcn_model_predict(model, NULL, NULL, numbers, NULL)) &&                             \
         wrong(pgcn_model_predict(model, data, NULL, NULL, NULL)) && INFERENCE(draws, -1) &&        \
         INFERENCE(draws, INT_MIN) && INFERENCE(threads, -1) && INFERENCE(threads, INT_MAX))        \
+    X(pgcn_model_layers, wrong(pgcn_model_layers(NULL, data, NULL, see_layer, NULL)) &&            \
+        wrong(pgcn_model_layers(model, NULL, NULL, see_layer, NULL)) &&                            \
+        wrong(pgcn_model_layers(model, data, NULL, NULL, NULL)))                                   \
     X(pgcn_model_evaluate, wrong(pgcn_model_evaluate(NULL, data, NULL, &opts_scores)) &&           \
         wrong(pgcn_model_evaluate(model, NULL, NULL, &opts_scores)) &&                             \
         wrong(pgcn_model_evaluate(model, data, NULL, NULL)))                                       \
@@ -625,12 +675,20 @@ static bool empty_structs(void) {
     X(pgcn_verdict_part, pgcn_verdict_part(NULL, PGCN_PART_TEST).items == 0 &&                     \
         pgcn_verdict_part(NULL, (pgcn_part)77).classes == 0)                                       \
     X(pgcn_verdict_free, (pgcn_verdict_free(NULL), true))                                          \
+    X(pgcn_explain_opts_default, pgcn_explain_opts_default().size > 0)                             \
+    X(pgcn_model_explain, wrong(pgcn_model_explain(NULL, data, 0, NULL, &explanation)) &&          \
+        wrong(pgcn_model_explain(model, NULL, 0, NULL, &explanation)) &&                           \
+        wrong(pgcn_model_explain(model, data, 0, NULL, NULL)) &&                                   \
+        wrong(pgcn_model_explain(model, data, INT64_MAX, NULL, &explanation)) &&                   \
+        wrong(pgcn_model_explain(model, data, INT64_MIN, NULL, &explanation)))                     \
+    X(pgcn_explanation_free, (pgcn_explanation_free(NULL), true))                                  \
     X(pgcn_part_name, !*pgcn_part_name((pgcn_part)-1) && !*pgcn_part_name((pgcn_part)4))           \
     X(pgcn_part_parse, !pgcn_part_parse(NULL, &part) && !pgcn_part_parse("test", NULL))
 /* clang-format on */
 
 static pgcn_scores opts_scores;
 static pgcn_verdict *verdict;
+static pgcn_explanation *explanation;
 static pgcn_part part;
 
 #define CHECK(name, condition)                                                                     \

@@ -313,6 +313,39 @@ static void test_order_of_a_component_keeps_names(void **state) {
     pgcn_dataset_free(plain), pgcn_dataset_free(moved);
 }
 
+/* A group of nodes is a part, in a file too, and ids and results are those of the data. */
+static void test_order_by_parts_makes_groups_of_parts(void **state) {
+    (void)state;
+    static const char *const steps[] = {"order=parts,groups=8", "order=metis,groups=8"};
+    pgcn_dataset *plain = load("grid:rows=32,cols=32", NULL), *moved, *again;
+    pgcn_parts before, after;
+    assert_int_equal(pgcn_dataset_prepare(plain, "groups=8,order=random", &moved), PGCN_OK);
+    assert_int_equal(pgcn_dataset_parts(moved, &before), PGCN_OK);
+    assert_int_equal(before.parts, 8);
+    assert_true(before.cut_share > 0.8);
+    pgcn_dataset_free(moved);
+    for (int i = 0; i < 2; i++) {
+        if (i == 1 && !pgcn_i_has_metis()) {
+            assert_int_equal(pgcn_dataset_prepare(plain, steps[i], &moved), PGCN_ERR_ARGUMENT);
+            assert_error_says("libmetis-dev");
+            continue;
+        }
+        assert_int_equal(pgcn_dataset_prepare(plain, steps[i], &moved), PGCN_OK);
+        assert_moved_together(plain, moved);
+        assert_int_equal(pgcn_dataset_parts(moved, &after), PGCN_OK);
+        assert_true(after.parts == 8 && after.rows == 128);
+        assert_true(after.cut_share < 0.25);
+        assert_true(after.visits_share < 1.12 && after.features_share < 1.01);
+        assert_int_equal(pgcn_dataset_save(moved, scratch_path("a.pgcn")), PGCN_OK);
+        assert_int_equal(pgcn_dataset_load(scratch_path("a.pgcn"), NULL, &again), PGCN_OK);
+        assert_string_equal(again->fingerprint, moved->fingerprint);
+        assert_int_equal(pgcn_dataset_parts(again, &before), PGCN_OK);
+        assert_memory_equal(&before, &after, sizeof before);
+        pgcn_dataset_free(moved), pgcn_dataset_free(again);
+    }
+    pgcn_dataset_free(plain);
+}
+
 static void test_container_wrong_numbers_are_refused(void **state) {
     (void)state;
     pgcn_dataset *moved = load("karate:order=rcm", NULL), *bad = NULL;
@@ -333,8 +366,9 @@ static void test_container_wrong_numbers_are_refused(void **state) {
 
 static pgcn_status order_all(void) {
     static const char *const names[] = {"karate:order=degree", "karate:order=rcm",
-                                        "karate:order=community", "karate:order=random"};
-    for (int i = 0; i < 4; i++) PGCN_TRY(load_and_free(names[i]));
+                                        "karate:order=community", "karate:order=random",
+                                        "sbm:nodes=200:order=parts,groups=3"};
+    for (int i = 0; i < 5; i++) PGCN_TRY(load_and_free(names[i]));
     return PGCN_OK;
 }
 
@@ -362,6 +396,7 @@ int main(void) {
         TEST(test_order_step_moves_every_kind_and_files_bring_it_back),
         cmocka_unit_test(test_order_is_the_last_step_whatever_its_place),
         cmocka_unit_test(test_order_of_a_component_keeps_names),
+        TEST(test_order_by_parts_makes_groups_of_parts),
         TEST(test_container_wrong_numbers_are_refused),
         TEST(test_order_every_failing_allocation_is_reported),
     };

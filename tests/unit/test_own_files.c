@@ -85,6 +85,67 @@ static void test_own_features_shuffled_in_the_file_reach_their_nodes(void **stat
     for (int i = 0; i < N; i++) assert_true(source.x.dense[2 * i] == (float)i);
 }
 
+/* ---- headers of single files ------------------------------------------------------------------- */
+
+static void test_own_header_of_one_file_leaves_the_others_to_the_rules(void **state) {
+    (void)state;
+    own.header[PGCN_I_ROLE_LABELS] = PGCN_HEADER_NO; /* whatever its words say */
+    must_read("source,target\na,b\nid,a\n", "id,x\na,1\nb,2\n", "id,class\na,p\nb,class\n", NULL);
+    assert_names(&source.class_name, "class|p|");
+    assert_names(&source.node_id, "a|b|id|");
+    assert_note("'id,class' (line 1 of y.csv) was taken for data: as --header says");
+    assert_note("'source,target' (line 1 of e.csv) was taken for a header");
+    assert_note("of one file: --header labels=no");
+    own.header[PGCN_I_ROLE_LABELS] = PGCN_HEADER_AUTO;
+}
+
+static void test_own_classes_that_differ_in_case_only_are_told(void **state) {
+    (void)state;
+    must_read("0,1\n1,2\n2,3\n", NULL, "0,Yes\n1,yes\n2,no\n3,yes\n", NULL);
+    assert_names(&source.class_name, "Yes|no|yes|");
+    assert_note(
+        "differ in the case of letters only and are taken as different ones: 'Yes' and 'yes'; ");
+    must_read("0,1\n1,2\n2,3\n", NULL, "0,\xc3\x89t\xc3\xa9\n1,\xc3\xa9t\xc3\x89\n2,no\n3,no\n",
+              NULL);
+    assert_note("case of letters");
+    must_read("0,1\n1,2\n2,3\n", NULL, "0,a\n1,b\n2,ab\n3,\xc3\xa9\n", NULL);
+    for (int i = 0; i < source.notes; i++) assert_null(strstr(source.note[i], "case of letters"));
+}
+
+/* ---- cells that hold line ends ----------------------------------------------------------------- */
+
+static void test_own_cells_in_quotes_may_hold_line_ends(void **state) {
+    (void)state;
+    must_read("\"two\nlines\",b\nb,c\n", "\"id\n(all)\",x\n\"two\nlines\",1\nb,2\nc,3\n",
+              "\"two\nlines\",\"a class,\n\"\"odd\"\"\"\nb,plain\n", NULL);
+    assert_names(&source.node_id, "two\nlines|b|c|");
+    assert_features("1;2;3;");
+    assert_names(&source.class_name, "a class,\n\"odd\"|plain|");
+    must_read("a,b\n", "id,\"x\n2\"\na,1\nb,2\n", NULL, NULL); /* numbers under a long header */
+    assert_features("1;2;");
+}
+
+static void test_own_lines_after_such_a_cell_keep_their_numbers(void **state) {
+    (void)state;
+    must_fail("\"two\nlines\",b\nb,c,d\n", NULL, NULL, NULL, "line 3: found 3 cells");
+    must_fail("a,b\n", "id,x\n\"two\n\nlines\",1\nb,2\nb,3\n", NULL, NULL,
+              "line 6: the id 'b' was already in line 5");
+}
+
+static void test_own_quote_that_is_never_closed_is_told_where_it_opens(void **state) {
+    (void)state;
+    static char edges[40000], *to = edges;
+    must_fail("a,b\nb,\"c\nc,d\n", NULL, NULL, NULL, "line 2: cell 2: a quote is not closed");
+    must_read("a,5\"\nb,6\"\n", NULL, NULL, NULL); /* a quote inside a cell opens nothing */
+    assert_names(&source.node_id, "a|5\"|b|6\"|");
+    must_read("# it's \"odd\na,b\n", NULL, NULL, NULL);
+    assert_names(&source.node_id, "a|b|");
+    to += sprintf(to, "a,b\nb,\"c\n"); /* it does not swallow the whole file */
+    for (int i = 0; i < 3000; i++) to += sprintf(to, "n%d,n%d\n", i, i + 1);
+    sprintf(to, "a,\"z\"\n");
+    must_fail(edges, NULL, NULL, NULL, "line 2: cell 2: a quote is not closed");
+}
+
 /* ---- layout ------------------------------------------------------------------------------------ */
 
 static void test_own_files_of_any_layout_are_the_same_graph(void **state) {
@@ -256,14 +317,14 @@ static void test_own_feature_header_of_counted_columns_is_told_from_numbers(void
 
 static void test_own_header_is_what_the_user_says(void **state) {
     (void)state;
-    own.header = PGCN_HEADER_YES;
+    for (int role = 0; role < PGCN_I_ROLES; role++) own.header[role] = PGCN_HEADER_YES;
     must_read("ann,bob\nbob,cy\n", NULL, NULL, NULL);
     assert_edges("0>1");
     assert_note("'ann,bob' (line 1 of e.csv) was taken for a header: as --header says");
     must_read("1,2\n2,3\n", "0,1\n2,5\n3,6\n", "2,1\n2,0\n3,1\n", "2,train\n2,train\n3,val\n");
     assert_names(&source.feature_name, "1|");
     assert_labels("0 1");
-    own.header = PGCN_HEADER_NO;
+    for (int role = 0; role < PGCN_I_ROLES; role++) own.header[role] = PGCN_HEADER_NO;
     must_read("source,target\nb,c\n", NULL, NULL, NULL);
     assert_names(&source.node_id, "source|target|b|c|");
     assert_note("was taken for data: as --header says");
@@ -763,7 +824,7 @@ static void test_own_header_that_was_given_is_not_advised(void **state) {
     (void)state;
     must_read("a,b\nb,c\n", NULL, NULL, NULL);
     assert_note("--header yes or no decides otherwise");
-    own.header = PGCN_HEADER_NO;
+    for (int role = 0; role < PGCN_I_ROLES; role++) own.header[role] = PGCN_HEADER_NO;
     must_read("a,b\nb,c\n", NULL, NULL, NULL);
     assert_note("as --header says");
     for (int i = 0; i < source.notes; i++) assert_null(strstr(source.note[i], "decides otherwise"));
@@ -794,6 +855,11 @@ int main(void) {
         TEST(test_own_nodes_without_features_are_marked_where_they_come_to_lie),
         TEST(test_own_same_number_in_two_texts_is_refused),
         TEST(test_own_features_shuffled_in_the_file_reach_their_nodes),
+        TEST(test_own_header_of_one_file_leaves_the_others_to_the_rules),
+        TEST(test_own_classes_that_differ_in_case_only_are_told),
+        TEST(test_own_cells_in_quotes_may_hold_line_ends),
+        TEST(test_own_lines_after_such_a_cell_keep_their_numbers),
+        TEST(test_own_quote_that_is_never_closed_is_told_where_it_opens),
         TEST(test_own_files_of_any_layout_are_the_same_graph),
         TEST(test_own_quoted_ids_may_hold_delimiters_and_quotes),
         TEST(test_own_headers_are_told_from_data),

@@ -84,8 +84,8 @@ static void test_steps_with_wrong_values_say_what_is_expected(void **state) {
         {"kfold=3,split-seed=+1", "a whole number from 0 to 9223372036854775807"},
         {"kfold=0x3", "a whole number"},
         {"features=colour", "own, labels, degrees, identity or adjacency"},
-        {"order=", "degree, rcm, community or random"},
-        {"order=degrees", "degree, rcm, community or random"},
+        {"order=", "degree, rcm, community, parts, metis or random"},
+        {"order=degrees", "degree, rcm, community, parts, metis or random"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         pgcn_i_steps steps = {0};

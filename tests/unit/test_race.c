@@ -84,13 +84,26 @@ static void test_race_keeps_the_settings_of_the_caller(void **state) {
     pgcn_race_free(race), pgcn_dataset_free(data);
 }
 
+static void test_race_in_batches_leaves_out_what_cannot_be_trained_so(void **state) {
+    (void)state;
+    pgcn_dataset *data = load("karate");
+    pgcn_config config = own("batch=4 epochs=36");
+    pgcn_race *race = NULL;
+    must(pgcn_race_new(data, &config, &race));
+    pgcn_race_entry exact = entry_of(race, "any-free"), sampled = entry_of(race, "any-unlike");
+    assert_non_null(exact.out);
+    assert_non_null(strstr(exact.out, "cannot be trained on batches of nodes"));
+    assert_null(sampled.out);
+    pgcn_race_free(race), pgcn_dataset_free(data);
+}
+
 static void test_race_without_a_family_says_why(void **state) {
     (void)state;
     pgcn_dataset *data = load("karate");
-    pgcn_config config = own("batch=4");
+    pgcn_config config = own("readout=relu");
     pgcn_race *race = NULL;
     assert_int_equal(pgcn_race_new(data, &config, &race), PGCN_ERR_ARGUMENT);
-    assert_non_null(strstr(pgcn_last_error(), "batch is 4 and does nothing"));
+    assert_non_null(strstr(pgcn_last_error(), "readout is relu and does nothing"));
     assert_null(race);
     pgcn_dataset_free(data);
 }
@@ -437,6 +450,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_race_is_the_same_on_any_number_of_threads),
         cmocka_unit_test(test_race_keeps_the_settings_of_the_caller),
+        cmocka_unit_test(test_race_in_batches_leaves_out_what_cannot_be_trained_so),
         cmocka_unit_test(test_race_without_a_family_says_why),
         cmocka_unit_test(test_race_costs_less_than_four_trainings_of_the_costliest_family),
         cmocka_unit_test(test_race_never_looks_at_the_test),

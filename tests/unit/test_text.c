@@ -259,21 +259,65 @@ static void test_text_cells_are_cut_as_in_rfc_4180(void **state) {
     assert_cells("a b;c", ';', "[a b][c]");
 }
 
-static void test_text_cell_with_a_line_end_is_refused_at_its_first_line(void **state) {
+static void test_text_lines_are_joined_and_keep_the_number_of_the_first(void **state) {
     (void)state;
-    static const char content[] = "a,\"two\nlines\"\nb,c\n";
+    static const char content[] = "a,\"two\r\nlines\"\r\nb,c\nlast";
     pgcn_i_text *text;
     pgcn_i_buffer cells = {0};
     char *line;
     int64_t length, count;
+    bool joined;
     assert_int_equal(pgcn_i_text_open(scratch_write("t.csv", content, strlen(content)), &text),
                      PGCN_OK);
     assert_int_equal(pgcn_i_text_line(text, &line, &length), PGCN_OK);
-    assert_int_equal(pgcn_i_text_split(text, line, ',', &cells, &count), PGCN_ERR_FORMAT);
-    assert_error_says("line 1: cell 2: a quote is not closed");
-    assert_error_says("no cell may hold a line end");
+    assert_string_equal(line, "a,\"two");
+    assert_int_equal(pgcn_i_text_join(text, &line, &length, &joined), PGCN_OK);
+    assert_true(joined);
+    assert_string_equal(line, "a,\"two\r\nlines\"");
+    assert_int_equal(length, strlen(line));
+    assert_int_equal(pgcn_i_text_line_number(text), 1);
+    assert_int_equal(pgcn_i_text_last_number(text), 2);
+    assert_int_equal(pgcn_i_text_split(text, line, ',', &cells, &count), PGCN_OK);
+    assert_int_equal(count, 2);
+    assert_int_equal(pgcn_i_text_line(text, &line, &length), PGCN_OK);
+    assert_string_equal(line, "b,c");
+    assert_int_equal(pgcn_i_text_line_number(text), 3);
+    assert_int_equal(pgcn_i_text_line(text, &line, &length), PGCN_OK);
+    assert_int_equal(pgcn_i_text_join(text, &line, &length, &joined), PGCN_OK);
+    assert_false(joined);
+    assert_string_equal(line, "last");
+    assert_int_equal(length, 4);
+    assert_int_equal(pgcn_i_text_line_number(text), 4);
+    assert_int_equal(pgcn_i_text_line(text, &line, &length), PGCN_OK);
+    assert_null(line);
     pgcn_i_buffer_free(&cells);
     pgcn_i_text_close(text);
+}
+
+/* The line moves in the window, and the window grows, while it becomes longer. */
+static void test_text_long_lines_are_joined_across_the_window(void **state) {
+    (void)state;
+    enum { LINES = 60000, BYTES = 10 };
+    char *content = malloc(LINES * BYTES + 1), *line;
+    pgcn_i_text *text;
+    int64_t length;
+    bool joined = true;
+    for (int i = 0; i < LINES; i++) sprintf(content + i * BYTES, "%08d\r\n", i);
+    assert_int_equal(pgcn_i_text_open(scratch_write("t.csv", content, LINES * BYTES), &text),
+                     PGCN_OK);
+    for (int i = 0; i < 100; i++) assert_int_equal(pgcn_i_text_line(text, &line, &length), PGCN_OK);
+    for (int i = 100; i < LINES; i++) {
+        assert_int_equal(pgcn_i_text_join(text, &line, &length, &joined), PGCN_OK);
+        assert_true(joined);
+    }
+    assert_int_equal(length, (LINES - 99) * BYTES - 2);
+    assert_memory_equal(line, content + 99 * BYTES, (size_t)length);
+    assert_int_equal(pgcn_i_text_line_number(text), 100);
+    assert_int_equal(pgcn_i_text_join(text, &line, &length, &joined), PGCN_OK);
+    assert_false(joined);
+    assert_memory_equal(line, content + 99 * BYTES, (size_t)length);
+    pgcn_i_text_close(text);
+    free(content);
 }
 
 static void test_text_excerpt_has_nothing_a_terminal_obeys(void **state) {
@@ -393,8 +437,8 @@ static void test_table_bad_cells_are_named_by_line_and_column(void **state) {
         {"1,--1\n", {.dtype = PGCN_I_F32, .columns = 2}, 1, "found '--1'"},
         {"\"two\nlines\",1\n",
          {.dtype = PGCN_I_F32, .ids = true, .columns = 1},
-         -1,
-         "no cell may hold a line end"},
+         PGCN_I_OPEN_ID,
+         "double each quote that is text"},
         {"1,\x1b[2J\n", {.dtype = PGCN_I_F32, .columns = 2}, 1, "found '\\x1b[2J'"},
         {"a,1\n", {.dtype = PGCN_I_I64, .columns = 2}, 0, "found 'a', expected a whole number"},
         {"1,1.0\n", {.dtype = PGCN_I_I64, .columns = 2}, 1, "found '1.0'"},
@@ -416,11 +460,11 @@ static void test_table_bad_cells_are_named_by_line_and_column(void **state) {
          "found 1 cells, expected 2"},
         {"a,1\n\"b,2\n",
          {.dtype = PGCN_I_F32, .columns = 1, .ids = true},
-         -1,
+         PGCN_I_OPEN_ID,
          "quote is not closed"},
         {"a,1\n\"b\"\"\n",
          {.dtype = PGCN_I_F32, .columns = 1, .ids = true},
-         -1,
+         PGCN_I_OPEN_ID,
          "quote is not closed"},
         {"1 2 3\n", {.dtype = PGCN_I_F32, .columns = 2, .delimiter = ' '}, -1, "more than 2 cells"},
         {"1\n", {.dtype = PGCN_I_F32, .columns = 2, .delimiter = ' '}, -1, "found 1 cells"},
@@ -686,7 +730,8 @@ int main(void) {
         TEST(test_gzip_bytes_behind_the_end_are_refused),
         TEST(test_gzip_bomb_is_refused_without_its_memory),
         TEST(test_text_cells_are_cut_as_in_rfc_4180),
-        TEST(test_text_cell_with_a_line_end_is_refused_at_its_first_line),
+        TEST(test_text_lines_are_joined_and_keep_the_number_of_the_first),
+        TEST(test_text_long_lines_are_joined_across_the_window),
         TEST(test_text_excerpt_has_nothing_a_terminal_obeys),
         TEST(test_table_cells_may_be_written_in_many_ways),
         TEST(test_table_ids_in_front_of_rows_are_kept_as_text),

@@ -1,0 +1,134 @@
+/* A model, and the data that a command runs it on: what eval, predict and explain have in common. */
+#include "cli/request.h"
+
+#include <string.h>
+
+const cli_request cli_empty_request = {
+    .inference_text = "deterministic", .seed_text = "0", .threads_text = "0"};
+
+void cli_request_free(cli_request *r) {
+    pgcn_model_free(r->model);
+    pgcn_dataset_free(r->data);
+}
+
+/* The steps of the training that say what graph and features are, out of the name of its data set:
+ * "MUTAG:features=degrees,crossval=10". Splits are of no concern to other data. */
+static void steps_of_training(const pgcn_model *model, char *out, size_t bytes) {
+    const unsigned kept =
+        CLI_STEP_DIRECTED | CLI_STEP_SYMMETRISE | CLI_STEP_SELF_LOOPS | (unsigned)CLI_STEP_FEATURES;
+    const char *colon = strchr(pgcn_model_dataset(model), ':');
+    cli_step_word word = {.rest = colon ? colon + 1 : NULL};
+    *out = '\0';
+    while (cli_step_next(&word)) {
+        size_t used = strlen(out);
+        if (kept & (unsigned)word.step)
+            snprintf(out + used, bytes - used, "%s%.*s", used ? "," : "", (int)word.length,
+                     word.text);
+    }
+}
+
+static pgcn_status read_inference(const cli_command *command, const cli_arguments *arguments,
+                                  cli_request *r) {
+    long long seed, threads;
+    CLI_TRY(cli_number(command, "seed", r->seed_text, 0, PGCN_MAX_SEED, &seed));
+    CLI_TRY(cli_number(command, "threads", r->threads_text, 0, 1024, &threads));
+    r->inference = pgcn_inference_default();
+    r->inference.seed = (uint64_t)seed;
+    r->inference.threads = (int)threads;
+    CLI_TRY(cli_report(command, pgcn_inference_parse(r->inference_text, &r->inference)));
+    if (r->inference.draws > 0 || !cli_is_given(arguments, "seed")) return PGCN_OK;
+    return cli_fail(
+        command, PGCN_ERR_ARGUMENT,
+        "--seed %s does nothing: deterministic inference draws nothing; leave it out or "
+        "add --inference stochastic:10",
+        r->seed_text);
+}
+
+/* Without a data set on the command line the data must be that of the training. `part`: the option,
+ * if any, that replaced one of the files of the training. */
+static pgcn_status check_training_data(const cli_command *command, const char *model_path,
+                                       const char *part, const cli_request *r) {
+    const char *found = pgcn_dataset_describe(r->data).fingerprint;
+    const char *expected = pgcn_model_fingerprint(r->model);
+    if (strcmp(found, expected) == 0) return PGCN_OK;
+    if (part)
+        return cli_fail(
+            command, PGCN_ERR_MISMATCH,
+            "--%s was given without --edges, and with the other files of the training of %s it "
+            "makes other data; to use the model on other data give --edges too",
+            part, model_path);
+    return cli_fail(
+        command, PGCN_ERR_MISMATCH,
+        "%s was trained on another version of %s: its fingerprint is %.12s..., that of "
+        "the data found is %.12s...; name the data set after the model to use it anyway",
+        model_path, pgcn_model_dataset(r->model), expected, found);
+}
+
+/* Columns of plain numbers whose names are not known are taken by their place: that is told. Tables with
+ * rules tell it when they are read. */
+static void note_order_of_columns(const cli_request *r) {
+    const char *first = pgcn_model_feature_name(r->model, 0);
+    const char *second = first ? pgcn_model_feature_name(r->model, 1) : NULL;
+    const pgcn_dataset_info info = pgcn_dataset_describe(r->data);
+    bool fits = info.features == pgcn_model_features(r->model) &&
+                (info.classes == 0 || info.classes == pgcn_model_classes(r->model));
+    if (!first || pgcn_dataset_feature_name(r->data, 0) || !fits) return;
+    fprintf(
+        stderr,
+        "note: the features of data set %s have no names: their columns are taken in the order of the "
+        "training, '",
+        info.name);
+    cli_put_text(stderr, first);
+    fputs("' first", stderr);
+    if (second) {
+        fputs(", then '", stderr);
+        cli_put_text(stderr, second);
+        fputs("'", stderr);
+    }
+    fputc('\n', stderr);
+}
+
+static pgcn_status load_both(const cli_command *command, const char *model_path, const char *name,
+                             cli_request *r) {
+    char steps[256], model[CLI_PATH_BYTES];
+    const char *path = cli_model_path(model_path, model);
+    CLI_TRY(cli_report(command, cli_load_model(path, &r->model)));
+    bool own_data = !name && !r->source.edges;
+    const char *part = r->source.features ? "features" : r->source.labels ? "labels" : NULL;
+    json_t *record = own_data ? cli_source_recall(path, &name, &r->source) : NULL;
+    if (own_data && !record) name = pgcn_model_dataset(r->model);
+    if (!own_data && !r->source.steps && !(name && strchr(name, ':'))) {
+        steps_of_training(r->model, steps, sizeof steps);
+        if (*steps) r->source.steps = steps;
+    }
+    cli_source_follow(r->model, &r->source);
+    const char *advice =
+        !own_data ? ""
+        : record
+            ? "; or name the data set after the model, if it is elsewhere"
+            : "; there is no data.json beside the model to say where its data is: name the data "
+              "set after the model, or give its files with --edges and --features";
+    pgcn_status status = cli_load_dataset(command, name, &r->source, advice, &r->data);
+    json_decref(record);
+    r->source = (cli_source){0}; /* its strings may have been the record's */
+    if (status == PGCN_OK && !own_data) note_order_of_columns(r);
+    if (status != PGCN_OK || !own_data) return status;
+    return check_training_data(command, path, part, r);
+}
+
+pgcn_status cli_load_model_data(const cli_command *command, const char *path, const char *name,
+                                const cli_source *source, pgcn_model **model, pgcn_dataset **data) {
+    cli_request r = {.source = *source};
+    pgcn_status status = load_both(command, path, name, &r);
+    *model = status == PGCN_OK ? r.model : NULL;
+    *data = status == PGCN_OK ? r.data : NULL;
+    if (status != PGCN_OK) cli_request_free(&r);
+    return status;
+}
+
+pgcn_status cli_request_load(const cli_command *command, const cli_arguments *arguments,
+                             cli_request *r) {
+    CLI_TRY(read_inference(command, arguments, r));
+    return load_both(command, arguments->word[0], arguments->words > 1 ? arguments->word[1] : NULL,
+                     r);
+}

@@ -1,0 +1,396 @@
+/* Rows of a matrix in a file, read one by one, in ranges or in batches ahead of need: the features of a
+ * container that need not fit into memory.
+ *
+ * A batch becomes a list of requests, one for every run of rows that are neighbours in the file. With
+ * io_uring they are handed to the kernel together and go on while the caller computes. Where the build has
+ * no liburing or the kernel (a container's rules, often) refuses it, the system is advised of the requests
+ * (posix_fadvise) and they are read one after the other when they are waited for: the same bytes.
+ *
+ * A file that is replaced or changed while it is read is recognised by its identity: device, inode,
+ * length, time of change and first bytes. Called by row_cache.c and the data room. One thread at a time. */
+#include "io/io.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#ifdef PGCN_HAVE_URING
+#include <liburing.h>
+#endif
+
+enum { QUEUE = 128, MOST_BYTES = 1 << 20, FIRST_BYTES = 64 };
+
+typedef struct pgcn_i_row_request {
+    pgcn_i_row_batch *batch;
+    int64_t offset;
+    char *to;
+    int64_t bytes;
+} request;
+
+struct pgcn_i_row_file {
+    char *path;
+    int descriptor;
+    struct stat about;
+    char first[FIRST_BYTES]; /* of a container: its header, the SHA-256 included */
+    pgcn_i_row_layout layout;
+    float *scale;
+    int64_t row_bytes, bytes_read;
+    bool uring;
+    pgcn_i_row_batch *head, *tail; /* submitted, not all of it done */
+#ifdef PGCN_HAVE_URING
+    struct io_uring ring;
+    int flying; /* requests that the kernel has */
+#endif
+};
+
+/* ---- opening ----------------------------------------------------------------------------------- */
+
+static bool has_same_times(const struct stat *a, const struct stat *b) {
+    return a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
+static pgcn_status check_layout(const pgcn_i_row_file *file) {
+    const pgcn_i_row_layout *layout = &file->layout;
+    int64_t bytes, end;
+    if (layout->rows >= 0 && layout->columns > 0 && layout->offset >= 0 &&
+        pgcn_i_mul(layout->rows, file->row_bytes, &bytes) &&
+        pgcn_i_add(layout->offset, bytes, &end) && end <= (int64_t)file->about.st_size)
+        return PGCN_OK;
+    return pgcn_i_fail(PGCN_ERR_FORMAT,
+                       "'%s' has %lld bytes, too few for %lld rows of %lld features; copy it again",
+                       file->path, (long long)file->about.st_size, (long long)layout->rows,
+                       (long long)layout->columns);
+}
+
+static pgcn_status open_ring(pgcn_i_row_file *file, pgcn_i_row_way way) {
+#ifdef PGCN_HAVE_URING
+    int error = way == PGCN_I_ROWS_PLAIN ? 0 : -io_uring_queue_init(QUEUE, &file->ring, 0);
+    file->uring = way != PGCN_I_ROWS_PLAIN && error == 0;
+#else
+    int error = ENOSYS;
+#endif
+    if (way != PGCN_I_ROWS_URING || file->uring) return PGCN_OK;
+    return pgcn_i_fail(PGCN_ERR_SYSTEM, "io_uring cannot be used here: %s",
+                       pgcn_system_error(error));
+}
+
+static pgcn_status open_file(pgcn_i_row_file *file, const char *path) {
+    pgcn_i_reader reader;
+    PGCN_TRY(pgcn_i_reader_open(&reader, path));
+    file->descriptor = reader.descriptor; /* belongs to the file from here on */
+    if (fstat(file->descriptor, &file->about) != 0)
+        return pgcn_i_fail(PGCN_ERR_IO, "cannot read '%s': %s", path, pgcn_system_error(errno));
+    int64_t first = reader.bytes < FIRST_BYTES ? reader.bytes : FIRST_BYTES;
+    PGCN_TRY(pgcn_i_reader_read(&reader, file->first, first));
+    return check_layout(file);
+}
+
+pgcn_status pgcn_i_row_file_open(const char *path, const pgcn_i_row_layout *layout,
+                                 pgcn_i_row_way way, pgcn_i_row_file **out) {
+    pgcn_i_row_file *file = pgcn_i_alloc(1, sizeof *file);
+    if (!file) return PGCN_ERR_MEMORY;
+    pgcn_status status = PGCN_ERR_MEMORY;
+    file->descriptor = -1;
+    file->layout = *layout;
+    file->row_bytes = layout->columns * pgcn_i_dtype_bytes(layout->dtype);
+    file->path = pgcn_i_strdup(path);
+    if (!file->path) goto fail;
+    if (layout->scale) {
+        file->layout.scale = file->scale = pgcn_i_alloc(layout->columns, sizeof *file->scale);
+        if (!file->scale) goto fail;
+        memcpy(file->scale, layout->scale, (size_t)layout->columns * sizeof *file->scale);
+    }
+    PGCN_TRY_GOTO(open_file(file, path));
+    PGCN_TRY_GOTO(open_ring(file, way));
+    *out = file;
+    return PGCN_OK;
+fail:
+    pgcn_i_row_file_close(file);
+    return status;
+}
+
+const pgcn_i_row_layout *pgcn_i_row_file_layout(const pgcn_i_row_file *file) {
+    return &file->layout;
+}
+
+int64_t pgcn_i_row_file_row_bytes(const pgcn_i_row_file *file) {
+    return file->row_bytes;
+}
+
+bool pgcn_i_row_file_uses_uring(const pgcn_i_row_file *file) {
+    return file->uring;
+}
+
+int64_t pgcn_i_row_file_bytes_read(const pgcn_i_row_file *file) {
+    return file->bytes_read;
+}
+
+/* ---- identity ---------------------------------------------------------------------------------- */
+
+static pgcn_status was_changed(const pgcn_i_row_file *file, const char *how) {
+    return pgcn_i_fail(PGCN_ERR_MISMATCH,
+                       "'%s' %s while its rows were read; what was read so far is of the old file: "
+                       "put that back, or start again with the new one",
+                       file->path, how);
+}
+
+pgcn_status pgcn_i_row_file_check(const pgcn_i_row_file *file) {
+    struct stat now, there;
+    char first[FIRST_BYTES] = {0};
+    if (fstat(file->descriptor, &now) != 0)
+        return pgcn_i_fail(PGCN_ERR_IO, "cannot read '%s': %s", file->path,
+                           pgcn_system_error(errno));
+    if (now.st_size != file->about.st_size)
+        return was_changed(file, now.st_size < file->about.st_size ? "was cut short" : "has grown");
+    if (stat(file->path, &there) != 0) return was_changed(file, "was removed");
+    if (there.st_dev != now.st_dev || there.st_ino != now.st_ino)
+        return was_changed(file, "was replaced by another file");
+    if (has_same_times(&now, &file->about)) return PGCN_OK;
+    /* touched, or written in place: the header knows which, unless the writer left it alone */
+    ssize_t got = pread(file->descriptor, first, sizeof first, 0);
+    if (got < 0)
+        return pgcn_i_fail(PGCN_ERR_IO, "cannot read '%s': %s", file->path,
+                           pgcn_system_error(errno));
+    return was_changed(file, memcmp(first, file->first, sizeof first) == 0
+                                 ? "was written to"
+                                 : "was overwritten by another container");
+}
+
+/* ---- plain reads ------------------------------------------------------------------------------- */
+
+/* Reads all of it; returns errno, or -1 where the file ends. */
+static int read_all(pgcn_i_row_file *file, request *want) {
+    while (want->bytes > 0) {
+        ssize_t got = pread(file->descriptor, want->to, (size_t)want->bytes, (off_t)want->offset);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return errno;
+        if (got == 0) return -1;
+        file->bytes_read += got;
+        want->to += got;
+        want->offset += got;
+        want->bytes -= got;
+    }
+    return 0;
+}
+
+static pgcn_status failed(const pgcn_i_row_file *file, int error) {
+    if (error > 0)
+        return pgcn_i_fail(PGCN_ERR_IO, "cannot read features of '%s': %s", file->path,
+                           pgcn_system_error(error));
+    return pgcn_i_fail(PGCN_ERR_IO,
+                       "cannot read features of '%s': it ended early; another program has cut it "
+                       "short, put the whole file back and go on",
+                       file->path);
+}
+
+/* ---- io_uring ---------------------------------------------------------------------------------- */
+
+static void note_error(pgcn_i_row_batch *batch, int error) {
+    if (batch->error == 0) batch->error = error;
+}
+
+#ifdef PGCN_HAVE_URING
+
+static void fly(pgcn_i_row_file *file, struct io_uring_sqe *entry, request *want) {
+    io_uring_prep_read(entry, file->descriptor, want->to, (unsigned)want->bytes,
+                       (uint64_t)want->offset);
+    io_uring_sqe_set_data(entry, want);
+    file->flying++;
+}
+
+/* Hands over what fits into the queue, oldest batches first. */
+static void launch(pgcn_i_row_file *file) {
+    for (pgcn_i_row_batch *batch = file->head; batch; batch = batch->next)
+        while (batch->submitted < batch->requests && file->flying < QUEUE) {
+            struct io_uring_sqe *entry = io_uring_get_sqe(&file->ring);
+            if (!entry) break;
+            fly(file, entry, &batch->request[batch->submitted++]);
+        }
+    int result;
+    do result = io_uring_submit(&file->ring);
+    while (result == -EINTR || result == -EAGAIN || result == -EBUSY);
+}
+
+/* A request that came back: done, failed, or short, and then its rest goes out again. */
+static void land(pgcn_i_row_file *file, request *want, int result) {
+    file->flying--;
+    if (result > 0) {
+        file->bytes_read += result;
+        want->to += result;
+        want->offset += result;
+        want->bytes -= result;
+    }
+    bool again = (result > 0 && want->bytes > 0) || result == -EINTR || result == -EAGAIN;
+    struct io_uring_sqe *entry = again ? io_uring_get_sqe(&file->ring) : NULL;
+    if (entry) {
+        fly(file, entry, want);
+        return;
+    }
+    if (again) { /* no place in the queue */
+        int error = read_all(file, want);
+        if (error != 0) note_error(want->batch, error);
+    } else if (want->bytes > 0) {
+        note_error(want->batch, result < 0 ? -result : -1);
+    }
+    want->batch->done++;
+}
+
+static void land_all(pgcn_i_row_file *file, pgcn_i_row_batch *batch) {
+    while (batch->done < batch->requests) {
+        struct io_uring_cqe *came;
+        launch(file);
+        int result = io_uring_wait_cqe(&file->ring, &came);
+        if (result == -EINTR || result == -EAGAIN) continue;
+        if (result < 0) { /* nothing can be waited for any more: the ring is broken */
+            note_error(batch, -result);
+            return;
+        }
+        request *want = io_uring_cqe_get_data(came);
+        int got = came->res;
+        io_uring_cqe_seen(&file->ring, came);
+        land(file, want, got);
+    }
+}
+
+#endif
+
+/* ---- batches ----------------------------------------------------------------------------------- */
+
+/* One request for each run of neighbours; counts them if `to` is NULL. */
+static int64_t cut_requests(const pgcn_i_row_file *file, pgcn_i_row_batch *batch, request *to) {
+    int64_t most = file->row_bytes < MOST_BYTES ? MOST_BYTES / file->row_bytes : 1, requests = 0;
+    for (int64_t i = 0, end; i < batch->count; i = end) {
+        for (end = i + 1; end < batch->count && end - i < most;)
+            if (batch->row[end] == batch->row[end - 1] + 1)
+                end++;
+            else
+                break;
+        if (to)
+            to[requests] =
+                (request){.batch = batch,
+                          .offset = file->layout.offset + batch->row[i] * file->row_bytes,
+                          .to = batch->to + i * file->row_bytes,
+                          .bytes = (end - i) * file->row_bytes};
+        requests++;
+    }
+    return requests;
+}
+
+static pgcn_status check_rows(const pgcn_i_row_file *file, const pgcn_node *row, int64_t count) {
+    for (int64_t i = 0; i < count; i++)
+        if (row[i] < 0 || row[i] >= file->layout.rows)
+            return pgcn_i_fail(PGCN_ERR_ARGUMENT, "'%s' has no row %d: it has %lld rows",
+                               file->path, row[i], (long long)file->layout.rows);
+    return PGCN_OK;
+}
+
+pgcn_status pgcn_i_row_file_submit(pgcn_i_row_file *file, pgcn_i_row_batch *batch) {
+    batch->request = NULL;
+    batch->requests = batch->submitted = batch->done = 0;
+    batch->error = 0;
+    batch->next = NULL;
+    PGCN_TRY(check_rows(file, batch->row, batch->count));
+    int64_t requests = cut_requests(file, batch, NULL);
+    batch->request = pgcn_i_alloc(requests, sizeof *batch->request);
+    if (!batch->request) return PGCN_ERR_MEMORY;
+    batch->requests = cut_requests(file, batch, batch->request);
+    if (file->tail)
+        file->tail->next = batch;
+    else
+        file->head = batch;
+    file->tail = batch;
+#ifdef PGCN_HAVE_URING
+    if (file->uring) launch(file);
+#endif
+    for (int64_t i = 0; i < batch->requests && !file->uring; i++) /* only advice */
+        (void)posix_fadvise(file->descriptor, (off_t)batch->request[i].offset,
+                            (off_t)batch->request[i].bytes, POSIX_FADV_WILLNEED);
+    return PGCN_OK;
+}
+
+static void unlist(pgcn_i_row_file *file, const pgcn_i_row_batch *batch) {
+    pgcn_i_row_batch *before = NULL;
+    for (pgcn_i_row_batch *at = file->head; at; before = at, at = at->next) {
+        if (at != batch) continue;
+        if (before)
+            before->next = at->next;
+        else
+            file->head = at->next;
+        if (file->tail == at) file->tail = before;
+        return;
+    }
+}
+
+pgcn_status pgcn_i_row_file_wait(pgcn_i_row_file *file, pgcn_i_row_batch *batch) {
+    if (!batch->request) return PGCN_OK; /* was not submitted */
+#ifdef PGCN_HAVE_URING
+    if (file->uring) land_all(file, batch);
+#endif
+    for (int64_t i = 0; i < batch->requests && !file->uring && batch->error == 0; i++)
+        note_error(batch, read_all(file, &batch->request[i]));
+    unlist(file, batch);
+    pgcn_i_free(batch->request);
+    batch->request = NULL;
+    return batch->error == 0 ? PGCN_OK : failed(file, batch->error);
+}
+
+void pgcn_i_row_file_close(pgcn_i_row_file *file) {
+    if (!file) return;
+#ifdef PGCN_HAVE_URING
+    while (file->uring && file->head) { /* the kernel still writes into the caller's memory */
+        land_all(file, file->head);
+        unlist(file, file->head);
+    }
+    if (file->uring) io_uring_queue_exit(&file->ring);
+#endif
+    if (file->descriptor >= 0) close(file->descriptor);
+    pgcn_i_free(file->scale);
+    pgcn_i_free(file->path);
+    pgcn_i_free(file);
+}
+
+/* ---- at once ----------------------------------------------------------------------------------- */
+
+void pgcn_i_row_file_decode(const pgcn_i_row_file *file, const void *stored, int64_t count,
+                            float *out) {
+    const pgcn_i_row_layout *layout = &file->layout;
+    pgcn_i_narrow_decode(layout->dtype, stored, count * layout->columns, 0, layout->columns,
+                         layout->scale, out);
+}
+
+/* Rows of at most MOST_BYTES at a time through a buffer of the stored type. */
+static pgcn_status read_rows(pgcn_i_row_file *file, const pgcn_node *row, int64_t first,
+                             int64_t count, float *out) {
+    int64_t most = file->row_bytes < MOST_BYTES ? MOST_BYTES / file->row_bytes : 1;
+    char *stored = pgcn_i_alloc(most < count ? most : count, (size_t)file->row_bytes);
+    if (!stored) return PGCN_ERR_MEMORY;
+    int error = 0;
+    for (int64_t i = 0, end; i < count && error == 0; i = end) {
+        int64_t from = row ? row[i] : first + i;
+        for (end = i + 1; end < count && end - i < most; end++)
+            if (row && row[end] != row[end - 1] + 1) break;
+        request want = {.offset = file->layout.offset + from * file->row_bytes,
+                        .to = stored,
+                        .bytes = (end - i) * file->row_bytes};
+        error = read_all(file, &want);
+        if (error == 0)
+            pgcn_i_row_file_decode(file, stored, end - i, out + i * file->layout.columns);
+    }
+    pgcn_i_free(stored);
+    return error == 0 ? PGCN_OK : failed(file, error);
+}
+
+pgcn_status pgcn_i_row_file_range(pgcn_i_row_file *file, int64_t first, int64_t count, float *out) {
+    if (first < 0 || count < 0 || first > file->layout.rows - count)
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT, "'%s' has no rows %lld to %lld: it has %lld",
+                           file->path, (long long)first, (long long)(first + count - 1),
+                           (long long)file->layout.rows);
+    return read_rows(file, NULL, first, count, out);
+}
+
+pgcn_status pgcn_i_row_file_list(pgcn_i_row_file *file, const pgcn_node *row, int64_t count,
+                                 float *out) {
+    PGCN_TRY(check_rows(file, row, count));
+    return read_rows(file, row, 0, count, out);
+}

@@ -1,0 +1,530 @@
+/* A batch of nodes: some nodes of one graph, and the rows that they need, layer by layer (pgcn_i_part of nn).
+ *
+ * Level 0 are the nodes that were chosen. Every level has lists that lead from its rows to those of the next: walks
+ * that are drawn for these rows only, or their rows of T, all of their entries or some that are drawn. What is drawn for
+ * a node depends on the node, its sample and the step, and not on the batch. Numbers for rows come from paths/part.c;
+ * features are read where they are (dense) or gathered (sparse). Everything is allocated when it is opened, for the
+ * most rows that there may be; what is never reached costs address space and no memory. Called by views.c. */
+#include "views/views.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Lists from the rows of a level to those of the next. */
+typedef struct level {
+    int64_t entries;      /* of a list, at most */
+    int neighbours;       /* drawn for every row; 0: all of them */
+    pgcn_i_subset subset; /* its rows */
+    pgcn_i_visits *walks; /* NULL: neighbours */
+    pgcn_i_visits lists;  /* what operations read */
+    pgcn_i_csr list, list_t;
+    int64_t *link_t;
+    int64_t *link_id; /* [entries] which dropout knows a link by */
+} level;
+
+struct pgcn_i_nodes {
+    pgcn_i_arena arena;
+    pgcn_i_nodes_opts opts;
+    pgcn_i_numbering numbering;
+    pgcn_i_turner turner;
+    pgcn_i_part part;
+    int levels;
+    int64_t *rows, *links;          /* [levels + 1] */
+    int64_t *most;                  /* [levels + 1] rows, at most */
+    pgcn_i_transition *transitions; /* [levels + 1] */
+    level *level;                   /* [levels] */
+    pgcn_i_csr
+        shared; /* all neighbours, without a backward pass: the rows of a level are the first ones of the next */
+    bool shares;
+    float *inverse_root;
+    pgcn_i_input input;
+    int64_t *x_offset, *x_drawn;
+    int32_t *x_column;
+    float *x_value;
+    pgcn_i_column_arrays columns;
+    const pgcn_i_guests *guests;
+    const pgcn_i_input *guest_input;
+    int64_t count; /* nodes chosen */
+    pgcn_node *node;
+    int32_t *label;
+    uint8_t *labels, *mask;
+};
+
+/* ---- how many rows there may be ------------------------------------------------------------------ */
+
+static int64_t least(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+static int64_t longest_row(const int64_t *offset, int64_t n) {
+    int64_t most = 0;
+    for (int64_t r = 0; r < n; r++)
+        if (offset[r + 1] - offset[r] > most) most = offset[r + 1] - offset[r];
+    return most;
+}
+
+int pgcn_i_count_at(const char *text, int turn) {
+    int number = 0;
+    for (int l = 0; text && *text >= '0' && *text <= '9' && l <= turn; l++) {
+        number = 0;
+        for (; *text >= '0' && *text <= '9'; text++) number = 10 * number + (*text - '0');
+        if (*text == ',') text++;
+    }
+    return number;
+}
+
+static int paths_of(const pgcn_i_nodes *nodes, int l) {
+    int paths = pgcn_i_count_at(nodes->opts.batch_paths, l), p = nodes->opts.spatial->walker.p;
+    return paths > 0 && paths < p ? paths : p;
+}
+
+/* Most rows of every level, and entries of a list of it. */
+static void bound_rows(pgcn_i_nodes *nodes) {
+    const pgcn_i_spatial *spatial = nodes->opts.spatial;
+    const pgcn_i_csr *exact = &spatial->exact;
+    int64_t n = spatial->walker.graph->n, all = (n + nodes->opts.guests) * nodes->opts.samples;
+    int64_t widest = nodes->opts.sampled ? 0 : longest_row(exact->offset, n);
+    nodes->rows[0] = nodes->opts.most * nodes->opts.samples;
+    for (int l = 0; l < nodes->levels; l++) {
+        level *at = &nodes->level[l];
+        int64_t each = widest, lists = 1,
+                whole = nodes->opts.sampled ? INT64_MAX : exact->offset[n];
+        at->neighbours = nodes->opts.sampled ? 0 : pgcn_i_count_at(nodes->opts.neighbours, l);
+        /* a node's own entry of T is always kept */
+        if (at->neighbours > 0) each = least(each, at->neighbours + 1);
+        if (nodes->opts.sampled) {
+            each = paths_of(nodes, l);
+            lists = spatial->walker.k - 1;
+        } else if (whole < INT64_MAX / nodes->opts.samples) {
+            whole *= nodes->opts.samples;
+        }
+        at->entries = least(nodes->rows[l] * each, whole) + nodes->opts.guest_edges;
+        nodes->links[l] = at->entries;
+        nodes->rows[l + 1] = least(all, nodes->rows[l] + lists * at->entries);
+    }
+}
+
+/* ---- memory -------------------------------------------------------------------------------------- */
+
+static pgcn_status alloc_csr(pgcn_i_arena *arena, int64_t rows, int64_t entries, pgcn_i_csr *out) {
+    return pgcn_i_csr_alloc(arena, rows, entries, true, out);
+}
+
+static pgcn_status open_walks(pgcn_i_nodes *nodes, int l) {
+    level *at = &nodes->level[l];
+    const pgcn_i_walker *walker = &nodes->opts.spatial->walker;
+    int hops = walker->k - 1;
+    at->subset.paths = paths_of(nodes, l);
+    PGCN_TRY(pgcn_i_visits_new(walker, &at->subset, 1, false, &at->walks));
+    at->lists = (pgcn_i_visits){.samples = 1, .k = walker->k, .p = at->walks->p};
+    at->lists.hop = at->walks->hop;
+    if (!nodes->opts.training) return PGCN_OK;
+    at->lists.hop_t = PGCN_I_ARRAY(&nodes->arena, pgcn_i_csr, hops);
+    if (!at->lists.hop_t) return PGCN_ERR_MEMORY;
+    for (int i = 0; i < hops; i++)
+        PGCN_TRY(alloc_csr(&nodes->arena, nodes->rows[l + 1], at->entries, &at->lists.hop_t[i]));
+    return PGCN_OK;
+}
+
+static pgcn_status open_neighbours(pgcn_i_nodes *nodes, int l) {
+    level *at = &nodes->level[l];
+    if (!nodes->shares)
+        PGCN_TRY(alloc_csr(&nodes->arena, nodes->rows[l], at->entries, &at->list));
+    else if (l == nodes->levels - 1)
+        PGCN_TRY(alloc_csr(&nodes->arena, nodes->rows[l], at->entries, &nodes->shared));
+    at->lists = (pgcn_i_visits){.samples = 1, .k = 2, .p = 1, .hop = &at->list};
+    if (nodes->opts.links && nodes->opts.training) {
+        at->link_id = PGCN_I_ARRAY(&nodes->arena, int64_t, at->entries);
+        if (!at->link_id) return PGCN_ERR_MEMORY;
+    }
+    if (!nodes->opts.training) return PGCN_OK;
+    PGCN_TRY(alloc_csr(&nodes->arena, nodes->rows[l + 1], at->entries, &at->list_t));
+    at->lists.hop_t = &at->list_t;
+    if (!nodes->opts.links) return PGCN_OK;
+    at->link_t = PGCN_I_ARRAY(&nodes->arena, int64_t, at->entries);
+    return at->link_t ? PGCN_OK : PGCN_ERR_MEMORY;
+}
+
+static pgcn_status open_levels(pgcn_i_nodes *nodes) {
+    /* what is exact in inference is a path convolution by lists in training: T itself, as the walks of one step */
+    bool by_lists = nodes->opts.sampled || nodes->opts.training;
+    for (int l = 0; l < nodes->levels; l++) {
+        level *at = &nodes->level[l];
+        at->subset = (pgcn_i_subset){.most = nodes->rows[l],
+                                     .n = nodes->rows[l],
+                                     .node = nodes->numbering.node,
+                                     .run = nodes->numbering.run,
+                                     .most_runs = nodes->numbering.most_runs,
+                                     .inverse_root = nodes->inverse_root};
+        PGCN_TRY(nodes->opts.sampled ? open_walks(nodes, l) : open_neighbours(nodes, l));
+        nodes->transitions[l] = (pgcn_i_transition){.n = nodes->rows[l],
+                                                    .samples = 1,
+                                                    .visits = by_lists ? &at->lists : NULL,
+                                                    .symmetric = nodes->opts.spatial->symmetric,
+                                                    .exact = &at->list,
+                                                    .exact_t = &at->list_t,
+                                                    .link_t = at->link_t,
+                                                    .link_id = at->link_id};
+    }
+    for (int l = 0; l < nodes->levels && nodes->shares; l++) nodes->level[l].list = nodes->shared;
+    /* what takes no step, as a path of one node, leads nowhere from the last level */
+    nodes->transitions[nodes->levels] = (pgcn_i_transition){.n = 1, .samples = 1};
+    return PGCN_OK;
+}
+
+static pgcn_status open_input(pgcn_i_nodes *nodes) {
+    const pgcn_i_input *from = nodes->opts.input;
+    int64_t rows = nodes->rows[nodes->levels];
+    pgcn_i_input *input = &nodes->input;
+    *input = (pgcn_i_input){.n = rows, .columns = from->columns, .dense = from->dense};
+    if (from->dense) return PGCN_OK;
+    int64_t all = from->nonzeros < INT64_MAX / nodes->opts.samples
+                      ? from->nonzeros * nodes->opts.samples
+                      : INT64_MAX;
+    input->nonzeros =
+        least(rows * longest_row(from->offset, from->n), all) + nodes->opts.guests * from->columns;
+    input->offset = nodes->x_offset = PGCN_I_ARRAY(&nodes->arena, int64_t, rows + 1);
+    input->drawn_at = nodes->x_drawn = PGCN_I_ARRAY(&nodes->arena, int64_t, rows);
+    input->column = nodes->x_column = PGCN_I_ARRAY(&nodes->arena, int32_t, input->nonzeros);
+    input->value = nodes->x_value = PGCN_I_ARRAY(&nodes->arena, float, input->nonzeros);
+    if (!input->offset || !input->drawn_at || !input->column || !input->value)
+        return PGCN_ERR_MEMORY;
+    if (!nodes->opts.training) return PGCN_OK;
+    return pgcn_i_column_arrays_new(&nodes->arena, input->columns, input->nonzeros,
+                                    &nodes->columns);
+}
+
+static pgcn_status open_target(pgcn_i_nodes *nodes) {
+    const pgcn_dataset *data = nodes->opts.data;
+    bool several = data->task == PGCN_TASK_MULTILABEL;
+    int64_t most = nodes->opts.most;
+    nodes->node = PGCN_I_ARRAY(&nodes->arena, pgcn_node, most);
+    nodes->label = PGCN_I_ARRAY(&nodes->arena, int32_t, most);
+    nodes->mask = PGCN_I_ARRAY(&nodes->arena, uint8_t, most);
+    if (several) nodes->labels = PGCN_I_ARRAY(&nodes->arena, uint8_t, most * data->classes);
+    return nodes->node && nodes->label && nodes->mask && (!several || nodes->labels)
+               ? PGCN_OK
+               : PGCN_ERR_MEMORY;
+}
+
+static pgcn_status open_roots(pgcn_i_nodes *nodes) {
+    const float *degree = nodes->opts.spatial->visit_degree;
+    int64_t n = nodes->opts.spatial->walker.graph->n;
+    if (!nodes->opts.sampled) return PGCN_OK;
+    nodes->inverse_root = PGCN_I_ARRAY(&nodes->arena, float, n + nodes->opts.guests);
+    if (!nodes->inverse_root) return PGCN_ERR_MEMORY;
+    for (int64_t i = 0; i < n; i++) nodes->inverse_root[i] = degree ? 1 / sqrtf(degree[i]) : 1;
+    return PGCN_OK;
+}
+
+static pgcn_status open_all(pgcn_i_nodes *nodes) {
+    pgcn_i_arena *arena = &nodes->arena;
+    int64_t most = 0, n = nodes->opts.spatial->walker.graph->n + nodes->opts.guests;
+    int lists = nodes->opts.sampled ? nodes->opts.spatial->walker.k - 1 : 1;
+    nodes->rows = PGCN_I_ARRAY(arena, int64_t, nodes->levels + 1);
+    nodes->links = PGCN_I_ARRAY(arena, int64_t, nodes->levels + 1);
+    nodes->most = PGCN_I_ARRAY(arena, int64_t, nodes->levels + 1);
+    nodes->level = PGCN_I_ARRAY(arena, level, nodes->levels);
+    nodes->transitions = PGCN_I_ARRAY(arena, pgcn_i_transition, nodes->levels + 1);
+    if (!nodes->rows || !nodes->links || !nodes->most || !nodes->level || !nodes->transitions)
+        return PGCN_ERR_MEMORY;
+    bound_rows(nodes);
+    for (int l = 0; l <= nodes->levels; l++) nodes->most[l] = nodes->rows[l];
+    for (int l = 0; l < nodes->levels; l++)
+        if (nodes->level[l].entries > most) most = nodes->level[l].entries;
+    PGCN_TRY(pgcn_i_numbering_init(&nodes->numbering,
+                                   (pgcn_i_numbering_opts){.nodes = n,
+                                                           .rows = nodes->rows[nodes->levels],
+                                                           .entries = most * lists,
+                                                           .samples = nodes->opts.samples,
+                                                           .levels = nodes->levels}));
+    if (nodes->opts.training)
+        PGCN_TRY(pgcn_i_turner_init(&nodes->turner, nodes->rows[nodes->levels], most));
+    PGCN_TRY(open_roots(nodes));
+    PGCN_TRY(open_levels(nodes));
+    PGCN_TRY(open_input(nodes));
+    PGCN_TRY(open_target(nodes));
+    nodes->part =
+        (pgcn_i_part){.levels = nodes->levels,
+                      .rows = {[PGCN_I_NODES] = nodes->rows, [PGCN_I_LINKS] = nodes->links},
+                      .transitions = nodes->transitions,
+                      .nodes = n,
+                      .id = nodes->numbering.id};
+    return PGCN_OK;
+}
+
+pgcn_status pgcn_i_nodes_new(const pgcn_i_nodes_opts *opts, pgcn_i_nodes **out) {
+    pgcn_i_nodes *nodes = pgcn_i_alloc(1, sizeof *nodes);
+    if (!nodes) return PGCN_ERR_MEMORY;
+    nodes->opts = *opts;
+    nodes->levels = opts->levels;
+    nodes->shares = !opts->sampled && !opts->training && pgcn_i_count_at(opts->neighbours, 0) == 0;
+    pgcn_status status = open_all(nodes);
+    if (status != PGCN_OK) {
+        pgcn_i_nodes_free(nodes);
+        return status;
+    }
+    *out = nodes;
+    return PGCN_OK;
+}
+
+void pgcn_i_nodes_free(pgcn_i_nodes *nodes) {
+    if (!nodes) return;
+    for (int l = 0; nodes->level && l < nodes->levels; l++)
+        pgcn_i_visits_free(nodes->level[l].walks);
+    pgcn_i_numbering_free(&nodes->numbering);
+    pgcn_i_turner_free(&nodes->turner);
+    pgcn_i_arena_free(&nodes->arena);
+    pgcn_i_free(nodes);
+}
+
+const pgcn_i_part *pgcn_i_nodes_part(const pgcn_i_nodes *nodes) {
+    return &nodes->part;
+}
+const pgcn_i_input *pgcn_i_nodes_input(const pgcn_i_nodes *nodes) {
+    return &nodes->input;
+}
+
+int64_t pgcn_i_nodes_most(const pgcn_i_nodes *nodes, int l) {
+    return nodes->most[l];
+}
+
+/* Lists of a level and their transposes: offsets, and columns and values of entries. */
+static int64_t level_bytes(const pgcn_i_nodes *nodes, int l, int64_t *widest) {
+    const level *at = &nodes->level[l];
+    int64_t rows = nodes->rows[l], next = nodes->rows[l + 1], bytes = 0;
+    for (int i = 0; i < at->lists.k - 1; i++) {
+        int64_t entries = at->lists.hop[i].offset[rows];
+        bytes += 8 * rows + 8 * entries + (at->lists.hop_t ? 8 * next + 8 * entries : 0);
+        if (at->walks) bytes += 4 * rows * at->walks->p; /* visits before they are merged */
+        if (at->link_id) bytes += 8 * entries;
+        if (at->link_t) bytes += 8 * entries;
+        if (entries > *widest) *widest = entries;
+    }
+    return bytes + 4 * rows;
+}
+
+int64_t pgcn_i_nodes_touched(const pgcn_i_nodes *nodes) {
+    const pgcn_i_input *x = &nodes->input;
+    int64_t n = nodes->numbering.nodes, rows = nodes->rows[nodes->levels], widest = 0;
+    int64_t bytes = 4 * n * nodes->opts.samples + 12 * rows; /* places, nodes, ids, fresh ids */
+    if (nodes->inverse_root) bytes += 4 * n;
+    for (int l = 0; l < nodes->levels; l++) bytes += level_bytes(nodes, l, &widest);
+    if (nodes->opts.training) bytes += 16 * widest;
+    if (!x->dense) bytes += 16 * rows + 8 * x->nonzeros;
+    if (nodes->columns.offset) bytes += 12 * x->nonzeros + 16 * x->columns;
+    return bytes;
+}
+
+/* ---- choosing ------------------------------------------------------------------------------------ */
+
+void pgcn_i_nodes_invite(pgcn_i_nodes *nodes, const pgcn_i_guests *guests,
+                         const pgcn_i_input *features) {
+    bool scaled = nodes->opts.spatial->visit_degree != NULL;
+    nodes->guests = guests;
+    nodes->guest_input = features;
+    nodes->input.guest = features ? features->dense : NULL;
+    nodes->input.guests_from = guests ? guests->nodes : 0;
+    for (int l = 0; l < nodes->levels; l++) nodes->level[l].subset.guests = guests;
+    for (int64_t i = 0; guests && nodes->inverse_root && i < guests->count; i++)
+        nodes->inverse_root[guests->nodes + i] = scaled ? 1 / sqrtf(guests->degree[i]) : 1;
+}
+
+void pgcn_i_nodes_choose(pgcn_i_nodes *nodes, const pgcn_node *node, int64_t count) {
+    const pgcn_dataset *data = nodes->opts.data;
+    int64_t classes = data->classes;
+    nodes->count = count;
+    memcpy(nodes->node, node, (size_t)count * sizeof *node);
+    if (nodes->guests) return; /* who have no labels */
+    for (int64_t i = 0; i < count && data->label; i++) nodes->label[i] = data->label[node[i]];
+    for (int64_t i = 0; i < count && nodes->labels && data->from.labels; i++)
+        memcpy(nodes->labels + i * classes, data->from.labels + node[i] * classes, (size_t)classes);
+}
+
+int64_t pgcn_i_nodes_items(const pgcn_i_nodes *nodes, const pgcn_node **number) {
+    *number = nodes->node;
+    return nodes->count;
+}
+
+pgcn_i_target pgcn_i_nodes_target(pgcn_i_nodes *nodes, const uint8_t *mask) {
+    pgcn_i_target target = {.label = nodes->labels ? NULL : nodes->label, .labels = nodes->labels};
+    for (int64_t i = 0; i < nodes->count; i++) {
+        nodes->mask[i] = mask[nodes->node[i]] &&
+                         pgcn_i_source_has_label(&nodes->opts.data->from, nodes->node[i]);
+        target.masked += nodes->mask[i];
+    }
+    target.mask = nodes->mask;
+    return target;
+}
+
+/* ---- neighbours ---------------------------------------------------------------------------------- */
+
+typedef struct pick_job {
+    const pgcn_i_nodes *nodes;
+    level *at;
+    pgcn_i_path_draw draw;
+    int64_t first; /* row */
+    pgcn_i_blocks blocks;
+} pick_job;
+
+static int64_t degree_of(const pgcn_i_csr *t, pgcn_node node) {
+    return t->offset[node + 1] - t->offset[node];
+}
+
+/* The matrix that has a node's row of T, and which row it is. */
+static const pgcn_i_csr *matrix_of(const pgcn_i_nodes *nodes, pgcn_node *node) {
+    const pgcn_i_guests *guests = nodes->guests;
+    if (!guests || *node < guests->nodes) return &nodes->opts.spatial->exact;
+    *node = (pgcn_node)(*node - guests->nodes);
+    return &guests->edges;
+}
+
+/* How many of a row's entries are not the node's own. */
+static int64_t others_of(const pgcn_i_csr *t, pgcn_node node) {
+    int64_t others = 0;
+    for (int64_t e = t->offset[node]; e < t->offset[node + 1]; e++) others += t->column[e] != node;
+    return others;
+}
+
+static void count_task(void *context, int64_t task, int worker) {
+    (void)worker;
+    const pick_job *job = context;
+    int64_t end = job->first + pgcn_i_block_end(job->blocks, task), most = job->at->neighbours;
+    for (int64_t r = job->first + pgcn_i_block_begin(job->blocks, task); r < end; r++) {
+        pgcn_node node = job->nodes->numbering.node[r];
+        const pgcn_i_csr *t = matrix_of(job->nodes, &node);
+        int64_t degree = degree_of(t, node);
+        if (most > 0 && degree > most) {
+            int64_t others = others_of(t, node);
+            degree -= others - least(others, most);
+        }
+        job->at->list.offset[r + 1] = degree;
+    }
+}
+
+/* The numbers of `most` of `others`, ascending, all choices alike: Floyd's algorithm. */
+static void choose_some(pgcn_i_stream *random, int64_t others, int64_t most, int64_t *chosen) {
+    for (int64_t i = 0; i < most; i++) {
+        int64_t last = others - most + i;
+        int64_t pick = pgcn_i_bounded(random, (uint32_t)(last + 1)), at = i;
+        for (int64_t k = 0; k < i; k++)
+            if (chosen[k] == pick) pick = last;
+        for (; at > 0 && chosen[at - 1] > pick; at--) chosen[at] = chosen[at - 1];
+        chosen[at] = pick;
+    }
+}
+
+/* Some entries of a row of T, in its order: its own, and some of the others, which count for all of these. */
+static void pick_some(const pick_job *job, int64_t row, pgcn_node node, int64_t others) {
+    enum { MOST = PGCN_MOST_NEIGHBOURS };
+    const pgcn_i_csr *t = &job->nodes->opts.spatial->exact;
+    const level *at = job->at;
+    int64_t chosen[MOST], picked = 0, other = 0, to = at->list.offset[row];
+    int sample = (int)(job->nodes->numbering.id[row] / job->nodes->numbering.nodes);
+    pgcn_i_stream random =
+        pgcn_i_stream_of(pgcn_i_rng_domain_of(job->draw.seed, PGCN_I_RNG_NEIGHBOURS, job->draw.step,
+                                              job->draw.layer, sample),
+                         (uint64_t)node);
+    float scale = (float)((double)others / at->neighbours);
+    choose_some(&random, others, at->neighbours, chosen);
+    for (int64_t e = t->offset[node]; e < t->offset[node + 1]; e++) {
+        bool own = t->column[e] == node;
+        if (!own && (picked == at->neighbours || chosen[picked] != other++)) continue;
+        picked += !own;
+        at->list.column[to] = t->column[e];
+        at->list.value[to] = own ? t->value[e] : scale * t->value[e];
+        if (at->link_id) at->link_id[to] = sample * t->offset[t->rows] + e;
+        to++;
+    }
+}
+
+static void fill_task(void *context, int64_t task, int worker) {
+    (void)worker;
+    const pick_job *job = context;
+    const level *at = job->at;
+    int64_t end = job->first + pgcn_i_block_end(job->blocks, task);
+    for (int64_t r = job->first + pgcn_i_block_begin(job->blocks, task); r < end; r++) {
+        pgcn_node node = job->nodes->numbering.node[r];
+        const pgcn_i_csr *t = matrix_of(job->nodes, &node);
+        int64_t count = at->list.offset[r + 1] - at->list.offset[r], from = t->offset[node];
+        if (count < degree_of(t, node)) {
+            pick_some(job, r, node, others_of(t, node));
+            continue;
+        }
+        int64_t to = at->list.offset[r];
+        int64_t sample = job->nodes->numbering.id[r] / job->nodes->numbering.nodes;
+        memcpy(at->list.column + to, t->column + from, (size_t)count * sizeof *t->column);
+        memcpy(at->list.value + to, t->value + from, (size_t)count * sizeof *t->value);
+        for (int64_t e = 0; e < count && at->link_id; e++)
+            at->link_id[to + e] = sample * t->offset[t->rows] + from + e;
+    }
+}
+
+/* From row `first` on: the rows before have theirs. */
+static void pick_neighbours(pgcn_i_nodes *nodes, pgcn_i_pool *pool, int l, int64_t first,
+                            pgcn_i_path_draw draw) {
+    level *at = &nodes->level[l];
+    int64_t rows = nodes->rows[l];
+    pick_job job = {nodes, at, draw, first, pgcn_i_blocks_of(rows - first)};
+    if (nodes->shares) at->list = nodes->shared;
+    at->list.rows = rows;
+    at->list.offset[0] = 0;
+    pgcn_i_parallel(pool, job.blocks.count, count_task, &job);
+    for (int64_t r = first; r < rows; r++) at->list.offset[r + 1] += at->list.offset[r];
+    pgcn_i_parallel(pool, job.blocks.count, fill_task, &job);
+    nodes->links[l] = at->list.offset[rows];
+}
+
+/* ---- drawing ------------------------------------------------------------------------------------- */
+
+static void gather_sparse(pgcn_i_nodes *nodes) {
+    int64_t at = 0, rows = nodes->rows[nodes->levels];
+    for (int64_t r = 0; r < rows; r++) {
+        pgcn_node node = nodes->numbering.node[r];
+        const pgcn_i_input *from = nodes->opts.input;
+        if (nodes->guests && node >= nodes->guests->nodes) {
+            from = nodes->guest_input;
+            node = (pgcn_node)(node - nodes->guests->nodes);
+        }
+        int64_t begin = from->offset[node], count = from->offset[node + 1] - begin;
+        nodes->x_offset[r] = at;
+        nodes->x_drawn[r] = begin;
+        memcpy(nodes->x_column + at, from->column + begin, (size_t)count * sizeof *from->column);
+        memcpy(nodes->x_value + at, from->value + begin, (size_t)count * sizeof *from->value);
+        at += count;
+    }
+    nodes->x_offset[rows] = at;
+    nodes->input.nonzeros = at;
+    if (nodes->columns.offset) pgcn_i_input_index(&nodes->input, nodes->columns);
+}
+
+static void draw_level(pgcn_i_nodes *nodes, pgcn_i_pool *pool, int l, pgcn_i_path_draw draw) {
+    level *at = &nodes->level[l];
+    const pgcn_i_spatial *spatial = nodes->opts.spatial;
+    int lists = at->lists.k - 1;
+    int64_t first = nodes->shares && l > 0 ? nodes->rows[l - 1] : 0;
+    at->subset.n = nodes->rows[l];
+    at->subset.runs = nodes->numbering.runs;
+    if (at->walks)
+        pgcn_i_visits_sample(at->walks, &spatial->walker, pool, draw, spatial->visit_degree);
+    else
+        pick_neighbours(nodes, pool, l, first, draw);
+    pgcn_i_numbering_grow(&nodes->numbering, pool, at->lists.hop, lists, first);
+    nodes->rows[l + 1] = nodes->numbering.rows;
+    nodes->transitions[l].n = at->lists.n = at->lists.rows = nodes->rows[l];
+    for (int i = 0; i < lists && at->lists.hop_t; i++)
+        pgcn_i_turn(&nodes->turner, pool, &at->lists.hop[i], nodes->rows[l + 1],
+                    &at->lists.hop_t[i], at->link_t);
+}
+
+void pgcn_i_nodes_draw(pgcn_i_nodes *nodes, pgcn_i_pool *pool, pgcn_i_path_draw draw) {
+    pgcn_i_numbering_begin(&nodes->numbering, nodes->node, nodes->count);
+    nodes->rows[0] = nodes->numbering.rows;
+    for (int l = 0; l < nodes->levels; l++) {
+        int layer = nodes->opts.layers - 1 - l;
+        draw.layer = nodes->opts.per_layer && layer > 0 ? layer : 0;
+        draw_level(nodes, pool, l, draw);
+    }
+    nodes->input.n = nodes->rows[nodes->levels];
+    if (!nodes->input.dense) gather_sparse(nodes);
+}
