@@ -406,6 +406,18 @@ static pgcn_status check_reach(const pgcn_config *config, const char *key, doubl
         key, hops, config->path_length, layers, layers > 1 ? "s" : "", reach, reach);
 }
 
+/* A list of numbers that is longer than the network is deep: the last ones would do nothing. */
+static pgcn_status check_counts(const pgcn_config *config, const char *key, const char *text) {
+    const pgcn_i_network *network = pgcn_i_network_of(config);
+    int levels = network->levels ? network->levels(config) : 0, numbers = 1;
+    for (const char *at = text; *at; at++) numbers += *at == ',';
+    if (levels == 0 || numbers <= levels) return PGCN_OK;
+    return pgcn_i_fail(PGCN_ERR_ARGUMENT,
+                       "%s is %s, %d numbers, and model %s takes %d step%s from its last layer to "
+                       "its first; give at most %d, the first for the last layer",
+                       key, text, numbers, network->name, levels, levels > 1 ? "s" : "", levels);
+}
+
 pgcn_status pgcn_i_config_check_used(const pgcn_i_usage *u) {
     const pgcn_config *config = u->config;
     pgcn_field field;
@@ -418,6 +430,8 @@ pgcn_status pgcn_i_config_check_used(const pgcn_i_usage *u) {
             PGCN_TRY(check_reach(config, field.key, config->hops, config->layers));
         if (strcmp(field.key, "input-hops") == 0)
             PGCN_TRY(check_reach(config, field.key, config->input_hops, 1));
+        if (strcmp(field.key, "neighbours") == 0 || strcmp(field.key, "batch-paths") == 0)
+            PGCN_TRY(check_counts(config, field.key, text));
     }
     return PGCN_OK;
 }
