@@ -382,6 +382,8 @@ static void test_usage_list_longer_than_the_network_is_refused(void **state) {
         must(pgcn_config_check(&config));
         must(pgcn_config_set(&config, lists[i].key, lists[i].refused));
         must_fail(pgcn_config_check(&config), PGCN_ERR_ARGUMENT, lists[i].says);
+        pgcn_config_adopt(&config); /* a recipe's list is no better */
+        must_fail(pgcn_config_check(&config), PGCN_ERR_ARGUMENT, lists[i].says);
     }
 }
 
