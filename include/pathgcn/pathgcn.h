@@ -1305,7 +1305,8 @@ typedef struct pgcn_score {
     double loss;           /* mean cross-entropy of the prediction */
     double balanced_accuracy, macro_f1, auc,
         average_precision; /* of the prediction: pgcn_measure */
-    double majority; /* accuracy of always predicting the most frequent class of the training items;
+    double majority; /* accuracy of always predicting the most frequent class of the training items,
+                        where several tie the one that most of these items have;
                         of several labels those that most of them have. NaN if the data does not
                         have the split of the training */
     int classes_missed; /* classes that these items have and that is predicted for none of them */
