@@ -476,6 +476,10 @@ pgcn_status cli_load_model(const char *path,
 void cli_catch_signals(void);
 int cli_interrupted(void);
 int cli_terminal_columns(void);
+/* Columns that a text of UTF-8 takes in a terminal; and the text in `width` of them, filled up with blanks (`right`: before
+ * it) and cut between characters. */
+int cli_columns_of(const char *text);
+void cli_put_padded(FILE *out, const char *text, int width, bool right);
 /* A sentence and a line end, of which `used` columns are written already. In a terminal no word is cut. */
 void cli_put_wrapped(FILE *out, const char *text, int used);
 
