@@ -201,6 +201,14 @@ static void put_tiles(report_page *page, const cli_run *run) {
     report_tiles_close(page);
 }
 
+/* Whether the last epoch of all is the best one on validation items. */
+static bool ends_best(const cli_run *run) {
+    size_t epochs = json_array_size(run->history);
+    const json_t *last = epochs > 0 ? json_array_get(run->history, epochs - 1) : NULL;
+    return last && json_is_number(json_object_get(last, "val_loss")) &&
+           json_integer_value(json_object_get(last, "epoch")) == pgcn_model_epoch(run->model);
+}
+
 void cli_report_head(report_page *page, const cli_run *run) {
     report_text verdict = {0};
     cli_report_verdict(&verdict, run);
@@ -213,6 +221,12 @@ void cli_report_head(report_page *page, const cli_run *run) {
                       "directory holds: classes, confusion, calibration, the picture of the %s and "
                       "facts of the data are missing. The reason: %s.",
                       cli_items(run->task), run->missing);
+    if (ends_best(run))
+        report_remark(
+            page,
+            "The epoch that was kept, %lld, is the last one: the network was still getting "
+            "better. Train longer: --epochs %lld --resume.",
+            (long long)pgcn_model_epoch(run->model), 2 * (long long)pgcn_model_epoch(run->model));
     put_tiles(page, run);
 }
 
