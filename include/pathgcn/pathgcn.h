@@ -861,6 +861,9 @@ PGCN_API const char *pgcn_config_unused(const pgcn_config *config, const pgcn_da
 /* Makes the settings as they are a starting point, like those of a recipe: what does nothing among
  * them is from now on nobody's mistake. For programs that vary some of them, as a search does. */
 PGCN_API void pgcn_config_adopt(pgcn_config *config);
+/* Writes what `batch-by` auto stands for on this data: nodes, if it is one graph and the caller has set `batch`. Before
+ * settings are adopted or written down, which forget whose they are. */
+PGCN_API void pgcn_config_settle_batches(pgcn_config *config, const pgcn_dataset *data);
 
 /* Whether the configured network looks at a setting: false for those of other networks, for those that it
  * does not use ("paths" of gin), and for names that are no settings. */
@@ -1303,7 +1306,8 @@ typedef struct pgcn_score {
     double loss;           /* mean cross-entropy of the prediction */
     double balanced_accuracy, macro_f1, auc,
         average_precision; /* of the prediction: pgcn_measure */
-    double majority; /* accuracy of always predicting the most frequent class of the training items;
+    double majority; /* accuracy of always predicting the most frequent class of the training items,
+                        where several tie the one that most of these items have;
                         of several labels those that most of them have. NaN if the data does not
                         have the split of the training */
     int classes_missed; /* classes that these items have and that is predicted for none of them */

@@ -478,6 +478,10 @@ int cli_interrupted(void);
 /* For callbacks that ask whether to go on. */
 bool cli_not_interrupted(void *context);
 int cli_terminal_columns(void);
+/* Columns that a text of UTF-8 takes in a terminal; and the text in `width` of them, filled up with blanks (`right`: before
+ * it) and cut between characters. */
+int cli_columns_of(const char *text);
+void cli_put_padded(FILE *out, const char *text, int width, bool right);
 /* A sentence and a line end, of which `used` columns are written already. In a terminal no word is cut. */
 void cli_put_wrapped(FILE *out, const char *text, int used);
 

@@ -302,6 +302,31 @@ static void test_nodes_old_settings_keep_their_meaning(void **state) {
     pgcn_dataset_free(data);
 }
 
+/* A search adopts its settings; what the caller said about batches stays. */
+static void test_nodes_settled_batches_outlive_whose_they_were(void **state) {
+    (void)state;
+    pgcn_dataset *one = dataset("karate");
+    pgcn_dataset *many =
+        set_of(set_new(PGCN_TASK_GRAPH, false, 12), "stratified=50/25/25,splits=1");
+    const struct {
+        const pgcn_dataset *data;
+        const char *batch;
+        pgcn_batch_by expected;
+    } cases[] = {{one, "2", PGCN_BATCH_NODES},
+                 {one, NULL, PGCN_BATCH_AUTO},
+                 {one, "0", PGCN_BATCH_AUTO},
+                 {many, "2", PGCN_BATCH_AUTO}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        pgcn_config config = settings(ALONE);
+        if (cases[i].batch) must(pgcn_config_set(&config, "batch", cases[i].batch));
+        pgcn_config_settle_batches(&config, cases[i].data);
+        pgcn_config_adopt(&config);
+        assert_int_equal(config.batch_by, cases[i].expected);
+    }
+    pgcn_dataset_free(one);
+    pgcn_dataset_free(many);
+}
+
 /* Every training node once in a pass, in another order in the next. */
 static void test_nodes_a_pass_has_every_training_node_once(void **state) {
     (void)state;
@@ -337,6 +362,7 @@ int main(void) {
         cmocka_unit_test(test_nodes_neighbours_are_drawn_without_replacement_and_bias),
         cmocka_unit_test(test_nodes_networks_that_cannot_say_so),
         cmocka_unit_test(test_nodes_old_settings_keep_their_meaning),
+        cmocka_unit_test(test_nodes_settled_batches_outlive_whose_they_were),
         cmocka_unit_test(test_nodes_a_pass_has_every_training_node_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -511,6 +511,8 @@ static bool empty_structs(void) {
         !pgcn_config_unused(&config, NULL, NULL) &&                                                \
         !pgcn_config_unused(&config, NULL, "no such key"))                                         \
     X(pgcn_config_adopt, (pgcn_config_adopt(NULL), true))                                          \
+    X(pgcn_config_settle_batches, (pgcn_config_settle_batches(NULL, data),                         \
+                                   pgcn_config_settle_batches(&config, NULL), true))               \
     X(pgcn_config_field, pgcn_config_field(0, NULL) && !pgcn_config_field(-1, NULL) &&             \
         !pgcn_config_field(INT_MAX, NULL))                                                         \
     X(pgcn_recipe_load, wrong(pgcn_recipe_load(NULL, "cora", 0, NULL, NULL)) &&                    \
