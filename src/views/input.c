@@ -225,6 +225,7 @@ pgcn_status pgcn_i_input_new(const pgcn_i_features *features, pgcn_normalise nor
                              pgcn_i_standard standard, bool with_columns, pgcn_i_input **out) {
     pgcn_i_input *input = pgcn_i_alloc(1, sizeof *input);
     if (!input) return PGCN_ERR_MEMORY;
+    input->arena.read_at_random = true; /* batches of nodes read the rows of theirs */
     pgcn_status status = normalise == PGCN_NORMALISE_STANDARDISE
                              ? fill_standardised(input, features, standard)
                              : fill(input, features, normalise, with_columns);

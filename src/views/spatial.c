@@ -12,7 +12,8 @@ static void enhance(pgcn_i_csr *t, double share) {
 
 pgcn_status pgcn_i_spatial_init(pgcn_i_spatial *spatial, const pgcn_graph *graph,
                                 const pgcn_config *config) {
-    *spatial = (pgcn_i_spatial){.has_exact = config->walk != PGCN_WALK_NODE2VEC};
+    *spatial = (pgcn_i_spatial){.arena = {.read_at_random = true}, /* by batches of nodes */
+                                .has_exact = config->walk != PGCN_WALK_NODE2VEC};
     pgcn_paths_opts opts = pgcn_paths_opts_default();
     opts.walk = config->walk;
     opts.length = config->path_length;
