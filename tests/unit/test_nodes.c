@@ -102,6 +102,13 @@ static void test_nodes_gradient_is_that_of_the_whole_graph(void **state) {
         ALONE "model=gcn layers=2",
         ALONE "model=gcn layers=3 layer-norm=yes residual=previous dropout-hidden=0.2",
         ALONE "model=sage layers=2",
+        /* as many neighbours as there are: they are added up before they are multiplied */
+        ALONE "model=sage layers=2 neighbours=1000 dropout-hidden=0.4",
+        QUICK "samples=2 consistency=0 model=sage layers=3 neighbours=1000,900 dropout=0",
+        ALONE "model=gcn layers=2 neighbours=1000",
+        ALONE "model=gcn layers=3 neighbours=1000 residual=previous",
+        ALONE "model=jknet layers=3 neighbours=1000",
+        ALONE "model=incep layers=3 self-mix=yes neighbours=1000",
         ALONE "model=gcnii layers=3 dropout-hidden=0.4",
         ALONE "model=gcnii-star layers=2",
         ALONE "model=egnn layers=2",
@@ -167,6 +174,7 @@ static const char *const trained[] = {
     QUICK
     "batch-by=nodes batch=9 paths=4 path-length=3 paths-per-layer=yes batch-paths=4,2 layers=3 steps=3",
     ALONE "batch-by=nodes batch=11 model=gcn neighbours=3,2",
+    QUICK "batch-by=nodes batch=17 model=sage neighbours=3,2 samples=2 consistency=1",
     ALONE "batch-by=nodes batch=11 model=sage batch-norm=yes",
     ALONE "batch-by=nodes batch=11 model=gat heads=2 dropout-attention=0.3 neighbours=4",
 };
