@@ -220,6 +220,32 @@ static void test_nodes_after_first_epoch_allocate_nothing(void **state) {
     pgcn_dataset_free(data);
 }
 
+/* Where some nodes are evaluated by drawn paths there is no T, and where batches are drawn no transpose of it: training
+ * does not notice. */
+static void test_nodes_train_alike_without_the_transition(void **state) {
+    (void)state;
+    static const char *const texts[] = {
+        ALONE "batch-by=nodes batch=17 paths=3 path-length=3",
+        ALONE "batch-by=nodes batch=17 paths=3 path-length=3 self-loops=no walk=weighted",
+    };
+    pgcn_dataset *data = dataset(DENSE);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        char text[256];
+        snprintf(text, sizeof text, "%s eval-nodes=9", texts[i]);
+        pgcn_trainer *whole = trainer_of(data, texts[i]), *some = trainer_of(data, text);
+        assert_non_null(whole->spatial.exact.offset);
+        assert_null(some->spatial.exact.offset);
+        for (int64_t r = 0; r < data->graph->n; r++)
+            assert_true(whole->spatial.degree[r] == some->spatial.degree[r]);
+        run_epochs(whole, 3);
+        run_epochs(some, 3);
+        assert_same_weights(&whole->params, &some->params, text);
+        pgcn_trainer_free(some);
+        pgcn_trainer_free(whole);
+    }
+    pgcn_dataset_free(data);
+}
+
 /* ---- neighbours ------------------------------------------------------------------------------------------ */
 
 /* A row keeps its own entry and m others, none twice; over many draws, entries are those of T on average. */
@@ -342,6 +368,7 @@ int main(void) {
         cmocka_unit_test(test_nodes_all_of_them_are_the_whole_graph),
         cmocka_unit_test(test_nodes_thread_matrix_same_bits),
         cmocka_unit_test(test_nodes_after_first_epoch_allocate_nothing),
+        cmocka_unit_test(test_nodes_train_alike_without_the_transition),
         cmocka_unit_test(test_nodes_neighbours_are_drawn_without_replacement_and_bias),
         cmocka_unit_test(test_nodes_networks_that_cannot_say_so),
         cmocka_unit_test(test_nodes_old_settings_keep_their_meaning),
