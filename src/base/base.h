@@ -116,6 +116,11 @@ void pgcn_i_buffer_free(pgcn_i_buffer *buffer);
  * array, which is not NULL for an empty buffer either, unless memory is out. */
 void *pgcn_i_arena_take(pgcn_i_arena *arena, pgcn_i_buffer *buffer);
 
+/* Gives back the pages of a file mapping, `mapping` and its bytes, that an array lies on, if it lies there at all: they
+ * are read again when they are needed. Pages at both ends, which others may share, stay. */
+void pgcn_i_forget_pages(const void *mapping, int64_t mapping_bytes, const void *array,
+                         int64_t bytes);
+
 /* Like pgcn_i_alloc, and never in a file of the spool: for memory that is written in no order. */
 void *pgcn_i_alloc_resident(int64_t count, size_t size);
 

@@ -285,7 +285,11 @@ static pgcn_status check_columns(const container *from, const pgcn_i_features *x
 static pgcn_status get_features(const container *from, int64_t columns, pgcn_i_source *source) {
     pgcn_i_features *x = &source->x;
     int64_t n = source->nodes;
-    *x = (pgcn_i_features){.n = n, .columns = columns, .nonzeros = rows_of(from, "x.column")};
+    *x = (pgcn_i_features){.n = n,
+                           .columns = columns,
+                           .nonzeros = rows_of(from, "x.column"),
+                           .mapping = source->mapping,
+                           .mapping_bytes = source->mapping_bytes};
     PGCN_TRY(get(from, "x.offset", PGCN_I_I64, n + 1, -1, &x->offset));
     PGCN_TRY(get(from, "x.column", PGCN_I_I32, x->nonzeros, -1, &x->column));
     PGCN_TRY(get(from, "x.absent", PGCN_I_U8, n, -1, &x->absent));

@@ -26,6 +26,9 @@ typedef struct pgcn_i_features {
      * training nodes when a model reads them (src/nn/input.c). NULL: there are none. */
     const uint8_t *absent; /* [n] 0 or 1 */
     const uint8_t *made; /* [columns] 1: made by a step, absent nodes have it too; NULL: none was */
+    /* Of a file that arrays may lie in: its pages may be given back once they were copied. NULL: none */
+    const void *mapping;
+    int64_t mapping_bytes;
 } pgcn_i_features;
 
 /* Items are nodes, or graphs where graphs are classified. */

@@ -54,11 +54,34 @@ static double fill_row(const pgcn_graph *graph, int64_t row, diagonal d, bool we
     return sum;
 }
 
+/* The sums that fill_row returns, added in its order, without the rows. */
+static pgcn_status sum_rows(const pgcn_graph *graph, pgcn_i_transition_opts opts,
+                            pgcn_i_arena *arena, float **degree) {
+    const bool weighted = opts.weighted && graph->weight;
+    float *sum = PGCN_I_ARRAY(arena, float, graph->n);
+    if (!sum) return PGCN_ERR_MEMORY;
+    for (int64_t row = 0; row < graph->n; row++) {
+        diagonal d = diagonal_of(graph, row, opts);
+        bool diagonal_due = d.added && !d.merged;
+        double row_sum = 0;
+        for (int64_t e = graph->offset[row]; e < graph->offset[row + 1]; e++) {
+            float entry = weighted ? graph->weight[e] : 1;
+            if (d.merged && graph->neighbour[e] == row) entry += 1;
+            if (diagonal_due && graph->neighbour[e] > row) row_sum += 1, diagonal_due = false;
+            row_sum += (double)entry;
+        }
+        sum[row] = d.entries > 0 ? (float)(row_sum + diagonal_due) : 1;
+    }
+    *degree = sum;
+    return PGCN_OK;
+}
+
 pgcn_status pgcn_i_graph_transition(const pgcn_graph *graph, pgcn_i_transition_opts opts,
                                     pgcn_i_arena *arena, pgcn_i_csr *out, pgcn_i_csr *transposed,
                                     float **degree) {
     const bool weighted = opts.weighted && graph->weight;
     int64_t n = graph->n, entries = 0;
+    if (!out) return sum_rows(graph, opts, arena, degree);
     for (int64_t row = 0; row < n; row++) entries += diagonal_of(graph, row, opts).entries;
     pgcn_i_csr csr;
     PGCN_TRY(pgcn_i_csr_alloc(arena, n, entries, true, &csr));

@@ -142,6 +142,7 @@ typedef struct pgcn_i_part {
         *transitions;    /* [levels] from the rows of a level to those of the next */
     int64_t nodes;       /* of the graph */
     const pgcn_node *id; /* [rows] sample * nodes + node: random numbers know rows by it */
+    bool few_links;      /* of every row some are drawn, in all levels */
 } pgcn_i_part;
 
 /* A network reads a view. Pointers stay the same while a tape lives; what they point to, and the numbers of
@@ -469,6 +470,10 @@ pgcn_i_value *pgcn_i_op_input(pgcn_i_tape *tape, const pgcn_i_input *input, int 
 /* X itself, dense, some of its rows dropped; has no gradient */
 pgcn_i_value *pgcn_i_op_features(pgcn_i_tape *tape, const pgcn_i_input *input, int samples,
                                  double drop_rows);
+/* [rows, features] of a part of a graph with dense features: sums over the links of Dropout(X). Without a backward
+ * pass. */
+pgcn_i_value *pgcn_i_op_spread(pgcn_i_tape *tape, const pgcn_i_input *input, int samples,
+                               const pgcn_i_transition *transition, double dropout);
 /* ops_dense.c */
 pgcn_i_value *pgcn_i_op_linear(pgcn_i_tape *tape, pgcn_i_value *x, pgcn_i_param *w, pgcn_i_param *b,
                                bool relu, double dropout); /* b may be NULL; dropout after ReLU */

@@ -114,6 +114,14 @@ bool pgcn_trainer_rows(const pgcn_trainer *trainer, int layer, pgcn_batch_rows *
 
 /* ---- all of it ----------------------------------------------------------------------------------- */
 
+/* Of a container: the pages of its features were given back when they had been copied (src/views/input.c). */
+static int64_t forgotten_bytes(const pgcn_dataset *data) {
+    const pgcn_i_features *x = &data->x;
+    const char *from = x->mapping, *dense = (const char *)x->dense;
+    bool is_mapped = from && dense && dense >= from && dense < from + x->mapping_bytes;
+    return is_mapped && !x->absent ? x->n * x->columns * (int64_t)sizeof *x->dense : 0;
+}
+
 pgcn_status pgcn_i_trainer_measure(pgcn_trainer *trainer) {
     double share = 1;
     if (trainer->train.views.samplers > 0 || trainer->eval.views.samplers > 0)
@@ -124,7 +132,7 @@ pgcn_status pgcn_i_trainer_measure(pgcn_trainer *trainer) {
                   trainer->tally[1].arena.bytes,
         .paths =
             paths_bytes(&trainer->train.views, share) + paths_bytes(&trainer->eval.views, share),
-        .features = trainer->input->arena.bytes,
+        .features = trainer->input->arena.bytes - forgotten_bytes(trainer->data),
         .graph = pgcn_i_spatial_bytes(&trainer->spatial),
         .weights = trainer->params.arena.bytes + trainer->arena.bytes +
                    trainer->train.views.arena.bytes + trainer->eval.views.arena.bytes,

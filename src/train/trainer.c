@@ -472,6 +472,15 @@ static pgcn_status set_up_feed(pgcn_trainer *trainer) {
     return PGCN_OK;
 }
 
+/* Batches of nodes draw their walks, and evaluations of some nodes (eval-nodes) too. */
+static bool reads_exact(const pgcn_trainer *trainer) {
+    const pgcn_config *config = &trainer->config;
+    bool in_parts =
+        config->batch_by == PGCN_BATCH_NODES && config->eval_nodes > 0 && trainer->val_items > 0;
+    return !in_parts || !pgcn_i_network_of(config)->walks ||
+           config->train_form != PGCN_FORM_SAMPLED || pgcn_i_network_powers(config) > 0;
+}
+
 static pgcn_status set_up(pgcn_trainer *trainer) {
     const pgcn_dataset *data = trainer->data;
     const pgcn_config *config = &trainer->config;
@@ -480,7 +489,7 @@ static pgcn_status set_up(pgcn_trainer *trainer) {
     PGCN_TRY(pgcn_i_split_identify(data, trainer->split, &trainer->split_id));
     pgcn_i_trainer_settle(trainer);
     PGCN_TRY(pgcn_i_pool_new(config->threads, &trainer->pool));
-    PGCN_TRY(pgcn_i_spatial_of(&trainer->spatial, data, config));
+    PGCN_TRY(pgcn_i_spatial_of(&trainer->spatial, data, config, reads_exact(trainer)));
     pgcn_i_shape shape = {data->x.columns, data->classes, data->task == PGCN_TASK_GRAPH};
     PGCN_TRY(pgcn_i_network_declare(&trainer->params, config, shape));
     PGCN_TRY(pgcn_i_params_allocate(&trainer->params, true));

@@ -131,6 +131,16 @@ pgcn_status pgcn_i_fill_absent(const pgcn_i_features *x, const float *mean, pgcn
 
 /* ---- normalised ----------------------------------------------------------------------------------- */
 
+/* Rows r .. r + TOGETHER - 1 of dense features. Those of a container are not read again soon: a copy of all of them
+ * and the file itself would be in memory together. */
+enum { TOGETHER = 4096 };
+static void copy_rows(float *to, const pgcn_i_features *x, int64_t r) {
+    int64_t rows = x->n - r < TOGETHER ? x->n - r : TOGETHER, at = r * x->columns;
+    size_t bytes = (size_t)(rows * x->columns) * sizeof *to;
+    memcpy(to + at, x->dense + at, bytes);
+    pgcn_i_forget_pages(x->mapping, x->mapping_bytes, x->dense + at, (int64_t)bytes);
+}
+
 /* Standardised features are dense, whatever they were: a zero is no longer zero. */
 static pgcn_status fill_standardised(pgcn_i_input *input, const pgcn_i_features *x,
                                      pgcn_i_standard standard) {
@@ -140,9 +150,9 @@ static pgcn_status fill_standardised(pgcn_i_input *input, const pgcn_i_features 
                            (long long)x->n, (long long)x->columns);
     float *value = PGCN_I_ARRAY(&input->arena, float, count);
     if (!value) return PGCN_ERR_MEMORY;
-    if (x->dense) memcpy(value, x->dense, (size_t)count * sizeof *value);
     for (int64_t r = 0; r < x->n; r++) {
         float *row = value + r * x->columns;
+        if (x->dense && r % TOGETHER == 0) copy_rows(value, x, r);
         for (int64_t e = x->offset ? x->offset[r] : 0; x->offset && e < x->offset[r + 1]; e++)
             row[x->column[e]] = x->value[e];
         for (int64_t j = 0; j < x->columns; j++)
@@ -199,7 +209,8 @@ static pgcn_status fill(pgcn_i_input *input, const pgcn_i_features *x, pgcn_norm
     int64_t count = sparse ? x->nonzeros : x->n * x->columns;
     float *value = PGCN_I_ARRAY(&input->arena, float, count);
     if (!value) return PGCN_ERR_MEMORY;
-    memcpy(value, sparse ? x->value : x->dense, (size_t)count * sizeof *value);
+    if (sparse) memcpy(value, x->value, (size_t)count * sizeof *value);
+    for (int64_t r = 0; !sparse && r < x->n; r += TOGETHER) copy_rows(value, x, r);
     int64_t *offset = PGCN_I_ARRAY(&input->arena, int64_t, x->n + 1);
     if (!offset) return PGCN_ERR_MEMORY;
     for (int64_t r = 0; r <= x->n; r++) offset[r] = sparse ? x->offset[r] : r * x->columns;
@@ -225,6 +236,7 @@ pgcn_status pgcn_i_input_new(const pgcn_i_features *features, pgcn_normalise nor
                              pgcn_i_standard standard, bool with_columns, pgcn_i_input **out) {
     pgcn_i_input *input = pgcn_i_alloc(1, sizeof *input);
     if (!input) return PGCN_ERR_MEMORY;
+    input->arena.read_at_random = true; /* batches of nodes read the rows of theirs */
     pgcn_status status = normalise == PGCN_NORMALISE_STANDARDISE
                              ? fill_standardised(input, features, standard)
                              : fill(input, features, normalise, with_columns);

@@ -217,6 +217,12 @@ static pgcn_status open_roots(pgcn_i_nodes *nodes) {
     return PGCN_OK;
 }
 
+static bool draws_links(const pgcn_i_nodes *nodes) {
+    bool all = !nodes->opts.sampled;
+    for (int l = 0; l < nodes->levels; l++) all = all && nodes->level[l].neighbours > 0;
+    return all;
+}
+
 static pgcn_status open_all(pgcn_i_nodes *nodes) {
     pgcn_i_arena *arena = &nodes->arena;
     int64_t most = 0, n = nodes->opts.spatial->walker.graph->n + nodes->opts.guests;
@@ -249,7 +255,8 @@ static pgcn_status open_all(pgcn_i_nodes *nodes) {
                       .rows = {[PGCN_I_NODES] = nodes->rows, [PGCN_I_LINKS] = nodes->links},
                       .transitions = nodes->transitions,
                       .nodes = n,
-                      .id = nodes->numbering.id};
+                      .id = nodes->numbering.id,
+                      .few_links = draws_links(nodes)};
     return PGCN_OK;
 }
 
@@ -379,11 +386,24 @@ static const pgcn_i_csr *matrix_of(const pgcn_i_nodes *nodes, pgcn_node *node) {
     return &guests->edges;
 }
 
-/* How many of a row's entries are not the node's own. */
-static int64_t others_of(const pgcn_i_csr *t, pgcn_node node) {
-    int64_t others = 0;
-    for (int64_t e = t->offset[node]; e < t->offset[node + 1]; e++) others += t->column[e] != node;
-    return others;
+/* Where the node's own entry is in its row, whose columns ascend; -1: it has none. */
+static int64_t own_entry(const pgcn_i_csr *t, pgcn_node node) {
+    int64_t low = t->offset[node], end = t->offset[node + 1], high = end;
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        if (t->column[middle] < node)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < end && t->column[low] == node ? low - t->offset[node] : -1;
+}
+
+/* Of a row of T, not of a guest's: these keep all of theirs. */
+static bool draws_some(const pick_job *job, const pgcn_i_csr *t, pgcn_node node) {
+    int64_t most = job->at->neighbours;
+    return most > 0 && t == &job->nodes->opts.spatial->exact &&
+           degree_of(t, node) - (own_entry(t, node) >= 0) > most;
 }
 
 static void count_task(void *context, int64_t task, int worker) {
@@ -393,12 +413,8 @@ static void count_task(void *context, int64_t task, int worker) {
     for (int64_t r = job->first + pgcn_i_block_begin(job->blocks, task); r < end; r++) {
         pgcn_node node = job->nodes->numbering.node[r];
         const pgcn_i_csr *t = matrix_of(job->nodes, &node);
-        int64_t degree = degree_of(t, node);
-        if (most > 0 && degree > most) {
-            int64_t others = others_of(t, node);
-            degree -= others - least(others, most);
-        }
-        job->at->list.offset[r + 1] = degree;
+        job->at->list.offset[r + 1] =
+            draws_some(job, t, node) ? most + (own_entry(t, node) >= 0) : degree_of(t, node);
     }
 }
 
@@ -414,28 +430,36 @@ static void choose_some(pgcn_i_stream *random, int64_t others, int64_t most, int
     }
 }
 
-/* Some entries of a row of T, in its order: its own, and some of the others, which count for all of these. */
-static void pick_some(const pick_job *job, int64_t row, pgcn_node node, int64_t others) {
+static void put_entry(const level *at, int64_t to, const pgcn_i_csr *t, int64_t e, float scale,
+                      int sample) {
+    at->list.column[to] = t->column[e];
+    at->list.value[to] = scale * t->value[e];
+    if (at->link_id) at->link_id[to] = sample * t->offset[t->rows] + e;
+}
+
+/* Some entries of a row of T, in its order: its own, and some of the others, which count for all of these. A row may be
+ * longer than all that is drawn together, so it is not gone through. */
+static void pick_some(const pick_job *job, int64_t row, pgcn_node node) {
     enum { MOST = PGCN_MOST_NEIGHBOURS };
     const pgcn_i_csr *t = &job->nodes->opts.spatial->exact;
     const level *at = job->at;
-    int64_t chosen[MOST], picked = 0, other = 0, to = at->list.offset[row];
+    int64_t chosen[MOST], begin = t->offset[node], own = own_entry(t, node),
+                          to = at->list.offset[row];
+    int64_t others = degree_of(t, node) - (own >= 0);
     int sample = (int)(job->nodes->numbering.id[row] / job->nodes->numbering.nodes);
     pgcn_i_stream random =
         pgcn_i_stream_of(pgcn_i_rng_domain_of(job->draw.seed, PGCN_I_RNG_NEIGHBOURS, job->draw.step,
                                               job->draw.layer, sample),
                          (uint64_t)node);
     float scale = (float)((double)others / at->neighbours);
+    bool waits = own >= 0; /* the node's own entry, for its place among the others */
     choose_some(&random, others, at->neighbours, chosen);
-    for (int64_t e = t->offset[node]; e < t->offset[node + 1]; e++) {
-        bool own = t->column[e] == node;
-        if (!own && (picked == at->neighbours || chosen[picked] != other++)) continue;
-        picked += !own;
-        at->list.column[to] = t->column[e];
-        at->list.value[to] = own ? t->value[e] : scale * t->value[e];
-        if (at->link_id) at->link_id[to] = sample * t->offset[t->rows] + e;
-        to++;
+    for (int64_t i = 0; i < at->neighbours; i++) {
+        if (waits && chosen[i] >= own)
+            put_entry(at, to++, t, begin + own, 1, sample), waits = false;
+        put_entry(at, to++, t, begin + chosen[i] + (own >= 0 && !waits), scale, sample);
     }
+    if (waits) put_entry(at, to, t, begin + own, 1, sample);
 }
 
 static void fill_task(void *context, int64_t task, int worker) {
@@ -447,8 +471,8 @@ static void fill_task(void *context, int64_t task, int worker) {
         pgcn_node node = job->nodes->numbering.node[r];
         const pgcn_i_csr *t = matrix_of(job->nodes, &node);
         int64_t count = at->list.offset[r + 1] - at->list.offset[r], from = t->offset[node];
-        if (count < degree_of(t, node)) {
-            pick_some(job, r, node, others_of(t, node));
+        if (draws_some(job, t, node)) {
+            pick_some(job, r, node);
             continue;
         }
         int64_t to = at->list.offset[r];

@@ -59,10 +59,10 @@ typedef struct pgcn_i_spatial {
 } pgcn_i_spatial;
 pgcn_status pgcn_i_spatial_init(pgcn_i_spatial *spatial, const pgcn_graph *graph,
                                 const pgcn_config *config);
-/* The same for a data set, in which the walks of a graph do not depend on the graphs beside it. Free
- * it after a failure too. */
+/* The same for a data set, in which the walks of a graph do not depend on the graphs beside it; exact = false: where
+ * only walks are drawn, without T, which takes more than the graph. Free it after a failure too. */
 pgcn_status pgcn_i_spatial_of(pgcn_i_spatial *spatial, const pgcn_dataset *data,
-                              const pgcn_config *config);
+                              const pgcn_config *config, bool exact);
 void pgcn_i_spatial_free(pgcn_i_spatial *spatial);
 /* Its exact form, for `samples` stacked copies of the nodes. */
 pgcn_i_transition pgcn_i_spatial_transition(const pgcn_i_spatial *spatial, int samples);
