@@ -60,6 +60,11 @@ const cli_command cli_train = {
         "split or other settings are refused without --overwrite. Until the new run is finished its\n"
         "files are in the folder 'unfinished', and the old ones stay as they are.\n"
         "\n"
+        "With --memory SIZE the features of a container stay on disk: batches of nodes (--batch) have\n"
+        "their rows read ahead of need, a cache keeps those that are wanted soonest, and the program\n"
+        "stays within SIZE, the mapped pages of the graph included. What does not fit is refused at\n"
+        "once. Results have the same bits as without it.\n"
+        "\n"
         "An option that has no effect with the others is refused with the reason (--paths with\n"
         "--train-form exact); settings of a recipe that have no effect are ignored. A setting that\n"
         "another one rules out is reset unless it is given too: --samples 1 switches --consistency\n"
@@ -78,6 +83,7 @@ const cli_command cli_train = {
                 "  pathgcn train karate --model auto --seeds 5\n"
                 "  pathgcn train data/cora --layers 8 --out runs/deep --resume\n"
                 "  pathgcn train MUTAG --data data --recipe paper --seeds 10\n"
+                "  pathgcn train huge.pgcn --batch 1024 --memory 2G   features stay on disk\n"
                 "  pathgcn train cora --split 0 --json | tail -n 1\n",
     .config_groups = CLI_GROUP_MODEL | CLI_GROUP_TRAINING | CLI_GROUP_RUN,
     .computes = true,
@@ -210,10 +216,30 @@ static void default_out(const char *name, char out[CLI_PATH_BYTES]) {
         if (strchr(":,=/ ", *c)) *c = '-';
 }
 
+/* With --memory: no race, which would prepare the data in several ways; and evaluations that need no whole graph. */
+static void settle_memory(train_request *r, const cli_arguments *arguments, pgcn_config *config) {
+    enum { EVALUATED = 10000 };
+    if (r->source.memory == 0 || config->batch == 0 || config->eval_nodes > 0 ||
+        cli_is_given(arguments, "eval-nodes"))
+        return;
+    config->eval_nodes = EVALUATED;
+    if (!r->quiet)
+        fprintf(
+            stderr,
+            "note: features stay on disk, so that evaluations look at %d validation and %d test "
+            "nodes, by drawn paths; --eval-nodes decides otherwise\n",
+            EVALUATED, EVALUATED);
+}
+
 /* In: the options over the defaults. Out: the recipe for the depth that they ask for. */
 static pgcn_status start_from_recipe(train_request *r, const pgcn_dataset *data,
                                      const cli_arguments *arguments, pgcn_config *config) {
     bool named = cli_names_network(arguments);
+    if (r->source.memory > 0 && (cli_is_auto(r->recipe) || arguments->all_networks))
+        return cli_fail(&cli_train, PGCN_ERR_ARGUMENT,
+                        "a race prepares the data in several ways, and with --memory it stays on "
+                        "disk as it is; give --recipe usual, or the name of one");
+    if (r->source.memory > 0 && !r->recipe && !named) r->recipe = "usual";
     r->races = cli_is_auto(r->recipe) || arguments->all_networks;
     if (r->races) return PGCN_OK;
     CLI_TRY(cli_find_recipe(&cli_train, arguments, r->recipe, data, config, &r->used));
@@ -274,6 +300,7 @@ static pgcn_status load_and_train(train_request *r, cli_arguments *arguments) {
     if (status == PGCN_OK) /* a race checks the options with the settings of every family */
         status = r->races ? cli_overlay(&cli_train, arguments, &config)
                           : cli_configure(&cli_train, arguments, &config);
+    if (status == PGCN_OK) settle_memory(r, arguments, &config);
     if (status == PGCN_OK) status = cli_check_seeds(&cli_train, config.seed, r->seeds);
     cli_progress progress = {0};
     r->progress = &progress;
@@ -289,6 +316,7 @@ static pgcn_status load_and_train(train_request *r, cli_arguments *arguments) {
 
 static pgcn_status check_request(train_request *r) {
     CLI_TRY(cli_number(&cli_train, "seeds", r->seeds_text, 1, 100000, &r->seeds));
+    CLI_TRY(cli_memory(&cli_train, r->memory_text, &r->source.memory));
     CLI_TRY(cli_number(&cli_train, "checkpoint-every", r->every_text, 0, 1000000,
                        &r->checkpoint_every));
     if (r->resume && r->overwrite)
@@ -298,6 +326,10 @@ static pgcn_status check_request(train_request *r) {
     if (r->accept_other_version && !r->resume)
         return cli_fail(&cli_train, PGCN_ERR_ARGUMENT,
                         "--accept-other-version belongs to --resume, which is missing");
+    if (r->source.memory > 0 && r->source.edges)
+        return cli_fail(&cli_train, PGCN_ERR_ARGUMENT,
+                        "--memory trains from a container, and --edges gives text files; make one "
+                        "by pathgcn data convert with the same options and --out FILE.pgcn");
     if (r->out && !*r->out)
         return cli_fail(&cli_train, PGCN_ERR_ARGUMENT,
                         "--out is empty, expected the name of a directory");
@@ -324,6 +356,10 @@ static pgcn_status run(int argc, char **argv) {
         {"accept-other-version", NULL, NULL,
          "with --resume: go on although the checkpoint is of a pathgcn whose results have other bits",
          NULL, &r.accept_other_version},
+        {"memory", "SIZE", NULL,
+         "train within so much memory, 512M or 4G, on a container (FILE.pgcn) whose features stay on "
+         "disk; with --batch and --eval-nodes. Same bits as in memory",
+         &r.memory_text, NULL},
         {"checkpoint-every", "N", "0", "epochs between two checkpoints; 0: every 10 seconds",
          &r.every_text, NULL},
         {"json", NULL, NULL, "print one JSON line instead of the table", NULL, &r.json},

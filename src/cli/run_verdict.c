@@ -111,7 +111,8 @@ void cli_report_verdict(report_text *out, const cli_run *run) {
         double low, high;
         wilson(score.accuracy, (double)items, &low, &high);
         if (items > 0)
-            report_putf(out, " (95 %% interval for this number of %s: %.1f to %.1f)", of, low, high);
+            report_putf(out, " (95 %% interval for this number of %s: %.1f to %.1f)", of, low,
+                        high);
     }
     report_put(out, run->part == PGCN_PART_TEST
                         ? "; they were used neither for training nor for choosing the epoch."

@@ -19,8 +19,31 @@ typedef struct meter {
     double begin;
     int64_t first_epoch;
     long long run, runs;
-    double val, best_val; /* validation accuracy: last one, and that of the best weights */
+    double val, best_val;         /* validation accuracy: last one, and that of the best weights */
+    pgcn_row_reads before, reads; /* of features on disk: until the last epoch, and in it */
 } meter;
+
+/* What the last epoch read of features that are on disk; NULL: they are in memory. */
+static const pgcn_row_reads *meter_reads(meter *m, const pgcn_trainer *trainer) {
+    pgcn_row_reads now;
+    if (!pgcn_trainer_row_reads(trainer, &now)) return NULL;
+    m->reads = (pgcn_row_reads){.hits = now.hits - m->before.hits,
+                                .misses = now.misses - m->before.misses,
+                                .bytes = now.bytes - m->before.bytes,
+                                .cache_bytes = now.cache_bytes};
+    m->before = now;
+    return &m->reads;
+}
+
+/* "rows 84% cached, 1.2 GB read", of the last epoch; "": features are in memory. */
+static void format_reads(const pgcn_row_reads *reads, char out[80]) {
+    char size[32];
+    *out = '\0';
+    if (!reads || reads->hits + reads->misses == 0) return;
+    pgcn_format_bytes(reads->bytes, size);
+    snprintf(out, 80, "rows %.0f%% cached, %s read",
+             100 * (double)reads->hits / (double)(reads->hits + reads->misses), size);
+}
 
 static void meter_see(meter *m, const pgcn_epoch *epoch) {
     if (!isnan(epoch->val_accuracy)) m->val = epoch->val_accuracy;
@@ -35,11 +58,12 @@ static void meter_start(meter *m, const pgcn_trainer *trainer) {
 }
 
 /* How long it will take at most comes first. */
-static void meter_show(meter *m, const pgcn_epoch *epoch, int epochs, bool last) {
+static void meter_show(meter *m, const pgcn_epoch *epoch, int epochs, bool last,
+                       const pgcn_row_reads *reads) {
     meter_see(m, epoch);
     if (!last && !cli_progress_is_due(m->progress)) return;
     double speed = (double)(epoch->epoch - m->first_epoch) / (cli_now() - m->begin);
-    char time[32], left[64], run[48] = "", at[64], val[64] = "", loss[32], rate[48];
+    char time[32], left[64], run[48] = "", at[64], val[64] = "", loss[32], rate[48], rows[80];
     cli_format_duration((double)(epochs - epoch->epoch) / speed, time);
     snprintf(left, sizeof left, "at most %s left", time);
     if (m->runs > 1) snprintf(run, sizeof run, "run %lld/%lld", m->run, m->runs);
@@ -48,7 +72,8 @@ static void meter_show(meter *m, const pgcn_epoch *epoch, int epochs, bool last)
         snprintf(val, sizeof val, "val %.1f%% (kept %.1f%%)", m->val, m->best_val);
     snprintf(loss, sizeof loss, "loss %.4f", epoch->train_loss);
     cli_format_speed(speed, "epoch", rate);
-    const char *const piece[] = {last ? "done" : left, run, at, val, loss, rate, NULL};
+    format_reads(reads, rows);
+    const char *const piece[] = {last ? "done" : left, run, at, val, loss, rate, rows, NULL};
     if (last)
         cli_progress_end(m->progress, piece);
     else
@@ -71,7 +96,7 @@ static pgcn_status open_history(const train_files *files, const pgcn_trainer *tr
     const pgcn_epoch *history = pgcn_trainer_history(trainer, &count);
     bool fine = file && setvbuf(file, NULL, _IOLBF, BUFSIZ) == 0;
     for (int64_t i = 0; fine && i < count; i++)
-        fine = cli_write_history_line(file, &history[i], config);
+        fine = cli_write_history_line(file, &history[i], config, NULL);
     *out = file;
     if (fine) return PGCN_OK;
     pgcn_status status = fail_history(files);
@@ -116,8 +141,9 @@ static pgcn_status run_epochs(run_state *s, FILE *history, bool *history_fine) {
         pgcn_epoch epoch;
         status = pgcn_trainer_epoch(s->trainer, &epoch);
         if (status != PGCN_OK) break;
-        meter_show(&s->meter, &epoch, s->config->epochs, pgcn_trainer_finished(s->trainer));
-        *history_fine = cli_write_history_line(history, &epoch, s->config);
+        const pgcn_row_reads *reads = meter_reads(&s->meter, s->trainer);
+        meter_show(&s->meter, &epoch, s->config->epochs, pgcn_trainer_finished(s->trainer), reads);
+        *history_fine = cli_write_history_line(history, &epoch, s->config, reads);
         if (!checkpoint_is_due(s->r, epoch.epoch, saved)) continue;
         status = pgcn_trainer_save(s->trainer, s->files->checkpoint);
         saved = cli_now();
@@ -164,10 +190,15 @@ static pgcn_status stop_at_error(const run_state *s, pgcn_status status) {
     bool kept =
         status == PGCN_ERR_NUMERIC && s->out->best_epoch > 0 && take_model(s, true) == PGCN_OK;
     bool staged = cli_train_is_staged(s->files);
-    return cli_fail(&cli_train, status, "%s%s%s%s%s", sentence,
+    bool resumable = s->r->source.memory > 0 && status != PGCN_ERR_NUMERIC &&
+                     access(s->files->checkpoint, F_OK) == 0;
+    return cli_fail(&cli_train, status, "%s%s%s%s%s%s", sentence,
                     kept ? "; the best weights so far are in " : "", kept ? s->files->model : "",
                     staged ? "; nothing was changed of the run in " : "",
-                    staged ? s->files->home : "");
+                    staged ? s->files->home : "",
+                    resumable ? "; the last checkpoint is kept: the same command with --resume "
+                                "goes on from it"
+                              : "");
 }
 
 static pgcn_status write_result(const run_state *s) {
@@ -212,6 +243,7 @@ static pgcn_status train_and_write(run_state *s) {
     CLI_TRY(written);
     cli_train_summarise(s->trainer, s->data, s->out);
     s->out->seconds = cli_now() - s->meter.begin;
+    s->out->on_disk = pgcn_trainer_row_reads(s->trainer, &s->out->reads);
     return status == PGCN_OK ? write_files(s) : stop_at_error(s, status);
 }
 

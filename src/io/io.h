@@ -180,7 +180,10 @@ typedef enum pgcn_i_row_way {
 typedef struct pgcn_i_row_file pgcn_i_row_file;
 pgcn_status pgcn_i_row_file_open(const char *path, const pgcn_i_row_layout *layout,
                                  pgcn_i_row_way way, pgcn_i_row_file **out);
+/* The same rows once more, for another thread. PGCN_ERR_MISMATCH if the path has become another file. */
+pgcn_status pgcn_i_row_file_again(const pgcn_i_row_file *file, pgcn_i_row_file **out);
 void pgcn_i_row_file_close(pgcn_i_row_file *file); /* NULL is fine; waits for what is under way */
+const char *pgcn_i_row_file_path(const pgcn_i_row_file *file);
 const pgcn_i_row_layout *pgcn_i_row_file_layout(const pgcn_i_row_file *file);
 int64_t pgcn_i_row_file_row_bytes(const pgcn_i_row_file *file);
 bool pgcn_i_row_file_uses_uring(const pgcn_i_row_file *file);
