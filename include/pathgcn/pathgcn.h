@@ -1132,10 +1132,11 @@ PGCN_API pgcn_status pgcn_trainer_epoch(pgcn_trainer *trainer, pgcn_epoch *out);
 /* Asks go_on(context) before every step and before every part of an evaluation, in the thread that
  * called pgcn_trainer_epoch(). False ends that call with PGCN_ERR_STOPPED, which is no harm: the next
  * call goes on where this one stopped, with the same bits. In between the best weights of the epochs
- * before can be had, but the state cannot be saved (PGCN_ERR_STOPPED) once a step was done. NULL:
- * nobody is asked. */
+ * before can be had, and the state can be saved. NULL: nobody is asked. */
 PGCN_API void pgcn_trainer_on_step(pgcn_trainer *trainer, bool (*go_on)(void *context),
                                    void *context);
+/* The steps of the present epoch that are done; `all` of them, which may be NULL. */
+PGCN_API int64_t pgcn_trainer_steps(const pgcn_trainer *trainer, int64_t *all);
 /* True when the epochs are used up or patience has run out. */
 PGCN_API bool pgcn_trainer_finished(const pgcn_trainer *trainer);
 /* The epochs so far, borrowed until the next call that changes the trainer. */

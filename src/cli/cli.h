@@ -481,6 +481,8 @@ pgcn_status cli_load_model(const char *path,
  * signal. */
 void cli_catch_signals(void);
 int cli_interrupted(void);
+/* For callbacks that ask whether to go on. */
+bool cli_not_interrupted(void *context);
 int cli_terminal_columns(void);
 /* A sentence and a line end, of which `used` columns are written already. In a terminal no word is cut. */
 void cli_put_wrapped(FILE *out, const char *text, int used);

@@ -52,7 +52,7 @@ const cli_command cli_train = {
         "checkpoint.safetensors (to resume), result.json, data.json (where the data is) and, after a\n"
         "race, race.json (what each recipe scored). With --seeds N > 1 each run has its own folder\n"
         "seed-S in it, and model.safetensors is the one that did best on validation. Ctrl-C finishes\n"
-        "the epoch and saves; the same command with --resume continues, and ends with the same bits as\n"
+        "the step and saves; the same command with --resume continues, and ends with the same bits as\n"
         "if it had not been interrupted. A race is not saved: interrupted in one, it is run again.\n"
         "\n"
         "A run that is in the directory is never lost by accident. The same command prints its result\n"

@@ -39,6 +39,11 @@ int cli_interrupted(void) {
     return interrupted;
 }
 
+bool cli_not_interrupted(void *context) {
+    (void)context;
+    return !interrupted;
+}
+
 int cli_terminal_columns(void) {
     struct winsize size;
     return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;

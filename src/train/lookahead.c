@@ -297,6 +297,14 @@ static int64_t plan_turns(pgcn_i_lookahead *lookahead) {
            lookahead->arena.bytes;
 }
 
+/* For measurements and tests: "lru", "future", and after a colon how many bytes of rows are kept at most. */
+static void compare_with(pgcn_i_row_cache_opts *opts, const char *text) {
+    const char *colon = text ? strchr(text, ':') : NULL;
+    int64_t bytes;
+    if (text && strncmp(text, "lru", 3) == 0) opts->policy = PGCN_I_ROWS_LRU;
+    if (colon && pgcn_integer_parse(colon + 1, 0, opts->bytes, &bytes)) opts->bytes = bytes;
+}
+
 /* Divides what is left: the graph first, as long as the cache has a third. */
 static pgcn_status divide(pgcn_i_lookahead *lookahead) {
     pgcn_trainer *trainer = lookahead->trainer;
@@ -311,10 +319,8 @@ static pgcn_status divide(pgcn_i_lookahead *lookahead) {
     if (rest < least_graph(&need)) return does_not_fit(trainer, &need);
     int64_t cache = rest - least_of(need.graph, rest / 3 * 2);
     int64_t slots = least_of(cache / (row + SLOT_BYTES), rows);
-    const char *policy = getenv("PATHGCN_ROWS"); /* to compare: lru, or none kept */
     lookahead->opts = (pgcn_i_row_cache_opts){.bytes = slots * row, .ahead = READ_AHEAD};
-    if (policy && strcmp(policy, "lru") == 0) lookahead->opts.policy = PGCN_I_ROWS_LRU;
-    if (policy && strcmp(policy, "none") == 0) lookahead->opts.bytes = 0;
+    compare_with(&lookahead->opts, getenv("PATHGCN_ROWS"));
     m->features +=
         need.batch - m->values - m->paths + NODE_BYTES * rows + slots * (row + SLOT_BYTES);
     m->total = m->values + m->paths + m->features + m->graph + m->weights;

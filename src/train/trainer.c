@@ -328,6 +328,11 @@ pgcn_status pgcn_trainer_scores(pgcn_trainer *trainer, pgcn_score *val, pgcn_sco
     return PGCN_OK;
 }
 
+int64_t pgcn_trainer_steps(const pgcn_trainer *trainer, int64_t *all) {
+    if (all) *all = trainer ? trainer->steps : 0;
+    return trainer ? trainer->underway.steps : 0;
+}
+
 const pgcn_epoch *pgcn_trainer_history(const pgcn_trainer *trainer, int64_t *count) {
     if (count) *count = trainer ? trainer->progress.epochs : 0;
     return trainer ? trainer->progress.history : NULL;
@@ -343,12 +348,6 @@ const char *pgcn_trainer_split_hash(const pgcn_trainer *trainer) {
 pgcn_status pgcn_trainer_save(const pgcn_trainer *trainer, const char *path) {
     PGCN_I_NEED(trainer);
     PGCN_I_NEED(path);
-    if (trainer->underway.steps > 0) /* weights between two epochs are no state to resume from */
-        return pgcn_i_fail(PGCN_ERR_STOPPED,
-                           "no checkpoint was written: epoch %lld was stopped after %lld of %lld "
-                           "steps; end it with pgcn_trainer_epoch()",
-                           (long long)trainer->progress.epochs + 1,
-                           (long long)trainer->underway.steps, (long long)trainer->steps);
     return pgcn_i_checkpoint_write(path, trainer);
 }
 
@@ -364,7 +363,6 @@ pgcn_status pgcn_trainer_resume_with(pgcn_trainer *trainer, const char *path,
     PGCN_TRY(pgcn_i_opts_over(&chosen, sizeof chosen, opts, "pgcn_resume_opts_default"));
     PGCN_TRY(pgcn_i_checkpoint_read(path, &chosen, trainer));
     trainer->broken = NULL;
-    trainer->underway = (pgcn_i_underway){0};
     return PGCN_OK;
 }
 

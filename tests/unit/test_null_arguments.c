@@ -599,6 +599,7 @@ static bool empty_structs(void) {
         wrong(pgcn_trainer_resume_with(trainer, path, &(pgcn_resume_opts){0})))                    \
     X(pgcn_trainer_note, !pgcn_trainer_note(NULL, 0) && !pgcn_trainer_note(trainer, -1) &&         \
         !pgcn_trainer_note(trainer, INT_MAX))                                                      \
+    X(pgcn_trainer_steps, pgcn_trainer_steps(NULL, NULL) == 0)                                     \
     X(pgcn_trainer_split_hash, !pgcn_trainer_split_hash(NULL) )                                    \
     X(pgcn_class_weights_read,                                                                     \
         wrong(pgcn_class_weights_read(NULL, data, PGCN_HEADER_AUTO, text)) &&                      \
