@@ -223,11 +223,13 @@ pgcn_status pgcn_i_trainer_lacks_memory(const pgcn_dataset *data, const pgcn_con
     char total[32], available[64];
     pgcn_format_bytes(memory.total, total);
     pgcn_i_available_text(available);
+    bool by_rows = data->x.dense && data->task != PGCN_TASK_GRAPH && data->info.graphs == 1;
     return pgcn_i_fail(
         PGCN_ERR_MEMORY,
         "out of memory: this training needs about %s in all besides its data set, and "
-        "%s; use %s, or %s",
-        total, available, remedy(memory), pgcn_i_memory_remedy());
+        "%s; use %s, or %s%s",
+        total, available, remedy(memory), pgcn_i_memory_remedy(),
+        by_rows ? ", or leave the features in a container on disk (--memory, with --batch)" : "");
 }
 
 pgcn_memory pgcn_trainer_memory(const pgcn_trainer *trainer) {

@@ -460,6 +460,9 @@ static pgcn_status set_up_input(pgcn_trainer *trainer, bool with_columns) {
                                        : pgcn_i_means_of(x, mask, trainer->fill);
     pgcn_i_free(mask);
     if (status == PGCN_OK && x->file) return pgcn_i_input_outside(x, &trainer->input);
+    int64_t copied = (x->offset ? x->nonzeros : x->n * x->columns) * (int64_t)sizeof(float);
+    int64_t available = pgcn_memory_available();
+    if (status == PGCN_OK && available >= 0 && copied > available) return PGCN_ERR_MEMORY;
     if (status == PGCN_OK) status = pgcn_i_fill_absent(x, trainer->fill, &scratch, &filled);
     int powers = pgcn_i_network_powers(&trainer->config);
     if (status == PGCN_OK)
