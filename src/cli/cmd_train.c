@@ -217,19 +217,22 @@ static void default_out(const char *name, char out[CLI_PATH_BYTES]) {
         if (strchr(":,=/ ", *c)) *c = '-';
 }
 
-/* With --memory: no race, which would prepare the data in several ways; and evaluations that need no whole graph. */
-static void settle_memory(train_request *r, const cli_arguments *arguments, pgcn_config *config) {
+/* With --memory: evaluations that need no whole graph, where batches have nodes. */
+static void settle_memory(train_request *r, const pgcn_dataset *data,
+                          const cli_arguments *arguments, pgcn_config *config) {
     enum { EVALUATED = 10000 };
-    if (r->source.memory == 0 || config->batch == 0 || config->eval_nodes > 0 ||
-        cli_is_given(arguments, "eval-nodes"))
+    if (r->source.memory == 0 || config->eval_nodes > 0 || cli_is_given(arguments, "eval-nodes"))
         return;
     config->eval_nodes = EVALUATED;
-    if (!r->quiet)
+    if (pgcn_config_unused(config, data, "eval-nodes")) {
+        config->eval_nodes = 0;
+    } else if (!r->quiet) {
         fprintf(
             stderr,
             "note: features stay on disk, so that evaluations look at %d validation and %d test "
             "nodes, by drawn paths; --eval-nodes decides otherwise\n",
             EVALUATED, EVALUATED);
+    }
 }
 
 /* In: the options over the defaults. Out: the recipe for the depth that they ask for. */
@@ -318,7 +321,7 @@ static pgcn_status load_and_train(train_request *r, cli_arguments *arguments) {
     if (status == PGCN_OK) /* a race checks the options with the settings of every family */
         status = r->races ? cli_overlay(&cli_train, arguments, &config)
                           : cli_configure(&cli_train, arguments, &config);
-    if (status == PGCN_OK) settle_memory(r, arguments, &config);
+    if (status == PGCN_OK) settle_memory(r, data, arguments, &config);
     if (status == PGCN_OK) status = cli_check_seeds(&cli_train, config.seed, r->seeds);
     cli_progress progress = {0};
     r->progress = &progress;
