@@ -226,6 +226,7 @@ typedef struct pgcn_i_row_cache_opts {
     int64_t bytes; /* of rows kept between batches; 0: none */
     pgcn_i_row_policy policy;
     int ahead; /* batches whose missing rows are asked for before they are needed; at least 1 */
+    pgcn_i_pool *pool; /* borrowed, to decode rows; NULL: the calling thread does */
 } pgcn_i_row_cache_opts;
 
 typedef struct pgcn_i_row_counts {

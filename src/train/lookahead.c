@@ -319,7 +319,8 @@ static pgcn_status divide(pgcn_i_lookahead *lookahead) {
     if (rest < least_graph(&need)) return does_not_fit(trainer, &need);
     int64_t cache = rest - least_of(need.graph, rest / 3 * 2);
     int64_t slots = least_of(cache / (row + SLOT_BYTES), rows);
-    lookahead->opts = (pgcn_i_row_cache_opts){.bytes = slots * row, .ahead = READ_AHEAD};
+    lookahead->opts =
+        (pgcn_i_row_cache_opts){.bytes = slots * row, .ahead = READ_AHEAD, .pool = trainer->pool};
     compare_with(&lookahead->opts, getenv("PATHGCN_ROWS"));
     m->features +=
         need.batch - m->values - m->paths + NODE_BYTES * rows + slots * (row + SLOT_BYTES);
