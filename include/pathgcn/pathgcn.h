@@ -415,6 +415,9 @@ typedef struct pgcn_dataset_opts {
     bool keep_self_loops;
     const char *steps;  /* NULL, or steps as after the colon of a name; these come first */
     pgcn_header header; /* of an edge list; PGCN_ERR_ARGUMENT with anything else */
+    /* Bytes that a process may use that trains on it: the dense features of a container stay in the file, and
+     * batches of nodes read their rows. What needs all features refuses such a data set. 0: no bound. */
+    int64_t memory;
 } pgcn_dataset_opts;
 PGCN_API pgcn_dataset_opts pgcn_dataset_opts_default(void);
 
@@ -559,7 +562,8 @@ PGCN_API const uint8_t *pgcn_dataset_multilabels(const pgcn_dataset *data);
 PGCN_API bool pgcn_dataset_is_labelled(const pgcn_dataset *data, int64_t i);
 /* [nodes] the graph that each node belongs to; NULL: there is one graph. */
 PGCN_API const int32_t *pgcn_dataset_graph_of(const pgcn_dataset *data);
-/* The features as they are stored: dense, or CSR with `dense` NULL. All borrowed. */
+/* The features as they are stored: dense, or CSR with `dense` NULL. All borrowed. All arrays are NULL where they
+ * stay in their file (pgcn_dataset_opts.memory). */
 typedef struct pgcn_features {
     int64_t rows, columns, nonzeros;
     const float *dense;    /* [rows, columns] */
@@ -1079,6 +1083,15 @@ typedef struct pgcn_batch_rows {
 /* Of what goes into layer 0, the first one, comes out of it and goes into layer 1, and so on; the last are the nodes of
  * the batch. False after the last, and where steps have no batches of nodes. */
 PGCN_API bool pgcn_trainer_rows(const pgcn_trainer *trainer, int layer, pgcn_batch_rows *out);
+
+/* Training within a bound of memory (pgcn_dataset_opts.memory): rows of features that were found in the cache and that
+ * were read, since the trainer was made. False where the features are in memory. */
+typedef struct pgcn_row_reads {
+    int64_t hits, misses;
+    int64_t bytes;       /* read from the file */
+    int64_t cache_bytes; /* of rows that the cache keeps */
+} pgcn_row_reads;
+PGCN_API bool pgcn_trainer_row_reads(const pgcn_trainer *trainer, pgcn_row_reads *out);
 
 /* The groups of nodes of a data set, as parts of its graph: ranges of rows, of equal size but for the last.
  * The steps order=metis and order=parts choose them so that few edges are between two. */

@@ -145,9 +145,13 @@ void *pgcn_i_spool_map(size_t bytes, int64_t *number);
 void pgcn_i_spool_unmap(void *start, size_t bytes, int64_t number);
 bool pgcn_i_spool_failed(void);
 void pgcn_i_spool_count(int64_t bytes); /* anonymous memory taken, or given back if negative */
-/* A mapping of a file that is only read: its pages are given back too when memory is short. */
+/* A mapping of a file that is only read: under a bound its pages are given back when memory is short. */
 void pgcn_i_spool_watch(const void *start, int64_t bytes);
 void pgcn_i_spool_unwatch(const void *start);
+/* Keeps the process within so much memory by giving back pages of watched mappings, without files for blocks. Every
+ * call needs one of the other; of several bounds the last counts. */
+pgcn_status pgcn_i_pages_bound(int64_t bytes);
+void pgcn_i_pages_unbound(void);
 /* Keeps an array for the next process: makes sure that its file is on the disk, and leaves it there when the
  * array is freed. Of an array that is in no file, or not the whole block of an arena, a copy is made. Its
  * number, by which pgcn_i_spool_adopt() puts it into an arena again. */

@@ -14,6 +14,16 @@ static void on_signal(int number) {
     signal(number, SIG_DFL); /* a second one ends the program at once */
 }
 
+/* A mapped file was cut short under us, or its disk failed: nothing can go on, but the reason can be said. */
+static void on_bus_error(int number) {
+    static const char text[] =
+        "\npathgcn: a file that is in use was cut short, or its disk has failed; put the whole file "
+        "back. Checkpoints are kept: the same command with --resume goes on from the last one\n";
+    ssize_t written = write(STDERR_FILENO, text, sizeof text - 1);
+    (void)number, (void)written;
+    _exit(cli_exit_code(PGCN_ERR_IO));
+}
+
 void cli_catch_signals(void) {
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART}, before;
     sigemptyset(&action.sa_mask);
@@ -21,6 +31,8 @@ void cli_catch_signals(void) {
     sigaction(SIGTERM, &action, NULL);
     if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN) /* not under nohup */
         sigaction(SIGHUP, &action, NULL);
+    action.sa_handler = on_bus_error;
+    sigaction(SIGBUS, &action, NULL);
 }
 
 int cli_interrupted(void) {

@@ -78,6 +78,7 @@ json_t *cli_train_outcome_to_json(const train_outcome *o) {
         cli_json_real(o->best_test_accuracy), "step_ms_median", o->step_ms, "seconds", o->seconds);
     cli_put_scores(object, "val", &o->val);
     cli_put_scores(object, "test", &o->test);
+    cli_put_reads(object, o->on_disk ? &o->reads : NULL);
     return object;
 }
 

@@ -22,7 +22,31 @@ typedef struct meter {
     long long run, runs;
     double val, best_val,
         loss; /* validation accuracy: last one, and that of the best weights; training loss */
+    pgcn_row_reads before, reads; /* of features on disk: until the last epoch, and in it */
 } meter;
+
+/* What the last epoch read of features that are on disk; NULL: they are in memory. */
+static const pgcn_row_reads *meter_reads(meter *m, const pgcn_trainer *trainer) {
+    pgcn_row_reads now;
+    if (!pgcn_trainer_row_reads(trainer, &now)) return NULL;
+    m->reads = (pgcn_row_reads){.hits = now.hits - m->before.hits,
+                                .misses = now.misses - m->before.misses,
+                                .bytes = now.bytes - m->before.bytes,
+                                .cache_bytes = now.cache_bytes};
+    m->before = now;
+    return &m->reads;
+}
+
+/* "rows 84% cached, 1.2 GB read", of the run so far; "": features are in memory. */
+static void format_reads(const pgcn_trainer *trainer, char out[80]) {
+    pgcn_row_reads reads;
+    char size[32];
+    *out = '\0';
+    if (!pgcn_trainer_row_reads(trainer, &reads) || reads.hits + reads.misses == 0) return;
+    pgcn_format_bytes(reads.bytes, size);
+    snprintf(out, 80, "rows %.0f%% cached, %s read",
+             100 * (double)reads.hits / (double)(reads.hits + reads.misses), size);
+}
 
 static void meter_see(meter *m, const pgcn_epoch *epoch) {
     m->loss = epoch->train_loss;
@@ -56,7 +80,7 @@ static void meter_show(meter *m, const pgcn_trainer *trainer) {
     double done = epochs_done(trainer), speed = (done - m->first) / (cli_now() - m->begin);
     if (!(speed > 0)) return; /* nothing is known yet */
     char time[32], left[64], run[48] = "", at[64], step[64] = "", val[64] = "", loss[32] = "",
-                             rate[48];
+                             rate[48], rows[80];
     cli_format_duration(((double)m->epochs - done) / speed, time);
     snprintf(left, sizeof left, "at most %s left", time);
     if (m->runs > 1) snprintf(run, sizeof run, "run %lld/%lld", m->run, m->runs);
@@ -66,7 +90,8 @@ static void meter_show(meter *m, const pgcn_trainer *trainer) {
         snprintf(val, sizeof val, "val %.1f%% (kept %.1f%%)", m->val, m->best_val);
     if (!isnan(m->loss)) snprintf(loss, sizeof loss, "loss %.4f", m->loss);
     cli_format_speed(speed, "epoch", rate);
-    const char *const piece[] = {last ? "done" : left, run, at, step, val, loss, rate, NULL};
+    format_reads(trainer, rows);
+    const char *const piece[] = {last ? "done" : left, run, at, step, val, loss, rate, rows, NULL};
     if (last)
         cli_progress_end(m->progress, piece);
     else
@@ -89,7 +114,7 @@ static pgcn_status open_history(const train_files *files, const pgcn_trainer *tr
     const pgcn_epoch *history = pgcn_trainer_history(trainer, &count);
     bool fine = file && setvbuf(file, NULL, _IOLBF, BUFSIZ) == 0;
     for (int64_t i = 0; fine && i < count; i++)
-        fine = cli_write_history_line(file, &history[i], config);
+        fine = cli_write_history_line(file, &history[i], config, NULL);
     *out = file;
     if (fine) return PGCN_OK;
     pgcn_status status = fail_history(files);
@@ -142,7 +167,8 @@ static pgcn_status run_epoch(run_state *s, FILE *history, bool *history_fine) {
     if (whole) {
         meter_see(&s->meter, &epoch);
         meter_show(&s->meter, s->trainer);
-        *history_fine = cli_write_history_line(history, &epoch, s->config);
+        *history_fine =
+            cli_write_history_line(history, &epoch, s->config, meter_reads(&s->meter, s->trainer));
     }
     if (whole ? !checkpoint_is_due(s->r, epoch.epoch, s->saved) : cli_interrupted()) return PGCN_OK;
     status = pgcn_trainer_save(s->trainer, s->files->checkpoint);
@@ -205,10 +231,16 @@ static pgcn_status stop_at_error(const run_state *s, pgcn_status status) {
     bool kept =
         status == PGCN_ERR_NUMERIC && s->out->best_epoch > 0 && take_model(s, true) == PGCN_OK;
     bool staged = cli_train_is_staged(s->files);
-    return cli_fail(&cli_train, status, "%s%s%s%s%s", sentence,
+    /* what could not be read from disk has changed nothing: the steps before it are kept */
+    bool resumable = s->r->source.memory > 0 && status != PGCN_ERR_NUMERIC &&
+                     pgcn_trainer_save(s->trainer, s->files->checkpoint) == PGCN_OK;
+    return cli_fail(&cli_train, status, "%s%s%s%s%s%s", sentence,
                     kept ? "; the best weights so far are in " : "", kept ? s->files->model : "",
                     staged ? "; nothing was changed of the run in " : "",
-                    staged ? s->files->home : "");
+                    staged ? s->files->home : "",
+                    resumable ? "; all steps before are saved: the same command with --resume "
+                                "goes on"
+                              : "");
 }
 
 static pgcn_status write_result(const run_state *s) {
@@ -253,6 +285,7 @@ static pgcn_status train_and_write(run_state *s) {
     CLI_TRY(written);
     cli_train_summarise(s->trainer, s->data, s->out);
     s->out->seconds = cli_now() - s->meter.begin;
+    s->out->on_disk = pgcn_trainer_row_reads(s->trainer, &s->out->reads);
     return status == PGCN_OK ? write_files(s) : stop_at_error(s, status);
 }
 

@@ -43,11 +43,14 @@ typedef struct pgcn_i_transition_opts {
  * "pathExpectation"), and its transpose for the backward pass. A node without neighbours (and
  * without a self-loop) has the single entry 1 on the diagonal, because its walk stays there; with
  * sums its row is empty. `degree` [n] receives the (weighted) degree that was used, self-loop
- * included; an isolated node has 1. `transposed` may be NULL; without `out` only degrees are made.
- * All arrays live in `arena`. */
+ * included; an isolated node has 1. `transposed` may be NULL. All arrays live in `arena`. */
 pgcn_status pgcn_i_graph_transition(const pgcn_graph *graph, pgcn_i_transition_opts opts,
                                     pgcn_i_arena *arena, pgcn_i_csr *out, pgcn_i_csr *transposed,
                                     float **degree);
+
+/* `degree` alone, as above. */
+pgcn_status pgcn_i_graph_degrees(const pgcn_graph *graph, pgcn_i_transition_opts opts,
+                                 pgcn_i_arena *arena, float **degree);
 
 /* The graph with all edges reversed. */
 pgcn_status pgcn_i_graph_reversed(const pgcn_graph *graph, pgcn_graph **out);

@@ -94,7 +94,10 @@ typedef struct pgcn_i_input {
     const float *dense;       /* [n, columns], NULL when sparse */
     const float *guest;       /* [guests, columns] rows after the last one of `dense`; NULL: none */
     int64_t guests_from;      /* their first node */
-    /* Of a part of a graph: `dense` has the rows of all nodes of the graph, sparse features those of the part. */
+    /* Of a part of a graph: `dense` has the rows of all nodes of the graph, sparse features those of the part. Where
+     * features stay on disk, `dense` has the rows that the part needs, each node once. */
+    const int32_t
+        *gathered; /* [rows] of a part, dense: which of them a row has; NULL: that of its node */
     const int64_t
         *drawn_at; /* [n] of a part, sparse: the number of a row's first entry in the whole
                                 graph, by which dropout is drawn */

@@ -36,8 +36,9 @@ static place place_of(const pgcn_i_tape *tape, const pgcn_i_input *x, int64_t ro
     return (place){(int)(id / n), id % n};
 }
 
-/* The dense row of a node. */
-static const float *features_of(const pgcn_i_input *x, int64_t node) {
+/* The dense features of a row, which is a node in one sample. */
+static const float *features_of(const pgcn_i_input *x, int64_t row, int64_t node) {
+    if (x->gathered) return x->dense + x->gathered[row] * x->columns;
     if (x->guest && node >= x->guests_from) return x->guest + (node - x->guests_from) * x->columns;
     return x->dense + node * x->columns;
 }
@@ -244,7 +245,7 @@ static void dense_forward_task(void *context, int64_t task, int worker) {
  * longer than for all that is computed of it. */
 static void ask_for_row(const pgcn_i_tape *tape, const pgcn_i_input *x, int64_t row) {
     enum { LINE_FLOATS = 16, MOST_FLOATS = 1024 };
-    const float *from = features_of(x, place_of(tape, x, row).node);
+    const float *from = features_of(x, row, place_of(tape, x, row).node);
     for (int64_t j = 0; j < x->columns && j < MOST_FLOATS; j += LINE_FLOATS)
         __builtin_prefetch(from + j, 0, 3);
 }
@@ -253,7 +254,7 @@ static void ask_for_row(const pgcn_i_tape *tape, const pgcn_i_input *x, int64_t 
 static void dense_row(const pgcn_i_tape *tape, const pgcn_i_op *op, int64_t row, float *to) {
     const pgcn_i_input *x = state_of(op)->input;
     const place from = place_of(tape, x, row);
-    const float *x_row = features_of(x, from.node);
+    const float *x_row = features_of(x, row, from.node);
     int64_t f = x->columns, at = from.node * f;
     const pgcn_i_dropout drop =
         pgcn_i_drop(input_domain(tape, from.sample), state_of(op)->rate, at);
@@ -381,7 +382,7 @@ static void features_rows(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, in
         if (threshold > 0) pgcn_i_rng_words(domain, (uint64_t)pgcn_i_row_id(tape, row), 0, word);
         if ((word[0] >> 16) < threshold) continue;
         if (x->dense)
-            for (int64_t j = 0; j < f; j++) out[j] = scale * features_of(x, node)[j];
+            for (int64_t j = 0; j < f; j++) out[j] = scale * features_of(x, row, node)[j];
         else
             for (int64_t e = x->offset[node]; e < x->offset[node + 1]; e++)
                 out[x->column[e]] = scale * x->value[e];

@@ -328,9 +328,42 @@ typedef struct pgcn_i_feed {
 } pgcn_i_feed;
 pgcn_status pgcn_i_feed_new(const pgcn_trainer *trainer, pgcn_i_feed **out);
 void pgcn_i_feed_free(pgcn_i_feed *feed);
+/* For somebody who asks for other steps at the same time; lives in `arena`, and borrows the lists. */
+pgcn_status pgcn_i_feed_twin(const pgcn_i_feed *feed, pgcn_i_arena *arena, pgcn_i_feed *out);
 /* What a step, from 0, has, or part i of the evaluation. Valid until the next call. */
 pgcn_i_chosen pgcn_i_feed_step(pgcn_i_feed *feed, uint64_t seed, int64_t step);
 pgcn_i_chosen pgcn_i_feed_part(const pgcn_i_feed *feed, int64_t i);
+
+/* ---- features that stay on disk (lookahead.c) ------------------------------------------------- */
+
+/* A step of an epoch, or a part of its evaluation, both from 0. */
+typedef struct pgcn_i_moment {
+    int64_t epoch;
+    bool evaluates;
+    int64_t at;
+} pgcn_i_moment;
+/* Which paths a turn draws. */
+pgcn_i_path_draw pgcn_i_moment_draw(const pgcn_trainer *trainer, pgcn_i_moment turn);
+/* Whether an epoch, from 0, has an evaluation after its steps. */
+bool pgcn_i_evaluation_is_due(const pgcn_trainer *trainer, int64_t epoch);
+
+/* Finds the rows of later turns and has them read before they are needed. */
+typedef struct pgcn_i_lookahead pgcn_i_lookahead;
+/* What cannot be trained from disk is refused, and at once what can never fit: before anything is allocated. */
+pgcn_status pgcn_i_lookahead_check(const pgcn_trainer *trainer);
+/* Whether nobody will read the exact operator. */
+bool pgcn_i_walks_only(const pgcn_trainer *trainer);
+/* When everything else is allocated and trainer->memory says how much that is: gives the cache what is left of the
+ * bound, and adds it there; or refuses. */
+pgcn_status pgcn_i_lookahead_new(pgcn_trainer *trainer, pgcn_i_lookahead **out);
+void pgcn_i_lookahead_free(pgcn_i_lookahead *lookahead);
+/* Before a turn: announces the turns after it, by drawing them on the views of the runners. After a failure the same
+ * turn may be tried again. */
+pgcn_status pgcn_i_lookahead_see(pgcn_i_lookahead *lookahead, pgcn_i_moment turn);
+/* After the runner has drawn the turn: brings the rows that it needs. */
+pgcn_status pgcn_i_lookahead_bring(pgcn_i_lookahead *lookahead, pgcn_i_runner *runner);
+/* Whether nothing comes after the evaluation that follows: the scores of the best weights. */
+void pgcn_i_lookahead_closes(pgcn_i_lookahead *lookahead, bool closes);
 
 /* ---- an epoch that may be stopped (trainer.c) ---------------------------------------------------- */
 
@@ -383,8 +416,10 @@ struct pgcn_trainer {
     pgcn_i_feed *feed;     /* of batches; NULL: a step has all of the one graph */
     int levels;            /* of the network, where batches have nodes */
     pgcn_batch_rows *rows; /* [levels + 1] of such batches */
-    pgcn_i_clusters *clusters; /* what training sees of one graph; NULL: the data as it is */
-    int64_t steps;             /* of an epoch */
+    int64_t wanted;        /* rows of features on disk that one of them needs, about at most */
+    pgcn_i_lookahead *lookahead; /* of features on disk; NULL: they are in memory */
+    pgcn_i_clusters *clusters;   /* what training sees of one graph; NULL: the data as it is */
+    int64_t steps;               /* of an epoch */
     pgcn_i_progress progress;
     pgcn_i_notes notes; /* of the last resume */
     pgcn_memory memory; /* what all of this takes */

@@ -3,7 +3,8 @@
  * Level 0 are the nodes that were chosen. Every level has lists that lead from its rows to those of the next: walks
  * that are drawn for these rows only, or their rows of T, all of their entries or some that are drawn. What is drawn for
  * a node depends on the node, its sample and the step, and not on the batch. Numbers for rows come from paths/part.c;
- * features are read where they are (dense) or gathered (sparse). Everything is allocated when it is opened, for the
+ * features are read where they are (dense) or gathered (sparse); of those that stay on disk the batch has the rows that
+ * it needs, which the caller brings. Everything is allocated when it is opened, for the
  * most rows that there may be; what is never reached costs address space and no memory. Called by views.c. */
 #include "views/views.h"
 
@@ -42,6 +43,12 @@ struct pgcn_i_nodes {
     int32_t *x_column;
     float *x_value;
     pgcn_i_column_arrays columns;
+    /* Dense features that stay on disk: the nodes of all rows, each once, the rows of their features, and which
+     * of them a row of the part has. */
+    pgcn_node *x_node;
+    float *x_row;
+    int32_t *x_place;
+    int64_t x_nodes;
     const pgcn_i_guests *guests;
     const pgcn_i_input *guest_input;
     int64_t count; /* nodes chosen */
@@ -172,12 +179,23 @@ static pgcn_status open_levels(pgcn_i_nodes *nodes) {
     return PGCN_OK;
 }
 
+/* Room for the rows of features that stay on disk. */
+static pgcn_status open_rows(pgcn_i_nodes *nodes) {
+    int64_t rows = nodes->rows[nodes->levels], most = least(rows, nodes->opts.input->n);
+    nodes->x_node = PGCN_I_ARRAY(&nodes->arena, pgcn_node, most);
+    nodes->input.gathered = nodes->x_place = PGCN_I_ARRAY(&nodes->arena, int32_t, rows);
+    nodes->input.dense = nodes->x_row =
+        PGCN_I_ARRAY(&nodes->arena, float, most * nodes->input.columns);
+    return nodes->x_node && nodes->x_place && nodes->x_row ? PGCN_OK : PGCN_ERR_MEMORY;
+}
+
 static pgcn_status open_input(pgcn_i_nodes *nodes) {
     const pgcn_i_input *from = nodes->opts.input;
     int64_t rows = nodes->rows[nodes->levels];
     pgcn_i_input *input = &nodes->input;
     *input = (pgcn_i_input){.n = rows, .columns = from->columns, .dense = from->dense};
     if (from->dense) return PGCN_OK;
+    if (nodes->opts.data->x.file) return open_rows(nodes);
     int64_t all = from->nonzeros < INT64_MAX / nodes->opts.samples
                       ? from->nonzeros * nodes->opts.samples
                       : INT64_MAX;
@@ -319,6 +337,7 @@ int64_t pgcn_i_nodes_touched(const pgcn_i_nodes *nodes) {
     for (int l = 0; l < nodes->levels; l++) bytes += level_bytes(nodes, l, &widest);
     if (nodes->opts.training) bytes += 16 * widest;
     if (!x->dense) bytes += 16 * rows + 8 * x->nonzeros;
+    if (nodes->x_row) bytes += 4 * rows + (4 + 4 * x->columns) * nodes->x_nodes;
     if (nodes->columns.offset) bytes += 12 * x->nonzeros + 16 * x->columns;
     return bytes;
 }
@@ -522,6 +541,22 @@ static void gather_sparse(pgcn_i_nodes *nodes) {
     if (nodes->columns.offset) pgcn_i_input_index(&nodes->input, nodes->columns);
 }
 
+/* The first row of a node has its features, whatever its sample. */
+static void list_nodes(pgcn_i_nodes *nodes) {
+    const pgcn_i_numbering *numbering = &nodes->numbering;
+    nodes->x_nodes = 0;
+    for (int64_t r = 0; r < numbering->rows; r++) {
+        pgcn_node node = numbering->node[r];
+        int64_t first = r;
+        for (int s = 0; s < numbering->samples && numbering->samples > 1; s++) {
+            pgcn_node other = numbering->place[s * numbering->nodes + node];
+            if (other >= 0 && other < first) first = other;
+        }
+        if (first == r) nodes->x_node[nodes->x_nodes] = node;
+        nodes->x_place[r] = first == r ? (int32_t)nodes->x_nodes++ : nodes->x_place[first];
+    }
+}
+
 static void draw_level(pgcn_i_nodes *nodes, pgcn_i_pool *pool, int l, pgcn_i_path_draw draw) {
     level *at = &nodes->level[l];
     const pgcn_i_spatial *spatial = nodes->opts.spatial;
@@ -536,12 +571,19 @@ static void draw_level(pgcn_i_nodes *nodes, pgcn_i_pool *pool, int l, pgcn_i_pat
     pgcn_i_numbering_grow(&nodes->numbering, pool, at->lists.hop, lists, first);
     nodes->rows[l + 1] = nodes->numbering.rows;
     nodes->transitions[l].n = at->lists.n = at->lists.rows = nodes->rows[l];
-    for (int i = 0; i < lists && at->lists.hop_t; i++)
-        pgcn_i_turn(&nodes->turner, pool, &at->lists.hop[i], nodes->rows[l + 1],
-                    &at->lists.hop_t[i], at->link_t);
 }
 
-void pgcn_i_nodes_draw(pgcn_i_nodes *nodes, pgcn_i_pool *pool, pgcn_i_path_draw draw) {
+/* For the backward pass. */
+static void turn_levels(pgcn_i_nodes *nodes, pgcn_i_pool *pool) {
+    for (int l = 0; l < nodes->levels; l++) {
+        level *at = &nodes->level[l];
+        for (int i = 0; i < at->lists.k - 1 && at->lists.hop_t; i++)
+            pgcn_i_turn(&nodes->turner, pool, &at->lists.hop[i], nodes->rows[l + 1],
+                        &at->lists.hop_t[i], at->link_t);
+    }
+}
+
+static void draw_levels(pgcn_i_nodes *nodes, pgcn_i_pool *pool, pgcn_i_path_draw draw) {
     pgcn_i_numbering_begin(&nodes->numbering, nodes->node, nodes->count);
     nodes->rows[0] = nodes->numbering.rows;
     for (int l = 0; l < nodes->levels; l++) {
@@ -550,5 +592,19 @@ void pgcn_i_nodes_draw(pgcn_i_nodes *nodes, pgcn_i_pool *pool, pgcn_i_path_draw 
         draw_level(nodes, pool, l, draw);
     }
     nodes->input.n = nodes->rows[nodes->levels];
+    if (nodes->x_row) list_nodes(nodes);
+}
+
+void pgcn_i_nodes_draw(pgcn_i_nodes *nodes, pgcn_i_pool *pool, pgcn_i_path_draw draw) {
+    draw_levels(nodes, pool, draw);
+    turn_levels(nodes, pool);
     if (!nodes->input.dense) gather_sparse(nodes);
+}
+
+void pgcn_i_nodes_reach(pgcn_i_nodes *nodes, pgcn_i_pool *pool, pgcn_i_path_draw draw) {
+    draw_levels(nodes, pool, draw);
+}
+
+pgcn_i_wanted_rows pgcn_i_nodes_wanted(const pgcn_i_nodes *nodes) {
+    return (pgcn_i_wanted_rows){nodes->x_node, nodes->x_nodes, nodes->x_row};
 }

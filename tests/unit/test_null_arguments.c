@@ -577,6 +577,8 @@ static bool empty_structs(void) {
     X(pgcn_predictor_free, (pgcn_predictor_free(NULL), true))                                      \
     X(pgcn_trainer_rows, !pgcn_trainer_rows(NULL, 0, NULL) &&                                      \
         !pgcn_trainer_rows(trainer, 0, NULL) && !pgcn_trainer_rows(trainer, -1, NULL))             \
+    X(pgcn_trainer_row_reads, !pgcn_trainer_row_reads(NULL, NULL) &&                               \
+        !pgcn_trainer_row_reads(trainer, NULL))                                                    \
     X(pgcn_dataset_parts, wrong(pgcn_dataset_parts(NULL, &parts)) && wrong(pgcn_dataset_parts(data, NULL))) \
     X(pgcn_dataset_ranks,                                                                          \
       wrong(pgcn_dataset_ranks(NULL, &config, &number, 1, &ranks)) &&                               \
