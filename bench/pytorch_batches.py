@@ -17,7 +17,7 @@ rates of dropout and threads. Sampling is timed by itself, too.
         loader   NeighborLoader's batches, where pyg-lib or torch-sparse is there
     ... compiled: the network through torch.compile (dynamic shapes)
 
-Rows get their numbers by an array with an entry for every node, not by torch.unique, which sorts and takes longer.
+Rows get their numbers by an array with an entry for every node, not by torch.unique, which sorts.
 Neighbours are drawn without replacement: Floyd's algorithm on all rows at once. Dropout is decided by 16 bits an
 element (pytorch_models.py): F.dropout takes six times as long.
 

@@ -418,22 +418,21 @@ static int64_t own_entry(const pgcn_i_csr *t, pgcn_node node) {
     return low < end && t->column[low] == node ? low - t->offset[node] : -1;
 }
 
-/* Of a row of T, not of a guest's: these keep all of theirs. */
-static bool draws_some(const pick_job *job, const pgcn_i_csr *t, pgcn_node node) {
-    int64_t most = job->at->neighbours;
-    return most > 0 && t == &job->nodes->opts.spatial->exact &&
-           degree_of(t, node) - (own_entry(t, node) >= 0) > most;
+/* Entries of a row: all of them; or its own, if there is one, and `most` others. Guests keep all of theirs. */
+static int64_t count_of(const pick_job *job, const pgcn_i_csr *t, pgcn_node node) {
+    int64_t most = job->at->neighbours, degree = degree_of(t, node);
+    if (most == 0 || degree <= most || t != &job->nodes->opts.spatial->exact) return degree;
+    return least(degree, most + (own_entry(t, node) >= 0));
 }
 
 static void count_task(void *context, int64_t task, int worker) {
     (void)worker;
     const pick_job *job = context;
-    int64_t end = job->first + pgcn_i_block_end(job->blocks, task), most = job->at->neighbours;
+    int64_t end = job->first + pgcn_i_block_end(job->blocks, task);
     for (int64_t r = job->first + pgcn_i_block_begin(job->blocks, task); r < end; r++) {
         pgcn_node node = job->nodes->numbering.node[r];
         const pgcn_i_csr *t = matrix_of(job->nodes, &node);
-        job->at->list.offset[r + 1] =
-            draws_some(job, t, node) ? most + (own_entry(t, node) >= 0) : degree_of(t, node);
+        job->at->list.offset[r + 1] = count_of(job, t, node);
     }
 }
 
@@ -462,8 +461,9 @@ static void pick_some(const pick_job *job, int64_t row, pgcn_node node) {
     enum { MOST = PGCN_MOST_NEIGHBOURS };
     const pgcn_i_csr *t = &job->nodes->opts.spatial->exact;
     const level *at = job->at;
-    int64_t chosen[MOST], begin = t->offset[node], own = own_entry(t, node),
-                          to = at->list.offset[row];
+    int64_t chosen[MOST], begin = t->offset[node], to = at->list.offset[row];
+    bool has_own = at->list.offset[row + 1] - to > at->neighbours;
+    int64_t own = has_own ? own_entry(t, node) : -1;
     int64_t others = degree_of(t, node) - (own >= 0);
     int sample = (int)(job->nodes->numbering.id[row] / job->nodes->numbering.nodes);
     pgcn_i_stream random =
@@ -490,7 +490,7 @@ static void fill_task(void *context, int64_t task, int worker) {
         pgcn_node node = job->nodes->numbering.node[r];
         const pgcn_i_csr *t = matrix_of(job->nodes, &node);
         int64_t count = at->list.offset[r + 1] - at->list.offset[r], from = t->offset[node];
-        if (draws_some(job, t, node)) {
+        if (count < degree_of(t, node)) {
             pick_some(job, r, node);
             continue;
         }
