@@ -162,8 +162,10 @@ static pgcn_status bring(pgcn_i_lookahead *lookahead, pgcn_i_wanted_rows rows) {
 
 pgcn_status pgcn_i_lookahead_bring(pgcn_i_lookahead *lookahead, pgcn_i_runner *runner) {
     pgcn_status status = bring(lookahead, pgcn_i_nodes_wanted(runner->views.nodes));
-    lookahead->due = after(lookahead->trainer, lookahead->due);
-    if (status != PGCN_OK) drop_cache(lookahead);
+    if (status == PGCN_OK)
+        lookahead->due = after(lookahead->trainer, lookahead->due);
+    else
+        drop_cache(lookahead);
     return status;
 }
 
