@@ -333,6 +333,8 @@ static pgcn_status divide(pgcn_i_lookahead *lookahead) {
 static pgcn_status open_all(pgcn_i_lookahead *lookahead) {
     pgcn_trainer *trainer = lookahead->trainer;
     PGCN_TRY(pgcn_i_row_file_again(trainer->data->x.file, &lookahead->file));
+    pgcn_i_row_file_at_random(lookahead->file);
+    pgcn_i_pages_at_random(trainer->data->from.mapping, trainer->data->from.mapping_bytes);
     PGCN_TRY(pgcn_i_feed_twin(trainer->feed, &lookahead->arena, &lookahead->feed));
     lookahead->rule = (pgcn_i_row_rule){.features = &trainer->data->x,
                                         .normalise = trainer->config.normalise,
