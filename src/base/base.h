@@ -151,6 +151,8 @@ void pgcn_i_spool_unwatch(const void *start);
 /* Keeps the process within so much memory by giving back pages of watched mappings, without files for blocks. Every
  * call needs one of the other; of several bounds the last counts. */
 pgcn_status pgcn_i_pages_bound(int64_t bytes);
+/* A mapping will be read in no order from now on: the system reads no pages beside those that are touched. */
+void pgcn_i_pages_at_random(const void *start, int64_t bytes);
 void pgcn_i_pages_unbound(void);
 /* Keeps an array for the next process: makes sure that its file is on the disk, and leaves it there when the
  * array is freed. Of an array that is in no file, or not the whole block of an arena, a copy is made. Its

@@ -358,6 +358,10 @@ pgcn_status pgcn_i_pages_bound(int64_t bytes) {
     return pgcn_i_fail(PGCN_ERR_SYSTEM, "cannot start a thread: %s", pgcn_system_error(error));
 }
 
+void pgcn_i_pages_at_random(const void *start, int64_t bytes) {
+    (void)madvise((void *)(uintptr_t)start, (size_t)bytes, MADV_RANDOM); /* only advice */
+}
+
 void pgcn_i_pages_unbound(void) {
     pthread_mutex_lock(&pages.lock);
     if (--pages.users == 0) {

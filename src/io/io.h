@@ -183,6 +183,8 @@ pgcn_status pgcn_i_row_file_open(const char *path, const pgcn_i_row_layout *layo
 /* The same rows once more, for another thread. PGCN_ERR_MISMATCH if the path has become another file. */
 pgcn_status pgcn_i_row_file_again(const pgcn_i_row_file *file, pgcn_i_row_file **out);
 void pgcn_i_row_file_close(pgcn_i_row_file *file); /* NULL is fine; waits for what is under way */
+/* Rows will be read in no order: nothing beside them is read. */
+void pgcn_i_row_file_at_random(pgcn_i_row_file *file);
 const char *pgcn_i_row_file_path(const pgcn_i_row_file *file);
 const pgcn_i_row_layout *pgcn_i_row_file_layout(const pgcn_i_row_file *file);
 int64_t pgcn_i_row_file_row_bytes(const pgcn_i_row_file *file);

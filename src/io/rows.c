@@ -110,6 +110,10 @@ fail:
     return status;
 }
 
+void pgcn_i_row_file_at_random(pgcn_i_row_file *file) {
+    (void)posix_fadvise(file->descriptor, 0, 0, POSIX_FADV_RANDOM); /* only advice */
+}
+
 const char *pgcn_i_row_file_path(const pgcn_i_row_file *file) {
     return file->path;
 }

@@ -162,8 +162,10 @@ static pgcn_status bring(pgcn_i_lookahead *lookahead, pgcn_i_wanted_rows rows) {
 
 pgcn_status pgcn_i_lookahead_bring(pgcn_i_lookahead *lookahead, pgcn_i_runner *runner) {
     pgcn_status status = bring(lookahead, pgcn_i_nodes_wanted(runner->views.nodes));
-    lookahead->due = after(lookahead->trainer, lookahead->due);
-    if (status != PGCN_OK) drop_cache(lookahead);
+    if (status == PGCN_OK)
+        lookahead->due = after(lookahead->trainer, lookahead->due);
+    else
+        drop_cache(lookahead);
     return status;
 }
 
@@ -331,6 +333,8 @@ static pgcn_status divide(pgcn_i_lookahead *lookahead) {
 static pgcn_status open_all(pgcn_i_lookahead *lookahead) {
     pgcn_trainer *trainer = lookahead->trainer;
     PGCN_TRY(pgcn_i_row_file_again(trainer->data->x.file, &lookahead->file));
+    pgcn_i_row_file_at_random(lookahead->file);
+    pgcn_i_pages_at_random(trainer->data->from.mapping, trainer->data->from.mapping_bytes);
     PGCN_TRY(pgcn_i_feed_twin(trainer->feed, &lookahead->arena, &lookahead->feed));
     lookahead->rule = (pgcn_i_row_rule){.features = &trainer->data->x,
                                         .normalise = trainer->config.normalise,

@@ -245,7 +245,8 @@ static void test_on_disk_the_cache_gets_what_is_left(void **state) {
                 2 * 900); /* once, and once more for the scores of the best weights */
     pgcn_status status = PGCN_OK;
     int64_t last = reads.cache_bytes, least = last;
-    for (data->from.memory = 64 << 20; status == PGCN_OK; data->from.memory -= 1 << 14) {
+    data->from.memory = data->from.before + (20 << 20);
+    for (; status == PGCN_OK; data->from.memory -= 1 << 14) {
         pgcn_config config = settings(by_nodes);
         pgcn_trainer *some = NULL;
         status = pgcn_trainer_new(data, &config, &some);
