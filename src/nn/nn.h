@@ -176,12 +176,16 @@ typedef struct pgcn_i_value {
     float *grad; /* [rows, cols]; NULL on a tape without gradients, and where only one tile of it
                     is ever needed */
     int64_t rows, cols;
-    int maker, last_user;    /* operations; -1: the caller, nobody */
-    int layer;               /* of the network whose result it is; -1: none */
-    pgcn_i_space space;      /* what its rows stand for */
-    int level;               /* of its rows in a part of a graph: the largest that a user needs */
-    bool shared;             /* several operations use it */
-    bool recomputed;         /* not kept: recomputed in the backward pass */
+    int maker, last_user;      /* operations; -1: the caller, nobody */
+    int layer;                 /* of the network whose result it is; -1: none */
+    pgcn_i_space space;        /* what its rows stand for */
+    int level;                 /* of its rows in a part of a graph: the largest that a user needs */
+    bool shared;               /* several operations use it */
+    bool recomputed;           /* not kept: recomputed in the backward pass */
+    bool tiled;                /* exists as tiles only, one for each worker */
+    bool leaves;               /* is made as a tile, which is then copied to its rows */
+    int64_t tile_first;        /* of such a tile, among those of a worker */
+    struct pgcn_i_value *over; /* whose memory it takes, row by row; NULL: it has its own */
     bool residual;           /* what it adds further on is a residual: explain.c counts it apart */
     const pgcn_i_live *live; /* rows that are computed and have a gradient; NULL: all */
 } pgcn_i_value;
@@ -230,6 +234,8 @@ typedef struct pgcn_i_kind {
     void (*refresh)(pgcn_i_tape *tape, pgcn_i_op *op);
     void (*forward_all)(pgcn_i_tape *tape, pgcn_i_op *op);
     void (*forward_rows)(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, int worker);
+    bool
+        rows_make_result; /* forward_rows alone writes the result, whatever forward_all does before */
     /* Reads all of out->grad and writes in[0]->grad; or, where there is backward_rows too, only
      * what has to happen before. */
     void (*backward_all)(pgcn_i_tape *tape, pgcn_i_op *op);
@@ -244,6 +250,8 @@ typedef struct pgcn_i_kind {
     /* Bytes of pgcn_i_op.kept, which go by the rows of the result. */
     int64_t (*kept_bytes)(const pgcn_i_op *op);
     bool uses_power; /* the scratch array `power` of the tape, in both passes */
+    /* forward_all alone reads in[0] at other rows than its own, and may write the result over it. */
+    bool over_input;
     /* Hands the adjoint of its result, which it takes, on to what it read: see explain.c. */
     void (*explain)(pgcn_i_trace *trace, const pgcn_i_op *op, pgcn_i_adjoint *g);
     bool explain_reads_in, explain_reads_out, explain_reads_second;
@@ -303,9 +311,12 @@ struct pgcn_i_tape {
     int groups;              /* of nodes, at most: see base.h */
     bool with_grad;          /* also: dropout on, batch statistics */
     bool recompute;          /* set before finishing: less memory, see plan.c */
-    bool gather_bf16;        /* set before recording: sampled visits are read in bf16 */
-    bool explains;           /* set before finishing: what explain.c reads is kept */
-    pgcn_status status;      /* first failure while recording */
+    bool
+        narrow; /* set before recording: exact forms take few channels at a time, and less memory */
+    bool gather_bf16; /* set before recording: sampled visits are read in bf16 */
+    bool explains;    /* set before finishing: what explain.c reads is kept */
+    bool shows;       /* set before finishing: results of layers are there for pgcn_i_tape_watch */
+    pgcn_status status; /* first failure while recording */
     int count, capacity;
     pgcn_i_op *op;
     int loops, backward_first; /* backward_first: of the backward pass */
@@ -316,13 +327,14 @@ struct pgcn_i_tape {
     int64_t partial_floats;    /* of one group, the largest of all chains of operations */
     int64_t tile_floats;       /* of one worker, for operations */
     int64_t chain_floats;      /* of one tile between two operations */
+    int64_t stage_floats;      /* of the tiles of one worker that are values */
     int64_t bf16_count;        /* of the largest value that is gathered in bf16 */
     int64_t power_floats;
     int64_t most_rows, most_cols; /* of all values */
     float *partial;               /* [groups, partial_floats] */
     float *power;                 /* every other power of the exact operator */
-    float *tile;                  /* [threads, tile_floats + PGCN_CHAIN_TILES chain_floats] */
-    uint16_t *bf16;               /* what a path convolution is gathering, when it is asked for */
+    float *tile;    /* [threads, tile_floats + PGCN_CHAIN_TILES chain_floats + stage_floats] */
+    uint16_t *bf16; /* what a path convolution is gathering, when it is asked for */
     pgcn_i_live live_set[PGCN_LIVE_SETS];
     uint8_t *is_before;  /* of a part: [most_rows] ones, then as many zeros */
     int64_t *live_count; /* [groups * samples + 1] */
@@ -364,7 +376,8 @@ bool pgcn_i_is_finite(const pgcn_i_value *value);
  * first one. Returns the value. */
 pgcn_i_value *pgcn_i_tape_layer(pgcn_i_tape *tape, int l, pgcn_i_value *value);
 /* A pass forward that shows the result of every operation when it is there, in the order of the tape, and ends early
- * when `see` returns false; false then. What is shown may be overwritten as soon as `see` returns. */
+ * when `see` returns false; false then. What is shown may be overwritten as soon as `see` returns. Values that exist
+ * as tiles only are not shown: on a tape that `shows` no result of a layer is one. */
 bool pgcn_i_tape_watch(pgcn_i_tape *tape, bool (*see)(void *context, const pgcn_i_op *op),
                        void *context);
 /* A pass forward that looks for the first operation whose values are not all finite; NULL: none. For
@@ -386,7 +399,8 @@ float *pgcn_i_tape_floats(pgcn_i_tape *tape, int64_t count);
 void pgcn_i_tape_need(pgcn_i_tape *tape, int64_t partial_floats, int64_t tile_floats);
 void pgcn_i_tape_need_powers(pgcn_i_tape *tape, int64_t floats);
 static inline float *pgcn_i_tile(const pgcn_i_tape *tape, int worker) {
-    return tape->tile + worker * (tape->tile_floats + PGCN_CHAIN_TILES * tape->chain_floats);
+    return tape->tile + worker * (tape->tile_floats + PGCN_CHAIN_TILES * tape->chain_floats +
+                                  tape->stage_floats);
 }
 static inline float *pgcn_i_partial(const pgcn_i_tape *tape, int64_t group) {
     return tape->partial + group * tape->partial_floats;

@@ -73,6 +73,7 @@ static pgcn_status open_runner(pgcn_i_session *s) {
                                .pool = s->pool,
                                .several = model->task == PGCN_TASK_MULTILABEL,
                                .explains = s->purpose.explains,
+                               .shows = s->purpose.shows,
                                .views = {.data = s->data,
                                          .input = s->input,
                                          .spatial = &s->spatial,
@@ -211,6 +212,9 @@ pgcn_status pgcn_i_draws_init(pgcn_i_draws *d, const pgcn_i_session *s) {
         return pgcn_i_fail(PGCN_ERR_MEMORY, "%lld x %d probabilities are too many",
                            (long long)s->items, classes);
     d->last = PGCN_I_ARRAY(&d->arena, double, d->count);
+    d->sum = d->last; /* of one run, which deviates from nothing, */
+    d->squares = NULL;
+    if (d->runs == 1) return d->last ? PGCN_OK : PGCN_ERR_MEMORY;
     d->sum = PGCN_I_ARRAY(&d->arena, double, d->count);
     d->squares = PGCN_I_ARRAY(&d->arena, double, d->count);
     return d->last && d->sum && d->squares ? PGCN_OK : PGCN_ERR_MEMORY;
@@ -252,7 +256,7 @@ pgcn_status pgcn_i_draws_add(pgcn_i_draws *d, pgcn_i_session *s, int draw) {
     pgcn_i_chosen chosen;
     for (int64_t part = 0; pgcn_i_session_part(s, part, &chosen); part++)
         PGCN_TRY(run_part(d, s, chosen, draw));
-    for (int64_t i = 0; i < d->count; i++) {
+    for (int64_t i = 0; i < d->count && d->squares; i++) {
         d->sum[i] += d->last[i];
         d->squares[i] += d->last[i] * d->last[i];
     }
@@ -278,7 +282,9 @@ pgcn_status pgcn_model_predict(const pgcn_model *model, const pgcn_dataset *data
         status = pgcn_i_draws_add(&d, &s, draw);
     for (int64_t i = 0; status == PGCN_OK && i < d.count; i++) {
         probability[i] = (float)(d.sum[i] / d.runs);
-        if (deviation) deviation[i] = (float)pgcn_i_deviation_of(d.sum[i], d.squares[i], d.runs);
+        if (deviation)
+            deviation[i] =
+                d.squares ? (float)pgcn_i_deviation_of(d.sum[i], d.squares[i], d.runs) : 0;
     }
     pgcn_i_arena_free(&d.arena);
     pgcn_i_session_close(&s);

@@ -146,7 +146,7 @@ static pgcn_status ask_as_a_whole(pgcn_i_session *s, question *q, int draws) {
     for (int64_t i = 0; status == PGCN_OK && i < q->count; i++)
         for (int c = 0; c < classes; c++) {
             q->sum[i * classes + c] = d.sum[q->node[i] * classes + c];
-            q->squares[i * classes + c] = d.squares[q->node[i] * classes + c];
+            if (d.squares) q->squares[i * classes + c] = d.squares[q->node[i] * classes + c];
         }
     pgcn_i_arena_free(&d.arena);
     return status;

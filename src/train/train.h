@@ -151,7 +151,7 @@ typedef struct pgcn_i_runner_opts {
     pgcn_i_params *params; /* borrowed, like the pool */
     pgcn_i_pool *pool;
     bool several;
-    bool explains; /* pgcn_i_tape.explains */
+    bool explains, shows; /* of pgcn_i_tape */
     pgcn_i_views_opts views;
 } pgcn_i_runner_opts;
 /* Opens the views, records the network and plans its memory. Close it after a failure too. */
@@ -206,6 +206,7 @@ static inline pgcn_i_shape pgcn_i_model_shape(const pgcn_model *model) {
 typedef struct pgcn_i_session pgcn_i_session;
 typedef struct pgcn_i_session_purpose {
     bool explains; /* what is read after the forward pass is kept, and graphs come one at a time */
+    bool shows;    /* results of layers are there as a whole */
     const uint8_t *cut; /* [nodes] whose links count 0, other links as before; NULL: none */
     /* Whether the session can compute the rows of some nodes alone, `most` at a time; NULL: the whole graph is wanted */
     bool (*in_parts)(const pgcn_i_session *session);
