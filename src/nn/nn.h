@@ -258,6 +258,8 @@ typedef struct pgcn_i_kind {
     /* Of operations of several steps along the transition: how many, which are levels of a part of a graph. They have no
      * backward pass there. */
     int (*steps)(const pgcn_i_op *op);
+    /* The results of all steps but the last, [n, cols] each, of the whole graph: from h, all of in[0]. */
+    void (*keep_steps)(pgcn_i_tape *tape, pgcn_i_op *op, const float *h, float *const *step);
     /* Where a row leads to, for PGCN_I_NEEDS_VISITED. */
     pgcn_i_reach (*reach)(const pgcn_i_op *op);
 } pgcn_i_kind;
@@ -301,16 +303,26 @@ enum {
     PGCN_LIVE_SETS = 4    /* rows of the loss, and after one, two and three path convolutions */
 };
 
+/* Hidden rows of all nodes of a graph that are kept for questions about some: see hidden.c. */
+typedef struct pgcn_i_hidden {
+    pgcn_i_arena arena;
+    float **value; /* [operations] results that are gathered from, [n, cols]; NULL: nobody does */
+    float ***step; /* [operations] of those of several steps, results of all but the last */
+} pgcn_i_hidden;
+
 struct pgcn_i_tape {
     pgcn_i_arena arena;
     pgcn_i_pool *pool; /* borrowed */
     const pgcn_i_kernels *kernels;
-    pgcn_i_params *params;   /* borrowed */
-    const pgcn_i_part *part; /* of the view; NULL: none. Set before recording, like the next two */
-    int samples;             /* stacked copies of all rows */
-    int groups;              /* of nodes, at most: see base.h */
-    bool with_grad;          /* also: dropout on, batch statistics */
-    bool recompute;          /* set before finishing: less memory, see plan.c */
+    pgcn_i_params *params; /* borrowed */
+    const pgcn_i_part
+        *part; /* of the view; NULL: none. Set before recording, like the next three */
+    const pgcn_i_hidden
+        *hidden;    /* of a part of one level: other rows are read there; NULL: they are computed */
+    int samples;    /* stacked copies of all rows */
+    int groups;     /* of nodes, at most: see base.h */
+    bool with_grad; /* also: dropout on, batch statistics */
+    bool recompute; /* set before finishing: less memory, see plan.c */
     bool
         narrow; /* set before recording: exact forms take few channels at a time, and less memory */
     bool gather_bf16; /* set before recording: sampled visits are read in bf16 */
@@ -366,9 +378,11 @@ int pgcn_i_tape_levels(pgcn_i_tape *tape);
  * step of an operation of several, and its rows. */
 static inline const pgcn_i_transition *pgcn_i_step_transition(const pgcn_i_tape *tape,
                                                               const pgcn_i_op *op, int step) {
+    if (tape->hidden) return &tape->part->transitions[0];
     return tape->part ? &tape->part->transitions[op->out->level + step] : op->transition;
 }
 static inline int64_t pgcn_i_step_rows(const pgcn_i_tape *tape, const pgcn_i_op *op, int step) {
+    if (tape->hidden) return op->rows;
     return tape->part ? tape->part->rows[PGCN_I_NODES][op->out->level + step] : op->out->rows;
 }
 bool pgcn_i_is_finite(const pgcn_i_value *value);
@@ -437,6 +451,26 @@ uint8_t *pgcn_i_live_first(pgcn_i_tape *tape);
 void pgcn_i_live_spread(pgcn_i_tape *tape);
 /* The rows of grad but those of a set (NULL: all rows) become zero. */
 void pgcn_i_live_zero(pgcn_i_tape *tape, pgcn_i_value *value, const pgcn_i_live *but);
+
+/* ---- hidden rows that are kept (hidden.c) ---------------------------------------------------- */
+
+/* The first operation of a tape on the whole graph whose steps cannot be kept; NULL: all of it can be. */
+const pgcn_i_op *pgcn_i_hidden_prevents(const pgcn_i_tape *tape);
+/* What keeping takes, of n nodes. */
+int64_t pgcn_i_hidden_bytes(const pgcn_i_tape *tape, int64_t n);
+/* Runs the tape, on the whole graph and without gradients, and keeps. Free the arena after a failure too. */
+pgcn_status pgcn_i_hidden_fill(pgcn_i_hidden *hidden, pgcn_i_tape *tape, int64_t n);
+/* For plan.c and tape.c, of a tape with `hidden`: the levels of its values; and the rows of the result of an operation
+ * that were not asked for, if it is gathered from. */
+void pgcn_i_hidden_levels(pgcn_i_tape *tape);
+void pgcn_i_hidden_lend(const pgcn_i_tape *tape, const pgcn_i_op *op);
+/* For steps: copies columns first .. first + width - 1 of these rows to a matrix [rows, width]. */
+typedef struct pgcn_i_kept_rows {
+    const float *from; /* [n, cols] */
+    float *to;
+    int64_t cols, first, width;
+} pgcn_i_kept_rows;
+void pgcn_i_hidden_copy(const pgcn_i_tape *tape, pgcn_i_kept_rows rows);
 
 /* ---- explanations (explain.c) --------------------------------------------------------------- */
 

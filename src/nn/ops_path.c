@@ -252,10 +252,67 @@ static void horner_slab_task(void *context, int64_t slab, int worker) {
                     pass_rows(job->tape, job->op, pass));
 }
 
+/* Where hidden rows are kept: the rows that were asked for, the others are there. Powers are where horner_pass finds
+ * them: slab after slab. */
+static void hidden_forward(pgcn_i_tape *tape, pgcn_i_op *op) {
+    const int k = pgcn_i_path_of(op)->conv.k;
+    int64_t n = power_rows(tape, op), c = op->out->cols, slab = power_slab(op);
+    for (int pass = 1; pass < k - 1; pass++) {
+        pgcn_i_blocks blocks = pgcn_i_blocks_of(op->rows);
+        pgcn_i_run(tape, op, blocks, blocks.count * power_slabs(op), pass, horner_block_task);
+        for (int64_t first = 0; first < c; first += slab)
+            pgcn_i_hidden_copy(
+                tape, (pgcn_i_kept_rows){.from = tape->hidden->step[op->index][pass - 1],
+                                         .to = tape->power + (k - 2 - pass) % 2 * n * c + n * first,
+                                         .cols = c,
+                                         .first = first,
+                                         .width = c - first < slab ? c - first : slab});
+    }
+}
+
+typedef struct keep_job {
+    const pgcn_i_tape *tape;
+    pgcn_i_horner_args args;
+    pgcn_i_blocks blocks;
+} keep_job;
+
+static void keep_task(void *context, int64_t task, int worker) {
+    (void)worker;
+    const keep_job *job = context;
+    job->tape->kernels->horner(&job->args, pgcn_i_block_begin(job->blocks, task),
+                               pgcn_i_block_end(job->blocks, task));
+}
+
+static void exact_keep(pgcn_i_tape *tape, pgcn_i_op *op, const float *h, float *const *step) {
+    const int k = pgcn_i_path_of(op)->conv.k;
+    const int64_t c = op->out->cols;
+    const float *s = pgcn_i_path_of(op)->kernel;
+    for (int pass = 1; pass < k - 1; pass++) {
+        keep_job job = {tape,
+                        {.out = step[pass - 1],
+                         .out_c = c,
+                         .x = pass == 1 ? h : step[pass - 2],
+                         .x_c = c,
+                         .h = h,
+                         .h_c = c,
+                         .width = c,
+                         .a = op->transition->exact,
+                         .s = s + (k - 1 - pass) * c,
+                         .s_x = pass == 1 ? s + (k - 1) * c : NULL,
+                         .prefetch = pgcn_i_is_far(op->out)},
+                        pgcn_i_blocks_of(op->transition->n)};
+        pgcn_i_parallel(tape->pool, job.blocks.count, keep_task, &job);
+    }
+}
+
 /* All passes but the last need all rows of the one before. Where the slabs keep all threads busy
  * nobody has to wait, and a thread finds its slab in its own cache. Which way is taken changes no
  * bit: a channel's sums are the same. */
 static void exact_forward_all(pgcn_i_tape *tape, pgcn_i_op *op) {
+    if (tape->hidden) {
+        hidden_forward(tape, op);
+        return;
+    }
     int64_t slabs = op->transition->samples * power_slabs(op),
             threads = pgcn_i_pool_threads(tape->pool);
     if (slabs % threads == 0 || slabs > 4 * threads) {
@@ -441,8 +498,9 @@ static pgcn_i_reach visited(const pgcn_i_op *op) {
     .backward_done = pgcn_i_path_kernel_gradient, .backward_reads_in = true
 #define EXACT                                                                                      \
     .needs = PGCN_I_NEEDS_ALL, .state_bytes = sizeof(pgcn_i_path_state),                           \
-    .refresh = pgcn_i_path_kernel, .steps = exact_steps, .forward_all = exact_forward_all,         \
-    .forward_rows = exact_forward_rows, .uses_power = true, .explain = pgcn_i_path_explain
+    .refresh = pgcn_i_path_kernel, .steps = exact_steps, .keep_steps = exact_keep,                 \
+    .forward_all = exact_forward_all, .forward_rows = exact_forward_rows, .uses_power = true,      \
+    .explain = pgcn_i_path_explain
 
 /* By where a row goes: on to the product at once, or slab by slab; and whether it is trained. */
 static const pgcn_i_kind sampled_kind[2][2] = {{{.name = "smoothing",
@@ -477,6 +535,7 @@ static const pgcn_i_kind narrow_kind = {.name = "exact path convolution by slabs
                                         .state_bytes = sizeof(pgcn_i_path_state),
                                         .refresh = pgcn_i_path_kernel,
                                         .steps = exact_steps,
+                                        .keep_steps = exact_keep,
                                         .forward_all = narrow_forward,
                                         .forward_rows = slab_forward_rows,
                                         .uses_power = true,

@@ -125,15 +125,17 @@ int pgcn_i_tape_levels(pgcn_i_tape *tape) {
 }
 
 static pgcn_status plan_levels(pgcn_i_tape *tape) {
-    int levels = pgcn_i_tape_levels(tape);
+    int levels = tape->hidden ? 1 : pgcn_i_tape_levels(tape);
     if (!tape->part) return PGCN_OK;
+    if (tape->hidden) pgcn_i_hidden_levels(tape);
     if (levels > tape->part->levels)
         return pgcn_i_fail(PGCN_ERR_ARGUMENT,
                            "internal: a network of %d levels on a part of a graph with %d", levels,
                            tape->part->levels);
     for (int i = 0; i < tape->count; i++)
         if (tape->op[i].transition)
-            tape->op[i].transition = &tape->part->transitions[tape->op[i].out->level];
+            tape->op[i].transition =
+                &tape->part->transitions[tape->hidden ? 0 : tape->op[i].out->level];
     pgcn_i_tape_resize(tape, &(pgcn_i_view){.part = tape->part});
     return PGCN_OK;
 }

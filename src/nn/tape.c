@@ -122,6 +122,10 @@ int pgcn_i_level_used(const pgcn_i_op *op, int input) {
     return op->out->level + steps;
 }
 
+static int level_read(const pgcn_i_tape *tape, const pgcn_i_op *op, int input) {
+    return tape->hidden ? op->in[input]->level : pgcn_i_level_used(op, input);
+}
+
 void pgcn_i_tape_resize(pgcn_i_tape *tape, const pgcn_i_view *view) {
     for (int i = 0; i < tape->count; i++) {
         pgcn_i_op *op = &tape->op[i];
@@ -130,7 +134,8 @@ void pgcn_i_tape_resize(pgcn_i_tape *tape, const pgcn_i_view *view) {
         out->rows = rows_of(view, out->space, out->level);
         op->rows = links ? rows_of(view, PGCN_I_NODES, out->level) : out->rows;
         for (int j = 0; j < 2; j++)
-            if (op->in[j]) op->used[j] = rows_of(view, op->in[j]->space, pgcn_i_level_used(op, j));
+            if (op->in[j]) op->used[j] = rows_of(view, op->in[j]->space, level_read(tape, op, j));
+        if (tape->hidden) op->rows = rows_of(view, PGCN_I_NODES, 0);
     }
 }
 
@@ -244,7 +249,11 @@ static void run_stage(pgcn_i_tape *tape, pgcn_i_loop loop, int *bad) {
 
 void pgcn_i_tape_forward(pgcn_i_tape *tape) {
     pgcn_i_parallel_light(tape->pool, tape->params->total, tape->count, refresh_task, tape);
-    for (int i = 0; i < tape->backward_first; i++) run_stage(tape, tape->loop[i], NULL);
+    for (int i = 0; i < tape->backward_first; i++) {
+        run_stage(tape, tape->loop[i], NULL);
+        for (int j = tape->loop[i].first; j <= tape->loop[i].last && tape->hidden; j++)
+            pgcn_i_hidden_lend(tape, &tape->op[j]);
+    }
 }
 
 double pgcn_i_tape_loss_terms(const pgcn_i_tape *tape) {

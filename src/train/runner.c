@@ -13,6 +13,7 @@ pgcn_status pgcn_i_runner_open(pgcn_i_runner *runner, const pgcn_i_runner_opts *
                               pgcn_i_network_ops(config, opts->params), opts->views.training));
     tape->seed = config->seed;
     tape->part = runner->views.view.part;
+    tape->hidden = opts->hidden;
     tape->samples = runner->views.view.samples;
     tape->groups = runner->views.view.groups;
     tape->recompute = opts->views.training && config->recompute;
