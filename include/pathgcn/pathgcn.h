@@ -1277,8 +1277,8 @@ PGCN_API pgcn_status pgcn_predictor_new_nodes(pgcn_predictor *predictor,
  * to be, -1 where there is no memory to find out. */
 PGCN_API pgcn_status pgcn_predictor_keep_hidden(pgcn_predictor *predictor);
 PGCN_API int64_t pgcn_predictor_hidden_bytes(pgcn_predictor *predictor);
-/* What it takes besides model and data, kept rows included, as of the last question; and how many nodes that question has read, 0 where
- * the network cannot be computed in parts and all of the graph was. */
+/* What it takes besides model and data, kept rows included, as of the last question; and how many nodes that question
+ * has read, 0 where the network cannot be computed in parts and all of the graph was. */
 PGCN_API int64_t pgcn_predictor_bytes(const pgcn_predictor *predictor);
 PGCN_API int64_t pgcn_predictor_rows(const pgcn_predictor *predictor);
 
