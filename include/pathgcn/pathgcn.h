@@ -1286,8 +1286,16 @@ typedef struct pgcn_new_nodes {
 PGCN_API pgcn_status pgcn_predictor_new_nodes(pgcn_predictor *predictor,
                                               const pgcn_new_nodes *nodes, float *probability,
                                               float *deviation);
-/* What it takes besides model and data, as of the last question; and how many nodes that question has read, 0 where
- * the network cannot be computed in parts and all of the graph was. */
+/* Keeps hidden rows of all nodes of the data, computed once, of every layer that operations gather from: after that a
+ * question computes the rows of the nodes that it is about alone, and reads those of their neighbours. Answers keep
+ * their bits, for new nodes too: known nodes do not know of them, so that no kept row changes. Deterministic inference
+ * only; not of networks that cannot be computed in parts, nor of those that take many steps in one operation (appnp,
+ * cheb). It takes pgcn_predictor_hidden_bytes(), which may be asked before; 0 where nothing can be kept or nothing has
+ * to be, -1 where there is no memory to find out. */
+PGCN_API pgcn_status pgcn_predictor_keep_hidden(pgcn_predictor *predictor);
+PGCN_API int64_t pgcn_predictor_hidden_bytes(pgcn_predictor *predictor);
+/* What it takes besides model and data, kept rows included, as of the last question; and how many nodes that question
+ * has read, 0 where the network cannot be computed in parts and all of the graph was. */
 PGCN_API int64_t pgcn_predictor_bytes(const pgcn_predictor *predictor);
 PGCN_API int64_t pgcn_predictor_rows(const pgcn_predictor *predictor);
 

@@ -475,6 +475,7 @@ static const pgcn_i_kind sparse_kind = {.name = "opening layer of sparse feature
                                         .state_bytes = sizeof(input_state),
                                         .forward_all = sparse_drop,
                                         .forward_rows = sparse_forward,
+                                        .rows_make_result = true,
                                         .backward_all = sparse_backward,
                                         .backward_reads_out = true,
                                         .explain = input_explain,

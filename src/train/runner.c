@@ -13,11 +13,15 @@ pgcn_status pgcn_i_runner_open(pgcn_i_runner *runner, const pgcn_i_runner_opts *
                               pgcn_i_network_ops(config, opts->params), opts->views.training));
     tape->seed = config->seed;
     tape->part = runner->views.view.part;
+    tape->hidden = opts->hidden;
     tape->samples = runner->views.view.samples;
     tape->groups = runner->views.view.groups;
     tape->recompute = opts->views.training && config->recompute;
     tape->gather_bf16 = opts->views.training && config->bf16;
+    tape->narrow = !opts->views.training && !tape->part &&
+                   pgcn_i_rows_are_far(runner->views.view.rows[PGCN_I_NODES], config->channels);
     tape->explains = opts->explains;
+    tape->shows = opts->shows;
     runner->logits = pgcn_i_network_record(tape, config, &runner->views.view);
     return pgcn_i_tape_plan(tape);
 }

@@ -151,7 +151,8 @@ typedef struct pgcn_i_runner_opts {
     pgcn_i_params *params; /* borrowed, like the pool */
     pgcn_i_pool *pool;
     bool several;
-    bool explains; /* pgcn_i_tape.explains */
+    bool explains, shows; /* of pgcn_i_tape */
+    const pgcn_i_hidden *hidden;
     pgcn_i_views_opts views;
 } pgcn_i_runner_opts;
 /* Opens the views, records the network and plans its memory. Close it after a failure too. */
@@ -206,6 +207,7 @@ static inline pgcn_i_shape pgcn_i_model_shape(const pgcn_model *model) {
 typedef struct pgcn_i_session pgcn_i_session;
 typedef struct pgcn_i_session_purpose {
     bool explains; /* what is read after the forward pass is kept, and graphs come one at a time */
+    bool shows;    /* results of layers are there as a whole */
     const uint8_t *cut; /* [nodes] whose links count 0, other links as before; NULL: none */
     /* Whether the session can compute the rows of some nodes alone, `most` at a time; NULL: the whole graph is wanted */
     bool (*in_parts)(const pgcn_i_session *session);
@@ -229,6 +231,7 @@ struct pgcn_i_session {
     pgcn_i_loss loss;  /* its probabilities are those of the last part */
     int64_t items;     /* of the data set: nodes or graphs */
     pgcn_i_session_purpose purpose;
+    pgcn_i_hidden hidden; /* what is kept of known nodes, if anything is */
     pgcn_i_input *plain; /* the features before they were multiplied by powers of T, if they were */
 };
 pgcn_status pgcn_i_session_open(pgcn_i_session *session, const pgcn_model *model,
@@ -237,6 +240,10 @@ pgcn_status pgcn_i_session_open(pgcn_i_session *session, const pgcn_model *model
 pgcn_status pgcn_i_session_open_for(pgcn_i_session *session, const pgcn_model *model,
                                     const pgcn_dataset *data, const pgcn_inference *inference,
                                     pgcn_i_session_purpose purpose);
+/* Of a session in parts, in exact form: keeps hidden rows of all nodes, so that a question computes the rows that it is
+ * about alone; and what that takes, -1: not known for want of memory. */
+pgcn_status pgcn_i_session_keep(pgcn_i_session *session);
+int64_t pgcn_i_session_hidden_bytes(pgcn_i_session *session);
 void pgcn_i_session_close(pgcn_i_session *session);
 /* One draw of what was chosen: session->loss.probability are those of its items, in the order of the view. */
 pgcn_status pgcn_i_session_run(pgcn_i_session *session, pgcn_i_chosen chosen, int draw);

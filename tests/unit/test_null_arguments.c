@@ -572,6 +572,8 @@ static bool empty_structs(void) {
         wrong(pgcn_predictor_new(model, data, NULL, NULL)) && !no_predictor)                       \
     X(pgcn_predictor_nodes, wrong(pgcn_predictor_nodes(NULL, source, 1, numbers, NULL)))           \
     X(pgcn_predictor_new_nodes, wrong(pgcn_predictor_new_nodes(NULL, NULL, numbers, NULL)))        \
+    X(pgcn_predictor_keep_hidden, wrong(pgcn_predictor_keep_hidden(NULL)))                         \
+    X(pgcn_predictor_hidden_bytes, pgcn_predictor_hidden_bytes(NULL) == 0)                         \
     X(pgcn_predictor_bytes, pgcn_predictor_bytes(NULL) == 0)                                       \
     X(pgcn_predictor_rows, pgcn_predictor_rows(NULL) == 0)                                         \
     X(pgcn_predictor_free, (pgcn_predictor_free(NULL), true))                                      \
