@@ -245,7 +245,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_stopped_at_every_step_ends_with_the_same_bits),
         cmocka_unit_test(test_everybody_is_asked_before_each_step_and_part),
-        cmocka_unit_test_setup_teardown(test_a_stopped_epoch_cannot_be_saved_but_resumed_over,
+        cmocka_unit_test_setup_teardown(test_a_stopped_epoch_is_saved_and_resumed_inside,
                                         scratch_make, scratch_remove),
         cmocka_unit_test(test_an_epoch_with_callbacks_allocates_nothing),
         cmocka_unit_test(test_train_with_callbacks_keeps_the_best_weights_so_far),
