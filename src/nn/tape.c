@@ -147,7 +147,7 @@ typedef struct stage_job {
     const pgcn_i_live *live;
     pgcn_i_blocks blocks;
     int *
-        bad; /* the first operation that made a number that is not finite is sought; NULL: it is not */
+        bad; /* takes the first operation that makes a number that is not finite; NULL: nobody asks */
 } stage_job;
 
 /* Batch norm, the exact form and the full kernel compute all rows. */
@@ -192,8 +192,14 @@ static void note_first(int *first, int index) {
     }
 }
 
+/* Whether a loop over rows makes all that the operation writes. Its rows are looked at there: a value that comes later
+ * may take their memory. */
+static bool is_made_by_rows(const pgcn_i_op *op) {
+    return op->kind->forward_rows && op->out->space != PGCN_I_LINKS;
+}
+
 static void stage_tile(const stage_job *job, pgcn_i_op *op, pgcn_i_rows rows, int worker) {
-    if (job->tape->stage_floats == 0) { /* as in every training */
+    if (job->tape->stage_floats == 0 && !job->bad) { /* as in every training */
         op->kind->forward_rows(job->tape, op, rows, worker);
         return;
     }
@@ -203,7 +209,7 @@ static void stage_tile(const stage_job *job, pgcn_i_op *op, pgcn_i_rows rows, in
         seen.in[j] = seen_value(job->tape, op->in[j], rows, worker, false, &own[j]);
     seen.out = seen_value(job->tape, op->out, rows, worker, true, &own[2]);
     op->kind->forward_rows(job->tape, &seen, rows, worker);
-    if (job->bad && op->out->tiled && !rows_are_finite(seen.out, rows))
+    if (job->bad && is_made_by_rows(op) && !rows_are_finite(seen.out, rows))
         note_first(job->bad, op->index);
 }
 
@@ -281,14 +287,15 @@ bool pgcn_i_tape_watch(pgcn_i_tape *tape, bool (*see)(void *context, const pgcn_
     return true;
 }
 
-/* Tiles are looked at while they are there, other values when their loop is done. */
+/* Rows are looked at while they are there, what is not made by rows when its loop is done. */
 const pgcn_i_op *pgcn_i_tape_first_bad(pgcn_i_tape *tape) {
     int bad = tape->count;
     pgcn_i_parallel_light(tape->pool, tape->params->total, tape->count, refresh_task, tape);
     for (int i = 0; i < tape->backward_first && bad == tape->count; i++) {
         run_stage(tape, tape->loop[i], &bad);
         for (int j = tape->loop[i].first; j <= tape->loop[i].last; j++)
-            if (!tape->op[j].out->tiled && !pgcn_i_is_finite(tape->op[j].out)) note_first(&bad, j);
+            if (!is_made_by_rows(&tape->op[j]) && !pgcn_i_is_finite(tape->op[j].out))
+                note_first(&bad, j);
     }
     return bad < tape->count ? &tape->op[bad] : NULL;
 }

@@ -302,12 +302,14 @@ static json_t *underway_to_json(const pgcn_i_underway *u) {
                      "items", (json_int_t)u->items);
 }
 
-/* Optional: a checkpoint between two epochs has none. */
+/* A checkpoint between two epochs has none, and version 1. */
 static pgcn_status read_underway(const pgcn_i_safetensors *file, const pgcn_trainer *trainer,
                                  pgcn_i_underway *out) {
-    const char *text = json_string_value(json_object_get(file->metadata, "underway"));
+    const char *version, *text;
     *out = (pgcn_i_underway){0};
-    if (!text) return PGCN_OK;
+    PGCN_TRY(pgcn_i_safetensors_text(file, "format_version", &version));
+    if (strcmp(version, UNDERWAY_VERSION) != 0) return PGCN_OK;
+    PGCN_TRY(pgcn_i_safetensors_text(file, "underway", &text));
     json_t *object;
     PGCN_TRY(pgcn_i_json_parse(file->path, text, (int64_t)strlen(text), &object));
     out->steps = json_integer_value(json_object_get(object, "steps"));
