@@ -1,8 +1,8 @@
 /* One model on one data set, timed: our side of model_speed.sh and graphs_speed.sh, and the work
  * horse of scaling.sh. Prints one JSON line: sampling (walks alone; walks, lists and transposes),
  * whole training steps (sampling included, evaluation not), inference, losses and the peak memory
- * of the process. Of a set of many graphs a step is a batch, putting it together included, which is
- * timed by itself too.
+ * of the process. Of a set of many graphs, and of one graph with batch=N, a step is a batch (with
+ * steps=1: one is timed at a time), putting it together included, which is timed by itself too.
  *
  *     bench_model DATA [--bench NAME] [--case NAME] [--seconds S] [--most-steps N] [--train-all]
  *                 [--train-only] [--model FILE] [--logits FILE] [KEY=VALUE ...]
@@ -141,7 +141,7 @@ static double mean_loss(const pgcn_trainer *trainer, bool last) {
 /* The time of a step in one of mean size: batches have more or fewer nodes, which is what their time
  * depends on. 1 of a single graph. */
 static double to_mean_size(const pgcn_trainer *trainer, const json_t *line) {
-    if (!trainer->feed || trainer->steps != 1) return 1;
+    if (!trainer->feed || trainer->feed->nodes || trainer->steps != 1) return 1;
     return json_real_value(json_object_get(line, "step_nodes")) /
            (double)trainer->train.views.batch->subset.n;
 }
@@ -232,6 +232,16 @@ static void assemble(void *context) {
     pgcn_i_views_target(&trainer->train.views, trainer->split->train, 0);
 }
 
+/* The same, and what is drawn for a batch of nodes: all that is not computing. */
+static void sample_batch(void *context) {
+    static int64_t step = 1 << 20; /* not those of training */
+    pgcn_trainer *trainer = context;
+    assemble(trainer);
+    pgcn_i_runner_draw(&trainer->train, (pgcn_i_path_draw){.seed = trainer->config.seed,
+                                                           .purpose = PGCN_I_RNG_WALK,
+                                                           .step = step++});
+}
+
 /* Of the validation and test graphs, with the weights that the model file holds. */
 static void write_logits(pgcn_trainer *trainer, const char *path) {
     const pgcn_i_value *logits = trainer->eval.logits;
@@ -259,6 +269,17 @@ static void batches(pgcn_trainer *trainer, const options *o, json_t *line) {
     if (o->logits) write_logits(trainer, o->logits);
     if (o->model) must(pgcn_model_save(model, o->model));
     pgcn_model_free(model);
+}
+
+/* Sampling, and the rows of the levels of the last batch that was drawn. */
+static void node_batches(pgcn_trainer *trainer, const options *o, json_t *line) {
+    add_times(line, "sampling", repeat(sample_batch, trainer, o->seconds, MOST_STEPS));
+    const pgcn_i_part *part = trainer->train.views.view.part;
+    json_t *rows = json_array();
+    for (int l = 0; l <= part->levels; l++)
+        json_array_append_new(rows, json_integer(part->rows[PGCN_I_NODES][l]));
+    json_object_set_new(line, "batch_rows", rows);
+    json_object_set_new(line, "batch_items", json_integer(trainer->feed->most));
 }
 
 static void describe_batches(const pgcn_trainer *trainer, json_t *line) {
@@ -293,7 +314,7 @@ static void describe(const pgcn_trainer *trainer, const options *o, json_t *line
     json_object_set_new(line, "train_nodes", json_integer(trainer->train_items));
     json_object_set_new(line, "task",
                         json_string(trainer->data->task == PGCN_TASK_GRAPH ? "graph" : "node"));
-    if (trainer->feed) describe_batches(trainer, line);
+    if (trainer->feed && !trainer->feed->nodes) describe_batches(trainer, line);
     json_object_set_new(line, "threads", json_integer(config->threads));
     json_object_set_new(line, "isa", json_string(pgcn_i_kernels_get()->isa));
     json_object_set_new(line, "cpu", json_string(machine.cpu));
@@ -361,7 +382,9 @@ int main(int count, char **argument) {
     json_object_set_new(line, "setup_ms", json_real(1e3 * (bench_now() - loaded)));
     describe(trainer, &o, line);
     train(trainer, &o, line);
-    if (!o.train_only && trainer->feed) {
+    if (!o.train_only && trainer->feed && trainer->feed->nodes) {
+        node_batches(trainer, &o, line);
+    } else if (!o.train_only && trainer->feed) {
         batches(trainer, &o, line);
     } else if (!o.train_only) {
         if (walks(trainer)) sampling(trainer, &o, line);

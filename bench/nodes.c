@@ -1,6 +1,8 @@
 /* Answers for single nodes: how long one takes, one thread, of a prepared predictor.
  *
- *   bench_nodes MODEL DATA [draws [questions]]
+ *   bench_nodes MODEL DATA [draws [questions [hidden]]]
+ *
+ * With `hidden` (and 0 draws), hidden rows of known nodes are kept, and the time and memory of that are told.
  *
  * Asks about one node at a time: of the graph, and as if it were new, with its own edges and features. Prints the median
  * and the 99th percentile in microseconds, the rows that were read, the time per row, and the memory of the handle. */
@@ -53,12 +55,26 @@ static pgcn_status ask(pgcn_predictor *predictor, const pgcn_dataset *data, pgcn
                   : pgcn_predictor_nodes(predictor, &node, 1, probability, NULL);
 }
 
-static int run(const pgcn_model *model, const pgcn_dataset *data, int draws, int questions) {
+/* Keeps hidden rows, and says what that takes. */
+static pgcn_status keep(pgcn_predictor *predictor) {
+    double begin = now_us(), bytes = (double)pgcn_predictor_hidden_bytes(predictor);
+    pgcn_status status = pgcn_predictor_keep_hidden(predictor);
+    if (status == PGCN_OK)
+        printf("%-10s %.1f MB, kept in %.3f s\n", "hidden", bytes / 1e6, (now_us() - begin) / 1e6);
+    return status;
+}
+
+static int run(const pgcn_model *model, const pgcn_dataset *data, int draws, int questions,
+               bool hidden) {
     pgcn_inference inference = pgcn_inference_default();
     pgcn_predictor *predictor;
     inference.draws = draws;
     inference.threads = 1;
     if (pgcn_predictor_new(model, data, &inference, &predictor) != PGCN_OK) return fail();
+    if (hidden && keep(predictor) != PGCN_OK) {
+        pgcn_predictor_free(predictor);
+        return fail();
+    }
     double *us = malloc((size_t)questions * sizeof *us);
     int64_t *rows = malloc((size_t)questions * sizeof *rows);
     float *feature = malloc((size_t)data->x.columns * sizeof *feature);
@@ -88,13 +104,14 @@ int main(int argc, char **argv) {
     pgcn_model *model = NULL;
     pgcn_dataset *data = NULL;
     if (argc < 3) {
-        fprintf(stderr, "usage: bench_nodes MODEL DATA [draws [questions]]\n");
+        fprintf(stderr, "usage: bench_nodes MODEL DATA [draws [questions [hidden]]]\n");
         return 2;
     }
     int draws = argc > 3 ? atoi(argv[3]) : 1, questions = argc > 4 ? atoi(argv[4]) : 1000;
     if (pgcn_model_load(argv[1], &model) != PGCN_OK) return fail();
     if (pgcn_dataset_load(argv[2], NULL, &data) != PGCN_OK) return fail();
-    int code = run(model, data, draws, questions < 1 ? 1 : questions);
+    bool hidden = argc > 5 && strcmp(argv[5], "hidden") == 0;
+    int code = run(model, data, draws, questions < 1 ? 1 : questions, hidden);
     pgcn_dataset_free(data);
     pgcn_model_free(model);
     return code;

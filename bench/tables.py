@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 """Turns the JSON lines of the benchmarks into the tables of docs/PERFORMANCE_RECORD.md, so that nobody types a figure.
 
-    tables.py --show TABLE FILE...      prints one table: limits, kernels, model, graphs, targets, scaling, load, peers
+    tables.py --show TABLE FILE...      prints one table: limits, kernels, model, graphs, targets, scaling, load, peers,
+                                        batches
     tables.py --write DOC FILE...       replaces what stands between `<!-- table: NAME -->` and `<!-- end -->`; a table
                                         without lines keeps what it has
 
@@ -430,6 +431,44 @@ def peers_table(lines):
     return "\n\n".join(parts + ([memory] if memory else []))
 
 
+# ---- batches of nodes -----------------------------------------------------------------------------------------------
+
+def batches_cell(value, ours):
+    return "" if value is None else number(value) + (f" ({value / ours:.1f} x)" if ours and value is not ours else "")
+
+
+def batches_table(lines):
+    """The least of all steps and the median of processor time, of the best run: a busy machine changes these least."""
+    parts = []
+    for case in dict.fromkeys(line["case"] for line in lines):
+        runs, memory = {}, {}
+        for line in lines:
+            if line["case"] != case or "failed" in line:
+                continue
+            if line["bench"] == "batches memory":
+                memory[line["who"]] = line
+            else:
+                best = runs.setdefault(line["who"], dict(line))
+                for key in ("step_ms", "step_ms_min", "step_cpu_ms", "sampling_ms", "sampling_ms_min"):
+                    best[key] = min(best[key], line[key])
+        ours, held = runs.get("pathgcn", {}), memory.get("pathgcn")
+        rows = []
+        for who, run in runs.items():
+            row = [who] + [batches_cell(run[key], ours.get(key) if run is not ours else None)
+                           for key in ("step_ms_min", "step_ms", "step_cpu_ms", "sampling_ms_min")]
+            used = memory.get(who)
+            for key in ("all", "steps"):
+                size = {name: line["peak_bytes"] - (line["loaded_bytes"] if key == "steps" else 0)
+                        for name, line in (("own", used), ("ours", held)) if line}
+                row.append("" if not used else f"{size['own'] / 2 ** 20:.0f}"
+                           + (f" ({size['own'] / size['ours']:.1f} x)" if held and used is not held else ""))
+            rows.append(row)
+        head = [case, "least step, ms", "median", "processor", "least sampling", "peak MiB", "beyond the data"]
+        parts.append(table(head, rows))
+        parts += [f"{line['who']}: {line['failed']}" for line in lines if line["case"] == case and "failed" in line]
+    return "\n\n".join(dict.fromkeys(parts))
+
+
 # ---- loading ---------------------------------------------------------------------------------------------------------
 
 def load_table(lines):
@@ -440,9 +479,11 @@ def load_table(lines):
 
 
 TABLES = {"limits": limits_table, "kernels": kernels_table, "model": model_table, "graphs": graphs_table,
-          "targets": targets_table, "scaling": scaling_table, "load": load_table, "peers": peers_table}
+          "targets": targets_table, "scaling": scaling_table, "load": load_table, "peers": peers_table,
+          "batches": batches_table}
 SOURCE = {"limits": ("limits",), "kernels": ("kernels",), "model": ("model",), "graphs": ("graphs",),
           "scaling": ("scaling",), "load": ("load",), "peers": ("peers", "peers memory", "products"),
+          "batches": ("batches", "batches memory"),
           "targets": ("kernels", "model", "graphs", "scaling")}
 
 

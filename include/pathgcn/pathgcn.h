@@ -415,6 +415,9 @@ typedef struct pgcn_dataset_opts {
     bool keep_self_loops;
     const char *steps;  /* NULL, or steps as after the colon of a name; these come first */
     pgcn_header header; /* of an edge list; PGCN_ERR_ARGUMENT with anything else */
+    /* Bytes that a process may use that trains on it: the dense features of a container stay in the file, and
+     * batches of nodes read their rows. What needs all features refuses such a data set. 0: no bound. */
+    int64_t memory;
 } pgcn_dataset_opts;
 PGCN_API pgcn_dataset_opts pgcn_dataset_opts_default(void);
 
@@ -559,7 +562,8 @@ PGCN_API const uint8_t *pgcn_dataset_multilabels(const pgcn_dataset *data);
 PGCN_API bool pgcn_dataset_is_labelled(const pgcn_dataset *data, int64_t i);
 /* [nodes] the graph that each node belongs to; NULL: there is one graph. */
 PGCN_API const int32_t *pgcn_dataset_graph_of(const pgcn_dataset *data);
-/* The features as they are stored: dense, or CSR with `dense` NULL. All borrowed. */
+/* The features as they are stored: dense, or CSR with `dense` NULL. All borrowed. All arrays are NULL where they
+ * stay in their file (pgcn_dataset_opts.memory). */
 typedef struct pgcn_features {
     int64_t rows, columns, nonzeros;
     const float *dense;    /* [rows, columns] */
@@ -861,6 +865,9 @@ PGCN_API const char *pgcn_config_unused(const pgcn_config *config, const pgcn_da
 /* Makes the settings as they are a starting point, like those of a recipe: what does nothing among
  * them is from now on nobody's mistake. For programs that vary some of them, as a search does. */
 PGCN_API void pgcn_config_adopt(pgcn_config *config);
+/* Writes what `batch-by` auto stands for on this data: nodes, if it is one graph and the caller has set `batch`. Before
+ * settings are adopted or written down, which forget whose they are. */
+PGCN_API void pgcn_config_settle_batches(pgcn_config *config, const pgcn_dataset *data);
 
 /* Whether the configured network looks at a setting: false for those of other networks, for those that it
  * does not use ("paths" of gin), and for names that are no settings. */
@@ -1077,6 +1084,15 @@ typedef struct pgcn_batch_rows {
  * the batch. False after the last, and where steps have no batches of nodes. */
 PGCN_API bool pgcn_trainer_rows(const pgcn_trainer *trainer, int layer, pgcn_batch_rows *out);
 
+/* Training within a bound of memory (pgcn_dataset_opts.memory): rows of features that were found in the cache and that
+ * were read, since the trainer was made. False where the features are in memory. */
+typedef struct pgcn_row_reads {
+    int64_t hits, misses;
+    int64_t bytes;       /* read from the file */
+    int64_t cache_bytes; /* of rows that the cache keeps */
+} pgcn_row_reads;
+PGCN_API bool pgcn_trainer_row_reads(const pgcn_trainer *trainer, pgcn_row_reads *out);
+
 /* The groups of nodes of a data set, as parts of its graph: ranges of rows, of equal size but for the last.
  * The steps order=metis and order=parts choose them so that few edges are between two. */
 typedef struct pgcn_parts {
@@ -1152,10 +1168,11 @@ PGCN_API pgcn_status pgcn_trainer_epoch(pgcn_trainer *trainer, pgcn_epoch *out);
 /* Asks go_on(context) before every step and before every part of an evaluation, in the thread that
  * called pgcn_trainer_epoch(). False ends that call with PGCN_ERR_STOPPED, which is no harm: the next
  * call goes on where this one stopped, with the same bits. In between the best weights of the epochs
- * before can be had, but the state cannot be saved (PGCN_ERR_STOPPED) once a step was done. NULL:
- * nobody is asked. */
+ * before can be had, and the state can be saved. NULL: nobody is asked. */
 PGCN_API void pgcn_trainer_on_step(pgcn_trainer *trainer, bool (*go_on)(void *context),
                                    void *context);
+/* The steps of the present epoch that are done; `all` of them, which may be NULL. */
+PGCN_API int64_t pgcn_trainer_steps(const pgcn_trainer *trainer, int64_t *all);
 /* True when the epochs are used up or patience has run out. */
 PGCN_API bool pgcn_trainer_finished(const pgcn_trainer *trainer);
 /* The epochs so far, borrowed until the next call that changes the trainer. */
@@ -1302,8 +1319,16 @@ typedef struct pgcn_new_nodes {
 PGCN_API pgcn_status pgcn_predictor_new_nodes(pgcn_predictor *predictor,
                                               const pgcn_new_nodes *nodes, float *probability,
                                               float *deviation);
-/* What it takes besides model and data, as of the last question; and how many nodes that question has read, 0 where
- * the network cannot be computed in parts and all of the graph was. */
+/* Keeps hidden rows of all nodes of the data, computed once, of every layer that operations gather from: after that a
+ * question computes the rows of the nodes that it is about alone, and reads those of their neighbours. Answers keep
+ * their bits, for new nodes too: known nodes do not know of them, so that no kept row changes. Deterministic inference
+ * only; not of networks that cannot be computed in parts, nor of those that take many steps in one operation (appnp,
+ * cheb). It takes pgcn_predictor_hidden_bytes(), which may be asked before; 0 where nothing can be kept or nothing has
+ * to be, -1 where there is no memory to find out. */
+PGCN_API pgcn_status pgcn_predictor_keep_hidden(pgcn_predictor *predictor);
+PGCN_API int64_t pgcn_predictor_hidden_bytes(pgcn_predictor *predictor);
+/* What it takes besides model and data, kept rows included, as of the last question; and how many nodes that question
+ * has read, 0 where the network cannot be computed in parts and all of the graph was. */
 PGCN_API int64_t pgcn_predictor_bytes(const pgcn_predictor *predictor);
 PGCN_API int64_t pgcn_predictor_rows(const pgcn_predictor *predictor);
 
@@ -1335,7 +1360,8 @@ typedef struct pgcn_score {
     double loss;           /* mean cross-entropy of the prediction */
     double balanced_accuracy, macro_f1, auc,
         average_precision; /* of the prediction: pgcn_measure */
-    double majority; /* accuracy of always predicting the most frequent class of the training items;
+    double majority; /* accuracy of always predicting the most frequent class of the training items,
+                        where several tie the one that most of these items have;
                         of several labels those that most of them have. NaN if the data does not
                         have the split of the training */
     int classes_missed; /* classes that these items have and that is predicted for none of them */

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from .explanation import Explanation
     from .model import Model, load_model
     from .paths import sample_paths
+    from .predictor import Predictor
     from .sklearn import PathGCNClassifier as PathGCNClassifier
     from .training import Interrupted, interrupted_model, networks, recipes, train
 
@@ -52,6 +53,7 @@ __all__ = [
     "NumericError",
     "OutOfMemoryError",
     "PlatformError",
+    "Predictor",
     "Split",
     "StoppedError",
     "__version__",
@@ -80,6 +82,7 @@ _HOMES = {
     "Interrupted": "training",
     "Model": "model",
     "PathGCNClassifier": "sklearn",
+    "Predictor": "predictor",
     "Split": "data",
     "from_dgl": "convert",
     "from_files": "data",

@@ -338,7 +338,8 @@ def _scipy(what: str) -> Any:
         raise ImportError(f"{what} is a SciPy matrix, and SciPy is not installed: pip install scipy") from None
 
 
-def _as_pair(edges: Any) -> tuple[Any, Any]:
+def as_pair(edges: Any) -> tuple[Any, Any]:
+    """The two ends of edges in any of the forms that users give."""
     if isinstance(edges, (tuple, list)) and len(edges) == 2:
         return np.asarray(edges[0]), np.asarray(edges[1])
     array = np.asarray(edges)
@@ -375,7 +376,7 @@ def _count_nodes(adjacency: Any, edges: Any, features: Any, nodes: int | None, n
     if counts:
         n = next(iter(counts.values()))
     else:
-        source, target = _as_pair(edges)
+        source, target = as_pair(edges)
         n = int(max(source.max(initial=-1), target.max(initial=-1))) + 1
     if not 1 <= n <= INT32_MAX:
         raise ValueError(f"there are {n} nodes, expected 1 to {INT32_MAX}")
@@ -383,7 +384,7 @@ def _count_nodes(adjacency: Any, edges: Any, features: Any, nodes: int | None, n
 
 
 def _graph_of_edges(edges: Any, weights: Any, n: int, directed: bool, self_loops: bool) -> object:
-    source, target = _as_pair(edges)
+    source, target = as_pair(edges)
     if source.shape != target.shape or source.ndim != 1:
         raise ValueError(f"edges have {source.shape} sources and {target.shape} targets, expected as many of each")
     weight = None if weights is None else as_floats(weights, "weights")
@@ -394,7 +395,7 @@ def _graph_of_edges(edges: Any, weights: Any, n: int, directed: bool, self_loops
 
 def _note_merged(edges: Any, weighted: bool) -> tuple[str, ...]:
     # The same edge twice; its two directions are no repetition, since many graphs are stored so.
-    source, target = (np.asarray(ids, dtype=np.int64).ravel() for ids in _as_pair(edges))
+    source, target = (np.asarray(ids, dtype=np.int64).ravel() for ids in as_pair(edges))
     distinct = len(np.unique(source << 32 | target))
     repeated = len(source) - distinct
     if repeated == 0:

@@ -14,6 +14,7 @@ from ._arrays import class_values
 from ._settings import config_to_dict
 from .data import Dataset
 from .explanation import Explanation, explanation_of
+from .predictor import Predictor
 
 _GRAPH_STEPS = ("directed", "symmetrise", "self-loops")
 
@@ -31,14 +32,24 @@ class Model:
     # ---- what it says ---------------------------------------------------------------------------------
 
     def predict_proba(
-        self, data: Dataset, *, draws: int = 0, seed: int = 0, threads: int = 0, deviation: bool = False
+        self,
+        data: Dataset,
+        *,
+        nodes: Any = None,
+        draws: int = 0,
+        seed: int = 0,
+        threads: int = 0,
+        deviation: bool = False,
     ) -> Any:
-        """Probabilities of the classes of every node, or graph.
+        """Probabilities of the classes of every node, or graph; or of some nodes.
 
         Parameters
         ----------
         data : Dataset
             What the model was trained on, or other data with the same features. Labels are not looked at.
+        nodes : array of int, list of str, or mask of bool, optional
+            Only these, in this order: numbers or names of nodes, or a bool for each. Only the rows that they need are
+            computed, with the same bits. Who asks often makes a `predictor`.
         draws : int
             0: the exact operator, deterministic. N: the mean over N samples of paths.
         seed : int
@@ -59,7 +70,12 @@ class Model:
         >>> model = pathgcn.train(data, recipe="none", epochs=20, progress=False)
         >>> model.predict_proba(data).shape
         (34, 2)
+        >>> model.predict_proba(data, nodes=[0, 33]).shape
+        (2, 2)
         """
+        if nodes is not None:
+            ready = self.predictor(data, draws=draws, seed=seed, threads=threads)
+            return ready.predict_proba(nodes, deviation=deviation)
         data = self._prepared(data)
         items = int(data.info["graphs"]) if self.task == "graph" else data.nodes
         shape = (items, int(self._core.describe()["classes"]))
@@ -68,8 +84,10 @@ class Model:
         self._core.predict(data._core, draws, seed, threads, probability, spread)
         return (probability, spread) if deviation else probability
 
-    def predict(self, data: Dataset, *, draws: int = 0, seed: int = 0, threads: int = 0) -> npt.NDArray[Any]:
-        """The most probable class of every node, or graph; of several labels, 0 or 1 for each.
+    def predict(
+        self, data: Dataset, *, nodes: Any = None, draws: int = 0, seed: int = 0, threads: int = 0
+    ) -> npt.NDArray[Any]:
+        """The most probable class of every node, or graph, or of some `nodes`; of several labels, 0 or 1 for each.
 
         Parameters are those of `predict_proba`. Classes are given as they were in the labels: names, or numbers.
 
@@ -80,7 +98,29 @@ class Model:
         >>> pathgcn.train(data, recipe="none", epochs=50, progress=False).predict(data)[:4]
         array([0, 0, 0, 0])
         """
-        probability = self.predict_proba(data, draws=draws, seed=seed, threads=threads)
+        return self._chosen(self.predict_proba(data, nodes=nodes, draws=draws, seed=seed, threads=threads))
+
+    def predictor(self, data: Dataset, *, draws: int = 0, seed: int = 0, threads: int = 0) -> Predictor:
+        """The model, ready for many questions about single nodes of these data, and about new ones.
+
+        Parameters are those of `predict_proba`.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import pathgcn
+        >>> data = pathgcn.load("karate")
+        >>> model = pathgcn.train(data, recipe="none", epochs=50, progress=False)
+        >>> ready = model.predictor(data, threads=1)
+        >>> ready.predict([0, 33])
+        array([0, 1])
+        >>> ready.predict_new(np.zeros(34), [32, 33])    # a new node with two edges and features of zero
+        array([1])
+        """
+        return Predictor(self, data, draws, seed, threads)
+
+    def _chosen(self, probability: npt.NDArray[np.float32]) -> npt.NDArray[Any]:
+        """What is predicted with these probabilities."""
         if self.task == "multilabel":
             several: npt.NDArray[Any] = (probability > 0.5).astype(np.uint8)
             return several

@@ -58,12 +58,13 @@ int core_call_begin(core_call *call, const char *what);
 void core_call_end(core_call *call);
 bool core_go_on(void *context);
 
-/* ---- dataset.c, settings.c, training.c, model.c, paths.c, conv.c ------------------------------------- */
+/* ---- dataset.c, settings.c, training.c, model.c, predictor.c, paths.c, conv.c ------------------------- */
 
 int core_add_dataset(PyObject *module);
 int core_add_settings(PyObject *module);
 int core_add_training(PyObject *module);
 int core_add_model(PyObject *module);
+int core_add_predictor(PyObject *module);
 int core_add_paths(PyObject *module);
 int core_add_conv(PyObject *module);
 
@@ -77,6 +78,18 @@ PyObject *core_graph_arrays(PyObject *owner, const pgcn_graph *graph);
 
 /* explain.c: an explanation as a dictionary. */
 PyObject *core_explain(const pgcn_model *model, PyObject *arguments);
+
+/* predictor.c: the arrays that probabilities of `rows` items go to, float [rows, classes]; deviation may be None, and
+ * its buf is NULL then. Returns 0, or -1 with an exception set and nothing held. */
+typedef struct core_answer {
+    Py_buffer probability, deviation;
+} core_answer;
+int core_answer_open(core_answer *answer, PyObject *probability, PyObject *deviation, int64_t rows,
+                     const pgcn_model *model);
+void core_answer_close(core_answer *answer);
+/* predictor.c: a predictor of a model, which is in `model_object`. */
+PyObject *core_predictor(PyObject *model_object, const pgcn_model *model, PyObject *data,
+                         const pgcn_inference *inference);
 
 /* Take what they are given, also after a failure. */
 PyObject *core_model_object(pgcn_model *model);

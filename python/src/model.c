@@ -155,7 +155,7 @@ static pgcn_inference inference_of(int draws, unsigned long long seed, int threa
 
 /* predict(data, draws, seed, threads, probability, deviation or None). */
 static PyObject *predict(PyObject *object, PyObject *arguments) {
-    PyObject *data, *probability, *deviation, *result = NULL;
+    PyObject *data, *probability, *deviation;
     int draws, threads;
     unsigned long long seed;
     if (!PyArg_ParseTuple(arguments, "OiKiOO", &data, &draws, &seed, &threads, &probability,
@@ -168,20 +168,15 @@ static PyObject *predict(PyObject *object, PyObject *arguments) {
     pgcn_task task = pgcn_model_task(model);
     pgcn_dataset_info info = pgcn_dataset_describe(set);
     int64_t items = task == PGCN_TASK_GRAPH ? info.graphs : info.nodes;
-    Py_buffer view[2] = {{.obj = NULL}, {.obj = NULL}};
-    int64_t count = items * pgcn_model_classes(model);
-    if (core_buffer(probability, "probability", CORE_FLOAT, count, true, &view[0]) == 0 &&
-        (deviation == Py_None ||
-         core_buffer(deviation, "deviation", CORE_FLOAT, count, true, &view[1]) == 0)) {
-        pgcn_status status;
-        Py_BEGIN_ALLOW_THREADS
-        status = pgcn_model_predict(model, set, &inference, view[0].buf, view[1].buf);
-        Py_END_ALLOW_THREADS
-        result = status == PGCN_OK ? Py_NewRef(Py_None) : core_raise(status);
-    }
-    for (int i = 0; i < 2; i++)
-        if (view[i].obj) PyBuffer_Release(&view[i]);
-    return result;
+    core_answer answer;
+    pgcn_status status;
+    if (core_answer_open(&answer, probability, deviation, items, model) < 0) return NULL;
+    Py_BEGIN_ALLOW_THREADS
+    status =
+        pgcn_model_predict(model, set, &inference, answer.probability.buf, answer.deviation.buf);
+    Py_END_ALLOW_THREADS
+    core_answer_close(&answer);
+    return status == PGCN_OK ? Py_NewRef(Py_None) : core_raise(status);
 }
 
 /* Of layers(): the library calls back without the GIL. */
@@ -257,6 +252,16 @@ static PyObject *explain(PyObject *object, PyObject *arguments) {
     return core_explain(model_of(object), arguments);
 }
 
+/* predictor(data, draws, seed, threads). */
+static PyObject *predictor(PyObject *object, PyObject *arguments) {
+    PyObject *data;
+    int draws, threads;
+    unsigned long long seed;
+    if (!PyArg_ParseTuple(arguments, "OiKi", &data, &draws, &seed, &threads)) return NULL;
+    pgcn_inference inference = inference_of(draws, seed, threads);
+    return core_predictor(object, model_of(object), data, &inference);
+}
+
 static PyMethodDef methods[] = {
     {"to_bytes", to_bytes, METH_NOARGS, "The bytes of the model's file."},
     {"save", save, METH_O, "Writes the model, safetensors."},
@@ -269,6 +274,7 @@ static PyMethodDef methods[] = {
     {"kernel", kernel, METH_VARARGS, "The path kernel of a layer."},
     {"predict", predict, METH_VARARGS, "Probabilities of all items of a data set."},
     {"layers", layers, METH_VARARGS, "Shows the activations of every layer to a function."},
+    {"predictor", predictor, METH_VARARGS, "The model, ready for questions about nodes."},
     {"explain", explain, METH_VARARGS, "What makes the prediction of an item."},
     {"evaluate", evaluate, METH_VARARGS, "Scores on a data set."},
     {NULL, NULL, 0, NULL}};

@@ -58,6 +58,7 @@ static void put_in_python_words(const char *from, char *to, size_t bytes) {
     } phrases[] = {{"'pathgcn train --model NAME --help' lists", "pathgcn.settings(NAME) lists"},
                    {"pathgcn train --help all lists", "pathgcn.settings() lists"},
                    {"--prepare ", "steps="},
+                   {"use inference stochastic:", "use draws="},
                    {"--unknown-ids keep", "keep_unknown_ids=True"},
                    {"no | yes", "False or True"}};
     enum { PHRASES = sizeof phrases / sizeof *phrases };
@@ -329,8 +330,8 @@ PyMODINIT_FUNC PyInit__core(void) {
     if (add_errors(module) < 0 || core_add_type(module, &array_spec, &array_type) < 0 ||
         PyModule_AddStringConstant(module, "version", PGCN_VERSION) < 0 ||
         core_add_dataset(module) < 0 || core_add_settings(module) < 0 ||
-        core_add_training(module) < 0 || core_add_model(module) < 0 || core_add_paths(module) < 0 ||
-        core_add_conv(module) < 0)
+        core_add_training(module) < 0 || core_add_model(module) < 0 ||
+        core_add_predictor(module) < 0 || core_add_paths(module) < 0 || core_add_conv(module) < 0)
         Py_CLEAR(module);
     return module;
 }

@@ -258,6 +258,26 @@ def test_the_program_writes_the_same_model_of_another_network(program, tmp_path,
     assert is_the_same(written, pathgcn.train(karate, model="gcn", epochs=20, progress=False).to_bytes())
 
 
+@pytest.mark.parametrize(
+    "settings, arguments",
+    [
+        ({"batch": 4, "batch_paths": [3, 2]}, "--batch 4 --batch-paths 3,2"),
+        ({"batch": 4, "unlabelled": 4, "eval_nodes": 3}, "--batch 4 --unlabelled 4 --eval-nodes 3"),
+        ({"model": "gcn", "batch": 4, "neighbours": (3, 2)}, "--model gcn --batch 4 --neighbours 3,2"),
+        (
+            {"model": "gat", "batch_by": "cluster", "parts": 4, "parts_per_step": 2, "parts_by": "builtin"},
+            "--model gat --batch-by cluster --parts 4 --parts-per-step 2 --parts-by builtin",
+        ),
+    ],
+)
+def test_the_program_writes_the_same_model_of_batches(settings, arguments, program, tmp_path, karate):
+    common = ["karate", "--recipe", "none", "--epochs", "4"]
+    written = trained_by_program(program, tmp_path, *common, *arguments.split())
+    model = pathgcn.train(karate, recipe="none", epochs=4, progress=False, **settings)
+    assert is_the_same(written, model.to_bytes())
+    assert not is_the_same(written, pathgcn.train(karate, recipe="none", epochs=4, progress=False).to_bytes())
+
+
 def test_the_program_writes_the_same_model_of_cora(program, tmp_path):
     if not os.path.isdir(os.path.join(os.environ.get("PATHGCN_DATA", ""), "cora")):
         pytest.skip("PATHGCN_DATA does not name a folder with Cora")

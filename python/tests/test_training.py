@@ -180,6 +180,11 @@ def test_a_value_that_is_out_of_range_is_an_error(settings, karate):
         pathgcn.train(karate, recipe="none", **settings)
 
 
+def test_a_list_longer_than_the_network_is_an_error(karate, quick):
+    with pytest.raises(pathgcn.ArgumentError, match="neighbours is 5,5,5, 3 numbers.*give at most 2"):
+        pathgcn.train(karate, model="gcn", batch=8, neighbours=[5, 5, 5], **quick)
+
+
 def test_a_value_of_no_known_type_is_a_type_error(karate):
     with pytest.raises(TypeError, match="setting"):
         pathgcn.train(karate, layers={"a": 1})

@@ -116,6 +116,11 @@ void pgcn_i_buffer_free(pgcn_i_buffer *buffer);
  * array, which is not NULL for an empty buffer either, unless memory is out. */
 void *pgcn_i_arena_take(pgcn_i_arena *arena, pgcn_i_buffer *buffer);
 
+/* Gives back the pages of a file mapping, `mapping` and its bytes, that an array lies on, if it lies there at all: they
+ * are read again when they are needed. Pages at both ends, which others may share, stay. */
+void pgcn_i_forget_pages(const void *mapping, int64_t mapping_bytes, const void *array,
+                         int64_t bytes);
+
 /* Like pgcn_i_alloc, and never in a file of the spool: for memory that is written in no order. */
 void *pgcn_i_alloc_resident(int64_t count, size_t size);
 
@@ -140,9 +145,15 @@ void *pgcn_i_spool_map(size_t bytes, int64_t *number);
 void pgcn_i_spool_unmap(void *start, size_t bytes, int64_t number);
 bool pgcn_i_spool_failed(void);
 void pgcn_i_spool_count(int64_t bytes); /* anonymous memory taken, or given back if negative */
-/* A mapping of a file that is only read: its pages are given back too when memory is short. */
+/* A mapping of a file that is only read: under a bound its pages are given back when memory is short. */
 void pgcn_i_spool_watch(const void *start, int64_t bytes);
 void pgcn_i_spool_unwatch(const void *start);
+/* Keeps the process within so much memory by giving back pages of watched mappings, without files for blocks. Every
+ * call needs one of the other; of several bounds the last counts. */
+pgcn_status pgcn_i_pages_bound(int64_t bytes);
+/* A mapping will be read in no order from now on: the system reads no pages beside those that are touched. */
+void pgcn_i_pages_at_random(const void *start, int64_t bytes);
+void pgcn_i_pages_unbound(void);
 /* Keeps an array for the next process: makes sure that its file is on the disk, and leaves it there when the
  * array is freed. Of an array that is in no file, or not the whole block of an arena, a copy is made. Its
  * number, by which pgcn_i_spool_adopt() puts it into an arena again. */

@@ -260,3 +260,13 @@ void *pgcn_i_arena_take(pgcn_i_arena *arena, pgcn_i_buffer *buffer) {
     *buffer = (pgcn_i_buffer){0};
     return data;
 }
+
+void pgcn_i_forget_pages(const void *mapping, int64_t mapping_bytes, const void *array,
+                         int64_t bytes) {
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), from = (uintptr_t)mapping;
+    uintptr_t begin = (uintptr_t)array, end = begin + (uintptr_t)bytes;
+    if (!mapping || begin < from || end > from + (uintptr_t)mapping_bytes) return;
+    begin = (begin + page - 1) / page * page;
+    end = end / page * page;
+    if (begin < end) (void)madvise((void *)begin, end - begin, MADV_DONTNEED);
+}

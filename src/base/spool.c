@@ -10,6 +10,7 @@
  * A file has its full length on the disk before it is mapped: a full disk is an error here, with a sentence,
  * and never a signal when a page is written. Files stay when the process ends, and the next one with the same
  * source goes on with those that are marked as complete by being listed (src/data/kept.c); all others are removed.
+ * pgcn_i_pages_bound() has the thread look without making blocks files: what training from a container needs.
  * State of the process; pgcn_memory_bound() from one thread, blocks from any. */
 #include "base/base.h"
 
@@ -45,7 +46,7 @@ typedef struct mapping {
 
 static struct {
     atomic_bool on, ending;
-    int64_t memory;
+    atomic_llong memory;
     char directory[PGCN_I_SPOOL_PATH - 100];
     char *key;
     atomic_llong anonymous, numbers;
@@ -53,6 +54,14 @@ static struct {
     mapping *list;
     pthread_t thread;
 } spool = {.lock = PTHREAD_MUTEX_INITIALIZER};
+/* The same look for mapped pages alone. */
+static struct {
+    pthread_mutex_t lock;
+    int users;
+    atomic_llong memory;
+    atomic_bool ending;
+    pthread_t thread;
+} pages = {.lock = PTHREAD_MUTEX_INITIALIZER};
 static _Thread_local bool failed;
 
 bool pgcn_i_spool_is_on(void) {
@@ -76,13 +85,23 @@ static void give_back(void) {
     pthread_mutex_unlock(&spool.lock);
 }
 
-static void *look(void *unused) {
-    (void)unused;
+static void look_until(const atomic_bool *ending, const atomic_llong *memory) {
     const struct timespec pause = {.tv_nsec = LOOK_EVERY_NS};
-    while (!atomic_load(&spool.ending)) {
-        if (pgcn_i_resident_bytes() > spool.memory - SLACK) give_back();
+    while (!atomic_load(ending)) {
+        if (pgcn_i_resident_bytes() > atomic_load(memory) - SLACK) give_back();
         nanosleep(&pause, NULL);
     }
+}
+
+static void *look(void *unused) {
+    (void)unused;
+    look_until(&spool.ending, &spool.memory);
+    return NULL;
+}
+
+static void *look_at_pages(void *unused) {
+    (void)unused;
+    look_until(&pages.ending, &pages.memory);
     return NULL;
 }
 
@@ -106,7 +125,7 @@ static mapping *unlist(const void *start) {
 }
 
 void pgcn_i_spool_watch(const void *start, int64_t bytes) {
-    mapping *entry = pgcn_i_spool_is_on() ? malloc(sizeof *entry) : NULL;
+    mapping *entry = malloc(sizeof *entry); /* without memory it is not watched */
     if (entry) list((char *)(uintptr_t)start, (size_t)bytes, -1, entry);
 }
 
@@ -324,6 +343,33 @@ const char *pgcn_i_spool_key(void) {
 }
 
 /* ---- beginning and end --------------------------------------------------------------------------- */
+
+pgcn_status pgcn_i_pages_bound(int64_t bytes) {
+    pthread_mutex_lock(&pages.lock);
+    atomic_store(&pages.memory, bytes);
+    int error = 0;
+    if (pages.users == 0) {
+        atomic_store(&pages.ending, false);
+        error = pthread_create(&pages.thread, NULL, look_at_pages, NULL);
+    }
+    pages.users += error == 0;
+    pthread_mutex_unlock(&pages.lock);
+    if (error == 0) return PGCN_OK;
+    return pgcn_i_fail(PGCN_ERR_SYSTEM, "cannot start a thread: %s", pgcn_system_error(error));
+}
+
+void pgcn_i_pages_at_random(const void *start, int64_t bytes) {
+    (void)madvise((void *)(uintptr_t)start, (size_t)bytes, MADV_RANDOM); /* only advice */
+}
+
+void pgcn_i_pages_unbound(void) {
+    pthread_mutex_lock(&pages.lock);
+    if (--pages.users == 0) {
+        atomic_store(&pages.ending, true);
+        pthread_join(pages.thread, NULL);
+    }
+    pthread_mutex_unlock(&pages.lock);
+}
 
 static void end(void) {
     if (!pgcn_i_spool_is_on()) return;

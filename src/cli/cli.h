@@ -115,6 +115,8 @@ pgcn_status cli_configure(const cli_command *command, const cli_arguments *argum
 /* A whole number within bounds. */
 pgcn_status cli_number(const cli_command *command, const char *option, const char *text,
                        long long low, long long high, long long *out);
+/* The value of --memory, "512M" or "4G", in bytes; NULL leaves it as it is. */
+pgcn_status cli_memory(const cli_command *command, const char *text, int64_t *out);
 /* Checks that `first` .. `first + count - 1` are all valid seeds. */
 pgcn_status cli_check_seeds(const cli_command *command, uint64_t first, long long count);
 void cli_write_help(FILE *out, const cli_command *command, const cli_option *options,
@@ -249,7 +251,10 @@ void cli_advise(FILE *out, const pgcn_score *val, const char *class_name,
 /* ---- history.c ------------------------------------------------------------------------------ */
 
 /* Writes an epoch as a line of JSON, as history.jsonl has it; false if that failed. */
-bool cli_write_history_line(FILE *file, const pgcn_epoch *epoch, const pgcn_config *config);
+bool cli_write_history_line(FILE *file, const pgcn_epoch *epoch, const pgcn_config *config,
+                            const pgcn_row_reads *reads);
+/* Adds what was read of features that are on disk; NULL: they are in memory. */
+void cli_put_reads(json_t *object, const pgcn_row_reads *reads);
 
 /* ---- interval.c ----------------------------------------------------------------------------- */
 
@@ -299,6 +304,7 @@ typedef struct cli_source {
     const char *header, *unknown_ids;
     const char *id, *from, *to, *weight, *label, *use, *ignore, *decimal, *encode, *encode_from;
     const char *encoder; /* no option: the rules of a model, by which its data is read; or NULL */
+    int64_t memory; /* the features of a container stay on disk, within so much memory; 0: not */
 } cli_source;
 /* clang-format off */
 #define CLI_SOURCE_OPTIONS(s)                                                                      \
@@ -487,7 +493,13 @@ pgcn_status cli_load_model(const char *path,
  * signal. */
 void cli_catch_signals(void);
 int cli_interrupted(void);
+/* For callbacks that ask whether to go on. */
+bool cli_not_interrupted(void *context);
 int cli_terminal_columns(void);
+/* Columns that a text of UTF-8 takes in a terminal; and the text in `width` of them, filled up with blanks (`right`: before
+ * it) and cut between characters. */
+int cli_columns_of(const char *text);
+void cli_put_padded(FILE *out, const char *text, int width, bool right);
 /* A sentence and a line end, of which `used` columns are written already. In a terminal no word is cut. */
 void cli_put_wrapped(FILE *out, const char *text, int used);
 

@@ -43,21 +43,6 @@ typedef struct request {
     cli_progress progress;
 } request;
 
-/* "512M", "4G", "1.5T"; powers of 1024. */
-static bool parse_bytes(const char *text, int64_t *out) {
-    static const char units[] = "KMGT";
-    char number[32];
-    double value, size = 1;
-    size_t length = strlen(text);
-    const char *unit = length > 0 ? strchr(units, text[length - 1]) : NULL;
-    if (length == 0 || length >= sizeof number) return false;
-    for (const char *at = units; unit && at <= unit; at++) size *= 1024;
-    snprintf(number, sizeof number, "%.*s", (int)(length - (unit != NULL)), text);
-    if (!pgcn_number_parse(number, &value) || !(value > 0) || value * size > 1e15) return false;
-    *out = (int64_t)(value * size);
-    return true;
-}
-
 static pgcn_status check(request *r, bool *npz) {
     static const char *const stores[] = {"float32", "float16", "bf16", "int8"};
     bool known = !r->store;
@@ -70,10 +55,7 @@ static pgcn_status check(request *r, bool *npz) {
     if (!known)
         return cli_fail(&cli_data_convert, PGCN_ERR_ARGUMENT,
                         "--store is '%s', expected float32, float16, bf16 or int8", r->store);
-    if (r->memory_text && (!parse_bytes(r->memory_text, &r->memory) || r->memory < 16 << 20))
-        return cli_fail(&cli_data_convert, PGCN_ERR_ARGUMENT,
-                        "--memory is '%s', expected a size from 16M on, such as 512M or 4G",
-                        r->memory_text);
+    CLI_TRY(cli_memory(&cli_data_convert, r->memory_text, &r->memory));
     if (*npz && (r->store || r->memory > 0))
         return cli_fail(&cli_data_convert, PGCN_ERR_ARGUMENT,
                         "--%s is for containers; give --out a name that ends in .pgcn",

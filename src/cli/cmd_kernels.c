@@ -120,6 +120,10 @@ static pgcn_status print(const pgcn_model *model, bool json) {
             print_layer(config, l, weight);
     }
     free(weight);
+    if (!json && status == PGCN_OK && config->scaling == PGCN_SCALING_SUM)
+        printf(
+            "\nA step adds up over the neighbours (scaling sum), so that its eigenvalues reach as far as "
+            "the largest degree:\nf(1), f(0) and f(-1) do not tell whether a channel smooths.\n");
     if (json && status == PGCN_OK)
         status = cli_print_json(
             &cli_kernels,

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static pgcn_status run(int argc, char **argv);
@@ -18,8 +19,8 @@ static const cli_brief train_most_used[] = {
     {.name = "layers", .value = "L", .help = "layers"},
     {.name = "channels", .value = "C", .help = "channels of the hidden layers"},
     {.name = "epochs", .value = "N", .help = "epochs at most"},
-    {.name = "seed", .value = "S", .help = "seed of everything that is random"},
-    {.name = "seeds", .help = "train N times: mean, deviation, 95 % interval [1]"},
+    {.name = "batch", .value = "N", .help = "nodes or graphs a step; --batch-by, --neighbours N,N"},
+    {.name = "seed", .value = "S", .help = "seed; --seeds N trains N times: mean and interval"},
     {.name = "out"},
     {.name = "resume", .help = "go on from the checkpoint in --out"},
     {.name = "threads", .value = "T", .help = "threads; 0: one per core"},
@@ -52,13 +53,18 @@ const cli_command cli_train = {
         "checkpoint.safetensors (to resume), result.json, data.json (where the data is) and, after a\n"
         "race, race.json (what each recipe scored). With --seeds N > 1 each run has its own folder\n"
         "seed-S in it, and model.safetensors is the one that did best on validation. Ctrl-C finishes\n"
-        "the epoch and saves; the same command with --resume continues, and ends with the same bits as\n"
+        "the step and saves; the same command with --resume continues, and ends with the same bits as\n"
         "if it had not been interrupted. A race is not saved: interrupted in one, it is run again.\n"
         "\n"
         "A run that is in the directory is never lost by accident. The same command prints its result\n"
         "once more and trains nothing; with more --epochs and --resume it continues. Other data, another\n"
         "split or other settings are refused without --overwrite. Until the new run is finished its\n"
         "files are in the folder 'unfinished', and the old ones stay as they are.\n"
+        "\n"
+        "With --memory SIZE the features of a container stay on disk: batches of nodes (--batch) have\n"
+        "their rows read ahead of need, a cache keeps those that are wanted soonest, and the program\n"
+        "stays within SIZE, the mapped pages of the graph included. What does not fit is refused at\n"
+        "once. Results have the same bits as without it.\n"
         "\n"
         "An option that has no effect with the others is refused with the reason (--paths with\n"
         "--train-form exact); settings of a recipe that have no effect are ignored. A setting that\n"
@@ -78,6 +84,7 @@ const cli_command cli_train = {
                 "  pathgcn train karate --model auto --seeds 5\n"
                 "  pathgcn train data/cora --layers 8 --out runs/deep --resume\n"
                 "  pathgcn train MUTAG --data data --recipe paper --seeds 10\n"
+                "  pathgcn train huge.pgcn --batch 1024 --memory 2G   features stay on disk\n"
                 "  pathgcn train cora --split 0 --json | tail -n 1\n",
     .config_groups = CLI_GROUP_MODEL | CLI_GROUP_TRAINING | CLI_GROUP_RUN,
     .computes = true,
@@ -210,10 +217,33 @@ static void default_out(const char *name, char out[CLI_PATH_BYTES]) {
         if (strchr(":,=/ ", *c)) *c = '-';
 }
 
+/* With --memory: evaluations that need no whole graph, where batches have nodes. */
+static void settle_memory(train_request *r, const pgcn_dataset *data,
+                          const cli_arguments *arguments, pgcn_config *config) {
+    enum { EVALUATED = 10000 };
+    if (r->source.memory == 0 || config->eval_nodes > 0 || cli_is_given(arguments, "eval-nodes"))
+        return;
+    config->eval_nodes = EVALUATED;
+    if (pgcn_config_unused(config, data, "eval-nodes")) {
+        config->eval_nodes = 0;
+    } else if (!r->quiet) {
+        fprintf(
+            stderr,
+            "note: features stay on disk, so that evaluations look at %d validation and %d test "
+            "nodes, by drawn paths; --eval-nodes decides otherwise\n",
+            EVALUATED, EVALUATED);
+    }
+}
+
 /* In: the options over the defaults. Out: the recipe for the depth that they ask for. */
 static pgcn_status start_from_recipe(train_request *r, const pgcn_dataset *data,
                                      const cli_arguments *arguments, pgcn_config *config) {
     bool named = cli_names_network(arguments);
+    if (r->source.memory > 0 && (cli_is_auto(r->recipe) || arguments->all_networks))
+        return cli_fail(&cli_train, PGCN_ERR_ARGUMENT,
+                        "a race prepares the data in several ways, and with --memory it stays on "
+                        "disk as it is; give --recipe usual, or the name of one");
+    if (r->source.memory > 0 && !r->recipe && !named) r->recipe = "usual";
     r->races = cli_is_auto(r->recipe) || arguments->all_networks;
     if (r->races) return PGCN_OK;
     CLI_TRY(cli_find_recipe(&cli_train, arguments, r->recipe, data, config, &r->used));
@@ -253,6 +283,22 @@ static pgcn_status prepare_as_recipe(train_request *r, char steps[CLI_PATH_BYTES
     return cli_load_dataset(&cli_train, r->dataset, &r->source, "", data);
 }
 
+/* A container is mapped at once, and what cannot be copied from it for training is known by its length. */
+static pgcn_status check_fits(const train_request *r) {
+    struct stat about;
+    int64_t available = pgcn_memory_available();
+    char needed[32], free_bytes[32];
+    if (r->source.memory > 0 || !r->dataset || !cli_ends_in(r->dataset, ".pgcn") ||
+        stat(r->dataset, &about) != 0 || available < 0 || (int64_t)about.st_size <= available)
+        return PGCN_OK;
+    pgcn_format_bytes((int64_t)about.st_size, needed);
+    pgcn_format_bytes(available, free_bytes);
+    return cli_fail(&cli_train, PGCN_ERR_MEMORY,
+                    "training on %s in memory needs more than %s in all, and %s are available; "
+                    "--memory %lldM --batch 1024 trains on it with its features on disk",
+                    r->dataset, needed, free_bytes, (long long)(available / 2 >> 20));
+}
+
 static pgcn_status load_and_train(train_request *r, cli_arguments *arguments) {
     pgcn_dataset *data;
     cli_weights weights;
@@ -260,6 +306,7 @@ static pgcn_status load_and_train(train_request *r, cli_arguments *arguments) {
     pgcn_config config = pgcn_config_default();
     cli_weights_defer(arguments, &weights);
     CLI_TRY(cli_apply(&cli_train, arguments, &config)); /* typing errors before a long load */
+    CLI_TRY(check_fits(r));
     CLI_TRY(cli_load_dataset(&cli_train, r->dataset, &r->source, "", &data));
     if (!r->out) {
         default_out(pgcn_dataset_describe(data).name, out);
@@ -274,6 +321,7 @@ static pgcn_status load_and_train(train_request *r, cli_arguments *arguments) {
     if (status == PGCN_OK) /* a race checks the options with the settings of every family */
         status = r->races ? cli_overlay(&cli_train, arguments, &config)
                           : cli_configure(&cli_train, arguments, &config);
+    if (status == PGCN_OK) settle_memory(r, data, arguments, &config);
     if (status == PGCN_OK) status = cli_check_seeds(&cli_train, config.seed, r->seeds);
     if (status == PGCN_OK && cli_ranks_serves()) {
         status = cli_ranks_serve(data);
@@ -294,6 +342,7 @@ static pgcn_status load_and_train(train_request *r, cli_arguments *arguments) {
 
 static pgcn_status check_request(train_request *r) {
     CLI_TRY(cli_number(&cli_train, "seeds", r->seeds_text, 1, 100000, &r->seeds));
+    CLI_TRY(cli_memory(&cli_train, r->memory_text, &r->source.memory));
     CLI_TRY(cli_number(&cli_train, "checkpoint-every", r->every_text, 0, 1000000,
                        &r->checkpoint_every));
     if (r->resume && r->overwrite)
@@ -303,6 +352,10 @@ static pgcn_status check_request(train_request *r) {
     if (r->accept_other_version && !r->resume)
         return cli_fail(&cli_train, PGCN_ERR_ARGUMENT,
                         "--accept-other-version belongs to --resume, which is missing");
+    if (r->source.memory > 0 && r->source.edges)
+        return cli_fail(&cli_train, PGCN_ERR_ARGUMENT,
+                        "--memory trains from a container, and --edges gives text files; make one "
+                        "by pathgcn data convert with the same options and --out FILE.pgcn");
     if (r->out && !*r->out)
         return cli_fail(&cli_train, PGCN_ERR_ARGUMENT,
                         "--out is empty, expected the name of a directory");
@@ -329,6 +382,10 @@ static pgcn_status run(int argc, char **argv) {
         {"accept-other-version", NULL, NULL,
          "with --resume: go on although the checkpoint is of a pathgcn whose results have other bits",
          NULL, &r.accept_other_version},
+        {"memory", "SIZE", NULL,
+         "train within so much memory, 512M or 4G, on a container (FILE.pgcn) whose features stay on "
+         "disk; with --batch and --eval-nodes. Same bits as in memory",
+         &r.memory_text, NULL},
         {"checkpoint-every", "N", "0", "epochs between two checkpoints; 0: every 10 seconds",
          &r.every_text, NULL},
         {"json", NULL, NULL, "print one JSON line instead of the table", NULL, &r.json},

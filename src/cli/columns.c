@@ -47,7 +47,9 @@ static void print_rule(const json_t *rule) {
     char name[64];
     bool left_out = strcmp(kind, "left out") == 0;
     pgcn_text_printable(text_of(rule, "name"), name, sizeof name);
-    printf("%-20s %-9s %7lld  ", name, kind, count_of(rule, "missing"));
+    int width = cli_columns_of(name);
+    cli_put_padded(stdout, name, width > 20 ? width : 20, false);
+    printf(" %-9s %7lld  ", kind, count_of(rule, "missing"));
     if (json_object_get(rule, "values"))
         print_values(rule);
     else if (left_out)

@@ -37,7 +37,25 @@ static void item_name(const cli_explained *x, char *out, size_t bytes) {
 
 /* ---- tables ------------------------------------------------------------------------------------------ */
 
-enum { NAME = 26 };
+enum { NAME = 26, OVER = 12 };
+
+/* A name in the first column of a table. */
+static void print_name(const char *name) {
+    cli_put_padded(stdout, name, NAME, false);
+}
+
+/* The head of the column that compares with the second class, and a number in it; nothing where there is none. */
+static void print_over_head(const cli_explained *x) {
+    char class[96], over[128];
+    if (!x->contrast) return;
+    cli_explain_class(x, x->contrast->against, class, sizeof class);
+    snprintf(over, sizeof over, "over %s", class);
+    putchar(' ');
+    cli_put_padded(stdout, over, OVER, true);
+}
+static void print_over(const cli_explained *x, double value) {
+    if (x->contrast) printf(" %*.4f", OVER, value);
+}
 
 /* What the same node, or feature, is for the explained class over the second one. */
 static double node_over(const pgcn_explanation *contrast, pgcn_node node) {
@@ -48,6 +66,11 @@ static double node_over(const pgcn_explanation *contrast, pgcn_node node) {
 static double feature_over(const pgcn_explanation *contrast, int64_t column) {
     for (int64_t i = 0; i < contrast->columns; i++)
         if (contrast->feature[i].column == column) return contrast->feature[i].sum;
+    return 0;
+}
+static double constant_over(const pgcn_explanation *contrast, const char *name) {
+    for (int i = 0; i < contrast->constants; i++)
+        if (strcmp(contrast->constant[i].name, name) == 0) return contrast->constant[i].sum;
     return 0;
 }
 
@@ -82,18 +105,31 @@ static void print_heading(const cli_explained *x) {
     printf("\n");
 }
 
-static void print_sums(const pgcn_explanation *e) {
-    const struct {
-        const char *name;
-        double sum;
-    } lines[] = {{"features, along layers", e->features},
-                 {"features, by a residual", e->residual},
-                 {"biases", e->biases},
-                 {"norms", e->norms},
-                 {"sum", e->sum},
-                 {"what the network has", e->logit}};
+enum { SUMS = 6 };
+static void sums_of(const pgcn_explanation *e, double out[SUMS]) {
+    const double sums[SUMS] = {e->features, e->residual, e->biases, e->norms, e->sum, e->logit};
+    memcpy(out, sums, sizeof sums);
+}
+
+static void print_sums(const cli_explained *x) {
+    static const char *const name[SUMS] = {
+        "features, along layers", "features, by a residual", "biases", "norms", "sum",
+        "what the network has"};
+    double sum[SUMS], over[SUMS] = {0};
+    sums_of(x->explanation, sum);
+    if (x->contrast) sums_of(x->contrast, over);
     printf("\n");
-    for (int i = 0; i < 6; i++) printf("%-*s %10.4f\n", NAME, lines[i].name, lines[i].sum);
+    if (x->contrast) {
+        printf("%*s %10s", NAME, "", "sum");
+        print_over_head(x);
+        printf("\n");
+    }
+    for (int i = 0; i < SUMS; i++) {
+        print_name(name[i]);
+        printf(" %10.4f", sum[i]);
+        print_over(x, over[i]);
+        printf("\n");
+    }
 }
 
 /* The last hop that something came from. */
@@ -122,14 +158,10 @@ static void print_hops(const pgcn_explanation *e, const double *of_hop) {
 
 static void print_nodes(const cli_explained *x) {
     const pgcn_explanation *e = x->explanation;
-    char name[96], over[64] = "";
+    char name[96];
     int shown = hops_shown(e);
-    if (x->contrast) {
-        cli_explain_class(x, x->contrast->against, name, sizeof name);
-        snprintf(over, sizeof over, "over %.20s", name);
-    }
     printf("\n%-*s %6s %10s", NAME, "node", "links", "sum");
-    if (x->contrast) printf(" %12s", over);
+    print_over_head(x);
     for (int h = 0; h <= shown; h++) {
         snprintf(name, sizeof name, "hop %d%s", h, h == shown && last_hop(e) > shown ? "+" : "");
         printf(" %8s", h == shown && h == e->hops ? "further" : name);
@@ -138,44 +170,66 @@ static void print_nodes(const cli_explained *x) {
     for (int64_t i = 0; i < cli_explain_listed(x, e->nodes); i++) {
         const pgcn_node_share *share = &e->node[i];
         cli_explain_node(x, share->node, name, sizeof name);
-        printf("%-*.*s ", NAME, NAME, name);
+        print_name(name);
+        putchar(' ');
         if (share->distance >= 0)
             printf("%6d", share->distance);
         else
             printf("%6s", "-");
         printf(" %10.4f", share->sum);
-        if (x->contrast) printf(" %12.4f", node_over(x->contrast, share->node));
+        print_over(x, x->contrast ? node_over(x->contrast, share->node) : 0);
         print_hops(e, share->of_hop);
     }
     printf("%-*s %6s %10.4f", NAME, "all nodes", "", e->features + e->residual);
-    if (x->contrast) printf(" %12.4f", x->contrast->features + x->contrast->residual);
+    print_over(x, x->contrast ? x->contrast->features + x->contrast->residual : 0);
     print_hops(e, e->of_hop);
+}
+
+/* What a network makes of features before it reads them. */
+static const char *how_values_are(const cli_explained *x) {
+    switch (pgcn_model_config(x->model)->normalise) {
+    case PGCN_NORMALISE_STANDARDISE:
+        return "standardised, minus the mean and over the deviation of the training nodes";
+    case PGCN_NORMALISE_ROWS: return "each row over the sum of its magnitudes";
+    default: return "as they stand in the data";
+    }
 }
 
 static void print_features(const cli_explained *x) {
     const pgcn_explanation *e = x->explanation;
     char name[96], node[96];
-    printf("\n%-*s %17s\n", NAME, "feature, of all nodes", "sum");
+    printf("\n%-*s %17s", NAME, "feature, of all nodes", "sum");
+    print_over_head(x);
+    printf("\n");
     for (int64_t i = 0; i < cli_explain_listed(x, e->columns); i++) {
         cli_explain_feature(x, e->feature[i].column, name, sizeof name);
-        printf("%-*.*s %17.4f", NAME, NAME, name, e->feature[i].sum);
-        if (x->contrast) printf(" %12.4f", feature_over(x->contrast, e->feature[i].column));
+        print_name(name);
+        printf(" %17.4f", e->feature[i].sum);
+        print_over(x, x->contrast ? feature_over(x->contrast, e->feature[i].column) : 0);
         printf("\n");
     }
+    if (e->pairs > 0) printf("\nValues are as the network reads them: %s.", how_values_are(x));
     printf("\n%-*s %-12s %10s %10s\n", NAME, "feature", "of node", "value", "sum");
     for (int64_t i = 0; i < cli_explain_listed(x, e->pairs); i++) {
         cli_explain_feature(x, e->pair[i].column, name, sizeof name);
         cli_explain_node(x, e->pair[i].node, node, sizeof node);
-        printf("%-*.*s %-12.12s %10.4g %10.4f\n", NAME, NAME, name, node, e->pair[i].value,
-               e->pair[i].sum);
+        print_name(name);
+        putchar(' ');
+        cli_put_padded(stdout, node, 12, false);
+        printf(" %10.4g %10.4f\n", e->pair[i].value, e->pair[i].sum);
     }
 }
 
 static void print_constants(const cli_explained *x) {
     const pgcn_explanation *e = x->explanation;
-    if (e->constants > 0) printf("\n%-*s %17s\n", NAME, "bias or norm", "sum");
-    for (int i = 0; i < cli_explain_listed(x, e->constants); i++)
-        printf("%-*s %17.4f\n", NAME, e->constant[i].name, e->constant[i].sum);
+    if (e->constants == 0) return;
+    printf("\n%-*s %17s", NAME, "bias or norm", "sum");
+    print_over_head(x);
+    for (int i = 0; i < cli_explain_listed(x, e->constants); i++) {
+        printf("\n%-*s %17.4f", NAME, e->constant[i].name, e->constant[i].sum);
+        print_over(x, x->contrast ? constant_over(x->contrast, e->constant[i].name) : 0);
+    }
+    printf("\n");
 }
 
 /* "12", "all 5 of them", "every node"; or the explained one. */
@@ -202,15 +256,16 @@ static void print_removals(const cli_explained *x) {
         const pgcn_removal *removal = &e->removal[i];
         removal_name(x, removal, name, sizeof name);
         cli_explain_class(x, removal->predicted, class, sizeof class);
-        printf("%-*.*s %6lld %10.4f %12.4f  %s%s\n", NAME, NAME, name, (long long)removal->links,
-               removal->logit, (double)removal->probability[e->target], class,
+        print_name(name);
+        printf(" %6lld %10.4f %12.4f  %s%s\n", (long long)removal->links, removal->logit,
+               (double)removal->probability[e->target], class,
                removal->predicted == e->predicted ? "" : ", another class");
     }
 }
 
 void cli_explain_print(const cli_explained *x) {
     print_heading(x);
-    print_sums(x->explanation);
+    print_sums(x);
     print_nodes(x);
     print_features(x);
     print_constants(x);
@@ -282,12 +337,17 @@ static json_t *features_to_json(const cli_explained *x, bool pairs) {
     return list;
 }
 
-static json_t *constants_to_json(const pgcn_explanation *e) {
+static json_t *constants_to_json(const cli_explained *x) {
+    const pgcn_explanation *e = x->explanation;
     json_t *list = json_array();
-    for (int i = 0; i < e->constants; i++)
-        json_array_append_new(list, json_pack("{s:s, s:b, s:o}", "name", e->constant[i].name,
-                                              "is_norm", e->constant[i].is_norm, "sum",
-                                              cli_json_real(e->constant[i].sum)));
+    for (int i = 0; i < e->constants; i++) {
+        json_t *entry = json_pack("{s:s, s:b, s:o}", "name", e->constant[i].name, "is_norm",
+                                  e->constant[i].is_norm, "sum", cli_json_real(e->constant[i].sum));
+        if (x->contrast)
+            json_object_set_new(entry, "over_second",
+                                cli_json_real(constant_over(x->contrast, e->constant[i].name)));
+        json_array_append_new(list, entry);
+    }
     return list;
 }
 
@@ -335,7 +395,9 @@ json_t *cli_explain_to_json(const cli_explained *x) {
                 {"nodes", nodes_to_json(x)},
                 {"features", features_to_json(x, false)},
                 {"features_of_nodes", features_to_json(x, true)},
-                {"constants", constants_to_json(e)},
+                {"constants", constants_to_json(x)},
+                {"over_second", x->contrast ? cli_json_real(x->contrast->logit) : json_null()},
+                {"values", json_string(how_values_are(x))},
                 {"removal", json_string(e->masked ? "mask" : "links")},
                 {"removals", removals_to_json(x)}};
     for (size_t i = 0; i < sizeof rest / sizeof rest[0]; i++)

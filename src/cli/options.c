@@ -316,6 +316,27 @@ pgcn_status cli_configure(const cli_command *command, const cli_arguments *argum
     return cli_report(command, pgcn_config_check(config));
 }
 
+/* "512M", "4G", "1.5T"; powers of 1024. */
+static bool parse_bytes(const char *text, int64_t *out) {
+    static const char units[] = "KMGT";
+    char number[32];
+    double value, size = 1;
+    size_t length = strlen(text);
+    const char *unit = length > 0 ? strchr(units, text[length - 1]) : NULL;
+    if (length == 0 || length >= sizeof number) return false;
+    for (const char *at = units; unit && at <= unit; at++) size *= 1024;
+    snprintf(number, sizeof number, "%.*s", (int)(length - (unit != NULL)), text);
+    if (!pgcn_number_parse(number, &value) || !(value > 0) || value * size > 1e15) return false;
+    *out = (int64_t)(value * size);
+    return true;
+}
+
+pgcn_status cli_memory(const cli_command *command, const char *text, int64_t *out) {
+    if (!text || (parse_bytes(text, out) && *out >= 16 << 20)) return PGCN_OK;
+    return cli_fail(command, PGCN_ERR_ARGUMENT,
+                    "--memory is '%s', expected a size from 16M on, such as 512M or 4G", text);
+}
+
 pgcn_status cli_number(const cli_command *command, const char *option, const char *text,
                        long long low, long long high, long long *out) {
     int64_t number;

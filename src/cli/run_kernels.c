@@ -10,6 +10,7 @@ enum { MOST_LINES = 7, POINTS = 81, MOST_CELLS = 6000 };
 /* The kernels of all layers. */
 typedef struct kernels {
     int layers, length, channels;
+    bool adds;     /* scaling sum: a step adds up, and its eigenvalues are as large as degrees */
     float *weight; /* [layers, length, channels] */
 } kernels;
 
@@ -20,7 +21,8 @@ static float weight_of(const kernels *k, int layer, int hop, int channel) {
 static bool read_kernels(const cli_run *run, kernels *k) {
     *k = (kernels){.layers = run->config->layers,
                    .length = run->config->path_length,
-                   .channels = run->config->channels};
+                   .channels = run->config->channels,
+                   .adds = run->config->scaling == PGCN_SCALING_SUM};
     size_t one = (size_t)k->length * (size_t)k->channels;
     k->weight = calloc((size_t)k->layers * one, sizeof *k->weight);
     bool fine = k->weight != NULL;
@@ -108,21 +110,21 @@ static void draw_lines(report_page *page, const kernels *k, bool response) {
     report_rule zero = {.at = 0};
     report_chart chart = {.series = series, .count = lines, .rule = &zero, .rules = 1};
     if (response) {
-        chart.x = (report_axis){.title = "eigenvalue of the transition matrix"};
+        chart.x = (report_axis){.title = k->adds ? "factor x of one step, small ones only"
+                                                 : "eigenvalue of the transition matrix"};
         chart.y = (report_axis){.title = "response f"};
     } else {
         chart.x = (report_axis){.title = "hop i"};
         chart.y = (report_axis){.title = "weight s_i"};
     }
     bool band = lines <= 3 && k->channels > 1;
-    report_figure(page, response ? "response" : "kernels",
-                  response ? (band ? "Response of the layers over the spectrum [-1, 1]: mean and "
-                                     "deviation over the channels."
-                                   : "Response of the layers over the spectrum [-1, 1], mean over "
-                                     "the channels.")
-                           : (band ? "Weights by hop: mean and deviation over the channels."
-                                   : "Weights by hop, mean over the channels."),
-                  &chart);
+    char caption[160];
+    snprintf(caption, sizeof caption, "%s: mean%s over the channels.",
+             !response ? "Weights by hop"
+             : k->adds ? "Response of the layers between -1 and 1, a part of the spectrum"
+                       : "Response of the layers over the spectrum [-1, 1]",
+             band ? " and deviation" : "");
+    report_figure(page, response ? "response" : "kernels", caption, &chart);
     free(room);
 }
 
@@ -227,17 +229,19 @@ static void draw_channels(report_page *page, const kernels *k, int layer, double
 /* ---- the section ---------------------------------------------------------------------------------- */
 
 static void put_table(report_page *page, const kernels *k) {
-    report_table_open(page,
-                      ">layer|>f(1)|>f(0)|>f(-1)|>channels that smooth|>take differences|>have a "
-                      "negative weight");
+    report_table_open(page, k->adds ? ">layer|>f(1)|>f(0)|>f(-1)|>channels with a negative weight"
+                                    : ">layer|>f(1)|>f(0)|>f(-1)|>channels that smooth|>take "
+                                      "differences|>have a negative weight");
     for (int l = 0; l < k->layers; l++) {
         cli_kernel_effect e = cli_kernel_measure(k->weight + (int64_t)l * k->length * k->channels,
                                                  k->length, k->channels);
         report_cell(page, "%d", l + 1);
         for (int i = 0; i < 3; i++) report_cell(page, "%.3f", e.at[i]);
-        report_cell(page, "%d of %d", e.smooth, k->channels);
-        report_cell(page, "%d", e.difference);
-        report_cell(page, "%d", e.negative);
+        if (!k->adds) {
+            report_cell(page, "%d of %d", e.smooth, k->channels);
+            report_cell(page, "%d", e.difference);
+        }
+        report_cell(page, k->adds ? "%d of %d" : "%d", e.negative, k->channels);
     }
     report_table_close(page);
 }
@@ -249,6 +253,24 @@ static double largest_weight(const kernels *k) {
     return most;
 }
 
+static void put_words(report_page *page, const kernels *k) {
+    report_paragraph(
+        page,
+        "A layer adds up what paths find after i steps with weights s_i. f(x) = s_0 + s_1 x + ... is "
+        "what it makes of a signal that one step multiplies by x%s",
+        k->adds ? "."
+                : ": f(1) of what is equal all over the graph, f(-1) of what alternates from node "
+                  "to node, f(0) = s_0 of the node itself. Where f(1) is the largest a channel "
+                  "smooths, otherwise it takes differences.");
+    if (k->adds)
+        report_remark(
+            page,
+            "Here a step adds up over the neighbours (scaling is sum), so what is equal all over the "
+            "graph is multiplied by the degree of each node, not by 1, and x reaches as far as the "
+            "largest degree. Between -1 and 1 is only what nearly cancels out among neighbours: "
+            "whether a channel smooths cannot be told from f(1), f(0) and f(-1).");
+}
+
 void cli_report_kernels(report_page *page, const cli_run *run) {
     kernels k;
     if (!read_kernels(run, &k)) {
@@ -256,12 +278,7 @@ void cli_report_kernels(report_page *page, const cli_run *run) {
         return;
     }
     report_section_open(page, "kernels", "Kernels");
-    report_paragraph(
-        page,
-        "A layer adds up what paths find after i steps with weights s_i. f(x) = s_0 + s_1 x + ... is "
-        "what it makes of a signal that one step multiplies by x: f(1) of what is equal all over the "
-        "graph, f(-1) of what alternates from node to node, f(0) = s_0 of the node itself. Where f(1) "
-        "is the largest a channel smooths, otherwise it takes differences.");
+    put_words(page, &k);
     report_figures_open(page);
     draw_lines(page, &k, false);
     draw_lines(page, &k, true);

@@ -214,6 +214,20 @@ static bool is_varied(const cli_run *runs, int count, const char *key) {
     return false;
 }
 
+/* A seed is no setting: another one is the same training once more, by chance a little better or worse. */
+static void put_seeds(report_page *page, const cli_run *runs, int count) {
+    report_text text = {0};
+    if (!is_varied(runs, count, "seed")) return;
+    report_put(&text, "Their seeds differ, which says nothing about settings:");
+    for (int i = 0; i < count; i++)
+        report_putf(&text, "%s %s %llu", i ? "," : "", name_of(runs, count, i),
+                    (unsigned long long)runs[i].config->seed);
+    report_put(&text, runs[0].results.count > 1 ? " (the training that is shown of each)." : ".");
+    page->text.failed |= text.failed;
+    report_paragraph(page, "%s", text.bytes ? text.bytes : "");
+    report_text_free(&text);
+}
+
 static void put_varied(report_page *page, const cli_run *runs, int count) {
     report_text heads = {0};
     pgcn_field field;
@@ -228,7 +242,9 @@ static void put_varied(report_page *page, const cli_run *runs, int count) {
     if (heads.failed) page->text.failed = true;
     if (!heads.failed) report_table_open(page, heads.bytes);
     for (int k = 0; !heads.failed && pgcn_config_field(k, &field); k++) {
-        if (cli_is_run_setting(&field) || !is_varied(runs, count, field.key)) continue;
+        if (strcmp(field.key, "seed") == 0 || cli_is_run_setting(&field) ||
+            !is_varied(runs, count, field.key))
+            continue;
         varied++;
         report_cell(page, "%s", field.key);
         for (int i = 0; i < count; i++) {
@@ -239,6 +255,7 @@ static void put_varied(report_page *page, const cli_run *runs, int count) {
     }
     if (!heads.failed) report_table_close(page);
     if (varied == 0) report_paragraph(page, "Nothing: all settings are equal.");
+    put_seeds(page, runs, count);
     report_text_free(&heads);
     report_section_close(page);
 }

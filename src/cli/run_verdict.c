@@ -65,13 +65,52 @@ static void say_seeds(report_text *out, const cli_run *run) {
         r->count, r->mean, r->deviation, low, high, (unsigned long long)run->config->seed);
 }
 
+/* What a guess without a network has. */
+typedef struct baseline {
+    int tied;     /* classes that the training items have equally often, more than any other */
+    int frequent; /* the class that most of the judged items have; -1: not known */
+    double share; /* of it among them, in percent */
+} baseline;
+
+static baseline find_baseline(const cli_run *run) {
+    baseline b = {.tied = 1, .frequent = -1};
+    if (!run->verdict || run->task == PGCN_TASK_MULTILABEL) return b;
+    pgcn_judgement train = pgcn_verdict_part(run->verdict, PGCN_PART_TRAIN);
+    pgcn_judgement part = pgcn_verdict_part(run->verdict, run->part);
+    int64_t most = 0;
+    for (int c = 0; train.items > 0 && c < train.classes; c++) {
+        int64_t count = train.of_class[c].support;
+        b.tied = count > most ? 1 : b.tied + (count == most);
+        most = count > most ? count : most;
+    }
+    for (int c = 0; part.items > 0 && c < part.classes; c++)
+        if (b.frequent < 0 || part.of_class[c].support > part.of_class[b.frequent].support)
+            b.frequent = c;
+    if (b.frequent >= 0)
+        b.share = 100.0 * (double)part.of_class[b.frequent].support / (double)part.items;
+    return b;
+}
+
+static void name_baseline(const cli_run *run, const baseline *b, char *out, size_t bytes) {
+    const char *of = cli_items(run->task);
+    if (run->task == PGCN_TASK_MULTILABEL)
+        snprintf(out, bytes, "Always predicting the labels that most training nodes have");
+    else if (b->tied > 1)
+        snprintf(out, bytes,
+                 "The training %s have %d classes equally often; always predicting the one of them "
+                 "that most %s %s have",
+                 of, b->tied, cli_part_word(run->part), of);
+    else
+        snprintf(out, bytes, "Always predicting the most frequent class of the training items");
+}
+
 /* What the accuracy is worth beside always saying the most frequent class. */
 static void say_baseline(report_text *out, const cli_run *run, const pgcn_score *score) {
     double gain = score->accuracy - score->majority;
-    const char *what = run->task == PGCN_TASK_MULTILABEL
-                           ? "Always predicting the labels that most training nodes have"
-                           : "Always predicting the most frequent class of the training items";
     double low = score->accuracy, high, items = (double)cli_run_items(run, run->part);
+    char what[192];
+    baseline b = find_baseline(run);
+    name_baseline(run, &b, what, sizeof what);
     if (isnan(score->majority)) return;
     if (run->task != PGCN_TASK_MULTILABEL && items > 0) wilson(score->accuracy, items, &low, &high);
     if (gain > 0.05 && low <= score->majority && run->task != PGCN_TASK_MULTILABEL)
@@ -86,6 +125,10 @@ static void say_baseline(report_text *out, const cli_run *run, const pgcn_score 
     else
         report_putf(out, " %s has %.1f %% too: the network has NOT learnt more than that.", what,
                     score->majority);
+    if (b.frequent >= 0 && b.share > score->majority + 0.05)
+        report_putf(out, " The class that most of them are, %s, has %.1f %% of the %s %s.",
+                    cli_run_class(run, b.frequent), b.share, cli_part_word(run->part),
+                    cli_items(run->task));
 }
 
 void cli_report_verdict(report_text *out, const cli_run *run) {
@@ -111,7 +154,8 @@ void cli_report_verdict(report_text *out, const cli_run *run) {
         double low, high;
         wilson(score.accuracy, (double)items, &low, &high);
         if (items > 0)
-            report_putf(out, " (95 %% interval for this number of %s: %.1f to %.1f)", of, low, high);
+            report_putf(out, " (95 %% interval for this number of %s: %.1f to %.1f)", of, low,
+                        high);
     }
     report_put(out, run->part == PGCN_PART_TEST
                         ? "; they were used neither for training nor for choosing the epoch."
@@ -157,6 +201,14 @@ static void put_tiles(report_page *page, const cli_run *run) {
     report_tiles_close(page);
 }
 
+/* Whether the last epoch of all is the best one on validation items. */
+static bool ends_best(const cli_run *run) {
+    size_t epochs = json_array_size(run->history);
+    const json_t *last = epochs > 0 ? json_array_get(run->history, epochs - 1) : NULL;
+    return last && json_is_number(json_object_get(last, "val_loss")) &&
+           json_integer_value(json_object_get(last, "epoch")) == pgcn_model_epoch(run->model);
+}
+
 void cli_report_head(report_page *page, const cli_run *run) {
     report_text verdict = {0};
     cli_report_verdict(&verdict, run);
@@ -169,6 +221,12 @@ void cli_report_head(report_page *page, const cli_run *run) {
                       "directory holds: classes, confusion, calibration, the picture of the %s and "
                       "facts of the data are missing. The reason: %s.",
                       cli_items(run->task), run->missing);
+    if (ends_best(run))
+        report_remark(
+            page,
+            "The epoch that was kept, %lld, is the last one: the network was still getting "
+            "better. Train longer: --epochs %lld --resume.",
+            (long long)pgcn_model_epoch(run->model), 2 * (long long)pgcn_model_epoch(run->model));
     put_tiles(page, run);
 }
 

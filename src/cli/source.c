@@ -142,6 +142,7 @@ static pgcn_dataset_opts opts_of(const cli_source *source) {
     opts.data_dir = source->data_dir;
     opts.steps = source->steps;
     opts.header = given.edges == PGCN_HEADER_AUTO ? given.all : given.edges;
+    opts.memory = source->memory;
     return opts;
 }
 

@@ -11,7 +11,7 @@ typedef struct train_request {
     const char *dataset; /* NULL: the files of `source` */
     cli_source source;
     const char *recipe; /* NULL: the one of the data set */
-    const char *out, *seeds_text, *every_text;
+    const char *out, *seeds_text, *every_text, *memory_text;
     bool resume, overwrite, accept_other_version, json, quiet;
     const char *log;        /* --log; or NULL */
     cli_progress *progress; /* open while it trains */
@@ -36,6 +36,8 @@ typedef struct train_outcome {
     int64_t parameters;
     int64_t predicted_bytes; /* peak memory of the program */
     pgcn_traffic traffic;    /* of several ranks */
+    bool on_disk;            /* features were, and this was read of them */
+    pgcn_row_reads reads;
     bool reused;             /* nothing was trained: this is the result of a finished run */
     pgcn_recipe_info recipe; /* that its settings started from; name "none": from none */
     pgcn_config config;      /* of the training */

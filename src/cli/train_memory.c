@@ -34,6 +34,8 @@ int64_t cli_train_predict(const train_request *r, const pgcn_trainer *trainer, i
     int64_t now = cli_train_resident_bytes(), predicted = resident + more;
     char size[32], free_size[32];
     if (peak > predicted) predicted = peak; /* loading the data took more */
+    int64_t bound = r->source.memory;       /* pages of the graph are given back there */
+    if (bound > 0 && predicted > bound) predicted = bound;
     pgcn_format_bytes(predicted, size);
     if (!first || r->quiet) return predicted;
     if (available >= 0 && resident + more - now > available) {

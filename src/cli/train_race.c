@@ -145,8 +145,10 @@ static void print_winner(const train_request *r, const pgcn_race *race, const ch
 static pgcn_status run_race(const train_request *r, pgcn_race *race, long long run) {
     race_meter m = {.progress = r->progress, .begin = cli_now(), .run = run, .runs = r->seeds};
     pgcn_status status = PGCN_OK;
+    pgcn_race_on_step(race, cli_not_interrupted, NULL);
     while (status == PGCN_OK && !pgcn_race_finished(race) && !cli_interrupted()) {
         status = pgcn_race_epoch(race);
+        if (status == PGCN_ERR_STOPPED) status = PGCN_OK;
         show(&m, race, r);
     }
     cli_progress_clear(m.progress);

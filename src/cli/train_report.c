@@ -85,6 +85,7 @@ json_t *cli_train_outcome_to_json(const train_outcome *o) {
                                       (json_int_t)o->traffic.rows_step, "bytes_step",
                                       (json_int_t)o->traffic.bytes_step, "memory_bytes",
                                       (json_int_t)o->traffic.memory));
+    cli_put_reads(object, o->on_disk ? &o->reads : NULL);
     return object;
 }
 
@@ -250,6 +251,21 @@ static void advise(const train_request *request, const pgcn_dataset *data,
     cli_advise(stdout, val, pgcn_dataset_class_name(data, val->first_missed), &training);
 }
 
+/* Runs whose last epoch was the best: nobody knows how good later ones would be. */
+static void note_unfinished(const train_request *request, const train_outcome *runs) {
+    long long count = 0;
+    for (long long i = 0; i < request->seeds; i++)
+        count += runs[i].best_epoch == runs[i].epochs && !isnan(runs[i].val_accuracy);
+    if (count == 0) return;
+    if (request->seeds > 1)
+        printf("In %lld of %lld runs the", count, request->seeds);
+    else
+        printf("The");
+    printf(" best epoch is the last one: the network was still getting better. Train longer: "
+           "--epochs %lld --resume.\n",
+           2 * (long long)runs[0].epochs);
+}
+
 void cli_train_print_table(const train_request *request, const pgcn_dataset *data,
                            const train_outcome *runs) {
     pgcn_dataset_info about = pgcn_dataset_describe(data), *info = &about;
@@ -275,6 +291,7 @@ void cli_train_print_table(const train_request *request, const pgcn_dataset *dat
            untested, cli_items(info->task));
     print_measures(request, info, runs, tested);
     advise(request, data, runs);
+    note_unfinished(request, runs);
     print_recipes(request, runs);
     printf("Model: %s/model.safetensors\n", request->out);
 }

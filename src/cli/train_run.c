@@ -17,42 +17,85 @@ enum { CHECKPOINT_SECONDS = 10 };
 typedef struct meter {
     cli_progress *progress;
     double begin;
-    int64_t first_epoch;
+    double first; /* epochs that were done before */
+    int epochs;   /* of the run */
     long long run, runs;
-    double val, best_val; /* validation accuracy: last one, and that of the best weights */
+    double val, best_val,
+        loss; /* validation accuracy: last one, and that of the best weights; training loss */
+    pgcn_row_reads before, reads; /* of features on disk: until the last epoch, and in it */
 } meter;
 
+/* What the last epoch read of features that are on disk; NULL: they are in memory. */
+static const pgcn_row_reads *meter_reads(meter *m, const pgcn_trainer *trainer) {
+    pgcn_row_reads now;
+    if (!pgcn_trainer_row_reads(trainer, &now)) return NULL;
+    m->reads = (pgcn_row_reads){.hits = now.hits - m->before.hits,
+                                .misses = now.misses - m->before.misses,
+                                .bytes = now.bytes - m->before.bytes,
+                                .cache_bytes = now.cache_bytes};
+    m->before = now;
+    return &m->reads;
+}
+
+/* "rows 84% cached, 1.2 GB read", of the run so far; "": features are in memory. */
+static void format_reads(const pgcn_trainer *trainer, char out[80]) {
+    pgcn_row_reads reads;
+    char size[32];
+    *out = '\0';
+    if (!pgcn_trainer_row_reads(trainer, &reads) || reads.hits + reads.misses == 0) return;
+    pgcn_format_bytes(reads.bytes, size);
+    snprintf(out, 80, "rows %.0f%% cached, %s read",
+             100 * (double)reads.hits / (double)(reads.hits + reads.misses), size);
+}
+
 static void meter_see(meter *m, const pgcn_epoch *epoch) {
+    m->loss = epoch->train_loss;
     if (!isnan(epoch->val_accuracy)) m->val = epoch->val_accuracy;
     if (epoch->best) m->best_val = epoch->val_accuracy;
 }
 
-static void meter_start(meter *m, const pgcn_trainer *trainer) {
-    const pgcn_epoch *history = pgcn_trainer_history(trainer, &m->first_epoch);
-    m->val = m->best_val = NAN;
-    for (int64_t i = 0; i < m->first_epoch; i++) meter_see(m, &history[i]);
+/* Epochs that are done, with the share of the present one. */
+static double epochs_done(const pgcn_trainer *trainer) {
+    int64_t epochs, all, steps = pgcn_trainer_steps(trainer, &all);
+    pgcn_trainer_history(trainer, &epochs);
+    return (double)epochs + (double)steps / (double)all;
+}
+
+static void meter_start(meter *m, const pgcn_trainer *trainer, int epochs) {
+    int64_t count;
+    const pgcn_epoch *history = pgcn_trainer_history(trainer, &count);
+    m->val = m->best_val = m->loss = NAN;
+    for (int64_t i = 0; i < count; i++) meter_see(m, &history[i]);
+    m->first = epochs_done(trainer);
+    m->epochs = epochs;
     m->begin = cli_now();
 }
 
-/* How long it will take at most comes first. */
-static void meter_show(meter *m, const pgcn_epoch *epoch, int epochs, bool last) {
-    meter_see(m, epoch);
+/* How long it will take at most comes first. In the middle of an epoch the steps of it are shown. */
+static void meter_show(meter *m, const pgcn_trainer *trainer) {
+    bool last = pgcn_trainer_finished(trainer);
     if (!last && !cli_progress_is_due(m->progress)) return;
-    double speed = (double)(epoch->epoch - m->first_epoch) / (cli_now() - m->begin);
-    char time[32], left[64], run[48] = "", at[64], val[64] = "", loss[32], rate[48];
-    cli_format_duration((double)(epochs - epoch->epoch) / speed, time);
+    int64_t epochs, all, steps = pgcn_trainer_steps(trainer, &all);
+    pgcn_trainer_history(trainer, &epochs);
+    double done = epochs_done(trainer), speed = (done - m->first) / (cli_now() - m->begin);
+    if (!(speed > 0)) return; /* nothing is known yet */
+    char time[32], left[64], run[48] = "", at[64], step[64] = "", val[64] = "", loss[32] = "",
+                             rate[48], rows[80];
+    cli_format_duration(((double)m->epochs - done) / speed, time);
     snprintf(left, sizeof left, "at most %s left", time);
     if (m->runs > 1) snprintf(run, sizeof run, "run %lld/%lld", m->run, m->runs);
-    snprintf(at, sizeof at, "epoch %lld/%d", (long long)epoch->epoch, epochs);
+    snprintf(at, sizeof at, "epoch %lld/%d", (long long)epochs + (steps > 0), m->epochs);
+    if (steps > 0) snprintf(step, sizeof step, "step %lld/%lld", (long long)steps, (long long)all);
     if (!isnan(m->best_val))
         snprintf(val, sizeof val, "val %.1f%% (kept %.1f%%)", m->val, m->best_val);
-    snprintf(loss, sizeof loss, "loss %.4f", epoch->train_loss);
+    if (!isnan(m->loss)) snprintf(loss, sizeof loss, "loss %.4f", m->loss);
     cli_format_speed(speed, "epoch", rate);
-    const char *const piece[] = {last ? "done" : left, run, at, val, loss, rate, NULL};
+    format_reads(trainer, rows);
+    const char *const piece[] = {last ? "done" : left, run, at, step, val, loss, rate, rows, NULL};
     if (last)
         cli_progress_end(m->progress, piece);
     else
-        cli_progress_show(m->progress, (double)epoch->epoch / epochs, piece);
+        cli_progress_show(m->progress, done / m->epochs, piece);
 }
 
 /* ---- history.jsonl ---------------------------------------------------------------------------- */
@@ -71,7 +114,7 @@ static pgcn_status open_history(const train_files *files, const pgcn_trainer *tr
     const pgcn_epoch *history = pgcn_trainer_history(trainer, &count);
     bool fine = file && setvbuf(file, NULL, _IOLBF, BUFSIZ) == 0;
     for (int64_t i = 0; fine && i < count; i++)
-        fine = cli_write_history_line(file, &history[i], config);
+        fine = cli_write_history_line(file, &history[i], config, NULL);
     *out = file;
     if (fine) return PGCN_OK;
     pgcn_status status = fail_history(files);
@@ -95,6 +138,7 @@ typedef struct run_state {
     pgcn_trainer *trainer;
     train_files *files;
     meter meter;
+    double saved; /* when the last checkpoint was written */
     train_outcome *out;
 } run_state;
 
@@ -106,22 +150,42 @@ static bool checkpoint_is_due(const train_request *r, int64_t epoch, double save
     return cli_now() - saved > CHECKPOINT_SECONDS;
 }
 
+/* Between two steps: a long epoch shows how far it is, is saved, and ends at Ctrl-C. */
+static bool goes_on(void *context) {
+    run_state *s = context;
+    meter_show(&s->meter, s->trainer);
+    bool save = s->r->checkpoint_every == 0 && cli_now() - s->saved > CHECKPOINT_SECONDS;
+    return !cli_interrupted() && !save;
+}
+
+/* One epoch, or what of it was done when goes_on() ended it. */
+static pgcn_status run_epoch(run_state *s, FILE *history, bool *history_fine) {
+    pgcn_epoch epoch;
+    pgcn_status status = pgcn_trainer_epoch(s->trainer, &epoch);
+    bool whole = status == PGCN_OK;
+    if (!whole && status != PGCN_ERR_STOPPED) return status;
+    if (whole) {
+        meter_see(&s->meter, &epoch);
+        meter_show(&s->meter, s->trainer);
+        *history_fine =
+            cli_write_history_line(history, &epoch, s->config, meter_reads(&s->meter, s->trainer));
+    }
+    if (whole ? !checkpoint_is_due(s->r, epoch.epoch, s->saved) : cli_interrupted()) return PGCN_OK;
+    status = pgcn_trainer_save(s->trainer, s->files->checkpoint);
+    s->saved = cli_now();
+    return status;
+}
+
 /* Trains until the run is finished or interrupted. Errors are not printed yet: `history_fine` says
  * whether the status is that of the trainer. */
 static pgcn_status run_epochs(run_state *s, FILE *history, bool *history_fine) {
-    double saved = cli_now();
     pgcn_status status = PGCN_OK;
+    s->saved = cli_now();
+    pgcn_trainer_on_step(s->trainer, goes_on, s);
     while (status == PGCN_OK && *history_fine && !cli_interrupted() &&
-           !pgcn_trainer_finished(s->trainer)) {
-        pgcn_epoch epoch;
-        status = pgcn_trainer_epoch(s->trainer, &epoch);
-        if (status != PGCN_OK) break;
-        meter_show(&s->meter, &epoch, s->config->epochs, pgcn_trainer_finished(s->trainer));
-        *history_fine = cli_write_history_line(history, &epoch, s->config);
-        if (!checkpoint_is_due(s->r, epoch.epoch, saved)) continue;
-        status = pgcn_trainer_save(s->trainer, s->files->checkpoint);
-        saved = cli_now();
-    }
+           !pgcn_trainer_finished(s->trainer))
+        status = run_epoch(s, history, history_fine);
+    pgcn_trainer_on_step(s->trainer, NULL, NULL);
     cli_progress_clear(s->meter.progress);
     return status;
 }
@@ -130,8 +194,11 @@ static pgcn_status run_epochs(run_state *s, FILE *history, bool *history_fine) {
 static void print_how_to_resume(const run_state *s) {
     const train_request *r = s->r;
     const train_files *files = s->files;
-    fprintf(stderr, "Interrupted after epoch %lld and saved in %s.", (long long)s->out->epochs,
-            files->work);
+    int64_t all, steps = pgcn_trainer_steps(s->trainer, &all);
+    fprintf(stderr, "Interrupted after epoch %lld", (long long)s->out->epochs);
+    if (steps > 0)
+        fprintf(stderr, ", %lld of %lld steps of the next,", (long long)steps, (long long)all);
+    fprintf(stderr, " and saved in %s.", files->work);
     if (cli_train_is_staged(files))
         fprintf(stderr, " %s keeps the run that it holds until this one is finished.", files->home);
     fprintf(stderr, " To go on:\n  ");
@@ -164,10 +231,16 @@ static pgcn_status stop_at_error(const run_state *s, pgcn_status status) {
     bool kept =
         status == PGCN_ERR_NUMERIC && s->out->best_epoch > 0 && take_model(s, true) == PGCN_OK;
     bool staged = cli_train_is_staged(s->files);
-    return cli_fail(&cli_train, status, "%s%s%s%s%s", sentence,
+    /* what could not be read from disk has changed nothing: the steps before it are kept */
+    bool resumable = s->r->source.memory > 0 && status != PGCN_ERR_NUMERIC &&
+                     pgcn_trainer_save(s->trainer, s->files->checkpoint) == PGCN_OK;
+    return cli_fail(&cli_train, status, "%s%s%s%s%s%s", sentence,
                     kept ? "; the best weights so far are in " : "", kept ? s->files->model : "",
                     staged ? "; nothing was changed of the run in " : "",
-                    staged ? s->files->home : "");
+                    staged ? s->files->home : "",
+                    resumable ? "; all steps before are saved: the same command with --resume "
+                                "goes on"
+                              : "");
 }
 
 static pgcn_status write_result(const run_state *s) {
@@ -204,7 +277,7 @@ static pgcn_status train_and_write(run_state *s) {
     /* before there is a model: the two belong together at any moment */
     CLI_TRY(cli_source_write(&cli_train, files->work, r->dataset, &r->source));
     CLI_TRY(open_history(files, s->trainer, s->config, &history));
-    meter_start(&s->meter, s->trainer);
+    meter_start(&s->meter, s->trainer, s->config->epochs);
     bool history_fine = true;
     pgcn_status status = run_epochs(s, history, &history_fine), written = PGCN_OK;
     if (!history_fine) written = fail_history(files);
@@ -214,6 +287,7 @@ static pgcn_status train_and_write(run_state *s) {
     s->out->seconds = cli_now() - s->meter.begin;
     if (status == PGCN_OK)
         CLI_TRY(cli_report(&cli_train, pgcn_trainer_traffic(s->trainer, &s->out->traffic)));
+    s->out->on_disk = pgcn_trainer_row_reads(s->trainer, &s->out->reads);
     return status == PGCN_OK ? write_files(s) : stop_at_error(s, status);
 }
 

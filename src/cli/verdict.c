@@ -33,25 +33,12 @@ static void class_label(const pgcn_model *model, int c, char out[NAME_BYTES]) {
     snprintf(out, NAME_BYTES, "%.*s%s", (int)bytes, text, text[bytes] ? "." : "");
 }
 
-/* Columns that a text takes in a terminal. */
-static int width_of(const char *text) {
-    int letters = 0;
-    for (; *text; text++) letters += ((unsigned char)*text & 0xc0) != 0x80;
-    return letters;
-}
-
-static void print_padded(const char *text, int width, bool right) {
-    int blanks = width - width_of(text);
-    printf("%*s%s%*s", right && blanks > 0 ? blanks : 0, "", text,
-           !right && blanks > 0 ? blanks : 0, "");
-}
-
 static int widest_label(const pgcn_model *model, int classes) {
     int widest = 0;
     for (int c = 0; c < classes; c++) {
         char label[NAME_BYTES];
         class_label(model, c, label);
-        int width = width_of(label);
+        int width = cli_columns_of(label);
         widest = width > widest ? width : widest;
     }
     return widest;
@@ -70,7 +57,7 @@ static void print_class(const pgcn_model *model, const pgcn_judgement *j, int c,
     char label[NAME_BYTES];
     const pgcn_class_score *s = &j->of_class[c];
     class_label(model, c, label);
-    print_padded(label, width, false);
+    cli_put_padded(stdout, label, width, false);
     print_share(s->precision);
     print_share(s->recall);
     print_share(s->f1);
@@ -97,7 +84,7 @@ static void print_classes(const pgcn_model *model, const pgcn_judgement *j) {
     int width = widest_label(model, j->classes);
     width = width < 8 ? 8 : width;
     bool several = pgcn_model_task(model) == PGCN_TASK_MULTILABEL;
-    print_padded(several ? "label" : "class", width, false);
+    cli_put_padded(stdout, several ? "label" : "class", width, false);
     printf(" %10s %10s %10s %10s %10s\n", "precision", "recall", "F1", "support", "predicted");
     if (j->classes <= MOST_LINES) {
         for (int c = 0; c < j->classes; c++) print_class(model, j, c, width);
@@ -145,20 +132,20 @@ static void print_confusion(const pgcn_model *model, const pgcn_judgement *j) {
         return;
     }
     printf("\n");
-    print_padded("true", name, false);
+    cli_put_padded(stdout, "true", name, false);
     printf(" predicted\n");
-    print_padded("", name, false);
+    cli_put_padded(stdout, "", name, false);
     for (int c = 0; c < j->classes; c++) {
         char label[NAME_BYTES];
         class_label(model, c, label);
         putchar(' ');
-        print_padded(label, cell, true);
+        cli_put_padded(stdout, label, cell, true);
     }
     for (int r = 0; r < j->classes; r++) {
         char label[NAME_BYTES];
         class_label(model, r, label);
         putchar('\n');
-        print_padded(label, name, false);
+        cli_put_padded(stdout, label, name, false);
         for (int c = 0; c < j->classes; c++)
             printf(" %*lld", cell, (long long)j->confusion[(int64_t)r * j->classes + c]);
     }

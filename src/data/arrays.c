@@ -288,6 +288,7 @@ static void forget_defaults(pgcn_i_source *source, const pgcn_i_steps *steps) {
 pgcn_status pgcn_dataset_prepare(const pgcn_dataset *data, const char *text, pgcn_dataset **out) {
     PGCN_I_NEED(data);
     PGCN_I_NEED(out);
+    PGCN_TRY(pgcn_i_need_features(data, "preparing it"));
     pgcn_i_steps steps = {0};
     PGCN_TRY(pgcn_i_steps_need(text, &steps));
     pgcn_i_source source = data->from;

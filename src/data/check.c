@@ -104,13 +104,17 @@ static pgcn_status check_features(const char *where, pgcn_i_features *x, int64_t
                            where, (long long)x->n, (long long)n);
     bool sparse = x->offset && x->column && x->value && !x->dense;
     bool dense = x->dense && !x->offset && !x->column && !x->value;
-    if (!sparse && !dense)
+    if (!sparse && !dense && !x->file)
         return pgcn_i_fail(PGCN_ERR_ARGUMENT,
                            "%s: features must be given once, either dense or as offsets, columns "
                            "and values",
                            where);
     PGCN_TRY(check_marks(where, "absent", x->absent, n));
     PGCN_TRY(check_marks(where, "made", x->made, x->columns));
+    if (x->file) { /* numbers are checked row by row, as they are read */
+        x->nonzeros = n * x->columns;
+        return PGCN_OK;
+    }
     return sparse ? check_sparse(where, x) : check_dense(where, x);
 }
 

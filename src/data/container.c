@@ -1,5 +1,5 @@
 /* Reads our own file, FILE.pgcn (container.h has its layout): maps it, so that loading copies nothing but
- * narrow features, which are decoded.
+ * narrow features, which are decoded. Within a bound of memory the features stay in the file.
  *
  * docs/FORMATS.md lists the sections. The file is mapped privately and all arrays of the data set
  * point into the mapping. A file in use must not be shortened: the kernel would end the program
@@ -282,10 +282,37 @@ static pgcn_status check_columns(const container *from, const pgcn_i_features *x
     return PGCN_OK;
 }
 
+static pgcn_status open_rows(const container *from, pgcn_i_row_way way, pgcn_i_row_file **out);
+
+/* Dense features that stay in the file, and the few bytes about nodes and columns beside them. */
+static pgcn_status leave_features(const container *from, int64_t columns, pgcn_i_source *source) {
+    pgcn_i_features *x = &source->x;
+    const table_entry *dense = find(from, "x.dense");
+    int64_t n = source->nodes;
+    if (!dense)
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT,
+                           "'%s' has %s, and only dense features can stay on disk; load it without "
+                           "a bound of memory (--memory)",
+                           from->path, columns > 0 ? "sparse features" : "no features");
+    if (dense->rank != 2 || dense->shape[0] != (uint64_t)n ||
+        dense->shape[1] != (uint64_t)columns || columns < 1)
+        return damaged_section(from, "x.dense", "has another shape than the data set");
+    *x = (pgcn_i_features){.n = n, .columns = columns};
+    PGCN_TRY(get(from, "x.absent", PGCN_I_U8, n, -1, &x->absent));
+    PGCN_TRY(get(from, "x.made", PGCN_I_U8, columns, -1, &x->made));
+    if (pgcn_i_is_narrow((pgcn_i_dtype)dense->dtype)) source->store = (pgcn_i_dtype)dense->dtype;
+    return open_rows(from, PGCN_I_ROWS_BEST, &x->file);
+}
+
 static pgcn_status get_features(const container *from, int64_t columns, pgcn_i_source *source) {
     pgcn_i_features *x = &source->x;
     int64_t n = source->nodes;
-    *x = (pgcn_i_features){.n = n, .columns = columns, .nonzeros = rows_of(from, "x.column")};
+    if (source->memory > 0) return leave_features(from, columns, source);
+    *x = (pgcn_i_features){.n = n,
+                           .columns = columns,
+                           .nonzeros = rows_of(from, "x.column"),
+                           .mapping = source->mapping,
+                           .mapping_bytes = source->mapping_bytes};
     PGCN_TRY(get(from, "x.offset", PGCN_I_I64, n + 1, -1, &x->offset));
     PGCN_TRY(get(from, "x.column", PGCN_I_I32, x->nonzeros, -1, &x->column));
     PGCN_TRY(get(from, "x.absent", PGCN_I_U8, n, -1, &x->absent));
@@ -445,6 +472,34 @@ static pgcn_status get_all(const container *from, const json_t *meta, pgcn_i_sou
                      &source->node_label_name);
 }
 
+/* A copy in memory of an array that is mapped. */
+static pgcn_status copy_mapped(pgcn_i_source *source, void *at, int64_t bytes) {
+    const void *mapped;
+    memcpy(&mapped, at, sizeof mapped);
+    if (!mapped) return PGCN_OK;
+    char *copy = PGCN_I_ARRAY(&source->arena, char, bytes);
+    if (!copy) return PGCN_ERR_MEMORY;
+    memcpy(copy, mapped, (size_t)bytes);
+    memcpy(at, &copy, sizeof copy);
+    return PGCN_OK;
+}
+
+/* Within a bound of memory: what has a few bytes per node is read at random in every step, and is not to be lost
+ * when pages of the mapping are given back. The graph alone stays mapped. */
+static pgcn_status copy_labels(pgcn_i_source *source) {
+    int64_t n = source->nodes, items = pgcn_i_source_items(source), classes = source->classes;
+    PGCN_TRY(copy_mapped(source, &source->label, n * (int64_t)sizeof *source->label));
+    PGCN_TRY(copy_mapped(source, &source->labels, n * classes));
+    PGCN_TRY(copy_mapped(source, &source->label_known, n));
+    PGCN_TRY(copy_mapped(source, &source->x.absent, n));
+    for (int s = 0; s < source->splits; s++) {
+        PGCN_TRY(copy_mapped(source, &source->split[s].train, items));
+        PGCN_TRY(copy_mapped(source, &source->split[s].val, items));
+        PGCN_TRY(copy_mapped(source, &source->split[s].test, items));
+    }
+    return PGCN_OK;
+}
+
 /* The caller frees *meta, which is an object. */
 static pgcn_status read_meta(const container *from, json_t **meta) {
     const table_entry *text = find(from, "meta");
@@ -464,6 +519,7 @@ pgcn_status pgcn_i_container_read(const char *path, const pgcn_i_steps *steps,
     PGCN_TRY(map_file(path, source, &from));
     PGCN_TRY(read_meta(&from, &meta));
     pgcn_status status = get_all(&from, meta, source);
+    if (status == PGCN_OK && source->memory > 0) status = copy_labels(source);
     json_decref(meta);
     return status;
 }

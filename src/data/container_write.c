@@ -293,6 +293,7 @@ pgcn_status pgcn_dataset_save_as(const pgcn_dataset *data, const char *path,
     PGCN_I_NEED(path);
     pgcn_save_opts set = pgcn_save_opts_default();
     PGCN_TRY(pgcn_i_opts_over(&set, sizeof set, opts, "pgcn_save_opts_default"));
+    PGCN_TRY(pgcn_i_need_features(data, "saving it"));
     pgcn_i_dtype dtype = PGCN_I_F32;
     if (set.store && !pgcn_i_narrow_parse(set.store, &dtype))
         return pgcn_i_fail(PGCN_ERR_ARGUMENT,

@@ -26,6 +26,12 @@ typedef struct pgcn_i_features {
      * training nodes when a model reads them (src/nn/input.c). NULL: there are none. */
     const uint8_t *absent; /* [n] 0 or 1 */
     const uint8_t *made; /* [columns] 1: made by a step, absent nodes have it too; NULL: none was */
+    /* Of a file that arrays may lie in: its pages may be given back once they were copied. NULL: none */
+    const void *mapping;
+    int64_t mapping_bytes;
+    /* Dense features of a container that is opened within a bound of memory: they stay in the file, `dense` is
+     * NULL, and whoever reads rows opens it again (pgcn_i_row_file_again). Owned by the source. NULL: in memory. */
+    struct pgcn_i_row_file *file;
 } pgcn_i_features;
 
 /* Items are nodes, or graphs where graphs are classified. */
@@ -111,6 +117,10 @@ typedef struct pgcn_i_source {
     pgcn_i_dtype store; /* of a container: the type that its features have there; 0: float32 */
     void *mapping;      /* of a container: arrays point into it; owned */
     int64_t mapping_bytes;
+    int64_t
+        memory; /* what a process may use that trains on it, set before a container is read; 0: no bound */
+    int64_t before; /* what it used before this was loaded, if there is a bound */
+    bool bounded;   /* pgcn_i_pages_bound() was called */
 } pgcn_i_source;
 
 /* source.c: functions that readers share. */
@@ -450,6 +460,8 @@ struct pgcn_dataset {
 static inline const char *pgcn_i_items_name(const pgcn_dataset *data) {
     return data->task == PGCN_TASK_GRAPH ? "graphs" : "nodes";
 }
+/* PGCN_ERR_ARGUMENT if the features stay in their file: `what`, "saving it", needs them all. */
+pgcn_status pgcn_i_need_features(const pgcn_dataset *data, const char *what);
 /* Builds the graph, checks the source, applies the steps and computes the fingerprint. `where`
  * names the source in errors ("data/cora"). Takes ownership of `source`, also on failure. */
 pgcn_status pgcn_i_dataset_build(const char *name, const char *where, const pgcn_i_steps *steps,

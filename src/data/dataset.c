@@ -86,9 +86,31 @@ static bool is_changed_by(const pgcn_i_steps *steps) {
            steps->without_test || steps->order != PGCN_I_NODE_ORDER_KEEP;
 }
 
+/* Steps that would move, cut or make features, or change the fingerprint, which is made of all of them. */
+static pgcn_status check_bounded(const pgcn_i_source *from, const char *where,
+                                 const pgcn_i_steps *steps) {
+    if (!from->x.file || !(is_changed_by(steps) || steps->directed || steps->self_loops))
+        return PGCN_OK;
+    return pgcn_i_fail(
+        PGCN_ERR_ARGUMENT,
+        "the features of '%s' stay on disk, and its steps would change them, the "
+        "graph or labels; apply them when the container is made, by pathgcn data convert "
+        "--prepare, or load it without a bound of memory (--memory)",
+        where);
+}
+
+pgcn_status pgcn_i_need_features(const pgcn_dataset *data, const char *what) {
+    if (!data->x.file) return PGCN_OK;
+    return pgcn_i_fail(PGCN_ERR_ARGUMENT,
+                       "the features of data set %s stay on disk, and %s needs all of them in "
+                       "memory; load it without a bound of memory (--memory)",
+                       data->name, what);
+}
+
 static pgcn_status check_and_prepare(pgcn_dataset *data, const char *where,
                                      const pgcn_i_steps *steps) {
     pgcn_i_source *from = &data->from;
+    PGCN_TRY(check_bounded(from, where, steps));
     PGCN_TRY(pgcn_i_prepare_graph(from, steps, where));
     PGCN_TRY(pgcn_i_check_source(where, from));
     PGCN_TRY(pgcn_i_prepare(from, steps, where));
@@ -168,6 +190,7 @@ pgcn_status pgcn_dataset_verify(const pgcn_dataset *data) {
     char found[65];
     if (data->from.container_path && data->from.mapping)
         PGCN_TRY(pgcn_i_container_verify(data->from.container_path));
+    if (data->x.file) return PGCN_OK; /* the SHA-256 is of the fingerprint too */
     PGCN_TRY(pgcn_i_fingerprint_end(NULL, data, found));
     if (strcmp(found, data->fingerprint) != 0)
         return pgcn_i_fail(

@@ -106,9 +106,15 @@ pgcn_status pgcn_dataset_estimate(const char *name, const pgcn_dataset_opts *opt
 pgcn_status pgcn_i_check_fits(const char *what, int64_t bytes) {
     int64_t available = pgcn_memory_available();
     if (pgcn_i_spool_is_on() || available < 0 || bytes <= available) return PGCN_OK;
-    char needed[32], free_bytes[32];
+    char needed[32], free_bytes[32], path[PGCN_I_PATH_BYTES];
     pgcn_format_bytes(bytes, needed);
     pgcn_format_bytes(available, free_bytes);
+    if (pgcn_i_dataset_find(what, NULL, path) && pgcn_i_container_detect(path))
+        return pgcn_i_fail(PGCN_ERR_MEMORY,
+                           "data set '%.200s' needs about %s in memory, and %s are available; end "
+                           "other programs, %s, or train on it within any memory by pathgcn train "
+                           "--batch 1024 --memory 2G, which leaves its features on disk",
+                           what, needed, free_bytes, pgcn_i_memory_remedy());
     return pgcn_i_fail(
         PGCN_ERR_MEMORY,
         "data set '%.200s' needs about %s in memory, and %s are available; end other "

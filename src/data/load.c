@@ -324,9 +324,28 @@ fail:
     return status;
 }
 
+static pgcn_status no_container(const char *name) {
+    return pgcn_i_fail(PGCN_ERR_ARGUMENT,
+                       "data set '%s' is no container, and only the features of a container can "
+                       "stay on disk (--memory); make one by pathgcn data convert --memory 1G "
+                       "--store float16 --out FILE.pgcn",
+                       name);
+}
+
+/* From here on the process keeps within so much memory, as far as pages of the file are concerned. */
+static pgcn_status bound(pgcn_i_source *source, int64_t memory) {
+    pgcn_memory_use now = pgcn_memory_in_use();
+    source->memory = memory;
+    source->before = now.anonymous >= 0 ? now.anonymous + now.mapped : 0;
+    PGCN_TRY(pgcn_i_pages_bound(memory));
+    source->bounded = true;
+    return PGCN_OK;
+}
+
 /* "data/cora/" is called "cora" and so is "cora.npz"; a container knows its name. */
-static pgcn_status load_path(const char *path, const pgcn_i_steps *steps, pgcn_header header,
-                             pgcn_dataset **out) {
+static pgcn_status load_path(const char *path, const pgcn_i_steps *steps,
+                             const pgcn_dataset_opts *set, pgcn_dataset **out) {
+    pgcn_header header = set->header;
     const pgcn_i_format *format = pgcn_i_format_find(path);
     if (!format) PGCN_TRY(pgcn_i_stage("reading text", 0)); /* if stopped, it was not looked at */
     if (!format) PGCN_TRY(check_reachable(path));
@@ -337,7 +356,11 @@ static pgcn_status load_path(const char *path, const pgcn_i_steps *steps, pgcn_h
                            path);
     if (header != PGCN_HEADER_AUTO && format->read != pgcn_i_edge_list_read) return no_header(path);
     pgcn_i_source source = {0};
-    pgcn_status status = read_path(path, format, steps, header, &source);
+    pgcn_status status = PGCN_OK;
+    if (set->memory > 0)
+        status = format->read == pgcn_i_container_read ? bound(&source, set->memory)
+                                                       : no_container(path);
+    if (status == PGCN_OK) status = read_path(path, format, steps, header, &source);
     if (status != PGCN_OK) {
         pgcn_i_source_free(&source);
         return status;
@@ -438,17 +461,23 @@ pgcn_status pgcn_dataset_load(const char *name, const pgcn_dataset_opts *opts, p
     PGCN_TRY(check_header(set.header));
     bool found = false;
     int64_t needed = 0;
-    PGCN_TRY(pgcn_dataset_estimate(name, &set, NULL, &needed));
-    PGCN_TRY(pgcn_i_check_fits(name, needed));
+    if (set.memory < 0)
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT, "memory is %lld, expected a number of bytes, or 0",
+                           (long long)set.memory);
+    if (set.memory == 0) {
+        PGCN_TRY(pgcn_dataset_estimate(name, &set, NULL, &needed));
+        PGCN_TRY(pgcn_i_check_fits(name, needed));
+    }
     pgcn_i_steps steps = {.directed = set.directed, .self_loops = set.keep_self_loops};
     PGCN_TRY(pgcn_i_steps_need(set.steps, &steps));
     if (set.header != PGCN_HEADER_AUTO && pgcn_i_builtin_knows(name)) return no_header(name);
+    if (set.memory > 0 && pgcn_i_builtin_knows(name)) return no_container(name);
     pgcn_status status = load_builtin(name, &steps, &found, out);
     if (status != PGCN_OK || found) return status;
     char base[PGCN_I_PATH_BYTES], path[PGCN_I_PATH_BYTES];
     PGCN_TRY(take_steps(name, base, sizeof base, &steps));
     const char *data_dir = data_directory(&set);
-    if (find_path(base, data_dir, path)) return load_path(path, &steps, set.header, out);
+    if (find_path(base, data_dir, path)) return load_path(path, &steps, &set, out);
     PGCN_TRY(check_reachable(base));
     if (data_dir) PGCN_TRY(check_reachable(data_dir));
     return not_found(name, base, data_dir, !set.data_dir);

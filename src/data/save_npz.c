@@ -226,6 +226,7 @@ static pgcn_status name_without_order(array_list *list, const char **name) {
 pgcn_status pgcn_dataset_save_npz(const pgcn_dataset *data, const char *path) {
     PGCN_I_NEED(data);
     PGCN_I_NEED(path);
+    PGCN_TRY(pgcn_i_need_features(data, "saving it"));
     array_list list = {0};
     pgcn_i_source by_number = {0}; /* other programs know nodes by their original numbers */
     const pgcn_i_source *from = data->from.number ? &by_number : &data->from;

@@ -12,6 +12,8 @@ void pgcn_i_source_free(pgcn_i_source *source) {
     pgcn_graph_free(source->graph);
     pgcn_i_arena_free(&source->edge_arena);
     pgcn_i_arena_free(&source->arena);
+    pgcn_i_row_file_close(source->x.file);
+    if (source->bounded) pgcn_i_pages_unbound();
     if (source->mapping) pgcn_i_spool_unwatch(source->mapping);
     if (source->mapping) munmap(source->mapping, (size_t)source->mapping_bytes);
     *source = (pgcn_i_source){0};

@@ -147,6 +147,7 @@ static pgcn_status refuse_name(const exp_request *r, const char *name) {
     for (int i = 0; i < LISTINGS; i++) cli_guess_offer(&guess, listings[i].name);
     cli_guess_offer(&guess, "sweep");
     cli_guess_offer(&guess, "figures");
+    cli_guess_offer(&guess, "arena");
     cli_guess_hint(&guess, "", hint);
     return cli_fail(r->command, PGCN_ERR_ARGUMENT, "there is no experiment '%s'%s; there are %s",
                     name, hint, r->command->arguments);

@@ -25,7 +25,8 @@ const cli_command cli_reproduce = {
     .summary = "the tables and curves of the paper, ours beside its numbers",
     .arguments =
         "semi | full | inference | variants | paths | lengths | frozen | graphs | ppi | all | sweep | "
-        "datasets | settings | forms | cheb | networks | times | figures",
+        "datasets | settings | forms | cheb | networks | times | figures | "
+        "arena",
     .text =
         "semi       Cora, Citeseer and Pubmed with 20 labels per class, by depth (Table 3)\n"
         "full       ten data sets over their published splits (Tables 4 to 6)\n"
@@ -46,6 +47,8 @@ const cli_command cli_reproduce = {
         "           and --models. A cell whose runs take more than 30 minutes each gets one seed\n"
         "times      training step, inference and sampling in milliseconds, operations (Table 10)\n"
         "figures    Figures 1 to 5, and what layers smooth; figures.html, a folder of SVG and LaTeX, numbers\n"
+        "arena      networks against each other: a nested search of 16 candidates each for every split,\n"
+        "           compared split by split; many hours, see --models and --datasets\n"
         "\n"
         "Every training is a job with one thread, as many at a time as there are cores. The result of\n"
         "a finished job is kept in DIR/jobs: after Ctrl-C, a crash or a failed job the same command\n"
@@ -199,6 +202,7 @@ static pgcn_status run(int argc, char **argv) {
                      .quiet = r.quiet,
                      .most_timings = 32,
                      .what = ""};
+    if (strcmp(arguments.word[0], "arena") == 0) return exp_arena(&r, pace.processes, report);
     bool done;
     status = exp_list_facts(&r, &arguments, &done);
     if (done) return status;

@@ -2,6 +2,7 @@
  * nested.json. */
 #include "experiments/tune.h"
 
+#include <math.h>
 #include <string.h>
 
 bool exp_nested_start_has_seen(const exp_search *s) {
@@ -128,6 +129,14 @@ static json_t *split_to_json(const exp_nested *n, const exp_nested_split *split)
                      exp_spread_to_json(split->test), "runs", runs);
 }
 
+/* Of the largest process of a test. */
+static double peak_of(const exp_nested *n) {
+    double peak = 0;
+    for (size_t i = 0; i < n->jobs.count; i++)
+        peak = fmax(peak, exp_record_number(n->jobs.job[i].record, "peak_rss_bytes"));
+    return peak;
+}
+
 static json_t *make_json(const exp_nested *n) {
     const exp_search *s = n->search;
     pgcn_dataset_info about = pgcn_dataset_describe(n->data.data);
@@ -141,7 +150,7 @@ static json_t *make_json(const exp_nested *n) {
         json_array_append_new(splits, split_to_json(n, &n->split[i]));
     return json_pack(
         "{s:s, s:s, s:s, s:s, s:s, s:b, s:I, s:i, s:i, s:i, s:s, s:o, s:o, s:o, s:o, s:s, "
-        "s:s, s:s, s:f}",
+        "s:s, s:s, s:f, s:f}",
         "dataset", n->data.name, "task", pgcn_task_name(about.task), "metric",
         cli_metric(about.task), "fingerprint", about.fingerprint, "start_recipe", s->recipe.name,
         "start_is_of_this_data_set", (int)exp_nested_start_has_seen(s), "search_seed",
@@ -149,7 +158,7 @@ static json_t *make_json(const exp_nested *n) {
         "chosen_by", chosen_by, "rungs", exp_rungs_to_json(s), val,
         mean_to_json(OVER_SPLITS(val), n->splits), test, mean_to_json(OVER_SPLITS(test), n->splits),
         "splits", splits, "version", info.version, "isa", info.isa, "program", exp_program_hash(),
-        "seconds", n->seconds);
+        "seconds", n->seconds, "peak_rss_bytes", peak_of(n));
 }
 
 pgcn_status exp_nested_report(const exp_nested *n, bool json) {

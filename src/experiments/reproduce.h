@@ -280,6 +280,18 @@ pgcn_status exp_list_facts(const exp_request *request, const cli_arguments *argu
 /* Which figures --only names, a bit for each exp_figure_number. */
 pgcn_status exp_choose_figures(const exp_request *request, unsigned *out);
 
+/* ---- arena.c -------------------------------------------------------------------------------- */
+
+/* Differences that belong together in pairs: their mean, its standard error (NaN for fewer than two), and what
+ * docs/PROTOCOL.md says about it. */
+typedef struct exp_pairing {
+    double mean, error;
+    const char *verdict;
+} exp_pairing;
+exp_pairing exp_pair(const exp_tally *differences);
+/* Every network by one budget; `processes` trainings at a time. */
+pgcn_status exp_arena(const exp_request *request, long long processes, bool only_report);
+
 /* ---- results.c ------------------------------------------------------------------------------ */
 
 typedef struct exp_summary {

@@ -176,6 +176,7 @@ pgcn_status exp_settle(const exp_request *r, const exp_data *data, int layers, e
     CLI_TRY(cli_overlay(r->command, r->arguments, config));
     status = vary(config, layers, is_of_family(cell, &info), cell);
     cell->unpublished = network_of(r, cell) && is_unpublished(cell, &info);
+    pgcn_config_settle_batches(config, data->data);
     pgcn_config_adopt(config); /* an option may do nothing in some cells, see note_usage() */
     if (status == PGCN_OK) status = pgcn_config_check(config);
     return cli_report(r->command, status);

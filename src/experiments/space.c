@@ -387,18 +387,22 @@ static bool set_all(const exp_space *space, char value[EXP_MOST_PARAMETERS][48],
 
 bool exp_space_draw(const exp_space *space, uint64_t seed, int number, const pgcn_config *present,
                     const pgcn_dataset *data, pgcn_config *out) {
-    *out = *present;
+    pgcn_config start = *present;
+    pgcn_config_settle_batches(&start, data); /* while it is known who has set `batch` */
+    *out = start;
     if (number == 0) return true;
     for (int attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
         char value[EXP_MOST_PARAMETERS][48];
-        pgcn_config all = *present;
-        *out = *present;
+        pgcn_config all = start;
+        *out = start;
         pgcn_config_adopt(out); /* a given setting may have no effect with the drawn ones */
         draw_all(space, seed, number, attempt, value);
         /* a setting without effect is not changed: equal trainings are then one job */
         if (set_all(space, value, NULL, data, &all) && set_all(space, value, &all, data, out) &&
-            pgcn_config_check(out) == PGCN_OK)
+            pgcn_config_check(out) == PGCN_OK) {
+            pgcn_config_settle_batches(out, data);
             return true;
+        }
     }
     return false;
 }

@@ -44,8 +44,10 @@ static pgcn_status race_to_start(const exp_tune_request *r, const pgcn_dataset *
     pgcn_race *race = NULL;
     CLI_TRY(cli_new_race(&cli_tune, r->arguments, data, given, &race));
     pgcn_status status = PGCN_OK;
+    pgcn_race_on_step(race, cli_not_interrupted, NULL);
     while (status == PGCN_OK && !pgcn_race_finished(race) && !cli_interrupted())
         status = pgcn_race_epoch(race);
+    if (status == PGCN_ERR_STOPPED) status = PGCN_OK;
     if (status == PGCN_OK && !pgcn_race_finished(race)) {
         pgcn_race_free(race);
         return cli_fail(&cli_tune, PGCN_ERR_SYSTEM,

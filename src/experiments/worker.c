@@ -143,7 +143,7 @@ static pgcn_status write_history(const exp_jobs *jobs, const exp_job *job,
     FILE *stream = open_memstream(&text, &bytes);
     bool fine = stream != NULL;
     for (int64_t i = 0; fine && i < count; i++)
-        fine = cli_write_history_line(stream, &history[i], &job->config);
+        fine = cli_write_history_line(stream, &history[i], &job->config, NULL);
     fine = stream && fclose(stream) == 0 && fine;
     if (!fine) fprintf(stderr, "out of memory for the learning curve of the job\n");
     pgcn_status status = !fine ? PGCN_ERR_MEMORY

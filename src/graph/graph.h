@@ -48,6 +48,10 @@ pgcn_status pgcn_i_graph_transition(const pgcn_graph *graph, pgcn_i_transition_o
                                     pgcn_i_arena *arena, pgcn_i_csr *out, pgcn_i_csr *transposed,
                                     float **degree);
 
+/* `degree` alone, as above. */
+pgcn_status pgcn_i_graph_degrees(const pgcn_graph *graph, pgcn_i_transition_opts opts,
+                                 pgcn_i_arena *arena, float **degree);
+
 /* The graph with all edges reversed. */
 pgcn_status pgcn_i_graph_reversed(const pgcn_graph *graph, pgcn_graph **out);
 

@@ -26,10 +26,9 @@ static diagonal diagonal_of(const pgcn_graph *graph, int64_t row, pgcn_i_transit
     return d;
 }
 
-/* Writes row `row` of A or A + I, ascending. Returns the sum of its entries. */
-static double fill_row(const pgcn_graph *graph, int64_t row, diagonal d, bool weighted,
-                       pgcn_node *column, float *value) {
-    double sum = 0;
+/* Writes row `row` of A or A + I, ascending. */
+static void fill_row(const pgcn_graph *graph, int64_t row, diagonal d, bool weighted,
+                     pgcn_node *column, float *value) {
     int64_t to = 0;
     bool diagonal_due = d.added && !d.merged;
     for (int64_t e = graph->offset[row]; e < graph->offset[row + 1]; e++) {
@@ -37,21 +36,46 @@ static double fill_row(const pgcn_graph *graph, int64_t row, diagonal d, bool we
         if (diagonal_due && node > row) {
             column[to] = (pgcn_node)row;
             value[to++] = 1;
-            sum += 1;
             diagonal_due = false;
         }
-        float entry = weighted ? graph->weight[e] : 1;
-        if (d.merged && node == row) entry += 1;
         column[to] = node;
-        value[to++] = entry;
-        sum += (double)entry;
+        value[to] = weighted ? graph->weight[e] : 1;
+        if (d.merged && node == row) value[to] += 1;
+        to++;
     }
     if (diagonal_due) {
         column[to] = (pgcn_node)row;
         value[to] = 1;
-        sum += 1;
     }
-    return sum;
+}
+
+/* The sum of such a row, in its order. */
+static double sum_row(const pgcn_graph *graph, int64_t row, diagonal d, bool weighted) {
+    double sum = 0;
+    bool diagonal_due = d.added && !d.merged;
+    for (int64_t e = graph->offset[row]; e < graph->offset[row + 1]; e++) {
+        if (diagonal_due && graph->neighbour[e] > row) {
+            sum += 1;
+            diagonal_due = false;
+        }
+        float entry = weighted ? graph->weight[e] : 1;
+        if (d.merged && graph->neighbour[e] == row) entry += 1;
+        sum += (double)entry;
+    }
+    return diagonal_due ? sum + 1 : sum;
+}
+
+pgcn_status pgcn_i_graph_degrees(const pgcn_graph *graph, pgcn_i_transition_opts opts,
+                                 pgcn_i_arena *arena, float **degree) {
+    const bool weighted = opts.weighted && graph->weight;
+    float *sum = PGCN_I_ARRAY(arena, float, graph->n);
+    if (!sum) return PGCN_ERR_MEMORY;
+    for (int64_t row = 0; row < graph->n; row++) {
+        diagonal d = diagonal_of(graph, row, opts);
+        sum[row] = d.entries > 0 ? (float)sum_row(graph, row, d, weighted) : 1;
+    }
+    *degree = sum;
+    return PGCN_OK;
 }
 
 pgcn_status pgcn_i_graph_transition(const pgcn_graph *graph, pgcn_i_transition_opts opts,
@@ -62,15 +86,14 @@ pgcn_status pgcn_i_graph_transition(const pgcn_graph *graph, pgcn_i_transition_o
     for (int64_t row = 0; row < n; row++) entries += diagonal_of(graph, row, opts).entries;
     pgcn_i_csr csr;
     PGCN_TRY(pgcn_i_csr_alloc(arena, n, entries, true, &csr));
-    float *sum = PGCN_I_ARRAY(arena, float, n);
-    if (!sum) return PGCN_ERR_MEMORY;
-
+    float *sum;
+    PGCN_TRY(pgcn_i_graph_degrees(graph, opts, arena, &sum));
     for (int64_t row = 0; row < n; row++) {
         diagonal d = diagonal_of(graph, row, opts);
         int64_t begin = csr.offset[row], end = csr.offset[row + 1] = begin + d.entries;
-        double row_sum = fill_row(graph, row, d, weighted, csr.column + begin, csr.value + begin);
-        sum[row] = d.entries > 0 ? (float)row_sum : 1;
+        fill_row(graph, row, d, weighted, csr.column + begin, csr.value + begin);
         if (opts.scaling != PGCN_SCALING_WALK) continue; /* symmetric: needs the sums of all rows */
+        double row_sum = sum_row(graph, row, d, weighted);
         for (int64_t e = begin; e < end; e++)
             csr.value[e] = (float)((double)csr.value[e] / row_sum);
     }

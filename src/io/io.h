@@ -180,7 +180,12 @@ typedef enum pgcn_i_row_way {
 typedef struct pgcn_i_row_file pgcn_i_row_file;
 pgcn_status pgcn_i_row_file_open(const char *path, const pgcn_i_row_layout *layout,
                                  pgcn_i_row_way way, pgcn_i_row_file **out);
+/* The same rows once more, for another thread. PGCN_ERR_MISMATCH if the path has become another file. */
+pgcn_status pgcn_i_row_file_again(const pgcn_i_row_file *file, pgcn_i_row_file **out);
 void pgcn_i_row_file_close(pgcn_i_row_file *file); /* NULL is fine; waits for what is under way */
+/* Rows will be read in no order: nothing beside them is read. */
+void pgcn_i_row_file_at_random(pgcn_i_row_file *file);
+const char *pgcn_i_row_file_path(const pgcn_i_row_file *file);
 const pgcn_i_row_layout *pgcn_i_row_file_layout(const pgcn_i_row_file *file);
 int64_t pgcn_i_row_file_row_bytes(const pgcn_i_row_file *file);
 bool pgcn_i_row_file_uses_uring(const pgcn_i_row_file *file);
@@ -223,6 +228,7 @@ typedef struct pgcn_i_row_cache_opts {
     int64_t bytes; /* of rows kept between batches; 0: none */
     pgcn_i_row_policy policy;
     int ahead; /* batches whose missing rows are asked for before they are needed; at least 1 */
+    pgcn_i_pool *pool; /* borrowed, to decode rows; NULL: the calling thread does */
 } pgcn_i_row_cache_opts;
 
 typedef struct pgcn_i_row_counts {

@@ -42,6 +42,7 @@ typedef struct candidate {
 
 struct pgcn_i_row_cache {
     pgcn_i_row_file *file;
+    pgcn_i_pool *pool;
     pgcn_i_row_policy policy;
     int ahead;
     int64_t rows, row_bytes, slots, used;
@@ -142,6 +143,7 @@ pgcn_status pgcn_i_row_cache_new(pgcn_i_row_file *file, const pgcn_i_row_cache_o
     pgcn_i_row_cache *cache = pgcn_i_alloc(1, sizeof *cache);
     if (!cache) return PGCN_ERR_MEMORY;
     cache->file = file;
+    cache->pool = opts->pool;
     cache->policy = opts->policy;
     cache->ahead = opts->ahead > 1 ? opts->ahead : 1;
     cache->rows = pgcn_i_row_file_layout(file)->rows;
@@ -304,16 +306,14 @@ static pgcn_status list_misses(pgcn_i_row_cache *cache, batch *b) {
     return PGCN_OK;
 }
 
-static int64_t place_of(const batch *b, pgcn_node row) {
-    const pgcn_node *found = bsearch(&row, b->missed, (size_t)b->misses, sizeof *b->missed, by_row);
-    return found - b->missed;
-}
-
 static pgcn_status plan(pgcn_i_row_cache *cache, batch *b) {
     PGCN_TRY(list_misses(cache, b));
+    /* until they have a slot, or none, rows that are missed know their place by it */
+    for (int64_t place = 0; place < b->misses; place++)
+        cache->slot_of[b->missed[place]] = (int32_t)(-1 - place);
     for (int64_t i = 0; i < b->count; i++) {
         int32_t slot = cache->slot_of[b->row[i]];
-        b->from[i] = slot >= 0 ? slot : -1 - place_of(b, b->row[i]);
+        b->from[i] = slot;
         if (slot >= 0) set_key(cache, slot, key_after(cache, b, i));
     }
     for (int64_t i = 0; i < b->count; i++) {
@@ -321,8 +321,8 @@ static pgcn_status plan(pgcn_i_row_cache *cache, batch *b) {
         int64_t key = key_after(cache, b, i);
         int32_t slot = find_slot(cache, key);
         b->slot[-1 - b->from[i]] = slot;
-        if (slot < 0) continue;
         cache->slot_of[b->row[i]] = slot;
+        if (slot < 0) continue;
         cache->row_in[slot] = b->row[i];
         set_key(cache, slot, key);
     }
@@ -342,13 +342,33 @@ static pgcn_status plan_ahead(pgcn_i_row_cache *cache, int64_t batches) {
 
 /* ---- taking -------------------------------------------------------------------------------------- */
 
-static void deliver(const pgcn_i_row_cache *cache, const batch *b, float *out) {
+typedef struct deliver_job {
+    const pgcn_i_row_cache *cache;
+    const batch *b;
+    float *out;
+    pgcn_i_blocks blocks;
+} deliver_job;
+
+static void deliver_task(void *context, int64_t task, int worker) {
+    (void)worker;
+    const deliver_job *job = context;
+    const pgcn_i_row_cache *cache = job->cache;
     int64_t columns = pgcn_i_row_file_layout(cache->file)->columns;
-    for (int64_t i = 0; i < b->count; i++) {
-        const char *stored = b->from[i] >= 0 ? cache->stored + b->from[i] * cache->row_bytes
-                                             : b->stored + (-1 - b->from[i]) * cache->row_bytes;
-        pgcn_i_row_file_decode(cache->file, stored, 1, out + i * columns);
+    int64_t end = pgcn_i_block_end(job->blocks, task);
+    for (int64_t i = pgcn_i_block_begin(job->blocks, task); i < end; i++) {
+        int64_t from = job->b->from[i];
+        const char *stored = from >= 0 ? cache->stored + from * cache->row_bytes
+                                       : job->b->stored + (-1 - from) * cache->row_bytes;
+        pgcn_i_row_file_decode(cache->file, stored, 1, job->out + i * columns);
     }
+}
+
+static void deliver(const pgcn_i_row_cache *cache, const batch *b, float *out) {
+    deliver_job job = {cache, b, out, pgcn_i_blocks_of(b->count)};
+    if (cache->pool)
+        pgcn_i_parallel(cache->pool, job.blocks.count, deliver_task, &job);
+    else
+        for (int64_t task = 0; task < job.blocks.count; task++) deliver_task(&job, task, 0);
 }
 
 /* In the order in which slots were given: under LRU a later miss may take the slot of an earlier one. */

@@ -110,6 +110,14 @@ fail:
     return status;
 }
 
+void pgcn_i_row_file_at_random(pgcn_i_row_file *file) {
+    (void)posix_fadvise(file->descriptor, 0, 0, POSIX_FADV_RANDOM); /* only advice */
+}
+
+const char *pgcn_i_row_file_path(const pgcn_i_row_file *file) {
+    return file->path;
+}
+
 const pgcn_i_row_layout *pgcn_i_row_file_layout(const pgcn_i_row_file *file) {
     return &file->layout;
 }
@@ -155,6 +163,20 @@ pgcn_status pgcn_i_row_file_check(const pgcn_i_row_file *file) {
     return was_changed(file, memcmp(first, file->first, sizeof first) == 0
                                  ? "was written to"
                                  : "was overwritten by another container");
+}
+
+pgcn_status pgcn_i_row_file_again(const pgcn_i_row_file *file, pgcn_i_row_file **out) {
+    pgcn_i_row_file *second;
+    PGCN_TRY(pgcn_i_row_file_check(file));
+    PGCN_TRY(pgcn_i_row_file_open(file->path, &file->layout,
+                                  file->uring ? PGCN_I_ROWS_BEST : PGCN_I_ROWS_PLAIN, &second));
+    if (second->about.st_dev == file->about.st_dev && second->about.st_ino == file->about.st_ino &&
+        memcmp(second->first, file->first, sizeof file->first) == 0) {
+        *out = second;
+        return PGCN_OK;
+    }
+    pgcn_i_row_file_close(second);
+    return was_changed(file, "was replaced by another file");
 }
 
 /* ---- plain reads ------------------------------------------------------------------------------- */

@@ -12,21 +12,23 @@ enum {
     TILE = TILE_COUNTERS * ELEMENTS_PER_COUNTER
 };
 
-/* half[e] = the 16 bits of element 8 * first + e, for a whole tile. */
+/* half[e] = the 16 bits of element 8 * first + e, for a whole tile. Words go to their places at once: a copy of all of
+ * them was made of pieces smaller than what is loaded next, which had to wait for the cache. */
 static void draw_tile(uint16_t half[TILE], pgcn_i_rng_domain domain, uint64_t first) {
-    uint64_t element[TILE_COUNTERS], word[4][TILE_COUNTERS], pairs[2 * TILE_COUNTERS];
+    uint64_t element[TILE_COUNTERS], word[4][TILE_COUNTERS];
     for (int i = 0; i < TILE_COUNTERS; i++) element[i] = first + (uint64_t)i;
     for (int i = 0; i < TILE_COUNTERS; i += PHILOX_COUNTERS)
         philox((uint64_t *[]){word[0] + i, word[1] + i, word[2] + i, word[3] + i}, domain,
                element + i, 0);
-    for (int i = 0; i < TILE_COUNTERS; i++) {
-        pairs[2 * i] = (word[0][i] & 0xffffffffu) | word[1][i] << 32;
-        pairs[2 * i + 1] = (word[2][i] & 0xffffffffu) | word[3][i] << 32;
-    }
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-    memcpy(half, pairs, sizeof pairs);
+    typedef uint64_t pair __attribute__((may_alias));
+    pair *to = (pair *)(void *)half;
+    for (int i = 0; i < TILE_COUNTERS; i++) {
+        to[2 * i] = (word[0][i] & 0xffffffffu) | word[1][i] << 32;
+        to[2 * i + 1] = (word[2][i] & 0xffffffffu) | word[3][i] << 32;
+    }
 #else
-    for (int e = 0; e < TILE; e++) half[e] = (uint16_t)(pairs[e / 4] >> (e % 4 * 16));
+    for (int e = 0; e < TILE; e++) half[e] = (uint16_t)(word[e % 8 / 2][e / 8] >> (e % 2 * 16));
 #endif
 }
 
@@ -36,7 +38,7 @@ static void dropout(float *out, uint8_t *kept, const float *x, const pgcn_i_drop
     const uint32_t threshold = drop->threshold;
     const float scale = drop->scale;
     const int64_t first_element = drop->first_element;
-    uint16_t drawn[TILE];
+    _Alignas(uint64_t) uint16_t drawn[TILE];
     for (int64_t at = begin, count; at < end; at += count) {
         int64_t skip = (first_element + at) % ELEMENTS_PER_COUNTER; /* 0 after the first tile */
         const uint16_t *half = drawn + skip;
@@ -54,7 +56,7 @@ static void dropout(float *out, uint8_t *kept, const float *x, const pgcn_i_drop
 
 static void draw_kept(uint8_t *kept, pgcn_i_rng_domain domain, uint32_t threshold,
                       int64_t first_element, int64_t count) {
-    uint16_t drawn[TILE];
+    _Alignas(uint64_t) uint16_t drawn[TILE];
     for (int64_t at = 0, part; at < count; at += part) {
         int64_t skip = (first_element + at) % ELEMENTS_PER_COUNTER;
         const uint16_t *half = drawn + skip;
@@ -67,7 +69,7 @@ static void draw_kept(uint8_t *kept, pgcn_i_rng_domain domain, uint32_t threshol
 static void mark_dropped(float *x, const pgcn_i_dropout *drop, int64_t count) {
     const int64_t first = drop->first_element;
     const uint32_t threshold = drop->threshold;
-    uint16_t drawn[TILE];
+    _Alignas(uint64_t) uint16_t drawn[TILE];
     for (int64_t at = 0, part; at < count; at += part) {
         int64_t skip = (first + at) % ELEMENTS_PER_COUNTER;
         const uint16_t *half = drawn + skip;

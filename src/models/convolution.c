@@ -138,18 +138,37 @@ static pgcn_i_value *record_end(pgcn_i_tape *tape, pgcn_i_value *y, pgcn_i_conv 
     return pgcn_i_op_activate(tape, y, bias, conv.relu, conv.dropout);
 }
 
+/* Rows of a part of which some links are drawn lead to many times more rows: in training these are added up before
+ * they are multiplied. Inference keeps the order, and so the bits, of the whole graph. */
+static bool adds_first(const pgcn_i_tape *tape, const pgcn_i_view *view, const pgcn_i_conv *conv) {
+    return tape->with_grad && view->part && view->part->few_links && !conv->residual &&
+           (conv->x || view->input->dense);
+}
+
+static pgcn_i_value *record_sums(pgcn_i_tape *tape, const pgcn_config *config,
+                                 const pgcn_i_view *view, pgcn_i_value *x) {
+    if (x) return pgcn_i_op_propagate(tape, x, view->transitions, (pgcn_i_step){.neighbours = 1});
+    return pgcn_i_op_spread(tape, view->input, view->samples, view->transitions,
+                            input_dropout(config, view));
+}
+
 /* The product comes first: it has fewer columns than the features, and as many as the rows elsewhere. What
  * leads to neighbours is recorded before what needs the same row alone (live.c). */
 pgcn_i_value *pgcn_i_conv_record(pgcn_i_tape *tape, const pgcn_config *config,
                                  const pgcn_i_view *view, pgcn_i_conv conv, const char *of) {
     const pgcn_i_params *params = tape->params;
     pgcn_i_param *self = pgcn_i_param_named(params, "%sself.weight", of);
+    pgcn_i_param *w = pgcn_i_param_named(params, "%sweight", of);
     double alpha = conv.residual ? config->alpha : 0;
-    pgcn_i_value *y = pgcn_i_product_record(tape, config, view, conv.x,
-                                            pgcn_i_param_named(params, "%sweight", of));
-    y = pgcn_i_op_propagate(
-        tape, y, view->transitions,
-        (pgcn_i_step){.neighbours = 1 - alpha, .residual = conv.residual, .share = alpha});
+    pgcn_i_value *y;
+    if (adds_first(tape, view, &conv)) {
+        y = pgcn_i_op_linear(tape, record_sums(tape, config, view, conv.x), w, NULL, false, 0);
+    } else {
+        y = pgcn_i_product_record(tape, config, view, conv.x, w);
+        y = pgcn_i_op_propagate(
+            tape, y, view->transitions,
+            (pgcn_i_step){.neighbours = 1 - alpha, .residual = conv.residual, .share = alpha});
+    }
     if (self) y = pgcn_i_op_add(tape, pgcn_i_product_record(tape, config, view, conv.x, self), y);
     return record_end(tape, y, conv, of);
 }

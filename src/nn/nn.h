@@ -95,7 +95,10 @@ typedef struct pgcn_i_input {
     const float *dense;       /* [n, columns], NULL when sparse */
     const float *guest;       /* [guests, columns] rows after the last one of `dense`; NULL: none */
     int64_t guests_from;      /* their first node */
-    /* Of a part of a graph: `dense` has the rows of all nodes of the graph, sparse features those of the part. */
+    /* Of a part of a graph: `dense` has the rows of all nodes of the graph, sparse features those of the part. Where
+     * features stay on disk, `dense` has the rows that the part needs, each node once. */
+    const int32_t
+        *gathered; /* [rows] of a part, dense: which of them a row has; NULL: that of its node */
     const int64_t
         *drawn_at; /* [n] of a part, sparse: the number of a row's first entry in the whole
                                 graph, by which dropout is drawn */
@@ -143,6 +146,7 @@ typedef struct pgcn_i_part {
         *transitions;    /* [levels] from the rows of a level to those of the next */
     int64_t nodes;       /* of the graph */
     const pgcn_node *id; /* [rows] sample * nodes + node: random numbers know rows by it */
+    bool few_links;      /* of every row some are drawn, in all levels */
 } pgcn_i_part;
 
 /* A network reads a view. Pointers stay the same while a tape lives; what they point to, and the numbers of
@@ -177,12 +181,16 @@ typedef struct pgcn_i_value {
     float *grad; /* [rows, cols]; NULL on a tape without gradients, and where only one tile of it
                     is ever needed */
     int64_t rows, cols;
-    int maker, last_user;    /* operations; -1: the caller, nobody */
-    int layer;               /* of the network whose result it is; -1: none */
-    pgcn_i_space space;      /* what its rows stand for */
-    int level;               /* of its rows in a part of a graph: the largest that a user needs */
-    bool shared;             /* several operations use it */
-    bool recomputed;         /* not kept: recomputed in the backward pass */
+    int maker, last_user;      /* operations; -1: the caller, nobody */
+    int layer;                 /* of the network whose result it is; -1: none */
+    pgcn_i_space space;        /* what its rows stand for */
+    int level;                 /* of its rows in a part of a graph: the largest that a user needs */
+    bool shared;               /* several operations use it */
+    bool recomputed;           /* not kept: recomputed in the backward pass */
+    bool tiled;                /* exists as tiles only, one for each worker */
+    bool leaves;               /* is made as a tile, which is then copied to its rows */
+    int64_t tile_first;        /* of such a tile, among those of a worker */
+    struct pgcn_i_value *over; /* whose memory it takes, row by row; NULL: it has its own */
     bool residual;           /* what it adds further on is a residual: explain.c counts it apart */
     const pgcn_i_live *live; /* rows that are computed and have a gradient; NULL: all */
     int64_t held_data, held_grad; /* of several ranks: see share.c */
@@ -232,6 +240,8 @@ typedef struct pgcn_i_kind {
     void (*refresh)(pgcn_i_tape *tape, pgcn_i_op *op);
     void (*forward_all)(pgcn_i_tape *tape, pgcn_i_op *op);
     void (*forward_rows)(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, int worker);
+    bool
+        rows_make_result; /* forward_rows alone writes the result, whatever forward_all does before */
     /* Reads all of out->grad and writes in[0]->grad; or, where there is backward_rows too, only
      * what has to happen before. */
     void (*backward_all)(pgcn_i_tape *tape, pgcn_i_op *op);
@@ -246,12 +256,16 @@ typedef struct pgcn_i_kind {
     /* Bytes of pgcn_i_op.kept, which go by the rows of the result. */
     int64_t (*kept_bytes)(const pgcn_i_op *op);
     bool uses_power; /* the scratch array `power` of the tape, in both passes */
+    /* forward_all alone reads in[0] at other rows than its own, and may write the result over it. */
+    bool over_input;
     /* Hands the adjoint of its result, which it takes, on to what it read: see explain.c. */
     void (*explain)(pgcn_i_trace *trace, const pgcn_i_op *op, pgcn_i_adjoint *g);
     bool explain_reads_in, explain_reads_out, explain_reads_second;
     /* Of operations of several steps along the transition: how many, which are levels of a part of a graph. They have no
      * backward pass there. */
     int (*steps)(const pgcn_i_op *op);
+    /* The results of all steps but the last, [n, cols] each, of the whole graph: from h, all of in[0]. */
+    void (*keep_steps)(pgcn_i_tape *tape, pgcn_i_op *op, const float *h, float *const *step);
     /* Where a row leads to, for PGCN_I_NEEDS_VISITED; and which rows lead to a row, whose gradients it reads. */
     pgcn_i_reach (*reach)(const pgcn_i_op *op);
     pgcn_i_reach (*reach_back)(const pgcn_i_op *op);
@@ -300,19 +314,32 @@ enum {
     PGCN_LIVE_SETS = 4    /* rows of the loss, and after one, two and three path convolutions */
 };
 
+/* Hidden rows of all nodes of a graph that are kept for questions about some: see hidden.c. */
+typedef struct pgcn_i_hidden {
+    pgcn_i_arena arena;
+    float **value; /* [operations] results that are gathered from, [n, cols]; NULL: nobody does */
+    float ***step; /* [operations] of those of several steps, results of all but the last */
+} pgcn_i_hidden;
+
 struct pgcn_i_tape {
     pgcn_i_arena arena;
     pgcn_i_pool *pool; /* borrowed */
     const pgcn_i_kernels *kernels;
-    pgcn_i_params *params;   /* borrowed */
-    const pgcn_i_part *part; /* of the view; NULL: none. Set before recording, like the next two */
-    int samples;             /* stacked copies of all rows */
-    int groups;              /* of nodes, at most: see base.h */
-    bool with_grad;          /* also: dropout on, batch statistics */
-    bool recompute;          /* set before finishing: less memory, see plan.c */
-    bool gather_bf16;        /* set before recording: sampled visits are read in bf16 */
-    bool explains;           /* set before finishing: what explain.c reads is kept */
-    pgcn_status status;      /* first failure while recording */
+    pgcn_i_params *params; /* borrowed */
+    const pgcn_i_part
+        *part; /* of the view; NULL: none. Set before recording, like the next three */
+    const pgcn_i_hidden
+        *hidden;    /* of a part of one level: other rows are read there; NULL: they are computed */
+    int samples;    /* stacked copies of all rows */
+    int groups;     /* of nodes, at most: see base.h */
+    bool with_grad; /* also: dropout on, batch statistics */
+    bool recompute; /* set before finishing: less memory, see plan.c */
+    bool
+        narrow; /* set before recording: exact forms take few channels at a time, and less memory */
+    bool gather_bf16; /* set before recording: sampled visits are read in bf16 */
+    bool explains;    /* set before finishing: what explain.c reads is kept */
+    bool shows;       /* set before finishing: results of layers are there for pgcn_i_tape_watch */
+    pgcn_status status; /* first failure while recording */
     int count, capacity;
     pgcn_i_op *op;
     int loops, backward_first; /* backward_first: of the backward pass */
@@ -323,13 +350,14 @@ struct pgcn_i_tape {
     int64_t partial_floats;    /* of one group, the largest of all chains of operations */
     int64_t tile_floats;       /* of one worker, for operations */
     int64_t chain_floats;      /* of one tile between two operations */
+    int64_t stage_floats;      /* of the tiles of one worker that are values */
     int64_t bf16_count;        /* of the largest value that is gathered in bf16 */
     int64_t power_floats;
     int64_t most_rows, most_cols; /* of all values */
     float *partial;               /* [groups, partial_floats] */
     float *power;                 /* every other power of the exact operator */
-    float *tile;                  /* [threads, tile_floats + PGCN_CHAIN_TILES chain_floats] */
-    uint16_t *bf16;               /* what a path convolution is gathering, when it is asked for */
+    float *tile;    /* [threads, tile_floats + PGCN_CHAIN_TILES chain_floats + stage_floats] */
+    uint16_t *bf16; /* what a path convolution is gathering, when it is asked for */
     pgcn_i_live live_set[PGCN_LIVE_SETS];
     uint8_t *is_before;         /* of a part: [most_rows] ones, then as many zeros */
     int64_t *live_count;        /* [groups * samples + 1] */
@@ -363,9 +391,11 @@ int pgcn_i_tape_levels(pgcn_i_tape *tape);
  * step of an operation of several, and its rows. */
 static inline const pgcn_i_transition *pgcn_i_step_transition(const pgcn_i_tape *tape,
                                                               const pgcn_i_op *op, int step) {
+    if (tape->hidden) return &tape->part->transitions[0];
     return tape->part ? &tape->part->transitions[op->out->level + step] : op->transition;
 }
 static inline int64_t pgcn_i_step_rows(const pgcn_i_tape *tape, const pgcn_i_op *op, int step) {
+    if (tape->hidden) return op->rows;
     return tape->part ? tape->part->rows[PGCN_I_NODES][op->out->level + step] : op->out->rows;
 }
 bool pgcn_i_is_finite(const pgcn_i_value *value);
@@ -373,7 +403,8 @@ bool pgcn_i_is_finite(const pgcn_i_value *value);
  * first one. Returns the value. */
 pgcn_i_value *pgcn_i_tape_layer(pgcn_i_tape *tape, int l, pgcn_i_value *value);
 /* A pass forward that shows the result of every operation when it is there, in the order of the tape, and ends early
- * when `see` returns false; false then. What is shown may be overwritten as soon as `see` returns. */
+ * when `see` returns false; false then. What is shown may be overwritten as soon as `see` returns. Values that exist
+ * as tiles only are not shown: on a tape that `shows` no result of a layer is one. */
 bool pgcn_i_tape_watch(pgcn_i_tape *tape, bool (*see)(void *context, const pgcn_i_op *op),
                        void *context);
 /* A pass forward that looks for the first operation whose values are not all finite; NULL: none. For
@@ -395,7 +426,8 @@ float *pgcn_i_tape_floats(pgcn_i_tape *tape, int64_t count);
 void pgcn_i_tape_need(pgcn_i_tape *tape, int64_t partial_floats, int64_t tile_floats);
 void pgcn_i_tape_need_powers(pgcn_i_tape *tape, int64_t floats);
 static inline float *pgcn_i_tile(const pgcn_i_tape *tape, int worker) {
-    return tape->tile + worker * (tape->tile_floats + PGCN_CHAIN_TILES * tape->chain_floats);
+    return tape->tile + worker * (tape->tile_floats + PGCN_CHAIN_TILES * tape->chain_floats +
+                                  tape->stage_floats);
 }
 static inline float *pgcn_i_partial(const pgcn_i_tape *tape, int64_t group) {
     return tape->partial + group * tape->partial_floats;
@@ -488,6 +520,26 @@ int64_t pgcn_i_share_fetched(const pgcn_i_share *share);
 /* Room for that many floats that stays until the next call; NULL without memory, which the ranks then know. */
 float *pgcn_i_share_scratch(pgcn_i_tape *tape, int64_t floats);
 
+/* ---- hidden rows that are kept (hidden.c) ---------------------------------------------------- */
+
+/* The first operation of a tape on the whole graph whose steps cannot be kept; NULL: all of it can be. */
+const pgcn_i_op *pgcn_i_hidden_prevents(const pgcn_i_tape *tape);
+/* What keeping takes, of n nodes. */
+int64_t pgcn_i_hidden_bytes(const pgcn_i_tape *tape, int64_t n);
+/* Runs the tape, on the whole graph and without gradients, and keeps. Free the arena after a failure too. */
+pgcn_status pgcn_i_hidden_fill(pgcn_i_hidden *hidden, pgcn_i_tape *tape, int64_t n);
+/* For plan.c and tape.c, of a tape with `hidden`: the levels of its values; and the rows of the result of an operation
+ * that were not asked for, if it is gathered from. */
+void pgcn_i_hidden_levels(pgcn_i_tape *tape);
+void pgcn_i_hidden_lend(const pgcn_i_tape *tape, const pgcn_i_op *op);
+/* For steps: copies columns first .. first + width - 1 of these rows to a matrix [rows, width]. */
+typedef struct pgcn_i_kept_rows {
+    const float *from; /* [n, cols] */
+    float *to;
+    int64_t cols, first, width;
+} pgcn_i_kept_rows;
+void pgcn_i_hidden_copy(const pgcn_i_tape *tape, pgcn_i_kept_rows rows);
+
 /* ---- explanations (explain.c) --------------------------------------------------------------- */
 
 /* A logit, or a sum of logits with weights, as a sum over features of nodes and over constants: biases,
@@ -533,6 +585,10 @@ pgcn_i_value *pgcn_i_op_input(pgcn_i_tape *tape, const pgcn_i_input *input, int 
 /* X itself, dense, some of its rows dropped; has no gradient */
 pgcn_i_value *pgcn_i_op_features(pgcn_i_tape *tape, const pgcn_i_input *input, int samples,
                                  double drop_rows);
+/* [rows, features] of a part of a graph with dense features: sums over the links of Dropout(X). Without a backward
+ * pass. */
+pgcn_i_value *pgcn_i_op_spread(pgcn_i_tape *tape, const pgcn_i_input *input, int samples,
+                               const pgcn_i_transition *transition, double dropout);
 /* ops_dense.c */
 pgcn_i_value *pgcn_i_op_linear(pgcn_i_tape *tape, pgcn_i_value *x, pgcn_i_param *w, pgcn_i_param *b,
                                bool relu, double dropout); /* b may be NULL; dropout after ReLU */

@@ -122,6 +122,13 @@ static void linear_mask(const pgcn_i_tape *tape, const pgcn_i_op *op, pgcn_i_row
                                      scale, 0, out);
 }
 
+/* What reads no value and has no backward pass, as features, has no use for a gradient. */
+static bool is_constant(const pgcn_i_tape *tape, const pgcn_i_value *x) {
+    if (x->maker < 0) return false; /* the caller's */
+    const pgcn_i_kind *kind = tape->op[x->maker].kind;
+    return kind->needs == PGCN_I_NEEDS_NOTHING && !kind->backward_all && !kind->backward_rows;
+}
+
 /* dx = g W^T;  dW += x^T g;  db += sum g. dx comes last: it may lie where x is (plan.c). */
 static void linear_backward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_backward_tile tile) {
     const linear_state *state = op->state;
@@ -139,6 +146,7 @@ static void linear_backward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_backward_ti
                                           .ldc = out,
                                           .add = true});
     if (op->param[1]) tape->kernels->column_sum(tile.partial + in * out, tile.g, 0, rows, out);
+    if (is_constant(tape, op->in[0])) return;
     tape->kernels->gemm(&(pgcn_i_product){.m = rows,
                                           .n = in,
                                           .k = out,

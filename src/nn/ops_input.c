@@ -36,8 +36,9 @@ static place place_of(const pgcn_i_tape *tape, const pgcn_i_input *x, int64_t ro
     return (place){(int)(id / n), id % n};
 }
 
-/* The dense row of a node. */
-static const float *features_of(const pgcn_i_input *x, int64_t node) {
+/* The dense features of a row, which is a node in one sample. */
+static const float *features_of(const pgcn_i_input *x, int64_t row, int64_t node) {
+    if (x->gathered) return x->dense + x->gathered[row] * x->columns;
     if (x->guest && node >= x->guests_from) return x->guest + (node - x->guests_from) * x->columns;
     return x->dense + node * x->columns;
 }
@@ -276,11 +277,20 @@ static void dense_forward_task(void *context, int64_t task, int worker) {
     }
 }
 
+/* Asks for the features of a row: those of rows of a part are anywhere in memory, and a row waits for its first line
+ * longer than for all that is computed of it. */
+static void ask_for_row(const pgcn_i_tape *tape, const pgcn_i_input *x, int64_t row) {
+    enum { LINE_FLOATS = 16, MOST_FLOATS = 1024 };
+    const float *from = features_of(x, row, place_of(tape, x, row).node);
+    for (int64_t j = 0; j < x->columns && j < MOST_FLOATS; j += LINE_FLOATS)
+        __builtin_prefetch(from + j, 0, 3);
+}
+
 /* A row after dropout. */
 static void dense_row(const pgcn_i_tape *tape, const pgcn_i_op *op, int64_t row, float *to) {
     const pgcn_i_input *x = state_of(op)->input;
     const place from = place_of(tape, x, row);
-    const float *x_row = features_of(x, from.node);
+    const float *x_row = features_of(x, row, from.node);
     int64_t f = x->columns, at = from.node * f;
     const pgcn_i_dropout drop =
         pgcn_i_drop(input_domain(tape, from.sample), state_of(op)->rate, at);
@@ -296,6 +306,18 @@ static pgcn_i_rows some_rows(const pgcn_i_op *op, int64_t at, int64_t end) {
                          end - at < PGCN_BLOCK_ROWS ? end - at : PGCN_BLOCK_ROWS};
 }
 
+/* Some rows after dropout; those after them, up to `end`, are asked for. */
+static void pack_rows(const pgcn_i_tape *tape, const pgcn_i_op *op, pgcn_i_rows rows, int64_t end,
+                      float *to) {
+    enum { AHEAD = 6 };
+    const pgcn_i_input *x = state_of(op)->input;
+    int64_t left = end - rows.first; /* a list, too, goes on behind these rows */
+    for (int64_t i = 0; i < rows.count; i++) {
+        if (i + AHEAD < left) ask_for_row(tape, x, pgcn_i_row(rows, i + AHEAD));
+        dense_row(tape, op, pgcn_i_row(rows, i), to + i * x->columns);
+    }
+}
+
 /* The rows that matter, packed: the result of a row does not depend on those beside it. */
 static void dense_listed_task(void *context, int64_t task, int worker) {
     const pgcn_i_job *job = context;
@@ -305,8 +327,7 @@ static void dense_listed_task(void *context, int64_t task, int worker) {
     const pgcn_i_range block = pgcn_i_runs_range(&job->runs, task);
     for (int64_t at = block.begin; at < block.end; at += PGCN_BLOCK_ROWS) {
         pgcn_i_rows rows = some_rows(op, at, block.end);
-        for (int64_t i = 0; i < rows.count; i++)
-            dense_row(job->tape, op, pgcn_i_row(rows, i), x + i * f);
+        pack_rows(job->tape, op, rows, block.end, x);
         dense_product(job->tape, op, x, y, rows.count);
         for (int64_t i = 0; i < rows.count; i++)
             memcpy(op->out->data + pgcn_i_row(rows, i) * c, y + i * c, (size_t)c * sizeof *y);
@@ -360,11 +381,9 @@ static void dense_live_task(void *context, int64_t task, int worker) {
     memset(partial, 0, (size_t)(f * c) * sizeof *partial);
     for (; at < end; at += PGCN_BLOCK_ROWS) {
         pgcn_i_rows rows = some_rows(op, at, end);
-        for (int64_t i = 0; i < rows.count; i++) {
-            int64_t row = pgcn_i_row(rows, i);
-            dense_row(job->tape, op, row, x + i * f);
-            memcpy(g + i * c, op->out->grad + row * c, (size_t)c * sizeof *g);
-        }
+        pack_rows(job->tape, op, rows, end, x);
+        for (int64_t i = 0; i < rows.count; i++)
+            memcpy(g + i * c, op->out->grad + pgcn_i_row(rows, i) * c, (size_t)c * sizeof *g);
         dense_product_gradient(job->tape, op, x, g, rows.count, partial, true);
     }
 }
@@ -403,7 +422,7 @@ static void features_rows(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, in
         if (threshold > 0) pgcn_i_rng_words(domain, (uint64_t)pgcn_i_row_id(tape, row), 0, word);
         if ((word[0] >> 16) < threshold) continue;
         if (x->dense)
-            for (int64_t j = 0; j < f; j++) out[j] = scale * features_of(x, node)[j];
+            for (int64_t j = 0; j < f; j++) out[j] = scale * features_of(x, row, node)[j];
         else
             for (int64_t e = x->offset[node]; e < x->offset[node + 1]; e++)
                 out[x->column[e]] = scale * x->value[e];
@@ -432,6 +451,47 @@ pgcn_i_value *pgcn_i_op_features(pgcn_i_tape *tape, const pgcn_i_input *input, i
     return op->out;
 }
 
+/* ---- the features along the links, in a part of a graph ---------------------------------------- */
+
+/* y[r] = sum over the links of r of value Dropout(X)[column]. Rows of X are dropped again for every link that leads to
+ * them, which is few where links are drawn, and never stored. */
+static void spread_rows(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, int worker) {
+    enum { AHEAD = 6 };
+    const pgcn_i_csr *list = op->transition->exact;
+    const pgcn_i_input *x = state_of(op)->input;
+    int64_t f = x->columns, last = list->offset[list->rows];
+    float *tile = pgcn_i_tile(tape, worker);
+    for (int64_t i = 0; i < rows.count; i++) {
+        int64_t row = pgcn_i_row(rows, i);
+        float *out = op->out->data + row * f;
+        memset(out, 0, (size_t)f * sizeof *out);
+        for (int64_t e = list->offset[row]; e < list->offset[row + 1]; e++) {
+            if (e + AHEAD < last) ask_for_row(tape, x, list->column[e + AHEAD]);
+            dense_row(tape, op, list->column[e], tile);
+            tape->kernels->scale(out, list->value[e], tile, 0, f, true);
+        }
+    }
+}
+
+static const pgcn_i_kind spread_kind = {.name = "features along the links",
+                                        .needs = PGCN_I_NEEDS_NOTHING,
+                                        .state_bytes = sizeof(input_state),
+                                        .forward_rows = spread_rows};
+
+pgcn_i_value *pgcn_i_op_spread(pgcn_i_tape *tape, const pgcn_i_input *input, int samples,
+                               const pgcn_i_transition *transition, double dropout) {
+    if (tape->status != PGCN_OK) return NULL;
+    pgcn_i_op *op = pgcn_i_tape_op(tape, &spread_kind,
+                                   (pgcn_i_ports){.transition = transition,
+                                                  .rows = input->n * samples,
+                                                  .cols = input->columns});
+    if (!op) return NULL;
+    *(input_state *)op->state =
+        (input_state){.input = input, .samples = samples, .rate = tape->with_grad ? dropout : 0};
+    pgcn_i_tape_need(tape, 0, input->columns);
+    return op->out;
+}
+
 /* ---- explaining ---------------------------------------------------------------------------- */
 
 static void input_explain(pgcn_i_trace *trace, const pgcn_i_op *op, pgcn_i_adjoint *g) {
@@ -457,6 +517,7 @@ static const pgcn_i_kind sparse_kind = {.name = "opening layer of sparse feature
                                         .state_bytes = sizeof(input_state),
                                         .forward_all = sparse_drop,
                                         .forward_rows = sparse_forward,
+                                        .rows_make_result = true,
                                         .backward_all = sparse_backward,
                                         .backward_reads_out = true,
                                         .explain = input_explain,

@@ -83,17 +83,17 @@ static void batch_statistics(pgcn_i_tape *tape, pgcn_i_op *op) {
 }
 
 static void norm_statistics(pgcn_i_tape *tape, pgcn_i_op *op) {
+    if (!tape->recomputed)
+        batch_statistics(tape, op); /* then those of this step are known already */
+}
+
+static void norm_running(pgcn_i_tape *tape, pgcn_i_op *op) {
     const norm_state *state = op->state;
-    if (tape->recomputed) return; /* the statistics of this step are known already */
-    if (tape->with_grad) {
-        batch_statistics(tape, op);
-    } else {
-        const float *running_mean = pgcn_i_value_of(tape->params, state->running[0]);
-        const float *running_var = pgcn_i_value_of(tape->params, state->running[1]);
-        for (int64_t ch = 0; ch < op->out->cols; ch++) {
-            state->mean[ch] = running_mean[ch];
-            state->inv_std[ch] = 1.0f / sqrtf(running_var[ch] + EPSILON);
-        }
+    const float *running_mean = pgcn_i_value_of(tape->params, state->running[0]);
+    const float *running_var = pgcn_i_value_of(tape->params, state->running[1]);
+    for (int64_t ch = 0; ch < op->out->cols; ch++) {
+        state->mean[ch] = running_mean[ch];
+        state->inv_std[ch] = 1.0f / sqrtf(running_var[ch] + EPSILON);
     }
 }
 
@@ -164,12 +164,20 @@ static const pgcn_i_kind norm_kind = {.name = "batch norm",
                                       .backward_reads_in = true,
                                       .explain = norm_explain};
 
+/* Without a batch, by the running statistics: every row by itself. */
+static const pgcn_i_kind running_norm_kind = {.name = "batch norm",
+                                              .needs = PGCN_I_NEEDS_ROW,
+                                              .state_bytes = sizeof(norm_state),
+                                              .refresh = norm_running,
+                                              .forward_rows = norm_rows,
+                                              .explain = norm_explain};
+
 pgcn_i_value *pgcn_i_op_batch_norm(pgcn_i_tape *tape, pgcn_i_value *x, pgcn_i_param *gamma,
                                    pgcn_i_param *beta, pgcn_i_param *running_mean,
                                    pgcn_i_param *running_var) {
     if (tape->status != PGCN_OK) return NULL;
     pgcn_i_op *op = pgcn_i_tape_op(
-        tape, &norm_kind,
+        tape, tape->with_grad ? &norm_kind : &running_norm_kind,
         (pgcn_i_ports){.in = {x}, .param = {gamma, beta}, .rows = x->rows, .cols = x->cols});
     if (!op) return NULL;
     norm_state *state = op->state;

@@ -277,10 +277,67 @@ static void exact_forward_shared(pgcn_i_tape *tape, pgcn_i_op *op) {
     }
 }
 
+/* Where hidden rows are kept: the rows that were asked for, the others are there. Powers are where horner_pass finds
+ * them: slab after slab. */
+static void hidden_forward(pgcn_i_tape *tape, pgcn_i_op *op) {
+    const int k = pgcn_i_path_of(op)->conv.k;
+    int64_t n = power_rows(tape, op), c = op->out->cols, slab = power_slab(tape, op);
+    for (int pass = 1; pass < k - 1; pass++) {
+        pgcn_i_blocks blocks = pgcn_i_blocks_of(op->rows);
+        pgcn_i_run(tape, op, blocks, blocks.count * power_slabs(tape, op), pass, horner_block_task);
+        for (int64_t first = 0; first < c; first += slab)
+            pgcn_i_hidden_copy(
+                tape, (pgcn_i_kept_rows){.from = tape->hidden->step[op->index][pass - 1],
+                                         .to = tape->power + (k - 2 - pass) % 2 * n * c + n * first,
+                                         .cols = c,
+                                         .first = first,
+                                         .width = c - first < slab ? c - first : slab});
+    }
+}
+
+typedef struct keep_job {
+    const pgcn_i_tape *tape;
+    pgcn_i_horner_args args;
+    pgcn_i_blocks blocks;
+} keep_job;
+
+static void keep_task(void *context, int64_t task, int worker) {
+    (void)worker;
+    const keep_job *job = context;
+    job->tape->kernels->horner(&job->args, pgcn_i_block_begin(job->blocks, task),
+                               pgcn_i_block_end(job->blocks, task));
+}
+
+static void exact_keep(pgcn_i_tape *tape, pgcn_i_op *op, const float *h, float *const *step) {
+    const int k = pgcn_i_path_of(op)->conv.k;
+    const int64_t c = op->out->cols;
+    const float *s = pgcn_i_path_of(op)->kernel;
+    for (int pass = 1; pass < k - 1; pass++) {
+        keep_job job = {tape,
+                        {.out = step[pass - 1],
+                         .out_c = c,
+                         .x = pass == 1 ? h : step[pass - 2],
+                         .x_c = c,
+                         .h = h,
+                         .h_c = c,
+                         .width = c,
+                         .a = op->transition->exact,
+                         .s = s + (k - 1 - pass) * c,
+                         .s_x = pass == 1 ? s + (k - 1) * c : NULL,
+                         .prefetch = pgcn_i_is_far(op->out)},
+                        pgcn_i_blocks_of(op->transition->n)};
+        pgcn_i_parallel(tape->pool, job.blocks.count, keep_task, &job);
+    }
+}
+
 /* All passes but the last need all rows of the one before. Where the slabs keep all threads busy
  * nobody has to wait, and a thread finds its slab in its own cache. Which way is taken changes no
  * bit: a channel's sums are the same. */
 static void exact_forward_all(pgcn_i_tape *tape, pgcn_i_op *op) {
+    if (tape->hidden) {
+        hidden_forward(tape, op);
+        return;
+    }
     int64_t slabs = op->transition->samples * power_slabs(tape, op),
             threads = pgcn_i_pool_threads(tape->pool);
     if (tape->share && !tape->replicated) {
@@ -312,6 +369,70 @@ static void exact_forward_rows(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows row
         tape->kernels->pathconv_forward(op->out->data, &args, rows);
     }
     pgcn_i_path_residual(tape, op, begin, end);
+}
+
+/* Few channels at a time: powers are narrow matrices, and the channels of the result go over those of h where the tape
+ * says so, once their last pass is done. Which way is taken changes no bit here either. */
+enum { NARROW = 32 };
+
+static int64_t narrow_width(const pgcn_i_op *op, int64_t first) {
+    return op->out->cols - first < NARROW ? op->out->cols - first : NARROW;
+}
+
+/* Step: the pass, and k times the number of the slab. */
+static float *narrow_power(const pgcn_i_job *job, int pass) {
+    return job->tape->power + (pass % 2) * job->op->out->rows * narrow_width(job->op, 0);
+}
+
+static void narrow_task(void *context, int64_t task, int worker) {
+    (void)worker;
+    const pgcn_i_job *job = context;
+    const pgcn_i_op *op = job->op;
+    const int k = pgcn_i_path_of(op)->conv.k, pass = job->step % k;
+    const int64_t c = op->out->cols, first = job->step / k * NARROW, n = op->transition->n;
+    const int64_t sample = task / job->blocks.count, block = task % job->blocks.count;
+    const int64_t width = narrow_width(op, first);
+    const float *s = pgcn_i_path_of(op)->kernel + first,
+                *h = op->in[0]->data + sample * n * c + first;
+    const pgcn_i_horner_args args = {
+        .out = narrow_power(job, pass) + sample * n * width,
+        .out_c = width,
+        .x = pass == 1 ? h : narrow_power(job, pass - 1) + sample * n * width,
+        .x_c = pass == 1 ? c : width,
+        .h = h,
+        .h_c = c,
+        .width = width,
+        .a = op->transition->exact,
+        .s = s + (k - 1 - pass) * c,
+        .s_x = pass == 1 ? s + (k - 1) * c : NULL,
+        .prefetch = pgcn_i_is_far(op->out)};
+    job->tape->kernels->horner(&args, pgcn_i_block_begin(job->blocks, block),
+                               pgcn_i_block_end(job->blocks, block));
+}
+
+static void widen_task(void *context, int64_t task, int worker) {
+    (void)worker;
+    const pgcn_i_job *job = context;
+    const pgcn_i_op *op = job->op;
+    const int k = pgcn_i_path_of(op)->conv.k;
+    const int64_t c = op->out->cols, first = job->step / k * NARROW,
+                  width = narrow_width(op, first);
+    const float *power = narrow_power(job, k - 1);
+    const int64_t end = pgcn_i_block_end(job->blocks, task);
+    for (int64_t r = pgcn_i_block_begin(job->blocks, task); r < end; r++)
+        memcpy(op->out->data + r * c + first, power + r * width, (size_t)width * sizeof *power);
+}
+
+static void narrow_forward(pgcn_i_tape *tape, pgcn_i_op *op) {
+    const int k = pgcn_i_path_of(op)->conv.k;
+    const pgcn_i_blocks blocks = pgcn_i_blocks_of(op->transition->n);
+    const pgcn_i_blocks all = pgcn_i_blocks_of(op->out->rows);
+    for (int slab = 0; slab * NARROW < op->out->cols; slab++) {
+        for (int pass = 1; pass < k; pass++)
+            pgcn_i_run(tape, op, blocks, blocks.count * op->transition->samples, slab * k + pass,
+                       narrow_task);
+        pgcn_i_run(tape, op, all, all.count, slab * k, widen_task);
+    }
 }
 
 /* Pass i:  q_i = T^T q_{i-1} (q_0 = g);  dh += s_i (.) q_i;  ds_i += h (.) q_i. A group takes the
@@ -417,20 +538,22 @@ static pgcn_i_reach visitors(const pgcn_i_op *op) {
     .backward_done = pgcn_i_path_kernel_gradient, .backward_reads_in = true
 #define EXACT                                                                                      \
     .needs = PGCN_I_NEEDS_ALL, .state_bytes = sizeof(pgcn_i_path_state),                           \
-    .refresh = pgcn_i_path_kernel, .steps = exact_steps, .forward_all = exact_forward_all,         \
-    .forward_rows = exact_forward_rows, .uses_power = true, .shares = true,                        \
-    .explain = pgcn_i_path_explain
+    .refresh = pgcn_i_path_kernel, .steps = exact_steps, .keep_steps = exact_keep,                 \
+    .forward_all = exact_forward_all, .forward_rows = exact_forward_rows, .uses_power = true,      \
+    .shares = true, .explain = pgcn_i_path_explain
 
 /* By where a row goes: on to the product at once, or slab by slab; and whether it is trained. */
 static const pgcn_i_kind sampled_kind[2][2] = {{{.name = "smoothing",
                                                  SAMPLED,
                                                  .forward_all = sampled_forward_all,
-                                                 .forward_rows = sampled_forward},
+                                                 .forward_rows = sampled_forward,
+                                                 .rows_make_result = true},
                                                 {.name = "path convolution",
                                                  SAMPLED,
                                                  SAMPLED_BACKWARD,
                                                  .forward_all = sampled_forward_all,
-                                                 .forward_rows = sampled_forward}},
+                                                 .forward_rows = sampled_forward,
+                                                 .rows_make_result = true}},
                                                {{.name = "smoothing by slabs",
                                                  SAMPLED,
                                                  .forward_all = slab_forward,
@@ -446,18 +569,35 @@ static const pgcn_i_kind exact_kind[2] = {{.name = "exact smoothing", EXACT},
                                            .backward_all = exact_backward,
                                            .backward_reads_in = true}};
 
-static const pgcn_i_kind *kind_of(const pgcn_i_pathconv *conv, const pgcn_i_value *h,
-                                  bool trained) {
+/* Of inference; what is left when the channels are there is the residual. */
+static const pgcn_i_kind narrow_kind = {.name = "exact path convolution by slabs",
+                                        .needs = PGCN_I_NEEDS_ALL,
+                                        .state_bytes = sizeof(pgcn_i_path_state),
+                                        .refresh = pgcn_i_path_kernel,
+                                        .steps = exact_steps,
+                                        .keep_steps = exact_keep,
+                                        .forward_all = narrow_forward,
+                                        .forward_rows = slab_forward_rows,
+                                        .uses_power = true,
+                                        .over_input = true,
+                                        .explain = pgcn_i_path_explain};
+
+static const pgcn_i_kind *kind_of(const pgcn_i_tape *tape, const pgcn_i_pathconv *conv,
+                                  const pgcn_i_value *h, bool trained) {
     bool sampled = conv->transition->visits != NULL;
     if (conv->kernel == PGCN_KERNEL_FULL)
         return sampled ? &pgcn_i_full_sampled : &pgcn_i_full_exact;
+    if (tape->narrow && !sampled && conv->k > 1) return &narrow_kind;
     return sampled ? &sampled_kind[by_slabs(h)][trained] : &exact_kind[trained];
 }
 
 static void need_scratch(pgcn_i_tape *tape, pgcn_i_op *op, bool trained) {
     const pgcn_i_path_state *state = op->state;
     int64_t floats = op->in[0]->rows * op->out->cols;
-    if (op->kind->uses_power) pgcn_i_tape_need_powers(tape, tape->part ? 2 * floats : floats);
+    if (op->kind == &narrow_kind)
+        pgcn_i_tape_need_powers(tape, 2 * op->in[0]->rows * narrow_width(op, 0));
+    else if (op->kind->uses_power)
+        pgcn_i_tape_need_powers(tape, tape->part ? 2 * floats : floats);
     if (state->conv.kernel == PGCN_KERNEL_FULL) {
         pgcn_i_path_full_scratch(tape, op);
     } else if (!op->transition->visits) {
@@ -473,7 +613,7 @@ static void need_scratch(pgcn_i_tape *tape, pgcn_i_op *op, bool trained) {
 static pgcn_i_value *record(pgcn_i_tape *tape, pgcn_i_value *h, pgcn_i_pathconv conv,
                             bool trained) {
     if (tape->status != PGCN_OK) return NULL;
-    pgcn_i_op *op = pgcn_i_tape_op(tape, kind_of(&conv, h, trained),
+    pgcn_i_op *op = pgcn_i_tape_op(tape, kind_of(tape, &conv, h, trained),
                                    (pgcn_i_ports){.in = {h, conv.residual},
                                                   .param = {conv.s},
                                                   .transition = conv.transition,

@@ -12,6 +12,11 @@
  * pass no longer needs. A row-wise operation that is the last to read a value writes its gradient over
  * it, row by row.
  *
+ * Without gradients a value that only the loop that makes it uses does not exist as a whole: each worker has the tile
+ * at hand. And the last value of a loop takes the memory of one that the loop is the last to read, row by row. So a
+ * layer needs what it reads and what it writes, or less, and no more. Of several ranks every value has memory of its
+ * own, because others fetch rows of it.
+ *
  * With `recompute` the operations are cut into segments. What is used inside its segment alone is
  * not kept: it is needed while the segment runs, and again when the backward pass reaches the segment
  * and recomputes it. Random numbers are functions of their place, so the same bits come
@@ -68,11 +73,25 @@ static bool follows(const pgcn_i_tape *tape, int i) {
            tape->op[i].out->level == tape->op[i - 1].out->level;
 }
 
+/* Levels are numbers of rows in a part of a graph only. */
+static bool have_same_rows(const pgcn_i_tape *tape, const pgcn_i_value *a, const pgcn_i_value *b) {
+    return a->space == b->space && (!tape->part || a->level == b->level);
+}
+
+/* Without gradients it may read the same rows of any value that is there. Of several ranks they may be elsewhere. */
+static bool joins(const pgcn_i_tape *tape, int first, int i) {
+    const pgcn_i_op *op = &tape->op[i];
+    const pgcn_i_value *out = tape->op[first].out;
+    return !tape->with_grad && !tape->share && is_row_wise(op) && out->space != PGCN_I_LINKS &&
+           op->in[0]->space == out->space && have_same_rows(tape, op->out, out);
+}
+
 /* The last operation of the loop over tiles that begins at `first`. */
 static int stage_end(const pgcn_i_tape *tape, int first) {
     int last = first;
     if (tape->op[first].kind->forward_rows)
-        while (last + 1 < tape->count && follows(tape, last + 1)) last++;
+        while (last + 1 < tape->count && (follows(tape, last + 1) || joins(tape, first, last + 1)))
+            last++;
     return last;
 }
 
@@ -107,15 +126,17 @@ int pgcn_i_tape_levels(pgcn_i_tape *tape) {
 }
 
 static pgcn_status plan_levels(pgcn_i_tape *tape) {
-    int levels = pgcn_i_tape_levels(tape);
+    int levels = tape->hidden ? 1 : pgcn_i_tape_levels(tape);
     if (!tape->part) return PGCN_OK;
+    if (tape->hidden) pgcn_i_hidden_levels(tape);
     if (levels > tape->part->levels)
         return pgcn_i_fail(PGCN_ERR_ARGUMENT,
                            "internal: a network of %d levels on a part of a graph with %d", levels,
                            tape->part->levels);
     for (int i = 0; i < tape->count; i++)
         if (tape->op[i].transition)
-            tape->op[i].transition = &tape->part->transitions[tape->op[i].out->level];
+            tape->op[i].transition =
+                &tape->part->transitions[tape->hidden ? 0 : tape->op[i].out->level];
     pgcn_i_tape_resize(tape, &(pgcn_i_view){.part = tape->part});
     return PGCN_OK;
 }
@@ -161,6 +182,80 @@ static void plan_partials(pgcn_i_tape *tape) {
             floats += (tape->op[i].partial_floats + 15) / 16 * 16;
         }
         pgcn_i_tape_need(tape, floats, 0);
+    }
+}
+
+/* ---- tiles in place of values ----------------------------------------------------------------------- */
+
+typedef struct tile_loop {
+    int first, last;
+} tile_loop;
+
+static bool ends_in(const pgcn_i_value *value, tile_loop at) {
+    return value->last_user >= at.first && value->last_user <= at.last;
+}
+
+static bool is_tiled(const pgcn_i_tape *tape, tile_loop at, const pgcn_i_op *op) {
+    if (op->out->space == PGCN_I_LINKS || !ends_in(op->out, at)) return false;
+    if (tape->shows && op->out->layer >= 0) return false;
+    return op->index > at.first || !op->kind->forward_all || op->kind->rows_make_result;
+}
+
+/* Whether the tiles of the loop, which is the last to read it, read the value by their own rows alone. */
+static bool is_read_by_rows(const pgcn_i_tape *tape, tile_loop at, const pgcn_i_value *value) {
+    const pgcn_i_op *op = &tape->op[at.first];
+    bool gathered = op->in[0] == value && !is_row_wise(op);
+    return !value->tiled && !gathered && ends_in(value, at);
+}
+
+/* What the last operation of a loop makes goes over the first value that may be overwritten. */
+static pgcn_i_value *overwritten(const pgcn_i_tape *tape, tile_loop at) {
+    const pgcn_i_op *end = &tape->op[at.last];
+    if (!end->kind->forward_rows || (at.first == at.last && end->kind->forward_all)) return NULL;
+    if (end->out->space == PGCN_I_LINKS) return NULL; /* tiles are of nodes */
+    for (int i = at.first; i <= at.last; i++)
+        for (int j = 0; j < 2; j++) {
+            pgcn_i_value *value = tape->op[i].in[j];
+            if (!value || value->maker < 0 || value->cols != end->out->cols ||
+                !have_same_rows(tape, value, end->out))
+                continue;
+            if (tape->shows && value->layer >= 0 && value->maker >= at.first) continue;
+            if (is_read_by_rows(tape, at, value)) return value;
+        }
+    return NULL;
+}
+
+/* What opens a loop may write its result over what it gathers from, when it has it all. */
+static void plan_over_input(const pgcn_i_tape *tape, pgcn_i_op *op) {
+    pgcn_i_value *x = op->in[0];
+    if (op->kind->over_input && x->maker >= 0 && x->last_user == op->index && x != op->in[1] &&
+        have_same_rows(tape, x, op->out) && x->cols == op->out->cols)
+        op->out->over = x;
+}
+
+static int64_t tile_after(pgcn_i_value *value, int64_t floats) {
+    value->tile_first = floats;
+    return floats + (PGCN_BLOCK_ROWS * value->cols + 15) / 16 * 16;
+}
+
+static void plan_tiles(pgcn_i_tape *tape) {
+    if (tape->with_grad || tape->explains || tape->share) return;
+    for (tile_loop at = {0, 0}; at.first < tape->count; at.first = at.last + 1) {
+        int64_t floats = 0;
+        at.last = stage_end(tape, at.first);
+        plan_over_input(tape, &tape->op[at.first]);
+        for (int i = at.first; i < at.last; i++) {
+            pgcn_i_value *value = tape->op[i].out;
+            value->tiled = is_tiled(tape, at, &tape->op[i]);
+            if (value->tiled) floats = tile_after(value, floats);
+        }
+        pgcn_i_value *end = tape->op[at.last].out, *over = overwritten(tape, at);
+        if (over) {
+            end->over = over;
+            end->leaves = true;
+            floats = tile_after(end, floats);
+        }
+        if (floats > tape->stage_floats) tape->stage_floats = floats;
     }
 }
 
@@ -232,8 +327,15 @@ static void list_loops(plan *p) {
 
 /* ---- when an array is needed ----------------------------------------------------------------------- */
 
+/* The one whose memory a value has. */
+static const pgcn_i_value *owner_of(const pgcn_i_value *value) {
+    while (value->over) value = value->over;
+    return value;
+}
+
 static array *value_array(const plan *p, const pgcn_i_value *value) {
-    return value && value->maker >= 0 ? &p->array[2 * value->maker] : NULL;
+    return value && value->maker >= 0 && !value->tiled ? &p->array[2 * owner_of(value)->maker]
+                                                       : NULL;
 }
 
 /* The backward pass reads the value for the last time where it writes the gradient, both in the same rows
@@ -448,8 +550,11 @@ static pgcn_status plan_memory(plan *p) {
     for (int i = 0; i < p->slots; i++) first[i + 1] = first[i] + p->slot[i].floats;
     for (int i = 0; i < arrays; i++)
         tape->place[i] = p->array[i].slot == NONE ? NONE : first[p->array[i].slot];
-    for (int i = 0; i < tape->count; i++)
-        if (is_overwritten(tape, tape->op[i].out)) tape->place[2 * i + 1] = tape->place[2 * i];
+    for (int i = 0; i < tape->count; i++) {
+        const pgcn_i_value *value = tape->op[i].out;
+        if (is_overwritten(tape, value)) tape->place[2 * i + 1] = tape->place[2 * i];
+        tape->place[2 * i] = tape->place[2 * owner_of(value)->maker];
+    }
     return PGCN_OK;
 }
 
@@ -495,7 +600,8 @@ static void plan_scratch(pgcn_i_tape *tape) {
         if (!tape->bf16) tape->status = PGCN_ERR_MEMORY;
     }
     tape->tile = pgcn_i_tape_floats(
-        tape, threads * (tape->tile_floats + PGCN_CHAIN_TILES * tape->chain_floats));
+        tape,
+        threads * (tape->tile_floats + PGCN_CHAIN_TILES * tape->chain_floats + tape->stage_floats));
 }
 
 pgcn_status pgcn_i_tape_plan(pgcn_i_tape *tape) {
@@ -503,6 +609,7 @@ pgcn_status pgcn_i_tape_plan(pgcn_i_tape *tape) {
     tape->status = plan_levels(tape);
     if (tape->status != PGCN_OK) return tape->status;
     plan_writers(tape);
+    plan_tiles(tape);
     if (tape->with_grad) plan_partials(tape);
     tape->status = plan_kept(tape);
     if (tape->status != PGCN_OK) return tape->status;
@@ -517,7 +624,7 @@ void pgcn_i_tape_place(pgcn_i_tape *tape, float *work) {
     const int64_t *place = tape->place;
     if (tape->count == 0) return;
     for (int i = 0; i < tape->count; i++) {
-        tape->op[i].out->data = work + place[2 * i];
+        tape->op[i].out->data = place[2 * i] == NONE ? NULL : work + place[2 * i];
         tape->op[i].out->grad = place[2 * i + 1] == NONE ? NULL : work + place[2 * i + 1];
     }
     tape->power = place[2 * tape->count] == NONE ? NULL : work + place[2 * tape->count];

@@ -122,6 +122,10 @@ int pgcn_i_level_used(const pgcn_i_op *op, int input) {
     return op->out->level + steps;
 }
 
+static int level_read(const pgcn_i_tape *tape, const pgcn_i_op *op, int input) {
+    return tape->hidden ? op->in[input]->level : pgcn_i_level_used(op, input);
+}
+
 void pgcn_i_tape_resize(pgcn_i_tape *tape, const pgcn_i_view *view) {
     for (int i = 0; i < tape->count; i++) {
         pgcn_i_op *op = &tape->op[i];
@@ -130,7 +134,8 @@ void pgcn_i_tape_resize(pgcn_i_tape *tape, const pgcn_i_view *view) {
         out->rows = rows_of(view, out->space, out->level);
         op->rows = links ? rows_of(view, PGCN_I_NODES, out->level) : out->rows;
         for (int j = 0; j < 2; j++)
-            if (op->in[j]) op->used[j] = rows_of(view, op->in[j]->space, pgcn_i_level_used(op, j));
+            if (op->in[j]) op->used[j] = rows_of(view, op->in[j]->space, level_read(tape, op, j));
+        if (tape->hidden) op->rows = rows_of(view, PGCN_I_NODES, 0);
     }
 }
 
@@ -141,6 +146,8 @@ typedef struct stage_job {
     int first, last; /* operations */
     const pgcn_i_live *live;
     pgcn_i_runs runs;
+    int *
+        bad; /* takes the first operation that makes a number that is not finite; NULL: nobody asks */
 } stage_job;
 
 /* Batch norm, the exact form and the full kernel compute all rows. */
@@ -159,6 +166,63 @@ static bool runs(const pgcn_i_tape *tape, const pgcn_i_op *op) {
     return !tape->recomputed || op->out->recomputed;
 }
 
+/* A value as an operation sees it that makes or reads some rows of it: if it is a tile now, that of the worker
+ * stands where these rows would. All rows follow each other there, as on all tapes without gradients. */
+static pgcn_i_value *seen_value(const pgcn_i_tape *tape, pgcn_i_value *value, pgcn_i_rows rows,
+                                int worker, bool is_made, pgcn_i_value *own) {
+    if (!value || !(value->tiled || (value->leaves && is_made))) return value;
+    const float *tile = pgcn_i_tile(tape, worker) + tape->tile_floats +
+                        PGCN_CHAIN_TILES * tape->chain_floats + value->tile_first;
+    *own = *value;
+    own->data = (float *)((uintptr_t)tile - (uintptr_t)(rows.first * value->cols) * sizeof *tile);
+    return own;
+}
+
+static bool rows_are_finite(const pgcn_i_value *value, pgcn_i_rows rows) {
+    for (int64_t i = 0; i < rows.count; i++)
+        for (int64_t c = 0; c < value->cols; c++)
+            if (!isfinite(value->data[pgcn_i_row(rows, i) * value->cols + c])) return false;
+    return true;
+}
+
+static void note_first(int *first, int index) {
+    int now = __atomic_load_n(first, __ATOMIC_RELAXED);
+    while (index < now && !__atomic_compare_exchange_n(first, &now, index, true, __ATOMIC_RELAXED,
+                                                       __ATOMIC_RELAXED)) {
+    }
+}
+
+/* Whether a loop over rows makes all that the operation writes. Its rows are looked at there: a value that comes later
+ * may take their memory. */
+static bool is_made_by_rows(const pgcn_i_op *op) {
+    return op->kind->forward_rows && op->out->space != PGCN_I_LINKS;
+}
+
+static void stage_tile(const stage_job *job, pgcn_i_op *op, pgcn_i_rows rows, int worker) {
+    if (job->tape->stage_floats == 0 && !job->bad) { /* as in every training */
+        op->kind->forward_rows(job->tape, op, rows, worker);
+        return;
+    }
+    pgcn_i_op seen = *op;
+    pgcn_i_value own[3];
+    for (int j = 0; j < 2; j++)
+        seen.in[j] = seen_value(job->tape, op->in[j], rows, worker, false, &own[j]);
+    seen.out = seen_value(job->tape, op->out, rows, worker, true, &own[2]);
+    op->kind->forward_rows(job->tape, &seen, rows, worker);
+    if (job->bad && is_made_by_rows(op) && !rows_are_finite(seen.out, rows))
+        note_first(job->bad, op->index);
+}
+
+/* When all operations have read their rows of what it goes over. */
+static void leave_tile(const stage_job *job, pgcn_i_value *value, pgcn_i_rows rows, int worker) {
+    pgcn_i_value own;
+    if (!value->leaves) return;
+    const pgcn_i_value *seen = seen_value(job->tape, value, rows, worker, true, &own);
+    int64_t at = rows.first * value->cols;
+    memcpy(value->data + at, seen->data + at,
+           (size_t)(rows.count * value->cols) * sizeof *value->data);
+}
+
 static void stage_task(void *context, int64_t task, int worker) {
     const stage_job *job = context;
     pgcn_i_op *op = job->tape->op;
@@ -166,7 +230,8 @@ static void stage_task(void *context, int64_t task, int worker) {
     for (int64_t begin = block.begin; begin < block.end; begin += PGCN_BLOCK_ROWS) {
         pgcn_i_rows rows = tile_rows(job->live, begin, block.end);
         for (int i = job->first; i <= job->last; i++)
-            if (runs(job->tape, &op[i])) op[i].kind->forward_rows(job->tape, &op[i], rows, worker);
+            if (runs(job->tape, &op[i])) stage_tile(job, &op[i], rows, worker);
+        leave_tile(job, op[job->last].out, rows, worker);
     }
 }
 
@@ -177,25 +242,29 @@ static void refresh_task(void *context, int64_t task, int worker) {
     if (op->kind->refresh) op->kind->refresh(tape, op);
 }
 
-static void run_rows(pgcn_i_tape *tape, pgcn_i_loop loop) {
+static void run_rows(pgcn_i_tape *tape, pgcn_i_loop loop, int *bad) {
     const pgcn_i_op *op = &tape->op[loop.first];
     const pgcn_i_live *live = stage_live(op);
-    stage_job job = {tape, loop.first, loop.last, live, pgcn_i_runs_of(tape, op->rows, live)};
+    stage_job job = {tape, loop.first, loop.last, live, pgcn_i_runs_of(tape, op->rows, live), bad};
     pgcn_i_parallel(tape->pool, pgcn_i_runs_tasks(&job.runs), stage_task, &job);
 }
 
-static void run_stage(pgcn_i_tape *tape, pgcn_i_loop loop) {
+static void run_stage(pgcn_i_tape *tape, pgcn_i_loop loop, int *bad) {
     pgcn_i_op *op = &tape->op[loop.first];
     if (tape->share) pgcn_i_share_forward(tape, loop);
     if (op->kind->forward_all && runs(tape, op)) op->kind->forward_all(tape, op);
     tape->replicated = false;
-    if (op->kind->forward_rows) run_rows(tape, loop);
+    if (op->kind->forward_rows) run_rows(tape, loop, bad);
     if (tape->share) pgcn_i_share_forward_done(tape, loop);
 }
 
 void pgcn_i_tape_forward(pgcn_i_tape *tape) {
     pgcn_i_parallel_light(tape->pool, tape->params->total, tape->count, refresh_task, tape);
-    for (int i = 0; i < tape->backward_first; i++) run_stage(tape, tape->loop[i]);
+    for (int i = 0; i < tape->backward_first; i++) {
+        run_stage(tape, tape->loop[i], NULL);
+        for (int j = tape->loop[i].first; j <= tape->loop[i].last && tape->hidden; j++)
+            pgcn_i_hidden_lend(tape, &tape->op[j]);
+    }
 }
 
 double pgcn_i_tape_loss_terms(const pgcn_i_tape *tape) {
@@ -216,23 +285,24 @@ bool pgcn_i_tape_watch(pgcn_i_tape *tape, bool (*see)(void *context, const pgcn_
                        void *context) {
     pgcn_i_parallel_light(tape->pool, tape->params->total, tape->count, refresh_task, tape);
     for (int i = 0; i < tape->backward_first; i++) {
-        run_stage(tape, tape->loop[i]);
+        run_stage(tape, tape->loop[i], NULL);
         for (int j = tape->loop[i].first; j <= tape->loop[i].last; j++)
-            if (!see(context, &tape->op[j])) return false;
+            if (!tape->op[j].out->tiled && !see(context, &tape->op[j])) return false;
     }
     return true;
 }
 
-static bool see_finite(void *context, const pgcn_i_op *op) {
-    const pgcn_i_op **bad = context;
-    if (!pgcn_i_is_finite(op->out)) *bad = op;
-    return !*bad;
-}
-
+/* Rows are looked at while they are there, what is not made by rows when its loop is done. */
 const pgcn_i_op *pgcn_i_tape_first_bad(pgcn_i_tape *tape) {
-    const pgcn_i_op *bad = NULL;
-    pgcn_i_tape_watch(tape, see_finite, &bad);
-    return bad;
+    int bad = tape->count;
+    pgcn_i_parallel_light(tape->pool, tape->params->total, tape->count, refresh_task, tape);
+    for (int i = 0; i < tape->backward_first && bad == tape->count; i++) {
+        run_stage(tape, tape->loop[i], &bad);
+        for (int j = tape->loop[i].first; j <= tape->loop[i].last; j++)
+            if (!is_made_by_rows(&tape->op[j]) && !pgcn_i_is_finite(tape->op[j].out))
+                note_first(&bad, j);
+    }
+    return bad < tape->count ? &tape->op[bad] : NULL;
 }
 
 /* ---- sums over groups ---------------------------------------------------------------------- */
@@ -483,7 +553,7 @@ void pgcn_i_tape_backward(pgcn_i_tape *tape) {
         pgcn_i_loop loop = tape->loop[i];
         tape->recomputed = loop.pass == PGCN_I_RECOMPUTE;
         if (tape->recomputed)
-            run_stage(tape, loop);
+            run_stage(tape, loop, NULL);
         else
             run_back(tape, loop.last, loop.first);
     }

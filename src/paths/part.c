@@ -31,6 +31,7 @@ pgcn_status pgcn_i_numbering_init(pgcn_i_numbering *numbering, pgcn_i_numbering_
                                     .samples = opts.samples,
                                     .most = opts.rows,
                                     .most_runs = opts.samples * (opts.levels + 1)};
+    arena->read_at_random = true; /* rows are found by their nodes */
     if (!pgcn_i_mul(opts.nodes, opts.samples, &ids) || ids > INT32_MAX)
         return pgcn_i_fail(PGCN_ERR_ARGUMENT,
                            "%d samples of %lld nodes are more than %d rows; use fewer samples",

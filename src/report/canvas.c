@@ -11,14 +11,20 @@
 
 #define FONT_SIZE 11
 
+/* No wider than the column or page that it stands in; smaller ones keep their size. TikZ has loaded graphicx. */
+void report_fit_open(report_text *out) {
+    report_put(out, "\\resizebox{\\ifdim\\width>\\linewidth\\linewidth\\else\\width\\fi}{!}{%\n");
+}
+
 report_canvas report_canvas_open(report_text *out, report_format format, double width,
                                  double height, const char *about, bool alone) {
-    report_canvas canvas = {out, format, width, height};
+    report_canvas canvas = {out, format, width, height, alone && format == REPORT_LATEX};
     if (format == REPORT_LATEX) {
         if (alone) {
             report_put(out, "% ");
             report_put_latex(out, about);
             report_put(out, "\n% In the preamble: \\usepackage{tikz}\n");
+            report_fit_open(out);
         }
         report_put(out,
                    "\\begin{tikzpicture}[x=0.75pt,y=-0.75pt,line cap=round,line join=round]\n");
@@ -50,7 +56,8 @@ report_canvas report_canvas_open(report_text *out, report_format format, double 
 }
 
 void report_canvas_close(report_canvas *canvas) {
-    report_put(canvas->out, canvas->format == REPORT_SVG ? "</svg>\n" : "\\end{tikzpicture}\n");
+    report_put(canvas->out, canvas->format == REPORT_SVG ? "</svg>\n" : "\\end{tikzpicture}");
+    if (canvas->format == REPORT_LATEX) report_put(canvas->out, canvas->fitted ? "}\n" : "\n");
 }
 
 /* ---- pens ----------------------------------------------------------------------------------- */

@@ -110,9 +110,20 @@ static void draw_names(report_canvas *canvas, const report_heat *heat, const lay
                      heat->row_title, &(report_font){.anchor = REPORT_MIDDLE, .turn = -90});
 }
 
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral" /* the format of a caller of ours */
+bool report_heat_words(const report_heat *heat, int64_t i, char *out, size_t bytes) {
+    if (heat->label)
+        snprintf(out, bytes, "%s", heat->label[i]);
+    else if (heat->format)
+        snprintf(out, bytes, heat->format, heat->value[i]);
+    return has_numbers(heat);
+}
+#pragma GCC diagnostic pop
+
 static void draw_cell(report_canvas *canvas, const report_heat *heat, const layout *l, int64_t i,
                       double share, double x, double y) {
-    char number[48] = "", tip[192];
+    char number[48] = "", words[48], tip[192];
     int64_t r = i / heat->columns, c = i % heat->columns;
     report_colour colour = report_palette_colour(heat->palette, share);
     report_format_number(heat->value[i], number);
@@ -123,16 +134,8 @@ static void draw_cell(report_canvas *canvas, const report_heat *heat, const layo
     /* Half a pixel more than the cell: no seams of background between cells. */
     report_rectangle(canvas, x, y, l->cell_x + 0.3, l->cell_y + 0.3,
                      &(report_pen){.fill = colour, .tip = heat->tip ? heat->tip[i] : tip});
-    if (heat->label) {
-        report_words_fit(heat->label[i], 8, l->cell_x - 1, number, sizeof number);
-    } else if (heat->format) {
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat-nonliteral" /* the format of a caller of ours */
-        snprintf(number, sizeof number, heat->format, heat->value[i]);
-#pragma GCC diagnostic pop
-    } else {
-        return;
-    }
+    if (!report_heat_words(heat, i, words, sizeof words)) return;
+    report_words_fit(words, 8, heat->label ? l->cell_x - 1 : INFINITY, number, sizeof number);
     double size = report_words_width(number, NAME_SIZE) <= l->cell_x - 2 ? NAME_SIZE : 8;
     if (report_words_width(number, size) > l->cell_x) return;
     report_words(

@@ -190,6 +190,23 @@ static void put_names(report_text *out, char letter, const char *const *name, in
     report_put(out, "},\n");
 }
 
+/* What the cells say, where SVG says it too. */
+static void put_numbers(report_text *out, const report_heat *heat, double low, double high) {
+    char words[48];
+    for (int64_t i = 0; i < heat->rows * heat->columns; i++) {
+        if (!isfinite(heat->value[i]) || !report_heat_words(heat, i, words, sizeof words)) continue;
+        double share = (heat->value[i] - low) / (high - low);
+        report_putf(
+            out, "\\node[font=\\%s,inner sep=0pt,text=", heat->columns > 8 ? "tiny" : "scriptsize");
+        report_put_colour(out, REPORT_LATEX,
+                          report_contrast(report_palette_colour(heat->palette, share)));
+        report_putf(out, "] at (axis cs:%lld,%lld) {", (long long)(i % heat->columns),
+                    (long long)(i / heat->columns));
+        report_put_latex(out, words);
+        report_put(out, "};\n");
+    }
+}
+
 static void put_heat(report_text *out, const report_heat *heat) {
     double low, high;
     report_heat_range(heat, &low, &high);
@@ -218,6 +235,7 @@ static void put_heat(report_text *out, const report_heat *heat) {
         report_put(out, "]");
     }
     report_put(out, "\n};\n");
+    put_numbers(out, heat, low, high);
 }
 
 /* ---- all ------------------------------------------------------------------------------------ */
@@ -236,6 +254,7 @@ void report_chart_latex(report_text *out, const report_chart *chart, bool alone)
                     "\n%% In the preamble: \\usepackage{pgfplots} \\pgfplotsset{compat=1.16}%s\n",
                     !chart->heat && has_band(chart) ? " \\usepgfplotslibrary{fillbetween}" : "");
     }
+    if (alone) report_fit_open(out);
     report_put(out, "\\begin{tikzpicture}\n\\begin{axis}[\n");
     /* A column of a paper; heat maps have a colour bar beside them. */
     report_putf(out,
@@ -255,5 +274,5 @@ void report_chart_latex(report_text *out, const report_chart *chart, bool alone)
         for (int s = 0; s < chart->count; s++) put_series(out, chart, s);
         for (int r = 0; r < chart->rules; r++) put_rule(out, chart, &chart->rule[r]);
     }
-    report_put(out, "\\end{axis}\n\\end{tikzpicture}\n");
+    report_putf(out, "\\end{axis}\n\\end{tikzpicture}%s\n", alone ? "}" : "");
 }

@@ -88,6 +88,7 @@ typedef struct report_canvas {
     report_text *out;
     report_format format;
     double width, height;
+    bool fitted; /* report_fit_open() is to be closed */
 } report_canvas;
 
 /* What a shape is drawn with. What is 0 or NULL is not there, but for opacity (1) and width (1.5). */
@@ -342,6 +343,10 @@ void report_colour_bar(report_canvas *canvas, report_palette palette, double low
 /* The range of the colours. */
 void report_heat_range(const report_heat *heat, double *low, double *high);
 double report_heat_height(const report_heat *heat, double width); /* with names and legend */
+/* What cell i says; false: cells say nothing. */
+bool report_heat_words(const report_heat *heat, int64_t i, char *out, size_t bytes);
+/* Begins TikZ code that is not to be wider than its column; a brace ends it. */
+void report_fit_open(report_text *out);
 void report_heat_draw(report_canvas *canvas, const report_heat *heat, double left, double top,
                       double width);
 void report_series_draw_all(report_canvas *canvas, const report_chart *chart,

@@ -15,6 +15,8 @@
 #define CHECKPOINT_FORMAT "pathgcn-checkpoint"
 #define MODEL_FORMAT      "pathgcn-model"
 #define FORMAT_VERSION    "1"
+#define UNDERWAY_VERSION                                                                           \
+    "2" /* of a checkpoint in the middle of an epoch, which older versions must not read */
 
 /* ---- history ------------------------------------------------------------------------------------ */
 
@@ -85,7 +87,7 @@ static void put_json(json_t *metadata, const char *key, json_t *object) {
 
 /* What checkpoint and model both hold, in HEADING_KEYS keys. */
 typedef struct heading {
-    const char *format;
+    const char *format, *version;
     const pgcn_config *config;
     const char *dataset, *fingerprint, *split;
     const pgcn_i_split_id *split_id;
@@ -98,7 +100,7 @@ enum { HEADING_KEYS = 13 };
 static json_t *metadata_of(const heading *h) {
     json_t *metadata = json_object();
     put(metadata, "format", h->format);
-    put(metadata, "format_version", FORMAT_VERSION);
+    put(metadata, "format_version", h->version);
     put(metadata, "pathgcn_version", PGCN_VERSION);
     put_number(metadata, "bits_revision", h->bits_revision);
     put(metadata, "isa", h->isa);
@@ -128,7 +130,9 @@ static pgcn_status check_format(const pgcn_i_safetensors *file, const char *form
             "and predict, checkpoint.safetensors for --resume)",
             file->path, *found ? "a " : "not a file of pathgcn", found, format);
     PGCN_TRY(pgcn_i_safetensors_text(file, "format_version", &version));
-    if (strcmp(version, FORMAT_VERSION) != 0)
+    bool underway =
+        strcmp(format, CHECKPOINT_FORMAT) == 0 && strcmp(version, UNDERWAY_VERSION) == 0;
+    if (!underway && strcmp(version, FORMAT_VERSION) != 0)
         return pgcn_i_fail(PGCN_ERR_MISMATCH,
                            "%s has format version %s and this pathgcn %s reads version %s; use the "
                            "pathgcn that wrote it or train again",
@@ -292,27 +296,60 @@ static pgcn_status check_weights(const pgcn_trainer *trainer) {
                        (long long)trainer->progress.epochs);
 }
 
+/* The steps of the present epoch. A begun evaluation is not kept: it is run again and finds the same. */
+static json_t *underway_to_json(const pgcn_i_underway *u) {
+    return json_pack("{s:I, s:f, s:I}", "steps", (json_int_t)u->steps, "loss_sum", u->loss_sum,
+                     "items", (json_int_t)u->items);
+}
+
+/* A checkpoint between two epochs has none, and version 1. */
+static pgcn_status read_underway(const pgcn_i_safetensors *file, const pgcn_trainer *trainer,
+                                 pgcn_i_underway *out) {
+    const char *version, *text;
+    *out = (pgcn_i_underway){0};
+    PGCN_TRY(pgcn_i_safetensors_text(file, "format_version", &version));
+    if (strcmp(version, UNDERWAY_VERSION) != 0) return PGCN_OK;
+    PGCN_TRY(pgcn_i_safetensors_text(file, "underway", &text));
+    json_t *object;
+    PGCN_TRY(pgcn_i_json_parse(file->path, text, (int64_t)strlen(text), &object));
+    out->steps = json_integer_value(json_object_get(object, "steps"));
+    out->items = json_integer_value(json_object_get(object, "items"));
+    bool fine = real_of(object, "loss_sum", &out->loss_sum) && isfinite(out->loss_sum) &&
+                out->items >= 1 && out->steps >= 1 && out->steps <= trainer->steps;
+    json_decref(object);
+    return fine
+               ? PGCN_OK
+               : pgcn_i_fail(PGCN_ERR_FORMAT,
+                             "%s: underway is '%s', expected its steps, from 1 to %lld, the sum of "
+                             "their losses and their items",
+                             file->path, text, (long long)trainer->steps);
+}
+
 pgcn_status pgcn_i_checkpoint_write(const char *path, const pgcn_trainer *trainer) {
     const pgcn_i_params *params = &trainer->params;
+    const bool underway = trainer->underway.steps > 0;
     PGCN_TRY(check_weights(trainer));
-    json_t *metadata = metadata_of(&(heading){.format = CHECKPOINT_FORMAT,
-                                              .config = &trainer->config,
-                                              .dataset = trainer->data->name,
-                                              .fingerprint = trainer->data->fingerprint,
-                                              .split = trainer->split->name,
-                                              .split_id = &trainer->split_id,
-                                              .bits_revision = PGCN_BITS_REVISION,
-                                              .groups = pgcn_i_source_groups(&trainer->data->from),
-                                              .isa = pgcn_i_kernels_get()->isa});
+    json_t *metadata =
+        metadata_of(&(heading){.format = CHECKPOINT_FORMAT,
+                               .version = underway ? UNDERWAY_VERSION : FORMAT_VERSION,
+                               .config = &trainer->config,
+                               .dataset = trainer->data->name,
+                               .fingerprint = trainer->data->fingerprint,
+                               .split = trainer->split->name,
+                               .split_id = &trainer->split_id,
+                               .bits_revision = PGCN_BITS_REVISION,
+                               .groups = pgcn_i_source_groups(&trainer->data->from),
+                               .isa = pgcn_i_kernels_get()->isa});
     put_number(metadata, "epoch", trainer->progress.epochs);
     put_json(metadata, "history",
              pgcn_i_history_to_json(trainer->progress.history, trainer->progress.epochs,
                                     trainer->config.select));
+    if (underway) put_json(metadata, "underway", underway_to_json(&trainer->underway));
     const block blocks[] = {{"", params->value},
                             {"best.", params->best},
                             {"adam.m.", params->m},
                             {"adam.v.", params->v}};
-    pgcn_status status = complete(path, metadata, HEADING_KEYS + 2);
+    pgcn_status status = complete(path, metadata, (size_t)(HEADING_KEYS + 2 + underway));
     if (status == PGCN_OK)
         status = write_blocks(&(destination){.path = path}, params, blocks, 4, metadata);
     json_decref(metadata);
@@ -477,15 +514,18 @@ pgcn_status pgcn_i_checkpoint_read(const char *path, const pgcn_resume_opts *opt
     pgcn_epoch *history = trainer->progress.history;
     pgcn_i_arena scratch = {0};
     pgcn_i_progress progress;
+    pgcn_i_underway underway;
     pgcn_i_notes notes = {0};
     PGCN_TRY(pgcn_i_safetensors_read(path, &file));
     pgcn_status status = same_run(file, trainer, opts, &notes);
     if (status == PGCN_OK) status = read_history(file, trainer, &scratch, &progress);
+    if (status == PGCN_OK) status = read_underway(file, trainer, &underway);
     if (status == PGCN_OK) status = read_blocks(file, params, blocks, 4);
     if (status == PGCN_OK) { /* from here on nothing can fail: the trainer changes as a whole */
         memcpy(history, progress.history, (size_t)progress.epochs * sizeof *history);
         trainer->progress = progress;
         trainer->progress.history = history;
+        trainer->underway = underway;
         trainer->notes = notes;
     }
     pgcn_i_arena_free(&scratch);
@@ -497,6 +537,7 @@ pgcn_status pgcn_i_checkpoint_read(const char *path, const pgcn_resume_opts *opt
 
 static pgcn_status write_model(const pgcn_model *model, const destination *to) {
     json_t *metadata = metadata_of(&(heading){.format = MODEL_FORMAT,
+                                              .version = FORMAT_VERSION,
                                               .config = &model->config,
                                               .dataset = model->dataset,
                                               .fingerprint = model->fingerprint,

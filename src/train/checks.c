@@ -269,13 +269,7 @@ void pgcn_i_trainer_settle(pgcn_trainer *trainer) {
     if (config->normalise == PGCN_NORMALISE_AUTO)
         config->normalise =
             trainer->data->x.offset ? PGCN_NORMALISE_ROWS : PGCN_NORMALISE_STANDARDISE;
-    bool one_graph = !pgcn_i_in_batches(trainer->data, trainer->data->task == PGCN_TASK_GRAPH);
-    if (!one_graph)
-        config->batch_by = PGCN_BATCH_AUTO;
-    else if (config->batch_by == PGCN_BATCH_AUTO && pgcn_i_config_by_nodes(config))
-        config->batch_by = PGCN_BATCH_NODES;
-    else if (config->batch == 0 && config->batch_by == PGCN_BATCH_NODES)
-        config->batch_by = PGCN_BATCH_AUTO;
+    pgcn_config_settle_batches(config, trainer->data);
     if (config->batch_by == PGCN_BATCH_CLUSTER && config->parts_by == PGCN_PARTS_AUTO)
         config->parts_by = pgcn_i_has_metis() ? PGCN_PARTS_METIS : PGCN_PARTS_BUILTIN;
     pgcn_i_config_settle(config);

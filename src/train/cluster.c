@@ -125,8 +125,9 @@ static void broadcast_state(pgcn_trainer *trainer) {
     pgcn_i_comm_broadcast(comm, &trainer->progress, sizeof trainer->progress, 0);
     trainer->progress.history = history;
     pgcn_i_comm_broadcast(comm, history, trainer->progress.epochs * (int64_t)sizeof *history, 0);
+    pgcn_i_comm_broadcast(comm, &trainer->underway, sizeof trainer->underway, 0);
+    trainer->underway.evaluation.tally = NULL; /* an address of rank 0; evaluate() sets it */
     trainer->broken = NULL;
-    trainer->underway = (pgcn_i_underway){0};
 }
 
 void pgcn_i_cluster_state(pgcn_trainer *trainer) {

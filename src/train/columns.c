@@ -158,6 +158,7 @@ static pgcn_status match(const pgcn_model *model, const pgcn_dataset *data, pgcn
 
 pgcn_status pgcn_i_match_columns(const pgcn_model *model, const pgcn_dataset *data,
                                  pgcn_i_arena *arena, pgcn_i_features *out) {
+    PGCN_TRY(pgcn_i_need_features(data, "a prediction"));
     *out = data->x;
     if (!has_names(model, data)) return check_count(model, data);
     if (has_same_names(model, data)) return PGCN_OK;

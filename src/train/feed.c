@@ -119,6 +119,15 @@ pgcn_status pgcn_i_feed_new(const pgcn_trainer *trainer, pgcn_i_feed **out) {
     return PGCN_OK;
 }
 
+pgcn_status pgcn_i_feed_twin(const pgcn_i_feed *feed, pgcn_i_arena *arena, pgcn_i_feed *out) {
+    *out = *feed;
+    out->arena = (pgcn_i_arena){0};
+    out->pass = -1;
+    out->order = PGCN_I_ARRAY(arena, pgcn_node, feed->train);
+    out->chosen = PGCN_I_ARRAY(arena, pgcn_node, feed->most + feed->most_others);
+    return out->order && out->chosen ? PGCN_OK : PGCN_ERR_MEMORY;
+}
+
 void pgcn_i_feed_free(pgcn_i_feed *feed) {
     if (!feed) return;
     pgcn_i_arena_free(&feed->arena);

@@ -66,27 +66,37 @@ static pgcn_status count_levels(const pgcn_i_runner_opts *opts, int *out) {
 }
 
 /* As many graphs at a time as in a step of the training. */
+static pgcn_i_runner_opts runner_opts(pgcn_i_session *s) {
+    const pgcn_model *model = s->model;
+    return (pgcn_i_runner_opts){.config = &s->config,
+                                .params = &s->params,
+                                .pool = s->pool,
+                                .several = model->task == PGCN_TASK_MULTILABEL,
+                                .explains = s->purpose.explains,
+                                .shows = s->purpose.shows,
+                                .views = {.data = s->data,
+                                          .input = s->input,
+                                          .spatial = &s->spatial,
+                                          .per_graph = model->task == PGCN_TASK_GRAPH,
+                                          .layers = s->config.layers,
+                                          .samples = 1,
+                                          .graphs = s->purpose.explains ? 1 : s->config.batch,
+                                          .links = pgcn_i_network_of(&s->config)->links,
+                                          .sampled = s->inference.draws > 0}};
+}
+
+static void take_parts(const pgcn_i_session *s, pgcn_i_runner_opts *opts) {
+    opts->views.nodes = s->purpose.most;
+    opts->views.guests = s->purpose.guests;
+    opts->views.guest_edges = s->purpose.guest_edges;
+}
+
 static pgcn_status open_runner(pgcn_i_session *s) {
     const pgcn_model *model = s->model;
-    pgcn_i_runner_opts opts = {.config = &s->config,
-                               .params = &s->params,
-                               .pool = s->pool,
-                               .several = model->task == PGCN_TASK_MULTILABEL,
-                               .explains = s->purpose.explains,
-                               .views = {.data = s->data,
-                                         .input = s->input,
-                                         .spatial = &s->spatial,
-                                         .per_graph = model->task == PGCN_TASK_GRAPH,
-                                         .layers = s->config.layers,
-                                         .samples = 1,
-                                         .graphs = s->purpose.explains ? 1 : s->config.batch,
-                                         .links = pgcn_i_network_of(&s->config)->links,
-                                         .sampled = s->inference.draws > 0}};
+    pgcn_i_runner_opts opts = runner_opts(s);
     if (s->purpose.in_parts && s->purpose.in_parts(s)) {
         PGCN_TRY(count_levels(&opts, &opts.views.levels));
-        opts.views.nodes = s->purpose.most;
-        opts.views.guests = s->purpose.guests;
-        opts.views.guest_edges = s->purpose.guest_edges;
+        take_parts(s, &opts);
     }
     PGCN_TRY(pgcn_i_runner_open(&s->runner, &opts));
     PGCN_TRY(pgcn_i_runner_allocate(&s->runner, NULL));
@@ -96,6 +106,54 @@ static pgcn_status open_runner(pgcn_i_session *s) {
     }
     return pgcn_i_loss_init(&s->loss, s->runner.logits->rows, 1, model->classes,
                             s->runner.tape.groups);
+}
+
+/* ---- hidden rows that are kept --------------------------------------------------------------------- */
+
+static pgcn_status fill_hidden(pgcn_i_session *s, pgcn_i_runner *whole) {
+    const pgcn_i_op *op = pgcn_i_hidden_prevents(&whole->tape);
+    if (op)
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT,
+                           "hidden rows of model %s cannot be kept: its %s takes many steps in one "
+                           "operation; ask without keeping them",
+                           pgcn_i_network_of(&s->config)->name, op->kind->name);
+    PGCN_TRY(pgcn_i_runner_allocate(whole, NULL));
+    return pgcn_i_hidden_fill(&s->hidden, &whole->tape, s->data->graph->n);
+}
+
+int64_t pgcn_i_session_hidden_bytes(pgcn_i_session *s) {
+    pgcn_i_runner_opts opts = runner_opts(s);
+    pgcn_i_runner whole;
+    int64_t bytes = -1;
+    if (pgcn_i_runner_open(&whole, &opts) == PGCN_OK)
+        bytes = pgcn_i_hidden_bytes(&whole.tape, s->data->graph->n);
+    pgcn_i_runner_close(&whole);
+    return bytes;
+}
+
+/* The runner in parts makes room for one whose parts have one level. */
+pgcn_status pgcn_i_session_keep(pgcn_i_session *s) {
+    pgcn_i_runner_opts opts = runner_opts(s);
+    pgcn_i_runner runner;
+    pgcn_status status = pgcn_i_runner_open(&runner, &opts);
+    if (status == PGCN_OK) status = fill_hidden(s, &runner);
+    pgcn_i_runner_close(&runner);
+    if (status == PGCN_OK) {
+        take_parts(s, &opts);
+        opts.views.levels = 1;
+        opts.hidden = &s->hidden;
+        status = pgcn_i_runner_open(&runner, &opts);
+        if (status == PGCN_OK) status = pgcn_i_runner_allocate(&runner, NULL);
+        if (status != PGCN_OK) pgcn_i_runner_close(&runner);
+    }
+    if (status != PGCN_OK) {
+        pgcn_i_arena_free(&s->hidden.arena);
+        s->hidden = (pgcn_i_hidden){.value = NULL};
+        return status;
+    }
+    pgcn_i_runner_close(&s->runner);
+    s->runner = runner;
+    return PGCN_OK;
 }
 
 static bool has_paths(const pgcn_config *config) {
@@ -139,7 +197,7 @@ static pgcn_status fill_session(pgcn_i_session *s) {
         s->input = NULL;
         PGCN_TRY(make_input(s, &x));
     }
-    PGCN_TRY(pgcn_i_spatial_of(&s->spatial, s->data, &s->config));
+    PGCN_TRY(pgcn_i_spatial_of(&s->spatial, s->data, &s->config, true));
     if (s->purpose.cut) cut_links(&s->spatial.exact, s->purpose.cut);
     if (s->purpose.cut) cut_links(&s->spatial.exact_t, s->purpose.cut);
     PGCN_TRY(
@@ -183,6 +241,7 @@ pgcn_status pgcn_i_session_open_for(pgcn_i_session *s, const pgcn_model *model,
 void pgcn_i_session_close(pgcn_i_session *s) {
     pgcn_i_loss_free(&s->loss);
     pgcn_i_runner_close(&s->runner);
+    pgcn_i_arena_free(&s->hidden.arena);
     pgcn_i_spatial_free(&s->spatial);
     pgcn_i_input_free(s->input);
     pgcn_i_input_free(s->plain);
@@ -211,6 +270,9 @@ pgcn_status pgcn_i_draws_init(pgcn_i_draws *d, const pgcn_i_session *s) {
         return pgcn_i_fail(PGCN_ERR_MEMORY, "%lld x %d probabilities are too many",
                            (long long)s->items, classes);
     d->last = PGCN_I_ARRAY(&d->arena, double, d->count);
+    d->sum = d->last; /* of one run, which deviates from nothing, */
+    d->squares = NULL;
+    if (d->runs == 1) return d->last ? PGCN_OK : PGCN_ERR_MEMORY;
     d->sum = PGCN_I_ARRAY(&d->arena, double, d->count);
     d->squares = PGCN_I_ARRAY(&d->arena, double, d->count);
     return d->last && d->sum && d->squares ? PGCN_OK : PGCN_ERR_MEMORY;
@@ -252,7 +314,7 @@ pgcn_status pgcn_i_draws_add(pgcn_i_draws *d, pgcn_i_session *s, int draw) {
     pgcn_i_chosen chosen;
     for (int64_t part = 0; pgcn_i_session_part(s, part, &chosen); part++)
         PGCN_TRY(run_part(d, s, chosen, draw));
-    for (int64_t i = 0; i < d->count; i++) {
+    for (int64_t i = 0; i < d->count && d->squares; i++) {
         d->sum[i] += d->last[i];
         d->squares[i] += d->last[i] * d->last[i];
     }
@@ -278,7 +340,9 @@ pgcn_status pgcn_model_predict(const pgcn_model *model, const pgcn_dataset *data
         status = pgcn_i_draws_add(&d, &s, draw);
     for (int64_t i = 0; status == PGCN_OK && i < d.count; i++) {
         probability[i] = (float)(d.sum[i] / d.runs);
-        if (deviation) deviation[i] = (float)pgcn_i_deviation_of(d.sum[i], d.squares[i], d.runs);
+        if (deviation)
+            deviation[i] =
+                d.squares ? (float)pgcn_i_deviation_of(d.sum[i], d.squares[i], d.runs) : 0;
     }
     pgcn_i_arena_free(&d.arena);
     pgcn_i_session_close(&s);

@@ -1,7 +1,8 @@
 /* The activations of every layer: inference that shows what it computes on the way.
  *
  * Networks say while they are recorded which values are the results of their layers (pgcn_i_tape_layer). Memory is
- * planned as for any inference: a value is shown when the loop that makes it is done, before another takes its place. */
+ * planned as for any inference, but that these values are there as a whole: each is shown when the loop that makes it
+ * is done, before another takes its place. */
 #include "train/train.h"
 
 typedef struct watch {
@@ -47,7 +48,8 @@ pgcn_status pgcn_model_layers(const pgcn_model *model, const pgcn_dataset *data,
     PGCN_I_NEED(data);
     PGCN_I_NEED(see);
     pgcn_i_session s;
-    pgcn_status status = pgcn_i_session_open(&s, model, data, inference);
+    pgcn_status status = pgcn_i_session_open_for(&s, model, data, inference,
+                                                 (pgcn_i_session_purpose){.shows = true});
     if (status != PGCN_OK) return status;
     watch w = {.session = &s, .see = see, .context = context};
     int draws = s.inference.draws > 0 ? s.inference.draws : 1;

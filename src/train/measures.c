@@ -306,7 +306,11 @@ pgcn_status pgcn_i_majority(const pgcn_i_target *train, const pgcn_i_target *par
     int most = 0;
     count_items(train, items, classes, in_train);
     count_items(part, items, classes, in_part);
-    for (int k = 1; k < classes; k++) most = in_train[k] > in_train[most] ? k : most;
+    for (int k = 1; k < classes;
+         k++) /* of those that tie the best guess: no favour to the network */
+        if (in_train[k] > in_train[most] ||
+            (in_train[k] == in_train[most] && in_part[k] > in_part[most]))
+            most = k;
     double share = train->labels ? majority_of_labels(train, part, in_train, in_part, classes)
                                  : (double)in_part[most] / (double)part->masked;
     *out = 100 * share;

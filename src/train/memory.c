@@ -70,27 +70,50 @@ static int64_t paths_bytes(const pgcn_i_views *views, double share) {
 
 /* ---- batches of nodes ---------------------------------------------------------------------------- */
 
-/* Arrays have room for the most rows that a batch may lead to. How many it does lead to is seen by drawing some. */
-static int64_t try_batches(pgcn_trainer *trainer) {
+/* What batches touch: of the lists, and of the tape. */
+typedef struct touched {
+    int64_t nodes, tape;
+} touched;
+
+static int64_t larger(int64_t a, int64_t b) {
+    return a > b ? a : b;
+}
+
+/* A few steps, or parts of an evaluation, are drawn. `after`: floats of the tape that are touched in any case. */
+static touched try_runner(pgcn_trainer *trainer, bool evaluates, int64_t after) {
     enum { TRIED = 3 };
-    pgcn_i_runner *runner = &trainer->train;
-    const pgcn_i_part *part = runner->views.view.part;
-    int64_t most = 0, whole = trainer->eval.views.nodes ? 0 : trainer->eval.tape.work_floats;
-    int64_t steps = trainer->feed->steps < TRIED ? trainer->feed->steps : TRIED;
-    for (int64_t step = 0; step < steps; step++) {
-        pgcn_i_runner_put(runner, pgcn_i_feed_step(trainer->feed, trainer->config.seed, step),
-                          &trainer->loss);
-        pgcn_i_runner_draw(runner, (pgcn_i_path_draw){.seed = trainer->config.seed,
-                                                      .purpose = PGCN_I_RNG_WALK,
-                                                      .step = step});
-        for (int l = 0; l <= trainer->levels; l++)
-            if (part->rows[PGCN_I_NODES][l] > trainer->rows[l].expected)
-                trainer->rows[l].expected = part->rows[PGCN_I_NODES][l];
-        int64_t bytes =
-            pgcn_i_nodes_touched(runner->views.nodes) + pgcn_i_tape_touched(&runner->tape, whole);
-        if (bytes > most) most = bytes;
+    pgcn_i_runner *runner = evaluates ? &trainer->eval : &trainer->train;
+    touched most = {0, 0};
+    for (int64_t i = 0; i < TRIED; i++) {
+        pgcn_i_moment turn = {0, evaluates, i};
+        pgcn_i_chosen chosen = evaluates ? pgcn_i_feed_part(trainer->feed, i)
+                               : i < trainer->feed->steps
+                                   ? pgcn_i_feed_step(trainer->feed, trainer->config.seed, i)
+                                   : (pgcn_i_chosen){NULL, 0};
+        if (chosen.count == 0) break;
+        pgcn_i_runner_put(runner, chosen, &trainer->loss);
+        pgcn_i_path_draw draw = pgcn_i_moment_draw(trainer, turn);
+        if (!evaluates) draw.step = i; /* also where later steps draw no new paths */
+        pgcn_i_runner_draw(runner, draw);
+        const pgcn_i_part *part = runner->views.view.part;
+        for (int l = 0; l <= trainer->levels && !evaluates; l++)
+            trainer->rows[l].expected =
+                larger(trainer->rows[l].expected, part->rows[PGCN_I_NODES][l]);
+        trainer->wanted = larger(trainer->wanted, pgcn_i_nodes_wanted(runner->views.nodes).count);
+        most.nodes = larger(most.nodes, pgcn_i_nodes_touched(runner->views.nodes));
+        most.tape = larger(most.tape, pgcn_i_tape_touched(&runner->tape, after));
     }
-    return most + whole * (int64_t)sizeof(float);
+    return most;
+}
+
+/* Arrays have room for the most rows that a batch may lead to. How many it does lead to is seen by drawing some. Both
+ * runners have one memory for their tapes. */
+static int64_t try_batches(pgcn_trainer *trainer) {
+    int64_t whole = trainer->eval.views.nodes ? 0 : trainer->eval.tape.work_floats;
+    touched train = try_runner(trainer, false, whole), eval = {0, 0};
+    if (trainer->eval.views.nodes) eval = try_runner(trainer, true, 0);
+    return train.nodes + eval.nodes + larger(train.tape, eval.tape) +
+           whole * (int64_t)sizeof(float);
 }
 
 /* What a pass touches in place of all that there is room for. */
@@ -114,6 +137,14 @@ bool pgcn_trainer_rows(const pgcn_trainer *trainer, int layer, pgcn_batch_rows *
 
 /* ---- all of it ----------------------------------------------------------------------------------- */
 
+/* Of a container: the pages of its features were given back when they had been copied (src/views/input.c). */
+static int64_t forgotten_bytes(const pgcn_dataset *data) {
+    const pgcn_i_features *x = &data->x;
+    const char *from = x->mapping, *dense = (const char *)x->dense;
+    bool is_mapped = from && dense && dense >= from && dense < from + x->mapping_bytes;
+    return is_mapped && !x->absent ? x->n * x->columns * (int64_t)sizeof *x->dense : 0;
+}
+
 pgcn_status pgcn_i_trainer_measure(pgcn_trainer *trainer) {
     double share = 1;
     if (trainer->train.views.samplers > 0 || trainer->eval.views.samplers > 0)
@@ -124,7 +155,7 @@ pgcn_status pgcn_i_trainer_measure(pgcn_trainer *trainer) {
                   trainer->tally[1].arena.bytes,
         .paths =
             paths_bytes(&trainer->train.views, share) + paths_bytes(&trainer->eval.views, share),
-        .features = trainer->input->arena.bytes,
+        .features = trainer->input->arena.bytes - forgotten_bytes(trainer->data),
         .graph = pgcn_i_spatial_bytes(&trainer->spatial),
         .weights = trainer->params.arena.bytes + trainer->arena.bytes +
                    trainer->train.views.arena.bytes + trainer->eval.views.arena.bytes,
@@ -200,11 +231,13 @@ pgcn_status pgcn_i_trainer_lacks_memory(const pgcn_dataset *data, const pgcn_con
     char total[32], available[64];
     pgcn_format_bytes(memory.total, total);
     pgcn_i_available_text(available);
+    bool by_rows = data->x.dense && data->task != PGCN_TASK_GRAPH && data->info.graphs == 1;
     return pgcn_i_fail(
         PGCN_ERR_MEMORY,
         "out of memory: this training needs about %s in all besides its data set, and "
-        "%s; use %s, or %s",
-        total, available, remedy(memory), pgcn_i_memory_remedy());
+        "%s; use %s, or %s%s",
+        total, available, remedy(memory), pgcn_i_memory_remedy(),
+        by_rows ? ", or leave the features in a container on disk (--memory, with --batch)" : "");
 }
 
 pgcn_memory pgcn_trainer_memory(const pgcn_trainer *trainer) {

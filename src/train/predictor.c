@@ -3,7 +3,8 @@
  * Only the rows that these nodes need are computed (pgcn_i_part of nn): of the exact form those that T leads to step by
  * step, of draws those that walks visit. A row has the same bits as in the prediction of the whole graph: its lists have
  * the same entries in the same order, and products make every row by itself. What cannot be computed in parts (the full
- * kernel, flux along edges with a direction) is predicted as a whole, once for each question. Called by programs and by
+ * kernel, flux along edges with a direction) is predicted as a whole, once for each question. Where hidden rows of known
+ * nodes are kept (src/nn/hidden.c), only the rows that were asked for are computed. Called by programs and by
  * `predict --nodes`. */
 #include "train/train.h"
 
@@ -65,11 +66,36 @@ void pgcn_predictor_free(pgcn_predictor *predictor) {
     pgcn_i_free(predictor);
 }
 
+/* ---- keeping hidden rows ------------------------------------------------------------------------- */
+
+pgcn_status pgcn_predictor_keep_hidden(pgcn_predictor *predictor) {
+    PGCN_I_NEED(predictor);
+    pgcn_i_session *s = &predictor->session;
+    if (s->hidden.value) return PGCN_OK;
+    if (s->inference.draws > 0)
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT,
+                           "hidden rows are kept for deterministic inference: %d draws have other "
+                           "rows each",
+                           s->inference.draws);
+    if (!s->runner.views.nodes)
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT,
+                           "hidden rows of model %s cannot be kept: the network is not computed in "
+                           "parts of a graph",
+                           pgcn_i_network_of(&s->config)->name);
+    return pgcn_i_session_keep(s);
+}
+
+int64_t pgcn_predictor_hidden_bytes(pgcn_predictor *predictor) {
+    if (!predictor || !predictor->session.runner.views.nodes) return 0;
+    if (predictor->session.inference.draws > 0) return 0;
+    return pgcn_i_session_hidden_bytes(&predictor->session);
+}
+
 int64_t pgcn_predictor_bytes(const pgcn_predictor *predictor) {
     if (!predictor) return 0;
     const pgcn_i_session *s = &predictor->session;
     int64_t bytes = (int64_t)sizeof *predictor + s->arena.bytes + s->input->arena.bytes +
-                    pgcn_i_spatial_bytes(&s->spatial) + s->loss.arena.bytes;
+                    pgcn_i_spatial_bytes(&s->spatial) + s->loss.arena.bytes + s->hidden.arena.bytes;
     if (!s->runner.views.nodes) return bytes + s->runner.tape.arena.bytes;
     return bytes + pgcn_i_nodes_touched(s->runner.views.nodes) +
            pgcn_i_tape_touched(&s->runner.tape, 0);
@@ -146,7 +172,7 @@ static pgcn_status ask_as_a_whole(pgcn_i_session *s, question *q, int draws) {
     for (int64_t i = 0; status == PGCN_OK && i < q->count; i++)
         for (int c = 0; c < classes; c++) {
             q->sum[i * classes + c] = d.sum[q->node[i] * classes + c];
-            q->squares[i * classes + c] = d.squares[q->node[i] * classes + c];
+            if (d.squares) q->squares[i * classes + c] = d.squares[q->node[i] * classes + c];
         }
     pgcn_i_arena_free(&d.arena);
     return status;

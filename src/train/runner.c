@@ -13,13 +13,17 @@ pgcn_status pgcn_i_runner_open(pgcn_i_runner *runner, const pgcn_i_runner_opts *
                               pgcn_i_network_ops(config, opts->params), opts->views.training));
     tape->seed = config->seed;
     tape->part = runner->views.view.part;
+    tape->hidden = opts->hidden;
     tape->samples = runner->views.view.samples;
     tape->groups = runner->views.view.groups;
     tape->recompute = opts->views.training && config->recompute;
     tape->gather_bf16 = opts->views.training && config->bf16;
+    tape->narrow = !opts->views.training && !tape->part && !opts->share &&
+                   pgcn_i_rows_are_far(runner->views.view.rows[PGCN_I_NODES], config->channels);
     tape->explains = opts->explains;
     tape->share = opts->share;
     if (tape->share) tape->arena.read_at_random = false; /* huge pages would hold rows of others */
+    tape->shows = opts->shows;
     runner->logits = pgcn_i_network_record(tape, config, &runner->views.view);
     return pgcn_i_tape_plan(tape);
 }
@@ -61,7 +65,6 @@ void pgcn_i_runner_draw(pgcn_i_runner *runner, pgcn_i_path_draw draw) {
 void pgcn_i_runner_forward(pgcn_i_runner *runner, pgcn_i_path_draw draw) {
     pgcn_i_runner_draw(runner, draw);
     pgcn_i_tape_forward(&runner->tape);
-    pgcn_i_share_whole(&runner->tape, runner->logits);
 }
 
 void pgcn_i_runner_probabilities(pgcn_i_runner *runner, pgcn_i_loss *loss) {

@@ -151,7 +151,8 @@ typedef struct pgcn_i_runner_opts {
     pgcn_i_params *params; /* borrowed, like the pool */
     pgcn_i_pool *pool;
     bool several;
-    bool explains;       /* pgcn_i_tape.explains */
+    bool explains, shows; /* of pgcn_i_tape */
+    const pgcn_i_hidden *hidden;
     pgcn_i_share *share; /* rows of several ranks, borrowed; NULL: all are here */
     pgcn_i_views_opts views;
 } pgcn_i_runner_opts;
@@ -207,6 +208,7 @@ static inline pgcn_i_shape pgcn_i_model_shape(const pgcn_model *model) {
 typedef struct pgcn_i_session pgcn_i_session;
 typedef struct pgcn_i_session_purpose {
     bool explains; /* what is read after the forward pass is kept, and graphs come one at a time */
+    bool shows;    /* results of layers are there as a whole */
     const uint8_t *cut; /* [nodes] whose links count 0, other links as before; NULL: none */
     /* Whether the session can compute the rows of some nodes alone, `most` at a time; NULL: the whole graph is wanted */
     bool (*in_parts)(const pgcn_i_session *session);
@@ -230,6 +232,7 @@ struct pgcn_i_session {
     pgcn_i_loss loss;  /* its probabilities are those of the last part */
     int64_t items;     /* of the data set: nodes or graphs */
     pgcn_i_session_purpose purpose;
+    pgcn_i_hidden hidden; /* what is kept of known nodes, if anything is */
     pgcn_i_input *plain; /* the features before they were multiplied by powers of T, if they were */
 };
 pgcn_status pgcn_i_session_open(pgcn_i_session *session, const pgcn_model *model,
@@ -238,6 +241,10 @@ pgcn_status pgcn_i_session_open(pgcn_i_session *session, const pgcn_model *model
 pgcn_status pgcn_i_session_open_for(pgcn_i_session *session, const pgcn_model *model,
                                     const pgcn_dataset *data, const pgcn_inference *inference,
                                     pgcn_i_session_purpose purpose);
+/* Of a session in parts, in exact form: keeps hidden rows of all nodes, so that a question computes the rows that it is
+ * about alone; and what that takes, -1: not known for want of memory. */
+pgcn_status pgcn_i_session_keep(pgcn_i_session *session);
+int64_t pgcn_i_session_hidden_bytes(pgcn_i_session *session);
 void pgcn_i_session_close(pgcn_i_session *session);
 /* One draw of what was chosen: session->loss.probability are those of its items, in the order of the view. */
 pgcn_status pgcn_i_session_run(pgcn_i_session *session, pgcn_i_chosen chosen, int draw);
@@ -329,9 +336,42 @@ typedef struct pgcn_i_feed {
 } pgcn_i_feed;
 pgcn_status pgcn_i_feed_new(const pgcn_trainer *trainer, pgcn_i_feed **out);
 void pgcn_i_feed_free(pgcn_i_feed *feed);
+/* For somebody who asks for other steps at the same time; lives in `arena`, and borrows the lists. */
+pgcn_status pgcn_i_feed_twin(const pgcn_i_feed *feed, pgcn_i_arena *arena, pgcn_i_feed *out);
 /* What a step, from 0, has, or part i of the evaluation. Valid until the next call. */
 pgcn_i_chosen pgcn_i_feed_step(pgcn_i_feed *feed, uint64_t seed, int64_t step);
 pgcn_i_chosen pgcn_i_feed_part(const pgcn_i_feed *feed, int64_t i);
+
+/* ---- features that stay on disk (lookahead.c) ------------------------------------------------- */
+
+/* A step of an epoch, or a part of its evaluation, both from 0. */
+typedef struct pgcn_i_moment {
+    int64_t epoch;
+    bool evaluates;
+    int64_t at;
+} pgcn_i_moment;
+/* Which paths a turn draws. */
+pgcn_i_path_draw pgcn_i_moment_draw(const pgcn_trainer *trainer, pgcn_i_moment turn);
+/* Whether an epoch, from 0, has an evaluation after its steps. */
+bool pgcn_i_evaluation_is_due(const pgcn_trainer *trainer, int64_t epoch);
+
+/* Finds the rows of later turns and has them read before they are needed. */
+typedef struct pgcn_i_lookahead pgcn_i_lookahead;
+/* What cannot be trained from disk is refused, and at once what can never fit: before anything is allocated. */
+pgcn_status pgcn_i_lookahead_check(const pgcn_trainer *trainer);
+/* Whether nobody will read the exact operator. */
+bool pgcn_i_walks_only(const pgcn_trainer *trainer);
+/* When everything else is allocated and trainer->memory says how much that is: gives the cache what is left of the
+ * bound, and adds it there; or refuses. */
+pgcn_status pgcn_i_lookahead_new(pgcn_trainer *trainer, pgcn_i_lookahead **out);
+void pgcn_i_lookahead_free(pgcn_i_lookahead *lookahead);
+/* Before a turn: announces the turns after it, by drawing them on the views of the runners. After a failure the same
+ * turn may be tried again. */
+pgcn_status pgcn_i_lookahead_see(pgcn_i_lookahead *lookahead, pgcn_i_moment turn);
+/* After the runner has drawn the turn: brings the rows that it needs. */
+pgcn_status pgcn_i_lookahead_bring(pgcn_i_lookahead *lookahead, pgcn_i_runner *runner);
+/* Whether nothing comes after the evaluation that follows: the scores of the best weights. */
+void pgcn_i_lookahead_closes(pgcn_i_lookahead *lookahead, bool closes);
 
 /* ---- an epoch that may be stopped (trainer.c) ---------------------------------------------------- */
 
@@ -393,8 +433,10 @@ struct pgcn_trainer {
     pgcn_i_feed *feed;     /* of batches; NULL: a step has all of the one graph */
     int levels;            /* of the network, where batches have nodes */
     pgcn_batch_rows *rows; /* [levels + 1] of such batches */
-    pgcn_i_clusters *clusters; /* what training sees of one graph; NULL: the data as it is */
-    int64_t steps;             /* of an epoch */
+    int64_t wanted;        /* rows of features on disk that one of them needs, about at most */
+    pgcn_i_lookahead *lookahead; /* of features on disk; NULL: they are in memory */
+    pgcn_i_clusters *clusters;   /* what training sees of one graph; NULL: the data as it is */
+    int64_t steps;               /* of an epoch */
     pgcn_i_progress progress;
     pgcn_i_notes notes; /* of the last resume */
     pgcn_memory memory; /* what all of this takes */

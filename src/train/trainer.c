@@ -12,12 +12,22 @@
 
 /* ---- one epoch ------------------------------------------------------------------------------ */
 
-/* The paths of a step: those of the last one that draws new ones. */
-static pgcn_i_path_draw draw_of(const pgcn_config *config, int64_t step) {
+/* Which paths a step draws, or a part of an evaluation: those of the last step that draws new ones. */
+pgcn_i_path_draw pgcn_i_moment_draw(const pgcn_trainer *trainer, pgcn_i_moment turn) {
+    const pgcn_config *config = &trainer->config;
     int every = config->resample_every;
+    int64_t step = turn.epoch * trainer->steps + turn.at;
+    if (turn.evaluates)
+        return (pgcn_i_path_draw){
+            .seed = config->seed, .purpose = PGCN_I_RNG_WALK_INFERENCE, .step = turn.epoch + 1};
     return (pgcn_i_path_draw){.seed = config->seed,
                               .purpose = PGCN_I_RNG_WALK,
                               .step = every > 0 ? step - step % every : 0};
+}
+
+bool pgcn_i_evaluation_is_due(const pgcn_trainer *trainer, int64_t epoch) {
+    return !trainer->progress.unvalidated &&
+           ((epoch + 1) % trainer->config.eval_every == 0 || epoch + 1 == trainer->config.epochs);
 }
 
 /* Puts the network on what the step learns from: all of one graph, or the next graphs or nodes. */
@@ -39,15 +49,19 @@ static double rate_share(const pgcn_config *config, int64_t epoch) {
     return config->lr_halve > 0 ? pow(0.5, (double)(epoch / config->lr_halve)) : 1;
 }
 
-/* Sample, forward, loss, backward, Adam. Returns the loss and on how many items it is; the weights
- * are not touched when it is not finite. Epochs and steps count from 0. */
-static double run_step(pgcn_trainer *trainer, int64_t epoch, int64_t step, int64_t *items) {
+/* Sample, forward, loss, backward, Adam. The loss and on how many items it is; the weights are not touched
+ * when it is not finite, nor after a failure, which only reading features from disk can have. */
+static pgcn_status run_step(pgcn_trainer *trainer, pgcn_i_moment turn, double *out,
+                            int64_t *items) {
     const pgcn_config *config = &trainer->config;
     pgcn_i_runner *runner = &trainer->train;
+    int64_t epoch = turn.epoch, step = epoch * trainer->steps + turn.at;
+    if (trainer->lookahead) PGCN_TRY(pgcn_i_lookahead_see(trainer->lookahead, turn));
     pgcn_i_target target = put_on_step(trainer, step);
     double lambda = consistency_weight(config, epoch);
     runner->tape.step = step;
-    pgcn_i_runner_draw(runner, draw_of(config, step));
+    pgcn_i_runner_draw(runner, pgcn_i_moment_draw(trainer, turn));
+    if (trainer->lookahead) PGCN_TRY(pgcn_i_lookahead_bring(trainer->lookahead, runner));
     if (!trainer->feed) pgcn_i_loss_rows(&trainer->loss, &runner->tape, &target, lambda);
     pgcn_i_tape_forward(&runner->tape);
     pgcn_i_loss_terms terms = pgcn_i_loss_run(&trainer->loss, &runner->tape, runner->logits,
@@ -55,10 +69,11 @@ static double run_step(pgcn_trainer *trainer, int64_t epoch, int64_t step, int64
     double loss =
         terms.cross_entropy + lambda * terms.consistency + pgcn_i_tape_loss_terms(&runner->tape);
     *items = target.masked;
-    if (!isfinite(loss)) return loss;
+    *out = loss;
+    if (!isfinite(loss)) return PGCN_OK;
     pgcn_i_tape_backward(&runner->tape);
     pgcn_i_adam_all(&trainer->params, trainer->pool, config, rate_share(config, epoch), step + 1);
-    return loss;
+    return PGCN_OK;
 }
 
 static double now_ms(void) {
@@ -88,7 +103,7 @@ static pgcn_status run_steps(pgcn_trainer *trainer, int64_t epoch, double *mean)
         int64_t items;
         double begin_ms = now_ms();
         pgcn_i_cluster_step_begin(&trainer->cluster);
-        *mean = run_step(trainer, epoch, epoch * trainer->steps + u->steps, &items);
+        PGCN_TRY(run_step(trainer, (pgcn_i_moment){epoch, false, u->steps}, mean, &items));
         u->step_ms += now_ms() - begin_ms;
         pgcn_i_cluster_step_end(&trainer->cluster);
         PGCN_TRY(pgcn_i_cluster_status(&trainer->cluster));
@@ -107,15 +122,18 @@ static const uint8_t *mask_of(const pgcn_trainer *trainer, int part) {
     return part == TEST ? trainer->split->test : trainer->split->val;
 }
 
-/* The graph, or the graphs of a part of the evaluation. */
-static void evaluate_part(pgcn_trainer *trainer, pgcn_i_chosen chosen, int64_t epoch,
-                          pgcn_i_evaluation *e) {
+/* The graph, or the graphs or nodes of a part of the evaluation. */
+static pgcn_status evaluate_part(pgcn_trainer *trainer, pgcn_i_chosen chosen, int64_t epoch,
+                                 pgcn_i_evaluation *e) {
     pgcn_i_runner *runner = &trainer->eval;
+    pgcn_i_moment turn = {epoch - 1, true, e->parts};
     const int64_t items[EVAL_PARTS] = {trainer->val_items, trainer->test_items};
+    if (trainer->lookahead) PGCN_TRY(pgcn_i_lookahead_see(trainer->lookahead, turn));
     pgcn_i_runner_put(runner, chosen, &trainer->loss);
-    pgcn_i_runner_forward(runner, (pgcn_i_path_draw){.seed = trainer->config.seed,
-                                                     .purpose = PGCN_I_RNG_WALK_INFERENCE,
-                                                     .step = epoch});
+    pgcn_i_runner_draw(runner, pgcn_i_moment_draw(trainer, turn));
+    if (trainer->lookahead) PGCN_TRY(pgcn_i_lookahead_bring(trainer->lookahead, runner));
+    pgcn_i_tape_forward(&runner->tape);
+    pgcn_i_share_whole(&runner->tape, runner->logits);
     if (!runner->several || e->tally) pgcn_i_runner_probabilities(runner, &trainer->loss);
     for (int part = VAL; part < EVAL_PARTS; part++) {
         if (items[part] == 0) continue; /* arrays without a mask, the step without-test */
@@ -126,6 +144,7 @@ static void evaluate_part(pgcn_trainer *trainer, pgcn_i_chosen chosen, int64_t e
             pgcn_i_tally_add_masked(&e->tally[part], trainer->loss.probability, &target,
                                     trainer->loss.n);
     }
+    return PGCN_OK;
 }
 
 /* What part i of an evaluation has; false after the last. */
@@ -153,7 +172,7 @@ static pgcn_status evaluate(pgcn_trainer *trainer, pgcn_epoch *epoch) {
     if (e->parts == 0) clear_tallies(e);
     for (; choose_part(trainer, e->parts, &chosen); e->parts++) {
         PGCN_TRY(ask(trainer));
-        evaluate_part(trainer, chosen, epoch->epoch, e);
+        PGCN_TRY(evaluate_part(trainer, chosen, epoch->epoch, e));
         PGCN_TRY(pgcn_i_cluster_status(&trainer->cluster));
     }
     epoch->val_loss = pgcn_i_score_loss(&e->score[VAL]);
@@ -207,8 +226,7 @@ static pgcn_status run_epoch(pgcn_trainer *trainer, pgcn_epoch *epoch) {
     epoch->step_ms = trainer->underway.step_ms;
     if (!isfinite(epoch->train_loss)) return pgcn_i_fail_loss(trainer, "training");
     if (trainer->progress.unvalidated) return check_finite(trainer);
-    if (epoch->epoch % trainer->config.eval_every != 0 && epoch->epoch != trainer->config.epochs)
-        return PGCN_OK;
+    if (!pgcn_i_evaluation_is_due(trainer, epoch->epoch - 1)) return PGCN_OK;
     PGCN_TRY(evaluate(trainer, epoch));
     if (isfinite(epoch->val_loss)) return PGCN_OK;
     trainer->broken = "validation"; /* the step is done, the epoch cannot be */
@@ -231,7 +249,10 @@ pgcn_status pgcn_trainer_epoch(pgcn_trainer *trainer, pgcn_epoch *out) {
                         .val_measure = NAN,
                         .test_measure = NAN};
     pgcn_status status = run_epoch(trainer, &epoch);
-    if (status != PGCN_ERR_STOPPED) trainer->underway = (pgcn_i_underway){0};
+    /* what could not be read may be there again: the next call goes on, as after a stop */
+    bool goes_on = status == PGCN_ERR_STOPPED ||
+                   (trainer->lookahead && status != PGCN_OK && status != PGCN_ERR_NUMERIC);
+    if (!goes_on) trainer->underway = (pgcn_i_underway){0};
     PGCN_TRY(status);
     if (pgcn_i_progress_add(progress, trainer->config.select, epoch))
         memcpy(trainer->params.best, trainer->params.value,
@@ -275,16 +296,20 @@ static pgcn_status fill_score(const pgcn_trainer *trainer, const pgcn_i_score *c
 }
 
 /* The weights of the best epoch take the place of the last ones for one evaluation. */
-static void evaluate_best(pgcn_trainer *trainer, float *last, pgcn_i_evaluation *e) {
+static pgcn_status evaluate_best(pgcn_trainer *trainer, float *last, pgcn_i_evaluation *e) {
     const pgcn_i_params *params = &trainer->params;
     size_t bytes = (size_t)params->total * sizeof *last;
+    pgcn_status status = PGCN_OK;
     pgcn_i_chosen chosen;
     memcpy(last, params->value, bytes);
     memcpy(params->value, params->best, bytes);
     clear_tallies(e);
-    for (; choose_part(trainer, e->parts, &chosen); e->parts++)
-        evaluate_part(trainer, chosen, trainer->progress.best + 1, e);
+    if (trainer->lookahead) pgcn_i_lookahead_closes(trainer->lookahead, true);
+    for (; status == PGCN_OK && choose_part(trainer, e->parts, &chosen); e->parts++)
+        status = evaluate_part(trainer, chosen, trainer->progress.best + 1, e);
+    if (trainer->lookahead) pgcn_i_lookahead_closes(trainer->lookahead, false);
     memcpy(params->value, last, bytes);
+    return status;
 }
 
 pgcn_status pgcn_trainer_scores(pgcn_trainer *trainer, pgcn_score *val, pgcn_score *test) {
@@ -301,7 +326,7 @@ pgcn_status pgcn_trainer_scores(pgcn_trainer *trainer, pgcn_score *val, pgcn_sco
     float *last = pgcn_i_alloc(trainer->params.total, sizeof *last);
     pgcn_status status = last ? tally_parts(trainer, tally) : PGCN_ERR_MEMORY;
     if (trainer->cluster.shared) status = pgcn_i_cluster_agree(status);
-    if (status == PGCN_OK) evaluate_best(trainer, last, &e);
+    if (status == PGCN_OK) status = evaluate_best(trainer, last, &e);
     if (status == PGCN_OK) status = pgcn_i_cluster_status(&trainer->cluster);
     for (int part = VAL; status == PGCN_OK && part < EVAL_PARTS; part++)
         status = fill_score(trainer, &e.score[part], &tally[part], mask_of(trainer, part),
@@ -312,6 +337,11 @@ pgcn_status pgcn_trainer_scores(pgcn_trainer *trainer, pgcn_score *val, pgcn_sco
     *val = scores[VAL];
     *test = scores[TEST];
     return PGCN_OK;
+}
+
+int64_t pgcn_trainer_steps(const pgcn_trainer *trainer, int64_t *all) {
+    if (all) *all = trainer ? trainer->steps : 0;
+    return trainer ? trainer->underway.steps : 0;
 }
 
 const pgcn_epoch *pgcn_trainer_history(const pgcn_trainer *trainer, int64_t *count) {
@@ -329,12 +359,6 @@ const char *pgcn_trainer_split_hash(const pgcn_trainer *trainer) {
 pgcn_status pgcn_trainer_save(const pgcn_trainer *trainer, const char *path) {
     PGCN_I_NEED(trainer);
     PGCN_I_NEED(path);
-    if (trainer->underway.steps > 0) /* weights between two epochs are no state to resume from */
-        return pgcn_i_fail(PGCN_ERR_STOPPED,
-                           "no checkpoint was written: epoch %lld was stopped after %lld of %lld "
-                           "steps; end it with pgcn_trainer_epoch()",
-                           (long long)trainer->progress.epochs + 1,
-                           (long long)trainer->underway.steps, (long long)trainer->steps);
     return pgcn_i_checkpoint_write(path, trainer);
 }
 
@@ -350,7 +374,6 @@ pgcn_status pgcn_trainer_resume_with(pgcn_trainer *trainer, const char *path,
     PGCN_TRY(pgcn_i_opts_over(&chosen, sizeof chosen, opts, "pgcn_resume_opts_default"));
     PGCN_TRY(pgcn_i_checkpoint_read(path, &chosen, trainer));
     trainer->broken = NULL;
-    trainer->underway = (pgcn_i_underway){0};
     pgcn_i_cluster_state(trainer);
     return pgcn_i_cluster_status(&trainer->cluster);
 }
@@ -451,6 +474,10 @@ static pgcn_status set_up_input(pgcn_trainer *trainer, bool with_columns) {
     pgcn_status status = standard.mean ? pgcn_i_standard_of(x, mask, standard)
                                        : pgcn_i_means_of(x, mask, trainer->fill);
     pgcn_i_free(mask);
+    if (status == PGCN_OK && x->file) return pgcn_i_input_outside(x, &trainer->input);
+    int64_t copied = (x->offset ? x->nonzeros : x->n * x->columns) * (int64_t)sizeof(float);
+    int64_t available = pgcn_memory_available();
+    if (status == PGCN_OK && available >= 0 && copied > available) return PGCN_ERR_MEMORY;
     if (status == PGCN_OK) status = pgcn_i_fill_absent(x, trainer->fill, &scratch, &filled);
     int powers = pgcn_i_network_powers(&trainer->config);
     if (status == PGCN_OK)
@@ -495,8 +522,10 @@ static pgcn_status set_up(pgcn_trainer *trainer) {
     PGCN_TRY(pgcn_i_trainer_check(trainer));
     PGCN_TRY(pgcn_i_split_identify(data, trainer->split, &trainer->split_id));
     pgcn_i_trainer_settle(trainer);
+    PGCN_TRY(pgcn_i_lookahead_check(trainer));
     PGCN_TRY(pgcn_i_pool_new(config->threads, &trainer->pool));
-    PGCN_TRY(pgcn_i_spatial_of(&trainer->spatial, data, config));
+    bool exact = !pgcn_i_walks_only(trainer);
+    PGCN_TRY(pgcn_i_spatial_of(&trainer->spatial, data, config, exact));
     pgcn_i_shape shape = {data->x.columns, data->classes, data->task == PGCN_TASK_GRAPH};
     PGCN_TRY(pgcn_i_network_declare(&trainer->params, config, shape));
     PGCN_TRY(pgcn_i_params_allocate(&trainer->params, true));
@@ -510,7 +539,9 @@ static pgcn_status set_up(pgcn_trainer *trainer) {
     if (selects_by_tally(config)) PGCN_TRY(tally_parts(trainer, trainer->tally));
     trainer->progress = (pgcn_i_progress){.best = -1, .unvalidated = trainer->val_items == 0};
     trainer->progress.history = PGCN_I_ARRAY(&trainer->arena, pgcn_epoch, config->epochs);
-    return trainer->progress.history ? pgcn_i_trainer_measure(trainer) : PGCN_ERR_MEMORY;
+    if (!trainer->progress.history) return PGCN_ERR_MEMORY;
+    PGCN_TRY(pgcn_i_trainer_measure(trainer));
+    return pgcn_i_lookahead_new(trainer, &trainer->lookahead);
 }
 
 pgcn_status pgcn_trainer_new(const pgcn_dataset *data, const pgcn_config *config,
@@ -531,8 +562,10 @@ pgcn_status pgcn_trainer_new(const pgcn_dataset *data, const pgcn_config *config
         pgcn_config settings = trainer->config;
         trainer->cluster.trainer = -1; /* the others have freed theirs */
         pgcn_trainer_free(trainer);
-        return status == PGCN_ERR_MEMORY && !shared ? pgcn_i_trainer_lacks_memory(data, &settings)
-                                                    : status;
+        /* within a bound the sentence has said already what is needed */
+        return status == PGCN_ERR_MEMORY && !shared && !data->x.file
+                   ? pgcn_i_trainer_lacks_memory(data, &settings)
+                   : status;
     }
     *out = trainer;
     return PGCN_OK;
@@ -543,6 +576,7 @@ void pgcn_trainer_free(pgcn_trainer *trainer) {
     pgcn_i_cluster_free(&trainer->cluster);
     pgcn_i_loss_free(&trainer->loss);
     for (int part = VAL; part < EVAL_PARTS; part++) pgcn_i_tally_free(&trainer->tally[part]);
+    pgcn_i_lookahead_free(trainer->lookahead);
     pgcn_i_feed_free(trainer->feed);
     pgcn_i_runner_close(&trainer->train);
     pgcn_i_runner_close(&trainer->eval);

@@ -65,6 +65,17 @@ bool pgcn_i_config_by_nodes(const pgcn_config *config) {
     return false;
 }
 
+void pgcn_config_settle_batches(pgcn_config *config, const pgcn_dataset *data) {
+    if (!config || !data || !has_origins(config)) return;
+    bool one_graph = !pgcn_i_in_batches(data, data->task == PGCN_TASK_GRAPH);
+    if (!one_graph)
+        config->batch_by = PGCN_BATCH_AUTO;
+    else if (config->batch_by == PGCN_BATCH_AUTO && pgcn_i_config_by_nodes(config))
+        config->batch_by = PGCN_BATCH_NODES;
+    else if (config->batch == 0 && config->batch_by == PGCN_BATCH_NODES)
+        config->batch_by = PGCN_BATCH_AUTO;
+}
+
 /* ---- when a setting does nothing --------------------------------------------------------------- */
 
 static bool is_exact(const pgcn_i_usage *u) {
@@ -406,6 +417,21 @@ static pgcn_status check_reach(const pgcn_config *config, const char *key, doubl
         key, hops, config->path_length, layers, layers > 1 ? "s" : "", reach, reach);
 }
 
+/* A list of numbers that is longer than the network is deep: the last ones would do nothing, whoever wrote it. */
+static pgcn_status check_counts(const pgcn_i_usage *u, const char *key) {
+    const pgcn_i_network *network = pgcn_i_network_of(u->config);
+    char text[PGCN_SETTING_BYTES];
+    finding found;
+    int levels = network->levels ? network->levels(u->config) : 0, numbers = 1;
+    pgcn_config_get(u->config, key, text, sizeof text);
+    for (const char *at = text; *at; at++) numbers += *at == ',';
+    if (levels == 0 || numbers <= levels || find_rule(u, key, &found)) return PGCN_OK;
+    return pgcn_i_fail(PGCN_ERR_ARGUMENT,
+                       "%s is %s, %d numbers, and model %s takes %d step%s from its last layer to "
+                       "its first; give at most %d, the first for the last layer",
+                       key, text, numbers, network->name, levels, levels > 1 ? "s" : "", levels);
+}
+
 pgcn_status pgcn_i_config_check_used(const pgcn_i_usage *u) {
     const pgcn_config *config = u->config;
     pgcn_field field;
@@ -419,7 +445,8 @@ pgcn_status pgcn_i_config_check_used(const pgcn_i_usage *u) {
         if (strcmp(field.key, "input-hops") == 0)
             PGCN_TRY(check_reach(config, field.key, config->input_hops, 1));
     }
-    return PGCN_OK;
+    PGCN_TRY(check_counts(u, "neighbours"));
+    return check_counts(u, "batch-paths");
 }
 
 /* ---- settings over settings -------------------------------------------------------------------- */

@@ -62,7 +62,8 @@ pgcn_status pgcn_i_clusters_new(const pgcn_dataset *data, const pgcn_config *con
     pgcn_i_clusters *clusters = pgcn_i_alloc(1, sizeof *clusters);
     if (!clusters) return PGCN_ERR_MEMORY;
     pgcn_status status = fill(clusters, data, config);
-    if (status == PGCN_OK) status = pgcn_i_spatial_of(&clusters->spatial, &clusters->data, config);
+    if (status == PGCN_OK)
+        status = pgcn_i_spatial_of(&clusters->spatial, &clusters->data, config, true);
     if (status != PGCN_OK) {
         pgcn_i_clusters_free(clusters);
         return status;

@@ -5,16 +5,23 @@
 #include <math.h>
 #include <string.h>
 
-/* Each row divided by the sum of its magnitudes (for the counts of the citation graphs: by its
- * sum); an empty row stays zero. */
+/* A row divided by the sum of its magnitudes (for the counts of the citation graphs: by its sum); an
+ * empty one stays zero. */
+static void normalise_row(float *value, int64_t count) {
+    double sum = 0;
+    for (int64_t e = 0; e < count; e++) sum += fabs((double)value[e]);
+    if (sum > 0)
+        for (int64_t e = 0; e < count; e++) value[e] = (float)(value[e] / sum);
+}
+
 static void normalise_rows(float *value, const int64_t *offset, int64_t n) {
-    for (int64_t row = 0; row < n; row++) {
-        double sum = 0;
-        for (int64_t e = offset[row]; e < offset[row + 1]; e++) sum += fabs((double)value[e]);
-        if (sum > 0)
-            for (int64_t e = offset[row]; e < offset[row + 1]; e++)
-                value[e] = (float)(value[e] / sum);
-    }
+    for (int64_t row = 0; row < n; row++)
+        normalise_row(value + offset[row], offset[row + 1] - offset[row]);
+}
+
+static void standardise_row(float *value, int64_t columns, pgcn_i_standard standard) {
+    for (int64_t j = 0; j < columns; j++)
+        value[j] = (value[j] - standard.mean[j]) / standard.deviation[j];
 }
 
 /* Adds up the columns over the masked rows, or the squares of their distance to `mean`. An entry that
@@ -37,38 +44,75 @@ static void sum_columns(const pgcn_i_features *x, const uint8_t *mask, const dou
     }
 }
 
-/* The mean of each column over the masked rows, in `mean`, which is zero; returns their number. */
-static int64_t mean_columns(const pgcn_i_features *x, const uint8_t *mask, double *mean) {
-    int64_t nodes = 0;
-    for (int64_t r = 0; r < x->n; r++) nodes += mask[r];
-    sum_columns(x, mask, NULL, mean);
-    for (int64_t j = 0; j < x->columns; j++) mean[j] /= (double)nodes;
-    return nodes;
+/* The same of features that stay in their file: only masked rows are read, some at a time, in their order. */
+static pgcn_status sum_columns_of_file(const pgcn_i_features *x, pgcn_i_row_file *file,
+                                       const uint8_t *mask, const double *mean, double *sum) {
+    enum { MOST = 4096 };
+    pgcn_node row[MOST];
+    uint8_t all[MOST];
+    float *some = pgcn_i_alloc(MOST * x->columns, sizeof *some);
+    pgcn_status status = some ? PGCN_OK : PGCN_ERR_MEMORY;
+    memset(all, 1, sizeof all);
+    for (int64_t r = 0; r < x->n && status == PGCN_OK;) {
+        pgcn_i_features read = {.columns = x->columns, .dense = some};
+        for (; r < x->n && read.n < MOST; r++)
+            if (mask[r]) row[read.n++] = (pgcn_node)r;
+        status = pgcn_i_stage("reading features of training nodes", (double)r / (double)x->n);
+        if (status == PGCN_OK) status = pgcn_i_row_file_list(file, row, read.n, some);
+        int64_t bad = status == PGCN_OK ? pgcn_i_first_bad(some, read.n * x->columns) : -1;
+        if (bad >= 0)
+            status = pgcn_i_fail_row(file, row[bad / x->columns], bad % x->columns, some[bad]);
+        if (status == PGCN_OK) sum_columns(&read, all, mean, sum);
+    }
+    pgcn_i_free(some);
+    return status;
+}
+
+static pgcn_status sum_all(const pgcn_i_features *x, const uint8_t *mask, const double *mean,
+                           double *sum) {
+    pgcn_i_row_file *file;
+    if (!x->file) {
+        sum_columns(x, mask, mean, sum);
+        return PGCN_OK;
+    }
+    PGCN_TRY(pgcn_i_row_file_again(x->file, &file));
+    pgcn_status status = sum_columns_of_file(x, file, mask, mean, sum);
+    pgcn_i_row_file_close(file);
+    return status;
+}
+
+/* The mean of each column over the masked rows, in `mean`, which is zero, and their number. */
+static pgcn_status mean_columns(const pgcn_i_features *x, const uint8_t *mask, double *mean,
+                                int64_t *nodes) {
+    *nodes = 0;
+    for (int64_t r = 0; r < x->n; r++) *nodes += mask[r];
+    PGCN_TRY(sum_all(x, mask, NULL, mean));
+    for (int64_t j = 0; j < x->columns; j++) mean[j] /= (double)*nodes;
+    return PGCN_OK;
 }
 
 pgcn_status pgcn_i_means_of(const pgcn_i_features *x, const uint8_t *mask, float *out) {
     double *mean = pgcn_i_alloc(x->columns, sizeof *mean);
     if (!mean) return PGCN_ERR_MEMORY;
-    mean_columns(x, mask, mean);
+    int64_t nodes;
+    pgcn_status status = mean_columns(x, mask, mean, &nodes);
     for (int64_t j = 0; j < x->columns; j++) out[j] = (float)mean[j];
     pgcn_i_free(mean);
-    return PGCN_OK;
+    return status;
 }
 
 pgcn_status pgcn_i_standard_of(const pgcn_i_features *x, const uint8_t *mask, pgcn_i_standard out) {
     int64_t nodes = 0;
     double *mean = pgcn_i_alloc(x->columns, sizeof *mean);
     double *squares = pgcn_i_alloc(x->columns, sizeof *squares);
-    if (mean && squares) {
-        nodes = mean_columns(x, mask, mean);
-        sum_columns(x, mask, mean, squares);
-    }
-    for (int64_t j = 0; mean && squares && j < x->columns; j++) {
+    pgcn_status status = mean && squares ? PGCN_OK : PGCN_ERR_MEMORY;
+    if (status == PGCN_OK) status = mean_columns(x, mask, mean, &nodes);
+    if (status == PGCN_OK) status = sum_all(x, mask, mean, squares);
+    for (int64_t j = 0; status == PGCN_OK && j < x->columns; j++) {
         float deviation = (float)sqrt(fmax(squares[j], 0) / (double)nodes);
         out.mean[j] = (float)mean[j];
         out.deviation[j] = deviation > 1e-6f * (float)fabs(mean[j]) ? deviation : 1;
     }
-    pgcn_status status = mean && squares ? PGCN_OK : PGCN_ERR_MEMORY;
     pgcn_i_free(mean);
     pgcn_i_free(squares);
     return status;
@@ -131,6 +175,16 @@ pgcn_status pgcn_i_fill_absent(const pgcn_i_features *x, const float *mean, pgcn
 
 /* ---- normalised ----------------------------------------------------------------------------------- */
 
+/* Rows r .. r + TOGETHER - 1 of dense features. Those of a container are not read again soon: a copy of all of them
+ * and the file itself would be in memory together. */
+enum { TOGETHER = 4096 };
+static void copy_rows(float *to, const pgcn_i_features *x, int64_t r) {
+    int64_t rows = x->n - r < TOGETHER ? x->n - r : TOGETHER, at = r * x->columns;
+    size_t bytes = (size_t)(rows * x->columns) * sizeof *to;
+    memcpy(to + at, x->dense + at, bytes);
+    pgcn_i_forget_pages(x->mapping, x->mapping_bytes, x->dense + at, (int64_t)bytes);
+}
+
 /* Standardised features are dense, whatever they were: a zero is no longer zero. */
 static pgcn_status fill_standardised(pgcn_i_input *input, const pgcn_i_features *x,
                                      pgcn_i_standard standard) {
@@ -140,13 +194,12 @@ static pgcn_status fill_standardised(pgcn_i_input *input, const pgcn_i_features 
                            (long long)x->n, (long long)x->columns);
     float *value = PGCN_I_ARRAY(&input->arena, float, count);
     if (!value) return PGCN_ERR_MEMORY;
-    if (x->dense) memcpy(value, x->dense, (size_t)count * sizeof *value);
     for (int64_t r = 0; r < x->n; r++) {
         float *row = value + r * x->columns;
+        if (x->dense && r % TOGETHER == 0) copy_rows(value, x, r);
         for (int64_t e = x->offset ? x->offset[r] : 0; x->offset && e < x->offset[r + 1]; e++)
             row[x->column[e]] = x->value[e];
-        for (int64_t j = 0; j < x->columns; j++)
-            row[j] = (row[j] - standard.mean[j]) / standard.deviation[j];
+        standardise_row(row, x->columns, standard);
     }
     input->n = x->n;
     input->columns = x->columns;
@@ -199,7 +252,8 @@ static pgcn_status fill(pgcn_i_input *input, const pgcn_i_features *x, pgcn_norm
     int64_t count = sparse ? x->nonzeros : x->n * x->columns;
     float *value = PGCN_I_ARRAY(&input->arena, float, count);
     if (!value) return PGCN_ERR_MEMORY;
-    memcpy(value, sparse ? x->value : x->dense, (size_t)count * sizeof *value);
+    if (sparse) memcpy(value, x->value, (size_t)count * sizeof *value);
+    for (int64_t r = 0; !sparse && r < x->n; r += TOGETHER) copy_rows(value, x, r);
     int64_t *offset = PGCN_I_ARRAY(&input->arena, int64_t, x->n + 1);
     if (!offset) return PGCN_ERR_MEMORY;
     for (int64_t r = 0; r <= x->n; r++) offset[r] = sparse ? x->offset[r] : r * x->columns;
@@ -221,10 +275,46 @@ static pgcn_status fill(pgcn_i_input *input, const pgcn_i_features *x, pgcn_norm
     return with_columns ? index_columns(input) : PGCN_OK;
 }
 
+/* ---- row by row ------------------------------------------------------------------------------------ */
+
+int64_t pgcn_i_first_bad(const float *value, int64_t count) {
+    for (int64_t i = 0; i < count; i++)
+        if (!isfinite(value[i])) return i;
+    return -1;
+}
+
+pgcn_status pgcn_i_fail_row(const pgcn_i_row_file *file, int64_t node, int64_t column,
+                            float value) {
+    return pgcn_i_fail(
+        PGCN_ERR_FORMAT, "'%s': feature %lld of node %lld is %g, expected a finite number",
+        pgcn_i_row_file_path(file), (long long)column, (long long)node, (double)value);
+}
+
+void pgcn_i_row_as_read(const pgcn_i_row_rule *rule, pgcn_node node, float *row) {
+    const pgcn_i_features *x = rule->features;
+    if (x->absent && x->absent[node])
+        for (int64_t j = 0; j < x->columns; j++)
+            if (!x->made || !x->made[j]) row[j] = rule->mean[j];
+    if (rule->normalise == PGCN_NORMALISE_STANDARDISE)
+        standardise_row(row, x->columns, rule->standard);
+    else if (rule->normalise == PGCN_NORMALISE_ROWS)
+        normalise_row(row, x->columns);
+}
+
+pgcn_status pgcn_i_input_outside(const pgcn_i_features *features, pgcn_i_input **out) {
+    pgcn_i_input *input = pgcn_i_alloc(1, sizeof *input);
+    if (!input) return PGCN_ERR_MEMORY;
+    input->n = features->n;
+    input->columns = features->columns;
+    *out = input;
+    return PGCN_OK;
+}
+
 pgcn_status pgcn_i_input_new(const pgcn_i_features *features, pgcn_normalise normalise,
                              pgcn_i_standard standard, bool with_columns, pgcn_i_input **out) {
     pgcn_i_input *input = pgcn_i_alloc(1, sizeof *input);
     if (!input) return PGCN_ERR_MEMORY;
+    input->arena.read_at_random = true; /* batches of nodes read the rows of theirs */
     pgcn_status status = normalise == PGCN_NORMALISE_STANDARDISE
                              ? fill_standardised(input, features, standard)
                              : fill(input, features, normalise, with_columns);
@@ -241,6 +331,7 @@ double pgcn_i_input_largest(const pgcn_i_input *input, int64_t *column) {
     const float *value = input->offset ? input->value : input->dense;
     double largest = 0;
     *column = 0;
+    if (!value) return 0; /* they are on disk */
     for (int64_t e = 0; e < count; e++) {
         double magnitude = isfinite(value[e]) ? fabs((double)value[e]) : (double)INFINITY;
         if (magnitude <= largest) continue;

@@ -3,7 +3,8 @@
  * Level 0 are the nodes that were chosen. Every level has lists that lead from its rows to those of the next: walks
  * that are drawn for these rows only, or their rows of T, all of their entries or some that are drawn. What is drawn for
  * a node depends on the node, its sample and the step, and not on the batch. Numbers for rows come from paths/part.c;
- * features are read where they are (dense) or gathered (sparse). Everything is allocated when it is opened, for the
+ * features are read where they are (dense) or gathered (sparse); of those that stay on disk the batch has the rows that
+ * it needs, which the caller brings. Everything is allocated when it is opened, for the
  * most rows that there may be; what is never reached costs address space and no memory. Called by views.c. */
 #include "views/views.h"
 
@@ -42,6 +43,12 @@ struct pgcn_i_nodes {
     int32_t *x_column;
     float *x_value;
     pgcn_i_column_arrays columns;
+    /* Dense features that stay on disk: the nodes of all rows, each once, the rows of their features, and which
+     * of them a row of the part has. */
+    pgcn_node *x_node;
+    float *x_row;
+    int32_t *x_place;
+    int64_t x_nodes;
     const pgcn_i_guests *guests;
     const pgcn_i_input *guest_input;
     int64_t count; /* nodes chosen */
@@ -172,12 +179,23 @@ static pgcn_status open_levels(pgcn_i_nodes *nodes) {
     return PGCN_OK;
 }
 
+/* Room for the rows of features that stay on disk. */
+static pgcn_status open_rows(pgcn_i_nodes *nodes) {
+    int64_t rows = nodes->rows[nodes->levels], most = least(rows, nodes->opts.input->n);
+    nodes->x_node = PGCN_I_ARRAY(&nodes->arena, pgcn_node, most);
+    nodes->input.gathered = nodes->x_place = PGCN_I_ARRAY(&nodes->arena, int32_t, rows);
+    nodes->input.dense = nodes->x_row =
+        PGCN_I_ARRAY(&nodes->arena, float, most * nodes->input.columns);
+    return nodes->x_node && nodes->x_place && nodes->x_row ? PGCN_OK : PGCN_ERR_MEMORY;
+}
+
 static pgcn_status open_input(pgcn_i_nodes *nodes) {
     const pgcn_i_input *from = nodes->opts.input;
     int64_t rows = nodes->rows[nodes->levels];
     pgcn_i_input *input = &nodes->input;
     *input = (pgcn_i_input){.n = rows, .columns = from->columns, .dense = from->dense};
     if (from->dense) return PGCN_OK;
+    if (nodes->opts.data->x.file) return open_rows(nodes);
     int64_t all = from->nonzeros < INT64_MAX / nodes->opts.samples
                       ? from->nonzeros * nodes->opts.samples
                       : INT64_MAX;
@@ -217,6 +235,12 @@ static pgcn_status open_roots(pgcn_i_nodes *nodes) {
     return PGCN_OK;
 }
 
+static bool draws_links(const pgcn_i_nodes *nodes) {
+    bool all = !nodes->opts.sampled;
+    for (int l = 0; l < nodes->levels; l++) all = all && nodes->level[l].neighbours > 0;
+    return all;
+}
+
 static pgcn_status open_all(pgcn_i_nodes *nodes) {
     pgcn_i_arena *arena = &nodes->arena;
     int64_t most = 0, n = nodes->opts.spatial->walker.graph->n + nodes->opts.guests;
@@ -249,7 +273,8 @@ static pgcn_status open_all(pgcn_i_nodes *nodes) {
                       .rows = {[PGCN_I_NODES] = nodes->rows, [PGCN_I_LINKS] = nodes->links},
                       .transitions = nodes->transitions,
                       .nodes = n,
-                      .id = nodes->numbering.id};
+                      .id = nodes->numbering.id,
+                      .few_links = draws_links(nodes)};
     return PGCN_OK;
 }
 
@@ -312,6 +337,7 @@ int64_t pgcn_i_nodes_touched(const pgcn_i_nodes *nodes) {
     for (int l = 0; l < nodes->levels; l++) bytes += level_bytes(nodes, l, &widest);
     if (nodes->opts.training) bytes += 16 * widest;
     if (!x->dense) bytes += 16 * rows + 8 * x->nonzeros;
+    if (nodes->x_row) bytes += 4 * rows + (4 + 4 * x->columns) * nodes->x_nodes;
     if (nodes->columns.offset) bytes += 12 * x->nonzeros + 16 * x->columns;
     return bytes;
 }
@@ -379,26 +405,34 @@ static const pgcn_i_csr *matrix_of(const pgcn_i_nodes *nodes, pgcn_node *node) {
     return &guests->edges;
 }
 
-/* How many of a row's entries are not the node's own. */
-static int64_t others_of(const pgcn_i_csr *t, pgcn_node node) {
-    int64_t others = 0;
-    for (int64_t e = t->offset[node]; e < t->offset[node + 1]; e++) others += t->column[e] != node;
-    return others;
+/* Where the node's own entry is in its row, whose columns ascend; -1: it has none. */
+static int64_t own_entry(const pgcn_i_csr *t, pgcn_node node) {
+    int64_t low = t->offset[node], end = t->offset[node + 1], high = end;
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        if (t->column[middle] < node)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < end && t->column[low] == node ? low - t->offset[node] : -1;
+}
+
+/* Entries of a row: all of them; or its own, if there is one, and `most` others. Guests keep all of theirs. */
+static int64_t count_of(const pick_job *job, const pgcn_i_csr *t, pgcn_node node) {
+    int64_t most = job->at->neighbours, degree = degree_of(t, node);
+    if (most == 0 || degree <= most || t != &job->nodes->opts.spatial->exact) return degree;
+    return least(degree, most + (own_entry(t, node) >= 0));
 }
 
 static void count_task(void *context, int64_t task, int worker) {
     (void)worker;
     const pick_job *job = context;
-    int64_t end = job->first + pgcn_i_block_end(job->blocks, task), most = job->at->neighbours;
+    int64_t end = job->first + pgcn_i_block_end(job->blocks, task);
     for (int64_t r = job->first + pgcn_i_block_begin(job->blocks, task); r < end; r++) {
         pgcn_node node = job->nodes->numbering.node[r];
         const pgcn_i_csr *t = matrix_of(job->nodes, &node);
-        int64_t degree = degree_of(t, node);
-        if (most > 0 && degree > most) {
-            int64_t others = others_of(t, node);
-            degree -= others - least(others, most);
-        }
-        job->at->list.offset[r + 1] = degree;
+        job->at->list.offset[r + 1] = count_of(job, t, node);
     }
 }
 
@@ -414,28 +448,37 @@ static void choose_some(pgcn_i_stream *random, int64_t others, int64_t most, int
     }
 }
 
-/* Some entries of a row of T, in its order: its own, and some of the others, which count for all of these. */
-static void pick_some(const pick_job *job, int64_t row, pgcn_node node, int64_t others) {
+static void put_entry(const level *at, int64_t to, const pgcn_i_csr *t, int64_t e, float scale,
+                      int sample) {
+    at->list.column[to] = t->column[e];
+    at->list.value[to] = scale * t->value[e];
+    if (at->link_id) at->link_id[to] = sample * t->offset[t->rows] + e;
+}
+
+/* Some entries of a row of T, in its order: its own, and some of the others, which count for all of these. A row may be
+ * longer than all that is drawn together, so it is not gone through. */
+static void pick_some(const pick_job *job, int64_t row, pgcn_node node) {
     enum { MOST = PGCN_MOST_NEIGHBOURS };
     const pgcn_i_csr *t = &job->nodes->opts.spatial->exact;
     const level *at = job->at;
-    int64_t chosen[MOST], picked = 0, other = 0, to = at->list.offset[row];
+    int64_t chosen[MOST], begin = t->offset[node], to = at->list.offset[row];
+    bool has_own = at->list.offset[row + 1] - to > at->neighbours;
+    int64_t own = has_own ? own_entry(t, node) : -1;
+    int64_t others = degree_of(t, node) - (own >= 0);
     int sample = (int)(job->nodes->numbering.id[row] / job->nodes->numbering.nodes);
     pgcn_i_stream random =
         pgcn_i_stream_of(pgcn_i_rng_domain_of(job->draw.seed, PGCN_I_RNG_NEIGHBOURS, job->draw.step,
                                               job->draw.layer, sample),
                          (uint64_t)node);
     float scale = (float)((double)others / at->neighbours);
+    bool waits = own >= 0; /* the node's own entry, for its place among the others */
     choose_some(&random, others, at->neighbours, chosen);
-    for (int64_t e = t->offset[node]; e < t->offset[node + 1]; e++) {
-        bool own = t->column[e] == node;
-        if (!own && (picked == at->neighbours || chosen[picked] != other++)) continue;
-        picked += !own;
-        at->list.column[to] = t->column[e];
-        at->list.value[to] = own ? t->value[e] : scale * t->value[e];
-        if (at->link_id) at->link_id[to] = sample * t->offset[t->rows] + e;
-        to++;
+    for (int64_t i = 0; i < at->neighbours; i++) {
+        if (waits && chosen[i] >= own)
+            put_entry(at, to++, t, begin + own, 1, sample), waits = false;
+        put_entry(at, to++, t, begin + chosen[i] + (own >= 0 && !waits), scale, sample);
     }
+    if (waits) put_entry(at, to, t, begin + own, 1, sample);
 }
 
 static void fill_task(void *context, int64_t task, int worker) {
@@ -448,7 +491,7 @@ static void fill_task(void *context, int64_t task, int worker) {
         const pgcn_i_csr *t = matrix_of(job->nodes, &node);
         int64_t count = at->list.offset[r + 1] - at->list.offset[r], from = t->offset[node];
         if (count < degree_of(t, node)) {
-            pick_some(job, r, node, others_of(t, node));
+            pick_some(job, r, node);
             continue;
         }
         int64_t to = at->list.offset[r];
@@ -498,6 +541,22 @@ static void gather_sparse(pgcn_i_nodes *nodes) {
     if (nodes->columns.offset) pgcn_i_input_index(&nodes->input, nodes->columns);
 }
 
+/* The first row of a node has its features, whatever its sample. */
+static void list_nodes(pgcn_i_nodes *nodes) {
+    const pgcn_i_numbering *numbering = &nodes->numbering;
+    nodes->x_nodes = 0;
+    for (int64_t r = 0; r < numbering->rows; r++) {
+        pgcn_node node = numbering->node[r];
+        int64_t first = r;
+        for (int s = 0; s < numbering->samples && numbering->samples > 1; s++) {
+            pgcn_node other = numbering->place[s * numbering->nodes + node];
+            if (other >= 0 && other < first) first = other;
+        }
+        if (first == r) nodes->x_node[nodes->x_nodes] = node;
+        nodes->x_place[r] = first == r ? (int32_t)nodes->x_nodes++ : nodes->x_place[first];
+    }
+}
+
 static void draw_level(pgcn_i_nodes *nodes, pgcn_i_pool *pool, int l, pgcn_i_path_draw draw) {
     level *at = &nodes->level[l];
     const pgcn_i_spatial *spatial = nodes->opts.spatial;
@@ -512,12 +571,19 @@ static void draw_level(pgcn_i_nodes *nodes, pgcn_i_pool *pool, int l, pgcn_i_pat
     pgcn_i_numbering_grow(&nodes->numbering, pool, at->lists.hop, lists, first);
     nodes->rows[l + 1] = nodes->numbering.rows;
     nodes->transitions[l].n = at->lists.n = at->lists.rows = nodes->rows[l];
-    for (int i = 0; i < lists && at->lists.hop_t; i++)
-        pgcn_i_turn(&nodes->turner, pool, &at->lists.hop[i], nodes->rows[l + 1],
-                    &at->lists.hop_t[i], at->link_t);
 }
 
-void pgcn_i_nodes_draw(pgcn_i_nodes *nodes, pgcn_i_pool *pool, pgcn_i_path_draw draw) {
+/* For the backward pass. */
+static void turn_levels(pgcn_i_nodes *nodes, pgcn_i_pool *pool) {
+    for (int l = 0; l < nodes->levels; l++) {
+        level *at = &nodes->level[l];
+        for (int i = 0; i < at->lists.k - 1 && at->lists.hop_t; i++)
+            pgcn_i_turn(&nodes->turner, pool, &at->lists.hop[i], nodes->rows[l + 1],
+                        &at->lists.hop_t[i], at->link_t);
+    }
+}
+
+static void draw_levels(pgcn_i_nodes *nodes, pgcn_i_pool *pool, pgcn_i_path_draw draw) {
     pgcn_i_numbering_begin(&nodes->numbering, nodes->node, nodes->count);
     nodes->rows[0] = nodes->numbering.rows;
     for (int l = 0; l < nodes->levels; l++) {
@@ -526,5 +592,19 @@ void pgcn_i_nodes_draw(pgcn_i_nodes *nodes, pgcn_i_pool *pool, pgcn_i_path_draw 
         draw_level(nodes, pool, l, draw);
     }
     nodes->input.n = nodes->rows[nodes->levels];
+    if (nodes->x_row) list_nodes(nodes);
+}
+
+void pgcn_i_nodes_draw(pgcn_i_nodes *nodes, pgcn_i_pool *pool, pgcn_i_path_draw draw) {
+    draw_levels(nodes, pool, draw);
+    turn_levels(nodes, pool);
     if (!nodes->input.dense) gather_sparse(nodes);
+}
+
+void pgcn_i_nodes_reach(pgcn_i_nodes *nodes, pgcn_i_pool *pool, pgcn_i_path_draw draw) {
+    draw_levels(nodes, pool, draw);
+}
+
+pgcn_i_wanted_rows pgcn_i_nodes_wanted(const pgcn_i_nodes *nodes) {
+    return (pgcn_i_wanted_rows){nodes->x_node, nodes->x_nodes, nodes->x_row};
 }

@@ -10,9 +10,30 @@ static void enhance(pgcn_i_csr *t, double share) {
             if (t->column[e] == r) t->value[e] *= (float)(1 + share);
 }
 
-pgcn_status pgcn_i_spatial_init(pgcn_i_spatial *spatial, const pgcn_graph *graph,
-                                const pgcn_config *config) {
-    *spatial = (pgcn_i_spatial){.has_exact = config->walk != PGCN_WALK_NODE2VEC};
+/* T and its transpose, or only the degrees that scale visits. */
+static pgcn_status make_operator(pgcn_i_spatial *spatial, const pgcn_graph *graph,
+                                 const pgcn_config *config, bool exact) {
+    /* batches of nodes transpose what they have drawn */
+    bool back = config->train_form == PGCN_FORM_EXACT &&
+                (config->batch_by != PGCN_BATCH_NODES || pgcn_i_network_of(config)->reads_both);
+    pgcn_i_transition_opts opts = {.self_loops = config->self_loops,
+                                   .weighted = config->walk != PGCN_WALK_UNIFORM,
+                                   .scaling = config->scaling,
+                                   .empty_rows = pgcn_i_network_of(config)->empty_rows};
+    if (!exact) return pgcn_i_graph_degrees(graph, opts, &spatial->arena, &spatial->degree);
+    PGCN_TRY(pgcn_i_graph_transition(graph, opts, &spatial->arena, &spatial->exact,
+                                     back ? &spatial->exact_t : NULL, &spatial->degree));
+    if (config->diagonal > 0 && !pgcn_i_network_of(config)->walks) {
+        enhance(&spatial->exact, config->diagonal);
+        if (back) enhance(&spatial->exact_t, config->diagonal);
+    }
+    return PGCN_OK;
+}
+
+static pgcn_status init(pgcn_i_spatial *spatial, const pgcn_graph *graph, const pgcn_config *config,
+                        bool exact) {
+    *spatial = (pgcn_i_spatial){.arena = {.read_at_random = true}, /* by batches of nodes */
+                                .has_exact = exact && config->walk != PGCN_WALK_NODE2VEC};
     pgcn_paths_opts opts = pgcn_paths_opts_default();
     opts.walk = config->walk;
     opts.length = config->path_length;
@@ -20,28 +41,16 @@ pgcn_status pgcn_i_spatial_init(pgcn_i_spatial *spatial, const pgcn_graph *graph
     opts.return_p = (float)config->return_p;
     opts.inout_q = (float)config->inout_q;
     opts.may_stay = config->self_loops;
-    bool back = config->train_form == PGCN_FORM_EXACT;
     pgcn_status status = PGCN_OK;
     if (config->direction == PGCN_DIRECTION_BACKWARD && graph->directed) {
         status = pgcn_i_graph_reversed(graph, &spatial->reversed);
         graph = spatial->reversed;
     }
     if (status == PGCN_OK) status = pgcn_i_walker_init(&spatial->walker, graph, &opts);
-    if (status == PGCN_OK)
-        status = pgcn_i_graph_transition(
-            graph,
-            (pgcn_i_transition_opts){.self_loops = config->self_loops,
-                                     .weighted = config->walk != PGCN_WALK_UNIFORM,
-                                     .scaling = config->scaling,
-                                     .empty_rows = pgcn_i_network_of(config)->empty_rows},
-            &spatial->arena, &spatial->exact, back ? &spatial->exact_t : NULL, &spatial->degree);
+    if (status == PGCN_OK) status = make_operator(spatial, graph, config, exact);
     if (status != PGCN_OK) {
         pgcn_i_spatial_free(spatial);
         return status;
-    }
-    if (config->diagonal > 0 && !pgcn_i_network_of(config)->walks) {
-        enhance(&spatial->exact, config->diagonal);
-        if (back) enhance(&spatial->exact_t, config->diagonal);
     }
     spatial->symmetric = !graph->directed && config->scaling == PGCN_SCALING_SYMMETRIC;
     spatial->reads_both = pgcn_i_network_of(config)->reads_both && !spatial->symmetric;
@@ -49,9 +58,14 @@ pgcn_status pgcn_i_spatial_init(pgcn_i_spatial *spatial, const pgcn_graph *graph
     return PGCN_OK;
 }
 
+pgcn_status pgcn_i_spatial_init(pgcn_i_spatial *spatial, const pgcn_graph *graph,
+                                const pgcn_config *config) {
+    return init(spatial, graph, config, true);
+}
+
 pgcn_status pgcn_i_spatial_of(pgcn_i_spatial *spatial, const pgcn_dataset *data,
-                              const pgcn_config *config) {
-    PGCN_TRY(pgcn_i_spatial_init(spatial, data->graph, config));
+                              const pgcn_config *config, bool exact) {
+    PGCN_TRY(init(spatial, data->graph, config, exact));
     if (!data->from.graph_of) return PGCN_OK;
     return pgcn_i_walker_by_graph(&spatial->walker, data->from.graph_of, data->from.graphs);
 }

@@ -21,6 +21,19 @@ pgcn_status pgcn_i_fill_absent(const pgcn_i_features *features, const float *mea
                                pgcn_i_arena *arena, pgcn_i_features *out);
 pgcn_status pgcn_i_input_new(const pgcn_i_features *features, pgcn_normalise normalise,
                              pgcn_i_standard standard, bool with_columns, pgcn_i_input **out);
+/* Of features that stay in their file: sizes alone. Batches of nodes have rows of their own (nodes.c). */
+pgcn_status pgcn_i_input_outside(const pgcn_i_features *features, pgcn_i_input **out);
+/* What pgcn_i_fill_absent() and pgcn_i_input_new() do to one row of them. */
+typedef struct pgcn_i_row_rule {
+    const pgcn_i_features *features;
+    pgcn_normalise normalise;
+    pgcn_i_standard standard;
+    const float *mean; /* [columns] of absent nodes */
+} pgcn_i_row_rule;
+void pgcn_i_row_as_read(const pgcn_i_row_rule *rule, pgcn_node node, float *row);
+/* The first number that is not finite, -1: none; and the sentence about it. */
+int64_t pgcn_i_first_bad(const float *value, int64_t count);
+pgcn_status pgcn_i_fail_row(const pgcn_i_row_file *file, int64_t node, int64_t column, float value);
 /* The largest magnitude among the features and its column; infinite for what is not finite. */
 double pgcn_i_input_largest(const pgcn_i_input *input, int64_t *column);
 void pgcn_i_input_free(pgcn_i_input *input);
@@ -59,10 +72,10 @@ typedef struct pgcn_i_spatial {
 } pgcn_i_spatial;
 pgcn_status pgcn_i_spatial_init(pgcn_i_spatial *spatial, const pgcn_graph *graph,
                                 const pgcn_config *config);
-/* The same for a data set, in which the walks of a graph do not depend on the graphs beside it. Free
- * it after a failure too. */
+/* The same for a data set, in which the walks of a graph do not depend on the graphs beside it; exact = false: where
+ * only walks are drawn, without T, which takes more than the graph. Free it after a failure too. */
 pgcn_status pgcn_i_spatial_of(pgcn_i_spatial *spatial, const pgcn_dataset *data,
-                              const pgcn_config *config);
+                              const pgcn_config *config, bool exact);
 void pgcn_i_spatial_free(pgcn_i_spatial *spatial);
 /* Its exact form, for `samples` stacked copies of the nodes. */
 pgcn_i_transition pgcn_i_spatial_transition(const pgcn_i_spatial *spatial, int samples);
@@ -172,6 +185,16 @@ void pgcn_i_nodes_invite(pgcn_i_nodes *nodes, const pgcn_i_guests *guests,
                          const pgcn_i_input *features);
 /* What the draw says is drawn for them, layer by layer; draw.layer is not read. */
 void pgcn_i_nodes_draw(pgcn_i_nodes *nodes, pgcn_i_pool *pool, pgcn_i_path_draw draw);
+/* The same without what only a network needs: to see which rows they lead to. */
+void pgcn_i_nodes_reach(pgcn_i_nodes *nodes, pgcn_i_pool *pool, pgcn_i_path_draw draw);
+/* Of features that stay on disk: the nodes whose rows the part needs, each once, as they were drawn, and where the
+ * caller puts these rows, as the first layer reads them. */
+typedef struct pgcn_i_wanted_rows {
+    const pgcn_node *node;
+    int64_t count;
+    float *to; /* [count, columns] */
+} pgcn_i_wanted_rows;
+pgcn_i_wanted_rows pgcn_i_nodes_wanted(const pgcn_i_nodes *nodes);
 const pgcn_i_part *pgcn_i_nodes_part(const pgcn_i_nodes *nodes);
 const pgcn_i_input *pgcn_i_nodes_input(const pgcn_i_nodes *nodes);
 int64_t pgcn_i_nodes_items(const pgcn_i_nodes *nodes, const pgcn_node **number);

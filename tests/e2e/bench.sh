@@ -38,12 +38,19 @@ cat "$out" >>peers.jsonl
 run 1 "$model" sbm layers=none
 holds "$err" "layers"
 
+run 0 "$model" sbm:nodes=300 --bench batches --case "sbm, sage" --seconds 0 threads=1 model=sage batch=20 steps=1 \
+    neighbours=3,2 lr-ends=0.003 lr-mix=0.003 wd-mix=0
+cp "$out" batches.jsonl
+holds batches.jsonl '"sampling_ms"' '"batch_rows":[' '"batch_items":20'
+
 python=$(command -v python3) || skip "there is no python3; tables.py was not tried"
 tables=$PATHGCN_SOURCE/bench/tables.py
 run 0 "$python" "$tables" --show kernels kernels.jsonl
 holds "$out" "**sbm n=300 k=5 p=5 c=64**" "| path convolution forward" "ns / walk step"
 run 0 "$python" "$tables" --show scaling scaling.jsonl
 holds "$out" "ns per unit"
+run 0 "$python" "$tables" --show batches batches.jsonl
+holds "$out" '| sbm, sage' '| pathgcn'
 run 0 "$python" "$tables" --show peers peers.jsonl products.jsonl
 holds "$out" "**sbm**: n=300" "| gcn      | 1 " "| gat      | 1 " "| products"
 printf 'before\n<!-- table: model -->\nold\n<!-- end -->\nafter\n<!-- table: load -->\nkept\n<!-- end -->\n' >doc.md

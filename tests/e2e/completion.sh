@@ -105,7 +105,7 @@ exactly "deterministic" eval m --inference d
 exactly "uniform weighted node2vec" paths karate --walk ""
 exactly "" train karate --epochs ""
 exactly "all" train --help ""
-exactly "semi full inference variants paths lengths frozen graphs ppi all sweep datasets settings forms cheb networks times figures" reproduce ""
+exactly "semi full inference variants paths lengths frozen graphs ppi all sweep datasets settings forms cheb networks times figures arena" reproduce ""
 exactly "semi sweep settings" reproduce s
 
 # recipes

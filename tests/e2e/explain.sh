@@ -67,6 +67,28 @@ run 0 pathgcn explain own cat --class blue --against red --json --top 0 --svg ow
 adds_up "$out"
 holds "$out" '"node":"cat"' '"class":"blue"' '"against":"red"' '"feature":"<b>"' '"feature":"age"'
 "$python" -c 'import sys, xml.etree.ElementTree as t; t.parse("own.svg")' || fail "own.svg is no XML"
+"$python" - "$out" <<'PY' || fail "with a class to compare with there is no second one"
+import json, sys
+e = json.load(open(sys.argv[1]))
+assert e["second"] is None and e["over_second"] is None and "over_second" not in e["constants"][0]
+assert e["values"].startswith("standardised"), e["values"]
+PY
+run 0 pathgcn explain own cat --json --top 0
+"$python" - "$out" <<'PY' || fail "what speaks for the class over the second one does not add up"
+import json, sys
+e = json.load(open(sys.argv[1]))
+parts = sum(entry["over_second"] for name in ("nodes", "constants") for entry in e[name])
+assert abs(parts - e["over_second"]) < 1e-5 * max(1, abs(e["over_second"])), (parts, e["over_second"])
+assert abs(abs(e["logits"][0] - e["logits"][1]) - abs(e["over_second"])) < 1e-5
+PY
+run 0 pathgcn explain own cat
+holds "$out" "Values are as the network reads them: standardised"
+[ "$(grep -cE ' over (red|blue)' "$out")" = 4 ] || fail "sums, nodes, features and constants are not all compared"
+for line in "^biases" "^what the network has" "^classifier.bias"; do
+    grep -qE "$line +-?[0-9.]+ +-?[0-9.]+\$" "$out" || fail "$line is not compared with the second class"
+done
+run 0 pathgcn explain runs/karate 5
+holds "$out" "Values are as the network reads them: each row over the sum of its magnitudes"
 refused 2 "has the id 'cats' (did you mean cat?)" explain own cats
 refused 2 "--class is 'green', expected the name of a class or its number from 0 to 1" explain own cat --class green
 
@@ -76,6 +98,26 @@ adds_up "$out"
 holds "$out" '"form":"sampled"' '"seed":4'
 run 0 pathgcn explain runs/karate 3 --sampled --seed 9
 holds "$out" "of one draw of paths, seed 9"
+
+# ---- names of several bytes a letter, and of two columns ------------------------------------------------
+
+sed 's/ann/zoé/; s/bob/東京/' labels.csv >labels-8.csv
+sed 's/ann/zoé/g; s/bob/東京/g' edges.csv >edges-8.csv
+sed 's/ann/zoé/; s/bob/東京/; s/age/âge-größe-von-allen-zusammen-hier/' features.csv >features-8.csv
+run 0 pathgcn train --edges edges-8.csv --features features-8.csv --labels labels-8.csv --epochs 2 --out utf \
+    --prepare random=50/25/25 --recipe none
+run 0 pathgcn explain utf cat --top 0
+"$python" - "$out" <<'PY' || fail "names are not padded by columns"
+import sys, unicodedata
+lines = open(sys.argv[1], encoding="utf-8").read().splitlines()
+width = lambda text: sum(2 if unicodedata.east_asian_width(c) == "W" else 1 for c in text)
+head = next(i for i, line in enumerate(lines) if line.startswith("node  "))
+rows = [line for line in lines[head + 1 : head + 8]]
+assert any(line.startswith("東京") for line in rows) and any(line.startswith("zoé") for line in rows)
+assert len({width(line) for line in rows}) == 1, [(width(line), line) for line in rows]
+long = [line for line in lines if line.startswith("âge-größe")]
+assert long and all(line[:26] == "âge-größe-von-allen-zusamm" and line[26] == " " for line in long), long
+PY
 
 # ---- a graph of many, several labels -------------------------------------------------------------------
 

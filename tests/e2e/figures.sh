@@ -24,7 +24,16 @@ holds all/figure-3.csv "cheb,karate,cheb,2" "cheb,karate,pathgcn,8"
 holds all/figure-5.csv "paths,karate" "lengths,karate"
 holds all/figure-4.csv "all 8 layers" "layer 8"
 holds all/smoothing.csv "karate,GCN,2,1" "karate,GCNII,8,0" "karate,pathGCN,8,8"
-holds all/figure-1.tex '\begin{tikzpicture}'
+holds all/figure-1.tex '\begin{tikzpicture}' '\resizebox'
+if command -v pdflatex >/dev/null && kpsewhich pgfplots.sty >/dev/null; then
+    {
+        echo '\documentclass{article}\usepackage[T1]{fontenc}\usepackage{tikz}\begin{document}'
+        for name in all/figure-[12].tex; do echo "\\noindent\\input{$name}\\clearpage"; done
+        echo '\end{document}'
+    } >paper.tex
+    run 0 pdflatex -interaction=nonstopmode -halt-on-error paper.tex
+    ! grep -q 'Overfull .hbox' paper.log || { grep 'Overfull' paper.log && fail "a figure is wider than a page"; }
+fi
 ! grep -q 'https\?://' <(sed 's|http://www.w3.org/2000/svg||' all/figures.html) || fail "the page names another one"
 
 # every operator of Figure 1 adds up to the sum of the kernel

@@ -7,7 +7,7 @@ club=karate:stratified=50/25/25,splits=3
 small=(--recipe none --nested --candidates 4 --runs 2 --keep 2 --epochs 10 --patience 0)
 
 # steady FILE: what does not depend on the clock
-steady() { grep -v '"seconds"' "$1"; }
+steady() { grep -vE '"(seconds|peak_rss_bytes)"' "$1"; }
 # test_of FILE SPLIT: the mean test accuracy of a split in nested.json
 test_of() {
     awk -v which="\"$2\"," '$1 == "\"split\":" { here = $2 == which }

@@ -223,8 +223,8 @@ for command in train eval predict compare kernels paths data info "data list" "d
     while read -r option; do holds help "$option"; done < <(grep -oE '^  --[a-z-]+' short)
 done
 run 0 pathgcn train --help
-holds "$out" --data --recipe --model --layers --channels --epochs "--seed " --seeds --out --resume --threads \
-    --json --quiet
+holds "$out" --data --recipe --model --layers --channels --epochs "--batch N " --batch-by --neighbours "--seed " --seeds \
+    --out --resume --threads --json --quiet
 refused 2 "there is no option --lerning|pathgcn train --help all lists them" train karate --lerning 1
 # Of one network: what it takes, and nothing else.
 run 0 pathgcn train --model gin --help

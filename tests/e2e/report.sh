@@ -52,8 +52,8 @@ run 0 pathgcn report one
 holds "$out" "Report: report.html ("
 check report.html
 result() { python3 -c 'import json, sys; d = json.load(open("one/result.json")); print(eval(sys.argv[1]))' "$1"; }
-holds report.html "Always predicting the most frequent class" "Confusion matrix" \
-    "epoch $(result 'd["best_epoch"]') is kept" "fingerprint" "f(-1)" "Brier score" "prefers-color-scheme" "@media print" "Nodes in two dimensions"
+holds report.html "The training nodes have 2 classes equally often; always predicting the one of them" \
+    "Confusion matrix" "epoch $(result 'd["best_epoch"]') is kept" "fingerprint" "f(-1)" "Brier score" "prefers-color-scheme" "@media print" "Nodes in two dimensions"
 [ "$(part report.html 'len(run[0]["history"]["val_loss"])')" = 40 ] || fail "the history is not in the page"
 [ "$(part report.html 'sum(map(sum, run[0]["verdict"]["test"]["confusion"]))')" = \
     "$(result 'd["items"]["test"]')" ] || fail "confusion"
@@ -135,6 +135,21 @@ if command -v pdflatex >/dev/null && kpsewhich pgfplots.sty >/dev/null; then
     } >paper.tex
     run 0 pdflatex -interaction=nonstopmode -halt-on-error paper.tex
 fi
+holds figures/tex/confusion.tex "at (axis cs:0,0) {$(part report.html 'run[0]["verdict"]["test"]["confusion"][0][0]')}"
+
+# -- a training that ended too soon, and steps that add up ------------------------------------------------
+run 0 pathgcn train karate --recipe none --epochs 3 --out short
+holds "$out" "The best epoch is the last one: the network was still getting better" "--epochs 6 --resume"
+run 0 pathgcn report short --out short.html
+holds short.html "The epoch that was kept, 3, is the last one"
+! grep -q "is the last one" report.html || fail "epoch $(result 'd["best_epoch"]') of 40 is not the last one"
+run 0 pathgcn train karate --recipe none --epochs 3 --scaling sum --train-form exact --out sum --quiet
+run 0 pathgcn report sum --out sum.html
+holds sum.html "x reaches as far as the largest degree" "factor x of one step" "between -1 and 1, a part of the spectrum"
+! grep -q "channels that smooth\|over the spectrum \[-1, 1\]" sum.html || fail "the spectrum of sums is not [-1, 1]"
+holds report.html "channels that smooth" "over the spectrum [-1, 1]"
+run 0 pathgcn kernels sum/model.safetensors
+holds "$out" "f(1), f(0) and f(-1) do not tell"
 
 # -- several runs, several seeds -------------------------------------------------------------------
 pathgcn train karate --epochs 15 --seeds 3 --out seeds --quiet >/dev/null
@@ -149,6 +164,11 @@ holds two.html "other against seeds" "dropout" "3 pairs by seed and split"
 run 0 pathgcn compare seeds other
 verdict=$(grep -o 'against.*' "$out" | sed 's/seeds: //; s/against //')
 holds two.html "$verdict"
+# seeds are no settings
+run 0 pathgcn train karate --recipe none --epochs 3 --seed 5 --out short-5 --quiet
+run 0 pathgcn report short short-5 --out seeds-only.html
+holds seeds-only.html "Nothing: all settings are equal" "Their seeds differ" "short 0, short-5 5"
+! grep -q "<td[^>]*>seed</td>\|<th[^>]*>seed</th>" seeds-only.html || fail "the seed is told as a setting"
 run 0 pathgcn report one gcn --out "other data.html"
 check "other data.html"
 holds "other data.html" "not of the same data"

@@ -91,6 +91,14 @@ run 0 bash -c "$command"
 same_runs "the printed command" whole "$directory"
 echo "the printed command works: ${command#*pathgcn }"
 
+# epochs of many steps: most often it is in the middle of one; wherever it is, the bits are the same
+steps=("$graph" --epochs "$epochs" --patience 0 --batch 2)
+run 0 pathgcn train "${steps[@]}" --quiet --out steps-whole
+interrupt steps/history.jsonl "${steps[@]}" --out steps
+grep "Interrupted" "$err"
+run 0 bash -c "$(tail -n 1 "$err")"
+same_runs "interrupted between two steps" steps-whole steps
+
 # a finished run: resuming changes no file, and tells the same result
 cp -rp "$directory" finished
 run 0 pathgcn train "${common[@]}" --quiet --out "$directory" --resume --json

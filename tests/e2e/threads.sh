@@ -3,7 +3,7 @@
 # the network that has sums of its own is tried.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-thread_counts=(1 2 3 7)
+thread_counts=(1 2 5 7)
 [ -z "$sanitized" ] || thread_counts=(1 3)
 case_number=0
 same_bits() { # train arguments...

@@ -53,6 +53,20 @@ run 0 pathgcn tune karate --space better.space --candidates 6 --runs 3 --epochs 
 grep -oE '\{"candidate":0,"rung":2,"runs":3,' "$out" >/dev/null ||
     { show_last && fail "the present recipe has not all its runs"; }
 
+# batches of one graph, as train makes them: for every candidate, and for who takes the recipe
+run 0 pathgcn tune karate --model gcn --batch 8 --neighbours 3 --space better.space --candidates 3 --runs 1 \
+    --epochs 2 --patience 0 --out batches --quiet
+[ "$(grep -l '"batch-by": "nodes"' batches/jobs/*.json | wc -l)" = 3 ] || fail "a candidate is not in batches"
+run 0 pathgcn train karate --model gcn --batch 8 --neighbours 3 --epochs 2 --patience 0 --out in-batches --quiet
+run 0 pathgcn train karate --recipe batches/karate.recipe --out from-recipe --quiet
+grep -qaE 'batch-by[\\": ]+nodes' from-recipe/model.safetensors || fail "the recipe does not train in batches"
+loss=$(sed -n 's/.*"val_loss":\([^,]*\).*/\1/p' in-batches/history.jsonl | tail -n 1)
+grep -qF "\"val_loss\":$loss" batches/jobs/*.history.jsonl || fail "no candidate trained as train does"
+printf '%s\n' "batch = 4 | 8" >batch.space
+run 0 pathgcn tune karate --space batch.space --candidates 4 --runs 1 --epochs 2 --patience 0 --out drawn --quiet
+grep -q '"batch-by": "nodes"' drawn/jobs/*.json || fail "a drawn batch is not a batch of nodes"
+refused 2 "neighbours is 3,3,3, 3 numbers" tune karate --model gcn --layers 2 --batch 8 --neighbours 3,3,3 --out nowhere
+
 # ---- interrupted ---------------------------------------------------------------------------------
 
 one=("${common[@]}")

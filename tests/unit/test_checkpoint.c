@@ -242,7 +242,8 @@ static void test_checkpoint_with_other_contents_is_refused(void **state) {
         pgcn_status code;
         const char *says;
     } cases[] = {
-        {"\"format_version\":\"1\"", "\"format_version\":\"2\"", PGCN_ERR_MISMATCH, "version 2"},
+        {"\"format_version\":\"1\"", "\"format_version\":\"3\"", PGCN_ERR_MISMATCH, "version 3"},
+        {"\"format_version\":\"1\"", "\"format_version\":\"2\"", PGCN_ERR_FORMAT, "underway"},
         {"\"pathgcn-checkpoint\"", "\"pathgcn-checkpoimt\"", PGCN_ERR_FORMAT, "pathgcn-checkpoimt"},
         {"\"format_version\"", "\"format_verslon\"", PGCN_ERR_FORMAT, "format_version"},
         {"\"fingerprint\"", "\"fingerprimt\"", PGCN_ERR_FORMAT, "fingerprint"},

@@ -201,6 +201,11 @@ static void test_measures_majority_is_that_of_the_training_items(void **state) {
     assert_close(majority, 100.0 / 3, 1e-9); /* class 2, though class 1 leads there */
     assert_int_equal(pgcn_i_majority(&none, &part, 7, 3, &majority), PGCN_OK);
     assert_true(isnan(majority));
+    static const uint8_t one_each[7] = {1, 0, 1, 1, 0, 0, 0}, four[7] = {0, 1, 0, 0, 1, 1, 0};
+    const pgcn_i_target tied = {.label = label, .mask = one_each, .masked = 3};
+    const pgcn_i_target judged = {.label = label, .mask = four, .masked = 3};
+    assert_int_equal(pgcn_i_majority(&tied, &judged, 7, 3, &majority), PGCN_OK);
+    assert_close(majority, 200.0 / 3, 1e-9); /* a tie: class 2, which these have most */
     static const uint8_t labels[4][2] = {{1, 0}, {1, 1}, {1, 0}, {0, 1}};
     static const uint8_t first[4] = {1, 1, 0, 0}, rest[4] = {0, 0, 1, 1};
     const pgcn_i_target several = {.labels = labels[0], .mask = first, .masked = 2};

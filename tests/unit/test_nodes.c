@@ -102,6 +102,13 @@ static void test_nodes_gradient_is_that_of_the_whole_graph(void **state) {
         ALONE "model=gcn layers=2",
         ALONE "model=gcn layers=3 layer-norm=yes residual=previous dropout-hidden=0.2",
         ALONE "model=sage layers=2",
+        /* as many neighbours as there are: they are added up before they are multiplied */
+        ALONE "model=sage layers=2 neighbours=1000 dropout-hidden=0.4",
+        QUICK "samples=2 consistency=0 model=sage layers=3 neighbours=1000,900 dropout=0",
+        ALONE "model=gcn layers=2 neighbours=1000",
+        ALONE "model=gcn layers=3 neighbours=1000 residual=previous",
+        ALONE "model=jknet layers=3 neighbours=1000",
+        ALONE "model=incep layers=3 self-mix=yes neighbours=1000",
         ALONE "model=gcnii layers=3 dropout-hidden=0.4",
         ALONE "model=gcnii-star layers=2",
         ALONE "model=egnn layers=2",
@@ -167,6 +174,7 @@ static const char *const trained[] = {
     QUICK
     "batch-by=nodes batch=9 paths=4 path-length=3 paths-per-layer=yes batch-paths=4,2 layers=3 steps=3",
     ALONE "batch-by=nodes batch=11 model=gcn neighbours=3,2",
+    QUICK "batch-by=nodes batch=17 model=sage neighbours=3,2 samples=2 consistency=1",
     ALONE "batch-by=nodes batch=11 model=sage batch-norm=yes",
     ALONE "batch-by=nodes batch=11 model=gat heads=2 dropout-attention=0.3 neighbours=4",
 };
@@ -208,6 +216,32 @@ static void test_nodes_after_first_epoch_allocate_nothing(void **state) {
         run_epochs(trainer, 3);
         assert_int_equal(pgcn_i_alloc_count(), before);
         pgcn_trainer_free(trainer);
+    }
+    pgcn_dataset_free(data);
+}
+
+/* Where some nodes are evaluated by drawn paths there is no T, and where batches are drawn no transpose of it: training
+ * does not notice. */
+static void test_nodes_train_alike_without_the_transition(void **state) {
+    (void)state;
+    static const char *const texts[] = {
+        ALONE "batch-by=nodes batch=17 paths=3 path-length=3",
+        ALONE "batch-by=nodes batch=17 paths=3 path-length=3 self-loops=no walk=weighted",
+    };
+    pgcn_dataset *data = dataset(DENSE);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        char text[256];
+        snprintf(text, sizeof text, "%s eval-nodes=9", texts[i]);
+        pgcn_trainer *whole = trainer_of(data, texts[i]), *some = trainer_of(data, text);
+        assert_non_null(whole->spatial.exact.offset);
+        assert_null(some->spatial.exact.offset);
+        for (int64_t r = 0; r < data->graph->n; r++)
+            assert_true(whole->spatial.degree[r] == some->spatial.degree[r]);
+        run_epochs(whole, 3);
+        run_epochs(some, 3);
+        assert_same_weights(&whole->params, &some->params, text);
+        pgcn_trainer_free(some);
+        pgcn_trainer_free(whole);
     }
     pgcn_dataset_free(data);
 }
@@ -302,6 +336,31 @@ static void test_nodes_old_settings_keep_their_meaning(void **state) {
     pgcn_dataset_free(data);
 }
 
+/* A search adopts its settings; what the caller said about batches stays. */
+static void test_nodes_settled_batches_outlive_whose_they_were(void **state) {
+    (void)state;
+    pgcn_dataset *one = dataset("karate");
+    pgcn_dataset *many =
+        set_of(set_new(PGCN_TASK_GRAPH, false, 12), "stratified=50/25/25,splits=1");
+    const struct {
+        const pgcn_dataset *data;
+        const char *batch;
+        pgcn_batch_by expected;
+    } cases[] = {{one, "2", PGCN_BATCH_NODES},
+                 {one, NULL, PGCN_BATCH_AUTO},
+                 {one, "0", PGCN_BATCH_AUTO},
+                 {many, "2", PGCN_BATCH_AUTO}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        pgcn_config config = settings(ALONE);
+        if (cases[i].batch) must(pgcn_config_set(&config, "batch", cases[i].batch));
+        pgcn_config_settle_batches(&config, cases[i].data);
+        pgcn_config_adopt(&config);
+        assert_int_equal(config.batch_by, cases[i].expected);
+    }
+    pgcn_dataset_free(one);
+    pgcn_dataset_free(many);
+}
+
 /* Every training node once in a pass, in another order in the next. */
 static void test_nodes_a_pass_has_every_training_node_once(void **state) {
     (void)state;
@@ -334,9 +393,11 @@ int main(void) {
         cmocka_unit_test(test_nodes_all_of_them_are_the_whole_graph),
         cmocka_unit_test(test_nodes_thread_matrix_same_bits),
         cmocka_unit_test(test_nodes_after_first_epoch_allocate_nothing),
+        cmocka_unit_test(test_nodes_train_alike_without_the_transition),
         cmocka_unit_test(test_nodes_neighbours_are_drawn_without_replacement_and_bias),
         cmocka_unit_test(test_nodes_networks_that_cannot_say_so),
         cmocka_unit_test(test_nodes_old_settings_keep_their_meaning),
+        cmocka_unit_test(test_nodes_settled_batches_outlive_whose_they_were),
         cmocka_unit_test(test_nodes_a_pass_has_every_training_node_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -512,6 +512,8 @@ static bool empty_structs(void) {
         !pgcn_config_unused(&config, NULL, NULL) &&                                                \
         !pgcn_config_unused(&config, NULL, "no such key"))                                         \
     X(pgcn_config_adopt, (pgcn_config_adopt(NULL), true))                                          \
+    X(pgcn_config_settle_batches, (pgcn_config_settle_batches(NULL, data),                         \
+                                   pgcn_config_settle_batches(&config, NULL), true))               \
     X(pgcn_config_field, pgcn_config_field(0, NULL) && !pgcn_config_field(-1, NULL) &&             \
         !pgcn_config_field(INT_MAX, NULL))                                                         \
     X(pgcn_recipe_load, wrong(pgcn_recipe_load(NULL, "cora", 0, NULL, NULL)) &&                    \
@@ -571,11 +573,15 @@ static bool empty_structs(void) {
         wrong(pgcn_predictor_new(model, data, NULL, NULL)) && !no_predictor)                       \
     X(pgcn_predictor_nodes, wrong(pgcn_predictor_nodes(NULL, source, 1, numbers, NULL)))           \
     X(pgcn_predictor_new_nodes, wrong(pgcn_predictor_new_nodes(NULL, NULL, numbers, NULL)))        \
+    X(pgcn_predictor_keep_hidden, wrong(pgcn_predictor_keep_hidden(NULL)))                         \
+    X(pgcn_predictor_hidden_bytes, pgcn_predictor_hidden_bytes(NULL) == 0)                         \
     X(pgcn_predictor_bytes, pgcn_predictor_bytes(NULL) == 0)                                       \
     X(pgcn_predictor_rows, pgcn_predictor_rows(NULL) == 0)                                         \
     X(pgcn_predictor_free, (pgcn_predictor_free(NULL), true))                                      \
     X(pgcn_trainer_rows, !pgcn_trainer_rows(NULL, 0, NULL) &&                                      \
         !pgcn_trainer_rows(trainer, 0, NULL) && !pgcn_trainer_rows(trainer, -1, NULL))             \
+    X(pgcn_trainer_row_reads, !pgcn_trainer_row_reads(NULL, NULL) &&                               \
+        !pgcn_trainer_row_reads(trainer, NULL))                                                    \
     X(pgcn_dataset_parts, wrong(pgcn_dataset_parts(NULL, &parts)) && wrong(pgcn_dataset_parts(data, NULL))) \
     X(pgcn_dataset_ranks,                                                                          \
       wrong(pgcn_dataset_ranks(NULL, &config, &number, 1, &ranks)) &&                               \
@@ -608,6 +614,7 @@ static bool empty_structs(void) {
         wrong(pgcn_trainer_resume_with(trainer, path, &(pgcn_resume_opts){0})))                    \
     X(pgcn_trainer_note, !pgcn_trainer_note(NULL, 0) && !pgcn_trainer_note(trainer, -1) &&         \
         !pgcn_trainer_note(trainer, INT_MAX))                                                      \
+    X(pgcn_trainer_steps, pgcn_trainer_steps(NULL, NULL) == 0)                                     \
     X(pgcn_trainer_split_hash, !pgcn_trainer_split_hash(NULL) )                                    \
     X(pgcn_class_weights_read,                                                                     \
         wrong(pgcn_class_weights_read(NULL, data, PGCN_HEADER_AUTO, text)) &&                      \

@@ -227,6 +227,8 @@ static void test_chart_latex_has_axes_numbers_and_escaped_names(void **state) {
     assert_non_null(strstr(text.bytes, "(1,4)"));
     assert_non_null(strstr(text.bytes, "fill between"));
     assert_non_null(strstr(text.bytes, "fillbetween}")); /* the preamble says so */
+    assert_non_null(strstr(text.bytes, "\\resizebox{"));
+    assert_non_null(strstr(text.bytes, "\\end{tikzpicture}}"));
     report_text_free(&text);
 }
 
@@ -248,6 +250,20 @@ static void test_heat_map_draws_every_number_once(void **state) {
     assert_non_null(strstr(text.bytes, ">-2.0</text>"));
     assert_int_equal(occurrences(text.bytes, "<title>"), 5);
     assert_non_null(strstr(text.bytes, "<title>r&lt;1: 1</title>"));
+    report_text_free(&text);
+    text = drawn(&chart, true);
+    assert_int_equal(occurrences(text.bytes, "\\node["), 5);
+    assert_non_null(strstr(text.bytes, "at (axis cs:1,0) {-2.0};"));
+    report_text_free(&text);
+    static const char *const words[] = {"10 %", "", "", "", "", "x"};
+    heat.label = words;
+    text = drawn(&chart, true);
+    assert_non_null(strstr(text.bytes, "at (axis cs:0,0) {10 \\%};"));
+    report_text_free(&text);
+    heat.label = NULL;
+    heat.format = NULL;
+    text = drawn(&chart, true);
+    assert_null(strstr(text.bytes, "\\node["));
     report_text_free(&text);
     static double many[40 * 40];
     for (int i = 0; i < 1600; i++) many[i] = i;

@@ -1,6 +1,6 @@
 /* Means over runs: the deviation of a sample, the epoch that folds choose together, and the 95 %
  * interval of a mean. */
-#include "experiments/experiments.h"
+#include "experiments/reproduce.h"
 #include "unit/nn_help.h"
 
 enum { MOST = 4 };
@@ -127,6 +127,35 @@ static void test_interval_of_percentages_ends_at_0_and_100(void **state) {
     json_decref(clipped);
 }
 
+/* docs/PROTOCOL.md, rule 5: above twice its standard error, or else tied. */
+static void test_pairs_differ_above_twice_the_standard_error(void **state) {
+    (void)state;
+    static const struct {
+        double difference[3];
+        int count;
+        const char *verdict;
+    } cases[] = {
+        {{1, 2, 3}, 3, "pathgcn better"},   /* 2 and 0.577 */
+        {{-1, -2, -3}, 3, "pathgcn worse"}, /* the same below */
+        {{0, 1, 2}, 3, "tied"},             /* 1 and 0.577 */
+        {{0, 0, 0}, 3, "tied"},             /* equal */
+        {{1, 1, 1}, 3, "pathgcn better"},   /* no error at all */
+        {{5}, 1, ""},                       /* nothing to tell it from chance */
+        {{0}, 0, ""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        exp_tally tally = {0};
+        for (int k = 0; k < cases[i].count; k++) exp_tally_add(&tally, cases[i].difference[k]);
+        exp_pairing pairing = exp_pair(&tally);
+        assert_string_equal(pairing.verdict, cases[i].verdict);
+        assert_true(isnan(pairing.error) == (cases[i].count < 2));
+    }
+    exp_tally tally = {0};
+    for (int k = 0; k < 3; k++) exp_tally_add(&tally, cases[0].difference[k]);
+    assert_near(exp_pair(&tally).mean, 2, 1e-12);
+    assert_near(exp_pair(&tally).error, 1 / sqrt(3), 1e-12);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_spread_deviation_is_that_of_a_sample),
@@ -136,6 +165,7 @@ int main(void) {
         cmocka_unit_test(test_interval_has_the_quantiles_of_students_t),
         cmocka_unit_test(test_interval_of_one_run_is_null_in_json),
         cmocka_unit_test(test_interval_of_percentages_ends_at_0_and_100),
+        cmocka_unit_test(test_pairs_differ_above_twice_the_standard_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -106,25 +106,35 @@ static void test_everybody_is_asked_before_each_step_and_part(void **state) {
     pgcn_dataset_free(graphs), pgcn_dataset_free(karate);
 }
 
-static void test_a_stopped_epoch_cannot_be_saved_but_resumed_over(void **state) {
+/* Two of the steps of the third epoch are done; or all, and a part of its evaluation. */
+static void test_a_stopped_epoch_is_saved_and_resumed_inside(void **state) {
     (void)state;
     pgcn_dataset *data = many_graphs(PGCN_TASK_GRAPH);
-    static const char text[] = "channels=6 epochs=4 batch=4";
+    static const char text[] = "channels=6 epochs=4 batch=4 select=auc";
     pgcn_trainer *whole = trainer_of(data, text), *trainer = trainer_of(data, text);
-    patience_of p = {.left = INT64_MAX};
     run_epochs(whole, 4), run_epochs(trainer, 2);
-    must(pgcn_trainer_save(trainer, scratch_path("two")));
-    pgcn_trainer_on_step(trainer, allows, &p);
-    p.left = 0; /* nothing of the epoch is done: it is still the state after two */
-    must_fail(pgcn_trainer_epoch(trainer, NULL), PGCN_ERR_STOPPED, "after 0 of");
-    must(pgcn_trainer_save(trainer, scratch_path("two")));
-    p.left = 2;
-    must_fail(pgcn_trainer_epoch(trainer, NULL), PGCN_ERR_STOPPED, "in epoch 3, after 2 of");
-    must_fail(pgcn_trainer_save(trainer, scratch_path("three")), PGCN_ERR_STOPPED,
-              "epoch 3 was stopped after 2 of");
-    assert_int_equal(scratch_count(), 1);
-    must(pgcn_trainer_resume(trainer, scratch_path("two"))); /* the begun epoch is forgotten */
-    p.left = INT64_MAX;
+    int64_t all, count;
+    assert_int_equal(pgcn_trainer_steps(trainer, &all), 0);
+    const int64_t allowed[] = {2, all + 1};
+    for (int i = 0; i < 2; i++) {
+        patience_of p = {.left = allowed[i]};
+        pgcn_trainer *second = trainer_of(data, text);
+        must(pgcn_trainer_save(trainer, scratch_path("two")));
+        pgcn_trainer_on_step(trainer, allows, &p);
+        must_fail(pgcn_trainer_epoch(trainer, NULL), PGCN_ERR_STOPPED, "in epoch 3, after");
+        assert_int_equal(pgcn_trainer_steps(trainer, NULL), i == 0 ? 2 : all);
+        must(pgcn_trainer_save(trainer, scratch_path("three")));
+        must(pgcn_trainer_resume(second, scratch_path("three")));
+        assert_int_equal(pgcn_trainer_steps(second, NULL), i == 0 ? 2 : all);
+        run_epochs(second, 2);
+        assert_same_weights(&whole->params, &second->params, text);
+        assert_true(pgcn_trainer_history(second, &count)[2].train_loss ==
+                    pgcn_trainer_history(whole, &count)[2].train_loss);
+        pgcn_trainer_free(second);
+        must(pgcn_trainer_resume(trainer, scratch_path("two"))); /* the begun epoch is forgotten */
+        assert_int_equal(pgcn_trainer_steps(trainer, NULL), 0);
+    }
+    pgcn_trainer_on_step(trainer, NULL, NULL);
     run_epochs(trainer, 2);
     assert_same_weights(&whole->params, &trainer->params, text);
     pgcn_trainer_free(whole), pgcn_trainer_free(trainer);
@@ -235,7 +245,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_stopped_at_every_step_ends_with_the_same_bits),
         cmocka_unit_test(test_everybody_is_asked_before_each_step_and_part),
-        cmocka_unit_test_setup_teardown(test_a_stopped_epoch_cannot_be_saved_but_resumed_over,
+        cmocka_unit_test_setup_teardown(test_a_stopped_epoch_is_saved_and_resumed_inside,
                                         scratch_make, scratch_remove),
         cmocka_unit_test(test_an_epoch_with_callbacks_allocates_nothing),
         cmocka_unit_test(test_train_with_callbacks_keeps_the_best_weights_so_far),

@@ -363,6 +363,30 @@ static void test_usage_hops_beyond_reach_are_refused_with_the_range(void **state
     must_fail(pgcn_config_check(&config), PGCN_ERR_ARGUMENT, "input-hops is 1.5");
 }
 
+static void test_usage_list_longer_than_the_network_is_refused(void **state) {
+    (void)state;
+    static const struct {
+        const char *beside, *key, *fits, *refused, *says;
+    } lists[] = {
+        {"model=gcn samples=1 consistency=0 layers=2", "neighbours", "5,4", "5,4,3",
+         "neighbours is 5,4,3, 3 numbers, and model gcn takes 2 steps"},
+        {"model=gcn samples=1 consistency=0 layers=1", "neighbours", "5", "5,4",
+         "takes 1 step from its last layer to its first; give at most 1"},
+        {"layers=3", "batch-paths", "4,3,2", "4,3,2,1", "give at most 3"},
+        {"layers=1 input-hops=1", "batch-paths", "4,3", "4,3,2", "give at most 2"},
+    };
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        pgcn_config config = settings(lists[i].beside);
+        must(pgcn_config_set(&config, "batch", "2"));
+        must(pgcn_config_set(&config, lists[i].key, lists[i].fits));
+        must(pgcn_config_check(&config));
+        must(pgcn_config_set(&config, lists[i].key, lists[i].refused));
+        must_fail(pgcn_config_check(&config), PGCN_ERR_ARGUMENT, lists[i].says);
+        pgcn_config_adopt(&config); /* a recipe's list is no better */
+        must_fail(pgcn_config_check(&config), PGCN_ERR_ARGUMENT, lists[i].says);
+    }
+}
+
 static void test_usage_second_order_of_other_walks_is_refused(void **state) {
     (void)state;
     pgcn_dataset *data = dataset("karate");
@@ -417,6 +441,7 @@ int main(void) {
         cmocka_unit_test(test_usage_line_of_a_recipe_that_does_nothing_is_refused),
         cmocka_unit_test_setup_teardown(test_usage_recipe_that_is_written_can_be_read, scratch_make,
                                         scratch_remove),
+        cmocka_unit_test(test_usage_list_longer_than_the_network_is_refused),
         cmocka_unit_test(test_usage_second_order_of_other_walks_is_refused),
         cmocka_unit_test(test_seed_has_one_range_in_every_call),
         cmocka_unit_test(test_usage_hops_beyond_reach_are_refused_with_the_range),

@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# pathgcn reproduce arena: a nested search for every network and data set, one budget for all; cells that are done are
+# not searched again, and those that are not stay empty.
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+club=karate:stratified=50/25/25,splits=2
+arena=(reproduce arena --quick --datasets "$club grid:rows=6,cols=6:stratified=50/25/25,splits=2" --jobs 2 --out made)
+
+# ---- refused before anything is trained ------------------------------------------------------------
+refused 2 "there is no network 'gnc'" reproduce arena --models gcn,gnc --out made
+refused 2 "--layers|the same budget" reproduce arena --layers 3 --out made
+refused 2 "--recipe|the same budget" reproduce arena --recipe none --out made
+refused 2 "--model|--models chooses networks" reproduce arena --model gcn --out made
+[ ! -e made/arena ] || fail "a refused command left a directory"
+
+# ---- nothing is done yet ---------------------------------------------------------------------------
+run 1 pathgcn "${arena[@]}" --models pathgcn,mlp --report
+holds "$err" "0 of 4 cells are done"
+holds "$out" "mlp"
+
+# ---- two networks, then a third: what is done stays --------------------------------------------------
+run 0 pathgcn "${arena[@]}" --models pathgcn,mlp
+holds "$err" "cell 1 of 4, pathgcn on $club" "cell 4 of 4, mlp on grid"
+holds "$out" "tied" "core-hours" "95 % interval"
+holds made/arena/karate-stratified-50-25-25-splits-2/mlp/arena.txt "--candidates 2" "--epochs 5" "--seed 1000" \
+    "--model mlp" "--runs 1"
+holds made/arena/karate-stratified-50-25-25-splits-2/mlp/nested.json '"candidates": 2' '"peak_rss_bytes"'
+for file in json csv md tex; do [ -s "made/arena.$file" ] || fail "there is no arena.$file"; done
+cp made/arena.csv first.csv
+run 0 pathgcn "${arena[@]}" --models pathgcn,mlp,gcn
+! grep -qE "(pathgcn|mlp) on" "$err" || fail "a cell that was done was searched again"
+holds "$err" "gcn on $club" "gcn on grid"
+run 0 pathgcn "${arena[@]}" --models pathgcn,mlp --report
+[ ! -s "$err" ] || fail "a report had something to say: $(cat "$err")"
+cmp made/arena.csv first.csv || fail "a report of the same cells is another one"
+
+# ---- another budget is another cell, and one that fails stays empty ------------------------------------
+run 1 pathgcn "${arena[@]}" --models pathgcn,mlp --epochs 6 --report
+holds "$err" "0 of 4 cells are done"
+run 1 pathgcn reproduce arena --quick --datasets "$club nowhere" --models mlp --jobs 2 --out made
+holds "$err" "mlp on nowhere is not done and its cell stays empty" "1 of 2 cells are done"

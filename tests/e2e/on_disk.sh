@@ -1,0 +1,92 @@
+#!/usr/bin/env bash
+# Training on a container whose features stay on disk (--memory): the files of a training in memory, byte for byte, also
+# after SIGKILL; within the bound; refused with what is needed; and a sentence, with nothing lost, when the container is
+# cut short or replaced meanwhile.
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+graph=powerlaw:nodes=6000,edges=30000,features=100 epochs=2
+[ -z "$sanitized" ] || { graph=powerlaw:nodes=2000,edges=9000,features=50; }
+common=(--samples 1 --consistency 0 --channels 16 --paths 3 --path-length 3 --batch 100 --eval-nodes 100 --steps 6 --patience 0)
+
+# ---- the same bits ---------------------------------------------------------------------------------
+
+for store in float32 int8; do
+    run 0 pathgcn data convert $graph --store $store --out $store.pgcn
+    for threads in 1 2; do
+        run 0 pathgcn train $store.pgcn "${common[@]}" --epochs $epochs --threads $threads --quiet --out inside
+        run 0 pathgcn train $store.pgcn "${common[@]}" --epochs $epochs --threads $threads --memory 256M --quiet \
+            --json --out outside
+        same "$store, $threads threads" inside/model.safetensors outside/model.safetensors
+        same "$store, $threads threads" inside/checkpoint.safetensors outside/checkpoint.safetensors
+        rm -rf inside
+        [ $store,$threads = int8,2 ] || rm -rf outside
+    done
+done
+holds outside/history.jsonl '"row_hits":' '"row_misses":' '"row_bytes_read":'
+holds outside/result.json '"row_bytes_read":'
+python3 - "$out" outside/history.jsonl <<'PYTHON'
+import json, sys
+result = json.loads(open(sys.argv[1]).read().splitlines()[-1])
+assert result["runs"][0]["row_misses"] > 0
+assert result["peak_rss_bytes"] <= 256 << 20, result["peak_rss_bytes"]
+read = [json.loads(line)["row_bytes_read"] for line in open(sys.argv[2])]
+assert read[0] > 0 and sum(read) <= result["runs"][0]["row_bytes_read"], read
+PYTHON
+rm -rf outside
+
+# ---- what can be left out, and what cannot ------------------------------------------------------------
+
+run 0 "$PATHGCN" train int8.pgcn --batch 300 --steps 2 --epochs 1 --channels 8 --memory 256M --out defaults
+holds "$err" "evaluations look at 10000 validation"
+run 2 pathgcn train int8.pgcn --epochs 1 --memory 256M --out none
+holds "$err" "set batch to a number of training nodes"
+run 1 pathgcn train int8.pgcn "${common[@]}" --epochs 1 --memory 20M --out none
+holds "$err" "within 21.0 MB is not possible: it needs at least" "pages of the graph" "are available"
+run 2 pathgcn train karate --batch 9 --memory 256M --out none
+holds "$err" "is no container" "pathgcn data convert"
+run 2 pathgcn train int8.pgcn --recipe auto --batch 9 --memory 256M --out none
+holds "$err" "a race prepares the data"
+run 2 pathgcn train int8.pgcn --memory 1 --out none
+holds "$err" "--memory is '1', expected a size"
+[ ! -e none ] || fail "a refused training left a directory"
+
+# ---- SIGKILL ----------------------------------------------------------------------------------------
+
+run 0 pathgcn train float32.pgcn "${common[@]}" --epochs 4 --quiet --out whole
+"$PATHGCN" train float32.pgcn --recipe usual "${common[@]}" --epochs 4 --memory 256M --quiet --checkpoint-every 1 \
+    --out killed >"$out" 2>"$err" &
+pid=$!
+wait_for 100 test -e killed/checkpoint.safetensors
+kill -KILL $pid 2>/dev/null || true
+wait $pid 2>/dev/null || true
+run 0 pathgcn train float32.pgcn "${common[@]}" --epochs 4 --memory 256M --quiet --checkpoint-every 1 --resume \
+    --out killed
+same "killed and resumed" whole/model.safetensors killed/model.safetensors
+
+# ---- a container that is cut short, or replaced ---------------------------------------------------------
+
+damage() { # WHAT SENTENCE COMMAND...: while it trains; then the container is put back, and the run goes on in memory
+    local what=$1 sentence=$2 code=0 pid
+    shift 2
+    cp float32.pgcn used.pgcn
+    "$PATHGCN" train used.pgcn --recipe usual "${common[@]}" --epochs 100000 --memory 256M --quiet \
+        --checkpoint-every 1 --out "$what" >"$out" 2>"$err" &
+    pid=$!
+    wait_for 100 test -e "$what/checkpoint.safetensors"
+    "$@"
+    wait $pid || code=$?
+    [ $code = 1 ] || { show_last && fail "$what: exit code $code, expected 1"; }
+    holds "$err" "--resume"
+    grep -q "$sentence" "$err" || { show_last && fail "$what: no '$sentence'"; }
+    [ ! -e "$what/result.json" ] || fail "$what: the run says that it is finished"
+    cp float32.pgcn used.pgcn
+    local done
+    done=$(wc -l <"$what/history.jsonl")
+    run 0 pathgcn train used.pgcn "${common[@]}" --epochs $((done + 1)) --quiet --resume --out "$what"
+    run 0 pathgcn train used.pgcn "${common[@]}" --epochs $((done + 1)) --quiet --out "$what-whole"
+    same "$what" "$what/model.safetensors" "$what-whole/model.safetensors"
+}
+damage cut 'cut short\|ended early' truncate -s 100000 used.pgcn
+cp int8.pgcn other.pgcn
+damage replaced 'replaced by another file' mv other.pgcn used.pgcn
+echo "on disk: the same bits, within the bound, nothing lost"
