@@ -91,7 +91,7 @@ static void bound_rows(pgcn_i_nodes *nodes) {
     const pgcn_i_csr *exact = &spatial->exact;
     int64_t n = spatial->walker.graph->n, all = (n + nodes->opts.guests) * nodes->opts.samples;
     int64_t widest = nodes->opts.sampled ? 0 : longest_row(exact->offset, n);
-    nodes->rows[0] = nodes->opts.most * nodes->opts.samples;
+    nodes->rows[0] = least(all, nodes->opts.most * nodes->opts.samples);
     for (int l = 0; l < nodes->levels; l++) {
         level *at = &nodes->level[l];
         int64_t each = widest, lists = 1,
