@@ -283,8 +283,8 @@ pgcn_status pgcn_i_lookahead_check(const pgcn_trainer *trainer) {
     if (trainer->cluster.shared)
         return pgcn_i_fail(
             PGCN_ERR_ARGUMENT,
-            "features that stay on disk (memory) are not shared between ranks; train "
-            "in one process, or without memory on ranks that have room for them");
+            "features that stay on disk (--memory) are not shared between ranks; train "
+            "in one process, or without it on ranks that have room for all of them");
     PGCN_TRY(check_settings(trainer));
     needs need = needs_of_data(trainer);
     need.nodes += guess_nodes(trainer);

@@ -53,17 +53,18 @@ check nodes "3 8" powerlaw:nodes=20000,edges=60000 --batch-by nodes --batch 512 
     --paths 3 --path-length 3 --residual initial --samples 2
 check graphs "4" "$PATHGCN_SOURCE/examples/shapes" --batch 8
 check sparse "3" sbm:nodes=700 --prepare features=adjacency --samples 2
+check links "3" powerlaw:nodes=6000,edges=30000,features=100 --model sage --layers 2 --channels 16 --batch-by nodes \
+    --batch 100 --steps 2
 check attention "2" sbm:nodes=300 --model gat
 
 # ---- killed, and resumed with fewer ------------------------------------------------------------------
 
 long=(train sbm:nodes=700 --recipe none --checkpoint-every 1 --threads 1)
 
-# the process of rank 1
-rank_one() {
+process_of() { # JOB RANK
     local pid
     for pid in $(cat "/proc/$1/task/$1/children"); do
-        tr '\0' '\n' <"/proc/$pid/environ" 2>/dev/null | grep -qx OMPI_COMM_WORLD_RANK=1 && echo "$pid" && return
+        tr '\0' '\n' <"/proc/$pid/environ" 2>/dev/null | grep -qx "OMPI_COMM_WORLD_RANK=$2" && echo "$pid" && return
     done
     return 1
 }
@@ -72,7 +73,7 @@ begin_long() { # RANKS DIRECTORY
     mpirun -n "$1" "$PATHGCN" "${long[@]}" --epochs 100000 --quiet --out "$2" >"$out" 2>"$err" </dev/null &
     job=$!
     wait_for 60 test -e "$2/checkpoint.safetensors"
-    victim=$(rank_one $job) || fail "rank 1 was not found"
+    victim=$(process_of $job 1) || fail "rank 1 was not found"
 }
 begin_long 4 killed
 kill -KILL "$victim"
@@ -85,6 +86,21 @@ run 0 ranks 2 "${long[@]}" --epochs $((epochs - 3)) --quiet --out killed --resum
 run 0 "$PATHGCN" "${long[@]}" --epochs $epochs --quiet --out killed --resume
 run 0 "$PATHGCN" "${long[@]}" --epochs $epochs --quiet --out whole
 same_run whole killed
+
+# ---- stopped inside an epoch, which others go on with --------------------------------------------------
+
+inside=(train sbm:nodes=700 --recipe none --batch-by nodes --batch 20 --steps 3000 --epochs 1 --channels 8 --paths 2
+    --path-length 3 --samples 1 --consistency 0 --threads 1 --quiet)
+mpirun -n 2 "$PATHGCN" "${inside[@]}" --out stopped >"$out" 2>"$err" </dev/null &
+job=$!
+wait_for 60 test -e stopped/history.jsonl
+leader=$(process_of $job 0) && kill -INT "$leader"
+code=0
+wait $job || code=$?
+[ $code = 130 ] || [ $code = 0 ] || { show_last && fail "exit code $code"; } # 0: it was done already
+run 0 timeout 100 mpirun -n 3 "$PATHGCN" "${inside[@]}" --out stopped --resume
+run 0 "$PATHGCN" "${inside[@]}" --out steps
+same_run steps stopped
 
 # ---- hanging -----------------------------------------------------------------------------------------
 
@@ -113,6 +129,9 @@ both "rank 1 on $(hostname): .*nowhere" nowhere.pgcn --recipe none
 both "rank 1 on $(hostname): it has read other data" sbm:nodes=300 --recipe none
 run 2 ranks 2 train sbm:nodes=200 --epochs many --out usage
 [ "$(grep -c "epochs" "$err")" = 1 ] || { show_last && fail "said more than once"; }
+run 0 "$PATHGCN" data convert powerlaw:nodes=2000,edges=9000,features=50 --out law.pgcn
+run 2 ranks 2 train law.pgcn --batch 100 --memory 256M --quiet --out disk
+holds "$err" "features that stay on disk (--memory) are not shared between ranks"
 run 0 ranks 2 data info karate
 [ "$(grep -c karate "$out")" -ge 1 ] || fail "rank 0 said nothing"
 run 2 ranks 2 tune karate --out tuned
