@@ -11,17 +11,24 @@ void cli_request_free(cli_request *r) {
     pgcn_dataset_free(r->data);
 }
 
+/* A setting of a built-in data set, "sbm:features=6", and not a step, whose features are words. */
+static bool is_number_of_features(const cli_step_word *word) {
+    const char *value = word->text + strlen("features=");
+    return word->step == CLI_STEP_FEATURES && *value >= '0' && *value <= '9';
+}
+
 /* The steps of the training that say what graph and features are, out of the name of its data set:
- * "MUTAG:features=degrees,crossval=10". Splits are of no concern to other data. */
+ * "MUTAG:features=degrees,crossval=10"; of a built-in one they stand behind its settings, "sbm:nodes=80:directed".
+ * Splits are of no concern to other data. */
 static void steps_of_training(const pgcn_model *model, char *out, size_t bytes) {
     const unsigned kept =
         CLI_STEP_DIRECTED | CLI_STEP_SYMMETRISE | CLI_STEP_SELF_LOOPS | (unsigned)CLI_STEP_FEATURES;
-    const char *colon = strchr(pgcn_model_dataset(model), ':');
+    const char *colon = strrchr(pgcn_model_dataset(model), ':');
     cli_step_word word = {.rest = colon ? colon + 1 : NULL};
     *out = '\0';
     while (cli_step_next(&word)) {
         size_t used = strlen(out);
-        if (kept & (unsigned)word.step)
+        if (kept & (unsigned)word.step && !is_number_of_features(&word))
             snprintf(out + used, bytes - used, "%s%.*s", used ? "," : "", (int)word.length,
                      word.text);
     }

@@ -19,6 +19,11 @@ done
 run 0 pathgcn data info full.pgcn --json
 holds "$out" '"feature_store":"float32"'
 
+# the settings of a built-in set are no steps for its file
+run 0 pathgcn data convert sbm:nodes=80,classes=2,features=6 --out block.pgcn
+run 0 pathgcn train block.pgcn --recipe none --epochs 2 --quiet --out block
+run 0 pathgcn eval block/model.safetensors block.pgcn
+
 # the same bytes within little memory, of a built-in set, of the user's own text, of a container, of arrays
 run 0 pathgcn data convert $law --memory 24M --out small.pgcn
 cmp full.pgcn small.pgcn || fail "a built-in set is another file within 24M"
