@@ -23,7 +23,7 @@ typedef struct pgcn_i_transport {
     /* Joins the others; false: `error` says why not. */
     bool (*start)(int *rank, int *size, char host[PGCN_I_HOST_BYTES], char *error, size_t bytes);
     /* Sends and receives all messages; those of two ranks arrive in the order of their calls. A rank that has not
-     * answered for so many seconds (0: any time) is returned, or PGCN_I_NO_RANK when all is done. */
+     * answered within `seconds` (0: no limit) is returned, or PGCN_I_NO_RANK when all is done. */
     int (*exchange)(const pgcn_i_message *message, int count, double seconds);
     /* Ends the processes of all ranks, this one too. */
     void (*abort)(int code);

@@ -1,8 +1,8 @@
 /* How much memory loading a data set will take, known at once from its name and the lengths of its files: what
  * does not fit is said before it is read, with what is needed, what there is and what to do.
  *
- * Of built-in sets and arrays the sizes are known. Of text only a lower bound is: a number has at most so many
- * characters, so that nothing is refused that might have fitted. Called by load.c; a public function. */
+ * Of built-in sets and arrays the sizes are known. Of text only a lower bound is known: it supposes that every number
+ * is as long as numbers can be, so that nothing is refused that would fit. Called by load.c; a public function. */
 #include "data/data.h"
 
 #include <stdio.h>

@@ -1,5 +1,6 @@
 /* Partitions by METIS (Karypis and Kumar, 1998): a graph is made smaller step by step by joining
- * neighbours, divided when it is small, and improved on the way back. Needs memory for copies of the graph.
+ * neighbours and divided when it is small. The division is refined while the graph grows back to its size. Needs
+ * memory for copies of the graph.
  *
  * Debian's METIS counts in 32 bits. It draws from rand() of the C library: the state of that is put aside
  * for the call, so that the result is the same whatever the caller drew, and the caller's numbers too. One

@@ -87,7 +87,7 @@ int64_t pgcn_i_share_fetched(const pgcn_i_share *share) {
     return share ? share->fetched : 0;
 }
 
-/* At least so many bytes, not initialised; NULL: the ranks know of it. */
+/* Room for `bytes`, not initialised. NULL without memory, which is told to the other ranks. */
 static void *room(pgcn_i_share *share, pgcn_i_buffer *buffer, int64_t bytes) {
     if (bytes > buffer->capacity) {
         pgcn_i_buffer_free(buffer);
@@ -149,7 +149,8 @@ static int64_t place_of(const pgcn_i_op *maker, int64_t node) {
     return maker->out->space == PGCN_I_LINKS ? maker->transition->exact->offset[node] : node;
 }
 
-/* An array of so many bytes for each row of the result of an operation, divided by `held` rows. */
+/* Every rank gets all rows of an array, which has `bytes` for each row of the result of an operation. Ranks own ranges
+ * of its `held` rows. */
 static void gather(pgcn_i_tape *tape, const pgcn_i_op *maker, void *array, int64_t bytes,
                    int64_t held) {
     pgcn_i_share *share = tape->share;
