@@ -132,6 +132,20 @@ static inline pgcn_dataset *dataset(const char *name) {
     return data;
 }
 
+/* Settings that no trainer takes on karate, and a part of the sentence that says why. */
+typedef struct refused_settings {
+    const char *text, *why;
+} refused_settings;
+static inline void assert_settings_refused(const refused_settings *cases, size_t count) {
+    pgcn_dataset *data = dataset("karate");
+    for (size_t i = 0; i < count; i++) {
+        pgcn_config config = settings(cases[i].text);
+        pgcn_trainer *trainer = NULL;
+        must_fail(pgcn_trainer_new(data, &config, &trainer), PGCN_ERR_ARGUMENT, cases[i].why);
+    }
+    pgcn_dataset_free(data);
+}
+
 static inline pgcn_trainer *trainer_of(const pgcn_dataset *data, const char *text) {
     pgcn_config config = settings(text);
     pgcn_trainer *trainer = NULL;

@@ -96,20 +96,12 @@ static void test_clusters_diagonal_is_enhanced_in_both_matrices(void **state) {
 
 static void test_clusters_that_cannot_be_are_refused(void **state) {
     (void)state;
-    static const struct {
-        const char *text, *why;
-    } cases[] = {
+    static const refused_settings cases[] = {
         {QUICK "parts=35", "karate has 34 nodes"},
         {QUICK "parts=4 parts-per-step=5", "parts-per-step is 5 and parts is 4"},
         {QUICK "parts=4 model=gcn edge-keep=0.5", "edge-keep is 0.5"},
     };
-    pgcn_dataset *data = dataset("karate");
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        pgcn_config config = settings(cases[i].text);
-        pgcn_trainer *trainer = NULL;
-        must_fail(pgcn_trainer_new(data, &config, &trainer), PGCN_ERR_ARGUMENT, cases[i].why);
-    }
-    pgcn_dataset_free(data);
+    assert_settings_refused(cases, sizeof cases / sizeof *cases);
 }
 
 int main(void) {

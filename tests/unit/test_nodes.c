@@ -294,9 +294,7 @@ static void test_nodes_neighbours_are_drawn_without_replacement_and_bias(void **
 
 static void test_nodes_networks_that_cannot_say_so(void **state) {
     (void)state;
-    static const struct {
-        const char *text, *why;
-    } cases[] = {
+    static const refused_settings cases[] = {
         {ALONE "batch-by=nodes batch=5 model=appnp", "many steps away"},
         {ALONE "batch-by=nodes batch=5 model=grand", "batch-by cluster is for every network"},
         {ALONE "batch-by=nodes batch=5 train-form=exact", "train-form is exact"},
@@ -304,13 +302,7 @@ static void test_nodes_networks_that_cannot_say_so(void **state) {
         {ALONE "batch-by=nodes batch=5 model=supergat", "edge-loss"},
         {ALONE "batch-by=nodes batch=5 model=gcn edge-keep=0.5", "edge-keep"},
     };
-    pgcn_dataset *data = dataset("karate");
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        pgcn_config config = settings(cases[i].text);
-        pgcn_trainer *trainer = NULL;
-        must_fail(pgcn_trainer_new(data, &config, &trainer), PGCN_ERR_ARGUMENT, cases[i].why);
-    }
-    pgcn_dataset_free(data);
+    assert_settings_refused(cases, sizeof cases / sizeof *cases);
 }
 
 /* Files of 0.2 hold `batch`, 32 or what a recipe says, of one graph too, where it did nothing. */
