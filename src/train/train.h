@@ -14,6 +14,10 @@
 /* {"layers": "2", ...}: every field but those of the run, as text. New reference. */
 json_t *pgcn_i_config_to_json(const pgcn_config *config);
 pgcn_status pgcn_i_config_from_json(json_t *object, const char *where, pgcn_config *out);
+/* Names of settings by their numbers, which are those of pgcn_config_field() without its texts: NULL or -1 where there
+ * is none. */
+const char *pgcn_i_config_key(int i);
+int pgcn_i_config_number(const char *key);
 /* First key in which two configurations differ, other than those a resumed run may change (epochs,
  * patience and those of the run); NULL if there is none. */
 const char *pgcn_i_config_difference(const pgcn_config *a, const pgcn_config *b);
