@@ -203,6 +203,12 @@ static inline void pgcn_i_parallel_light(pgcn_i_pool *pool, int64_t floats, int6
     for (int64_t task = 0; task < n_tasks; task++) run(context, task, 0);
 }
 
+/* Between loops, by the caller: counts from now on how long threads wait, because there is no loop, or no task of it
+ * left. Their share of the time of all threads since then. Costs nothing before the first call, later two readings of
+ * the clock per loop and thread. */
+void pgcn_i_pool_watch(pgcn_i_pool *pool);
+double pgcn_i_pool_waited(const pgcn_i_pool *pool);
+
 /* Rows are cut into blocks whose size depends on the number of rows only, never on the threads.
  * Blocks: for loops that write their own rows. Groups: fewer and larger, for sums over rows. A group is a
  * range of nodes, and holds all samples of its nodes; every sum over rows is a partial sum for each
