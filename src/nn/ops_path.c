@@ -189,9 +189,17 @@ static void sampled_backward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_backward_t
 
 /* ---- exact --------------------------------------------------------------------------------- */
 
-/* Of several ranks rows stay whole, so that they can be sent. */
+/* Of several ranks rows stay whole, so that they can be sent. Else a slab for every thread, if there are as many: rows
+ * that another core has written are slow to read, and a pass reads all rows of the one before. */
 static int64_t power_slab(const pgcn_i_tape *tape, const pgcn_i_op *op) {
-    return tape->share ? op->out->cols : pgcn_i_slab_of(op->in[0]->rows, op->out->cols);
+    enum { LINE_FLOATS = 16 };
+    const int64_t c = op->out->cols, slab = pgcn_i_slab_of(op->in[0]->rows, c);
+    if (tape->share) return c;
+    const int64_t threads = pgcn_i_pool_threads(tape->pool);
+    const int64_t slabs = op->transition->samples * ((c + slab - 1) / slab);
+    if (slabs >= threads || pgcn_i_rows_are_far(op->in[0]->rows, c)) return slab;
+    int64_t lines = (c + LINE_FLOATS - 1) / LINE_FLOATS;
+    return (lines + threads - 1) / threads * LINE_FLOATS;
 }
 
 static int64_t power_slabs(const pgcn_i_tape *tape, const pgcn_i_op *op) {
