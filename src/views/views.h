@@ -23,7 +23,7 @@ pgcn_status pgcn_i_input_new(const pgcn_i_features *features, pgcn_normalise nor
                              pgcn_i_standard standard, bool with_columns, pgcn_i_input **out);
 /* Of features that stay in their file: sizes alone. Batches of nodes have rows of their own (nodes.c). */
 pgcn_status pgcn_i_input_outside(const pgcn_i_features *features, pgcn_i_input **out);
-/* What pgcn_i_fill_absent() and pgcn_i_input_new() do to one row of them. */
+/* What pgcn_i_fill_absent() and pgcn_i_input_new() do to one row of them; and to all rows of a file. */
 typedef struct pgcn_i_row_rule {
     const pgcn_i_features *features;
     pgcn_normalise normalise;
@@ -31,6 +31,8 @@ typedef struct pgcn_i_row_rule {
     const float *mean; /* [columns] of absent nodes */
 } pgcn_i_row_rule;
 void pgcn_i_row_as_read(const pgcn_i_row_rule *rule, pgcn_node node, float *row);
+pgcn_status pgcn_i_input_read(const pgcn_i_row_rule *rule, pgcn_i_row_file *file,
+                              pgcn_i_input **out);
 /* The first number that is not finite, -1: none; and the sentence about it. */
 int64_t pgcn_i_first_bad(const float *value, int64_t count);
 pgcn_status pgcn_i_fail_row(const pgcn_i_row_file *file, int64_t node, int64_t column, float value);
