@@ -336,7 +336,7 @@ struct pgcn_i_tape {
     bool recompute; /* set before finishing: less memory, see plan.c */
     /* set before recording: exact forms take so many channels at a time, and less memory; 0: all */
     int64_t narrow;
-    bool packs; /* these channels lie side by side: the rows of all are in a file */
+    bool packs;       /* these channels lie side by side: the rows of all are in a file */
     bool gather_bf16; /* set before recording: sampled visits are read in bf16 */
     bool explains;    /* set before finishing: what explain.c reads is kept */
     bool shows;       /* set before finishing: results of layers are there for pgcn_i_tape_watch */

@@ -403,13 +403,13 @@ static void pack_task(void *context, int64_t task, int worker) {
     (void)worker;
     const pgcn_i_job *job = context;
     const pgcn_i_op *op = job->op;
-    const int64_t c = op->out->cols, first = job->step / pgcn_i_path_of(op)->conv.k * job->tape->narrow;
+    const int64_t c = op->out->cols,
+                  first = job->step / pgcn_i_path_of(op)->conv.k * job->tape->narrow;
     const int64_t width = narrow_width(job->tape, op, first);
     const int64_t end = pgcn_i_block_end(job->blocks, task);
     float *packed = narrow_packed(job);
     for (int64_t r = pgcn_i_block_begin(job->blocks, task); r < end; r++)
-        memcpy(packed + r * width, op->in[0]->data + r * c + first,
-               (size_t)width * sizeof *packed);
+        memcpy(packed + r * width, op->in[0]->data + r * c + first, (size_t)width * sizeof *packed);
 }
 
 static void narrow_task(void *context, int64_t task, int worker) {

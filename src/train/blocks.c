@@ -36,8 +36,8 @@ static pgcn_i_batch_turn turn_of(const tour *t, int64_t turn) {
     pgcn_i_session *s = t->session;
     int64_t first = turn / t->draws * s->block, left = t->count - first;
     return (pgcn_i_batch_turn){&s->runner.views,
-                         {t->node + first, left < s->block ? left : s->block},
-                         pgcn_i_session_draw(s, (int)(turn % t->draws))};
+                               {t->node + first, left < s->block ? left : s->block},
+                               pgcn_i_session_draw(s, (int)(turn % t->draws))};
 }
 
 /* Has the rows of the turns to come read. */
@@ -66,7 +66,8 @@ pgcn_status pgcn_i_session_ask(pgcn_i_session *s, const pgcn_node *node, int64_t
     for (int64_t turn = 0; status == PGCN_OK && turn < t.turns; turn++) {
         status = run_turn(&t, turn);
         if (status == PGCN_OK)
-            take(context, s, turn / draws * s->block, turn_of(&t, turn).chosen, (int)(turn % draws));
+            take(context, s, turn / draws * s->block, turn_of(&t, turn).chosen,
+                 (int)(turn % draws));
     }
     /* what was announced will not be taken: the next question has another future */
     if (status != PGCN_OK && s->supply.file) pgcn_i_supply_forget(&s->supply);
@@ -93,8 +94,7 @@ static bool operator_fits(const pgcn_i_session *s) {
 static bool reads_blocks(const pgcn_i_session *s) {
     const pgcn_i_network *network = pgcn_i_network_of(&s->config);
     return s->purpose.most > 0 && pgcn_i_session_in_parts(s) && !network->reads_both &&
-           pgcn_i_network_powers(&s->config) == 0 &&
-           (s->inference.draws > 0 || operator_fits(s));
+           pgcn_i_network_powers(&s->config) == 0 && (s->inference.draws > 0 || operator_fits(s));
 }
 
 /* Beside the container, where there is room for large files; or else where temporary files are. */
@@ -139,8 +139,7 @@ static pgcn_status lead_too_far(const pgcn_i_session *s, pgcn_i_chosen chosen, b
     uint8_t *seen = PGCN_I_ARRAY(&arena, uint8_t, n);
     pgcn_node *reached = PGCN_I_ARRAY(&arena, pgcn_node, n);
     pgcn_status status = seen && reached ? PGCN_OK : PGCN_ERR_MEMORY;
-    for (int64_t i = 0; status == PGCN_OK && i < rows; i++)
-        seen[reached[i] = chosen.item[i]] = 1;
+    for (int64_t i = 0; status == PGCN_OK && i < rows; i++) seen[reached[i] = chosen.item[i]] = 1;
     *out = false;
     for (int l = 0; status == PGCN_OK && l < s->levels && !*out; l++) {
         int64_t end = rows;
@@ -157,7 +156,8 @@ static pgcn_status lead_too_far(const pgcn_i_session *s, pgcn_i_chosen chosen, b
 }
 
 /* Draws a block, and adds to the needs what it takes; *far: it is not drawn, it leads to more than the bound. */
-static pgcn_status try_block(pgcn_i_session *s, pgcn_node *room, pgcn_i_memory_needs *need, bool *far) {
+static pgcn_status try_block(pgcn_i_session *s, pgcn_node *room, pgcn_i_memory_needs *need,
+                             bool *far) {
     pgcn_i_chosen chosen = some_nodes(s, s->block, room);
     *far = false;
     if (s->inference.draws == 0) PGCN_TRY(lead_too_far(s, chosen, far));
@@ -186,7 +186,7 @@ static pgcn_status divide(pgcn_i_session *s, pgcn_node *room) {
                                      "more than the bound of memory (--memory)",
                                      s->data->name, s->levels)
                        : pgcn_i_needs_fail(&need, s->data, "predicting",
-                                           "ask for fewer nodes at a time");
+                                           "predict some of its nodes (--nodes)");
     }
     pgcn_i_supply_divide(&s->supply, &need);
     return PGCN_OK;

@@ -120,9 +120,8 @@ static void add_scores(const evaluation *e, drawn_rows rows, pgcn_i_score score[
             const double *sum = rows.sum + r * e->model_classes;
             int64_t i = rows.item ? rows.item[r] : r;
             if (pgcn_i_counts(&e->target[part], i))
-                pgcn_i_score_add_mean(
-                    &score[part], &e->target[part], i,
-                    (pgcn_i_mean){sum, rows.runs, e->of_model, e->model_classes});
+                pgcn_i_score_add_mean(&score[part], &e->target[part], i,
+                                      (pgcn_i_mean){sum, rows.runs, e->of_model, e->model_classes});
         }
 }
 
@@ -138,15 +137,13 @@ static void add_means(evaluation *e, drawn_rows rows) {
 
 static pgcn_status begin_scores(evaluation *e, const pgcn_i_session *s) {
     e->runs = s->inference.draws > 0 ? s->inference.draws : 1;
-    e->mean = PGCN_I_ARRAY(&e->arena, float, s->items *e->model_classes);
+    e->mean = PGCN_I_ARRAY(&e->arena, float, s->items * e->model_classes);
     e->single = PGCN_I_ARRAY(&e->arena, pgcn_i_score, (int64_t)e->runs * PARTS);
     if (!e->mean || !e->single) return PGCN_ERR_MEMORY;
     for (int part = 0; part < PARTS; part++) {
         const pgcn_i_target *target = &e->target[part];
-        e->score[part] =
-            (pgcn_i_score){.items = target->masked, .several = target->labels != NULL};
-        for (int draw = 0; draw < e->runs; draw++)
-            e->single[draw * PARTS + part] = e->score[part];
+        e->score[part] = (pgcn_i_score){.items = target->masked, .several = target->labels != NULL};
+        for (int draw = 0; draw < e->runs; draw++) e->single[draw * PARTS + part] = e->score[part];
     }
     return PGCN_OK;
 }
@@ -209,7 +206,8 @@ static pgcn_status gather_part(const evaluation *e, int part, int64_t items, pgc
         if (!pgcn_i_counts(target, i)) continue;
         for (int c = 0; target->labels && c < of_data; c++)
             labels[e->of_model[c]] = target->labels[i * of_data + c];
-        pgcn_i_tally_add(tally, e->mean + i * classes, target->label ? e->of_model[target->label[i]] : 0, labels);
+        pgcn_i_tally_add(tally, e->mean + i * classes,
+                         target->label ? e->of_model[target->label[i]] : 0, labels);
     }
     pgcn_i_arena_free(&arena);
     return status;
@@ -258,8 +256,7 @@ static pgcn_status evaluate(evaluation *e, const pgcn_model *model, const pgcn_d
     PGCN_TRY(evaluation_init(e, model, data));
     PGCN_TRY(pgcn_i_session_open(&s, model, data, inference, results_of(model, data)));
     pgcn_status status = begin_scores(e, &s);
-    if (status == PGCN_OK)
-        status = s.runner.views.nodes ? score_blocks(e, &s) : score_whole(e, &s);
+    if (status == PGCN_OK) status = s.runner.views.nodes ? score_blocks(e, &s) : score_whole(e, &s);
     pgcn_i_session_close(&s);
     pgcn_score *scores[PARTS] = {&out->train, &out->val, &out->test, &out->all};
     for (int part = 0; status == PGCN_OK && part < PARTS; part++) {

@@ -159,8 +159,7 @@ static pgcn_status divide(pgcn_i_lookahead *lookahead) {
     need.weights = m->weights;
     need.batch = m->values + m->paths + turns;
     if (!pgcn_i_needs_fit(&need, trainer->data)) return does_not_fit(trainer, &need);
-    m->features +=
-        turns + lookahead->arena.bytes + pgcn_i_supply_divide(&lookahead->supply, &need);
+    m->features += turns + lookahead->arena.bytes + pgcn_i_supply_divide(&lookahead->supply, &need);
     m->total = m->values + m->paths + m->features + m->graph + m->weights;
     return PGCN_OK;
 }

@@ -31,11 +31,10 @@ pgcn_status pgcn_predictor_new(const pgcn_model *model, const pgcn_dataset *data
                            "pgcn_model_predict()");
     pgcn_predictor *predictor = pgcn_i_alloc(1, sizeof *predictor);
     if (!predictor) return PGCN_ERR_MEMORY;
-    pgcn_status status =
-        pgcn_i_session_open_for(&predictor->session, model, data, inference,
-                                (pgcn_i_session_purpose){.most = PGCN_I_BLOCK,
-                                                         .guests = PGCN_NEW_NODES,
-                                                         .guest_edges = GUEST_ENTRIES});
+    pgcn_status status = pgcn_i_session_open_for(
+        &predictor->session, model, data, inference,
+        (pgcn_i_session_purpose){
+            .most = PGCN_I_BLOCK, .guests = PGCN_NEW_NODES, .guest_edges = GUEST_ENTRIES});
     if (status != PGCN_OK) { /* the session is closed */
         pgcn_i_free(predictor);
         return status;

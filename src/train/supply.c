@@ -39,14 +39,6 @@ pgcn_status pgcn_i_supply_open(pgcn_i_supply *supply, const pgcn_dataset *data, 
     return PGCN_OK;
 }
 
-void pgcn_i_supply_close(pgcn_i_supply *supply) {
-    pgcn_i_row_cache_free(supply->cache);
-    pgcn_i_row_file_close(supply->file);
-    *supply = (pgcn_i_supply){.cache = NULL};
-}
-
-/* ---- batches that come ------------------------------------------------------------------------------ */
-
 static pgcn_i_row_counts counts_of(const pgcn_i_supply *supply) {
     pgcn_i_row_counts all = supply->before;
     if (!supply->cache) return all;
@@ -54,6 +46,25 @@ static pgcn_i_row_counts counts_of(const pgcn_i_supply *supply) {
     return (pgcn_i_row_counts){all.batches + now.batches, all.hits + now.hits,
                                all.misses + now.misses, all.bytes_read + now.bytes_read};
 }
+
+/* Adds what was read since the last time to what the data set knows. */
+static void tell(pgcn_i_supply *supply) {
+    pgcn_i_row_counts now = counts_of(supply), *told = &supply->told;
+    pgcn_i_row_file_note(supply->data->x.file,
+                         (pgcn_i_row_counts){now.batches - told->batches, now.hits - told->hits,
+                                             now.misses - told->misses,
+                                             now.bytes_read - told->bytes_read});
+    *told = now;
+}
+
+void pgcn_i_supply_close(pgcn_i_supply *supply) {
+    if (supply->data) tell(supply);
+    pgcn_i_row_cache_free(supply->cache);
+    pgcn_i_row_file_close(supply->file);
+    *supply = (pgcn_i_supply){.cache = NULL};
+}
+
+/* ---- batches that come ------------------------------------------------------------------------------ */
 
 void pgcn_i_supply_forget(pgcn_i_supply *supply) {
     supply->before = counts_of(supply);
@@ -110,11 +121,21 @@ pgcn_status pgcn_i_supply_bring(pgcn_i_supply *supply, const pgcn_i_views *views
                     .first_bad = INT64_MAX};
     int64_t columns = supply->rule.features->columns;
     PGCN_TRY(pgcn_i_row_cache_take(supply->cache, rows.to));
+    tell(supply);
     pgcn_i_parallel(supply->pool, job.blocks.count, read_task, &job);
     if (job.first_bad == INT64_MAX) return PGCN_OK;
     const float *row = rows.to + job.first_bad * columns;
     int64_t column = pgcn_i_first_bad(row, columns);
     return pgcn_i_fail_row(supply->file, rows.node[job.first_bad], column, row[column]);
+}
+
+bool pgcn_dataset_row_reads(const pgcn_dataset *data, pgcn_row_reads *out) {
+    if (!data || !data->x.file) return false;
+    pgcn_i_row_counts counts = pgcn_i_row_file_noted(data->x.file);
+    if (out)
+        *out = (pgcn_row_reads){
+            .hits = counts.hits, .misses = counts.misses, .bytes = counts.bytes_read};
+    return true;
 }
 
 pgcn_row_reads pgcn_i_supply_reads(const pgcn_i_supply *supply) {
@@ -139,8 +160,8 @@ static int64_t graph_bytes(const pgcn_graph *graph) {
 
 pgcn_i_memory_needs pgcn_i_needs_of(const pgcn_dataset *data) {
     return (pgcn_i_memory_needs){.program = data->from.before,
-                          .nodes = data->from.arena.bytes + NODE_BYTES * data->graph->n,
-                          .graph = graph_bytes(data->graph)};
+                                 .nodes = data->from.arena.bytes + NODE_BYTES * data->graph->n,
+                                 .graph = graph_bytes(data->graph)};
 }
 
 /* The pages of the graph that must fit. */
@@ -156,8 +177,8 @@ bool pgcn_i_needs_fit(const pgcn_i_memory_needs *need, const pgcn_dataset *data)
     return fixed_bytes(need) + least_graph(need) <= data->from.memory;
 }
 
-pgcn_status pgcn_i_needs_fail(const pgcn_i_memory_needs *need, const pgcn_dataset *data, const char *what,
-                              const char *advice) {
+pgcn_status pgcn_i_needs_fail(const pgcn_i_memory_needs *need, const pgcn_dataset *data,
+                              const char *what, const char *advice) {
     char text[7][32], available[64];
     const int64_t size[7] = {data->from.memory,
                              fixed_bytes(need) + least_graph(need),

@@ -158,7 +158,7 @@ typedef struct pgcn_i_runner_opts {
     bool explains, shows; /* of pgcn_i_tape */
     const pgcn_i_hidden *hidden;
     pgcn_i_share *share; /* rows of several ranks, borrowed; NULL: all are here */
-    int64_t in_files;    /* arrays of all rows are in files, within so much memory; 0: they are not */
+    int64_t in_files; /* arrays of all rows are in files, within so much memory; 0: they are not */
     pgcn_i_views_opts views;
 } pgcn_i_runner_opts;
 /* Opens the views, records the network and plans its memory. Close it after a failure too. */
@@ -199,6 +199,7 @@ typedef struct pgcn_i_supply {
     pgcn_i_row_rule rule;
     int64_t known;            /* batches announced at a time */
     pgcn_i_row_counts before; /* of caches that are gone */
+    pgcn_i_row_counts told;   /* of all, what the file of the data set was told */
 } pgcn_i_supply;
 /* Close it after a failure too. */
 pgcn_status pgcn_i_supply_open(pgcn_i_supply *supply, const pgcn_dataset *data, pgcn_i_pool *pool,
@@ -228,8 +229,8 @@ typedef struct pgcn_i_memory_needs {
 pgcn_i_memory_needs pgcn_i_needs_of(const pgcn_dataset *data);
 bool pgcn_i_needs_fit(const pgcn_i_memory_needs *need, const pgcn_dataset *data);
 /* PGCN_ERR_MEMORY with the parts; `what`: "training on". */
-pgcn_status pgcn_i_needs_fail(const pgcn_i_memory_needs *need, const pgcn_dataset *data, const char *what,
-                              const char *advice);
+pgcn_status pgcn_i_needs_fail(const pgcn_i_memory_needs *need, const pgcn_dataset *data,
+                              const char *what, const char *advice);
 /* Decides how many batches of about `wanted` rows are announced at a time; what they and rows under way take. */
 int64_t pgcn_i_supply_plan(pgcn_i_supply *supply, int64_t wanted);
 /* Gives the cache its part of what is left of the bound; what it takes. */
@@ -295,10 +296,11 @@ struct pgcn_i_session {
     pgcn_i_session_purpose purpose;
     pgcn_i_hidden hidden; /* what is kept of known nodes, if anything is */
     pgcn_i_input *plain; /* the features before they were multiplied by powers of T, if they were */
-    int levels;           /* of the network, where it is computed in parts; */
-    int64_t block;        /* then that many nodes are computed at a time */
-    pgcn_i_supply supply; /* of features that stay on disk; its file is NULL: they are not read by blocks */
-    bool in_files;        /* features are on disk, and all rows are computed: in temporary files */
+    int levels;          /* of the network, where it is computed in parts; */
+    int64_t block;       /* then that many nodes are computed at a time */
+    pgcn_i_supply
+        supply; /* of features that stay on disk; its file is NULL: they are not read by blocks */
+    bool in_files; /* features are on disk, and all rows are computed: in temporary files */
 };
 /* Predictions of all; `results` of the purpose. */
 pgcn_status pgcn_i_session_open(pgcn_i_session *session, const pgcn_model *model,

@@ -322,6 +322,8 @@ static pgcn_status read_rows(const pgcn_i_row_rule *rule, pgcn_i_row_file *file,
         if (bad >= 0) return pgcn_i_fail_row(file, first + bad / columns, bad % columns, row[bad]);
         for (int64_t i = 0; i < count; i++)
             pgcn_i_row_as_read(rule, (pgcn_node)(first + i), row + i * columns);
+        pgcn_i_row_file_note(
+            file, (pgcn_i_row_counts){1, 0, count, count * pgcn_i_row_file_row_bytes(file)});
     }
     return pgcn_i_row_file_check(file);
 }
@@ -330,7 +332,7 @@ pgcn_status pgcn_i_input_read(const pgcn_i_row_rule *rule, pgcn_i_row_file *file
                               pgcn_i_input **out) {
     pgcn_i_input *input;
     PGCN_TRY(pgcn_i_input_outside(rule->features, &input));
-    float *dense = PGCN_I_ARRAY(&input->arena, float, input->n *input->columns);
+    float *dense = PGCN_I_ARRAY(&input->arena, float, input->n * input->columns);
     pgcn_status status = dense ? read_rows(rule, file, dense) : PGCN_ERR_MEMORY;
     input->dense = dense;
     if (status == PGCN_OK)

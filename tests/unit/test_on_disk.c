@@ -280,7 +280,7 @@ static void test_on_disk_predictions_keep_within_the_bound(void **state) {
     assert_non_null(strstr(pgcn_last_error(), "predicting "));
     assert_true(least < 16);
     data->from.memory += 1 << 14; /* the last that was possible, and a little for results */
-    while (pgcn_i_session_open(&s, model, data, &inference, NUMBERS * 16) != PGCN_OK)
+    while (pgcn_i_session_open(&s, model, data, &inference, NUMBERS * 32) != PGCN_OK)
         data->from.memory += 1 << 14;
     pgcn_i_session_close(&s);
     ask(model, data, 2, 1, &other);
@@ -324,8 +324,7 @@ static void test_on_disk_new_nodes_are_refused(void **state) {
     const float feature[12] = {0};
     float probability[CLASSES];
     must(pgcn_predictor_new(model, data, NULL, &predictor));
-    must_fail(pgcn_predictor_new_nodes(predictor,
-                                       &(pgcn_new_nodes){1, offset, neighbour, feature},
+    must_fail(pgcn_predictor_new_nodes(predictor, &(pgcn_new_nodes){1, offset, neighbour, feature},
                                        probability, NULL),
               PGCN_ERR_ARGUMENT, "its features stay on disk");
     pgcn_predictor_free(predictor);
