@@ -1158,6 +1158,18 @@ PGCN_API void pgcn_ranks_leave(void);
 PGCN_API void pgcn_ranks_abort(int code);
 /* The name of this rank's host; "" before it has joined. */
 PGCN_API const char *pgcn_ranks_host(void);
+/* Bytes of memory of a rank's own, by what is in it. Addresses without memory behind them do not count, nor pages of
+ * mapped files. */
+typedef struct pgcn_rank_memory {
+    int64_t structure; /* transitions, degrees and numbers of rows: on every rank */
+    int64_t features;  /* as the first layer reads them, of its own rows */
+    int64_t walks;     /* visit lists of its own rows */
+    int64_t rows;      /* values and gradients of its own rows */
+    int64_t others;    /* values and gradients of rows of other ranks */
+    int64_t messages;  /* what is sent and received, and who needs what */
+    int64_t weights;   /* parameters, their gradients and moments: on every rank */
+    int64_t rest;      /* the program, MPI, labels, and data that is not mapped from a container */
+} pgcn_rank_memory;
 /* What ranks send each other in the steps of a training, of the rank that gets most. */
 typedef struct pgcn_traffic {
     int ranks;     /* 1: this process is alone */
@@ -1168,6 +1180,7 @@ typedef struct pgcn_traffic {
     int64_t
         memory; /* bytes of the rank's own that its process has in use, of the one that has most; pages of mapped
                            files do not count */
+    pgcn_rank_memory kinds; /* of the rank that has most of the kind */
 } pgcn_traffic;
 PGCN_API pgcn_status pgcn_trainer_traffic(const pgcn_trainer *trainer, pgcn_traffic *out);
 

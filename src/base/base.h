@@ -99,6 +99,9 @@ void pgcn_i_arena_free(pgcn_i_arena *arena);
 /* Gives it a block of PGCN_ALIGN + bytes bytes; returns the array in it. For spool.c. */
 void *pgcn_i_arena_own(pgcn_i_arena *arena, void *block, int64_t bytes);
 /* Frees one array before the others; NULL is fine. */
+/* How many bytes of an array, or of all blocks, have memory behind them: what was never touched has none. */
+int64_t pgcn_i_resident(const void *array, int64_t bytes);
+int64_t pgcn_i_arena_resident(const pgcn_i_arena *arena);
 void pgcn_i_arena_drop(pgcn_i_arena *arena, const void *array);
 
 /* A growing array, for readers that do not know the size in advance. `data` moves when it grows.
@@ -230,6 +233,9 @@ enum {
 typedef struct pgcn_i_blocks {
     int64_t rows, size, count;
 } pgcn_i_blocks;
+typedef struct pgcn_i_range {
+    int64_t begin, end;
+} pgcn_i_range;
 static inline pgcn_i_blocks pgcn_i_cut(int64_t rows, int64_t most, int64_t multiple) {
     int64_t size = (rows + most - 1) / most;
     size = (size + multiple - 1) / multiple * multiple;
