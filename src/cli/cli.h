@@ -67,6 +67,8 @@ typedef struct cli_command {
     bool computes;               /* and so needs a processor with the kernels asked for */
     bool races;                  /* it accepts --model auto */
     pgcn_status (*run)(int argc, char **argv);
+    /* what ranks other than 0 do under mpirun, where they take jobs of rank 0; NULL: they do not */
+    pgcn_status (*serve)(void);
     const struct cli_command *const *parts; /* "data info", ...: NULL at the end; or NULL */
 } cli_command;
 
@@ -140,9 +142,9 @@ extern FILE *cli_help_stream;
 
 /* ---- ranks.c --------------------------------------------------------------------------------- */
 
-/* Before the command: joins the others if a launcher has started any and the command shares its work; `done`: there is
- * nothing to do for this rank. */
-pgcn_status cli_ranks_begin(const char *command, bool *done);
+/* Before the command (NULL: one that is only text): joins the others if a launcher has started any and the command shares
+ * its work; `done`: there is nothing more to do for this rank. */
+pgcn_status cli_ranks_begin(const cli_command *command, bool *done);
 /* A rank other than 0, which serves that one and prints nothing: a sentence is kept for rank 0. */
 bool cli_ranks_serves(void);
 void cli_ranks_keep(const char *sentence);
