@@ -85,10 +85,14 @@ static bool starts_otherwise(const pgcn_i_usage *u) {
 static bool has_no_mix(const pgcn_i_usage *u) {
     return u->config->kernel == PGCN_KERNEL_FULL;
 }
-/* Where graphs are classified the gains of the batch norm are trained like the 1x1 weights. */
+static bool has_no_batch_norm(const pgcn_i_usage *u) {
+    return !u->config->batch_norm;
+}
+/* The gains of the batch norm are trained like the 1x1 weights. Where graphs are classified there always are some. */
 static bool trains_no_mix(const pgcn_i_usage *u) {
-    bool norm = u->config->batch_norm && (u->task == PGCN_TASK_GRAPH || u->task == PGCN_TASK_NONE);
-    return has_no_mix(u) && !norm;
+    bool gains = u->task == PGCN_TASK_GRAPH || u->task == PGCN_TASK_NONE ||
+                 pgcn_i_own_yes(u->config, &pgcn_i_norm_gain);
+    return has_no_mix(u) && !(u->config->batch_norm && gains);
 }
 static bool gathers_floats(const pgcn_i_usage *u) {
     return has_no_mix(u) && u->config->input_hops <= 0;
@@ -212,6 +216,8 @@ static const reason
     not_smooth = {starts_otherwise, "kernel-start is not smooth", "set kernel-start to smooth"},
     no_mix = {has_no_mix, "kernel is full, which has no 1x1 convolution beside it", "set kernel to depthwise"},
     untrained_mix = {trains_no_mix, "kernel is full, which has no 1x1 convolution beside it", "set kernel to depthwise"},
+    no_batch_norm = {has_no_batch_norm, "batch-norm is no", "set batch-norm to yes"},
+    graph_gains = {classifies_graphs, "graphs are classified, and batch norm always has gains there", ""},
     float_gather = {gathers_floats, "kernel is full, which reads floats", "set kernel to depthwise"},
     no_residual = {has_no_residual, "residual is none", "set residual to initial or previous"},
     first_order = {is_first_order, "walk is not node2vec", "set walk to node2vec"},
@@ -261,6 +267,7 @@ static const struct rule {
 
     {"hops", &not_smooth, NULL},
     {"mix", &no_mix, NULL}, {"self-mix", &no_mix, "no"}, {"lr-mix", &untrained_mix, NULL}, {"wd-mix", &untrained_mix, "0"},
+    {"norm-gain", &no_batch_norm, "no"}, {"norm-gain", &graph_gains, "yes"},
     {"bf16", &float_gather, "no"},
     {"alpha", &no_residual, "0"}, {"residual", &nothing_mixed, "none"}, {"alpha", &nothing_mixed, NULL},
     {"return-p", &first_order, "1"}, {"inout-q", &first_order, "1"},
