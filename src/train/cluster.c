@@ -94,7 +94,8 @@ void pgcn_i_cluster_largest(pgcn_i_input *input) {
         double largest;
         int64_t column;
     } mine, theirs;
-    if (pgcn_i_comm_alone(comm) || input->filled.end - input->filled.begin == input->n) return;
+    if (pgcn_i_comm_alone(comm))
+        return; /* a rank that has all rows tells the others, which have none */
     mine.largest = pgcn_i_input_largest(input, &mine.column);
     for (int r = 0; r < comm->size; r++) {
         theirs = mine;
