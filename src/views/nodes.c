@@ -263,7 +263,8 @@ static pgcn_status open_all(pgcn_i_nodes *nodes) {
                                                            .samples = nodes->opts.samples,
                                                            .levels = nodes->levels}));
     if (nodes->opts.training)
-        PGCN_TRY(pgcn_i_turner_init(&nodes->turner, nodes->rows[nodes->levels], most));
+        PGCN_TRY(pgcn_i_turner_init(&nodes->turner, nodes->rows[nodes->levels], most,
+                                    nodes->opts.links && !nodes->opts.sampled));
     PGCN_TRY(open_roots(nodes));
     PGCN_TRY(open_levels(nodes));
     PGCN_TRY(open_input(nodes));
@@ -335,7 +336,7 @@ int64_t pgcn_i_nodes_touched(const pgcn_i_nodes *nodes) {
     int64_t bytes = 4 * n * nodes->opts.samples + 12 * rows; /* places, nodes, ids, fresh ids */
     if (nodes->inverse_root) bytes += 4 * n;
     for (int l = 0; l < nodes->levels; l++) bytes += level_bytes(nodes, l, &widest);
-    if (nodes->opts.training) bytes += 16 * widest;
+    if (nodes->opts.training) bytes += (nodes->turner.entry ? 18 : 10) * widest;
     if (!x->dense) bytes += 16 * rows + 8 * x->nonzeros;
     if (nodes->x_row) bytes += 4 * rows + (4 + 4 * x->columns) * nodes->x_nodes;
     if (nodes->columns.offset) bytes += 12 * x->nonzeros + 16 * x->columns;
