@@ -197,7 +197,7 @@ static pgcn_status fill_session(pgcn_i_session *s) {
         s->input = NULL;
         PGCN_TRY(make_input(s, &x));
     }
-    PGCN_TRY(pgcn_i_spatial_of(&s->spatial, s->data, &s->config, true));
+    PGCN_TRY(pgcn_i_spatial_of(&s->spatial, s->data, &s->config, PGCN_I_READS_T));
     if (s->purpose.cut) cut_links(&s->spatial.exact, s->purpose.cut);
     if (s->purpose.cut) cut_links(&s->spatial.exact_t, s->purpose.cut);
     PGCN_TRY(
