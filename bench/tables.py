@@ -227,13 +227,14 @@ def scaling_row(line, first):
     config = line["config"]
     return [line["nodes"], line["edges"], config["path-length"], config["paths"], config["channels"], line["threads"],
             number(line["step_ms"]), number(cost_ns(line)), f"{cost_ns(line) / cost_ns(first):.2f}",
-            f"{line['peak_bytes'] / 2 ** 20:.0f}"]
+            f"{100 * line['waited']:.0f}" if "waited" in line else "", f"{line['peak_bytes'] / 2 ** 20:.0f}"]
 
 
 def scaling_table(lines):
-    head = ["nodes", "edges", "k", "p", "c", "threads", "step ms", "ns per unit", "to the first", "peak MiB"]
+    head = ["nodes", "edges", "k", "p", "c", "threads", "step ms", "ns per unit", "to the first", "waits %", "peak MiB"]
     names = {"nodes": "Nodes", "nodes, full": "Nodes, as far as the memory goes", "k": "Path length", "p": "Paths",
-             "c": "Channels", "pubmed": "Threads, on Pubmed", "layers": "64 layers, on Cora",
+             "c": "Channels", "recipe": "Cora by its recipe", "pubmed": "Threads, on Pubmed",
+             "layers": "64 layers, on Cora",
              "products": "A graph of ogbn-products' size"}
     parts = []
     for case, title in names.items():
@@ -472,7 +473,8 @@ def batches_table(lines):
 # ---- whole trainings -------------------------------------------------------------------------------------------------
 
 def training_table(lines):
-    """Of each the turn with the least seconds; epochs and accuracies are means over the turns."""
+    """Of each the turn with the least seconds of the whole process, also over its epochs; epochs and accuracies are
+    means over the turns."""
     runs = {}
     for line in lines:
         if line["bench"] == "training":
@@ -489,8 +491,7 @@ def training_table(lines):
         rows.append([who, each["wall_s"], number(best.get("import_s")), batches_cell(*per_epoch)
                      if best is not ours else number(per_epoch[0]), each["cpu_s"], each["peak_bytes"],
                      f"{mean['epochs']:.0f}", f"{mean['val_accuracy']:.2f}", f"{mean['test_accuracy']:.2f}"])
-    head = ["", "seconds as typed", "of that the import", "ms per epoch, all included", "processor s", "peak MiB",
-            "epochs", "validation %", "test %"]
+    head = ["", "seconds", "of them import", "ms / epoch", "CPU s", "peak MiB", "epochs", "val. %", "test %"]
     return rows and table(head, rows)
 
 
