@@ -148,6 +148,17 @@ void pgcn_i_comm_fail(pgcn_i_comm *comm, pgcn_status status) {
     if (comm->status == PGCN_OK) comm->status = status;
 }
 
+void pgcn_i_comm_lost(pgcn_i_comm *comm, int rank) {
+    const char *go_on =
+        comm->go_on ? comm->go_on : "the run goes on from its last checkpoint with --resume";
+    pgcn_i_comm_fail(
+        comm, pgcn_i_fail(PGCN_ERR_SYSTEM,
+                          "rank %d has not answered rank %d (%s) for %.0f seconds: its host or "
+                          "the network between them hangs; %s (PATHGCN_MPI_PATIENCE sets the "
+                          "seconds)",
+                          rank, comm->rank, comm->host, comm->patience, go_on));
+}
+
 void pgcn_i_comm_exchange(pgcn_i_comm *comm, const pgcn_i_message *message, int count) {
     if (comm->status != PGCN_OK || count == 0) return;
     if (count > comm->capacity) {
@@ -166,13 +177,12 @@ void pgcn_i_comm_exchange(pgcn_i_comm *comm, const pgcn_i_message *message, int 
     double begin = now();
     int silent = comm->transport->exchange(comm->message, kept, comm->patience);
     comm->waited += now() - begin;
-    if (silent == PGCN_I_NO_RANK) return;
-    comm->status =
-        pgcn_i_fail(PGCN_ERR_SYSTEM,
-                    "rank %d has not answered rank %d (%s) for %.0f seconds: its host or "
-                    "the network between them hangs; the run goes on from its last "
-                    "checkpoint with --resume (PATHGCN_MPI_PATIENCE sets the seconds)",
-                    silent, comm->rank, comm->host, comm->patience);
+    if (silent != PGCN_I_NO_RANK) pgcn_i_comm_lost(comm, silent);
+}
+
+int pgcn_i_comm_waiting(pgcn_i_comm *comm) {
+    bool nobody = !comm->transport || comm->status != PGCN_OK;
+    return nobody ? PGCN_I_NO_RANK : comm->transport->waiting();
 }
 
 /* ---- what is made of it ------------------------------------------------------------------------- */

@@ -122,7 +122,7 @@ void exp_search_gain(const exp_search *search, int a, int b, double *mean, doubl
 /* The command line. */
 typedef struct exp_tune_request {
     const char *dataset, *out, *recipe, *space, *candidates, *budget, *runs, *keep, *search_seed;
-    const char *processes, *score;
+    const char *processes, *threads, *score;
     cli_source source;
     bool list, fresh, json, quiet, nested;
     const cli_arguments *arguments;
