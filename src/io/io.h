@@ -186,6 +186,8 @@ pgcn_status pgcn_i_row_file_again(const pgcn_i_row_file *file, pgcn_i_row_file *
 void pgcn_i_row_file_close(pgcn_i_row_file *file); /* NULL is fine; waits for what is under way */
 /* Rows will be read in no order: nothing beside them is read. */
 void pgcn_i_row_file_at_random(pgcn_i_row_file *file);
+/* What the cache of the system has not is read past it, where that is possible: for files that it has no room for. */
+void pgcn_i_row_file_direct(pgcn_i_row_file *file);
 const char *pgcn_i_row_file_path(const pgcn_i_row_file *file);
 const pgcn_i_row_layout *pgcn_i_row_file_layout(const pgcn_i_row_file *file);
 int64_t pgcn_i_row_file_row_bytes(const pgcn_i_row_file *file);

@@ -4,7 +4,9 @@
  * A batch becomes a list of requests, one for every run of rows that are neighbours in the file. With io_uring, what the
  * system has in its cache is copied at once, by all threads. What is left of several batches is read in one sweep through
  * the file, from its beginning to its end, while the caller computes: requests with small gaps between them are read as
- * one span, since a disk takes longer for two reads than for one that is tens of kilobytes longer. Where the build has no
+ * one span, since a disk takes longer for two reads than for one that is tens of kilobytes longer. Where memory has no room
+ * for the file, spans pass by the cache of the system (O_DIRECT), which would lose other pages for them: those of the
+ * graph. Where the build has no
  * liburing or the kernel (a container's rules, often) refuses it, the system is advised of the requests (posix_fadvise) and
  * they are read one after the other when they are waited for: the same bytes.
  *
@@ -32,7 +34,8 @@ enum {
      * 50 kB more of another. */
     MOST_GAP = 48 << 10,
     MOST_SPAN = 128 << 10,
-    SPAN_ROOM = 4 << 20 /* bytes of spans under way */
+    SPAN_ROOM = 4 << 20, /* bytes of spans under way */
+    SECTOR = 4096        /* spans that pass by the cache begin and end at multiples */
 };
 
 typedef struct pgcn_i_row_request {
@@ -55,12 +58,15 @@ typedef struct span {
     sweep *of;
     request **request; /* [count] */
     int64_t count, offset, bytes, got;
-    char *buffer; /* NULL: one request */
+    int64_t needed;  /* of the bytes; the file may end before the rest */
+    char *buffer;    /* NULL: one request, which needs none */
+    int64_t skipped; /* bytes of the buffer before it begins: it is aligned */
 } span;
 
 struct pgcn_i_row_file {
     char *path;
     int descriptor;
+    int direct; /* passes by the cache of the system; -1: not wanted, or not possible */
     struct stat about;
     char first[FIRST_BYTES]; /* of a container: its header, the SHA-256 included */
     pgcn_i_row_layout layout;
@@ -72,8 +78,8 @@ struct pgcn_i_row_file {
 #ifdef PGCN_HAVE_URING
     struct io_uring ring;
     sweep *sweeps, *last_sweep; /* not all of them launched */
-    int flying;          /* reads that the kernel has */
-    int64_t spans_bytes; /* of their buffers */
+    int flying;                 /* reads that the kernel has */
+    int64_t spans_bytes;        /* of their buffers */
 #endif
 };
 
@@ -125,7 +131,7 @@ pgcn_status pgcn_i_row_file_open(const char *path, const pgcn_i_row_layout *layo
     pgcn_i_row_file *file = pgcn_i_alloc(1, sizeof *file);
     if (!file) return PGCN_ERR_MEMORY;
     pgcn_status status = PGCN_ERR_MEMORY;
-    file->descriptor = -1;
+    file->descriptor = file->direct = -1;
     file->layout = *layout;
     file->row_bytes = layout->columns * pgcn_i_dtype_bytes(layout->dtype);
     file->path = pgcn_i_strdup(path);
@@ -142,6 +148,11 @@ pgcn_status pgcn_i_row_file_open(const char *path, const pgcn_i_row_layout *layo
 fail:
     pgcn_i_row_file_close(file);
     return status;
+}
+
+void pgcn_i_row_file_direct(pgcn_i_row_file *file) {
+    if (file->uring && file->direct < 0)
+        file->direct = open(file->path, O_RDONLY | O_CLOEXEC | O_DIRECT);
 }
 
 void pgcn_i_row_file_at_random(pgcn_i_row_file *file) {
@@ -263,15 +274,17 @@ static void note_error(pgcn_i_row_batch *batch, int error) {
 #ifdef PGCN_HAVE_URING
 
 static void fly(pgcn_i_row_file *file, struct io_uring_sqe *entry, span *s) {
-    char *to = s->buffer ? s->buffer : s->request[0]->to;
-    io_uring_prep_read(entry, file->descriptor, to + s->got, (unsigned)(s->bytes - s->got),
+    char *to = s->buffer ? s->buffer + s->skipped : s->request[0]->to;
+    int from =
+        file->direct >= 0 && s->buffer && s->got % SECTOR == 0 ? file->direct : file->descriptor;
+    io_uring_prep_read(entry, from, to + s->got, (unsigned)(s->bytes - s->got),
                        (uint64_t)(s->offset + s->got));
     io_uring_sqe_set_data(entry, s);
     file->flying++;
 }
 
 /* The requests of a sweep that the next read brings: as many as small gaps are between. */
-static span *next_span(sweep *of) {
+static span *next_span(const pgcn_i_row_file *file, sweep *of) {
     request **first = of->request + of->launched;
     int64_t left = of->count - of->launched, count = 1;
     int64_t offset = first[0]->offset, end = offset + first[0]->bytes;
@@ -283,10 +296,16 @@ static span *next_span(sweep *of) {
     span *s = pgcn_i_alloc(1, sizeof *s);
     if (!s) return NULL;
     *s = (span){of, first, .count = count, .offset = offset, .bytes = end - offset};
-    if (count > 1) s->buffer = pgcn_i_alloc(s->bytes, 1);
-    if (count == 1 || s->buffer) return s;
-    s->count = 1; /* without memory one by one */
-    s->bytes = first[0]->bytes;
+    if (file->direct >= 0) {
+        s->offset = offset / SECTOR * SECTOR;
+        s->bytes = (end - s->offset + SECTOR - 1) / SECTOR * SECTOR;
+    }
+    s->needed = end - s->offset;
+    if (count > 1 || file->direct >= 0) s->buffer = pgcn_i_alloc(s->bytes + SECTOR, 1);
+    if (s->buffer) s->skipped = (int64_t)(-(uintptr_t)s->buffer % SECTOR);
+    if (s->buffer || (count == 1 && file->direct < 0)) return s;
+    *s = (span){of, first, .count = 1, .offset = offset, .bytes = first[0]->bytes};
+    s->needed = s->bytes; /* without memory one by one */
     return s;
 }
 
@@ -297,7 +316,8 @@ static void finish(pgcn_i_row_file *file, span *s, int error) {
         if (error != 0)
             note_error(want->batch, error);
         else if (s->buffer)
-            memcpy(want->to, s->buffer + (want->offset - s->offset), (size_t)want->bytes);
+            memcpy(want->to, s->buffer + s->skipped + (want->offset - s->offset),
+                   (size_t)want->bytes);
         want->batch->done++;
     }
     s->of->landed += s->count;
@@ -312,7 +332,7 @@ static void launch(pgcn_i_row_file *file) {
     while (file->sweeps && file->flying < QUEUE && file->spans_bytes < SPAN_ROOM) {
         sweep *of = file->sweeps;
         struct io_uring_sqe *entry = NULL;
-        span *s = io_uring_sq_space_left(&file->ring) > 0 ? next_span(of) : NULL;
+        span *s = io_uring_sq_space_left(&file->ring) > 0 ? next_span(file, of) : NULL;
         if (s) entry = io_uring_get_sqe(&file->ring);
         if (!entry) break;
         of->launched += s->count;
@@ -333,17 +353,17 @@ static void land(pgcn_i_row_file *file, span *s, int result) {
         file->bytes_read += result;
         s->got += result;
     }
-    bool again = (result > 0 && s->got < s->bytes) || result == -EINTR || result == -EAGAIN;
+    bool again = (result > 0 && s->got < s->needed) || result == -EINTR || result == -EAGAIN;
     struct io_uring_sqe *entry = again ? io_uring_get_sqe(&file->ring) : NULL;
     if (entry) {
         fly(file, entry, s);
         return;
     }
-    int error = result < 0 ? -result : s->got < s->bytes ? -1 : 0;
+    int error = result < 0 ? -result : s->got < s->needed ? -1 : 0;
     if (again) { /* no place in the queue */
-        char *to = s->buffer ? s->buffer : s->request[0]->to;
+        char *to = s->buffer ? s->buffer + s->skipped : s->request[0]->to;
         request rest = {
-            .offset = s->offset + s->got, .to = to + s->got, .bytes = s->bytes - s->got};
+            .offset = s->offset + s->got, .to = to + s->got, .bytes = s->needed - s->got};
         error = read_all(file, &rest);
     }
     finish(file, s, error);
@@ -531,6 +551,7 @@ void pgcn_i_row_file_close(pgcn_i_row_file *file) {
     }
     if (file->uring) io_uring_queue_exit(&file->ring);
 #endif
+    if (file->direct >= 0) close(file->direct);
     if (file->descriptor >= 0) close(file->descriptor);
     pgcn_i_free(file->scale);
     pgcn_i_free(file->path);

@@ -29,6 +29,14 @@ enum {
     SLACK_BYTES = 16 << 20 /* threads, the history as JSON, pages between two looks */
 };
 
+/* Whether the system has room for all rows in its cache, besides what the process will take. */
+static bool has_room(const pgcn_dataset *data) {
+    int64_t available = pgcn_memory_available();
+    int64_t more = data->from.memory - pgcn_i_resident_bytes();
+    int64_t bytes = data->x.n * pgcn_i_row_file_row_bytes(data->x.file);
+    return available < 0 || available - (more > 0 ? more : 0) >= bytes;
+}
+
 /* ---- opening ---------------------------------------------------------------------------------------- */
 
 pgcn_status pgcn_i_supply_open(pgcn_i_supply *supply, const pgcn_dataset *data, pgcn_i_pool *pool,
@@ -36,6 +44,7 @@ pgcn_status pgcn_i_supply_open(pgcn_i_supply *supply, const pgcn_dataset *data, 
     *supply = (pgcn_i_supply){.data = data, .pool = pool, .rule = rule};
     PGCN_TRY(pgcn_i_row_file_again(data->x.file, &supply->file));
     pgcn_i_row_file_at_random(supply->file);
+    if (!has_room(data)) pgcn_i_row_file_direct(supply->file);
     pgcn_i_pages_at_random(data->from.mapping, data->from.mapping_bytes);
     return PGCN_OK;
 }
