@@ -90,12 +90,14 @@ steps() {
     local number link compute here
     for number in $ranks; do
         # without a network: the same ranks in shared memory
+        rm -rf "$scratch/alone"
         env -u OMPI_MCA_btl -u OMPI_MCA_oob_tcp_if_include -u OMPI_MCA_btl_tcp_if_include \
             mpirun --oversubscribe -n "$number" "$program" "${train[@]}" --out "$scratch/alone" >/dev/null
         compute=$(number_of "$scratch/alone/result.json" step_ms_median)
         for link in $links; do
             set_up "$number" "${link%:*}" "${link#*:}"
             on_hosts "$number" "$build/bench_ranks" >"$scratch/probe"
+            rm -rf "$scratch/run"
             on_hosts "$number" "$program" "${train[@]}" --out "$scratch/run" >/dev/null
             take_down
             cmp "$scratch/alone/model.safetensors" "$scratch/run/model.safetensors" ||

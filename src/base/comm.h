@@ -34,7 +34,7 @@ typedef struct pgcn_i_transport {
 
 /* What a network is waited for. */
 typedef struct pgcn_i_rounds {
-    int64_t exchanges;      /* calls in which something was sent or came in, but for those of relays */
+    int64_t exchanges; /* calls in which something was sent or came in, but for those of relays */
     int64_t relays, relayed; /* sums in the order of the ranks, and their bytes */
 } pgcn_i_rounds;
 
@@ -47,7 +47,7 @@ typedef struct pgcn_i_comm {
     pgcn_status status;
     int64_t sent, received; /* bytes so far */
     pgcn_i_rounds rounds;
-    double waited;          /* seconds in exchanges */
+    double waited; /* seconds in exchanges */
     pgcn_i_message *message;
     int capacity;
 } pgcn_i_comm;

@@ -80,14 +80,14 @@ json_t *cli_train_outcome_to_json(const train_outcome *o) {
     cli_put_scores(object, "test", &o->test);
     if (o->traffic.ranks > 1)
         json_object_set_new(object, "ranks",
-                            json_pack("{s:i, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "ranks", o->traffic.ranks,
-                                      "steps", (json_int_t)o->traffic.steps, "rows_bytes_step",
-                                      (json_int_t)o->traffic.rows_step, "bytes_step",
-                                      (json_int_t)o->traffic.bytes_step, "memory_bytes",
-                                      (json_int_t)o->traffic.memory, "exchanges_step",
-                                      (json_int_t)o->traffic.exchanges_step, "sums_step",
-                                      (json_int_t)o->traffic.sums_step, "sums_bytes_step",
-                                      (json_int_t)o->traffic.sums_bytes_step));
+                            json_pack("{s:i, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "ranks",
+                                      o->traffic.ranks, "steps", (json_int_t)o->traffic.steps,
+                                      "rows_bytes_step", (json_int_t)o->traffic.rows_step,
+                                      "bytes_step", (json_int_t)o->traffic.bytes_step,
+                                      "memory_bytes", (json_int_t)o->traffic.memory,
+                                      "exchanges_step", (json_int_t)o->traffic.exchanges_step,
+                                      "sums_step", (json_int_t)o->traffic.sums_step,
+                                      "sums_bytes_step", (json_int_t)o->traffic.sums_bytes_step));
     cli_put_reads(object, o->on_disk ? &o->reads : NULL);
     return object;
 }
