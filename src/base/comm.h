@@ -67,6 +67,17 @@ void pgcn_i_comm_abort(pgcn_i_comm *comm, int code);
 static inline bool pgcn_i_comm_alone(const pgcn_i_comm *comm) {
     return !comm || comm->size == 1;
 }
+/* Groups of rows are divided among ranks: each has a run of them. The first one of a rank; */
+static inline int64_t pgcn_i_first_group(int64_t groups, int rank, int ranks) {
+    return (rank * groups + ranks - 1) / ranks;
+}
+/* and the rows of this rank's. */
+static inline pgcn_i_range pgcn_i_groups_share(pgcn_i_blocks groups, const pgcn_i_comm *comm) {
+    int64_t first = pgcn_i_first_group(groups.count, comm->rank, comm->size) * groups.size;
+    int64_t end = pgcn_i_first_group(groups.count, comm->rank + 1, comm->size) * groups.size;
+    return (pgcn_i_range){first < groups.rows ? first : groups.rows,
+                          end < groups.rows ? end : groups.rows};
+}
 /* The first failure, whose sentence is stored. */
 static inline pgcn_status pgcn_i_comm_status(const pgcn_i_comm *comm) {
     return comm ? comm->status : PGCN_OK;

@@ -363,6 +363,9 @@ typedef struct cli_source {
 /* Loads it. An error message ends with `advice`. `name` is NULL where --edges is given. */
 pgcn_status cli_load_dataset(const cli_command *command, const char *name, const cli_source *source,
                              const char *advice, pgcn_dataset **out);
+/* Without --memory: a container that is longer than memory is refused at once, with what --memory does (`advice`). */
+pgcn_status cli_check_fits(const cli_command *command, const char *what, const char *name,
+                           const cli_source *source, const char *advice);
 /* What loading it will take, before anything is read; 0: not known. */
 pgcn_status cli_estimate(const cli_command *command, const char *name, const cli_source *source,
                          int64_t *bytes);
@@ -523,6 +526,8 @@ void cli_progress_show(cli_progress *progress, double share, const char *const *
 /* The last line of a log. */
 void cli_progress_end(cli_progress *progress, const char *const *piece);
 void cli_progress_clear(cli_progress *progress);
+/* "rows 84% cached, 1.2 GB read"; "": nothing was read. */
+void cli_format_reads(const pgcn_row_reads *reads, char out[80]);
 void cli_format_speed(double per_second, const char *what, char out[48]);
 
 /* ---- manual.c: `pathgcn manual` prints the man page, made of the help texts ------------------- */

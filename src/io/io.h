@@ -190,6 +190,14 @@ const pgcn_i_row_layout *pgcn_i_row_file_layout(const pgcn_i_row_file *file);
 int64_t pgcn_i_row_file_row_bytes(const pgcn_i_row_file *file);
 bool pgcn_i_row_file_uses_uring(const pgcn_i_row_file *file);
 int64_t pgcn_i_row_file_bytes_read(const pgcn_i_row_file *file); /* so far */
+/* Rows that readers of the file have found in their caches, and that they have read: what they tell of themselves, from any
+ * thread, and the sum of it. */
+typedef struct pgcn_i_row_counts {
+    int64_t batches, hits, misses;
+    int64_t bytes_read;
+} pgcn_i_row_counts;
+void pgcn_i_row_file_note(pgcn_i_row_file *file, pgcn_i_row_counts counts);
+pgcn_i_row_counts pgcn_i_row_file_noted(const pgcn_i_row_file *file);
 /* PGCN_ERR_MISMATCH if the path has become another file, or this one was changed, since it was opened. */
 pgcn_status pgcn_i_row_file_check(const pgcn_i_row_file *file);
 /* Rows first .. first + count - 1, or those of a list, as float32 [count, columns]. */
@@ -230,11 +238,6 @@ typedef struct pgcn_i_row_cache_opts {
     int ahead; /* batches whose missing rows are asked for before they are needed; at least 1 */
     pgcn_i_pool *pool; /* borrowed, to decode rows; NULL: the calling thread does */
 } pgcn_i_row_cache_opts;
-
-typedef struct pgcn_i_row_counts {
-    int64_t batches, hits, misses;
-    int64_t bytes_read;
-} pgcn_i_row_counts;
 
 /* Batches are announced in the order in which they will be taken; the more of them are known, the better
  * the cache. One thread at a time. */

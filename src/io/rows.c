@@ -36,6 +36,7 @@ struct pgcn_i_row_file {
     pgcn_i_row_layout layout;
     float *scale;
     int64_t row_bytes, bytes_read;
+    atomic_llong noted_batches, noted_hits, noted_misses, noted_bytes;
     bool uring;
     pgcn_i_row_batch *head, *tail; /* submitted, not all of it done */
 #ifdef PGCN_HAVE_URING
@@ -132,6 +133,20 @@ bool pgcn_i_row_file_uses_uring(const pgcn_i_row_file *file) {
 
 int64_t pgcn_i_row_file_bytes_read(const pgcn_i_row_file *file) {
     return file->bytes_read;
+}
+
+void pgcn_i_row_file_note(pgcn_i_row_file *file, pgcn_i_row_counts counts) {
+    atomic_fetch_add(&file->noted_batches, counts.batches);
+    atomic_fetch_add(&file->noted_hits, counts.hits);
+    atomic_fetch_add(&file->noted_misses, counts.misses);
+    atomic_fetch_add(&file->noted_bytes, counts.bytes_read);
+}
+
+pgcn_i_row_counts pgcn_i_row_file_noted(const pgcn_i_row_file *file) {
+    return (pgcn_i_row_counts){.batches = atomic_load(&file->noted_batches),
+                               .hits = atomic_load(&file->noted_hits),
+                               .misses = atomic_load(&file->noted_misses),
+                               .bytes_read = atomic_load(&file->noted_bytes)};
 }
 
 /* ---- identity ---------------------------------------------------------------------------------- */
