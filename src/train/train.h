@@ -511,6 +511,7 @@ typedef struct pgcn_i_cluster {
     bool shared;     /* with other ranks */
     int64_t trainer; /* its number, on rank 0; -1: on others, and alone */
     int64_t steps, received, received_before;
+    pgcn_i_rounds rounds, rounds_before;
 } pgcn_i_cluster;
 
 struct pgcn_trainer {
