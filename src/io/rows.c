@@ -34,8 +34,10 @@ enum {
      * 50 kB more of another. */
     MOST_GAP = 48 << 10,
     MOST_SPAN = 128 << 10,
-    SPAN_ROOM = 4 << 20, /* bytes of spans under way */
-    SECTOR = 4096        /* spans that pass by the cache begin and end at multiples */
+    SPAN_ROOM = 4 << 20,             /* bytes of spans under way */
+    SECTOR = 4096,                   /* spans that pass by the cache begin and end at multiples */
+    BUFFER = MOST_SPAN + 3 * SECTOR, /* of a span: aligned, and a sector more at both ends */
+    MOST_SPARE = SPAN_ROOM / MOST_SPAN
 };
 
 typedef struct pgcn_i_row_request {
@@ -80,6 +82,9 @@ struct pgcn_i_row_file {
     sweep *sweeps, *last_sweep; /* not all of them launched */
     int flying;                 /* reads that the kernel has */
     int64_t spans_bytes;        /* of their buffers */
+    char *spare
+        [MOST_SPARE]; /* buffers for the next ones: new memory costs as much as the copy out of it */
+    int spares;
 #endif
 };
 
@@ -283,8 +288,20 @@ static void fly(pgcn_i_row_file *file, struct io_uring_sqe *entry, span *s) {
     file->flying++;
 }
 
+static char *take_buffer(pgcn_i_row_file *file, int64_t bytes) {
+    if (bytes <= BUFFER && file->spares > 0) return file->spare[--file->spares];
+    return pgcn_i_alloc(bytes > BUFFER ? bytes : BUFFER, 1);
+}
+
+static void give_buffer(pgcn_i_row_file *file, char *buffer, int64_t bytes) {
+    if (buffer && bytes <= BUFFER && file->spares < MOST_SPARE)
+        file->spare[file->spares++] = buffer;
+    else
+        pgcn_i_free(buffer);
+}
+
 /* The requests of a sweep that the next read brings: as many as small gaps are between. */
-static span *next_span(const pgcn_i_row_file *file, sweep *of) {
+static span *next_span(pgcn_i_row_file *file, sweep *of) {
     request **first = of->request + of->launched;
     int64_t left = of->count - of->launched, count = 1;
     int64_t offset = first[0]->offset, end = offset + first[0]->bytes;
@@ -301,7 +318,7 @@ static span *next_span(const pgcn_i_row_file *file, sweep *of) {
         s->bytes = (end - s->offset + SECTOR - 1) / SECTOR * SECTOR;
     }
     s->needed = end - s->offset;
-    if (count > 1 || file->direct >= 0) s->buffer = pgcn_i_alloc(s->bytes + SECTOR, 1);
+    if (count > 1 || file->direct >= 0) s->buffer = take_buffer(file, s->bytes + SECTOR);
     if (s->buffer) s->skipped = (int64_t)(-(uintptr_t)s->buffer % SECTOR);
     if (s->buffer || (count == 1 && file->direct < 0)) return s;
     *s = (span){of, first, .count = 1, .offset = offset, .bytes = first[0]->bytes};
@@ -323,7 +340,7 @@ static void finish(pgcn_i_row_file *file, span *s, int error) {
     s->of->landed += s->count;
     if (s->of->landed == s->of->count) pgcn_i_free(s->of);
     if (s->buffer) file->spans_bytes -= s->bytes;
-    pgcn_i_free(s->buffer);
+    give_buffer(file, s->buffer, s->bytes + SECTOR);
     pgcn_i_free(s);
 }
 
@@ -550,6 +567,7 @@ void pgcn_i_row_file_close(pgcn_i_row_file *file) {
         unlist(file, file->head);
     }
     if (file->uring) io_uring_queue_exit(&file->ring);
+    while (file->spares > 0) pgcn_i_free(file->spare[--file->spares]);
 #endif
     if (file->direct >= 0) close(file->direct);
     if (file->descriptor >= 0) close(file->descriptor);
