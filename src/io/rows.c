@@ -19,6 +19,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -76,6 +77,9 @@ struct pgcn_i_row_file {
     int64_t row_bytes, bytes_read;
     atomic_llong noted_batches, noted_hits, noted_misses, noted_bytes;
     bool uring, never_copies;
+    unsigned char
+        *mapped; /* the whole file, to ask what the system has of it: no page is touched; or NULL */
+    bool asks;   /* before it copies: in the last batch something was missing */
     pgcn_i_row_batch *head, *tail; /* submitted, not waited for */
 #ifdef PGCN_HAVE_URING
     struct io_uring ring;
@@ -112,6 +116,12 @@ static pgcn_status open_ring(pgcn_i_row_file *file, pgcn_i_row_way way) {
     int error = way == PGCN_I_ROWS_PLAIN ? 0 : -io_uring_queue_init(QUEUE, &file->ring, 0);
     file->uring = way != PGCN_I_ROWS_PLAIN && error == 0;
     file->never_copies = way == PGCN_I_ROWS_COLD;
+    bool known = sysconf(_SC_PAGESIZE) == SECTOR; /* how large a page is */
+    void *all = file->uring && known ? mmap(NULL, (size_t)file->about.st_size, PROT_READ,
+                                            MAP_SHARED, file->descriptor, 0)
+                                     : MAP_FAILED;
+    file->mapped = all != MAP_FAILED ? all : NULL;
+    file->asks = true;
 #else
     int error = ENOSYS;
 #endif
@@ -405,6 +415,21 @@ static void land_all(pgcn_i_row_file *file, pgcn_i_row_batch *batch) {
 
 /* ---- what the system has ------------------------------------------------------------------------- */
 
+/* Whether the pages of a request are in the cache. A read that does not wait would say so, too, but has the system read
+ * the page that is missing. */
+static bool is_cached(const pgcn_i_row_file *file, const request *want) {
+    enum { MOST = MOST_BYTES / SECTOR + 2 };
+    unsigned char there[MOST];
+    int64_t begin = want->offset / SECTOR * SECTOR, pages;
+    if (!file->mapped) return true;
+    pages = (want->offset + want->bytes - begin + SECTOR - 1) / SECTOR;
+    if (pages > MOST || mincore(file->mapped + begin, (size_t)(pages * SECTOR), there) != 0)
+        return false;
+    for (int64_t i = 0; i < pages; i++)
+        if (!(there[i] & 1)) return false;
+    return true;
+}
+
 typedef struct copy_job {
     pgcn_i_row_file *file;
     request *want;
@@ -419,6 +444,7 @@ static void copy_task(void *context, int64_t task, int worker) {
     for (int64_t i = pgcn_i_block_begin(job->blocks, task); i < end; i++) {
         request *want = &job->want[i];
         struct iovec to = {want->to, (size_t)want->bytes};
+        if (job->file->asks && !is_cached(job->file, want)) continue;
         want->copied = preadv2(job->file->descriptor, &to, 1, (off_t)want->offset, RWF_NOWAIT) ==
                        (ssize_t)want->bytes;
         if (want->copied) bytes += want->bytes;
@@ -436,6 +462,7 @@ static void copy_batch(pgcn_i_row_file *file, pgcn_i_row_batch *batch, pgcn_i_po
         for (int64_t task = 0; task < job.blocks.count; task++) copy_task(&job, task, 0);
     file->bytes_read += atomic_load(&job.copied);
     for (int64_t i = 0; i < batch->requests; i++) batch->done += batch->request[i].copied;
+    file->asks = batch->done < batch->requests;
 }
 
 static int by_offset(const void *a, const void *b) {
@@ -569,6 +596,7 @@ void pgcn_i_row_file_close(pgcn_i_row_file *file) {
     if (file->uring) io_uring_queue_exit(&file->ring);
     while (file->spares > 0) pgcn_i_free(file->spare[--file->spares]);
 #endif
+    if (file->mapped) munmap(file->mapped, (size_t)file->about.st_size);
     if (file->direct >= 0) close(file->direct);
     if (file->descriptor >= 0) close(file->descriptor);
     pgcn_i_free(file->scale);
