@@ -19,6 +19,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -34,8 +35,10 @@ enum {
      * 50 kB more of another. */
     MOST_GAP = 48 << 10,
     MOST_SPAN = 128 << 10,
-    SPAN_ROOM = 4 << 20, /* bytes of spans under way */
-    SECTOR = 4096        /* spans that pass by the cache begin and end at multiples */
+    SPAN_ROOM = 4 << 20,             /* bytes of spans under way */
+    SECTOR = 4096,                   /* spans that pass by the cache begin and end at multiples */
+    BUFFER = MOST_SPAN + 3 * SECTOR, /* of a span: aligned, and a sector more at both ends */
+    MOST_SPARE = SPAN_ROOM / MOST_SPAN
 };
 
 typedef struct pgcn_i_row_request {
@@ -74,12 +77,18 @@ struct pgcn_i_row_file {
     int64_t row_bytes, bytes_read;
     atomic_llong noted_batches, noted_hits, noted_misses, noted_bytes;
     bool uring, never_copies;
+    unsigned char
+        *mapped; /* the whole file, to ask what the system has of it: no page is touched; or NULL */
+    bool asks;   /* before it copies: in the last batch something was missing */
     pgcn_i_row_batch *head, *tail; /* submitted, not waited for */
 #ifdef PGCN_HAVE_URING
     struct io_uring ring;
     sweep *sweeps, *last_sweep; /* not all of them launched */
     int flying;                 /* reads that the kernel has */
     int64_t spans_bytes;        /* of their buffers */
+    char *spare
+        [MOST_SPARE]; /* buffers for the next ones: new memory costs as much as the copy out of it */
+    int spares;
 #endif
 };
 
@@ -107,6 +116,12 @@ static pgcn_status open_ring(pgcn_i_row_file *file, pgcn_i_row_way way) {
     int error = way == PGCN_I_ROWS_PLAIN ? 0 : -io_uring_queue_init(QUEUE, &file->ring, 0);
     file->uring = way != PGCN_I_ROWS_PLAIN && error == 0;
     file->never_copies = way == PGCN_I_ROWS_COLD;
+    bool known = sysconf(_SC_PAGESIZE) == SECTOR; /* how large a page is */
+    void *all = file->uring && known ? mmap(NULL, (size_t)file->about.st_size, PROT_READ,
+                                            MAP_SHARED, file->descriptor, 0)
+                                     : MAP_FAILED;
+    file->mapped = all != MAP_FAILED ? all : NULL;
+    file->asks = true;
 #else
     int error = ENOSYS;
 #endif
@@ -283,8 +298,20 @@ static void fly(pgcn_i_row_file *file, struct io_uring_sqe *entry, span *s) {
     file->flying++;
 }
 
+static char *take_buffer(pgcn_i_row_file *file, int64_t bytes) {
+    if (bytes <= BUFFER && file->spares > 0) return file->spare[--file->spares];
+    return pgcn_i_alloc(bytes > BUFFER ? bytes : BUFFER, 1);
+}
+
+static void give_buffer(pgcn_i_row_file *file, char *buffer, int64_t bytes) {
+    if (buffer && bytes <= BUFFER && file->spares < MOST_SPARE)
+        file->spare[file->spares++] = buffer;
+    else
+        pgcn_i_free(buffer);
+}
+
 /* The requests of a sweep that the next read brings: as many as small gaps are between. */
-static span *next_span(const pgcn_i_row_file *file, sweep *of) {
+static span *next_span(pgcn_i_row_file *file, sweep *of) {
     request **first = of->request + of->launched;
     int64_t left = of->count - of->launched, count = 1;
     int64_t offset = first[0]->offset, end = offset + first[0]->bytes;
@@ -301,7 +328,7 @@ static span *next_span(const pgcn_i_row_file *file, sweep *of) {
         s->bytes = (end - s->offset + SECTOR - 1) / SECTOR * SECTOR;
     }
     s->needed = end - s->offset;
-    if (count > 1 || file->direct >= 0) s->buffer = pgcn_i_alloc(s->bytes + SECTOR, 1);
+    if (count > 1 || file->direct >= 0) s->buffer = take_buffer(file, s->bytes + SECTOR);
     if (s->buffer) s->skipped = (int64_t)(-(uintptr_t)s->buffer % SECTOR);
     if (s->buffer || (count == 1 && file->direct < 0)) return s;
     *s = (span){of, first, .count = 1, .offset = offset, .bytes = first[0]->bytes};
@@ -323,7 +350,7 @@ static void finish(pgcn_i_row_file *file, span *s, int error) {
     s->of->landed += s->count;
     if (s->of->landed == s->of->count) pgcn_i_free(s->of);
     if (s->buffer) file->spans_bytes -= s->bytes;
-    pgcn_i_free(s->buffer);
+    give_buffer(file, s->buffer, s->bytes + SECTOR);
     pgcn_i_free(s);
 }
 
@@ -388,6 +415,21 @@ static void land_all(pgcn_i_row_file *file, pgcn_i_row_batch *batch) {
 
 /* ---- what the system has ------------------------------------------------------------------------- */
 
+/* Whether the pages of a request are in the cache. A read that does not wait would say so, too, but has the system read
+ * the page that is missing. */
+static bool is_cached(const pgcn_i_row_file *file, const request *want) {
+    enum { MOST = MOST_BYTES / SECTOR + 2 };
+    unsigned char there[MOST];
+    int64_t begin = want->offset / SECTOR * SECTOR, pages;
+    if (!file->mapped) return true;
+    pages = (want->offset + want->bytes - begin + SECTOR - 1) / SECTOR;
+    if (pages > MOST || mincore(file->mapped + begin, (size_t)(pages * SECTOR), there) != 0)
+        return false;
+    for (int64_t i = 0; i < pages; i++)
+        if (!(there[i] & 1)) return false;
+    return true;
+}
+
 typedef struct copy_job {
     pgcn_i_row_file *file;
     request *want;
@@ -402,6 +444,7 @@ static void copy_task(void *context, int64_t task, int worker) {
     for (int64_t i = pgcn_i_block_begin(job->blocks, task); i < end; i++) {
         request *want = &job->want[i];
         struct iovec to = {want->to, (size_t)want->bytes};
+        if (job->file->asks && !is_cached(job->file, want)) continue;
         want->copied = preadv2(job->file->descriptor, &to, 1, (off_t)want->offset, RWF_NOWAIT) ==
                        (ssize_t)want->bytes;
         if (want->copied) bytes += want->bytes;
@@ -419,6 +462,7 @@ static void copy_batch(pgcn_i_row_file *file, pgcn_i_row_batch *batch, pgcn_i_po
         for (int64_t task = 0; task < job.blocks.count; task++) copy_task(&job, task, 0);
     file->bytes_read += atomic_load(&job.copied);
     for (int64_t i = 0; i < batch->requests; i++) batch->done += batch->request[i].copied;
+    file->asks = batch->done < batch->requests;
 }
 
 static int by_offset(const void *a, const void *b) {
@@ -550,7 +594,9 @@ void pgcn_i_row_file_close(pgcn_i_row_file *file) {
         unlist(file, file->head);
     }
     if (file->uring) io_uring_queue_exit(&file->ring);
+    while (file->spares > 0) pgcn_i_free(file->spare[--file->spares]);
 #endif
+    if (file->mapped) munmap(file->mapped, (size_t)file->about.st_size);
     if (file->direct >= 0) close(file->direct);
     if (file->descriptor >= 0) close(file->descriptor);
     pgcn_i_free(file->scale);
