@@ -96,8 +96,8 @@ typedef struct pgcn_i_input {
     pgcn_i_range filled;      /* rows that are there: all, or those of this rank */
     double largest_elsewhere; /* magnitude in the rows that are not, and its column */
     int64_t largest_column;
-    const float *guest;       /* [guests, columns] rows after the last one of `dense`; NULL: none */
-    int64_t guests_from;      /* their first node */
+    const float *guest;  /* [guests, columns] rows after the last one of `dense`; NULL: none */
+    int64_t guests_from; /* their first node */
     /* Of a part of a graph: `dense` has the rows of all nodes of the graph, sparse features those of the part. Where
      * features stay on disk, `dense` has the rows that the part needs, each node once. */
     const int32_t

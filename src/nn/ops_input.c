@@ -144,8 +144,8 @@ static void sparse_drop(pgcn_i_tape *tape, pgcn_i_op *op) {
     pgcn_i_job job = {.tape = tape,
                       .op = op,
                       .first = offset[own.begin],
-                      .blocks = pgcn_i_cut(offset[own.stop] - offset[own.begin], PGCN_MAX_BLOCKS,
-                                           4096)};
+                      .blocks =
+                          pgcn_i_cut(offset[own.stop] - offset[own.begin], PGCN_MAX_BLOCKS, 4096)};
     pgcn_i_parallel(tape->pool, job.blocks.count * state_of(op)->samples, sparse_drop_task, &job);
 }
 

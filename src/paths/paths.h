@@ -106,6 +106,7 @@ typedef struct pgcn_i_others {
     pgcn_node *row; /* [count] by owner; those of an owner ascend */
     int64_t *first; /* [ranks + 1] which numbers are rows of a rank */
     int64_t count;
+    int lists; /* that lead to them */
 } pgcn_i_others;
 static inline int64_t pgcn_i_others_row(const pgcn_i_others *others, int64_t column) {
     return others && column >= others->from ? others->row[column - others->from] : column;

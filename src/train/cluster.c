@@ -224,7 +224,8 @@ static pgcn_rank_memory own_memory(const pgcn_trainer *trainer, int64_t in_use) 
         m.messages += pgcn_i_share_messages(trainer->share[i]);
     }
     m.rows += pgcn_i_arena_resident(&trainer->loss.arena) - m.others;
-    m.rest = in_use - m.structure - m.features - m.walks - m.rows - m.others - m.messages - m.weights;
+    m.rest =
+        in_use - m.structure - m.features - m.walks - m.rows - m.others - m.messages - m.weights;
     return m;
 }
 
@@ -246,10 +247,9 @@ static void gather_traffic(const pgcn_trainer *trainer, pgcn_traffic *out) {
                       m.messages,
                       m.weights,
                       m.rest};
-    int64_t *const to[] = {&out->rows_step,  &out->bytes_step, &out->memory,
-                           &kinds->structure, &kinds->features, &kinds->walks,
-                           &kinds->rows,      &kinds->others,   &kinds->messages,
-                           &kinds->weights,   &kinds->rest};
+    int64_t *const to[] = {&out->rows_step,  &out->bytes_step, &out->memory, &kinds->structure,
+                           &kinds->features, &kinds->walks,    &kinds->rows, &kinds->others,
+                           &kinds->messages, &kinds->weights,  &kinds->rest};
     for (size_t i = 0; i < sizeof mine / sizeof *mine; i++) {
         int64_t *all = pgcn_i_alloc(2 * (int64_t)comm->size, sizeof *all);
         int64_t most = mine[i];

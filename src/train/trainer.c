@@ -468,8 +468,7 @@ static pgcn_i_range rows_read(const pgcn_trainer *trainer, int powers) {
     const pgcn_dataset *data = trainer->data;
     bool whole = !pgcn_i_in_batches(data, data->task == PGCN_TASK_GRAPH) &&
                  trainer->config.batch_by == PGCN_BATCH_AUTO;
-    if (!trainer->cluster.shared || !whole || powers > 0)
-        return (pgcn_i_range){0, data->graph->n};
+    if (!trainer->cluster.shared || !whole || powers > 0) return (pgcn_i_range){0, data->graph->n};
     return pgcn_i_groups_share(pgcn_i_groups_of(data->graph->n, pgcn_i_source_groups(&data->from)),
                                pgcn_i_comm_world());
 }

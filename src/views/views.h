@@ -276,7 +276,8 @@ typedef struct pgcn_i_views {
         *next_link; /* [links] of the transitions, and scratch [nodes]; NULL: not asked for */
     pgcn_i_path_draw drawn; /* what they hold, if */
     bool is_drawn;
-    pgcn_i_csr own[2]; /* of views that are divided: the exact transition, and its transpose, of this rank's rows */
+    pgcn_i_csr own
+        [2]; /* of views that are divided: the exact transition, and its transpose, of this rank's rows */
     pgcn_i_others others;
 } pgcn_i_views;
 /* Close it after a failure too. */
