@@ -68,6 +68,13 @@ pgcn_status pgcn_i_seed_check(uint64_t seed);
 
 #define PGCN_ALIGN 64 /* one cache line, one AVX-512 register */
 
+/* Asks for the cache line of an address that will be read. The empty assembly keeps the calls of a function that does
+ * nothing else: GCC takes it as one without effect, and drops them. */
+static inline void pgcn_i_prefetch(const void *address) {
+    __builtin_prefetch(address, 0, 2);
+    __asm__ volatile("");
+}
+
 /* Checked size arithmetic: false on overflow, *out is then undefined. */
 static inline bool pgcn_i_mul(int64_t a, int64_t b, int64_t *out) {
     return !__builtin_mul_overflow(a, b, out);
@@ -157,6 +164,11 @@ pgcn_status pgcn_i_pages_bound(int64_t bytes);
 /* A mapping will be read in no order from now on: the system reads no pages beside those that are touched. */
 void pgcn_i_pages_at_random(const void *start, int64_t bytes);
 void pgcn_i_pages_unbound(void);
+/* Large blocks are files, as under pgcn_memory_bound(), for a part of the work of a process; where they are already, they
+ * stay where they are. The files have no names: nothing is left of them, however the process ends. Every call that
+ * succeeds needs one of the other. */
+pgcn_status pgcn_i_files_begin(int64_t bytes, const char *directory);
+void pgcn_i_files_end(void);
 /* Keeps an array for the next process: makes sure that its file is on the disk, and leaves it there when the
  * array is freed. Of an array that is in no file, or not the whole block of an arena, a copy is made. Its
  * number, by which pgcn_i_spool_adopt() puts it into an arena again. */
@@ -205,6 +217,12 @@ static inline void pgcn_i_parallel_light(pgcn_i_pool *pool, int64_t floats, int6
     }
     for (int64_t task = 0; task < n_tasks; task++) run(context, task, 0);
 }
+
+/* Between loops, by the caller: counts from now on how long threads wait, because there is no loop, or no task of it
+ * left. Their share of the time of all threads since then. Costs nothing before the first call, later two readings of
+ * the clock per loop and thread. */
+void pgcn_i_pool_watch(pgcn_i_pool *pool);
+double pgcn_i_pool_waited(const pgcn_i_pool *pool);
 
 /* Rows are cut into blocks whose size depends on the number of rows only, never on the threads.
  * Blocks: for loops that write their own rows. Groups: fewer and larger, for sums over rows. A group is a

@@ -206,7 +206,11 @@ void pgcn_i_residual_gradient(const pgcn_i_tape *tape, const pgcn_i_op *op, floa
 
 static void sampled_backward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_backward_tile tile) {
     pgcn_i_path_args args = path_args(tape, op, op->out->grad, op->transition->visits->hop_t);
-    args.live = pgcn_i_has_gradient(tape, op);
+    /* in a part of a graph transposed lists lead to rows of the result only, which all have a gradient */
+    if (tape->part)
+        args.own_rows = op->rows;
+    else
+        args.live = pgcn_i_has_gradient(tape, op);
     tape->kernels->pathconv_backward(tile.dx, tile.partial, op->in[0]->data, &args, tile.rows);
     if (op->in[1])
         pgcn_i_residual_gradient(tape, op, pgcn_i_path_of(op)->alpha, tile.rows, tile.dx);
@@ -214,9 +218,17 @@ static void sampled_backward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_backward_t
 
 /* ---- exact --------------------------------------------------------------------------------- */
 
-/* Of several ranks rows stay whole, so that they can be sent. */
+/* Of several ranks rows stay whole, so that they can be sent. Else a slab for every thread, if there are as many: rows
+ * that another core has written are slow to read, and a pass reads all rows of the one before. */
 static int64_t power_slab(const pgcn_i_tape *tape, const pgcn_i_op *op) {
-    return tape->share ? op->out->cols : pgcn_i_slab_of(op->in[0]->rows, op->out->cols);
+    enum { LINE_FLOATS = 16 };
+    const int64_t c = op->out->cols, slab = pgcn_i_slab_of(op->in[0]->rows, c);
+    if (tape->share) return c;
+    const int64_t threads = pgcn_i_pool_threads(tape->pool);
+    const int64_t slabs = op->transition->samples * ((c + slab - 1) / slab);
+    if (slabs >= threads || pgcn_i_rows_are_far(op->in[0]->rows, c)) return slab;
+    int64_t lines = (c + LINE_FLOATS - 1) / LINE_FLOATS;
+    return (lines + threads - 1) / threads * LINE_FLOATS;
 }
 
 static int64_t power_slabs(const pgcn_i_tape *tape, const pgcn_i_op *op) {
@@ -398,15 +410,35 @@ static void exact_forward_rows(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows row
 
 /* Few channels at a time: powers are narrow matrices, and the channels of the result go over those of h where the tape
  * says so, once their last pass is done. Which way is taken changes no bit here either. */
-enum { NARROW = 32 };
+static int64_t narrow_width(const pgcn_i_tape *tape, const pgcn_i_op *op, int64_t first) {
+    return op->out->cols - first < tape->narrow ? op->out->cols - first : tape->narrow;
+}
 
-static int64_t narrow_width(const pgcn_i_op *op, int64_t first) {
-    return op->out->cols - first < NARROW ? op->out->cols - first : NARROW;
+static int64_t narrow_floats(const pgcn_i_tape *tape, const pgcn_i_op *op) {
+    return op->out->rows * narrow_width(tape, op, 0);
 }
 
 /* Step: the pass, and k times the number of the slab. */
 static float *narrow_power(const pgcn_i_job *job, int pass) {
-    return job->tape->power + (pass % 2) * job->op->out->rows * narrow_width(job->op, 0);
+    return job->tape->power + (pass % 2) * narrow_floats(job->tape, job->op);
+}
+
+/* Where the channels of h are copied to before the first pass, if they are. */
+static float *narrow_packed(const pgcn_i_job *job) {
+    return job->tape->power + 2 * narrow_floats(job->tape, job->op);
+}
+
+static void pack_task(void *context, int64_t task, int worker) {
+    (void)worker;
+    const pgcn_i_job *job = context;
+    const pgcn_i_op *op = job->op;
+    const int64_t c = op->out->cols,
+                  first = job->step / pgcn_i_path_of(op)->conv.k * job->tape->narrow;
+    const int64_t width = narrow_width(job->tape, op, first);
+    const int64_t end = pgcn_i_block_end(job->blocks, task);
+    float *packed = narrow_packed(job);
+    for (int64_t r = pgcn_i_block_begin(job->blocks, task); r < end; r++)
+        memcpy(packed + r * width, op->in[0]->data + r * c + first, (size_t)width * sizeof *packed);
 }
 
 static void narrow_task(void *context, int64_t task, int worker) {
@@ -414,18 +446,20 @@ static void narrow_task(void *context, int64_t task, int worker) {
     const pgcn_i_job *job = context;
     const pgcn_i_op *op = job->op;
     const int k = pgcn_i_path_of(op)->conv.k, pass = job->step % k;
-    const int64_t c = op->out->cols, first = job->step / k * NARROW, n = op->transition->n;
+    const int64_t c = op->out->cols, first = job->step / k * job->tape->narrow;
+    const int64_t n = op->transition->n;
     const int64_t sample = task / job->blocks.count, block = task % job->blocks.count;
-    const int64_t width = narrow_width(op, first);
+    const int64_t width = narrow_width(job->tape, op, first), h_c = job->tape->packs ? width : c;
     const float *s = pgcn_i_path_of(op)->kernel + first,
-                *h = op->in[0]->data + sample * n * c + first;
+                *h = job->tape->packs ? narrow_packed(job) : op->in[0]->data + first;
+    h += sample * n * h_c;
     const pgcn_i_horner_args args = {
         .out = narrow_power(job, pass) + sample * n * width,
         .out_c = width,
         .x = pass == 1 ? h : narrow_power(job, pass - 1) + sample * n * width,
-        .x_c = pass == 1 ? c : width,
+        .x_c = pass == 1 ? h_c : width,
         .h = h,
-        .h_c = c,
+        .h_c = h_c,
         .width = width,
         .a = op->transition->exact,
         .s = s + (k - 1 - pass) * c,
@@ -440,8 +474,8 @@ static void widen_task(void *context, int64_t task, int worker) {
     const pgcn_i_job *job = context;
     const pgcn_i_op *op = job->op;
     const int k = pgcn_i_path_of(op)->conv.k;
-    const int64_t c = op->out->cols, first = job->step / k * NARROW,
-                  width = narrow_width(op, first);
+    const int64_t c = op->out->cols, first = job->step / k * job->tape->narrow,
+                  width = narrow_width(job->tape, op, first);
     const float *power = narrow_power(job, k - 1);
     const int64_t end = pgcn_i_block_end(job->blocks, task);
     for (int64_t r = pgcn_i_block_begin(job->blocks, task); r < end; r++)
@@ -452,7 +486,8 @@ static void narrow_forward(pgcn_i_tape *tape, pgcn_i_op *op) {
     const int k = pgcn_i_path_of(op)->conv.k;
     const pgcn_i_blocks blocks = pgcn_i_blocks_of(op->transition->n);
     const pgcn_i_blocks all = pgcn_i_blocks_of(op->out->rows);
-    for (int slab = 0; slab * NARROW < op->out->cols; slab++) {
+    for (int slab = 0; slab * tape->narrow < op->out->cols; slab++) {
+        if (tape->packs) pgcn_i_run(tape, op, all, all.count, slab * k, pack_task);
         for (int pass = 1; pass < k; pass++)
             pgcn_i_run(tape, op, blocks, blocks.count * op->transition->samples, slab * k + pass,
                        narrow_task);
@@ -602,7 +637,7 @@ static const pgcn_i_kind *kind_of(const pgcn_i_tape *tape, const pgcn_i_pathconv
     bool sampled = conv->transition->visits != NULL;
     if (conv->kernel == PGCN_KERNEL_FULL)
         return sampled ? &pgcn_i_full_sampled : &pgcn_i_full_exact;
-    if (tape->narrow && !sampled && conv->k > 1) return &narrow_kind;
+    if (tape->narrow > 0 && !sampled && conv->k > 1) return &narrow_kind;
     return sampled ? &sampled_kind[by_slabs(h)][trained] : &exact_kind[trained];
 }
 
@@ -610,7 +645,7 @@ static void need_scratch(pgcn_i_tape *tape, pgcn_i_op *op, bool trained) {
     const pgcn_i_path_state *state = op->state;
     int64_t floats = pgcn_i_share_room(tape, op->in[0]->rows) * op->out->cols;
     if (op->kind == &narrow_kind)
-        pgcn_i_tape_need_powers(tape, 2 * op->in[0]->rows * narrow_width(op, 0));
+        pgcn_i_tape_need_powers(tape, (tape->packs ? 3 : 2) * narrow_floats(tape, op));
     else if (op->kind->uses_power)
         pgcn_i_tape_need_powers(tape, tape->part ? 2 * floats : floats);
     if (state->conv.kernel == PGCN_KERNEL_FULL) {

@@ -643,7 +643,7 @@ static bool chain_replicates(const pgcn_i_tape *tape, const pgcn_i_op *top) {
 /* By which the rows of a loop of the backward pass are divided. */
 static int64_t backward_rows(const pgcn_i_tape *tape, pgcn_i_loop loop) {
     const pgcn_i_op *top = &tape->op[loop.last];
-    return top->kind->backward_rows ? tape->op[loop.first].used[0] : top->rows;
+    return top->kind->backward_rows ? pgcn_i_chain_rows(&tape->op[loop.first]) : top->rows;
 }
 
 void pgcn_i_share_backward(pgcn_i_tape *tape, pgcn_i_loop loop) {

@@ -604,9 +604,9 @@ static void transpose_task(void *context, int64_t task, int worker) {
     const visits_job *job = context;
     const pgcn_i_visits *visits = job->visits;
     const visits_work *work = job->work;
-    const int64_t parts = visits->samples * work->buckets;
-    const int round_hop = (int)(task / parts), hop = job->hop_begin + round_hop;
-    const int64_t part = task % parts, shift = part / work->buckets * visits->n;
+    /* All hops of a sample one after the other, as step 3 and convolutions go through them. */
+    const int round_hop = (int)(task % job->hops), hop = job->hop_begin + round_hop;
+    const int64_t part = task / job->hops, shift = part / work->buckets * visits->n;
     const int64_t bucket = part % work->buckets, last = (bucket + 1) << work->bucket_bits;
     /* In a batch smaller than the largest, begin may be after the end: the bucket is empty. */
     const int64_t begin = bucket << work->bucket_bits, end = last < visits->n ? last : visits->n;

@@ -189,9 +189,14 @@ void pgcn_i_cluster_state(pgcn_trainer *trainer) {
 
 void pgcn_i_cluster_step_begin(pgcn_i_cluster *cluster) {
     cluster->received_before = ranks()->received;
+    cluster->rounds_before = ranks()->rounds;
 }
 void pgcn_i_cluster_step_end(pgcn_i_cluster *cluster) {
+    const pgcn_i_rounds *now = &ranks()->rounds, *before = &cluster->rounds_before;
     cluster->received += ranks()->received - cluster->received_before;
+    cluster->rounds.exchanges += now->exchanges - before->exchanges;
+    cluster->rounds.relays += now->relays - before->relays;
+    cluster->rounds.relayed += now->relayed - before->relayed;
     cluster->steps++;
 }
 
@@ -268,6 +273,11 @@ pgcn_status pgcn_trainer_traffic(const pgcn_trainer *trainer, pgcn_traffic *out)
     if (!leads(&trainer->cluster)) return PGCN_OK;
     send_order(ORDER_TRAFFIC, trainer->cluster.trainer, 0);
     gather_traffic(trainer, out);
+    const pgcn_i_cluster *cluster = &trainer->cluster;
+    int64_t steps = cluster->steps > 0 ? cluster->steps : 1;
+    out->exchanges_step = cluster->rounds.exchanges / steps;
+    out->sums_step = cluster->rounds.relays / steps;
+    out->sums_bytes_step = cluster->rounds.relayed / steps;
     return pgcn_i_comm_status(ranks());
 }
 

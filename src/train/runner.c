@@ -4,6 +4,14 @@
  * allocates nothing. Called by trainer.c and inference.c. */
 #include "train/train.h"
 
+/* Channels that exact forms take at a time. In files: so few that what is gathered from stays in memory. */
+static int64_t narrow_width(const pgcn_i_runner_opts *opts, int64_t rows) {
+    enum { NARROW = 32, LEAST = 4, ARRAYS = 3, SHARE = 2 };
+    int64_t fit = opts->in_files / (SHARE * ARRAYS * (int64_t)sizeof(float) * rows) / LEAST * LEAST;
+    if (opts->in_files == 0) return pgcn_i_rows_are_far(rows, opts->config->channels) ? NARROW : 0;
+    return fit < LEAST ? LEAST : fit < NARROW ? fit : NARROW;
+}
+
 /* Of several ranks, if all operations allow it: each has lists of its own nodes. */
 static pgcn_status divide(pgcn_i_runner *runner) {
     pgcn_i_tape *tape = &runner->tape;
@@ -29,8 +37,9 @@ pgcn_status pgcn_i_runner_open(pgcn_i_runner *runner, const pgcn_i_runner_opts *
     tape->groups = runner->views.view.groups;
     tape->recompute = opts->views.training && config->recompute;
     tape->gather_bf16 = opts->views.training && config->bf16;
-    tape->narrow = !opts->views.training && !tape->part && !opts->share &&
-                   pgcn_i_rows_are_far(runner->views.view.rows[PGCN_I_NODES], config->channels);
+    if (!opts->views.training && !tape->part && !opts->share)
+        tape->narrow = narrow_width(opts, runner->views.view.rows[PGCN_I_NODES]);
+    tape->packs = opts->in_files > 0;
     tape->explains = opts->explains;
     tape->share = opts->share;
     if (tape->share) tape->arena.read_at_random = false; /* until rows are side by side */

@@ -541,8 +541,7 @@ static pgcn_status set_up(pgcn_trainer *trainer) {
     pgcn_i_trainer_settle(trainer);
     PGCN_TRY(pgcn_i_lookahead_check(trainer));
     PGCN_TRY(pgcn_i_pool_new(config->threads, &trainer->pool));
-    bool exact = !pgcn_i_walks_only(trainer);
-    PGCN_TRY(pgcn_i_spatial_of(&trainer->spatial, data, config, exact));
+    PGCN_TRY(pgcn_i_spatial_of(&trainer->spatial, data, config, pgcn_i_use_of_graph(trainer)));
     pgcn_i_shape shape = {data->x.columns, data->classes, data->task == PGCN_TASK_GRAPH};
     PGCN_TRY(pgcn_i_network_declare(&trainer->params, config, shape));
     PGCN_TRY(pgcn_i_params_allocate(&trainer->params, true));

@@ -320,6 +320,38 @@ pgcn_status pgcn_i_input_outside(const pgcn_i_features *features, pgcn_i_input *
     return PGCN_OK;
 }
 
+static pgcn_status read_rows(const pgcn_i_row_rule *rule, pgcn_i_row_file *file, float *out) {
+    enum { MOST = 4096 };
+    int64_t n = rule->features->n, columns = rule->features->columns;
+    for (int64_t first = 0; first < n; first += MOST) {
+        int64_t count = n - first < MOST ? n - first : MOST;
+        float *row = out + first * columns;
+        PGCN_TRY(pgcn_i_stage("reading features", (double)first / (double)n));
+        PGCN_TRY(pgcn_i_row_file_range(file, first, count, row));
+        int64_t bad = pgcn_i_first_bad(row, count * columns);
+        if (bad >= 0) return pgcn_i_fail_row(file, first + bad / columns, bad % columns, row[bad]);
+        for (int64_t i = 0; i < count; i++)
+            pgcn_i_row_as_read(rule, (pgcn_node)(first + i), row + i * columns);
+        pgcn_i_row_file_note(
+            file, (pgcn_i_row_counts){1, 0, count, count * pgcn_i_row_file_row_bytes(file)});
+    }
+    return pgcn_i_row_file_check(file);
+}
+
+pgcn_status pgcn_i_input_read(const pgcn_i_row_rule *rule, pgcn_i_row_file *file,
+                              pgcn_i_input **out) {
+    pgcn_i_input *input;
+    PGCN_TRY(pgcn_i_input_outside(rule->features, &input));
+    float *dense = PGCN_I_ARRAY(&input->arena, float, input->n * input->columns);
+    pgcn_status status = dense ? read_rows(rule, file, dense) : PGCN_ERR_MEMORY;
+    input->dense = dense;
+    if (status == PGCN_OK)
+        *out = input;
+    else
+        pgcn_i_input_free(input);
+    return status;
+}
+
 pgcn_status pgcn_i_input_new(const pgcn_i_features *features, pgcn_normalise normalise,
                              pgcn_i_standard standard, bool with_columns, pgcn_i_input **out) {
     return pgcn_i_input_of_rows(features, normalise, standard, with_columns,

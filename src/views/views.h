@@ -27,7 +27,7 @@ pgcn_status pgcn_i_input_of_rows(const pgcn_i_features *features, pgcn_normalise
                                  pgcn_i_input **out);
 /* Of features that stay in their file: sizes alone. Batches of nodes have rows of their own (nodes.c). */
 pgcn_status pgcn_i_input_outside(const pgcn_i_features *features, pgcn_i_input **out);
-/* What pgcn_i_fill_absent() and pgcn_i_input_new() do to one row of them. */
+/* What pgcn_i_fill_absent() and pgcn_i_input_new() do to one row of them; and to all rows of a file. */
 typedef struct pgcn_i_row_rule {
     const pgcn_i_features *features;
     pgcn_normalise normalise;
@@ -35,6 +35,8 @@ typedef struct pgcn_i_row_rule {
     const float *mean; /* [columns] of absent nodes */
 } pgcn_i_row_rule;
 void pgcn_i_row_as_read(const pgcn_i_row_rule *rule, pgcn_node node, float *row);
+pgcn_status pgcn_i_input_read(const pgcn_i_row_rule *rule, pgcn_i_row_file *file,
+                              pgcn_i_input **out);
 /* The first number that is not finite, -1: none; and the sentence about it. */
 int64_t pgcn_i_first_bad(const float *value, int64_t count);
 pgcn_status pgcn_i_fail_row(const pgcn_i_row_file *file, int64_t node, int64_t column, float value);
@@ -63,6 +65,12 @@ pgcn_status pgcn_i_laplacian_largest(const pgcn_i_csr *t, double *out);
 
 /* ---- the graph side (spatial.c) ------------------------------------------------------------------ */
 
+/* What is read of T. */
+typedef enum pgcn_i_spatial_use {
+    PGCN_I_READS_T,    /* all of it at once */
+    PGCN_I_DRAWS_ROWS, /* rows of some nodes: see pgcn_i_even_value */
+    PGCN_I_WALKS       /* nothing: T, which takes more than the graph, is not made */
+} pgcn_i_spatial_use;
 typedef struct pgcn_i_spatial {
     pgcn_i_arena arena;
     pgcn_graph *reversed; /* what walks against the edges run on; NULL where they are the same */
@@ -76,10 +84,10 @@ typedef struct pgcn_i_spatial {
 } pgcn_i_spatial;
 pgcn_status pgcn_i_spatial_init(pgcn_i_spatial *spatial, const pgcn_graph *graph,
                                 const pgcn_config *config);
-/* The same for a data set, in which the walks of a graph do not depend on the graphs beside it; exact = false: where
- * only walks are drawn, without T, which takes more than the graph. Free it after a failure too. */
+/* The same for a data set, in which the walks of a graph do not depend on the graphs beside it. Free it after a failure
+ * too. */
 pgcn_status pgcn_i_spatial_of(pgcn_i_spatial *spatial, const pgcn_dataset *data,
-                              const pgcn_config *config, bool exact);
+                              const pgcn_config *config, pgcn_i_spatial_use use);
 void pgcn_i_spatial_free(pgcn_i_spatial *spatial);
 /* Its exact form, for `samples` stacked copies of the nodes. */
 pgcn_i_transition pgcn_i_spatial_transition(const pgcn_i_spatial *spatial, int samples);

@@ -62,13 +62,25 @@ static int exchange(const pgcn_i_message *message, int count, double seconds) {
     return PGCN_I_NO_RANK;
 }
 
+static int waiting(void) {
+    char byte;
+    for (int peer = 0; peer < my_size; peer++)
+        if (peer != my_rank && recv(sockets[my_rank][peer], &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 1)
+            return peer;
+    return PGCN_I_NO_RANK;
+}
+
 static void end_all(int code) {
     _exit(code);
 }
 static void finish(void) {}
 
-static const pgcn_i_transport by_sockets = {PGCN_I_TRANSPORT_VERSION, start, exchange, end_all,
-                                            finish};
+static const pgcn_i_transport by_sockets = {.version = PGCN_I_TRANSPORT_VERSION,
+                                            .start = start,
+                                            .exchange = exchange,
+                                            .waiting = waiting,
+                                            .abort = end_all,
+                                            .finish = finish};
 
 /* ---- ranks as processes -------------------------------------------------------------------------- */
 
