@@ -149,6 +149,12 @@ PGCN_API void pgcn_format_bytes(int64_t bytes, char *out);
  * renamed. An old file of that name is untouched after an error (PGCN_ERR_IO). All files of the
  * library are written like this; a program that is killed meanwhile leaves .pathgcn-*.tmp. */
 PGCN_API pgcn_status pgcn_file_write(const char *path, const void *data, size_t bytes);
+/* The same of a file that is too long for memory, piece by piece. It appears when it is ended with `keep`; otherwise,
+ * or after an error, it does not. pgcn_file_end() frees it in any case; of NULL it does nothing. */
+typedef struct pgcn_file pgcn_file;
+PGCN_API pgcn_status pgcn_file_begin(const char *path, pgcn_file **out);
+PGCN_API pgcn_status pgcn_file_put(pgcn_file *file, const void *data, size_t bytes);
+PGCN_API pgcn_status pgcn_file_end(pgcn_file *file, bool keep);
 
 /* Makes a directory, and those above it that are missing; one that exists is fine. PGCN_ERR_IO. */
 PGCN_API pgcn_status pgcn_directory_make(const char *path);
@@ -415,8 +421,9 @@ typedef struct pgcn_dataset_opts {
     bool keep_self_loops;
     const char *steps;  /* NULL, or steps as after the colon of a name; these come first */
     pgcn_header header; /* of an edge list; PGCN_ERR_ARGUMENT with anything else */
-    /* Bytes that a process may use that trains on it: the dense features of a container stay in the file, and
-     * batches of nodes read their rows. What needs all features refuses such a data set. 0: no bound. */
+    /* Bytes that a process may use that trains on it or predicts: the dense features of a container stay in the file,
+     * and batches of nodes read their rows. Predictions that need all rows at once (the exact form) make temporary files
+     * beside the container, without names. What else needs all features refuses such a data set. 0: no bound. */
     int64_t memory;
 } pgcn_dataset_opts;
 PGCN_API pgcn_dataset_opts pgcn_dataset_opts_default(void);
@@ -1092,6 +1099,9 @@ typedef struct pgcn_row_reads {
     int64_t cache_bytes; /* of rows that the cache keeps */
 } pgcn_row_reads;
 PGCN_API bool pgcn_trainer_row_reads(const pgcn_trainer *trainer, pgcn_row_reads *out);
+/* The same of everything that was computed on a data set since it was loaded: trainings, predictions, evaluations;
+ * cache_bytes is 0. */
+PGCN_API bool pgcn_dataset_row_reads(const pgcn_dataset *data, pgcn_row_reads *out);
 
 /* The groups of nodes of a data set, as parts of its graph: ranges of rows, of equal size but for the last.
  * The steps order=metis and order=parts choose them so that few edges are between two. */
@@ -1148,6 +1158,40 @@ PGCN_API void pgcn_ranks_leave(void);
 PGCN_API void pgcn_ranks_abort(int code);
 /* The name of this rank's host; "" before it has joined. */
 PGCN_API const char *pgcn_ranks_host(void);
+/* Ranks that take jobs instead: each trains by itself, and they send each other messages. Rank 0 hands out work, the
+ * others wait for it. In place of pgcn_ranks_join(); does nothing without a launcher. */
+PGCN_API pgcn_status pgcn_workers_join(int *rank, int *ranks);
+/* 1 before they have joined. */
+PGCN_API int pgcn_workers_count(void);
+/* A message of at least one byte; returns when it is on its way. PGCN_ERR_SYSTEM: the other rank does not answer. */
+PGCN_API pgcn_status pgcn_workers_send(int rank, const void *bytes, size_t size);
+/* A rank that has sent something; -1: none. Does not wait. */
+PGCN_API int pgcn_workers_waiting(void);
+/* The next message of a rank. *bytes is the caller's: pgcn_bytes_free(). For rank 0 the others wait as long as it takes;
+ * a *size of 0 means that it leaves. Rank 0 asks whoever pgcn_workers_waiting() names, or is known to send more. */
+PGCN_API pgcn_status pgcn_workers_receive(int rank, void **bytes, size_t *size);
+/* Seconds after which a rank that says nothing is held to hang; 0: never (PATHGCN_MPI_PATIENCE). */
+PGCN_API double pgcn_workers_patience(void);
+/* Gives such a rank up: returns PGCN_ERR_SYSTEM with a sentence, and no message is sent any more. */
+PGCN_API pgcn_status pgcn_workers_lost(int rank);
+/* The first failure of a message; then nothing is sent any more. */
+PGCN_API pgcn_status pgcn_workers_status(void);
+/* Rank 0 lets the others go, which must be waiting for it; every rank calls it before the process ends. After a rank
+ * did not answer it ends all of them. */
+PGCN_API void pgcn_workers_leave(void);
+PGCN_API const char *pgcn_workers_host(void);
+/* Bytes of memory of a rank's own, by what is in it. Addresses without memory behind them do not count, nor pages of
+ * mapped files. */
+typedef struct pgcn_rank_memory {
+    int64_t structure; /* transitions, degrees and numbers of rows: on every rank */
+    int64_t features;  /* as the first layer reads them, of its own rows */
+    int64_t walks;     /* visit lists of its own rows */
+    int64_t rows;      /* values and gradients of its own rows */
+    int64_t others;    /* values and gradients of rows of other ranks */
+    int64_t messages;  /* what is sent and received, and who needs what */
+    int64_t weights;   /* parameters, their gradients and moments: on every rank */
+    int64_t rest;      /* the program, MPI, labels, and data that is not mapped from a container */
+} pgcn_rank_memory;
 /* What ranks send each other in the steps of a training, of the rank that gets most. */
 typedef struct pgcn_traffic {
     int ranks;     /* 1: this process is alone */
@@ -1158,6 +1202,10 @@ typedef struct pgcn_traffic {
     int64_t
         memory; /* bytes of the rank's own that its process has in use, of the one that has most; pages of mapped
                            files do not count */
+    pgcn_rank_memory kinds; /* of the rank that has most of the kind */
+    /* what a step waits for, on rank 0: the delay of the network counts for each */
+    int64_t exchanges_step; /* messages with others, at the same time with all of them */
+    int64_t sums_step, sums_bytes_step; /* sums that go from rank to rank, and their bytes */
 } pgcn_traffic;
 PGCN_API pgcn_status pgcn_trainer_traffic(const pgcn_trainer *trainer, pgcn_traffic *out);
 

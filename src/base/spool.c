@@ -45,7 +45,7 @@ typedef struct mapping {
 } mapping;
 
 static struct {
-    atomic_bool on, ending;
+    atomic_bool on, ending, nameless;
     atomic_llong memory;
     char directory[PGCN_I_SPOOL_PATH - 100];
     char *key;
@@ -62,6 +62,12 @@ static struct {
     atomic_bool ending;
     pthread_t thread;
 } pages = {.lock = PTHREAD_MUTEX_INITIALIZER};
+/* Who has large blocks in files for a part of the work. */
+static struct {
+    pthread_mutex_t lock;
+    int users;
+    bool was_on;
+} guests = {.lock = PTHREAD_MUTEX_INITIALIZER};
 static _Thread_local bool failed;
 
 bool pgcn_i_spool_is_on(void) {
@@ -154,11 +160,10 @@ bool pgcn_i_spool_failed(void) {
 static void *cannot_make(const char *path, size_t bytes, int error) {
     char size[32];
     pgcn_format_bytes((int64_t)bytes, size);
-    pgcn_i_fail(
-        PGCN_ERR_IO,
-        "cannot make a temporary file of %s in '%s': %s; the same command goes on from what is "
-        "there",
-        size, spool.directory, pgcn_system_error(error));
+    pgcn_i_fail(PGCN_ERR_IO, "cannot make a temporary file of %s in '%s': %s; %s", size,
+                spool.directory, pgcn_system_error(error),
+                spool.nameless ? "nothing was changed"
+                               : "the same command goes on from what is there");
     unlink(path);
     failed = true;
     return NULL;
@@ -195,6 +200,7 @@ void *pgcn_i_spool_map(size_t bytes, int64_t *number) {
     pgcn_i_spool_path(block_name, *number, path);
     int descriptor = make_file(path, bytes);
     if (descriptor < 0) return cannot_make(path, bytes, errno);
+    if (spool.nameless) unlink(path);
     return map_file(path, descriptor, bytes, *number);
 }
 
@@ -402,6 +408,28 @@ pgcn_status pgcn_memory_bound(int64_t bytes, const char *directory) {
         return pgcn_i_fail(PGCN_ERR_SYSTEM, "cannot start a thread: %s", pgcn_system_error(error));
     atomic_store(&spool.on, true);
     return PGCN_OK;
+}
+
+pgcn_status pgcn_i_files_begin(int64_t bytes, const char *directory) {
+    pgcn_status status = PGCN_OK;
+    pthread_mutex_lock(&guests.lock);
+    if (guests.users == 0) {
+        guests.was_on = pgcn_i_spool_is_on();
+        if (!guests.was_on) status = pgcn_memory_bound(bytes, directory);
+        if (status == PGCN_OK && !guests.was_on) atomic_store(&spool.nameless, true);
+    }
+    guests.users += status == PGCN_OK;
+    pthread_mutex_unlock(&guests.lock);
+    return status;
+}
+
+void pgcn_i_files_end(void) {
+    pthread_mutex_lock(&guests.lock);
+    if (--guests.users == 0 && !guests.was_on) {
+        (void)pgcn_memory_bound_done(); /* an empty directory may stay */
+        atomic_store(&spool.nameless, false);
+    }
+    pthread_mutex_unlock(&guests.lock);
 }
 
 pgcn_status pgcn_memory_bound_done(void) {

@@ -67,6 +67,8 @@ typedef struct cli_command {
     bool computes;               /* and so needs a processor with the kernels asked for */
     bool races;                  /* it accepts --model auto */
     pgcn_status (*run)(int argc, char **argv);
+    /* what ranks other than 0 do under mpirun, where they take jobs of rank 0; NULL: they do not */
+    pgcn_status (*serve)(void);
     const struct cli_command *const *parts; /* "data info", ...: NULL at the end; or NULL */
 } cli_command;
 
@@ -140,9 +142,9 @@ extern FILE *cli_help_stream;
 
 /* ---- ranks.c --------------------------------------------------------------------------------- */
 
-/* Before the command: joins the others if a launcher has started any and the command shares its work; `done`: there is
- * nothing to do for this rank. */
-pgcn_status cli_ranks_begin(const char *command, bool *done);
+/* Before the command (NULL: one that is only text): joins the others if a launcher has started any and the command shares
+ * its work; `done`: there is nothing more to do for this rank. */
+pgcn_status cli_ranks_begin(const cli_command *command, bool *done);
 /* A rank other than 0, which serves that one and prints nothing: a sentence is kept for rank 0. */
 bool cli_ranks_serves(void);
 void cli_ranks_keep(const char *sentence);
@@ -180,6 +182,7 @@ json_t *cli_config_to_json(const pgcn_config *config, bool run_settings);
 /* A word as a shell reads it back: quoted where it must be. */
 void cli_print_quoted(FILE *out, const char *word);
 double cli_now(void);             /* seconds */
+double cli_core_seconds(void);    /* of processor time, of all threads of this process so far */
 int64_t cli_peak_rss_bytes(void); /* of this process so far */
 pgcn_status cli_make_directory(const cli_command *command, const char *path);
 void cli_format_duration(double seconds, char out[32]);
@@ -361,6 +364,9 @@ typedef struct cli_source {
 /* Loads it. An error message ends with `advice`. `name` is NULL where --edges is given. */
 pgcn_status cli_load_dataset(const cli_command *command, const char *name, const cli_source *source,
                              const char *advice, pgcn_dataset **out);
+/* Without --memory: a container that is longer than memory is refused at once, with what --memory does (`advice`). */
+pgcn_status cli_check_fits(const cli_command *command, const char *what, const char *name,
+                           const cli_source *source, const char *advice);
 /* What loading it will take, before anything is read; 0: not known. */
 pgcn_status cli_estimate(const cli_command *command, const char *name, const cli_source *source,
                          int64_t *bytes);
@@ -521,6 +527,8 @@ void cli_progress_show(cli_progress *progress, double share, const char *const *
 /* The last line of a log. */
 void cli_progress_end(cli_progress *progress, const char *const *piece);
 void cli_progress_clear(cli_progress *progress);
+/* "rows 84% cached, 1.2 GB read"; "": nothing was read. */
+void cli_format_reads(const pgcn_row_reads *reads, char out[80]);
 void cli_format_speed(double per_second, const char *what, char out[48]);
 
 /* ---- manual.c: `pathgcn manual` prints the man page, made of the help texts ------------------- */

@@ -38,7 +38,11 @@ const cli_command cli_eval = {
         "\n"
         "Deterministic inference uses powers of the transition matrix; stochastic:N draws N samples\n"
         "of paths, predicts their mean, and also reports the accuracy of a single draw: mean and\n"
-        "deviation.",
+        "deviation.\n"
+        "\n"
+        "With --memory SIZE the features of a container stay on disk. Draws read the rows of blocks of\n"
+        "nodes ahead of need; deterministic inference goes through temporary files without names, beside\n"
+        "the container. The figures are the same.",
     .brief = "MODEL: the model.safetensors of a run, which knows its data.",
     .most_used = eval_most_used,
     .examples =
@@ -141,6 +145,11 @@ static pgcn_status print_eval_json(const eval_request *r, const pgcn_scores *sco
                             cli_verdict_to_json(r->asked.model, &j));
     }
     json_object_set_new(object, "verdict", verdicts);
+    pgcn_row_reads reads;
+    if (pgcn_dataset_row_reads(r->asked.data, &reads)) {
+        cli_put_reads(object, &reads);
+        json_object_set_new(object, "peak_rss_bytes", json_integer(cli_peak_rss_bytes()));
+    }
     return cli_print_json(&cli_eval, object);
 }
 
@@ -221,11 +230,14 @@ static void print_eval_table(const eval_request *r, const pgcn_scores *scores,
     if (*remark) printf("\nNote: %s.\n", remark);
 }
 
-static pgcn_status judge_and_print(const eval_request *r) {
+static pgcn_status judge_and_print(eval_request *r) {
     pgcn_scores scores;
     pgcn_verdict *verdict;
-    CLI_TRY(cli_report(&cli_eval, pgcn_model_judge(r->asked.model, r->asked.data,
-                                                   &r->asked.inference, &scores, &verdict)));
+    CLI_TRY(cli_request_watch(&cli_eval, &r->asked));
+    pgcn_status judged =
+        pgcn_model_judge(r->asked.model, r->asked.data, &r->asked.inference, &scores, &verdict);
+    cli_request_unwatch(&r->asked);
+    CLI_TRY(cli_report(&cli_eval, judged));
     cli_print_notes(stderr, r->asked.data);
     pgcn_status status = PGCN_OK;
     if (r->csv) status = cli_verdict_write(&cli_eval, r->csv, r->asked.model, verdict);
@@ -241,6 +253,7 @@ static pgcn_status run_eval(int argc, char **argv) {
     eval_request r = {.asked = cli_empty_request};
     const cli_option options[] = {
         CLI_REQUEST_OPTIONS(r.asked),
+        CLI_REQUEST_MEMORY(r.asked),
         {"part", "train | val | test | all", "test", "whose classes are shown one by one", &r.part,
          NULL},
         {"csv", "FILE", NULL, "write precision, recall, F1 and confusion of every class", &r.csv,

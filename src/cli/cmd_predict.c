@@ -35,13 +35,19 @@ const cli_command cli_predict = {
         "training. Categories, dates and gaps become numbers by the rules of the training, which the\n"
         "model keeps: a value that is new counts as a rare one, with a note. --unlabelled leaves out\n"
         "nodes or graphs that have a label. --nodes computes only the rows that these nodes need, with the\n"
-        "same bits. A file name that ends in .json gets JSON.",
+        "same bits. A file name that ends in .json gets JSON.\n"
+        "\n"
+        "With --memory SIZE the features of a container stay on disk. Draws (--inference stochastic:N)\n"
+        "read the rows of blocks of nodes ahead of need. Deterministic inference goes through temporary\n"
+        "files without names, beside the container, unless --nodes need few rows. The bits are the same.",
     .brief = "MODEL: the model.safetensors of a run, which knows its data.",
     .most_used = predict_most_used,
-    .examples = "  pathgcn predict runs/karate/model.safetensors --out predictions.csv\n"
-                "  pathgcn predict runs/MUTAG/model.safetensors new-molecules --unlabelled\n"
-                "  pathgcn predict runs/cora/model.safetensors --inference stochastic:20 --all\n"
-                "  pathgcn predict runs/cora/model.safetensors --nodes 3,14,15\n",
+    .examples =
+        "  pathgcn predict runs/karate/model.safetensors --out predictions.csv\n"
+        "  pathgcn predict runs/MUTAG/model.safetensors new-molecules --unlabelled\n"
+        "  pathgcn predict runs/cora/model.safetensors --inference stochastic:20 --all\n"
+        "  pathgcn predict runs/cora/model.safetensors --nodes 3,14,15\n"
+        "  pathgcn predict runs/huge/model.safetensors --inference stochastic:5 --memory 2G\n",
     .computes = true,
     .least_words = 1,
     .most_words = 2,
@@ -81,38 +87,35 @@ static void put_name(FILE *out, const char *name, int64_t number, bool json) {
         cli_put_cell(out, name);
 }
 
-/* The predictions: a row of probabilities for each node or graph. */
+/* Predictions on their way out: those of some items at a time. */
 typedef struct predictions {
-    const predict_request *r;
+    predict_request *r;
     pgcn_task task; /* of the model */
-    int64_t items;
     int classes;
-    const float *probability, *deviation; /* [items, classes] */
-    const uint8_t *wanted;                /* [items] nodes that were asked for; NULL: all */
-    int best;                             /* most likely class of the row at hand */
-    FILE *out;
+    float *probability, *deviation; /* [rows, classes] */
+    int best;                       /* most likely class of the row at hand */
+    int64_t written;                /* items */
+    FILE *out;                      /* text of the items at hand, */
+    pgcn_file *file;                /* which goes there; NULL: to standard output */
     bool json;
 } predictions;
 
-/* Finds the row of an item by its number in the source, and its most likely class. */
-static int64_t select_item(predictions *p, int64_t number) {
-    int64_t row = p->task == PGCN_TASK_GRAPH ? number : cli_node_row(p->r->asked.data, number);
-    p->best = best_class(p->probability + row * p->classes, p->classes);
-    return row;
+static int64_t node_or_graph(const predict_request *r, int64_t number) {
+    bool graphs = pgcn_model_task(r->asked.model) == PGCN_TASK_GRAPH;
+    return graphs ? number : cli_node_row(r->asked.data, number);
 }
 
 /* --unlabelled. Data may have classes of graphs where the model predicts nodes: those do not
  * count. */
-static bool is_wanted(const predictions *p, int64_t row) {
-    bool graphs = pgcn_dataset_describe(p->r->asked.data).task == PGCN_TASK_GRAPH;
-    bool same_items = graphs == (p->task == PGCN_TASK_GRAPH);
-    if (p->wanted && !p->wanted[row]) return false;
-    return !p->r->unlabelled || !same_items || !pgcn_dataset_is_labelled(p->r->asked.data, row);
+static bool is_wanted(const predict_request *r, int64_t item) {
+    bool graphs = pgcn_dataset_describe(r->asked.data).task == PGCN_TASK_GRAPH;
+    bool same_items = graphs == (pgcn_model_task(r->asked.model) == PGCN_TASK_GRAPH);
+    return !r->unlabelled || !same_items || !pgcn_dataset_is_labelled(r->asked.data, item);
 }
 
-static void put_item(const predictions *p, int64_t number, int64_t row) {
+static void put_item(const predictions *p, int64_t number, int64_t item) {
     bool graph = p->task == PGCN_TASK_GRAPH;
-    put_name(p->out, graph ? NULL : pgcn_dataset_node_id(p->r->asked.data, row), number, p->json);
+    put_name(p->out, graph ? NULL : pgcn_dataset_node_id(p->r->asked.data, item), number, p->json);
 }
 
 /* Whether class c is predicted: the most likely one or, where nodes have several labels, each that
@@ -161,29 +164,29 @@ static void put_numbers_cell(const predictions *p, int64_t row, const float *num
     if (between == ',') fputc(',', p->out); /* no label: an empty cell */
 }
 
-static void write_csv(predictions *p) {
+static void begin_csv(const predictions *p) {
     FILE *out = p->out;
-    bool drawn = p->r->asked.inference.draws > 0;
     fprintf(out, "%s,%s,probability%s", p->task == PGCN_TASK_GRAPH ? "graph" : "node",
-            p->task == PGCN_TASK_MULTILABEL ? "labels" : "label", drawn ? ",deviation" : "");
+            p->task == PGCN_TASK_MULTILABEL ? "labels" : "label",
+            p->r->asked.inference.draws > 0 ? ",deviation" : "");
     for (int c = 0; c < p->classes && p->r->all; c++) {
         const char *name = pgcn_model_class_name(p->r->asked.model, c);
         fputs(name ? "," : ",p", out);
         put_class(out, p, c);
     }
     fputc('\n', out);
-    for (int64_t number = 0; number < p->items; number++) {
-        int64_t row = select_item(p, number);
-        if (!is_wanted(p, row)) continue;
-        put_item(p, number, row);
-        fputc(',', out);
-        put_labels_cell(p, row);
-        put_numbers_cell(p, row, p->probability);
-        if (drawn) put_numbers_cell(p, row, p->deviation);
-        for (int c = 0; c < p->classes && p->r->all; c++)
-            fprintf(out, ",%.9g", (double)p->probability[row * p->classes + c]);
-        fputc('\n', out);
-    }
+}
+
+static void put_csv(const predictions *p, int64_t number, int64_t item, int64_t row) {
+    FILE *out = p->out;
+    put_item(p, number, item);
+    fputc(',', out);
+    put_labels_cell(p, row);
+    put_numbers_cell(p, row, p->probability);
+    if (p->r->asked.inference.draws > 0) put_numbers_cell(p, row, p->deviation);
+    for (int c = 0; c < p->classes && p->r->all; c++)
+        fprintf(out, ",%.9g", (double)p->probability[row * p->classes + c]);
+    fputc('\n', out);
 }
 
 /* ---- JSON ---- */
@@ -205,10 +208,9 @@ static void put_predicted(const predictions *p, const char *key, int64_t row, co
     if (several) fputc(']', p->out);
 }
 
-static void write_json(predictions *p) {
+static void begin_json(const predictions *p) {
     FILE *out = p->out;
     const predict_request *r = p->r;
-    bool first = true;
     fprintf(out, "{\"dataset\":");
     put_json_text(out, pgcn_dataset_describe(r->asked.data).name);
     fprintf(out, ",\"task\":\"%s\",\"inference\":\"%s\",\"classes\":%d", pgcn_task_name(p->task),
@@ -219,101 +221,192 @@ static void write_json(predictions *p) {
         if (c + 1 == p->classes) fputc(']', out);
     }
     fprintf(out, ",\"predictions\":[");
-    for (int64_t number = 0; number < p->items; number++) {
-        int64_t row = select_item(p, number);
-        if (!is_wanted(p, row)) continue;
-        fprintf(out, "%s\n{\"%s\":", first ? "" : ",",
-                p->task == PGCN_TASK_GRAPH ? "graph" : "node");
-        first = false;
-        put_item(p, number, row);
-        put_predicted(p, p->task == PGCN_TASK_MULTILABEL ? "labels" : "label", row, NULL);
-        put_predicted(p, "probability", row, p->probability);
-        if (r->asked.inference.draws > 0) put_predicted(p, "deviation", row, p->deviation);
-        for (int c = 0; c < p->classes && r->all; c++)
-            fprintf(out, "%s%.9g%s", c ? "," : ",\"probabilities\":[",
-                    (double)p->probability[row * p->classes + c], c + 1 == p->classes ? "]" : "");
-        fputc('}', out);
-    }
-    fprintf(out, "\n]}\n");
+}
+
+static void put_json(const predictions *p, int64_t number, int64_t item, int64_t row) {
+    FILE *out = p->out;
+    fprintf(out, "%s\n{\"%s\":", p->written > 0 ? "," : "",
+            p->task == PGCN_TASK_GRAPH ? "graph" : "node");
+    put_item(p, number, item);
+    put_predicted(p, p->task == PGCN_TASK_MULTILABEL ? "labels" : "label", row, NULL);
+    put_predicted(p, "probability", row, p->probability);
+    if (p->r->asked.inference.draws > 0) put_predicted(p, "deviation", row, p->deviation);
+    for (int c = 0; c < p->classes && p->r->all; c++)
+        fprintf(out, "%s%.9g%s", c ? "," : ",\"probabilities\":[",
+                (double)p->probability[row * p->classes + c], c + 1 == p->classes ? "]" : "");
+    fputc('}', out);
 }
 
 /* ---- where it goes ---- */
 
-static int64_t items_of(const predict_request *r) {
-    pgcn_dataset_info info = pgcn_dataset_describe(r->asked.data);
-    return pgcn_model_task(r->asked.model) == PGCN_TASK_GRAPH ? info.graphs : info.nodes;
+static void put_row(predictions *p, int64_t number, int64_t item, int64_t row) {
+    p->best = best_class(p->probability + row * p->classes, p->classes);
+    (p->json ? put_json : put_csv)(p, number, item, row);
+    p->written++;
 }
 
-static pgcn_status write_predictions(const predict_request *r, const float *probability,
-                                     const float *deviation, const uint8_t *wanted) {
-    predictions p = {.r = r,
-                     .task = pgcn_model_task(r->asked.model),
-                     .items = items_of(r),
-                     .classes = pgcn_model_classes(r->asked.model),
-                     .probability = probability,
-                     .deviation = deviation,
-                     .wanted = wanted};
-    p.json = r->asked.json || (r->out && cli_ends_in(r->out, ".json"));
+/* Text that `put` writes goes to the file or standard output, in one piece. */
+static pgcn_status put_text(predictions *p, void (*put)(predictions *p, const void *what),
+                            const void *what) {
     char *text = NULL;
     size_t bytes = 0;
-    p.out = open_memstream(&text, &bytes);
-    if (!p.out) return cli_fail(&cli_predict, PGCN_ERR_MEMORY, "out of memory");
-    (p.json ? write_json : write_csv)(&p);
+    p->out = open_memstream(&text, &bytes);
+    if (!p->out) return cli_fail(&cli_predict, PGCN_ERR_MEMORY, "out of memory");
+    put(p, what);
     pgcn_status status = PGCN_OK;
-    if (fclose(p.out) != 0)
-        status =
-            cli_fail(&cli_predict, PGCN_ERR_MEMORY, "out of memory for the predictions of %lld %s",
-                     (long long)p.items, cli_items(p.task));
-    else if (r->out)
-        status = cli_report(&cli_predict, pgcn_file_write(r->out, text, bytes));
+    if (fclose(p->out) != 0)
+        status = cli_fail(&cli_predict, PGCN_ERR_MEMORY, "out of memory for predictions");
+    else if (p->file)
+        status = cli_report(&cli_predict, pgcn_file_put(p->file, text, bytes));
     else
         fwrite(text, 1, bytes, stdout);
     free(text);
     return status;
 }
 
-/* The nodes that were asked for, in their rows of the arrays of all. */
-static pgcn_status predict_nodes(const predict_request *r, float *probability, float *deviation,
-                                 uint8_t *wanted) {
-    size_t classes = (size_t)pgcn_model_classes(r->asked.model), count = (size_t)r->nodes * classes;
-    float *some = calloc(2 * count + 1, sizeof *some);
-    if (!some) return cli_fail(&cli_predict, PGCN_ERR_MEMORY, "out of memory");
-    pgcn_status status = cli_report(
-        &cli_predict, pgcn_model_predict_nodes(r->asked.model, r->asked.data, r->node, r->nodes,
-                                               &r->asked.inference, some, some + count));
-    for (int64_t i = 0; status == PGCN_OK && i < r->nodes; i++) {
-        size_t from = (size_t)i * classes, to = (size_t)r->node[i] * classes;
-        memcpy(probability + to, some + from, classes * sizeof *some);
-        memcpy(deviation + to, some + count + from, classes * sizeof *some);
-        wanted[r->node[i]] = 1;
-    }
-    free(some);
-    return status;
+static void put_begin(predictions *p, const void *unused) {
+    (void)unused;
+    (p->json ? begin_json : begin_csv)(p);
 }
 
-static pgcn_status predict_and_write(const predict_request *r) {
-    size_t count = (size_t)items_of(r) * (size_t)pgcn_model_classes(r->asked.model);
-    float *probability = calloc(count, sizeof *probability);
-    float *deviation = calloc(count, sizeof *deviation);
-    uint8_t *wanted = calloc((size_t)items_of(r), 1);
+static void put_end(predictions *p, const void *unused) {
+    (void)unused;
+    if (p->json) fputs("\n]}\n", p->out);
+}
+
+/* The predictions of all items, whose rows are in the order of the data. */
+static void put_all(predictions *p, const void *count) {
+    for (int64_t number = 0; number < *(const int64_t *)count; number++) {
+        int64_t item = node_or_graph(p->r, number);
+        if (is_wanted(p->r, item)) put_row(p, number, item, item);
+    }
+}
+
+static int64_t items_of(const predict_request *r) {
+    pgcn_dataset_info info = pgcn_dataset_describe(r->asked.data);
+    return pgcn_model_task(r->asked.model) == PGCN_TASK_GRAPH ? info.graphs : info.nodes;
+}
+
+static pgcn_status predict_all(predictions *p) {
+    predict_request *r = p->r;
+    int64_t items = items_of(r);
+    size_t count = (size_t)items * (size_t)p->classes;
     pgcn_status status = PGCN_OK;
-    if (!probability || !deviation || !wanted)
+    p->probability = calloc(count, sizeof *p->probability);
+    p->deviation = calloc(count, sizeof *p->deviation);
+    if (!p->probability || !p->deviation)
         status =
             cli_fail(&cli_predict, PGCN_ERR_MEMORY, "out of memory for %zu probabilities", count);
-    else if (r->node)
-        status = predict_nodes(r, probability, deviation, wanted);
     else
         status = cli_report(&cli_predict,
                             pgcn_model_predict(r->asked.model, r->asked.data, &r->asked.inference,
-                                               probability, deviation));
-    if (status == PGCN_OK) {
-        cli_print_notes(stderr, r->asked.data);
-        status = write_predictions(r, probability, deviation, r->node ? wanted : NULL);
-    }
-    free(probability);
-    free(deviation);
-    free(wanted);
+                                               p->probability, p->deviation));
+    if (status == PGCN_OK) cli_print_notes(stderr, r->asked.data);
+    if (status == PGCN_OK) status = put_text(p, put_begin, NULL);
+    if (status == PGCN_OK) status = put_text(p, put_all, &items);
+    free(p->probability);
+    free(p->deviation);
     return status;
+}
+
+/* ---- some nodes at a time ---- */
+
+enum { AT_A_TIME = 1 << 16 };
+
+/* Nodes by their numbers in the source, ascending. */
+typedef struct some_nodes {
+    const pgcn_node *number;
+    pgcn_node *node;
+    int64_t count;
+} some_nodes;
+
+static void put_some(predictions *p, const void *what) {
+    const some_nodes *some = what;
+    for (int64_t i = 0; i < some->count; i++) put_row(p, some->number[i], some->node[i], i);
+}
+
+static int by_number(const void *a, const void *b) {
+    pgcn_node x = *(const pgcn_node *)a, y = *(const pgcn_node *)b;
+    return (x > y) - (x < y);
+}
+
+/* The numbers of the nodes that were asked for, each once, or of all; without those that --unlabelled leaves out. */
+static int64_t list_numbers(const predict_request *r, pgcn_node *number) {
+    int64_t count = r->node ? r->nodes : items_of(r), kept = 0;
+    for (int64_t i = 0; i < count; i++)
+        number[i] = (pgcn_node)(r->node ? cli_node_number(r->asked.data, r->node[i]) : i);
+    if (r->node) qsort(number, (size_t)count, sizeof *number, by_number);
+    for (int64_t i = 0; i < count; i++)
+        if ((kept == 0 || number[i] != number[kept - 1]) &&
+            is_wanted(r, node_or_graph(r, number[i])))
+            number[kept++] = number[i];
+    return kept;
+}
+
+static pgcn_status predict_parts(predictions *p, pgcn_predictor *predictor, const pgcn_node *number,
+                                 int64_t count, some_nodes room) {
+    predict_request *r = p->r;
+    r->asked.whole = (double)count;
+    for (int64_t at = 0; at < count; at += AT_A_TIME) {
+        some_nodes some = {number + at, room.node, count - at < AT_A_TIME ? count - at : AT_A_TIME};
+        for (int64_t i = 0; i < some.count; i++)
+            some.node[i] = (pgcn_node)node_or_graph(r, some.number[i]);
+        r->asked.done = (double)at;
+        r->asked.part = (double)some.count;
+        CLI_TRY(cli_report(&cli_predict, pgcn_predictor_nodes(predictor, some.node, some.count,
+                                                              p->probability, p->deviation)));
+        if (at == 0) cli_print_notes(stderr, r->asked.data);
+        if (at == 0) CLI_TRY(put_text(p, put_begin, NULL));
+        CLI_TRY(put_text(p, put_some, &some));
+    }
+    return count > 0 ? PGCN_OK : put_text(p, put_begin, NULL);
+}
+
+/* --nodes, and features that stay on disk: results are written as they come. */
+static pgcn_status predict_some(predictions *p) {
+    predict_request *r = p->r;
+    size_t most = (size_t)(r->node ? r->nodes : items_of(r));
+    size_t room = most < AT_A_TIME ? most : AT_A_TIME, floats = room * (size_t)p->classes;
+    pgcn_node *number = malloc((most + 1) * sizeof *number);
+    pgcn_node *node = malloc((room + 1) * sizeof *node);
+    pgcn_predictor *predictor = NULL;
+    pgcn_status status = PGCN_OK;
+    p->probability = calloc(floats + 1, sizeof *p->probability);
+    p->deviation = calloc(floats + 1, sizeof *p->deviation);
+    if (!number || !node || !p->probability || !p->deviation)
+        status = cli_fail(&cli_predict, PGCN_ERR_MEMORY, "out of memory");
+    if (status == PGCN_OK)
+        status = cli_report(&cli_predict, pgcn_predictor_new(r->asked.model, r->asked.data,
+                                                             &r->asked.inference, &predictor));
+    if (status == PGCN_OK)
+        status = predict_parts(p, predictor, number, list_numbers(r, number),
+                               (some_nodes){.node = node});
+    pgcn_predictor_free(predictor);
+    free(number);
+    free(node);
+    free(p->probability);
+    free(p->deviation);
+    return status;
+}
+
+/* Draws on features that stay on disk need few rows at a time; their exact form is computed once, for all nodes. */
+static bool some_at_a_time(const predict_request *r) {
+    bool on_disk = pgcn_dataset_row_reads(r->asked.data, NULL);
+    return r->node || (on_disk && r->asked.inference.draws > 0);
+}
+
+static pgcn_status predict_and_write(predict_request *r) {
+    predictions p = {.r = r,
+                     .task = pgcn_model_task(r->asked.model),
+                     .classes = pgcn_model_classes(r->asked.model),
+                     .json = r->asked.json || (r->out && cli_ends_in(r->out, ".json"))};
+    if (r->out) CLI_TRY(cli_report(&cli_predict, pgcn_file_begin(r->out, &p.file)));
+    pgcn_status status = cli_request_watch(&cli_predict, &r->asked);
+    if (status == PGCN_OK) status = some_at_a_time(r) ? predict_some(&p) : predict_all(&p);
+    if (status == PGCN_OK) status = put_text(&p, put_end, NULL);
+    cli_request_unwatch(&r->asked);
+    pgcn_status ended = pgcn_file_end(p.file, status == PGCN_OK);
+    return status == PGCN_OK ? cli_report(&cli_predict, ended) : status;
 }
 
 static pgcn_status find_nodes(predict_request *r) {
@@ -329,6 +422,7 @@ static pgcn_status run_predict(int argc, char **argv) {
     const cli_option options[] = {
         {"out", "FILE", "standard output", "where to write; .json for JSON", &r.out, NULL},
         CLI_REQUEST_OPTIONS(r.asked),
+        CLI_REQUEST_MEMORY(r.asked),
         {"nodes", "a,b,c | FILE", NULL,
          "only these nodes, and only the rows that they need: ids, or a file with one in every line",
          &r.nodes_text, NULL},

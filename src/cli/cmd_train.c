@@ -283,22 +283,6 @@ static pgcn_status prepare_as_recipe(train_request *r, char steps[CLI_PATH_BYTES
     return cli_load_dataset(&cli_train, r->dataset, &r->source, "", data);
 }
 
-/* A container is mapped at once, and what cannot be copied from it for training is known by its length. */
-static pgcn_status check_fits(const train_request *r) {
-    struct stat about;
-    int64_t available = pgcn_memory_available();
-    char needed[32], free_bytes[32];
-    if (r->source.memory > 0 || !r->dataset || !cli_ends_in(r->dataset, ".pgcn") ||
-        stat(r->dataset, &about) != 0 || available < 0 || (int64_t)about.st_size <= available)
-        return PGCN_OK;
-    pgcn_format_bytes((int64_t)about.st_size, needed);
-    pgcn_format_bytes(available, free_bytes);
-    return cli_fail(&cli_train, PGCN_ERR_MEMORY,
-                    "training on %s in memory needs more than %s in all, and %s are available; "
-                    "--memory %lldM --batch 1024 trains on it with its features on disk",
-                    r->dataset, needed, free_bytes, (long long)(available / 2 >> 20));
-}
-
 static pgcn_status load_and_train(train_request *r, cli_arguments *arguments) {
     pgcn_dataset *data;
     cli_weights weights;
@@ -306,7 +290,8 @@ static pgcn_status load_and_train(train_request *r, cli_arguments *arguments) {
     pgcn_config config = pgcn_config_default();
     cli_weights_defer(arguments, &weights);
     CLI_TRY(cli_apply(&cli_train, arguments, &config)); /* typing errors before a long load */
-    CLI_TRY(check_fits(r));
+    CLI_TRY(cli_check_fits(&cli_train, "training on", r->dataset, &r->source,
+                           "--batch 1024 trains on it with its features on disk"));
     CLI_TRY(cli_load_dataset(&cli_train, r->dataset, &r->source, "", &data));
     if (!r->out) {
         default_out(pgcn_dataset_describe(data).name, out);

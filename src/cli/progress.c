@@ -103,3 +103,12 @@ void cli_format_speed(double per_second, const char *what, char out[48]) {
     else
         *out = '\0';
 }
+
+void cli_format_reads(const pgcn_row_reads *reads, char out[80]) {
+    char size[32];
+    *out = '\0';
+    if (reads->hits + reads->misses == 0) return;
+    pgcn_format_bytes(reads->bytes, size);
+    snprintf(out, 80, "rows %.0f%% cached, %s read",
+             100 * (double)reads->hits / (double)(reads->hits + reads->misses), size);
+}

@@ -109,6 +109,8 @@ static pgcn_status load_both(const cli_command *command, const char *model_path,
         if (*steps) r->source.steps = steps;
     }
     cli_source_follow(r->model, &r->source);
+    CLI_TRY(cli_check_fits(command, "running a model on", name, &r->source,
+                           "leaves its features on disk"));
     const char *advice =
         !own_data ? ""
         : record
@@ -136,6 +138,42 @@ pgcn_status cli_load_model_data(const cli_command *command, const char *path, co
 pgcn_status cli_request_load(const cli_command *command, const cli_arguments *arguments,
                              cli_request *r) {
     CLI_TRY(read_inference(command, arguments, r));
+    CLI_TRY(cli_memory(command, r->memory_text, &r->source.memory));
     return load_both(command, arguments->word[0], arguments->words > 1 ? arguments->word[1] : NULL,
                      r);
+}
+
+/* ---- progress on features that stay on disk ------------------------------------------------------- */
+
+static bool show(const char *what, double share, void *context) {
+    cli_request *r = context;
+    char percent[16], rows[80] = "";
+    pgcn_row_reads reads;
+    if (cli_interrupted()) return false;
+    if (!cli_progress_is_due(&r->progress)) return true;
+    if (pgcn_dataset_row_reads(r->data, &reads)) cli_format_reads(&reads, rows);
+    double done = r->whole > 0 ? (r->done + share * r->part) / r->whole : share;
+    snprintf(percent, sizeof percent, "%.0f%%", 100 * done);
+    const char *const piece[] = {what, percent, *rows ? rows : NULL, NULL};
+    cli_progress_show(&r->progress, done, piece);
+    return true;
+}
+
+pgcn_status cli_request_watch(const cli_command *command, cli_request *r) {
+    if (!pgcn_dataset_row_reads(r->data, NULL)) return PGCN_OK;
+    CLI_TRY(cli_progress_open(&r->progress, command, false, NULL));
+    cli_catch_signals();
+    pgcn_on_work(show, r);
+    return PGCN_OK;
+}
+
+void cli_request_unwatch(cli_request *r) {
+    pgcn_row_reads reads;
+    char rows[80], memory[32];
+    if (!pgcn_dataset_row_reads(r->data, &reads)) return;
+    pgcn_on_work(NULL, NULL);
+    cli_progress_close(&r->progress);
+    cli_format_reads(&reads, rows);
+    pgcn_format_bytes(cli_peak_rss_bytes(), memory);
+    if (*rows) fprintf(stderr, "features on disk: %s; at most %s in memory\n", rows, memory);
 }

@@ -153,6 +153,23 @@ pgcn_status cli_source_load(const char *name, const cli_source *source, pgcn_dat
                          : pgcn_dataset_load(name, &opts, out);
 }
 
+/* A container is mapped at once, and what cannot be copied from it is known by its length. */
+pgcn_status cli_check_fits(const cli_command *command, const char *what, const char *name,
+                           const cli_source *source, const char *advice) {
+    struct stat about;
+    int64_t available = pgcn_memory_available();
+    char needed[32], free_bytes[32];
+    if (source->memory > 0 || !name || !cli_ends_in(name, ".pgcn") || stat(name, &about) != 0 ||
+        available < 0 || (int64_t)about.st_size <= available)
+        return PGCN_OK;
+    pgcn_format_bytes((int64_t)about.st_size, needed);
+    pgcn_format_bytes(available, free_bytes);
+    return cli_fail(command, PGCN_ERR_MEMORY,
+                    "%s %s in memory needs more than %s in all, and %s are available; "
+                    "--memory %lldM %s",
+                    what, name, needed, free_bytes, (long long)(available / 2 >> 20), advice);
+}
+
 pgcn_status cli_estimate(const cli_command *command, const char *name, const cli_source *source,
                          int64_t *bytes) {
     pgcn_dataset_files files = files_of(source);

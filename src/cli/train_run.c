@@ -37,17 +37,6 @@ static const pgcn_row_reads *meter_reads(meter *m, const pgcn_trainer *trainer) 
     return &m->reads;
 }
 
-/* "rows 84% cached, 1.2 GB read", of the run so far; "": features are in memory. */
-static void format_reads(const pgcn_trainer *trainer, char out[80]) {
-    pgcn_row_reads reads;
-    char size[32];
-    *out = '\0';
-    if (!pgcn_trainer_row_reads(trainer, &reads) || reads.hits + reads.misses == 0) return;
-    pgcn_format_bytes(reads.bytes, size);
-    snprintf(out, 80, "rows %.0f%% cached, %s read",
-             100 * (double)reads.hits / (double)(reads.hits + reads.misses), size);
-}
-
 static void meter_see(meter *m, const pgcn_epoch *epoch) {
     m->loss = epoch->train_loss;
     if (!isnan(epoch->val_accuracy)) m->val = epoch->val_accuracy;
@@ -90,7 +79,9 @@ static void meter_show(meter *m, const pgcn_trainer *trainer) {
         snprintf(val, sizeof val, "val %.1f%% (kept %.1f%%)", m->val, m->best_val);
     if (!isnan(m->loss)) snprintf(loss, sizeof loss, "loss %.4f", m->loss);
     cli_format_speed(speed, "epoch", rate);
-    format_reads(trainer, rows);
+    pgcn_row_reads reads = {.hits = 0}; /* of the run so far */
+    (void)pgcn_trainer_row_reads(trainer, &reads);
+    cli_format_reads(&reads, rows);
     const char *const piece[] = {last ? "done" : left, run, at, step, val, loss, rate, rows, NULL};
     if (last)
         cli_progress_end(m->progress, piece);

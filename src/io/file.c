@@ -369,6 +369,37 @@ pgcn_status pgcn_i_hash_reader(pgcn_i_reader *reader, int64_t bytes, char hex[65
     return status == PGCN_OK ? finished : status;
 }
 
+struct pgcn_file {
+    pgcn_i_atomic_file file;
+};
+
+pgcn_status pgcn_file_begin(const char *path, pgcn_file **out) {
+    PGCN_I_NEED(path);
+    PGCN_I_NEED(out);
+    pgcn_file *file = pgcn_i_alloc(1, sizeof *file);
+    if (!file) return PGCN_ERR_MEMORY;
+    pgcn_status status = pgcn_i_atomic_open(&file->file, path);
+    if (status == PGCN_OK)
+        *out = file;
+    else
+        pgcn_i_free(file);
+    return status;
+}
+
+pgcn_status pgcn_file_put(pgcn_file *file, const void *data, size_t bytes) {
+    PGCN_I_NEED(file);
+    if (bytes > 0) PGCN_I_NEED(data);
+    return pgcn_i_atomic_write(&file->file, data, (int64_t)bytes);
+}
+
+pgcn_status pgcn_file_end(pgcn_file *file, bool keep) {
+    if (!file) return PGCN_OK;
+    pgcn_status status = keep ? pgcn_i_atomic_commit(&file->file) : PGCN_OK;
+    pgcn_i_atomic_abort(&file->file);
+    pgcn_i_free(file);
+    return status;
+}
+
 pgcn_status pgcn_file_write(const char *path, const void *data, size_t bytes) {
     PGCN_I_NEED(path);
     pgcn_i_atomic_file file;

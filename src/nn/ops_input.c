@@ -89,11 +89,11 @@ static void sparse_drop_task(void *context, int64_t task, int worker) {
     const pgcn_i_job *job = context;
     const pgcn_i_op *op = job->op;
     int64_t sample = task / job->blocks.count, block = task % job->blocks.count;
-    int64_t begin = pgcn_i_block_begin(job->blocks, block);
+    int64_t begin = job->first + pgcn_i_block_begin(job->blocks, block);
     job->tape->kernels->draw_kept(
         state_of(op)->kept + sample * state_of(op)->input->nonzeros + begin,
         input_domain(job->tape, (int)sample), pgcn_i_drop_threshold(state_of(op)->rate), begin,
-        pgcn_i_block_end(job->blocks, block) - begin);
+        job->first + pgcn_i_block_end(job->blocks, block) - begin);
 }
 
 /* Rows of a part of a graph: entries are drawn by their numbers in the whole graph. */
@@ -139,8 +139,14 @@ static void sparse_drop(pgcn_i_tape *tape, pgcn_i_op *op) {
         pgcn_i_run_own(tape, op, pgcn_i_runs_of(tape, op->rows, NULL), 0, part_drop_task, false);
         return;
     }
-    pgcn_i_blocks entries = pgcn_i_cut(state_of(op)->input->nonzeros, PGCN_MAX_BLOCKS, 4096);
-    pgcn_i_run(tape, op, entries, entries.count * state_of(op)->samples, 0, sparse_drop_task);
+    const int64_t *offset = state_of(op)->input->offset;
+    pgcn_i_own own = pgcn_i_own_of(tape, op->out->rows);
+    pgcn_i_job job = {.tape = tape,
+                      .op = op,
+                      .first = offset[own.begin],
+                      .blocks = pgcn_i_cut(offset[own.stop] - offset[own.begin], PGCN_MAX_BLOCKS,
+                                           4096)};
+    pgcn_i_parallel(tape->pool, job.blocks.count * state_of(op)->samples, sparse_drop_task, &job);
 }
 
 /* Some features, and of several ranks the rows of this one, added to the sum of those before. */

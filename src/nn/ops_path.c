@@ -90,26 +90,51 @@ static pgcn_i_path_args path_args(const pgcn_i_tape *tape, const pgcn_i_op *op, 
                               .prefetch = pgcn_i_is_far(op->in[0])};
 }
 
+static pgcn_i_reach visited(const pgcn_i_op *op) {
+    const pgcn_i_visits *visits = op->transition->visits;
+    return (pgcn_i_reach){.hop = visits->hop,
+                          .hops = visits->k - 1,
+                          .n = visits->rows,
+                          .others = visits->division ? &visits->others : NULL};
+}
+
+static pgcn_i_reach visitors(const pgcn_i_op *op) {
+    const pgcn_i_visits *visits = op->transition->visits;
+    return (pgcn_i_reach){.hop = visits->hop_t,
+                          .hops = visits->k - 1,
+                          .n = visits->rows,
+                          .others = visits->division ? &visits->others_t : NULL};
+}
+
 /* The rows that will be gathered, copied to bf16: each is read many times, so half the bytes may
- * be worth a pass (docs/PERFORMANCE.md). Step 0: of the input; step 1: of the gradient. */
+ * be worth a pass (docs/PERFORMANCE.md). Step 0: of the input; step 1: of the gradient. Rows of other ranks come after
+ * job->first rows. */
 static void bf16_task(void *context, int64_t task, int worker) {
     (void)worker;
     const pgcn_i_job *job = context;
     const pgcn_i_op *op = job->op;
     const pgcn_i_live *live = job->step == 0 ? op->live_in : op->live_out;
     const float *rows = job->step == 0 ? op->in[0]->data : op->out->grad;
-    int64_t c = op->out->cols, end = pgcn_i_block_end(job->blocks, task);
-    for (int64_t i = pgcn_i_block_begin(job->blocks, task); i < end; i++) {
-        int64_t row = live ? live->row[i] : i;
+    const pgcn_i_range range = pgcn_i_runs_range(&job->runs, task);
+    int64_t c = op->out->cols;
+    for (int64_t i = range.begin; i < range.end; i++) {
+        int64_t row = live && i < job->first ? live->row[i] : i;
         job->tape->kernels->to_bf16(job->tape->bf16, rows, row * c, (row + 1) * c);
     }
 }
 static void to_bf16(pgcn_i_tape *tape, pgcn_i_op *op, int step) {
     const pgcn_i_live *live = step == 0 ? op->live_in : op->live_out;
-    pgcn_i_blocks blocks = pgcn_i_blocks_of(live        ? live->count
-                                            : step == 0 ? op->used[0]
-                                                        : op->out->rows);
-    if (tape->bf16) pgcn_i_run(tape, op, blocks, blocks.count, step, bf16_task);
+    int64_t rows = step == 0 ? op->used[0] : op->out->rows;
+    pgcn_i_job job = {.tape = tape, .op = op, .step = step, .first = rows};
+    pgcn_i_reach reach = step == 0 ? visited(op) : visitors(op);
+    if (!tape->bf16) return;
+    job.runs = (pgcn_i_runs){.count = 1, .blocks = pgcn_i_blocks_of(live ? live->count : rows)};
+    if (tape->divided) job.runs = pgcn_i_runs_of(tape, rows, live);
+    pgcn_i_parallel(tape->pool, pgcn_i_runs_tasks(&job.runs), bf16_task, &job);
+    if (!reach.others) return;
+    job.runs = (pgcn_i_runs){
+        .first = reach.others->from, .count = 1, .blocks = pgcn_i_blocks_of(reach.others->count)};
+    pgcn_i_parallel(tape->pool, pgcn_i_runs_tasks(&job.runs), bf16_task, &job);
 }
 
 static void sampled_forward_all(pgcn_i_tape *tape, pgcn_i_op *op) {
@@ -193,9 +218,17 @@ static void sampled_backward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_backward_t
 
 /* ---- exact --------------------------------------------------------------------------------- */
 
-/* Of several ranks rows stay whole, so that they can be sent. */
+/* Of several ranks rows stay whole, so that they can be sent. Else a slab for every thread, if there are as many: rows
+ * that another core has written are slow to read, and a pass reads all rows of the one before. */
 static int64_t power_slab(const pgcn_i_tape *tape, const pgcn_i_op *op) {
-    return tape->share ? op->out->cols : pgcn_i_slab_of(op->in[0]->rows, op->out->cols);
+    enum { LINE_FLOATS = 16 };
+    const int64_t c = op->out->cols, slab = pgcn_i_slab_of(op->in[0]->rows, c);
+    if (tape->share) return c;
+    const int64_t threads = pgcn_i_pool_threads(tape->pool);
+    const int64_t slabs = op->transition->samples * ((c + slab - 1) / slab);
+    if (slabs >= threads || pgcn_i_rows_are_far(op->in[0]->rows, c)) return slab;
+    int64_t lines = (c + LINE_FLOATS - 1) / LINE_FLOATS;
+    return (lines + threads - 1) / threads * LINE_FLOATS;
 }
 
 static int64_t power_slabs(const pgcn_i_tape *tape, const pgcn_i_op *op) {
@@ -377,15 +410,35 @@ static void exact_forward_rows(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows row
 
 /* Few channels at a time: powers are narrow matrices, and the channels of the result go over those of h where the tape
  * says so, once their last pass is done. Which way is taken changes no bit here either. */
-enum { NARROW = 32 };
+static int64_t narrow_width(const pgcn_i_tape *tape, const pgcn_i_op *op, int64_t first) {
+    return op->out->cols - first < tape->narrow ? op->out->cols - first : tape->narrow;
+}
 
-static int64_t narrow_width(const pgcn_i_op *op, int64_t first) {
-    return op->out->cols - first < NARROW ? op->out->cols - first : NARROW;
+static int64_t narrow_floats(const pgcn_i_tape *tape, const pgcn_i_op *op) {
+    return op->out->rows * narrow_width(tape, op, 0);
 }
 
 /* Step: the pass, and k times the number of the slab. */
 static float *narrow_power(const pgcn_i_job *job, int pass) {
-    return job->tape->power + (pass % 2) * job->op->out->rows * narrow_width(job->op, 0);
+    return job->tape->power + (pass % 2) * narrow_floats(job->tape, job->op);
+}
+
+/* Where the channels of h are copied to before the first pass, if they are. */
+static float *narrow_packed(const pgcn_i_job *job) {
+    return job->tape->power + 2 * narrow_floats(job->tape, job->op);
+}
+
+static void pack_task(void *context, int64_t task, int worker) {
+    (void)worker;
+    const pgcn_i_job *job = context;
+    const pgcn_i_op *op = job->op;
+    const int64_t c = op->out->cols,
+                  first = job->step / pgcn_i_path_of(op)->conv.k * job->tape->narrow;
+    const int64_t width = narrow_width(job->tape, op, first);
+    const int64_t end = pgcn_i_block_end(job->blocks, task);
+    float *packed = narrow_packed(job);
+    for (int64_t r = pgcn_i_block_begin(job->blocks, task); r < end; r++)
+        memcpy(packed + r * width, op->in[0]->data + r * c + first, (size_t)width * sizeof *packed);
 }
 
 static void narrow_task(void *context, int64_t task, int worker) {
@@ -393,18 +446,20 @@ static void narrow_task(void *context, int64_t task, int worker) {
     const pgcn_i_job *job = context;
     const pgcn_i_op *op = job->op;
     const int k = pgcn_i_path_of(op)->conv.k, pass = job->step % k;
-    const int64_t c = op->out->cols, first = job->step / k * NARROW, n = op->transition->n;
+    const int64_t c = op->out->cols, first = job->step / k * job->tape->narrow;
+    const int64_t n = op->transition->n;
     const int64_t sample = task / job->blocks.count, block = task % job->blocks.count;
-    const int64_t width = narrow_width(op, first);
+    const int64_t width = narrow_width(job->tape, op, first), h_c = job->tape->packs ? width : c;
     const float *s = pgcn_i_path_of(op)->kernel + first,
-                *h = op->in[0]->data + sample * n * c + first;
+                *h = job->tape->packs ? narrow_packed(job) : op->in[0]->data + first;
+    h += sample * n * h_c;
     const pgcn_i_horner_args args = {
         .out = narrow_power(job, pass) + sample * n * width,
         .out_c = width,
         .x = pass == 1 ? h : narrow_power(job, pass - 1) + sample * n * width,
-        .x_c = pass == 1 ? c : width,
+        .x_c = pass == 1 ? h_c : width,
         .h = h,
-        .h_c = c,
+        .h_c = h_c,
         .width = width,
         .a = op->transition->exact,
         .s = s + (k - 1 - pass) * c,
@@ -419,8 +474,8 @@ static void widen_task(void *context, int64_t task, int worker) {
     const pgcn_i_job *job = context;
     const pgcn_i_op *op = job->op;
     const int k = pgcn_i_path_of(op)->conv.k;
-    const int64_t c = op->out->cols, first = job->step / k * NARROW,
-                  width = narrow_width(op, first);
+    const int64_t c = op->out->cols, first = job->step / k * job->tape->narrow,
+                  width = narrow_width(job->tape, op, first);
     const float *power = narrow_power(job, k - 1);
     const int64_t end = pgcn_i_block_end(job->blocks, task);
     for (int64_t r = pgcn_i_block_begin(job->blocks, task); r < end; r++)
@@ -431,7 +486,8 @@ static void narrow_forward(pgcn_i_tape *tape, pgcn_i_op *op) {
     const int k = pgcn_i_path_of(op)->conv.k;
     const pgcn_i_blocks blocks = pgcn_i_blocks_of(op->transition->n);
     const pgcn_i_blocks all = pgcn_i_blocks_of(op->out->rows);
-    for (int slab = 0; slab * NARROW < op->out->cols; slab++) {
+    for (int slab = 0; slab * tape->narrow < op->out->cols; slab++) {
+        if (tape->packs) pgcn_i_run(tape, op, all, all.count, slab * k, pack_task);
         for (int pass = 1; pass < k; pass++)
             pgcn_i_run(tape, op, blocks, blocks.count * op->transition->samples, slab * k + pass,
                        narrow_task);
@@ -523,16 +579,6 @@ void pgcn_i_path_explain(pgcn_i_trace *trace, const pgcn_i_op *op, pgcn_i_adjoin
 
 /* ---- recording ----------------------------------------------------------------------------- */
 
-static pgcn_i_reach visited(const pgcn_i_op *op) {
-    const pgcn_i_visits *visits = op->transition->visits;
-    return (pgcn_i_reach){.hop = visits->hop, .hops = visits->k - 1, .n = visits->rows};
-}
-
-static pgcn_i_reach visitors(const pgcn_i_op *op) {
-    const pgcn_i_visits *visits = op->transition->visits;
-    return (pgcn_i_reach){.hop = visits->hop_t, .hops = visits->k - 1, .n = visits->rows};
-}
-
 #define SAMPLED                                                                                    \
     .needs = PGCN_I_NEEDS_VISITED, .state_bytes = sizeof(pgcn_i_path_state),                       \
     .refresh = pgcn_i_path_kernel, .reach = visited, .reach_back = visitors, .shares = true,       \
@@ -591,15 +637,15 @@ static const pgcn_i_kind *kind_of(const pgcn_i_tape *tape, const pgcn_i_pathconv
     bool sampled = conv->transition->visits != NULL;
     if (conv->kernel == PGCN_KERNEL_FULL)
         return sampled ? &pgcn_i_full_sampled : &pgcn_i_full_exact;
-    if (tape->narrow && !sampled && conv->k > 1) return &narrow_kind;
+    if (tape->narrow > 0 && !sampled && conv->k > 1) return &narrow_kind;
     return sampled ? &sampled_kind[by_slabs(h)][trained] : &exact_kind[trained];
 }
 
 static void need_scratch(pgcn_i_tape *tape, pgcn_i_op *op, bool trained) {
     const pgcn_i_path_state *state = op->state;
-    int64_t floats = op->in[0]->rows * op->out->cols;
+    int64_t floats = pgcn_i_share_room(tape, op->in[0]->rows) * op->out->cols;
     if (op->kind == &narrow_kind)
-        pgcn_i_tape_need_powers(tape, 2 * op->in[0]->rows * narrow_width(op, 0));
+        pgcn_i_tape_need_powers(tape, (tape->packs ? 3 : 2) * narrow_floats(tape, op));
     else if (op->kind->uses_power)
         pgcn_i_tape_need_powers(tape, tape->part ? 2 * floats : floats);
     if (state->conv.kernel == PGCN_KERNEL_FULL) {

@@ -432,7 +432,8 @@ static void time_arrays(plan *p) {
     p->spans = p->ordered = 0;
     for (int i = 0; i < arrays_of(tape); i++) {
         const pgcn_i_value *value = i < 2 * tape->count ? tape->op[i / 2].out : NULL;
-        int64_t floats = value ? value->rows * value->cols : tape->power_floats;
+        int64_t floats =
+            value ? pgcn_i_share_room(tape, value->rows) * value->cols : tape->power_floats;
         p->array[i] = (array){.floats = floats, .first = NONE, .slot = NONE};
     }
     for (int at = 0; at < p->loops; at++)
@@ -586,7 +587,7 @@ static int64_t most_groups(const pgcn_i_tape *tape) {
 
 /* Which rows matter: found in every step, or in a part of a graph the first ones. */
 static pgcn_status init_rows(pgcn_i_tape *tape) {
-    if (!tape->part) return pgcn_i_live_init(tape, tape->most_rows);
+    if (!tape->part) return pgcn_i_live_init(tape, pgcn_i_share_room(tape, tape->most_rows));
     tape->is_before = PGCN_I_ARRAY(&tape->arena, uint8_t, 2 * tape->most_rows);
     if (!tape->is_before) return PGCN_ERR_MEMORY;
     memset(tape->is_before, 1, (size_t)tape->most_rows);
@@ -630,6 +631,7 @@ pgcn_status pgcn_i_tape_plan(pgcn_i_tape *tape) {
 void pgcn_i_tape_place(pgcn_i_tape *tape, float *work) {
     const int64_t *place = tape->place;
     if (tape->count == 0) return;
+    tape->work = work;
     for (int i = 0; i < tape->count; i++) {
         tape->op[i].out->data = place[2 * i] == NONE ? NULL : work + place[2 * i];
         tape->op[i].out->grad = place[2 * i + 1] == NONE ? NULL : work + place[2 * i + 1];

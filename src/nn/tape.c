@@ -425,6 +425,7 @@ typedef struct chain_job {
     int64_t floats; /* of the partial sums */
     pgcn_i_own own; /* groups of the nodes */
     const pgcn_i_live *live;
+    int sample; /* where all rows are live */
 } chain_job;
 
 /* The rows that a chain goes through; what opens the network has no others than those of its result. */
@@ -490,22 +491,20 @@ static void chain_rows(const chain_job *job, int64_t begin, int64_t end, float *
         chain_tile(job, tile_rows(job->live, begin, end), partial, worker);
 }
 
-/* A group: all samples of its nodes. */
+/* A group: all samples of its nodes, or the current one where all rows are live. */
 static void chain_task(void *context, int64_t task, int worker) {
     const chain_job *job = context;
     int64_t group = job->own.first + task;
     float *partial = pgcn_i_partial(job->tape, group);
     if (is_empty(job->live, group)) return;
-    memset(partial, 0, (size_t)job->floats * sizeof *partial);
+    if (job->sample == 0) memset(partial, 0, (size_t)job->floats * sizeof *partial);
     if (job->live) {
         chain_rows(job, job->live->first[group], job->live->first[group + 1], partial, worker);
         return;
     }
-    for (int sample = 0; sample < job->tape->samples; sample++) {
-        int64_t stack = sample * job->own.groups.rows;
-        chain_rows(job, stack + pgcn_i_block_begin(job->own.groups, group),
-                   stack + pgcn_i_block_end(job->own.groups, group), partial, worker);
-    }
+    int64_t stack = job->sample * job->own.groups.rows;
+    chain_rows(job, stack + pgcn_i_block_begin(job->own.groups, group),
+               stack + pgcn_i_block_end(job->own.groups, group), partial, worker);
 }
 
 /* Whether the gradient of in[j] goes on as tiles, to which chain_tile adds what is there. */
@@ -585,7 +584,9 @@ static void run_chain(pgcn_i_tape *tape, int top, int end) {
                      .own = pgcn_i_own_of(tape, pgcn_i_chain_rows(below)),
                      .live = chain_live(&tape->op[top])};
     job.floats = below->partial_first + below->partial_floats;
-    pgcn_i_parallel(tape->pool, job.own.end - job.own.first, chain_task, &job);
+    /* One sample after the other, so that its gradients and lists stay in the cache of a core. */
+    for (int samples = job.live ? 1 : tape->samples; job.sample < samples; job.sample++)
+        pgcn_i_parallel(tape->pool, job.own.end - job.own.first, chain_task, &job);
     sum_partials(tape, top, end, job.own);
     for (int i = top; i >= end; i--)
         if (tape->op[i].kind->backward_done) tape->op[i].kind->backward_done(tape, &tape->op[i]);

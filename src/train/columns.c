@@ -158,10 +158,10 @@ static pgcn_status match(const pgcn_model *model, const pgcn_dataset *data, pgcn
 
 pgcn_status pgcn_i_match_columns(const pgcn_model *model, const pgcn_dataset *data,
                                  pgcn_i_arena *arena, pgcn_i_features *out) {
-    PGCN_TRY(pgcn_i_need_features(data, "a prediction"));
     *out = data->x;
     if (!has_names(model, data)) return check_count(model, data);
     if (has_same_names(model, data)) return PGCN_OK;
+    PGCN_TRY(pgcn_i_need_features(data, "putting their columns into the order of the model"));
     pgcn_i_arena scratch = {0};
     pgcn_status status = match(model, data, &scratch, arena, out);
     pgcn_i_arena_free(&scratch);

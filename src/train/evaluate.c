@@ -81,7 +81,10 @@ typedef struct evaluation {
     pgcn_split_match match;
     int split; /* of the data, -1: none */
     pgcn_i_target target[PARTS];
-    double sum[PARTS], squares[PARTS]; /* accuracies of single draws */
+    int runs;                  /* draws */
+    pgcn_i_score *single;      /* [runs, PARTS] of single draws */
+    pgcn_i_score score[PARTS]; /* of their mean, */
+    float *mean;               /* [items, classes of the model] which is this */
 } evaluation;
 
 static pgcn_status evaluation_init(evaluation *e, const pgcn_model *model,
@@ -102,89 +105,168 @@ static pgcn_status evaluation_init(evaluation *e, const pgcn_model *model,
     return PGCN_OK;
 }
 
-/* Of the sums of `runs` draws. */
-static pgcn_i_score score_part(const evaluation *e, int part, const double *sum, int runs,
-                               int64_t items) {
-    const pgcn_i_target *target = &e->target[part];
-    pgcn_i_score score = {.items = target->masked, .several = target->labels != NULL};
-    for (int64_t i = 0; i < items; i++)
-        if (pgcn_i_counts(target, i))
-            pgcn_i_score_add_mean(
-                &score, target, i,
-                (pgcn_i_mean){sum + i * e->model_classes, runs, e->of_model, e->model_classes});
-    return score;
+/* Rows of sums over `runs` draws, and whose they are; NULL: of items 0, 1, 2, ... */
+typedef struct drawn_rows {
+    const double *sum; /* [count, classes of the model] */
+    int runs;
+    const pgcn_node *item;
+    int64_t count;
+} drawn_rows;
+
+/* Adds the rows to the scores of all parts, in their order. */
+static void add_scores(const evaluation *e, drawn_rows rows, pgcn_i_score score[PARTS]) {
+    for (int part = 0; part < PARTS; part++)
+        for (int64_t r = 0; r < rows.count; r++) {
+            const double *sum = rows.sum + r * e->model_classes;
+            int64_t i = rows.item ? rows.item[r] : r;
+            if (pgcn_i_counts(&e->target[part], i))
+                pgcn_i_score_add_mean(&score[part], &e->target[part], i,
+                                      (pgcn_i_mean){sum, rows.runs, e->of_model, e->model_classes});
+        }
+}
+
+/* The same of all draws together, and what they predict. */
+static void add_means(evaluation *e, drawn_rows rows) {
+    int classes = e->model_classes;
+    add_scores(e, rows, e->score);
+    for (int64_t r = 0; r < rows.count; r++)
+        for (int c = 0; c < classes; c++)
+            e->mean[(rows.item ? rows.item[r] : r) * classes + c] =
+                (float)(rows.sum[r * classes + c] / rows.runs);
+}
+
+static pgcn_status begin_scores(evaluation *e, const pgcn_i_session *s) {
+    e->runs = s->inference.draws > 0 ? s->inference.draws : 1;
+    e->mean = PGCN_I_ARRAY(&e->arena, float, s->items * e->model_classes);
+    e->single = PGCN_I_ARRAY(&e->arena, pgcn_i_score, (int64_t)e->runs * PARTS);
+    if (!e->mean || !e->single) return PGCN_ERR_MEMORY;
+    for (int part = 0; part < PARTS; part++) {
+        const pgcn_i_target *target = &e->target[part];
+        e->score[part] = (pgcn_i_score){.items = target->masked, .several = target->labels != NULL};
+        for (int draw = 0; draw < e->runs; draw++) e->single[draw * PARTS + part] = e->score[part];
+    }
+    return PGCN_OK;
+}
+
+static pgcn_status score_whole(evaluation *e, pgcn_i_session *s) {
+    pgcn_i_draws d;
+    pgcn_status status = pgcn_i_draws_init(&d, s);
+    for (int draw = 0; status == PGCN_OK && draw < d.runs; draw++) {
+        status = pgcn_i_draws_add(&d, s, draw);
+        if (status == PGCN_OK)
+            add_scores(e, (drawn_rows){d.last, 1, NULL, s->items}, e->single + draw * PARTS);
+    }
+    if (status == PGCN_OK) add_means(e, (drawn_rows){d.sum, d.runs, NULL, s->items});
+    pgcn_i_arena_free(&d.arena);
+    return status;
+}
+
+typedef struct block_scores {
+    evaluation *e;
+    pgcn_i_block_sums sums;
+} block_scores;
+
+static void take_block(void *context, const pgcn_i_session *s, int64_t first, pgcn_i_chosen chosen,
+                       int draw) {
+    (void)first;
+    block_scores *b = context;
+    evaluation *e = b->e;
+    bool last = pgcn_i_block_sums_add(&b->sums, s, chosen.count, draw);
+    add_scores(e, (drawn_rows){b->sums.last, 1, chosen.item, chosen.count},
+               e->single + draw * PARTS);
+    if (last) add_means(e, (drawn_rows){b->sums.sum, e->runs, chosen.item, chosen.count});
+}
+
+/* Only items that have a label are predicted, in ascending order. */
+static pgcn_status score_blocks(evaluation *e, pgcn_i_session *s) {
+    const pgcn_i_target *all = &e->target[PGCN_PART_ALL];
+    block_scores b = {.e = e};
+    int64_t count = 0;
+    pgcn_node *item = pgcn_i_alloc(s->items, sizeof *item);
+    pgcn_status status = pgcn_i_block_sums_init(&b.sums, s);
+    if (!item) status = PGCN_ERR_MEMORY;
+    for (int64_t i = 0; status == PGCN_OK && i < s->items; i++)
+        if (pgcn_i_counts(all, i)) item[count++] = (pgcn_node)i;
+    if (status == PGCN_OK) status = pgcn_i_session_ask(s, item, count, take_block, &b);
+    pgcn_i_arena_free(&b.sums.arena);
+    pgcn_i_free(item);
+    return status;
 }
 
 /* The predictions of a part, as pgcn_model_predict() gives them, beside the labels. Free the tally after a
  * failure too. */
-static pgcn_status gather_part(const evaluation *e, const pgcn_i_draws *d, int part, int64_t items,
-                               pgcn_i_tally *tally) {
+static pgcn_status gather_part(const evaluation *e, int part, int64_t items, pgcn_i_tally *tally) {
     const pgcn_i_target *target = &e->target[part];
-    int classes = d->classes, of_data = e->classes;
+    int classes = e->model_classes, of_data = e->classes;
     pgcn_i_arena arena = {0};
-    float *p = PGCN_I_ARRAY(&arena, float, classes);
     uint8_t *labels = PGCN_I_ARRAY(&arena, uint8_t, classes);
     pgcn_status status = pgcn_i_tally_init(tally, target->masked, classes, target->labels != NULL);
-    if (!p || !labels) status = PGCN_ERR_MEMORY;
+    if (!labels) status = PGCN_ERR_MEMORY;
     for (int64_t i = 0; status == PGCN_OK && i < items; i++) {
         if (!pgcn_i_counts(target, i)) continue;
-        for (int c = 0; c < classes; c++) p[c] = (float)(d->sum[i * classes + c] / d->runs);
         for (int c = 0; target->labels && c < of_data; c++)
             labels[e->of_model[c]] = target->labels[i * of_data + c];
-        pgcn_i_tally_add(tally, p, target->label ? e->of_model[target->label[i]] : 0, labels);
+        pgcn_i_tally_add(tally, e->mean + i * classes,
+                         target->label ? e->of_model[target->label[i]] : 0, labels);
     }
     pgcn_i_arena_free(&arena);
     return status;
 }
 
 /* The measures of a part and, where it is wanted, the verdict. */
-static pgcn_status measure_part(const evaluation *e, const pgcn_i_session *s, const pgcn_i_draws *d,
-                                int part, pgcn_score *out, pgcn_verdict *verdict) {
+static pgcn_status measure_part(const evaluation *e, const pgcn_dataset *data, int part,
+                                pgcn_score *out, pgcn_verdict *verdict) {
     pgcn_i_tally tally;
     const pgcn_i_target *target = &e->target[part];
-    pgcn_status status = gather_part(e, d, part, s->items, &tally);
+    int64_t items = data->info.items;
+    pgcn_status status = gather_part(e, part, items, &tally);
     if (status == PGCN_OK) pgcn_i_tally_score(&tally, out);
     if (status == PGCN_OK && verdict)
-        status = pgcn_i_verdict_fill(verdict, (pgcn_part)part, s->data, target, &tally, out->loss);
+        status = pgcn_i_verdict_fill(verdict, (pgcn_part)part, data, target, &tally, out->loss);
     pgcn_i_tally_free(&tally);
-    return status == PGCN_OK ? pgcn_i_majority(&e->target[PGCN_PART_TRAIN], target, s->items,
+    return status == PGCN_OK ? pgcn_i_majority(&e->target[PGCN_PART_TRAIN], target, items,
                                                e->classes, &out->majority)
                              : status;
+}
+
+/* The scores of the mean, and mean and deviation of the accuracy of a single draw. */
+static pgcn_score score_of(const evaluation *e, int part) {
+    double sum = 0, squares = 0;
+    for (int draw = 0; draw < e->runs; draw++) {
+        double accuracy = pgcn_i_score_accuracy(&e->single[draw * PARTS + part]);
+        sum += accuracy;
+        squares += accuracy * accuracy;
+    }
+    return (pgcn_score){.accuracy = pgcn_i_score_accuracy(&e->score[part]),
+                        .draw_accuracy = sum / e->runs,
+                        .draw_deviation = pgcn_i_deviation_of(sum, squares, e->runs),
+                        .loss = pgcn_i_score_loss(&e->score[part])};
+}
+
+/* Bytes that an evaluation keeps: means, masks, and the predictions of a part beside its labels. */
+static int64_t results_of(const pgcn_model *model, const pgcn_dataset *data) {
+    int64_t row = model->classes * (int64_t)sizeof(float);
+    return data->info.items * (2 * row + (int64_t)sizeof(pgcn_node) + 32);
 }
 
 static pgcn_status evaluate(evaluation *e, const pgcn_model *model, const pgcn_dataset *data,
                             const pgcn_inference *inference, pgcn_scores *out,
                             pgcn_verdict *verdict) {
     pgcn_i_session s;
-    pgcn_i_draws d;
     PGCN_TRY(evaluation_init(e, model, data));
-    PGCN_TRY(pgcn_i_session_open(&s, model, data, inference));
-    pgcn_status status = pgcn_i_draws_init(&d, &s);
-    for (int draw = 0; status == PGCN_OK && draw < d.runs; draw++) {
-        status = pgcn_i_draws_add(&d, &s, draw);
-        for (int part = 0; status == PGCN_OK && part < PARTS; part++) {
-            pgcn_i_score score = score_part(e, part, d.last, 1, s.items);
-            double accuracy = pgcn_i_score_accuracy(&score);
-            e->sum[part] += accuracy;
-            e->squares[part] += accuracy * accuracy;
-        }
-    }
+    PGCN_TRY(pgcn_i_session_open(&s, model, data, inference, results_of(model, data)));
+    pgcn_status status = begin_scores(e, &s);
+    if (status == PGCN_OK) status = s.runner.views.nodes ? score_blocks(e, &s) : score_whole(e, &s);
+    pgcn_i_session_close(&s);
     pgcn_score *scores[PARTS] = {&out->train, &out->val, &out->test, &out->all};
     for (int part = 0; status == PGCN_OK && part < PARTS; part++) {
-        pgcn_i_score mean = score_part(e, part, d.sum, d.runs, s.items);
-        *scores[part] = (pgcn_score){
-            .accuracy = pgcn_i_score_accuracy(&mean),
-            .draw_accuracy = e->sum[part] / d.runs,
-            .draw_deviation = pgcn_i_deviation_of(e->sum[part], e->squares[part], d.runs),
-            .loss = pgcn_i_score_loss(&mean)};
-        status = measure_part(e, &s, &d, part, scores[part], verdict);
+        *scores[part] = score_of(e, part);
+        status = measure_part(e, data, part, scores[part], verdict);
     }
     if (status == PGCN_OK) {
         out->split_match = e->match;
         out->split = e->split;
     }
-    pgcn_i_arena_free(&d.arena);
-    pgcn_i_session_close(&s);
     return status;
 }
 

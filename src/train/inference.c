@@ -39,7 +39,8 @@ pgcn_status pgcn_inference_parse(const char *text, pgcn_inference *inference) {
 
 /* Nodes without features get the mean of those of the training. */
 static pgcn_status make_input(pgcn_i_session *s, const pgcn_i_features *x) {
-    const float *fill = pgcn_i_network_fill(&s->params);
+    const pgcn_i_row_rule rule = pgcn_i_session_rule(s);
+    const float *fill = rule.mean;
     pgcn_i_arena scratch = {0};
     pgcn_i_features filled;
     if (x->absent && !fill)
@@ -48,10 +49,11 @@ static pgcn_status make_input(pgcn_i_session *s, const pgcn_i_features *x) {
                            "0.1, does not hold the mean that stands for them; give features for "
                            "these nodes, or train again",
                            (long long)s->data->info.featureless, s->data->name);
+    if (s->in_files) return pgcn_i_input_read(&rule, x->file, &s->input);
+    if (x->file) return pgcn_i_input_outside(x, &s->input);
     pgcn_status status = pgcn_i_fill_absent(x, fill, &scratch, &filled);
     if (status == PGCN_OK)
-        status = pgcn_i_input_new(&filled, s->config.normalise, pgcn_i_network_standard(&s->params),
-                                  false, &s->input);
+        status = pgcn_i_input_new(&filled, rule.normalise, rule.standard, false, &s->input);
     pgcn_i_arena_free(&scratch);
     return status;
 }
@@ -74,6 +76,7 @@ static pgcn_i_runner_opts runner_opts(pgcn_i_session *s) {
                                 .several = model->task == PGCN_TASK_MULTILABEL,
                                 .explains = s->purpose.explains,
                                 .shows = s->purpose.shows,
+                                .in_files = s->in_files ? s->data->from.memory : 0,
                                 .views = {.data = s->data,
                                           .input = s->input,
                                           .spatial = &s->spatial,
@@ -94,8 +97,9 @@ static void take_parts(const pgcn_i_session *s, pgcn_i_runner_opts *opts) {
 static pgcn_status open_runner(pgcn_i_session *s) {
     const pgcn_model *model = s->model;
     pgcn_i_runner_opts opts = runner_opts(s);
-    if (s->purpose.in_parts && s->purpose.in_parts(s)) {
-        PGCN_TRY(count_levels(&opts, &opts.views.levels));
+    if (s->purpose.most > 0 && !s->in_files && pgcn_i_session_in_parts(s)) {
+        PGCN_TRY(count_levels(&opts, &s->levels));
+        opts.views.levels = s->levels;
         take_parts(s, &opts);
     }
     PGCN_TRY(pgcn_i_runner_open(&s->runner, &opts));
@@ -191,13 +195,16 @@ static pgcn_status fill_session(pgcn_i_session *s) {
     PGCN_TRY(check_inference(s));
     PGCN_TRY(pgcn_i_match_columns(s->model, s->data, &s->arena, &x));
     PGCN_TRY(pgcn_i_pool_new(s->inference.threads, &s->pool));
+    if (x.file) PGCN_TRY(pgcn_i_session_outside(s));
     PGCN_TRY(make_input(s, &x));
     if (s->purpose.explains && pgcn_i_network_powers(&s->config) > 0) {
         s->plain = s->input;
         s->input = NULL;
         PGCN_TRY(make_input(s, &x));
     }
-    PGCN_TRY(pgcn_i_spatial_of(&s->spatial, s->data, &s->config, PGCN_I_READS_T));
+    bool exact = !x.file || s->in_files || s->inference.draws == 0;
+    PGCN_TRY(pgcn_i_spatial_of(&s->spatial, s->data, &s->config,
+                               exact ? PGCN_I_READS_T : PGCN_I_WALKS));
     if (s->purpose.cut) cut_links(&s->spatial.exact, s->purpose.cut);
     if (s->purpose.cut) cut_links(&s->spatial.exact_t, s->purpose.cut);
     PGCN_TRY(
@@ -206,20 +213,15 @@ static pgcn_status fill_session(pgcn_i_session *s) {
         return pgcn_i_fail(PGCN_ERR_ARGUMENT,
                            "a model of node2vec walks has no deterministic form (its walks have a "
                            "memory); use inference stochastic:10");
-    return open_runner(s);
+    PGCN_TRY(open_runner(s));
+    return x.file && !s->in_files ? pgcn_i_session_supply(s) : PGCN_OK;
 }
 
-pgcn_status pgcn_i_session_open(pgcn_i_session *s, const pgcn_model *model,
-                                const pgcn_dataset *data, const pgcn_inference *inference) {
-    return pgcn_i_session_open_for(s, model, data, inference,
-                                   (pgcn_i_session_purpose){.explains = false});
-}
-
-pgcn_status pgcn_i_session_open_for(pgcn_i_session *s, const pgcn_model *model,
-                                    const pgcn_dataset *data, const pgcn_inference *inference,
-                                    pgcn_i_session_purpose purpose) {
+static pgcn_status open_for(pgcn_i_session *s, const pgcn_model *model, const pgcn_dataset *data,
+                            const pgcn_inference *inference, pgcn_i_session_purpose purpose) {
     bool per_graph = model->task == PGCN_TASK_GRAPH;
     *s = (pgcn_i_session){.model = model,
+                          .block = purpose.most,
                           .data = data,
                           .config = model->config,
                           .inference = pgcn_inference_default(),
@@ -238,7 +240,28 @@ pgcn_status pgcn_i_session_open_for(pgcn_i_session *s, const pgcn_model *model,
     return status;
 }
 
+pgcn_status pgcn_i_session_open_for(pgcn_i_session *s, const pgcn_model *model,
+                                    const pgcn_dataset *data, const pgcn_inference *inference,
+                                    pgcn_i_session_purpose purpose) {
+    pgcn_status status = open_for(s, model, data, inference, purpose);
+    bool exact = s->inference.draws == 0;
+    if (status != PGCN_ERR_MEMORY || !data->x.file || purpose.most == 0 || !exact) return status;
+    purpose.most = 0; /* neighbours of a block do not fit: all rows are computed, in files */
+    return open_for(s, model, data, inference, purpose);
+}
+
+pgcn_status pgcn_i_session_open(pgcn_i_session *s, const pgcn_model *model,
+                                const pgcn_dataset *data, const pgcn_inference *inference,
+                                int64_t results) {
+    /* of features on disk draws read the rows of some nodes, and the exact form reads all of them */
+    bool blocks = data->x.file && inference && inference->draws > 0;
+    return pgcn_i_session_open_for(
+        s, model, data, inference,
+        (pgcn_i_session_purpose){.most = blocks ? PGCN_I_BLOCK : 0, .results = results});
+}
+
 void pgcn_i_session_close(pgcn_i_session *s) {
+    pgcn_i_supply_close(&s->supply);
     pgcn_i_loss_free(&s->loss);
     pgcn_i_runner_close(&s->runner);
     pgcn_i_arena_free(&s->hidden.arena);
@@ -247,6 +270,8 @@ void pgcn_i_session_close(pgcn_i_session *s) {
     pgcn_i_input_free(s->plain);
     pgcn_i_pool_free(s->pool);
     pgcn_i_arena_free(&s->arena);
+    if (s->in_files) pgcn_i_files_end();
+    s->in_files = false;
 }
 
 bool pgcn_i_session_part(pgcn_i_session *s, int64_t i, pgcn_i_chosen *out) {
@@ -280,7 +305,9 @@ pgcn_status pgcn_i_draws_init(pgcn_i_draws *d, const pgcn_i_session *s) {
 
 pgcn_status pgcn_i_session_run(pgcn_i_session *s, pgcn_i_chosen chosen, int draw) {
     pgcn_i_runner_put(&s->runner, chosen, &s->loss);
-    pgcn_i_runner_forward(&s->runner, pgcn_i_session_draw(s, draw));
+    pgcn_i_runner_draw(&s->runner, pgcn_i_session_draw(s, draw));
+    if (s->supply.file) PGCN_TRY(pgcn_i_supply_bring(&s->supply, &s->runner.views));
+    pgcn_i_tape_forward(&s->runner.tape);
     if (!pgcn_i_is_finite(s->runner.logits)) /* of infinite ones some probabilities are numbers */
         return pgcn_i_fail_prediction(s->model, s->data, s->input, &s->runner.tape);
     pgcn_i_runner_probabilities(&s->runner, &s->loss);
@@ -326,18 +353,11 @@ double pgcn_i_deviation_of(double sum, double squares, int runs) {
     return variance > 0 ? sqrt(variance) : 0;
 }
 
-pgcn_status pgcn_model_predict(const pgcn_model *model, const pgcn_dataset *data,
-                               const pgcn_inference *inference, float *probability,
-                               float *deviation) {
-    PGCN_I_NEED(model);
-    PGCN_I_NEED(data);
-    PGCN_I_NEED(probability);
-    pgcn_i_session s;
+static pgcn_status predict_whole(pgcn_i_session *s, float *probability, float *deviation) {
     pgcn_i_draws d;
-    PGCN_TRY(pgcn_i_session_open(&s, model, data, inference));
-    pgcn_status status = pgcn_i_draws_init(&d, &s);
+    pgcn_status status = pgcn_i_draws_init(&d, s);
     for (int draw = 0; status == PGCN_OK && draw < d.runs; draw++)
-        status = pgcn_i_draws_add(&d, &s, draw);
+        status = pgcn_i_draws_add(&d, s, draw);
     for (int64_t i = 0; status == PGCN_OK && i < d.count; i++) {
         probability[i] = (float)(d.sum[i] / d.runs);
         if (deviation)
@@ -345,6 +365,72 @@ pgcn_status pgcn_model_predict(const pgcn_model *model, const pgcn_dataset *data
                 d.squares ? (float)pgcn_i_deviation_of(d.sum[i], d.squares[i], d.runs) : 0;
     }
     pgcn_i_arena_free(&d.arena);
+    return status;
+}
+
+/* ---- all nodes, block by block ---------------------------------------------------------------------- */
+
+pgcn_status pgcn_i_block_sums_init(pgcn_i_block_sums *b, const pgcn_i_session *s) {
+    int64_t count = s->block * s->model->classes;
+    *b = (pgcn_i_block_sums){.runs = s->inference.draws > 0 ? s->inference.draws : 1,
+                             .classes = s->model->classes};
+    b->last = PGCN_I_ARRAY(&b->arena, double, count);
+    b->sum = PGCN_I_ARRAY(&b->arena, double, count);
+    b->squares = PGCN_I_ARRAY(&b->arena, double, count);
+    return b->last && b->sum && b->squares ? PGCN_OK : PGCN_ERR_MEMORY;
+}
+
+bool pgcn_i_block_sums_add(pgcn_i_block_sums *b, const pgcn_i_session *s, int64_t nodes, int draw) {
+    for (int64_t i = 0; i < nodes * b->classes; i++) {
+        double p = b->last[i] = (double)s->loss.probability[i];
+        b->sum[i] = draw == 0 ? p : b->sum[i] + p;
+        b->squares[i] = draw == 0 ? p * p : b->squares[i] + p * p;
+    }
+    return draw == b->runs - 1;
+}
+
+typedef struct block_results {
+    pgcn_i_block_sums sums;
+    float *probability, *deviation;
+} block_results;
+
+static void take_block(void *context, const pgcn_i_session *s, int64_t first, pgcn_i_chosen chosen,
+                       int draw) {
+    block_results *r = context;
+    pgcn_i_block_sums *b = &r->sums;
+    int64_t at = first * b->classes;
+    if (!pgcn_i_block_sums_add(b, s, chosen.count, draw)) return;
+    for (int64_t i = 0; i < chosen.count * b->classes; i++) {
+        r->probability[at + i] = (float)(b->sum[i] / b->runs);
+        if (r->deviation)
+            r->deviation[at + i] = (float)pgcn_i_deviation_of(b->sum[i], b->squares[i], b->runs);
+    }
+}
+
+static pgcn_status predict_blocks(pgcn_i_session *s, float *probability, float *deviation) {
+    block_results r = {.probability = probability, .deviation = deviation};
+    pgcn_node *node = pgcn_i_alloc(s->items, sizeof *node);
+    pgcn_status status = pgcn_i_block_sums_init(&r.sums, s);
+    if (!node) status = PGCN_ERR_MEMORY;
+    for (int64_t i = 0; status == PGCN_OK && i < s->items; i++) node[i] = (pgcn_node)i;
+    if (status == PGCN_OK) status = pgcn_i_session_ask(s, node, s->items, take_block, &r);
+    pgcn_i_arena_free(&r.sums.arena);
+    pgcn_i_free(node);
+    return status;
+}
+
+pgcn_status pgcn_model_predict(const pgcn_model *model, const pgcn_dataset *data,
+                               const pgcn_inference *inference, float *probability,
+                               float *deviation) {
+    PGCN_I_NEED(model);
+    PGCN_I_NEED(data);
+    PGCN_I_NEED(probability);
+    pgcn_i_session s;
+    int64_t number = (int64_t)sizeof(float) * (deviation ? 2 : 1);
+    int64_t results = data->graph->n * (model->classes * number + (int64_t)sizeof(pgcn_node));
+    PGCN_TRY(pgcn_i_session_open(&s, model, data, inference, results));
+    pgcn_status status = s.runner.views.nodes ? predict_blocks(&s, probability, deviation)
+                                              : predict_whole(&s, probability, deviation);
     pgcn_i_session_close(&s);
     return status;
 }

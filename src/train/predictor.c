@@ -11,10 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    AT_A_TIME = 1024,
-    GUEST_ENTRIES = PGCN_NEW_EDGES + PGCN_NEW_NODES /* with self-loops */
-};
+enum { GUEST_ENTRIES = PGCN_NEW_EDGES + PGCN_NEW_NODES }; /* with self-loops */
 
 struct pgcn_predictor {
     pgcn_i_session session;
@@ -22,12 +19,6 @@ struct pgcn_predictor {
 };
 
 /* ---- making one ---------------------------------------------------------------------------------- */
-
-static bool in_parts(const pgcn_i_session *s) {
-    const pgcn_i_network *network = pgcn_i_network_of(&s->config);
-    if (network->walks && s->config.kernel == PGCN_KERNEL_FULL) return false;
-    return !s->spatial.reads_both;
-}
 
 pgcn_status pgcn_predictor_new(const pgcn_model *model, const pgcn_dataset *data,
                                const pgcn_inference *inference, pgcn_predictor **out) {
@@ -40,12 +31,10 @@ pgcn_status pgcn_predictor_new(const pgcn_model *model, const pgcn_dataset *data
                            "pgcn_model_predict()");
     pgcn_predictor *predictor = pgcn_i_alloc(1, sizeof *predictor);
     if (!predictor) return PGCN_ERR_MEMORY;
-    pgcn_status status =
-        pgcn_i_session_open_for(&predictor->session, model, data, inference,
-                                (pgcn_i_session_purpose){.in_parts = in_parts,
-                                                         .most = AT_A_TIME,
-                                                         .guests = PGCN_NEW_NODES,
-                                                         .guest_edges = GUEST_ENTRIES});
+    pgcn_status status = pgcn_i_session_open_for(
+        &predictor->session, model, data, inference,
+        (pgcn_i_session_purpose){
+            .most = PGCN_I_BLOCK, .guests = PGCN_NEW_NODES, .guest_edges = GUEST_ENTRIES});
     if (status != PGCN_OK) { /* the session is closed */
         pgcn_i_free(predictor);
         return status;
@@ -72,6 +61,7 @@ pgcn_status pgcn_predictor_keep_hidden(pgcn_predictor *predictor) {
     PGCN_I_NEED(predictor);
     pgcn_i_session *s = &predictor->session;
     if (s->hidden.value) return PGCN_OK;
+    PGCN_TRY(pgcn_i_need_features(s->data, "keeping hidden rows"));
     if (s->inference.draws > 0)
         return pgcn_i_fail(PGCN_ERR_ARGUMENT,
                            "hidden rows are kept for deterministic inference: %d draws have other "
@@ -87,7 +77,7 @@ pgcn_status pgcn_predictor_keep_hidden(pgcn_predictor *predictor) {
 
 int64_t pgcn_predictor_hidden_bytes(pgcn_predictor *predictor) {
     if (!predictor || !predictor->session.runner.views.nodes) return 0;
-    if (predictor->session.inference.draws > 0) return 0;
+    if (predictor->session.inference.draws > 0 || predictor->session.data->x.file) return 0;
     return pgcn_i_session_hidden_bytes(&predictor->session);
 }
 
@@ -106,19 +96,6 @@ int64_t pgcn_predictor_bytes(const pgcn_predictor *predictor) {
 static int compare_nodes(const void *a, const void *b) {
     pgcn_node x = *(const pgcn_node *)a, y = *(const pgcn_node *)b;
     return (x > y) - (x < y);
-}
-
-/* Adds the probabilities of one draw, of different nodes, to the sums of their rows. */
-static pgcn_status add_draw(pgcn_i_session *s, pgcn_i_chosen chosen, int draw, double *sum,
-                            double *squares) {
-    int64_t count = chosen.count * s->model->classes;
-    PGCN_TRY(pgcn_i_session_run(s, chosen, draw));
-    for (int64_t i = 0; i < count; i++) {
-        double p = (double)s->loss.probability[i];
-        sum[i] += p;
-        squares[i] += p * p;
-    }
-    return PGCN_OK;
 }
 
 /* The nodes asked for, ascending and each once, with what is predicted for them. */
@@ -152,15 +129,17 @@ static pgcn_status question_init(question *q, const pgcn_i_session *s, const pgc
     return q->sum && q->squares ? PGCN_OK : PGCN_ERR_MEMORY;
 }
 
-static pgcn_status ask_in_parts(pgcn_i_session *s, question *q, int draws) {
-    int classes = s->model->classes;
-    for (int64_t at = 0; at < q->count; at += AT_A_TIME) {
-        int64_t left = q->count - at;
-        pgcn_i_chosen chosen = {q->node + at, left < AT_A_TIME ? left : AT_A_TIME};
-        for (int draw = 0; draw < draws; draw++)
-            PGCN_TRY(add_draw(s, chosen, draw, q->sum + at * classes, q->squares + at * classes));
+/* Adds the probabilities of one draw to the sums of the rows. */
+static void add_draw(void *context, const pgcn_i_session *s, int64_t first, pgcn_i_chosen chosen,
+                     int draw) {
+    (void)draw;
+    const question *q = context;
+    int64_t classes = s->model->classes, at = first * classes;
+    for (int64_t i = 0; i < chosen.count * classes; i++) {
+        double p = (double)s->loss.probability[i];
+        q->sum[at + i] += p;
+        q->squares[at + i] += p * p;
     }
-    return PGCN_OK;
 }
 
 static pgcn_status ask_as_a_whole(pgcn_i_session *s, question *q, int draws) {
@@ -206,7 +185,8 @@ pgcn_status pgcn_predictor_nodes(pgcn_predictor *predictor, const pgcn_node *nod
                            (long long)count);
     pgcn_status status = question_init(&q, s, node, count);
     if (status == PGCN_OK)
-        status = s->runner.views.nodes ? ask_in_parts(s, &q, draws) : ask_as_a_whole(s, &q, draws);
+        status = s->runner.views.nodes ? pgcn_i_session_ask(s, q.node, q.count, add_draw, &q)
+                                       : ask_as_a_whole(s, &q, draws);
     if (status == PGCN_OK)
         answer(&q, node, count, s->model->classes, draws, probability, deviation);
     pgcn_i_arena_free(&q.arena);
@@ -220,6 +200,7 @@ static const char *why_no_guests(const pgcn_i_session *s) {
     if (!s->runner.views.nodes) return "the network is not computed in parts of a graph";
     if (pgcn_i_network_powers(&s->config) > 0)
         return "the network reads features times powers of T, of the whole graph";
+    if (s->data->x.file) return "its features stay on disk";
     if (s->config.walk == PGCN_WALK_NODE2VEC) return "its walks know the node before";
     if (weighs) return "its walks go by edge weights";
     if (s->data->from.graph_of) return "the data is a set of graphs";
@@ -254,18 +235,17 @@ static pgcn_status ask_guests(pgcn_predictor *predictor, int64_t count, float *p
     pgcn_i_session *s = &predictor->session;
     int classes = s->model->classes, draws = s->inference.draws > 0 ? s->inference.draws : 1;
     pgcn_node node[PGCN_NEW_NODES];
-    pgcn_i_arena arena = {0};
-    double *sum = PGCN_I_ARRAY(&arena, double, count *classes);
-    double *squares = PGCN_I_ARRAY(&arena, double, count *classes);
-    pgcn_status status = sum && squares ? PGCN_OK : PGCN_ERR_MEMORY;
+    question q = {.count = count, .node = node};
+    q.sum = PGCN_I_ARRAY(&q.arena, double, count *classes);
+    q.squares = PGCN_I_ARRAY(&q.arena, double, count *classes);
+    pgcn_status status = q.sum && q.squares ? PGCN_OK : PGCN_ERR_MEMORY;
     for (int64_t i = 0; i < count; i++) node[i] = (pgcn_node)(s->data->graph->n + i);
-    for (int draw = 0; status == PGCN_OK && draw < draws; draw++)
-        status = add_draw(s, (pgcn_i_chosen){node, count}, draw, sum, squares);
+    if (status == PGCN_OK) status = pgcn_i_session_ask(s, node, count, add_draw, &q);
     for (int64_t i = 0; status == PGCN_OK && i < count * classes; i++) {
-        probability[i] = (float)(sum[i] / draws);
-        if (deviation) deviation[i] = (float)pgcn_i_deviation_of(sum[i], squares[i], draws);
+        probability[i] = (float)(q.sum[i] / draws);
+        if (deviation) deviation[i] = (float)pgcn_i_deviation_of(q.sum[i], q.squares[i], draws);
     }
-    pgcn_i_arena_free(&arena);
+    pgcn_i_arena_free(&q.arena);
     return status;
 }
 

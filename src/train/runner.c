@@ -4,6 +4,25 @@
  * allocates nothing. Called by trainer.c and inference.c. */
 #include "train/train.h"
 
+/* Channels that exact forms take at a time. In files: so few that what is gathered from stays in memory. */
+static int64_t narrow_width(const pgcn_i_runner_opts *opts, int64_t rows) {
+    enum { NARROW = 32, LEAST = 4, ARRAYS = 3, SHARE = 2 };
+    int64_t fit = opts->in_files / (SHARE * ARRAYS * (int64_t)sizeof(float) * rows) / LEAST * LEAST;
+    if (opts->in_files == 0) return pgcn_i_rows_are_far(rows, opts->config->channels) ? NARROW : 0;
+    return fit < LEAST ? LEAST : fit < NARROW ? fit : NARROW;
+}
+
+/* Of several ranks, if all operations allow it: each has lists of its own nodes. */
+static pgcn_status divide(pgcn_i_runner *runner) {
+    pgcn_i_tape *tape = &runner->tape;
+    const pgcn_i_division *division;
+    if (!pgcn_i_views_whole(&runner->views) || !pgcn_i_share_divides(tape)) return PGCN_OK;
+    PGCN_TRY(pgcn_i_share_division(tape, runner->views.view.rows[PGCN_I_NODES], &division));
+    PGCN_TRY(pgcn_i_views_divide(&runner->views, runner->pool, division));
+    tape->divided = true;
+    return PGCN_OK;
+}
+
 pgcn_status pgcn_i_runner_open(pgcn_i_runner *runner, const pgcn_i_runner_opts *opts) {
     const pgcn_config *config = opts->config;
     pgcn_i_tape *tape = &runner->tape;
@@ -18,14 +37,16 @@ pgcn_status pgcn_i_runner_open(pgcn_i_runner *runner, const pgcn_i_runner_opts *
     tape->groups = runner->views.view.groups;
     tape->recompute = opts->views.training && config->recompute;
     tape->gather_bf16 = opts->views.training && config->bf16;
-    tape->narrow = !opts->views.training && !tape->part && !opts->share &&
-                   pgcn_i_rows_are_far(runner->views.view.rows[PGCN_I_NODES], config->channels);
+    if (!opts->views.training && !tape->part && !opts->share)
+        tape->narrow = narrow_width(opts, runner->views.view.rows[PGCN_I_NODES]);
+    tape->packs = opts->in_files > 0;
     tape->explains = opts->explains;
     tape->share = opts->share;
     if (tape->share) tape->arena.read_at_random = false; /* huge pages would hold rows of others */
     tape->shows = opts->shows;
     runner->logits = pgcn_i_network_record(tape, config, &runner->views.view);
-    return pgcn_i_tape_plan(tape);
+    PGCN_TRY(pgcn_i_tape_plan(tape));
+    return tape->share ? divide(runner) : PGCN_OK;
 }
 
 pgcn_status pgcn_i_runner_allocate(pgcn_i_runner *runner, pgcn_i_runner *other) {
@@ -45,7 +66,7 @@ void pgcn_i_runner_close(pgcn_i_runner *runner) {
 
 /* Whether every view, and every draw, has the same lists: those of the exact transition. */
 static bool is_fixed(const pgcn_i_views *views) {
-    return views->samplers == 0 && !views->batch && !views->nodes && !views->edges;
+    return views->samplers == 0 && pgcn_i_views_whole(views);
 }
 
 void pgcn_i_runner_put(pgcn_i_runner *runner, pgcn_i_chosen chosen, pgcn_i_loss *loss) {

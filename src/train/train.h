@@ -14,6 +14,10 @@
 /* {"layers": "2", ...}: every field but those of the run, as text. New reference. */
 json_t *pgcn_i_config_to_json(const pgcn_config *config);
 pgcn_status pgcn_i_config_from_json(json_t *object, const char *where, pgcn_config *out);
+/* Names of settings by their numbers, which are those of pgcn_config_field() without its texts: NULL or -1 where there
+ * is none. */
+const char *pgcn_i_config_key(int i);
+int pgcn_i_config_number(const char *key);
 /* First key in which two configurations differ, other than those a resumed run may change (epochs,
  * patience and those of the run); NULL if there is none. */
 const char *pgcn_i_config_difference(const pgcn_config *a, const pgcn_config *b);
@@ -154,6 +158,7 @@ typedef struct pgcn_i_runner_opts {
     bool explains, shows; /* of pgcn_i_tape */
     const pgcn_i_hidden *hidden;
     pgcn_i_share *share; /* rows of several ranks, borrowed; NULL: all are here */
+    int64_t in_files; /* arrays of all rows are in files, within so much memory; 0: they are not */
     pgcn_i_views_opts views;
 } pgcn_i_runner_opts;
 /* Opens the views, records the network and plans its memory. Close it after a failure too. */
@@ -174,6 +179,62 @@ void pgcn_i_runner_draw(pgcn_i_runner *runner, pgcn_i_path_draw draw);
 void pgcn_i_runner_forward(pgcn_i_runner *runner, pgcn_i_path_draw draw);
 /* loss->probability from the logits. */
 void pgcn_i_runner_probabilities(pgcn_i_runner *runner, pgcn_i_loss *loss);
+
+/* ---- rows of features that stay on disk (supply.c) ---------------------------------------------- */
+
+/* A batch of nodes: the views that it is drawn on, its nodes, and what is drawn for them. */
+typedef struct pgcn_i_batch_turn {
+    pgcn_i_views *views;
+    pgcn_i_chosen chosen;
+    pgcn_i_path_draw draw;
+} pgcn_i_batch_turn;
+
+/* Has the rows of announced batches read before they are needed, within a bound of memory. */
+typedef struct pgcn_i_supply {
+    const pgcn_dataset *data; /* borrowed, like the pool */
+    pgcn_i_pool *pool;
+    pgcn_i_row_file *file;
+    pgcn_i_row_cache *cache; /* NULL: after a failure, or before the first batch */
+    pgcn_i_row_cache_opts opts;
+    pgcn_i_row_rule rule;
+    int64_t known;            /* batches announced at a time */
+    pgcn_i_row_counts before; /* of caches that are gone */
+    pgcn_i_row_counts told;   /* of all, what the file of the data set was told */
+} pgcn_i_supply;
+/* Close it after a failure too. */
+pgcn_status pgcn_i_supply_open(pgcn_i_supply *supply, const pgcn_dataset *data, pgcn_i_pool *pool,
+                               pgcn_i_row_rule rule);
+void pgcn_i_supply_close(pgcn_i_supply *supply);
+/* The future is another one: nothing is announced, nothing is in the cache. */
+pgcn_status pgcn_i_supply_begin(pgcn_i_supply *supply);
+/* Frees the cache until the next beginning; after a failure. */
+void pgcn_i_supply_forget(pgcn_i_supply *supply);
+/* As many batches are announced as should be. */
+bool pgcn_i_supply_is_full(const pgcn_i_supply *supply);
+/* A batch after all that were announced. It is drawn on its views. */
+pgcn_status pgcn_i_supply_announce(pgcn_i_supply *supply, pgcn_i_batch_turn turn);
+/* The rows of the first batch that was announced, which the views hold, drawn. */
+pgcn_status pgcn_i_supply_bring(pgcn_i_supply *supply, const pgcn_i_views *views);
+pgcn_row_reads pgcn_i_supply_reads(const pgcn_i_supply *supply);
+
+/* What is needed within a bound, part by part. */
+typedef struct pgcn_i_memory_needs {
+    int64_t program; /* and what else the process had before the data was loaded */
+    int64_t nodes;   /* labels, masks, and other arrays with an entry for every node */
+    int64_t weights;
+    int64_t batch; /* values of a batch, and the rows of those after it */
+    int64_t graph; /* all of its pages */
+} pgcn_i_memory_needs;
+/* Of the data alone. */
+pgcn_i_memory_needs pgcn_i_needs_of(const pgcn_dataset *data);
+bool pgcn_i_needs_fit(const pgcn_i_memory_needs *need, const pgcn_dataset *data);
+/* PGCN_ERR_MEMORY with the parts; `what`: "training on". */
+pgcn_status pgcn_i_needs_fail(const pgcn_i_memory_needs *need, const pgcn_dataset *data,
+                              const char *what, const char *advice);
+/* Decides how many batches of about `wanted` rows are announced at a time; what they and rows under way take. */
+int64_t pgcn_i_supply_plan(pgcn_i_supply *supply, int64_t wanted);
+/* Gives the cache its part of what is left of the bound; what it takes. */
+int64_t pgcn_i_supply_divide(pgcn_i_supply *supply, const pgcn_i_memory_needs *need);
 
 /* ---- models (model.c) ----------------------------------------------------------------------- */
 
@@ -210,10 +271,11 @@ typedef struct pgcn_i_session_purpose {
     bool explains; /* what is read after the forward pass is kept, and graphs come one at a time */
     bool shows;    /* results of layers are there as a whole */
     const uint8_t *cut; /* [nodes] whose links count 0, other links as before; NULL: none */
-    /* Whether the session can compute the rows of some nodes alone, `most` at a time; NULL: the whole graph is wanted */
-    bool (*in_parts)(const pgcn_i_session *session);
+    /* The rows of some nodes alone are computed, at most so many at a time, where the network can be computed in parts;
+     * 0: the whole graph is wanted. */
     int64_t most;
     int64_t guests, guest_edges; /* room for nodes that the data does not have */
+    int64_t results; /* bytes of results that will be kept, where a bound of memory is divided */
 } pgcn_i_session_purpose;
 
 /* One model on one data set, ready to give probabilities draw by draw. */
@@ -234,9 +296,16 @@ struct pgcn_i_session {
     pgcn_i_session_purpose purpose;
     pgcn_i_hidden hidden; /* what is kept of known nodes, if anything is */
     pgcn_i_input *plain; /* the features before they were multiplied by powers of T, if they were */
+    int levels;          /* of the network, where it is computed in parts; */
+    int64_t block;       /* then that many nodes are computed at a time */
+    pgcn_i_supply
+        supply; /* of features that stay on disk; its file is NULL: they are not read by blocks */
+    bool in_files; /* features are on disk, and all rows are computed: in temporary files */
 };
+/* Predictions of all; `results` of the purpose. */
 pgcn_status pgcn_i_session_open(pgcn_i_session *session, const pgcn_model *model,
-                                const pgcn_dataset *data, const pgcn_inference *inference);
+                                const pgcn_dataset *data, const pgcn_inference *inference,
+                                int64_t results);
 /* The same for a purpose. */
 pgcn_status pgcn_i_session_open_for(pgcn_i_session *session, const pgcn_model *model,
                                     const pgcn_dataset *data, const pgcn_inference *inference,
@@ -259,6 +328,27 @@ static inline pgcn_i_path_draw pgcn_i_session_draw(const pgcn_i_session *session
         .seed = session->inference.seed, .purpose = PGCN_I_RNG_WALK_INFERENCE, .step = draw};
 }
 
+/* ---- inference in blocks of nodes (blocks.c) ------------------------------------------------------- */
+
+enum { PGCN_I_BLOCK = 1024 }; /* nodes that are computed at a time, at most */
+/* Whether the network can be computed in parts of the graph. */
+bool pgcn_i_session_in_parts(const pgcn_i_session *session);
+/* Gets draw `draw` of nodes number first, first + 1, ... of those that were asked for: session->loss.probability. */
+typedef void (*pgcn_i_block_taker)(void *context, const pgcn_i_session *session, int64_t first,
+                                   pgcn_i_chosen chosen, int draw);
+/* All draws of some different nodes, block by block, in the order of the nodes and of the draws. */
+pgcn_status pgcn_i_session_ask(pgcn_i_session *session, const pgcn_node *node, int64_t count,
+                               pgcn_i_block_taker take, void *context);
+/* How a row of features becomes what the first layer reads. */
+pgcn_i_row_rule pgcn_i_session_rule(const pgcn_i_session *session);
+/* Of features that stay on disk, before anything else is made: whether rows are read block by block, or all of them are
+ * computed at once, in files. */
+pgcn_status pgcn_i_session_outside(pgcn_i_session *session);
+/* Divides the bound of memory, and finds how large blocks may be. */
+pgcn_status pgcn_i_session_supply(pgcn_i_session *session);
+
+/* ---- sums over draws (inference.c) ------------------------------------------------------------------ */
+
 /* Sums over the draws: probabilities and their squares. */
 typedef struct pgcn_i_draws {
     pgcn_i_arena arena;
@@ -270,6 +360,17 @@ typedef struct pgcn_i_draws {
 /* Free its arena after a failure too. */
 pgcn_status pgcn_i_draws_init(pgcn_i_draws *draws, const pgcn_i_session *session);
 pgcn_status pgcn_i_draws_add(pgcn_i_draws *draws, pgcn_i_session *session, int draw);
+/* The same of a block of nodes, whose draws follow each other; last[] are those of the latest. */
+typedef struct pgcn_i_block_sums {
+    pgcn_i_arena arena;
+    int runs, classes;
+    double *last, *sum, *squares; /* [block, classes] */
+} pgcn_i_block_sums;
+/* Free its arena after a failure too. */
+pgcn_status pgcn_i_block_sums_init(pgcn_i_block_sums *sums, const pgcn_i_session *session);
+/* Adds a draw; whether it was the last of the block. */
+bool pgcn_i_block_sums_add(pgcn_i_block_sums *sums, const pgcn_i_session *session, int64_t nodes,
+                           int draw);
 /* Sample deviation of `runs` values from their sum and sum of squares. */
 double pgcn_i_deviation_of(double sum, double squares, int runs);
 
@@ -342,7 +443,7 @@ pgcn_status pgcn_i_feed_twin(const pgcn_i_feed *feed, pgcn_i_arena *arena, pgcn_
 pgcn_i_chosen pgcn_i_feed_step(pgcn_i_feed *feed, uint64_t seed, int64_t step);
 pgcn_i_chosen pgcn_i_feed_part(const pgcn_i_feed *feed, int64_t i);
 
-/* ---- features that stay on disk (lookahead.c) ------------------------------------------------- */
+/* ---- training on features that stay on disk (lookahead.c) ------------------------------------ */
 
 /* A step of an epoch, or a part of its evaluation, both from 0. */
 typedef struct pgcn_i_moment {
@@ -410,6 +511,7 @@ typedef struct pgcn_i_cluster {
     bool shared;     /* with other ranks */
     int64_t trainer; /* its number, on rank 0; -1: on others, and alone */
     int64_t steps, received, received_before;
+    pgcn_i_rounds rounds, rounds_before;
 } pgcn_i_cluster;
 
 struct pgcn_trainer {

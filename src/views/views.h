@@ -21,9 +21,13 @@ pgcn_status pgcn_i_fill_absent(const pgcn_i_features *features, const float *mea
                                pgcn_i_arena *arena, pgcn_i_features *out);
 pgcn_status pgcn_i_input_new(const pgcn_i_features *features, pgcn_normalise normalise,
                              pgcn_i_standard standard, bool with_columns, pgcn_i_input **out);
+/* The same of some rows only, for a rank that reads no others: these are address space. */
+pgcn_status pgcn_i_input_of_rows(const pgcn_i_features *features, pgcn_normalise normalise,
+                                 pgcn_i_standard standard, bool with_columns, pgcn_i_range rows,
+                                 pgcn_i_input **out);
 /* Of features that stay in their file: sizes alone. Batches of nodes have rows of their own (nodes.c). */
 pgcn_status pgcn_i_input_outside(const pgcn_i_features *features, pgcn_i_input **out);
-/* What pgcn_i_fill_absent() and pgcn_i_input_new() do to one row of them. */
+/* What pgcn_i_fill_absent() and pgcn_i_input_new() do to one row of them; and to all rows of a file. */
 typedef struct pgcn_i_row_rule {
     const pgcn_i_features *features;
     pgcn_normalise normalise;
@@ -31,6 +35,8 @@ typedef struct pgcn_i_row_rule {
     const float *mean; /* [columns] of absent nodes */
 } pgcn_i_row_rule;
 void pgcn_i_row_as_read(const pgcn_i_row_rule *rule, pgcn_node node, float *row);
+pgcn_status pgcn_i_input_read(const pgcn_i_row_rule *rule, pgcn_i_row_file *file,
+                              pgcn_i_input **out);
 /* The first number that is not finite, -1: none; and the sentence about it. */
 int64_t pgcn_i_first_bad(const float *value, int64_t count);
 pgcn_status pgcn_i_fail_row(const pgcn_i_row_file *file, int64_t node, int64_t column, float value);
@@ -270,10 +276,19 @@ typedef struct pgcn_i_views {
         *next_link; /* [links] of the transitions, and scratch [nodes]; NULL: not asked for */
     pgcn_i_path_draw drawn; /* what they hold, if */
     bool is_drawn;
+    pgcn_i_csr own[2]; /* of views that are divided: the exact transition, and its transpose, of this rank's rows */
+    pgcn_i_others others;
 } pgcn_i_views;
 /* Close it after a failure too. */
 pgcn_status pgcn_i_views_open(pgcn_i_views *views, const pgcn_i_views_opts *opts);
 void pgcn_i_views_close(pgcn_i_views *views);
+/* Whether it is one view, of all nodes and edges of one graph. */
+static inline bool pgcn_i_views_whole(const pgcn_i_views *views) {
+    return !views->batch && !views->nodes && !views->edges;
+}
+/* Of such a view: lists of the nodes of this rank alone from now on. */
+pgcn_status pgcn_i_views_divide(pgcn_i_views *views, pgcn_i_pool *pool,
+                                const pgcn_i_division *division);
 /* Of a set of graphs: these are the next view; of one graph in batches: these nodes. Nothing is to be chosen of a whole
  * graph. */
 void pgcn_i_views_choose(pgcn_i_views *views, const pgcn_node *chosen, int64_t count);

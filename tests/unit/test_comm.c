@@ -60,13 +60,25 @@ static int exchange(const pgcn_i_message *message, int count, double seconds) {
     return PGCN_I_NO_RANK;
 }
 
+static int waiting(void) {
+    char byte;
+    for (int peer = 0; peer < my_size; peer++)
+        if (peer != my_rank && recv(sockets[my_rank][peer], &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 1)
+            return peer;
+    return PGCN_I_NO_RANK;
+}
+
 static void end_all(int code) {
     _exit(code);
 }
 static void finish(void) {}
 
-static const pgcn_i_transport by_sockets = {PGCN_I_TRANSPORT_VERSION, start, exchange, end_all,
-                                            finish};
+static const pgcn_i_transport by_sockets = {.version = PGCN_I_TRANSPORT_VERSION,
+                                            .start = start,
+                                            .exchange = exchange,
+                                            .waiting = waiting,
+                                            .abort = end_all,
+                                            .finish = finish};
 
 /* ---- ranks as processes -------------------------------------------------------------------------- */
 
@@ -182,6 +194,26 @@ static void exchange_work(pgcn_i_comm *comm) {
     CHECK(pgcn_i_comm_status(comm) == PGCN_OK);
 }
 
+/* Rank 0 takes messages as they come; the others wait for theirs. */
+static void waiting_work(pgcn_i_comm *comm) {
+    int64_t number = 10 + comm->rank;
+    if (comm->rank > 0) {
+        pgcn_i_comm_exchange(comm, &(pgcn_i_message){0, true, &number, sizeof number}, 1);
+        return;
+    }
+    bool heard[MOST] = {false};
+    for (int left = comm->size - 1; left > 0;) {
+        int rank = pgcn_i_comm_waiting(comm);
+        if (rank == PGCN_I_NO_RANK) continue;
+        CHECK(!heard[rank]);
+        pgcn_i_comm_exchange(comm, &(pgcn_i_message){rank, false, &number, sizeof number}, 1);
+        CHECK(number == 10 + rank);
+        heard[rank] = true;
+        left--;
+    }
+    CHECK(pgcn_i_comm_waiting(comm) == PGCN_I_NO_RANK);
+}
+
 /* The last rank says nothing: the others do not wait for ever, and then do nothing more. */
 static void silent_work(pgcn_i_comm *comm) {
     int64_t number = 7, other[MOST], mine[MOST] = {0};
@@ -215,6 +247,10 @@ static void test_relay_adds_in_the_order_of_the_ranks(void **state) {
 static void test_exchange_of_long_messages_in_a_ring(void **state) {
     (void)state;
     for_all_sizes(exchange_work);
+}
+static void test_messages_are_taken_as_they_come(void **state) {
+    (void)state;
+    for_all_sizes(waiting_work);
 }
 static void test_silent_rank_is_named(void **state) {
     (void)state;
@@ -270,6 +306,7 @@ int main(void) {
         cmocka_unit_test(test_gather_has_ranges_of_any_length),
         cmocka_unit_test(test_relay_adds_in_the_order_of_the_ranks),
         cmocka_unit_test(test_exchange_of_long_messages_in_a_ring),
+        cmocka_unit_test(test_messages_are_taken_as_they_come),
         cmocka_unit_test(test_silent_rank_is_named),
         cmocka_unit_test(test_launchers_are_known_by_their_variables),
         cmocka_unit_test(test_patience_must_be_a_number),

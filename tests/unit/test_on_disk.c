@@ -1,11 +1,13 @@
-/* Training on a container whose features stay on disk: the bits of a training in memory, whatever is cached; a bound of
- * memory that is divided, or refused with its parts; and reads that fail, after which the training goes on. */
+/* Training and predictions on a container whose features stay on disk: the bits of the same in memory, whatever is cached;
+ * a bound of memory that is divided, or refused with its parts; and reads that fail, after which it goes on. */
 #define _GNU_SOURCE
 #include "nn_help.h"
 #include "scratch_help.h"
 #include "disk_help.h"
 
 #include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
 
 static const char small[] = "powerlaw:nodes=900,edges=5000,features=12,classes=3";
 static const char by_nodes[] =
@@ -161,6 +163,175 @@ static void test_on_disk_resumes_with_the_same_bits(void **state) {
     pgcn_dataset_free(data);
 }
 
+/* ---- predictions ------------------------------------------------------------------------------------ */
+
+static pgcn_model *trained_model(const pgcn_dataset *data, const char *text) {
+    pgcn_trainer *trainer = trainer_of(data, text);
+    pgcn_model *model;
+    must(pgcn_trainer_epoch(trainer, NULL));
+    must(pgcn_trainer_model(trainer, &model));
+    pgcn_trainer_free(trainer);
+    return model;
+}
+
+static bool see_nothing(void *context, const pgcn_layer *layer) {
+    (void)context, (void)layer;
+    return true;
+}
+
+enum { ITEMS = 900, CLASSES = 3, NUMBERS = ITEMS * CLASSES, SOME = 40 };
+
+/* What a model says of all nodes, of some, and how right it is. */
+typedef struct said {
+    float probability[NUMBERS], deviation[NUMBERS];
+    float some[SOME * CLASSES], some_deviation[SOME * CLASSES];
+    pgcn_scores scores;
+} said;
+
+static void ask(const pgcn_model *model, const pgcn_dataset *data, int draws, int threads,
+                said *out) {
+    pgcn_inference inference = pgcn_inference_default();
+    pgcn_node node[SOME];
+    for (int i = 0; i < SOME; i++) node[i] = (pgcn_node)((SOME - i) * 17 % ITEMS);
+    inference.draws = draws;
+    inference.seed = 5;
+    inference.threads = threads;
+    memset(out, 0, sizeof *out);
+    must(pgcn_model_predict(model, data, &inference, out->probability, out->deviation));
+    must(pgcn_model_predict_nodes(model, data, node, SOME, &inference, out->some,
+                                  out->some_deviation));
+    must(pgcn_model_evaluate(model, data, &inference, &out->scores));
+}
+
+static void assert_same_said(const said *a, const said *b) {
+    assert_memory_equal(a->probability, b->probability, sizeof a->probability);
+    assert_memory_equal(a->deviation, b->deviation, sizeof a->deviation);
+    assert_memory_equal(a->some, b->some, sizeof a->some);
+    assert_memory_equal(a->some_deviation, b->some_deviation, sizeof a->some_deviation);
+    assert_memory_equal(&a->scores, &b->scores, sizeof a->scores);
+}
+
+static void check_same_said(const char *path, const char *text, const int *draws, int cases) {
+    static said inside_said, outside_said;
+    pgcn_dataset *inside = load(path, 0, NULL), *outside = load(path, ROOM, NULL);
+    pgcn_model *model = trained_model(inside, text);
+    for (int i = 0; i < cases; i++) {
+        ask(model, inside, draws[i], 1, &inside_said);
+        for (int threads = 1; threads <= 2; threads++) {
+            ask(model, outside, draws[i], threads, &outside_said);
+            assert_same_said(&inside_said, &outside_said);
+        }
+    }
+    pgcn_model_free(model);
+    pgcn_dataset_free(inside), pgcn_dataset_free(outside);
+}
+
+static void test_on_disk_predictions_have_the_same_bits(void **state) {
+    (void)state;
+    static const int both[] = {0, 1, 3};
+    static const char *const stores[] = {"float32", "int8"};
+    static const char *const rows[] = {"future:600", "lru:600"};
+    for (int i = 0; i < 2; i++) {
+        setenv("PATHGCN_ROWS", rows[i], 1);
+        check_same_said(make_container("a.pgcn", stores[i], i == 1), by_nodes, both, 3);
+    }
+    unsetenv("PATHGCN_ROWS");
+}
+
+/* Networks without paths, networks that cannot be computed in parts, and one that multiplies features by powers of T. */
+static void test_on_disk_predictions_of_other_networks_have_the_same_bits(void **state) {
+    (void)state;
+    static const int exact[] = {0}, both[] = {0, 2};
+    static const char few[] = "layers=2 channels=8 epochs=1 patience=0 samples=1 consistency=0";
+    static const char *const more[] = {" model=gcn train-form=exact", " model=sgc",
+                                       " model=pde-gcn-d", " kernel=full paths=3",
+                                       " normalise=rows paths=3 input-hops=2"};
+    const char *path = make_container("a.pgcn", "float16", false);
+    for (size_t i = 0; i < sizeof more / sizeof *more; i++) {
+        char text[400];
+        snprintf(text, sizeof text, "%s%s", few, more[i]);
+        check_same_said(path, text, i < 3 ? exact : both, i < 3 ? 1 : 2);
+    }
+}
+
+/* Blocks become smaller until they fit; what draws need at least is refused with its parts, and the exact form goes through
+ * files. */
+static void test_on_disk_predictions_keep_within_the_bound(void **state) {
+    (void)state;
+    static said first, other;
+    char path[1024];
+    snprintf(path, sizeof path, "%s", make_container("a.pgcn", "float32", false));
+    pgcn_dataset *data = load(path, ROOM, NULL);
+    pgcn_model *model = trained_model(data, by_nodes);
+    ask(model, data, 2, 1, &first);
+    pgcn_i_session s;
+    const pgcn_inference inference = {.size = sizeof inference, .draws = 2};
+    int64_t block = PGCN_I_BLOCK, least = block;
+    pgcn_status status = PGCN_OK;
+    data->from.memory = data->from.before + (18 << 20);
+    for (; status == PGCN_OK; data->from.memory -= 1 << 13) {
+        status = pgcn_i_session_open(&s, model, data, &inference, 0);
+        if (status != PGCN_OK) break;
+        assert_true(s.block <= block); /* less memory, smaller blocks */
+        least = block = s.block;
+        pgcn_i_session_close(&s);
+    }
+    assert_int_equal(status, PGCN_ERR_MEMORY);
+    assert_non_null(strstr(pgcn_last_error(), "predicting "));
+    assert_true(least < 16);
+    data->from.memory += 1 << 14; /* the last that was possible, and a little for results */
+    while (pgcn_i_session_open(&s, model, data, &inference, NUMBERS * 32) != PGCN_OK)
+        data->from.memory += 1 << 14;
+    pgcn_i_session_close(&s);
+    ask(model, data, 2, 1, &other);
+    assert_same_said(&first, &other);
+    pgcn_model_free(model);
+    pgcn_dataset_free(data);
+}
+
+/* A question from one node leads to all others in few steps: then all rows are computed, in files. */
+static void test_on_disk_exact_questions_that_lead_too_far_are_answered(void **state) {
+    (void)state;
+    const char *path = make_container("a.pgcn", "float32", false);
+    pgcn_dataset *data = load(path, ROOM, NULL);
+    pgcn_model *model = trained_model(data, by_nodes);
+    const pgcn_node node[2] = {3, 800};
+    float wanted[2 * CLASSES], got[2 * CLASSES];
+    pgcn_predictor *predictor;
+    must(pgcn_predictor_new(model, data, NULL, &predictor));
+    assert_true(pgcn_predictor_rows(predictor) > 0); /* in parts */
+    must(pgcn_predictor_nodes(predictor, node, 2, wanted, NULL));
+    must_fail(pgcn_predictor_keep_hidden(predictor), PGCN_ERR_ARGUMENT, "stay on disk");
+    pgcn_predictor_free(predictor);
+    data->from.memory = data->from.before + (16 << 20) + (1 << 17);
+    must(pgcn_predictor_new(model, data, NULL, &predictor));
+    assert_int_equal(pgcn_predictor_rows(predictor), 0);
+    must(pgcn_predictor_nodes(predictor, node, 2, got, NULL));
+    pgcn_predictor_free(predictor);
+    assert_memory_equal(wanted, got, sizeof got);
+    pgcn_model_free(model);
+    pgcn_dataset_free(data);
+}
+
+static void test_on_disk_new_nodes_are_refused(void **state) {
+    (void)state;
+    const char *path = make_container("a.pgcn", "float32", false);
+    pgcn_dataset *data = load(path, ROOM, NULL);
+    pgcn_model *model = trained_model(data, by_nodes);
+    pgcn_predictor *predictor;
+    const int64_t offset[2] = {0, 1};
+    const pgcn_node neighbour[1] = {4};
+    const float feature[12] = {0};
+    float probability[CLASSES];
+    must(pgcn_predictor_new(model, data, NULL, &predictor));
+    must_fail(pgcn_predictor_new_nodes(predictor, &(pgcn_new_nodes){1, offset, neighbour, feature},
+                                       probability, NULL),
+              PGCN_ERR_ARGUMENT, "its features stay on disk");
+    pgcn_predictor_free(predictor);
+    pgcn_model_free(model);
+    pgcn_dataset_free(data);
+}
+
 /* ---- what cannot be done ---------------------------------------------------------------------------- */
 
 static void refuse(const pgcn_dataset *data, const char *text, pgcn_status code, const char *part) {
@@ -185,16 +356,13 @@ static void test_on_disk_what_needs_all_features_is_refused(void **state) {
               "saving it needs all");
     must_fail(pgcn_dataset_prepare(data, "order=rcm", &other), PGCN_ERR_ARGUMENT,
               "preparing it needs all");
-    pgcn_trainer *trainer = trainer_of(data, by_nodes);
-    pgcn_model *model;
-    float *probability = calloc(900 * 3, sizeof *probability);
-    must(pgcn_trainer_epoch(trainer, NULL));
-    must(pgcn_trainer_model(trainer, &model));
-    must_fail(pgcn_model_predict(model, data, NULL, probability, NULL), PGCN_ERR_ARGUMENT,
-              "a prediction needs all");
-    free(probability);
+    pgcn_model *model = trained_model(data, by_nodes);
+    pgcn_explanation *explanation = NULL;
+    must_fail(pgcn_model_explain(model, data, 0, NULL, &explanation), PGCN_ERR_ARGUMENT,
+              "an explanation needs all");
+    must_fail(pgcn_model_layers(model, data, NULL, see_nothing, NULL), PGCN_ERR_ARGUMENT,
+              "showing the values of layers needs all");
     pgcn_model_free(model);
-    pgcn_trainer_free(trainer);
     pgcn_dataset_free(data);
     static const char *const steps[] = {"order=rcm", "features=degrees", "largest-component",
                                         "without-test"};
@@ -327,6 +495,112 @@ static void test_on_disk_a_replaced_container_is_noticed_in_the_next_epoch(void 
     pgcn_dataset_free(data);
 }
 
+/* The same of predictions: every read fails once, by blocks and of all rows; then the same question is answered. */
+static void test_on_disk_a_prediction_after_a_failed_read_is_the_same(void **state) {
+    (void)state;
+    static const int draws[] = {2, 0};
+    static said whole, again;
+    const char *path = make_container("a.pgcn", "float32", false);
+    pgcn_dataset *inside = load(path, 0, NULL);
+    pgcn_model *model = trained_model(inside, by_nodes);
+    setenv("PATHGCN_ROWS", "future:600", 1);
+    for (int i = 0; i < 2; i++) {
+        pgcn_inference inference = pgcn_inference_default();
+        inference.draws = draws[i];
+        inference.seed = 5;
+        ask(model, inside, draws[i], 1, &whole);
+        disk_reset(scratch);
+        disk->on = true;
+        pgcn_dataset *data = load_plain(path);
+        int failed = 0;
+        for (int skip = 1;; skip = skip * 3 / 2 + 1) {
+            disk->kind = DISK_READ;
+            disk->number = atomic_load(&disk->calls[DISK_READ]) + skip;
+            pgcn_status status =
+                pgcn_model_predict(model, data, &inference, again.probability, NULL);
+            disk->number = 0;
+            if (status == PGCN_OK) break;
+            assert_int_equal(status, PGCN_ERR_IO);
+            assert_non_null(strstr(pgcn_last_error(), "cannot read"));
+            failed++;
+        }
+        assert_true(failed > 0);
+        ask(model, data, draws[i], 1, &again);
+        assert_same_said(&whole, &again);
+        disk->on = false;
+        pgcn_dataset_free(data);
+    }
+    unsetenv("PATHGCN_ROWS");
+    pgcn_model_free(model);
+    pgcn_dataset_free(inside);
+}
+
+/* Every temporary file may be one too many for the disk. */
+static void test_on_disk_a_full_disk_ends_an_exact_prediction(void **state) {
+    (void)state;
+    float *probability = calloc(NUMBERS, sizeof *probability);
+    char path[1024];
+    snprintf(path, sizeof path, "%s", make_container("a.pgcn", "float32", false));
+    pgcn_dataset *data = load(path, 16 << 20, NULL);
+    pgcn_dataset *inside = load(path, 0, NULL);
+    pgcn_model *model = trained_model(inside, by_nodes);
+    const struct rlimit none = {0, RLIM_INFINITY};
+    struct rlimit before;
+    /* blocks of 64 KiB and more are files once a quarter of the bound is taken: it is said to be */
+    getrlimit(RLIMIT_FSIZE, &before);
+    signal(SIGXFSZ, SIG_IGN);
+    setrlimit(RLIMIT_FSIZE, &none);
+    pgcn_i_spool_count(16 << 20);
+    pgcn_status status = pgcn_model_predict(model, data, NULL, probability, NULL);
+    pgcn_i_spool_count(-(16 << 20));
+    setrlimit(RLIMIT_FSIZE, &before);
+    assert_int_equal(status, PGCN_ERR_MEMORY);
+    assert_non_null(strstr(pgcn_last_error(), "cannot make a temporary file of"));
+    assert_non_null(strstr(pgcn_last_error(), "nothing was changed"));
+    must(pgcn_model_predict(model, data, NULL, probability, NULL));
+    free(probability);
+    pgcn_model_free(model);
+    pgcn_dataset_free(data), pgcn_dataset_free(inside);
+}
+
+static void test_on_disk_a_container_replaced_or_cut_ends_a_prediction(void **state) {
+    (void)state;
+    float *probability = calloc(NUMBERS, sizeof *probability);
+    char path[1024], copy[1024];
+    const pgcn_inference inference = {.size = sizeof inference, .draws = 2};
+    pgcn_predictor *predictor;
+    const pgcn_node node[2] = {3, 800};
+    snprintf(path, sizeof path, "%s", make_container("a.pgcn", "float32", false));
+    snprintf(copy, sizeof copy, "%s", make_container("b.pgcn", "float32", false));
+    pgcn_dataset *data = load(path, ROOM, NULL);
+    pgcn_model *model = trained_model(data, by_nodes);
+    must(pgcn_predictor_new(model, data, &inference, &predictor));
+    must(pgcn_predictor_nodes(predictor, node, 2, probability, NULL));
+    assert_int_equal(rename(copy, path), 0);
+    must_fail(pgcn_predictor_nodes(predictor, node, 2, probability, NULL), PGCN_ERR_MISMATCH,
+              "replaced by another file");
+    pgcn_predictor_free(predictor);
+    for (int draws = 0; draws < 2; draws++) {
+        pgcn_inference one = {.size = sizeof one, .draws = draws};
+        must_fail(pgcn_model_predict(model, data, &one, probability, NULL), PGCN_ERR_MISMATCH,
+                  "replaced by another file");
+    }
+    pgcn_dataset_free(data);
+    data = load(path, ROOM, NULL);
+    int64_t offset = pgcn_i_row_file_layout(data->x.file)->offset;
+    must(pgcn_predictor_new(model, data, &inference, &predictor));
+    must(pgcn_predictor_nodes(predictor, node, 2, probability, NULL));
+    assert_int_equal(truncate(path, offset + 12 * 4), 0);
+    must_fail(pgcn_predictor_nodes(predictor, node, 2, probability, NULL), PGCN_ERR_MISMATCH,
+              "was cut short");
+    pgcn_predictor_free(predictor);
+    must_fail(pgcn_model_predict(model, data, NULL, probability, NULL), PGCN_ERR_IO,
+              "it ended early");
+    free(probability);
+    pgcn_model_free(model);
+    pgcn_dataset_free(data);
+}
+
 /* Rows are checked when they are read, and the sentence names the number. */
 static void test_on_disk_a_number_that_is_not_finite_is_found(void **state) {
     (void)state;
@@ -359,11 +633,19 @@ int main(void) {
         ON_DISK(test_on_disk_absent_nodes_get_the_same_means),
         ON_DISK(test_on_disk_splits_are_made_as_in_memory),
         ON_DISK(test_on_disk_resumes_with_the_same_bits),
+        ON_DISK(test_on_disk_predictions_have_the_same_bits),
+        ON_DISK(test_on_disk_predictions_of_other_networks_have_the_same_bits),
+        ON_DISK(test_on_disk_predictions_keep_within_the_bound),
+        ON_DISK(test_on_disk_exact_questions_that_lead_too_far_are_answered),
+        ON_DISK(test_on_disk_new_nodes_are_refused),
         ON_DISK(test_on_disk_what_needs_all_features_is_refused),
         ON_DISK(test_on_disk_too_little_memory_is_refused_with_the_parts),
         ON_DISK(test_on_disk_the_cache_gets_what_is_left),
         ON_DISK(test_on_disk_a_failed_read_loses_nothing),
         ON_DISK(test_on_disk_a_replaced_container_is_noticed_in_the_next_epoch),
+        ON_DISK(test_on_disk_a_prediction_after_a_failed_read_is_the_same),
+        ON_DISK(test_on_disk_a_full_disk_ends_an_exact_prediction),
+        ON_DISK(test_on_disk_a_container_replaced_or_cut_ends_a_prediction),
         ON_DISK(test_on_disk_a_number_that_is_not_finite_is_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

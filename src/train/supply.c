@@ -1,0 +1,240 @@
+/* Rows of features that stay on disk, brought to the batches of nodes that need them.
+ *
+ * Random numbers are functions of seed, step and node, so that a batch can be drawn before it is run. Whoever knows which
+ * batches come next announces them: each is drawn on the views that will run it, without what only a network needs, and
+ * the rows that it leads to are announced to the cache (io/row_cache.c), which has the missing ones read meanwhile and
+ * keeps those that are wanted soonest. When a batch is due and drawn again, its rows are taken, checked and normalised: the
+ * same bits as if all features were in memory.
+ *
+ * The bound is divided once, when everything else is allocated and some batches have been drawn: what is left of it goes to
+ * the mapped graph, whose pages are given back when it takes more than its share (base/spool.c), and to the cache.
+ * Called by lookahead.c for training and by blocks.c for inference. */
+#include "train/train.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    LEAST_AHEAD = 2,   /* batches whose rows are read while others are computed, */
+    AHEAD_SHARE = 8,   /* and the share of the bound that these rows may take if there are more */
+    MOST_KNOWN = 32,   /* batches that are announced, */
+    LEAST_KNOWN = 3,   /* more than are read ahead, so that the cache knows what comes after them */
+    KNOWN_SHARE = 16,  /* and the share of the bound that their lists may take */
+    KNOWN_BYTES = 16,  /* of a row that is announced: its number, its next batch, its place */
+    MISSED_BYTES = 40, /* of a row that is read, besides its numbers: number, slot, request */
+    SLOT_BYTES = 48,   /* of a row that is kept, besides its numbers: key, age, heap */
+    NODE_BYTES = 12,   /* of the cache, for every node */
+    LEAST_SHARE = 8,   /* of the graph must fit, or walks would read every page again */
+    SLACK_BYTES = 16 << 20 /* threads, the history as JSON, pages between two looks */
+};
+
+/* Whether the system has room for all rows in its cache, besides what the process will take. */
+static bool has_room(const pgcn_dataset *data) {
+    int64_t available = pgcn_memory_available();
+    int64_t more = data->from.memory - pgcn_i_resident_bytes();
+    int64_t bytes = data->x.n * pgcn_i_row_file_row_bytes(data->x.file);
+    return available < 0 || available - (more > 0 ? more : 0) >= bytes;
+}
+
+/* ---- opening ---------------------------------------------------------------------------------------- */
+
+pgcn_status pgcn_i_supply_open(pgcn_i_supply *supply, const pgcn_dataset *data, pgcn_i_pool *pool,
+                               pgcn_i_row_rule rule) {
+    *supply = (pgcn_i_supply){.data = data, .pool = pool, .rule = rule};
+    PGCN_TRY(pgcn_i_row_file_again(data->x.file, &supply->file));
+    pgcn_i_row_file_at_random(supply->file);
+    if (!has_room(data)) pgcn_i_row_file_direct(supply->file);
+    pgcn_i_pages_at_random(data->from.mapping, data->from.mapping_bytes);
+    return PGCN_OK;
+}
+
+static pgcn_i_row_counts counts_of(const pgcn_i_supply *supply) {
+    pgcn_i_row_counts all = supply->before;
+    if (!supply->cache) return all;
+    pgcn_i_row_counts now = pgcn_i_row_cache_counts(supply->cache);
+    return (pgcn_i_row_counts){all.batches + now.batches, all.hits + now.hits,
+                               all.misses + now.misses, all.bytes_read + now.bytes_read};
+}
+
+/* Adds what was read since the last time to what the data set knows. */
+static void tell(pgcn_i_supply *supply) {
+    pgcn_i_row_counts now = counts_of(supply), *told = &supply->told;
+    pgcn_i_row_file_note(supply->data->x.file,
+                         (pgcn_i_row_counts){now.batches - told->batches, now.hits - told->hits,
+                                             now.misses - told->misses,
+                                             now.bytes_read - told->bytes_read});
+    *told = now;
+}
+
+void pgcn_i_supply_close(pgcn_i_supply *supply) {
+    if (supply->data) tell(supply);
+    pgcn_i_row_cache_free(supply->cache);
+    pgcn_i_row_file_close(supply->file);
+    *supply = (pgcn_i_supply){.cache = NULL};
+}
+
+/* ---- batches that come ------------------------------------------------------------------------------ */
+
+void pgcn_i_supply_forget(pgcn_i_supply *supply) {
+    supply->before = counts_of(supply);
+    pgcn_i_row_cache_free(supply->cache);
+    supply->cache = NULL;
+}
+
+pgcn_status pgcn_i_supply_begin(pgcn_i_supply *supply) {
+    pgcn_i_supply_forget(supply);
+    return pgcn_i_row_cache_new(supply->file, &supply->opts, &supply->cache);
+}
+
+bool pgcn_i_supply_is_full(const pgcn_i_supply *supply) {
+    return pgcn_i_row_cache_announced(supply->cache) >= supply->known;
+}
+
+pgcn_status pgcn_i_supply_announce(pgcn_i_supply *supply, pgcn_i_batch_turn turn) {
+    pgcn_i_views_choose(turn.views, turn.chosen.item, turn.chosen.count);
+    pgcn_i_nodes_reach(turn.views->nodes, supply->pool, turn.draw);
+    pgcn_i_wanted_rows wanted = pgcn_i_nodes_wanted(turn.views->nodes);
+    return pgcn_i_row_cache_announce(supply->cache, wanted.node, wanted.count);
+}
+
+/* ---- the rows of a batch ---------------------------------------------------------------------------- */
+
+typedef struct read_job {
+    const pgcn_i_row_rule *rule;
+    pgcn_i_wanted_rows rows;
+    pgcn_i_blocks blocks;
+    atomic_llong first_bad; /* number of `rows`, INT64_MAX: none */
+} read_job;
+
+/* A row that is not finite is left as it is: the sentence quotes it. */
+static void read_task(void *context, int64_t task, int worker) {
+    (void)worker;
+    read_job *job = context;
+    int64_t end = pgcn_i_block_end(job->blocks, task), columns = job->rule->features->columns;
+    for (int64_t i = pgcn_i_block_begin(job->blocks, task); i < end; i++) {
+        float *row = job->rows.to + i * columns;
+        if (pgcn_i_first_bad(row, columns) < 0) {
+            pgcn_i_row_as_read(job->rule, job->rows.node[i], row);
+            continue;
+        }
+        long long first = atomic_load(&job->first_bad);
+        while (i < first && !atomic_compare_exchange_weak(&job->first_bad, &first, i)) continue;
+    }
+}
+
+pgcn_status pgcn_i_supply_bring(pgcn_i_supply *supply, const pgcn_i_views *views) {
+    pgcn_i_wanted_rows rows = pgcn_i_nodes_wanted(views->nodes);
+    read_job job = {.rule = &supply->rule,
+                    .rows = rows,
+                    .blocks = pgcn_i_blocks_of(rows.count),
+                    .first_bad = INT64_MAX};
+    int64_t columns = supply->rule.features->columns;
+    PGCN_TRY(pgcn_i_row_cache_take(supply->cache, rows.to));
+    tell(supply);
+    pgcn_i_parallel(supply->pool, job.blocks.count, read_task, &job);
+    if (job.first_bad == INT64_MAX) return PGCN_OK;
+    const float *row = rows.to + job.first_bad * columns;
+    int64_t column = pgcn_i_first_bad(row, columns);
+    return pgcn_i_fail_row(supply->file, rows.node[job.first_bad], column, row[column]);
+}
+
+bool pgcn_dataset_row_reads(const pgcn_dataset *data, pgcn_row_reads *out) {
+    if (!data || !data->x.file) return false;
+    pgcn_i_row_counts counts = pgcn_i_row_file_noted(data->x.file);
+    if (out)
+        *out = (pgcn_row_reads){
+            .hits = counts.hits, .misses = counts.misses, .bytes = counts.bytes_read};
+    return true;
+}
+
+pgcn_row_reads pgcn_i_supply_reads(const pgcn_i_supply *supply) {
+    pgcn_i_row_counts counts = counts_of(supply);
+    return (pgcn_row_reads){.hits = counts.hits,
+                            .misses = counts.misses,
+                            .bytes = counts.bytes_read,
+                            .cache_bytes = supply->opts.bytes};
+}
+
+/* ---- the bound of memory ------------------------------------------------------------------------------ */
+
+static int64_t least_of(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+static int64_t graph_bytes(const pgcn_graph *graph) {
+    return (graph->n + 1) * (int64_t)sizeof *graph->offset +
+           graph->entries *
+               (int64_t)(sizeof *graph->neighbour + (graph->weight ? sizeof *graph->weight : 0));
+}
+
+pgcn_i_memory_needs pgcn_i_needs_of(const pgcn_dataset *data) {
+    return (pgcn_i_memory_needs){.program = data->from.before,
+                                 .nodes = data->from.arena.bytes + NODE_BYTES * data->graph->n,
+                                 .graph = graph_bytes(data->graph)};
+}
+
+/* The pages of the graph that must fit. */
+static int64_t least_graph(const pgcn_i_memory_needs *need) {
+    return need->graph / LEAST_SHARE;
+}
+
+static int64_t fixed_bytes(const pgcn_i_memory_needs *need) {
+    return need->program + need->nodes + need->weights + need->batch + SLACK_BYTES;
+}
+
+bool pgcn_i_needs_fit(const pgcn_i_memory_needs *need, const pgcn_dataset *data) {
+    return fixed_bytes(need) + least_graph(need) <= data->from.memory;
+}
+
+pgcn_status pgcn_i_needs_fail(const pgcn_i_memory_needs *need, const pgcn_dataset *data,
+                              const char *what, const char *advice) {
+    char text[7][32], available[64];
+    const int64_t size[7] = {data->from.memory,
+                             fixed_bytes(need) + least_graph(need),
+                             need->program + SLACK_BYTES,
+                             need->nodes,
+                             need->weights,
+                             need->batch,
+                             least_graph(need)};
+    for (int i = 0; i < 7; i++) pgcn_format_bytes(size[i], text[i]);
+    pgcn_i_available_text(available);
+    return pgcn_i_fail(
+        PGCN_ERR_MEMORY,
+        "%s %s within %s is not possible: it needs at least %s in all (program %s, arrays "
+        "of nodes %s, weights %s, a batch and those after it %s, pages of the graph %s), and %s; "
+        "raise the bound (--memory), or %s",
+        what, data->name, text[0], text[1], text[2], text[3], text[4], text[5], text[6], available,
+        advice);
+}
+
+int64_t pgcn_i_supply_plan(pgcn_i_supply *supply, int64_t wanted) {
+    int64_t rows = wanted + wanted / 8 + 1; /* batches differ */
+    int64_t row = pgcn_i_row_file_row_bytes(supply->file);
+    int64_t known = supply->data->from.memory / KNOWN_SHARE / (KNOWN_BYTES * rows);
+    known = known > MOST_KNOWN ? MOST_KNOWN : known < LEAST_KNOWN ? LEAST_KNOWN : known;
+    int64_t ahead = supply->data->from.memory / AHEAD_SHARE / (rows * (row + MISSED_BYTES)) - 1;
+    ahead = least_of(least_of(ahead, PGCN_I_MOST_AHEAD), known - 1);
+    supply->known = known;
+    supply->opts.ahead = (int)(ahead < LEAST_AHEAD ? LEAST_AHEAD : ahead);
+    return known * rows * KNOWN_BYTES + (supply->opts.ahead + 1) * rows * (row + MISSED_BYTES);
+}
+
+/* For measurements and tests: "lru", "future", and after a colon how many bytes of rows are kept at most. */
+static void compare_with(pgcn_i_row_cache_opts *opts, const char *text) {
+    const char *colon = text ? strchr(text, ':') : NULL;
+    int64_t bytes;
+    if (text && strncmp(text, "lru", 3) == 0) opts->policy = PGCN_I_ROWS_LRU;
+    if (colon && pgcn_integer_parse(colon + 1, 0, opts->bytes, &bytes)) opts->bytes = bytes;
+}
+
+int64_t pgcn_i_supply_divide(pgcn_i_supply *supply, const pgcn_i_memory_needs *need) {
+    int64_t row = pgcn_i_row_file_row_bytes(supply->file), rows = supply->data->x.n;
+    int64_t rest = supply->data->from.memory - fixed_bytes(need);
+    int64_t cache = rest - least_of(need->graph, rest / 3 * 2); /* the graph first */
+    int64_t slots = least_of(cache / (row + SLOT_BYTES), rows);
+    supply->opts.bytes = slots * row;
+    supply->opts.pool = supply->pool;
+    compare_with(&supply->opts, getenv("PATHGCN_ROWS"));
+    return NODE_BYTES * rows + slots * (row + SLOT_BYTES);
+}
