@@ -182,6 +182,7 @@ json_t *cli_config_to_json(const pgcn_config *config, bool run_settings);
 /* A word as a shell reads it back: quoted where it must be. */
 void cli_print_quoted(FILE *out, const char *word);
 double cli_now(void);             /* seconds */
+double cli_core_seconds(void);    /* of processor time, of all threads of this process so far */
 int64_t cli_peak_rss_bytes(void); /* of this process so far */
 pgcn_status cli_make_directory(const cli_command *command, const char *path);
 void cli_format_duration(double seconds, char out[32]);

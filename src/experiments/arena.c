@@ -303,7 +303,11 @@ static void add_line(const arena *a, exp_table *table, int number) {
     }
     add_figures(table, cell);
     add_comparison(table, ours_of(a, number / a->networks.count), cell);
-    exp_table_add(table, "%.2f", exp_record_number(cell->result, "seconds") / 3600);
+    double core_seconds = exp_record_number(cell->result, "core_seconds");
+    if (isnan(core_seconds))
+        exp_table_add(table, "%s", "");
+    else
+        exp_table_add(table, "%.3f", core_seconds / 3600);
     exp_table_add(table, "%.0f", exp_record_number(cell->result, "peak_rss_bytes") / 1048576);
 }
 

@@ -105,7 +105,7 @@ typedef struct exp_search {
     pgcn_rung rung[PGCN_MOST_RUNGS];
     exp_candidate *candidate;
     int *order; /* [candidates] numbers, best first */
-    double seconds;
+    double seconds, core_seconds; /* of all trainings; NaN if the record of one has none */
     size_t failed; /* trainings, not counting those whose loss was not finite */
 } exp_search;
 
@@ -186,7 +186,7 @@ typedef struct exp_nested {
     exp_jobs jobs;      /* OUT/jobs: the tests; a search has its own in OUT/split-S/jobs */
     int splits;
     exp_nested_split *split;
-    double seconds;
+    double seconds, core_seconds; /* of all trainings, as of a search */
 } exp_nested;
 
 /* Searches every split, tests the winners, reports. */

@@ -105,24 +105,35 @@ static json_t *curve_to_json(const pgcn_epoch *history, int64_t count) {
     return curve;
 }
 
-static json_t *make_record(const exp_job *job, const pgcn_trainer *trainer, double seconds) {
+/* On a busy machine a training takes longer and costs the same: `core` seconds are those of the processor. */
+typedef struct spent {
+    double seconds, core;
+} spent;
+
+static spent clocks(void) {
+    return (spent){cli_now(), cli_core_seconds()};
+}
+
+static json_t *make_record(const exp_job *job, const pgcn_trainer *trainer, spent begin) {
     int64_t count;
     const pgcn_epoch *history = pgcn_trainer_history(trainer, &count);
     int64_t by_loss = choose(history, count, PGCN_SELECT_LOSS);
     int64_t by_accuracy = choose(history, count, PGCN_SELECT_ACCURACY);
     pgcn_info info = pgcn_info_get();
+    spent end = clocks();
     char seed[32];
     snprintf(seed, sizeof seed, "%llu", (unsigned long long)job->config.seed);
     return json_pack(
-        "{s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:I, s:f, s:I, s:o, s:s, s:i, s:s, s:s}",
+        "{s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:I, s:f, s:f, s:I, s:o, s:s, s:i, s:s, s:s}",
         "key", job->key, "dataset", job->data->name, "fingerprint",
         pgcn_dataset_describe(job->data->data).fingerprint, "seed", seed, "split",
         pgcn_trainer_split(trainer), "split_sha256", pgcn_trainer_split_hash(trainer), "selected",
         epoch_to_json(history, kept(history, count)), "by_val_loss",
         epoch_to_json(history, by_loss), "by_val_accuracy", epoch_to_json(history, by_accuracy),
         "best_test_epoch", epoch_to_json(history, best_test(history, count)), "epochs",
-        (json_int_t)count, "seconds", seconds, "peak_rss_bytes", (json_int_t)cli_peak_rss_bytes(),
-        "config", cli_config_to_json(&job->config, false), "version", info.version, "bits_revision",
+        (json_int_t)count, "seconds", end.seconds - begin.seconds, "core_seconds",
+        end.core - begin.core, "peak_rss_bytes", (json_int_t)cli_peak_rss_bytes(), "config",
+        cli_config_to_json(&job->config, false), "version", info.version, "bits_revision",
         info.bits_revision, "isa", info.isa, "program", exp_program_hash());
 }
 
@@ -198,13 +209,13 @@ static pgcn_status measure(const exp_job *job, pgcn_trainer *trainer, json_t *re
     return status;
 }
 
-static void work(const exp_job *job, pgcn_trainer *trainer, double begin, exp_outcome *out) {
+static void work(const exp_job *job, pgcn_trainer *trainer, spent begin, exp_outcome *out) {
     pgcn_status status = PGCN_OK;
     while (status == PGCN_OK && !pgcn_trainer_finished(trainer))
         status = pgcn_trainer_epoch(trainer, NULL);
     json_t *record = NULL;
     if (status == PGCN_OK) {
-        record = make_record(job, trainer, cli_now() - begin);
+        record = make_record(job, trainer, begin);
         status = measure(job, trainer, record);
     }
     note(job, status, out);
@@ -236,12 +247,12 @@ static pgcn_status time_epochs(pgcn_trainer *trainer, double begin, exp_timing *
 
 void exp_work(const exp_job *job, bool timing, const exp_watch *watch, exp_outcome *out) {
     pgcn_trainer *trainer = NULL;
-    double begin = cli_now();
+    spent begin = clocks();
     *out = (exp_outcome){0};
     pgcn_status status = pgcn_trainer_new(job->data->data, &job->config, &trainer);
     if (status == PGCN_OK && watch) pgcn_trainer_on_step(trainer, watch->go_on, watch->context);
     if (status == PGCN_OK && timing)
-        status = time_epochs(trainer, begin, &out->timing);
+        status = time_epochs(trainer, begin.seconds, &out->timing);
     else if (status == PGCN_OK)
         work(job, trainer, begin, out);
     /* what cannot be timed will say so as a job */
