@@ -43,19 +43,16 @@ PYTHON
 ours() { # SEED
     timed "$build/pathgcn" train cora --quiet --json --threads "$threads" --seed "$1" --out "$scratch/run" --overwrite
 }
-torch() { # ARGUMENTS...
-    "$python" -W ignore bench/pytorch_training.py --data "$scratch/cora.npz" --settings "$scratch/line" "$@"
-}
+torch=("$python" -W ignore bench/pytorch_training.py --data "$scratch/cora.npz" --settings "$scratch/line")
 
 "$build/pathgcn" data convert cora --out "$scratch/cora.npz" >/dev/null
 ours 0 >"$scratch/line"
 "$build/pathgcn" predict "$scratch/run/model.safetensors" --all --out "$scratch/predicted.csv" >/dev/null
-torch --check "$scratch/run/model.safetensors" "$scratch/predicted.csv" | tee -a "$lines" >&2
+"${torch[@]}" --check "$scratch/run/model.safetensors" "$scratch/predicted.csv" | tee -a "$lines" >&2
 for ((turn = 1; turn <= turns; turn++)); do
     ours "$turn" | tee -a "$lines" >&2
     for version in "${versions[@]}"; do
-        timed "$python" -W ignore bench/pytorch_training.py --data "$scratch/cora.npz" --settings "$scratch/line" \
-            --version "$version" --threads "$threads" --seed "$turn" | tee -a "$lines" >&2
+        timed "${torch[@]}" --version "$version" --threads "$threads" --seed "$turn" | tee -a "$lines" >&2
     done
 done
 "$python" bench/tables.py --show training "$lines"
