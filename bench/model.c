@@ -4,10 +4,13 @@
  * of the process. Of a set of many graphs, and of one graph with batch=N, a step is a batch (with
  * steps=1: one is timed at a time), putting it together included, which is timed by itself too.
  *
- *     bench_model DATA [--bench NAME] [--case NAME] [--seconds S] [--most-steps N] [--train-all]
- *                 [--train-only] [--model FILE] [--logits FILE] [KEY=VALUE ...]
+ *     bench_model DATA [--bench NAME] [--case NAME] [--recipe NAME] [--seconds S] [--most-steps N]
+ *                 [--train-all] [--train-only] [--model FILE] [--logits FILE] [KEY=VALUE ...]
  *
- * DATA is anything that pgcn_dataset_load takes; KEY=VALUE are settings of pgcn_config.
+ * DATA is anything that pgcn_dataset_load takes; KEY=VALUE are settings of pgcn_config. With
+ * --recipe, before them, a network is trained as users train it: all of the recipe's settings, and
+ * the evaluation after every epoch, which is in epoch_ms and step_cpu_ms and not in step_ms.
+ * "waited" is the share of the time of all threads in which they had nothing to do.
  * --train-all puts all nodes but the last two into the training mask. Steps are run for S
  * seconds, at least five. --train-only ends after them. --model and --logits save the weights,
  * and the logits of the exact form as float32: of all nodes, or of many graphs those of validation
@@ -147,28 +150,35 @@ static double to_mean_size(const pgcn_trainer *trainer, const json_t *line) {
 }
 
 static void train(pgcn_trainer *trainer, const options *o, json_t *line) {
-    double times[MOST_STEPS], cpu_times[MOST_STEPS], begin = bench_now(), end = 0;
+    double times[MOST_STEPS], cpu_times[MOST_STEPS], epoch_times[MOST_STEPS];
+    double begin = bench_now(), end = 0;
     pgcn_epoch epoch = {0};
     int warm = 0, count = 0;
     while (count < o->most_steps && (count < LEAST_STEPS || bench_now() < end)) {
         clock_t cpu_begin = clock(); /* of all threads */
+        double epoch_begin = bench_now();
         must(pgcn_trainer_epoch(trainer, &epoch));
         if (warm == 0 || (warm < WARM_UP && bench_now() < begin + o->seconds)) {
             warm++;
             end = bench_now() + o->seconds;
+            pgcn_i_pool_watch(trainer->pool);
         } else {
             warm = WARM_UP;
             double scale = to_mean_size(trainer, line);
             cpu_times[count] = scale * 1e3 * (double)(clock() - cpu_begin) / CLOCKS_PER_SEC;
+            epoch_times[count] = 1e3 * (bench_now() - epoch_begin);
             times[count++] = scale * epoch.step_ms;
         }
     }
+    double waited = pgcn_i_pool_waited(trainer->pool);
     double first = mean_loss(trainer, false), last = mean_loss(trainer, true);
     if (!(last < first))
         bench_die("the loss went from %g to %g; this is not training, so its time means nothing",
                   first, last);
     add_times(line, "step", bench_times_of(times, count));
     add_times(line, "step_cpu", bench_times_of(cpu_times, count));
+    add_times(line, "epoch", bench_times_of(epoch_times, count));
+    json_object_set_new(line, "waited", json_real(waited));
     json_object_set_new(line, "steps", json_integer(count));
     json_object_set_new(line, "loss_first", json_real(first));
     json_object_set_new(line, "loss_last", json_real(last));
@@ -336,6 +346,8 @@ static options parse(int count, char **argument, pgcn_config *config) {
             const char *value = argument[++i];
             if (strcmp(name, "--bench") == 0)
                 o.bench = value;
+            else if (strcmp(name, "--recipe") == 0)
+                must(pgcn_recipe_load(value, NULL, 0, config, NULL));
             else if (strcmp(name, "--case") == 0)
                 o.label = value;
             else if (strcmp(name, "--seconds") == 0)
@@ -376,6 +388,7 @@ int main(int count, char **argument) {
     if (o.train_all) all = with_all_in_training(data);
     double loaded = bench_now();
     json_object_set_new(line, "loaded_bytes", json_integer(bench_peak_bytes()));
+    config.patience = 0;
     config.epochs = WARM_UP + MOST_STEPS + 2;
     must(pgcn_trainer_new(all ? all : data, &config, &trainer));
     json_object_set_new(line, "load_ms", json_real(1e3 * (loaded - begin)));

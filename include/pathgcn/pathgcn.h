@@ -1158,6 +1158,40 @@ PGCN_API void pgcn_ranks_leave(void);
 PGCN_API void pgcn_ranks_abort(int code);
 /* The name of this rank's host; "" before it has joined. */
 PGCN_API const char *pgcn_ranks_host(void);
+/* Ranks that take jobs instead: each trains by itself, and they send each other messages. Rank 0 hands out work, the
+ * others wait for it. In place of pgcn_ranks_join(); does nothing without a launcher. */
+PGCN_API pgcn_status pgcn_workers_join(int *rank, int *ranks);
+/* 1 before they have joined. */
+PGCN_API int pgcn_workers_count(void);
+/* A message of at least one byte; returns when it is on its way. PGCN_ERR_SYSTEM: the other rank does not answer. */
+PGCN_API pgcn_status pgcn_workers_send(int rank, const void *bytes, size_t size);
+/* A rank that has sent something; -1: none. Does not wait. */
+PGCN_API int pgcn_workers_waiting(void);
+/* The next message of a rank. *bytes is the caller's: pgcn_bytes_free(). For rank 0 the others wait as long as it takes;
+ * a *size of 0 means that it leaves. Rank 0 asks whoever pgcn_workers_waiting() names, or is known to send more. */
+PGCN_API pgcn_status pgcn_workers_receive(int rank, void **bytes, size_t *size);
+/* Seconds after which a rank that says nothing is held to hang; 0: never (PATHGCN_MPI_PATIENCE). */
+PGCN_API double pgcn_workers_patience(void);
+/* Gives such a rank up: returns PGCN_ERR_SYSTEM with a sentence, and no message is sent any more. */
+PGCN_API pgcn_status pgcn_workers_lost(int rank);
+/* The first failure of a message; then nothing is sent any more. */
+PGCN_API pgcn_status pgcn_workers_status(void);
+/* Rank 0 lets the others go, which must be waiting for it; every rank calls it before the process ends. After a rank
+ * did not answer it ends all of them. */
+PGCN_API void pgcn_workers_leave(void);
+PGCN_API const char *pgcn_workers_host(void);
+/* Bytes of memory of a rank's own, by what is in it. Addresses without memory behind them do not count, nor pages of
+ * mapped files. */
+typedef struct pgcn_rank_memory {
+    int64_t structure; /* transitions, degrees and numbers of rows: on every rank */
+    int64_t features;  /* as the first layer reads them, of its own rows */
+    int64_t walks;     /* visit lists of its own rows */
+    int64_t rows;      /* values and gradients of its own rows */
+    int64_t others;    /* values and gradients of rows of other ranks */
+    int64_t messages;  /* what is sent and received, and who needs what */
+    int64_t weights;   /* parameters, their gradients and moments: on every rank */
+    int64_t rest;      /* the program, MPI, labels, and data that is not mapped from a container */
+} pgcn_rank_memory;
 /* What ranks send each other in the steps of a training, of the rank that gets most. */
 typedef struct pgcn_traffic {
     int ranks;     /* 1: this process is alone */
@@ -1168,6 +1202,10 @@ typedef struct pgcn_traffic {
     int64_t
         memory; /* bytes of the rank's own that its process has in use, of the one that has most; pages of mapped
                            files do not count */
+    pgcn_rank_memory kinds; /* of the rank that has most of the kind */
+    /* what a step waits for, on rank 0: the delay of the network counts for each */
+    int64_t exchanges_step; /* messages with others, at the same time with all of them */
+    int64_t sums_step, sums_bytes_step; /* sums that go from rank to rank, and their bytes */
 } pgcn_traffic;
 PGCN_API pgcn_status pgcn_trainer_traffic(const pgcn_trainer *trainer, pgcn_traffic *out);
 

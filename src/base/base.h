@@ -68,6 +68,13 @@ pgcn_status pgcn_i_seed_check(uint64_t seed);
 
 #define PGCN_ALIGN 64 /* one cache line, one AVX-512 register */
 
+/* Asks for the cache line of an address that will be read. The empty assembly keeps the calls of a function that does
+ * nothing else: GCC takes it as one without effect, and drops them. */
+static inline void pgcn_i_prefetch(const void *address) {
+    __builtin_prefetch(address, 0, 2);
+    __asm__ volatile("");
+}
+
 /* Checked size arithmetic: false on overflow, *out is then undefined. */
 static inline bool pgcn_i_mul(int64_t a, int64_t b, int64_t *out) {
     return !__builtin_mul_overflow(a, b, out);
@@ -99,6 +106,9 @@ void pgcn_i_arena_free(pgcn_i_arena *arena);
 /* Gives it a block of PGCN_ALIGN + bytes bytes; returns the array in it. For spool.c. */
 void *pgcn_i_arena_own(pgcn_i_arena *arena, void *block, int64_t bytes);
 /* Frees one array before the others; NULL is fine. */
+/* How many bytes of an array, or of all blocks, have memory behind them: what was never touched has none. */
+int64_t pgcn_i_resident(const void *array, int64_t bytes);
+int64_t pgcn_i_arena_resident(const pgcn_i_arena *arena);
 void pgcn_i_arena_drop(pgcn_i_arena *arena, const void *array);
 
 /* A growing array, for readers that do not know the size in advance. `data` moves when it grows.
@@ -208,6 +218,12 @@ static inline void pgcn_i_parallel_light(pgcn_i_pool *pool, int64_t floats, int6
     for (int64_t task = 0; task < n_tasks; task++) run(context, task, 0);
 }
 
+/* Between loops, by the caller: counts from now on how long threads wait, because there is no loop, or no task of it
+ * left. Their share of the time of all threads since then. Costs nothing before the first call, later two readings of
+ * the clock per loop and thread. */
+void pgcn_i_pool_watch(pgcn_i_pool *pool);
+double pgcn_i_pool_waited(const pgcn_i_pool *pool);
+
 /* Rows are cut into blocks whose size depends on the number of rows only, never on the threads.
  * Blocks: for loops that write their own rows. Groups: fewer and larger, for sums over rows. A group is a
  * range of nodes, and holds all samples of its nodes; every sum over rows is a partial sum for each
@@ -224,6 +240,9 @@ enum {
 typedef struct pgcn_i_blocks {
     int64_t rows, size, count;
 } pgcn_i_blocks;
+typedef struct pgcn_i_range {
+    int64_t begin, end;
+} pgcn_i_range;
 static inline pgcn_i_blocks pgcn_i_cut(int64_t rows, int64_t most, int64_t multiple) {
     int64_t size = (rows + most - 1) / most;
     size = (size + multiple - 1) / multiple * multiple;

@@ -148,6 +148,17 @@ void pgcn_i_comm_fail(pgcn_i_comm *comm, pgcn_status status) {
     if (comm->status == PGCN_OK) comm->status = status;
 }
 
+void pgcn_i_comm_lost(pgcn_i_comm *comm, int rank) {
+    const char *go_on =
+        comm->go_on ? comm->go_on : "the run goes on from its last checkpoint with --resume";
+    pgcn_i_comm_fail(
+        comm, pgcn_i_fail(PGCN_ERR_SYSTEM,
+                          "rank %d has not answered rank %d (%s) for %.0f seconds: its host or "
+                          "the network between them hangs; %s (PATHGCN_MPI_PATIENCE sets the "
+                          "seconds)",
+                          rank, comm->rank, comm->host, comm->patience, go_on));
+}
+
 void pgcn_i_comm_exchange(pgcn_i_comm *comm, const pgcn_i_message *message, int count) {
     if (comm->status != PGCN_OK || count == 0) return;
     if (count > comm->capacity) {
@@ -163,16 +174,16 @@ void pgcn_i_comm_exchange(pgcn_i_comm *comm, const pgcn_i_message *message, int 
         *(message[i].sends ? &comm->sent : &comm->received) += message[i].bytes;
     }
     if (comm->status != PGCN_OK || kept == 0) return;
+    comm->rounds.exchanges++;
     double begin = now();
     int silent = comm->transport->exchange(comm->message, kept, comm->patience);
     comm->waited += now() - begin;
-    if (silent == PGCN_I_NO_RANK) return;
-    comm->status =
-        pgcn_i_fail(PGCN_ERR_SYSTEM,
-                    "rank %d has not answered rank %d (%s) for %.0f seconds: its host or "
-                    "the network between them hangs; the run goes on from its last "
-                    "checkpoint with --resume (PATHGCN_MPI_PATIENCE sets the seconds)",
-                    silent, comm->rank, comm->host, comm->patience);
+    if (silent != PGCN_I_NO_RANK) pgcn_i_comm_lost(comm, silent);
+}
+
+int pgcn_i_comm_waiting(pgcn_i_comm *comm) {
+    bool nobody = !comm->transport || comm->status != PGCN_OK;
+    return nobody ? PGCN_I_NO_RANK : comm->transport->waiting();
 }
 
 /* ---- what is made of it ------------------------------------------------------------------------- */
@@ -249,6 +260,7 @@ void pgcn_i_comm_relay(pgcn_i_comm *comm, float *data, int64_t count, int64_t ch
                        void (*add)(void *context, float *data, int64_t begin, int64_t end),
                        void *context) {
     int64_t chunks = (count + chunk - 1) / chunk;
+    pgcn_i_rounds rounds = comm->rounds;
     /* chunk i comes in while chunk i - 1 goes out */
     for (int64_t i = 0; i <= chunks; i++) {
         int64_t begin = i * chunk, end = begin + chunk < count ? begin + chunk : count;
@@ -265,4 +277,6 @@ void pgcn_i_comm_relay(pgcn_i_comm *comm, float *data, int64_t count, int64_t ch
         if (i < chunks) add(context, data, begin, end);
     }
     pgcn_i_comm_broadcast(comm, data, count * (int64_t)sizeof *data, comm->size - 1);
+    comm->rounds = (pgcn_i_rounds){rounds.exchanges, rounds.relays + 1,
+                                   rounds.relayed + count * (int64_t)sizeof *data};
 }

@@ -17,7 +17,7 @@ typedef struct pgcn_i_message {
 } pgcn_i_message;
 
 /* What a module has to offer, as the constant `pgcn_transport`. Sentences are for users. */
-enum { PGCN_I_TRANSPORT_VERSION = 1, PGCN_I_NO_RANK = -1, PGCN_I_HOST_BYTES = 128 };
+enum { PGCN_I_TRANSPORT_VERSION = 2, PGCN_I_NO_RANK = -1, PGCN_I_HOST_BYTES = 128 };
 typedef struct pgcn_i_transport {
     int version;
     /* Joins the others; false: `error` says why not. */
@@ -25,19 +25,29 @@ typedef struct pgcn_i_transport {
     /* Sends and receives all messages; those of two ranks arrive in the order of their calls. A rank that has not
      * answered within `seconds` (0: no limit) is returned, or PGCN_I_NO_RANK when all is done. */
     int (*exchange)(const pgcn_i_message *message, int count, double seconds);
+    /* A rank whose message has come and was not asked for yet, or PGCN_I_NO_RANK. */
+    int (*waiting)(void);
     /* Ends the processes of all ranks, this one too. */
     void (*abort)(int code);
     void (*finish)(void);
 } pgcn_i_transport;
+
+/* What a network is waited for. */
+typedef struct pgcn_i_rounds {
+    int64_t exchanges; /* calls in which something was sent or came in, but for those of relays */
+    int64_t relays, relayed; /* sums in the order of the ranks, and their bytes */
+} pgcn_i_rounds;
 
 typedef struct pgcn_i_comm {
     int rank, size;
     char host[PGCN_I_HOST_BYTES];
     const pgcn_i_transport *transport; /* NULL: alone */
     double patience;                   /* seconds; 0: any time */
+    const char *go_on; /* what to do when a rank is lost, for users; NULL: that of a training */
     pgcn_status status;
     int64_t sent, received; /* bytes so far */
-    double waited;          /* seconds in exchanges */
+    pgcn_i_rounds rounds;
+    double waited; /* seconds in exchanges */
     pgcn_i_message *message;
     int capacity;
 } pgcn_i_comm;
@@ -57,6 +67,17 @@ void pgcn_i_comm_abort(pgcn_i_comm *comm, int code);
 static inline bool pgcn_i_comm_alone(const pgcn_i_comm *comm) {
     return !comm || comm->size == 1;
 }
+/* Groups of rows are divided among ranks: each has a run of them. The first one of a rank; */
+static inline int64_t pgcn_i_first_group(int64_t groups, int rank, int ranks) {
+    return (rank * groups + ranks - 1) / ranks;
+}
+/* and the rows of this rank's. */
+static inline pgcn_i_range pgcn_i_groups_share(pgcn_i_blocks groups, const pgcn_i_comm *comm) {
+    int64_t first = pgcn_i_first_group(groups.count, comm->rank, comm->size) * groups.size;
+    int64_t end = pgcn_i_first_group(groups.count, comm->rank + 1, comm->size) * groups.size;
+    return (pgcn_i_range){first < groups.rows ? first : groups.rows,
+                          end < groups.rows ? end : groups.rows};
+}
 /* The first failure, whose sentence is stored. */
 static inline pgcn_status pgcn_i_comm_status(const pgcn_i_comm *comm) {
     return comm ? comm->status : PGCN_OK;
@@ -64,8 +85,13 @@ static inline pgcn_status pgcn_i_comm_status(const pgcn_i_comm *comm) {
 /* A failure of this rank's own, in the middle of work that the others wait for. */
 void pgcn_i_comm_fail(pgcn_i_comm *comm, pgcn_status status);
 
+/* Gives up a rank that does not answer. */
+void pgcn_i_comm_lost(pgcn_i_comm *comm, int rank);
+
 /* Messages of any lengths; those of 0 bytes are left out, on both sides. */
 void pgcn_i_comm_exchange(pgcn_i_comm *comm, const pgcn_i_message *message, int count);
+/* A rank that has sent something which no exchange has asked for; PGCN_I_NO_RANK: none. Does not wait. */
+int pgcn_i_comm_waiting(pgcn_i_comm *comm);
 /* mine [size]: a number for every rank; theirs [size]: that of every rank for this one. */
 void pgcn_i_comm_swap(pgcn_i_comm *comm, const int64_t *mine, int64_t *theirs);
 /* The bytes first[r] .. first[r + 1] - 1 of an array are rank r's; afterwards everybody has all. first [size + 1]. */

@@ -1,5 +1,6 @@
 /* Memory: one replaceable hook for all of it, and the arena that long-lived objects live in.
  * Thread-safe as far as the hook is. */
+#define _GNU_SOURCE /* mincore */
 #include "base/base.h"
 
 #include <errno.h>
@@ -214,6 +215,36 @@ void pgcn_i_arena_drop(pgcn_i_arena *arena, const void *array) {
         pgcn_i_free(block);
         return;
     }
+}
+
+/* ---- what is behind addresses ------------------------------------------------------------------- */
+
+int64_t pgcn_i_resident(const void *array, int64_t bytes) {
+    enum { SOME = 4096 };
+    const int64_t page = sysconf(_SC_PAGESIZE);
+    unsigned char there[SOME];
+    uintptr_t begin = (uintptr_t)array / (uintptr_t)page * (uintptr_t)page;
+    int64_t pages = ((int64_t)((uintptr_t)array - begin) + bytes + page - 1) / page, count = 0;
+    for (int64_t at = 0; at < pages; at += SOME) {
+        int64_t some = pages - at < SOME ? pages - at : SOME;
+        if (mincore((void *)(begin + (uintptr_t)(at * page)), (size_t)(some * page), there) != 0)
+            return bytes; /* nobody knows */
+        for (int64_t i = 0; i < some; i++) count += there[i] & 1;
+    }
+    return count * page < bytes ? count * page : bytes;
+}
+
+int64_t pgcn_i_arena_resident(const pgcn_i_arena *arena) {
+    int64_t sum = 0;
+    if (hook.alloc != default_alloc) return arena->bytes;
+    for (char *block = arena->last, *before; block; block = before) {
+        pgcn_i_block_head head;
+        memcpy(&before, block, sizeof before);
+        memcpy(&head, block - PGCN_ALIGN, sizeof head);
+        sum += is_mapped(head.bytes) ? pgcn_i_resident(block, (int64_t)head.bytes)
+                                     : (int64_t)head.bytes;
+    }
+    return sum;
 }
 
 /* ---- growing arrays: blocks of an arena that no arena has taken yet --------------------------- */

@@ -16,6 +16,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #if defined(__x86_64__) || defined(__i386__)
@@ -56,6 +57,9 @@ struct pgcn_i_pool {
     pthread_cond_t wake, done;
     int sleepers; /* under lock */
     bool caller_waits;
+    atomic_bool watched; /* by pgcn_i_pool_watch(); in nanoseconds: */
+    int64_t watched_from, caller_waited;
+    _Atomic(int64_t) worked; /* in tasks, by all threads but the caller */
     pthread_t *thread;
     struct worker *worker; /* [threads], the caller is number 0 */
 };
@@ -68,6 +72,16 @@ int pgcn_i_cores(void) {
     }
     long online = sysconf(_SC_NPROCESSORS_ONLN);
     return online > 0 ? (int)online : 1;
+}
+
+static int64_t now_ns(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static bool is_watched(const pgcn_i_pool *pool) {
+    return atomic_load_explicit(&pool->watched, memory_order_relaxed);
 }
 
 static uint64_t range_of(uint32_t loop, int64_t left) {
@@ -119,7 +133,10 @@ static void *worker_main(void *argument) {
     for (;;) {
         seen = await_work(pool, seen);
         if (atomic_load_explicit(&pool->stop, memory_order_acquire)) return NULL;
-        int64_t done = take_tasks(pool, seen, me->index);
+        bool watched = is_watched(pool);
+        int64_t begin = watched ? now_ns() : 0, done = take_tasks(pool, seen, me->index);
+        if (watched && done > 0) /* before `left`: the caller may read it right after the loop */
+            atomic_fetch_add_explicit(&pool->worked, now_ns() - begin, memory_order_relaxed);
         if (done > 0 &&
             atomic_fetch_sub_explicit(&pool->left, done, memory_order_acq_rel) == done) {
             pthread_mutex_lock(&pool->lock);
@@ -167,9 +184,24 @@ void pgcn_i_parallel(pgcn_i_pool *pool, int64_t n_tasks, pgcn_i_task run, void *
                               memory_order_release);
     }
     announce(pool);
-    int64_t done = take_tasks(pool, loop, 0);
+    int64_t done = take_tasks(pool, loop, 0), begin = is_watched(pool) ? now_ns() : 0;
     if (atomic_fetch_sub_explicit(&pool->left, done, memory_order_acq_rel) > done)
         await_tasks(pool);
+    if (is_watched(pool)) pool->caller_waited += now_ns() - begin;
+}
+
+void pgcn_i_pool_watch(pgcn_i_pool *pool) {
+    atomic_store_explicit(&pool->watched, true, memory_order_relaxed);
+    pool->caller_waited = 0;
+    atomic_store_explicit(&pool->worked, 0, memory_order_relaxed);
+    pool->watched_from = now_ns();
+}
+
+double pgcn_i_pool_waited(const pgcn_i_pool *pool) {
+    int64_t passed = now_ns() - pool->watched_from, others = pool->threads - 1;
+    int64_t worked = atomic_load_explicit(&pool->worked, memory_order_relaxed);
+    int64_t waited = others * passed - worked + pool->caller_waited;
+    return (double)waited / (double)(passed * pool->threads);
 }
 
 int pgcn_i_pool_threads(const pgcn_i_pool *pool) {

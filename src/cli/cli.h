@@ -67,6 +67,8 @@ typedef struct cli_command {
     bool computes;               /* and so needs a processor with the kernels asked for */
     bool races;                  /* it accepts --model auto */
     pgcn_status (*run)(int argc, char **argv);
+    /* what ranks other than 0 do under mpirun, where they take jobs of rank 0; NULL: they do not */
+    pgcn_status (*serve)(void);
     const struct cli_command *const *parts; /* "data info", ...: NULL at the end; or NULL */
 } cli_command;
 
@@ -140,9 +142,9 @@ extern FILE *cli_help_stream;
 
 /* ---- ranks.c --------------------------------------------------------------------------------- */
 
-/* Before the command: joins the others if a launcher has started any and the command shares its work; `done`: there is
- * nothing to do for this rank. */
-pgcn_status cli_ranks_begin(const char *command, bool *done);
+/* Before the command (NULL: one that is only text): joins the others if a launcher has started any and the command shares
+ * its work; `done`: there is nothing more to do for this rank. */
+pgcn_status cli_ranks_begin(const cli_command *command, bool *done);
 /* A rank other than 0, which serves that one and prints nothing: a sentence is kept for rank 0. */
 bool cli_ranks_serves(void);
 void cli_ranks_keep(const char *sentence);
@@ -180,6 +182,7 @@ json_t *cli_config_to_json(const pgcn_config *config, bool run_settings);
 /* A word as a shell reads it back: quoted where it must be. */
 void cli_print_quoted(FILE *out, const char *word);
 double cli_now(void);             /* seconds */
+double cli_core_seconds(void);    /* of processor time, of all threads of this process so far */
 int64_t cli_peak_rss_bytes(void); /* of this process so far */
 pgcn_status cli_make_directory(const cli_command *command, const char *path);
 void cli_format_duration(double seconds, char out[32]);

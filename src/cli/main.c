@@ -53,6 +53,12 @@ static pgcn_status run_help(const cli_command *command, int argc, char **argv) {
     return command->run(words, arguments);
 }
 
+static const cli_command *find_command(const char *name) {
+    for (int i = 0; cli_commands[i]; i++)
+        if (strcmp(cli_commands[i]->name, name) == 0) return cli_commands[i];
+    return NULL;
+}
+
 static pgcn_status run_command(int argc, char **argv) {
     const char *name = argv[1];
     bool help = strcmp(name, "help") == 0;
@@ -66,13 +72,11 @@ static pgcn_status run_command(int argc, char **argv) {
         return PGCN_OK;
     }
     if (strcmp(name, "manual") == 0) return cli_manual();
+    const cli_command *command = find_command(name);
+    if (command)
+        return help ? run_help(command, argc - 3, argv + 3) : command->run(argc - 2, argv + 2);
     cli_guess guess = cli_guess_start(name);
-    for (int i = 0; cli_commands[i]; i++) {
-        if (strcmp(cli_commands[i]->name, name) == 0)
-            return help ? run_help(cli_commands[i], argc - 3, argv + 3)
-                        : cli_commands[i]->run(argc - 2, argv + 2);
-        cli_guess_offer(&guess, cli_commands[i]->name);
-    }
+    for (int i = 0; cli_commands[i]; i++) cli_guess_offer(&guess, cli_commands[i]->name);
     char hint[CLI_HINT_BYTES];
     cli_guess_hint(&guess, "", hint);
     return cli_fail(NULL, PGCN_ERR_ARGUMENT,
@@ -122,7 +126,7 @@ int main(int argc, char **argv) {
     }
     cli_program = argv[0];
     bool done;
-    status = cli_ranks_begin(argv[1], &done);
+    status = cli_ranks_begin(find_command(argv[1]), &done);
     if (status == PGCN_OK && !done) status = run_command(argc, argv);
     return cli_ranks_end(cli_exit_code(status == PGCN_OK ? close_output() : status));
 }

@@ -137,10 +137,18 @@ void cli_print_quoted(FILE *out, const char *word) {
     fputc('\'', out);
 }
 
-double cli_now(void) {
+static double seconds_of(clockid_t clock) {
     struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    clock_gettime(clock, &now);
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+double cli_now(void) {
+    return seconds_of(CLOCK_MONOTONIC);
+}
+
+double cli_core_seconds(void) {
+    return seconds_of(CLOCK_PROCESS_CPUTIME_ID);
 }
 
 int64_t cli_peak_rss_bytes(void) {

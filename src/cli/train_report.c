@@ -66,6 +66,21 @@ static json_t *recipe_id(const pgcn_recipe_info *recipe) {
                      recipe->sha256);
 }
 
+static json_t *traffic_to_json(const pgcn_traffic *t) {
+    const pgcn_rank_memory *m = &t->kinds;
+    json_t *kinds = json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "structure",
+                              (json_int_t)m->structure, "features", (json_int_t)m->features,
+                              "walks", (json_int_t)m->walks, "rows", (json_int_t)m->rows, "others",
+                              (json_int_t)m->others, "messages", (json_int_t)m->messages, "weights",
+                              (json_int_t)m->weights, "rest", (json_int_t)m->rest);
+    return json_pack("{s:i, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "ranks", t->ranks, "steps",
+                     (json_int_t)t->steps, "rows_bytes_step", (json_int_t)t->rows_step,
+                     "bytes_step", (json_int_t)t->bytes_step, "exchanges_step",
+                     (json_int_t)t->exchanges_step, "sums_step", (json_int_t)t->sums_step,
+                     "sums_bytes_step", (json_int_t)t->sums_bytes_step, "memory_bytes",
+                     (json_int_t)t->memory, "memory_kinds", kinds);
+}
+
 json_t *cli_train_outcome_to_json(const train_outcome *o) {
     json_t *object = json_pack(
         "{s:o, s:s, s:s, s:o, s:s, s:s, s:{s:I, s:I, s:I}, s:I, s:I, s:o, s:o, s:o, s:f, s:f}",
@@ -78,13 +93,7 @@ json_t *cli_train_outcome_to_json(const train_outcome *o) {
         cli_json_real(o->best_test_accuracy), "step_ms_median", o->step_ms, "seconds", o->seconds);
     cli_put_scores(object, "val", &o->val);
     cli_put_scores(object, "test", &o->test);
-    if (o->traffic.ranks > 1)
-        json_object_set_new(object, "ranks",
-                            json_pack("{s:i, s:I, s:I, s:I, s:I}", "ranks", o->traffic.ranks,
-                                      "steps", (json_int_t)o->traffic.steps, "rows_bytes_step",
-                                      (json_int_t)o->traffic.rows_step, "bytes_step",
-                                      (json_int_t)o->traffic.bytes_step, "memory_bytes",
-                                      (json_int_t)o->traffic.memory));
+    if (o->traffic.ranks > 1) json_object_set_new(object, "ranks", traffic_to_json(&o->traffic));
     cli_put_reads(object, o->on_disk ? &o->reads : NULL);
     return object;
 }

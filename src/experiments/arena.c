@@ -1,6 +1,6 @@
 /* reproduce arena: every network on every data set by one budget. A cell is a nested search, `tune --nested` with the
- * same number of candidates, epochs and runs for all networks, in a process and a directory of its own; what it leaves
- * there is read again for the table. A cell that is done is not searched again, and one that is not stays empty.
+ * same number of candidates, epochs and runs for all networks, in a directory of its own and, but for ranks, in a process
+ * of its own; what it leaves there is read again for the table. A cell that is done is not searched again, and one that is not stays empty.
  * docs/PROTOCOL.md fixes the budget. */
 #include "experiments/reproduce.h"
 
@@ -36,7 +36,7 @@ typedef struct arena_cell {
 
 typedef struct arena {
     const exp_request *request;
-    long long processes;
+    const exp_pace *pace;
     exp_words networks, sets;
     arena_cell *cell; /* [sets.count * networks.count], data set by data set */
 } arena;
@@ -112,31 +112,53 @@ static void print_to_log(const char *directory) {
     close(file);
 }
 
-/* Runs `pathgcn tune` with these arguments in a process of its own. */
-static bool run_search(const arena *a, const arena_cell *cell) {
-    char given[CLI_MAX_SETTINGS][64], runs[24], processes[24];
-    argument_list list = {0};
-    list_arguments(a, cell, given, &list);
-    runs_of(a, runs);
-    snprintf(processes, sizeof processes, "%lld", a->processes);
-    put(&list, "--runs", runs);
-    put(&list, "--jobs", processes);
-    put(&list, "--out", cell->directory);
-    if (a->request->data_dir) put(&list, "--data", a->request->data_dir);
-    if (a->request->fresh) list.word[list.count++] = "--fresh";
-    list.word[list.count++] = "--quiet";
+/* Runs the command in a process of its own: what it does wrong is not the arena's end. */
+static bool run_apart(const arena_cell *cell, const argument_list *list) {
     fflush(NULL); /* or buffered output is printed twice */
     pid_t pid = fork();
     int status = -1;
     if (pid == 0) {
         print_to_log(cell->directory);
-        pgcn_status result = cli_tune.run(list.count, (char **)list.word);
+        pgcn_status result = cli_tune.run(list->count, (char **)list->word);
         fflush(NULL);
         _exit(result == PGCN_OK ? 0 : 1);
     }
     while (pid > 0 && waitpid(pid, &status, 0) < 0)
         if (errno != EINTR) return false;
     return pid > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+/* Runs it in this process, which must not fork where it is a rank; the other ranks take its jobs. */
+static bool run_here(const arena_cell *cell, const argument_list *list) {
+    int before[2] = {dup(STDOUT_FILENO), dup(STDERR_FILENO)};
+    fflush(NULL);
+    print_to_log(cell->directory);
+    pgcn_status result = cli_tune.run(list->count, (char **)list->word);
+    fflush(NULL);
+    for (int i = 0; i < 2; i++) {
+        if (before[i] < 0) continue;
+        dup2(before[i], i == 0 ? STDOUT_FILENO : STDERR_FILENO);
+        close(before[i]);
+    }
+    return result == PGCN_OK;
+}
+
+/* `pathgcn tune` with the arguments of the cell. */
+static bool run_search(const arena *a, const arena_cell *cell) {
+    char given[CLI_MAX_SETTINGS][64], runs[24], processes[24], threads[24];
+    argument_list list = {0};
+    list_arguments(a, cell, given, &list);
+    runs_of(a, runs);
+    snprintf(processes, sizeof processes, "%d", a->pace->processes);
+    snprintf(threads, sizeof threads, "%d", a->pace->threads);
+    put(&list, "--runs", runs);
+    put(&list, "--jobs", processes);
+    put(&list, "--threads", threads);
+    put(&list, "--out", cell->directory);
+    if (a->request->data_dir) put(&list, "--data", a->request->data_dir);
+    if (a->request->fresh) list.word[list.count++] = "--fresh";
+    list.word[list.count++] = "--quiet";
+    return pgcn_workers_count() > 1 ? run_here(cell, &list) : run_apart(cell, &list);
 }
 
 /* ---- what is done ----------------------------------------------------------------------------- */
@@ -281,7 +303,11 @@ static void add_line(const arena *a, exp_table *table, int number) {
     }
     add_figures(table, cell);
     add_comparison(table, ours_of(a, number / a->networks.count), cell);
-    exp_table_add(table, "%.2f", exp_record_number(cell->result, "seconds") / 3600);
+    double core_seconds = exp_record_number(cell->result, "core_seconds");
+    if (isnan(core_seconds))
+        exp_table_add(table, "%s", "");
+    else
+        exp_table_add(table, "%.3f", core_seconds / 3600);
     exp_table_add(table, "%.0f", exp_record_number(cell->result, "peak_rss_bytes") / 1048576);
 }
 
@@ -365,8 +391,8 @@ static pgcn_status run_arena(arena *a, bool only_report) {
     return check_done(a);
 }
 
-pgcn_status exp_arena(const exp_request *r, long long processes, bool only_report) {
-    arena a = {.request = r, .processes = processes};
+pgcn_status exp_arena(const exp_request *r, const exp_pace *pace, bool only_report) {
+    arena a = {.request = r, .pace = pace};
     CLI_TRY(list_words(r, "models", r->models, usual_networks, &a.networks));
     CLI_TRY(list_words(r, "datasets", r->datasets, usual_sets, &a.sets));
     CLI_TRY(check(&a));

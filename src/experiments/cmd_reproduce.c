@@ -50,7 +50,8 @@ const cli_command cli_reproduce = {
         "arena      networks against each other: a nested search of 16 candidates each for every split,\n"
         "           compared split by split; many hours, see --models and --datasets\n"
         "\n"
-        "Every training is a job with one thread, as many at a time as there are cores. The result of\n"
+        "Every training is a job with one thread, as many at a time as there are cores; under mpirun\n"
+        "every rank but the first takes jobs. The result of\n"
         "a finished job is kept in DIR/jobs: after Ctrl-C, a crash or a failed job the same command\n"
         "continues where it stopped. A table over fewer runs than asked for says so, and the exit code\n"
         "is then 1. Settings come from the recipes; options override them, as for train. The epoch is\n"
@@ -71,6 +72,7 @@ const cli_command cli_reproduce = {
     .least_words = 1,
     .most_words = CLI_MAX_WORDS,
     .run = run,
+    .serve = exp_ranks_serve,
 };
 
 /* Tables were made, but maybe of fewer runs than asked for. */
@@ -161,7 +163,7 @@ static pgcn_status reproduce(const exp_request *r, const exp_choice *chosen, con
 static pgcn_status run(int argc, char **argv) {
     cli_arguments arguments;
     exp_request r = {.command = &cli_reproduce, .arguments = &arguments};
-    const char *seeds = "0", *processes = "0";
+    const char *seeds = "0", *processes = "0", *threads_text = "1";
     bool report = false;
     const cli_option options[] = {
         {"out", "DIR", "runs/reproduce[-quick]", "directory for the jobs and the tables", &r.out,
@@ -177,7 +179,9 @@ static pgcn_status run(int argc, char **argv) {
          "runs per line of the table, with seeds S, S+1, ...", &seeds, NULL},
         {"recipe", "RECIPE", "the best known", "settings to start from, e.g. paper", &r.recipe,
          NULL},
-        {"jobs", "N", "one per core", "trainings at the same time", &processes, NULL},
+        {"jobs", "N", "one per core, or per rank but the first", "trainings at the same time",
+         &processes, NULL},
+        {"threads", "N", "1", "threads of each training", &threads_text, NULL},
         {"tables", "LIST", "all", "networks: these tables of the paper, of 2 to 8", &r.tables,
          NULL},
         {"models", "LIST", "all",
@@ -194,15 +198,17 @@ static pgcn_status run(int argc, char **argv) {
         CLI_OPTIONS_END};
     pgcn_status status = cli_parse(&cli_reproduce, options, argc, argv, &arguments);
     if (status != PGCN_OK || arguments.help_shown) return status;
-    long long count;
+    long long count, threads;
     if (!r.out) r.out = r.quick ? "runs/reproduce-quick" : "runs/reproduce";
     CLI_TRY(cli_number(&cli_reproduce, "seeds", seeds, 0, 10000, &r.seeds));
     CLI_TRY(cli_number(&cli_reproduce, "jobs", processes, 0, 1024, &count));
-    exp_pace pace = {.processes = count > 0 ? (int)count : pgcn_info_get().cores,
+    CLI_TRY(cli_number(&cli_reproduce, "threads", threads_text, 1, 1024, &threads));
+    exp_pace pace = {.processes = exp_jobs_at_once(count, threads),
+                     .threads = (int)threads,
                      .quiet = r.quiet,
                      .most_timings = 32,
                      .what = ""};
-    if (strcmp(arguments.word[0], "arena") == 0) return exp_arena(&r, pace.processes, report);
+    if (strcmp(arguments.word[0], "arena") == 0) return exp_arena(&r, &pace, report);
     bool done;
     status = exp_list_facts(&r, &arguments, &done);
     if (done) return status;

@@ -68,6 +68,7 @@ const cli_command cli_tune = {
     .races = true,
     .most_words = 1,
     .run = run,
+    .serve = exp_ranks_serve,
 };
 
 /* ---- the space -------------------------------------------------------------------------------- */
@@ -147,13 +148,14 @@ static pgcn_status check_request(const exp_tune_request *r, const exp_search *s)
 }
 
 static pgcn_status read_numbers(const exp_tune_request *r, exp_search *s) {
-    long long candidates, runs, keep, processes, minutes = 0, seed;
+    long long candidates, runs, keep, processes, threads, minutes = 0, seed;
     const char *candidates_text = r->candidates ? r->candidates : "60";
     const char *runs_text = r->runs ? r->runs : r->nested ? "3" : "10";
     CLI_TRY(cli_number(&cli_tune, "candidates", candidates_text, 2, 100000, &candidates));
     CLI_TRY(cli_number(&cli_tune, "runs", runs_text, 1, 1000, &runs));
     CLI_TRY(cli_number(&cli_tune, "keep", r->keep, 2, 100, &keep));
     CLI_TRY(cli_number(&cli_tune, "jobs", r->processes, 0, 1024, &processes));
+    CLI_TRY(cli_number(&cli_tune, "threads", r->threads, 1, 1024, &threads));
     CLI_TRY(cli_number(&cli_tune, "search-seed", r->search_seed, 0, PGCN_MAX_SEED, &seed));
     if (r->budget) CLI_TRY(cli_number(&cli_tune, "budget", r->budget, 1, 100000, &minutes));
     if (r->budget && r->candidates)
@@ -166,7 +168,8 @@ static pgcn_status read_numbers(const exp_tune_request *r, exp_search *s) {
     s->keep = (int)keep;
     s->seed = (uint64_t)seed;
     s->fresh = r->fresh;
-    s->pace = (exp_pace){.processes = processes > 0 ? (int)processes : pgcn_info_get().cores,
+    s->pace = (exp_pace){.processes = exp_jobs_at_once(processes, threads),
+                         .threads = (int)threads,
                          .quiet = r->quiet,
                          .most_timings = 6,
                          .what = ""};
@@ -226,7 +229,7 @@ static pgcn_status prepare_and_tune(const exp_tune_request *r, cli_arguments *ar
 }
 
 static pgcn_status run(int argc, char **argv) {
-    exp_tune_request r = {.keep = "3", .search_seed = "0", .processes = "0"};
+    exp_tune_request r = {.keep = "3", .search_seed = "0", .processes = "0", .threads = "1"};
     const cli_option options[] = {
         {"out", "DIR", "runs/tune-NAME", "directory for the jobs, the recipe and tune.json", &r.out,
          NULL},
@@ -253,7 +256,9 @@ static pgcn_status run(int argc, char **argv) {
          "which validation figure ranks candidates; the last: accuracy at one epoch for all runs",
          &r.score, NULL},
         {"search-seed", "S", "0", "seed of the candidates", &r.search_seed, NULL},
-        {"jobs", "N", "one per core", "trainings at the same time", &r.processes, NULL},
+        {"jobs", "N", "one per core, or per rank but the first", "trainings at the same time",
+         &r.processes, NULL},
+        {"threads", "N", "1", "threads of each training", &r.threads, NULL},
         {"fresh", NULL, NULL, "run all jobs again", NULL, &r.fresh},
         {"json", NULL, NULL, "print one JSON line instead of the table", NULL, &r.json},
         {"quiet", NULL, NULL, "no estimate, no progress, no notes", NULL, &r.quiet},

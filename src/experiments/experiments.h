@@ -3,10 +3,10 @@
  * and the helpers of cli/cli.h.
  *
  * Input: data sets and settings. A job (key.c, jobs.c) is one training. runner.c distributes jobs
- * over as many processes as there are cores. worker.c is what such a process does: it writes the
- * learning curve OUT/jobs/KEY.history.jsonl and one JSON record OUT/jobs/KEY.json. The key is a hash of everything that the record depends on. So a
- * job whose record exists is never run again, whichever table asks for it. Output: records, and
- * means over those that belong together (spread.c).
+ * over as many processes as there are cores (processes.c), or over the ranks that mpirun has started (ranks.c).
+ * worker.c is what each of them does: the learning curve OUT/jobs/KEY.history.jsonl and one JSON record
+ * OUT/jobs/KEY.json. The key is a hash of everything that the record depends on. So a job whose record exists is never
+ * run again, whichever table asks for it. Output: records, and means over those that belong together (spread.c).
  *
  * reproduce: see reproduce.h for its files, cmd_reproduce.c is the command. tune: space.c,
  * halving.c, search.c, tune_data.c, tune_report.c, nested.c, nested_report.c and cmd_tune.c. Shared
@@ -16,8 +16,6 @@
 
 #include "cli/cli.h"
 #include "report/report.h"
-
-#include <sys/types.h>
 
 enum { EXP_KEY_BYTES = 33, EXP_HASH_BYTES = 65, EXP_PATH_BYTES = 4096, EXP_DRAWS = 10 };
 
@@ -53,14 +51,13 @@ typedef enum exp_state {
 
 typedef struct exp_job {
     const exp_data *data; /* borrowed */
-    pgcn_config config;   /* complete, with seed and split; threads = 1 */
+    pgcn_config config;   /* complete, with seed and split */
     char key[EXP_KEY_BYTES];
     int kind; /* index into the kinds of the list */
     exp_state state;
     json_t *record;    /* when done */
     char failure[400]; /* when failed: one sentence */
     bool diverged;     /* when failed: the loss was not finite, which is a result too */
-    pid_t pid;         /* while running */
     double begin;      /* cli_now() of its start */
     bool keeps_model;  /* KEY.safetensors is written beside the record */
 } exp_job;
@@ -77,6 +74,7 @@ typedef struct exp_jobs {
     const cli_command *command;
     char directory[EXP_PATH_BYTES]; /* OUT/jobs */
     int lock;                       /* locks out a second program; -1: none */
+    int64_t number;                 /* tells lists of one program apart */
     size_t count, room;
     exp_job *job;
     size_t kinds;
@@ -126,21 +124,77 @@ int64_t exp_common_epoch(const exp_jobs *jobs, const size_t *job, int count, exp
 
 /* ---- worker.c ------------------------------------------------------------------------------- */
 
-/* Progress of a worker, in memory shared with its parent. */
-typedef struct exp_live {
-    volatile int64_t epochs;
-    double setup_seconds, epoch_seconds; /* written by exp_work_timing */
-} exp_live;
+/* Seconds before the first epoch has ended, and of an epoch; 0: not known. */
+typedef struct exp_timing {
+    double setup_seconds, epoch_seconds;
+} exp_timing;
 
-/* Trains and writes the record. In a process of its own: what it prints is the log of the job. */
-pgcn_status exp_work(const exp_jobs *jobs, const exp_job *job, exp_live *live);
-/* Trains a few epochs, to measure how long they take. */
-pgcn_status exp_work_timing(const exp_jobs *jobs, const exp_job *job, exp_live *live);
+/* What came of a job. */
+typedef struct exp_outcome {
+    pgcn_status status; /* PGCN_ERR_NUMERIC: its numbers were not finite, which is a result too */
+    char failure[400];  /* one sentence */
+    exp_timing timing;
+    char *record, *history; /* text of its files; NULL after a failure */
+    size_t record_bytes, history_bytes;
+    void *model; /* NULL: nobody asked for it */
+    size_t model_bytes;
+} exp_outcome;
+
+/* Asked before every step; false ends the job with PGCN_ERR_STOPPED. */
+typedef struct exp_watch {
+    bool (*go_on)(void *context);
+    void *context;
+} exp_watch;
+
+/* Trains; or trains a few epochs, to measure how long they take. `watch` may be NULL. */
+void exp_work(const exp_job *job, bool timing, const exp_watch *watch, exp_outcome *out);
+/* Writes the files of a job that is done; outcome->status tells if that failed. */
+void exp_outcome_keep(const exp_jobs *jobs, const exp_job *job, exp_outcome *outcome);
+void exp_outcome_free(exp_outcome *outcome);
+
+/* ---- who runs jobs: processes.c, ranks.c ------------------------------------------------------- */
+
+typedef enum exp_end {
+    EXP_END_DONE,
+    EXP_END_FAILED,   /* KEY.log has a sentence */
+    EXP_END_DIVERGED, /* likewise: its numbers were not finite */
+    EXP_END_KILLED
+} exp_end;
+typedef struct exp_ending {
+    size_t job;
+    exp_end how;
+    int code; /* the signal or the exit code of its process */
+    exp_timing timing;
+} exp_ending;
+
+/* A crew runs jobs at the same time, as many as the runner starts. */
+typedef struct exp_crew {
+    void *(*open)(exp_jobs *jobs); /* NULL: no memory */
+    /* Begins a job; false: errno says why it cannot be begun now. */
+    bool (*start)(void *crew, size_t job, bool timing);
+    /* The next job that has ended; false: none has. */
+    bool (*ended)(void *crew, exp_ending *out);
+    /* PGCN_OK: it can go on. Anything else has been said. */
+    pgcn_status (*status)(const void *crew);
+    /* Ends all jobs. Files of those that were done meanwhile are kept. */
+    void (*stop)(void *crew);
+    void (*close)(void *crew);
+} exp_crew;
+extern const exp_crew exp_processes, exp_ranks;
+
+/* Jobs that run at the same time: as many as asked for, or 0, which is one for each core or each rank but the first. */
+int exp_jobs_at_once(long long asked, long long threads);
+
+/* ---- ranks_serve.c ----------------------------------------------------------------------------- */
+
+/* What a rank other than 0 does: runs the jobs that rank 0 hands it, until that leaves. */
+pgcn_status exp_ranks_serve(void);
 
 /* ---- runner.c ------------------------------------------------------------------------------- */
 
 typedef struct exp_pace {
-    int processes;    /* at the same time */
+    int processes;    /* or ranks, at the same time */
+    int threads;      /* of each */
     bool quiet;       /* no estimate, no progress */
     int most_timings; /* kinds that are timed for the estimate, at most */
     const char *what; /* prefix of the progress line, "rung 1 of 3: "; "" */

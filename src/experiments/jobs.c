@@ -7,7 +7,8 @@
 #include <unistd.h>
 
 pgcn_status exp_jobs_open(exp_jobs *jobs, const cli_command *command, const char *out) {
-    *jobs = (exp_jobs){.command = command, .lock = -1};
+    static int64_t opened;
+    *jobs = (exp_jobs){.command = command, .lock = -1, .number = ++opened};
     if ((size_t)snprintf(jobs->directory, sizeof jobs->directory, "%s/jobs", out) + 64 >=
         sizeof jobs->directory)
         return cli_fail(command, PGCN_ERR_IO, "the path %.64s... is too long; choose another --out",

@@ -44,6 +44,7 @@ static pgcn_status keep_winner(exp_nested *n, exp_nested_split *split) {
     split->changes = exp_tune_changes(s, s->order[0]);
     snprintf(split->space, sizeof split->space, "%s", s->space->name);
     n->seconds += s->seconds;
+    n->core_seconds += s->core_seconds;
     return exp_tune_write(s, split->recipe, NULL);
 }
 
@@ -67,7 +68,7 @@ static pgcn_status choose(exp_nested *n, const exp_tune_request *r, exp_nested_s
         s->space = &space;
         s->jobs = &jobs;
         s->out = out;
-        s->seconds = 0;
+        s->seconds = s->core_seconds = 0;
         status = exp_jobs_open(&jobs, s->command, out);
     }
     if (status == PGCN_OK) status = exp_search_run(s);
@@ -111,8 +112,10 @@ static pgcn_status test(exp_nested *n) {
         split->val = exp_spread_of(&n->jobs, split->job, s->runs, exp_selected(s, "val", path));
         split->test = exp_spread_of(&n->jobs, split->job, s->runs, exp_selected(s, "test", path));
     }
-    for (size_t i = 0; i < n->jobs.count; i++)
+    for (size_t i = 0; i < n->jobs.count; i++) {
         n->seconds += exp_record_number(n->jobs.job[i].record, "seconds");
+        n->core_seconds += exp_record_number(n->jobs.job[i].record, "core_seconds");
+    }
     return PGCN_OK;
 }
 

@@ -150,7 +150,7 @@ static json_t *make_json(const exp_nested *n) {
         json_array_append_new(splits, split_to_json(n, &n->split[i]));
     return json_pack(
         "{s:s, s:s, s:s, s:s, s:s, s:b, s:I, s:i, s:i, s:i, s:s, s:o, s:o, s:o, s:o, s:s, "
-        "s:s, s:s, s:f, s:f}",
+        "s:s, s:s, s:f, s:o, s:f}",
         "dataset", n->data.name, "task", pgcn_task_name(about.task), "metric",
         cli_metric(about.task), "fingerprint", about.fingerprint, "start_recipe", s->recipe.name,
         "start_is_of_this_data_set", (int)exp_nested_start_has_seen(s), "search_seed",
@@ -158,7 +158,8 @@ static json_t *make_json(const exp_nested *n) {
         "chosen_by", chosen_by, "rungs", exp_rungs_to_json(s), val,
         mean_to_json(OVER_SPLITS(val), n->splits), test, mean_to_json(OVER_SPLITS(test), n->splits),
         "splits", splits, "version", info.version, "isa", info.isa, "program", exp_program_hash(),
-        "seconds", n->seconds, "peak_rss_bytes", peak_of(n));
+        "seconds", n->seconds, "core_seconds", cli_json_real(n->core_seconds), "peak_rss_bytes",
+        peak_of(n));
 }
 
 pgcn_status exp_nested_report(const exp_nested *n, bool json) {

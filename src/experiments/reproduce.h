@@ -289,8 +289,8 @@ typedef struct exp_pairing {
     const char *verdict;
 } exp_pairing;
 exp_pairing exp_pair(const exp_tally *differences);
-/* Every network by one budget; `processes` trainings at a time. */
-pgcn_status exp_arena(const exp_request *request, long long processes, bool only_report);
+/* Every network by one budget. */
+pgcn_status exp_arena(const exp_request *request, const exp_pace *pace, bool only_report);
 
 /* ---- results.c ------------------------------------------------------------------------------ */
 

@@ -1,31 +1,21 @@
-/* Runs jobs in worker processes. Processes and not threads: a job that crashes or is killed does
- * not affect the others. The data sets are loaded before the processes are forked and so are in
- * memory once.
+/* Runs jobs: estimate, order, then start them and see them end until none is left. Who runs them is a crew: processes of
+ * this machine, or ranks.
  *
- * Start reading at exp_jobs_run: estimate, order, then start and reap workers until no job is
- * left. */
+ * Start reading at exp_jobs_run. */
 #include "experiments/experiments.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-#ifdef __linux__
-#include <sys/prctl.h>
-#endif
-
-typedef pgcn_status work_function(const exp_jobs *jobs, const exp_job *job, exp_live *live);
 
 typedef struct pool {
     exp_jobs *jobs;
     const exp_pace *pace;
-    exp_live *live; /* [jobs->count], shared with the workers */
-    size_t *queue;  /* indices of jobs, in the order they are started */
+    const exp_crew *crew;
+    void *workers;
+    size_t *queue; /* indices of jobs, in the order they are started */
     size_t queued, started;
     int running;
     bool timing; /* the first round: a few epochs of each kind */
@@ -41,54 +31,6 @@ size_t exp_jobs_in(const exp_jobs *jobs, exp_state state) {
 
 size_t exp_jobs_wanted(const exp_jobs *jobs) {
     return jobs->count - exp_jobs_in(jobs, EXP_DROPPED);
-}
-
-/* ---- a worker --------------------------------------------------------------------------------- */
-
-/* Ctrl-C reaches the workers too, but the parent decides what to do. A worker must not outlive a
- * parent that was killed, or it would run beside those of the next command. */
-static void obey_parent(pid_t parent) {
-    signal(SIGINT, SIG_IGN);
-    signal(SIGHUP, SIG_IGN);
-    signal(SIGTERM, SIG_DFL);
-#ifdef __linux__
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-#endif
-    if (getppid() != parent) _exit(EXIT_FAILED);
-}
-
-static void print_to(const char *path) {
-    int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (file < 0) return;
-    dup2(file, STDOUT_FILENO);
-    dup2(file, STDERR_FILENO);
-    close(file);
-}
-
-/* The exit code by which a worker reports the result of its job. */
-enum { EXIT_DIVERGED = 3 }; /* its numbers were not finite */
-static int worker_exit_code(pgcn_status status) {
-    if (status == PGCN_ERR_NUMERIC) return EXIT_DIVERGED;
-    return status == PGCN_OK ? EXIT_DONE : EXIT_FAILED;
-}
-
-static pid_t start_worker(pool *p, size_t index) {
-    exp_job *job = &p->jobs->job[index];
-    work_function *work = p->timing ? exp_work_timing : exp_work;
-    char log[EXP_PATH_BYTES];
-    pid_t parent = getpid();
-    fflush(NULL); /* or buffered output is printed twice */
-    pid_t pid = fork();
-    if (pid != 0) return pid;
-    obey_parent(parent);
-    if (p->jobs->lock >= 0) close(p->jobs->lock);
-    if (p->timing)
-        print_to("/dev/null");
-    else if (exp_job_path(p->jobs, job, ".log", log))
-        print_to(log);
-    pgcn_status status = work(p->jobs, job, &p->live[index]);
-    fflush(NULL);
-    _exit(worker_exit_code(status));
 }
 
 /* ---- how a worker ended ----------------------------------------------------------------------- */
@@ -108,48 +50,41 @@ static void clear_line(const pool *p) {
     if (p->shown > 0) fprintf(stderr, "\r\033[K");
 }
 
-static void note_failure(pool *p, exp_job *job, int status) {
+static void note_failure(pool *p, exp_job *job, const exp_ending *ending) {
     char log[EXP_PATH_BYTES] = "", label[160];
-    bool done = WIFEXITED(status) && WEXITSTATUS(status) == EXIT_DONE;
+    bool done = ending->how == EXP_END_DONE, killed = ending->how == EXP_END_KILLED;
     exp_job_path(p->jobs, job, done ? ".json" : ".log", log);
     exp_job_label(job, label);
     job->state = EXP_FAILED;
-    job->diverged = WIFEXITED(status) && WEXITSTATUS(status) == EXIT_DIVERGED;
+    job->diverged = ending->how == EXP_END_DIVERGED;
     p->failed++;
-    if (WIFSIGNALED(status))
+    if (killed)
         snprintf(job->failure, sizeof job->failure, "%s: its process was ended by signal %d (%s)",
-                 label, WTERMSIG(status), strsignal(WTERMSIG(status)));
+                 label, ending->code, strsignal(ending->code));
     else if (done)
         snprintf(job->failure, sizeof job->failure, "%s: its record cannot be read", label);
     else
         snprintf(job->failure, sizeof job->failure, "%s: exit code %d without a message", label,
-                 WEXITSTATUS(status));
-    if (!WIFSIGNALED(status) && !done) last_line(log, job->failure, sizeof job->failure);
+                 ending->code);
+    if (!killed && !done) last_line(log, job->failure, sizeof job->failure);
     clear_line(p);
     cli_complain(p->jobs->command, "a job failed: %s; its %s is %s", job->failure,
                  done ? "record" : "log", log);
 }
 
-static void reap(pool *p, pid_t pid, int status) {
-    size_t index = 0;
-    while (index < p->jobs->count &&
-           (p->jobs->job[index].state != EXP_RUNNING || p->jobs->job[index].pid != pid))
-        index++;
-    if (index == p->jobs->count) return; /* none of ours */
-    exp_job *job = &p->jobs->job[index];
+static void see_end(pool *p, const exp_ending *ending) {
+    exp_job *job = &p->jobs->job[ending->job];
     char log[EXP_PATH_BYTES];
     p->running--;
-    job->pid = 0;
     job->state = EXP_WAITING;
     if (p->timing) {
         exp_kind *kind = &p->jobs->kind[job->kind];
-        kind->setup_seconds = p->live[index].setup_seconds;
-        kind->epoch_seconds = p->live[index].epoch_seconds;
-    } else if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_DONE &&
-               exp_job_recall(p->jobs, job)) {
+        kind->setup_seconds = ending->timing.setup_seconds;
+        kind->epoch_seconds = ending->timing.epoch_seconds;
+    } else if (ending->how == EXP_END_DONE && exp_job_recall(p->jobs, job)) {
         if (exp_job_path(p->jobs, job, ".log", log)) unlink(log);
     } else {
-        note_failure(p, job, status);
+        note_failure(p, job, ending);
     }
 }
 
@@ -195,29 +130,29 @@ static void show_progress(pool *p) {
 
 /* ---- the loop --------------------------------------------------------------------------------- */
 
-static void stop_workers(pool *p) {
-    for (size_t i = 0; i < p->jobs->count; i++)
-        if (p->jobs->job[i].state == EXP_RUNNING) kill(p->jobs->job[i].pid, SIGTERM);
+/* Those at work are ended; one that had its record by then is done. */
+static void stop_all(pool *p) {
+    p->crew->stop(p->workers);
     for (size_t i = 0; i < p->jobs->count; i++) {
         exp_job *job = &p->jobs->job[i];
         char log[EXP_PATH_BYTES];
-        int status;
         if (job->state != EXP_RUNNING) continue;
-        while (waitpid(job->pid, &status, 0) < 0 && errno == EINTR) continue;
         job->state = EXP_WAITING;
         p->running--;
         if (!p->timing && !exp_job_recall(p->jobs, job) && exp_job_path(p->jobs, job, ".log", log))
             unlink(log);
     }
+    clear_line(p);
 }
 
 static void start_next(pool *p) {
     size_t index = p->queue[p->started];
     exp_job *job = &p->jobs->job[index];
-    pid_t pid = start_worker(p, index);
-    if (pid < 0 && p->running > 0) return; /* retried when one of them has ended */
+    job->config.threads = p->pace->threads;
+    bool fine = p->crew->start(p->workers, index, p->timing);
+    if (!fine && p->running > 0) return; /* retried when one of them has ended */
     p->started++;
-    if (pid < 0) {
+    if (!fine) {
         job->state = EXP_FAILED;
         p->failed++;
         snprintf(job->failure, sizeof job->failure, "no process could be started: %s",
@@ -225,38 +160,37 @@ static void start_next(pool *p) {
         cli_complain(p->jobs->command, "%s", job->failure);
         return;
     }
-    job->pid = pid;
     job->begin = cli_now();
     job->state = EXP_RUNNING;
     p->running++;
 }
 
-/* Runs until the queue is empty and no worker is running; false if it was interrupted. */
-static bool run_queue(pool *p) {
+/* Until the queue is empty and no job is running. PGCN_ERR_STOPPED: it was interrupted; any other failure is the crew's,
+ * which has said it. */
+static pgcn_status run_queue(pool *p) {
     const struct timespec moment = {.tv_nsec = 5000000};
+    pgcn_status status;
+    exp_ending ending;
     p->started = 0;
-    for (;;) {
-        if (cli_interrupted()) {
-            stop_workers(p);
-            clear_line(p);
-            return false;
-        }
+    while ((status = p->crew->status(p->workers)) == PGCN_OK && !cli_interrupted()) {
         if (p->started < p->queued && p->running < p->pace->processes) {
             start_next(p);
             continue;
         }
         if (p->running == 0) break;
-        int status;
-        pid_t pid = waitpid(-1, &status, WNOHANG);
-        if (pid > 0)
-            reap(p, pid, status);
+        if (p->crew->ended(p->workers, &ending))
+            see_end(p, &ending);
         else
             nanosleep(&moment, NULL);
         show_progress(p);
     }
+    if (status != PGCN_OK || cli_interrupted()) {
+        stop_all(p);
+        return status != PGCN_OK ? status : PGCN_ERR_STOPPED;
+    }
     clear_line(p);
     p->shown = 0;
-    return true;
+    return PGCN_OK;
 }
 
 /* ---- the two rounds --------------------------------------------------------------------------- */
@@ -321,54 +255,63 @@ static void print_estimate(const pool *p) {
     cli_format_duration(seconds_left(p), about);
     cli_format_duration(most > longest ? most : longest, at_most);
     if (done > 0) snprintf(kept, sizeof kept, " (%zu more are done already)", done);
-    fprintf(stderr, "%s%zu job%s%s on %d process%s", p->pace->what, p->queued,
-            p->queued == 1 ? "" : "s", kept, p->pace->processes,
-            p->pace->processes == 1 ? "" : "es");
+    bool one = p->pace->processes == 1, ranks = p->crew == &exp_ranks;
+    fprintf(stderr, "%s%zu job%s%s on %d %s%s", p->pace->what, p->queued, p->queued == 1 ? "" : "s",
+            kept, p->pace->processes, ranks ? "rank" : "process",
+            one     ? ""
+            : ranks ? "s"
+                    : "es");
     if (can_estimate(p->jobs))
         fprintf(stderr, ": about %s, %s if no run stops early", about, at_most);
     fputc('\n', stderr);
 }
 
 /* The first round. */
-static bool run_timings(pool *p) {
+static pgcn_status run_timings(pool *p) {
     p->timing = true;
     queue_timings(p);
-    bool done = run_queue(p);
+    pgcn_status status = run_queue(p);
     p->timing = false;
-    return done;
+    return status;
 }
 
-static bool run_rounds(pool *p) {
+static pgcn_status run_rounds(pool *p) {
     size_t waiting = exp_jobs_in(p->jobs, EXP_WAITING);
-    if (waiting > (size_t)p->pace->processes && !run_timings(p)) return false;
+    if (waiting > (size_t)p->pace->processes) CLI_TRY(run_timings(p));
     if (!queue_jobs(p)) {
         cli_complain(p->jobs->command, "out of memory for %zu jobs", p->jobs->count);
-        return true; /* the jobs are still waiting, and the table counts them as missing */
+        return PGCN_OK; /* the jobs are still waiting, and the table counts them as missing */
     }
     if (!p->pace->quiet && p->queued > 0) print_estimate(p);
     return run_queue(p);
 }
 
 /* One or both rounds, with the memory that they need. */
-static pgcn_status run_pool(exp_jobs *jobs, const exp_pace *pace, bool (*rounds)(pool *p)) {
+static pgcn_status run_pool(exp_jobs *jobs, const exp_pace *pace, pgcn_status (*rounds)(pool *p)) {
     pool p = {.jobs = jobs, .pace = pace};
     if (exp_jobs_in(jobs, EXP_WAITING) == 0) return PGCN_OK;
-    size_t bytes = jobs->count * sizeof *p.live;
-    p.live = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    p.crew = pgcn_workers_count() > 1 ? &exp_ranks : &exp_processes;
+    p.workers = p.crew->open(jobs);
     p.queue = malloc(jobs->count * sizeof *p.queue);
-    pgcn_status status = PGCN_OK;
-    if (p.live == MAP_FAILED || !p.queue) {
+    pgcn_status status;
+    if (!p.workers || !p.queue) {
         status = cli_fail(jobs->command, PGCN_ERR_MEMORY, "no memory for a list of %zu jobs: %s",
                           jobs->count, pgcn_system_error(errno));
-    } else if (!rounds(&p)) {
-        fprintf(stderr,
-                "Interrupted: %zu of %zu jobs are done and kept in %s. The same command goes on.\n",
-                exp_jobs_in(jobs, EXP_DONE), exp_jobs_wanted(jobs), jobs->directory);
+    } else if ((status = rounds(&p)) != PGCN_OK) {
+        fprintf(stderr, "%s: %zu of %zu jobs are done and kept in %s. The same command goes on.\n",
+                status == PGCN_ERR_STOPPED ? "Interrupted" : "Ended", exp_jobs_in(jobs, EXP_DONE),
+                exp_jobs_wanted(jobs), jobs->directory);
         status = PGCN_ERR_SYSTEM;
     }
-    if (p.live != MAP_FAILED) munmap(p.live, bytes);
+    if (p.workers) p.crew->close(p.workers);
     free(p.queue);
     return status;
+}
+
+int exp_jobs_at_once(long long asked, long long threads) {
+    int ranks = pgcn_workers_count() - 1, cores = pgcn_info_get().cores;
+    long long usual = ranks > 0 ? ranks : cores / threads > 0 ? cores / threads : 1;
+    return (int)(asked > 0 && (ranks == 0 || asked < ranks) ? asked : usual);
 }
 
 pgcn_status exp_jobs_time(exp_jobs *jobs, const exp_pace *pace) {

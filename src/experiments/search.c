@@ -209,7 +209,10 @@ pgcn_status exp_search_run(exp_search *s) {
                         s->jobs->directory);
     for (size_t i = 0; i < s->jobs->count; i++) {
         const exp_job *job = &s->jobs->job[i];
-        if (job->state == EXP_DONE) s->seconds += exp_record_number(job->record, "seconds");
+        if (job->state == EXP_DONE) {
+            s->seconds += exp_record_number(job->record, "seconds");
+            s->core_seconds += exp_record_number(job->record, "core_seconds");
+        }
         s->failed += job->state == EXP_FAILED && !job->diverged;
     }
     return PGCN_OK;

@@ -105,7 +105,7 @@ typedef struct exp_search {
     pgcn_rung rung[PGCN_MOST_RUNGS];
     exp_candidate *candidate;
     int *order; /* [candidates] numbers, best first */
-    double seconds;
+    double seconds, core_seconds; /* of all trainings; NaN if the record of one has none */
     size_t failed; /* trainings, not counting those whose loss was not finite */
 } exp_search;
 
@@ -122,7 +122,7 @@ void exp_search_gain(const exp_search *search, int a, int b, double *mean, doubl
 /* The command line. */
 typedef struct exp_tune_request {
     const char *dataset, *out, *recipe, *space, *candidates, *budget, *runs, *keep, *search_seed;
-    const char *processes, *score;
+    const char *processes, *threads, *score;
     cli_source source;
     bool list, fresh, json, quiet, nested;
     const cli_arguments *arguments;
@@ -186,7 +186,7 @@ typedef struct exp_nested {
     exp_jobs jobs;      /* OUT/jobs: the tests; a search has its own in OUT/split-S/jobs */
     int splits;
     exp_nested_split *split;
-    double seconds;
+    double seconds, core_seconds; /* of all trainings, as of a search */
 } exp_nested;
 
 /* Searches every split, tests the winners, reports. */

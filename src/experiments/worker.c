@@ -1,16 +1,23 @@
-/* What a worker process does: one training, and its record. */
+/* What a worker does, a process or a rank: one training, and its record. All of the result is in memory, until
+ * exp_outcome_keep() writes its files, which for a rank another process does. */
 #include "experiments/experiments.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The result of a library call. An error is the last line of the job's log. */
-static pgcn_status report(const exp_job *job, pgcn_status status) {
+/* The result of a library call; an error becomes the sentence of the job. */
+static void note(const exp_job *job, pgcn_status status, exp_outcome *out) {
     char label[160];
+    out->status = status;
+    if (status == PGCN_OK) return;
     exp_job_label(job, label);
-    if (status != PGCN_OK) fprintf(stderr, "%s: %s\n", label, pgcn_last_error());
-    return status;
+    snprintf(out->failure, sizeof out->failure, "%s: %.235s", label, pgcn_last_error());
+}
+
+static void note_memory(const char *what, exp_outcome *out) {
+    out->status = PGCN_ERR_MEMORY;
+    snprintf(out->failure, sizeof out->failure, "out of memory for the %s of the job", what);
 }
 
 /* ---- choosing an epoch ------------------------------------------------------------------------ */
@@ -66,7 +73,7 @@ static pgcn_status measure_draws(const exp_job *job, const pgcn_model *model, js
     pgcn_scores scores;
     inference.draws = EXP_DRAWS;
     inference.seed = job->config.seed;
-    inference.threads = 1;
+    inference.threads = job->config.threads;
     pgcn_status status = pgcn_model_evaluate(model, job->data->data, &inference, &scores);
     if (status != PGCN_OK) return status;
     json_object_set_new(
@@ -98,72 +105,82 @@ static json_t *curve_to_json(const pgcn_epoch *history, int64_t count) {
     return curve;
 }
 
-static json_t *make_record(const exp_job *job, const pgcn_trainer *trainer, double seconds) {
+/* On a busy machine a training takes longer and costs the same: `core` seconds are those of the processor. */
+typedef struct spent {
+    double seconds, core;
+} spent;
+
+static spent clocks(void) {
+    return (spent){cli_now(), cli_core_seconds()};
+}
+
+static json_t *make_record(const exp_job *job, const pgcn_trainer *trainer, spent begin) {
     int64_t count;
     const pgcn_epoch *history = pgcn_trainer_history(trainer, &count);
     int64_t by_loss = choose(history, count, PGCN_SELECT_LOSS);
     int64_t by_accuracy = choose(history, count, PGCN_SELECT_ACCURACY);
     pgcn_info info = pgcn_info_get();
+    spent end = clocks();
     char seed[32];
     snprintf(seed, sizeof seed, "%llu", (unsigned long long)job->config.seed);
     return json_pack(
-        "{s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:I, s:f, s:I, s:o, s:s, s:i, s:s, s:s}",
+        "{s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:I, s:f, s:f, s:I, s:o, s:s, s:i, s:s, s:s}",
         "key", job->key, "dataset", job->data->name, "fingerprint",
         pgcn_dataset_describe(job->data->data).fingerprint, "seed", seed, "split",
         pgcn_trainer_split(trainer), "split_sha256", pgcn_trainer_split_hash(trainer), "selected",
         epoch_to_json(history, kept(history, count)), "by_val_loss",
         epoch_to_json(history, by_loss), "by_val_accuracy", epoch_to_json(history, by_accuracy),
         "best_test_epoch", epoch_to_json(history, best_test(history, count)), "epochs",
-        (json_int_t)count, "seconds", seconds, "peak_rss_bytes", (json_int_t)cli_peak_rss_bytes(),
-        "config", cli_config_to_json(&job->config, false), "version", info.version, "bits_revision",
+        (json_int_t)count, "seconds", end.seconds - begin.seconds, "core_seconds",
+        end.core - begin.core, "peak_rss_bytes", (json_int_t)cli_peak_rss_bytes(), "config",
+        cli_config_to_json(&job->config, false), "version", info.version, "bits_revision",
         info.bits_revision, "isa", info.isa, "program", exp_program_hash());
 }
 
-static pgcn_status write_record(const exp_jobs *jobs, const exp_job *job, const json_t *record) {
-    char path[EXP_PATH_BYTES];
-    char *text = record ? json_dumps(record, JSON_INDENT(1)) : NULL;
-    if (!text) {
-        fprintf(stderr, "out of memory for the record of the job\n");
-        return PGCN_ERR_MEMORY;
-    }
-    pgcn_status status = exp_job_path(jobs, job, ".json", path)
-                             ? pgcn_file_write(path, text, strlen(text))
-                             : PGCN_ERR_IO;
-    free(text);
-    return report(job, status);
-}
-
 /* The learning curve, KEY.history.jsonl, as `pathgcn train` writes history.jsonl. */
-static pgcn_status write_history(const exp_jobs *jobs, const exp_job *job,
-                                 const pgcn_trainer *trainer) {
-    char path[EXP_PATH_BYTES], *text = NULL;
-    size_t bytes = 0;
+static void make_history(const exp_job *job, const pgcn_trainer *trainer, exp_outcome *out) {
     int64_t count;
     const pgcn_epoch *history = pgcn_trainer_history(trainer, &count);
-    FILE *stream = open_memstream(&text, &bytes);
+    FILE *stream = open_memstream(&out->history, &out->history_bytes);
     bool fine = stream != NULL;
     for (int64_t i = 0; fine && i < count; i++)
         fine = cli_write_history_line(stream, &history[i], &job->config, NULL);
     fine = stream && fclose(stream) == 0 && fine;
-    if (!fine) fprintf(stderr, "out of memory for the learning curve of the job\n");
-    pgcn_status status = !fine ? PGCN_ERR_MEMORY
-                         : exp_job_path(jobs, job, ".history.jsonl", path)
-                             ? pgcn_file_write(path, text, bytes)
-                             : PGCN_ERR_IO;
-    free(text);
-    return fine ? report(job, status) : status;
+    if (!fine) note_memory("learning curve", out);
 }
 
-static pgcn_status write_model(const exp_jobs *jobs, const exp_job *job,
-                               const pgcn_trainer *trainer) {
-    char path[EXP_PATH_BYTES];
+static void make_model(const exp_job *job, const pgcn_trainer *trainer, exp_outcome *out) {
     pgcn_model *model = NULL;
     pgcn_status status = pgcn_trainer_model(trainer, &model);
-    if (status == PGCN_OK && !exp_job_path(jobs, job, EXP_MODEL_SUFFIX, path))
-        return pgcn_model_free(model), PGCN_ERR_IO;
-    if (status == PGCN_OK) status = pgcn_model_save(model, path);
+    if (status == PGCN_OK) status = pgcn_model_to_bytes(model, &out->model, &out->model_bytes);
     pgcn_model_free(model);
-    return report(job, status);
+    note(job, status, out);
+}
+
+/* ---- files ------------------------------------------------------------------------------------- */
+
+static pgcn_status write_file(const exp_jobs *jobs, const exp_job *job, const char *suffix,
+                              const void *bytes, size_t count) {
+    char path[EXP_PATH_BYTES];
+    if (!exp_job_path(jobs, job, suffix, path)) return PGCN_ERR_IO;
+    return bytes ? pgcn_file_write(path, bytes, count) : PGCN_OK;
+}
+
+void exp_outcome_keep(const exp_jobs *jobs, const exp_job *job, exp_outcome *o) {
+    if (o->status != PGCN_OK) return;
+    pgcn_status status = write_file(jobs, job, EXP_MODEL_SUFFIX, o->model, o->model_bytes);
+    if (status == PGCN_OK)
+        status = write_file(jobs, job, ".history.jsonl", o->history, o->history_bytes);
+    /* the record comes last: a job that has one is done */
+    if (status == PGCN_OK) status = write_file(jobs, job, ".json", o->record, o->record_bytes);
+    note(job, status, o);
+}
+
+void exp_outcome_free(exp_outcome *o) {
+    free(o->record);
+    free(o->history);
+    pgcn_bytes_free(o->model);
+    *o = (exp_outcome){0};
 }
 
 /* ---- the work --------------------------------------------------------------------------------- */
@@ -192,45 +209,53 @@ static pgcn_status measure(const exp_job *job, pgcn_trainer *trainer, json_t *re
     return status;
 }
 
-pgcn_status exp_work(const exp_jobs *jobs, const exp_job *job, exp_live *live) {
-    pgcn_trainer *trainer = NULL;
-    json_t *record = NULL;
-    double begin = cli_now();
-    pgcn_status status = pgcn_trainer_new(job->data->data, &job->config, &trainer);
-    while (status == PGCN_OK && !pgcn_trainer_finished(trainer)) {
+static void work(const exp_job *job, pgcn_trainer *trainer, spent begin, exp_outcome *out) {
+    pgcn_status status = PGCN_OK;
+    while (status == PGCN_OK && !pgcn_trainer_finished(trainer))
         status = pgcn_trainer_epoch(trainer, NULL);
-        live->epochs++;
-    }
+    json_t *record = NULL;
     if (status == PGCN_OK) {
-        record = make_record(job, trainer, cli_now() - begin);
+        record = make_record(job, trainer, begin);
         status = measure(job, trainer, record);
     }
-    status = report(job, status);
-    if (status == PGCN_OK && job->keeps_model) status = write_model(jobs, job, trainer);
-    /* the record comes last: a job that has one is done */
-    if (status == PGCN_OK) status = write_history(jobs, job, trainer);
-    if (status == PGCN_OK) status = write_record(jobs, job, record);
+    note(job, status, out);
+    if (out->status == PGCN_OK && job->keeps_model) make_model(job, trainer, out);
+    if (out->status == PGCN_OK) make_history(job, trainer, out);
+    if (out->status == PGCN_OK) {
+        out->record = json_dumps(record, JSON_INDENT(1));
+        if (out->record) out->record_bytes = strlen(out->record);
+        if (!out->record) note_memory("record", out);
+    }
     json_decref(record);
-    pgcn_trainer_free(trainer);
-    return status;
 }
 
-pgcn_status exp_work_timing(const exp_jobs *jobs, const exp_job *job, exp_live *live) {
-    (void)jobs;
+/* The first epoch touches all memory and is not counted. */
+static pgcn_status time_epochs(pgcn_trainer *trainer, double begin, exp_timing *out) {
     enum { EPOCHS = 4 };
-    pgcn_trainer *trainer = NULL;
-    double begin = cli_now(), first = 0;
-    pgcn_status status = pgcn_trainer_new(job->data->data, &job->config, &trainer);
-    int epochs = -1; /* the first one touches all memory and is not counted */
+    double first = 0;
+    int epochs = -1;
+    pgcn_status status = PGCN_OK;
     while (status == PGCN_OK && !pgcn_trainer_finished(trainer) && epochs < EPOCHS &&
            (epochs < 1 || cli_now() - first < 3)) {
         status = pgcn_trainer_epoch(trainer, NULL);
         if (++epochs == 0) first = cli_now();
     }
-    if (status == PGCN_OK && epochs > 0) {
-        live->setup_seconds = first - begin;
-        live->epoch_seconds = (cli_now() - first) / epochs;
-    }
+    if (status == PGCN_OK && epochs > 0)
+        *out = (exp_timing){first - begin, (cli_now() - first) / epochs};
+    return status;
+}
+
+void exp_work(const exp_job *job, bool timing, const exp_watch *watch, exp_outcome *out) {
+    pgcn_trainer *trainer = NULL;
+    spent begin = clocks();
+    *out = (exp_outcome){0};
+    pgcn_status status = pgcn_trainer_new(job->data->data, &job->config, &trainer);
+    if (status == PGCN_OK && watch) pgcn_trainer_on_step(trainer, watch->go_on, watch->context);
+    if (status == PGCN_OK && timing)
+        status = time_epochs(trainer, begin.seconds, &out->timing);
+    else if (status == PGCN_OK)
+        work(job, trainer, begin, out);
+    /* what cannot be timed will say so as a job */
+    if (out->status == PGCN_OK && (!timing || status == PGCN_ERR_STOPPED)) note(job, status, out);
     pgcn_trainer_free(trainer);
-    return PGCN_OK; /* if it cannot be trained the job itself will report that */
 }

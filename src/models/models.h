@@ -228,6 +228,7 @@ pgcn_status pgcn_i_check_norms(const pgcn_config *config);
 extern const pgcn_i_setting pgcn_i_bias, pgcn_i_layer_norm, pgcn_i_edge_keep, pgcn_i_self_mix,
     pgcn_i_powers, pgcn_i_step_size, pgcn_i_heads;
 extern const pgcn_i_setting pgcn_i_edge_loss; /* gat.c */
+extern const pgcn_i_setting pgcn_i_norm_gain; /* pathgcn.c */
 bool pgcn_i_own_yes(const pgcn_config *config, const pgcn_i_setting *setting);
 /* The share of edges that a step of training keeps; 1 for networks without the setting. */
 double pgcn_i_kept_edges(const pgcn_config *config);

@@ -71,16 +71,28 @@ static void declare_self(pgcn_i_params *params, const pgcn_config *config, int l
             "layers.%d.self.weight", layer);
 }
 
+/* The paper's batch norm of nodes has neither. */
+const pgcn_i_setting pgcn_i_norm_gain = {
+    .key = "norm-gain",
+    .choices = "no | yes",
+    .high = 1,
+    .help = "where nodes are classified: a gain and a shift for each channel after batch norm"};
+
 static void declare_block(pgcn_i_params *params, const pgcn_config *config, int layer) {
     pgcn_i_param_spec mean = {.group = PGCN_I_GROUP_BUFFER, .shape = {config->channels}};
     pgcn_i_param_spec variance = mean;
     variance.start = PGCN_I_START_ONES;
+    char of[32];
+    snprintf(of, sizeof of, "layers.%d.", layer);
     if (config->kernel != PGCN_KERNEL_GLOBAL) declare_kernel(params, config, layer);
     declare_mix(params, config, layer);
     declare_self(params, config, layer);
-    if (!config->batch_norm) return;
-    pgcn_i_params_add(params, mean, "layers.%d.norm.mean", layer);
-    pgcn_i_params_add(params, variance, "layers.%d.norm.variance", layer);
+    if (config->batch_norm && pgcn_i_own_yes(config, &pgcn_i_norm_gain)) {
+        pgcn_i_norm_declare(params, PGCN_I_GROUP_MIX, config->channels, of);
+    } else if (config->batch_norm) {
+        pgcn_i_params_add(params, mean, "%snorm.mean", of);
+        pgcn_i_params_add(params, variance, "%snorm.variance", of);
+    }
 }
 
 static void declare_graph_block(pgcn_i_params *params, const pgcn_config *config, int layer) {
@@ -238,16 +250,15 @@ static pgcn_i_value *record_block(pgcn_i_tape *tape, const pgcn_config *config,
                                   const pgcn_i_view *view, int layer, pgcn_i_value *h,
                                   pgcn_i_value *h0, double dropout) {
     const pgcn_i_params *params = tape->params;
+    char of[32];
+    snprintf(of, sizeof of, "layers.%d.", layer);
     pgcn_i_value *x = record_paths(tape, config, view, layer, h, h0);
     bool relu_now = !config->batch_norm && !pgcn_i_own_yes(config, &pgcn_i_self_mix);
     if (has_mix(config))
         x = pgcn_i_op_linear(tape, x, pgcn_i_param_named(params, "layers.%d.weight", layer), NULL,
                              relu_now, dropout);
     x = record_self(tape, layer, h, x);
-    if (config->batch_norm)
-        x = pgcn_i_op_batch_norm(tape, x, NULL, NULL,
-                                 pgcn_i_param_named(params, "layers.%d.norm.mean", layer),
-                                 pgcn_i_param_named(params, "layers.%d.norm.variance", layer));
+    if (config->batch_norm) x = pgcn_i_norm_record(tape, x, of);
     if (has_mix(config) && relu_now) return x;
     return pgcn_i_op_dropout(tape, pgcn_i_op_relu(tape, x), dropout);
 }
@@ -320,7 +331,7 @@ static pgcn_i_cost cost(const pgcn_config *config) {
     return cost;
 }
 
-static const pgcn_i_setting *const own[] = {&pgcn_i_self_mix, NULL};
+static const pgcn_i_setting *const own[] = {&pgcn_i_self_mix, &pgcn_i_norm_gain, NULL};
 
 const pgcn_i_network pgcn_i_pathgcn = {
     .name = "pathgcn",

@@ -115,6 +115,13 @@ static int exchange(const pgcn_i_message *message, int count, double seconds) {
     return PGCN_I_NO_RANK;
 }
 
+static int waiting(void) {
+    int found = 0;
+    MPI_Status status;
+    MPI_Iprobe(MPI_ANY_SOURCE, TAG, ranks, &found, &status);
+    return found ? status.MPI_SOURCE : PGCN_I_NO_RANK;
+}
+
 static void end_all(int code) {
     MPI_Abort(ranks, code);
 }
@@ -131,5 +138,6 @@ __attribute__((visibility("default"))) extern const pgcn_i_transport pgcn_transp
 const pgcn_i_transport pgcn_transport = {.version = PGCN_I_TRANSPORT_VERSION,
                                          .start = start,
                                          .exchange = exchange,
+                                         .waiting = waiting,
                                          .abort = end_all,
                                          .finish = finish};

@@ -7,7 +7,8 @@
  * operation to the first: set 0 is that of the loss, each sampled path convolution makes the next
  * from the one before, and operations that look at all rows (batch norm, the exact form) end it.
  * Flags are set by whoever comes first, with relaxed atomics; lists follow from flags, in order,
- * so nothing depends on threads. Called by the loss and by the tape. */
+ * so nothing depends on threads. Of several ranks whose lists are divided each marks what its own rows lead to, and all
+ * get the flags of all. Called by the loss and by the tape. */
 #include "nn/nn.h"
 
 #include <string.h>
@@ -37,8 +38,10 @@ typedef struct live_job {
     pgcn_i_live *set;
     int samples;
     int64_t *count; /* of live rows in the segments before, [segments + 1] */
+    int64_t first;  /* segment that is listed: of a tape that is divided, this rank's */
     pgcn_i_value *value;
     pgcn_i_blocks blocks; /* or groups */
+    pgcn_i_runs runs;
 } live_job;
 
 /* A segment is one sample of a group: its rows begin .. end-1. Segments are numbered by group, then
@@ -57,9 +60,10 @@ static void count_task(void *context, int64_t segment, int worker) {
     job->count[segment + 1] = count;
 }
 
-static void list_task(void *context, int64_t segment, int worker) {
+static void list_task(void *context, int64_t task, int worker) {
     (void)worker;
     const live_job *job = context;
+    int64_t segment = job->first + task;
     int64_t r, end, at = job->count[segment];
     for (segment_rows(job, segment, &r, &end); r < end; r++)
         if (job->set->flag[r]) job->set->row[at++] = (pgcn_node)r;
@@ -72,12 +76,15 @@ static const pgcn_i_live *listed(pgcn_i_tape *tape, pgcn_i_live *set, int64_t ro
                     .count = tape->live_count,
                     .blocks = pgcn_i_groups_of(rows / tape->samples, tape->groups)};
     int64_t segments = job.blocks.count * job.samples;
+    pgcn_i_own own = pgcn_i_own_of(tape, rows);
     pgcn_i_parallel(tape->pool, segments, count_task, &job);
     job.count[0] = 0;
     for (int64_t s = 0; s < segments; s++) job.count[s + 1] += job.count[s];
     set->count = job.count[segments];
     if (nearly_all(set->count, rows)) return NULL;
     for (int64_t g = 0; g <= job.blocks.count; g++) set->first[g] = job.count[g * job.samples];
+    job.first = tape->divided ? own.first * job.samples : 0;
+    if (tape->divided) segments = (own.end - own.first) * job.samples;
     pgcn_i_parallel(tape->pool, segments, list_task, &job);
     return set;
 }
@@ -92,15 +99,15 @@ static void spread_task(void *context, int64_t task, int worker) {
     (void)worker;
     const live_job *job = context;
     uint8_t *flag = job->set->flag;
-    int64_t end = pgcn_i_block_end(job->blocks, task);
-    for (int64_t at = pgcn_i_block_begin(job->blocks, task); at < end; at++) {
+    const pgcn_i_range range = pgcn_i_runs_range(&job->runs, task);
+    for (int64_t at = range.begin; at < range.end; at++) {
         pgcn_node row = job->from->row[at];
         int64_t node = row % job->reach.n, first = row - node; /* of the sample */
         mark(&flag[row]);
         for (int i = 0; i < job->reach.hops; i++) {
             const pgcn_i_csr *hop = &job->reach.hop[i];
             for (int64_t e = hop->offset[node]; e < hop->offset[node + 1]; e++)
-                mark(&flag[first + hop->column[e]]);
+                mark(&flag[first + pgcn_i_others_row(job->reach.others, hop->column[e])]);
         }
     }
 }
@@ -112,9 +119,11 @@ static const pgcn_i_live *spread(pgcn_i_tape *tape, const pgcn_i_live *from, pgc
     live_job job = {.reach = reach,
                     .from = from,
                     .set = &tape->live_set[from - tape->live_set + 1],
-                    .blocks = pgcn_i_blocks_of(from->count)};
+                    .runs = {.count = 1, .blocks = pgcn_i_blocks_of(from->count)}};
     memset(job.set->flag, 0, (size_t)rows);
-    pgcn_i_parallel(tape->pool, job.blocks.count, spread_task, &job);
+    if (tape->divided) job.runs = pgcn_i_runs_of(tape, rows, from);
+    pgcn_i_parallel(tape->pool, pgcn_i_runs_tasks(&job.runs), spread_task, &job);
+    if (tape->divided) pgcn_i_share_flags(tape, job.set->flag, rows);
     return listed(tape, job.set, rows);
 }
 
@@ -125,7 +134,6 @@ uint8_t *pgcn_i_live_first(pgcn_i_tape *tape) {
 }
 
 void pgcn_i_live_all(pgcn_i_tape *tape) {
-    pgcn_i_share_renew(tape->share);
     for (int i = 0; i < tape->count; i++)
         tape->op[i].live_out = tape->op[i].live_in = tape->op[i].out->live = NULL;
 }
@@ -155,13 +163,16 @@ void pgcn_i_live_spread(pgcn_i_tape *tape) {
 static void fill_task(void *context, int64_t task, int worker) {
     (void)worker;
     const live_job *job = context;
-    int64_t cols = job->value->cols, end = pgcn_i_block_end(job->blocks, task);
-    for (int64_t r = pgcn_i_block_begin(job->blocks, task); r < end; r++)
+    const pgcn_i_range range = pgcn_i_runs_range(&job->runs, task);
+    int64_t cols = job->value->cols;
+    for (int64_t r = range.begin; r < range.end; r++)
         if (!job->from || !job->from->flag[r])
             memset(job->value->grad + r * cols, 0, (size_t)cols * sizeof *job->value->grad);
 }
 
 void pgcn_i_live_zero(pgcn_i_tape *tape, pgcn_i_value *value, const pgcn_i_live *but) {
-    live_job job = {.from = but, .value = value, .blocks = pgcn_i_blocks_of(value->rows)};
-    pgcn_i_parallel(tape->pool, job.blocks.count, fill_task, &job);
+    live_job job = {
+        .from = but, .value = value, .runs = {.count = 1, .blocks = pgcn_i_blocks_of(value->rows)}};
+    if (tape->divided) job.runs = pgcn_i_runs_of(tape, value->rows, NULL);
+    pgcn_i_parallel(tape->pool, pgcn_i_runs_tasks(&job.runs), fill_task, &job);
 }

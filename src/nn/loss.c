@@ -35,6 +35,7 @@ typedef struct loss_job {
     bool consistency;
     pgcn_i_blocks blocks; /* of rows, or groups of nodes */
     int64_t first;        /* group */
+    pgcn_i_runs runs;     /* where tasks are blocks of the rows that are here */
 } loss_job;
 
 /* What a sum of weighted losses is divided by: the weights of all masked rows. */
@@ -196,41 +197,47 @@ pgcn_i_loss_terms pgcn_i_loss_run(pgcn_i_loss *loss, pgcn_i_tape *tape, pgcn_i_v
     return add_up(loss, weight, masked_rows, all_rows);
 }
 
+/* The rows of the logits that are here: all, or of several ranks those of this one. */
+static pgcn_i_runs rows_here(const pgcn_i_tape *tape, const pgcn_i_value *logits) {
+    if (logits->held_data > 0) return pgcn_i_runs_of(tape, logits->rows, NULL);
+    return (pgcn_i_runs){.count = 1, .blocks = pgcn_i_blocks_of(logits->rows)};
+}
+
 static void softmax_task(void *context, int64_t task, int worker) {
     (void)worker;
     const loss_job *job = context;
-    job->kernels->softmax(job->loss->probability, job->logits->data,
-                          pgcn_i_block_begin(job->blocks, task),
-                          pgcn_i_block_end(job->blocks, task), job->loss->classes);
+    const pgcn_i_range rows = pgcn_i_runs_range(&job->runs, task);
+    job->kernels->softmax(job->loss->probability, job->logits->data, rows.begin, rows.end,
+                          job->loss->classes);
 }
 
 void pgcn_i_softmax_run(pgcn_i_loss *loss, pgcn_i_tape *tape, const pgcn_i_value *logits) {
-    loss_job job = {.loss = loss,
-                    .kernels = tape->kernels,
-                    .logits = logits,
-                    .blocks = pgcn_i_blocks_of(logits->rows)};
-    pgcn_i_parallel(tape->pool, job.blocks.count, softmax_task, &job);
+    loss_job job = {
+        .loss = loss, .kernels = tape->kernels, .logits = logits, .runs = rows_here(tape, logits)};
+    pgcn_i_parallel(tape->pool, pgcn_i_runs_tasks(&job.runs), softmax_task, &job);
 }
 
 static void sigmoid_task(void *context, int64_t task, int worker) {
     (void)worker;
     const loss_job *job = context;
-    int64_t c = job->loss->classes, end = pgcn_i_block_end(job->blocks, task) * c;
-    for (int64_t i = pgcn_i_block_begin(job->blocks, task) * c; i < end; i++)
+    const pgcn_i_range rows = pgcn_i_runs_range(&job->runs, task);
+    int64_t c = job->loss->classes;
+    for (int64_t i = rows.begin * c; i < rows.end * c; i++)
         job->loss->probability[i] = 1.0f / (1.0f + expf(-job->logits->data[i]));
 }
 
 void pgcn_i_sigmoid_run(pgcn_i_loss *loss, pgcn_i_tape *tape, const pgcn_i_value *logits) {
-    loss_job job = {.loss = loss, .logits = logits, .blocks = pgcn_i_blocks_of(logits->rows)};
-    pgcn_i_parallel(tape->pool, job.blocks.count, sigmoid_task, &job);
+    loss_job job = {.loss = loss, .logits = logits, .runs = rows_here(tape, logits)};
+    pgcn_i_parallel(tape->pool, pgcn_i_runs_tasks(&job.runs), sigmoid_task, &job);
 }
 
 /* ---- evaluation: the same sums without a gradient ---------------------------------------------------- */
 
-static void score_task(void *context, int64_t task, int worker) {
+static void score_task(void *context, int64_t number, int worker) {
     (void)worker;
     const loss_job *job = context;
     pgcn_i_loss *loss = job->loss;
+    int64_t task = job->first + number;
     int64_t begin = pgcn_i_block_begin(job->blocks, task);
     int64_t end = pgcn_i_block_end(job->blocks, task);
     loss->loss[task] = 0;
@@ -252,7 +259,11 @@ void pgcn_i_loss_sums(pgcn_i_loss *loss, pgcn_i_tape *tape, const pgcn_i_value *
                     .target = target->labels,
                     .mask = target->mask,
                     .blocks = pgcn_i_groups_of(loss->n, loss->groups)};
-    pgcn_i_parallel(tape->pool, job.blocks.count, score_task, &job);
+    pgcn_i_own own = {.groups = job.blocks, .end = job.blocks.count};
+    if (logits->held_data > 0) own = pgcn_i_own_of(tape, logits->rows);
+    job.first = own.first;
+    pgcn_i_parallel(tape->pool, own.end - own.first, score_task, &job);
+    if (logits->held_data > 0) collect(loss, tape, logits, own);
     for (int64_t group = 0; group < job.blocks.count; group++) {
         *sum += loss->loss[group];
         *hits += loss->hits[group];

@@ -93,8 +93,11 @@ typedef struct pgcn_i_input {
     const float *value;
     pgcn_i_columns by_column; /* for sparse ones with columns */
     const float *dense;       /* [n, columns], NULL when sparse */
-    const float *guest;       /* [guests, columns] rows after the last one of `dense`; NULL: none */
-    int64_t guests_from;      /* their first node */
+    pgcn_i_range filled;      /* rows that are there: all, or those of this rank */
+    double largest_elsewhere; /* magnitude in the rows that are not, and its column */
+    int64_t largest_column;
+    const float *guest;  /* [guests, columns] rows after the last one of `dense`; NULL: none */
+    int64_t guests_from; /* their first node */
     /* Of a part of a graph: `dense` has the rows of all nodes of the graph, sparse features those of the part. Where
      * features stay on disk, `dense` has the rows that the part needs, each node once. */
     const int32_t
@@ -125,6 +128,7 @@ typedef struct pgcn_i_transition {
     const int64_t *link_t; /* which entry of `exact` an entry of `exact_t` is; NULL: nobody asks */
     const int64_t
         *link_id; /* of a part of a graph: what random numbers know a link by; NULL: its number */
+    const pgcn_i_others *others; /* exact forms have the rows of this rank alone; NULL: all rows */
 } pgcn_i_transition;
 
 /* What a row of a value stands for. */
@@ -193,6 +197,8 @@ typedef struct pgcn_i_value {
     struct pgcn_i_value *over; /* whose memory it takes, row by row; NULL: it has its own */
     bool residual;           /* what it adds further on is a residual: explain.c counts it apart */
     const pgcn_i_live *live; /* rows that are computed and have a gradient; NULL: all */
+    int64_t
+        grad_rows; /* in a part of a graph, where it is shared: the first rows, whose gradient is there so far */
     int64_t held_data, held_grad; /* of several ranks: see share.c */
 } pgcn_i_value;
 
@@ -214,6 +220,7 @@ typedef struct pgcn_i_reach {
     const pgcn_i_csr *hop;
     int hops;
     int64_t n;
+    const pgcn_i_others *others; /* lists are divided: see share.c. NULL: they are not */
 } pgcn_i_reach;
 
 /* A tile of rows in the backward pass. */
@@ -221,7 +228,7 @@ typedef struct pgcn_i_backward_tile {
     pgcn_i_rows rows;
     float *g;  /* [rows, cols] the gradient of the result; may be overwritten. NULL for an operation
                        that needs more than its row: it reads out->grad */
-    float *dx; /* [rows, cols] becomes the gradient of in[0] */
+    float *dx; /* [rows, cols] becomes the gradient of in[0]; NULL where there is no in[0] */
     float *partial; /* of the group: gradients of the parameters are added here */
     int worker;
 } pgcn_i_backward_tile;
@@ -356,6 +363,7 @@ struct pgcn_i_tape {
     int64_t power_floats;
     int64_t most_rows, most_cols; /* of all values */
     float *partial;               /* [groups, partial_floats] */
+    float *work;                  /* [work_floats] values and gradients */
     float *power;                 /* every other power of the exact operator */
     float *tile;    /* [threads, tile_floats + PGCN_CHAIN_TILES chain_floats + stage_floats] */
     uint16_t *bf16; /* what a path convolution is gathering, when it is asked for */
@@ -365,6 +373,7 @@ struct pgcn_i_tape {
     bool recomputed;            /* running a recomputed loop: statistics stay as they are */
     struct pgcn_i_share *share; /* rows of several ranks, borrowed; NULL: this process has all */
     bool replicated;            /* and runs all now, as every rank does */
+    bool divided;               /* lists have rows of this rank alone */
     uint64_t seed;              /* set before running */
     int64_t step;
 };
@@ -450,6 +459,13 @@ static inline const uint8_t *pgcn_i_has_gradient(const pgcn_i_tape *tape, const 
     if (op->live_out) return op->live_out->flag;
     return tape->part ? tape->is_before + (tape->most_rows - op->rows) : NULL;
 }
+/* The rows that a chain of the backward pass goes through which ends with this operation. */
+static inline int64_t pgcn_i_chain_rows(const pgcn_i_op *end) {
+    return end->in[0] ? end->used[0] : end->rows;
+}
+/* The rows of a value whose gradient is kept in a part of a graph: those that somebody other than the last writer
+ * writes, who hands its sum on as tiles. */
+int64_t pgcn_i_kept_gradients(const pgcn_i_tape *tape, const pgcn_i_value *value);
 /* grad (= or +=) sum over the groups of that many rows, in order, of partial[group][0 .. count-1]. */
 void pgcn_i_tape_reduce(pgcn_i_tape *tape, float *grad, bool add, int64_t rows, int64_t count);
 
@@ -463,7 +479,7 @@ void pgcn_i_live_all(pgcn_i_tape *tape);
 uint8_t *pgcn_i_live_first(pgcn_i_tape *tape);
 /* all sets of the tape follow, from the visit lists as they are now. */
 void pgcn_i_live_spread(pgcn_i_tape *tape);
-/* The rows of grad but those of a set (NULL: all rows) become zero. */
+/* The rows of grad but those of a set (NULL: all rows) become zero; on a tape that is divided, of this rank's. */
 void pgcn_i_live_zero(pgcn_i_tape *tape, pgcn_i_value *value, const pgcn_i_live *but);
 
 /* ---- rows of several ranks (share.c) --------------------------------------------------------- */
@@ -473,6 +489,18 @@ pgcn_status pgcn_i_share_new(pgcn_i_comm *comm, pgcn_i_share **out);
 void pgcn_i_share_free(pgcn_i_share *share);
 /* Paths were drawn, or another view was chosen: who needs which rows has changed. NULL is fine, as in all of these. */
 void pgcn_i_share_renew(pgcn_i_share *share);
+/* Whether every operation knows how to go through the rows of one rank alone, in both passes: then lists may be divided,
+ * and features. Of a tape of whole graphs that is recorded. */
+bool pgcn_i_share_divides(const pgcn_i_tape *tape);
+/* Which nodes of a graph of n are whose, for views; it lives as long as the share. */
+pgcn_status pgcn_i_share_division(const pgcn_i_tape *tape, int64_t n, const pgcn_i_division **out);
+/* Rows that an array of `rows` rows has room for: those of other ranks come behind, by their numbers. Memory that is
+ * never touched costs nothing. */
+static inline int64_t pgcn_i_share_room(const pgcn_i_tape *tape, int64_t rows) {
+    return tape->share && !tape->part ? 2 * rows : rows;
+}
+/* Every rank has set some of the flags of these rows: now each has those of all. */
+void pgcn_i_share_flags(pgcn_i_tape *tape, uint8_t *flag, int64_t rows);
 /* The groups that this process goes through, of a value of that many rows, of all samples. */
 typedef struct pgcn_i_own {
     pgcn_i_blocks groups;
@@ -482,9 +510,6 @@ typedef struct pgcn_i_own {
 pgcn_i_own pgcn_i_own_of(const pgcn_i_tape *tape, int64_t rows);
 /* The rows, or places in a list of those that matter, that it goes through: `count` times as many as `blocks` has, the
  * first from `first` on and each `step` after the one before. */
-typedef struct pgcn_i_range {
-    int64_t begin, end;
-} pgcn_i_range;
 typedef struct pgcn_i_runs {
     int64_t first, step, count;
     pgcn_i_blocks blocks;
@@ -516,6 +541,10 @@ void pgcn_i_share_numbers(const pgcn_i_tape *tape, int64_t rows, double *number,
 void pgcn_i_share_relay(pgcn_i_tape *tape, float *data, int64_t count, int64_t chunk,
                         void (*add)(void *context, float *data, int64_t begin, int64_t end),
                         void *context);
+/* Memory of the values of two tapes that have one memory: what has no rows of this rank, but of others. */
+int64_t pgcn_i_share_resident(const pgcn_i_tape *const tape[2]);
+/* Memory of messages, and of who needs what. */
+int64_t pgcn_i_share_messages(const pgcn_i_share *share);
 /* Bytes of rows that this rank has fetched so far. */
 int64_t pgcn_i_share_fetched(const pgcn_i_share *share);
 /* Room for that many floats that stays until the next call; NULL without memory, which the ranks then know. */

@@ -90,26 +90,51 @@ static pgcn_i_path_args path_args(const pgcn_i_tape *tape, const pgcn_i_op *op, 
                               .prefetch = pgcn_i_is_far(op->in[0])};
 }
 
+static pgcn_i_reach visited(const pgcn_i_op *op) {
+    const pgcn_i_visits *visits = op->transition->visits;
+    return (pgcn_i_reach){.hop = visits->hop,
+                          .hops = visits->k - 1,
+                          .n = visits->rows,
+                          .others = visits->division ? &visits->others : NULL};
+}
+
+static pgcn_i_reach visitors(const pgcn_i_op *op) {
+    const pgcn_i_visits *visits = op->transition->visits;
+    return (pgcn_i_reach){.hop = visits->hop_t,
+                          .hops = visits->k - 1,
+                          .n = visits->rows,
+                          .others = visits->division ? &visits->others_t : NULL};
+}
+
 /* The rows that will be gathered, copied to bf16: each is read many times, so half the bytes may
- * be worth a pass (docs/PERFORMANCE.md). Step 0: of the input; step 1: of the gradient. */
+ * be worth a pass (docs/PERFORMANCE.md). Step 0: of the input; step 1: of the gradient. Rows of other ranks come after
+ * job->first rows. */
 static void bf16_task(void *context, int64_t task, int worker) {
     (void)worker;
     const pgcn_i_job *job = context;
     const pgcn_i_op *op = job->op;
     const pgcn_i_live *live = job->step == 0 ? op->live_in : op->live_out;
     const float *rows = job->step == 0 ? op->in[0]->data : op->out->grad;
-    int64_t c = op->out->cols, end = pgcn_i_block_end(job->blocks, task);
-    for (int64_t i = pgcn_i_block_begin(job->blocks, task); i < end; i++) {
-        int64_t row = live ? live->row[i] : i;
+    const pgcn_i_range range = pgcn_i_runs_range(&job->runs, task);
+    int64_t c = op->out->cols;
+    for (int64_t i = range.begin; i < range.end; i++) {
+        int64_t row = live && i < job->first ? live->row[i] : i;
         job->tape->kernels->to_bf16(job->tape->bf16, rows, row * c, (row + 1) * c);
     }
 }
 static void to_bf16(pgcn_i_tape *tape, pgcn_i_op *op, int step) {
     const pgcn_i_live *live = step == 0 ? op->live_in : op->live_out;
-    pgcn_i_blocks blocks = pgcn_i_blocks_of(live        ? live->count
-                                            : step == 0 ? op->used[0]
-                                                        : op->out->rows);
-    if (tape->bf16) pgcn_i_run(tape, op, blocks, blocks.count, step, bf16_task);
+    int64_t rows = step == 0 ? op->used[0] : op->out->rows;
+    pgcn_i_job job = {.tape = tape, .op = op, .step = step, .first = rows};
+    pgcn_i_reach reach = step == 0 ? visited(op) : visitors(op);
+    if (!tape->bf16) return;
+    job.runs = (pgcn_i_runs){.count = 1, .blocks = pgcn_i_blocks_of(live ? live->count : rows)};
+    if (tape->divided) job.runs = pgcn_i_runs_of(tape, rows, live);
+    pgcn_i_parallel(tape->pool, pgcn_i_runs_tasks(&job.runs), bf16_task, &job);
+    if (!reach.others) return;
+    job.runs = (pgcn_i_runs){
+        .first = reach.others->from, .count = 1, .blocks = pgcn_i_blocks_of(reach.others->count)};
+    pgcn_i_parallel(tape->pool, pgcn_i_runs_tasks(&job.runs), bf16_task, &job);
 }
 
 static void sampled_forward_all(pgcn_i_tape *tape, pgcn_i_op *op) {
@@ -181,7 +206,11 @@ void pgcn_i_residual_gradient(const pgcn_i_tape *tape, const pgcn_i_op *op, floa
 
 static void sampled_backward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_backward_tile tile) {
     pgcn_i_path_args args = path_args(tape, op, op->out->grad, op->transition->visits->hop_t);
-    args.live = pgcn_i_has_gradient(tape, op);
+    /* in a part of a graph transposed lists lead to rows of the result only, which all have a gradient */
+    if (tape->part)
+        args.own_rows = op->rows;
+    else
+        args.live = pgcn_i_has_gradient(tape, op);
     tape->kernels->pathconv_backward(tile.dx, tile.partial, op->in[0]->data, &args, tile.rows);
     if (op->in[1])
         pgcn_i_residual_gradient(tape, op, pgcn_i_path_of(op)->alpha, tile.rows, tile.dx);
@@ -189,9 +218,17 @@ static void sampled_backward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_backward_t
 
 /* ---- exact --------------------------------------------------------------------------------- */
 
-/* Of several ranks rows stay whole, so that they can be sent. */
+/* Of several ranks rows stay whole, so that they can be sent. Else a slab for every thread, if there are as many: rows
+ * that another core has written are slow to read, and a pass reads all rows of the one before. */
 static int64_t power_slab(const pgcn_i_tape *tape, const pgcn_i_op *op) {
-    return tape->share ? op->out->cols : pgcn_i_slab_of(op->in[0]->rows, op->out->cols);
+    enum { LINE_FLOATS = 16 };
+    const int64_t c = op->out->cols, slab = pgcn_i_slab_of(op->in[0]->rows, c);
+    if (tape->share) return c;
+    const int64_t threads = pgcn_i_pool_threads(tape->pool);
+    const int64_t slabs = op->transition->samples * ((c + slab - 1) / slab);
+    if (slabs >= threads || pgcn_i_rows_are_far(op->in[0]->rows, c)) return slab;
+    int64_t lines = (c + LINE_FLOATS - 1) / LINE_FLOATS;
+    return (lines + threads - 1) / threads * LINE_FLOATS;
 }
 
 static int64_t power_slabs(const pgcn_i_tape *tape, const pgcn_i_op *op) {
@@ -542,16 +579,6 @@ void pgcn_i_path_explain(pgcn_i_trace *trace, const pgcn_i_op *op, pgcn_i_adjoin
 
 /* ---- recording ----------------------------------------------------------------------------- */
 
-static pgcn_i_reach visited(const pgcn_i_op *op) {
-    const pgcn_i_visits *visits = op->transition->visits;
-    return (pgcn_i_reach){.hop = visits->hop, .hops = visits->k - 1, .n = visits->rows};
-}
-
-static pgcn_i_reach visitors(const pgcn_i_op *op) {
-    const pgcn_i_visits *visits = op->transition->visits;
-    return (pgcn_i_reach){.hop = visits->hop_t, .hops = visits->k - 1, .n = visits->rows};
-}
-
 #define SAMPLED                                                                                    \
     .needs = PGCN_I_NEEDS_VISITED, .state_bytes = sizeof(pgcn_i_path_state),                       \
     .refresh = pgcn_i_path_kernel, .reach = visited, .reach_back = visitors, .shares = true,       \
@@ -616,7 +643,7 @@ static const pgcn_i_kind *kind_of(const pgcn_i_tape *tape, const pgcn_i_pathconv
 
 static void need_scratch(pgcn_i_tape *tape, pgcn_i_op *op, bool trained) {
     const pgcn_i_path_state *state = op->state;
-    int64_t floats = op->in[0]->rows * op->out->cols;
+    int64_t floats = pgcn_i_share_room(tape, op->in[0]->rows) * op->out->cols;
     if (op->kind == &narrow_kind)
         pgcn_i_tape_need_powers(tape, (tape->packs ? 3 : 2) * narrow_floats(tape, op));
     else if (op->kind->uses_power)

@@ -77,7 +77,8 @@ static pgcn_i_reach flux_reach(const pgcn_i_op *op) {
     const pgcn_i_transition *t = op->transition;
     state->both[0] = *t->exact;
     if (!t->symmetric) state->both[1] = *t->exact_t;
-    return (pgcn_i_reach){.hop = state->both, .hops = t->symmetric ? 1 : 2, .n = t->n};
+    return (pgcn_i_reach){
+        .hop = state->both, .hops = t->symmetric ? 1 : 2, .n = t->n, .others = t->others};
 }
 
 typedef struct flux_job {

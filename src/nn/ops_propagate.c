@@ -75,12 +75,14 @@ static void propagate_backward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_backward
 
 static pgcn_i_reach propagate_reach(const pgcn_i_op *op) {
     const pgcn_i_transition *transition = op->transition;
-    return (pgcn_i_reach){.hop = transition->exact, .hops = 1, .n = transition->n};
+    return (pgcn_i_reach){
+        .hop = transition->exact, .hops = 1, .n = transition->n, .others = transition->others};
 }
 
 static pgcn_i_reach propagate_back(const pgcn_i_op *op) {
     const pgcn_i_transition *transition = op->transition;
-    return (pgcn_i_reach){.hop = transition->exact_t, .hops = 1, .n = transition->n};
+    return (pgcn_i_reach){
+        .hop = transition->exact_t, .hops = 1, .n = transition->n, .others = transition->others};
 }
 
 /* An entry of the diagonal, which a self-loop gives, is no hop: the node itself. */
@@ -152,7 +154,7 @@ static void run_step(pgcn_i_tape *tape, const pgcn_i_op *op, int step, pgcn_i_pr
 
 /* One of the two scratch arrays. */
 static float *scratch(const pgcn_i_tape *tape, const pgcn_i_op *op, int which) {
-    return tape->power + (which % 2) * op->used[0] * op->out->cols;
+    return tape->power + (which % 2) * pgcn_i_share_room(tape, op->used[0]) * op->out->cols;
 }
 
 /* ---- diffuse ------------------------------------------------------------------------------------- */
@@ -232,7 +234,7 @@ pgcn_i_value *pgcn_i_op_diffuse(pgcn_i_tape *tape, pgcn_i_value *x,
         (pgcn_i_ports){.in = {x}, .transition = transition, .rows = x->rows, .cols = x->cols});
     if (!op) return NULL;
     *(diffuse_state *)op->state = (diffuse_state){.steps = steps, .alpha = (float)alpha};
-    pgcn_i_tape_need_powers(tape, 2 * x->rows * x->cols);
+    pgcn_i_tape_need_powers(tape, 2 * pgcn_i_share_room(tape, x->rows) * x->cols);
     return op->out;
 }
 
@@ -370,6 +372,6 @@ pgcn_i_value *pgcn_i_op_chebyshev(pgcn_i_tape *tape, pgcn_i_value *z,
         (pgcn_i_ports){.in = {z}, .transition = transition, .rows = z->rows, .cols = c});
     if (!op) return NULL;
     *(cheb_state *)op->state = (cheb_state){.largest = largest, .order = order};
-    pgcn_i_tape_need_powers(tape, 2 * z->rows * c);
+    pgcn_i_tape_need_powers(tape, 2 * pgcn_i_share_room(tape, z->rows) * c);
     return op->out;
 }

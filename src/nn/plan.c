@@ -95,9 +95,16 @@ static int stage_end(const pgcn_i_tape *tape, int first) {
     return last;
 }
 
+/* What opens the network reads no rows of others in the backward pass either. Of several ranks the rows that it has
+ * may be others than those of the operation after it. */
+static bool takes_tiles(const pgcn_i_tape *tape, const pgcn_i_op *op) {
+    return is_row_wise(op) ||
+           (op->kind->needs == PGCN_I_NEEDS_NOTHING && op->kind->backward_rows && !tape->share);
+}
+
 /* The gradient of in[0] of operation i goes on as a tile to the operation before it. */
 static bool flows_on(const pgcn_i_tape *tape, int i) {
-    return i > 0 && tape->op[i].kind->backward_rows && is_row_wise(&tape->op[i - 1]) &&
+    return i > 0 && tape->op[i].kind->backward_rows && takes_tiles(tape, &tape->op[i - 1]) &&
            tape->op[i].in[0] == tape->op[i - 1].out &&
            pgcn_i_level_used(&tape->op[i], 0) == tape->op[i - 1].out->level;
 }
@@ -425,7 +432,8 @@ static void time_arrays(plan *p) {
     p->spans = p->ordered = 0;
     for (int i = 0; i < arrays_of(tape); i++) {
         const pgcn_i_value *value = i < 2 * tape->count ? tape->op[i / 2].out : NULL;
-        int64_t floats = value ? value->rows * value->cols : tape->power_floats;
+        int64_t floats =
+            value ? pgcn_i_share_room(tape, value->rows) * value->cols : tape->power_floats;
         p->array[i] = (array){.floats = floats, .first = NONE, .slot = NONE};
     }
     for (int at = 0; at < p->loops; at++)
@@ -579,7 +587,7 @@ static int64_t most_groups(const pgcn_i_tape *tape) {
 
 /* Which rows matter: found in every step, or in a part of a graph the first ones. */
 static pgcn_status init_rows(pgcn_i_tape *tape) {
-    if (!tape->part) return pgcn_i_live_init(tape, tape->most_rows);
+    if (!tape->part) return pgcn_i_live_init(tape, pgcn_i_share_room(tape, tape->most_rows));
     tape->is_before = PGCN_I_ARRAY(&tape->arena, uint8_t, 2 * tape->most_rows);
     if (!tape->is_before) return PGCN_ERR_MEMORY;
     memset(tape->is_before, 1, (size_t)tape->most_rows);
@@ -623,6 +631,7 @@ pgcn_status pgcn_i_tape_plan(pgcn_i_tape *tape) {
 void pgcn_i_tape_place(pgcn_i_tape *tape, float *work) {
     const int64_t *place = tape->place;
     if (tape->count == 0) return;
+    tape->work = work;
     for (int i = 0; i < tape->count; i++) {
         tape->op[i].out->data = place[2 * i] == NONE ? NULL : work + place[2 * i];
         tape->op[i].out->grad = place[2 * i + 1] == NONE ? NULL : work + place[2 * i + 1];
@@ -643,7 +652,8 @@ static int64_t floats_of(const pgcn_i_tape *tape, int number) {
     if (tape->place[number] == NONE) return 0;
     if (number == 2 * tape->count) return tape->power_floats;
     const pgcn_i_value *value = tape->op[number / 2].out;
-    return value->rows * value->cols;
+    bool few = number % 2 == 1 && tape->part && value->shared;
+    return (few ? pgcn_i_kept_gradients(tape, value) : value->rows) * value->cols;
 }
 
 int64_t pgcn_i_tape_touched(const pgcn_i_tape *tape, int64_t after) {

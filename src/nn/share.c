@@ -2,6 +2,11 @@
  * own groups only; memory that it never touches costs nothing. Sums go from rank to rank in the order of the groups
  * (tape.c), so that no bit depends on how many ranks there are.
  *
+ * Where rows of others go: rows that are scattered would touch all pages. So where lists are divided (paths/divide.c)
+ * they have numbers, and stand behind the rows of all ranks by these numbers, side by side. That is so in whole graphs
+ * whose operations all know ranks (pgcn_i_share_divides). Elsewhere lists are whole, and rows of others are where their
+ * owners have them.
+ *
  * Who has what: the rows of a value, of which there are N in all samples, belong to ranks by their groups, and each rank
  * has a run of groups. `held_data` and `held_grad` of a value are the N by which its rows were divided when they were
  * written, 0 where every rank has all of them. In a graph, or a batch of graphs, all values of nodes have the same N. In
@@ -15,6 +20,7 @@
  * A failure here is one of the ranks (pgcn_i_comm_fail): the step goes on with whatever is there and is then given up. */
 #include "nn/nn.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- groups of ranks ------------------------------------------------------------------------------ */
@@ -23,17 +29,20 @@
 typedef struct want {
     const pgcn_i_csr *hop;
     int hops;
-    int64_t n;               /* rows of a sample of the matrices */
-    const pgcn_i_live *from; /* rows that read; NULL: all */
-    const uint8_t *has;      /* rows that are read, others are left out; NULL: none is */
-    int64_t rows;            /* by which readers are divided, */
-    int64_t held;            /* and what they read */
+    int64_t n;                   /* rows of a sample of the matrices */
+    const pgcn_i_others *others; /* of lists that are divided; NULL: they are not */
+    const pgcn_i_live *from;     /* rows that read; NULL: all */
+    const uint8_t *has;          /* rows that are read, others are left out; NULL: none is */
+    int64_t rows;                /* by which readers are divided, */
+    int64_t held;                /* and what they read */
 } want;
 
 typedef struct fetch_plan {
     want of;
     uint64_t time;        /* when it was made, 0: never */
     pgcn_i_buffer row[2]; /* of pgcn_node: rows to get, and to give, rank by rank */
+    pgcn_i_buffer place;  /* of pgcn_node: where rows to get go, if lists are divided */
+    bool in_order;        /* that is behind all rows, one after the other */
     int64_t *first[2];    /* [ranks + 1] */
 } fetch_plan;
 
@@ -45,10 +54,11 @@ struct pgcn_i_share {
     fetch_plan plan[PLANS];
     int next; /* plan to make anew */
     pgcn_i_buffer flag, rows[2], scratch;
-    pgcn_i_message *message; /* [2 ranks] */
-    int64_t *count[2];       /* [ranks] */
-    int64_t *bound;          /* [ranks + 1] */
-    int64_t fetched;         /* bytes of rows */
+    pgcn_i_message *message;  /* [2 ranks] */
+    int64_t *count[2];        /* [ranks] */
+    int64_t *bound;           /* [ranks + 1] */
+    int64_t fetched;          /* bytes of rows */
+    pgcn_i_division division; /* of views */
 };
 
 pgcn_status pgcn_i_share_new(pgcn_i_comm *comm, pgcn_i_share **out) {
@@ -70,8 +80,10 @@ pgcn_status pgcn_i_share_new(pgcn_i_comm *comm, pgcn_i_share **out) {
 
 void pgcn_i_share_free(pgcn_i_share *share) {
     if (!share) return;
-    for (int i = 0; i < PLANS; i++)
+    for (int i = 0; i < PLANS; i++) {
         for (int j = 0; j < 2; j++) pgcn_i_buffer_free(&share->plan[i].row[j]);
+        pgcn_i_buffer_free(&share->plan[i].place);
+    }
     pgcn_i_buffer_free(&share->flag);
     pgcn_i_buffer_free(&share->scratch);
     for (int j = 0; j < 2; j++) pgcn_i_buffer_free(&share->rows[j]);
@@ -101,11 +113,6 @@ float *pgcn_i_share_scratch(pgcn_i_tape *tape, int64_t floats) {
     return room(tape->share, &tape->share->scratch, floats * (int64_t)sizeof(float));
 }
 
-/* The first group of a rank, as src/train/ranks.c divides them. */
-static int64_t first_group(int64_t groups, int rank, int ranks) {
-    return (rank * groups + ranks - 1) / ranks;
-}
-
 static int64_t group_node(pgcn_i_blocks groups, int64_t group) {
     int64_t node = group * groups.size;
     return node < groups.rows ? node : groups.rows;
@@ -115,8 +122,8 @@ static pgcn_i_own own_of_rank(const pgcn_i_tape *tape, int64_t rows, int rank) {
     int ranks = tape->share->comm->size;
     pgcn_i_blocks groups = pgcn_i_groups_of(rows / tape->samples, tape->groups);
     pgcn_i_own own = {.groups = groups,
-                      .first = first_group(groups.count, rank, ranks),
-                      .end = first_group(groups.count, rank + 1, ranks)};
+                      .first = pgcn_i_first_group(groups.count, rank, ranks),
+                      .end = pgcn_i_first_group(groups.count, rank + 1, ranks)};
     own.begin = group_node(groups, own.first);
     own.stop = group_node(groups, own.end);
     return own;
@@ -140,6 +147,20 @@ pgcn_i_runs pgcn_i_runs_of(const pgcn_i_tape *tape, int64_t rows, const pgcn_i_l
     int64_t first = live->first[own.first];
     return (pgcn_i_runs){
         .first = first, .count = 1, .blocks = pgcn_i_blocks_of(live->first[own.end] - first)};
+}
+
+pgcn_status pgcn_i_share_division(const pgcn_i_tape *tape, int64_t n, const pgcn_i_division **out) {
+    pgcn_i_share *share = tape->share;
+    pgcn_i_division *division = &share->division;
+    const int ranks = share->comm->size;
+    division->comm = share->comm;
+    division->begin = PGCN_I_ARRAY(&share->arena, int64_t, ranks + 1);
+    if (!division->begin) return PGCN_ERR_MEMORY;
+    for (int r = 0; r < ranks; r++)
+        division->begin[r] = own_of_rank(tape, n * tape->samples, r).begin;
+    division->begin[ranks] = n;
+    *out = division;
+    return PGCN_OK;
 }
 
 /* ---- all rows ------------------------------------------------------------------------------------- */
@@ -185,10 +206,45 @@ void pgcn_i_share_numbers(const pgcn_i_tape *tape, int64_t rows, double *number,
     pgcn_i_share *share = tape->share;
     if (!share) return;
     for (int r = 0; r <= share->comm->size; r++)
-        share->bound[r] = first_group(pgcn_i_groups_of(rows / tape->samples, tape->groups).count, r,
-                                      share->comm->size) *
-                          each * (int64_t)sizeof *number;
+        share->bound[r] =
+            pgcn_i_first_group(pgcn_i_groups_of(rows / tape->samples, tape->groups).count, r,
+                               share->comm->size) *
+            each * (int64_t)sizeof *number;
     pgcn_i_comm_gather(share->comm, number, share->bound);
+}
+
+/* The flags of a rank's rows go to it from all others, and then from it to all. */
+void pgcn_i_share_flags(pgcn_i_tape *tape, uint8_t *flag, int64_t rows) {
+    pgcn_i_share *share = tape->share;
+    pgcn_i_comm *comm = share->comm;
+    const int64_t n = rows / tape->samples;
+    const pgcn_i_own own = own_of_rank(tape, rows, comm->rank);
+    const int64_t mine = (own.stop - own.begin) * tape->samples;
+    char *give = room(share, &share->rows[GIVE], rows + 1);
+    char *get = room(share, &share->rows[GET], mine * comm->size + 1);
+    int count = 0;
+    int64_t at = 0;
+    if (!give || !get) return;
+    memset(get, 0, (size_t)(mine * comm->size));
+    for (int r = 0; r < comm->size; r++) {
+        pgcn_i_own theirs = own_of_rank(tape, rows, r);
+        int64_t bytes = theirs.stop - theirs.begin;
+        if (r == comm->rank) continue;
+        share->message[count++] = (pgcn_i_message){r, true, give + at, bytes * tape->samples};
+        share->message[count++] = (pgcn_i_message){r, false, get + r * mine, mine};
+        for (int64_t s = 0; s < tape->samples; s++, at += bytes)
+            memcpy(give + at, flag + s * n + theirs.begin, (size_t)bytes);
+    }
+    pgcn_i_comm_exchange(comm, share->message, count);
+    for (int r = 0; r < comm->size; r++)
+        for (int64_t i = 0; i < mine; i++)
+            flag[i / (own.stop - own.begin) * n + own.begin + i % (own.stop - own.begin)] |=
+                (uint8_t)get[r * mine + i];
+    for (int64_t s = 0; s < tape->samples; s++) {
+        for (int r = 0; r <= comm->size; r++)
+            share->bound[r] = r < comm->size ? own_of_rank(tape, rows, r).begin : n;
+        pgcn_i_comm_gather(comm, flag + s * n, share->bound);
+    }
 }
 
 void pgcn_i_share_relay(pgcn_i_tape *tape, float *data, int64_t count, int64_t chunk,
@@ -257,12 +313,23 @@ static void keep_grad(pgcn_i_tape *tape, pgcn_i_value *value, int64_t rows, bool
 typedef struct mark_job {
     const want *of;
     pgcn_i_runs runs;
-    uint8_t *flag;
+    uint8_t *flag; /* of rows; of lists that are divided, of the others of each sample */
 } mark_job;
 
-static void mark(const mark_job *job, int64_t row) {
+static void mark(const mark_job *job, int64_t row, uint8_t *flag) {
     if (row < job->of->held && (!job->of->has || job->of->has[row]))
-        __atomic_store_n(&job->flag[row], 1, __ATOMIC_RELAXED);
+        __atomic_store_n(flag, 1, __ATOMIC_RELAXED);
+}
+
+static void mark_column(const mark_job *job, int64_t first, int64_t column) {
+    const want *of = job->of;
+    if (!of->others) {
+        mark(job, first + column, &job->flag[first + column]);
+    } else if (column >= of->others->from) {
+        int64_t number = column - of->others->from;
+        mark(job, first + of->others->row[number],
+             &job->flag[first / of->n * of->others->count + number]);
+    }
 }
 
 static void mark_task(void *context, int64_t task, int worker) {
@@ -273,16 +340,23 @@ static void mark_task(void *context, int64_t task, int worker) {
     for (int64_t at = range.begin; at < range.end; at++) {
         int64_t row = of->from ? of->from->row[at] : at;
         int64_t node = row % of->n, first = row - node;
-        mark(job, row);
+        if (!of->others) mark(job, row, &job->flag[row]);
         for (int i = 0; i < of->hops; i++) {
             const pgcn_i_csr *hop = &of->hop[i];
             for (int64_t e = hop->offset[node]; e < hop->offset[node + 1]; e++)
-                mark(job, first + hop->column[e]);
+                mark_column(job, first, hop->column[e]);
         }
     }
 }
 
-/* Lists what is marked of other ranks, and what they have marked of this one. */
+static bool add_row(pgcn_i_tape *tape, pgcn_i_buffer *rows, int64_t row) {
+    pgcn_node *to = pgcn_i_buffer_add(rows, sizeof *to);
+    if (!to) pgcn_i_comm_fail(tape->share->comm, PGCN_ERR_MEMORY);
+    if (to) *to = (pgcn_node)row;
+    return to;
+}
+
+/* Lists what is marked of other ranks; they will hear of it. */
 static void list_marked(pgcn_i_tape *tape, fetch_plan *plan, const uint8_t *flag) {
     pgcn_i_comm *comm = tape->share->comm;
     int64_t n = plan->of.held / tape->samples, found = 0;
@@ -293,16 +367,34 @@ static void list_marked(pgcn_i_tape *tape, fetch_plan *plan, const uint8_t *flag
         for (int sample = 0; sample < tape->samples && r != comm->rank; sample++) {
             const uint8_t *at = flag + sample * n + own.begin, *end = flag + sample * n + own.stop;
             while ((at = at < end ? memchr(at, 1, (size_t)(end - at)) : NULL)) {
-                pgcn_node *row = pgcn_i_buffer_add(&plan->row[GET], sizeof *row);
-                if (!row) pgcn_i_comm_fail(comm, PGCN_ERR_MEMORY);
-                if (!row) break;
-                *row = (pgcn_node)(at - flag);
+                if (!add_row(tape, &plan->row[GET], at - flag)) break;
                 found++;
                 at++;
             }
         }
     }
     plan->first[GET][comm->size] = found;
+}
+
+/* The same of lists that are divided. */
+static void list_others(pgcn_i_tape *tape, fetch_plan *plan, const uint8_t *flag) {
+    const pgcn_i_others *others = plan->of.others;
+    int64_t samples = plan->of.held / plan->of.n, found = 0;
+    plan->row[GET].bytes = plan->place.bytes = 0;
+    for (int r = 0; r < tape->share->comm->size; r++) {
+        plan->first[GET][r] = found;
+        for (int64_t s = 0; s < samples; s++)
+            for (int64_t i = others->first[r]; i < others->first[r + 1]; i++) {
+                if (!flag[s * others->count + i]) continue;
+                int64_t first = s * plan->of.n;
+                if (!add_row(tape, &plan->row[GET], first + others->row[i]) ||
+                    !add_row(tape, &plan->place, others->from + first + i))
+                    return;
+                found++;
+            }
+    }
+    plan->first[GET][tape->share->comm->size] = found;
+    plan->in_order = samples == 1 && found == others->count;
 }
 
 /* Messages of rows of `width` bytes, between buffers that hold them rank by rank. */
@@ -339,7 +431,7 @@ static void tell_owners(pgcn_i_share *share, fetch_plan *plan) {
 
 static bool is_same(const want *a, const want *b) {
     return a->hop == b->hop && a->hops == b->hops && a->n == b->n && a->from == b->from &&
-           a->has == b->has && a->rows == b->rows && a->held == b->held;
+           a->has == b->has && a->rows == b->rows && a->held == b->held && a->others == b->others;
 }
 
 /* Who needs which rows: as it was found before, if lists are those of that time. */
@@ -351,12 +443,17 @@ static const fetch_plan *plan_for(pgcn_i_tape *tape, want of) {
     fetch_plan *plan = &share->plan[share->next++ % PLANS];
     plan->of = of;
     plan->time = share->time;
-    uint8_t *flag = room(share, &share->flag, of.held);
-    if (flag) memset(flag, 0, (size_t)of.held);
+    plan->in_order = false;
+    int64_t flags = of.others ? of.held / of.n * of.others->count : of.held;
+    uint8_t *flag = room(share, &share->flag, flags + 1);
+    /* all of the others are those that some row leads to */
+    bool all = of.others && !of.from && !of.has && of.hops == of.others->lists;
+    if (flag) memset(flag, all, (size_t)flags);
     mark_job job = {&plan->of, pgcn_i_runs_of(tape, of.rows, of.from), flag};
-    if (flag) pgcn_i_parallel(tape->pool, pgcn_i_runs_tasks(&job.runs), mark_task, &job);
+    if (flag && !all) pgcn_i_parallel(tape->pool, pgcn_i_runs_tasks(&job.runs), mark_task, &job);
     memset(plan->first[GET], 0, (size_t)(share->comm->size + 1) * sizeof(int64_t));
-    if (flag) list_marked(tape, plan, flag);
+    if (flag && of.others) list_others(tape, plan, flag);
+    if (flag && !of.others) list_marked(tape, plan, flag);
     tell_owners(share, plan);
     return plan;
 }
@@ -381,7 +478,8 @@ static void copy_task(void *context, int64_t task, int worker) {
 }
 
 static void copy_rows(pgcn_i_tape *tape, const fetch_plan *plan, int side, copy_job job) {
-    job.row = (const pgcn_node *)plan->row[side].data;
+    bool placed = side == GET && plan->of.others;
+    job.row = (const pgcn_node *)(placed ? &plan->place : &plan->row[side])->data;
     job.blocks = pgcn_i_blocks_of(plan->first[side][tape->share->comm->size]);
     pgcn_i_parallel_light(tape->pool, job.blocks.rows * job.cols, job.blocks.count, copy_task,
                           &job);
@@ -393,9 +491,12 @@ static void fetch(pgcn_i_tape *tape, want of, float *array, int64_t stride, int6
     const fetch_plan *plan = plan_for(tape, of);
     int64_t bytes = cols * (int64_t)sizeof *array;
     int ranks = share->comm->size;
+    bool in_order = plan->in_order && stride == cols; /* they come where they belong */
     float *packed[2];
     for (int side = 0; side < 2; side++)
-        packed[side] = room(share, &share->rows[side], plan->first[side][ranks] * bytes + 1);
+        packed[side] = side == GET && in_order
+                           ? array + of.others->from * cols
+                           : room(share, &share->rows[side], plan->first[side][ranks] * bytes + 1);
     copy_job job = {.array = array, .stride = stride, .cols = cols, .packs = true};
     if (!packed[GET] || !packed[GIVE]) return;
     job.packed = packed[GIVE];
@@ -404,7 +505,7 @@ static void fetch(pgcn_i_tape *tape, want of, float *array, int64_t stride, int6
     share->fetched += plan->first[GET][ranks] * bytes;
     job.packed = packed[GET];
     job.packs = false;
-    copy_rows(tape, plan, GET, job);
+    if (!in_order) copy_rows(tape, plan, GET, job);
 }
 
 /* In a part of a graph a row of a matrix is a row of the value. */
@@ -419,6 +520,7 @@ void pgcn_i_share_fetch(pgcn_i_tape *tape, const pgcn_i_op *op, const pgcn_i_csr
           (want){.hop = along,
                  .hops = 1,
                  .n = op->transition->n,
+                 .others = op->transition->others,
                  .rows = op->out->rows,
                  .held = op->out->rows},
           array, stride, cols);
@@ -436,11 +538,25 @@ static bool has_links(const pgcn_i_op *op) {
     return op->out->space == PGCN_I_LINKS || (op->in[1] && op->in[1]->space == PGCN_I_LINKS);
 }
 
+bool pgcn_i_share_divides(const pgcn_i_tape *tape) {
+    for (int i = 0; i < tape->count; i++) {
+        const pgcn_i_op *op = &tape->op[i];
+        const pgcn_i_kind *kind = op->kind;
+        bool visits = kind->needs == PGCN_I_NEEDS_VISITED;
+        bool back = tape->with_grad && (kind->backward_all || kind->backward_rows);
+        if (replicates(tape, op) || has_links(op)) return false;
+        if (op->transition && !kind->reach && !kind->shares) return false;
+        if (visits && back && !(kind->reach_back && kind->backward_rows)) return false;
+    }
+    return true;
+}
+
 static want visited_by(const pgcn_i_tape *tape, const pgcn_i_op *op) {
     pgcn_i_reach reach = op->kind->reach(op);
     return (want){.hop = reach.hop,
                   .hops = reach.hops,
                   .n = rows_of_sample(tape, reach.n),
+                  .others = reach.others,
                   .from = op->live_out,
                   .rows = op->rows,
                   .held = op->in[0]->held_data};
@@ -494,15 +610,25 @@ static void align_chain(pgcn_i_tape *tape, pgcn_i_loop loop, int64_t rows) {
     }
 }
 
+/* Rows of others have their flags where their gradients will be. */
+static void copy_flags(const want *of, uint8_t *flag) {
+    const pgcn_i_others *others = of->others;
+    for (int64_t first = 0; first < of->held; first += of->n)
+        for (int64_t i = 0; i < others->count; i++)
+            flag[others->from + first + i] = flag[first + others->row[i]];
+}
+
 static void fetch_gradients(pgcn_i_tape *tape, const pgcn_i_op *op, int64_t rows) {
     pgcn_i_reach reach = op->kind->reach_back(op);
     want of = {.hop = reach.hop,
                .hops = reach.hops,
                .n = rows_of_sample(tape, reach.n),
+               .others = reach.others,
                .from = op->live_in,
                .has = pgcn_i_has_gradient(tape, op),
                .rows = rows,
                .held = op->out->held_grad};
+    if (of.others && op->live_out) copy_flags(&of, op->live_out->flag);
     fetch(tape, of, op->out->grad, op->out->cols, op->out->cols);
     of.has = NULL;
     of.held = op->in[0] ? op->in[0]->held_data : 0;
@@ -517,7 +643,7 @@ static bool chain_replicates(const pgcn_i_tape *tape, const pgcn_i_op *top) {
 /* By which the rows of a loop of the backward pass are divided. */
 static int64_t backward_rows(const pgcn_i_tape *tape, pgcn_i_loop loop) {
     const pgcn_i_op *top = &tape->op[loop.last];
-    return top->kind->backward_rows ? tape->op[loop.first].used[0] : top->rows;
+    return top->kind->backward_rows ? pgcn_i_chain_rows(&tape->op[loop.first]) : top->rows;
 }
 
 void pgcn_i_share_backward(pgcn_i_tape *tape, pgcn_i_loop loop) {
@@ -545,4 +671,68 @@ void pgcn_i_share_backward_done(pgcn_i_tape *tape, pgcn_i_loop loop) {
             if (written && all) op->in[j]->held_grad = 0;
             if (written && !all) keep_grad(tape, op->in[j], rows, op->add_in[j]);
         }
+}
+
+/* ---- what it takes ------------------------------------------------------------------------------------ */
+
+int64_t pgcn_i_share_messages(const pgcn_i_share *share) {
+    int64_t bytes = share->arena.bytes + share->flag.capacity + share->scratch.capacity;
+    for (int side = 0; side < 2; side++) bytes += share->rows[side].capacity;
+    for (int i = 0; i < PLANS; i++)
+        bytes += share->plan[i].row[GET].capacity + share->plan[i].row[GIVE].capacity +
+                 share->plan[i].place.capacity;
+    return bytes;
+}
+
+typedef struct stretch {
+    const float *begin, *end;
+} stretch;
+
+static int by_address(const void *a, const void *b) {
+    const stretch *left = a, *right = b;
+    return (left->begin > right->begin) - (left->begin < right->begin);
+}
+
+/* This rank's rows of an array, one stretch for each sample. */
+static int64_t add_stretches(const pgcn_i_tape *tape, const pgcn_i_value *value, const float *array,
+                             stretch *to) {
+    if (!array || value->space != PGCN_I_NODES) return 0;
+    const pgcn_i_own own = pgcn_i_own_of(tape, value->rows);
+    for (int64_t s = 0; s < tape->samples; s++) {
+        const float *first = array + s * own.groups.rows * value->cols;
+        to[s] = (stretch){first + own.begin * value->cols, first + own.stop * value->cols};
+    }
+    return tape->samples;
+}
+
+/* Arrays of different widths share memory: a place may have rows of this rank of several. */
+int64_t pgcn_i_share_resident(const pgcn_i_tape *const tape[2]) {
+    enum { ARRAYS = 3 };
+    int64_t count = 0, floats = 0, all, own = 0;
+    const float *counted = tape[0]->work;
+    for (int t = 0; t < 2; t++) {
+        count += ARRAYS * (int64_t)tape[t]->count * tape[t]->samples;
+        if (tape[t]->work_floats > floats) floats = tape[t]->work_floats;
+    }
+    stretch *at = pgcn_i_alloc(count, sizeof *at);
+    if (!at || !tape[0]->work) return 0;
+    count = 0;
+    for (int t = 0; t < 2; t++)
+        for (int i = 0; i < tape[t]->count; i++) {
+            const pgcn_i_op *op = &tape[t]->op[i];
+            const float *array[ARRAYS] = {op->out->data, op->out->grad,
+                                          op->kind->uses_power ? tape[t]->power : NULL};
+            for (int j = 0; j < ARRAYS; j++)
+                count += add_stretches(tape[t], op->out, array[j], at + count);
+        }
+    qsort(at, (size_t)count, sizeof *at, by_address);
+    for (int64_t i = 0; i < count; i++) {
+        const float *begin = at[i].begin > counted ? at[i].begin : counted;
+        if (begin >= at[i].end) continue;
+        own += pgcn_i_resident(begin, (at[i].end - begin) * (int64_t)sizeof *begin);
+        counted = at[i].end;
+    }
+    pgcn_i_free(at);
+    all = pgcn_i_resident(tape[0]->work, floats * (int64_t)sizeof *counted);
+    return all > own ? all - own : 0;
 }

@@ -7,6 +7,7 @@
 #define PGCN_PATHS_H
 
 #include "base/base.h"
+#include "base/comm.h"
 #include "base/rng.h"
 #include "graph/graph.h"
 #include "kernels/kernels.h"
@@ -86,6 +87,52 @@ typedef struct pgcn_i_guests {
     float *degree;
 } pgcn_i_guests;
 
+/* ---- nodes of several ranks (divide.c) ---------------------------------------------------------- */
+
+/* Which nodes are whose: rank r has begin[r] .. begin[r + 1] - 1, whole groups. */
+typedef struct pgcn_i_division {
+    pgcn_i_comm *comm;
+    int64_t *begin; /* [ranks + 1] */
+} pgcn_i_division;
+static inline pgcn_i_range pgcn_i_division_own(const pgcn_i_division *division) {
+    const int64_t *begin = division->begin + division->comm->rank;
+    return (pgcn_i_range){begin[0], begin[1]};
+}
+
+/* Rows of other ranks that lists of this one lead to. They are numbered, so that what is fetched of them takes no more
+ * room than they are: in lists that are divided a column of at least `from` is row[column - from] of another rank. */
+typedef struct pgcn_i_others {
+    int64_t from;   /* the rows of all samples */
+    pgcn_node *row; /* [count] by owner; those of an owner ascend */
+    int64_t *first; /* [ranks + 1] which numbers are rows of a rank */
+    int64_t count;
+    int lists; /* that lead to them */
+} pgcn_i_others;
+static inline int64_t pgcn_i_others_row(const pgcn_i_others *others, int64_t column) {
+    return others && column >= others->from ? others->row[column - others->from] : column;
+}
+
+/* Numbers the others of lists. Of `stacks` samples of n rows each. */
+typedef struct pgcn_i_numberer {
+    pgcn_i_arena arena;
+    const pgcn_i_division *division;
+    int stacks;
+    int64_t n;
+    uint8_t *seen;     /* [stacks * n] */
+    pgcn_node *number; /* [stacks * n] what a column becomes: a row of this rank stays */
+} pgcn_i_numberer;
+/* Free it after a failure too. */
+pgcn_status pgcn_i_numberer_init(pgcn_i_numberer *numberer, const pgcn_i_division *division,
+                                 int stacks, int64_t n);
+void pgcn_i_numberer_free(pgcn_i_numberer *numberer);
+pgcn_status pgcn_i_others_init(pgcn_i_others *others, pgcn_i_arena *arena, int ranks, int64_t most);
+/* The columns of this rank's rows of `lists` lists, as numbers, to `to`, which may be the columns themselves. All
+ * numbers begin at `from`. */
+void pgcn_i_number_others(pgcn_i_numberer *numberer, pgcn_i_pool *pool, const pgcn_i_csr *list,
+                          int lists, pgcn_node *const *to, int64_t from, pgcn_i_others *out);
+
+/* ---- visit lists (visits.c) --------------------------------------------------------------------- */
+
 /* The visit lists of `samples` stacked samples: row s * n + j is node j in sample s, and its visits
  * are rows of the same sample. hop[i-1] belongs to hop i; hop 0 is the identity and is not stored.
  * A visit's weight is count / p, times sqrt(degree[j] / degree[u]) when `degree` is given
@@ -101,12 +148,20 @@ typedef struct pgcn_i_visits {
     pgcn_i_csr *hop;                 /* [k-1] S_i */
     pgcn_i_csr *hop_t;               /* [k-1] S_i transposed; NULL without transposes */
     struct pgcn_i_visits_work *work; /* of visits.c */
+    const pgcn_i_division *division; /* only rows of this rank's nodes are there; NULL: all are */
+    pgcn_i_others others, others_t;  /* of a division: what hop, and hop_t, lead to */
 } pgcn_i_visits;
 
 /* `subset` is borrowed and read again by every sampling. */
 pgcn_status pgcn_i_visits_new(const pgcn_i_walker *walker, const pgcn_i_subset *subset, int samples,
                               bool with_transpose, pgcn_i_visits **out);
 void pgcn_i_visits_free(pgcn_i_visits *visits);
+
+/* From now on lists have the rows of this rank's nodes only. Of all nodes of a graph. */
+pgcn_status pgcn_i_visits_divide(pgcn_i_visits *visits, const pgcn_i_division *division);
+
+/* Bytes of memory that lists take, and of a division numbers of all rows. */
+int64_t pgcn_i_visits_resident(const pgcn_i_visits *visits, int64_t *numbers);
 
 /* Which paths are drawn: a pure function of these numbers, the sample and the node. */
 typedef struct pgcn_i_path_draw {
@@ -157,12 +212,15 @@ void pgcn_i_numbering_grow(pgcn_i_numbering *numbering, pgcn_i_pool *pool, pgcn_
  * transpose is. The rows of a transpose ascend. */
 typedef struct pgcn_i_turner {
     pgcn_i_arena arena;
-    pgcn_node *row, *column; /* [entries] by buckets of columns */
-    int64_t *entry;
+    pgcn_node *row;   /* [entries] by buckets of columns */
+    uint16_t *column; /* of its bucket */
+    float *value;
+    int64_t *entry;        /* NULL: entries are not numbered */
     int64_t *place;        /* [blocks, buckets] */
     int64_t *bucket_begin; /* [buckets + 1] */
 } pgcn_i_turner;
-pgcn_status pgcn_i_turner_init(pgcn_i_turner *turner, int64_t columns, int64_t entries);
+pgcn_status pgcn_i_turner_init(pgcn_i_turner *turner, int64_t columns, int64_t entries,
+                               bool numbered);
 void pgcn_i_turner_free(pgcn_i_turner *turner);
 void pgcn_i_turn(pgcn_i_turner *turner, pgcn_i_pool *pool, const pgcn_i_csr *list, int64_t columns,
                  pgcn_i_csr *out, int64_t *number);

@@ -10,7 +10,11 @@
  * A bucket is a range of nodes small enough that its part of the transpose stays in a core's cache;
  * a small graph has one. Blocks and buckets depend on the graph alone, each index has one writer,
  * and blocks keep the order of their rows, so the lists are the same for any number of threads.
- * Nothing is allocated after pgcn_i_visits_new(). Called by views, once per step. */
+ * Nothing is allocated after pgcn_i_visits_new(). Called by views, once per step.
+ *
+ * Of nodes that are divided among ranks, each walks from its own. A bucket then has nodes of one rank, and between steps
+ * 3 and 4 entries go to the ranks of their buckets (divide.c). Then rows of others get numbers. */
+#include "paths/divide.h"
 #include "paths/steps.h"
 
 #include <math.h>
@@ -23,7 +27,9 @@ enum {
     MAX_BUCKET_BITS = 14,   /* nodes of a bucket: with 10 visits each they take 1.3 MB */
     LEAST_BUCKETS = 8,      /* if there is more than one, so that threads get equal parts */
     PARTED_BYTES = 1 << 22, /* hops are put into buckets together while their entries take less */
+    GROUP_BITS = 6,         /* nodes of a division are whole groups */
 };
+_Static_assert(1 << GROUP_BITS == PGCN_GROUP_ROWS, "groups are whole buckets");
 
 /* A block of rows, of one sample. */
 typedef struct row_block {
@@ -36,9 +42,11 @@ typedef struct row_block {
 
 /* What step 1 to 4 hand to each other. Blocks of rows and buckets are those of one sample. */
 typedef struct pgcn_i_visits_work {
+    int64_t n; /* nodes */
     pgcn_i_blocks blocks;
     int64_t buckets;
-    int bucket_bits;        /* node u is in bucket u >> bucket_bits */
+    int bucket_bits;        /* node u is in bucket u >> bucket_bits, or with a division */
+    int32_t *bucket_at;     /* [n / PGCN_GROUP_ROWS] in bucket_at[u >> GROUP_BITS]; NULL: without */
     pgcn_node *sorted;      /* [k-1, capacity] visits of each tile [p, ROWS]; the memory is that of
                                the columns of the transposes, which are written last */
     int64_t capacity;       /* samples * whole tiles * p * ROWS */
@@ -51,14 +59,28 @@ typedef struct pgcn_i_visits_work {
     float *root, *inverse_root; /* [n] of the degree, for symmetric scaling */
     row_block *run_block;       /* [run_blocks] of a part of a graph; NULL: samples are stacked */
     int64_t run_blocks;
+    int64_t first_node; /* of the blocks: 0, or of a division this rank's */
+    /* of a division */
+    pgcn_i_arena arena;
+    int64_t *bucket_node; /* [buckets + 1] the nodes of a bucket */
+    pgcn_i_trade trade;
+    pgcn_i_numberer numberer;
 } visits_work;
+
+/* With one bucket, columns and values have the order of the list and are not copied. */
+static bool copies_entries(const visits_work *work) {
+    return work->buckets > 1 || work->bucket_at;
+}
+
+static int64_t bucket_of(const visits_work *work, pgcn_node node) {
+    return work->bucket_at ? work->bucket_at[node >> GROUP_BITS] : node >> work->bucket_bits;
+}
 
 /* ---- memory ------------------------------------------------------------------------------ */
 
 static pgcn_status alloc_parted(pgcn_i_arena *arena, const pgcn_i_visits *visits, int64_t entries) {
     visits_work *work = visits->work;
-    /* With one bucket, columns and values have the order of the list and are not copied. */
-    const bool copied = work->buckets > 1;
+    const bool copied = copies_entries(work);
     const int64_t bytes = copied ? 12 : 4, hops = visits->k - 1;
     int64_t together = PARTED_BYTES / bytes / entries;
     together = together < 1 ? 1 : together > hops ? hops : together;
@@ -182,8 +204,103 @@ pgcn_status pgcn_i_visits_new(const pgcn_i_walker *walker, const pgcn_i_subset *
 
 void pgcn_i_visits_free(pgcn_i_visits *visits) {
     if (!visits) return;
+    pgcn_i_trade_free(&visits->work->trade);
+    pgcn_i_numberer_free(&visits->work->numberer);
+    pgcn_i_arena_free(&visits->work->arena);
     pgcn_i_arena arena = visits->arena; /* the struct itself lives in it */
     pgcn_i_arena_free(&arena);
+}
+
+int64_t pgcn_i_visits_resident(const pgcn_i_visits *visits, int64_t *numbers) {
+    const visits_work *work = visits->work;
+    *numbers = pgcn_i_arena_resident(&work->numberer.arena);
+    return pgcn_i_arena_resident(&visits->arena) + pgcn_i_arena_resident(&work->arena);
+}
+
+/* ---- nodes of one rank --------------------------------------------------------------------- */
+
+/* Buckets that have nodes of one rank each. */
+static pgcn_status divide_buckets(visits_work *work, const pgcn_i_division *division, int64_t n) {
+    pgcn_i_arena *arena = &work->arena;
+    const int ranks = division->comm->size;
+    int64_t *first = work->trade.first_bucket = PGCN_I_ARRAY(arena, int64_t, ranks + 1);
+    if (!first) return PGCN_ERR_MEMORY;
+    work->bucket_bits = MAX_BUCKET_BITS;
+    while (work->bucket_bits > GROUP_BITS && n >> work->bucket_bits < LEAST_BUCKETS)
+        work->bucket_bits--;
+    const int64_t size = (int64_t)1 << work->bucket_bits;
+    for (int r = 0; r < ranks; r++)
+        first[r + 1] = first[r] + (division->begin[r + 1] - division->begin[r] + size - 1) / size;
+    work->buckets = first[ranks];
+    work->bucket_at = PGCN_I_ARRAY(arena, int32_t, n / PGCN_GROUP_ROWS + 1);
+    work->bucket_node = PGCN_I_ARRAY(arena, int64_t, work->buckets + 1);
+    if (!work->bucket_at || !work->bucket_node) return PGCN_ERR_MEMORY;
+    for (int r = 0; r < ranks; r++)
+        for (int64_t u = division->begin[r]; u < division->begin[r + 1]; u += PGCN_GROUP_ROWS) {
+            int64_t bucket = first[r] + (u - division->begin[r]) / size;
+            work->bucket_at[u >> GROUP_BITS] = (int32_t)bucket;
+            if ((u - division->begin[r]) % size == 0) work->bucket_node[bucket] = u;
+        }
+    work->bucket_node[work->buckets] = n;
+    return PGCN_OK;
+}
+
+/* Arrays of entries of this many hops at a time: to give, and to get. */
+static pgcn_status alloc_trade(pgcn_i_visits *visits, int64_t own_buckets) {
+    visits_work *work = visits->work;
+    pgcn_i_trade *trade = &work->trade;
+    pgcn_i_arena *arena = &work->arena;
+    const int ranks = visits->division->comm->size, hops = visits->k - 1;
+    const int64_t parts = visits->samples * work->buckets;
+    trade->division = visits->division;
+    trade->samples = visits->samples;
+    int64_t **place = PGCN_I_ARRAY(arena, int64_t *, hops);
+    trade->begin = PGCN_I_ARRAY(arena, int64_t *, hops);
+    trade->got = PGCN_I_ARRAY(arena, pgcn_i_entries, work->hops_together);
+    trade->give = PGCN_I_ARRAY(arena, int64_t, ranks + 1);
+    trade->get = PGCN_I_ARRAY(arena, int64_t, ranks + 1);
+    if (!place || !trade->begin || !trade->got || !trade->give || !trade->get)
+        return PGCN_ERR_MEMORY;
+    trade->place = place;
+    for (int hop = 0; hop < hops; hop++) {
+        place[hop] = work->bucket_begin + hop * (parts + 1);
+        trade->begin[hop] = PGCN_I_ARRAY(arena, int64_t, visits->samples * own_buckets + 1);
+        if (!trade->begin[hop]) return PGCN_ERR_MEMORY;
+    }
+    for (int i = 0; i < work->hops_together; i++) {
+        pgcn_i_entries *got = &trade->got[i];
+        got->row = PGCN_I_ARRAY(arena, pgcn_node, visits->rows * visits->p);
+        got->column = PGCN_I_ARRAY(arena, pgcn_node, visits->rows * visits->p);
+        got->value = PGCN_I_ARRAY(arena, float, visits->rows * visits->p);
+        if (!got->row || !got->column || !got->value) return PGCN_ERR_MEMORY;
+    }
+    return PGCN_OK;
+}
+
+/* Room for the lists of all nodes is address space, of which a rank touches what its own need. */
+pgcn_status pgcn_i_visits_divide(pgcn_i_visits *visits, const pgcn_i_division *division) {
+    visits_work *work = visits->work;
+    pgcn_i_arena *arena = &work->arena;
+    const int hops = visits->k - 1, rank = division->comm->rank, ranks = division->comm->size;
+    const int64_t n = visits->n, blocks = visits->samples * most_blocks(n);
+    if (2 * visits->rows > INT32_MAX)
+        return pgcn_i_fail(
+            PGCN_ERR_ARGUMENT,
+            "making visit lists: %d samples of %lld nodes are more than %d rows, the "
+            "most that ranks share; use fewer samples",
+            visits->samples, (long long)n, INT32_MAX / 2);
+    visits->division = division;
+    work->first_node = pgcn_i_division_own(division).begin;
+    PGCN_TRY(divide_buckets(work, division, n));
+    work->place = PGCN_I_ARRAY(arena, int64_t, hops * blocks * work->buckets);
+    work->bucket_begin = PGCN_I_ARRAY(arena, int64_t, hops * (visits->samples * work->buckets + 1));
+    if (!work->place || !work->bucket_begin) return PGCN_ERR_MEMORY;
+    PGCN_TRY(pgcn_i_numberer_init(&work->numberer, division, visits->samples, n));
+    PGCN_TRY(pgcn_i_others_init(&visits->others, arena, ranks, visits->rows));
+    if (!visits->hop_t || hops == 0) return PGCN_OK;
+    PGCN_TRY(pgcn_i_others_init(&visits->others_t, arena, ranks, visits->rows));
+    PGCN_TRY(alloc_parted(arena, visits, visits->rows * visits->p));
+    return alloc_trade(visits, work->trade.first_bucket[rank + 1] - work->trade.first_bucket[rank]);
 }
 
 /* ---- 1: walk, sort, count ---------------------------------------------------------------- */
@@ -200,13 +317,13 @@ typedef struct visits_job {
 static row_block block_of(const visits_work *work, int64_t index) {
     if (work->run_block) return work->run_block[index];
     int64_t block = index % work->blocks.count, sample = index / work->blocks.count;
-    int64_t n = work->blocks.rows, begin = pgcn_i_block_begin(work->blocks, block);
+    int64_t rows = work->blocks.rows, begin = pgcn_i_block_begin(work->blocks, block);
     return (row_block){.index = index,
                        .sample = (int)sample,
-                       .begin = begin,
-                       .end = pgcn_i_block_end(work->blocks, block),
-                       .shift = sample * n,
-                       .tile = sample * ((n + ROWS - 1) / ROWS) + begin / ROWS};
+                       .begin = work->first_node + begin,
+                       .end = work->first_node + pgcn_i_block_end(work->blocks, block),
+                       .shift = sample * work->n,
+                       .tile = sample * ((rows + ROWS - 1) / ROWS) + begin / ROWS};
 }
 
 static int lanes_of(const row_block *block, int64_t first) {
@@ -340,12 +457,11 @@ static void count_tile(const visits_job *job, const pgcn_node *id, int lanes, in
         *place += distinct[lane];
     }
     if (job->work->buckets == 1) return;
-    const int bits = job->work->bucket_bits;
-    for (int lane = 0; lane < lanes; lane++) count[id[lane] >> bits]++;
+    for (int lane = 0; lane < lanes; lane++) count[bucket_of(job->work, id[lane])]++;
     for (int64_t q = 1; q < job->visits->p; q++) {
         const pgcn_node *before = id + (q - 1) * ROWS, *now = id + q * ROWS;
         for (int lane = 0; lane < lanes; lane++)
-            count[now[lane] >> bits] += now[lane] != before[lane];
+            count[bucket_of(job->work, now[lane])] += now[lane] != before[lane];
     }
 }
 
@@ -360,7 +476,7 @@ static void walk_task(void *context, int64_t task, int worker) {
         pgcn_i_rng_domain_of(draw.seed, draw.purpose, draw.step, draw.layer, block.sample);
     if (job->work->run_block)
         gather_roots(job, &block);
-    else if (block.sample == 0)
+    else if (block.sample == 0 && !visits->division)
         job->walker->kernels->roots(job->work->root, job->work->inverse_root, job->degree,
                                     block.begin, block.end);
     for (int hop = 0; hop < hops; hop++) {
@@ -437,7 +553,6 @@ static void find_all_places(const visits_job *job) {
 static void part_tile(const visits_job *job, int hop, const row_block *block, int64_t first) {
     const pgcn_i_csr *list = &job->visits->hop[hop];
     const pgcn_i_entries *out = &job->work->parted[hop - job->hop_begin];
-    const int bits = job->work->bucket_bits;
     const pgcn_node shift = (pgcn_node)block->shift;
     const int64_t first_row = shift + first, end_row = first_row + lanes_of(block, first);
     const int64_t block_end = block_begin_of(job, hop, block)[1];
@@ -445,7 +560,7 @@ static void part_tile(const visits_job *job, int hop, const row_block *block, in
     for (int64_t row = first_row; row < end_row; row++) {
         int64_t row_end = row + 1 < shift + block->end ? list->offset[row + 1] : block_end;
         for (int64_t e = list->offset[row]; e < row_end; e++) {
-            int64_t to = place[(list->column[e] - shift) >> bits]++;
+            int64_t to = place[bucket_of(job->work, list->column[e] - shift)]++;
             out->row[to] = (pgcn_node)row;
             out->column[to] = list->column[e];
             out->value[to] = list->value[e];
@@ -467,7 +582,7 @@ static void merge_task(void *context, int64_t task, int worker) {
     int64_t *offset = list->offset + shift;
     const int64_t *begin = block_begin_of(job, hop, &block);
     for (int64_t j = block.begin; j < block.end; j++) offset[j] += begin[0];
-    const pgcn_i_merge merge = {.out = {.row = parted && work->buckets == 1 ? parted->row : NULL,
+    const pgcn_i_merge merge = {.out = {.row = parted && !copies_entries(work) ? parted->row : NULL,
                                         .column = list->column,
                                         .value = list->value},
                                 .p = visits->p,
@@ -478,7 +593,7 @@ static void merge_task(void *context, int64_t task, int worker) {
     for (int64_t first = block.begin; first < block.end; first += ROWS) {
         job->walker->kernels->merge_lanes(&merge, offset + first, tile_of(job, hop, &block, first),
                                           (pgcn_node)first, lanes_of(&block, first));
-        if (parted && work->buckets > 1) part_tile(job, hop, &block, first);
+        if (parted && copies_entries(work)) part_tile(job, hop, &block, first);
     }
 }
 
@@ -489,9 +604,9 @@ static void transpose_task(void *context, int64_t task, int worker) {
     const visits_job *job = context;
     const pgcn_i_visits *visits = job->visits;
     const visits_work *work = job->work;
-    const int64_t parts = visits->samples * work->buckets;
-    const int round_hop = (int)(task / parts), hop = job->hop_begin + round_hop;
-    const int64_t part = task % parts, shift = part / work->buckets * visits->n;
+    /* All hops of a sample one after the other, as step 3 and convolutions go through them. */
+    const int round_hop = (int)(task % job->hops), hop = job->hop_begin + round_hop;
+    const int64_t part = task / job->hops, shift = part / work->buckets * visits->n;
     const int64_t bucket = part % work->buckets, last = (bucket + 1) << work->bucket_bits;
     /* In a batch smaller than the largest, begin may be after the end: the bucket is empty. */
     const int64_t begin = bucket << work->bucket_bits, end = last < visits->n ? last : visits->n;
@@ -504,6 +619,76 @@ static void transpose_task(void *context, int64_t task, int worker) {
     pgcn_i_csr_transpose_part(&parted, place[0], place[1], shift + begin, shift + end,
                               &visits->hop_t[hop]);
 }
+
+/* ---- of several ranks -------------------------------------------------------------------- */
+
+/* Of all nodes: visited ones are anybody's. */
+static void roots_task(void *context, int64_t task, int worker) {
+    (void)worker;
+    const visits_job *job = context;
+    const pgcn_i_blocks blocks = pgcn_i_blocks_of(job->work->n);
+    job->walker->kernels->roots(job->work->root, job->work->inverse_root, job->degree,
+                                pgcn_i_block_begin(blocks, task), pgcn_i_block_end(blocks, task));
+}
+
+/* A bucket of this rank, of one list and sample. */
+static void traded_task(void *context, int64_t task, int worker) {
+    (void)worker;
+    const visits_job *job = context;
+    const pgcn_i_trade *trade = &job->work->trade;
+    const int64_t *first = trade->first_bucket + trade->division->comm->rank;
+    const int64_t own = first[1] - first[0], parts = job->visits->samples * own;
+    const int round_hop = (int)(task / parts);
+    const int64_t part = task % parts, shift = part / own * job->visits->n;
+    const int64_t *node = job->work->bucket_node + first[0] + part % own;
+    const int64_t *begin = trade->begin[round_hop] + part;
+    pgcn_i_csr_transpose_part(&trade->got[round_hop], begin[0], begin[1], shift + node[0],
+                              shift + node[1], &job->visits->hop_t[job->hop_begin + round_hop]);
+}
+
+static int64_t own_buckets(const visits_work *work) {
+    const int64_t *first = work->trade.first_bucket + work->trade.division->comm->rank;
+    return first[1] - first[0];
+}
+
+/* Step 4: entries go to the ranks that have their columns, which transpose them. */
+static void trade_round(visits_job *job, pgcn_i_pool *pool) {
+    visits_work *work = job->visits->work;
+    int64_t *const *place = work->trade.place;
+    work->trade.hops = job->hops;
+    work->trade.given = work->parted;
+    work->trade.place = place + job->hop_begin;
+    pgcn_i_trade_run(&work->trade, pool);
+    work->trade.place = place;
+    pgcn_i_parallel(pool, job->hops * job->visits->samples * own_buckets(work), traded_task, job);
+    for (int hop = 0; hop < job->hops; hop++) {
+        const int64_t parts = own_buckets(work), *begin = work->trade.begin[hop];
+        int64_t *offset = job->visits->hop_t[job->hop_begin + hop].offset;
+        for (int64_t s = 0; s < job->visits->samples; s++)
+            offset[s * work->n + pgcn_i_division_own(job->visits->division).end] =
+                begin[(s + 1) * parts];
+    }
+}
+
+/* The rows of a sample end where the next one's begin, whose first row is not the next one in the list. */
+static void end_samples(const visits_job *job) {
+    const pgcn_i_visits *visits = job->visits;
+    const visits_work *work = job->work;
+    for (int hop = 0; hop < visits->k - 1; hop++)
+        for (int64_t s = 0; s < visits->samples; s++)
+            visits->hop[hop].offset[s * work->n + pgcn_i_division_own(visits->division).end] =
+                work->block_begin[hop * (blocks_in(job) + 1) + (s + 1) * work->blocks.count];
+}
+
+static void number_lists(pgcn_i_visits *visits, pgcn_i_pool *pool, pgcn_i_csr *list,
+                         pgcn_i_others *others) {
+    pgcn_node *column[PGCN_MAX_PATH_LENGTH];
+    for (int hop = 0; hop < visits->k - 1; hop++) column[hop] = list[hop].column;
+    pgcn_i_number_others(&visits->work->numberer, pool, list, visits->k - 1, column, visits->rows,
+                         others);
+}
+
+/* ---- all of it --------------------------------------------------------------------------- */
 
 /* Blocks of rows of the same sample: every run is cut by itself. */
 static void cut_runs(visits_work *work, const pgcn_i_subset *subset) {
@@ -524,7 +709,10 @@ static void cut_runs(visits_work *work, const pgcn_i_subset *subset) {
 static void resize(pgcn_i_visits *visits, int64_t n) {
     visits->n = n;
     visits->rows = n * visits->samples;
-    visits->work->blocks = pgcn_i_cut(n, MAX_ROW_BLOCKS, PGCN_BLOCK_ROWS);
+    visits->work->n = n;
+    pgcn_i_range own =
+        visits->division ? pgcn_i_division_own(visits->division) : (pgcn_i_range){0, n};
+    visits->work->blocks = pgcn_i_cut(own.end - own.begin, MAX_ROW_BLOCKS, PGCN_BLOCK_ROWS);
     if (visits->work->run_block) cut_runs(visits->work, visits->subset);
     for (int hop = 0; hop < visits->k - 1; hop++) {
         visits->hop[hop].rows = visits->rows;
@@ -537,13 +725,20 @@ void pgcn_i_visits_sample(pgcn_i_visits *visits, const pgcn_i_walker *walker, pg
     visits_work *work = visits->work;
     resize(visits, visits->subset ? visits->subset->n : walker->graph->n);
     visits_job job = {visits, work, walker, draw, degree, 0, 0};
+    if (visits->division) pgcn_i_parallel(pool, pgcn_i_blocks_of(work->n).count, roots_task, &job);
     pgcn_i_parallel(pool, blocks_in(&job), walk_task, &job);
     find_all_places(&job);
     for (int left = visits->k - 1; left > 0; left -= job.hops) {
         job.hop_begin = visits->k - 1 - left;
         job.hops = left < work->hops_together ? left : work->hops_together;
         pgcn_i_parallel(pool, job.hops * blocks_in(&job), merge_task, &job);
-        if (visits->hop_t)
+        if (visits->hop_t && visits->division)
+            trade_round(&job, pool);
+        else if (visits->hop_t)
             pgcn_i_parallel(pool, job.hops * visits->samples * work->buckets, transpose_task, &job);
     }
+    if (!visits->division) return;
+    end_samples(&job);
+    number_lists(visits, pool, visits->hop, &visits->others);
+    if (visits->hop_t) number_lists(visits, pool, visits->hop_t, &visits->others_t);
 }

@@ -86,6 +86,54 @@ pgcn_status pgcn_i_cluster_status(const pgcn_i_cluster *cluster) {
     return cluster->shared ? pgcn_i_comm_status(ranks()) : PGCN_OK;
 }
 
+/* ---- features of all --------------------------------------------------------------------------------- */
+
+void pgcn_i_cluster_largest(pgcn_i_input *input) {
+    pgcn_i_comm *comm = ranks();
+    struct {
+        double largest;
+        int64_t column;
+    } mine, theirs;
+    if (pgcn_i_comm_alone(comm) || input->filled.end - input->filled.begin == input->n) return;
+    mine.largest = pgcn_i_input_largest(input, &mine.column);
+    for (int r = 0; r < comm->size; r++) {
+        theirs = mine;
+        pgcn_i_comm_broadcast(comm, &theirs, sizeof theirs, r);
+        if (theirs.largest <= input->largest_elsewhere) continue;
+        input->largest_elsewhere = theirs.largest;
+        input->largest_column = theirs.column;
+    }
+}
+
+/* ---- probabilities of all -------------------------------------------------------------------------- */
+
+/* Some rows at a time, rank by rank, and so in the order of the items. */
+void pgcn_i_cluster_tally(pgcn_i_tally *tally, const pgcn_i_loss *loss,
+                          const pgcn_i_target *target) {
+    enum { SOME = 4096 };
+    pgcn_i_comm *comm = ranks();
+    const pgcn_i_blocks groups = pgcn_i_groups_of(loss->n, loss->groups);
+    const int64_t c = loss->classes;
+    float *some = pgcn_i_alloc(SOME * c, sizeof *some);
+    if (!some) pgcn_i_comm_fail(comm, PGCN_ERR_MEMORY);
+    for (int r = 0; r < comm->size && some; r++) {
+        const pgcn_i_range own =
+            pgcn_i_groups_share(groups, &(pgcn_i_comm){.rank = r, .size = comm->size});
+        for (int64_t row = own.begin; row < own.end; row += SOME) {
+            int64_t rows = own.end - row < SOME ? own.end - row : SOME;
+            float *from = r == comm->rank ? loss->probability + row * c : some;
+            pgcn_i_target these = *target;
+            these.mask += row;
+            if (these.label) these.label += row;
+            if (these.labels) these.labels += row * c;
+            pgcn_i_comm_broadcast(comm, from, rows * c * (int64_t)sizeof *from, r);
+            if (pgcn_i_comm_status(comm) == PGCN_OK)
+                pgcn_i_tally_add_masked(tally, from, &these, rows);
+        }
+    }
+    pgcn_i_free(some);
+}
+
 /* ---- rank 0 ---------------------------------------------------------------------------------------- */
 
 void pgcn_i_cluster_new(pgcn_i_cluster *cluster, const pgcn_dataset *data,
@@ -140,20 +188,69 @@ void pgcn_i_cluster_state(pgcn_trainer *trainer) {
 
 void pgcn_i_cluster_step_begin(pgcn_i_cluster *cluster) {
     cluster->received_before = ranks()->received;
+    cluster->rounds_before = ranks()->rounds;
 }
 void pgcn_i_cluster_step_end(pgcn_i_cluster *cluster) {
+    const pgcn_i_rounds *now = &ranks()->rounds, *before = &cluster->rounds_before;
     cluster->received += ranks()->received - cluster->received_before;
+    cluster->rounds.exchanges += now->exchanges - before->exchanges;
+    cluster->rounds.relays += now->relays - before->relays;
+    cluster->rounds.relayed += now->relayed - before->relayed;
     cluster->steps++;
+}
+
+static void add_views(const pgcn_i_views *views, pgcn_rank_memory *m) {
+    m->structure += pgcn_i_arena_resident(&views->arena);
+    for (int l = 0; l < views->samplers; l++) {
+        int64_t numbers;
+        m->walks += pgcn_i_visits_resident(views->visits[l], &numbers);
+        m->structure += numbers;
+    }
+}
+
+/* Both tapes have one memory for values. */
+static pgcn_rank_memory own_memory(const pgcn_trainer *trainer, int64_t in_use) {
+    const pgcn_i_tape *tapes[] = {&trainer->train.tape, &trainer->eval.tape};
+    const pgcn_i_spatial *spatial = &trainer->spatial;
+    pgcn_rank_memory m = {.structure = pgcn_i_arena_resident(&spatial->arena) +
+                                       pgcn_i_arena_resident(&spatial->walker.arena),
+                          .features = pgcn_i_arena_resident(&trainer->input->arena),
+                          .weights = pgcn_i_arena_resident(&trainer->params.arena)};
+    add_views(&trainer->train.views, &m);
+    add_views(&trainer->eval.views, &m);
+    m.others = pgcn_i_share_resident(tapes);
+    for (int i = 0; i < 2; i++) {
+        m.rows += pgcn_i_arena_resident(&tapes[i]->arena);
+        m.messages += pgcn_i_share_messages(trainer->share[i]);
+    }
+    m.rows += pgcn_i_arena_resident(&trainer->loss.arena) - m.others;
+    m.rest =
+        in_use - m.structure - m.features - m.walks - m.rows - m.others - m.messages - m.weights;
+    return m;
 }
 
 static void gather_traffic(const pgcn_trainer *trainer, pgcn_traffic *out) {
     pgcn_i_comm *comm = ranks();
     const pgcn_i_cluster *cluster = &trainer->cluster;
     int64_t steps = cluster->steps > 0 ? cluster->steps : 1;
-    int64_t mine[] = {pgcn_i_share_fetched(trainer->share[0]) / steps, cluster->received / steps,
-                      pgcn_memory_in_use().anonymous};
-    int64_t *const to[] = {&out->rows_step, &out->bytes_step, &out->memory};
-    for (int i = 0; i < 3; i++) {
+    int64_t in_use = pgcn_memory_in_use().anonymous;
+    const pgcn_rank_memory m = own_memory(trainer, in_use);
+    pgcn_rank_memory *kinds = &out->kinds;
+    int64_t mine[] = {pgcn_i_share_fetched(trainer->share[0]) / steps,
+                      cluster->received / steps,
+                      in_use,
+                      m.structure,
+                      m.features,
+                      m.walks,
+                      m.rows,
+                      m.others,
+                      m.messages,
+                      m.weights,
+                      m.rest};
+    int64_t *const to[] = {&out->rows_step,  &out->bytes_step, &out->memory, &kinds->structure,
+                           &kinds->features, &kinds->walks,    &kinds->rows, &kinds->others,
+                           &kinds->messages, &kinds->weights,  &kinds->rest};
+    for (size_t i = 0; i < sizeof mine / sizeof *mine; i++) {
         int64_t *all = pgcn_i_alloc(2 * (int64_t)comm->size, sizeof *all);
         int64_t most = mine[i];
         for (int r = 0; all && r < comm->size; r++) all[r] = mine[i];
@@ -175,6 +272,11 @@ pgcn_status pgcn_trainer_traffic(const pgcn_trainer *trainer, pgcn_traffic *out)
     if (!leads(&trainer->cluster)) return PGCN_OK;
     send_order(ORDER_TRAFFIC, trainer->cluster.trainer, 0);
     gather_traffic(trainer, out);
+    const pgcn_i_cluster *cluster = &trainer->cluster;
+    int64_t steps = cluster->steps > 0 ? cluster->steps : 1;
+    out->exchanges_step = cluster->rounds.exchanges / steps;
+    out->sums_step = cluster->rounds.relays / steps;
+    out->sums_bytes_step = cluster->rounds.relayed / steps;
     return pgcn_i_comm_status(ranks());
 }
 

@@ -19,6 +19,11 @@ pgcn_status pgcn_i_cluster_agree(pgcn_status status);
 bool pgcn_i_cluster_ask(const pgcn_i_cluster *cluster, bool answer);
 /* A failure in the middle of a step, after which ranks cannot go on. */
 pgcn_status pgcn_i_cluster_status(const pgcn_i_cluster *cluster);
+/* Of features that are divided: what the others have of magnitudes. */
+void pgcn_i_cluster_largest(pgcn_i_input *input);
+/* Adds the probabilities of masked items to the tally of every rank, each of which has those of its own rows. */
+void pgcn_i_cluster_tally(pgcn_i_tally *tally, const pgcn_i_loss *loss,
+                          const pgcn_i_target *target);
 /* Around every step, to count what comes in. */
 void pgcn_i_cluster_step_begin(pgcn_i_cluster *cluster);
 void pgcn_i_cluster_step_end(pgcn_i_cluster *cluster);

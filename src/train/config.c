@@ -239,6 +239,18 @@ static void accepted(const field *f, char *out, size_t bytes) {
         snprintf(out, bytes, "%.10g..%.10g", f->low, f->high);
 }
 
+const char *pgcn_i_config_key(int i) {
+    field f;
+    return field_at(i, &f) ? f.key : NULL;
+}
+
+int pgcn_i_config_number(const char *key) {
+    const char *other;
+    for (int i = 0; (other = pgcn_i_config_key(i)); i++)
+        if (strcmp(other, key) == 0) return i;
+    return -1;
+}
+
 bool pgcn_config_field(int i, pgcn_field *out) {
     static _Thread_local char text[512];
     field f;

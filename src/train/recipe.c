@@ -180,20 +180,27 @@ static bool is_selected(const selection *s, const pgcn_i_recipe *recipe) {
     return is_for(info, s->dataset);
 }
 
-/* What a built-in recipe is for can be told before all of it is read: there are hundreds, and a run looks for
- * one. A recipe of the folder is read whole. */
-static bool is_for_others(const selection *s, const char *name) {
+/* Name and data set of a built-in recipe, before all of it is read: there are hundreds, and a run looks for a few. */
+static bool peek(const pgcn_i_built_in_recipe *recipe, pgcn_recipe_info *out) {
     static const char key[] = "\ndataset = ";
-    char path[PGCN_I_PATH_BYTES];
-    const pgcn_i_built_in_recipe *found = in_folder(name, path) ? NULL : built_in(name);
-    const char *line =
-        found ? memmem(found->text, (size_t)found->bytes, key, sizeof key - 1) : NULL;
-    pgcn_recipe_info info;
+    const char *line = memmem(recipe->text, (size_t)recipe->bytes, key, sizeof key - 1);
     if (!line) return false;
     line += sizeof key - 1;
-    snprintf(info.dataset, sizeof info.dataset, "%.*s", (int)strcspn(line, "\n"), line);
-    if (strcmp(info.dataset, "any") == 0) return !s->general;
-    return !is_for(&info, s->dataset);
+    snprintf(out->name, sizeof out->name, "%s", recipe->name);
+    snprintf(out->dataset, sizeof out->dataset, "%.*s", (int)strcspn(line, "\n"), line);
+    return true;
+}
+
+/* The same by name. A recipe of the folder is read whole: false. */
+static bool peek_named(const char *name, pgcn_recipe_info *out) {
+    char path[PGCN_I_PATH_BYTES];
+    return !in_folder(name, path) && built_in(name) && peek(built_in(name), out);
+}
+
+static bool is_for_others(const selection *s, const char *name) {
+    pgcn_recipe_info info;
+    if (!peek_named(name, &info)) return false;
+    return strcmp(info.dataset, "any") == 0 ? !s->general : !is_for(&info, s->dataset);
 }
 
 /* Goes through the recipes that can be read and are selected. `visit` returns false to stop. A broken
@@ -512,9 +519,11 @@ pgcn_status pgcn_i_recipe_families(pgcn_task task, bool all_networks, pgcn_i_are
     *count = 0;
     pgcn_status status = PGCN_OK;
     for (int i = 0; i < all && status == PGCN_OK; i++) {
+        const char *name = ((const recipe_name *)names.data)[i].text;
+        pgcn_recipe_info known;
+        if (peek_named(name, &known) && !pgcn_recipe_races(&known, all_networks)) continue;
         pgcn_i_recipe *next = pgcn_i_buffer_add(&found, (int64_t)sizeof *next);
-        status =
-            next ? read_named(((const recipe_name *)names.data)[i].text, next) : PGCN_ERR_MEMORY;
+        status = next ? read_named(name, next) : PGCN_ERR_MEMORY;
         if (status == PGCN_OK && pgcn_recipe_races(&next->info, all_networks) &&
             is_of_task(&next->info, task))
             (*count)++;
@@ -604,14 +613,16 @@ void pgcn_i_recipe_measure(const pgcn_recipe_info *info, const pgcn_dataset *dat
 /* Our own text was checked by the tests, so that what can fail here is memory. */
 pgcn_config pgcn_config_for(const char *dataset) {
     pgcn_config config = pgcn_config_default();
+    pgcn_recipe_info known;
     pgcn_i_recipe recipe;
     char name[DATASET_BYTES];
     if (!dataset) return config;
     snprintf(name, sizeof name, "%.*s", (int)strcspn(dataset, ":"), dataset);
     for (const pgcn_i_built_in_recipe *r = pgcn_i_built_in_recipes; r->name; r++) {
-        if (parse_built_in(r, &recipe) != PGCN_OK || !is_for(&recipe.info, name)) continue;
-        size_t first = strcspn(recipe.info.dataset, " ");
-        if (strlen(r->name) == first && strncmp(r->name, recipe.info.dataset, first) == 0)
+        if (!peek(r, &known) || !is_for(&known, name)) continue;
+        size_t first = strcspn(known.dataset, " ");
+        if (strlen(r->name) == first && strncmp(r->name, known.dataset, first) == 0 &&
+            parse_built_in(r, &recipe) == PGCN_OK)
             pgcn_i_recipe_settings(&recipe, 0, &config);
     }
     return config;

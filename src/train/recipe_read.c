@@ -116,11 +116,8 @@ static pgcn_status head_line(parser *p, int i, const char *value) {
 
 static pgcn_status setting_line(parser *p, const char *key, const char *value) {
     pgcn_i_recipe_section *section = section_of(p);
-    pgcn_field field;
-    int i = 0;
     PGCN_TRY(pgcn_config_set(section ? &section->config : &p->recipe->config, key, value));
-    while (pgcn_config_field(i, &field) && strcmp(field.key, key) != 0) i++;
-    PGCN_TRY(once(&p->field_line[i], p, key));
+    PGCN_TRY(once(&p->field_line[pgcn_i_config_number(key)], p, key));
     if (section && strcmp(key, "layers") == 0)
         return pgcn_i_fail(PGCN_ERR_FORMAT, "layers is what the section is for; leave it out");
     if (section && strcmp(key, "model") == 0)
@@ -230,18 +227,18 @@ pgcn_task pgcn_i_recipe_task(const pgcn_recipe_info *info) {
  * section. The default may be written down anywhere. */
 static pgcn_status check_used(const pgcn_i_recipe *recipe, const pgcn_config *config) {
     const pgcn_config plain = pgcn_config_default();
-    pgcn_field field;
+    const char *key;
     pgcn_i_usage usage = {config, pgcn_i_recipe_task(&recipe->info), NULL};
-    for (int i = 0; pgcn_config_field(i, &field); i++) {
+    for (int i = 0; (key = pgcn_i_config_key(i)); i++) {
         char value[PGCN_SETTING_BYTES], preset[PGCN_SETTING_BYTES];
         if (!pgcn_i_config_is_set(config, i)) continue;
-        pgcn_config_get(config, field.key, value, sizeof value);
-        pgcn_config_get(&plain, field.key, preset, sizeof preset);
-        bool used = strcmp(value, preset) == 0 || !pgcn_i_config_unused(&usage, field.key);
+        pgcn_config_get(config, key, value, sizeof value);
+        pgcn_config_get(&plain, key, preset, sizeof preset);
+        bool used = strcmp(value, preset) == 0 || !pgcn_i_config_unused(&usage, key);
         for (int s = 0; config == &recipe->config && s < recipe->sections && !used; s++)
             used = !pgcn_i_config_unused(
-                &(pgcn_i_usage){&recipe->section[s].config, usage.task, NULL}, field.key);
-        if (!used) return pgcn_i_config_fail_unused(&usage, field.key);
+                &(pgcn_i_usage){&recipe->section[s].config, usage.task, NULL}, key);
+        if (!used) return pgcn_i_config_fail_unused(&usage, key);
     }
     return PGCN_OK;
 }

@@ -12,6 +12,17 @@ static int64_t narrow_width(const pgcn_i_runner_opts *opts, int64_t rows) {
     return fit < LEAST ? LEAST : fit < NARROW ? fit : NARROW;
 }
 
+/* Of several ranks, if all operations allow it: each has lists of its own nodes. */
+static pgcn_status divide(pgcn_i_runner *runner) {
+    pgcn_i_tape *tape = &runner->tape;
+    const pgcn_i_division *division;
+    if (!pgcn_i_views_whole(&runner->views) || !pgcn_i_share_divides(tape)) return PGCN_OK;
+    PGCN_TRY(pgcn_i_share_division(tape, runner->views.view.rows[PGCN_I_NODES], &division));
+    PGCN_TRY(pgcn_i_views_divide(&runner->views, runner->pool, division));
+    tape->divided = true;
+    return PGCN_OK;
+}
+
 pgcn_status pgcn_i_runner_open(pgcn_i_runner *runner, const pgcn_i_runner_opts *opts) {
     const pgcn_config *config = opts->config;
     pgcn_i_tape *tape = &runner->tape;
@@ -31,15 +42,19 @@ pgcn_status pgcn_i_runner_open(pgcn_i_runner *runner, const pgcn_i_runner_opts *
     tape->packs = opts->in_files > 0;
     tape->explains = opts->explains;
     tape->share = opts->share;
-    if (tape->share) tape->arena.read_at_random = false; /* huge pages would hold rows of others */
+    if (tape->share) tape->arena.read_at_random = false; /* until rows are side by side */
     tape->shows = opts->shows;
     runner->logits = pgcn_i_network_record(tape, config, &runner->views.view);
-    return pgcn_i_tape_plan(tape);
+    PGCN_TRY(pgcn_i_tape_plan(tape));
+    return tape->share ? divide(runner) : PGCN_OK;
 }
 
 pgcn_status pgcn_i_runner_allocate(pgcn_i_runner *runner, pgcn_i_runner *other) {
     int64_t floats = runner->tape.work_floats;
     if (other && other->tape.work_floats > floats) floats = other->tape.work_floats;
+    /* where rows of others are scattered, huge pages would hold what no rank needs */
+    if (runner->tape.share)
+        runner->tape.arena.read_at_random = runner->tape.divided && (!other || other->tape.divided);
     float *work = PGCN_I_ARRAY(&runner->tape.arena, float, floats);
     if (!work) return PGCN_ERR_MEMORY;
     pgcn_i_tape_place(&runner->tape, work);
@@ -54,7 +69,7 @@ void pgcn_i_runner_close(pgcn_i_runner *runner) {
 
 /* Whether every view, and every draw, has the same lists: those of the exact transition. */
 static bool is_fixed(const pgcn_i_views *views) {
-    return views->samplers == 0 && !views->batch && !views->nodes && !views->edges;
+    return views->samplers == 0 && pgcn_i_views_whole(views);
 }
 
 void pgcn_i_runner_put(pgcn_i_runner *runner, pgcn_i_chosen chosen, pgcn_i_loss *loss) {

@@ -14,6 +14,10 @@
 /* {"layers": "2", ...}: every field but those of the run, as text. New reference. */
 json_t *pgcn_i_config_to_json(const pgcn_config *config);
 pgcn_status pgcn_i_config_from_json(json_t *object, const char *where, pgcn_config *out);
+/* Names of settings by their numbers, which are those of pgcn_config_field() without its texts: NULL or -1 where there
+ * is none. */
+const char *pgcn_i_config_key(int i);
+int pgcn_i_config_number(const char *key);
 /* First key in which two configurations differ, other than those a resumed run may change (epochs,
  * patience and those of the run); NULL if there is none. */
 const char *pgcn_i_config_difference(const pgcn_config *a, const pgcn_config *b);
@@ -456,8 +460,8 @@ bool pgcn_i_evaluation_is_due(const pgcn_trainer *trainer, int64_t epoch);
 typedef struct pgcn_i_lookahead pgcn_i_lookahead;
 /* What cannot be trained from disk is refused, and at once what can never fit: before anything is allocated. */
 pgcn_status pgcn_i_lookahead_check(const pgcn_trainer *trainer);
-/* Whether nobody will read the exact operator. */
-bool pgcn_i_walks_only(const pgcn_trainer *trainer);
+/* What training and evaluations will read of the exact operator. */
+pgcn_i_spatial_use pgcn_i_use_of_graph(const pgcn_trainer *trainer);
 /* When everything else is allocated and trainer->memory says how much that is: gives the cache what is left of the
  * bound, and adds it there; or refuses. */
 pgcn_status pgcn_i_lookahead_new(pgcn_trainer *trainer, pgcn_i_lookahead **out);
@@ -507,6 +511,7 @@ typedef struct pgcn_i_cluster {
     bool shared;     /* with other ranks */
     int64_t trainer; /* its number, on rank 0; -1: on others, and alone */
     int64_t steps, received, received_before;
+    pgcn_i_rounds rounds, rounds_before;
 } pgcn_i_cluster;
 
 struct pgcn_trainer {

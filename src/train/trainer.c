@@ -133,14 +133,18 @@ static pgcn_status evaluate_part(pgcn_trainer *trainer, pgcn_i_chosen chosen, in
     pgcn_i_runner_draw(runner, pgcn_i_moment_draw(trainer, turn));
     if (trainer->lookahead) PGCN_TRY(pgcn_i_lookahead_bring(trainer->lookahead, runner));
     pgcn_i_tape_forward(&runner->tape);
-    pgcn_i_share_whole(&runner->tape, runner->logits);
+    /* several labels are counted from all logits */
+    bool own_rows = runner->tape.divided && !runner->several;
+    if (!own_rows) pgcn_i_share_whole(&runner->tape, runner->logits);
     if (!runner->several || e->tally) pgcn_i_runner_probabilities(runner, &trainer->loss);
     for (int part = VAL; part < EVAL_PARTS; part++) {
         if (items[part] == 0) continue; /* arrays without a mask, the step without-test */
         pgcn_i_target target =
             pgcn_i_views_target(&runner->views, mask_of(trainer, part), items[part]);
         pgcn_i_score_add(&e->score[part], runner, &trainer->loss, &target);
-        if (e->tally)
+        if (e->tally && own_rows)
+            pgcn_i_cluster_tally(&e->tally[part], &trainer->loss, &target);
+        else if (e->tally)
             pgcn_i_tally_add_masked(&e->tally[part], trainer->loss.probability, &target,
                                     trainer->loss.n);
     }
@@ -459,6 +463,16 @@ static pgcn_status training_rows(const pgcn_trainer *trainer, uint8_t **out) {
         trainer->split->name, data->name);
 }
 
+/* Of several ranks that have one graph, and read it as it is: the rows of this one's groups. */
+static pgcn_i_range rows_read(const pgcn_trainer *trainer, int powers) {
+    const pgcn_dataset *data = trainer->data;
+    bool whole = !pgcn_i_in_batches(data, data->task == PGCN_TASK_GRAPH) &&
+                 trainer->config.batch_by == PGCN_BATCH_AUTO;
+    if (!trainer->cluster.shared || !whole || powers > 0) return (pgcn_i_range){0, data->graph->n};
+    return pgcn_i_groups_share(pgcn_i_groups_of(data->graph->n, pgcn_i_source_groups(&data->from)),
+                               pgcn_i_comm_world());
+}
+
 /* Mean and deviation of the features, over the training nodes; and the features as the network reads
  * them, with the mean where a node has none. */
 static pgcn_status set_up_input(pgcn_trainer *trainer, bool with_columns) {
@@ -475,14 +489,17 @@ static pgcn_status set_up_input(pgcn_trainer *trainer, bool with_columns) {
                                        : pgcn_i_means_of(x, mask, trainer->fill);
     pgcn_i_free(mask);
     if (status == PGCN_OK && x->file) return pgcn_i_input_outside(x, &trainer->input);
-    int64_t copied = (x->offset ? x->nonzeros : x->n * x->columns) * (int64_t)sizeof(float);
-    int64_t available = pgcn_memory_available();
-    if (status == PGCN_OK && available >= 0 && copied > available) return PGCN_ERR_MEMORY;
-    if (status == PGCN_OK) status = pgcn_i_fill_absent(x, trainer->fill, &scratch, &filled);
     int powers = pgcn_i_network_powers(&trainer->config);
+    const pgcn_i_range rows = rows_read(trainer, powers);
+    int64_t copied = x->offset ? x->offset[rows.end] - x->offset[rows.begin]
+                               : (rows.end - rows.begin) * x->columns;
+    int64_t available = pgcn_memory_available();
+    if (status == PGCN_OK && available >= 0 && copied > available / (int64_t)sizeof(float))
+        return PGCN_ERR_MEMORY;
+    if (status == PGCN_OK) status = pgcn_i_fill_absent(x, trainer->fill, &scratch, &filled);
     if (status == PGCN_OK)
-        status = pgcn_i_input_new(&filled, trainer->config.normalise, standard,
-                                  with_columns && powers == 0, &trainer->input);
+        status = pgcn_i_input_of_rows(&filled, trainer->config.normalise, standard,
+                                      with_columns && powers == 0, rows, &trainer->input);
     if (status == PGCN_OK)
         status = pgcn_i_input_power(&trainer->input, &trainer->spatial.exact, powers, with_columns);
     pgcn_i_arena_free(&scratch);
@@ -524,8 +541,7 @@ static pgcn_status set_up(pgcn_trainer *trainer) {
     pgcn_i_trainer_settle(trainer);
     PGCN_TRY(pgcn_i_lookahead_check(trainer));
     PGCN_TRY(pgcn_i_pool_new(config->threads, &trainer->pool));
-    bool exact = !pgcn_i_walks_only(trainer);
-    PGCN_TRY(pgcn_i_spatial_of(&trainer->spatial, data, config, exact));
+    PGCN_TRY(pgcn_i_spatial_of(&trainer->spatial, data, config, pgcn_i_use_of_graph(trainer)));
     pgcn_i_shape shape = {data->x.columns, data->classes, data->task == PGCN_TASK_GRAPH};
     PGCN_TRY(pgcn_i_network_declare(&trainer->params, config, shape));
     PGCN_TRY(pgcn_i_params_allocate(&trainer->params, true));
@@ -567,6 +583,7 @@ pgcn_status pgcn_trainer_new(const pgcn_dataset *data, const pgcn_config *config
                    ? pgcn_i_trainer_lacks_memory(data, &settings)
                    : status;
     }
+    pgcn_i_cluster_largest(trainer->input);
     *out = trainer;
     return PGCN_OK;
 }

@@ -33,11 +33,11 @@ bool pgcn_i_config_is_set(const pgcn_config *config, int field) {
 }
 
 void pgcn_config_adopt(pgcn_config *config) {
-    pgcn_field field;
+    const char *key;
     char text[PGCN_SETTING_BYTES];
     if (!config || !has_origins(config)) return;
-    for (int i = 0; pgcn_config_field(i, &field); i++) {
-        pgcn_config_get(config, field.key, text, sizeof text);
+    for (int i = 0; (key = pgcn_i_config_key(i)); i++) {
+        pgcn_config_get(config, key, text, sizeof text);
         config->origin[i] = hash_of(text);
     }
 }
@@ -53,16 +53,11 @@ static bool is_callers(const pgcn_config *config, int i, const char *key, const 
 }
 
 bool pgcn_i_config_by_nodes(const pgcn_config *config) {
-    pgcn_field field;
     char text[PGCN_SETTING_BYTES];
     if (config->batch == 0 || config->batch_by == PGCN_BATCH_CLUSTER) return false;
     if (config->batch_by == PGCN_BATCH_NODES) return true;
-    for (int i = 0; pgcn_config_field(i, &field); i++)
-        if (strcmp(field.key, "batch") == 0) {
-            pgcn_config_get(config, field.key, text, sizeof text);
-            return is_callers(config, i, field.key, text);
-        }
-    return false;
+    pgcn_config_get(config, "batch", text, sizeof text);
+    return is_callers(config, pgcn_i_config_number("batch"), "batch", text);
 }
 
 void pgcn_config_settle_batches(pgcn_config *config, const pgcn_dataset *data) {
@@ -90,10 +85,14 @@ static bool starts_otherwise(const pgcn_i_usage *u) {
 static bool has_no_mix(const pgcn_i_usage *u) {
     return u->config->kernel == PGCN_KERNEL_FULL;
 }
-/* Where graphs are classified the gains of the batch norm are trained like the 1x1 weights. */
+static bool has_no_batch_norm(const pgcn_i_usage *u) {
+    return !u->config->batch_norm;
+}
+/* The gains of the batch norm are trained like the 1x1 weights. Where graphs are classified there always are some. */
 static bool trains_no_mix(const pgcn_i_usage *u) {
-    bool norm = u->config->batch_norm && (u->task == PGCN_TASK_GRAPH || u->task == PGCN_TASK_NONE);
-    return has_no_mix(u) && !norm;
+    bool gains = u->task == PGCN_TASK_GRAPH || u->task == PGCN_TASK_NONE ||
+                 pgcn_i_own_yes(u->config, &pgcn_i_norm_gain);
+    return has_no_mix(u) && !(u->config->batch_norm && gains);
 }
 static bool gathers_floats(const pgcn_i_usage *u) {
     return has_no_mix(u) && u->config->input_hops <= 0;
@@ -217,6 +216,8 @@ static const reason
     not_smooth = {starts_otherwise, "kernel-start is not smooth", "set kernel-start to smooth"},
     no_mix = {has_no_mix, "kernel is full, which has no 1x1 convolution beside it", "set kernel to depthwise"},
     untrained_mix = {trains_no_mix, "kernel is full, which has no 1x1 convolution beside it", "set kernel to depthwise"},
+    no_batch_norm = {has_no_batch_norm, "batch-norm is no", "set batch-norm to yes"},
+    graph_gains = {classifies_graphs, "graphs are classified, and batch norm always has gains there", ""},
     float_gather = {gathers_floats, "kernel is full, which reads floats", "set kernel to depthwise"},
     no_residual = {has_no_residual, "residual is none", "set residual to initial or previous"},
     first_order = {is_first_order, "walk is not node2vec", "set walk to node2vec"},
@@ -266,6 +267,7 @@ static const struct rule {
 
     {"hops", &not_smooth, NULL},
     {"mix", &no_mix, NULL}, {"self-mix", &no_mix, "no"}, {"lr-mix", &untrained_mix, NULL}, {"wd-mix", &untrained_mix, "0"},
+    {"norm-gain", &no_batch_norm, "no"}, {"norm-gain", &graph_gains, "yes"},
     {"bf16", &float_gather, "no"},
     {"alpha", &no_residual, "0"}, {"residual", &nothing_mixed, "none"}, {"alpha", &nothing_mixed, NULL},
     {"return-p", &first_order, "1"}, {"inout-q", &first_order, "1"},
@@ -434,16 +436,16 @@ static pgcn_status check_counts(const pgcn_i_usage *u, const char *key) {
 
 pgcn_status pgcn_i_config_check_used(const pgcn_i_usage *u) {
     const pgcn_config *config = u->config;
-    pgcn_field field;
-    for (int i = 0; pgcn_config_field(i, &field); i++) {
+    const char *key;
+    for (int i = 0; (key = pgcn_i_config_key(i)); i++) {
         char text[PGCN_SETTING_BYTES];
-        pgcn_config_get(config, field.key, text, sizeof text);
-        if (!is_callers(config, i, field.key, text)) continue;
-        if (pgcn_i_config_unused(u, field.key)) return pgcn_i_config_fail_unused(u, field.key);
-        if (strcmp(field.key, "hops") == 0)
-            PGCN_TRY(check_reach(config, field.key, config->hops, config->layers));
-        if (strcmp(field.key, "input-hops") == 0)
-            PGCN_TRY(check_reach(config, field.key, config->input_hops, 1));
+        pgcn_config_get(config, key, text, sizeof text);
+        if (!is_callers(config, i, key, text)) continue;
+        if (pgcn_i_config_unused(u, key)) return pgcn_i_config_fail_unused(u, key);
+        if (strcmp(key, "hops") == 0)
+            PGCN_TRY(check_reach(config, key, config->hops, config->layers));
+        if (strcmp(key, "input-hops") == 0)
+            PGCN_TRY(check_reach(config, key, config->input_hops, 1));
     }
     PGCN_TRY(check_counts(u, "neighbours"));
     return check_counts(u, "batch-paths");
@@ -461,10 +463,8 @@ static const struct {
 };
 
 bool pgcn_i_config_has_set(const pgcn_config *config, const char *key) {
-    pgcn_field field;
-    for (int i = 0; pgcn_config_field(i, &field); i++)
-        if (strcmp(field.key, key) == 0) return pgcn_i_config_is_set(config, i);
-    return false;
+    int field = pgcn_i_config_number(key);
+    return field >= 0 && pgcn_i_config_is_set(config, field);
 }
 
 pgcn_status pgcn_config_overlay(pgcn_config *config, const pgcn_config *given) {
@@ -472,12 +472,12 @@ pgcn_status pgcn_config_overlay(pgcn_config *config, const pgcn_config *given) {
     PGCN_I_NEED(given);
     pgcn_config own;
     PGCN_TRY(pgcn_i_config_copy(given, &own));
-    pgcn_field field;
+    const char *key;
     char text[PGCN_SETTING_BYTES];
-    for (int i = 0; pgcn_config_field(i, &field); i++) {
+    for (int i = 0; (key = pgcn_i_config_key(i)); i++) {
         if (!pgcn_i_config_is_set(&own, i)) continue;
-        PGCN_TRY(pgcn_config_get(&own, field.key, text, sizeof text));
-        PGCN_TRY(pgcn_config_set(config, field.key, text));
+        PGCN_TRY(pgcn_config_get(&own, key, text, sizeof text));
+        PGCN_TRY(pgcn_config_set(config, key, text));
     }
     for (size_t i = 0; i < sizeof ruled_out / sizeof *ruled_out; i++) {
         if (!pgcn_i_config_has_set(&own, ruled_out[i].key) ||

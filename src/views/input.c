@@ -14,8 +14,8 @@ static void normalise_row(float *value, int64_t count) {
         for (int64_t e = 0; e < count; e++) value[e] = (float)(value[e] / sum);
 }
 
-static void normalise_rows(float *value, const int64_t *offset, int64_t n) {
-    for (int64_t row = 0; row < n; row++)
+static void normalise_rows(float *value, const int64_t *offset, pgcn_i_range rows) {
+    for (int64_t row = rows.begin; row < rows.end; row++)
         normalise_row(value + offset[row], offset[row + 1] - offset[row]);
 }
 
@@ -175,11 +175,11 @@ pgcn_status pgcn_i_fill_absent(const pgcn_i_features *x, const float *mean, pgcn
 
 /* ---- normalised ----------------------------------------------------------------------------------- */
 
-/* Rows r .. r + TOGETHER - 1 of dense features. Those of a container are not read again soon: a copy of all of them
- * and the file itself would be in memory together. */
+/* Rows r .. r + TOGETHER - 1 of dense features, or up to `end`. Those of a container are not read again soon: a copy of
+ * all of them and the file itself would be in memory together. */
 enum { TOGETHER = 4096 };
-static void copy_rows(float *to, const pgcn_i_features *x, int64_t r) {
-    int64_t rows = x->n - r < TOGETHER ? x->n - r : TOGETHER, at = r * x->columns;
+static void copy_rows(float *to, const pgcn_i_features *x, int64_t r, int64_t end) {
+    int64_t rows = end - r < TOGETHER ? end - r : TOGETHER, at = r * x->columns;
     size_t bytes = (size_t)(rows * x->columns) * sizeof *to;
     memcpy(to + at, x->dense + at, bytes);
     pgcn_i_forget_pages(x->mapping, x->mapping_bytes, x->dense + at, (int64_t)bytes);
@@ -194,9 +194,10 @@ static pgcn_status fill_standardised(pgcn_i_input *input, const pgcn_i_features 
                            (long long)x->n, (long long)x->columns);
     float *value = PGCN_I_ARRAY(&input->arena, float, count);
     if (!value) return PGCN_ERR_MEMORY;
-    for (int64_t r = 0; r < x->n; r++) {
+    const pgcn_i_range rows = input->filled;
+    for (int64_t r = rows.begin; r < rows.end; r++) {
         float *row = value + r * x->columns;
-        if (x->dense && r % TOGETHER == 0) copy_rows(value, x, r);
+        if (x->dense && (r - rows.begin) % TOGETHER == 0) copy_rows(value, x, r, rows.end);
         for (int64_t e = x->offset ? x->offset[r] : 0; x->offset && e < x->offset[r + 1]; e++)
             row[x->column[e]] = x->value[e];
         standardise_row(row, x->columns, standard);
@@ -221,12 +222,13 @@ pgcn_status pgcn_i_column_arrays_new(pgcn_i_arena *arena, int64_t columns, int64
                                                                                : PGCN_ERR_MEMORY;
 }
 
-void pgcn_i_input_index(pgcn_i_input *input, pgcn_i_column_arrays to) {
+static void index_rows(pgcn_i_input *input, pgcn_i_range rows, pgcn_i_column_arrays to) {
     memset(to.offset, 0, (size_t)(input->columns + 1) * sizeof *to.offset);
-    for (int64_t e = 0; e < input->nonzeros; e++) to.offset[input->column[e] + 1]++;
+    for (int64_t e = input->offset[rows.begin]; e < input->offset[rows.end]; e++)
+        to.offset[input->column[e] + 1]++;
     for (int64_t f = 0; f < input->columns; f++) to.offset[f + 1] += to.offset[f];
     memcpy(to.next, to.offset, (size_t)input->columns * sizeof *to.next);
-    for (int64_t r = 0; r < input->n; r++)
+    for (int64_t r = rows.begin; r < rows.end; r++)
         for (int64_t e = input->offset[r]; e < input->offset[r + 1]; e++) {
             int64_t place = to.next[input->column[e]]++;
             to.row[place] = (int32_t)r;
@@ -236,10 +238,14 @@ void pgcn_i_input_index(pgcn_i_input *input, pgcn_i_column_arrays to) {
     input->by_column = (pgcn_i_columns){input->nonzeros, to.offset, to.row, to.position, to.value};
 }
 
+void pgcn_i_input_index(pgcn_i_input *input, pgcn_i_column_arrays arrays) {
+    index_rows(input, (pgcn_i_range){0, input->n}, arrays);
+}
+
 static pgcn_status index_columns(pgcn_i_input *input) {
     pgcn_i_column_arrays arrays;
     PGCN_TRY(pgcn_i_column_arrays_new(&input->arena, input->columns, input->nonzeros, &arrays));
-    pgcn_i_input_index(input, arrays);
+    index_rows(input, input->filled, arrays);
     pgcn_i_arena_drop(&input->arena, arrays.next);
     return PGCN_OK;
 }
@@ -252,12 +258,15 @@ static pgcn_status fill(pgcn_i_input *input, const pgcn_i_features *x, pgcn_norm
     int64_t count = sparse ? x->nonzeros : x->n * x->columns;
     float *value = PGCN_I_ARRAY(&input->arena, float, count);
     if (!value) return PGCN_ERR_MEMORY;
-    if (sparse) memcpy(value, x->value, (size_t)count * sizeof *value);
-    for (int64_t r = 0; !sparse && r < x->n; r += TOGETHER) copy_rows(value, x, r);
+    const pgcn_i_range filled = input->filled;
+    for (int64_t r = filled.begin; !sparse && r < filled.end; r += TOGETHER)
+        copy_rows(value, x, r, filled.end);
     int64_t *offset = PGCN_I_ARRAY(&input->arena, int64_t, x->n + 1);
     if (!offset) return PGCN_ERR_MEMORY;
     for (int64_t r = 0; r <= x->n; r++) offset[r] = sparse ? x->offset[r] : r * x->columns;
-    if (rows) normalise_rows(value, offset, x->n);
+    int64_t first = offset[filled.begin], entries = offset[filled.end] - first;
+    if (sparse) memcpy(value + first, x->value + first, (size_t)entries * sizeof *value);
+    if (rows) normalise_rows(value, offset, filled);
 
     input->n = x->n;
     input->columns = x->columns;
@@ -267,7 +276,7 @@ static pgcn_status fill(pgcn_i_input *input, const pgcn_i_features *x, pgcn_norm
     }
     int32_t *column = PGCN_I_ARRAY(&input->arena, int32_t, count);
     if (!column) return PGCN_ERR_MEMORY;
-    memcpy(column, x->column, (size_t)count * sizeof *column);
+    memcpy(column + first, x->column + first, (size_t)entries * sizeof *column);
     input->nonzeros = count;
     input->offset = offset;
     input->column = column;
@@ -305,6 +314,7 @@ pgcn_status pgcn_i_input_outside(const pgcn_i_features *features, pgcn_i_input *
     pgcn_i_input *input = pgcn_i_alloc(1, sizeof *input);
     if (!input) return PGCN_ERR_MEMORY;
     input->n = features->n;
+    input->filled.end = features->n;
     input->columns = features->columns;
     *out = input;
     return PGCN_OK;
@@ -344,9 +354,18 @@ pgcn_status pgcn_i_input_read(const pgcn_i_row_rule *rule, pgcn_i_row_file *file
 
 pgcn_status pgcn_i_input_new(const pgcn_i_features *features, pgcn_normalise normalise,
                              pgcn_i_standard standard, bool with_columns, pgcn_i_input **out) {
+    return pgcn_i_input_of_rows(features, normalise, standard, with_columns,
+                                (pgcn_i_range){0, features->n}, out);
+}
+
+pgcn_status pgcn_i_input_of_rows(const pgcn_i_features *features, pgcn_normalise normalise,
+                                 pgcn_i_standard standard, bool with_columns, pgcn_i_range rows,
+                                 pgcn_i_input **out) {
     pgcn_i_input *input = pgcn_i_alloc(1, sizeof *input);
     if (!input) return PGCN_ERR_MEMORY;
-    input->arena.read_at_random = true; /* batches of nodes read the rows of theirs */
+    input->filled = rows;
+    /* batches of nodes read the rows of theirs; of some rows huge pages would hold others, too */
+    input->arena.read_at_random = rows.end - rows.begin == features->n;
     pgcn_status status = normalise == PGCN_NORMALISE_STANDARDISE
                              ? fill_standardised(input, features, standard)
                              : fill(input, features, normalise, with_columns);
@@ -359,12 +378,14 @@ pgcn_status pgcn_i_input_new(const pgcn_i_features *features, pgcn_normalise nor
 }
 
 double pgcn_i_input_largest(const pgcn_i_input *input, int64_t *column) {
-    int64_t count = input->offset ? input->nonzeros : input->n * input->columns;
+    const pgcn_i_range rows = input->filled;
+    int64_t begin = input->offset ? input->offset[rows.begin] : rows.begin * input->columns;
+    int64_t end = input->offset ? input->offset[rows.end] : rows.end * input->columns;
     const float *value = input->offset ? input->value : input->dense;
-    double largest = 0;
-    *column = 0;
+    double largest = input->largest_elsewhere;
+    *column = input->largest_column;
     if (!value) return 0; /* they are on disk */
-    for (int64_t e = 0; e < count; e++) {
+    for (int64_t e = begin; e < end; e++) {
         double magnitude = isfinite(value[e]) ? fabs((double)value[e]) : (double)INFINITY;
         if (magnitude <= largest) continue;
         largest = magnitude;

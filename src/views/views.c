@@ -134,6 +134,49 @@ void pgcn_i_views_close(pgcn_i_views *views) {
     *views = (pgcn_i_views){.samplers = 0};
 }
 
+/* ---- of several ranks -------------------------------------------------------------------------------- */
+
+/* Offsets and values are those of all rows, columns the numbers that this rank has for them. What it has of other rows is
+ * address space. */
+static pgcn_status divide_exact(pgcn_i_views *views, pgcn_i_pool *pool,
+                                const pgcn_i_division *division) {
+    const pgcn_i_csr *whole[2] = {views->transitions[0].exact, views->transitions[0].exact_t};
+    const int lists = whole[1] && whole[1]->offset ? 2 : 1, samples = views->transitions[0].samples;
+    const int64_t n = views->transitions[0].n;
+    pgcn_node *column[2] = {NULL, NULL};
+    if (2 * samples * n > INT32_MAX)
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT,
+                           "%d samples of %lld nodes are more than %d rows, the most that ranks "
+                           "share; use fewer samples",
+                           samples, (long long)n, INT32_MAX / 2);
+    for (int i = 0; i < lists; i++) {
+        views->own[i] = *whole[i];
+        column[i] = PGCN_I_ARRAY(&views->arena, pgcn_node, whole[i]->offset[n]);
+        if (!column[i]) return PGCN_ERR_MEMORY;
+    }
+    PGCN_TRY(pgcn_i_others_init(&views->others, &views->arena, division->comm->size, n));
+    pgcn_i_numberer numberer;
+    pgcn_status status = pgcn_i_numberer_init(&numberer, division, 1, n);
+    if (status == PGCN_OK)
+        pgcn_i_number_others(&numberer, pool, views->own, lists, column, samples * n,
+                             &views->others);
+    pgcn_i_numberer_free(&numberer);
+    for (int i = 0; i < lists; i++) views->own[i].column = column[i];
+    for (int l = 0; l < views->layers; l++) {
+        views->transitions[l].exact = &views->own[0];
+        if (lists == 2) views->transitions[l].exact_t = &views->own[1];
+        views->transitions[l].others = &views->others;
+    }
+    return status;
+}
+
+pgcn_status pgcn_i_views_divide(pgcn_i_views *views, pgcn_i_pool *pool,
+                                const pgcn_i_division *division) {
+    for (int l = 0; l < views->samplers; l++)
+        PGCN_TRY(pgcn_i_visits_divide(views->visits[l], division));
+    return views->samplers == 0 ? divide_exact(views, pool, division) : PGCN_OK;
+}
+
 /* ---- one view after the other ---------------------------------------------------------------------- */
 
 void pgcn_i_views_choose(pgcn_i_views *views, const pgcn_node *chosen, int64_t count) {

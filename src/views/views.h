@@ -21,6 +21,10 @@ pgcn_status pgcn_i_fill_absent(const pgcn_i_features *features, const float *mea
                                pgcn_i_arena *arena, pgcn_i_features *out);
 pgcn_status pgcn_i_input_new(const pgcn_i_features *features, pgcn_normalise normalise,
                              pgcn_i_standard standard, bool with_columns, pgcn_i_input **out);
+/* The same of some rows only, for a rank that reads no others: these are address space. */
+pgcn_status pgcn_i_input_of_rows(const pgcn_i_features *features, pgcn_normalise normalise,
+                                 pgcn_i_standard standard, bool with_columns, pgcn_i_range rows,
+                                 pgcn_i_input **out);
 /* Of features that stay in their file: sizes alone. Batches of nodes have rows of their own (nodes.c). */
 pgcn_status pgcn_i_input_outside(const pgcn_i_features *features, pgcn_i_input **out);
 /* What pgcn_i_fill_absent() and pgcn_i_input_new() do to one row of them; and to all rows of a file. */
@@ -61,6 +65,12 @@ pgcn_status pgcn_i_laplacian_largest(const pgcn_i_csr *t, double *out);
 
 /* ---- the graph side (spatial.c) ------------------------------------------------------------------ */
 
+/* What is read of T. */
+typedef enum pgcn_i_spatial_use {
+    PGCN_I_READS_T,    /* all of it at once */
+    PGCN_I_DRAWS_ROWS, /* rows of some nodes: see pgcn_i_even_value */
+    PGCN_I_WALKS       /* nothing: T, which takes more than the graph, is not made */
+} pgcn_i_spatial_use;
 typedef struct pgcn_i_spatial {
     pgcn_i_arena arena;
     pgcn_graph *reversed; /* what walks against the edges run on; NULL where they are the same */
@@ -74,10 +84,10 @@ typedef struct pgcn_i_spatial {
 } pgcn_i_spatial;
 pgcn_status pgcn_i_spatial_init(pgcn_i_spatial *spatial, const pgcn_graph *graph,
                                 const pgcn_config *config);
-/* The same for a data set, in which the walks of a graph do not depend on the graphs beside it; exact = false: where
- * only walks are drawn, without T, which takes more than the graph. Free it after a failure too. */
+/* The same for a data set, in which the walks of a graph do not depend on the graphs beside it. Free it after a failure
+ * too. */
 pgcn_status pgcn_i_spatial_of(pgcn_i_spatial *spatial, const pgcn_dataset *data,
-                              const pgcn_config *config, bool exact);
+                              const pgcn_config *config, pgcn_i_spatial_use use);
 void pgcn_i_spatial_free(pgcn_i_spatial *spatial);
 /* Its exact form, for `samples` stacked copies of the nodes. */
 pgcn_i_transition pgcn_i_spatial_transition(const pgcn_i_spatial *spatial, int samples);
@@ -266,10 +276,20 @@ typedef struct pgcn_i_views {
         *next_link; /* [links] of the transitions, and scratch [nodes]; NULL: not asked for */
     pgcn_i_path_draw drawn; /* what they hold, if */
     bool is_drawn;
+    pgcn_i_csr own
+        [2]; /* of views that are divided: the exact transition, and its transpose, of this rank's rows */
+    pgcn_i_others others;
 } pgcn_i_views;
 /* Close it after a failure too. */
 pgcn_status pgcn_i_views_open(pgcn_i_views *views, const pgcn_i_views_opts *opts);
 void pgcn_i_views_close(pgcn_i_views *views);
+/* Whether it is one view, of all nodes and edges of one graph. */
+static inline bool pgcn_i_views_whole(const pgcn_i_views *views) {
+    return !views->batch && !views->nodes && !views->edges;
+}
+/* Of such a view: lists of the nodes of this rank alone from now on. */
+pgcn_status pgcn_i_views_divide(pgcn_i_views *views, pgcn_i_pool *pool,
+                                const pgcn_i_division *division);
 /* Of a set of graphs: these are the next view; of one graph in batches: these nodes. Nothing is to be chosen of a whole
  * graph. */
 void pgcn_i_views_choose(pgcn_i_views *views, const pgcn_node *chosen, int64_t count);

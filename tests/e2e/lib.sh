@@ -141,6 +141,47 @@ commands_of() {
         line ~ /^([A-Z_]+=[^ ]* )*pathgcn / { print line }' "$1"
 }
 
+# ---- several ranks -------------------------------------------------------------------------------
+
+# need_ranks: the test is skipped where there is no Open MPI; afterwards mpirun starts any number of ranks.
+need_ranks() {
+    [ -z "$sanitized" ] || skip "MPI is not clean under sanitizers"
+    command -v mpirun >/dev/null || skip "there is no mpirun (Debian: openmpi-bin)"
+    [ -e "$PATHGCN_BUILD/pathgcn_mpi.so" ] || skip "this build has no module for MPI (Debian: libopenmpi-dev)"
+    mpirun --version | grep -q "Open MPI" || skip "this test knows the options of Open MPI's mpirun only"
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+    export TMPDIR=$scratch # a session of MPI has its files there
+}
+ranks() { # RANKS ARGUMENTS...
+    mpirun -n "$1" "$PATHGCN" "${@:2}"
+}
+# rank_process RANK: the process of that rank, of the job that this test has started last.
+rank_process() {
+    local directory
+    for directory in /proc/[0-9]*; do
+        { tr '\0' '\n' <"$directory/environ"; } 2>/dev/null >"$scratch/environ" || continue
+        grep -qxF "TMPDIR=$scratch" "$scratch/environ" || continue
+        grep -qxE "(OMPI_COMM_WORLD_RANK|PMI_RANK)=$1" "$scratch/environ" && echo "${directory#/proc/}" && return
+    done
+    return 1
+}
+
+# tensors FILE: a hash of what comes after the header of a safetensors file.
+tensors() {
+    local header
+    header=$(od -An -t u8 -N 8 "$1" | tr -d ' ')
+    tail -c +$((header + 9)) "$1" | sha256sum
+}
+# same_training DIRECTORY OTHER: history and tensors; headers may differ in what does not change a bit.
+same_training() {
+    local file
+    cmp "$1/history.jsonl" "$2/history.jsonl" || fail "other history: $2"
+    for file in checkpoint model; do
+        [ "$(tensors "$1/$file.safetensors")" = "$(tensors "$2/$file.safetensors")" ] ||
+            fail "other tensors: $2/$file.safetensors"
+    done
+}
+
 # ---- data folders --------------------------------------------------------------------------------
 
 # npy FILE TYPE SHAPE: a .npy file with that header; the data come from standard input.

@@ -7,7 +7,7 @@ club=karate:stratified=50/25/25,splits=3
 small=(--recipe none --nested --candidates 4 --runs 2 --keep 2 --epochs 10 --patience 0)
 
 # steady FILE: what does not depend on the clock
-steady() { grep -vE '"(seconds|peak_rss_bytes)"' "$1"; }
+steady() { grep -vE '"(seconds|core_seconds|peak_rss_bytes)"' "$1"; }
 # test_of FILE SPLIT: the mean test accuracy of a split in nested.json
 test_of() {
     awk -v which="\"$2\"," '$1 == "\"split\":" { here = $2 == which }
@@ -22,6 +22,11 @@ holds "$out" "$club, 3 splits, each searched by itself from the defaults: 4 cand
     "Split 2, candidate" "seeds 0 to 1" "whole/nested.json"
 holds "$err" "split 0, rung 1 of 2" "split 2, rung 2 of 2" "test: 6 jobs"
 [ "$(records whole)" = 6 ] || fail "not one test for every split and seed"
+spent=$(sed -n 's/.*"core_seconds": \([0-9.e-]*\),*/\1/p' whole/nested.json)
+cat whole/jobs/*.json whole/split-?/jobs/*.json | awk -v spent="$spent" '
+    /"core_seconds":/ { gsub(/[^0-9.e-]/, "", $2); sum += $2 }
+    END { exit !(sum > 0 && spent > 0.999 * sum && spent < 1.001 * sum) }' ||
+    fail "core_seconds, $spent, is not the sum over all trainings"
 for split in {0..2}; do
     untested "whole/split-$split"
     [ -n "$(test_of whole/nested.json "$split")" ] || fail "split $split was not tested"

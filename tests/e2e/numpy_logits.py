@@ -208,7 +208,9 @@ def probabilities(directory, model):
             u = u @ of_layer("weight") + (of_layer("bias") if of_graphs else 0)
         if config["self-mix"] == "yes":
             u = u + h[-1] @ of_layer("self.weight")
-        if config["batch-norm"] == "yes" and not of_graphs:
+        if config["batch-norm"] == "yes" and not of_graphs and config["norm-gain"] == "yes":
+            u = norm(u, w, f"layers.{layer}.")
+        elif config["batch-norm"] == "yes" and not of_graphs:
             u = (u - of_layer("norm.mean")) / np.sqrt(of_layer("norm.variance") + NORM_EPSILON)
         h.append(np.maximum(u, 0))
     if of_graphs:

@@ -37,6 +37,7 @@ agrees dense --walk weighted --scaling walk --kernel layer
 agrees dense --self-mix yes --layers 3
 agrees sparse --self-mix yes --mix random --batch-norm yes --residual none
 agrees graphs --self-mix yes --layers 2 --batch-norm yes
+agrees dense --batch-norm yes --norm-gain yes --mix random --residual none
 agrees dense --kernel global --layers 3 --path-length 4
 agrees dense --kernel layer --kernel-start random --layers 4
 agrees dense --kernel depthwise --kernel-noise 0.3 --path-length 2

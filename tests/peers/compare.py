@@ -57,7 +57,8 @@ CASES = {
               "layers=2 step=0.7 attention=recomputed heads=1 attention-channels=6"],
     "gin": ["layers=1", "layers=3", "layers=2 eps=0.5"],
     "pathgcn": ["layers=2 path-length=4", "layers=3 path-length=3 scaling=walk residual=previous",
-                "layers=2 path-length=3 batch-norm=yes residual=none", "layers=2 path-length=5 self-loops=no"],
+                "layers=2 path-length=3 batch-norm=yes residual=none",
+                "layers=2 path-length=2 batch-norm=yes norm-gain=yes residual=none", "layers=2 path-length=5 self-loops=no"],
 }
 
 

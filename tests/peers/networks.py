@@ -342,6 +342,8 @@ class Peer:
             y = y @ self.weight[f"layers.{l}.weight"]
             if self.yes("batch-norm"):
                 y = F.batch_norm(y, self.weight[f"layers.{l}.norm.mean"].clone(),
-                                 self.weight[f"layers.{l}.norm.variance"].clone(), training=self.training)
+                                 self.weight[f"layers.{l}.norm.variance"].clone(),
+                                 self.weight.get(f"layers.{l}.norm.gain"), self.weight.get(f"layers.{l}.norm.shift"),
+                                 training=self.training)
             h = F.relu(y)
         return self.linear("classifier.", h)

@@ -265,7 +265,8 @@ static inline void second_forward_nodes(const second *two, double *logits) {
             second_mix(two, l, rows, u, h);
         if (config->batch_norm) {
             memcpy(u, h, (size_t)(rows * c) * sizeof *h);
-            ref_batch_norm(h, mean, inv_std, u, NULL, NULL, 1e-5, rows, c);
+            ref_batch_norm(h, mean, inv_std, u, weight_of(two, "layers.%d.norm.gain", l),
+                           weight_of(two, "layers.%d.norm.shift", l), 1e-5, rows, c);
         }
         for (int64_t e = 0; e < rows * c; e++) h[e] = h[e] > 0 ? h[e] : 0;
         second_drop(two, l < last ? l : hidden,

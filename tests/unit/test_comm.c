@@ -1,111 +1,6 @@
 /* Calls that ranks make of one exchange of messages: with processes that talk over sockets in place of MPI, for several
- * numbers of ranks. A rank that finds a mistake ends with its line. */
-#include "base/comm.h"
-
-#include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <cmocka.h>
-
-enum { MOST = 8 };
-
-/* ---- a transport of sockets ---------------------------------------------------------------------- */
-
-static int sockets[MOST][MOST], my_rank, my_size;
-
-static bool start(int *rank, int *size, char host[PGCN_I_HOST_BYTES], char *error, size_t bytes) {
-    (void)error, (void)bytes;
-    *rank = my_rank;
-    *size = my_size;
-    snprintf(host, PGCN_I_HOST_BYTES, "host%d", my_rank);
-    return true;
-}
-
-/* Goes on with message i as far as the socket allows. */
-static void advance(const pgcn_i_message *m, int64_t *done) {
-    int socket = sockets[my_rank][m->peer];
-    char *at = (char *)m->data + *done;
-    size_t left = (size_t)(m->bytes - *done);
-    ssize_t moved = m->sends ? send(socket, at, left, MSG_DONTWAIT | MSG_NOSIGNAL)
-                             : recv(socket, at, left, MSG_DONTWAIT);
-    if (moved > 0) *done += moved;
-}
-
-/* Messages of the same peer and direction one after the other. */
-static int exchange(const pgcn_i_message *message, int count, double seconds) {
-    int64_t done[4 * MOST] = {0};
-    double waited = 0;
-    for (bool all = false; !all;) {
-        all = true;
-        for (int i = 0; i < count; i++) {
-            bool first = true;
-            for (int j = 0; j < i; j++)
-                first =
-                    first && !(message[j].peer == message[i].peer &&
-                               message[j].sends == message[i].sends && done[j] < message[j].bytes);
-            if (first && done[i] < message[i].bytes) advance(&message[i], &done[i]);
-            all = all && done[i] == message[i].bytes;
-            if (!all && seconds > 0 && waited > seconds) return message[i].peer;
-        }
-        if (!all) poll(NULL, 0, 1);
-        waited += 0.001;
-    }
-    return PGCN_I_NO_RANK;
-}
-
-static void end_all(int code) {
-    _exit(code);
-}
-static void finish(void) {}
-
-static const pgcn_i_transport by_sockets = {PGCN_I_TRANSPORT_VERSION, start, exchange, end_all,
-                                            finish};
-
-/* ---- ranks as processes -------------------------------------------------------------------------- */
-
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            fprintf(stderr, "rank %d of %d: line %d: %s\n", my_rank, my_size, __LINE__,            \
-                    #condition);                                                                   \
-            _exit(1);                                                                              \
-        }                                                                                          \
-    } while (0)
-
-static void on_ranks(int size, void (*work)(pgcn_i_comm *comm)) {
-    pid_t process[MOST];
-    my_size = size;
-    for (int i = 0; i < size; i++)
-        for (int j = i + 1; j < size; j++) {
-            int pair[2];
-            assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
-            sockets[i][j] = pair[0];
-            sockets[j][i] = pair[1];
-        }
-    for (my_rank = 0; my_rank < size; my_rank++) {
-        process[my_rank] = fork();
-        assert_true(process[my_rank] >= 0);
-        if (process[my_rank] > 0) continue;
-        pgcn_i_comm comm;
-        CHECK(pgcn_i_comm_start(&comm, &by_sockets) == PGCN_OK);
-        work(&comm);
-        _exit(0);
-    }
-    for (int i = 0; i < size; i++) {
-        int status;
-        assert_int_equal(waitpid(process[i], &status, 0), process[i]);
-        assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-        for (int j = 0; j < size; j++)
-            if (j != i) close(sockets[i][j]);
-    }
-}
+ * numbers of ranks. */
+#include "ranks_help.h"
 
 static void for_all_sizes(void (*work)(pgcn_i_comm *comm)) {
     for (int size = 1; size <= MOST; size++) on_ranks(size, work);
@@ -182,6 +77,26 @@ static void exchange_work(pgcn_i_comm *comm) {
     CHECK(pgcn_i_comm_status(comm) == PGCN_OK);
 }
 
+/* Rank 0 takes messages as they come; the others wait for theirs. */
+static void waiting_work(pgcn_i_comm *comm) {
+    int64_t number = 10 + comm->rank;
+    if (comm->rank > 0) {
+        pgcn_i_comm_exchange(comm, &(pgcn_i_message){0, true, &number, sizeof number}, 1);
+        return;
+    }
+    bool heard[MOST] = {false};
+    for (int left = comm->size - 1; left > 0;) {
+        int rank = pgcn_i_comm_waiting(comm);
+        if (rank == PGCN_I_NO_RANK) continue;
+        CHECK(!heard[rank]);
+        pgcn_i_comm_exchange(comm, &(pgcn_i_message){rank, false, &number, sizeof number}, 1);
+        CHECK(number == 10 + rank);
+        heard[rank] = true;
+        left--;
+    }
+    CHECK(pgcn_i_comm_waiting(comm) == PGCN_I_NO_RANK);
+}
+
 /* The last rank says nothing: the others do not wait for ever, and then do nothing more. */
 static void silent_work(pgcn_i_comm *comm) {
     int64_t number = 7, other[MOST], mine[MOST] = {0};
@@ -215,6 +130,10 @@ static void test_relay_adds_in_the_order_of_the_ranks(void **state) {
 static void test_exchange_of_long_messages_in_a_ring(void **state) {
     (void)state;
     for_all_sizes(exchange_work);
+}
+static void test_messages_are_taken_as_they_come(void **state) {
+    (void)state;
+    for_all_sizes(waiting_work);
 }
 static void test_silent_rank_is_named(void **state) {
     (void)state;
@@ -270,6 +189,7 @@ int main(void) {
         cmocka_unit_test(test_gather_has_ranges_of_any_length),
         cmocka_unit_test(test_relay_adds_in_the_order_of_the_ranks),
         cmocka_unit_test(test_exchange_of_long_messages_in_a_ring),
+        cmocka_unit_test(test_messages_are_taken_as_they_come),
         cmocka_unit_test(test_silent_rank_is_named),
         cmocka_unit_test(test_launchers_are_known_by_their_variables),
         cmocka_unit_test(test_patience_must_be_a_number),

@@ -74,6 +74,7 @@ static const struct {
     {"bias", {"yes", "no"}, {"2", "", "none"}},
     {"layer-norm", {"yes", "no"}, {"2", "", "batch"}},
     {"self-mix", {"yes", "no"}, {"2", "", "both"}},
+    {"norm-gain", {"yes", "no"}, {"2", "", "shift"}},
     {"heads", {"1", "64"}, {"0", "65", "2.5"}},
     {"edge-loss", {"0", "4"}, {"-1", "x", ""}},
     {"edge-sample", {"0.001", "1"}, {"0", "1.1", ""}},

@@ -52,6 +52,10 @@ static void test_network_recipes_of_all_kinds_match_equations(void **state) {
         "layers=2 channels=5 input-hops=2 input-norm=yes train-form=exact kernel=layer dropout=0",
         "layers=1 channels=5 input-hops=1 input-norm=yes train-form=exact drop-rows=0.5",
         "layers=2 channels=5 input-hops=1 input-norm=yes batch-norm=yes dropout-hidden=0.3",
+        /* batch norm with a gain and a shift */
+        "layers=3 channels=5 batch-norm=yes norm-gain=yes",
+        "layers=2 channels=5 batch-norm=yes norm-gain=yes self-mix=yes mix=random samples=3 dropout-hidden=0.4",
+        "layers=3 channels=5 batch-norm=yes norm-gain=yes kernel=full train-form=exact residual=none",
         /* the node itself beside its walks */
         "layers=3 channels=5 self-mix=yes",
         "layers=2 channels=5 self-mix=yes residual=previous mix=random samples=3 dropout-hidden=0.4",
@@ -377,6 +381,12 @@ static void test_declare_groups_and_decay_are_those_of_the_documents(void **stat
         {"layers=1 self-mix=yes", false, "layers.0.self.weight", PGCN_I_GROUP_MIX, false},
         {"layers=1 self-mix=yes mix=random", true, "layers.0.self.weight", PGCN_I_GROUP_MIX, false},
         {"layers=1 batch-norm=yes", false, "layers.0.norm.mean", PGCN_I_GROUP_BUFFER, false},
+        {"layers=1 batch-norm=yes norm-gain=yes", false, "layers.0.norm.gain", PGCN_I_GROUP_MIX,
+         true},
+        {"layers=1 batch-norm=yes norm-gain=yes", false, "layers.0.norm.shift", PGCN_I_GROUP_MIX,
+         true},
+        {"layers=1 batch-norm=yes norm-gain=yes", false, "layers.0.norm.mean", PGCN_I_GROUP_BUFFER,
+         false},
         {"layers=1 batch-norm=yes", true, "layers.0.norm.gain", PGCN_I_GROUP_MIX, true},
         {"layers=1 batch-norm=yes", true, "layers.0.norm.shift", PGCN_I_GROUP_MIX, true},
         {"layers=1 batch-norm=yes mix=random", true, "layers.0.norm.gain", PGCN_I_GROUP_MIX, true},

@@ -94,6 +94,7 @@ static pgcn_predictor *no_predictor;
 static pgcn_model *no_model;
 static pgcn_score score;
 static pgcn_parts parts;
+static pgcn_file *written;
 static pgcn_ranks ranks;
 static pgcn_traffic traffic;
 static pgcn_measure measure;
@@ -348,6 +349,11 @@ static bool empty_structs(void) {
         wrong(pgcn_file_write("", "x", 1)) && wrong(pgcn_file_write(path, NULL, 1)) &&             \
         wrong(pgcn_file_write(path, "x", SIZE_MAX)) &&                                             \
         pgcn_file_write(path, NULL, 0) == PGCN_OK)                                                 \
+    X(pgcn_file_begin, wrong(pgcn_file_begin(NULL, &written)) && wrong(pgcn_file_begin(path, NULL)) && \
+        pgcn_file_begin(path, &written) == PGCN_OK)                                                   \
+    X(pgcn_file_put, wrong(pgcn_file_put(NULL, "x", 1)) && wrong(pgcn_file_put(written, NULL, 1)) &&  \
+        pgcn_file_put(written, NULL, 0) == PGCN_OK)                                                   \
+    X(pgcn_file_end, pgcn_file_end(NULL, true) == PGCN_OK && pgcn_file_end(written, false) == PGCN_OK) \
     X(pgcn_directory_make, wrong(pgcn_directory_make(NULL)) && wrong(pgcn_directory_make("")))     \
     /* graph and paths */                                                                          \
     X(pgcn_graph_opts_default, pgcn_graph_opts_default().size > 0)                                 \
@@ -582,6 +588,8 @@ static bool empty_structs(void) {
         !pgcn_trainer_rows(trainer, 0, NULL) && !pgcn_trainer_rows(trainer, -1, NULL))             \
     X(pgcn_trainer_row_reads, !pgcn_trainer_row_reads(NULL, NULL) &&                               \
         !pgcn_trainer_row_reads(trainer, NULL))                                                    \
+    X(pgcn_dataset_row_reads, !pgcn_dataset_row_reads(NULL, NULL) &&                               \
+        !pgcn_dataset_row_reads(data, NULL))                                                       \
     X(pgcn_dataset_parts, wrong(pgcn_dataset_parts(NULL, &parts)) && wrong(pgcn_dataset_parts(data, NULL))) \
     X(pgcn_dataset_ranks,                                                                          \
       wrong(pgcn_dataset_ranks(NULL, &config, &number, 1, &ranks)) &&                               \
@@ -596,6 +604,19 @@ static bool empty_structs(void) {
     X(pgcn_ranks_leave, (pgcn_ranks_leave(), true))                                                \
     X(pgcn_ranks_abort, (pgcn_ranks_abort(1), true))                                               \
     X(pgcn_ranks_host, !*pgcn_ranks_host())                                                        \
+    X(pgcn_workers_join, pgcn_workers_join(NULL, NULL) == PGCN_OK)                                 \
+    X(pgcn_workers_count, pgcn_workers_count() == 1)                                               \
+    X(pgcn_workers_send, wrong(pgcn_workers_send(1, NULL, 1)) &&                                   \
+        wrong(pgcn_workers_send(0, "x", 1)) && wrong(pgcn_workers_send(1, "x", 1)))                \
+    X(pgcn_workers_waiting, pgcn_workers_waiting() == -1)                                          \
+    X(pgcn_workers_receive, wrong(pgcn_workers_receive(1, NULL, &no_size)) &&                         \
+        wrong(pgcn_workers_receive(1, &no_bytes, NULL)) &&                                            \
+        wrong(pgcn_workers_receive(1, &no_bytes, &no_size)))                                             \
+    X(pgcn_workers_patience, pgcn_workers_patience() == 0)                                         \
+    X(pgcn_workers_lost, wrong(pgcn_workers_lost(0)))                                              \
+    X(pgcn_workers_status, pgcn_workers_status() == PGCN_OK)                                       \
+    X(pgcn_workers_leave, (pgcn_workers_leave(), true))                                            \
+    X(pgcn_workers_host, !*pgcn_workers_host())                                                    \
     X(pgcn_trainer_traffic, wrong(pgcn_trainer_traffic(NULL, &traffic)) &&                         \
         wrong(pgcn_trainer_traffic(trainer, NULL)))                                                \
     X(pgcn_trainer_epoch, wrong(pgcn_trainer_epoch(NULL, NULL)))                                   \

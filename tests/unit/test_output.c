@@ -10,6 +10,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* ---- printable text ---------------------------------------------------------------------------- */
 
@@ -125,6 +126,18 @@ static void test_kernel_that_amplifies_alternation_most_takes_differences(void *
     }
 }
 
+/* ---- clocks -------------------------------------------------------------------------------------- */
+
+static void test_core_seconds_stand_still_while_a_process_sleeps(void **state) {
+    (void)state;
+    double begin = cli_now(), core = cli_core_seconds();
+    nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
+    assert_true(cli_now() - begin >= 0.09);
+    assert_true(cli_core_seconds() - core < 0.05);
+    for (core = cli_core_seconds(); cli_core_seconds() - core < 0.001;) {
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_printable_text_has_nothing_a_terminal_obeys),
@@ -135,6 +148,7 @@ int main(void) {
         cmocka_unit_test(test_json_has_no_control_character_either),
         cmocka_unit_test(test_json_text_that_is_not_utf8_is_escaped_not_lost),
         cmocka_unit_test(test_kernel_that_amplifies_alternation_most_takes_differences),
+        cmocka_unit_test(test_core_seconds_stand_still_while_a_process_sleeps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

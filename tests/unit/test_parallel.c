@@ -2,6 +2,7 @@
 #include "sampling_help.h"
 
 #include <string.h>
+#include <time.h>
 
 enum { MOST_TASKS = 5000 };
 
@@ -91,6 +92,31 @@ static void test_pool_zero_threads_means_all_cores(void **state) {
     pgcn_i_pool_free(pool);
 }
 
+static void sleep_task(void *context, int64_t task, int worker) {
+    (void)context, (void)task, (void)worker;
+    nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
+}
+
+/* The share of waiting of a loop of so many tasks, which sleep for equally long. */
+static double waited_in_loop(int threads, int64_t tasks) {
+    pgcn_i_pool *pool = NULL;
+    must(pgcn_i_pool_new(threads, &pool));
+    pgcn_i_parallel(pool, tasks, sleep_task, NULL); /* is not counted */
+    pgcn_i_pool_watch(pool);
+    pgcn_i_parallel(pool, tasks, sleep_task, NULL);
+    double share = pgcn_i_pool_waited(pool);
+    pgcn_i_pool_free(pool);
+    return share;
+}
+
+static void test_pool_tells_what_share_of_the_time_threads_wait(void **state) {
+    (void)state;
+    assert_float_equal(waited_in_loop(1, 2), 0, 0);
+    assert_float_equal(waited_in_loop(2, 1), 0.5, 0.02); /* the other has nothing to do */
+    assert_float_equal(waited_in_loop(2, 2), 0, 0.2);
+    assert_float_equal(waited_in_loop(2, 3), 0.25, 0.15); /* in turns of two and one */
+}
+
 static void test_cut_blocks_cover_all_rows_once(void **state) {
     (void)state;
     static const int64_t rows[] = {0, 1, 63, 64, 65, 2708, 65536, 65537, 1000000, 2147483647};
@@ -117,6 +143,7 @@ int main(void) {
         cmocka_unit_test(test_pool_unused_or_asleep_ends_cleanly),
         cmocka_unit_test(test_pool_bad_thread_count_is_refused),
         cmocka_unit_test(test_pool_zero_threads_means_all_cores),
+        cmocka_unit_test(test_pool_tells_what_share_of_the_time_threads_wait),
         cmocka_unit_test(test_cut_blocks_cover_all_rows_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

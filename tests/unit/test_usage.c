@@ -49,6 +49,8 @@ static const struct {
     {"", "kernel-start=random", "hops", "1", "kernel-start is not smooth"},
     {"", "kernel=full", "mix", "random", "kernel is full"},
     {"", "kernel=full", "self-mix", "yes", "kernel is full"},
+    {"", "", "norm-gain", "yes", "batch-norm is no"},
+    {"graphs", "batch-norm=yes", "norm-gain", "no", "always has gains"},
     {"", "kernel=full", "lr-mix", "0.5", "kernel is full"},
     {"", "kernel=full", "wd-mix", "0.5", "kernel is full"},
     {"", "kernel=full", "bf16", "yes", "kernel is full"},
