@@ -27,7 +27,7 @@ export OMP_WAIT_POLICY=passive GOMP_SPINCOUNT=0
 usual="batch=1024 layers=2 channels=64 dropout=0.5"
 declare -A settings=(
     [pathgcn]="$usual path-length=5 paths=10 eval-nodes=5000"
-    [sage]="$usual model=sage neighbours=15,10 dropout-hidden=0.5 lr-ends=0.001 lr-mix=0.001 wd-mix=0"
+    [sage]="$usual model=sage neighbours=15,10 eval-nodes=5000 dropout-hidden=0.5 lr-ends=0.001 lr-mix=0.001 wd-mix=0"
 )
 
 torch() { # SIZE NETWORK ARGUMENTS...

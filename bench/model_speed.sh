@@ -7,9 +7,12 @@
 #   PATHGCN_DATA=... bench/model_speed.sh --full                                 (make bench-full)
 #   bench/model_speed.sh --large      only the graph of ogbn-arxiv's size, added to the lines that are there
 #
+#   PEERS_PYTHON   a python3 that has torch; without it PYTHON, or that of the system
+#
 # Writes a JSON line per run to build/bench/model_speed.jsonl and prints the table that tables.py makes of them.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+python=${PEERS_PYTHON:-$python}
 mode=${1:-}
 lines=$results/model_speed.jsonl
 scratch=$(mktemp -d)

@@ -62,6 +62,7 @@ class Settings:
         self.layers, self.channels = int(config["layers"]), int(config["channels"])
         self.length, self.paths = int(config["path-length"]), int(config["paths"])
         self.dropout, self.alpha = float(config["dropout"]), float(config["alpha"])
+        self.drop_rows, self.hops = float(config["drop-rows"]), float(config["hops"])
         self.rate = {part: float(config["lr-" + part]) for part in ("ends", "mix", "kernel")}
         self.decay = {part: float(config["wd-" + part]) for part in ("ends", "mix", "kernel")}
 
@@ -134,6 +135,20 @@ class Data:
         return hops
 
 
+def smooth_start(hops, length):
+    """Weights proportional to (1 - a)^i that walk so many hops on average: uniform ones where these walk no more."""
+    steps = np.arange(length)
+    low, high = 0.0, 1.0
+    if steps.mean() <= hops:
+        return torch.full((length,), 1 / length)
+    for _ in range(60):
+        middle = (low + high) / 2
+        weight = (1 - middle) ** steps
+        low, high = (middle, high) if (weight * steps).sum() > hops * weight.sum() else (low, middle)
+    weight = (1 - high) ** steps
+    return torch.from_numpy((weight / weight.sum()).astype(np.float32))
+
+
 class PathGCN(torch.nn.Module):
     def __init__(self, data, settings):
         super().__init__()
@@ -149,6 +164,7 @@ class PathGCN(torch.nn.Module):
         self.d_mix = torch.nn.Parameter(torch.zeros(layers, channels, channels))
         self.d_kernel = torch.nn.Parameter(torch.zeros(layers, length, channels))
         self.eye = torch.eye(channels)
+        self.kernel_start = smooth_start(settings.hops / layers, length)[:, None]
 
     def groups(self):
         parts = {"ends": [self.w_in, self.b_in, self.w_out, self.b_out], "mix": [self.d_mix],
@@ -158,9 +174,12 @@ class PathGCN(torch.nn.Module):
 
     def forward(self, opening, convolve, drop=F.dropout):
         alpha = self.settings.alpha
-        h0 = h = F.relu(opening(self.w_in) + self.b_in)
+        h0 = F.relu(opening(self.w_in) + self.b_in)
+        if self.training and self.settings.drop_rows > 0:
+            h0 = h0 * F.dropout(torch.ones(h0.shape[0], 1), self.settings.drop_rows)
+        h = h0
         for layer in range(self.settings.layers):
-            kernel = (1 - alpha) * (1 / self.settings.length + self.d_kernel[layer])
+            kernel = (1 - alpha) * (self.kernel_start + self.d_kernel[layer])
             u = torch.add(convolve(h, kernel), h0, alpha=alpha)
             h = F.relu(u @ (self.eye + self.d_mix[layer]))
         if self.training:
@@ -175,7 +194,7 @@ class PathGCN(torch.nn.Module):
             self.b_out.copy_(tensor["classifier.bias"])
             for layer in range(self.settings.layers):
                 self.d_mix[layer] = tensor[f"layers.{layer}.weight"] - self.eye
-                self.d_kernel[layer] = tensor[f"layers.{layer}.kernel"] - 1 / self.settings.length
+                self.d_kernel[layer] = tensor[f"layers.{layer}.kernel"] - self.kernel_start
 
 
 def horner(product, length):

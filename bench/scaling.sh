@@ -3,7 +3,7 @@
 # case is a process of its own, on graphs with a power-law degree and seven edges per node.
 #
 #   bench/scaling.sh              10^4 to 10^6 nodes, two threads on Pubmed (needs PATHGCN_DATA)
-#   bench/scaling.sh --full       in addition 10^7 nodes, 64 layers, and a graph of ogbn-products' size (10 GB)
+#   bench/scaling.sh --full       in addition 10^7 nodes (13 GB), and a graph of ogbn-products' size (10 GB)
 #
 # Writes a JSON line per case to build/bench/scaling.jsonl and prints the tables.
 set -euo pipefail
@@ -39,10 +39,15 @@ if have_set pubmed; then
     done
 fi
 if have_set cora; then
+    for threads in 1 2; do run recipe cora --recipe cora threads="$threads"; done
     run layers cora layers=64 path-length=5 paths=5 channels=64 threads=2
 fi
 if [ "$full" = --full ]; then
-    for nodes in 1000000 10000000; do run "nodes, full" "$(graph "$nodes" 8)" "${base[@]}" channels=16 threads=2; done
+    for nodes in 100000 1000000 10000000; do
+        for threads in 1 2; do
+            run "nodes, full" "$(graph "$nodes" 8)" layers=2 path-length=3 paths=5 channels=32 threads="$threads"
+        done
+    done
     run products powerlaw:nodes=2449029,edges=61859140,features=100,classes=47 \
         layers=2 path-length=3 paths=5 channels=64 threads=2
 fi

@@ -2,7 +2,7 @@
 """Turns the JSON lines of the benchmarks into the tables of docs/PERFORMANCE_RECORD.md, so that nobody types a figure.
 
     tables.py --show TABLE FILE...      prints one table: limits, kernels, model, graphs, targets, scaling, load, peers,
-                                        batches
+                                        batches, training
     tables.py --write DOC FILE...       replaces what stands between `<!-- table: NAME -->` and `<!-- end -->`; a table
                                         without lines keeps what it has
 
@@ -227,13 +227,14 @@ def scaling_row(line, first):
     config = line["config"]
     return [line["nodes"], line["edges"], config["path-length"], config["paths"], config["channels"], line["threads"],
             number(line["step_ms"]), number(cost_ns(line)), f"{cost_ns(line) / cost_ns(first):.2f}",
-            f"{line['peak_bytes'] / 2 ** 20:.0f}"]
+            f"{100 * line['waited']:.0f}" if "waited" in line else "", f"{line['peak_bytes'] / 2 ** 20:.0f}"]
 
 
 def scaling_table(lines):
-    head = ["nodes", "edges", "k", "p", "c", "threads", "step ms", "ns per unit", "to the first", "peak MiB"]
+    head = ["nodes", "edges", "k", "p", "c", "threads", "step ms", "ns per unit", "to the first", "waits %", "peak MiB"]
     names = {"nodes": "Nodes", "nodes, full": "Nodes, as far as the memory goes", "k": "Path length", "p": "Paths",
-             "c": "Channels", "pubmed": "Threads, on Pubmed", "layers": "64 layers, on Cora",
+             "c": "Channels", "recipe": "Cora by its recipe", "pubmed": "Threads, on Pubmed",
+             "layers": "64 layers, on Cora",
              "products": "A graph of ogbn-products' size"}
     parts = []
     for case, title in names.items():
@@ -469,6 +470,31 @@ def batches_table(lines):
     return "\n\n".join(dict.fromkeys(parts))
 
 
+# ---- whole trainings -------------------------------------------------------------------------------------------------
+
+def training_table(lines):
+    """Of each the turn with the least seconds of the whole process, also over its epochs; epochs and accuracies are
+    means over the turns."""
+    runs = {}
+    for line in lines:
+        if line["bench"] == "training":
+            runs.setdefault(line["who"], []).append(line)
+    ours = min(runs.get("pathgcn", []), key=lambda line: line["wall_s"], default=None)
+    rows = []
+    for who, turns in runs.items():
+        best = min(turns, key=lambda line: line["wall_s"])
+        mean = {key: sum(line[key] for line in turns) / len(turns)
+                for key in ("epochs", "val_accuracy", "test_accuracy")}
+        each = {key: batches_cell(best[key] * factor, ours[key] * factor if ours and best is not ours else None)
+                for key, factor in (("wall_s", 1), ("cpu_s", 1), ("peak_bytes", 2 ** -20))}
+        per_epoch = [1e3 * line["wall_s"] / line["epochs"] for line in (best, ours) if line]
+        rows.append([who, each["wall_s"], number(best.get("import_s")), batches_cell(*per_epoch)
+                     if best is not ours else number(per_epoch[0]), each["cpu_s"], each["peak_bytes"],
+                     f"{mean['epochs']:.0f}", f"{mean['val_accuracy']:.2f}", f"{mean['test_accuracy']:.2f}"])
+    head = ["", "seconds", "of them import", "ms / epoch", "CPU s", "peak MiB", "epochs", "val. %", "test %"]
+    return rows and table(head, rows)
+
+
 # ---- loading ---------------------------------------------------------------------------------------------------------
 
 def load_table(lines):
@@ -480,10 +506,10 @@ def load_table(lines):
 
 TABLES = {"limits": limits_table, "kernels": kernels_table, "model": model_table, "graphs": graphs_table,
           "targets": targets_table, "scaling": scaling_table, "load": load_table, "peers": peers_table,
-          "batches": batches_table}
+          "batches": batches_table, "training": training_table}
 SOURCE = {"limits": ("limits",), "kernels": ("kernels",), "model": ("model",), "graphs": ("graphs",),
           "scaling": ("scaling",), "load": ("load",), "peers": ("peers", "peers memory", "products"),
-          "batches": ("batches", "batches memory"),
+          "batches": ("batches", "batches memory"), "training": ("training",),
           "targets": ("kernels", "model", "graphs", "scaling")}
 
 

@@ -1,5 +1,5 @@
-# The programs of bench/, which no test but e2e.bench runs: bench_kernels, bench_model, bench_nodes and
-# bench_products. They
+# The programs of bench/, which no test but e2e.bench runs: bench_kernels, bench_model, bench_nodes, bench_ranks,
+# bench_delay and bench_products. They
 # link the same objects as the unit tests, and the plain references of tests/ref.
 #
 # The limits that kernels are compared with are compiled for this very processor.
@@ -19,7 +19,7 @@ set_source_files_properties(${bench_dir}/limits.c PROPERTIES COMPILE_OPTIONS "${
 target_link_libraries(pathgcn_bench PUBLIC pathgcn_reference)
 
 set(bench_kernels_sources bed.c kernels_path.c kernels_dense.c kernels_machine.c)
-foreach(name kernels model nodes products)
+foreach(name kernels model nodes products ranks delay)
     list(TRANSFORM bench_${name}_sources PREPEND ${bench_dir}/)
     add_executable(bench_${name} ${bench_dir}/${name}.c ${bench_${name}_sources})
     pathgcn_compile(bench_${name})

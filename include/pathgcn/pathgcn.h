@@ -1203,6 +1203,9 @@ typedef struct pgcn_traffic {
         memory; /* bytes of the rank's own that its process has in use, of the one that has most; pages of mapped
                            files do not count */
     pgcn_rank_memory kinds; /* of the rank that has most of the kind */
+    /* what a step waits for, on rank 0: the delay of the network counts for each */
+    int64_t exchanges_step; /* messages with others, at the same time with all of them */
+    int64_t sums_step, sums_bytes_step; /* sums that go from rank to rank, and their bytes */
 } pgcn_traffic;
 PGCN_API pgcn_status pgcn_trainer_traffic(const pgcn_trainer *trainer, pgcn_traffic *out);
 

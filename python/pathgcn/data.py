@@ -244,10 +244,21 @@ class Dataset:
     def features(self) -> Any:
         """The features: a NumPy array, or a SciPy CSR matrix where they are sparse. Views, read-only."""
         found = self._core.features()
+        if found is None:
+            raise ValueError(
+                f"the features of data set {self.name} stay on disk; load it without memory=... to have them as an array"
+            )
         if not isinstance(found, tuple):
             return np.asarray(found)
         offset, column, value = (np.asarray(part) for part in found)
         return _scipy("features").csr_matrix((value, column, offset), shape=(self.nodes, int(self.info["features"])))
+
+    @property
+    def row_reads(self) -> dict[str, int] | None:
+        """Of features that stay on disk (`load` with `memory`): rows that trainings and predictions on this data set have
+        found in their caches (``"hits"``), those that they have read (``"misses"``), and the bytes of it. None: the
+        features are in memory."""
+        return self._core.row_reads()
 
     @property
     def adjacency(self) -> Any:
@@ -553,6 +564,18 @@ def _unpickle(container: bytes, notes: tuple[str, ...]) -> Dataset:
 # ---- by name, from files ----------------------------------------------------------------------------
 
 
+_UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+
+
+def _bytes_of(memory: str | int) -> int:
+    """The bytes of ``"2G"``, as the program reads it."""
+    text = str(memory).strip()
+    number, unit = (text[:-1], _UNITS[text[-1].upper()]) if text[-1:].upper() in _UNITS else (text, 1)
+    if not number.isdecimal() or int(number) * unit < 16 << 20:
+        raise ValueError(f"memory is {memory!r}, expected a size of at least 16 MiB such as '512M' or '4G', or bytes")
+    return int(number) * unit
+
+
 def load(
     name: str | os.PathLike[str],
     *,
@@ -561,6 +584,7 @@ def load(
     directed: bool = False,
     self_loops: bool = False,
     header: str = "auto",
+    memory: str | int | None = None,
 ) -> Dataset:
     """Loads a data set, as the program does.
 
@@ -578,6 +602,10 @@ def load(
         Keep the direction of the edges where the set has one; keep edges from a node to itself.
     header : {"auto", "yes", "no"}
         Whether the first line of an edge list is a header.
+    memory : str or int, optional
+        ``"2G"``, ``"512M"`` or bytes: the dense features of a container (``.pgcn``) stay on disk, and what is computed
+        on it keeps this process within so much memory. Trainings have batches of nodes (``batch=1024``); the bits are
+        those of the same data in memory.
 
     Examples
     --------
@@ -589,8 +617,9 @@ def load(
         raise ValueError(f"header is {header!r}, expected 'auto', 'yes' or 'no'")
     path = os.fspath(name)
     folder = None if data is None else os.fspath(data)
+    bound = 0 if memory is None else _bytes_of(memory)
     return Dataset._reading(
-        lambda steps: _core.load(path, folder, directed, self_loops, steps, _HEADERS[header]), steps
+        lambda steps: _core.load(path, folder, directed, self_loops, steps, _HEADERS[header], bound), steps
     )
 
 

@@ -276,7 +276,9 @@ class Model:
         """
         _, _, rest = str(self.info["dataset"]).partition(":")
         words = [word for part in rest.split(":") for word in part.split(",")]
-        return [word for word in words if word in _GRAPH_STEPS or word.startswith("features=")]
+        # "features=12" is a setting of a built-in set and no step, whose features are words
+        made = [word for word in words if word.startswith("features=") and not word[len("features=") :].isdecimal()]
+        return [word for word in words if word in _GRAPH_STEPS or word in made]
 
     # ---- what it is -----------------------------------------------------------------------------------
 

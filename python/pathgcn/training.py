@@ -94,10 +94,24 @@ def train(
     try:
         config, data = _choose(data, recipe, given, set(settings), all_networks, show)
         config.overlay(given)
+        _settle_memory(data, config, set(settings), show)
         config.check(None)
         return _run(_core.Trainer(data._core, config), config, callback, show)
     finally:
         show.close()
+
+
+def _settle_memory(data: Dataset, config: _core.Config, keys: set[str], show: Progress) -> None:
+    """Of features that stay on disk: evaluations that need no whole graph, where steps have batches of nodes."""
+    evaluated = 10000
+    by_nodes = "batch" in keys or config.get("batch-by") == "nodes"
+    if data.row_reads is None or not by_nodes or "eval_nodes" in keys or config.get("eval-nodes") != "0":
+        return
+    config.set("eval-nodes", str(evaluated))
+    show.note(
+        f"features stay on disk, so that evaluations look at {evaluated} validation and {evaluated} test nodes, by drawn "
+        "paths; eval_nodes decides otherwise"
+    )
 
 
 def _is_general(info: dict[str, Any]) -> bool:
@@ -127,6 +141,13 @@ def _choose(
             "or give model='auto' to race all networks"
         )
     races = recipe == "auto" or all_networks
+    if data.row_reads is not None and races:
+        raise ValueError(
+            "a race prepares the data in several ways, and with memory=... it stays on disk as it is; give recipe='usual', "
+            "or the name of one"
+        )
+    if data.row_reads is not None and recipe is None and not other_network:
+        recipe = "usual"
     if not races:
         config, info = _find(None if recipe == "usual" else recipe, data, given, keys)
         races = recipe is None and not other_network and _is_general(info)

@@ -46,15 +46,17 @@ static PyObject *wrap(pgcn_dataset *data, PyObject *base) {
 
 /* ---- by name and from files ----------------------------------------------------------------------- */
 
-/* load(name, data_dir, directed, keep_self_loops, steps, header). */
+/* load(name, data_dir, directed, keep_self_loops, steps, header, memory). */
 static PyObject *load(PyObject *module, PyObject *arguments) {
     (void)module;
     const char *name;
     pgcn_dataset_opts opts = pgcn_dataset_opts_default();
     int directed, keep, header;
-    if (!PyArg_ParseTuple(arguments, "szppzi", &name, &opts.data_dir, &directed, &keep, &opts.steps,
-                          &header))
+    long long memory;
+    if (!PyArg_ParseTuple(arguments, "szppziL", &name, &opts.data_dir, &directed, &keep,
+                          &opts.steps, &header, &memory))
         return NULL;
+    opts.memory = memory;
     opts.directed = directed;
     opts.keep_self_loops = keep;
     opts.header = (pgcn_header)header;
@@ -336,15 +338,25 @@ static PyObject *graph(PyObject *object, PyObject *unused) {
     return core_graph_arrays(object, pgcn_dataset_graph(((dataset_object *)object)->data));
 }
 
-/* A dense array, or (offset, column, value). */
+/* A dense array, or (offset, column, value); None where they stay on disk. */
 static PyObject *features(PyObject *object, PyObject *unused) {
     (void)unused;
+    if (pgcn_dataset_row_reads(((dataset_object *)object)->data, NULL)) Py_RETURN_NONE;
     pgcn_features x = pgcn_dataset_features(((dataset_object *)object)->data);
     int64_t rows = x.rows + 1;
     if (x.dense) return core_array(object, x.dense, CORE_FLOAT, 2, (int64_t[]){x.rows, x.columns});
     return Py_BuildValue("(NNN)", core_array(object, x.offset, CORE_INT64, 1, &rows),
                          core_array(object, x.column, CORE_INT32, 1, &x.nonzeros),
                          core_array(object, x.value, CORE_FLOAT, 1, &x.nonzeros));
+}
+
+/* What was read of features that stay on disk, or None. */
+static PyObject *row_reads(PyObject *object, PyObject *unused) {
+    (void)unused;
+    pgcn_row_reads reads;
+    if (!pgcn_dataset_row_reads(((dataset_object *)object)->data, &reads)) Py_RETURN_NONE;
+    return Py_BuildValue("{s:L,s:L,s:L}", "hits", (long long)reads.hits, "misses",
+                         (long long)reads.misses, "bytes", (long long)reads.bytes);
 }
 
 static PyObject *graph_of(PyObject *object, PyObject *unused) {
@@ -437,6 +449,7 @@ static PyMethodDef methods[] = {
     {"labelled", labelled, METH_O, "Fills an array with 1 for every item that has a label."},
     {"graph", graph, METH_NOARGS, "offset, neighbour and weight of the adjacency."},
     {"features", features, METH_NOARGS, "A dense array, or offset, column and value."},
+    {"row_reads", row_reads, METH_NOARGS, "Hits, misses and bytes of features on disk, or None."},
     {"graph_of", graph_of, METH_NOARGS, "The graph of each node, or None."},
     {"split", split, METH_O, "Name and masks of split i, or None."},
     {"order", order, METH_NOARGS, "Numbers of the rows, where a step has renumbered the nodes."},

@@ -174,6 +174,7 @@ void pgcn_i_comm_exchange(pgcn_i_comm *comm, const pgcn_i_message *message, int 
         *(message[i].sends ? &comm->sent : &comm->received) += message[i].bytes;
     }
     if (comm->status != PGCN_OK || kept == 0) return;
+    comm->rounds.exchanges++;
     double begin = now();
     int silent = comm->transport->exchange(comm->message, kept, comm->patience);
     comm->waited += now() - begin;
@@ -259,6 +260,7 @@ void pgcn_i_comm_relay(pgcn_i_comm *comm, float *data, int64_t count, int64_t ch
                        void (*add)(void *context, float *data, int64_t begin, int64_t end),
                        void *context) {
     int64_t chunks = (count + chunk - 1) / chunk;
+    pgcn_i_rounds rounds = comm->rounds;
     /* chunk i comes in while chunk i - 1 goes out */
     for (int64_t i = 0; i <= chunks; i++) {
         int64_t begin = i * chunk, end = begin + chunk < count ? begin + chunk : count;
@@ -275,4 +277,6 @@ void pgcn_i_comm_relay(pgcn_i_comm *comm, float *data, int64_t count, int64_t ch
         if (i < chunks) add(context, data, begin, end);
     }
     pgcn_i_comm_broadcast(comm, data, count * (int64_t)sizeof *data, comm->size - 1);
+    comm->rounds = (pgcn_i_rounds){rounds.exchanges, rounds.relays + 1,
+                                   rounds.relayed + count * (int64_t)sizeof *data};
 }

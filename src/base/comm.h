@@ -32,6 +32,12 @@ typedef struct pgcn_i_transport {
     void (*finish)(void);
 } pgcn_i_transport;
 
+/* What a network is waited for. */
+typedef struct pgcn_i_rounds {
+    int64_t exchanges; /* calls in which something was sent or came in, but for those of relays */
+    int64_t relays, relayed; /* sums in the order of the ranks, and their bytes */
+} pgcn_i_rounds;
+
 typedef struct pgcn_i_comm {
     int rank, size;
     char host[PGCN_I_HOST_BYTES];
@@ -40,7 +46,8 @@ typedef struct pgcn_i_comm {
     const char *go_on; /* what to do when a rank is lost, for users; NULL: that of a training */
     pgcn_status status;
     int64_t sent, received; /* bytes so far */
-    double waited;          /* seconds in exchanges */
+    pgcn_i_rounds rounds;
+    double waited; /* seconds in exchanges */
     pgcn_i_message *message;
     int capacity;
 } pgcn_i_comm;

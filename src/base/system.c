@@ -83,19 +83,59 @@ static int64_t address_space_left(void) {
     return most > used ? most - used : 0;
 }
 
-/* Memory left in the control group of a container; -1: no limit. */
-static int64_t container_left(void) {
-    int64_t most = system_number("/sys/fs/cgroup/memory.max", "");
-    int64_t used = system_number("/sys/fs/cgroup/memory.current", "");
+/* How a version of control groups calls what we ask for. */
+typedef struct group_files {
+    const char *line; /* of /proc/self/cgroup, before the name of our group */
+    const char *root, *most, *used;
+    const char *cached; /* pages of files, which the group gives up before it has no memory */
+} group_files;
+static const group_files group_versions[] = {
+    {"0::", "/sys/fs/cgroup", "memory.max", "memory.current", "\nfile "},
+    {":memory:", "/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes",
+     "\ntotal_cache "}};
+enum { GROUP_VERSIONS = 2, GROUP_PATH = 4096 };
+
+/* The name of our group, as its line has it: "" where there is none. */
+static void group_name(const group_files *files, char out[GROUP_PATH]) {
+    char text[GROUP_PATH];
+    FILE *stream = fopen("/proc/self/cgroup", "r");
+    *out = '\0';
+    while (stream && fgets(text, sizeof text, stream)) {
+        const char *at = strstr(text, files->line);
+        if (!at) continue;
+        snprintf(out, GROUP_PATH, "%s", at + strlen(files->line));
+        out[strcspn(out, "\n")] = '\0';
+        break;
+    }
+    if (stream) fclose(stream);
+}
+
+static int64_t group_number(const group_files *files, const char *group, const char *file,
+                            const char *key) {
+    char path[2 * GROUP_PATH];
+    snprintf(path, sizeof path, "%s%s/%s", files->root, group, file);
+    return system_number(path, key);
+}
+
+/* Memory left in our control group, or that of the container; -1: no limit. */
+static int64_t group_left(const group_files *files) {
+    char group[GROUP_PATH];
+    group_name(files, group);
+    if (group_number(files, group, files->most, "") < 0) *group = '\0'; /* seen from inside */
+    int64_t most = group_number(files, group, files->most, "");
+    int64_t used = group_number(files, group, files->used, "");
+    int64_t cached = group_number(files, group, "memory.stat", files->cached);
     if (most < 0 || used < 0) return -1;
+    if (cached > 0 && cached <= used) used -= cached;
     return most > used ? most - used : 0;
 }
 
 int64_t pgcn_memory_available(void) {
     int64_t kilobytes = system_number("/proc/meminfo", "MemAvailable:");
     int64_t least = kilobytes < 0 ? -1 : kilobytes * 1024;
-    const int64_t limits[] = {address_space_left(), container_left()};
-    for (int i = 0; i < 2; i++)
+    const int64_t limits[] = {address_space_left(), group_left(&group_versions[0]),
+                              group_left(&group_versions[1])};
+    for (int i = 0; i < 1 + GROUP_VERSIONS; i++)
         if (limits[i] >= 0 && (least < 0 || limits[i] < least)) least = limits[i];
     return least;
 }

@@ -37,16 +37,24 @@ typedef struct pgcn_i_transition_opts {
     bool weighted;        /* entries in proportion to the edge weights, else uniform */
     pgcn_scaling scaling; /* D^-1 A, D^-1/2 A D^-1/2, or A itself (sums over neighbours) */
     bool empty_rows;      /* a node without neighbours has an empty row instead of itself */
+    bool borrows; /* T may have rows of the graph itself, which stays and is not written to */
+    bool
+        drawn_from; /* rows are read one by one: values that pgcn_i_even_value tells may be left out */
 } pgcn_i_transition_opts;
 
 /* The transition matrix, whose powers are the expectation of the walks (paper, eq.
  * "pathExpectation"), and its transpose for the backward pass. A node without neighbours (and
  * without a self-loop) has the single entry 1 on the diagonal, because its walk stays there; with
  * sums its row is empty. `degree` [n] receives the (weighted) degree that was used, self-loop
- * included; an isolated node has 1. `transposed` may be NULL. All arrays live in `arena`. */
+ * included; an isolated node has 1. `transposed` may be NULL. All arrays live in `arena`, but for those of the graph. */
 pgcn_status pgcn_i_graph_transition(const pgcn_graph *graph, pgcn_i_transition_opts opts,
                                     pgcn_i_arena *arena, pgcn_i_csr *out, pgcn_i_csr *transposed,
                                     float **degree);
+
+/* The value of all entries of a row of T that has none stored: D^-1 A of a graph without weights and added self-loops. */
+static inline float pgcn_i_even_value(const pgcn_i_csr *t, int64_t row) {
+    return (float)(1.0 / (double)(t->offset[row + 1] - t->offset[row]));
+}
 
 /* `degree` alone, as above. */
 pgcn_status pgcn_i_graph_degrees(const pgcn_graph *graph, pgcn_i_transition_opts opts,

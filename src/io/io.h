@@ -173,7 +173,8 @@ typedef struct pgcn_i_row_layout {
 typedef enum pgcn_i_row_way {
     PGCN_I_ROWS_BEST,  /* io_uring where the build and the kernel have it, else plain reads */
     PGCN_I_ROWS_PLAIN, /* pread(), with advice to the system about what comes next */
-    PGCN_I_ROWS_URING  /* an error where it is missing */
+    PGCN_I_ROWS_URING, /* an error where it is missing */
+    PGCN_I_ROWS_COLD   /* as if the system had nothing in its cache: for tests; else the best */
 } pgcn_i_row_way;
 
 /* An open file of rows. One thread at a time. */
@@ -185,6 +186,8 @@ pgcn_status pgcn_i_row_file_again(const pgcn_i_row_file *file, pgcn_i_row_file *
 void pgcn_i_row_file_close(pgcn_i_row_file *file); /* NULL is fine; waits for what is under way */
 /* Rows will be read in no order: nothing beside them is read. */
 void pgcn_i_row_file_at_random(pgcn_i_row_file *file);
+/* What the cache of the system has not is read past it, where that is possible: for files that it has no room for. */
+void pgcn_i_row_file_direct(pgcn_i_row_file *file);
 const char *pgcn_i_row_file_path(const pgcn_i_row_file *file);
 const pgcn_i_row_layout *pgcn_i_row_file_layout(const pgcn_i_row_file *file);
 int64_t pgcn_i_row_file_row_bytes(const pgcn_i_row_file *file);
@@ -218,11 +221,14 @@ typedef struct pgcn_i_row_batch {
     char *to;
     /* for rows.c */
     struct pgcn_i_row_request *request;
-    int64_t requests, submitted, done;
+    int64_t requests, done;
     int error; /* errno of the first that failed, -1: the file ended; 0: none */
     struct pgcn_i_row_batch *next;
 } pgcn_i_row_batch;
-pgcn_status pgcn_i_row_file_submit(pgcn_i_row_file *file, pgcn_i_row_batch *batch);
+/* Batches that are submitted together are read in one sweep through the file. pool: borrowed, for copies of what the
+ * system has in its cache; NULL: the calling thread makes them. */
+pgcn_status pgcn_i_row_file_submit(pgcn_i_row_file *file, pgcn_i_row_batch *const *batch,
+                                   int64_t batches, pgcn_i_pool *pool);
 pgcn_status pgcn_i_row_file_wait(pgcn_i_row_file *file, pgcn_i_row_batch *batch);
 
 /* ---- a bounded cache of rows that knows the future (row_cache.c) ---------------------------- */
@@ -232,11 +238,14 @@ typedef enum pgcn_i_row_policy {
     PGCN_I_ROWS_LRU     /* what was used longest ago goes first: to compare with */
 } pgcn_i_row_policy;
 
+enum { PGCN_I_MOST_AHEAD = 16 };
 typedef struct pgcn_i_row_cache_opts {
     int64_t bytes; /* of rows kept between batches; 0: none */
     pgcn_i_row_policy policy;
-    int ahead; /* batches whose missing rows are asked for before they are needed; at least 1 */
-    pgcn_i_pool *pool; /* borrowed, to decode rows; NULL: the calling thread does */
+    /* Batches whose missing rows are asked for before they are needed, 1 to PGCN_I_MOST_AHEAD. When all but one of them
+     * are taken, those of the next are asked for together. */
+    int ahead;
+    pgcn_i_pool *pool; /* borrowed, to copy and decode rows; NULL: the calling thread does */
 } pgcn_i_row_cache_opts;
 
 /* Batches are announced in the order in which they will be taken; the more of them are known, the better

@@ -145,7 +145,9 @@ pgcn_status pgcn_i_row_cache_new(pgcn_i_row_file *file, const pgcn_i_row_cache_o
     cache->file = file;
     cache->pool = opts->pool;
     cache->policy = opts->policy;
-    cache->ahead = opts->ahead > 1 ? opts->ahead : 1;
+    cache->ahead = opts->ahead < 1                   ? 1
+                   : opts->ahead < PGCN_I_MOST_AHEAD ? opts->ahead
+                                                     : PGCN_I_MOST_AHEAD;
     cache->rows = pgcn_i_row_file_layout(file)->rows;
     cache->row_bytes = pgcn_i_row_file_row_bytes(file);
     cache->slots = opts->bytes / cache->row_bytes;
@@ -330,14 +332,25 @@ static pgcn_status plan(pgcn_i_row_cache *cache, batch *b) {
     cache->counts.misses += b->misses;
     b->planned = true;
     b->read = (pgcn_i_row_batch){.row = b->missed, .count = b->misses, .to = b->stored};
-    return pgcn_i_row_file_submit(cache->file, &b->read);
+    return PGCN_OK;
 }
 
-/* Plans and asks for the batches that are next. */
+/* Plans the batches that are next, and asks for what they miss, together. */
 static pgcn_status plan_ahead(pgcn_i_row_cache *cache, int64_t batches) {
-    for (batch *b = cache->first; b && batches > 0; b = b->later, batches--)
-        if (!b->planned) PGCN_TRY(plan(cache, b));
-    return PGCN_OK;
+    pgcn_i_row_batch *read[PGCN_I_MOST_AHEAD];
+    int64_t count = 0;
+    for (batch *b = cache->first; b && batches > 0; b = b->later, batches--) {
+        if (b->planned) continue;
+        PGCN_TRY(plan(cache, b));
+        read[count++] = &b->read;
+    }
+    return pgcn_i_row_file_submit(cache->file, read, count, cache->pool);
+}
+
+/* More is asked for when but one batch is left that was: then the next sweep through the file brings many. */
+static bool is_plan_due(const pgcn_i_row_cache *cache) {
+    const batch *second = cache->first ? cache->first->later : NULL;
+    return !second || !second->planned;
 }
 
 /* ---- taking -------------------------------------------------------------------------------------- */
@@ -392,7 +405,7 @@ static pgcn_status take(pgcn_i_row_cache *cache, float *out) {
     cache->first = b->later;
     if (!cache->first) cache->last = NULL;
     free_batch(b);
-    return plan_ahead(cache, cache->ahead);
+    return is_plan_due(cache) ? plan_ahead(cache, cache->ahead) : PGCN_OK;
 }
 
 pgcn_status pgcn_i_row_cache_take(pgcn_i_row_cache *cache, float *out) {

@@ -1,47 +1,94 @@
 /* Rows of a matrix in a file, read one by one, in ranges or in batches ahead of need: the features of a
  * container that need not fit into memory.
  *
- * A batch becomes a list of requests, one for every run of rows that are neighbours in the file. With
- * io_uring they are handed to the kernel together and go on while the caller computes. Where the build has
- * no liburing or the kernel (a container's rules, often) refuses it, the system is advised of the requests
- * (posix_fadvise) and they are read one after the other when they are waited for: the same bytes.
+ * A batch becomes a list of requests, one for every run of rows that are neighbours in the file. With io_uring, what the
+ * system has in its cache is copied at once, by all threads. What is left of several batches is read in one sweep through
+ * the file, from its beginning to its end, while the caller computes: requests with small gaps between them are read as
+ * one span, since a disk takes longer for two reads than for one that is tens of kilobytes longer. Where memory has no room
+ * for the file, spans pass by the cache of the system (O_DIRECT), which would lose other pages for them: those of the
+ * graph. Where the build has no
+ * liburing or the kernel (a container's rules, often) refuses it, the system is advised of the requests (posix_fadvise) and
+ * they are read one after the other when they are waited for: the same bytes.
  *
  * A file that is replaced or changed while it is read is recognised by its identity: device, inode,
  * length, time of change and first bytes. Called by row_cache.c and the data room. One thread at a time. */
+#define _GNU_SOURCE /* preadv2 */
 #include "io/io.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 #ifdef PGCN_HAVE_URING
 #include <liburing.h>
 #endif
 
-enum { QUEUE = 128, MOST_BYTES = 1 << 20, FIRST_BYTES = 64 };
+enum {
+    QUEUE = 128,
+    MOST_BYTES = 1 << 20,
+    FIRST_BYTES = 64,
+    /* A virtual disk had 9300 reads of 4 KiB a second, and 480 MB a second in reads of 128 KiB: a read takes as long as
+     * 50 kB more of another. */
+    MOST_GAP = 48 << 10,
+    MOST_SPAN = 128 << 10,
+    SPAN_ROOM = 4 << 20,             /* bytes of spans under way */
+    SECTOR = 4096,                   /* spans that pass by the cache begin and end at multiples */
+    BUFFER = MOST_SPAN + 3 * SECTOR, /* of a span: aligned, and a sector more at both ends */
+    MOST_SPARE = SPAN_ROOM / MOST_SPAN
+};
 
 typedef struct pgcn_i_row_request {
     pgcn_i_row_batch *batch;
     int64_t offset;
     char *to;
     int64_t bytes;
+    bool copied; /* from the cache of the system */
 } request;
+
+/* Requests of batches that were submitted together, in the order of the file. */
+typedef struct sweep {
+    request **request; /* [count] */
+    int64_t count, launched, landed;
+    struct sweep *later;
+} sweep;
+
+/* Requests of a sweep that one read brings: to where the only one goes, or through a buffer. */
+typedef struct span {
+    sweep *of;
+    request **request; /* [count] */
+    int64_t count, offset, bytes, got;
+    int64_t needed;  /* of the bytes; the file may end before the rest */
+    char *buffer;    /* NULL: one request, which needs none */
+    int64_t skipped; /* bytes of the buffer before it begins: it is aligned */
+} span;
 
 struct pgcn_i_row_file {
     char *path;
     int descriptor;
+    int direct; /* passes by the cache of the system; -1: not wanted, or not possible */
     struct stat about;
     char first[FIRST_BYTES]; /* of a container: its header, the SHA-256 included */
     pgcn_i_row_layout layout;
     float *scale;
     int64_t row_bytes, bytes_read;
     atomic_llong noted_batches, noted_hits, noted_misses, noted_bytes;
-    bool uring;
-    pgcn_i_row_batch *head, *tail; /* submitted, not all of it done */
+    bool uring, never_copies;
+    unsigned char
+        *mapped; /* the whole file, to ask what the system has of it: no page is touched; or NULL */
+    bool asks;   /* before it copies: in the last batch something was missing */
+    pgcn_i_row_batch *head, *tail; /* submitted, not waited for */
 #ifdef PGCN_HAVE_URING
     struct io_uring ring;
-    int flying; /* requests that the kernel has */
+    sweep *sweeps, *last_sweep; /* not all of them launched */
+    int flying;                 /* reads that the kernel has */
+    int64_t spans_bytes;        /* of their buffers */
+    char *spare
+        [MOST_SPARE]; /* buffers for the next ones: new memory costs as much as the copy out of it */
+    int spares;
 #endif
 };
 
@@ -68,6 +115,13 @@ static pgcn_status open_ring(pgcn_i_row_file *file, pgcn_i_row_way way) {
 #ifdef PGCN_HAVE_URING
     int error = way == PGCN_I_ROWS_PLAIN ? 0 : -io_uring_queue_init(QUEUE, &file->ring, 0);
     file->uring = way != PGCN_I_ROWS_PLAIN && error == 0;
+    file->never_copies = way == PGCN_I_ROWS_COLD;
+    bool known = sysconf(_SC_PAGESIZE) == SECTOR; /* how large a page is */
+    void *all = file->uring && known ? mmap(NULL, (size_t)file->about.st_size, PROT_READ,
+                                            MAP_SHARED, file->descriptor, 0)
+                                     : MAP_FAILED;
+    file->mapped = all != MAP_FAILED ? all : NULL;
+    file->asks = true;
 #else
     int error = ENOSYS;
 #endif
@@ -92,7 +146,7 @@ pgcn_status pgcn_i_row_file_open(const char *path, const pgcn_i_row_layout *layo
     pgcn_i_row_file *file = pgcn_i_alloc(1, sizeof *file);
     if (!file) return PGCN_ERR_MEMORY;
     pgcn_status status = PGCN_ERR_MEMORY;
-    file->descriptor = -1;
+    file->descriptor = file->direct = -1;
     file->layout = *layout;
     file->row_bytes = layout->columns * pgcn_i_dtype_bytes(layout->dtype);
     file->path = pgcn_i_strdup(path);
@@ -109,6 +163,11 @@ pgcn_status pgcn_i_row_file_open(const char *path, const pgcn_i_row_layout *layo
 fail:
     pgcn_i_row_file_close(file);
     return status;
+}
+
+void pgcn_i_row_file_direct(pgcn_i_row_file *file) {
+    if (file->uring && file->direct < 0)
+        file->direct = open(file->path, O_RDONLY | O_CLOEXEC | O_DIRECT);
 }
 
 void pgcn_i_row_file_at_random(pgcn_i_row_file *file) {
@@ -229,65 +288,208 @@ static void note_error(pgcn_i_row_batch *batch, int error) {
 
 #ifdef PGCN_HAVE_URING
 
-static void fly(pgcn_i_row_file *file, struct io_uring_sqe *entry, request *want) {
-    io_uring_prep_read(entry, file->descriptor, want->to, (unsigned)want->bytes,
-                       (uint64_t)want->offset);
-    io_uring_sqe_set_data(entry, want);
+static void fly(pgcn_i_row_file *file, struct io_uring_sqe *entry, span *s) {
+    char *to = s->buffer ? s->buffer + s->skipped : s->request[0]->to;
+    int from =
+        file->direct >= 0 && s->buffer && s->got % SECTOR == 0 ? file->direct : file->descriptor;
+    io_uring_prep_read(entry, from, to + s->got, (unsigned)(s->bytes - s->got),
+                       (uint64_t)(s->offset + s->got));
+    io_uring_sqe_set_data(entry, s);
     file->flying++;
 }
 
-/* Hands over what fits into the queue, oldest batches first. */
+static char *take_buffer(pgcn_i_row_file *file, int64_t bytes) {
+    if (bytes <= BUFFER && file->spares > 0) return file->spare[--file->spares];
+    return pgcn_i_alloc(bytes > BUFFER ? bytes : BUFFER, 1);
+}
+
+static void give_buffer(pgcn_i_row_file *file, char *buffer, int64_t bytes) {
+    if (buffer && bytes <= BUFFER && file->spares < MOST_SPARE)
+        file->spare[file->spares++] = buffer;
+    else
+        pgcn_i_free(buffer);
+}
+
+/* The requests of a sweep that the next read brings: as many as small gaps are between. */
+static span *next_span(pgcn_i_row_file *file, sweep *of) {
+    request **first = of->request + of->launched;
+    int64_t left = of->count - of->launched, count = 1;
+    int64_t offset = first[0]->offset, end = offset + first[0]->bytes;
+    for (; count < left; count++) {
+        int64_t more = first[count]->offset + first[count]->bytes;
+        if (first[count]->offset - end > MOST_GAP || more - offset > MOST_SPAN) break;
+        if (more > end) end = more;
+    }
+    span *s = pgcn_i_alloc(1, sizeof *s);
+    if (!s) return NULL;
+    *s = (span){of, first, .count = count, .offset = offset, .bytes = end - offset};
+    if (file->direct >= 0) {
+        s->offset = offset / SECTOR * SECTOR;
+        s->bytes = (end - s->offset + SECTOR - 1) / SECTOR * SECTOR;
+    }
+    s->needed = end - s->offset;
+    if (count > 1 || file->direct >= 0) s->buffer = take_buffer(file, s->bytes + SECTOR);
+    if (s->buffer) s->skipped = (int64_t)(-(uintptr_t)s->buffer % SECTOR);
+    if (s->buffer || (count == 1 && file->direct < 0)) return s;
+    *s = (span){of, first, .count = 1, .offset = offset, .bytes = first[0]->bytes};
+    s->needed = s->bytes; /* without memory one by one */
+    return s;
+}
+
+/* Whatever way a read ended, its requests are done. */
+static void finish(pgcn_i_row_file *file, span *s, int error) {
+    for (int64_t i = 0; i < s->count; i++) {
+        request *want = s->request[i];
+        if (error != 0)
+            note_error(want->batch, error);
+        else if (s->buffer)
+            memcpy(want->to, s->buffer + s->skipped + (want->offset - s->offset),
+                   (size_t)want->bytes);
+        want->batch->done++;
+    }
+    s->of->landed += s->count;
+    if (s->of->landed == s->of->count) pgcn_i_free(s->of);
+    if (s->buffer) file->spans_bytes -= s->bytes;
+    give_buffer(file, s->buffer, s->bytes + SECTOR);
+    pgcn_i_free(s);
+}
+
+/* Hands over what fits into the queue, oldest sweeps first. */
 static void launch(pgcn_i_row_file *file) {
-    for (pgcn_i_row_batch *batch = file->head; batch; batch = batch->next)
-        while (batch->submitted < batch->requests && file->flying < QUEUE) {
-            struct io_uring_sqe *entry = io_uring_get_sqe(&file->ring);
-            if (!entry) break;
-            fly(file, entry, &batch->request[batch->submitted++]);
-        }
+    while (file->sweeps && file->flying < QUEUE && file->spans_bytes < SPAN_ROOM) {
+        sweep *of = file->sweeps;
+        struct io_uring_sqe *entry = NULL;
+        span *s = io_uring_sq_space_left(&file->ring) > 0 ? next_span(file, of) : NULL;
+        if (s) entry = io_uring_get_sqe(&file->ring);
+        if (!entry) break;
+        of->launched += s->count;
+        if (s->buffer) file->spans_bytes += s->bytes;
+        if (of->launched == of->count) file->sweeps = of->later;
+        if (!file->sweeps) file->last_sweep = NULL;
+        fly(file, entry, s);
+    }
     int result;
     do result = io_uring_submit(&file->ring);
     while (result == -EINTR || result == -EAGAIN || result == -EBUSY);
 }
 
-/* A request that came back: done, failed, or short, and then its rest goes out again. */
-static void land(pgcn_i_row_file *file, request *want, int result) {
+/* A read that came back: done, failed, or short, and then its rest goes out again. */
+static void land(pgcn_i_row_file *file, span *s, int result) {
     file->flying--;
     if (result > 0) {
         file->bytes_read += result;
-        want->to += result;
-        want->offset += result;
-        want->bytes -= result;
+        s->got += result;
     }
-    bool again = (result > 0 && want->bytes > 0) || result == -EINTR || result == -EAGAIN;
+    bool again = (result > 0 && s->got < s->needed) || result == -EINTR || result == -EAGAIN;
     struct io_uring_sqe *entry = again ? io_uring_get_sqe(&file->ring) : NULL;
     if (entry) {
-        fly(file, entry, want);
+        fly(file, entry, s);
         return;
     }
+    int error = result < 0 ? -result : s->got < s->needed ? -1 : 0;
     if (again) { /* no place in the queue */
-        int error = read_all(file, want);
-        if (error != 0) note_error(want->batch, error);
-    } else if (want->bytes > 0) {
-        note_error(want->batch, result < 0 ? -result : -1);
+        char *to = s->buffer ? s->buffer + s->skipped : s->request[0]->to;
+        request rest = {
+            .offset = s->offset + s->got, .to = to + s->got, .bytes = s->needed - s->got};
+        error = read_all(file, &rest);
     }
-    want->batch->done++;
+    finish(file, s, error);
 }
 
 static void land_all(pgcn_i_row_file *file, pgcn_i_row_batch *batch) {
     while (batch->done < batch->requests) {
         struct io_uring_cqe *came;
         launch(file);
-        int result = io_uring_wait_cqe(&file->ring, &came);
+        int result = file->flying > 0 ? io_uring_wait_cqe(&file->ring, &came) : -ENOMEM;
         if (result == -EINTR || result == -EAGAIN) continue;
         if (result < 0) { /* nothing can be waited for any more: the ring is broken */
             note_error(batch, -result);
             return;
         }
-        request *want = io_uring_cqe_get_data(came);
+        span *s = io_uring_cqe_get_data(came);
         int got = came->res;
         io_uring_cqe_seen(&file->ring, came);
-        land(file, want, got);
+        land(file, s, got);
     }
+}
+
+/* ---- what the system has ------------------------------------------------------------------------- */
+
+/* Whether the pages of a request are in the cache. A read that does not wait would say so, too, but has the system read
+ * the page that is missing. */
+static bool is_cached(const pgcn_i_row_file *file, const request *want) {
+    enum { MOST = MOST_BYTES / SECTOR + 2 };
+    unsigned char there[MOST];
+    int64_t begin = want->offset / SECTOR * SECTOR, pages;
+    if (!file->mapped) return true;
+    pages = (want->offset + want->bytes - begin + SECTOR - 1) / SECTOR;
+    if (pages > MOST || mincore(file->mapped + begin, (size_t)(pages * SECTOR), there) != 0)
+        return false;
+    for (int64_t i = 0; i < pages; i++)
+        if (!(there[i] & 1)) return false;
+    return true;
+}
+
+typedef struct copy_job {
+    pgcn_i_row_file *file;
+    request *want;
+    pgcn_i_blocks blocks;
+    atomic_llong copied; /* bytes */
+} copy_job;
+
+static void copy_task(void *context, int64_t task, int worker) {
+    (void)worker;
+    copy_job *job = context;
+    int64_t end = pgcn_i_block_end(job->blocks, task), bytes = 0;
+    for (int64_t i = pgcn_i_block_begin(job->blocks, task); i < end; i++) {
+        request *want = &job->want[i];
+        struct iovec to = {want->to, (size_t)want->bytes};
+        if (job->file->asks && !is_cached(job->file, want)) continue;
+        want->copied = preadv2(job->file->descriptor, &to, 1, (off_t)want->offset, RWF_NOWAIT) ==
+                       (ssize_t)want->bytes;
+        if (want->copied) bytes += want->bytes;
+    }
+    atomic_fetch_add(&job->copied, bytes);
+}
+
+/* Copies the requests that need no disk. */
+static void copy_batch(pgcn_i_row_file *file, pgcn_i_row_batch *batch, pgcn_i_pool *pool) {
+    copy_job job = {
+        .file = file, .want = batch->request, .blocks = pgcn_i_blocks_of(batch->requests)};
+    if (pool)
+        pgcn_i_parallel(pool, job.blocks.count, copy_task, &job);
+    else
+        for (int64_t task = 0; task < job.blocks.count; task++) copy_task(&job, task, 0);
+    file->bytes_read += atomic_load(&job.copied);
+    for (int64_t i = 0; i < batch->requests; i++) batch->done += batch->request[i].copied;
+    file->asks = batch->done < batch->requests;
+}
+
+static int by_offset(const void *a, const void *b) {
+    const request *x = *(request *const *)a, *y = *(request *const *)b;
+    return (x->offset > y->offset) - (x->offset < y->offset);
+}
+
+/* The requests of the batches that are not done, in the order of the file. */
+static pgcn_status add_sweep(pgcn_i_row_file *file, pgcn_i_row_batch *const *batch,
+                             int64_t batches) {
+    int64_t count = 0;
+    for (int64_t b = 0; b < batches; b++) count += batch[b]->requests - batch[b]->done;
+    if (count == 0) return PGCN_OK;
+    sweep *all = pgcn_i_alloc((int64_t)sizeof *all + count * (int64_t)sizeof *all->request, 1);
+    if (!all) return PGCN_ERR_MEMORY;
+    all->request = (request **)(all + 1);
+    for (int64_t b = 0; b < batches; b++)
+        for (int64_t i = 0; i < batch[b]->requests; i++)
+            if (!batch[b]->request[i].copied) all->request[all->count++] = &batch[b]->request[i];
+    if (batches > 1) qsort(all->request, (size_t)count, sizeof(request *), by_offset);
+    if (file->last_sweep)
+        file->last_sweep->later = all;
+    else
+        file->sweeps = all;
+    file->last_sweep = all;
+    launch(file);
+    return PGCN_OK;
 }
 
 #endif
@@ -322,11 +524,7 @@ static pgcn_status check_rows(const pgcn_i_row_file *file, const pgcn_node *row,
     return PGCN_OK;
 }
 
-pgcn_status pgcn_i_row_file_submit(pgcn_i_row_file *file, pgcn_i_row_batch *batch) {
-    batch->request = NULL;
-    batch->requests = batch->submitted = batch->done = 0;
-    batch->error = 0;
-    batch->next = NULL;
+static pgcn_status add_batch(pgcn_i_row_file *file, pgcn_i_row_batch *batch) {
     PGCN_TRY(check_rows(file, batch->row, batch->count));
     int64_t requests = cut_requests(file, batch, NULL);
     batch->request = pgcn_i_alloc(requests, sizeof *batch->request);
@@ -337,12 +535,28 @@ pgcn_status pgcn_i_row_file_submit(pgcn_i_row_file *file, pgcn_i_row_batch *batc
     else
         file->head = batch;
     file->tail = batch;
-#ifdef PGCN_HAVE_URING
-    if (file->uring) launch(file);
-#endif
     for (int64_t i = 0; i < batch->requests && !file->uring; i++) /* only advice */
         (void)posix_fadvise(file->descriptor, (off_t)batch->request[i].offset,
                             (off_t)batch->request[i].bytes, POSIX_FADV_WILLNEED);
+    return PGCN_OK;
+}
+
+pgcn_status pgcn_i_row_file_submit(pgcn_i_row_file *file, pgcn_i_row_batch *const *batch,
+                                   int64_t batches, pgcn_i_pool *pool) {
+    for (int64_t b = 0; b < batches; b++) {
+        batch[b]->request = NULL;
+        batch[b]->requests = batch[b]->done = 0;
+        batch[b]->error = 0;
+        batch[b]->next = NULL;
+    }
+    for (int64_t b = 0; b < batches; b++) PGCN_TRY(add_batch(file, batch[b]));
+#ifdef PGCN_HAVE_URING
+    for (int64_t b = 0; b < batches && file->uring && !file->never_copies; b++)
+        copy_batch(file, batch[b], pool);
+    if (file->uring) return add_sweep(file, batch, batches);
+#else
+    (void)pool;
+#endif
     return PGCN_OK;
 }
 
@@ -380,7 +594,10 @@ void pgcn_i_row_file_close(pgcn_i_row_file *file) {
         unlist(file, file->head);
     }
     if (file->uring) io_uring_queue_exit(&file->ring);
+    while (file->spares > 0) pgcn_i_free(file->spare[--file->spares]);
 #endif
+    if (file->mapped) munmap(file->mapped, (size_t)file->about.st_size);
+    if (file->direct >= 0) close(file->direct);
     if (file->descriptor >= 0) close(file->descriptor);
     pgcn_i_free(file->scale);
     pgcn_i_free(file->path);

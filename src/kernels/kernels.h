@@ -83,8 +83,10 @@ typedef struct pgcn_i_path_args {
     int k;
     int64_t c, width;
     const uint8_t *live; /* [n] mask: other rows of h count as zero and are not read; or NULL */
-    bool prefetch;       /* h does not fit into the cache: prefetch the next rows' visits */
-    int64_t out_first;   /* the row that `out` of the forward pass begins with: not 0 for a tile */
+    int64_t
+        own_rows; /* of the backward pass: only rows before this one have a gradient of their own; 0: all */
+    bool prefetch;     /* h does not fit into the cache: prefetch the next rows' visits */
+    int64_t out_first; /* the row that `out` of the forward pass begins with: not 0 for a tile */
 } pgcn_i_path_args;
 
 /* A step of Horner's rule on a slab of channels: pointers to its first channel, and the distances

@@ -177,6 +177,7 @@ ALWAYS_INLINE void backward_block(channel_block block, float *restrict dh, float
     const int vectors = block.vectors, lanes = block.lanes, held = form.held;
     const int64_t ch = block.ch, c = form.c;
     const float *s = args->s + ch, *g = args->h + ch;
+    const int64_t own_rows = args->own_rows > 0 ? args->own_rows : INT64_MAX;
     ds += ch;
     vec held_ds[HELD + 1][VECTORS]; /* hop i at place i */
     UNROLLED
@@ -184,7 +185,7 @@ ALWAYS_INLINE void backward_block(channel_block block, float *restrict dh, float
         for (int v = 0; v < vectors; v++) held_ds[i][v] = vec_load(ds + i * c + v * LANES, lanes);
     for (int64_t at = 0; at < rows.count; at++) {
         const int64_t u = pgcn_i_row(rows, at);
-        const bool has_own = !form.live || args->live[u];
+        const bool has_own = form.live ? args->live[u] != 0 : u < own_rows;
         vec sum[VECTORS], h_u[VECTORS];
         for (int v = 0; v < vectors; v++) {
             vec t = has_own ? vec_load(g + u * c + v * LANES, lanes) : (vec){0};

@@ -171,9 +171,8 @@ static void fill_task(void *context, int64_t task, int worker) {
 }
 
 void pgcn_i_live_zero(pgcn_i_tape *tape, pgcn_i_value *value, const pgcn_i_live *but) {
-    live_job job = {.from = but,
-                    .value = value,
-                    .runs = {.count = 1, .blocks = pgcn_i_blocks_of(value->rows)}};
+    live_job job = {
+        .from = but, .value = value, .runs = {.count = 1, .blocks = pgcn_i_blocks_of(value->rows)}};
     if (tape->divided) job.runs = pgcn_i_runs_of(tape, value->rows, NULL);
     pgcn_i_parallel(tape->pool, pgcn_i_runs_tasks(&job.runs), fill_task, &job);
 }

@@ -212,10 +212,8 @@ static void softmax_task(void *context, int64_t task, int worker) {
 }
 
 void pgcn_i_softmax_run(pgcn_i_loss *loss, pgcn_i_tape *tape, const pgcn_i_value *logits) {
-    loss_job job = {.loss = loss,
-                    .kernels = tape->kernels,
-                    .logits = logits,
-                    .runs = rows_here(tape, logits)};
+    loss_job job = {
+        .loss = loss, .kernels = tape->kernels, .logits = logits, .runs = rows_here(tape, logits)};
     pgcn_i_parallel(tape->pool, pgcn_i_runs_tasks(&job.runs), softmax_task, &job);
 }
 

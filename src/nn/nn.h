@@ -96,8 +96,8 @@ typedef struct pgcn_i_input {
     pgcn_i_range filled;      /* rows that are there: all, or those of this rank */
     double largest_elsewhere; /* magnitude in the rows that are not, and its column */
     int64_t largest_column;
-    const float *guest;       /* [guests, columns] rows after the last one of `dense`; NULL: none */
-    int64_t guests_from;      /* their first node */
+    const float *guest;  /* [guests, columns] rows after the last one of `dense`; NULL: none */
+    int64_t guests_from; /* their first node */
     /* Of a part of a graph: `dense` has the rows of all nodes of the graph, sparse features those of the part. Where
      * features stay on disk, `dense` has the rows that the part needs, each node once. */
     const int32_t
@@ -197,6 +197,8 @@ typedef struct pgcn_i_value {
     struct pgcn_i_value *over; /* whose memory it takes, row by row; NULL: it has its own */
     bool residual;           /* what it adds further on is a residual: explain.c counts it apart */
     const pgcn_i_live *live; /* rows that are computed and have a gradient; NULL: all */
+    int64_t
+        grad_rows; /* in a part of a graph, where it is shared: the first rows, whose gradient is there so far */
     int64_t held_data, held_grad; /* of several ranks: see share.c */
 } pgcn_i_value;
 
@@ -226,7 +228,7 @@ typedef struct pgcn_i_backward_tile {
     pgcn_i_rows rows;
     float *g;  /* [rows, cols] the gradient of the result; may be overwritten. NULL for an operation
                        that needs more than its row: it reads out->grad */
-    float *dx; /* [rows, cols] becomes the gradient of in[0] */
+    float *dx; /* [rows, cols] becomes the gradient of in[0]; NULL where there is no in[0] */
     float *partial; /* of the group: gradients of the parameters are added here */
     int worker;
 } pgcn_i_backward_tile;
@@ -457,6 +459,13 @@ static inline const uint8_t *pgcn_i_has_gradient(const pgcn_i_tape *tape, const 
     if (op->live_out) return op->live_out->flag;
     return tape->part ? tape->is_before + (tape->most_rows - op->rows) : NULL;
 }
+/* The rows that a chain of the backward pass goes through which ends with this operation. */
+static inline int64_t pgcn_i_chain_rows(const pgcn_i_op *end) {
+    return end->in[0] ? end->used[0] : end->rows;
+}
+/* The rows of a value whose gradient is kept in a part of a graph: those that somebody other than the last writer
+ * writes, who hands its sum on as tiles. */
+int64_t pgcn_i_kept_gradients(const pgcn_i_tape *tape, const pgcn_i_value *value);
 /* grad (= or +=) sum over the groups of that many rows, in order, of partial[group][0 .. count-1]. */
 void pgcn_i_tape_reduce(pgcn_i_tape *tape, float *grad, bool add, int64_t rows, int64_t count);
 

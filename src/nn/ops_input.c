@@ -4,7 +4,7 @@
  * Sparse X: dropout is drawn on the non-zeros only and the dense n x features matrix is never made
  * (on Cora it would be 99 % zeros and most of the time of a step). The gradient of W runs over the
  * columns of X. Dense X: tiles of 64 rows are dropped, multiplied and forgotten; the backward pass
- * draws the same dropout a second time instead of storing it. */
+ * draws the same dropout a second time instead of storing it, and takes the gradient of the result as tiles, too. */
 #include "nn/ops.h"
 
 #include <string.h>
@@ -33,6 +33,7 @@ typedef struct place {
 } place;
 static place place_of(const pgcn_i_tape *tape, const pgcn_i_input *x, int64_t row) {
     int64_t id = pgcn_i_row_id(tape, row), n = tape->part ? tape->part->nodes : x->n;
+    if (id < n) return (place){0, id}; /* divisions take as long as a line of features */
     return (place){(int)(id / n), id % n};
 }
 
@@ -43,8 +44,13 @@ static const float *features_of(const pgcn_i_input *x, int64_t row, int64_t node
     return x->dense + node * x->columns;
 }
 
-/* ---- the part both have: g = dy where y > 0, db = sum g ------------------------------------ */
+static const float *bias_of(const pgcn_i_tape *tape, const pgcn_i_op *op) {
+    return op->param[1] ? pgcn_i_value_of(tape->params, op->param[1]) : NULL;
+}
 
+/* ---- sparse -------------------------------------------------------------------------------- */
+
+/* g = dy where y > 0, db = sum g */
 static void relu_bias_task(void *context, int64_t task, int worker) {
     (void)worker;
     const pgcn_i_job *job = context;
@@ -69,12 +75,6 @@ static void relu_bias_backward(pgcn_i_tape *tape, pgcn_i_op *op) {
         pgcn_i_tape_reduce(tape, tape->params->grad + op->param[1]->first, op->add_param[1],
                            op->out->rows, op->param[1]->count);
 }
-
-static const float *bias_of(const pgcn_i_tape *tape, const pgcn_i_op *op) {
-    return op->param[1] ? pgcn_i_value_of(tape->params, op->param[1]) : NULL;
-}
-
-/* ---- sparse -------------------------------------------------------------------------------- */
 
 /* Whether an entry is kept: state_of(op)->kept [samples, nonzeros]. */
 static const uint8_t *kept_of(const pgcn_i_op *op, int64_t sample) {
@@ -144,8 +144,8 @@ static void sparse_drop(pgcn_i_tape *tape, pgcn_i_op *op) {
     pgcn_i_job job = {.tape = tape,
                       .op = op,
                       .first = offset[own.begin],
-                      .blocks = pgcn_i_cut(offset[own.stop] - offset[own.begin], PGCN_MAX_BLOCKS,
-                                           4096)};
+                      .blocks =
+                          pgcn_i_cut(offset[own.stop] - offset[own.begin], PGCN_MAX_BLOCKS, 4096)};
     pgcn_i_parallel(tape->pool, job.blocks.count * state_of(op)->samples, sparse_drop_task, &job);
 }
 
@@ -250,9 +250,9 @@ static void dense_product(const pgcn_i_tape *tape, const pgcn_i_op *op, const fl
     tape->kernels->bias_relu(y, NULL, !state_of(op)->linear, 0, rows, c);
 }
 
-/* dW (= or +=) x^T g of packed rows. */
+/* dW += x^T g of packed rows. */
 static void dense_product_gradient(const pgcn_i_tape *tape, const pgcn_i_op *op, const float *x,
-                                   const float *g, int64_t rows, float *dw, bool add) {
+                                   const float *g, int64_t rows, float *dw) {
     int64_t c = op->out->cols, f = state_of(op)->input->columns;
     tape->kernels->gemm(&(pgcn_i_product){.m = f,
                                           .n = c,
@@ -264,7 +264,7 @@ static void dense_product_gradient(const pgcn_i_tape *tape, const pgcn_i_op *op,
                                           .ldb = c,
                                           .c = dw,
                                           .ldc = c,
-                                          .add = add});
+                                          .add = true});
 }
 
 /* By samples, as dropout is drawn from the first row of each on, eight elements at a time. */
@@ -289,7 +289,7 @@ static void ask_for_row(const pgcn_i_tape *tape, const pgcn_i_input *x, int64_t 
     enum { LINE_FLOATS = 16, MOST_FLOATS = 1024 };
     const float *from = features_of(x, row, place_of(tape, x, row).node);
     for (int64_t j = 0; j < x->columns && j < MOST_FLOATS; j += LINE_FLOATS)
-        __builtin_prefetch(from + j, 0, 3);
+        pgcn_i_prefetch(from + j);
 }
 
 /* A row after dropout. */
@@ -315,7 +315,7 @@ static pgcn_i_rows some_rows(const pgcn_i_op *op, int64_t at, int64_t end) {
 /* Some rows after dropout; those after them, up to `end`, are asked for. */
 static void pack_rows(const pgcn_i_tape *tape, const pgcn_i_op *op, pgcn_i_rows rows, int64_t end,
                       float *to) {
-    enum { AHEAD = 6 };
+    enum { AHEAD = 8 };
     const pgcn_i_input *x = state_of(op)->input;
     int64_t left = end - rows.first; /* a list, too, goes on behind these rows */
     for (int64_t i = 0; i < rows.count; i++) {
@@ -329,14 +329,15 @@ static void dense_listed_task(void *context, int64_t task, int worker) {
     const pgcn_i_job *job = context;
     const pgcn_i_op *op = job->op;
     int64_t c = op->out->cols, f = state_of(op)->input->columns;
-    float *x = pgcn_i_tile(job->tape, worker), *y = x + PGCN_BLOCK_ROWS * f;
+    float *x = pgcn_i_tile(job->tape, worker), *tile = x + PGCN_BLOCK_ROWS * f;
     const pgcn_i_range block = pgcn_i_runs_range(&job->runs, task);
     for (int64_t at = block.begin; at < block.end; at += PGCN_BLOCK_ROWS) {
         pgcn_i_rows rows = some_rows(op, at, block.end);
+        float *y = rows.row ? tile : op->out->data + rows.first * c;
         pack_rows(job->tape, op, rows, block.end, x);
         dense_product(job->tape, op, x, y, rows.count);
-        for (int64_t i = 0; i < rows.count; i++)
-            memcpy(op->out->data + pgcn_i_row(rows, i) * c, y + i * c, (size_t)c * sizeof *y);
+        for (int64_t i = 0; rows.row && i < rows.count; i++)
+            memcpy(op->out->data + rows.row[i] * c, y + i * c, (size_t)c * sizeof *y);
     }
 }
 
@@ -354,57 +355,31 @@ static void dense_forward(pgcn_i_tape *tape, pgcn_i_op *op) {
     pgcn_i_parallel(tape->pool, job.blocks.count * state_of(op)->samples, dense_forward_task, &job);
 }
 
-/* A group takes the same rows of every sample in turn, so there are no more groups than without
- * samples. */
-static void dense_grad_task(void *context, int64_t task, int worker) {
-    const pgcn_i_job *job = context;
-    const pgcn_i_op *op = job->op;
-    int64_t c = op->out->cols, group = job->first + task;
-    float *partial = pgcn_i_partial(job->tape, group);
-    int64_t first = pgcn_i_block_begin(job->blocks, group);
-    int64_t last = pgcn_i_block_end(job->blocks, group);
-    for (int sample = 0; sample < state_of(op)->samples; sample++)
-        for (int64_t begin = first; begin < last; begin += PGCN_BLOCK_ROWS) {
-            int64_t end = begin + PGCN_BLOCK_ROWS < last ? begin + PGCN_BLOCK_ROWS : last;
-            const float *x = dense_rows(job->tape, op, sample, begin, end, worker);
-            const float *g = op->out->grad + (sample * state_of(op)->input->n + begin) * c;
-            dense_product_gradient(job->tape, op, x, g, end - begin, partial,
-                                   sample > 0 || begin > first);
-        }
-}
-
-/* The same for a group of which some rows have a gradient: those are packed. */
-static void dense_live_task(void *context, int64_t task, int worker) {
-    const pgcn_i_job *job = context;
-    const pgcn_i_op *op = job->op;
-    int64_t group = job->first + task;
-    const pgcn_i_live *live = op->live_out;
-    int64_t c = op->out->cols, f = state_of(op)->input->columns;
-    float *partial = pgcn_i_partial(job->tape, group);
-    float *x = pgcn_i_tile(job->tape, worker), *g = x + PGCN_BLOCK_ROWS * f;
-    int64_t at = live ? live->first[group] : pgcn_i_block_begin(job->blocks, group);
-    int64_t end = live ? live->first[group + 1] : pgcn_i_block_end(job->blocks, group);
-    memset(partial, 0, (size_t)(f * c) * sizeof *partial);
-    for (; at < end; at += PGCN_BLOCK_ROWS) {
-        pgcn_i_rows rows = some_rows(op, at, end);
-        pack_rows(job->tape, op, rows, end, x);
-        for (int64_t i = 0; i < rows.count; i++)
-            memcpy(g + i * c, op->out->grad + pgcn_i_row(rows, i) * c, (size_t)c * sizeof *g);
-        dense_product_gradient(job->tape, op, x, g, rows.count, partial, true);
+/* The features of a tile of the backward pass after dropout. */
+static const float *dense_tile(const pgcn_i_tape *tape, const pgcn_i_op *op, pgcn_i_rows rows,
+                               int worker) {
+    if (!rows.row && !tape->part) {
+        int64_t sample = rows.first / state_of(op)->input->n;
+        int64_t begin = rows.first - sample * state_of(op)->input->n;
+        return dense_rows(tape, op, (int)sample, begin, begin + rows.count, worker);
     }
+    float *x = pgcn_i_tile(tape, worker);
+    pack_rows(tape, op, rows, op->live_out ? op->live_out->count : op->rows, x);
+    return x;
 }
 
-/* Of few rows. Only where nobody compares with bits of 0.1: the order of sums is another one. */
-static bool packs_rows(const pgcn_i_tape *tape, const pgcn_i_op *op) {
-    return (state_of(op)->linear && op->live_out) || tape->part;
-}
-
-static void dense_backward(pgcn_i_tape *tape, pgcn_i_op *op) {
-    relu_bias_backward(tape, op);
-    pgcn_i_run_groups(tape, op, op->out->rows, 0,
-                      packs_rows(tape, op) ? dense_live_task : dense_grad_task, false);
-    pgcn_i_tape_reduce(tape, tape->params->grad + op->param[0]->first, op->add_param[0],
-                       op->out->rows, op->param[0]->count);
+/* g = dy where y > 0;  dW += x^T g;  db += sum g */
+static void dense_backward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_backward_tile tile) {
+    int64_t c = op->out->cols, rows = tile.rows.count;
+    if (!state_of(op)->linear)
+        for (int64_t i = 0, run = tile.rows.row ? 1 : rows; i < rows; i += run)
+            tape->kernels->relu_backward(tile.g + i * c, tile.g + i * c,
+                                         op->out->data + pgcn_i_row(tile.rows, i) * c, 1.0f, 0,
+                                         run * c);
+    if (op->param[1])
+        tape->kernels->column_sum(tile.partial + op->param[0]->count, tile.g, 0, rows, c);
+    dense_product_gradient(tape, op, dense_tile(tape, op, tile.rows, tile.worker), tile.g, rows,
+                           tile.partial);
 }
 
 /* ---- the features themselves, where paths smooth them before the opening layer --------------- */
@@ -462,7 +437,7 @@ pgcn_i_value *pgcn_i_op_features(pgcn_i_tape *tape, const pgcn_i_input *input, i
 /* y[r] = sum over the links of r of value Dropout(X)[column]. Rows of X are dropped again for every link that leads to
  * them, which is few where links are drawn, and never stored. */
 static void spread_rows(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, int worker) {
-    enum { AHEAD = 6 };
+    enum { AHEAD = 8 };
     const pgcn_i_csr *list = op->transition->exact;
     const pgcn_i_input *x = state_of(op)->input;
     int64_t f = x->columns, last = list->offset[list->rows];
@@ -513,7 +488,7 @@ static const pgcn_i_kind dense_kind = {.name = "opening layer of dense features"
                                        .shares = true,
                                        .state_bytes = sizeof(input_state),
                                        .forward_all = dense_forward,
-                                       .backward_all = dense_backward,
+                                       .backward_rows = dense_backward,
                                        .backward_reads_out = true,
                                        .explain = input_explain,
                                        .explain_reads_out = true};
@@ -545,7 +520,8 @@ pgcn_i_value *pgcn_i_op_input(pgcn_i_tape *tape, const pgcn_i_input *input, int 
                            .linear = layer.linear};
     if (input->dense) {
         int64_t tile = PGCN_BLOCK_ROWS * (input->columns + w->shape[1]);
-        pgcn_i_tape_need(tape, w->count, tape->with_grad || tape->part ? tile : 0);
+        pgcn_i_tape_need(tape, 0, tape->with_grad || tape->part ? tile : 0);
+        op->partial_floats = w->count + (layer.b ? layer.b->count : 0);
         return op->out;
     }
     if (state->rate > 0) {

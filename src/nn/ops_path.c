@@ -206,7 +206,11 @@ void pgcn_i_residual_gradient(const pgcn_i_tape *tape, const pgcn_i_op *op, floa
 
 static void sampled_backward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_backward_tile tile) {
     pgcn_i_path_args args = path_args(tape, op, op->out->grad, op->transition->visits->hop_t);
-    args.live = pgcn_i_has_gradient(tape, op);
+    /* in a part of a graph transposed lists lead to rows of the result only, which all have a gradient */
+    if (tape->part)
+        args.own_rows = op->rows;
+    else
+        args.live = pgcn_i_has_gradient(tape, op);
     tape->kernels->pathconv_backward(tile.dx, tile.partial, op->in[0]->data, &args, tile.rows);
     if (op->in[1])
         pgcn_i_residual_gradient(tape, op, pgcn_i_path_of(op)->alpha, tile.rows, tile.dx);

@@ -95,9 +95,16 @@ static int stage_end(const pgcn_i_tape *tape, int first) {
     return last;
 }
 
+/* What opens the network reads no rows of others in the backward pass either. Of several ranks the rows that it has
+ * may be others than those of the operation after it. */
+static bool takes_tiles(const pgcn_i_tape *tape, const pgcn_i_op *op) {
+    return is_row_wise(op) ||
+           (op->kind->needs == PGCN_I_NEEDS_NOTHING && op->kind->backward_rows && !tape->share);
+}
+
 /* The gradient of in[0] of operation i goes on as a tile to the operation before it. */
 static bool flows_on(const pgcn_i_tape *tape, int i) {
-    return i > 0 && tape->op[i].kind->backward_rows && is_row_wise(&tape->op[i - 1]) &&
+    return i > 0 && tape->op[i].kind->backward_rows && takes_tiles(tape, &tape->op[i - 1]) &&
            tape->op[i].in[0] == tape->op[i - 1].out &&
            pgcn_i_level_used(&tape->op[i], 0) == tape->op[i - 1].out->level;
 }
@@ -645,7 +652,8 @@ static int64_t floats_of(const pgcn_i_tape *tape, int number) {
     if (tape->place[number] == NONE) return 0;
     if (number == 2 * tape->count) return tape->power_floats;
     const pgcn_i_value *value = tape->op[number / 2].out;
-    return value->rows * value->cols;
+    bool few = number % 2 == 1 && tape->part && value->shared;
+    return (few ? pgcn_i_kept_gradients(tape, value) : value->rows) * value->cols;
 }
 
 int64_t pgcn_i_tape_touched(const pgcn_i_tape *tape, int64_t after) {

@@ -31,10 +31,10 @@ typedef struct want {
     int hops;
     int64_t n;                   /* rows of a sample of the matrices */
     const pgcn_i_others *others; /* of lists that are divided; NULL: they are not */
-    const pgcn_i_live *from; /* rows that read; NULL: all */
-    const uint8_t *has;      /* rows that are read, others are left out; NULL: none is */
-    int64_t rows;            /* by which readers are divided, */
-    int64_t held;            /* and what they read */
+    const pgcn_i_live *from;     /* rows that read; NULL: all */
+    const uint8_t *has;          /* rows that are read, others are left out; NULL: none is */
+    int64_t rows;                /* by which readers are divided, */
+    int64_t held;                /* and what they read */
 } want;
 
 typedef struct fetch_plan {
@@ -54,10 +54,10 @@ struct pgcn_i_share {
     fetch_plan plan[PLANS];
     int next; /* plan to make anew */
     pgcn_i_buffer flag, rows[2], scratch;
-    pgcn_i_message *message; /* [2 ranks] */
-    int64_t *count[2];       /* [ranks] */
-    int64_t *bound;          /* [ranks + 1] */
-    int64_t fetched;         /* bytes of rows */
+    pgcn_i_message *message;  /* [2 ranks] */
+    int64_t *count[2];        /* [ranks] */
+    int64_t *bound;           /* [ranks + 1] */
+    int64_t fetched;          /* bytes of rows */
     pgcn_i_division division; /* of views */
 };
 
@@ -206,9 +206,10 @@ void pgcn_i_share_numbers(const pgcn_i_tape *tape, int64_t rows, double *number,
     pgcn_i_share *share = tape->share;
     if (!share) return;
     for (int r = 0; r <= share->comm->size; r++)
-        share->bound[r] = pgcn_i_first_group(pgcn_i_groups_of(rows / tape->samples, tape->groups).count, r,
-                                      share->comm->size) *
-                          each * (int64_t)sizeof *number;
+        share->bound[r] =
+            pgcn_i_first_group(pgcn_i_groups_of(rows / tape->samples, tape->groups).count, r,
+                               share->comm->size) *
+            each * (int64_t)sizeof *number;
     pgcn_i_comm_gather(share->comm, number, share->bound);
 }
 
@@ -445,9 +446,11 @@ static const fetch_plan *plan_for(pgcn_i_tape *tape, want of) {
     plan->in_order = false;
     int64_t flags = of.others ? of.held / of.n * of.others->count : of.held;
     uint8_t *flag = room(share, &share->flag, flags + 1);
-    if (flag) memset(flag, 0, (size_t)flags);
+    /* all of the others are those that some row leads to */
+    bool all = of.others && !of.from && !of.has && of.hops == of.others->lists;
+    if (flag) memset(flag, all, (size_t)flags);
     mark_job job = {&plan->of, pgcn_i_runs_of(tape, of.rows, of.from), flag};
-    if (flag) pgcn_i_parallel(tape->pool, pgcn_i_runs_tasks(&job.runs), mark_task, &job);
+    if (flag && !all) pgcn_i_parallel(tape->pool, pgcn_i_runs_tasks(&job.runs), mark_task, &job);
     memset(plan->first[GET], 0, (size_t)(share->comm->size + 1) * sizeof(int64_t));
     if (flag && of.others) list_others(tape, plan, flag);
     if (flag && !of.others) list_marked(tape, plan, flag);
@@ -491,9 +494,9 @@ static void fetch(pgcn_i_tape *tape, want of, float *array, int64_t stride, int6
     bool in_order = plan->in_order && stride == cols; /* they come where they belong */
     float *packed[2];
     for (int side = 0; side < 2; side++)
-        packed[side] = side == GET && in_order ? array + of.others->from * cols
-                                               : room(share, &share->rows[side],
-                                                      plan->first[side][ranks] * bytes + 1);
+        packed[side] = side == GET && in_order
+                           ? array + of.others->from * cols
+                           : room(share, &share->rows[side], plan->first[side][ranks] * bytes + 1);
     copy_job job = {.array = array, .stride = stride, .cols = cols, .packs = true};
     if (!packed[GET] || !packed[GIVE]) return;
     job.packed = packed[GIVE];
@@ -640,7 +643,7 @@ static bool chain_replicates(const pgcn_i_tape *tape, const pgcn_i_op *top) {
 /* By which the rows of a loop of the backward pass are divided. */
 static int64_t backward_rows(const pgcn_i_tape *tape, pgcn_i_loop loop) {
     const pgcn_i_op *top = &tape->op[loop.last];
-    return top->kind->backward_rows ? tape->op[loop.first].used[0] : top->rows;
+    return top->kind->backward_rows ? pgcn_i_chain_rows(&tape->op[loop.first]) : top->rows;
 }
 
 void pgcn_i_share_backward(pgcn_i_tape *tape, pgcn_i_loop loop) {

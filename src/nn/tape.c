@@ -428,6 +428,11 @@ typedef struct chain_job {
     int sample; /* where all rows are live */
 } chain_job;
 
+/* The rows that a chain goes through; what opens the network has no others than those of its result. */
+static const pgcn_i_live *chain_live(const pgcn_i_op *top) {
+    return top->in[0] ? top->live_in : top->live_out;
+}
+
 /* tile (= or +=) the rows of a matrix; and rows of a matrix = tile. */
 static void take_rows(const pgcn_i_tape *tape, float *tile, const float *matrix, pgcn_i_rows rows,
                       int64_t cols, bool add) {
@@ -440,6 +445,14 @@ static void put_rows(float *matrix, const float *tile, pgcn_i_rows rows, int64_t
         memcpy(matrix + pgcn_i_row(rows, i) * cols, tile + i * cols, (size_t)cols * sizeof *tile);
 }
 
+/* Those of the rows whose gradient somebody has written: in a part of a graph the first ones. */
+static pgcn_i_rows rows_there(const pgcn_i_tape *tape, const pgcn_i_value *value,
+                              pgcn_i_rows rows) {
+    int64_t left = value->grad_rows - rows.first;
+    if (tape->part && left < rows.count) rows.count = left > 0 ? left : 0;
+    return rows;
+}
+
 static void chain_tile(const chain_job *job, pgcn_i_rows rows, float *partial, int worker) {
     pgcn_i_tape *tape = job->tape;
     float *tile[PGCN_CHAIN_TILES], *g = NULL;
@@ -447,7 +460,8 @@ static void chain_tile(const chain_job *job, pgcn_i_rows rows, float *partial, i
     for (int i = 0; i < PGCN_CHAIN_TILES; i++)
         tile[i] = pgcn_i_tile(tape, worker) + tape->tile_floats + i * tape->chain_floats;
     const pgcn_i_op *top = &tape->op[job->top];
-    bool row_wise = top->kind->needs == PGCN_I_NEEDS_ROW;
+    bool row_wise =
+        top->kind->needs == PGCN_I_NEEDS_ROW || top->kind->needs == PGCN_I_NEEDS_NOTHING;
     if (row_wise && rows.row) {
         g = tile[next++ % PGCN_CHAIN_TILES];
         take_rows(tape, g, top->out->grad, rows, top->out->cols, false);
@@ -457,12 +471,15 @@ static void chain_tile(const chain_job *job, pgcn_i_rows rows, float *partial, i
     for (int i = job->top; i >= job->end; i--) {
         pgcn_i_op *op = &tape->op[i];
         pgcn_i_value *x = op->in[0];
-        bool in_place = i == job->end && !rows.row && !op->add_in[0];
-        float *dx = in_place ? x->grad + rows.first * x->cols : tile[next++ % PGCN_CHAIN_TILES];
+        bool in_place = x && i == job->end && !rows.row && !op->add_in[0];
+        float *dx = in_place ? x->grad + rows.first * x->cols
+                    : x      ? tile[next++ % PGCN_CHAIN_TILES]
+                             : NULL;
         op->kind->backward_rows(
             tape, op, (pgcn_i_backward_tile){rows, g, dx, partial + op->partial_first, worker});
-        if (op->add_in[0]) take_rows(tape, dx, x->grad, rows, x->cols, true);
-        if (i == job->end && !in_place) put_rows(x->grad, dx, rows, x->cols);
+        if (x && op->add_in[0])
+            take_rows(tape, dx, x->grad, rows_there(tape, x, rows), x->cols, true);
+        if (x && i == job->end && !in_place) put_rows(x->grad, dx, rows, x->cols);
         g = dx;
     }
 }
@@ -490,22 +507,60 @@ static void chain_task(void *context, int64_t task, int worker) {
                stack + pgcn_i_block_end(job->own.groups, group), partial, worker);
 }
 
+/* Whether the gradient of in[j] goes on as tiles, to which chain_tile adds what is there. */
+static bool adds_by_tiles(const pgcn_i_op *op, int j) {
+    return j == 0 && op->kind->backward_rows;
+}
+
+int64_t pgcn_i_kept_gradients(const pgcn_i_tape *tape, const pgcn_i_value *value) {
+    int64_t rows = 0;
+    for (int i = tape->backward_first; i < tape->loops; i++) {
+        const pgcn_i_loop loop = tape->loop[i];
+        if (loop.pass != PGCN_I_BACKWARD) continue;
+        for (int k = loop.first; k <= loop.last; k++)
+            for (int j = 0; j < 2; j++) {
+                const pgcn_i_op *op = &tape->op[k];
+                bool hands_on = adds_by_tiles(op, j) && k > loop.first;
+                if (op->in[j] == value && !hands_on && op->used[j] > rows) rows = op->used[j];
+            }
+    }
+    return rows;
+}
+
+typedef struct clear_job {
+    pgcn_i_value *value;
+    int64_t first;
+    pgcn_i_blocks blocks;
+} clear_job;
+
+static void clear_task(void *context, int64_t task, int worker) {
+    (void)worker;
+    const clear_job *job = context;
+    int64_t cols = job->value->cols, begin = pgcn_i_block_begin(job->blocks, task);
+    float *grad = job->value->grad + (job->first + begin) * cols;
+    memset(grad, 0, (size_t)((pgcn_i_block_end(job->blocks, task) - begin) * cols) * sizeof *grad);
+}
+
 /* The first writer of a value that several use writes the rows that matter to it; the others, which
- * later ones add to, start at zero. In a part of a graph they are those after its own. */
+ * later ones add to, start at zero. In a part of a graph they are those after its own, as far as somebody adds to them
+ * where they are. */
 static void clear_shared(pgcn_i_tape *tape, const pgcn_i_op *op) {
     for (int j = 0; j < 2; j++) {
         pgcn_i_value *value = op->in[j];
         if (!value || !value->shared || value->last_user != op->index) continue;
         if (op->live_out) pgcn_i_live_zero(tape, value, NULL);
-        for (int64_t r = op->used[j]; tape->part && r < value->rows; r++)
-            memset(value->grad + r * value->cols, 0, (size_t)value->cols * sizeof *value->grad);
+        if (!tape->part) continue;
+        int64_t first = op->used[j], kept = pgcn_i_kept_gradients(tape, value);
+        value->grad_rows = kept > first ? kept : first;
+        clear_job job = {value, first, pgcn_i_blocks_of(value->grad_rows - first)};
+        pgcn_i_parallel(tape->pool, job.blocks.count, clear_task, &job);
     }
 }
 
 /* The gradients of the parameters of a chain, in one loop. */
 static void sum_partials(pgcn_i_tape *tape, int top, int end, pgcn_i_own own) {
     sum_job job = {
-        .tape = tape, .groups = own.groups.count, .own = own, .live = tape->op[top].live_in};
+        .tape = tape, .groups = own.groups.count, .own = own, .live = chain_live(&tape->op[top])};
     for (int i = top; i >= end; i--) {
         const pgcn_i_op *op = &tape->op[i];
         int64_t first = op->partial_first;
@@ -526,8 +581,8 @@ static void run_chain(pgcn_i_tape *tape, int top, int end) {
     chain_job job = {.tape = tape,
                      .top = top,
                      .end = end,
-                     .own = pgcn_i_own_of(tape, below->used[0]),
-                     .live = tape->op[top].live_in};
+                     .own = pgcn_i_own_of(tape, pgcn_i_chain_rows(below)),
+                     .live = chain_live(&tape->op[top])};
     job.floats = below->partial_first + below->partial_floats;
     /* One sample after the other, so that its gradients and lists stay in the cache of a core. */
     for (int samples = job.live ? 1 : tape->samples; job.sample < samples; job.sample++)

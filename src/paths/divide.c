@@ -21,8 +21,7 @@ static int64_t buckets_of(const pgcn_i_trade *trade, int rank) {
 
 /* The entries of a list and sample that rank `rank` gets: those of its buckets. */
 static pgcn_i_range given_to(const pgcn_i_trade *trade, int hop, int sample, int rank) {
-    const int64_t *place =
-        trade->place[hop] + sample * trade->first_bucket[ranks_of(trade)];
+    const int64_t *place = trade->place[hop] + sample * trade->first_bucket[ranks_of(trade)];
     return (pgcn_i_range){place[trade->first_bucket[rank]], place[trade->first_bucket[rank + 1]]};
 }
 
@@ -32,8 +31,10 @@ static int64_t *got_counts(const pgcn_i_trade *trade, int rank) {
     return (int64_t *)(void *)trade->count[GET].data + rank * trade->hops * trade->samples * own;
 }
 
+/* Room for `bytes`; NULL without memory, which is told to the other ranks. A rank without nodes has room for nothing,
+ * and yet sends and gets what others do. */
 static void *room(const pgcn_i_trade *trade, pgcn_i_buffer *buffer, int64_t bytes) {
-    if (bytes > buffer->capacity) {
+    if (bytes > buffer->capacity || !buffer->data) {
         pgcn_i_buffer_free(buffer);
         pgcn_status status = pgcn_i_buffer_reserve(buffer, bytes + bytes / 4 + 64);
         if (status != PGCN_OK) pgcn_i_comm_fail(trade->division->comm, status);
@@ -50,8 +51,7 @@ static void swap(const pgcn_i_trade *trade, char *give, const int64_t *given, ch
     if (!message) pgcn_i_comm_fail(comm, PGCN_ERR_MEMORY);
     for (int i = 1; i < comm->size && message; i++) { /* not all to the same one at the same time */
         int to = (comm->rank + i) % comm->size, from = (comm->rank + comm->size - i) % comm->size;
-        message[count++] =
-            (pgcn_i_message){to, true, give + given[to], given[to + 1] - given[to]};
+        message[count++] = (pgcn_i_message){to, true, give + given[to], given[to + 1] - given[to]};
         message[count++] =
             (pgcn_i_message){from, false, get + got[from], got[from + 1] - got[from]};
     }
@@ -73,8 +73,7 @@ static void swap_counts(pgcn_i_trade *trade) {
     for (int r = 0; r < ranks; r++)
         for (int hop = 0; hop < trade->hops; hop++)
             for (int sample = 0; sample < trade->samples; sample++) {
-                const int64_t *place =
-                    trade->place[hop] + sample * trade->first_bucket[ranks];
+                const int64_t *place = trade->place[hop] + sample * trade->first_bucket[ranks];
                 for (int64_t b = trade->first_bucket[r]; b < trade->first_bucket[r + 1]; b++)
                     *count++ = place[b + 1] - place[b];
             }
@@ -168,7 +167,8 @@ void pgcn_i_trade_run(pgcn_i_trade *trade, pgcn_i_pool *pool) {
                 pgcn_i_range run = given_to(trade, hop, sample, r);
                 given += run.end - run.begin;
             }
-        for (int64_t i = 0; i < trade->hops * trade->samples * buckets_of(trade, me) && r != me; i++)
+        for (int64_t i = 0; i < trade->hops * trade->samples * buckets_of(trade, me) && r != me;
+             i++)
             got += got_counts(trade, r)[i];
         trade->give[r + 1] = trade->give[r] + given * ENTRY_BYTES;
         trade->get[r + 1] = trade->get[r] + got * ENTRY_BYTES;
@@ -284,5 +284,6 @@ void pgcn_i_number_others(pgcn_i_numberer *numberer, pgcn_i_pool *pool, const pg
     memset(numberer->seen, 0, (size_t)(numberer->stacks * numberer->n));
     pgcn_i_parallel(pool, tasks, see_task, &job);
     list_others(numberer, from, out);
+    out->lists = lists;
     pgcn_i_parallel(pool, tasks, number_task, &job);
 }

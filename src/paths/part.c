@@ -19,7 +19,8 @@ enum {
     NOWHERE = -1,
     TAKEN = INT32_MIN, /* by a row that has listed it; the row it will be is not known yet */
     MAX_BLOCKS = 128,
-    BUCKET_BITS = 14 /* columns of a bucket: their part of a transpose stays in a core's cache */
+    BUCKET_BITS = 14, /* columns of a bucket: their part of a transpose stays in a core's cache */
+    BUCKET_COLUMNS = 1 << BUCKET_BITS
 };
 
 /* ---- numbering -------------------------------------------------------------------------------- */
@@ -213,15 +214,18 @@ void pgcn_i_numbering_grow(pgcn_i_numbering *numbering, pgcn_i_pool *pool, pgcn_
 
 /* ---- transposes ----------------------------------------------------------------------------------- */
 
-pgcn_status pgcn_i_turner_init(pgcn_i_turner *turner, int64_t columns, int64_t entries) {
+pgcn_status pgcn_i_turner_init(pgcn_i_turner *turner, int64_t columns, int64_t entries,
+                               bool numbered) {
     int64_t buckets = (columns >> BUCKET_BITS) + 1;
     *turner = (pgcn_i_turner){.row = NULL};
     turner->row = PGCN_I_ARRAY(&turner->arena, pgcn_node, entries);
-    turner->column = PGCN_I_ARRAY(&turner->arena, pgcn_node, entries);
-    turner->entry = PGCN_I_ARRAY(&turner->arena, int64_t, entries);
+    turner->column = PGCN_I_ARRAY(&turner->arena, uint16_t, entries);
+    turner->value = PGCN_I_ARRAY(&turner->arena, float, entries);
+    if (numbered) turner->entry = PGCN_I_ARRAY(&turner->arena, int64_t, entries);
     turner->place = PGCN_I_ARRAY(&turner->arena, int64_t, MAX_BLOCKS * buckets);
     turner->bucket_begin = PGCN_I_ARRAY(&turner->arena, int64_t, buckets + 1);
-    return turner->row && turner->column && turner->entry && turner->place && turner->bucket_begin
+    return turner->row && turner->column && turner->value && (turner->entry || !numbered) &&
+                   turner->place && turner->bucket_begin
                ? PGCN_OK
                : PGCN_ERR_MEMORY;
 }
@@ -274,8 +278,9 @@ static void part_task(void *context, int64_t task, int worker) {
         for (int64_t e = list->offset[r]; e < list->offset[r + 1]; e++) {
             int64_t to = place[list->column[e] >> BUCKET_BITS]++;
             job->turner->row[to] = (pgcn_node)r;
-            job->turner->column[to] = list->column[e];
-            job->turner->entry[to] = e;
+            job->turner->column[to] = (uint16_t)(list->column[e] & (BUCKET_COLUMNS - 1));
+            job->turner->value[to] = list->value[e];
+            if (job->number) job->turner->entry[to] = e;
         }
 }
 
@@ -290,12 +295,12 @@ static void bucket_task(void *context, int64_t bucket, int worker) {
     int64_t *next = job->out->offset + begin;
     if (columns <= 0) return;
     memset(next, 0, (size_t)columns * sizeof *next);
-    for (int64_t i = first; i < end; i++) next[turner->column[i] - begin]++;
+    for (int64_t i = first; i < end; i++) next[turner->column[i]]++;
     pgcn_i_counts_to_starts(next, columns, first);
     for (int64_t i = first; i < end; i++) {
-        int64_t to = next[turner->column[i] - begin]++;
+        int64_t to = next[turner->column[i]]++;
         job->out->column[to] = turner->row[i];
-        job->out->value[to] = job->list->value[turner->entry[i]];
+        job->out->value[to] = turner->value[i];
         if (job->number) job->number[to] = turner->entry[i];
     }
     memmove(next + 1, next, (size_t)(columns - 1) * sizeof *next);

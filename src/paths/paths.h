@@ -106,6 +106,7 @@ typedef struct pgcn_i_others {
     pgcn_node *row; /* [count] by owner; those of an owner ascend */
     int64_t *first; /* [ranks + 1] which numbers are rows of a rank */
     int64_t count;
+    int lists; /* that lead to them */
 } pgcn_i_others;
 static inline int64_t pgcn_i_others_row(const pgcn_i_others *others, int64_t column) {
     return others && column >= others->from ? others->row[column - others->from] : column;
@@ -211,12 +212,15 @@ void pgcn_i_numbering_grow(pgcn_i_numbering *numbering, pgcn_i_pool *pool, pgcn_
  * transpose is. The rows of a transpose ascend. */
 typedef struct pgcn_i_turner {
     pgcn_i_arena arena;
-    pgcn_node *row, *column; /* [entries] by buckets of columns */
-    int64_t *entry;
+    pgcn_node *row;   /* [entries] by buckets of columns */
+    uint16_t *column; /* of its bucket */
+    float *value;
+    int64_t *entry;        /* NULL: entries are not numbered */
     int64_t *place;        /* [blocks, buckets] */
     int64_t *bucket_begin; /* [buckets + 1] */
 } pgcn_i_turner;
-pgcn_status pgcn_i_turner_init(pgcn_i_turner *turner, int64_t columns, int64_t entries);
+pgcn_status pgcn_i_turner_init(pgcn_i_turner *turner, int64_t columns, int64_t entries,
+                               bool numbered);
 void pgcn_i_turner_free(pgcn_i_turner *turner);
 void pgcn_i_turn(pgcn_i_turner *turner, pgcn_i_pool *pool, const pgcn_i_csr *list, int64_t columns,
                  pgcn_i_csr *out, int64_t *number);

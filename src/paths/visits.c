@@ -271,7 +271,7 @@ static pgcn_status alloc_trade(pgcn_i_visits *visits, int64_t own_buckets) {
         pgcn_i_entries *got = &trade->got[i];
         got->row = PGCN_I_ARRAY(arena, pgcn_node, visits->rows * visits->p);
         got->column = PGCN_I_ARRAY(arena, pgcn_node, visits->rows * visits->p);
-        got->value = PGCN_I_ARRAY(arena, float, visits->rows *visits->p);
+        got->value = PGCN_I_ARRAY(arena, float, visits->rows * visits->p);
         if (!got->row || !got->column || !got->value) return PGCN_ERR_MEMORY;
     }
     return PGCN_OK;
@@ -284,24 +284,23 @@ pgcn_status pgcn_i_visits_divide(pgcn_i_visits *visits, const pgcn_i_division *d
     const int hops = visits->k - 1, rank = division->comm->rank, ranks = division->comm->size;
     const int64_t n = visits->n, blocks = visits->samples * most_blocks(n);
     if (2 * visits->rows > INT32_MAX)
-        return pgcn_i_fail(PGCN_ERR_ARGUMENT,
-                           "making visit lists: %d samples of %lld nodes are more than %d rows, the "
-                           "most that ranks share; use fewer samples",
-                           visits->samples, (long long)n, INT32_MAX / 2);
+        return pgcn_i_fail(
+            PGCN_ERR_ARGUMENT,
+            "making visit lists: %d samples of %lld nodes are more than %d rows, the "
+            "most that ranks share; use fewer samples",
+            visits->samples, (long long)n, INT32_MAX / 2);
     visits->division = division;
     work->first_node = pgcn_i_division_own(division).begin;
     PGCN_TRY(divide_buckets(work, division, n));
     work->place = PGCN_I_ARRAY(arena, int64_t, hops * blocks * work->buckets);
-    work->bucket_begin =
-        PGCN_I_ARRAY(arena, int64_t, hops * (visits->samples * work->buckets + 1));
+    work->bucket_begin = PGCN_I_ARRAY(arena, int64_t, hops * (visits->samples * work->buckets + 1));
     if (!work->place || !work->bucket_begin) return PGCN_ERR_MEMORY;
     PGCN_TRY(pgcn_i_numberer_init(&work->numberer, division, visits->samples, n));
     PGCN_TRY(pgcn_i_others_init(&visits->others, arena, ranks, visits->rows));
     if (!visits->hop_t || hops == 0) return PGCN_OK;
     PGCN_TRY(pgcn_i_others_init(&visits->others_t, arena, ranks, visits->rows));
     PGCN_TRY(alloc_parted(arena, visits, visits->rows * visits->p));
-    return alloc_trade(visits,
-                       work->trade.first_bucket[rank + 1] - work->trade.first_bucket[rank]);
+    return alloc_trade(visits, work->trade.first_bucket[rank + 1] - work->trade.first_bucket[rank]);
 }
 
 /* ---- 1: walk, sort, count ---------------------------------------------------------------- */
@@ -711,7 +710,8 @@ static void resize(pgcn_i_visits *visits, int64_t n) {
     visits->n = n;
     visits->rows = n * visits->samples;
     visits->work->n = n;
-    pgcn_i_range own = visits->division ? pgcn_i_division_own(visits->division) : (pgcn_i_range){0, n};
+    pgcn_i_range own =
+        visits->division ? pgcn_i_division_own(visits->division) : (pgcn_i_range){0, n};
     visits->work->blocks = pgcn_i_cut(own.end - own.begin, MAX_ROW_BLOCKS, PGCN_BLOCK_ROWS);
     if (visits->work->run_block) cut_runs(visits->work, visits->subset);
     for (int hop = 0; hop < visits->k - 1; hop++) {
@@ -725,8 +725,7 @@ void pgcn_i_visits_sample(pgcn_i_visits *visits, const pgcn_i_walker *walker, pg
     visits_work *work = visits->work;
     resize(visits, visits->subset ? visits->subset->n : walker->graph->n);
     visits_job job = {visits, work, walker, draw, degree, 0, 0};
-    if (visits->division)
-        pgcn_i_parallel(pool, pgcn_i_blocks_of(work->n).count, roots_task, &job);
+    if (visits->division) pgcn_i_parallel(pool, pgcn_i_blocks_of(work->n).count, roots_task, &job);
     pgcn_i_parallel(pool, blocks_in(&job), walk_task, &job);
     find_all_places(&job);
     for (int left = visits->k - 1; left > 0; left -= job.hops) {

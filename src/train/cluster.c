@@ -94,7 +94,8 @@ void pgcn_i_cluster_largest(pgcn_i_input *input) {
         double largest;
         int64_t column;
     } mine, theirs;
-    if (pgcn_i_comm_alone(comm) || input->filled.end - input->filled.begin == input->n) return;
+    if (pgcn_i_comm_alone(comm))
+        return; /* a rank that has all rows tells the others, which have none */
     mine.largest = pgcn_i_input_largest(input, &mine.column);
     for (int r = 0; r < comm->size; r++) {
         theirs = mine;
@@ -188,9 +189,14 @@ void pgcn_i_cluster_state(pgcn_trainer *trainer) {
 
 void pgcn_i_cluster_step_begin(pgcn_i_cluster *cluster) {
     cluster->received_before = ranks()->received;
+    cluster->rounds_before = ranks()->rounds;
 }
 void pgcn_i_cluster_step_end(pgcn_i_cluster *cluster) {
+    const pgcn_i_rounds *now = &ranks()->rounds, *before = &cluster->rounds_before;
     cluster->received += ranks()->received - cluster->received_before;
+    cluster->rounds.exchanges += now->exchanges - before->exchanges;
+    cluster->rounds.relays += now->relays - before->relays;
+    cluster->rounds.relayed += now->relayed - before->relayed;
     cluster->steps++;
 }
 
@@ -219,7 +225,8 @@ static pgcn_rank_memory own_memory(const pgcn_trainer *trainer, int64_t in_use) 
         m.messages += pgcn_i_share_messages(trainer->share[i]);
     }
     m.rows += pgcn_i_arena_resident(&trainer->loss.arena) - m.others;
-    m.rest = in_use - m.structure - m.features - m.walks - m.rows - m.others - m.messages - m.weights;
+    m.rest =
+        in_use - m.structure - m.features - m.walks - m.rows - m.others - m.messages - m.weights;
     return m;
 }
 
@@ -241,10 +248,9 @@ static void gather_traffic(const pgcn_trainer *trainer, pgcn_traffic *out) {
                       m.messages,
                       m.weights,
                       m.rest};
-    int64_t *const to[] = {&out->rows_step,  &out->bytes_step, &out->memory,
-                           &kinds->structure, &kinds->features, &kinds->walks,
-                           &kinds->rows,      &kinds->others,   &kinds->messages,
-                           &kinds->weights,   &kinds->rest};
+    int64_t *const to[] = {&out->rows_step,  &out->bytes_step, &out->memory, &kinds->structure,
+                           &kinds->features, &kinds->walks,    &kinds->rows, &kinds->others,
+                           &kinds->messages, &kinds->weights,  &kinds->rest};
     for (size_t i = 0; i < sizeof mine / sizeof *mine; i++) {
         int64_t *all = pgcn_i_alloc(2 * (int64_t)comm->size, sizeof *all);
         int64_t most = mine[i];
@@ -267,6 +273,11 @@ pgcn_status pgcn_trainer_traffic(const pgcn_trainer *trainer, pgcn_traffic *out)
     if (!leads(&trainer->cluster)) return PGCN_OK;
     send_order(ORDER_TRAFFIC, trainer->cluster.trainer, 0);
     gather_traffic(trainer, out);
+    const pgcn_i_cluster *cluster = &trainer->cluster;
+    int64_t steps = cluster->steps > 0 ? cluster->steps : 1;
+    out->exchanges_step = cluster->rounds.exchanges / steps;
+    out->sums_step = cluster->rounds.relays / steps;
+    out->sums_bytes_step = cluster->rounds.relayed / steps;
     return pgcn_i_comm_status(ranks());
 }
 

@@ -203,7 +203,8 @@ static pgcn_status fill_session(pgcn_i_session *s) {
         PGCN_TRY(make_input(s, &x));
     }
     bool exact = !x.file || s->in_files || s->inference.draws == 0;
-    PGCN_TRY(pgcn_i_spatial_of(&s->spatial, s->data, &s->config, exact));
+    PGCN_TRY(
+        pgcn_i_spatial_of(&s->spatial, s->data, &s->config, exact ? PGCN_I_READS_T : PGCN_I_WALKS));
     if (s->purpose.cut) cut_links(&s->spatial.exact, s->purpose.cut);
     if (s->purpose.cut) cut_links(&s->spatial.exact_t, s->purpose.cut);
     PGCN_TRY(

@@ -95,18 +95,27 @@ static pgcn_status does_not_fit(const pgcn_trainer *trainer, const pgcn_i_memory
                              "use a smaller batch, fewer paths, samples or channels");
 }
 
+pgcn_i_spatial_use pgcn_i_use_of_graph(const pgcn_trainer *trainer) {
+    const pgcn_config *config = &trainer->config;
+    bool by_parts = config->batch_by == PGCN_BATCH_NODES && config->eval_nodes > 0 &&
+                    trainer->val_items > 0 && pgcn_i_network_powers(config) == 0;
+    bool walks = pgcn_i_network_of(config)->walks && config->train_form == PGCN_FORM_SAMPLED;
+    return !by_parts ? PGCN_I_READS_T : walks ? PGCN_I_WALKS : PGCN_I_DRAWS_ROWS;
+}
+
+/* Whether T has memory of its own: see pgcn_i_graph_transition. */
+static bool stores_t(const pgcn_trainer *trainer) {
+    const pgcn_config *config = &trainer->config;
+    pgcn_i_spatial_use use = pgcn_i_use_of_graph(trainer);
+    bool even = config->scaling == PGCN_SCALING_WALK && config->walk == PGCN_WALK_UNIFORM &&
+                !config->self_loops && pgcn_i_network_of(config)->empty_rows;
+    return use == PGCN_I_READS_T || (use == PGCN_I_DRAWS_ROWS && !even);
+}
+
 /* The exact operator, degrees, places and lists of nodes: what will be allocated for every node and edge. */
 static int64_t guess_nodes(const pgcn_trainer *trainer) {
     int64_t n = trainer->data->graph->n, entries = trainer->data->graph->entries + n;
-    bool exact = !pgcn_i_walks_only(trainer);
-    return 4 * n * (4 + trainer->config.samples) + (exact ? 8 * n + 8 * entries : 0);
-}
-
-bool pgcn_i_walks_only(const pgcn_trainer *trainer) {
-    const pgcn_config *config = &trainer->config;
-    return config->batch_by == PGCN_BATCH_NODES && config->train_form == PGCN_FORM_SAMPLED &&
-           pgcn_i_network_of(config)->walks && config->eval_nodes > 0 && trainer->val_items > 0 &&
-           pgcn_i_network_powers(config) == 0;
+    return 4 * n * (4 + trainer->config.samples) + (stores_t(trainer) ? 8 * n + 8 * entries : 0);
 }
 
 static pgcn_status check_settings(const pgcn_trainer *trainer) {

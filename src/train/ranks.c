@@ -192,7 +192,7 @@ pgcn_status pgcn_dataset_ranks(const pgcn_dataset *data, const pgcn_config *conf
     pgcn_i_arena arena = {0};
     pgcn_i_spatial spatial;
     pgcn_i_pool *pool = NULL;
-    PGCN_TRY(pgcn_i_spatial_of(&spatial, data, config, true));
+    PGCN_TRY(pgcn_i_spatial_of(&spatial, data, config, PGCN_I_READS_T));
     division *d = PGCN_I_ARRAY(&arena, division, count);
     pgcn_status status = d ? pgcn_i_pool_new(config->threads, &pool) : PGCN_ERR_MEMORY;
     for (int i = 0; i < count && status == PGCN_OK; i++)

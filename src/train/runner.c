@@ -42,7 +42,7 @@ pgcn_status pgcn_i_runner_open(pgcn_i_runner *runner, const pgcn_i_runner_opts *
     tape->packs = opts->in_files > 0;
     tape->explains = opts->explains;
     tape->share = opts->share;
-    if (tape->share) tape->arena.read_at_random = false; /* huge pages would hold rows of others */
+    if (tape->share) tape->arena.read_at_random = false; /* until rows are side by side */
     tape->shows = opts->shows;
     runner->logits = pgcn_i_network_record(tape, config, &runner->views.view);
     PGCN_TRY(pgcn_i_tape_plan(tape));
@@ -52,6 +52,9 @@ pgcn_status pgcn_i_runner_open(pgcn_i_runner *runner, const pgcn_i_runner_opts *
 pgcn_status pgcn_i_runner_allocate(pgcn_i_runner *runner, pgcn_i_runner *other) {
     int64_t floats = runner->tape.work_floats;
     if (other && other->tape.work_floats > floats) floats = other->tape.work_floats;
+    /* where rows of others are scattered, huge pages would hold what no rank needs */
+    if (runner->tape.share)
+        runner->tape.arena.read_at_random = runner->tape.divided && (!other || other->tape.divided);
     float *work = PGCN_I_ARRAY(&runner->tape.arena, float, floats);
     if (!work) return PGCN_ERR_MEMORY;
     pgcn_i_tape_place(&runner->tape, work);

@@ -16,7 +16,8 @@
 #include <string.h>
 
 enum {
-    READ_AHEAD = 2,    /* batches whose rows are read while others are computed */
+    LEAST_AHEAD = 2,   /* batches whose rows are read while others are computed, */
+    AHEAD_SHARE = 8,   /* and the share of the bound that these rows may take if there are more */
     MOST_KNOWN = 32,   /* batches that are announced, */
     LEAST_KNOWN = 3,   /* more than are read ahead, so that the cache knows what comes after them */
     KNOWN_SHARE = 16,  /* and the share of the bound that their lists may take */
@@ -28,6 +29,14 @@ enum {
     SLACK_BYTES = 16 << 20 /* threads, the history as JSON, pages between two looks */
 };
 
+/* Whether the system has room for all rows in its cache, besides what the process will take. */
+static bool has_room(const pgcn_dataset *data) {
+    int64_t available = pgcn_memory_available();
+    int64_t more = data->from.memory - pgcn_i_resident_bytes();
+    int64_t bytes = data->x.n * pgcn_i_row_file_row_bytes(data->x.file);
+    return available < 0 || available - (more > 0 ? more : 0) >= bytes;
+}
+
 /* ---- opening ---------------------------------------------------------------------------------------- */
 
 pgcn_status pgcn_i_supply_open(pgcn_i_supply *supply, const pgcn_dataset *data, pgcn_i_pool *pool,
@@ -35,6 +44,7 @@ pgcn_status pgcn_i_supply_open(pgcn_i_supply *supply, const pgcn_dataset *data, 
     *supply = (pgcn_i_supply){.data = data, .pool = pool, .rule = rule};
     PGCN_TRY(pgcn_i_row_file_again(data->x.file, &supply->file));
     pgcn_i_row_file_at_random(supply->file);
+    if (!has_room(data)) pgcn_i_row_file_direct(supply->file);
     pgcn_i_pages_at_random(data->from.mapping, data->from.mapping_bytes);
     return PGCN_OK;
 }
@@ -203,8 +213,11 @@ int64_t pgcn_i_supply_plan(pgcn_i_supply *supply, int64_t wanted) {
     int64_t row = pgcn_i_row_file_row_bytes(supply->file);
     int64_t known = supply->data->from.memory / KNOWN_SHARE / (KNOWN_BYTES * rows);
     known = known > MOST_KNOWN ? MOST_KNOWN : known < LEAST_KNOWN ? LEAST_KNOWN : known;
+    int64_t ahead = supply->data->from.memory / AHEAD_SHARE / (rows * (row + MISSED_BYTES)) - 1;
+    ahead = least_of(least_of(ahead, PGCN_I_MOST_AHEAD), known - 1);
     supply->known = known;
-    return known * rows * KNOWN_BYTES + (READ_AHEAD + 1) * rows * (row + MISSED_BYTES);
+    supply->opts.ahead = (int)(ahead < LEAST_AHEAD ? LEAST_AHEAD : ahead);
+    return known * rows * KNOWN_BYTES + (supply->opts.ahead + 1) * rows * (row + MISSED_BYTES);
 }
 
 /* For measurements and tests: "lru", "future", and after a colon how many bytes of rows are kept at most. */
@@ -220,8 +233,8 @@ int64_t pgcn_i_supply_divide(pgcn_i_supply *supply, const pgcn_i_memory_needs *n
     int64_t rest = supply->data->from.memory - fixed_bytes(need);
     int64_t cache = rest - least_of(need->graph, rest / 3 * 2); /* the graph first */
     int64_t slots = least_of(cache / (row + SLOT_BYTES), rows);
-    supply->opts =
-        (pgcn_i_row_cache_opts){.bytes = slots * row, .ahead = READ_AHEAD, .pool = supply->pool};
+    supply->opts.bytes = slots * row;
+    supply->opts.pool = supply->pool;
     compare_with(&supply->opts, getenv("PATHGCN_ROWS"));
     return NODE_BYTES * rows + slots * (row + SLOT_BYTES);
 }

@@ -460,8 +460,8 @@ bool pgcn_i_evaluation_is_due(const pgcn_trainer *trainer, int64_t epoch);
 typedef struct pgcn_i_lookahead pgcn_i_lookahead;
 /* What cannot be trained from disk is refused, and at once what can never fit: before anything is allocated. */
 pgcn_status pgcn_i_lookahead_check(const pgcn_trainer *trainer);
-/* Whether nobody will read the exact operator. */
-bool pgcn_i_walks_only(const pgcn_trainer *trainer);
+/* What training and evaluations will read of the exact operator. */
+pgcn_i_spatial_use pgcn_i_use_of_graph(const pgcn_trainer *trainer);
 /* When everything else is allocated and trainer->memory says how much that is: gives the cache what is left of the
  * bound, and adds it there; or refuses. */
 pgcn_status pgcn_i_lookahead_new(pgcn_trainer *trainer, pgcn_i_lookahead **out);
@@ -511,6 +511,7 @@ typedef struct pgcn_i_cluster {
     bool shared;     /* with other ranks */
     int64_t trainer; /* its number, on rank 0; -1: on others, and alone */
     int64_t steps, received, received_before;
+    pgcn_i_rounds rounds, rounds_before;
 } pgcn_i_cluster;
 
 struct pgcn_trainer {

@@ -468,8 +468,7 @@ static pgcn_i_range rows_read(const pgcn_trainer *trainer, int powers) {
     const pgcn_dataset *data = trainer->data;
     bool whole = !pgcn_i_in_batches(data, data->task == PGCN_TASK_GRAPH) &&
                  trainer->config.batch_by == PGCN_BATCH_AUTO;
-    if (!trainer->cluster.shared || !whole || powers > 0)
-        return (pgcn_i_range){0, data->graph->n};
+    if (!trainer->cluster.shared || !whole || powers > 0) return (pgcn_i_range){0, data->graph->n};
     return pgcn_i_groups_share(pgcn_i_groups_of(data->graph->n, pgcn_i_source_groups(&data->from)),
                                pgcn_i_comm_world());
 }
@@ -542,8 +541,7 @@ static pgcn_status set_up(pgcn_trainer *trainer) {
     pgcn_i_trainer_settle(trainer);
     PGCN_TRY(pgcn_i_lookahead_check(trainer));
     PGCN_TRY(pgcn_i_pool_new(config->threads, &trainer->pool));
-    bool exact = !pgcn_i_walks_only(trainer);
-    PGCN_TRY(pgcn_i_spatial_of(&trainer->spatial, data, config, exact));
+    PGCN_TRY(pgcn_i_spatial_of(&trainer->spatial, data, config, pgcn_i_use_of_graph(trainer)));
     pgcn_i_shape shape = {data->x.columns, data->classes, data->task == PGCN_TASK_GRAPH};
     PGCN_TRY(pgcn_i_network_declare(&trainer->params, config, shape));
     PGCN_TRY(pgcn_i_params_allocate(&trainer->params, true));

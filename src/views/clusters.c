@@ -63,7 +63,7 @@ pgcn_status pgcn_i_clusters_new(const pgcn_dataset *data, const pgcn_config *con
     if (!clusters) return PGCN_ERR_MEMORY;
     pgcn_status status = fill(clusters, data, config);
     if (status == PGCN_OK)
-        status = pgcn_i_spatial_of(&clusters->spatial, &clusters->data, config, true);
+        status = pgcn_i_spatial_of(&clusters->spatial, &clusters->data, config, PGCN_I_READS_T);
     if (status != PGCN_OK) {
         pgcn_i_clusters_free(clusters);
         return status;

@@ -364,7 +364,8 @@ pgcn_status pgcn_i_input_of_rows(const pgcn_i_features *features, pgcn_normalise
     pgcn_i_input *input = pgcn_i_alloc(1, sizeof *input);
     if (!input) return PGCN_ERR_MEMORY;
     input->filled = rows;
-    input->arena.read_at_random = true; /* batches of nodes read the rows of theirs */
+    /* batches of nodes read the rows of theirs; of some rows huge pages would hold others, too */
+    input->arena.read_at_random = rows.end - rows.begin == features->n;
     pgcn_status status = normalise == PGCN_NORMALISE_STANDARDISE
                              ? fill_standardised(input, features, standard)
                              : fill(input, features, normalise, with_columns);

@@ -263,7 +263,8 @@ static pgcn_status open_all(pgcn_i_nodes *nodes) {
                                                            .samples = nodes->opts.samples,
                                                            .levels = nodes->levels}));
     if (nodes->opts.training)
-        PGCN_TRY(pgcn_i_turner_init(&nodes->turner, nodes->rows[nodes->levels], most));
+        PGCN_TRY(pgcn_i_turner_init(&nodes->turner, nodes->rows[nodes->levels], most,
+                                    nodes->opts.links && !nodes->opts.sampled));
     PGCN_TRY(open_roots(nodes));
     PGCN_TRY(open_levels(nodes));
     PGCN_TRY(open_input(nodes));
@@ -335,7 +336,7 @@ int64_t pgcn_i_nodes_touched(const pgcn_i_nodes *nodes) {
     int64_t bytes = 4 * n * nodes->opts.samples + 12 * rows; /* places, nodes, ids, fresh ids */
     if (nodes->inverse_root) bytes += 4 * n;
     for (int l = 0; l < nodes->levels; l++) bytes += level_bytes(nodes, l, &widest);
-    if (nodes->opts.training) bytes += 16 * widest;
+    if (nodes->opts.training) bytes += (nodes->turner.entry ? 18 : 10) * widest;
     if (!x->dense) bytes += 16 * rows + 8 * x->nonzeros;
     if (nodes->x_row) bytes += 4 * rows + (4 + 4 * x->columns) * nodes->x_nodes;
     if (nodes->columns.offset) bytes += 12 * x->nonzeros + 16 * x->columns;
@@ -448,10 +449,26 @@ static void choose_some(pgcn_i_stream *random, int64_t others, int64_t most, int
     }
 }
 
-static void put_entry(const level *at, int64_t to, const pgcn_i_csr *t, int64_t e, float scale,
+/* A row of T, whose values may not be stored. */
+typedef struct t_row {
+    const pgcn_i_csr *t;
+    pgcn_node node;
+    float even;
+} t_row;
+
+static t_row row_of(const pgcn_i_csr *t, pgcn_node node) {
+    return (t_row){t, node, t->value || degree_of(t, node) == 0 ? 0 : pgcn_i_even_value(t, node)};
+}
+
+static float value_of(const t_row *row, int64_t e) {
+    return row->t->value ? row->t->value[e] : row->even;
+}
+
+static void put_entry(const level *at, int64_t to, const t_row *row, int64_t e, float scale,
                       int sample) {
+    const pgcn_i_csr *t = row->t;
     at->list.column[to] = t->column[e];
-    at->list.value[to] = scale * t->value[e];
+    at->list.value[to] = scale * value_of(row, e);
     if (at->link_id) at->link_id[to] = sample * t->offset[t->rows] + e;
 }
 
@@ -471,14 +488,15 @@ static void pick_some(const pick_job *job, int64_t row, pgcn_node node) {
                                               job->draw.layer, sample),
                          (uint64_t)node);
     float scale = (float)((double)others / at->neighbours);
+    const t_row entries = row_of(t, node);
     bool waits = own >= 0; /* the node's own entry, for its place among the others */
     choose_some(&random, others, at->neighbours, chosen);
     for (int64_t i = 0; i < at->neighbours; i++) {
         if (waits && chosen[i] >= own)
-            put_entry(at, to++, t, begin + own, 1, sample), waits = false;
-        put_entry(at, to++, t, begin + chosen[i] + (own >= 0 && !waits), scale, sample);
+            put_entry(at, to++, &entries, begin + own, 1, sample), waits = false;
+        put_entry(at, to++, &entries, begin + chosen[i] + (own >= 0 && !waits), scale, sample);
     }
-    if (waits) put_entry(at, to, t, begin + own, 1, sample);
+    if (waits) put_entry(at, to, &entries, begin + own, 1, sample);
 }
 
 static void fill_task(void *context, int64_t task, int worker) {
@@ -497,7 +515,8 @@ static void fill_task(void *context, int64_t task, int worker) {
         int64_t to = at->list.offset[r];
         int64_t sample = job->nodes->numbering.id[r] / job->nodes->numbering.nodes;
         memcpy(at->list.column + to, t->column + from, (size_t)count * sizeof *t->column);
-        memcpy(at->list.value + to, t->value + from, (size_t)count * sizeof *t->value);
+        const t_row entries = row_of(t, node);
+        for (int64_t e = 0; e < count; e++) at->list.value[to + e] = value_of(&entries, from + e);
         for (int64_t e = 0; e < count && at->link_id; e++)
             at->link_id[to + e] = sample * t->offset[t->rows] + from + e;
     }

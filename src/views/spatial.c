@@ -12,15 +12,18 @@ static void enhance(pgcn_i_csr *t, double share) {
 
 /* T and its transpose, or only the degrees that scale visits. */
 static pgcn_status make_operator(pgcn_i_spatial *spatial, const pgcn_graph *graph,
-                                 const pgcn_config *config, bool exact) {
+                                 const pgcn_config *config, pgcn_i_spatial_use use) {
     /* batches of nodes transpose what they have drawn */
     bool back = config->train_form == PGCN_FORM_EXACT &&
                 (config->batch_by != PGCN_BATCH_NODES || pgcn_i_network_of(config)->reads_both);
     pgcn_i_transition_opts opts = {.self_loops = config->self_loops,
                                    .weighted = config->walk != PGCN_WALK_UNIFORM,
                                    .scaling = config->scaling,
-                                   .empty_rows = pgcn_i_network_of(config)->empty_rows};
-    if (!exact) return pgcn_i_graph_degrees(graph, opts, &spatial->arena, &spatial->degree);
+                                   .empty_rows = pgcn_i_network_of(config)->empty_rows,
+                                   .borrows = true,
+                                   .drawn_from = use == PGCN_I_DRAWS_ROWS && config->diagonal <= 0};
+    if (use == PGCN_I_WALKS)
+        return pgcn_i_graph_degrees(graph, opts, &spatial->arena, &spatial->degree);
     PGCN_TRY(pgcn_i_graph_transition(graph, opts, &spatial->arena, &spatial->exact,
                                      back ? &spatial->exact_t : NULL, &spatial->degree));
     if (config->diagonal > 0 && !pgcn_i_network_of(config)->walks) {
@@ -31,9 +34,10 @@ static pgcn_status make_operator(pgcn_i_spatial *spatial, const pgcn_graph *grap
 }
 
 static pgcn_status init(pgcn_i_spatial *spatial, const pgcn_graph *graph, const pgcn_config *config,
-                        bool exact) {
-    *spatial = (pgcn_i_spatial){.arena = {.read_at_random = true}, /* by batches of nodes */
-                                .has_exact = exact && config->walk != PGCN_WALK_NODE2VEC};
+                        pgcn_i_spatial_use use) {
+    *spatial =
+        (pgcn_i_spatial){.arena = {.read_at_random = true}, /* by batches of nodes */
+                         .has_exact = use != PGCN_I_WALKS && config->walk != PGCN_WALK_NODE2VEC};
     pgcn_paths_opts opts = pgcn_paths_opts_default();
     opts.walk = config->walk;
     opts.length = config->path_length;
@@ -47,7 +51,7 @@ static pgcn_status init(pgcn_i_spatial *spatial, const pgcn_graph *graph, const 
         graph = spatial->reversed;
     }
     if (status == PGCN_OK) status = pgcn_i_walker_init(&spatial->walker, graph, &opts);
-    if (status == PGCN_OK) status = make_operator(spatial, graph, config, exact);
+    if (status == PGCN_OK) status = make_operator(spatial, graph, config, use);
     if (status != PGCN_OK) {
         pgcn_i_spatial_free(spatial);
         return status;
@@ -60,12 +64,12 @@ static pgcn_status init(pgcn_i_spatial *spatial, const pgcn_graph *graph, const 
 
 pgcn_status pgcn_i_spatial_init(pgcn_i_spatial *spatial, const pgcn_graph *graph,
                                 const pgcn_config *config) {
-    return init(spatial, graph, config, true);
+    return init(spatial, graph, config, PGCN_I_READS_T);
 }
 
 pgcn_status pgcn_i_spatial_of(pgcn_i_spatial *spatial, const pgcn_dataset *data,
-                              const pgcn_config *config, bool exact) {
-    PGCN_TRY(init(spatial, data->graph, config, exact));
+                              const pgcn_config *config, pgcn_i_spatial_use use) {
+    PGCN_TRY(init(spatial, data->graph, config, use));
     if (!data->from.graph_of) return PGCN_OK;
     return pgcn_i_walker_by_graph(&spatial->walker, data->from.graph_of, data->from.graphs);
 }

@@ -65,6 +65,12 @@ pgcn_status pgcn_i_laplacian_largest(const pgcn_i_csr *t, double *out);
 
 /* ---- the graph side (spatial.c) ------------------------------------------------------------------ */
 
+/* What is read of T. */
+typedef enum pgcn_i_spatial_use {
+    PGCN_I_READS_T,    /* all of it at once */
+    PGCN_I_DRAWS_ROWS, /* rows of some nodes: see pgcn_i_even_value */
+    PGCN_I_WALKS       /* nothing: T, which takes more than the graph, is not made */
+} pgcn_i_spatial_use;
 typedef struct pgcn_i_spatial {
     pgcn_i_arena arena;
     pgcn_graph *reversed; /* what walks against the edges run on; NULL where they are the same */
@@ -78,10 +84,10 @@ typedef struct pgcn_i_spatial {
 } pgcn_i_spatial;
 pgcn_status pgcn_i_spatial_init(pgcn_i_spatial *spatial, const pgcn_graph *graph,
                                 const pgcn_config *config);
-/* The same for a data set, in which the walks of a graph do not depend on the graphs beside it; exact = false: where
- * only walks are drawn, without T, which takes more than the graph. Free it after a failure too. */
+/* The same for a data set, in which the walks of a graph do not depend on the graphs beside it. Free it after a failure
+ * too. */
 pgcn_status pgcn_i_spatial_of(pgcn_i_spatial *spatial, const pgcn_dataset *data,
-                              const pgcn_config *config, bool exact);
+                              const pgcn_config *config, pgcn_i_spatial_use use);
 void pgcn_i_spatial_free(pgcn_i_spatial *spatial);
 /* Its exact form, for `samples` stacked copies of the nodes. */
 pgcn_i_transition pgcn_i_spatial_transition(const pgcn_i_spatial *spatial, int samples);
@@ -270,7 +276,8 @@ typedef struct pgcn_i_views {
         *next_link; /* [links] of the transitions, and scratch [nodes]; NULL: not asked for */
     pgcn_i_path_draw drawn; /* what they hold, if */
     bool is_drawn;
-    pgcn_i_csr own[2]; /* of views that are divided: the exact transition, and its transpose, of this rank's rows */
+    pgcn_i_csr own
+        [2]; /* of views that are divided: the exact transition, and its transpose, of this rank's rows */
     pgcn_i_others others;
 } pgcn_i_views;
 /* Close it after a failure too. */

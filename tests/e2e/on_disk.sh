@@ -1,12 +1,16 @@
 #!/usr/bin/env bash
-# Training on a container whose features stay on disk (--memory): the files of a training in memory, byte for byte, also
-# after SIGKILL; within the bound; refused with what is needed; and a sentence, with nothing lost, when the container is
-# cut short or replaced meanwhile.
+# Training, predict and eval on a container whose features stay on disk (--memory): the files of the same in memory, byte
+# for byte, also after SIGKILL; within the bound; refused with what is needed; and a sentence, with nothing lost, when
+# the container is cut short or replaced meanwhile.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 graph=powerlaw:nodes=6000,edges=30000,features=100 epochs=2
 [ -z "$sanitized" ] || { graph=powerlaw:nodes=2000,edges=9000,features=50; }
 common=(--samples 1 --consistency 0 --channels 16 --paths 3 --path-length 3 --batch 100 --eval-nodes 100 --steps 6 --patience 0)
+
+ulimited() { # BLOCKS COMMAND...: no file may have more blocks of 1 KiB than that
+    (trap '' XFSZ && ulimit -f "$1" && shift && "$PATHGCN" "$@")
+}
 
 # ---- the same bits ---------------------------------------------------------------------------------
 
@@ -32,6 +36,43 @@ assert result["peak_rss_bytes"] <= 256 << 20, result["peak_rss_bytes"]
 read = [json.loads(line)["row_bytes_read"] for line in open(sys.argv[2])]
 assert read[0] > 0 and sum(read) <= result["runs"][0]["row_bytes_read"], read
 PYTHON
+
+# ---- predictions and figures ----------------------------------------------------------------------------
+
+for how in deterministic stochastic:3; do
+    for some in "" "--nodes=3,1500,77" --unlabelled; do
+        # shellcheck disable=SC2086 # none, or one word
+        run 0 pathgcn predict outside --inference $how $some --all --out inside.csv
+        # shellcheck disable=SC2086
+        run 0 pathgcn predict outside --inference $how $some --all --memory 256M --out outside.csv
+        same "predict $how $some" inside.csv outside.csv
+    done
+    run 0 pathgcn predict outside --inference $how --json --out inside.json
+    run 0 pathgcn predict outside --inference $how --json --memory 256M --out outside.json
+    same "predict $how --json" inside.json outside.json
+    holds "$err" "features on disk: rows"
+    run 0 pathgcn eval outside --inference $how --json
+    cp "$out" inside.json
+    run 0 pathgcn eval outside --inference $how --json --memory 256M
+    python3 - inside.json "$out" <<'PYTHON'
+import json, sys
+inside, outside = (json.load(open(name)) for name in sys.argv[1:])
+assert outside.pop("row_misses") > 0 and outside.pop("row_bytes_read") > 0
+assert outside.pop("row_hits") >= 0 and outside.pop("peak_rss_bytes") <= 256 << 20
+assert inside == outside
+PYTHON
+done
+[ "$(find . -name '*.pgcn.*' | wc -l)" = 0 ] || fail "temporary files are left"
+run 1 pathgcn predict outside --inference stochastic:2 --memory 17M --out none.csv
+holds "$err" "predicting" "is not possible: it needs at least" "--nodes"
+run 2 pathgcn eval outside karate --memory 256M
+holds "$err" "is no container"
+[ ! -e none.csv ] || fail "a refused prediction left a file"
+if [ -z "$sanitized" ]; then # whose graph is too small for files
+    run 1 ulimited 100 predict outside --memory 16M --out none.csv
+    holds "$err" "cannot make a temporary file of" "nothing was changed"
+    [ ! -e none.csv ] || fail "a prediction without room left a file"
+fi
 rm -rf outside
 
 # ---- what can be left out, and what cannot ------------------------------------------------------------

@@ -35,6 +35,32 @@ check sparse "3" sbm:nodes=700 --prepare features=adjacency --samples 2
 check links "3" powerlaw:nodes=6000,edges=30000,features=100 --model sage --layers 2 --channels 16 --batch-by nodes \
     --batch 100 --steps 2
 check attention "2" sbm:nodes=300 --model gat
+# what is divided along the exact transition, by steps, by propagation with few live rows, and along links
+check exact "3" sbm:nodes=700 --train-form exact --samples 2
+check propagation "3" sbm:nodes=700 --model gcn
+check flux "3" sbm:nodes=700 --model pde-gcn-d
+# few live rows in several layers of walks, read in bf16; and scores by a measure that needs all probabilities
+check live "2 5" powerlaw:nodes=3000,edges=20000 --prepare order=parts,groups=64 --samples 2 --consistency 0 \
+    --residual initial --bf16 yes --select macro-f1
+check full "2" sbm:nodes=300 --kernel full # knows no ranks: every rank draws all walks
+check tiny "3" karate                      # one group: two ranks have no nodes
+
+# ---- memory that falls -----------------------------------------------------------------------------
+
+run 0 "$PATHGCN" data partition powerlaw:nodes=40000,edges=120000,features=64 --parts 64 --out law64.pgcn
+kind() { # RANKS KIND
+    grep -o "\"$2\": [0-9]*" "memory-$1/result.json" | tail -1 | grep -o '[0-9]*$'
+}
+for number in 2 8; do
+    run 0 ranks "$number" train law64.pgcn --recipe none --epochs 2 --channels 64 --layers 2 --paths 5 --path-length 4 \
+        --samples 1 --consistency 0 --threads 1 --quiet --out "memory-$number"
+done
+# a quarter, and pages that are begun; whole on every rank it would not fall at all. Walks are in huge pages, and these
+# lists are too small to tell
+for name in rows features; do
+    [ $((10 * $(kind 8 $name))) -lt $((7 * $(kind 2 $name))) ] ||
+        fail "$name: $(kind 2 $name) bytes on 2 ranks, $(kind 8 $name) on 8"
+done
 
 # ---- killed, and resumed with fewer ------------------------------------------------------------------
 

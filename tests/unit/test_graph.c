@@ -367,8 +367,46 @@ static void test_operator_symmetric_of_undirected_is_its_own_transpose(void **st
     pgcn_graph_free(graph);
 }
 
+/* T that may borrow, and leave out what its readers can tell; and one with arrays of its own. */
+static void check_borrowing(const pgcn_graph *graph, pgcn_i_transition_opts opts, bool borrows,
+                            bool has_values) {
+    pgcn_i_arena arena = {0};
+    pgcn_i_csr own, t;
+    float *degree = NULL;
+    opts.empty_rows = true;
+    must(pgcn_i_graph_transition(graph, opts, &arena, &own, NULL, &degree));
+    assert_true(own.value && own.column != graph->neighbour);
+    opts.borrows = opts.drawn_from = true;
+    must(pgcn_i_graph_transition(graph, opts, &arena, &t, NULL, &degree));
+    assert_true((t.column == graph->neighbour) == borrows);
+    assert_true((t.value != NULL) == has_values);
+    assert_memory_equal(t.offset, own.offset, (size_t)(graph->n + 1) * sizeof *t.offset);
+    assert_memory_equal(t.column, own.column, (size_t)own.offset[graph->n] * sizeof *t.column);
+    for (int64_t row = 0; row < graph->n; row++)
+        for (int64_t e = own.offset[row]; e < own.offset[row + 1]; e++)
+            assert_true((t.value ? t.value[e] : pgcn_i_even_value(&t, row)) == own.value[e]);
+    pgcn_i_arena_free(&arena);
+}
+
+static void test_operator_of_the_graphs_own_entries_borrows_its_rows(void **state) {
+    (void)state;
+    pgcn_graph *plain = random_graph(40, 60, false, false, true, 43);
+    pgcn_graph *weighted = random_graph(40, 60, true, true, true, 44);
+    const pgcn_i_transition_opts walk = {.scaling = PGCN_SCALING_WALK},
+                                 root = {.scaling = PGCN_SCALING_SYMMETRIC},
+                                 loops = {.scaling = PGCN_SCALING_WALK, .self_loops = true},
+                                 weights = {.scaling = PGCN_SCALING_WALK, .weighted = true};
+    check_borrowing(plain, walk, true, false);
+    check_borrowing(plain, root, true, true);
+    check_borrowing(plain, loops, false, true);
+    check_borrowing(weighted, weights, true, true);
+    pgcn_graph_free(plain);
+    pgcn_graph_free(weighted);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_operator_of_the_graphs_own_entries_borrows_its_rows),
         cmocka_unit_test(test_graph_undirected_edges_go_both_ways_sorted),
         cmocka_unit_test(test_graph_directed_edges_go_one_way),
         cmocka_unit_test(test_graph_equal_edges_are_merged_and_weights_added),

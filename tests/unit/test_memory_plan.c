@@ -108,6 +108,7 @@ static void test_plan_value_that_its_maker_reads_again_is_kept(void **state) {
         pgcn_i_param *param = net[i].params.param; /* embed, one layer, classifier */
         int last = net[i].params.count - 1;
         must(pgcn_i_tape_init(tape, net[i].pool, &net[i].params, 2, true));
+        tape->samples = 2;
         pgcn_i_value *h =
             pgcn_i_op_input(tape, net[i].input, 2,
                             (pgcn_i_opening){.dropout = 0.5, .w = &param[0], .b = &param[1]});

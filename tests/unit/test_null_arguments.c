@@ -94,6 +94,7 @@ static pgcn_predictor *no_predictor;
 static pgcn_model *no_model;
 static pgcn_score score;
 static pgcn_parts parts;
+static pgcn_file *written;
 static pgcn_ranks ranks;
 static pgcn_traffic traffic;
 static pgcn_measure measure;
@@ -348,6 +349,12 @@ static bool empty_structs(void) {
         wrong(pgcn_file_write("", "x", 1)) && wrong(pgcn_file_write(path, NULL, 1)) &&             \
         wrong(pgcn_file_write(path, "x", SIZE_MAX)) &&                                             \
         pgcn_file_write(path, NULL, 0) == PGCN_OK)                                                 \
+    X(pgcn_file_begin, wrong(pgcn_file_begin(NULL, &written)) &&                                   \
+        wrong(pgcn_file_begin(path, NULL)))                                                        \
+    X(pgcn_file_put, wrong(pgcn_file_put(NULL, "x", 1)) &&                                         \
+        pgcn_file_begin(path, &written) == PGCN_OK && wrong(pgcn_file_put(written, NULL, 1)) &&    \
+        pgcn_file_put(written, NULL, 0) == PGCN_OK && pgcn_file_end(written, false) == PGCN_OK)    \
+    X(pgcn_file_end, pgcn_file_end(NULL, true) == PGCN_OK)                                         \
     X(pgcn_directory_make, wrong(pgcn_directory_make(NULL)) && wrong(pgcn_directory_make("")))     \
     /* graph and paths */                                                                          \
     X(pgcn_graph_opts_default, pgcn_graph_opts_default().size > 0)                                 \
@@ -582,6 +589,8 @@ static bool empty_structs(void) {
         !pgcn_trainer_rows(trainer, 0, NULL) && !pgcn_trainer_rows(trainer, -1, NULL))             \
     X(pgcn_trainer_row_reads, !pgcn_trainer_row_reads(NULL, NULL) &&                               \
         !pgcn_trainer_row_reads(trainer, NULL))                                                    \
+    X(pgcn_dataset_row_reads, !pgcn_dataset_row_reads(NULL, NULL) &&                               \
+        !pgcn_dataset_row_reads(data, NULL))                                                       \
     X(pgcn_dataset_parts, wrong(pgcn_dataset_parts(NULL, &parts)) && wrong(pgcn_dataset_parts(data, NULL))) \
     X(pgcn_dataset_ranks,                                                                          \
       wrong(pgcn_dataset_ranks(NULL, &config, &number, 1, &ranks)) &&                               \

@@ -199,6 +199,38 @@ static void test_tape_thread_matrix_same_bits(void **state) {
     problem_free(&p);
 }
 
+/* Whether the gradient of an opening layer is an array, when a layer and, with `shared`, a sum use it. */
+static bool keeps_opening_gradient(bool shared) {
+    float *x = ref_random_floats(5, ROWS * C);
+    const pgcn_i_input input = {.n = ROWS, .columns = C, .dense = x};
+    pgcn_i_pool *pool;
+    pgcn_i_params params;
+    pgcn_i_tape tape;
+    must(pgcn_i_pool_new(2, &pool));
+    must(pgcn_i_params_init(&params, 1));
+    pgcn_i_param *w = pgcn_i_params_add(
+        &params, (pgcn_i_param_spec){.group = PGCN_I_GROUP_MIX, .shape = {C, C}}, "w");
+    must(pgcn_i_params_allocate(&params, true));
+    must(pgcn_i_tape_init(&tape, pool, &params, 8, true));
+    pgcn_i_value *h = pgcn_i_op_input(&tape, &input, 1, (pgcn_i_opening){.w = w});
+    pgcn_i_value *a = pgcn_i_op_linear(&tape, h, w, NULL, false, 0);
+    if (shared) pgcn_i_op_add(&tape, a, h);
+    must(pgcn_i_tape_finish(&tape));
+    bool keeps = h->grad != NULL;
+    pgcn_i_tape_free(&tape);
+    pgcn_i_params_free(&params);
+    pgcn_i_pool_free(pool);
+    free(x);
+    return keeps;
+}
+
+/* The layer after it hands the gradient on as tiles; what others of its users write is kept. */
+static void test_tape_gradient_of_the_opening_layer_is_kept_for_others_only(void **state) {
+    (void)state;
+    assert_false(keeps_opening_gradient(false));
+    assert_true(keeps_opening_gradient(true));
+}
+
 /* ---- rows without a gradient ------------------------------------------------------------------- */
 
 /* Forward, loss, backward; `all`: without saying which rows the loss looks at. */
@@ -391,6 +423,7 @@ int main(void) {
         cmocka_unit_test(test_tape_value_and_kernel_used_by_all_layers_gradients_add_up),
         cmocka_unit_test(test_tape_sums_of_values_that_others_use_gradients_add_up),
         cmocka_unit_test(test_tape_thread_matrix_same_bits),
+        cmocka_unit_test(test_tape_gradient_of_the_opening_layer_is_kept_for_others_only),
         cmocka_unit_test(test_tape_few_training_nodes_same_gradients_as_all_rows),
         cmocka_unit_test(test_tape_hub_with_many_visits_same_gradients_as_all_rows),
         cmocka_unit_test(test_tape_gathering_in_bf16_is_near_float),
