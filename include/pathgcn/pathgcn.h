@@ -422,8 +422,8 @@ typedef struct pgcn_dataset_opts {
     const char *steps;  /* NULL, or steps as after the colon of a name; these come first */
     pgcn_header header; /* of an edge list; PGCN_ERR_ARGUMENT with anything else */
     /* Bytes that a process may use that trains on it or predicts: the dense features of a container stay in the file,
-     * and batches of nodes read their rows. Predictions that need all rows at once (the exact form) make temporary files
-     * beside the container, without names. What else needs all features refuses such a data set. 0: no bound. */
+     * and batches of nodes read their rows. Predictions that need all rows at once (the exact form) make temporary
+     * files beside the container, without names. What else needs all features refuses such a data set. 0: no bound. */
     int64_t memory;
 } pgcn_dataset_opts;
 PGCN_API pgcn_dataset_opts pgcn_dataset_opts_default(void);
@@ -1167,8 +1167,9 @@ PGCN_API int pgcn_workers_count(void);
 PGCN_API pgcn_status pgcn_workers_send(int rank, const void *bytes, size_t size);
 /* A rank that has sent something; -1: none. Does not wait. */
 PGCN_API int pgcn_workers_waiting(void);
-/* The next message of a rank. *bytes is the caller's: pgcn_bytes_free(). For rank 0 the others wait as long as it takes;
- * a *size of 0 means that it leaves. Rank 0 asks whoever pgcn_workers_waiting() names, or is known to send more. */
+/* The next message of a rank. *bytes is the caller's: pgcn_bytes_free(). For rank 0 the others wait as long as it
+ * takes; a *size of 0 means that it leaves. Rank 0 asks whoever pgcn_workers_waiting() names, or is known to send
+ * more. */
 PGCN_API pgcn_status pgcn_workers_receive(int rank, void **bytes, size_t *size);
 /* Seconds after which a rank that says nothing is held to hang; 0: never (PATHGCN_MPI_PATIENCE). */
 PGCN_API double pgcn_workers_patience(void);

@@ -556,7 +556,7 @@ def _unpickle(container: bytes, notes: tuple[str, ...]) -> Dataset:
         path = os.path.join(folder, "data.pgcn")
         with open(path, "wb") as file:
             file.write(container)
-        data = Dataset._of(_core.load(path, None, False, False, None, 0))
+        data = Dataset._of(_core.load(path, None, False, False, None, 0, 0))
     data._own_notes = notes
     return data
 

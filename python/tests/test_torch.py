@@ -73,9 +73,11 @@ def test_gradcheck_passes_in_both_forms(settings, training):
     conv = PathConv(3, start="random", **settings).double().train(training)
     x = random_rows(12, 3, torch.float64).requires_grad_()
 
+    stateless = torch.func if hasattr(torch, "func") else torch.nn.utils.stateless  # before PyTorch 2.0
+
     def run(x, weight):
         conv.draws.zero_()  # the same paths in every call
-        return torch.func.functional_call(conv, {"weight": weight}, (x, graph))
+        return stateless.functional_call(conv, {"weight": weight}, (x, graph))
 
     weight = conv.weight.detach().clone().requires_grad_()
     assert torch.autograd.gradcheck(run, (x, weight))

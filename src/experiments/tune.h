@@ -104,9 +104,9 @@ typedef struct exp_search {
     int candidates, rungs;
     pgcn_rung rung[PGCN_MOST_RUNGS];
     exp_candidate *candidate;
-    int *order; /* [candidates] numbers, best first */
+    int *order;                   /* [candidates] numbers, best first */
     double seconds, core_seconds; /* of all trainings; NaN if the record of one has none */
-    size_t failed; /* trainings, not counting those whose loss was not finite */
+    size_t failed;                /* trainings, not counting those whose loss was not finite */
 } exp_search;
 
 /* Fills `candidates` (0: from the budget) and the results. */

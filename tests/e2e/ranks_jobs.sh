@@ -4,12 +4,13 @@
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 need_ranks
 
+varies='"(seconds|core_seconds|peak_rss_bytes)"'
 # same_jobs WHAT DIRECTORY OTHER: the same jobs with the same records, but for times and memory.
 same_jobs() {
     local file
     diff <(cd "$2" && find . -type f | sort) <(cd "$3" && find . -type f | sort) >&2 || fail "$1: other files in $3"
     while IFS= read -r file; do
-        diff <(grep -vE '"(seconds|peak_rss_bytes)"' "$2/$file") <(grep -vE '"(seconds|peak_rss_bytes)"' "$3/$file") >&2 ||
+        diff <(grep -vE "$varies" "$2/$file") <(grep -vE "$varies" "$3/$file") >&2 ||
             fail "$1: $3/$file is another one"
     done < <(cd "$2" && find . -path '*/jobs/*' -type f)
 }
