@@ -60,7 +60,7 @@ def papers100m():
     layers, channels, paths, length, samples = 2, 64, 5, 3, 1
     exchanges, sums = 9, 5  # measured, of two layers: bench/network.sh
     latency = 20e-6  # of MPI over Ethernet; a fast network has 2
-    core_seconds_per_node = 1.27 / 169_343  # measured: CLUSTER.md, powerlaw:size=arxiv, more walks, one core
+    core_seconds_per_node = 1.27 / 169_343  # measured: CLUSTER.md, powerlaw:size=arxiv, one core
     cores = 32
     weights = 4 * (FEATURES * channels + layers * (channels * channels + length) + channels * CLASSES)
     visits = paths * (length - 1)
