@@ -173,11 +173,7 @@ class Paths:
     def __init__(self, data, config, form):
         self.data, self.form = data, form.split()[0]
         settings = pytorch_models.Settings.__new__(pytorch_models.Settings)
-        settings.layers, settings.channels = int(config["layers"]), int(config["channels"])
-        settings.length, settings.paths = int(config["path-length"]), int(config["paths"])
-        settings.dropout, settings.alpha = float(config["dropout"]), float(config["alpha"])
-        settings.rate = {part: float(config["lr-" + part]) for part in ("ends", "mix", "kernel")}
-        settings.decay = {part: float(config["wd-" + part]) for part in ("ends", "mix", "kernel")}
+        settings.read(config)
         self.settings, self.network = settings, PathGCN(data, settings)
         self.groups = self.network.groups()
 
@@ -231,7 +227,7 @@ class Paths:
         x = drop(self.data.x.index_select(0, nodes), self.settings.dropout)
         h0 = h = F.relu(torch.addmm(net.b_in, x, net.w_in))
         for layer, level in enumerate(reversed(levels)):
-            kernel = (1 - alpha) * (1 / self.settings.length + net.d_kernel[layer])
+            kernel = (1 - alpha) * (net.kernel_start + net.d_kernel[layer])
             u = torch.add(self.convolve(h, kernel, root, level), h0[:level[0]], alpha=alpha)
             h = F.relu(u @ (net.eye + net.d_mix[layer]))
         logits = torch.addmm(net.b_out, drop(h, self.settings.dropout), net.w_out)

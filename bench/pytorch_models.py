@@ -59,6 +59,9 @@ class Settings:
         for key, value in expected.items():
             if config[key] != value:
                 sys.exit(f"{path}: {key} is {config[key]}; this script knows {value} only")
+        self.read(config)
+
+    def read(self, config):
         self.layers, self.channels = int(config["layers"]), int(config["channels"])
         self.length, self.paths = int(config["path-length"]), int(config["paths"])
         self.dropout, self.alpha = float(config["dropout"]), float(config["alpha"])
