@@ -57,6 +57,8 @@ static void put_in_python_words(const char *from, char *to, size_t bytes) {
         const char *program, *python;
     } phrases[] = {{"'pathgcn train --model NAME --help' lists", "pathgcn.settings(NAME) lists"},
                    {"pathgcn train --help all lists", "pathgcn.settings() lists"},
+                   /* a command of the program, also here */
+                   {"--memory 1G --store float16 --out", "--memory 1G --store float16 --out"},
                    {"--prepare ", "steps="},
                    {"use inference stochastic:", "use draws="},
                    {"--unknown-ids keep", "keep_unknown_ids=True"},

@@ -243,10 +243,15 @@ static pgcn_status start_from_recipe(train_request *r, const pgcn_dataset *data,
         return cli_fail(&cli_train, PGCN_ERR_ARGUMENT,
                         "a race prepares the data in several ways, and with --memory it stays on "
                         "disk as it is; give --recipe usual, or the name of one");
-    if (r->source.memory > 0 && !r->recipe && !named) r->recipe = "usual";
+    bool raceless = r->source.memory > 0 && !r->recipe && !named;
+    if (raceless) r->recipe = "usual";
     r->races = cli_is_auto(r->recipe) || arguments->all_networks;
     if (r->races) return PGCN_OK;
     CLI_TRY(cli_find_recipe(&cli_train, arguments, r->recipe, data, config, &r->used));
+    if (raceless && cli_is_general(&r->used) && !r->quiet)
+        fprintf(stderr,
+                "note: features stay on disk, so that no race finds settings; these are the "
+                "usual ones (--recipe usual)\n");
     r->races = !r->recipe && !named && cli_is_general(&r->used);
     if (r->races) { /* the recipe for its task takes part in the race */
         r->used = (pgcn_recipe_info){.name = "none"};

@@ -119,7 +119,8 @@ static pgcn_status load_both(const cli_command *command, const char *model_path,
               "set after the model, or give its files with --edges and --features";
     pgcn_status status = cli_load_dataset(command, name, &r->source, advice, &r->data);
     json_decref(record);
-    r->source = (cli_source){0}; /* its strings may have been the record's */
+    r->source =
+        (cli_source){.memory = r->source.memory}; /* its strings may have been the record's */
     if (status == PGCN_OK && !own_data) note_order_of_columns(r);
     if (status != PGCN_OK || !own_data) return status;
     return check_training_data(command, path, part, r);
@@ -169,11 +170,17 @@ pgcn_status cli_request_watch(const cli_command *command, cli_request *r) {
 
 void cli_request_unwatch(cli_request *r) {
     pgcn_row_reads reads;
-    char rows[80], memory[32];
+    char rows[80], memory[32], bound[32];
     if (!pgcn_dataset_row_reads(r->data, &reads)) return;
     pgcn_on_work(NULL, NULL);
     cli_progress_close(&r->progress);
     cli_format_reads(&reads, rows);
     pgcn_format_bytes(cli_peak_rss_bytes(), memory);
     if (*rows) fprintf(stderr, "features on disk: %s; at most %s in memory\n", rows, memory);
+    if (cli_peak_rss_bytes() <= r->source.memory) return;
+    pgcn_format_bytes(r->source.memory, bound);
+    fprintf(
+        stderr,
+        "note: that is more than the %s of --memory, which are too little for this model and graph\n",
+        bound);
 }

@@ -327,9 +327,9 @@ fail:
 static pgcn_status no_container(const char *name) {
     return pgcn_i_fail(PGCN_ERR_ARGUMENT,
                        "data set '%s' is no container, and only the features of a container can "
-                       "stay on disk (--memory); make one by pathgcn data convert --memory 1G "
+                       "stay on disk (--memory); make one by pathgcn data convert %s --memory 1G "
                        "--store float16 --out FILE.pgcn",
-                       name);
+                       name, name);
 }
 
 /* From here on the process keeps within so much memory, as far as pages of the file are concerned. */

@@ -65,6 +65,12 @@ done
 [ "$(find . -name '*.pgcn.*' | wc -l)" = 0 ] || fail "temporary files are left"
 run 1 pathgcn predict outside --inference stochastic:2 --memory 17M --out none.csv
 holds "$err" "predicting" "is not possible: it needs at least" "--nodes"
+run 0 pathgcn eval outside --memory 256M
+! grep -q "more than the" "$err" || fail "a bound that was kept is said to be exceeded"
+run 0 pathgcn eval outside --memory 16M
+holds "$err" "note: that is more than the 16.8 MB of --memory"
+run 0 "$PATHGCN" train int8.pgcn --batch 100 --eval-nodes 100 --steps 1 --epochs 1 --memory 256M --out raceless
+holds "$err" "no race finds settings"
 run 2 pathgcn eval outside karate --memory 256M
 holds "$err" "is no container"
 [ ! -e none.csv ] || fail "a refused prediction left a file"
