@@ -424,7 +424,8 @@ static pgcn_status run_predict(int argc, char **argv) {
         CLI_REQUEST_OPTIONS(r.asked),
         CLI_REQUEST_MEMORY(r.asked),
         {"nodes", "a,b,c | FILE", NULL,
-         "only these nodes, and only the rows that they need: ids, or a file with one in every line",
+         "only these nodes, and only the rows that they need: ids, or a file with one in every line; "
+         "they are written in the order of the data, each once",
          &r.nodes_text, NULL},
         {"all", NULL, NULL, "also the probabilities of all classes", NULL, &r.all},
         {"unlabelled", NULL, NULL, "only those whose class was not given", NULL, &r.unlabelled},

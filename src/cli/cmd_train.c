@@ -374,7 +374,8 @@ static pgcn_status run(int argc, char **argv) {
          NULL, &r.accept_other_version},
         {"memory", "SIZE", NULL,
          "train within so much memory, 512M or 4G, on a container (FILE.pgcn) whose features stay on "
-         "disk; with --batch and --eval-nodes. Same bits as in memory",
+         "disk; with --batch and --eval-nodes. Same bits as in memory with the same recipe and "
+         "--eval-nodes",
          &r.memory_text, NULL},
         {"checkpoint-every", "N", "0", "epochs between two checkpoints; 0: every 10 seconds",
          &r.every_text, NULL},

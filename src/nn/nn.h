@@ -341,7 +341,7 @@ struct pgcn_i_tape {
     int groups;     /* of nodes, at most: see base.h */
     bool with_grad; /* also: dropout on, batch statistics */
     bool recompute; /* set before finishing: less memory, see plan.c */
-    /* set before recording: exact forms take so many channels at a time, and less memory; 0: all */
+    /* set before recording: the number of channels that exact forms compute at a time; 0: all */
     int64_t narrow;
     bool packs;       /* these channels lie side by side: the rows of all are in a file */
     bool gather_bf16; /* set before recording: sampled visits are read in bf16 */

@@ -271,7 +271,7 @@ typedef struct pgcn_i_session_purpose {
     bool explains; /* what is read after the forward pass is kept, and graphs come one at a time */
     bool shows;    /* results of layers are there as a whole */
     const uint8_t *cut; /* [nodes] whose links count 0, other links as before; NULL: none */
-    /* The rows of some nodes alone are computed, at most so many at a time, where the network can be computed in parts;
+    /* Nodes that are asked for at a time, at most. Only the rows that they need are computed, if the network allows it.
      * 0: the whole graph is wanted. */
     int64_t most;
     int64_t guests, guest_edges; /* room for nodes that the data does not have */

@@ -97,7 +97,7 @@ static void sleep_task(void *context, int64_t task, int worker) {
     nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
 }
 
-/* The share of waiting of a loop of so many tasks, which sleep for equally long. */
+/* The share of its time that a pool waits in a loop of `tasks`, which all sleep for the same time. */
 static double waited_in_loop(int threads, int64_t tasks) {
     pgcn_i_pool *pool = NULL;
     must(pgcn_i_pool_new(threads, &pool));
