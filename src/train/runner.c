@@ -12,6 +12,13 @@ static int64_t narrow_width(const pgcn_i_runner_opts *opts, int64_t rows) {
     return fit < LEAST ? LEAST : fit < NARROW ? fit : NARROW;
 }
 
+/* Hidden rows are kept in bf16 for the sake of path convolutions that gather them. */
+static bool keeps_bf16(const pgcn_config *config) {
+    return config->activations == PGCN_ACTIVATIONS_BF16 &&
+           config->train_form == PGCN_FORM_SAMPLED && config->path_length > 1 &&
+           config->kernel != PGCN_KERNEL_FULL;
+}
+
 /* Of several ranks, if all operations allow it: each has lists of its own nodes. */
 static pgcn_status divide(pgcn_i_runner *runner) {
     pgcn_i_tape *tape = &runner->tape;
@@ -36,7 +43,9 @@ pgcn_status pgcn_i_runner_open(pgcn_i_runner *runner, const pgcn_i_runner_opts *
     tape->samples = runner->views.view.samples;
     tape->groups = runner->views.view.groups;
     tape->recompute = opts->views.training && config->recompute;
-    tape->gather_bf16 = opts->views.training && config->bf16;
+    tape->half = opts->views.training && keeps_bf16(config);
+    tape->gather_bf16 = opts->views.training && config->bf16 && !tape->half;
+    tape->closes = opts->views.training && (config->samples < 2 || config->consistency <= 0);
     if (!opts->views.training && !tape->part && !opts->share)
         tape->narrow = narrow_width(opts, runner->views.view.rows[PGCN_I_NODES]);
     tape->packs = opts->in_files > 0;
