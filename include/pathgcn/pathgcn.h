@@ -821,7 +821,8 @@ typedef struct pgcn_config {
     int parts, parts_per_step;
     pgcn_parts_by parts_by;
     double diagonal; /* T + diagonal diag(T) in place of T, everywhere; of networks without paths */
-    pgcn_activations activations; /* how training keeps hidden rows; sums and weights are in float */
+    pgcn_activations
+        activations; /* how training keeps hidden rows; sums and weights are in float */
     /* the run: no influence on the result */
     int threads;
     bool recompute; /* less memory for deep networks: values are recomputed, not kept */

@@ -85,8 +85,8 @@ typedef struct pgcn_i_path_args {
     const uint8_t *live; /* [n] mask: other rows of h count as zero and are not read; or NULL */
     int64_t
         own_rows; /* of the backward pass: only rows before this one have a gradient of their own; 0: all */
-    bool prefetch;     /* h does not fit into the cache: prefetch the next rows' visits */
-    bool packed;       /* `out` of the forward pass has these rows side by side, and no others */
+    bool prefetch; /* h does not fit into the cache: prefetch the next rows' visits */
+    bool packed;   /* `out` of the forward pass has these rows side by side, and no others */
     const uint16_t *own_bf16; /* of the backward pass: its h in bf16, if that is NULL */
 } pgcn_i_path_args;
 

@@ -187,11 +187,11 @@ typedef struct pgcn_i_value {
     bool half, half_grad; /* they are in bf16 instead: see rows.c */
     uint16_t *bf16, *bf16_grad;
     int64_t rows, cols;
-    int maker, last_user;      /* operations; -1: the caller, nobody */
-    int layer;                 /* of the network whose result it is; -1: none */
-    pgcn_i_space space;        /* what its rows stand for */
-    int level;                 /* of its rows in a part of a graph: the largest that a user needs */
-    bool shared;               /* several operations use it */
+    int maker, last_user; /* operations; -1: the caller, nobody */
+    int layer;            /* of the network whose result it is; -1: none */
+    pgcn_i_space space;   /* what its rows stand for */
+    int level;            /* of its rows in a part of a graph: the largest that a user needs */
+    bool shared;          /* several operations use it */
     int lender; /* operation whose gradient stands for what is to be added to this one's: see plan.c; -1: none */
     bool recomputed;           /* not kept: recomputed in the backward pass */
     bool tiled;                /* exists as tiles only, one for each worker */
@@ -353,11 +353,11 @@ struct pgcn_i_tape {
     int64_t narrow;
     bool packs;       /* these channels lie side by side: the rows of all are in a file */
     bool gather_bf16; /* set before recording: sampled visits are read in bf16 */
-    bool half;        /* set before recording: hidden rows are kept in bf16 where operations allow */
+    bool half; /* set before recording: hidden rows are kept in bf16 where operations allow */
     /* set before recording: the last loop waits for the loss, if pgcn_i_tape_plan leaves it so */
     bool closes;
-    bool explains;    /* set before finishing: what explain.c reads is kept */
-    bool shows;       /* set before finishing: results of layers are there for pgcn_i_tape_watch */
+    bool explains; /* set before finishing: what explain.c reads is kept */
+    bool shows;    /* set before finishing: results of layers are there for pgcn_i_tape_watch */
     pgcn_status status; /* first failure while recording */
     int count, capacity;
     pgcn_i_op *op;

@@ -87,8 +87,7 @@ static void linear_forward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, i
     const linear_state *state = op->state;
     const pgcn_i_params *params = tape->params;
     int64_t in = op->in[0]->cols, out = op->out->cols;
-    float *y =
-        pgcn_i_place_rows(tape, op->out, rows, worker, result_tile(tape, op, worker));
+    float *y = pgcn_i_place_rows(tape, op->out, rows, worker, result_tile(tape, op, worker));
     tape->kernels->gemm(&(pgcn_i_product){.m = rows.count,
                                           .n = out,
                                           .k = in,
@@ -111,8 +110,8 @@ static void linear_forward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, i
 static void linear_mask(const pgcn_i_tape *tape, const pgcn_i_op *op, pgcn_i_backward_tile tile) {
     double rate = ((const linear_state *)op->state)->rate;
     float scale = rate > 0 ? pgcn_i_drop_scale(rate) : 1.0f;
-    const float *y = pgcn_i_read_rows(tape, op->out, tile.rows, tile.worker,
-                                      result_tile(tape, op, tile.worker));
+    const float *y =
+        pgcn_i_read_rows(tape, op->out, tile.rows, tile.worker, result_tile(tape, op, tile.worker));
     tape->kernels->relu_backward(tile.g, tile.g, y, scale, 0, tile.rows.count * op->out->cols);
 }
 

@@ -288,8 +288,8 @@ static void dense_forward_task(void *context, int64_t task, int worker) {
         int64_t end = begin + PGCN_BLOCK_ROWS < last ? begin + PGCN_BLOCK_ROWS : last;
         const float *x = dense_rows(job->tape, op, (int)sample, begin, end, worker);
         const pgcn_i_rows rows = {NULL, sample * state_of(op)->input->n + begin, end - begin};
-        float *y = pgcn_i_place_rows(job->tape, op->out, rows, worker,
-                                     result_tile(job->tape, op, worker));
+        float *y =
+            pgcn_i_place_rows(job->tape, op->out, rows, worker, result_tile(job->tape, op, worker));
         dense_product(job->tape, op, x, y, rows.count);
         pgcn_i_write_rows(job->tape, op->out, rows, y);
     }
@@ -344,8 +344,8 @@ static void dense_listed_task(void *context, int64_t task, int worker) {
     const pgcn_i_range block = pgcn_i_runs_range(&job->runs, task);
     for (int64_t at = block.begin; at < block.end; at += PGCN_BLOCK_ROWS) {
         pgcn_i_rows rows = some_rows(op, at, block.end);
-        float *y = pgcn_i_place_rows(job->tape, op->out, rows, worker,
-                                     result_tile(job->tape, op, worker));
+        float *y =
+            pgcn_i_place_rows(job->tape, op->out, rows, worker, result_tile(job->tape, op, worker));
         pack_rows(job->tape, op, rows, block.end, x);
         dense_product(job->tape, op, x, y, rows.count);
         pgcn_i_write_rows(job->tape, op->out, rows, y);

@@ -241,8 +241,8 @@ void pgcn_i_residual_gradient(const pgcn_i_tape *tape, const pgcn_i_op *op, floa
 }
 
 static void sampled_backward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_backward_tile tile) {
-    pgcn_i_path_args args = path_args(tape, op, op->out->grad, op->out->bf16_grad,
-                                      op->transition->visits->hop_t);
+    pgcn_i_path_args args =
+        path_args(tape, op, op->out->grad, op->out->bf16_grad, op->transition->visits->hop_t);
     args.own_bf16 = op->in[0]->bf16;
     /* in a part of a graph transposed lists lead to rows of the result only, which all have a gradient */
     if (tape->part)

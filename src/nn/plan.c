@@ -340,8 +340,8 @@ static void plan_closing(pgcn_i_tape *tape) {
     int64_t floats = 0;
     while (stage_end(tape, first) < top) first = stage_end(tape, first) + 1;
     tape->closes = tape->closes && tape->with_grad && !tape->part && !tape->share &&
-                   tape->op[first].kind->needs != PGCN_I_NEEDS_ALL &&
-                   is_row_wise(&tape->op[top]) && tape->op[top].kind->backward_rows &&
+                   tape->op[first].kind->needs != PGCN_I_NEEDS_ALL && is_row_wise(&tape->op[top]) &&
+                   tape->op[top].kind->backward_rows &&
                    is_closed(tape, tape->op[top].out, first, end);
     for (int i = first; i <= top && tape->closes; i++) {
         pgcn_i_value *value = tape->op[i].out;
@@ -504,7 +504,8 @@ static void time_backward(plan *p, pgcn_i_loop loop, int at) {
         if (op->kind->backward_reads_in) extend_span(p, value_array(p, op->in[0]), at);
         if (op->kind->backward_reads_second) extend_span(p, value_array(p, op->in[1]), at);
         if (op->kind->backward_reads_out) extend_span(p, value_array(p, op->out), at);
-        if (gathers_gradient(op->out) || i == loop.last)
+        bool closes = op->out->tiled && op->out->last_user < 0; /* its gradient is a tile, too */
+        if ((gathers_gradient(op->out) || i == loop.last) && !closes)
             extend_span(p, gradient_array(p, op->out), at);
         if (op->in[0] && (gathers_gradient(op->in[0]) || i == loop.first))
             extend_span(p, gradient_array(p, op->in[0]), at);

@@ -53,12 +53,8 @@ static pgcn_i_value *new_value(pgcn_i_tape *tape, int64_t rows, int64_t cols, bo
         tape->status = PGCN_ERR_MEMORY;
         return NULL;
     }
-    *value = (pgcn_i_value){.rows = rows,
-                            .cols = cols,
-                            .maker = -1,
-                            .last_user = -1,
-                            .layer = -1,
-                            .lender = -1};
+    *value = (pgcn_i_value){
+        .rows = rows, .cols = cols, .maker = -1, .last_user = -1, .layer = -1, .lender = -1};
     if (rows > tape->most_rows && !links) tape->most_rows = rows;
     if (cols > tape->most_cols) tape->most_cols = cols;
     return value;
@@ -426,11 +422,11 @@ void pgcn_i_tape_reduce(pgcn_i_tape *tape, float *grad, bool add, int64_t rows, 
 
 typedef struct chain_job {
     pgcn_i_tape *tape;
-    int top, end;   /* operations, top >= end */
-    int first;      /* of the loop that closes: its rows are made, from here to `top`, before they go back */
+    int top, end; /* operations, top >= end */
+    int first; /* of the loop that closes: its rows are made, from here to `top`, before they go back */
     const pgcn_i_closer *closer; /* NULL: they were made before */
-    int64_t floats; /* of the partial sums */
-    pgcn_i_own own; /* groups of the nodes */
+    int64_t floats;              /* of the partial sums */
+    pgcn_i_own own;              /* groups of the nodes */
     const pgcn_i_live *live;
     int sample; /* where all rows are live */
 } chain_job;
