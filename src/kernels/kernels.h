@@ -88,6 +88,7 @@ typedef struct pgcn_i_path_args {
     bool prefetch; /* h does not fit into the cache: prefetch the next rows' visits */
     bool packed;   /* `out` of the forward pass has these rows side by side, and no others */
     const uint16_t *own_bf16; /* of the backward pass: its h in bf16, if that is NULL */
+    bool own_packed;          /* of the backward pass: its h has these rows side by side */
 } pgcn_i_path_args;
 
 /* A step of Horner's rule on a slab of channels: pointers to its first channel, and the distances

@@ -197,7 +197,8 @@ ALWAYS_INLINE void backward_block(channel_block block, float *restrict dh, float
         for (int v = 0; v < vectors; v++) {
             const int64_t place = u * c + ch + v * LANES;
             vec t = has_own ? own_vector(args->h, args->bf16, place, lanes) : (vec){0};
-            h_u[v] = own_vector(h, args->own_bf16, place, lanes);
+            h_u[v] = own_vector(h, args->own_bf16,
+                                args->own_packed ? at * c + ch + v * LANES : place, lanes);
             sum[v] = vec_load(s + v * LANES, lanes) * t;
             vec_store(ds + v * LANES, vec_load(ds + v * LANES, lanes) + h_u[v] * t, lanes);
         }
@@ -255,7 +256,8 @@ static void pathconv_backward(float *dh, float *ds, const float *h, const pgcn_i
                : (a.live ? backward_live : backward_plain);
     for (int64_t at = 0, end; at < rows.count; at = end) {
         end = end_of_group(&a, rows, at);
-        backward(dh + at * a.c, ds, h, &a, part_of_rows(rows, at, end));
+        backward(dh + at * a.c, ds, a.own_packed ? h + at * a.c : h, &a,
+                 part_of_rows(rows, at, end));
     }
 }
 

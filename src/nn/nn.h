@@ -193,7 +193,10 @@ typedef struct pgcn_i_value {
     int level;            /* of its rows in a part of a graph: the largest that a user needs */
     bool shared;          /* several operations use it */
     int lender; /* operation whose gradient stands for what is to be added to this one's: see plan.c; -1: none */
-    bool recomputed;           /* not kept: recomputed in the backward pass */
+    bool recomputed; /* not kept: recomputed in the backward pass */
+    bool remade;     /* not kept: the backward pass makes its rows anew, tile by tile */
+    struct pgcn_i_value
+        *grad_over;            /* whose memory its gradient takes, row by row; NULL: nobody's */
     bool tiled;                /* exists as tiles only, one for each worker */
     bool leaves;               /* is made as a tile, which is then copied to its rows */
     int64_t tile_first;        /* of such a tile, among those of a worker */
@@ -250,6 +253,9 @@ typedef struct pgcn_i_kind {
     void (*refresh)(pgcn_i_tape *tape, pgcn_i_op *op);
     void (*forward_all)(pgcn_i_tape *tape, pgcn_i_op *op);
     void (*forward_rows)(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, int worker);
+    /* Some rows of the result once more, side by side; of operations that open the network. */
+    void (*remake_rows)(const pgcn_i_tape *tape, const pgcn_i_op *op, pgcn_i_rows rows, int worker,
+                        float *to);
     bool
         rows_make_result; /* forward_rows alone writes the result, whatever forward_all does before */
     /* Reads all of out->grad and writes in[0]->grad; or, where there is backward_rows too, only
@@ -382,6 +388,7 @@ struct pgcn_i_tape {
     uint8_t *is_before;         /* of a part: [most_rows] ones, then as many zeros */
     int64_t *live_count;        /* [groups * samples + 1] */
     bool recomputed;            /* running a recomputed loop: statistics stay as they are */
+    bool goes_back;             /* running the backward pass, after what closes */
     struct pgcn_i_share *share; /* rows of several ranks, borrowed; NULL: this process has all */
     bool replicated;            /* and runs all now, as every rank does */
     bool divided;               /* lists have rows of this rank alone */

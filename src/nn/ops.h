@@ -106,6 +106,10 @@ static inline bool pgcn_i_is_far(const pgcn_i_value *value) {
 /* Where they are, or copied to `tile`. */
 const float *pgcn_i_read_rows(const pgcn_i_tape *tape, const pgcn_i_value *value, pgcn_i_rows rows,
                               int worker, float *tile);
+/* Whether they are a tile of the worker now, which read_rows returns; and what makes that of a value that is remade. */
+bool pgcn_i_is_tile(const pgcn_i_tape *tape, const pgcn_i_value *value);
+void pgcn_i_remake_rows(const pgcn_i_tape *tape, const pgcn_i_value *value, pgcn_i_rows rows,
+                        int worker);
 /* Where new rows are to be made: in place, or `tile`; and what takes them from there to their place. */
 float *pgcn_i_place_rows(const pgcn_i_tape *tape, const pgcn_i_value *value, pgcn_i_rows rows,
                          int worker, float *tile);

@@ -379,6 +379,11 @@ static const float *dense_tile(const pgcn_i_tape *tape, const pgcn_i_op *op, pgc
     return x;
 }
 
+static void dense_remake(const pgcn_i_tape *tape, const pgcn_i_op *op, pgcn_i_rows rows, int worker,
+                         float *to) {
+    dense_product(tape, op, dense_tile(tape, op, rows, worker), to, rows.count);
+}
+
 /* g = dy where y > 0;  dW += x^T g;  db += sum g */
 static void dense_backward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_backward_tile tile) {
     int64_t c = op->out->cols, rows = tile.rows.count;
@@ -501,6 +506,7 @@ static const pgcn_i_kind dense_kind = {.name = "opening layer of dense features"
                                        .forward_all = dense_forward,
                                        .any_rows = true,
                                        .backward_rows = dense_backward,
+                                       .remake_rows = dense_remake,
                                        .backward_reads_out = true,
                                        .explain = input_explain,
                                        .explain_reads_out = true};

@@ -249,7 +249,10 @@ static void sampled_backward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_backward_t
         args.own_rows = op->rows;
     else
         args.live = pgcn_i_has_gradient(tape, op);
-    tape->kernels->pathconv_backward(tile.dx, tile.partial, op->in[0]->data, &args, tile.rows);
+    const float *h = op->in[0]->data;
+    args.own_packed = pgcn_i_is_tile(tape, op->in[0]);
+    if (args.own_packed) h = pgcn_i_read_rows(tape, op->in[0], tile.rows, tile.worker, NULL);
+    tape->kernels->pathconv_backward(tile.dx, tile.partial, h, &args, tile.rows);
     if (op->in[1] && op->in[1]->lender != op->index)
         pgcn_i_residual_gradient(tape, op, residual_share(op), tile);
 }

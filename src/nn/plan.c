@@ -25,10 +25,11 @@
  * With `half` values and gradients are kept in bf16 where all operations that make and read them can do so. A gradient
  * that several operations add to in its place stays in float: sums are in float.
  *
- * With `recompute` the operations are cut into segments. What is used inside its segment alone is
- * not kept: it is needed while the segment runs, and again when the backward pass reaches the segment
- * and recomputes it. Random numbers are functions of their place, so the same bits come
- * out. How long segments are is tried out. Called by the trainer and by inference. */
+ * With `recompute` a network that is too shallow for segments makes the result of its opening layer anew, tile by tile,
+ * where the backward pass reads it (plan_remade). Of others the operations are cut into segments. What is used inside
+ * its segment alone is not kept: it is needed while the segment runs, and again when the backward pass reaches the
+ * segment and recomputes it. Random numbers are functions of their place, so the same bits come out. How long segments
+ * are is tried out. Called by the trainer and by inference. */
 #include "nn/nn.h"
 
 #include <string.h>
@@ -368,6 +369,48 @@ static void plan_halves(pgcn_i_tape *tape) {
     }
 }
 
+/* ---- the opening layer, made anew -------------------------------------------------------------------- */
+
+/* Whether the backward pass reads the result of an opening layer in one chain only: that of its first user, where the
+ * layer itself comes next. */
+static bool can_be_remade(const pgcn_i_tape *tape, const pgcn_i_value *value) {
+    const pgcn_i_op *maker = &tape->op[value->maker];
+    int first = value->maker + 1;
+    if (!maker->kind->remake_rows || value->last_user < 0 || !flows_on(tape, first)) return false;
+    if (!maker->kind->any_rows || !tape->op[first].kind->any_rows) return false;
+    for (int i = first + 1; i < tape->count; i++) {
+        const pgcn_i_op *user = &tape->op[i];
+        if ((user->in[0] == value && user->kind->backward_reads_in) ||
+            (user->in[1] == value && user->kind->backward_reads_second))
+            return false;
+    }
+    return true;
+}
+
+/* The gradient that the loop which closes makes goes over a residual that this loop is the last to read. */
+static void plan_gradient_over(pgcn_i_tape *tape, const pgcn_i_loop made, const pgcn_i_loop back) {
+    pgcn_i_value *made_of = tape->op[back.first].in[0];
+    for (int i = made.first; i <= made.last && tape->closes && made_of && made_of->tiled; i++) {
+        pgcn_i_value *r = tape->op[i].in[1];
+        if (!r || !r->remade || r == tape->op[made.first].in[0] || r->cols != made_of->cols ||
+            r->half != made_of->half_grad || r->last_user < made.first)
+            continue;
+        made_of->grad_over = r;
+    }
+}
+
+static void plan_remade(plan *p) {
+    pgcn_i_tape *tape = p->tape;
+    if (!tape->recompute || p->repeated > 0 || tape->part || tape->share || !tape->with_grad)
+        return;
+    for (int i = 0; i < tape->count; i++) {
+        pgcn_i_value *value = tape->op[i].out;
+        value->remade = !value->tiled && can_be_remade(tape, value);
+        if (value->remade) tape->stage_floats = tile_after(value, tape->stage_floats);
+    }
+    plan_gradient_over(tape, p->loop[p->backward_first - 1], p->loop[p->backward_first]);
+}
+
 /* ---- segments and loops -------------------------------------------------------------------------- */
 
 /* What opens the network is kept: all layers may use it, and its input is not on the tape. */
@@ -460,6 +503,7 @@ static bool is_overwritten(const pgcn_i_tape *tape, const pgcn_i_value *value) {
 
 static array *gradient_array(const plan *p, const pgcn_i_value *value) {
     if (!value || value->maker < 0) return NULL;
+    if (value->grad_over) return value_array(p, value->grad_over);
     return &p->array[2 * value->maker + !is_overwritten(p->tape, value)];
 }
 
@@ -497,13 +541,18 @@ static void time_forward(plan *p, int at) {
     }
 }
 
+/* What the backward pass reads, unless it makes it anew. */
+static array *kept_array(const plan *p, const pgcn_i_value *value) {
+    return value && value->remade ? NULL : value_array(p, value);
+}
+
 /* Gradients between two operations of a chain exist as tiles only. */
 static void time_backward(plan *p, pgcn_i_loop loop, int at) {
     for (int i = loop.last; i >= loop.first; i--) {
         const pgcn_i_op *op = &p->tape->op[i];
-        if (op->kind->backward_reads_in) extend_span(p, value_array(p, op->in[0]), at);
-        if (op->kind->backward_reads_second) extend_span(p, value_array(p, op->in[1]), at);
-        if (op->kind->backward_reads_out) extend_span(p, value_array(p, op->out), at);
+        if (op->kind->backward_reads_in) extend_span(p, kept_array(p, op->in[0]), at);
+        if (op->kind->backward_reads_second) extend_span(p, kept_array(p, op->in[1]), at);
+        if (op->kind->backward_reads_out) extend_span(p, kept_array(p, op->out), at);
         bool closes = op->out->tiled && op->out->last_user < 0; /* its gradient is a tile, too */
         if ((gathers_gradient(op->out) || i == loop.last) && !closes)
             extend_span(p, gradient_array(p, op->out), at);
@@ -659,6 +708,8 @@ static pgcn_status plan_memory(plan *p) {
         return PGCN_ERR_MEMORY;
     int64_t floats;
     int length = choose_length(p, &floats);
+    plan_with(p, length);
+    plan_remade(p);
     tape->work_floats = plan_with(p, length);
     if (tape->work_floats < 0)
         return pgcn_i_fail(PGCN_ERR_MEMORY,
@@ -674,6 +725,7 @@ static pgcn_status plan_memory(plan *p) {
     for (int i = 0; i < tape->count; i++) {
         const pgcn_i_value *value = tape->op[i].out;
         if (is_overwritten(tape, value)) tape->place[2 * i + 1] = tape->place[2 * i];
+        if (value->grad_over) tape->place[2 * i + 1] = tape->place[2 * value->grad_over->maker];
         tape->place[2 * i] = tape->place[2 * owner_of(value)->maker];
     }
     return PGCN_OK;

@@ -53,9 +53,25 @@ static float *tile_of(const pgcn_i_tape *tape, const pgcn_i_value *value, int wo
            value->tile_first;
 }
 
+bool pgcn_i_is_tile(const pgcn_i_tape *tape, const pgcn_i_value *value) {
+    return value->tiled || (value->remade && tape->goes_back);
+}
+
+/* The same bits as if they had been kept. */
+void pgcn_i_remake_rows(const pgcn_i_tape *tape, const pgcn_i_value *value, pgcn_i_rows rows,
+                        int worker) {
+    const pgcn_i_op *maker = &tape->op[value->maker];
+    float *tile = tile_of(tape, value, worker);
+    uint16_t *bf16 = (uint16_t *)(void *)pgcn_i_tile(tape, worker);
+    maker->kind->remake_rows(tape, maker, rows, worker, tile);
+    if (!value->half) return;
+    tape->kernels->to_bf16(bf16, tile, 0, rows.count * value->cols);
+    tape->kernels->from_bf16(tile, bf16, rows.count * value->cols);
+}
+
 const float *pgcn_i_read_rows(const pgcn_i_tape *tape, const pgcn_i_value *value, pgcn_i_rows rows,
                               int worker, float *tile) {
-    if (value->tiled) return tile_of(tape, value, worker);
+    if (pgcn_i_is_tile(tape, value)) return tile_of(tape, value, worker);
     if (!value->half && !rows.row) return value->data + rows.first * value->cols;
     copy_out(tape, values_of(value), rows, tile);
     return tile;

@@ -486,6 +486,8 @@ static void chain_tile(const chain_job *job, int64_t group, pgcn_i_rows rows, in
     const pgcn_i_op *top = &tape->op[job->top];
     bool row_wise =
         top->kind->needs == PGCN_I_NEEDS_ROW || top->kind->needs == PGCN_I_NEEDS_NOTHING;
+    for (int i = job->top; i >= job->end && tape->goes_back; i--)
+        if (tape->op[i].out->remade) pgcn_i_remake_rows(tape, tape->op[i].out, rows, worker);
     if (job->closer) {
         g = tile[next++ % PGCN_CHAIN_TILES];
         close_tile(job, group, rows, worker, g);
@@ -643,6 +645,7 @@ void pgcn_i_tape_close(pgcn_i_tape *tape, pgcn_i_closer closer) {
 }
 
 void pgcn_i_tape_backward(pgcn_i_tape *tape) {
+    tape->goes_back = true;
     for (int i = tape->backward_first + tape->closes; i < tape->loops; i++) {
         pgcn_i_loop loop = tape->loop[i];
         tape->recomputed = loop.pass == PGCN_I_RECOMPUTE;
@@ -651,5 +654,5 @@ void pgcn_i_tape_backward(pgcn_i_tape *tape) {
         else
             run_back(tape, loop.last, loop.first, NULL);
     }
-    tape->recomputed = false;
+    tape->recomputed = tape->goes_back = false;
 }

@@ -14,9 +14,8 @@ static int64_t narrow_width(const pgcn_i_runner_opts *opts, int64_t rows) {
 
 /* Hidden rows are kept in bf16 for the sake of path convolutions that gather them. */
 static bool keeps_bf16(const pgcn_config *config) {
-    return config->activations == PGCN_ACTIVATIONS_BF16 &&
-           config->train_form == PGCN_FORM_SAMPLED && config->path_length > 1 &&
-           config->kernel != PGCN_KERNEL_FULL;
+    return config->hidden_rows == PGCN_ROWS_BF16 && config->train_form == PGCN_FORM_SAMPLED &&
+           config->path_length > 1 && config->kernel != PGCN_KERNEL_FULL;
 }
 
 /* Of several ranks, if all operations allow it: each has lists of its own nodes. */
@@ -36,7 +35,7 @@ pgcn_status pgcn_i_runner_open(pgcn_i_runner *runner, const pgcn_i_runner_opts *
     *runner = (pgcn_i_runner){.pool = opts->pool, .several = opts->several};
     if (opts->share && keeps_bf16(config))
         return pgcn_i_fail(PGCN_ERR_ARGUMENT,
-                           "activations is bf16, but several ranks share rows as floats; leave it "
+                           "hidden-rows is bf16, but several ranks share rows as floats; leave it "
                            "out, or set bf16 to yes, which reads rows in bf16 and keeps floats");
     PGCN_TRY(pgcn_i_views_open(&runner->views, &opts->views));
     PGCN_TRY(pgcn_i_tape_init(tape, opts->pool, opts->params,
@@ -71,6 +70,9 @@ pgcn_status pgcn_i_runner_allocate(pgcn_i_runner *runner, pgcn_i_runner *other) 
     float *work = PGCN_I_ARRAY(&runner->tape.arena, float, floats);
     if (!work) return PGCN_ERR_MEMORY;
     pgcn_i_tape_place(&runner->tape, work);
+    /* nobody needs values while paths are drawn */
+    for (int l = 0; l < runner->views.samplers && !runner->tape.share; l++)
+        pgcn_i_visits_borrow(runner->views.visits[l], work, floats);
     if (other) pgcn_i_tape_place(&other->tape, work);
     return PGCN_OK;
 }

@@ -188,7 +188,7 @@ static inline pgcn_status network_record(network *net, bool with_grad) {
     net->tape.seed = config->seed;
     net->tape.samples = config->samples;
     net->tape.gather_bf16 = config->bf16;
-    net->tape.half = config->activations == PGCN_ACTIVATIONS_BF16;
+    net->tape.half = config->hidden_rows == PGCN_ROWS_BF16;
     net->tape.closes = net->closes;
     net->tape.recompute = config->recompute;
     net->logits =

@@ -16,8 +16,8 @@ static const char *const networks[] = {
     "channels=9 layers=7 path-length=3 kernel=full batch-norm=yes residual=none",
     "channels=9 layers=8 path-length=3 kernel=full train-form=exact samples=3",
     "channels=16 layers=5 path-length=3 batch-norm=yes dropout-hidden=0.3",
-    "channels=33 layers=2 path-length=3 activations=bf16",
-    "channels=70 layers=5 path-length=3 activations=bf16 batch-norm=yes",
+    "channels=33 layers=2 path-length=3 hidden-rows=bf16",
+    "channels=70 layers=5 path-length=3 hidden-rows=bf16 batch-norm=yes",
 };
 enum { NETWORKS = sizeof networks / sizeof *networks, ROWS = 200 };
 
@@ -181,7 +181,7 @@ static double arrays_needed(const pgcn_dataset *data, const char *text) {
     double arrays = (double)trainer->train.tape.work_floats /
                     (double)(data->graph->n * trainer->config.channels);
     /* evaluation, which is in float, has memory enough in that of training, but for its logits */
-    if (trainer->config.layers > 1 && trainer->config.activations == PGCN_ACTIVATIONS_FLOAT32)
+    if (trainer->config.layers > 1 && trainer->config.hidden_rows == PGCN_ROWS_FLOAT32)
         assert_true(trainer->eval.tape.work_floats <=
                     trainer->train.tape.work_floats + data->graph->n * data->classes);
     pgcn_trainer_free(trainer);
@@ -199,7 +199,7 @@ static void test_plan_deep_networks_need_few_arrays(void **state) {
     double deeper = arrays_needed(data, ONE_SAMPLE "layers=256 recompute=yes");
     double normed = arrays_needed(data, ONE_SAMPLE "layers=64 batch-norm=yes");
     double normed_again = arrays_needed(data, ONE_SAMPLE "layers=64 batch-norm=yes recompute=yes");
-    double half = arrays_needed(data, ONE_SAMPLE "layers=2 activations=bf16");
+    double half = arrays_needed(data, ONE_SAMPLE "layers=2 hidden-rows=bf16");
     /* H0, two results of every layer but the last, and the gradient of what the last one's paths make; that of H0, to
      * which all layers add, is an array where there are more than two. The other gradients live where values have
      * been. */

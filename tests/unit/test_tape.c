@@ -159,8 +159,8 @@ static const char *const networks[] = {
     "channels=9 layers=2 path-length=3 kernel=full batch-norm=yes residual=none",
     "channels=9 layers=2 path-length=3 kernel=full train-form=exact samples=3",
     "channels=70 layers=2 path-length=3 bf16=yes samples=2",
-    "channels=70 layers=2 path-length=3 activations=bf16 samples=2",
-    "channels=33 layers=3 path-length=3 activations=bf16 batch-norm=yes drop-rows=0.3",
+    "channels=70 layers=2 path-length=3 hidden-rows=bf16 samples=2",
+    "channels=33 layers=3 path-length=3 hidden-rows=bf16 batch-norm=yes drop-rows=0.3",
 };
 enum { NETWORKS = sizeof networks / sizeof *networks };
 
@@ -346,7 +346,7 @@ static void test_tape_gathering_in_bf16_is_near_float(void **state) {
     check_near_float("channels=24 layers=2 path-length=4", "bf16=yes", 0.01);
 }
 
-static void test_tape_activations_in_bf16_are_near_float(void **state) {
+static void test_tape_hidden_rows_in_bf16_are_near_float(void **state) {
     (void)state;
     static const char *const texts[] = {
         "channels=24 layers=2 path-length=4",
@@ -355,7 +355,7 @@ static void test_tape_activations_in_bf16_are_near_float(void **state) {
         "channels=24 layers=2 path-length=3 residual=none batch-norm=yes",
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        check_near_float(texts[i], "activations=bf16", 0.03);
+        check_near_float(texts[i], "hidden-rows=bf16", 0.03);
 }
 
 /* What is gathered and what products read is in bf16; logits, and sums of gradients by several layers, are not. */
@@ -363,7 +363,7 @@ static void test_tape_keeps_hidden_rows_in_bf16(void **state) {
     (void)state;
     problem p = problem_new(100);
     network two, four;
-    network_open(&two, &p, "channels=24 layers=2 path-length=3 activations=bf16", 1);
+    network_open(&two, &p, "channels=24 layers=2 path-length=3 hidden-rows=bf16", 1);
     for (int i = 0; i < two.tape.count; i++) {
         const pgcn_i_value *value = two.tape.op[i].out;
         assert_true(value->half == (value != two.logits));
@@ -371,7 +371,7 @@ static void test_tape_keeps_hidden_rows_in_bf16(void **state) {
         /* sparse features read the gradient of the opening layer as a whole */
         assert_true(!value->grad || value == two.logits || i == 0);
     }
-    network_open(&four, &p, "channels=24 layers=4 path-length=3 activations=bf16", 1);
+    network_open(&four, &p, "channels=24 layers=4 path-length=3 hidden-rows=bf16", 1);
     assert_true(four.tape.op[0].out->half && !four.tape.op[0].out->half_grad);
     assert_non_null(four.tape.op[0].out->grad); /* three layers add to it */
     network_close(&two), network_close(&four);
@@ -513,7 +513,7 @@ int main(void) {
         cmocka_unit_test(test_tape_few_training_nodes_same_gradients_as_all_rows),
         cmocka_unit_test(test_tape_hub_with_many_visits_same_gradients_as_all_rows),
         cmocka_unit_test(test_tape_gathering_in_bf16_is_near_float),
-        cmocka_unit_test(test_tape_activations_in_bf16_are_near_float),
+        cmocka_unit_test(test_tape_hidden_rows_in_bf16_are_near_float),
         cmocka_unit_test(test_tape_keeps_hidden_rows_in_bf16),
         cmocka_unit_test(test_tape_closing_with_the_loss_gives_the_same_bits),
         cmocka_unit_test(test_tape_recording_without_memory_fails_cleanly),
