@@ -203,7 +203,7 @@ int pgcn_i_cores(void); /* cores this process may use (affinity mask) */
  * returns when all are done. `worker` (0 .. threads-1) only selects scratch memory. A task writes
  * only memory that belongs to its number, so results cannot depend on scheduling. Nothing in a task
  * can fail. No nesting. How the data is divided into tasks must not depend on the number of
- * threads. */
+ * threads. pool: NULL, the calling thread runs all of them. */
 typedef void (*pgcn_i_task)(void *context, int64_t task, int worker);
 void pgcn_i_parallel(pgcn_i_pool *pool, int64_t n_tasks, pgcn_i_task run, void *context);
 /* The same for a loop that does little with each of `floats` numbers. If there are few, the calling

@@ -21,11 +21,12 @@ enum {
     MOST_KNOWN = 32,   /* batches that are announced, */
     LEAST_KNOWN = 3,   /* more than are read ahead, so that the cache knows what comes after them */
     KNOWN_SHARE = 16,  /* and the share of the bound that their lists may take */
-    KNOWN_BYTES = 16,  /* of a row that is announced: its number, its next batch, its place */
-    MISSED_BYTES = 40, /* of a row that is read, besides its numbers: number, slot, request */
-    SLOT_BYTES = 48,   /* of a row that is kept, besides its numbers: key, age, heap */
-    NODE_BYTES = 12,   /* of the cache, for every node */
-    LEAST_SHARE = 8,   /* of the graph must fit, or walks would read every page again */
+    KNOWN_BYTES = 20,  /* of a row that is announced: its number, its next batch, places, slot */
+    SORT_BYTES = 16,   /* of a row, when its batch is sorted */
+    MISSED_BYTES = 49, /* of a row that is read, besides its numbers: number, slot, request */
+    SLOT_BYTES = 28, /* of a row that is kept, besides its numbers: what is known of it, a queue */
+    NODE_BYTES = 12, /* of the cache, for every node */
+    LEAST_SHARE = 8, /* of the graph must fit, or walks would read every page again */
     SLACK_BYTES = 16 << 20 /* threads, the history as JSON, pages between two looks */
 };
 
@@ -103,36 +104,26 @@ pgcn_status pgcn_i_supply_announce(pgcn_i_supply *supply, pgcn_i_batch_turn turn
 typedef struct read_job {
     const pgcn_i_row_rule *rule;
     pgcn_i_wanted_rows rows;
-    pgcn_i_blocks blocks;
     atomic_llong first_bad; /* number of `rows`, INT64_MAX: none */
 } read_job;
 
 /* A row that is not finite is left as it is: the sentence quotes it. */
-static void read_task(void *context, int64_t task, int worker) {
-    (void)worker;
+static void read_row(void *context, int64_t i, float *row) {
     read_job *job = context;
-    int64_t end = pgcn_i_block_end(job->blocks, task), columns = job->rule->features->columns;
-    for (int64_t i = pgcn_i_block_begin(job->blocks, task); i < end; i++) {
-        float *row = job->rows.to + i * columns;
-        if (pgcn_i_first_bad(row, columns) < 0) {
-            pgcn_i_row_as_read(job->rule, job->rows.node[i], row);
-            continue;
-        }
-        long long first = atomic_load(&job->first_bad);
-        while (i < first && !atomic_compare_exchange_weak(&job->first_bad, &first, i)) continue;
+    if (pgcn_i_first_bad(row, job->rule->features->columns) < 0) {
+        pgcn_i_row_as_read(job->rule, job->rows.node[i], row);
+        return;
     }
+    long long first = atomic_load(&job->first_bad);
+    while (i < first && !atomic_compare_exchange_weak(&job->first_bad, &first, i)) continue;
 }
 
 pgcn_status pgcn_i_supply_bring(pgcn_i_supply *supply, const pgcn_i_views *views) {
     pgcn_i_wanted_rows rows = pgcn_i_nodes_wanted(views->nodes);
-    read_job job = {.rule = &supply->rule,
-                    .rows = rows,
-                    .blocks = pgcn_i_blocks_of(rows.count),
-                    .first_bad = INT64_MAX};
+    read_job job = {.rule = &supply->rule, .rows = rows, .first_bad = INT64_MAX};
     int64_t columns = supply->rule.features->columns;
-    PGCN_TRY(pgcn_i_row_cache_take(supply->cache, rows.to));
+    PGCN_TRY(pgcn_i_row_cache_take(supply->cache, rows.to, read_row, &job));
     tell(supply);
-    pgcn_i_parallel(supply->pool, job.blocks.count, read_task, &job);
     if (job.first_bad == INT64_MAX) return PGCN_OK;
     const float *row = rows.to + job.first_bad * columns;
     int64_t column = pgcn_i_first_bad(row, columns);
@@ -217,7 +208,8 @@ int64_t pgcn_i_supply_plan(pgcn_i_supply *supply, int64_t wanted) {
     ahead = least_of(least_of(ahead, PGCN_I_MOST_AHEAD), known - 1);
     supply->known = known;
     supply->opts.ahead = (int)(ahead < LEAST_AHEAD ? LEAST_AHEAD : ahead);
-    return known * rows * KNOWN_BYTES + (supply->opts.ahead + 1) * rows * (row + MISSED_BYTES);
+    return rows *
+           (known * KNOWN_BYTES + SORT_BYTES + (supply->opts.ahead + 1) * (row + MISSED_BYTES));
 }
 
 /* For measurements and tests: "lru", "future", and after a colon how many bytes of rows are kept at most. */
