@@ -58,6 +58,9 @@ pgcn_status pgcn_i_opts_over(void *known, size_t known_bytes, const void *given,
 void pgcn_i_available_text(char out[64]);
 /* Anonymous and mapped memory together, cheaper than pgcn_memory_in_use(); 0: not known. */
 int64_t pgcn_i_resident_bytes(void);
+/* What pgcn_system_error says, and of a full disk how much it has left: the one of `path`, which need not exist. Of the
+ * thread, until the next call. */
+const char *pgcn_i_disk_error(const char *path, int error);
 /* How to get more memory: "raise the limit ... (ulimit -v)", but only where there is a limit. */
 const char *pgcn_i_memory_remedy(void);
 

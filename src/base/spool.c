@@ -169,7 +169,7 @@ static void *cannot_make(const char *path, size_t bytes, int error) {
     char size[32];
     pgcn_format_bytes((int64_t)bytes, size);
     pgcn_i_fail(PGCN_ERR_IO, "cannot make a temporary file of %s in '%s': %s; %s", size,
-                spool.directory, pgcn_system_error(error),
+                spool.directory, pgcn_i_disk_error(path, error),
                 spool.nameless ? "nothing was changed"
                                : "the same command goes on from what is there");
     unlink(path);

@@ -66,6 +66,8 @@ typedef struct pgcn_i_atomic_file {
     char path[PGCN_I_PATH_BYTES], temporary[PGCN_I_PATH_BYTES + 64];
 } pgcn_i_atomic_file;
 pgcn_status pgcn_i_atomic_open(pgcn_i_atomic_file *file, const char *path);
+/* Before the first byte: that many will come. A disk without room for them is found at once, if it can tell. */
+pgcn_status pgcn_i_atomic_reserve(pgcn_i_atomic_file *file, int64_t bytes);
 pgcn_status pgcn_i_atomic_write(pgcn_i_atomic_file *file, const void *data, int64_t bytes);
 pgcn_status pgcn_i_atomic_commit(pgcn_i_atomic_file *file);
 void pgcn_i_atomic_abort(pgcn_i_atomic_file *file); /* also fine after commit or a failure */
