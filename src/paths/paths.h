@@ -170,6 +170,10 @@ typedef struct pgcn_i_path_draw {
     int64_t step;
     int layer;
 } pgcn_i_path_draw;
+/* The same paths of every layer. */
+static inline bool pgcn_i_same_draw(pgcn_i_path_draw a, pgcn_i_path_draw b) {
+    return a.seed == b.seed && a.purpose == b.purpose && a.step == b.step;
+}
 
 /* Draws all samples and rebuilds all lists. The walks of a node are the same in every subset.
  * `degree` has an entry for every node of the lists (of the graph, where walks leave the subset), or is NULL. */
@@ -185,6 +189,7 @@ typedef struct pgcn_i_numbering {
     int64_t nodes; /* of the graph */
     int samples;
     int64_t rows, most;
+    int64_t placed; /* rows that `place` knows: all, or none */
     int runs;
     pgcn_i_stretch *run; /* [most_runs] of rows of the same sample */
     int most_runs;       /* samples * (levels + 1) */
@@ -201,6 +206,8 @@ typedef struct pgcn_i_numbering_opts {
 } pgcn_i_numbering_opts;
 pgcn_status pgcn_i_numbering_init(pgcn_i_numbering *numbering, pgcn_i_numbering_opts opts);
 void pgcn_i_numbering_free(pgcn_i_numbering *numbering);
+/* Other rows than those that were found come into `node` and `id`: `place` forgets them. */
+void pgcn_i_numbering_forget(pgcn_i_numbering *numbering);
 /* Level 0: row s * count + i is node[i] in sample s. Nodes are different ones. */
 void pgcn_i_numbering_begin(pgcn_i_numbering *numbering, const pgcn_node *node, int64_t count);
 /* The next level: the lists have the rows so far, and columns are nodes of the graph, from row `first` on. These become
