@@ -490,7 +490,7 @@ void pgcn_i_share_free(pgcn_i_share *share);
 /* Paths were drawn, or another view was chosen: who needs which rows has changed. NULL is fine, as in all of these. */
 void pgcn_i_share_renew(pgcn_i_share *share);
 /* Whether every operation knows how to go through the rows of one rank alone, in both passes: then lists may be divided,
- * and features. Of a tape of whole graphs that is recorded. */
+ * and features. Of a tape that is planned, of whole graphs or of a part of one. */
 bool pgcn_i_share_divides(const pgcn_i_tape *tape);
 /* Which nodes of a graph of n are whose, for views; it lives as long as the share. */
 pgcn_status pgcn_i_share_division(const pgcn_i_tape *tape, int64_t n, const pgcn_i_division **out);

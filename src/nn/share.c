@@ -538,14 +538,33 @@ static bool has_links(const pgcn_i_op *op) {
     return op->out->space == PGCN_I_LINKS || (op->in[1] && op->in[1]->space == PGCN_I_LINKS);
 }
 
+/* In a part of a graph lists have rows of one level, and transposes those of the next; features have the last level's. */
+static bool levels_agree(const pgcn_i_tape *tape) {
+    for (int i = 0; i < tape->count; i++) {
+        const pgcn_i_op *op = &tape->op[i];
+        bool reads_features = op->kind->needs == PGCN_I_NEEDS_NOTHING && !op->transition;
+        if (reads_features && op->out->level != tape->part->levels) return false;
+    }
+    for (int i = tape->backward_first; i < tape->loops; i++) {
+        const pgcn_i_op *top = &tape->op[tape->loop[i].last], *end = &tape->op[tape->loop[i].first];
+        bool visits = top->kind->needs == PGCN_I_NEEDS_VISITED;
+        if (tape->loop[i].pass != PGCN_I_BACKWARD || !visits) continue;
+        int level = end->in[0] ? pgcn_i_level_used(end, 0) : end->out->level;
+        if (level != top->out->level + 1) return false;
+    }
+    return true;
+}
+
 bool pgcn_i_share_divides(const pgcn_i_tape *tape) {
+    if (tape->part && !levels_agree(tape)) return false;
     for (int i = 0; i < tape->count; i++) {
         const pgcn_i_op *op = &tape->op[i];
         const pgcn_i_kind *kind = op->kind;
         bool visits = kind->needs == PGCN_I_NEEDS_VISITED;
         bool back = tape->with_grad && (kind->backward_all || kind->backward_rows);
         if (replicates(tape, op) || has_links(op)) return false;
-        if (op->transition && !kind->reach && !kind->shares) return false;
+        bool reads_lists = op->transition && kind->needs != PGCN_I_NEEDS_NOTHING;
+        if (reads_lists && !kind->reach && !kind->shares) return false;
         if (visits && back && !(kind->reach_back && kind->backward_rows)) return false;
     }
     return true;

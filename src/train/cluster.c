@@ -207,6 +207,7 @@ static void add_views(const pgcn_i_views *views, pgcn_rank_memory *m) {
         m->walks += pgcn_i_visits_resident(views->visits[l], &numbers);
         m->structure += numbers;
     }
+    if (views->nodes) m->walks += pgcn_i_nodes_resident(views->nodes);
 }
 
 /* Both tapes have one memory for values. */
