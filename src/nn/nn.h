@@ -535,6 +535,8 @@ void pgcn_i_share_fetch(pgcn_i_tape *tape, const pgcn_i_op *op, const pgcn_i_csr
                         float *array, int64_t stride, int64_t cols);
 /* The logits of all rows on every rank; */
 void pgcn_i_share_whole(pgcn_i_tape *tape, pgcn_i_value *value);
+/* those of all rows on rank 0 alone; */
+void pgcn_i_share_to_first(pgcn_i_tape *tape, pgcn_i_value *value);
 /* and numbers [groups, each] of which every rank knows those of its own groups. */
 void pgcn_i_share_numbers(const pgcn_i_tape *tape, int64_t rows, double *number, int64_t each);
 /* The sum over the ranks in their order: pgcn_i_comm_relay(). */

@@ -170,19 +170,24 @@ static int64_t place_of(const pgcn_i_op *maker, int64_t node) {
     return maker->out->space == PGCN_I_LINKS ? maker->transition->exact->offset[node] : node;
 }
 
-/* Every rank gets all rows of an array, which has `bytes` for each row of the result of an operation. Ranks own ranges
- * of its `held` rows. */
+/* Which bytes of an array are whose: it has `bytes` for each row of the result of an operation, and ranks own ranges of
+ * its `held` rows. */
+static void find_bounds(pgcn_i_tape *tape, const pgcn_i_op *maker, int64_t bytes, int64_t held,
+                        int sample) {
+    pgcn_i_share *share = tape->share;
+    int64_t of_sample = place_of(maker, held / tape->samples);
+    for (int r = 0; r < share->comm->size; r++)
+        share->bound[r] =
+            bytes * (sample * of_sample + place_of(maker, own_of_rank(tape, held, r).begin));
+    share->bound[share->comm->size] = bytes * (sample + 1) * of_sample;
+}
+
+/* Every rank gets all rows of such an array. */
 static void gather(pgcn_i_tape *tape, const pgcn_i_op *maker, void *array, int64_t bytes,
                    int64_t held) {
-    pgcn_i_share *share = tape->share;
-    int64_t n = held / tape->samples;
-    int64_t of_sample = place_of(maker, n);
     for (int sample = 0; sample < tape->samples; sample++) {
-        for (int r = 0; r < share->comm->size; r++)
-            share->bound[r] =
-                bytes * (sample * of_sample + place_of(maker, own_of_rank(tape, held, r).begin));
-        share->bound[share->comm->size] = bytes * (sample + 1) * of_sample;
-        pgcn_i_comm_gather(share->comm, array, share->bound);
+        find_bounds(tape, maker, bytes, held, sample);
+        pgcn_i_comm_gather(tape->share->comm, array, tape->share->bound);
     }
 }
 
@@ -200,6 +205,24 @@ static void gather_grad(pgcn_i_tape *tape, pgcn_i_value *value) {
 
 void pgcn_i_share_whole(pgcn_i_tape *tape, pgcn_i_value *value) {
     if (tape->share) gather_data(tape, value);
+}
+
+void pgcn_i_share_to_first(pgcn_i_tape *tape, pgcn_i_value *value) {
+    pgcn_i_share *share = tape->share;
+    const int64_t *bound = share->bound;
+    char *array = (char *)value->data;
+    for (int sample = 0; sample < tape->samples && value->held_data > 0; sample++) {
+        int count = 0;
+        find_bounds(tape, &tape->op[value->maker], value->cols * (int64_t)sizeof(float),
+                    value->held_data, sample);
+        for (int r = 1; r < share->comm->size; r++) {
+            pgcn_i_message message = {r, false, array + bound[r], bound[r + 1] - bound[r]};
+            if (share->comm->rank == r) message.peer = 0, message.sends = true;
+            if (share->comm->rank == r || share->comm->rank == 0) share->message[count++] = message;
+        }
+        pgcn_i_comm_exchange(share->comm, share->message, count);
+    }
+    if (share->comm->rank == 0) value->held_data = 0;
 }
 
 void pgcn_i_share_numbers(const pgcn_i_tape *tape, int64_t rows, double *number, int64_t each) {

@@ -316,6 +316,9 @@ struct pgcn_i_session {
 pgcn_status pgcn_i_session_open(pgcn_i_session *session, const pgcn_model *model,
                                 const pgcn_dataset *data, const pgcn_inference *inference,
                                 int64_t results);
+/* The same on a rank other than 0, until that one closes its session. */
+pgcn_status pgcn_i_session_serve(const pgcn_model *model, const pgcn_dataset *data,
+                                 const pgcn_inference *inference);
 /* The same for a purpose. */
 pgcn_status pgcn_i_session_open_for(pgcn_i_session *session, const pgcn_model *model,
                                     const pgcn_dataset *data, const pgcn_inference *inference,
