@@ -96,6 +96,7 @@ leader=$(rank_process 0) && kill -INT "$leader"
 code=0
 wait $job || code=$?
 [ $code = 130 ] || [ $code = 0 ] || { show_last && fail "exit code $code"; } # 0: it was done already
+[ $code = 0 ] || grep -qE "mpirun -n 2 .*train --resume" "$err" || { show_last && fail "no word of how to go on"; }
 run 0 timeout 100 mpirun -n 3 "$PATHGCN" "${inside[@]}" --out stopped --resume
 run 0 "$PATHGCN" "${inside[@]}" --out steps
 same_training steps stopped
