@@ -231,8 +231,9 @@ static void settle_memory(train_request *r, const pgcn_dataset *data,
         fprintf(
             stderr,
             "note: features stay on disk, so that evaluations look at %d validation and %d test "
-            "nodes, by drawn paths; --eval-nodes decides otherwise\n",
-            EVALUATED, EVALUATED);
+            "nodes, by drawn %s; --eval-nodes decides otherwise\n",
+            EVALUATED, EVALUATED,
+            pgcn_config_unused(config, data, "paths") ? "neighbours" : "paths");
     }
 }
 
