@@ -478,6 +478,8 @@ pgcn_i_spatial_use pgcn_i_use_of_graph(const pgcn_trainer *trainer);
 /* When everything else is allocated and trainer->memory says how much that is: gives the cache what is left of the
  * bound, and adds it there; or refuses. */
 pgcn_status pgcn_i_lookahead_new(pgcn_trainer *trainer, pgcn_i_lookahead **out);
+/* When those of all ranks are there; NULL is fine. */
+void pgcn_i_lookahead_align(pgcn_i_lookahead *lookahead);
 void pgcn_i_lookahead_free(pgcn_i_lookahead *lookahead);
 /* Before a turn: announces the turns after it, by drawing them on the views of the runners. After a failure the same
  * turn may be tried again. */

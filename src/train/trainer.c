@@ -583,6 +583,7 @@ pgcn_status pgcn_trainer_new(const pgcn_dataset *data, const pgcn_config *config
     if (status == PGCN_OK) {
         status = try_out(trainer);
         if (shared) status = pgcn_i_cluster_agree(status);
+        if (status == PGCN_OK) pgcn_i_lookahead_align(trainer->lookahead);
     }
     if (status != PGCN_OK) {
         pgcn_config settings = trainer->config;

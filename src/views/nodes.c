@@ -627,20 +627,32 @@ static void gather_sparse(pgcn_i_nodes *nodes) {
     if (nodes->columns.offset) pgcn_i_input_index(&nodes->input, own, nodes->columns);
 }
 
-/* The first row of a node has its features, whatever its sample. */
-static void list_nodes(pgcn_i_nodes *nodes) {
+/* A row of the part has the features of its node, or of another sample of it that is listed already. */
+static void list_row(pgcn_i_nodes *nodes, int64_t row) {
+    enum { NOT_LISTED = -1 };
     const pgcn_i_numbering *numbering = &nodes->numbering;
-    nodes->x_nodes = 0;
-    for (int64_t r = 0; r < numbering->rows; r++) {
-        pgcn_node node = numbering->node[r];
-        int64_t first = r;
-        for (int s = 0; s < numbering->samples && numbering->samples > 1; s++) {
-            pgcn_node other = numbering->place[s * numbering->nodes + node];
-            if (other >= 0 && other < first) first = other;
-        }
-        if (first == r) nodes->x_node[nodes->x_nodes] = node;
-        nodes->x_place[r] = first == r ? (int32_t)nodes->x_nodes++ : nodes->x_place[first];
+    pgcn_node node = numbering->node[row];
+    for (int s = 0; s < numbering->samples && nodes->x_place[row] == NOT_LISTED; s++) {
+        pgcn_node other = numbering->place[s * numbering->nodes + node];
+        if (other >= 0) nodes->x_place[row] = nodes->x_place[other];
     }
+    if (nodes->x_place[row] != NOT_LISTED) return;
+    nodes->x_node[nodes->x_nodes] = node;
+    nodes->x_place[row] = (int32_t)nodes->x_nodes++;
+}
+
+/* The nodes of the rows whose features this process reads: of the last level; and, where an operation may read features
+ * along drawn links (ops_input.c of nn), of the rows that its rows of the level before lead to. */
+static void list_nodes(pgcn_i_nodes *nodes) {
+    const pgcn_i_range own = own_rows(nodes, nodes->levels);
+    memset(nodes->x_place, -1, (size_t)nodes->numbering.rows * sizeof *nodes->x_place);
+    nodes->x_nodes = 0;
+    for (int64_t r = own.begin; r < own.end; r++) list_row(nodes, r);
+    if (!nodes->divided || !nodes->part.few_links || nodes->levels == 0) return;
+    const pgcn_i_range before = own_rows(nodes, nodes->levels - 1);
+    const pgcn_i_csr *list = &nodes->level[nodes->levels - 1].lists.hop[0];
+    for (int64_t e = list->offset[before.begin]; e < list->offset[before.end]; e++)
+        list_row(nodes, list->column[e]);
 }
 
 static void draw_level(pgcn_i_nodes *nodes, pgcn_i_pool *pool, int l, pgcn_i_path_draw draw) {

@@ -47,6 +47,27 @@ done
 [ $((10 * $(bytes walks 8))) -lt $((7 * $(bytes walks 2))) ] ||
     fail "lists: $(bytes walks 2) bytes on 2 ranks, $(bytes walks 8) on 8"
 
+# ---- features that stay on disk: each rank reads those of its own rows ---------------------------------------
+
+from_disk() { # NAME 'RANKS...' OPTIONS...
+    local name=$1 numbers=$2 number
+    shift 2
+    run 0 "$PATHGCN" train law.pgcn "${nodes[@]}" "$@" --threads 2 --out "$name"
+    for number in $numbers; do
+        run 0 ranks "$number" train law.pgcn "${nodes[@]}" "$@" --threads 1 --memory 200M --out "$name-$number"
+        sed -i -E 's/, ?"row_[a-z_]*": ?[0-9]+//g' "$name-$number/history.jsonl" # what was read
+        same_training "$name" "$name-$number"
+    done
+}
+from_disk walked "2 5" "${walks[@]}" --batch 256 --samples 2 --eval-nodes 300
+from_disk linked "3" --model sage --batch 100 --neighbours 4,3 --eval-nodes 90
+# rows of this rank alone: half of them, and those that evaluated nodes of both lead to
+reads() { grep -oE '"row_(hits|misses)": [0-9]*' "$1/result.json" | awk '{ rows += $2 } END { print rows }'; }
+run 0 "$PATHGCN" train law.pgcn "${nodes[@]}" "${walks[@]}" --batch 256 --samples 2 --eval-nodes 300 --memory 200M \
+    --threads 1 --out alone
+[ $((10 * $(reads walked-2))) -lt $((7 * $(reads alone))) ] ||
+    fail "rank 0 of two needs $(reads walked-2) rows, and one process $(reads alone)"
+
 # ---- predictions and evaluations -------------------------------------------------------------------------
 
 inference() { # NAME 'RANKS...' MODEL OPTIONS...
