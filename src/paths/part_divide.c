@@ -31,16 +31,17 @@ struct pgcn_i_part_turner {
     pgcn_i_entries *entries; /* [lists] of this rank's rows, by bucket */
 };
 
+/* One block for all lists: a large one costs what is touched of it, small ones all that they have. */
 static pgcn_status alloc_entries(pgcn_i_arena *arena, int lists, int64_t count,
                                  pgcn_i_entries **out) {
     pgcn_i_entries *entries = *out = PGCN_I_ARRAY(arena, pgcn_i_entries, lists);
-    for (int i = 0; entries && i < lists; i++) {
-        entries[i].row = PGCN_I_ARRAY(arena, pgcn_node, count);
-        entries[i].column = PGCN_I_ARRAY(arena, pgcn_node, count);
-        entries[i].value = PGCN_I_ARRAY(arena, float, count);
-        if (!entries[i].row || !entries[i].column || !entries[i].value) return PGCN_ERR_MEMORY;
-    }
-    return entries ? PGCN_OK : PGCN_ERR_MEMORY;
+    pgcn_node *row = PGCN_I_ARRAY(arena, pgcn_node, lists * count);
+    pgcn_node *column = PGCN_I_ARRAY(arena, pgcn_node, lists * count);
+    float *value = PGCN_I_ARRAY(arena, float, lists *count);
+    if (!entries || !row || !column || !value) return PGCN_ERR_MEMORY;
+    for (int64_t i = 0; i < lists; i++)
+        entries[i] = (pgcn_i_entries){row + i * count, column + i * count, value + i * count};
+    return PGCN_OK;
 }
 
 /* Room for all entries of all ranks is address space, of which a rank touches its own. */
