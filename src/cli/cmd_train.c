@@ -30,6 +30,7 @@ static const cli_brief train_most_used[] = {
 
 const cli_command cli_train = {
     .name = "train",
+    .shares_rows = true,
     .summary = "train a model and leave it in a directory",
     .arguments = "[NAME|PATH]",
     .text =

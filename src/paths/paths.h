@@ -198,6 +198,10 @@ typedef struct pgcn_i_numbering {
     pgcn_node *place;    /* [samples * nodes] the row of each id */
     pgcn_node *fresh;    /* [most entries] ids that a block of rows has found */
     int64_t *count;      /* [blocks * samples] */
+    pgcn_i_comm *comm;   /* whose ranks have lists of some rows each; NULL: this process has all */
+    pgcn_i_buffer told;  /* of pgcn_node: the ids that all ranks have found, by rank and sample */
+    int64_t *told_count; /* [ranks, samples] */
+    int64_t *told_first; /* [ranks + 1] bytes before each rank's */
 } pgcn_i_numbering;
 /* For at most that many rows, levels, and entries of the lists of a level. Free it after a failure too. */
 typedef struct pgcn_i_numbering_opts {
@@ -210,10 +214,12 @@ void pgcn_i_numbering_free(pgcn_i_numbering *numbering);
 void pgcn_i_numbering_forget(pgcn_i_numbering *numbering);
 /* Level 0: row s * count + i is node[i] in sample s. Nodes are different ones. */
 void pgcn_i_numbering_begin(pgcn_i_numbering *numbering, const pgcn_node *node, int64_t count);
-/* The next level: the lists have the rows so far, and columns are nodes of the graph, from row `first` on. These become
- * rows. */
+/* The next level: the columns of these rows of the lists, which are nodes of the graph, become rows. Rows before them
+ * lead nowhere else; those after them, if there are any, are other ranks'. */
 void pgcn_i_numbering_grow(pgcn_i_numbering *numbering, pgcn_i_pool *pool, pgcn_i_csr *list,
-                           int lists, int64_t first);
+                           int lists, pgcn_i_range rows);
+/* From now on each rank has the lists of some rows, in the order of the ranks. All get all numbers. */
+pgcn_status pgcn_i_numbering_divide(pgcn_i_numbering *numbering, pgcn_i_comm *comm);
 
 /* Transposes lists with that many columns; `number`, if not NULL, says which entry of the (only) list an entry of its
  * transpose is. The rows of a transpose ascend. */
@@ -231,6 +237,19 @@ pgcn_status pgcn_i_turner_init(pgcn_i_turner *turner, int64_t columns, int64_t e
 void pgcn_i_turner_free(pgcn_i_turner *turner);
 void pgcn_i_turn(pgcn_i_turner *turner, pgcn_i_pool *pool, const pgcn_i_csr *list, int64_t columns,
                  pgcn_i_csr *out, int64_t *number);
+
+/* ---- parts of a graph on several ranks (part_divide.c) ------------------------------------------ */
+
+/* Transposes lists of which each rank has the rows of its groups: it gets the columns of its groups. */
+typedef struct pgcn_i_part_turner pgcn_i_part_turner;
+/* For at most that many columns, lists, and entries of each. */
+pgcn_status pgcn_i_part_turner_new(pgcn_i_comm *comm, int groups, int64_t columns, int lists,
+                                   int64_t entries, pgcn_i_part_turner **out);
+void pgcn_i_part_turner_free(pgcn_i_part_turner *turner);
+/* `rows` of the lists are this rank's. */
+void pgcn_i_part_turn(pgcn_i_part_turner *turner, pgcn_i_pool *pool, const pgcn_i_csr *list,
+                      int lists, pgcn_i_range rows, int64_t columns, pgcn_i_csr *out);
+int64_t pgcn_i_part_turner_resident(const pgcn_i_part_turner *turner);
 
 /* ---- path convolutions (conv.c) --------------------------------------------------------------- */
 

@@ -121,6 +121,8 @@ static pgcn_status measure_nodes(pgcn_trainer *trainer, pgcn_memory *m) {
     const pgcn_i_tape *train = &trainer->train.tape, *eval = &trainer->eval.tape;
     int64_t room = train->work_floats > eval->work_floats ? train->work_floats : eval->work_floats;
     trainer->rows = PGCN_I_ARRAY(&trainer->arena, pgcn_batch_rows, trainer->levels + 1);
+    if (!trainer->rows && trainer->cluster.shared) /* others may draw already */
+        pgcn_i_comm_fail(pgcn_i_comm_world(), PGCN_ERR_MEMORY);
     if (!trainer->rows) return PGCN_ERR_MEMORY;
     for (int l = 0; l <= trainer->levels; l++)
         trainer->rows[l].most = pgcn_i_nodes_most(trainer->train.views.nodes, l);
