@@ -181,7 +181,7 @@ pgcn_status pgcn_i_visits_new(const pgcn_i_walker *walker, const pgcn_i_subset *
                            "making visit lists: %d samples of %lld nodes are more than %d rows; "
                            "use fewer samples",
                            samples, (long long)n, INT32_MAX);
-    pgcn_i_arena arena = {.read_at_random = true}; /* lists are scattered and gathered */
+    pgcn_i_arena arena = {.read_at_random = with_transpose}; /* which are scattered and gathered */
     const pgcn_i_visits sizes = {.subset = subset,
                                  .n = n,
                                  .samples = samples,
