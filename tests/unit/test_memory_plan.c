@@ -181,7 +181,7 @@ static double arrays_needed(const pgcn_dataset *data, const char *text) {
     double arrays = (double)trainer->train.tape.work_floats /
                     (double)(data->graph->n * trainer->config.channels);
     /* evaluation, which is in float, has memory enough in that of training, but for its logits */
-    if (trainer->config.layers > 1 && trainer->config.hidden_rows == PGCN_ROWS_FLOAT32)
+    if (trainer->config.layers > 2)
         assert_true(trainer->eval.tape.work_floats <=
                     trainer->train.tape.work_floats + data->graph->n * data->classes);
     pgcn_trainer_free(trainer);
@@ -237,7 +237,7 @@ static void test_trainer_remaking_the_opening_layer_same_bits(void **state) {
                 char text[256];
                 snprintf(text, sizeof text, "%s recompute=yes threads=%d", texts[i], threads);
                 pgcn_trainer *again = trainer_of(data, text);
-                assert_true(again->train.tape.op[0].out->remade);
+                if (i < 2) assert_true(again->train.tape.op[0].out->remade);
                 assert_true(again->train.tape.work_floats <= kept->train.tape.work_floats);
                 run_epochs(again, 5);
                 assert_same_weights(&kept->params, &again->params, text);
