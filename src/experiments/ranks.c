@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -261,6 +262,10 @@ static void stop(void *crew) {
     exp_ending ending;
     pgcn_status before = r->status;
     r->stopping = true;
+    if (cli_interrupted() == SIGTERM) /* what is said in the end may come too late */
+        fprintf(stderr,
+                "SIGTERM, which launchers send when a rank is killed: the jobs that run are "
+                "ended. Finished jobs are kept, and the same command goes on.\n");
     r->status = pgcn_workers_status();
     while (r->status == PGCN_OK && any_busy(r))
         if (!ended(r, &ending)) nanosleep(&moment, NULL);
