@@ -229,13 +229,11 @@ static bool take_message(ranks *r, int rank, exp_ending *out) {
 /* A rank at work says something every second. Time in which nobody looked does not count. */
 static void notice_silence(ranks *r) {
     double now = cli_now(), away = now - r->looked > 1 ? now - r->looked : 0;
-    double patience = pgcn_workers_patience();
     r->looked = now;
     for (int i = 1; i < r->count && r->status == PGCN_OK; i++) {
         if (r->rank[i].job == NOTHING) continue;
         r->rank[i].heard += away;
-        if (patience <= 0 || now - r->rank[i].heard < patience) continue;
-        r->status = cli_report(r->jobs->command, pgcn_workers_lost(i));
+        r->status = cli_report(r->jobs->command, pgcn_workers_silent(i, now - r->rank[i].heard));
     }
 }
 
