@@ -466,7 +466,7 @@ static inline int64_t pgcn_i_chain_rows(const pgcn_i_op *end) {
 /* The rows of a value whose gradient is kept in a part of a graph: those that somebody other than the last writer
  * writes, who hands its sum on as tiles. */
 int64_t pgcn_i_kept_gradients(const pgcn_i_tape *tape, const pgcn_i_value *value);
-/* grad (= or +=) sum over the groups of that many rows, in order, of partial[group][0 .. count-1]. */
+/* grad (= or +=) sum over the groups of that many rows, in order, of partial[group][0 .. count-1]: see sums.c. */
 void pgcn_i_tape_reduce(pgcn_i_tape *tape, float *grad, bool add, int64_t rows, int64_t count);
 
 /* ---- rows that matter (live.c) ------------------------------------------------------------- */
@@ -482,7 +482,7 @@ void pgcn_i_live_spread(pgcn_i_tape *tape);
 /* The rows of grad but those of a set (NULL: all rows) become zero; on a tape that is divided, of this rank's. */
 void pgcn_i_live_zero(pgcn_i_tape *tape, pgcn_i_value *value, const pgcn_i_live *but);
 
-/* ---- rows of several ranks (share.c) --------------------------------------------------------- */
+/* ---- rows of several ranks (share.c, halo.c) --------------------------------------------------------- */
 
 typedef struct pgcn_i_share pgcn_i_share;
 pgcn_status pgcn_i_share_new(pgcn_i_comm *comm, pgcn_i_share **out);

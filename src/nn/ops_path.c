@@ -95,7 +95,7 @@ static pgcn_i_reach visited(const pgcn_i_op *op) {
     return (pgcn_i_reach){.hop = visits->hop,
                           .hops = visits->k - 1,
                           .n = visits->rows,
-                          .others = visits->division ? &visits->others : NULL};
+                          .others = visits->division ? pgcn_i_numbered(&visits->others) : NULL};
 }
 
 static pgcn_i_reach visitors(const pgcn_i_op *op) {
@@ -103,12 +103,12 @@ static pgcn_i_reach visitors(const pgcn_i_op *op) {
     return (pgcn_i_reach){.hop = visits->hop_t,
                           .hops = visits->k - 1,
                           .n = visits->rows,
-                          .others = visits->division ? &visits->others_t : NULL};
+                          .others = visits->division ? pgcn_i_numbered(&visits->others_t) : NULL};
 }
 
 /* The rows that will be gathered, copied to bf16: each is read many times, so half the bytes may
- * be worth a pass (docs/PERFORMANCE.md). Step 0: of the input; step 1: of the gradient. Rows of other ranks come after
- * job->first rows. */
+ * be worth a pass (docs/PERFORMANCE.md). Step 0: of the input; step 1: of the gradient. The first job->first rows are
+ * those of the list of live ones, if there is one. */
 static void bf16_task(void *context, int64_t task, int worker) {
     (void)worker;
     const pgcn_i_job *job = context;
@@ -128,8 +128,12 @@ static void to_bf16(pgcn_i_tape *tape, pgcn_i_op *op, int step) {
     pgcn_i_job job = {.tape = tape, .op = op, .step = step, .first = rows};
     pgcn_i_reach reach = step == 0 ? visited(op) : visitors(op);
     if (!tape->bf16) return;
+    if (tape->divided && !reach.others) { /* lists of live rows have those of this rank alone */
+        live = NULL;
+        job.first = 0;
+    }
     job.runs = (pgcn_i_runs){.count = 1, .blocks = pgcn_i_blocks_of(live ? live->count : rows)};
-    if (tape->divided) job.runs = pgcn_i_runs_of(tape, rows, live);
+    if (reach.others) job.runs = pgcn_i_runs_of(tape, rows, live);
     pgcn_i_parallel(tape->pool, pgcn_i_runs_tasks(&job.runs), bf16_task, &job);
     if (!reach.others) return;
     job.runs = (pgcn_i_runs){

@@ -6,7 +6,7 @@
  * ends where the next operation needs all rows; gradients inside a chain exist as tiles only.
  * Which loops there are, who writes a gradient and where everything lives is decided when recording
  * ends: see plan.c. */
-#include "nn/nn.h"
+#include "nn/sums.h"
 
 #include <math.h>
 #include <string.h>
@@ -305,118 +305,6 @@ const pgcn_i_op *pgcn_i_tape_first_bad(pgcn_i_tape *tape) {
     return bad < tape->count ? &tape->op[bad] : NULL;
 }
 
-/* ---- sums over groups ---------------------------------------------------------------------- */
-
-/* to (= or +=) the sum over groups of partial[group][first ..] */
-typedef struct group_sum {
-    float *to;
-    bool add;
-    int64_t first, count;
-} group_sum;
-
-enum { SUMS = 16, SUM_CHUNK = 1024 };
-typedef struct sum_job {
-    pgcn_i_tape *tape;
-    int64_t groups;
-    pgcn_i_own own;          /* those of this process */
-    const pgcn_i_live *live; /* groups without live rows have no sums; NULL: all have */
-    int sums;
-    group_sum sum[SUMS];
-} sum_job;
-
-static bool is_empty(const pgcn_i_live *live, int64_t group) {
-    return live && live->first[group] == live->first[group + 1];
-}
-
-static int64_t chunks_of(const group_sum *sum) {
-    return (sum->count + SUM_CHUNK - 1) / SUM_CHUNK;
-}
-
-static void sum_task(void *context, int64_t task, int worker) {
-    (void)worker;
-    const sum_job *job = context;
-    const group_sum *sum = job->sum;
-    for (; task >= chunks_of(sum); sum++) task -= chunks_of(sum);
-    int64_t begin = task * SUM_CHUNK;
-    int64_t end = begin + SUM_CHUNK < sum->count ? begin + SUM_CHUNK : sum->count;
-    bool add = sum->add;
-    for (int64_t group = 0; group < job->groups; group++) {
-        if (is_empty(job->live, group)) continue;
-        const float *part = pgcn_i_partial(job->tape, group) + sum->first;
-        job->tape->kernels->scale(sum->to, 1.0f, part, begin, end, add);
-        add = true;
-    }
-    if (!add) memset(sum->to + begin, 0, (size_t)(end - begin) * sizeof *sum->to);
-}
-
-/* ---- of several ranks: each adds its groups to the sum so far ---- */
-
-/* Whether a group before this one has a sum. */
-static bool has_begun(const sum_job *job, int64_t group) {
-    for (int64_t g = 0; g < group; g++)
-        if (!is_empty(job->live, g)) return true;
-    return false;
-}
-
-static void relay_add(void *context, float *data, int64_t begin, int64_t end) {
-    const sum_job *job = context;
-    int64_t before = 0;
-    for (int i = 0; i < job->sums; before += job->sum[i++].count) {
-        const group_sum *sum = &job->sum[i];
-        int64_t from = begin > before ? begin - before : 0;
-        int64_t to = end - before < sum->count ? end - before : sum->count;
-        bool add = sum->add || has_begun(job, job->own.first);
-        for (int64_t group = job->own.first; from < to && group < job->own.end; group++) {
-            if (is_empty(job->live, group)) continue;
-            const float *part = pgcn_i_partial(job->tape, group) + sum->first;
-            job->tape->kernels->scale(data + before, 1.0f, part, from, to, add);
-            add = true;
-        }
-        if (!add && from < to && job->own.end == job->groups)
-            memset(data + before + from, 0, (size_t)(to - from) * sizeof *data);
-    }
-}
-
-static void relay_sums(sum_job *job) {
-    enum { RELAY_CHUNK = 16384 };
-    int64_t floats = 0, at = 0;
-    for (int i = 0; i < job->sums; i++) floats += job->sum[i].count;
-    float *data = pgcn_i_share_scratch(job->tape, floats);
-    if (!data) return;
-    for (int i = 0; i < job->sums; at += job->sum[i++].count)
-        if (job->sum[i].add)
-            memcpy(data + at, job->sum[i].to, (size_t)job->sum[i].count * sizeof *data);
-    pgcn_i_share_relay(job->tape, data, floats, RELAY_CHUNK, relay_add, job);
-    at = 0;
-    for (int i = 0; i < job->sums; at += job->sum[i++].count)
-        memcpy(job->sum[i].to, data + at, (size_t)job->sum[i].count * sizeof *data);
-}
-
-static void run_sums(sum_job *job) {
-    if (job->tape->share && !job->tape->replicated) {
-        if (job->sums > 0) relay_sums(job);
-        job->sums = 0;
-        return;
-    }
-    int64_t tasks = 0, floats = 0;
-    for (int i = 0; i < job->sums; i++) {
-        tasks += chunks_of(&job->sum[i]);
-        floats += job->sum[i].count * job->groups;
-    }
-    pgcn_i_parallel_light(job->tape->pool, floats, tasks, sum_task, job);
-    job->sums = 0;
-}
-
-void pgcn_i_tape_reduce(pgcn_i_tape *tape, float *grad, bool add, int64_t rows, int64_t count) {
-    pgcn_i_own own = pgcn_i_own_of(tape, rows);
-    sum_job job = {.tape = tape,
-                   .groups = own.groups.count,
-                   .own = own,
-                   .sums = 1,
-                   .sum = {{grad, add, 0, count}}};
-    run_sums(&job);
-}
-
 /* ---- backward -------------------------------------------------------------------------------- */
 
 typedef struct chain_job {
@@ -496,7 +384,7 @@ static void chain_task(void *context, int64_t task, int worker) {
     const chain_job *job = context;
     int64_t group = job->own.first + task;
     float *partial = pgcn_i_partial(job->tape, group);
-    if (is_empty(job->live, group)) return;
+    if (pgcn_i_is_empty_group(job->live, group)) return;
     if (job->sample == 0) memset(partial, 0, (size_t)job->floats * sizeof *partial);
     if (job->live) {
         chain_rows(job, job->live->first[group], job->live->first[group + 1], partial, worker);
@@ -559,21 +447,21 @@ static void clear_shared(pgcn_i_tape *tape, const pgcn_i_op *op) {
 
 /* The gradients of the parameters of a chain, in one loop. */
 static void sum_partials(pgcn_i_tape *tape, int top, int end, pgcn_i_own own) {
-    sum_job job = {
-        .tape = tape, .groups = own.groups.count, .own = own, .live = chain_live(&tape->op[top])};
+    pgcn_i_sums sums = {.tape = tape, .own = own, .live = chain_live(&tape->op[top])};
     for (int i = top; i >= end; i--) {
         const pgcn_i_op *op = &tape->op[i];
         int64_t first = op->partial_first;
-        if (job.sums + 2 > SUMS) run_sums(&job);
         if (op->partial_to)
-            job.sum[job.sums++] = (group_sum){op->partial_to, false, first, op->partial_floats};
+            pgcn_i_sums_add(&sums,
+                            (pgcn_i_group_sum){op->partial_to, false, first, op->partial_floats});
         for (int j = 0; j < 2 && !op->partial_to && op->param[j]; j++) {
             float *grad = tape->params->grad + op->param[j]->first;
-            job.sum[job.sums++] = (group_sum){grad, op->add_param[j], first, op->param[j]->count};
+            pgcn_i_sums_add(&sums,
+                            (pgcn_i_group_sum){grad, op->add_param[j], first, op->param[j]->count});
             first += op->param[j]->count;
         }
     }
-    run_sums(&job);
+    pgcn_i_sums_run(&sums);
 }
 
 static void run_chain(pgcn_i_tape *tape, int top, int end) {

@@ -80,9 +80,14 @@ static void add_run(pgcn_i_numbering *numbering, int sample, int64_t begin, int6
     if (begin < end) numbering->run[numbering->runs++] = (pgcn_i_stretch){sample, begin, end};
 }
 
+void pgcn_i_numbering_forget(pgcn_i_numbering *numbering) {
+    for (int64_t r = 0; r < numbering->placed; r++) numbering->place[numbering->id[r]] = NOWHERE;
+    numbering->placed = 0;
+}
+
 void pgcn_i_numbering_begin(pgcn_i_numbering *numbering, const pgcn_node *node, int64_t count) {
-    for (int64_t r = 0; r < numbering->rows; r++) numbering->place[numbering->id[r]] = NOWHERE;
-    numbering->rows = count * numbering->samples;
+    pgcn_i_numbering_forget(numbering);
+    numbering->placed = numbering->rows = count * numbering->samples;
     numbering->runs = 0;
     for (int s = 0; s < numbering->samples; s++) {
         add_run(numbering, s, s * count, (s + 1) * count);
@@ -310,6 +315,7 @@ void pgcn_i_numbering_grow(pgcn_i_numbering *numbering, pgcn_i_pool *pool, pgcn_
         else
             empty_lists(&job);
     }
+    numbering->placed = numbering->rows;
     pgcn_i_parallel(pool, job.blocks.count * lists, map_task, &job);
 }
 

@@ -100,14 +100,26 @@ static inline pgcn_i_range pgcn_i_division_own(const pgcn_i_division *division) 
 }
 
 /* Rows of other ranks that lists of this one lead to. They are numbered, so that what is fetched of them takes no more
- * room than they are: in lists that are divided a column of at least `from` is row[column - from] of another rank. */
+ * room than they are: in lists that are divided a column of at least `from` is row[column - from] of another rank.
+ *
+ * Where lists lead to nearly all rows of others numbers would save no room. Then columns stay what they are, rows of
+ * others stand where their owners have them, and all of them are fetched: from memory to memory, without being picked. */
 typedef struct pgcn_i_others {
+    bool whole;     /* that is so, from the first draw on; nothing below counts then */
     int64_t from;   /* the rows of all samples */
     pgcn_node *row; /* [count] by owner; those of an owner ascend */
     int64_t *first; /* [ranks + 1] which numbers are rows of a rank */
     int64_t count;
     int lists; /* that lead to them */
 } pgcn_i_others;
+/* Picking a row costs about as much time as sending an eighth more does on a network of 10 Gbit/s. */
+static inline bool pgcn_i_fetches_whole(int64_t visited, int64_t all) {
+    return all > 0 && visited >= all - all / 8;
+}
+/* NULL: nothing is numbered. */
+static inline const pgcn_i_others *pgcn_i_numbered(const pgcn_i_others *others) {
+    return others->whole ? NULL : others;
+}
 static inline int64_t pgcn_i_others_row(const pgcn_i_others *others, int64_t column) {
     return others && column >= others->from ? others->row[column - others->from] : column;
 }
@@ -127,7 +139,7 @@ pgcn_status pgcn_i_numberer_init(pgcn_i_numberer *numberer, const pgcn_i_divisio
 void pgcn_i_numberer_free(pgcn_i_numberer *numberer);
 pgcn_status pgcn_i_others_init(pgcn_i_others *others, pgcn_i_arena *arena, int ranks, int64_t most);
 /* The columns of this rank's rows of `lists` lists, as numbers, to `to`, which may be the columns themselves. All
- * numbers begin at `from`. */
+ * numbers begin at `from`. Once they were found to be `whole` columns are left as they are. */
 void pgcn_i_number_others(pgcn_i_numberer *numberer, pgcn_i_pool *pool, const pgcn_i_csr *list,
                           int lists, pgcn_node *const *to, int64_t from, pgcn_i_others *out);
 
@@ -170,6 +182,10 @@ typedef struct pgcn_i_path_draw {
     int64_t step;
     int layer;
 } pgcn_i_path_draw;
+/* The same paths of every layer. */
+static inline bool pgcn_i_same_draw(pgcn_i_path_draw a, pgcn_i_path_draw b) {
+    return a.seed == b.seed && a.purpose == b.purpose && a.step == b.step;
+}
 
 /* Draws all samples and rebuilds all lists. The walks of a node are the same in every subset.
  * `degree` has an entry for every node of the lists (of the graph, where walks leave the subset), or is NULL. */
@@ -185,6 +201,7 @@ typedef struct pgcn_i_numbering {
     int64_t nodes; /* of the graph */
     int samples;
     int64_t rows, most;
+    int64_t placed; /* rows that `place` knows: all, or none */
     int runs;
     pgcn_i_stretch *run; /* [most_runs] of rows of the same sample */
     int most_runs;       /* samples * (levels + 1) */
@@ -205,6 +222,8 @@ typedef struct pgcn_i_numbering_opts {
 } pgcn_i_numbering_opts;
 pgcn_status pgcn_i_numbering_init(pgcn_i_numbering *numbering, pgcn_i_numbering_opts opts);
 void pgcn_i_numbering_free(pgcn_i_numbering *numbering);
+/* Other rows than those that were found come into `node` and `id`: `place` forgets them. */
+void pgcn_i_numbering_forget(pgcn_i_numbering *numbering);
 /* Level 0: row s * count + i is node[i] in sample s. Nodes are different ones. */
 void pgcn_i_numbering_begin(pgcn_i_numbering *numbering, const pgcn_node *node, int64_t count);
 /* The next level: the columns of these rows of the lists, which are nodes of the graph, become rows. Rows before them

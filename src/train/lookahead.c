@@ -1,7 +1,7 @@
 /* Training on features that stay on disk: which batches later steps and evaluations will have.
  *
  * A turn is a step, or a part of an evaluation. Before a turn the turns after it are announced to the supply (supply.c), as
- * if patience never ended the training; then the turn itself is drawn, and its rows are brought. Where the future is
+ * if patience never ended the training; then the turn itself has what was drawn for it, and its rows are brought. Where the future is
  * another one (a resume, the scores of the best weights, a failed read) the supply begins anew. What cannot be trained
  * from disk, or not within the bound, is refused here. Called by the trainer. */
 #include "train/train.h"
@@ -39,13 +39,17 @@ static bool is_there(const pgcn_i_lookahead *lookahead, pgcn_i_moment turn) {
 
 /* ---- before a turn -------------------------------------------------------------------------------- */
 
+static pgcn_i_runner *runner_of(pgcn_trainer *trainer, pgcn_i_moment turn) {
+    return turn.evaluates ? &trainer->eval : &trainer->train;
+}
+
 static pgcn_i_batch_turn turn_of(pgcn_i_lookahead *lookahead, pgcn_i_moment turn) {
     pgcn_trainer *trainer = lookahead->trainer;
-    pgcn_i_runner *runner = turn.evaluates ? &trainer->eval : &trainer->train;
     pgcn_i_chosen chosen = turn.evaluates ? pgcn_i_feed_part(&lookahead->feed, turn.at)
                                           : pgcn_i_feed_step(&lookahead->feed, trainer->config.seed,
                                                              turn.epoch * trainer->steps + turn.at);
-    return (pgcn_i_batch_turn){&runner->views, chosen, pgcn_i_moment_draw(trainer, turn)};
+    return (pgcn_i_batch_turn){&runner_of(trainer, turn)->views, chosen,
+                               pgcn_i_moment_draw(trainer, turn)};
 }
 
 static pgcn_status see(pgcn_i_lookahead *lookahead, pgcn_i_moment turn) {
@@ -59,6 +63,7 @@ static pgcn_status see(pgcn_i_lookahead *lookahead, pgcn_i_moment turn) {
         PGCN_TRY(pgcn_i_supply_announce(supply, turn_of(lookahead, lookahead->next)));
         lookahead->next = after(lookahead->trainer, lookahead->next);
     }
+    runner_of(lookahead->trainer, turn)->views.kept = pgcn_i_supply_first(supply);
     return PGCN_OK;
 }
 
@@ -163,7 +168,7 @@ pgcn_status pgcn_i_lookahead_check(const pgcn_trainer *trainer) {
 static pgcn_status divide(pgcn_i_lookahead *lookahead) {
     pgcn_trainer *trainer = lookahead->trainer;
     pgcn_memory *m = &trainer->memory;
-    int64_t turns = pgcn_i_supply_plan(&lookahead->supply, trainer->wanted);
+    int64_t turns = pgcn_i_supply_plan(&lookahead->supply, trainer->batch_size);
     pgcn_i_memory_needs need = pgcn_i_needs_of(trainer->data);
     need.nodes += m->graph + trainer->feed->arena.bytes + lookahead->arena.bytes;
     need.weights = m->weights;

@@ -99,7 +99,7 @@ static touched try_runner(pgcn_trainer *trainer, bool evaluates, int64_t after) 
         for (int l = 0; l <= trainer->levels && !evaluates; l++)
             trainer->rows[l].expected =
                 larger(trainer->rows[l].expected, part->rows[PGCN_I_NODES][l]);
-        trainer->wanted = larger(trainer->wanted, pgcn_i_nodes_wanted(runner->views.nodes).count);
+        trainer->batch_size = pgcn_i_batch_size_of(runner->views.nodes, trainer->batch_size);
         most.nodes = larger(most.nodes, pgcn_i_nodes_touched(runner->views.nodes));
         most.tape = larger(most.tape, pgcn_i_tape_touched(&runner->tape, after));
     }

@@ -205,6 +205,8 @@ typedef struct pgcn_i_supply {
     pgcn_i_row_cache_opts opts;
     pgcn_i_row_rule rule;
     int64_t known;            /* batches announced at a time */
+    pgcn_i_drawn *drawn;      /* [known] a ring: what was drawn for those that are announced */
+    int64_t announced, taken; /* since the last beginning */
     pgcn_i_row_counts before; /* of caches that are gone */
     pgcn_i_row_counts told;   /* of all, what the file of the data set was told */
 } pgcn_i_supply;
@@ -220,7 +222,9 @@ void pgcn_i_supply_forget(pgcn_i_supply *supply);
 bool pgcn_i_supply_is_full(const pgcn_i_supply *supply);
 /* A batch after all that were announced. It is drawn on its views. */
 pgcn_status pgcn_i_supply_announce(pgcn_i_supply *supply, pgcn_i_batch_turn turn);
-/* The rows of the first batch that was announced, which the views hold, drawn. */
+/* What was drawn for the first batch that was announced: views of the same nodes need not draw it again. */
+const pgcn_i_drawn *pgcn_i_supply_first(const pgcn_i_supply *supply);
+/* The rows of that batch, which the views hold, drawn. */
 pgcn_status pgcn_i_supply_bring(pgcn_i_supply *supply, const pgcn_i_views *views);
 pgcn_row_reads pgcn_i_supply_reads(const pgcn_i_supply *supply);
 
@@ -238,8 +242,14 @@ bool pgcn_i_needs_fit(const pgcn_i_memory_needs *need, const pgcn_dataset *data)
 /* PGCN_ERR_MEMORY with the parts; `what`: "training on". */
 pgcn_status pgcn_i_needs_fail(const pgcn_i_memory_needs *need, const pgcn_dataset *data,
                               const char *what, const char *advice);
-/* Decides how many batches of about `wanted` rows are announced at a time; what they and rows under way take. */
-int64_t pgcn_i_supply_plan(pgcn_i_supply *supply, int64_t wanted);
+/* A batch, about: the rows that it wants, and what it takes to keep what was drawn for it. */
+typedef struct pgcn_i_batch_size {
+    int64_t wanted, drawn_bytes;
+} pgcn_i_batch_size;
+/* The larger of each. */
+pgcn_i_batch_size pgcn_i_batch_size_of(pgcn_i_nodes *nodes, pgcn_i_batch_size before);
+/* Decides how many batches of that size are announced at a time; what they and rows under way take. */
+int64_t pgcn_i_supply_plan(pgcn_i_supply *supply, pgcn_i_batch_size size);
 /* Gives the cache its part of what is left of the bound; what it takes. */
 int64_t pgcn_i_supply_divide(pgcn_i_supply *supply, const pgcn_i_memory_needs *need);
 
@@ -550,10 +560,10 @@ struct pgcn_trainer {
     pgcn_i_feed *feed;     /* of batches; NULL: a step has all of the one graph */
     int levels;            /* of the network, where batches have nodes */
     pgcn_batch_rows *rows; /* [levels + 1] of such batches */
-    int64_t wanted;        /* rows of features on disk that one of them needs, about at most */
-    pgcn_i_lookahead *lookahead; /* of features on disk; NULL: they are in memory */
-    pgcn_i_clusters *clusters;   /* what training sees of one graph; NULL: the data as it is */
-    int64_t steps;               /* of an epoch */
+    pgcn_i_batch_size batch_size; /* of the largest of some, if features are on disk */
+    pgcn_i_lookahead *lookahead;  /* of features on disk; NULL: they are in memory */
+    pgcn_i_clusters *clusters;    /* what training sees of one graph; NULL: the data as it is */
+    int64_t steps;                /* of an epoch */
     pgcn_i_progress progress;
     pgcn_i_notes notes; /* of the last resume */
     pgcn_memory memory; /* what all of this takes */

@@ -4,8 +4,9 @@
  * that are drawn for these rows only, or their rows of T, all of their entries or some that are drawn. What is drawn for
  * a node depends on the node, its sample and the step, and not on the batch. Numbers for rows come from paths/part.c;
  * features are read where they are (dense) or gathered (sparse); of those that stay on disk the batch has the rows that
- * it needs, which the caller brings. Everything is allocated when it is opened, for the
- * most rows that there may be; what is never reached costs address space and no memory. Called by views.c.
+ * it needs, which the caller brings. Who draws ahead of need may keep what was drawn. Everything is allocated when it is
+ * opened, for the most rows that there may be; what is never reached costs address space and no memory. Called by
+ * views.c.
  *
  * On several ranks there are two ways. In training the rows of every level are divided among them by groups, as the tape
  * goes through them (share.c of nn): a rank draws lists for its own rows, and has features and transposes of these. Ranks
@@ -655,6 +656,12 @@ static void list_nodes(pgcn_i_nodes *nodes) {
         list_row(nodes, list->column[e]);
 }
 
+/* The lists of a level have as many rows as it has. */
+static void settle_level(pgcn_i_nodes *nodes, int l) {
+    level *at = &nodes->level[l];
+    nodes->transitions[l].n = at->lists.n = at->lists.rows = nodes->rows[l];
+}
+
 static void draw_level(pgcn_i_nodes *nodes, pgcn_i_pool *pool, int l, pgcn_i_path_draw draw) {
     level *at = &nodes->level[l];
     const pgcn_i_spatial *spatial = nodes->opts.spatial;
@@ -674,7 +681,7 @@ static void draw_level(pgcn_i_nodes *nodes, pgcn_i_pool *pool, int l, pgcn_i_pat
     }
     pgcn_i_numbering_grow(&nodes->numbering, pool, at->lists.hop, lists, own);
     nodes->rows[l + 1] = nodes->numbering.rows;
-    nodes->transitions[l].n = at->lists.n = at->lists.rows = nodes->rows[l];
+    settle_level(nodes, l);
 }
 
 /* For the backward pass. */
@@ -708,8 +715,98 @@ static void draw_levels(pgcn_i_nodes *nodes, pgcn_i_pool *pool, pgcn_i_path_draw
     if (nodes->x_row) list_nodes(nodes);
 }
 
-void pgcn_i_nodes_draw(pgcn_i_nodes *nodes, pgcn_i_pool *pool, pgcn_i_path_draw draw) {
-    draw_levels(nodes, pool, draw);
+/* ---- drawn before it is needed --------------------------------------------------------------------- */
+
+/* Arrays one after the other, each from a multiple of 8 on: only counted, or copied to or from there. */
+typedef struct passage {
+    enum { COUNTED, KEPT, RECALLED } way;
+    char *bytes;
+    int64_t at;
+} passage;
+
+static void pass(passage *p, void *array, int64_t count, size_t size) {
+    size_t bytes = (size_t)count * size;
+    if (p->way == KEPT) memcpy(p->bytes + p->at, array, bytes);
+    if (p->way == RECALLED) memcpy(array, p->bytes + p->at, bytes);
+    p->at += (int64_t)((bytes + 7) / 8 * 8);
+}
+
+static void pass_level(pgcn_i_nodes *nodes, int l, passage *p) {
+    level *at = &nodes->level[l];
+    int64_t rows = nodes->rows[l];
+    for (int i = 0; i < at->lists.k - 1; i++) {
+        pgcn_i_csr *list = &at->lists.hop[i];
+        list->rows = rows;
+        pass(p, list->offset, rows + 1, sizeof *list->offset);
+        pass(p, list->column, list->offset[rows], sizeof *list->column);
+        pass(p, list->value, list->offset[rows], sizeof *list->value);
+    }
+    if (at->link_id) pass(p, at->link_id, nodes->links[l], sizeof *at->link_id);
+}
+
+/* Everything that draw_levels() leaves for others, what tells lengths first. */
+static void pass_all(pgcn_i_nodes *nodes, passage *p) {
+    pgcn_i_numbering *numbering = &nodes->numbering;
+    pass(p, nodes->rows, nodes->levels + 1, sizeof *nodes->rows);
+    pass(p, nodes->links, nodes->levels + 1, sizeof *nodes->links);
+    pass(p, &numbering->runs, 1, sizeof numbering->runs);
+    pass(p, numbering->run, numbering->runs, sizeof *numbering->run);
+    numbering->rows = nodes->rows[nodes->levels];
+    pass(p, numbering->node, numbering->rows, sizeof *numbering->node);
+    for (int l = 0; l < nodes->levels; l++) pass_level(nodes, l, p);
+    if (numbering->samples == 1) return; /* the rest follows */
+    pass(p, numbering->id, numbering->rows, sizeof *numbering->id);
+    pass(p, &nodes->x_nodes, 1, sizeof nodes->x_nodes);
+    pass(p, nodes->x_node, nodes->x_nodes, sizeof *nodes->x_node);
+    pass(p, nodes->x_place, numbering->rows, sizeof *nodes->x_place);
+}
+
+int64_t pgcn_i_nodes_drawn_bytes(pgcn_i_nodes *nodes) {
+    passage p = {.way = COUNTED};
+    if (!nodes->shares) pass_all(nodes, &p);
+    return p.at;
+}
+
+pgcn_status pgcn_i_nodes_keep(pgcn_i_nodes *nodes, pgcn_i_path_draw draw, pgcn_i_drawn *out) {
+    int64_t bytes = pgcn_i_nodes_drawn_bytes(nodes);
+    if (bytes > out->room) {
+        pgcn_i_drawn_free(out);
+        out->bytes = pgcn_i_alloc(bytes + bytes / 8, 1);
+        if (!out->bytes) return PGCN_ERR_MEMORY;
+        out->room = bytes + bytes / 8;
+    }
+    out->draw = draw;
+    out->count = nodes->shares ? 0 : nodes->count; /* lists that all levels share are not kept */
+    if (!nodes->shares) pass_all(nodes, &(passage){.way = KEPT, .bytes = out->bytes});
+    return PGCN_OK;
+}
+
+void pgcn_i_drawn_free(pgcn_i_drawn *drawn) {
+    pgcn_i_free(drawn->bytes);
+    *drawn = (pgcn_i_drawn){.count = 0};
+}
+
+/* False: it was kept for other nodes, or another draw. The nodes of the first level are the chosen ones. */
+static bool recall(pgcn_i_nodes *nodes, pgcn_i_path_draw draw, const pgcn_i_drawn *kept) {
+    pgcn_i_numbering *numbering = &nodes->numbering;
+    if (!kept || kept->count == 0 || kept->count != nodes->count ||
+        !pgcn_i_same_draw(kept->draw, draw))
+        return false;
+    pgcn_i_numbering_forget(numbering);
+    pass_all(nodes, &(passage){.way = RECALLED, .bytes = kept->bytes});
+    if (memcmp(numbering->node, nodes->node, (size_t)nodes->count * sizeof *nodes->node) != 0)
+        return false;
+    nodes->input.n = numbering->rows;
+    for (int l = 0; l < nodes->levels; l++) settle_level(nodes, l);
+    if (numbering->samples > 1) return true;
+    memcpy(numbering->id, numbering->node, (size_t)numbering->rows * sizeof *numbering->id);
+    list_nodes(nodes);
+    return true;
+}
+
+void pgcn_i_nodes_draw(pgcn_i_nodes *nodes, pgcn_i_pool *pool, pgcn_i_path_draw draw,
+                       const pgcn_i_drawn *kept) {
+    if (!recall(nodes, draw, kept)) draw_levels(nodes, pool, draw);
     turn_levels(nodes, pool);
     if (!nodes->input.dense) gather_sparse(nodes);
 }

@@ -204,10 +204,24 @@ void pgcn_i_nodes_choose(pgcn_i_nodes *nodes, const pgcn_node *node, int64_t cou
 /* Guests that may be chosen as nodes n, n + 1, ... from now on, and their features, as many as there is room for. */
 void pgcn_i_nodes_invite(pgcn_i_nodes *nodes, const pgcn_i_guests *guests,
                          const pgcn_i_input *features);
-/* What the draw says is drawn for them, layer by layer; draw.layer is not read. */
-void pgcn_i_nodes_draw(pgcn_i_nodes *nodes, pgcn_i_pool *pool, pgcn_i_path_draw draw);
+/* What was drawn, to be had again. All zero: nothing. */
+typedef struct pgcn_i_drawn {
+    pgcn_i_path_draw draw;
+    int64_t count; /* nodes that were chosen */
+    char *bytes;   /* [room] */
+    int64_t room;
+} pgcn_i_drawn;
+void pgcn_i_drawn_free(pgcn_i_drawn *drawn);
+/* What the draw says is drawn for them, layer by layer; draw.layer is not read. If it was kept it is copied from there;
+ * NULL: it was not. */
+void pgcn_i_nodes_draw(pgcn_i_nodes *nodes, pgcn_i_pool *pool, pgcn_i_path_draw draw,
+                       const pgcn_i_drawn *kept);
 /* The same without what only a network needs: to see which rows they lead to. */
 void pgcn_i_nodes_reach(pgcn_i_nodes *nodes, pgcn_i_pool *pool, pgcn_i_path_draw draw);
+/* Keeps what was just drawn or reached, in memory that may be there already. */
+pgcn_status pgcn_i_nodes_keep(pgcn_i_nodes *nodes, pgcn_i_path_draw draw, pgcn_i_drawn *out);
+/* How many bytes that takes. */
+int64_t pgcn_i_nodes_drawn_bytes(pgcn_i_nodes *nodes);
 /* Of features that stay on disk: the nodes whose rows the part needs, each once, as they were drawn, and where the
  * caller puts these rows, as the first layer reads them. */
 typedef struct pgcn_i_wanted_rows {
@@ -287,6 +301,7 @@ typedef struct pgcn_i_views {
         *next_link; /* [links] of the transitions, and scratch [nodes]; NULL: not asked for */
     pgcn_i_path_draw drawn; /* what they hold, if */
     bool is_drawn;
+    const pgcn_i_drawn *kept; /* of the nodes that are chosen next, borrowed; NULL: it is drawn */
     pgcn_i_csr own
         [2]; /* of views that are divided: the exact transition, and its transpose, of this rank's rows */
     pgcn_i_others others;
