@@ -14,8 +14,9 @@
  *
  * Without gradients a value that only the loop that makes it uses does not exist as a whole: each worker has the tile
  * at hand. And the last value of a loop takes the memory of one that the loop is the last to read, row by row. So a
- * layer needs what it reads and what it writes, or less, and no more. Of several ranks every value has memory of its
- * own, because others fetch rows of it.
+ * layer needs what it reads and what it writes, or less, and no more. Of several ranks it is the same in a whole graph:
+ * others have fetched what they read of a value before the loop begins. In a part of a graph every value has memory of
+ * its own there, because rows move.
  *
  * With `recompute` the operations are cut into segments. What is used inside its segment alone is
  * not kept: it is needed while the segment runs, and again when the backward pass reaches the segment
@@ -78,11 +79,17 @@ static bool have_same_rows(const pgcn_i_tape *tape, const pgcn_i_value *a, const
     return a->space == b->space && (!tape->part || a->level == b->level);
 }
 
-/* Without gradients it may read the same rows of any value that is there. Of several ranks they may be elsewhere. */
+/* Ranks divide each level of a part of a graph by its own number of rows: the same rows of another value may be
+ * elsewhere. */
+static bool moves_rows(const pgcn_i_tape *tape) {
+    return tape->share && tape->part;
+}
+
+/* Without gradients it may read the same rows of any value that is there. */
 static bool joins(const pgcn_i_tape *tape, int first, int i) {
     const pgcn_i_op *op = &tape->op[i];
     const pgcn_i_value *out = tape->op[first].out;
-    return !tape->with_grad && !tape->share && is_row_wise(op) && out->space != PGCN_I_LINKS &&
+    return !tape->with_grad && !moves_rows(tape) && is_row_wise(op) && out->space != PGCN_I_LINKS &&
            op->in[0]->space == out->space && have_same_rows(tape, op->out, out);
 }
 
@@ -95,16 +102,14 @@ static int stage_end(const pgcn_i_tape *tape, int first) {
     return last;
 }
 
-/* What opens the network reads no rows of others in the backward pass either. Of several ranks the rows that it has
- * may be others than those of the operation after it. */
-static bool takes_tiles(const pgcn_i_tape *tape, const pgcn_i_op *op) {
-    return is_row_wise(op) ||
-           (op->kind->needs == PGCN_I_NEEDS_NOTHING && op->kind->backward_rows && !tape->share);
+/* What opens the network reads no rows of others in the backward pass either. */
+static bool takes_tiles(const pgcn_i_op *op) {
+    return is_row_wise(op) || (op->kind->needs == PGCN_I_NEEDS_NOTHING && op->kind->backward_rows);
 }
 
 /* The gradient of in[0] of operation i goes on as a tile to the operation before it. */
 static bool flows_on(const pgcn_i_tape *tape, int i) {
-    return i > 0 && tape->op[i].kind->backward_rows && takes_tiles(tape, &tape->op[i - 1]) &&
+    return i > 0 && tape->op[i].kind->backward_rows && takes_tiles(&tape->op[i - 1]) &&
            tape->op[i].in[0] == tape->op[i - 1].out &&
            pgcn_i_level_used(&tape->op[i], 0) == tape->op[i - 1].out->level;
 }
@@ -246,7 +251,7 @@ static int64_t tile_after(pgcn_i_value *value, int64_t floats) {
 }
 
 static void plan_tiles(pgcn_i_tape *tape) {
-    if (tape->with_grad || tape->explains || tape->share) return;
+    if (tape->with_grad || tape->explains || moves_rows(tape)) return;
     for (tile_loop at = {0, 0}; at.first < tape->count; at.first = at.last + 1) {
         int64_t floats = 0;
         at.last = stage_end(tape, at.first);
