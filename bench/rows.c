@@ -69,7 +69,7 @@ static pgcn_status run(work *w, int64_t batches, int64_t known, double *sum, int
             count[told] = rows_of(w, told);
             status = pgcn_i_row_cache_announce(w->cache, w->row, count[told]);
         }
-        if (status == PGCN_OK) status = pgcn_i_row_cache_take(w->cache, w->x);
+        if (status == PGCN_OK) status = pgcn_i_row_cache_take(w->cache, w->x, NULL, NULL);
         for (int64_t i = 0; i < count[b] * w->columns && status == PGCN_OK; i++)
             *sum += (double)w->x[i];
         *rows += count[b];

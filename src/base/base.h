@@ -58,6 +58,9 @@ pgcn_status pgcn_i_opts_over(void *known, size_t known_bytes, const void *given,
 void pgcn_i_available_text(char out[64]);
 /* Anonymous and mapped memory together, cheaper than pgcn_memory_in_use(); 0: not known. */
 int64_t pgcn_i_resident_bytes(void);
+/* What pgcn_system_error says, and of a full disk how much it has left: the one of `path`, which need not exist. Of the
+ * thread, until the next call. */
+const char *pgcn_i_disk_error(const char *path, int error);
 /* How to get more memory: "raise the limit ... (ulimit -v)", but only where there is a limit. */
 const char *pgcn_i_memory_remedy(void);
 
@@ -205,7 +208,7 @@ int pgcn_i_cores(void); /* cores this process may use (affinity mask) */
  * returns when all are done. `worker` (0 .. threads-1) only selects scratch memory. A task writes
  * only memory that belongs to its number, so results cannot depend on scheduling. Nothing in a task
  * can fail. No nesting. How the data is divided into tasks must not depend on the number of
- * threads. */
+ * threads. pool: NULL, the calling thread runs all of them. */
 typedef void (*pgcn_i_task)(void *context, int64_t task, int worker);
 void pgcn_i_parallel(pgcn_i_pool *pool, int64_t n_tasks, pgcn_i_task run, void *context);
 /* The same for a loop that does little with each of `floats` numbers. If there are few, the calling

@@ -168,7 +168,7 @@ static void await_tasks(pgcn_i_pool *pool) {
 }
 
 void pgcn_i_parallel(pgcn_i_pool *pool, int64_t n_tasks, pgcn_i_task run, void *context) {
-    if (pool->threads == 1 || n_tasks <= 1) {
+    if (!pool || pool->threads == 1 || n_tasks <= 1) {
         for (int64_t task = 0; task < n_tasks; task++) run(context, task, 0);
         return;
     }

@@ -1,7 +1,7 @@
 /* Large arrays in files of a directory, mapped into memory: what lets a program convert data that is larger
  * than its memory by the code that reads it into memory.
  *
- * Under pgcn_memory_bound() a block of the library becomes a file unless it is small. A thread looks a few
+ * Under pgcn_memory_bound() a block of the library becomes a file unless it is small. A thread looks up to a few
  * hundred times a second at what the process has in memory, and near the bound it gives the pages of all
  * these files back to the system, which writes them out; they are read again where they are needed. Arrays
  * that are gone through in order, as readers and writers do, lose little by that. What is written in no order,
@@ -31,8 +31,10 @@ enum {
     LEAST_FILE = 1 << 16,        /* smaller blocks are never files */
     LARGE_SHARE = 16,            /* blocks of this part of the bound are always files */
     ANONYMOUS_SHARE = 4,         /* all other large ones together have this part */
-    LOOK_EVERY_NS = 2 * 1000000, /* 2 GB/s of new pages are 4 MB between two looks */
-    SLACK = 6 << 20              /* pages that come between two looks, and the program itself */
+    NEW_BYTES_PER_NS = 2,        /* 2 GB/s of new pages: */
+    LOOK_EVERY_NS = 2 * 1000000, /* 4 MB between two looks, near the bound */
+    MOST_PAUSE_NS = 20 * 1000000,
+    SLACK = 6 << 20 /* pages that come between two looks, and the program itself */
 };
 static const char block_name[] = "block", key_name[] = "source";
 
@@ -91,11 +93,17 @@ static void give_back(void) {
     pthread_mutex_unlock(&spool.lock);
 }
 
+/* Far from the bound a look comes no sooner than it can be reached: a look opens a file of the system. */
+static long pause_ns(int64_t left) {
+    int64_t ns = left / NEW_BYTES_PER_NS;
+    return ns < LOOK_EVERY_NS ? LOOK_EVERY_NS : ns < MOST_PAUSE_NS ? (long)ns : MOST_PAUSE_NS;
+}
+
 static void look_until(const atomic_bool *ending, const atomic_llong *memory) {
-    const struct timespec pause = {.tv_nsec = LOOK_EVERY_NS};
     while (!atomic_load(ending)) {
-        if (pgcn_i_resident_bytes() > atomic_load(memory) - SLACK) give_back();
-        nanosleep(&pause, NULL);
+        int64_t left = atomic_load(memory) - SLACK - pgcn_i_resident_bytes();
+        if (left < 0) give_back();
+        nanosleep(&(struct timespec){.tv_nsec = pause_ns(left)}, NULL);
     }
 }
 
@@ -161,7 +169,7 @@ static void *cannot_make(const char *path, size_t bytes, int error) {
     char size[32];
     pgcn_format_bytes((int64_t)bytes, size);
     pgcn_i_fail(PGCN_ERR_IO, "cannot make a temporary file of %s in '%s': %s; %s", size,
-                spool.directory, pgcn_system_error(error),
+                spool.directory, pgcn_i_disk_error(path, error),
                 spool.nameless ? "nothing was changed"
                                : "the same command goes on from what is there");
     unlink(path);

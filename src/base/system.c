@@ -5,10 +5,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 /* ---- errors --------------------------------------------------------------------------------- */
@@ -51,6 +53,20 @@ const char *pgcn_system_error(int error) {
     static _Thread_local char text[256];
     const char *todo = remedy(error);
     snprintf(text, sizeof text, "%s%s%s", strerror(error), *todo ? "; " : "", todo);
+    return text;
+}
+
+const char *pgcn_i_disk_error(const char *path, int error) {
+    static _Thread_local char text[512];
+    const char *slash = strrchr(path, '/');
+    char directory[PATH_MAX], left[32];
+    struct statvfs disk;
+    snprintf(directory, sizeof directory, "%.*s", slash ? (int)(slash - path) + 1 : 1,
+             slash ? path : ".");
+    if (error != ENOSPC || statvfs(directory, &disk) != 0) return pgcn_system_error(error);
+    pgcn_format_bytes((int64_t)disk.f_bavail * (int64_t)disk.f_frsize, left);
+    snprintf(text, sizeof text, "%s (%s are left on this disk); %s", strerror(error), left,
+             remedy(error));
     return text;
 }
 

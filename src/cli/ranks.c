@@ -1,10 +1,9 @@
 /* Under mpirun or srun: rank 0 is the program as ever, the others serve it and say nothing. Which commands share their
- * work, in one training (`train`) or in jobs (`tune`, `reproduce`), and what is said when a rank fails. Called by main.c,
- * and by `train` on the other ranks. */
+ * work, in one training or prediction (`train`, `predict`, `eval`) or in jobs (`tune`, `reproduce`), and what is said when
+ * a rank fails. Called by main.c, and by the commands of the first kind on the other ranks. */
 #include "cli/cli.h"
 
 #include <signal.h>
-#include <string.h>
 
 static struct {
     bool serves;     /* a rank other than 0 */
@@ -37,7 +36,7 @@ pgcn_status cli_ranks_begin(const cli_command *command, bool *done) {
     pgcn_status (*serve)(void) = command ? command->serve : NULL;
     *done = false;
     if (size == 1) return PGCN_OK;
-    if (!serve && !(command && strcmp(command->name, "train") == 0)) {
+    if (!serve && !(command && command->shares_rows)) {
         *done = ranks.rank > 0; /* rank 0 does it alone */
         return PGCN_OK;
     }

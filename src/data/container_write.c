@@ -251,17 +251,18 @@ static pgcn_status write_container(const char *path, uint32_t version, const sec
     memcpy(header.magic, container_magic, sizeof container_magic);
     PGCN_TRY(make_table(path, list, table, &header.file_bytes));
     to.total = (int64_t)header.file_bytes;
-    PGCN_TRY(pgcn_i_hash_new(&to.hash));
-    pgcn_status hashed = put_body(&to, list, table);
-    PGCN_TRY(pgcn_i_hash_finish(to.hash, hex));
-    PGCN_TRY(hashed);
-    bytes_of_hex(hex, header.sha256);
-
     pgcn_i_atomic_file file;
     pgcn_status status;
+    PGCN_TRY(pgcn_i_atomic_open(&file, path)); /* a full disk is found before anything is done */
+    PGCN_TRY_GOTO(pgcn_i_atomic_reserve(&file, to.total));
+    PGCN_TRY_GOTO(pgcn_i_hash_new(&to.hash));
+    pgcn_status hashed = put_body(&to, list, table);
+    PGCN_TRY_GOTO(pgcn_i_hash_finish(to.hash, hex));
+    PGCN_TRY_GOTO(hashed);
+    bytes_of_hex(hex, header.sha256);
+
     to.file = &file;
     to.done = 0;
-    PGCN_TRY(pgcn_i_atomic_open(&file, path));
     PGCN_TRY_GOTO(put(&to, &header, HEADER_BYTES));
     PGCN_TRY_GOTO(put_body(&to, list, table));
     status = pgcn_i_atomic_commit(&file);

@@ -84,14 +84,15 @@ static void drop_equal(part *p) {
 
 /* ---- files --------------------------------------------------------------------------------------- */
 
-static pgcn_status cannot_write(const char *path) {
+static pgcn_status cannot_write(const char *path, int64_t bytes) {
     int error = errno;
+    char size[32];
     unlink(path);
+    pgcn_format_bytes(bytes, size);
     return pgcn_i_fail(
         PGCN_ERR_IO,
-        "cannot write '%s', a part of the sorted edges: %s; the same command goes on "
-        "from what is there",
-        path, pgcn_system_error(error));
+        "cannot write '%s', %s of sorted edges: %s; the same command goes on from what is there",
+        path, size, pgcn_i_disk_error(path, error));
 }
 
 static bool put(int descriptor, const void *data, int64_t bytes) {
@@ -132,7 +133,7 @@ static pgcn_status write_run(const char *path, const run_head *head, const part 
     char temporary[PGCN_I_SPOOL_PATH + 8];
     snprintf(temporary, sizeof temporary, "%s.tmp", path);
     int descriptor = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    if (descriptor < 0) return cannot_write(temporary);
+    if (descriptor < 0) return cannot_write(temporary, run_bytes(head));
     bool fine = put(descriptor, head, sizeof *head) &&
                 put(descriptor, p->key, p->count * (int64_t)sizeof *p->key) &&
                 (!p->weight || put(descriptor, p->weight, p->count * (int64_t)sizeof *p->weight)) &&
@@ -140,7 +141,7 @@ static pgcn_status write_run(const char *path, const run_head *head, const part 
     int error = errno;
     close(descriptor);
     errno = error;
-    if (!fine || rename(temporary, path) != 0) return cannot_write(temporary);
+    if (!fine || rename(temporary, path) != 0) return cannot_write(temporary, run_bytes(head));
     return PGCN_OK;
 }
 

@@ -1,6 +1,7 @@
 /* Files: reading regular files whole or piece by piece, writing files that appear complete or not
  * at all, and SHA-256 (libcrypto). Called by npy.c, safetensors.c, the data room and the
  * checkpoints. No shared state but a counter for temporary names: any thread may call. */
+#define _GNU_SOURCE /* fallocate */
 #include "io/io.h"
 
 #include <openssl/err.h>
@@ -251,7 +252,17 @@ static pgcn_status write_failed(pgcn_i_atomic_file *file, const char *doing) {
     int error = errno;
     pgcn_i_atomic_abort(file);
     return pgcn_i_fail(PGCN_ERR_IO, "cannot write '%s': %s: %s; no file was changed", file->path,
-                       doing, pgcn_system_error(error));
+                       doing, pgcn_i_disk_error(file->path, error));
+}
+
+pgcn_status pgcn_i_atomic_reserve(pgcn_i_atomic_file *file, int64_t bytes) {
+    char size[32], doing[64];
+    if (fallocate(file->descriptor, FALLOC_FL_KEEP_SIZE, 0, (off_t)bytes) == 0 || errno != ENOSPC)
+        return PGCN_OK; /* where it is not possible, writing will tell */
+    pgcn_format_bytes(bytes, size);
+    snprintf(doing, sizeof doing, "making room for its %s", size);
+    errno = ENOSPC;
+    return write_failed(file, doing);
 }
 
 pgcn_status pgcn_i_atomic_write(pgcn_i_atomic_file *file, const void *data, int64_t bytes) {

@@ -66,6 +66,8 @@ typedef struct pgcn_i_atomic_file {
     char path[PGCN_I_PATH_BYTES], temporary[PGCN_I_PATH_BYTES + 64];
 } pgcn_i_atomic_file;
 pgcn_status pgcn_i_atomic_open(pgcn_i_atomic_file *file, const char *path);
+/* Before the first byte: that many will come. A disk without room for them is found at once, if it can tell. */
+pgcn_status pgcn_i_atomic_reserve(pgcn_i_atomic_file *file, int64_t bytes);
 pgcn_status pgcn_i_atomic_write(pgcn_i_atomic_file *file, const void *data, int64_t bytes);
 pgcn_status pgcn_i_atomic_commit(pgcn_i_atomic_file *file);
 void pgcn_i_atomic_abort(pgcn_i_atomic_file *file); /* also fine after commit or a failure */
@@ -220,6 +222,7 @@ typedef struct pgcn_i_row_batch {
     int64_t count;
     char *to;
     /* for rows.c */
+    uint8_t *there; /* [count] whether it was copied; while it is submitted */
     struct pgcn_i_row_request *request;
     int64_t requests, done;
     int error; /* errno of the first that failed, -1: the file ended; 0: none */
@@ -257,9 +260,12 @@ void pgcn_i_row_cache_free(pgcn_i_row_cache *cache); /* NULL is fine; the file s
 /* The rows of a later batch, each once, in the order in which they will be wanted. Copied. */
 pgcn_status pgcn_i_row_cache_announce(pgcn_i_row_cache *cache, const pgcn_node *row, int64_t count);
 int64_t pgcn_i_row_cache_announced(const pgcn_i_row_cache *cache); /* batches not taken yet */
-/* The rows of the oldest announced batch as float32 [count, columns], in the order given. Before it
- * returns it asks for what the next batches lack. */
-pgcn_status pgcn_i_row_cache_take(pgcn_i_row_cache *cache, float *out);
+/* What the caller does to a row, the i-th that was announced, when it has just been decoded: by any thread of the pool. */
+typedef void (*pgcn_i_row_taker)(void *context, int64_t i, float *row);
+/* The rows of the oldest announced batch as float32 [count, columns], in the order given; finish: NULL, nothing is done
+ * to them. Before it returns it asks for what the next batches lack. */
+pgcn_status pgcn_i_row_cache_take(pgcn_i_row_cache *cache, float *out, pgcn_i_row_taker finish,
+                                  void *context);
 pgcn_i_row_counts pgcn_i_row_cache_counts(const pgcn_i_row_cache *cache);
 
 /* ---- bytes, plain or gzip (gzip.c) -------------------------------------------------------- */

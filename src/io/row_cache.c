@@ -3,7 +3,9 @@
  * The random numbers of a training run are functions of seed, step and node, so the rows of later batches
  * are known before they are needed. They are announced here. The cache keeps, of the rows it has and those
  * a batch brings, the ones that are wanted soonest (Belady 1966: no other choice reads fewer rows), and it
- * asks the file for what the next batches lack before they are taken. LRU is here to be compared with.
+ * asks the file for what the next batches lack before they are taken. Of rows that no known batch wants, those
+ * that were used longest ago go first. So LRU, which is here to be compared with, is a cache that knows no
+ * batches.
  *
  * A batch is planned once, in order, before its rows are read: which rows are hits and in which slot, which
  * are misses and in which place of the batch's own buffer, and which misses go into which slot afterwards.
@@ -11,130 +13,93 @@
  * batch waits for its misses, decodes every row from its slot or its place, and then moves the rows that
  * stay into their slots. Slots are therefore right for the next batch, whenever that was planned.
  *
- * Called by the training room. One thread at a time. */
+ * What is known of a row, or of a slot, lies side by side, since rows come from all over the file and every look
+ * at one of them waits for memory. Rows of a batch are gone through in the order of the file. Lists and buffers
+ * of batches that were taken are used again: new memory costs as much as what is copied into it.
+ *
+ * Called by the training room. One thread at a time; the pool helps. */
 #include "io/io.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { NEVER = INT32_MAX };
+enum { NEVER = INT32_MAX, NOWHERE = -1 };
 
-typedef struct batch {
-    int64_t number, count;
-    pgcn_node *row;    /* [count] as announced */
-    int32_t *next;     /* [count] the batch that wants the row next, NEVER: none that is known */
-    int64_t *from;     /* [count] slot of a hit, or -1 - place of a miss */
+/* What a batch misses. */
+typedef struct reading {
     pgcn_node *missed; /* [misses] ascending */
-    int32_t *slot;     /* [misses] where it goes afterwards, -1: nowhere */
+    int32_t *slot;     /* [misses] where it goes afterwards, NOWHERE: into none */
     char *stored;      /* [misses, row bytes] */
-    int64_t misses;
-    bool planned;
+    int64_t misses, room;
     pgcn_i_row_batch read;
-    struct batch *later;
+    struct reading *spare;
+} reading;
+
+/* Announced and not taken. */
+typedef struct batch {
+    int64_t number, count, room;
+    pgcn_node *row; /* [count] ascending */
+    int32_t *to;    /* [count] the place at which it was announced */
+    int32_t *next;  /* [count] the batch that wants the row next, NEVER: none that is known */
+    int32_t *from;  /* [count] slot of a hit, or -1 - place of a miss */
+    int32_t *kept;  /* [keeps] slots of rows that this batch wants next, until it is planned */
+    int64_t keeps;
+    reading *reading; /* NULL: not planned */
+    struct batch *spare;
 } batch;
 
-/* What a row in a slot is worth: the heap has the one to give up first on top. */
-typedef struct candidate {
-    int64_t key;
+typedef struct row_state {
+    int32_t slot;  /* NOWHERE: in none */
+    int32_t last;  /* the last announced batch that wants the row, -1: none */
+    int32_t place; /* in the rows of that batch */
+} row_state;
+
+typedef struct slot_state {
+    pgcn_node row;
+    int32_t next; /* the batch that wants it next, NEVER: none that is known */
+    uint32_t age; /* how often it has come to the end of the unwanted */
+} slot_state;
+
+typedef struct unwanted {
     int32_t slot;
-    uint32_t age; /* of the slot's key: an older candidate counts no more */
-} candidate;
+    uint32_t age; /* another one by now: the row was used, or another one came, since */
+} unwanted;
 
 struct pgcn_i_row_cache {
     pgcn_i_row_file *file;
     pgcn_i_pool *pool;
-    pgcn_i_row_policy policy;
+    pgcn_i_arena arena;
+    bool knows; /* what batches want; otherwise it is LRU */
     int ahead;
     int64_t rows, row_bytes, slots, used;
-    int32_t *slot_of;  /* [rows] -1: in none */
-    int32_t *last_of;  /* [rows] the last announced batch that wants the row, -1: none */
-    int32_t *place_of; /* [rows] its place in that batch */
-    char *stored;      /* [slots, row bytes] */
-    pgcn_node *row_in; /* [slots] */
-    int64_t *key;      /* [slots] */
-    uint32_t *age;     /* [slots] */
-    candidate *heap;
-    int64_t heap_count, heap_most;
-    batch *first, *last; /* announced and not taken */
-    int64_t announced, taken, clock;
+    row_state *row;   /* [rows] */
+    slot_state *slot; /* [slots] */
+    char *stored;     /* [slots, row bytes] */
+    unwanted *
+        queue; /* [queue_room] a ring: slots that no known batch wants, in the order of their last use */
+    int64_t queue_room, queue_begin, queue_count;
+    int64_t furthest; /* no batch after it has kept slots */
+    batch **known;    /* [known_room] a ring: batch b is number b % known_room */
+    int64_t known_room, announced, taken;
+    batch *spare_batch;
+    reading *spare_reading;
+    uint64_t *sorted[2]; /* [sort_room] */
+    int64_t sort_room;
     bool broken; /* a read failed: slots no longer hold what the plans say */
     pgcn_i_row_counts counts;
 };
 
-/* ---- the heap: largest key on top --------------------------------------------------------------- */
-
-static bool is_above(const candidate *a, const candidate *b) {
-    return a->key > b->key || (a->key == b->key && a->slot < b->slot);
-}
-
-static void swap(candidate *a, candidate *b) {
-    candidate kept = *a;
-    *a = *b;
-    *b = kept;
-}
-
-static void sift_down(pgcn_i_row_cache *cache, int64_t at) {
-    for (;;) {
-        int64_t best = at;
-        for (int64_t child = 2 * at + 1; child <= 2 * at + 2; child++)
-            if (child < cache->heap_count && is_above(&cache->heap[child], &cache->heap[best]))
-                best = child;
-        if (best == at) return;
-        swap(&cache->heap[at], &cache->heap[best]);
-        at = best;
-    }
-}
-
-static bool is_valid(const pgcn_i_row_cache *cache, const candidate *one) {
-    return cache->age[one->slot] == one->age;
-}
-
-/* Removes candidates that count no more, when half of the room is theirs. */
-static void clean_heap(pgcn_i_row_cache *cache) {
-    int64_t kept = 0;
-    for (int64_t i = 0; i < cache->heap_count; i++)
-        if (is_valid(cache, &cache->heap[i])) cache->heap[kept++] = cache->heap[i];
-    cache->heap_count = kept;
-    for (int64_t i = kept / 2; i-- > 0;) sift_down(cache, i);
-}
-
-/* A slot has a new key. */
-static void set_key(pgcn_i_row_cache *cache, int32_t slot, int64_t key) {
-    cache->key[slot] = key;
-    cache->age[slot]++;
-    if (cache->heap_count == cache->heap_most) clean_heap(cache);
-    int64_t at = cache->heap_count++;
-    cache->heap[at] = (candidate){key, slot, cache->age[slot]};
-    while (at > 0 && is_above(&cache->heap[at], &cache->heap[(at - 1) / 2])) {
-        swap(&cache->heap[at], &cache->heap[(at - 1) / 2]);
-        at = (at - 1) / 2;
-    }
-}
-
-static const candidate *top_of(pgcn_i_row_cache *cache) {
-    while (!is_valid(cache, &cache->heap[0])) {
-        cache->heap[0] = cache->heap[--cache->heap_count];
-        sift_down(cache, 0);
-    }
-    return &cache->heap[0];
-}
-
 /* ---- making -------------------------------------------------------------------------------------- */
 
 static pgcn_status allocate(pgcn_i_row_cache *cache) {
-    cache->slot_of = pgcn_i_alloc(cache->rows, sizeof *cache->slot_of);
-    cache->last_of = pgcn_i_alloc(cache->rows, sizeof *cache->last_of);
-    cache->place_of = pgcn_i_alloc(cache->rows, sizeof *cache->place_of);
-    cache->stored = pgcn_i_alloc(cache->slots, (size_t)cache->row_bytes);
-    cache->row_in = pgcn_i_alloc(cache->slots, sizeof *cache->row_in);
-    cache->key = pgcn_i_alloc(cache->slots, sizeof *cache->key);
-    cache->age = pgcn_i_alloc(cache->slots, sizeof *cache->age);
-    cache->heap_most = 2 * cache->slots + 2;
-    cache->heap = pgcn_i_alloc(cache->heap_most, sizeof *cache->heap);
-    if (!cache->slot_of || !cache->last_of || !cache->place_of || !cache->stored ||
-        !cache->row_in || !cache->key || !cache->age || !cache->heap)
-        return PGCN_ERR_MEMORY;
-    for (int64_t i = 0; i < cache->rows; i++) cache->slot_of[i] = cache->last_of[i] = -1;
+    cache->arena.read_at_random = true;
+    cache->queue_room = 2 * cache->slots + 1;
+    cache->row = PGCN_I_ARRAY(&cache->arena, row_state, cache->rows);
+    cache->slot = PGCN_I_ARRAY(&cache->arena, slot_state, cache->slots);
+    cache->queue = PGCN_I_ARRAY(&cache->arena, unwanted, cache->queue_room);
+    cache->stored = PGCN_I_ARRAY(&cache->arena, char, cache->slots * cache->row_bytes);
+    if (!cache->row || !cache->slot || !cache->queue || !cache->stored) return PGCN_ERR_MEMORY;
+    for (int64_t i = 0; i < cache->rows; i++) cache->row[i] = (row_state){NOWHERE, -1, 0};
     return PGCN_OK;
 }
 
@@ -144,7 +109,7 @@ pgcn_status pgcn_i_row_cache_new(pgcn_i_row_file *file, const pgcn_i_row_cache_o
     if (!cache) return PGCN_ERR_MEMORY;
     cache->file = file;
     cache->pool = opts->pool;
-    cache->policy = opts->policy;
+    cache->knows = opts->policy == PGCN_I_ROWS_FUTURE;
     cache->ahead = opts->ahead < 1                   ? 1
                    : opts->ahead < PGCN_I_MOST_AHEAD ? opts->ahead
                                                      : PGCN_I_MOST_AHEAD;
@@ -161,110 +126,233 @@ pgcn_status pgcn_i_row_cache_new(pgcn_i_row_file *file, const pgcn_i_row_cache_o
     return status;
 }
 
+static void free_all(void **array, int count) {
+    for (int i = 0; i < count; i++) pgcn_i_free(array[i]);
+}
+
+static void free_reading(reading *r) {
+    if (r) free_all((void *[]){r->missed, r->slot, r->stored, r}, 4);
+}
+
 static void free_batch(batch *b) {
-    void *arrays[] = {b->row, b->next, b->from, b->missed, b->slot, b->stored, b};
-    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) pgcn_i_free(arrays[i]);
+    free_reading(b->reading);
+    free_all((void *[]){b->row, b->to, b->next, b->from, b->kept, b}, 6);
+}
+
+static batch *batch_of(const pgcn_i_row_cache *cache, int64_t number) {
+    return cache->known[number % cache->known_room];
 }
 
 void pgcn_i_row_cache_free(pgcn_i_row_cache *cache) {
     if (!cache) return;
-    for (batch *b = cache->first, *later; b; b = later) {
-        later = b->later;
-        (void)pgcn_i_row_file_wait(cache->file, &b->read); /* it reads into the batch's memory */
+    for (int64_t i = cache->taken; i < cache->announced; i++) {
+        batch *b = batch_of(cache, i);
+        if (b->reading) /* it reads into the batch's memory */
+            (void)pgcn_i_row_file_wait(cache->file, &b->reading->read);
         free_batch(b);
     }
-    void *arrays[] = {cache->slot_of, cache->last_of, cache->place_of, cache->stored,
-                      cache->row_in,  cache->key,     cache->age,      cache->heap};
-    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) pgcn_i_free(arrays[i]);
+    for (batch *b = cache->spare_batch, *after; b; b = after) {
+        after = b->spare;
+        free_batch(b);
+    }
+    for (reading *r = cache->spare_reading, *after; r; r = after) {
+        after = r->spare;
+        free_reading(r);
+    }
+    free_all((void *[]){cache->known, cache->sorted[0], cache->sorted[1]}, 3);
+    pgcn_i_arena_free(&cache->arena);
     pgcn_i_free(cache);
 }
 
-/* ---- the future ---------------------------------------------------------------------------------- */
+/* ---- lists that are used again --------------------------------------------------------------------- */
 
-static pgcn_status copy_batch(pgcn_i_row_cache *cache, const pgcn_node *row, int64_t count,
-                              batch **out) {
-    batch *b = pgcn_i_alloc(1, sizeof *b);
-    if (!b) return PGCN_ERR_MEMORY;
-    *b = (batch){.number = cache->announced, .count = count};
-    b->row = pgcn_i_alloc(count, sizeof *b->row);
-    b->next = pgcn_i_alloc(count, sizeof *b->next);
-    b->from = pgcn_i_alloc(count, sizeof *b->from);
-    if (!b->row || !b->next || !b->from) {
+/* Batches differ: with some room to spare few of them need new lists. */
+static int64_t room_for(int64_t count) {
+    return count + count / 8 + 1;
+}
+
+static pgcn_status take_batch(pgcn_i_row_cache *cache, int64_t count, batch **out) {
+    batch *b = cache->spare_batch;
+    if (b) cache->spare_batch = b->spare;
+    if (b && b->room < count) {
         free_batch(b);
-        return PGCN_ERR_MEMORY;
+        b = NULL;
     }
-    for (int64_t i = 0; i < count; i++) {
-        b->row[i] = row[i];
-        b->next[i] = NEVER;
+    if (!b && (b = pgcn_i_alloc(1, sizeof *b))) {
+        int64_t room = room_for(count);
+        *b = (batch){.room = room};
+        b->row = pgcn_i_alloc(room, sizeof *b->row);
+        b->to = pgcn_i_alloc(room, sizeof *b->to);
+        b->next = pgcn_i_alloc(room, sizeof *b->next);
+        b->from = pgcn_i_alloc(room, sizeof *b->from);
+        b->kept = pgcn_i_alloc(room, sizeof *b->kept);
+        if (!b->row || !b->to || !b->next || !b->from || !b->kept) {
+            free_batch(b);
+            b = NULL;
+        }
     }
+    if (!b) return PGCN_ERR_MEMORY;
+    b->number = cache->announced;
+    b->count = count;
+    b->keeps = 0;
     *out = b;
     return PGCN_OK;
 }
 
-static pgcn_status check_batch(const pgcn_i_row_cache *cache, const pgcn_node *row, int64_t count) {
-    if (cache->announced >= NEVER || count > INT32_MAX)
-        return pgcn_i_fail(PGCN_ERR_ARGUMENT,
-                           "more than %d batches, or rows of one, were announced", NEVER);
-    for (int64_t i = 0; i < count; i++)
-        if (row[i] < 0 || row[i] >= cache->rows)
-            return pgcn_i_fail(PGCN_ERR_ARGUMENT, "a batch wants row %d of %lld", row[i],
-                               (long long)cache->rows);
+static void give_batch(pgcn_i_row_cache *cache, batch *b) {
+    b->spare = cache->spare_batch;
+    cache->spare_batch = b;
+    if (!b->reading) return;
+    b->reading->spare = cache->spare_reading;
+    cache->spare_reading = b->reading;
+    b->reading = NULL;
+}
+
+static pgcn_status take_reading(pgcn_i_row_cache *cache, int64_t misses, reading **out) {
+    reading *r = cache->spare_reading;
+    if (r) cache->spare_reading = r->spare;
+    if (r && r->room < misses) {
+        free_reading(r);
+        r = NULL;
+    }
+    if (!r && (r = pgcn_i_alloc(1, sizeof *r))) {
+        int64_t room = room_for(misses);
+        *r = (reading){.room = room};
+        r->missed = pgcn_i_alloc(room, sizeof *r->missed);
+        r->slot = pgcn_i_alloc(room, sizeof *r->slot);
+        r->stored = pgcn_i_alloc(room, (size_t)cache->row_bytes);
+        if (!r->missed || !r->slot || !r->stored) {
+            free_reading(r);
+            r = NULL;
+        }
+    }
+    if (!r) return PGCN_ERR_MEMORY;
+    r->misses = misses;
+    r->read = (pgcn_i_row_batch){.row = r->missed, .count = misses, .to = r->stored};
+    *out = r;
     return PGCN_OK;
 }
 
-/* Marks the rows of a batch as wanted by it, and keeps what was there before in b->from. If a row is there
- * twice, the marks are taken back. */
-static pgcn_status mark_rows(pgcn_i_row_cache *cache, batch *b) {
-    int32_t number = (int32_t)b->number;
-    int64_t i = 0;
-    for (; i < b->count && cache->last_of[b->row[i]] != number; i++) {
-        b->from[i] = (int64_t)cache->last_of[b->row[i]];
-        cache->last_of[b->row[i]] = number;
+/* Room for one more known batch, and to sort its rows. */
+static pgcn_status make_room(pgcn_i_row_cache *cache, int64_t count) {
+    if (cache->announced - cache->taken == cache->known_room) {
+        int64_t room = 2 * cache->known_room + 8;
+        batch **known = pgcn_i_alloc(room, sizeof *known);
+        if (!known) return PGCN_ERR_MEMORY;
+        for (int64_t i = cache->taken; i < cache->announced; i++)
+            known[i % room] = batch_of(cache, i);
+        pgcn_i_free(cache->known);
+        cache->known = known;
+        cache->known_room = room;
     }
-    if (i == b->count) return PGCN_OK;
-    pgcn_node twice = b->row[i];
-    while (i-- > 0) cache->last_of[b->row[i]] = (int32_t)b->from[i];
-    return pgcn_i_fail(PGCN_ERR_ARGUMENT, "a batch wants row %d twice", twice);
+    if (cache->sort_room >= count) return PGCN_OK;
+    cache->sort_room = 0;
+    for (int i = 0; i < 2; i++) {
+        pgcn_i_free(cache->sorted[i]);
+        cache->sorted[i] = pgcn_i_alloc(room_for(count), sizeof *cache->sorted[i]);
+    }
+    if (!cache->sorted[0] || !cache->sorted[1]) return PGCN_ERR_MEMORY;
+    cache->sort_room = room_for(count);
+    return PGCN_OK;
 }
 
-/* Rows that are in the cache, or in an earlier batch, learn when they are wanted next. */
-static void link_rows(pgcn_i_row_cache *cache, batch *b, batch *const *known) {
-    int32_t number = (int32_t)b->number;
-    for (int64_t i = 0; i < b->count; i++) {
-        pgcn_node row = b->row[i];
-        batch *earlier = b->from[i] >= cache->taken ? known[b->from[i] - cache->taken] : NULL;
-        int32_t slot = cache->slot_of[row];
-        if (earlier) earlier->next[cache->place_of[row]] = number;
-        /* its key changes unless an unplanned batch before this one wants it */
-        if (slot >= 0 && cache->policy == PGCN_I_ROWS_FUTURE && (!earlier || earlier->planned))
-            set_key(cache, slot, number);
-        cache->place_of[row] = (int32_t)i;
+/* ---- the future ---------------------------------------------------------------------------------- */
+
+/* Numbers of `bits` bits in the upper half of each, ascending by them: by digits, the lowest first. */
+static uint64_t *sort(uint64_t *sorted[2], int64_t count, int bits) {
+    enum { DIGIT = 11, VALUES = 1 << DIGIT };
+    int from = 0;
+    for (int shift = 32; shift < 32 + bits; shift += DIGIT, from = !from) {
+        int64_t at[VALUES + 1] = {0};
+        const uint64_t *in = sorted[from];
+        for (int64_t i = 0; i < count; i++) at[(in[i] >> shift & (VALUES - 1)) + 1]++;
+        for (int v = 0; v < VALUES; v++) at[v + 1] += at[v];
+        for (int64_t i = 0; i < count; i++)
+            sorted[!from][at[in[i] >> shift & (VALUES - 1)]++] = in[i];
     }
+    return sorted[from];
+}
+
+static int bits_of(int64_t most) {
+    int bits = 1;
+    while (most >> bits > 0) bits++;
+    return bits;
+}
+
+/* Copies the rows of a batch into the order of the file. */
+static pgcn_status list_rows(pgcn_i_row_cache *cache, const pgcn_node *row, batch *b) {
+    for (int64_t i = 0; i < b->count; i++) {
+        if (row[i] < 0 || row[i] >= cache->rows)
+            return pgcn_i_fail(PGCN_ERR_ARGUMENT, "a batch wants row %d of %lld", row[i],
+                               (long long)cache->rows);
+        cache->sorted[0][i] = (uint64_t)row[i] << 32 | (uint64_t)i;
+    }
+    const uint64_t *sorted = sort(cache->sorted, b->count, bits_of(cache->rows - 1));
+    for (int64_t i = 0; i < b->count; i++) {
+        b->row[i] = (pgcn_node)(sorted[i] >> 32);
+        b->to[i] = (int32_t)(sorted[i] & UINT32_MAX);
+        b->next[i] = NEVER;
+        if (i > 0 && b->row[i] == b->row[i - 1])
+            return pgcn_i_fail(PGCN_ERR_ARGUMENT, "a batch wants row %d twice", b->row[i]);
+    }
+    return PGCN_OK;
+}
+
+typedef struct job {
+    pgcn_i_row_cache *cache;
+    batch *b;
+    pgcn_i_blocks blocks;
+    int64_t *misses; /* [blocks] */
+    float *out;
+    pgcn_i_row_taker finish;
+    void *context;
+} job;
+
+/* Rows that are in the cache, or in an earlier batch, learn when they are wanted next. Slots that did not know of any
+ * batch, and are this one's from now on, are in b->from. */
+static void link_task(void *context, int64_t task, int worker) {
+    (void)worker;
+    const job *j = context;
+    const pgcn_i_row_cache *cache = j->cache;
+    const batch *b = j->b;
+    int64_t end = pgcn_i_block_end(j->blocks, task);
+    for (int64_t i = pgcn_i_block_begin(j->blocks, task); i < end; i++) {
+        row_state *row = &cache->row[b->row[i]];
+        const batch *earlier = row->last >= cache->taken ? batch_of(cache, row->last) : NULL;
+        b->from[i] = NOWHERE;
+        if (earlier) earlier->next[row->place] = (int32_t)b->number;
+        if (row->slot >= 0 && (!earlier || earlier->reading)) {
+            cache->slot[row->slot].next = (int32_t)b->number;
+            b->from[i] = row->slot;
+        }
+        row->last = (int32_t)b->number;
+        row->place = (int32_t)i;
+    }
+}
+
+static void link_rows(pgcn_i_row_cache *cache, batch *b) {
+    job j = {.cache = cache, .b = b, .blocks = pgcn_i_blocks_of(b->count)};
+    pgcn_i_parallel(cache->pool, j.blocks.count, link_task, &j);
+    for (int64_t i = 0; i < b->count; i++)
+        if (b->from[i] >= 0) b->kept[b->keeps++] = b->from[i];
+    if (b->keeps > 0) cache->furthest = b->number;
 }
 
 pgcn_status pgcn_i_row_cache_announce(pgcn_i_row_cache *cache, const pgcn_node *row,
                                       int64_t count) {
-    batch *b, **known = NULL;
-    PGCN_TRY(check_batch(cache, row, count));
-    int64_t waiting = cache->announced - cache->taken;
-    PGCN_TRY(copy_batch(cache, row, count, &b));
-    known = pgcn_i_alloc(waiting, sizeof *known);
-    pgcn_status status = known ? PGCN_OK : PGCN_ERR_MEMORY;
-    for (int64_t i = 0; known && i < waiting; i++)
-        known[i] = i == 0 ? cache->first : known[i - 1]->later;
-    if (status == PGCN_OK) status = mark_rows(cache, b);
-    if (status == PGCN_OK) link_rows(cache, b, known);
-    pgcn_i_free(known);
+    batch *b;
+    if (cache->announced >= NEVER || count > INT32_MAX)
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT,
+                           "more than %d batches, or rows of one, were announced", NEVER);
+    PGCN_TRY(make_room(cache, count));
+    PGCN_TRY(take_batch(cache, count, &b));
+    pgcn_status status = list_rows(cache, row, b);
     if (status != PGCN_OK) {
-        free_batch(b);
+        give_batch(cache, b);
         return status;
     }
-    if (cache->last)
-        cache->last->later = b;
-    else
-        cache->first = b;
-    cache->last = b;
-    cache->announced++;
+    if (cache->knows) link_rows(cache, b);
+    cache->known[cache->announced++ % cache->known_room] = b;
     return PGCN_OK;
 }
 
@@ -272,66 +360,120 @@ int64_t pgcn_i_row_cache_announced(const pgcn_i_row_cache *cache) {
     return cache->announced - cache->taken;
 }
 
+/* ---- slots ----------------------------------------------------------------------------------------- */
+
+static unwanted *queued(const pgcn_i_row_cache *cache, int64_t i) {
+    int64_t at = cache->queue_begin + i;
+    return &cache->queue[at < cache->queue_room ? at : at - cache->queue_room];
+}
+
+static bool is_unwanted(const pgcn_i_row_cache *cache, unwanted one) {
+    const slot_state *slot = &cache->slot[one.slot];
+    return slot->next == NEVER && slot->age == one.age;
+}
+
+/* Removes those that were used since. At most one entry of a slot is left, and so half of the room. */
+static void clean_queue(pgcn_i_row_cache *cache) {
+    int64_t left = 0;
+    for (int64_t i = 0; i < cache->queue_count; i++)
+        if (is_unwanted(cache, *queued(cache, i))) *queued(cache, left++) = *queued(cache, i);
+    cache->queue_count = left;
+}
+
+/* A slot whose row was used: it waits for the batch that wants it next, or with those that no batch wants. */
+static void await_next(pgcn_i_row_cache *cache, int32_t slot) {
+    slot_state *state = &cache->slot[slot];
+    if (state->next != NEVER) {
+        batch *b = batch_of(cache, state->next);
+        b->kept[b->keeps++] = slot;
+        if (state->next > cache->furthest) cache->furthest = state->next;
+        return;
+    }
+    if (cache->queue_count == cache->queue_room) clean_queue(cache);
+    *queued(cache, cache->queue_count++) = (unwanted){slot, ++state->age};
+}
+
+static int32_t longest_unused(pgcn_i_row_cache *cache) {
+    while (cache->queue_count > 0) {
+        unwanted oldest = *queued(cache, 0);
+        if (++cache->queue_begin == cache->queue_room) cache->queue_begin = 0;
+        cache->queue_count--;
+        if (is_unwanted(cache, oldest)) return oldest.slot;
+    }
+    return NOWHERE;
+}
+
+/* A slot whose row is wanted by a later batch than `next`: by the last one that there is. */
+static int32_t latest_wanted(pgcn_i_row_cache *cache, int32_t next) {
+    for (; cache->furthest > next; cache->furthest--) {
+        batch *b = batch_of(cache, cache->furthest);
+        if (b->keeps > 0) return b->kept[--b->keeps];
+    }
+    return NOWHERE;
+}
+
+/* The slot that a missed row goes into, which is wanted next by batch `next`; NOWHERE: it is not worth one. */
+static int32_t find_slot(pgcn_i_row_cache *cache, int32_t next) {
+    if (cache->used < cache->slots) return (int32_t)cache->used++;
+    if (cache->knows && next == NEVER) return NOWHERE;
+    int32_t slot = longest_unused(cache);
+    if (slot < 0) slot = latest_wanted(cache, next);
+    if (slot >= 0) cache->row[cache->slot[slot].row].slot = NOWHERE;
+    return slot;
+}
+
 /* ---- plans --------------------------------------------------------------------------------------- */
 
-/* A row's key after it was used by batch b at place i: larger ones are given up first. */
-static int64_t key_after(pgcn_i_row_cache *cache, const batch *b, int64_t i) {
-    return cache->policy == PGCN_I_ROWS_LRU ? -++cache->clock : b->next[i];
+static void find_task(void *context, int64_t task, int worker) {
+    (void)worker;
+    const job *j = context;
+    const batch *b = j->b;
+    int64_t end = pgcn_i_block_end(j->blocks, task), misses = 0;
+    for (int64_t i = pgcn_i_block_begin(j->blocks, task); i < end; i++) {
+        int32_t slot = j->cache->row[b->row[i]].slot;
+        b->from[i] = slot;
+        misses += slot < 0;
+        if (slot >= 0) j->cache->slot[slot].next = b->next[i];
+    }
+    j->misses[task] = misses;
 }
 
-/* The slot that a missed row goes into; -1: it is not worth one. */
-static int32_t find_slot(pgcn_i_row_cache *cache, int64_t key) {
-    if (cache->used < cache->slots) return (int32_t)cache->used++;
-    if (cache->slots == 0 || key == NEVER) return -1;
-    const candidate *top = top_of(cache);
-    if (cache->policy == PGCN_I_ROWS_FUTURE && key >= top->key) return -1;
-    cache->slot_of[cache->row_in[top->slot]] = -1;
-    return top->slot;
+/* Says of every row in which slot it is, if in any; returns how many are missed. */
+static int64_t find_rows(pgcn_i_row_cache *cache, batch *b) {
+    int64_t misses[PGCN_MAX_BLOCKS], all = 0;
+    job j = {.cache = cache, .b = b, .blocks = pgcn_i_blocks_of(b->count), .misses = misses};
+    pgcn_i_parallel(cache->pool, j.blocks.count, find_task, &j);
+    for (int64_t i = 0; i < j.blocks.count; i++) all += misses[i];
+    return all;
 }
 
-static int by_row(const void *a, const void *b) {
-    pgcn_node x = *(const pgcn_node *)a, y = *(const pgcn_node *)b;
-    return (x > y) - (x < y);
-}
-
-/* Misses in ascending order, so that neighbours in the file are read together. */
-static pgcn_status list_misses(pgcn_i_row_cache *cache, batch *b) {
-    b->misses = 0;
-    for (int64_t i = 0; i < b->count; i++) b->misses += cache->slot_of[b->row[i]] < 0;
-    b->missed = pgcn_i_alloc(b->misses, sizeof *b->missed);
-    b->slot = pgcn_i_alloc(b->misses, sizeof *b->slot);
-    b->stored = pgcn_i_alloc(b->misses, (size_t)cache->row_bytes);
-    if (!b->missed || !b->slot || !b->stored) return PGCN_ERR_MEMORY;
-    for (int64_t i = 0, k = 0; i < b->count; i++)
-        if (cache->slot_of[b->row[i]] < 0) b->missed[k++] = b->row[i];
-    qsort(b->missed, (size_t)b->misses, sizeof *b->missed, by_row);
-    return PGCN_OK;
+/* Gives slots to rows that are missed, those that are worth one. */
+static void place_misses(pgcn_i_row_cache *cache, const batch *b, reading *r) {
+    for (int64_t i = 0, place = 0; i < b->count; i++) {
+        if (b->from[i] >= 0) continue;
+        int32_t slot = find_slot(cache, b->next[i]);
+        r->missed[place] = b->row[i];
+        r->slot[place] = slot;
+        b->from[i] = (int32_t)(-1 - place++);
+        if (slot < 0) continue;
+        cache->row[b->row[i]].slot = slot;
+        cache->slot[slot].row = b->row[i];
+        cache->slot[slot].next = b->next[i];
+        await_next(cache, slot);
+    }
+    /* a later one may have taken the slot of an earlier one */
+    for (int64_t place = 0; place < r->misses; place++)
+        if (r->slot[place] >= 0 && cache->slot[r->slot[place]].row != r->missed[place])
+            r->slot[place] = NOWHERE;
 }
 
 static pgcn_status plan(pgcn_i_row_cache *cache, batch *b) {
-    PGCN_TRY(list_misses(cache, b));
-    /* until they have a slot, or none, rows that are missed know their place by it */
-    for (int64_t place = 0; place < b->misses; place++)
-        cache->slot_of[b->missed[place]] = (int32_t)(-1 - place);
-    for (int64_t i = 0; i < b->count; i++) {
-        int32_t slot = cache->slot_of[b->row[i]];
-        b->from[i] = slot;
-        if (slot >= 0) set_key(cache, slot, key_after(cache, b, i));
-    }
-    for (int64_t i = 0; i < b->count; i++) {
-        if (b->from[i] >= 0) continue;
-        int64_t key = key_after(cache, b, i);
-        int32_t slot = find_slot(cache, key);
-        b->slot[-1 - b->from[i]] = slot;
-        cache->slot_of[b->row[i]] = slot;
-        if (slot < 0) continue;
-        cache->row_in[slot] = b->row[i];
-        set_key(cache, slot, key);
-    }
-    cache->counts.hits += b->count - b->misses;
-    cache->counts.misses += b->misses;
-    b->planned = true;
-    b->read = (pgcn_i_row_batch){.row = b->missed, .count = b->misses, .to = b->stored};
+    PGCN_TRY(take_reading(cache, find_rows(cache, b), &b->reading));
+    for (int64_t i = 0; i < b->count; i++)
+        if (b->from[i] >= 0) await_next(cache, b->from[i]);
+    place_misses(cache, b, b->reading);
+    cache->counts.hits += b->count - b->reading->misses;
+    cache->counts.misses += b->reading->misses;
     return PGCN_OK;
 }
 
@@ -339,81 +481,86 @@ static pgcn_status plan(pgcn_i_row_cache *cache, batch *b) {
 static pgcn_status plan_ahead(pgcn_i_row_cache *cache, int64_t batches) {
     pgcn_i_row_batch *read[PGCN_I_MOST_AHEAD];
     int64_t count = 0;
-    for (batch *b = cache->first; b && batches > 0; b = b->later, batches--) {
-        if (b->planned) continue;
+    for (int64_t i = cache->taken; i < cache->announced && i < cache->taken + batches; i++) {
+        batch *b = batch_of(cache, i);
+        if (b->reading) continue;
         PGCN_TRY(plan(cache, b));
-        read[count++] = &b->read;
+        read[count++] = &b->reading->read;
     }
     return pgcn_i_row_file_submit(cache->file, read, count, cache->pool);
 }
 
 /* More is asked for when but one batch is left that was: then the next sweep through the file brings many. */
 static bool is_plan_due(const pgcn_i_row_cache *cache) {
-    const batch *second = cache->first ? cache->first->later : NULL;
-    return !second || !second->planned;
+    return cache->announced - cache->taken < 2 || !batch_of(cache, cache->taken + 1)->reading;
 }
 
 /* ---- taking -------------------------------------------------------------------------------------- */
 
-typedef struct deliver_job {
-    const pgcn_i_row_cache *cache;
-    const batch *b;
-    float *out;
-    pgcn_i_blocks blocks;
-} deliver_job;
+/* Rows after the one that is decoded: slots are in no order, and the processor does not guess the next. */
+enum { SOON = 6, LINE = 64, MOST_FETCHED = 1024 };
+
+static void fetch(const char *stored, int64_t bytes) {
+    for (int64_t i = 0; i < bytes && i < MOST_FETCHED; i += LINE) __builtin_prefetch(stored + i);
+}
+
+static const char *stored_at(const pgcn_i_row_cache *cache, const batch *b, int64_t i) {
+    int64_t from = b->from[i];
+    return from >= 0 ? cache->stored + from * cache->row_bytes
+                     : b->reading->stored + (-1 - from) * cache->row_bytes;
+}
 
 static void deliver_task(void *context, int64_t task, int worker) {
     (void)worker;
-    const deliver_job *job = context;
-    const pgcn_i_row_cache *cache = job->cache;
+    const job *j = context;
+    const pgcn_i_row_cache *cache = j->cache;
+    const batch *b = j->b;
     int64_t columns = pgcn_i_row_file_layout(cache->file)->columns;
-    int64_t end = pgcn_i_block_end(job->blocks, task);
-    for (int64_t i = pgcn_i_block_begin(job->blocks, task); i < end; i++) {
-        int64_t from = job->b->from[i];
-        const char *stored = from >= 0 ? cache->stored + from * cache->row_bytes
-                                       : job->b->stored + (-1 - from) * cache->row_bytes;
-        pgcn_i_row_file_decode(cache->file, stored, 1, job->out + i * columns);
+    int64_t end = pgcn_i_block_end(j->blocks, task);
+    for (int64_t i = pgcn_i_block_begin(j->blocks, task); i < end; i++) {
+        const char *stored = stored_at(cache, b, i);
+        if (i + SOON < end) fetch(stored_at(cache, b, i + SOON), cache->row_bytes);
+        float *row = j->out + b->to[i] * columns;
+        pgcn_i_row_file_decode(cache->file, stored, 1, row);
+        if (j->finish) j->finish(j->context, b->to[i], row);
     }
 }
 
-static void deliver(const pgcn_i_row_cache *cache, const batch *b, float *out) {
-    deliver_job job = {cache, b, out, pgcn_i_blocks_of(b->count)};
-    if (cache->pool)
-        pgcn_i_parallel(cache->pool, job.blocks.count, deliver_task, &job);
-    else
-        for (int64_t task = 0; task < job.blocks.count; task++) deliver_task(&job, task, 0);
+static void keep_task(void *context, int64_t task, int worker) {
+    (void)worker;
+    const job *j = context;
+    const pgcn_i_row_cache *cache = j->cache;
+    const reading *r = j->b->reading;
+    int64_t end = pgcn_i_block_end(j->blocks, task);
+    for (int64_t place = pgcn_i_block_begin(j->blocks, task); place < end; place++)
+        if (r->slot[place] >= 0)
+            memcpy(cache->stored + r->slot[place] * cache->row_bytes,
+                   r->stored + place * cache->row_bytes, (size_t)cache->row_bytes);
 }
 
-/* In the order in which slots were given: under LRU a later miss may take the slot of an earlier one. */
-static void keep_misses(const pgcn_i_row_cache *cache, const batch *b) {
-    for (int64_t i = 0; i < b->count; i++) {
-        int64_t place = -1 - b->from[i];
-        if (place < 0 || b->slot[place] < 0) continue;
-        memcpy(cache->stored + b->slot[place] * cache->row_bytes,
-               b->stored + place * cache->row_bytes, (size_t)cache->row_bytes);
-    }
-}
-
-static pgcn_status take(pgcn_i_row_cache *cache, float *out) {
-    batch *b = cache->first;
+static pgcn_status take(pgcn_i_row_cache *cache, job j) {
+    j.b = batch_of(cache, cache->taken);
     PGCN_TRY(plan_ahead(cache, 1));
-    PGCN_TRY(pgcn_i_row_file_wait(cache->file, &b->read));
-    deliver(cache, b, out);
-    keep_misses(cache, b);
+    PGCN_TRY(pgcn_i_row_file_wait(cache->file, &j.b->reading->read));
+    j.blocks = pgcn_i_blocks_of(j.b->count);
+    pgcn_i_parallel(cache->pool, j.blocks.count, deliver_task, &j);
+    j.blocks = pgcn_i_blocks_of(j.b->reading->misses);
+    pgcn_i_parallel(cache->pool, j.blocks.count, keep_task, &j);
     cache->counts.batches++;
     cache->taken++;
-    cache->first = b->later;
-    if (!cache->first) cache->last = NULL;
-    free_batch(b);
+    give_batch(cache, j.b);
     return is_plan_due(cache) ? plan_ahead(cache, cache->ahead) : PGCN_OK;
 }
 
-pgcn_status pgcn_i_row_cache_take(pgcn_i_row_cache *cache, float *out) {
-    if (!cache->first) return pgcn_i_fail(PGCN_ERR_ARGUMENT, "no batch of rows was announced");
+pgcn_status pgcn_i_row_cache_take(pgcn_i_row_cache *cache, float *out, pgcn_i_row_taker finish,
+                                  void *context) {
+    if (cache->announced == cache->taken)
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT, "no batch of rows was announced");
     if (cache->broken)
         return pgcn_i_fail(PGCN_ERR_IO,
                            "an earlier read of these rows has failed; open them again");
-    pgcn_status status = take(cache, out);
+    pgcn_status status =
+        take(cache, (job){.cache = cache, .out = out, .finish = finish, .context = context});
     cache->broken = status != PGCN_OK;
     return status;
 }

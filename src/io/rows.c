@@ -1,14 +1,13 @@
 /* Rows of a matrix in a file, read one by one, in ranges or in batches ahead of need: the features of a
  * container that need not fit into memory.
  *
- * A batch becomes a list of requests, one for every run of rows that are neighbours in the file. With io_uring, what the
- * system has in its cache is copied at once, by all threads. What is left of several batches is read in one sweep through
- * the file, from its beginning to its end, while the caller computes: requests with small gaps between them are read as
- * one span, since a disk takes longer for two reads than for one that is tens of kilobytes longer. Where memory has no room
- * for the file, spans pass by the cache of the system (O_DIRECT), which would lose other pages for them: those of the
- * graph. Where the build has no
- * liburing or the kernel (a container's rules, often) refuses it, the system is advised of the requests (posix_fadvise) and
- * they are read one after the other when they are waited for: the same bytes.
+ * With io_uring, what the system has of a batch in its cache is copied at once, by all threads. What is left becomes a list
+ * of requests, one for every run of rows that are neighbours in the file. Those of several batches are read in one sweep
+ * through the file, from its beginning to its end, while the caller computes: requests with small gaps between them are
+ * read as one span, since a disk takes longer for two reads than for one that is tens of kilobytes longer. Where memory has
+ * no room for the file, spans pass by the cache of the system (O_DIRECT), which would lose other pages for them: those of
+ * the graph. Where the build has no liburing or the kernel (a container's rules, often) refuses it, the system is advised
+ * of the requests (posix_fadvise) and they are read one after the other when they are waited for: the same bytes.
  *
  * A file that is replaced or changed while it is read is recognised by its identity: device, inode,
  * length, time of change and first bytes. Called by row_cache.c and the data room. One thread at a time. */
@@ -38,7 +37,10 @@ enum {
     SPAN_ROOM = 4 << 20,             /* bytes of spans under way */
     SECTOR = 4096,                   /* spans that pass by the cache begin and end at multiples */
     BUFFER = MOST_SPAN + 3 * SECTOR, /* of a span: aligned, and a sector more at both ends */
-    MOST_SPARE = SPAN_ROOM / MOST_SPAN
+    MOST_SPARE = SPAN_ROOM / MOST_SPAN,
+    /* Rows of a batch of which one is missing in the cache of the system, before it is asked about all of the next batch.
+     * To ask about a row takes as long as to copy it. */
+    ASK_SHARE = 16
 };
 
 typedef struct pgcn_i_row_request {
@@ -46,7 +48,6 @@ typedef struct pgcn_i_row_request {
     int64_t offset;
     char *to;
     int64_t bytes;
-    bool copied; /* from the cache of the system */
 } request;
 
 /* Requests of batches that were submitted together, in the order of the file. */
@@ -79,7 +80,7 @@ struct pgcn_i_row_file {
     bool uring, never_copies;
     unsigned char
         *mapped; /* the whole file, to ask what the system has of it: no page is touched; or NULL */
-    bool asks;   /* before it copies: in the last batch something was missing */
+    bool asks;   /* before it copies: of the last batch much was missing */
     pgcn_i_row_batch *head, *tail; /* submitted, not waited for */
 #ifdef PGCN_HAVE_URING
     struct io_uring ring;
@@ -253,6 +254,26 @@ pgcn_status pgcn_i_row_file_again(const pgcn_i_row_file *file, pgcn_i_row_file *
     return was_changed(file, "was replaced by another file");
 }
 
+/* ---- requests ---------------------------------------------------------------------------------- */
+
+/* The end of a run of neighbours from row i of a batch on: all of them were copied, or none. */
+static int64_t end_of_run(const pgcn_i_row_file *file, const pgcn_i_row_batch *batch, int64_t i,
+                          int64_t last) {
+    int64_t end = i + 1, most = file->row_bytes < MOST_BYTES ? MOST_BYTES / file->row_bytes : 1;
+    while (end < last && end - i < most && batch->row[end] == batch->row[end - 1] + 1 &&
+           batch->there[end] == batch->there[i])
+        end++;
+    return end;
+}
+
+static request request_of(const pgcn_i_row_file *file, const pgcn_i_row_batch *batch, int64_t i,
+                          int64_t end) {
+    return (request){.batch = (pgcn_i_row_batch *)(uintptr_t)batch,
+                     .offset = file->layout.offset + batch->row[i] * file->row_bytes,
+                     .to = batch->to + i * file->row_bytes,
+                     .bytes = (end - i) * file->row_bytes};
+}
+
 /* ---- plain reads ------------------------------------------------------------------------------- */
 
 /* Reads all of it; returns errno, or -1 where the file ends. */
@@ -415,14 +436,14 @@ static void land_all(pgcn_i_row_file *file, pgcn_i_row_batch *batch) {
 
 /* ---- what the system has ------------------------------------------------------------------------- */
 
-/* Whether the pages of a request are in the cache. A read that does not wait would say so, too, but has the system read
- * the page that is missing. */
-static bool is_cached(const pgcn_i_row_file *file, const request *want) {
+/* Whether pages of the file are in the cache. A read that does not wait would say so, too, but has the system read the
+ * page that is missing. */
+static bool is_cached(const pgcn_i_row_file *file, int64_t offset, int64_t bytes) {
     enum { MOST = MOST_BYTES / SECTOR + 2 };
     unsigned char there[MOST];
-    int64_t begin = want->offset / SECTOR * SECTOR, pages;
+    int64_t begin = offset / SECTOR * SECTOR,
+            pages = (offset + bytes - begin + SECTOR - 1) / SECTOR;
     if (!file->mapped) return true;
-    pages = (want->offset + want->bytes - begin + SECTOR - 1) / SECTOR;
     if (pages > MOST || mincore(file->mapped + begin, (size_t)(pages * SECTOR), there) != 0)
         return false;
     for (int64_t i = 0; i < pages; i++)
@@ -432,37 +453,38 @@ static bool is_cached(const pgcn_i_row_file *file, const request *want) {
 
 typedef struct copy_job {
     pgcn_i_row_file *file;
-    request *want;
+    const pgcn_i_row_batch *batch;
     pgcn_i_blocks blocks;
-    atomic_llong copied; /* bytes */
+    atomic_llong copied; /* rows */
 } copy_job;
 
 static void copy_task(void *context, int64_t task, int worker) {
     (void)worker;
     copy_job *job = context;
-    int64_t end = pgcn_i_block_end(job->blocks, task), bytes = 0;
-    for (int64_t i = pgcn_i_block_begin(job->blocks, task); i < end; i++) {
-        request *want = &job->want[i];
-        struct iovec to = {want->to, (size_t)want->bytes};
-        if (job->file->asks && !is_cached(job->file, want)) continue;
-        want->copied = preadv2(job->file->descriptor, &to, 1, (off_t)want->offset, RWF_NOWAIT) ==
-                       (ssize_t)want->bytes;
-        if (want->copied) bytes += want->bytes;
+    const pgcn_i_row_file *file = job->file;
+    const pgcn_i_row_batch *batch = job->batch;
+    int64_t last = pgcn_i_block_end(job->blocks, task), copied = 0;
+    for (int64_t i = pgcn_i_block_begin(job->blocks, task), end; i < last; i = end) {
+        end = end_of_run(file, batch, i, last);
+        request want = request_of(file, batch, i, end);
+        struct iovec to = {want.to, (size_t)want.bytes};
+        if (file->asks && !is_cached(file, want.offset, want.bytes)) continue;
+        if (preadv2(file->descriptor, &to, 1, (off_t)want.offset, RWF_NOWAIT) !=
+            (ssize_t)want.bytes)
+            continue;
+        memset(batch->there + i, 1, (size_t)(end - i));
+        copied += end - i;
     }
-    atomic_fetch_add(&job->copied, bytes);
+    atomic_fetch_add(&job->copied, copied);
 }
 
-/* Copies the requests that need no disk. */
+/* Copies the rows that need no disk. */
 static void copy_batch(pgcn_i_row_file *file, pgcn_i_row_batch *batch, pgcn_i_pool *pool) {
-    copy_job job = {
-        .file = file, .want = batch->request, .blocks = pgcn_i_blocks_of(batch->requests)};
-    if (pool)
-        pgcn_i_parallel(pool, job.blocks.count, copy_task, &job);
-    else
-        for (int64_t task = 0; task < job.blocks.count; task++) copy_task(&job, task, 0);
-    file->bytes_read += atomic_load(&job.copied);
-    for (int64_t i = 0; i < batch->requests; i++) batch->done += batch->request[i].copied;
-    file->asks = batch->done < batch->requests;
+    copy_job job = {.file = file, .batch = batch, .blocks = pgcn_i_blocks_of(batch->count)};
+    pgcn_i_parallel(pool, job.blocks.count, copy_task, &job);
+    int64_t copied = atomic_load(&job.copied);
+    file->bytes_read += copied * file->row_bytes;
+    file->asks = batch->count - copied > batch->count / ASK_SHARE;
 }
 
 static int by_offset(const void *a, const void *b) {
@@ -470,18 +492,18 @@ static int by_offset(const void *a, const void *b) {
     return (x->offset > y->offset) - (x->offset < y->offset);
 }
 
-/* The requests of the batches that are not done, in the order of the file. */
+/* The requests of the batches, in the order of the file. */
 static pgcn_status add_sweep(pgcn_i_row_file *file, pgcn_i_row_batch *const *batch,
                              int64_t batches) {
     int64_t count = 0;
-    for (int64_t b = 0; b < batches; b++) count += batch[b]->requests - batch[b]->done;
+    for (int64_t b = 0; b < batches; b++) count += batch[b]->requests;
     if (count == 0) return PGCN_OK;
     sweep *all = pgcn_i_alloc((int64_t)sizeof *all + count * (int64_t)sizeof *all->request, 1);
     if (!all) return PGCN_ERR_MEMORY;
     all->request = (request **)(all + 1);
     for (int64_t b = 0; b < batches; b++)
         for (int64_t i = 0; i < batch[b]->requests; i++)
-            if (!batch[b]->request[i].copied) all->request[all->count++] = &batch[b]->request[i];
+            all->request[all->count++] = &batch[b]->request[i];
     if (batches > 1) qsort(all->request, (size_t)count, sizeof(request *), by_offset);
     if (file->last_sweep)
         file->last_sweep->later = all;
@@ -496,21 +518,13 @@ static pgcn_status add_sweep(pgcn_i_row_file *file, pgcn_i_row_batch *const *bat
 
 /* ---- batches ----------------------------------------------------------------------------------- */
 
-/* One request for each run of neighbours; counts them if `to` is NULL. */
+/* One request for each run of neighbours that was not copied; counts them if `to` is NULL. */
 static int64_t cut_requests(const pgcn_i_row_file *file, pgcn_i_row_batch *batch, request *to) {
-    int64_t most = file->row_bytes < MOST_BYTES ? MOST_BYTES / file->row_bytes : 1, requests = 0;
+    int64_t requests = 0;
     for (int64_t i = 0, end; i < batch->count; i = end) {
-        for (end = i + 1; end < batch->count && end - i < most;)
-            if (batch->row[end] == batch->row[end - 1] + 1)
-                end++;
-            else
-                break;
-        if (to)
-            to[requests] =
-                (request){.batch = batch,
-                          .offset = file->layout.offset + batch->row[i] * file->row_bytes,
-                          .to = batch->to + i * file->row_bytes,
-                          .bytes = (end - i) * file->row_bytes};
+        end = end_of_run(file, batch, i, batch->count);
+        if (batch->there[i]) continue;
+        if (to) to[requests] = request_of(file, batch, i, end);
         requests++;
     }
     return requests;
@@ -524,12 +538,23 @@ static pgcn_status check_rows(const pgcn_i_row_file *file, const pgcn_node *row,
     return PGCN_OK;
 }
 
-static pgcn_status add_batch(pgcn_i_row_file *file, pgcn_i_row_batch *batch) {
+/* Copies what can be copied, and lists the rest as requests. */
+static pgcn_status add_batch(pgcn_i_row_file *file, pgcn_i_row_batch *batch, pgcn_i_pool *pool) {
     PGCN_TRY(check_rows(file, batch->row, batch->count));
+    batch->there = pgcn_i_alloc(batch->count, sizeof *batch->there);
+    if (!batch->there) return PGCN_ERR_MEMORY;
+#ifdef PGCN_HAVE_URING
+    if (file->uring && !file->never_copies) copy_batch(file, batch, pool);
+#else
+    (void)pool;
+#endif
     int64_t requests = cut_requests(file, batch, NULL);
-    batch->request = pgcn_i_alloc(requests, sizeof *batch->request);
+    batch->request = requests > 0 ? pgcn_i_alloc(requests, sizeof *batch->request) : NULL;
+    if (batch->request) batch->requests = cut_requests(file, batch, batch->request);
+    pgcn_i_free(batch->there);
+    batch->there = NULL;
+    if (requests == 0) return PGCN_OK;
     if (!batch->request) return PGCN_ERR_MEMORY;
-    batch->requests = cut_requests(file, batch, batch->request);
     if (file->tail)
         file->tail->next = batch;
     else
@@ -549,13 +574,9 @@ pgcn_status pgcn_i_row_file_submit(pgcn_i_row_file *file, pgcn_i_row_batch *cons
         batch[b]->error = 0;
         batch[b]->next = NULL;
     }
-    for (int64_t b = 0; b < batches; b++) PGCN_TRY(add_batch(file, batch[b]));
+    for (int64_t b = 0; b < batches; b++) PGCN_TRY(add_batch(file, batch[b], pool));
 #ifdef PGCN_HAVE_URING
-    for (int64_t b = 0; b < batches && file->uring && !file->never_copies; b++)
-        copy_batch(file, batch[b], pool);
     if (file->uring) return add_sweep(file, batch, batches);
-#else
-    (void)pool;
 #endif
     return PGCN_OK;
 }
@@ -574,7 +595,7 @@ static void unlist(pgcn_i_row_file *file, const pgcn_i_row_batch *batch) {
 }
 
 pgcn_status pgcn_i_row_file_wait(pgcn_i_row_file *file, pgcn_i_row_batch *batch) {
-    if (!batch->request) return PGCN_OK; /* was not submitted */
+    if (!batch->request) return PGCN_OK; /* was not submitted, or all of it was copied */
 #ifdef PGCN_HAVE_URING
     if (file->uring) land_all(file, batch);
 #endif

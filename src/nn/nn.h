@@ -490,7 +490,7 @@ void pgcn_i_share_free(pgcn_i_share *share);
 /* Paths were drawn, or another view was chosen: who needs which rows has changed. NULL is fine, as in all of these. */
 void pgcn_i_share_renew(pgcn_i_share *share);
 /* Whether every operation knows how to go through the rows of one rank alone, in both passes: then lists may be divided,
- * and features. Of a tape of whole graphs that is recorded. */
+ * and features. Of a tape that is planned, of whole graphs or of a part of one. */
 bool pgcn_i_share_divides(const pgcn_i_tape *tape);
 /* Which nodes of a graph of n are whose, for views; it lives as long as the share. */
 pgcn_status pgcn_i_share_division(const pgcn_i_tape *tape, int64_t n, const pgcn_i_division **out);
@@ -535,6 +535,8 @@ void pgcn_i_share_fetch(pgcn_i_tape *tape, const pgcn_i_op *op, const pgcn_i_csr
                         float *array, int64_t stride, int64_t cols);
 /* The logits of all rows on every rank; */
 void pgcn_i_share_whole(pgcn_i_tape *tape, pgcn_i_value *value);
+/* those of all rows on rank 0 alone; */
+void pgcn_i_share_to_first(pgcn_i_tape *tape, pgcn_i_value *value);
 /* and numbers [groups, each] of which every rank knows those of its own groups. */
 void pgcn_i_share_numbers(const pgcn_i_tape *tape, int64_t rows, double *number, int64_t each);
 /* The sum over the ranks in their order: pgcn_i_comm_relay(). */

@@ -102,14 +102,22 @@ static int stage_end(const pgcn_i_tape *tape, int first) {
     return last;
 }
 
-/* What opens the network reads no rows of others in the backward pass either. */
-static bool takes_tiles(const pgcn_i_op *op) {
-    return is_row_wise(op) || (op->kind->needs == PGCN_I_NEEDS_NOTHING && op->kind->backward_rows);
+static bool has_links(const pgcn_i_tape *tape) {
+    for (int i = 0; i < tape->count; i++)
+        if (tape->op[i].out->space == PGCN_I_LINKS) return true;
+    return false;
+}
+
+/* What opens the network reads no rows of others in the backward pass either. Of several ranks it has the features of its
+ * own rows, while backward passes along links go through all of them: see share.c. */
+static bool takes_tiles(const pgcn_i_tape *tape, const pgcn_i_op *op) {
+    bool opens = op->kind->needs == PGCN_I_NEEDS_NOTHING && op->kind->backward_rows;
+    return is_row_wise(op) || (opens && (!tape->share || !has_links(tape)));
 }
 
 /* The gradient of in[0] of operation i goes on as a tile to the operation before it. */
 static bool flows_on(const pgcn_i_tape *tape, int i) {
-    return i > 0 && tape->op[i].kind->backward_rows && takes_tiles(&tape->op[i - 1]) &&
+    return i > 0 && tape->op[i].kind->backward_rows && takes_tiles(tape, &tape->op[i - 1]) &&
            tape->op[i].in[0] == tape->op[i - 1].out &&
            pgcn_i_level_used(&tape->op[i], 0) == tape->op[i - 1].out->level;
 }

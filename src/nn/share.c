@@ -136,19 +136,24 @@ static int64_t place_of(const pgcn_i_op *maker, int64_t node) {
     return maker->out->space == PGCN_I_LINKS ? maker->transition->exact->offset[node] : node;
 }
 
-/* Every rank gets all rows of an array, which has `bytes` for each row of the result of an operation. Ranks own ranges
- * of its `held` rows. */
+/* Which bytes of an array are whose: it has `bytes` for each row of the result of an operation, and ranks own ranges of
+ * its `held` rows. */
+static void find_bounds(pgcn_i_tape *tape, const pgcn_i_op *maker, int64_t bytes, int64_t held,
+                        int sample) {
+    pgcn_i_share *share = tape->share;
+    int64_t of_sample = place_of(maker, held / tape->samples);
+    for (int r = 0; r < share->comm->size; r++)
+        share->bound[r] =
+            bytes * (sample * of_sample + place_of(maker, pgcn_i_own_of_rank(tape, held, r).begin));
+    share->bound[share->comm->size] = bytes * (sample + 1) * of_sample;
+}
+
+/* Every rank gets all rows of such an array. */
 static void gather(pgcn_i_tape *tape, const pgcn_i_op *maker, void *array, int64_t bytes,
                    int64_t held) {
-    pgcn_i_share *share = tape->share;
-    int64_t n = held / tape->samples;
-    int64_t of_sample = place_of(maker, n);
     for (int sample = 0; sample < tape->samples; sample++) {
-        for (int r = 0; r < share->comm->size; r++)
-            share->bound[r] = bytes * (sample * of_sample +
-                                       place_of(maker, pgcn_i_own_of_rank(tape, held, r).begin));
-        share->bound[share->comm->size] = bytes * (sample + 1) * of_sample;
-        pgcn_i_comm_gather(share->comm, array, share->bound);
+        find_bounds(tape, maker, bytes, held, sample);
+        pgcn_i_comm_gather(tape->share->comm, array, tape->share->bound);
     }
 }
 
@@ -166,6 +171,24 @@ static void gather_grad(pgcn_i_tape *tape, pgcn_i_value *value) {
 
 void pgcn_i_share_whole(pgcn_i_tape *tape, pgcn_i_value *value) {
     if (tape->share) gather_data(tape, value);
+}
+
+void pgcn_i_share_to_first(pgcn_i_tape *tape, pgcn_i_value *value) {
+    pgcn_i_share *share = tape->share;
+    const int64_t *bound = share->bound;
+    char *array = (char *)value->data;
+    for (int sample = 0; sample < tape->samples && value->held_data > 0; sample++) {
+        int count = 0;
+        find_bounds(tape, &tape->op[value->maker], value->cols * (int64_t)sizeof(float),
+                    value->held_data, sample);
+        for (int r = 1; r < share->comm->size; r++) {
+            pgcn_i_message message = {r, false, array + bound[r], bound[r + 1] - bound[r]};
+            if (share->comm->rank == r) message.peer = 0, message.sends = true;
+            if (share->comm->rank == r || share->comm->rank == 0) share->message[count++] = message;
+        }
+        pgcn_i_comm_exchange(share->comm, share->message, count);
+    }
+    if (share->comm->rank == 0) value->held_data = 0;
 }
 
 void pgcn_i_share_numbers(const pgcn_i_tape *tape, int64_t rows, double *number, int64_t each) {
@@ -304,14 +327,33 @@ static bool has_links(const pgcn_i_op *op) {
     return op->out->space == PGCN_I_LINKS || (op->in[1] && op->in[1]->space == PGCN_I_LINKS);
 }
 
+/* In a part of a graph lists have rows of one level, and transposes those of the next; features have the last level's. */
+static bool levels_agree(const pgcn_i_tape *tape) {
+    for (int i = 0; i < tape->count; i++) {
+        const pgcn_i_op *op = &tape->op[i];
+        bool reads_features = op->kind->needs == PGCN_I_NEEDS_NOTHING && !op->transition;
+        if (reads_features && op->out->level != tape->part->levels) return false;
+    }
+    for (int i = tape->backward_first; i < tape->loops; i++) {
+        const pgcn_i_op *top = &tape->op[tape->loop[i].last], *end = &tape->op[tape->loop[i].first];
+        bool visits = top->kind->needs == PGCN_I_NEEDS_VISITED;
+        if (tape->loop[i].pass != PGCN_I_BACKWARD || !visits) continue;
+        int level = end->in[0] ? pgcn_i_level_used(end, 0) : end->out->level;
+        if (level != top->out->level + 1) return false;
+    }
+    return true;
+}
+
 bool pgcn_i_share_divides(const pgcn_i_tape *tape) {
+    if (tape->part && !levels_agree(tape)) return false;
     for (int i = 0; i < tape->count; i++) {
         const pgcn_i_op *op = &tape->op[i];
         const pgcn_i_kind *kind = op->kind;
         bool visits = kind->needs == PGCN_I_NEEDS_VISITED;
         bool back = tape->with_grad && (kind->backward_all || kind->backward_rows);
         if (replicates(tape, op) || has_links(op)) return false;
-        if (op->transition && !kind->reach && !kind->shares) return false;
+        bool reads_lists = op->transition && kind->needs != PGCN_I_NEEDS_NOTHING;
+        if (reads_lists && !kind->reach && !kind->shares) return false;
         if (visits && back && !(kind->reach_back && kind->backward_rows)) return false;
     }
     return true;

@@ -182,6 +182,10 @@ typedef struct pgcn_i_path_draw {
     int64_t step;
     int layer;
 } pgcn_i_path_draw;
+/* The same paths of every layer. */
+static inline bool pgcn_i_same_draw(pgcn_i_path_draw a, pgcn_i_path_draw b) {
+    return a.seed == b.seed && a.purpose == b.purpose && a.step == b.step;
+}
 
 /* Draws all samples and rebuilds all lists. The walks of a node are the same in every subset.
  * `degree` has an entry for every node of the lists (of the graph, where walks leave the subset), or is NULL. */
@@ -197,6 +201,7 @@ typedef struct pgcn_i_numbering {
     int64_t nodes; /* of the graph */
     int samples;
     int64_t rows, most;
+    int64_t placed; /* rows that `place` knows: all, or none */
     int runs;
     pgcn_i_stretch *run; /* [most_runs] of rows of the same sample */
     int most_runs;       /* samples * (levels + 1) */
@@ -205,6 +210,10 @@ typedef struct pgcn_i_numbering {
     pgcn_node *place;    /* [samples * nodes] the row of each id */
     pgcn_node *fresh;    /* [most entries] ids that a block of rows has found */
     int64_t *count;      /* [blocks * samples] */
+    pgcn_i_comm *comm;   /* whose ranks have lists of some rows each; NULL: this process has all */
+    pgcn_i_buffer told;  /* of pgcn_node: the ids that all ranks have found, by rank and sample */
+    int64_t *told_count; /* [ranks, samples] */
+    int64_t *told_first; /* [ranks + 1] bytes before each rank's */
 } pgcn_i_numbering;
 /* For at most that many rows, levels, and entries of the lists of a level. Free it after a failure too. */
 typedef struct pgcn_i_numbering_opts {
@@ -213,12 +222,16 @@ typedef struct pgcn_i_numbering_opts {
 } pgcn_i_numbering_opts;
 pgcn_status pgcn_i_numbering_init(pgcn_i_numbering *numbering, pgcn_i_numbering_opts opts);
 void pgcn_i_numbering_free(pgcn_i_numbering *numbering);
+/* Other rows than those that were found come into `node` and `id`: `place` forgets them. */
+void pgcn_i_numbering_forget(pgcn_i_numbering *numbering);
 /* Level 0: row s * count + i is node[i] in sample s. Nodes are different ones. */
 void pgcn_i_numbering_begin(pgcn_i_numbering *numbering, const pgcn_node *node, int64_t count);
-/* The next level: the lists have the rows so far, and columns are nodes of the graph, from row `first` on. These become
- * rows. */
+/* The next level: the columns of these rows of the lists, which are nodes of the graph, become rows. Rows before them
+ * lead nowhere else; those after them, if there are any, are other ranks'. */
 void pgcn_i_numbering_grow(pgcn_i_numbering *numbering, pgcn_i_pool *pool, pgcn_i_csr *list,
-                           int lists, int64_t first);
+                           int lists, pgcn_i_range rows);
+/* From now on each rank has the lists of some rows, in the order of the ranks. All get all numbers. */
+pgcn_status pgcn_i_numbering_divide(pgcn_i_numbering *numbering, pgcn_i_comm *comm);
 
 /* Transposes lists with that many columns; `number`, if not NULL, says which entry of the (only) list an entry of its
  * transpose is. The rows of a transpose ascend. */
@@ -236,6 +249,19 @@ pgcn_status pgcn_i_turner_init(pgcn_i_turner *turner, int64_t columns, int64_t e
 void pgcn_i_turner_free(pgcn_i_turner *turner);
 void pgcn_i_turn(pgcn_i_turner *turner, pgcn_i_pool *pool, const pgcn_i_csr *list, int64_t columns,
                  pgcn_i_csr *out, int64_t *number);
+
+/* ---- parts of a graph on several ranks (part_divide.c) ------------------------------------------ */
+
+/* Transposes lists of which each rank has the rows of its groups: it gets the columns of its groups. */
+typedef struct pgcn_i_part_turner pgcn_i_part_turner;
+/* For at most that many columns, lists, and entries of each. */
+pgcn_status pgcn_i_part_turner_new(pgcn_i_comm *comm, int groups, int64_t columns, int lists,
+                                   int64_t entries, pgcn_i_part_turner **out);
+void pgcn_i_part_turner_free(pgcn_i_part_turner *turner);
+/* `rows` of the lists are this rank's. */
+void pgcn_i_part_turn(pgcn_i_part_turner *turner, pgcn_i_pool *pool, const pgcn_i_csr *list,
+                      int lists, pgcn_i_range rows, int64_t columns, pgcn_i_csr *out);
+int64_t pgcn_i_part_turner_resident(const pgcn_i_part_turner *turner);
 
 /* ---- path convolutions (conv.c) --------------------------------------------------------------- */
 

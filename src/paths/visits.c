@@ -178,7 +178,8 @@ pgcn_status pgcn_i_visits_new(const pgcn_i_walker *walker, const pgcn_i_subset *
                            "making visit lists: %d samples of %lld nodes are more than %d rows; "
                            "use fewer samples",
                            samples, (long long)n, INT32_MAX);
-    const pgcn_i_visits sizes = {.arena = {.read_at_random = true}, /* scattered and gathered */
+    /* transposes are scattered and gathered */
+    const pgcn_i_visits sizes = {.arena = {.read_at_random = with_transpose},
                                  .subset = subset,
                                  .n = n,
                                  .samples = samples,

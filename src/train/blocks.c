@@ -47,6 +47,7 @@ static pgcn_status look_ahead(tour *t, int64_t turn) {
     if (!supply->cache) PGCN_TRY(pgcn_i_supply_begin(supply));
     for (; t->next < t->turns && !pgcn_i_supply_is_full(supply); t->next++)
         PGCN_TRY(pgcn_i_supply_announce(supply, turn_of(t, t->next)));
+    t->session->runner.views.kept = pgcn_i_supply_first(supply);
     return PGCN_OK;
 }
 
@@ -164,10 +165,11 @@ static pgcn_status try_block(pgcn_i_session *s, pgcn_node *room, pgcn_i_memory_n
     if (*far) return PGCN_OK;
     pgcn_i_runner_put(&s->runner, chosen, &s->loss);
     pgcn_i_runner_draw(&s->runner, pgcn_i_session_draw(s, 0));
-    const pgcn_i_nodes *nodes = s->runner.views.nodes;
+    pgcn_i_nodes *nodes = s->runner.views.nodes;
     int64_t touched = pgcn_i_nodes_touched(nodes) + pgcn_i_tape_touched(&s->runner.tape, 0);
-    need->batch = touched + touched / 8 + /* blocks differ */
-                  pgcn_i_supply_plan(&s->supply, pgcn_i_nodes_wanted(nodes).count);
+    need->batch =
+        touched + touched / 8 + /* blocks differ */
+        pgcn_i_supply_plan(&s->supply, pgcn_i_batch_size_of(nodes, (pgcn_i_batch_size){0}));
     return PGCN_OK;
 }
 

@@ -99,7 +99,7 @@ static touched try_runner(pgcn_trainer *trainer, bool evaluates, int64_t after) 
         for (int l = 0; l <= trainer->levels && !evaluates; l++)
             trainer->rows[l].expected =
                 larger(trainer->rows[l].expected, part->rows[PGCN_I_NODES][l]);
-        trainer->wanted = larger(trainer->wanted, pgcn_i_nodes_wanted(runner->views.nodes).count);
+        trainer->batch_size = pgcn_i_batch_size_of(runner->views.nodes, trainer->batch_size);
         most.nodes = larger(most.nodes, pgcn_i_nodes_touched(runner->views.nodes));
         most.tape = larger(most.tape, pgcn_i_tape_touched(&runner->tape, after));
     }
@@ -121,6 +121,8 @@ static pgcn_status measure_nodes(pgcn_trainer *trainer, pgcn_memory *m) {
     const pgcn_i_tape *train = &trainer->train.tape, *eval = &trainer->eval.tape;
     int64_t room = train->work_floats > eval->work_floats ? train->work_floats : eval->work_floats;
     trainer->rows = PGCN_I_ARRAY(&trainer->arena, pgcn_batch_rows, trainer->levels + 1);
+    if (!trainer->rows && trainer->cluster.shared) /* others may draw already */
+        pgcn_i_comm_fail(pgcn_i_comm_world(), PGCN_ERR_MEMORY);
     if (!trainer->rows) return PGCN_ERR_MEMORY;
     for (int l = 0; l <= trainer->levels; l++)
         trainer->rows[l].most = pgcn_i_nodes_most(trainer->train.views.nodes, l);

@@ -4,6 +4,8 @@
  * allocates nothing. Called by trainer.c and inference.c. */
 #include "train/train.h"
 
+#include <string.h>
+
 /* Channels that exact forms take at a time. In files: so few that what is gathered from stays in memory. */
 static int64_t narrow_width(const pgcn_i_runner_opts *opts, int64_t rows) {
     enum { NARROW = 32, LEAST = 4, ARRAYS = 3, SHARE = 2 };
@@ -16,11 +18,25 @@ static int64_t narrow_width(const pgcn_i_runner_opts *opts, int64_t rows) {
 static pgcn_status divide(pgcn_i_runner *runner) {
     pgcn_i_tape *tape = &runner->tape;
     const pgcn_i_division *division;
+    if (runner->views.nodes && tape->with_grad && pgcn_i_share_divides(tape))
+        return pgcn_i_nodes_divide(runner->views.nodes, pgcn_i_comm_world(), tape->groups);
     if (!pgcn_i_views_whole(&runner->views) || !pgcn_i_share_divides(tape)) return PGCN_OK;
     PGCN_TRY(pgcn_i_share_division(tape, runner->views.view.rows[PGCN_I_NODES], &division));
     PGCN_TRY(pgcn_i_views_divide(&runner->views, runner->pool, division));
     tape->divided = true;
     return PGCN_OK;
+}
+
+/* Each rank takes some of the chosen nodes, and runs the network as if it were alone. */
+static pgcn_status take(pgcn_i_runner *runner, const pgcn_i_runner_opts *opts) {
+    runner->takers = opts->takers;
+    runner->own_logits = runner->logits;
+    runner->all_logits = (pgcn_i_value){.rows = opts->views.nodes, .cols = runner->logits->cols};
+    runner->all_logits.data =
+        PGCN_I_ARRAY(&runner->tape.arena, float, opts->views.nodes * runner->logits->cols);
+    runner->logits = &runner->all_logits;
+    pgcn_i_nodes_take(runner->views.nodes, opts->takers);
+    return runner->logits->data ? PGCN_OK : PGCN_ERR_MEMORY;
 }
 
 pgcn_status pgcn_i_runner_open(pgcn_i_runner *runner, const pgcn_i_runner_opts *opts) {
@@ -46,6 +62,7 @@ pgcn_status pgcn_i_runner_open(pgcn_i_runner *runner, const pgcn_i_runner_opts *
     tape->shows = opts->shows;
     runner->logits = pgcn_i_network_record(tape, config, &runner->views.view);
     PGCN_TRY(pgcn_i_tape_plan(tape));
+    if (opts->takers) return take(runner, opts);
     return tape->share ? divide(runner) : PGCN_OK;
 }
 
@@ -89,6 +106,32 @@ void pgcn_i_runner_draw(pgcn_i_runner *runner, pgcn_i_path_draw draw) {
 void pgcn_i_runner_forward(pgcn_i_runner *runner, pgcn_i_path_draw draw) {
     pgcn_i_runner_draw(runner, draw);
     pgcn_i_tape_forward(&runner->tape);
+}
+
+/* Those of a rank follow each other, and those of the ranks too. */
+static void collect_taken(pgcn_i_runner *runner) {
+    pgcn_i_comm *comm = runner->takers;
+    pgcn_i_value *all = runner->logits;
+    const pgcn_node *number;
+    int64_t *first = pgcn_i_alloc(comm->size + 1, sizeof *first);
+    if (!first) pgcn_i_comm_fail(comm, PGCN_ERR_MEMORY);
+    all->rows = pgcn_i_views_items(&runner->views, &number);
+    const int64_t bytes = all->cols * (int64_t)sizeof *all->data;
+    for (int r = 0; first && r <= comm->size; r++)
+        first[r] = pgcn_i_first_taken(all->rows, r, comm->size) * bytes;
+    if (first) {
+        memcpy((char *)all->data + first[comm->rank], runner->own_logits->data,
+               (size_t)(first[comm->rank + 1] - first[comm->rank]));
+        pgcn_i_comm_gather(comm, all->data, first);
+    }
+    pgcn_i_free(first);
+}
+
+void pgcn_i_runner_collect(pgcn_i_runner *runner) {
+    if (runner->takers)
+        collect_taken(runner);
+    else
+        pgcn_i_share_whole(&runner->tape, runner->logits);
 }
 
 void pgcn_i_runner_probabilities(pgcn_i_runner *runner, pgcn_i_loss *loss) {

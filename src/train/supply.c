@@ -3,8 +3,8 @@
  * Random numbers are functions of seed, step and node, so that a batch can be drawn before it is run. Whoever knows which
  * batches come next announces them: each is drawn on the views that will run it, without what only a network needs, and
  * the rows that it leads to are announced to the cache (io/row_cache.c), which has the missing ones read meanwhile and
- * keeps those that are wanted soonest. When a batch is due and drawn again, its rows are taken, checked and normalised: the
- * same bits as if all features were in memory.
+ * keeps those that are wanted soonest. What was drawn is kept until the batch is due. Then its rows are taken, checked and
+ * normalised: the same bits as if all features were in memory.
  *
  * The bound is divided once, when everything else is allocated and some batches have been drawn: what is left of it goes to
  * the mapped graph, whose pages are given back when it takes more than its share (base/spool.c), and to the cache.
@@ -20,12 +20,13 @@ enum {
     AHEAD_SHARE = 8,   /* and the share of the bound that these rows may take if there are more */
     MOST_KNOWN = 32,   /* batches that are announced, */
     LEAST_KNOWN = 3,   /* more than are read ahead, so that the cache knows what comes after them */
-    KNOWN_SHARE = 16,  /* and the share of the bound that their lists may take */
-    KNOWN_BYTES = 16,  /* of a row that is announced: its number, its next batch, its place */
-    MISSED_BYTES = 40, /* of a row that is read, besides its numbers: number, slot, request */
-    SLOT_BYTES = 48,   /* of a row that is kept, besides its numbers: key, age, heap */
-    NODE_BYTES = 12,   /* of the cache, for every node */
-    LEAST_SHARE = 8,   /* of the graph must fit, or walks would read every page again */
+    KNOWN_SHARE = 12,  /* and the share of the bound that their lists may take */
+    KNOWN_BYTES = 20,  /* of a row that is announced: its number, its next batch, places, slot */
+    SORT_BYTES = 16,   /* of a row, when its batch is sorted */
+    MISSED_BYTES = 49, /* of a row that is read, besides its numbers: number, slot, request */
+    SLOT_BYTES = 28, /* of a row that is kept, besides its numbers: what is known of it, a queue */
+    NODE_BYTES = 12, /* of the cache, for every node */
+    LEAST_SHARE = 8, /* of the graph must fit, or walks would read every page again */
     SLACK_BYTES = 16 << 20 /* threads, the history as JSON, pages between two looks */
 };
 
@@ -69,6 +70,9 @@ static void tell(pgcn_i_supply *supply) {
 
 void pgcn_i_supply_close(pgcn_i_supply *supply) {
     if (supply->data) tell(supply);
+    for (int64_t i = 0; supply->drawn && i < supply->known; i++)
+        pgcn_i_drawn_free(&supply->drawn[i]);
+    pgcn_i_free(supply->drawn);
     pgcn_i_row_cache_free(supply->cache);
     pgcn_i_row_file_close(supply->file);
     *supply = (pgcn_i_supply){.cache = NULL};
@@ -84,6 +88,9 @@ void pgcn_i_supply_forget(pgcn_i_supply *supply) {
 
 pgcn_status pgcn_i_supply_begin(pgcn_i_supply *supply) {
     pgcn_i_supply_forget(supply);
+    supply->announced = supply->taken = 0;
+    if (!supply->drawn) supply->drawn = pgcn_i_alloc(supply->known, sizeof *supply->drawn);
+    if (!supply->drawn) return PGCN_ERR_MEMORY;
     return pgcn_i_row_cache_new(supply->file, &supply->opts, &supply->cache);
 }
 
@@ -95,7 +102,13 @@ pgcn_status pgcn_i_supply_announce(pgcn_i_supply *supply, pgcn_i_batch_turn turn
     pgcn_i_views_choose(turn.views, turn.chosen.item, turn.chosen.count);
     pgcn_i_nodes_reach(turn.views->nodes, supply->pool, turn.draw);
     pgcn_i_wanted_rows wanted = pgcn_i_nodes_wanted(turn.views->nodes);
-    return pgcn_i_row_cache_announce(supply->cache, wanted.node, wanted.count);
+    PGCN_TRY(pgcn_i_row_cache_announce(supply->cache, wanted.node, wanted.count));
+    return pgcn_i_nodes_keep(turn.views->nodes, turn.draw,
+                             &supply->drawn[supply->announced++ % supply->known]);
+}
+
+const pgcn_i_drawn *pgcn_i_supply_first(const pgcn_i_supply *supply) {
+    return supply->taken < supply->announced ? &supply->drawn[supply->taken % supply->known] : NULL;
 }
 
 /* ---- the rows of a batch ---------------------------------------------------------------------------- */
@@ -103,36 +116,27 @@ pgcn_status pgcn_i_supply_announce(pgcn_i_supply *supply, pgcn_i_batch_turn turn
 typedef struct read_job {
     const pgcn_i_row_rule *rule;
     pgcn_i_wanted_rows rows;
-    pgcn_i_blocks blocks;
     atomic_llong first_bad; /* number of `rows`, INT64_MAX: none */
 } read_job;
 
 /* A row that is not finite is left as it is: the sentence quotes it. */
-static void read_task(void *context, int64_t task, int worker) {
-    (void)worker;
+static void read_row(void *context, int64_t i, float *row) {
     read_job *job = context;
-    int64_t end = pgcn_i_block_end(job->blocks, task), columns = job->rule->features->columns;
-    for (int64_t i = pgcn_i_block_begin(job->blocks, task); i < end; i++) {
-        float *row = job->rows.to + i * columns;
-        if (pgcn_i_first_bad(row, columns) < 0) {
-            pgcn_i_row_as_read(job->rule, job->rows.node[i], row);
-            continue;
-        }
-        long long first = atomic_load(&job->first_bad);
-        while (i < first && !atomic_compare_exchange_weak(&job->first_bad, &first, i)) continue;
+    if (pgcn_i_first_bad(row, job->rule->features->columns) < 0) {
+        pgcn_i_row_as_read(job->rule, job->rows.node[i], row);
+        return;
     }
+    long long first = atomic_load(&job->first_bad);
+    while (i < first && !atomic_compare_exchange_weak(&job->first_bad, &first, i)) continue;
 }
 
 pgcn_status pgcn_i_supply_bring(pgcn_i_supply *supply, const pgcn_i_views *views) {
     pgcn_i_wanted_rows rows = pgcn_i_nodes_wanted(views->nodes);
-    read_job job = {.rule = &supply->rule,
-                    .rows = rows,
-                    .blocks = pgcn_i_blocks_of(rows.count),
-                    .first_bad = INT64_MAX};
+    read_job job = {.rule = &supply->rule, .rows = rows, .first_bad = INT64_MAX};
     int64_t columns = supply->rule.features->columns;
-    PGCN_TRY(pgcn_i_row_cache_take(supply->cache, rows.to));
+    PGCN_TRY(pgcn_i_row_cache_take(supply->cache, rows.to, read_row, &job));
+    supply->taken++;
     tell(supply);
-    pgcn_i_parallel(supply->pool, job.blocks.count, read_task, &job);
     if (job.first_bad == INT64_MAX) return PGCN_OK;
     const float *row = rows.to + job.first_bad * columns;
     int64_t column = pgcn_i_first_bad(row, columns);
@@ -208,16 +212,23 @@ pgcn_status pgcn_i_needs_fail(const pgcn_i_memory_needs *need, const pgcn_datase
         advice);
 }
 
-int64_t pgcn_i_supply_plan(pgcn_i_supply *supply, int64_t wanted) {
-    int64_t rows = wanted + wanted / 8 + 1; /* batches differ */
+pgcn_i_batch_size pgcn_i_batch_size_of(pgcn_i_nodes *nodes, pgcn_i_batch_size before) {
+    int64_t wanted = pgcn_i_nodes_wanted(nodes).count, drawn = pgcn_i_nodes_drawn_bytes(nodes);
+    return (pgcn_i_batch_size){wanted > before.wanted ? wanted : before.wanted,
+                               drawn > before.drawn_bytes ? drawn : before.drawn_bytes};
+}
+
+int64_t pgcn_i_supply_plan(pgcn_i_supply *supply, pgcn_i_batch_size size) {
+    int64_t rows = size.wanted + size.wanted / 8 + 1; /* batches differ */
     int64_t row = pgcn_i_row_file_row_bytes(supply->file);
-    int64_t known = supply->data->from.memory / KNOWN_SHARE / (KNOWN_BYTES * rows);
+    int64_t each = KNOWN_BYTES * rows + size.drawn_bytes + size.drawn_bytes / 8;
+    int64_t known = supply->data->from.memory / KNOWN_SHARE / each;
     known = known > MOST_KNOWN ? MOST_KNOWN : known < LEAST_KNOWN ? LEAST_KNOWN : known;
     int64_t ahead = supply->data->from.memory / AHEAD_SHARE / (rows * (row + MISSED_BYTES)) - 1;
     ahead = least_of(least_of(ahead, PGCN_I_MOST_AHEAD), known - 1);
     supply->known = known;
     supply->opts.ahead = (int)(ahead < LEAST_AHEAD ? LEAST_AHEAD : ahead);
-    return known * rows * KNOWN_BYTES + (supply->opts.ahead + 1) * rows * (row + MISSED_BYTES);
+    return known * each + rows * (SORT_BYTES + (supply->opts.ahead + 1) * (row + MISSED_BYTES));
 }
 
 /* For measurements and tests: "lru", "future", and after a colon how many bytes of rows are kept at most. */

@@ -149,6 +149,10 @@ typedef struct pgcn_i_runner {
     pgcn_i_tape tape;
     pgcn_i_value *logits;
     bool several; /* labels of an item, each with a probability of its own */
+    pgcn_i_comm
+        *takers; /* ranks that take a share of the chosen nodes each; NULL: all are this one's */
+    pgcn_i_value *own_logits; /* of takers: of the nodes of this one, */
+    pgcn_i_value all_logits;  /* and those of all, which `logits` is */
 } pgcn_i_runner;
 typedef struct pgcn_i_runner_opts {
     const pgcn_config *config;
@@ -158,6 +162,7 @@ typedef struct pgcn_i_runner_opts {
     bool explains, shows; /* of pgcn_i_tape */
     const pgcn_i_hidden *hidden;
     pgcn_i_share *share; /* rows of several ranks, borrowed; NULL: all are here */
+    pgcn_i_comm *takers; /* of batches of nodes, without a backward pass */
     int64_t in_files; /* arrays of all rows are in files, within so much memory; 0: they are not */
     pgcn_i_views_opts views;
 } pgcn_i_runner_opts;
@@ -177,6 +182,8 @@ void pgcn_i_runner_put(pgcn_i_runner *runner, pgcn_i_chosen chosen, pgcn_i_loss 
 void pgcn_i_runner_draw(pgcn_i_runner *runner, pgcn_i_path_draw draw);
 /* the same, and runs the network forward. */
 void pgcn_i_runner_forward(pgcn_i_runner *runner, pgcn_i_path_draw draw);
+/* After the forward pass, of several ranks: the logits of all rows, or nodes, on each. */
+void pgcn_i_runner_collect(pgcn_i_runner *runner);
 /* loss->probability from the logits. */
 void pgcn_i_runner_probabilities(pgcn_i_runner *runner, pgcn_i_loss *loss);
 
@@ -198,6 +205,8 @@ typedef struct pgcn_i_supply {
     pgcn_i_row_cache_opts opts;
     pgcn_i_row_rule rule;
     int64_t known;            /* batches announced at a time */
+    pgcn_i_drawn *drawn;      /* [known] a ring: what was drawn for those that are announced */
+    int64_t announced, taken; /* since the last beginning */
     pgcn_i_row_counts before; /* of caches that are gone */
     pgcn_i_row_counts told;   /* of all, what the file of the data set was told */
 } pgcn_i_supply;
@@ -213,7 +222,9 @@ void pgcn_i_supply_forget(pgcn_i_supply *supply);
 bool pgcn_i_supply_is_full(const pgcn_i_supply *supply);
 /* A batch after all that were announced. It is drawn on its views. */
 pgcn_status pgcn_i_supply_announce(pgcn_i_supply *supply, pgcn_i_batch_turn turn);
-/* The rows of the first batch that was announced, which the views hold, drawn. */
+/* What was drawn for the first batch that was announced: views of the same nodes need not draw it again. */
+const pgcn_i_drawn *pgcn_i_supply_first(const pgcn_i_supply *supply);
+/* The rows of that batch, which the views hold, drawn. */
 pgcn_status pgcn_i_supply_bring(pgcn_i_supply *supply, const pgcn_i_views *views);
 pgcn_row_reads pgcn_i_supply_reads(const pgcn_i_supply *supply);
 
@@ -231,8 +242,14 @@ bool pgcn_i_needs_fit(const pgcn_i_memory_needs *need, const pgcn_dataset *data)
 /* PGCN_ERR_MEMORY with the parts; `what`: "training on". */
 pgcn_status pgcn_i_needs_fail(const pgcn_i_memory_needs *need, const pgcn_dataset *data,
                               const char *what, const char *advice);
-/* Decides how many batches of about `wanted` rows are announced at a time; what they and rows under way take. */
-int64_t pgcn_i_supply_plan(pgcn_i_supply *supply, int64_t wanted);
+/* A batch, about: the rows that it wants, and what it takes to keep what was drawn for it. */
+typedef struct pgcn_i_batch_size {
+    int64_t wanted, drawn_bytes;
+} pgcn_i_batch_size;
+/* The larger of each. */
+pgcn_i_batch_size pgcn_i_batch_size_of(pgcn_i_nodes *nodes, pgcn_i_batch_size before);
+/* Decides how many batches of that size are announced at a time; what they and rows under way take. */
+int64_t pgcn_i_supply_plan(pgcn_i_supply *supply, pgcn_i_batch_size size);
 /* Gives the cache its part of what is left of the bound; what it takes. */
 int64_t pgcn_i_supply_divide(pgcn_i_supply *supply, const pgcn_i_memory_needs *need);
 
@@ -276,6 +293,7 @@ typedef struct pgcn_i_session_purpose {
     int64_t most;
     int64_t guests, guest_edges; /* room for nodes that the data does not have */
     int64_t results; /* bytes of results that will be kept, where a bound of memory is divided */
+    bool shared;     /* ranks divide the rows */
 } pgcn_i_session_purpose;
 
 /* One model on one data set, ready to give probabilities draw by draw. */
@@ -300,12 +318,17 @@ struct pgcn_i_session {
     int64_t block;       /* then that many nodes are computed at a time */
     pgcn_i_supply
         supply; /* of features that stay on disk; its file is NULL: they are not read by blocks */
-    bool in_files; /* features are on disk, and all rows are computed: in temporary files */
+    bool in_files;       /* features are on disk, and all rows are computed: in temporary files */
+    pgcn_i_share *share; /* rows of several ranks; NULL: all are here */
+    bool is_served;      /* the other ranks wait for what this one runs */
 };
 /* Predictions of all; `results` of the purpose. */
 pgcn_status pgcn_i_session_open(pgcn_i_session *session, const pgcn_model *model,
                                 const pgcn_dataset *data, const pgcn_inference *inference,
                                 int64_t results);
+/* The same on a rank other than 0, until that one closes its session. */
+pgcn_status pgcn_i_session_serve(const pgcn_model *model, const pgcn_dataset *data,
+                                 const pgcn_inference *inference);
 /* The same for a purpose. */
 pgcn_status pgcn_i_session_open_for(pgcn_i_session *session, const pgcn_model *model,
                                     const pgcn_dataset *data, const pgcn_inference *inference,
@@ -465,6 +488,8 @@ pgcn_i_spatial_use pgcn_i_use_of_graph(const pgcn_trainer *trainer);
 /* When everything else is allocated and trainer->memory says how much that is: gives the cache what is left of the
  * bound, and adds it there; or refuses. */
 pgcn_status pgcn_i_lookahead_new(pgcn_trainer *trainer, pgcn_i_lookahead **out);
+/* When those of all ranks are there; NULL is fine. */
+void pgcn_i_lookahead_align(pgcn_i_lookahead *lookahead);
 void pgcn_i_lookahead_free(pgcn_i_lookahead *lookahead);
 /* Before a turn: announces the turns after it, by drawing them on the views of the runners. After a failure the same
  * turn may be tried again. */
@@ -535,10 +560,10 @@ struct pgcn_trainer {
     pgcn_i_feed *feed;     /* of batches; NULL: a step has all of the one graph */
     int levels;            /* of the network, where batches have nodes */
     pgcn_batch_rows *rows; /* [levels + 1] of such batches */
-    int64_t wanted;        /* rows of features on disk that one of them needs, about at most */
-    pgcn_i_lookahead *lookahead; /* of features on disk; NULL: they are in memory */
-    pgcn_i_clusters *clusters;   /* what training sees of one graph; NULL: the data as it is */
-    int64_t steps;               /* of an epoch */
+    pgcn_i_batch_size batch_size; /* of the largest of some, if features are on disk */
+    pgcn_i_lookahead *lookahead;  /* of features on disk; NULL: they are in memory */
+    pgcn_i_clusters *clusters;    /* what training sees of one graph; NULL: the data as it is */
+    int64_t steps;                /* of an epoch */
     pgcn_i_progress progress;
     pgcn_i_notes notes; /* of the last resume */
     pgcn_memory memory; /* what all of this takes */

@@ -190,18 +190,15 @@ void pgcn_i_views_choose(pgcn_i_views *views, const pgcn_node *chosen, int64_t c
     views->is_drawn = false; /* the paths of other nodes */
 }
 
-static bool is_same(pgcn_i_path_draw a, pgcn_i_path_draw b) {
-    return a.seed == b.seed && a.purpose == b.purpose && a.step == b.step;
-}
-
 void pgcn_i_views_draw(pgcn_i_views *views, pgcn_i_pool *pool, pgcn_i_path_draw draw) {
-    if (views->is_drawn && is_same(views->drawn, draw)) return;
+    if (views->is_drawn && pgcn_i_same_draw(views->drawn, draw)) return;
     for (int l = 0; l < views->samplers; l++) {
         draw.layer = l;
         pgcn_i_visits_sample(views->visits[l], &views->spatial->walker, pool, draw,
                              views->view.degree);
     }
-    if (views->nodes) pgcn_i_nodes_draw(views->nodes, pool, draw);
+    if (views->nodes) pgcn_i_nodes_draw(views->nodes, pool, draw, views->kept);
+    views->kept = NULL;
     if (views->edges) pgcn_i_edges_draw(views->edges, pool, draw.seed, draw.step);
     views->drawn = draw;
     views->is_drawn = true;

@@ -65,6 +65,33 @@ run 0 pathgcn data convert $law --memory 24M --out full_disk.pgcn
 cmp full.pgcn full_disk.pgcn || fail "going on after a full disk gives another file"
 [ ! -e full_disk.pgcn.parts ] || fail "the temporary files are still there"
 
+# a disk that is full, in the sorting of edges, in a temporary array, in the result: one sentence with the file, what it
+# needs and what is left; the container that was there is as it was; with more room the same command goes on
+full_disk() { # MIB SENTENCE: with so much room, and the rest afterwards
+    mount -t tmpfs -o "size=$1m" none disk
+    cp block.pgcn disk/law.pgcn
+    run 1 pathgcn data convert $law --memory 24M --out disk/law.pgcn
+    holds "$err" "$2" "No space left on device (" "are left on this disk); make space" "the same command goes on"
+    [ "$(wc -l <"$err")" -eq 1 ] || fail "not one sentence"
+    cmp block.pgcn disk/law.pgcn || fail "the container that was there has changed"
+    [ "$(find disk -name '*.tmp' | wc -l)" = 0 ] || fail "half a file was left"
+    mount -o remount,size=64m disk
+    run 0 pathgcn data convert $law --memory 24M --out disk/law.pgcn
+    cmp full.pgcn disk/law.pgcn || fail "going on after a full disk gives another file"
+    [ "$(ls -A disk)" = law.pgcn ] || fail "the temporary files are still there"
+    umount disk
+}
+mkdir disk
+if mount -t tmpfs -o size=1m none disk 2>/dev/null; then
+    trap 'umount disk 2>/dev/null || true; rm -rf "$scratch"' EXIT
+    umount disk
+    full_disk 1 "of sorted edges"
+    full_disk 4 "cannot make a temporary file of"
+    full_disk 8 "making room for its"
+else
+    echo "no file system may be mounted here: full disks were tried as limits of file lengths only"
+fi
+
 # what does not fit: at once, with what is needed and what there is
 begin=$SECONDS
 (ulimit -v 2000000 && run 1 "$PATHGCN" data info powerlaw:size=huge)

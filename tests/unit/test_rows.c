@@ -280,7 +280,7 @@ static pgcn_i_row_counts run_cache(const matrix *m, const char *path, const sequ
             assert_int_equal(pgcn_i_row_cache_announce(cache, s->row[told], s->count[told]),
                              PGCN_OK);
         float found[MOST_IN_BATCH * COLUMNS];
-        if (pgcn_i_row_cache_take(cache, found) != PGCN_OK) fail_msg("%s", pgcn_last_error());
+        if (pgcn_i_row_cache_take(cache, found, NULL, NULL) != PGCN_OK) fail_msg("%s", pgcn_last_error());
         assert_rows(m, s->row[b], s->count[b], found);
     }
     assert_int_equal(pgcn_i_row_cache_announced(cache), 0);
@@ -360,14 +360,14 @@ static void test_cache_refuses_what_it_cannot_deliver(void **state) {
     assert_int_equal(
         pgcn_i_row_cache_new(file, &(pgcn_i_row_cache_opts){.bytes = 1000, .ahead = 2}, &cache),
         PGCN_OK);
-    assert_int_equal(pgcn_i_row_cache_take(cache, found), PGCN_ERR_ARGUMENT);
+    assert_int_equal(pgcn_i_row_cache_take(cache, found, NULL, NULL), PGCN_ERR_ARGUMENT);
     assert_int_equal(pgcn_i_row_cache_announce(cache, (pgcn_node[]){3, 4, 3}, 3),
                      PGCN_ERR_ARGUMENT);
     assert_int_equal(pgcn_i_row_cache_announce(cache, (pgcn_node[]){ROWS}, 1), PGCN_ERR_ARGUMENT);
     assert_int_equal(pgcn_i_row_cache_announced(cache), 0);
     assert_int_equal(pgcn_i_row_cache_announce(cache, (pgcn_node[]){4}, 1), PGCN_OK);
     assert_int_equal(pgcn_i_row_cache_announce(cache, (pgcn_node[]){3, 4}, 2), PGCN_OK);
-    assert_int_equal(pgcn_i_row_cache_take(cache, found), PGCN_OK);
+    assert_int_equal(pgcn_i_row_cache_take(cache, found, NULL, NULL), PGCN_OK);
     assert_rows(&m, (pgcn_node[]){4}, 1, found);
     pgcn_i_row_cache_free(cache); /* with reads of the second batch under way */
     pgcn_i_row_file_close(file);
@@ -390,12 +390,12 @@ static void test_rows_failing_reads_are_reported_once_and_for_all(void **state) 
     for (pgcn_node row = 0; row < 3; row++)
         assert_int_equal(pgcn_i_row_cache_announce(cache, (pgcn_node[]){row, row + 10}, 2),
                          PGCN_OK);
-    assert_int_equal(pgcn_i_row_cache_take(cache, found), PGCN_OK);
+    assert_int_equal(pgcn_i_row_cache_take(cache, found, NULL, NULL), PGCN_OK);
     disk->kind = DISK_READ;
     disk->number = atomic_load(&disk->calls[DISK_READ]) + 2;
-    assert_int_equal(pgcn_i_row_cache_take(cache, found), PGCN_ERR_IO);
+    assert_int_equal(pgcn_i_row_cache_take(cache, found, NULL, NULL), PGCN_ERR_IO);
     assert_non_null(strstr(pgcn_last_error(), "rows': Input/output error"));
-    assert_int_equal(pgcn_i_row_cache_take(cache, found), PGCN_ERR_IO); /* no rows of nowhere */
+    assert_int_equal(pgcn_i_row_cache_take(cache, found, NULL, NULL), PGCN_ERR_IO); /* no rows of nowhere */
     pgcn_i_row_cache_free(cache);
     assert_int_equal(pgcn_i_row_file_range(file, 0, 1, found),
                      PGCN_OK); /* the disk is well again */
