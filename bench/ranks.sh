@@ -2,8 +2,9 @@
 # Several ranks on one machine: two ranks of one thread against one process of two threads, in turns; the bytes that a
 # rank gets in a step against what `data partition` predicts; and the memory of a rank by kind, on 2, 4 and 8 ranks.
 #
-#   bench/ranks.sh [pubmed] [arxiv] [products]      sizes of graphs, all of them if none is named
+#   bench/ranks.sh [pubmed] [arxiv] [products] [batches]      sizes of graphs, all of them if none is named
 #
+# batches: mini-batches of 1024 nodes at arxiv's size, 20 steps an epoch; milliseconds are those of all steps of an epoch.
 # ROUNDS [3] pairs of runs, EPOCHS [6] each; MEMORY_RANKS ['2 4 8'] may be empty. Graphs are built-in ones with hubs, in
 # 64 parts. Needs mpirun and the module for MPI. Figures of speed say something on an idle machine only. Writes a JSON
 # line per size to build/bench/ranks.jsonl.
@@ -18,19 +19,21 @@ export TMPDIR=$scratch # sessions of MPI
 lines=$results/ranks.jsonl
 : >"$lines"
 
-# Full batch; all rows count, so that nothing depends on how many nodes are labelled. One evaluation, at the end.
-network=(--recipe none --layers 2 --samples 1 --consistency 0 --batch-norm yes --eval-every 1000 --patience 0 --quiet)
+# One evaluation, at the end. Full batch: all rows count, so that nothing depends on how many nodes are labelled.
+network=(--recipe none --layers 2 --samples 1 --consistency 0 --eval-every 1000 --patience 0 --quiet)
+full=(--batch-norm yes)
+batches=(--batch-by nodes --batch 1024 --steps 20 --eval-nodes 1000)
 
-measure() { # SIZE DATA PATHS LENGTH CHANNELS
+measure() { # SIZE DATA PATHS LENGTH CHANNELS OPTIONS...
     local size=$1 file=$scratch/$1.pgcn round ranks
-    local walks=(--paths "$3" --path-length "$4" --channels "$5")
+    local walks=(--paths "$3" --path-length "$4" --channels "$5") steps=("${@:6}")
     echo "$size: $2" >&2
     "$build/pathgcn" data partition "$2" --parts 64 --ranks 2,4,8 "${walks[@]}" --layers 2 --json \
         --out "$file" >"$scratch/predicted.json"
     train() { # NAME RANKS THREADS EPOCHS
         local start=()
         [ "$2" = 1 ] || start=(mpirun -n "$2")
-        "${start[@]}" "$build/pathgcn" train "$file" "${network[@]}" "${walks[@]}" --threads "$3" --epochs "$4" \
+        "${start[@]}" "$build/pathgcn" train "$file" "${network[@]}" "${walks[@]}" "${steps[@]}" --threads "$3" --epochs "$4" \
             --overwrite --out "$scratch/$1" >/dev/null
     }
     for round in $(seq "${ROUNDS:-3}"); do
@@ -55,12 +58,13 @@ print(json.dumps(line))
 PYTHON
     rm -rf "$scratch"/*-[0-9]* "$file"
 }
-[ $# -gt 0 ] || set -- pubmed arxiv products
+[ $# -gt 0 ] || set -- pubmed arxiv products batches
 for size; do
     case $size in
-    pubmed) measure pubmed powerlaw:nodes=19717,edges=44324,features=500,classes=3 10 7 256 ;;
-    arxiv) measure arxiv powerlaw:size=arxiv 5 5 64 ;;
-    products) measure products powerlaw:size=products 5 3 64 ;;
-    *) echo "bench: '$size' is no size, expected pubmed, arxiv or products" >&2 && exit 2 ;;
+    pubmed) measure pubmed powerlaw:nodes=19717,edges=44324,features=500,classes=3 10 7 256 "${full[@]}" ;;
+    arxiv) measure arxiv powerlaw:size=arxiv 5 5 64 "${full[@]}" ;;
+    batches) measure batches powerlaw:size=arxiv 5 5 64 "${batches[@]}" ;;
+    products) measure products powerlaw:size=products 5 3 64 "${full[@]}" ;;
+    *) echo "bench: '$size' is no size, expected pubmed, arxiv, products or batches" >&2 && exit 2 ;;
     esac
 done

@@ -13,8 +13,8 @@ modules=(jansson libcrypto libzip libcurl libisal)
 package=(python3-dev python3-venv)
 python=("${package[@]}" python3-pytest python3-numpy python3-scipy python3-sklearn python3-networkx
     python3-pandas python3-hypothesis)
-# Training on several machines: the build does without.
-mpi=(libopenmpi-dev openmpi-bin)
+# Training on several machines: the build does without. Both are tested; where both are, mpicc and mpirun are Open MPI's.
+mpi=(libopenmpi-dev openmpi-bin libmpich-dev mpich)
 case "${1:-build}" in
 build) needs=("${build[@]}") ;;
 python) needs=("${build[@]}" "${package[@]}") ;;

@@ -69,6 +69,7 @@ typedef struct cli_command {
     pgcn_status (*run)(int argc, char **argv);
     /* what ranks other than 0 do under mpirun, where they take jobs of rank 0; NULL: they do not */
     pgcn_status (*serve)(void);
+    bool shares_rows; /* under mpirun ranks divide the rows; without both rank 0 does all */
     const struct cli_command *const *parts; /* "data info", ...: NULL at the end; or NULL */
 } cli_command;
 

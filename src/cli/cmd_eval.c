@@ -20,6 +20,7 @@ static const cli_brief eval_most_used[] = {
 
 const cli_command cli_eval = {
     .name = "eval",
+    .shares_rows = true,
     .summary = "accuracy of a model",
     .arguments = "MODEL [NAME|PATH]",
     .text =
@@ -268,7 +269,8 @@ static pgcn_status run_eval(int argc, char **argv) {
         return cli_fail(&cli_eval, PGCN_ERR_ARGUMENT,
                         "--part is '%s', expected train, val, test or all", r.part);
     status = cli_request_load(&cli_eval, &arguments, &r.asked);
-    if (status == PGCN_OK) status = judge_and_print(&r);
+    if (status == PGCN_OK)
+        status = cli_ranks_serves() ? cli_ranks_serve(r.asked.data) : judge_and_print(&r);
     cli_request_free(&r.asked);
     return status;
 }

@@ -22,9 +22,9 @@ const cli_command cli_data_partition = {
         "whole groups. A .pgcn is written over itself unless --out is given; it keeps ids and results.\n"
         "\n"
         "Prints the share of edges that are cut and the balance; and, for a network of --channels,\n"
-        "--layers, --paths and --path-length, what each of several machines (ranks) would have to fetch\n"
-        "in a step and to hold. That is counted on the graph and on one draw of the walks of all nodes.\n"
-        "This version trains on one machine.\n"
+        "--layers, --paths, --path-length and --samples, what each of several machines (ranks) would have\n"
+        "to fetch in a step and to hold. That is counted on the graph and on one draw of the walks of all\n"
+        "nodes. 'mpirun -n R pathgcn train FILE.pgcn' then trains on R of them.\n"
         "\n"
         "Parts have a multiple of 64 nodes, so that small graphs get fewer than asked. METIS finds\n"
         "better parts; the built-in partition needs less memory and no library.",
@@ -41,7 +41,7 @@ enum { MOST_RANKS = 16, MOST_PARTS = 4096 };
 
 typedef struct request {
     cli_source source;
-    const char *out, *by, *parts, *ranks, *channels, *layers, *paths, *length, *threads;
+    const char *out, *by, *parts, *ranks, *channels, *layers, *paths, *length, *samples, *threads;
     bool json;
 } request;
 
@@ -93,6 +93,7 @@ static pgcn_status find_config(const request *r, pgcn_config *config) {
     CLI_TRY(set_number("layers", r->layers, 65536, &config->layers));
     CLI_TRY(set_number("paths", r->paths, 65536, &config->paths));
     CLI_TRY(set_number("path-length", r->length, 4096, &config->path_length));
+    CLI_TRY(set_number("samples", r->samples, 256, &config->samples));
     return cli_report(&cli_data_partition, pgcn_config_check(config));
 }
 
@@ -250,6 +251,7 @@ static pgcn_status run(int argc, char **argv) {
         {"layers", "N", NULL, "the same", &r.layers, NULL},
         {"paths", "N", NULL, "the same", &r.paths, NULL},
         {"path-length", "N", NULL, "the same: nodes of a path", &r.length, NULL},
+        {"samples", "N", NULL, "the same: samples of paths in a step", &r.samples, NULL},
         {"threads", "N", "0", "threads that walk; 0: one per core", &r.threads, NULL},
         CLI_SOURCE_OPTIONS(r.source),
         CLI_JSON_OPTION(r.json),

@@ -19,6 +19,7 @@ static const cli_brief predict_most_used[] = {
 
 const cli_command cli_predict = {
     .name = "predict",
+    .shares_rows = true,
     .summary = "the most likely class of every node or graph",
     .arguments = "MODEL [NAME|PATH]",
     .text =
@@ -436,7 +437,8 @@ static pgcn_status run_predict(int argc, char **argv) {
     if (status != PGCN_OK || arguments.help_shown) return status;
     status = cli_request_load(&cli_predict, &arguments, &r.asked);
     if (status == PGCN_OK) status = find_nodes(&r);
-    if (status == PGCN_OK) status = predict_and_write(&r);
+    if (status == PGCN_OK)
+        status = cli_ranks_serves() ? cli_ranks_serve(r.asked.data) : predict_and_write(&r);
     free(r.node);
     cli_request_free(&r.asked);
     return status;

@@ -30,6 +30,7 @@ static const cli_brief train_most_used[] = {
 
 const cli_command cli_train = {
     .name = "train",
+    .shares_rows = true,
     .summary = "train a model and leave it in a directory",
     .arguments = "[NAME|PATH]",
     .text =
@@ -230,8 +231,9 @@ static void settle_memory(train_request *r, const pgcn_dataset *data,
         fprintf(
             stderr,
             "note: features stay on disk, so that evaluations look at %d validation and %d test "
-            "nodes, by drawn paths; --eval-nodes decides otherwise\n",
-            EVALUATED, EVALUATED);
+            "nodes, by drawn %s; --eval-nodes decides otherwise\n",
+            EVALUATED, EVALUATED,
+            pgcn_config_unused(config, data, "paths") ? "neighbours" : "paths");
     }
 }
 

@@ -1,10 +1,9 @@
 /* Under mpirun or srun: rank 0 is the program as ever, the others serve it and say nothing. Which commands share their
- * work, in one training (`train`) or in jobs (`tune`, `reproduce`), and what is said when a rank fails. Called by main.c,
- * and by `train` on the other ranks. */
+ * work, in one training or prediction (`train`, `predict`, `eval`) or in jobs (`tune`, `reproduce`), and what is said when
+ * a rank fails. Called by main.c, and by the commands of the first kind on the other ranks. */
 #include "cli/cli.h"
 
 #include <signal.h>
-#include <string.h>
 
 static struct {
     bool serves;     /* a rank other than 0 */
@@ -37,14 +36,14 @@ pgcn_status cli_ranks_begin(const cli_command *command, bool *done) {
     pgcn_status (*serve)(void) = command ? command->serve : NULL;
     *done = false;
     if (size == 1) return PGCN_OK;
-    if (!serve && !(command && strcmp(command->name, "train") == 0)) {
+    if (!serve && !(command && command->shares_rows)) {
         *done = ranks.rank > 0; /* rank 0 does it alone */
         return PGCN_OK;
     }
     ranks.serves = ranks.rank > 0;
     ranks.takes_jobs = serve != NULL;
     CLI_TRY(be_silent());
-    pgcn_status status = serve ? pgcn_workers_join(NULL, NULL) : pgcn_ranks_join(NULL, NULL);
+    pgcn_status status = serve ? pgcn_workers_join() : pgcn_ranks_join(NULL, NULL);
     ranks.joined = status == PGCN_OK;
     CLI_TRY(cli_report(NULL, status));
     if (!serve || !ranks.serves) return PGCN_OK;
@@ -72,8 +71,8 @@ int cli_ranks_end(int code) {
     pgcn_status status =
         ranks.has_served ? (code == EXIT_DONE ? PGCN_OK : PGCN_ERR_SYSTEM) : cli_ranks_serve(NULL);
     if (status != PGCN_OK)
-        fprintf(stderr, "pathgcn: rank %d on %s: %s\n", ranks.rank,
-                ranks.takes_jobs ? pgcn_workers_host() : pgcn_ranks_host(), pgcn_last_error());
+        fprintf(stderr, "pathgcn: rank %d on %s: %s\n", ranks.rank, pgcn_ranks_host(),
+                pgcn_last_error());
     leave();
     return status == PGCN_OK ? EXIT_DONE : EXIT_FAILED;
 }

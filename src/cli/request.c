@@ -121,7 +121,7 @@ static pgcn_status load_both(const cli_command *command, const char *model_path,
     json_decref(record);
     r->source =
         (cli_source){.memory = r->source.memory}; /* its strings may have been the record's */
-    if (status == PGCN_OK && !own_data) note_order_of_columns(r);
+    if (status == PGCN_OK && !own_data && !cli_ranks_serves()) note_order_of_columns(r);
     if (status != PGCN_OK || !own_data) return status;
     return check_training_data(command, path, part, r);
 }

@@ -60,6 +60,7 @@ void cli_train_tell_rows(const pgcn_trainer *trainer, const pgcn_dataset *data,
     for (int l = 0; pgcn_trainer_rows(trainer, l, &rows); l++)
         fprintf(stderr, "%s %lld (at most %lld)", l == 0 ? "" : ",", (long long)rows.expected,
                 (long long)rows.most);
+    if (config->samples > 1) fprintf(stderr, "; a row for each of %d samples", config->samples);
     fputc('\n', stderr);
     if (all.expected < nodes / 2) return;
     cli_complain(&cli_train,

@@ -162,13 +162,15 @@ static const char *const heads[PGCN_MEASURES][2] = {{"val %", "test %"},
                                                     {"val AUC %", "test AUC%"},
                                                     {"val AP %", "test AP %"}};
 
-static void print_rows(const train_request *request, const pgcn_dataset_info *info,
+static void print_rows(const train_request *request, const pgcn_dataset *data,
                        const train_outcome *runs, spread val, spread test) {
+    pgcn_dataset_info about = pgcn_dataset_describe(data), *info = &about;
     pgcn_measure measure = cli_measure_of(info, &runs[0].recipe);
+    bool in_batches = pgcn_config_unused(&runs[0].config, data, "batch") == NULL;
     bool several = measure == PGCN_MEASURE_ACCURACY && info->task == PGCN_TASK_MULTILABEL;
     printf("%-6s %-7s %7s %10s %9s %9s %12s\n", "seed", "split", "epochs", "best epoch",
            several ? "val F1 %" : heads[measure][0], several ? "test F1 %" : heads[measure][1],
-           info->graphs > 1 ? "ms per epoch" : "ms per step"); /* which are the same of one graph */
+           in_batches ? "ms per epoch" : "ms per step"); /* which are the same without batches */
     for (long long i = 0; i < request->seeds; i++) {
         printf("%-6llu %-7s %7lld %10lld", (unsigned long long)runs[i].seed, runs[i].split,
                (long long)runs[i].epochs, (long long)runs[i].best_epoch);
@@ -260,6 +262,14 @@ static void advise(const train_request *request, const pgcn_dataset *data,
     cli_advise(stdout, val, pgcn_dataset_class_name(data, val->first_missed), &training);
 }
 
+/* With eval-nodes the figures are of some nodes only, which a reader must know. */
+static void note_sample(const train_request *request, const pgcn_config *config) {
+    if (config->eval_nodes == 0) return;
+    printf("These figures are of a sample, at most %d validation and %d test nodes "
+           "(--eval-nodes). Of all of them: pathgcn eval %s/model.safetensors\n",
+           config->eval_nodes, config->eval_nodes, request->out);
+}
+
 /* Runs whose last epoch was the best: nobody knows how good later ones would be. */
 static void note_unfinished(const train_request *request, const train_outcome *runs) {
     long long count = 0;
@@ -283,7 +293,7 @@ void cli_train_print_table(const train_request *request, const pgcn_dataset *dat
     bool tested = !isnan(test.mean);
     spread shown = tested ? test : val;
     char over[128] = "", untested[48] = "";
-    print_rows(request, info, runs, val, test);
+    print_rows(request, data, runs, val, test);
     if (request->seeds > 1) {
         double low, high;
         cli_interval_of_mean(shown.mean, shown.deviation, request->seeds, &low, &high);
@@ -299,6 +309,7 @@ void cli_train_print_table(const train_request *request, const pgcn_dataset *dat
            tested ? "test" : "validation", cli_measure_title(measure, info->task), shown.mean, over,
            untested, cli_items(info->task));
     print_measures(request, info, runs, tested);
+    note_sample(request, &runs[0].config);
     advise(request, data, runs);
     note_unfinished(request, runs);
     print_recipes(request, runs);

@@ -181,6 +181,13 @@ static pgcn_status run_epochs(run_state *s, FILE *history, bool *history_fine) {
     return status;
 }
 
+/* On several ranks: what started them. */
+static void print_launcher(void) {
+    int ranks = pgcn_ranks_expected(NULL);
+    if (ranks > 1)
+        fprintf(stderr, "%s -n %d ", getenv("SLURM_STEP_NUM_TASKS") ? "srun" : "mpirun", ranks);
+}
+
 /* The command as it was typed, with --resume in front, where no "--" can stand before it. */
 static void print_how_to_resume(const run_state *s) {
     const train_request *r = s->r;
@@ -193,6 +200,7 @@ static void print_how_to_resume(const run_state *s) {
     if (cli_train_is_staged(files))
         fprintf(stderr, " %s keeps the run that it holds until this one is finished.", files->home);
     fprintf(stderr, " To go on:\n  ");
+    print_launcher();
     cli_print_quoted(stderr, cli_program);
     fprintf(stderr, " train --resume");
     for (int i = 0; i < r->argc; i++) {

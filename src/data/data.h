@@ -216,7 +216,7 @@ typedef struct pgcn_i_steps {
     pgcn_i_split_kind split_kind;
     /* of train, val, test: fractions; for per-class counts (of train: per class) */
     double split[3];
-    int split_count; /* number of splits to make, or of folds */
+    int split_count; /* number of splits to make, or of folds; 0: not given */
     uint64_t split_seed;
     char fair[PGCN_I_FAIR_BYTES]; /* the file of PGCN_I_SPLIT_FAIR; "": none */
     char only_split[16]; /* auto, public, numbered or a number: the others are dropped; "": none */
@@ -232,6 +232,8 @@ pgcn_status pgcn_i_check_repeats(const char *list);
 pgcn_status pgcn_i_steps_parse(const char *text, pgcn_i_steps *out, bool *known);
 /* The same, where the text can be nothing else; NULL is no step. */
 pgcn_status pgcn_i_steps_need(const char *text, pgcn_i_steps *steps);
+/* How many splits, or folds, to make: the number given, or the default. */
+int pgcn_i_split_count(const pgcn_i_steps *steps);
 enum { PGCN_I_STEPS_TEXT = 512 };
 void pgcn_i_steps_text(const pgcn_i_steps *steps, char out[PGCN_I_STEPS_TEXT]); /* canonical */
 /* Appends them, after `mark`, to the name of a data set in `bytes` bytes: a model remembers which graph

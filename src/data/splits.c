@@ -131,7 +131,7 @@ static pgcn_status split_by_fractions(pgcn_i_source *source, const pgcn_i_steps 
                             .class_of = all.class_of,
                             .classes = all.classes,
                             .quota = {quota[0], quota[1], quota[2]}};
-    return pgcn_i_draw_splits(source, &quotas, steps->split_seed, steps->split_count);
+    return pgcn_i_draw_splits(source, &quotas, steps->split_seed, pgcn_i_split_count(steps));
 }
 
 /* As Planetoid does: a fixed number of each class trains, fixed numbers of the rest validate and
@@ -143,7 +143,7 @@ static pgcn_status split_per_class(pgcn_i_source *source, const pgcn_i_steps *st
     pgcn_node *order = PGCN_I_ARRAY(scratch, pgcn_node, all.count);
     int64_t *seen = PGCN_I_ARRAY(scratch, int64_t, all.classes);
     if (!order || !seen) return PGCN_ERR_MEMORY;
-    for (int s = 0; s < steps->split_count; s++) {
+    for (int s = 0; s < pgcn_i_split_count(steps); s++) {
         uint8_t *mask[3];
         int64_t others = 0;
         PGCN_TRY(pgcn_i_source_masks(source, all.count, mask));
@@ -198,7 +198,7 @@ static pgcn_status split_in_folds(pgcn_i_source *source, const pgcn_i_steps *ste
                                   pgcn_i_arena *scratch) {
     items all;
     PGCN_TRY(collect_items(source, true, scratch, &all));
-    int folds = steps->split_count;
+    int folds = pgcn_i_split_count(steps);
     pgcn_node *order = PGCN_I_ARRAY(scratch, pgcn_node, all.count);
     int32_t *fold = PGCN_I_ARRAY(scratch, int32_t, all.count);
     int64_t *dealt = PGCN_I_ARRAY(scratch, int64_t, all.classes);
@@ -280,7 +280,7 @@ static int64_t labelled_items(const pgcn_i_source *source) {
 /* Sets of graphs are small and have no standard split: ten folds. Published folds are used if there
  * are any and no part of them is empty. */
 static pgcn_status make_missing_folds(pgcn_i_source *source) {
-    pgcn_i_steps usual = {.split_kind = PGCN_I_SPLIT_KFOLD, .split_count = PGCN_I_DEFAULT_SPLITS};
+    pgcn_i_steps usual = {.split_kind = PGCN_I_SPLIT_KFOLD};
     if (labelled_items(source) < PGCN_I_DEFAULT_SPLITS) return PGCN_OK;
     if (source->fold) PGCN_TRY(published_folds(source));
     if (source->splits > 0 && !has_empty_part(source)) return PGCN_OK;
@@ -294,9 +294,7 @@ static pgcn_status make_missing_folds(pgcn_i_source *source) {
  * no split, and training will report that. Classes of one or two nodes may leave a stratified part
  * empty: then the splits are random. */
 pgcn_status pgcn_i_make_missing_splits(pgcn_i_source *source) {
-    pgcn_i_steps usual = {.split_kind = PGCN_I_SPLIT_STRATIFIED,
-                          .split = {0.6, 0.2, 0.2},
-                          .split_count = PGCN_I_DEFAULT_SPLITS};
+    pgcn_i_steps usual = {.split_kind = PGCN_I_SPLIT_STRATIFIED, .split = {0.6, 0.2, 0.2}};
     if (source->graph_label) return make_missing_folds(source);
     if (labelled_items(source) < 3) return PGCN_OK;
     if (source->labels) usual.split_kind = PGCN_I_SPLIT_RANDOM;

@@ -269,7 +269,6 @@ pgcn_status pgcn_i_steps_parse(const char *text, pgcn_i_steps *out, bool *known)
             "'%.200s': the folds of fair=FILE are those of the file; leave out splits, "
             "split-seed and other folds",
             text);
-    if (steps.split_count == 0) steps.split_count = PGCN_I_DEFAULT_SPLITS;
     *out = steps;
     return PGCN_OK;
 }
@@ -283,6 +282,10 @@ pgcn_status pgcn_i_steps_need(const char *text, pgcn_i_steps *steps) {
                            "directed,largest-component,features=degrees,stratified=60/20/20",
                            text);
     return PGCN_OK;
+}
+
+int pgcn_i_split_count(const pgcn_i_steps *steps) {
+    return steps->split_count ? steps->split_count : PGCN_I_DEFAULT_SPLITS;
 }
 
 bool pgcn_i_steps_remove_test(const char *text) {
@@ -334,10 +337,10 @@ static void add_split(const pgcn_i_steps *steps, char out[PGCN_I_STEPS_TEXT]) {
         else
             add_word(out, "%s=%.0f/%.0f/rest", rule->name, part[0], part[1]);
         break;
-    case PGCN_I_SPLIT_FOLDS: add_word(out, "%s=%d", rule->name, steps->split_count); break;
+    case PGCN_I_SPLIT_FOLDS: add_word(out, "%s=%d", rule->name, pgcn_i_split_count(steps)); break;
     case PGCN_I_SPLIT_FILE: add_word(out, "%s=%s", rule->name, steps->fair); return;
     }
-    if (rule->value != PGCN_I_SPLIT_FOLDS && steps->split_count != PGCN_I_DEFAULT_SPLITS)
+    if (rule->value != PGCN_I_SPLIT_FOLDS && pgcn_i_split_count(steps) != PGCN_I_DEFAULT_SPLITS)
         add_word(out, "splits=%d", steps->split_count);
     if (steps->split_seed) add_word(out, "split-seed=%llu", (unsigned long long)steps->split_seed);
 }

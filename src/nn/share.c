@@ -1,11 +1,11 @@
 /* Rows of several ranks. Every rank has the whole tape, and the addresses of all rows, but goes through the rows of its
- * own groups only; memory that it never touches costs nothing. Sums go from rank to rank in the order of the groups
- * (tape.c), so that no bit depends on how many ranks there are.
+ * own groups only; memory that it never touches costs nothing. Sums are made in the order of the groups (sums.c), so that
+ * no bit depends on how many ranks there are.
  *
  * Where rows of others go: rows that are scattered would touch all pages. So where lists are divided (paths/divide.c)
  * they have numbers, and stand behind the rows of all ranks by these numbers, side by side. That is so in whole graphs
  * whose operations all know ranks (pgcn_i_share_divides). Elsewhere lists are whole, and rows of others are where their
- * owners have them.
+ * owners have them; so they are where a rank reads nearly all of them, which are then fetched without being picked.
  *
  * Who has what: the rows of a value, of which there are N in all samples, belong to ranks by their groups, and each rank
  * has a run of groups. `held_data` and `held_grad` of a value are the N by which its rows were divided when they were
@@ -13,53 +13,16 @@
  * a part of a graph each level has its own, and rows move when a loop wants them by another N (`align`).
  *
  * What is fetched before a loop: the rows that its own rows lead to, along the lists that the kind of the operation
- * names (`reach`, `reach_back`). Which these are is found once for each draw of paths, and told to their owners. An
- * operation that knows nothing of ranks (no `shares`) is run by every rank for all rows, after all have been gathered;
- * so are backward passes along links that have values of their own.
+ * names (`reach`, `reach_back`); halo.c does it. An operation that knows nothing of ranks (no `shares`) is run by every
+ * rank for all rows, after all have been gathered; so are backward passes along links that have values of their own.
  *
  * A failure here is one of the ranks (pgcn_i_comm_fail): the step goes on with whatever is there and is then given up. */
-#include "nn/nn.h"
+#include "nn/share.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- groups of ranks ------------------------------------------------------------------------------ */
-
-/* Which rows are read by whom. */
-typedef struct want {
-    const pgcn_i_csr *hop;
-    int hops;
-    int64_t n;                   /* rows of a sample of the matrices */
-    const pgcn_i_others *others; /* of lists that are divided; NULL: they are not */
-    const pgcn_i_live *from;     /* rows that read; NULL: all */
-    const uint8_t *has;          /* rows that are read, others are left out; NULL: none is */
-    int64_t rows;                /* by which readers are divided, */
-    int64_t held;                /* and what they read */
-} want;
-
-typedef struct fetch_plan {
-    want of;
-    uint64_t time;        /* when it was made, 0: never */
-    pgcn_i_buffer row[2]; /* of pgcn_node: rows to get, and to give, rank by rank */
-    pgcn_i_buffer place;  /* of pgcn_node: where rows to get go, if lists are divided */
-    bool in_order;        /* that is behind all rows, one after the other */
-    int64_t *first[2];    /* [ranks + 1] */
-} fetch_plan;
-
-enum { PLANS = 12, GET = 0, GIVE = 1 };
-struct pgcn_i_share {
-    pgcn_i_arena arena;
-    pgcn_i_comm *comm;
-    uint64_t time; /* grows when lists change */
-    fetch_plan plan[PLANS];
-    int next; /* plan to make anew */
-    pgcn_i_buffer flag, rows[2], scratch;
-    pgcn_i_message *message;  /* [2 ranks] */
-    int64_t *count[2];        /* [ranks] */
-    int64_t *bound;           /* [ranks + 1] */
-    int64_t fetched;          /* bytes of rows */
-    pgcn_i_division division; /* of views */
-};
 
 pgcn_status pgcn_i_share_new(pgcn_i_comm *comm, pgcn_i_share **out) {
     pgcn_i_share *share = pgcn_i_alloc(1, sizeof *share);
@@ -70,9 +33,11 @@ pgcn_status pgcn_i_share_new(pgcn_i_comm *comm, pgcn_i_share **out) {
                 (share->count[0] = PGCN_I_ARRAY(&share->arena, int64_t, comm->size)) &&
                 (share->count[1] = PGCN_I_ARRAY(&share->arena, int64_t, comm->size)) &&
                 (share->bound = PGCN_I_ARRAY(&share->arena, int64_t, comm->size + 1));
-    for (int i = 0; i < PLANS && fine; i++)
-        fine = (share->plan[i].first[0] = PGCN_I_ARRAY(&share->arena, int64_t, comm->size + 1)) &&
-               (share->plan[i].first[1] = PGCN_I_ARRAY(&share->arena, int64_t, comm->size + 1));
+    for (int i = 0; i < PGCN_PLANS && fine; i++)
+        for (int side = 0; side < 2 && fine; side++)
+            fine = (share->plan[i].first[side] =
+                        PGCN_I_ARRAY(&share->arena, int64_t, comm->size + 1)) &&
+                   (share->plan[i].whole[side] = PGCN_I_ARRAY(&share->arena, bool, comm->size));
     if (!fine) pgcn_i_share_free(share);
     *out = fine ? share : NULL;
     return fine ? PGCN_OK : PGCN_ERR_MEMORY;
@@ -80,11 +45,12 @@ pgcn_status pgcn_i_share_new(pgcn_i_comm *comm, pgcn_i_share **out) {
 
 void pgcn_i_share_free(pgcn_i_share *share) {
     if (!share) return;
-    for (int i = 0; i < PLANS; i++) {
+    for (int i = 0; i < PGCN_PLANS; i++) {
         for (int j = 0; j < 2; j++) pgcn_i_buffer_free(&share->plan[i].row[j]);
         pgcn_i_buffer_free(&share->plan[i].place);
     }
     pgcn_i_buffer_free(&share->flag);
+    pgcn_i_buffer_free(&share->messages);
     pgcn_i_buffer_free(&share->scratch);
     for (int j = 0; j < 2; j++) pgcn_i_buffer_free(&share->rows[j]);
     pgcn_i_arena_free(&share->arena);
@@ -99,8 +65,7 @@ int64_t pgcn_i_share_fetched(const pgcn_i_share *share) {
     return share ? share->fetched : 0;
 }
 
-/* Room for `bytes`, not initialised. NULL without memory, which is told to the other ranks. */
-static void *room(pgcn_i_share *share, pgcn_i_buffer *buffer, int64_t bytes) {
+void *pgcn_i_share_buffer(pgcn_i_share *share, pgcn_i_buffer *buffer, int64_t bytes) {
     if (bytes > buffer->capacity) {
         pgcn_i_buffer_free(buffer);
         pgcn_status status = pgcn_i_buffer_reserve(buffer, bytes + bytes / 4 + 64);
@@ -110,7 +75,7 @@ static void *room(pgcn_i_share *share, pgcn_i_buffer *buffer, int64_t bytes) {
 }
 
 float *pgcn_i_share_scratch(pgcn_i_tape *tape, int64_t floats) {
-    return room(tape->share, &tape->share->scratch, floats * (int64_t)sizeof(float));
+    return pgcn_i_share_buffer(tape->share, &tape->share->scratch, floats * (int64_t)sizeof(float));
 }
 
 static int64_t group_node(pgcn_i_blocks groups, int64_t group) {
@@ -118,7 +83,7 @@ static int64_t group_node(pgcn_i_blocks groups, int64_t group) {
     return node < groups.rows ? node : groups.rows;
 }
 
-static pgcn_i_own own_of_rank(const pgcn_i_tape *tape, int64_t rows, int rank) {
+pgcn_i_own pgcn_i_own_of_rank(const pgcn_i_tape *tape, int64_t rows, int rank) {
     int ranks = tape->share->comm->size;
     pgcn_i_blocks groups = pgcn_i_groups_of(rows / tape->samples, tape->groups);
     pgcn_i_own own = {.groups = groups,
@@ -130,7 +95,8 @@ static pgcn_i_own own_of_rank(const pgcn_i_tape *tape, int64_t rows, int rank) {
 }
 
 pgcn_i_own pgcn_i_own_of(const pgcn_i_tape *tape, int64_t rows) {
-    if (tape->share && !tape->replicated) return own_of_rank(tape, rows, tape->share->comm->rank);
+    if (tape->share && !tape->replicated)
+        return pgcn_i_own_of_rank(tape, rows, tape->share->comm->rank);
     pgcn_i_blocks groups = pgcn_i_groups_of(rows / tape->samples, tape->groups);
     return (pgcn_i_own){groups, 0, groups.count, 0, groups.rows};
 }
@@ -157,7 +123,7 @@ pgcn_status pgcn_i_share_division(const pgcn_i_tape *tape, int64_t n, const pgcn
     division->begin = PGCN_I_ARRAY(&share->arena, int64_t, ranks + 1);
     if (!division->begin) return PGCN_ERR_MEMORY;
     for (int r = 0; r < ranks; r++)
-        division->begin[r] = own_of_rank(tape, n * tape->samples, r).begin;
+        division->begin[r] = pgcn_i_own_of_rank(tape, n * tape->samples, r).begin;
     division->begin[ranks] = n;
     *out = division;
     return PGCN_OK;
@@ -170,19 +136,24 @@ static int64_t place_of(const pgcn_i_op *maker, int64_t node) {
     return maker->out->space == PGCN_I_LINKS ? maker->transition->exact->offset[node] : node;
 }
 
-/* Every rank gets all rows of an array, which has `bytes` for each row of the result of an operation. Ranks own ranges
- * of its `held` rows. */
+/* Which bytes of an array are whose: it has `bytes` for each row of the result of an operation, and ranks own ranges of
+ * its `held` rows. */
+static void find_bounds(pgcn_i_tape *tape, const pgcn_i_op *maker, int64_t bytes, int64_t held,
+                        int sample) {
+    pgcn_i_share *share = tape->share;
+    int64_t of_sample = place_of(maker, held / tape->samples);
+    for (int r = 0; r < share->comm->size; r++)
+        share->bound[r] =
+            bytes * (sample * of_sample + place_of(maker, pgcn_i_own_of_rank(tape, held, r).begin));
+    share->bound[share->comm->size] = bytes * (sample + 1) * of_sample;
+}
+
+/* Every rank gets all rows of such an array. */
 static void gather(pgcn_i_tape *tape, const pgcn_i_op *maker, void *array, int64_t bytes,
                    int64_t held) {
-    pgcn_i_share *share = tape->share;
-    int64_t n = held / tape->samples;
-    int64_t of_sample = place_of(maker, n);
     for (int sample = 0; sample < tape->samples; sample++) {
-        for (int r = 0; r < share->comm->size; r++)
-            share->bound[r] =
-                bytes * (sample * of_sample + place_of(maker, own_of_rank(tape, held, r).begin));
-        share->bound[share->comm->size] = bytes * (sample + 1) * of_sample;
-        pgcn_i_comm_gather(share->comm, array, share->bound);
+        find_bounds(tape, maker, bytes, held, sample);
+        pgcn_i_comm_gather(tape->share->comm, array, tape->share->bound);
     }
 }
 
@@ -202,6 +173,24 @@ void pgcn_i_share_whole(pgcn_i_tape *tape, pgcn_i_value *value) {
     if (tape->share) gather_data(tape, value);
 }
 
+void pgcn_i_share_to_first(pgcn_i_tape *tape, pgcn_i_value *value) {
+    pgcn_i_share *share = tape->share;
+    const int64_t *bound = share->bound;
+    char *array = (char *)value->data;
+    for (int sample = 0; sample < tape->samples && value->held_data > 0; sample++) {
+        int count = 0;
+        find_bounds(tape, &tape->op[value->maker], value->cols * (int64_t)sizeof(float),
+                    value->held_data, sample);
+        for (int r = 1; r < share->comm->size; r++) {
+            pgcn_i_message message = {r, false, array + bound[r], bound[r + 1] - bound[r]};
+            if (share->comm->rank == r) message.peer = 0, message.sends = true;
+            if (share->comm->rank == r || share->comm->rank == 0) share->message[count++] = message;
+        }
+        pgcn_i_comm_exchange(share->comm, share->message, count);
+    }
+    if (share->comm->rank == 0) value->held_data = 0;
+}
+
 void pgcn_i_share_numbers(const pgcn_i_tape *tape, int64_t rows, double *number, int64_t each) {
     pgcn_i_share *share = tape->share;
     if (!share) return;
@@ -218,16 +207,16 @@ void pgcn_i_share_flags(pgcn_i_tape *tape, uint8_t *flag, int64_t rows) {
     pgcn_i_share *share = tape->share;
     pgcn_i_comm *comm = share->comm;
     const int64_t n = rows / tape->samples;
-    const pgcn_i_own own = own_of_rank(tape, rows, comm->rank);
+    const pgcn_i_own own = pgcn_i_own_of_rank(tape, rows, comm->rank);
     const int64_t mine = (own.stop - own.begin) * tape->samples;
-    char *give = room(share, &share->rows[GIVE], rows + 1);
-    char *get = room(share, &share->rows[GET], mine * comm->size + 1);
+    char *give = pgcn_i_share_buffer(share, &share->rows[PGCN_GIVE], rows + 1);
+    char *get = pgcn_i_share_buffer(share, &share->rows[PGCN_GET], mine * comm->size + 1);
     int count = 0;
     int64_t at = 0;
     if (!give || !get) return;
     memset(get, 0, (size_t)(mine * comm->size));
     for (int r = 0; r < comm->size; r++) {
-        pgcn_i_own theirs = own_of_rank(tape, rows, r);
+        pgcn_i_own theirs = pgcn_i_own_of_rank(tape, rows, r);
         int64_t bytes = theirs.stop - theirs.begin;
         if (r == comm->rank) continue;
         share->message[count++] = (pgcn_i_message){r, true, give + at, bytes * tape->samples};
@@ -242,7 +231,7 @@ void pgcn_i_share_flags(pgcn_i_tape *tape, uint8_t *flag, int64_t rows) {
                 (uint8_t)get[r * mine + i];
     for (int64_t s = 0; s < tape->samples; s++) {
         for (int r = 0; r <= comm->size; r++)
-            share->bound[r] = r < comm->size ? own_of_rank(tape, rows, r).begin : n;
+            share->bound[r] = r < comm->size ? pgcn_i_own_of_rank(tape, rows, r).begin : n;
         pgcn_i_comm_gather(comm, flag + s * n, share->bound);
     }
 }
@@ -270,9 +259,9 @@ static void move(pgcn_i_tape *tape, float *array, int64_t cols, int64_t from, in
     for (int r = 0; r < comm->size; r++) {
         if (r == comm->rank) continue;
         pgcn_i_range give =
-            both(own_of_rank(tape, from, comm->rank), own_of_rank(tape, to, r), most);
+            both(pgcn_i_own_of_rank(tape, from, comm->rank), pgcn_i_own_of_rank(tape, to, r), most);
         pgcn_i_range get =
-            both(own_of_rank(tape, to, comm->rank), own_of_rank(tape, from, r), most);
+            both(pgcn_i_own_of_rank(tape, to, comm->rank), pgcn_i_own_of_rank(tape, from, r), most);
         message[count++] =
             (pgcn_i_message){r, true, array + give.begin * cols, (give.end - give.begin) * bytes};
         message[count++] =
@@ -308,206 +297,6 @@ static void keep_grad(pgcn_i_tape *tape, pgcn_i_value *value, int64_t rows, bool
         value->held_grad = rows;
 }
 
-/* ---- rows that others lead to ------------------------------------------------------------------------ */
-
-typedef struct mark_job {
-    const want *of;
-    pgcn_i_runs runs;
-    uint8_t *flag; /* of rows; of lists that are divided, of the others of each sample */
-} mark_job;
-
-static void mark(const mark_job *job, int64_t row, uint8_t *flag) {
-    if (row < job->of->held && (!job->of->has || job->of->has[row]))
-        __atomic_store_n(flag, 1, __ATOMIC_RELAXED);
-}
-
-static void mark_column(const mark_job *job, int64_t first, int64_t column) {
-    const want *of = job->of;
-    if (!of->others) {
-        mark(job, first + column, &job->flag[first + column]);
-    } else if (column >= of->others->from) {
-        int64_t number = column - of->others->from;
-        mark(job, first + of->others->row[number],
-             &job->flag[first / of->n * of->others->count + number]);
-    }
-}
-
-static void mark_task(void *context, int64_t task, int worker) {
-    (void)worker;
-    const mark_job *job = context;
-    const want *of = job->of;
-    const pgcn_i_range range = pgcn_i_runs_range(&job->runs, task);
-    for (int64_t at = range.begin; at < range.end; at++) {
-        int64_t row = of->from ? of->from->row[at] : at;
-        int64_t node = row % of->n, first = row - node;
-        if (!of->others) mark(job, row, &job->flag[row]);
-        for (int i = 0; i < of->hops; i++) {
-            const pgcn_i_csr *hop = &of->hop[i];
-            for (int64_t e = hop->offset[node]; e < hop->offset[node + 1]; e++)
-                mark_column(job, first, hop->column[e]);
-        }
-    }
-}
-
-static bool add_row(pgcn_i_tape *tape, pgcn_i_buffer *rows, int64_t row) {
-    pgcn_node *to = pgcn_i_buffer_add(rows, sizeof *to);
-    if (!to) pgcn_i_comm_fail(tape->share->comm, PGCN_ERR_MEMORY);
-    if (to) *to = (pgcn_node)row;
-    return to;
-}
-
-/* Lists what is marked of other ranks; they will hear of it. */
-static void list_marked(pgcn_i_tape *tape, fetch_plan *plan, const uint8_t *flag) {
-    pgcn_i_comm *comm = tape->share->comm;
-    int64_t n = plan->of.held / tape->samples, found = 0;
-    plan->row[GET].bytes = 0;
-    for (int r = 0; r < comm->size; r++) {
-        pgcn_i_own own = own_of_rank(tape, plan->of.held, r);
-        plan->first[GET][r] = found;
-        for (int sample = 0; sample < tape->samples && r != comm->rank; sample++) {
-            const uint8_t *at = flag + sample * n + own.begin, *end = flag + sample * n + own.stop;
-            while ((at = at < end ? memchr(at, 1, (size_t)(end - at)) : NULL)) {
-                if (!add_row(tape, &plan->row[GET], at - flag)) break;
-                found++;
-                at++;
-            }
-        }
-    }
-    plan->first[GET][comm->size] = found;
-}
-
-/* The same of lists that are divided. */
-static void list_others(pgcn_i_tape *tape, fetch_plan *plan, const uint8_t *flag) {
-    const pgcn_i_others *others = plan->of.others;
-    int64_t samples = plan->of.held / plan->of.n, found = 0;
-    plan->row[GET].bytes = plan->place.bytes = 0;
-    for (int r = 0; r < tape->share->comm->size; r++) {
-        plan->first[GET][r] = found;
-        for (int64_t s = 0; s < samples; s++)
-            for (int64_t i = others->first[r]; i < others->first[r + 1]; i++) {
-                if (!flag[s * others->count + i]) continue;
-                int64_t first = s * plan->of.n;
-                if (!add_row(tape, &plan->row[GET], first + others->row[i]) ||
-                    !add_row(tape, &plan->place, others->from + first + i))
-                    return;
-                found++;
-            }
-    }
-    plan->first[GET][tape->share->comm->size] = found;
-    plan->in_order = samples == 1 && found == others->count;
-}
-
-/* Messages of rows of `width` bytes, between buffers that hold them rank by rank. */
-static void swap_rows(pgcn_i_share *share, const fetch_plan *plan, char *give, char *get,
-                      int get_side, int64_t width) {
-    pgcn_i_comm *comm = share->comm;
-    const int64_t *out = plan->first[1 - get_side], *in = plan->first[get_side];
-    int count = 0;
-    for (int i = 1; i < comm->size; i++) {
-        int to = (comm->rank + i) % comm->size, from = (comm->rank + comm->size - i) % comm->size;
-        share->message[count++] =
-            (pgcn_i_message){to, true, give + out[to] * width, (out[to + 1] - out[to]) * width};
-        share->message[count++] = (pgcn_i_message){from, false, get + in[from] * width,
-                                                   (in[from + 1] - in[from]) * width};
-    }
-    pgcn_i_comm_exchange(comm, share->message, count);
-}
-
-static void tell_owners(pgcn_i_share *share, fetch_plan *plan) {
-    int ranks = share->comm->size;
-    for (int r = 0; r < ranks; r++)
-        share->count[0][r] = plan->first[GET][r + 1] - plan->first[GET][r];
-    pgcn_i_comm_swap(share->comm, share->count[0], share->count[1]);
-    for (int r = 0; r < ranks; r++)
-        plan->first[GIVE][r + 1] = plan->first[GIVE][r] + share->count[1][r];
-    char *give =
-        room(share, &plan->row[GIVE], plan->first[GIVE][ranks] * (int64_t)sizeof(pgcn_node) + 1);
-    if (give) swap_rows(share, plan, plan->row[GET].data, give, GIVE, sizeof(pgcn_node));
-    if (pgcn_i_comm_status(share->comm) == PGCN_OK) return;
-    memset(plan->first[GET], 0,
-           (size_t)(ranks + 1) * sizeof(int64_t)); /* nothing is where it should be */
-    memset(plan->first[GIVE], 0, (size_t)(ranks + 1) * sizeof(int64_t));
-}
-
-static bool is_same(const want *a, const want *b) {
-    return a->hop == b->hop && a->hops == b->hops && a->n == b->n && a->from == b->from &&
-           a->has == b->has && a->rows == b->rows && a->held == b->held && a->others == b->others;
-}
-
-/* Who needs which rows: as it was found before, if lists are those of that time. */
-static const fetch_plan *plan_for(pgcn_i_tape *tape, want of) {
-    pgcn_i_share *share = tape->share;
-    for (int i = 0; i < PLANS; i++)
-        if (share->plan[i].time == share->time && is_same(&share->plan[i].of, &of))
-            return &share->plan[i];
-    fetch_plan *plan = &share->plan[share->next++ % PLANS];
-    plan->of = of;
-    plan->time = share->time;
-    plan->in_order = false;
-    int64_t flags = of.others ? of.held / of.n * of.others->count : of.held;
-    uint8_t *flag = room(share, &share->flag, flags + 1);
-    /* all of the others are those that some row leads to */
-    bool all = of.others && !of.from && !of.has && of.hops == of.others->lists;
-    if (flag) memset(flag, all, (size_t)flags);
-    mark_job job = {&plan->of, pgcn_i_runs_of(tape, of.rows, of.from), flag};
-    if (flag && !all) pgcn_i_parallel(tape->pool, pgcn_i_runs_tasks(&job.runs), mark_task, &job);
-    memset(plan->first[GET], 0, (size_t)(share->comm->size + 1) * sizeof(int64_t));
-    if (flag && of.others) list_others(tape, plan, flag);
-    if (flag && !of.others) list_marked(tape, plan, flag);
-    tell_owners(share, plan);
-    return plan;
-}
-
-typedef struct copy_job {
-    const pgcn_node *row;
-    float *array, *packed;
-    int64_t stride, cols;
-    bool packs;
-    pgcn_i_blocks blocks;
-} copy_job;
-
-static void copy_task(void *context, int64_t task, int worker) {
-    (void)worker;
-    const copy_job *job = context;
-    int64_t end = pgcn_i_block_end(job->blocks, task);
-    for (int64_t i = pgcn_i_block_begin(job->blocks, task); i < end; i++) {
-        float *row = job->array + job->row[i] * job->stride, *packed = job->packed + i * job->cols;
-        memcpy(job->packs ? packed : row, job->packs ? row : packed,
-               (size_t)job->cols * sizeof *row);
-    }
-}
-
-static void copy_rows(pgcn_i_tape *tape, const fetch_plan *plan, int side, copy_job job) {
-    bool placed = side == GET && plan->of.others;
-    job.row = (const pgcn_node *)(placed ? &plan->place : &plan->row[side])->data;
-    job.blocks = pgcn_i_blocks_of(plan->first[side][tape->share->comm->size]);
-    pgcn_i_parallel_light(tape->pool, job.blocks.rows * job.cols, job.blocks.count, copy_task,
-                          &job);
-}
-
-static void fetch(pgcn_i_tape *tape, want of, float *array, int64_t stride, int64_t cols) {
-    pgcn_i_share *share = tape->share;
-    if (of.held == 0) return;
-    const fetch_plan *plan = plan_for(tape, of);
-    int64_t bytes = cols * (int64_t)sizeof *array;
-    int ranks = share->comm->size;
-    bool in_order = plan->in_order && stride == cols; /* they come where they belong */
-    float *packed[2];
-    for (int side = 0; side < 2; side++)
-        packed[side] = side == GET && in_order
-                           ? array + of.others->from * cols
-                           : room(share, &share->rows[side], plan->first[side][ranks] * bytes + 1);
-    copy_job job = {.array = array, .stride = stride, .cols = cols, .packs = true};
-    if (!packed[GET] || !packed[GIVE]) return;
-    job.packed = packed[GIVE];
-    copy_rows(tape, plan, GIVE, job);
-    swap_rows(share, plan, (char *)packed[GIVE], (char *)packed[GET], GET, bytes);
-    share->fetched += plan->first[GET][ranks] * bytes;
-    job.packed = packed[GET];
-    job.packs = false;
-    if (!in_order) copy_rows(tape, plan, GET, job);
-}
-
 /* In a part of a graph a row of a matrix is a row of the value. */
 static int64_t rows_of_sample(const pgcn_i_tape *tape, int64_t n) {
     return tape->part ? INT64_MAX : n;
@@ -516,14 +305,14 @@ static int64_t rows_of_sample(const pgcn_i_tape *tape, int64_t n) {
 void pgcn_i_share_fetch(pgcn_i_tape *tape, const pgcn_i_op *op, const pgcn_i_csr *along,
                         float *array, int64_t stride, int64_t cols) {
     if (!tape->share || tape->replicated) return;
-    fetch(tape,
-          (want){.hop = along,
-                 .hops = 1,
-                 .n = op->transition->n,
-                 .others = op->transition->others,
-                 .rows = op->out->rows,
-                 .held = op->out->rows},
-          array, stride, cols);
+    pgcn_i_halo_fetch(tape,
+                      (pgcn_i_want){.hop = along,
+                                    .hops = 1,
+                                    .n = op->transition->n,
+                                    .others = op->transition->others,
+                                    .rows = op->out->rows,
+                                    .held = op->out->rows},
+                      array, stride, cols);
 }
 
 /* ---- loops ------------------------------------------------------------------------------------------- */
@@ -538,28 +327,47 @@ static bool has_links(const pgcn_i_op *op) {
     return op->out->space == PGCN_I_LINKS || (op->in[1] && op->in[1]->space == PGCN_I_LINKS);
 }
 
+/* In a part of a graph lists have rows of one level, and transposes those of the next; features have the last level's. */
+static bool levels_agree(const pgcn_i_tape *tape) {
+    for (int i = 0; i < tape->count; i++) {
+        const pgcn_i_op *op = &tape->op[i];
+        bool reads_features = op->kind->needs == PGCN_I_NEEDS_NOTHING && !op->transition;
+        if (reads_features && op->out->level != tape->part->levels) return false;
+    }
+    for (int i = tape->backward_first; i < tape->loops; i++) {
+        const pgcn_i_op *top = &tape->op[tape->loop[i].last], *end = &tape->op[tape->loop[i].first];
+        bool visits = top->kind->needs == PGCN_I_NEEDS_VISITED;
+        if (tape->loop[i].pass != PGCN_I_BACKWARD || !visits) continue;
+        int level = end->in[0] ? pgcn_i_level_used(end, 0) : end->out->level;
+        if (level != top->out->level + 1) return false;
+    }
+    return true;
+}
+
 bool pgcn_i_share_divides(const pgcn_i_tape *tape) {
+    if (tape->part && !levels_agree(tape)) return false;
     for (int i = 0; i < tape->count; i++) {
         const pgcn_i_op *op = &tape->op[i];
         const pgcn_i_kind *kind = op->kind;
         bool visits = kind->needs == PGCN_I_NEEDS_VISITED;
         bool back = tape->with_grad && (kind->backward_all || kind->backward_rows);
         if (replicates(tape, op) || has_links(op)) return false;
-        if (op->transition && !kind->reach && !kind->shares) return false;
+        bool reads_lists = op->transition && kind->needs != PGCN_I_NEEDS_NOTHING;
+        if (reads_lists && !kind->reach && !kind->shares) return false;
         if (visits && back && !(kind->reach_back && kind->backward_rows)) return false;
     }
     return true;
 }
 
-static want visited_by(const pgcn_i_tape *tape, const pgcn_i_op *op) {
+static pgcn_i_want visited_by(const pgcn_i_tape *tape, const pgcn_i_op *op) {
     pgcn_i_reach reach = op->kind->reach(op);
-    return (want){.hop = reach.hop,
-                  .hops = reach.hops,
-                  .n = rows_of_sample(tape, reach.n),
-                  .others = reach.others,
-                  .from = op->live_out,
-                  .rows = op->rows,
-                  .held = op->in[0]->held_data};
+    return (pgcn_i_want){.hop = reach.hop,
+                         .hops = reach.hops,
+                         .n = rows_of_sample(tape, reach.n),
+                         .others = reach.others,
+                         .from = op->live_out,
+                         .rows = op->rows,
+                         .held = op->in[0]->held_data};
 }
 
 void pgcn_i_share_forward(pgcn_i_tape *tape, pgcn_i_loop loop) {
@@ -570,7 +378,7 @@ void pgcn_i_share_forward(pgcn_i_tape *tape, pgcn_i_loop loop) {
         gather_data(tape, x);
         gather_data(tape, op->in[1]);
     } else if (op->kind->needs == PGCN_I_NEEDS_VISITED) {
-        fetch(tape, visited_by(tape, op), x->data, x->cols, x->cols);
+        pgcn_i_halo_fetch(tape, visited_by(tape, op), x->data, x->cols, x->cols);
     } else {
         align_data(tape, x, op->rows);
     }
@@ -611,7 +419,7 @@ static void align_chain(pgcn_i_tape *tape, pgcn_i_loop loop, int64_t rows) {
 }
 
 /* Rows of others have their flags where their gradients will be. */
-static void copy_flags(const want *of, uint8_t *flag) {
+static void copy_flags(const pgcn_i_want *of, uint8_t *flag) {
     const pgcn_i_others *others = of->others;
     for (int64_t first = 0; first < of->held; first += of->n)
         for (int64_t i = 0; i < others->count; i++)
@@ -620,20 +428,20 @@ static void copy_flags(const want *of, uint8_t *flag) {
 
 static void fetch_gradients(pgcn_i_tape *tape, const pgcn_i_op *op, int64_t rows) {
     pgcn_i_reach reach = op->kind->reach_back(op);
-    want of = {.hop = reach.hop,
-               .hops = reach.hops,
-               .n = rows_of_sample(tape, reach.n),
-               .others = reach.others,
-               .from = op->live_in,
-               .has = pgcn_i_has_gradient(tape, op),
-               .rows = rows,
-               .held = op->out->held_grad};
+    pgcn_i_want of = {.hop = reach.hop,
+                      .hops = reach.hops,
+                      .n = rows_of_sample(tape, reach.n),
+                      .others = reach.others,
+                      .from = op->live_in,
+                      .has = pgcn_i_has_gradient(tape, op),
+                      .rows = rows,
+                      .held = op->out->held_grad};
     if (of.others && op->live_out) copy_flags(&of, op->live_out->flag);
-    fetch(tape, of, op->out->grad, op->out->cols, op->out->cols);
+    pgcn_i_halo_fetch(tape, of, op->out->grad, op->out->cols, op->out->cols);
     of.has = NULL;
     of.held = op->in[0] ? op->in[0]->held_data : 0;
     if (op->kind->backward_gathers_in)
-        fetch(tape, of, op->in[0]->data, op->in[0]->cols, op->in[0]->cols);
+        pgcn_i_halo_fetch(tape, of, op->in[0]->data, op->in[0]->cols, op->in[0]->cols);
 }
 
 static bool chain_replicates(const pgcn_i_tape *tape, const pgcn_i_op *top) {
@@ -676,10 +484,11 @@ void pgcn_i_share_backward_done(pgcn_i_tape *tape, pgcn_i_loop loop) {
 /* ---- what it takes ------------------------------------------------------------------------------------ */
 
 int64_t pgcn_i_share_messages(const pgcn_i_share *share) {
-    int64_t bytes = share->arena.bytes + share->flag.capacity + share->scratch.capacity;
+    int64_t bytes = share->arena.bytes + share->flag.capacity + share->scratch.capacity +
+                    share->messages.capacity;
     for (int side = 0; side < 2; side++) bytes += share->rows[side].capacity;
-    for (int i = 0; i < PLANS; i++)
-        bytes += share->plan[i].row[GET].capacity + share->plan[i].row[GIVE].capacity +
+    for (int i = 0; i < PGCN_PLANS; i++)
+        bytes += share->plan[i].row[PGCN_GET].capacity + share->plan[i].row[PGCN_GIVE].capacity +
                  share->plan[i].place.capacity;
     return bytes;
 }

@@ -253,6 +253,15 @@ static void number_task(void *context, int64_t task, int worker) {
         to[e] = job->numberer->number[list->column[e]];
 }
 
+static bool sees_nearly_all(const pgcn_i_numberer *numberer) {
+    const pgcn_i_range own = pgcn_i_division_own(numberer->division);
+    int64_t seen = 0;
+    for (int64_t s = 0; s < numberer->stacks; s++)
+        for (int64_t i = 0; i < numberer->n; i++)
+            seen += (i < own.begin || i >= own.end) && numberer->seen[s * numberer->n + i];
+    return pgcn_i_fetches_whole(seen, numberer->stacks * (numberer->n - (own.end - own.begin)));
+}
+
 static void list_others(pgcn_i_numberer *numberer, int64_t from, pgcn_i_others *out) {
     const pgcn_i_comm *comm = numberer->division->comm;
     out->from = from;
@@ -263,7 +272,7 @@ static void list_others(pgcn_i_numberer *numberer, int64_t from, pgcn_i_others *
             int64_t end = s * numberer->n + numberer->division->begin[r + 1];
             for (int64_t row = s * numberer->n + numberer->division->begin[r]; row < end; row++) {
                 if (!numberer->seen[row]) continue;
-                numberer->number[row] = (pgcn_node)(from + out->count);
+                numberer->number[row] = (pgcn_node)(out->whole ? row : from + out->count);
                 out->row[out->count++] = (pgcn_node)row;
             }
         }
@@ -281,8 +290,10 @@ void pgcn_i_number_others(pgcn_i_numberer *numberer, pgcn_i_pool *pool, const pg
                       .own = own,
                       .blocks = pgcn_i_blocks_of(own.end - own.begin)};
     int64_t tasks = job.blocks.count * lists * numberer->stacks;
+    if (out->whole) return;
     memset(numberer->seen, 0, (size_t)(numberer->stacks * numberer->n));
     pgcn_i_parallel(pool, tasks, see_task, &job);
+    out->whole = sees_nearly_all(numberer);
     list_others(numberer, from, out);
     out->lists = lists;
     pgcn_i_parallel(pool, tasks, number_task, &job);

@@ -10,7 +10,11 @@
  *   4. (list, block), parallel: columns become rows.
  *
  * All of it costs as much as the lists have entries; the only array with an entry for every node says where it is, and
- * is put back by the next batch for the rows of this one. Called by views. */
+ * is put back by the next batch for the rows of this one. Called by views.
+ *
+ * Of several ranks each has the lists of a run of rows. Between steps 2 and 3 they tell each other the ids that their rows
+ * kept; of those that kept the same id the first rank has the first row. So numbers are those of one process. Every rank
+ * knows the ids of all rows, and nothing else of rows of others. */
 #include "paths/paths.h"
 
 #include <string.h>
@@ -32,7 +36,6 @@ pgcn_status pgcn_i_numbering_init(pgcn_i_numbering *numbering, pgcn_i_numbering_
                                     .samples = opts.samples,
                                     .most = opts.rows,
                                     .most_runs = opts.samples * (opts.levels + 1)};
-    arena->read_at_random = true; /* rows are found by their nodes */
     if (!pgcn_i_mul(opts.nodes, opts.samples, &ids) || ids > INT32_MAX)
         return pgcn_i_fail(PGCN_ERR_ARGUMENT,
                            "%d samples of %lld nodes are more than %d rows; use fewer samples",
@@ -40,7 +43,9 @@ pgcn_status pgcn_i_numbering_init(pgcn_i_numbering *numbering, pgcn_i_numbering_
     numbering->run = PGCN_I_ARRAY(arena, pgcn_i_stretch, numbering->most_runs);
     numbering->node = PGCN_I_ARRAY(arena, pgcn_node, opts.rows);
     numbering->id = PGCN_I_ARRAY(arena, pgcn_node, opts.rows);
+    arena->read_at_random = true; /* rows are found by their nodes */
     numbering->place = PGCN_I_ARRAY(arena, pgcn_node, ids);
+    arena->read_at_random = false; /* other arrays are gone through in order */
     numbering->fresh = PGCN_I_ARRAY(arena, pgcn_node, opts.entries);
     numbering->count = PGCN_I_ARRAY(arena, int64_t, (int64_t)MAX_BLOCKS * (opts.samples + 1));
     if (!numbering->run || !numbering->node || !numbering->id || !numbering->place ||
@@ -50,7 +55,17 @@ pgcn_status pgcn_i_numbering_init(pgcn_i_numbering *numbering, pgcn_i_numbering_
     return PGCN_OK;
 }
 
+pgcn_status pgcn_i_numbering_divide(pgcn_i_numbering *numbering, pgcn_i_comm *comm) {
+    numbering->told_count =
+        PGCN_I_ARRAY(&numbering->arena, int64_t, (int64_t)comm->size * numbering->samples);
+    numbering->told_first = PGCN_I_ARRAY(&numbering->arena, int64_t, comm->size + 1);
+    if (!numbering->told_count || !numbering->told_first) return PGCN_ERR_MEMORY;
+    numbering->comm = comm;
+    return PGCN_OK;
+}
+
 void pgcn_i_numbering_free(pgcn_i_numbering *numbering) {
+    pgcn_i_buffer_free(&numbering->told);
     pgcn_i_arena_free(&numbering->arena);
     *numbering = (pgcn_i_numbering){.rows = 0};
 }
@@ -193,6 +208,84 @@ static void number_task(void *context, int64_t task, int worker) {
         put_row(numbering, next[fresh[i] / numbering->nodes]++, fresh[i]);
 }
 
+/* ---- of several ranks ---- */
+
+/* How many ids every rank has found, by sample. */
+static void tell_counts(const grow_job *job) {
+    pgcn_i_numbering *numbering = job->numbering;
+    const pgcn_i_comm *comm = numbering->comm;
+    const int64_t samples = numbering->samples;
+    int64_t *mine = numbering->told_count + comm->rank * samples;
+    memset(mine, 0, (size_t)samples * sizeof *mine);
+    for (int64_t block = 0; block < job->blocks.count; block++)
+        for (int64_t s = 0; s < samples; s++) mine[s] += counts_of(job, block)[s];
+    for (int r = 0; r <= comm->size; r++)
+        numbering->told_first[r] = r * samples * (int64_t)sizeof *mine;
+    pgcn_i_comm_gather(numbering->comm, numbering->told_count, numbering->told_first);
+}
+
+/* The ids themselves: those of this rank are sorted by sample. */
+static bool tell_ids(const grow_job *job) {
+    pgcn_i_numbering *numbering = job->numbering;
+    pgcn_i_comm *comm = numbering->comm;
+    const int64_t samples = numbering->samples;
+    if (pgcn_i_comm_status(comm) != PGCN_OK) return false;
+    for (int r = 0; r < comm->size; r++) {
+        numbering->told_first[r + 1] = numbering->told_first[r];
+        for (int64_t s = 0; s < samples; s++)
+            numbering->told_first[r + 1] +=
+                numbering->told_count[r * samples + s] * (int64_t)sizeof(pgcn_node);
+    }
+    int64_t bytes = numbering->told_first[comm->size] + 1;
+    pgcn_status status = PGCN_OK;
+    if (bytes > numbering->told.capacity)
+        status = pgcn_i_buffer_reserve(&numbering->told, bytes + bytes / 4);
+    if (status != PGCN_OK) {
+        pgcn_i_comm_fail(comm, status);
+        return false;
+    }
+    char *mine = numbering->told.data + numbering->told_first[comm->rank];
+    pgcn_node *to = (pgcn_node *)(void *)mine;
+    for (int64_t s = 0; s < samples; s++)
+        for (int64_t block = 0; block < job->blocks.count; block++) {
+            const pgcn_node *fresh = fresh_of(job, block);
+            int64_t found = counts_of(job, block)[samples];
+            for (int64_t i = 0; i < found; i++)
+                if (fresh[i] / numbering->nodes == s) *to++ = fresh[i];
+        }
+    pgcn_i_comm_gather(comm, numbering->told.data, numbering->told_first);
+    return pgcn_i_comm_status(comm) == PGCN_OK;
+}
+
+/* By sample, rank, and the order in which the rank has found them. */
+static void number_told(pgcn_i_numbering *numbering) {
+    enum { AHEAD = 16 };
+    const int64_t samples = numbering->samples;
+    for (int64_t s = 0; s < samples; s++) {
+        int64_t first = numbering->rows;
+        for (int r = 0; r < numbering->comm->size; r++) {
+            const int64_t *count = numbering->told_count + r * samples;
+            const char *bytes = numbering->told.data + numbering->told_first[r];
+            const pgcn_node *id = (const pgcn_node *)(const void *)bytes;
+            for (int64_t before = 0; before < s; before++) id += count[before];
+            for (int64_t i = 0; i < count[s]; i++) {
+                if (i + AHEAD < count[s]) pgcn_i_prefetch(&numbering->place[id[i + AHEAD]]);
+                if (numbering->place[id[i]] < 0) put_row(numbering, numbering->rows++, id[i]);
+            }
+        }
+        add_run(numbering, (int)s, first, numbering->rows);
+    }
+}
+
+/* After a failure lists lead nowhere: what they hold are no rows. */
+static void empty_lists(const grow_job *job) {
+    for (int i = 0; i < job->lists; i++)
+        for (int64_t r = job->first; r <= job->first + job->blocks.rows; r++)
+            job->list[i].offset[r] = 0;
+}
+
+/* ---- */
+
 static void map_task(void *context, int64_t task, int worker) {
     (void)worker;
     const grow_job *job = context;
@@ -206,14 +299,22 @@ static void map_task(void *context, int64_t task, int worker) {
 }
 
 void pgcn_i_numbering_grow(pgcn_i_numbering *numbering, pgcn_i_pool *pool, pgcn_i_csr *list,
-                           int lists, int64_t first) {
-    grow_job job = {numbering, list, lists, first,
-                    pgcn_i_cut(numbering->rows - first, MAX_BLOCKS, PGCN_BLOCK_ROWS)};
+                           int lists, pgcn_i_range rows) {
+    grow_job job = {numbering, list, lists, rows.begin,
+                    pgcn_i_cut(rows.end - rows.begin, MAX_BLOCKS, PGCN_BLOCK_ROWS)};
     if (lists == 0) return;
     pgcn_i_parallel(pool, job.blocks.count, claim_task, &job);
     pgcn_i_parallel(pool, job.blocks.count, list_task, &job);
-    find_rows(&job);
-    pgcn_i_parallel(pool, job.blocks.count, number_task, &job);
+    if (!numbering->comm) {
+        find_rows(&job);
+        pgcn_i_parallel(pool, job.blocks.count, number_task, &job);
+    } else {
+        tell_counts(&job);
+        if (tell_ids(&job))
+            number_told(numbering);
+        else
+            empty_lists(&job);
+    }
     numbering->placed = numbering->rows;
     pgcn_i_parallel(pool, job.blocks.count * lists, map_task, &job);
 }

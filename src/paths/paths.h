@@ -100,14 +100,26 @@ static inline pgcn_i_range pgcn_i_division_own(const pgcn_i_division *division) 
 }
 
 /* Rows of other ranks that lists of this one lead to. They are numbered, so that what is fetched of them takes no more
- * room than they are: in lists that are divided a column of at least `from` is row[column - from] of another rank. */
+ * room than they are: in lists that are divided a column of at least `from` is row[column - from] of another rank.
+ *
+ * Where lists lead to nearly all rows of others numbers would save no room. Then columns stay what they are, rows of
+ * others stand where their owners have them, and all of them are fetched: from memory to memory, without being picked. */
 typedef struct pgcn_i_others {
+    bool whole;     /* that is so, from the first draw on; nothing below counts then */
     int64_t from;   /* the rows of all samples */
     pgcn_node *row; /* [count] by owner; those of an owner ascend */
     int64_t *first; /* [ranks + 1] which numbers are rows of a rank */
     int64_t count;
     int lists; /* that lead to them */
 } pgcn_i_others;
+/* Picking a row costs about as much time as sending an eighth more does on a network of 10 Gbit/s. */
+static inline bool pgcn_i_fetches_whole(int64_t visited, int64_t all) {
+    return all > 0 && visited >= all - all / 8;
+}
+/* NULL: nothing is numbered. */
+static inline const pgcn_i_others *pgcn_i_numbered(const pgcn_i_others *others) {
+    return others->whole ? NULL : others;
+}
 static inline int64_t pgcn_i_others_row(const pgcn_i_others *others, int64_t column) {
     return others && column >= others->from ? others->row[column - others->from] : column;
 }
@@ -127,7 +139,7 @@ pgcn_status pgcn_i_numberer_init(pgcn_i_numberer *numberer, const pgcn_i_divisio
 void pgcn_i_numberer_free(pgcn_i_numberer *numberer);
 pgcn_status pgcn_i_others_init(pgcn_i_others *others, pgcn_i_arena *arena, int ranks, int64_t most);
 /* The columns of this rank's rows of `lists` lists, as numbers, to `to`, which may be the columns themselves. All
- * numbers begin at `from`. */
+ * numbers begin at `from`. Once they were found to be `whole` columns are left as they are. */
 void pgcn_i_number_others(pgcn_i_numberer *numberer, pgcn_i_pool *pool, const pgcn_i_csr *list,
                           int lists, pgcn_node *const *to, int64_t from, pgcn_i_others *out);
 
@@ -148,6 +160,7 @@ typedef struct pgcn_i_visits {
     pgcn_i_csr *hop;                 /* [k-1] S_i */
     pgcn_i_csr *hop_t;               /* [k-1] S_i transposed; NULL without transposes */
     struct pgcn_i_visits_work *work; /* of visits.c */
+    int64_t borrowed_bytes;          /* of the arena, that are never touched: memory is borrowed */
     const pgcn_i_division *division; /* only rows of this rank's nodes are there; NULL: all are */
     pgcn_i_others others, others_t;  /* of a division: what hop, and hop_t, lead to */
 } pgcn_i_visits;
@@ -156,6 +169,10 @@ typedef struct pgcn_i_visits {
 pgcn_status pgcn_i_visits_new(const pgcn_i_walker *walker, const pgcn_i_subset *subset, int samples,
                               bool with_transpose, pgcn_i_visits **out);
 void pgcn_i_visits_free(pgcn_i_visits *visits);
+
+/* Takes memory of the caller for entries on their way from a list to its transpose, if it is enough. The caller may use
+ * it for anything between two samplings. Not of lists that are divided. */
+void pgcn_i_visits_borrow(pgcn_i_visits *visits, float *memory, int64_t floats);
 
 /* From now on lists have the rows of this rank's nodes only. Of all nodes of a graph. */
 pgcn_status pgcn_i_visits_divide(pgcn_i_visits *visits, const pgcn_i_division *division);
@@ -198,6 +215,10 @@ typedef struct pgcn_i_numbering {
     pgcn_node *place;    /* [samples * nodes] the row of each id */
     pgcn_node *fresh;    /* [most entries] ids that a block of rows has found */
     int64_t *count;      /* [blocks * samples] */
+    pgcn_i_comm *comm;   /* whose ranks have lists of some rows each; NULL: this process has all */
+    pgcn_i_buffer told;  /* of pgcn_node: the ids that all ranks have found, by rank and sample */
+    int64_t *told_count; /* [ranks, samples] */
+    int64_t *told_first; /* [ranks + 1] bytes before each rank's */
 } pgcn_i_numbering;
 /* For at most that many rows, levels, and entries of the lists of a level. Free it after a failure too. */
 typedef struct pgcn_i_numbering_opts {
@@ -210,10 +231,12 @@ void pgcn_i_numbering_free(pgcn_i_numbering *numbering);
 void pgcn_i_numbering_forget(pgcn_i_numbering *numbering);
 /* Level 0: row s * count + i is node[i] in sample s. Nodes are different ones. */
 void pgcn_i_numbering_begin(pgcn_i_numbering *numbering, const pgcn_node *node, int64_t count);
-/* The next level: the lists have the rows so far, and columns are nodes of the graph, from row `first` on. These become
- * rows. */
+/* The next level: the columns of these rows of the lists, which are nodes of the graph, become rows. Rows before them
+ * lead nowhere else; those after them, if there are any, are other ranks'. */
 void pgcn_i_numbering_grow(pgcn_i_numbering *numbering, pgcn_i_pool *pool, pgcn_i_csr *list,
-                           int lists, int64_t first);
+                           int lists, pgcn_i_range rows);
+/* From now on each rank has the lists of some rows, in the order of the ranks. All get all numbers. */
+pgcn_status pgcn_i_numbering_divide(pgcn_i_numbering *numbering, pgcn_i_comm *comm);
 
 /* Transposes lists with that many columns; `number`, if not NULL, says which entry of the (only) list an entry of its
  * transpose is. The rows of a transpose ascend. */
@@ -231,6 +254,19 @@ pgcn_status pgcn_i_turner_init(pgcn_i_turner *turner, int64_t columns, int64_t e
 void pgcn_i_turner_free(pgcn_i_turner *turner);
 void pgcn_i_turn(pgcn_i_turner *turner, pgcn_i_pool *pool, const pgcn_i_csr *list, int64_t columns,
                  pgcn_i_csr *out, int64_t *number);
+
+/* ---- parts of a graph on several ranks (part_divide.c) ------------------------------------------ */
+
+/* Transposes lists of which each rank has the rows of its groups: it gets the columns of its groups. */
+typedef struct pgcn_i_part_turner pgcn_i_part_turner;
+/* For at most that many columns, lists, and entries of each. */
+pgcn_status pgcn_i_part_turner_new(pgcn_i_comm *comm, int groups, int64_t columns, int lists,
+                                   int64_t entries, pgcn_i_part_turner **out);
+void pgcn_i_part_turner_free(pgcn_i_part_turner *turner);
+/* `rows` of the lists are this rank's. */
+void pgcn_i_part_turn(pgcn_i_part_turner *turner, pgcn_i_pool *pool, const pgcn_i_csr *list,
+                      int lists, pgcn_i_range rows, int64_t columns, pgcn_i_csr *out);
+int64_t pgcn_i_part_turner_resident(const pgcn_i_part_turner *turner);
 
 /* ---- path convolutions (conv.c) --------------------------------------------------------------- */
 

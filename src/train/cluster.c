@@ -17,6 +17,7 @@ typedef enum order_kind {
     ORDER_SCORES,
     ORDER_STATE,
     ORDER_TRAFFIC,
+    ORDER_INFER,
     ORDER_LEAVE
 } order_kind;
 
@@ -24,14 +25,24 @@ typedef struct order {
     int64_t kind, trainer, bytes;
 } order;
 
-/* What a trainer is made of, beside the data that everybody has. */
-typedef struct new_trainer {
+/* The data that everybody has. */
+typedef struct data_id {
     char version[16];
     char fingerprint[65];
     char steps[PGCN_I_STEPS_TEXT];
     int64_t groups;
+} data_id;
+
+/* What a trainer is made of, */
+typedef struct new_trainer {
+    data_id data;
     pgcn_config config;
 } new_trainer;
+/* and a prediction; the model follows as bytes. */
+typedef struct new_session {
+    data_id data;
+    pgcn_inference inference;
+} new_session;
 
 static pgcn_i_comm *ranks(void) {
     return pgcn_i_comm_world();
@@ -137,6 +148,13 @@ void pgcn_i_cluster_tally(pgcn_i_tally *tally, const pgcn_i_loss *loss,
 
 /* ---- rank 0 ---------------------------------------------------------------------------------------- */
 
+static data_id id_of(const pgcn_dataset *data) {
+    data_id id = {.version = PGCN_VERSION, .groups = pgcn_i_source_groups(&data->from)};
+    memcpy(id.fingerprint, data->fingerprint, sizeof id.fingerprint);
+    memcpy(id.steps, data->steps, sizeof id.steps);
+    return id;
+}
+
 void pgcn_i_cluster_new(pgcn_i_cluster *cluster, const pgcn_dataset *data,
                         const pgcn_config *config) {
     static int64_t made;
@@ -145,10 +163,7 @@ void pgcn_i_cluster_new(pgcn_i_cluster *cluster, const pgcn_dataset *data,
     cluster->shared = !pgcn_i_comm_alone(comm);
     if (!cluster->shared || comm->rank > 0) return;
     cluster->trainer = made++;
-    new_trainer of = {
-        .version = PGCN_VERSION, .groups = pgcn_i_source_groups(&data->from), .config = *config};
-    memcpy(of.fingerprint, data->fingerprint, sizeof of.fingerprint);
-    memcpy(of.steps, data->steps, sizeof of.steps);
+    new_trainer of = {id_of(data), *config};
     send_order(ORDER_NEW, cluster->trainer, sizeof of);
     pgcn_i_comm_broadcast(comm, &of, sizeof of, 0);
 }
@@ -161,6 +176,23 @@ void pgcn_i_cluster_epoch(const pgcn_i_cluster *cluster) {
 }
 void pgcn_i_cluster_scores(const pgcn_i_cluster *cluster) {
     if (leads(cluster)) send_order(ORDER_SCORES, cluster->trainer, 0);
+}
+
+bool pgcn_i_cluster_infer(const pgcn_model *model, const pgcn_dataset *data,
+                          const pgcn_inference *inference) {
+    pgcn_i_comm *comm = ranks();
+    void *bytes;
+    size_t size;
+    new_session of = {id_of(data), pgcn_inference_default()};
+    if (pgcn_i_comm_alone(comm) || comm->rank > 0) return false;
+    if (pgcn_i_opts_over(&of.inference, sizeof of.inference, inference, "") != PGCN_OK ||
+        pgcn_model_to_bytes(model, &bytes, &size) != PGCN_OK)
+        return false; /* alone it finds the same, and says so */
+    send_order(ORDER_INFER, -1, (int64_t)size);
+    pgcn_i_comm_broadcast(comm, &of, sizeof of, 0);
+    pgcn_i_comm_broadcast(comm, bytes, (int64_t)size, 0);
+    pgcn_bytes_free(bytes);
+    return true;
 }
 
 /* Weights, moments and progress, which a resume has changed on rank 0. */
@@ -207,6 +239,7 @@ static void add_views(const pgcn_i_views *views, pgcn_rank_memory *m) {
         m->walks += pgcn_i_visits_resident(views->visits[l], &numbers);
         m->structure += numbers;
     }
+    if (views->nodes) m->walks += pgcn_i_nodes_resident(views->nodes);
 }
 
 /* Both tapes have one memory for values. */
@@ -299,7 +332,7 @@ static pgcn_trainer **find(follower *f, int64_t number) {
     return NULL;
 }
 
-static pgcn_status fail_other_data(const new_trainer *of, const pgcn_dataset *data) {
+static pgcn_status fail_other_data(const data_id *of, const pgcn_dataset *data) {
     return pgcn_i_fail(
         PGCN_ERR_MISMATCH,
         "it has read other data under the name %s: fingerprint %.12s, expected %.12s "
@@ -315,13 +348,13 @@ static const char *steps_after(const char *steps, const char *have) {
     return steps[length] == ',' ? steps + length + 1 : steps[length] ? NULL : "";
 }
 
-static bool is_data(const new_trainer *of, const pgcn_dataset *data) {
+static bool is_data(const data_id *of, const pgcn_dataset *data) {
     return data && strcmp(of->fingerprint, data->fingerprint) == 0 &&
            of->groups == pgcn_i_source_groups(&data->from);
 }
 
 /* The data set of rank 0, which may be made of the one that was read. */
-static pgcn_status find_data(follower *f, const new_trainer *of, const pgcn_dataset **out) {
+static pgcn_status find_data(follower *f, const data_id *of, const pgcn_dataset **out) {
     if (strcmp(of->version, PGCN_VERSION) != 0)
         return pgcn_i_fail(PGCN_ERR_MISMATCH, "it is pathgcn %s, and rank 0 is %.15s", PGCN_VERSION,
                            of->version);
@@ -349,7 +382,7 @@ static pgcn_status follow_new(follower *f, int64_t number) {
     pgcn_i_comm_broadcast(ranks(), &of, sizeof of, 0);
     while (place < MOST_TRAINERS && f->trainer[place]) place++;
     if (pgcn_i_comm_status(ranks()) != PGCN_OK) return pgcn_i_comm_status(ranks());
-    pgcn_status status = place < MOST_TRAINERS ? find_data(f, &of, &data)
+    pgcn_status status = place < MOST_TRAINERS ? find_data(f, &of.data, &data)
                                                : pgcn_i_fail(PGCN_ERR_ARGUMENT,
                                                              "more than %d trainers at a time are "
                                                              "not shared between ranks",
@@ -359,6 +392,27 @@ static pgcn_status follow_new(follower *f, int64_t number) {
         return pgcn_trainer_new(data, &of.config, &f->trainer[place]);
     }
     return pgcn_i_cluster_agree(status);
+}
+
+static pgcn_status follow_infer(follower *f, int64_t size) {
+    new_session of;
+    const pgcn_dataset *data = NULL;
+    pgcn_model *model = NULL;
+    void *bytes = pgcn_i_alloc(size, 1);
+    if (!bytes) pgcn_i_comm_fail(ranks(), PGCN_ERR_MEMORY);
+    pgcn_i_comm_broadcast(ranks(), &of, sizeof of, 0);
+    pgcn_i_comm_broadcast(ranks(), bytes, size, 0);
+    pgcn_status status = pgcn_i_comm_status(ranks());
+    bool told = status == PGCN_OK;
+    if (status == PGCN_OK) status = find_data(f, &of.data, &data);
+    if (status == PGCN_OK) status = pgcn_model_from_bytes(bytes, (size_t)size, &model);
+    pgcn_i_free(bytes);
+    if (status == PGCN_OK)
+        status = pgcn_i_session_serve(model, data, &of.inference);
+    else if (told)
+        status = pgcn_i_cluster_agree(status);
+    pgcn_model_free(model);
+    return status;
 }
 
 static void follow_free(follower *f, int64_t number) {
@@ -375,6 +429,7 @@ static void follow(follower *f, const order *o) {
     pgcn_traffic traffic;
     if (o->kind == ORDER_NEW) follow_new(f, o->trainer);
     if (o->kind == ORDER_FREE) follow_free(f, o->trainer);
+    if (o->kind == ORDER_INFER) follow_infer(f, o->bytes);
     if (!trainer) return;
     if (o->kind == ORDER_EPOCH) pgcn_trainer_epoch(*trainer, NULL);
     if (o->kind == ORDER_SCORES) pgcn_trainer_scores(*trainer, &val, &test);
@@ -428,8 +483,4 @@ void pgcn_ranks_leave(void) {
 
 void pgcn_ranks_abort(int code) {
     pgcn_i_comm_abort(ranks(), code);
-}
-
-const char *pgcn_ranks_host(void) {
-    return ranks()->host;
 }

@@ -13,6 +13,9 @@ void pgcn_i_cluster_free(const pgcn_i_cluster *cluster);
 void pgcn_i_cluster_epoch(const pgcn_i_cluster *cluster);
 void pgcn_i_cluster_scores(const pgcn_i_cluster *cluster);
 void pgcn_i_cluster_state(pgcn_trainer *trainer);
+/* Rank 0 tells the others to predict all items of the data with it, by pgcn_i_session_serve(). False: it is alone. */
+bool pgcn_i_cluster_infer(const pgcn_model *model, const pgcn_dataset *data,
+                          const pgcn_inference *inference);
 /* The first failure of any rank, with its sentence and host, on all of them. */
 pgcn_status pgcn_i_cluster_agree(pgcn_status status);
 /* What rank 0 answers. */

@@ -1,6 +1,10 @@
 /* Inference: a model on a data set, once in exact form or once per draw, batch by batch where there are many
- * graphs. */
-#include "train/train.h"
+ * graphs.
+ *
+ * Predictions of all items are shared by ranks, if there are several. Rank 0 is the program that the user sees: before every
+ * run of the network it tells the others what is run, and when there is nothing more to run. All of them compute rows of
+ * their own (share.c of nn), and rank 0 gets the logits of all. */
+#include "train/cluster.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -37,6 +41,16 @@ pgcn_status pgcn_inference_parse(const char *text, pgcn_inference *inference) {
 
 /* ---- a model on a data set ------------------------------------------------------------------------ */
 
+/* Of several ranks that have one graph, and read it as it is: the rows of this one's groups. */
+static pgcn_i_range rows_read(const pgcn_i_session *s) {
+    const pgcn_dataset *data = s->data;
+    bool whole = !pgcn_i_in_batches(data, s->model->task == PGCN_TASK_GRAPH);
+    if (!s->purpose.shared || !whole || pgcn_i_network_powers(&s->config) > 0)
+        return (pgcn_i_range){0, data->graph->n};
+    return pgcn_i_groups_share(pgcn_i_groups_of(data->graph->n, pgcn_i_source_groups(&data->from)),
+                               pgcn_i_comm_world());
+}
+
 /* Nodes without features get the mean of those of the training. */
 static pgcn_status make_input(pgcn_i_session *s, const pgcn_i_features *x) {
     const pgcn_i_row_rule rule = pgcn_i_session_rule(s);
@@ -53,7 +67,8 @@ static pgcn_status make_input(pgcn_i_session *s, const pgcn_i_features *x) {
     if (x->file) return pgcn_i_input_outside(x, &s->input);
     pgcn_status status = pgcn_i_fill_absent(x, fill, &scratch, &filled);
     if (status == PGCN_OK)
-        status = pgcn_i_input_new(&filled, rule.normalise, rule.standard, false, &s->input);
+        status = pgcn_i_input_of_rows(&filled, rule.normalise, rule.standard, false, rows_read(s),
+                                      &s->input);
     pgcn_i_arena_free(&scratch);
     return status;
 }
@@ -77,6 +92,7 @@ static pgcn_i_runner_opts runner_opts(pgcn_i_session *s) {
                                 .explains = s->purpose.explains,
                                 .shows = s->purpose.shows,
                                 .in_files = s->in_files ? s->data->from.memory : 0,
+                                .share = s->share,
                                 .views = {.data = s->data,
                                           .input = s->input,
                                           .spatial = &s->spatial,
@@ -96,6 +112,7 @@ static void take_parts(const pgcn_i_session *s, pgcn_i_runner_opts *opts) {
 
 static pgcn_status open_runner(pgcn_i_session *s) {
     const pgcn_model *model = s->model;
+    if (s->purpose.shared) PGCN_TRY(pgcn_i_share_new(pgcn_i_comm_world(), &s->share));
     pgcn_i_runner_opts opts = runner_opts(s);
     if (s->purpose.most > 0 && !s->in_files && pgcn_i_session_in_parts(s)) {
         PGCN_TRY(count_levels(&opts, &s->levels));
@@ -250,17 +267,79 @@ pgcn_status pgcn_i_session_open_for(pgcn_i_session *s, const pgcn_model *model,
     return open_for(s, model, data, inference, purpose);
 }
 
+/* ---- of several ranks ---------------------------------------------------------------------------------- */
+
+/* What rank 0 tells the others to run: graphs first .. first + count - 1 of a set, or the whole graph. */
+typedef struct turn {
+    int64_t goes_on, first, count, draw;
+} turn;
+
+static turn tell(turn t) {
+    pgcn_i_comm_broadcast(pgcn_i_comm_world(), &t, sizeof t, 0);
+    return t;
+}
+
+static pgcn_status open_shared(pgcn_i_session *s, const pgcn_model *model, const pgcn_dataset *data,
+                               const pgcn_inference *inference) {
+    pgcn_status status = pgcn_i_session_open_for(s, model, data, inference,
+                                                 (pgcn_i_session_purpose){.shared = true});
+    pgcn_status agreed = pgcn_i_cluster_agree(status);
+    if (status == PGCN_OK && agreed != PGCN_OK) pgcn_i_session_close(s);
+    if (agreed != PGCN_OK) return agreed;
+    pgcn_i_comm_world()->go_on = "the same command predicts anew";
+    s->is_served = pgcn_i_comm_world()->rank == 0;
+    return PGCN_OK;
+}
+
+pgcn_status pgcn_i_session_serve(const pgcn_model *model, const pgcn_dataset *data,
+                                 const pgcn_inference *inference) {
+    pgcn_i_session s;
+    pgcn_i_comm *comm = pgcn_i_comm_world();
+    PGCN_TRY(open_shared(&s, model, data, inference));
+    double patience = comm->patience;
+    for (;;) {
+        comm->patience = 0; /* rank 0 may be busy with what it does alone */
+        turn t = tell((turn){.goes_on = false});
+        comm->patience = patience;
+        if (!t.goes_on || pgcn_i_comm_status(comm) != PGCN_OK) break;
+        for (int64_t g = 0; g < t.count; g++) s.chosen[g] = (pgcn_node)(t.first + g);
+        pgcn_i_session_run(&s, (pgcn_i_chosen){t.count > 0 ? s.chosen : NULL, t.count},
+                           (int)t.draw);
+    }
+    pgcn_i_session_close(&s);
+    return pgcn_i_comm_status(comm);
+}
+
+/* Numbers that are not finite are found again by rank 0 alone, which says where. */
+static pgcn_status fail_alone(const pgcn_i_session *s, pgcn_i_chosen chosen, int draw) {
+    pgcn_i_session alone;
+    PGCN_TRY(pgcn_i_session_open_for(&alone, s->model, s->data, &s->inference,
+                                     (pgcn_i_session_purpose){.most = 0}));
+    pgcn_status status = pgcn_i_session_run(&alone, chosen, draw);
+    pgcn_i_session_close(&alone);
+    return status;
+}
+
+/* ---- */
+
 pgcn_status pgcn_i_session_open(pgcn_i_session *s, const pgcn_model *model,
                                 const pgcn_dataset *data, const pgcn_inference *inference,
                                 int64_t results) {
     /* of features on disk draws read the rows of some nodes, and the exact form reads all of them */
     bool blocks = data->x.file && inference && inference->draws > 0;
+    if (!data->x.file && pgcn_i_cluster_infer(model, data, inference))
+        return open_shared(s, model, data, inference);
     return pgcn_i_session_open_for(
         s, model, data, inference,
         (pgcn_i_session_purpose){.most = blocks ? PGCN_I_BLOCK : 0, .results = results});
 }
 
 void pgcn_i_session_close(pgcn_i_session *s) {
+    if (s->is_served) tell((turn){.goes_on = false});
+    if (s->share) pgcn_i_comm_world()->go_on = NULL;
+    s->is_served = false;
+    pgcn_i_share_free(s->share);
+    s->share = NULL;
     pgcn_i_supply_close(&s->supply);
     pgcn_i_loss_free(&s->loss);
     pgcn_i_runner_close(&s->runner);
@@ -304,10 +383,17 @@ pgcn_status pgcn_i_draws_init(pgcn_i_draws *d, const pgcn_i_session *s) {
 }
 
 pgcn_status pgcn_i_session_run(pgcn_i_session *s, pgcn_i_chosen chosen, int draw) {
+    if (s->is_served) tell((turn){true, chosen.item ? chosen.item[0] : 0, chosen.count, draw});
     pgcn_i_runner_put(&s->runner, chosen, &s->loss);
     pgcn_i_runner_draw(&s->runner, pgcn_i_session_draw(s, draw));
     if (s->supply.file) PGCN_TRY(pgcn_i_supply_bring(&s->supply, &s->runner.views));
     pgcn_i_tape_forward(&s->runner.tape);
+    if (s->share) {
+        pgcn_i_share_to_first(&s->runner.tape, s->runner.logits);
+        PGCN_TRY(pgcn_i_comm_status(pgcn_i_comm_world()));
+        if (!s->is_served) return PGCN_OK; /* rank 0 goes on with them */
+        if (!pgcn_i_is_finite(s->runner.logits)) return fail_alone(s, chosen, draw);
+    }
     if (!pgcn_i_is_finite(s->runner.logits)) /* of infinite ones some probabilities are numbers */
         return pgcn_i_fail_prediction(s->model, s->data, s->input, &s->runner.tape);
     pgcn_i_runner_probabilities(&s->runner, &s->loss);

@@ -67,9 +67,15 @@ static pgcn_status see(pgcn_i_lookahead *lookahead, pgcn_i_moment turn) {
     return PGCN_OK;
 }
 
+/* What was read is lost. Other ranks are in the middle of the step already, and go no further without this one. */
+static void give_up(pgcn_i_lookahead *lookahead, pgcn_status status) {
+    pgcn_i_supply_forget(&lookahead->supply);
+    if (lookahead->trainer->cluster.shared) pgcn_i_comm_fail(pgcn_i_comm_world(), status);
+}
+
 pgcn_status pgcn_i_lookahead_see(pgcn_i_lookahead *lookahead, pgcn_i_moment turn) {
     pgcn_status status = see(lookahead, turn);
-    if (status != PGCN_OK) pgcn_i_supply_forget(&lookahead->supply);
+    if (status != PGCN_OK) give_up(lookahead, status);
     return status;
 }
 
@@ -83,7 +89,7 @@ pgcn_status pgcn_i_lookahead_bring(pgcn_i_lookahead *lookahead, pgcn_i_runner *r
     if (status == PGCN_OK)
         lookahead->due = after(lookahead->trainer, lookahead->due);
     else
-        pgcn_i_supply_forget(&lookahead->supply);
+        give_up(lookahead, status);
     return status;
 }
 
@@ -158,11 +164,6 @@ static pgcn_status check_settings(const pgcn_trainer *trainer) {
 
 pgcn_status pgcn_i_lookahead_check(const pgcn_trainer *trainer) {
     if (!trainer->data->x.file) return PGCN_OK;
-    if (trainer->cluster.shared)
-        return pgcn_i_fail(
-            PGCN_ERR_ARGUMENT,
-            "features that stay on disk (--memory) are not shared between ranks; train "
-            "in one process, or without it on ranks that have room for all of them");
     PGCN_TRY(check_settings(trainer));
     pgcn_i_memory_needs need = pgcn_i_needs_of(trainer->data);
     need.nodes += guess_nodes(trainer);
@@ -199,6 +200,23 @@ static pgcn_status open_all(pgcn_i_lookahead *lookahead) {
     PGCN_TRY(pgcn_i_supply_open(&lookahead->supply, trainer->data, trainer->pool, rule));
     PGCN_TRY(pgcn_i_feed_twin(trainer->feed, &lookahead->arena, &lookahead->feed));
     return divide(lookahead);
+}
+
+/* Ranks draw together, also what comes next: all of them look as far ahead as the one that looks least far. */
+void pgcn_i_lookahead_align(pgcn_i_lookahead *lookahead) {
+    pgcn_i_comm *comm = pgcn_i_comm_world();
+    if (!lookahead || pgcn_i_comm_alone(comm)) return;
+    int64_t known = lookahead->supply.known, *all = pgcn_i_alloc(2 * comm->size, sizeof *all);
+    if (!all) {
+        pgcn_i_comm_fail(comm, PGCN_ERR_MEMORY);
+        return;
+    }
+    for (int r = 0; r < comm->size; r++) all[r] = known;
+    pgcn_i_comm_swap(comm, all, all + comm->size);
+    for (int r = 0; r < comm->size; r++)
+        if (all[comm->size + r] < known) known = all[comm->size + r];
+    lookahead->supply.known = known;
+    pgcn_i_free(all);
 }
 
 pgcn_status pgcn_i_lookahead_new(pgcn_trainer *trainer, pgcn_i_lookahead **out) {

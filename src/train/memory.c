@@ -59,7 +59,7 @@ static int64_t visits_bytes(const pgcn_i_visits *visits, double share) {
     int64_t entry = (int64_t)(sizeof *visits->hop->column + sizeof *visits->hop->value +
                               (visits->hop_t ? sizeof *visits->hop_t->value : 0));
     int64_t room = visits->rows * visits->p * (visits->k - 1) * entry;
-    return visits->arena.bytes - (int64_t)((1 - share) * (double)room);
+    return visits->arena.bytes - visits->borrowed_bytes - (int64_t)((1 - share) * (double)room);
 }
 
 static int64_t paths_bytes(const pgcn_i_views *views, double share) {
@@ -121,6 +121,8 @@ static pgcn_status measure_nodes(pgcn_trainer *trainer, pgcn_memory *m) {
     const pgcn_i_tape *train = &trainer->train.tape, *eval = &trainer->eval.tape;
     int64_t room = train->work_floats > eval->work_floats ? train->work_floats : eval->work_floats;
     trainer->rows = PGCN_I_ARRAY(&trainer->arena, pgcn_batch_rows, trainer->levels + 1);
+    if (!trainer->rows && trainer->cluster.shared) /* others may draw already */
+        pgcn_i_comm_fail(pgcn_i_comm_world(), PGCN_ERR_MEMORY);
     if (!trainer->rows) return PGCN_ERR_MEMORY;
     for (int l = 0; l <= trainer->levels; l++)
         trainer->rows[l].most = pgcn_i_nodes_most(trainer->train.views.nodes, l);

@@ -166,8 +166,10 @@ static pgcn_status plan(pgcn_race *race) {
         return pgcn_i_fail(PGCN_ERR_ARGUMENT, "there is no recipe for any data set of the task %s",
                            pgcn_task_name(race->data->task));
     if (race->members == 0)
-        return pgcn_i_fail(PGCN_ERR_ARGUMENT, "no recipe for any data set can be used: %s: %s",
-                           race->family[0].info.name, race->family[0].out);
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT,
+                           "%s (so says the recipe %s; none of the others that race takes these "
+                           "settings either)",
+                           race->family[0].out, race->family[0].info.name);
     race->rungs = pgcn_halving(race->members, RUNS_OF_LAST_RUNG, KEEP, race->plan);
     if (race->members == 1) race->winner = race->running[0];
     race->total = race->winner < 0 ? expect(race) : 0;

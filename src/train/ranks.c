@@ -144,13 +144,19 @@ static double feature_bytes(const pgcn_i_features *x) {
     return 8.0 * (double)x->nonzeros + 8.0 * (double)x->n;
 }
 
+/* Rows of others that rank r fetches where it needs `count`: all, if these are nearly all. */
+static int64_t fetched_of(const division *d, int r, int64_t count) {
+    int64_t all = d->groups.rows - d->rows[r];
+    return pgcn_i_fetches_whole(count, all) ? all : count;
+}
+
 /* Visited rows come in forward, those of visitors backward; a rank has room for the larger of the two. */
 static pgcn_ranks report(const division *d, const pgcn_dataset *data, const pgcn_config *config) {
     const pgcn_memory whole = pgcn_i_trainer_guess(data, config);
     double row = 4.0 * config->channels * config->samples, n = (double)data->graph->n;
     int64_t both = 0, larger = 0;
     for (int r = 0; r < d->ranks; r++) {
-        int64_t there = d->visited[r], back = d->visitors[r];
+        int64_t there = fetched_of(d, r, d->visited[r]), back = fetched_of(d, r, d->visitors[r]);
         if (there + back > both) both = there + back;
         if (there > larger) larger = there;
         if (back > larger) larger = back;

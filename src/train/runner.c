@@ -4,6 +4,8 @@
  * allocates nothing. Called by trainer.c and inference.c. */
 #include "train/train.h"
 
+#include <string.h>
+
 enum {
     NARROW = 32,
     LEAST = 4,
@@ -22,10 +24,18 @@ static int64_t narrow_width(const pgcn_i_runner_opts *opts, int64_t rows) {
     return fit < LEAST ? LEAST : fit < NARROW ? fit : NARROW;
 }
 
+/* Hidden rows are kept in bf16 for the sake of path convolutions that gather them. */
+static bool keeps_bf16(const pgcn_config *config) {
+    return config->hidden_rows == PGCN_ROWS_BF16 && config->train_form == PGCN_FORM_SAMPLED &&
+           config->path_length > 1 && config->kernel != PGCN_KERNEL_FULL;
+}
+
 /* Of several ranks, if all operations allow it: each has lists of its own nodes. */
 static pgcn_status divide(pgcn_i_runner *runner) {
     pgcn_i_tape *tape = &runner->tape;
     const pgcn_i_division *division;
+    if (runner->views.nodes && tape->with_grad && pgcn_i_share_divides(tape))
+        return pgcn_i_nodes_divide(runner->views.nodes, pgcn_i_comm_world(), tape->groups);
     if (!pgcn_i_views_whole(&runner->views) || !pgcn_i_share_divides(tape)) return PGCN_OK;
     PGCN_TRY(pgcn_i_share_division(tape, runner->views.view.rows[PGCN_I_NODES], &division));
     PGCN_TRY(pgcn_i_views_divide(&runner->views, runner->pool, division));
@@ -33,10 +43,26 @@ static pgcn_status divide(pgcn_i_runner *runner) {
     return PGCN_OK;
 }
 
+/* Each rank takes some of the chosen nodes, and runs the network as if it were alone. */
+static pgcn_status take(pgcn_i_runner *runner, const pgcn_i_runner_opts *opts) {
+    runner->takers = opts->takers;
+    runner->own_logits = runner->logits;
+    runner->all_logits = (pgcn_i_value){.rows = opts->views.nodes, .cols = runner->logits->cols};
+    runner->all_logits.data =
+        PGCN_I_ARRAY(&runner->tape.arena, float, opts->views.nodes * runner->logits->cols);
+    runner->logits = &runner->all_logits;
+    pgcn_i_nodes_take(runner->views.nodes, opts->takers);
+    return runner->logits->data ? PGCN_OK : PGCN_ERR_MEMORY;
+}
+
 pgcn_status pgcn_i_runner_open(pgcn_i_runner *runner, const pgcn_i_runner_opts *opts) {
     const pgcn_config *config = opts->config;
     pgcn_i_tape *tape = &runner->tape;
     *runner = (pgcn_i_runner){.pool = opts->pool, .several = opts->several};
+    if (opts->share && keeps_bf16(config))
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT,
+                           "hidden-rows is bf16, but several ranks share rows as floats; leave it "
+                           "out, or set bf16 to yes, which reads rows in bf16 and keeps floats");
     PGCN_TRY(pgcn_i_views_open(&runner->views, &opts->views));
     PGCN_TRY(pgcn_i_tape_init(tape, opts->pool, opts->params,
                               pgcn_i_network_ops(config, opts->params), opts->views.training));
@@ -46,7 +72,9 @@ pgcn_status pgcn_i_runner_open(pgcn_i_runner *runner, const pgcn_i_runner_opts *
     tape->samples = runner->views.view.samples;
     tape->groups = runner->views.view.groups;
     tape->recompute = opts->views.training && config->recompute;
-    tape->gather_bf16 = opts->views.training && config->bf16;
+    tape->half = opts->views.training && keeps_bf16(config);
+    tape->gather_bf16 = opts->views.training && config->bf16 && !tape->half;
+    tape->closes = opts->views.training && (config->samples < 2 || config->consistency <= 0);
     if (!opts->views.training && !tape->part && !opts->share)
         tape->narrow = narrow_width(opts, runner->views.view.rows[PGCN_I_NODES]);
     tape->packs = opts->in_files > 0;
@@ -56,6 +84,7 @@ pgcn_status pgcn_i_runner_open(pgcn_i_runner *runner, const pgcn_i_runner_opts *
     tape->shows = opts->shows;
     runner->logits = pgcn_i_network_record(tape, config, &runner->views.view);
     PGCN_TRY(pgcn_i_tape_plan(tape));
+    if (opts->takers) return take(runner, opts);
     return tape->share ? divide(runner) : PGCN_OK;
 }
 
@@ -68,6 +97,9 @@ pgcn_status pgcn_i_runner_allocate(pgcn_i_runner *runner, pgcn_i_runner *other) 
     float *work = PGCN_I_ARRAY(&runner->tape.arena, float, floats);
     if (!work) return PGCN_ERR_MEMORY;
     pgcn_i_tape_place(&runner->tape, work);
+    /* nobody needs values while paths are drawn */
+    for (int l = 0; l < runner->views.samplers && !runner->tape.share; l++)
+        pgcn_i_visits_borrow(runner->views.visits[l], work, floats);
     if (other) pgcn_i_tape_place(&other->tape, work);
     return PGCN_OK;
 }
@@ -99,6 +131,32 @@ void pgcn_i_runner_draw(pgcn_i_runner *runner, pgcn_i_path_draw draw) {
 void pgcn_i_runner_forward(pgcn_i_runner *runner, pgcn_i_path_draw draw) {
     pgcn_i_runner_draw(runner, draw);
     pgcn_i_tape_forward(&runner->tape);
+}
+
+/* Those of a rank follow each other, and those of the ranks too. */
+static void collect_taken(pgcn_i_runner *runner) {
+    pgcn_i_comm *comm = runner->takers;
+    pgcn_i_value *all = runner->logits;
+    const pgcn_node *number;
+    int64_t *first = pgcn_i_alloc(comm->size + 1, sizeof *first);
+    if (!first) pgcn_i_comm_fail(comm, PGCN_ERR_MEMORY);
+    all->rows = pgcn_i_views_items(&runner->views, &number);
+    const int64_t bytes = all->cols * (int64_t)sizeof *all->data;
+    for (int r = 0; first && r <= comm->size; r++)
+        first[r] = pgcn_i_first_taken(all->rows, r, comm->size) * bytes;
+    if (first) {
+        memcpy((char *)all->data + first[comm->rank], runner->own_logits->data,
+               (size_t)(first[comm->rank + 1] - first[comm->rank]));
+        pgcn_i_comm_gather(comm, all->data, first);
+    }
+    pgcn_i_free(first);
+}
+
+void pgcn_i_runner_collect(pgcn_i_runner *runner) {
+    if (runner->takers)
+        collect_taken(runner);
+    else
+        pgcn_i_share_whole(&runner->tape, runner->logits);
 }
 
 void pgcn_i_runner_probabilities(pgcn_i_runner *runner, pgcn_i_loss *loss) {

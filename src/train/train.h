@@ -149,6 +149,10 @@ typedef struct pgcn_i_runner {
     pgcn_i_tape tape;
     pgcn_i_value *logits;
     bool several; /* labels of an item, each with a probability of its own */
+    pgcn_i_comm
+        *takers; /* ranks that take a share of the chosen nodes each; NULL: all are this one's */
+    pgcn_i_value *own_logits; /* of takers: of the nodes of this one, */
+    pgcn_i_value all_logits;  /* and those of all, which `logits` is */
 } pgcn_i_runner;
 typedef struct pgcn_i_runner_opts {
     const pgcn_config *config;
@@ -158,6 +162,7 @@ typedef struct pgcn_i_runner_opts {
     bool explains, shows; /* of pgcn_i_tape */
     const pgcn_i_hidden *hidden;
     pgcn_i_share *share; /* rows of several ranks, borrowed; NULL: all are here */
+    pgcn_i_comm *takers; /* of batches of nodes, without a backward pass */
     int64_t in_files; /* arrays of all rows are in files, within so much memory; 0: they are not */
     pgcn_i_views_opts views;
 } pgcn_i_runner_opts;
@@ -179,6 +184,8 @@ void pgcn_i_runner_put(pgcn_i_runner *runner, pgcn_i_chosen chosen, pgcn_i_loss 
 void pgcn_i_runner_draw(pgcn_i_runner *runner, pgcn_i_path_draw draw);
 /* the same, and runs the network forward. */
 void pgcn_i_runner_forward(pgcn_i_runner *runner, pgcn_i_path_draw draw);
+/* After the forward pass, of several ranks: the logits of all rows, or nodes, on each. */
+void pgcn_i_runner_collect(pgcn_i_runner *runner);
 /* loss->probability from the logits. */
 void pgcn_i_runner_probabilities(pgcn_i_runner *runner, pgcn_i_loss *loss);
 
@@ -293,6 +300,7 @@ typedef struct pgcn_i_session_purpose {
     int64_t most;
     int64_t guests, guest_edges; /* room for nodes that the data does not have */
     int64_t results; /* bytes of results that will be kept, where a bound of memory is divided */
+    bool shared;     /* ranks divide the rows */
 } pgcn_i_session_purpose;
 
 /* One model on one data set, ready to give probabilities draw by draw. */
@@ -317,12 +325,17 @@ struct pgcn_i_session {
     int64_t block;       /* then that many nodes are computed at a time */
     pgcn_i_supply
         supply; /* of features that stay on disk; its file is NULL: they are not read by blocks */
-    bool in_files; /* features are on disk, and all rows are computed: in temporary files */
+    bool in_files;       /* features are on disk, and all rows are computed: in temporary files */
+    pgcn_i_share *share; /* rows of several ranks; NULL: all are here */
+    bool is_served;      /* the other ranks wait for what this one runs */
 };
 /* Predictions of all; `results` of the purpose. */
 pgcn_status pgcn_i_session_open(pgcn_i_session *session, const pgcn_model *model,
                                 const pgcn_dataset *data, const pgcn_inference *inference,
                                 int64_t results);
+/* The same on a rank other than 0, until that one closes its session. */
+pgcn_status pgcn_i_session_serve(const pgcn_model *model, const pgcn_dataset *data,
+                                 const pgcn_inference *inference);
 /* The same for a purpose. */
 pgcn_status pgcn_i_session_open_for(pgcn_i_session *session, const pgcn_model *model,
                                     const pgcn_dataset *data, const pgcn_inference *inference,
@@ -482,6 +495,8 @@ pgcn_i_spatial_use pgcn_i_use_of_graph(const pgcn_trainer *trainer);
 /* When everything else is allocated and trainer->memory says how much that is: gives the cache what is left of the
  * bound, and adds it there; or refuses. */
 pgcn_status pgcn_i_lookahead_new(pgcn_trainer *trainer, pgcn_i_lookahead **out);
+/* When those of all ranks are there; NULL is fine. */
+void pgcn_i_lookahead_align(pgcn_i_lookahead *lookahead);
 void pgcn_i_lookahead_free(pgcn_i_lookahead *lookahead);
 /* Before a turn: announces the turns after it, by drawing them on the views of the runners. After a failure the same
  * turn may be tried again. */

@@ -135,7 +135,7 @@ static pgcn_status evaluate_part(pgcn_trainer *trainer, pgcn_i_chosen chosen, in
     pgcn_i_tape_forward(&runner->tape);
     /* several labels are counted from all logits */
     bool own_rows = runner->tape.divided && !runner->several;
-    if (!own_rows) pgcn_i_share_whole(&runner->tape, runner->logits);
+    if (!own_rows) pgcn_i_runner_collect(runner);
     if (!runner->several || e->tally) pgcn_i_runner_probabilities(runner, &trainer->loss);
     for (int part = VAL; part < EVAL_PARTS; part++) {
         if (items[part] == 0) continue; /* arrays without a mask, the step without-test */
@@ -408,7 +408,8 @@ static pgcn_i_runner_opts runner_opts(pgcn_trainer *trainer, bool training) {
         .params = &trainer->params,
         .pool = trainer->pool,
         .several = data->task == PGCN_TASK_MULTILABEL,
-        .share = trainer->share[training ? 0 : 1],
+        .share = in_parts ? NULL : trainer->share[training ? 0 : 1],
+        .takers = in_parts && trainer->cluster.shared ? pgcn_i_comm_world() : NULL,
         .views = {.data = data,
                   .input = trainer->input,
                   .spatial = clusters ? &clusters->spatial : &trainer->spatial,
@@ -555,8 +556,13 @@ static pgcn_status set_up(pgcn_trainer *trainer) {
     if (selects_by_tally(config)) PGCN_TRY(tally_parts(trainer, trainer->tally));
     trainer->progress = (pgcn_i_progress){.best = -1, .unvalidated = trainer->val_items == 0};
     trainer->progress.history = PGCN_I_ARRAY(&trainer->arena, pgcn_epoch, config->epochs);
-    if (!trainer->progress.history) return PGCN_ERR_MEMORY;
+    return trainer->progress.history ? PGCN_OK : PGCN_ERR_MEMORY;
+}
+
+/* When all ranks are set up: batches are drawn, which ranks may do together. */
+static pgcn_status try_out(pgcn_trainer *trainer) {
     PGCN_TRY(pgcn_i_trainer_measure(trainer));
+    PGCN_TRY(pgcn_i_cluster_status(&trainer->cluster));
     return pgcn_i_lookahead_new(trainer, &trainer->lookahead);
 }
 
@@ -574,6 +580,11 @@ pgcn_status pgcn_trainer_new(const pgcn_dataset *data, const pgcn_config *config
     if (shared && status == PGCN_ERR_MEMORY)
         status = pgcn_i_trainer_lacks_memory(data, &trainer->config);
     if (shared) status = pgcn_i_cluster_agree(status);
+    if (status == PGCN_OK) {
+        status = try_out(trainer);
+        if (shared) status = pgcn_i_cluster_agree(status);
+        if (status == PGCN_OK) pgcn_i_lookahead_align(trainer->lookahead);
+    }
     if (status != PGCN_OK) {
         pgcn_config settings = trainer->config;
         trainer->cluster.trainer = -1; /* the others have freed theirs */

@@ -132,7 +132,8 @@ void pgcn_i_batch_gather(pgcn_i_batch *batch, const pgcn_node *graph, int64_t gr
                      whole->input->columns);
     else
         gather_sparse(batch);
-    if (batch->to->columns.offset) pgcn_i_input_index(&batch->input, batch->to->columns);
+    if (batch->to->columns.offset)
+        pgcn_i_input_index(&batch->input, (pgcn_i_range){0, batch->input.n}, batch->to->columns);
     gather_csr(batch, whole->exact, &batch->exact);
     gather_csr(batch, whole->exact_t, &batch->exact_t);
     if (whole->degree) gather_dense(batch->degree, whole->degree, batch->subset.node, n, 1);

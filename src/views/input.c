@@ -229,7 +229,7 @@ pgcn_status pgcn_i_column_arrays_new(pgcn_i_arena *arena, int64_t columns, int64
                                                                                : PGCN_ERR_MEMORY;
 }
 
-static void index_rows(pgcn_i_input *input, pgcn_i_range rows, pgcn_i_column_arrays to) {
+void pgcn_i_input_index(pgcn_i_input *input, pgcn_i_range rows, pgcn_i_column_arrays to) {
     memset(to.offset, 0, (size_t)(input->columns + 1) * sizeof *to.offset);
     for (int64_t e = input->offset[rows.begin]; e < input->offset[rows.end]; e++)
         to.offset[input->column[e] + 1]++;
@@ -245,14 +245,10 @@ static void index_rows(pgcn_i_input *input, pgcn_i_range rows, pgcn_i_column_arr
     input->by_column = (pgcn_i_columns){input->nonzeros, to.offset, to.row, to.position, to.value};
 }
 
-void pgcn_i_input_index(pgcn_i_input *input, pgcn_i_column_arrays arrays) {
-    index_rows(input, (pgcn_i_range){0, input->n}, arrays);
-}
-
 static pgcn_status index_columns(pgcn_i_input *input) {
     pgcn_i_column_arrays arrays;
     PGCN_TRY(pgcn_i_column_arrays_new(&input->arena, input->columns, input->nonzeros, &arrays));
-    index_rows(input, input->filled, arrays);
+    pgcn_i_input_index(input, input->filled, arrays);
     pgcn_i_arena_drop(&input->arena, arrays.next);
     return PGCN_OK;
 }

@@ -4,8 +4,15 @@
  * that are drawn for these rows only, or their rows of T, all of their entries or some that are drawn. What is drawn for
  * a node depends on the node, its sample and the step, and not on the batch. Numbers for rows come from paths/part.c;
  * features are read where they are (dense) or gathered (sparse); of those that stay on disk the batch has the rows that
- * it needs, which the caller brings. Who draws ahead of need may keep what was drawn. Everything is allocated when it is opened, for the
- * most rows that there may be; what is never reached costs address space and no memory. Called by views.c. */
+ * it needs, which the caller brings. Who draws ahead of need may keep what was drawn. Everything is allocated when it is
+ * opened, for the most rows that there may be; what is never reached costs address space and no memory. Called by
+ * views.c.
+ *
+ * On several ranks there are two ways. In training the rows of every level are divided among them by groups, as the tape
+ * goes through them (share.c of nn): a rank draws lists for its own rows, and has features and transposes of these. Ranks
+ * tell each other which rows there are (paths/part.c), and trade entries of transposes (paths/part_divide.c). Where nothing
+ * is added up over rows, in evaluation and inference, each rank has a share of the chosen nodes, and all that they need:
+ * a row that two ranks need is computed by both, and nothing is sent. */
 #include "views/views.h"
 
 #include <math.h>
@@ -55,6 +62,12 @@ struct pgcn_i_nodes {
     pgcn_node *node;
     int32_t *label;
     uint8_t *labels, *mask;
+    /* of several ranks; NULL: this process has all rows */
+    pgcn_i_comm *divided;     /* which divide the rows of every level; */
+    const pgcn_i_comm *taken; /* which take some of the chosen nodes each */
+    int groups;
+    pgcn_i_stretch *own_run; /* [most_runs] rows of this rank of the same sample */
+    pgcn_i_part_turner *part_turner;
 };
 
 /* ---- how many rows there may be ------------------------------------------------------------------ */
@@ -300,8 +313,51 @@ void pgcn_i_nodes_free(pgcn_i_nodes *nodes) {
         pgcn_i_visits_free(nodes->level[l].walks);
     pgcn_i_numbering_free(&nodes->numbering);
     pgcn_i_turner_free(&nodes->turner);
+    pgcn_i_part_turner_free(nodes->part_turner);
     pgcn_i_arena_free(&nodes->arena);
     pgcn_i_free(nodes);
+}
+
+/* ---- of several ranks ------------------------------------------------------------------------------ */
+
+pgcn_status pgcn_i_nodes_divide(pgcn_i_nodes *nodes, pgcn_i_comm *comm, int groups) {
+    int lists = nodes->opts.sampled ? nodes->opts.spatial->walker.k - 1 : 1;
+    int64_t entries = 0;
+    for (int l = 0; l < nodes->levels; l++)
+        if (nodes->level[l].entries > entries) entries = nodes->level[l].entries;
+    nodes->own_run = PGCN_I_ARRAY(&nodes->arena, pgcn_i_stretch, nodes->numbering.most_runs);
+    if (!nodes->own_run) return PGCN_ERR_MEMORY;
+    PGCN_TRY(pgcn_i_numbering_divide(&nodes->numbering, comm));
+    if (lists > 0 && nodes->levels > 0)
+        PGCN_TRY(pgcn_i_part_turner_new(comm, groups, nodes->most[nodes->levels], lists, entries,
+                                        &nodes->part_turner));
+    for (int l = 0; l < nodes->levels; l++) nodes->level[l].subset.run = nodes->own_run;
+    nodes->groups = groups;
+    nodes->divided = comm;
+    return PGCN_OK;
+}
+
+void pgcn_i_nodes_take(pgcn_i_nodes *nodes, const pgcn_i_comm *comm) {
+    nodes->taken = comm;
+}
+
+/* The rows of a level that lists are drawn for. */
+static pgcn_i_range own_rows(const pgcn_i_nodes *nodes, int l) {
+    int64_t rows = nodes->rows[l];
+    if (!nodes->divided) return (pgcn_i_range){0, rows};
+    return pgcn_i_groups_share(pgcn_i_groups_of(rows, nodes->groups), nodes->divided);
+}
+
+/* The runs of all rows so far, of which `own` are this rank's. */
+static void clip_runs(const pgcn_i_nodes *nodes, pgcn_i_range own, pgcn_i_subset *subset) {
+    const pgcn_i_numbering *numbering = &nodes->numbering;
+    subset->runs = nodes->divided ? 0 : numbering->runs;
+    for (int i = 0; nodes->divided && i < numbering->runs; i++) {
+        pgcn_i_stretch run = numbering->run[i];
+        if (run.begin < own.begin) run.begin = own.begin;
+        if (run.end > own.end) run.end = own.end;
+        if (run.begin < run.end) nodes->own_run[subset->runs++] = run;
+    }
 }
 
 const pgcn_i_part *pgcn_i_nodes_part(const pgcn_i_nodes *nodes) {
@@ -318,9 +374,10 @@ int64_t pgcn_i_nodes_most(const pgcn_i_nodes *nodes, int l) {
 /* Lists of a level and their transposes: offsets, and columns and values of entries. */
 static int64_t level_bytes(const pgcn_i_nodes *nodes, int l, int64_t *widest) {
     const level *at = &nodes->level[l];
-    int64_t rows = nodes->rows[l], next = nodes->rows[l + 1], bytes = 0;
+    const pgcn_i_range own = own_rows(nodes, l), own_next = own_rows(nodes, l + 1);
+    int64_t rows = own.end - own.begin, next = own_next.end - own_next.begin, bytes = 0;
     for (int i = 0; i < at->lists.k - 1; i++) {
-        int64_t entries = at->lists.hop[i].offset[rows];
+        int64_t entries = at->lists.hop[i].offset[nodes->rows[l]];
         bytes += 8 * rows + 8 * entries + (at->lists.hop_t ? 8 * next + 8 * entries : 0);
         if (at->walks) bytes += 4 * rows * at->walks->p; /* visits before they are merged */
         if (at->link_id) bytes += 8 * entries;
@@ -340,6 +397,17 @@ int64_t pgcn_i_nodes_touched(const pgcn_i_nodes *nodes) {
     if (!x->dense) bytes += 16 * rows + 8 * x->nonzeros;
     if (nodes->x_row) bytes += 4 * rows + (4 + 4 * x->columns) * nodes->x_nodes;
     if (nodes->columns.offset) bytes += 12 * x->nonzeros + 16 * x->columns;
+    return bytes;
+}
+
+int64_t pgcn_i_nodes_resident(const pgcn_i_nodes *nodes) {
+    int64_t bytes = pgcn_i_arena_resident(&nodes->arena) +
+                    pgcn_i_arena_resident(&nodes->numbering.arena) +
+                    nodes->numbering.told.capacity + pgcn_i_arena_resident(&nodes->turner.arena) +
+                    pgcn_i_part_turner_resident(nodes->part_turner),
+            numbers;
+    for (int l = 0; l < nodes->levels; l++)
+        if (nodes->level[l].walks) bytes += pgcn_i_visits_resident(nodes->level[l].walks, &numbers);
     return bytes;
 }
 
@@ -522,26 +590,26 @@ static void fill_task(void *context, int64_t task, int worker) {
     }
 }
 
-/* From row `first` on: the rows before have theirs. */
-static void pick_neighbours(pgcn_i_nodes *nodes, pgcn_i_pool *pool, int l, int64_t first,
+/* Of some rows; those before have theirs, or are another rank's. */
+static void pick_neighbours(pgcn_i_nodes *nodes, pgcn_i_pool *pool, int l, pgcn_i_range rows,
                             pgcn_i_path_draw draw) {
     level *at = &nodes->level[l];
-    int64_t rows = nodes->rows[l];
-    pick_job job = {nodes, at, draw, first, pgcn_i_blocks_of(rows - first)};
+    pick_job job = {nodes, at, draw, rows.begin, pgcn_i_blocks_of(rows.end - rows.begin)};
     if (nodes->shares) at->list = nodes->shared;
-    at->list.rows = rows;
-    at->list.offset[0] = 0;
+    at->list.rows = nodes->rows[l];
+    if (!nodes->shares || rows.begin == 0) at->list.offset[rows.begin] = 0;
     pgcn_i_parallel(pool, job.blocks.count, count_task, &job);
-    for (int64_t r = first; r < rows; r++) at->list.offset[r + 1] += at->list.offset[r];
+    for (int64_t r = rows.begin; r < rows.end; r++) at->list.offset[r + 1] += at->list.offset[r];
     pgcn_i_parallel(pool, job.blocks.count, fill_task, &job);
-    nodes->links[l] = at->list.offset[rows];
+    nodes->links[l] = at->list.offset[rows.end];
 }
 
 /* ---- drawing ------------------------------------------------------------------------------------- */
 
 static void gather_sparse(pgcn_i_nodes *nodes) {
-    int64_t at = 0, rows = nodes->rows[nodes->levels];
-    for (int64_t r = 0; r < rows; r++) {
+    const pgcn_i_range own = own_rows(nodes, nodes->levels);
+    int64_t at = 0;
+    for (int64_t r = own.begin; r < own.end; r++) {
         pgcn_node node = nodes->numbering.node[r];
         const pgcn_i_input *from = nodes->opts.input;
         if (nodes->guests && node >= nodes->guests->nodes) {
@@ -555,25 +623,37 @@ static void gather_sparse(pgcn_i_nodes *nodes) {
         memcpy(nodes->x_value + at, from->value + begin, (size_t)count * sizeof *from->value);
         at += count;
     }
-    nodes->x_offset[rows] = at;
+    nodes->x_offset[own.end] = at;
     nodes->input.nonzeros = at;
-    if (nodes->columns.offset) pgcn_i_input_index(&nodes->input, nodes->columns);
+    if (nodes->columns.offset) pgcn_i_input_index(&nodes->input, own, nodes->columns);
 }
 
-/* The first row of a node has its features, whatever its sample. */
-static void list_nodes(pgcn_i_nodes *nodes) {
+/* A row of the part has the features of its node, or of another sample of it that is listed already. */
+static void list_row(pgcn_i_nodes *nodes, int64_t row) {
+    enum { NOT_LISTED = -1 };
     const pgcn_i_numbering *numbering = &nodes->numbering;
-    nodes->x_nodes = 0;
-    for (int64_t r = 0; r < numbering->rows; r++) {
-        pgcn_node node = numbering->node[r];
-        int64_t first = r;
-        for (int s = 0; s < numbering->samples && numbering->samples > 1; s++) {
-            pgcn_node other = numbering->place[s * numbering->nodes + node];
-            if (other >= 0 && other < first) first = other;
-        }
-        if (first == r) nodes->x_node[nodes->x_nodes] = node;
-        nodes->x_place[r] = first == r ? (int32_t)nodes->x_nodes++ : nodes->x_place[first];
+    pgcn_node node = numbering->node[row];
+    for (int s = 0; s < numbering->samples && nodes->x_place[row] == NOT_LISTED; s++) {
+        pgcn_node other = numbering->place[s * numbering->nodes + node];
+        if (other >= 0) nodes->x_place[row] = nodes->x_place[other];
     }
+    if (nodes->x_place[row] != NOT_LISTED) return;
+    nodes->x_node[nodes->x_nodes] = node;
+    nodes->x_place[row] = (int32_t)nodes->x_nodes++;
+}
+
+/* The nodes of the rows whose features this process reads: of the last level; and, where an operation may read features
+ * along drawn links (ops_input.c of nn), of the rows that its rows of the level before lead to. */
+static void list_nodes(pgcn_i_nodes *nodes) {
+    const pgcn_i_range own = own_rows(nodes, nodes->levels);
+    memset(nodes->x_place, -1, (size_t)nodes->numbering.rows * sizeof *nodes->x_place);
+    nodes->x_nodes = 0;
+    for (int64_t r = own.begin; r < own.end; r++) list_row(nodes, r);
+    if (!nodes->divided || !nodes->part.few_links || nodes->levels == 0) return;
+    const pgcn_i_range before = own_rows(nodes, nodes->levels - 1);
+    const pgcn_i_csr *list = &nodes->level[nodes->levels - 1].lists.hop[0];
+    for (int64_t e = list->offset[before.begin]; e < list->offset[before.end]; e++)
+        list_row(nodes, list->column[e]);
 }
 
 /* The lists of a level have as many rows as it has. */
@@ -586,14 +666,20 @@ static void draw_level(pgcn_i_nodes *nodes, pgcn_i_pool *pool, int l, pgcn_i_pat
     level *at = &nodes->level[l];
     const pgcn_i_spatial *spatial = nodes->opts.spatial;
     int lists = at->lists.k - 1;
-    int64_t first = nodes->shares && l > 0 ? nodes->rows[l - 1] : 0;
+    pgcn_i_range own = own_rows(nodes, l);
+    if (nodes->shares && l > 0) own.begin = nodes->rows[l - 1];
     at->subset.n = nodes->rows[l];
-    at->subset.runs = nodes->numbering.runs;
+    clip_runs(nodes, own, &at->subset);
     if (at->walks)
         pgcn_i_visits_sample(at->walks, &spatial->walker, pool, draw, spatial->visit_degree);
     else
-        pick_neighbours(nodes, pool, l, first, draw);
-    pgcn_i_numbering_grow(&nodes->numbering, pool, at->lists.hop, lists, first);
+        pick_neighbours(nodes, pool, l, own, draw);
+    /* entries of this rank end where its rows do, and for whoever counts them at the end of all rows */
+    for (int i = 0; i < lists && nodes->divided; i++) {
+        int64_t *offset = at->lists.hop[i].offset;
+        offset[at->walks ? own.end : nodes->rows[l]] = offset[at->walks ? nodes->rows[l] : own.end];
+    }
+    pgcn_i_numbering_grow(&nodes->numbering, pool, at->lists.hop, lists, own);
     nodes->rows[l + 1] = nodes->numbering.rows;
     settle_level(nodes, l);
 }
@@ -602,14 +688,23 @@ static void draw_level(pgcn_i_nodes *nodes, pgcn_i_pool *pool, int l, pgcn_i_pat
 static void turn_levels(pgcn_i_nodes *nodes, pgcn_i_pool *pool) {
     for (int l = 0; l < nodes->levels; l++) {
         level *at = &nodes->level[l];
-        for (int i = 0; i < at->lists.k - 1 && at->lists.hop_t; i++)
+        if (nodes->divided && at->lists.k > 1)
+            pgcn_i_part_turn(nodes->part_turner, pool, at->lists.hop, at->lists.k - 1,
+                             own_rows(nodes, l), nodes->rows[l + 1], at->lists.hop_t);
+        for (int i = 0; i < at->lists.k - 1 && at->lists.hop_t && !nodes->divided; i++)
             pgcn_i_turn(&nodes->turner, pool, &at->lists.hop[i], nodes->rows[l + 1],
                         &at->lists.hop_t[i], at->link_t);
     }
 }
 
 static void draw_levels(pgcn_i_nodes *nodes, pgcn_i_pool *pool, pgcn_i_path_draw draw) {
-    pgcn_i_numbering_begin(&nodes->numbering, nodes->node, nodes->count);
+    pgcn_i_range own = {0, nodes->count};
+    if (nodes->taken) {
+        const pgcn_i_comm *comm = nodes->taken;
+        own.begin = pgcn_i_first_taken(nodes->count, comm->rank, comm->size);
+        own.end = pgcn_i_first_taken(nodes->count, comm->rank + 1, comm->size);
+    }
+    pgcn_i_numbering_begin(&nodes->numbering, nodes->node + own.begin, own.end - own.begin);
     nodes->rows[0] = nodes->numbering.rows;
     for (int l = 0; l < nodes->levels; l++) {
         int layer = nodes->opts.layers - 1 - l;

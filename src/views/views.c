@@ -165,7 +165,7 @@ static pgcn_status divide_exact(pgcn_i_views *views, pgcn_i_pool *pool,
     for (int l = 0; l < views->layers; l++) {
         views->transitions[l].exact = &views->own[0];
         if (lists == 2) views->transitions[l].exact_t = &views->own[1];
-        views->transitions[l].others = &views->others;
+        views->transitions[l].others = pgcn_i_numbered(&views->others);
     }
     return status;
 }

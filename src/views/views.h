@@ -44,7 +44,7 @@ pgcn_status pgcn_i_fail_row(const pgcn_i_row_file *file, int64_t node, int64_t c
 double pgcn_i_input_largest(const pgcn_i_input *input, int64_t *column);
 void pgcn_i_input_free(pgcn_i_input *input);
 
-/* The columns of a sparse input, filled by a counting sort; `next` [columns] is scratch. */
+/* The columns of some rows of a sparse input, filled by a counting sort; `next` [columns] is scratch. */
 typedef struct pgcn_i_column_arrays {
     int64_t *offset, *next; /* [columns+1], [columns] */
     int32_t *row;           /* [nonzeros] */
@@ -53,7 +53,7 @@ typedef struct pgcn_i_column_arrays {
 } pgcn_i_column_arrays;
 pgcn_status pgcn_i_column_arrays_new(pgcn_i_arena *arena, int64_t columns, int64_t nonzeros,
                                      pgcn_i_column_arrays *out);
-void pgcn_i_input_index(pgcn_i_input *input, pgcn_i_column_arrays arrays);
+void pgcn_i_input_index(pgcn_i_input *input, pgcn_i_range rows, pgcn_i_column_arrays arrays);
 
 /* ---- features times powers of T (powers.c) ------------------------------------------------------- */
 
@@ -190,6 +190,15 @@ typedef struct pgcn_i_nodes_opts {
 } pgcn_i_nodes_opts;
 pgcn_status pgcn_i_nodes_new(const pgcn_i_nodes_opts *opts, pgcn_i_nodes **out);
 void pgcn_i_nodes_free(pgcn_i_nodes *nodes);
+/* Of several ranks, in training: the rows of every level are divided among them by groups, `groups` at most. From now on
+ * all of them draw at the same time. */
+pgcn_status pgcn_i_nodes_divide(pgcn_i_nodes *nodes, pgcn_i_comm *comm, int groups);
+/* Of several ranks, without a backward pass: each draws for a share of what is chosen, and knows nothing of the others. */
+void pgcn_i_nodes_take(pgcn_i_nodes *nodes, const pgcn_i_comm *comm);
+/* Of so many nodes rank r takes those from here on. */
+static inline int64_t pgcn_i_first_taken(int64_t count, int rank, int ranks) {
+    return count * rank / ranks;
+}
 /* These are the next ones, all different. */
 void pgcn_i_nodes_choose(pgcn_i_nodes *nodes, const pgcn_node *node, int64_t count);
 /* Guests that may be chosen as nodes n, n + 1, ... from now on, and their features, as many as there is room for. */
@@ -227,6 +236,8 @@ int64_t pgcn_i_nodes_items(const pgcn_i_nodes *nodes, const pgcn_node **number);
 pgcn_i_target pgcn_i_nodes_target(pgcn_i_nodes *nodes, const uint8_t *mask);
 /* Bytes that the part as it is drawn now takes, and that all memory would take that is there for it. */
 int64_t pgcn_i_nodes_touched(const pgcn_i_nodes *nodes);
+/* Bytes of its memory that were touched so far. */
+int64_t pgcn_i_nodes_resident(const pgcn_i_nodes *nodes);
 /* Most rows of a level: min(n, N (1 + p (k - 1))^l) of every sample, or what neighbours lead to. */
 int64_t pgcn_i_nodes_most(const pgcn_i_nodes *nodes, int l);
 /* Number l of "15,10", or the last one; 0 where it is no list of numbers. */

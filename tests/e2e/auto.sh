@@ -60,7 +60,7 @@ for seed in 0 1 2; do [ -s "seeds/seed-$seed/race.json" ] || fail "seed $seed ha
 
 # ---- what users' options mean in it ------------------------------------------------------------------
 
-refused 2 "no recipe for any data set can be used|readout is relu and does nothing" train karate --readout relu --out no
+refused 2 "readout is relu and does nothing|none of the others that race takes these settings" train karate --readout relu --out no
 run 0 pathgcn train karate --layers 3 --epochs 36 --out deep --json
 holds "$out" '"layers":"3"'
 

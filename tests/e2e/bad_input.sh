@@ -90,6 +90,9 @@ refused 2 "--walk|'drunk'|node2vec" paths karate --walk drunk
 refused 2 "--starts|34|33" paths karate --starts 0,34
 refused 2 "--starts|number 2" paths karate --starts 0,,1
 refused 2 "--starts" paths karate --starts ""
+refused 2 "neither a file that can be read|No such file|nor a node" paths karate --starts no-such-file
+: >no-line.txt
+refused 2 "no-line.txt|a file without a line" paths karate --starts no-line.txt
 refused 2 "--starts" paths karate --starts -1
 refused 2 "list|info" data show
 refused 2 "too many|karate" data list karate

@@ -317,3 +317,9 @@ for columns in 60 80; do
     script -qec "stty cols $columns; $(printf '%q ' "$PATHGCN" data info nowhere); true" /dev/null </dev/null | tr -d '\r' >screen
     awk -v most=$columns 'length > most { exit 1 }' screen || { cat screen && fail "an error is longer than $columns columns"; }
 done
+
+# ---- what the table of a training in batches says of itself ------------------------------------------
+
+run 0 pathgcn train sbm:nodes=300 --recipe none --batch 20 --epochs 2 --eval-nodes 10 --channels 8 --out sampled
+holds "$out" "ms per epoch" "a sample, at most 10 validation and 10 test nodes" "pathgcn eval sampled/model.safetensors"
+holds "$err" "a row for each of 2 samples"

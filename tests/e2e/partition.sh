@@ -14,6 +14,10 @@ run 0 pathgcn data check grid.pgcn
 run 0 pathgcn data partition grid:rows=40,cols=40 --parts 8 --by builtin --ranks 2,7 --channels 16 --out b.pgcn --json
 holds "$out" '"by":"builtin"' '"parts":7' '"rows":256' '"cut_share":' '"bytes_step":' '"memory":' '"channels":16' '"samples":2'
 cmp grid.pgcn b.pgcn || fail "the same partition twice gives other bytes"
+fetched() { grep -o '"bytes_step":[0-9]*' "$out" | head -1 | grep -o '[0-9]*$'; }
+two=$(fetched)
+run 0 pathgcn data partition grid:rows=40,cols=40 --parts 8 --by builtin --ranks 2,7 --channels 16 --samples 6 --out c.pgcn --json
+[ "$(fetched)" = $((3 * two)) ] || fail "three times the samples: $(fetched) bytes in place of $two"
 
 # a container is written over itself, once; the model of the plain data predicts the same for it
 run 0 pathgcn data convert sbm:nodes=300 --out own.pgcn

@@ -147,6 +147,20 @@ static void test_the_word_itself_is_checked(void **state) {
     pgcn_dataset_free(given);
 }
 
+/* A search gives its own steps beside those of the name: what is not given in one list, the other may give. */
+static void test_steps_may_come_in_two_lists(void **state) {
+    (void)state;
+    const char *search = "only-split=1,without-test";
+    for (int order = 0; order < 2; order++) {
+        pgcn_i_steps steps = {0};
+        assert_int_equal(pgcn_i_steps_need(order ? search : step_of(good), &steps), PGCN_OK);
+        assert_int_equal(pgcn_i_steps_need(order ? step_of(good) : search, &steps), PGCN_OK);
+        assert_int_equal(steps.split_kind, PGCN_I_SPLIT_FAIR);
+        assert_int_equal(pgcn_i_steps_need("splits=10", &steps), PGCN_ERR_ARGUMENT);
+        assert_error_says("leave out splits");
+    }
+}
+
 static pgcn_dataset *given_set;
 static pgcn_status prepare_and_free(void) {
     pgcn_dataset *data;
@@ -172,6 +186,7 @@ int main(void) {
         TEST(test_files_that_do_not_fit_are_refused),
         TEST(test_every_truncation_is_refused),
         TEST(test_the_word_itself_is_checked),
+        TEST(test_steps_may_come_in_two_lists),
         TEST(test_every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
