@@ -699,6 +699,11 @@ typedef enum pgcn_residual {
     PGCN_RESIDUAL_INITIAL = 1, /* U = (1 - alpha) K H + alpha H0 */
     PGCN_RESIDUAL_PREVIOUS = 2 /* U = (1 - alpha) K H + alpha H  */
 } pgcn_residual;
+/* Type of the hidden rows that a training step keeps from its forward pass for its backward pass. */
+typedef enum pgcn_hidden_rows {
+    PGCN_ROWS_FLOAT32 = 0,
+    PGCN_ROWS_BF16 = 1 /* and of those gradients of rows that are gathered */
+} pgcn_hidden_rows;
 /* From the nodes of a graph to its classes. */
 typedef enum pgcn_readout {
     PGCN_READOUT_LINEAR = 0, /* the paper: sum of the last layer, 1x1, dropout, 1x1 */
@@ -816,6 +821,8 @@ typedef struct pgcn_config {
     int parts, parts_per_step;
     pgcn_parts_by parts_by;
     double diagonal; /* T + diagonal diag(T) in place of T, everywhere; of networks without paths */
+    pgcn_hidden_rows
+        hidden_rows; /* how training keeps hidden rows; sums and weights are in float */
     /* the run: no influence on the result */
     int threads;
     bool recompute; /* less memory for deep networks: values are recomputed, not kept */
