@@ -6,9 +6,19 @@
 
 #include <string.h>
 
+enum {
+    NARROW = 32,
+    LEAST = 4,
+    ARRAYS = 3, /* that channels are packed into, side by side */
+    SHARE = 2   /* of the bound that they may take */
+};
+
+int64_t pgcn_i_runner_packed_bytes(int64_t rows) {
+    return ARRAYS * LEAST * (int64_t)sizeof(float) * rows;
+}
+
 /* Channels that exact forms take at a time. In files: so few that what is gathered from stays in memory. */
 static int64_t narrow_width(const pgcn_i_runner_opts *opts, int64_t rows) {
-    enum { NARROW = 32, LEAST = 4, ARRAYS = 3, SHARE = 2 };
     int64_t fit = opts->in_files / (SHARE * ARRAYS * (int64_t)sizeof(float) * rows) / LEAST * LEAST;
     if (opts->in_files == 0) return pgcn_i_rows_are_far(rows, opts->config->channels) ? NARROW : 0;
     return fit < LEAST ? LEAST : fit < NARROW ? fit : NARROW;
