@@ -280,7 +280,8 @@ static pgcn_i_row_counts run_cache(const matrix *m, const char *path, const sequ
             assert_int_equal(pgcn_i_row_cache_announce(cache, s->row[told], s->count[told]),
                              PGCN_OK);
         float found[MOST_IN_BATCH * COLUMNS];
-        if (pgcn_i_row_cache_take(cache, found, NULL, NULL) != PGCN_OK) fail_msg("%s", pgcn_last_error());
+        if (pgcn_i_row_cache_take(cache, found, NULL, NULL) != PGCN_OK)
+            fail_msg("%s", pgcn_last_error());
         assert_rows(m, s->row[b], s->count[b], found);
     }
     assert_int_equal(pgcn_i_row_cache_announced(cache), 0);
@@ -395,7 +396,8 @@ static void test_rows_failing_reads_are_reported_once_and_for_all(void **state) 
     disk->number = atomic_load(&disk->calls[DISK_READ]) + 2;
     assert_int_equal(pgcn_i_row_cache_take(cache, found, NULL, NULL), PGCN_ERR_IO);
     assert_non_null(strstr(pgcn_last_error(), "rows': Input/output error"));
-    assert_int_equal(pgcn_i_row_cache_take(cache, found, NULL, NULL), PGCN_ERR_IO); /* no rows of nowhere */
+    assert_int_equal(pgcn_i_row_cache_take(cache, found, NULL, NULL),
+                     PGCN_ERR_IO); /* no rows of nowhere */
     pgcn_i_row_cache_free(cache);
     assert_int_equal(pgcn_i_row_file_range(file, 0, 1, found),
                      PGCN_OK); /* the disk is well again */
