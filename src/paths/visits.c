@@ -200,6 +200,24 @@ pgcn_status pgcn_i_visits_new(const pgcn_i_walker *walker, const pgcn_i_subset *
     return PGCN_OK;
 }
 
+/* Their own stay untouched from now on. */
+void pgcn_i_visits_borrow(pgcn_i_visits *visits, float *memory, int64_t floats) {
+    visits_work *work = visits->work;
+    const int64_t entries = visits->rows * visits->p, arrays = copies_entries(work) ? 3 : 1;
+    if (!work->parted || work->hops_together * arrays * entries > floats) return;
+    for (int i = 0; i < work->hops_together; i++) {
+        pgcn_i_entries *parted = &work->parted[i];
+        pgcn_node **const ids[] = {&parted->row, &parted->column};
+        for (int64_t j = 0; j < arrays && j < 2; j++, memory += entries)
+            *ids[j] = (pgcn_node *)(void *)memory;
+        if (arrays < 3) continue;
+        parted->value = memory;
+        memory += entries;
+    }
+    visits->borrowed_bytes =
+        work->hops_together * arrays * entries * (int64_t)sizeof *work->parted->value;
+}
+
 static void free_lists(pgcn_i_visits *visits) {
     if (visits->work) {
         pgcn_i_trade_free(&visits->work->trade);
