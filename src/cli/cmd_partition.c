@@ -94,6 +94,7 @@ static pgcn_status find_config(const request *r, pgcn_config *config) {
     CLI_TRY(set_number("paths", r->paths, 65536, &config->paths));
     CLI_TRY(set_number("path-length", r->length, 4096, &config->path_length));
     CLI_TRY(set_number("samples", r->samples, 256, &config->samples));
+    if (config->samples == 1) config->consistency = 0; /* there is nothing to be consistent with */
     return cli_report(&cli_data_partition, pgcn_config_check(config));
 }
 

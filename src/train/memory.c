@@ -147,6 +147,24 @@ static int64_t forgotten_bytes(const pgcn_dataset *data) {
     return is_mapped && !x->absent ? x->n * x->columns * (int64_t)sizeof *x->dense : 0;
 }
 
+/* Of several ranks whose lists are divided. Arrays are address space for all rows, and those of values for the rows of
+ * others besides: a rank touches its own, and those of others that its walks can visit. */
+static void measure_rank(const pgcn_trainer *trainer, pgcn_memory *m) {
+    const pgcn_i_tape *tape = &trainer->train.tape, *eval = &trainer->eval.tape;
+    const pgcn_config *config = &trainer->config;
+    const int64_t n = trainer->data->graph->n;
+    const pgcn_i_own own = pgcn_i_own_of(tape, n * tape->samples);
+    const double mine = (double)(own.stop - own.begin), share = mine / (double)n;
+    double floats =
+        (double)(tape->work_floats > eval->work_floats ? tape->work_floats : eval->work_floats);
+    double visited = fmin((double)n - mine, mine * config->paths * (config->path_length - 1));
+    double fetched = visited * config->channels * config->samples;
+    m->values +=
+        (int64_t)(4 * (floats * (share / 2 - 1) + fetched * pgcn_i_copies_of_fetched(config)));
+    m->paths = (int64_t)((double)m->paths * share);
+    m->features = (int64_t)((double)m->features * share);
+}
+
 pgcn_status pgcn_i_trainer_measure(pgcn_trainer *trainer) {
     double share = 1;
     if (trainer->train.views.samplers > 0 || trainer->eval.views.samplers > 0)
@@ -170,6 +188,7 @@ pgcn_status pgcn_i_trainer_measure(pgcn_trainer *trainer) {
         m.graph +=
             trainer->clusters->arena.bytes + pgcn_i_spatial_bytes(&trainer->clusters->spatial);
     if (trainer->train.views.nodes) PGCN_TRY(measure_nodes(trainer, &m));
+    if (trainer->train.tape.divided && !trainer->train.tape.part) measure_rank(trainer, &m);
     m.total = m.values + m.paths + m.features + m.graph + m.weights;
     trainer->memory = m;
     return PGCN_OK;

@@ -589,6 +589,8 @@ double pgcn_i_operations(const pgcn_dataset *data, const pgcn_config *config, bo
 pgcn_status pgcn_i_trainer_measure(pgcn_trainer *trainer);
 /* About what a training takes, from the sizes of the data and the settings alone. */
 pgcn_memory pgcn_i_trainer_guess(const pgcn_dataset *data, const pgcn_config *config);
+/* How many times a rank has the rows of others that it fetches (ranks.c). */
+double pgcn_i_copies_of_fetched(const pgcn_config *config);
 /* The sentence of a training that could not be set up: what it needs in all, what there is. */
 pgcn_status pgcn_i_trainer_lacks_memory(const pgcn_dataset *data, const pgcn_config *config);
 

@@ -86,7 +86,7 @@ same_training whole killed
 
 # ---- stopped inside an epoch, which others go on with --------------------------------------------------
 
-inside=(train sbm:nodes=700 --recipe none --batch-by nodes --batch 20 --steps 3000 --epochs 1 --channels 8 --paths 2
+inside=(train sbm:nodes=700 --recipe none --batch-by nodes --batch 20 --steps 1200 --epochs 1 --channels 8 --paths 2
     --path-length 3 --samples 1 --consistency 0 --threads 1 --quiet)
 mpirun -n 2 "$PATHGCN" "${inside[@]}" --out stopped >"$out" 2>"$err" </dev/null &
 job=$!
