@@ -183,6 +183,12 @@ static void train(pgcn_trainer *trainer, const options *o, json_t *line) {
     json_object_set_new(line, "loss_first", json_real(first));
     json_object_set_new(line, "loss_last", json_real(last));
     json_object_set_new(line, "peak_bytes", json_integer(bench_peak_bytes()));
+    const pgcn_memory memory = pgcn_trainer_memory(trainer);
+    json_object_set_new(line, "memory",
+                        json_pack("{s:I,s:I,s:I,s:I,s:I}", "values", (json_int_t)memory.values,
+                                  "paths", (json_int_t)memory.paths, "features",
+                                  (json_int_t)memory.features, "graph", (json_int_t)memory.graph,
+                                  "weights", (json_int_t)memory.weights));
 }
 
 static void sampling(pgcn_trainer *trainer, const options *o, json_t *line) {

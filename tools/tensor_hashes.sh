@@ -50,6 +50,8 @@ for isa in baseline avx2 avx512; do
     hash_of node/paths-per-layer $node --paths-per-layer yes --layers 3
     hash_of node/recompute $node --layers 12 --recompute yes
     hash_of node/bf16 $node --bf16 yes
+    hash_of node/hidden-rows $node --hidden-rows bf16
+    hash_of node/hidden-rows-one $node --hidden-rows bf16 --samples 1
     inference=stochastic:2 hash_of node/node2vec $node --walk node2vec --return-p 4 --inout-q 0.5
     inference=stochastic:3 hash_of node/walk-scaling $node --scaling walk --self-loops no
     hash_of node/input-hops $node --input-hops 2 --input-norm yes --drop-rows 0.2

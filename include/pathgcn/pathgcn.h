@@ -699,6 +699,11 @@ typedef enum pgcn_residual {
     PGCN_RESIDUAL_INITIAL = 1, /* U = (1 - alpha) K H + alpha H0 */
     PGCN_RESIDUAL_PREVIOUS = 2 /* U = (1 - alpha) K H + alpha H  */
 } pgcn_residual;
+/* Type of the hidden rows that a training step keeps from its forward pass for its backward pass. */
+typedef enum pgcn_hidden_rows {
+    PGCN_ROWS_FLOAT32 = 0,
+    PGCN_ROWS_BF16 = 1 /* and of those gradients of rows that are gathered */
+} pgcn_hidden_rows;
 /* From the nodes of a graph to its classes. */
 typedef enum pgcn_readout {
     PGCN_READOUT_LINEAR = 0, /* the paper: sum of the last layer, 1x1, dropout, 1x1 */
@@ -816,6 +821,8 @@ typedef struct pgcn_config {
     int parts, parts_per_step;
     pgcn_parts_by parts_by;
     double diagonal; /* T + diagonal diag(T) in place of T, everywhere; of networks without paths */
+    pgcn_hidden_rows
+        hidden_rows; /* how training keeps hidden rows; sums and weights are in float */
     /* the run: no influence on the result */
     int threads;
     bool recompute; /* less memory for deep networks: values are recomputed, not kept */
@@ -1156,11 +1163,11 @@ PGCN_API pgcn_status pgcn_ranks_serve(const pgcn_dataset *data, const char *why)
 PGCN_API void pgcn_ranks_leave(void);
 /* Ends the processes of all ranks at once. Returns only without a launcher. */
 PGCN_API void pgcn_ranks_abort(int code);
-/* The name of this rank's host; "" before it has joined. */
+/* The name of this rank's host, whether it shares trainings or takes jobs; "" before it has joined. */
 PGCN_API const char *pgcn_ranks_host(void);
 /* Ranks that take jobs instead: each trains by itself, and they send each other messages. Rank 0 hands out work, the
  * others wait for it. In place of pgcn_ranks_join(); does nothing without a launcher. */
-PGCN_API pgcn_status pgcn_workers_join(int *rank, int *ranks);
+PGCN_API pgcn_status pgcn_workers_join(void);
 /* 1 before they have joined. */
 PGCN_API int pgcn_workers_count(void);
 /* A message of at least one byte; returns when it is on its way. PGCN_ERR_SYSTEM: the other rank does not answer. */
@@ -1171,16 +1178,14 @@ PGCN_API int pgcn_workers_waiting(void);
  * takes; a *size of 0 means that it leaves. Rank 0 asks whoever pgcn_workers_waiting() names, or is known to send
  * more. */
 PGCN_API pgcn_status pgcn_workers_receive(int rank, void **bytes, size_t *size);
-/* Seconds after which a rank that says nothing is held to hang; 0: never (PATHGCN_MPI_PATIENCE). */
-PGCN_API double pgcn_workers_patience(void);
-/* Gives such a rank up: returns PGCN_ERR_SYSTEM with a sentence, and no message is sent any more. */
-PGCN_API pgcn_status pgcn_workers_lost(int rank);
+/* A rank should have said something and has not for so many seconds. PGCN_ERR_SYSTEM: it is held to hang
+ * (PATHGCN_MPI_PATIENCE), and no message is sent any more. */
+PGCN_API pgcn_status pgcn_workers_silent(int rank, double seconds);
 /* The first failure of a message; then nothing is sent any more. */
 PGCN_API pgcn_status pgcn_workers_status(void);
 /* Rank 0 lets the others go, which must be waiting for it; every rank calls it before the process ends. After a rank
  * did not answer it ends all of them. */
 PGCN_API void pgcn_workers_leave(void);
-PGCN_API const char *pgcn_workers_host(void);
 /* Bytes of memory of a rank's own, by what is in it. Addresses without memory behind them do not count, nor pages of
  * mapped files. */
 typedef struct pgcn_rank_memory {

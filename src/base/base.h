@@ -97,21 +97,23 @@ int64_t pgcn_i_alloc_count(void);
 /* An arena owns every array of one long-lived object: filled while the object is built, freed
  * in one call. Zero-initialise to create. One writer at a time.
  * read_at_random, set before arrays are taken: large arrays will be read in no order, so the system
- * is asked for huge pages (2 MiB), which miss the address cache far less often. */
+ * is asked for huge pages (2 MiB), which miss the address cache far less often.
+ * sparse, instead of it: arrays are address space, of which a part will be touched. Only that part takes memory, of
+ * smaller arrays too. */
 typedef struct pgcn_i_arena {
     void *last;    /* list of blocks, newest first */
     int64_t bytes; /* sum of what was asked for */
-    bool read_at_random;
+    bool read_at_random, sparse;
 } pgcn_i_arena;
 void *pgcn_i_arena_alloc(pgcn_i_arena *arena, int64_t count, size_t size); /* zeroed, aligned */
 char *pgcn_i_arena_strdup(pgcn_i_arena *arena, const char *text);
 void pgcn_i_arena_free(pgcn_i_arena *arena);
 /* Gives it a block of PGCN_ALIGN + bytes bytes; returns the array in it. For spool.c. */
 void *pgcn_i_arena_own(pgcn_i_arena *arena, void *block, int64_t bytes);
-/* Frees one array before the others; NULL is fine. */
 /* How many bytes of an array, or of all blocks, have memory behind them: what was never touched has none. */
 int64_t pgcn_i_resident(const void *array, int64_t bytes);
 int64_t pgcn_i_arena_resident(const pgcn_i_arena *arena);
+/* Frees one array before the others; NULL is fine. */
 void pgcn_i_arena_drop(pgcn_i_arena *arena, const void *array);
 
 /* A growing array, for readers that do not know the size in advance. `data` moves when it grows.

@@ -14,7 +14,7 @@
  * that reads files, builds a graph and frees the edges would depend on chance. A header in front of
  * every block stores its size, which says how it was allocated. Sanitizers only know malloc, so
  * nothing is mapped under them. */
-enum { LARGE_BYTES = 1 << 20 };
+enum { LARGE_BYTES = 1 << 20, SPARSE_BYTES = 1 << 14 };
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define MAPS_LARGE_BLOCKS false
 #elif defined(__has_feature)
@@ -115,7 +115,7 @@ static void *too_large(int64_t count, size_t size) {
 
 /* Allocates by the hook. Sizes are rounded up to full cache lines, at least one, as aligned_alloc
  * requires. */
-typedef enum block_use { PLAIN, READ_AT_RANDOM, NOT_ZEROED, RESIDENT } block_use;
+typedef enum block_use { PLAIN, READ_AT_RANDOM, NOT_ZEROED, RESIDENT, SPARSE } block_use;
 static void *take_block(int64_t count, size_t size, block_use use) {
     int64_t bytes;
     if (count < 0 || size > INT64_MAX || !pgcn_i_mul(count, (int64_t)size, &bytes) ||
@@ -123,6 +123,8 @@ static void *take_block(int64_t count, size_t size, block_use use) {
         return too_large(count, size);
     size_t rounded = ((size_t)bytes + PGCN_ALIGN - 1) / PGCN_ALIGN * PGCN_ALIGN;
     if (rounded == 0) rounded = PGCN_ALIGN;
+    /* zeros that nobody has written take no memory, in a block that is mapped */
+    if (use == SPARSE && rounded >= SPARSE_BYTES && rounded < LARGE_BYTES) rounded = LARGE_BYTES;
     atomic_fetch_add_explicit(&allocations, 1, memory_order_relaxed);
     bool ours = hook.alloc == default_alloc, huge = ours && use == READ_AT_RANDOM;
     bool resident = use == RESIDENT;
@@ -181,7 +183,8 @@ void *pgcn_i_arena_alloc(pgcn_i_arena *arena, int64_t count, size_t size) {
     if (count < 0 || size > INT64_MAX || !pgcn_i_mul(count, (int64_t)size, &bytes) ||
         !pgcn_i_add(bytes, PGCN_ALIGN, &with_header))
         return too_large(count, size);
-    char *block = take_block(with_header, 1, arena->read_at_random ? READ_AT_RANDOM : PLAIN);
+    block_use use = arena->sparse ? SPARSE : arena->read_at_random ? READ_AT_RANDOM : PLAIN;
+    char *block = take_block(with_header, 1, use);
     return block ? keep_block(arena, block, bytes) : NULL;
 }
 
@@ -200,7 +203,7 @@ void pgcn_i_arena_free(pgcn_i_arena *arena) {
         pgcn_i_free(block);
         block = before;
     }
-    *arena = (pgcn_i_arena){.read_at_random = arena->read_at_random};
+    *arena = (pgcn_i_arena){.read_at_random = arena->read_at_random, .sparse = arena->sparse};
 }
 
 void pgcn_i_arena_drop(pgcn_i_arena *arena, const void *array) {

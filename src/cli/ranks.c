@@ -43,7 +43,7 @@ pgcn_status cli_ranks_begin(const cli_command *command, bool *done) {
     ranks.serves = ranks.rank > 0;
     ranks.takes_jobs = serve != NULL;
     CLI_TRY(be_silent());
-    pgcn_status status = serve ? pgcn_workers_join(NULL, NULL) : pgcn_ranks_join(NULL, NULL);
+    pgcn_status status = serve ? pgcn_workers_join() : pgcn_ranks_join(NULL, NULL);
     ranks.joined = status == PGCN_OK;
     CLI_TRY(cli_report(NULL, status));
     if (!serve || !ranks.serves) return PGCN_OK;
@@ -71,8 +71,8 @@ int cli_ranks_end(int code) {
     pgcn_status status =
         ranks.has_served ? (code == EXIT_DONE ? PGCN_OK : PGCN_ERR_SYSTEM) : cli_ranks_serve(NULL);
     if (status != PGCN_OK)
-        fprintf(stderr, "pathgcn: rank %d on %s: %s\n", ranks.rank,
-                ranks.takes_jobs ? pgcn_workers_host() : pgcn_ranks_host(), pgcn_last_error());
+        fprintf(stderr, "pathgcn: rank %d on %s: %s\n", ranks.rank, pgcn_ranks_host(),
+                pgcn_last_error());
     leave();
     return status == PGCN_OK ? EXIT_DONE : EXIT_FAILED;
 }

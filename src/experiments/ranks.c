@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -228,13 +229,11 @@ static bool take_message(ranks *r, int rank, exp_ending *out) {
 /* A rank at work says something every second. Time in which nobody looked does not count. */
 static void notice_silence(ranks *r) {
     double now = cli_now(), away = now - r->looked > 1 ? now - r->looked : 0;
-    double patience = pgcn_workers_patience();
     r->looked = now;
     for (int i = 1; i < r->count && r->status == PGCN_OK; i++) {
         if (r->rank[i].job == NOTHING) continue;
         r->rank[i].heard += away;
-        if (patience <= 0 || now - r->rank[i].heard < patience) continue;
-        r->status = cli_report(r->jobs->command, pgcn_workers_lost(i));
+        r->status = cli_report(r->jobs->command, pgcn_workers_silent(i, now - r->rank[i].heard));
     }
 }
 
@@ -261,6 +260,10 @@ static void stop(void *crew) {
     exp_ending ending;
     pgcn_status before = r->status;
     r->stopping = true;
+    if (cli_interrupted() == SIGTERM) /* what is said in the end may come too late */
+        fprintf(stderr,
+                "SIGTERM, which launchers send when a rank is killed: the jobs that run are "
+                "ended. Finished jobs are kept, and the same command goes on.\n");
     r->status = pgcn_workers_status();
     while (r->status == PGCN_OK && any_busy(r))
         if (!ended(r, &ending)) nanosleep(&moment, NULL);

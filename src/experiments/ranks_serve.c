@@ -120,7 +120,7 @@ static void reset_peak(void) {
 
 static pgcn_status send_unable(pgcn_status status, int rank, const char *failure) {
     exp_answer a = {.tell = EXP_TELL_UNABLE, .status = status};
-    snprintf(a.failure, sizeof a.failure, "rank %d on %.100s: %.250s", rank, pgcn_workers_host(),
+    snprintf(a.failure, sizeof a.failure, "rank %d on %.100s: %.250s", rank, pgcn_ranks_host(),
              failure);
     return pgcn_workers_send(0, &a, sizeof a);
 }

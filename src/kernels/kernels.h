@@ -76,7 +76,7 @@ static inline int64_t pgcn_i_row(pgcn_i_rows rows, int64_t i) {
 /* What a path convolution reads. For a slab of the channels, h, bf16 and s point to its first
  * channel and `width` is its size; rows of all arrays are c apart. */
 typedef struct pgcn_i_path_args {
-    const float *h;        /* [n, c], what is gathered */
+    const float *h;        /* [n, c], what is gathered; NULL: it is in bf16 alone */
     const uint16_t *bf16;  /* [n, c] h in bf16, which visits read instead of h; or NULL */
     const float *s;        /* [k, c] */
     const pgcn_i_csr *hop; /* [k-1] as in pgcn_i_visits */
@@ -85,8 +85,10 @@ typedef struct pgcn_i_path_args {
     const uint8_t *live; /* [n] mask: other rows of h count as zero and are not read; or NULL */
     int64_t
         own_rows; /* of the backward pass: only rows before this one have a gradient of their own; 0: all */
-    bool prefetch;     /* h does not fit into the cache: prefetch the next rows' visits */
-    int64_t out_first; /* the row that `out` of the forward pass begins with: not 0 for a tile */
+    bool prefetch; /* h does not fit into the cache: prefetch the next rows' visits */
+    bool packed;   /* `out` of the forward pass has these rows side by side, and no others */
+    const uint16_t *own_bf16; /* of the backward pass: its h in bf16, if that is NULL */
+    bool own_packed;          /* of the backward pass: its h has these rows side by side */
 } pgcn_i_path_args;
 
 /* A step of Horner's rule on a slab of channels: pointers to its first channel, and the distances
@@ -274,7 +276,8 @@ typedef struct pgcn_i_norm_gradient {
 typedef struct pgcn_i_loss_args {
     const float *logits;      /* [samples * n, c] */
     const float *probability; /* [samples * n, c] softmax of the logits */
-    float *dlogits;           /* [samples * n, c] gradient of the logits; NULL: not computed */
+    float *dlogits;           /* [samples * n, c] gradient of the logits; NULL: not computed. May be
+                                 `probability` in the cross entropy */
     float scale;              /* of the gradient */
     int64_t n, c;             /* nodes, classes */
     const uint8_t *mask;      /* [n] nodes that count; NULL: all. Not for consistency */
@@ -332,7 +335,7 @@ typedef struct pgcn_i_kernels {
 
     /* -- path convolution (pathconv.c) -- */
 
-    /* out[r - out_first] = s_0 (.) h[r] + sum_{i>=1} s_i (.) sum_e w_e h[u_e] for the rows r */
+    /* out[r] = s_0 (.) h[r] + sum_{i>=1} s_i (.) sum_e w_e h[u_e] for the rows r */
     void (*pathconv_forward)(float *out, const pgcn_i_path_args *args, pgcn_i_rows rows);
     /* For the rows u, with args->h = the gradient g and args->hop = the transposed lists:
      * t_0 = g[u], t_i = sum_e w_e g[j_e] over row u of S_i^T;
@@ -341,6 +344,7 @@ typedef struct pgcn_i_kernels {
                               pgcn_i_rows rows);
     /* out = x rounded to bf16, to the nearest and ties to even; elements begin .. end-1 */
     void (*to_bf16)(uint16_t *out, const float *x, int64_t begin, int64_t end);
+    void (*from_bf16)(float *out, const uint16_t *x, int64_t count); /* out = x, exactly */
     /* out[r - begin] = sum_e value_e x[column_e]: a tile of a sparse product */
     void (*gather)(float *out, const float *x, const pgcn_i_csr *a, int64_t begin, int64_t end,
                    int64_t c);

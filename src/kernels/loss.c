@@ -63,9 +63,9 @@ static void cross_entropy(double *loss, int64_t *hits, const pgcn_i_loss_args *a
         *loss += (double)w * ((double)(row[best] - row[label[node]]) - (double)logf(p_row[best]));
         *hits += best == label[node];
         if (!d_row) continue;
-        float factor = args->scale * w;
+        float factor = args->scale * w, p_label = p_row[label[node]]; /* p_row may be d_row */
         EACH_CHANNEL_BLOCK(c, scale_block, d_row, p_row, factor);
-        d_row[label[node]] = factor * (p_row[label[node]] - 1.0f);
+        d_row[label[node]] = factor * (p_label - 1.0f);
     }
 }
 

@@ -122,23 +122,29 @@ ALWAYS_INLINE void add_visits(vec *sum, channel_block block, const pgcn_i_path_a
         add_entries(sum, block, args, entries, form);
 }
 
+/* Vector v of the row's own numbers: they are in bf16 where the floats are missing. */
+ALWAYS_INLINE vec own_vector(const float *x, const uint16_t *bf16, int64_t at, int lanes) {
+    return x ? vec_load(x + at, lanes) : vec_load_bf16(bf16 + at, lanes);
+}
+
 ALWAYS_INLINE void forward_block(channel_block block, float *restrict out,
                                  const pgcn_i_path_args *args, pgcn_i_rows rows, path_form form) {
     const int vectors = block.vectors, lanes = block.lanes;
     const int64_t ch = block.ch, c = form.c;
-    const float *s = args->s + ch, *h = args->h + ch;
+    const float *s = args->s + ch;
     for (int64_t at = 0; at < rows.count; at++) {
         const int64_t r = pgcn_i_row(rows, at);
         vec sum[VECTORS];
         for (int v = 0; v < vectors; v++)
-            sum[v] = vec_load(s + v * LANES, lanes) * vec_load(h + r * c + v * LANES, lanes);
+            sum[v] = vec_load(s + v * LANES, lanes) *
+                     own_vector(args->h, args->bf16, r * c + ch + v * LANES, lanes);
         for (int i = 1; i < args->k; i++) {
             vec t[VECTORS] = {{0}};
             add_visits(t, block, args, i, r, form);
             for (int v = 0; v < vectors; v++)
                 sum[v] += vec_load(s + i * c + v * LANES, lanes) * t[v];
         }
-        float *row = out + (r - args->out_first) * c + ch;
+        float *row = out + (args->packed ? at : r) * c + ch;
         for (int v = 0; v < vectors; v++) vec_store(row + v * LANES, sum[v], lanes);
     }
 }
@@ -160,10 +166,11 @@ static void pathconv_forward(float *out, const pgcn_i_path_args *args, pgcn_i_ro
     for (int64_t at = 0, end; at < rows.count; at = end) {
         end = end_of_group(&a, rows, at);
         pgcn_i_rows group = part_of_rows(rows, at, end);
+        float *to = a.packed ? out + at * a.c : out;
         if (a.bf16)
-            forward_bf16(out, &a, group);
+            forward_bf16(to, &a, group);
         else
-            forward_plain(out, &a, group);
+            forward_plain(to, &a, group);
     }
 }
 
@@ -176,7 +183,7 @@ ALWAYS_INLINE void backward_block(channel_block block, float *restrict dh, float
                                   path_form form) {
     const int vectors = block.vectors, lanes = block.lanes, held = form.held;
     const int64_t ch = block.ch, c = form.c;
-    const float *s = args->s + ch, *g = args->h + ch;
+    const float *s = args->s + ch;
     const int64_t own_rows = args->own_rows > 0 ? args->own_rows : INT64_MAX;
     ds += ch;
     vec held_ds[HELD + 1][VECTORS]; /* hop i at place i */
@@ -188,8 +195,10 @@ ALWAYS_INLINE void backward_block(channel_block block, float *restrict dh, float
         const bool has_own = form.live ? args->live[u] != 0 : u < own_rows;
         vec sum[VECTORS], h_u[VECTORS];
         for (int v = 0; v < vectors; v++) {
-            vec t = has_own ? vec_load(g + u * c + v * LANES, lanes) : (vec){0};
-            h_u[v] = vec_load(h + u * c + ch + v * LANES, lanes);
+            const int64_t place = u * c + ch + v * LANES;
+            vec t = has_own ? own_vector(args->h, args->bf16, place, lanes) : (vec){0};
+            h_u[v] = own_vector(h, args->own_bf16,
+                                args->own_packed ? at * c + ch + v * LANES : place, lanes);
             sum[v] = vec_load(s + v * LANES, lanes) * t;
             vec_store(ds + v * LANES, vec_load(ds + v * LANES, lanes) + h_u[v] * t, lanes);
         }
@@ -247,7 +256,8 @@ static void pathconv_backward(float *dh, float *ds, const float *h, const pgcn_i
                : (a.live ? backward_live : backward_plain);
     for (int64_t at = 0, end; at < rows.count; at = end) {
         end = end_of_group(&a, rows, at);
-        backward(dh + at * a.c, ds, h, &a, part_of_rows(rows, at, end));
+        backward(dh + at * a.c, ds, a.own_packed ? h + at * a.c : h, &a,
+                 part_of_rows(rows, at, end));
     }
 }
 
@@ -260,6 +270,13 @@ static void to_bf16(uint16_t *restrict out, const float *restrict x, int64_t beg
         uint32_t rounded = (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16;
         bool is_nan = (bits & 0x7fffffffu) > 0x7f800000u;
         out[i] = (uint16_t)(is_nan ? bits >> 16 | 0x40u : rounded);
+    }
+}
+
+static void from_bf16(float *restrict out, const uint16_t *restrict x, int64_t count) {
+    for (int64_t i = 0; i < count; i++) {
+        uint32_t bits = (uint32_t)x[i] << 16;
+        memcpy(&out[i], &bits, sizeof bits);
     }
 }
 
@@ -331,6 +348,7 @@ void PGCN_I_ISA(pgcn_i_fill_pathconv)(pgcn_i_kernels *table) {
     table->pathconv_forward = pathconv_forward;
     table->pathconv_backward = pathconv_backward;
     table->to_bf16 = to_bf16;
+    table->from_bf16 = from_bf16;
     table->gather = gather;
     table->horner = horner;
     table->scale_dot = scale_dot;

@@ -96,7 +96,7 @@ static const pgcn_i_ignored ignored[] = {
     PGCN_I_FIXES("residual", "none"), PGCN_I_FIXES("batch-norm", "yes"), PGCN_I_FIXES("train-form", "exact"),
     PGCN_I_FIXES("paths-per-layer", "no"), PGCN_I_FIXES("input-hops", "0"), PGCN_I_FIXES("input-norm", "no"),
     PGCN_I_FIXES("readout", "layers"), PGCN_I_FIXES("return-p", "1"), PGCN_I_FIXES("inout-q", "1"),
-    PGCN_I_FIXES("drop-rows", "0"), PGCN_I_FIXES("dropout-hidden", "0"), PGCN_I_FIXES("bf16", "no"),
+    PGCN_I_FIXES("drop-rows", "0"), PGCN_I_FIXES("dropout-hidden", "0"), PGCN_I_FIXES("bf16", "no"), PGCN_I_FIXES("hidden-rows", "float32"),
     PGCN_I_IGNORES("paths"), PGCN_I_IGNORES("hops"), PGCN_I_IGNORES("mix"), PGCN_I_IGNORES("alpha"),
     PGCN_I_IGNORES("resample-every"), PGCN_I_REFUSES("walk", "node2vec", "uniform"),
     {NULL, NULL, NULL}};

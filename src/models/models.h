@@ -94,8 +94,9 @@ typedef struct pgcn_i_network {
         PGCN_I_FIXES("input-hops", "0"), PGCN_I_FIXES("input-norm", "no"),                         \
         PGCN_I_FIXES("return-p", "1"), PGCN_I_FIXES("inout-q", "1"),                               \
         PGCN_I_FIXES("drop-rows", "0"), PGCN_I_FIXES("bf16", "no"),                                \
-        PGCN_I_FIXES("resample-every", "1"), PGCN_I_IGNORES("paths"), PGCN_I_IGNORES("hops"),      \
-        PGCN_I_IGNORES("mix"), PGCN_I_REFUSES("walk", "node2vec", "uniform")
+        PGCN_I_FIXES("hidden-rows", "float32"), PGCN_I_FIXES("resample-every", "1"),               \
+        PGCN_I_IGNORES("paths"), PGCN_I_IGNORES("hops"), PGCN_I_IGNORES("mix"),                    \
+        PGCN_I_REFUSES("walk", "node2vec", "uniform")
 /* And those whose weights are all ends or 1x1 convolutions. */
 #define PGCN_I_NO_KERNELS  PGCN_I_NO_PATHS, PGCN_I_IGNORES("lr-kernel"), PGCN_I_IGNORES("wd-kernel")
 #define PGCN_I_NO_RESIDUAL PGCN_I_FIXES("residual", "none"), PGCN_I_IGNORES("alpha")

@@ -9,7 +9,7 @@
  * Flags are set by whoever comes first, with relaxed atomics; lists follow from flags, in order,
  * so nothing depends on threads. Of several ranks whose lists are divided each marks what its own rows lead to, and all
  * get the flags of all. Called by the loss and by the tape. */
-#include "nn/nn.h"
+#include "nn/ops.h"
 
 #include <string.h>
 
@@ -164,10 +164,8 @@ static void fill_task(void *context, int64_t task, int worker) {
     (void)worker;
     const live_job *job = context;
     const pgcn_i_range range = pgcn_i_runs_range(&job->runs, task);
-    int64_t cols = job->value->cols;
     for (int64_t r = range.begin; r < range.end; r++)
-        if (!job->from || !job->from->flag[r])
-            memset(job->value->grad + r * cols, 0, (size_t)cols * sizeof *job->value->grad);
+        if (!job->from || !job->from->flag[r]) pgcn_i_clear_gradient(job->value, r, 1);
 }
 
 void pgcn_i_live_zero(pgcn_i_tape *tape, pgcn_i_value *value, const pgcn_i_live *but) {

@@ -139,6 +139,39 @@ static void binary_task(void *context, int64_t number, int worker) {
                                            sample * loss->n + pgcn_i_block_end(job->blocks, task));
 }
 
+/* Where row 0 would be of an array that begins with another row: kernels find row r at its place r. */
+static float *before_row(const float *x, int64_t row, int64_t c) {
+    return (float *)((uintptr_t)x - (uintptr_t)(row * c) * sizeof *x);
+}
+
+/* Some rows of a group, of a tape that closes. Their probabilities are where their gradients will be. */
+static void closing_rows(void *context, int64_t group, pgcn_i_rows rows, const float *logits,
+                         float *g) {
+    const loss_job *job = context;
+    pgcn_i_loss *loss = job->loss;
+    const int64_t c = loss->classes, together = rows.row ? 1 : rows.count;
+    if (!job->target) job->kernels->softmax(g, logits, 0, rows.count, c);
+    for (int64_t i = 0; i < rows.count; i += together) {
+        const int64_t r = pgcn_i_row(rows, i);
+        pgcn_i_loss_args args = kernel_args(job);
+        args.logits = before_row(logits + i * c, r, c);
+        args.probability = args.dlogits = before_row(g + i * c, r, c);
+        if (job->target)
+            job->kernels->binary_cross_entropy(&loss->loss[group], &args, r, r + together);
+        else
+            job->kernels->cross_entropy(&loss->loss[group], &loss->hits[group], &args, r,
+                                        r + together);
+    }
+}
+
+static void close_groups(loss_job *job, pgcn_i_tape *tape) {
+    for (int64_t group = 0; group < job->blocks.count; group++) {
+        job->loss->loss[group] = job->loss->consistency[group] = 0;
+        job->loss->hits[group] = 0;
+    }
+    pgcn_i_tape_close(tape, (pgcn_i_closer){closing_rows, job});
+}
+
 /* The groups of this process. Of several ranks: in a part of a graph samples are not stacked and groups of nodes are no
  * ranges of rows, so that every rank has all rows. */
 static pgcn_i_own own_groups(const loss_job *job, pgcn_i_tape *tape, pgcn_i_value *logits) {
@@ -189,6 +222,10 @@ pgcn_i_loss_terms pgcn_i_loss_run(pgcn_i_loss *loss, pgcn_i_tape *tape, pgcn_i_v
                     .temperature = (float)temperature,
                     .consistency = lambda > 0,
                     .blocks = pgcn_i_groups_of(loss->n, loss->groups)};
+    if (tape->closes) {
+        close_groups(&job, tape);
+        return add_up(loss, weight, masked_rows, all_rows);
+    }
     pgcn_i_own own = own_groups(&job, tape, logits);
     job.first = own.first;
     pgcn_i_parallel(tape->pool, own.end - own.first, target->labels ? binary_task : train_task,

@@ -184,13 +184,19 @@ typedef struct pgcn_i_value {
     float *data; /* [rows, cols] */
     float *grad; /* [rows, cols]; NULL on a tape without gradients, and where only one tile of it
                     is ever needed */
+    bool half, half_grad; /* they are in bf16 instead: see rows.c */
+    uint16_t *bf16, *bf16_grad;
     int64_t rows, cols;
-    int maker, last_user;      /* operations; -1: the caller, nobody */
-    int layer;                 /* of the network whose result it is; -1: none */
-    pgcn_i_space space;        /* what its rows stand for */
-    int level;                 /* of its rows in a part of a graph: the largest that a user needs */
-    bool shared;               /* several operations use it */
-    bool recomputed;           /* not kept: recomputed in the backward pass */
+    int maker, last_user; /* operations; -1: the caller, nobody */
+    int layer;            /* of the network whose result it is; -1: none */
+    pgcn_i_space space;   /* what its rows stand for */
+    int level;            /* of its rows in a part of a graph: the largest that a user needs */
+    bool shared;          /* several operations use it */
+    int lender; /* operation whose gradient stands for what is to be added to this one's: see plan.c; -1: none */
+    bool recomputed; /* not kept: recomputed in the backward pass */
+    bool remade;     /* not kept: the backward pass makes its rows anew, tile by tile */
+    struct pgcn_i_value
+        *grad_over;            /* whose memory its gradient takes, row by row; NULL: nobody's */
     bool tiled;                /* exists as tiles only, one for each worker */
     bool leaves;               /* is made as a tile, which is then copied to its rows */
     int64_t tile_first;        /* of such a tile, among those of a worker */
@@ -247,6 +253,9 @@ typedef struct pgcn_i_kind {
     void (*refresh)(pgcn_i_tape *tape, pgcn_i_op *op);
     void (*forward_all)(pgcn_i_tape *tape, pgcn_i_op *op);
     void (*forward_rows)(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, int worker);
+    /* Some rows of the result once more, side by side; of operations that open the network. */
+    void (*remake_rows)(const pgcn_i_tape *tape, const pgcn_i_op *op, pgcn_i_rows rows, int worker,
+                        float *to);
     bool
         rows_make_result; /* forward_rows alone writes the result, whatever forward_all does before */
     /* Reads all of out->grad and writes in[0]->grad; or, where there is backward_rows too, only
@@ -260,11 +269,16 @@ typedef struct pgcn_i_kind {
     double (*loss_term)(const pgcn_i_tape *tape, const pgcn_i_op *op);
     bool backward_reads_in, backward_reads_out; /* the data of in[0], of out */
     bool backward_reads_second;                 /* the data of in[1] */
+    /* Of operations that add a share of in[1] to their result: this share. */
+    float (*residual_share)(const pgcn_i_op *op);
     /* Bytes of pgcn_i_op.kept, which go by the rows of the result. */
     int64_t (*kept_bytes)(const pgcn_i_op *op);
     bool uses_power; /* the scratch array `power` of the tape, in both passes */
     /* forward_all alone reads in[0] at other rows than its own, and may write the result over it. */
     bool over_input;
+    /* It reads and writes the rows of its values by the functions of rows.c: the tape may keep them in bf16, and what
+     * only its own loop uses as tiles. What it gathers from in[0] it reads from either. */
+    bool any_rows;
     /* Hands the adjoint of its result, which it takes, on to what it read: see explain.c. */
     void (*explain)(pgcn_i_trace *trace, const pgcn_i_op *op, pgcn_i_adjoint *g);
     bool explain_reads_in, explain_reads_out, explain_reads_second;
@@ -345,8 +359,11 @@ struct pgcn_i_tape {
     int64_t narrow;
     bool packs;       /* these channels lie side by side: the rows of all are in a file */
     bool gather_bf16; /* set before recording: sampled visits are read in bf16 */
-    bool explains;    /* set before finishing: what explain.c reads is kept */
-    bool shows;       /* set before finishing: results of layers are there for pgcn_i_tape_watch */
+    bool half; /* set before recording: hidden rows are kept in bf16 where operations allow */
+    /* set before recording: the last loop waits for the loss, if pgcn_i_tape_plan leaves it so */
+    bool closes;
+    bool explains; /* set before finishing: what explain.c reads is kept */
+    bool shows;    /* set before finishing: results of layers are there for pgcn_i_tape_watch */
     pgcn_status status; /* first failure while recording */
     int count, capacity;
     pgcn_i_op *op;
@@ -371,6 +388,7 @@ struct pgcn_i_tape {
     uint8_t *is_before;         /* of a part: [most_rows] ones, then as many zeros */
     int64_t *live_count;        /* [groups * samples + 1] */
     bool recomputed;            /* running a recomputed loop: statistics stay as they are */
+    bool goes_back;             /* running the backward pass, after what closes */
     struct pgcn_i_share *share; /* rows of several ranks, borrowed; NULL: this process has all */
     bool replicated;            /* and runs all now, as every rank does */
     bool divided;               /* lists have rows of this rank alone */
@@ -426,6 +444,14 @@ void pgcn_i_tape_forward(pgcn_i_tape *tape);
 double pgcn_i_tape_loss_terms(const pgcn_i_tape *tape);
 /* The gradient of the last value is set by the caller (the loss). */
 void pgcn_i_tape_backward(pgcn_i_tape *tape);
+/* Of a tape that closes, between the two: the last loop of the forward pass and the first of the backward pass as one
+ * loop over tiles. So the logits, and what they are made of, need no memory but a tile. Their gradient comes from the
+ * caller: `rows` writes g [rows, cols] for the logits of some rows of a group; a group is one call after the other. */
+typedef struct pgcn_i_closer {
+    void (*rows)(void *context, int64_t group, pgcn_i_rows rows, const float *logits, float *g);
+    void *context;
+} pgcn_i_closer;
+void pgcn_i_tape_close(pgcn_i_tape *tape, pgcn_i_closer closer);
 
 /* For the files that define operations. Once recording has failed they return NULL and do
  * nothing, so that a network is recorded without a check after every line. */
@@ -781,7 +807,8 @@ void pgcn_i_loss_rows(const pgcn_i_loss *loss, pgcn_i_tape *tape, const pgcn_i_t
                       double lambda);
 /* Softmax cross-entropy on masked nodes plus lambda times the consistency term of the recipes; or,
  * of a target with several labels, the sum over them of the binary cross-entropy. At least one node
- * is masked. logits->grad is written if there is one. */
+ * is masked. logits->grad is written if there is one. Of a tape that closes, lambda is 0 and there are no logits: this
+ * runs its last loop. */
 pgcn_i_loss_terms pgcn_i_loss_run(pgcn_i_loss *loss, pgcn_i_tape *tape, pgcn_i_value *logits,
                                   const pgcn_i_target *target, double lambda, double temperature);
 /* loss->probability = softmax(logits), for inference; */

@@ -101,9 +101,30 @@ static inline bool pgcn_i_is_far(const pgcn_i_value *value) {
     return pgcn_i_rows_are_far(value->rows, value->cols);
 }
 
+/* ---- rows of values and gradients, as floats side by side (rows.c) ---------------------------- */
+
+/* Where they are, or copied to `tile`. */
+const float *pgcn_i_read_rows(const pgcn_i_tape *tape, const pgcn_i_value *value, pgcn_i_rows rows,
+                              int worker, float *tile);
+/* Whether they are a tile of the worker now, which read_rows returns; and what makes that of a value that is remade. */
+bool pgcn_i_is_tile(const pgcn_i_tape *tape, const pgcn_i_value *value);
+void pgcn_i_remake_rows(const pgcn_i_tape *tape, const pgcn_i_value *value, pgcn_i_rows rows,
+                        int worker);
+/* Where new rows are to be made: in place, or `tile`; and what takes them from there to their place. */
+float *pgcn_i_place_rows(const pgcn_i_tape *tape, const pgcn_i_value *value, pgcn_i_rows rows,
+                         int worker, float *tile);
+void pgcn_i_write_rows(const pgcn_i_tape *tape, const pgcn_i_value *value, pgcn_i_rows rows,
+                       const float *from);
+void pgcn_i_read_gradient(const pgcn_i_tape *tape, const pgcn_i_value *value, pgcn_i_rows rows,
+                          float *to);
+void pgcn_i_write_gradient(const pgcn_i_tape *tape, const pgcn_i_value *value, pgcn_i_rows rows,
+                           const float *from);
+/* Rows first .. first + count - 1 become zero. */
+void pgcn_i_clear_gradient(const pgcn_i_value *value, int64_t first, int64_t count);
+
 /* dr (= or +=) share g for the rows that have a gradient g; into dx where r, in[1], is in[0] itself. */
 void pgcn_i_residual_gradient(const pgcn_i_tape *tape, const pgcn_i_op *op, float share,
-                              pgcn_i_rows rows, float *dx);
+                              pgcn_i_backward_tile tile);
 
 /* ops_dense.c: the rate at which elements of the result are dropped, 0 for most operations. Tests that
  * draw the same dropout ask for it. */

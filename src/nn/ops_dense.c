@@ -65,14 +65,13 @@ static void linear_refresh(pgcn_i_tape *tape, pgcn_i_op *op) {
     put_transposed(transposed, 1, weight_of(tape, op), op->in[0]->cols, op->out->cols, false);
 }
 
-/* A product wants its rows side by side: those of a list are copied to a tile. */
-static const float *packed_rows(const pgcn_i_tape *tape, const pgcn_i_value *x, pgcn_i_rows rows,
-                                int worker) {
-    if (!rows.row) return x->data + rows.first * x->cols;
-    float *tile = pgcn_i_tile(tape, worker);
-    for (int64_t i = 0; i < rows.count; i++)
-        memcpy(tile + i * x->cols, x->data + rows.row[i] * x->cols, (size_t)x->cols * sizeof *tile);
-    return tile;
+/* Tiles of a worker for rows that are not side by side: of what a product reads, then of its result. */
+static const float *input_rows(const pgcn_i_tape *tape, const pgcn_i_op *op, pgcn_i_rows rows,
+                               int worker) {
+    return pgcn_i_read_rows(tape, op->in[0], rows, worker, pgcn_i_tile(tape, worker));
+}
+static float *result_tile(const pgcn_i_tape *tape, const pgcn_i_op *op, int worker) {
+    return pgcn_i_tile(tape, worker) + PGCN_BLOCK_ROWS * op->in[0]->cols;
 }
 
 static void linear_drop(const pgcn_i_tape *tape, const pgcn_i_op *op, float *y, int64_t row,
@@ -88,12 +87,11 @@ static void linear_forward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, i
     const linear_state *state = op->state;
     const pgcn_i_params *params = tape->params;
     int64_t in = op->in[0]->cols, out = op->out->cols;
-    float *y = rows.row ? pgcn_i_tile(tape, worker) + PGCN_BLOCK_ROWS * in
-                        : op->out->data + rows.first * out;
+    float *y = pgcn_i_place_rows(tape, op->out, rows, worker, result_tile(tape, op, worker));
     tape->kernels->gemm(&(pgcn_i_product){.m = rows.count,
                                           .n = out,
                                           .k = in,
-                                          .a = packed_rows(tape, op->in[0], rows, worker),
+                                          .a = input_rows(tape, op, rows, worker),
                                           .lda = in,
                                           .b = weight_of(tape, op),
                                           .ldb = out,
@@ -105,21 +103,16 @@ static void linear_forward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, i
     int64_t together = rows.row || !pgcn_i_ids_follow(tape) ? 1 : rows.count;
     for (int64_t i = 0; i < rows.count && state->rate > 0; i += together)
         linear_drop(tape, op, y + i * out, pgcn_i_row(rows, i), together);
-    for (int64_t i = 0; i < rows.count && rows.row; i++)
-        memcpy(op->out->data + rows.row[i] * out, y + i * out, (size_t)out * sizeof *y);
+    pgcn_i_write_rows(tape, op->out, rows, y);
 }
 
 /* g = dy where y > 0: what was dropped is zero there, like what ReLU cut off. */
-static void linear_mask(const pgcn_i_tape *tape, const pgcn_i_op *op, pgcn_i_rows rows, float *g) {
-    int64_t out = op->out->cols;
+static void linear_mask(const pgcn_i_tape *tape, const pgcn_i_op *op, pgcn_i_backward_tile tile) {
     double rate = ((const linear_state *)op->state)->rate;
     float scale = rate > 0 ? pgcn_i_drop_scale(rate) : 1.0f;
-    if (!rows.row)
-        tape->kernels->relu_backward(g, g, op->out->data + rows.first * out, scale, 0,
-                                     rows.count * out);
-    for (int64_t i = 0; i < rows.count && rows.row; i++)
-        tape->kernels->relu_backward(g + i * out, g + i * out, op->out->data + rows.row[i] * out,
-                                     scale, 0, out);
+    const float *y =
+        pgcn_i_read_rows(tape, op->out, tile.rows, tile.worker, result_tile(tape, op, tile.worker));
+    tape->kernels->relu_backward(tile.g, tile.g, y, scale, 0, tile.rows.count * op->out->cols);
 }
 
 /* What reads no value and has no backward pass, as features, has no use for a gradient. */
@@ -133,11 +126,11 @@ static bool is_constant(const pgcn_i_tape *tape, const pgcn_i_value *x) {
 static void linear_backward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_backward_tile tile) {
     const linear_state *state = op->state;
     int64_t in = op->in[0]->cols, out = op->out->cols, rows = tile.rows.count;
-    if (state->relu) linear_mask(tape, op, tile.rows, tile.g);
+    if (state->relu) linear_mask(tape, op, tile);
     tape->kernels->gemm(&(pgcn_i_product){.m = in,
                                           .n = out,
                                           .k = rows,
-                                          .a = packed_rows(tape, op->in[0], tile.rows, tile.worker),
+                                          .a = input_rows(tape, op, tile.rows, tile.worker),
                                           .lda = in,
                                           .a_transposed = true,
                                           .b = tile.g,
@@ -174,6 +167,7 @@ static const pgcn_i_kind linear_kind = {.name = "linear",
                                         .state_bytes = sizeof(linear_state),
                                         .refresh = linear_refresh,
                                         .forward_rows = linear_forward,
+                                        .any_rows = true,
                                         .backward_rows = linear_backward,
                                         .backward_reads_in = true,
                                         .explain = linear_explain};
@@ -182,6 +176,7 @@ static const pgcn_i_kind linear_relu_kind = {.name = "linear with ReLU",
                                              .state_bytes = sizeof(linear_state),
                                              .refresh = linear_refresh,
                                              .forward_rows = linear_forward,
+                                             .any_rows = true,
                                              .backward_rows = linear_backward,
                                              .backward_reads_in = true,
                                              .backward_reads_out = true,
@@ -216,6 +211,7 @@ static const pgcn_i_kind mapping_kind = {.name = "linear near the identity",
                                          .state_bytes = sizeof(linear_state),
                                          .refresh = linear_refresh,
                                          .forward_rows = linear_forward,
+                                         .any_rows = true,
                                          .backward_rows = linear_backward,
                                          .backward_done = linear_mapping_gradient,
                                          .backward_reads_in = true,
@@ -248,6 +244,7 @@ static const pgcn_i_kind turned_kind = {.name = "linear, transposed",
                                         .state_bytes = sizeof(linear_state),
                                         .refresh = linear_refresh,
                                         .forward_rows = linear_forward,
+                                        .any_rows = true,
                                         .backward_rows = linear_backward,
                                         .backward_done = turned_gradient,
                                         .backward_reads_in = true,
@@ -306,6 +303,7 @@ static const pgcn_i_kind orthogonal_kind = {.name = "linear near an orthogonal o
                                             .state_bytes = sizeof(linear_state),
                                             .refresh = orthogonal_refresh,
                                             .forward_rows = linear_forward,
+                                            .any_rows = true,
                                             .backward_rows = linear_backward,
                                             .backward_done = orthogonal_gradient,
                                             .loss_term = orthogonal_term,

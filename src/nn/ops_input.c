@@ -52,7 +52,6 @@ static const float *bias_of(const pgcn_i_tape *tape, const pgcn_i_op *op) {
 
 /* g = dy where y > 0, db = sum g */
 static void relu_bias_task(void *context, int64_t task, int worker) {
-    (void)worker;
     const pgcn_i_job *job = context;
     const pgcn_i_op *op = job->op;
     int64_t c = op->out->cols, group = job->first + task;
@@ -60,9 +59,13 @@ static void relu_bias_task(void *context, int64_t task, int worker) {
     memset(partial, 0, (size_t)c * sizeof *partial);
     for (int sample = 0; sample < job->tape->samples; sample++) {
         pgcn_i_range rows = pgcn_i_group_rows(job, group, sample);
-        if (!state_of(op)->linear)
-            job->tape->kernels->relu_backward(op->out->grad, op->out->grad, op->out->data, 1.0f,
-                                              rows.begin * c, rows.end * c);
+        for (int64_t r = rows.begin; r < rows.end && !state_of(op)->linear; r += PGCN_BLOCK_ROWS) {
+            int64_t count = rows.end - r < PGCN_BLOCK_ROWS ? rows.end - r : PGCN_BLOCK_ROWS;
+            const float *y = pgcn_i_read_rows(job->tape, op->out, (pgcn_i_rows){NULL, r, count},
+                                              worker, pgcn_i_tile(job->tape, worker));
+            float *g = op->out->grad + r * c;
+            job->tape->kernels->relu_backward(g, g, y, 1.0f, 0, count * c);
+        }
         if (op->param[1])
             job->tape->kernels->column_sum(partial, op->out->grad, rows.begin, rows.end, c);
     }
@@ -112,11 +115,10 @@ static void part_drop_task(void *context, int64_t task, int worker) {
 /* Rows of the stacked samples. A run of rows that follow each other is one call; it ends where its
  * sample ends. */
 static void sparse_forward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, int worker) {
-    (void)worker;
     const pgcn_i_input *x = state_of(op)->input;
     int64_t c = op->out->cols;
-    pgcn_i_sparse_linear layer = {.offset = x->offset,
-                                  .column = x->column,
+    float *tile = pgcn_i_tile(tape, worker);
+    pgcn_i_sparse_linear layer = {.column = x->column,
                                   .value = x->value,
                                   .scale = kept_scale(op),
                                   .w = pgcn_i_value_of(tape->params, op->param[0]),
@@ -129,8 +131,11 @@ static void sparse_forward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, i
              i + run < rows.count && begin + run < x->n && pgcn_i_row(rows, i + run) == row + run;)
             run++;
         layer.kept = kept_of(op, sample);
-        tape->kernels->csr_linear(op->out->data + sample * x->n * c, &layer, begin, begin + run);
+        layer.offset = x->offset + begin;
+        tape->kernels->csr_linear(op->out->half ? tile + i * c : op->out->data + row * c, &layer, 0,
+                                  run);
     }
+    if (op->out->half) pgcn_i_write_rows(tape, op->out, rows, tile);
 }
 
 static void sparse_drop(pgcn_i_tape *tape, pgcn_i_op *op) {
@@ -267,19 +272,26 @@ static void dense_product_gradient(const pgcn_i_tape *tape, const pgcn_i_op *op,
                                           .add = true});
 }
 
+/* The tile of a worker for rows of the result, behind that of the features. */
+static float *result_tile(const pgcn_i_tape *tape, const pgcn_i_op *op, int worker) {
+    return pgcn_i_tile(tape, worker) + PGCN_BLOCK_ROWS * state_of(op)->input->columns;
+}
+
 /* By samples, as dropout is drawn from the first row of each on, eight elements at a time. */
 static void dense_forward_task(void *context, int64_t task, int worker) {
     const pgcn_i_job *job = context;
     const pgcn_i_op *op = job->op;
-    int64_t c = op->out->cols;
     int64_t sample = task / job->blocks.count, block = task % job->blocks.count;
     int64_t last = job->first + pgcn_i_block_end(job->blocks, block);
     for (int64_t begin = job->first + pgcn_i_block_begin(job->blocks, block); begin < last;
          begin += PGCN_BLOCK_ROWS) {
         int64_t end = begin + PGCN_BLOCK_ROWS < last ? begin + PGCN_BLOCK_ROWS : last;
         const float *x = dense_rows(job->tape, op, (int)sample, begin, end, worker);
-        float *y = op->out->data + (sample * state_of(op)->input->n + begin) * c;
-        dense_product(job->tape, op, x, y, end - begin);
+        const pgcn_i_rows rows = {NULL, sample * state_of(op)->input->n + begin, end - begin};
+        float *y =
+            pgcn_i_place_rows(job->tape, op->out, rows, worker, result_tile(job->tape, op, worker));
+        dense_product(job->tape, op, x, y, rows.count);
+        pgcn_i_write_rows(job->tape, op->out, rows, y);
     }
 }
 
@@ -328,16 +340,15 @@ static void pack_rows(const pgcn_i_tape *tape, const pgcn_i_op *op, pgcn_i_rows 
 static void dense_listed_task(void *context, int64_t task, int worker) {
     const pgcn_i_job *job = context;
     const pgcn_i_op *op = job->op;
-    int64_t c = op->out->cols, f = state_of(op)->input->columns;
-    float *x = pgcn_i_tile(job->tape, worker), *tile = x + PGCN_BLOCK_ROWS * f;
+    float *x = pgcn_i_tile(job->tape, worker);
     const pgcn_i_range block = pgcn_i_runs_range(&job->runs, task);
     for (int64_t at = block.begin; at < block.end; at += PGCN_BLOCK_ROWS) {
         pgcn_i_rows rows = some_rows(op, at, block.end);
-        float *y = rows.row ? tile : op->out->data + rows.first * c;
+        float *y =
+            pgcn_i_place_rows(job->tape, op->out, rows, worker, result_tile(job->tape, op, worker));
         pack_rows(job->tape, op, rows, block.end, x);
         dense_product(job->tape, op, x, y, rows.count);
-        for (int64_t i = 0; rows.row && i < rows.count; i++)
-            memcpy(op->out->data + rows.row[i] * c, y + i * c, (size_t)c * sizeof *y);
+        pgcn_i_write_rows(job->tape, op->out, rows, y);
     }
 }
 
@@ -368,14 +379,19 @@ static const float *dense_tile(const pgcn_i_tape *tape, const pgcn_i_op *op, pgc
     return x;
 }
 
+static void dense_remake(const pgcn_i_tape *tape, const pgcn_i_op *op, pgcn_i_rows rows, int worker,
+                         float *to) {
+    dense_product(tape, op, dense_tile(tape, op, rows, worker), to, rows.count);
+}
+
 /* g = dy where y > 0;  dW += x^T g;  db += sum g */
 static void dense_backward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_backward_tile tile) {
     int64_t c = op->out->cols, rows = tile.rows.count;
-    if (!state_of(op)->linear)
-        for (int64_t i = 0, run = tile.rows.row ? 1 : rows; i < rows; i += run)
-            tape->kernels->relu_backward(tile.g + i * c, tile.g + i * c,
-                                         op->out->data + pgcn_i_row(tile.rows, i) * c, 1.0f, 0,
-                                         run * c);
+    if (!state_of(op)->linear) {
+        const float *y = pgcn_i_read_rows(tape, op->out, tile.rows, tile.worker,
+                                          result_tile(tape, op, tile.worker));
+        tape->kernels->relu_backward(tile.g, tile.g, y, 1.0f, 0, rows * c);
+    }
     if (op->param[1])
         tape->kernels->column_sum(tile.partial + op->param[0]->count, tile.g, 0, rows, c);
     dense_product_gradient(tape, op, dense_tile(tape, op, tile.rows, tile.worker), tile.g, rows,
@@ -488,7 +504,9 @@ static const pgcn_i_kind dense_kind = {.name = "opening layer of dense features"
                                        .shares = true,
                                        .state_bytes = sizeof(input_state),
                                        .forward_all = dense_forward,
+                                       .any_rows = true,
                                        .backward_rows = dense_backward,
+                                       .remake_rows = dense_remake,
                                        .backward_reads_out = true,
                                        .explain = input_explain,
                                        .explain_reads_out = true};
@@ -498,6 +516,7 @@ static const pgcn_i_kind sparse_kind = {.name = "opening layer of sparse feature
                                         .state_bytes = sizeof(input_state),
                                         .forward_all = sparse_drop,
                                         .forward_rows = sparse_forward,
+                                        .any_rows = true,
                                         .rows_make_result = true,
                                         .backward_all = sparse_backward,
                                         .backward_reads_out = true,
@@ -528,6 +547,6 @@ pgcn_i_value *pgcn_i_op_input(pgcn_i_tape *tape, const pgcn_i_input *input, int 
         state->kept = PGCN_I_ARRAY(&tape->arena, uint8_t, input->nonzeros * samples);
         if (!state->kept) tape->status = PGCN_ERR_MEMORY;
     }
-    pgcn_i_tape_need(tape, w->shape[1], 0);
+    pgcn_i_tape_need(tape, w->shape[1], tape->with_grad ? PGCN_BLOCK_ROWS * w->shape[1] : 0);
     return op->out;
 }

@@ -53,6 +53,10 @@ void pgcn_i_path_kernel_gradient(pgcn_i_tape *tape, pgcn_i_op *op) {
     }
 }
 
+static float residual_share(const pgcn_i_op *op) {
+    return pgcn_i_path_of(op)->alpha;
+}
+
 /* ---- the residual ---------------------------------------------------------------------------- */
 
 void pgcn_i_path_residual(const pgcn_i_tape *tape, const pgcn_i_op *op, int64_t begin,
@@ -74,14 +78,15 @@ void pgcn_i_path_residual_gradient(const pgcn_i_tape *tape, const pgcn_i_op *op,
 
 /* Narrow rows and those of large matrices are gathered and go on to the product at once; others slab by
  * slab (paths/paths.h). */
-static bool by_slabs(const pgcn_i_value *value) {
-    return pgcn_i_slab_of(value->rows, value->cols) < value->cols;
+static bool by_slabs(const pgcn_i_tape *tape, const pgcn_i_value *value) {
+    return !tape->half && pgcn_i_slab_of(value->rows, value->cols) < value->cols;
 }
 
+/* `rows` is NULL where they are in bf16 alone. */
 static pgcn_i_path_args path_args(const pgcn_i_tape *tape, const pgcn_i_op *op, const float *rows,
-                                  const pgcn_i_csr *hop) {
+                                  const uint16_t *bf16, const pgcn_i_csr *hop) {
     return (pgcn_i_path_args){.h = rows,
-                              .bf16 = tape->bf16,
+                              .bf16 = rows ? tape->bf16 : bf16,
                               .s = pgcn_i_path_of(op)->kernel,
                               .hop = hop,
                               .k = pgcn_i_path_of(op)->conv.k,
@@ -154,11 +159,29 @@ static void residual_rows(const pgcn_i_tape *tape, const pgcn_i_op *op, pgcn_i_r
         pgcn_i_path_residual(tape, op, rows.row[i], rows.row[i] + 1);
 }
 
+static pgcn_i_path_args forward_args(const pgcn_i_tape *tape, const pgcn_i_op *op) {
+    const pgcn_i_value *h = op->in[0];
+    return path_args(tape, op, h->data, h->bf16, op->transition->visits->hop);
+}
+
 static void sampled_forward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, int worker) {
-    (void)worker;
-    pgcn_i_path_args args = path_args(tape, op, op->in[0]->data, op->transition->visits->hop);
-    tape->kernels->pathconv_forward(op->out->data, &args, rows);
-    residual_rows(tape, op, rows);
+    pgcn_i_path_args args = forward_args(tape, op);
+    const int64_t c = op->out->cols;
+    float *tile = pgcn_i_tile(tape, worker);
+    if (op->out->data && !(op->in[1] && op->in[1]->half)) {
+        tape->kernels->pathconv_forward(op->out->data, &args, rows);
+        residual_rows(tape, op, rows);
+        return;
+    }
+    float *y = pgcn_i_place_rows(tape, op->out, rows, worker, tile);
+    args.packed = true;
+    tape->kernels->pathconv_forward(y, &args, rows);
+    if (op->in[1])
+        tape->kernels->scale(
+            y, pgcn_i_path_of(op)->alpha,
+            pgcn_i_read_rows(tape, op->in[1], rows, worker, tile + PGCN_BLOCK_ROWS * c), 0,
+            rows.count * c, true);
+    pgcn_i_write_rows(tape, op->out, rows, y);
 }
 
 static void slab_forward_task(void *context, int64_t task, int worker) {
@@ -170,7 +193,7 @@ static void slab_forward_task(void *context, int64_t task, int worker) {
     pgcn_i_rows rows = {op->live_out ? op->live_out->row + block.begin : NULL, block.begin,
                         block.end - block.begin};
     int64_t c = op->out->cols, first = slab * PGCN_SLAB;
-    pgcn_i_path_args args = path_args(job->tape, op, op->in[0]->data, op->transition->visits->hop);
+    pgcn_i_path_args args = forward_args(job->tape, op);
     args.h += first;
     args.s += first;
     if (args.bf16) args.bf16 += first;
@@ -192,32 +215,50 @@ static void slab_forward_rows(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows
     residual_rows(tape, op, rows);
 }
 
+/* A row of a gradient in bf16 goes through the floats of a tile. */
+static void share_row(const pgcn_i_tape *tape, const pgcn_i_op *op, float share, int64_t row,
+                      float *dx, bool add, float *tile) {
+    const pgcn_i_value *r = op->in[1];
+    const int64_t c = op->out->cols;
+    const pgcn_i_rows rows = {NULL, row, 1};
+    const float *g = op->out->half_grad ? tile : op->out->grad + row * c;
+    float *to = dx ? dx : r->half_grad ? tile + c : r->grad + row * c;
+    if (op->out->half_grad) pgcn_i_read_gradient(tape, op->out, rows, tile);
+    if (!dx && r->half_grad && add) pgcn_i_read_gradient(tape, r, rows, to);
+    tape->kernels->scale(to, share, g, 0, c, add);
+    if (!dx && r->half_grad) pgcn_i_write_gradient(tape, r, rows, to);
+}
+
 void pgcn_i_residual_gradient(const pgcn_i_tape *tape, const pgcn_i_op *op, float share,
-                              pgcn_i_rows rows, float *dx) {
+                              pgcn_i_backward_tile tile) {
     const pgcn_i_value *r = op->in[1];
     const uint8_t *has = pgcn_i_has_gradient(tape, op);
     bool into_dx = r == op->in[0];
     /* where only some rows have a gradient, that of a shared value was set to zero (tape.c) */
     bool add = into_dx || op->add_in[1] || (op->live_out && r->shared);
-    int64_t c = op->out->cols;
-    for (int64_t i = 0; i < rows.count; i++) {
-        int64_t row = pgcn_i_row(rows, i);
+    for (int64_t i = 0; i < tile.rows.count; i++) {
+        int64_t row = pgcn_i_row(tile.rows, i);
         if (has && !has[row]) continue;
-        tape->kernels->scale(into_dx ? dx + i * c : r->grad + row * c, share,
-                             op->out->grad + row * c, 0, c, add);
+        share_row(tape, op, share, row, into_dx ? tile.dx + i * op->out->cols : NULL, add,
+                  pgcn_i_tile(tape, tile.worker));
     }
 }
 
 static void sampled_backward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_backward_tile tile) {
-    pgcn_i_path_args args = path_args(tape, op, op->out->grad, op->transition->visits->hop_t);
+    pgcn_i_path_args args =
+        path_args(tape, op, op->out->grad, op->out->bf16_grad, op->transition->visits->hop_t);
+    args.own_bf16 = op->in[0]->bf16;
     /* in a part of a graph transposed lists lead to rows of the result only, which all have a gradient */
     if (tape->part)
         args.own_rows = op->rows;
     else
         args.live = pgcn_i_has_gradient(tape, op);
-    tape->kernels->pathconv_backward(tile.dx, tile.partial, op->in[0]->data, &args, tile.rows);
-    if (op->in[1])
-        pgcn_i_residual_gradient(tape, op, pgcn_i_path_of(op)->alpha, tile.rows, tile.dx);
+    const float *h = op->in[0]->data;
+    args.own_packed = pgcn_i_is_tile(tape, op->in[0]);
+    if (args.own_packed) h = pgcn_i_read_rows(tape, op->in[0], tile.rows, tile.worker, NULL);
+    tape->kernels->pathconv_backward(tile.dx, tile.partial, h, &args, tile.rows);
+    if (op->in[1] && op->in[1]->lender != op->index)
+        pgcn_i_residual_gradient(tape, op, residual_share(op), tile);
 }
 
 /* ---- exact --------------------------------------------------------------------------------- */
@@ -406,7 +447,7 @@ static void exact_forward_rows(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows row
             horner_pass(tape, op, pgcn_i_path_of(op)->conv.k - 1, sample, first, from, to);
     }
     if (pgcn_i_path_of(op)->conv.k == 1) { /* nothing but s_0 (.) h */
-        pgcn_i_path_args args = path_args(tape, op, op->in[0]->data, NULL);
+        pgcn_i_path_args args = path_args(tape, op, op->in[0]->data, NULL, NULL);
         tape->kernels->pathconv_forward(op->out->data, &args, rows);
     }
     pgcn_i_path_residual(tape, op, begin, end);
@@ -589,7 +630,8 @@ void pgcn_i_path_explain(pgcn_i_trace *trace, const pgcn_i_op *op, pgcn_i_adjoin
     .explain = pgcn_i_path_explain
 #define SAMPLED_BACKWARD                                                                           \
     .backward_all = sampled_backward_all, .backward_rows = sampled_backward,                       \
-    .backward_done = pgcn_i_path_kernel_gradient, .backward_reads_in = true
+    .backward_done = pgcn_i_path_kernel_gradient, .backward_reads_in = true,                       \
+    .residual_share = residual_share
 #define EXACT                                                                                      \
     .needs = PGCN_I_NEEDS_ALL, .state_bytes = sizeof(pgcn_i_path_state),                           \
     .refresh = pgcn_i_path_kernel, .steps = exact_steps, .keep_steps = exact_keep,                 \
@@ -604,6 +646,7 @@ static const pgcn_i_kind sampled_kind[2][2] = {{{.name = "smoothing",
                                                  .rows_make_result = true},
                                                 {.name = "path convolution",
                                                  SAMPLED,
+                                                 .any_rows = true,
                                                  SAMPLED_BACKWARD,
                                                  .forward_all = sampled_forward_all,
                                                  .forward_rows = sampled_forward,
@@ -642,7 +685,7 @@ static const pgcn_i_kind *kind_of(const pgcn_i_tape *tape, const pgcn_i_pathconv
     if (conv->kernel == PGCN_KERNEL_FULL)
         return sampled ? &pgcn_i_full_sampled : &pgcn_i_full_exact;
     if (tape->narrow > 0 && !sampled && conv->k > 1) return &narrow_kind;
-    return sampled ? &sampled_kind[by_slabs(h)][trained] : &exact_kind[trained];
+    return sampled ? &sampled_kind[by_slabs(tape, h)][trained] : &exact_kind[trained];
 }
 
 static void need_scratch(pgcn_i_tape *tape, pgcn_i_op *op, bool trained) {
@@ -659,6 +702,8 @@ static void need_scratch(pgcn_i_tape *tape, pgcn_i_op *op, bool trained) {
     } else {
         if (tape->gather_bf16 && floats > tape->bf16_count) tape->bf16_count = floats;
         if (!trained) return;
+        /* rows of the result and of the residual */
+        pgcn_i_tape_need(tape, 0, 2 * PGCN_BLOCK_ROWS * op->out->cols);
         op->partial_floats = kernel_floats(op);
         op->partial_to = state->kernel_grad;
     }

@@ -70,7 +70,7 @@ static void propagate_backward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_backward
                              .live = pgcn_i_has_gradient(tape, op),
                              .prefetch = pgcn_i_is_far(op->out)};
     run_rows(tape, op->transition, args, tile.rows);
-    if (op->in[1]) pgcn_i_residual_gradient(tape, op, state->share, tile.rows, tile.dx);
+    if (op->in[1]) pgcn_i_residual_gradient(tape, op, state->share, tile);
 }
 
 static pgcn_i_reach propagate_reach(const pgcn_i_op *op) {

@@ -14,13 +14,23 @@
  *
  * Without gradients a value that only the loop that makes it uses does not exist as a whole: each worker has the tile
  * at hand. And the last value of a loop takes the memory of one that the loop is the last to read, row by row. So a
- * layer needs what it reads and what it writes, or less, and no more. Of several ranks every value has memory of its
- * own, because others fetch rows of it.
+ * layer needs what it reads and what it writes, or less, and no more. Of several ranks it is the same in a whole graph:
+ * others have fetched what they read of a value before the loop begins. In a part of a graph every value has memory of
+ * its own there, because rows move.
  *
- * With `recompute` the operations are cut into segments. What is used inside its segment alone is
- * not kept: it is needed while the segment runs, and again when the backward pass reaches the segment
- * and recomputes it. Random numbers are functions of their place, so the same bits come
- * out. How long segments are is tried out. Called by the trainer and by inference. */
+ * A gradient that is a share of another one is not written (plan_lenders).
+ *
+ * With `closes` the last loop of the forward pass waits for the loss and is one with the first loop of the backward
+ * pass, tile by tile. The values that only these two use exist as tiles.
+ *
+ * With `half` values and gradients are kept in bf16 where all operations that make and read them can do so. A gradient
+ * that several operations add to in its place stays in float: sums are in float.
+ *
+ * With `recompute` a network that is too shallow for segments makes the result of its opening layer anew, tile by tile,
+ * where the backward pass reads it (plan_remade). Of others the operations are cut into segments. What is used inside
+ * its segment alone is not kept: it is needed while the segment runs, and again when the backward pass reaches the
+ * segment and recomputes it. Random numbers are functions of their place, so the same bits come out. How long segments
+ * are is tried out. Called by the trainer and by inference. */
 #include "nn/nn.h"
 
 #include <string.h>
@@ -78,11 +88,17 @@ static bool have_same_rows(const pgcn_i_tape *tape, const pgcn_i_value *a, const
     return a->space == b->space && (!tape->part || a->level == b->level);
 }
 
-/* Without gradients it may read the same rows of any value that is there. Of several ranks they may be elsewhere. */
+/* Ranks divide each level of a part of a graph by its own number of rows: the same rows of another value may be
+ * elsewhere. */
+static bool moves_rows(const pgcn_i_tape *tape) {
+    return tape->share && tape->part;
+}
+
+/* Without gradients it may read the same rows of any value that is there. */
 static bool joins(const pgcn_i_tape *tape, int first, int i) {
     const pgcn_i_op *op = &tape->op[i];
     const pgcn_i_value *out = tape->op[first].out;
-    return !tape->with_grad && !tape->share && is_row_wise(op) && out->space != PGCN_I_LINKS &&
+    return !tape->with_grad && !moves_rows(tape) && is_row_wise(op) && out->space != PGCN_I_LINKS &&
            op->in[0]->space == out->space && have_same_rows(tape, op->out, out);
 }
 
@@ -252,7 +268,7 @@ static int64_t tile_after(pgcn_i_value *value, int64_t floats) {
 }
 
 static void plan_tiles(pgcn_i_tape *tape) {
-    if (tape->with_grad || tape->explains || tape->share) return;
+    if (tape->with_grad || tape->explains || moves_rows(tape)) return;
     for (tile_loop at = {0, 0}; at.first < tape->count; at.first = at.last + 1) {
         int64_t floats = 0;
         at.last = stage_end(tape, at.first);
@@ -270,6 +286,142 @@ static void plan_tiles(pgcn_i_tape *tape) {
         }
         if (floats > tape->stage_floats) tape->stage_floats = floats;
     }
+}
+
+/* ---- gradients that are lent ------------------------------------------------------------------------ */
+
+/* Users of a value: how many, and the first of them; and whether they and its maker can do with bf16. */
+typedef struct uses {
+    int count, first;
+    bool any_rows;
+} uses;
+
+static uses uses_of(const pgcn_i_tape *tape, const pgcn_i_value *value) {
+    uses of = {0, 0, tape->op[value->maker].kind->any_rows};
+    for (int i = tape->count - 1; i > value->maker; i--) {
+        const pgcn_i_op *user = &tape->op[i];
+        if (user->in[0] != value && user->in[1] != value) continue;
+        of.count++;
+        of.first = i;
+        of.any_rows = of.any_rows && user->kind->any_rows;
+    }
+    return of;
+}
+
+/* Whether the first user of a value adds its gradient as tiles to what others wrote. */
+static bool adds_tiles(const pgcn_i_tape *tape, const pgcn_i_value *value, uses of) {
+    return tape->op[of.first].in[0] == value && tape->op[of.first].kind->backward_rows;
+}
+
+/* Of two users of a value the second may take a share of it as a residual. What it would write as the value's gradient
+ * is a share of its own: the first user reads it there, and nothing is written. */
+static void plan_lenders(pgcn_i_tape *tape) {
+    for (int i = 0; i < tape->count && tape->with_grad && !tape->part && !tape->share; i++) {
+        pgcn_i_value *value = tape->op[i].out;
+        const uses of = uses_of(tape, value);
+        if (of.count != 2 || !adds_tiles(tape, value, of)) continue;
+        const pgcn_i_op *second = &tape->op[value->last_user];
+        if (second->kind->residual_share && second->in[0] != value) value->lender = second->index;
+    }
+}
+
+/* Whether its gradient is an array in between, because several write it. */
+static bool gathers_gradient(const pgcn_i_value *value) {
+    return value->shared && value->lender < 0;
+}
+
+/* ---- the loop that closes ------------------------------------------------------------------------- */
+
+/* Whether nobody reads the value but the last stage, from `first` on, and the chain of the backward pass that ends at
+ * `end`. */
+static bool is_closed(const pgcn_i_tape *tape, const pgcn_i_value *value, int first, int end) {
+    const pgcn_i_op *maker = &tape->op[value->maker];
+    if (value->maker < first || !maker->kind->any_rows || value->space != PGCN_I_NODES)
+        return false;
+    if (maker->kind->forward_all && !maker->kind->rows_make_result) return false;
+    if (maker->kind->backward_reads_out && value->maker < end) return false;
+    for (int i = value->maker + 1; i < tape->count; i++) {
+        const pgcn_i_op *user = &tape->op[i];
+        if (user->in[0] != value && user->in[1] != value) continue;
+        if (!user->kind->any_rows || i < end) return false;
+    }
+    return true;
+}
+
+/* What opens the last loop may not need all rows: it makes all rows then, and the loss may look at some. */
+static void plan_closing(pgcn_i_tape *tape) {
+    int first = 0, top = tape->count - 1, end = chain_end(tape, top);
+    int64_t floats = 0;
+    while (stage_end(tape, first) < top) first = stage_end(tape, first) + 1;
+    tape->closes = tape->closes && tape->with_grad && !tape->part && !tape->share &&
+                   tape->op[first].kind->needs != PGCN_I_NEEDS_ALL && is_row_wise(&tape->op[top]) &&
+                   tape->op[top].kind->backward_rows &&
+                   is_closed(tape, tape->op[top].out, first, end);
+    for (int i = first; i <= top && tape->closes; i++) {
+        pgcn_i_value *value = tape->op[i].out;
+        value->tiled = is_closed(tape, value, first, end);
+        if (value->tiled) floats = tile_after(value, floats);
+    }
+    if (floats > tape->stage_floats) tape->stage_floats = floats;
+}
+
+/* ---- bf16 -------------------------------------------------------------------------------------------- */
+
+/* The gradient of a value with two users is written by the second and read by the first. */
+static bool is_written_once(const pgcn_i_tape *tape, const pgcn_i_value *value, uses of) {
+    return of.count == 1 || (of.count == 2 && adds_tiles(tape, value, of));
+}
+
+static void plan_halves(pgcn_i_tape *tape) {
+    for (int i = 0; i < tape->count && tape->half; i++) {
+        pgcn_i_value *value = tape->op[i].out;
+        const uses of = uses_of(tape, value);
+        if (of.count == 0 || !of.any_rows || value->space != PGCN_I_NODES) continue;
+        value->half = !value->tiled;
+        value->half_grad = tape->op[i].kind->backward_rows && is_written_once(tape, value, of);
+    }
+}
+
+/* ---- the opening layer, made anew -------------------------------------------------------------------- */
+
+/* Whether the backward pass reads the result of an opening layer in one chain only: that of its first user, where the
+ * layer itself comes next. */
+static bool can_be_remade(const pgcn_i_tape *tape, const pgcn_i_value *value) {
+    const pgcn_i_op *maker = &tape->op[value->maker];
+    int first = value->maker + 1;
+    if (!maker->kind->remake_rows || value->last_user < 0 || !flows_on(tape, first)) return false;
+    if (!maker->kind->any_rows || !tape->op[first].kind->any_rows) return false;
+    for (int i = first + 1; i < tape->count; i++) {
+        const pgcn_i_op *user = &tape->op[i];
+        if ((user->in[0] == value && user->kind->backward_reads_in) ||
+            (user->in[1] == value && user->kind->backward_reads_second))
+            return false;
+    }
+    return true;
+}
+
+/* The gradient that the loop which closes makes goes over a residual that this loop is the last to read. */
+static void plan_gradient_over(pgcn_i_tape *tape, const pgcn_i_loop made, const pgcn_i_loop back) {
+    pgcn_i_value *made_of = tape->op[back.first].in[0];
+    for (int i = made.first; i <= made.last && tape->closes && made_of && made_of->tiled; i++) {
+        pgcn_i_value *r = tape->op[i].in[1];
+        if (!r || !r->remade || r == tape->op[made.first].in[0] || r->cols != made_of->cols ||
+            r->half != made_of->half_grad || r->last_user < made.first)
+            continue;
+        made_of->grad_over = r;
+    }
+}
+
+static void plan_remade(plan *p) {
+    pgcn_i_tape *tape = p->tape;
+    if (!tape->recompute || p->repeated > 0 || tape->part || tape->share || !tape->with_grad)
+        return;
+    for (int i = 0; i < tape->count; i++) {
+        pgcn_i_value *value = tape->op[i].out;
+        value->remade = !value->tiled && can_be_remade(tape, value);
+        if (value->remade) tape->stage_floats = tile_after(value, tape->stage_floats);
+    }
+    plan_gradient_over(tape, p->loop[p->backward_first - 1], p->loop[p->backward_first]);
 }
 
 /* ---- segments and loops -------------------------------------------------------------------------- */
@@ -354,7 +506,9 @@ static array *value_array(const plan *p, const pgcn_i_value *value) {
 /* The backward pass reads the value for the last time where it writes the gradient, both in the same rows
  * of one operation; and the operation that made it does not read it any more. */
 static bool is_overwritten(const pgcn_i_tape *tape, const pgcn_i_value *value) {
-    if (!tape->with_grad || value->shared || value->last_user < 0) return false;
+    if (!tape->with_grad || value->shared || value->last_user < 0 || value->tiled ||
+        value->half != value->half_grad)
+        return false;
     const pgcn_i_op *user = &tape->op[value->last_user];
     return is_row_wise(user) && user->kind->backward_reads_in &&
            !flows_on(tape, value->last_user) && !tape->op[value->maker].kind->backward_reads_out;
@@ -362,6 +516,7 @@ static bool is_overwritten(const pgcn_i_tape *tape, const pgcn_i_value *value) {
 
 static array *gradient_array(const plan *p, const pgcn_i_value *value) {
     if (!value || value->maker < 0) return NULL;
+    if (value->grad_over) return value_array(p, value->grad_over);
     return &p->array[2 * value->maker + !is_overwritten(p->tape, value)];
 }
 
@@ -399,25 +554,34 @@ static void time_forward(plan *p, int at) {
     }
 }
 
+/* What the backward pass reads, unless it makes it anew. */
+static array *kept_array(const plan *p, const pgcn_i_value *value) {
+    return value && value->remade ? NULL : value_array(p, value);
+}
+
 /* Gradients between two operations of a chain exist as tiles only. */
-static void time_backward(plan *p, int at) {
-    pgcn_i_loop loop = p->loop[at];
+static void time_backward(plan *p, pgcn_i_loop loop, int at) {
     for (int i = loop.last; i >= loop.first; i--) {
         const pgcn_i_op *op = &p->tape->op[i];
-        if (op->kind->backward_reads_in) extend_span(p, value_array(p, op->in[0]), at);
-        if (op->kind->backward_reads_second) extend_span(p, value_array(p, op->in[1]), at);
-        if (op->kind->backward_reads_out) extend_span(p, value_array(p, op->out), at);
-        if (op->out->shared || i == loop.last) extend_span(p, gradient_array(p, op->out), at);
-        if (op->in[0] && (op->in[0]->shared || i == loop.first))
+        if (op->kind->backward_reads_in) extend_span(p, kept_array(p, op->in[0]), at);
+        if (op->kind->backward_reads_second) extend_span(p, kept_array(p, op->in[1]), at);
+        if (op->kind->backward_reads_out) extend_span(p, kept_array(p, op->out), at);
+        bool closes = op->out->tiled && op->out->last_user < 0; /* its gradient is a tile, too */
+        if ((gathers_gradient(op->out) || i == loop.last) && !closes)
+            extend_span(p, gradient_array(p, op->out), at);
+        if (op->in[0] && (gathers_gradient(op->in[0]) || i == loop.first))
             extend_span(p, gradient_array(p, op->in[0]), at);
-        extend_span(p, gradient_array(p, op->in[1]), at);
+        if (op->in[0] && op->in[0]->lender > i)
+            extend_span(p, gradient_array(p, p->tape->op[op->in[0]->lender].out), at);
+        if (op->in[1] && op->in[1] != op->in[0] && op->in[1]->lender != i)
+            extend_span(p, gradient_array(p, op->in[1]), at);
         use_power(p, op, at);
     }
 }
 
 /* What no operation on the tape uses belongs to the caller, who may read it at any time. */
 static void keep_result(plan *p, const pgcn_i_value *value) {
-    if (value->last_user >= 0) return;
+    if (value->last_user >= 0 || value->tiled) return;
     extend_span(p, value_array(p, value), p->loops);
     if (!p->tape->with_grad) return;
     array *gradient = gradient_array(p, value);
@@ -440,10 +604,15 @@ static void time_arrays(plan *p) {
         const pgcn_i_value *value = i < 2 * tape->count ? tape->op[i / 2].out : NULL;
         int64_t floats =
             value ? pgcn_i_share_room(tape, value->rows) * value->cols : tape->power_floats;
+        if (value && (i % 2 ? value->half_grad : value->half)) floats = (floats + 1) / 2;
         p->array[i] = (array){.floats = floats, .first = NONE, .slot = NONE};
     }
-    for (int at = 0; at < p->loops; at++)
-        p->loop[at].pass == PGCN_I_BACKWARD ? time_backward(p, at) : time_forward(p, at);
+    for (int at = 0; at < p->loops; at++) {
+        /* what closes is one loop with the one before */
+        int time = tape->closes && at == p->backward_first ? at - 1 : at;
+        p->loop[at].pass == PGCN_I_BACKWARD ? time_backward(p, p->loop[at], time)
+                                            : time_forward(p, at);
+    }
     for (int i = 0; i < tape->count; i++) keep_result(p, tape->op[i].out);
     for (int i = 0; i < tape->count && tape->explains; i++) keep_explained(p, &tape->op[i]);
 }
@@ -552,6 +721,8 @@ static pgcn_status plan_memory(plan *p) {
         return PGCN_ERR_MEMORY;
     int64_t floats;
     int length = choose_length(p, &floats);
+    plan_with(p, length);
+    plan_remade(p);
     tape->work_floats = plan_with(p, length);
     if (tape->work_floats < 0)
         return pgcn_i_fail(PGCN_ERR_MEMORY,
@@ -567,6 +738,7 @@ static pgcn_status plan_memory(plan *p) {
     for (int i = 0; i < tape->count; i++) {
         const pgcn_i_value *value = tape->op[i].out;
         if (is_overwritten(tape, value)) tape->place[2 * i + 1] = tape->place[2 * i];
+        if (value->grad_over) tape->place[2 * i + 1] = tape->place[2 * value->grad_over->maker];
         tape->place[2 * i] = tape->place[2 * owner_of(value)->maker];
     }
     return PGCN_OK;
@@ -624,6 +796,9 @@ pgcn_status pgcn_i_tape_plan(pgcn_i_tape *tape) {
     if (tape->status != PGCN_OK) return tape->status;
     plan_writers(tape);
     plan_tiles(tape);
+    plan_lenders(tape);
+    plan_closing(tape);
+    plan_halves(tape);
     if (tape->with_grad) plan_partials(tape);
     tape->status = plan_kept(tape);
     if (tape->status != PGCN_OK) return tape->status;
@@ -639,8 +814,13 @@ void pgcn_i_tape_place(pgcn_i_tape *tape, float *work) {
     if (tape->count == 0) return;
     tape->work = work;
     for (int i = 0; i < tape->count; i++) {
-        tape->op[i].out->data = place[2 * i] == NONE ? NULL : work + place[2 * i];
-        tape->op[i].out->grad = place[2 * i + 1] == NONE ? NULL : work + place[2 * i + 1];
+        pgcn_i_value *value = tape->op[i].out;
+        float *data = place[2 * i] == NONE ? NULL : work + place[2 * i];
+        float *grad = place[2 * i + 1] == NONE ? NULL : work + place[2 * i + 1];
+        value->data = value->half ? NULL : data;
+        value->grad = value->half_grad ? NULL : grad;
+        value->bf16 = value->half ? (uint16_t *)(void *)data : NULL;
+        value->bf16_grad = value->half_grad ? (uint16_t *)(void *)grad : NULL;
     }
     tape->power = place[2 * tape->count] == NONE ? NULL : work + place[2 * tape->count];
 }
@@ -659,7 +839,9 @@ static int64_t floats_of(const pgcn_i_tape *tape, int number) {
     if (number == 2 * tape->count) return tape->power_floats;
     const pgcn_i_value *value = tape->op[number / 2].out;
     bool few = number % 2 == 1 && tape->part && value->shared;
-    return (few ? pgcn_i_kept_gradients(tape, value) : value->rows) * value->cols;
+    bool half = number % 2 ? value->half_grad : value->half;
+    int64_t floats = (few ? pgcn_i_kept_gradients(tape, value) : value->rows) * value->cols;
+    return half ? (floats + 1) / 2 : floats;
 }
 
 int64_t pgcn_i_tape_touched(const pgcn_i_tape *tape, int64_t after) {

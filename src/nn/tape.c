@@ -6,6 +6,7 @@
  * ends where the next operation needs all rows; gradients inside a chain exist as tiles only.
  * Which loops there are, who writes a gradient and where everything lives is decided when recording
  * ends: see plan.c. */
+#include "nn/ops.h"
 #include "nn/sums.h"
 
 #include <math.h>
@@ -53,7 +54,8 @@ static pgcn_i_value *new_value(pgcn_i_tape *tape, int64_t rows, int64_t cols, bo
         tape->status = PGCN_ERR_MEMORY;
         return NULL;
     }
-    *value = (pgcn_i_value){.rows = rows, .cols = cols, .maker = -1, .last_user = -1, .layer = -1};
+    *value = (pgcn_i_value){
+        .rows = rows, .cols = cols, .maker = -1, .last_user = -1, .layer = -1, .lender = -1};
     if (rows > tape->most_rows && !links) tape->most_rows = rows;
     if (cols > tape->most_cols) tape->most_cols = cols;
     return value;
@@ -199,7 +201,7 @@ static bool is_made_by_rows(const pgcn_i_op *op) {
 }
 
 static void stage_tile(const stage_job *job, pgcn_i_op *op, pgcn_i_rows rows, int worker) {
-    if (job->tape->stage_floats == 0 && !job->bad) { /* as in every training */
+    if ((job->tape->stage_floats == 0 || job->tape->with_grad) && !job->bad) {
         op->kind->forward_rows(job->tape, op, rows, worker);
         return;
     }
@@ -260,7 +262,7 @@ static void run_stage(pgcn_i_tape *tape, pgcn_i_loop loop, int *bad) {
 
 void pgcn_i_tape_forward(pgcn_i_tape *tape) {
     pgcn_i_parallel_light(tape->pool, tape->params->total, tape->count, refresh_task, tape);
-    for (int i = 0; i < tape->backward_first; i++) {
+    for (int i = 0; i < tape->backward_first - tape->closes; i++) {
         run_stage(tape, tape->loop[i], NULL);
         for (int j = tape->loop[i].first; j <= tape->loop[i].last && tape->hidden; j++)
             pgcn_i_hidden_lend(tape, &tape->op[j]);
@@ -309,9 +311,11 @@ const pgcn_i_op *pgcn_i_tape_first_bad(pgcn_i_tape *tape) {
 
 typedef struct chain_job {
     pgcn_i_tape *tape;
-    int top, end;   /* operations, top >= end */
-    int64_t floats; /* of the partial sums */
-    pgcn_i_own own; /* groups of the nodes */
+    int top, end; /* operations, top >= end */
+    int first; /* of the loop that closes: its rows are made, from here to `top`, before they go back */
+    const pgcn_i_closer *closer; /* NULL: they were made before */
+    int64_t floats;              /* of the partial sums */
+    pgcn_i_own own;              /* groups of the nodes */
     const pgcn_i_live *live;
     int sample; /* where all rows are live */
 } chain_job;
@@ -321,16 +325,26 @@ static const pgcn_i_live *chain_live(const pgcn_i_op *top) {
     return top->in[0] ? top->live_in : top->live_out;
 }
 
-/* tile (= or +=) the rows of a matrix; and rows of a matrix = tile. */
-static void take_rows(const pgcn_i_tape *tape, float *tile, const float *matrix, pgcn_i_rows rows,
-                      int64_t cols, bool add) {
-    for (int64_t i = 0; i < rows.count; i++)
-        tape->kernels->scale(tile + i * cols, 1.0f, matrix + pgcn_i_row(rows, i) * cols, 0, cols,
-                             add);
-}
-static void put_rows(float *matrix, const float *tile, pgcn_i_rows rows, int64_t cols) {
-    for (int64_t i = 0; i < rows.count; i++)
-        memcpy(matrix + pgcn_i_row(rows, i) * cols, tile + i * cols, (size_t)cols * sizeof *tile);
+/* tile += the rows of a gradient, or of what stands for it; `scratch` has room for two rows. A share is rounded before
+ * it is added, as if it had been stored. */
+static void add_gradient(const pgcn_i_tape *tape, float *tile, const pgcn_i_value *value,
+                         pgcn_i_rows rows, float *scratch) {
+    const pgcn_i_op *lender = value->lender >= 0 ? &tape->op[value->lender] : NULL;
+    const pgcn_i_value *from = lender ? lender->out : value;
+    const uint8_t *has = lender ? pgcn_i_has_gradient(tape, lender) : NULL;
+    const int64_t cols = value->cols;
+    for (int64_t i = 0; i < rows.count; i++) {
+        const pgcn_i_rows one = {NULL, pgcn_i_row(rows, i), 1};
+        if (has && !has[one.first]) continue;
+        const float *g = from->half_grad ? scratch : from->grad + one.first * cols;
+        if (from->half_grad) pgcn_i_read_gradient(tape, from, one, scratch);
+        if (lender) {
+            const float share = lender->kind->residual_share(lender);
+            tape->kernels->scale(scratch + cols, share, g, 0, cols, false);
+            g = scratch + cols;
+        }
+        tape->kernels->scale(tile + i * cols, 1.0f, g, 0, cols, true);
+    }
 }
 
 /* Those of the rows whose gradient somebody has written: in a part of a graph the first ones. */
@@ -341,8 +355,19 @@ static pgcn_i_rows rows_there(const pgcn_i_tape *tape, const pgcn_i_value *value
     return rows;
 }
 
-static void chain_tile(const chain_job *job, pgcn_i_rows rows, float *partial, int worker) {
+/* The rows of a tile that closes: the forward pass, and the gradient of the logits. */
+static void close_tile(const chain_job *job, int64_t group, pgcn_i_rows rows, int worker,
+                       float *g) {
     pgcn_i_tape *tape = job->tape;
+    for (int i = job->first; i <= job->top; i++)
+        tape->op[i].kind->forward_rows(tape, &tape->op[i], rows, worker);
+    const float *logits = pgcn_i_read_rows(tape, tape->op[job->top].out, rows, worker, NULL);
+    job->closer->rows(job->closer->context, group, rows, logits, g);
+}
+
+static void chain_tile(const chain_job *job, int64_t group, pgcn_i_rows rows, int worker) {
+    pgcn_i_tape *tape = job->tape;
+    float *partial = pgcn_i_partial(tape, group);
     float *tile[PGCN_CHAIN_TILES], *g = NULL;
     int next = 0;
     for (int i = 0; i < PGCN_CHAIN_TILES; i++)
@@ -350,33 +375,38 @@ static void chain_tile(const chain_job *job, pgcn_i_rows rows, float *partial, i
     const pgcn_i_op *top = &tape->op[job->top];
     bool row_wise =
         top->kind->needs == PGCN_I_NEEDS_ROW || top->kind->needs == PGCN_I_NEEDS_NOTHING;
-    if (row_wise && rows.row) {
+    for (int i = job->top; i >= job->end && tape->goes_back; i--)
+        if (tape->op[i].out->remade) pgcn_i_remake_rows(tape, tape->op[i].out, rows, worker);
+    if (job->closer) {
         g = tile[next++ % PGCN_CHAIN_TILES];
-        take_rows(tape, g, top->out->grad, rows, top->out->cols, false);
+        close_tile(job, group, rows, worker, g);
+    } else if (row_wise && (rows.row || top->out->half_grad)) {
+        g = tile[next++ % PGCN_CHAIN_TILES];
+        pgcn_i_read_gradient(tape, top->out, rows, g);
     } else if (row_wise) {
         g = top->out->grad + rows.first * top->out->cols;
     }
     for (int i = job->top; i >= job->end; i--) {
         pgcn_i_op *op = &tape->op[i];
         pgcn_i_value *x = op->in[0];
-        bool in_place = x && i == job->end && !rows.row && !op->add_in[0];
+        bool in_place = x && i == job->end && !rows.row && !op->add_in[0] && !x->half_grad;
         float *dx = in_place ? x->grad + rows.first * x->cols
                     : x      ? tile[next++ % PGCN_CHAIN_TILES]
                              : NULL;
         op->kind->backward_rows(
             tape, op, (pgcn_i_backward_tile){rows, g, dx, partial + op->partial_first, worker});
         if (x && op->add_in[0])
-            take_rows(tape, dx, x->grad, rows_there(tape, x, rows), x->cols, true);
-        if (x && i == job->end && !in_place) put_rows(x->grad, dx, rows, x->cols);
+            add_gradient(tape, dx, x, rows_there(tape, x, rows), pgcn_i_tile(tape, worker));
+        if (x && i == job->end && !in_place) pgcn_i_write_gradient(tape, x, rows, dx);
         g = dx;
     }
 }
 
 /* The rows begin .. end-1, or these places of the list of live rows. */
-static void chain_rows(const chain_job *job, int64_t begin, int64_t end, float *partial,
+static void chain_rows(const chain_job *job, int64_t group, int64_t begin, int64_t end,
                        int worker) {
     for (; begin < end; begin += PGCN_BLOCK_ROWS)
-        chain_tile(job, tile_rows(job->live, begin, end), partial, worker);
+        chain_tile(job, group, tile_rows(job->live, begin, end), worker);
 }
 
 /* A group: all samples of its nodes, or the current one where all rows are live. */
@@ -387,12 +417,12 @@ static void chain_task(void *context, int64_t task, int worker) {
     if (pgcn_i_is_empty_group(job->live, group)) return;
     if (job->sample == 0) memset(partial, 0, (size_t)job->floats * sizeof *partial);
     if (job->live) {
-        chain_rows(job, job->live->first[group], job->live->first[group + 1], partial, worker);
+        chain_rows(job, group, job->live->first[group], job->live->first[group + 1], worker);
         return;
     }
     int64_t stack = job->sample * job->own.groups.rows;
-    chain_rows(job, stack + pgcn_i_block_begin(job->own.groups, group),
-               stack + pgcn_i_block_end(job->own.groups, group), partial, worker);
+    chain_rows(job, group, stack + pgcn_i_block_begin(job->own.groups, group),
+               stack + pgcn_i_block_end(job->own.groups, group), worker);
 }
 
 /* Whether the gradient of in[j] goes on as tiles, to which chain_tile adds what is there. */
@@ -424,9 +454,9 @@ typedef struct clear_job {
 static void clear_task(void *context, int64_t task, int worker) {
     (void)worker;
     const clear_job *job = context;
-    int64_t cols = job->value->cols, begin = pgcn_i_block_begin(job->blocks, task);
-    float *grad = job->value->grad + (job->first + begin) * cols;
-    memset(grad, 0, (size_t)((pgcn_i_block_end(job->blocks, task) - begin) * cols) * sizeof *grad);
+    int64_t begin = pgcn_i_block_begin(job->blocks, task);
+    pgcn_i_clear_gradient(job->value, job->first + begin,
+                          pgcn_i_block_end(job->blocks, task) - begin);
 }
 
 /* The first writer of a value that several use writes the rows that matter to it; the others, which
@@ -435,7 +465,8 @@ static void clear_task(void *context, int64_t task, int worker) {
 static void clear_shared(pgcn_i_tape *tape, const pgcn_i_op *op) {
     for (int j = 0; j < 2; j++) {
         pgcn_i_value *value = op->in[j];
-        if (!value || !value->shared || value->last_user != op->index) continue;
+        if (!value || !value->shared || value->last_user != op->index || value->lender >= 0)
+            continue;
         if (op->live_out) pgcn_i_live_zero(tape, value, NULL);
         if (!tape->part) continue;
         int64_t first = op->used[j], kept = pgcn_i_kept_gradients(tape, value);
@@ -464,11 +495,13 @@ static void sum_partials(pgcn_i_tape *tape, int top, int end, pgcn_i_own own) {
     pgcn_i_sums_run(&sums);
 }
 
-static void run_chain(pgcn_i_tape *tape, int top, int end) {
+static void run_chain(pgcn_i_tape *tape, int top, int end, const pgcn_i_closer *closer) {
     const pgcn_i_op *below = &tape->op[end];
     chain_job job = {.tape = tape,
                      .top = top,
                      .end = end,
+                     .first = tape->loop[tape->backward_first - 1].first,
+                     .closer = closer,
                      .own = pgcn_i_own_of(tape, pgcn_i_chain_rows(below)),
                      .live = chain_live(&tape->op[top])};
     job.floats = below->partial_first + below->partial_floats;
@@ -480,26 +513,35 @@ static void run_chain(pgcn_i_tape *tape, int top, int end) {
         if (tape->op[i].kind->backward_done) tape->op[i].kind->backward_done(tape, &tape->op[i]);
 }
 
-static void run_back(pgcn_i_tape *tape, int top, int end) {
+static void run_back(pgcn_i_tape *tape, int top, int end, const pgcn_i_closer *closer) {
     pgcn_i_op *op = &tape->op[top];
     const pgcn_i_loop loop = {PGCN_I_BACKWARD, end, top};
     for (int i = top; i >= end; i--) clear_shared(tape, &tape->op[i]);
     if (tape->share) pgcn_i_share_backward(tape, loop);
     if (!op->kind->backward_rows && op->live_out) pgcn_i_live_zero(tape, op->out, op->live_out);
     if (op->kind->backward_all) op->kind->backward_all(tape, op);
-    if (op->kind->backward_rows) run_chain(tape, top, end);
+    if (op->kind->backward_rows) run_chain(tape, top, end, closer);
     tape->replicated = false;
     if (tape->share) pgcn_i_share_backward_done(tape, loop);
 }
 
+void pgcn_i_tape_close(pgcn_i_tape *tape, pgcn_i_closer closer) {
+    const pgcn_i_loop made = tape->loop[tape->backward_first - 1];
+    const pgcn_i_loop back = tape->loop[tape->backward_first];
+    pgcn_i_op *op = &tape->op[made.first];
+    if (op->kind->forward_all) op->kind->forward_all(tape, op);
+    run_back(tape, back.last, back.first, &closer);
+}
+
 void pgcn_i_tape_backward(pgcn_i_tape *tape) {
-    for (int i = tape->backward_first; i < tape->loops; i++) {
+    tape->goes_back = true;
+    for (int i = tape->backward_first + tape->closes; i < tape->loops; i++) {
         pgcn_i_loop loop = tape->loop[i];
         tape->recomputed = loop.pass == PGCN_I_RECOMPUTE;
         if (tape->recomputed)
             run_stage(tape, loop, NULL);
         else
-            run_back(tape, loop.last, loop.first);
+            run_back(tape, loop.last, loop.first, NULL);
     }
-    tape->recomputed = false;
+    tape->recomputed = tape->goes_back = false;
 }

@@ -287,10 +287,10 @@ static void gather_task(void *context, int64_t task, int worker) {
     const int64_t block = task % call->blocks.count, first = task / call->blocks.count * call->slab;
     const int64_t c = call->c, end = pgcn_i_block_end(call->blocks, block);
     pgcn_i_path_args args = path_args(call, first);
+    args.packed = true;
     for (int64_t at = pgcn_i_block_begin(call->blocks, block); at < end; at += TILE) {
         const pgcn_i_rows rows = {NULL, at, end - at < TILE ? end - at : TILE};
         float *tile = call->tile ? call->tile + worker * TILE * call->slab : call->to + at * c;
-        args.out_first = at;
         call->kernels->pathconv_forward(tile, &args, rows);
         if (call->tile)
             copy_rows(call->to + at * c + first, c, tile, args.width, rows.count, args.width);

@@ -160,6 +160,7 @@ typedef struct pgcn_i_visits {
     pgcn_i_csr *hop;                 /* [k-1] S_i */
     pgcn_i_csr *hop_t;               /* [k-1] S_i transposed; NULL without transposes */
     struct pgcn_i_visits_work *work; /* of visits.c */
+    int64_t borrowed_bytes;          /* of the arena, that are never touched: memory is borrowed */
     const pgcn_i_division *division; /* only rows of this rank's nodes are there; NULL: all are */
     pgcn_i_others others, others_t;  /* of a division: what hop, and hop_t, lead to */
 } pgcn_i_visits;
@@ -168,6 +169,10 @@ typedef struct pgcn_i_visits {
 pgcn_status pgcn_i_visits_new(const pgcn_i_walker *walker, const pgcn_i_subset *subset, int samples,
                               bool with_transpose, pgcn_i_visits **out);
 void pgcn_i_visits_free(pgcn_i_visits *visits);
+
+/* Takes memory of the caller for entries on their way from a list to its transpose, if it is enough. The caller may use
+ * it for anything between two samplings. Not of lists that are divided. */
+void pgcn_i_visits_borrow(pgcn_i_visits *visits, float *memory, int64_t floats);
 
 /* From now on lists have the rows of this rank's nodes only. Of all nodes of a graph. */
 pgcn_status pgcn_i_visits_divide(pgcn_i_visits *visits, const pgcn_i_division *division);

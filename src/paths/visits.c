@@ -113,7 +113,8 @@ static int64_t most_blocks(int64_t n) {
     return blocks < MAX_ROW_BLOCKS ? blocks : MAX_ROW_BLOCKS;
 }
 
-static pgcn_status alloc_work(pgcn_i_arena *arena, pgcn_i_visits *visits, int64_t entries) {
+static pgcn_status alloc_work(pgcn_i_visits *visits, int64_t entries) {
+    pgcn_i_arena *arena = &visits->arena;
     visits_work *work = visits->work = PGCN_I_ARRAY(arena, visits_work, 1);
     if (!work) return PGCN_ERR_MEMORY;
     const int64_t n = visits->n, hops = visits->k - 1, tiles = (n + ROWS - 1) / ROWS;
@@ -141,21 +142,18 @@ static pgcn_status alloc_work(pgcn_i_arena *arena, pgcn_i_visits *visits, int64_
     return visits->hop_t && hops > 0 ? alloc_parted(arena, visits, entries) : PGCN_OK;
 }
 
-/* Allocates lists of these sizes, all of it in one arena, the struct included. */
-static pgcn_status alloc_visits(pgcn_i_arena *arena, const pgcn_i_visits *sizes,
-                                bool with_transpose, pgcn_i_visits **out) {
-    const int64_t rows = sizes->rows;
+/* Lists of the sizes that `visits` has. */
+static pgcn_status alloc_lists(pgcn_i_visits *visits, bool with_transpose) {
+    pgcn_i_arena *arena = &visits->arena;
+    const int64_t rows = visits->rows;
     int64_t entries;
-    if (!pgcn_i_mul(rows, sizes->p, &entries))
+    if (!pgcn_i_mul(rows, visits->p, &entries))
         return pgcn_i_fail(PGCN_ERR_MEMORY, "their size does not fit into 64 bits");
-    int hops = sizes->k - 1;
-    pgcn_i_visits *visits = PGCN_I_ARRAY(arena, pgcn_i_visits, 1);
-    if (!visits) return PGCN_ERR_MEMORY;
-    *visits = *sizes;
+    int hops = visits->k - 1;
     visits->hop = PGCN_I_ARRAY(arena, pgcn_i_csr, hops);
     if (with_transpose) visits->hop_t = PGCN_I_ARRAY(arena, pgcn_i_csr, hops);
     if (!visits->hop || (with_transpose && !visits->hop_t)) return PGCN_ERR_MEMORY;
-    PGCN_TRY(alloc_work(arena, visits, entries));
+    PGCN_TRY(alloc_work(visits, entries));
     for (int i = 0; i < hops; i++) {
         PGCN_TRY(pgcn_i_csr_alloc(arena, rows, entries, true, &visits->hop[i]));
         if (!with_transpose) continue;
@@ -165,7 +163,6 @@ static pgcn_status alloc_visits(pgcn_i_arena *arena, const pgcn_i_visits *sizes,
                                         .value = PGCN_I_ARRAY(arena, float, entries)};
         if (!visits->hop_t[i].offset || !visits->hop_t[i].value) return PGCN_ERR_MEMORY;
     }
-    *out = visits;
     return PGCN_OK;
 }
 
@@ -181,34 +178,61 @@ pgcn_status pgcn_i_visits_new(const pgcn_i_walker *walker, const pgcn_i_subset *
                            "making visit lists: %d samples of %lld nodes are more than %d rows; "
                            "use fewer samples",
                            samples, (long long)n, INT32_MAX);
-    pgcn_i_arena arena = {.read_at_random = with_transpose}; /* which are scattered and gathered */
-    const pgcn_i_visits sizes = {.subset = subset,
+    /* transposes are scattered and gathered */
+    const pgcn_i_visits sizes = {.arena = {.read_at_random = with_transpose},
+                                 .subset = subset,
                                  .n = n,
                                  .samples = samples,
                                  .k = walker->k,
                                  .p = subset && subset->paths > 0 ? subset->paths : walker->p,
                                  .rows = rows};
-    pgcn_i_visits *visits = NULL;
-    pgcn_status status = alloc_visits(&arena, &sizes, with_transpose, &visits);
+    pgcn_i_visits *visits = pgcn_i_alloc(1, sizeof *visits);
+    if (visits) *visits = sizes;
+    pgcn_status status = visits ? alloc_lists(visits, with_transpose) : PGCN_ERR_MEMORY;
     if (status != PGCN_OK) {
-        pgcn_i_arena_free(&arena);
+        pgcn_i_visits_free(visits);
         return pgcn_i_fail_in(status,
                               "making visit lists for %d sample(s) of %lld nodes, %d paths of %d "
                               "nodes each",
                               samples, (long long)n, walker->p, walker->k);
     }
-    visits->arena = arena;
     *out = visits;
     return PGCN_OK;
 }
 
+/* Their own stay untouched from now on. */
+void pgcn_i_visits_borrow(pgcn_i_visits *visits, float *memory, int64_t floats) {
+    visits_work *work = visits->work;
+    const int64_t entries = visits->rows * visits->p, arrays = copies_entries(work) ? 3 : 1;
+    if (!work->parted || work->hops_together * arrays * entries > floats) return;
+    for (int i = 0; i < work->hops_together; i++) {
+        pgcn_i_entries *parted = &work->parted[i];
+        pgcn_node **const ids[] = {&parted->row, &parted->column};
+        for (int64_t j = 0; j < arrays && j < 2; j++, memory += entries)
+            *ids[j] = (pgcn_node *)(void *)memory;
+        if (arrays < 3) continue;
+        parted->value = memory;
+        memory += entries;
+    }
+    visits->borrowed_bytes =
+        work->hops_together * arrays * entries * (int64_t)sizeof *work->parted->value;
+}
+
+static void free_lists(pgcn_i_visits *visits) {
+    if (visits->work) {
+        pgcn_i_trade_free(&visits->work->trade);
+        pgcn_i_numberer_free(&visits->work->numberer);
+        pgcn_i_arena_free(&visits->work->arena);
+    }
+    pgcn_i_arena_free(&visits->arena);
+    visits->hop = visits->hop_t = NULL;
+    visits->work = NULL;
+}
+
 void pgcn_i_visits_free(pgcn_i_visits *visits) {
     if (!visits) return;
-    pgcn_i_trade_free(&visits->work->trade);
-    pgcn_i_numberer_free(&visits->work->numberer);
-    pgcn_i_arena_free(&visits->work->arena);
-    pgcn_i_arena arena = visits->arena; /* the struct itself lives in it */
-    pgcn_i_arena_free(&arena);
+    free_lists(visits);
+    pgcn_i_free(visits);
 }
 
 int64_t pgcn_i_visits_resident(const pgcn_i_visits *visits, int64_t *numbers) {
@@ -277,10 +301,22 @@ static pgcn_status alloc_trade(pgcn_i_visits *visits, int64_t own_buckets) {
     return PGCN_OK;
 }
 
-/* Room for the lists of all nodes is address space, of which a rank touches what its own need. */
+/* Lists anew, as address space for all nodes, of which a rank touches what its own need. A huge page that is begun counts
+ * whole, so that there are none where a rank's part of an array is but a few. */
+static pgcn_status alloc_part(pgcn_i_visits *visits, int ranks) {
+    enum { HUGE_PAGE = 2 << 20, LEAST_PAGES = 8 };
+    const bool with_transpose = visits->hop_t != NULL;
+    const int64_t bytes = visits->rows * visits->p * (int64_t)sizeof(pgcn_node) / ranks;
+    free_lists(visits);
+    visits->arena.read_at_random = bytes >= LEAST_PAGES * HUGE_PAGE;
+    visits->arena.sparse = !visits->arena.read_at_random;
+    PGCN_TRY(alloc_lists(visits, with_transpose));
+    visits->work->arena.read_at_random = visits->arena.read_at_random;
+    visits->work->arena.sparse = visits->arena.sparse;
+    return PGCN_OK;
+}
+
 pgcn_status pgcn_i_visits_divide(pgcn_i_visits *visits, const pgcn_i_division *division) {
-    visits_work *work = visits->work;
-    pgcn_i_arena *arena = &work->arena;
     const int hops = visits->k - 1, rank = division->comm->rank, ranks = division->comm->size;
     const int64_t n = visits->n, blocks = visits->samples * most_blocks(n);
     if (2 * visits->rows > INT32_MAX)
@@ -289,6 +325,9 @@ pgcn_status pgcn_i_visits_divide(pgcn_i_visits *visits, const pgcn_i_division *d
             "making visit lists: %d samples of %lld nodes are more than %d rows, the "
             "most that ranks share; use fewer samples",
             visits->samples, (long long)n, INT32_MAX / 2);
+    PGCN_TRY(alloc_part(visits, ranks));
+    visits_work *work = visits->work;
+    pgcn_i_arena *arena = &work->arena;
     visits->division = division;
     work->first_node = pgcn_i_division_own(division).begin;
     PGCN_TRY(divide_buckets(work, division, n));

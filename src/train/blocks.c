@@ -111,10 +111,31 @@ static pgcn_status begin_files(const pgcn_i_session *s) {
     return pgcn_i_files_begin(bound, directory);
 }
 
+/* What stays in memory where arrays are files: what the data set has for every node, and the channels that exact forms
+ * gather from. Less than that cannot do. */
+static pgcn_status check_files(const pgcn_i_session *s) {
+    const int64_t program = s->data->from.before, nodes = s->data->from.arena.bytes;
+    const int64_t packed = pgcn_i_runner_packed_bytes(s->data->graph->n);
+    char text[5][32];
+    if (program + nodes + packed <= s->data->from.memory) return PGCN_OK;
+    pgcn_format_bytes(s->data->from.memory, text[0]);
+    pgcn_format_bytes(program + nodes + packed, text[1]);
+    pgcn_format_bytes(program, text[2]);
+    pgcn_format_bytes(nodes, text[3]);
+    pgcn_format_bytes(packed, text[4]);
+    return pgcn_i_fail(PGCN_ERR_MEMORY,
+                       "predicting %s within %s is not possible: with its other arrays in files it "
+                       "needs more than %s in all (program %s, arrays of nodes %s, channels of all "
+                       "nodes %s); raise the bound (--memory), or predict by draws (--inference "
+                       "stochastic:N)",
+                       s->data->name, text[0], text[1], text[2], text[3], text[4]);
+}
+
 pgcn_status pgcn_i_session_outside(pgcn_i_session *s) {
     if (s->purpose.explains) return pgcn_i_need_features(s->data, "an explanation");
     if (s->purpose.shows) return pgcn_i_need_features(s->data, "showing the values of layers");
     if (reads_blocks(s)) return PGCN_OK;
+    PGCN_TRY(check_files(s));
     PGCN_TRY(begin_files(s));
     s->in_files = true;
     return PGCN_OK;
@@ -156,41 +177,64 @@ static pgcn_status lead_too_far(const pgcn_i_session *s, pgcn_i_chosen chosen, b
     return status;
 }
 
-/* Draws a block, and adds to the needs what it takes; *far: it is not drawn, it leads to more than the bound. */
-static pgcn_status try_block(pgcn_i_session *s, pgcn_node *room, pgcn_i_memory_needs *need,
-                             bool *far) {
-    pgcn_i_chosen chosen = some_nodes(s, s->block, room);
-    *far = false;
-    if (s->inference.draws == 0) PGCN_TRY(lead_too_far(s, chosen, far));
-    if (*far) return PGCN_OK;
+/* A block that was drawn, and what it takes; far: it was not, it leads to more than the bound. */
+typedef struct tried {
+    pgcn_i_memory_needs need;
+    pgcn_i_batch_size size;
+    bool far;
+} tried;
+
+static pgcn_status try_block(pgcn_i_session *s, int64_t block, pgcn_node *room, tried *t) {
+    pgcn_i_chosen chosen = some_nodes(s, block, room);
+    t->far = false;
+    if (s->inference.draws == 0) PGCN_TRY(lead_too_far(s, chosen, &t->far));
+    if (t->far) return PGCN_OK;
     pgcn_i_runner_put(&s->runner, chosen, &s->loss);
     pgcn_i_runner_draw(&s->runner, pgcn_i_session_draw(s, 0));
     pgcn_i_nodes *nodes = s->runner.views.nodes;
     int64_t touched = pgcn_i_nodes_touched(nodes) + pgcn_i_tape_touched(&s->runner.tape, 0);
-    need->batch =
-        touched + touched / 8 + /* blocks differ */
-        pgcn_i_supply_plan(&s->supply, pgcn_i_batch_size_of(nodes, (pgcn_i_batch_size){0}));
+    t->size = pgcn_i_batch_size_of(nodes, (pgcn_i_batch_size){0});
+    t->need.batch = touched + touched / 8 + /* blocks differ */
+                    pgcn_i_supply_least(&s->supply, t->size);
+    return PGCN_OK;
+}
+
+/* Whether a block twice as large would fit: it takes up to twice as much. */
+static bool may_double(const pgcn_i_session *s, tried t) {
+    t.need.batch *= 2;
+    return s->block < s->purpose.most && pgcn_i_needs_fit(&t.need, s->data);
+}
+
+/* Blocks grow as long as they fit: memory that one has touched stays with the process. */
+static pgcn_status find_block(pgcn_i_session *s, pgcn_node *room, tried *t) {
+    s->block = 1;
+    PGCN_TRY(try_block(s, 1, room, t));
+    if (t->far)
+        return pgcn_i_fail(PGCN_ERR_MEMORY,
+                           "the neighbours of a node of data set %s, %d steps away, take more than "
+                           "the bound of memory (--memory)",
+                           s->data->name, s->levels);
+    if (!pgcn_i_needs_fit(&t->need, s->data))
+        return pgcn_i_needs_fail(&t->need, s->data, "predicting",
+                                 "predict some of its nodes (--nodes)");
+    while (may_double(s, *t)) {
+        tried larger = *t;
+        int64_t block = 2 * s->block < s->purpose.most ? 2 * s->block : s->purpose.most;
+        PGCN_TRY(try_block(s, block, room, &larger));
+        if (larger.far || !pgcn_i_needs_fit(&larger.need, s->data)) break;
+        s->block = block;
+        *t = larger;
+    }
     return PGCN_OK;
 }
 
 static pgcn_status divide(pgcn_i_session *s, pgcn_node *room) {
-    pgcn_i_memory_needs need = pgcn_i_needs_of(s->data);
-    bool far = false, fits = false;
-    need.nodes += pgcn_i_spatial_bytes(&s->spatial) + s->purpose.results;
-    need.weights = s->params.total * (int64_t)sizeof(float);
-    for (s->block = s->purpose.most; !fits; s->block /= 2) {
-        PGCN_TRY(try_block(s, room, &need, &far));
-        fits = !far && pgcn_i_needs_fit(&need, s->data);
-        if (fits) break;
-        if (s->block == 1)
-            return far ? pgcn_i_fail(PGCN_ERR_MEMORY,
-                                     "the neighbours of a node of data set %s, %d steps away, take "
-                                     "more than the bound of memory (--memory)",
-                                     s->data->name, s->levels)
-                       : pgcn_i_needs_fail(&need, s->data, "predicting",
-                                           "predict some of its nodes (--nodes)");
-    }
-    pgcn_i_supply_divide(&s->supply, &need);
+    tried t = {.need = pgcn_i_needs_of(s->data)};
+    t.need.nodes += pgcn_i_spatial_bytes(&s->spatial) + s->purpose.results;
+    t.need.weights = s->params.total * (int64_t)sizeof(float);
+    PGCN_TRY(find_block(s, room, &t));
+    pgcn_i_supply_plan(&s->supply, t.size, &t.need);
+    pgcn_i_supply_divide(&s->supply, &t.need);
     return PGCN_OK;
 }
 

@@ -484,7 +484,3 @@ void pgcn_ranks_leave(void) {
 void pgcn_ranks_abort(int code) {
     pgcn_i_comm_abort(ranks(), code);
 }
-
-const char *pgcn_ranks_host(void) {
-    return ranks()->host;
-}

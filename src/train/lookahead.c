@@ -132,6 +132,12 @@ static int64_t guess_nodes(const pgcn_trainer *trainer) {
 static pgcn_status check_settings(const pgcn_trainer *trainer) {
     const pgcn_config *config = &trainer->config;
     const char *name = trainer->data->name;
+    if (config->batch_by == PGCN_BATCH_CLUSTER)
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT,
+                           "the features of data set %s stay on disk, and batch-by cluster makes "
+                           "its parts and evaluates in memory; leave batch-by out and set batch to "
+                           "a number of training nodes, such as 1024, or train in memory",
+                           name);
     if (config->batch_by != PGCN_BATCH_NODES)
         return pgcn_i_fail(PGCN_ERR_ARGUMENT,
                            "the features of data set %s stay on disk, and a step would read all of "
@@ -161,19 +167,25 @@ pgcn_status pgcn_i_lookahead_check(const pgcn_trainer *trainer) {
     PGCN_TRY(check_settings(trainer));
     pgcn_i_memory_needs need = pgcn_i_needs_of(trainer->data);
     need.nodes += guess_nodes(trainer);
-    return pgcn_i_needs_fit(&need, trainer->data) ? PGCN_OK : does_not_fit(trainer, &need);
+    if (pgcn_i_needs_fit(&need, trainer->data)) return PGCN_OK;
+    /* what a batch needs is not known yet: where there is memory for it, the sentence waits for that */
+    int64_t available = pgcn_memory_available();
+    return available >= 0 && available / 2 < pgcn_i_needs_bytes(&need)
+               ? does_not_fit(trainer, &need)
+               : PGCN_OK;
 }
 
 /* Divides what is left of the bound. */
 static pgcn_status divide(pgcn_i_lookahead *lookahead) {
     pgcn_trainer *trainer = lookahead->trainer;
     pgcn_memory *m = &trainer->memory;
-    int64_t turns = pgcn_i_supply_plan(&lookahead->supply, trainer->batch_size);
+    int64_t turns = pgcn_i_supply_least(&lookahead->supply, trainer->batch_size);
     pgcn_i_memory_needs need = pgcn_i_needs_of(trainer->data);
     need.nodes += m->graph + trainer->feed->arena.bytes + lookahead->arena.bytes;
     need.weights = m->weights;
     need.batch = m->values + m->paths + turns;
     if (!pgcn_i_needs_fit(&need, trainer->data)) return does_not_fit(trainer, &need);
+    turns += pgcn_i_supply_plan(&lookahead->supply, trainer->batch_size, &need);
     m->features += turns + lookahead->arena.bytes + pgcn_i_supply_divide(&lookahead->supply, &need);
     m->total = m->values + m->paths + m->features + m->graph + m->weights;
     return PGCN_OK;

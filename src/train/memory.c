@@ -59,7 +59,7 @@ static int64_t visits_bytes(const pgcn_i_visits *visits, double share) {
     int64_t entry = (int64_t)(sizeof *visits->hop->column + sizeof *visits->hop->value +
                               (visits->hop_t ? sizeof *visits->hop_t->value : 0));
     int64_t room = visits->rows * visits->p * (visits->k - 1) * entry;
-    return visits->arena.bytes - (int64_t)((1 - share) * (double)room);
+    return visits->arena.bytes - visits->borrowed_bytes - (int64_t)((1 - share) * (double)room);
 }
 
 static int64_t paths_bytes(const pgcn_i_views *views, double share) {

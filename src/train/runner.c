@@ -6,12 +6,28 @@
 
 #include <string.h>
 
+enum {
+    NARROW = 32,
+    LEAST = 4,
+    ARRAYS = 3, /* that channels are packed into, side by side */
+    SHARE = 2   /* of the bound that they may take */
+};
+
+int64_t pgcn_i_runner_packed_bytes(int64_t rows) {
+    return ARRAYS * LEAST * (int64_t)sizeof(float) * rows;
+}
+
 /* Channels that exact forms take at a time. In files: so few that what is gathered from stays in memory. */
 static int64_t narrow_width(const pgcn_i_runner_opts *opts, int64_t rows) {
-    enum { NARROW = 32, LEAST = 4, ARRAYS = 3, SHARE = 2 };
     int64_t fit = opts->in_files / (SHARE * ARRAYS * (int64_t)sizeof(float) * rows) / LEAST * LEAST;
     if (opts->in_files == 0) return pgcn_i_rows_are_far(rows, opts->config->channels) ? NARROW : 0;
     return fit < LEAST ? LEAST : fit < NARROW ? fit : NARROW;
+}
+
+/* Hidden rows are kept in bf16 for the sake of path convolutions that gather them. */
+static bool keeps_bf16(const pgcn_config *config) {
+    return config->hidden_rows == PGCN_ROWS_BF16 && config->train_form == PGCN_FORM_SAMPLED &&
+           config->path_length > 1 && config->kernel != PGCN_KERNEL_FULL;
 }
 
 /* Of several ranks, if all operations allow it: each has lists of its own nodes. */
@@ -43,6 +59,10 @@ pgcn_status pgcn_i_runner_open(pgcn_i_runner *runner, const pgcn_i_runner_opts *
     const pgcn_config *config = opts->config;
     pgcn_i_tape *tape = &runner->tape;
     *runner = (pgcn_i_runner){.pool = opts->pool, .several = opts->several};
+    if (opts->share && keeps_bf16(config))
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT,
+                           "hidden-rows is bf16, but several ranks share rows as floats; leave it "
+                           "out, or set bf16 to yes, which reads rows in bf16 and keeps floats");
     PGCN_TRY(pgcn_i_views_open(&runner->views, &opts->views));
     PGCN_TRY(pgcn_i_tape_init(tape, opts->pool, opts->params,
                               pgcn_i_network_ops(config, opts->params), opts->views.training));
@@ -52,7 +72,9 @@ pgcn_status pgcn_i_runner_open(pgcn_i_runner *runner, const pgcn_i_runner_opts *
     tape->samples = runner->views.view.samples;
     tape->groups = runner->views.view.groups;
     tape->recompute = opts->views.training && config->recompute;
-    tape->gather_bf16 = opts->views.training && config->bf16;
+    tape->half = opts->views.training && keeps_bf16(config);
+    tape->gather_bf16 = opts->views.training && config->bf16 && !tape->half;
+    tape->closes = opts->views.training && (config->samples < 2 || config->consistency <= 0);
     if (!opts->views.training && !tape->part && !opts->share)
         tape->narrow = narrow_width(opts, runner->views.view.rows[PGCN_I_NODES]);
     tape->packs = opts->in_files > 0;
@@ -75,6 +97,9 @@ pgcn_status pgcn_i_runner_allocate(pgcn_i_runner *runner, pgcn_i_runner *other) 
     float *work = PGCN_I_ARRAY(&runner->tape.arena, float, floats);
     if (!work) return PGCN_ERR_MEMORY;
     pgcn_i_tape_place(&runner->tape, work);
+    /* nobody needs values while paths are drawn */
+    for (int l = 0; l < runner->views.samplers && !runner->tape.share; l++)
+        pgcn_i_visits_borrow(runner->views.visits[l], work, floats);
     if (other) pgcn_i_tape_place(&other->tape, work);
     return PGCN_OK;
 }

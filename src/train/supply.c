@@ -187,15 +187,26 @@ static int64_t fixed_bytes(const pgcn_i_memory_needs *need) {
     return need->program + need->nodes + need->weights + need->batch + SLACK_BYTES;
 }
 
+int64_t pgcn_i_needs_bytes(const pgcn_i_memory_needs *need) {
+    return fixed_bytes(need) + least_graph(need);
+}
+
 bool pgcn_i_needs_fit(const pgcn_i_memory_needs *need, const pgcn_dataset *data) {
-    return fixed_bytes(need) + least_graph(need) <= data->from.memory;
+    return pgcn_i_needs_bytes(need) <= data->from.memory;
+}
+
+/* A bound that suffices, as --memory takes it: a process has some pages more or less each time. */
+static void bound_text(int64_t bytes, char out[32]) {
+    enum { MIB = 1 << 20, SHARE = 64 };
+    int64_t enough = bytes + bytes / SHARE + 2 * MIB;
+    snprintf(out, 32, "%lldM", (long long)((enough + MIB - 1) / MIB));
 }
 
 pgcn_status pgcn_i_needs_fail(const pgcn_i_memory_needs *need, const pgcn_dataset *data,
                               const char *what, const char *advice) {
-    char text[7][32], available[64];
+    char text[7][32], available[64], enough[32];
     const int64_t size[7] = {data->from.memory,
-                             fixed_bytes(need) + least_graph(need),
+                             pgcn_i_needs_bytes(need),
                              need->program + SLACK_BYTES,
                              need->nodes,
                              need->weights,
@@ -203,13 +214,14 @@ pgcn_status pgcn_i_needs_fail(const pgcn_i_memory_needs *need, const pgcn_datase
                              least_graph(need)};
     for (int i = 0; i < 7; i++) pgcn_format_bytes(size[i], text[i]);
     pgcn_i_available_text(available);
+    bound_text(size[1], enough);
     return pgcn_i_fail(
         PGCN_ERR_MEMORY,
         "%s %s within %s is not possible: it needs at least %s in all (program %s, arrays "
         "of nodes %s, weights %s, a batch and those after it %s, pages of the graph %s), and %s; "
-        "raise the bound (--memory), or %s",
+        "raise the bound (--memory %s), or %s",
         what, data->name, text[0], text[1], text[2], text[3], text[4], text[5], text[6], available,
-        advice);
+        enough, advice);
 }
 
 pgcn_i_batch_size pgcn_i_batch_size_of(pgcn_i_nodes *nodes, pgcn_i_batch_size before) {
@@ -218,17 +230,47 @@ pgcn_i_batch_size pgcn_i_batch_size_of(pgcn_i_nodes *nodes, pgcn_i_batch_size be
                                drawn > before.drawn_bytes ? drawn : before.drawn_bytes};
 }
 
-int64_t pgcn_i_supply_plan(pgcn_i_supply *supply, pgcn_i_batch_size size) {
-    int64_t rows = size.wanted + size.wanted / 8 + 1; /* batches differ */
-    int64_t row = pgcn_i_row_file_row_bytes(supply->file);
-    int64_t each = KNOWN_BYTES * rows + size.drawn_bytes + size.drawn_bytes / 8;
-    int64_t known = supply->data->from.memory / KNOWN_SHARE / each;
-    known = known > MOST_KNOWN ? MOST_KNOWN : known < LEAST_KNOWN ? LEAST_KNOWN : known;
-    int64_t ahead = supply->data->from.memory / AHEAD_SHARE / (rows * (row + MISSED_BYTES)) - 1;
-    ahead = least_of(least_of(ahead, PGCN_I_MOST_AHEAD), known - 1);
-    supply->known = known;
-    supply->opts.ahead = (int)(ahead < LEAST_AHEAD ? LEAST_AHEAD : ahead);
-    return known * each + rows * (SORT_BYTES + (supply->opts.ahead + 1) * (row + MISSED_BYTES));
+/* Of a batch, with some room to spare, since batches differ: its lists, and its rows while they are read. */
+typedef struct batch_bytes {
+    int64_t known, sorted, read;
+} batch_bytes;
+
+static batch_bytes bytes_of(const pgcn_i_supply *supply, pgcn_i_batch_size size) {
+    int64_t rows = size.wanted + size.wanted / 8 + 1;
+    return (batch_bytes){KNOWN_BYTES * rows + size.drawn_bytes + size.drawn_bytes / 8,
+                         SORT_BYTES * rows,
+                         rows * (pgcn_i_row_file_row_bytes(supply->file) + MISSED_BYTES)};
+}
+
+/* Rows are read of `ahead` batches, and of the one before them. */
+static int64_t bytes_of_all(batch_bytes each, int64_t known, int64_t ahead) {
+    return known * each.known + each.sorted + (ahead + 1) * each.read;
+}
+
+int64_t pgcn_i_supply_least(const pgcn_i_supply *supply, pgcn_i_batch_size size) {
+    return bytes_of_all(bytes_of(supply, size), LEAST_KNOWN, LEAST_AHEAD);
+}
+
+/* More than the least where there is room, half of which is left to the graph and the cache. */
+static int64_t more_than(int64_t least, int64_t most, int64_t bytes_each, int64_t room) {
+    int64_t number = room / bytes_each;
+    return number < least ? least : number < most ? number : most;
+}
+
+int64_t pgcn_i_supply_plan(pgcn_i_supply *supply, pgcn_i_batch_size size,
+                           pgcn_i_memory_needs *need) {
+    batch_bytes each = bytes_of(supply, size);
+    int64_t bound = supply->data->from.memory, quarter = (bound - pgcn_i_needs_bytes(need)) / 4;
+    supply->known = more_than(LEAST_KNOWN, MOST_KNOWN, each.known,
+                              least_of(bound / KNOWN_SHARE, LEAST_KNOWN * each.known + quarter));
+    int64_t ahead =
+        more_than(LEAST_AHEAD, PGCN_I_MOST_AHEAD, each.read,
+                  least_of(bound / AHEAD_SHARE - each.read, LEAST_AHEAD * each.read + quarter));
+    supply->opts.ahead = (int)least_of(ahead, supply->known - 1);
+    int64_t more = bytes_of_all(each, supply->known, supply->opts.ahead) -
+                   bytes_of_all(each, LEAST_KNOWN, LEAST_AHEAD);
+    need->batch += more;
+    return more;
 }
 
 /* For measurements and tests: "lru", "future", and after a colon how many bytes of rows are kept at most. */

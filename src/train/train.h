@@ -170,6 +170,8 @@ typedef struct pgcn_i_runner_opts {
 pgcn_status pgcn_i_runner_open(pgcn_i_runner *runner, const pgcn_i_runner_opts *opts);
 /* The memory of values and gradients; of two runners that never run at the same time, one for both. */
 pgcn_status pgcn_i_runner_allocate(pgcn_i_runner *runner, pgcn_i_runner *other);
+/* Of arrays that are in files: what exact forms of that many rows have in memory at least. */
+int64_t pgcn_i_runner_packed_bytes(int64_t rows);
 void pgcn_i_runner_close(pgcn_i_runner *runner);
 /* Some graphs of a set, or nodes of one graph; NULL and 0: after the last. */
 typedef struct pgcn_i_chosen {
@@ -238,8 +240,9 @@ typedef struct pgcn_i_memory_needs {
 } pgcn_i_memory_needs;
 /* Of the data alone. */
 pgcn_i_memory_needs pgcn_i_needs_of(const pgcn_dataset *data);
+int64_t pgcn_i_needs_bytes(const pgcn_i_memory_needs *need);
 bool pgcn_i_needs_fit(const pgcn_i_memory_needs *need, const pgcn_dataset *data);
-/* PGCN_ERR_MEMORY with the parts; `what`: "training on". */
+/* PGCN_ERR_MEMORY with the parts, and a bound that suffices; `what`: "training on". */
 pgcn_status pgcn_i_needs_fail(const pgcn_i_memory_needs *need, const pgcn_dataset *data,
                               const char *what, const char *advice);
 /* A batch, about: the rows that it wants, and what it takes to keep what was drawn for it. */
@@ -248,8 +251,12 @@ typedef struct pgcn_i_batch_size {
 } pgcn_i_batch_size;
 /* The larger of each. */
 pgcn_i_batch_size pgcn_i_batch_size_of(pgcn_i_nodes *nodes, pgcn_i_batch_size before);
-/* Decides how many batches of that size are announced at a time; what they and rows under way take. */
-int64_t pgcn_i_supply_plan(pgcn_i_supply *supply, pgcn_i_batch_size size);
+/* What batches of that size that are announced, and rows under way, take at least. */
+int64_t pgcn_i_supply_least(const pgcn_i_supply *supply, pgcn_i_batch_size size);
+/* Decides how many are announced at a time, where need->batch has the least and everything fits; adds to it what they take
+ * beyond that, which is returned. */
+int64_t pgcn_i_supply_plan(pgcn_i_supply *supply, pgcn_i_batch_size size,
+                           pgcn_i_memory_needs *need);
 /* Gives the cache its part of what is left of the bound; what it takes. */
 int64_t pgcn_i_supply_divide(pgcn_i_supply *supply, const pgcn_i_memory_needs *need);
 

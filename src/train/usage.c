@@ -97,6 +97,9 @@ static bool trains_no_mix(const pgcn_i_usage *u) {
 static bool gathers_floats(const pgcn_i_usage *u) {
     return has_no_mix(u) && u->config->input_hops <= 0;
 }
+static bool keeps_bf16(const pgcn_i_usage *u) {
+    return u->config->hidden_rows == PGCN_ROWS_BF16;
+}
 static bool has_no_residual(const pgcn_i_usage *u) {
     return u->config->residual == PGCN_RESIDUAL_NONE;
 }
@@ -220,6 +223,7 @@ static const reason
     graph_gains = {classifies_graphs, "graphs are classified, and batch norm always has gains there", ""},
     float_gather = {gathers_floats, "kernel is full, which reads floats", "set kernel to depthwise"},
     no_residual = {has_no_residual, "residual is none", "set residual to initial or previous"},
+    halved = {keeps_bf16, "hidden-rows is bf16, and rows are read as they are kept", "leave one of them out"},
     first_order = {is_first_order, "walk is not node2vec", "set walk to node2vec"},
     one_step = {has_one_step, "a walk of one step has no step before it", "set path-length to at least 3"},
     last_dropout = {drops_at_the_end, "dropout-last is given, and this network drops before its last layer only", "set dropout-last to -1"},
@@ -259,16 +263,16 @@ static const struct rule {
     const char *is;
 } rules[] = {
     {"paths", &exact, NULL}, {"resample-every", &exact, NULL}, {"paths-per-layer", &exact, "no"},
-    {"bf16", &exact, "no"},
+    {"bf16", &exact, "no"}, {"hidden-rows", &exact, "float32"},
 
     {"paths", &no_steps, NULL}, {"resample-every", &no_steps, NULL}, {"paths-per-layer", &no_steps, "no"},
-    {"bf16", &no_steps, "no"}, {"walk", &no_steps, NULL}, {"self-loops", &no_steps, "no"},
+    {"bf16", &no_steps, "no"}, {"hidden-rows", &no_steps, "float32"}, {"walk", &no_steps, NULL}, {"self-loops", &no_steps, "no"},
     {"scaling", &no_steps, NULL}, {"hops", &no_steps, "0"}, {"direction", &no_steps, NULL},
 
     {"hops", &not_smooth, NULL},
     {"mix", &no_mix, NULL}, {"self-mix", &no_mix, "no"}, {"lr-mix", &untrained_mix, NULL}, {"wd-mix", &untrained_mix, "0"},
     {"norm-gain", &no_batch_norm, "no"}, {"norm-gain", &graph_gains, "yes"},
-    {"bf16", &float_gather, "no"},
+    {"bf16", &float_gather, "no"}, {"hidden-rows", &no_mix, "float32"}, {"bf16", &halved, "no"},
     {"alpha", &no_residual, "0"}, {"residual", &nothing_mixed, "none"}, {"alpha", &nothing_mixed, NULL},
     {"return-p", &first_order, "1"}, {"inout-q", &first_order, "1"},
     {"return-p", &one_step, "1"}, {"inout-q", &one_step, "1"},

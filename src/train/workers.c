@@ -8,11 +8,9 @@
 
 static pgcn_i_comm workers = {.size = 1};
 
-pgcn_status pgcn_workers_join(int *rank, int *ranks) {
+pgcn_status pgcn_workers_join(void) {
     PGCN_TRY(pgcn_i_comm_join(&workers));
     workers.go_on = "the same command goes on with the jobs that are not done";
-    if (rank) *rank = workers.rank;
-    if (ranks) *ranks = workers.size;
     return PGCN_OK;
 }
 
@@ -22,11 +20,8 @@ int pgcn_workers_count(void) {
 pgcn_status pgcn_workers_status(void) {
     return workers.status;
 }
-double pgcn_workers_patience(void) {
-    return workers.patience;
-}
-const char *pgcn_workers_host(void) {
-    return workers.host;
+const char *pgcn_ranks_host(void) {
+    return workers.transport ? workers.host : pgcn_i_comm_world()->host;
 }
 
 static pgcn_status check_rank(int rank) {
@@ -34,9 +29,9 @@ static pgcn_status check_rank(int rank) {
     return pgcn_i_fail(PGCN_ERR_ARGUMENT, "there is no other rank %d of %d", rank, workers.size);
 }
 
-pgcn_status pgcn_workers_lost(int rank) {
+pgcn_status pgcn_workers_silent(int rank, double seconds) {
     PGCN_TRY(check_rank(rank));
-    pgcn_i_comm_lost(&workers, rank);
+    if (workers.patience > 0 && seconds >= workers.patience) pgcn_i_comm_lost(&workers, rank);
     return workers.status;
 }
 

@@ -89,6 +89,21 @@ run 2 pathgcn train int8.pgcn --epochs 1 --memory 256M --out none
 holds "$err" "set batch to a number of training nodes"
 run 1 pathgcn train int8.pgcn "${common[@]}" --epochs 1 --memory 20M --out none
 holds "$err" "within 21.0 MB is not possible: it needs at least" "pages of the graph" "are available"
+if [ -z "$sanitized" ]; then # the amount that a refusal names suffices
+    bound=$(grep -o 'memory [0-9]*M' "$err" | cut -d' ' -f2)
+    run 0 pathgcn train int8.pgcn "${common[@]}" --epochs 1 --quiet --json --memory "$bound" --out enough
+    bound=${bound%M}
+    python3 - "$out" $((bound << 20)) <<'PYTHON'
+import json, sys
+peak = json.loads(open(sys.argv[1]).read().splitlines()[-1])["peak_rss_bytes"]
+assert peak <= int(sys.argv[2]), (peak, sys.argv[2])
+PYTHON
+    run 1 pathgcn predict enough --inference stochastic:2 --memory 17M --out none.csv
+    bound=$(grep -o 'memory [0-9]*M' "$err" | cut -d' ' -f2)
+    run 0 pathgcn predict enough --inference stochastic:2 --memory "$bound" --out enough.csv
+fi
+run 2 pathgcn train int8.pgcn --batch-by cluster --parts 4 --epochs 1 --memory 256M --out none
+holds "$err" "leave batch-by out"
 run 2 pathgcn train karate --batch 9 --memory 256M --out none
 holds "$err" "is no container" "pathgcn data convert"
 run 2 pathgcn train int8.pgcn --recipe auto --batch 9 --memory 256M --out none

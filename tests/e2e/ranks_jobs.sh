@@ -115,7 +115,7 @@ go_on() { # DIRECTORY
 begin killed
 kill -KILL "$(rank_process 1)"
 end 1
-holds "$err" "rank 1"
+holds "$err" "rank 1" "SIGTERM" "the same command goes on"
 go_on killed
 begin stopped
 kill -INT "$(rank_process 0)"

@@ -105,6 +105,7 @@ typedef struct network {
     pgcn_i_transition transitions[8];
     int64_t *segment; /* of the graphs of all samples, or NULL */
     int64_t *link_t;
+    bool closes; /* set before the tape is recorded */
     pgcn_i_tape tape;
     pgcn_i_value *logits;
     pgcn_i_loss loss;
@@ -187,6 +188,8 @@ static inline pgcn_status network_record(network *net, bool with_grad) {
     net->tape.seed = config->seed;
     net->tape.samples = config->samples;
     net->tape.gather_bf16 = config->bf16;
+    net->tape.half = config->hidden_rows == PGCN_ROWS_BF16;
+    net->tape.closes = net->closes;
     net->tape.recompute = config->recompute;
     net->logits =
         pgcn_i_network_record(&net->tape, config,
@@ -200,6 +203,14 @@ static inline pgcn_status network_record(network *net, bool with_grad) {
 
 static inline void network_open(network *net, const problem *p, const char *text, int threads) {
     network_prepare(net, p, text, threads);
+    must(network_record(net, true));
+}
+
+/* Of a tape whose last loop is that of the loss. */
+static inline void network_open_closing(network *net, const problem *p, const char *text,
+                                        int threads) {
+    network_prepare(net, p, text, threads);
+    net->closes = true;
     must(network_record(net, true));
 }
 

@@ -30,6 +30,7 @@ static const struct {
     {PGCN_TASK_NODE, false, false, QUICK "channels=21 model=egnn samples=1 consistency=0"},
     {PGCN_TASK_GRAPH, true, false, QUICK "channels=18 model=pde-gcn-m samples=1 consistency=0"},
     {PGCN_TASK_NODE, false, true, QUICK "channels=70 bf16=yes scaling=symmetric"},
+    {PGCN_TASK_NODE, false, true, QUICK "channels=70 hidden-rows=bf16 scaling=symmetric"},
 };
 enum { CASE_COUNT = sizeof CASES / sizeof *CASES, SET_GRAPHS = 24 };
 

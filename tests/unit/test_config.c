@@ -70,6 +70,7 @@ static const struct {
     {"threads", {"0", "1024"}, {"-1", "1025", "x"}},
     {"recompute", {"yes", "no"}, {"1.0", "", "no "}},
     {"bf16", {"yes", "no"}, {"16", "", "float"}},
+    {"hidden-rows", {"bf16", "float32"}, {"yes", "", "float"}},
     {"eps", {"0.5", "-1"}, {"-101", "1e3", "none"}},
     {"bias", {"yes", "no"}, {"2", "", "none"}},
     {"layer-norm", {"yes", "no"}, {"2", "", "batch"}},

@@ -29,6 +29,7 @@ static const struct {
     {PGCN_TASK_NODE, false, QUICK "samples=2 drop-rows=0.2 batch=6"},
     {PGCN_TASK_NODE, true, PLAIN "input-hops=1 input-norm=yes batch=0"},
     {PGCN_TASK_NODE, false, PLAIN "channels=70 bf16=yes scaling=symmetric batch=9"},
+    {PGCN_TASK_NODE, false, PLAIN "channels=70 hidden-rows=bf16 scaling=symmetric batch=9"},
     {PGCN_TASK_GRAPH, true, PLAIN "channels=70 train-form=exact batch=9"},
 };
 enum { CASE_COUNT = sizeof CASES / sizeof *CASES, SET_GRAPHS = 40 };

@@ -206,12 +206,13 @@ static void test_bf16_rounds_to_nearest_even(void **state) {
     }
 }
 
-/* Visits read from bf16 are those of the rounded matrix; the row itself is not rounded. */
+/* Visits read from bf16 are those of the rounded matrix; the row itself is not rounded, unless bf16 is all there is. */
 static void test_pathconv_of_bf16_equals_that_of_rounded_floats(void **state) {
     (void)state;
     FOR_EACH_SIZE(c) {
         walk_case w = walk_case_new(c, K);
         uint16_t *bf16 = calloc((size_t)(N * c), sizeof *bf16);
+        uint16_t *own = calloc((size_t)(N * c), sizeof *own);
         uint8_t live[N];
         for (int j = 0; j < N; j++) live[j] = j % 4 != 3;
         FOR_EACH_TABLE(table) {
@@ -221,6 +222,8 @@ static void test_pathconv_of_bf16_equals_that_of_rounded_floats(void **state) {
                 uint32_t bits = (uint32_t)bf16[e] << 16;
                 memcpy(&rounded[e], &bits, sizeof bits);
             }
+            table->to_bf16(own, h, 0, N * c);
+            table->from_bf16(h, own, N * c);
             for (int with_live = 0; with_live <= 1; with_live++) {
                 float *a = ref_filled_floats(MARK, N * c), *b = ref_filled_floats(MARK, N * c);
                 float *ds_a = ref_filled_floats(0, K * c), *ds_b = ref_filled_floats(0, K * c);
@@ -237,11 +240,28 @@ static void test_pathconv_of_bf16_equals_that_of_rounded_floats(void **state) {
                 table->pathconv_backward(a, ds_a, h, &args, (pgcn_i_rows){NULL, 0, N});
                 assert_memory_equal(a, b, (size_t)(N * c) * sizeof *a);
                 assert_memory_equal(ds_a, ds_b, (size_t)(K * c) * sizeof *a);
+                /* without any floats, and rows of a list side by side */
+                const pgcn_node some[] = {4, 1, 9};
+                memset(ds_b, 0, (size_t)(K * c) * sizeof *ds_b);
+                args.h = NULL;
+                args.bf16 = bf16;
+                args.own_bf16 = own;
+                table->pathconv_backward(b, ds_b, NULL, &args, (pgcn_i_rows){NULL, 0, N});
+                assert_memory_equal(a, b, (size_t)(N * c) * sizeof *a);
+                assert_memory_equal(ds_a, ds_b, (size_t)(K * c) * sizeof *a);
+                args.packed = true;
+                table->pathconv_forward(b, &args, (pgcn_i_rows){some, 0, 3});
+                args = args_of(&w, rounded, w.hop_t);
+                args.prefetch = true;
+                args.live = with_live ? live : NULL;
+                table->pathconv_forward(a, &args, (pgcn_i_rows){NULL, 0, N});
+                for (int i = 0; i < 3; i++)
+                    assert_memory_equal(b + i * c, a + some[i] * c, (size_t)c * sizeof *a);
                 free(a), free(b), free(ds_a), free(ds_b);
             }
             free(rounded), free(h);
         }
-        free(bf16);
+        free(bf16), free(own);
         walk_case_free(&w);
     }
 }

@@ -323,8 +323,29 @@ static void test_arena_read_at_random_asks_for_huge_pages(void **state) {
     pgcn_i_arena_free(&plain);
 }
 
+/* An array of a sparse arena takes memory where it is touched, whatever its size. */
+static void test_sparse_arena_takes_memory_for_what_is_touched(void **state) {
+    (void)state;
+    enum { PAGE = 4096 };
+    const int64_t sizes[] = {40000, 500000, 3000000};
+    for (int i = 0; i < 3; i++) {
+        pgcn_i_arena arena = {.sparse = true};
+        char *array = PGCN_I_ARRAY(&arena, char, sizes[i]);
+        assert_non_null(array);
+        for (int64_t b = 0; b < 2 * PAGE; b++) assert_int_equal(array[b], 0);
+        memset(array, 1, 2 * PAGE);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+        assert_in_range(pgcn_i_arena_resident(&arena), 2 * PAGE, 3 * PAGE);
+#endif
+        assert_int_equal(arena.bytes, sizes[i]);
+        pgcn_i_arena_free(&arena);
+        assert_true(arena.sparse);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_sparse_arena_takes_memory_for_what_is_touched),
         cmocka_unit_test_teardown(test_memory_every_failing_allocation_is_a_clean_error,
                                   restore_allocator),
         cmocka_unit_test_teardown(test_arena_blocks_are_zero_aligned_and_freed_together,

@@ -29,8 +29,8 @@ static double step_gradient(pgcn_trainer *trainer, pgcn_i_chosen chosen, const u
     return terms.cross_entropy + lambda * terms.consistency;
 }
 
-static void assert_close_gradients(const pgcn_i_params *a, const pgcn_i_params *b,
-                                   const char *text) {
+static void assert_close_gradients(const pgcn_i_params *a, const pgcn_i_params *b, const char *text,
+                                   double tolerance) {
     double largest = 0;
     for (int64_t i = 0; i < a->total; i++) largest = fmax(largest, fabs((double)a->grad[i]));
     for (int p = 0; p < a->count; p++) {
@@ -42,7 +42,7 @@ static void assert_close_gradients(const pgcn_i_params *a, const pgcn_i_params *
             most = fmax(most, fabs(x));
             off = fmax(off, fabs(x - y));
         }
-        if (off <= 2e-5 * most + 2e-6 * largest) continue;
+        if (off <= tolerance * (2 * most + 0.2 * largest)) continue;
         fail_msg("%s: the gradient of %s is off by %g of %g", text, param->name, off, most);
     }
 }
@@ -59,7 +59,7 @@ static int64_t some_nodes(const pgcn_trainer *trainer, int every, pgcn_node *out
     return count;
 }
 
-static void check_gradients(const char *name, const char *text) {
+static void check_gradients(const char *name, const char *text, double tolerance) {
     pgcn_dataset *data = dataset(name);
     char batched[512];
     snprintf(batched, sizeof batched, "%s batch-by=nodes batch=100000", text);
@@ -71,10 +71,10 @@ static void check_gradients(const char *name, const char *text) {
         int64_t count = some_nodes(part, every, node, mask), step = 3 + every;
         double a = step_gradient(whole, (pgcn_i_chosen){NULL, 0}, mask, count, step, 0);
         double b = step_gradient(part, (pgcn_i_chosen){node, count}, mask, count, step, 0);
-        if (!(fabs(a - b) <= 1e-5 * fabs(a)))
+        if (!(fabs(a - b) <= tolerance * fabs(a)))
             fail_msg("%s on %s: the loss of %d nodes is %g and should be %g", batched, name,
                      (int)count, b, a);
-        assert_close_gradients(&whole->params, &part->params, batched);
+        assert_close_gradients(&whole->params, &part->params, batched, tolerance);
         if (every > 1 && part->levels > 0 && part->config.layers < 3)
             assert_true(part->train.tape.op[0].out->rows <
                         data->graph->n * (int64_t)part->config.samples);
@@ -122,9 +122,12 @@ static void test_nodes_gradient_is_that_of_the_whole_graph(void **state) {
         ALONE "model=mlp",
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        check_gradients(DENSE, texts[i]);
-        check_gradients(SPARSE, texts[i]);
+        check_gradients(DENSE, texts[i], 1e-5);
+        check_gradients(SPARSE, texts[i], 1e-5);
     }
+    /* the whole graph rounds no row of its last loop: see pgcn_i_tape_close */
+    check_gradients(DENSE, ALONE "paths=3 path-length=3 hidden-rows=bf16", 0.01);
+    check_gradients(SPARSE, ALONE "paths=2 path-length=3 layers=3 hidden-rows=bf16", 0.01);
 }
 
 /* A batch of all nodes, those without a training label among them: every level has all rows, and so batch norm and
@@ -142,7 +145,7 @@ static void check_all_nodes(const char *name, const char *text) {
     double a = step_gradient(whole, (pgcn_i_chosen){NULL, 0}, mask, masked, 0, lambda);
     double b = step_gradient(part, (pgcn_i_chosen){node, n}, mask, masked, 0, lambda);
     if (!(fabs(a - b) <= 1e-5 * fabs(a))) fail_msg("%s: loss %g, should be %g", batched, b, a);
-    assert_close_gradients(&whole->params, &part->params, batched);
+    assert_close_gradients(&whole->params, &part->params, batched, 1e-5);
     test_free(node);
     pgcn_trainer_free(part);
     pgcn_trainer_free(whole);

@@ -605,7 +605,7 @@ static bool empty_structs(void) {
     X(pgcn_ranks_leave, (pgcn_ranks_leave(), true))                                                \
     X(pgcn_ranks_abort, (pgcn_ranks_abort(1), true))                                               \
     X(pgcn_ranks_host, !*pgcn_ranks_host())                                                        \
-    X(pgcn_workers_join, pgcn_workers_join(NULL, NULL) == PGCN_OK)                                 \
+    X(pgcn_workers_join, pgcn_workers_join() == PGCN_OK)                                           \
     X(pgcn_workers_count, pgcn_workers_count() == 1)                                               \
     X(pgcn_workers_send, wrong(pgcn_workers_send(1, NULL, 1)) &&                                   \
         wrong(pgcn_workers_send(0, "x", 1)) && wrong(pgcn_workers_send(1, "x", 1)))                \
@@ -613,11 +613,9 @@ static bool empty_structs(void) {
     X(pgcn_workers_receive, wrong(pgcn_workers_receive(1, NULL, &no_size)) &&                         \
         wrong(pgcn_workers_receive(1, &no_bytes, NULL)) &&                                            \
         wrong(pgcn_workers_receive(1, &no_bytes, &no_size)))                                             \
-    X(pgcn_workers_patience, pgcn_workers_patience() == 0)                                         \
-    X(pgcn_workers_lost, wrong(pgcn_workers_lost(0)))                                              \
+    X(pgcn_workers_silent, wrong(pgcn_workers_silent(0, 1)))                                       \
     X(pgcn_workers_status, pgcn_workers_status() == PGCN_OK)                                       \
     X(pgcn_workers_leave, (pgcn_workers_leave(), true))                                            \
-    X(pgcn_workers_host, !*pgcn_workers_host())                                                    \
     X(pgcn_trainer_traffic, wrong(pgcn_trainer_traffic(NULL, &traffic)) &&                         \
         wrong(pgcn_trainer_traffic(trainer, NULL)))                                                \
     X(pgcn_trainer_epoch, wrong(pgcn_trainer_epoch(NULL, NULL)))                                   \

@@ -159,6 +159,8 @@ static const char *const networks[] = {
     "channels=9 layers=2 path-length=3 kernel=full batch-norm=yes residual=none",
     "channels=9 layers=2 path-length=3 kernel=full train-form=exact samples=3",
     "channels=70 layers=2 path-length=3 bf16=yes samples=2",
+    "channels=70 layers=2 path-length=3 hidden-rows=bf16 samples=2",
+    "channels=33 layers=3 path-length=3 hidden-rows=bf16 batch-norm=yes drop-rows=0.3",
 };
 enum { NETWORKS = sizeof networks / sizeof *networks };
 
@@ -166,6 +168,18 @@ static void assert_same_bits(const float *a, const float *b, int64_t count, cons
                              int number, int threads) {
     if (memcmp(a, b, (size_t)count * sizeof *a) != 0)
         fail_msg("network %d, %s: other bits with %d threads", number, what, threads);
+}
+
+/* Values and gradients that are arrays: floats, or bf16. Others exist as tiles only. */
+static void assert_same_arrays(const pgcn_i_value *a, const pgcn_i_value *b, int number,
+                               int threads) {
+    int64_t count = a->rows * a->cols;
+    assert_true((a->data == NULL) == (b->data == NULL) && (a->grad == NULL) == (b->grad == NULL));
+    if (a->data) assert_same_bits(a->data, b->data, count, "value", number, threads);
+    if (a->grad) assert_same_bits(a->grad, b->grad, count, "gradient", number, threads);
+    if (a->bf16) assert_memory_equal(a->bf16, b->bf16, (size_t)count * sizeof *a->bf16);
+    if (a->bf16_grad)
+        assert_memory_equal(a->bf16_grad, b->bf16_grad, (size_t)count * sizeof *a->bf16_grad);
 }
 
 static void test_tape_thread_matrix_same_bits(void **state) {
@@ -180,14 +194,8 @@ static void test_tape_thread_matrix_same_bits(void **state) {
             network_open(&many, &p, networks[i], THREADS[t]);
             assert_true(network_run(&many) == loss);
             assert_int_equal(one.tape.count, many.tape.count);
-            for (int o = 0; o < one.tape.count; o++) {
-                const pgcn_i_value *a = one.tape.op[o].out, *b = many.tape.op[o].out;
-                assert_same_bits(a->data, b->data, a->rows * a->cols, "value", i, THREADS[t]);
-                assert_true((a->grad == NULL) == (b->grad == NULL));
-                if (a->grad) /* others exist as tiles only */
-                    assert_same_bits(a->grad, b->grad, a->rows * a->cols, "gradient", i,
-                                     THREADS[t]);
-            }
+            for (int o = 0; o < one.tape.count; o++)
+                assert_same_arrays(one.tape.op[o].out, many.tape.op[o].out, i, THREADS[t]);
             assert_same_bits(one.params.grad, many.params.grad, one.params.total,
                              "gradient of weights", i, THREADS[t]);
             assert_same_bits(one.params.value, many.params.value, one.params.total,
@@ -261,8 +269,11 @@ static void check_live_rows(const problem *p, const char *text) {
     for (int o = 0; o < net.tape.count; o++) {
         const pgcn_i_value *value = net.tape.op[o].out;
         for (int64_t e = 0; e < value->rows * value->cols; e++) {
-            value->data[e] = NAN;
+            const uint16_t bf16_nan = 0x7fc0;
+            if (value->data) value->data[e] = NAN;
             if (value->grad) value->grad[e] = NAN;
+            if (value->bf16) value->bf16[e] = bf16_nan;
+            if (value->bf16_grad) value->bf16_grad[e] = bf16_nan;
         }
     }
     assert_close(run_with_rows(&net, false), loss, 1e-6);
@@ -311,21 +322,96 @@ static void test_tape_hub_with_many_visits_same_gradients_as_all_rows(void **sta
 
 /* ---- bf16 ---------------------------------------------------------------------------------------- */
 
-/* Eight bits of mantissa: a visit is off by 2^-9 at most, their mean by less. */
-static void test_tape_gathering_in_bf16_is_near_float(void **state) {
-    (void)state;
+/* Eight bits of mantissa: a number is off by 2^-9 at most, sums of many by less. */
+static void check_near_float(const char *text, const char *option, double tolerance) {
     problem p = problem_new(200);
     network full, half;
-    network_open(&full, &p, "channels=24 layers=2 path-length=4", 1);
-    network_open(&half, &p, "channels=24 layers=2 path-length=4 bf16=yes", 1);
+    char other[160];
+    snprintf(other, sizeof other, "%s %s", text, option);
+    network_open(&full, &p, text, 1);
+    network_open(&half, &p, other, 1);
     network_shake(&full), network_shake(&half);
     double loss = network_run(&full), near = network_run(&half);
     assert_true(near != loss);
     assert_close(near, loss, 0.01 * loss);
     double *want = ref_doubles(full.params.grad, full.params.total);
-    check_values("gradients", half.params.grad, want, full.params.total, 0.01);
+    check_values("gradients", half.params.grad, want, full.params.total, tolerance);
     free(want);
     network_close(&full), network_close(&half);
+    problem_free(&p);
+}
+
+static void test_tape_gathering_in_bf16_is_near_float(void **state) {
+    (void)state;
+    check_near_float("channels=24 layers=2 path-length=4", "bf16=yes", 0.01);
+}
+
+static void test_tape_hidden_rows_in_bf16_are_near_float(void **state) {
+    (void)state;
+    static const char *const texts[] = {
+        "channels=24 layers=2 path-length=4",
+        "channels=24 layers=4 path-length=3 dropout-hidden=0.2",
+        "channels=33 layers=2 path-length=3 residual=previous samples=2",
+        "channels=24 layers=2 path-length=3 residual=none batch-norm=yes",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        check_near_float(texts[i], "hidden-rows=bf16", 0.03);
+}
+
+/* What is gathered and what products read is in bf16; logits, and sums of gradients by several layers, are not. */
+static void test_tape_keeps_hidden_rows_in_bf16(void **state) {
+    (void)state;
+    problem p = problem_new(100);
+    network two, four;
+    network_open(&two, &p, "channels=24 layers=2 path-length=3 hidden-rows=bf16", 1);
+    for (int i = 0; i < two.tape.count; i++) {
+        const pgcn_i_value *value = two.tape.op[i].out;
+        assert_true(value->half == (value != two.logits));
+        assert_true((value->bf16 != NULL) == value->half && (value->data != NULL) != value->half);
+        /* sparse features read the gradient of the opening layer as a whole */
+        assert_true(!value->grad || value == two.logits || i == 0);
+    }
+    network_open(&four, &p, "channels=24 layers=4 path-length=3 hidden-rows=bf16", 1);
+    assert_true(four.tape.op[0].out->half && !four.tape.op[0].out->half_grad);
+    assert_non_null(four.tape.op[0].out->grad); /* three layers add to it */
+    network_close(&two), network_close(&four);
+    problem_free(&p);
+}
+
+/* ---- the loop that closes ------------------------------------------------------------------------ */
+
+/* The last loop of the forward pass, the loss and the first loop of the backward pass as one: the same bits. */
+static void check_closing(const problem *p, const char *text, bool all) {
+    network apart, closed;
+    network_open(&apart, p, text, 1);
+    network_open_closing(&closed, p, text, 2);
+    network_shake(&apart), network_shake(&closed);
+    assert_true(closed.tape.closes && closed.logits->tiled && !closed.logits->data);
+    for (int run = 0; run < 2; run++) {
+        double loss = run_with_rows(&apart, all);
+        assert_true(run_with_rows(&closed, all) == loss);
+        assert_same_bits(apart.params.grad, closed.params.grad, apart.params.total, text, run, 2);
+    }
+    assert_true(closed.tape.work_floats < apart.tape.work_floats);
+    network_close(&apart), network_close(&closed);
+}
+
+static void test_tape_closing_with_the_loss_gives_the_same_bits(void **state) {
+    (void)state;
+    static const char *const texts[] = {
+        "channels=24 layers=2 path-length=3 consistency=0",
+        "channels=70 layers=2 path-length=3 consistency=0", /* by slabs */
+        "channels=24 layers=3 path-length=3 consistency=0 samples=2 residual=previous",
+        "channels=24 layers=6 path-length=3 consistency=0 recompute=yes",
+        "model=mlp channels=24 layers=3 consistency=0 samples=1",
+    };
+    problem p = problem_new(500);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        for (int all = 0; all <= 1; all++) check_closing(&p, texts[i], all);
+    network normed; /* makes all rows, of which the loss may look at some */
+    network_open_closing(&normed, &p, "channels=9 layers=2 path-length=3 batch-norm=yes", 1);
+    assert_true(!normed.tape.closes && normed.logits->data);
+    network_close(&normed);
     problem_free(&p);
 }
 
@@ -427,6 +513,9 @@ int main(void) {
         cmocka_unit_test(test_tape_few_training_nodes_same_gradients_as_all_rows),
         cmocka_unit_test(test_tape_hub_with_many_visits_same_gradients_as_all_rows),
         cmocka_unit_test(test_tape_gathering_in_bf16_is_near_float),
+        cmocka_unit_test(test_tape_hidden_rows_in_bf16_are_near_float),
+        cmocka_unit_test(test_tape_keeps_hidden_rows_in_bf16),
+        cmocka_unit_test(test_tape_closing_with_the_loss_gives_the_same_bits),
         cmocka_unit_test(test_tape_recording_without_memory_fails_cleanly),
         cmocka_unit_test(test_tape_running_allocates_nothing),
         cmocka_unit_test(test_tape_too_many_operations_is_an_error),
