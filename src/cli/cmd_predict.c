@@ -40,7 +40,8 @@ const cli_command cli_predict = {
         "\n"
         "With --memory SIZE the features of a container stay on disk. Draws (--inference stochastic:N)\n"
         "read the rows of blocks of nodes ahead of need. Deterministic inference goes through temporary\n"
-        "files without names, beside the container, unless --nodes need few rows. The bits are the same.",
+        "files without names, beside the container, unless --nodes need few rows. The bits are the same.\n"
+        "A size below what is needed in any case is refused; one that was exceeded is told afterwards.",
     .brief = "MODEL: the model.safetensors of a run, which knows its data.",
     .most_used = predict_most_used,
     .examples =

@@ -142,10 +142,22 @@ static void print_winner(const train_request *r, const pgcn_race *race, const ch
             winner, used ? " (" : "", list, used ? ")" : "");
 }
 
+/* Settings of the user's that some recipes refuse make the race a smaller one. */
+static void note_left_out(const train_request *r, const pgcn_race *race) {
+    int count = 0, all = 0;
+    pgcn_race_entry entry, first = {.out = NULL};
+    for (; pgcn_race_get(race, all, &entry); all++)
+        if (entry.out && count++ == 0) first = entry;
+    if (r->quiet || count == 0) return;
+    fprintf(stderr, "note: %d of %d recipes do not race with these settings; %s: %s\n", count, all,
+            first.recipe.name, first.out);
+}
+
 static pgcn_status run_race(const train_request *r, pgcn_race *race, long long run) {
     race_meter m = {.progress = r->progress, .begin = cli_now(), .run = run, .runs = r->seeds};
     pgcn_status status = PGCN_OK;
     pgcn_race_on_step(race, cli_not_interrupted, NULL);
+    if (run == 1) note_left_out(r, race);
     while (status == PGCN_OK && !pgcn_race_finished(race) && !cli_interrupted()) {
         status = pgcn_race_epoch(race);
         if (status == PGCN_ERR_STOPPED) status = PGCN_OK;

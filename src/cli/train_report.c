@@ -266,7 +266,8 @@ static void advise(const train_request *request, const pgcn_dataset *data,
 static void note_sample(const train_request *request, const pgcn_config *config) {
     if (config->eval_nodes == 0) return;
     printf("These figures are of a sample, at most %d validation and %d test nodes "
-           "(--eval-nodes). Of all of them: pathgcn eval %s/model.safetensors\n",
+           "(--eval-nodes), by what was drawn for them. Of all of them, without drawing: "
+           "pathgcn eval %s/model.safetensors\n",
            config->eval_nodes, config->eval_nodes, request->out);
 }
 

@@ -105,7 +105,7 @@ static const field fields[] = {
     INT ("parts", parts, 2, 1000000, "with batch-by cluster: parts that the graph is cut into"),
     INT ("parts-per-step", parts_per_step, 1, 1000000, "with batch-by cluster: parts of a step"),
     ENUM("parts-by", parts_by, "auto | metis | builtin", "with batch-by cluster: who cuts the graph; auto: METIS where the program has it (pathgcn info), which belongs to the run from then on"),
-    ENUM("hidden-rows", hidden_rows, "float32 | bf16", "type of the hidden rows that a step keeps for its backward pass; bf16, with sums and weights in float: half the memory, and with wide rows beyond the cache faster"),
+    ENUM("hidden-rows", hidden_rows, "float32 | bf16", "of pathgcn with drawn paths: type of the hidden rows that a step keeps for its backward pass; bf16, with sums and weights in float: half the memory, and with wide rows beyond the cache faster; in one process"),
     REAL("diagonal", diagonal, 0, 100, "of networks without paths: T + diagonal diag(T) in place of T, in all forms; Cluster-GCN's diagonal enhancement"),
     INT ("eval-nodes", eval_nodes, 0, 1000000000, "in batches of nodes: how many validation and how many test nodes an evaluation looks at, by drawn paths; 0: all, on the whole graph, without drawing"),
 #undef GROUP

@@ -59,10 +59,10 @@ pgcn_status pgcn_i_runner_open(pgcn_i_runner *runner, const pgcn_i_runner_opts *
     const pgcn_config *config = opts->config;
     pgcn_i_tape *tape = &runner->tape;
     *runner = (pgcn_i_runner){.pool = opts->pool, .several = opts->several};
-    if (opts->share && keeps_bf16(config))
+    if (opts->share && opts->views.training && keeps_bf16(config))
         return pgcn_i_fail(PGCN_ERR_ARGUMENT,
-                           "hidden-rows is bf16, but several ranks share rows as floats; leave it "
-                           "out, or set bf16 to yes, which reads rows in bf16 and keeps floats");
+                           "hidden-rows is bf16, but several ranks share rows as floats; train in "
+                           "one process, or leave it out");
     PGCN_TRY(pgcn_i_views_open(&runner->views, &opts->views));
     PGCN_TRY(pgcn_i_tape_init(tape, opts->pool, opts->params,
                               pgcn_i_network_ops(config, opts->params), opts->views.training));

@@ -63,6 +63,8 @@ for seed in 0 1 2; do [ -s "seeds/seed-$seed/race.json" ] || fail "seed $seed ha
 refused 2 "readout is relu and does nothing|none of the others that race takes these settings" train karate --readout relu --out no
 run 0 pathgcn train karate --layers 3 --epochs 36 --out deep --json
 holds "$out" '"layers":"3"'
+run 0 pathgcn train karate --hidden-rows bf16 --epochs 5 --out halves
+holds "$err" "recipes do not race with these settings"
 
 # ---- links as input: the model is used on data of the same form --------------------------------------
 

@@ -87,6 +87,10 @@ inference() { # NAME 'RANKS...' MODEL OPTIONS...
 inference exact "2 8" evaluated
 inference draws "3" evaluated --inference stochastic:3
 inference features "3" sparse
+run 0 "$PATHGCN" train law.pgcn "${walks[@]}" --recipe none --epochs 2 --hidden-rows bf16 --quiet --out halves
+inference halves "2" halves
+run 2 ranks 2 train law.pgcn "${walks[@]}" --recipe none --epochs 2 --hidden-rows bf16 --quiet --out no-halves
+holds "$err" "train in one process, or leave it out"
 inference links "2" attention
 run 0 "$PATHGCN" train "$PATHGCN_SOURCE/examples/shapes" --recipe none --epochs 2 --batch 8 --quiet --out shapes
 inference graphs "3" shapes
