@@ -14,9 +14,8 @@
  *
  * Without gradients a value that only the loop that makes it uses does not exist as a whole: each worker has the tile
  * at hand. And the last value of a loop takes the memory of one that the loop is the last to read, row by row. So a
- * layer needs what it reads and what it writes, or less, and no more. Of several ranks it is the same in a whole graph:
- * others have fetched what they read of a value before the loop begins. In a part of a graph every value has memory of
- * its own there, because rows move.
+ * layer needs what it reads and what it writes, or less, and no more. Of several ranks it is the same: others have
+ * fetched what they read of a value before the loop begins, and parts of a graph are not shared without gradients.
  *
  * A gradient that is a share of another one is not written (plan_lenders).
  *
@@ -88,17 +87,11 @@ static bool have_same_rows(const pgcn_i_tape *tape, const pgcn_i_value *a, const
     return a->space == b->space && (!tape->part || a->level == b->level);
 }
 
-/* Ranks divide each level of a part of a graph by its own number of rows: the same rows of another value may be
- * elsewhere. */
-static bool moves_rows(const pgcn_i_tape *tape) {
-    return tape->share && tape->part;
-}
-
 /* Without gradients it may read the same rows of any value that is there. */
 static bool joins(const pgcn_i_tape *tape, int first, int i) {
     const pgcn_i_op *op = &tape->op[i];
     const pgcn_i_value *out = tape->op[first].out;
-    return !tape->with_grad && !moves_rows(tape) && is_row_wise(op) && out->space != PGCN_I_LINKS &&
+    return !tape->with_grad && is_row_wise(op) && out->space != PGCN_I_LINKS &&
            op->in[0]->space == out->space && have_same_rows(tape, op->out, out);
 }
 
@@ -268,7 +261,7 @@ static int64_t tile_after(pgcn_i_value *value, int64_t floats) {
 }
 
 static void plan_tiles(pgcn_i_tape *tape) {
-    if (tape->with_grad || tape->explains || moves_rows(tape)) return;
+    if (tape->with_grad || tape->explains) return;
     for (tile_loop at = {0, 0}; at.first < tape->count; at.first = at.last + 1) {
         int64_t floats = 0;
         at.last = stage_end(tape, at.first);
