@@ -1178,8 +1178,8 @@ PGCN_API int pgcn_workers_waiting(void);
  * takes; a *size of 0 means that it leaves. Rank 0 asks whoever pgcn_workers_waiting() names, or is known to send
  * more. */
 PGCN_API pgcn_status pgcn_workers_receive(int rank, void **bytes, size_t *size);
-/* A rank should have said something and has not for so many seconds. PGCN_ERR_SYSTEM: it is held to hang
- * (PATHGCN_MPI_PATIENCE), and no message is sent any more. */
+/* Rank 0 expects a message of this rank and has waited for it that many seconds. PGCN_ERR_SYSTEM: longer than
+ * PATHGCN_MPI_PATIENCE allows. The rank counts as hanging then, and no message is sent any more. */
 PGCN_API pgcn_status pgcn_workers_silent(int rank, double seconds);
 /* The first failure of a message; then nothing is sent any more. */
 PGCN_API pgcn_status pgcn_workers_status(void);

@@ -195,7 +195,7 @@ void pgcn_i_nodes_free(pgcn_i_nodes *nodes);
 pgcn_status pgcn_i_nodes_divide(pgcn_i_nodes *nodes, pgcn_i_comm *comm, int groups);
 /* Of several ranks, without a backward pass: each draws for a share of what is chosen, and knows nothing of the others. */
 void pgcn_i_nodes_take(pgcn_i_nodes *nodes, const pgcn_i_comm *comm);
-/* Of so many nodes rank r takes those from here on. */
+/* The index of the first of `count` nodes that this rank draws for; the next rank begins where it ends. */
 static inline int64_t pgcn_i_first_taken(int64_t count, int rank, int ranks) {
     return count * rank / ranks;
 }
